@@ -1,0 +1,79 @@
+/* Enclosures of real numbers: closed intervals of the extended reals with MPFR ends.
+   Contract of every function: for all reals a in x (and b in y), f(a, b) is in z. `z` is rounded
+   outward to its own precision; it may be the same object as x or y, but not overlap in part.
+   Ends may be infinite: [v, +inf] says "v or more", [+inf, +inf] says "exactly plus infinity".
+   NaN never appears. A function whose real meaning is undefined somewhere in its arguments returns
+   PHIBAL_ERROR_DOMAIN and leaves z the whole line [-inf, +inf]. */
+#ifndef PHIBAL_ENCLOSURE_H
+#define PHIBAL_ENCLOSURE_H
+
+#include <phibal/status.h>
+#include <mpfr.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct phibal_enclosure {
+  mpfr_t lo, hi;
+} phibal_enclosure;
+
+void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision); /* z = [0, 0] */
+void phibal_enclosure_clear(phibal_enclosure *z);
+/* n enclosures, initialised; null when memory is out. */
+phibal_enclosure *phibal_enclosure_vector(size_t n, mpfr_prec_t precision);
+void phibal_enclosure_vector_clear(phibal_enclosure *v, size_t n);
+
+void phibal_enclosure_set(phibal_enclosure *z, const phibal_enclosure *x);
+void phibal_enclosure_set_si(phibal_enclosure *z, long n);
+void phibal_enclosure_set_d(phibal_enclosure *z, double d);  /* d may be infinite; not NaN */
+void phibal_enclosure_set_fr(phibal_enclosure *z, mpfr_srcptr x); /* not NaN */
+void phibal_enclosure_set_q(phibal_enclosure *z, mpq_srcptr q);
+void phibal_enclosure_swap(phibal_enclosure *x, phibal_enclosure *y);
+/* The smallest interval that holds both. */
+void phibal_enclosure_hull(phibal_enclosure *z, const phibal_enclosure *x,
+                           const phibal_enclosure *y);
+/* Decimal (1.5e-3), C99 hexadecimal (0x1.8p-10), fraction (1/3), or inf: read exactly, then
+   enclosed. PHIBAL_ERROR_FORMAT says what is wrong with the text. */
+phibal_status phibal_enclosure_set_str(phibal_enclosure *z, const char *text);
+
+phibal_status phibal_enclosure_add(phibal_enclosure *z, const phibal_enclosure *x,
+                                   const phibal_enclosure *y);
+phibal_status phibal_enclosure_sub(phibal_enclosure *z, const phibal_enclosure *x,
+                                   const phibal_enclosure *y);
+/* 0 times an infinity is PHIBAL_ERROR_DOMAIN. */
+phibal_status phibal_enclosure_mul(phibal_enclosure *z, const phibal_enclosure *x,
+                                   const phibal_enclosure *y);
+/* y must not contain 0. */
+phibal_status phibal_enclosure_div(phibal_enclosure *z, const phibal_enclosure *x,
+                                   const phibal_enclosure *y);
+void phibal_enclosure_neg(phibal_enclosure *z, const phibal_enclosure *x);
+void phibal_enclosure_abs(phibal_enclosure *z, const phibal_enclosure *x);
+phibal_status phibal_enclosure_sqrt(phibal_enclosure *z, const phibal_enclosure *x); /* x >= 0 */
+void phibal_enclosure_exp(phibal_enclosure *z, const phibal_enclosure *x);
+void phibal_enclosure_expm1(phibal_enclosure *z, const phibal_enclosure *x);
+phibal_status phibal_enclosure_log(phibal_enclosure *z, const phibal_enclosure *x);   /* x >= 0 */
+phibal_status phibal_enclosure_log1p(phibal_enclosure *z, const phibal_enclosure *x); /* x >= -1 */
+/* x^y for x >= 0; 0^y is 0 for y > 0, 1 for y = 0, +inf for y < 0. */
+phibal_status phibal_enclosure_pow(phibal_enclosure *z, const phibal_enclosure *x,
+                                   const phibal_enclosure *y);
+void phibal_enclosure_tanh(phibal_enclosure *z, const phibal_enclosure *x);
+/* z = sum of x[0..n-1]; 0 for n = 0. z is none of them. */
+phibal_status phibal_enclosure_sum(phibal_enclosure *z, size_t n, const phibal_enclosure *x);
+
+/* Comparisons: true only when certain for every pair of members. */
+bool phibal_enclosure_is_less(const phibal_enclosure *x, const phibal_enclosure *y);
+bool phibal_enclosure_is_positive(const phibal_enclosure *x);
+bool phibal_enclosure_is_negative(const phibal_enclosure *x);
+bool phibal_enclosure_is_zero(const phibal_enclosure *x);    /* exactly [0, 0] */
+bool phibal_enclosure_is_exact(const phibal_enclosure *x);   /* lo = hi */
+bool phibal_enclosure_contains_zero(const phibal_enclosure *x);
+bool phibal_enclosure_overlaps(const phibal_enclosure *x, const phibal_enclosure *y);
+/* An upper bound of hi - lo; +inf if either end is infinite, 0 if both are the same infinity. */
+void phibal_enclosure_width(mpfr_ptr width, const phibal_enclosure *x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

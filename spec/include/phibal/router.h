@@ -1,0 +1,87 @@
+/* The router: logits in, routes, gates and loads out, and back. Equations: SPEC.md section R and G.
+   Everything here is deterministic: the same bits for any number of threads and any split of a
+   batch into calls. Nothing allocates, except phibal_loads_create. */
+#ifndef PHIBAL_ROUTER_H
+#define PHIBAL_ROUTER_H
+
+#include <phibal/status.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PHIBAL_MAX_EXPERTS 1024
+#define PHIBAL_LOAD_LIMBS 6
+
+/* How the weights of the selected experts follow from the logits. */
+typedef enum phibal_gate {
+  PHIBAL_GATE_TOPK_SOFTMAX, /* (R3) softmax over the selected logits; for k = 1 the probability */
+  PHIBAL_GATE_PROBABILITY,  /* (R4) the probability itself */
+  PHIBAL_GATE_SIGMOID,      /* (R5) sigmoid scores, divided by their sum over the selection */
+} phibal_gate;
+
+typedef struct phibal_router {
+  int32_t experts;  /* E, 1 .. PHIBAL_MAX_EXPERTS */
+  int32_t active;   /* k, 1 .. E */
+  phibal_gate gate; /* also chooses the probabilities: softmax (R1), or normalised sigmoid (R1s) */
+  float scale;      /* gates are multiplied by this (routed_scaling_factor); 1 to leave them */
+} phibal_router;
+
+/* Exact sums over tokens (R6, R7), in fixed point: `probability[e][j]` counts units of 2^(-32 j), so
+   a probability is added without any rounding down to 2^-160. The order and the grouping of the
+   additions cannot change a bit. After every call the limbs 1..5 are below 2^32 (canonical). */
+typedef struct phibal_loads {
+  int32_t experts;       /* E */
+  int32_t active;        /* k */
+  int64_t tokens;        /* tokens counted; padding is not */
+  uint64_t *probability; /* [E][PHIBAL_LOAD_LIMBS] */
+  int64_t *count;        /* [E] tokens whose selection holds the expert */
+} phibal_loads;
+
+phibal_status phibal_loads_create(const phibal_router *router, phibal_loads *loads); /* zeroed */
+void phibal_loads_destroy(phibal_loads *loads);
+void phibal_loads_clear(phibal_loads *loads);
+/* to += from, exactly. PHIBAL_ERROR_ARGUMENT unless E and k agree. */
+phibal_status phibal_loads_add(phibal_loads *to, const phibal_loads *from);
+/* (R6) mean[E] = sum / tokens, within 1 ULP. PHIBAL_ERROR_ARGUMENT if no token was counted. */
+phibal_status phibal_loads_mean(const phibal_loads *loads, float *mean);
+/* (R7) frequency[E] = count / (k tokens), correctly rounded. */
+phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency);
+
+/* Router forward, fused (R1 to R8).
+     logits         [T][E]  binary32, all finite
+     bias           [E]     added to the logits (to the rounded score for sigmoid) for the selection
+                            only; null for none
+     mask           [T]     0 marks padding: experts -1, gates 0, counted in nothing; null for none
+     probabilities  [T][E]  out, <= 2 ULP; may be null
+     experts        [T][k]  out, by falling score, ties to the lower index
+     gates          [T][k]  out, <= 2 ULP
+     logsumexp      [T]     out (R8); may be null
+     loads          in/out: the call's tokens are added
+   No output may overlap an input. PHIBAL_ERROR_NONFINITE names the first bad token and expert; the
+   outputs are then unspecified and `loads` is unchanged. T = 0 is valid. */
+phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
+                                    const float *logits, const float *bias, const uint8_t *mask,
+                                    float *probabilities, int32_t *experts, float *gates,
+                                    float *logsumexp, phibal_loads *loads);
+
+/* Router backward, fused (G1, G2): the gradient of
+     task loss (through the gates) + price_scale T sum_e P_e price_e + z_scale/2 sum_t lse_t^2
+   in the logits, with price held constant.
+     gate_gradient [T][k] dL/dgates, or null for none
+     price         [E]    only price minus its mean matters; pass the centred price; or null for none
+     price_scale   alpha E / T for the phi, Switch and sequence losses (T: tokens of the global batch)
+     z_scale       2 c / T for the z-loss (softmax routers only), 0 for none
+     logit_gradient [T][E] out (overwritten); rows of masked tokens are 0
+   Bound: |error| <= 8u sum of the absolute values of the terms of (G2), u = 2^-24. */
+phibal_status phibal_router_backward(const phibal_router *router, int64_t tokens,
+                                     const float *logits, const uint8_t *mask,
+                                     const int32_t *experts, const float *gate_gradient,
+                                     const float *price, double price_scale, double z_scale,
+                                     float *logit_gradient);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
