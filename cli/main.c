@@ -1,0 +1,71 @@
+/* `phibal <command> [options]`: finds the command and hands over. */
+#include "commands.h"
+#include "features.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct command {
+  const char *name;
+  phibal_command run; /* null where this build leaves it out */
+  const char *summary;
+} command;
+
+#if PHIBAL_HAVE_REFERENCE
+#define REFERENCE_COMMAND(run) run
+#else
+#define REFERENCE_COMMAND(run) NULL
+#endif
+
+static const command commands[] = {
+    {"info", command_info, "what was built in, what was left out, versions"},
+    {"eval", REFERENCE_COMMAND(command_eval), "a potential or a mirror step, to guaranteed digits"},
+    {"verify", REFERENCE_COMMAND(command_verify), "the kernels against the reference"},
+    {"data", command_data, "text to token files; a corpus from Debian's packages"},
+    {"train", command_train, "train a mixture-of-experts model"},
+    {"bench", command_bench, "tokens a second, and where the time goes"},
+};
+
+static void print_help(FILE *to) {
+  fputs("usage: phibal <command> [options]\n\n", to);
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    fprintf(to, "  %-8s %s%s\n", commands[i].name, commands[i].summary,
+            commands[i].run ? "" : " (not in this build: no MPFR)");
+  fputs("\n`phibal <command> --help` says more. Exit status: 0 good, 1 the answer is no, "
+        "2 usage or input error.\n",
+        to);
+}
+
+int command_usage_error(const char *name, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "phibal %s: ", name);
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "\ntry 'phibal %s --help'\n", name);
+  va_end(arguments);
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    print_help(stderr);
+    return 2;
+  }
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+    print_help(stdout);
+    return 0;
+  }
+  if (!strcmp(argv[1], "--version")) {
+    puts("phibal " PHIBAL_VERSION);
+    return 0;
+  }
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    if (!strcmp(argv[1], commands[i].name)) {
+      if (commands[i].run) return commands[i].run(argc - 1, argv + 1);
+      fprintf(stderr, "phibal %s: not in this build, which was made without MPFR\n", argv[1]);
+      return 2;
+    }
+  fprintf(stderr, "phibal: unknown command '%s'\n", argv[1]);
+  print_help(stderr);
+  return 2;
+}

@@ -1,0 +1,38 @@
+/* Token files: what `phibal data` writes and the trainer reads. Little-endian; a header, the names
+   of the domains, a table of documents, the tokens, and a checksum. Read through mmap. */
+#ifndef PHIBAL_MOE_TOKEN_FILE_H
+#define PHIBAL_MOE_TOKEN_FILE_H
+
+#include <phibal/status.h>
+#include <stdint.h>
+
+typedef struct token_document {
+  int64_t start;  /* first token */
+  int64_t length; /* tokens */
+  int32_t domain;
+} token_document;
+
+typedef struct token_file {
+  int32_t vocabulary; /* every token is below it */
+  int32_t end_of_document; /* the token that ends every document */
+  int64_t tokens;
+  int64_t documents;
+  int32_t domains;
+  const char *const *domain_names; /* [domains] */
+  const token_document *table;     /* [documents], by rising start, covering all tokens */
+  const uint16_t *data16;          /* the tokens if vocabulary <= 65536, else null */
+  const uint32_t *data32;          /* the tokens otherwise */
+  void *mapping;                   /* private */
+  int64_t mapping_bytes;           /* private */
+} token_file;
+
+/* PHIBAL_ERROR_IO (missing, unreadable), PHIBAL_ERROR_FORMAT (not a token file, truncated, corrupt,
+   a token id beyond the vocabulary: each said with the place). */
+phibal_status token_file_open(const char *path, token_file *file);
+void token_file_close(token_file *file);
+
+static inline int32_t token_file_at(const token_file *file, int64_t i) {
+  return file->data16 ? (int32_t)file->data16[i] : (int32_t)file->data32[i];
+}
+
+#endif
