@@ -1,16 +1,17 @@
 /* The subcommands of `phibal`. Each takes its own argument vector (argv[0] is the command's name) and
-   returns the exit status: 0 good, 1 the answer is no, 2 usage or input error. */
+   returns the exit status: 0 good, 1 the answer is no, 2 usage or input error.
+   The symbols are weak: a command that a build leaves out (eval and verify without MPFR) is null. */
 #ifndef PHIBAL_CLI_COMMANDS_H
 #define PHIBAL_CLI_COMMANDS_H
 
 typedef int (*phibal_command)(int argc, char **argv);
 
-int command_info(int argc, char **argv);
-int command_eval(int argc, char **argv);
-int command_verify(int argc, char **argv);
-int command_data(int argc, char **argv);
-int command_train(int argc, char **argv);
-int command_bench(int argc, char **argv);
+int command_info(int argc, char **argv) __attribute__((weak));
+int command_eval(int argc, char **argv) __attribute__((weak));
+int command_verify(int argc, char **argv) __attribute__((weak));
+int command_data(int argc, char **argv) __attribute__((weak));
+int command_train(int argc, char **argv) __attribute__((weak));
+int command_bench(int argc, char **argv) __attribute__((weak));
 
 /* Prints "phibal <command>: <message>" and where help is, to stderr; returns 2. */
 int command_usage_error(const char *command, const char *format, ...)

@@ -7,20 +7,14 @@
 
 typedef struct command {
   const char *name;
-  phibal_command run; /* null where this build leaves it out */
+  phibal_command run; /* null where this build leaves it out (see commands.h) */
   const char *summary;
 } command;
 
-#if PHIBAL_HAVE_REFERENCE
-#define REFERENCE_COMMAND(run) run
-#else
-#define REFERENCE_COMMAND(run) NULL
-#endif
-
 static const command commands[] = {
     {"info", command_info, "what was built in, what was left out, versions"},
-    {"eval", REFERENCE_COMMAND(command_eval), "a potential or a mirror step, to guaranteed digits"},
-    {"verify", REFERENCE_COMMAND(command_verify), "the kernels against the reference"},
+    {"eval", command_eval, "a potential or a mirror step, to guaranteed digits"},
+    {"verify", command_verify, "the kernels against the reference"},
     {"data", command_data, "text to token files; a corpus from Debian's packages"},
     {"train", command_train, "train a mixture-of-experts model"},
     {"bench", command_bench, "tokens a second, and where the time goes"},

@@ -1,0 +1,78 @@
+/* `phibal info`: what was built in, what was left out, versions. */
+#include "commands.h"
+#include "features.h"
+#include <getopt.h>
+#include <jansson.h>
+#include <omp.h>
+#include <stdio.h>
+
+#if PHIBAL_HAVE_REFERENCE
+#include <mpfr.h>
+#endif
+
+extern char *openblas_get_config(void);
+
+typedef struct feature {
+  const char *name;
+  const char *version; /* null: left out */
+  const char *without; /* what a build without it lacks */
+} feature;
+
+static void print_text(const feature *features, size_t n) {
+  puts("phibal " PHIBAL_VERSION);
+  puts("  compiler       " PHIBAL_COMPILER ", kernels for -march=" PHIBAL_CPU);
+  printf("  threads        %d\n", omp_get_max_threads());
+  for (size_t i = 0; i < n; i++)
+    if (features[i].version)
+      printf("  %-14s %s\n", features[i].name, features[i].version);
+    else
+      printf("  %-14s left out: %s\n", features[i].name, features[i].without);
+}
+
+static int print_json(const feature *features, size_t n) {
+  json_t *all = json_pack("{s:s, s:s, s:s, s:i}", "version", PHIBAL_VERSION, "compiler",
+                          PHIBAL_COMPILER, "march", PHIBAL_CPU, "threads", omp_get_max_threads());
+  json_t *list = json_object();
+  for (size_t i = 0; i < n; i++)
+    json_object_set_new(list, features[i].name,
+                        features[i].version ? json_string(features[i].version) : json_null());
+  json_object_set_new(all, "features", list);
+  json_dumpf(all, stdout, JSON_INDENT(2));
+  puts("");
+  json_decref(all);
+  return 0;
+}
+
+int command_info(int argc, char **argv) {
+  static const struct option options[] = {
+      {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+  int json = 0;
+  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
+    case 'j':
+      json = 1;
+      break;
+    case 'h':
+      puts("usage: phibal info [--json]\n\nWhat this build holds, what it leaves out and why.");
+      return 0;
+    default:
+      return command_usage_error("info", "unknown option");
+    }
+  if (optind < argc) return command_usage_error("info", "unexpected '%s'", argv[optind]);
+
+  const feature features[] = {
+    {"OpenBLAS", openblas_get_config(), ""},
+    {"jansson", jansson_version_str(), ""},
+#if PHIBAL_HAVE_REFERENCE
+    {"MPFR", mpfr_get_version(), ""},
+#else
+    {"MPFR", NULL, "no reference, no `phibal eval`, no `phibal verify`"},
+#endif
+    {"SentencePiece", PHIBAL_HAVE_SENTENCEPIECE ? "yes" : NULL, "byte-level tokens only"},
+    {"CUDA", NULL, "this version has CPU kernels only"},
+    {"MPI", NULL, "this version trains in one process"},
+  };
+  size_t n = sizeof features / sizeof *features;
+  if (json) return print_json(features, n);
+  print_text(features, n);
+  return 0;
+}
