@@ -1,6 +1,6 @@
 /* `phibal info`: what was built in, what was left out, versions. */
 #include "commands.h"
-#include "features.h"
+#include "build_features.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <omp.h>

@@ -1,6 +1,6 @@
 /* `phibal <command> [options]`: finds the command and hands over. */
 #include "commands.h"
-#include "features.h"
+#include "build_features.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
