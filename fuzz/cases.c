@@ -1,0 +1,129 @@
+/* Shapes first, then logits, by kind. */
+#include "cases.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int32_t odd_experts[] = {3, 5, 7, 11, 13, 29, 61, 97, 127, 251, 509, 1021};
+
+const char *case_kind_name(case_kind kind) {
+  static const char *const names[] = {
+#define CASE(ID, name, what) name,
+      ROUTE_CASES(CASE)
+#undef CASE
+  };
+  return (unsigned)kind < CASE_KINDS ? names[kind] : "?";
+}
+
+static void choose_shape(route_case *c, uint64_t number) {
+  random_stream *r = &c->random;
+  bool first = number < CASE_KINDS;
+  phibal_router *router = &c->router;
+  router->experts = (int32_t)random_integer(r, 2, 64);
+  c->tokens = random_integer(r, 2, 40);
+  switch (c->kind) {
+  case CASE_ONE_EXPERT:
+    router->experts = 1;
+    break;
+  case CASE_ODD_EXPERTS:
+    router->experts = odd_experts[random_integer(r, 0, 11)];
+    c->tokens = random_integer(r, 2, 12);
+    break;
+  case CASE_MOST_EXPERTS:
+    router->experts = PHIBAL_MAX_EXPERTS;
+    c->tokens = 3;
+    break;
+  case CASE_E128_K8:
+    router->experts = 128;
+    break;
+  case CASE_ONE_TOKEN:
+    c->tokens = 1;
+    break;
+  case CASE_NO_TOKEN:
+    c->tokens = 0;
+    break;
+  case CASE_MANY_TOKENS:
+    router->experts = 8;
+    c->tokens = first ? 100000 : 1000;
+    break;
+  default:
+    break;
+  }
+  int32_t most = router->experts < 8 ? router->experts : 8;
+  router->active = (int32_t)random_integer(r, 1, most);
+  if (c->kind == CASE_E128_K8) router->active = 8;
+  if (c->kind == CASE_K_EQUALS_E) router->active = router->experts;
+  router->gate = (phibal_gate)random_integer(r, 0, 2);
+  router->scale = random_integer(r, 0, 1) ? 1.0f : (float)random_uniform(r, 0.5, 3);
+}
+
+static float one_logit(route_case *c, int32_t expert, int32_t favourite, float base) {
+  random_stream *r = &c->random;
+  switch (c->kind) {
+  case CASE_TIES: {
+    static const float values[] = {-1.5f, -0.0f, 0.0f, 0.0f, 2.0f};
+    return values[random_integer(r, 0, 4)];
+  }
+  case CASE_NEAR_TIES: {
+    float x = base;
+    for (int64_t steps = random_integer(r, 0, 2); steps > 0; steps--) x = nextafterf(x, INFINITY);
+    return x;
+  }
+  case CASE_ONE_HOT:
+    return expert == favourite ? (float)random_uniform(r, 20, 100) : 0.0f;
+  case CASE_ALL_EQUAL:
+    return base;
+  case CASE_WITHIN_80:
+    return (float)random_uniform(r, -80, 80);
+  case CASE_WITHIN_1E4:
+    return (float)random_uniform(r, -1e4, 1e4);
+  case CASE_SUBNORMAL:
+    return (float)(random_uniform(r, -1, 1) * 0x1p-126);
+  case CASE_NEAR_UNDERFLOW:
+    return expert == favourite ? 0.0f : (float)random_uniform(r, -105, -85);
+  case CASE_DEAD_EXPERT:
+    return expert == 0 ? -90.0f + (float)random_normal(r) : (float)random_normal(r);
+  default:
+    return (float)(2 * random_normal(r));
+  }
+}
+
+phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t number, route_case *c) {
+  memset(c, 0, sizeof *c);
+  c->random = random_start(seed, operation, number);
+  c->kind = (case_kind)(number % CASE_KINDS);
+  choose_shape(c, number);
+  int32_t E = c->router.experts;
+  c->logits = malloc(sizeof(float) * (size_t)(c->tokens * E + 1));
+  if (c->kind == CASE_BIAS) c->bias = malloc(sizeof(float) * (size_t)E);
+  if (c->kind == CASE_PADDING) c->mask = malloc((size_t)c->tokens);
+  if (!c->logits || (c->kind == CASE_BIAS && !c->bias) || (c->kind == CASE_PADDING && !c->mask)) {
+    route_case_destroy(c);
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "a case of %lld tokens: out of memory",
+                             (long long)c->tokens);
+  }
+  for (int64_t t = 0; t < c->tokens; t++) {
+    int32_t favourite = (int32_t)random_integer(&c->random, 0, E - 1);
+    float base = (float)(3 * random_normal(&c->random));
+    for (int32_t e = 0; e < E; e++) c->logits[t * E + e] = one_logit(c, e, favourite, base);
+  }
+  if (c->bias)
+    for (int32_t e = 0; e < E; e++) c->bias[e] = (float)random_uniform(&c->random, -3, 1);
+  /* At least one token is real, at least one is padding. */
+  if (c->mask) {
+    for (int64_t t = 0; t < c->tokens; t++) c->mask[t] = random_integer(&c->random, 0, 2) > 0;
+    c->mask[0] = 1;
+    c->mask[c->tokens - 1] = 0;
+    for (int64_t t = 0; t < c->tokens; t++)
+      if (!c->mask[t]) c->logits[t * E] = t % 2 ? NAN : INFINITY;
+  }
+  return PHIBAL_OK;
+}
+
+void route_case_destroy(route_case *c) {
+  free(c->logits);
+  free(c->bias);
+  free(c->mask);
+  c->logits = c->bias = NULL;
+  c->mask = NULL;
+}
