@@ -1,30 +1,33 @@
-/* Batches out of a token file. Stateless: batch b of epoch order `seed` is a pure function of
-   (file, sequence, seed, index), so that a run reproduces and resumes by a number. */
+/* Batches out of a token file. Stateless: sequence number `index` of the order that `seed` decides
+   is a pure function of (file, sequence length, seed, index), so that a run reproduces and resumes
+   by a number.
+
+   The documents stand one behind the other, each closed by its end-of-document token; window w
+   holds the tokens w S .. w S + S - 1 of that stream, so a window may cross from one document into
+   the next, and attention inside a window sees both. */
 #ifndef PHIBAL_MOE_SAMPLER_H
 #define PHIBAL_MOE_SAMPLER_H
 
 #include "token_file.h"
 
 typedef struct sampler {
-  const token_file *file;
-  int32_t sequence; /* S */
+  const token_file *file; /* must outlive the sampler */
+  int32_t sequence;       /* S */
   uint64_t seed;
-  int64_t windows;  /* sequences in one epoch */
+  int64_t windows; /* sequences in one epoch: ceil((tokens - 1) / S), so that each has a target */
 } sampler;
 
+/* PHIBAL_ERROR_ARGUMENT: sequence < 1, or a file of fewer than two tokens. */
 phibal_status sampler_create(const token_file *file, int32_t sequence, uint64_t seed, sampler *s);
 
-/* Sequence number `index` (0, 1, 2 ... without end; every window once an epoch, in an order that the
-   seed and the epoch decide): tokens[S], targets[S] (the next tokens; -1 past the end of the data),
-   domains[S] (of each token; may be null). */
+/* Sequence number `index` (0, 1, 2 ... without end; every window once an epoch, in an order that
+   the seed and the epoch decide): tokens[S], targets[S] (the next tokens; -1 past the end of the
+   data), domains[S] (of each token; may be null). Past the end of the data the tokens are the end
+   of document, in the last document's domain. */
 void sampler_training_sequence(const sampler *s, int64_t index, int32_t *tokens, int32_t *targets,
                                int32_t *domains);
-/* The same windows in file order, for evaluation: index < windows. */
-void sampler_evaluation_sequence(const sampler *s, int64_t index, int32_t *tokens,
-                                 int32_t *targets, int32_t *domains);
-
-/* Conditional byte-bigram (token-bigram) entropy of the file in nats: -sum p(a,b) log p(b|a), from
-   its own counts; what a perfect bigram model of the file would reach. */
-phibal_status token_file_bigram_entropy(const token_file *file, double *nats);
+/* The same windows in file order, for evaluation: 0 <= index < windows. */
+void sampler_evaluation_sequence(const sampler *s, int64_t index, int32_t *tokens, int32_t *targets,
+                                 int32_t *domains);
 
 #endif

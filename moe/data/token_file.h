@@ -1,5 +1,6 @@
-/* Token files: what `phibal data` writes and the trainer reads. Little-endian; a header, the names
-   of the domains, a table of documents, the tokens, and a checksum. Read through mmap. */
+/* Token files: what `phibal data` writes and the trainer reads. Little-endian: a header, the
+   tokens, a table of documents, the names of the domains, a checksum (token_format.h). Read through
+   mmap. */
 #ifndef PHIBAL_MOE_TOKEN_FILE_H
 #define PHIBAL_MOE_TOKEN_FILE_H
 
@@ -8,12 +9,13 @@
 
 typedef struct token_document {
   int64_t start;  /* first token */
-  int64_t length; /* tokens */
+  int64_t length; /* tokens, the end of the document included; at least 1 */
   int32_t domain;
+  int32_t reserved; /* zero */
 } token_document;
 
 typedef struct token_file {
-  int32_t vocabulary; /* every token is below it */
+  int32_t vocabulary;      /* every token is below it */
   int32_t end_of_document; /* the token that ends every document */
   int64_t tokens;
   int64_t documents;
@@ -27,12 +29,23 @@ typedef struct token_file {
 } token_file;
 
 /* PHIBAL_ERROR_IO (missing, unreadable), PHIBAL_ERROR_FORMAT (not a token file, truncated, corrupt,
-   a token id beyond the vocabulary: each said with the place). */
+   a token id beyond the vocabulary: each said with the place). Reads the whole file once. On
+   failure *file is all zeros. */
 phibal_status token_file_open(const char *path, token_file *file);
+/* Accepts a file that is all zeros. */
 void token_file_close(token_file *file);
 
 static inline int32_t token_file_at(const token_file *file, int64_t i) {
   return file->data16 ? (int32_t)file->data16[i] : (int32_t)file->data32[i];
 }
+
+/* Index of the document that holds token i, 0 <= i < tokens. */
+int64_t token_file_document(const token_file *file, int64_t i);
+
+/* Conditional bigram entropy in nats: -sum p(a,b) log p(b|a) over all pairs of neighbouring tokens,
+   from the file's own counts; what a perfect bigram model of the file would reach. Pairs across the
+   end of a document count, as they do in training. `domain`: only the pairs whose first token is of
+   that domain; -1: all. Fewer than one pair: PHIBAL_ERROR_ARGUMENT. */
+phibal_status token_file_bigram_entropy(const token_file *file, int32_t domain, double *nats);
 
 #endif

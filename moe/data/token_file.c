@@ -1,0 +1,213 @@
+/* Opening a token file: nothing in it is believed before it has been checked. */
+#include "token_format.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The sizes that the header claims, against each other and against the file's. */
+static phibal_status header_check(const char *path, const token_header *h, int64_t bytes) {
+  if (memcmp(h->magic, TOKEN_FORMAT_MAGIC, sizeof h->magic))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: not a token file (its first 8 bytes are not \"phibtok\\n\"); "
+                             "`phibal data build` makes one from text",
+                             path);
+  if (h->version != TOKEN_FORMAT_VERSION)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: token file version %u; this phibal reads version %d", path,
+                             h->version, TOKEN_FORMAT_VERSION);
+  if (h->file_bytes > bytes)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: truncated: the header says %lld bytes, the file has %lld", path,
+                             (long long)h->file_bytes, (long long)bytes);
+  if (h->file_bytes < bytes)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: the header says %lld bytes, the file has %lld: something follows "
+                             "the end",
+                             path, (long long)h->file_bytes, (long long)bytes);
+  const char *bad = NULL;
+  long long value = 0;
+  if (h->vocabulary < 1 || h->vocabulary > TOKEN_FORMAT_MAX_VOCABULARY)
+    bad = "vocabulary", value = h->vocabulary;
+  else if (h->end_of_document < 0 || h->end_of_document >= h->vocabulary)
+    bad = "end_of_document", value = h->end_of_document;
+  else if (h->token_bytes != (h->vocabulary <= 65536 ? 2 : 4))
+    bad = "token_bytes", value = h->token_bytes;
+  else if (h->tokens < 1 || h->tokens > TOKEN_FORMAT_MAX_TOKENS)
+    bad = "tokens", value = h->tokens;
+  else if (h->documents < 1 || h->documents > h->tokens)
+    bad = "documents", value = h->documents;
+  else if (h->domains < 1 || h->domains > TOKEN_FORMAT_MAX_DOMAINS)
+    bad = "domains", value = h->domains;
+  else if (h->name_bytes < 8 || h->name_bytes % 8 ||
+           h->name_bytes > (int64_t)h->domains * (TOKEN_FORMAT_MAX_NAME + 1) + 7)
+    bad = "name_bytes", value = h->name_bytes;
+  else if (h->reserved)
+    bad = "reserved", value = h->reserved;
+  if (bad)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: header: %s is %lld, which cannot be", path,
+                             bad, value);
+  int64_t expected = (int64_t)sizeof *h + token_format_padded(h->tokens * h->token_bytes) +
+                     h->documents * (int64_t)sizeof(token_document) + h->name_bytes + 8;
+  if (expected != bytes)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: header: %lld tokens, %lld documents and %lld bytes of names make "
+                             "%lld bytes, not %lld",
+                             path, (long long)h->tokens, (long long)h->documents,
+                             (long long)h->name_bytes, (long long)expected, (long long)bytes);
+  return PHIBAL_OK;
+}
+
+static phibal_status names_check(const char *path, const token_header *h, const char *names,
+                                 const char **pointers) {
+  const char *end = names + h->name_bytes;
+  for (int32_t d = 0; d < h->domains; d++) {
+    const char *zero = names < end ? memchr(names, 0, (size_t)(end - names)) : NULL;
+    if (!zero || zero == names || zero - names > TOKEN_FORMAT_MAX_NAME)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: the name of domain %d is %s", path, d,
+                               !zero           ? "missing or cut"
+                               : zero == names ? "empty"
+                                               : "too long");
+    pointers[d] = names;
+    names = zero + 1;
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status documents_check(const char *path, const token_header *h,
+                                     const token_file *file) {
+  int64_t next = 0;
+  for (int64_t i = 0; i < h->documents; i++) {
+    const token_document *t = &file->table[i];
+    if (t->start != next || t->length < 1 || t->length > h->tokens - next)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: document %lld: start %lld, length %lld, where start %lld and "
+                               "length 1 to %lld are possible",
+                               path, (long long)i, (long long)t->start, (long long)t->length,
+                               (long long)next, (long long)(h->tokens - next));
+    if (t->domain < 0 || t->domain >= h->domains)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: document %lld: domain %d, of %d domains",
+                               path, (long long)i, t->domain, h->domains);
+    next += t->length;
+    if (token_file_at(file, next - 1) != h->end_of_document)
+      return phibal_status_set(
+          PHIBAL_ERROR_FORMAT, "%s: document %lld ends in token %d, not in the end of document, %d",
+          path, (long long)i, token_file_at(file, next - 1), h->end_of_document);
+  }
+  if (next != h->tokens)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: the documents cover %lld tokens of %lld",
+                             path, (long long)next, (long long)h->tokens);
+  return PHIBAL_OK;
+}
+
+static phibal_status tokens_check(const char *path, const token_header *h, const token_file *file) {
+  for (int64_t i = 0; i < h->tokens; i++) {
+    uint32_t token = file->data16 ? file->data16[i] : file->data32[i];
+    if (token >= (uint32_t)h->vocabulary)
+      return phibal_status_set(
+          PHIBAL_ERROR_FORMAT, "%s: token %lld (byte %lld) is %u, beyond the vocabulary of %d",
+          path, (long long)i, (long long)((int64_t)sizeof *h + i * h->token_bytes), token,
+          h->vocabulary);
+  }
+  return PHIBAL_OK;
+}
+
+/* Everything but the mapping itself. The checksum is judged last: a wrong size, table or token says
+   more about what is wrong than "corrupt" does. */
+static phibal_status contents_check(const char *path, token_file *file) {
+  const char *base = file->mapping;
+  const token_header *h = file->mapping;
+  phibal_status status = header_check(path, h, file->mapping_bytes);
+  if (status) return status;
+  file->vocabulary = h->vocabulary;
+  file->end_of_document = h->end_of_document;
+  file->tokens = h->tokens;
+  file->documents = h->documents;
+  file->domains = h->domains;
+  const char *tokens = base + sizeof *h;
+  const char *table = tokens + token_format_padded(h->tokens * h->token_bytes);
+  const char *names = table + h->documents * (int64_t)sizeof(token_document);
+  if (h->token_bytes == 2)
+    file->data16 = (const uint16_t *)tokens;
+  else
+    file->data32 = (const uint32_t *)tokens;
+  file->table = (const token_document *)table;
+
+  const char **pointers = calloc((size_t)h->domains, sizeof *pointers);
+  if (!pointers)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for %d domain names", path,
+                             h->domains);
+  file->domain_names = pointers;
+  if ((status = names_check(path, h, names, pointers))) return status;
+  if ((status = tokens_check(path, h, file))) return status;
+  if ((status = documents_check(path, h, file))) return status;
+
+  uint64_t stored;
+  memcpy(&stored, base + h->file_bytes - 8, sizeof stored);
+  int64_t body = h->file_bytes - (int64_t)sizeof *h - 8;
+  uint64_t sum = token_checksum(0, (const uint64_t *)tokens, body / 8);
+  sum = token_checksum(sum, (const uint64_t *)base, (int64_t)sizeof *h / 8);
+  if (sum != stored)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: corrupt: checksum %016llx, but the file says %016llx; build it "
+                             "again",
+                             path, (unsigned long long)sum, (unsigned long long)stored);
+  return PHIBAL_OK;
+}
+
+static phibal_status file_map(const char *path, token_file *file) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot open: %s", path, strerror(errno));
+  struct stat info;
+  phibal_status status = PHIBAL_OK;
+  if (fstat(fd, &info)) {
+    status = phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", path, strerror(errno));
+  } else if (!S_ISREG(info.st_mode)) {
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not a regular file", path);
+  } else if (info.st_size < (off_t)sizeof(token_header) + 8) {
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: %lld bytes: too short for a token file's header, so truncated "
+                               "or not a token file",
+                               path, (long long)info.st_size);
+  } else {
+    void *mapping = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (mapping == MAP_FAILED) {
+      status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot map: %s", path, strerror(errno));
+    } else {
+      file->mapping = mapping;
+      file->mapping_bytes = info.st_size;
+    }
+  }
+  close(fd);
+  return status;
+}
+
+phibal_status token_file_open(const char *path, token_file *file) {
+  *file = (token_file){0};
+  phibal_status status = file_map(path, file);
+  if (!status) status = contents_check(path, file);
+  if (status) token_file_close(file);
+  return status;
+}
+
+void token_file_close(token_file *file) {
+  free((void *)file->domain_names);
+  if (file->mapping) munmap(file->mapping, (size_t)file->mapping_bytes);
+  *file = (token_file){0};
+}
+
+int64_t token_file_document(const token_file *file, int64_t i) {
+  int64_t low = 0, high = file->documents; /* table[low].start <= i < table[high].start */
+  while (high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    if (file->table[middle].start <= i)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
