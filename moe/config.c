@@ -1,0 +1,173 @@
+/* A run's configuration: defaults, file, overrides, and what must hold between keys. */
+#include "config_internal.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where each value came from, so that a message can say so. */
+typedef struct source {
+  const char *origin;
+  const config_values *file;
+  const config_override *override[CONFIG_KEYS_MAX]; /* the last one of each key; null: none */
+} source;
+
+/* "origin:line: section.key: message", or with the override's name in place of the line. */
+static phibal_status fail_at(const source *from, int key, phibal_status status, const char *format,
+                             ...) __attribute__((format(printf, 4, 5)));
+static phibal_status fail_at(const source *from, int key, phibal_status status, const char *format,
+                             ...) {
+  char message[384];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  const config_key *row = &config_keys[key];
+  if (from->override[key])
+    return phibal_status_set(status, "%s: %s.%s: %s", from->override[key]->from, row->section,
+                             row->name, message);
+  if (from->file->line[key])
+    return phibal_status_set(status, "%s:%d: %s.%s: %s", from->origin, from->file->line[key],
+                             row->section, row->name, message);
+  return phibal_status_set(status, "%s: %s.%s: %s", from->origin, row->section, row->name, message);
+}
+
+static phibal_status apply(const source *from, run_config *config) {
+  int potential = config_key_find("balance.potential");
+  for (int i = 0; i < (int)config_key_count; i++) {
+    const config_key *key = &config_keys[i];
+    const char *value = from->file->value[i];
+    if (from->override[i])
+      value = from->override[i]->value;
+    else if (key->kind == CONFIG_PARAMETER && from->override[potential])
+      value = NULL; /* the file's parameter belongs to the file's potential */
+    if (!value) value = key->fallback;
+    if (!value)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s.%s is missing: %s", from->origin,
+                               key->section, key->name, key->help);
+    phibal_status status = config_value_parse(key, value, config);
+    if (status) {
+      char message[384];
+      snprintf(message, sizeof message, "%s", phibal_status_message());
+      return fail_at(from, i, status, "%s", message);
+    }
+  }
+  return PHIBAL_OK;
+}
+
+/* Fills in the values that stand for others. */
+static void resolve(run_config *config) {
+  model_config *m = &config->model;
+  if (!m->key_value_heads) m->key_value_heads = m->heads;
+  if (!m->dense_hidden) m->dense_hidden = (m->active + m->shared_experts) * m->hidden;
+  if (!config->batch.micro_sequences) config->batch.micro_sequences = config->batch.sequences;
+}
+
+static phibal_status check(const source *from, const run_config *config) {
+  const model_config *m = &config->model;
+  const phibal_status bad = PHIBAL_ERROR_ARGUMENT;
+  if (m->active > m->experts)
+    return fail_at(from, config_key_find("model.active"), bad,
+                   "%d experts a token, but there are %d", m->active, m->experts);
+  if (m->heads % m->key_value_heads)
+    return fail_at(from, config_key_find("model.key_value_heads"), bad,
+                   "%d does not divide %d heads", m->key_value_heads, m->heads);
+  if (m->head_width % 2)
+    return fail_at(from, config_key_find("model.head_width"), bad,
+                   "%d is odd: rotary positions turn pairs", m->head_width);
+  if (m->dense_layers > m->layers)
+    return fail_at(from, config_key_find("model.dense_layers"), bad, "%d of %d layers",
+                   m->dense_layers, m->layers);
+  if (config->batch.micro_sequences > config->batch.sequences)
+    return fail_at(from, config_key_find("batch.micro_sequences"), bad,
+                   "%d, but the whole batch has %d sequences", config->batch.micro_sequences,
+                   config->batch.sequences);
+  if (config->balance.z_coefficient > 0 && m->gate == PHIBAL_GATE_SIGMOID)
+    return fail_at(from, config_key_find("balance.z_coefficient"), PHIBAL_ERROR_UNSUPPORTED,
+                   "the z-loss needs a softmax router, and model.gate is sigmoid");
+  return PHIBAL_OK;
+}
+
+static phibal_status find_overrides(const config_override *overrides, size_t n, source *from) {
+  for (size_t i = 0; i < n; i++) {
+    int key = config_key_find(overrides[i].key);
+    if (key < 0)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: unknown key '%s' ('phibal train --keys' lists them all)",
+                               overrides[i].from, overrides[i].key);
+    from->override[key] = &overrides[i];
+  }
+  return PHIBAL_OK;
+}
+
+phibal_status run_config_parse(const char *text, const char *origin,
+                               const config_override *overrides, size_t n, run_config *config) {
+  config_values values;
+  phibal_status status = config_yaml_read(text, origin, &values);
+  if (status) return status;
+  source from = {.origin = origin, .file = &values};
+  run_config read = {0};
+  const char *slash = strrchr(origin, '/');
+  const char *name = slash ? slash + 1 : origin;
+  snprintf(read.name, sizeof read.name, "%.*s", (int)strcspn(name, "."), name);
+  status = find_overrides(overrides, n, &from);
+  if (!status) status = apply(&from, &read);
+  if (!status) resolve(&read);
+  if (!status) status = check(&from, &read);
+  if (!status) *config = read;
+  config_values_clear(&values);
+  return status;
+}
+
+/* The whole file as a string. Run files are small; a mebibyte is not a run file. */
+static phibal_status read_text(const char *path, char **text) {
+  enum { LIMIT = 1 << 20 };
+  *text = NULL;
+  FILE *file = fopen(path, "rb");
+  if (!file) return phibal_status_set(PHIBAL_ERROR_IO, "run file '%s': %s", path, strerror(errno));
+  char *buffer = malloc(LIMIT + 1);
+  size_t n = buffer ? fread(buffer, 1, LIMIT + 1, file) : 0;
+  int failed = ferror(file) ? errno : 0;
+  fclose(file);
+  phibal_status status = PHIBAL_OK;
+  if (!buffer)
+    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "run file '%s': out of memory", path);
+  else if (failed)
+    status = phibal_status_set(PHIBAL_ERROR_IO, "run file '%s': %s", path, strerror(failed));
+  else if (n > LIMIT)
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "run file '%s': larger than 1 MiB", path);
+  else if (memchr(buffer, 0, n))
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "run file '%s': holds zero bytes", path);
+  if (status) {
+    free(buffer);
+    return status;
+  }
+  buffer[n] = 0;
+  *text = buffer;
+  return PHIBAL_OK;
+}
+
+phibal_status run_config_load(const char *name, const config_override *overrides, size_t n,
+                              run_config *config) {
+  if (!strpbrk(name, "./")) {
+    char list[256] = "";
+    for (size_t i = 0; i < builtin_config_count; i++) {
+      if (!strcmp(name, builtin_configs[i].name)) {
+        char origin[80];
+        snprintf(origin, sizeof origin, "%s.yaml", name);
+        return run_config_parse(builtin_configs[i].text, origin, overrides, n, config);
+      }
+      snprintf(list + strlen(list), sizeof list - strlen(list), " %s", builtin_configs[i].name);
+    }
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "no built-in configuration '%s'; there are:%s; a file is given by its "
+                             "path, with a '/' or its ending in it",
+                             name, list);
+  }
+  char *text;
+  phibal_status status = read_text(name, &text);
+  if (status) return status;
+  status = run_config_parse(text, name, overrides, n, config);
+  free(text);
+  return status;
+}

@@ -1,0 +1,271 @@
+/* The schema's table, and how a value is read from and written to text. */
+#include "config_internal.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order of the enumerations in model.h, expert.h and router.h. */
+static const char *const activation_names[] = {"silu", "gelu", NULL};
+static const char *const gate_names[] = {"topk_softmax", "probability", "sigmoid", NULL};
+static const char *const method_names[] = {"phi",       "switch", "switch-global", "sequence",
+                                           "loss-free", "none",   "dense",         NULL};
+static const char *const track_names[] = {"probability", "frequency", NULL};
+static const char *const start_names[] = {"zero", "uniform", "zero-corrected", NULL};
+
+const config_key config_keys[] = {
+#define CONFIG_KEY(section, key, KIND, field, open, low, high, close, fallback, names, help)       \
+  {#section, #key,  CONFIG_##KIND, offsetof(run_config, field), open, low, high, close,            \
+   fallback, names, help},
+#include "config_keys.def"
+#undef CONFIG_KEY
+};
+const size_t config_key_count = sizeof config_keys / sizeof *config_keys;
+_Static_assert(sizeof config_keys / sizeof *config_keys <= CONFIG_KEYS_MAX, "raise the limit");
+
+/* Choices are stored through an int, whichever enumeration they belong to. */
+_Static_assert(sizeof(balance_method) == sizeof(int) && sizeof(balance_track) == sizeof(int) &&
+                   sizeof(balance_start) == sizeof(int) && sizeof(phibal_gate) == sizeof(int) &&
+                   sizeof(phibal_activation) == sizeof(int) &&
+                   sizeof(phibal_potential_id) == sizeof(int),
+               "enumerations are ints");
+
+int config_key_find(const char *dotted) {
+  for (size_t i = 0; i < config_key_count; i++) {
+    size_t n = strlen(config_keys[i].section);
+    if (!strncmp(dotted, config_keys[i].section, n) && dotted[n] == '.' &&
+        !strcmp(dotted + n + 1, config_keys[i].name))
+      return (int)i;
+  }
+  return -1;
+}
+
+static void interval_format(const config_key *key, char *text, size_t size) {
+  snprintf(text, size, "%c%.15g, %.15g%c", key->open, key->low, key->high, key->close);
+}
+
+static phibal_status check_range(const config_key *key, const char *text, double value) {
+  bool low = key->open == '[' ? value >= key->low : value > key->low;
+  bool high = key->close == ']' ? value <= key->high : value < key->high;
+  if (low && high) return PHIBAL_OK;
+  char interval[64];
+  interval_format(key, interval, sizeof interval);
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s' is outside %s", text, interval);
+}
+
+static phibal_status parse_integer(const config_key *key, const char *text, int64_t *value) {
+  char *end;
+  const char *digits = text + (*text == '-' || *text == '+');
+  errno = 0;
+  long long parsed = strtoll(text, &end, 10);
+  /* strtoll skips leading blanks; a value that starts with one is not an integer. */
+  if (*digits < '0' || *digits > '9' || *end)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s' is not an integer", text);
+  *value = parsed;
+  return errno ? check_range(key, text, parsed < 0 ? -HUGE_VAL : HUGE_VAL)
+               : check_range(key, text, (double)parsed);
+}
+
+/* A decimal number, or inf (YAML's .inf too) where that is allowed. */
+static phibal_status parse_real(const char *text, bool infinite, double *value) {
+  if (infinite && (!strcmp(text, "inf") || !strcmp(text, ".inf"))) {
+    *value = HUGE_VAL;
+    return PHIBAL_OK;
+  }
+  char *end;
+  const char *digits = text + (*text == '-' || *text == '+');
+  *value = strtod(text, &end);
+  bool number = (*digits >= '0' && *digits <= '9') || *digits == '.';
+  if (!number || end == text || *end || !isfinite(*value))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s' is not a number", text);
+  return PHIBAL_OK;
+}
+
+static phibal_status parse_choice(const config_key *key, const char *text, int *value) {
+  char list[256] = "";
+  for (int i = 0; key->names[i]; i++) {
+    if (!strcmp(text, key->names[i])) {
+      *value = i;
+      return PHIBAL_OK;
+    }
+    if (i) strncat(list, ", ", sizeof list - strlen(list) - 1);
+    strncat(list, key->names[i], sizeof list - strlen(list) - 1);
+  }
+  return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s' is none of: %s", text, list);
+}
+
+/* lp, tsallis and the others name their parameter; the key is the same for all. */
+static phibal_status parse_parameter(const char *text, phibal_potential *potential) {
+  if (!strcmp(text, "default")) return PHIBAL_OK; /* choosing the potential has set it */
+  const phibal_potential_info *info = phibal_potential_describe(potential->id);
+  if (!*info->parameter)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s has no parameter; leave it out",
+                             info->name);
+  double value;
+  phibal_status status = parse_real(text, true, &value);
+  if (status) return status;
+  phibal_potential chosen = {potential->id, value};
+  status = phibal_potential_check(&chosen);
+  if (!status) *potential = chosen;
+  return status;
+}
+
+phibal_status config_value_parse(const config_key *key, const char *text, run_config *config) {
+  void *field = (char *)config + key->offset;
+  phibal_status status = PHIBAL_OK;
+  int64_t integer;
+  double real;
+  switch (key->kind) {
+  case CONFIG_INTEGER32:
+    status = parse_integer(key, text, &integer);
+    if (!status) *(int32_t *)field = (int32_t)integer;
+    break;
+  case CONFIG_INTEGER64:
+    status = parse_integer(key, text, &integer);
+    if (!status) *(int64_t *)field = integer;
+    break;
+  case CONFIG_REAL32:
+    status = parse_real(text, false, &real);
+    /* The rounded value counts: 1e-60 is inside (0, 1] but its binary32 is not. */
+    if (!status) status = check_range(key, text, (double)(float)real);
+    if (!status) *(float *)field = (float)real;
+    break;
+  case CONFIG_REAL64:
+    status = parse_real(text, false, &real);
+    if (!status) status = check_range(key, text, real);
+    if (!status) *(double *)field = real;
+    break;
+  case CONFIG_BOOLEAN:
+    if (strcmp(text, "true") && strcmp(text, "false"))
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s' is neither true nor false", text);
+    *(bool *)field = !strcmp(text, "true");
+    break;
+  case CONFIG_CHOICE:
+    status = parse_choice(key, text, field);
+    break;
+  case CONFIG_POTENTIAL:
+    status = phibal_potential_find(text, &config->balance.potential);
+    break;
+  case CONFIG_PARAMETER:
+    status = parse_parameter(text, &config->balance.potential);
+    break;
+  case CONFIG_TEXT:
+    if (strlen(text) >= CONFIG_TEXT_MAX)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "longer than %d bytes", CONFIG_TEXT_MAX - 1);
+    memcpy(field, text, strlen(text) + 1);
+    break;
+  }
+  return status;
+}
+
+/* The shortest decimal that reads back as the same number. */
+static void format_real(double value, bool single, char *text, size_t size) {
+  if (isinf(value)) {
+    snprintf(text, size, "%sinf", value < 0 ? "-" : "");
+    return;
+  }
+  for (int digits = 1; digits <= 17; digits++) {
+    snprintf(text, size, "%.*g", digits, value);
+    double back = strtod(text, NULL);
+    if (single ? (float)back == (float)value : back == value) return;
+  }
+}
+
+/* Text in single quotes, as YAML doubles them inside. */
+static void format_text(const char *value, char *text, size_t size) {
+  size_t n = 0;
+  text[n++] = '\'';
+  for (; *value && n + 3 < size; value++) {
+    if (*value == '\'') text[n++] = '\'';
+    text[n++] = *value;
+  }
+  text[n++] = '\'';
+  text[n] = 0;
+}
+
+void run_config_format(const run_config *config, const config_key *key, char *text, size_t size) {
+  const void *field = (const char *)config + key->offset;
+  const phibal_potential_info *potential = phibal_potential_describe(config->balance.potential.id);
+  switch (key->kind) {
+  case CONFIG_INTEGER32:
+    snprintf(text, size, "%d", *(const int32_t *)field);
+    break;
+  case CONFIG_INTEGER64:
+    snprintf(text, size, "%lld", (long long)*(const int64_t *)field);
+    break;
+  case CONFIG_REAL32:
+    format_real((double)*(const float *)field, true, text, size);
+    break;
+  case CONFIG_REAL64:
+    format_real(*(const double *)field, false, text, size);
+    break;
+  case CONFIG_BOOLEAN:
+    snprintf(text, size, "%s", *(const bool *)field ? "true" : "false");
+    break;
+  case CONFIG_CHOICE:
+    snprintf(text, size, "%s", key->names[*(const int *)field]);
+    break;
+  case CONFIG_POTENTIAL:
+    snprintf(text, size, "%s", potential->name);
+    break;
+  case CONFIG_PARAMETER:
+    if (*potential->parameter)
+      format_real(config->balance.potential.parameter, false, text, size);
+    else
+      snprintf(text, size, "default");
+    break;
+  case CONFIG_TEXT:
+    format_text(field, text, size);
+    break;
+  }
+}
+
+void run_config_write(const run_config *config, FILE *to) {
+  const char *section = "";
+  for (size_t i = 0; i < config_key_count; i++) {
+    const config_key *key = &config_keys[i];
+    if (strcmp(section, key->section)) fprintf(to, "%s:\n", key->section);
+    section = key->section;
+    char text[2 * CONFIG_TEXT_MAX + 3];
+    run_config_format(config, key, text, sizeof text);
+    fprintf(to, "  %s: %s\n", key->name, text);
+  }
+}
+
+static void write_domain(const config_key *key, FILE *to) {
+  static const char *const plain[] = {[CONFIG_BOOLEAN] = "true, false",
+                                      [CONFIG_POTENTIAL] = "`phibal eval --help` lists them",
+                                      [CONFIG_PARAMETER] = "number",
+                                      [CONFIG_TEXT] = "text"};
+  char interval[64];
+  interval_format(key, interval, sizeof interval);
+  switch (key->kind) {
+  case CONFIG_INTEGER32:
+  case CONFIG_INTEGER64:
+    fprintf(to, "integer in %s", interval);
+    break;
+  case CONFIG_REAL32:
+  case CONFIG_REAL64:
+    fprintf(to, "number in %s", interval);
+    break;
+  case CONFIG_CHOICE:
+    for (int i = 0; key->names[i]; i++) fprintf(to, "%s%s", i ? ", " : "", key->names[i]);
+    break;
+  default:
+    fputs(plain[key->kind], to);
+  }
+}
+
+void config_keys_write(FILE *to) {
+  fputs("| key | values | default | meaning |\n| --- | --- | --- | --- |\n", to);
+  for (size_t i = 0; i < config_key_count; i++) {
+    const config_key *key = &config_keys[i];
+    fprintf(to, "| `%s.%s` | ", key->section, key->name);
+    write_domain(key, to);
+    fprintf(to, " | %s | %s |\n",
+            !key->fallback   ? "required"
+            : *key->fallback ? key->fallback
+                             : "none",
+            key->help);
+  }
+}
