@@ -1,9 +1,13 @@
 /* Enclosures of real numbers: closed intervals of the extended reals with MPFR ends.
-   Contract of every function: for all reals a in x (and b in y), f(a, b) is in z. `z` is rounded
-   outward to its own precision; it may be the same object as x or y, but not overlap in part.
-   Ends may be infinite: [v, +inf] says "v or more", [+inf, +inf] says "exactly plus infinity".
-   NaN never appears. A function whose real meaning is undefined somewhere in its arguments returns
-   PHIBAL_ERROR_DOMAIN and leaves z the whole line [-inf, +inf]. */
+   Contract of every function: for all a in x (and b in y), f(a, b) is in z. `z` is rounded outward
+   to its own precision, each end correctly, so that an exact result of a point is a point; it may
+   be the same object as x or y, but not overlap in part.
+   Ends may be infinite: [v, +inf] says "v or more, perhaps +inf itself" (so also a finite number
+   beyond MPFR's exponents), [+inf, +inf] says "exactly plus infinity". Functions take their limits
+   at infinite members. NaN never appears, and -0 is 0. A function that is undefined somewhere in
+   its arguments (inf - inf, 0 * inf, inf / inf, inf^0, 1^inf, a divisor that holds 0, a negative
+   logarithm) returns PHIBAL_ERROR_DOMAIN and leaves z the whole line [-inf, +inf].
+   MPFR's exponent range is taken as it is on this thread and never changed. */
 #ifndef PHIBAL_ENCLOSURE_H
 #define PHIBAL_ENCLOSURE_H
 
@@ -27,25 +31,33 @@ void phibal_enclosure_vector_clear(phibal_enclosure *v, size_t n);
 
 void phibal_enclosure_set(phibal_enclosure *z, const phibal_enclosure *x);
 void phibal_enclosure_set_si(phibal_enclosure *z, long n);
-void phibal_enclosure_set_d(phibal_enclosure *z, double d);  /* d may be infinite; not NaN */
+void phibal_enclosure_set_d(phibal_enclosure *z, double d);       /* d may be infinite; not NaN */
 void phibal_enclosure_set_fr(phibal_enclosure *z, mpfr_srcptr x); /* not NaN */
 void phibal_enclosure_set_q(phibal_enclosure *z, mpq_srcptr q);
 void phibal_enclosure_swap(phibal_enclosure *x, phibal_enclosure *y);
 /* The smallest interval that holds both. */
 void phibal_enclosure_hull(phibal_enclosure *z, const phibal_enclosure *x,
                            const phibal_enclosure *y);
-/* Decimal (1.5e-3), C99 hexadecimal (0x1.8p-10), fraction (1/3), or inf: read exactly, then
-   enclosed. PHIBAL_ERROR_FORMAT says what is wrong with the text. */
+/* Decimal (1.5e-3), C99 hexadecimal (0x1.8p-10), a fraction of two of these (1/3), or inf, with a
+   sign and blanks around: read exactly, then enclosed, so that a number that fits z is a point.
+   PHIBAL_ERROR_FORMAT says what is wrong with the text and where; z is then unchanged. Exponents
+   beyond 10^+-100000 or 2^+-400000 are such errors. */
 phibal_status phibal_enclosure_set_str(phibal_enclosure *z, const char *text);
+/* Characters, final null included, that a decimal string of `digits` digits may take. */
+#define PHIBAL_DECIMAL_SIZE(digits) ((size_t)(digits) + 32)
+/* The ends in decimal with `digits` >= 1 significant digits, lo rounded down and hi rounded up;
+   zeros that end a fraction are left out. Plain from 1e-5 up to `digits` digits before the point,
+   else 1.25e-30; "inf", "-inf". lo and hi hold `size` characters each, PHIBAL_DECIMAL_SIZE(digits)
+   or more, else PHIBAL_ERROR_ARGUMENT. Either may be null. */
+phibal_status phibal_enclosure_get_decimal(const phibal_enclosure *x, int digits, char *lo,
+                                           char *hi, size_t size);
 
 phibal_status phibal_enclosure_add(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y);
 phibal_status phibal_enclosure_sub(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y);
-/* 0 times an infinity is PHIBAL_ERROR_DOMAIN. */
 phibal_status phibal_enclosure_mul(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y);
-/* y must not contain 0. */
 phibal_status phibal_enclosure_div(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y);
 void phibal_enclosure_neg(phibal_enclosure *z, const phibal_enclosure *x);
@@ -66,8 +78,8 @@ phibal_status phibal_enclosure_sum(phibal_enclosure *z, size_t n, const phibal_e
 bool phibal_enclosure_is_less(const phibal_enclosure *x, const phibal_enclosure *y);
 bool phibal_enclosure_is_positive(const phibal_enclosure *x);
 bool phibal_enclosure_is_negative(const phibal_enclosure *x);
-bool phibal_enclosure_is_zero(const phibal_enclosure *x);    /* exactly [0, 0] */
-bool phibal_enclosure_is_exact(const phibal_enclosure *x);   /* lo = hi */
+bool phibal_enclosure_is_zero(const phibal_enclosure *x);  /* exactly [0, 0] */
+bool phibal_enclosure_is_exact(const phibal_enclosure *x); /* lo = hi */
 bool phibal_enclosure_contains_zero(const phibal_enclosure *x);
 bool phibal_enclosure_overlaps(const phibal_enclosure *x, const phibal_enclosure *y);
 /* An upper bound of hi - lo; +inf if either end is infinite, 0 if both are the same infinity. */

@@ -1,0 +1,134 @@
+/* Enclosures as sets: their life, their ends, and what is certain about their members. */
+#include "enclosure_internal.h"
+#include <stdint.h>
+#include <stdlib.h>
+
+void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision) {
+  mpfr_init2(z->lo, precision);
+  mpfr_init2(z->hi, precision);
+  phibal_enclosure_set_si(z, 0);
+}
+
+void phibal_enclosure_clear(phibal_enclosure *z) {
+  mpfr_clear(z->lo);
+  mpfr_clear(z->hi);
+}
+
+phibal_enclosure *phibal_enclosure_vector(size_t n, mpfr_prec_t precision) {
+  /* One more, so that n = 0 is not mistaken for memory running out. */
+  if (n >= SIZE_MAX / sizeof(phibal_enclosure)) return NULL;
+  phibal_enclosure *v = malloc((n + 1) * sizeof *v);
+  if (!v) return NULL;
+  for (size_t i = 0; i < n; i++) phibal_enclosure_init(&v[i], precision);
+  return v;
+}
+
+void phibal_enclosure_vector_clear(phibal_enclosure *v, size_t n) {
+  if (!v) return;
+  for (size_t i = 0; i < n; i++) phibal_enclosure_clear(&v[i]);
+  free(v);
+}
+
+void phibal_enclosure_set(phibal_enclosure *z, const phibal_enclosure *x) {
+  mpfr_set(z->lo, x->lo, MPFR_RNDD);
+  mpfr_set(z->hi, x->hi, MPFR_RNDU);
+}
+
+void phibal_enclosure_set_si(phibal_enclosure *z, long n) {
+  mpfr_set_si(z->lo, n, MPFR_RNDD);
+  mpfr_set_si(z->hi, n, MPFR_RNDU);
+}
+
+void phibal_enclosure_set_d(phibal_enclosure *z, double d) {
+  mpfr_set_d(z->lo, d, MPFR_RNDD);
+  mpfr_set_d(z->hi, d, MPFR_RNDU);
+}
+
+void phibal_enclosure_set_fr(phibal_enclosure *z, mpfr_srcptr x) {
+  /* x may be an end of z, so the end that it is not is written first. */
+  if (x == z->lo) {
+    mpfr_set(z->hi, x, MPFR_RNDU);
+    return;
+  }
+  mpfr_set(z->lo, x, MPFR_RNDD);
+  mpfr_set(z->hi, x, MPFR_RNDU);
+}
+
+void phibal_enclosure_set_q(phibal_enclosure *z, mpq_srcptr q) {
+  mpfr_set_q(z->lo, q, MPFR_RNDD);
+  mpfr_set_q(z->hi, q, MPFR_RNDU);
+}
+
+void phibal_enclosure_swap(phibal_enclosure *x, phibal_enclosure *y) {
+  mpfr_swap(x->lo, y->lo);
+  mpfr_swap(x->hi, y->hi);
+}
+
+void phibal_enclosure_hull(phibal_enclosure *z, const phibal_enclosure *x,
+                           const phibal_enclosure *y) {
+  mpfr_min(z->lo, x->lo, y->lo, MPFR_RNDD);
+  mpfr_max(z->hi, x->hi, y->hi, MPFR_RNDU);
+}
+
+bool phibal_enclosure_is_less(const phibal_enclosure *x, const phibal_enclosure *y) {
+  return mpfr_less_p(x->hi, y->lo) != 0;
+}
+
+bool phibal_enclosure_is_positive(const phibal_enclosure *x) {
+  return mpfr_sgn(x->lo) > 0;
+}
+
+bool phibal_enclosure_is_negative(const phibal_enclosure *x) {
+  return mpfr_sgn(x->hi) < 0;
+}
+
+bool phibal_enclosure_is_zero(const phibal_enclosure *x) {
+  return mpfr_zero_p(x->lo) && mpfr_zero_p(x->hi);
+}
+
+bool phibal_enclosure_is_exact(const phibal_enclosure *x) {
+  return mpfr_equal_p(x->lo, x->hi) != 0;
+}
+
+bool phibal_enclosure_contains_zero(const phibal_enclosure *x) {
+  return mpfr_sgn(x->lo) <= 0 && mpfr_sgn(x->hi) >= 0;
+}
+
+bool phibal_enclosure_overlaps(const phibal_enclosure *x, const phibal_enclosure *y) {
+  return mpfr_lessequal_p(x->lo, y->hi) && mpfr_lessequal_p(y->lo, x->hi);
+}
+
+void phibal_enclosure_width(mpfr_ptr width, const phibal_enclosure *x) {
+  if (phibal_enclosure_is_exact(x))
+    mpfr_set_zero(width, 1);
+  else
+    mpfr_sub(width, x->hi, x->lo, MPFR_RNDU);
+}
+
+enum { MESSAGE_DIGITS = 6 };
+typedef char message_number[PHIBAL_DECIMAL_SIZE(MESSAGE_DIGITS)];
+
+static phibal_status whole_line(phibal_enclosure *z) {
+  mpfr_set_inf(z->lo, -1);
+  mpfr_set_inf(z->hi, 1);
+  return PHIBAL_ERROR_DOMAIN;
+}
+
+phibal_status enclosure_undefined(phibal_enclosure *z, const char *function,
+                                  const phibal_enclosure *x, const char *rule) {
+  message_number lo, hi;
+  phibal_enclosure_get_decimal(x, MESSAGE_DIGITS, lo, hi, sizeof lo);
+  phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: [%s, %s] %s", function, lo, hi, rule);
+  return whole_line(z);
+}
+
+phibal_status enclosure_undefined_pair(phibal_enclosure *z, const char *function,
+                                       const phibal_enclosure *x, const phibal_enclosure *y,
+                                       const char *rule) {
+  message_number xlo, xhi, ylo, yhi;
+  phibal_enclosure_get_decimal(x, MESSAGE_DIGITS, xlo, xhi, sizeof xlo);
+  phibal_enclosure_get_decimal(y, MESSAGE_DIGITS, ylo, yhi, sizeof ylo);
+  phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: [%s, %s] and [%s, %s] %s", function, xlo, xhi, ylo,
+                    yhi, rule);
+  return whole_line(z);
+}

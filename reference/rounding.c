@@ -1,0 +1,156 @@
+/* Correct rounding to the formats of the product: of one MPFR number, of all of an enclosure, and
+   of a real number through ever tighter enclosures. */
+#include <phibal/rounding.h>
+#include <math.h>
+#include <string.h>
+
+/* Values are integers n 2^lsb with |n| <= 2^precision and lsb >= least, below 2^limit. */
+typedef struct format_shape {
+  const char *name;
+  int precision, least, limit;
+} format_shape;
+
+static const format_shape shapes[] = {
+    [PHIBAL_FORMAT_BINARY64] = {"binary64", 53, -1074, 1024},
+    [PHIBAL_FORMAT_BINARY32] = {"binary32", 24, -149, 128},
+    [PHIBAL_FORMAT_BFLOAT16] = {"bfloat16", 8, -133, 128},
+    [PHIBAL_FORMAT_BINARY16] = {"binary16", 11, -24, 16},
+};
+enum { FORMAT_COUNT = sizeof shapes / sizeof *shapes };
+
+static const struct {
+  const char *name;
+  mpfr_rnd_t rounding;
+} directions[] = {
+    [PHIBAL_ROUND_NEAREST] = {"nearest", MPFR_RNDN},
+    [PHIBAL_ROUND_DOWN] = {"down", MPFR_RNDD},
+    [PHIBAL_ROUND_UP] = {"up", MPFR_RNDU},
+    [PHIBAL_ROUND_ZERO] = {"zero", MPFR_RNDZ},
+};
+enum { DIRECTION_COUNT = sizeof directions / sizeof *directions };
+
+/* The exponent of the last place of a number in [2^(e-1), 2^e). */
+static int last_place(const format_shape *shape, long e) {
+  long lsb = e - shape->precision;
+  return lsb < shape->least ? shape->least : (int)lsb;
+}
+
+/* Whether a magnitude at or beyond 2^limit goes to infinity: rounding away from zero and to nearest
+   do, the other directions stop at the largest finite number. */
+static double overflow(const format_shape *shape, phibal_direction direction, int sign) {
+  double largest = ldexp(ldexp(1.0, shape->precision) - 1.0, shape->limit - shape->precision);
+  bool away = direction == PHIBAL_ROUND_NEAREST ||
+              direction == (sign < 0 ? PHIBAL_ROUND_DOWN : PHIBAL_ROUND_UP);
+  double magnitude = away ? (double)INFINITY : largest;
+  return sign < 0 ? -magnitude : magnitude;
+}
+
+/* a, finite and not 0, below 2^limit: a 2^-lsb is exact, its rounding to an integer n is the only
+   one (mpfr_get_si rounds ties to even), and |n| <= 2^53 makes both the conversion and the scaling
+   back exact. A subnormal is nothing special: its lsb is the least one. */
+static double round_scaled(mpfr_srcptr a, const format_shape *shape, mpfr_rnd_t rounding) {
+  int lsb = last_place(shape, mpfr_get_exp(a));
+  mpfr_t scaled;
+  mpfr_init2(scaled, mpfr_get_prec(a));
+  mpfr_mul_2si(scaled, a, -(long)lsb, MPFR_RNDN);
+  double n = (double)mpfr_get_si(scaled, rounding);
+  mpfr_clear(scaled);
+  return copysign(ldexp(fabs(n), lsb), mpfr_sgn(a));
+}
+
+static double round_number(mpfr_srcptr a, phibal_format format, phibal_direction direction) {
+  const format_shape *shape = &shapes[format];
+  int sign = mpfr_sgn(a);
+  if (sign == 0) return 0.0;
+  if (mpfr_inf_p(a)) return sign < 0 ? -(double)INFINITY : (double)INFINITY;
+  if (mpfr_get_exp(a) > shape->limit) return overflow(shape, direction, sign);
+  double r = round_scaled(a, shape, directions[direction].rounding);
+  /* Rounded up to 2^limit, which is one past the largest number. */
+  return fabs(r) >= ldexp(0.5, shape->limit) * 2.0 ? overflow(shape, direction, sign) : r;
+}
+
+bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
+                            phibal_direction direction, double *result) {
+  /* Rounding increases, so when both ends agree all between them do. The sign of a zero agrees too:
+     members of both signs, or a negative one and 0, come from ends that differ. */
+  double lo = round_number(x->lo, format, direction);
+  double hi = round_number(x->hi, format, direction);
+  if (lo != hi || signbit(lo) != signbit(hi)) return false;
+  *result = lo;
+  return true;
+}
+
+/* One trial; *decided says whether it settled the matter. */
+static phibal_status round_at(phibal_evaluator evaluate, void *context, mpfr_prec_t precision,
+                              phibal_format format, phibal_direction direction, double *result,
+                              bool *decided) {
+  phibal_enclosure value;
+  phibal_enclosure_init(&value, precision);
+  phibal_status status = evaluate(context, precision, &value);
+  *decided = status == PHIBAL_OK && phibal_round_enclosure(&value, format, direction, result);
+  phibal_enclosure_clear(&value);
+  return status;
+}
+
+/* Failures that a narrower enclosure may cure: a divisor that holds 0 only by its width, say. */
+static bool may_be_cured(phibal_status status) {
+  return status == PHIBAL_OK || status == PHIBAL_ERROR_DOMAIN || status == PHIBAL_ERROR_UNDECIDED;
+}
+
+phibal_status phibal_round_correctly(phibal_evaluator evaluate, void *context, mpfr_prec_t cap,
+                                     phibal_format format, phibal_direction direction,
+                                     double *result) {
+  if (!evaluate || !result || cap < MPFR_PREC_MIN || cap > MPFR_PREC_MAX / 2 ||
+      (unsigned)format >= FORMAT_COUNT || (unsigned)direction >= DIRECTION_COUNT)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "phibal_round_correctly: null argument, no such format or direction, "
+                             "or a cap of %ld bits",
+                             (long)cap);
+  mpfr_prec_t precision = cap < 64 ? cap : 64;
+  for (;;) {
+    bool decided;
+    phibal_status status =
+        round_at(evaluate, context, precision, format, direction, result, &decided);
+    if (decided) return PHIBAL_OK;
+    if (!may_be_cured(status)) return status;
+    if (precision == cap) {
+      if (status != PHIBAL_OK) return status;
+      return phibal_status_set(
+          PHIBAL_ERROR_UNDECIDED,
+          "undecided at the cap of %ld bits: the value may lie exactly between two roundings to "
+          "%s (%s); raise the cap, or ask for an enclosure",
+          (long)cap, shapes[format].name, directions[direction].name);
+    }
+    precision = precision > cap / 2 ? cap : 2 * precision;
+  }
+}
+
+double phibal_format_ulp(phibal_format format, double x) {
+  const format_shape *shape = &shapes[format];
+  if (!isfinite(x)) return isnan(x) ? x : (double)INFINITY;
+  int e;
+  if (frexp(x, &e) == 0.0) return ldexp(1.0, shape->least);
+  return ldexp(1.0, last_place(shape, e < shape->limit ? e : shape->limit));
+}
+
+phibal_status phibal_format_find(const char *name, phibal_format *format) {
+  for (int i = 0; name && format && i < FORMAT_COUNT; i++)
+    if (strcmp(name, shapes[i].name) == 0) {
+      *format = (phibal_format)i;
+      return PHIBAL_OK;
+    }
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "unknown format '%s'; there are binary64, binary32, bfloat16, binary16",
+                           name ? name : "(null)");
+}
+
+phibal_status phibal_direction_find(const char *name, phibal_direction *direction) {
+  for (int i = 0; name && direction && i < DIRECTION_COUNT; i++)
+    if (strcmp(name, directions[i].name) == 0) {
+      *direction = (phibal_direction)i;
+      return PHIBAL_OK;
+    }
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "unknown direction '%s'; there are nearest, down, up, zero",
+                           name ? name : "(null)");
+}
