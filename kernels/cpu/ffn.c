@@ -1,0 +1,200 @@
+/* The gated FFN of every expert over its group of rows, and its gradients.
+
+   Rows are tiled inside an expert, so that one large group does not occupy one thread; weight
+   gradients are tiled over their own rows and columns, each tile summing over all the rows of its
+   expert. Tiles depend on the shapes and the offsets alone: the same bits for any number of
+   threads.
+
+   Bounds, u = 2^-24, gamma_n = n u / (1 - n u), |.| componentwise, products exact:
+   The activation is evaluated in binary64: the sigmoid within 2^-49.9 relative, the rounding of
+   GELU's argument z within 2^-51 |z| of s relative, |z| <= 708 where s is not 0, and a few
+   roundings of 2^-53: below 2^-41 relative together. |act'| <= 1.13 (SiLU: 1.0998 at 2.40; GELU,
+   tanh form: 1.129 at 1.47). h is rounded once.
+
+   (E2b) Let A = |W_gate||x|, B = |W_up||x| and g = gamma_d. From gemm.h |da| <= g A, |db| <= g B,
+   so |dh| <= H := 1.13 g A (|b| + g B) + |act(a)| g B
+                  + (u + 2^-40) (|act(a)| + 1.13 g A) (|b| + g B)
+     |dy| <= |W_down| H + gamma_f |W_down| (|h| + H).
+
+   (E3b) With the a, b, h it is given taken as exact, dh = W_down^T dy:
+     |error of dL/dh| <= D := gamma_d |W_down|^T |dy|
+     |error of dL/db| <= |act(a)| D + (u + 2^-40) |act(a)| (|dL/dh| + D) =: D_b
+     |error of dL/da| <= |b act'(a)| D + (u |act'(a)| + 2^-44) |b| (|dL/dh| + D) =: D_a; the terms
+       of act' cancel, but are 4 at most together, and each is within 2^-47 of its value.
+     dx = W_gate^T da + W_up^T db, two products the second of which adds to the first:
+     |error| <= |W_gate|^T D_a + |W_up|^T D_b + gamma_(2 f + 1) (|W_gate|^T (|da| + D_a)
+                                                                 + |W_up|^T (|db| + D_b))
+     dW = dW_before + sum over the n rows of the group:
+     |error of dW_down| <= gamma_(n+1) (|before| + |dy|^T |h|)
+     |error of dW_gate| <= |x|^T D_a + gamma_(n+1) (|before| + (|da| + D_a)^T |x|); W_up likewise.
+   Underflow adds at most (n + 1) 2^-149 to a sum of n terms. */
+#include "gemm.h"
+
+#include "../core/sigmoid.h"
+
+#include <phibal/expert.h>
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* GELU, tanh form: 0.5 a (1 + tanh(z/2)) = a sigmoid(z), z = 2 sqrt(2/pi) (a + 0.044715 a^3). */
+#define GELU_SLOPE 0x1.9884533d43651p+0 /* 2 sqrt(2/pi) */
+#define GELU_CUBE 0.044715
+
+/* h = act(a) b, elementwise. */
+static void activate(phibal_activation activation, int64_t n, const float *restrict a,
+                     const float *restrict b, float *restrict h) {
+  if (activation == PHIBAL_ACTIVATION_SILU) {
+    for (int64_t i = 0; i < n; i++) {
+      double v = (double)a[i];
+      h[i] = (float)(v * core_sigmoid64(v) * (double)b[i]);
+    }
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      double v = (double)a[i];
+      double z = GELU_SLOPE * v * (1.0 + GELU_CUBE * v * v);
+      h[i] = (float)(v * core_sigmoid64(z) * (double)b[i]);
+    }
+  }
+}
+
+/* a, b in; dL/da = dh b act'(a) and dL/db = dh act(a) out.
+   SiLU: act' = s (1 + a (1 - s)); GELU: act' = s (1 + a (1 - s) z'). */
+static void activate_backward(phibal_activation activation, int64_t n, float *restrict a,
+                              float *restrict b, const float *restrict h_gradient) {
+  if (activation == PHIBAL_ACTIVATION_SILU) {
+    for (int64_t i = 0; i < n; i++) {
+      double v = (double)a[i], g = (double)h_gradient[i];
+      double s = core_sigmoid64(v);
+      a[i] = (float)(g * (double)b[i] * (s * (1.0 + v * (1.0 - s))));
+      b[i] = (float)(g * (v * s));
+    }
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      double v = (double)a[i], g = (double)h_gradient[i];
+      double s = core_sigmoid64(GELU_SLOPE * v * (1.0 + GELU_CUBE * v * v));
+      double slope = GELU_SLOPE * (1.0 + 3.0 * GELU_CUBE * v * v);
+      a[i] = (float)(g * (double)b[i] * (s * (1.0 + v * (1.0 - s) * slope)));
+      b[i] = (float)(g * (v * s));
+    }
+  }
+}
+
+static phibal_status ffn_check(const phibal_ffn *ffn, const int64_t *offsets) {
+  if (!ffn || !offsets)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "expert FFN: null shape or offsets");
+  if (ffn->experts < 1 || ffn->width < 1 || ffn->hidden < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "expert FFN: experts %d, width %d and hidden %d must be positive",
+                             ffn->experts, ffn->width, ffn->hidden);
+  if (ffn->activation != PHIBAL_ACTIVATION_SILU && ffn->activation != PHIBAL_ACTIVATION_GELU)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "expert FFN: no activation %d",
+                             (int)ffn->activation);
+  if (offsets[0] != 0)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "expert FFN: offsets[0] is %lld, not 0",
+                             (long long)offsets[0]);
+  for (int32_t e = 0; e < ffn->experts; e++)
+    if (offsets[e + 1] < offsets[e])
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "expert FFN: offsets fall from %lld to %lld at expert %d",
+                               (long long)offsets[e], (long long)offsets[e + 1], e);
+  return PHIBAL_OK;
+}
+
+/* Tiles of the largest group: the loops below run over experts times this, and skip what a smaller
+   group does not have. */
+static int64_t most_tiles(const phibal_ffn *ffn, const int64_t *offsets) {
+  int64_t rows = 0;
+  for (int32_t e = 0; e < ffn->experts; e++)
+    if (offsets[e + 1] - offsets[e] > rows) rows = offsets[e + 1] - offsets[e];
+  return (rows + GEMM_TILE_ROWS - 1) / GEMM_TILE_ROWS;
+}
+
+phibal_status phibal_ffn_forward(const phibal_ffn *ffn, const int64_t *offsets, const float *x,
+                                 const float *w_gate, const float *w_up, const float *w_down,
+                                 float *a, float *b, float *h, float *y) {
+  phibal_status status = ffn_check(ffn, offsets);
+  if (status) return status;
+  if (offsets[ffn->experts] == 0) return PHIBAL_OK;
+  if (!x || !w_gate || !w_up || !w_down || !a || !b || !h || !y)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "expert FFN: null array");
+  int64_t d = ffn->width, f = ffn->hidden, tiles = most_tiles(ffn, offsets);
+  phibal_activation activation = ffn->activation;
+  gemm_begin();
+#pragma omp parallel for collapse(2) schedule(dynamic)
+  for (int64_t e = 0; e < ffn->experts; e++)
+    for (int64_t tile = 0; tile < tiles; tile++) {
+      int64_t row = offsets[e] + tile * GEMM_TILE_ROWS;
+      if (row >= offsets[e + 1]) continue;
+      int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
+      gemm_nt(n, f, d, x + row * d, d, w_gate + e * f * d, d, 0.0f, a + row * f, f);
+      gemm_nt(n, f, d, x + row * d, d, w_up + e * f * d, d, 0.0f, b + row * f, f);
+      activate(activation, n * f, a + row * f, b + row * f, h + row * f);
+      gemm_nt(n, d, f, h + row * f, f, w_down + e * d * f, f, 0.0f, y + row * d, d);
+    }
+  return PHIBAL_OK;
+}
+
+/* Tile `tile` of w_gradient[e] [m][n] += left^T right over the rows of expert e, numbered along the
+   rows of tiles; nothing past the last. */
+static void weight_gradient_tile(int64_t tile, int64_t m, int64_t n, int64_t rows,
+                                 const float *left, const float *right, float *w_gradient) {
+  int64_t across = (n + GEMM_TILE_COLUMNS - 1) / GEMM_TILE_COLUMNS;
+  int64_t i = tile / across * GEMM_TILE_WEIGHT_ROWS, j = tile % across * GEMM_TILE_COLUMNS;
+  gemm_tn(smaller(GEMM_TILE_WEIGHT_ROWS, m - i), smaller(GEMM_TILE_COLUMNS, n - j), rows, left + i,
+          m, right + j, n, 1.0f, w_gradient + i * n + j, n);
+}
+
+static int64_t weight_tiles(int64_t m, int64_t n) {
+  return (m + GEMM_TILE_WEIGHT_ROWS - 1) / GEMM_TILE_WEIGHT_ROWS *
+         ((n + GEMM_TILE_COLUMNS - 1) / GEMM_TILE_COLUMNS);
+}
+
+phibal_status phibal_ffn_backward(const phibal_ffn *ffn, const int64_t *offsets, const float *x,
+                                  const float *w_gate, const float *w_up, const float *w_down,
+                                  float *a, float *b, const float *h, const float *y_gradient,
+                                  float *h_gradient, float *x_gradient, float *w_gate_gradient,
+                                  float *w_up_gradient, float *w_down_gradient) {
+  phibal_status status = ffn_check(ffn, offsets);
+  if (status) return status;
+  if (offsets[ffn->experts] == 0) return PHIBAL_OK;
+  if (!x || !w_gate || !w_up || !w_down || !a || !b || !h || !y_gradient || !h_gradient ||
+      !x_gradient || !w_gate_gradient || !w_up_gradient || !w_down_gradient)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "expert FFN backward: null array");
+  int64_t d = ffn->width, f = ffn->hidden, tiles = most_tiles(ffn, offsets);
+  phibal_activation activation = ffn->activation;
+  int64_t inward = weight_tiles(f, d), outward = weight_tiles(d, f);
+  gemm_begin();
+#pragma omp parallel
+  {
+#pragma omp for collapse(2) schedule(dynamic)
+    for (int64_t e = 0; e < ffn->experts; e++)
+      for (int64_t tile = 0; tile < tiles; tile++) {
+        int64_t row = offsets[e] + tile * GEMM_TILE_ROWS;
+        if (row >= offsets[e + 1]) continue;
+        int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
+        gemm_nn(n, f, d, y_gradient + row * d, d, w_down + e * d * f, f, 0.0f, h_gradient + row * f,
+                f);
+        activate_backward(activation, n * f, a + row * f, b + row * f, h_gradient + row * f);
+        gemm_nn(n, d, f, a + row * f, f, w_gate + e * f * d, d, 0.0f, x_gradient + row * d, d);
+        gemm_nn(n, d, f, b + row * f, f, w_up + e * f * d, d, 1.0f, x_gradient + row * d, d);
+      }
+#pragma omp for collapse(2) schedule(dynamic)
+    for (int64_t e = 0; e < ffn->experts; e++)
+      for (int64_t tile = 0; tile < 2 * inward + outward; tile++) {
+        int64_t row = offsets[e], n = offsets[e + 1] - row;
+        if (n == 0) continue;
+        if (tile < inward)
+          weight_gradient_tile(tile, f, d, n, a + row * f, x + row * d,
+                               w_gate_gradient + e * f * d);
+        else if (tile < 2 * inward)
+          weight_gradient_tile(tile - inward, f, d, n, b + row * f, x + row * d,
+                               w_up_gradient + e * f * d);
+        else
+          weight_gradient_tile(tile - 2 * inward, d, f, n, y_gradient + row * d, h + row * f,
+                               w_down_gradient + e * d * f);
+      }
+  }
+  return PHIBAL_OK;
+}

@@ -1,0 +1,73 @@
+#include "gemm.h"
+
+#include <cblas.h>
+#include <string.h>
+
+void gemm_begin(void) {
+  if (openblas_get_num_threads() != 1) openblas_set_num_threads(1);
+}
+
+const char *gemm_better_core(void) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq") ||
+      !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl"))
+    return NULL;
+  const char *core = openblas_get_corename();
+  if (strcmp(core, "Haswell") == 0 || strcmp(core, "Zen") == 0) return "SkylakeX";
+#endif
+  return NULL;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+void gemm_nt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+             int64_t ldb, float beta, float *c, int64_t ldc) {
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f, a,
+              (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
+}
+
+void gemm_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+             int64_t ldb, float beta, float *c, int64_t ldc) {
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
+              a, (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
+}
+
+void gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+             int64_t ldb, float beta, float *c, int64_t ldc) {
+  cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f, a,
+              (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
+}
+
+void gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, const float *w, float beta,
+                 float *y) {
+  gemm_begin();
+#pragma omp parallel for collapse(2) schedule(dynamic)
+  for (int64_t j = 0; j < out; j += GEMM_TILE_COLUMNS)
+    for (int64_t i = 0; i < rows; i += GEMM_TILE_ROWS)
+      gemm_nt(smaller(GEMM_TILE_ROWS, rows - i), smaller(GEMM_TILE_COLUMNS, out - j), in,
+              x + i * in, in, w + j * in, in, beta, y + i * out + j, out);
+}
+
+void gemm_linear_input_gradient(int64_t rows, int64_t out, int64_t in, const float *y_gradient,
+                                const float *w, float beta, float *x_gradient) {
+  gemm_begin();
+#pragma omp parallel for collapse(2) schedule(dynamic)
+  for (int64_t j = 0; j < in; j += GEMM_TILE_COLUMNS)
+    for (int64_t i = 0; i < rows; i += GEMM_TILE_ROWS)
+      gemm_nn(smaller(GEMM_TILE_ROWS, rows - i), smaller(GEMM_TILE_COLUMNS, in - j), out,
+              y_gradient + i * out, out, w + j, in, beta, x_gradient + i * in + j, in);
+}
+
+void gemm_linear_weight_gradient(int64_t rows, int64_t out, int64_t in, const float *y_gradient,
+                                 const float *x, float *w_gradient) {
+  if (rows == 0) return;
+  gemm_begin();
+#pragma omp parallel for collapse(2) schedule(dynamic)
+  for (int64_t i = 0; i < out; i += GEMM_TILE_WEIGHT_ROWS)
+    for (int64_t j = 0; j < in; j += GEMM_TILE_COLUMNS)
+      gemm_tn(smaller(GEMM_TILE_WEIGHT_ROWS, out - i), smaller(GEMM_TILE_COLUMNS, in - j), rows,
+              y_gradient + i, out, x + j, in, 1.0f, w_gradient + i * in + j, in);
+}

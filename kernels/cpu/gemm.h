@@ -1,0 +1,55 @@
+/* Matrix products on OpenBLAS whose bits do not depend on the number of threads. Row-major
+   binary32.
+
+   OpenBLAS is only ever called from inside a parallel region, where it does not split the work
+   itself; the work is split here, into tiles whose edges depend on the shapes alone. A tile
+   computes its part of the result whole: the sum over the inner dimension is never split over
+   threads.
+
+   Error of every product below, n being the length of the inner sum: OpenBLAS adds n products in
+   some order, each product and each addition rounded once or fused, so with u = 2^-24 and
+   gamma_n = n u / (1 - n u),
+     |computed - exact| <= gamma_n (|A| |B|)            for beta = 0,
+     |computed - exact| <= gamma_(n+1) (|C| + |A| |B|)  for beta = 1,
+   whatever the order (Higham, Accuracy and Stability, section 3.1), plus n 2^-149 where products
+   underflow. */
+#ifndef PHIBAL_CPU_GEMM_H
+#define PHIBAL_CPU_GEMM_H
+
+#include <stdint.h>
+
+/* Edges of a tile of rows (tokens), of columns (features), and of rows of a weight gradient. */
+#define GEMM_TILE_ROWS 256
+#define GEMM_TILE_COLUMNS 512
+#define GEMM_TILE_WEIGHT_ROWS 64
+
+/* Makes OpenBLAS single-threaded. Called by every kernel here and by ffn.c before its region. */
+void gemm_begin(void);
+
+/* The kernel family OpenBLAS should be told to use (environment variable OPENBLAS_CORETYPE, read
+   when it is loaded), or null where its own choice is as good: it takes processors newer than
+   itself for AVX2 ones even if they have AVX-512, which costs half the speed. */
+const char *gemm_better_core(void);
+
+/* One product on the calling thread, inside a parallel region: C = A B^T + beta C with
+   A [m][k], B [n][k], C [m][n] and row strides lda, ldb, ldc. */
+void gemm_nt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+             int64_t ldb, float beta, float *c, int64_t ldc);
+/* C = A B + beta C with A [m][k], B [k][n]. */
+void gemm_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+             int64_t ldb, float beta, float *c, int64_t ldc);
+/* C = A^T B + beta C with A [k][m], B [k][n]. */
+void gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+             int64_t ldb, float beta, float *c, int64_t ldc);
+
+/* Whole matrices, on all threads. y [rows][out] = x [rows][in] w^T + beta y, w [out][in]. */
+void gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, const float *w, float beta,
+                 float *y);
+/* x_gradient [rows][in] = y_gradient [rows][out] w + beta x_gradient. */
+void gemm_linear_input_gradient(int64_t rows, int64_t out, int64_t in, const float *y_gradient,
+                                const float *w, float beta, float *x_gradient);
+/* w_gradient [out][in] += y_gradient^T x. */
+void gemm_linear_weight_gradient(int64_t rows, int64_t out, int64_t in, const float *y_gradient,
+                                 const float *x, float *w_gradient);
+
+#endif
