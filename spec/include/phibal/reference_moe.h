@@ -40,7 +40,7 @@ typedef struct phibal_reference_token {
   phibal_enclosure *weight; /* [E] unnormalised probabilities: exp(x - max), or scaled sigmoids */
   phibal_enclosure *part;   /* [k] unnormalised, then unscaled, gates */
   double *score;            /* [E] what the selection compares */
-  phibal_enclosure total, mean, magnitude, term, factor;
+  phibal_enclosure total, mean, magnitude, term, factor, one;
 } phibal_reference_token;
 
 /* PHIBAL_ERROR_ARGUMENT unless 1 <= active <= experts <= PHIBAL_MAX_EXPERTS and precision >= 32;
