@@ -1,0 +1,285 @@
+/* The router forward, one token at a time: probabilities (R1), (R1s), selection (R2), gates (R3) to
+   (R5), logsumexp (R8). */
+#include "operation.h"
+#include <phibal/rounding.h>
+#include <stdlib.h>
+
+/* A binary32 sigmoid is never closer to a rounding boundary than its 24 digits and the 2^-150 scale
+   make it; 1024 bits are far beyond both. */
+#define SIGMOID_CAP 1024
+
+static void token_clear_parts(phibal_reference_token *t) {
+  size_t e = (size_t)t->experts, k = (size_t)t->active;
+  if (t->probability) phibal_enclosure_vector_clear(t->probability, e);
+  if (t->gate) phibal_enclosure_vector_clear(t->gate, k);
+  if (t->gradient) phibal_enclosure_vector_clear(t->gradient, e);
+  if (t->condition) phibal_enclosure_vector_clear(t->condition, e);
+  if (t->weight) phibal_enclosure_vector_clear(t->weight, e);
+  if (t->part) phibal_enclosure_vector_clear(t->part, k);
+  free(t->selection);
+  free(t->score);
+}
+
+phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t experts,
+                                          int32_t active, mpfr_prec_t precision) {
+  const char *name = "phibal_reference_token_init";
+  if (!token) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null token", name);
+  TRY(operation_check_experts(name, experts, precision));
+  if (active < 1 || active > experts)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d active experts; there must be 1 to %d",
+                             name, (int)active, (int)experts);
+  size_t e = (size_t)experts, k = (size_t)active;
+  *token = (phibal_reference_token){
+      .experts = experts,
+      .active = active,
+      .precision = precision,
+      .probability = phibal_enclosure_vector(e, precision),
+      .selection = calloc(k, sizeof(int32_t)),
+      .gate = phibal_enclosure_vector(k, precision),
+      .gradient = phibal_enclosure_vector(e, precision),
+      .condition = phibal_enclosure_vector(e, precision),
+      .weight = phibal_enclosure_vector(e, precision),
+      .part = phibal_enclosure_vector(k, precision),
+      .score = calloc(e, sizeof(double)),
+  };
+  if (!token->probability || !token->selection || !token->gate || !token->gradient ||
+      !token->condition || !token->weight || !token->part || !token->score) {
+    token_clear_parts(token);
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for %d experts", name,
+                             (int)experts);
+  }
+  phibal_enclosure_init(&token->logsumexp, precision);
+  phibal_enclosure_init(&token->total, precision);
+  phibal_enclosure_init(&token->mean, precision);
+  phibal_enclosure_init(&token->magnitude, precision);
+  phibal_enclosure_init(&token->term, precision);
+  phibal_enclosure_init(&token->factor, precision);
+  phibal_enclosure_init(&token->one, precision);
+  phibal_enclosure_set_si(&token->one, 1);
+  return PHIBAL_OK;
+}
+
+void phibal_reference_token_clear(phibal_reference_token *token) {
+  token_clear_parts(token);
+  phibal_enclosure_clear(&token->logsumexp);
+  phibal_enclosure_clear(&token->total);
+  phibal_enclosure_clear(&token->mean);
+  phibal_enclosure_clear(&token->magnitude);
+  phibal_enclosure_clear(&token->term);
+  phibal_enclosure_clear(&token->factor);
+  phibal_enclosure_clear(&token->one);
+}
+
+phibal_status reference_token_check(const char *name, const phibal_reference_token *token,
+                                    const phibal_router *router, const float *logits) {
+  if (!token || !router || !logits)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
+  if (router->experts != token->experts || router->active != token->active)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s: the token was initialised for %d experts, %d active; the router "
+                             "has %d and %d",
+                             name, (int)token->experts, (int)token->active, (int)router->experts,
+                             (int)router->active);
+  if (router->gate != PHIBAL_GATE_TOPK_SOFTMAX && router->gate != PHIBAL_GATE_PROBABILITY &&
+      router->gate != PHIBAL_GATE_SIGMOID)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no such gate: %d", name,
+                             (int)router->gate);
+  if (!isfinite(router->scale))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: router scale %g; it must be finite", name,
+                             (double)router->scale);
+  return operation_check_finite(name, "the logits", token->experts, logits);
+}
+
+/* z = x - y. */
+static phibal_status logit_difference(phibal_enclosure *z, float x, float y, phibal_enclosure *t) {
+  phibal_enclosure_set_d(z, (double)x);
+  phibal_enclosure_set_d(t, (double)y);
+  return phibal_enclosure_sub(z, z, t);
+}
+
+/* z = exp(x - reference): a softmax weight. */
+static phibal_status softmax_weight(phibal_reference_token *t, float x, float reference,
+                                    phibal_enclosure *z) {
+  TRY(logit_difference(z, x, reference, &t->factor));
+  phibal_enclosure_exp(z, z);
+  return PHIBAL_OK;
+}
+
+/* z = sigma(x) = 1 / (1 + exp(-x)), x occurring once. */
+static phibal_status logit_sigmoid(phibal_reference_token *t, float x, phibal_enclosure *z) {
+  phibal_enclosure_set_d(&t->factor, -(double)x);
+  return operation_sigmoid_negated(z, &t->factor, &t->one);
+}
+
+/* z = sigma(x) exp(-reference), reference <= 0 the largest min(x, 0) in a sum of such weights.
+   Where all logits are very negative every sigma is near 0, but these are not: sigma(x)
+   exp(-reference) = exp(x - reference) / (1 + exp(x)). */
+static phibal_status sigmoid_weight(phibal_reference_token *t, float x, float reference,
+                                    phibal_enclosure *z) {
+  if (reference == 0.0f) return logit_sigmoid(t, x, z);
+  phibal_enclosure_set_d(&t->term, (double)x);
+  TRY(operation_sigmoid_negated(&t->factor, &t->term, &t->one));
+  TRY(logit_difference(z, x, reference, &t->term));
+  phibal_enclosure_exp(z, z);
+  return phibal_enclosure_mul(z, z, &t->factor);
+}
+
+static phibal_status router_weight(phibal_reference_token *t, const phibal_router *router, float x,
+                                   float reference, phibal_enclosure *z) {
+  if (router->gate == PHIBAL_GATE_SIGMOID) return sigmoid_weight(t, x, reference, z);
+  return softmax_weight(t, x, reference, z);
+}
+
+/* The logit that keeps a sum of weights of logits no larger than `largest` away from 0. */
+static float router_reference(const phibal_router *router, float largest) {
+  return router->gate == PHIBAL_GATE_SIGMOID && largest > 0.0f ? 0.0f : largest;
+}
+
+static float logits_largest(int32_t experts, const float *logits) {
+  float largest = logits[0];
+  for (int32_t e = 1; e < experts; e++)
+    if (logits[e] > largest) largest = logits[e];
+  return largest;
+}
+
+static float logits_largest_selected(int32_t active, const int32_t *experts, const float *logits) {
+  float largest = logits[experts[0]];
+  for (int32_t s = 1; s < active; s++)
+    if (logits[experts[s]] > largest) largest = logits[experts[s]];
+  return largest;
+}
+
+/* part[0..n-1] = weight[0..n-1] / their sum, which is left in t->total. */
+static phibal_status weights_normalise(phibal_reference_token *t, int32_t n,
+                                       const phibal_enclosure *weight, phibal_enclosure *part) {
+  TRY(phibal_enclosure_sum(&t->total, (size_t)n, weight));
+  for (int32_t i = 0; i < n; i++) TRY(phibal_enclosure_div(&part[i], &weight[i], &t->total));
+  return PHIBAL_OK;
+}
+
+/* (R8) from the sum of exp(x - largest) in t->total. */
+static phibal_status token_logsumexp(phibal_reference_token *t, float largest) {
+  TRY(phibal_enclosure_log(&t->logsumexp, &t->total));
+  phibal_enclosure_set_d(&t->factor, (double)largest);
+  return phibal_enclosure_add(&t->logsumexp, &t->logsumexp, &t->factor);
+}
+
+phibal_status reference_token_probabilities(phibal_reference_token *t, const phibal_router *router,
+                                            const float *logits) {
+  float largest = logits_largest(t->experts, logits);
+  float reference = router_reference(router, largest);
+  for (int32_t e = 0; e < t->experts; e++)
+    TRY(router_weight(t, router, logits[e], reference, &t->weight[e]));
+  TRY(weights_normalise(t, t->experts, t->weight, t->probability));
+  if (router->gate != PHIBAL_GATE_SIGMOID) return token_logsumexp(t, largest);
+  phibal_enclosure_set_si(&t->logsumexp, 0);
+  return PHIBAL_OK;
+}
+
+/* (R4), and (R3) for k = 1: the probabilities of the experts given. */
+static void gates_probability(phibal_reference_token *t, const int32_t *experts) {
+  for (int32_t s = 0; s < t->active; s++)
+    phibal_enclosure_set(&t->part[s], &t->probability[experts[s]]);
+}
+
+/* (R3), (R5): weights of the experts given, normalised among themselves. They are taken relative to
+   the largest among them, which a bias can put far below the largest of the row. */
+static phibal_status gates_normalised(phibal_reference_token *t, const phibal_router *router,
+                                      const float *logits, const int32_t *experts) {
+  float row = router_reference(router, logits_largest(t->experts, logits));
+  float reference = router_reference(router, logits_largest_selected(t->active, experts, logits));
+  for (int32_t s = 0; s < t->active; s++) {
+    if (row == reference)
+      phibal_enclosure_set(&t->part[s], &t->weight[experts[s]]);
+    else
+      TRY(router_weight(t, router, logits[experts[s]], reference, &t->part[s]));
+  }
+  return weights_normalise(t, t->active, t->part, t->part);
+}
+
+phibal_status reference_token_gates(phibal_reference_token *t, const phibal_router *router,
+                                    const float *logits, const int32_t *experts) {
+  bool plain = router->gate == PHIBAL_GATE_PROBABILITY ||
+               (router->gate == PHIBAL_GATE_TOPK_SOFTMAX && t->active == 1);
+  if (!plain) return gates_normalised(t, router, logits, experts);
+  gates_probability(t, experts);
+  return PHIBAL_OK;
+}
+
+/* gate = scale part. */
+static phibal_status gates_scale(phibal_reference_token *t, const phibal_router *router) {
+  phibal_enclosure_set_d(&t->factor, (double)router->scale);
+  for (int32_t s = 0; s < t->active; s++)
+    TRY(phibal_enclosure_mul(&t->gate[s], &t->part[s], &t->factor));
+  return PHIBAL_OK;
+}
+
+static phibal_status sigmoid_evaluate(void *context, mpfr_prec_t precision,
+                                      phibal_enclosure *value) {
+  phibal_enclosure x, one;
+  phibal_enclosure_init(&x, precision);
+  phibal_enclosure_init(&one, precision);
+  phibal_enclosure_set_si(&one, 1);
+  phibal_enclosure_set_d(&x, -(double)*(const float *)context);
+  phibal_status status = operation_sigmoid_negated(value, &x, &one);
+  phibal_enclosure_clear(&one);
+  phibal_enclosure_clear(&x);
+  return status;
+}
+
+/* The score that sigmoid routers compare: sigma(x) correctly rounded to binary32. The token's
+   precision decides nearly always. */
+static phibal_status sigmoid_score(phibal_reference_token *t, float x, double *score) {
+  TRY(logit_sigmoid(t, x, &t->term));
+  if (phibal_round_enclosure(&t->term, PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, score))
+    return PHIBAL_OK;
+  return phibal_round_correctly(sigmoid_evaluate, &x, SIGMOID_CAP, PHIBAL_FORMAT_BINARY32,
+                                PHIBAL_ROUND_NEAREST, score);
+}
+
+static phibal_status token_scores(phibal_reference_token *t, const phibal_router *router,
+                                  const float *logits, const float *bias) {
+  for (int32_t e = 0; e < t->experts; e++) {
+    t->score[e] = (double)logits[e];
+    if (router->gate == PHIBAL_GATE_SIGMOID) TRY(sigmoid_score(t, logits[e], &t->score[e]));
+    if (bias) t->score[e] += (double)bias[e];
+  }
+  return PHIBAL_OK;
+}
+
+/* Does expert i come before expert j: higher score, or the same and the lower index? */
+static bool score_precedes(const double *score, int32_t i, int32_t j) {
+  return score[i] > score[j] || (score[i] == score[j] && i < j);
+}
+
+/* The expert that comes first among those after `previous` (-1: among all). */
+static int32_t score_next(int32_t experts, const double *score, int32_t previous) {
+  int32_t best = -1;
+  for (int32_t e = 0; e < experts; e++) {
+    if (previous >= 0 && !score_precedes(score, previous, e)) continue;
+    if (best < 0 || score_precedes(score, e, best)) best = e;
+  }
+  return best;
+}
+
+phibal_status phibal_reference_token_select(phibal_reference_token *token,
+                                            const phibal_router *router, const float *logits,
+                                            const float *bias) {
+  const char *name = "phibal_reference_token_select";
+  TRY(reference_token_check(name, token, router, logits));
+  if (bias) TRY(operation_check_finite(name, "the bias", token->experts, bias));
+  TRY(token_scores(token, router, logits, bias));
+  int32_t previous = -1;
+  for (int32_t s = 0; s < token->active; s++)
+    previous = token->selection[s] = score_next(token->experts, token->score, previous);
+  return PHIBAL_OK;
+}
+
+phibal_status phibal_reference_token_forward(phibal_reference_token *token,
+                                             const phibal_router *router, const float *logits,
+                                             const float *bias) {
+  TRY(phibal_reference_token_select(token, router, logits, bias));
+  TRY(reference_token_probabilities(token, router, logits));
+  TRY(reference_token_gates(token, router, logits, token->selection));
+  return gates_scale(token, router);
+}
