@@ -45,11 +45,6 @@ void phibal_enclosure_set_d(phibal_enclosure *z, double d) {
 }
 
 void phibal_enclosure_set_fr(phibal_enclosure *z, mpfr_srcptr x) {
-  /* x may be an end of z, so the end that it is not is written first. */
-  if (x == z->lo) {
-    mpfr_set(z->hi, x, MPFR_RNDU);
-    return;
-  }
   mpfr_set(z->lo, x, MPFR_RNDD);
   mpfr_set(z->hi, x, MPFR_RNDU);
 }
