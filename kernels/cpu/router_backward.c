@@ -1,0 +1,256 @@
+/* Router backward (G1, G2): probabilities and gates are made again from the logits, in binary64, as
+   the forward pass made them; one pass over the logits, tile by tile.
+
+   The terms of (G2) for element j of a softmax router are
+     p_j price_scale c_j,  -p_j price_scale sum_e p_e c_e,  p_j z_scale lse,
+     and of the gates: scale g_s dg_s and -scale g_s sum_r g_r dg_r (topk_softmax), or
+     [j selected] scale p_j dg_j and -scale p_j sum_e p_e dg_e (probability);
+   for a sigmoid router p_j becomes p_j (1 - sigma_j), and g_s likewise.
+   Rounding: p and g are within 2^-45 (router_tile.h); 1 - sigma_j = 1 / (1 + e^x) is not a
+   difference and errs by 2^-50; lse by 2^-48 of max(1, |lse|) and 2^-52 of its terms; a halving
+   tree of at most 1024 products adds 11 roundings of the sum of absolute values; every term is then
+   the product of at most five such factors, and at most six sums follow. So before its last
+   rounding an element errs by less than 2^-42 of the sum of the absolute values of its terms, with
+   the inner sums' terms counted one by one, and after it by (1 + 2^-18) u of the same: the promised
+   8 u has room for whatever a device has to do differently. A result below 2^-126 errs by half of
+   2^-149 instead. */
+#include "router_tile.h"
+
+typedef struct backward_call {
+  const phibal_router *router;
+  int64_t tokens;
+  const float *logits;
+  const uint8_t *mask;
+  const int32_t *experts;
+  const float *gate_gradient;
+  const float *price;
+  double price_scale;
+  double z_scale;
+  float *logit_gradient;
+} backward_call;
+
+/* One thread's memory, on its stack. */
+typedef struct backward_work {
+  router_tile tile;
+  double gradient[PHIBAL_MAX_EXPERTS];  /* [E][lanes] */
+  double price[PHIBAL_MAX_EXPERTS];     /* [E] times price_scale is the price's part */
+  int32_t selected[PHIBAL_MAX_EXPERTS]; /* [k][lanes]; 0 in dead lanes */
+  float chosen[PHIBAL_MAX_EXPERTS];     /* [k][lanes], the selected logits */
+  double gate[PHIBAL_MAX_EXPERTS];      /* [k][lanes], unscaled */
+  double incoming[PHIBAL_MAX_EXPERTS];  /* [k][lanes], scale dL/dgate; 0 in dead lanes */
+  double inner[ROUTER_LANES];           /* sum over the selection of gate incoming */
+} backward_work;
+
+typedef struct backward_failure {
+  router_failure place;
+  bool logit; /* a logit, otherwise a route to an expert that does not exist */
+} backward_failure;
+
+/* 1 - sigma(x), with no difference. */
+static inline double one_minus_sigmoid(double x) {
+  double e = core_exp64(x < 0.0 ? x : -x);
+  return (x < 0.0 ? 1.0 : e) / (1.0 + e);
+}
+
+/* Reads the tile's routes; false, with the place, at an expert outside 0 .. E-1. */
+ROUTER_INLINE bool tile_routes(const backward_call *call, int lanes, int64_t token,
+                               backward_work *work, router_failure *failure) {
+  int32_t active = call->router->active;
+  double scale = (double)call->router->scale;
+  for (int l = 0; l < lanes; l++) {
+    bool live = work->tile.live[l];
+    for (int32_t s = 0; s < active; s++) {
+      int64_t slot = (token + l) * active + s;
+      int32_t expert = live ? call->experts[slot] : 0;
+      if (expert < 0 || expert >= call->router->experts) {
+        failure->token = token + l;
+        failure->expert = expert;
+        return false;
+      }
+      work->selected[s * lanes + l] = expert;
+      work->incoming[s * lanes + l] = live ? scale * (double)call->gate_gradient[slot] : 0.0;
+    }
+  }
+  return true;
+}
+
+/* Gates of the given selection, and their inner product with what comes in. */
+ROUTER_INLINE void tile_gate_products(const phibal_router *router, int lanes, const float *x,
+                                      backward_work *work) {
+  int32_t active = router->active;
+  double product[PHIBAL_MAX_EXPERTS];
+  if (gates_are_probabilities(router)) {
+    for (int32_t i = 0; i < active * lanes; i++)
+      work->gate[i] = work->tile.p[work->selected[i] * lanes + i % lanes];
+  } else {
+    for (int32_t i = 0; i < active * lanes; i++)
+      work->chosen[i] = x[work->selected[i] * lanes + i % lanes];
+    tile_gates(router->gate, active, lanes, work->chosen, work->tile.scratch, work->gate);
+  }
+  for (int32_t i = 0; i < active * lanes; i++) product[i] = work->gate[i] * work->incoming[i];
+  tile_sum(active, lanes, product, work->tile.scratch, work->inner);
+}
+
+/* Adds the selected experts' own part: for gates that are probabilities the sum over e was taken
+   care of with the other terms that every p_j multiplies. */
+ROUTER_INLINE void tile_gate_gradient(const phibal_router *router, int lanes, const float *x,
+                                      backward_work *work) {
+  bool probabilities = gates_are_probabilities(router);
+  for (int32_t s = 0; s < router->active; s++) {
+    for (int l = 0; l < lanes; l++) {
+      int32_t j = work->selected[s * lanes + l] * lanes + l;
+      double g = work->gate[s * lanes + l];
+      double incoming = work->incoming[s * lanes + l];
+      double part = probabilities ? g * incoming : g * (incoming - work->inner[l]);
+      if (router->gate == PHIBAL_GATE_SIGMOID) part *= one_minus_sigmoid((double)x[j]);
+      work->gradient[j] += part;
+    }
+  }
+}
+
+/* What multiplies every p_j: price_scale (c_j - sum p c) + z_scale lse - sum_e p_e dg_e. */
+ROUTER_INLINE void tile_common_gradient(const backward_call *call, int lanes, const float *x,
+                                        backward_work *work) {
+  router_tile *tile = &work->tile;
+  int32_t experts = call->router->experts;
+  bool sigmoid = call->router->gate == PHIBAL_GATE_SIGMOID;
+  double mean[ROUTER_LANES], constant[ROUTER_LANES], logsumexp[ROUTER_LANES];
+  for (int32_t e = 0; e < experts; e++)
+    for (int l = 0; l < lanes; l++)
+      work->gradient[e * lanes + l] = tile->p[e * lanes + l] * work->price[e];
+  tile_sum(experts, lanes, work->gradient, tile->scratch, mean);
+  if (call->z_scale != 0.0) tile_logsumexp(tile, experts, lanes, x, logsumexp);
+  for (int l = 0; l < lanes; l++) {
+    constant[l] = call->z_scale != 0.0 ? call->z_scale * logsumexp[l] : 0.0;
+    if (call->gate_gradient && gates_are_probabilities(call->router)) constant[l] -= work->inner[l];
+  }
+  for (int32_t e = 0; e < experts; e++)
+    for (int l = 0; l < lanes; l++)
+      work->gradient[e * lanes + l] =
+          tile->p[e * lanes + l] * (call->price_scale * (work->price[e] - mean[l]) + constant[l]);
+  if (sigmoid)
+    for (int32_t e = 0; e < experts; e++)
+      for (int l = 0; l < lanes; l++)
+        work->gradient[e * lanes + l] *= one_minus_sigmoid((double)x[e * lanes + l]);
+}
+
+ROUTER_INLINE bool backward_tile(const backward_call *call, int lanes, int64_t token,
+                                 backward_work *work, backward_failure *failure) {
+  const phibal_router *router = call->router;
+  int32_t experts = router->experts;
+  router_tile *tile = &work->tile;
+  const float *x = tile_load(tile, experts, lanes, call->tokens, call->logits, call->mask, token);
+  failure->logit = true;
+  if (!tile_largest(tile, experts, lanes, x, token, &failure->place)) return false;
+  failure->logit = false;
+  if (call->gate_gradient && !tile_routes(call, lanes, token, work, &failure->place)) return false;
+  bool through_gates = call->gate_gradient && gates_are_probabilities(router);
+  if (call->price || call->z_scale != 0.0 || through_gates) {
+    tile_probabilities(tile, router->gate, experts, lanes, x);
+    if (call->gate_gradient) tile_gate_products(router, lanes, x, work);
+    tile_common_gradient(call, lanes, x, work);
+  } else {
+    for (int32_t i = 0; i < experts * lanes; i++) work->gradient[i] = 0.0;
+    if (call->gate_gradient) tile_gate_products(router, lanes, x, work);
+  }
+  if (call->gate_gradient) tile_gate_gradient(router, lanes, x, work);
+  for (int l = 0; l < lanes && token + l < call->tokens; l++) {
+    float *row = call->logit_gradient + (token + l) * experts;
+    for (int32_t e = 0; e < experts; e++)
+      row[e] = tile->live[l] ? (float)work->gradient[e * lanes + l] : 0.0f;
+  }
+  return true;
+}
+
+__attribute__((flatten)) static bool backward_block(const backward_call *call, int64_t from,
+                                                    int64_t to, backward_work *work,
+                                                    backward_failure *failure) {
+  int32_t experts = call->router->experts;
+  bool side_by_side = experts <= ROUTER_LANES_EXPERTS;
+  for (int64_t token = from; token < to; token += side_by_side ? ROUTER_LANES : 1) {
+    if (side_by_side) {
+      if (!backward_tile(call, ROUTER_LANES, token, work, failure)) return false;
+    } else if (call->mask && call->mask[token] == 0) {
+      memset(call->logit_gradient + token * experts, 0, (size_t)experts * sizeof(float));
+    } else if (!backward_tile(call, 1, token, work, failure)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static phibal_status backward_check(const backward_call *call) {
+  const phibal_router *router = call->router;
+  phibal_status status = router_check("router backward", router, call->tokens);
+  if (status != PHIBAL_OK) return status;
+  if (call->tokens > 0 && (!call->logits || !call->logit_gradient))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router backward: the logits or their gradient are null");
+  if (call->tokens > 0 && call->gate_gradient && !call->experts)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router backward: a gradient of the gates, but the experts are null");
+  if (!__builtin_isfinite(call->price_scale) || !__builtin_isfinite(call->z_scale))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router backward: price scale %g and z scale %g must be finite",
+                             call->price_scale, call->z_scale);
+  if (call->z_scale != 0.0 && router->gate == PHIBAL_GATE_SIGMOID)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router backward: the z-loss is for softmax routers, not for sigmoid");
+  int32_t bad = first_not_finite(router->experts, call->price);
+  if (bad >= 0)
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "router backward: the price of expert %d is %g, not a finite number",
+                             bad, (double)call->price[bad]);
+  return PHIBAL_OK;
+}
+
+static phibal_status backward_report(const backward_call *call, const backward_failure *first) {
+  int64_t token = first->place.token;
+  int32_t expert = first->place.expert;
+  if (first->logit)
+    return phibal_status_set(
+        PHIBAL_ERROR_NONFINITE,
+        "router backward: the logit of token %lld for expert %d is %g, not a finite number",
+        (long long)token, expert, (double)call->logits[token * call->router->experts + expert]);
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "router backward: token %lld is routed to expert %d, there are 0 to %d",
+                           (long long)token, expert, call->router->experts - 1);
+}
+
+phibal_status phibal_router_backward(const phibal_router *router, int64_t tokens,
+                                     const float *logits, const uint8_t *mask,
+                                     const int32_t *experts, const float *gate_gradient,
+                                     const float *price, double price_scale, double z_scale,
+                                     float *logit_gradient) {
+  backward_call call = {router,  tokens,        logits, mask,
+                        experts, gate_gradient, price,  price ? price_scale : 0.0,
+                        z_scale, logit_gradient};
+  phibal_status status = backward_check(&call);
+  if (status != PHIBAL_OK) return status;
+  int64_t size = router_block(router->experts);
+  int64_t blocks = tokens / size + (tokens % size != 0);
+  backward_failure first = {{INT64_MAX, 0}, false};
+#pragma omp parallel if (blocks > 1)
+  {
+    backward_work work;
+    for (int32_t e = 0; e < router->experts; e++) work.price[e] = price ? (double)price[e] : 0.0;
+#pragma omp for schedule(dynamic)
+    for (int64_t b = 0; b < blocks; b++) {
+      int64_t from = b * size, to = tokens - from < size ? tokens : from + size;
+      int64_t known;
+#pragma omp atomic read
+      known = first.place.token;
+      backward_failure failure;
+      if (from < known && !backward_block(&call, from, to, &work, &failure)) {
+#pragma omp critical(phibal_router_failure)
+        if (failure.place.token < first.place.token) {
+#pragma omp atomic write
+          first.place.token = failure.place.token;
+          first.place.expert = failure.place.expert;
+          first.logit = failure.logit;
+        }
+      }
+    }
+  }
+  return first.place.token == INT64_MAX ? PHIBAL_OK : backward_report(&call, &first);
+}

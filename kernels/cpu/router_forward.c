@@ -1,0 +1,232 @@
+/* Router forward (R1 to R8): one pass over the logits, tile by tile. */
+#include "../core/sigmoid.h"
+#include "load_sum.h"
+#include "router_tile.h"
+#include "select.h"
+
+typedef struct forward_call {
+  const phibal_router *router;
+  int64_t tokens;
+  const float *logits;
+  const float *bias;
+  const uint8_t *mask;
+  float *probabilities;
+  int32_t *experts;
+  float *gates;
+  float *logsumexp;
+} forward_call;
+
+/* One thread's memory, on its stack. */
+typedef struct forward_work {
+  router_tile tile;
+  int64_t key[PHIBAL_MAX_EXPERTS];
+  int32_t selected[PHIBAL_MAX_EXPERTS]; /* [k][lanes] */
+  float chosen[PHIBAL_MAX_EXPERTS];     /* [k][lanes], the selected logits */
+  double gate[PHIBAL_MAX_EXPERTS];      /* [k][lanes] */
+  double bias[PHIBAL_MAX_EXPERTS];      /* zeros for none */
+  load_sum sum;
+  int64_t counted;
+} forward_work;
+
+/* (R2) The scores are left in scratch for the tokens whose keys were not exact. */
+ROUTER_INLINE void tile_select(const phibal_router *router, int lanes, const float *x,
+                               forward_work *work) {
+  int32_t experts = router->experts, active = router->active;
+  double *score = work->tile.scratch;
+  int64_t lost = 0;
+  if (router->gate == PHIBAL_GATE_SIGMOID) {
+    for (int32_t e = 0; e < experts; e++)
+      for (int l = 0; l < lanes; l++)
+        score[e * lanes + l] = (double)core_sigmoid(x[e * lanes + l]) + work->bias[e];
+  } else {
+    for (int32_t e = 0; e < experts; e++)
+      for (int l = 0; l < lanes; l++)
+        score[e * lanes + l] = (double)x[e * lanes + l] + work->bias[e];
+  }
+  for (int32_t e = 0; e < experts; e++)
+    for (int l = 0; l < lanes; l++)
+      work->key[e * lanes + l] = select_key(score[e * lanes + l], e, &lost);
+  if (lost != 0)
+    for (int l = 0; l < lanes; l++)
+      select_by_scores(experts, active, lanes, score + l, work->selected + l);
+  else if (lanes == 1)
+    select_row(experts, active, work->key, work->selected);
+  else
+    select_lanes(experts, active, lanes, work->key, work->selected);
+}
+
+ROUTER_INLINE void tile_logsumexp_out(const forward_call *call, int lanes, const float *x,
+                                      int64_t token, forward_work *work) {
+  router_tile *tile = &work->tile;
+  int32_t experts = call->router->experts;
+  if (call->router->gate == PHIBAL_GATE_SIGMOID) {
+    tile_weights(PHIBAL_GATE_PROBABILITY, experts, lanes, x, tile->largest, tile->p);
+    tile_sum(experts, lanes, tile->p, tile->scratch, tile->total);
+  }
+  double result[ROUTER_LANES];
+  tile_logsumexp(tile, experts, lanes, x, result);
+  for (int l = 0; l < lanes && token + l < call->tokens; l++)
+    call->logsumexp[token + l] = tile->live[l] ? (float)result[l] : 0.0f;
+}
+
+/* (R3) to (R5), and the routes. */
+ROUTER_INLINE void tile_routes(const forward_call *call, int lanes, const float *x, int64_t token,
+                               forward_work *work) {
+  const phibal_router *router = call->router;
+  int32_t active = router->active;
+  const int32_t *selected = work->selected;
+  if (gates_are_probabilities(router)) {
+    for (int32_t s = 0; s < active; s++)
+      for (int l = 0; l < lanes; l++)
+        work->gate[s * lanes + l] = work->tile.p[selected[s * lanes + l] * lanes + l];
+  } else {
+    for (int32_t s = 0; s < active; s++)
+      for (int l = 0; l < lanes; l++)
+        work->chosen[s * lanes + l] = x[selected[s * lanes + l] * lanes + l];
+    tile_gates(router->gate, active, lanes, work->chosen, work->tile.scratch, work->gate);
+  }
+  for (int l = 0; l < lanes && token + l < call->tokens; l++) {
+    bool live = work->tile.live[l];
+    int32_t *experts = call->experts + (token + l) * active;
+    float *gates = call->gates + (token + l) * active;
+    for (int32_t s = 0; s < active; s++) {
+      experts[s] = live ? selected[s * lanes + l] : -1;
+      gates[s] = live ? (float)(work->gate[s * lanes + l] * (double)router->scale) : 0.0f;
+      work->sum.count[selected[s * lanes + l]] += live;
+    }
+    work->counted += live;
+  }
+}
+
+ROUTER_INLINE void tile_probabilities_out(const forward_call *call, int lanes, int64_t token,
+                                          const router_tile *tile) {
+  int32_t experts = call->router->experts;
+  for (int l = 0; l < lanes && token + l < call->tokens; l++) {
+    float *row = call->probabilities + (token + l) * experts;
+    for (int32_t e = 0; e < experts; e++) row[e] = (float)tile->p[e * lanes + l];
+  }
+}
+
+/* False, with the place, at a logit that is not finite. */
+ROUTER_INLINE bool forward_tile(const forward_call *call, int lanes, int64_t token,
+                                forward_work *work, router_failure *failure) {
+  int32_t experts = call->router->experts;
+  router_tile *tile = &work->tile;
+  const float *x = tile_load(tile, experts, lanes, call->tokens, call->logits, call->mask, token);
+  if (!tile_largest(tile, experts, lanes, x, token, failure)) return false;
+  tile_probabilities(tile, call->router->gate, experts, lanes, x);
+  if (call->probabilities) tile_probabilities_out(call, lanes, token, tile);
+  load_sum_add(&work->sum, experts * lanes, tile->p, tile->scratch);
+  tile_select(call->router, lanes, x, work);
+  tile_routes(call, lanes, x, token, work);
+  if (call->logsumexp) tile_logsumexp_out(call, lanes, x, token, work);
+  return true;
+}
+
+static void forward_padding(const forward_call *call, int64_t token) {
+  int32_t experts = call->router->experts, active = call->router->active;
+  for (int32_t s = 0; s < active; s++) {
+    call->experts[token * active + s] = -1;
+    call->gates[token * active + s] = 0.0f;
+  }
+  if (call->probabilities)
+    memset(call->probabilities + token * experts, 0, (size_t)experts * sizeof(float));
+  if (call->logsumexp) call->logsumexp[token] = 0.0f;
+}
+
+/* The tokens from .. to - 1. */
+__attribute__((flatten)) static bool forward_block(const forward_call *call, int64_t from,
+                                                   int64_t to, forward_work *work,
+                                                   router_failure *failure) {
+  int32_t experts = call->router->experts;
+  bool side_by_side = experts <= ROUTER_LANES_EXPERTS;
+  int lanes = side_by_side ? ROUTER_LANES : 1;
+  if (work->sum.tokens + (to - from) > LOAD_SUM_TOKENS) load_sum_flush(&work->sum, experts, lanes);
+  work->sum.tokens += to - from;
+  for (int64_t token = from; token < to; token += lanes) {
+    if (side_by_side) {
+      if (!forward_tile(call, ROUTER_LANES, token, work, failure)) return false;
+    } else if (call->mask && call->mask[token] == 0) {
+      forward_padding(call, token);
+    } else if (!forward_tile(call, 1, token, work, failure)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static phibal_status forward_check(const forward_call *call, const phibal_loads *loads) {
+  const phibal_router *router = call->router;
+  phibal_status status = router_check("router forward", router, call->tokens);
+  if (status != PHIBAL_OK) return status;
+  if (!loads || !loads->probability || !loads->count)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router forward: the loads are null or were not created");
+  if (loads->experts != router->experts || loads->active != router->active)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router forward: loads of %d of %d experts for a router of %d of %d",
+                             loads->active, loads->experts, router->active, router->experts);
+  if (call->tokens > 0 && (!call->logits || !call->experts || !call->gates))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router forward: the logits, experts or gates are null");
+  int32_t bad = first_not_finite(router->experts, call->bias);
+  if (bad >= 0)
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "router forward: the bias of expert %d is %g, not a finite number",
+                             bad, (double)call->bias[bad]);
+  return PHIBAL_OK;
+}
+
+phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
+                                    const float *logits, const float *bias, const uint8_t *mask,
+                                    float *probabilities, int32_t *experts, float *gates,
+                                    float *logsumexp, phibal_loads *loads) {
+  forward_call call = {router,        tokens,  logits, bias,     mask,
+                       probabilities, experts, gates,  logsumexp};
+  phibal_status status = forward_check(&call, loads);
+  if (status != PHIBAL_OK) return status;
+  int lanes = router->experts <= ROUTER_LANES_EXPERTS ? ROUTER_LANES : 1;
+  int64_t size = router_block(router->experts);
+  int64_t blocks = tokens / size + (tokens % size != 0);
+  router_failure first = {INT64_MAX, 0};
+#pragma omp parallel if (blocks > 1)
+  {
+    forward_work work;
+    load_sum_clear(&work.sum, router->experts, lanes);
+    work.counted = 0;
+    for (int32_t e = 0; e < router->experts; e++) work.bias[e] = bias ? (double)bias[e] : 0.0;
+      /* Every block before the first bad token is looked at, so the token named is the lowest. */
+#pragma omp for schedule(dynamic)
+    for (int64_t b = 0; b < blocks; b++) {
+      int64_t from = b * size, to = tokens - from < size ? tokens : from + size;
+      int64_t known;
+#pragma omp atomic read
+      known = first.token;
+      router_failure failure;
+      if (from < known && !forward_block(&call, from, to, &work, &failure)) {
+#pragma omp critical(phibal_router_failure)
+        if (failure.token < first.token) {
+#pragma omp atomic write
+          first.token = failure.token;
+          first.expert = failure.expert;
+        }
+      }
+    }
+    /* All blocks are done here: the loads change only if all of them were good. */
+    if (first.token == INT64_MAX) {
+      load_sum_flush(&work.sum, router->experts, lanes);
+#pragma omp critical(phibal_router_loads)
+      {
+        load_sum_merge(&work.sum, loads);
+        loads->tokens += work.counted;
+      }
+    }
+  }
+  if (first.token != INT64_MAX)
+    return phibal_status_set(
+        PHIBAL_ERROR_NONFINITE,
+        "router forward: the logit of token %lld for expert %d is %g, not a finite number",
+        (long long)first.token, first.expert,
+        (double)logits[first.token * router->experts + first.expert]);
+  return PHIBAL_OK;
+}
