@@ -96,13 +96,21 @@ int32_t model_moe_layers(const model *m);
 float *model_m(model *m, int32_t moe_layer);    /* [E], the balancing state */
 float *model_bias(model *m, int32_t moe_layer); /* [E], the loss-free bias; zeros otherwise */
 
+/* Optimizer steps finished. It decides the correction of START_ZERO_CORRECTED, so that a resumed run
+   must set it as it was, together with m and the bias. */
+int64_t *model_steps(model *m);
+
 /* The parameters of a configuration without allocating them: in all, and those one token touches. */
 void model_count(const model_config *config, balance_method method, int64_t *total,
                  int64_t *active);
+/* Bytes of activations and scratch for batches of up to `batch` sequences, likewise; INT64_MAX where
+   they cannot be addressed. Parameters and gradients come on top, 4 bytes each. */
+int64_t model_activation_bytes(const model_config *config, balance_method method, int32_t batch);
 
 /* One optimizer step is: begin, one forward_backward for each micro-batch (SPEC.md (M5)), finish.
    begin zeroes the gradients; global_targets is the number of unignored targets of the whole global
-   batch, by which every loss is divided. finish sets m to m^(A) and updates the loss-free bias. */
+   batch, by which every loss is divided. finish refuses if the micro-batches held another number of
+   targets; it sets m to m^(A) and updates the loss-free bias. */
 phibal_status model_step_begin(model *m, int64_t global_targets);
 /* tokens, targets [batch][S]; a target of -1 is ignored, and its token counts as padding in the
    router. losses are set, not added to. */

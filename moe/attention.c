@@ -1,0 +1,137 @@
+#include "attention.h"
+
+#include "lanes.h"
+
+#include "../kernels/core/exp64.h"
+#include "../kernels/cpu/gemm.h"
+
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/* Rows of scores made at once: 64 rows of 2048 columns stay in a 512 KiB cache, and the products
+   are large enough for OpenBLAS. */
+#define BLOCK_ROWS 64
+
+typedef struct layout {
+  int64_t n, stride, out_stride, heads, group;
+  int64_t keys, values; /* where the first key and value head start in a row */
+  double scale;
+} layout;
+
+static layout layout_of(const attention_shape *shape) {
+  layout at = {.n = shape->head_width,
+               .heads = shape->heads,
+               .group = shape->heads / shape->key_value_heads};
+  at.keys = at.heads * at.n;
+  at.values = at.keys + shape->key_value_heads * at.n;
+  at.stride = at.values + shape->key_value_heads * at.n;
+  at.out_stride = at.heads * at.n;
+  at.scale = 1.0 / sqrt((double)at.n);
+  return at;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+int64_t attention_scratch(const attention_shape *shape) {
+  return 2 * BLOCK_ROWS * (((int64_t)shape->sequence + 15) / 16 * 16);
+}
+
+/* p_j = exp((s_j - largest) scale) factor for j < n, and 0 up to `columns`, in place. */
+static void exponentials(int64_t n, int64_t columns, double scale, float largest, double factor,
+                         float *restrict s) {
+  for (int64_t j = 0; j < n; j++)
+    s[j] = (float)(factor * core_exp64((double)(s[j] - largest) * scale));
+  for (int64_t j = n; j < columns; j++) s[j] = 0.0f;
+}
+
+void attention_forward(const attention_shape *shape, const float *qkv, float *out, float *largest,
+                       float *inverse_sum, int threads, float *scratch) {
+  layout at = layout_of(shape);
+  int64_t length = shape->sequence, each = attention_scratch(shape);
+  gemm_begin();
+#pragma omp parallel for collapse(3) schedule(dynamic) num_threads(threads)
+  for (int64_t b = 0; b < shape->batch; b++)
+    for (int64_t head = 0; head < at.heads; head++)
+      for (int64_t first = 0; first < length; first += BLOCK_ROWS) {
+        float *scores = scratch + omp_get_thread_num() * each;
+        const float *base = qkv + b * length * at.stride;
+        const float *q = base + head * at.n, *k = base + at.keys + head / at.group * at.n;
+        const float *v = base + at.values + head / at.group * at.n;
+        int64_t rows = smaller(BLOCK_ROWS, length - first), columns = first + rows;
+        gemm_nt(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, 0.0f, scores,
+                columns);
+        for (int64_t i = 0; i < rows; i++) {
+          float *row = scores + i * columns;
+          int64_t t = (b * length + first + i) * at.heads + head;
+          largest[t] = lanes_max(first + i + 1, row);
+          exponentials(first + i + 1, columns, at.scale, largest[t], 1.0, row);
+          inverse_sum[t] = (float)(1.0 / lanes_sum(first + i + 1, row));
+        }
+        float *o = out + (b * length + first) * at.out_stride + head * at.n;
+        gemm_nn(rows, at.n, columns, scores, columns, v, at.stride, 0.0f, o, at.out_stride);
+        for (int64_t i = 0; i < rows; i++) {
+          float inverse = inverse_sum[(b * length + first + i) * at.heads + head];
+          for (int64_t j = 0; j < at.n; j++) o[i * at.out_stride + j] *= inverse;
+        }
+      }
+}
+
+/* The gradients of one block of rows of one head. With P the probabilities, dP = dO V^T and
+   D_i = <dO_i, O_i> = sum_j P_ij dP_ij: dS = P (dP - D) scale, dV += P^T dO, dQ = dS K,
+   dK += dS^T Q. */
+static void block_backward(const layout *at, int64_t rows, int64_t first, const float *q,
+                           const float *k, const float *v, const float *o, const float *largest,
+                           const float *inverse_sum, const float *o_gradient, float *q_gradient,
+                           float *k_gradient, float *v_gradient, float *scratch) {
+  int64_t columns = first + rows;
+  float *p = scratch, *s_gradient = scratch + rows * columns;
+  gemm_nt(rows, columns, at->n, q, at->stride, k, at->stride, 0.0f, p, columns);
+  gemm_nt(rows, columns, at->n, o_gradient, at->out_stride, v, at->stride, 0.0f, s_gradient,
+          columns);
+  for (int64_t i = 0; i < rows; i++) {
+    float *row = p + i * columns;
+    float *restrict gradient = s_gradient + i * columns;
+    exponentials(first + i + 1, columns, at->scale, largest[i * at->heads],
+                 (double)inverse_sum[i * at->heads], row);
+    float along = (float)lanes_dot(at->n, o + i * at->out_stride, o_gradient + i * at->out_stride);
+    float scale = (float)at->scale;
+    for (int64_t j = 0; j < columns; j++) gradient[j] = row[j] * (gradient[j] - along) * scale;
+  }
+  gemm_tn(columns, at->n, rows, p, columns, o_gradient, at->out_stride, 1.0f, v_gradient,
+          at->stride);
+  gemm_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, 0.0f, q_gradient, at->stride);
+  gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, 1.0f, k_gradient, at->stride);
+}
+
+void attention_backward(const attention_shape *shape, const float *qkv, const float *out,
+                        const float *largest, const float *inverse_sum, const float *out_gradient,
+                        float *qkv_gradient, int threads, float *scratch) {
+  layout at = layout_of(shape);
+  int64_t length = shape->sequence, each = attention_scratch(shape);
+  gemm_begin();
+  /* A thread has a key and value head to itself, with all the query heads that read it: nothing is
+     added to by two threads. */
+#pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
+  for (int64_t b = 0; b < shape->batch; b++)
+    for (int64_t shared = 0; shared < shape->key_value_heads; shared++) {
+      int64_t k = at.keys + shared * at.n, v = at.values + shared * at.n;
+      const float *base = qkv + b * length * at.stride;
+      float *gradient = qkv_gradient + b * length * at.stride;
+      for (int64_t s = 0; s < length; s++) {
+        memset(gradient + s * at.stride + k, 0, (size_t)at.n * sizeof(float));
+        memset(gradient + s * at.stride + v, 0, (size_t)at.n * sizeof(float));
+      }
+      for (int64_t head = shared * at.group; head < (shared + 1) * at.group; head++)
+        for (int64_t first = 0; first < length; first += BLOCK_ROWS) {
+          int64_t t = b * length + first, q = first * at.stride + head * at.n;
+          int64_t o = t * at.out_stride + head * at.n;
+          block_backward(&at, smaller(BLOCK_ROWS, length - first), first, base + q, base + k,
+                         base + v, out + o, largest + t * at.heads + head,
+                         inverse_sum + t * at.heads + head, out_gradient + o, gradient + q,
+                         gradient + k, gradient + v, scratch + omp_get_thread_num() * each);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/* Causal attention with grouped queries, for a batch of sequences of one length, on whole
+   sequences. Rows of scores are made in blocks and never all kept: the backward pass makes them
+   again from the maximum and the sum of each row, so that memory grows with S and not with S^2. The
+   same bits for any number of threads. */
+#ifndef PHIBAL_MOE_ATTENTION_H
+#define PHIBAL_MOE_ATTENTION_H
+
+#include <stdint.h>
+
+typedef struct attention_shape {
+  int32_t batch, sequence;
+  int32_t heads, key_value_heads; /* query head h reads key and value head h / (heads / kv heads) */
+  int32_t head_width;             /* n */
+} attention_shape;
+
+/* Numbers of scratch for one thread; the arrays below hold that many for each of `threads`. */
+int64_t attention_scratch(const attention_shape *shape);
+
+/* qkv [batch S][(heads + 2 kv heads) n]: the queries, keys and values of a row side by side;
+   out [batch S][heads n]; largest, inverse_sum [batch S][heads]: max_j <q, k_j> and
+   1 / sum_j exp((<q, k_j> - max) / sqrt(n)) over the positions j up to the row's own. */
+void attention_forward(const attention_shape *shape, const float *qkv, float *out, float *largest,
+                       float *inverse_sum, int threads, float *scratch);
+
+/* qkv_gradient, laid out as qkv, is overwritten. */
+void attention_backward(const attention_shape *shape, const float *qkv, const float *out,
+                        const float *largest, const float *inverse_sum, const float *out_gradient,
+                        float *qkv_gradient, int threads, float *scratch);
+
+#endif

@@ -1,0 +1,351 @@
+/* The model's life: creation, the optimizer step as a caller sees it, evaluation. */
+#include "model_internal.h"
+
+#include "embedding.h"
+#include "norm.h"
+#include "rope.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+double model_now(void) {
+  return omp_get_wtime();
+}
+
+void model_clock(double *mark, double *section) {
+  double now = model_now();
+  *section += now - *mark;
+  *mark = now;
+}
+
+static phibal_status check(const model_config *c, const balance_config *b, int32_t batch) {
+  const struct {
+    const char *name;
+    int64_t value, low, high;
+  } bounds[] = {{"vocabulary", c->vocabulary, 1, 1 << 30},
+                {"width", c->width, 1, 1 << 20},
+                {"layers", c->layers, 1, 1 << 16},
+                {"heads", c->heads, 1, 1 << 16},
+                {"key_value_heads", c->key_value_heads, 1, c->heads},
+                {"head_width", c->head_width, 2, 1 << 16},
+                {"sequence", c->sequence, 1, 1 << 24},
+                {"experts", c->experts, 1, PHIBAL_MAX_EXPERTS},
+                {"active", c->active, 1, c->experts},
+                {"hidden", c->hidden, 1, 1 << 24},
+                {"shared_experts", c->shared_experts, 0, 1 << 10},
+                {"dense_layers", c->dense_layers, 0, c->layers},
+                {"dense_hidden", c->dense_hidden, 0, 1 << 24},
+                {"batch", batch, 1, 1 << 24}};
+  for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+    if (bounds[i].value < bounds[i].low || bounds[i].value > bounds[i].high)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: %s is %lld, not in %lld .. %lld",
+                               bounds[i].name, (long long)bounds[i].value, (long long)bounds[i].low,
+                               (long long)bounds[i].high);
+  if (c->heads % c->key_value_heads)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model: key_value_heads %d does not divide heads %d",
+                             c->key_value_heads, c->heads);
+  if (c->head_width % 2)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: head_width %d is odd", c->head_width);
+  if ((c->dense_layers > 0 || b->method == BALANCE_DENSE) && c->dense_hidden < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: dense layers need dense_hidden");
+  if (!(c->norm_epsilon >= 0) || !(c->rope_theta > 0) || !(c->logit_softcap >= 0))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model: norm_epsilon and logit_softcap must not be negative, and "
+                             "rope_theta must be positive");
+  if (b->method == BALANCE_PHI) {
+    if (!(b->eta > 0 && b->eta <= 1))
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: eta %g is not in (0, 1]",
+                               (double)b->eta);
+    phibal_status status = phibal_potential_check(&b->potential);
+    if (status) return status;
+  }
+  if (b->z_coefficient > 0 && c->gate == PHIBAL_GATE_SIGMOID)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "model: the z-loss needs a softmax router");
+  return PHIBAL_OK;
+}
+
+static phibal_status create_parameters(model *m, uint64_t seed) {
+  int64_t active;
+  const model_config *c = &m->config;
+  m->tensor_count = model_layout(c, m->balance.method, NULL, &m->parameter_count, &active);
+  m->tensors = calloc((size_t)m->tensor_count, sizeof *m->tensors);
+  m->weights.layers = calloc((size_t)c->layers, sizeof *m->weights.layers);
+  m->weight_gradients.layers = calloc((size_t)c->layers, sizeof *m->weight_gradients.layers);
+  m->layers = calloc((size_t)c->layers, sizeof *m->layers);
+  if (!m->tensors || !m->weights.layers || !m->weight_gradients.layers || !m->layers)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "model: no memory for %d layers", c->layers);
+  model_layout(c, m->balance.method, m->tensors, &m->parameter_count, &active);
+  int64_t balance = (int64_t)m->moe_layers * c->experts;
+  size_t bytes = 4 * 64 + 2 * sizeof(float) * (size_t)(m->parameter_count + balance);
+  phibal_status status = arena_create(bytes, &m->state);
+  if (status) return status;
+  m->parameters = arena_take(&m->state, m->parameter_count, sizeof(float));
+  m->gradients = arena_take(&m->state, m->parameter_count, sizeof(float));
+  m->m = arena_take(&m->state, balance, sizeof(float));
+  m->bias = arena_take(&m->state, balance, sizeof(float));
+  model_bind(m, m->parameters, &m->weights);
+  model_bind(m, m->gradients, &m->weight_gradients);
+  model_initialise(m, seed);
+  return PHIBAL_OK;
+}
+
+static int32_t count_moe_layers(const model_config *config, balance_method method) {
+  int32_t count = 0;
+  for (int32_t layer = 0; layer < config->layers; layer++)
+    if (!layer_is_dense(config, method, layer)) count++;
+  return count;
+}
+
+int64_t model_activation_bytes(const model_config *config, balance_method method, int32_t batch) {
+  model m = {.config = *config,
+             .balance = {.method = method},
+             .batch = batch,
+             .threads = omp_get_max_threads(),
+             .moe_layers = count_moe_layers(config, method)};
+  arena measured = {0};
+  model_cut(&m, &measured);
+  return measured.used > INT64_MAX ? INT64_MAX : (int64_t)measured.used;
+}
+
+static phibal_status create_activations(model *m) {
+  arena measured = {0};
+  model_cut(m, &measured);
+  phibal_status status = arena_create(measured.used, &m->activations);
+  if (status) return status;
+  model_cut(m, &m->activations);
+  rope_table(m->config.sequence, m->config.head_width, (double)m->config.rope_theta,
+             m->scratch.rotation_cosine, m->scratch.rotation_sine);
+  return PHIBAL_OK;
+}
+
+phibal_status model_create(const model_config *config, const balance_config *balance, int32_t batch,
+                           uint64_t seed, model **created) {
+  *created = NULL;
+  phibal_status status = check(config, balance, batch);
+  if (status) return status;
+  model *m = calloc(1, sizeof *m);
+  if (!m) return phibal_status_set(PHIBAL_ERROR_MEMORY, "model: out of memory");
+  m->config = *config;
+  m->balance = *balance;
+  m->batch = batch;
+  m->threads = omp_get_max_threads();
+  m->moe_layers = count_moe_layers(config, balance->method);
+  status = create_parameters(m, seed);
+  if (!status) status = create_activations(m);
+  if (!status) status = balance_create(m);
+  if (status) {
+    model_destroy(m);
+    return status;
+  }
+  *created = m;
+  return PHIBAL_OK;
+}
+
+void model_destroy(model *m) {
+  if (!m) return;
+  balance_destroy(m);
+  arena_destroy(&m->activations);
+  arena_destroy(&m->state);
+  free(m->layers);
+  free(m->weight_gradients.layers);
+  free(m->weights.layers);
+  free(m->tensors);
+  free(m);
+}
+
+int64_t model_parameter_count(const model *m) {
+  return m->parameter_count;
+}
+
+float *model_parameters(model *m) {
+  return m->parameters;
+}
+
+float *model_gradients(model *m) {
+  return m->gradients;
+}
+
+int32_t model_tensor_count(const model *m) {
+  return m->tensor_count;
+}
+
+const model_tensor *model_tensors(const model *m) {
+  return m->tensors;
+}
+
+int32_t model_moe_layers(const model *m) {
+  return m->moe_layers;
+}
+
+float *model_m(model *m, int32_t moe_layer) {
+  return m->m + (int64_t)moe_layer * m->config.experts;
+}
+
+float *model_bias(model *m, int32_t moe_layer) {
+  return m->bias + (int64_t)moe_layer * m->config.experts;
+}
+
+int64_t *model_steps(model *m) {
+  return &m->steps;
+}
+
+const phibal_loads *model_step_loads(const model *m, int32_t moe_layer) {
+  return &m->step_loads[moe_layer];
+}
+
+const model_times *model_step_times(const model *m) {
+  return &m->times;
+}
+
+phibal_status model_step_begin(model *m, int64_t global_targets) {
+  if (global_targets < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model step: %lld targets in the global batch; at least one is needed",
+                             (long long)global_targets);
+  double start = model_now();
+  m->global_targets = global_targets;
+  m->step_targets = 0;
+  m->times = (model_times){0};
+  for (int32_t i = 0; i < m->moe_layers; i++) phibal_loads_clear(&m->step_loads[i]);
+  float *gradients = m->gradients;
+  int64_t count = m->parameter_count;
+#pragma omp parallel for simd schedule(static)
+  for (int64_t i = 0; i < count; i++) gradients[i] = 0.0f;
+  m->times.total = model_now() - start;
+  return PHIBAL_OK;
+}
+
+/* Checks a call's tokens and fills the mask. */
+static phibal_status accept(model *m, int32_t batch, const int32_t *tokens,
+                            const int32_t *targets) {
+  if (batch < 1 || batch > m->batch)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model: a batch of %d sequences; this model was made for 1 .. %d",
+                             batch, m->batch);
+  int32_t vocabulary = m->config.vocabulary;
+  for (int64_t i = 0; i < (int64_t)batch * m->config.sequence; i++) {
+    if (tokens[i] < 0 || tokens[i] >= vocabulary)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "model: token %d at position %lld is not below the vocabulary %d",
+                               tokens[i], (long long)i, vocabulary);
+    if (targets[i] < -1 || targets[i] >= vocabulary)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "model: target %d at position %lld is neither -1 nor below the "
+                               "vocabulary %d",
+                               targets[i], (long long)i, vocabulary);
+    m->scratch.mask[i] = targets[i] >= 0;
+  }
+  return PHIBAL_OK;
+}
+
+static float embedding_scale(const model *m) {
+  return m->config.embedding_scale ? (float)sqrt((double)m->config.width) : 1.0f;
+}
+
+/* Up to the normed output of the last layer. */
+static phibal_status forward(model *m, int32_t batch, const int32_t *tokens, bool training,
+                             model_losses *losses) {
+  const model_config *c = &m->config;
+  int64_t count = (int64_t)batch * c->sequence;
+  double mark = model_now();
+  embedding_forward(count, c->width, tokens, embedding_scale(m), m->weights.embedding,
+                    m->layers[0].x);
+  model_clock(&mark, &m->times.embedding);
+  int32_t moe_layer = 0;
+  for (int32_t layer = 0; layer < c->layers; layer++) {
+    mark = model_now();
+    attention_branch_forward(m, layer, batch);
+    model_clock(&mark, &m->times.attention);
+    float *out = layer + 1 < c->layers ? m->layers[layer + 1].x : m->last;
+    phibal_status status = ffn_branch_forward(m, layer, moe_layer, batch, training, losses, out);
+    if (status) return status;
+    if (m->weights.layers[layer].router) moe_layer++;
+  }
+  mark = model_now();
+  norm_shape norm = {count, 1, c->width, c->norm_epsilon};
+  norm_forward(&norm, m->last, c->width, m->weights.norm, m->scratch.output, c->width,
+               m->scratch.output_inverse);
+  model_clock(&mark, &m->times.head);
+  return PHIBAL_OK;
+}
+
+/* The loss, and in training the gradient of the residual stream after the last layer. */
+static void head(model *m, int32_t batch, const int32_t *targets, bool training,
+                 model_losses *losses) {
+  const model_config *c = &m->config;
+  model_scratch *s = &m->scratch;
+  double mark = model_now();
+  head_shape shape = {(int64_t)batch * c->sequence, c->width, c->vocabulary, c->logit_softcap};
+  double scale = training ? 1.0 / (double)m->global_targets : 0.0;
+  head_loss(&shape, s->output, m->weights.embedding, targets, scale,
+            training ? s->normed_gradient : NULL, m->weight_gradients.embedding, s->head_logits,
+            s->row_loss, &losses->cross_entropy, &losses->correct, &losses->targets);
+  if (training) {
+    norm_shape norm = {shape.rows, 1, c->width, c->norm_epsilon};
+    norm_backward(&norm, m->last, c->width, m->weights.norm, s->output_inverse, s->normed_gradient,
+                  c->width, 0, s->stream_gradient, c->width, m->weight_gradients.norm, s->norm);
+  }
+  model_clock(&mark, &m->times.head);
+}
+
+static phibal_status backward(model *m, int32_t batch, const int32_t *tokens) {
+  const model_config *c = &m->config;
+  for (int32_t layer = c->layers - 1; layer >= 0; layer--) {
+    phibal_status status = ffn_branch_backward(m, layer, batch);
+    if (status) return status;
+    double mark = model_now();
+    attention_branch_backward(m, layer, batch);
+    model_clock(&mark, &m->times.attention);
+  }
+  double mark = model_now();
+  embedding_backward((int64_t)batch * c->sequence, c->width, tokens, embedding_scale(m),
+                     m->scratch.stream_gradient, m->weight_gradients.embedding);
+  model_clock(&mark, &m->times.embedding);
+  return PHIBAL_OK;
+}
+
+phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tokens,
+                                     const int32_t *targets, model_losses *losses) {
+  *losses = (model_losses){0};
+  if (m->global_targets < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model: forward_backward outside of a step; begin one first");
+  double start = model_now();
+  phibal_status status = accept(m, batch, tokens, targets);
+  if (!status) status = forward(m, batch, tokens, true, losses);
+  if (status) return status;
+  head(m, batch, targets, true, losses);
+  status = backward(m, batch, tokens);
+  m->step_targets += losses->targets;
+  m->times.total += model_now() - start;
+  return status;
+}
+
+phibal_status model_step_finish(model *m) {
+  if (m->step_targets != m->global_targets)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model step: its micro-batches held %lld targets, but it began with "
+                             "%lld, by which every loss was divided",
+                             (long long)m->step_targets, (long long)m->global_targets);
+  phibal_status status = balance_finish(m);
+  if (status) return status;
+  m->steps++;
+  m->global_targets = 0;
+  return PHIBAL_OK;
+}
+
+phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, const int32_t *targets,
+                             model_losses *losses, phibal_loads *loads) {
+  *losses = (model_losses){0};
+  model_times kept = m->times;
+  phibal_status status = accept(m, batch, tokens, targets);
+  if (!status) status = forward(m, batch, tokens, false, losses);
+  if (!status) head(m, batch, targets, false, losses);
+  for (int32_t i = 0; loads && i < m->moe_layers && !status; i++)
+    status = phibal_loads_add(&loads[i], &m->loads[i]);
+  m->times = kept;
+  return status;
+}

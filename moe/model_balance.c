@@ -1,0 +1,199 @@
+/* Balancing inside a step: routes, loads, prices, losses, the gradient of the logits, and what a
+   finished step leaves behind. Every MoE layer is balanced by itself. */
+#include "model_internal.h"
+
+#include <stdlib.h>
+
+static phibal_router router_of(const model *m) {
+  const model_config *c = &m->config;
+  return (phibal_router){c->experts, c->active, c->gate, c->route_scale};
+}
+
+phibal_status balance_create(model *m) {
+  phibal_router router = router_of(m);
+  size_t n = (size_t)m->moe_layers;
+  if (n == 0) return PHIBAL_OK;
+  m->step_loads = calloc(n, sizeof *m->step_loads);
+  m->loads = calloc(n, sizeof *m->loads);
+  if (!m->step_loads || !m->loads)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "model: no memory for the loads");
+  for (size_t i = 0; i < n; i++) {
+    phibal_status status = phibal_loads_create(&router, &m->step_loads[i]);
+    if (!status) status = phibal_loads_create(&router, &m->loads[i]);
+    if (status) return status;
+  }
+  float start = m->balance.start == START_UNIFORM ? 1.0f / (float)m->config.experts : 0.0f;
+  for (int64_t i = 0; i < (int64_t)n * m->config.experts; i++) {
+    m->m[i] = start;
+    m->bias[i] = 0.0f;
+  }
+  return PHIBAL_OK;
+}
+
+void balance_destroy(model *m) {
+  for (int32_t i = 0; i < m->moe_layers; i++) {
+    if (m->step_loads) phibal_loads_destroy(&m->step_loads[i]);
+    if (m->loads) phibal_loads_destroy(&m->loads[i]);
+  }
+  free(m->step_loads);
+  free(m->loads);
+}
+
+/* (M5) next = (1 - eta) m + eta (mean or frequency of the step's loads so far). */
+static phibal_status track(const model *m, int32_t moe_layer, float *next) {
+  float loads[PHIBAL_MAX_EXPERTS];
+  const phibal_loads *step = &m->step_loads[moe_layer];
+  phibal_status status = m->balance.track == TRACK_PROBABILITY
+                             ? phibal_loads_mean(step, loads)
+                             : phibal_loads_frequency(step, loads);
+  if (status) return status;
+  int32_t experts = m->config.experts;
+  return phibal_ema(experts, m->balance.eta, m->m + (int64_t)moe_layer * experts, loads, next);
+}
+
+/* (M6) what the price is taken at: with corrected start, m over 1 - (1 - eta)^t, t updates in. */
+static void correct(const model *m, float *next) {
+  if (m->balance.start != START_ZERO_CORRECTED) return;
+  double kept = 1.0, factor = 1.0 - (double)m->balance.eta;
+  for (int64_t t = m->steps + 1; t > 0; t /= 2) {
+    if (t % 2) kept *= factor;
+    factor *= factor;
+  }
+  for (int32_t e = 0; e < m->config.experts; e++) next[e] = (float)((double)next[e] / (1.0 - kept));
+}
+
+/* The price of `loads` (of the call, or of one sequence) and the loss (L1), (L3) or (L4) itself. */
+static phibal_status price(const model *m, int32_t moe_layer, const phibal_loads *loads,
+                           float *centred, float *loss) {
+  const balance_config *b = &m->balance;
+  int32_t experts = m->config.experts;
+  float mean[PHIBAL_MAX_EXPERTS], state[PHIBAL_MAX_EXPERTS];
+  phibal_status status = phibal_loads_mean(loads, mean);
+  if (status) return status;
+  if (b->method == BALANCE_PHI) {
+    status = track(m, moe_layer, state);
+    if (status) return status;
+    correct(m, state);
+    status = phibal_price_centred(&b->potential, experts, state, centred, NULL);
+    if (status) return status;
+    return phibal_balance_loss(&b->potential, experts, b->alpha, mean, state, loss);
+  }
+  const phibal_loads *counted =
+      b->method == BALANCE_SWITCH_GLOBAL ? &m->step_loads[moe_layer] : loads;
+  status = phibal_loads_frequency(counted, state);
+  if (!status) status = phibal_frequency_centred(experts, state, centred);
+  if (!status) status = phibal_switch_loss(experts, b->alpha, state, mean, loss);
+  return status;
+}
+
+static bool has_balance_loss(const model *m) {
+  balance_method method = m->balance.method;
+  return method == BALANCE_PHI || method == BALANCE_SWITCH || method == BALANCE_SWITCH_GLOBAL ||
+         method == BALANCE_SEQUENCE;
+}
+
+static phibal_status route(model *m, layer_activations *on, const float *bias, int64_t first,
+                           int64_t tokens, phibal_loads *loads) {
+  phibal_router router = router_of(m);
+  return phibal_router_forward(&router, tokens, on->logits + first * m->config.experts, bias,
+                               m->scratch.mask + first, NULL,
+                               on->experts + first * m->config.active,
+                               on->gates + first * m->config.active, on->logsumexp + first, loads);
+}
+
+/* (L4) Routes sequence by sequence; the call's loads are their sum, exactly. */
+static phibal_status route_sequences(model *m, layer_activations *on, int32_t moe_layer,
+                                     int32_t batch, model_losses *losses) {
+  int32_t experts = m->config.experts;
+  phibal_loads sequence;
+  phibal_router router = router_of(m);
+  phibal_status status = phibal_loads_create(&router, &sequence);
+  for (int32_t s = 0; s < batch && !status; s++) {
+    phibal_loads_clear(&sequence);
+    status = route(m, on, NULL, (int64_t)s * m->config.sequence, m->config.sequence, &sequence);
+    float *centred = on->price + (int64_t)s * experts;
+    if (!status && sequence.tokens > 0) {
+      float loss;
+      status = price(m, moe_layer, &sequence, centred, &loss);
+      losses->balance += (double)loss * ((double)sequence.tokens / (double)m->global_targets);
+    } else {
+      for (int32_t e = 0; e < experts; e++) centred[e] = 0.0f;
+    }
+    if (!status) status = phibal_loads_add(&m->loads[moe_layer], &sequence);
+  }
+  phibal_loads_destroy(&sequence);
+  on->has_price = true;
+  return status;
+}
+
+phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
+                            bool training, model_losses *losses) {
+  layer_activations *on = &m->layers[layer];
+  int64_t tokens = (int64_t)batch * m->config.sequence;
+  phibal_loads *loads = &m->loads[moe_layer];
+  phibal_loads_clear(loads);
+  on->has_price = false;
+  if (training && m->balance.method == BALANCE_SEQUENCE) {
+    phibal_status status = route_sequences(m, on, moe_layer, batch, losses);
+    if (status) return status;
+  } else {
+    const float *bias = m->balance.method == BALANCE_LOSS_FREE
+                            ? m->bias + (int64_t)moe_layer * m->config.experts
+                            : NULL;
+    phibal_status status = route(m, on, bias, 0, tokens, loads);
+    if (status) return status;
+  }
+  if (!training) return PHIBAL_OK;
+  phibal_status status = phibal_loads_add(&m->step_loads[moe_layer], loads);
+  if (status || loads->tokens == 0) return status;
+  double share = (double)loads->tokens / (double)m->global_targets;
+  if (has_balance_loss(m) && m->balance.method != BALANCE_SEQUENCE) {
+    float loss;
+    status = price(m, moe_layer, loads, on->price, &loss);
+    if (status) return status;
+    on->has_price = true;
+    losses->balance += (double)loss * share;
+  }
+  if (m->balance.z_coefficient > 0) {
+    float loss;
+    status = phibal_z_loss(tokens, m->balance.z_coefficient, on->logsumexp, m->scratch.mask, &loss);
+    losses->z += (double)loss * share;
+  }
+  return status;
+}
+
+phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch) {
+  const model_config *c = &m->config;
+  layer_activations *on = &m->layers[layer];
+  model_scratch *s = &m->scratch;
+  phibal_router router = router_of(m);
+  double targets = (double)m->global_targets;
+  double price_scale = m->balance.alpha * (double)c->experts / targets;
+  double z_scale = 2.0 * m->balance.z_coefficient / targets;
+  bool by_sequence = m->balance.method == BALANCE_SEQUENCE;
+  int64_t tokens = by_sequence ? c->sequence : (int64_t)batch * c->sequence;
+  phibal_status status = PHIBAL_OK;
+  for (int64_t part = 0; part < (by_sequence ? batch : 1) && !status; part++) {
+    int64_t first = part * tokens;
+    status = phibal_router_backward(&router, tokens, on->logits + first * c->experts,
+                                    s->mask + first, on->experts + first * c->active,
+                                    s->gate_gradient + first * c->active,
+                                    on->has_price ? on->price + part * c->experts : NULL,
+                                    price_scale, z_scale, s->logit_gradient + first * c->experts);
+  }
+  return status;
+}
+
+phibal_status balance_finish(model *m) {
+  int32_t experts = m->config.experts;
+  for (int32_t i = 0; i < m->moe_layers; i++) {
+    phibal_status status = PHIBAL_OK;
+    if (m->balance.method == BALANCE_PHI)
+      status = track(m, i, m->m + (int64_t)i * experts);
+    else if (m->balance.method == BALANCE_LOSS_FREE)
+      status = phibal_loss_free_update(experts, m->balance.bias_rate, m->step_loads[i].count,
+                                       m->bias + (int64_t)i * experts);
+    if (status) return status;
+  }
+  return PHIBAL_OK;
+}

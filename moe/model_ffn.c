@@ -1,0 +1,144 @@
+/* The FFN branch of a layer, dense or mixture of experts, and its residual. */
+#include "model_internal.h"
+
+#include "norm.h"
+
+#include "../kernels/cpu/gemm.h"
+
+#include <string.h>
+
+static void add_rows(int64_t n, const float *restrict x, float *restrict to) {
+#pragma omp parallel for simd schedule(static)
+  for (int64_t i = 0; i < n; i++) to[i] += x[i];
+}
+
+static phibal_ffn shape_of(const model *m, int32_t experts, int32_t hidden) {
+  return (phibal_ffn){experts, m->config.width, hidden, m->config.activation};
+}
+
+/* One dense gated FFN, added to `out`. */
+static phibal_status dense_forward(model *m, int64_t tokens, int32_t hidden, const float *x,
+                                   const float *gate, const float *up, const float *down, float *a,
+                                   float *b, float *h, float *out) {
+  phibal_ffn shape = shape_of(m, 1, hidden);
+  int64_t offsets[2] = {0, tokens};
+  phibal_status status =
+      phibal_ffn_forward(&shape, offsets, x, gate, up, down, a, b, h, m->scratch.branch);
+  if (status) return status;
+  add_rows(tokens * m->config.width, m->scratch.branch, out);
+  return PHIBAL_OK;
+}
+
+static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
+                                     bool training, model_losses *losses, float *out,
+                                     double *mark) {
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
+  gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, 0.0f, on->logits);
+  phibal_status status = balance_route(m, layer, moe_layer, batch, training, losses);
+  if (status) return status;
+  model_clock(mark, &m->times.router);
+  status = phibal_permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source,
+                              on->row);
+  if (status) return status;
+  int64_t routes = on->offsets[c->experts];
+  status = phibal_gather(routes, c->active, d, on->source, on->ffn_normed, on->gathered);
+  if (status) return status;
+  model_clock(mark, &m->times.permutation);
+  phibal_ffn shape = shape_of(m, c->experts, c->hidden);
+  status = phibal_ffn_forward(&shape, on->offsets, on->gathered, w->gate, w->up, w->down, on->a,
+                              on->b, on->h, on->expert_output);
+  if (!status && w->shared_gate)
+    status =
+        dense_forward(m, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
+                      w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h, out);
+  if (status) return status;
+  model_clock(mark, &m->times.experts);
+  status = phibal_combine(tokens, c->active, d, on->row, on->gates, on->expert_output, out);
+  model_clock(mark, &m->times.permutation);
+  return status;
+}
+
+phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
+                                 bool training, model_losses *losses, float *out) {
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  int64_t tokens = (int64_t)batch * c->sequence;
+  double mark = model_now();
+  norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
+  norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed, c->width, on->ffn_inverse);
+  memcpy(out, on->middle, (size_t)(tokens * c->width) * sizeof(float));
+  model_clock(&mark, &m->times.experts);
+  if (w->router) return experts_forward(m, layer, moe_layer, batch, training, losses, out, &mark);
+  phibal_status status = dense_forward(m, tokens, c->dense_hidden, on->ffn_normed, w->gate, w->up,
+                                       w->down, on->a, on->b, on->h, out);
+  model_clock(&mark, &m->times.experts);
+  return status;
+}
+
+/* normed_gradient is overwritten with what reaches the FFN's input. */
+static phibal_status experts_backward(model *m, int32_t layer, int32_t batch, double *mark) {
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  model_scratch *s = &m->scratch;
+  int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
+  phibal_status status =
+      phibal_combine_backward(tokens, c->active, d, on->row, on->gates, on->expert_output,
+                              s->stream_gradient, s->route_gradient, s->gate_gradient);
+  if (status) return status;
+  model_clock(mark, &m->times.permutation);
+  status = balance_route_backward(m, layer, batch);
+  if (status) return status;
+  gemm_linear_weight_gradient(tokens, c->experts, d, s->logit_gradient, on->ffn_normed, g->router);
+  gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router, 0.0f,
+                             s->normed_gradient);
+  model_clock(mark, &m->times.router);
+  phibal_ffn shape = shape_of(m, c->experts, c->hidden);
+  status = phibal_ffn_backward(&shape, on->offsets, on->gathered, w->gate, w->up, w->down, on->a,
+                               on->b, on->h, s->route_gradient, s->h_gradient, s->gathered_gradient,
+                               g->gate, g->up, g->down);
+  if (!status && w->shared_gate) {
+    phibal_ffn shared = shape_of(m, 1, c->shared_experts * c->hidden);
+    int64_t offsets[2] = {0, tokens};
+    status = phibal_ffn_backward(&shared, offsets, on->ffn_normed, w->shared_gate, w->shared_up,
+                                 w->shared_down, on->shared_a, on->shared_b, on->shared_h,
+                                 s->stream_gradient, s->h_gradient, s->branch, g->shared_gate,
+                                 g->shared_up, g->shared_down);
+    if (!status) add_rows(tokens * d, s->branch, s->normed_gradient);
+  }
+  if (status) return status;
+  model_clock(mark, &m->times.experts);
+  status = phibal_gather_backward(tokens, c->active, d, on->row, s->gathered_gradient,
+                                  s->normed_gradient);
+  model_clock(mark, &m->times.permutation);
+  return status;
+}
+
+phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch) {
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  model_scratch *s = &m->scratch;
+  int64_t tokens = (int64_t)batch * c->sequence;
+  double mark = model_now();
+  phibal_status status;
+  if (w->router) {
+    status = experts_backward(m, layer, batch, &mark);
+  } else {
+    phibal_ffn shape = shape_of(m, 1, c->dense_hidden);
+    int64_t offsets[2] = {0, tokens};
+    status = phibal_ffn_backward(&shape, offsets, on->ffn_normed, w->gate, w->up, w->down, on->a,
+                                 on->b, on->h, s->stream_gradient, s->h_gradient,
+                                 s->normed_gradient, g->gate, g->up, g->down);
+  }
+  if (status) return status;
+  norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
+  norm_backward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_inverse, s->normed_gradient,
+                c->width, 1, s->stream_gradient, c->width, g->ffn_norm, s->norm);
+  model_clock(&mark, &m->times.experts);
+  return PHIBAL_OK;
+}

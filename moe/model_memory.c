@@ -1,0 +1,107 @@
+/* The model's working memory. For T tokens a call, each layer keeps, in binary32 numbers:
+     attention   T (3 d + (2 heads + 2 kv heads) n + 2 heads + 1), and with qk_norm another
+                 T (heads + kv heads) (n + 1)
+     dense FFN   T (d + 3 f + 1)
+     MoE         T (d + E + 1) + T k (2 d + 3 f + 1), and with shared experts 3 T f shared
+   and one layer's gradients, T (3 d + (2 heads + 2 kv heads) n) + T k (2 d + f), are shared by all
+   layers. Scores of attention and logits of the head are made in blocks. */
+#include "model_internal.h"
+
+#include "norm.h"
+
+#define TAKE(count, type) ((type *)arena_take(a, (count), sizeof(type)))
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static void cut_attention(const model *m, layer_activations *to, int64_t tokens, arena *a) {
+  const model_config *c = &m->config;
+  int64_t d = c->width, n = c->head_width;
+  to->x = TAKE(tokens * d, float);
+  to->normed = TAKE(tokens * d, float);
+  to->inverse = TAKE(tokens, float);
+  to->qkv = TAKE(tokens * (c->heads + 2 * c->key_value_heads) * n, float);
+  if (c->qk_norm) {
+    to->qk_raw = TAKE(tokens * (c->heads + c->key_value_heads) * n, float);
+    to->q_inverse = TAKE(tokens * c->heads, float);
+    to->k_inverse = TAKE(tokens * c->key_value_heads, float);
+  }
+  to->attended = TAKE(tokens * c->heads * n, float);
+  to->largest = TAKE(tokens * c->heads, float);
+  to->inverse_sum = TAKE(tokens * c->heads, float);
+  to->middle = TAKE(tokens * d, float);
+}
+
+static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t tokens, arena *a) {
+  const model_config *c = &m->config;
+  int64_t d = c->width, routes = tokens * c->active;
+  int64_t rows = dense ? tokens : routes, f = dense ? c->dense_hidden : c->hidden;
+  to->ffn_normed = TAKE(tokens * d, float);
+  to->ffn_inverse = TAKE(tokens, float);
+  to->a = TAKE(rows * f, float);
+  to->b = TAKE(rows * f, float);
+  to->h = TAKE(rows * f, float);
+  if (dense) return;
+  to->logits = TAKE(tokens * c->experts, float);
+  to->gates = TAKE(routes, float);
+  to->logsumexp = TAKE(tokens, float);
+  to->experts = TAKE(routes, int32_t);
+  to->offsets = TAKE(c->experts + 1, int64_t);
+  to->source = TAKE(routes, int64_t);
+  to->row = TAKE(routes, int64_t);
+  to->gathered = TAKE(routes * d, float);
+  to->expert_output = TAKE(routes * d, float);
+  int64_t shared = (int64_t)c->shared_experts * c->hidden;
+  if (shared) {
+    to->shared_a = TAKE(tokens * shared, float);
+    to->shared_b = TAKE(tokens * shared, float);
+    to->shared_h = TAKE(tokens * shared, float);
+  }
+  int64_t prices = m->balance.method == BALANCE_SEQUENCE ? m->batch : 1;
+  to->price = TAKE(prices * c->experts, float);
+}
+
+static void cut_scratch(model *m, int64_t tokens, arena *a) {
+  const model_config *c = &m->config;
+  model_scratch *to = &m->scratch;
+  int64_t d = c->width, n = c->head_width, routes = tokens * c->active;
+  attention_shape attention = {m->batch, c->sequence, c->heads, c->key_value_heads, c->head_width};
+  head_shape head = {tokens, c->width, c->vocabulary, c->logit_softcap};
+  to->rotation_cosine = TAKE((int64_t)c->sequence * (n / 2), float);
+  to->rotation_sine = TAKE((int64_t)c->sequence * (n / 2), float);
+  to->mask = TAKE(tokens, uint8_t);
+  to->stream_gradient = TAKE(tokens * d, float);
+  to->normed_gradient = TAKE(tokens * d, float);
+  to->branch = TAKE(tokens * d, float);
+  to->qkv_gradient = TAKE(tokens * (c->heads + 2 * c->key_value_heads) * n, float);
+  to->attended_gradient = TAKE(tokens * c->heads * n, float);
+  to->attention = TAKE(m->threads * attention_scratch(&attention), float);
+  to->h_gradient =
+      TAKE(larger(routes * c->hidden,
+                  tokens * larger(c->dense_hidden, (int64_t)c->shared_experts * c->hidden)),
+           float);
+  if (m->moe_layers) {
+    to->route_gradient = TAKE(routes * d, float);
+    to->gathered_gradient = TAKE(routes * d, float);
+    to->logit_gradient = TAKE(tokens * c->experts, float);
+    to->gate_gradient = TAKE(routes, float);
+  }
+  to->output = TAKE(tokens * d, float);
+  to->output_inverse = TAKE(tokens, float);
+  to->head_logits = TAKE(head_scratch(&head), float);
+  to->row_loss = TAKE(tokens, double);
+  to->norm = TAKE(norm_scratch(tokens, (int32_t)larger(d, n)), double);
+}
+
+void model_cut(model *m, arena *a) {
+  int64_t tokens = (int64_t)m->batch * m->config.sequence;
+  for (int32_t layer = 0; layer < m->config.layers; layer++) {
+    layer_activations cut = {0};
+    cut_attention(m, &cut, tokens, a);
+    cut_ffn(m, &cut, layer_is_dense(&m->config, m->balance.method, layer), tokens, a);
+    if (m->layers) m->layers[layer] = cut;
+  }
+  m->last = TAKE(tokens * m->config.width, float);
+  cut_scratch(m, tokens, a);
+}
