@@ -57,6 +57,8 @@ typedef struct config_key {
 
 extern const config_key config_keys[];
 extern const size_t config_key_count;
+/* The row of "section.key"; null if there is none. */
+const config_key *config_key_get(const char *dotted);
 
 /* Sets one key over the file's value. `from` is what the user typed, for messages ("--eta"). Later
    overrides of the same key win. */

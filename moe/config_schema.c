@@ -40,6 +40,11 @@ int config_key_find(const char *dotted) {
   return -1;
 }
 
+const config_key *config_key_get(const char *dotted) {
+  int i = config_key_find(dotted);
+  return i < 0 ? NULL : &config_keys[i];
+}
+
 static void interval_format(const config_key *key, char *text, size_t size) {
   snprintf(text, size, "%c%.15g, %.15g%c", key->open, key->low, key->high, key->close);
 }

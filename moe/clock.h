@@ -1,0 +1,13 @@
+/* Wall-clock seconds, for rates and times only. */
+#ifndef PHIBAL_MOE_CLOCK_H
+#define PHIBAL_MOE_CLOCK_H
+
+#include <time.h>
+
+static inline double seconds_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,210 @@
+#include "report.h"
+#include <string.h>
+
+enum { LABEL = 34, COLUMN = 20 };
+
+/* A member by its path, such as "validation.mean.maxvio_loads"; null where it ends. */
+static json_t *member(const json_t *json, const char *path) {
+  char key[64];
+  json_t *at = (json_t *)json;
+  while (at && *path) {
+    size_t n = strcspn(path, ".");
+    snprintf(key, sizeof key, "%.*s", (int)n, path);
+    at = json_object_get(at, key);
+    path += n + (path[n] == '.');
+  }
+  return at;
+}
+
+/* Labels are cut to the column, so that tables keep their shape. */
+static void write_label(FILE *to, const char *label) {
+  fprintf(to, "%-*.*s", LABEL, LABEL, label);
+}
+
+static void write_heading(FILE *to, const char *heading, int n, json_t *const *results) {
+  fputc('\n', to);
+  write_label(to, heading);
+  for (int i = 0; i < n; i++) {
+    const char *label = json_string_value(member(results[i], "label"));
+    fprintf(to, "  %*.*s", COLUMN, COLUMN, label ? label : "?");
+  }
+  fputc('\n', to);
+}
+
+/* One row of numbers, `digits` after the point; a dash where a run has none. */
+static void write_row(FILE *to, const char *label, const char *path, double scale, int digits,
+                      const char *unit, int n, json_t *const *results) {
+  write_label(to, label);
+  for (int i = 0; i < n; i++) {
+    json_t *value = member(results[i], path);
+    int width = COLUMN - (int)strlen(unit);
+    if (json_is_number(value))
+      fprintf(to, "  %*.*f%s", width, digits, scale * json_number_value(value), unit);
+    else
+      fprintf(to, "  %*s", COLUMN, "-");
+  }
+  fputc('\n', to);
+}
+
+static void write_quality(FILE *to, int n, json_t *const *results) {
+  write_heading(to, "quality on the validation text", n, results);
+  write_row(to, "  loss (nats a token)", "validation.loss", 1, 4, "", n, results);
+  write_row(to, "  bigram entropy of the text", "validation.bigram_entropy", 1, 4, "", n, results);
+  write_row(to, "  accuracy", "validation.accuracy", 100, 2, " %", n, results);
+  write_row(to, "  tokens predicted", "validation.targets", 1, 0, "", n, results);
+}
+
+/* Two numbers a cell: mean over layers, and the worst layer's. */
+static void write_balance_row(FILE *to, const char *label, const char *metric, int n,
+                              json_t *const *results) {
+  write_label(to, label);
+  for (int i = 0; i < n; i++) {
+    char path[96], cell[64] = "-";
+    snprintf(path, sizeof path, "validation.mean.%s", metric);
+    json_t *mean = member(results[i], path);
+    snprintf(path, sizeof path, "validation.worst.%s", metric);
+    json_t *worst = member(results[i], path);
+    if (mean && worst)
+      snprintf(cell, sizeof cell, "%.4f (%.4f)", json_number_value(mean), json_number_value(worst));
+    fprintf(to, "  %*s", COLUMN, cell);
+  }
+  fputc('\n', to);
+}
+
+static void write_balance(FILE *to, int n, json_t *const *results) {
+  write_heading(to, "balance: mean of layers (worst)", n, results);
+  write_balance_row(to, "  MaxVio from loads", "maxvio_loads", n, results);
+  write_balance_row(to, "  MaxVio from mean probabilities", "maxvio_mean", n, results);
+  write_balance_row(to, "  Gini of loads", "gini_loads", n, results);
+  write_balance_row(to, "  Gini of mean probabilities", "gini_mean", n, results);
+  write_balance_row(to, "  entropy of loads (nats)", "entropy_loads", n, results);
+}
+
+static size_t layer_count(const json_t *result) {
+  return json_array_size(member(result, "validation.layers"));
+}
+
+/* A row for each layer; the three metrics of every run in one cell. */
+static void write_layers(FILE *to, int n, json_t *const *results) {
+  size_t layers = 0;
+  for (int i = 0; i < n; i++)
+    if (layer_count(results[i]) > layers) layers = layer_count(results[i]);
+  if (!layers) return;
+  write_heading(to, "layer: MaxVio loads, mean, Gini", n, results);
+  for (size_t l = 0; l < layers; l++) {
+    char label[48];
+    snprintf(label, sizeof label, "  MoE layer %zu", l);
+    write_label(to, label);
+    for (int i = 0; i < n; i++) {
+      json_t *layer = json_array_get(member(results[i], "validation.layers"), l);
+      char cell[64] = "-";
+      if (layer)
+        snprintf(cell, sizeof cell, "%.3f  %.3f  %.3f",
+                 json_number_value(member(layer, "maxvio_loads")),
+                 json_number_value(member(layer, "maxvio_mean")),
+                 json_number_value(member(layer, "gini_loads")));
+      fprintf(to, "  %*s", COLUMN, cell);
+    }
+    fputc('\n', to);
+  }
+}
+
+/* Domains down, experts across, in percent of the domain's routes; 100/E is even. Many experts are
+   cut to the first sixteen: result.json has them all. */
+static void write_ratios(FILE *to, const json_t *result, size_t layer) {
+  enum { EXPERTS_SHOWN = 16 };
+  json_t *domains = member(result, "validation.domains");
+  json_t *ratios = json_array_get(member(result, "validation.routed_token_ratio"), layer);
+  int experts = (int)json_integer_value(member(result, "routing.experts"));
+  int shown = experts < EXPERTS_SHOWN ? experts : EXPERTS_SHOWN;
+  const char *label = json_string_value(member(result, "label"));
+  fprintf(to, "\nrouted-token ratio, %%, MoE layer %zu: %s (even: %.2f)\n", layer,
+          label ? label : "?", 100.0 / experts);
+  fprintf(to, "  %-20s", "domain");
+  for (int e = 0; e < shown; e++) fprintf(to, " %5d", e);
+  fputs(shown < experts ? " ...\n" : "\n", to);
+  size_t d;
+  json_t *domain;
+  json_array_foreach(domains, d, domain) {
+    json_t *row = json_array_get(ratios, d);
+    fprintf(to, "  %-20.20s", json_string_value(json_object_get(domain, "name")));
+    for (int e = 0; e < shown; e++)
+      if (json_is_array(row))
+        fprintf(to, " %5.1f", 100.0 * json_number_value(json_array_get(row, (size_t)e)));
+      else
+        fprintf(to, " %5s", "-");
+    fputc('\n', to);
+  }
+}
+
+static void write_domains(FILE *to, int n, json_t *const *results) {
+  json_t *domains = member(results[0], "validation.domains");
+  if (json_array_size(domains) < 2) return;
+  write_heading(to, "validation loss by domain", n, results);
+  for (size_t d = 0; d < json_array_size(domains); d++) {
+    char label[96];
+    snprintf(label, sizeof label, "  %s",
+             json_string_value(member(json_array_get(domains, d), "name")));
+    write_label(to, label);
+    for (int i = 0; i < n; i++) {
+      json_t *loss = member(json_array_get(member(results[i], "validation.domains"), d), "loss");
+      if (json_is_number(loss))
+        fprintf(to, "  %*.4f", COLUMN, json_number_value(loss));
+      else
+        fprintf(to, "  %*s", COLUMN, "-");
+    }
+    fputc('\n', to);
+  }
+}
+
+/* Seconds of training by section, in percent of the steps' time. */
+static void write_times(FILE *to, int n, json_t *const *results) {
+  static const struct {
+    const char *label, *path;
+  } rows[] = {{"  router", "seconds.router"},       {"  permutation", "seconds.permutation"},
+              {"  experts", "seconds.experts"},     {"  attention", "seconds.attention"},
+              {"  embedding", "seconds.embedding"}, {"  head and loss", "seconds.head"},
+              {"  optimizer", "seconds.optimizer"}, {"  data", "seconds.data"},
+              {"  other", "seconds.other"}};
+  write_heading(to, "time of the steps", n, results);
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+    write_label(to, rows[r].label);
+    for (int i = 0; i < n; i++) {
+      double steps = json_number_value(member(results[i], "seconds.steps"));
+      double part = json_number_value(member(results[i], rows[r].path));
+      fprintf(to, "  %*.2f %%", COLUMN - 2, steps > 0 ? 100 * part / steps : 0);
+    }
+    fputc('\n', to);
+  }
+  write_row(to, "  seconds", "training.seconds", 1, 1, "", n, results);
+  write_row(to, "  tokens a second", "training.tokens_per_second", 1, 0, "", n, results);
+  write_row(to, "  threads", "training.threads", 1, 0, "", n, results);
+}
+
+phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_layer) {
+  for (int i = 0; i < n; i++)
+    if (!json_is_string(member(results[i], "label")) || !member(results[i], "training.seconds"))
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "result %d is not one of 'phibal train'",
+                               i + 1);
+  write_heading(to, "run", n, results);
+  write_row(to, "  steps", "steps", 1, 0, "", n, results);
+  write_row(to, "  seed", "seed", 1, 0, "", n, results);
+  write_row(to, "  parameters, in all", "parameters.total", 1, 0, "", n, results);
+  write_row(to, "  parameters, active", "parameters.active", 1, 0, "", n, results);
+  write_row(to, "  last training loss", "training.last_loss", 1, 4, "", n, results);
+  bool evaluated = false;
+  for (int i = 0; i < n; i++) evaluated |= member(results[i], "validation") != NULL;
+  if (evaluated) {
+    write_quality(to, n, results);
+    write_domains(to, n, results);
+    write_balance(to, n, results);
+    write_layers(to, n, results);
+  }
+  write_times(to, n, results);
+  for (int i = 0; i < n; i++) {
+    size_t layers = layer_count(results[i]);
+    for (size_t l = 0; l < layers; l++)
+      if (every_layer || l == layers / 2 || l + 1 == layers) write_ratios(to, results[i], l);
+  }
+  return PHIBAL_OK;
+}

@@ -1,0 +1,15 @@
+/* The tables a person reads at the end of a run, from result.json: one run, or several side by
+ * side. */
+#ifndef PHIBAL_MOE_REPORT_H
+#define PHIBAL_MOE_REPORT_H
+
+#include <jansson.h>
+#include <phibal/status.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Writes the tables of n >= 1 results. Routed-token ratios are shown for the middle and the last
+   MoE layer, or for every layer. PHIBAL_ERROR_FORMAT if a result lacks what a table needs. */
+phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_layer);
+
+#endif

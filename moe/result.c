@@ -1,0 +1,175 @@
+#include "result.h"
+#include <string.h>
+
+static json_t *score_json(const evaluation_score *score) {
+  if (!score->targets) return json_pack("{s:n, s:n, s:i}", "loss", "accuracy", "targets", 0);
+  return json_pack("{s:f, s:f, s:I}", "loss", score->cross_entropy / (double)score->targets,
+                   "accuracy", (double)score->correct / (double)score->targets, "targets",
+                   (json_int_t)score->targets);
+}
+
+static json_t *float_array(const float *x, int32_t n) {
+  json_t *array = json_array();
+  for (int32_t i = 0; i < n; i++) json_array_append_new(array, json_real((double)x[i]));
+  return array;
+}
+
+/* The frequencies of one domain in one layer are its routed-token ratios. */
+static phibal_status ratios_json(const evaluation *e, int32_t layer, json_t *to) {
+  for (int32_t d = 0; d < e->domains; d++) {
+    const phibal_loads *loads = evaluation_loads(e, d, layer);
+    if (!loads->tokens) {
+      json_array_append_new(to, json_null());
+      continue;
+    }
+    float frequency[PHIBAL_MAX_EXPERTS];
+    phibal_status status = phibal_loads_frequency(loads, frequency);
+    if (status) return status;
+    json_array_append_new(to, float_array(frequency, loads->experts));
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status layer_json(const phibal_loads *loads, int32_t index,
+                                double metrics[BALANCE_METRICS], json_t **json) {
+  float frequency[PHIBAL_MAX_EXPERTS], mean[PHIBAL_MAX_EXPERTS];
+  phibal_status status = balance_metrics_compute(loads, metrics);
+  if (!status) status = phibal_loads_frequency(loads, frequency);
+  if (!status) status = phibal_loads_mean(loads, mean);
+  if (status) return status;
+  *json = balance_metrics_json(metrics);
+  json_object_set_new(*json, "layer", json_integer(index));
+  json_object_set_new(*json, "frequency", float_array(frequency, loads->experts));
+  json_object_set_new(*json, "mean_probability", float_array(mean, loads->experts));
+  return PHIBAL_OK;
+}
+
+/* Adds 1/layers of each metric to the mean; entropy is worst where it is smallest. */
+static void gather(const double *metrics, int32_t layers, bool first, double *mean, double *worst) {
+  for (int i = 0; i < BALANCE_METRICS; i++) {
+    bool smallest = i == ENTROPY_LOADS || i == ENTROPY_MEAN;
+    bool worse = smallest ? metrics[i] < worst[i] : metrics[i] > worst[i];
+    if (first || worse) worst[i] = metrics[i];
+    mean[i] += metrics[i] / layers;
+  }
+}
+
+phibal_status result_evaluation(const evaluation *e, const run_config *config,
+                                const token_file *file, json_t **json) {
+  json_t *domains = json_array(), *layers = json_array(), *ratios = json_array();
+  double mean[BALANCE_METRICS] = {0}, worst[BALANCE_METRICS] = {0};
+  phibal_status status = PHIBAL_OK;
+  for (int32_t d = 0; d < e->domains; d++) {
+    json_t *score = score_json(&e->domain[d]);
+    json_object_set_new(score, "name", json_string(file->domain_names[d]));
+    json_array_append_new(domains, score);
+  }
+  for (int32_t l = 0; !status && l < e->moe_layers; l++) {
+    double metrics[BALANCE_METRICS];
+    json_t *layer = NULL, *by_domain = json_array();
+    status = layer_json(evaluation_loads(e, e->domains, l), config->model.dense_layers + l, metrics,
+                        &layer);
+    if (!status) status = ratios_json(e, l, by_domain);
+    if (!status) gather(metrics, e->moe_layers, l == 0, mean, worst);
+    if (layer) json_array_append_new(layers, layer);
+    json_array_append_new(ratios, by_domain);
+  }
+  json_t *all = score_json(&e->all);
+  json_object_set_new(all, "seconds", json_real(e->seconds));
+  json_object_set_new(all, "domains", domains);
+  json_object_set_new(all, "layers", layers);
+  if (e->moe_layers) {
+    json_object_set_new(all, "mean", balance_metrics_json(mean));
+    json_object_set_new(all, "worst", balance_metrics_json(worst));
+  }
+  json_object_set_new(all, "routed_token_ratio", ratios);
+  if (status)
+    json_decref(all);
+  else
+    *json = all;
+  return status;
+}
+
+static void format_key(const run_config *config, const char *dotted, char *text, size_t size) {
+  run_config_format(config, config_key_get(dotted), text, size);
+}
+
+void result_label(const run_config *config, char *label, size_t size) {
+  char method[32], parameter[64];
+  const phibal_potential_info *info = phibal_potential_describe(config->balance.potential.id);
+  format_key(config, "balance.method", method, sizeof method);
+  format_key(config, "balance.parameter", parameter, sizeof parameter);
+  if (config->balance.method != BALANCE_PHI)
+    snprintf(label, size, "%s", method);
+  else if (*info->parameter)
+    snprintf(label, size, "%s, %s %s=%s", method, info->name, info->parameter, parameter);
+  else
+    snprintf(label, size, "%s, %s", method, info->name);
+}
+
+static json_t *seconds_json(const run_totals *t) {
+  const model_times *m = &t->model;
+  const double named = m->embedding + m->attention + m->router + m->permutation + m->experts +
+                       m->head + t->data_seconds + t->optimizer_seconds;
+  return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "router", m->router,
+                   "permutation", m->permutation, "experts", m->experts, "attention", m->attention,
+                   "embedding", m->embedding, "head", m->head, "optimizer", t->optimizer_seconds,
+                   "data", t->data_seconds, "other", t->step_seconds - named, "steps",
+                   t->step_seconds);
+}
+
+/* The bigram entropies beside the losses: of the whole validation text, and by domain. */
+static phibal_status add_bigrams(const token_file *file, json_t *validation) {
+  double nats;
+  phibal_status status = token_file_bigram_entropy(file, -1, &nats);
+  if (status) return status;
+  json_object_set_new(validation, "bigram_entropy", json_real(nats));
+  json_object_set_new(validation, "file_tokens", json_integer(file->tokens));
+  size_t d;
+  json_t *domain;
+  json_array_foreach(json_object_get(validation, "domains"), d, domain) {
+    /* A domain may have no pair at all; then there is no entropy to print. */
+    bool known = !token_file_bigram_entropy(file, (int32_t)d, &nats);
+    json_object_set_new(domain, "bigram_entropy", known ? json_real(nats) : json_null());
+  }
+  return PHIBAL_OK;
+}
+
+phibal_status result_build(const run_config *config, const run_totals *totals,
+                           const evaluation *final, const token_file *validation, json_t **json) {
+  char label[128], parameter[64];
+  result_label(config, label, sizeof label);
+  format_key(config, "balance.parameter", parameter, sizeof parameter);
+  const phibal_potential_info *potential = phibal_potential_describe(config->balance.potential.id);
+  int64_t total, active;
+  model_count(&config->model, config->balance.method, &total, &active);
+  json_t *result = json_pack(
+      "{s:s, s:s, s:{s:s, s:s}, s:f, s:f, s:I, s:I, s:I, s:b, s:{s:I, s:I}, s:{s:i, s:i}}", "name",
+      config->name, "label", label, "potential", "name", potential->name, "parameter", parameter,
+      "eta", (double)config->balance.eta, "alpha", config->balance.alpha, "seed",
+      (json_int_t)config->training.seed, "steps", (json_int_t)totals->steps, "steps_planned",
+      (json_int_t)config->training.steps, "stopped", totals->stopped, "parameters", "total",
+      (json_int_t)total, "active", (json_int_t)active, "routing", "experts", config->model.experts,
+      "active", config->model.active);
+  if (!result) return phibal_status_set(PHIBAL_ERROR_MEMORY, "result.json: out of memory");
+  double rate = totals->step_seconds > 0 ? (double)totals->tokens / totals->step_seconds : 0;
+  json_object_set_new(result, "training",
+                      json_pack("{s:f, s:I, s:f, s:f, s:f, s:i}", "last_loss", totals->loss,
+                                "tokens", (json_int_t)totals->tokens, "seconds",
+                                totals->step_seconds, "evaluation_seconds",
+                                totals->evaluation_seconds, "tokens_per_second", rate, "threads",
+                                (int)totals->threads));
+  json_object_set_new(result, "seconds", seconds_json(totals));
+  phibal_status status = PHIBAL_OK;
+  if (final) {
+    json_t *evaluated = NULL;
+    status = result_evaluation(final, config, validation, &evaluated);
+    if (!status) status = add_bigrams(validation, evaluated);
+    if (evaluated) json_object_set_new(result, "validation", evaluated);
+  }
+  if (status)
+    json_decref(result);
+  else
+    *json = result;
+  return status;
+}

@@ -1,0 +1,31 @@
+/* What a run found, as JSON: the lines of evaluations and result.json. */
+#ifndef PHIBAL_MOE_RESULT_H
+#define PHIBAL_MOE_RESULT_H
+
+#include "config.h"
+#include "evaluate.h"
+
+/* What a run counts while it goes; seconds are wall-clock. */
+typedef struct run_totals {
+  int64_t steps, tokens;
+  bool stopped;
+  int32_t threads;
+  double loss; /* of the last step */
+  double step_seconds, data_seconds, optimizer_seconds, evaluation_seconds;
+  model_times model; /* sums over the steps */
+} run_totals;
+
+/* One evaluation: loss, accuracy and targets, of all and by domain; balance by layer, with the mean
+   and the worst over layers (layers are never pooled: one's collapse would hide behind another);
+   routed-token ratios (SPEC.md V5) [layer][domain][expert], null for a domain without tokens. */
+phibal_status result_evaluation(const evaluation *e, const run_config *config,
+                                const token_file *file, json_t **json);
+
+/* result.json; `final` is null where nothing was evaluated. */
+phibal_status result_build(const run_config *config, const run_totals *totals,
+                           const evaluation *final, const token_file *validation, json_t **json);
+
+/* "phi, negentropy", "phi, lp p=3", "switch" ... */
+void result_label(const run_config *config, char *label, size_t size);
+
+#endif

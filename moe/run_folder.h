@@ -1,0 +1,27 @@
+/* The folder a run writes: config.yaml, metrics.jsonl, result.json. */
+#ifndef PHIBAL_MOE_RUN_FOLDER_H
+#define PHIBAL_MOE_RUN_FOLDER_H
+
+#include "config.h"
+#include <jansson.h>
+
+typedef struct run_folder {
+  char path[CONFIG_TEXT_MAX];
+  FILE *metrics; /* metrics.jsonl */
+} run_folder;
+
+/* Creates the folder (and those above it), writes config.yaml and opens metrics.jsonl.
+   PHIBAL_ERROR_IO if it cannot be written, PHIBAL_ERROR_ARGUMENT if it holds a run already and
+   `overwrite` is false; with `overwrite` that run's three files are removed first. */
+phibal_status run_folder_create(const char *path, bool overwrite, const run_config *config,
+                                run_folder *folder);
+/* Appends one line to metrics.jsonl and flushes it. Takes the reference. */
+phibal_status run_folder_log(run_folder *folder, json_t *line);
+/* Writes result.json: whole or not at all. */
+phibal_status run_folder_finish(run_folder *folder, const json_t *result);
+void run_folder_close(run_folder *folder);
+
+/* Reads the result.json of a run folder. */
+phibal_status run_folder_result(const char *path, json_t **result);
+
+#endif

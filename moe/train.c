@@ -1,0 +1,292 @@
+#include "train.h"
+#include "clock.h"
+#include "data/sampler.h"
+#include "result.h"
+#include "run_folder.h"
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+
+/* A vocabulary may be padded up to a multiple of 128 or less; more is a mistake. */
+enum { PADDING_MAX = 127 };
+
+typedef struct trainer {
+  const run_config *config;
+  const train_options *options;
+  token_file train, validation;
+  sampler sampler;
+  evaluation_plan plan, final_plan; /* null windows: no validation */
+  run_folder folder;
+  model *model;
+  optimizer optimizer;
+  int32_t *tokens, *targets; /* [sequences][S], the global batch */
+  run_totals totals;
+} trainer;
+
+static void trainer_destroy(trainer *t) {
+  free(t->tokens);
+  optimizer_destroy(&t->optimizer);
+  if (t->model) model_destroy(t->model);
+  run_folder_close(&t->folder);
+  evaluation_plan_destroy(&t->plan);
+  evaluation_plan_destroy(&t->final_plan);
+  token_file_close(&t->validation);
+  token_file_close(&t->train);
+}
+
+static phibal_status open_tokens(const char *path, const char *key, const run_config *config,
+                                 token_file *file) {
+  phibal_status status = token_file_open(path, file);
+  if (status) return status;
+  const int32_t own = config->model.vocabulary, data = file->vocabulary;
+  if (data > own || own - data > PADDING_MAX)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s '%s' has a vocabulary of %d tokens, the model one of %d: set "
+                             "model.vocabulary to %d (or up to %d more, for padding)",
+                             key, path, data, own, data, PADDING_MAX);
+  return PHIBAL_OK;
+}
+
+static phibal_status open_data(trainer *t) {
+  const run_config *c = t->config;
+  if (!*c->data.train)
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "no data: give a token file with --data (or data.train); 'phibal data' "
+        "makes them");
+  phibal_status status = open_tokens(c->data.train, "data.train", c, &t->train);
+  if (status) return status;
+  if (t->train.tokens <= c->model.sequence)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "data.train '%s' holds %lld tokens: a sequence of %d and the token "
+                             "after it do not fit (model.sequence)",
+                             c->data.train, (long long)t->train.tokens, c->model.sequence);
+  status = sampler_create(&t->train, c->model.sequence, (uint64_t)c->training.seed, &t->sampler);
+  if (status || !*c->data.validation) return status;
+  status = open_tokens(c->data.validation, "data.validation", c, &t->validation);
+  if (!status)
+    status = evaluation_plan_create(&t->validation, c->model.sequence, c->evaluation.sequences,
+                                    &t->plan);
+  if (!status)
+    status = evaluation_plan_create(&t->validation, c->model.sequence,
+                                    c->evaluation.final_sequences, &t->final_plan);
+  return status;
+}
+
+static phibal_status trainer_create(trainer *t) {
+  const run_config *c = t->config;
+  if (c->training.threads) omp_set_num_threads(c->training.threads);
+  t->totals.threads = omp_get_max_threads();
+  phibal_status status = open_data(t);
+  if (!status)
+    status = model_create(&c->model, &c->balance, c->batch.micro_sequences,
+                          (uint64_t)c->training.seed, &t->model);
+  if (!status)
+    status = optimizer_create(&c->optimizer, model_tensor_count(t->model), model_tensors(t->model),
+                              model_parameter_count(t->model), &t->optimizer);
+  size_t n = (size_t)c->batch.sequences * (size_t)c->model.sequence;
+  if (!status && !(t->tokens = malloc(2 * n * sizeof *t->tokens)))
+    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for a batch of %zu tokens", n);
+  t->targets = t->tokens ? t->tokens + n : NULL;
+  /* Last, so that a failure above leaves no run folder behind. */
+  if (!status) status = run_folder_create(t->options->out, t->options->overwrite, c, &t->folder);
+  return status;
+}
+
+static void add_times(model_times *to, const model_times *from) {
+  to->embedding += from->embedding;
+  to->attention += from->attention;
+  to->router += from->router;
+  to->permutation += from->permutation;
+  to->experts += from->experts;
+  to->head += from->head;
+  to->total += from->total;
+}
+
+/* Reads the global batch of a step; returns how many targets it has. */
+static int64_t read_batch(trainer *t, int64_t step) {
+  const int32_t sequences = t->config->batch.sequences, sequence = t->config->model.sequence;
+  for (int32_t i = 0; i < sequences; i++)
+    sampler_training_sequence(&t->sampler, step * sequences + i,
+                              t->tokens + (size_t)i * (size_t)sequence,
+                              t->targets + (size_t)i * (size_t)sequence, NULL);
+  int64_t targets = 0;
+  for (size_t i = 0; i < (size_t)sequences * (size_t)sequence; i++) targets += t->targets[i] >= 0;
+  return targets;
+}
+
+/* Forward and backward of the whole global batch, micro-batch by micro-batch. */
+static phibal_status compute_gradient(trainer *t, int64_t targets, model_losses *sum) {
+  const run_config *c = t->config;
+  *sum = (model_losses){0};
+  phibal_status status = model_step_begin(t->model, targets);
+  for (int32_t i = 0; !status && i < c->batch.sequences; i += c->batch.micro_sequences) {
+    int32_t n = c->batch.sequences - i;
+    if (n > c->batch.micro_sequences) n = c->batch.micro_sequences;
+    const size_t offset = (size_t)i * (size_t)c->model.sequence;
+    model_losses losses;
+    status = model_forward_backward(t->model, n, t->tokens + offset, t->targets + offset, &losses);
+    if (status) break;
+    sum->cross_entropy += losses.cross_entropy;
+    sum->correct += losses.correct;
+    sum->targets += losses.targets;
+    sum->balance += losses.balance;
+    sum->z += losses.z;
+  }
+  return status ? status : model_step_finish(t->model);
+}
+
+static phibal_status check_finite(const model_losses *losses) {
+  const struct {
+    const char *name;
+    double value;
+  } all[] = {{"loss", losses->cross_entropy},
+             {"balancing loss", losses->balance},
+             {"router z-loss", losses->z}};
+  for (int i = 0; i < 3; i++)
+    if (!isfinite(all[i].value))
+      return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                               "the %s is %f; a lower optimizer.peak_lr or optimizer.clip may help",
+                               all[i].name, all[i].value);
+  return PHIBAL_OK;
+}
+
+/* One optimizer step: step = 0 .. steps-1. */
+static phibal_status train_step(trainer *t, int64_t step, train_progress *progress) {
+  const run_config *c = t->config;
+  const double start = seconds_now();
+  const int64_t targets = read_batch(t, step);
+  const double read = seconds_now();
+  model_losses losses;
+  phibal_status status = compute_gradient(t, targets, &losses);
+  if (!status) status = check_finite(&losses);
+  const double computed = seconds_now();
+  double norm = 0;
+  if (!status) status = optimizer_norm(&t->optimizer, model_gradients(t->model), &norm);
+  if (status) return status;
+  const double lr = learning_rate(&c->optimizer, step, c->training.steps);
+  optimizer_update(&t->optimizer, lr, clip_scale(c->optimizer.clip, norm),
+                   model_gradients(t->model), model_parameters(t->model));
+  const double end = seconds_now();
+
+  run_totals *totals = &t->totals;
+  totals->steps = step + 1;
+  totals->tokens += (int64_t)c->batch.sequences * c->model.sequence;
+  totals->data_seconds += read - start;
+  totals->optimizer_seconds += end - computed;
+  totals->step_seconds += end - start;
+  add_times(&totals->model, model_step_times(t->model));
+  totals->loss = losses.cross_entropy / (double)losses.targets;
+  *progress = (train_progress){.step = step + 1,
+                               .steps = c->training.steps,
+                               .loss = totals->loss,
+                               .balance = losses.balance,
+                               .z = losses.z,
+                               .lr = lr,
+                               .gradient_norm = norm};
+  progress->tokens_per_second = (double)totals->tokens / totals->step_seconds;
+  progress->seconds_left =
+      totals->step_seconds / (double)totals->steps * (double)(c->training.steps - step - 1);
+  return PHIBAL_OK;
+}
+
+/* The step's balance, layer by layer; also gives the mean MaxVio. */
+static phibal_status step_layers(const trainer *t, double *maxvio, json_t **layers) {
+  const int32_t n = model_moe_layers(t->model);
+  *layers = json_array();
+  *maxvio = 0;
+  for (int32_t i = 0; i < n; i++) {
+    double m[BALANCE_METRICS];
+    phibal_status status = balance_metrics_compute(model_step_loads(t->model, i), m);
+    if (status) {
+      json_decref(*layers);
+      return status;
+    }
+    *maxvio += m[MAXVIO_LOADS] / n;
+    json_array_append_new(*layers, balance_metrics_json(m));
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status log_step(trainer *t, const train_progress *p, json_t *layers) {
+  return run_folder_log(
+      &t->folder, json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "type", "step", "step",
+                            (json_int_t)p->step, "loss", p->loss, "balance_loss", p->balance,
+                            "z_loss", p->z, "lr", p->lr, "gradient_norm", p->gradient_norm,
+                            "tokens_per_second", p->tokens_per_second, "layers", layers));
+}
+
+static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t step,
+                              evaluation *kept) {
+  evaluation e;
+  const run_config *c = t->config;
+  phibal_status status = evaluation_run(t->model, &c->model, plan, c->batch.micro_sequences, &e);
+  if (status) return status;
+  t->totals.evaluation_seconds += e.seconds;
+  json_t *line = NULL;
+  status = result_evaluation(&e, t->config, &t->validation, &line);
+  if (!status) {
+    json_object_set_new(line, "type", json_string("evaluation"));
+    json_object_set_new(line, "step", json_integer(step));
+    status = run_folder_log(&t->folder, line);
+  }
+  if (!status && t->options->observer.evaluated)
+    t->options->observer.evaluated(t->options->observer.context, step, &e);
+  if (kept && !status)
+    *kept = e;
+  else
+    evaluation_destroy(&e);
+  return status;
+}
+
+static bool stopped(const trainer *t) {
+  return t->options->stop && *t->options->stop;
+}
+
+static phibal_status train_steps(trainer *t) {
+  const run_config *c = t->config;
+  const train_observer *observer = &t->options->observer;
+  phibal_status status = PHIBAL_OK;
+  for (int64_t step = 0; !status && step < c->training.steps && !stopped(t); step++) {
+    train_progress progress = {.step = step + 1};
+    json_t *layers = NULL;
+    status = train_step(t, step, &progress);
+    if (!status) status = step_layers(t, &progress.maxvio, &layers);
+    if (status) {
+      char message[400];
+      snprintf(message, sizeof message, "%s", phibal_status_message());
+      return phibal_status_set(status, "step %lld: %s", (long long)step + 1, message);
+    }
+    bool last = step + 1 == c->training.steps || stopped(t);
+    if ((step + 1) % c->training.log_every == 0 || last)
+      status = log_step(t, &progress, layers);
+    else
+      json_decref(layers);
+    if (!status && observer->step) observer->step(observer->context, &progress);
+    if (!status && !last && t->plan.window && c->evaluation.every &&
+        (step + 1) % c->evaluation.every == 0)
+      status = evaluate(t, &t->plan, step + 1, NULL);
+  }
+  return status;
+}
+
+phibal_status train_run(const run_config *config, const train_options *options, json_t **result) {
+  trainer t = {.config = config, .options = options};
+  evaluation final = {0};
+  phibal_status status = trainer_create(&t);
+  if (!status) status = train_steps(&t);
+  if (!status && t.final_plan.window) status = evaluate(&t, &t.final_plan, t.totals.steps, &final);
+  t.totals.stopped = stopped(&t);
+  json_t *built = NULL;
+  if (!status)
+    status =
+        result_build(config, &t.totals, t.final_plan.window ? &final : NULL, &t.validation, &built);
+  if (!status) status = run_folder_finish(&t.folder, built);
+  if (status)
+    json_decref(built);
+  else
+    *result = built;
+  evaluation_destroy(&final);
+  trainer_destroy(&t);
+  return status;
+}

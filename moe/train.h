@@ -1,0 +1,38 @@
+/* A training run: data, model, optimizer, evaluations, and the folder they are written to. */
+#ifndef PHIBAL_MOE_TRAIN_H
+#define PHIBAL_MOE_TRAIN_H
+
+#include "config.h"
+#include "evaluate.h"
+#include <jansson.h>
+#include <signal.h>
+
+/* What one step reports. Losses are means over the step's targets. */
+typedef struct train_progress {
+  int64_t step, steps; /* 1 .. steps: how many are done */
+  double loss, balance, z;
+  double lr, gradient_norm;
+  double maxvio;            /* from loads, the mean over the MoE layers */
+  double tokens_per_second; /* since the start, without evaluations */
+  double seconds_left;      /* at that rate */
+} train_progress;
+
+typedef struct train_observer {
+  void *context;
+  void (*step)(void *context, const train_progress *progress);                  /* may be null */
+  void (*evaluated)(void *context, int64_t step, const evaluation *evaluation); /* may be null */
+} train_observer;
+
+typedef struct train_options {
+  const char *out; /* the run folder */
+  bool overwrite;
+  const volatile sig_atomic_t *stop; /* nonzero: stop after the current step; may be null */
+  train_observer observer;
+} train_options;
+
+/* Runs to the end, or to the stop, and writes the run folder. *result is what result.json holds
+   (the caller decrefs it). Errors name the step; nothing is read or written before the
+   configuration and the data have been checked against each other. */
+phibal_status train_run(const run_config *config, const train_options *options, json_t **result);
+
+#endif
