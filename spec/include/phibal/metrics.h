@@ -14,9 +14,11 @@ extern "C" {
 phibal_status phibal_maxvio_counts(int32_t experts, const int64_t *count, double *maxvio);
 /* (V2) MaxVio from mean probabilities: E max_e p_e / sum p - 1, <= 1 ULP in binary64 plus 2^-52. */
 phibal_status phibal_maxvio_mean(int32_t experts, const float *mean, double *maxvio);
-/* (V3) Gini coefficient of x >= 0, in [0, 1 - 1/E]: sum_ij |x_i - x_j| / (2 E sum x). */
+/* (V3) Gini coefficient of x >= 0, in [0, 1 - 1/E]: sum_ij |x_i - x_j| / (2 E sum x).
+   Within 23 2^-53 of itself. The sum of x must be finite and not 0. */
 phibal_status phibal_gini(int32_t experts, const double *x, double *gini);
-/* (V4) Entropy of x / sum x in nats, 0 log 0 = 0; log E at balance. */
+/* (V4) Entropy of x / sum x in nats, 0 log 0 = 0; log E at balance.
+   Absolute error below 2^-45. The sum of x must be finite and not 0. */
 phibal_status phibal_entropy(int32_t experts, const double *x, double *entropy);
 
 #ifdef __cplusplus
