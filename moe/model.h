@@ -69,8 +69,8 @@ typedef struct model_losses {
   double cross_entropy; /* sum, nats */
   int64_t correct;      /* targets that were the most probable token */
   int64_t targets;
-  double balance;       /* the balancing loss, summed over layers, weighted by the call's share of the
-                           global batch (so that a step's calls add up to the step's loss) */
+  double balance;       /* the balancing loss, summed over layers, weighted by the call's share of
+                           the global batch (so that a step's calls add up to the step's loss) */
   double z;             /* likewise */
 } model_losses;
 
@@ -96,15 +96,15 @@ int32_t model_moe_layers(const model *m);
 float *model_m(model *m, int32_t moe_layer);    /* [E], the balancing state */
 float *model_bias(model *m, int32_t moe_layer); /* [E], the loss-free bias; zeros otherwise */
 
-/* Optimizer steps finished. It decides the correction of START_ZERO_CORRECTED, so that a resumed run
-   must set it as it was, together with m and the bias. */
+/* Optimizer steps finished. It decides the correction of START_ZERO_CORRECTED, so that a resumed
+   run must set it as it was, together with m and the bias. */
 int64_t *model_steps(model *m);
 
-/* The parameters of a configuration without allocating them: in all, and those one token touches. */
+/* The parameters of a configuration without allocating them: in all, and those a token touches. */
 void model_count(const model_config *config, balance_method method, int64_t *total,
                  int64_t *active);
-/* Bytes of activations and scratch for batches of up to `batch` sequences, likewise; INT64_MAX where
-   they cannot be addressed. Parameters and gradients come on top, 4 bytes each. */
+/* Bytes of activations and scratch for batches of up to `batch` sequences, likewise; INT64_MAX
+   where they cannot be addressed. Parameters and gradients come on top, 4 bytes each. */
 int64_t model_activation_bytes(const model_config *config, balance_method method, int32_t batch);
 
 /* One optimizer step is: begin, one forward_backward for each micro-batch (SPEC.md (M5)), finish.

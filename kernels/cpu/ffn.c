@@ -27,7 +27,7 @@
      dW = dW_before + sum over the n rows of the group:
      |error of dW_down| <= gamma_(n+1) (|before| + |dy|^T |h|)
      |error of dW_gate| <= |x|^T D_a + gamma_(n+1) (|before| + (|da| + D_a)^T |x|); W_up likewise.
-   Underflow adds at most (n + 1) 2^-149 to a sum of n terms. */
+   Underflow adds at most 2^-149 to h, da and db, and (n + 1) 2^-149 to a sum of n terms. */
 #include "gemm.h"
 
 #include "../core/sigmoid.h"
