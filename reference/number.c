@@ -18,9 +18,9 @@ static phibal_status refuse(const cursor *c, const char *why) {
   bool cut = length > 60;
   return phibal_status_set(
       PHIBAL_ERROR_FORMAT,
-      "'%.*s%s' is not a number at character %ld: %s; write a decimal (1.5e-3), a C99 hexadecimal "
+      "cannot read '%.*s%s': %s at character %ld; write a decimal (1.5e-3), a C99 hexadecimal "
       "(0x1.8p-10), a fraction (1/3) or inf",
-      cut ? 60 : length, c->text, cut ? "..." : "", (long)(c->at - c->text) + 1, why);
+      cut ? 60 : length, c->text, cut ? "..." : "", why, (long)(c->at - c->text) + 1);
 }
 
 static bool accept(cursor *c, char wanted) {
@@ -66,8 +66,8 @@ static phibal_status scale(const cursor *c, mpq_t q, const char *digits, int bas
   mpz_set_ui(mpq_denref(q), 1);
   if (mpz_sgn(mpq_numref(q)) == 0) return PHIBAL_OK;
   if (exponent > limit || exponent < -limit)
-    return refuse(c, base == 16 ? "it is scaled beyond 2^400000 or 2^-400000"
-                                : "it is scaled beyond 10^100000 or 10^-100000");
+    return refuse(c, base == 16 ? "an exponent beyond 2^400000 or 2^-400000"
+                                : "an exponent beyond 10^100000 or 10^-100000");
   mpz_t power;
   mpz_init(power);
   mpz_ui_pow_ui(power, base == 16 ? 2 : 10, (unsigned long)labs(exponent));
@@ -90,7 +90,7 @@ static phibal_status read_digits_and_exponent(cursor *c, mpq_t q, char *digits) 
   size_t n = 0, fraction = 0;
   read_digits(c, base, digits, &n);
   if (accept(c, '.')) fraction = read_digits(c, base, digits, &n);
-  if (n == 0) return refuse(c, "a digit is wanted here");
+  if (n == 0) return refuse(c, "a number is wanted");
   digits[n] = 0;
   const cursor start = *c;
   long exponent = 0;
@@ -123,7 +123,7 @@ static phibal_status read_rational(cursor *c, mpq_t q) {
     if (status == PHIBAL_OK) mpq_div(q, q, denominator);
     mpq_clear(denominator);
   }
-  if (status == PHIBAL_OK && c->at != c->end) status = refuse(c, "this does not belong here");
+  if (status == PHIBAL_OK && c->at != c->end) status = refuse(c, "something unexpected");
   if (minus) mpq_neg(q, q);
   return status;
 }

@@ -24,23 +24,31 @@ typedef enum phibal_direction {
 
 /* *result = the number rounded once to `format` (every such number is a binary64), subnormals,
    overflow and signed zeros included, if all of x rounds to the same number; then true. A zero that
-   comes from a nonzero member keeps that member's sign; an exact zero is +0. False when the members
-   of x round differently. */
+   comes from a nonzero member keeps that member's sign; an exact zero is +0. An infinite member is
+   exactly infinite and stays so in every direction; a finite one beyond the largest number goes to
+   infinity to nearest (from half a unit beyond on) and away from zero, else to the largest number.
+   False, and *result unchanged, when the members of x round differently: [-1e-99, 0] too, to
+   nearest, since -0 is not +0. */
 bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
                             phibal_direction direction, double *result);
 
-/* Evaluates a real number to an enclosure at a given working precision. */
+/* Encloses a real number in *value, which is initialised with `precision` bits and 0. */
 typedef phibal_status (*phibal_evaluator)(void *context, mpfr_prec_t precision,
                                           phibal_enclosure *value);
 
-/* Raises the precision (64, 128, ... up to `cap` bits) until the value is certain to round to one
-   number. PHIBAL_ERROR_UNDECIDED at the cap. */
+/* Raises the precision (64, 128, ... and at last `cap` bits) until the value is certain to round to
+   one number. At the cap: PHIBAL_ERROR_UNDECIDED; so ends a value that lies on a boundary between
+   two roundings but whose enclosures never become a point, such as sqrt(2)^2. When the evaluator
+   returns PHIBAL_ERROR_DOMAIN or PHIBAL_ERROR_UNDECIDED, which a wide enclosure on the way may
+   cause, the precision is raised too, and at the cap that status is returned; any other failure at
+   once. */
 phibal_status phibal_round_correctly(phibal_evaluator evaluate, void *context, mpfr_prec_t cap,
                                      phibal_format format, phibal_direction direction,
                                      double *result);
 
-/* Unit in the last place of `format` at |x| (the gap above |x| rounded down to the format; at least
-   the smallest subnormal). Exact. */
+/* Unit in the last place of `format` at x: the gap between |x| rounded down to the format and the
+   number above it, at least the smallest subnormal; beyond the largest number that number's unit,
+   at infinity infinity. Exact. NaN for NaN. */
 double phibal_format_ulp(phibal_format format, double x);
 /* "binary32" and so on; "nearest" and so on. PHIBAL_ERROR_ARGUMENT lists the names. */
 phibal_status phibal_format_find(const char *name, phibal_format *format);
