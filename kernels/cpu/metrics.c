@@ -138,7 +138,7 @@ static void sort_upwards(int32_t n, double *x) {
 phibal_status phibal_gini(int32_t experts, const double *x, double *gini) {
   phibal_status status = metric_check("Gini coefficient", experts, x, gini);
   if (status != PHIBAL_OK) return status;
-  double sorted[PHIBAL_MAX_EXPERTS], term[PHIBAL_MAX_EXPERTS], sum = 0.0;
+  double sorted[PHIBAL_MAX_EXPERTS], term[PHIBAL_MAX_EXPERTS] = {0.0}, sum = 0.0;
   status = metric_sum("Gini coefficient", experts, x, term, &sum);
   if (status != PHIBAL_OK) return status;
   for (int32_t e = 0; e < experts; e++) sorted[e] = x[e];
@@ -156,7 +156,7 @@ phibal_status phibal_gini(int32_t experts, const double *x, double *gini) {
 phibal_status phibal_entropy(int32_t experts, const double *x, double *entropy) {
   phibal_status status = metric_check("entropy", experts, x, entropy);
   if (status != PHIBAL_OK) return status;
-  double term[PHIBAL_MAX_EXPERTS], sum = 0.0;
+  double term[PHIBAL_MAX_EXPERTS] = {0.0}, sum = 0.0;
   status = metric_sum("entropy", experts, x, term, &sum);
   if (status != PHIBAL_OK) return status;
   for (int32_t e = 0; e < experts; e++) {

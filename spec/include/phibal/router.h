@@ -75,7 +75,10 @@ phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
      price_scale   alpha E / T for the phi, Switch and sequence losses (T: tokens of the global batch)
      z_scale       2 c / T for the z-loss (softmax routers only), 0 for none
      logit_gradient [T][E] out (overwritten); rows of masked tokens are 0
-   Bound: |error| <= 8u sum of the absolute values of the terms of (G2), u = 2^-24. */
+   Bound: |error| <= 8u sum of the absolute values of the terms of (G2), u = 2^-24, where lse counts
+   as |max x| + log(sum exp(x - max x)); plus 2^-150. Non-finite logits: as in the forward pass. An
+   expert of an unmasked token outside 0 .. E-1 is PHIBAL_ERROR_ARGUMENT, with the first such token;
+   logit_gradient is unspecified after either. */
 phibal_status phibal_router_backward(const phibal_router *router, int64_t tokens,
                                      const float *logits, const uint8_t *mask,
                                      const int32_t *experts, const float *gate_gradient,
