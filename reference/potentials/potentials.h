@@ -1,0 +1,128 @@
+/* What the files of the potentials share.
+
+   A separable potential is five functions of one real number. Each is written once, at a point (an
+   enclosure with equal ends), over the whole real line: +inf outside the domain for a value and a
+   conjugate, PHIBAL_ERROR_DOMAIN with the domain in the message for a derivative. shape.c carries
+   them to intervals by what is known of their graph. Parameters are enclosures of any width. */
+#ifndef PHIBAL_REFERENCE_POTENTIALS_H
+#define PHIBAL_REFERENCE_POTENTIALS_H
+
+#include <phibal/reference.h>
+
+/* Leaves the enclosing function with the status of a call that failed. */
+#define TRY(call)                                                                                  \
+  do {                                                                                             \
+    phibal_status try_status = (call);                                                             \
+    if (try_status != PHIBAL_OK) return try_status;                                                \
+  } while (0)
+
+/* Temporaries that a function at a point may use, and bits they have beyond the result's, so that
+   the dozen roundings of one evaluation stay below a unit in the last place of the result. */
+enum { SCRATCH = 5, GUARD_BITS = 32 };
+
+/* z holds f(x, a) for the parameter a anywhere in its enclosure. z, x, a and t[0..SCRATCH-1] are
+   all apart; x is a point; t has z's precision. */
+typedef phibal_status point_function(phibal_enclosure *z, const phibal_enclosure *x,
+                                     const phibal_enclosure *a, phibal_enclosure *t);
+
+typedef enum graph_shape {
+  SHAPE_MONOTONE, /* in x, on the domain; which way may depend on the parameter */
+  SHAPE_EVEN,     /* f(-x) = f(x), and monotone for x >= 0 */
+  SHAPE_CONVEX,   /* convex, with its least value where `dual` says */
+} graph_shape;
+
+typedef struct graph {
+  point_function *at;
+  graph_shape shape;
+  /* For SHAPE_CONVEX: the conjugate f* of f and its gradient. f is least, -f*(0), at (f*)'(0). */
+  point_function *dual, *dual_gradient;
+} graph;
+
+typedef struct separable {
+  graph value, gradient, second, conjugate, conjugate_gradient;
+} separable;
+
+extern const separable potential_euclid, potential_lp, potential_lp_one, potential_soft_l1,
+    potential_negentropy, potential_tsallis, potential_pseudo_huber, potential_log_cosh,
+    potential_softplus;
+
+/* Everything one evaluation of a graph writes to, so that it is made and cleared in one place. */
+typedef struct workspace {
+  phibal_enclosure point, near, far, scratch[SCRATCH];
+} workspace;
+
+void workspace_init(workspace *w, mpfr_prec_t precision);
+void workspace_clear(workspace *w);
+/* z holds f(r, a) for every r in x. x is bounded; z is apart from it. */
+phibal_status graph_over(const graph *f, phibal_enclosure *z, const phibal_enclosure *x,
+                         const phibal_enclosure *a, workspace *w);
+/* The working precision of a result z from arguments x[0..n-1]: the ends of x are exact in it. */
+mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_enclosure *x);
+
+/* PHIBAL_ERROR_DOMAIN with the message "outside the domain <domain>". */
+phibal_status outside_domain(const char *domain);
+/* The same status with "<function> of <potential>: coordinate i of n (x_i): <message>", the message
+   being that of the failure just met. */
+phibal_status name_coordinate(phibal_status status, const char *function, const char *potential,
+                              size_t i, size_t n, const phibal_enclosure *x);
+
+/* Functions of vectors: lp at p = inf, and Renyi. Like the public ones, with arguments checked. */
+phibal_status lp_max_value(size_t n, const phibal_enclosure *x, phibal_enclosure *value);
+phibal_status lp_max_gradient(size_t n, const phibal_enclosure *x, phibal_enclosure *gradient);
+phibal_status lp_max_hessian(size_t n, const phibal_enclosure *x, phibal_enclosure *hessian);
+phibal_status lp_max_conjugate(size_t n, const phibal_enclosure *y, phibal_enclosure *value);
+phibal_status lp_max_conjugate_gradient(size_t n, const phibal_enclosure *y,
+                                        phibal_enclosure *gradient);
+phibal_status renyi_value(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
+                          phibal_enclosure *value);
+phibal_status renyi_gradient(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
+                             phibal_enclosure *gradient);
+phibal_status renyi_hessian(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
+                            phibal_enclosure *hessian);
+phibal_status renyi_hessian_product(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
+                                    const phibal_enclosure *v, phibal_enclosure *product);
+phibal_status renyi_conjugate(const phibal_enclosure *a, size_t n, const phibal_enclosure *y,
+                              phibal_enclosure *value);
+phibal_status renyi_conjugate_gradient(const phibal_enclosure *a, size_t n,
+                                       const phibal_enclosure *y, phibal_enclosure *gradient);
+
+static inline void set_infinity(phibal_enclosure *z) {
+  mpfr_set_inf(z->lo, 1);
+  mpfr_set_inf(z->hi, 1);
+}
+
+/* z = x + n; may be the same object. */
+static inline void add_integer(phibal_enclosure *z, const phibal_enclosure *x, long n) {
+  mpfr_add_si(z->lo, x->lo, n, MPFR_RNDD);
+  mpfr_add_si(z->hi, x->hi, n, MPFR_RNDU);
+}
+
+/* z = n - x; not the same object. */
+static inline void subtract_from_integer(phibal_enclosure *z, long n, const phibal_enclosure *x) {
+  mpfr_si_sub(z->lo, n, x->hi, MPFR_RNDD);
+  mpfr_si_sub(z->hi, n, x->lo, MPFR_RNDU);
+}
+
+/* z = 2^k x; may be the same object. */
+static inline void multiply_by_power_of_two(phibal_enclosure *z, const phibal_enclosure *x,
+                                            long k) {
+  mpfr_mul_2si(z->lo, x->lo, k, MPFR_RNDD);
+  mpfr_mul_2si(z->hi, x->hi, k, MPFR_RNDU);
+}
+
+/* The sign of a point. */
+static inline int point_sign(const phibal_enclosure *x) {
+  return mpfr_sgn(x->lo);
+}
+
+/* How |x| of a point compares with 1: negative, 0, positive. */
+static inline int point_compare_magnitude_with_one(const phibal_enclosure *x) {
+  return mpfr_sgn(x->lo) < 0 ? -mpfr_cmp_si(x->lo, -1) : mpfr_cmp_si(x->lo, 1);
+}
+
+/* x is certain to lie in (lo, hi). */
+static inline bool is_between(const phibal_enclosure *x, double lo, double hi) {
+  return mpfr_cmp_d(x->lo, lo) > 0 && mpfr_cmp_d(x->hi, hi) < 0;
+}
+
+#endif

@@ -1,0 +1,103 @@
+/* From points to intervals: the range of a function over [lo, hi] from its values at the ends, by
+   the shape of its graph. */
+#include "potentials.h"
+#include <stdio.h>
+
+void workspace_init(workspace *w, mpfr_prec_t precision) {
+  phibal_enclosure_init(&w->point, precision);
+  phibal_enclosure_init(&w->near, precision);
+  phibal_enclosure_init(&w->far, precision);
+  for (int i = 0; i < SCRATCH; i++) phibal_enclosure_init(&w->scratch[i], precision);
+}
+
+void workspace_clear(workspace *w) {
+  phibal_enclosure_clear(&w->point);
+  phibal_enclosure_clear(&w->near);
+  phibal_enclosure_clear(&w->far);
+  for (int i = 0; i < SCRATCH; i++) phibal_enclosure_clear(&w->scratch[i]);
+}
+
+static mpfr_prec_t larger(mpfr_prec_t a, mpfr_prec_t b) {
+  return a > b ? a : b;
+}
+
+mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_enclosure *x) {
+  mpfr_prec_t precision = mpfr_get_prec(z->lo);
+  for (size_t i = 0; i < n; i++)
+    precision = larger(precision, larger(mpfr_get_prec(x[i].lo), mpfr_get_prec(x[i].hi)));
+  return precision + GUARD_BITS;
+}
+
+static phibal_status value_at(point_function *f, phibal_enclosure *z, mpfr_srcptr x,
+                              const phibal_enclosure *a, workspace *w) {
+  phibal_enclosure_set_fr(&w->point, x);
+  return f(z, &w->point, a, w->scratch);
+}
+
+/* The hull of the values at two points: the range between them of a function that is monotone
+   there for each parameter, whichever way. Leaves the values in w->near and w->far. */
+static phibal_status over_ends(point_function *f, phibal_enclosure *z, mpfr_srcptr lo,
+                               mpfr_srcptr hi, const phibal_enclosure *a, workspace *w) {
+  TRY(value_at(f, &w->near, lo, a, w));
+  if (mpfr_equal_p(lo, hi))
+    phibal_enclosure_set(&w->far, &w->near);
+  else
+    TRY(value_at(f, &w->far, hi, a, w));
+  phibal_enclosure_hull(z, &w->near, &w->far);
+  return PHIBAL_OK;
+}
+
+/* Between 0 and the end farther from it, when x has members of both signs. */
+static phibal_status over_even(point_function *f, phibal_enclosure *z, const phibal_enclosure *x,
+                               const phibal_enclosure *a, workspace *w) {
+  if (mpfr_sgn(x->lo) >= 0 || mpfr_sgn(x->hi) <= 0) return over_ends(f, z, x->lo, x->hi, a, w);
+  TRY(value_at(f, &w->far, mpfr_cmpabs(x->lo, x->hi) > 0 ? x->lo : x->hi, a, w));
+  phibal_enclosure_set_si(&w->point, 0);
+  TRY(f(&w->near, &w->point, a, w->scratch));
+  phibal_enclosure_hull(z, &w->near, &w->far);
+  return PHIBAL_OK;
+}
+
+/* Convexity: greatest at an end; least at an end too, unless the minimiser may lie between. */
+static phibal_status over_convex(const graph *f, phibal_enclosure *z, const phibal_enclosure *x,
+                                 const phibal_enclosure *a, workspace *w) {
+  TRY(over_ends(f->at, z, x->lo, x->hi, a, w));
+  if (phibal_enclosure_is_exact(x)) return PHIBAL_OK;
+  phibal_enclosure_set_si(&w->point, 0);
+  TRY(f->dual_gradient(&w->near, &w->point, a, w->scratch));
+  if (mpfr_less_p(x->hi, w->near.lo) || mpfr_greater_p(x->lo, w->near.hi)) return PHIBAL_OK;
+  TRY(f->dual(&w->near, &w->point, a, w->scratch));
+  phibal_enclosure_neg(&w->near, &w->near);
+  mpfr_min(z->lo, z->lo, w->near.lo, MPFR_RNDD);
+  return PHIBAL_OK;
+}
+
+phibal_status graph_over(const graph *f, phibal_enclosure *z, const phibal_enclosure *x,
+                         const phibal_enclosure *a, workspace *w) {
+  switch (f->shape) {
+  case SHAPE_EVEN:
+    return over_even(f->at, z, x, a, w);
+  case SHAPE_CONVEX:
+    return over_convex(f, z, x, a, w);
+  case SHAPE_MONOTONE:
+    break;
+  }
+  return over_ends(f->at, z, x->lo, x->hi, a, w);
+}
+
+phibal_status outside_domain(const char *domain) {
+  return phibal_status_set(PHIBAL_ERROR_DOMAIN, "outside the domain %s", domain);
+}
+
+phibal_status name_coordinate(phibal_status status, const char *function, const char *potential,
+                              size_t i, size_t n, const phibal_enclosure *x) {
+  enum { DIGITS = 6 };
+  char lo[PHIBAL_DECIMAL_SIZE(DIGITS)], hi[PHIBAL_DECIMAL_SIZE(DIGITS)], reason[400];
+  phibal_enclosure_get_decimal(x, DIGITS, lo, hi, sizeof lo);
+  snprintf(reason, sizeof reason, "%s", phibal_status_message());
+  if (phibal_enclosure_is_exact(x))
+    return phibal_status_set(status, "%s of %s: coordinate %zu of %zu (%s) is %s", function,
+                             potential, i + 1, n, mpfr_sgn(x->lo) < 0 ? hi : lo, reason);
+  return phibal_status_set(status, "%s of %s: coordinate %zu of %zu (in [%s, %s]) is %s", function,
+                           potential, i + 1, n, lo, hi, reason);
+}
