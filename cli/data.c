@@ -1,0 +1,361 @@
+/* `phibal data build | debian | show`: text to token files. */
+#include "commands.h"
+#include "data/build.h"
+#include "data/token_file.h"
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+/* Lets the work in progress end as an error does, which removes its temporary files. */
+static void catch_interrupts(void) {
+  struct sigaction action = {.sa_handler = on_signal};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+static void print_notice(const char *message) {
+  fprintf(stderr, "phibal data: %s\n", message);
+}
+
+static int fail(void) {
+  fprintf(stderr, "phibal data: %s\n", phibal_status_message());
+  return 2;
+}
+
+static int parse_integer(const char *text, long long low, long long high, long long *value) {
+  char *end;
+  errno = 0;
+  *value = strtoll(text, &end, 10);
+  return !errno && end != text && !*end && *value >= low && *value <= high;
+}
+
+static int parse_share(const char *text, double *value) {
+  char *end;
+  *value = strtod(text, &end);
+  return end != text && !*end && *value >= 0 && *value <= 0.5;
+}
+
+/* One line of the table that all three commands print. */
+typedef struct row {
+  const char *name;
+  build_part train, validation;
+  double entropy; /* bits per token of the validation part; < 0: not known */
+} row;
+
+static void add_part(build_part *to, const build_part *part) {
+  to->documents += part->documents;
+  to->bytes += part->bytes;
+  to->tokens += part->tokens;
+}
+
+static void print_row(const row *r) {
+  printf("%-16s %9lld %11lld %11lld %11lld %11lld\n", r->name,
+         (long long)(r->train.documents + r->validation.documents),
+         (long long)(r->train.bytes + r->validation.bytes),
+         (long long)(r->train.tokens + r->validation.tokens), (long long)r->train.tokens,
+         (long long)r->validation.tokens);
+}
+
+static json_t *part_json(const build_part *p) {
+  return json_pack("{s:I, s:I, s:I}", "documents", (json_int_t)p->documents, "bytes",
+                   (json_int_t)p->bytes, "tokens", (json_int_t)p->tokens);
+}
+
+static void print_json(json_t *root) {
+  json_dumpf(root, stdout, JSON_INDENT(2));
+  puts("");
+  json_decref(root);
+}
+
+static void print_report(const char *folder, const build_report *report, int json) {
+  json_t *domains = json_array();
+  row total = {.name = "all"};
+  if (!json)
+    printf("%-16s %9s %11s %11s %11s %11s\n", "domain", "documents", "bytes", "tokens", "train",
+           "validation");
+  for (int32_t d = 0; d < report->domain_count; d++) {
+    const build_domain *domain = &report->domains[d];
+    row r = {.name = domain->name, .train = domain->train, .validation = domain->validation};
+    add_part(&total.train, &r.train);
+    add_part(&total.validation, &r.validation);
+    json_array_append_new(domains,
+                          json_pack("{s:s, s:o, s:o}", "name", r.name, "train", part_json(&r.train),
+                                    "validation", part_json(&r.validation)));
+    if (!json) print_row(&r);
+  }
+  json_t *root =
+      json_pack("{s:s, s:i, s:o, s:I, s:I}", "folder", folder, "vocabulary", report->vocabulary,
+                "domains", domains, "empty_files", (json_int_t)report->empty_files, "invalid_files",
+                (json_int_t)report->invalid_files);
+  if (json) {
+    print_json(root);
+    return;
+  }
+  json_decref(root);
+  print_row(&total);
+  printf("%s/train.tokens%s, vocabulary %d\n", folder,
+         total.validation.tokens ? " and validation.tokens" : "", report->vocabulary);
+}
+
+static int build_help(void) {
+  puts("usage: phibal data build --out DIR [options] [--domain NAME=PATH]... [PATH]...\n"
+       "\n"
+       "Text files, or folders of them (recursively), to DIR/train.tokens and\n"
+       "DIR/validation.tokens. Each PATH is a domain, named after it.\n"
+       "\n"
+       "  --domain NAME=PATH      a domain with a name; the same name again adds to it\n"
+       "  --validation SHARE      of the documents, by a hash of their text (0.05; 0: none)\n"
+       "  --seed N                of that hash (1)\n"
+       "  --document-bytes N      divide longer files, at an empty line where there is one\n"
+       "  --invalid-utf8 WHAT     error (default), skip the file, or keep its bytes\n"
+       "  --tokenizer KIND        bytes (default), or sentencepiece with one of:\n"
+       "    --model FILE            a SentencePiece model\n"
+       "    --train-model           train one on the training part\n"
+       "    --vocabulary N          its size (8000)\n"
+       "  --json                  the table as JSON\n"
+       "\n"
+       "In folders, names that begin with a dot and symbolic links are left out.");
+  return 0;
+}
+
+/* The last part of a path without a trailing slash or an extension; to be freed. */
+static char *path_name(const char *path) {
+  size_t end = strlen(path);
+  while (end > 1 && path[end - 1] == '/') end--;
+  size_t start = end;
+  while (start && path[start - 1] != '/') start--;
+  for (size_t dot = end; dot-- > start + 1;)
+    if (path[dot] == '.') {
+      end = dot;
+      break;
+    }
+  return strndup(path + start, end - start);
+}
+
+static int add_positional(build_source *source, const build_source *before, size_t count,
+                          const char *path) {
+  *source = (build_source){.domain = path_name(path), .path = path};
+  for (size_t i = 0; i < count; i++)
+    if (!strcmp(before[i].domain, source->domain))
+      return command_usage_error("data build",
+                                 "%s and %s would both be the domain '%s'; name them with --domain "
+                                 "NAME=PATH",
+                                 before[i].path, path, source->domain);
+  return 0;
+}
+
+static int data_build(int argc, char **argv) {
+  static const struct option long_options[] = {{"out", required_argument, NULL, 'o'},
+                                               {"domain", required_argument, NULL, 'd'},
+                                               {"validation", required_argument, NULL, 'v'},
+                                               {"seed", required_argument, NULL, 's'},
+                                               {"document-bytes", required_argument, NULL, 'b'},
+                                               {"invalid-utf8", required_argument, NULL, 'i'},
+                                               {"tokenizer", required_argument, NULL, 't'},
+                                               {"model", required_argument, NULL, 'm'},
+                                               {"train-model", no_argument, NULL, 'T'},
+                                               {"vocabulary", required_argument, NULL, 'V'},
+                                               {"json", no_argument, NULL, 'j'},
+                                               {"help", no_argument, NULL, 'h'},
+                                               {0}};
+  build_options options = {
+      .validation = 0.05, .seed = 1, .notice = print_notice, .interrupted = &interrupted};
+  build_source *sources = calloc((size_t)argc, sizeof *sources);
+  if (!sources) return 2;
+  size_t named = 0;
+  int json = 0, train = 0, pieces = 0, result = 2;
+  long long vocabulary = 0, n;
+  for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) switch (c) {
+    case 'o':
+      options.folder = optarg;
+      break;
+    case 'd': {
+      char *equals = strchr(optarg, '=');
+      if (!equals || equals == optarg || !equals[1]) {
+        command_usage_error("data build", "--domain %s: NAME=PATH is wanted", optarg);
+        goto done;
+      }
+      sources[named++] =
+          (build_source){.domain = strndup(optarg, (size_t)(equals - optarg)), .path = equals + 1};
+      break;
+    }
+    case 'v':
+      if (!parse_share(optarg, &options.validation)) {
+        command_usage_error("data build", "--validation %s: 0 to 0.5 is wanted", optarg);
+        goto done;
+      }
+      break;
+    case 's':
+      if (!parse_integer(optarg, 0, INT64_MAX, &n)) {
+        command_usage_error("data build", "--seed %s: a whole number is wanted", optarg);
+        goto done;
+      }
+      options.seed = (uint64_t)n;
+      break;
+    case 'b':
+      if (!parse_integer(optarg, 0, (long long)1 << 40, &n)) {
+        command_usage_error("data build", "--document-bytes %s: a number of bytes is wanted",
+                            optarg);
+        goto done;
+      }
+      options.document_bytes = n;
+      break;
+    case 'i':
+      if (!strcmp(optarg, "error")) {
+        options.invalid = BUILD_INVALID_ERROR;
+      } else if (!strcmp(optarg, "skip")) {
+        options.invalid = BUILD_INVALID_SKIP;
+      } else if (!strcmp(optarg, "keep")) {
+        options.invalid = BUILD_INVALID_KEEP;
+      } else {
+        command_usage_error("data build", "--invalid-utf8 %s: error, skip or keep is wanted",
+                            optarg);
+        goto done;
+      }
+      break;
+    case 't':
+      pieces = !strcmp(optarg, "sentencepiece");
+      if (!pieces && strcmp(optarg, "bytes")) {
+        command_usage_error("data build", "--tokenizer %s: bytes or sentencepiece is wanted",
+                            optarg);
+        goto done;
+      }
+      break;
+    case 'm':
+      options.model = optarg;
+      break;
+    case 'T':
+      train = 1;
+      break;
+    case 'V':
+      if (!parse_integer(optarg, 300, 1 << 24, &vocabulary)) {
+        command_usage_error("data build", "--vocabulary %s: 300 to 16777216 is wanted", optarg);
+        goto done;
+      }
+      break;
+    case 'j':
+      json = 1;
+      break;
+    case 'h':
+      result = build_help();
+      goto done;
+    default:
+      command_usage_error("data build", "see above");
+      goto done;
+    }
+  if (!options.folder) {
+    command_usage_error("data build", "--out DIR is missing");
+    goto done;
+  }
+  if (pieces && !options.model && !train) {
+    command_usage_error("data build", "--tokenizer sentencepiece: --model FILE or --train-model is "
+                                      "needed with it");
+    goto done;
+  }
+  if ((options.model && train) || (vocabulary && !train)) {
+    command_usage_error("data build", vocabulary && !train ? "--vocabulary is for --train-model"
+                                                           : "--model and --train-model: choose");
+    goto done;
+  }
+  options.train_vocabulary = train ? (int32_t)(vocabulary ? vocabulary : 8000) : 0;
+  options.sources = sources;
+  options.source_count = named;
+  for (int i = optind; i < argc; i++, options.source_count++)
+    if (add_positional(&sources[options.source_count], sources, options.source_count, argv[i])) {
+      options.source_count++;
+      goto done;
+    }
+  if (!options.source_count) {
+    command_usage_error("data build", "no text: name files or folders");
+    goto done;
+  }
+  catch_interrupts();
+  build_report report;
+  if (build_run(&options, &report)) {
+    fail();
+    goto done;
+  }
+  print_report(options.folder, &report, json);
+  build_report_free(&report);
+  result = 0;
+done:
+  named = options.source_count > named ? options.source_count : named;
+  for (size_t i = 0; i < named; i++) free((char *)sources[i].domain);
+  free(sources);
+  return result;
+}
+
+static int data_show(int argc, char **argv) {
+  static const struct option long_options[] = {
+      {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+  int json = 0;
+  for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) switch (c) {
+    case 'j':
+      json = 1;
+      break;
+    case 'h':
+      puts("usage: phibal data show [--json] FILE\n\n"
+           "What a token file holds, and its conditional bigram entropy (nats per token): what a\n"
+           "model that sees one token back can reach at best.");
+      return 0;
+    default:
+      return command_usage_error("data show", "see above");
+    }
+  if (argc - optind != 1) return command_usage_error("data show", "one token file is wanted");
+  token_file file;
+  if (token_file_open(argv[optind], &file)) return fail();
+  json_t *domains = json_array();
+  if (!json) printf("%-16s %9s %11s %14s\n", "domain", "documents", "tokens", "bigram entropy");
+  int result = 0;
+  for (int32_t d = 0; d <= file.domains; d++) {
+    int all = d == file.domains;
+    long long documents = 0, tokens = 0;
+    for (int64_t i = 0; i < file.documents; i++)
+      if (all || file.table[i].domain == d) documents++, tokens += file.table[i].length;
+    double nats;
+    /* A domain without a document in this part has no entropy. */
+    int known = !token_file_bigram_entropy(&file, all ? -1 : d, &nats);
+    const char *name = all ? "all" : file.domain_names[d];
+    json_array_append_new(domains,
+                          json_pack("{s:s, s:I, s:I, s:o}", "name", name, "documents",
+                                    (json_int_t)documents, "tokens", (json_int_t)tokens,
+                                    "bigram_entropy_nats", known ? json_real(nats) : json_null()));
+    if (!json && known) printf("%-16s %9lld %11lld %14.4f\n", name, documents, tokens, nats);
+    if (!json && !known) printf("%-16s %9lld %11lld %14s\n", name, documents, tokens, "-");
+  }
+  json_t *root =
+      json_pack("{s:s, s:i, s:i, s:o}", "file", argv[optind], "vocabulary", file.vocabulary,
+                "end_of_document", file.end_of_document, "domains", domains);
+  if (json)
+    print_json(root);
+  else {
+    printf("vocabulary %d, end of document %d\n", file.vocabulary, file.end_of_document);
+    json_decref(root);
+  }
+  token_file_close(&file);
+  return result;
+}
+
+int command_data(int argc, char **argv) {
+  const char *name = argc > 1 ? argv[1] : "";
+  if (!strcmp(name, "build")) return data_build(argc - 1, argv + 1);
+  if (!strcmp(name, "show")) return data_show(argc - 1, argv + 1);
+  if (strcmp(name, "--help") && strcmp(name, "-h"))
+    return command_usage_error("data", *name ? "unknown command '%s'" : "%sbuild, debian or show?",
+                               name);
+  puts("usage: phibal data build|debian|show [options]\n\n"
+       "  build   text files and folders to token files\n"
+       "  debian  a corpus of eight domains from Debian's packages\n"
+       "  show    what a token file holds");
+  return 0;
+}

@@ -1,0 +1,387 @@
+#include "build.h"
+#include "file.h"
+#include "text.h"
+#include "token_writer.h"
+#include "tokenizer.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the first pass learns of a document. */
+typedef struct document {
+  uint64_t hash;
+  int32_t domain;
+  bool validation;
+} document;
+
+typedef struct build {
+  const build_options *options;
+  build_report *report;
+  string_list files;
+  int32_t *file_domains; /* [files.count] */
+  document *documents;
+  size_t count, capacity;
+  tokenizer tokenizer;
+  char *model; /* a SentencePiece model trained here, else null */
+  size_t model_bytes;
+} build;
+
+/* Walks all documents of all files, the same each time. */
+typedef struct cursor {
+  build *build;
+  bool first_pass; /* notices are given and counted once */
+  size_t file;     /* the next to be read */
+  text_buffer buffer;
+  size_t offset;
+  int32_t domain;
+  size_t document; /* given so far */
+} cursor;
+
+static void notice(const build *b, const char *format, const char *path, long long number) {
+  if (!b->options->notice) return;
+  char *message = string_format(format, path, number);
+  if (message) b->options->notice(message);
+  free(message);
+}
+
+/* Reads the next file into the cursor; leaves the buffer empty if the file is to be left out. */
+static phibal_status cursor_read(cursor *c) {
+  build *b = c->build;
+  const char *path = b->files.items[c->file];
+  c->domain = b->file_domains[c->file++];
+  c->offset = 0;
+  phibal_status status = file_read_all(path, &c->buffer);
+  if (status) return status;
+  if (!c->buffer.count) {
+    if (c->first_pass) {
+      b->report->empty_files++;
+      notice(b, "%s: empty, left out", path, 0);
+    }
+    return PHIBAL_OK;
+  }
+  if (b->options->invalid == BUILD_INVALID_KEEP) return PHIBAL_OK;
+  size_t valid = text_utf8_valid(c->buffer.bytes, c->buffer.count);
+  if (valid == c->buffer.count) return PHIBAL_OK;
+  if (b->options->invalid == BUILD_INVALID_ERROR)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: not UTF-8 at byte %zu (0x%02x); convert it, or leave such files "
+                             "out (--invalid-utf8 skip) or take their bytes as they are "
+                             "(--invalid-utf8 keep)",
+                             path, valid, (unsigned char)c->buffer.bytes[valid]);
+  if (c->first_pass) {
+    b->report->invalid_files++;
+    notice(b, "%s: not UTF-8 at byte %lld, left out", path, (long long)valid);
+  }
+  c->buffer.count = 0;
+  return PHIBAL_OK;
+}
+
+/* The next document; *text is null at the end. */
+static phibal_status cursor_next(cursor *c, const char **text, size_t *bytes) {
+  build *b = c->build;
+  *text = NULL;
+  if (b->options->interrupted && *b->options->interrupted)
+    return phibal_status_set(PHIBAL_ERROR_IO, "interrupted; nothing was written");
+  while (c->offset == c->buffer.count) {
+    if (c->file == b->files.count) return PHIBAL_OK;
+    phibal_status status = cursor_read(c);
+    if (status) return status;
+  }
+  *text = c->buffer.bytes + c->offset;
+  *bytes = text_document_length(*text, c->buffer.count - c->offset, b->options->document_bytes);
+  c->document++;
+  c->offset += *bytes;
+  return PHIBAL_OK;
+}
+
+static phibal_status memory_error(void) {
+  return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+}
+
+/* The number of the domain called `name`, added if it is new; -1 when out of memory. */
+static int32_t domain_number(build_report *report, const char *name) {
+  for (int32_t d = 0; d < report->domain_count; d++)
+    if (!strcmp(report->domains[d].name, name)) return d;
+  build_domain *domains =
+      realloc(report->domains, ((size_t)report->domain_count + 1) * sizeof *domains);
+  if (!domains) return -1;
+  report->domains = domains;
+  char *copy = strdup(name);
+  if (!copy) return -1;
+  domains[report->domain_count] = (build_domain){.name = copy};
+  return report->domain_count++;
+}
+
+static phibal_status files_find(build *b) {
+  for (size_t i = 0; i < b->options->source_count; i++) {
+    const build_source *source = &b->options->sources[i];
+    int32_t domain = domain_number(b->report, source->domain);
+    if (domain < 0) return memory_error();
+    size_t before = b->files.count;
+    phibal_status status = folder_files(source->path, &b->files);
+    if (status) return status;
+    if (b->files.count == before) continue;
+    int32_t *domains = realloc(b->file_domains, b->files.count * sizeof *domains);
+    if (!domains) return memory_error();
+    b->file_domains = domains;
+    for (size_t f = before; f < b->files.count; f++) domains[f] = domain;
+  }
+  return PHIBAL_OK;
+}
+
+/* First pass: every file is read, judged and divided before anything is written. */
+static phibal_status documents_survey(build *b) {
+  cursor c = {.build = b, .first_pass = true};
+  const char *text;
+  size_t bytes;
+  phibal_status status;
+  while (!(status = cursor_next(&c, &text, &bytes)) && text) {
+    if (b->count == b->capacity) {
+      size_t capacity = b->capacity ? 2 * b->capacity : 1024;
+      document *documents = realloc(b->documents, capacity * sizeof *documents);
+      if (!documents) {
+        status = memory_error();
+        break;
+      }
+      b->documents = documents;
+      b->capacity = capacity;
+    }
+    b->documents[b->count++] =
+        (document){.hash = text_hash(b->options->seed, text, bytes), .domain = c.domain};
+  }
+  text_buffer_free(&c.buffer);
+  return status;
+}
+
+/* Decides the side of every document of one domain. */
+static phibal_status domain_split(build *b, int32_t domain) {
+  const char *name = b->report->domains[domain].name;
+  uint64_t least = UINT64_MAX, most = 0;
+  size_t documents = 0, validation = 0;
+  for (size_t i = 0; i < b->count; i++) {
+    document *d = &b->documents[i];
+    if (d->domain != domain) continue;
+    d->validation = (double)(d->hash >> 11) * 0x1p-53 < b->options->validation;
+    documents++;
+    validation += d->validation;
+    if (d->hash < least) least = d->hash;
+    if (d->hash > most) most = d->hash;
+  }
+  if (!documents) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "domain '%s' has no text", name);
+  if (b->options->validation <= 0 || (validation && validation < documents)) return PHIBAL_OK;
+  if (least == most)
+    notice(b,
+           "domain '%s' is one text, so none of it is for validation; --document-bytes divides "
+           "long files",
+           name, 0);
+  for (size_t i = 0; i < b->count; i++) {
+    document *d = &b->documents[i];
+    if (d->domain != domain) continue;
+    if (least == most)
+      d->validation = false;
+    else if (!validation && d->hash == least)
+      d->validation = true;
+    else if (validation == documents && d->hash == most)
+      d->validation = false;
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status documents_split(build *b) {
+  for (int32_t d = 0; d < b->report->domain_count; d++) {
+    phibal_status status = domain_split(b, d);
+    if (status) return status;
+  }
+  if (b->options->validation <= 0) return PHIBAL_OK;
+  for (size_t i = 0; i < b->count; i++)
+    if (b->documents[i].validation) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "nothing is left for validation: every domain is one text; divide long "
+                           "files (--document-bytes 32768), or do without (--validation 0)");
+}
+
+/* The training part, line by line, for the tokenizer's training. */
+typedef struct line_reader {
+  cursor cursor;
+  const char *text;
+  size_t bytes;
+  phibal_status status;
+} line_reader;
+
+static bool next_line(void *context, const char **line, size_t *bytes) {
+  line_reader *r = context;
+  while (!r->bytes) {
+    r->status = cursor_next(&r->cursor, &r->text, &r->bytes);
+    if (r->status || !r->text || r->cursor.document > r->cursor.build->count) return false;
+    if (r->cursor.build->documents[r->cursor.document - 1].validation) r->bytes = 0;
+  }
+  const char *end = memchr(r->text, '\n', r->bytes);
+  *line = r->text;
+  *bytes = end ? (size_t)(end - r->text) : r->bytes;
+  size_t step = end ? *bytes + 1 : *bytes;
+  r->text += step;
+  r->bytes -= step;
+  return true;
+}
+
+static phibal_status tokenizer_prepare(build *b) {
+  const build_options *o = b->options;
+  if (!o->model && !o->train_vocabulary) {
+    tokenizer_bytes(&b->tokenizer);
+    return PHIBAL_OK;
+  }
+  if (o->model) return tokenizer_load(o->model, &b->tokenizer);
+  line_reader reader = {.cursor = {.build = b}};
+  phibal_status status =
+      tokenizer_train(next_line, &reader, o->train_vocabulary, &b->model, &b->model_bytes);
+  if (reader.status) status = reader.status;
+  text_buffer_free(&reader.cursor.buffer);
+  if (!status) status = tokenizer_parse("the new model", b->model, b->model_bytes, &b->tokenizer);
+  return status;
+}
+
+/* Second pass. writers[1] is null without a validation part. */
+static phibal_status documents_write(build *b, token_writer *const writers[2]) {
+  cursor c = {.build = b};
+  token_buffer tokens = {0};
+  const char *text;
+  size_t bytes;
+  phibal_status status;
+  while (!(status = cursor_next(&c, &text, &bytes)) && text) {
+    const document *d = c.document <= b->count ? &b->documents[c.document - 1] : NULL;
+    if (!d || d->hash != text_hash(b->options->seed, text, bytes)) {
+      status = phibal_status_set(PHIBAL_ERROR_IO, "%s: changed while it was being read",
+                                 b->files.items[c.file - 1]);
+      break;
+    }
+    if ((status = tokenizer_encode(&b->tokenizer, text, bytes, &tokens))) break;
+    status =
+        token_writer_document(writers[d->validation], tokens.ids, (int64_t)tokens.count, d->domain);
+    if (status) break;
+    build_domain *domain = &b->report->domains[d->domain];
+    build_part *part = d->validation ? &domain->validation : &domain->train;
+    part->documents++;
+    part->bytes += (int64_t)bytes;
+    part->tokens += (int64_t)tokens.count + 1;
+  }
+  if (!status && c.document != b->count)
+    status = phibal_status_set(PHIBAL_ERROR_IO, "a file changed while it was being read");
+  text_buffer_free(&c.buffer);
+  token_buffer_free(&tokens);
+  return status;
+}
+
+static json_t *part_json(const build_part *p) {
+  return json_pack("{s:I, s:I, s:I}", "documents", (json_int_t)p->documents, "bytes",
+                   (json_int_t)p->bytes, "tokens", (json_int_t)p->tokens);
+}
+
+static phibal_status manifest_write(const build *b) {
+  const build_options *o = b->options;
+  json_t *domains = json_array();
+  for (int32_t d = 0; d < b->report->domain_count; d++) {
+    const build_domain *domain = &b->report->domains[d];
+    json_array_append_new(domains, json_pack("{s:s, s:o, s:o}", "name", domain->name, "train",
+                                             part_json(&domain->train), "validation",
+                                             part_json(&domain->validation)));
+  }
+  json_t *root = json_pack("{s:s, s:i, s:i, s:I, s:f, s:I, s:o}", "tokenizer",
+                           b->tokenizer.pieces ? "sentencepiece" : "bytes", "vocabulary",
+                           b->tokenizer.vocabulary, "end_of_document", b->tokenizer.end_of_document,
+                           "seed", (json_int_t)o->seed, "validation", o->validation,
+                           "document_bytes", (json_int_t)o->document_bytes, "domains", domains);
+  if (root && o->origin) json_object_set(root, "origin", o->origin);
+  char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(root);
+  char *path = string_format("%s/corpus.json", o->folder);
+  phibal_status status = text && path ? file_write(path, text, strlen(text)) : memory_error();
+  free(text);
+  free(path);
+  return status;
+}
+
+static phibal_status model_write(const build *b) {
+  if (!b->model) return PHIBAL_OK;
+  char *path = string_format("%s/tokenizer.model", b->options->folder);
+  phibal_status status = path ? file_write(path, b->model, b->model_bytes) : memory_error();
+  free(path);
+  return status;
+}
+
+static phibal_status files_write(build *b) {
+  static const char *const names[2] = {"train.tokens", "validation.tokens"};
+  const int parts = b->options->validation > 0 ? 2 : 1;
+  token_writer *writers[2] = {NULL, NULL};
+  char *paths[2] = {NULL, NULL};
+  phibal_status status = PHIBAL_OK;
+  for (int p = 0; p < 2 && !status; p++) {
+    paths[p] = string_format("%s/%s", b->options->folder, names[p]);
+    if (!paths[p]) status = memory_error();
+    if (status || p >= parts) continue;
+    status = token_writer_create(paths[p], b->tokenizer.vocabulary, b->tokenizer.end_of_document,
+                                 &writers[p]);
+    for (int32_t d = 0; d < b->report->domain_count && !status; d++)
+      status = token_writer_domain(writers[p], b->report->domains[d].name);
+  }
+  if (!status) status = documents_write(b, writers);
+  for (int p = 0; p < parts && !status; p++) status = token_writer_finish(writers[p]);
+  for (int p = 0; p < parts && !status; p++) status = token_writer_publish(writers[p]);
+  /* A validation part of earlier documents would not be apart from this training part. */
+  if (!status && parts == 1) unlink(paths[1]);
+  for (int p = 0; p < 2; p++) {
+    token_writer_destroy(writers[p]);
+    free(paths[p]);
+  }
+  return status;
+}
+
+static phibal_status options_check(const build_options *o) {
+  if (!o->folder || !*o->folder || !o->source_count)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "a folder to write to and text are needed");
+  if (!(o->validation >= 0 && o->validation <= 0.5))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "validation share %g: 0 to 0.5 is possible",
+                             o->validation);
+  if (o->document_bytes < 0)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "documents of %lld bytes",
+                             (long long)o->document_bytes);
+  if (o->model && o->train_vocabulary)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "a SentencePiece model to load and one to train: choose one");
+  if (o->train_vocabulary < 0 || (o->train_vocabulary && o->train_vocabulary < 300))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "a vocabulary of %d pieces: at least 300 (256 of them are bytes)",
+                             o->train_vocabulary);
+  if ((o->model || o->train_vocabulary) && !tokenizer_has_sentencepiece()) {
+    tokenizer none;
+    return tokenizer_parse("", NULL, 0, &none); /* says what is missing */
+  }
+  return PHIBAL_OK;
+}
+
+phibal_status build_run(const build_options *options, build_report *report) {
+  *report = (build_report){0};
+  build b = {.options = options, .report = report};
+  phibal_status status = options_check(options);
+  if (!status) status = files_find(&b);
+  if (!status) status = documents_survey(&b);
+  if (!status) status = documents_split(&b);
+  if (!status) status = folder_create(options->folder);
+  if (!status) status = tokenizer_prepare(&b);
+  if (!status) status = files_write(&b);
+  if (!status) status = model_write(&b);
+  if (!status) status = manifest_write(&b);
+  report->vocabulary = b.tokenizer.vocabulary;
+  tokenizer_free(&b.tokenizer);
+  string_list_free(&b.files);
+  free(b.file_domains);
+  free(b.documents);
+  free(b.model);
+  if (status) build_report_free(report);
+  return status;
+}
+
+void build_report_free(build_report *report) {
+  for (int32_t d = 0; d < report->domain_count; d++) free(report->domains[d].name);
+  free(report->domains);
+  *report = (build_report){0};
+}

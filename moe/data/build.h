@@ -1,0 +1,69 @@
+/* Text files to a pair of token files, train.tokens and validation.tokens, split by document. */
+#ifndef PHIBAL_MOE_BUILD_H
+#define PHIBAL_MOE_BUILD_H
+
+#include <jansson.h>
+#include <phibal/status.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct build_source {
+  const char *domain; /* sources of one name are one domain */
+  const char *path;   /* a file, or a folder whose files are taken recursively */
+} build_source;
+
+typedef enum build_invalid {
+  BUILD_INVALID_ERROR, /* a file that is not UTF-8 ends the build */
+  BUILD_INVALID_SKIP,  /* it is left out, with a notice */
+  BUILD_INVALID_KEEP,  /* its bytes are kept as they are */
+} build_invalid;
+
+typedef struct build_options {
+  const char *folder; /* where the files go; created if missing */
+  const build_source *sources;
+  size_t source_count;
+  double validation; /* 0 to 0.5: the share of documents kept for validation; 0: no such file */
+  uint64_t seed;     /* of the split */
+  int64_t
+      document_bytes; /* longer files are divided (text_document_length); 0: one document each */
+  build_invalid invalid;
+  const char *model;        /* a SentencePiece model to use; null: none */
+  int32_t train_vocabulary; /* > 0: train one on the training part, into folder/tokenizer.model */
+  json_t *origin;           /* kept in the manifest under "origin"; borrowed; null: none */
+  void (*notice)(const char *message);      /* what was left out and why; null: nobody listens */
+  const volatile sig_atomic_t *interrupted; /* nonzero ends the build; null: never */
+} build_options;
+
+typedef struct build_part {
+  int64_t documents;
+  int64_t bytes;  /* of text */
+  int64_t tokens; /* ends of documents included */
+} build_part;
+
+typedef struct build_domain {
+  char *name;
+  build_part train, validation;
+} build_domain;
+
+typedef struct build_report {
+  build_domain *domains; /* in the order of the sources */
+  int32_t domain_count;
+  int32_t vocabulary;
+  int64_t empty_files, invalid_files; /* left out */
+} build_report;
+
+/* A document goes to the validation part if the hash of (seed, its text) is below that share of all
+   hashes: so the split does not depend on names, order or machine, one text given twice lands on
+   one side, and adding documents moves no others. Where that leaves one side of a domain empty, the
+   text with the smallest (largest) hash is moved to it; a domain with one text only has no
+   validation part, which is said as a notice.
+
+   The files appear under their names when both are complete, then the manifest, corpus.json. On an
+   error nothing is left behind and files that were there stay.
+   PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT (not UTF-8: file and byte), PHIBAL_ERROR_ARGUMENT (a domain
+   without text, no validation part at all, options out of range), those of the tokenizer. */
+phibal_status build_run(const build_options *options, build_report *report);
+void build_report_free(build_report *report);
+
+#endif

@@ -1,0 +1,236 @@
+#include "file.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static phibal_status io_error(const char *what, const char *path) {
+  return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+static phibal_status memory_error(void) {
+  return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+}
+
+phibal_status string_list_append(string_list *list, const char *text) {
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? 2 * list->capacity : 64;
+    char **items = realloc(list->items, capacity * sizeof *items);
+    if (!items) return memory_error();
+    list->items = items;
+    list->capacity = capacity;
+  }
+  char *copy = strdup(text);
+  if (!copy) return memory_error();
+  list->items[list->count++] = copy;
+  return PHIBAL_OK;
+}
+
+void string_list_free(string_list *list) {
+  for (size_t i = 0; i < list->count; i++) free(list->items[i]);
+  free(list->items);
+  *list = (string_list){0};
+}
+
+static phibal_status text_buffer_reserve(text_buffer *buffer, size_t more) {
+  if (more <= buffer->capacity - buffer->count) return PHIBAL_OK;
+  if (more > SIZE_MAX / 4 - buffer->count) return memory_error();
+  size_t capacity = 2 * buffer->capacity;
+  if (capacity < buffer->count + more) capacity = buffer->count + more;
+  char *bytes = realloc(buffer->bytes, capacity);
+  if (!bytes) return memory_error();
+  buffer->bytes = bytes;
+  buffer->capacity = capacity;
+  return PHIBAL_OK;
+}
+
+phibal_status text_buffer_append(text_buffer *buffer, const void *bytes, size_t count) {
+  if (!count) return PHIBAL_OK;
+  phibal_status status = text_buffer_reserve(buffer, count);
+  if (status) return status;
+  memcpy(buffer->bytes + buffer->count, bytes, count);
+  buffer->count += count;
+  return PHIBAL_OK;
+}
+
+phibal_status text_buffer_string(text_buffer *buffer, const char *text) {
+  return text_buffer_append(buffer, text, strlen(text));
+}
+
+void text_buffer_free(text_buffer *buffer) {
+  free(buffer->bytes);
+  *buffer = (text_buffer){0};
+}
+
+char *string_format(const char *format, ...) {
+  char *text;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vasprintf(&text, format, arguments);
+  va_end(arguments);
+  return length < 0 ? NULL : text;
+}
+
+phibal_status file_read_all(const char *path, text_buffer *buffer) {
+  buffer->count = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return io_error("open", path);
+  struct stat info;
+  phibal_status status = PHIBAL_OK;
+  if (fstat(fd, &info))
+    status = io_error("read", path);
+  else if (!S_ISREG(info.st_mode))
+    status = phibal_status_set(PHIBAL_ERROR_IO, "%s: not a regular file", path);
+  /* One byte more than the size, so that the end is seen without growing. */
+  else
+    status = text_buffer_reserve(buffer, (size_t)info.st_size + 1);
+  while (!status) {
+    if (buffer->count == buffer->capacity && (status = text_buffer_reserve(buffer, 65536))) break;
+    ssize_t got = read(fd, buffer->bytes + buffer->count, buffer->capacity - buffer->count);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) status = io_error("read", path);
+    if (got <= 0) break;
+    buffer->count += (size_t)got;
+  }
+  close(fd);
+  return status;
+}
+
+bool file_write_all(int fd, const void *data, size_t bytes) {
+  const char *from = data;
+  while (bytes) {
+    ssize_t put = write(fd, from, bytes);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    from += put;
+    bytes -= (size_t)put;
+  }
+  return true;
+}
+
+/* The folder that `path` is in, "." if it names none; to be freed. */
+static char *folder_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  if (!slash) return strdup(".");
+  return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+phibal_status file_create_temporary(const char *path, char **temporary, int *fd) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  *fd = -1;
+  *temporary = string_format("%.*s.%s.XXXXXX", (int)(name - path), path, name);
+  if (!*temporary) return memory_error();
+  *fd = mkostemp(*temporary, O_CLOEXEC);
+  if (*fd < 0) {
+    phibal_status status = io_error("create a file to be renamed to it", path);
+    free(*temporary);
+    *temporary = NULL;
+    return status;
+  }
+  mode_t mask = umask(0);
+  umask(mask);
+  if (fchmod(*fd, 0666 & ~mask)) return io_error("set the mode of", path);
+  return PHIBAL_OK;
+}
+
+phibal_status file_publish(const char *temporary, const char *path) {
+  if (rename(temporary, path)) return io_error("rename a finished file to", path);
+  char *folder = folder_of(path);
+  if (!folder) return memory_error();
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  free(folder);
+  /* Some file systems cannot sync a folder; the file itself is complete either way. */
+  if (fd >= 0) {
+    (void)!fsync(fd);
+    close(fd);
+  }
+  return PHIBAL_OK;
+}
+
+phibal_status file_write(const char *path, const void *data, size_t bytes) {
+  char *temporary;
+  int fd;
+  phibal_status status = file_create_temporary(path, &temporary, &fd);
+  if (!status && (!file_write_all(fd, data, bytes) || fsync(fd))) status = io_error("write", path);
+  if (fd >= 0) close(fd);
+  if (!status) status = file_publish(temporary, path);
+  if (status && temporary) unlink(temporary);
+  free(temporary);
+  return status;
+}
+
+phibal_status folder_create(const char *path) {
+  char *partial = strdup(path);
+  if (!partial) return memory_error();
+  phibal_status status = PHIBAL_OK;
+  for (char *at = partial + 1;; at++)
+    if (*at == '/' || !*at) {
+      char saved = *at;
+      *at = 0;
+      if (mkdir(partial, 0777) && errno != EEXIST) status = io_error("create the folder", partial);
+      *at = saved;
+      if (!saved || status) break;
+    }
+  free(partial);
+  struct stat info;
+  if (!status && (stat(path, &info) || !S_ISDIR(info.st_mode)))
+    status = phibal_status_set(PHIBAL_ERROR_IO, "%s: not a folder", path);
+  return status;
+}
+
+static int name_visible(const struct dirent *entry) {
+  return entry->d_name[0] != '.';
+}
+
+static int name_compare(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static phibal_status folder_walk(const char *path, string_list *files) {
+  struct dirent **entries;
+  int n = scandir(path, &entries, name_visible, name_compare);
+  if (n < 0) return io_error("list the folder", path);
+  phibal_status status = PHIBAL_OK;
+  for (int i = 0; i < n; i++) {
+    char *inner = status ? NULL : string_format("%s/%s", path, entries[i]->d_name);
+    free(entries[i]);
+    if (status) continue;
+    struct stat info;
+    if (!inner)
+      status = memory_error();
+    else if (lstat(inner, &info))
+      status = io_error("read", inner);
+    else if (S_ISDIR(info.st_mode))
+      status = folder_walk(inner, files);
+    else if (S_ISREG(info.st_mode))
+      status = string_list_append(files, inner);
+    free(inner);
+  }
+  free(entries);
+  return status;
+}
+
+phibal_status folder_files(const char *path, string_list *files) {
+  struct stat info;
+  if (stat(path, &info)) return io_error("open", path);
+  if (S_ISDIR(info.st_mode)) return folder_walk(path, files);
+  if (S_ISREG(info.st_mode)) return string_list_append(files, path);
+  return phibal_status_set(PHIBAL_ERROR_IO, "%s: neither a file nor a folder", path);
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
+  (void)info, (void)kind, (void)place;
+  (void)remove(path);
+  return 0;
+}
+
+void folder_remove(const char *path) {
+  nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}

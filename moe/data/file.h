@@ -1,0 +1,53 @@
+/* Files and folders: whole reads, writes that appear all at once or not at all, listings in a fixed
+   order. */
+#ifndef PHIBAL_MOE_FILE_H
+#define PHIBAL_MOE_FILE_H
+
+#include <phibal/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A list of strings that it owns. All zeros is the empty list. */
+typedef struct string_list {
+  char **items;
+  size_t count, capacity;
+} string_list;
+
+phibal_status string_list_append(string_list *list, const char *text);
+void string_list_free(string_list *list);
+
+/* Bytes that grow. All zeros is empty. */
+typedef struct text_buffer {
+  char *bytes;
+  size_t count, capacity;
+} text_buffer;
+
+phibal_status text_buffer_append(text_buffer *buffer, const void *bytes, size_t count);
+phibal_status text_buffer_string(text_buffer *buffer, const char *text);
+void text_buffer_free(text_buffer *buffer);
+
+/* printf into a new string; null when out of memory. */
+char *string_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Replaces *buffer by the whole of a regular file. */
+phibal_status file_read_all(const char *path, text_buffer *buffer);
+/* False with errno set. */
+bool file_write_all(int fd, const void *data, size_t bytes);
+
+/* A new file beside `path`, open for writing, whose name (to be freed) starts with a dot. */
+phibal_status file_create_temporary(const char *path, char **temporary, int *fd);
+/* Renames a finished file to its name and makes the rename durable. */
+phibal_status file_publish(const char *temporary, const char *path);
+/* Writes a whole file through a temporary name. */
+phibal_status file_write(const char *path, const void *data, size_t bytes);
+
+/* Creates a folder and the ones above it. */
+phibal_status folder_create(const char *path);
+/* Appends the regular files under `path` (or `path` itself if it is one), recursively, sorted by
+   the bytes of their names. Inside a folder, names that begin with a dot and symbolic links are
+   left out (a link could lead round in a circle, or to the same text twice). */
+phibal_status folder_files(const char *path, string_list *files);
+/* Removes a folder and all in it, as far as that is possible. */
+void folder_remove(const char *path);
+
+#endif

@@ -1,0 +1,33 @@
+/* Writing a token file: streamed to a temporary name beside the path, and renamed to it only when
+   it is whole and on the disk. Whatever fails before that, the path keeps what it had. */
+#ifndef PHIBAL_MOE_TOKEN_WRITER_H
+#define PHIBAL_MOE_TOKEN_WRITER_H
+
+#include "token_file.h"
+#include <stddef.h>
+
+typedef struct token_writer token_writer;
+
+/* PHIBAL_ERROR_IO (the folder is missing or cannot be written), PHIBAL_ERROR_ARGUMENT. */
+phibal_status token_writer_create(const char *path, int32_t vocabulary, int32_t end_of_document,
+                                  token_writer **writer);
+
+/* Adds a domain; they are numbered 0, 1, ... in this order. A name has 1 to 255 bytes. */
+phibal_status token_writer_domain(token_writer *writer, const char *name);
+
+/* Appends a document and the end of document behind it. A token outside the vocabulary or a domain
+   not added yet is PHIBAL_ERROR_ARGUMENT. */
+phibal_status token_writer_document(token_writer *writer, const uint32_t *tokens, int64_t n,
+                                    int32_t domain);
+
+/* Writes what is left and waits until the disk has it. A file without documents or without domains
+   is PHIBAL_ERROR_ARGUMENT. Nothing can be added after it. */
+phibal_status token_writer_finish(token_writer *writer);
+
+/* After finish: gives the file its name. */
+phibal_status token_writer_publish(token_writer *writer);
+
+/* Frees the writer; a file that was not published is removed. Accepts null. */
+void token_writer_destroy(token_writer *writer);
+
+#endif

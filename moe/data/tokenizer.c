@@ -1,0 +1,118 @@
+#include "tokenizer.h"
+#include "file.h"
+#include "sentencepiece.h"
+#include <stdlib.h>
+
+phibal_status token_buffer_append(token_buffer *buffer, uint32_t id) {
+  if (buffer->count == buffer->capacity) {
+    size_t capacity = buffer->capacity ? 2 * buffer->capacity : 4096;
+    uint32_t *ids = realloc(buffer->ids, capacity * sizeof *ids);
+    if (!ids) return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for %zu tokens", capacity);
+    buffer->ids = ids;
+    buffer->capacity = capacity;
+  }
+  buffer->ids[buffer->count++] = id;
+  return PHIBAL_OK;
+}
+
+void token_buffer_free(token_buffer *buffer) {
+  free(buffer->ids);
+  *buffer = (token_buffer){0};
+}
+
+void tokenizer_bytes(tokenizer *t) {
+  *t = (tokenizer){.vocabulary = 257, .end_of_document = 256};
+}
+
+#if PHIBAL_DATA_SENTENCEPIECE
+
+bool tokenizer_has_sentencepiece(void) {
+  return true;
+}
+
+phibal_status tokenizer_parse(const char *name, const char *model, size_t bytes, tokenizer *t) {
+  int32_t end;
+  *t = (tokenizer){0};
+  t->pieces = sentencepiece_load(model, bytes, &t->vocabulary, &end);
+  if (!t->pieces)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not a SentencePiece model", name);
+  t->end_of_document = end >= 0 ? end : t->vocabulary++;
+  return PHIBAL_OK;
+}
+
+phibal_status tokenizer_train(tokenizer_lines lines, void *context, int32_t vocabulary,
+                              char **model, size_t *bytes) {
+  char *error;
+  if (!sentencepiece_train(lines, context, vocabulary, model, bytes, &error)) return PHIBAL_OK;
+  phibal_status status =
+      phibal_status_set(PHIBAL_ERROR_ARGUMENT, "training a SentencePiece model of %d pieces: %s",
+                        vocabulary, error ? error : "out of memory");
+  free(error);
+  return status;
+}
+
+static phibal_status pieces_encode(const tokenizer *t, const char *text, size_t n,
+                                   token_buffer *buffer) {
+  if (sentencepiece_encode(t->pieces, text, n, buffer))
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "SentencePiece cannot encode %zu bytes", n);
+  return PHIBAL_OK;
+}
+
+#else
+
+static phibal_status no_sentencepiece(void) {
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "this build has no SentencePiece: install libsentencepiece-dev and g++ "
+                           "and build again, or use the byte tokenizer");
+}
+
+bool tokenizer_has_sentencepiece(void) {
+  return false;
+}
+
+phibal_status tokenizer_parse(const char *name, const char *model, size_t bytes, tokenizer *t) {
+  (void)name, (void)model, (void)bytes;
+  *t = (tokenizer){0};
+  return no_sentencepiece();
+}
+
+phibal_status tokenizer_train(tokenizer_lines lines, void *context, int32_t vocabulary,
+                              char **model, size_t *bytes) {
+  (void)lines, (void)context, (void)vocabulary, (void)bytes;
+  *model = NULL;
+  return no_sentencepiece();
+}
+
+static phibal_status pieces_encode(const tokenizer *t, const char *text, size_t n,
+                                   token_buffer *buffer) {
+  (void)t, (void)text, (void)n, (void)buffer;
+  return no_sentencepiece();
+}
+
+#endif
+
+phibal_status tokenizer_load(const char *path, tokenizer *t) {
+  *t = (tokenizer){0};
+  text_buffer model = {0};
+  phibal_status status = file_read_all(path, &model);
+  if (!status) status = tokenizer_parse(path, model.bytes, model.count, t);
+  text_buffer_free(&model);
+  return status;
+}
+
+phibal_status tokenizer_encode(const tokenizer *t, const char *text, size_t n,
+                               token_buffer *buffer) {
+  buffer->count = 0;
+  if (t->pieces) return pieces_encode(t, text, n, buffer);
+  phibal_status status = PHIBAL_OK;
+  for (size_t i = 0; i < n && !status; i++)
+    status = token_buffer_append(buffer, (unsigned char)text[i]);
+  return status;
+}
+
+void tokenizer_free(tokenizer *t) {
+#if PHIBAL_DATA_SENTENCEPIECE
+  if (t->pieces) sentencepiece_free(t->pieces);
+#endif
+  *t = (tokenizer){0};
+}

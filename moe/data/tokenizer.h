@@ -1,0 +1,58 @@
+/* Text to token ids: bytes, or a SentencePiece model where the build has SentencePiece. */
+#ifndef PHIBAL_MOE_TOKENIZER_H
+#define PHIBAL_MOE_TOKENIZER_H
+
+#include <phibal/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tokenizer {
+  int32_t vocabulary;
+  int32_t end_of_document;
+  void *pieces; /* private; null: bytes */
+} tokenizer;
+
+/* Token ids that grow. All zeros is empty. */
+typedef struct token_buffer {
+  uint32_t *ids;
+  size_t count, capacity;
+} token_buffer;
+
+phibal_status token_buffer_append(token_buffer *buffer, uint32_t id);
+void token_buffer_free(token_buffer *buffer);
+
+/* Bytes 0 to 255 are themselves, 256 is the end of a document; vocabulary 257. Every text, valid
+   UTF-8 or not, is coded, and can be read back. */
+void tokenizer_bytes(tokenizer *t);
+
+bool tokenizer_has_sentencepiece(void);
+/* A SentencePiece model file. Its </s> ends a document; a model without one gets one more id.
+   PHIBAL_ERROR_UNSUPPORTED in a build without SentencePiece, PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT.
+ */
+phibal_status tokenizer_load(const char *path, tokenizer *t);
+/* The same from the bytes of such a file; `name` is for messages. */
+phibal_status tokenizer_parse(const char *name, const char *model, size_t bytes, tokenizer *t);
+
+/* One line of text of *bytes bytes, valid until the next call; false at the end. */
+typedef bool (*tokenizer_lines)(void *context, const char **line, size_t *bytes);
+/* Trains a model of `vocabulary` pieces: *model[*bytes], to be freed. Byte pair encoding with bytes
+   for characters that have no piece, no normalisation and no added space: decoding gives back the
+   text, except that U+2581, which stands for a space in pieces, comes back as one. */
+phibal_status tokenizer_train(tokenizer_lines lines, void *context, int32_t vocabulary,
+                              char **model, size_t *bytes);
+
+/* Replaces the ids in *buffer by those of text[n], without an end of document. */
+phibal_status tokenizer_encode(const tokenizer *t, const char *text, size_t n,
+                               token_buffer *buffer);
+void tokenizer_free(tokenizer *t);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
