@@ -44,7 +44,7 @@ void phibal_loads_destroy(phibal_loads *loads);
 void phibal_loads_clear(phibal_loads *loads);
 /* to += from, exactly. PHIBAL_ERROR_ARGUMENT unless E and k agree. */
 phibal_status phibal_loads_add(phibal_loads *to, const phibal_loads *from);
-/* (R6) mean[E] = sum / tokens, within 1 ULP. PHIBAL_ERROR_ARGUMENT if no token was counted. */
+/* (R6) mean[E] = sum / tokens, correctly rounded. PHIBAL_ERROR_ARGUMENT if no token was counted. */
 phibal_status phibal_loads_mean(const phibal_loads *loads, float *mean);
 /* (R7) frequency[E] = count / (k tokens), correctly rounded. */
 phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency);
@@ -56,7 +56,7 @@ phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency
      mask           [T]     0 marks padding: experts -1, gates 0, counted in nothing; null for none
      probabilities  [T][E]  out, <= 2 ULP, 0 for padding; may be null
      experts        [T][k]  out, by falling score, ties to the lower index
-     gates          [T][k]  out, <= 2 ULP
+     gates          [T][k]  out, <= 0.501 ULP
      logsumexp      [T]     out (R8), <= 1 ULP plus 2^-45 (|max x| + log E), 0 for padding; may be
                             null
      loads          in/out: the call's tokens are added; created for the same E and k
@@ -75,7 +75,7 @@ phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
      price_scale   alpha E / T for the phi, Switch and sequence losses (T: tokens of the global batch)
      z_scale       2 c / T for the z-loss (softmax routers only), 0 for none
      logit_gradient [T][E] out (overwritten); rows of masked tokens are 0
-   Bound: |error| <= 8u sum of the absolute values of the terms of (G2), u = 2^-24, where lse counts
+   Bound: |error| <= 1.001 u sum of the absolute values of the terms of (G2), u = 2^-24, where lse counts
    as |max x| + log(sum exp(x - max x)); plus 2^-150. Non-finite logits: as in the forward pass. An
    expert of an unmasked token outside 0 .. E-1 is PHIBAL_ERROR_ARGUMENT, with the first such token;
    logit_gradient is unspecified after either. */
