@@ -1,0 +1,636 @@
+/* The reference's average, prices, losses and loss-free update (M1) to (M3), (L1) to (L6) against
+   Arb. */
+#include "reference_oracle.h"
+#include <float.h>
+#include <string.h>
+
+enum { BITS = 192 };
+
+static const phibal_potential potentials[] = {
+    {PHIBAL_POTENTIAL_EUCLID, 0.0},       {PHIBAL_POTENTIAL_LP, 1.5},
+    {PHIBAL_POTENTIAL_LP, 2.0},           {PHIBAL_POTENTIAL_LP, 7.0},
+    {PHIBAL_POTENTIAL_SOFT_L1, 0.1},      {PHIBAL_POTENTIAL_NEGENTROPY, 0.0},
+    {PHIBAL_POTENTIAL_TSALLIS, 0.5},      {PHIBAL_POTENTIAL_TSALLIS, 0.999},
+    {PHIBAL_POTENTIAL_TSALLIS, 1.1},      {PHIBAL_POTENTIAL_TSALLIS, 3.0},
+    {PHIBAL_POTENTIAL_RENYI, 0.3},        {PHIBAL_POTENTIAL_RENYI, 0.999},
+    {PHIBAL_POTENTIAL_PSEUDO_HUBER, 0.1}, {PHIBAL_POTENTIAL_LOG_COSH, 2.0},
+    {PHIBAL_POTENTIAL_SOFTPLUS, 0.0},
+};
+enum { POTENTIALS = sizeof potentials / sizeof *potentials };
+
+static bool raises(const phibal_potential *phi) {
+  return phi->id == PHIBAL_POTENTIAL_NEGENTROPY || phi->id == PHIBAL_POTENTIAL_RENYI ||
+         (phi->id == PHIBAL_POTENTIAL_TSALLIS && phi->parameter < 1.0);
+}
+
+/* sum_e x_e^a */
+static void oracle_power_sum(arb_t z, int32_t n, arb_srcptr x, const arb_t a) {
+  arb_t t;
+  arb_init(t);
+  arb_zero(z);
+  for (int32_t e = 0; e < n; e++) {
+    arb_pow(t, x + e, a, ORACLE_PRECISION);
+    arb_add(z, z, t, ORACLE_PRECISION);
+  }
+  arb_clear(t);
+}
+
+/* x^b for x >= 0 and b > -1 where x = 0 only if b > 0. */
+static void oracle_power(arb_t z, const arb_t x, const arb_t b) {
+  if (arb_is_zero(x))
+    arb_zero(z);
+  else
+    arb_pow(z, x, b, ORACLE_PRECISION);
+}
+
+/* q = grad phi(x)_e from the table of potentials: x one coordinate, a the parameter, s = sum x^a.
+ */
+static void oracle_gradient(phibal_potential_id id, arb_t q, const arb_t x, const arb_t a,
+                            const arb_t s) {
+  const slong P = ORACLE_PRECISION;
+  arb_t t, b;
+  arb_init(t);
+  arb_init(b);
+  arb_sub_si(b, a, 1, P); /* a - 1 */
+  switch (id) {
+  case PHIBAL_POTENTIAL_EUCLID:
+    arb_set(q, x);
+    break;
+  case PHIBAL_POTENTIAL_LP:
+    oracle_power(q, x, b);
+    break;
+  case PHIBAL_POTENTIAL_SOFT_L1:
+    arb_add(t, x, a, P);
+    arb_div(q, x, t, P);
+    break;
+  case PHIBAL_POTENTIAL_NEGENTROPY:
+    arb_log(q, x, P);
+    arb_add_si(q, q, 1, P);
+    break;
+  case PHIBAL_POTENTIAL_TSALLIS:
+    oracle_power(q, x, b);
+    arb_mul(q, q, a, P);
+    arb_sub_si(q, q, 1, P);
+    arb_div(q, q, b, P);
+    break;
+  case PHIBAL_POTENTIAL_RENYI:
+    oracle_power(q, x, b);
+    arb_mul(q, q, a, P);
+    arb_div(q, q, b, P);
+    arb_div(q, q, s, P);
+    break;
+  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
+    arb_mul(t, x, x, P);
+    arb_addmul(t, a, a, P);
+    arb_sqrt(t, t, P);
+    arb_div(q, x, t, P);
+    break;
+  case PHIBAL_POTENTIAL_LOG_COSH:
+    arb_mul(t, a, x, P);
+    arb_tanh(q, t, P);
+    break;
+  default:
+    oracle_sigmoid(q, x);
+    break; /* softplus */
+  }
+  arb_clear(b);
+  arb_clear(t);
+}
+
+/* Prices by the kernels' conventions; returns how many m_e were raised. */
+static int32_t oracle_price(const phibal_potential *phi, int32_t n, const float *m, arb_ptr q) {
+  int32_t raised = 0;
+  arb_ptr x = _arb_vec_init(n);
+  arb_t a, s;
+  arb_init(a);
+  arb_init(s);
+  for (int32_t e = 0; e < n; e++) {
+    bool low = raises(phi) && m[e] < FLT_MIN;
+    raised += low;
+    arb_set_d(x + e, low ? (double)FLT_MIN : (double)m[e]);
+  }
+  arb_set_d(a, phi->parameter);
+  if (phi->id == PHIBAL_POTENTIAL_RENYI) oracle_power_sum(s, n, x, a);
+  for (int32_t e = 0; e < n; e++) oracle_gradient(phi->id, q + e, x + e, a, s);
+  arb_clear(s);
+  arb_clear(a);
+  _arb_vec_clear(x, n);
+  return raised;
+}
+
+typedef enum state_pattern {
+  STATE_SIMPLEX, /* like an average of loads */
+  STATE_EQUAL,
+  STATE_ONE_HOT, /* one 1, the others 0 */
+  STATE_SMALL,   /* down to subnormals, with a zero */
+  STATE_NEAR,    /* neighbours of 1/n */
+  STATE_PATTERNS
+} state_pattern;
+
+static void state_generate(state_pattern pattern, int32_t n, float *m, uint64_t *seed) {
+  for (int32_t e = 0; e < n; e++) {
+    double u = random_uniform(seed);
+    if (pattern == STATE_EQUAL) m[e] = 1.0f / (float)n;
+    if (pattern == STATE_ONE_HOT) m[e] = e == n / 2 ? 1.0f : 0.0f;
+    if (pattern == STATE_SMALL) m[e] = e == 0 ? 0.0f : (float)exp2(-150.0 * u);
+    if (pattern == STATE_NEAR) m[e] = nextafterf(1.0f / (float)n, u < 0.5 ? 0.0f : 1.0f);
+    if (pattern == STATE_SIMPLEX) m[e] = (float)(2.0 * u / n);
+  }
+}
+
+static const int32_t sizes[] = {1, 2, 5, 16, 67};
+enum { SIZES = sizeof sizes / sizeof *sizes, LARGEST = 67 };
+
+static void check_prices(const phibal_potential *phi, int32_t n, const float *m, const float *loads,
+                         const char *what) {
+  phibal_enclosure *q = phibal_enclosure_vector((size_t)n, BITS);
+  phibal_enclosure largest, loss, condition;
+  phibal_enclosure_init(&largest, BITS);
+  phibal_enclosure_init(&loss, BITS);
+  phibal_enclosure_init(&condition, BITS);
+  arb_ptr truth = _arb_vec_init(n);
+  arb_t mean, sum, t, magnitude;
+  arb_init(mean);
+  arb_init(sum);
+  arb_init(t);
+  arb_init(magnitude);
+  int32_t floored = -1, raised = oracle_price(phi, n, m, truth);
+  cr_assert_eq(phibal_reference_price(phi, n, m, BITS, q, &floored), PHIBAL_OK, "%s: %s", what,
+               phibal_status_message());
+  cr_assert_eq(floored, raised, "%s", what);
+  for (int32_t e = 0; e < n; e++)
+    cr_assert(oracle_contains(&q[e], truth + e), "%s: price %d", what, (int)e);
+
+  cr_assert_eq(phibal_reference_price_centred(phi, n, m, BITS, q, &largest, NULL), PHIBAL_OK);
+  oracle_sum(mean, n, truth);
+  arb_div_si(mean, mean, n, ORACLE_PRECISION);
+  for (int32_t e = 0; e < n; e++) {
+    arb_sub(t, truth + e, mean, ORACLE_PRECISION);
+    cr_assert(oracle_contains(&q[e], t), "%s: centred price %d", what, (int)e);
+    arb_abs(t, truth + e);
+    cr_assert(oracle_compare_lower(largest.hi, t) >= 0, "%s: largest", what);
+    /* The price itself is known within 2^10 units of the working precision (parameters such as
+       1/(alpha - 1) = 1000 included), and so is its mean. */
+    arb_set_si(magnitude, 0);
+    for (int32_t i = 0; i < n; i++) {
+      arb_abs(t, truth + i);
+      arb_add(magnitude, magnitude, t, ORACLE_PRECISION);
+    }
+    arb_add_si(magnitude, magnitude, 1, ORACLE_PRECISION);
+    cr_assert(oracle_is_narrow(&q[e], ldexp(1.0, 20 - BITS), magnitude), "%s: width", what);
+  }
+
+  cr_assert_eq(phibal_reference_balance_loss(phi, n, -0.3, loads, m, BITS, &loss, &condition),
+               PHIBAL_OK);
+  arb_zero(sum);
+  arb_zero(magnitude);
+  for (int32_t e = 0; e < n; e++) {
+    arb_set_d(t, (double)loads[e]);
+    arb_mul(t, t, truth + e, ORACLE_PRECISION);
+    arb_add(sum, sum, t, ORACLE_PRECISION);
+    arb_abs(t, t);
+    arb_add(magnitude, magnitude, t, ORACLE_PRECISION);
+  }
+  arb_set_d(t, -0.3);
+  arb_mul_si(t, t, n, ORACLE_PRECISION);
+  arb_mul(sum, sum, t, ORACLE_PRECISION);
+  arb_abs(t, t);
+  arb_mul(magnitude, magnitude, t, ORACLE_PRECISION);
+  cr_assert(oracle_contains(&loss, sum), "%s: loss", what);
+  cr_assert(oracle_contains(&condition, magnitude), "%s: condition", what);
+
+  arb_clear(magnitude);
+  arb_clear(t);
+  arb_clear(sum);
+  arb_clear(mean);
+  _arb_vec_clear(truth, n);
+  phibal_enclosure_clear(&condition);
+  phibal_enclosure_clear(&loss);
+  phibal_enclosure_clear(&largest);
+  phibal_enclosure_vector_clear(q, (size_t)n);
+}
+
+Test(reference_balance, prices_and_losses_agree_with_arb) {
+  float m[LARGEST], loads[LARGEST];
+  char what[96];
+  for (int i = 0; i < POTENTIALS; i++)
+    for (int s = 0; s < SIZES; s++)
+      for (int pattern = 0; pattern < STATE_PATTERNS; pattern++) {
+        uint64_t seed = 100u * (unsigned)i + 10u * (unsigned)s + (unsigned)pattern;
+        state_generate((state_pattern)pattern, sizes[s], m, &seed);
+        state_generate(STATE_SIMPLEX, sizes[s], loads, &seed);
+        snprintf(what, sizeof what, "potential %d (%g), E = %d, pattern %d", (int)potentials[i].id,
+                 potentials[i].parameter, (int)sizes[s], pattern);
+        check_prices(&potentials[i], sizes[s], m, loads, what);
+      }
+}
+
+/* lp at its ends, where there is no gradient everywhere but a documented price. */
+Test(reference_balance, lp_at_one_and_infinity) {
+  const float m[5] = {0.25f, 0.0f, 0.5f, -0.0f, 0.5f};
+  phibal_enclosure *q = phibal_enclosure_vector(5, 64);
+  phibal_potential one = {PHIBAL_POTENTIAL_LP, 1.0}, infinite = {PHIBAL_POTENTIAL_LP, INFINITY};
+  const double signs[5] = {1.0, 0.0, 1.0, 0.0, 1.0}, shares[5] = {0.0, 0.0, 0.5, 0.0, 0.5};
+  cr_assert_eq(phibal_reference_price(&one, 5, m, 64, q, NULL), PHIBAL_OK);
+  for (int e = 0; e < 5; e++)
+    cr_assert(phibal_enclosure_is_exact(&q[e]) && mpfr_cmp_d(q[e].lo, signs[e]) == 0);
+  cr_assert_eq(phibal_reference_price(&infinite, 5, m, 64, q, NULL), PHIBAL_OK);
+  for (int e = 0; e < 5; e++)
+    cr_assert(phibal_enclosure_is_exact(&q[e]) && mpfr_cmp_d(q[e].lo, shares[e]) == 0);
+  phibal_enclosure_vector_clear(q, 5);
+}
+
+/* (M1), with eta that is not 1/2, so that eta and 1 - eta swapped are seen. */
+Test(reference_balance, ema_agrees_with_arb) {
+  const float etas[] = {1.0f, 0.3f, 1e-3f, 0x1p-149f, 1.0f - 0x1p-24f};
+  float m[LARGEST], loads[LARGEST];
+  phibal_enclosure *next = phibal_enclosure_vector(LARGEST, 96);
+  arb_t truth, t, eta;
+  arb_init(truth);
+  arb_init(t);
+  arb_init(eta);
+  for (int i = 0; i < 5; i++)
+    for (int pattern = 0; pattern < STATE_PATTERNS; pattern++) {
+      uint64_t seed = 9u * (unsigned)i + (unsigned)pattern;
+      state_generate((state_pattern)pattern, LARGEST, m, &seed);
+      state_generate(STATE_SIMPLEX, LARGEST, loads, &seed);
+      cr_assert_eq(phibal_reference_ema(LARGEST, etas[i], m, loads, 96, next), PHIBAL_OK);
+      for (int e = 0; e < LARGEST; e++) {
+        arb_set_d(eta, (double)etas[i]);
+        arb_set_d(truth, (double)loads[e]);
+        arb_mul(truth, truth, eta, ORACLE_PRECISION);
+        arb_sub_si(eta, eta, 1, ORACLE_PRECISION);
+        arb_neg(eta, eta);
+        arb_set_d(t, (double)m[e]);
+        arb_addmul(truth, t, eta, ORACLE_PRECISION);
+        cr_assert(oracle_contains(&next[e], truth), "eta %g, expert %d", (double)etas[i], e);
+        /* three roundings of nonnegative terms: at most 4 units */
+        cr_assert(oracle_is_narrow(&next[e], ldexp(8.0, -96), truth));
+      }
+    }
+  arb_clear(eta);
+  arb_clear(t);
+  arb_clear(truth);
+  phibal_enclosure_vector_clear(next, LARGEST);
+}
+
+/* (L3) and its centred price. */
+Test(reference_balance, switch_agrees_with_arb) {
+  float f[LARGEST], loads[LARGEST];
+  phibal_enclosure *centred = phibal_enclosure_vector(LARGEST, 96);
+  phibal_enclosure loss, condition;
+  phibal_enclosure_init(&loss, 96);
+  phibal_enclosure_init(&condition, 96);
+  arb_t truth, t, mean;
+  arb_init(truth);
+  arb_init(t);
+  arb_init(mean);
+  for (int s = 0; s < SIZES; s++) {
+    int32_t n = sizes[s];
+    uint64_t seed = 7u + (unsigned)s;
+    state_generate(STATE_SIMPLEX, n, f, &seed);
+    state_generate(STATE_SIMPLEX, n, loads, &seed);
+    cr_assert_eq(phibal_reference_switch_loss(n, 0.01, f, loads, 96, &loss, &condition), PHIBAL_OK);
+    cr_assert_eq(phibal_reference_frequency_centred(n, f, 96, centred), PHIBAL_OK);
+    arb_zero(truth);
+    arb_zero(mean);
+    for (int32_t e = 0; e < n; e++) {
+      arb_set_d(t, (double)f[e] * (double)loads[e]);
+      arb_add(truth, truth, t, ORACLE_PRECISION);
+      arb_set_d(t, (double)f[e]);
+      arb_add(mean, mean, t, ORACLE_PRECISION);
+    }
+    arb_set_d(t, 0.01);
+    arb_mul(truth, truth, t, ORACLE_PRECISION);
+    arb_mul_si(truth, truth, n, ORACLE_PRECISION);
+    arb_div_si(mean, mean, n, ORACLE_PRECISION);
+    cr_assert(oracle_contains(&loss, truth) && oracle_contains(&condition, truth));
+    for (int32_t e = 0; e < n; e++) {
+      arb_set_d(t, (double)f[e]);
+      arb_sub(t, t, mean, ORACLE_PRECISION);
+      cr_assert(oracle_contains(&centred[e], t));
+    }
+  }
+  arb_clear(mean);
+  arb_clear(t);
+  arb_clear(truth);
+  phibal_enclosure_clear(&condition);
+  phibal_enclosure_clear(&loss);
+  phibal_enclosure_vector_clear(centred, LARGEST);
+}
+
+/* A batch of sequences for (L4): logits, and a mask that leaves the sequences different lengths,
+   one of them none. */
+enum { SEQUENCES = 4, LENGTH = 6, EXPERTS = 5, ACTIVE = 2, CELLS = SEQUENCES * LENGTH * EXPERTS };
+
+static void sequences_generate(float *logits, uint8_t *mask) {
+  uint64_t seed = 41u;
+  for (int i = 0; i < SEQUENCES * LENGTH; i++) {
+    logits_generate(LOGITS_ORDINARY, EXPERTS, logits + i * EXPERTS, &seed);
+    mask[i] = i / LENGTH != 2 && (i % LENGTH) < 3 + i / LENGTH;
+  }
+}
+
+/* (L4) from the definition, in Arb: the selection is counted at the unperturbed logits. */
+static void oracle_sequence_loss(const phibal_router *router, arb_srcptr x, const float *logits,
+                                 const uint8_t *mask, double alpha, arb_t loss) {
+  int32_t selection[ACTIVE];
+  arb_ptr p = _arb_vec_init(EXPERTS), sum = _arb_vec_init(EXPERTS);
+  arb_t t;
+  arb_init(t);
+  arb_zero(loss);
+  int64_t total = 0;
+  for (int b = 0; b < SEQUENCES; b++) {
+    int64_t n = 0, count[EXPERTS] = {0};
+    _arb_vec_zero(sum, EXPERTS);
+    for (int i = b * LENGTH; i < (b + 1) * LENGTH; i++) {
+      if (!mask[i]) continue;
+      n++;
+      oracle_probabilities(router->gate, EXPERTS, x + i * EXPERTS, p, NULL);
+      _arb_vec_add(sum, sum, p, EXPERTS, ORACLE_PRECISION);
+      oracle_select(router, logits + i * EXPERTS, NULL, selection);
+      for (int s = 0; s < ACTIVE; s++) count[selection[s]]++;
+    }
+    total += n;
+    for (int e = 0; e < EXPERTS && n > 0; e++) {
+      /* n f P with f = count / (k n), P = sum / n */
+      arb_div_si(t, sum + e, n, ORACLE_PRECISION);
+      arb_mul_si(t, t, count[e], ORACLE_PRECISION);
+      arb_div_si(t, t, ACTIVE * n, ORACLE_PRECISION);
+      arb_mul_si(t, t, n, ORACLE_PRECISION);
+      arb_add(loss, loss, t, ORACLE_PRECISION);
+    }
+  }
+  arb_set_d(t, alpha);
+  arb_mul(loss, loss, t, ORACLE_PRECISION);
+  arb_mul_si(loss, loss, EXPERTS, ORACLE_PRECISION);
+  arb_div_si(loss, loss, total, ORACLE_PRECISION);
+  arb_clear(t);
+  _arb_vec_clear(sum, EXPERTS);
+  _arb_vec_clear(p, EXPERTS);
+}
+
+Test(reference_balance, sequence_loss_agrees_with_arb) {
+  float logits[CELLS];
+  uint8_t mask[SEQUENCES * LENGTH];
+  sequences_generate(logits, mask);
+  phibal_enclosure loss;
+  phibal_enclosure_init(&loss, 96);
+  arb_ptr x = _arb_vec_init(CELLS);
+  arb_t truth;
+  arb_init(truth);
+  oracle_set_floats(x, CELLS, logits);
+  const phibal_gate gates[] = {PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_GATE_SIGMOID};
+  for (int g = 0; g < 2; g++) {
+    phibal_router router = {EXPERTS, ACTIVE, gates[g], 1.0f};
+    cr_assert_eq(phibal_reference_sequence_loss(&router, SEQUENCES, LENGTH, logits, NULL, mask,
+                                                0.02, 96, &loss),
+                 PHIBAL_OK);
+    oracle_sequence_loss(&router, x, logits, mask, 0.02, truth);
+    cr_assert(oracle_contains(&loss, truth));
+    cr_assert(oracle_is_narrow(&loss, ldexp(1.0, 12 - 96), truth));
+  }
+  memset(mask, 0, sizeof mask);
+  phibal_router router = {EXPERTS, ACTIVE, PHIBAL_GATE_PROBABILITY, 1.0f};
+  cr_assert_eq(phibal_reference_sequence_loss(&router, SEQUENCES, LENGTH, logits, NULL, mask, 0.02,
+                                              96, &loss),
+               PHIBAL_OK);
+  cr_assert(phibal_enclosure_is_zero(&loss));
+  arb_clear(truth);
+  _arb_vec_clear(x, CELLS);
+  phibal_enclosure_clear(&loss);
+}
+
+/* The gradient of (L4) in one logit is the router's (G2) with price f of the token's sequence and
+   price_scale alpha E / n: checked by central differences with h = 2^-100, whose truncation error
+   is below h^2 = 2^-200 here (the loss and its third derivatives are below 1). A missing k, a
+   missing n, or a gradient through f would be off by a factor. */
+Test(reference_balance, sequence_loss_gradient_agrees_with_finite_differences) {
+  float logits[CELLS], price[EXPERTS] = {0.0f};
+  uint8_t mask[SEQUENCES * LENGTH];
+  sequences_generate(logits, mask);
+  phibal_router router = {EXPERTS, ACTIVE, PHIBAL_GATE_TOPK_SOFTMAX, 1.0f};
+  const int token = 3 * LENGTH + 1, first = 3 * LENGTH;
+  int64_t count[EXPERTS], in_sequence, total = 0;
+  cr_assert_eq(phibal_reference_loads(&router, LENGTH, logits + first * EXPERTS, NULL, mask + first,
+                                      64, NULL, count, &in_sequence),
+               PHIBAL_OK);
+  cr_assert_eq(in_sequence, 6);
+  for (int i = 0; i < SEQUENCES * LENGTH; i++) total += mask[i];
+  /* f = count / (2 * 6) is not a binary32; 12 f is, and 12 is moved into the scale. */
+  for (int e = 0; e < EXPERTS; e++) price[e] = (float)count[e];
+  double alpha = 0.75; /* alpha E / (12 n) enters as a binary64: choose n E so that it is near */
+  double scale = alpha * EXPERTS / (12.0 * (double)total);
+  phibal_reference_token t;
+  cr_assert_eq(phibal_reference_token_init(&t, EXPERTS, ACTIVE, 128), PHIBAL_OK);
+  cr_assert_eq(phibal_reference_token_select(&t, &router, logits + token * EXPERTS, NULL),
+               PHIBAL_OK);
+  cr_assert_eq(phibal_reference_token_backward(&t, &router, logits + token * EXPERTS, t.selection,
+                                               NULL, price, scale, 0.0),
+               PHIBAL_OK);
+  arb_ptr x = _arb_vec_init(CELLS);
+  arb_t up, down, h, slack;
+  arb_init(up);
+  arb_init(down);
+  arb_init(h);
+  arb_init(slack);
+  arb_set_d(h, 0x1p-100);
+  oracle_set_floats(x, CELLS, logits);
+  for (int e = 0; e < EXPERTS; e++) {
+    arb_ptr cell = x + token * EXPERTS + e;
+    arb_add(cell, cell, h, ORACLE_PRECISION);
+    oracle_sequence_loss(&router, x, logits, mask, alpha, up);
+    arb_sub(cell, cell, h, ORACLE_PRECISION);
+    arb_sub(cell, cell, h, ORACLE_PRECISION);
+    oracle_sequence_loss(&router, x, logits, mask, alpha, down);
+    arb_add(cell, cell, h, ORACLE_PRECISION);
+    arb_sub(up, up, down, ORACLE_PRECISION);
+    arb_mul_2exp_si(up, up, 99);
+    arb_add_error_2exp_si(up, -200);
+    /* scale was rounded to binary64, relative error below 2^-51 (three operations) */
+    arb_mul_2exp_si(slack, up, -51);
+    arb_add_error(up, slack);
+    cr_assert(oracle_contains(&t.gradient[e], up), "expert %d", e);
+    cr_assert_not(arb_contains_zero(up));
+  }
+  arb_clear(slack);
+  arb_clear(h);
+  arb_clear(down);
+  arb_clear(up);
+  _arb_vec_clear(x, CELLS);
+  phibal_reference_token_clear(&t);
+}
+
+/* Sum over a batch of (alpha E) P . q with q = grad phi(m) held: the gradient that phibal trains
+   with. Its stop-gradient matters: the derivative with q following P, which differs in the first
+   digits, is excluded. T = 3 tokens, negative entropy, m = (1 - eta) m0 + eta P. */
+enum { BATCH = 3 };
+
+static void oracle_phi_loss(arb_srcptr x, const float *price, arb_srcptr m0, double eta, bool stop,
+                            arb_t loss) {
+  arb_ptr p = _arb_vec_init(EXPERTS), mean = _arb_vec_init(EXPERTS);
+  arb_t q, t;
+  arb_init(q);
+  arb_init(t);
+  for (int i = 0; i < BATCH; i++) {
+    oracle_probabilities(PHIBAL_GATE_PROBABILITY, EXPERTS, x + i * EXPERTS, p, NULL);
+    _arb_vec_add(mean, mean, p, EXPERTS, ORACLE_PRECISION);
+  }
+  arb_zero(loss);
+  for (int e = 0; e < EXPERTS; e++) {
+    arb_div_si(mean + e, mean + e, BATCH, ORACLE_PRECISION);
+    if (stop) {
+      arb_set_d(q, (double)price[e]);
+    } else {
+      arb_set_d(t, 1.0 - eta);
+      arb_mul(q, m0 + e, t, ORACLE_PRECISION);
+      arb_set_d(t, eta);
+      arb_addmul(q, mean + e, t, ORACLE_PRECISION);
+      arb_log(q, q, ORACLE_PRECISION);
+    }
+    arb_mul(q, q, mean + e, ORACLE_PRECISION);
+    arb_mul_si(q, q, EXPERTS, ORACLE_PRECISION);
+    arb_add(loss, loss, q, ORACLE_PRECISION);
+  }
+  arb_clear(t);
+  arb_clear(q);
+  _arb_vec_clear(mean, EXPERTS);
+  _arb_vec_clear(p, EXPERTS);
+}
+
+static void oracle_phi_difference(arb_ptr x, int cell, const float *price, arb_srcptr m0, bool stop,
+                                  arb_t slope) {
+  arb_t h, down;
+  arb_init(h);
+  arb_init(down);
+  arb_set_d(h, 0x1p-100);
+  arb_add(x + cell, x + cell, h, ORACLE_PRECISION);
+  oracle_phi_loss(x, price, m0, 0.5, stop, slope);
+  arb_sub(x + cell, x + cell, h, ORACLE_PRECISION);
+  arb_sub(x + cell, x + cell, h, ORACLE_PRECISION);
+  oracle_phi_loss(x, price, m0, 0.5, stop, down);
+  arb_add(x + cell, x + cell, h, ORACLE_PRECISION);
+  arb_sub(slope, slope, down, ORACLE_PRECISION);
+  arb_mul_2exp_si(slope, slope, 99);
+  arb_add_error_2exp_si(slope, -190); /* h^2/6 times a third derivative below 2^10 */
+  arb_clear(down);
+  arb_clear(h);
+}
+
+Test(reference_balance, phi_loss_gradient_stops_at_the_price) {
+  float logits[BATCH * EXPERTS], price[EXPERTS];
+  uint64_t seed = 51u;
+  for (int i = 0; i < BATCH; i++)
+    logits_generate(LOGITS_ORDINARY, EXPERTS, logits + i * EXPERTS, &seed);
+  phibal_router router = {EXPERTS, 1, PHIBAL_GATE_PROBABILITY, 1.0f};
+  phibal_enclosure *mean = phibal_enclosure_vector(EXPERTS, 96);
+  cr_assert_eq(phibal_reference_loads(&router, BATCH, logits, NULL, NULL, 96, mean, NULL, NULL),
+               PHIBAL_OK);
+  arb_ptr x = _arb_vec_init(BATCH * EXPERTS), m0 = _arb_vec_init(EXPERTS);
+  arb_t slope, slack;
+  arb_init(slope);
+  arb_init(slack);
+  oracle_set_floats(x, BATCH * EXPERTS, logits);
+  for (int e = 0; e < EXPERTS; e++) {
+    arb_set_d(m0 + e, 1.0 / EXPERTS);
+    double m = 0.5 / EXPERTS + 0.5 * mpfr_get_d(mean[e].lo, MPFR_RNDN);
+    price[e] = (float)log(m);
+  }
+  phibal_reference_token t;
+  cr_assert_eq(phibal_reference_token_init(&t, EXPERTS, 1, 128), PHIBAL_OK);
+  bool differs = false;
+  for (int i = 0; i < BATCH; i++) {
+    const int32_t selection[1] = {0};
+    /* alpha = 1: E / T, rounded to binary64 */
+    cr_assert_eq(phibal_reference_token_backward(&t, &router, logits + i * EXPERTS, selection, NULL,
+                                                 price, (double)EXPERTS / BATCH, 0.0),
+                 PHIBAL_OK);
+    for (int e = 0; e < EXPERTS; e++) {
+      oracle_phi_difference(x, i * EXPERTS + e, price, m0, true, slope);
+      arb_mul_2exp_si(slack, slope, -53);
+      arb_add_error(slope, slack);
+      cr_assert(oracle_contains(&t.gradient[e], slope), "token %d, expert %d", i, e);
+      oracle_phi_difference(x, i * EXPERTS + e, price, m0, false, slope);
+      /* the binary32 price above is within 2^-22 of log m: far less than what is missing */
+      arb_add_error_2exp_si(slope, -16);
+      differs = differs || !oracle_contains(&t.gradient[e], slope);
+    }
+  }
+  cr_assert(differs, "the gradient through the price cannot be told from the right one");
+  arb_clear(slack);
+  arb_clear(slope);
+  _arb_vec_clear(m0, EXPERTS);
+  _arb_vec_clear(x, BATCH * EXPERTS);
+  phibal_reference_token_clear(&t);
+  phibal_enclosure_vector_clear(mean, EXPERTS);
+}
+
+/* (L5) with padding; the mean is over the unmasked tokens only. */
+Test(reference_balance, z_loss_agrees_with_arb) {
+  float lse[50];
+  uint8_t mask[50];
+  uint64_t seed = 61u;
+  phibal_enclosure loss;
+  phibal_enclosure_init(&loss, 96);
+  arb_t truth, t;
+  arb_init(truth);
+  arb_init(t);
+  int64_t n = 0;
+  for (int i = 0; i < 50; i++) {
+    lse[i] = random_float(&seed, i % 7 ? 20.0 : 1e4);
+    mask[i] = i % 4 != 1;
+    if (!mask[i]) {
+      lse[i] = NAN; /* padding is not looked at */
+      continue;
+    }
+    n++;
+    arb_set_d(t, (double)lse[i]);
+    arb_addmul(truth, t, t, ORACLE_PRECISION);
+  }
+  arb_set_d(t, 1e-3);
+  arb_mul(truth, truth, t, ORACLE_PRECISION);
+  arb_div_si(truth, truth, n, ORACLE_PRECISION);
+  cr_assert_eq(phibal_reference_z_loss(50, 1e-3, lse, mask, 96, &loss), PHIBAL_OK);
+  cr_assert(oracle_contains(&loss, truth));
+  cr_assert(oracle_is_narrow(&loss, ldexp(2.0 * 54.0, 1 - 96), truth)); /* 50 sums and 4 more */
+  cr_assert_eq(phibal_reference_z_loss(50, 1e-3, lse, NULL, 96, &loss), PHIBAL_ERROR_NONFINITE);
+  cr_assert_eq(phibal_reference_z_loss(0, 1e-3, lse, NULL, 96, &loss), PHIBAL_OK);
+  cr_assert(phibal_enclosure_is_zero(&loss));
+  arb_clear(t);
+  arb_clear(truth);
+  phibal_enclosure_clear(&loss);
+}
+
+/* (L6): up for the starved, down for the crowded, nothing at the mean; one rounding. Binary32
+   addition in hardware is the independent implementation. */
+Test(reference_balance, loss_free_update) {
+  const int64_t count[5] = {10, 0, 6, 6, 8};
+  const int64_t large[5] = {INT64_C(1) << 52, (INT64_C(1) << 52) - 1, (INT64_C(1) << 52) + 1,
+                            INT64_C(1) << 52, INT64_C(1) << 52};
+  const float bias[5] = {0.1f, -0.1f, 1.0f, 1e-3f, -0.0f};
+  const float rates[3] = {1e-3f, 0x1p-149f, 1e30f};
+  float next[5];
+  for (int r = 0; r < 3; r++) {
+    cr_assert_eq(phibal_reference_loss_free_update(5, rates[r], count, bias, next), PHIBAL_OK);
+    for (int e = 0; e < 5; e++) { /* the mean is 6 */
+      volatile float up = bias[e] + rates[r], down = bias[e] - rates[r];
+      float expected = count[e] < 6 ? up : count[e] > 6 ? down : bias[e];
+      cr_assert_eq(next[e], expected, "rate %g, expert %d", (double)rates[r], e);
+    }
+  }
+  /* Means that binary64 cannot tell from the counts. */
+  cr_assert_eq(phibal_reference_loss_free_update(5, 1.0f, large, bias, next), PHIBAL_OK);
+  cr_assert(next[0] == bias[0] && next[1] > bias[1] && next[2] < bias[2] && next[3] == bias[3]);
+}
+
+Test(reference_balance, wrong_arguments_are_refused) {
+  const float m[2] = {0.5f, -0.5f}, good[2] = {0.5f, 0.5f};
+  phibal_potential phi = {PHIBAL_POTENTIAL_NEGENTROPY, 0.0}, bad = {PHIBAL_POTENTIAL_TSALLIS, 1.0};
+  phibal_enclosure *q = phibal_enclosure_vector(2, 64);
+  cr_assert_eq(phibal_reference_price(&phi, 2, m, 64, q, NULL), PHIBAL_ERROR_DOMAIN);
+  cr_assert_eq(phibal_reference_price(&bad, 2, good, 64, q, NULL), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(phibal_reference_price(&phi, 0, good, 64, q, NULL), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(phibal_reference_ema(2, 0.0f, good, good, 64, q), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(phibal_reference_ema(2, NAN, good, good, 64, q), PHIBAL_ERROR_ARGUMENT);
+  phibal_enclosure_vector_clear(q, 2);
+}
