@@ -17,11 +17,13 @@
 #define CORE_FUNCTION static inline
 #endif
 
-/* a b + c, rounded once. */
+/* a b + c, and the square root of x >= 0, rounded once. */
 #ifdef __CUDA_ARCH__
 #define CORE_FMA(a, b, c) __fma_rn((a), (b), (c))
+#define CORE_SQRT(x) __dsqrt_rn(x)
 #else
 #define CORE_FMA(a, b, c) __builtin_fma((a), (b), (c))
+#define CORE_SQRT(x) __builtin_sqrt(x)
 #endif
 
 #define CORE_INFINITY ((double)__builtin_inff())

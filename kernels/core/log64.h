@@ -28,8 +28,8 @@ CORE_FUNCTION double core_log_tail(double z) {
    most, the first of a number below 1/2 where k is not 0 (and then |log x| >= 0.3465). */
 CORE_FUNCTION double core_log64(double x) {
   uint64_t u = core_bits64(x);
-  /* Adding 2^52 - mantissa(sqrt(1/2)) carries into the exponent exactly when 1 + f would be at
-     least sqrt 2. */
+  /* The bits of sqrt(1/2), rounded up, taken from those of x: the exponent field of what is left is
+     k, biased by 0. */
   uint64_t t = u - 0x3fe6a09e667f3bcdu;
   int64_t k = (int64_t)t >> 52;
   double f = core_double(u - ((uint64_t)k << 52)) - 1.0;
