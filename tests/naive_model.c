@@ -1,0 +1,348 @@
+#include "naive_model.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef double row[NAIVE_WIDTH];
+
+/* Sums over tokens of one layer. */
+typedef struct tally {
+  double probability[NAIVE_EXPERTS], selected[NAIVE_EXPERTS], tokens;
+} tally;
+
+static const double *tensor(const naive_model *n, const double *parameters, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static const double *tensor(const naive_model *n, const double *parameters, const char *format,
+                            ...) {
+  char name[64];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(name, sizeof name, format, arguments);
+  va_end(arguments);
+  for (int32_t i = 0; i < n->tensor_count; i++)
+    if (strcmp(n->tensors[i].name, name) == 0) return parameters + n->tensors[i].offset;
+  cr_assert_fail("no tensor %s", name);
+  return NULL;
+}
+
+/* y [out] = W x, W [out][in] */
+static void multiply(int out, int in, const double *w, const double *x, double *y) {
+  for (int i = 0; i < out; i++) {
+    y[i] = 0;
+    for (int j = 0; j < in; j++) y[i] += w[i * in + j] * x[j];
+  }
+}
+
+static void rms_norm(const naive_model *n, int width, const double *w, const double *x, double *y) {
+  double square = 0;
+  for (int j = 0; j < width; j++) square += x[j] * x[j];
+  double r = 1 / sqrt(square / width + (double)n->config.norm_epsilon);
+  for (int j = 0; j < width; j++) y[j] = x[j] * r * w[j];
+}
+
+static void rotate(const naive_model *n, int position, double *x) {
+  int width = n->config.head_width, half = width / 2;
+  for (int i = 0; i < half; i++) {
+    double angle = position * pow((double)n->config.rope_theta, -2.0 * i / width);
+    double u = x[i], v = x[i + half];
+    x[i] = u * cos(angle) - v * sin(angle);
+    x[i + half] = v * cos(angle) + u * sin(angle);
+  }
+}
+
+/* One sequence x [S][d] += attention. */
+static void attend(const naive_model *n, const double *p, int layer, row *x) {
+  const model_config *c = &n->config;
+  int d = c->width, width = c->head_width, s = c->sequence, group = c->heads / c->key_value_heads;
+  row q[NAIVE_TOKENS], k[NAIVE_TOKENS], v[NAIVE_TOKENS];
+  for (int t = 0; t < s; t++) {
+    row normed;
+    rms_norm(n, d, tensor(n, p, "model.layers.%d.input_layernorm.weight", layer), x[t], normed);
+    multiply(c->heads * width, d, tensor(n, p, "model.layers.%d.self_attn.q_proj.weight", layer),
+             normed, q[t]);
+    multiply(c->key_value_heads * width, d,
+             tensor(n, p, "model.layers.%d.self_attn.k_proj.weight", layer), normed, k[t]);
+    multiply(c->key_value_heads * width, d,
+             tensor(n, p, "model.layers.%d.self_attn.v_proj.weight", layer), normed, v[t]);
+    for (int h = 0; h < c->heads; h++) {
+      double *head = q[t] + h * width;
+      if (c->qk_norm)
+        rms_norm(n, width, tensor(n, p, "model.layers.%d.self_attn.q_norm.weight", layer), head,
+                 head);
+      rotate(n, t, head);
+    }
+    for (int h = 0; h < c->key_value_heads; h++) {
+      double *head = k[t] + h * width;
+      if (c->qk_norm)
+        rms_norm(n, width, tensor(n, p, "model.layers.%d.self_attn.k_norm.weight", layer), head,
+                 head);
+      rotate(n, t, head);
+    }
+  }
+  for (int t = 0; t < s; t++) {
+    row out, projected;
+    for (int h = 0; h < c->heads; h++) {
+      double weight[NAIVE_TOKENS], sum = 0;
+      for (int j = 0; j <= t; j++) {
+        double score = 0;
+        for (int i = 0; i < width; i++) score += q[t][h * width + i] * k[j][h / group * width + i];
+        sum += weight[j] = exp(score / sqrt(width));
+      }
+      for (int i = 0; i < width; i++) {
+        out[h * width + i] = 0;
+        for (int j = 0; j <= t; j++)
+          out[h * width + i] += weight[j] / sum * v[j][h / group * width + i];
+      }
+    }
+    multiply(d, c->heads * width, tensor(n, p, "model.layers.%d.self_attn.o_proj.weight", layer),
+             out, projected);
+    for (int j = 0; j < d; j++) x[t][j] += projected[j];
+  }
+}
+
+static double sigmoid(double x) {
+  return 1 / (1 + exp(-x));
+}
+
+/* y [d] += weight FFN(x) */
+static void ffn(const naive_model *n, int hidden, const double *gate, const double *up,
+                const double *down, double weight, const double *x, double *y) {
+  int d = n->config.width;
+  row a, b, out;
+  multiply(hidden, d, gate, x, a);
+  multiply(hidden, d, up, x, b);
+  for (int j = 0; j < hidden; j++) {
+    double z = a[j];
+    if (n->config.activation == PHIBAL_ACTIVATION_GELU)
+      a[j] = 0.5 * z * (1 + tanh(sqrt(2 / M_PI) * (z + 0.044715 * z * z * z)));
+    else
+      a[j] = z * sigmoid(z);
+    a[j] *= b[j];
+  }
+  multiply(d, hidden, down, a, out);
+  for (int j = 0; j < d; j++) y[j] += weight * out[j];
+}
+
+/* (R1) to (R5) for one token: probabilities, selection (1 or 0), gates by expert. */
+static void route(naive_model *n, int layer, const double *logits, double *probability,
+                  int *selected, double *gate) {
+  const model_config *c = &n->config;
+  double score[NAIVE_EXPERTS], sum = 0, chosen = 0;
+  bool squash = c->gate == PHIBAL_GATE_SIGMOID;
+  for (int e = 0; e < c->experts; e++) {
+    double weight = squash ? sigmoid(logits[e]) : exp(logits[e]);
+    sum += probability[e] = weight;
+    score[e] = squash ? weight : logits[e];
+    if (n->balance.method == BALANCE_LOSS_FREE) score[e] += n->bias[layer][e];
+    selected[e] = 0;
+  }
+  for (int s = 0; s < c->active; s++) {
+    int best = -1;
+    for (int e = 0; e < c->experts; e++)
+      if (!selected[e] && (best < 0 || score[e] > score[best])) best = e;
+    selected[best] = 1;
+    chosen += probability[best];
+  }
+  for (int e = 0; e < c->experts; e++)
+    for (int o = 0; o < c->experts; o++)
+      if (selected[e] && !selected[o]) n->margin = fmin(n->margin, score[e] - score[o]);
+  for (int e = 0; e < c->experts; e++) {
+    bool whole = c->gate == PHIBAL_GATE_PROBABILITY ||
+                 (c->gate == PHIBAL_GATE_TOPK_SOFTMAX && c->active == 1);
+    gate[e] = selected[e] * probability[e] / (whole ? sum : chosen) * (double)c->route_scale;
+  }
+  for (int e = 0; e < c->experts; e++) probability[e] /= sum;
+}
+
+/* (P1.g) to (P9.g) */
+static void potential_gradient(const phibal_potential *potential, int experts, const double *m,
+                               double *q) {
+  double a = potential->parameter, power = 0;
+  for (int e = 0; e < experts; e++) power += pow(m[e], a);
+  for (int e = 0; e < experts; e++) {
+    double x = m[e];
+    switch (potential->id) {
+    case PHIBAL_POTENTIAL_EUCLID:
+      q[e] = x;
+      break;
+    case PHIBAL_POTENTIAL_LP:
+      q[e] = pow(x, a - 1);
+      break;
+    case PHIBAL_POTENTIAL_SOFT_L1:
+      q[e] = x / (x + a);
+      break;
+    case PHIBAL_POTENTIAL_NEGENTROPY:
+      q[e] = log(x) + 1;
+      break;
+    case PHIBAL_POTENTIAL_TSALLIS:
+      q[e] = (a * pow(x, a - 1) - 1) / (a - 1);
+      break;
+    case PHIBAL_POTENTIAL_RENYI:
+      q[e] = a * pow(x, a - 1) / ((a - 1) * power);
+      break;
+    case PHIBAL_POTENTIAL_PSEUDO_HUBER:
+      q[e] = x / sqrt(x * x + a * a);
+      break;
+    case PHIBAL_POTENTIAL_LOG_COSH:
+      q[e] = tanh(a * x);
+      break;
+    case PHIBAL_POTENTIAL_SOFTPLUS:
+      q[e] = sigmoid(x);
+      break;
+    default:
+      cr_assert_fail("unknown potential");
+    }
+  }
+}
+
+/* The price of a tally, given that of the step so far (which holds it). */
+static void set_price(naive_model *n, int layer, const tally *own, const tally *step, double *q) {
+  const balance_config *b = &n->balance;
+  int experts = n->config.experts;
+  double k = n->config.active;
+  if (b->method == BALANCE_PHI) {
+    double m[NAIVE_EXPERTS], eta = (double)b->eta;
+    for (int e = 0; e < experts; e++) {
+      double load = b->track == TRACK_PROBABILITY ? step->probability[e] : step->selected[e] / k;
+      m[e] = (1 - eta) * n->m[layer][e] + eta * load / step->tokens;
+      n->next_m[layer][e] = m[e];
+      if (b->start == START_ZERO_CORRECTED) m[e] /= 1 - pow(1 - eta, (double)(n->updates + 1));
+    }
+    potential_gradient(&b->potential, experts, m, q);
+    return;
+  }
+  const tally *of = b->method == BALANCE_SWITCH_GLOBAL ? step : own;
+  for (int e = 0; e < experts; e++) q[e] = of->selected[e] / (k * of->tokens);
+}
+
+static bool has_loss(balance_method method) {
+  return method == BALANCE_PHI || method == BALANCE_SWITCH || method == BALANCE_SWITCH_GLOBAL ||
+         method == BALANCE_SEQUENCE;
+}
+
+/* alpha E sum_e P_e q_e weighted by the tally's share of the global batch. */
+static double priced(naive_model *n, int call, int layer, int slot, const tally *own,
+                     const tally *step, double targets) {
+  if (own->tokens == 0 || !has_loss(n->balance.method)) return 0;
+  double *q = n->price[call][layer][slot], sum = 0;
+  if (!n->hold) set_price(n, layer, own, step, q);
+  for (int e = 0; e < n->config.experts; e++) sum += own->probability[e] / own->tokens * q[e];
+  return n->balance.alpha * n->config.experts * sum * own->tokens / targets;
+}
+
+/* One token through the FFN of a layer, counted in `own`. */
+static void mix(naive_model *n, const double *p, int layer, bool padding, const double *x,
+                double *y, tally *own, double targets) {
+  const model_config *c = &n->config;
+  int d = c->width, f = c->hidden;
+  if (n->balance.method == BALANCE_DENSE || layer < c->dense_layers) {
+    ffn(n, c->dense_hidden, tensor(n, p, "model.layers.%d.mlp.gate_proj.weight", layer),
+        tensor(n, p, "model.layers.%d.mlp.up_proj.weight", layer),
+        tensor(n, p, "model.layers.%d.mlp.down_proj.weight", layer), 1, x, y);
+    return;
+  }
+  if (c->shared_experts)
+    ffn(n, c->shared_experts * f,
+        tensor(n, p, "model.layers.%d.mlp.shared_experts.gate_proj.weight", layer),
+        tensor(n, p, "model.layers.%d.mlp.shared_experts.up_proj.weight", layer),
+        tensor(n, p, "model.layers.%d.mlp.shared_experts.down_proj.weight", layer), 1, x, y);
+  if (padding) return;
+  double logits[NAIVE_EXPERTS], probability[NAIVE_EXPERTS], gate[NAIVE_EXPERTS], sum = 0;
+  int selected[NAIVE_EXPERTS];
+  multiply(c->experts, d, tensor(n, p, "model.layers.%d.mlp.gate.weight", layer), x, logits);
+  route(n, layer, logits, probability, selected, gate);
+  for (int e = 0; e < c->experts; e++) {
+    own->probability[e] += probability[e];
+    own->selected[e] += selected[e];
+    n->count[layer][e] += selected[e];
+    sum += exp(logits[e]);
+    if (!selected[e]) continue;
+    ffn(n, f, tensor(n, p, "model.layers.%d.mlp.experts.gate_proj.weight", layer) + e * f * d,
+        tensor(n, p, "model.layers.%d.mlp.experts.up_proj.weight", layer) + e * f * d,
+        tensor(n, p, "model.layers.%d.mlp.experts.down_proj.weight", layer) + e * f * d, gate[e], x,
+        y);
+  }
+  own->tokens++;
+  n->z_loss += n->balance.z_coefficient * log(sum) * log(sum) / targets;
+}
+
+static void absorb(tally *to, const tally *from) {
+  for (int e = 0; e < NAIVE_EXPERTS; e++) {
+    to->probability[e] += from->probability[e];
+    to->selected[e] += from->selected[e];
+  }
+  to->tokens += from->tokens;
+}
+
+static void ffn_layer(naive_model *n, const double *p, int call, int layer, row *x, tally *step,
+                      double targets) {
+  const model_config *c = &n->config;
+  tally whole = {0};
+  for (int s = 0; s < n->batch; s++) {
+    tally own = {0};
+    for (int t = s * c->sequence; t < (s + 1) * c->sequence; t++) {
+      row normed;
+      rms_norm(n, c->width, tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer),
+               x[t], normed);
+      mix(n, p, layer, n->targets[call][t] < 0, normed, x[t], &own, targets);
+    }
+    absorb(&whole, &own);
+    if (n->balance.method == BALANCE_SEQUENCE)
+      n->balance_loss += priced(n, call, layer, s, &own, NULL, targets);
+  }
+  absorb(step, &whole);
+  if (n->balance.method != BALANCE_SEQUENCE)
+    n->balance_loss += priced(n, call, layer, 0, &whole, step, targets);
+}
+
+static void predict(naive_model *n, const double *p, const double *x, int target) {
+  const model_config *c = &n->config;
+  row normed;
+  double logits[NAIVE_VOCABULARY], sum = 0;
+  rms_norm(n, c->width, tensor(n, p, "model.norm.weight"), x, normed);
+  multiply(c->vocabulary, c->width, tensor(n, p, "model.embed_tokens.weight"), normed, logits);
+  int best = 0;
+  for (int v = 0; v < c->vocabulary; v++) {
+    double cap = (double)c->logit_softcap;
+    if (cap > 0) logits[v] = cap * tanh(logits[v] / cap);
+    if (logits[v] > logits[best]) best = v;
+    n->largest_logit = fmax(n->largest_logit, fabs(logits[v]));
+    sum += exp(logits[v]);
+  }
+  n->cross_entropy += log(sum) - logits[target];
+  n->correct += best == target;
+}
+
+static void run_call(naive_model *n, const double *p, int call, tally *step, double targets) {
+  const model_config *c = &n->config;
+  int tokens = n->batch * c->sequence;
+  row x[NAIVE_TOKENS];
+  const double *embedding = tensor(n, p, "model.embed_tokens.weight");
+  for (int t = 0; t < tokens; t++)
+    for (int j = 0; j < c->width; j++)
+      x[t][j] = embedding[n->tokens[call][t] * c->width + j] *
+                (c->embedding_scale ? sqrt(c->width) : 1.0);
+  for (int layer = 0; layer < c->layers; layer++) {
+    for (int s = 0; s < n->batch; s++) attend(n, p, layer, x + s * c->sequence);
+    ffn_layer(n, p, call, layer, x, &step[layer], targets);
+  }
+  for (int t = 0; t < tokens; t++)
+    if (n->targets[call][t] >= 0) predict(n, p, x[t], n->targets[call][t]);
+}
+
+double naive_loss(naive_model *n, const double *parameters) {
+  tally step[NAIVE_LAYERS] = {0};
+  n->cross_entropy = n->balance_loss = n->z_loss = n->largest_logit = 0;
+  n->margin = INFINITY;
+  n->correct = n->target_count = 0;
+  memset(n->count, 0, sizeof n->count);
+  for (int call = 0; call < n->calls; call++)
+    for (int t = 0; t < n->batch * n->config.sequence; t++)
+      n->target_count += n->targets[call][t] >= 0;
+  double targets = (double)n->target_count;
+  for (int call = 0; call < n->calls; call++) run_call(n, parameters, call, step, targets);
+  return n->cross_entropy / targets + n->balance_loss + n->z_loss;
+}

@@ -1,0 +1,337 @@
+/* The model's loss, gradients, balancing state and biases of a step against naive_model.c: the loss
+   in binary64, its derivative in every parameter by finite differences.
+
+   Finite differences: with D(h) = (L(+h) - L(-h)) / 2h, (4 D(h) - D(2h)) / 3 has an error of
+   O(h^4) = 1e-12 and a rounding error of about 2^-52 |L| / h = 1e-13 at h = 1e-3.
+
+   Tolerance: an element of a gradient is the end of a chain of sums; every rounding on the way
+   changes it by at most u = 2^-24 of the quantity rounded. To first order the errors of a chain
+   add, and a sum of n terms adds n at most, so a correct implementation may be off by (sum of the n
+   along the chain) u times the size of the terms that are summed. `chain` bounds that sum of n, and
+   the largest element of all gradients stands for the size of the terms (that of the tensor itself
+   would not do: a small gradient can be a sum over tokens that cancels). The constants that amplify
+   errors (norms, softmax, cap) are near 1 here. The test insists that the tolerance is below 1/50
+   of the largest element of every tensor, so that a wrong or missing term shows. */
+#include "naive_model.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define U 0x1p-24
+#define STEP 1e-3
+
+static uint64_t state;
+
+static double uniform(void) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (double)(state >> 11) * 0x1p-52 - 1.0;
+}
+
+static const model_config small = {.vocabulary = 17,
+                                   .width = 8,
+                                   .layers = 2,
+                                   .heads = 2,
+                                   .key_value_heads = 1,
+                                   .head_width = 6,
+                                   .sequence = 5,
+                                   .experts = 4,
+                                   .active = 2,
+                                   .hidden = 7,
+                                   .shared_experts = 1,
+                                   .dense_layers = 0,
+                                   .dense_hidden = 9,
+                                   .activation = PHIBAL_ACTIVATION_SILU,
+                                   .gate = PHIBAL_GATE_TOPK_SOFTMAX,
+                                   .route_scale = 1.0f,
+                                   .rope_theta = 20.0f,
+                                   .norm_epsilon = 1e-3f,
+                                   .logit_softcap = 3.0f,
+                                   .qk_norm = true,
+                                   .embedding_scale = true};
+static const balance_config phi = {.method = BALANCE_PHI,
+                                   .potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0},
+                                   .eta = 0.7f,
+                                   .alpha = 0.4,
+                                   .track = TRACK_PROBABILITY,
+                                   .start = START_UNIFORM,
+                                   .z_coefficient = 0.02,
+                                   .bias_rate = 0.125f};
+
+static double *widen(const float *x, int64_t n) {
+  double *wide = malloc((size_t)n * sizeof *wide);
+  for (int64_t i = 0; i < n; i++) wide[i] = (double)x[i];
+  return wide;
+}
+
+/* Generic values: norms between 1/2 and 3/2, matrices of about the size that keeps rows near 1. */
+static void fill(model *m) {
+  const model_tensor *tensors = model_tensors(m);
+  for (int32_t i = 0; i < model_tensor_count(m); i++) {
+    const model_tensor *t = &tensors[i];
+    double size = 1.5 / sqrt((double)t->shape[t->dimensions - 1]);
+    int64_t n = t->shape[0] * t->shape[1] * t->shape[2];
+    for (int64_t j = 0; j < n; j++)
+      model_parameters(m)[t->offset + j] =
+          (float)(t->dimensions == 1 ? 1.0 + 0.5 * uniform() : size * uniform());
+  }
+}
+
+/* Tokens, targets (some ignored, one sequence's tail among them), m on the simplex, biases. */
+static void populate(naive_model *n, model *m) {
+  int32_t tokens = n->batch * n->config.sequence;
+  for (int32_t call = 0; call < n->calls; call++)
+    for (int32_t t = 0; t < tokens; t++) {
+      n->tokens[call][t] = (int32_t)((uniform() + 1) / 2 * n->config.vocabulary);
+      n->targets[call][t] = (int32_t)((uniform() + 1) / 2 * n->config.vocabulary);
+      if (t == 2 || t >= tokens - 1 - call) n->targets[call][t] = -1;
+    }
+  int32_t first = n->config.layers - model_moe_layers(m);
+  for (int32_t layer = first; layer < n->config.layers; layer++) {
+    double sum = 0, share[NAIVE_EXPERTS];
+    for (int32_t e = 0; e < n->config.experts; e++) sum += share[e] = uniform() + 1.2;
+    for (int32_t e = 0; e < n->config.experts; e++) {
+      float *own = &model_m(m, layer - first)[e], *bias = &model_bias(m, layer - first)[e];
+      /* START_ZERO_CORRECTED: as after the updates that model_steps tells. */
+      double mass = n->balance.start == START_ZERO_CORRECTED
+                        ? 1 - pow(1 - (double)n->balance.eta, (double)n->updates)
+                        : 1;
+      *own = (float)(mass * share[e] / sum);
+      if (n->balance.method == BALANCE_LOSS_FREE) *bias = (float)(0.5 * uniform());
+      n->m[layer][e] = (double)*own;
+      n->bias[layer][e] = (double)*bias;
+    }
+  }
+}
+
+/* The longest chain of sums, forward and back; an upper bound by adding up every sum there is. */
+static double chain(const naive_model *n) {
+  const model_config *c = &n->config;
+  double tokens = n->calls * n->batch * c->sequence;
+  double attention = c->width * 2 + c->head_width + c->sequence + c->heads * c->head_width;
+  double ffn = c->width * 3 + c->hidden * (1 + c->shared_experts) + c->dense_hidden + c->experts;
+  return 2 * (c->layers * (attention + ffn) + c->width + c->vocabulary) + tokens;
+}
+
+typedef struct variant {
+  const char *name;
+  model_config config;
+  balance_config balance;
+  int32_t calls;
+  int64_t every; /* of each tensor, every so manieth parameter is differenced */
+} variant;
+
+static model *create(const variant *v, naive_model *n, uint64_t seed) {
+  model *m;
+  cr_assert_eq(model_create(&v->config, &v->balance, 2, seed, &m), PHIBAL_OK, "%s: %s", v->name,
+               phibal_status_message());
+  *n = (naive_model){.config = v->config,
+                     .balance = v->balance,
+                     .tensors = model_tensors(m),
+                     .tensor_count = model_tensor_count(m),
+                     .calls = v->calls,
+                     .batch = 2,
+                     .updates = 3};
+  *model_steps(m) = n->updates;
+  state = seed;
+  fill(m);
+  populate(n, m);
+  return m;
+}
+
+/* A seed for which no selection is near a tie, so that neither rounding nor differencing flips it.
+ */
+static model *create_clear(const variant *v, naive_model *n, double **parameters) {
+  for (uint64_t seed = 1; seed < 1000; seed++) {
+    model *m = create(v, n, seed);
+    *parameters = widen(model_parameters(m), model_parameter_count(m));
+    naive_loss(n, *parameters);
+    if (n->margin > 0.03) return m;
+    free(*parameters);
+    model_destroy(m);
+  }
+  cr_assert_fail("%s: every seed is near a tie", v->name);
+  return NULL;
+}
+
+static double difference(naive_model *n, double *parameter, double *all) {
+  double kept = *parameter, loss[4];
+  const double at[4] = {STEP, -STEP, 2 * STEP, -2 * STEP};
+  for (int i = 0; i < 4; i++) {
+    *parameter = kept + at[i];
+    loss[i] = naive_loss(n, all);
+  }
+  *parameter = kept;
+  return (4 * (loss[0] - loss[1]) / (2 * STEP) - (loss[2] - loss[3]) / (4 * STEP)) / 3;
+}
+
+/* Differences in every `every`-th parameter of each tensor; returns the largest. */
+static double difference_all(const variant *v, naive_model *n, double *parameters, double *want) {
+  double largest = 0;
+  for (int32_t i = 0; i < n->tensor_count; i++) {
+    const model_tensor *t = &n->tensors[i];
+    int64_t elements = t->shape[0] * t->shape[1] * t->shape[2];
+    for (int64_t j = 0; j < elements; j += v->every) {
+      want[t->offset + j] = difference(n, &parameters[t->offset + j], parameters);
+      largest = fmax(largest, fabs(want[t->offset + j]));
+    }
+  }
+  return largest;
+}
+
+static void check_tensor(const variant *v, const double *want, const float *gradients,
+                         double tolerance, const model_tensor *t) {
+  int64_t elements = t->shape[0] * t->shape[1] * t->shape[2];
+  double largest = 0;
+  for (int64_t j = 0; j < elements; j += v->every) {
+    double exact = want[t->offset + j], got = (double)gradients[t->offset + j];
+    largest = fmax(largest, fabs(exact));
+    cr_assert(fabs(got - exact) <= tolerance,
+              "%s: gradient of %s[%ld] is %.9g, not %.9g (tolerance %.3g)", v->name, t->name,
+              (long)j, got, exact, tolerance);
+  }
+  cr_assert(tolerance < largest / 50, "%s: %s: the gradient, %.3g at most, cannot be told from 0",
+            v->name, t->name, largest);
+}
+
+static void check_state(const variant *v, const naive_model *n, model *m) {
+  int32_t first = n->config.layers - model_moe_layers(m);
+  for (int32_t layer = first; layer < n->config.layers; layer++) {
+    const phibal_loads *loads = model_step_loads(m, layer - first);
+    cr_assert_eq(loads->tokens, n->target_count);
+    int64_t total = 0;
+    for (int32_t e = 0; e < n->config.experts; e++) total += n->count[layer][e];
+    for (int32_t e = 0; e < n->config.experts; e++) {
+      double got = (double)model_m(m, layer - first)[e];
+      double bias = (double)model_bias(m, layer - first)[e];
+      int64_t over = total - n->config.experts * n->count[layer][e];
+      double turn = n->balance.method == BALANCE_LOSS_FREE ? (over > 0) - (over < 0) : 0;
+      cr_assert_eq(loads->count[e], n->count[layer][e], "%s: count", v->name);
+      double want = v->balance.method == BALANCE_PHI ? n->next_m[layer][e] : n->m[layer][e];
+      cr_assert(fabs(got - want) <= chain(n) * U, "%s: m[%d] is %g, not %g", v->name, e, got, want);
+      cr_assert_float_eq(bias, n->bias[layer][e] + turn * 0.125, U, "%s: bias[%d]", v->name, e);
+    }
+  }
+}
+
+static void check_losses(const variant *v, const naive_model *n, const model_losses *sum) {
+  double slack = chain(n) * U * (1 + n->largest_logit);
+  double targets = (double)n->target_count;
+  cr_assert_eq(sum->targets, n->target_count);
+  cr_assert_eq(sum->correct, n->correct, "%s: %ld correct, not %ld", v->name, (long)sum->correct,
+               (long)n->correct);
+  cr_assert_float_eq(sum->cross_entropy, n->cross_entropy, slack * targets, "%s: cross-entropy",
+                     v->name);
+  cr_assert_float_eq(sum->balance, n->balance_loss, slack * (1 + fabs(n->balance_loss)),
+                     "%s: balance %.9g, not %.9g", v->name, sum->balance, n->balance_loss);
+  cr_assert_float_eq(sum->z, n->z_loss, slack * (1 + n->z_loss), "%s: z", v->name);
+}
+
+static void check_variant(const variant *v) {
+  static naive_model n;
+  double *parameters;
+  model *m = create_clear(v, &n, &parameters);
+  model_losses sum = {0};
+  cr_assert_eq(model_step_begin(m, n.target_count), PHIBAL_OK);
+  for (int32_t call = 0; call < n.calls; call++) {
+    model_losses losses;
+    cr_assert_eq(model_forward_backward(m, 2, n.tokens[call], n.targets[call], &losses), PHIBAL_OK,
+                 "%s: %s", v->name, phibal_status_message());
+    sum.cross_entropy += losses.cross_entropy;
+    sum.correct += losses.correct;
+    sum.targets += losses.targets;
+    sum.balance += losses.balance;
+    sum.z += losses.z;
+  }
+  cr_assert_eq(model_step_finish(m), PHIBAL_OK, "%s", phibal_status_message());
+  check_losses(v, &n, &sum);
+  check_state(v, &n, m);
+  n.hold = true;
+  double *want = calloc((size_t)model_parameter_count(m), sizeof *want);
+  double largest = difference_all(v, &n, parameters, want);
+  for (int32_t i = 0; i < n.tensor_count; i++)
+    check_tensor(v, want, model_gradients(m), chain(&n) * U * largest, &n.tensors[i]);
+  free(want);
+  cr_assert(n.margin > 0.01, "%s: a difference came near a tie", v->name);
+  free(parameters);
+  model_destroy(m);
+}
+
+Test(model_gradient, phi_all_parameters) {
+  check_variant(&(variant){"phi", small, phi, 1, 1});
+}
+
+Test(model_gradient, two_and_three_micro_batches) {
+  check_variant(&(variant){"phi, 2 micro-batches", small, phi, 2, 3});
+  balance_config b = phi;
+  b.track = TRACK_FREQUENCY;
+  b.start = START_ZERO_CORRECTED;
+  b.potential.id = PHIBAL_POTENTIAL_EUCLID;
+  check_variant(&(variant){"frequency, corrected, 3 micro-batches", small, b, 3, 5});
+  b.method = BALANCE_SWITCH_GLOBAL;
+  check_variant(&(variant){"switch-global, 2 micro-batches", small, b, 2, 5});
+}
+
+Test(model_gradient, every_balancing_method) {
+  static const balance_method methods[] = {BALANCE_SWITCH,   BALANCE_SWITCH_GLOBAL,
+                                           BALANCE_SEQUENCE, BALANCE_LOSS_FREE,
+                                           BALANCE_NONE,     BALANCE_DENSE};
+  static const char *names[] = {"switch",    "switch-global", "sequence",
+                                "loss-free", "none",          "dense"};
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    balance_config b = phi;
+    b.method = methods[i];
+    if (i % 2) b.z_coefficient = 0;
+    check_variant(&(variant){names[i], small, b, 1 + (int32_t)(i % 2), 3});
+  }
+}
+
+Test(model_gradient, every_potential) {
+  for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++) {
+    const phibal_potential_info *info = phibal_potential_describe((phibal_potential_id)id);
+    balance_config b = phi;
+    b.potential = (phibal_potential){(phibal_potential_id)id, info->fallback};
+    check_variant(&(variant){info->name, small, b, 1, 11});
+  }
+}
+
+Test(model_gradient, gates_and_numbers_of_experts) {
+  model_config c = small;
+  c.gate = PHIBAL_GATE_PROBABILITY;
+  c.route_scale = 1.7f;
+  check_variant(&(variant){"probability gates", c, phi, 1, 3});
+  balance_config plain = phi;
+  plain.z_coefficient = 0;
+  c.gate = PHIBAL_GATE_SIGMOID;
+  check_variant(&(variant){"sigmoid gates", c, plain, 1, 3});
+  plain.method = BALANCE_LOSS_FREE;
+  check_variant(&(variant){"sigmoid gates, loss-free", c, plain, 1, 3});
+  c = small;
+  c.active = 1;
+  check_variant(&(variant){"k = 1", c, phi, 1, 3});
+  c.active = 3;
+  c.experts = 7;
+  check_variant(&(variant){"k = 3 of 7", c, phi, 1, 3});
+  c.active = c.experts = 3;
+  check_variant(&(variant){"k = E", c, phi, 1, 3});
+}
+
+Test(model_gradient, architecture) {
+  model_config c = small;
+  c.qk_norm = c.embedding_scale = false;
+  c.logit_softcap = 0;
+  c.activation = PHIBAL_ACTIVATION_GELU;
+  c.shared_experts = 0;
+  c.heads = 3;
+  c.key_value_heads = 3;
+  check_variant(&(variant){"plain", c, phi, 1, 3});
+  c = small;
+  c.layers = 3;
+  c.dense_layers = 1;
+  c.shared_experts = 2;
+  c.heads = 4;
+  c.key_value_heads = 2;
+  c.activation = PHIBAL_ACTIVATION_GELU;
+  check_variant(&(variant){"a dense layer, two shared experts, grouped heads", c, phi, 1, 3});
+}
