@@ -605,8 +605,8 @@ Test(reference_balance, z_loss_agrees_with_arb) {
    addition in hardware is the independent implementation. */
 Test(reference_balance, loss_free_update) {
   const int64_t count[5] = {10, 0, 6, 6, 8};
-  const int64_t large[5] = {INT64_C(1) << 52, (INT64_C(1) << 52) - 1, (INT64_C(1) << 52) + 1,
-                            INT64_C(1) << 52, INT64_C(1) << 52};
+  const int64_t middle = INT64_C(1) << 61;
+  const int64_t large[5] = {middle, middle - 1, middle + 1, middle, middle};
   const float bias[5] = {0.1f, -0.1f, 1.0f, 1e-3f, -0.0f};
   const float rates[3] = {1e-3f, 0x1p-149f, 1e30f};
   float next[5];
@@ -618,7 +618,7 @@ Test(reference_balance, loss_free_update) {
       cr_assert_eq(next[e], expected, "rate %g, expert %d", (double)rates[r], e);
     }
   }
-  /* Means that binary64 cannot tell from the counts. */
+  /* Counts that binary64 cannot tell from their mean, with a sum beyond 64 bits. */
   cr_assert_eq(phibal_reference_loss_free_update(5, 1.0f, large, bias, next), PHIBAL_OK);
   cr_assert(next[0] == bias[0] && next[1] > bias[1] && next[2] < bias[2] && next[3] == bias[3]);
 }

@@ -43,7 +43,7 @@ static void routing_case_destroy(routing_case *c) {
    exponents this is so large that no width is asked for. */
 static double logits_spread(const routing_case *c) {
   bool sigmoid = c->router.gate == PHIBAL_GATE_SIGMOID;
-  double low = sigmoid ? 0.0 : INFINITY, high = sigmoid ? 0.0 : -INFINITY;
+  double low = sigmoid ? 0.0 : HUGE_VAL, high = sigmoid ? 0.0 : -HUGE_VAL;
   for (int32_t e = 0; e < c->router.experts; e++) {
     low = fmin(low, (double)c->logits[e]);
     high = fmax(high, (double)c->logits[e]);
@@ -164,6 +164,24 @@ Test(reference_router, bias_is_added_in_binary64) {
   cr_assert_eq(phibal_reference_token_select(&t, &router, logits, bias), PHIBAL_OK);
   cr_assert_eq(t.selection[0], 1);
   phibal_reference_token_clear(&t);
+}
+
+/* A bias can select logits so far below the largest of the row that exp(x - max) is 0 in any range
+   of exponents; their gates are still 1/2 each. */
+Test(reference_router, gates_do_not_see_the_rest_of_the_row) {
+  const float logits[3] = {3e38f, -3e38f, -3e38f}, bias[3] = {-3.2e38f, 3e38f, 3e38f};
+  for (size_t g = 0; g < 3; g += 2) {
+    phibal_router router = {3, 2, all_gates[g], 1.0f};
+    phibal_reference_token t;
+    cr_assert_eq(phibal_reference_token_init(&t, 3, 2, 64), PHIBAL_OK);
+    cr_assert_eq(phibal_reference_token_forward(&t, &router, logits, bias), PHIBAL_OK);
+    cr_assert(t.selection[0] == 1 && t.selection[1] == 2);
+    for (int s = 0; s < 2; s++) {
+      cr_assert(mpfr_cmp_d(t.gate[s].lo, 0.4999999) > 0);
+      cr_assert(mpfr_cmp_d(t.gate[s].hi, 0.5000001) < 0);
+    }
+    phibal_reference_token_clear(&t);
+  }
 }
 
 /* du_j/dx_j: exp(x_j), or sigma(x_j) sigma(-x_j). */
