@@ -137,4 +137,14 @@ CORE_FUNCTION float core_dd_to_float(core_dd x) {
   return (float)core_dd_to_odd(x);
 }
 
+/* The binary32 nearest to x 2^k. The odd binary64 is scaled in two steps of one sign: a result that
+   falls below 2^-1022 on the way is far below binary32's smallest, and rounds to a zero of its
+   sign. */
+CORE_FUNCTION float core_dd_to_float_scaled(core_dd x, int k) {
+  if (k > 2000) k = 2000;
+  if (k < -2000) k = -2000;
+  int half = k / 2;
+  return (float)(core_dd_to_odd(x) * core_power_of_two(half) * core_power_of_two(k - half));
+}
+
 #endif

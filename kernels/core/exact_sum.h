@@ -8,7 +8,7 @@
 #ifndef PHIBAL_CORE_EXACT_SUM_H
 #define PHIBAL_CORE_EXACT_SUM_H
 
-#include "core.h"
+#include "dd.h"
 
 /* limb += x for finite 0 <= x < 2^(top + 32). Bits of x below the last limb's unit are cut off:
    x is taken rounded down to a multiple of it, whatever is in the accumulator. limbs >= 3. */
@@ -42,6 +42,22 @@ CORE_FUNCTION void core_exact_carry(uint64_t *limb, int limbs) {
     limb[j - 1] += limb[j] >> 32;
     limb[j] &= 0xffffffffu;
   }
+}
+
+/* The value of a canonical accumulator, rounded: relative error <= 2^-95. Four limbs from the first
+   that is not 0 hold at least 97 bits; the sums make 6 2^-106. |top| and the last limb's unit must
+   be well within binary64's range. */
+CORE_FUNCTION core_dd core_exact_value(const uint64_t *limb, int limbs, int top) {
+  int j = 0;
+  while (j < limbs - 1 && limb[j] == 0) j++;
+  core_dd sum = core_dd_from(0.0);
+  for (int end = j + 4 < limbs ? j + 4 : limbs; j < end; j++) {
+    double unit = core_power_of_two(top - 32 * j);
+    core_dd digits =
+        core_two_sum((double)(limb[j] >> 32) * 0x1p32, (double)(limb[j] & 0xffffffffu));
+    sum = core_dd_add(sum, core_dd_scale(digits, unit));
+  }
+  return sum;
 }
 
 #endif

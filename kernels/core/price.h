@@ -1,0 +1,206 @@
+/* Prices grad phi(m) of the nine potentials in double-double, (P1.g) to (P9.g), in two forms:
+     full     the price itself;
+     reduced  the price minus a constant that is the same for every expert, and so drops out of the
+              centred price. Tsallis and Renyi carry offsets near 1 / (alpha - 1), which would drown
+              the differences between experts as alpha goes to 1; what is left without them is
+              expm1((alpha - 1) log m) / (alpha - 1), which goes to log m.
+   u = 2^-53. Every value's error is below 2^-91 of the larger of the value and the constants added
+   to it: the worst part is the exponent y = c log m, whose relative error 40 u^2 (log 32, product
+   4, rounding) is multiplied by |y| <= 600, 2^-91.4; with |y| <= 88, where binary32 holds e^y, it
+   is 2^-94. */
+#ifndef PHIBAL_CORE_PRICE_H
+#define PHIBAL_CORE_PRICE_H
+
+#include "dd_elementary.h"
+#include <phibal/potential.h>
+
+typedef enum core_price_form {
+  CORE_PRICE_FULL,
+  CORE_PRICE_REDUCED,
+} core_price_form;
+
+/* What the prices of one vector have in common. For the potentials that take powers of m,
+   price = factor (e^(y - shift) [- 1]) + offset with y = exponent log m. */
+typedef struct core_price {
+  phibal_potential_id id;
+  double parameter;
+  core_price_form form;
+  double smallest;  /* m is raised to this */
+  double largest;   /* the largest m; for lp with p = inf */
+  core_dd exponent; /* p - 1 or alpha - 1 */
+  core_dd factor, offset;
+  core_dd shift; /* of the reduced form: 0 unless a power passes e^600; prices then count units of
+                    e^shift, and the largest power is e^600 */
+  int subtracts_one; /* e^y - 1 and not e^y */
+} core_price;
+
+/* y = exponent log m. Exponents beyond 2^900 do what 2^900 does: the power is 0, 1 or infinite. */
+CORE_FUNCTION core_dd core_price_exponent(const core_price *price, double m) {
+  core_dd c = price->exponent;
+  if (c.hi > 0x1p900) c = core_dd_from(0x1p900);
+  return core_dd_mul(c, core_dd_log(m));
+}
+
+/* e^(y - shift), or e^y - 1. 0^c is 0: exponents of potentials that are not floored are positive.
+ */
+CORE_FUNCTION core_dd core_price_power(const core_price *price, double m) {
+  if (m == 0.0) return core_dd_from(price->subtracts_one ? -1.0 : 0.0);
+  core_dd y = core_price_exponent(price, m);
+  if (price->subtracts_one) return core_dd_expm1(y);
+  return core_dd_exp(core_dd_sub(y, price->shift));
+}
+
+/* (P6.g) S = sum of m_e^alpha over the experts; scratch[experts]. Error <= 2^-93 relative: as the
+   powers, all positive, and 31 u^2 for the tree of at most 1024. */
+CORE_FUNCTION core_dd core_price_renyi_sum(const core_price *price, int experts, const float *m,
+                                           core_dd *scratch) {
+  for (int e = 0; e < experts; e++) {
+    double x = (double)m[e] < price->smallest ? price->smallest : (double)m[e];
+    scratch[e] = core_dd_exp(core_dd_mul_d(core_dd_log(x), price->parameter));
+  }
+  return core_dd_tree_sum(scratch, experts);
+}
+
+/* The largest y of a vector whose elements lie in low .. high, below -1 if there is none to take.
+ */
+CORE_FUNCTION core_dd core_price_largest_exponent(const core_price *price, double low,
+                                                  double high) {
+  double m = price->exponent.hi > 0 ? high : low;
+  return m > 0 ? core_price_exponent(price, m) : core_dd_from(-2.0);
+}
+
+/* Decides between e^y and e^y - 1, and the shift, for the vector as a whole.
+   Reduced: e^y - 1 wherever the largest power is at least 1/e, so that taking 1 away costs nothing
+   beside the largest price; plain e^y where all powers are smaller than that.
+   Full: e^y - 1 for tsallis with alpha <= 2, where 1 / (alpha - 1) may be large. No shift: beyond
+   e^709 the price is infinite. */
+CORE_FUNCTION void core_price_choose(core_price *price, double low, double high) {
+  core_dd y = core_price_largest_exponent(price, low, high);
+  int tsallis = price->id == PHIBAL_POTENTIAL_TSALLIS;
+  if (price->form == CORE_PRICE_REDUCED)
+    price->subtracts_one = y.hi >= -1.0;
+  else
+    price->subtracts_one = tsallis && price->parameter <= 2.0;
+  if (y.hi > 600.0) {
+    price->shift = core_dd_add_d(y, -600.0);
+    price->subtracts_one = 0; /* 1 is e^-600 of the largest */
+    return;
+  }
+  if (price->form == CORE_PRICE_FULL && tsallis)
+    price->offset =
+        price->subtracts_one ? core_dd_from(1.0) : core_dd_div(core_dd_from(-1.0), price->exponent);
+}
+
+/* m[experts] >= 0, finite; scratch[experts]. */
+CORE_FUNCTION core_price core_price_prepare(phibal_potential potential, core_price_form form,
+                                            int experts, const float *m, core_dd *scratch) {
+  core_price price;
+  core_dd zero = core_dd_from(0.0);
+  double a = potential.parameter;
+  price.id = potential.id;
+  price.parameter = a;
+  price.form = form;
+  price.exponent = price.offset = price.shift = zero;
+  price.factor = core_dd_from(1.0);
+  price.subtracts_one = 0;
+  int floored = potential.id == PHIBAL_POTENTIAL_NEGENTROPY ||
+                potential.id == PHIBAL_POTENTIAL_RENYI ||
+                (potential.id == PHIBAL_POTENTIAL_TSALLIS && a < 1.0);
+  price.smallest = floored ? (double)PHIBAL_SMALLEST_LOAD : 0.0;
+  double low = (double)m[0], high = (double)m[0];
+  for (int e = 1; e < experts; e++) {
+    if ((double)m[e] < low) low = (double)m[e];
+    if ((double)m[e] > high) high = (double)m[e];
+  }
+  if (low < price.smallest) low = price.smallest;
+  if (high < price.smallest) high = price.smallest;
+  price.largest = high;
+  int powers = potential.id == PHIBAL_POTENTIAL_TSALLIS || potential.id == PHIBAL_POTENTIAL_RENYI;
+  if (potential.id == PHIBAL_POTENTIAL_LP && a == CORE_INFINITY) {
+    int n = 0;
+    for (int e = 0; e < experts; e++) n += (double)m[e] == high;
+    price.factor = core_dd_div_d(price.factor, (double)n);
+  } else if (potential.id == PHIBAL_POTENTIAL_LP && a > 1.0) {
+    powers = 1;
+  }
+  if (!powers) return price;
+  price.exponent = core_two_sum(a, -1.0);
+  if (potential.id != PHIBAL_POTENTIAL_LP)
+    price.factor = core_dd_div(core_dd_from(a), price.exponent);
+  if (potential.id == PHIBAL_POTENTIAL_RENYI)
+    price.factor = core_dd_div(price.factor, core_price_renyi_sum(&price, experts, m, scratch));
+  core_price_choose(&price, low, high);
+  return price;
+}
+
+/* (P5.g) is zero where alpha m^(alpha - 1) = 1, and in binary that happens four times only. With
+   alpha = A / 2^t, A odd, and m = 2^s M, M odd, the equation is M^(A - 2^t) 2^.. = (2^t / A)^(2^t).
+   For alpha > 1 the odd part M^.. cannot be A^-(2^t) unless A = 1: alpha = 2^j, (2^j - 1) s = -j,
+   so j = 1, m = 1/2. For alpha < 1, M^(2^t - A) = A^(2^t) with coprime exponents: A is a
+   (2^t - A)-th power: A = 1, t = 1, m = 1/4; or 2^t - A = 1, m = (1 - 2^-t)^(2^t), which fits into
+   24 bits for t = 2 and 3 only; the other powers below 2^t (9, 25, 27, ..) have no such t with m in
+   24 bits. Elsewhere the computed price is good to 2^-90 of 1. */
+CORE_FUNCTION int core_price_tsallis_is_zero(double alpha, double m) {
+  return (alpha == 2.0 && m == 0.5) || (alpha == 0.5 && m == 0.25) ||
+         (alpha == 0.75 && m == 81.0 / 256.0) || (alpha == 0.875 && m == 5764801.0 / 16777216.0);
+}
+
+/* (P7.g) m / sqrt(m^2 + delta^2), m > 0; error <= 40 u^2. Where delta is beyond 2^400 or below
+   2^-400 the smaller square is less than 2^-500 of the larger, and is left out before it can
+   overflow or vanish. */
+CORE_FUNCTION core_dd core_price_pseudo_huber(double m, double delta) {
+  if (delta < 0x1p-400) return core_dd_from(1.0);
+  if (delta > 0x1p400) return core_dd_from(m / delta); /* below 2^-272: 0 in binary32 */
+  core_dd square = core_dd_add_d(core_two_product(delta, delta), m * m); /* m * m is exact */
+  return core_dd_div(core_dd_from(m), core_dd_sqrt(square));
+}
+
+/* (P8.g) tanh(beta m): beta m is exact above 2^-960, and far below binary32 elsewhere. */
+CORE_FUNCTION core_dd core_price_log_cosh(double m, double beta) {
+  core_dd y = core_two_product(beta, m);
+  if (y.hi > 400.0) return core_dd_from(1.0);
+  if (y.hi < 0x1p-900) return core_dd_from(y.hi);
+  return core_dd_tanh(y);
+}
+
+/* (P9.g) 1 / (1 + e^-m) = 1/2 + tanh(m / 2) / 2. */
+CORE_FUNCTION core_dd core_price_softplus(double m, core_price_form form) {
+  core_dd half = core_dd_scale(core_dd_tanh(core_dd_from(0.5 * m)), 0.5);
+  return form == CORE_PRICE_FULL ? core_dd_add_d(half, 0.5) : half;
+}
+
+/* The price of one expert, reduced or full; in units of e^shift. A full price may be +inf. */
+CORE_FUNCTION core_dd core_price_value(const core_price *price, float load) {
+  double m = (double)load < price->smallest ? price->smallest : (double)load;
+  double a = price->parameter;
+  switch (price->id) {
+  case PHIBAL_POTENTIAL_EUCLID:
+    return core_dd_from(m);
+  case PHIBAL_POTENTIAL_SOFT_L1: /* (P3.g) m / (m + delta) */
+    return m == 0.0 ? core_dd_from(0.0) : core_dd_div(core_dd_from(m), core_two_sum(m, a));
+  case PHIBAL_POTENTIAL_NEGENTROPY: /* (P4.g) log m + 1 */
+    return price->form == CORE_PRICE_FULL ? core_dd_add_d(core_dd_log(m), 1.0) : core_dd_log(m);
+  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
+    return m == 0.0 ? core_dd_from(0.0) : core_price_pseudo_huber(m, a);
+  case PHIBAL_POTENTIAL_LOG_COSH:
+    return m == 0.0 ? core_dd_from(0.0) : core_price_log_cosh(m, a);
+  case PHIBAL_POTENTIAL_SOFTPLUS:
+    return core_price_softplus(m, price->form);
+  case PHIBAL_POTENTIAL_LP:
+    if (a == 1.0) return core_dd_from(m > 0.0 ? 1.0 : 0.0);
+    if (a == CORE_INFINITY) return m == price->largest ? price->factor : core_dd_from(0.0);
+    return core_price_power(price, m);
+  case PHIBAL_POTENTIAL_TSALLIS:
+    if (price->form == CORE_PRICE_FULL && core_price_tsallis_is_zero(a, m))
+      return core_dd_from(0.0);
+    break;
+  default:
+    break;
+  }
+  core_dd power = core_price_power(price, m);
+  if (power.hi == CORE_INFINITY) return power; /* alpha > 1: the factor is positive */
+  core_dd value = core_dd_mul(price->factor, power);
+  return price->offset.hi == 0.0 ? value : core_dd_add(value, price->offset);
+}
+
+#endif
