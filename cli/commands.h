@@ -11,6 +11,7 @@ int command_eval(int argc, char **argv) __attribute__((weak));
 int command_verify(int argc, char **argv) __attribute__((weak));
 int command_data(int argc, char **argv) __attribute__((weak));
 int command_train(int argc, char **argv) __attribute__((weak));
+int command_compare(int argc, char **argv) __attribute__((weak));
 int command_bench(int argc, char **argv) __attribute__((weak));
 
 /* Prints "phibal <command>: <message>" and where help is, to stderr; returns 2. */

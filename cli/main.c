@@ -17,6 +17,7 @@ static const command commands[] = {
     {"verify", command_verify, "the kernels against the reference"},
     {"data", command_data, "text to token files; a corpus from Debian's packages"},
     {"train", command_train, "train a mixture-of-experts model"},
+    {"compare", command_compare, "the final tables of several runs, side by side"},
     {"bench", command_bench, "tokens a second, and where the time goes"},
 };
 

@@ -1,0 +1,141 @@
+/* `phibal bench`: tokens a second, and where the time goes. */
+#include "commands.h"
+#include "benchmark.h"
+#include <getopt.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "usage: phibal bench [options]\n\n"
+    "Times training steps, section by section, beside what this machine reaches in the same run "
+    "on\n"
+    "matrix products and on copies.\n\n"
+    "  --config NAME|FILE   the run file (default tiny)\n"
+    "  --data FILE          a token file (default: made-up tokens)\n"
+    "  --steps N            steps that count (default 20), after two that do not\n"
+    "  --threads N          OpenMP threads\n"
+    "  --method METHOD      balancing method\n"
+    "  --json               one JSON object";
+
+static double share(const benchmark *b, benchmark_section s) {
+  return b->section_seconds[s] / b->total_seconds;
+}
+
+/* Of the peak of products, or for the optimizer of the copy bandwidth; 0 where neither fits. */
+static double of_peak(const benchmark *b, benchmark_section s) {
+  double seconds = b->section_seconds[s] / b->steps;
+  if (!(seconds > 0)) return 0;
+  if (s == SECTION_OPTIMIZER) return b->optimizer_bytes / seconds / b->copy_bytes;
+  return b->section_flops[s] / seconds / b->gemm_flops;
+}
+
+static double all_flops(const benchmark *b) {
+  double sum = 0;
+  for (int s = 0; s < BENCHMARK_SECTIONS; s++) sum += b->section_flops[s];
+  return sum;
+}
+
+static void print_json(const run_config *config, const benchmark *b) {
+  json_t *sections = json_object();
+  for (int s = 0; s < BENCHMARK_SECTIONS; s++)
+    json_object_set_new(sections, benchmark_section_names[s],
+                        json_pack("{s:f, s:f, s:f}", "seconds_per_step",
+                                  b->section_seconds[s] / b->steps, "share", share(b, s), "of_peak",
+                                  of_peak(b, s)));
+  json_t *all = json_pack("{s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "name",
+                          config->name, "threads", (int)b->threads, "steps", (int)b->steps,
+                          "tokens_per_step", (json_int_t)b->step_tokens, "tokens_per_second",
+                          (double)b->step_tokens / b->step_seconds[0], "step_seconds_median",
+                          b->step_seconds[0], "step_seconds_least", b->step_seconds[1],
+                          "step_seconds_most", b->step_seconds[2], "gemm_flops_per_second",
+                          b->gemm_flops, "copy_bytes_per_second", b->copy_bytes, "of_gemm_peak",
+                          all_flops(b) / b->step_seconds[0] / b->gemm_flops, "sections", sections);
+  json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+  putchar('\n');
+  json_decref(all);
+}
+
+static void print_text(const run_config *config, const benchmark *b) {
+  printf("%s, %d threads, %d steps of %lld tokens\n", config->name, b->threads, b->steps,
+         (long long)b->step_tokens);
+  printf("  tokens a second   %10.0f  (median step %.1f ms; least %.1f, most %.1f)\n",
+         (double)b->step_tokens / b->step_seconds[0], 1e3 * b->step_seconds[0],
+         1e3 * b->step_seconds[1], 1e3 * b->step_seconds[2]);
+  printf("  machine           %10.1f GFLOP/s on products, %.1f GB/s on copies\n",
+         1e-9 * b->gemm_flops, 1e-9 * b->copy_bytes);
+  printf("  whole step        %10.1f %% of the peak of products\n\n",
+         100.0 * all_flops(b) / b->step_seconds[0] / b->gemm_flops);
+  printf("  %-14s %10s %9s   %s\n", "section", "ms a step", "share", "of the machine's peak");
+  for (int s = 0; s < BENCHMARK_SECTIONS; s++) {
+    printf("  %-14s %10.3f %7.2f %%", benchmark_section_names[s],
+           1e3 * b->section_seconds[s] / b->steps, 100.0 * share(b, s));
+    if (of_peak(b, s) > 0)
+      printf("   %5.1f %% of %s", 100.0 * of_peak(b, s),
+             s == SECTION_OPTIMIZER ? "copies" : "products");
+    putchar('\n');
+  }
+  printf("\n  router path (router): %.2f %% of the step\n", 100.0 * share(b, SECTION_ROUTER));
+}
+
+int command_bench(int argc, char **argv) {
+  static const struct option options[] = {
+      {"config", required_argument, NULL, 'c'}, {"data", required_argument, NULL, 'd'},
+      {"steps", required_argument, NULL, 's'},  {"threads", required_argument, NULL, 't'},
+      {"method", required_argument, NULL, 'm'}, {"json", no_argument, NULL, 'j'},
+      {"help", no_argument, NULL, 'h'},         {0}};
+  const char *name = "tiny", *data = NULL;
+  config_override overrides[3];
+  size_t n = 0;
+  bool json = false;
+  /* The schedule's steps are those of the benchmark, checked by the same schema. */
+  overrides[n++] = (config_override){"training.steps", "20", "--steps"};
+  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
+    case 'c':
+      name = optarg;
+      break;
+    case 'd':
+      data = optarg;
+      break;
+    case 's':
+      overrides[0].value = optarg;
+      break;
+    case 't':
+      if (n < 3) overrides[n++] = (config_override){"training.threads", optarg, "--threads"};
+      break;
+    case 'm':
+      if (n < 3) overrides[n++] = (config_override){"balance.method", optarg, "--method"};
+      break;
+    case 'j':
+      json = true;
+      break;
+    case 'h':
+      puts(help);
+      return 0;
+    default:
+      return command_usage_error("bench", "unknown option");
+    }
+  if (optind < argc) return command_usage_error("bench", "unexpected '%s'", argv[optind]);
+  static run_config config;
+  if (run_config_load(name, overrides, n, &config))
+    return command_usage_error("bench", "%s", phibal_status_message());
+  if (config.training.steps > 100000)
+    return command_usage_error("bench", "--steps: at most 100000");
+  token_file file = {0};
+  if (data && token_file_open(data, &file))
+    return command_usage_error("bench", "%s", phibal_status_message());
+  benchmark b;
+  phibal_status status = PHIBAL_OK;
+  if (data && file.vocabulary > config.model.vocabulary)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "'%s' has a vocabulary of %d tokens, the model one of %d", data,
+                               file.vocabulary, config.model.vocabulary);
+  if (!status)
+    status = benchmark_run(&config, data ? &file : NULL, (int32_t)config.training.steps, &b);
+  token_file_close(&file);
+  if (status) return command_usage_error("bench", "%s", phibal_status_message());
+  if (json)
+    print_json(&config, &b);
+  else
+    print_text(&config, &b);
+  return 0;
+}

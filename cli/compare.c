@@ -1,0 +1,58 @@
+/* `phibal compare`: the final tables of several runs, side by side. */
+#include "commands.h"
+#include "report.h"
+#include "run_folder.h"
+#include <getopt.h>
+
+enum { RUNS_MAX = 16 };
+
+static const char help[] =
+    "usage: phibal compare [--every-layer] [--json] FOLDER...\n\n"
+    "Prints the final tables of runs of `phibal train` side by side, from their result.json.\n\n"
+    "  --every-layer   routed-token ratios of all layers, not of the middle and the last one\n"
+    "  --json          an array of the runs' result.json";
+
+static int print_runs(int n, json_t *const *runs, bool every_layer, bool json) {
+  if (!json) {
+    if (!report_write(stdout, n, runs, every_layer)) return 0;
+    return command_usage_error("compare", "%s", phibal_status_message());
+  }
+  json_t *all = json_array();
+  for (int i = 0; i < n; i++) json_array_append(all, runs[i]);
+  json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+  putchar('\n');
+  json_decref(all);
+  return 0;
+}
+
+int command_compare(int argc, char **argv) {
+  static const struct option options[] = {{"every-layer", no_argument, NULL, 'l'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+  bool every_layer = false, json = false;
+  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
+    case 'l':
+      every_layer = true;
+      break;
+    case 'j':
+      json = true;
+      break;
+    case 'h':
+      puts(help);
+      return 0;
+    default:
+      return command_usage_error("compare", "unknown option");
+    }
+  int n = argc - optind;
+  if (n < 1 || n > RUNS_MAX)
+    return command_usage_error("compare", "1 to %d run folders are wanted, not %d", RUNS_MAX, n);
+  json_t *runs[RUNS_MAX] = {0};
+  int code = 0;
+  for (int i = 0; i < n && !code; i++)
+    if (run_folder_result(argv[optind + i], &runs[i]))
+      code = command_usage_error("compare", "%s", phibal_status_message());
+  if (!code) code = print_runs(n, runs, every_layer, json);
+  for (int i = 0; i < n; i++) json_decref(runs[i]);
+  return code;
+}

@@ -1,0 +1,308 @@
+/* `phibal train`: reads the options, shows progress, prints the final tables. */
+#include "commands.h"
+#include "estimate.h"
+#include "report.h"
+#include "train.h"
+#include "clock.h"
+#include <getopt.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Options that set a key of the run file. A parameter's option also names the parameter. */
+static const struct {
+  const char *option, *key, *parameter, *help;
+} key_options[] = {
+    {"data", "data.train", NULL, "token file to train on"},
+    {"validation", "data.validation", NULL, "token file to evaluate on"},
+    {"method", "balance.method", NULL,
+     "phi, switch, switch-global, sequence, loss-free, none, dense"},
+    {"potential", "balance.potential", NULL, "phi's potential"},
+    {"p", "balance.parameter", "p", "parameter of lp (1 and inf too)"},
+    {"delta", "balance.parameter", "delta", "parameter of soft-l1, pseudo-huber"},
+    {"beta", "balance.parameter", "beta", "parameter of log-cosh"},
+    {"eta", "balance.eta", NULL, "weight of the new loads in the moving average"},
+    {"alpha", "balance.alpha", NULL, "coefficient of the balancing loss"},
+    {"track", "balance.track", NULL, "probability or frequency"},
+    {"lr", "optimizer.peak_lr", NULL, "peak learning rate"},
+    {"batch", "batch.sequences", NULL, "sequences in a global batch"},
+    {"micro", "batch.micro_sequences", NULL, "sequences computed at once"},
+    {"steps", "training.steps", NULL, "optimizer steps"},
+    {"seed", "training.seed", NULL, "of the weights and of the data's order"},
+    {"threads", "training.threads", NULL, "OpenMP threads; results do not depend on it"},
+};
+enum { KEY_OPTIONS = sizeof key_options / sizeof *key_options, OVERRIDES_MAX = 256 };
+
+typedef struct arguments {
+  const char *config, *out;
+  const char *parameter; /* the name of the potential's parameter that was given; null: none */
+  bool overwrite, dry_run, keys, json, quiet, every_layer;
+  size_t overrides;
+  config_override override[OVERRIDES_MAX];
+  char text[OVERRIDES_MAX][128]; /* keys and flags of --set */
+} arguments;
+
+static void print_help(void) {
+  puts("usage: phibal train --config NAME|FILE --data FILE [--validation FILE] [options]\n\n"
+       "Trains a mixture-of-experts language model. NAME is a built-in run file:");
+  for (size_t i = 0; i < builtin_config_count; i++) printf("  %s", builtin_configs[i].name);
+  puts("\n\n"
+       "  --config NAME|FILE   the run file\n"
+       "  --set SECTION.KEY=V  any key of the run file; repeatable\n"
+       "  --param NAME=V       the potential's parameter\n"
+       "  --out FOLDER         run folder (default runs/CONFIG-METHOD)\n"
+       "  --overwrite          replace the run that the folder holds\n"
+       "  --dry-run            parameters, memory and FLOPs; trains nothing\n"
+       "  --every-layer        routed-token ratios of all layers in the final tables\n"
+       "  --json               print result.json (or the dry run) instead of tables\n"
+       "  --quiet              no progress\n"
+       "  --keys               every key, its values and default, as a Markdown table\n");
+  for (int i = 0; i < KEY_OPTIONS; i++)
+    printf("  --%-18s %s [%s]\n", key_options[i].option, key_options[i].help, key_options[i].key);
+  puts("\nOptions win over the file, later ones over earlier ones. An interrupt (Ctrl-C) stops "
+       "after\n"
+       "the current step and writes the results; a second one stops at once.");
+}
+
+static int usage(void) {
+  return command_usage_error("train", "%s", phibal_status_message());
+}
+
+/* Adds an override; `key` and `from` must outlive the arguments. */
+static bool add_override(arguments *a, const char *key, const char *value, const char *from) {
+  if (a->overrides == OVERRIDES_MAX) return false;
+  a->override[a->overrides++] = (config_override){key, value, from};
+  return true;
+}
+
+/* "section.key=value" */
+static phibal_status add_set(arguments *a, const char *text) {
+  const char *equals = strchr(text, '=');
+  char *key = a->text[a->overrides % OVERRIDES_MAX];
+  if (!equals || equals == text || (size_t)(equals - text) >= sizeof a->text[0])
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--set '%s': SECTION.KEY=VALUE is wanted",
+                             text);
+  memcpy(key, text, (size_t)(equals - text));
+  key[equals - text] = 0;
+  if (!add_override(a, key, equals + 1, "--set"))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "more than %d options", OVERRIDES_MAX);
+  return PHIBAL_OK;
+}
+
+/* "name=value" of the potential's parameter. */
+static phibal_status add_parameter(arguments *a, const char *text) {
+  const char *equals = strchr(text, '=');
+  char *name = a->text[a->overrides % OVERRIDES_MAX];
+  if (!equals || (size_t)(equals - text) >= sizeof a->text[0])
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--param '%s': NAME=VALUE is wanted", text);
+  memcpy(name, text, (size_t)(equals - text));
+  name[equals - text] = 0;
+  a->parameter = name;
+  if (!add_override(a, "balance.parameter", equals + 1, "--param"))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "more than %d options", OVERRIDES_MAX);
+  return PHIBAL_OK;
+}
+
+enum {
+  OPTION_CONFIG = 1000,
+  OPTION_SET,
+  OPTION_PARAM,
+  OPTION_OUT,
+  OPTION_OVERWRITE,
+  OPTION_DRY_RUN,
+  OPTION_KEYS,
+  OPTION_JSON,
+  OPTION_QUIET,
+  OPTION_EVERY_LAYER,
+  OPTION_HELP
+};
+
+static const struct option plain_options[] = {
+    {"config", required_argument, NULL, OPTION_CONFIG},
+    {"set", required_argument, NULL, OPTION_SET},
+    {"param", required_argument, NULL, OPTION_PARAM},
+    {"out", required_argument, NULL, OPTION_OUT},
+    {"overwrite", no_argument, NULL, OPTION_OVERWRITE},
+    {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
+    {"keys", no_argument, NULL, OPTION_KEYS},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"every-layer", no_argument, NULL, OPTION_EVERY_LAYER},
+    {"help", no_argument, NULL, OPTION_HELP}};
+enum { PLAIN_OPTIONS = sizeof plain_options / sizeof *plain_options };
+
+/* Returns -1 to go on, else the exit status. */
+static int read_arguments(int argc, char **argv, arguments *a) {
+  struct option options[PLAIN_OPTIONS + KEY_OPTIONS + 1] = {0};
+  memcpy(options, plain_options, sizeof plain_options);
+  for (int i = 0; i < KEY_OPTIONS; i++)
+    options[PLAIN_OPTIONS + i] =
+        (struct option){key_options[i].option, required_argument, NULL, i + 1};
+  static char flags[KEY_OPTIONS][32];
+  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    if (c >= 1 && c <= KEY_OPTIONS) {
+      snprintf(flags[c - 1], sizeof flags[0], "--%s", key_options[c - 1].option);
+      if (key_options[c - 1].parameter) a->parameter = key_options[c - 1].parameter;
+      if (!add_override(a, key_options[c - 1].key, optarg, flags[c - 1]))
+        return command_usage_error("train", "more than %d options", OVERRIDES_MAX);
+      continue;
+    }
+    switch (c) {
+    case OPTION_CONFIG:
+      a->config = optarg;
+      break;
+    case OPTION_SET:
+      if (add_set(a, optarg)) return usage();
+      break;
+    case OPTION_PARAM:
+      if (add_parameter(a, optarg)) return usage();
+      break;
+    case OPTION_OUT:
+      a->out = optarg;
+      break;
+    case OPTION_OVERWRITE:
+      a->overwrite = true;
+      break;
+    case OPTION_DRY_RUN:
+      a->dry_run = true;
+      break;
+    case OPTION_KEYS:
+      config_keys_write(stdout);
+      return 0;
+    case OPTION_JSON:
+      a->json = true;
+      break;
+    case OPTION_QUIET:
+      a->quiet = true;
+      break;
+    case OPTION_EVERY_LAYER:
+      a->every_layer = true;
+      break;
+    case OPTION_HELP:
+      print_help();
+      return 0;
+    default:
+      return command_usage_error("train", "unknown option, or an option without its value");
+    }
+  }
+  if (optind < argc) return command_usage_error("train", "unexpected '%s'", argv[optind]);
+  if (!a->config) return command_usage_error("train", "--config is needed");
+  return -1;
+}
+
+static int print_dry_run(const run_config *config, bool json) {
+  if (config->training.threads) omp_set_num_threads(config->training.threads);
+  const run_estimate e = run_estimate_compute(config);
+  const int64_t memory = e.weight_bytes + e.gradient_bytes + e.moment_bytes + e.activation_bytes;
+  if (json) {
+    json_t *all = json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "name", config->name,
+        "parameters_total", (json_int_t)e.total, "parameters_active", (json_int_t)e.active,
+        "weight_bytes", (json_int_t)e.weight_bytes, "gradient_bytes", (json_int_t)e.gradient_bytes,
+        "moment_bytes", (json_int_t)e.moment_bytes, "activation_bytes",
+        (json_int_t)e.activation_bytes, "memory_bytes", (json_int_t)memory,
+        "forward_flops_per_token", e.forward_flops, "training_flops_per_token", e.training_flops,
+        "tokens_per_step", (json_int_t)e.step_tokens);
+    json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    putchar('\n');
+    json_decref(all);
+    return 0;
+  }
+  const double gib = 0x1p-30, tokens = (double)e.step_tokens * (double)config->training.steps;
+  printf("%s\n", config->name);
+  printf("  parameters            %15.1f M in all, %.1f M active for a token\n",
+         1e-6 * (double)e.total, 1e-6 * (double)e.active);
+  printf("  memory                %15.3f GiB\n", gib * (double)memory);
+  printf("    weights             %15.3f GiB, binary32\n", gib * (double)e.weight_bytes);
+  printf("    gradients           %15.3f GiB\n", gib * (double)e.gradient_bytes);
+  printf("    optimizer           %15.3f GiB, two moments\n", gib * (double)e.moment_bytes);
+  printf("    activations         %15.3f GiB, micro-batch of %d x %d tokens\n",
+         gib * (double)e.activation_bytes, config->batch.micro_sequences, config->model.sequence);
+  printf("  FLOPs a token         %15.4g forward, %.4g for training\n", e.forward_flops,
+         e.training_flops);
+  printf("    forward  = 2 (active parameters but norms) + 2 L heads head_width (S + 1)\n"
+         "    training = 3 forward; softmax, norms and recomputed attention scores left out\n");
+  printf("  run                   %15.4g tokens in %lld steps of %lld, %.4g FLOPs\n", tokens,
+         (long long)config->training.steps, (long long)e.step_tokens, tokens * e.training_flops);
+  return 0;
+}
+
+typedef struct display {
+  bool terminal;
+  double last, every; /* seconds */
+} display;
+
+static void show_step(void *context, const train_progress *p) {
+  display *d = context;
+  double now = seconds_now();
+  bool done = p->step == p->steps;
+  if (!done && p->step > 1 && now - d->last < d->every) return;
+  d->last = now;
+  long left = (long)(p->seconds_left + 0.5);
+  fprintf(
+      stderr, "%sstep %lld/%lld  loss %.4f  MaxVio %.3f  lr %.2e  %.0f tokens/s  ETA %ld:%02ld%s",
+      d->terminal ? "\r\033[K" : "", (long long)p->step, (long long)p->steps, p->loss, p->maxvio,
+      p->lr, p->tokens_per_second, left / 60, left % 60, d->terminal && !done ? "" : "\n");
+  fflush(stderr);
+}
+
+static void show_evaluation(void *context, int64_t step, const evaluation *e) {
+  const display *d = context;
+  fprintf(stderr, "%sstep %lld: validation loss %.4f, accuracy %.2f %% (%lld tokens, %.1f s)\n",
+          d->terminal ? "\r\033[K" : "", (long long)step,
+          e->all.cross_entropy / (double)e->all.targets,
+          100.0 * (double)e->all.correct / (double)e->all.targets, (long long)e->all.targets,
+          e->seconds);
+}
+
+static volatile sig_atomic_t interrupted;
+static void interrupt(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+static int run(const run_config *config, const arguments *a) {
+  char folder[CONFIG_TEXT_MAX];
+  char method[32];
+  run_config_format(config, config_key_get("balance.method"), method, sizeof method);
+  snprintf(folder, sizeof folder, "runs/%s-%s", config->name, method);
+  /* A terminal line is redrawn five times a second at most; a log gets a line every ten seconds. */
+  bool terminal = isatty(STDERR_FILENO);
+  display d = {.terminal = terminal, .every = terminal ? 0.2 : 10};
+  const train_options options = {
+      .out = a->out ? a->out : folder,
+      .overwrite = a->overwrite,
+      .stop = &interrupted,
+      .observer = {&d, a->quiet ? NULL : show_step, a->quiet ? NULL : show_evaluation}};
+  /* The second interrupt has its default effect. */
+  struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  json_t *result = NULL;
+  phibal_status status = train_run(config, &options, &result);
+  if (!status && a->json) {
+    json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    putchar('\n');
+  } else if (!status) {
+    status = report_write(stdout, 1, &result, a->every_layer);
+    if (interrupted) puts("\nstopped before the last step");
+    printf("\n%s: config.yaml, metrics.jsonl, result.json\n", options.out);
+  }
+  json_decref(result);
+  if (!status) return 0;
+  fprintf(stderr, "%sphibal train: %s\n", terminal ? "\n" : "", phibal_status_message());
+  return 2;
+}
+
+int command_train(int argc, char **argv) {
+  static arguments a;
+  int code = read_arguments(argc, argv, &a);
+  if (code >= 0) return code;
+  static run_config config;
+  if (run_config_load(a.config, a.override, a.overrides, &config)) return usage();
+  const phibal_potential_info *info = phibal_potential_describe(config.balance.potential.id);
+  if (a.parameter && strcmp(a.parameter, info->parameter))
+    return command_usage_error("train", "the parameter of %s is %s, not '%s'", info->name,
+                               *info->parameter ? info->parameter : "absent", a.parameter);
+  return a.dry_run ? print_dry_run(&config, a.json) : run(&config, &a);
+}
