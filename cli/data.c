@@ -1,6 +1,7 @@
 /* `phibal data build | debian | show`: text to token files. */
 #include "commands.h"
 #include "data/build.h"
+#include "data/debian.h"
 #include "data/token_file.h"
 #include <errno.h>
 #include <getopt.h>
@@ -45,11 +46,10 @@ static int parse_share(const char *text, double *value) {
   return end != text && !*end && *value >= 0 && *value <= 0.5;
 }
 
-/* One line of the table that all three commands print. */
+/* One line of the table of a build. */
 typedef struct row {
   const char *name;
   build_part train, validation;
-  double entropy; /* bits per token of the validation part; < 0: not known */
 } row;
 
 static void add_part(build_part *to, const build_part *part) {
@@ -295,6 +295,85 @@ done:
   return result;
 }
 
+static int debian_help(void) {
+  puts("usage: phibal data debian --out DIR [options]\n"
+       "\n"
+       "A corpus of different domains out of Debian 12's packages. They are downloaded and\n"
+       "unpacked inside DIR, not installed: root is not needed and the system stays as it is.\n"
+       "A corpus that DIR holds already is used again.\n");
+  const char *domain, *packages, *what;
+  for (int i = 0; debian_domain(i, &domain, &packages, &what); i++)
+    printf("  %-11s %s (%s)\n", domain, what, packages);
+  puts("\n"
+       "  --domain-bytes N        at most so much text of each domain (4194304)\n"
+       "  --validation SHARE      of the documents, by a hash of their text (0.05)\n"
+       "  --seed N                of that hash (1)\n"
+       "  --keep-text             leave the documents in DIR/text\n"
+       "  --force                 build it again\n"
+       "  --json                  the table as JSON");
+  return 0;
+}
+
+static int data_debian(int argc, char **argv) {
+  static const struct option long_options[] = {{"out", required_argument, NULL, 'o'},
+                                               {"domain-bytes", required_argument, NULL, 'b'},
+                                               {"validation", required_argument, NULL, 'v'},
+                                               {"seed", required_argument, NULL, 's'},
+                                               {"keep-text", no_argument, NULL, 'k'},
+                                               {"force", no_argument, NULL, 'f'},
+                                               {"json", no_argument, NULL, 'j'},
+                                               {"help", no_argument, NULL, 'h'},
+                                               {0}};
+  debian_options options = {.domain_bytes = 4 << 20,
+                            .validation = 0.05,
+                            .seed = 1,
+                            .notice = print_notice,
+                            .interrupted = &interrupted};
+  int json = 0;
+  long long n;
+  for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) switch (c) {
+    case 'o':
+      options.folder = optarg;
+      break;
+    case 'b':
+      if (!parse_integer(optarg, 65536, (long long)1 << 40, &n))
+        return command_usage_error("data debian", "--domain-bytes %s: at least 65536 is wanted",
+                                   optarg);
+      options.domain_bytes = n;
+      break;
+    case 'v':
+      if (!parse_share(optarg, &options.validation))
+        return command_usage_error("data debian", "--validation %s: 0 to 0.5 is wanted", optarg);
+      break;
+    case 's':
+      if (!parse_integer(optarg, 0, INT64_MAX, &n))
+        return command_usage_error("data debian", "--seed %s: a whole number is wanted", optarg);
+      options.seed = (uint64_t)n;
+      break;
+    case 'k':
+      options.keep_text = true;
+      break;
+    case 'f':
+      options.force = true;
+      break;
+    case 'j':
+      json = 1;
+      break;
+    case 'h':
+      return debian_help();
+    default:
+      return command_usage_error("data debian", "see above");
+    }
+  if (optind < argc) return command_usage_error("data debian", "unexpected '%s'", argv[optind]);
+  if (!options.folder) return command_usage_error("data debian", "--out DIR is missing");
+  catch_interrupts();
+  build_report report;
+  if (debian_run(&options, &report)) return fail();
+  print_report(options.folder, &report, json);
+  build_report_free(&report);
+  return 0;
+}
+
 static int data_show(int argc, char **argv) {
   static const struct option long_options[] = {
       {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
@@ -349,6 +428,7 @@ static int data_show(int argc, char **argv) {
 int command_data(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "";
   if (!strcmp(name, "build")) return data_build(argc - 1, argv + 1);
+  if (!strcmp(name, "debian")) return data_debian(argc - 1, argv + 1);
   if (!strcmp(name, "show")) return data_show(argc - 1, argv + 1);
   if (strcmp(name, "--help") && strcmp(name, "-h"))
     return command_usage_error("data", *name ? "unknown command '%s'" : "%sbuild, debian or show?",

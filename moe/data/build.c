@@ -1,5 +1,6 @@
 #include "build.h"
 #include "file.h"
+#include "manifest.h"
 #include "text.h"
 #include "token_writer.h"
 #include "tokenizer.h"
@@ -271,35 +272,6 @@ static phibal_status documents_write(build *b, token_writer *const writers[2]) {
   return status;
 }
 
-static json_t *part_json(const build_part *p) {
-  return json_pack("{s:I, s:I, s:I}", "documents", (json_int_t)p->documents, "bytes",
-                   (json_int_t)p->bytes, "tokens", (json_int_t)p->tokens);
-}
-
-static phibal_status manifest_write(const build *b) {
-  const build_options *o = b->options;
-  json_t *domains = json_array();
-  for (int32_t d = 0; d < b->report->domain_count; d++) {
-    const build_domain *domain = &b->report->domains[d];
-    json_array_append_new(domains, json_pack("{s:s, s:o, s:o}", "name", domain->name, "train",
-                                             part_json(&domain->train), "validation",
-                                             part_json(&domain->validation)));
-  }
-  json_t *root = json_pack("{s:s, s:i, s:i, s:I, s:f, s:I, s:o}", "tokenizer",
-                           b->tokenizer.pieces ? "sentencepiece" : "bytes", "vocabulary",
-                           b->tokenizer.vocabulary, "end_of_document", b->tokenizer.end_of_document,
-                           "seed", (json_int_t)o->seed, "validation", o->validation,
-                           "document_bytes", (json_int_t)o->document_bytes, "domains", domains);
-  if (root && o->origin) json_object_set(root, "origin", o->origin);
-  char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
-  json_decref(root);
-  char *path = string_format("%s/corpus.json", o->folder);
-  phibal_status status = text && path ? file_write(path, text, strlen(text)) : memory_error();
-  free(text);
-  free(path);
-  return status;
-}
-
 static phibal_status model_write(const build *b) {
   if (!b->model) return PHIBAL_OK;
   char *path = string_format("%s/tokenizer.model", b->options->folder);
@@ -369,7 +341,7 @@ phibal_status build_run(const build_options *options, build_report *report) {
   if (!status) status = tokenizer_prepare(&b);
   if (!status) status = files_write(&b);
   if (!status) status = model_write(&b);
-  if (!status) status = manifest_write(&b);
+  if (!status) status = manifest_write(options, report, &b.tokenizer);
   report->vocabulary = b.tokenizer.vocabulary;
   tokenizer_free(&b.tokenizer);
   string_list_free(&b.files);

@@ -166,6 +166,14 @@ phibal_status file_write(const char *path, const void *data, size_t bytes) {
   return status;
 }
 
+phibal_status file_write_scratch(const char *path, const void *data, size_t bytes) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return io_error("create", path);
+  phibal_status status = file_write_all(fd, data, bytes) ? PHIBAL_OK : io_error("write", path);
+  close(fd);
+  return status;
+}
+
 phibal_status folder_create(const char *path) {
   char *partial = strdup(path);
   if (!partial) return memory_error();

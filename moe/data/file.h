@@ -41,6 +41,10 @@ phibal_status file_publish(const char *temporary, const char *path);
 /* Writes a whole file through a temporary name. */
 phibal_status file_write(const char *path, const void *data, size_t bytes);
 
+/* Writes a file that nothing depends on if the machine stops: in place, not waiting for the disk.
+ */
+phibal_status file_write_scratch(const char *path, const void *data, size_t bytes);
+
 /* Creates a folder and the ones above it. */
 phibal_status folder_create(const char *path);
 /* Appends the regular files under `path` (or `path` itself if it is one), recursively, sorted by

@@ -1,0 +1,13 @@
+/* corpus.json, which stands beside the token files and says what they were made of. */
+#ifndef PHIBAL_MOE_MANIFEST_H
+#define PHIBAL_MOE_MANIFEST_H
+
+#include "build.h"
+#include "tokenizer.h"
+
+phibal_status manifest_write(const build_options *options, const build_report *report,
+                             const tokenizer *t);
+/* The report of an earlier build and its origin (a new reference; null if it has none). */
+phibal_status manifest_read(const char *folder, build_report *report, json_t **origin);
+
+#endif

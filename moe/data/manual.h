@@ -1,0 +1,13 @@
+/* Manual pages as text. */
+#ifndef PHIBAL_MOE_MANUAL_H
+#define PHIBAL_MOE_MANUAL_H
+
+#include "file.h"
+
+/* Appends the text of a page in the man macros of groff(7): headings, paragraphs and examples are
+   kept, fonts, sizes, requests, comments and the layout of tables are dropped. A page that only
+   names another (.so) has no text. What is not understood is left out or left as it is: a light
+   cleaning for language models, not a formatter. */
+phibal_status manual_text(const char *page, size_t n, text_buffer *text);
+
+#endif
