@@ -5,6 +5,7 @@
 
 #include "../kernels/cpu/gemm.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void add_rows(int64_t n, const float *restrict x, float *restrict to) {
@@ -38,7 +39,11 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
   gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, 0.0f, on->logits);
   phibal_status status = balance_route(m, layer, moe_layer, batch, training, losses);
-  if (status) return status;
+  if (status) {
+    char message[400];
+    snprintf(message, sizeof message, "%s", phibal_status_message());
+    return phibal_status_set(status, "layer %d: %s", layer, message);
+  }
   model_clock(mark, &m->times.router);
   status = phibal_permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source,
                               on->row);

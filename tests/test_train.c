@@ -1,0 +1,413 @@
+/* Whole runs on a small token file: what they write, that threads change nothing, how they stop. */
+#include "data/token_writer.h"
+#include "estimate.h"
+#include "report.h"
+#include "run_folder.h"
+#include "train.h"
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { VOCABULARY = 17, END = 16, SEQUENCE = 8 };
+
+static const char small[] =
+    "model: {vocabulary: 17, width: 16, layers: 2, heads: 2, key_value_heads: 1, head_width: 8,\n"
+    "        sequence: 8, experts: 4, active: 2, hidden: 12}\n"
+    "batch: {sequences: 4, micro_sequences: 2}\n"
+    "optimizer: {peak_lr: 1e-2}\n"
+    "training: {steps: 3}\n";
+
+static char folder[64]; /* of one test */
+
+static void path_to(const char *name, char *path) {
+  snprintf(path, 256, "%s/%s", folder, name);
+}
+
+/* Two domains: rising and falling runs of tokens. Documents of `length`, domains taking turns. */
+static void write_tokens(const char *name, int documents, int length) {
+  char path[256];
+  path_to(name, path);
+  token_writer *w;
+  cr_assert_eq(token_writer_create(path, VOCABULARY, END, &w), PHIBAL_OK);
+  cr_assert_eq(token_writer_domain(w, "rising"), PHIBAL_OK);
+  cr_assert_eq(token_writer_domain(w, "falling"), PHIBAL_OK);
+  uint32_t *tokens = malloc((size_t)length * sizeof *tokens);
+  for (int d = 0; d < documents; d++) {
+    for (int i = 0; i < length; i++)
+      tokens[i] = (uint32_t)(d % 2 ? (160 - i + d) % 16 : (i * 3 + d) % 16);
+    cr_assert_eq(token_writer_document(w, tokens, length, d % 2), PHIBAL_OK);
+  }
+  free(tokens);
+  cr_assert_eq(token_writer_finish(w), PHIBAL_OK);
+  cr_assert_eq(token_writer_publish(w), PHIBAL_OK, "%s", phibal_status_message());
+  token_writer_destroy(w);
+}
+
+static void setup(void) {
+  strcpy(folder, "/tmp/phibal-test-train-XXXXXX");
+  cr_assert(mkdtemp(folder));
+  write_tokens("train.tokens", 20, 25);
+  write_tokens("validation.tokens", 5, 21);
+}
+
+static void teardown(void) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -r '%s'", folder);
+  cr_expect_eq(system(command), 0);
+}
+
+TestSuite(train, .init = setup, .fini = teardown);
+
+/* The small configuration with the folder's data, and up to ten "key", "value" pairs over it. */
+static void configure(run_config *config, const char *const *pairs) {
+  char train[256], validation[256];
+  path_to("train.tokens", train);
+  path_to("validation.tokens", validation);
+  config_override o[12] = {{"data.train", train, "-"}, {"data.validation", validation, "-"}};
+  size_t n = 2;
+  for (; pairs && *pairs; pairs += 2) o[n++] = (config_override){pairs[0], pairs[1], "-"};
+  cr_assert_eq(run_config_parse(small, "small.yaml", o, n, config), PHIBAL_OK, "%s",
+               phibal_status_message());
+}
+
+#define PAIRS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Runs into folder/name; gives the result, which the caller decrefs. */
+static json_t *run(const run_config *config, const char *name) {
+  char out[256];
+  path_to(name, out);
+  json_t *result = NULL;
+  cr_assert_eq(train_run(config, &(train_options){.out = out}, &result), PHIBAL_OK, "%s",
+               phibal_status_message());
+  return result;
+}
+
+static phibal_status run_status(const run_config *config, const train_options *options) {
+  json_t *result = NULL;
+  phibal_status status = train_run(config, options, &result);
+  json_decref(result);
+  return status;
+}
+
+/* Reads folder/name/metrics.jsonl as an array, without what clocks measured. */
+static json_t *metrics(const char *name) {
+  char path[256], line[1 << 16];
+  snprintf(path, sizeof path, "%s/%s/metrics.jsonl", folder, name);
+  FILE *file = fopen(path, "r");
+  cr_assert(file, "%s", path);
+  json_t *all = json_array();
+  while (fgets(line, sizeof line, file)) {
+    json_error_t error;
+    json_t *object = json_loads(line, 0, &error);
+    cr_assert(object, "%s: %s", error.text, line);
+    json_object_del(object, "tokens_per_second");
+    json_object_del(object, "seconds");
+    json_array_append_new(all, object);
+  }
+  fclose(file);
+  return all;
+}
+
+static double number(const json_t *json, const char *key) {
+  json_t *value = json_object_get(json, key);
+  cr_assert(json_is_number(value), "no number '%s'", key);
+  return json_number_value(value);
+}
+
+static double loss_of(const json_t *lines, size_t line) {
+  return number(json_array_get(lines, line), "loss");
+}
+
+/* 17 digits give binary64 back, so equal JSON is equal bits. */
+Test(train, threads_change_no_bit) {
+  static const char *const methods[] = {"phi",       "switch", "switch-global", "sequence",
+                                        "loss-free", "none",   "dense"};
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    json_t *lines[2];
+    for (int t = 0; t < 2; t++) {
+      run_config config;
+      char name[64];
+      /* Large enough that the work is divided: 8192 router logits, 128 rows for an expert. */
+      configure(&config, PAIRS("training.threads", t ? "2" : "1", "balance.method", methods[i],
+                               "model.width", "48", "model.hidden", "40", "model.experts", "8",
+                               "model.sequence", "64", "batch.sequences", "16",
+                               "batch.micro_sequences", "8"));
+      snprintf(name, sizeof name, "%s-%d", methods[i], t);
+      json_decref(run(&config, name));
+      lines[t] = metrics(name);
+    }
+    cr_expect_eq(json_array_size(lines[0]), 4, "three steps and an evaluation");
+    cr_expect(json_equal(lines[0], lines[1]), "%s", methods[i]);
+    json_decref(lines[0]), json_decref(lines[1]);
+  }
+}
+
+/* What must matter does: seed, method, potential, eta, alpha, learning rate. The first step's loss
+   depends on the seed only; the balancing loss and the third step's loss on the rest. */
+Test(train, settings_reach_the_run) {
+  static const char *const pairs[][4] = {
+      {"training.seed", "2"},          {"balance.method", "switch"},
+      {"balance.method", "none"},      {"balance.potential", "lp"},
+      {"balance.eta", "0.2"},          {"balance.alpha", "0.3"},
+      {"optimizer.peak_lr", "0.02"},   {"optimizer.clip", "0.01"},
+      {"optimizer.weight_decay", "5"}, {"model.gate", "sigmoid"},
+      {"balance.z_coefficient", "0.1"}};
+  run_config config;
+  configure(&config, NULL);
+  json_decref(run(&config, "base"));
+  json_t *base = metrics("base");
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "run%zu", i);
+    configure(&config, PAIRS(pairs[i][0], pairs[i][1]));
+    json_decref(run(&config, name));
+    json_t *lines = metrics(name);
+    bool seed_or_model = i == 0 || !strncmp(pairs[i][0], "model.", 6);
+    cr_expect_eq(loss_of(base, 0) == loss_of(lines, 0), !seed_or_model, "%s", pairs[i][0]);
+    cr_expect_neq(loss_of(base, 2), loss_of(lines, 2), "%s", pairs[i][0]);
+    json_decref(lines);
+  }
+  json_decref(base);
+}
+
+Test(train, learns_and_reports) {
+  run_config config;
+  configure(&config, PAIRS("training.steps", "60", "training.log_every", "20", "evaluation.every",
+                           "30", "evaluation.sequences", "2"));
+  json_t *result = run(&config, "out");
+  json_t *lines = metrics("out");
+  /* Steps 20, 40, 60; an evaluation after 30 and the last one. */
+  cr_assert_eq(json_array_size(lines), 5);
+  static const int steps[] = {20, 30, 40, 60, 60};
+  for (size_t i = 0; i < 5; i++)
+    cr_expect_eq((int)number(json_array_get(lines, i), "step"), steps[i]);
+  cr_expect_lt(loss_of(lines, 3), 0.8 * loss_of(lines, 0));
+
+  json_t *validation = json_object_get(result, "validation");
+  cr_expect_eq(number(validation, "loss"), loss_of(lines, 4));
+  /* Every stretch of a domain predicts all of its 22 tokens but the first. */
+  cr_expect_eq((int)number(validation, "targets"), 5 * 21);
+  double sum = 0, targets = 0;
+  size_t i;
+  json_t *domain;
+  json_array_foreach(json_object_get(validation, "domains"), i, domain) {
+    cr_expect_eq((int)number(domain, "targets"), i ? 2 * 21 : 3 * 21);
+    sum += number(domain, "loss") * number(domain, "targets");
+    targets += number(domain, "targets");
+  }
+  cr_expect_float_eq(sum / targets, number(validation, "loss"), 1e-14);
+  /* Ratios: each row sums to 1, and rows weighted by tokens give the layer's frequency. Six
+     binary32 roundings of numbers below 1 err by less than 6 * 2^-25. */
+  for (size_t layer = 0; layer < 2; layer++) {
+    json_t *rows = json_array_get(json_object_get(validation, "routed_token_ratio"), layer);
+    json_t *all =
+        json_object_get(json_array_get(json_object_get(validation, "layers"), layer), "frequency");
+    for (size_t e = 0; e < 4; e++) {
+      double ratio[2];
+      for (size_t d = 0; d < 2; d++)
+        ratio[d] = json_number_value(json_array_get(json_array_get(rows, d), e));
+      cr_expect_float_eq((3 * ratio[0] + 2 * ratio[1]) / 5,
+                         json_number_value(json_array_get(all, e)), 6 * 0x1p-25);
+    }
+  }
+
+  char path[256];
+  path_to("out", path);
+  json_t *read = NULL;
+  cr_assert_eq(run_folder_result(path, &read), PHIBAL_OK);
+  cr_expect(json_equal(read, result), "result.json holds what the run returned");
+  char *text = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&text, &size);
+  json_t *both[] = {result, read};
+  cr_expect_eq(report_write(stream, 2, both, true), PHIBAL_OK);
+  fclose(stream);
+  cr_expect(strstr(text, "bigram entropy") && strstr(text, "MaxVio from mean probabilities") &&
+            strstr(text, "falling"));
+  free(text);
+  json_decref(read), json_decref(lines), json_decref(result);
+}
+
+/* The folder's config.yaml is a run file that repeats the run. */
+Test(train, config_reproduces_the_run) {
+  run_config config, again;
+  configure(&config, PAIRS("balance.potential", "renyi", "balance.eta", "0.1"));
+  json_decref(run(&config, "first"));
+  char path[256];
+  path_to("first/config.yaml", path);
+  cr_assert_eq(run_config_load(path, NULL, 0, &again), PHIBAL_OK, "%s", phibal_status_message());
+  json_decref(run(&again, "second"));
+  json_t *a = metrics("first"), *b = metrics("second");
+  cr_expect(json_equal(a, b));
+  json_decref(a), json_decref(b);
+}
+
+/* (M5): m after a step does not depend on how its batch was split. Layer 0 routes what attention
+   made of whole sequences, so that its loads are the same bits; later layers see experts' outputs,
+   whose matrix products are cut at other rows, and are compared by the test of the model. */
+Test(train, split_of_the_batch_leaves_m) {
+  run_config config;
+  configure(&config, NULL);
+  int32_t tokens[4 * SEQUENCE], targets[4 * SEQUENCE];
+  for (int i = 0; i < 4 * SEQUENCE; i++) {
+    tokens[i] = (i * 5 + i / 7) % 16;
+    targets[i] = i % SEQUENCE == SEQUENCE - 1 ? -1 : (i * 7) % 16;
+  }
+  float m[2][4];
+  for (int split = 0; split < 2; split++) {
+    model *whole;
+    cr_assert_eq(model_create(&config.model, &config.balance, 4, 1, &whole), PHIBAL_OK);
+    model_losses losses;
+    for (int step = 0; step < 2; step++) {
+      cr_assert_eq(model_step_begin(whole, 4 * (SEQUENCE - 1)), PHIBAL_OK);
+      for (int i = 0; i < 4; i += split ? 2 : 4)
+        cr_assert_eq(model_forward_backward(whole, split ? 2 : 4, tokens + i * SEQUENCE,
+                                            targets + i * SEQUENCE, &losses),
+                     PHIBAL_OK);
+      cr_assert_eq(model_step_finish(whole), PHIBAL_OK);
+    }
+    memcpy(m[split], model_m(whole, 0), sizeof m[0]);
+    model_destroy(whole);
+  }
+  cr_expect_arr_eq(m[0], m[1], sizeof m[0]);
+  cr_expect_float_eq((double)(m[0][0] + m[0][1] + m[0][2] + m[0][3]), 1 - 0.35 * 0.35, 1e-6);
+}
+
+Test(train, refuses_what_does_not_fit) {
+  run_config config;
+  char out[256], file[256];
+  path_to("out", out);
+  train_options options = {.out = out};
+  configure(&config, PAIRS("model.vocabulary", "16"));
+  cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "vocabulary of 17"), "%s", phibal_status_message());
+  configure(&config, PAIRS("model.vocabulary", "145"));
+  cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_ARGUMENT);
+  configure(&config, PAIRS("model.sequence", "520"));
+  cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "model.sequence"), "%s", phibal_status_message());
+  configure(&config, PAIRS("data.train", ""));
+  cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "--data"), "%s", phibal_status_message());
+  configure(&config, PAIRS("data.train", "/nonexistent"));
+  cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_IO);
+  cr_expect_neq(access(out, F_OK), 0, "no folder is left behind");
+
+  /* A folder inside a file cannot be made, whoever asks. */
+  path_to("train.tokens/out", file);
+  configure(&config, NULL);
+  cr_expect_eq(run_status(&config, &(train_options){.out = file}), PHIBAL_ERROR_IO);
+  cr_expect(strstr(phibal_status_message(), "train.tokens"), "%s", phibal_status_message());
+  cr_expect_eq(run_status(&config, &options), PHIBAL_OK);
+  cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "--overwrite"), "%s", phibal_status_message());
+  options.overwrite = true;
+  cr_expect_eq(run_status(&config, &options), PHIBAL_OK);
+}
+
+/* Weights that a weight decay of 10 at a rate of 10 multiplies by -99 a step overflow. */
+Test(train, nonfinite_numbers_name_the_step) {
+  run_config config;
+  char out[256];
+  path_to("out", out);
+  configure(&config, PAIRS("training.steps", "60", "optimizer.peak_lr", "10", "optimizer.warmup",
+                           "0", "optimizer.weight_decay", "10"));
+  cr_expect_eq(run_status(&config, &(train_options){.out = out}), PHIBAL_ERROR_NONFINITE);
+  cr_expect(strstr(phibal_status_message(), "step ") && strstr(phibal_status_message(), "layer"),
+            "%s", phibal_status_message());
+  path_to("out/result.json", out);
+  cr_expect_neq(access(out, F_OK), 0, "no result of a run that failed");
+}
+
+static volatile sig_atomic_t stop;
+static void stop_after_two(void *context, const train_progress *p) {
+  (void)context;
+  if (p->step == 2) stop = 1;
+}
+
+Test(train, stops_after_the_current_step) {
+  run_config config;
+  char out[256];
+  path_to("out", out);
+  configure(&config, PAIRS("training.steps", "50"));
+  train_options options = {.out = out, .stop = &stop, .observer = {.step = stop_after_two}};
+  json_t *result = NULL;
+  cr_assert_eq(train_run(&config, &options, &result), PHIBAL_OK);
+  cr_expect_eq((int)number(result, "steps"), 2);
+  cr_expect_eq((int)number(result, "steps_planned"), 50);
+  cr_expect(json_is_true(json_object_get(result, "stopped")));
+  cr_expect(json_object_get(result, "validation"), "final results are written");
+  json_decref(result);
+}
+
+/* Windows stay inside a stretch of one domain and miss no target. */
+Test(train, evaluation_windows) {
+  char path[256];
+  path_to("validation.tokens", path);
+  token_file file;
+  cr_assert_eq(token_file_open(path, &file), PHIBAL_OK);
+  evaluation_plan plan;
+  cr_assert_eq(evaluation_plan_create(&file, SEQUENCE, 0, &plan), PHIBAL_OK);
+  cr_expect_eq(plan.windows, 5 * 3, "22 tokens are 8 + 8 + 6");
+  int64_t targets = 0;
+  for (int64_t w = 0; w < plan.windows; w++) {
+    const evaluation_window *window = &plan.window[w];
+    int64_t first = token_file_document(&file, window->start);
+    int64_t last = token_file_document(&file, window->start + window->targets);
+    cr_expect_eq(first, last, "no target beyond the stretch");
+    cr_expect_eq(file.table[first].domain, window->domain);
+    cr_expect_leq(window->length, SEQUENCE);
+    if (w) cr_expect_geq(window->domain, window[-1].domain, "grouped by domain");
+    targets += window->targets;
+  }
+  cr_expect_eq(targets, 5 * 21);
+  evaluation_plan_destroy(&plan);
+  /* A limit takes every so many windows, of both domains. */
+  cr_assert_eq(evaluation_plan_create(&file, SEQUENCE, 5, &plan), PHIBAL_OK);
+  cr_expect_eq(plan.windows, 5);
+  cr_expect_eq(plan.window[0].domain, 0);
+  cr_expect_eq(plan.window[4].domain, 1);
+  evaluation_plan_destroy(&plan);
+  token_file_close(&file);
+}
+
+/* The paper's sizes: 110.2, 337.8, 587.4 and 984.9 M active parameters, 3.34 B in all for 588M. */
+Test(train, paper_configurations) {
+  static const struct {
+    const char *name;
+    double active;
+  } sizes[] = {{"111M", 110.2}, {"338M", 337.8}, {"588M", 587.4}, {"986M", 984.9}};
+  for (size_t i = 0; i < 4; i++) {
+    run_config config;
+    cr_assert_eq(run_config_load(sizes[i].name, NULL, 0, &config), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    run_estimate e = run_estimate_compute(&config);
+    cr_expect_float_eq((double)e.active * 1e-6, sizes[i].active, 0.05, "%s: %lld", sizes[i].name,
+                       (long long)e.active);
+    if (i == 2) cr_expect_float_eq((double)e.total * 1e-9, 3.34, 0.005);
+    cr_expect_eq(e.weight_bytes, 4 * e.total);
+    cr_expect_eq(e.moment_bytes, 8 * e.total);
+    cr_expect_gt(e.activation_bytes, 0);
+  }
+}
+
+/* One token of a model small enough to count by hand: width 2, one layer, one head of width 2, one
+   expert of hidden width 3, five tokens, S = 4. Products: q, k, v, o 4 * 4; gate, up, down 3 * 6;
+   router 2; head 10: 46 multiplications, 92 operations. Attention: 2.5 keys on average, 2 * 2 * 2
+   operations each: 20. */
+Test(train, flops_by_hand) {
+  run_config config;
+  static const char text[] =
+      "model: {vocabulary: 5, width: 2, layers: 1, heads: 1, head_width: 2, sequence: 4,\n"
+      "  experts: 1, active: 1, hidden: 3}\n"
+      "batch: {sequences: 3}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
+  cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK);
+  run_estimate e = run_estimate_compute(&config);
+  cr_expect_eq(e.active, 46 + 3 * 2, "and three norms");
+  cr_expect_eq(e.forward_flops, 112.0);
+  cr_expect_eq(e.training_flops, 336.0);
+  cr_expect_eq(e.step_tokens, 12);
+}
