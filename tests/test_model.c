@@ -1,0 +1,258 @@
+/* The model as a whole: the same bits for any number of threads and any cut into micro-batches,
+   parameter counts, refusals. */
+#include "model.h"
+
+#include <criterion/criterion.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH 16
+#define LENGTH 64 /* 16 sequences are 4 tiles of rows of a product, 8 are 2 */
+
+static const model_config wide = {.vocabulary = 61,
+                                  .width = 40,
+                                  .layers = 3,
+                                  .heads = 4,
+                                  .key_value_heads = 2,
+                                  .head_width = 12,
+                                  .sequence = LENGTH,
+                                  .experts = 6,
+                                  .active = 2,
+                                  .hidden = 72,
+                                  .shared_experts = 1,
+                                  .dense_layers = 1,
+                                  .dense_hidden = 80,
+                                  .gate = PHIBAL_GATE_TOPK_SOFTMAX,
+                                  .route_scale = 1.0f,
+                                  .rope_theta = 1e4f,
+                                  .norm_epsilon = 1e-6f,
+                                  .logit_softcap = 20.0f,
+                                  .qk_norm = true,
+                                  .embedding_scale = true};
+static const balance_config phi = {.method = BALANCE_PHI,
+                                   .potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0},
+                                   .eta = 0.6f,
+                                   .alpha = 0.01,
+                                   .z_coefficient = 1e-3};
+
+static int32_t tokens[BATCH * LENGTH], targets[BATCH * LENGTH];
+
+static int64_t make_batch(void) {
+  uint64_t state = 7;
+  int64_t counted = 0;
+  for (int i = 0; i < BATCH * LENGTH; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    tokens[i] = (int32_t)((state >> 33) % 61);
+    targets[i] = i % 13 == 5 ? -1 : (int32_t)((state >> 40) % 61);
+    counted += targets[i] >= 0;
+  }
+  return counted;
+}
+
+/* One step in `parts` micro-batches; the sum of their losses. */
+static model *step(const balance_config *balance, int threads, int parts, model_losses *sum) {
+  model *m;
+  omp_set_num_threads(threads);
+  cr_assert_eq(model_create(&wide, balance, BATCH / parts, 11, &m), PHIBAL_OK, "%s",
+               phibal_status_message());
+  cr_assert_eq(model_step_begin(m, make_batch()), PHIBAL_OK);
+  *sum = (model_losses){0};
+  for (int part = 0; part < parts; part++) {
+    model_losses losses;
+    int first = part * (BATCH / parts) * LENGTH;
+    cr_assert_eq(model_forward_backward(m, BATCH / parts, tokens + first, targets + first, &losses),
+                 PHIBAL_OK, "%s", phibal_status_message());
+    sum->cross_entropy += losses.cross_entropy;
+    sum->balance += losses.balance;
+    sum->z += losses.z;
+    sum->targets += losses.targets;
+    sum->correct += losses.correct;
+  }
+  cr_assert_eq(model_step_finish(m), PHIBAL_OK, "%s", phibal_status_message());
+  return m;
+}
+
+static void check_same(model *one, model *other, const char *what) {
+  size_t bytes = (size_t)model_parameter_count(one) * sizeof(float);
+  cr_assert_eq(memcmp(model_parameters(one), model_parameters(other), bytes), 0, "%s: parameters",
+               what);
+  cr_assert_eq(memcmp(model_gradients(one), model_gradients(other), bytes), 0, "%s: gradients",
+               what);
+  for (int32_t i = 0; i < model_moe_layers(one); i++) {
+    size_t row = (size_t)wide.experts * sizeof(float);
+    cr_assert_eq(memcmp(model_m(one, i), model_m(other, i), row), 0, "%s: m", what);
+    cr_assert_eq(memcmp(model_bias(one, i), model_bias(other, i), row), 0, "%s: bias", what);
+  }
+}
+
+Test(model, threads_do_not_change_a_bit) {
+  for (int method = BALANCE_PHI; method <= BALANCE_DENSE; method++) {
+    balance_config balance = phi;
+    balance.method = (balance_method)method;
+    balance.bias_rate = 1e-3f;
+    model_losses losses, others;
+    model *one = step(&balance, 1, 1, &losses);
+    for (int threads = 2; threads <= 3; threads++) {
+      model *other = step(&balance, threads, 1, &others);
+      check_same(one, other, "threads");
+      cr_assert_eq(memcmp(&losses, &others, sizeof losses), 0, "losses");
+      model_destroy(other);
+    }
+    model_destroy(one);
+  }
+}
+
+/* The first MoE layer's logits are made row by row of whole tiles (its input comes from a dense
+   layer, and a cut falls on the edge of a tile), so that its loads, and m with them, must be the
+   same to the bit; in later layers a token may sit elsewhere in a tile of its expert's rows. A
+   gradient is a sum over the T tokens of the batch, made in other groups: it moves by 2 T u at
+   most, relative to the sum of its terms' sizes, for which sqrt(T) times the largest gradient
+   stands, terms having random signs. A micro-batch lost, counted twice or scaled by its own size
+   moves it by a half. */
+Test(model, micro_batches_make_the_same_step) {
+  balance_config unpriced = phi; /* the prices of the parts differ, as (M5) wants: without them */
+  unpriced.alpha = 0;
+  model_losses whole_losses, losses;
+  model *whole = step(&unpriced, 2, 1, &whole_losses), *parts = step(&unpriced, 2, 2, &losses);
+  cr_assert_eq(losses.targets, whole_losses.targets);
+  cr_assert_eq(losses.correct, whole_losses.correct);
+  cr_assert_float_eq(losses.cross_entropy, whole_losses.cross_entropy,
+                     1e-6 * whole_losses.cross_entropy);
+  cr_assert_eq(memcmp(model_m(whole, 0), model_m(parts, 0), sizeof(float) * (size_t)wide.experts),
+               0);
+  cr_assert_neq(model_m(whole, 0)[0], 0.0f);
+  const phibal_loads *a = model_step_loads(whole, 0), *b = model_step_loads(parts, 0);
+  cr_assert_eq(memcmp(a->probability, b->probability,
+                      (size_t)wide.experts * PHIBAL_LOAD_LIMBS * sizeof(uint64_t)),
+               0);
+  float largest = 0;
+  for (int64_t i = 0; i < model_parameter_count(whole); i++) {
+    float g = model_gradients(whole)[i];
+    largest = g > largest ? g : -g > largest ? -g : largest;
+  }
+  for (int64_t i = 0; i < model_parameter_count(whole); i++)
+    cr_assert_float_eq((double)model_gradients(whole)[i], (double)model_gradients(parts)[i],
+                       2 * BATCH * LENGTH * 0x1p-24 * 32 * (double)largest);
+  model_destroy(whole);
+  model_destroy(parts);
+}
+
+Test(model, evaluation_is_the_forward_pass) {
+  model_losses losses, evaluated;
+  model *m = step(&phi, 2, 1, &losses);
+  phibal_loads loads[2];
+  phibal_router router = {wide.experts, wide.active, wide.gate, 1.0f};
+  for (int i = 0; i < 2; i++) cr_assert_eq(phibal_loads_create(&router, &loads[i]), PHIBAL_OK);
+  float before = model_m(m, 0)[0];
+  cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &evaluated, loads), PHIBAL_OK);
+  cr_assert_eq(evaluated.cross_entropy, losses.cross_entropy);
+  cr_assert_eq(evaluated.correct, losses.correct);
+  cr_assert_eq(evaluated.targets, losses.targets);
+  cr_assert_eq(model_m(m, 0)[0], before);
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(memcmp(loads[i].count, model_step_loads(m, i)->count,
+                        (size_t)wide.experts * sizeof(int64_t)),
+                 0);
+    phibal_loads_destroy(&loads[i]);
+  }
+  model_destroy(m);
+}
+
+/* The paper's table of sizes: active parameters in millions, to the digit it prints. */
+Test(model, counts_are_the_papers) {
+  static const struct {
+    int32_t width, layers, heads, head_width, hidden;
+    double active;
+  } sizes[] = {{512, 8, 8, 64, 2048, 110.2},
+               {1024, 8, 8, 128, 4096, 337.8},
+               {1280, 10, 10, 128, 5120, 587.4},
+               {1536, 12, 8, 256, 6144, 984.9}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    model_config c = {.vocabulary = 100352,
+                      .width = sizes[i].width,
+                      .layers = sizes[i].layers,
+                      .heads = sizes[i].heads,
+                      .key_value_heads = sizes[i].heads,
+                      .head_width = sizes[i].head_width,
+                      .experts = 16,
+                      .active = 2,
+                      .hidden = sizes[i].hidden};
+    int64_t total, active;
+    model_count(&c, BALANCE_PHI, &total, &active);
+    cr_assert_float_eq((double)active / 1e6, sizes[i].active, 0.05, "%ld", (long)active);
+    if (i == 2) cr_assert_float_eq((double)total / 1e9, 3.34, 0.005, "%ld", (long)total);
+  }
+}
+
+Test(model, tensors_tile_the_parameters) {
+  model *m;
+  cr_assert_eq(model_create(&wide, &phi, 1, 3, &m), PHIBAL_OK);
+  int64_t end = 0, total, active;
+  for (int32_t i = 0; i < model_tensor_count(m); i++) {
+    const model_tensor *t = &model_tensors(m)[i];
+    cr_assert_eq(t->offset, end);
+    end += t->shape[0] * t->shape[1] * t->shape[2];
+    cr_assert_eq(t->decay, t->dimensions > 1, "%s", t->name);
+  }
+  cr_assert_eq(end, model_parameter_count(m));
+  model_count(&wide, BALANCE_PHI, &total, &active);
+  cr_assert_eq(total, end);
+  cr_assert_eq(total - active, 2 * 3 * (6 - 2) * 40 * 72);
+  model_destroy(m);
+}
+
+Test(model, refusals_say_what_is_wrong) {
+  model *m;
+  model_losses losses;
+  model_config bad = wide;
+  bad.key_value_heads = 3;
+  cr_assert_eq(model_create(&bad, &phi, 1, 3, &m), PHIBAL_ERROR_ARGUMENT);
+  cr_assert(strstr(phibal_status_message(), "key_value_heads"));
+  bad = wide;
+  bad.active = 7;
+  cr_assert_eq(model_create(&bad, &phi, 1, 3, &m), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_null(m);
+  cr_assert_eq(model_create(&wide, &phi, BATCH, 3, &m), PHIBAL_OK);
+  int64_t counted = make_batch();
+  cr_assert_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(model_step_begin(m, 0), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(model_step_begin(m, counted + 1), PHIBAL_OK);
+  cr_assert_eq(model_forward_backward(m, BATCH + 1, tokens, targets, &losses),
+               PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_OK);
+  cr_assert_eq(model_step_finish(m), PHIBAL_ERROR_ARGUMENT);
+  tokens[5] = 61;
+  cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &losses, NULL), PHIBAL_ERROR_ARGUMENT);
+  cr_assert(strstr(phibal_status_message(), "position 5"));
+  model_destroy(m);
+}
+
+/* Sequences of padding alone, and a whole call of it, take part in nothing. */
+Test(model, nothing_but_padding) {
+  model *m, *alone;
+  model_losses losses;
+  make_batch();
+  for (int i = LENGTH; i < BATCH * LENGTH; i++) targets[i] = -1;
+  int64_t counted = 0;
+  for (int i = 0; i < LENGTH; i++) counted += targets[i] >= 0;
+  cr_assert_eq(model_create(&wide, &phi, BATCH, 3, &m), PHIBAL_OK);
+  cr_assert_eq(model_create(&wide, &phi, BATCH, 3, &alone), PHIBAL_OK);
+  cr_assert_eq(model_step_begin(m, counted), PHIBAL_OK);
+  cr_assert_eq(model_forward_backward(m, 4, tokens + LENGTH, targets + LENGTH, &losses), PHIBAL_OK,
+               "%s", phibal_status_message());
+  cr_assert_eq(losses.targets, 0);
+  cr_assert_eq(losses.balance, 0.0);
+  for (int64_t i = 0; i < model_parameter_count(m); i++) cr_assert_eq(model_gradients(m)[i], 0.0f);
+  cr_assert_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_OK);
+  cr_assert_eq(model_step_finish(m), PHIBAL_OK);
+  cr_assert_eq(model_step_begin(alone, counted), PHIBAL_OK);
+  cr_assert_eq(model_forward_backward(alone, 1, tokens, targets, &losses), PHIBAL_OK);
+  cr_assert_eq(model_step_finish(alone), PHIBAL_OK);
+  for (int32_t e = 0; e < wide.experts; e++) {
+    cr_assert_eq(model_step_loads(m, 0)->count[e], model_step_loads(alone, 0)->count[e]);
+    cr_assert_float_eq(model_m(m, 0)[e], model_m(alone, 0)[e], 1e-6f);
+  }
+  model_destroy(m);
+  model_destroy(alone);
+}
