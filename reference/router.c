@@ -49,6 +49,7 @@ phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t
                              (int)experts);
   }
   phibal_enclosure_init(&token->logsumexp, precision);
+  phibal_enclosure_init(&token->logsumexp_terms, precision);
   phibal_enclosure_init(&token->total, precision);
   phibal_enclosure_init(&token->mean, precision);
   phibal_enclosure_init(&token->magnitude, precision);
@@ -62,6 +63,7 @@ phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t
 void phibal_reference_token_clear(phibal_reference_token *token) {
   token_clear_parts(token);
   phibal_enclosure_clear(&token->logsumexp);
+  phibal_enclosure_clear(&token->logsumexp_terms);
   phibal_enclosure_clear(&token->total);
   phibal_enclosure_clear(&token->mean);
   phibal_enclosure_clear(&token->magnitude);
@@ -160,6 +162,8 @@ static phibal_status weights_normalise(phibal_reference_token *t, int32_t n,
 /* (R8) from the sum of exp(x - largest) in t->total. */
 static phibal_status token_logsumexp(phibal_reference_token *t, float largest) {
   TRY(phibal_enclosure_log(&t->logsumexp, &t->total));
+  phibal_enclosure_set_d(&t->factor, fabs((double)largest));
+  TRY(phibal_enclosure_add(&t->logsumexp_terms, &t->logsumexp, &t->factor));
   phibal_enclosure_set_d(&t->factor, (double)largest);
   return phibal_enclosure_add(&t->logsumexp, &t->logsumexp, &t->factor);
 }
@@ -173,6 +177,7 @@ phibal_status reference_token_probabilities(phibal_reference_token *t, const phi
   TRY(weights_normalise(t, t->experts, t->weight, t->probability));
   if (router->gate != PHIBAL_GATE_SIGMOID) return token_logsumexp(t, largest);
   phibal_enclosure_set_si(&t->logsumexp, 0);
+  phibal_enclosure_set_si(&t->logsumexp_terms, 0);
   return PHIBAL_OK;
 }
 

@@ -76,9 +76,10 @@ static phibal_status gradient_add_price(phibal_reference_token *t, const phibal_
 /* The z-loss's term: p_j z_scale logsumexp. */
 static phibal_status gradient_add_z(phibal_reference_token *t, double scale) {
   phibal_enclosure_set_d(&t->factor, scale);
-  TRY(phibal_enclosure_mul(&t->factor, &t->factor, &t->logsumexp));
+  TRY(phibal_enclosure_mul(&t->total, &t->factor, &t->logsumexp));
+  TRY(phibal_enclosure_mul(&t->factor, &t->factor, &t->logsumexp_terms));
   for (int32_t e = 0; e < t->experts; e++) {
-    TRY(operation_add_product(&t->gradient[e], &t->factor, &t->probability[e], &t->term));
+    TRY(operation_add_product(&t->gradient[e], &t->total, &t->probability[e], &t->term));
     TRY(operation_add_magnitude(&t->condition[e], &t->factor, &t->probability[e], &t->term));
   }
   return PHIBAL_OK;

@@ -29,13 +29,15 @@ typedef struct phibal_reference_token {
   int32_t experts, active;
   mpfr_prec_t precision;
   /* results of phibal_reference_token_forward */
-  phibal_enclosure *probability; /* [E] (R1), (R1s) */
-  phibal_enclosure logsumexp;    /* (R8) */
-  int32_t *selection;            /* [k] (R2), by falling score, ties to the lower index */
+  phibal_enclosure *probability;    /* [E] (R1), (R1s) */
+  phibal_enclosure logsumexp;       /* (R8) */
+  phibal_enclosure logsumexp_terms; /* |max x| + log sum exp(x - max x): what cancels in (R8) */
+  int32_t *selection;               /* [k] (R2), by falling score, ties to the lower index */
   phibal_enclosure *gate; /* [k] (R3) to (R5), of the selection, multiplied by router.scale */
   /* results of phibal_reference_token_backward */
   phibal_enclosure *gradient;  /* [E] (G2) */
-  phibal_enclosure *condition; /* [E] sum of the absolute values of the terms of (G2) */
+  phibal_enclosure *condition; /* [E] sum of the absolute values of the terms of (G2), with
+                                  logsumexp_terms for logsumexp */
   /* temporaries */
   phibal_enclosure *weight; /* [E] unnormalised probabilities: exp(x - max), or scaled sigmoids */
   phibal_enclosure *part;   /* [k] unnormalised, then unscaled, gates */
