@@ -1,0 +1,33 @@
+/* Certification of the one-argument binary32 cores over all 2^32 inputs: `phibal verify
+   --exhaustive`. Every result is compared, bit for bit, with the correctly rounded value. */
+#ifndef PHIBAL_FUZZ_EXHAUSTIVE_H
+#define PHIBAL_FUZZ_EXHAUSTIVE_H
+
+#include <phibal/status.h>
+#include <stdint.h>
+
+typedef struct exhaustive_report {
+  uint64_t inputs;      /* compared */
+  uint64_t mpfr_calls;  /* inputs that were too near a rounding boundary for the filter */
+  uint64_t wrong;       /* results that are not the correctly rounded value */
+  uint32_t wrong_input; /* the bits of one such input, if any; the smallest pattern */
+  double worst_ulp;     /* an upper bound of the largest error over finite results, in ULP */
+  uint32_t worst_input; /* its input's bits */
+  double seconds;       /* elapsed */
+} exhaustive_report;
+
+/* Called now and then, from one thread at a time, with the fraction done so far. */
+typedef void (*exhaustive_progress)(void *context, double fraction);
+
+/* The names of the cores: exp, expm1, log, log1p, tanh, sigmoid. */
+extern const char *const exhaustive_cores[];
+extern const int exhaustive_core_count;
+
+/* Runs one core over every `stride`-th block of inputs (a block is 2^20 neighbouring bit patterns
+   or a part of one): stride 1 is the certification, more is a quick look at every binade and sign.
+   progress may be null. PHIBAL_ERROR_ARGUMENT for an unknown name, PHIBAL_ERROR_UNDECIDED if MPFR
+   could not decide a rounding (names the input). Wrong results are in the report, not an error. */
+phibal_status exhaustive_run(const char *core, int stride, exhaustive_progress progress,
+                             void *context, exhaustive_report *report);
+
+#endif
