@@ -68,13 +68,16 @@ Test(enclosure_set, rationals_and_numbers_enter_outward) {
       check_tightest(&z, q, "rational");
       mpfr_set_q(wide, q, MPFR_RNDN);
       mpfr_get_q(q, wide);
+      phibal_enclosure_set_si(&z, 0);
       phibal_enclosure_set_fr(&z, wide);
       check_tightest(&z, q, "MPFR number");
       phibal_enclosure_set_fr(&copy, wide);
+      phibal_enclosure_set_si(&z, 0);
       phibal_enclosure_set(&z, &copy);
       cr_assert(mpfr_lessequal_p(z.lo, copy.lo) && mpfr_greaterequal_p(z.hi, copy.hi));
-      mpfr_get_q(q, copy.lo);
       phibal_enclosure_set_fr(&copy, copy.hi);
+      cr_assert(phibal_enclosure_is_exact(&copy));
+      phibal_enclosure_set(&copy, &z);
       phibal_enclosure_set_fr(&copy, copy.lo);
       cr_assert(phibal_enclosure_is_exact(&copy));
       phibal_enclosure_clear(&z);
@@ -195,7 +198,7 @@ Test(enclosure_set, sum_holds_the_exact_sum) {
   mpq_inits(total, term, NULL);
   for (unsigned i = 0; i < TERMS; i++) {
     cr_assert(phibal_enclosure_is_zero(&v[i]) && mpfr_get_prec(v[i].hi) == PRECISION);
-    mpq_set_si(term, (i % 2 ? -1L : 1L) << 2 * (i % 5), i + 1);
+    mpq_set_si(term, (i % 2 ? -1L : 1L) * (1L << 2 * (i % 5)), i + 1);
     mpq_canonicalize(term);
     phibal_enclosure_set_q(&v[i], term);
     mpq_add(total, total, term);

@@ -371,6 +371,20 @@ Test(rounding, leaves_exponents_of_mpfr_alone) {
   check_above(&binary64, infinity_pattern(&binary64) - 1);
   cr_assert_eq(mpfr_get_emin(), emin);
   cr_assert_eq(mpfr_get_emax(), emax);
+  /* A caller's narrow range does not show either, as long as the numbers fit it. */
+  mpfr_t x;
+  mpfr_init2(x, 20);
+  mpfr_set_emin(-160);
+  mpfr_set_emax(130);
+  mpfr_set_si_2exp(x, -5, -151, MPFR_RNDN);
+  check_point(&binary32, x, PHIBAL_ROUND_NEAREST, -0x1p-149);
+  check_point(&binary32, x, PHIBAL_ROUND_DOWN, -0x1p-148);
+  mpfr_set_si_2exp(x, 3, 127, MPFR_RNDN);
+  check_point(&binary32, x, PHIBAL_ROUND_ZERO, 0x1.fffffep127);
+  check_point(&binary32, x, PHIBAL_ROUND_NEAREST, (double)INFINITY);
+  cr_assert_eq(mpfr_get_emin(), -160);
+  cr_assert_eq(mpfr_get_emax(), 130);
+  mpfr_clear(x);
 }
 
 static void check_ulps(const layout *l, uint64_t step) {
