@@ -93,7 +93,7 @@ phibal_status phibal_reference_activation(phibal_activation activation, float a,
                                           phibal_enclosure *derivative,
                                           phibal_enclosure *derivative_condition) {
   const char *name = "phibal_reference_activation";
-  TRY(operation_check_experts(name, 1, precision));
+  TRY(operation_check_precision(name, precision));
   TRY(operation_check_finite(name, "a", 1, &a));
   activation_work work;
   TRY(activation_work_init(name, &work, activation, precision));

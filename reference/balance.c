@@ -366,7 +366,7 @@ phibal_status phibal_reference_z_loss(int64_t tokens, double coefficient, const 
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: null argument, %lld tokens or coefficient %g", name,
                              (long long)tokens, coefficient);
-  TRY(operation_check_experts(name, 1, precision));
+  TRY(operation_check_precision(name, precision));
   int64_t n = mask_count(tokens, mask);
   phibal_enclosure *t;
   TRY(operation_scratch(name, 2, precision, &t));

@@ -85,7 +85,7 @@ phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t colu
   const char *name = "phibal_reference_product";
   if (!a || !b || (!product && rows * columns > 0))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
-  TRY(operation_check_experts(name, 1, precision));
+  TRY(operation_check_precision(name, precision));
   TRY(reference_matrix_check(name, "the left matrix", rows, inner, a));
   TRY(reference_matrix_check(name, "the right matrix", inner, columns, b));
   bool failed = false;
@@ -111,7 +111,7 @@ static phibal_status combine_check(const char *name, int64_t tokens, int32_t act
     if (row[i] >= 0)
       TRY(operation_check_finite(name, "an expert's output", width,
                                  expert_output + row[i] * width));
-  return operation_check_experts(name, 1, precision);
+  return operation_check_precision(name, precision);
 }
 
 /* One element: before + sum_s gates[s] output[row[s]][column]. */

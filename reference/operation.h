@@ -16,15 +16,18 @@
 /* The least working precision: binary32 inputs are then exact. */
 #define OPERATION_PRECISION 32
 
+static inline phibal_status operation_check_precision(const char *name, mpfr_prec_t precision) {
+  if (precision >= OPERATION_PRECISION) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %ld bits of precision; at least %d", name,
+                           (long)precision, OPERATION_PRECISION);
+}
+
 static inline phibal_status operation_check_experts(const char *name, int32_t experts,
                                                     mpfr_prec_t precision) {
   if (experts < 1 || experts > PHIBAL_MAX_EXPERTS)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d experts; there must be 1 to %d", name,
                              (int)experts, PHIBAL_MAX_EXPERTS);
-  if (precision < OPERATION_PRECISION)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %ld bits of precision; at least %d", name,
-                             (long)precision, OPERATION_PRECISION);
-  return PHIBAL_OK;
+  return operation_check_precision(name, precision);
 }
 
 /* PHIBAL_ERROR_NONFINITE, naming the element, unless x[0..n-1] are finite. */

@@ -1,6 +1,6 @@
 /* The reference's router (R1) to (R8), (G1), (G2) against Arb. */
 #include "reference_oracle.h"
-#include <phibal/rounding.h>
+#include <omp.h>
 #include <string.h>
 
 typedef struct routing_case {
@@ -555,6 +555,29 @@ Test(reference_router, loads_agree_with_arb) {
     check_loads(all_gates[g], 63, 7, 2, true);
     check_loads(all_gates[g], 200, 3, 1, false);
   }
+}
+
+Test(reference_router, loads_do_not_depend_on_the_threads) {
+  enum { N = 5, T = 150 };
+  float logits[N * T];
+  uint64_t seed = 71u;
+  for (int i = 0; i < T; i++) logits_generate(LOGITS_ORDINARY, N, logits + i * N, &seed);
+  phibal_router router = {N, 2, PHIBAL_GATE_TOPK_SOFTMAX, 1.0f};
+  phibal_enclosure *one = phibal_enclosure_vector(N, 64), *more = phibal_enclosure_vector(N, 64);
+  int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  cr_assert_eq(phibal_reference_loads(&router, T, logits, NULL, NULL, 64, one, NULL, NULL),
+               PHIBAL_OK);
+  omp_set_num_threads(3);
+  cr_assert_eq(phibal_reference_loads(&router, T, logits, NULL, NULL, 64, more, NULL, NULL),
+               PHIBAL_OK);
+  omp_set_num_threads(threads);
+  for (int e = 0; e < N; e++) {
+    cr_assert(mpfr_equal_p(one[e].lo, more[e].lo) && mpfr_equal_p(one[e].hi, more[e].hi));
+    cr_assert_not(phibal_enclosure_is_exact(&one[e]));
+  }
+  phibal_enclosure_vector_clear(one, N);
+  phibal_enclosure_vector_clear(more, N);
 }
 
 Test(reference_router, wrong_arguments_are_refused) {
