@@ -4,6 +4,7 @@
 #include "../kernels/core/tree.h"
 #include "router_oracle.h"
 #include <criterion/criterion.h>
+#include <omp.h>
 #include <string.h>
 
 static void forward(const phibal_router *router, int64_t tokens, const float *logits,
@@ -59,6 +60,24 @@ Test(loads, are_the_specified_sums_to_the_bit) {
       free(x);
     }
   }
+}
+
+/* One expert takes nearly all of 40000 tokens: more than a thread's accumulator holds exactly. */
+Test(loads, are_exact_for_long_batches) {
+  enum { T = 40000, E = 33 };
+  static float x[T * E];
+  static uint64_t limb[E * PHIBAL_LOAD_LIMBS];
+  uint64_t state = 2;
+  random_logits(&state, LOGITS_ORDINARY, T * E, x);
+  for (int64_t t = 0; t < T; t++) x[t * E + 7] += 20;
+  phibal_router router = {E, 1, PHIBAL_GATE_TOPK_SOFTMAX, 1};
+  phibal_loads loads;
+  cr_assert_eq(phibal_loads_create(&router, &loads), PHIBAL_OK);
+  omp_set_num_threads(1);
+  forward(&router, T, x, &loads);
+  plain_sum(E, T, x, limb);
+  cr_assert_arr_eq(loads.probability, limb, sizeof limb);
+  phibal_loads_destroy(&loads);
 }
 
 /* 100000 tokens, within 1 ULP of the mean of the exact probabilities: sums in binary32 are off by
@@ -147,6 +166,7 @@ Test(loads, mean_rounds_halves_to_even) {
   } cases[] = {
       {{0, 0x80000080}, 1, 0x1.0p-1f},                  /* 1/2 + 2^-25: to even, down */
       {{0, 0x80000080, 0, 0, 0, 1}, 1, 0x1.000002p-1f}, /* 2^-160 more */
+      {{0, 0x80000080, 1}, 1, 0x1.000002p-1f},          /* 2^-64 more */
       {{0, 0x80000180}, 1, 0x1.000004p-1f},             /* to even, up */
       {{0, 0x8000017f, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, 1, 0x1.000002p-1f},
       {{3, 0, 0, 0, 0, 0}, 3, 1.0f},

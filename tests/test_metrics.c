@@ -37,6 +37,26 @@ Test(metrics, maxvio_counts_is_correctly_rounded) {
   mpfr_clear(exact);
 }
 
+/* Quotients that exceed a tie between two binary64 numbers by 2^-105: n 2^53 = odd d + 1 with
+   odd = -1/d modulo 2^53, so that only the last remainder tells. */
+Test(metrics, maxvio_counts_just_above_a_tie) {
+  uint64_t state = 9;
+  for (int tried = 0; tried < 100;) {
+    uint64_t d = ((uint64_t)1 << 52) + (random_bits(&state) >> 12 | 1);
+    uint64_t inverse = d;
+    for (int i = 0; i < 6; i++) inverse *= 2 - d * inverse;
+    uint64_t odd = ((uint64_t)1 << 53) + ((0 - inverse) & (((uint64_t)1 << 53) - 1));
+    uint64_t n = (uint64_t)(((unsigned __int128)odd * d + 1) >> 53);
+    if (n < (uint64_t)1 << 53 || (n + d) % 3 != 0) continue;
+    int64_t count[3] = {0, (int64_t)((n + d) / 3), 0};
+    count[0] = (int64_t)d - count[1];
+    double maxvio;
+    cr_assert_eq(phibal_maxvio_counts(3, count, &maxvio), PHIBAL_OK, "%s", phibal_status_message());
+    cr_assert_eq(maxvio, (double)(odd / 2 + 1) * 0x1p-52);
+    tried++;
+  }
+}
+
 Test(metrics, maxvio_mean_within_its_bound) {
   mpfr_t exact, sum;
   mpfr_inits2(BITS, exact, sum, (mpfr_ptr)0);

@@ -2,6 +2,7 @@
 #include "router_oracle.h"
 #include <criterion/criterion.h>
 #include <omp.h>
+#include <stdio.h>
 #include <string.h>
 
 static const phibal_gate gates[] = {PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_GATE_PROBABILITY,
@@ -180,6 +181,18 @@ Test(router_forward, ties_go_to_the_lower_index) {
   }
 }
 
+/* -0 + -0 is -0 too. */
+Test(router_forward, zeros_of_logits_and_bias_are_equal) {
+  batch b = batch_create((phibal_router){9, 9, PHIBAL_GATE_TOPK_SOFTMAX, 1}, 1);
+  for (int32_t e = 0; e < 9; e++) {
+    b.logits[e] = e % 3 == 0 ? 0.0f : -0.0f;
+    b.bias[e] = e % 2 == 0 ? -0.0f : 0.0f;
+  }
+  cr_assert_eq(batch_part(&b, b.bias, NULL, 0, 1), PHIBAL_OK);
+  for (int32_t s = 0; s < 9; s++) cr_assert_eq(b.experts[s], s);
+  batch_destroy(&b);
+}
+
 /* Scores that differ only in the last bits of binary64, with the better one at the higher index: a
    comparison in binary32, or of truncated keys, takes the lower index. */
 Test(router_forward, bias_is_added_in_binary64) {
@@ -239,13 +252,13 @@ Test(router_forward, padding_counts_in_nothing) {
       batch b = batch_create(router, T), dense = batch_create(router, T);
       random_logits(&state, LOGITS_ORDINARY, T * E, b.logits);
       for (int64_t t = 0; t < T; t++) {
-        b.mask[t] = random_bits(&state) % 3 != 0;
+        /* Anything but 0 is a token. */
+        b.mask[t] = random_bits(&state) % 3 != 0 ? (uint8_t)(1 + 2 * t) : 0;
         if (b.mask[t])
           memcpy(dense.logits + kept++ * E, b.logits + t * E, (size_t)E * sizeof(float));
         else
           b.logits[t * E + t % E] = t % 2 ? NAN : INFINITY;
       }
-      b.mask[5] = b.mask[5] ? 200 : 0; /* anything but 0 is a token */
       cr_assert_eq(batch_part(&b, NULL, b.mask, 0, T), PHIBAL_OK, "%s", phibal_status_message());
       cr_assert_eq(batch_part(&dense, NULL, NULL, 0, kept), PHIBAL_OK);
       int64_t n = 0;
@@ -356,6 +369,26 @@ Test(router_forward, names_the_first_number_that_is_not_finite) {
       batch_destroy(&b);
     }
   }
+}
+
+/* A late failure that is met early must not hide an early one that is met late, nor the reverse:
+   tried at distances around what a thread takes at a time. */
+Test(router_forward, names_the_first_of_many_whatever_the_timing) {
+  int64_t T = 16384;
+  batch b = batch_create((phibal_router){8, 2, PHIBAL_GATE_TOPK_SOFTMAX, 1}, T);
+  uint64_t state = 6;
+  for (int i = 0; i < 200; i++) {
+    int64_t first = (int64_t)(random_bits(&state) % 8192);
+    int64_t second = first + 1 + (int64_t)(random_bits(&state) % 8191);
+    b.logits[first * 8 + 1] = b.logits[second * 8] = NAN;
+    omp_set_num_threads(2 + i % 3);
+    cr_assert_eq(batch_part(&b, NULL, NULL, 0, T), PHIBAL_ERROR_NONFINITE);
+    char expected[64];
+    snprintf(expected, sizeof expected, "token %d for expert 1 ", (int)first);
+    cr_assert(strstr(phibal_status_message(), expected), "%s", phibal_status_message());
+    b.logits[first * 8 + 1] = b.logits[second * 8] = 0;
+  }
+  batch_destroy(&b);
 }
 
 Test(router_forward, accepts_no_tokens_and_refuses_nonsense) {
