@@ -35,8 +35,8 @@ static int last_place(const format_shape *shape, long e) {
   return lsb < shape->least ? shape->least : (int)lsb;
 }
 
-/* Whether a magnitude at or beyond 2^limit goes to infinity: rounding away from zero and to nearest
-   do, the other directions stop at the largest finite number. */
+/* Where a magnitude of 2^limit or more goes: to infinity away from zero and to nearest, else to the
+   largest number. */
 static double overflow(const format_shape *shape, phibal_direction direction, int sign) {
   double largest = ldexp(ldexp(1.0, shape->precision) - 1.0, shape->limit - shape->precision);
   bool away = direction == PHIBAL_ROUND_NEAREST ||

@@ -240,6 +240,11 @@ Test(enclosure_set, vectors) {
   cr_assert_null(phibal_enclosure_vector(SIZE_MAX / sizeof(phibal_enclosure), 20));
 }
 
+/* The reference evaluates in several threads at once. */
+Test(enclosure_set, mpfr_is_thread_safe) {
+  cr_assert(mpfr_buildopt_tls_p());
+}
+
 static void check_message(phibal_status status, const char *first, const char *second) {
   cr_assert_eq(status, PHIBAL_ERROR_DOMAIN);
   cr_assert(strstr(phibal_status_message(), first), "%s", phibal_status_message());
