@@ -195,7 +195,7 @@ static void check_row_backward(const ffn_case *c, const arrays *v, const float *
     da[j] = dh * b * by;
     db[j] = dh * act;
     bound_b[j] = fabs(act) * big + (U + 0x1p-40) * fabs(act) * (fabs(dh) + big);
-    bound_a[j] = fabs(b * by) * big + (U * fabs(by) + 0x1p-44) * fabs(b) * (fabs(dh) + big);
+    bound_a[j] = fabs(b * by) * big + (U * fabs(by) + 0x1p-41) * fabs(b) * (fabs(dh) + big);
     within(v->h_gradient[row * f + j], dh, big, "h_gradient", row, j);
     within(v->a[row * f + j], da[j], bound_a[j], "a_gradient", row, j);
     within(v->b[row * f + j], db[j], bound_b[j], "b_gradient", row, j);

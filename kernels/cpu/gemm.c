@@ -1,10 +1,21 @@
 #include "gemm.h"
 
 #include <cblas.h>
+#include <omp.h>
 #include <string.h>
 
 void gemm_begin(void) {
-  if (openblas_get_num_threads() != 1) openblas_set_num_threads(1);
+  /* Where OpenBLAS has threads of its own. Built on OpenMP it needs no telling, and telling it
+     would change the whole program's number of threads. */
+  if (openblas_get_parallel() == OPENBLAS_THREAD && openblas_get_num_threads() != 1)
+    openblas_set_num_threads(1);
+}
+
+/* OpenBLAS on OpenMP asks whether it is inside an active parallel region, which one of a single
+   thread is not. The setting belongs to the calling thread's part of the region and ends with it.
+ */
+static void stay_single(void) {
+  omp_set_num_threads(1);
 }
 
 const char *gemm_better_core(void) {
@@ -25,18 +36,21 @@ static int64_t smaller(int64_t a, int64_t b) {
 
 void gemm_nt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
              int64_t ldb, float beta, float *c, int64_t ldc) {
+  stay_single();
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f, a,
               (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
 }
 
 void gemm_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
              int64_t ldb, float beta, float *c, int64_t ldc) {
+  stay_single();
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
               a, (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
 }
 
 void gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
              int64_t ldb, float beta, float *c, int64_t ldc) {
+  stay_single();
   cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f, a,
               (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
 }

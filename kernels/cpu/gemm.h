@@ -23,7 +23,8 @@
 #define GEMM_TILE_COLUMNS 512
 #define GEMM_TILE_WEIGHT_ROWS 64
 
-/* Makes OpenBLAS single-threaded. Called by every kernel here and by ffn.c before its region. */
+/* Keeps OpenBLAS from using threads of its own. To be called before a parallel region that calls
+   the products of one tile below. */
 void gemm_begin(void);
 
 /* The kernel family OpenBLAS should be told to use (environment variable OPENBLAS_CORETYPE, read
