@@ -1,6 +1,7 @@
 /* Mirror ascent both ways: (M1), (M2) by the closed form, (M4) as the argmax of its objective. */
 #include "mirror_search.h"
 #include "potentials/potentials.h"
+#include <stdio.h>
 
 /* Bits added to the precision asked for: the gradient, its inverse and the target lose a few, and
    more where the parameter makes powers steep (see steepness_bits). */
@@ -21,6 +22,14 @@ static phibal_status check_step(const char *function, const phibal_reference_pot
                                "%s: m and loads must be real numbers; coordinate %zu of %zu is not",
                                function, e + 1, n);
   return PHIBAL_OK;
+}
+
+/* A failure with "<where>: " before its message. */
+static phibal_status failed_at(phibal_status status, const char *where) {
+  if (status == PHIBAL_OK) return status;
+  char reason[400];
+  snprintf(reason, sizeof reason, "%s", phibal_status_message());
+  return phibal_status_set(status, "%s: %s", where, reason);
 }
 
 /* z = (1 - eta) m + eta load; t is a temporary. */
@@ -51,7 +60,8 @@ phibal_status phibal_reference_mirror_ema(const phibal_reference_potential *phi,
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "mirror step: no memory for %zu experts", n);
   phibal_enclosure_init(&t, precision);
   phibal_status status = average(mean, n, m, loads, eta, &t);
-  if (status == PHIBAL_OK) status = phibal_reference_gradient(phi, n, mean, price);
+  if (status == PHIBAL_OK)
+    status = failed_at(phibal_reference_gradient(phi, n, mean, price), "mirror step, at the new m");
   if (status == PHIBAL_OK)
     for (size_t e = 0; e < n; e++) phibal_enclosure_set(&next[e], &mean[e]);
   phibal_enclosure_clear(&t);
@@ -102,7 +112,7 @@ static phibal_status add_step(phibal_enclosure *target, const phibal_enclosure *
 static phibal_status set_target(const step_vectors *v, const phibal_reference_potential *phi,
                                 size_t n, const phibal_enclosure *m, const phibal_enclosure *loads,
                                 const phibal_enclosure *eta) {
-  TRY(phibal_reference_gradient(phi, n, m, v->start));
+  TRY(failed_at(phibal_reference_gradient(phi, n, m, v->start), "mirror argmax, at m"));
   TRY(domain_as_undecided(phibal_reference_conjugate_gradient(phi, n, v->start, v->target)));
   for (size_t e = 0; e < n; e++) TRY(add_step(&v->target[e], &m[e], &loads[e], eta, &v->point[0]));
   return PHIBAL_OK;

@@ -102,10 +102,19 @@ phibal_status renyi_value(const phibal_enclosure *a, size_t n, const phibal_encl
   return status;
 }
 
+/* The failure of coordinate e, known to be outside the domain, or only not known to be inside. */
+static phibal_status refuse(bool outside, const char *domain, const char *function, size_t e,
+                            size_t n, const phibal_enclosure *x) {
+  phibal_status status =
+      outside ? outside_domain(domain)
+              : phibal_status_set(PHIBAL_ERROR_UNDECIDED,
+                                  "too near the end of the domain %s to tell", domain);
+  return name_coordinate(status, function, name, e, n, &x[e]);
+}
+
 static phibal_status require_positive(const char *function, size_t n, const phibal_enclosure *x) {
   for (size_t e = 0; e < n; e++)
-    if (mpfr_sgn(x[e].lo) <= 0)
-      return name_coordinate(outside_domain("x > 0"), function, name, e, n, &x[e]);
+    if (mpfr_sgn(x[e].lo) <= 0) return refuse(mpfr_sgn(x[e].hi) <= 0, "x > 0", function, e, n, x);
   return PHIBAL_OK;
 }
 
@@ -347,7 +356,7 @@ phibal_status renyi_conjugate_gradient(const phibal_enclosure *a, size_t n,
                                        const phibal_enclosure *y, phibal_enclosure *gradient) {
   for (size_t e = 0; e < n; e++)
     if (mpfr_sgn(y[e].hi) >= 0)
-      return name_coordinate(outside_domain("y < 0"), "conjugate-gradient", name, e, n, &y[e]);
+      return refuse(mpfr_sgn(y[e].lo) >= 0, "y < 0", "conjugate-gradient", e, n, y);
   renyi_work w;
   renyi_work_init(&w, working_precision(gradient, n, y));
   phibal_status status = conjugate_gradient_over(gradient, a, n, y, &w);

@@ -34,15 +34,24 @@ static phibal_status value_at(point_function *f, phibal_enclosure *z, mpfr_srcpt
   return f(z, &w->point, a, w->scratch);
 }
 
+/* The status of values at two points of x: outside the domain if both are, else open if one is. */
+static phibal_status join(phibal_status near, phibal_status far) {
+  if ((near == PHIBAL_ERROR_DOMAIN) == (far == PHIBAL_ERROR_DOMAIN))
+    return near != PHIBAL_OK ? near : far;
+  return phibal_status_set(PHIBAL_ERROR_UNDECIDED, "too near the end of the domain to tell");
+}
+
 /* The hull of the values at two points: the range between them of a function that is monotone
-   there for each parameter, whichever way. Leaves the values in w->near and w->far. */
-static phibal_status over_ends(point_function *f, phibal_enclosure *z, mpfr_srcptr lo,
-                               mpfr_srcptr hi, const phibal_enclosure *a, workspace *w) {
-  TRY(value_at(f, &w->near, lo, a, w));
-  if (mpfr_equal_p(lo, hi))
-    phibal_enclosure_set(&w->far, &w->near);
-  else
-    TRY(value_at(f, &w->far, hi, a, w));
+   there for each parameter, whichever way. */
+static phibal_status over_points(point_function *f, phibal_enclosure *z, mpfr_srcptr lo,
+                                 mpfr_srcptr hi, const phibal_enclosure *a, workspace *w) {
+  if (mpfr_equal_p(lo, hi)) {
+    TRY(value_at(f, &w->near, lo, a, w));
+    phibal_enclosure_set(z, &w->near);
+    return PHIBAL_OK;
+  }
+  phibal_status near = value_at(f, &w->near, lo, a, w);
+  TRY(join(near, value_at(f, &w->far, hi, a, w)));
   phibal_enclosure_hull(z, &w->near, &w->far);
   return PHIBAL_OK;
 }
@@ -50,18 +59,20 @@ static phibal_status over_ends(point_function *f, phibal_enclosure *z, mpfr_srcp
 /* Between 0 and the end farther from it, when x has members of both signs. */
 static phibal_status over_even(point_function *f, phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, workspace *w) {
-  if (mpfr_sgn(x->lo) >= 0 || mpfr_sgn(x->hi) <= 0) return over_ends(f, z, x->lo, x->hi, a, w);
-  TRY(value_at(f, &w->far, mpfr_cmpabs(x->lo, x->hi) > 0 ? x->lo : x->hi, a, w));
-  phibal_enclosure_set_si(&w->point, 0);
-  TRY(f(&w->near, &w->point, a, w->scratch));
-  phibal_enclosure_hull(z, &w->near, &w->far);
-  return PHIBAL_OK;
+  if (mpfr_sgn(x->lo) >= 0 || mpfr_sgn(x->hi) <= 0) return over_points(f, z, x->lo, x->hi, a, w);
+  mpfr_t zero;
+  mpfr_init2(zero, MPFR_PREC_MIN);
+  mpfr_set_zero(zero, 1);
+  phibal_status status =
+      over_points(f, z, zero, mpfr_cmpabs(x->lo, x->hi) > 0 ? x->lo : x->hi, a, w);
+  mpfr_clear(zero);
+  return status;
 }
 
 /* Convexity: greatest at an end; least at an end too, unless the minimiser may lie between. */
 static phibal_status over_convex(const graph *f, phibal_enclosure *z, const phibal_enclosure *x,
                                  const phibal_enclosure *a, workspace *w) {
-  TRY(over_ends(f->at, z, x->lo, x->hi, a, w));
+  TRY(over_points(f->at, z, x->lo, x->hi, a, w));
   if (phibal_enclosure_is_exact(x)) return PHIBAL_OK;
   phibal_enclosure_set_si(&w->point, 0);
   TRY(f->dual_gradient(&w->near, &w->point, a, w->scratch));
@@ -82,7 +93,7 @@ phibal_status graph_over(const graph *f, phibal_enclosure *z, const phibal_enclo
   case SHAPE_MONOTONE:
     break;
   }
-  return over_ends(f->at, z, x->lo, x->hi, a, w);
+  return over_points(f->at, z, x->lo, x->hi, a, w);
 }
 
 phibal_status outside_domain(const char *domain) {
