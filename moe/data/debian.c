@@ -82,17 +82,17 @@ static phibal_status packages_list(string_list *packages) {
   return status;
 }
 
-/* The last line of the log that apt or dpkg began with E:, else Err:, else W:, cut to `size`; false
-   if there is none. */
+/* The last of the gravest lines in the log of apt-get or dpkg-deb, cut to `size`; false if it has
+   none. */
 static bool log_complaint(const char *log, char *complaint, size_t size) {
-  static const char *const marks[] = {"W: ", "Err:", "E: "};
+  static const char *const marks[] = {"W: ", "Err:", "E: ", "dpkg-deb: error: "};
   text_buffer text = {0};
   int best = -1;
   snprintf(complaint, size, "it did not say why");
   if (!file_read_all(log, &text) && !text_buffer_append(&text, "", 1)) {
     char *rest = NULL;
     for (char *line = strtok_r(text.bytes, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-      for (int m = 0; m < 3; m++)
+      for (int m = 0; m < 4; m++)
         if (m >= best && !strncmp(line, marks[m], strlen(marks[m]))) {
           best = m;
           snprintf(complaint, size, "%s", line);

@@ -98,7 +98,7 @@ static size_t escape_append(const char *s, size_t n, text_buffer *text, phibal_s
   case 'o':
   case 'X':
   case 'Z': /* an argument between two marks */
-    if (n > 2) {
+    if (n > 1) {
       const char *end = memchr(s + 2, s[1], n - 2);
       took = end ? (size_t)(end - s) + 1 : n;
     }
