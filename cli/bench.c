@@ -89,7 +89,7 @@ int command_bench(int argc, char **argv) {
   bool json = false;
   /* The schedule's steps are those of the benchmark, checked by the same schema. */
   overrides[n++] = (config_override){"training.steps", "20", "--steps"};
-  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'c':
       name = optarg;
       break;
@@ -111,8 +111,10 @@ int command_bench(int argc, char **argv) {
     case 'h':
       puts(help);
       return 0;
+    case ':':
+      return command_usage_error("bench", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("bench", "unknown option");
+      return command_usage_error("bench", "unknown option '%s'", argv[optind - 1]);
     }
   if (optind < argc) return command_usage_error("bench", "unexpected '%s'", argv[optind]);
   static run_config config;

@@ -31,7 +31,7 @@ int command_compare(int argc, char **argv) {
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
   bool every_layer = false, json = false;
-  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'l':
       every_layer = true;
       break;
@@ -42,7 +42,7 @@ int command_compare(int argc, char **argv) {
       puts(help);
       return 0;
     default:
-      return command_usage_error("compare", "unknown option");
+      return command_usage_error("compare", "unknown option '%s'", argv[optind - 1]);
     }
   int n = argc - optind;
   if (n < 1 || n > RUNS_MAX)

@@ -140,7 +140,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     options[PLAIN_OPTIONS + i] =
         (struct option){key_options[i].option, required_argument, NULL, i + 1};
   static char flags[KEY_OPTIONS][32];
-  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
     if (c >= 1 && c <= KEY_OPTIONS) {
       snprintf(flags[c - 1], sizeof flags[0], "--%s", key_options[c - 1].option);
       if (key_options[c - 1].parameter) a->parameter = key_options[c - 1].parameter;
@@ -182,8 +182,10 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     case OPTION_HELP:
       print_help();
       return 0;
+    case ':':
+      return command_usage_error("train", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("train", "unknown option, or an option without its value");
+      return command_usage_error("train", "unknown option '%s'", argv[optind - 1]);
     }
   }
   if (optind < argc) return command_usage_error("train", "unexpected '%s'", argv[optind]);
