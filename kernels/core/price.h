@@ -72,21 +72,18 @@ CORE_FUNCTION core_dd core_price_largest_exponent(const core_price *price, doubl
 /* Decides between e^y and e^y - 1, and the shift, for the vector as a whole.
    Reduced: e^y - 1 wherever the largest power is at least 1/e, so that taking 1 away costs nothing
    beside the largest price; plain e^y where all powers are smaller than that.
-   Full: e^y - 1 for tsallis with alpha <= 2, where 1 / (alpha - 1) may be large. No shift: beyond
+   Full: e^y - 1 for tsallis with alpha <= 2, where 1 / (alpha - 1) may be large; no shift, beyond
    e^709 the price is infinite. */
 CORE_FUNCTION void core_price_choose(core_price *price, double low, double high) {
   core_dd y = core_price_largest_exponent(price, low, high);
   int tsallis = price->id == PHIBAL_POTENTIAL_TSALLIS;
-  if (price->form == CORE_PRICE_REDUCED)
-    price->subtracts_one = y.hi >= -1.0;
-  else
-    price->subtracts_one = tsallis && price->parameter <= 2.0;
-  if (y.hi > 600.0) {
-    price->shift = core_dd_add_d(y, -600.0);
-    price->subtracts_one = 0; /* 1 is e^-600 of the largest */
+  if (price->form == CORE_PRICE_REDUCED) {
+    price->subtracts_one = y.hi >= -1.0 && y.hi <= 600.0; /* beyond, 1 is nothing */
+    if (y.hi > 600.0) price->shift = core_dd_add_d(y, -600.0);
     return;
   }
-  if (price->form == CORE_PRICE_FULL && tsallis)
+  price->subtracts_one = tsallis && price->parameter <= 2.0;
+  if (tsallis)
     price->offset =
         price->subtracts_one ? core_dd_from(1.0) : core_dd_div(core_dd_from(-1.0), price->exponent);
 }
@@ -133,13 +130,14 @@ CORE_FUNCTION core_price core_price_prepare(phibal_potential potential, core_pri
   return price;
 }
 
-/* (P5.g) is zero where alpha m^(alpha - 1) = 1, and in binary that happens four times only. With
-   alpha = A / 2^t, A odd, and m = 2^s M, M odd, the equation is M^(A - 2^t) 2^.. = (2^t / A)^(2^t).
-   For alpha > 1 the odd part M^.. cannot be A^-(2^t) unless A = 1: alpha = 2^j, (2^j - 1) s = -j,
-   so j = 1, m = 1/2. For alpha < 1, M^(2^t - A) = A^(2^t) with coprime exponents: A is a
-   (2^t - A)-th power: A = 1, t = 1, m = 1/4; or 2^t - A = 1, m = (1 - 2^-t)^(2^t), which fits into
-   24 bits for t = 2 and 3 only; the other powers below 2^t (9, 25, 27, ..) have no such t with m in
-   24 bits. Elsewhere the computed price is good to 2^-90 of 1. */
+/* (P5.g) is zero where alpha m^(alpha - 1) = 1, and for binary numbers that happens four times
+   only. Let alpha = A / 2^t and m = M 2^s with A and M odd. alpha > 1: the odd part of m^(alpha -
+   1), at least 1, is the inverse of A's: A = 1, alpha = 2^j, (2^j - 1) s = -j: j = 1, alpha = 2, m
+   = 1/2. alpha < 1: with n = 2^t - A, m^n = (A / 2^t)^(2^t); n is odd, so M^n = A^(2^t) makes A an
+   n-th power r^n and M = r^(2^t), and -s n = t 2^t makes n divide t. r = 1: A = 1, n = 2^t - 1
+   divides t: t = 1, alpha = 1/2, m = 1/4. r >= 3: M < 2^24 leaves t = 2 or 3 (t = 1 has r = 1), and
+   n is 1 (or 3 with A = 5, no cube): alpha = 3/4 or 7/8, m = alpha^(2^t). At every other point the
+   computed price is within 2^-90 of 1 of a price that is not 0. */
 CORE_FUNCTION int core_price_tsallis_is_zero(double alpha, double m) {
   return (alpha == 2.0 && m == 0.5) || (alpha == 0.5 && m == 0.25) ||
          (alpha == 0.75 && m == 81.0 / 256.0) || (alpha == 0.875 && m == 5764801.0 / 16777216.0);
