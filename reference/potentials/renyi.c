@@ -50,7 +50,7 @@ static phibal_status add_expert(renyi_work *w, const phibal_enclosure *a) {
   return phibal_enclosure_add(&w->total, &w->total, &w->point);
 }
 
-/* z = phi at the lower (upper) ends of x, all >= 0. */
+/* z = phi at the lower (upper) ends of x, all >= 0. A sum that is a point has lost nothing. */
 static phibal_status value_at_ends(phibal_enclosure *z, const phibal_enclosure *a, size_t n,
                                    const phibal_enclosure *x, bool upper, renyi_work *w) {
   add_integer(&w->b, a, -1);
@@ -62,7 +62,7 @@ static phibal_status value_at_ends(phibal_enclosure *z, const phibal_enclosure *
     TRY(add_expert(w, a));
   }
   TRY(phibal_enclosure_add(&w->excess, &w->excess, &w->total));
-  if (is_between(&w->excess, -0.5, 1.0))
+  if (!phibal_enclosure_is_exact(&w->sum) && is_between(&w->excess, -0.5, 1.0))
     TRY(phibal_enclosure_log1p(&w->t[0], &w->excess));
   else
     TRY(phibal_enclosure_log(&w->t[0], &w->sum));
