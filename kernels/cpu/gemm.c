@@ -2,7 +2,6 @@
 
 #include <cblas.h>
 #include <omp.h>
-#include <string.h>
 
 void gemm_begin(void) {
   /* Where OpenBLAS has threads of its own. Built on OpenMP it needs no telling, and telling it
@@ -16,18 +15,6 @@ void gemm_begin(void) {
  */
 static void stay_single(void) {
   omp_set_num_threads(1);
-}
-
-const char *gemm_better_core(void) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq") ||
-      !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl"))
-    return NULL;
-  const char *core = openblas_get_corename();
-  if (strcmp(core, "Haswell") == 0 || strcmp(core, "Zen") == 0) return "SkylakeX";
-#endif
-  return NULL;
 }
 
 static int64_t smaller(int64_t a, int64_t b) {

@@ -27,11 +27,6 @@
    the products of one tile below. */
 void gemm_begin(void);
 
-/* The kernel family OpenBLAS should be told to use (environment variable OPENBLAS_CORETYPE, read
-   when it is loaded), or null where its own choice is as good: it takes processors newer than
-   itself for AVX2 ones even if they have AVX-512, which costs half the speed. */
-const char *gemm_better_core(void);
-
 /* One product on the calling thread, inside a parallel region: C = A B^T + beta C with
    A [m][k], B [n][k], C [m][n] and row strides lda, ldb, ldc. */
 void gemm_nt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
