@@ -20,6 +20,7 @@ static const char help[] =
     "  --cases N       cases per operation, instead of the operation's own number\n"
     "  --case N        this one case only (with --op)\n"
     "  --seed S        of the generated cases; 1 unless given\n"
+    "  --first-failure stop an operation at its first failing case\n"
     "  --json          one JSON object\n"
     "  --list          names the operations and their outputs\n\n"
     "A failure names seed and case; `phibal verify --op NAME --seed S --case N` runs it alone.\n";
@@ -29,6 +30,7 @@ typedef struct verify_arguments {
   int64_t cases; /* 0: each operation's own number */
   int64_t only;  /* -1: all */
   bool json;
+  bool first_failure;
   bool chosen[64]; /* by place in verify_operations */
   bool any_chosen;
 } verify_arguments;
@@ -128,8 +130,8 @@ static int run_all(const verify_arguments *a) {
     uint64_t first = a->only >= 0 ? (uint64_t)a->only : 0;
     int64_t count = a->only >= 0 ? 1 : a->cases > 0 ? a->cases : operation->cases;
     if (!a->json && isatty(STDERR_FILENO)) fprintf(stderr, "%s ...\r", operation->name);
-    phibal_status status = verify_run(operation, a->seed, first, count, tallies);
-    bool all_compared = a->only < 0 && count >= operation->cases;
+    phibal_status status = verify_run(operation, a->seed, first, count, a->first_failure, tallies);
+    bool all_compared = a->only < 0 && !a->first_failure && count >= operation->cases;
     if (status != PHIBAL_OK) {
       failed++;
       fprintf(a->json ? stderr : stdout, "%-16s FAIL: %s\n", operation->name,
@@ -173,11 +175,15 @@ static bool read_count(const char *text, int64_t least, int64_t *n) {
 }
 
 int command_verify(int argc, char **argv) {
-  static const struct option options[] = {
-      {"op", required_argument, NULL, 'o'},   {"cases", required_argument, NULL, 'n'},
-      {"case", required_argument, NULL, 'c'}, {"seed", required_argument, NULL, 's'},
-      {"json", no_argument, NULL, 'j'},       {"list", no_argument, NULL, 'l'},
-      {"help", no_argument, NULL, 'h'},       {0}};
+  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
+                                          {"cases", required_argument, NULL, 'n'},
+                                          {"case", required_argument, NULL, 'c'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"first-failure", no_argument, NULL, 'f'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
   verify_arguments a = {.seed = 1, .only = -1};
   int64_t n;
   for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
@@ -203,6 +209,9 @@ int command_verify(int argc, char **argv) {
         return command_usage_error("verify", "--seed takes a number of at least 0, not '%s'",
                                    optarg);
       a.seed = (uint64_t)n;
+      break;
+    case 'f':
+      a.first_failure = true;
       break;
     case 'j':
       a.json = true;

@@ -37,7 +37,7 @@ static bool belongs(const verify_operation *operation, int output) {
 }
 
 phibal_status verify_run(const verify_operation *operation, uint64_t seed, uint64_t first,
-                         int64_t count, tally *tallies) {
+                         int64_t count, bool first_failure, tally *tallies) {
   for (int o = 0; o < OUTPUT_COUNT; o++)
     if (belongs(operation, o)) tally_start(&tallies[o], (output_id)o);
   for (int64_t i = 0; i < count; i++) {
@@ -52,6 +52,7 @@ phibal_status verify_run(const verify_operation *operation, uint64_t seed, uint6
       return phibal_status_set(status, "%s, case %llu (%s), could not be run: %s", operation->name,
                                (unsigned long long)number, operation->kind(number), why);
     }
+    if (first_failure && !verify_passed(operation, tallies, false)) break;
   }
   return PHIBAL_OK;
 }

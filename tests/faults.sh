@@ -1,63 +1,74 @@
 #!/bin/sh
-# Plants one fault at a time in a copy of the kernels and asks that `phibal verify` (or a unit test)
-# notices. usage: faults.sh SOURCE_ROOT WORK_DIR LIST; the compiler, its flags and what to link come in
-# CC, KERNEL_CFLAGS, VERIFY_LINK. A line of the list:
+# Plants one fault at a time in a copy of the sources and asks that `phibal verify`, or a unit test,
+# notices.
+#   usage: faults.sh SOURCE_ROOT WORK_DIR LIST
+# with the compiler in CC, its flags in KERNEL_CFLAGS, and what makes `phibal verify` and
+# test_model_gradient, less the faulty object, in VERIFY_LINK and MODEL_LINK. A line of the list:
 #
-#   name | edited file | compiled source | sed command | operation that must fail
+#   name | edited file | compiled source, if another | sed command | check that must fail
 #
-# A sed command that changes nothing, or a fault that does not compile, fails the run: the list has
-# fallen behind the code.
+# where the check is an operation of `phibal verify`, or model-gradient. An edit that changes nothing, or
+# that does not compile, fails the run: then the list has fallen behind the code.
 set -u
 root=$1 work=$2 list=$3
 rm -rf "$work"
 mkdir -p "$work"
 passed=0 failed=0
 
-# link NAME OBJECT...: the verify program, with OBJECT in the place of the library's own.
-link() {
-  name=$1
-  shift
-  $CC -o "$work/$name" "$@" $VERIFY_LINK
-}
-
-# Without a fault every operation of the list must pass: otherwise "it fails" says nothing.
-link sound || exit 1
-for operation in $(sed -n '/^[^#]/s/.*| *//p' "$list" | sort -u); do
-  "$work/sound" verify --op "$operation" >"$work/log" 2>&1 ||
-    { echo "not ok: $operation fails without a fault"; cat "$work/log"; exit 1; }
-done
-
 trim() { printf '%s' "$1" | sed 's/^ *//; s/ *$//'; }
 
-while IFS='|' read -r name file source edit operation; do
+# build NAME CHECK OBJECT...: the program that makes the check, OBJECT in the place of the library's own.
+build() {
+  program=$1 link=$VERIFY_LINK
+  [ "$2" = model-gradient ] && link=$MODEL_LINK
+  shift 2
+  $CC -o "$work/$program" "$@" $link
+}
+
+# run NAME CHECK: its status, output in the log.
+run() {
+  if [ "$2" = model-gradient ]; then
+    "$work/$1" >"$work/log" 2>&1
+  else
+    "$work/$1" verify --op "$2" --first-failure >"$work/log" 2>&1
+  fi
+}
+
+not_ok() {
+  echo "not ok: $1"
+  tail -n 5 "$work/log"
+  failed=$((failed + 1))
+}
+
+# Without a fault every check must pass: otherwise "it fails" says nothing.
+for check in $(sed -n '/^[^#]/s/.*| *//p' "$list" | sort -u); do
+  build sound "$check" 2>"$work/log" && run sound "$check" ||
+    { not_ok "$check fails without a fault"; exit 1; }
+done
+
+while IFS='|' read -r name file source edit check; do
   case "$name" in '' | '#'*) continue ;; esac
   name=$(trim "$name") file=$(trim "$file") source=$(trim "$source")
-  edit=$(trim "$edit") operation=$(trim "$operation")
-  rm -rf "$work/kernels"
-  cp -r "$root/kernels" "$work/kernels"
+  edit=$(trim "$edit") check=$(trim "$check")
+  rm -rf "$work/kernels" "$work/moe"
+  cp -r "$root/kernels" "$root/moe" "$work/"
   sed "$edit" "$root/$file" >"$work/$file"
   if cmp -s "$root/$file" "$work/$file"; then
-    echo "not ok: $name: the edit changes nothing in $file"
-    failed=$((failed + 1))
-    continue
-  fi
-  if ! $CC $KERNEL_CFLAGS -I"$root/spec/include" -c "$work/$source" -o "$work/fault.o" \
-    2>"$work/log" || ! link faulty "$work/fault.o" 2>>"$work/log"; then
-    echo "not ok: $name does not build"
-    cat "$work/log"
-    failed=$((failed + 1))
-    continue
-  fi
-  "$work/faulty" verify --op "$operation" >"$work/log" 2>&1
-  status=$?
-  # A crash would be noticed too, but is not what a verdict looks like.
-  if [ $status -eq 1 ] && grep -q "FAIL $operation" "$work/log"; then
-    echo "ok: $name: $(sed -n 's/^  FAIL //p' "$work/log" | head -n 1)"
-    passed=$((passed + 1))
+    not_ok "$name: the edit changes nothing in $file"
+  elif ! $CC $KERNEL_CFLAGS -w -O1 -I"$root/spec/include" -I"$work/moe" -c "$work/${source:-$file}" \
+    -o "$work/fault.o" 2>"$work/log" || ! build faulty "$check" "$work/fault.o" 2>>"$work/log"; then
+    not_ok "$name: does not build"
   else
-    echo "not ok: $name was not noticed (status $status)"
-    tail -n 5 "$work/log"
-    failed=$((failed + 1))
+    status=0
+    run faulty "$check" || status=$?
+    # A crash would be noticed too, but a verdict is what is asked for.
+    if [ $status -eq 1 ] && grep -qi "fail" "$work/log"; then
+      echo "ok: $name: $(sed -n 's/^  FAIL //p; s/.*Assertion Failed.*/an assertion of the test/p' \
+        "$work/log" | head -n 1 | cut -c1-160)"
+      passed=$((passed + 1))
+    else
+      not_ok "$name: not noticed (status $status)"
+    fi
   fi
 done <"$list"
 
