@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <omp.h>
-#include <string.h>
 
 /* Rows of scores made at once: 64 rows of 2048 columns stay in a 512 KiB cache, and the products
    are large enough for OpenBLAS. */
@@ -80,12 +79,13 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
 }
 
 /* The gradients of one block of rows of one head. With P the probabilities, dP = dO V^T and
-   D_i = <dO_i, O_i> = sum_j P_ij dP_ij: dS = P (dP - D) scale, dV += P^T dO, dQ = dS K,
-   dK += dS^T Q. */
-static void block_backward(const layout *at, int64_t rows, int64_t first, const float *q,
-                           const float *k, const float *v, const float *o, const float *largest,
-                           const float *inverse_sum, const float *o_gradient, float *q_gradient,
-                           float *k_gradient, float *v_gradient, float *scratch) {
+   D_i = <dO_i, O_i> = sum_j P_ij dP_ij: dS = P (dP - D) scale, dQ = dS K,
+   dV = P^T dO + beta dV, dK = dS^T Q + beta dK. */
+static void block_backward(const layout *at, int64_t rows, int64_t first, float beta,
+                           const float *q, const float *k, const float *v, const float *o,
+                           const float *largest, const float *inverse_sum, const float *o_gradient,
+                           float *q_gradient, float *k_gradient, float *v_gradient,
+                           float *scratch) {
   int64_t columns = first + rows;
   float *p = scratch, *s_gradient = scratch + rows * columns;
   gemm_nt(rows, columns, at->n, q, at->stride, k, at->stride, 0.0f, p, columns);
@@ -100,10 +100,10 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, const 
     float scale = (float)at->scale;
     for (int64_t j = 0; j < columns; j++) gradient[j] = row[j] * (gradient[j] - along) * scale;
   }
-  gemm_tn(columns, at->n, rows, p, columns, o_gradient, at->out_stride, 1.0f, v_gradient,
+  gemm_tn(columns, at->n, rows, p, columns, o_gradient, at->out_stride, beta, v_gradient,
           at->stride);
   gemm_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, 0.0f, q_gradient, at->stride);
-  gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, 1.0f, k_gradient, at->stride);
+  gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, beta, k_gradient, at->stride);
 }
 
 void attention_backward(const attention_shape *shape, const float *qkv, const float *out,
@@ -120,15 +120,14 @@ void attention_backward(const attention_shape *shape, const float *qkv, const fl
       int64_t k = at.keys + shared * at.n, v = at.values + shared * at.n;
       const float *base = qkv + b * length * at.stride;
       float *gradient = qkv_gradient + b * length * at.stride;
-      for (int64_t s = 0; s < length; s++) {
-        memset(gradient + s * at.stride + k, 0, (size_t)at.n * sizeof(float));
-        memset(gradient + s * at.stride + v, 0, (size_t)at.n * sizeof(float));
-      }
       for (int64_t head = shared * at.group; head < (shared + 1) * at.group; head++)
-        for (int64_t first = 0; first < length; first += BLOCK_ROWS) {
+        for (int64_t first = (length - 1) / BLOCK_ROWS * BLOCK_ROWS; first >= 0;
+             first -= BLOCK_ROWS) {
+          /* From the last rows, which see every key: the first block sets, the others add. */
+          float beta = head == shared * at.group && first + BLOCK_ROWS >= length ? 0.0f : 1.0f;
           int64_t t = b * length + first, q = first * at.stride + head * at.n;
           int64_t o = t * at.out_stride + head * at.n;
-          block_backward(&at, smaller(BLOCK_ROWS, length - first), first, base + q, base + k,
+          block_backward(&at, smaller(BLOCK_ROWS, length - first), first, beta, base + q, base + k,
                          base + v, out + o, largest + t * at.heads + head,
                          inverse_sum + t * at.heads + head, out_gradient + o, gradient + q,
                          gradient + k, gradient + v, scratch + omp_get_thread_num() * each);
