@@ -1,4 +1,5 @@
 /* Whole runs on a small token file: what they write, that threads change nothing, how they stop. */
+#include "data/sampler.h"
 #include "data/token_writer.h"
 #include "estimate.h"
 #include "report.h"
@@ -143,6 +144,81 @@ Test(train, threads_change_no_bit) {
     cr_expect(json_equal(lines[0], lines[1]), "%s", methods[i]);
     json_decref(lines[0]), json_decref(lines[1]);
   }
+}
+
+/* The run's steps, computed here once more: which sequences, how the micro-batches add up, the
+   rate, the norm, the update. Equal to the bit. */
+Test(train, steps_are_what_they_should_be) {
+  run_config config;
+  configure(&config,
+            PAIRS("training.seed", "5", "batch.micro_sequences", "3", "training.steps", "4"));
+  json_decref(run(&config, "out"));
+  json_t *lines = metrics("out");
+
+  char path[256];
+  path_to("train.tokens", path);
+  token_file file;
+  sampler order;
+  model *m;
+  optimizer o;
+  cr_assert_eq(token_file_open(path, &file), PHIBAL_OK);
+  cr_assert_eq(sampler_create(&file, SEQUENCE, 5, &order), PHIBAL_OK);
+  cr_assert_eq(model_create(&config.model, &config.balance, 3, 5, &m), PHIBAL_OK);
+  cr_assert_eq(optimizer_create(&config.optimizer, model_tensor_count(m), model_tensors(m),
+                                model_parameter_count(m), &o),
+               PHIBAL_OK);
+  for (int step = 0; step < 4; step++) {
+    int32_t tokens[4 * SEQUENCE], targets[4 * SEQUENCE];
+    int64_t counted = 0;
+    for (int i = 0; i < 4; i++)
+      sampler_training_sequence(&order, 4 * step + i, tokens + i * SEQUENCE, targets + i * SEQUENCE,
+                                NULL);
+    for (int i = 0; i < 4 * SEQUENCE; i++) counted += targets[i] != -1;
+    /* Three sequences, then the one that is left. */
+    model_losses a, b;
+    double norm;
+    cr_assert_eq(model_step_begin(m, counted), PHIBAL_OK);
+    cr_assert_eq(model_forward_backward(m, 3, tokens, targets, &a), PHIBAL_OK);
+    cr_assert_eq(model_forward_backward(m, 1, tokens + 3 * SEQUENCE, targets + 3 * SEQUENCE, &b),
+                 PHIBAL_OK);
+    cr_assert_eq(model_step_finish(m), PHIBAL_OK);
+    cr_assert_eq(optimizer_norm(&o, model_gradients(m), &norm), PHIBAL_OK);
+    double lr = learning_rate(&config.optimizer, step, 4);
+    optimizer_update(&o, lr, clip_scale(1.0, norm), model_gradients(m), model_parameters(m));
+    const json_t *line = json_array_get(lines, (size_t)step);
+    cr_expect_eq(number(line, "loss"), (a.cross_entropy + b.cross_entropy) / (double)counted);
+    cr_expect_eq(number(line, "balance_loss"), a.balance + b.balance);
+    cr_expect_eq(number(line, "lr"), lr);
+    cr_expect_eq(number(line, "gradient_norm"), norm);
+  }
+  optimizer_destroy(&o);
+  model_destroy(m);
+  token_file_close(&file);
+  json_decref(lines);
+}
+
+/* A dense layer is not a MoE layer, and the summary is the mean and the worst of the MoE layers. */
+Test(train, layers_and_their_summary) {
+  run_config config;
+  configure(&config, PAIRS("model.layers", "3", "model.dense_layers", "1"));
+  json_t *result = run(&config, "out");
+  json_t *validation = json_object_get(result, "validation");
+  json_t *layers = json_object_get(validation, "layers");
+  cr_assert_eq(json_array_size(layers), 2);
+  const json_t *a = json_array_get(layers, 0), *b = json_array_get(layers, 1);
+  cr_expect_eq((int)number(a, "layer"), 1);
+  cr_expect_eq((int)number(b, "layer"), 2);
+  for (int i = 0; i < BALANCE_METRICS; i++) {
+    const char *name = balance_metric_names[i];
+    double x = number(a, name), y = number(b, name);
+    bool entropy = !strncmp(name, "entropy", 7);
+    cr_expect_neq(x, y, "%s: a case that tells the layers apart", name);
+    cr_expect_eq(number(json_object_get(validation, "mean"), name), x / 2 + y / 2, "%s", name);
+    cr_expect_eq(number(json_object_get(validation, "worst"), name),
+                 entropy ? fmin(x, y) : fmax(x, y), "%s", name);
+    if (entropy) cr_expect_leq(x, log(4) * (1 + 1e-15));
+  }
+  json_decref(result);
 }
 
 /* What must matter does: seed, method, potential, eta, alpha, learning rate. The first step's loss
