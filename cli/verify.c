@@ -1,5 +1,6 @@
 /* `phibal verify`: the kernels against the reference. */
 #include "commands.h"
+#include "verify_exhaustive.h"
 #include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -21,6 +22,10 @@ static const char help[] =
     "  --case N        this one case only (with --op)\n"
     "  --seed S        of the generated cases; 1 unless given\n"
     "  --first-failure stop an operation at its first failing case\n"
+    "  --exhaustive    instead: exp, expm1, log, log1p, tanh and sigmoid (or that of --op) over "
+    "all\n"
+    "                  2^32 inputs; minutes\n"
+    "  --stride N      with --exhaustive: every N-th block of inputs only\n"
     "  --json          one JSON object\n"
     "  --list          names the operations and their outputs\n\n"
     "A failure names seed and case; `phibal verify --op NAME --seed S --case N` runs it alone.\n";
@@ -33,6 +38,9 @@ typedef struct verify_arguments {
   bool first_failure;
   bool chosen[64]; /* by place in verify_operations */
   bool any_chosen;
+  const char *last_chosen;
+  bool exhaustive;
+  int64_t stride;
 } verify_arguments;
 
 static const char *measure_unit(output_measure m) {
@@ -180,11 +188,13 @@ int command_verify(int argc, char **argv) {
                                           {"case", required_argument, NULL, 'c'},
                                           {"seed", required_argument, NULL, 's'},
                                           {"first-failure", no_argument, NULL, 'f'},
+                                          {"exhaustive", no_argument, NULL, 'x'},
+                                          {"stride", required_argument, NULL, 'r'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"list", no_argument, NULL, 'l'},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
-  verify_arguments a = {.seed = 1, .only = -1};
+  verify_arguments a = {.seed = 1, .only = -1, .stride = 1};
   int64_t n;
   for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
     case 'o': {
@@ -192,6 +202,7 @@ int command_verify(int argc, char **argv) {
       if (!operation)
         return command_usage_error("verify", "no operation '%s'; --list names them", optarg);
       a.chosen[operation - verify_operations] = a.any_chosen = true;
+      a.last_chosen = operation->name;
       break;
     }
     case 'n':
@@ -209,6 +220,14 @@ int command_verify(int argc, char **argv) {
         return command_usage_error("verify", "--seed takes a number of at least 0, not '%s'",
                                    optarg);
       a.seed = (uint64_t)n;
+      break;
+    case 'x':
+      a.exhaustive = true;
+      break;
+    case 'r':
+      if (!read_count(optarg, 1, &a.stride) || a.stride > 4096)
+        return command_usage_error("verify", "--stride takes a number from 1 to 4096, not '%s'",
+                                   optarg);
       break;
     case 'f':
       a.first_failure = true;
@@ -228,5 +247,7 @@ int command_verify(int argc, char **argv) {
   if (optind < argc) return command_usage_error("verify", "unexpected '%s'", argv[optind]);
   if (a.only >= 0 && !a.any_chosen)
     return command_usage_error("verify", "--case needs --op: cases are numbered by operation");
+  if (a.exhaustive) return verify_exhaustive(a.last_chosen, (int)a.stride, a.json);
+  if (a.stride != 1) return command_usage_error("verify", "--stride goes with --exhaustive");
   return run_all(&a);
 }
