@@ -395,7 +395,6 @@ static int data_show(int argc, char **argv) {
   if (token_file_open(argv[optind], &file)) return fail();
   json_t *domains = json_array();
   if (!json) printf("%-16s %9s %11s %14s\n", "domain", "documents", "tokens", "bigram entropy");
-  int result = 0;
   for (int32_t d = 0; d <= file.domains; d++) {
     int all = d == file.domains;
     long long documents = 0, tokens = 0;
@@ -422,7 +421,7 @@ static int data_show(int argc, char **argv) {
     json_decref(root);
   }
   token_file_close(&file);
-  return result;
+  return 0;
 }
 
 int command_data(int argc, char **argv) {

@@ -151,9 +151,20 @@ Test(data_build, long_texts_are_divided_where_they_may_be) {
 
 Test(data_build, every_document_is_on_one_side_whole) {
   put_numbered(200);
-  must(run_one((build_options){.validation = 0.2, .seed = 3}, "d"));
+  const build_source source = {.domain = "d", .path = text};
+  build_report r;
+  must(run((build_options){.sources = &source, .source_count = 1, .validation = 0.2, .seed = 3},
+           &r));
   token_file train = open_part(out, 0), validation = open_part(out, 1);
   cr_assert_eq(train.documents + validation.documents, 200);
+  const token_file *files[] = {&train, &validation};
+  const build_part *parts[] = {&r.domains[0].train, &r.domains[0].validation};
+  for (int p = 0; p < 2; p++) {
+    cr_assert_eq(parts[p]->documents, files[p]->documents);
+    cr_assert_eq(parts[p]->tokens, files[p]->tokens);
+    cr_assert_eq(parts[p]->bytes, files[p]->tokens - files[p]->documents);
+  }
+  build_report_free(&r);
   cr_assert_eq(train.vocabulary, 257);
   cr_assert_str_eq(train.domain_names[0], "d");
   for (int i = 0; i < 200; i++) {
@@ -408,11 +419,26 @@ Test(data_build, sentencepiece) {
   cr_assert(f.tokens < 60 * f.documents, "%ld tokens in %ld documents of 110 bytes", (long)f.tokens,
             (long)f.documents);
 
+  /* The validation part taught the model nothing: without it the model is the same. */
+  char *apart = string_format("%s/apart", folder);
+  for (int64_t d = 0; d < 60; d++) {
+    char *path = string_format("%s/%ld", text, (long)d);
+    text_buffer bytes = {0};
+    must(file_read_all(path, &bytes));
+    if ((double)(text_hash(0, bytes.bytes, bytes.count) >> 11) * 0x1p-53 < 0.2) unlink(path);
+    text_buffer_free(&bytes);
+    free(path);
+  }
+  cr_assert_eq(count_names(text), f.documents);
+  must(run_one((build_options){.train_vocabulary = 330, .folder = apart}, "d"));
+  cr_assert(same_files(out, apart, "tokenizer.model"));
+  cr_assert(same_files(out, apart, "train.tokens"));
+  free(apart);
+
   /* The model alone gives the same files, and codes text that it has never seen. */
   char *again = string_format("%s/again", folder);
-  must(run_one((build_options){.validation = 0.2, .model = model, .folder = again}, "d"));
+  must(run_one((build_options){.model = model, .folder = again}, "d"));
   cr_assert(same_files(out, again, "train.tokens"));
-  cr_assert(same_files(out, again, "validation.tokens"));
   tokenizer t;
   token_buffer a = {0}, b = {0};
   must(tokenizer_load(model, &t));

@@ -310,10 +310,12 @@ static const char apt_that_works[] = "while [ \"$1\" != download ]; do shift; do
                                      "shift\n"
                                      "for name; do : > \"${name}_1%3a2.0+x_all.deb\"; done\n";
 
+static int64_t domain_bytes = 1 << 20;
+
 static phibal_status run(const char *out, bool keep, bool force, build_report *report) {
   char *path = string_format("%s/%s", folder, out);
   const debian_options o = {.folder = path,
-                            .domain_bytes = 1 << 20,
+                            .domain_bytes = domain_bytes,
                             .validation = 0.1,
                             .seed = 1,
                             .keep_text = keep,
@@ -394,6 +396,9 @@ Test(data_debian, a_corpus_is_made_once_and_the_same_again) {
   cr_assert(message_has("Unable to fetch some archives"), "%s", phibal_status_message());
   must(run("b", false, false, &r));
   build_report_free(&r);
+  domain_bytes++;
+  cr_assert_eq(run("b", false, false, &r), PHIBAL_ERROR_IO, "made with other options");
+  domain_bytes--;
   put_text(folder, "b/train.tokens", "damaged");
   cr_assert_eq(run("b", false, false, &r), PHIBAL_ERROR_IO);
   cr_assert_eq(names_in("b"), 3, "and nothing is left of the attempts");
@@ -419,7 +424,7 @@ Test(data_debian, what_goes_wrong_is_said) {
   put_program("nothing", "");
   cr_assert_eq(run("a", false, false, &r), PHIBAL_ERROR_UNSUPPORTED);
   cr_assert(message_has("phibal data build"), "%s", phibal_status_message());
-  cr_assert_eq(names_in("a"), 0);
+  cr_assert_eq(names_in("a"), -1, "not even the folder");
 
   put_program("apt-get",
               "echo 'W: Failed to fetch http://x  Could not resolve'\n"
@@ -436,5 +441,5 @@ Test(data_debian, what_goes_wrong_is_said) {
   cr_assert_eq(run("a", false, false, &r), PHIBAL_ERROR_IO);
   cr_assert(message_has("sword-text-kjv") && message_has("not an archive"), "%s",
             phibal_status_message());
-  cr_assert_eq(names_in("a"), 0);
+  cr_assert_eq(names_in("a"), -1);
 }

@@ -102,7 +102,8 @@ Test(token_file, comes_back_when_large) {
   cr_assert_eq(f.tokens, 3 * (int64_t)N);
   for (int d = 0; d < 3; d++) {
     for (int64_t i = 0; i < N - d; i++)
-      if (f.data16[f.table[d].start + i] != ids[i]) cr_assert_fail("document %d, token %ld", d, (long)i);
+      if (f.data16[f.table[d].start + i] != ids[i])
+        cr_assert_fail("document %d, token %ld", d, (long)i);
     cr_assert_eq(f.data16[f.table[d].start + N - d], 256);
   }
   token_file_close(&f);
@@ -163,6 +164,18 @@ static void repair_checksum(text_buffer *b) {
     sum ^= sum >> 32;
   }
   memcpy(b->bytes + b->count - 8, &sum, 8);
+}
+
+/* The checksum is the documented one, or files would not be read elsewhere. */
+Test(token_file, checksum_is_as_documented) {
+  write_sample(257, 10);
+  text_buffer b = read_sample();
+  uint64_t stored, computed;
+  memcpy(&stored, b.bytes + b.count - 8, 8);
+  repair_checksum(&b);
+  memcpy(&computed, b.bytes + b.count - 8, 8);
+  cr_assert_eq(stored, computed);
+  text_buffer_free(&b);
 }
 
 /* Changes `bytes` bytes at `offset` of the sample, makes the checksum right again, and expects a

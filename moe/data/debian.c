@@ -85,14 +85,15 @@ static phibal_status packages_list(string_list *packages) {
 /* The last of the gravest lines in the log of apt-get or dpkg-deb, cut to `size`; false if it has
    none. */
 static bool log_complaint(const char *log, char *complaint, size_t size) {
-  static const char *const marks[] = {"W: ", "Err:", "E: ", "dpkg-deb: error: "};
+  static const char *const marks[] = {"Err:", "W: ", "W: Failed to fetch",
+                                      "E: ", "dpkg-deb: error: "};
   text_buffer text = {0};
   int best = -1;
   snprintf(complaint, size, "it did not say why");
   if (!file_read_all(log, &text) && !text_buffer_append(&text, "", 1)) {
     char *rest = NULL;
     for (char *line = strtok_r(text.bytes, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-      for (int m = 0; m < 4; m++)
+      for (int m = 0; m < (int)(sizeof marks / sizeof *marks); m++)
         if (m >= best && !strncmp(line, marks[m], strlen(marks[m]))) {
           best = m;
           snprintf(complaint, size, "%s", line);
@@ -378,6 +379,7 @@ phibal_status debian_run(const debian_options *o, build_report *report) {
   if (o->keep_text && text_there(o))
     return phibal_status_set(PHIBAL_ERROR_IO, "%s/text is there already; remove it first",
                              o->folder);
+  const bool new_folder = access(o->folder, F_OK);
   phibal_status status = folder_create(o->folder);
   if (status) return status;
   char *folder = realpath(o->folder, NULL); /* programs run inside it, so names must be absolute */
@@ -392,6 +394,7 @@ phibal_status debian_run(const debian_options *o, build_report *report) {
   status = d.log && d.downloads ? folder_create(d.downloads) : memory_error();
   if (!status) status = corpus_make(&d, report);
   folder_remove(d.work);
+  if (status && new_folder) rmdir(o->folder);
   string_list_free(&d.packages);
   free(d.work);
   free(d.downloads);
