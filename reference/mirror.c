@@ -138,23 +138,27 @@ static search_side side_of_image(const step_probe *p) {
   return points ? SEARCH_EQUAL : SEARCH_UNKNOWN;
 }
 
-static phibal_status probe_image(const step_probe *p, search_side *side) {
+/* The first component of image - target, from the lower ends. */
+static phibal_status probe_image(const step_probe *p, search_side *side, mpfr_ptr residual) {
   phibal_status status = phibal_reference_conjugate_gradient(p->phi, p->n, p->point, p->image);
   *side = SEARCH_UNKNOWN;
   if (status == PHIBAL_ERROR_DOMAIN) *side = SEARCH_OUTSIDE;
   if (status == PHIBAL_ERROR_DOMAIN || status == PHIBAL_ERROR_UNDECIDED) return PHIBAL_OK;
-  if (status == PHIBAL_OK) *side = side_of_image(p);
-  return status;
+  if (status != PHIBAL_OK) return status;
+  *side = side_of_image(p);
+  mpfr_sub(residual, p->image[0].lo, p->target[0].lo, MPFR_RNDN);
+  return PHIBAL_OK;
 }
 
-static phibal_status probe_coordinate(void *context, mpfr_srcptr q, search_side *side) {
+static phibal_status probe_coordinate(void *context, mpfr_srcptr q, search_side *side,
+                                      mpfr_ptr residual) {
   const step_probe *p = context;
   phibal_enclosure_set_fr(p->point, q);
-  return probe_image(p, side);
+  return probe_image(p, side, residual);
 }
 
 /* The prices s direction for one s < 0. */
-static phibal_status probe_ray(void *context, mpfr_srcptr s, search_side *side) {
+static phibal_status probe_ray(void *context, mpfr_srcptr s, search_side *side, mpfr_ptr residual) {
   const step_probe *p = context;
   if (mpfr_sgn(s) >= 0) {
     *side = SEARCH_OUTSIDE;
@@ -164,7 +168,7 @@ static phibal_status probe_ray(void *context, mpfr_srcptr s, search_side *side) 
     phibal_enclosure_set_fr(&p->image[e], s);
     TRY(phibal_enclosure_mul(&p->point[e], &p->image[e], &p->direction[e]));
   }
-  return probe_image(p, side);
+  return probe_image(p, side, residual);
 }
 
 static phibal_status search_separable(const step_vectors *v, const phibal_reference_potential *phi,

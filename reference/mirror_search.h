@@ -12,7 +12,10 @@ typedef enum search_side {
   SEARCH_UNKNOWN,
 } search_side;
 
-typedef phibal_status search_probe(void *context, mpfr_srcptr q, search_side *side);
+/* `residual` is set to about f(q) - target where there is such a number: it guides the search and
+   decides nothing. It comes in as NaN. */
+typedef phibal_status search_probe(void *context, mpfr_srcptr q, search_side *side,
+                                   mpfr_ptr residual);
 
 /* `root` encloses every q where the nondecreasing function that `probe` compares with its target
    equals it, to about `precision` bits. `start` lies in the function's domain and holds a sensible
