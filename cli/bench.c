@@ -74,7 +74,9 @@ static void print_text(const run_config *config, const benchmark *b) {
              s == SECTION_OPTIMIZER ? "copies" : "products");
     putchar('\n');
   }
-  printf("\n  router path (router): %.2f %% of the step\n", 100.0 * share(b, SECTION_ROUTER));
+  printf("\n  router path: %.2f %% of the step; with the permutation of tokens %.2f %%\n",
+         100.0 * share(b, SECTION_ROUTER),
+         100.0 * (share(b, SECTION_ROUTER) + share(b, SECTION_PERMUTATION)));
 }
 
 int command_bench(int argc, char **argv) {

@@ -1,7 +1,7 @@
 #include "report.h"
 #include <string.h>
 
-enum { LABEL = 34, COLUMN = 20 };
+enum { LABEL = 34, COLUMN = 24 };
 
 /* A member by its path, such as "validation.mean.maxvio_loads"; null where it ends. */
 static json_t *member(const json_t *json, const char *path) {
@@ -84,6 +84,15 @@ static size_t layer_count(const json_t *result) {
   return json_array_size(member(result, "validation.layers"));
 }
 
+/* The transformer's number of the l-th MoE layer, from the first run that has it. */
+static long long layer_number(int n, json_t *const *results, size_t l) {
+  for (int i = 0; i < n; i++) {
+    json_t *layer = json_array_get(member(results[i], "validation.layers"), l);
+    if (layer) return json_integer_value(member(layer, "layer"));
+  }
+  return (long long)l;
+}
+
 /* A row for each layer; the three metrics of every run in one cell. */
 static void write_layers(FILE *to, int n, json_t *const *results) {
   size_t layers = 0;
@@ -93,7 +102,7 @@ static void write_layers(FILE *to, int n, json_t *const *results) {
   write_heading(to, "layer: MaxVio loads, mean, Gini", n, results);
   for (size_t l = 0; l < layers; l++) {
     char label[48];
-    snprintf(label, sizeof label, "  MoE layer %zu", l);
+    snprintf(label, sizeof label, "  layer %lld", layer_number(n, results, l));
     write_label(to, label);
     for (int i = 0; i < n; i++) {
       json_t *layer = json_array_get(member(results[i], "validation.layers"), l);
@@ -118,8 +127,9 @@ static void write_ratios(FILE *to, const json_t *result, size_t layer) {
   int experts = (int)json_integer_value(member(result, "routing.experts"));
   int shown = experts < EXPERTS_SHOWN ? experts : EXPERTS_SHOWN;
   const char *label = json_string_value(member(result, "label"));
-  fprintf(to, "\nrouted-token ratio, %%, MoE layer %zu: %s (even: %.2f)\n", layer,
-          label ? label : "?", 100.0 / experts);
+  fprintf(to, "\nrouted-token ratio, %%, layer %lld: %s (even: %.2f)\n",
+          layer_number(1, (json_t *const[]){(json_t *)result}, layer), label ? label : "?",
+          100.0 / experts);
   fprintf(to, "  %-20s", "domain");
   for (int e = 0; e < shown; e++) fprintf(to, " %5d", e);
   fputs(shown < experts ? " ...\n" : "\n", to);
@@ -189,6 +199,8 @@ phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_l
   write_heading(to, "run", n, results);
   write_row(to, "  steps", "steps", 1, 0, "", n, results);
   write_row(to, "  seed", "seed", 1, 0, "", n, results);
+  write_row(to, "  eta", "eta", 1, 4, "", n, results);
+  write_row(to, "  alpha", "alpha", 1, 4, "", n, results);
   write_row(to, "  parameters, in all", "parameters.total", 1, 0, "", n, results);
   write_row(to, "  parameters, active", "parameters.active", 1, 0, "", n, results);
   write_row(to, "  last training loss", "training.last_loss", 1, 4, "", n, results);
