@@ -1,0 +1,283 @@
+/* `phibal eval` as a person and as a program meet it: what it prints, where, and how it exits. The
+   executable is named by the environment variable PHIBAL. */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+typedef struct outcome {
+  int exit_status;
+  char text[1 << 16];
+} outcome;
+
+/* Runs `phibal eval <arguments>` through the shell; keeps standard output, or standard error. */
+static void run(outcome *o, const char *arguments, bool errors) {
+  const char *executable = getenv("PHIBAL");
+  cr_assert_not_null(executable, "PHIBAL names no executable");
+  char command[2048];
+  snprintf(command, sizeof command, "'%s' eval %s %s", executable, arguments,
+           errors ? "2>&1 >/dev/null" : "2>/dev/null");
+  FILE *pipe = popen(command, "r");
+  cr_assert_not_null(pipe);
+  size_t n = fread(o->text, 1, sizeof o->text - 1, pipe);
+  o->text[n] = 0;
+  int status = pclose(pipe);
+  cr_assert(WIFEXITED(status), "%s: killed", arguments);
+  o->exit_status = WEXITSTATUS(status);
+}
+
+static void expect_output(const char *arguments, int exit_status, const char *text) {
+  static outcome o;
+  run(&o, arguments, false);
+  cr_assert_eq(o.exit_status, exit_status, "%s: exit %d", arguments, o.exit_status);
+  cr_assert_str_eq(o.text, text, "%s prints:\n%s", arguments, o.text);
+}
+
+/* Exit 2, nothing on standard output, `lines` lines on standard error, `part` in the first. */
+static void expect_error(const char *arguments, int lines, const char *part) {
+  static outcome o;
+  run(&o, arguments, false);
+  cr_assert_eq(o.exit_status, 2, "%s: exit %d", arguments, o.exit_status);
+  cr_assert_str_empty(o.text, "%s prints:\n%s", arguments, o.text);
+  run(&o, arguments, true);
+  int found = 0;
+  for (const char *c = o.text; *c; c++) found += *c == '\n';
+  cr_assert_eq(found, lines, "%s: %d lines:\n%s", arguments, found, o.text);
+  *strchr(o.text, '\n') = 0;
+  cr_assert_eq(strncmp(o.text, "phibal eval: ", 13), 0, "%s", o.text);
+  cr_assert_not_null(strstr(o.text, part), "%s says:\n%s", arguments, o.text);
+}
+
+static json_t *run_json(const char *arguments, int exit_status) {
+  static outcome o;
+  run(&o, arguments, false);
+  cr_assert_eq(o.exit_status, exit_status, "%s: exit %d", arguments, o.exit_status);
+  json_error_t error;
+  json_t *object = json_loads(o.text, 0, &error);
+  cr_assert_not_null(object, "%s: line %d: %s", arguments, error.line, error.text);
+  return object;
+}
+
+static const char *text_at(const json_t *object, const char *key, size_t i) {
+  const char *text = json_string_value(json_array_get(json_object_get(object, key), i));
+  cr_assert_not_null(text, "no %s[%zu]", key, i);
+  return text;
+}
+
+static void expect_strings(const json_t *object, const char *key, size_t n,
+                           const char *const *text) {
+  cr_assert_eq(json_array_size(json_object_get(object, key)), n, "%s has %zu elements", key,
+               json_array_size(json_object_get(object, key)));
+  for (size_t i = 0; i < n; i++)
+    cr_assert_str_eq(text_at(object, key, i), text[i], "%s[%zu] is %s", key, i,
+                     text_at(object, key, i));
+}
+
+/* tanh(0.2), tanh(0.4), tanh(1.4) from bc -l, scale 60. */
+Test(eval, digits) {
+  expect_output("--potential log-cosh --param beta=2 --fn gradient --at 0.1,0.2,0.7 --digits 40", 0,
+                "gradient of log-cosh, beta = 2\n"
+                "  at 0.1  0.1973753202249040007381573188110156683894  +- 2.8e-41\n"
+                "  at 0.2  0.3799489622552248852677481238968733105132  +- 1.6e-41\n"
+                "  at 0.7  0.8853516482022625075834176520255739294557  +- 2.3e-41\n");
+  expect_output("--potential=euclid --fn=value --at=3,4", 0,
+                "value of euclid\n  at 3, 4\n  12.5\n");
+  expect_output("--potential negentropy --fn value --at 1/2,-1", 0,
+                "value of negentropy\n  at 1/2, -1\n  inf\n");
+  /* Negative numbers are values, not options. */
+  expect_output("--potential lp --param p=3 --fn gradient --at -0.5,-0x1p-2", 0,
+                "gradient of lp, p = 3\n  at -0.5     -0.25\n  at -0x1p-2  -0.0625\n");
+}
+
+Test(eval, json) {
+  json_t *o = run_json("--potential log-cosh --param beta=2 --fn gradient --at 0.1,-0.2 --digits 5 "
+                       "--json",
+                       0);
+  cr_assert_str_eq(json_string_value(json_object_get(o, "potential")), "log-cosh");
+  cr_assert_str_eq(json_string_value(json_object_get(o, "fn")), "gradient");
+  cr_assert_str_eq(json_string_value(json_object_get(json_object_get(o, "params"), "beta")), "2");
+  expect_strings(o, "at", 2, (const char *[]){"0.1", "-0.2"});
+  expect_strings(o, "lo", 2, (const char *[]){"0.19737532", "-0.37994897"});
+  expect_strings(o, "hi", 2, (const char *[]){"0.19737533", "-0.37994896"});
+  json_decref(o);
+
+  o = run_json("--potential softplus --fn conjugate --at 2 --json", 0);
+  cr_assert_eq(json_object_size(json_object_get(o, "params")), 0);
+  expect_strings(o, "lo", 1, (const char *[]){"inf"});
+  expect_strings(o, "hi", 1, (const char *[]){"inf"});
+  json_decref(o);
+
+  o = run_json("--potential renyi --param alpha=1/2 --fn hessian --at 1/4,1/4 --json", 0);
+  /* S = 1, r = 2: (1/2) 8 + (1/2) 4 on the diagonal, (1/2) 4 beside it. */
+  expect_strings(o, "lo", 4, (const char *[]){"6", "2", "2", "6"});
+  expect_strings(o, "hi", 4, (const char *[]){"6", "2", "2", "6"});
+  json_decref(o);
+
+  /* Without --param, the catalogue's default, and it says so. */
+  o = run_json("--potential soft-l1 --fn hessian --at 0 --json", 0);
+  cr_assert_str_eq(json_string_value(json_object_get(json_object_get(o, "params"), "delta")),
+                   "0.1");
+  json_decref(o);
+}
+
+Test(eval, rounding) {
+  static const struct {
+    const char *at, *format, *direction, *expected;
+  } rows[] = {
+      {"0.1", "binary64", "nearest", "0x1.999999999999ap-4\n"},
+      {"0.1", "binary32", "nearest", "0x1.99999ap-4\n"},
+      {"0.1", "binary32", "down", "0x1.999998p-4\n"},
+      {"0.1", "binary32", "up", "0x1.99999ap-4\n"},
+      {"0.1", "binary32", "zero", "0x1.999998p-4\n"},
+      {"-0.1", "binary32", "down", "-0x1.99999ap-4\n"},
+      {"-0.1", "binary32", "up", "-0x1.999998p-4\n"},
+      {"-0.1", "binary32", "zero", "-0x1.999998p-4\n"},
+      {"0.1", "bfloat16", "nearest", "0x1.9ap-4\n"},
+      {"0.1", "bfloat16", "down", "0x1.98p-4\n"},
+      {"0.1", "binary16", "nearest", "0x1.998p-4\n"},
+      {"0.1", "binary16", "up", "0x1.99cp-4\n"},
+      {"70000", "binary16", "nearest", "inf\n"},
+      {"70000", "binary16", "down", "0x1.ffcp+15\n"},
+      {"1e-9", "binary16", "up", "0x1p-24\n"},
+      {"-1e-9", "binary16", "up", "-0x0p+0\n"},
+      /* 1 + 2^-24: a tie, to even. */
+      {"0x1.000001p0", "binary32", "nearest", "0x1p+0\n"},
+      {"0x1.000003p0", "binary32", "nearest", "0x1.000004p+0\n"},
+      {"0,1/2", "binary32", "nearest", "0x0p+0\n0x1p-1\n"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char arguments[256];
+    snprintf(arguments, sizeof arguments,
+             "--potential euclid --fn gradient --at %s --round %s --direction %s", rows[i].at,
+             rows[i].format, rows[i].direction);
+    expect_output(arguments, 0, rows[i].expected);
+  }
+  json_t *o = run_json("--potential euclid --fn gradient --at 0.1,-0.1 --round bfloat16 --json", 0);
+  expect_strings(o, "rounded", 2, (const char *[]){"0x1.9ap-4", "-0x1.9ap-4"});
+  cr_assert_str_eq(json_string_value(json_object_get(o, "round")), "bfloat16");
+  cr_assert_str_eq(json_string_value(json_object_get(o, "direction")), "nearest");
+  json_decref(o);
+}
+
+Test(eval, outside_a_domain) {
+  expect_error("--potential negentropy --fn gradient --at 0.1,0", 1,
+               "coordinate 2 of 2 (0) is outside the domain x > 0");
+  expect_error("--potential log-cosh --fn conjugate-gradient --at 0.1,-1.5,0 --json", 1,
+               "coordinate 2 of 3 (-1.5) is outside the domain |y| < 1");
+  expect_error("--potential renyi --fn conjugate-gradient --at -1,2", 1,
+               "coordinate 2 of 2 (2) is outside the domain y < 0");
+  expect_error("--potential tsallis --param alpha=0.5 --fn conjugate-gradient --at 2", 1,
+               "coordinate 1 of 1 (2) is outside the domain y < 1/(1 - alpha)");
+  expect_error("--potential euclid --fn value --at 1,inf", 1, "coordinate 2 of 2 (inf)");
+  expect_error("--potential negentropy --fn mirror-step --at 0.5,0.5 --loads 1,0 --eta 1", 1,
+               "coordinate 2 of 2 (0) is outside the domain x > 0");
+  expect_error("--potential negentropy --fn mirror-step --at 0.5,0 --loads 1,1 --eta 1/2", 1,
+               "at m: gradient of negentropy: coordinate 2 of 2 (0)");
+  /* Inside by 10^-50: only precision can tell, and does. */
+  expect_output("--potential softplus --fn conjugate-gradient --digits 10 "
+                "--at 0.99999999999999999999999999999999999999999999999999",
+                0,
+                "conjugate-gradient of softplus\n"
+                "  at 0.99999999999999999999999999999999999999999999999999  115.1292546  "
+                "+- 5.0e-08\n");
+}
+
+Test(eval, wrong_input) {
+  expect_error("--potential euclid --fn value --at 0.1,zz", 1, "--at, number 2");
+  expect_error("--potential euclid --fn value --at 0.1,", 1, "--at, number 2");
+  expect_error("--potential euclid --fn value --at 1/0", 1, "denominator is 0");
+  expect_error("--potential euclid --fn mirror-step --at 1 --loads x --eta 1", 1,
+               "--loads, number 1");
+  expect_error("--potential euclid --fn mirror-step --at 1 --loads 1 --eta 2", 1,
+               "eta must be in (0, 1]");
+  expect_error("--potential tsallis --param alpha=1 --fn value --at 1", 1, "alpha > 0 and not 1");
+  expect_error("--potential lp --param p=0.99999999999999999999999999 --fn value --at 1", 1,
+               "p >= 1");
+  expect_error("--potential lp --param p=inf --fn mirror-step --at 1 --loads 1 --eta 1/2", 1,
+               "strictly convex");
+  expect_error("--potential entropy --fn value --at 1", 2, "there are euclid, lp");
+  expect_error("--potential euclid --fn grad --at 1", 2, "there are value, gradient");
+  expect_error("--potential euclid --param p=2 --fn value --at 1", 2, "has no parameters");
+  expect_error("--potential log-cosh --param delta=2 --fn value --at 1", 2,
+               "has the parameter beta");
+  expect_error("--potential log-cosh --param 2 --fn value --at 1", 2, "has the parameter beta");
+  expect_error("--potential lp --param p=2 --param p=3 --fn value --at 1", 2, "given twice");
+  expect_error("--fn value --at 1", 2, "--potential is missing");
+  expect_error("--potential euclid --at 1", 2, "--fn is missing");
+  expect_error("--potential euclid --fn value", 2, "--at is missing");
+  expect_error("--potential euclid --fn value --at", 2, "--at needs a value");
+  expect_error("--potential euclid --fn value --at 1 --frobnicate", 2, "--frobnicate");
+  expect_error("--potential euclid --fn value --at 1 extra", 2, "unexpected 'extra'");
+  expect_error("--potential euclid --fn value --at 1 --digits 0", 2, "--digits 0");
+  expect_error("--potential euclid --fn value --at 1 --digits 3x", 2, "--digits 3x");
+  expect_error("--potential euclid --fn value --at 1 --round half", 2, "binary16");
+  expect_error("--potential euclid --fn value --at 1 --round binary16 --direction left", 2,
+               "nearest");
+  expect_error("--potential euclid --fn value --at 1 --direction up", 2, "goes with --round");
+  expect_error("--potential euclid --fn value --at 1 --eta 1", 2, "go with --fn mirror-step");
+  expect_error("--potential euclid --fn mirror-step --at 1 --eta 1", 2, "needs --loads");
+  expect_error("--potential euclid --fn mirror-step --at 1 --loads 1", 2, "needs --eta");
+  expect_error("--potential euclid --fn mirror-step --at 1,2 --loads 1 --eta 1", 2,
+               "2 numbers and --loads 1");
+}
+
+/* (3/2) sqrt(4/9) = 1: a zero that no precision can show to be one. */
+Test(eval, undecided) {
+  static outcome o;
+  const char *arguments = "--potential tsallis --param alpha=3/2 --fn gradient --at 4/9,1";
+  run(&o, arguments, false);
+  cr_assert_eq(o.exit_status, 1);
+  cr_assert_not_null(strstr(o.text, "at 4/9  undecided, in [-"));
+  cr_assert_not_null(strstr(o.text, "at 1    1\n"), "%s", o.text);
+  run(&o, arguments, true);
+  cr_assert_not_null(strstr(o.text, "undecided at the cap of"));
+  json_t *object =
+      run_json("--potential tsallis --param alpha=3/2 --fn gradient --at 4/9 --json", 1);
+  cr_assert(json_is_false(json_object_get(object, "decided")));
+  cr_assert_eq(text_at(object, "lo", 0)[0], '-');
+  cr_assert_neq(text_at(object, "hi", 0)[0], '-');
+  json_decref(object);
+}
+
+Test(eval, mirror_step) {
+  const char *arguments = "--potential renyi --param alpha=0.9 --fn mirror-step --at 0.2,0.3,0.5 "
+                          "--loads 0.6,0,0.4 --eta 0.3 --digits 12";
+  static outcome o;
+  run(&o, arguments, false);
+  cr_assert_eq(o.exit_status, 0);
+  cr_assert_not_null(strstr(o.text, "m 0.2, load 0.6  0.32  +- "), "%s", o.text);
+  cr_assert_not_null(strstr(o.text, "q': the two enclosures meet; distance at most "), "%s",
+                     o.text);
+  char with_json[512];
+  snprintf(with_json, sizeof with_json, "%s --json", arguments);
+  json_t *object = run_json(with_json, 0);
+  const char *const parts[] = {"next_average", "next_argmax"};
+  for (int i = 0; i < 2; i++) {
+    const json_t *part = json_object_get(object, parts[i]);
+    expect_strings(part, "lo", 3,
+                   (const char *[]){"0.319999999999999", "0.209999999999999", "0.469999999999999"});
+    expect_strings(part, "hi", 3,
+                   (const char *[]){"0.320000000000001", "0.210000000000001", "0.470000000000001"});
+  }
+  const char *const distances[] = {"next_distance", "price_distance"};
+  for (int i = 0; i < 2; i++) {
+    const json_t *distance = json_object_get(object, distances[i]);
+    cr_assert_str_eq(json_string_value(json_object_get(distance, "lo")), "0");
+    cr_assert_lt(strtod(json_string_value(json_object_get(distance, "hi")), NULL), 1e-12);
+  }
+  /* At the top: the price by the average. */
+  for (size_t e = 0; e < 3; e++)
+    cr_assert_str_eq(text_at(object, "lo", e),
+                     text_at(json_object_get(object, "price_average"), "lo", e));
+  json_decref(object);
+}
+
+Test(eval, help) {
+  static outcome o;
+  run(&o, "--help", false);
+  cr_assert_eq(o.exit_status, 0);
+  cr_assert_not_null(
+      strstr(o.text, "phibal eval --potential log-cosh --param beta=2 --fn gradient"));
+}
