@@ -107,7 +107,7 @@ static void print_report(const char *folder, const build_report *report, int jso
          total.validation.tokens ? " and validation.tokens" : "", report->vocabulary);
 }
 
-static int build_help(void) {
+static void build_help(void) {
   puts("usage: phibal data build --out DIR [options] [--domain NAME=PATH]... [PATH]...\n"
        "\n"
        "Text files, or folders of them (recursively), to DIR/train.tokens and\n"
@@ -118,14 +118,13 @@ static int build_help(void) {
        "  --seed N                of that hash (1)\n"
        "  --document-bytes N      divide longer files, at an empty line where there is one\n"
        "  --invalid-utf8 WHAT     error (default), skip the file, or keep its bytes\n"
-       "  --tokenizer KIND        bytes (default), or sentencepiece with one of:\n"
+       "  --tokenizer KIND        bytes (default), or sentencepiece, with one of:\n"
        "    --model FILE            a SentencePiece model\n"
        "    --train-model           train one on the training part\n"
        "    --vocabulary N          its size (8000)\n"
        "  --json                  the table as JSON\n"
        "\n"
        "In folders, names that begin with a dot and symbolic links are left out.");
-  return 0;
 }
 
 /* The last part of a path without a trailing slash or an extension; to be freed. */
@@ -142,15 +141,109 @@ static char *path_name(const char *path) {
   return strndup(path + start, end - start);
 }
 
-static int add_positional(build_source *source, const build_source *before, size_t count,
-                          const char *path) {
-  *source = (build_source){.domain = path_name(path), .path = path};
-  for (size_t i = 0; i < count; i++)
-    if (!strcmp(before[i].domain, source->domain))
+/* What the arguments of `phibal data build` say. */
+typedef struct build_arguments {
+  build_options options;
+  build_source *sources; /* as many as there can be; their names are owned */
+  const char *tokenizer; /* null: not said */
+  int train, json;
+  long long vocabulary; /* 0: not said */
+} build_arguments;
+
+static int add_named(build_arguments *a, const char *text) {
+  const char *equals = strchr(text, '=');
+  if (!equals || equals == text || !equals[1])
+    return command_usage_error("data build", "--domain %s: NAME=PATH is wanted", text);
+  a->sources[a->options.source_count++] =
+      (build_source){.domain = strndup(text, (size_t)(equals - text)), .path = equals + 1};
+  return 0;
+}
+
+static int add_positional(build_arguments *a, const char *path) {
+  const size_t n = a->options.source_count++;
+  a->sources[n] = (build_source){.domain = path_name(path), .path = path};
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(a->sources[i].domain, a->sources[n].domain))
       return command_usage_error("data build",
                                  "%s and %s would both be the domain '%s'; name them with --domain "
                                  "NAME=PATH",
-                                 before[i].path, path, source->domain);
+                                 a->sources[i].path, path, a->sources[n].domain);
+  return 0;
+}
+
+/* One option; 0 or the exit status of a usage error. */
+static int take_option(build_arguments *a, int option, const char *text) {
+  static const char *const invalid[] = {"error", "skip", "keep"}; /* in build_invalid's order */
+  long long n;
+  switch (option) {
+  case 'o':
+    a->options.folder = text;
+    return 0;
+  case 'd':
+    return add_named(a, text);
+  case 'v':
+    if (parse_share(text, &a->options.validation)) return 0;
+    return command_usage_error("data build", "--validation %s: 0 to 0.5 is wanted", text);
+  case 's':
+    if (!parse_integer(text, 0, INT64_MAX, &n))
+      return command_usage_error("data build", "--seed %s: a whole number is wanted", text);
+    a->options.seed = (uint64_t)n;
+    return 0;
+  case 'b':
+    if (!parse_integer(text, 0, (long long)1 << 40, &n))
+      return command_usage_error("data build", "--document-bytes %s: a number of bytes is wanted",
+                                 text);
+    a->options.document_bytes = n;
+    return 0;
+  case 'i':
+    for (int i = 0; i < 3; i++)
+      if (!strcmp(text, invalid[i])) {
+        a->options.invalid = (build_invalid)i;
+        return 0;
+      }
+    return command_usage_error("data build", "--invalid-utf8 %s: error, skip or keep is wanted",
+                               text);
+  case 't':
+    a->tokenizer = text;
+    if (!strcmp(text, "bytes") || !strcmp(text, "sentencepiece")) return 0;
+    return command_usage_error("data build", "--tokenizer %s: bytes or sentencepiece is wanted",
+                               text);
+  case 'm':
+    a->options.model = text;
+    return 0;
+  case 'T':
+    a->train = 1;
+    return 0;
+  case 'V':
+    if (parse_integer(text, 300, 1 << 24, &a->vocabulary)) return 0;
+    return command_usage_error("data build", "--vocabulary %s: 300 to 16777216 is wanted", text);
+  case 'j':
+    a->json = 1;
+    return 0;
+  default:
+    return command_usage_error("data build", "see above");
+  }
+}
+
+/* What goes together and what is missing; 0 or the exit status of a usage error. */
+static int check_arguments(build_arguments *a) {
+  const int pieces = a->options.model || a->train;
+  if (!a->options.folder) return command_usage_error("data build", "--out DIR is missing");
+  if (!a->options.source_count)
+    return command_usage_error("data build", "no text: name files or folders");
+  if (a->options.model && a->train)
+    return command_usage_error("data build", "--model and --train-model: choose one");
+  if (a->vocabulary && !a->train)
+    return command_usage_error("data build", "--vocabulary is for --train-model");
+  if (a->tokenizer && !strcmp(a->tokenizer, "sentencepiece") && !pieces)
+    return command_usage_error("data build",
+                               "--tokenizer sentencepiece: --model FILE or --train-model is needed "
+                               "with it");
+  if (a->tokenizer && !strcmp(a->tokenizer, "bytes") && pieces)
+    return command_usage_error("data build",
+                               "--tokenizer bytes has no model; leave out --model and "
+                               "--train-model, or say --tokenizer sentencepiece");
+  a->options.train_vocabulary = a->train ? (int32_t)(a->vocabulary ? a->vocabulary : 8000) : 0;
   return 0;
 }
 
@@ -168,130 +261,30 @@ static int data_build(int argc, char **argv) {
                                                {"json", no_argument, NULL, 'j'},
                                                {"help", no_argument, NULL, 'h'},
                                                {0}};
-  build_options options = {
-      .validation = 0.05, .seed = 1, .notice = print_notice, .interrupted = &interrupted};
-  build_source *sources = calloc((size_t)argc, sizeof *sources);
-  if (!sources) return 2;
-  size_t named = 0;
-  int json = 0, train = 0, pieces = 0, result = 2;
-  long long vocabulary = 0, n;
-  for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) switch (c) {
-    case 'o':
-      options.folder = optarg;
-      break;
-    case 'd': {
-      char *equals = strchr(optarg, '=');
-      if (!equals || equals == optarg || !equals[1]) {
-        command_usage_error("data build", "--domain %s: NAME=PATH is wanted", optarg);
-        goto done;
-      }
-      sources[named++] =
-          (build_source){.domain = strndup(optarg, (size_t)(equals - optarg)), .path = equals + 1};
-      break;
+  build_arguments a = {
+      .options = {
+          .validation = 0.05, .seed = 1, .notice = print_notice, .interrupted = &interrupted}};
+  a.sources = calloc((size_t)argc + 1, sizeof *a.sources);
+  if (!a.sources) return 2;
+  a.options.sources = a.sources;
+  int result = 0, help = 0;
+  for (int c; !result && !help && (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    if (!(help = c == 'h')) result = take_option(&a, c, optarg);
+  for (int i = optind; i < argc && !result && !help; i++) result = add_positional(&a, argv[i]);
+  if (help) {
+    build_help();
+  } else if (!result && !(result = check_arguments(&a))) {
+    catch_interrupts();
+    build_report report;
+    if (build_run(&a.options, &report)) {
+      result = fail();
+    } else {
+      print_report(a.options.folder, &report, a.json);
+      build_report_free(&report);
     }
-    case 'v':
-      if (!parse_share(optarg, &options.validation)) {
-        command_usage_error("data build", "--validation %s: 0 to 0.5 is wanted", optarg);
-        goto done;
-      }
-      break;
-    case 's':
-      if (!parse_integer(optarg, 0, INT64_MAX, &n)) {
-        command_usage_error("data build", "--seed %s: a whole number is wanted", optarg);
-        goto done;
-      }
-      options.seed = (uint64_t)n;
-      break;
-    case 'b':
-      if (!parse_integer(optarg, 0, (long long)1 << 40, &n)) {
-        command_usage_error("data build", "--document-bytes %s: a number of bytes is wanted",
-                            optarg);
-        goto done;
-      }
-      options.document_bytes = n;
-      break;
-    case 'i':
-      if (!strcmp(optarg, "error")) {
-        options.invalid = BUILD_INVALID_ERROR;
-      } else if (!strcmp(optarg, "skip")) {
-        options.invalid = BUILD_INVALID_SKIP;
-      } else if (!strcmp(optarg, "keep")) {
-        options.invalid = BUILD_INVALID_KEEP;
-      } else {
-        command_usage_error("data build", "--invalid-utf8 %s: error, skip or keep is wanted",
-                            optarg);
-        goto done;
-      }
-      break;
-    case 't':
-      pieces = !strcmp(optarg, "sentencepiece");
-      if (!pieces && strcmp(optarg, "bytes")) {
-        command_usage_error("data build", "--tokenizer %s: bytes or sentencepiece is wanted",
-                            optarg);
-        goto done;
-      }
-      break;
-    case 'm':
-      options.model = optarg;
-      break;
-    case 'T':
-      train = 1;
-      break;
-    case 'V':
-      if (!parse_integer(optarg, 300, 1 << 24, &vocabulary)) {
-        command_usage_error("data build", "--vocabulary %s: 300 to 16777216 is wanted", optarg);
-        goto done;
-      }
-      break;
-    case 'j':
-      json = 1;
-      break;
-    case 'h':
-      result = build_help();
-      goto done;
-    default:
-      command_usage_error("data build", "see above");
-      goto done;
-    }
-  if (!options.folder) {
-    command_usage_error("data build", "--out DIR is missing");
-    goto done;
   }
-  if (pieces && !options.model && !train) {
-    command_usage_error("data build", "--tokenizer sentencepiece: --model FILE or --train-model is "
-                                      "needed with it");
-    goto done;
-  }
-  if ((options.model && train) || (vocabulary && !train)) {
-    command_usage_error("data build", vocabulary && !train ? "--vocabulary is for --train-model"
-                                                           : "--model and --train-model: choose");
-    goto done;
-  }
-  options.train_vocabulary = train ? (int32_t)(vocabulary ? vocabulary : 8000) : 0;
-  options.sources = sources;
-  options.source_count = named;
-  for (int i = optind; i < argc; i++, options.source_count++)
-    if (add_positional(&sources[options.source_count], sources, options.source_count, argv[i])) {
-      options.source_count++;
-      goto done;
-    }
-  if (!options.source_count) {
-    command_usage_error("data build", "no text: name files or folders");
-    goto done;
-  }
-  catch_interrupts();
-  build_report report;
-  if (build_run(&options, &report)) {
-    fail();
-    goto done;
-  }
-  print_report(options.folder, &report, json);
-  build_report_free(&report);
-  result = 0;
-done:
-  named = options.source_count > named ? options.source_count : named;
-  for (size_t i = 0; i < named; i++) free((char *)sources[i].domain);
-  free(sources);
+  for (size_t i = 0; i < a.options.source_count; i++) free((char *)a.sources[i].domain);
+  free(a.sources);
   return result;
 }
 

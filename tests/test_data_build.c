@@ -336,6 +336,9 @@ Test(data_build, bad_text_is_refused_with_its_place) {
   expect_error((build_options){.validation = 0.6}, PHIBAL_ERROR_ARGUMENT, "0.6");
   expect_error((build_options){.validation = NAN}, PHIBAL_ERROR_ARGUMENT, "nan");
   expect_error((build_options){.document_bytes = -1}, PHIBAL_ERROR_ARGUMENT, "-1");
+  if (tokenizer_has_sentencepiece())
+    expect_error((build_options){.model = "/no/model", .invalid = BUILD_INVALID_KEEP},
+                 PHIBAL_ERROR_IO, "/no/model: cannot open");
 
   must(run_one((build_options){.validation = 0.2, .invalid = BUILD_INVALID_SKIP}, "d"));
   cr_assert(strstr(notices, "/bad: not UTF-8 at byte 3, left out"), "%s", notices);

@@ -337,11 +337,13 @@ phibal_status build_run(const build_options *options, build_report *report) {
   if (!status) status = files_find(&b);
   if (!status) status = documents_survey(&b);
   if (!status) status = documents_split(&b);
-  if (!status) status = folder_create(options->folder);
   if (!status) status = tokenizer_prepare(&b);
+  const bool new_folder = !status && access(options->folder, F_OK);
+  if (!status) status = folder_create(options->folder);
   if (!status) status = files_write(&b);
   if (!status) status = model_write(&b);
   if (!status) status = manifest_write(options, report, &b.tokenizer);
+  if (status && new_folder) rmdir(options->folder);
   report->vocabulary = b.tokenizer.vocabulary;
   tokenizer_free(&b.tokenizer);
   string_list_free(&b.files);
