@@ -287,7 +287,7 @@ static int run(const run_config *config, const arguments *a) {
     putchar('\n');
   } else if (!status) {
     status = report_write(stdout, 1, &result, a->every_layer);
-    if (interrupted) puts("\nstopped before the last step");
+    if (json_is_true(json_object_get(result, "stopped"))) puts("\nstopped before the last step");
     printf("\n%s: config.yaml, metrics.jsonl, result.json\n", options.out);
   }
   json_decref(result);

@@ -1,11 +1,13 @@
 #include "train.h"
 #include "clock.h"
 #include "data/sampler.h"
+#include "estimate.h"
 #include "result.h"
 #include "run_folder.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* A vocabulary may be padded up to a multiple of 128 or less; more is a mistake. */
 enum { PADDING_MAX = 127 };
@@ -73,11 +75,26 @@ static phibal_status open_data(trainer *t) {
   return status;
 }
 
+/* An allocation beyond the machine's memory may succeed, and the process be killed when it is used.
+ */
+static phibal_status check_memory(const run_config *config) {
+  const run_estimate e = run_estimate_compute(config);
+  const double needed = (double)e.weight_bytes + (double)e.gradient_bytes + (double)e.moment_bytes +
+                        (double)e.activation_bytes;
+  const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  if (needed <= present) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_MEMORY,
+                           "the run needs %.1f GiB and this machine has %.1f GiB; --dry-run says "
+                           "what takes it (batch.micro_sequences bounds the activations)",
+                           needed * 0x1p-30, present * 0x1p-30);
+}
+
 static phibal_status trainer_create(trainer *t) {
   const run_config *c = t->config;
   if (c->training.threads) omp_set_num_threads(c->training.threads);
   t->totals.threads = omp_get_max_threads();
   phibal_status status = open_data(t);
+  if (!status) status = check_memory(c);
   if (!status)
     status = model_create(&c->model, &c->balance, c->batch.micro_sequences,
                           (uint64_t)c->training.seed, &t->model);
@@ -223,11 +240,12 @@ static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t s
   phibal_status status = evaluation_run(t->model, &c->model, plan, c->batch.micro_sequences, &e);
   if (status) return status;
   t->totals.evaluation_seconds += e.seconds;
-  json_t *line = NULL;
-  status = result_evaluation(&e, t->config, &t->validation, &line);
+  json_t *found = NULL;
+  status = result_evaluation(&e, t->config, &t->validation, &found);
   if (!status) {
-    json_object_set_new(line, "type", json_string("evaluation"));
-    json_object_set_new(line, "step", json_integer(step));
+    json_t *line = json_pack("{s:s, s:I}", "type", "evaluation", "step", (json_int_t)step);
+    json_object_update(line, found);
+    json_decref(found);
     status = run_folder_log(&t->folder, line);
   }
   if (!status && t->options->observer.evaluated)
@@ -276,7 +294,7 @@ phibal_status train_run(const run_config *config, const train_options *options, 
   phibal_status status = trainer_create(&t);
   if (!status) status = train_steps(&t);
   if (!status && t.final_plan.window) status = evaluate(&t, &t.final_plan, t.totals.steps, &final);
-  t.totals.stopped = stopped(&t);
+  t.totals.stopped = t.totals.steps < config->training.steps;
   json_t *built = NULL;
   if (!status)
     status =

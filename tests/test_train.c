@@ -370,6 +370,10 @@ Test(train, refuses_what_does_not_fit) {
   cr_expect(strstr(phibal_status_message(), "--data"), "%s", phibal_status_message());
   configure(&config, PAIRS("data.train", "/nonexistent"));
   cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_IO);
+  configure(&config,
+            PAIRS("model.hidden", "1048576", "model.experts", "1024", "model.width", "65536"));
+  cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_MEMORY);
+  cr_expect(strstr(phibal_status_message(), "GiB"), "%s", phibal_status_message());
   cr_expect_neq(access(out, F_OK), 0, "no folder is left behind");
 
   /* A folder inside a file cannot be made, whoever asks. */
