@@ -105,6 +105,10 @@ static int mpfr_log_of_size(mpfr_ptr z, mpfr_srcptr x, mpfr_rnd_t rounding) {
   mpfr_set_d(z, exp2(mpfr_get_d(x, MPFR_RNDN)), rounding);
   return mpfr_log(z, z, rounding);
 }
+static int mpfr_log_ratio(mpfr_ptr z, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  mpfr_atanh(z, x, rounding);
+  return mpfr_mul_ui(z, z, 2, rounding);
+}
 static core_dd dd_log_of_size(double x) {
   return core_dd_log(exp2(x));
 }
@@ -140,6 +144,27 @@ Test(core, functions_keep_their_bounds) {
     cr_expect(worst > 0x1p-14 * cases[i].bound, "%s: error 2^%.2f is too good", cases[i].name,
               log2(worst));
   }
+}
+
+Test(core, series_are_long_enough_for_their_whole_interval) {
+  mpfr_t x, y;
+  mpfr_inits2(PRECISION, x, y, (mpfr_ptr)0);
+  double worst_expm1 = 0, worst_ratio = 0;
+  for (int i = -2000; i <= 2000; i++) {
+    if (i == 0) continue;
+    double r = 0.36 * i / 2000, s = 0.1716 * i / 2000;
+    core_dd got = core_dd_expm1_reduced(core_dd_from(r));
+    mpfr_set_d(x, r, MPFR_RNDN);
+    mpfr_expm1(y, x, MPFR_RNDN);
+    worst_expm1 = fmax(worst_expm1, relative_error(got.hi, got.lo, y));
+    got = core_dd_log_ratio(core_dd_from(s));
+    mpfr_set_d(x, s, MPFR_RNDN);
+    mpfr_log_ratio(y, x, MPFR_RNDN);
+    worst_ratio = fmax(worst_ratio, relative_error(got.hi, got.lo, y));
+  }
+  cr_expect(worst_expm1 <= 8 * U2, "%g u^2", worst_expm1 / U2);
+  cr_expect(worst_ratio <= 9 * U2, "%g u^2", worst_ratio / U2);
+  mpfr_clears(x, y, (mpfr_ptr)0);
 }
 
 Test(core, polynomials_and_constants_are_what_their_comments_say) {

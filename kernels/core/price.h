@@ -143,11 +143,9 @@ CORE_FUNCTION int core_price_tsallis_is_zero(double alpha, double m) {
          (alpha == 0.75 && m == 81.0 / 256.0) || (alpha == 0.875 && m == 5764801.0 / 16777216.0);
 }
 
-/* (P7.g) m / sqrt(m^2 + delta^2), m > 0; error <= 40 u^2. Where delta is beyond 2^400 or below
-   2^-400 the smaller square is less than 2^-500 of the larger, and is left out before it can
-   overflow or vanish. */
+/* (P7.g) m / sqrt(m^2 + delta^2), m > 0; error <= 40 u^2. m^2 >= 2^-298 is exact, so that a delta^2
+   that underflows has no weight; one that would overflow leaves no weight to m^2. */
 CORE_FUNCTION core_dd core_price_pseudo_huber(double m, double delta) {
-  if (delta < 0x1p-400) return core_dd_from(1.0);
   if (delta > 0x1p400) return core_dd_from(m / delta); /* below 2^-272: 0 in binary32 */
   core_dd square = core_dd_add_d(core_two_product(delta, delta), m * m); /* m * m is exact */
   return core_dd_div(core_dd_from(m), core_dd_sqrt(square));
