@@ -17,7 +17,7 @@
 #define LOAD_SUM_TOKENS 8192
 
 typedef struct load_sum {
-  double level[LOAD_SUM_LEVELS][PHIBAL_MAX_EXPERTS];
+  _Alignas(64) double level[LOAD_SUM_LEVELS][PHIBAL_MAX_EXPERTS];
   int64_t tokens; /* terms in the levels since they were emptied */
   /* Digits 1 .. 5 are kept in 0 .. 2^32 - 1. */
   int64_t digit[PHIBAL_MAX_EXPERTS][PHIBAL_LOAD_LIMBS];

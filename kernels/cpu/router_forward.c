@@ -19,7 +19,7 @@ typedef struct forward_call {
 /* One thread's memory, on its stack. */
 typedef struct forward_work {
   router_tile tile;
-  int64_t key[PHIBAL_MAX_EXPERTS];
+  _Alignas(64) int64_t key[PHIBAL_MAX_EXPERTS];
   int32_t selected[PHIBAL_MAX_EXPERTS]; /* [k][lanes] */
   float chosen[PHIBAL_MAX_EXPERTS];     /* [k][lanes], the selected logits */
   double gate[PHIBAL_MAX_EXPERTS];      /* [k][lanes] */
@@ -28,27 +28,39 @@ typedef struct forward_work {
   int64_t counted;
 } forward_work;
 
-/* (R2) The scores are left in scratch for the tokens whose keys were not exact. */
+/* What the selection compares. */
+static inline double select_score(phibal_gate gate, float x, double bias) {
+  return (gate == PHIBAL_GATE_SIGMOID ? (double)core_sigmoid(x) : (double)x) + bias;
+}
+
+/* For tokens of which a key did not hold all of a score. */
+static __attribute__((noinline)) void tile_select_by_scores(const phibal_router *router, int lanes,
+                                                            const float *x, forward_work *work) {
+  double *score = work->tile.scratch;
+  for (int32_t i = 0; i < router->experts * lanes; i++)
+    score[i] = select_score(router->gate, x[i], work->bias[i / lanes]);
+  for (int l = 0; l < lanes; l++)
+    select_by_scores(router->experts, router->active, lanes, score + l, work->selected + l);
+}
+
+/* (R2) */
 ROUTER_INLINE void tile_select(const phibal_router *router, int lanes, const float *x,
                                forward_work *work) {
   int32_t experts = router->experts, active = router->active;
-  double *score = work->tile.scratch;
   int64_t lost = 0;
   if (router->gate == PHIBAL_GATE_SIGMOID) {
     for (int32_t e = 0; e < experts; e++)
       for (int l = 0; l < lanes; l++)
-        score[e * lanes + l] = (double)core_sigmoid(x[e * lanes + l]) + work->bias[e];
+        work->key[e * lanes + l] = select_key(
+            select_score(PHIBAL_GATE_SIGMOID, x[e * lanes + l], work->bias[e]), e, &lost);
   } else {
     for (int32_t e = 0; e < experts; e++)
       for (int l = 0; l < lanes; l++)
-        score[e * lanes + l] = (double)x[e * lanes + l] + work->bias[e];
+        work->key[e * lanes + l] = select_key(
+            select_score(PHIBAL_GATE_PROBABILITY, x[e * lanes + l], work->bias[e]), e, &lost);
   }
-  for (int32_t e = 0; e < experts; e++)
-    for (int l = 0; l < lanes; l++)
-      work->key[e * lanes + l] = select_key(score[e * lanes + l], e, &lost);
   if (lost != 0)
-    for (int l = 0; l < lanes; l++)
-      select_by_scores(experts, active, lanes, score + l, work->selected + l);
+    tile_select_by_scores(router, lanes, x, work);
   else if (lanes == 1)
     select_row(experts, active, work->key, work->selected);
   else

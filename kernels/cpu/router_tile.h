@@ -27,10 +27,11 @@
 #define ROUTER_LANES_EXPERTS 32 /* up to so many experts, tokens go side by side */
 #define ROUTER_INLINE static inline __attribute__((always_inline))
 
+/* Aligned, so that no vector straddles two cache lines. */
 typedef struct router_tile {
-  float logit[PHIBAL_MAX_EXPERTS]; /* [E][lanes]; 0 in dead lanes */
-  double p[PHIBAL_MAX_EXPERTS];    /* [E][lanes]; 0 in dead lanes */
-  double scratch[PHIBAL_MAX_EXPERTS];
+  _Alignas(64) float logit[PHIBAL_MAX_EXPERTS]; /* [E][lanes]; 0 in dead lanes */
+  _Alignas(64) double p[PHIBAL_MAX_EXPERTS];    /* [E][lanes]; 0 in dead lanes */
+  _Alignas(64) double scratch[PHIBAL_MAX_EXPERTS];
   double largest[ROUTER_LANES]; /* max of the logits */
   double total[ROUTER_LANES];   /* sum of the unnormalised probabilities */
   bool live[ROUTER_LANES];      /* neither padding nor beyond the last token */
