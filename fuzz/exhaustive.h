@@ -23,8 +23,8 @@ typedef void (*exhaustive_progress)(void *context, double fraction);
 extern const char *const exhaustive_cores[];
 extern const int exhaustive_core_count;
 
-/* Runs one core over every `stride`-th block of inputs (a block is 2^20 neighbouring bit patterns
-   or a part of one): stride 1 is the certification, more is a quick look at every binade and sign.
+/* Runs one core over every `stride`-th block of 2^13 neighbouring bit patterns: stride 1 is the
+   certification, an odd number a quick look at every binade and sign.
    progress may be null. PHIBAL_ERROR_ARGUMENT for an unknown name, PHIBAL_ERROR_UNDECIDED if MPFR
    could not decide a rounding (names the input). Wrong results are in the report, not an error. */
 phibal_status exhaustive_run(const char *core, int stride, exhaustive_progress progress,
