@@ -28,9 +28,11 @@ static const potential_case potential_cases[] = {
     {PHIBAL_POTENTIAL_TSALLIS, "7/2"},
     {PHIBAL_POTENTIAL_TSALLIS, "0.999999"},
     {PHIBAL_POTENTIAL_TSALLIS, "1.000001"},
+    {PHIBAL_POTENTIAL_TSALLIS, "1.000000000000001"},
     {PHIBAL_POTENTIAL_RENYI, "0.95"},
     {PHIBAL_POTENTIAL_RENYI, "1/3"},
     {PHIBAL_POTENTIAL_RENYI, "0.999999"},
+    {PHIBAL_POTENTIAL_RENYI, "0.999999999999"},
     {PHIBAL_POTENTIAL_PSEUDO_HUBER, "0.1"},
     {PHIBAL_POTENTIAL_PSEUDO_HUBER, "5"},
     {PHIBAL_POTENTIAL_LOG_COSH, "1"},
@@ -67,7 +69,7 @@ static inline double random_unit(uint64_t *state) {
    power of two, or beyond 1. */
 static inline double random_positive(uint64_t *state) {
   double u = random_unit(state);
-  switch (next_random(state) % 7) {
+  switch (next_random(state) % 8) {
   case 0:
     return u;
   case 1:
@@ -80,6 +82,8 @@ static inline double random_positive(uint64_t *state) {
     return ldexp(1.0, -(int)(next_random(state) % 20));
   case 5:
     return 8.0 * u;
+  case 6:
+    return ldexp(1.0 + u, -(int)(next_random(state) % 300));
   default:
     return u / 64.0;
   }
@@ -105,9 +109,12 @@ static inline double random_dual(phibal_potential_id id, double a, uint64_t *sta
     return sign * tiny;
   case PHIBAL_POTENTIAL_SOFTPLUS:
     return next_random(state) % 4 ? tiny : 0.5 + (u - 0.5) * 0x1p-20;
-  case PHIBAL_POTENTIAL_RENYI:
+  case PHIBAL_POTENTIAL_RENYI: /* prices spread by about 1 around -a/(1-a) */
+    if (1.0 - a < 1e-3) return -a / (1.0 - a) + 4.0 - 10.0 * u;
     return -8.0 * tiny * a / (1.0 - a);
-  case PHIBAL_POTENTIAL_TSALLIS: /* 1 + (a-1) y in (0, 4): past 1 too */
+  case PHIBAL_POTENTIAL_TSALLIS: /* near a = 1 those of loads; else 1 + (a-1) y in (0, 4), past 1
+                                    too */
+    if (fabs(a - 1.0) < 1e-9) return 8.0 * u - 6.0;
     return (4.0 * u - 1.0) / (a - 1.0) * (next_random(state) % 2 ? 1.0 : 0x1p-10);
   default:
     return sign * random_positive(state);

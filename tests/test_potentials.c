@@ -2,9 +2,10 @@
    together, boundaries and intervals are in test_potential_laws.c. */
 #include "potential_cases.h"
 #include "potential_oracle.h"
+#include "../reference/potentials/potentials.h"
 #include <criterion/criterion.h>
 
-enum { POINTS = 60, COORDINATES = 3 };
+enum { POINTS = 60, COORDINATES = 3, LEAST_PRECISION = 24, MORE_PRECISIONS = 200 };
 
 typedef phibal_status vector_function(const phibal_reference_potential *phi, size_t n,
                                       const phibal_enclosure *x, phibal_enclosure *z);
@@ -54,10 +55,12 @@ static void oracle_vector(arb_ptr z, phibal_potential_id id, oracle_function f, 
 }
 
 /* The magnitude of what cancels in a result, where something may: a constant 1 against a logarithm
-   (and 1/(a-1) never: the deformed logarithm does not hold it), or c against log sum. */
-static double cancelling(phibal_potential_id id, oracle_function f, double a) {
+   (and 1/(a-1) never: the deformed logarithm does not hold it), c against log sum, or the sum of
+   loads against 1 in Renyi's value (log of 1 + a difference, divided by 1-a; see take_primal for
+   loads that sum to 1, where nothing cancels). */
+static double cancelling(phibal_potential_id id, oracle_function f, double a, bool simplex) {
   if (id == PHIBAL_POTENTIAL_RENYI) {
-    if (f == ORACLE_VALUE) return 1.0 / (1.0 - a);
+    if (f == ORACLE_VALUE) return simplex ? 0.0 : 1.0 / (1.0 - a);
     if (f == ORACLE_CONJUGATE) return 40.0 * a / (1.0 - a);
   }
   if (id == PHIBAL_POTENTIAL_TSALLIS && f == ORACLE_GRADIENT) return 1.0 + a;
@@ -79,40 +82,58 @@ static bool is_narrow(const phibal_enclosure *z, double cancelled) {
 }
 
 static void check_results(const potential_case *c, oracle_function f, size_t count,
-                          const phibal_enclosure *z, arb_srcptr truth, double a, const double *x) {
+                          const phibal_enclosure *z, arb_srcptr truth, double cancelled,
+                          const double *x) {
   for (size_t i = 0; i < count; i++) {
     cr_assert(oracle_contains(&z[i], truth + i),
               "%s of %s(%s), result %zu at (%a, %a, %a): [%.17g, %.17g] misses %.17g", names[f],
               phibal_potential_describe(c->id)->name, c->parameter, i, x[0], x[1], x[2],
               mpfr_get_d(z[i].lo, MPFR_RNDD), mpfr_get_d(z[i].hi, MPFR_RNDU),
               arf_get_d(arb_midref(truth + i), ARF_RND_NEAR));
-    cr_assert(is_narrow(&z[i], cancelling(c->id, f, a)),
+    cr_assert(is_narrow(&z[i], cancelled),
               "%s of %s(%s), result %zu at (%a, %a, %a): %g units wide", names[f],
               phibal_potential_describe(c->id)->name, c->parameter, i, x[0], x[1], x[2],
               oracle_width_in_ulps(&z[i]));
   }
 }
 
+/* Loads; for Renyi half the time exactly on the simplex, which is then reported. */
+static bool take_primal(phibal_potential_id id, size_t n, double *x, uint64_t *state) {
+  for (size_t e = 0; e < n; e++) x[e] = random_primal(id, state);
+  if (id != PHIBAL_POTENTIAL_RENYI || n < 2 || next_random(state) % 2) return false;
+  /* Multiples of 2^-40 below 1/3: their sum and its distance to 1 are binary64 numbers. */
+  x[0] = 1.0;
+  for (size_t e = 1; e < n; e++) {
+    x[e] = ldexp(1.0 + (double)(next_random(state) % (UINT64_C(1) << 38)), -40);
+    x[0] -= x[e];
+  }
+  return true;
+}
+
 static void check_case(const potential_case *c, oracle_function f, uint64_t *state) {
-  mpfr_prec_t precision = 24 + (mpfr_prec_t)(next_random(state) % 200);
-  size_t n = COORDINATES, count = count_results(c->id, f, n);
+  mpfr_prec_t precision = LEAST_PRECISION + (mpfr_prec_t)(next_random(state) % MORE_PRECISIONS);
+  size_t n = 1 + next_random(state) % COORDINATES, count = count_results(c->id, f, n);
   phibal_reference_potential phi;
   /* The parameter is known far better than the result, as a kernel's exact one is. */
   case_init(&phi, c, precision + 128);
-  double a = mpfr_get_d(phi.parameter.lo, MPFR_RNDN), point[COORDINATES];
+  double a = mpfr_get_d(phi.parameter.lo, MPFR_RNDN), point[COORDINATES] = {0};
   phibal_enclosure *x = phibal_enclosure_vector(n, 53), *z = phibal_enclosure_vector(9, precision);
   arb_ptr X = _arb_vec_init(COORDINATES), Z = _arb_vec_init(9), A = _arb_vec_init(1),
           T = _arb_vec_init(ORACLE_SCRATCH);
+  bool simplex = false;
+  if (f <= ORACLE_SECOND)
+    simplex = take_primal(c->id, n, point, state);
+  else
+    for (size_t e = 0; e < n; e++) point[e] = random_dual(c->id, a, state);
   for (size_t e = 0; e < n; e++) {
-    point[e] = f <= ORACLE_SECOND ? random_primal(c->id, state) : random_dual(c->id, a, state);
     phibal_enclosure_set_d(&x[e], point[e]);
     arb_set_d(X + e, point[e]);
   }
   oracle_parameter(A, c->parameter);
-  oracle_vector(Z, c->id, f, COORDINATES, X, A, T);
+  oracle_vector(Z, c->id, f, (slong)n, X, A, T);
   phibal_status status = functions[f](&phi, n, x, z);
   cr_assert_eq(status, PHIBAL_OK, "%s", phibal_status_message());
-  check_results(c, f, count, z, Z, a, point);
+  check_results(c, f, count, z, Z, cancelling(c->id, f, a, simplex), point);
   _arb_vec_clear(T, ORACLE_SCRATCH);
   _arb_vec_clear(A, 1);
   _arb_vec_clear(Z, 9);
@@ -147,4 +168,73 @@ Test(potentials, conjugates) {
 
 Test(potentials, conjugate_gradients) {
   check_function(ORACLE_CONJUGATE_GRADIENT);
+}
+
+/* The functions at points without guard bits, so that a rounding in the wrong direction inside them
+   shows. x has 53 bits: no precision here makes it other than a point. */
+
+static const separable *separable_case(phibal_potential_id id) {
+  static const separable *const rows[PHIBAL_POTENTIAL_COUNT] = {
+      [PHIBAL_POTENTIAL_EUCLID] = &potential_euclid,
+      [PHIBAL_POTENTIAL_LP] = &potential_lp,
+      [PHIBAL_POTENTIAL_SOFT_L1] = &potential_soft_l1,
+      [PHIBAL_POTENTIAL_NEGENTROPY] = &potential_negentropy,
+      [PHIBAL_POTENTIAL_TSALLIS] = &potential_tsallis,
+      [PHIBAL_POTENTIAL_PSEUDO_HUBER] = &potential_pseudo_huber,
+      [PHIBAL_POTENTIAL_LOG_COSH] = &potential_log_cosh,
+      [PHIBAL_POTENTIAL_SOFTPLUS] = &potential_softplus,
+  };
+  return rows[id];
+}
+
+static point_function *point_function_of(const separable *s, oracle_function f) {
+  const graph *const graphs[ORACLE_FUNCTIONS] = {&s->value, &s->gradient, &s->second, &s->conjugate,
+                                                 &s->conjugate_gradient};
+  return graphs[f]->at;
+}
+
+/* A dozen roundings, 2 units each at most, some doubled by a square: 64 units. The error of the
+   exponent of a power, relative to it, is one of the result times its logarithm. */
+static bool is_point_narrow(const phibal_enclosure *z, double cancelled) {
+  double magnitude = fabs(mpfr_get_d(z->hi, MPFR_RNDZ)),
+         logarithm = mpfr_regular_p(z->hi) ? fabs((double)mpfr_get_exp(z->hi)) : 0.0;
+  return oracle_width_in_ulps(z) <=
+         64.0 * (1.0 + logarithm + (cancelled > 0 ? cancelled / magnitude : 0.0));
+}
+
+static void check_point(const potential_case *c, oracle_function f, uint64_t *state) {
+  mpfr_prec_t precision = 53 + (mpfr_prec_t)(next_random(state) % 100);
+  phibal_reference_potential phi;
+  case_init(&phi, c, precision + 128);
+  workspace w;
+  workspace_init(&w, precision);
+  arb_ptr V = _arb_vec_init(3), T = _arb_vec_init(ORACLE_SCRATCH);
+  double a = mpfr_get_d(phi.parameter.lo, MPFR_RNDN),
+         x = f <= ORACLE_SECOND ? random_primal(c->id, state) : random_dual(c->id, a, state);
+  phibal_enclosure_set_d(&w.point, x);
+  arb_set_d(V, x);
+  oracle_parameter(V + 1, c->parameter);
+  oracle_at(V + 2, c->id, f, V, V + 1, T);
+  phibal_status status =
+      point_function_of(separable_case(c->id), f)(&w.near, &w.point, &phi.parameter, w.scratch);
+  cr_assert_eq(status, PHIBAL_OK, "%s", phibal_status_message());
+  cr_assert(oracle_contains(&w.near, V + 2), "%s of %s(%s) at %a, %ld bits", names[f],
+            phibal_potential_describe(c->id)->name, c->parameter, x, (long)precision);
+  cr_assert(is_point_narrow(&w.near, cancelling(c->id, f, a, false)),
+            "%s of %s(%s) at %a, %ld bits: %g units wide", names[f],
+            phibal_potential_describe(c->id)->name, c->parameter, x, (long)precision,
+            oracle_width_in_ulps(&w.near));
+  _arb_vec_clear(T, ORACLE_SCRATCH);
+  _arb_vec_clear(V, 3);
+  workspace_clear(&w);
+  case_clear(&phi);
+}
+
+Test(potentials, points_without_guard_bits) {
+  uint64_t state = 31337;
+  for (int c = 0; c < POTENTIAL_CASES; c++)
+    for (int f = 0; f < ORACLE_FUNCTIONS && separable_case(potential_cases[c].id); f++)
+      for (int i = 0; i < 2 * POINTS; i++)
+        check_point(&potential_cases[c], (oracle_function)f, &state);
+  flint_cleanup();
 }

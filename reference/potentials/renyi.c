@@ -271,32 +271,51 @@ phibal_status renyi_hessian_product(const phibal_enclosure *a, size_t n, const p
   return hessian_of(a, n, x, v, product);
 }
 
-/* w->excess = c = a/(1-a). */
-static phibal_status set_exponent(renyi_work *w, const phibal_enclosure *a) {
+/* w->excess = c = a/(1-a), and w->b = r = y_0's lower end: the prices are measured by it. */
+static phibal_status set_scale(renyi_work *w, const phibal_enclosure *a,
+                               const phibal_enclosure *y) {
   subtract_from_integer(&w->t[0], 1, a);
-  return phibal_enclosure_div(&w->excess, a, &w->t[0]);
+  TRY(phibal_enclosure_div(&w->excess, a, &w->t[0]));
+  phibal_enclosure_set_fr(&w->b, y[0].lo);
+  return PHIBAL_OK;
 }
 
-/* w->t[0] = c/(-y) and w->t[1] = (c/(-y))^c for y < 0 in w->point, c in w->excess. */
+/* w->t[0] = (r/y)^c for y < 0 in w->point. c grows without bound as a -> 1, and with it what an
+   error of the ratio does; near a ratio of 1, where prices then lie, log1p((r - y)/y) has none to
+   speak of. */
 static phibal_status weight_of_one(renyi_work *w) {
-  phibal_enclosure_neg(&w->t[1], &w->point);
-  TRY(phibal_enclosure_div(&w->t[0], &w->excess, &w->t[1]));
-  return phibal_enclosure_pow(&w->t[1], &w->t[0], &w->excess);
+  TRY(phibal_enclosure_div(&w->t[0], &w->b, &w->point));
+  if (!is_between(&w->t[0], 0.5, 2.0)) return phibal_enclosure_pow(&w->t[0], &w->t[0], &w->excess);
+  add_integer(&w->t[1], &w->t[0], -1);
+  TRY(phibal_enclosure_sub(&w->t[0], &w->b, &w->point));
+  TRY(phibal_enclosure_div(&w->t[0], &w->t[0], &w->point));
+  /* The ratio's enclosure, which has y once, bounds this one, which has it twice. */
+  mpfr_max(w->t[0].lo, w->t[0].lo, w->t[1].lo, MPFR_RNDD);
+  mpfr_min(w->t[0].hi, w->t[0].hi, w->t[1].hi, MPFR_RNDU);
+  TRY(phibal_enclosure_log1p(&w->t[0], &w->t[0]));
+  TRY(phibal_enclosure_mul(&w->t[0], &w->t[0], &w->excess));
+  phibal_enclosure_exp(&w->t[0], &w->t[0]);
+  return PHIBAL_OK;
 }
 
-/* z = phi* at the lower (upper) ends of y, all negative: log sum (c/(-y_e))^c - c, which is
-   c (log c - 1) + log sum (-y_e)^(-c). */
+/* z = phi* at the lower (upper) ends of y, all negative:
+   c (log c - 1) + log sum_e (-y_e)^(-c) = c (log(c/(-r)) - 1) + log sum_e (r/y_e)^c. */
 static phibal_status conjugate_at_ends(phibal_enclosure *z, const phibal_enclosure *a, size_t n,
                                        const phibal_enclosure *y, bool upper, renyi_work *w) {
-  TRY(set_exponent(w, a));
+  TRY(set_scale(w, a, y));
   phibal_enclosure_set_si(&w->sum, 0);
   for (size_t e = 0; e < n; e++) {
     take_end(w, &y[e], upper);
     TRY(weight_of_one(w));
-    TRY(phibal_enclosure_add(&w->sum, &w->sum, &w->t[1]));
+    TRY(phibal_enclosure_add(&w->sum, &w->sum, &w->t[0]));
   }
-  TRY(phibal_enclosure_log(&w->t[0], &w->sum));
-  return phibal_enclosure_sub(z, &w->t[0], &w->excess);
+  TRY(phibal_enclosure_log(&w->sum, &w->sum));
+  phibal_enclosure_neg(&w->t[0], &w->b);
+  TRY(phibal_enclosure_div(&w->t[0], &w->excess, &w->t[0]));
+  TRY(phibal_enclosure_log(&w->t[0], &w->t[0]));
+  add_integer(&w->t[0], &w->t[0], -1);
+  TRY(phibal_enclosure_mul(&w->t[0], &w->t[0], &w->excess));
+  return phibal_enclosure_add(z, &w->t[0], &w->sum);
 }
 
 /* Whether some y_e is certain (possible) not to be negative. */
@@ -332,22 +351,24 @@ phibal_status renyi_conjugate(const phibal_enclosure *a, size_t n, const phibal_
   return status;
 }
 
-/* With r_e = c/(-y_e): r_e^(c+1) / sum_j r_j^c. Interval arithmetic as it stands: it grows with y_e
-   and falls with the others, so that ends do not pair. */
+/* (c/(-y_e)) (r/y_e)^c / sum_j (r/y_j)^c. Interval arithmetic as it stands: it grows with y_e and
+   falls with the others, so that ends do not pair. */
 static phibal_status conjugate_gradient_over(phibal_enclosure *z, const phibal_enclosure *a,
                                              size_t n, const phibal_enclosure *y, renyi_work *w) {
-  TRY(set_exponent(w, a));
+  TRY(set_scale(w, a, y));
   phibal_enclosure_set_si(&w->sum, 0);
   for (size_t e = 0; e < n; e++) {
     phibal_enclosure_set(&w->point, &y[e]);
     TRY(weight_of_one(w));
-    TRY(phibal_enclosure_add(&w->sum, &w->sum, &w->t[1]));
+    TRY(phibal_enclosure_add(&w->sum, &w->sum, &w->t[0]));
   }
   for (size_t e = 0; e < n; e++) {
     phibal_enclosure_set(&w->point, &y[e]);
     TRY(weight_of_one(w));
-    TRY(phibal_enclosure_mul(&w->t[1], &w->t[1], &w->t[0]));
-    TRY(phibal_enclosure_div(&z[e], &w->t[1], &w->sum));
+    phibal_enclosure_neg(&w->t[1], &w->point);
+    TRY(phibal_enclosure_div(&w->t[1], &w->excess, &w->t[1]));
+    TRY(phibal_enclosure_mul(&w->t[0], &w->t[0], &w->t[1]));
+    TRY(phibal_enclosure_div(&z[e], &w->t[0], &w->sum));
   }
   return PHIBAL_OK;
 }
