@@ -254,7 +254,7 @@ static inline int32_t first_not_finite(int32_t n, const float *x) {
 /* Tokens that a thread takes at a time: enough to make taking them cheap, few enough that short
    batches still occupy every thread. A multiple of ROUTER_LANES. */
 static inline int64_t router_block(int32_t experts) {
-  int64_t tokens = 16384 / experts;
+  int64_t tokens = 8192 / experts;
   return tokens < ROUTER_LANES ? ROUTER_LANES : tokens / ROUTER_LANES * ROUTER_LANES;
 }
 
