@@ -137,6 +137,21 @@ Test(mirror, both_ways_are_equal) {
     }
 }
 
+/* alpha = 1 - 2^-80 costs the search 80 bits and more, which it is to add by itself. */
+Test(mirror, a_steep_parameter_costs_no_precision) {
+  uint64_t random = 12;
+  step s;
+  step_init(&s, &(potential_case){PHIBAL_POTENTIAL_RENYI, "0x0.ffffffffffffffffffffp0"}, 3);
+  take_random(&s, "1/3", &random);
+  ok(by_average(&s));
+  ok(by_argmax(&s, PRECISION));
+  for (int e = 0; e < 3; e++) {
+    cr_assert(phibal_enclosure_overlaps(&s.price[0][e], &s.price[1][e]));
+    cr_assert(is_narrow(&s.price[1][e]));
+  }
+  step_clear(&s);
+}
+
 /* Equality above would mean little if enclosures that differ a little overlapped as well. */
 Test(mirror, another_step_is_told_apart) {
   uint64_t random = 7;

@@ -238,3 +238,37 @@ Test(potentials, points_without_guard_bits) {
         check_point(&potential_cases[c], (oracle_function)f, &state);
   flint_cleanup();
 }
+
+/* s - log(1+s) is taken with bits enough to make its ends nearly the closest: with delta = 1
+   nothing else is rounded, and the rare points show where an end would lie on the wrong side. Just
+   below 2^-61 the series takes over. */
+Test(potentials, soft_l1_remainder) {
+  uint64_t state = 5;
+  workspace w;
+  phibal_enclosure delta;
+  arb_ptr V = _arb_vec_init(3), T = _arb_vec_init(ORACLE_SCRATCH);
+  workspace_init(&w, 53);
+  phibal_enclosure_init(&delta, 53);
+  phibal_enclosure_set_si(&delta, 1);
+  arb_one(V + 1);
+  for (int i = 0; i < 12000; i++) {
+    /* Powers of two have exact squares: only the cube then tells the ends from the square. */
+    double x = ldexp(i % 8 < 4 ? 1.0 : 1.0 + random_unit(&state),
+                     i % 2 ? -(int)(next_random(&state) % 8) : -63);
+    oracle_function f = i % 4 < 2 || x >= 1 ? ORACLE_VALUE : ORACLE_CONJUGATE;
+    phibal_enclosure_set_d(&w.point, x);
+    arb_set_d(V, x);
+    oracle_at(V + 2, PHIBAL_POTENTIAL_SOFT_L1, f, V, V + 1, T);
+    cr_assert_eq(point_function_of(&potential_soft_l1, f)(&w.near, &w.point, &delta, w.scratch),
+                 PHIBAL_OK);
+    cr_assert(oracle_contains(&w.near, V + 2), "%s at %a", names[f], x);
+    /* The series rounds twice at each end, and adds 2 |s|^3 = 2^-7 units. */
+    cr_assert_leq(oracle_width_in_ulps(&w.near), 5.0, "%s at %a: %g units wide", names[f], x,
+                  oracle_width_in_ulps(&w.near));
+  }
+  phibal_enclosure_clear(&delta);
+  workspace_clear(&w);
+  _arb_vec_clear(T, ORACLE_SCRATCH);
+  _arb_vec_clear(V, 3);
+  flint_cleanup();
+}
