@@ -43,6 +43,14 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: %s is %lld, not in %lld .. %lld",
                                bounds[i].name, (long long)bounds[i].value, (long long)bounds[i].low,
                                (long long)bounds[i].high);
+  /* In binary64, so that no product below overflows: 2^56 numbers are more than any machine has. */
+  double rows = (double)batch * (double)c->sequence * (double)c->active;
+  double row = (double)c->width + (double)c->hidden * (1.0 + (double)c->shared_experts) +
+               (double)c->dense_hidden + 3.0 * (double)c->heads * (double)c->head_width +
+               (double)c->vocabulary + (double)c->experts;
+  double weights = (double)c->layers * (double)c->experts * row * (double)c->width;
+  if (rows * row * (double)c->layers > 0x1p56 || weights > 0x1p56)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: too large for any memory");
   if (c->heads % c->key_value_heads)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "model: key_value_heads %d does not divide heads %d",

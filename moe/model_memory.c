@@ -1,10 +1,10 @@
-/* The model's working memory. For T tokens a call, each layer keeps, in binary32 numbers:
+/* The model's working memory. For T tokens a call, each layer keeps, in numbers of 4 bytes:
      attention   T (3 d + (2 heads + 2 kv heads) n + 2 heads + 1), and with qk_norm another
                  T (heads + kv heads) (n + 1)
      dense FFN   T (d + 3 f + 1)
-     MoE         T (d + E + 1) + T k (2 d + 3 f + 1), and with shared experts 3 T f shared
-   and one layer's gradients, T (3 d + (2 heads + 2 kv heads) n) + T k (2 d + f), are shared by all
-   layers. Scores of attention and logits of the head are made in blocks. */
+     MoE         T (d + E + 2) + T k (2 d + 3 f + 6), and with shared experts 3 T f shared
+   and one layer's gradients, T (4 d + (2 heads + 2 kv heads) n + E) + T k (2 d + f + 1), are shared
+   by all layers. Scores of attention and logits of the head are made in blocks. */
 #include "model_internal.h"
 
 #include "norm.h"

@@ -213,6 +213,12 @@ Test(model, refusals_say_what_is_wrong) {
   bad.active = 7;
   cr_assert_eq(model_create(&bad, &phi, 1, 3, &m), PHIBAL_ERROR_ARGUMENT);
   cr_assert_null(m);
+  bad.active = 1;
+  bad.hidden = bad.dense_hidden = 1 << 24;
+  bad.sequence = 1 << 24;
+  cr_assert_eq(model_create(&bad, &phi, 1 << 24, 3, &m), PHIBAL_ERROR_ARGUMENT);
+  bad.sequence = 1 << 21; /* 2^21 tokens of 2^24 numbers: addressable, not allocatable */
+  cr_assert_eq(model_create(&bad, &phi, 1 << 3, 3, &m), PHIBAL_ERROR_MEMORY);
   cr_assert_eq(model_create(&wide, &phi, BATCH, 3, &m), PHIBAL_OK);
   int64_t counted = make_batch();
   cr_assert_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_ERROR_ARGUMENT);
