@@ -80,8 +80,8 @@ static inline void select_row(int32_t experts, int32_t active, int64_t *key, int
   }
 }
 
-/* `lanes` tokens side by side: key [E][lanes], selected [k][lanes]. Sixteen or fewer choices from
-   few experts: one pass for each choice. */
+/* `lanes` tokens side by side, one pass for each choice: for few experts. lanes is a multiple of 8;
+   key [E][lanes], selected [k][lanes]. */
 static inline __attribute__((always_inline)) void
 select_lanes(int32_t experts, int32_t active, int lanes, const int64_t *key, int32_t *selected) {
   for (int group = 0; group < lanes; group += 8) {
