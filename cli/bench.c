@@ -17,13 +17,16 @@ static const char help[] =
     "  --method METHOD      balancing method\n"
     "  --json               one JSON object";
 
+/* Of the sections' sum. */
 static double share(const benchmark *b, benchmark_section s) {
-  return b->section_seconds[s] / b->total_seconds;
+  double sum = 0;
+  for (int i = 0; i < BENCHMARK_SECTIONS; i++) sum += b->section_seconds[i];
+  return b->section_seconds[s] / sum;
 }
 
 /* Of the peak of products, or for the optimizer of the copy bandwidth; 0 where neither fits. */
 static double of_peak(const benchmark *b, benchmark_section s) {
-  double seconds = b->section_seconds[s] / b->steps;
+  double seconds = b->section_seconds[s];
   if (!(seconds > 0)) return 0;
   if (s == SECTION_OPTIMIZER) return b->optimizer_bytes / seconds / b->copy_bytes;
   return b->section_flops[s] / seconds / b->gemm_flops;
@@ -39,9 +42,8 @@ static void print_json(const run_config *config, const benchmark *b) {
   json_t *sections = json_object();
   for (int s = 0; s < BENCHMARK_SECTIONS; s++)
     json_object_set_new(sections, benchmark_section_names[s],
-                        json_pack("{s:f, s:f, s:f}", "seconds_per_step",
-                                  b->section_seconds[s] / b->steps, "share", share(b, s), "of_peak",
-                                  of_peak(b, s)));
+                        json_pack("{s:f, s:f, s:f}", "seconds_per_step", b->section_seconds[s],
+                                  "share", share(b, s), "of_peak", of_peak(b, s)));
   json_t *all = json_pack("{s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "name",
                           config->name, "threads", (int)b->threads, "steps", (int)b->steps,
                           "tokens_per_step", (json_int_t)b->step_tokens, "tokens_per_second",
@@ -67,8 +69,8 @@ static void print_text(const run_config *config, const benchmark *b) {
          100.0 * all_flops(b) / b->step_seconds[0] / b->gemm_flops);
   printf("  %-14s %10s %9s   %s\n", "section", "ms a step", "share", "of the machine's peak");
   for (int s = 0; s < BENCHMARK_SECTIONS; s++) {
-    printf("  %-14s %10.3f %7.2f %%", benchmark_section_names[s],
-           1e3 * b->section_seconds[s] / b->steps, 100.0 * share(b, s));
+    printf("  %-14s %10.3f %7.2f %%", benchmark_section_names[s], 1e3 * b->section_seconds[s],
+           100.0 * share(b, s));
     if (of_peak(b, s) > 0)
       printf("   %5.1f %% of %s", 100.0 * of_peak(b, s),
              s == SECTION_OPTIMIZER ? "copies" : "products");

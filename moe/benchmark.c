@@ -148,29 +148,33 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Sorts x. */
+static double median(double *x, int32_t n) {
+  qsort(x, (size_t)n, sizeof *x, by_value);
+  return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
+}
+
 static phibal_status bench_steps(bench *b, const token_file *file, benchmark *r) {
-  enum { UNCOUNTED = 2 };
-  double *each = malloc((size_t)r->steps * sizeof *each);
-  if (!each) return phibal_status_set(PHIBAL_ERROR_MEMORY, "bench: out of memory");
+  enum { UNCOUNTED = 2, TOTAL = BENCHMARK_SECTIONS, COLUMNS };
+  const size_t steps = (size_t)r->steps;
+  double *times = malloc(COLUMNS * steps * sizeof *times); /* [COLUMNS][steps] */
+  if (!times) return phibal_status_set(PHIBAL_ERROR_MEMORY, "bench: out of memory");
   phibal_status status = PHIBAL_OK;
   for (int32_t step = -UNCOUNTED; !status && step < r->steps; step++) {
-    double seconds[BENCHMARK_SECTIONS];
+    double seconds[COLUMNS] = {0};
     status = bench_step(b, file, seconds);
-    if (status || step < 0) continue;
-    each[step] = 0;
-    for (int s = 0; s < BENCHMARK_SECTIONS; s++) {
-      each[step] += seconds[s];
-      r->section_seconds[s] += seconds[s];
-    }
-    r->total_seconds += each[step];
+    for (int s = 0; s < BENCHMARK_SECTIONS; s++) seconds[TOTAL] += seconds[s];
+    for (size_t s = 0; step >= 0 && s < COLUMNS; s++) times[s * steps + (size_t)step] = seconds[s];
   }
+  for (size_t s = 0; !status && s < BENCHMARK_SECTIONS; s++)
+    r->section_seconds[s] = median(times + s * steps, r->steps);
+  double *total = times + TOTAL * steps;
   if (!status) {
-    qsort(each, (size_t)r->steps, sizeof *each, by_value);
-    r->step_seconds[0] = each[r->steps / 2];
-    r->step_seconds[1] = each[0];
-    r->step_seconds[2] = each[r->steps - 1];
+    r->step_seconds[0] = median(total, r->steps);
+    r->step_seconds[1] = total[0];
+    r->step_seconds[2] = total[steps - 1];
   }
-  free(each);
+  free(times);
   return status;
 }
 

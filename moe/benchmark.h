@@ -24,10 +24,11 @@ typedef struct benchmark {
   double gemm_flops;      /* a second: single-precision products of 512 x 512, all threads */
   double copy_bytes;      /* a second, read and written: copies far larger than the caches */
   double step_seconds[3]; /* median, least, most */
-  double section_seconds[BENCHMARK_SECTIONS]; /* sums over the steps */
-  double section_flops[BENCHMARK_SECTIONS]; /* of one step; 0 where products are not what it does */
-  double optimizer_bytes;                   /* of one step: read g, w, m, v; write w, m, v */
-  double total_seconds;
+  /* Of one step. Medians over the steps, section by section: a step during which another process
+     took a core counts as one bad step and not by its length. */
+  double section_seconds[BENCHMARK_SECTIONS];
+  double section_flops[BENCHMARK_SECTIONS]; /* 0 where products are not what it does */
+  double optimizer_bytes;                   /* read g, w, m, v; write w, m, v */
 } benchmark;
 
 /* Trains `steps` steps after two that do not count, on the file's tokens or (null) on made-up ones.
