@@ -235,6 +235,16 @@ static int show(const eval_request *r, const eval_answer *answer) {
   return !answer->all_decided || ways_differ(r, answer) ? 1 : 0;
 }
 
+/* A parameter that is not valid is quoted as it was written: the library shows it rounded. */
+static void print_failure(const eval_request *r, phibal_status status) {
+  const char *message = phibal_status_message(), *name = r->potential->name;
+  bool parameter = status == PHIBAL_ERROR_ARGUMENT && r->parameter[0] &&
+                   strncmp(message, name, strlen(name)) == 0;
+  fputs("phibal eval: ", stderr);
+  if (parameter) fprintf(stderr, "--param %s=%s: ", r->potential->parameter, r->parameter);
+  fprintf(stderr, "%s\n", message);
+}
+
 static int answer_request(const eval_request *r) {
   eval_answer answer;
   phibal_status status = eval_answer_find(r, &answer);
@@ -242,7 +252,7 @@ static int answer_request(const eval_request *r) {
   if (status == PHIBAL_OK)
     exit_status = show(r, &answer);
   else
-    fprintf(stderr, "phibal eval: %s\n", phibal_status_message());
+    print_failure(r, status);
   eval_answer_clear(&answer);
   return exit_status;
 }

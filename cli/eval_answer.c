@@ -12,7 +12,7 @@
 
 enum {
   LEAST_CAP = 1 << 15,        /* bits */
-  LEAST_CAP_MIRROR = 1 << 13, /* the argmax is a search, each step of it an evaluation */
+  LEAST_CAP_MIRROR = 1 << 12, /* the argmax is a search, each step of it an evaluation */
   LEAST_PRECISION = 128,
   CAP_OVER_START = 8,
 };

@@ -194,7 +194,7 @@ Test(eval, wrong_input) {
                "eta must be in (0, 1]");
   expect_error("--potential tsallis --param alpha=1 --fn value --at 1", 1, "alpha > 0 and not 1");
   expect_error("--potential lp --param p=0.99999999999999999999999999 --fn value --at 1", 1,
-               "p >= 1");
+               "--param p=0.99999999999999999999999999: lp: p = ");
   expect_error("--potential lp --param p=inf --fn mirror-step --at 1 --loads 1 --eta 1/2", 1,
                "strictly convex");
   expect_error("--potential entropy --fn value --at 1", 2, "there are euclid, lp");
