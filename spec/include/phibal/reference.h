@@ -8,11 +8,12 @@
    Values and conjugates are defined on all of R^n: where the mathematics says +inf the result is
    [+inf, +inf], and [v, +inf] where that is so for some members only. A gradient or a Hessian
    exists on a domain:
-     PHIBAL_ERROR_DOMAIN     the argument, or each end of it, is outside; the message names the
-   coordinate (counted from 1), its value and the domain. Infinite arguments are outside as well.
+     PHIBAL_ERROR_DOMAIN     the argument, or each end of it, is outside: the message names the
+                             coordinate, counted from 1, its value and the domain; infinite
+                             arguments are outside as well
      PHIBAL_ERROR_UNDECIDED  some members are inside and some are not, as happens to an inexact
-                             argument next to the end of a domain: more precision may decide.
-     PHIBAL_ERROR_ARGUMENT   a null pointer, n = 0, a parameter that is not valid.
+                             argument next to the end of a domain: more precision may decide
+     PHIBAL_ERROR_ARGUMENT   a null pointer, n = 0, a parameter that is not valid
    After a failure outputs hold nothing of use.
 
    At x = 0: lp has the second derivative +inf for p < 2; tsallis with alpha > 1 has the one-sided
