@@ -2,12 +2,13 @@
 # Plants one fault at a time in a copy of the sources and asks that `phibal verify`, or a unit test,
 # notices.
 #   usage: faults.sh SOURCE_ROOT WORK_DIR LIST
-# with the compiler in CC, its flags in KERNEL_CFLAGS, and what makes `phibal verify` and
-# test_model_gradient, less the faulty object, in VERIFY_LINK and MODEL_LINK. A line of the list:
+# with the compiler in CC, its flags in KERNEL_CFLAGS, and what makes `phibal verify`,
+# test_model_gradient and test_bits, less the faulty object, in VERIFY_LINK, MODEL_LINK and BITS_LINK.
+# A line of the list:
 #
 #   name | edited file | compiled source, if another | sed command | check that must fail
 #
-# where the check is an operation of `phibal verify`, or model-gradient. An edit that changes nothing, or
+# where the check is an operation of `phibal verify`, or model-gradient, or bits. An edit that changes nothing, or
 # that does not compile, fails the run: then the list has fallen behind the code.
 set -u
 root=$1 work=$2 list=$3
@@ -19,19 +20,22 @@ trim() { printf '%s' "$1" | sed 's/^ *//; s/ *$//'; }
 
 # build NAME CHECK OBJECT...: the program that makes the check, OBJECT in the place of the library's own.
 build() {
-  program=$1 link=$VERIFY_LINK
-  [ "$2" = model-gradient ] && link=$MODEL_LINK
+  program=$1
+  case $2 in
+  model-gradient) link=$MODEL_LINK ;;
+  bits) link=$BITS_LINK ;;
+  *) link=$VERIFY_LINK ;;
+  esac
   shift 2
   $CC -o "$work/$program" "$@" $link
 }
 
 # run NAME CHECK: its status, output in the log.
 run() {
-  if [ "$2" = model-gradient ]; then
-    "$work/$1" >"$work/log" 2>&1
-  else
-    "$work/$1" verify --op "$2" --first-failure >"$work/log" 2>&1
-  fi
+  case $2 in
+  model-gradient | bits) "$work/$1" >"$work/log" 2>&1 ;;
+  *) "$work/$1" verify --op "$2" --first-failure >"$work/log" 2>&1 ;;
+  esac
 }
 
 not_ok() {
@@ -63,7 +67,7 @@ while IFS='|' read -r name file source edit check; do
     run faulty "$check" || status=$?
     # A crash would be noticed too, but a verdict is what is asked for.
     if [ $status -eq 1 ] && grep -qi "fail" "$work/log"; then
-      echo "ok: $name: $(sed -n 's/^  FAIL //p; s/.*Assertion Failed.*/an assertion of the test/p' \
+      echo "ok: $name: $(sed -n 's/^  FAIL //p; s/.*: hash .*/&/p; s/.*Assertion Failed.*/an assertion of the test/p' \
         "$work/log" | head -n 1 | cut -c1-160)"
       passed=$((passed + 1))
     else
