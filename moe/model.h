@@ -24,12 +24,12 @@ typedef struct model_config {
   int32_t dense_hidden;    /* f of a dense FFN */
   phibal_activation activation;
   phibal_gate gate;
-  float route_scale;       /* gates are multiplied by this */
+  float route_scale; /* gates are multiplied by this */
   float rope_theta;
   float norm_epsilon;
-  float logit_softcap;     /* logits = cap tanh(logits / cap); 0 for none */
-  bool qk_norm;            /* RMSNorm of each head's queries and keys */
-  bool embedding_scale;    /* embeddings are multiplied by sqrt(d) (Gemma) */
+  float logit_softcap;  /* logits = cap tanh(logits / cap); 0 for none */
+  bool qk_norm;         /* RMSNorm of each head's queries and keys */
+  bool embedding_scale; /* embeddings are multiplied by sqrt(d) (Gemma) */
 } model_config;
 
 typedef enum balance_method {
@@ -39,7 +39,7 @@ typedef enum balance_method {
   BALANCE_SEQUENCE,
   BALANCE_LOSS_FREE,
   BALANCE_NONE,
-  BALANCE_DENSE,         /* every layer dense: the baseline without experts */
+  BALANCE_DENSE, /* every layer dense: the baseline without experts */
 } balance_method;
 
 typedef enum balance_track { TRACK_PROBABILITY, TRACK_FREQUENCY } balance_track;
@@ -57,8 +57,8 @@ typedef struct balance_config {
 } balance_config;
 
 typedef struct model_tensor {
-  char name[64];      /* as Hugging Face names it: model.layers.0.mlp.experts.gate_proj ... */
-  int64_t offset;     /* into parameters and gradients */
+  char name[64];  /* as Hugging Face names it: model.layers.0.mlp.experts.gate_proj ... */
+  int64_t offset; /* into parameters and gradients */
   int64_t shape[3];
   int32_t dimensions; /* 1 .. 3 */
   bool decay;         /* weight decay applies (matrices, not norms) */
@@ -69,9 +69,9 @@ typedef struct model_losses {
   double cross_entropy; /* sum, nats */
   int64_t correct;      /* targets that were the most probable token */
   int64_t targets;
-  double balance;       /* the balancing loss, summed over layers, weighted by the call's share of
-                           the global batch (so that a step's calls add up to the step's loss) */
-  double z;             /* likewise */
+  double balance; /* the balancing loss, summed over layers, weighted by the call's share of
+                     the global batch (so that a step's calls add up to the step's loss) */
+  double z;       /* likewise */
 } model_losses;
 
 /* Where a step's time went, in seconds. */
@@ -83,8 +83,8 @@ typedef struct model model;
 
 /* Allocates everything once: for batches of up to `batch` sequences of config.sequence tokens. The
    seed decides the initial parameters. */
-phibal_status model_create(const model_config *config, const balance_config *balance,
-                           int32_t batch, uint64_t seed, model **created);
+phibal_status model_create(const model_config *config, const balance_config *balance, int32_t batch,
+                           uint64_t seed, model **created);
 void model_destroy(model *m);
 
 int64_t model_parameter_count(const model *m);
@@ -121,8 +121,8 @@ phibal_status model_step_finish(model *m);
 const phibal_loads *model_step_loads(const model *m, int32_t moe_layer);
 
 /* Forward only, balancing state untouched. loads [moe layers] are added to (null for none). */
-phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens,
-                             const int32_t *targets, model_losses *losses, phibal_loads *loads);
+phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, const int32_t *targets,
+                             model_losses *losses, phibal_loads *loads);
 
 const model_times *model_step_times(const model *m); /* of the step since begin */
 
