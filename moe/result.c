@@ -141,16 +141,20 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
   result_label(config, label, sizeof label);
   format_key(config, "balance.parameter", parameter, sizeof parameter);
   const phibal_potential_info *potential = phibal_potential_describe(config->balance.potential.id);
+  const balance_method method = config->balance.method;
+  const bool has_loss =
+      method != BALANCE_LOSS_FREE && method != BALANCE_NONE && method != BALANCE_DENSE;
+  json_t *eta = method == BALANCE_PHI ? json_real((double)config->balance.eta) : json_null();
+  json_t *alpha = has_loss ? json_real(config->balance.alpha) : json_null();
   int64_t total, active;
-  model_count(&config->model, config->balance.method, &total, &active);
+  model_count(&config->model, method, &total, &active);
   json_t *result = json_pack(
-      "{s:s, s:s, s:{s:s, s:s}, s:f, s:f, s:I, s:I, s:I, s:b, s:{s:I, s:I}, s:{s:i, s:i}}", "name",
+      "{s:s, s:s, s:{s:s, s:s}, s:o, s:o, s:I, s:I, s:I, s:b, s:{s:I, s:I}, s:{s:i, s:i}}", "name",
       config->name, "label", label, "potential", "name", potential->name, "parameter", parameter,
-      "eta", (double)config->balance.eta, "alpha", config->balance.alpha, "seed",
-      (json_int_t)config->training.seed, "steps", (json_int_t)totals->steps, "steps_planned",
-      (json_int_t)config->training.steps, "stopped", totals->stopped, "parameters", "total",
-      (json_int_t)total, "active", (json_int_t)active, "routing", "experts", config->model.experts,
-      "active", config->model.active);
+      "eta", eta, "alpha", alpha, "seed", (json_int_t)config->training.seed, "steps",
+      (json_int_t)totals->steps, "steps_planned", (json_int_t)config->training.steps, "stopped",
+      totals->stopped, "parameters", "total", (json_int_t)total, "active", (json_int_t)active,
+      "routing", "experts", config->model.experts, "active", config->model.active);
   if (!result) return phibal_status_set(PHIBAL_ERROR_MEMORY, "result.json: out of memory");
   double rate = totals->step_seconds > 0 ? (double)totals->tokens / totals->step_seconds : 0;
   json_object_set_new(result, "training",
