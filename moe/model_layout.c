@@ -147,12 +147,12 @@ static bool ends_with(const char *name, const char *end) {
 
 /* The standard deviation of a tensor's initial values: 1 / sqrt(inputs of the matrix), so that a
    product has the size of what goes in; divided by sqrt(2 L) where it is added to the residual
-   stream, which 2 L branches feed. The tied embedding makes logits out of normed rows of width d,
-   so 1 / sqrt(d) for it too if sqrt(d) scales what comes in; otherwise 0.02, and 0.02 for the
-   router, which starts near the uniform distribution. */
+   stream, which 2 L branches feed. The router starts near the uniform distribution. So do the
+   tied embedding's logits: with 1 / sqrt(d) a token's own logit would start at sqrt(d), and the
+   first hundred steps would go into unlearning that each token repeats itself. */
 static double deviation(const model_config *c, const model_tensor *tensor) {
   double inputs = (double)tensor->shape[tensor->dimensions - 1];
-  if (ends_with(tensor->name, "embed_tokens.weight") && !c->embedding_scale) return 0.02;
+  if (ends_with(tensor->name, "embed_tokens.weight")) return 0.02;
   if (ends_with(tensor->name, "mlp.gate.weight")) return 0.02;
   if (ends_with(tensor->name, "o_proj.weight") || ends_with(tensor->name, "down_proj.weight"))
     return 1.0 / sqrt(inputs * 2.0 * (double)c->layers);
