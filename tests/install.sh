@@ -1,0 +1,67 @@
+#!/bin/sh
+# Installs into a folder of its own and builds a program against what was installed, as a user would:
+# with pkg-config alone, in C and, for the headers, in C++.
+#   usage: install.sh BUILD_DIR WORK_DIR LIBDIR
+set -eu
+build=$1 work=$2 libdir=$3
+rm -rf "$work"
+mkdir -p "$work"
+DESTDIR="$work/root" meson install -C "$build" --no-rebuild >/dev/null
+prefix=$(find "$work/root" -name phibal.pc | sed "s|/$libdir/pkgconfig/phibal.pc||")
+# The files name the configured prefix; here they lie below another root.
+sed -i "s|^prefix=.*|prefix=$prefix|" "$prefix/$libdir"/pkgconfig/phibal*.pc
+export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
+cat >"$work/use.c" <<'END'
+#include <phibal/balance.h>
+#include <phibal/expert.h>
+#include <phibal/metrics.h>
+#include <phibal/router.h>
+#include <stdio.h>
+
+/* One token prefers expert 1: it must be routed there, and the heavier expert must be dearer. */
+int main(void) {
+  const phibal_router router = {3, 1, PHIBAL_GATE_TOPK_SOFTMAX, 1.0f};
+  const float logits[3] = {0.0f, 2.0f, -1.0f};
+  float gate, mean[3], price[3];
+  int32_t expert;
+  phibal_loads loads;
+  phibal_potential phi;
+  if (phibal_potential_find("negentropy", &phi) || phibal_loads_create(&router, &loads) ||
+      phibal_router_forward(&router, 1, logits, 0, 0, 0, &expert, &gate, 0, &loads) ||
+      phibal_loads_mean(&loads, mean) || phibal_price_centred(&phi, 3, mean, price, 0)) {
+    puts(phibal_status_message());
+    return 1;
+  }
+  phibal_loads_destroy(&loads);
+  return !(expert == 1 && price[1] > price[0] && price[0] > price[2]);
+}
+END
+cc -Wall -Werror "$work/use.c" -o "$work/use" $(pkg-config --cflags --libs phibal)
+"$work/use"
+if [ -f "$prefix/include/phibal/reference.h" ]; then
+  cat >"$work/reference.c" <<'END'
+#include <phibal/reference.h>
+#include <phibal/reference_moe.h>
+#include <phibal/rounding.h>
+
+/* exp(0) is exactly 1. */
+int main(void) {
+  phibal_enclosure x;
+  phibal_enclosure_init(&x, 64);
+  phibal_enclosure_exp(&x, &x);
+  int wrong = !phibal_enclosure_is_exact(&x) || mpfr_cmp_ui(x.lo, 1) != 0;
+  phibal_enclosure_clear(&x);
+  return wrong;
+}
+END
+  cc -Wall -Werror "$work/reference.c" -o "$work/reference" \
+    $(pkg-config --cflags --libs phibal-reference)
+  "$work/reference"
+fi
+if command -v c++ >/dev/null && [ -f "$prefix/include/phibal/reference.h" ]; then
+  for header in "$prefix"/include/phibal/*.h; do
+    printf '#include <phibal/%s>\n' "$(basename "$header")" >"$work/header.cc"
+    c++ -Wall -Werror -fsyntax-only $(pkg-config --cflags phibal-reference) "$work/header.cc"
+  done
+fi
+echo "installed headers and libraries work from C, headers from C++"
