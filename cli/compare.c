@@ -52,6 +52,8 @@ int command_compare(int argc, char **argv) {
   for (int i = 0; i < n && !code; i++)
     if (run_folder_result(argv[optind + i], &runs[i]))
       code = command_usage_error("compare", "%s", phibal_status_message());
+  for (int i = 0; i < n && !code && !json; i++)
+    json_object_set_new(runs[i], "folder", json_string(argv[optind + i]));
   if (!code) code = print_runs(n, runs, every_layer, json);
   for (int i = 0; i < n; i++) json_decref(runs[i]);
   return code;

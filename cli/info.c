@@ -47,7 +47,7 @@ int command_info(int argc, char **argv) {
   static const struct option options[] = {
       {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
   int json = 0;
-  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'j':
       json = 1;
       break;
@@ -55,7 +55,7 @@ int command_info(int argc, char **argv) {
       puts("usage: phibal info [--json]\n\nWhat this build holds, what it leaves out and why.");
       return 0;
     default:
-      return command_usage_error("info", "unknown option");
+      return command_usage_error("info", "unknown option '%s'", argv[optind - 1]);
     }
   if (optind < argc) return command_usage_error("info", "unexpected '%s'", argv[optind]);
 

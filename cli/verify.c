@@ -196,7 +196,7 @@ int command_verify(int argc, char **argv) {
                                           {0}};
   verify_arguments a = {.seed = 1, .only = -1, .stride = 1};
   int64_t n;
-  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'o': {
       const verify_operation *operation = verify_find(optarg);
       if (!operation)
@@ -241,8 +241,10 @@ int command_verify(int argc, char **argv) {
     case 'h':
       fputs(help, stdout);
       return 0;
+    case ':':
+      return command_usage_error("verify", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("verify", "bad option");
+      return command_usage_error("verify", "unknown option '%s'", argv[optind - 1]);
     }
   if (optind < argc) return command_usage_error("verify", "unexpected '%s'", argv[optind]);
   if (a.only >= 0 && !a.any_chosen)

@@ -1,7 +1,8 @@
 #include "report.h"
 #include <string.h>
 
-enum { LABEL = 34, COLUMN = 24 };
+/* The widest label of a run, "phi, pseudo-huber delta=0.1", fits a column; two fit 100 characters. */
+enum { LABEL = 34, COLUMN = 28 };
 
 /* A member by its path, such as "validation.mean.maxvio_loads"; null where it ends. */
 static json_t *member(const json_t *json, const char *path) {
@@ -31,9 +32,12 @@ static void write_heading(FILE *to, const char *heading, int n, json_t *const *r
   fputc('\n', to);
 }
 
-/* One row of numbers, `digits` after the point; a dash where a run has none. */
+/* One row of numbers, `digits` after the point; a dash where a run has none, no row where none has. */
 static void write_row(FILE *to, const char *label, const char *path, double scale, int digits,
                       const char *unit, int n, json_t *const *results) {
+  bool any = false;
+  for (int i = 0; i < n; i++) any |= json_is_number(member(results[i], path));
+  if (!any) return;
   write_label(to, label);
   for (int i = 0; i < n; i++) {
     json_t *value = member(results[i], path);
@@ -42,6 +46,20 @@ static void write_row(FILE *to, const char *label, const char *path, double scal
       fprintf(to, "  %*.*f%s", width, digits, scale * json_number_value(value), unit);
     else
       fprintf(to, "  %*s", COLUMN, "-");
+  }
+  fputc('\n', to);
+}
+
+/* One row of words, such as what the moving average follows; no row where no run has any. */
+static void write_words(FILE *to, const char *label, const char *path, int n,
+                        json_t *const *results) {
+  bool any = false;
+  for (int i = 0; i < n; i++) any |= json_is_string(member(results[i], path));
+  if (!any) return;
+  write_label(to, label);
+  for (int i = 0; i < n; i++) {
+    const char *word = json_string_value(member(results[i], path));
+    fprintf(to, "  %*.*s", COLUMN, COLUMN, word ? word : "-");
   }
   fputc('\n', to);
 }
@@ -72,6 +90,9 @@ static void write_balance_row(FILE *to, const char *label, const char *metric, i
 }
 
 static void write_balance(FILE *to, int n, json_t *const *results) {
+  bool any = false;
+  for (int i = 0; i < n; i++) any |= member(results[i], "validation.mean") != NULL;
+  if (!any) return; /* dense runs only, or none evaluated */
   write_heading(to, "balance: mean of layers (worst)", n, results);
   write_balance_row(to, "  MaxVio from loads", "maxvio_loads", n, results);
   write_balance_row(to, "  MaxVio from mean probabilities", "maxvio_mean", n, results);
@@ -147,23 +168,53 @@ static void write_ratios(FILE *to, const json_t *result, size_t layer) {
   }
 }
 
+/* The score of a domain by its name: runs on other data have other domains. */
+static json_t *domain_score(const json_t *result, const char *name) {
+  size_t d;
+  json_t *domain;
+  json_array_foreach(member(result, "validation.domains"), d, domain) {
+    const char *its = json_string_value(json_object_get(domain, "name"));
+    if (its && !strcmp(its, name)) return domain;
+  }
+  return NULL;
+}
+
+/* Whether a run before the i-th has the domain, whose row is then there. */
+static bool domain_written(json_t *const *results, int i, const char *name) {
+  while (i-- > 0)
+    if (domain_score(results[i], name)) return true;
+  return false;
+}
+
+static void write_domain(FILE *to, const char *name, int n, json_t *const *results) {
+  char label[96];
+  snprintf(label, sizeof label, "  %s", name);
+  write_label(to, label);
+  for (int i = 0; i < n; i++) {
+    json_t *loss = member(domain_score(results[i], name), "loss");
+    if (json_is_number(loss))
+      fprintf(to, "  %*.4f", COLUMN, json_number_value(loss));
+    else
+      fprintf(to, "  %*s", COLUMN, "-");
+  }
+  fputc('\n', to);
+}
+
 static void write_domains(FILE *to, int n, json_t *const *results) {
-  json_t *domains = member(results[0], "validation.domains");
-  if (json_array_size(domains) < 2) return;
+  size_t most = 0;
+  for (int i = 0; i < n; i++) {
+    size_t its = json_array_size(member(results[i], "validation.domains"));
+    most = its > most ? its : most;
+  }
+  if (most < 2) return;
   write_heading(to, "validation loss by domain", n, results);
-  for (size_t d = 0; d < json_array_size(domains); d++) {
-    char label[96];
-    snprintf(label, sizeof label, "  %s",
-             json_string_value(member(json_array_get(domains, d), "name")));
-    write_label(to, label);
-    for (int i = 0; i < n; i++) {
-      json_t *loss = member(json_array_get(member(results[i], "validation.domains"), d), "loss");
-      if (json_is_number(loss))
-        fprintf(to, "  %*.4f", COLUMN, json_number_value(loss));
-      else
-        fprintf(to, "  %*s", COLUMN, "-");
+  for (int i = 0; i < n; i++) {
+    size_t d;
+    json_t *domain;
+    json_array_foreach(member(results[i], "validation.domains"), d, domain) {
+      const char *name = json_string_value(json_object_get(domain, "name"));
+      if (name && !domain_written(results, i, name)) write_domain(to, name, n, results);
     }
-    fputc('\n', to);
   }
 }
 
@@ -178,6 +229,9 @@ static void write_times(FILE *to, int n, json_t *const *results) {
               {"  other", "seconds.other"}};
   write_heading(to, "time of the steps", n, results);
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+    bool any = false;
+    for (int i = 0; i < n; i++) any |= json_number_value(member(results[i], rows[r].path)) != 0;
+    if (!any) continue; /* dense runs have no router */
     write_label(to, rows[r].label);
     for (int i = 0; i < n; i++) {
       double steps = json_number_value(member(results[i], "seconds.steps"));
@@ -197,6 +251,8 @@ phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_l
       return phibal_status_set(PHIBAL_ERROR_FORMAT, "result %d is not one of 'phibal train'",
                                i + 1);
   write_heading(to, "run", n, results);
+  write_words(to, "  folder", "folder", n, results);
+  write_words(to, "  moving average of", "track", n, results);
   write_row(to, "  steps", "steps", 1, 0, "", n, results);
   write_row(to, "  seed", "seed", 1, 0, "", n, results);
   write_row(to, "  eta", "eta", 1, 4, "", n, results);

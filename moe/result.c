@@ -163,6 +163,11 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
                                 totals->step_seconds, "evaluation_seconds",
                                 totals->evaluation_seconds, "tokens_per_second", rate, "threads",
                                 (int)totals->threads));
+  if (method == BALANCE_PHI) {
+    char track[32];
+    format_key(config, "balance.track", track, sizeof track);
+    json_object_set_new(result, "track", json_string(track));
+  }
   json_object_set_new(result, "seconds", seconds_json(totals));
   phibal_status status = PHIBAL_OK;
   if (final) {
