@@ -148,6 +148,7 @@ typedef struct build_arguments {
   const char *tokenizer; /* null: not said */
   int train, json;
   long long vocabulary; /* 0: not said */
+  char *const *words;   /* argv */
 } build_arguments;
 
 static int add_named(build_arguments *a, const char *text) {
@@ -169,6 +170,12 @@ static int add_positional(build_arguments *a, const char *path) {
                                  "NAME=PATH",
                                  a->sources[i].path, path, a->sources[n].domain);
   return 0;
+}
+
+/* What getopt did not take: an option without its value (':'), or one that there is not. */
+static int option_error(const char *command, int option, const char *word) {
+  return command_usage_error(command, option == ':' ? "'%s' needs a value" : "unknown option '%s'",
+                             word);
 }
 
 /* One option; 0 or the exit status of a usage error. */
@@ -221,7 +228,7 @@ static int take_option(build_arguments *a, int option, const char *text) {
     a->json = 1;
     return 0;
   default:
-    return command_usage_error("data build", "see above");
+    return option_error("data build", option, a->words[optind - 1]);
   }
 }
 
@@ -267,8 +274,9 @@ static int data_build(int argc, char **argv) {
   a.sources = calloc((size_t)argc + 1, sizeof *a.sources);
   if (!a.sources) return 2;
   a.options.sources = a.sources;
+  a.words = argv;
   int result = 0, help = 0;
-  for (int c; !result && !help && (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+  for (int c; !result && !help && (c = getopt_long(argc, argv, ":", long_options, NULL)) != -1;)
     if (!(help = c == 'h')) result = take_option(&a, c, optarg);
   for (int i = optind; i < argc && !result && !help; i++) result = add_positional(&a, argv[i]);
   if (help) {
@@ -324,7 +332,7 @@ static int data_debian(int argc, char **argv) {
                             .interrupted = &interrupted};
   int json = 0;
   long long n;
-  for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) switch (c) {
+  for (int c; (c = getopt_long(argc, argv, ":", long_options, NULL)) != -1;) switch (c) {
     case 'o':
       options.folder = optarg;
       break;
@@ -355,7 +363,7 @@ static int data_debian(int argc, char **argv) {
     case 'h':
       return debian_help();
     default:
-      return command_usage_error("data debian", "see above");
+      return option_error("data debian", c, argv[optind - 1]);
     }
   if (optind < argc) return command_usage_error("data debian", "unexpected '%s'", argv[optind]);
   if (!options.folder) return command_usage_error("data debian", "--out DIR is missing");
@@ -371,7 +379,7 @@ static int data_show(int argc, char **argv) {
   static const struct option long_options[] = {
       {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
   int json = 0;
-  for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) switch (c) {
+  for (int c; (c = getopt_long(argc, argv, ":", long_options, NULL)) != -1;) switch (c) {
     case 'j':
       json = 1;
       break;
@@ -381,7 +389,7 @@ static int data_show(int argc, char **argv) {
            "model that sees one token back can reach at best.");
       return 0;
     default:
-      return command_usage_error("data show", "see above");
+      return option_error("data show", c, argv[optind - 1]);
     }
   if (argc - optind != 1) return command_usage_error("data show", "one token file is wanted");
   token_file file;

@@ -1,7 +1,8 @@
 #include "report.h"
 #include <string.h>
 
-/* The widest label of a run, "phi, pseudo-huber delta=0.1", fits a column; two fit 100 characters. */
+/* The widest label of a run, "phi, pseudo-huber delta=0.1", fits a column; two fit 100 characters.
+ */
 enum { LABEL = 34, COLUMN = 28 };
 
 /* A member by its path, such as "validation.mean.maxvio_loads"; null where it ends. */
@@ -32,7 +33,8 @@ static void write_heading(FILE *to, const char *heading, int n, json_t *const *r
   fputc('\n', to);
 }
 
-/* One row of numbers, `digits` after the point; a dash where a run has none, no row where none has. */
+/* One row of numbers, `digits` after the point; a dash where a run has none, no row where none has.
+ */
 static void write_row(FILE *to, const char *label, const char *path, double scale, int digits,
                       const char *unit, int n, json_t *const *results) {
   bool any = false;
@@ -50,7 +52,8 @@ static void write_row(FILE *to, const char *label, const char *path, double scal
   fputc('\n', to);
 }
 
-/* One row of words, such as what the moving average follows; no row where no run has any. */
+/* One row of words, such as what the moving average follows; no row where no run has any. Of a long
+   one the end is shown, which tells folders apart. */
 static void write_words(FILE *to, const char *label, const char *path, int n,
                         json_t *const *results) {
   bool any = false;
@@ -59,7 +62,9 @@ static void write_words(FILE *to, const char *label, const char *path, int n,
   write_label(to, label);
   for (int i = 0; i < n; i++) {
     const char *word = json_string_value(member(results[i], path));
-    fprintf(to, "  %*.*s", COLUMN, COLUMN, word ? word : "-");
+    size_t length = word ? strlen(word) : 0;
+    if (length > COLUMN) word += length - COLUMN;
+    fprintf(to, "  %*s", COLUMN, word ? word : "-");
   }
   fputc('\n', to);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define must(call) cr_assert_eq((call), PHIBAL_OK, #call ": %s", phibal_status_message())
+#define must(call) cr_assert_eq((call), PHIBAL_OK, "%s: %s", #call, phibal_status_message())
 
 /* A fresh folder; remove it with folder_remove and free it. */
 static inline char *scratch_folder(void) {

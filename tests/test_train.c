@@ -307,6 +307,36 @@ Test(train, learns_and_reports) {
   json_decref(read), json_decref(lines), json_decref(result);
 }
 
+/* Runs on other data have other domains: a loss stands in the row of its own domain's name, and a
+   run that lacks the domain has a dash there. */
+Test(train, report_keeps_domains_apart) {
+  json_t *a = json_pack("{s:s, s:{s:f}, s:{s:[{s:s,s:f},{s:s,s:f}]}}", "label", "none", "training",
+                        "seconds", 1.0, "validation", "domains", "name", "prose", "loss", 1.25,
+                        "name", "code", "loss", 1.5);
+  json_t *b = json_pack("{s:s, s:{s:f}, s:{s:[{s:s,s:f},{s:s,s:f}]}}", "label", "none", "training",
+                        "seconds", 1.0, "validation", "domains", "name", "verse", "loss", 2.25,
+                        "name", "prose", "loss", 2.5);
+  char *text = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&text, &size);
+  json_t *both[] = {a, b};
+  cr_assert_eq(report_write(stream, 2, both, false), PHIBAL_OK);
+  fclose(stream);
+  static const char *const rows[][3] = {{"\n  prose ", "1.2500", "2.5000"},
+                                        {"\n  code ", "1.5000", "-"},
+                                        {"\n  verse ", "-", "2.2500"}};
+  for (size_t r = 0; r < 3; r++) {
+    const char *row = strstr(text, rows[r][0]);
+    cr_assert(row && !strstr(row + 1, rows[r][0]), "row%s once", rows[r][0]);
+    char first[32], second[32];
+    cr_assert_eq(sscanf(row, "%*s %31s %31s", first, second), 2);
+    cr_expect_str_eq(first, rows[r][1]);
+    cr_expect_str_eq(second, rows[r][2]);
+  }
+  free(text);
+  json_decref(a), json_decref(b);
+}
+
 /* The folder's config.yaml is a run file that repeats the run. */
 Test(train, config_reproduces_the_run) {
   run_config config, again;
