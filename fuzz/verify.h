@@ -19,9 +19,9 @@ extern const int verify_operation_count;
 /* Null if there is none of that name. */
 const verify_operation *verify_find(const char *name);
 
-/* Runs cases first .. first + count - 1 of one operation, or with first_failure up to the first case
-   that fails; tallies is [OUTPUT_COUNT]. A status other than PHIBAL_OK means that a case could not
-   be run at all (the message says which). */
+/* Runs cases first .. first + count - 1 of one operation, or with first_failure up to the first
+   case that fails; tallies is [OUTPUT_COUNT]. A status other than PHIBAL_OK means that a case could
+   not be run at all (the message says which). */
 phibal_status verify_run(const verify_operation *operation, uint64_t seed, uint64_t first,
                          int64_t count, bool first_failure, tally *tallies);
 

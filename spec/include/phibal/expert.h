@@ -35,9 +35,9 @@ typedef enum phibal_activation {
 } phibal_activation;
 
 typedef struct phibal_ffn {
-  int32_t experts;              /* groups; 1 for a dense FFN */
-  int32_t width;                /* d, the model's width */
-  int32_t hidden;               /* f, the width of one expert */
+  int32_t experts; /* groups; 1 for a dense FFN */
+  int32_t width;   /* d, the model's width */
+  int32_t hidden;  /* f, the width of one expert */
   phibal_activation activation;
 } phibal_ffn;
 

@@ -28,8 +28,8 @@ typedef struct phibal_router {
   float scale;      /* gates are multiplied by this (routed_scaling_factor); 1 to leave them */
 } phibal_router;
 
-/* Exact sums over tokens (R6, R7), in fixed point: `probability[e][j]` counts units of 2^(-32 j), so
-   a probability is added without any rounding down to 2^-160. The order and the grouping of the
+/* Exact sums over tokens (R6, R7), in fixed point: `probability[e][j]` counts units of 2^(-32 j),
+   so a probability is added without any rounding down to 2^-160. The order and the grouping of the
    additions cannot change a bit. After every call the limbs 1..5 are below 2^32 (canonical). */
 typedef struct phibal_loads {
   int32_t experts;       /* E */
@@ -71,14 +71,14 @@ phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
      task loss (through the gates) + price_scale T sum_e P_e price_e + z_scale/2 sum_t lse_t^2
    in the logits, with price held constant.
      gate_gradient [T][k] dL/dgates, or null for none
-     price         [E]    only price minus its mean matters; pass the centred price; or null for none
-     price_scale   alpha E / T for the phi, Switch and sequence losses (T: tokens of the global batch)
+     price         [E]    only price minus its mean matters: the centred price; or null for none
+     price_scale   alpha E / T for the phi, Switch and sequence losses, T of the global batch
      z_scale       2 c / T for the z-loss (softmax routers only), 0 for none
      logit_gradient [T][E] out (overwritten); rows of masked tokens are 0
-   Bound: |error| <= 1.001 u sum of the absolute values of the terms of (G2), u = 2^-24, where lse counts
-   as |max x| + log(sum exp(x - max x)); plus 2^-150. Non-finite logits: as in the forward pass. An
-   expert of an unmasked token outside 0 .. E-1 is PHIBAL_ERROR_ARGUMENT, with the first such token;
-   logit_gradient is unspecified after either. */
+   Bound: |error| <= 1.001 u sum of the absolute values of the terms of (G2), u = 2^-24, where lse
+   counts as |max x| + log(sum exp(x - max x)); plus 2^-150. Non-finite logits: as in the forward
+   pass. An expert of an unmasked token outside 0 .. E-1 is PHIBAL_ERROR_ARGUMENT, with the first
+   such token; logit_gradient is unspecified after either. */
 phibal_status phibal_router_backward(const phibal_router *router, int64_t tokens,
                                      const float *logits, const uint8_t *mask,
                                      const int32_t *experts, const float *gate_gradient,
