@@ -83,7 +83,7 @@ Test(metrics, maxvio_mean_within_its_bound) {
     mpfr_div(exact, exact, sum, MPFR_RNDN);
     double truth = mpfr_get_d(exact, MPFR_RNDN);
     mpfr_sub_d(exact, exact, maxvio, MPFR_RNDN);
-    /* 1 ULP is at most 2^-52 of a number; the promise besides is 2^-52, the derived 2^-90. */
+    /* Half an ULP is at most 2^-53 of a number; where terms cancel, 2^-90 besides. */
     cr_assert_leq(fabs(mpfr_get_d(exact, MPFR_RNDN)), fabs(truth) * 0x1.01p-53 + 0x1p-90,
                   "E %d: %a not %a", E, maxvio, truth);
   }

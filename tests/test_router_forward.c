@@ -74,7 +74,7 @@ static void compare(batch *b, const float *bias, const char *what) {
     oracle_forward(&o, &b->router, x, bias);
     for (int64_t e = 0; e < E; e++) {
       double ulps = oracle_ulps(b->probabilities[t * E + e], o.p[e]);
-      /* Half an ULP and the error of a 2^-45 evaluation, not just the 2 ULP promised. */
+      /* Half an ULP and the error of a 2^-45 evaluation. */
       cr_assert_leq(ulps, 0.5001, "%s E %d k %d token %d expert %d: %g ULP", what, (int)E, (int)k,
                     (int)t, (int)e, ulps);
     }

@@ -44,13 +44,15 @@ typedef struct phibal_ffn {
 /* (E2) For each row n of expert e: a = W_gate x, b = W_up x, h = act(a) b, y = W_down h.
      offsets [E+1]; x [N][d]; w_gate, w_up [E][f][d]; w_down [E][d][f]
      a, b, h [N][f] out, kept for the backward pass; y [N][d] out
-   Bound on y: (E2b), c n u (|A||B|) through the chain; see ops.def. */
+   Bounds: (E2b) at the head of kernels/cpu/ffn.c, those of two matrix products and what act and the
+   rounding of h add between them. */
 phibal_status phibal_ffn_forward(const phibal_ffn *ffn, const int64_t *offsets, const float *x,
                                  const float *w_gate, const float *w_up, const float *w_down,
                                  float *a, float *b, float *h, float *y);
 
 /* (E3) Gradients. y_gradient [N][d]; a, b, h as the forward pass left them (a and b are overwritten
-   with dL/da and dL/db). x_gradient [N][d] is overwritten; weight gradients are added to. */
+   with dL/da and dL/db). x_gradient [N][d] is overwritten; weight gradients are added to. Bounds:
+   (E3b) there. */
 phibal_status phibal_ffn_backward(const phibal_ffn *ffn, const int64_t *offsets, const float *x,
                                   const float *w_gate, const float *w_up, const float *w_down,
                                   float *a, float *b, const float *h, const float *y_gradient,

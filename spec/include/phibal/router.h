@@ -54,11 +54,11 @@ phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency
      bias           [E]     added to the logits (to the rounded score for sigmoid) for the selection
                             only; null for none
      mask           [T]     0 marks padding: experts -1, gates 0, counted in nothing; null for none
-     probabilities  [T][E]  out, <= 2 ULP, 0 for padding; may be null
+     probabilities  [T][E]  out, <= 0.501 ULP, 0 for padding; may be null
      experts        [T][k]  out, by falling score, ties to the lower index
      gates          [T][k]  out, <= 0.501 ULP
-     logsumexp      [T]     out (R8), <= 1 ULP plus 2^-45 (|max x| + log E), 0 for padding; may be
-                            null
+     logsumexp      [T]     out (R8), <= 0.501 ULP plus 2^-45 (|max x| + log E), 0 for padding; may
+                            be null
      loads          in/out: the call's tokens are added; created for the same E and k
    No output may overlap an input. PHIBAL_ERROR_NONFINITE names the first bad token and expert; the
    outputs are then unspecified and `loads` is unchanged. T = 0 is valid. */
