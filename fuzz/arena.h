@@ -1,5 +1,5 @@
-/* What the case functions of the expert layer share: buffers that are freed together and start out
-   as NaN, and the bound of a sum. */
+/* What the case functions of the expert layer share: the kinds of shapes, buffers that are freed
+   together and start out as NaN, and the bound of a sum. */
 #ifndef PHIBAL_FUZZ_ARENA_H
 #define PHIBAL_FUZZ_ARENA_H
 
@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* By case number, round robin; verify_expert_kind names them. */
+enum { SHAPE_SMALL, SHAPE_TILES, SHAPE_EMPTY, SHAPE_ONE, SHAPE_SQUARE, SHAPE_CANCELLING, SHAPES };
 
 typedef struct arena {
   void *blocks[32];

@@ -112,10 +112,8 @@ void tally_real(tally *t, int64_t element, const phibal_enclosure *truth,
                 const phibal_enclosure *terms, double got) {
   double error = measured_error(output_describe(t->output), truth, terms, got);
   char expected[96] = "";
-  if (error > t->worst || t->failures == 0) {
-    /* Only what may be kept is formatted. */
-    if (error > t->worst) mpfr_snprintf(expected, sizeof expected, "%.12Rg", truth->lo);
-  }
+  /* Only what will be kept is formatted. */
+  if (error > t->worst) mpfr_snprintf(expected, sizeof expected, "%.12Rg", truth->lo);
   record(t, element, error, got, expected);
 }
 

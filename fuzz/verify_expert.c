@@ -7,9 +7,6 @@
 enum { PRECISION = 96 };
 enum { OPERATION_PERMUTATION = 32, OPERATION_COMBINE };
 
-/* Shapes by case number, round robin. */
-enum { SHAPE_SMALL, SHAPE_TILES, SHAPE_EMPTY, SHAPE_ONE, SHAPE_SQUARE, SHAPE_CANCELLING, SHAPES };
-
 const char *verify_expert_kind(uint64_t number) {
   static const char *const names[] = {"small", "tile-edges", "empty",
                                       "one",   "square",     "cancelling"};

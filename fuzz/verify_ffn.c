@@ -7,7 +7,6 @@
 
 enum { PRECISION = 96 };
 enum { OPERATION_FFN = 40 };
-enum { SHAPE_SMALL, SHAPE_TILES, SHAPE_EMPTY, SHAPE_ONE, SHAPE_SQUARE, SHAPE_CANCELLING, SHAPES };
 
 typedef struct ffn_case {
   phibal_ffn ffn;

@@ -115,6 +115,7 @@ static phibal_status route_sequences(model *m, layer_activations *on, int32_t mo
     if (!status && sequence.tokens > 0) {
       float loss;
       status = price(m, moe_layer, &sequence, centred, &loss);
+      if (status) break;
       losses->balance += (double)loss * ((double)sequence.tokens / (double)m->global_targets);
     } else {
       for (int32_t e = 0; e < experts; e++) centred[e] = 0.0f;

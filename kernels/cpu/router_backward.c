@@ -11,9 +11,8 @@
    tree of at most 1024 products adds 11 roundings of the sum of absolute values; every term is then
    the product of at most five such factors, and at most six sums follow. So before its last
    rounding an element errs by less than 2^-42 of the sum of the absolute values of its terms, with
-   the inner sums' terms counted one by one, and after it by (1 + 2^-18) u of the same: the promised
-   8 u has room for whatever a device has to do differently. A result below 2^-126 errs by half of
-   2^-149 instead. */
+   the inner sums' terms counted one by one, and after it by (1 + 2^-18) u of the same, within the
+   promised 1.001 u. A result below 2^-126 errs by half of 2^-149 instead. */
 #include "router_tile.h"
 
 typedef struct backward_call {
