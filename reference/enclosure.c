@@ -4,12 +4,15 @@
 #include <stdlib.h>
 
 void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision) {
+  //@ assert open_enclosure;
   mpfr_init2(z->lo, precision);
   mpfr_init2(z->hi, precision);
-  phibal_enclosure_set_si(z, 0);
+  mpfr_set_zero(z->lo, 1);
+  mpfr_set_zero(z->hi, 1);
 }
 
 void phibal_enclosure_clear(phibal_enclosure *z) {
+  //@ assert open_enclosure;
   mpfr_clear(z->lo);
   mpfr_clear(z->hi);
 }
@@ -30,70 +33,85 @@ void phibal_enclosure_vector_clear(phibal_enclosure *v, size_t n) {
 }
 
 void phibal_enclosure_set(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   mpfr_set(z->lo, x->lo, MPFR_RNDD);
   mpfr_set(z->hi, x->hi, MPFR_RNDU);
 }
 
 void phibal_enclosure_set_si(phibal_enclosure *z, long n) {
+  //@ assert open_enclosure;
   mpfr_set_si(z->lo, n, MPFR_RNDD);
   mpfr_set_si(z->hi, n, MPFR_RNDU);
 }
 
 void phibal_enclosure_set_d(phibal_enclosure *z, double d) {
+  //@ assert open_enclosure;
   mpfr_set_d(z->lo, d, MPFR_RNDD);
   mpfr_set_d(z->hi, d, MPFR_RNDU);
 }
 
 void phibal_enclosure_set_fr(phibal_enclosure *z, mpfr_srcptr x) {
+  //@ assert open_enclosure;
   mpfr_set(z->lo, x, MPFR_RNDD);
   mpfr_set(z->hi, x, MPFR_RNDU);
 }
 
 void phibal_enclosure_set_q(phibal_enclosure *z, mpq_srcptr q) {
+  //@ assert open_enclosure;
   mpfr_set_q(z->lo, q, MPFR_RNDD);
   mpfr_set_q(z->hi, q, MPFR_RNDU);
 }
 
 void phibal_enclosure_swap(phibal_enclosure *x, phibal_enclosure *y) {
+  //@ assert open_enclosure;
   mpfr_swap(x->lo, y->lo);
   mpfr_swap(x->hi, y->hi);
 }
 
 void phibal_enclosure_hull(phibal_enclosure *z, const phibal_enclosure *x,
                            const phibal_enclosure *y) {
+  //@ assert open_enclosure;
   mpfr_min(z->lo, x->lo, y->lo, MPFR_RNDD);
   mpfr_max(z->hi, x->hi, y->hi, MPFR_RNDU);
 }
 
 bool phibal_enclosure_is_less(const phibal_enclosure *x, const phibal_enclosure *y) {
+  //@ assert open_enclosure;
   return mpfr_less_p(x->hi, y->lo) != 0;
 }
 
 bool phibal_enclosure_is_positive(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_sgn(x->lo) > 0;
 }
 
 bool phibal_enclosure_is_negative(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_sgn(x->hi) < 0;
 }
 
 bool phibal_enclosure_is_zero(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_zero_p(x->lo) && mpfr_zero_p(x->hi);
 }
 
 bool phibal_enclosure_is_exact(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_equal_p(x->lo, x->hi) != 0;
 }
 
 bool phibal_enclosure_contains_zero(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_sgn(x->lo) <= 0 && mpfr_sgn(x->hi) >= 0;
 }
 
 bool phibal_enclosure_overlaps(const phibal_enclosure *x, const phibal_enclosure *y) {
+  //@ assert open_enclosure;
   return mpfr_lessequal_p(x->lo, y->hi) && mpfr_lessequal_p(y->lo, x->hi);
 }
 
 void phibal_enclosure_width(mpfr_ptr width, const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   if (phibal_enclosure_is_exact(x))
     mpfr_set_zero(width, 1);
   else
@@ -103,7 +121,14 @@ void phibal_enclosure_width(mpfr_ptr width, const phibal_enclosure *x) {
 enum { MESSAGE_DIGITS = 6 };
 typedef char message_number[PHIBAL_DECIMAL_SIZE(MESSAGE_DIGITS)];
 
+/*@ requires output(z);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures \result == PHIBAL_ERROR_DOMAIN && enclosure(z) && whole(z);
+    ensures only_written{Pre, Here}(z); */
 static phibal_status whole_line(phibal_enclosure *z) {
+  //@ assert open_enclosure;
   mpfr_set_inf(z->lo, -1);
   mpfr_set_inf(z->hi, 1);
   return PHIBAL_ERROR_DOMAIN;

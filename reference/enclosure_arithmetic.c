@@ -3,16 +3,29 @@
    needed is first made in a temporary of z's precision. */
 #include "enclosure_internal.h"
 
+/*@ requires input(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> in_minus(x); */
 static bool holds_minus_infinity(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_inf_p(x->lo) && mpfr_sgn(x->lo) < 0;
 }
 
+/*@ requires input(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> in_plus(x); */
 static bool holds_plus_infinity(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_inf_p(x->hi) && mpfr_sgn(x->hi) > 0;
 }
 
 phibal_status phibal_enclosure_add(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y) {
+  //@ assert open_enclosure;
   if ((holds_plus_infinity(x) && holds_minus_infinity(y)) ||
       (holds_minus_infinity(x) && holds_plus_infinity(y)))
     return enclosure_undefined_pair(z, "phibal_enclosure_add", x, y,
@@ -24,6 +37,7 @@ phibal_status phibal_enclosure_add(phibal_enclosure *z, const phibal_enclosure *
 
 phibal_status phibal_enclosure_sub(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y) {
+  //@ assert open_enclosure;
   if ((holds_plus_infinity(x) && holds_plus_infinity(y)) ||
       (holds_minus_infinity(x) && holds_minus_infinity(y)))
     return enclosure_undefined_pair(z, "phibal_enclosure_sub", x, y,
@@ -37,6 +51,7 @@ phibal_status phibal_enclosure_sub(phibal_enclosure *z, const phibal_enclosure *
 }
 
 void phibal_enclosure_neg(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   phibal_enclosure t;
   enclosure_temporary(&t, z);
   mpfr_neg(t.lo, x->hi, MPFR_RNDD);
@@ -45,6 +60,7 @@ void phibal_enclosure_neg(phibal_enclosure *z, const phibal_enclosure *x) {
 }
 
 void phibal_enclosure_abs(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   if (mpfr_sgn(x->lo) >= 0) {
     phibal_enclosure_set(z, x);
   } else if (mpfr_sgn(x->hi) <= 0) {
@@ -55,44 +71,110 @@ void phibal_enclosure_abs(phibal_enclosure *z, const phibal_enclosure *x) {
   }
 }
 
+/*@ // n is the product, the quotient of two numbers, rounded; where it has a meaning
+    predicate product(integer rnd, struct mpfr_number *n, struct mpfr_number *a,
+                      struct mpfr_number *b) =
+      (mkind(a) == 0 && mkind(b) == 0 ==> rounded(rnd, n, times(mval(a), mval(b)))) &&
+      ((mkind(a) != 0 || mkind(b) != 0) ==>
+        ((mpositive(a) && mpositive(b)) || (mnegative(a) && mnegative(b)) ==> mkind(n) == 1) &&
+        ((mpositive(a) && mnegative(b)) || (mnegative(a) && mpositive(b)) ==> mkind(n) == -1));
+    predicate quotient(integer rnd, struct mpfr_number *n, struct mpfr_number *a,
+                       struct mpfr_number *b) =
+      (mkind(a) == 0 && mkind(b) == 0 ==> rounded(rnd, n, over(mval(a), mval(b)))) &&
+      (mkind(a) != 0 && mkind(b) == 0 ==>
+        ((mpositive(a) && mpositive(b)) || (mnegative(a) && mnegative(b)) ==> mkind(n) == 1) &&
+        ((mpositive(a) && mnegative(b)) || (mnegative(a) && mpositive(b)) ==> mkind(n) == -1)) &&
+      (mkind(a) == 0 && mkind(b) != 0 ==> mreal(n, 0.0));
+*/
+
 /* z = [a b rounded down, c d rounded up]; z is apart from all four. */
+/*@ requires raw(z) && readable_number(a) && readable_number(b) && readable_number(c) &&
+             readable_number(d);
+    requires \separated(z, a) && \separated(z, b) && \separated(z, c) && \separated(z, d);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures raw(z);
+    ensures product(MPFR_RNDD, z->lo[0].number, \old(a->number), \old(b->number));
+    ensures product(MPFR_RNDU, z->hi[0].number, \old(c->number), \old(d->number));
+    ensures only_written{Pre, Here}(z); */
 static void product_ends(phibal_enclosure *z, mpfr_srcptr a, mpfr_srcptr b, mpfr_srcptr c,
                          mpfr_srcptr d) {
+  //@ assert open_enclosure && open_times;
   mpfr_mul(z->lo, a, b, MPFR_RNDD);
   mpfr_mul(z->hi, c, d, MPFR_RNDU);
 }
 
 /* z = x y where 0 is inside both: the least product is one of two, and so is the greatest. */
+/*@ requires raw(z) && input(x) && input(y) && \separated(z, x) && \separated(z, y);
+    requires !nonnegative(x) && !nonpositive(x) && !nonnegative(y) && !nonpositive(y);
+    requires has_infinity(x) ==> positive(y) || negative(y);
+    requires has_infinity(y) ==> positive(x) || negative(x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, times(a, b));
+    ensures only_written{Pre, Here}(z); */
 static void product_straddling(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *y) {
+  //@ assert open_enclosure && use_times;
   phibal_enclosure t;
   enclosure_temporary(&t, z);
   product_ends(z, x->lo, y->hi, x->lo, y->lo);
+  /*@ assert below0: \forall real a, b; a <= 0.0 && in{Pre}(x, a) && in{Pre}(y, b) ==>
+        in(z, times(a, b)); */
   product_ends(&t, x->hi, y->lo, x->hi, y->hi);
+  /*@ assert above0: \forall real a, b; a >= 0.0 && in{Pre}(x, a) && in{Pre}(y, b) ==>
+        in(&t, times(a, b)); */
   phibal_enclosure_hull(z, z, &t);
   phibal_enclosure_clear(&t);
 }
 
 /* z = x y with x >= 0. */
+/*@ requires raw(z) && input(x) && input(y) && \separated(z, x) && \separated(z, y);
+    requires nonnegative(x);
+    requires has_infinity(x) ==> positive(y) || negative(y);
+    requires has_infinity(y) ==> positive(x) || negative(x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, times(a, b));
+    ensures only_written{Pre, Here}(z); */
 static void product_nonnegative(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *y) {
+  //@ assert open_enclosure && use_times;
   product_ends(z, mpfr_sgn(y->lo) >= 0 ? x->lo : x->hi, y->lo, mpfr_sgn(y->hi) >= 0 ? x->hi : x->lo,
                y->hi);
 }
 
 /* z = x y with x <= 0. */
+/*@ requires raw(z) && input(x) && input(y) && \separated(z, x) && \separated(z, y);
+    requires nonpositive(x);
+    requires has_infinity(x) ==> positive(y) || negative(y);
+    requires has_infinity(y) ==> positive(x) || negative(x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, times(a, b));
+    ensures only_written{Pre, Here}(z); */
 static void product_nonpositive(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *y) {
+  //@ assert open_enclosure && use_times;
   product_ends(z, mpfr_sgn(y->hi) >= 0 ? x->lo : x->hi, y->hi, mpfr_sgn(y->lo) >= 0 ? x->hi : x->lo,
                y->lo);
 }
 
 phibal_status phibal_enclosure_mul(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y) {
+  //@ assert open_enclosure;
   if ((phibal_enclosure_contains_zero(x) && enclosure_has_infinity(y)) ||
       (enclosure_has_infinity(x) && phibal_enclosure_contains_zero(y)))
     return enclosure_undefined_pair(z, "phibal_enclosure_mul", x, y,
                                     "hold 0 and an infinity, whose product has no meaning");
+  //@ assert open_times;
   phibal_enclosure t;
   enclosure_temporary(&t, z);
   if (mpfr_sgn(x->lo) >= 0)
@@ -105,19 +187,32 @@ phibal_status phibal_enclosure_mul(phibal_enclosure *z, const phibal_enclosure *
     product_nonpositive(&t, y, x);
   else
     product_straddling(&t, x, y);
+  /*@ assert product: \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(&t, a * b); */
   enclosure_move(z, &t);
   return PHIBAL_OK;
 }
 
 /* z = [a / b rounded down, c / d rounded up]; z is apart from all four. */
+/*@ requires raw(z) && readable_number(a) && readable_number(b) && readable_number(c) &&
+             readable_number(d) && !mreal(b->number, 0.0) && !mreal(d->number, 0.0);
+    requires \separated(z, a) && \separated(z, b) && \separated(z, c) && \separated(z, d);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures raw(z);
+    ensures quotient(MPFR_RNDD, z->lo[0].number, \old(a->number), \old(b->number));
+    ensures quotient(MPFR_RNDU, z->hi[0].number, \old(c->number), \old(d->number));
+    ensures only_written{Pre, Here}(z); */
 static void quotient_ends(phibal_enclosure *z, mpfr_srcptr a, mpfr_srcptr b, mpfr_srcptr c,
                           mpfr_srcptr d) {
+  //@ assert open_enclosure && open_times;
   mpfr_div(z->lo, a, b, MPFR_RNDD);
   mpfr_div(z->hi, c, d, MPFR_RNDU);
 }
 
 phibal_status phibal_enclosure_div(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y) {
+  //@ assert open_enclosure && open_times && use_over;
   if (phibal_enclosure_contains_zero(y))
     return enclosure_undefined(z, "phibal_enclosure_div", y, "as a divisor must not contain 0");
   if (enclosure_has_infinity(x) && enclosure_has_infinity(y))
@@ -131,12 +226,21 @@ phibal_status phibal_enclosure_div(phibal_enclosure *z, const phibal_enclosure *
   else
     quotient_ends(&t, x->hi, mpfr_sgn(x->hi) >= 0 ? y->hi : y->lo, x->lo,
                   mpfr_sgn(x->lo) >= 0 ? y->lo : y->hi);
+  /*@ assert quotient: \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==>
+        in(&t, over(a, b)); */
   enclosure_move(z, &t);
   return PHIBAL_OK;
 }
 
 phibal_status phibal_enclosure_sum(phibal_enclosure *z, size_t n, const phibal_enclosure *x) {
+  //@ assert use_enclosure;
   phibal_enclosure_set_si(z, 0);
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant frame: only_written{Pre, Here}(z);
+      loop invariant result: enclosure(z);
+      loop invariant partial: \forall sequence s; members{Pre}(x, n, s) ==> in(z, sum(s, i));
+      loop assigns i, *z;
+      loop variant n - i; */
   for (size_t i = 0; i < n; i++) {
     phibal_status status = phibal_enclosure_add(z, z, &x[i]);
     if (status != PHIBAL_OK) return status;

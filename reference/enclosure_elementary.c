@@ -4,6 +4,7 @@
 #include "enclosure_internal.h"
 
 phibal_status phibal_enclosure_sqrt(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure && use_sqrt;
   if (mpfr_sgn(x->lo) < 0)
     return enclosure_undefined(z, "phibal_enclosure_sqrt", x, "must not be negative");
   mpfr_sqrt(z->lo, x->lo, MPFR_RNDD);
@@ -12,21 +13,25 @@ phibal_status phibal_enclosure_sqrt(phibal_enclosure *z, const phibal_enclosure 
 }
 
 void phibal_enclosure_exp(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure && use_exp;
   mpfr_exp(z->lo, x->lo, MPFR_RNDD);
   mpfr_exp(z->hi, x->hi, MPFR_RNDU);
 }
 
 void phibal_enclosure_expm1(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure && use_exp;
   mpfr_expm1(z->lo, x->lo, MPFR_RNDD);
   mpfr_expm1(z->hi, x->hi, MPFR_RNDU);
 }
 
 void phibal_enclosure_tanh(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure && use_tanh;
   mpfr_tanh(z->lo, x->lo, MPFR_RNDD);
   mpfr_tanh(z->hi, x->hi, MPFR_RNDU);
 }
 
 phibal_status phibal_enclosure_log(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure && use_log;
   if (mpfr_sgn(x->lo) < 0)
     return enclosure_undefined(z, "phibal_enclosure_log", x, "must not be negative");
   mpfr_log(z->lo, x->lo, MPFR_RNDD);
@@ -35,6 +40,7 @@ phibal_status phibal_enclosure_log(phibal_enclosure *z, const phibal_enclosure *
 }
 
 phibal_status phibal_enclosure_log1p(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure && use_log1p;
   if (mpfr_cmp_si(x->lo, -1) < 0)
     return enclosure_undefined(z, "phibal_enclosure_log1p", x, "must not be below -1");
   mpfr_log1p(z->lo, x->lo, MPFR_RNDD);

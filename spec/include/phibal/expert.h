@@ -6,6 +6,10 @@
 #include <phibal/status.h>
 #include <stdint.h>
 
+#ifdef __FRAMAC__
+#include <phibal/acsl/routing.h>
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -16,6 +20,25 @@ extern "C" {
      source   [T k]   out: source[row] = t k + s for row < N
      row      [T k]   out: row[t k + s], or -1 for padding; the inverse of source
    PHIBAL_ERROR_ARGUMENT names an expert outside -1 .. E-1. */
+/*@ requires tokens >= 0 && active >= 1 ==> tokens * active <= ROUTING_MAX_SLOTS;
+    requires experts_count < INT32_MAX;
+    requires offsets != \null ==> \valid(offsets + (0 .. experts_count));
+    requires experts != \null ==> \valid_read(experts + (0 .. tokens * active - 1));
+    requires source != \null ==> \valid(source + (0 .. tokens * active - 1));
+    requires row != \null ==> \valid(row + (0 .. tokens * active - 1));
+    requires \separated(offsets + (0 .. experts_count), source + (0 .. tokens * active - 1),
+                        row + (0 .. tokens * active - 1));
+    terminates \true;
+    exits \false;
+    assigns offsets[0 .. experts_count], source[0 .. tokens * active - 1],
+            row[0 .. tokens * active - 1];
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_ARGUMENT;
+    ensures \result == PHIBAL_OK <==>
+      tokens >= 0 && active >= 1 && experts_count >= 1 && offsets != \null &&
+      (tokens > 0 ==> experts != \null && source != \null && row != \null) &&
+      routes(experts, experts_count, tokens * active);
+    ensures \result == PHIBAL_OK ==>
+      permutation(experts, experts_count, tokens * active, offsets, source, row); */
 phibal_status phibal_permutation(int64_t tokens, int32_t active, int32_t experts_count,
                                  const int32_t *experts, int64_t *offsets, int64_t *source,
                                  int64_t *row);

@@ -1,0 +1,3 @@
+/* Proves the lemmas that other proofs take for granted. */
+#define PROVE_LEMMAS
+#include <phibal/enclosure.h>
