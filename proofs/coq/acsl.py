@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Translates the real-number part of spec/acsl to Coq, so that both spell the same mathematics.
+
+  acsl.py definitions   logic functions and predicates on reals and integers -> AcslDefinitions.v
+  acsl.py statements    every COQ_LEMMA, to be met by the theorem of the same name in
+                        AcslLemmas.v -> AcslStatements.v
+
+Definitions over memory (pointers, labels, sequences) are not translated; a lemma that mentions one
+is an error.
+"""
+import glob
+import os
+import re
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+SOURCES = [os.path.join(ROOT, "proofs/frama-c/include/mpfr.h")] + sorted(
+    glob.glob(os.path.join(ROOT, "spec/acsl/*.h")))
+
+TOKEN = re.compile(r"\s*(==>|<==>|&&|\|\||<=|>=|==|!=|\d+\.\d+|\d+|\\?[A-Za-z_]\w*|[-+*/<>!?:(),;])")
+BUILTIN = {"\\exp": "exp", "\\log": "ln", "\\sqrt": "sqrt", "\\abs": "Rabs"}
+PRECEDENCE = {"<==>": 1, "==>": 2, "||": 4, "&&": 5}
+COMPARISON = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "=", "!=": "<>"}
+# Names that Coq's libraries have for something else.
+RENAMED = {"e": "e_", "tanh": "tanh_"}
+
+
+def coq_name(name):
+    return "acsl_" + RENAMED.get(name, name)
+
+
+class Parser:
+    """Expressions become pairs (Coq text, type), the type one of R, Z, Prop; a proposition that can
+    be decided has a third part, which makes a conditional of it."""
+
+    def __init__(self, text, scope, functions):
+        self.tokens = self.split(text)
+        self.at = 0
+        self.scope = [dict(scope)]
+        self.functions = functions
+
+    @staticmethod
+    def split(text):
+        tokens, place = [], 0
+        text = text.strip()
+        while place < len(text):
+            match = TOKEN.match(text, place)
+            if not match:
+                raise SyntaxError("cannot read '%s'" % text[place:place + 30])
+            tokens.append(match.group(1))
+            place = match.end()
+        return tokens
+
+    def peek(self):
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def take(self, wanted=None):
+        token = self.peek()
+        if wanted is not None and token != wanted:
+            raise SyntaxError("'%s' where '%s' is wanted" % (token, wanted))
+        self.at += 1
+        return token
+
+    @staticmethod
+    def real(value):
+        text, kind = value
+        if kind == "Z":
+            return "(IZR %s)" % text
+        if kind != "R":
+            raise SyntaxError("a number is wanted: " + text)
+        return text
+
+    def whole(self):
+        value = self.conditional()
+        if self.peek() is not None:
+            raise SyntaxError("left over: " + " ".join(self.tokens[self.at:]))
+        return value
+
+    def conditional(self):
+        if self.peek() in ("\\forall", "\\exists"):
+            return self.quantified()
+        condition = self.logic(1)
+        if self.peek() != "?":
+            return condition
+        self.take("?")
+        yes = self.conditional()
+        self.take(":")
+        no = self.conditional()
+        if len(condition) < 3:
+            raise SyntaxError("cannot decide " + condition[0])
+        if yes[1] == no[1]:
+            return condition[2](yes[0], no[0]), yes[1]
+        return condition[2](self.real(yes), self.real(no)), "R"
+
+    def quantified(self):
+        quantifier = "forall" if self.take() == "\\forall" else "exists"
+        kind = {"real": "R", "integer": "Z"}[self.take()]
+        names = [self.take()]
+        while self.peek() == ",":
+            self.take()
+            if self.peek() in ("real", "integer"):
+                raise SyntaxError("one type to a quantifier, please")
+            names.append(self.take())
+        self.take(";")
+        self.scope.append({name: kind for name in names})
+        body = self.conditional()
+        self.scope.pop()
+        variables = " ".join(self.variable(name) for name in names)
+        return "(%s %s : %s, %s)" % (quantifier, variables, kind, body[0]), "Prop"
+
+    @staticmethod
+    def variable(name):
+        return "v_" + name
+
+    def logic(self, level):
+        left = self.comparison() if level > 5 else self.logic(level + 1)
+        while self.peek() in PRECEDENCE and PRECEDENCE[self.peek()] == level:
+            operator = self.take()
+            # Implication associates to the right, and a quantifier may stand on its right.
+            if self.peek() in ("\\forall", "\\exists"):
+                right = self.quantified()
+            else:
+                right = self.logic(level if operator == "==>" else level + 1)
+            sign = {"==>": "->", "<==>": "<->", "&&": "/\\", "||": "\\/"}[operator]
+            joined = "(%s %s %s)" % (left[0], sign, right[0]), "Prop"
+            if operator in ("&&", "||") and len(left) == len(right) == 3:
+                joined += (self.both(left[2], right[2], operator),)
+            left = joined
+        return left
+
+    @staticmethod
+    def both(left, right, operator):
+        """The conditional of a conjunction or a disjunction."""
+        if operator == "&&":
+            return lambda yes, no: left(right(yes, no), no)
+        return lambda yes, no: left(yes, right(yes, no))
+
+    def comparison(self):
+        if self.peek() == "!":
+            self.take()
+            inner = self.comparison()
+            swapped = (lambda yes, no: inner[2](no, yes),) if len(inner) == 3 else ()
+            return ("(~ %s)" % inner[0], "Prop") + swapped
+        values, signs = [self.sum()], []
+        while self.peek() in COMPARISON:
+            signs.append(COMPARISON[self.take()])
+            values.append(self.sum())
+        if not signs:
+            return values[0]
+        integers = all(kind == "Z" for _, kind in values)
+        scope = "%Z" if integers else "%R"
+        texts = [text for text, _ in values] if integers else [self.real(v) for v in values]
+        parts = ["(%s %s %s)%s" % (texts[i], signs[i], texts[i + 1], scope)
+                 for i in range(len(signs))]
+        decision = self.decided(texts[0], signs[0], texts[1], integers)
+        for i in range(1, len(signs)):
+            decision = self.both(decision, self.decided(texts[i], signs[i], texts[i + 1], integers), "&&")
+        return (parts[0] if len(parts) == 1 else "(%s)" % " /\\ ".join(parts)), "Prop", decision
+
+    @staticmethod
+    def decided(left, sign, right, integers):
+        """The conditional of one comparison."""
+        if integers:
+            choice = {"<": "Z_lt_dec", "<=": "Z_le_dec", ">": "Z_gt_dec", ">=": "Z_ge_dec"}
+            equal = "Z.eq_dec"
+        else:
+            choice = {"<": "Rlt_dec", "<=": "Rle_dec", ">": "Rgt_dec", ">=": "Rge_dec"}
+            equal = "Req_EM_T"
+        test = "%s %s %s" % (choice.get(sign, equal), left, right)
+        if sign == "<>":
+            return lambda yes, no: "(if %s then %s else %s)" % (test, no, yes)
+        return lambda yes, no: "(if %s then %s else %s)" % (test, yes, no)
+
+    def arithmetic(self, operand, operators):
+        left = operand()
+        while self.peek() in operators:
+            operator = self.take()
+            right = operand()
+            if left[1] == right[1] == "Z" and operator != "/":
+                left = "(%s %s %s)%%Z" % (left[0], operator, right[0]), "Z"
+            else:
+                left = "(%s %s %s)%%R" % (self.real(left), operator, self.real(right)), "R"
+        return left
+
+    def sum(self):
+        return self.arithmetic(self.product, ("+", "-"))
+
+    def product(self):
+        return self.arithmetic(self.unary, ("*", "/"))
+
+    def unary(self):
+        if self.peek() == "-":
+            self.take()
+            text, kind = self.unary()
+            return "(- %s)%%%s" % (text, kind), kind
+        return self.primary()
+
+    def arguments(self):
+        self.take("(")
+        values = [self.conditional()]
+        while self.peek() == ",":
+            self.take()
+            values.append(self.conditional())
+        self.take(")")
+        return values
+
+    def primary(self):
+        token = self.take()
+        if token == "(":
+            if self.peek() in ("real", "integer"):
+                kind = self.take()
+                self.take(")")
+                value = self.unary()
+                return (self.real(value), "R") if kind == "real" else value
+            value = self.conditional()
+            self.take(")")
+            return value
+        if re.fullmatch(r"\d+", token):
+            return "%s%%Z" % token, "Z"
+        if re.fullmatch(r"\d+\.\d+", token):
+            whole, fraction = token.split(".")
+            digits = (whole + fraction.rstrip("0")) or "0"
+            power = 10 ** len(fraction.rstrip("0"))
+            number = "%d" % int(digits)
+            return ("%s%%R" % number if power == 1 else "(%s / %d)%%R" % (number, power)), "R"
+        if token == "\\pi":
+            return "PI", "R"
+        if token == "\\true":
+            return "True", "Prop"
+        if token == "\\false":
+            return "False", "Prop"
+        if token in BUILTIN:
+            return "(%s %s)" % (BUILTIN[token], self.real(self.arguments()[0])), "R"
+        for scope in reversed(self.scope):
+            if token in scope:
+                return self.variable(token), scope[token]
+        if token in self.functions:
+            kinds, result = self.functions[token]
+            values = self.arguments() if kinds else []
+            if len(values) != len(kinds):
+                raise SyntaxError("%s wants %d arguments" % (token, len(kinds)))
+            texts = [self.real(v) if kind == "R" else v[0] for v, kind in zip(values, kinds)]
+            return "(%s)" % " ".join([coq_name(token)] + texts), result
+        raise SyntaxError("unknown name '%s'" % token)
+
+
+def acsl_text(path):
+    """The annotations of a file, without comments."""
+    text = open(path).read()
+    annotations = re.findall(r"/\*@(.*?)\*/", text, re.S)
+    joined = "\n".join(annotations)
+    joined = re.sub(r"^#.*$", "", joined, flags=re.M)
+    return re.sub(r"//.*", "", joined)
+
+
+def parameters(text):
+    """[(name, kind)] of a parameter list, or None if one is neither real nor integer."""
+    result = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        words = part.split()
+        if len(words) != 2 or words[0] not in ("real", "integer"):
+            return None
+        result.append((words[1], {"real": "R", "integer": "Z"}[words[0]]))
+    return result
+
+
+DEFINITION = re.compile(r"\b(logic\s+real|logic\s+integer|predicate)\s+(\w+)\s*(?:\(([^()]*)\))?\s*=([^;]*);")
+OPAQUE = re.compile(r"\baxiom\s+(\w+)_is\s*:\s*\\forall\s+real\s+([\w\s,]+);\s*(\w+)\(([\w\s,]+)\)\s*==\s*([^;]*);")
+
+
+def definitions():
+    """Coq definitions in order, and the functions they define: name -> (kinds, result)."""
+    functions, lines = {}, []
+    for path in SOURCES:
+        text = acsl_text(path)
+        found = [(m.start(), "explicit", m) for m in DEFINITION.finditer(text)]
+        found += [(m.start(), "opaque", m) for m in OPAQUE.finditer(text)]
+        for _, sort, match in sorted(found, key=lambda item: item[0]):
+            if sort == "explicit":
+                keyword, name, listed, body = match.groups()
+                listed = parameters(listed or "")
+                kind = "Prop" if keyword == "predicate" else "R" if "real" in keyword else "Z"
+            else:
+                name, body = match.group(3), match.group(5)
+                listed = [(p.strip(), "R") for p in match.group(4).split(",")]
+                kind = "R"
+            if listed is None:
+                continue
+            if re.search(r"\b%s\(" % name, body):
+                recursive(name, listed, kind, functions, lines)
+                continue
+            try:
+                value = Parser(body, dict(listed), functions).whole()
+            except SyntaxError as error:
+                if os.environ.get("ACSL_VERBOSE"):
+                    print("left out %s: %s" % (name, error), file=sys.stderr)
+                continue
+            text_of = Parser.real(value) if kind == "R" else value[0]
+            binders = "".join(" (%s : %s)" % (Parser.variable(p), k) for p, k in listed)
+            lines.append("Definition %s%s : %s := %s." % (coq_name(name), binders, kind, text_of))
+            functions[name] = ([k for _, k in listed], kind)
+    return lines, functions
+
+
+def recursive(name, listed, kind, functions, lines):
+    """The two recursive functions of the model: 2^n and x^n for integers."""
+    known = {
+        "power_of_two": "Definition acsl_power_of_two (v_n : Z) : R := 2 ^ Z.to_nat v_n.",
+        "integer_power": "Definition acsl_integer_power (v_x : R) (v_n : Z) : R := v_x ^ Z.to_nat v_n.",
+    }
+    if name in known:
+        lines.append(known[name])
+        functions[name] = ([k for _, k in listed], kind)
+
+
+LEMMA = re.compile(r"\bCOQ_LEMMA\s+(\w+)\s*:\s*(.*?);\s*(?=(?:COQ_LEMMA|LEMMA|axiom|predicate|logic|lemma|\}|$))", re.S)
+
+
+def lemmas():
+    for path in SOURCES:
+        for match in LEMMA.finditer(acsl_text(path)):
+            yield os.path.basename(path), match.group(1), re.sub(r"GIVEN\(\w+\)", "", match.group(2))
+
+
+def main():
+    lines, functions = definitions()
+    if sys.argv[1:] == ["definitions"]:
+        print("(* Generated by acsl.py from spec/acsl: do not edit. *)")
+        print("Require Import Reals ZArith.\nOpen Scope R_scope.\n")
+        print("\n".join(lines))
+    elif sys.argv[1:] == ["statements"]:
+        print("(* Generated by acsl.py from spec/acsl: do not edit. *)")
+        print("Require Import Reals ZArith.")
+        print("Require Import AcslDefinitions AcslLemmas.\nOpen Scope R_scope.\n")
+        for source, name, text in lemmas():
+            statement = Parser(text, {}, functions).whole()[0]
+            print("(* %s *)\nDefinition stated_%s : %s := AcslLemmas.%s." % (source, name, statement, name))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
