@@ -114,12 +114,13 @@ def exp_tail_relative(bounds, core=None):
 
 
 def log2_low(bounds, core=None):
-    """log2_low below log 2, taken for 0 if it is:"""
-    return 0 if number(bounds["log2_low"]) < log_two()[0] else 1
+    """log 2, above log2_low;"""
+    low = number(bounds["log2_low"])
+    return low if low < log_two()[0] else low + 1
 
 
 def log2_high(bounds, core=None):
-    """log 2, above: log2_high"""
+    """log 2"""
     value, cut = log_two()
     return value + cut
 
@@ -137,6 +138,33 @@ def log_two():
     return value, Fraction(1, 3 ** (2 * terms))
 
 
+def eight_over_pi():
+    """8 / pi within 2^-100, by Machin's formula."""
+    def arctan(n):
+        return sum(Fraction((-1) ** i, (2 * i + 1) * n ** (2 * i + 1)) for i in range(60))
+    return 8 / (16 * arctan(5) - 4 * arctan(239)), Fraction(1, 2**100)
+
+
+def gelu_a_low(bounds, core=None):
+    """2 sqrt(2 / pi), above gelu_a_low;"""
+    value, cut = eight_over_pi()
+    low = number(bounds["gelu_a_low"])
+    return low if low**2 < value - cut else low + 1
+
+
+def gelu_a_high(bounds, core=None):
+    """2 sqrt(2 / pi)"""
+    value, cut = eight_over_pi()
+    high = number(bounds["gelu_a_high"])
+    return high if high**2 > value + cut else high + 1
+
+
+def gelu_shift(bounds, core=None):
+    """|e^(w x) - 1| (1 + exp64) / x for |w| <= gelu_w and 0 < x <= 708,"""
+    w = number(bounds["gelu_w"])
+    return w * (1 + 709 * w) * (1 + number(bounds["exp64"]))
+
+
 def fast_path(bounds, core=None):
     """the largest relative error of exp64, expm164, log64, log1p64, sigmoid64 and tanh64"""
     # Beyond 2^53, 1 + d is rounded, and log(1 + d) is at least 36.
@@ -144,4 +172,5 @@ def fast_path(bounds, core=None):
     return max(number(bounds[n]) for n in names) + Fraction(1, 2**58)
 
 
-BOUNDS = {f.__name__: f for f in (log2_low, log2_high, exp_tail, exp_tail_relative, exp_shift, log_tail, fast_path)}
+BOUNDS = {f.__name__: f for f in (log2_low, log2_high, exp_tail, exp_tail_relative, exp_shift, log_tail, fast_path,
+                                 gelu_a_low, gelu_a_high, gelu_shift)}

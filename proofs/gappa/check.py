@@ -44,7 +44,7 @@ def expand(definitions, goal):
 
 
 def goals(text):
-    """A script is definitions, then goals, each from a line that begins with { to the next, with its
+    """A script is definitions, then goals, each from a line that begins with "{ " to the next, with its
     hints. Yields the text for Gappa but for the bounds' values, and the bounds that the goal needs
     and proves."""
     directives, parts = [], [[]]
@@ -52,7 +52,7 @@ def goals(text):
         if line.startswith(("#@ each", "#@ with")):
             directives.append(line)
             continue
-        if line.startswith("{"):
+        if line.startswith("{ "):
             parts.append((directives, []))
             directives = []
         (parts[0] if len(parts) == 1 else parts[-1][1]).append(line)
