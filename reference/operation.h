@@ -5,6 +5,10 @@
 #include <phibal/reference_moe.h>
 #include <math.h>
 #include <stddef.h>
+#ifdef __FRAMAC__
+#include <model_math.h>
+#include <phibal/acsl/router.h>
+#endif
 
 /* Leaves the enclosing function with the status of a call that failed. */
 #define TRY(call)                                                                                  \
@@ -16,12 +20,33 @@
 /* The least working precision: binary32 inputs are then exact. */
 #define OPERATION_PRECISION 32
 
+/*@ // a precision that enclosures can have and operations take
+    predicate working_precision(integer precision) =
+      OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
+    predicate finite_floats{L}(float *x, integer n) =
+      \forall integer i; 0 <= i < n ==> \is_finite(x[i]);
+    // nothing but z, t and u was written between A and B, as far as enclosures go
+    predicate only_three_written{A, B}(phibal_enclosure *z, phibal_enclosure *t,
+                                       phibal_enclosure *u) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, z) && \separated(r, t) &&
+        \separated(r, u) ==> same{A, B}(r);
+*/
+
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == (precision >= OPERATION_PRECISION ? PHIBAL_OK : PHIBAL_ERROR_ARGUMENT); */
 static inline phibal_status operation_check_precision(const char *name, mpfr_prec_t precision) {
   if (precision >= OPERATION_PRECISION) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %ld bits of precision; at least %d", name,
                            (long)precision, OPERATION_PRECISION);
 }
 
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == (1 <= experts <= PHIBAL_MAX_EXPERTS && precision >= OPERATION_PRECISION
+                          ? PHIBAL_OK : PHIBAL_ERROR_ARGUMENT); */
 static inline phibal_status operation_check_experts(const char *name, int32_t experts,
                                                     mpfr_prec_t precision) {
   if (experts < 1 || experts > PHIBAL_MAX_EXPERTS)
@@ -31,8 +56,18 @@ static inline phibal_status operation_check_experts(const char *name, int32_t ex
 }
 
 /* PHIBAL_ERROR_NONFINITE, naming the element, unless x[0..n-1] are finite. */
+/*@ requires \valid_read(x + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_NONFINITE;
+    ensures \result == PHIBAL_OK <==> finite_floats(x, n); */
 static inline phibal_status operation_check_finite(const char *name, const char *what, int64_t n,
                                                    const float *x) {
+  /*@ loop invariant 0 <= i && (i <= n || i == 0);
+      loop invariant checked: finite_floats(x, i);
+      loop assigns i;
+      loop variant n - i; */
   for (int64_t i = 0; i < n; i++)
     if (!isfinite(x[i]))
       return phibal_status_set(PHIBAL_ERROR_NONFINITE,
@@ -54,35 +89,80 @@ static inline void operation_scratch_clear(phibal_enclosure *scratch, size_t n) 
 }
 
 /* z += |x| y; t is a temporary. */
+/*@ requires output(z) && output(t) && input(x) && input(y);
+    requires \separated(z, t) && \separated(t, y) && apart(t, x);
+    terminates \true;
+    exits \false;
+    assigns *z, *t;
+    ensures enclosure(z) && enclosure(t);
+    ensures only_two_written{Pre, Here}(z, t);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall real c, a, b;
+      in{Pre}(z, c) && in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, c + \abs(a) * b); */
 static inline phibal_status operation_add_magnitude(phibal_enclosure *z, const phibal_enclosure *x,
                                                     const phibal_enclosure *y,
                                                     phibal_enclosure *t) {
+  //@ assert use_enclosure;
   phibal_enclosure_abs(t, x);
   TRY(phibal_enclosure_mul(t, t, y));
   return phibal_enclosure_add(z, z, t);
 }
 
 /* z += x y; t is a temporary. */
+/*@ requires output(z) && output(t) && input(x) && input(y);
+    requires \separated(z, t) && apart(t, x) && apart(t, y);
+    terminates \true;
+    exits \false;
+    assigns *z, *t;
+    ensures enclosure(z) && enclosure(t);
+    ensures only_two_written{Pre, Here}(z, t);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall real c, a, b;
+      in{Pre}(z, c) && in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, c + a * b); */
 static inline phibal_status operation_add_product(phibal_enclosure *z, const phibal_enclosure *x,
                                                   const phibal_enclosure *y, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   TRY(phibal_enclosure_mul(t, x, y));
   return phibal_enclosure_add(z, z, t);
 }
 
 /* z += x d for a finite d; t and u are temporaries. */
+/*@ requires output(z) && output(t) && output(u) && input(x) && \is_finite(d);
+    requires \separated(z, t) && \separated(z, u) && \separated(t, u) && \separated(u, x) &&
+             apart(t, x);
+    terminates \true;
+    exits \false;
+    assigns *z, *t, *u;
+    ensures enclosure(z) && enclosure(t) && enclosure(u);
+    ensures only_three_written{Pre, Here}(z, t, u);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall real c, a;
+      in{Pre}(z, c) && in{Pre}(x, a) ==> in(z, c + a * (real)d); */
 static inline phibal_status operation_add_scaled(phibal_enclosure *z, const phibal_enclosure *x,
                                                  double d, phibal_enclosure *t,
                                                  phibal_enclosure *u) {
+  //@ assert use_enclosure;
   phibal_enclosure_set_d(u, d);
   return operation_add_product(z, x, u, t);
 }
 
 /* z = 1 / (1 + exp(x)), that is sigma(-x). z is not x; one is [1, 1]. */
+/*@ requires output(z) && input(x) && input(one) && in(one, 1.0);
+    requires apart(z, x) && \separated(z, one);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures only_written{Pre, Here}(z);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(x, a) ==> in(z, sigmoid(-a)); */
 static inline phibal_status operation_sigmoid_negated(phibal_enclosure *z,
                                                       const phibal_enclosure *x,
                                                       const phibal_enclosure *one) {
+  //@ assert use_enclosure && use_exp;
   phibal_enclosure_exp(z, x);
   TRY(phibal_enclosure_add(z, z, one));
+  //@ assert divisor: \forall real a; in{Pre}(x, a) ==> in(z, 1.0 + e(a)) && 1.0 + e(a) > 0.0;
   return phibal_enclosure_div(z, one, z);
 }
 
