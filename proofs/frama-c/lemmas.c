@@ -1,3 +1,4 @@
 /* Proves the lemmas that other proofs take for granted. */
 #define PROVE_LEMMAS
 #include <phibal/enclosure.h>
+#include <phibal/acsl/power.h>
