@@ -103,3 +103,8 @@ apply (is_derive_ext (fun t => scal (/ c) (f t))).
 - intros t; unfold scal; simpl; unfold mult; simpl. unfold Rdiv. ring.
 - now apply is_derive_scal.
 Qed.
+Lemma pow_real_minus_1 x : 0 < x -> pow_real x (-1) = / x.
+Proof.
+intros H. rewrite pow_real_pos by auto. unfold Rpower.
+replace (-1 * ln x) with (- ln x) by ring. now rewrite exp_Ropp, exp_ln.
+Qed.
