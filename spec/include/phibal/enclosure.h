@@ -26,7 +26,7 @@ typedef struct phibal_enclosure {
 /* The contracts in ACSL, proved by `./dev prove`, say it for real members: in(x, a) is "a is a
    member of x". Their vocabulary is in <phibal/acsl/enclosure.h>. */
 #ifdef __FRAMAC__
-#include <phibal/acsl/enclosure.h>
+#include <phibal/acsl/heap.h>
 #endif
 
 /*@ requires \valid(z) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
@@ -44,7 +44,23 @@ void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision); /* z = [
     ensures only_written{Pre, Here}(z); */
 void phibal_enclosure_clear(phibal_enclosure *z);
 /* n enclosures, initialised; null when memory is out. */
+/*@ requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns ALLOCATED;
+    assigns \result \from n, precision, enclosure_heap, enclosure_heap_used;
+    ensures \result == \null || (vector_output(\result, n) && given_out{Pre, Here}(\result, n));
+    ensures \result == \null || (\forall integer i; 0 <= i < n ==>
+      point(\result + i) && in(\result + i, 0.0) && precise(\result + i, precision));
+    ensures still_in_use{Pre, Here};
+    ensures vector_kept{Pre, Here}(\result, 0); */
 phibal_enclosure *phibal_enclosure_vector(size_t n, mpfr_prec_t precision);
+/*@ requires v == \null || vector_output(v, n);
+    terminates \true;
+    exits \false;
+    assigns v[0 .. n - 1];
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+      (\forall integer i; 0 <= i < n ==> \separated(r, v + i)) ==> same{Pre, Here}(r); */
 void phibal_enclosure_vector_clear(phibal_enclosure *v, size_t n);
 
 /*@ requires output(z) && input(x) && apart(z, x);
