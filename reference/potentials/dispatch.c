@@ -14,31 +14,38 @@ static bool is_lp_infinity(const phibal_reference_potential *phi) {
   return phi->id == PHIBAL_POTENTIAL_LP && mpfr_inf_p(phi->parameter.lo);
 }
 
-/* The functions of a separable potential with a valid parameter; null for the others. */
-static const separable *separable_of(const phibal_reference_potential *phi) {
+/* Whether the potential, its parameter valid, is a sum of one family's functions; which family. */
+static bool find_family(const phibal_reference_potential *phi, scalar_family *s) {
   switch (phi->id) {
   case PHIBAL_POTENTIAL_EUCLID:
-    return &potential_euclid;
+    *s = FAMILY_EUCLID;
+    return true;
   case PHIBAL_POTENTIAL_LP:
-    if (is_lp_infinity(phi)) return NULL;
-    return is_point(&phi->parameter, 1) ? &potential_lp_one : &potential_lp;
+    *s = is_point(&phi->parameter, 1) ? FAMILY_LP_ONE : FAMILY_LP;
+    return !is_lp_infinity(phi);
   case PHIBAL_POTENTIAL_SOFT_L1:
-    return &potential_soft_l1;
+    *s = FAMILY_SOFT_L1;
+    return true;
   case PHIBAL_POTENTIAL_NEGENTROPY:
-    return &potential_negentropy;
+    *s = FAMILY_NEGENTROPY;
+    return true;
   case PHIBAL_POTENTIAL_TSALLIS:
-    return &potential_tsallis;
+    *s = FAMILY_TSALLIS;
+    return true;
   case PHIBAL_POTENTIAL_PSEUDO_HUBER:
-    return &potential_pseudo_huber;
+    *s = FAMILY_PSEUDO_HUBER;
+    return true;
   case PHIBAL_POTENTIAL_LOG_COSH:
-    return &potential_log_cosh;
+    *s = FAMILY_LOG_COSH;
+    return true;
   case PHIBAL_POTENTIAL_SOFTPLUS:
-    return &potential_softplus;
+    *s = FAMILY_SOFTPLUS;
+    return true;
   case PHIBAL_POTENTIAL_RENYI:
   case PHIBAL_POTENTIAL_COUNT:
     break;
   }
-  return NULL;
+  return false;
 }
 
 typedef enum membership { INSIDE, OUTSIDE, UNSURE } membership;
@@ -107,14 +114,14 @@ static phibal_status check(const char *function, const phibal_reference_potentia
 }
 
 /* result_e = f(x_e) for each coordinate. */
-static phibal_status map_coordinates(const graph *f, const char *function, const char *name,
-                                     const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
-                                     phibal_enclosure *result) {
+static phibal_status map_coordinates(scalar_family s, scalar_function f, const char *function,
+                                     const char *name, const phibal_enclosure *a, size_t n,
+                                     const phibal_enclosure *x, phibal_enclosure *result) {
   workspace w;
   workspace_init(&w, working_precision(result, n, x));
   phibal_status status = PHIBAL_OK;
   for (size_t e = 0; e < n && status == PHIBAL_OK; e++) {
-    status = graph_over(f, &result[e], &x[e], a, &w);
+    status = graph_over(s, f, &result[e], &x[e], a, &w);
     if (status != PHIBAL_OK) status = name_coordinate(status, function, name, e, n, &x[e]);
   }
   workspace_clear(&w);
@@ -122,27 +129,28 @@ static phibal_status map_coordinates(const graph *f, const char *function, const
 }
 
 /* sum = sum_e f(x_e); term is a temporary of the workspace's precision, as is sum. */
-static phibal_status add_coordinates(const graph *f, const char *function, const char *name,
-                                     const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
-                                     phibal_enclosure *sum, phibal_enclosure *term, workspace *w) {
+static phibal_status add_coordinates(scalar_family s, scalar_function f, const char *function,
+                                     const char *name, const phibal_enclosure *a, size_t n,
+                                     const phibal_enclosure *x, phibal_enclosure *sum,
+                                     phibal_enclosure *term, workspace *w) {
   for (size_t e = 0; e < n; e++) {
-    phibal_status status = graph_over(f, term, &x[e], a, w);
+    phibal_status status = graph_over(s, f, term, &x[e], a, w);
     if (status == PHIBAL_OK) status = phibal_enclosure_add(sum, sum, term);
     if (status != PHIBAL_OK) return name_coordinate(status, function, name, e, n, &x[e]);
   }
   return PHIBAL_OK;
 }
 
-static phibal_status sum_coordinates(const graph *f, const char *function, const char *name,
-                                     const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
-                                     phibal_enclosure *result) {
+static phibal_status sum_coordinates(scalar_family s, scalar_function f, const char *function,
+                                     const char *name, const phibal_enclosure *a, size_t n,
+                                     const phibal_enclosure *x, phibal_enclosure *result) {
   mpfr_prec_t precision = working_precision(result, n, x);
   workspace w;
   phibal_enclosure sum, term;
   workspace_init(&w, precision);
   phibal_enclosure_init(&sum, precision);
   phibal_enclosure_init(&term, precision);
-  phibal_status status = add_coordinates(f, function, name, a, n, x, &sum, &term, &w);
+  phibal_status status = add_coordinates(s, f, function, name, a, n, x, &sum, &term, &w);
   if (status == PHIBAL_OK) phibal_enclosure_set(result, &sum);
   phibal_enclosure_clear(&term);
   phibal_enclosure_clear(&sum);
@@ -154,8 +162,9 @@ phibal_status phibal_reference_value(const phibal_reference_potential *phi, size
                                      const phibal_enclosure *x, phibal_enclosure *value) {
   const char *name;
   TRY(check("value", phi, n, x, value, &name));
-  const separable *s = separable_of(phi);
-  if (s) return sum_coordinates(&s->value, "value", name, parameter_of(phi), n, x, value);
+  scalar_family s;
+  if (find_family(phi, &s))
+    return sum_coordinates(s, FUNCTION_VALUE, "value", name, parameter_of(phi), n, x, value);
   if (is_lp_infinity(phi)) return lp_max_value(n, x, value);
   return renyi_value(parameter_of(phi), n, x, value);
 }
@@ -164,8 +173,10 @@ phibal_status phibal_reference_gradient(const phibal_reference_potential *phi, s
                                         const phibal_enclosure *x, phibal_enclosure *gradient) {
   const char *name;
   TRY(check("gradient", phi, n, x, gradient, &name));
-  const separable *s = separable_of(phi);
-  if (s) return map_coordinates(&s->gradient, "gradient", name, parameter_of(phi), n, x, gradient);
+  scalar_family s;
+  if (find_family(phi, &s))
+    return map_coordinates(s, FUNCTION_GRADIENT, "gradient", name, parameter_of(phi), n, x,
+                           gradient);
   if (is_lp_infinity(phi)) return lp_max_gradient(n, x, gradient);
   return renyi_gradient(parameter_of(phi), n, x, gradient);
 }
@@ -174,8 +185,9 @@ phibal_status phibal_reference_hessian(const phibal_reference_potential *phi, si
                                        const phibal_enclosure *x, phibal_enclosure *hessian) {
   const char *name;
   TRY(check("hessian", phi, n, x, hessian, &name));
-  const separable *s = separable_of(phi);
-  if (s) return map_coordinates(&s->second, "hessian", name, parameter_of(phi), n, x, hessian);
+  scalar_family s;
+  if (find_family(phi, &s))
+    return map_coordinates(s, FUNCTION_SECOND, "hessian", name, parameter_of(phi), n, x, hessian);
   if (is_lp_infinity(phi)) return lp_max_hessian(n, x, hessian);
   return renyi_hessian(parameter_of(phi), n, x, hessian);
 }
@@ -206,8 +218,10 @@ phibal_status phibal_reference_conjugate(const phibal_reference_potential *phi, 
                                          const phibal_enclosure *y, phibal_enclosure *value) {
   const char *name;
   TRY(check("conjugate", phi, n, y, value, &name));
-  const separable *s = separable_of(phi);
-  if (s) return sum_coordinates(&s->conjugate, "conjugate", name, parameter_of(phi), n, y, value);
+  scalar_family s;
+  if (find_family(phi, &s))
+    return sum_coordinates(s, FUNCTION_CONJUGATE, "conjugate", name, parameter_of(phi), n, y,
+                           value);
   if (is_lp_infinity(phi)) return lp_max_conjugate(n, y, value);
   return renyi_conjugate(parameter_of(phi), n, y, value);
 }
@@ -217,10 +231,10 @@ phibal_status phibal_reference_conjugate_gradient(const phibal_reference_potenti
                                                   phibal_enclosure *gradient) {
   const char *name;
   TRY(check("conjugate-gradient", phi, n, y, gradient, &name));
-  const separable *s = separable_of(phi);
-  if (s)
-    return map_coordinates(&s->conjugate_gradient, "conjugate-gradient", name, parameter_of(phi), n,
-                           y, gradient);
+  scalar_family s;
+  if (find_family(phi, &s))
+    return map_coordinates(s, FUNCTION_CONJUGATE_GRADIENT, "conjugate-gradient", name,
+                           parameter_of(phi), n, y, gradient);
   if (is_lp_infinity(phi)) return lp_max_conjugate_gradient(n, y, gradient);
   return renyi_conjugate_gradient(parameter_of(phi), n, y, gradient);
 }

@@ -1,32 +1,34 @@
 /* (P1) phi(x) = x^2/2, its own conjugate. */
 #include "potentials.h"
 
-static phibal_status half_square(phibal_enclosure *z, const phibal_enclosure *x,
-                                 const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status euclid_value(phibal_enclosure *z, const phibal_enclosure *x,
+                           const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a, (void)t;
   TRY(phibal_enclosure_mul(z, x, x));
   multiply_by_power_of_two(z, z, -1);
   return PHIBAL_OK;
 }
 
-static phibal_status identity(phibal_enclosure *z, const phibal_enclosure *x,
+phibal_status euclid_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a, (void)t;
   phibal_enclosure_set(z, x);
   return PHIBAL_OK;
 }
 
-static phibal_status one(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *a,
-                         phibal_enclosure *t) {
+phibal_status euclid_second(phibal_enclosure *z, const phibal_enclosure *x,
+                            const phibal_enclosure *a, phibal_enclosure *t) {
   (void)x, (void)a, (void)t;
   phibal_enclosure_set_si(z, 1);
   return PHIBAL_OK;
 }
 
-const separable potential_euclid = {
-    .value = {half_square, SHAPE_EVEN},
-    .gradient = {identity, SHAPE_MONOTONE},
-    .second = {one, SHAPE_EVEN},
-    .conjugate = {half_square, SHAPE_EVEN},
-    .conjugate_gradient = {identity, SHAPE_MONOTONE},
-};
+phibal_status euclid_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
+                               const phibal_enclosure *a, phibal_enclosure *t) {
+  return euclid_value(z, y, a, t);
+}
+
+phibal_status euclid_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
+                                        const phibal_enclosure *a, phibal_enclosure *t) {
+  return euclid_gradient(z, y, a, t);
+}

@@ -22,24 +22,24 @@ static phibal_status log_of_cosh(phibal_enclosure *z, phibal_enclosure *t) {
   return phibal_enclosure_log1p(z, &t[1]);
 }
 
-static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
-                           const phibal_enclosure *beta, phibal_enclosure *t) {
+phibal_status log_cosh_value(phibal_enclosure *z, const phibal_enclosure *x,
+                             const phibal_enclosure *beta, phibal_enclosure *t) {
   phibal_enclosure_abs(&t[0], x);
   TRY(phibal_enclosure_mul(&t[0], &t[0], beta));
   TRY(log_of_cosh(z, t));
   return phibal_enclosure_div(z, z, beta);
 }
 
-static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
-                              const phibal_enclosure *beta, phibal_enclosure *t) {
+phibal_status log_cosh_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                const phibal_enclosure *beta, phibal_enclosure *t) {
   TRY(phibal_enclosure_mul(&t[0], x, beta));
   phibal_enclosure_tanh(z, &t[0]);
   return PHIBAL_OK;
 }
 
 /* beta / cosh^2(beta x) = 4 beta u / (1 + u)^2 with u = exp(-2 beta |x|). */
-static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
-                            const phibal_enclosure *beta, phibal_enclosure *t) {
+phibal_status log_cosh_second(phibal_enclosure *z, const phibal_enclosure *x,
+                              const phibal_enclosure *beta, phibal_enclosure *t) {
   phibal_enclosure_abs(&t[0], x);
   TRY(phibal_enclosure_mul(&t[0], &t[0], beta));
   multiply_by_power_of_two(&t[0], &t[0], 1);
@@ -96,8 +96,8 @@ static phibal_status entropy(phibal_enclosure *z, const phibal_enclosure *y, phi
 }
 
 /* log 2 / beta at |y| = 1, where one of the terms is 0 log 0. */
-static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
-                               const phibal_enclosure *beta, phibal_enclosure *t) {
+phibal_status log_cosh_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
+                                 const phibal_enclosure *beta, phibal_enclosure *t) {
   if (point_compare_magnitude_with_one(y) > 0) {
     set_infinity(z);
     return PHIBAL_OK;
@@ -110,18 +110,10 @@ static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
   return phibal_enclosure_div(z, z, beta);
 }
 
-static phibal_status conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
-                                        const phibal_enclosure *beta, phibal_enclosure *t) {
+phibal_status log_cosh_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
+                                          const phibal_enclosure *beta, phibal_enclosure *t) {
   if (point_compare_magnitude_with_one(y) >= 0) return outside_domain("|y| < 1");
   TRY(twice_artanh(z, y, t));
   multiply_by_power_of_two(z, z, -1);
   return phibal_enclosure_div(z, z, beta);
 }
-
-const separable potential_log_cosh = {
-    .value = {value, SHAPE_EVEN},
-    .gradient = {gradient, SHAPE_MONOTONE},
-    .second = {second, SHAPE_EVEN},
-    .conjugate = {conjugate, SHAPE_EVEN},
-    .conjugate_gradient = {conjugate_gradient, SHAPE_MONOTONE},
-};

@@ -10,22 +10,22 @@ static phibal_status odd_power(phibal_enclosure *z, const phibal_enclosure *x,
   return PHIBAL_OK;
 }
 
-static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
-                           const phibal_enclosure *p, phibal_enclosure *t) {
+phibal_status lp_value(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *p,
+                       phibal_enclosure *t) {
   phibal_enclosure_abs(&t[0], x);
   TRY(phibal_enclosure_pow(z, &t[0], p));
   return phibal_enclosure_div(z, z, p);
 }
 
-static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
-                              const phibal_enclosure *p, phibal_enclosure *t) {
+phibal_status lp_gradient(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *p,
+                          phibal_enclosure *t) {
   add_integer(&t[1], p, -1);
   return odd_power(z, x, t);
 }
 
 /* (p-1) |x|^(p-2): at x = 0 it is +inf for p < 2, 1 for p = 2, 0 for p > 2. */
-static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
-                            const phibal_enclosure *p, phibal_enclosure *t) {
+phibal_status lp_second(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *p,
+                        phibal_enclosure *t) {
   phibal_enclosure_abs(&t[0], x);
   add_integer(&t[1], p, -2);
   TRY(phibal_enclosure_pow(&t[2], &t[0], &t[1]));
@@ -34,8 +34,8 @@ static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* |y|^r / r with 1/r = (p-1)/p. */
-static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
-                               const phibal_enclosure *p, phibal_enclosure *t) {
+phibal_status lp_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
+                           const phibal_enclosure *p, phibal_enclosure *t) {
   add_integer(&t[1], p, -1);
   TRY(phibal_enclosure_div(&t[2], p, &t[1]));
   phibal_enclosure_abs(&t[0], y);
@@ -45,46 +45,38 @@ static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
 }
 
 /* sgn(y) |y|^(r-1), and r - 1 = 1/(p-1). */
-static phibal_status conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
-                                        const phibal_enclosure *p, phibal_enclosure *t) {
+phibal_status lp_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
+                                    const phibal_enclosure *p, phibal_enclosure *t) {
   phibal_enclosure_set_si(&t[0], 1);
   add_integer(&t[2], p, -1);
   TRY(phibal_enclosure_div(&t[1], &t[0], &t[2]));
   return odd_power(z, y, t);
 }
 
-const separable potential_lp = {
-    .value = {value, SHAPE_EVEN},
-    .gradient = {gradient, SHAPE_MONOTONE},
-    .second = {second, SHAPE_EVEN},
-    .conjugate = {conjugate, SHAPE_EVEN},
-    .conjugate_gradient = {conjugate_gradient, SHAPE_MONOTONE},
-};
-
-static phibal_status magnitude(phibal_enclosure *z, const phibal_enclosure *x,
-                               const phibal_enclosure *p, phibal_enclosure *t) {
+phibal_status lp_one_value(phibal_enclosure *z, const phibal_enclosure *x,
+                           const phibal_enclosure *p, phibal_enclosure *t) {
   (void)p, (void)t;
   phibal_enclosure_abs(z, x);
   return PHIBAL_OK;
 }
 
-static phibal_status sign(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *p,
-                          phibal_enclosure *t) {
+phibal_status lp_one_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                              const phibal_enclosure *p, phibal_enclosure *t) {
   (void)p, (void)t;
   if (point_sign(x) == 0) return outside_domain("x != 0 (at p = 1 the gradient jumps there)");
   phibal_enclosure_set_si(z, point_sign(x));
   return PHIBAL_OK;
 }
 
-static phibal_status zero_beside_zero(phibal_enclosure *z, const phibal_enclosure *x,
-                                      const phibal_enclosure *p, phibal_enclosure *t) {
-  TRY(sign(z, x, p, t));
+phibal_status lp_one_second(phibal_enclosure *z, const phibal_enclosure *x,
+                            const phibal_enclosure *p, phibal_enclosure *t) {
+  TRY(lp_one_gradient(z, x, p, t));
   phibal_enclosure_set_si(z, 0);
   return PHIBAL_OK;
 }
 
 /* The indicator of [-1, 1]. */
-static phibal_status indicator(phibal_enclosure *z, const phibal_enclosure *y,
+phibal_status lp_one_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
                                const phibal_enclosure *p, phibal_enclosure *t) {
   (void)p, (void)t;
   if (point_compare_magnitude_with_one(y) > 0)
@@ -95,18 +87,10 @@ static phibal_status indicator(phibal_enclosure *z, const phibal_enclosure *y,
 }
 
 /* On [-1, 1] every subgradient at an inner point is 0; at the ends there are many. */
-static phibal_status zero_inside(phibal_enclosure *z, const phibal_enclosure *y,
-                                 const phibal_enclosure *p, phibal_enclosure *t) {
+phibal_status lp_one_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
+                                        const phibal_enclosure *p, phibal_enclosure *t) {
   (void)p, (void)t;
   if (point_compare_magnitude_with_one(y) >= 0) return outside_domain("|y| < 1 (at p = 1)");
   phibal_enclosure_set_si(z, 0);
   return PHIBAL_OK;
 }
-
-const separable potential_lp_one = {
-    .value = {magnitude, SHAPE_EVEN},
-    .gradient = {sign, SHAPE_MONOTONE},
-    .second = {zero_beside_zero, SHAPE_EVEN},
-    .conjugate = {indicator, SHAPE_EVEN},
-    .conjugate_gradient = {zero_inside, SHAPE_MONOTONE},
-};

@@ -1,8 +1,8 @@
 /* (P4) phi(x) = x log x on x >= 0, with 0 log 0 = 0. */
 #include "potentials.h"
 
-static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
-                           const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status negentropy_value(phibal_enclosure *z, const phibal_enclosure *x,
+                               const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a;
   if (point_sign(x) < 0) {
     set_infinity(z);
@@ -16,8 +16,8 @@ static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
   return phibal_enclosure_mul(z, x, &t[0]);
 }
 
-static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
-                              const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status negentropy_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                  const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a, (void)t;
   if (point_sign(x) <= 0) return outside_domain("x > 0");
   TRY(phibal_enclosure_log(z, x));
@@ -25,27 +25,24 @@ static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
   return PHIBAL_OK;
 }
 
-static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
-                            const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status negentropy_second(phibal_enclosure *z, const phibal_enclosure *x,
+                                const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a;
   if (point_sign(x) <= 0) return outside_domain("x > 0");
   phibal_enclosure_set_si(&t[0], 1);
   return phibal_enclosure_div(z, &t[0], x);
 }
 
-/* The conjugate and its gradient are the same function. */
-static phibal_status exponential(phibal_enclosure *z, const phibal_enclosure *y,
-                                 const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status negentropy_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
+                                   const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a;
   add_integer(&t[0], y, -1);
   phibal_enclosure_exp(z, &t[0]);
   return PHIBAL_OK;
 }
 
-const separable potential_negentropy = {
-    .value = {value, SHAPE_CONVEX, exponential, exponential},
-    .gradient = {gradient, SHAPE_MONOTONE},
-    .second = {second, SHAPE_MONOTONE},
-    .conjugate = {exponential, SHAPE_MONOTONE},
-    .conjugate_gradient = {exponential, SHAPE_MONOTONE},
-};
+/* The conjugate is its own gradient. */
+phibal_status negentropy_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
+                                            const phibal_enclosure *a, phibal_enclosure *t) {
+  return negentropy_conjugate(z, y, a, t);
+}

@@ -20,31 +20,128 @@
    the dozen roundings of one evaluation stay below a unit in the last place of the result. */
 enum { SCRATCH = 5, GUARD_BITS = 32 };
 
+typedef enum scalar_family {
+  FAMILY_EUCLID,
+  FAMILY_LP,     /* lp with p > 1 */
+  FAMILY_LP_ONE, /* lp with p = 1 */
+  FAMILY_SOFT_L1,
+  FAMILY_NEGENTROPY,
+  FAMILY_TSALLIS,
+  FAMILY_PSEUDO_HUBER,
+  FAMILY_LOG_COSH,
+  FAMILY_SOFTPLUS,
+} scalar_family;
+
+typedef enum scalar_function {
+  FUNCTION_VALUE,
+  FUNCTION_GRADIENT,
+  FUNCTION_SECOND,
+  FUNCTION_CONJUGATE,
+  FUNCTION_CONJUGATE_GRADIENT,
+} scalar_function;
+
 /* z holds f(x, a) for the parameter a anywhere in its enclosure. z, x, a and t[0..SCRATCH-1] are
    all apart; x is a point; t has z's precision. */
-typedef phibal_status point_function(phibal_enclosure *z, const phibal_enclosure *x,
+phibal_status point_at(scalar_family s, scalar_function f, phibal_enclosure *z,
+                       const phibal_enclosure *x, const phibal_enclosure *a, phibal_enclosure *t);
+
+/* The same, of each family. */
+phibal_status euclid_value(phibal_enclosure *z, const phibal_enclosure *x,
+                           const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status euclid_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                              const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status euclid_second(phibal_enclosure *z, const phibal_enclosure *x,
+                            const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status euclid_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
+                               const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status euclid_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                        const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status lp_value(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *a,
+                       phibal_enclosure *t);
+phibal_status lp_gradient(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *a,
+                          phibal_enclosure *t);
+phibal_status lp_second(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *a,
+                        phibal_enclosure *t);
+phibal_status lp_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
+                           const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status lp_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                    const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status lp_one_value(phibal_enclosure *z, const phibal_enclosure *x,
+                           const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status lp_one_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                              const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status lp_one_second(phibal_enclosure *z, const phibal_enclosure *x,
+                            const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status lp_one_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
+                               const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status lp_one_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                        const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status soft_l1_value(phibal_enclosure *z, const phibal_enclosure *x,
+                            const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status soft_l1_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                               const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status soft_l1_second(phibal_enclosure *z, const phibal_enclosure *x,
+                             const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status soft_l1_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
+                                const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status soft_l1_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                         const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status negentropy_value(phibal_enclosure *z, const phibal_enclosure *x,
+                               const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status negentropy_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                  const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status negentropy_second(phibal_enclosure *z, const phibal_enclosure *x,
+                                const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status negentropy_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
+                                   const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status negentropy_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                            const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status tsallis_value(phibal_enclosure *z, const phibal_enclosure *x,
+                            const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status tsallis_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                               const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status tsallis_second(phibal_enclosure *z, const phibal_enclosure *x,
+                             const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status tsallis_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
+                                const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status tsallis_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                         const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status pseudo_huber_value(phibal_enclosure *z, const phibal_enclosure *x,
+                                 const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status pseudo_huber_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                    const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status pseudo_huber_second(phibal_enclosure *z, const phibal_enclosure *x,
+                                  const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status pseudo_huber_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                                      const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status pseudo_huber_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                              const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status log_cosh_value(phibal_enclosure *z, const phibal_enclosure *x,
+                             const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status log_cosh_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status log_cosh_second(phibal_enclosure *z, const phibal_enclosure *x,
+                              const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status log_cosh_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
+                                 const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status log_cosh_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                          const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status softplus_value(phibal_enclosure *z, const phibal_enclosure *x,
+                             const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status softplus_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status softplus_second(phibal_enclosure *z, const phibal_enclosure *x,
+                              const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status softplus_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
+                                 const phibal_enclosure *a, phibal_enclosure *t);
+phibal_status softplus_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                          const phibal_enclosure *a, phibal_enclosure *t);
 
 typedef enum graph_shape {
   SHAPE_MONOTONE, /* in x, on the domain; which way may depend on the parameter */
   SHAPE_EVEN,     /* f(-x) = f(x), and monotone for x >= 0 */
-  SHAPE_CONVEX,   /* convex, with its least value where `dual` says */
+  SHAPE_CONVEX,   /* convex: least, -f*(0), at (f*)'(0); for a conjugate, f* is the value */
 } graph_shape;
-
-typedef struct graph {
-  point_function *at;
-  graph_shape shape;
-  /* For SHAPE_CONVEX: the conjugate f* of f and its gradient. f is least, -f*(0), at (f*)'(0). */
-  point_function *dual, *dual_gradient;
-} graph;
-
-typedef struct separable {
-  graph value, gradient, second, conjugate, conjugate_gradient;
-} separable;
-
-extern const separable potential_euclid, potential_lp, potential_lp_one, potential_soft_l1,
-    potential_negentropy, potential_tsallis, potential_pseudo_huber, potential_log_cosh,
-    potential_softplus;
 
 /* Everything one evaluation of a graph writes to, so that it is made and cleared in one place. */
 typedef struct workspace {
@@ -54,8 +151,8 @@ typedef struct workspace {
 void workspace_init(workspace *w, mpfr_prec_t precision);
 void workspace_clear(workspace *w);
 /* z holds f(r, a) for every r in x. x is bounded; z is apart from it. */
-phibal_status graph_over(const graph *f, phibal_enclosure *z, const phibal_enclosure *x,
-                         const phibal_enclosure *a, workspace *w);
+phibal_status graph_over(scalar_family s, scalar_function f, phibal_enclosure *z,
+                         const phibal_enclosure *x, const phibal_enclosure *a, workspace *w);
 /* The working precision of a result z from arguments x[0..n-1]: the ends of x are exact in it. */
 mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_enclosure *x);
 

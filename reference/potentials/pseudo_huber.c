@@ -11,23 +11,23 @@ static phibal_status hypotenuse(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* x^2 / (sqrt(x^2 + delta^2) + delta), where nothing cancels. */
-static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
-                           const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status pseudo_huber_value(phibal_enclosure *z, const phibal_enclosure *x,
+                                 const phibal_enclosure *delta, phibal_enclosure *t) {
   TRY(hypotenuse(&t[2], x, delta, t));
   TRY(phibal_enclosure_add(&t[2], &t[2], delta));
   TRY(phibal_enclosure_mul(&t[0], x, x));
   return phibal_enclosure_div(z, &t[0], &t[2]);
 }
 
-static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
-                              const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status pseudo_huber_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                    const phibal_enclosure *delta, phibal_enclosure *t) {
   TRY(hypotenuse(&t[2], x, delta, t));
   return phibal_enclosure_div(z, x, &t[2]);
 }
 
 /* delta^2 / (x^2 + delta^2)^(3/2); hypotenuse leaves x^2 + delta^2 and delta^2 in t[0], t[1]. */
-static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
-                            const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status pseudo_huber_second(phibal_enclosure *z, const phibal_enclosure *x,
+                                  const phibal_enclosure *delta, phibal_enclosure *t) {
   TRY(hypotenuse(&t[2], x, delta, t));
   TRY(phibal_enclosure_mul(&t[2], &t[2], &t[0]));
   return phibal_enclosure_div(z, &t[1], &t[2]);
@@ -42,8 +42,8 @@ static phibal_status cosine(phibal_enclosure *z, const phibal_enclosure *y, phib
 }
 
 /* delta - delta sqrt(1 - y^2) = delta y^2 / (1 + sqrt(1 - y^2)): delta at |y| = 1. */
-static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
-                               const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status pseudo_huber_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
+                                     const phibal_enclosure *delta, phibal_enclosure *t) {
   if (point_compare_magnitude_with_one(y) > 0) {
     set_infinity(z);
     return PHIBAL_OK;
@@ -55,18 +55,10 @@ static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
   return phibal_enclosure_div(z, &t[0], &t[2]);
 }
 
-static phibal_status conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
-                                        const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status pseudo_huber_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
+                                              const phibal_enclosure *delta, phibal_enclosure *t) {
   if (point_compare_magnitude_with_one(y) >= 0) return outside_domain("|y| < 1");
   TRY(cosine(&t[2], y, t));
   TRY(phibal_enclosure_mul(&t[0], y, delta));
   return phibal_enclosure_div(z, &t[0], &t[2]);
 }
-
-const separable potential_pseudo_huber = {
-    .value = {value, SHAPE_EVEN},
-    .gradient = {gradient, SHAPE_MONOTONE},
-    .second = {second, SHAPE_EVEN},
-    .conjugate = {conjugate, SHAPE_EVEN},
-    .conjugate_gradient = {conjugate_gradient, SHAPE_MONOTONE},
-};

@@ -53,23 +53,23 @@ static void remainder_of_log1p(phibal_enclosure *z, const phibal_enclosure *s,
 }
 
 /* delta (s - log(1+s)), s = |x|/delta. */
-static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
-                           const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status soft_l1_value(phibal_enclosure *z, const phibal_enclosure *x,
+                            const phibal_enclosure *delta, phibal_enclosure *t) {
   phibal_enclosure_abs(&t[0], x);
   TRY(phibal_enclosure_div(&t[1], &t[0], delta));
   remainder_of_log1p(z, &t[1], &t[2]);
   return phibal_enclosure_mul(z, z, delta);
 }
 
-static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
-                              const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status soft_l1_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                               const phibal_enclosure *delta, phibal_enclosure *t) {
   phibal_enclosure_abs(&t[0], x);
   TRY(phibal_enclosure_add(&t[0], &t[0], delta));
   return phibal_enclosure_div(z, x, &t[0]);
 }
 
-static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
-                            const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status soft_l1_second(phibal_enclosure *z, const phibal_enclosure *x,
+                             const phibal_enclosure *delta, phibal_enclosure *t) {
   phibal_enclosure_abs(&t[0], x);
   TRY(phibal_enclosure_add(&t[0], &t[0], delta));
   TRY(phibal_enclosure_mul(&t[0], &t[0], &t[0]));
@@ -77,8 +77,8 @@ static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* delta (s - log(1+s)), s = -|y|: +inf from |y| = 1 on. */
-static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
-                               const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status soft_l1_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
+                                const phibal_enclosure *delta, phibal_enclosure *t) {
   if (point_compare_magnitude_with_one(y) >= 0) {
     set_infinity(z);
     return PHIBAL_OK;
@@ -89,19 +89,11 @@ static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
   return phibal_enclosure_mul(z, z, delta);
 }
 
-static phibal_status conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
-                                        const phibal_enclosure *delta, phibal_enclosure *t) {
+phibal_status soft_l1_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
+                                         const phibal_enclosure *delta, phibal_enclosure *t) {
   if (point_compare_magnitude_with_one(y) >= 0) return outside_domain("|y| < 1");
   phibal_enclosure_abs(&t[0], y);
   subtract_from_integer(&t[1], 1, &t[0]);
   TRY(phibal_enclosure_mul(z, y, delta));
   return phibal_enclosure_div(z, z, &t[1]);
 }
-
-const separable potential_soft_l1 = {
-    .value = {value, SHAPE_EVEN},
-    .gradient = {gradient, SHAPE_MONOTONE},
-    .second = {second, SHAPE_EVEN},
-    .conjugate = {conjugate, SHAPE_EVEN},
-    .conjugate_gradient = {conjugate_gradient, SHAPE_MONOTONE},
-};

@@ -9,8 +9,8 @@ static void decay(phibal_enclosure *z, const phibal_enclosure *x, phibal_enclosu
 }
 
 /* max(x, 0) + log1p(exp(-|x|)). */
-static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
-                           const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status softplus_value(phibal_enclosure *z, const phibal_enclosure *x,
+                             const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a;
   decay(&t[1], x, t);
   TRY(phibal_enclosure_log1p(z, &t[1]));
@@ -18,8 +18,8 @@ static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* 1/(1+u) for x >= 0 and u/(1+u) for x < 0, u = exp(-|x|). */
-static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
-                              const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status softplus_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                                const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a;
   decay(&t[1], x, t);
   add_integer(&t[2], &t[1], 1);
@@ -28,8 +28,8 @@ static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* u/(1+u)^2. */
-static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
-                            const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status softplus_second(phibal_enclosure *z, const phibal_enclosure *x,
+                              const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a;
   decay(&t[1], x, t);
   add_integer(&t[2], &t[1], 1);
@@ -38,8 +38,8 @@ static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* y log y + (1-y) log(1-y), both terms negative; 0 at 0 and at 1. */
-static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
-                               const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status softplus_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
+                                 const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a;
   if (point_sign(y) < 0 || mpfr_cmp_si(y->lo, 1) > 0) {
     set_infinity(z);
@@ -59,8 +59,8 @@ static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
 }
 
 /* log(y/(1-y)); near y = 1/2, where its terms cancel, log1p((2y-1)/(1-y)). */
-static phibal_status conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
-                                        const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status softplus_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
+                                          const phibal_enclosure *a, phibal_enclosure *t) {
   (void)a;
   if (point_sign(y) <= 0 || mpfr_cmp_si(y->lo, 1) >= 0) return outside_domain("0 < y < 1");
   subtract_from_integer(&t[0], 1, y);
@@ -75,11 +75,3 @@ static phibal_status conjugate_gradient(phibal_enclosure *z, const phibal_enclos
   TRY(phibal_enclosure_log(z, y));
   return phibal_enclosure_sub(z, z, &t[1]);
 }
-
-const separable potential_softplus = {
-    .value = {value, SHAPE_MONOTONE},
-    .gradient = {gradient, SHAPE_MONOTONE},
-    .second = {second, SHAPE_EVEN},
-    .conjugate = {conjugate, SHAPE_CONVEX, value, gradient},
-    .conjugate_gradient = {conjugate_gradient, SHAPE_MONOTONE},
-};

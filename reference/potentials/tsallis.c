@@ -17,8 +17,8 @@ static phibal_status deformed_log(phibal_enclosure *z, const phibal_enclosure *x
   return phibal_enclosure_div(z, &t[2], &t[0]);
 }
 
-static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
-                           const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status tsallis_value(phibal_enclosure *z, const phibal_enclosure *x,
+                            const phibal_enclosure *a, phibal_enclosure *t) {
   if (point_sign(x) < 0) {
     set_infinity(z);
     return PHIBAL_OK;
@@ -33,8 +33,8 @@ static phibal_status value(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* At x = 0 and a > 1 the one-sided derivative -1/(a-1). */
-static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
-                              const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status tsallis_gradient(phibal_enclosure *z, const phibal_enclosure *x,
+                               const phibal_enclosure *a, phibal_enclosure *t) {
   add_integer(&t[0], a, -1);
   bool closed = phibal_enclosure_is_positive(&t[0]);
   if (point_sign(x) < 0 || (point_sign(x) == 0 && !closed))
@@ -50,8 +50,8 @@ static phibal_status gradient(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* a x^(a-2); at x = 0 and a > 1 its limit: +inf for a < 2, 2 for a = 2, 0 for a > 2. */
-static phibal_status second(phibal_enclosure *z, const phibal_enclosure *x,
-                            const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status tsallis_second(phibal_enclosure *z, const phibal_enclosure *x,
+                             const phibal_enclosure *a, phibal_enclosure *t) {
   bool closed = mpfr_cmp_si(a->lo, 1) > 0;
   if (point_sign(x) < 0 || (point_sign(x) == 0 && !closed))
     return outside_domain(closed ? "x >= 0" : "x > 0 (alpha < 1)");
@@ -89,16 +89,16 @@ static phibal_status conjugate_power(phibal_enclosure *z, const phibal_enclosure
 }
 
 /* s^(a/b). */
-static phibal_status conjugate(phibal_enclosure *z, const phibal_enclosure *y,
-                               const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status tsallis_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
+                                const phibal_enclosure *a, phibal_enclosure *t) {
   TRY(conjugate_base(y, a, t));
   TRY(phibal_enclosure_div(&t[2], a, &t[0]));
   return conjugate_power(z, y, a, t);
 }
 
 /* s^(1/b). For a < 1 there is none where 1 + b y <= 0. */
-static phibal_status conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
-                                        const phibal_enclosure *a, phibal_enclosure *t) {
+phibal_status tsallis_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
+                                         const phibal_enclosure *a, phibal_enclosure *t) {
   TRY(conjugate_base(y, a, t));
   bool bounded_above = phibal_enclosure_is_negative(&t[0]);
   if (bounded_above && mpfr_zero_p(t[1].hi)) return outside_domain("y < 1/(1 - alpha)");
@@ -109,11 +109,3 @@ static phibal_status conjugate_gradient(phibal_enclosure *z, const phibal_enclos
   TRY(phibal_enclosure_div(&t[2], &t[3], &t[0]));
   return conjugate_power(z, y, a, t);
 }
-
-const separable potential_tsallis = {
-    .value = {value, SHAPE_CONVEX, conjugate, conjugate_gradient},
-    .gradient = {gradient, SHAPE_MONOTONE},
-    .second = {second, SHAPE_MONOTONE},
-    .conjugate = {conjugate, SHAPE_MONOTONE},
-    .conjugate_gradient = {conjugate_gradient, SHAPE_MONOTONE},
-};
