@@ -100,6 +100,11 @@
       axiom sqrt_used: use_sqrt;
       LEMMA sqrt_increases: \forall real a, b; 0.0 <= a <= b ==> \sqrt(a) <= \sqrt(b);
     }
+    axiomatic PiUse {
+      predicate use_pi;
+      axiom pi_used: use_pi;
+      COQ_LEMMA pi_positive: 0.0 < pi;
+    }
     axiomatic TanhUse {
       predicate use_tanh;
       axiom tanh_used: use_tanh;

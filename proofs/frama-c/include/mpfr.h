@@ -41,6 +41,10 @@ typedef const __mpfr_struct *mpfr_srcptr;
     // (e^2x - 1) / (e^2x + 1)
     logic real tanh(real x) = 1.0 - 2.0 / (\exp(2.0 * x) + 1.0);
 
+    // the circle's constant; WP 25 does not know \pi
+    axiomatic Pi {
+      logic real pi;
+    }
     axiomatic Mpfr {
       // -1: minus infinity, 0: a real number, 1: plus infinity, 2: NaN; another value: not
       // initialised, or cleared
@@ -445,7 +449,7 @@ int mpfr_pow(mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t rnd);
     exits \false;
     assigns *z \from rnd;
     ensures w: written{Pre,Here}(z);
-    ensures real: rounded(rnd, z->number, \pi); */
+    ensures real: rounded(rnd, z->number, pi); */
 int mpfr_const_pi(mpfr_ptr z, mpfr_rnd_t rnd);
 
 /* Comparisons: NaN is none of its callers' business where a sign is asked for, and false elsewhere. */
