@@ -1,0 +1,2 @@
+/* Gathers the inline functions of the headers, so that each is proved once. */
+#include "enclosure_internal.h"

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Breaks the proved code one line at a time and asks that a proof breaks too.
+
+  mutants.py [--jobs N] [NAME ...]
+
+mutants.list: name | file | function | sed -E expression. The file, a source or a header with
+contracts, is changed in a copy of the tree, and WP runs on the function (on its unit, for a header:
+file is then HEADER:UNIT). A mutant is caught when a goal is not proved or Frama-C refuses. Those of
+mutants.survivors (name: why) are known to pass WP, each because a test catches it or because it
+changes nothing; one that is caught after all, or a survivor not listed, is a failure.
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+WORK = os.path.join(ROOT, "build-proofs")
+TREES = ("reference", "spec", "kernels", "proofs/frama-c")
+
+
+def read_list():
+    for line in open(os.path.join(HERE, "mutants.list")):
+        line = line.rstrip("\n")
+        if line and not line.startswith("#"):
+            name, path, function, edit = (part.strip() for part in line.split("|", 3))
+            changed, _, unit = path.partition(":")
+            yield name, changed, unit or changed, function, edit
+
+
+def survivors():
+    path = os.path.join(HERE, "mutants.survivors")
+    if not os.path.exists(path):
+        return {}
+    lines = (line.rstrip("\n") for line in open(path))
+    return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
+
+
+def try_mutant(mutant):
+    """('caught' | 'alive' | 'void', what broke first)"""
+    name, changed, unit, function, edit = mutant
+    copy = os.path.join(WORK, "mutants", name)
+    shutil.rmtree(copy, ignore_errors=True)
+    for tree in TREES:
+        shutil.copytree(os.path.join(ROOT, tree), os.path.join(copy, tree), symlinks=True)
+    target = os.path.join(copy, changed)
+    before = open(target).read()
+    subprocess.run(["sed", "-E", "-i", edit, target], check=True)
+    if open(target).read() == before:
+        return "void", "the edit matches nothing"
+    command = [os.path.join(copy, "proofs/frama-c/wp.sh"), os.path.join(copy, unit)]
+    if function != "*":
+        command += ["-wp-fct", function]
+    command += ["-wp-cache", "update", "-wp-cache-dir", os.path.join(WORK, "cache")]
+    environment = dict(os.environ, PAR="1", STEPS="200000", TIMEOUT="10")
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=environment, check=False)
+    shutil.rmtree(copy)
+    summary = re.search(r"Proved goals:\s+(\d+) / (\d+)", done.stdout)
+    broken = re.findall(r"\[Failed\] Goal typed_(\w+)|\[Failed\].*?(typed_\w+)", done.stdout)
+    if done.returncode != 0 or not summary:
+        return "caught", "Frama-C refuses"
+    if summary.group(1) != summary.group(2):
+        return "caught", (broken[0][0] or broken[0][1]) if broken else "a goal"
+    if summary.group(2) == "0":
+        return "void", "no goals: is there such a function?"
+    return "alive", ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    os.makedirs(os.path.join(WORK, "cache"), exist_ok=True)
+    mutants = [m for m in read_list() if not arguments.names or m[0] in arguments.names]
+    known, bad, caught = survivors(), 0, 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for mutant, (verdict, why) in zip(mutants, pool.map(try_mutant, mutants)):
+            name = mutant[0]
+            expected = "alive" if name in known else "caught"
+            note = why if verdict != "alive" else known.get(name, "NOT CAUGHT")
+            print("%-8s %-40s %s" % (verdict, name, note), flush=True)
+            caught += verdict == "caught"
+            bad += verdict != expected
+    print("mutants: %d of %d break a proof, %d known survivors, %d wrong" % (
+        caught, len(mutants), len(mutants) - caught - bad, bad))
+    sys.exit(0 if not bad and mutants else 1)
+
+
+if __name__ == "__main__":
+    main()

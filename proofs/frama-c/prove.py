@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""Runs WP over the units of units.list and says what is proved.
+
+  prove.py [--jobs N] [--cache] [--smoke] [--report FILE.json] [--verbose] [UNIT ...]
+
+A unit is a line of units.list, named in full or in part. Exit status 0 only if every goal of every
+unit is proved, every function defined there has a contract, WP warned of nothing that would weaken
+a proof, and the axioms are those of axioms.list. WP's own exit status is 0 even when goals fail.
+
+  --cache   takes verdicts of goals proved before from proofs.cache, and adds to it what is new;
+            without it every goal goes to a prover
+  --smoke   asks the provers for a contradiction in every contract and every reachable place, and
+            fails if they find one
+"""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+WORK = os.path.join(ROOT, "build-proofs")
+CACHE = os.path.join(HERE, "proofs.cache")
+
+# Lines of Frama-C's output that say a proof is weaker than it looks.
+BAD = re.compile(r"missing assigns|[Mm]issing decreases|incompatible pointers|unsupported|degenerat|"
+                 r"Ignoring|not implemented|annot-error|User Error|Invalid|invalid|[Aa]borted|"
+                 r"Neither code nor specification|implicit conversion|unknown|No definition", re.I)
+HARMLESS = re.compile(r"\((unknown|interrupted|failed): \d+\)|: (Unknown|Step limit|Timeout)")
+
+
+def read_units(wanted):
+    units = []
+    for line in open(os.path.join(HERE, "units.list")):
+        words = line.split("#")[0].split()
+        if words and (not wanted or any(w in words[0] for w in wanted)):
+            units.append((words[0], words[1:]))
+    return units
+
+
+def without_comments(text):
+    """C text without plain comments, of the same length; annotations stay."""
+    def blank(match):
+        token = match.group(0)
+        if token.startswith(("/*@", "//@", '"', "'")):
+            return token
+        return re.sub(r"[^\n]", " ", token)
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', blank, text, flags=re.S)
+
+
+DEFINITION = re.compile(r"^(?!\s|#|typedef|enum|struct|union)([A-Za-z_][\w\s\*]*?\b(\w+)\s*\([^;{}]*?\))\s*([{;])", re.M)
+
+
+def functions_of(path):
+    """name -> (defined here?, has a contract here?, inline?) of one C file or header."""
+    text = without_comments(open(path).read())
+    # Annotations are blanked in a copy, so that their words are not taken for functions.
+    plain = re.sub(r"/\*@.*?\*/|//@[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group(0)), text, flags=re.S)
+    found = {}
+    for match in DEFINITION.finditer(plain):
+        before = text[:match.start()].rstrip()
+        opened = before.rfind("/*@")
+        contract = (before.endswith("*/") and opened >= 0 and
+                    before.rfind("*/", 0, len(before) - 2) < opened and
+                    re.search(r"\b(ensures|assigns|requires|terminates)\b", before[opened:]) is not None)
+        name, defined = match.group(2), match.group(3) == "{"
+        old = found.get(name, (False, False, False))
+        found[name] = (old[0] or defined, old[1] or contract, old[2] or "inline" in match.group(1))
+    return found
+
+
+def headers():
+    return sorted(glob.glob(os.path.join(ROOT, "spec/include/phibal/*.h")) +
+                  glob.glob(os.path.join(ROOT, "reference/**/*.h"), recursive=True) +
+                  glob.glob(os.path.join(ROOT, "kernels/**/*.h"), recursive=True))
+
+
+def contracts_in_headers():
+    contracts, inlines = set(), set()
+    for path in headers():
+        for name, (defined, contract, inline) in functions_of(path).items():
+            if contract:
+                contracts.add(name)
+            if defined and inline:
+                inlines.add(name)
+    return contracts, inlines
+
+
+def included(path, seen=None):
+    """The project's headers that a file includes, directly or not."""
+    seen = set() if seen is None else seen
+    for name in re.findall(r'^#\s*include\s+[<"]([^>"]+)[>"]', open(path).read(), re.M):
+        for base in (os.path.dirname(path), "reference", "spec/include", "kernels", "spec"):
+            candidate = os.path.normpath(os.path.join(ROOT, base, name))
+            if os.path.exists(candidate) and candidate not in seen:
+                seen.add(candidate)
+                included(candidate, seen)
+    return seen
+
+
+class Result:
+    def __init__(self, unit):
+        self.unit = unit
+        self.goals = self.proved = 0
+        self.provers = {}
+        self.failed, self.trouble = [], []
+        self.functions, self.bare = [], []
+        self.seconds = 0.0
+
+    @property
+    def good(self):
+        return self.goals > 0 and not (self.failed or self.trouble or self.bare)
+
+
+def run_unit(unit, options, contracts, inlines, arguments):
+    result = Result(unit)
+    path = os.path.join(ROOT, unit)
+    tag = unit.replace("/", "_")
+    report = os.path.join(WORK, tag + ".json")
+    if os.path.exists(report):
+        os.remove(report)
+    command = [os.path.join(HERE, "wp.sh"), path, "-wp-report-json", report] + options
+    gathering = unit.endswith("inline.c") or unit.endswith("lemmas.c")
+    skipped = inlines & {n for h in included(path) for n in functions_of(h)} if not gathering else set()
+    if skipped:
+        command += ["-wp-skip-fct", ",".join(sorted(skipped))]
+    if arguments.cache:
+        command += ["-wp-cache", "update", "-wp-cache-dir", os.path.join(WORK, "cache")]
+    if arguments.smoke:
+        command += ["-wp-smoke-tests", "-wp-smoke-timeout", "2"]
+    started = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=dict(os.environ, PAR="1"), check=False)
+    result.seconds = time.monotonic() - started
+    with open(os.path.join(WORK, tag + ".log"), "w") as log:
+        log.write(done.stdout)
+    if done.returncode != 0:
+        result.trouble.append("frama-c ended with status %d" % done.returncode)
+    result.trouble += [line.strip() for line in done.stdout.splitlines()
+                       if BAD.search(line) and not HARMLESS.search(line)]
+    read_report(result, report, done.stdout)
+    defined = {} if gathering else functions_of(path)
+    if unit.endswith("inline.c"):
+        defined = {n: f for h in included(path) for n, f in functions_of(h).items() if f[2]}
+    for name, (here, contract, _) in sorted(defined.items()):
+        if here:
+            result.functions.append(name)
+            if not contract and name not in contracts:
+                result.bare.append(name)
+    return result
+
+
+def read_report(result, report, output):
+    try:
+        data = json.load(open(report))
+    except (OSError, ValueError):
+        result.trouble.append("no report")
+        return
+    groups = list(data.get("wp:functions", {}).items()) + list(data.get("wp:axiomatics", {}).items())
+    for name, properties in groups:
+        for key, counts in properties.items():
+            main = counts.get("wp:main")
+            if key.startswith("wp:") or main is None:
+                continue
+            result.goals += main["total"]
+            result.proved += main.get("valid", 0)
+            if main.get("valid", 0) != main["total"]:
+                result.failed.append("%s: %s" % (name, key))
+    for prover, counts in data.get("wp:global", {}).items():
+        if prover != "wp:main":
+            result.provers[prover] = result.provers.get(prover, 0) + counts.get("valid", 0)
+    summary = re.search(r"Proved goals:\s+(\d+) / (\d+)", output)
+    if not summary:
+        result.trouble.append("no summary")
+    elif summary.group(1) != summary.group(2) and not result.failed:
+        result.failed.append("%s of %s goals proved" % summary.groups())
+
+
+AXIOM = re.compile(r"\b(axiom|COQ_LEMMA|admit\s+lemma)\s+(\w+)")
+
+
+def axioms():
+    """Every statement that WP takes without proof: 'file: kind name', sorted."""
+    found = set()
+    places = (glob.glob(os.path.join(ROOT, "spec/acsl/*.h")) + glob.glob(os.path.join(HERE, "include/*.h")) +
+              glob.glob(os.path.join(ROOT, "reference/**/*.[ch]"), recursive=True) +
+              glob.glob(os.path.join(ROOT, "kernels/**/*.[ch]"), recursive=True) + headers())
+    for path in places:
+        text = without_comments(open(path).read())
+        text = re.sub(r"//[^\n]*", "", "\n".join(re.findall(r"/\*@.*?\*/|//@[^\n]*", text, flags=re.S)))
+        for kind, name in AXIOM.findall(text):
+            found.add("%s: %s %s" % (os.path.relpath(path, ROOT), "Coq" if kind == "COQ_LEMMA" else kind, name))
+        for word in re.findall(r"\badmit\b", text):
+            found.add("%s: admit" % os.path.relpath(path, ROOT))
+    return sorted(found)
+
+
+def unpack_cache():
+    folder = os.path.join(WORK, "cache")
+    os.makedirs(folder, exist_ok=True)
+    if not os.path.exists(CACHE):
+        return
+    for line in open(CACHE):
+        digest, prover, seconds, steps = line.split()
+        with open(os.path.join(folder, digest + ".json"), "w") as entry:
+            json.dump({"prover": prover.replace("=", " "), "verdict": "valid", "time": float(seconds),
+                       "steps": int(steps)}, entry)
+
+
+def pack_cache(started):
+    """Keeps the valid verdicts that this run used: WP touches what it reads and writes."""
+    lines = []
+    for path in glob.glob(os.path.join(WORK, "cache", "*.json")):
+        data = json.load(open(path))
+        if data.get("verdict") == "valid":
+            lines.append("%s %s %s %d\n" % (os.path.basename(path)[:-5], data["prover"].replace(" ", "="),
+                                            data.get("time", 0.0), data.get("steps", 0)))
+    with open(CACHE, "w") as cache:
+        cache.writelines(sorted(lines))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--cache", action="store_true")
+    parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--report")
+    parser.add_argument("units", nargs="*")
+    arguments = parser.parse_args()
+    os.makedirs(WORK, exist_ok=True)
+    with open(os.path.join(WORK, "why3.conf"), "w") as configuration:
+        subprocess.run([os.path.join(HERE, "why3/configuration.sh")], stdout=configuration, check=True)
+    if arguments.cache:
+        unpack_cache()
+    started = time.time()
+    contracts, inlines = contracts_in_headers()
+    units = read_units(arguments.units)
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        jobs = [pool.submit(run_unit, u, o, contracts, inlines, arguments) for u, o in units]
+        for job in concurrent.futures.as_completed(jobs):
+            result = job.result()
+            results.append(result)
+            print("%-44s %5d goals, %d not proved, %3d functions, %d without contract  %6.1f s" % (
+                result.unit, result.goals, result.goals - result.proved, len(result.functions),
+                len(result.bare), result.seconds), flush=True)
+            for line in result.failed + result.trouble + ["no contract: " + n for n in result.bare]:
+                print("    " + line, flush=True)
+    ok = all(r.good for r in results) and bool(results)
+    if not arguments.units:
+        ok = check_axioms() and ok
+    goals, proved = sum(r.goals for r in results), sum(r.proved for r in results)
+    print("wp: %d of %d goals proved, %d functions in %d units, %.0f s" % (
+        proved, goals, sum(len(r.functions) for r in results), len(results), time.time() - started))
+    if arguments.report:
+        with open(arguments.report, "w") as report:
+            json.dump([{k: v for k, v in vars(r).items()} for r in sorted(results, key=lambda r: r.unit)],
+                      report, indent=1)
+    if arguments.cache and ok:
+        pack_cache(started)
+    sys.exit(0 if ok else 1)
+
+
+def check_axioms():
+    path = os.path.join(HERE, "axioms.list")
+    listed = [line.rstrip("\n").split("  #")[0].rstrip() for line in open(path)] if os.path.exists(path) else []
+    listed = [line for line in listed if line and not line.startswith("#")]
+    found = axioms()
+    for line in sorted(set(found) - set(listed)):
+        print("    taken without proof and not in axioms.list: " + line)
+    for line in sorted(set(listed) - set(found)):
+        print("    in axioms.list and no longer there: " + line)
+    return set(found) == set(listed)
+
+
+if __name__ == "__main__":
+    main()
