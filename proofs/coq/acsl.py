@@ -223,7 +223,7 @@ class Parser:
             power = 10 ** len(fraction.rstrip("0"))
             number = "%d" % int(digits)
             return ("%s%%R" % number if power == 1 else "(%s / %d)%%R" % (number, power)), "R"
-        if token == "\\pi":
+        if token in ("\\pi", "pi"):
             return "PI", "R"
         if token == "\\true":
             return "True", "Prop"

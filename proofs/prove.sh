@@ -1,0 +1,48 @@
+#!/bin/sh
+# Replays every proof and prints one table; exit status 0 only if all of them hold.
+#   prove.sh             everything, every goal to a prover; writes STATUS.md
+#   prove.sh --cached    the same, but WP's verdicts come from the committed proofs.cache where the
+#                        goal is the same to the letter; what is not there goes to a prover
+#   prove.sh --smoke     also asks the provers for a contradiction in every contract
+#   prove.sh --mutants   breaks the proved code line by line: each must break a proof
+set -eu
+cd "$(dirname "$0")"
+work=../build-proofs
+mkdir -p "$work"
+
+wp_options=
+case "${1:-}" in
+'') ;;
+--cached) wp_options=--cache ;;
+--smoke) wp_options=--smoke ;;
+--mutants) exec frama-c/mutants.py ;;
+*)
+  sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+  ;;
+esac
+
+failed=
+step() { # name, command: runs it, keeps what it printed, and says how it went
+  name=$1
+  shift
+  start=$(date +%s)
+  if "$@" >"$work/$name.out" 2>&1; then verdict=holds; else
+    verdict=FAILS
+    failed="$failed $name"
+  fi
+  printf '%-8s %-6s %4d s   %s\n' "$name" "$verdict" "$(($(date +%s) - start))" \
+    "$(tail -n 1 "$work/$name.out")"
+  [ "$verdict" = holds ] || sed 's/^/    /' "$work/$name.out"
+}
+
+echo "proof    result  time   what"
+step coq coq/check.sh
+step gappa gappa/check.sh
+step model frama-c/check_model.sh
+step wp frama-c/prove.py $wp_options --report "$work/wp.json"
+[ -n "$wp_options" ] || step status ./status.py "$work"
+[ -z "$failed" ] || {
+  echo "not proved:$failed" >&2
+  exit 1
+}
