@@ -77,13 +77,30 @@ static inline phibal_status operation_check_finite(const char *name, const char 
 }
 
 /* n temporaries at `precision`, or PHIBAL_ERROR_MEMORY. */
+/*@ requires \valid(scratch) && 0 < n && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    requires \separated(scratch, enclosure_heap + (0 .. ENCLOSURE_HEAP_SIZE - 1));
+    terminates \true;
+    exits \false;
+    assigns *scratch \from n, precision, enclosure_heap, enclosure_heap_used;
+    assigns ALLOCATED;
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_MEMORY;
+    ensures still_in_use{Pre, Here};
+    ensures \result == PHIBAL_OK ==> scratch_given{Pre, Here}(*scratch, n);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      \separated(r, scratch) ==> same{Pre, Here}(r); */
 static inline phibal_status operation_scratch(const char *name, size_t n, mpfr_prec_t precision,
                                               phibal_enclosure **scratch) {
+  //@ assert open_enclosure;
   *scratch = phibal_enclosure_vector(n ? n : 1, precision);
   if (*scratch) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for %zu enclosures", name, n);
 }
 
+/*@ requires 0 < n && vector_output(scratch, n);
+    terminates \true;
+    exits \false;
+    assigns scratch[0 .. n - 1];
+    ensures only_vector_written{Pre, Here}(scratch, n); */
 static inline void operation_scratch_clear(phibal_enclosure *scratch, size_t n) {
   phibal_enclosure_vector_clear(scratch, n ? n : 1);
 }

@@ -45,5 +45,13 @@
     predicate vector_kept{A, B}(phibal_enclosure *z, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && in_use{A}(r) &&
         (\forall integer i; 0 <= i < n ==> \separated(r, z + i)) ==> same{A, B}(r);
+    // nothing but z[0..n-1] was written between A and B
+    predicate only_vector_written{A, B}(phibal_enclosure *z, integer n) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) &&
+        (\forall integer i; 0 <= i < n ==> \separated(r, z + i)) ==> same{A, B}(r);
+    // t[0..n-1] are new enclosures, apart from all that was in use
+    predicate scratch_given{A, B}(phibal_enclosure *t, integer n) =
+      vector_output{B}(t, n) && given_out{A, B}(t, n) &&
+      (\forall integer i; 0 <= i < n ==> point{B}(t + i) && in{B}(t + i, 0.0));
 */
 #endif

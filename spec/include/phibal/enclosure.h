@@ -59,8 +59,7 @@ phibal_enclosure *phibal_enclosure_vector(size_t n, mpfr_prec_t precision);
     terminates \true;
     exits \false;
     assigns v[0 .. n - 1];
-    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
-      (\forall integer i; 0 <= i < n ==> \separated(r, v + i)) ==> same{Pre, Here}(r); */
+    ensures only_vector_written{Pre, Here}(v, n); */
 void phibal_enclosure_vector_clear(phibal_enclosure *v, size_t n);
 
 /*@ requires output(z) && input(x) && apart(z, x);
@@ -149,6 +148,20 @@ phibal_status phibal_enclosure_set_str(phibal_enclosure *z, const char *text);
    zeros that end a fraction are left out. Plain from 1e-5 up to `digits` digits before the point,
    else 1.25e-30; "inf", "-inf". lo and hi hold `size` characters each, PHIBAL_DECIMAL_SIZE(digits)
    or more, else PHIBAL_ERROR_ARGUMENT. Either may be null. */
+/*@ requires x == \null || input(x);
+    requires lo == \null || \valid(lo + (0 .. size - 1));
+    requires hi == \null || \valid(hi + (0 .. size - 1));
+    requires lo == \null || hi == \null || \separated(lo + (0 .. size - 1), hi + (0 .. size - 1));
+    requires lo == \null || \separated(lo + (0 .. size - 1), x);
+    requires hi == \null || \separated(hi + (0 .. size - 1), x);
+    terminates \true;
+    exits \false;
+    assigns lo[0 .. size - 1], hi[0 .. size - 1];
+    ensures \result == PHIBAL_OK <==> x != \null && digits >= 1 && size >= digits + 32;
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_ARGUMENT;
+    ensures \result == PHIBAL_OK ==>
+      (lo == \null || (\exists integer i; 0 <= i < digits + 32 && lo[i] == 0)) &&
+      (hi == \null || (\exists integer i; 0 <= i < digits + 32 && hi[i] == 0)); */
 phibal_status phibal_enclosure_get_decimal(const phibal_enclosure *x, int digits, char *lo,
                                            char *hi, size_t size);
 
