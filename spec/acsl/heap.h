@@ -49,6 +49,12 @@
     predicate only_vector_written{A, B}(phibal_enclosure *z, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) &&
         (\forall integer i; 0 <= i < n ==> \separated(r, z + i)) ==> same{A, B}(r);
+    // nothing but z and t[0..n-1] was
+    predicate only_with_vector_written{A, B}(phibal_enclosure *z, phibal_enclosure *t, integer n) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, z) &&
+        (\forall integer i; 0 <= i < n ==> \separated(r, t + i)) ==> same{A, B}(r);
+    predicate vector_apart(phibal_enclosure *z, phibal_enclosure *t, integer n) =
+      \forall integer i; 0 <= i < n ==> \separated(z, t + i);
     // t[0..n-1] are new enclosures, apart from all that was in use
     predicate scratch_given{A, B}(phibal_enclosure *t, integer n) =
       vector_output{B}(t, n) && given_out{A, B}(t, n) &&

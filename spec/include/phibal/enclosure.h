@@ -91,6 +91,7 @@ void phibal_enclosure_set_si(phibal_enclosure *z, long n);
     ensures enclosure(z);
     ensures only_written{Pre, Here}(z);
     ensures \is_finite(d) ==> in(z, (real)d);
+    ensures \is_finite(d) && (real)d == 0.0 ==> point(z);
     ensures \is_plus_infinity(d) ==> in_plus(z);
     ensures \is_minus_infinity(d) ==> in_minus(z); */
 void phibal_enclosure_set_d(phibal_enclosure *z, double d);       /* d may be infinite; not NaN */
