@@ -181,22 +181,64 @@ def read_report(result, report, output):
         result.failed.append("%s of %s goals proved" % summary.groups())
 
 
-AXIOM = re.compile(r"\b(axiom|COQ_LEMMA|admit\s+lemma)\s+(\w+)")
+STATEMENT = re.compile(r"\b(axiom|COQ_LEMMA)\s+(\w+)\s*(?:\{[^}]*\})?\s*:(.*?);\s*(?=(?:axiom|COQ_LEMMA|LEMMA|lemma|"
+                       r"predicate|logic|type|\}|#|$))", re.S)
+
+
+def kind_of(name, statement, text):
+    """What a statement taken without proof is.
+
+    key         a predicate without arguments, declared and never defined, is true: it says nothing
+    definition  ..._is: forall variables, F(variables and constants) == or <==> something without F,
+                for an F that is declared, not defined, and not said to be anything else at the same
+                constants: there is such an F, so nothing can go wrong
+    axiom       anything else
+    """
+    statement = " ".join(statement.split())
+    if re.fullmatch(r"\w+", statement) and re.search(r"\bpredicate\s+%s\s*;" % statement, text):
+        return "key"
+    equation = re.match(r"\\forall ([^;]*); (\w+)(?:\{[^}]*\})?\(([\w\s,]*)\) (?:<==>|==) (.*)$", statement)
+    if not name.endswith("_is") or not equation:
+        return "axiom"
+    bound, symbol, arguments, body = equation.groups()
+    arguments = [a.strip() for a in arguments.split(",")]
+    variables = [a for a in arguments if a in re.findall(r"\w+", bound)]
+    constants = [a for a in arguments if a not in variables]
+    declared = re.search(r"\b%s(?:\{[^}]*\})?\s*\([^()]*\)\s*(?:reads[^;]*)?;" % symbol, text)
+    case = ",".join(a if a in constants else "" for a in arguments)
+    cases = []
+    for listed in re.findall(r"\baxiom\s+\w+_is\s*(?:\{[^}]*\})?\s*:\s*\\forall [^;]*;\s*%s(?:\{[^}]*\})?\(([\w\s,]*)\)" % symbol, text):
+        words = [a.strip() for a in listed.split(",")]
+        cases.append(",".join(a if re.fullmatch(r"[A-Z][A-Z0-9_]*|\d+", a) else "" for a in words))
+    if (declared and len(set(variables)) == len(variables) and cases.count(case) == 1 and
+            len({c.count(",") for c in cases}) == 1 and
+            len({tuple(bool(w) for w in c.split(",")) for c in cases}) == 1 and
+            all(re.fullmatch(r"[A-Z][A-Z0-9_]*|\d+", a) for a in constants) and
+            not re.search(r"\b%s\s*[({]" % symbol, body)):
+        return "definition"
+    return "axiom"
 
 
 def axioms():
-    """Every statement that WP takes without proof: 'file: kind name', sorted."""
+    """Every statement that WP takes without proof: (kind, file, name), sorted."""
     found = set()
     places = (glob.glob(os.path.join(ROOT, "spec/acsl/*.h")) + glob.glob(os.path.join(HERE, "include/*.h")) +
+              glob.glob(os.path.join(HERE, "*.c")) +
               glob.glob(os.path.join(ROOT, "reference/**/*.[ch]"), recursive=True) +
               glob.glob(os.path.join(ROOT, "kernels/**/*.[ch]"), recursive=True) + headers())
     for path in places:
         text = without_comments(open(path).read())
         text = re.sub(r"//[^\n]*", "", "\n".join(re.findall(r"/\*@.*?\*/|//@[^\n]*", text, flags=re.S)))
-        for kind, name in AXIOM.findall(text):
-            found.add("%s: %s %s" % (os.path.relpath(path, ROOT), "Coq" if kind == "COQ_LEMMA" else kind, name))
-        for word in re.findall(r"\badmit\b", text):
-            found.add("%s: admit" % os.path.relpath(path, ROOT))
+        where = os.path.relpath(path, ROOT)
+        stated = 0
+        for keyword, name, statement in STATEMENT.findall(text):
+            kind = "coq" if keyword == "COQ_LEMMA" else kind_of(name, statement, text)
+            found.add((kind, where, name))
+            stated += 1
+        if stated != len(re.findall(r"\b(?:axiom|COQ_LEMMA)\s+\w+\s*(?:\{[^}]*\})?\s*:", text)):
+            found.add(("axiom", where, "a statement that could not be read"))
+        if re.search(r"\badmit\b", text):
+            found.add(("axiom", where, "admit"))
     return sorted(found)
 
 
@@ -268,15 +310,16 @@ def main():
 
 
 def check_axioms():
+    """Axioms that are neither keys, nor definitions, nor proved in Coq must stand in axioms.list."""
     path = os.path.join(HERE, "axioms.list")
-    listed = [line.rstrip("\n").split("  #")[0].rstrip() for line in open(path)] if os.path.exists(path) else []
-    listed = [line for line in listed if line and not line.startswith("#")]
-    found = axioms()
-    for line in sorted(set(found) - set(listed)):
-        print("    taken without proof and not in axioms.list: " + line)
-    for line in sorted(set(listed) - set(found)):
-        print("    in axioms.list and no longer there: " + line)
-    return set(found) == set(listed)
+    lines = [line.split("#")[0].split() for line in open(path)] if os.path.exists(path) else []
+    listed = {tuple(words[:2]) for words in lines if len(words) >= 2}
+    found = {(where, name) for kind, where, name in axioms() if kind == "axiom"}
+    for where, name in sorted(found - listed):
+        print("    an axiom that axioms.list does not give a reason for: %s %s" % (where, name))
+    for where, name in sorted(listed - found):
+        print("    in axioms.list and no longer there: %s %s" % (where, name))
+    return found == listed
 
 
 if __name__ == "__main__":
