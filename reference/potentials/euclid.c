@@ -3,6 +3,7 @@
 
 phibal_status euclid_value(phibal_enclosure *z, const phibal_enclosure *x,
                            const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   (void)a, (void)t;
   TRY(phibal_enclosure_mul(z, x, x));
   multiply_by_power_of_two(z, z, -1);
@@ -11,6 +12,7 @@ phibal_status euclid_value(phibal_enclosure *z, const phibal_enclosure *x,
 
 phibal_status euclid_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   (void)a, (void)t;
   phibal_enclosure_set(z, x);
   return PHIBAL_OK;
@@ -18,6 +20,7 @@ phibal_status euclid_gradient(phibal_enclosure *z, const phibal_enclosure *x,
 
 phibal_status euclid_second(phibal_enclosure *z, const phibal_enclosure *x,
                             const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   (void)x, (void)a, (void)t;
   phibal_enclosure_set_si(z, 1);
   return PHIBAL_OK;
@@ -25,10 +28,12 @@ phibal_status euclid_second(phibal_enclosure *z, const phibal_enclosure *x,
 
 phibal_status euclid_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
                                const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   return euclid_value(z, y, a, t);
 }
 
 phibal_status euclid_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
                                         const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   return euclid_gradient(z, y, a, t);
 }

@@ -3,6 +3,7 @@
 
 phibal_status negentropy_value(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   (void)a;
   if (point_sign(x) < 0) {
     set_infinity(z);
@@ -18,6 +19,7 @@ phibal_status negentropy_value(phibal_enclosure *z, const phibal_enclosure *x,
 
 phibal_status negentropy_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                   const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   (void)a, (void)t;
   if (point_sign(x) <= 0) return outside_domain("x > 0");
   TRY(phibal_enclosure_log(z, x));
@@ -27,6 +29,7 @@ phibal_status negentropy_gradient(phibal_enclosure *z, const phibal_enclosure *x
 
 phibal_status negentropy_second(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   (void)a;
   if (point_sign(x) <= 0) return outside_domain("x > 0");
   phibal_enclosure_set_si(&t[0], 1);
@@ -35,6 +38,7 @@ phibal_status negentropy_second(phibal_enclosure *z, const phibal_enclosure *x,
 
 phibal_status negentropy_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
                                    const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   (void)a;
   add_integer(&t[0], y, -1);
   phibal_enclosure_exp(z, &t[0]);
@@ -44,5 +48,6 @@ phibal_status negentropy_conjugate(phibal_enclosure *z, const phibal_enclosure *
 /* The conjugate is its own gradient. */
 phibal_status negentropy_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
                                             const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   return negentropy_conjugate(z, y, a, t);
 }

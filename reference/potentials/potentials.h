@@ -40,100 +40,151 @@ typedef enum scalar_function {
   FUNCTION_CONJUGATE_GRADIENT,
 } scalar_function;
 
+/* The contracts POINT and FREE_POINT of functions at a point. */
+#ifdef __FRAMAC__
+#include <phibal/acsl/points.h>
+#endif
 /* z holds f(x, a) for the parameter a anywhere in its enclosure. z, x, a and t[0..SCRATCH-1] are
    all apart; x is a point; t has z's precision. */
+/*@ requires \forall real p; in(a, p) ==> parameter_valid(s, p);
+    POINT_OF((parameter_free(s) || in{Pre}(a, p)), holds(z, s, f, p, r)) */
 phibal_status point_at(scalar_family s, scalar_function f, phibal_enclosure *z,
                        const phibal_enclosure *x, const phibal_enclosure *a, phibal_enclosure *t);
 
 /* The same, of each family. */
+//@ FREE_POINT(REAL(euclid_value))
 phibal_status euclid_value(phibal_enclosure *z, const phibal_enclosure *x,
                            const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(euclid_gradient))
 phibal_status euclid_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(euclid_second))
 phibal_status euclid_second(phibal_enclosure *z, const phibal_enclosure *x,
                             const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(euclid_conjugate))
 phibal_status euclid_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(euclid_conjugate_gradient))
 phibal_status euclid_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                         const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(lp_valid, REAL(lp_value))
 phibal_status lp_value(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *a,
                        phibal_enclosure *t);
+//@ POINT(lp_valid, REAL(lp_gradient))
 phibal_status lp_gradient(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *a,
                           phibal_enclosure *t);
+//@ POINT(lp_valid, REAL_OR_INFINITE(lp_second))
 phibal_status lp_second(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *a,
                         phibal_enclosure *t);
+//@ POINT(lp_valid, REAL(lp_conjugate))
 phibal_status lp_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                            const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(lp_valid, REAL(lp_conjugate_gradient))
 phibal_status lp_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                     const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(lp_one_value))
 phibal_status lp_one_value(phibal_enclosure *z, const phibal_enclosure *x,
                            const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL_INSIDE(lp_one_gradient))
 phibal_status lp_one_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL_INSIDE(lp_one_second))
 phibal_status lp_one_second(phibal_enclosure *z, const phibal_enclosure *x,
                             const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(INFINITE_OUTSIDE(lp_one_conjugate))
 phibal_status lp_one_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL_INSIDE(lp_one_conjugate_gradient))
 phibal_status lp_one_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                         const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(soft_l1_valid, REAL(soft_l1_value))
 phibal_status soft_l1_value(phibal_enclosure *z, const phibal_enclosure *x,
                             const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(soft_l1_valid, REAL(soft_l1_gradient))
 phibal_status soft_l1_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(soft_l1_valid, REAL(soft_l1_second))
 phibal_status soft_l1_second(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(soft_l1_valid, INFINITE_OUTSIDE(soft_l1_conjugate))
 phibal_status soft_l1_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(soft_l1_valid, REAL_INSIDE(soft_l1_conjugate_gradient))
 phibal_status soft_l1_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                          const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(INFINITE_OUTSIDE(negentropy_value))
 phibal_status negentropy_value(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL_INSIDE(negentropy_gradient))
 phibal_status negentropy_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                   const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL_INSIDE(negentropy_second))
 phibal_status negentropy_second(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(negentropy_conjugate))
 phibal_status negentropy_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(negentropy_conjugate_gradient))
 phibal_status negentropy_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                             const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(tsallis_valid, INFINITE_OUTSIDE(tsallis_value))
 phibal_status tsallis_value(phibal_enclosure *z, const phibal_enclosure *x,
                             const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(tsallis_valid, REAL_INSIDE(tsallis_gradient))
 phibal_status tsallis_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(tsallis_valid, REAL_OR_INFINITE(tsallis_second))
 phibal_status tsallis_second(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(tsallis_valid, INFINITE_OUTSIDE(tsallis_conjugate))
 phibal_status tsallis_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(tsallis_valid, REAL_INSIDE(tsallis_conjugate_gradient))
 phibal_status tsallis_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                          const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(pseudo_huber_valid, REAL(pseudo_huber_value))
 phibal_status pseudo_huber_value(phibal_enclosure *z, const phibal_enclosure *x,
                                  const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(pseudo_huber_valid, REAL(pseudo_huber_gradient))
 phibal_status pseudo_huber_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                     const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(pseudo_huber_valid, REAL(pseudo_huber_second))
 phibal_status pseudo_huber_second(phibal_enclosure *z, const phibal_enclosure *x,
                                   const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(pseudo_huber_valid, INFINITE_OUTSIDE(pseudo_huber_conjugate))
 phibal_status pseudo_huber_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                                      const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(pseudo_huber_valid, REAL_INSIDE(pseudo_huber_conjugate_gradient))
 phibal_status pseudo_huber_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                               const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(log_cosh_valid, REAL(log_cosh_value))
 phibal_status log_cosh_value(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(log_cosh_valid, REAL(log_cosh_gradient))
 phibal_status log_cosh_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(log_cosh_valid, REAL(log_cosh_second))
 phibal_status log_cosh_second(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(log_cosh_valid, INFINITE_OUTSIDE(log_cosh_conjugate))
 phibal_status log_cosh_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                                  const phibal_enclosure *a, phibal_enclosure *t);
+//@ POINT(log_cosh_valid, REAL_INSIDE(log_cosh_conjugate_gradient))
 phibal_status log_cosh_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                           const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(softplus_value))
 phibal_status softplus_value(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(softplus_gradient))
 phibal_status softplus_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL(softplus_second))
 phibal_status softplus_second(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(INFINITE_OUTSIDE(softplus_conjugate))
 phibal_status softplus_conjugate(phibal_enclosure *z, const phibal_enclosure *x,
                                  const phibal_enclosure *a, phibal_enclosure *t);
+//@ FREE_POINT(REAL_INSIDE(softplus_conjugate_gradient))
 phibal_status softplus_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                           const phibal_enclosure *a, phibal_enclosure *t);
 
@@ -157,6 +208,10 @@ phibal_status graph_over(scalar_family s, scalar_function f, phibal_enclosure *z
 mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_enclosure *x);
 
 /* PHIBAL_ERROR_DOMAIN with the message "outside the domain <domain>". */
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_ERROR_DOMAIN; */
 phibal_status outside_domain(const char *domain);
 /* The same status with "<function> of <potential>: coordinate i of n (x_i): <message>", the message
    being that of the failure just met. */
@@ -183,42 +238,98 @@ phibal_status renyi_conjugate(const phibal_enclosure *a, size_t n, const phibal_
 phibal_status renyi_conjugate_gradient(const phibal_enclosure *a, size_t n,
                                        const phibal_enclosure *y, phibal_enclosure *gradient);
 
+/*@ requires output(z);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures only_written{Pre, Here}(z);
+    ensures in_plus(z); */
 static inline void set_infinity(phibal_enclosure *z) {
+  //@ assert open_enclosure;
   mpfr_set_inf(z->lo, 1);
   mpfr_set_inf(z->hi, 1);
 }
 
 /* z = x + n; may be the same object. */
+/*@ requires output(z) && input(x) && apart(z, x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures only_written{Pre, Here}(z);
+    ensures \forall real r; in{Pre}(x, r) ==> in(z, r + n); */
 static inline void add_integer(phibal_enclosure *z, const phibal_enclosure *x, long n) {
+  //@ assert open_enclosure;
   mpfr_add_si(z->lo, x->lo, n, MPFR_RNDD);
   mpfr_add_si(z->hi, x->hi, n, MPFR_RNDU);
 }
 
 /* z = n - x; not the same object. */
+/*@ requires output(z) && input(x) && \separated(z, x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures only_written{Pre, Here}(z);
+    ensures \forall real r; in{Pre}(x, r) ==> in(z, n - r); */
 static inline void subtract_from_integer(phibal_enclosure *z, long n, const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   mpfr_si_sub(z->lo, n, x->hi, MPFR_RNDD);
   mpfr_si_sub(z->hi, n, x->lo, MPFR_RNDU);
 }
 
 /* z = 2^k x; may be the same object. */
+/*@ requires output(z) && input(x) && apart(z, x);
+    requires k == -1 || k == 1 || k == 2;
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures only_written{Pre, Here}(z);
+    ensures half: k == -1 ==> \forall real r; in{Pre}(x, r) ==> in(z, r / 2.0);
+    ensures twice: k == 1 ==> \forall real r; in{Pre}(x, r) ==> in(z, r * 2.0);
+    ensures four: k == 2 ==> \forall real r; in{Pre}(x, r) ==> in(z, r * 4.0); */
 static inline void multiply_by_power_of_two(phibal_enclosure *z, const phibal_enclosure *x,
                                             long k) {
+  /*@ assert powers: open_enclosure && power_of_two(1) == 2.0 && power_of_two(2) == 4.0; */
   mpfr_mul_2si(z->lo, x->lo, k, MPFR_RNDD);
   mpfr_mul_2si(z->hi, x->hi, k, MPFR_RNDU);
 }
 
 /* The sign of a point. */
+/*@ requires input(x) && point(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \forall real r; in(x, r) ==>
+      (\result < 0 <==> r < 0.0) && (\result > 0 <==> r > 0.0);
+    ensures -1 <= \result <= 1; */
 static inline int point_sign(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_sgn(x->lo);
 }
 
 /* How |x| of a point compares with 1: negative, 0, positive. */
+/*@ requires input(x) && point(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \forall real r; in(x, r) ==>
+      (\result < 0 <==> \abs(r) < 1.0) && (\result > 0 <==> \abs(r) > 1.0); */
 static inline int point_compare_magnitude_with_one(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_sgn(x->lo) < 0 ? -mpfr_cmp_si(x->lo, -1) : mpfr_cmp_si(x->lo, 1);
 }
 
 /* x is certain to lie in (lo, hi). */
+/*@ requires input(x) && \is_finite(lo) && \is_finite(hi);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result ==> \forall real r; in(x, r) ==> (real)lo < r && r < (real)hi; */
 static inline bool is_between(const phibal_enclosure *x, double lo, double hi) {
+  //@ assert open_enclosure;
   return mpfr_cmp_d(x->lo, lo) > 0 && mpfr_cmp_d(x->hi, hi) < 0;
 }
 
