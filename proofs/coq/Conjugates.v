@@ -168,7 +168,7 @@ Theorem tsallis_flat a y : 1 < a -> tsallis_base a y <= 0 -> conjugate_is nonneg
 Proof.
 intros Ha Hy. apply conjugate_is_of_limit.
 - intros x Hx. assert (L := fenchel_young (tsallis_legendre a ltac:(lra) ltac:(lra)) x y Hx (or_introl Ha)).
-  unfold tsallis_c in L. rewrite (pow_real_0 (tsallis_base a y)) in L by (auto || (apply Rgt_not_eq, Rdiv_lt_0_compat; lra)). lra.
+  unfold tsallis_c in L. rewrite (pow_real_0 (tsallis_base a y)) in L by (auto || (apply Rdiv_lt_0_compat; lra)). lra.
 - intros e He. exists 0; split; [unfold nonneg; lra | unfold tsallis_v]. rewrite pow_real_0 by lra. unfold Rdiv. lra.
 Qed.
 Theorem tsallis_infinite a y : 0 < a < 1 -> / (1 - a) <= y -> conjugate_is nonneg (tsallis_v a) y p_infty.
@@ -216,7 +216,7 @@ intros Ha H1 y. unfold tsallis_dual. destruct (Rlt_dec 0 (tsallis_base a y)) as 
 - apply Rnot_lt_le in Hy. split; intros H.
   + unfold tsallis_c. rewrite pow_real_0; auto.
     * apply tsallis_flat; auto. lra.
-    * apply Rgt_not_eq, Rdiv_lt_0_compat; lra.
+    * apply Rdiv_lt_0_compat; lra.
   + apply tsallis_infinite; [lra | ]. apply tsallis_base_nonpos in Hy; auto.
     apply (Rmult_le_reg_l (1 - a)); [lra | ]. rewrite Rinv_r; lra.
 Qed.

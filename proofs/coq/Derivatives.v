@@ -78,7 +78,7 @@ Proof.
 intros Hp. destruct (pow_real_unbounded (p - 2) M ltac:(lra)) as [d [Hd H]]. exists d; split; auto.
 intros x Hx. generalize (H x Hx). unfold lp_g, sgn. destruct (Rlt_dec 0 x); [ | lra].
 rewrite (Rabs_pos_eq x) by lra. intros K. replace (1 * pow_real x (p - 1) / x) with (pow_real x (p - 2)); auto.
-rewrite <- (pow_real_1 x) at 3 by lra. unfold Rdiv. rewrite <- (pow_real_opp x 1), Rmult_1_l, pow_real_add by lra.
+rewrite <- (pow_real_1 x) at 3 by lra. unfold Rdiv. rewrite <- (pow_real_opp x 1), Rmult_1_l, pow_real_add by (auto; lra).
 f_equal; ring.
 Qed.
 

@@ -28,11 +28,11 @@ apply (mk_even_legendre all all); auto; unfold all; try tauto.
 - apply pow_real_0; lra.
 - apply pow_real_incr; lra.
 - intros; apply pow_real_ge0.
-- intros s Hs _. rewrite pow_real_mul, E. now apply pow_real_1.
-- intros s Hs _. rewrite pow_real_mul. replace ((q - 1) * p) with q by lra.
+- intros s Hs _. rewrite pow_real_mul, E by (right; lra). now apply pow_real_1.
+- intros s Hs _. rewrite pow_real_mul by (right; lra). replace ((q - 1) * p) with q by lra.
   replace (pow_real s (q - 1) * s) with (pow_real s q).
   + unfold Rdiv. replace (/ p) with (1 - / q) by lra. ring.
-  + rewrite <- (pow_real_1 s) at 3 by auto. rewrite pow_real_add by lra. f_equal; ring.
+  + rewrite <- (pow_real_1 s) at 3 by auto. rewrite pow_real_add by (right; lra). f_equal; ring.
 Qed.
 Theorem lp_legendre p : 1 < p -> legendre all all all all (lp_v p) (lp_c p) (lp_g p) (lp_d p).
 Proof.
@@ -139,15 +139,15 @@ apply mk_legendre; auto.
     apply Rmult_lt_compat_r; [apply Rinv_0_lt_compat; lra | nra].
 - intros x Hx. rewrite U by auto. rewrite pow_real_pos by auto. apply Rpower_gt0.
 - intros y Hy. rewrite pow_real_pos by auto. apply Rpower_gt0.
-- intros y Hy. rewrite pow_real_mul. replace (1 / (a - 1) * (a - 1)) with 1 by (field; auto).
+- intros y Hy. rewrite pow_real_mul by auto. replace (1 / (a - 1) * (a - 1)) with 1 by (field; auto).
   rewrite pow_real_1 by lra. unfold tsallis_base. field; lra.
-- intros y Hy. rewrite pow_real_mul. replace (1 / (a - 1) * a) with (a / (a - 1)) by (field; auto).
+- intros y Hy. rewrite pow_real_mul by auto. replace (1 / (a - 1) * a) with (a / (a - 1)) by (field; auto).
   replace (pow_real (tsallis_base a y) (a / (a - 1))) with (pow_real (tsallis_base a y) (1 / (a - 1)) * tsallis_base a y).
   + replace y with ((a * tsallis_base a y - 1) / (a - 1)) at 4 by (unfold tsallis_base; field; lra). field; auto.
   + rewrite <- (pow_real_1 (tsallis_base a y)) at 2 by lra. rewrite pow_real_add by auto. f_equal. field; auto.
 - intros x y Hx Hn Hy. assert (x = 0) by lra; subst x. rewrite (pow_real_0 0) by lra.
   rewrite pow_real_pos by auto. generalize (Rpower_gt0 (tsallis_base a y) (a / (a - 1))). unfold Rdiv. lra.
-- intros x y Hx [Hy | Hy] Hn; [ | tauto]. rewrite (pow_real_0 (tsallis_base a y)) by (lra || (apply Rgt_not_eq, Rdiv_lt_0_compat; lra)).
+- intros x y Hx [Hy | Hy] Hn; [ | tauto]. rewrite (pow_real_0 (tsallis_base a y)) by (lra || (apply Rdiv_lt_0_compat; lra)).
   assert (K := pow_real_ge0 x a). assert (T : 1 + (a - 1) * y <= 0).
   { unfold tsallis_base in Hn. apply Rnot_lt_le in Hn. apply (Rmult_le_compat_r a) in Hn; [ | lra].
     unfold Rdiv in Hn. rewrite Rmult_assoc, Rinv_l, Rmult_1_r, Rmult_0_l in Hn; lra. }

@@ -310,7 +310,7 @@ assert (C8 : c <= 1 / 8).
     - now apply pow_real_minus_1. }
   rewrite E1. replace (1 / 8) with (pow_real (pow_real 8 (/ (a - 1))) (- (a - 1))).
   - left. apply pow_real_decr; lra.
-  - rewrite pow_real_mul. replace (/ (a - 1) * - (a - 1)) with (-1) by (field; lra).
+  - rewrite pow_real_mul by (left; lra). replace (/ (a - 1) * - (a - 1)) with (-1) by (field; lra).
     rewrite pow_real_minus_1; lra. }
 assert (V : forall t, 0 < t <= 1 -> renyi_sum (S n) a (moved n t) = pow_real (1 - t) a + c * pow_real t a).
 { intros t Ht. unfold renyi_sum. rewrite (Rsum_moved n (fun s => pow_real s a)). unfold c.
@@ -345,7 +345,7 @@ Definition three (x y z : R) : vec := fun e => match e with O => x | 1%nat => y 
 Lemma renyi_two_three x y z : 0 <= x -> 0 <= y -> 0 <= z -> renyi_v 3 2 (three x y z) = ln (x ^ 2 + y ^ 2 + z ^ 2).
 Proof.
 intros Hx Hy Hz. assert (P : forall s, 0 <= s -> pow_real s 2 = s ^ 2).
-{ intros s Hs. replace 2 with (1 + 1) by ring. rewrite <- pow_real_add, pow_real_1 by lra. ring. }
+{ intros s Hs. replace 2 with (1 + 1) by ring. rewrite <- pow_real_add, pow_real_1 by (lra || (right; lra)). ring. }
 unfold renyi_v, renyi_sum. simpl Rsum. unfold three. rewrite !P by auto.
 replace (2 - 1) with 1 by ring. unfold Rdiv. rewrite Rinv_1, Rmult_1_r. f_equal. ring.
 Qed.

@@ -10,7 +10,7 @@ Open Scope R_scope.
 (* x^a for x >= 0, with 0^a = 0 for a > 0 and 0^0 = 1. (For a < 0 it is infinite at 0: see
    pow_real_unbounded.) *)
 Definition pow_real (x a : R) : R :=
-  if Rlt_dec 0 x then exp (a * ln x) else if Req_EM_T a 0 then 1 else 0.
+  if Rlt_dec 0 x then exp (a * ln x) else if Rlt_dec 0 a then 0 else 1.
 
 (* x log x with 0 log 0 = 0. *)
 Definition x_log_x (x : R) : R := if Rlt_dec 0 x then x * ln x else 0.

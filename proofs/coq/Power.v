@@ -7,35 +7,32 @@ Open Scope R_scope.
 
 Lemma pow_real_pos x a : 0 < x -> pow_real x a = Rpower x a.
 Proof. unfold pow_real; destruct (Rlt_dec 0 x); [auto | lra]. Qed.
-Lemma pow_real_0 x a : x <= 0 -> a <> 0 -> pow_real x a = 0.
-Proof. unfold pow_real; destruct (Rlt_dec 0 x), (Req_EM_T a 0); intros; auto; contradiction || lra. Qed.
+Lemma pow_real_0 x a : x <= 0 -> 0 < a -> pow_real x a = 0.
+Proof. unfold pow_real; destruct (Rlt_dec 0 x), (Rlt_dec 0 a); intros; auto; contradiction || lra. Qed.
 Lemma pow_real_exponent_0 x : pow_real x 0 = 1.
-Proof. unfold pow_real; destruct (Rlt_dec 0 x), (Req_EM_T 0 0); auto; [ | | lra]; rewrite Rmult_0_l; apply exp_0. Qed.
+Proof. unfold pow_real; destruct (Rlt_dec 0 x), (Rlt_dec 0 0); auto; try lra; rewrite Rmult_0_l; apply exp_0. Qed.
 Lemma Rpower_gt0 x a : 0 < Rpower x a. Proof. apply exp_pos. Qed.
 Lemma pow_real_gt0 x a : 0 < x -> 0 < pow_real x a.
 Proof. intros H; rewrite pow_real_pos by auto. apply Rpower_gt0. Qed.
 Lemma pow_real_ge0 x a : 0 <= pow_real x a.
 Proof.
-unfold pow_real; destruct (Rlt_dec 0 x); [left; apply exp_pos | ]. destruct (Req_EM_T a 0); lra.
+unfold pow_real; destruct (Rlt_dec 0 x); [left; apply exp_pos | ]. destruct (Rlt_dec 0 a); lra.
 Qed.
 Lemma pow_real_1_base a : pow_real 1 a = 1.
 Proof. rewrite pow_real_pos by lra. unfold Rpower. rewrite ln_1, Rmult_0_r. apply exp_0. Qed.
-Lemma pow_real_mul x a b : pow_real (pow_real x a) b = pow_real x (a * b).
+Lemma pow_real_mul x a b : 0 < x \/ 0 < a -> pow_real (pow_real x a) b = pow_real x (a * b).
 Proof.
-destruct (Rlt_dec 0 x) as [H | H].
+intros H0. destruct (Rlt_dec 0 x) as [H | H].
 - rewrite (pow_real_pos x a), pow_real_pos, (pow_real_pos x) by (auto; apply Rpower_gt0). apply Rpower_mult.
-- destruct (Req_dec a 0) as [-> | Ha]; [ | destruct (Req_dec b 0) as [-> | Hb]].
-  + rewrite Rmult_0_l, !pow_real_exponent_0. apply pow_real_1_base.
-  + now rewrite Rmult_0_r, !pow_real_exponent_0.
-  + rewrite (pow_real_0 x a), pow_real_0, pow_real_0; auto; lra || now apply Rmult_integral_contrapositive.
+- destruct H0 as [H0 | Ha]; [lra | ]. rewrite (pow_real_0 x a) by lra. unfold pow_real.
+  destruct (Rlt_dec 0 x), (Rlt_dec 0 0); try lra. destruct (Rlt_dec 0 b), (Rlt_dec 0 (a * b)); auto; exfalso; nra.
 Qed.
-Lemma pow_real_add x a b : 0 < x \/ a + b <> 0 -> pow_real x a * pow_real x b = pow_real x (a + b).
+Lemma pow_real_add x a b : 0 < x \/ 0 <= a /\ 0 <= b -> pow_real x a * pow_real x b = pow_real x (a + b).
 Proof.
 intros H0. destruct (Rlt_dec 0 x) as [H | H].
 - rewrite !pow_real_pos, Rpower_plus by auto; ring.
-- destruct H0 as [H0 | H0]; [lra | ]. rewrite (pow_real_0 x (a + b)) by lra.
-  destruct (Req_dec a 0) as [-> | Ha]; [rewrite (pow_real_0 x b) by lra; ring | ].
-  rewrite (pow_real_0 x a) by lra; ring.
+- destruct H0 as [H0 | H0]; [lra | ]. unfold pow_real. destruct (Rlt_dec 0 x); try lra.
+  destruct (Rlt_dec 0 a), (Rlt_dec 0 b), (Rlt_dec 0 (a + b)); lra.
 Qed.
 Lemma pow_real_1 x : 0 <= x -> pow_real x 1 = x.
 Proof. intros [H | <-]; [rewrite pow_real_pos, Rpower_1; auto | rewrite pow_real_0; lra]. Qed.
@@ -79,7 +76,7 @@ Proof.
 intros Ha. assert (HM : 0 < Rabs M + 1) by (generalize (Rabs_pos M); lra).
 exists (pow_real (Rabs M + 1) (/ a)). split; [now apply pow_real_gt0 | ].
 intros x Hx. generalize (pow_real_decr a x _ Ha Hx).
-rewrite pow_real_mul, Rinv_l, pow_real_1 by lra. generalize (Rle_abs M). lra.
+rewrite pow_real_mul, Rinv_l, pow_real_1 by (lra || (left; lra)). generalize (Rle_abs M). lra.
 Qed.
 Lemma ln_pow_real x a : 0 < x -> ln (pow_real x a) = a * ln x.
 Proof. intros H. rewrite pow_real_pos by auto. unfold Rpower. apply ln_exp. Qed.

@@ -94,7 +94,9 @@ class Parser:
 
     def quantified(self):
         quantifier = "forall" if self.take() == "\\forall" else "exists"
-        kind = {"real": "R", "integer": "Z"}[self.take()]
+        kind = {"real": "R", "integer": "Z"}.get(self.take())
+        if kind is None:
+            raise SyntaxError("a quantifier over other things than numbers")
         names = [self.take()]
         while self.peek() == ",":
             self.take()

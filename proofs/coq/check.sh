@@ -3,26 +3,30 @@
 # compares what every theorem and lemma rests on with assumptions.expected.
 #   check.sh            build and compare
 #   check.sh --kernel   let coqchk check the compiled files too (about a minute more)
-# Needs coq 8.16 or later and Coquelicot (Debian: coq libcoq-coquelicot).
+# Needs coq 8.16 or later and Coquelicot (Debian: coq libcoq-coquelicot), and python3.
 set -eu
 cd "$(dirname "$0")"
 fail() { echo "coq: $*" >&2; exit 1; }
 
 files=$(cat files.list)
-[ "$(ls ./*.v | wc -l)" -eq "$(echo "$files" | wc -l)" ] || fail "files.list does not name every .v file once"
+generated='AcslDefinitions AcslStatements'
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+cp ./*.v "$build"
+python3 acsl.py definitions > "$build/AcslDefinitions.v" || fail "spec/acsl cannot be translated"
+python3 acsl.py statements > "$build/AcslStatements.v" || fail "spec/acsl cannot be translated"
+expected=$PWD/assumptions.expected
+cd "$build"
+
+[ "$(ls ./*.v | sed 's,^\./,,; s/\.v$//' | sort)" = "$(echo "$files" | sort)" ] ||
+  fail "files.list and $generated are not all .v files"
 if grep -nwE 'Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|bypass_check' ./*.v; then
   fail "an unproved statement"
 fi
 if grep -nE '(Unset|Set) (Guard|Positivity|Universe) Checking|type-in-type' ./*.v; then
   fail "a check of the kernel is switched off"
 fi
-
-build=$(mktemp -d)
-trap 'rm -rf "$build"' EXIT
-cp ./*.v "$build"
-expected=$PWD/assumptions.expected
-cd "$build"
-for f in $files; do coqc -q -w none -Q . Phibal "$f.v" || fail "$f.v does not build"; done
+for f in $files; do coqc -q -w none -R . Phibal "$f.v" || fail "$f.v does not build"; done
 
 # One lemma that uses every result, so that its assumptions are those of all of them.
 names=$(cat $(echo "$files" | sed 's/$/.v/') | sed -nE 's/^ *(Theorem|Lemma|Corollary|Example) +([A-Za-z0-9_]+).*/\2/p')
@@ -33,8 +37,8 @@ names=$(cat $(echo "$files" | sed 's/$/.v/') | sed -nE 's/^ *(Theorem|Lemma|Coro
   for n in $names; do echo "pose proof @$n as H; clear H."; done
   echo "exact I. Qed. Print Assumptions every_result."
 } > Every.v
-coqc -q -w none -Q . Phibal Every.v > printed || fail "a result cannot be named"
+coqc -q -w none -R . Phibal Every.v > printed || fail "a result cannot be named"
 grep -E '^[A-Za-z]' printed | grep -v '^Axioms:' | sed 's/ .*//' | sort > assumptions
 diff "$expected" assumptions >&2 || fail "assumptions differ from assumptions.expected"
-[ "${1:-}" != --kernel ] || coqchk -silent -Q . Phibal $(echo "$files" | sed 's/^/Phibal./') || fail "coqchk refuses"
+[ "${1:-}" != --kernel ] || coqchk -silent -R . Phibal $(echo "$files" | sed 's/^/Phibal./') || fail "coqchk refuses"
 echo "coq: $(echo "$names" | wc -l) theorems in $(echo "$files" | wc -l) files, assumptions as listed"
