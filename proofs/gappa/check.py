@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import approximation
+import double_double
 import model
 
 HERE = Path(__file__).resolve().parent
@@ -73,7 +74,7 @@ def gappa(text):
 
 def power_of_two(text):
     x = float(approximation.number(text))
-    return f"2^{log2(x):.2f}"
+    return f"2^{log2(x):.2f}" + (f", {x * 2.0**106:.2f} u^2" if 2.0**-110 < x < 2.0**-99 else "")
 
 
 class Run:
@@ -121,7 +122,7 @@ class Run:
         if x > approximation.number(self.bounds[name]):
             return self.fail(name, f"{log2(x):.3f} > {power_of_two(self.bounds[name])}")
         self.proved[name] = "rational"
-        print(f"{name}: proved {' '.join(bound.__doc__.split())} <= {power_of_two(self.bounds[name])}")
+        print(f"{name}: proved {' '.join(bound.__doc__.split()).rstrip(',;.')} <= {power_of_two(self.bounds[name])}")
 
     def close(self):
         for name, user in self.needed.items():
@@ -136,7 +137,7 @@ def main(arguments):
     verbose = "-v" in arguments
     chosen = [a for a in arguments if a != "-v"]
     run = Run(Path(os.environ["CORE"]) if "CORE" in os.environ else None, verbose)
-    for name, bound in approximation.BOUNDS.items():
+    for name, bound in {**approximation.BOUNDS, **double_double.BOUNDS}.items():
         if not chosen or name in chosen:
             run.rational(name, bound)
     for path in sorted(HERE.glob("*.gappa")):

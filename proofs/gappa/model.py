@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 CORE = Path(__file__).resolve().parents[2] / "kernels" / "core"
-TOKEN = re.compile(r"\s*(0x[0-9a-f.]+p[+-]?\d+|\d+\.?\d*(?:e[+-]?\d+)?|[A-Za-z_]\w*|[-+*/(),])")
+TOKEN = re.compile(r"\s*(0x[0-9a-f.]+p[+-]?\d+|\d+\.?\d*(?:e[+-]?\d+)?|[A-Za-z_]\w*(?:\.(?:hi|lo))?|[-+*/(),])")
 
 
 class Unmodelled(Exception):
@@ -122,6 +122,11 @@ class Model:
     def write(self, e, scope, rounded):
         kind = e[0]
         if kind == "atom":
+            base, _, part = e[1].partition(".")
+            if part in ("hi", "lo"):  # of a double-double that the script defines
+                if base not in scope["names"]:
+                    raise SyntaxError(e[1])
+                return f"{scope['names'][base]}_{part}"
             name = scope["names"].get(e[1])
             if name is None:
                 if not e[1][0].isdigit():
