@@ -10,6 +10,7 @@
 #define PHIBAL_MODEL_MPFR_H
 
 #include <gmp.h>
+#include <limits.h>
 #include <stddef.h>
 
 typedef enum {
@@ -602,5 +603,24 @@ long mpfr_get_si(mpfr_srcptr x, mpfr_rnd_t rnd);
     ensures up: mkind(x->number) == 0 && rnd == MPFR_RNDU && \is_finite(\result) ==> mval(x->number) <= \result;
     ensures number: mnumber(x->number) ==> !\is_NaN(\result); */
 double mpfr_get_d(mpfr_srcptr x, mpfr_rnd_t rnd);
+
+/* n digits and a null, behind a minus where the number has one: the number is 0.d1 ... dn times
+   10^*exponent. */
+/*@ requires readable(x) && mkind(x->number) == 0 && mval(x->number) != 0.0;
+    requires base == 10 && 1 <= n <= INT_MAX;
+    requires \valid(text + (0 .. (n < 5 ? 6 : n + 1))) && \valid(exponent);
+    requires \separated(text + (0 .. (n < 5 ? 6 : n + 1)), exponent);
+    terminates \true;
+    exits \false;
+    assigns text[0 .. (n < 5 ? 6 : n + 1)] \from *x, n, rnd;
+    assigns *exponent \from *x, n, rnd;
+    assigns \result \from text;
+    ensures same: \result == text;
+    ensures digits: \let first = mval(\old(x->number)) < 0.0 ? 1 : 0;
+      \forall integer i; first <= i < first + n ==> '0' <= text[i] <= '9';
+    ensures null: text[n + (mval(\old(x->number)) < 0.0 ? 1 : 0)] == 0;
+    ensures minus: mval(\old(x->number)) < 0.0 ==> text[0] == '-';
+    ensures range: -4611686018427387904 <= *exponent <= 4611686018427387904; */
+char *mpfr_get_str(char *text, mpfr_exp_t *exponent, int base, size_t n, mpfr_srcptr x, mpfr_rnd_t rnd);
 
 #endif
