@@ -8,7 +8,8 @@
 
 /* q(r) ~ (e^r - 1 - r) / r^2 for |r| <= 0.34658: the polynomial of degree 9 that agrees with it at
    the 10 Chebyshev nodes of the interval, coefficients rounded to nearest.
-   |r^2 q(r) - (e^r - 1 - r)| <= 2^-55.7 e^r there (tests/test_core.c measures it with MPFR). */
+   There |q(r) - (e^r - 1 - r) / r^2| <= 2^-52.89 and |r^2 q(r) - (e^r - 1 - r)| <= 2^-55.67 e^r
+   (proofs/gappa/approximation.py, in rational arithmetic). */
 CORE_FUNCTION double core_exp_tail(double r) {
   double q = 0x1.af389eea54156p-26;
   q = CORE_FMA(q, r, 0x1.28917c9f3a495p-22);
@@ -22,16 +23,20 @@ CORE_FUNCTION double core_exp_tail(double r) {
   return CORE_FMA(q, r, 0x1.0000000000001p-1);
 }
 
-/* e^d for d <= 709, with relative error <= 2^-51; 0 for d < -708, where e^d < 2^-1021. NaN gives
-   NaN. Above 709 the result has no meaning.
+/* e^d for d <= 709, with relative error <= 1.63 u < 2^-52.2, u = 2^-53; 0 for d < -708, where e^d <
+   2^-1021. NaN gives NaN. Above 709 the result has no meaning.
 
-   d = k log 2 + r, |r| <= 0.34658. With u = 2^-53 and every error relative to e^r >= 0.7071:
-     r:     fma(-k, log2_high, d) is exact (a number below 1/2 and a multiple of 2^-54); adding
-            -k log2_low rounds to |r| < 1/2: u/4; log2's own error, |k| 2^-109, is nothing.    0.36
-   u q:     polynomial 2^-55.7 = 0.16 u; its rounding, about 1.5 u of r^2 q <= 0.07, and that of
-   r^2: 0.41 u t:     fma(r^2, q, r), |t| < 1/2: u/4. 0.36 u 1 + t: u/2 below 1, u above: relative
-   to the result at most                                u together below 2.3 u < 2^-51.7; the
-   scaling is exact. */
+   d = k log 2 + r, |r| <= 0.34658 (proofs/gappa/exp_reduction.gappa, exp64.gappa). Absolute errors:
+   - k: the integer nearest to d / log 2, or next to it; t - shifter is exact.
+   - r: fma(-k, log2_high, d) is exact, a number below 1/2 and a multiple of 2^-54; adding -k
+     log2_low rounds to |r| < 1/2, u / 4; what is left of log 2 makes |k| 2^-109. As a factor of
+     e^r: 0.26 u.
+   - q: 2^-52.89 from the polynomial and 0.55 u from its roundings: times r^2 <= 0.1202, 0.2 u.
+   - r r: u / 16 of a number below 1/8, times q <= 0.57: 0.04 u.
+   - fma(r^2, q, r), below 1/2 in size: u / 4.
+   - 1 + ..: u / 2 below 1, u above.
+   Where e^r is near 0.7071 the last makes 0.71 u and the others 0.88 u of it; above 1 the last
+   makes u / e^r, and the others grow from 0.26 u to 0.6 u. The scaling is exact. */
 CORE_FUNCTION double core_exp64(double d) {
   /* 1.5 2^52 + 1023: after the addition the low bits of the sum are the biased exponent k + 1023.
    */

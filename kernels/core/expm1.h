@@ -7,12 +7,16 @@
 #include "exp64.h"
 #include "rounding.h"
 
-/* e^d - 1 in binary64, |d| <= 600, relative error <= 2^-50.5.
-   As exp64, without its last sum: t = e^r - 1 = fma(r^2, q, r). For k = 0, r = d is exact: t is off
-   by u (u/2 of the next power of two) and r^2 q's 1.5 u + 0.3 u of at most 0.2 |t|: below 1.5 u.
-   Otherwise t is off by 1.1 u / 2 absolutely (see exp64.h, times e^r), and the result 2^k t + (2^k
-   - 1), at least 0.29 max(1, 2^k) in size, by u / 2 of itself for the difference's rounding (exact
-   for |k| <= 53), and by u for the sum: below (0.55 + 0.5) / 0.29 u + u < 5 u < 2^-50.6. */
+/* e^d - 1 in binary64, |d| <= 600, relative error <= 4 u = 2^-51, u = 2^-53.
+   As exp64, without its last sum: t = e^r - 1 = fma(r^2, q, r) (proofs/gappa/expm1.gappa).
+   For k = 0, r = d is exact and t the result: u for its own rounding; q's errors and r^2's are at
+   most 4.2 u of r^2 q, which is at most 0.184 |t|: together 1.69 u.
+   Otherwise t is off absolutely by what exp64.h adds up, 0.63 u for r <= 0 and, times e^r, 0.85 u
+   for r >= 0. The difference 2^k - 1 is exact for |k| <= 53 and rounds by u / 2 of itself beyond,
+   where it is all of the result. The last fma rounds once, u at most. 2^k t + (2^k - 1) is smallest
+   beside 2^k for k = 1 and e^r = 0.7071: 0.414, of which t's error makes 3.02 u and the last
+   rounding, u / 4, 0.6 u. For k = -1 and e^r = 1.4143 it is 0.29, and t's error makes 1.5 u of it.
+ */
 CORE_FUNCTION double core_expm164(double d) {
   const double shifter = 0x1.8p52 + 1023.0;
   double s = CORE_FMA(d, 0x1.71547652b82fep+0, shifter);

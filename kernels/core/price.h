@@ -5,8 +5,8 @@
               the differences between experts as alpha goes to 1; what is left without them is
               expm1((alpha - 1) log m) / (alpha - 1), which goes to log m.
    u = 2^-53. Every value's error is below 2^-91 of the larger of the value and the constants added
-   to it: the worst part is the exponent y = c log m, whose relative error 40 u^2 (log 32, product
-   4, rounding) is multiplied by |y| <= 600, 2^-91.4; with |y| <= 88, where binary32 holds e^y, it
+   to it: the worst part is the exponent y = c log m, whose relative error 33 u^2 (log 27, product
+   5, rounding) is multiplied by |y| <= 600, 2^-91.4; with |y| <= 88, where binary32 holds e^y, it
    is 2^-94. */
 #ifndef PHIBAL_CORE_PRICE_H
 #define PHIBAL_CORE_PRICE_H
@@ -143,7 +143,8 @@ CORE_FUNCTION int core_price_tsallis_is_zero(double alpha, double m) {
          (alpha == 0.75 && m == 81.0 / 256.0) || (alpha == 0.875 && m == 5764801.0 / 16777216.0);
 }
 
-/* (P7.g) m / sqrt(m^2 + delta^2), m > 0; error <= 40 u^2. m^2 >= 2^-298 is exact, so that a delta^2
+/* (P7.g) m / sqrt(m^2 + delta^2), m > 0; error <= 17 u^2: the sum's 2 u^2 count half under
+   the root, the root 3.13 u^2, the quotient 12.2 u^2. m^2 >= 2^-298 is exact, so that a delta^2
    that underflows has no weight; one that would overflow leaves no weight to m^2. */
 CORE_FUNCTION core_dd core_price_pseudo_huber(double m, double delta) {
   if (delta > 0x1p400) return core_dd_from(m / delta); /* below 2^-272: 0 in binary32 */

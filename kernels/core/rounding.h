@@ -9,9 +9,9 @@
    own roundings included. About one input in 2^23 fails the test and takes the slow path. */
 #define CORE_FAST_ERROR 0x1p-49
 
-/* True if every number within CORE_FAST_ERROR of y rounds to *result. False for NaN. Rounding is
-   monotonic, so the two ends decide; the error of computing them, 2^-53, fits between the fast
-   paths' 2^-49.3 and 2^-49. */
+/* True if what y approximates rounds to *result. False for NaN. Rounding is monotonic, so the two
+   ends decide; the error of computing them, 2^-53, fits between 2^-49.3, which no fast path's error
+   reaches (the worst is tanh's 2^-50.3), and 2^-49 (proofs/gappa/rounding.gappa). */
 CORE_FUNCTION int core_round_certainly(double y, float *result) {
   *result = (float)CORE_FMA(y, CORE_FAST_ERROR, y);
   return *result == (float)CORE_FMA(y, -CORE_FAST_ERROR, y);
