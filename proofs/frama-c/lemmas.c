@@ -2,3 +2,4 @@
 #define PROVE_LEMMAS
 #include <phibal/enclosure.h>
 #include <phibal/acsl/power.h>
+#include <phibal/acsl/potentials_lemmas.h>
