@@ -4,7 +4,7 @@
 From Coq Require Import Reals ZArith Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From Phibal Require Import Legendre Even Vector Potentials Power Instances Mirror Uniform Renyi Conjugates Catalogue Derivatives.
-From Phibal Require Import AcslDefinitions.
+From Phibal Require Import AcslDefinitions Spellings.
 Open Scope R_scope.
 
 (* ---------- elementary functions increase ---------- *)
@@ -668,3 +668,241 @@ Theorem log_increases : forall a b : R, 0 < a /\ a <= b -> ln a <= ln b.
 Proof. intros a b [Ha H]. now apply ln_mono. Qed.
 Theorem pi_positive : 0 < PI.
 Proof. exact PI_RGT_0. Qed.
+
+(* The shapes of the five functions, in the words of spec/acsl: |x| <= |y| for the even ones. *)
+Lemma even_at_abs (f : R -> R) : (forall x, f (- x) = f x) -> forall x, f x = f (Rabs x).
+Proof. intros H x. destruct (Rle_dec 0 x); [rewrite Rabs_pos_eq | rewrite Rabs_left, H]; auto; lra. Qed.
+Lemma least_of_shape (f : R -> R) m x : (x <= m -> f m <= f x) -> (m <= x -> f m <= f x) -> f m <= f x.
+Proof. intros H1 H2. destruct (Rle_dec x m); [auto | apply H2; lra]. Qed.
+Ltac even H := match goal with |- _ _ ?x <= _ _ ?y => rewrite (even_at_abs _ H x), (even_at_abs _ H y)
+  | |- _ ?x <= _ ?y => rewrite (even_at_abs _ H x), (even_at_abs _ H y) end.
+Ltac given := intros; repeat match goal with H : _ /\ _ |- _ => destruct H end;
+  repeat match goal with
+  | H : acsl_lp_valid _ |- _ => unfold acsl_lp_valid in H | H : acsl_soft_l1_valid _ |- _ => unfold acsl_soft_l1_valid in H
+  | H : acsl_tsallis_valid _ |- _ => unfold acsl_tsallis_valid in H; destruct H
+  | H : acsl_pseudo_huber_valid _ |- _ => unfold acsl_pseudo_huber_valid in H
+  | H : acsl_log_cosh_valid _ |- _ => unfold acsl_log_cosh_valid in H end.
+Ltac inner := repeat match goal with
+  | H : _ /\ _ |- _ => destruct H
+  | H : acsl_soft_l1_conjugate_inside _ _ |- _ => unfold acsl_soft_l1_conjugate_inside in H
+  | H : acsl_soft_l1_conjugate_gradient_inside _ _ |- _ => unfold acsl_soft_l1_conjugate_gradient_inside in H; apply Rabs_def2 in H
+  | H : acsl_pseudo_huber_conjugate_inside _ _ |- _ => unfold acsl_pseudo_huber_conjugate_inside in H
+  | H : acsl_pseudo_huber_conjugate_gradient_inside _ _ |- _ => unfold acsl_pseudo_huber_conjugate_gradient_inside in H; apply Rabs_def2 in H
+  | H : acsl_log_cosh_conjugate_inside _ _ |- _ => unfold acsl_log_cosh_conjugate_inside in H
+  | H : acsl_log_cosh_conjugate_gradient_inside _ _ |- _ => unfold acsl_log_cosh_conjugate_gradient_inside in H; apply Rabs_def2 in H
+  | H : acsl_softplus_conjugate_inside _ _ |- _ => unfold acsl_softplus_conjugate_inside in H
+  | H : acsl_softplus_conjugate_gradient_inside _ _ |- _ => unfold acsl_softplus_conjugate_gradient_inside in H
+  | H : acsl_negentropy_value_inside _ _ |- _ => unfold acsl_negentropy_value_inside in H
+  | H : acsl_negentropy_gradient_inside _ _ |- _ => unfold acsl_negentropy_gradient_inside in H
+  | H : acsl_negentropy_second_inside _ _ |- _ => unfold acsl_negentropy_second_inside in H
+  | H : acsl_tsallis_value_inside _ _ |- _ => unfold acsl_tsallis_value_inside in H
+  | H : acsl_tsallis_gradient_inside _ _ |- _ => unfold acsl_tsallis_gradient_inside in H
+  | H : acsl_tsallis_second_inside _ _ |- _ => unfold acsl_tsallis_second_inside in H
+  | H : acsl_tsallis_conjugate_inside _ _ |- _ => unfold acsl_tsallis_conjugate_inside in H
+  | H : acsl_tsallis_conjugate_gradient_inside _ _ |- _ => unfold acsl_tsallis_conjugate_gradient_inside in H end.
+Theorem euclid_value_rises : forall a x y : R, (((acsl_euclid_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_euclid_value a x) <= (acsl_euclid_value a y))).
+Proof.
+given. inner. rewrite (spelled_euclid_value a x), (spelled_euclid_value a y). even euclid_v_even. apply euclid_v_increasing; auto using Rabs_pos; lra.
+Qed.
+Theorem euclid_conjugate_rises : forall a x y : R, (((acsl_euclid_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_euclid_conjugate a x) <= (acsl_euclid_conjugate a y))).
+Proof.
+given. inner. rewrite (spelled_euclid_conjugate a x), (spelled_euclid_conjugate a y). even euclid_c_even. apply euclid_c_increasing; auto using Rabs_pos; lra.
+Qed.
+Theorem lp_value_rises : forall a x y : R, (((acsl_lp_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_lp_value a x) <= (acsl_lp_value a y))).
+Proof.
+given. inner. rewrite (spelled_lp_value a x), (spelled_lp_value a y). even (lp_v_even a). apply lp_v_increasing; auto using Rabs_pos; lra.
+Qed.
+Theorem lp_gradient_increases : forall a x y : R, (((acsl_lp_valid a) /\ (x <= y)) -> ((acsl_lp_gradient a x) <= (acsl_lp_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_lp_gradient a x), (spelled_lp_gradient a y). apply lp_g_increasing; auto; lra.
+Qed.
+Theorem lp_second_increases : forall a x y : R, ((((acsl_lp_valid a) /\ (2 <= a)) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_lp_second a x) <= (acsl_lp_second a y))).
+Proof.
+given. inner. rewrite (spelled_lp_second a x), (spelled_lp_second a y). even (lp_h_even a). apply lp_h_increasing; auto using Rabs_pos.
+Qed.
+Theorem lp_second_decreases : forall a x y : R, ((((((acsl_lp_valid a) /\ (a <= 2)) /\ (acsl_lp_second_inside a x)) /\ (acsl_lp_second_inside a y)) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_lp_second a y) <= (acsl_lp_second a x))).
+Proof.
+given. inner. rewrite (spelled_lp_second a x), (spelled_lp_second a y). destruct (Req_dec a 2) as [-> | Ha].
+{ unfold lp_h. replace (2 - 2) with 0 by ring. rewrite !pow_real_exponent_0. lra. }
+even (lp_h_even a). apply lp_h_decreasing; auto. apply Rabs_pos_lt. unfold acsl_lp_second_inside in *. intuition lra.
+Qed.
+Theorem lp_conjugate_rises : forall a x y : R, (((acsl_lp_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_lp_conjugate a x) <= (acsl_lp_conjugate a y))).
+Proof.
+given. inner. rewrite (spelled_lp_conjugate a x), (spelled_lp_conjugate a y). even (lp_c_even a). apply lp_c_increasing; auto using Rabs_pos; lra.
+Qed.
+Theorem lp_conjugate_gradient_increases : forall a x y : R, (((acsl_lp_valid a) /\ (x <= y)) -> ((acsl_lp_conjugate_gradient a x) <= (acsl_lp_conjugate_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_lp_conjugate_gradient a x), (spelled_lp_conjugate_gradient a y). apply lp_d_increasing; auto; lra.
+Qed.
+Theorem soft_l1_value_rises : forall a x y : R, (((acsl_soft_l1_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_soft_l1_value a x) <= (acsl_soft_l1_value a y))).
+Proof.
+given. inner. rewrite (spelled_soft_l1_value a x), (spelled_soft_l1_value a y). even (soft_l1_v_even a). apply soft_l1_v_increasing; auto using Rabs_pos; lra.
+Qed.
+Theorem soft_l1_gradient_increases : forall a x y : R, (((acsl_soft_l1_valid a) /\ (x <= y)) -> ((acsl_soft_l1_gradient a x) <= (acsl_soft_l1_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_soft_l1_gradient a x), (spelled_soft_l1_gradient a y). apply soft_l1_g_increasing; auto; lra.
+Qed.
+Theorem soft_l1_second_falls : forall a x y : R, (((acsl_soft_l1_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_soft_l1_second a y) <= (acsl_soft_l1_second a x))).
+Proof.
+given. inner. rewrite (spelled_soft_l1_second a x), (spelled_soft_l1_second a y). even (soft_l1_h_even a). apply soft_l1_h_decreasing; auto using Rabs_pos; lra.
+Qed.
+Theorem soft_l1_conjugate_rises : forall a x y : R, (((((acsl_soft_l1_valid a) /\ ((Rabs x) <= (Rabs y))) /\ (acsl_soft_l1_conjugate_inside a x)) /\ (acsl_soft_l1_conjugate_inside a y)) -> ((acsl_soft_l1_conjugate a x) <= (acsl_soft_l1_conjugate a y))).
+Proof.
+given. inner. rewrite (spelled_soft_l1_conjugate a x), (spelled_soft_l1_conjugate a y). even (soft_l1_c_even a). apply soft_l1_c_increasing; auto using Rabs_pos; lra.
+Qed.
+Theorem soft_l1_conjugate_gradient_increases : forall a x y : R, (((((acsl_soft_l1_valid a) /\ (x <= y)) /\ (acsl_soft_l1_conjugate_gradient_inside a x)) /\ (acsl_soft_l1_conjugate_gradient_inside a y)) -> ((acsl_soft_l1_conjugate_gradient a x) <= (acsl_soft_l1_conjugate_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_soft_l1_conjugate_gradient a x), (spelled_soft_l1_conjugate_gradient a y). apply soft_l1_d_increasing; auto; lra.
+Qed.
+Theorem negentropy_value_falls : forall a x y : R, ((((((acsl_negentropy_valid a) /\ (x <= y)) /\ (y <= (acsl_negentropy_conjugate_gradient a 0))) /\ (acsl_negentropy_value_inside a x)) /\ (acsl_negentropy_value_inside a y)) -> ((acsl_negentropy_value a y) <= (acsl_negentropy_value a x))).
+Proof.
+given. inner. rewrite (spelled_negentropy_value a x), (spelled_negentropy_value a y). rewrite spelled_negentropy_conjugate_gradient, (proj2 negentropy_v_least) in *. apply negentropy_v_falls; auto.
+Qed.
+Theorem negentropy_value_rises : forall a x y : R, ((((((acsl_negentropy_valid a) /\ (x <= y)) /\ ((acsl_negentropy_conjugate_gradient a 0) <= x)) /\ (acsl_negentropy_value_inside a x)) /\ (acsl_negentropy_value_inside a y)) -> ((acsl_negentropy_value a x) <= (acsl_negentropy_value a y))).
+Proof.
+given. inner. rewrite (spelled_negentropy_value a x), (spelled_negentropy_value a y). rewrite spelled_negentropy_conjugate_gradient, (proj2 negentropy_v_least) in *. apply negentropy_v_rises; auto.
+Qed.
+Theorem negentropy_value_least : forall a x : R, (((acsl_negentropy_valid a) /\ (acsl_negentropy_value_inside a x)) -> ((- (acsl_negentropy_conjugate a 0)) <= (acsl_negentropy_value a x))).
+Proof.
+given. inner. rewrite spelled_negentropy_value, spelled_negentropy_conjugate.
+destruct negentropy_v_least as [L _]. rewrite <- L. apply (least_of_shape negentropy_v (negentropy_d 0) x).
+- intros K. apply negentropy_v_falls; auto. rewrite (proj2 negentropy_v_least). lra.
+- intros K. apply negentropy_v_rises; auto. rewrite (proj2 negentropy_v_least). lra.
+Qed.
+Theorem negentropy_value_turns : forall a : R, ((acsl_negentropy_valid a) -> (acsl_negentropy_value_inside a (acsl_negentropy_conjugate_gradient a 0))).
+Proof.
+given. inner. unfold acsl_negentropy_value_inside. left. apply exp_pos.
+Qed.
+Theorem negentropy_second_decreases : forall a x y : R, (((((acsl_negentropy_valid a) /\ (x <= y)) /\ (acsl_negentropy_second_inside a x)) /\ (acsl_negentropy_second_inside a y)) -> ((acsl_negentropy_second a y) <= (acsl_negentropy_second a x))).
+Proof.
+given. inner. rewrite (spelled_negentropy_second a x), (spelled_negentropy_second a y). apply negentropy_h_decreasing; auto; lra.
+Qed.
+Theorem negentropy_conjugate_increases : forall a x y : R, (((acsl_negentropy_valid a) /\ (x <= y)) -> ((acsl_negentropy_conjugate a x) <= (acsl_negentropy_conjugate a y))).
+Proof.
+given. inner. rewrite (spelled_negentropy_conjugate a x), (spelled_negentropy_conjugate a y). apply negentropy_c_increasing; auto; lra.
+Qed.
+Theorem negentropy_conjugate_gradient_increases : forall a x y : R, (((acsl_negentropy_valid a) /\ (x <= y)) -> ((acsl_negentropy_conjugate_gradient a x) <= (acsl_negentropy_conjugate_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_negentropy_conjugate_gradient a x), (spelled_negentropy_conjugate_gradient a y). apply negentropy_d_increasing; auto; lra.
+Qed.
+Theorem tsallis_value_falls : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (x <= y)) /\ (y <= (acsl_tsallis_conjugate_gradient a 0))) /\ (acsl_tsallis_value_inside a x)) /\ (acsl_tsallis_value_inside a y)) -> ((acsl_tsallis_value a y) <= (acsl_tsallis_value a x))).
+Proof.
+given. inner. rewrite (spelled_tsallis_value a x), (spelled_tsallis_value a y). rewrite spelled_tsallis_conjugate_gradient in *. apply tsallis_v_falls; auto.
+Qed.
+Theorem tsallis_value_rises : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (x <= y)) /\ ((acsl_tsallis_conjugate_gradient a 0) <= x)) /\ (acsl_tsallis_value_inside a x)) /\ (acsl_tsallis_value_inside a y)) -> ((acsl_tsallis_value a x) <= (acsl_tsallis_value a y))).
+Proof.
+given. inner. rewrite (spelled_tsallis_value a x), (spelled_tsallis_value a y). rewrite spelled_tsallis_conjugate_gradient in *. apply tsallis_v_rises; auto.
+Qed.
+Theorem tsallis_value_least : forall a x : R, (((acsl_tsallis_valid a) /\ (acsl_tsallis_value_inside a x)) -> ((- (acsl_tsallis_conjugate a 0)) <= (acsl_tsallis_value a x))).
+Proof.
+given. inner. rewrite spelled_tsallis_value, spelled_tsallis_conjugate.
+rewrite <- tsallis_v_least by auto. apply (least_of_shape (tsallis_v a) (tsallis_d a 0) x).
+- intros K. apply tsallis_v_falls; auto. lra.
+- intros K. apply tsallis_v_rises; auto. lra.
+Qed.
+Theorem tsallis_value_turns : forall a : R, ((acsl_tsallis_valid a) -> (acsl_tsallis_value_inside a (acsl_tsallis_conjugate_gradient a 0))).
+Proof.
+given. inner. unfold acsl_tsallis_value_inside. rewrite spelled_tsallis_conjugate_gradient.
+destruct (tsallis_minimiser a) as [_ [P _]]; auto. lra.
+Qed.
+Theorem tsallis_gradient_increases : forall a x y : R, (((((acsl_tsallis_valid a) /\ (x <= y)) /\ (acsl_tsallis_gradient_inside a x)) /\ (acsl_tsallis_gradient_inside a y)) -> ((acsl_tsallis_gradient a x) <= (acsl_tsallis_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_tsallis_gradient a x), (spelled_tsallis_gradient a y). apply tsallis_g_increasing; auto. tauto.
+Qed.
+Theorem tsallis_second_increases : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (2 <= a)) /\ (acsl_tsallis_second_inside a x)) /\ (acsl_tsallis_second_inside a y)) /\ (x <= y)) -> ((acsl_tsallis_second a x) <= (acsl_tsallis_second a y))).
+Proof.
+given. inner. rewrite (spelled_tsallis_second a x), (spelled_tsallis_second a y). apply tsallis_h_increasing; auto.
+Qed.
+Theorem tsallis_second_decreases : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (a <= 2)) /\ (acsl_tsallis_second_inside a x)) /\ (acsl_tsallis_second_inside a y)) /\ (x <= y)) -> ((acsl_tsallis_second a y) <= (acsl_tsallis_second a x))).
+Proof.
+given. inner. rewrite (spelled_tsallis_second a x), (spelled_tsallis_second a y). destruct (Req_dec a 2) as [-> | Ha].
+{ unfold tsallis_h. replace (2 - 2) with 0 by ring. rewrite !pow_real_exponent_0. lra. }
+apply tsallis_h_decreasing; auto. intuition lra.
+Qed.
+Theorem tsallis_conjugate_increases : forall a x y : R, (((((acsl_tsallis_valid a) /\ (x <= y)) /\ (acsl_tsallis_conjugate_inside a x)) /\ (acsl_tsallis_conjugate_inside a y)) -> ((acsl_tsallis_conjugate a x) <= (acsl_tsallis_conjugate a y))).
+Proof.
+given. inner. rewrite (spelled_tsallis_conjugate a x), (spelled_tsallis_conjugate a y). apply tsallis_c_increasing; auto.
+Qed.
+Theorem tsallis_conjugate_gradient_increases : forall a x y : R, (((((acsl_tsallis_valid a) /\ (x <= y)) /\ (acsl_tsallis_conjugate_gradient_inside a x)) /\ (acsl_tsallis_conjugate_gradient_inside a y)) -> ((acsl_tsallis_conjugate_gradient a x) <= (acsl_tsallis_conjugate_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_tsallis_conjugate_gradient a x), (spelled_tsallis_conjugate_gradient a y). apply tsallis_d_increasing; auto.
+Qed.
+Theorem pseudo_huber_value_rises : forall a x y : R, (((acsl_pseudo_huber_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_pseudo_huber_value a x) <= (acsl_pseudo_huber_value a y))).
+Proof.
+given. inner. rewrite (spelled_pseudo_huber_value a x), (spelled_pseudo_huber_value a y). even (pseudo_huber_v_even a). apply pseudo_huber_v_increasing; auto using Rabs_pos; lra.
+Qed.
+Theorem pseudo_huber_gradient_increases : forall a x y : R, (((acsl_pseudo_huber_valid a) /\ (x <= y)) -> ((acsl_pseudo_huber_gradient a x) <= (acsl_pseudo_huber_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_pseudo_huber_gradient a x), (spelled_pseudo_huber_gradient a y). apply pseudo_huber_g_increasing; auto; lra.
+Qed.
+Theorem pseudo_huber_second_falls : forall a x y : R, (((acsl_pseudo_huber_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_pseudo_huber_second a y) <= (acsl_pseudo_huber_second a x))).
+Proof.
+given. inner. rewrite (spelled_pseudo_huber_second a x), (spelled_pseudo_huber_second a y). even (pseudo_huber_h_even a). apply pseudo_huber_h_decreasing; auto using Rabs_pos; lra.
+Qed.
+Theorem pseudo_huber_conjugate_rises : forall a x y : R, (((((acsl_pseudo_huber_valid a) /\ ((Rabs x) <= (Rabs y))) /\ (acsl_pseudo_huber_conjugate_inside a x)) /\ (acsl_pseudo_huber_conjugate_inside a y)) -> ((acsl_pseudo_huber_conjugate a x) <= (acsl_pseudo_huber_conjugate a y))).
+Proof.
+given. inner. rewrite (spelled_pseudo_huber_conjugate a x), (spelled_pseudo_huber_conjugate a y). even (pseudo_huber_c_even a). apply pseudo_huber_c_increasing; auto using Rabs_pos; lra.
+Qed.
+Theorem pseudo_huber_conjugate_gradient_increases : forall a x y : R, (((((acsl_pseudo_huber_valid a) /\ (x <= y)) /\ (acsl_pseudo_huber_conjugate_gradient_inside a x)) /\ (acsl_pseudo_huber_conjugate_gradient_inside a y)) -> ((acsl_pseudo_huber_conjugate_gradient a x) <= (acsl_pseudo_huber_conjugate_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_pseudo_huber_conjugate_gradient a x), (spelled_pseudo_huber_conjugate_gradient a y). apply pseudo_huber_d_increasing; auto; lra.
+Qed.
+Theorem log_cosh_value_rises : forall a x y : R, (((acsl_log_cosh_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_log_cosh_value a x) <= (acsl_log_cosh_value a y))).
+Proof.
+given. inner. rewrite (spelled_log_cosh_value a x), (spelled_log_cosh_value a y). even (log_cosh_v_is_even a). apply log_cosh_v_increasing; auto using Rabs_pos.
+Qed.
+Theorem log_cosh_gradient_increases : forall a x y : R, (((acsl_log_cosh_valid a) /\ (x <= y)) -> ((acsl_log_cosh_gradient a x) <= (acsl_log_cosh_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_log_cosh_gradient a x), (spelled_log_cosh_gradient a y). apply log_cosh_g_increasing; auto; lra.
+Qed.
+Theorem log_cosh_second_falls : forall a x y : R, (((acsl_log_cosh_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_log_cosh_second a y) <= (acsl_log_cosh_second a x))).
+Proof.
+given. inner. rewrite (spelled_log_cosh_second a x), (spelled_log_cosh_second a y). even (log_cosh_h_even a). apply log_cosh_h_decreasing; auto using Rabs_pos; lra.
+Qed.
+Theorem log_cosh_conjugate_rises : forall a x y : R, (((((acsl_log_cosh_valid a) /\ ((Rabs x) <= (Rabs y))) /\ (acsl_log_cosh_conjugate_inside a x)) /\ (acsl_log_cosh_conjugate_inside a y)) -> ((acsl_log_cosh_conjugate a x) <= (acsl_log_cosh_conjugate a y))).
+Proof.
+given. inner. rewrite (spelled_log_cosh_conjugate a x), (spelled_log_cosh_conjugate a y). even (log_cosh_c_even a). apply log_cosh_c_increasing; auto using Rabs_pos; lra.
+Qed.
+Theorem log_cosh_conjugate_gradient_increases : forall a x y : R, (((((acsl_log_cosh_valid a) /\ (x <= y)) /\ (acsl_log_cosh_conjugate_gradient_inside a x)) /\ (acsl_log_cosh_conjugate_gradient_inside a y)) -> ((acsl_log_cosh_conjugate_gradient a x) <= (acsl_log_cosh_conjugate_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_log_cosh_conjugate_gradient a x), (spelled_log_cosh_conjugate_gradient a y). apply log_cosh_d_increasing; auto; lra.
+Qed.
+Theorem softplus_value_increases : forall a x y : R, (((acsl_softplus_valid a) /\ (x <= y)) -> ((acsl_softplus_value a x) <= (acsl_softplus_value a y))).
+Proof.
+given. inner. rewrite (spelled_softplus_value a x), (spelled_softplus_value a y). apply softplus_v_increasing; auto; lra.
+Qed.
+Theorem softplus_gradient_increases : forall a x y : R, (((acsl_softplus_valid a) /\ (x <= y)) -> ((acsl_softplus_gradient a x) <= (acsl_softplus_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_softplus_gradient a x), (spelled_softplus_gradient a y). apply softplus_g_increasing; auto; lra.
+Qed.
+Theorem softplus_second_falls : forall a x y : R, (((acsl_softplus_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_softplus_second a y) <= (acsl_softplus_second a x))).
+Proof.
+given. inner. rewrite (spelled_softplus_second a x), (spelled_softplus_second a y). even softplus_h_even. apply softplus_h_decreasing; auto using Rabs_pos; lra.
+Qed.
+Theorem softplus_conjugate_falls : forall a x y : R, ((((((acsl_softplus_valid a) /\ (x <= y)) /\ (y <= (acsl_softplus_gradient a 0))) /\ (acsl_softplus_conjugate_inside a x)) /\ (acsl_softplus_conjugate_inside a y)) -> ((acsl_softplus_conjugate a y) <= (acsl_softplus_conjugate a x))).
+Proof.
+given. inner. rewrite (spelled_softplus_conjugate a x), (spelled_softplus_conjugate a y). rewrite spelled_softplus_gradient, (proj1 softplus_c_least) in *. apply softplus_c_falls; auto; lra.
+Qed.
+Theorem softplus_conjugate_rises : forall a x y : R, ((((((acsl_softplus_valid a) /\ (x <= y)) /\ ((acsl_softplus_gradient a 0) <= x)) /\ (acsl_softplus_conjugate_inside a x)) /\ (acsl_softplus_conjugate_inside a y)) -> ((acsl_softplus_conjugate a x) <= (acsl_softplus_conjugate a y))).
+Proof.
+given. inner. rewrite (spelled_softplus_conjugate a x), (spelled_softplus_conjugate a y). rewrite spelled_softplus_gradient, (proj1 softplus_c_least) in *. apply softplus_c_rises; auto; lra.
+Qed.
+Theorem softplus_conjugate_least : forall a x : R, (((acsl_softplus_valid a) /\ (acsl_softplus_conjugate_inside a x)) -> ((- (acsl_softplus_value a 0)) <= (acsl_softplus_conjugate a x))).
+Proof.
+given. inner. rewrite spelled_softplus_conjugate, spelled_softplus_value.
+destruct softplus_c_least as [G L]. rewrite <- L, G. apply (least_of_shape softplus_c (1 / 2) x).
+- intros K. apply softplus_c_falls; auto; lra.
+- intros K. apply softplus_c_rises; auto; lra.
+Qed.
+Theorem softplus_conjugate_turns : forall a : R, ((acsl_softplus_valid a) -> (acsl_softplus_conjugate_inside a (acsl_softplus_gradient a 0))).
+Proof.
+given. inner. unfold acsl_softplus_conjugate_inside. rewrite spelled_softplus_gradient, (proj1 softplus_c_least). lra.
+Qed.
+Theorem softplus_conjugate_gradient_increases : forall a x y : R, (((((acsl_softplus_valid a) /\ (x <= y)) /\ (acsl_softplus_conjugate_gradient_inside a x)) /\ (acsl_softplus_conjugate_gradient_inside a y)) -> ((acsl_softplus_conjugate_gradient a x) <= (acsl_softplus_conjugate_gradient a y))).
+Proof.
+given. inner. rewrite (spelled_softplus_conjugate_gradient a x), (spelled_softplus_conjugate_gradient a y). apply softplus_d_increasing; auto; lra.
+Qed.
+Theorem tsallis_base_falls : forall a x y : R, ((((acsl_tsallis_valid a) /\ (a < 1)) /\ (x <= y)) -> ((acsl_tsallis_base a y) <= (acsl_tsallis_base a x))).
+Proof.
+given. inner. apply tsallis_base_mono_below; auto; lra.
+Qed.

@@ -114,6 +114,49 @@ apply (is_derive_minus (fun t => a * pow_real t (a - 1)) (fun _ => 1)).
 - auto_derive; auto.
 Qed.
 
+(* For a > 1 the conjugate derives to .d everywhere, also where the base is cut off, *)
+Lemma is_derive_pow_real_cut e x : 1 < e -> is_derive (fun t => pow_real t e) x (e * pow_real x (e - 1)).
+Proof.
+intros He. destruct (Rtotal_order x 0) as [H | [-> | H]].
+- rewrite pow_real_0, Rmult_0_r by lra. apply (is_derive_ext_loc (fun _ => 0)); [ | auto_derive; auto].
+  assert (P : 0 < - x) by lra. exists (mkposreal _ P). intros z Hz.
+  unfold ball in Hz; simpl in Hz; unfold AbsRing_ball, abs, minus, plus, opp in Hz; simpl in Hz.
+  apply Rabs_def2 in Hz. rewrite pow_real_0; lra.
+- rewrite (pow_real_0 0), Rmult_0_r by lra. now apply pow_real_derive_0.
+- now apply pow_real_derive.
+Qed.
+Theorem tsallis_conjugate_derives_everywhere a y : 1 < a -> is_derive (tsallis_c a) y (tsallis_d a y).
+Proof.
+intros Ha. unfold tsallis_c, tsallis_d.
+assert (E : 1 < a / (a - 1)).
+{ replace (a / (a - 1)) with (1 + / (a - 1)) by (field; lra). assert (0 < / (a - 1)) by (apply Rinv_0_lt_compat; lra). lra. }
+replace (pow_real (tsallis_base a y) (1 / (a - 1)))
+  with (((a - 1) / a) * (a / (a - 1) * pow_real (tsallis_base a y) (a / (a - 1) - 1))).
+2: { replace (a / (a - 1) - 1) with (1 / (a - 1)) by (field; lra). field; lra. }
+apply (is_derive_comp (fun t => pow_real t (a / (a - 1))) (tsallis_base a)).
+- now apply is_derive_pow_real_cut.
+- unfold tsallis_base. auto_derive; [auto | field; lra].
+Qed.
+(* and at x = 0 .g is the one-sided derivative of .v. *)
+Theorem tsallis_one_sided_at_zero a eps : 1 < a -> 0 < eps ->
+  exists d, 0 < d /\ forall x, 0 < x < d -> Rabs ((tsallis_v a x - tsallis_v a 0) / x - tsallis_g a 0) < eps.
+Proof.
+intros Ha He. assert (P : 0 < eps * (a - 1)) by nra.
+exists (pow_real (eps * (a - 1)) (/ (a - 1))). split; [now apply pow_real_gt0 | ]. intros x Hx.
+assert (K : pow_real x (a - 1) < eps * (a - 1)).
+{ rewrite <- (pow_real_1 (eps * (a - 1))) by lra. replace 1 with (/ (a - 1) * (a - 1)) at 3 by (field; lra).
+  rewrite <- pow_real_mul by auto. apply pow_real_incr; try lra. }
+assert (Q := pow_real_gt0 x (a - 1) ltac:(lra)).
+replace ((tsallis_v a x - tsallis_v a 0) / x - tsallis_g a 0) with (pow_real x (a - 1) / (a - 1)).
+- rewrite Rabs_pos_eq.
+  + apply (Rmult_lt_reg_r (a - 1)); [lra | ]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
+  + apply Rmult_le_pos; [lra | left; apply Rinv_0_lt_compat; lra].
+- unfold tsallis_v, tsallis_g. rewrite !(pow_real_0 0) by lra.
+  replace (pow_real x a) with (x * pow_real x (a - 1)).
+  + field. lra.
+  + rewrite <- (pow_real_1 x) at 1 by lra. rewrite pow_real_add by (left; lra). f_equal; ring.
+Qed.
+
 (* (P7) *)
 Theorem pseudo_huber_five d : 0 < d -> five_functions all all unit_open
   (pseudo_huber_v d) (pseudo_huber_g d) (pseudo_huber_h d) (pseudo_huber_c d) (pseudo_huber_d d).

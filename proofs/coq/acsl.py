@@ -299,6 +299,10 @@ def definitions():
                 continue
             text_of = Parser.real(value) if kind == "R" else value[0]
             binders = "".join(" (%s : %s)" % (Parser.variable(p), k) for p, k in listed)
+            if name in functions:  # in two headers that no unit includes together: the same, then
+                applied = " ".join([coq_name(name)] + [Parser.variable(p) for p, _ in listed])
+                lines.append("Definition again_%s%s : %s = %s := eq_refl." % (name, binders, applied, text_of))
+                continue
             lines.append("Definition %s%s : %s := %s." % (coq_name(name), binders, kind, text_of))
             functions[name] = ([k for _, k in listed], kind)
     return lines, functions

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks all Coq proofs from nothing: builds the files of files.list in a directory of its own, and
 # compares what every theorem and lemma rests on with assumptions.expected.
-#   check.sh            build and compare
+#   check.sh            build and compare; the names in README.md and spec/ERRATA.md exist
 #   check.sh --kernel   let coqchk check the compiled files too (about a minute more)
 # Needs coq 8.16 or later and Coquelicot (Debian: coq libcoq-coquelicot), and python3.
 set -eu
@@ -16,6 +16,10 @@ cp ./*.v "$build"
 python3 acsl.py definitions > "$build/AcslDefinitions.v" || fail "spec/acsl cannot be translated"
 python3 acsl.py statements > "$build/AcslStatements.v" || fail "spec/acsl cannot be translated"
 expected=$PWD/assumptions.expected
+cited=$({
+  grep '^|' README.md | sed 's/.*|\([^|]*\)|$/\1/'
+  awk '/^Coq:/ { on = 1 } /^$/ { on = 0 } on' ../../spec/ERRATA.md
+} | grep -oE '[a-z0-9]+(_[a-z0-9]+)+' | sort -u)
 cd "$build"
 
 [ "$(ls ./*.v | sed 's,^\./,,; s/\.v$//' | sort)" = "$(echo "$files" | sort)" ] ||
@@ -31,6 +35,10 @@ for f in $files; do coqc -q -w none -R . Phibal "$f.v" || fail "$f.v does not bu
 # One lemma that uses every result, so that its assumptions are those of all of them.
 names=$(cat $(echo "$files" | sed 's/$/.v/') | sed -nE 's/^ *(Theorem|Lemma|Corollary|Example) +([A-Za-z0-9_]+).*/\2/p')
 [ -z "$(echo "$names" | sort | uniq -d)" ] || fail "two results have one name"
+# README.md and spec/ERRATA.md name results that exist.
+for n in $cited; do
+  echo "$names" | grep -qx "$n" || fail "no result is named $n"
+done
 {
   for f in $files; do echo "From Phibal Require Import $f."; done
   echo "Lemma every_result : True. Proof."
