@@ -17,19 +17,83 @@ void phibal_enclosure_clear(phibal_enclosure *z) {
   mpfr_clear(z->hi);
 }
 
-phibal_enclosure *phibal_enclosure_vector(size_t n, mpfr_prec_t precision) {
+/* Room for n enclosures, null when memory is out, and its end. Proofs trust these two: see
+   <phibal/acsl/heap.h>. That only what places_new gave reaches places_free is not proved. */
+#ifdef __FRAMAC__
+/*@ // v[0..n-1] is the next part of the memory that is given out
+    predicate next_places{A, B}(phibal_enclosure *v, integer n) =
+      (\forall integer i; 0 <= i < n ==> \valid{B}(v + i)) &&
+      v == \at(enclosure_heap, A) + \at(enclosure_heap_used, A) &&
+      0 <= \at(enclosure_heap_used, A) &&
+      \at(enclosure_heap_used, B) == \at(enclosure_heap_used, A) + n <= ENCLOSURE_HEAP_SIZE;
+*/
+/*@ terminates \true;
+    exits \false;
+    assigns \result, enclosure_heap_used \from n, enclosure_heap, enclosure_heap_used;
+    ensures \result == \null ==> enclosure_heap_used == \old(enclosure_heap_used);
+    ensures \result != \null ==> next_places{Pre, Here}(\result, n); */
+static phibal_enclosure *places_new(size_t n);
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing; */
+static void places_free(phibal_enclosure *v);
+#else
+static phibal_enclosure *places_new(size_t n) {
   /* One more, so that n = 0 is not mistaken for memory running out. */
   if (n >= SIZE_MAX / sizeof(phibal_enclosure)) return NULL;
-  phibal_enclosure *v = malloc((n + 1) * sizeof *v);
-  if (!v) return NULL;
+  return malloc((n + 1) * sizeof(phibal_enclosure));
+}
+
+static void places_free(phibal_enclosure *v) {
+  free(v);
+}
+#endif
+
+/*@ requires \forall integer i; 0 <= i < n ==> \valid(v + i);
+    requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns v[0 .. n - 1];
+    ensures vector_output(v, n);
+    ensures \forall integer i; 0 <= i < n ==>
+      point(v + i) && in(v + i, 0.0) && precise(v + i, precision);
+    ensures only_vector_written{Pre, Here}(v, n); */
+static void init_all(phibal_enclosure *v, size_t n, mpfr_prec_t precision) {
+  //@ assert use_enclosure;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant made: \forall integer k; 0 <= k < i ==>
+        enclosure(v + k) && point(v + k) && in(v + k, 0.0) && precise(v + k, precision);
+      loop invariant frame: only_vector_written{Pre, Here}(v, n);
+      loop assigns i, v[0 .. n - 1];
+      loop variant n - i; */
   for (size_t i = 0; i < n; i++) phibal_enclosure_init(&v[i], precision);
+}
+
+phibal_enclosure *phibal_enclosure_vector(size_t n, mpfr_prec_t precision) {
+  //@ assert open_heap && use_enclosure;
+  phibal_enclosure *v = places_new(n);
+  if (!v) return NULL;
+  /*@ assert new: \forall phibal_enclosure *r, integer i; in_use{Pre}(r) && 0 <= i < n ==>
+        \separated(r, \at(enclosure_heap, Pre) + (\at(enclosure_heap_used, Pre) + i)); */
+  /*@ assert places: \forall integer i; v + i ==
+        \at(enclosure_heap, Pre) + (\at(enclosure_heap_used, Pre) + i); */
+  //@ assert still: still_in_use{Pre, Here};
+  //@ assert used: vector_in_use(v, n);
+  //@ assert given: given_out{Pre, Here}(v, n);
+  init_all(v, n, precision);
   return v;
 }
 
 void phibal_enclosure_vector_clear(phibal_enclosure *v, size_t n) {
+  //@ assert use_enclosure;
   if (!v) return;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant left: \forall integer k; i <= k < n ==> enclosure(v + k);
+      loop invariant frame: only_vector_written{Pre, Here}(v, n);
+      loop assigns i, v[0 .. n - 1];
+      loop variant n - i; */
   for (size_t i = 0; i < n; i++) phibal_enclosure_clear(&v[i]);
-  free(v);
+  places_free(v);
 }
 
 void phibal_enclosure_set(phibal_enclosure *z, const phibal_enclosure *x) {
@@ -136,6 +200,7 @@ static phibal_status whole_line(phibal_enclosure *z) {
 
 phibal_status enclosure_undefined(phibal_enclosure *z, const char *function,
                                   const phibal_enclosure *x, const char *rule) {
+  //@ assert use_enclosure;
   message_number lo, hi;
   phibal_enclosure_get_decimal(x, MESSAGE_DIGITS, lo, hi, sizeof lo);
   phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: [%s, %s] %s", function, lo, hi, rule);
@@ -145,6 +210,7 @@ phibal_status enclosure_undefined(phibal_enclosure *z, const char *function,
 phibal_status enclosure_undefined_pair(phibal_enclosure *z, const char *function,
                                        const phibal_enclosure *x, const phibal_enclosure *y,
                                        const char *rule) {
+  //@ assert use_enclosure;
   message_number xlo, xhi, ylo, yhi;
   phibal_enclosure_get_decimal(x, MESSAGE_DIGITS, xlo, xhi, sizeof xlo);
   phibal_enclosure_get_decimal(y, MESSAGE_DIGITS, ylo, yhi, sizeof ylo);
