@@ -3,14 +3,51 @@
    is near -1. */
 #include "activation.h"
 
+/* z holds pi. */
+/*@ requires output(z);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z) && in(z, pi);
+    ensures only_written{Pre, Here}(z); */
+static void enclose_pi(phibal_enclosure *z) {
+  //@ assert open_enclosure && use_pi;
+  mpfr_const_pi(z->lo, MPFR_RNDD);
+  mpfr_const_pi(z->hi, MPFR_RNDU);
+}
+
 /* slope = 2 sqrt(2/pi); v is a temporary. */
+/*@ requires \valid(w) && work_places(w);
+    terminates \true;
+    exits \false;
+    assigns w->slope, w->v;
+    ensures enclosure(&w->slope) && enclosure(&w->v);
+    ensures only_two_written{Pre, Here}(&w->slope, &w->v);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> in(&w->slope, gelu_slope); */
 static phibal_status activation_slope(activation_work *w) {
-  mpfr_const_pi(w->v.lo, MPFR_RNDD);
-  mpfr_const_pi(w->v.hi, MPFR_RNDU);
+  //@ assert use_enclosure && use_pi;
+  enclose_pi(&w->v);
   phibal_enclosure_set_si(&w->slope, 2);
   TRY(phibal_enclosure_div(&w->slope, &w->slope, &w->v));
   TRY(phibal_enclosure_sqrt(&w->slope, &w->slope));
   return phibal_enclosure_add(&w->slope, &w->slope, &w->slope);
+}
+
+/* cubic = 0.044715, a quotient of integers that are exact; v is a temporary. */
+/*@ requires \valid(w) && work_places(w);
+    terminates \true;
+    exits \false;
+    assigns w->cubic, w->v;
+    ensures enclosure(&w->cubic) && enclosure(&w->v);
+    ensures only_two_written{Pre, Here}(&w->cubic, &w->v);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> in(&w->cubic, gelu_cubic); */
+static phibal_status activation_cubic(activation_work *w) {
+  //@ assert use_enclosure;
+  phibal_enclosure_set_si(&w->cubic, 44715);
+  phibal_enclosure_set_si(&w->v, 1000000);
+  return phibal_enclosure_div(&w->cubic, &w->cubic, &w->v);
 }
 
 phibal_status activation_work_init(const char *name, activation_work *w,
@@ -18,6 +55,7 @@ phibal_status activation_work_init(const char *name, activation_work *w,
   if (activation != PHIBAL_ACTIVATION_SILU && activation != PHIBAL_ACTIVATION_GELU)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no such activation: %d", name,
                              (int)activation);
+  //@ assert use_enclosure;
   w->activation = activation;
   phibal_enclosure_init(&w->slope, precision);
   phibal_enclosure_init(&w->cubic, precision);
@@ -27,14 +65,16 @@ phibal_status activation_work_init(const char *name, activation_work *w,
   phibal_enclosure_init(&w->sigma, precision);
   phibal_enclosure_init(&w->complement, precision);
   phibal_enclosure_init(&w->square, precision);
+  //@ assert places: work_places(w) && work_kept{Pre, Here}(w);
   phibal_enclosure_set_si(&w->one, 1);
   phibal_status status = activation_slope(w);
-  if (status == PHIBAL_OK) status = phibal_enclosure_set_str(&w->cubic, "0.044715");
+  if (status == PHIBAL_OK) status = activation_cubic(w);
   if (status != PHIBAL_OK) activation_work_clear(w);
   return status;
 }
 
 void activation_work_clear(activation_work *w) {
+  //@ assert use_enclosure;
   phibal_enclosure_clear(&w->slope);
   phibal_enclosure_clear(&w->cubic);
   phibal_enclosure_clear(&w->one);
@@ -46,19 +86,57 @@ void activation_work_clear(activation_work *w) {
 }
 
 /* v = slope (a + cubic a^3), v_slope = slope (1 + 3 cubic a^2). */
+/*@ requires \valid(w) && work_ready(w) && input(a) && \separated(a, w);
+    requires w->activation == PHIBAL_ACTIVATION_GELU;
+    terminates \true;
+    exits \false;
+    assigns w->square, w->v, w->v_slope;
+    ensures work_ready(w);
+    ensures work_kept{Pre, Here}(w);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall real r; in{Pre}(a, r) ==>
+      in(&w->v, activation_argument(PHIBAL_ACTIVATION_GELU, r)) &&
+      in(&w->v_slope, activation_argument_slope(PHIBAL_ACTIVATION_GELU, r)); */
 static phibal_status gelu_argument(activation_work *w, const phibal_enclosure *a) {
+  //@ assert use_enclosure;
   TRY(phibal_enclosure_mul(&w->square, a, a));
   TRY(phibal_enclosure_mul(&w->square, &w->square, &w->cubic));
+  //@ assert square: \forall real r; in{Pre}(a, r) ==> in(&w->square, r * r * gelu_cubic);
   TRY(phibal_enclosure_add(&w->v, &w->square, &w->one));
   TRY(phibal_enclosure_mul(&w->v, &w->v, a));
   TRY(phibal_enclosure_mul(&w->v, &w->v, &w->slope));
+  /*@ assert v_form: \forall real r; in{Pre}(a, r) ==>
+        in(&w->v, (r * r * gelu_cubic + 1.0) * r * gelu_slope); */
+  //@ assert v_kept: work_ready(w) && work_kept{Pre, Here}(w);
   phibal_enclosure_set_si(&w->v_slope, 3);
+  //@ assert three: in(&w->v_slope, 3.0);
   TRY(phibal_enclosure_mul(&w->v_slope, &w->v_slope, &w->square));
+  //@ assert cubic: \forall real r; in{Pre}(a, r) ==> in(&w->v_slope, 3.0 * (r * r * gelu_cubic));
   TRY(phibal_enclosure_add(&w->v_slope, &w->v_slope, &w->one));
-  return phibal_enclosure_mul(&w->v_slope, &w->v_slope, &w->slope);
+  /*@ assert plus_one: \forall real r; in{Pre}(a, r) ==>
+        in(&w->v_slope, 3.0 * (r * r * gelu_cubic) + 1.0); */
+  //@ assert slope: in(&w->slope, gelu_slope);
+  TRY(phibal_enclosure_mul(&w->v_slope, &w->v_slope, &w->slope));
+  /*@ assert slope_form: \forall real r; in{Pre}(a, r) ==>
+        in(&w->v_slope, (3.0 * (r * r * gelu_cubic) + 1.0) * gelu_slope); */
+  /*@ assert v_still: \forall real r; in{Pre}(a, r) ==>
+        in(&w->v, (r * r * gelu_cubic + 1.0) * r * gelu_slope); */
+  //@ assert ready: work_ready(w);
+  return PHIBAL_OK;
 }
 
+/*@ requires \valid(w) && work_ready(w) && input(a) && \separated(a, w);
+    terminates \true;
+    exits \false;
+    assigns w->square, w->v, w->v_slope;
+    ensures work_ready(w);
+    ensures work_kept{Pre, Here}(w);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall real r; in{Pre}(a, r) ==>
+      in(&w->v, activation_argument(w->activation, r)) &&
+      in(&w->v_slope, activation_argument_slope(w->activation, r)); */
 static phibal_status activation_argument(activation_work *w, const phibal_enclosure *a) {
+  //@ assert use_enclosure;
   if (w->activation == PHIBAL_ACTIVATION_GELU) return gelu_argument(w, a);
   phibal_enclosure_set(&w->v, a);
   phibal_enclosure_set_si(&w->v_slope, 1);
@@ -66,26 +144,106 @@ static phibal_status activation_argument(activation_work *w, const phibal_enclos
 }
 
 /* z = sigma(v) (1 + x v' sigma(-v)). */
+/*@ requires \valid(w) && work_ready(w) && input(x) && output(z);
+    requires \separated(z, w) && \separated(z, x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z) && only_written{Pre, Here}(z);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall real r, d, s, c; in{Pre}(x, r) &&
+      in{Pre}(&w->v_slope, d) && in{Pre}(&w->sigma, s) && in{Pre}(&w->complement, c) ==>
+        in(z, s * (1.0 + r * d * c)); */
 static phibal_status activation_derivative(activation_work *w, const phibal_enclosure *x,
                                            phibal_enclosure *z) {
+  //@ assert use_enclosure;
   TRY(phibal_enclosure_mul(z, x, &w->v_slope));
   TRY(phibal_enclosure_mul(z, z, &w->complement));
   TRY(phibal_enclosure_add(z, z, &w->one));
   return phibal_enclosure_mul(z, z, &w->sigma);
 }
 
-phibal_status activation_evaluate(activation_work *w, const phibal_enclosure *a,
-                                  phibal_enclosure *value, phibal_enclosure *derivative,
-                                  phibal_enclosure *condition) {
+/* sigma = sigma(v), complement = sigma(-v), and v_slope, at a. */
+/*@ requires \valid(w) && work_ready(w) && input(a) && \separated(a, w);
+    terminates \true;
+    exits \false;
+    assigns w->v, w->v_slope, w->sigma, w->complement, w->square;
+    ensures work_ready(w);
+    ensures work_kept{Pre, Here}(w);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> work_at(w, a); */
+static phibal_status activation_factors(activation_work *w, const phibal_enclosure *a) {
+  //@ assert use_enclosure;
   TRY(activation_argument(w, a));
   TRY(operation_sigmoid_negated(&w->complement, &w->v, &w->one));
   phibal_enclosure_neg(&w->v, &w->v);
-  TRY(operation_sigmoid_negated(&w->sigma, &w->v, &w->one));
-  if (value) TRY(phibal_enclosure_mul(value, a, &w->sigma));
-  if (derivative) TRY(activation_derivative(w, a, derivative));
-  if (!condition) return PHIBAL_OK;
+  return operation_sigmoid_negated(&w->sigma, &w->v, &w->one);
+}
+
+/* value = a sigma(v), if it is wanted. */
+/*@ requires \valid(w) && work_ready(w) && work_at(w, a) && input(a) && \separated(a, w);
+    requires optional_output(z, w, a);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures work_ready(w) && work_at(w, a) && optional_output(z, w, a);
+    ensures optional_written{Pre, Here}(z);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK && z != \null ==> \forall real r; in{Pre}(a, r) ==>
+      in(z, activation_value(w->activation, r)); */
+static phibal_status activation_add_value(const activation_work *w, const phibal_enclosure *a,
+                                          phibal_enclosure *z) {
+  //@ assert use_enclosure;
+  if (!z) return PHIBAL_OK;
+  return phibal_enclosure_mul(z, a, &w->sigma);
+}
+
+/* derivative = sigma(v) (1 + a v' sigma(-v)), if it is wanted. */
+/*@ requires \valid(w) && work_ready(w) && work_at(w, a) && input(a) && \separated(a, w);
+    requires optional_output(z, w, a);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures work_ready(w) && work_at(w, a) && optional_output(z, w, a);
+    ensures optional_written{Pre, Here}(z);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK && z != \null ==> \forall real r; in{Pre}(a, r) ==>
+      in(z, activation_derivative(w->activation, r)); */
+static phibal_status activation_add_derivative(activation_work *w, const phibal_enclosure *a,
+                                               phibal_enclosure *z) {
+  //@ assert use_enclosure;
+  if (!z) return PHIBAL_OK;
+  return activation_derivative(w, a, z);
+}
+
+/* condition = sigma(v) (1 + |a| v' sigma(-v)), if it is wanted. */
+/*@ requires \valid(w) && work_ready(w) && work_at(w, a) && input(a) && \separated(a, w);
+    requires optional_output(z, w, a);
+    terminates \true;
+    exits \false;
+    assigns w->square, *z;
+    ensures work_ready(w) && optional_output(z, w, a);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, w) &&
+      (z == \null || \separated(r, z)) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK && z != \null ==> \forall real r; in{Pre}(a, r) ==>
+      in(z, activation_condition(w->activation, r)); */
+static phibal_status activation_add_condition(activation_work *w, const phibal_enclosure *a,
+                                              phibal_enclosure *z) {
+  //@ assert use_enclosure;
+  if (!z) return PHIBAL_OK;
   phibal_enclosure_abs(&w->square, a);
-  return activation_derivative(w, &w->square, condition);
+  return activation_derivative(w, &w->square, z);
+}
+
+phibal_status activation_evaluate(activation_work *w, const phibal_enclosure *a,
+                                  phibal_enclosure *value, phibal_enclosure *derivative,
+                                  phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  TRY(activation_factors(w, a));
+  TRY(activation_add_value(w, a, value));
+  TRY(activation_add_derivative(w, a, derivative));
+  return activation_add_condition(w, a, condition);
 }
 
 phibal_status phibal_reference_activation(phibal_activation activation, float a,
@@ -93,15 +251,21 @@ phibal_status phibal_reference_activation(phibal_activation activation, float a,
                                           phibal_enclosure *derivative,
                                           phibal_enclosure *derivative_condition) {
   const char *name = "phibal_reference_activation";
+  //@ assert use_enclosure;
   TRY(operation_check_precision(name, precision));
   TRY(operation_check_finite(name, "a", 1, &a));
   activation_work work;
   TRY(activation_work_init(name, &work, activation, precision));
   phibal_enclosure x;
   phibal_enclosure_init(&x, precision);
-  phibal_enclosure_set_d(&x, (double)a);
+  operation_set_float(&x, a);
+  /*@ assert x_set: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        same{Pre, Here}(r) && \valid_read(r) && \separated(r, &x) && \separated(r, &work); */
   phibal_status status = activation_evaluate(&work, &x, value, derivative, derivative_condition);
   phibal_enclosure_clear(&x);
+  /*@ assert x_cleared: \forall phibal_enclosure *r; \valid_read{Pre}(r) && optional_apart(r, value)
+     && optional_apart(r, derivative) && optional_apart(r, derivative_condition) ==> same{Pre,
+     Here}(r); */
   activation_work_clear(&work);
   return status;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #ifdef __FRAMAC__
 #include <model_math.h>
+#include <phibal/acsl/floating.h>
 #include <phibal/acsl/router.h>
 #endif
 
@@ -61,11 +62,13 @@ static inline phibal_status operation_check_experts(const char *name, int32_t ex
     exits \false;
     assigns \nothing;
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_NONFINITE;
-    ensures \result == PHIBAL_OK <==> finite_floats(x, n); */
+    ensures \result == PHIBAL_OK <==> finite_floats(x, n);
+    ensures \result == PHIBAL_OK && 0 < n ==> \is_finite(*x); */
 static inline phibal_status operation_check_finite(const char *name, const char *what, int64_t n,
                                                    const float *x) {
   /*@ loop invariant 0 <= i && (i <= n || i == 0);
       loop invariant checked: finite_floats(x, i);
+      loop invariant first: 0 < i ==> \is_finite(*x);
       loop assigns i;
       loop variant n - i; */
   for (int64_t i = 0; i < n; i++)
@@ -103,6 +106,47 @@ static inline phibal_status operation_scratch(const char *name, size_t n, mpfr_p
     ensures only_vector_written{Pre, Here}(scratch, n); */
 static inline void operation_scratch_clear(phibal_enclosure *scratch, size_t n) {
   phibal_enclosure_vector_clear(scratch, n ? n : 1);
+}
+
+/* z = x, z = -x, z = |x| for a finite binary32 number: exact in binary64, which mpfr_set_d takes.
+ */
+/*@ requires output(z) && \is_finite(x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z) && in(z, (real)x);
+    ensures only_written{Pre, Here}(z); */
+static inline void operation_set_float(phibal_enclosure *z, float x) {
+  //@ assert use_floating;
+  double d = (double)x;
+  //@ assert exactly: (real)d == (real)x && \is_finite(d);
+  phibal_enclosure_set_d(z, d);
+}
+
+/*@ requires output(z) && \is_finite(x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z) && in(z, -(real)x);
+    ensures only_written{Pre, Here}(z); */
+static inline void operation_set_negated(phibal_enclosure *z, float x) {
+  //@ assert use_floating;
+  double d = -(double)x;
+  //@ assert exactly: (real)d == -(real)x && \is_finite(d);
+  phibal_enclosure_set_d(z, d);
+}
+
+/*@ requires output(z) && \is_finite(x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z) && in(z, \abs((real)x));
+    ensures only_written{Pre, Here}(z); */
+static inline void operation_set_magnitude(phibal_enclosure *z, float x) {
+  //@ assert use_floating;
+  double d = fabs((double)x);
+  //@ assert exactly: (real)d == \abs((real)x) && \is_finite(d);
+  phibal_enclosure_set_d(z, d);
 }
 
 /* z += |x| y; t is a temporary. */

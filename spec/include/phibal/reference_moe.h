@@ -17,6 +17,11 @@
 #include <phibal/reference.h>
 #include <phibal/router.h>
 
+#ifdef __FRAMAC__
+#include <phibal/acsl/activation.h>
+#include <phibal/acsl/metrics.h>
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -169,6 +174,24 @@ phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t colu
 /* act(a) = a sigma(v): v = a for SiLU, v = 2 sqrt(2/pi) (a + 0.044715 a^3) for GELU's tanh form.
    derivative (may be null) = sigma(v) (1 + a v' sigma(-v)); derivative_condition (may be null) has
    |a| in the place of a. `a` finite. */
+/*@ requires precision <= MPFR_PREC_MAX;
+    requires optional(value) && optional(derivative) && optional(derivative_condition);
+    requires optional_apart(value, derivative) && optional_apart(value, derivative_condition) &&
+             optional_apart(derivative, derivative_condition);
+    terminates \true;
+    exits \false;
+    assigns *value, *derivative, *derivative_condition;
+    ensures optional(value) && optional(derivative) && optional(derivative_condition);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && optional_apart(r, value) &&
+      optional_apart(r, derivative) && optional_apart(r, derivative_condition) ==>
+        same{Pre, Here}(r);
+    ensures !\is_finite(a) ==> \result != PHIBAL_OK;
+    ensures \result == PHIBAL_OK && value != \null ==>
+      in(value, activation_value(activation, (real)a));
+    ensures \result == PHIBAL_OK && derivative != \null ==>
+      in(derivative, activation_derivative(activation, (real)a));
+    ensures \result == PHIBAL_OK && derivative_condition != \null ==>
+      in(derivative_condition, activation_condition(activation, (real)a)); */
 phibal_status phibal_reference_activation(phibal_activation activation, float a,
                                           mpfr_prec_t precision, phibal_enclosure *value,
                                           phibal_enclosure *derivative,
@@ -234,15 +257,67 @@ phibal_status phibal_reference_combine_backward(int64_t tokens, int32_t active, 
 /* Metrics. */
 
 /* (V1) max_e count_e / mean(count) - 1. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && count != \null ==>
+      \valid_read(count + (0 .. experts - 1));
+    requires maxvio != \null ==> output(maxvio) && in_use(maxvio);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *maxvio, ALLOCATED;
+    ensures still_in_use{Pre, Here} && kept{Pre, Here}(maxvio);
+    ensures maxvio != \null ==> enclosure(maxvio);
+    ensures \result == PHIBAL_OK ==> count != \null && maxvio != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS;
+    ensures \result == PHIBAL_OK ==> \forall sequence s; counts_are(count, experts, s) ==>
+      all_nonnegative(s, experts) && 0.0 < largest(s, experts) && in(maxvio, maxvio(s, experts)); */
 phibal_status phibal_reference_maxvio_counts(int32_t experts, const int64_t *count,
                                              mpfr_prec_t precision, phibal_enclosure *maxvio);
 /* (V2) E max_e p_e / sum p - 1, p >= 0 and not all 0. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && mean != \null ==>
+      \valid_read(mean + (0 .. experts - 1));
+    requires maxvio != \null ==> output(maxvio) && in_use(maxvio);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *maxvio, ALLOCATED;
+    ensures still_in_use{Pre, Here} && kept{Pre, Here}(maxvio);
+    ensures maxvio != \null ==> enclosure(maxvio);
+    ensures \result == PHIBAL_OK ==> mean != \null && maxvio != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS;
+    ensures \result == PHIBAL_OK ==> \forall sequence s; floats_are(mean, experts, s) ==>
+      all_nonnegative(s, experts) && 0.0 < largest(s, experts) && in(maxvio, maxvio(s, experts)); */
 phibal_status phibal_reference_maxvio_mean(int32_t experts, const float *mean,
                                            mpfr_prec_t precision, phibal_enclosure *maxvio);
 /* (V3) sum_ij |x_i - x_j| / (2 E sum x), x >= 0 and not all 0. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && x != \null ==>
+      \valid_read(x + (0 .. experts - 1));
+    requires gini != \null ==> output(gini) && in_use(gini);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *gini, ALLOCATED;
+    ensures still_in_use{Pre, Here} && kept{Pre, Here}(gini);
+    ensures gini != \null ==> enclosure(gini);
+    ensures \result == PHIBAL_OK ==> x != \null && gini != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS;
+    ensures \result == PHIBAL_OK ==> \forall sequence s; doubles_are(x, experts, s) ==>
+      all_nonnegative(s, experts) && 0.0 < largest(s, experts) && in(gini, gini(s, experts)); */
 phibal_status phibal_reference_gini(int32_t experts, const double *x, mpfr_prec_t precision,
                                     phibal_enclosure *gini);
 /* (V4) -sum_e (x_e / s) log(x_e / s), s = sum x, 0 log 0 = 0; x >= 0 and not all 0. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && x != \null ==>
+      \valid_read(x + (0 .. experts - 1));
+    requires entropy != \null ==> output(entropy) && in_use(entropy);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *entropy, ALLOCATED;
+    ensures still_in_use{Pre, Here} && kept{Pre, Here}(entropy);
+    ensures entropy != \null ==> enclosure(entropy);
+    ensures \result == PHIBAL_OK ==> x != \null && entropy != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS;
+    ensures \result == PHIBAL_OK ==> \forall sequence s; doubles_are(x, experts, s) ==>
+      all_nonnegative(s, experts) && 0.0 < largest(s, experts) && in(entropy, entropy(s, experts)); */
 phibal_status phibal_reference_entropy(int32_t experts, const double *x, mpfr_prec_t precision,
                                        phibal_enclosure *entropy);
 
