@@ -1,5 +1,7 @@
 """Proves every bound of bounds.list, by Gappa or in rational arithmetic, from the headers of the cores.
-usage: check.py [-v] [SCRIPT...]    (CORE names another directory of headers, for the planted faults)"""
+usage: check.py [-v] [-c] [SCRIPT...]
+With -c each goal's hypotheses are also asked to prove that 1 is 2: what contradicts itself proves
+everything. CORE names another directory of headers, for the planted faults."""
 from itertools import product
 from math import log2
 from pathlib import Path
@@ -66,10 +68,21 @@ def goals(text):
                    re.findall(r"\|([^|]*)\| <= \{(\w+)\}", m[2]), m[2].strip())
 
 
-def gappa(text):
-    r = subprocess.run(["gappa", "-Eprecision=160"], input=text, capture_output=True, text=True, timeout=60)
+def gappa(text, seconds=120):
+    r = subprocess.run(["gappa", "-Eprecision=160"], input=text, capture_output=True, text=True, timeout=seconds)
     said = [l for l in (r.stdout + r.stderr).split("\n") if l and not any(h in l for h in HARMLESS)]
     return r.returncode == 0 and not any("Warning" in l or "Error" in l for l in said), "\n".join(said)
+
+
+def contradictory(text):
+    """Whether the script's hypotheses prove a false conclusion; without the case splits, and for 10
+    seconds, which is more than any goal's hypotheses alone need."""
+    text = re.sub(r"->(?:(?!->).)*? \}\n", "-> 1 in [2, 2] }\n", text, count=1, flags=re.S)
+    text = re.sub(r"^.*\$ .*;$", "", text, flags=re.M)
+    try:
+        return gappa(text, 10)[0]
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def power_of_two(text):
@@ -78,8 +91,8 @@ def power_of_two(text):
 
 
 class Run:
-    def __init__(self, core, verbose):
-        self.core, self.verbose = core, verbose
+    def __init__(self, core, verbose, consistent):
+        self.core, self.verbose, self.consistent = core, verbose, consistent
         self.bounds = read_bounds(HERE / "bounds.list")
         self.proved, self.needed, self.failed = {}, {}, 0
 
@@ -96,6 +109,8 @@ class Run:
                 count += 1
                 if not ok:
                     return self.fail(name, f"goal {count}, {conclusion}\n{said}")
+                if self.consistent and contradictory(model.script(text, self.bounds, self.core)):
+                    return self.fail(name, f"goal {count}: the hypotheses contradict each other")
                 for n in needs:
                     self.needed.setdefault(n, name)
                 if not proves:
@@ -134,9 +149,9 @@ class Run:
 
 
 def main(arguments):
-    verbose = "-v" in arguments
-    chosen = [a for a in arguments if a != "-v"]
-    run = Run(Path(os.environ["CORE"]) if "CORE" in os.environ else None, verbose)
+    chosen = [a for a in arguments if a not in ("-v", "-c")]
+    core = Path(os.environ["CORE"]) if "CORE" in os.environ else None
+    run = Run(core, "-v" in arguments, "-c" in arguments)
     for name, bound in {**approximation.BOUNDS, **double_double.BOUNDS}.items():
         if not chosen or name in chosen:
             run.rational(name, bound)
