@@ -96,7 +96,7 @@ typedef const __mpfr_struct *mpfr_srcptr;
     terminates \true;
     exits \false;
     assigns *x \from precision;
-    ensures mkind(x->number) == 2 && mprec(x->number) == precision; */
+    ensures nan: mkind(x->number) == 2 && mprec(x->number) == precision; */
 void mpfr_init2(mpfr_ptr x, mpfr_prec_t precision);
 
 /*@ requires writable(x);
@@ -109,8 +109,8 @@ void mpfr_clear(mpfr_ptr x);
     terminates \true;
     exits \false;
     assigns \result \from *x;
-    ensures \result == mprec(x->number);
-    ensures MPFR_PREC_MIN <= \result <= MPFR_PREC_MAX; */
+    ensures precision: \result == mprec(x->number);
+    ensures range: MPFR_PREC_MIN <= \result <= MPFR_PREC_MAX; */
 mpfr_prec_t mpfr_get_prec(mpfr_srcptr x);
 
 /*@ requires writable(x) && writable(y);
@@ -118,7 +118,7 @@ mpfr_prec_t mpfr_get_prec(mpfr_srcptr x);
     exits \false;
     assigns *x \from *y;
     assigns *y \from *x;
-    ensures x->number == \old(y->number) && y->number == \old(x->number); */
+    ensures swapped: x->number == \old(y->number) && y->number == \old(x->number); */
 void mpfr_swap(mpfr_ptr x, mpfr_ptr y);
 
 
@@ -129,7 +129,8 @@ void mpfr_swap(mpfr_ptr x, mpfr_ptr y);
     exits \false;
     assigns *z \from *x, rnd;
     ensures w: written{Pre,Here}(z);
-    ensures number: rounded_number(rnd, z->number, \old(x->number)); */
+    ensures number: rounded_number(rnd, z->number, \old(x->number));
+    ensures exact: mkind(\old(x->number)) == 0 && mprec(\old(x->number)) <= mprec(z->number) ==> mreal(z->number, mval(\old(x->number))); */
 int mpfr_set(mpfr_ptr z, mpfr_srcptr x, mpfr_rnd_t rnd);
 
 /*@ requires writable(z);
