@@ -29,7 +29,7 @@ typedef struct value {
 } value;
 
 typedef struct clause {
-  char name[NAME];
+  char name[2 * NAME];
   long exercised, broken;
   bool directed;
 } clause;
@@ -65,7 +65,7 @@ static clause *find(const char *name) {
 }
 
 static void record(const char *name, bool premise, bool holds, bool directed) {
-  char whole[NAME];
+  char whole[2 * NAME];
   snprintf(whole, sizeof whole, "%s.%s", function, name);
   clause *c = find(whole);
   c->directed = directed;
