@@ -162,23 +162,16 @@ Qed.
 
 (* (P2.inf): at p = inf the uniform load is still the only minimiser on the simplex, although
    max |x_e| is not strictly convex (lp_max_not_strictly_convex). *)
-Lemma lp_max_ge n (x : vec) i : (i < n)%nat -> Rabs (x i) <= lp_max_v n x.
-Proof.
-induction n; intros Hi; [lia | ]. simpl. destruct (Nat.eq_dec i n) as [-> | Hn]; [apply Rmax_r | ].
-eapply Rle_trans; [apply IHn; lia | apply Rmax_l].
-Qed.
-Lemma lp_max_le n (x : vec) M : 0 <= M -> (forall i, (i < n)%nat -> Rabs (x i) <= M) -> lp_max_v n x <= M.
-Proof. intros HM. induction n; intros H; simpl; [lra | ]. apply Rmax_lub; auto. Qed.
 Theorem lp_max_uniform : uniform_is_unique_minimiser E (lp_max_v E).
 Proof.
 intros p [Hp Hs]. assert (P := uniform_positive E HE).
 assert (U : lp_max_v E (uniform E) = / INR E).
 { apply Rle_antisym.
-  - apply lp_max_le; [lra | ]. intros i Hi. unfold uniform. rewrite Rabs_pos_eq; lra.
-  - rewrite <- (Rabs_pos_eq (/ INR E)) by lra. exact (lp_max_ge E (uniform E) O HE). }
+  - apply lp_max_bound; [lra | ]. intros i Hi. unfold uniform. rewrite Rabs_pos_eq; lra.
+  - rewrite <- (Rabs_pos_eq (/ INR E)) by lra. exact (lp_max_term E (uniform E) O HE). }
 rewrite U.
 assert (B : forall i, (i < E)%nat -> p i <= lp_max_v E p).
-{ intros i Hi. generalize (lp_max_ge E p i Hi) (Rle_abs (p i)). lra. }
+{ intros i Hi. generalize (lp_max_term E p i Hi) (Rle_abs (p i)). lra. }
 assert (S1 : Rsum E p <= INR E * lp_max_v E p).
 { rewrite <- Rsum_const. now apply Rsum_le. }
 assert (N : 0 < INR E) by (apply lt_0_INR; auto).

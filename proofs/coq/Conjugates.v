@@ -425,3 +425,152 @@ intros HE Ha. split; intros Hy.
   destruct K as [i [Hi Hn]]. destruct (renyi_outside E a y i Ha Hi Hn M) as [x [Hx1 Hx2]].
   exists x. split; auto. now apply renyi_interior_domain.
 Qed.
+
+(* (P2.inf): the conjugate of max |x_e| is the indicator of the unit ball of the 1-norm. *)
+Lemma lp_max_nonneg n (x : vec) : 0 <= lp_max_v n x.
+Proof. induction n; simpl; [lra | eapply Rle_trans; [exact IHn | apply Rmax_l]]. Qed.
+Lemma lp_max_term n (x : vec) i : (i < n)%nat -> Rabs (x i) <= lp_max_v n x.
+Proof.
+induction n; intros Hi; [lia | ]. simpl. destruct (Nat.eq_dec i n) as [-> | Hn]; [apply Rmax_r | ].
+eapply Rle_trans; [apply IHn; lia | apply Rmax_l].
+Qed.
+Lemma lp_max_bound n (x : vec) M : 0 <= M -> (forall i, (i < n)%nat -> Rabs (x i) <= M) -> lp_max_v n x <= M.
+Proof. intros HM. induction n; intros H; simpl; [lra | ]. apply Rmax_lub; auto. Qed.
+Lemma dot_lp_max E (x y : vec) : dot E x y <= lp_max_v E x * Rsum E (fun e => Rabs (y e)).
+Proof.
+rewrite <- Rsum_scal. apply Rsum_le. intros i Hi. generalize (Rle_abs (x i * y i)). rewrite Rabs_mult.
+assert (H := lp_max_term E x i Hi). assert (P := Rabs_pos (y i)). nra.
+Qed.
+Theorem lp_max_conjugate E y :
+  (Rsum E (fun e => Rabs (y e)) <= 1 -> vconjugate_is (fun _ => True) E (lp_max_v E) y (Finite 0)) /\
+  (1 < Rsum E (fun e => Rabs (y e)) -> vconjugate_is (fun _ => True) E (lp_max_v E) y p_infty).
+Proof.
+split; intros Hy.
+- apply vconjugate_is_of_limit.
+  + intros x _. assert (H := dot_lp_max E x y). assert (P := lp_max_nonneg E x). nra.
+  + intros e He. exists (fun _ => 0). split; auto.
+    assert (Z : lp_max_v E (fun _ => 0) <= 0) by (apply lp_max_bound; [lra | intros; rewrite Rabs_R0; lra]).
+    unfold dot. rewrite (Rsum_ext E _ (fun _ => 0)) by (intros; ring). rewrite Rsum_const. lra.
+- apply vconjugate_is_infinite. intros M. set (s := Rsum E (fun e => Rabs (y e))) in *.
+  set (t := Rmax 0 (M / (s - 1))). assert (Ht : 0 <= t) by apply Rmax_l.
+  assert (Ht' : M / (s - 1) <= t) by apply Rmax_r.
+  exists (fun e => t * sign (y e)). split; auto.
+  assert (A : dot E (fun e => t * sign (y e)) y = t * s).
+  { unfold dot, s. rewrite <- Rsum_scal. apply Rsum_ext. intros i _.
+    destruct (Rtotal_order (y i) 0) as [H | [H | H]].
+    - rewrite sign_eq_m1, Rabs_left by auto. ring.
+    - rewrite H, Rabs_R0. ring.
+    - rewrite sign_eq_1, Rabs_pos_eq by lra. ring. }
+  assert (B : lp_max_v E (fun e => t * sign (y e)) <= t).
+  { apply lp_max_bound; auto. intros i _. rewrite Rabs_mult, (Rabs_pos_eq t) by auto.
+    assert (Rabs (sign (y i)) <= 1); [ | nra].
+    destruct (Rtotal_order (y i) 0) as [H | [H | H]];
+      [rewrite sign_eq_m1, Rabs_left | rewrite H, sign_0, Rabs_R0 | rewrite sign_eq_1, Rabs_R1]; lra. }
+  rewrite A. assert (C : M <= t * (s - 1)); [ | lra].
+  apply (Rmult_le_compat_r (s - 1)) in Ht'; [ | lra].
+  replace (M / (s - 1) * (s - 1)) with M in Ht' by (field; lra). exact Ht'.
+Qed.
+(* Its price at loads m >= 0: 1/n at each of the n maxima, 0 elsewhere. It is a subgradient, and the
+   only one that treats equal loads equally when the maximum is positive. *)
+Definition subgradient E (f : vec -> R) (m q : vec) : Prop := forall x, f m + dot E q (vsub x m) <= f x.
+Definition is_maximum E (m : vec) (e : nat) : bool := if Req_EM_T (m e) (lp_max_v E m) then true else false.
+Definition count_maxima E (m : vec) : R := Rsum E (fun e => if is_maximum E m e then 1 else 0).
+Definition lp_max_g E (m : vec) : vec := fun e => if is_maximum E m e then / count_maxima E m else 0.
+Lemma lp_max_attained E (m : vec) : (0 < E)%nat -> vall E nonneg m -> exists e, (e < E)%nat /\ m e = lp_max_v E m.
+Proof.
+intros HE Hm. induction E as [ | n IH]; [lia | ]. destruct (Nat.eq_dec n 0) as [-> | Hn].
+- exists O. split; [lia | ]. simpl. assert (N := Hm O ltac:(lia)). unfold nonneg in N.
+  rewrite Rabs_pos_eq, Rmax_right; auto.
+- destruct IH as [e [He E1]]; [lia | intros i Hi; apply Hm; lia | ]. simpl.
+  assert (N := Hm n ltac:(lia)). unfold nonneg in N. rewrite (Rabs_pos_eq (m n)) by auto.
+  destruct (Rle_dec (lp_max_v n m) (m n)) as [H | H].
+  + exists n. split; [lia | ]. now rewrite Rmax_right.
+  + exists e. split; [lia | ]. rewrite Rmax_left; auto; lra.
+Qed.
+Lemma is_maximum_true E m e : is_maximum E m e = true <-> m e = lp_max_v E m.
+Proof. unfold is_maximum. destruct (Req_EM_T (m e) (lp_max_v E m)); split; auto; discriminate. Qed.
+Lemma count_maxima_pos E m : (0 < E)%nat -> vall E nonneg m -> 0 < count_maxima E m.
+Proof.
+intros HE Hm. destruct (lp_max_attained E m HE Hm) as [e [He E1]].
+assert (K := Rsum_ge_term E (fun e => if is_maximum E m e then 1 else 0) e). simpl in K.
+rewrite (proj2 (is_maximum_true E m e) E1) in K. unfold count_maxima.
+assert (1 <= Rsum E (fun e => if is_maximum E m e then 1 else 0)); [ | lra].
+apply K; auto. intros j _. destruct (is_maximum E m j); lra.
+Qed.
+Theorem lp_max_g_subgradient E m : (0 < E)%nat -> vall E nonneg m -> subgradient E (lp_max_v E) m (lp_max_g E m).
+Proof.
+intros HE Hm x. assert (N := count_maxima_pos E m HE Hm). set (n := count_maxima E m) in *.
+assert (S1 : Rsum E (lp_max_g E m) = 1).
+{ unfold lp_max_g. fold n. rewrite (Rsum_ext E _ (fun e => / n * (if is_maximum E m e then 1 else 0))).
+  - rewrite Rsum_scal. fold (count_maxima E m). fold n. field. lra.
+  - intros i _. destruct (is_maximum E m i); ring. }
+assert (P : forall i, 0 <= lp_max_g E m i).
+{ intros i. unfold lp_max_g. fold n. destruct (is_maximum E m i); [left; now apply Rinv_0_lt_compat | lra]. }
+assert (A : dot E (lp_max_g E m) m = lp_max_v E m).
+{ rewrite <- (Rmult_1_r (lp_max_v E m)), <- S1, <- Rsum_scal. apply Rsum_ext. intros i _.
+  unfold lp_max_g. destruct (is_maximum E m i) eqn:C; [apply is_maximum_true in C; rewrite C | ]; ring. }
+assert (B : dot E (lp_max_g E m) x <= lp_max_v E x).
+{ rewrite dot_sym. eapply Rle_trans; [apply dot_lp_max | ].
+  rewrite (Rsum_ext E _ (lp_max_g E m)), S1 by (intros; now apply Rabs_pos_eq). lra. }
+rewrite dot_subr, A. lra.
+Qed.
+Theorem lp_max_g_unique E m q : (0 < E)%nat -> vall E nonneg m -> 0 < lp_max_v E m -> subgradient E (lp_max_v E) m q ->
+  (forall i j, (i < E)%nat -> (j < E)%nat -> m i = m j -> q i = q j) -> veq E q (lp_max_g E m).
+Proof.
+intros HE Hm Hp Hq Hs. set (M := lp_max_v E m) in *.
+(* the price is in the ball (its dot with x is at most max |x|), and its dot with m is the maximum *)
+assert (B : forall x, dot E q x <= lp_max_v E x).
+{ intros x. assert (T := Hq (vadd m x)). replace (vsub (vadd m x) m) with x in T
+    by (apply FunctionalExtensionality.functional_extensionality; intros i; unfold vsub, vadd; ring).
+  assert (U : lp_max_v E (vadd m x) <= M + lp_max_v E x).
+  { apply lp_max_bound; [generalize (lp_max_nonneg E x); lra | ]. intros i Hi. unfold vadd.
+    eapply Rle_trans; [apply Rabs_triang | ]. generalize (lp_max_term E m i Hi) (lp_max_term E x i Hi). fold M. lra. }
+  fold M in T. lra. }
+assert (A : dot E q m = M).
+{ apply Rle_antisym; [apply B | ]. assert (T := Hq (fun _ => 0)). fold M in T.
+  replace (lp_max_v E (fun _ => 0)) with 0 in T.
+  2: { apply Rle_antisym; [apply lp_max_nonneg | apply lp_max_bound; [lra | intros; rewrite Rabs_R0; lra]]. }
+  rewrite dot_subr in T. unfold dot in T at 1. rewrite (Rsum_ext E (fun i => q i * 0) (fun _ => 0)) in T by (intros; ring).
+  rewrite Rsum_const in T. lra. }
+assert (L : Rsum E (fun e => Rabs (q e)) <= 1).
+{ assert (T := B (fun e => sign (q e))).
+  replace (dot E q (fun e => sign (q e))) with (Rsum E (fun e => Rabs (q e))) in T.
+  2: { apply Rsum_ext. intros i _. destruct (Rtotal_order (q i) 0) as [H | [H | H]].
+       - rewrite sign_eq_m1, Rabs_left by auto. ring.
+       - rewrite H, Rabs_R0. ring.
+       - rewrite sign_eq_1, Rabs_pos_eq by lra. ring. }
+  eapply Rle_trans; [exact T | ]. apply lp_max_bound; [lra | ]. intros i _.
+  destruct (Rtotal_order (q i) 0) as [H | [H | H]];
+    [rewrite sign_eq_m1, Rabs_left | rewrite H, sign_0, Rabs_R0 | rewrite sign_eq_1, Rabs_R1]; lra. }
+(* so every term of the chain q m <= |q| M is an equality *)
+assert (T : forall i, (i < E)%nat -> q i * m i = M * Rabs (q i)).
+{ assert (T1 : forall i, (i < E)%nat -> q i * m i <= M * Rabs (q i)).
+  { intros i Hi. assert (N := Hm i Hi). unfold nonneg in N. generalize (lp_max_term E m i Hi) (Rle_abs (q i)) (Rabs_pos (q i)).
+    fold M. rewrite (Rabs_pos_eq (m i)) by auto. intros. nra. }
+  assert (T2 : Rsum E (fun i => M * Rabs (q i)) = Rsum E (fun i => q i * m i)).
+  { apply Rle_antisym; [ | now apply Rsum_le]. rewrite Rsum_scal. fold (dot E q m). rewrite A. nra. }
+  exact (Rsum_le_eq E _ _ T1 T2). }
+assert (S1 : Rsum E (fun e => Rabs (q e)) = 1).
+{ apply (Rmult_eq_reg_l M); [ | lra]. rewrite <- Rsum_scal, Rmult_1_r. transitivity (dot E q m); [ | exact A].
+  apply Rsum_ext. intros i Hi. symmetry. now apply T. }
+assert (Z : forall i, (i < E)%nat -> m i <> M -> q i = 0).
+{ intros i Hi Hn. assert (Ti := T i Hi). assert (N := Hm i Hi). unfold nonneg in N.
+  assert (m i < M).
+  { generalize (lp_max_term E m i Hi). fold M. rewrite (Rabs_pos_eq (m i)) by auto. intros [H | H]; [auto | contradiction]. }
+  destruct (Rtotal_order (q i) 0) as [H1 | [H1 | H1]]; auto; exfalso.
+  - rewrite Rabs_left in Ti by auto. nra.
+  - rewrite Rabs_pos_eq in Ti by lra. nra. }
+assert (P : forall i, (i < E)%nat -> m i = M -> 0 <= q i).
+{ intros i Hi Hi2. assert (Ti := T i Hi). rewrite Hi2 in Ti. generalize (Rabs_pos (q i)). nra. }
+destruct (lp_max_attained E m HE Hm) as [e [He He2]]. fold M in He2.
+assert (Q : q e * count_maxima E m = 1).
+{ unfold count_maxima. rewrite <- Rsum_scal. transitivity (Rsum E (fun e => Rabs (q e))); [ | exact S1]. apply Rsum_ext. intros i Hi.
+  destruct (is_maximum E m i) eqn:C.
+  - apply is_maximum_true in C. fold M in C. rewrite Rabs_pos_eq by (now apply P). rewrite (Hs e i He Hi); [ring | lra].
+  - rewrite (Z i); [rewrite Rabs_R0; ring | auto | ]. intros K. apply is_maximum_true in K. congruence. }
+assert (N := count_maxima_pos E m HE Hm).
+intros i Hi. unfold lp_max_g. destruct (is_maximum E m i) eqn:C.
+- apply is_maximum_true in C. fold M in C. rewrite (Hs i e Hi He) by lra. apply (Rmult_eq_reg_r (count_maxima E m)); [ | lra].
+  rewrite Q, Rinv_l; lra.
+- apply Z; auto. intros K. apply is_maximum_true in K. congruence.
+Qed.

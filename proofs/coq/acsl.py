@@ -14,8 +14,9 @@ import re
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-SOURCES = [os.path.join(ROOT, "proofs/frama-c/include/mpfr.h")] + sorted(
-    glob.glob(os.path.join(ROOT, "spec/acsl/*.h")))
+# What other files use comes first.
+SOURCES = [os.path.join(ROOT, path) for path in ("proofs/frama-c/include/mpfr.h", "spec/acsl/real.h")]
+SOURCES += sorted(set(glob.glob(os.path.join(ROOT, "spec/acsl/*.h"))) - set(SOURCES))
 
 TOKEN = re.compile(r"\s*(==>|<==>|&&|\|\||<=|>=|==|!=|\d+\.\d+|\d+|\\?[A-Za-z_]\w*|[-+*/<>!?:(),;])")
 BUILTIN = {"\\exp": "exp", "\\log": "ln", "\\sqrt": "sqrt", "\\abs": "Rabs"}
