@@ -278,6 +278,7 @@ static void end(void) {
 static void check_assignments(void) {
   UNARY(set);
   directed_number("number", X.kind != 2, &X);
+  expect("exact", X.kind == 0 && X.precision <= Z.precision, Z.kind == 0 && mpq_equal(Z.q, X.q));
   SET(set_si, n, used());
   mpq_set_si(exact, n, 1);
   directed("real", true);
