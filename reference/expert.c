@@ -2,7 +2,74 @@
 #include "expert.h"
 #include <stdbool.h>
 
+#ifdef __FRAMAC__
+#include <phibal/acsl/routing.h>
+#endif
+
+/* The rows of expert e, from n on, for its slots in their order; returns the row after the last. */
+/*@ requires 0 <= slots <= ROUTING_MAX_SLOTS && 0 <= e < experts_count < INT32_MAX;
+    requires routes(experts, experts_count, slots) && n == routed_before(experts, e, slots);
+    requires \valid_read(experts + (0 .. slots - 1)) && \valid(offsets + (0 .. experts_count));
+    requires \valid(source + (0 .. slots - 1)) && \valid(row + (0 .. slots - 1));
+    requires \separated(offsets + (0 .. experts_count), source + (0 .. slots - 1),
+                        row + (0 .. slots - 1));
+    terminates \true;
+    exits \false;
+    assigns offsets[e], source[0 .. slots - 1], row[0 .. slots - 1];
+    ensures \result == n + routed(experts, e, slots) && offsets[e] == n;
+    ensures \forall integer f; 0 <= f <= experts_count && f != e ==>
+      offsets[f] == \old(offsets[f]);
+    ensures \forall integer i; 0 <= i < slots ==>
+      row[i] == (experts[i] == e ? n + routed(experts, e, i) : \old(row[i]));
+    ensures \forall integer m; 0 <= m < n ==> source[m] == \old(source[m]);
+    ensures \forall integer m; n <= m < \result ==>
+      0 <= source[m] < slots && experts[source[m]] == e && row[source[m]] == m; */
+static int64_t expert_place(int64_t slots, int32_t e, const int32_t *experts, int64_t n,
+                            int64_t *offsets, int64_t *source, int64_t *row)
+/*@ ghost (int32_t experts_count) */ {
+  offsets[e] = n;
+  //@ ghost routing_counts(experts, slots);
+  //@ ghost int64_t first = n;
+  /*@ loop invariant 0 <= i <= slots && n == first + routed(experts, e, i);
+      loop invariant offsets[e] == first && \forall integer f; 0 <= f <= experts_count &&
+        f != e ==> offsets[f] == \at(offsets[f], Pre);
+      loop invariant \forall integer j; 0 <= j < slots ==> row[j] ==
+        (experts[j] == e && j < i ? first + routed(experts, e, j) : \at(row[j], Pre));
+      loop invariant \forall integer m; 0 <= m < first ==> source[m] == \at(source[m], Pre);
+      loop invariant \forall integer m; first <= m < n ==>
+        0 <= source[m] < i && experts[source[m]] == e && row[source[m]] == m;
+      loop assigns i, n, source[0 .. slots - 1], row[0 .. slots - 1];
+      loop variant slots - i; */
+  for (int64_t i = 0; i < slots; i++) {
+    //@ assert routed(experts, e, i + 1) == routed(experts, e, i) + (experts[i] == e ? 1 : 0);
+    if (experts[i] != e) continue;
+    //@ assert 0 <= n < routed_before(experts, e + 1, slots) <= slots;
+    source[n] = i;
+    row[i] = n++;
+  }
+  return n;
+}
+
 /* (E1): the definition, one expert after the other; O(E T k). */
+/*@ requires -ROUTING_MAX_SLOTS <= tokens * active <= ROUTING_MAX_SLOTS;
+    requires experts_count < INT32_MAX;
+    requires offsets != \null ==> \valid(offsets + (0 .. experts_count));
+    requires experts != \null ==> \valid_read(experts + (0 .. tokens * active - 1));
+    requires source != \null ==> \valid(source + (0 .. tokens * active - 1));
+    requires row != \null ==> \valid(row + (0 .. tokens * active - 1));
+    requires \separated(offsets + (0 .. experts_count), source + (0 .. tokens * active - 1),
+                        row + (0 .. tokens * active - 1));
+    terminates \true;
+    exits \false;
+    assigns offsets[0 .. experts_count], source[0 .. tokens * active - 1],
+            row[0 .. tokens * active - 1];
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_ARGUMENT;
+    ensures \result == PHIBAL_OK <==>
+      tokens >= 0 && active >= 1 && experts_count >= 1 && offsets != \null &&
+      (tokens * active > 0 ==> experts != \null && source != \null && row != \null) &&
+      routes(experts, experts_count, tokens * active);
+    ensures \result == PHIBAL_OK ==>
+      permutation(experts, experts_count, tokens * active, offsets, source, row); */
 phibal_status phibal_reference_permutation(int64_t tokens, int32_t active, int32_t experts_count,
                                            const int32_t *experts, int64_t *offsets,
                                            int64_t *source, int64_t *row) {
@@ -11,6 +78,10 @@ phibal_status phibal_reference_permutation(int64_t tokens, int32_t active, int32
   if (tokens < 0 || active < 1 || experts_count < 1 || !offsets ||
       (slots > 0 && (!experts || !source || !row)))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument or bad shape", name);
+  /*@ loop invariant 0 <= i <= slots && routes(experts, experts_count, i);
+      loop invariant \forall integer j; 0 <= j < i ==> row[j] == -1;
+      loop assigns i, row[0 .. slots - 1];
+      loop variant slots - i; */
   for (int64_t i = 0; i < slots; i++) {
     if (experts[i] < -1 || experts[i] >= experts_count)
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
@@ -19,15 +90,26 @@ phibal_status phibal_reference_permutation(int64_t tokens, int32_t active, int32
                                (int)experts_count - 1);
     row[i] = -1;
   }
-  for (int32_t e = 0; e < experts_count; e++) {
-    offsets[e] = n;
-    for (int64_t i = 0; i < slots; i++) {
-      if (experts[i] != e) continue;
-      source[n] = i;
-      row[i] = n++;
-    }
-  }
+  //@ ghost routing_counts(experts, slots);
+  /*@ loop invariant 0 <= e <= experts_count && n == routed_before(experts, e, slots);
+      loop invariant \forall integer f; 0 <= f < e ==>
+        offsets[f] == routed_before(experts, f, slots);
+      loop invariant \forall integer i; 0 <= i < slots ==> row[i] ==
+        (0 <= experts[i] < e
+           ? routed_before(experts, experts[i], slots) + routed(experts, experts[i], i) : -1);
+      loop invariant counted_sources(experts, e, slots, source, row);
+      loop assigns e, n, offsets[0 .. experts_count], source[0 .. slots - 1], row[0 .. slots - 1];
+      loop variant experts_count - e; */
+  for (int32_t e = 0; e < experts_count; e++)
+    n = expert_place(slots, e, experts, n, offsets, source, row) /*@ ghost (experts_count) */;
+  //@ ghost filled:;
   offsets[experts_count] = n;
+  //@ assert \forall integer i; 0 <= i < slots ==> row[i] == \at(row[i], filled);
+  //@ assert \forall integer i; 0 <= i < slots ==> source[i] == \at(source[i], filled);
+  //@ assert expert_offsets(experts, experts_count, slots, offsets);
+  //@ assert counted_rows(experts, slots, row);
+  //@ assert counted_sources(experts, experts_count, slots, source, row);
+  //@ ghost routing_permutation(experts, experts_count, slots, offsets, source, row);
   return PHIBAL_OK;
 }
 
