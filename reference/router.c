@@ -4,6 +4,10 @@
 #include <phibal/rounding.h>
 #include <stdlib.h>
 
+#ifdef __FRAMAC__
+#include <phibal/acsl/selection.h>
+#endif
+
 /* A binary32 sigmoid is never closer to a rounding boundary than its 24 digits and the 2^-150 scale
    make it; 1024 bits are far beyond both. */
 #define SIGMOID_CAP 1024
@@ -253,18 +257,74 @@ static phibal_status token_scores(phibal_reference_token *t, const phibal_router
 }
 
 /* Does expert i come before expert j: higher score, or the same and the lower index? */
+/*@ requires \valid_read(score + i) && \valid_read(score + j);
+    requires \is_finite(score[i]) && \is_finite(score[j]);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> precedes(score, i, j); */
 static bool score_precedes(const double *score, int32_t i, int32_t j) {
   return score[i] > score[j] || (score[i] == score[j] && i < j);
 }
 
 /* The expert that comes first among those after `previous` (-1: among all). */
+/*@ requires 0 <= experts && -1 <= previous < experts;
+    requires \valid_read(score + (0 .. experts - 1)) && scores_finite(score, experts);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == -1 || next(score, experts, previous, \result);
+    ensures \result == -1 ==> \forall integer e; 0 <= e < experts ==>
+      previous >= 0 && !precedes(score, previous, e); */
 static int32_t score_next(int32_t experts, const double *score, int32_t previous) {
   int32_t best = -1;
+  /*@ loop invariant 0 <= e <= experts && -1 <= best < e;
+      loop invariant best == -1 ==> \forall integer f; 0 <= f < e ==>
+        previous >= 0 && !precedes(score, previous, f);
+      loop invariant best >= 0 ==> next(score, e, previous, best);
+      loop assigns e, best;
+      loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
     if (previous >= 0 && !score_precedes(score, previous, e)) continue;
     if (best < 0 || score_precedes(score, e, best)) best = e;
   }
   return best;
+}
+
+/* (R2) */
+/*@ requires 1 <= active <= experts;
+    requires \valid_read(score + (0 .. experts - 1)) && scores_finite(score, experts);
+    requires \valid(selected + (0 .. active - 1));
+    terminates \true;
+    exits \false;
+    assigns selected[0 .. active - 1];
+    ensures selection(score, experts, active, selected); */
+static void score_select(int32_t experts, int32_t active, const double *score, int32_t *selected) {
+  int32_t previous = -1;
+  //@ ghost selection_none(score, experts);
+  /*@ loop invariant 0 <= s <= active && previous == (s == 0 ? -1 : selected[s - 1]);
+      loop invariant up_to(score, previous, experts) == s;
+      loop invariant \forall integer t; 0 <= t < s ==> 0 <= selected[t] < experts;
+      loop invariant \forall integer t, u; 0 <= t < u < s ==>
+        precedes(score, selected[t], selected[u]);
+      loop invariant \forall integer e; 0 <= e < experts ==>
+        (\exists integer t; 0 <= t < s && selected[t] == e) ||
+        (previous >= 0 ==> precedes(score, previous, e));
+      loop assigns s, previous, selected[0 .. active - 1];
+      loop variant active - s; */
+  for (int32_t s = 0; s < active; s++) {
+    int32_t following = score_next(experts, score, previous);
+    /*@ ghost
+      if (previous >= 0 && following < 0) selection_all(score, previous, experts); */
+    //@ assert following >= 0;
+    //@ ghost selection_next(score, experts, previous, following);
+    selected[s] = following;
+    previous = following;
+  }
+  /*@ assert \forall integer t; 0 <= t < active ==>
+        selected[t] == previous || precedes(score, selected[t], previous); */
+  /*@ assert \forall integer e, t; 0 <= t < active && precedes(score, previous, e) ==>
+        precedes(score, selected[t], e); */
 }
 
 phibal_status phibal_reference_token_select(phibal_reference_token *token,
@@ -274,9 +334,7 @@ phibal_status phibal_reference_token_select(phibal_reference_token *token,
   TRY(reference_token_check(name, token, router, logits));
   if (bias) TRY(operation_check_finite(name, "the bias", token->experts, bias));
   TRY(token_scores(token, router, logits, bias));
-  int32_t previous = -1;
-  for (int32_t s = 0; s < token->active; s++)
-    previous = token->selection[s] = score_next(token->experts, token->score, previous);
+  score_select(token->experts, token->active, token->score, token->selection);
   return PHIBAL_OK;
 }
 
