@@ -63,7 +63,10 @@ Proof. apply spelled_x_log_x. Qed.
 Theorem spelled_negentropy_gradient a x : acsl_negentropy_gradient a x = negentropy_g x.
 Proof. reflexivity. Qed.
 Theorem spelled_negentropy_second a x : acsl_negentropy_second a x = negentropy_h x.
-Proof. reflexivity. Qed.
+Proof.
+unfold acsl_negentropy_second, negentropy_h.
+try (destruct (Req_EM_T x 0) as [-> | ]; [unfold Rdiv; rewrite Rinv_0; ring | ]). reflexivity.
+Qed.
 Theorem spelled_negentropy_conjugate a y : acsl_negentropy_conjugate a y = negentropy_c y.
 Proof. reflexivity. Qed.
 Theorem spelled_negentropy_conjugate_gradient a y : acsl_negentropy_conjugate_gradient a y = negentropy_d y.

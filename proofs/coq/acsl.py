@@ -26,6 +26,24 @@ COMPARISON = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "=", "!=": "<>"}
 RENAMED = {"e": "e_", "tanh": "tanh_"}
 
 
+def enumerators():
+    """The constants of the plain enumerations in the public headers, by name."""
+    values = {}
+    for path in sorted(glob.glob(os.path.join(ROOT, "spec/include/phibal/*.h"))):
+        text = re.sub(r"/\*.*?\*/|//[^\n]*", "", open(path).read(), flags=re.S)
+        for body in re.findall(r"\benum\b\s*\w*\s*\{([^{}#()]*)\}", text):
+            following = 0
+            for item in filter(None, (part.strip() for part in body.split(","))):
+                name, _, value = (part.strip() for part in item.partition("="))
+                following = int(value, 0) if value else following
+                values[name] = following
+                following += 1
+    return values
+
+
+CONSTANTS = enumerators()
+
+
 def coq_name(name):
     return "acsl_" + RENAMED.get(name, name)
 
@@ -95,21 +113,25 @@ class Parser:
 
     def quantified(self):
         quantifier = "forall" if self.take() == "\\forall" else "exists"
-        kind = {"real": "R", "integer": "Z"}.get(self.take())
+        kinds, names = {"real": "R", "integer": "Z"}, []
+        kind = kinds.get(self.take())
+        while kind is not None:
+            names.append((self.take(), kind))
+            if self.peek() != ",":
+                break
+            self.take()
+            if self.at + 1 < len(self.tokens) and self.tokens[self.at + 1] not in (",", ";"):
+                kind = kinds.get(self.take())
         if kind is None:
             raise SyntaxError("a quantifier over other things than numbers")
-        names = [self.take()]
-        while self.peek() == ",":
-            self.take()
-            if self.peek() in ("real", "integer"):
-                raise SyntaxError("one type to a quantifier, please")
-            names.append(self.take())
         self.take(";")
-        self.scope.append({name: kind for name in names})
+        self.scope.append(dict(names))
         body = self.conditional()
         self.scope.pop()
-        variables = " ".join(self.variable(name) for name in names)
-        return "(%s %s : %s, %s)" % (quantifier, variables, kind, body[0]), "Prop"
+        binders = " ".join("(%s : %s)" % (self.variable(name), k) for name, k in names)
+        if len({k for _, k in names}) == 1:
+            binders = "%s : %s" % (" ".join(self.variable(name) for name, _ in names), names[0][1])
+        return "(%s %s, %s)" % (quantifier, binders, body[0]), "Prop"
 
     @staticmethod
     def variable(name):
@@ -244,6 +266,8 @@ class Parser:
                 raise SyntaxError("%s wants %d arguments" % (token, len(kinds)))
             texts = [self.real(v) if kind == "R" else v[0] for v, kind in zip(values, kinds)]
             return "(%s)" % " ".join([coq_name(token)] + texts), result
+        if token in CONSTANTS:
+            return "%d%%Z" % CONSTANTS[token], "Z"
         raise SyntaxError("unknown name '%s'" % token)
 
 
@@ -340,7 +364,10 @@ def main():
         print("Require Import Reals ZArith.")
         print("Require Import AcslDefinitions AcslLemmas.\nOpen Scope R_scope.\n")
         for source, name, text in lemmas():
-            statement = Parser(text, {}, functions).whole()[0]
+            try:
+                statement = Parser(text, {}, functions).whole()[0]
+            except SyntaxError as error:
+                sys.exit("%s, %s: %s" % (source, name, error))
             print("(* %s *)\nDefinition stated_%s : %s := AcslLemmas.%s." % (source, name, statement, name))
     else:
         sys.exit(__doc__)
