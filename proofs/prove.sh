@@ -15,7 +15,10 @@ case "${1:-}" in
 '') ;;
 --cached) wp_options=--cache ;;
 --smoke) wp_options=--smoke ;;
---mutants) exec frama-c/mutants.py ;;
+--mutants)
+  frama-c/mutants.py
+  exec gappa/faults.sh
+  ;;
 *)
   sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
   exit 2
