@@ -251,3 +251,86 @@ Theorem tsallis_base_falls : forall a x y : R, ((((acsl_tsallis_valid a) /\ (a <
 Proof.
 given. inner. apply tsallis_base_mono_below; auto; lra.
 Qed.
+
+(* The forms that the potentials are computed in. *)
+Theorem softplus_value_form : forall a x : R, ((acsl_softplus_value a x) = ((if Rgt_dec x 0 then x else 0) + (ln (1 + (acsl_decay x))))).
+Proof.
+intros a x. rewrite spelled_softplus_value. unfold softplus_v. change (acsl_decay x) with (exp (- Rabs x)). rewrite softplus_split. f_equal.
+unfold Rmax. destruct (Rgt_dec x 0), (Rle_dec x 0); lra.
+Qed.
+Theorem softplus_gradient_form : forall a x : R, ((acsl_softplus_gradient a x) = (if Rge_dec x 0 then (1 / (1 + (acsl_decay x))) else ((acsl_decay x) / (1 + (acsl_decay x))))).
+Proof.
+intros a x. rewrite spelled_softplus_gradient. unfold softplus_g. change (acsl_decay x) with (exp (- Rabs x)).
+destruct (Rge_dec x 0); [apply sigmoid_nonneg | apply sigmoid_neg]; lra.
+Qed.
+Theorem softplus_second_form : forall a x : R, ((acsl_softplus_second a x) = ((acsl_decay x) / ((1 + (acsl_decay x)) * (1 + (acsl_decay x))))).
+Proof.
+intros a x. rewrite spelled_softplus_second, softplus_h_abs. change (acsl_decay x) with (exp (- Rabs x)). f_equal. ring.
+Qed.
+Theorem softplus_conjugate_gradient_near_half : forall a y : R, (((0 < y) /\ (y < 1)) -> (((- 1) < (((2 * y) - 1) / (1 - y))) /\ ((acsl_softplus_conjugate_gradient a y) = (ln (1 + (((2 * y) - 1) / (1 - y))))))).
+Proof.
+intros a y H. rewrite spelled_softplus_conjugate_gradient. split; [ | now apply Formulas.logit_near_half].
+apply (Rmult_lt_reg_r (1 - y)); [lra | ]. unfold Rdiv. rewrite (Rmult_assoc _ (/ (1 - y))), Rinv_l; lra.
+Qed.
+Theorem softplus_conjugate_gradient_split : forall a y : R, (((0 < y) /\ (y < 1)) -> ((acsl_softplus_conjugate_gradient a y) = ((ln y) - (ln (1 + (- y)))))).
+Proof. intros a y H. rewrite spelled_softplus_conjugate_gradient. now apply Formulas.logit_split. Qed.
+Theorem inverse_falls : forall x y : R, (((0 < x) /\ (x <= y)) -> ((1 / y) <= (1 / x))).
+Proof. intros x y [Hx H]. apply Rmult_le_compat_l; [lra | now apply Rinv_le_contravar]. Qed.
+Theorem tsallis_base_positive : forall a : R, ((acsl_tsallis_valid a) -> (0 < (acsl_tsallis_base a 0))).
+Proof.
+intros a H. given. unfold acsl_tsallis_base. rewrite Rmult_0_r, Rplus_0_r. apply Rdiv_lt_0_compat; lra.
+Qed.
+
+(* Softmax relative to a reference r: factors c = e^(-r) that cancel. *)
+Theorem e_difference : forall a r : R, ((acsl_e_ (a - r)) = ((acsl_e_ a) * (acsl_e_ (- r)))).
+Proof. intros a r. unfold acsl_e_. rewrite <- exp_plus. f_equal. Qed.
+Theorem e_zero : ((acsl_e_ 0) = 1).
+Proof. exact exp_0. Qed.
+Theorem sigmoid_relative : forall a r : R, (((acsl_e_ (a - r)) * (acsl_sigmoid (- a))) = ((acsl_sigmoid a) * (acsl_e_ (- r)))).
+Proof.
+intros a r. rewrite e_difference. change (acsl_sigmoid (- a)) with (1 / (1 + exp (- - a))). change (acsl_sigmoid a) with (1 / (1 + exp (- a))).
+unfold acsl_e_. rewrite Ropp_involutive, (exp_Ropp a). assert (P := exp_pos a). field. lra.
+Qed.
+Theorem sigmoid_positive : forall a : R, (0 < (acsl_sigmoid a)).
+Proof. intros a. apply Rdiv_lt_0_compat; [lra | ]. generalize (exp_pos (- a)). intros. change (0 < 1 + exp (- a)). lra. Qed.
+Theorem quotient_relative : forall w s c : R, (((0 < s) /\ (0 < c)) -> ((((w * c) / (s * c)) = (w / s)) /\ (0 < (s * c)))).
+Proof. intros w s c [Hs Hc]. split; [field; lra | now apply Rmult_lt_0_compat]. Qed.
+Theorem log_relative : forall s r : R, ((0 < s) -> ((((ln (s * (acsl_e_ (- r)))) + r) = (ln s)) /\ (0 < (s * (acsl_e_ (- r)))))).
+Proof.
+intros s r Hs. assert (P := exp_pos (- r)). unfold acsl_e_. split; [ | now apply Rmult_lt_0_compat].
+rewrite ln_mult, ln_exp by auto. ring.
+Qed.
+Theorem symmetric_entropy_near_zero : forall y : R, (((Rabs y) < 1) -> (((- (y * y)) > (- 1)) /\ ((acsl_symmetric_entropy y) = (((acsl_twice_artanh y) * y) + (ln (1 + (- (y * y)))))))).
+Proof.
+intros y H. apply Rabs_def2 in H. split; [nra | ]. unfold acsl_symmetric_entropy, acsl_twice_artanh.
+rewrite ?spelled_x_log_x, ?x_log_x_eq. replace (1 + - (y * y)) with (1 - y ^ 2) by ring.
+replace (1 + - y) with (1 - y) by ring. rewrite entropy_near_zero by lra. ring.
+Qed.
+Theorem log_of_cosh_far : forall x : R, ((acsl_log_of_cosh x) = ((ln (1 + (acsl_e_ (- (x * 2))))) + (x - (ln 2)))).
+Proof.
+intros x. change (acsl_log_of_cosh x) with (ln (cosh x)). rewrite ln_cosh_far. unfold acsl_e_.
+replace (x * 2) with (2 * x) by ring. ring.
+Qed.
+Theorem log_of_cosh_near : forall x : R, ((0 <= (acsl_cosh_less_one x)) /\ ((acsl_log_of_cosh x) = (ln (1 + (acsl_cosh_less_one x))))).
+Proof.
+intros x. assert (P := exp_pos x).
+assert (E : acsl_cosh_less_one x = (exp x - 1) ^ 2 / (2 * exp x)).
+{ unfold acsl_cosh_less_one, acsl_e_. field. lra. }
+rewrite E. split; [apply quotient_nonneg; [apply pow2_ge_0 | lra] | ].
+change (acsl_log_of_cosh x) with (ln (cosh x)). apply ln_cosh_near.
+Qed.
+Theorem log_cosh_value_form : forall a x : R, ((0 < a) -> ((acsl_log_cosh_value a x) = ((acsl_log_of_cosh ((Rabs x) * a)) / a))).
+Proof. intros a x H. rewrite spelled_log_cosh_value. now apply log_cosh_v_abs. Qed.
+Theorem log_cosh_second_form : forall a x : R, ((0 < a) -> ((0 < (acsl_log_cosh_decay a x)) /\ ((acsl_log_cosh_second a x) = ((((acsl_log_cosh_decay a x) * a) * 4) / ((1 + (acsl_log_cosh_decay a x)) * (1 + (acsl_log_cosh_decay a x))))))).
+Proof.
+intros a x H. rewrite spelled_log_cosh_second, log_cosh_h_abs by auto.
+assert (E : acsl_log_cosh_decay a x = exp (- (2 * (Rabs x * a)))) by (unfold acsl_log_cosh_decay, acsl_e_; f_equal; ring).
+rewrite E. assert (P := exp_pos (- (2 * (Rabs x * a)))). split; [auto | field; lra].
+Qed.
+Theorem log_cosh_conjugate_form : forall a y : R, ((0 < a) -> ((acsl_log_cosh_conjugate a y) = (((acsl_symmetric_entropy y) / 2) / a))).
+Proof. intros a y H. unfold acsl_log_cosh_conjugate, acsl_symmetric_entropy. field. lra. Qed.
+Theorem log_cosh_conjugate_gradient_form : forall a y : R, (((0 < a) /\ ((Rabs y) < 1)) -> ((acsl_log_cosh_conjugate_gradient a y) = (((acsl_twice_artanh y) / 2) / a))).
+Proof.
+intros a y [H Hy]. apply Rabs_def2 in Hy. unfold acsl_log_cosh_conjugate_gradient, acsl_twice_artanh.
+rewrite twice_artanh by lra. replace (1 - y) with (1 + - y) by ring. field. lra.
+Qed.

@@ -2,7 +2,7 @@
    theorem of another file. *)
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From Phibal Require Import Legendre Even Vector Potentials Power Instances Mirror Uniform Renyi Conjugates Catalogue Derivatives Limits.
+From Phibal Require Import Legendre Even Vector Potentials Power Instances Mirror Uniform Renyi Conjugates Catalogue Derivatives Limits Formulas.
 Open Scope R_scope.
 
 (* A2: for alpha < 1 the formula read literally can be finite where the conjugate is not. At alpha = 2/3
@@ -197,6 +197,54 @@ Theorem negentropy_scaled_loads k x : 0 < k -> 0 < x -> negentropy_g (k * x) = n
 Proof. intros Hk Hx. unfold negentropy_g. rewrite ln_mult by auto. ring. Qed.
 Theorem euclid_scaled_loads k x : euclid_g (k * x) = k * euclid_g x.
 Proof. reflexivity. Qed.
+
+(* Every other potential changes by more than a constant: where the price is defined at 0 and strictly
+   increasing, it is the same at load 0 and larger elsewhere; for Tsallis two loads change differently,
+   and Renyi's prices are divided by k. *)
+Lemma legendre_g_strict X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h ->
+  forall x z, Xi x -> Xi z -> x < z -> g x < g z.
+Proof.
+intros L x z Hx Hz H. destruct (legendre_g_increasing _ _ _ _ _ _ _ _ L x z Hx Hz (Rlt_le _ _ H)) as [K | K]; auto.
+exfalso. assert (E : h (g x) = h (g z)) by now rewrite K.
+rewrite !(inverse_gradient L) in E by auto. lra.
+Qed.
+Theorem scaled_loads_change_prices Y Yi f fs g h k x : legendre all all Y Yi f fs g h -> 1 < k -> 0 < x ->
+  g (k * 0) - g 0 < g (k * x) - g x.
+Proof.
+intros L Hk Hx. rewrite Rmult_0_r. assert (K := legendre_g_strict _ _ _ _ _ _ _ _ L x (k * x) I I ltac:(nra)). lra.
+Qed.
+Theorem tsallis_scaled_loads a k x z : 0 < a -> a <> 1 -> 1 < k -> 0 < x -> x < z ->
+  tsallis_g a (k * x) - tsallis_g a x <> tsallis_g a (k * z) - tsallis_g a z.
+Proof.
+intros Ha H1 Hk Hx Hz E.
+assert (P : forall t, 0 < t -> tsallis_g a (k * t) - tsallis_g a t = a * (pow_real k (a - 1) - 1) / (a - 1) * pow_real t (a - 1)).
+{ intros t Ht. unfold tsallis_g. replace (pow_real (k * t) (a - 1)) with (pow_real k (a - 1) * pow_real t (a - 1)).
+  - field. lra.
+  - rewrite !pow_real_pos by nra. unfold Rpower. rewrite ln_mult, <- exp_plus by lra. f_equal; ring. }
+rewrite !P in E by lra.
+assert (N : pow_real k (a - 1) <> 1).
+{ rewrite pow_real_pos by lra. unfold Rpower. intros C. assert (C2 : (a - 1) * ln k = 0) by (rewrite <- (ln_exp ((a - 1) * ln k)), C; apply ln_1).
+  assert (0 < ln k) by (rewrite <- ln_1; apply ln_increasing; lra). apply Rmult_integral in C2. lra. }
+apply Rmult_eq_reg_l in E.
+- destruct (Rlt_dec a 1) as [A | A].
+  + generalize (pow_real_decr (a - 1) x z ltac:(lra) ltac:(lra)). lra.
+  + generalize (pow_real_incr (a - 1) ltac:(lra) x z ltac:(lra) ltac:(lra) Hz). lra.
+- unfold Rdiv. apply Rmult_integral_contrapositive_currified; [ | apply Rinv_neq_0_compat; lra].
+  apply Rmult_integral_contrapositive_currified; lra.
+Qed.
+Theorem renyi_scaled_loads E a k x e : (0 < E)%nat -> 0 < a < 1 -> 0 < k -> renyi_interior E x -> (e < E)%nat ->
+  renyi_g E a (vsc k x) e = renyi_g E a x e / k.
+Proof.
+intros HE Ha Hk Hx He. assert (Sx := renyi_sum_pos E a HE x Hx).
+assert (P : forall t b, 0 < t -> pow_real (k * t) b = pow_real k b * pow_real t b).
+{ intros t b Ht. rewrite !pow_real_pos by nra. unfold Rpower. rewrite ln_mult, <- exp_plus by auto. f_equal; ring. }
+assert (S : renyi_sum E a (vsc k x) = pow_real k a * renyi_sum E a x).
+{ unfold renyi_sum. rewrite <- Rsum_scal. apply Rsum_ext. intros i Hi. apply P, Hx, Hi. }
+unfold renyi_g. rewrite S. unfold vsc. rewrite P by apply Hx, He.
+assert (Q : pow_real k a = k * pow_real k (a - 1)).
+{ rewrite <- (pow_real_1 k) at 2 by lra. rewrite pow_real_add by auto. f_equal; ring. }
+rewrite Q. assert (G := pow_real_gt0 k (a - 1) Hk). field. lra.
+Qed.
 
 (* D3: the two metrics differ: one token, two experts, top-1, probabilities .51 and .49. *)
 Definition max_violation E (v : vec) : R := INR E * lp_max_v E v / Rsum E v - 1.
