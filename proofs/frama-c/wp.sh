@@ -11,6 +11,10 @@ mkdir -p "$work"
 [ -f "$work/why3.conf" ] || "$here/why3/configuration.sh" >"$work/why3.conf"
 file=$1
 shift
+# Only where there are pragmas is a preprocessor needed that drops those Frama-C cannot parse.
+if grep -q '^ *# *pragma' "$file"; then
+  set -- -cpp-command "$here/preprocess.sh %i %o %args" -cpp-frama-c-compliant "$@"
+fi
 WHY3CONFIG=$work/why3.conf exec frama-c -machdep gcc_x86_64 \
   -cpp-extra-args="-I$here/include -I$root/spec/include -I$root/spec -I$root/reference -I$root/kernels ${CPP:-}" \
   "$file" -wp -wp-rte -wp-prover "${PROVERS:-z3nra,cvc4nra,cvc5nra}" -wp-steps "${STEPS:-1000000}" \
