@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision) {
-  //@ assert open_enclosure;
+  //@ assert open_enclosure && open_room;
   mpfr_init2(z->lo, precision);
   mpfr_init2(z->hi, precision);
   mpfr_set_zero(z->lo, 1);
@@ -103,7 +103,7 @@ void phibal_enclosure_set(phibal_enclosure *z, const phibal_enclosure *x) {
 }
 
 void phibal_enclosure_set_si(phibal_enclosure *z, long n) {
-  //@ assert open_enclosure;
+  //@ assert open_enclosure && open_room;
   mpfr_set_si(z->lo, n, MPFR_RNDD);
   mpfr_set_si(z->hi, n, MPFR_RNDU);
 }
@@ -115,7 +115,7 @@ void phibal_enclosure_set_d(phibal_enclosure *z, double d) {
 }
 
 void phibal_enclosure_set_fr(phibal_enclosure *z, mpfr_srcptr x) {
-  //@ assert open_enclosure;
+  //@ assert open_enclosure && open_room;
   mpfr_set(z->lo, x, MPFR_RNDD);
   mpfr_set(z->hi, x, MPFR_RNDU);
 }

@@ -46,8 +46,8 @@ typedef enum scalar_function {
 #endif
 /* z holds f(x, a) for the parameter a anywhere in its enclosure. z, x, a and t[0..SCRATCH-1] are
    all apart; x is a point; t has z's precision. */
-/*@ requires \forall real p; in(a, p) ==> parameter_valid(s, p);
-    POINT_OF((parameter_free(s) || in{Pre}(a, p)), holds(z, s, f, p, r)) */
+/*@ requires family(s) && function(f) && parameter_input(a, s);
+    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, f, p, r)) */
 phibal_status point_at(scalar_family s, scalar_function f, phibal_enclosure *z,
                        const phibal_enclosure *x, const phibal_enclosure *a, phibal_enclosure *t);
 
@@ -199,12 +199,65 @@ typedef struct workspace {
   phibal_enclosure point, near, far, scratch[SCRATCH];
 } workspace;
 
+/*@ // the workspace's parts are enclosures; x is none of them
+    predicate workspace_output{L}(workspace *w) =
+      output(&w->point) && output(&w->near) && output(&w->far) && scratch(&w->scratch[0]);
+    predicate apart_from_workspace{L}(phibal_enclosure *x, workspace *w) =
+      \separated(x, &w->point) && \separated(x, &w->near) && \separated(x, &w->far) &&
+      apart_from_scratch(x, &w->scratch[0]);
+    // nothing but z and the workspace was written between A and B, as far as enclosures go
+    predicate only_graph_written{A, B}(phibal_enclosure *z, workspace *w) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, z) &&
+        apart_from_workspace{A}(r, w) ==> same{A, B}(r);
+    predicate only_workspace_written{A, B}(workspace *w) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && apart_from_workspace{A}(r, w) ==>
+        same{A, B}(r);
+    // the ends of x are exact in the workspace's point; what was so stays so
+    predicate room_for{L}(workspace *w, phibal_enclosure *x) =
+      \exists integer bits; roomy(&w->point, bits) && precise(x, bits);
+    predicate room_kept{A, B}(phibal_enclosure *p) =
+      \forall integer bits; roomy{A}(p, bits) ==> roomy{B}(p, bits);
+    // bits that leave room for the guard bits
+    predicate workable{L}(phibal_enclosure *x) = precise(x, MPFR_PREC_MAX - GUARD_BITS);
+*/
+
+/*@ requires \valid(w) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *w;
+    ensures workspace_output(w) && only_workspace_written{Pre, Here}(w);
+    ensures roomy(&w->point, precision); */
 void workspace_init(workspace *w, mpfr_prec_t precision);
+/*@ requires workspace_output(w);
+    terminates \true;
+    exits \false;
+    assigns *w;
+    ensures only_workspace_written{Pre, Here}(w); */
 void workspace_clear(workspace *w);
 /* z holds f(r, a) for every r in x. x is bounded; z is apart from it. */
+/*@ requires family(s) && function(f) && parameter_input(a, s) && input(x) && bounded(x);
+    requires output(z) && workspace_output(w) && \separated(z, x) && \separated(z, a);
+    requires apart_from_workspace(z, w) && apart_from_workspace(x, w) && apart_from_workspace(a, w);
+    requires room_for(w, x);
+    terminates \true;
+    exits \false;
+    assigns *z, *w;
+    ensures enclosure(z);
+    ensures workspace_output(w);
+    ensures only_graph_written{Pre, Here}(z, w);
+    ensures room_kept{Pre, Here}(&w->point);
+    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) &&
+      !jump(s, f, r) ==> holds(z, s, f, p, r); */
 phibal_status graph_over(scalar_family s, scalar_function f, phibal_enclosure *z,
                          const phibal_enclosure *x, const phibal_enclosure *a, workspace *w);
 /* The working precision of a result z from arguments x[0..n-1]: the ends of x are exact in it. */
+/*@ requires input(z) && vector_input(x, n) && workable(z);
+    requires \forall integer i; 0 <= i < n ==> workable(x + i);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures MPFR_PREC_MIN <= \result <= MPFR_PREC_MAX;
+    ensures \forall integer i; 0 <= i < n ==> precise(x + i, \result); */
 mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_enclosure *x);
 
 /* PHIBAL_ERROR_DOMAIN with the message "outside the domain <domain>". */
@@ -215,6 +268,11 @@ mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_
 phibal_status outside_domain(const char *domain);
 /* The same status with "<function> of <potential>: coordinate i of n (x_i): <message>", the message
    being that of the failure just met. */
+/*@ requires input(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == status; */
 phibal_status name_coordinate(phibal_status status, const char *function, const char *potential,
                               size_t i, size_t n, const phibal_enclosure *x);
 
@@ -258,7 +316,8 @@ static inline void set_infinity(phibal_enclosure *z) {
     assigns *z;
     ensures enclosure(z);
     ensures only_written{Pre, Here}(z);
-    ensures \forall real r; in{Pre}(x, r) ==> in(z, r + n); */
+    ensures \forall real r; in{Pre}(x, r) ==> in(z, r + n);
+    ensures zero: \forall real r; point{Pre}(x) && in{Pre}(x, r) && r + n == 0.0 ==> point(z); */
 static inline void add_integer(phibal_enclosure *z, const phibal_enclosure *x, long n) {
   //@ assert open_enclosure;
   mpfr_add_si(z->lo, x->lo, n, MPFR_RNDD);
@@ -272,7 +331,8 @@ static inline void add_integer(phibal_enclosure *z, const phibal_enclosure *x, l
     assigns *z;
     ensures enclosure(z);
     ensures only_written{Pre, Here}(z);
-    ensures \forall real r; in{Pre}(x, r) ==> in(z, n - r); */
+    ensures \forall real r; in{Pre}(x, r) ==> in(z, n - r);
+    ensures zero: \forall real r; point{Pre}(x) && in{Pre}(x, r) && n - r == 0.0 ==> point(z); */
 static inline void subtract_from_integer(phibal_enclosure *z, long n, const phibal_enclosure *x) {
   //@ assert open_enclosure;
   mpfr_si_sub(z->lo, n, x->hi, MPFR_RNDD);

@@ -119,6 +119,24 @@
         whole(x) ==> in(x, a);
     }
 
+    // both ends have at least so many bits: room for a number of that precision
+    axiomatic Room {
+      predicate roomy{L}(phibal_enclosure *x, integer bits)
+        reads x->lo[0].number, x->hi[0].number;
+    }
+    axiomatic RoomDefinition {
+      predicate open_room;
+      axiom room_opened: open_room;
+      axiom roomy_is{L}: \forall phibal_enclosure *x, integer bits; roomy(x, bits) <==>
+        bits <= mprec(x->lo[0].number) && bits <= mprec(x->hi[0].number);
+    }
+    axiomatic RoomUse {
+      predicate use_room;
+      axiom room_used: use_room;
+      LEMMA same_room{A, B}: GIVEN(open_room && open_enclosure) \forall phibal_enclosure *x, integer bits;
+        same{A, B}(x) && roomy{A}(x, bits) ==> roomy{B}(x, bits);
+    }
+
     // what functions ask of arguments and of places for results, and leave in results
     predicate input{L}(phibal_enclosure *x) = \valid_read(x) && enclosure(x);
     predicate output{L}(phibal_enclosure *z) = \valid(z) && enclosure(z);

@@ -53,6 +53,14 @@
     predicate only_with_vector_written{A, B}(phibal_enclosure *z, phibal_enclosure *t, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, z) &&
         (\forall integer i; 0 <= i < n ==> \separated(r, t + i)) ==> same{A, B}(r);
+    // nothing but z, t[0..k-1] and x[0..n-1] was
+    predicate only_with_vectors_written{A, B}(phibal_enclosure *z, phibal_enclosure *t, integer k,
+                                              phibal_enclosure *x, integer n) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, z) &&
+        (\forall integer i; 0 <= i < k ==> \separated(r, t + i)) &&
+        (\forall integer i; 0 <= i < n ==> \separated(r, x + i)) ==> same{A, B}(r);
+    predicate vectors_apart(phibal_enclosure *t, integer k, phibal_enclosure *x, integer n) =
+      \forall integer i, j; 0 <= i < k && 0 <= j < n ==> \separated(t + i, x + j);
     predicate vector_apart(phibal_enclosure *z, phibal_enclosure *t, integer n) =
       \forall integer i; 0 <= i < n ==> \separated(z, t + i);
     // t[0..n-1] are new enclosures, apart from all that was in use
@@ -60,4 +68,10 @@
       vector_output{B}(t, n) && given_out{A, B}(t, n) &&
       (\forall integer i; 0 <= i < n ==> point{B}(t + i) && in{B}(t + i, 0.0));
 */
+
+/* Memory for characters, of which one piece at a time is in use: a function that allocates says
+   `assigns TEXT_ALLOCATED`. */
+/*@ ghost char *text_heap; */
+#define TEXT_ALLOCATED text_heap[0 .. 0x1000000000000000]
+
 #endif

@@ -19,7 +19,8 @@
       n <= 1 ? term(s, 0) :
       largest(s, n - 1) < term(s, n - 1) ? term(s, n - 1) : largest(s, n - 1);
     // (V1), (V2): the largest over the mean, less 1
-    logic real maxvio(sequence s, integer n) = largest(s, n) / (sum(s, n) / n) - 1.0;
+    logic real violation(real most, real total, integer n) = most / (total / n) - 1.0;
+    logic real maxvio(sequence s, integer n) = violation(largest(s, n), sum(s, n), n);
 
     // sum over j < m of |s_i - s_j|, and of these over i < m
     logic real gaps(sequence s, integer i, integer m) =
@@ -27,12 +28,14 @@
     logic real all_gaps(sequence s, integer m, integer n) =
       m <= 0 ? 0.0 : all_gaps(s, m - 1, n) + gaps(s, m - 1, n);
     // (V3)
-    logic real gini(sequence s, integer n) = all_gaps(s, n, n) / (2.0 * n * sum(s, n));
+    logic real inequality(real all, real total, integer n) = all / (2.0 * n * total);
+    logic real gini(sequence s, integer n) = inequality(all_gaps(s, n, n), sum(s, n), n);
 
     // (V4): 0 log 0 = 0
-    logic real information(real p) = p > 0.0 ? p * \log(p) : 0.0;
+    logic real information(real x, real total) =
+      x > 0.0 ? (x / total) * \log(x / total) : 0.0;
     logic real entropy_of(sequence s, real total, integer n) =
-      n <= 0 ? 0.0 : entropy_of(s, total, n - 1) - information(term(s, n - 1) / total);
+      n <= 0 ? 0.0 : entropy_of(s, total, n - 1) - information(term(s, n - 1), total);
     logic real entropy(sequence s, integer n) = entropy_of(s, sum(s, n), n);
 
     axiomatic MetricUse {
@@ -40,6 +43,7 @@
       axiom metric_used: use_metric;
       LEMMA maxvio_form: \forall real a, b, n;
         b > 0.0 && n > 0.0 ==> (n * a - b) / b == a / (b / n) - 1.0;
+      LEMMA share_positive: \forall real a, b; a > 0.0 && b > 0.0 ==> a / b > 0.0;
       LEMMA gini_form: \forall real a, b, n;
         b > 0.0 && n > 0.0 ==> a / (b * n) == (2.0 * a) / (2.0 * n * b);
     }

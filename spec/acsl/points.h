@@ -36,7 +36,23 @@
     // z holds f(x, a) of family s
     predicate holds{L}(phibal_enclosure *z, integer s, integer f, real a, real x) =
       (point_inside(s, f, a, x) && in(z, point_value(s, f, a, x))) ||
-      (point_infinite(s, f, a, x) && in_plus(z));
+      (!point_inside(s, f, a, x) && point_infinite(s, f, a, x) && in_plus(z));
+
+    predicate family(integer s) =
+      s == FAMILY_EUCLID || s == FAMILY_LP || s == FAMILY_LP_ONE || s == FAMILY_SOFT_L1 ||
+      s == FAMILY_NEGENTROPY || s == FAMILY_TSALLIS || s == FAMILY_PSEUDO_HUBER ||
+      s == FAMILY_LOG_COSH || s == FAMILY_SOFTPLUS;
+    predicate function(integer f) =
+      f == FUNCTION_VALUE || f == FUNCTION_GRADIENT || f == FUNCTION_SECOND ||
+      f == FUNCTION_CONJUGATE || f == FUNCTION_CONJUGATE_GRADIENT;
+    // at p = 1 the gradient of lp jumps at 0
+    predicate jump(integer s, integer f, real x) =
+      s == FAMILY_LP_ONE && f == FUNCTION_GRADIENT && x == 0.0;
+    // a is a parameter of s; p is a choice of it
+    predicate parameter_input{L}(phibal_enclosure *a, integer s) =
+      input(a) && \forall real p; in(a, p) ==> parameter_valid(s, p);
+    predicate chosen{L}(integer s, phibal_enclosure *a, real p) =
+      parameter_valid(s, p) && (parameter_free(s) || in(a, p));
 
     axiomatic PointsDefinition {
       predicate open_points;

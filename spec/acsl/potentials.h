@@ -60,7 +60,7 @@
     // (P4) negentropy
     logic real negentropy_value(real a, real x) = x_log_x(x);
     logic real negentropy_gradient(real a, real x) = \log(x) + 1.0;
-    logic real negentropy_second(real a, real x) = 1.0 / x;
+    logic real negentropy_second(real a, real x) = x != 0.0 ? 1.0 / x : 0.0;
     logic real negentropy_conjugate(real a, real y) = \exp(y - 1.0);
     logic real negentropy_conjugate_gradient(real a, real y) = \exp(y - 1.0);
     predicate negentropy_value_inside(real a, real x) = 0.0 <= x;
@@ -110,7 +110,7 @@
 
     // (P9) softplus
     logic real softplus_value(real a, real x) = \log(1.0 + \exp(x));
-    logic real softplus_gradient(real a, real x) = sigmoid(x);
+    logic real softplus_gradient(real a, real x) = 1.0 / (1.0 + \exp(-x));
     logic real softplus_second(real a, real x) = sigmoid(x) * sigmoid(-x);
     logic real softplus_conjugate(real a, real y) = x_log_x(y) + x_log_x(1.0 - y);
     logic real softplus_conjugate_gradient(real a, real y) = \log(y / (1.0 - y));

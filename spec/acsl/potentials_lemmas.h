@@ -62,7 +62,7 @@
     // the parts of log-cosh, under names that provers match on
     axiomatic LogCosh {
       logic real log_of_cosh(real x);
-      logic real cosh_less_one(real x);
+      logic real cosh_excess(real x);
       logic real log_cosh_decay(real a, real x);
       logic real twice_artanh(real y);
       logic real symmetric_entropy(real y);
@@ -96,12 +96,12 @@
       predicate use_log_cosh;
       axiom log_cosh_used: use_log_cosh;
       axiom log_of_cosh_is: \forall real x; log_of_cosh(x) == \log(cosh(x));
-      axiom cosh_less_one_is: \forall real x;
-        cosh_less_one(x) == (e(x) - 1.0) * (e(x) - 1.0) / e(x) / 2.0;
+      axiom cosh_excess_is: \forall real x;
+        cosh_excess(x) == (e(x) - 1.0) * (e(x) - 1.0) / e(x);
       COQ_LEMMA log_of_cosh_far: \forall real x;
         log_of_cosh(x) == \log(1.0 + e(-(x * 2.0))) + (x - \log(2.0));
       COQ_LEMMA log_of_cosh_near: \forall real x;
-        0.0 <= cosh_less_one(x) && log_of_cosh(x) == \log(1.0 + cosh_less_one(x));
+        0.0 <= cosh_excess(x) && log_of_cosh(x) == \log(1.0 + cosh_excess(x) / 2.0);
       COQ_LEMMA log_cosh_value_form: \forall real a, x; 0.0 < a ==>
         log_cosh_value(a, x) == log_of_cosh(\abs(x) * a) / a;
       COQ_LEMMA log_cosh_second_form: \forall real a, x; 0.0 < a ==>
@@ -116,6 +116,103 @@
         log_cosh_conjugate(a, y) == symmetric_entropy(y) / 2.0 / a;
       COQ_LEMMA log_cosh_conjugate_gradient_form: \forall real a, y; 0.0 < a && \abs(y) < 1.0 ==>
         log_cosh_conjugate_gradient(a, y) == twice_artanh(y) / 2.0 / a;
+    }
+
+    // s - log(1 + s), of which soft-l1 and its conjugate are made
+    axiomatic Remainder {
+      logic real remainder(real s);
+    }
+    axiomatic RemainderDefinition {
+      predicate open_remainder;
+      axiom remainder_opened: open_remainder;
+      axiom remainder_is: \forall real s; remainder(s) == s - \log(1.0 + s);
+    }
+    axiomatic RemainderUse {
+      predicate use_remainder;
+      axiom remainder_used: use_remainder;
+      COQ_LEMMA remainder_rises: \forall real a, b; 0.0 <= a <= b ==> remainder(a) <= remainder(b);
+      COQ_LEMMA remainder_falls: \forall real a, b;
+        -1.0 < a <= b && b <= 0.0 ==> remainder(b) <= remainder(a);
+      COQ_LEMMA remainder_near_zero: \forall real s; \abs(s) < 0.5 ==>
+        s * s / 2.0 - \abs(s) * \abs(s) * \abs(s) <= remainder(s) &&
+        remainder(s) <= s * s / 2.0 + \abs(s) * \abs(s) * \abs(s);
+    }
+    axiomatic PowersOfTwoUse {
+      predicate use_powers_of_two;
+      axiom powers_of_two_used: use_powers_of_two;
+      COQ_LEMMA power_of_two_least: \forall integer n; 1 <= n ==> 2.0 <= power_of_two(n);
+    }
+    axiomatic SoftL1Use {
+      predicate use_soft_l1;
+      axiom soft_l1_used: use_soft_l1;
+      COQ_LEMMA soft_l1_value_form: \forall real a, x; 0.0 < a ==>
+        soft_l1_value(a, x) == remainder(\abs(x / a)) * a;
+      COQ_LEMMA soft_l1_conjugate_form: \forall real a, y;
+        soft_l1_conjugate(a, y) == remainder(-\abs(y)) * a;
+    }
+
+    axiomatic LpUse {
+      predicate use_lp;
+      axiom lp_used: use_lp;
+      LEMMA odd_power: \forall real x, q; 0.0 < q ==>
+        sgn(x) * power(\abs(x), q) == (x < 0.0 ? -power(\abs(x), q) : power(\abs(x), q));
+      LEMMA conjugate_exponents: \forall real p; 1.0 < p ==>
+        0.0 < p / (p - 1.0) && 0.0 < 1.0 / (p - 1.0);
+    }
+
+    // (x^b - 1) / b, of which Tsallis is made, and the base of its conjugate's powers: less 1, and
+    // without its negative part
+    axiomatic Tsallis {
+      logic real deformed_log(real b, real x);
+      logic real tsallis_excess(real a, real y);
+      logic real cut_base(real a, real y);
+    }
+    axiomatic DeformedLogDefinition {
+      predicate open_deformed_log;
+      axiom deformed_log_opened: open_deformed_log;
+      axiom deformed_log_is: \forall real b, x; deformed_log(b, x) == (power(x, b) - 1.0) / b;
+    }
+    axiomatic PowerUse {
+      predicate use_power;
+      axiom power_used: use_power;
+      LEMMA power_by_e: GIVEN(use_exp) \forall real x, b; 0.0 < x ==>
+        power(x, b) == e(\log(x) * b);
+    }
+    axiomatic TsallisUse {
+      predicate use_tsallis;
+      axiom tsallis_used: use_tsallis;
+      COQ_LEMMA tsallis_value_form: \forall real a, x; a != 1.0 && 0.0 < x ==>
+        tsallis_value(a, x) == deformed_log(a - 1.0, x) * x;
+      LEMMA tsallis_value_zero: \forall real a; 0.0 < a && a != 1.0 ==>
+        tsallis_value(a, 0.0) == 0.0;
+      COQ_LEMMA tsallis_gradient_form: \forall real a, x; a != 1.0 && 0.0 < x ==>
+        tsallis_gradient(a, x) == deformed_log(a - 1.0, x) * a + 1.0;
+      LEMMA tsallis_gradient_zero: \forall real a; 1.0 < a ==>
+        tsallis_gradient(a, 0.0) == -1.0 / (a - 1.0);
+    }
+    axiomatic TsallisDualDefinition {
+      predicate open_tsallis_dual;
+      axiom tsallis_dual_opened: open_tsallis_dual;
+      axiom tsallis_excess_is: \forall real a, y;
+        tsallis_excess(a, y) == (y - 1.0) * (a - 1.0) / a;
+      axiom cut_base_is: \forall real a, y;
+        cut_base(a, y) == (tsallis_base(a, y) > 0.0 ? tsallis_base(a, y) : 0.0);
+    }
+    axiomatic TsallisDualUse {
+      predicate use_tsallis_dual;
+      axiom tsallis_dual_used: use_tsallis_dual;
+      COQ_LEMMA tsallis_near_one: \forall real a, y, q; 0.0 < a && 0.0 < cut_base(a, y) ==>
+        -1.0 < tsallis_excess(a, y) &&
+        power(cut_base(a, y), q) == e(\log(1.0 + tsallis_excess(a, y)) * q);
+      LEMMA cut_base_nonnegative: GIVEN(open_tsallis_dual) \forall real a, y;
+        0.0 <= cut_base(a, y) && (0.0 < cut_base(a, y) <==> 0.0 < tsallis_base(a, y));
+      LEMMA tsallis_conjugate_form: GIVEN(open_tsallis_dual) \forall real a, y;
+        tsallis_conjugate(a, y) == power(cut_base(a, y), a / (a - 1.0));
+      LEMMA tsallis_conjugate_gradient_form: GIVEN(open_tsallis_dual) \forall real a, y;
+        tsallis_conjugate_gradient(a, y) == power(cut_base(a, y), 1.0 / (a - 1.0));
+      LEMMA tsallis_exponents: \forall real a; 0.0 < a ==>
+        (1.0 < a ==> 0.0 < a / (a - 1.0) && 0.0 < 1.0 / (a - 1.0)) &&
+        (a < 1.0 ==> a / (a - 1.0) < 0.0);
     }
 */
 #endif

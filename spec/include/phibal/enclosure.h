@@ -34,7 +34,7 @@ typedef struct phibal_enclosure {
     exits \false;
     assigns *z;
     ensures enclosure(z) && point(z) && in(z, 0.0);
-    ensures precise(z, precision);
+    ensures precise(z, precision) && roomy(z, precision);
     ensures only_written{Pre, Here}(z); */
 void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision); /* z = [0, 0] */
 /*@ requires output(z);
@@ -82,7 +82,8 @@ void phibal_enclosure_set(phibal_enclosure *z, const phibal_enclosure *x);
     ensures only_written{Pre, Here}(z);
     ensures in(z, (real)n);
     ensures n == 0 ==> point(z);
-    ensures n > 0 ==> nonnegative(z); */
+    ensures n > 0 ==> nonnegative(z);
+    ensures \forall integer bits; roomy{Pre}(z, bits) ==> roomy(z, bits); */
 void phibal_enclosure_set_si(phibal_enclosure *z, long n);
 /*@ requires output(z) && !\is_NaN(d);
     terminates \true;
@@ -104,7 +105,9 @@ void phibal_enclosure_set_d(phibal_enclosure *z, double d);       /* d may be in
     ensures only_written{Pre, Here}(z);
     ensures \forall real a; mreal(\old(x->number), a) ==> in(z, a);
     ensures mkind(\old(x->number)) == 1 ==> only_plus(z) && in_plus(z);
-    ensures mkind(\old(x->number)) == -1 ==> in_minus(z); */
+    ensures mkind(\old(x->number)) == -1 ==> in_minus(z);
+    ensures \forall integer bits; roomy{Pre}(z, bits) ==> roomy(z, bits);
+    ensures mkind(\old(x->number)) == 0 && roomy{Pre}(z, mprec(\old(x->number))) ==> point(z); */
 void phibal_enclosure_set_fr(phibal_enclosure *z, mpfr_srcptr x); /* not NaN */
 /*@ requires output(z) && \valid_read(q) && qinitialised(q) && \separated(z, q);
     terminates \true;
@@ -142,6 +145,16 @@ void phibal_enclosure_hull(phibal_enclosure *z, const phibal_enclosure *x,
    sign and blanks around: read exactly, then enclosed, so that a number that fits z is a point.
    PHIBAL_ERROR_FORMAT says what is wrong with the text and where; z is then unchanged. Exponents
    beyond 10^+-100000 or 2^+-400000 are such errors. */
+/*@ requires z == \null || output(z);
+    requires text == \null || \exists integer n; 0 <= n <= 0x1000000000000000 &&
+      \valid_read(text + (0 .. n)) && text[n] == 0;
+    terminates \true;
+    exits \false;
+    assigns *z, TEXT_ALLOCATED;
+    ensures z == \null || enclosure(z);
+    ensures \result != PHIBAL_OK ==> same{Pre, Here}(z);
+    ensures z == \null || text == \null ==> \result == PHIBAL_ERROR_ARGUMENT;
+    ensures only_written{Pre, Here}(z); */
 phibal_status phibal_enclosure_set_str(phibal_enclosure *z, const char *text);
 /* Characters, final null included, that a decimal string of `digits` digits may take. */
 #define PHIBAL_DECIMAL_SIZE(digits) ((size_t)(digits) + 32)
