@@ -1,4 +1,5 @@
-(* What the proofs of the C code take from Coq: each COQ_LEMMA of spec/acsl has its theorem here, under
+(* What the proofs of the C code take from Coq: each COQ_LEMMA of spec/acsl has its theorem here,
+  under
    the same name. *)
 From Coq Require Import Reals ZArith Lra Lia.
 From Coquelicot Require Import Coquelicot.
@@ -16,27 +17,36 @@ Proof. exact PI_RGT_0. Qed.
 
 (* The shapes of the five functions, in the words of spec/acsl: |x| <= |y| for the even ones. *)
 Lemma even_at_abs (f : R -> R) : (forall x, f (- x) = f x) -> forall x, f x = f (Rabs x).
-Proof. intros H x. destruct (Rle_dec 0 x); [rewrite Rabs_pos_eq | rewrite Rabs_left, H]; auto; lra. Qed.
-Lemma least_of_shape (f : R -> R) m x : (x <= m -> f m <= f x) -> (m <= x -> f m <= f x) -> f m <= f x.
+Proof. intros H x. destruct (Rle_dec 0 x); [rewrite Rabs_pos_eq | rewrite Rabs_left, H]; auto; lra.
+  Qed.
+Lemma least_of_shape (f : R -> R) m x : (x <= m -> f m <= f x) -> (m <= x -> f m <= f x) ->
+  f m <= f x.
 Proof. intros H1 H2. destruct (Rle_dec x m); [auto | apply H2; lra]. Qed.
-Ltac even H := match goal with |- _ _ ?x <= _ _ ?y => rewrite (even_at_abs _ H x), (even_at_abs _ H y)
+Ltac even H := match goal with |- _ _ ?x <= _ _ ?y => rewrite (even_at_abs _ H x),
+  (even_at_abs _ H y)
   | |- _ ?x <= _ ?y => rewrite (even_at_abs _ H x), (even_at_abs _ H y) end.
 Ltac given := intros; repeat match goal with H : _ /\ _ |- _ => destruct H end;
   repeat match goal with
-  | H : acsl_lp_valid _ |- _ => unfold acsl_lp_valid in H | H : acsl_soft_l1_valid _ |- _ => unfold acsl_soft_l1_valid in H
+  | H : acsl_lp_valid _ |- _ => unfold acsl_lp_valid in H | H : acsl_soft_l1_valid _ |- _ => unfold
+    acsl_soft_l1_valid in H
   | H : acsl_tsallis_valid _ |- _ => unfold acsl_tsallis_valid in H; destruct H
   | H : acsl_pseudo_huber_valid _ |- _ => unfold acsl_pseudo_huber_valid in H
   | H : acsl_log_cosh_valid _ |- _ => unfold acsl_log_cosh_valid in H end.
 Ltac inner := repeat match goal with
   | H : _ /\ _ |- _ => destruct H
   | H : acsl_soft_l1_conjugate_inside _ _ |- _ => unfold acsl_soft_l1_conjugate_inside in H
-  | H : acsl_soft_l1_conjugate_gradient_inside _ _ |- _ => unfold acsl_soft_l1_conjugate_gradient_inside in H; apply Rabs_def2 in H
-  | H : acsl_pseudo_huber_conjugate_inside _ _ |- _ => unfold acsl_pseudo_huber_conjugate_inside in H
-  | H : acsl_pseudo_huber_conjugate_gradient_inside _ _ |- _ => unfold acsl_pseudo_huber_conjugate_gradient_inside in H; apply Rabs_def2 in H
+  | H : acsl_soft_l1_conjugate_gradient_inside _ _ |- _ => unfold
+    acsl_soft_l1_conjugate_gradient_inside in H; apply Rabs_def2 in H
+  | H : acsl_pseudo_huber_conjugate_inside _ _ |- _ => unfold acsl_pseudo_huber_conjugate_inside in
+    H
+  | H : acsl_pseudo_huber_conjugate_gradient_inside _ _ |- _ => unfold
+    acsl_pseudo_huber_conjugate_gradient_inside in H; apply Rabs_def2 in H
   | H : acsl_log_cosh_conjugate_inside _ _ |- _ => unfold acsl_log_cosh_conjugate_inside in H
-  | H : acsl_log_cosh_conjugate_gradient_inside _ _ |- _ => unfold acsl_log_cosh_conjugate_gradient_inside in H; apply Rabs_def2 in H
+  | H : acsl_log_cosh_conjugate_gradient_inside _ _ |- _ => unfold
+    acsl_log_cosh_conjugate_gradient_inside in H; apply Rabs_def2 in H
   | H : acsl_softplus_conjugate_inside _ _ |- _ => unfold acsl_softplus_conjugate_inside in H
-  | H : acsl_softplus_conjugate_gradient_inside _ _ |- _ => unfold acsl_softplus_conjugate_gradient_inside in H
+  | H : acsl_softplus_conjugate_gradient_inside _ _ |- _ => unfold
+    acsl_softplus_conjugate_gradient_inside in H
   | H : acsl_negentropy_value_inside _ _ |- _ => unfold acsl_negentropy_value_inside in H
   | H : acsl_negentropy_gradient_inside _ _ |- _ => unfold acsl_negentropy_gradient_inside in H
   | H : acsl_negentropy_second_inside _ _ |- _ => unfold acsl_negentropy_second_inside in H
@@ -44,241 +54,387 @@ Ltac inner := repeat match goal with
   | H : acsl_tsallis_gradient_inside _ _ |- _ => unfold acsl_tsallis_gradient_inside in H
   | H : acsl_tsallis_second_inside _ _ |- _ => unfold acsl_tsallis_second_inside in H
   | H : acsl_tsallis_conjugate_inside _ _ |- _ => unfold acsl_tsallis_conjugate_inside in H
-  | H : acsl_tsallis_conjugate_gradient_inside _ _ |- _ => unfold acsl_tsallis_conjugate_gradient_inside in H end.
-Theorem euclid_value_rises : forall a x y : R, (((acsl_euclid_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_euclid_value a x) <= (acsl_euclid_value a y))).
+  | H : acsl_tsallis_conjugate_gradient_inside _ _ |- _ => unfold
+    acsl_tsallis_conjugate_gradient_inside in H end.
+Theorem euclid_value_rises : forall a x y : R, (((acsl_euclid_valid a) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_euclid_value a x) <= (acsl_euclid_value a y))).
 Proof.
-given. inner. rewrite (spelled_euclid_value a x), (spelled_euclid_value a y). even euclid_v_even. apply euclid_v_increasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_euclid_value a x), (spelled_euclid_value a y). even euclid_v_even.
+  apply euclid_v_increasing; auto using Rabs_pos; lra.
 Qed.
-Theorem euclid_conjugate_rises : forall a x y : R, (((acsl_euclid_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_euclid_conjugate a x) <= (acsl_euclid_conjugate a y))).
+Theorem euclid_conjugate_rises : forall a x y : R, (((acsl_euclid_valid a) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_euclid_conjugate a x) <= (acsl_euclid_conjugate a y))).
 Proof.
-given. inner. rewrite (spelled_euclid_conjugate a x), (spelled_euclid_conjugate a y). even euclid_c_even. apply euclid_c_increasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_euclid_conjugate a x), (spelled_euclid_conjugate a y).
+  even euclid_c_even. apply euclid_c_increasing; auto using Rabs_pos; lra.
 Qed.
-Theorem lp_value_rises : forall a x y : R, (((acsl_lp_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_lp_value a x) <= (acsl_lp_value a y))).
+Theorem lp_value_rises : forall a x y : R, (((acsl_lp_valid a) /\ ((Rabs x) <= (Rabs y))) ->
+  ((acsl_lp_value a x) <= (acsl_lp_value a y))).
 Proof.
-given. inner. rewrite (spelled_lp_value a x), (spelled_lp_value a y). even (lp_v_even a). apply lp_v_increasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_lp_value a x), (spelled_lp_value a y). even (lp_v_even a).
+  apply lp_v_increasing; auto using Rabs_pos; lra.
 Qed.
-Theorem lp_gradient_increases : forall a x y : R, (((acsl_lp_valid a) /\ (x <= y)) -> ((acsl_lp_gradient a x) <= (acsl_lp_gradient a y))).
+Theorem lp_gradient_increases : forall a x y : R, (((acsl_lp_valid a) /\ (x <= y)) ->
+  ((acsl_lp_gradient a x) <= (acsl_lp_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_lp_gradient a x), (spelled_lp_gradient a y). apply lp_g_increasing; auto; lra.
+given. inner. rewrite (spelled_lp_gradient a x), (spelled_lp_gradient a y). apply lp_g_increasing;
+  auto; lra.
 Qed.
-Theorem lp_second_increases : forall a x y : R, ((((acsl_lp_valid a) /\ (2 <= a)) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_lp_second a x) <= (acsl_lp_second a y))).
+Theorem lp_second_increases : forall a x y : R, ((((acsl_lp_valid a) /\ (2 <= a)) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_lp_second a x) <= (acsl_lp_second a y))).
 Proof.
-given. inner. rewrite (spelled_lp_second a x), (spelled_lp_second a y). even (lp_h_even a). apply lp_h_increasing; auto using Rabs_pos.
+given. inner. rewrite (spelled_lp_second a x), (spelled_lp_second a y). even (lp_h_even a).
+  apply lp_h_increasing; auto using Rabs_pos.
 Qed.
-Theorem lp_second_decreases : forall a x y : R, ((((((acsl_lp_valid a) /\ (a <= 2)) /\ (acsl_lp_second_inside a x)) /\ (acsl_lp_second_inside a y)) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_lp_second a y) <= (acsl_lp_second a x))).
+Theorem lp_second_decreases : forall a x y : R, ((((((acsl_lp_valid a) /\ (a <= 2)) /\
+  (acsl_lp_second_inside a x)) /\ (acsl_lp_second_inside a y)) /\ ((Rabs x) <= (Rabs y))) ->
+  ((acsl_lp_second a y) <= (acsl_lp_second a x))).
 Proof.
-given. inner. rewrite (spelled_lp_second a x), (spelled_lp_second a y). destruct (Req_dec a 2) as [-> | Ha].
+given. inner. rewrite (spelled_lp_second a x), (spelled_lp_second a y).
+  destruct (Req_dec a 2) as [-> | Ha].
 { unfold lp_h. replace (2 - 2) with 0 by ring. rewrite !pow_real_exponent_0. lra. }
-even (lp_h_even a). apply lp_h_decreasing; auto. apply Rabs_pos_lt. unfold acsl_lp_second_inside in *. intuition lra.
+even (lp_h_even a). apply lp_h_decreasing; auto. apply Rabs_pos_lt.
+  unfold acsl_lp_second_inside in *. intuition lra.
 Qed.
-Theorem lp_conjugate_rises : forall a x y : R, (((acsl_lp_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_lp_conjugate a x) <= (acsl_lp_conjugate a y))).
+Theorem lp_conjugate_rises : forall a x y : R, (((acsl_lp_valid a) /\ ((Rabs x) <= (Rabs y))) ->
+  ((acsl_lp_conjugate a x) <= (acsl_lp_conjugate a y))).
 Proof.
-given. inner. rewrite (spelled_lp_conjugate a x), (spelled_lp_conjugate a y). even (lp_c_even a). apply lp_c_increasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_lp_conjugate a x), (spelled_lp_conjugate a y). even (lp_c_even a).
+  apply lp_c_increasing; auto using Rabs_pos; lra.
 Qed.
-Theorem lp_conjugate_gradient_increases : forall a x y : R, (((acsl_lp_valid a) /\ (x <= y)) -> ((acsl_lp_conjugate_gradient a x) <= (acsl_lp_conjugate_gradient a y))).
+Theorem lp_conjugate_gradient_increases : forall a x y : R, (((acsl_lp_valid a) /\ (x <= y)) ->
+  ((acsl_lp_conjugate_gradient a x) <= (acsl_lp_conjugate_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_lp_conjugate_gradient a x), (spelled_lp_conjugate_gradient a y). apply lp_d_increasing; auto; lra.
+given. inner. rewrite (spelled_lp_conjugate_gradient a x), (spelled_lp_conjugate_gradient a y).
+  apply lp_d_increasing; auto; lra.
 Qed.
-Theorem soft_l1_value_rises : forall a x y : R, (((acsl_soft_l1_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_soft_l1_value a x) <= (acsl_soft_l1_value a y))).
+Theorem soft_l1_value_rises : forall a x y : R, (((acsl_soft_l1_valid a) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_soft_l1_value a x) <= (acsl_soft_l1_value a y))).
 Proof.
-given. inner. rewrite (spelled_soft_l1_value a x), (spelled_soft_l1_value a y). even (soft_l1_v_even a). apply soft_l1_v_increasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_soft_l1_value a x), (spelled_soft_l1_value a y).
+  even (soft_l1_v_even a). apply soft_l1_v_increasing; auto using Rabs_pos; lra.
 Qed.
-Theorem soft_l1_gradient_increases : forall a x y : R, (((acsl_soft_l1_valid a) /\ (x <= y)) -> ((acsl_soft_l1_gradient a x) <= (acsl_soft_l1_gradient a y))).
+Theorem soft_l1_gradient_increases : forall a x y : R, (((acsl_soft_l1_valid a) /\ (x <= y)) ->
+  ((acsl_soft_l1_gradient a x) <= (acsl_soft_l1_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_soft_l1_gradient a x), (spelled_soft_l1_gradient a y). apply soft_l1_g_increasing; auto; lra.
+given. inner. rewrite (spelled_soft_l1_gradient a x), (spelled_soft_l1_gradient a y).
+  apply soft_l1_g_increasing; auto; lra.
 Qed.
-Theorem soft_l1_second_falls : forall a x y : R, (((acsl_soft_l1_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_soft_l1_second a y) <= (acsl_soft_l1_second a x))).
+Theorem soft_l1_second_falls : forall a x y : R, (((acsl_soft_l1_valid a) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_soft_l1_second a y) <= (acsl_soft_l1_second a x))).
 Proof.
-given. inner. rewrite (spelled_soft_l1_second a x), (spelled_soft_l1_second a y). even (soft_l1_h_even a). apply soft_l1_h_decreasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_soft_l1_second a x), (spelled_soft_l1_second a y).
+  even (soft_l1_h_even a). apply soft_l1_h_decreasing; auto using Rabs_pos; lra.
 Qed.
-Theorem soft_l1_conjugate_rises : forall a x y : R, (((((acsl_soft_l1_valid a) /\ ((Rabs x) <= (Rabs y))) /\ (acsl_soft_l1_conjugate_inside a x)) /\ (acsl_soft_l1_conjugate_inside a y)) -> ((acsl_soft_l1_conjugate a x) <= (acsl_soft_l1_conjugate a y))).
+Theorem soft_l1_conjugate_rises : forall a x y : R, (((((acsl_soft_l1_valid a) /\
+  ((Rabs x) <= (Rabs y))) /\ (acsl_soft_l1_conjugate_inside a x)) /\ (acsl_soft_l1_conjugate_inside
+  a y)) -> ((acsl_soft_l1_conjugate a x) <= (acsl_soft_l1_conjugate a y))).
 Proof.
-given. inner. rewrite (spelled_soft_l1_conjugate a x), (spelled_soft_l1_conjugate a y). even (soft_l1_c_even a). apply soft_l1_c_increasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_soft_l1_conjugate a x), (spelled_soft_l1_conjugate a y).
+  even (soft_l1_c_even a). apply soft_l1_c_increasing; auto using Rabs_pos; lra.
 Qed.
-Theorem soft_l1_conjugate_gradient_increases : forall a x y : R, (((((acsl_soft_l1_valid a) /\ (x <= y)) /\ (acsl_soft_l1_conjugate_gradient_inside a x)) /\ (acsl_soft_l1_conjugate_gradient_inside a y)) -> ((acsl_soft_l1_conjugate_gradient a x) <= (acsl_soft_l1_conjugate_gradient a y))).
+Theorem soft_l1_conjugate_gradient_increases : forall a x y : R, (((((acsl_soft_l1_valid a) /\
+  (x <= y)) /\ (acsl_soft_l1_conjugate_gradient_inside a x)) /\
+  (acsl_soft_l1_conjugate_gradient_inside a y)) -> ((acsl_soft_l1_conjugate_gradient a x) <=
+  (acsl_soft_l1_conjugate_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_soft_l1_conjugate_gradient a x), (spelled_soft_l1_conjugate_gradient a y). apply soft_l1_d_increasing; auto; lra.
+given. inner. rewrite (spelled_soft_l1_conjugate_gradient a x), (spelled_soft_l1_conjugate_gradient
+  a y). apply soft_l1_d_increasing; auto; lra.
 Qed.
-Theorem negentropy_value_falls : forall a x y : R, ((((((acsl_negentropy_valid a) /\ (x <= y)) /\ (y <= (acsl_negentropy_conjugate_gradient a 0))) /\ (acsl_negentropy_value_inside a x)) /\ (acsl_negentropy_value_inside a y)) -> ((acsl_negentropy_value a y) <= (acsl_negentropy_value a x))).
+Theorem negentropy_value_falls : forall a x y : R, ((((((acsl_negentropy_valid a) /\ (x <= y)) /\
+  (y <= (acsl_negentropy_conjugate_gradient a 0))) /\ (acsl_negentropy_value_inside a x)) /\
+  (acsl_negentropy_value_inside a y)) -> ((acsl_negentropy_value a y) <= (acsl_negentropy_value a
+  x))).
 Proof.
-given. inner. rewrite (spelled_negentropy_value a x), (spelled_negentropy_value a y). rewrite spelled_negentropy_conjugate_gradient, (proj2 negentropy_v_least) in *. apply negentropy_v_falls; auto.
+given. inner. rewrite (spelled_negentropy_value a x), (spelled_negentropy_value a y).
+  rewrite spelled_negentropy_conjugate_gradient, (proj2 negentropy_v_least) in *.
+  apply negentropy_v_falls; auto.
 Qed.
-Theorem negentropy_value_rises : forall a x y : R, ((((((acsl_negentropy_valid a) /\ (x <= y)) /\ ((acsl_negentropy_conjugate_gradient a 0) <= x)) /\ (acsl_negentropy_value_inside a x)) /\ (acsl_negentropy_value_inside a y)) -> ((acsl_negentropy_value a x) <= (acsl_negentropy_value a y))).
+Theorem negentropy_value_rises : forall a x y : R, ((((((acsl_negentropy_valid a) /\ (x <= y)) /\
+  ((acsl_negentropy_conjugate_gradient a 0) <= x)) /\ (acsl_negentropy_value_inside a x)) /\
+  (acsl_negentropy_value_inside a y)) -> ((acsl_negentropy_value a x) <= (acsl_negentropy_value a
+  y))).
 Proof.
-given. inner. rewrite (spelled_negentropy_value a x), (spelled_negentropy_value a y). rewrite spelled_negentropy_conjugate_gradient, (proj2 negentropy_v_least) in *. apply negentropy_v_rises; auto.
+given. inner. rewrite (spelled_negentropy_value a x), (spelled_negentropy_value a y).
+  rewrite spelled_negentropy_conjugate_gradient, (proj2 negentropy_v_least) in *.
+  apply negentropy_v_rises; auto.
 Qed.
-Theorem negentropy_value_least : forall a x : R, (((acsl_negentropy_valid a) /\ (acsl_negentropy_value_inside a x)) -> ((- (acsl_negentropy_conjugate a 0)) <= (acsl_negentropy_value a x))).
+Theorem negentropy_value_least : forall a x : R, (((acsl_negentropy_valid a) /\
+  (acsl_negentropy_value_inside a x)) -> ((- (acsl_negentropy_conjugate a 0)) <=
+  (acsl_negentropy_value a x))).
 Proof.
 given. inner. rewrite spelled_negentropy_value, spelled_negentropy_conjugate.
-destruct negentropy_v_least as [L _]. rewrite <- L. apply (least_of_shape negentropy_v (negentropy_d 0) x).
+destruct negentropy_v_least as [L _]. rewrite <- L. apply (least_of_shape negentropy_v (negentropy_d
+  0) x).
 - intros K. apply negentropy_v_falls; auto. rewrite (proj2 negentropy_v_least). lra.
 - intros K. apply negentropy_v_rises; auto. rewrite (proj2 negentropy_v_least). lra.
 Qed.
-Theorem negentropy_value_turns : forall a : R, ((acsl_negentropy_valid a) -> (acsl_negentropy_value_inside a (acsl_negentropy_conjugate_gradient a 0))).
+Theorem negentropy_value_turns : forall a : R, ((acsl_negentropy_valid a) ->
+  (acsl_negentropy_value_inside a (acsl_negentropy_conjugate_gradient a 0))).
 Proof.
 given. inner. unfold acsl_negentropy_value_inside. left. apply exp_pos.
 Qed.
-Theorem negentropy_second_decreases : forall a x y : R, (((((acsl_negentropy_valid a) /\ (x <= y)) /\ (acsl_negentropy_second_inside a x)) /\ (acsl_negentropy_second_inside a y)) -> ((acsl_negentropy_second a y) <= (acsl_negentropy_second a x))).
+Theorem negentropy_second_decreases : forall a x y : R, (((((acsl_negentropy_valid a) /\
+  (x <= y)) /\ (acsl_negentropy_second_inside a x)) /\ (acsl_negentropy_second_inside a y)) ->
+  ((acsl_negentropy_second a y) <= (acsl_negentropy_second a x))).
 Proof.
-given. inner. rewrite (spelled_negentropy_second a x), (spelled_negentropy_second a y). apply negentropy_h_decreasing; auto; lra.
+given. inner. rewrite (spelled_negentropy_second a x), (spelled_negentropy_second a y).
+  apply negentropy_h_decreasing; auto; lra.
 Qed.
-Theorem negentropy_conjugate_increases : forall a x y : R, (((acsl_negentropy_valid a) /\ (x <= y)) -> ((acsl_negentropy_conjugate a x) <= (acsl_negentropy_conjugate a y))).
+Theorem negentropy_conjugate_increases : forall a x y : R, (((acsl_negentropy_valid a) /\
+  (x <= y)) -> ((acsl_negentropy_conjugate a x) <= (acsl_negentropy_conjugate a y))).
 Proof.
-given. inner. rewrite (spelled_negentropy_conjugate a x), (spelled_negentropy_conjugate a y). apply negentropy_c_increasing; auto; lra.
+given. inner. rewrite (spelled_negentropy_conjugate a x), (spelled_negentropy_conjugate a y).
+  apply negentropy_c_increasing; auto; lra.
 Qed.
-Theorem negentropy_conjugate_gradient_increases : forall a x y : R, (((acsl_negentropy_valid a) /\ (x <= y)) -> ((acsl_negentropy_conjugate_gradient a x) <= (acsl_negentropy_conjugate_gradient a y))).
+Theorem negentropy_conjugate_gradient_increases : forall a x y : R, (((acsl_negentropy_valid a) /\
+  (x <= y)) -> ((acsl_negentropy_conjugate_gradient a x) <= (acsl_negentropy_conjugate_gradient a
+  y))).
 Proof.
-given. inner. rewrite (spelled_negentropy_conjugate_gradient a x), (spelled_negentropy_conjugate_gradient a y). apply negentropy_d_increasing; auto; lra.
+given. inner. rewrite (spelled_negentropy_conjugate_gradient a x),
+  (spelled_negentropy_conjugate_gradient a y). apply negentropy_d_increasing; auto; lra.
 Qed.
-Theorem tsallis_value_falls : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (x <= y)) /\ (y <= (acsl_tsallis_conjugate_gradient a 0))) /\ (acsl_tsallis_value_inside a x)) /\ (acsl_tsallis_value_inside a y)) -> ((acsl_tsallis_value a y) <= (acsl_tsallis_value a x))).
+Theorem tsallis_value_falls : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (x <= y)) /\
+  (y <= (acsl_tsallis_conjugate_gradient a 0))) /\ (acsl_tsallis_value_inside a x)) /\
+  (acsl_tsallis_value_inside a y)) -> ((acsl_tsallis_value a y) <= (acsl_tsallis_value a x))).
 Proof.
-given. inner. rewrite (spelled_tsallis_value a x), (spelled_tsallis_value a y). rewrite spelled_tsallis_conjugate_gradient in *. apply tsallis_v_falls; auto.
+given. inner. rewrite (spelled_tsallis_value a x), (spelled_tsallis_value a y).
+  rewrite spelled_tsallis_conjugate_gradient in *. apply tsallis_v_falls; auto.
 Qed.
-Theorem tsallis_value_rises : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (x <= y)) /\ ((acsl_tsallis_conjugate_gradient a 0) <= x)) /\ (acsl_tsallis_value_inside a x)) /\ (acsl_tsallis_value_inside a y)) -> ((acsl_tsallis_value a x) <= (acsl_tsallis_value a y))).
+Theorem tsallis_value_rises : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (x <= y)) /\
+  ((acsl_tsallis_conjugate_gradient a 0) <= x)) /\ (acsl_tsallis_value_inside a x)) /\
+  (acsl_tsallis_value_inside a y)) -> ((acsl_tsallis_value a x) <= (acsl_tsallis_value a y))).
 Proof.
-given. inner. rewrite (spelled_tsallis_value a x), (spelled_tsallis_value a y). rewrite spelled_tsallis_conjugate_gradient in *. apply tsallis_v_rises; auto.
+given. inner. rewrite (spelled_tsallis_value a x), (spelled_tsallis_value a y).
+  rewrite spelled_tsallis_conjugate_gradient in *. apply tsallis_v_rises; auto.
 Qed.
-Theorem tsallis_value_least : forall a x : R, (((acsl_tsallis_valid a) /\ (acsl_tsallis_value_inside a x)) -> ((- (acsl_tsallis_conjugate a 0)) <= (acsl_tsallis_value a x))).
+Theorem tsallis_value_least : forall a x : R, (((acsl_tsallis_valid a) /\
+  (acsl_tsallis_value_inside a x)) -> ((- (acsl_tsallis_conjugate a 0)) <= (acsl_tsallis_value a
+  x))).
 Proof.
 given. inner. rewrite spelled_tsallis_value, spelled_tsallis_conjugate.
 rewrite <- tsallis_v_least by auto. apply (least_of_shape (tsallis_v a) (tsallis_d a 0) x).
 - intros K. apply tsallis_v_falls; auto. lra.
 - intros K. apply tsallis_v_rises; auto. lra.
 Qed.
-Theorem tsallis_value_turns : forall a : R, ((acsl_tsallis_valid a) -> (acsl_tsallis_value_inside a (acsl_tsallis_conjugate_gradient a 0))).
+Theorem tsallis_value_turns : forall a : R, ((acsl_tsallis_valid a) ->
+  (acsl_tsallis_value_inside a (acsl_tsallis_conjugate_gradient a 0))).
 Proof.
 given. inner. unfold acsl_tsallis_value_inside. rewrite spelled_tsallis_conjugate_gradient.
 destruct (tsallis_minimiser a) as [_ [P _]]; auto. lra.
 Qed.
-Theorem tsallis_gradient_increases : forall a x y : R, (((((acsl_tsallis_valid a) /\ (x <= y)) /\ (acsl_tsallis_gradient_inside a x)) /\ (acsl_tsallis_gradient_inside a y)) -> ((acsl_tsallis_gradient a x) <= (acsl_tsallis_gradient a y))).
+Theorem tsallis_gradient_increases : forall a x y : R, (((((acsl_tsallis_valid a) /\ (x <= y)) /\
+  (acsl_tsallis_gradient_inside a x)) /\ (acsl_tsallis_gradient_inside a y)) ->
+  ((acsl_tsallis_gradient a x) <= (acsl_tsallis_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_tsallis_gradient a x), (spelled_tsallis_gradient a y). apply tsallis_g_increasing; auto. tauto.
+given. inner. rewrite (spelled_tsallis_gradient a x), (spelled_tsallis_gradient a y).
+  apply tsallis_g_increasing; auto. tauto.
 Qed.
-Theorem tsallis_second_increases : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (2 <= a)) /\ (acsl_tsallis_second_inside a x)) /\ (acsl_tsallis_second_inside a y)) /\ (x <= y)) -> ((acsl_tsallis_second a x) <= (acsl_tsallis_second a y))).
+Theorem tsallis_second_increases : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (2 <= a)) /\
+  (acsl_tsallis_second_inside a x)) /\ (acsl_tsallis_second_inside a y)) /\ (x <= y)) ->
+  ((acsl_tsallis_second a x) <= (acsl_tsallis_second a y))).
 Proof.
-given. inner. rewrite (spelled_tsallis_second a x), (spelled_tsallis_second a y). apply tsallis_h_increasing; auto.
+given. inner. rewrite (spelled_tsallis_second a x), (spelled_tsallis_second a y).
+  apply tsallis_h_increasing; auto.
 Qed.
-Theorem tsallis_second_decreases : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (a <= 2)) /\ (acsl_tsallis_second_inside a x)) /\ (acsl_tsallis_second_inside a y)) /\ (x <= y)) -> ((acsl_tsallis_second a y) <= (acsl_tsallis_second a x))).
+Theorem tsallis_second_decreases : forall a x y : R, ((((((acsl_tsallis_valid a) /\ (a <= 2)) /\
+  (acsl_tsallis_second_inside a x)) /\ (acsl_tsallis_second_inside a y)) /\ (x <= y)) ->
+  ((acsl_tsallis_second a y) <= (acsl_tsallis_second a x))).
 Proof.
-given. inner. rewrite (spelled_tsallis_second a x), (spelled_tsallis_second a y). destruct (Req_dec a 2) as [-> | Ha].
+given. inner. rewrite (spelled_tsallis_second a x), (spelled_tsallis_second a y).
+  destruct (Req_dec a 2) as [-> | Ha].
 { unfold tsallis_h. replace (2 - 2) with 0 by ring. rewrite !pow_real_exponent_0. lra. }
 apply tsallis_h_decreasing; auto. intuition lra.
 Qed.
-Theorem tsallis_conjugate_increases : forall a x y : R, (((((acsl_tsallis_valid a) /\ (x <= y)) /\ (acsl_tsallis_conjugate_inside a x)) /\ (acsl_tsallis_conjugate_inside a y)) -> ((acsl_tsallis_conjugate a x) <= (acsl_tsallis_conjugate a y))).
+Theorem tsallis_conjugate_increases : forall a x y : R, (((((acsl_tsallis_valid a) /\
+  (x <= y)) /\ (acsl_tsallis_conjugate_inside a x)) /\ (acsl_tsallis_conjugate_inside a y)) ->
+  ((acsl_tsallis_conjugate a x) <= (acsl_tsallis_conjugate a y))).
 Proof.
-given. inner. rewrite (spelled_tsallis_conjugate a x), (spelled_tsallis_conjugate a y). apply tsallis_c_increasing; auto.
+given. inner. rewrite (spelled_tsallis_conjugate a x), (spelled_tsallis_conjugate a y).
+  apply tsallis_c_increasing; auto.
 Qed.
-Theorem tsallis_conjugate_gradient_increases : forall a x y : R, (((((acsl_tsallis_valid a) /\ (x <= y)) /\ (acsl_tsallis_conjugate_gradient_inside a x)) /\ (acsl_tsallis_conjugate_gradient_inside a y)) -> ((acsl_tsallis_conjugate_gradient a x) <= (acsl_tsallis_conjugate_gradient a y))).
+Theorem tsallis_conjugate_gradient_increases : forall a x y : R, (((((acsl_tsallis_valid a) /\
+  (x <= y)) /\ (acsl_tsallis_conjugate_gradient_inside a x)) /\
+  (acsl_tsallis_conjugate_gradient_inside a y)) -> ((acsl_tsallis_conjugate_gradient a x) <=
+  (acsl_tsallis_conjugate_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_tsallis_conjugate_gradient a x), (spelled_tsallis_conjugate_gradient a y). apply tsallis_d_increasing; auto.
+given. inner. rewrite (spelled_tsallis_conjugate_gradient a x), (spelled_tsallis_conjugate_gradient
+  a y). apply tsallis_d_increasing; auto.
 Qed.
-Theorem pseudo_huber_value_rises : forall a x y : R, (((acsl_pseudo_huber_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_pseudo_huber_value a x) <= (acsl_pseudo_huber_value a y))).
+Theorem pseudo_huber_value_rises : forall a x y : R, (((acsl_pseudo_huber_valid a) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_pseudo_huber_value a x) <= (acsl_pseudo_huber_value a y))).
 Proof.
-given. inner. rewrite (spelled_pseudo_huber_value a x), (spelled_pseudo_huber_value a y). even (pseudo_huber_v_even a). apply pseudo_huber_v_increasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_pseudo_huber_value a x), (spelled_pseudo_huber_value a y).
+  even (pseudo_huber_v_even a). apply pseudo_huber_v_increasing; auto using Rabs_pos; lra.
 Qed.
-Theorem pseudo_huber_gradient_increases : forall a x y : R, (((acsl_pseudo_huber_valid a) /\ (x <= y)) -> ((acsl_pseudo_huber_gradient a x) <= (acsl_pseudo_huber_gradient a y))).
+Theorem pseudo_huber_gradient_increases : forall a x y : R, (((acsl_pseudo_huber_valid a) /\
+  (x <= y)) -> ((acsl_pseudo_huber_gradient a x) <= (acsl_pseudo_huber_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_pseudo_huber_gradient a x), (spelled_pseudo_huber_gradient a y). apply pseudo_huber_g_increasing; auto; lra.
+given. inner. rewrite (spelled_pseudo_huber_gradient a x), (spelled_pseudo_huber_gradient a y).
+  apply pseudo_huber_g_increasing; auto; lra.
 Qed.
-Theorem pseudo_huber_second_falls : forall a x y : R, (((acsl_pseudo_huber_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_pseudo_huber_second a y) <= (acsl_pseudo_huber_second a x))).
+Theorem pseudo_huber_second_falls : forall a x y : R, (((acsl_pseudo_huber_valid a) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_pseudo_huber_second a y) <= (acsl_pseudo_huber_second a x))).
 Proof.
-given. inner. rewrite (spelled_pseudo_huber_second a x), (spelled_pseudo_huber_second a y). even (pseudo_huber_h_even a). apply pseudo_huber_h_decreasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_pseudo_huber_second a x), (spelled_pseudo_huber_second a y).
+  even (pseudo_huber_h_even a). apply pseudo_huber_h_decreasing; auto using Rabs_pos; lra.
 Qed.
-Theorem pseudo_huber_conjugate_rises : forall a x y : R, (((((acsl_pseudo_huber_valid a) /\ ((Rabs x) <= (Rabs y))) /\ (acsl_pseudo_huber_conjugate_inside a x)) /\ (acsl_pseudo_huber_conjugate_inside a y)) -> ((acsl_pseudo_huber_conjugate a x) <= (acsl_pseudo_huber_conjugate a y))).
+Theorem pseudo_huber_conjugate_rises : forall a x y : R, (((((acsl_pseudo_huber_valid a) /\
+  ((Rabs x) <= (Rabs y))) /\ (acsl_pseudo_huber_conjugate_inside a x)) /\
+  (acsl_pseudo_huber_conjugate_inside a y)) -> ((acsl_pseudo_huber_conjugate a x) <=
+  (acsl_pseudo_huber_conjugate a y))).
 Proof.
-given. inner. rewrite (spelled_pseudo_huber_conjugate a x), (spelled_pseudo_huber_conjugate a y). even (pseudo_huber_c_even a). apply pseudo_huber_c_increasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_pseudo_huber_conjugate a x), (spelled_pseudo_huber_conjugate a y).
+  even (pseudo_huber_c_even a). apply pseudo_huber_c_increasing; auto using Rabs_pos; lra.
 Qed.
-Theorem pseudo_huber_conjugate_gradient_increases : forall a x y : R, (((((acsl_pseudo_huber_valid a) /\ (x <= y)) /\ (acsl_pseudo_huber_conjugate_gradient_inside a x)) /\ (acsl_pseudo_huber_conjugate_gradient_inside a y)) -> ((acsl_pseudo_huber_conjugate_gradient a x) <= (acsl_pseudo_huber_conjugate_gradient a y))).
+Theorem pseudo_huber_conjugate_gradient_increases : forall a x y : R, (((((acsl_pseudo_huber_valid
+  a) /\ (x <= y)) /\ (acsl_pseudo_huber_conjugate_gradient_inside a x)) /\
+  (acsl_pseudo_huber_conjugate_gradient_inside a y)) -> ((acsl_pseudo_huber_conjugate_gradient a x)
+  <= (acsl_pseudo_huber_conjugate_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_pseudo_huber_conjugate_gradient a x), (spelled_pseudo_huber_conjugate_gradient a y). apply pseudo_huber_d_increasing; auto; lra.
+given. inner. rewrite (spelled_pseudo_huber_conjugate_gradient a x),
+  (spelled_pseudo_huber_conjugate_gradient a y). apply pseudo_huber_d_increasing; auto; lra.
 Qed.
-Theorem log_cosh_value_rises : forall a x y : R, (((acsl_log_cosh_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_log_cosh_value a x) <= (acsl_log_cosh_value a y))).
+Theorem log_cosh_value_rises : forall a x y : R, (((acsl_log_cosh_valid a) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_log_cosh_value a x) <= (acsl_log_cosh_value a y))).
 Proof.
-given. inner. rewrite (spelled_log_cosh_value a x), (spelled_log_cosh_value a y). even (log_cosh_v_is_even a). apply log_cosh_v_increasing; auto using Rabs_pos.
+given. inner. rewrite (spelled_log_cosh_value a x), (spelled_log_cosh_value a y).
+  even (log_cosh_v_is_even a). apply log_cosh_v_increasing; auto using Rabs_pos.
 Qed.
-Theorem log_cosh_gradient_increases : forall a x y : R, (((acsl_log_cosh_valid a) /\ (x <= y)) -> ((acsl_log_cosh_gradient a x) <= (acsl_log_cosh_gradient a y))).
+Theorem log_cosh_gradient_increases : forall a x y : R, (((acsl_log_cosh_valid a) /\ (x <= y)) ->
+  ((acsl_log_cosh_gradient a x) <= (acsl_log_cosh_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_log_cosh_gradient a x), (spelled_log_cosh_gradient a y). apply log_cosh_g_increasing; auto; lra.
+given. inner. rewrite (spelled_log_cosh_gradient a x), (spelled_log_cosh_gradient a y).
+  apply log_cosh_g_increasing; auto; lra.
 Qed.
-Theorem log_cosh_second_falls : forall a x y : R, (((acsl_log_cosh_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_log_cosh_second a y) <= (acsl_log_cosh_second a x))).
+Theorem log_cosh_second_falls : forall a x y : R, (((acsl_log_cosh_valid a) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_log_cosh_second a y) <= (acsl_log_cosh_second a x))).
 Proof.
-given. inner. rewrite (spelled_log_cosh_second a x), (spelled_log_cosh_second a y). even (log_cosh_h_even a). apply log_cosh_h_decreasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_log_cosh_second a x), (spelled_log_cosh_second a y).
+  even (log_cosh_h_even a). apply log_cosh_h_decreasing; auto using Rabs_pos; lra.
 Qed.
-Theorem log_cosh_conjugate_rises : forall a x y : R, (((((acsl_log_cosh_valid a) /\ ((Rabs x) <= (Rabs y))) /\ (acsl_log_cosh_conjugate_inside a x)) /\ (acsl_log_cosh_conjugate_inside a y)) -> ((acsl_log_cosh_conjugate a x) <= (acsl_log_cosh_conjugate a y))).
+Theorem log_cosh_conjugate_rises : forall a x y : R, (((((acsl_log_cosh_valid a) /\
+  ((Rabs x) <= (Rabs y))) /\ (acsl_log_cosh_conjugate_inside a x)) /\
+  (acsl_log_cosh_conjugate_inside a y)) -> ((acsl_log_cosh_conjugate a x) <=
+  (acsl_log_cosh_conjugate a y))).
 Proof.
-given. inner. rewrite (spelled_log_cosh_conjugate a x), (spelled_log_cosh_conjugate a y). even (log_cosh_c_even a). apply log_cosh_c_increasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_log_cosh_conjugate a x), (spelled_log_cosh_conjugate a y).
+  even (log_cosh_c_even a). apply log_cosh_c_increasing; auto using Rabs_pos; lra.
 Qed.
-Theorem log_cosh_conjugate_gradient_increases : forall a x y : R, (((((acsl_log_cosh_valid a) /\ (x <= y)) /\ (acsl_log_cosh_conjugate_gradient_inside a x)) /\ (acsl_log_cosh_conjugate_gradient_inside a y)) -> ((acsl_log_cosh_conjugate_gradient a x) <= (acsl_log_cosh_conjugate_gradient a y))).
+Theorem log_cosh_conjugate_gradient_increases : forall a x y : R, (((((acsl_log_cosh_valid a) /\
+  (x <= y)) /\ (acsl_log_cosh_conjugate_gradient_inside a x)) /\
+  (acsl_log_cosh_conjugate_gradient_inside a y)) -> ((acsl_log_cosh_conjugate_gradient a x) <=
+  (acsl_log_cosh_conjugate_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_log_cosh_conjugate_gradient a x), (spelled_log_cosh_conjugate_gradient a y). apply log_cosh_d_increasing; auto; lra.
+given. inner. rewrite (spelled_log_cosh_conjugate_gradient a x),
+  (spelled_log_cosh_conjugate_gradient a y). apply log_cosh_d_increasing; auto; lra.
 Qed.
-Theorem softplus_value_increases : forall a x y : R, (((acsl_softplus_valid a) /\ (x <= y)) -> ((acsl_softplus_value a x) <= (acsl_softplus_value a y))).
+Theorem softplus_value_increases : forall a x y : R, (((acsl_softplus_valid a) /\ (x <= y)) ->
+  ((acsl_softplus_value a x) <= (acsl_softplus_value a y))).
 Proof.
-given. inner. rewrite (spelled_softplus_value a x), (spelled_softplus_value a y). apply softplus_v_increasing; auto; lra.
+given. inner. rewrite (spelled_softplus_value a x), (spelled_softplus_value a y).
+  apply softplus_v_increasing; auto; lra.
 Qed.
-Theorem softplus_gradient_increases : forall a x y : R, (((acsl_softplus_valid a) /\ (x <= y)) -> ((acsl_softplus_gradient a x) <= (acsl_softplus_gradient a y))).
+Theorem softplus_gradient_increases : forall a x y : R, (((acsl_softplus_valid a) /\ (x <= y)) ->
+  ((acsl_softplus_gradient a x) <= (acsl_softplus_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_softplus_gradient a x), (spelled_softplus_gradient a y). apply softplus_g_increasing; auto; lra.
+given. inner. rewrite (spelled_softplus_gradient a x), (spelled_softplus_gradient a y).
+  apply softplus_g_increasing; auto; lra.
 Qed.
-Theorem softplus_second_falls : forall a x y : R, (((acsl_softplus_valid a) /\ ((Rabs x) <= (Rabs y))) -> ((acsl_softplus_second a y) <= (acsl_softplus_second a x))).
+Theorem softplus_second_falls : forall a x y : R, (((acsl_softplus_valid a) /\
+  ((Rabs x) <= (Rabs y))) -> ((acsl_softplus_second a y) <= (acsl_softplus_second a x))).
 Proof.
-given. inner. rewrite (spelled_softplus_second a x), (spelled_softplus_second a y). even softplus_h_even. apply softplus_h_decreasing; auto using Rabs_pos; lra.
+given. inner. rewrite (spelled_softplus_second a x), (spelled_softplus_second a y).
+  even softplus_h_even. apply softplus_h_decreasing; auto using Rabs_pos; lra.
 Qed.
-Theorem softplus_conjugate_falls : forall a x y : R, ((((((acsl_softplus_valid a) /\ (x <= y)) /\ (y <= (acsl_softplus_gradient a 0))) /\ (acsl_softplus_conjugate_inside a x)) /\ (acsl_softplus_conjugate_inside a y)) -> ((acsl_softplus_conjugate a y) <= (acsl_softplus_conjugate a x))).
+Theorem softplus_conjugate_falls : forall a x y : R, ((((((acsl_softplus_valid a) /\ (x <= y)) /\
+  (y <= (acsl_softplus_gradient a 0))) /\ (acsl_softplus_conjugate_inside a x)) /\
+  (acsl_softplus_conjugate_inside a y)) -> ((acsl_softplus_conjugate a y) <=
+  (acsl_softplus_conjugate a x))).
 Proof.
-given. inner. rewrite (spelled_softplus_conjugate a x), (spelled_softplus_conjugate a y). rewrite spelled_softplus_gradient, (proj1 softplus_c_least) in *. apply softplus_c_falls; auto; lra.
+given. inner. rewrite (spelled_softplus_conjugate a x), (spelled_softplus_conjugate a y).
+  rewrite spelled_softplus_gradient, (proj1 softplus_c_least) in *. apply softplus_c_falls; auto;
+  lra.
 Qed.
-Theorem softplus_conjugate_rises : forall a x y : R, ((((((acsl_softplus_valid a) /\ (x <= y)) /\ ((acsl_softplus_gradient a 0) <= x)) /\ (acsl_softplus_conjugate_inside a x)) /\ (acsl_softplus_conjugate_inside a y)) -> ((acsl_softplus_conjugate a x) <= (acsl_softplus_conjugate a y))).
+Theorem softplus_conjugate_rises : forall a x y : R, ((((((acsl_softplus_valid a) /\ (x <= y)) /\
+  ((acsl_softplus_gradient a 0) <= x)) /\ (acsl_softplus_conjugate_inside a x)) /\
+  (acsl_softplus_conjugate_inside a y)) -> ((acsl_softplus_conjugate a x) <=
+  (acsl_softplus_conjugate a y))).
 Proof.
-given. inner. rewrite (spelled_softplus_conjugate a x), (spelled_softplus_conjugate a y). rewrite spelled_softplus_gradient, (proj1 softplus_c_least) in *. apply softplus_c_rises; auto; lra.
+given. inner. rewrite (spelled_softplus_conjugate a x), (spelled_softplus_conjugate a y).
+  rewrite spelled_softplus_gradient, (proj1 softplus_c_least) in *. apply softplus_c_rises; auto;
+  lra.
 Qed.
-Theorem softplus_conjugate_least : forall a x : R, (((acsl_softplus_valid a) /\ (acsl_softplus_conjugate_inside a x)) -> ((- (acsl_softplus_value a 0)) <= (acsl_softplus_conjugate a x))).
+Theorem softplus_conjugate_least : forall a x : R, (((acsl_softplus_valid a) /\
+  (acsl_softplus_conjugate_inside a x)) -> ((- (acsl_softplus_value a 0)) <=
+  (acsl_softplus_conjugate a x))).
 Proof.
 given. inner. rewrite spelled_softplus_conjugate, spelled_softplus_value.
 destruct softplus_c_least as [G L]. rewrite <- L, G. apply (least_of_shape softplus_c (1 / 2) x).
 - intros K. apply softplus_c_falls; auto; lra.
 - intros K. apply softplus_c_rises; auto; lra.
 Qed.
-Theorem softplus_conjugate_turns : forall a : R, ((acsl_softplus_valid a) -> (acsl_softplus_conjugate_inside a (acsl_softplus_gradient a 0))).
+Theorem softplus_conjugate_turns : forall a : R, ((acsl_softplus_valid a) ->
+  (acsl_softplus_conjugate_inside a (acsl_softplus_gradient a 0))).
 Proof.
-given. inner. unfold acsl_softplus_conjugate_inside. rewrite spelled_softplus_gradient, (proj1 softplus_c_least). lra.
+given. inner. unfold acsl_softplus_conjugate_inside. rewrite spelled_softplus_gradient,
+  (proj1 softplus_c_least). lra.
 Qed.
-Theorem softplus_conjugate_gradient_increases : forall a x y : R, (((((acsl_softplus_valid a) /\ (x <= y)) /\ (acsl_softplus_conjugate_gradient_inside a x)) /\ (acsl_softplus_conjugate_gradient_inside a y)) -> ((acsl_softplus_conjugate_gradient a x) <= (acsl_softplus_conjugate_gradient a y))).
+Theorem softplus_conjugate_gradient_increases : forall a x y : R, (((((acsl_softplus_valid a) /\
+  (x <= y)) /\ (acsl_softplus_conjugate_gradient_inside a x)) /\
+  (acsl_softplus_conjugate_gradient_inside a y)) -> ((acsl_softplus_conjugate_gradient a x) <=
+  (acsl_softplus_conjugate_gradient a y))).
 Proof.
-given. inner. rewrite (spelled_softplus_conjugate_gradient a x), (spelled_softplus_conjugate_gradient a y). apply softplus_d_increasing; auto; lra.
+given. inner. rewrite (spelled_softplus_conjugate_gradient a x),
+  (spelled_softplus_conjugate_gradient a y). apply softplus_d_increasing; auto; lra.
 Qed.
-Theorem tsallis_base_falls : forall a x y : R, ((((acsl_tsallis_valid a) /\ (a < 1)) /\ (x <= y)) -> ((acsl_tsallis_base a y) <= (acsl_tsallis_base a x))).
+Theorem tsallis_base_falls : forall a x y : R, ((((acsl_tsallis_valid a) /\ (a < 1)) /\
+  (x <= y)) -> ((acsl_tsallis_base a y) <= (acsl_tsallis_base a x))).
 Proof.
 given. inner. apply tsallis_base_mono_below; auto; lra.
 Qed.
 
 (* The forms that the potentials are computed in. *)
-Theorem softplus_value_form : forall a x : R, ((acsl_softplus_value a x) = ((if Rgt_dec x 0 then x else 0) + (ln (1 + (acsl_decay x))))).
+Theorem softplus_value_form : forall a x : R, ((acsl_softplus_value a x) = ((if Rgt_dec x 0 then x
+  else 0) + (ln (1 + (acsl_decay x))))).
 Proof.
-intros a x. rewrite spelled_softplus_value. unfold softplus_v. change (acsl_decay x) with (exp (- Rabs x)). rewrite softplus_split. f_equal.
+intros a x. rewrite spelled_softplus_value. unfold softplus_v.
+  change (acsl_decay x) with (exp (- Rabs x)). rewrite softplus_split. f_equal.
 unfold Rmax. destruct (Rgt_dec x 0), (Rle_dec x 0); lra.
 Qed.
-Theorem softplus_gradient_form : forall a x : R, ((acsl_softplus_gradient a x) = (if Rge_dec x 0 then (1 / (1 + (acsl_decay x))) else ((acsl_decay x) / (1 + (acsl_decay x))))).
+Theorem softplus_gradient_form : forall a x : R, ((acsl_softplus_gradient a x) = (if Rge_dec x 0
+  then (1 / (1 + (acsl_decay x))) else ((acsl_decay x) / (1 + (acsl_decay x))))).
 Proof.
-intros a x. rewrite spelled_softplus_gradient. unfold softplus_g. change (acsl_decay x) with (exp (- Rabs x)).
+intros a x. rewrite spelled_softplus_gradient. unfold softplus_g.
+  change (acsl_decay x) with (exp (- Rabs x)).
 destruct (Rge_dec x 0); [apply sigmoid_nonneg | apply sigmoid_neg]; lra.
 Qed.
-Theorem softplus_second_form : forall a x : R, ((acsl_softplus_second a x) = ((acsl_decay x) / ((1 + (acsl_decay x)) * (1 + (acsl_decay x))))).
+Theorem softplus_second_form : forall a x : R, ((acsl_softplus_second a x) = ((acsl_decay x) / ((1 +
+  (acsl_decay x)) * (1 + (acsl_decay x))))).
 Proof.
-intros a x. rewrite spelled_softplus_second, softplus_h_abs. change (acsl_decay x) with (exp (- Rabs x)). f_equal. ring.
+intros a x. rewrite spelled_softplus_second, softplus_h_abs.
+  change (acsl_decay x) with (exp (- Rabs x)). f_equal. ring.
 Qed.
-Theorem softplus_conjugate_gradient_near_half : forall a y : R, (((0 < y) /\ (y < 1)) -> (((- 1) < (((2 * y) - 1) / (1 - y))) /\ ((acsl_softplus_conjugate_gradient a y) = (ln (1 + (((2 * y) - 1) / (1 - y))))))).
+Theorem softplus_conjugate_gradient_near_half : forall a y : R, (((0 < y) /\ (y < 1)) ->
+  (((- 1) < (((2 * y) - 1) / (1 - y))) /\ ((acsl_softplus_conjugate_gradient a y) = (ln (1 + (((2 *
+  y) - 1) / (1 - y))))))).
 Proof.
-intros a y H. rewrite spelled_softplus_conjugate_gradient. split; [ | now apply Formulas.logit_near_half].
-apply (Rmult_lt_reg_r (1 - y)); [lra | ]. unfold Rdiv. rewrite (Rmult_assoc _ (/ (1 - y))), Rinv_l; lra.
+intros a y H. rewrite spelled_softplus_conjugate_gradient.
+  split; [ | now apply Formulas.logit_near_half].
+apply (Rmult_lt_reg_r (1 - y)); [lra | ]. unfold Rdiv. rewrite (Rmult_assoc _ (/ (1 - y))), Rinv_l;
+  lra.
 Qed.
-Theorem softplus_conjugate_gradient_split : forall a y : R, (((0 < y) /\ (y < 1)) -> ((acsl_softplus_conjugate_gradient a y) = ((ln y) - (ln (1 + (- y)))))).
-Proof. intros a y H. rewrite spelled_softplus_conjugate_gradient. now apply Formulas.logit_split. Qed.
+Theorem softplus_conjugate_gradient_split : forall a y : R, (((0 < y) /\ (y < 1)) ->
+  ((acsl_softplus_conjugate_gradient a y) = ((ln y) - (ln (1 + (- y)))))).
+Proof. intros a y H. rewrite spelled_softplus_conjugate_gradient. now apply Formulas.logit_split.
+  Qed.
 Theorem inverse_falls : forall x y : R, (((0 < x) /\ (x <= y)) -> ((1 / y) <= (1 / x))).
 Proof. intros x y [Hx H]. apply Rmult_le_compat_l; [lra | now apply Rinv_le_contravar]. Qed.
-Theorem tsallis_base_positive : forall a : R, ((acsl_tsallis_valid a) -> (0 < (acsl_tsallis_base a 0))).
+Theorem tsallis_base_positive : forall a : R, ((acsl_tsallis_valid a) ->
+  (0 < (acsl_tsallis_base a 0))).
 Proof.
-intros a H. given. unfold acsl_tsallis_base. rewrite Rmult_0_r, Rplus_0_r. apply Rdiv_lt_0_compat; lra.
+intros a H. given. unfold acsl_tsallis_base. rewrite Rmult_0_r, Rplus_0_r. apply Rdiv_lt_0_compat;
+  lra.
 Qed.
 
 (* Softmax relative to a reference r: factors c = e^(-r) that cancel. *)
@@ -286,51 +442,128 @@ Theorem e_difference : forall a r : R, ((acsl_e_ (a - r)) = ((acsl_e_ a) * (acsl
 Proof. intros a r. unfold acsl_e_. rewrite <- exp_plus. f_equal. Qed.
 Theorem e_zero : ((acsl_e_ 0) = 1).
 Proof. exact exp_0. Qed.
-Theorem sigmoid_relative : forall a r : R, (((acsl_e_ (a - r)) * (acsl_sigmoid (- a))) = ((acsl_sigmoid a) * (acsl_e_ (- r)))).
+Theorem sigmoid_relative : forall a r : R, (((acsl_e_ (a - r)) * (acsl_sigmoid (- a))) =
+  ((acsl_sigmoid a) * (acsl_e_ (- r)))).
 Proof.
-intros a r. rewrite e_difference. change (acsl_sigmoid (- a)) with (1 / (1 + exp (- - a))). change (acsl_sigmoid a) with (1 / (1 + exp (- a))).
+intros a r. rewrite e_difference. change (acsl_sigmoid (- a)) with (1 / (1 + exp (- - a))).
+  change (acsl_sigmoid a) with (1 / (1 + exp (- a))).
 unfold acsl_e_. rewrite Ropp_involutive, (exp_Ropp a). assert (P := exp_pos a). field. lra.
 Qed.
 Theorem sigmoid_positive : forall a : R, (0 < (acsl_sigmoid a)).
-Proof. intros a. apply Rdiv_lt_0_compat; [lra | ]. generalize (exp_pos (- a)). intros. change (0 < 1 + exp (- a)). lra. Qed.
-Theorem quotient_relative : forall w s c : R, (((0 < s) /\ (0 < c)) -> ((((w * c) / (s * c)) = (w / s)) /\ (0 < (s * c)))).
+Proof. intros a. apply Rdiv_lt_0_compat; [lra | ]. generalize (exp_pos (- a)). intros.
+  change (0 < 1 + exp (- a)). lra. Qed.
+Theorem quotient_relative : forall w s c : R, (((0 < s) /\ (0 < c)) ->
+  ((((w * c) / (s * c)) = (w / s)) /\ (0 < (s * c)))).
 Proof. intros w s c [Hs Hc]. split; [field; lra | now apply Rmult_lt_0_compat]. Qed.
-Theorem log_relative : forall s r : R, ((0 < s) -> ((((ln (s * (acsl_e_ (- r)))) + r) = (ln s)) /\ (0 < (s * (acsl_e_ (- r)))))).
+Theorem log_relative : forall s r : R, ((0 < s) -> ((((ln (s * (acsl_e_ (- r)))) + r) = (ln s)) /\
+  (0 < (s * (acsl_e_ (- r)))))).
 Proof.
 intros s r Hs. assert (P := exp_pos (- r)). unfold acsl_e_. split; [ | now apply Rmult_lt_0_compat].
 rewrite ln_mult, ln_exp by auto. ring.
 Qed.
-Theorem symmetric_entropy_near_zero : forall y : R, (((Rabs y) < 1) -> (((- (y * y)) > (- 1)) /\ ((acsl_symmetric_entropy y) = (((acsl_twice_artanh y) * y) + (ln (1 + (- (y * y)))))))).
+Theorem logit_weight_positive : forall (gate : Z) (a : R), (0 < (acsl_logit_weight gate a)).
+Proof. intros gate a. unfold acsl_logit_weight. destruct (Z.eq_dec gate _);
+  [apply sigmoid_positive | apply e_positive]. Qed.
+Theorem symmetric_entropy_near_zero : forall y : R, (((Rabs y) < 1) -> (((- (y * y)) > (- 1)) /\
+  ((acsl_symmetric_entropy y) = (((acsl_twice_artanh y) * y) + (ln (1 + (- (y * y)))))))).
 Proof.
 intros y H. apply Rabs_def2 in H. split; [nra | ]. unfold acsl_symmetric_entropy, acsl_twice_artanh.
 rewrite ?spelled_x_log_x, ?x_log_x_eq. replace (1 + - (y * y)) with (1 - y ^ 2) by ring.
 replace (1 + - y) with (1 - y) by ring. rewrite entropy_near_zero by lra. ring.
 Qed.
-Theorem log_of_cosh_far : forall x : R, ((acsl_log_of_cosh x) = ((ln (1 + (acsl_e_ (- (x * 2))))) + (x - (ln 2)))).
+Theorem log_of_cosh_far : forall x : R, ((acsl_log_of_cosh x) = ((ln (1 + (acsl_e_ (- (x * 2))))) +
+  (x - (ln 2)))).
 Proof.
 intros x. change (acsl_log_of_cosh x) with (ln (cosh x)). rewrite ln_cosh_far. unfold acsl_e_.
 replace (x * 2) with (2 * x) by ring. ring.
 Qed.
-Theorem log_of_cosh_near : forall x : R, ((0 <= (acsl_cosh_less_one x)) /\ ((acsl_log_of_cosh x) = (ln (1 + (acsl_cosh_less_one x))))).
+Theorem log_of_cosh_near : forall x : R, ((0 <= (acsl_cosh_excess x)) /\
+  ((acsl_log_of_cosh x) = (ln (1 + ((acsl_cosh_excess x) / 2))))).
 Proof.
 intros x. assert (P := exp_pos x).
-assert (E : acsl_cosh_less_one x = (exp x - 1) ^ 2 / (2 * exp x)).
-{ unfold acsl_cosh_less_one, acsl_e_. field. lra. }
-rewrite E. split; [apply quotient_nonneg; [apply pow2_ge_0 | lra] | ].
-change (acsl_log_of_cosh x) with (ln (cosh x)). apply ln_cosh_near.
+assert (E : acsl_cosh_excess x = 2 * ((exp x - 1) ^ 2 / (2 * exp x))).
+{ unfold acsl_cosh_excess, acsl_e_. field. lra. }
+assert (N : 0 <= (exp x - 1) ^ 2 / (2 * exp x)) by (apply quotient_nonneg; [apply pow2_ge_0 | lra]).
+rewrite E. split; [lra | ]. change (acsl_log_of_cosh x) with (ln (cosh x)). rewrite ln_cosh_near.
+do 2 f_equal. field. lra.
 Qed.
-Theorem log_cosh_value_form : forall a x : R, ((0 < a) -> ((acsl_log_cosh_value a x) = ((acsl_log_of_cosh ((Rabs x) * a)) / a))).
+Theorem log_cosh_value_form : forall a x : R, ((0 < a) ->
+  ((acsl_log_cosh_value a x) = ((acsl_log_of_cosh ((Rabs x) * a)) / a))).
 Proof. intros a x H. rewrite spelled_log_cosh_value. now apply log_cosh_v_abs. Qed.
-Theorem log_cosh_second_form : forall a x : R, ((0 < a) -> ((0 < (acsl_log_cosh_decay a x)) /\ ((acsl_log_cosh_second a x) = ((((acsl_log_cosh_decay a x) * a) * 4) / ((1 + (acsl_log_cosh_decay a x)) * (1 + (acsl_log_cosh_decay a x))))))).
+Theorem log_cosh_second_form : forall a x : R, ((0 < a) -> ((0 < (acsl_log_cosh_decay a x)) /\
+  ((acsl_log_cosh_second a x) = ((((acsl_log_cosh_decay a x) * a) * 4) / ((1 + (acsl_log_cosh_decay
+  a x)) * (1 + (acsl_log_cosh_decay a x))))))).
 Proof.
 intros a x H. rewrite spelled_log_cosh_second, log_cosh_h_abs by auto.
-assert (E : acsl_log_cosh_decay a x = exp (- (2 * (Rabs x * a)))) by (unfold acsl_log_cosh_decay, acsl_e_; f_equal; ring).
+assert (E : acsl_log_cosh_decay a x = exp (- (2 * (Rabs x * a)))) by (unfold acsl_log_cosh_decay,
+  acsl_e_; f_equal; ring).
 rewrite E. assert (P := exp_pos (- (2 * (Rabs x * a)))). split; [auto | field; lra].
 Qed.
-Theorem log_cosh_conjugate_form : forall a y : R, ((0 < a) -> ((acsl_log_cosh_conjugate a y) = (((acsl_symmetric_entropy y) / 2) / a))).
+Theorem log_cosh_conjugate_form : forall a y : R, ((0 < a) -> ((acsl_log_cosh_conjugate a y) =
+  (((acsl_symmetric_entropy y) / 2) / a))).
 Proof. intros a y H. unfold acsl_log_cosh_conjugate, acsl_symmetric_entropy. field. lra. Qed.
-Theorem log_cosh_conjugate_gradient_form : forall a y : R, (((0 < a) /\ ((Rabs y) < 1)) -> ((acsl_log_cosh_conjugate_gradient a y) = (((acsl_twice_artanh y) / 2) / a))).
+Theorem log_cosh_conjugate_gradient_form : forall a y : R, (((0 < a) /\ ((Rabs y) < 1)) ->
+  ((acsl_log_cosh_conjugate_gradient a y) = (((acsl_twice_artanh y) / 2) / a))).
 Proof.
-intros a y [H Hy]. apply Rabs_def2 in Hy. unfold acsl_log_cosh_conjugate_gradient, acsl_twice_artanh.
+intros a y [H Hy]. apply Rabs_def2 in Hy. unfold acsl_log_cosh_conjugate_gradient,
+  acsl_twice_artanh.
 rewrite twice_artanh by lra. replace (1 - y) with (1 + - y) by ring. field. lra.
+Qed.
+
+(* soft-l1's remainder s - log(1 + s). *)
+Theorem remainder_rises : forall a b : R, (((0 <= a) /\ (a <= b)) ->
+  ((acsl_remainder a) <= (acsl_remainder b))).
+Proof. intros a b [Ha H]. now apply remainder_increasing. Qed.
+Theorem remainder_falls : forall a b : R, (((((- 1) < a) /\ (a <= b)) /\ (b <= 0)) ->
+  ((acsl_remainder b) <= (acsl_remainder a))).
+Proof. intros a b [[Ha H] Hb]. apply remainder_decreasing; auto; lra. Qed.
+Theorem remainder_near_zero : forall s : R, (((Rabs s) < (5 / 10)) ->
+  (((((s * s) / 2) - (((Rabs s) * (Rabs s)) * (Rabs s))) <= (acsl_remainder s)) /\
+  ((acsl_remainder s) <= (((s * s) / 2) + (((Rabs s) * (Rabs s)) * (Rabs s)))))).
+Proof.
+intros s H. assert (K := remainder_small s ltac:(lra)). apply Rabs_le_between in K.
+unfold acsl_remainder. replace (Rabs s * Rabs s * Rabs s) with (Rabs s ^ 3) by ring.
+replace (s * s) with (s ^ 2) by ring. lra.
+Qed.
+Theorem power_of_two_least : forall n : Z, ((1%Z <= n)%Z -> (2 <= (acsl_power_of_two n))).
+Proof.
+intros n H. unfold acsl_power_of_two. destruct (Z.to_nat n) as [ | k] eqn:E; [lia | ].
+simpl. assert (1 <= 2 ^ k) by (apply pow_R1_Rle; lra). lra.
+Qed.
+Theorem soft_l1_value_form : forall a x : R, ((0 < a) ->
+  ((acsl_soft_l1_value a x) = ((acsl_remainder (Rabs (x / a))) * a))).
+Proof.
+intros a x H. rewrite spelled_soft_l1_value, soft_l1_v_remainder by auto. unfold acsl_remainder.
+replace (Rabs (x / a)) with (Rabs x / a); [ring | ].
+unfold Rdiv. rewrite Rabs_mult, Rabs_inv, (Rabs_pos_eq a); lra.
+Qed.
+Theorem soft_l1_conjugate_form : forall a y : R,
+  ((acsl_soft_l1_conjugate a y) = ((acsl_remainder (- (Rabs y))) * a)).
+Proof.
+intros a y. rewrite spelled_soft_l1_conjugate, soft_l1_c_remainder. unfold acsl_remainder. ring.
+Qed.
+
+(* Tsallis by the deformed logarithm, and its conjugate near base 1. *)
+Theorem tsallis_value_form : forall a x : R, (((a <> 1) /\ (0 < x)) ->
+  ((acsl_tsallis_value a x) = ((acsl_deformed_log (a - 1) x) * x))).
+Proof.
+intros a x [Ha Hx]. rewrite spelled_tsallis_value, tsallis_v_deformed by auto.
+unfold acsl_deformed_log. rewrite ?spelled_power. unfold Rdiv. ring.
+Qed.
+Theorem tsallis_gradient_form : forall a x : R, (((a <> 1) /\ (0 < x)) ->
+  ((acsl_tsallis_gradient a x) = (((acsl_deformed_log (a - 1) x) * a) + 1))).
+Proof.
+intros a x [Ha Hx]. rewrite spelled_tsallis_gradient, tsallis_g_deformed by auto.
+unfold acsl_deformed_log. rewrite ?spelled_power. unfold Rdiv. ring.
+Qed.
+Theorem tsallis_near_one : forall a y q : R, (((0 < a) /\ (0 < (acsl_cut_base a y))) ->
+  (((- 1) < (acsl_tsallis_excess a y)) /\
+  ((acsl_power (acsl_cut_base a y) q) = (acsl_e_ ((ln (1 + (acsl_tsallis_excess a y))) * q))))).
+Proof.
+intros a y q [Ha H]. unfold acsl_cut_base in *. rewrite spelled_power.
+destruct (Rgt_dec (acsl_tsallis_base a y) 0) as [B | B]; [ | lra].
+change (acsl_tsallis_base a y) with (tsallis_base a y) in *.
+assert (E : acsl_tsallis_excess a y = tsallis_base a y - 1).
+{ rewrite tsallis_base_minus_one by auto. reflexivity. }
+rewrite E. split; [lra | ]. rewrite pow_near_one by auto. unfold acsl_e_. f_equal. ring.
 Qed.

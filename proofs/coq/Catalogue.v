@@ -2,16 +2,19 @@
    p = inf of lp as far as they hold there. *)
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From Phibal Require Import Legendre Even Vector Potentials Power Instances Mirror Uniform Renyi Conjugates.
+From Phibal Require Import Legendre Even Vector Potentials Power Instances Mirror Uniform Renyi
+  Conjugates.
 Open Scope R_scope.
 
 (* ---------- Lemma 2: runs of mirror ascent are prices of averages ---------- *)
 
 (* The average of loads that may be 0 stays positive, for eta < 1 (erratum B2) ... *)
-Lemma ema_positive E eta m0 p : 0 < eta < 1 -> vall E positive m0 -> (forall t, vall E nonneg (p t)) ->
+Lemma ema_positive E eta m0 p : 0 < eta < 1 -> vall E positive m0 -> (forall t,
+  vall E nonneg (p t)) ->
   forall t, vall E positive (ema_seq eta m0 p t).
 Proof.
-intros He H0 Hp t. induction t as [ | t IH]; auto. intros i Hi. simpl. unfold ema, vadd, vsc, positive.
+intros He H0 Hp t. induction t as [ | t IH]; auto. intros i Hi. simpl. unfold ema, vadd, vsc,
+  positive.
 generalize (IH i Hi) (Hp t i Hi). unfold positive, nonneg. nra.
 Qed.
 (* ... and for eta = 1 as long as no load is 0. *)
@@ -29,14 +32,16 @@ Proof. intros V H i Hi. rewrite <- (V i Hi). auto. Qed.
 Definition run_is_ema E (Xi Y : vec -> Prop) (fs : vec -> R) (g h : vec -> vec) :=
   forall eta m0 p, 0 < eta < 1 -> Xi m0 -> (forall t, simplex E (p t)) ->
   (forall t, is_step E Y fs h (p t) eta (g (ema_seq eta m0 p t)) (g (ema_seq eta m0 p (S t)))) /\
-  (forall q : nat -> vec, veq E (q O) (g m0) -> (forall t, is_step E Y fs h (p t) eta (q t) (q (S t))) ->
+  (forall q : nat -> vec, veq E (q O) (g m0) -> (forall t, is_step E Y fs h (p t) eta (q t) (q (S
+    t))) ->
      forall t, veq E (q t) (g (ema_seq eta m0 p t))).
 
 Theorem run_is_ema_on_line E Y Yi f fs g h : legendre all all Y Yi f fs g h ->
   run_is_ema E (vall E all) (vall E Y) (separable_sum E fs) (vmap g) (vmap h).
 Proof.
 intros L eta m0 p He H0 Hp.
-destruct (mirror_trajectory_is_ema E _ _ _ _ _ _ _ _ (separable_legendre E _ _ _ _ _ _ _ _ L) (vall_ext E Yi)
+destruct (mirror_trajectory_is_ema E _ _ _ _ _ _ _ _ (separable_legendre E _ _ _ _ _ _ _ _ L)
+  (vall_ext E Yi)
   eta m0 p ltac:(lra) ltac:(intros t i Hi; exact I)) as [A B].
 split; [exact A | exact B].
 Qed.
@@ -44,41 +49,50 @@ Theorem run_is_ema_on_half_line E X Y Yi f fs g h : legendre X positive Y Yi f f
   run_is_ema E (vall E positive) (vall E Y) (separable_sum E fs) (vmap g) (vmap h).
 Proof.
 intros L eta m0 p He H0 Hp.
-destruct (mirror_trajectory_is_ema E _ _ _ _ _ _ _ _ (separable_legendre E _ _ _ _ _ _ _ _ L) (vall_ext E Yi)
+destruct (mirror_trajectory_is_ema E _ _ _ _ _ _ _ _ (separable_legendre E _ _ _ _ _ _ _ _ L)
+  (vall_ext E Yi)
   eta m0 p ltac:(lra) (ema_positive E eta m0 p He H0 (fun t => proj1 (Hp t)))) as [A B].
 split; [exact A | exact B].
 Qed.
 
-Theorem euclid_run E : run_is_ema E (vall E all) (vall E all) (separable_sum E euclid_c) (vmap euclid_g) (vmap euclid_d).
+Theorem euclid_run E : run_is_ema E (vall E all) (vall E all) (separable_sum E euclid_c) (vmap
+  euclid_g) (vmap euclid_d).
 Proof. exact (run_is_ema_on_line E _ _ _ _ _ _ euclid_legendre). Qed.
 Theorem lp_run E p : 1 < p ->
   run_is_ema E (vall E all) (vall E all) (separable_sum E (lp_c p)) (vmap (lp_g p)) (vmap (lp_d p)).
 Proof. intros H; exact (run_is_ema_on_line E _ _ _ _ _ _ (lp_legendre p H)). Qed.
 Theorem soft_l1_run E d : 0 < d ->
-  run_is_ema E (vall E all) (vall E (fun y => Rabs y < 1)) (separable_sum E (soft_l1_c d)) (vmap (soft_l1_g d)) (vmap (soft_l1_d d)).
+  run_is_ema E (vall E all) (vall E (fun y => Rabs y < 1)) (separable_sum E (soft_l1_c d)) (vmap
+    (soft_l1_g d)) (vmap (soft_l1_d d)).
 Proof. intros H; exact (run_is_ema_on_line E _ _ _ _ _ _ (soft_l1_legendre d H)). Qed.
 Theorem negentropy_run E :
-  run_is_ema E (vall E positive) (vall E all) (separable_sum E negentropy_c) (vmap negentropy_g) (vmap negentropy_d).
+  run_is_ema E (vall E positive) (vall E all) (separable_sum E negentropy_c) (vmap negentropy_g)
+    (vmap negentropy_d).
 Proof. exact (run_is_ema_on_half_line E _ _ _ _ _ _ _ negentropy_legendre). Qed.
 Theorem tsallis_run E a : 0 < a -> a <> 1 ->
-  run_is_ema E (vall E positive) (vall E (tsallis_dual a)) (separable_sum E (tsallis_c a)) (vmap (tsallis_g a)) (vmap (tsallis_d a)).
+  run_is_ema E (vall E positive) (vall E (tsallis_dual a)) (separable_sum E (tsallis_c a)) (vmap
+    (tsallis_g a)) (vmap (tsallis_d a)).
 Proof. intros H H1; exact (run_is_ema_on_half_line E _ _ _ _ _ _ _ (tsallis_legendre a H H1)). Qed.
 Theorem renyi_run E a : (0 < E)%nat -> 0 < a < 1 ->
   run_is_ema E (renyi_interior E) (renyi_dual E) (renyi_c E a) (renyi_g E a) (renyi_d E a).
 Proof.
 intros HE Ha eta m0 p He H0 Hp.
-destruct (mirror_trajectory_is_ema E _ _ _ _ _ _ _ _ (renyi_legendre E a HE Ha) (vall_ext E _) eta m0 p ltac:(lra)
+destruct (mirror_trajectory_is_ema E _ _ _ _ _ _ _ _ (renyi_legendre E a HE Ha) (vall_ext E _) eta
+  m0 p ltac:(lra)
   (ema_positive E eta m0 p He H0 (fun t => proj1 (Hp t)))) as [A B].
 split; [exact A | exact B].
 Qed.
 Theorem pseudo_huber_run E d : 0 < d ->
-  run_is_ema E (vall E all) (vall E unit_closed) (separable_sum E (pseudo_huber_c d)) (vmap (pseudo_huber_g d)) (vmap (pseudo_huber_d d)).
+  run_is_ema E (vall E all) (vall E unit_closed) (separable_sum E (pseudo_huber_c d)) (vmap
+    (pseudo_huber_g d)) (vmap (pseudo_huber_d d)).
 Proof. intros H; exact (run_is_ema_on_line E _ _ _ _ _ _ (pseudo_huber_legendre d H)). Qed.
 Theorem log_cosh_run E b : 0 < b ->
-  run_is_ema E (vall E all) (vall E unit_closed) (separable_sum E (log_cosh_c b)) (vmap (log_cosh_g b)) (vmap (log_cosh_d b)).
+  run_is_ema E (vall E all) (vall E unit_closed) (separable_sum E (log_cosh_c b)) (vmap (log_cosh_g
+    b)) (vmap (log_cosh_d b)).
 Proof. intros H; exact (run_is_ema_on_line E _ _ _ _ _ _ (log_cosh_legendre b H)). Qed.
 Theorem softplus_run E :
-  run_is_ema E (vall E all) (vall E zero_one_closed) (separable_sum E softplus_c) (vmap softplus_g) (vmap softplus_d).
+  run_is_ema E (vall E all) (vall E zero_one_closed) (separable_sum E softplus_c) (vmap softplus_g)
+    (vmap softplus_d).
 Proof. exact (run_is_ema_on_line E _ _ _ _ _ _ softplus_legendre). Qed.
 
 (* ---------- Lemma 1: the uniform load is the only minimiser on the closed simplex ---------- *)
@@ -90,10 +104,13 @@ Lemma uniform_positive E : (0 < E)%nat -> 0 < / INR E.
 Proof. intros H; apply Rinv_0_lt_compat, lt_0_INR; auto. Qed.
 Theorem uniform_unique_on_line E Y Yi f fs g h : (0 < E)%nat -> legendre all all Y Yi f fs g h ->
   uniform_is_unique_minimiser E (separable_sum E f).
-Proof. intros HE L p [Hp Hs]. eapply uniform_unique_minimiser_separable; eauto; [exact I | intros i Hi; exact I]. Qed.
-Theorem uniform_unique_on_half_line E Y Yi f fs g h : (0 < E)%nat -> legendre nonneg positive Y Yi f fs g h ->
+Proof. intros HE L p [Hp Hs]. eapply uniform_unique_minimiser_separable; eauto;
+  [exact I | intros i Hi; exact I]. Qed.
+Theorem uniform_unique_on_half_line E Y Yi f fs g h : (0 < E)%nat -> legendre nonneg positive Y Yi f
+  fs g h ->
   uniform_is_unique_minimiser E (separable_sum E f).
-Proof. intros HE L p [Hp Hs]. eapply uniform_unique_minimiser_separable; eauto. now apply uniform_positive. Qed.
+Proof. intros HE L p [Hp Hs]. eapply uniform_unique_minimiser_separable; eauto.
+  now apply uniform_positive. Qed.
 
 Section Lemma1.
 Variable E : nat.
@@ -106,11 +123,15 @@ Theorem soft_l1_uniform d : 0 < d -> uniform_is_unique_minimiser E (separable_su
 Proof. intros H; exact (uniform_unique_on_line E _ _ _ _ _ _ HE (soft_l1_legendre d H)). Qed.
 Theorem negentropy_uniform : uniform_is_unique_minimiser E (separable_sum E negentropy_v).
 Proof. exact (uniform_unique_on_half_line E _ _ _ _ _ _ HE negentropy_legendre). Qed.
-Theorem tsallis_uniform a : 0 < a -> a <> 1 -> uniform_is_unique_minimiser E (separable_sum E (tsallis_v a)).
-Proof. intros H H1; exact (uniform_unique_on_half_line E _ _ _ _ _ _ HE (tsallis_legendre a H H1)). Qed.
-Theorem pseudo_huber_uniform d : 0 < d -> uniform_is_unique_minimiser E (separable_sum E (pseudo_huber_v d)).
+Theorem tsallis_uniform a : 0 < a -> a <> 1 -> uniform_is_unique_minimiser E (separable_sum E
+  (tsallis_v a)).
+Proof. intros H H1; exact (uniform_unique_on_half_line E _ _ _ _ _ _ HE (tsallis_legendre a H H1)).
+  Qed.
+Theorem pseudo_huber_uniform d : 0 < d -> uniform_is_unique_minimiser E (separable_sum E
+  (pseudo_huber_v d)).
 Proof. intros H; exact (uniform_unique_on_line E _ _ _ _ _ _ HE (pseudo_huber_legendre d H)). Qed.
-Theorem log_cosh_uniform b : 0 < b -> uniform_is_unique_minimiser E (separable_sum E (log_cosh_v b)).
+Theorem log_cosh_uniform b : 0 < b -> uniform_is_unique_minimiser E (separable_sum E (log_cosh_v
+  b)).
 Proof. intros H; exact (uniform_unique_on_line E _ _ _ _ _ _ HE (log_cosh_legendre b H)). Qed.
 Theorem softplus_uniform : uniform_is_unique_minimiser E (separable_sum E softplus_v).
 Proof. exact (uniform_unique_on_line E _ _ _ _ _ _ HE softplus_legendre). Qed.
@@ -118,19 +139,23 @@ Proof. exact (uniform_unique_on_line E _ _ _ _ _ _ HE softplus_legendre). Qed.
 Lemma simplex_renyi_domain a p : simplex E p -> renyi_domain E a p.
 Proof.
 intros [Hp Hs]. split; [exact Hp | ]. unfold renyi_sum.
-assert (N : forall n, (forall i, (i < n)%nat -> 0 <= p i) -> 0 < Rsum n p -> 0 < Rsum n (fun i => pow_real (p i) a)).
+assert (N : forall n, (forall i, (i < n)%nat -> 0 <= p i) -> 0 < Rsum n p ->
+  0 < Rsum n (fun i => pow_real (p i) a)).
 { induction n; simpl; intros H1 H2; [lra | ].
-  assert (G : 0 <= Rsum n (fun i => pow_real (p i) a)) by (apply Rsum_ge0; intros; apply pow_real_ge0).
+  assert (G : 0 <= Rsum n (fun i => pow_real (p i) a)) by (apply Rsum_ge0; intros;
+    apply pow_real_ge0).
   destruct (Rlt_dec 0 (p n)) as [K | K].
   - generalize (pow_real_gt0 (p n) a K); lra.
-  - assert (0 < Rsum n (fun i => pow_real (p i) a)) by (apply IHn; auto; lra). generalize (pow_real_ge0 (p n) a); lra. }
+  - assert (0 < Rsum n (fun i => pow_real (p i) a)) by (apply IHn; auto; lra).
+    generalize (pow_real_ge0 (p n) a); lra. }
 apply N; auto. rewrite Hs; lra.
 Qed.
 Theorem renyi_uniform a : 0 < a < 1 -> uniform_is_unique_minimiser E (renyi_v E a).
 Proof.
 intros Ha p Hp.
 assert (U : renyi_interior E (uniform E)) by (intros i Hi; now apply uniform_positive).
-apply (uniform_unique_minimiser_legendre E _ _ _ _ _ _ _ _ (renyi_g E a (uniform E) O) (renyi_legendre E a HE Ha) U); auto.
+apply (uniform_unique_minimiser_legendre E _ _ _ _ _ _ _ _ (renyi_g E a (uniform E) O)
+  (renyi_legendre E a HE Ha) U); auto.
 - intros i Hi. reflexivity.
 - now apply simplex_renyi_domain.
 - apply Hp.
@@ -143,10 +168,12 @@ Proof.
 intros [Hp Hs]. rewrite <- Hs. apply Rsum_ext; intros i Hi. apply Rabs_pos_eq; auto.
 Qed.
 Theorem lp_one_uniform_not_unique : (1 < E)%nat ->
-  uniform_minimises E (separable_sum E lp_one_v) /\ ~ uniform_is_unique_minimiser E (separable_sum E lp_one_v).
+  uniform_minimises E (separable_sum E lp_one_v) /\ ~ uniform_is_unique_minimiser E (separable_sum E
+    lp_one_v).
 Proof.
 intros H2. assert (U : simplex E (uniform E)).
-{ split; [intros i Hi; left; now apply uniform_positive | ]. unfold uniform. rewrite Rsum_const. field.
+{ split; [intros i Hi; left; now apply uniform_positive | ]. unfold uniform. rewrite Rsum_const.
+  field.
   apply not_0_INR; lia. }
 split.
 - intros p Hp. rewrite !lp_one_constant; auto; lra.
@@ -156,7 +183,8 @@ split.
     rewrite <- (Rsum_delta E (fun _ => 1) O HE). apply Rsum_ext; intros i Hi. unfold v. ring. }
   destruct (C v V) as [_ C2]. rewrite !lp_one_constant in C2 by auto.
   assert (K := C2 eq_refl O HE). unfold v, uniform in K. simpl in K.
-  assert (I2 : / INR E < / 1) by (apply Rinv_lt_contravar; [rewrite Rmult_1_l; apply lt_0_INR; lia | apply (lt_INR 1 E H2)]).
+  assert (I2 : / INR E < / 1) by (apply Rinv_lt_contravar; [rewrite Rmult_1_l; apply lt_0_INR;
+    lia | apply (lt_INR 1 E H2)]).
   lra.
 Qed.
 

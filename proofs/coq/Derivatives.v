@@ -33,7 +33,8 @@ intros G0 HG. destruct (Req_dec x 0) as [-> | Hn].
   + rewrite sign_eq_m1, Rabs_left by auto. field; lra.
   + rewrite sign_eq_1, Rabs_pos_eq by lra. field; lra.
 - assert (S : sign x * sign x = 1).
-  { destruct (Rtotal_order x 0) as [H | [H | H]]; [rewrite sign_eq_m1 | | rewrite sign_eq_1]; auto; lra. }
+  { destruct (Rtotal_order x 0) as [H | [H | H]]; [rewrite sign_eq_m1 | | rewrite sign_eq_1]; auto;
+    lra. }
   apply (is_derive_ext_loc (fun z => sign x * G (Rabs z))).
   + exists (mkposreal (Rabs x) (Rabs_pos_lt x Hn)). intros z Hz.
     unfold ball in Hz; simpl in Hz; unfold AbsRing_ball, abs, minus, plus, opp in Hz; simpl in Hz.
@@ -41,7 +42,8 @@ intros G0 HG. destruct (Req_dec x 0) as [-> | Hn].
     destruct (Rtotal_order x 0) as [H | [H | H]]; [ | lra | ].
     * rewrite (Rabs_left x) in Hz by auto. rewrite !sign_eq_m1; lra.
     * rewrite (Rabs_pos_eq x) in Hz by lra. rewrite !sign_eq_1; lra.
-  + replace l with (sign x * (sign x * 1 * l)) by (transitivity (sign x * sign x * l); [ring | rewrite S; ring]).
+  + replace l with (sign x * (sign x * 1 * l)) by (transitivity (sign x * sign x * l);
+    [ring | rewrite S; ring]).
     apply (is_derive_scal (fun z => G (Rabs z))).
     apply (is_derive_comp G Rabs x l (sign x * 1)); auto.
     apply (is_derive_Rabs (fun x => x) x 1); auto. apply (is_derive_id (K := R_AbsRing)).
@@ -64,7 +66,8 @@ apply (is_derive_ext (odd_lift (fun t => pow_real t (p - 1)))).
 unfold lp_h. destruct (Req_dec x 0) as [-> | Hn].
 - destruct Hx as [Hx | Hx]; [lra | ]. rewrite Rabs_R0.
   destruct (Req_dec p 2) as [-> | H2].
-  + replace (2 - 2) with 0 by ring. rewrite pow_real_exponent_0, Rmult_1_r. replace (2 - 1) with 1 by ring.
+  + replace (2 - 2) with 0 by ring. rewrite pow_real_exponent_0, Rmult_1_r.
+    replace (2 - 1) with 1 by ring.
     apply (is_derive_ext (fun x => x)); [ | apply (is_derive_id (K := R_AbsRing))].
     intros t. unfold odd_lift. rewrite pow_real_1 by apply Rabs_pos. symmetry; apply sign_abs.
   + rewrite pow_real_0, Rmult_0_r by lra. apply is_derive_odd_lift; [apply pow_real_0; lra | ].
@@ -72,13 +75,17 @@ unfold lp_h. destruct (Req_dec x 0) as [-> | Hn].
 - apply is_derive_odd_lift; [apply pow_real_0; lra | ].
   replace (p - 2) with (p - 1 - 1) by ring. apply pow_real_derive. now apply Rabs_pos_lt.
 Qed.
-(* For 1 < p < 2 there is no second derivative at 0: the difference quotients of .g are unbounded. *)
-Theorem lp_h_unbounded p M : 1 < p < 2 -> exists d, 0 < d /\ forall x, 0 < x < d -> M < lp_g p x / x.
+(* For 1 < p < 2 there is no second derivative at 0: the difference quotients of .g are unbounded.
+  *)
+Theorem lp_h_unbounded p M : 1 < p < 2 -> exists d, 0 < d /\ forall x, 0 < x < d ->
+  M < lp_g p x / x.
 Proof.
 intros Hp. destruct (pow_real_unbounded (p - 2) M ltac:(lra)) as [d [Hd H]]. exists d; split; auto.
 intros x Hx. generalize (H x Hx). unfold lp_g, sgn. destruct (Rlt_dec 0 x); [ | lra].
-rewrite (Rabs_pos_eq x) by lra. intros K. replace (1 * pow_real x (p - 1) / x) with (pow_real x (p - 2)); auto.
-rewrite <- (pow_real_1 x) at 3 by lra. unfold Rdiv. rewrite <- (pow_real_opp x 1), Rmult_1_l, pow_real_add by (auto; lra).
+rewrite (Rabs_pos_eq x) by lra. intros K. replace (1 * pow_real x (p - 1) / x) with (pow_real x (p -
+  2)); auto.
+rewrite <- (pow_real_1 x) at 3 by lra. unfold Rdiv. rewrite <- (pow_real_opp x 1), Rmult_1_l,
+  pow_real_add by (auto; lra).
 f_equal; ring.
 Qed.
 
@@ -97,7 +104,8 @@ Qed.
 Theorem negentropy_five : five_functions positive positive all
   negentropy_v negentropy_g negentropy_h negentropy_c negentropy_d.
 Proof.
-apply (five_of_legendre _ _ _ _ _ _ _ _ _ _ negentropy_legendre). intros x Hx. unfold positive in Hx.
+apply (five_of_legendre _ _ _ _ _ _ _ _ _ _ negentropy_legendre). intros x Hx.
+  unfold positive in Hx.
 unfold negentropy_g, negentropy_h. auto_derive; [lra | field; lra].
 Qed.
 
@@ -107,7 +115,8 @@ Theorem tsallis_five a : 0 < a -> a <> 1 -> five_functions positive positive (ts
 Proof.
 intros Ha H1. apply (five_of_legendre _ _ _ _ _ _ _ _ _ _ (tsallis_legendre a Ha H1)). intros x Hx.
 unfold positive in Hx. unfold tsallis_g, tsallis_h. apply is_derive_divc; [lra | ].
-replace ((a - 1) * (a * pow_real x (a - 2))) with (minus (a * ((a - 1) * pow_real x (a - 1 - 1))) 0).
+replace ((a - 1) * (a * pow_real x (a - 2))) with (minus (a * ((a - 1) * pow_real x (a - 1 - 1)))
+  0).
 2: { replace (a - 1 - 1) with (a - 2) by ring. unfold minus, plus, opp; simpl. ring. }
 apply (is_derive_minus (fun t => a * pow_real t (a - 1)) (fun _ => 1)).
 - apply (is_derive_scal (fun t => pow_real t (a - 1))). now apply pow_real_derive.
@@ -115,21 +124,25 @@ apply (is_derive_minus (fun t => a * pow_real t (a - 1)) (fun _ => 1)).
 Qed.
 
 (* For a > 1 the conjugate derives to .d everywhere, also where the base is cut off, *)
-Lemma is_derive_pow_real_cut e x : 1 < e -> is_derive (fun t => pow_real t e) x (e * pow_real x (e - 1)).
+Lemma is_derive_pow_real_cut e x : 1 < e -> is_derive (fun t => pow_real t e) x (e * pow_real x (e -
+  1)).
 Proof.
 intros He. destruct (Rtotal_order x 0) as [H | [-> | H]].
-- rewrite pow_real_0, Rmult_0_r by lra. apply (is_derive_ext_loc (fun _ => 0)); [ | auto_derive; auto].
+- rewrite pow_real_0, Rmult_0_r by lra. apply (is_derive_ext_loc (fun _ => 0)); [ | auto_derive;
+  auto].
   assert (P : 0 < - x) by lra. exists (mkposreal _ P). intros z Hz.
   unfold ball in Hz; simpl in Hz; unfold AbsRing_ball, abs, minus, plus, opp in Hz; simpl in Hz.
   apply Rabs_def2 in Hz. rewrite pow_real_0; lra.
 - rewrite (pow_real_0 0), Rmult_0_r by lra. now apply pow_real_derive_0.
 - now apply pow_real_derive.
 Qed.
-Theorem tsallis_conjugate_derives_everywhere a y : 1 < a -> is_derive (tsallis_c a) y (tsallis_d a y).
+Theorem tsallis_conjugate_derives_everywhere a y : 1 < a -> is_derive (tsallis_c a) y (tsallis_d a
+  y).
 Proof.
 intros Ha. unfold tsallis_c, tsallis_d.
 assert (E : 1 < a / (a - 1)).
-{ replace (a / (a - 1)) with (1 + / (a - 1)) by (field; lra). assert (0 < / (a - 1)) by (apply Rinv_0_lt_compat; lra). lra. }
+{ replace (a / (a - 1)) with (1 + / (a - 1)) by (field; lra).
+  assert (0 < / (a - 1)) by (apply Rinv_0_lt_compat; lra). lra. }
 replace (pow_real (tsallis_base a y) (1 / (a - 1)))
   with (((a - 1) / a) * (a / (a - 1) * pow_real (tsallis_base a y) (a / (a - 1) - 1))).
 2: { replace (a / (a - 1) - 1) with (1 / (a - 1)) by (field; lra). field; lra. }
@@ -139,12 +152,14 @@ apply (is_derive_comp (fun t => pow_real t (a / (a - 1))) (tsallis_base a)).
 Qed.
 (* and at x = 0 .g is the one-sided derivative of .v. *)
 Theorem tsallis_one_sided_at_zero a eps : 1 < a -> 0 < eps ->
-  exists d, 0 < d /\ forall x, 0 < x < d -> Rabs ((tsallis_v a x - tsallis_v a 0) / x - tsallis_g a 0) < eps.
+  exists d, 0 < d /\ forall x, 0 < x < d -> Rabs ((tsallis_v a x - tsallis_v a 0) / x - tsallis_g a
+    0) < eps.
 Proof.
 intros Ha He. assert (P : 0 < eps * (a - 1)) by nra.
 exists (pow_real (eps * (a - 1)) (/ (a - 1))). split; [now apply pow_real_gt0 | ]. intros x Hx.
 assert (K : pow_real x (a - 1) < eps * (a - 1)).
-{ rewrite <- (pow_real_1 (eps * (a - 1))) by lra. replace 1 with (/ (a - 1) * (a - 1)) at 3 by (field; lra).
+{ rewrite <- (pow_real_1 (eps * (a - 1))) by lra. replace 1 with (/ (a - 1) * (a - 1)) at 3
+  by (field; lra).
   rewrite <- pow_real_mul by auto. apply pow_real_incr; try lra. }
 assert (Q := pow_real_gt0 x (a - 1) ltac:(lra)).
 replace ((tsallis_v a x - tsallis_v a 0) / x - tsallis_g a 0) with (pow_real x (a - 1) / (a - 1)).
@@ -196,7 +211,8 @@ Qed.
 Theorem renyi_g_derives E a x e : (0 < E)%nat -> 0 < a < 1 -> renyi_interior E x -> (e < E)%nat ->
   has_grad E (fun x => renyi_g E a x e) x (renyi_h E a x e).
 Proof.
-intros HE Ha Hx He d. unfold renyi_g. assert (Sx := renyi_sum_pos E a HE x Hx). set (S := renyi_sum E a x) in *.
+intros HE Ha Hx He d. unfold renyi_g. assert (Sx := renyi_sum_pos E a HE x Hx).
+  set (S := renyi_sum E a x) in *.
 assert (Hxe : 0 < x e) by (apply Hx, He).
 assert (Q := pow_real_gt0 (x e) (a - 1) Hxe).
 set (P := Rsum E (fun i => a * pow_real (x i) (a - 1) * d i)).
@@ -206,30 +222,39 @@ assert (K : is_derive (fun t => renyi_sum E a (vadd x (vsc t d))) 0 P).
   apply (is_derive_comp (fun s => pow_real s a) (fun t => x i + t * d i)).
   - rewrite Rmult_0_l, Rplus_0_r. apply pow_real_derive, Hx, Hi.
   - auto_derive; [auto | ring]. }
-assert (N : is_derive (fun t => pow_real (x e + t * d e) (a - 1)) 0 (d e * ((a - 1) * pow_real (x e) (a - 2)))).
+assert (N : is_derive (fun t => pow_real (x e + t * d e) (a - 1)) 0 (d e * ((a - 1) * pow_real (x e)
+  (a - 2)))).
 { apply (is_derive_comp (fun s => pow_real s (a - 1)) (fun t => x e + t * d e)).
-  - rewrite Rmult_0_l, Rplus_0_r. replace (a - 2) with (a - 1 - 1) by ring. now apply pow_real_derive.
+  - rewrite Rmult_0_l, Rplus_0_r. replace (a - 2) with (a - 1 - 1) by ring.
+    now apply pow_real_derive.
   - auto_derive; [auto | ring]. }
 assert (S0 : renyi_sum E a (vadd x (vsc 0 d)) = S).
 { apply renyi_sum_ext. intros i Hi. unfold vadd, vsc. ring. }
-assert (D : is_derive (fun t => (a * pow_real (x e + t * d e) (a - 1)) / ((a - 1) * renyi_sum E a (vadd x (vsc t d)))) 0
-  ((a * (d e * ((a - 1) * pow_real (x e) (a - 2))) * ((a - 1) * S) - (a * pow_real (x e) (a - 1)) * ((a - 1) * P)) / ((a - 1) * S) ^ 2)).
-{ apply is_derive_Reals. 
-  assert (D1 : derivable_pt_lim (fun t => a * pow_real (x e + t * d e) (a - 1)) 0 (a * (d e * ((a - 1) * pow_real (x e) (a - 2))))).
+assert (D : is_derive (fun t => (a * pow_real (x e + t * d e) (a - 1)) / ((a - 1) * renyi_sum E a
+  (vadd x (vsc t d)))) 0
+  ((a * (d e * ((a - 1) * pow_real (x e) (a - 2))) * ((a - 1) * S) - (a * pow_real (x e) (a - 1)) *
+    ((a - 1) * P)) / ((a - 1) * S) ^ 2)).
+{ apply is_derive_Reals.
+  assert (D1 : derivable_pt_lim (fun t => a * pow_real (x e + t * d e) (a - 1)) 0 (a * (d e * ((a -
+    1) * pow_real (x e) (a - 2))))).
   { apply is_derive_Reals. now apply (is_derive_scal (fun t => pow_real (x e + t * d e) (a - 1))). }
-  assert (D2 : derivable_pt_lim (fun t => (a - 1) * renyi_sum E a (vadd x (vsc t d))) 0 ((a - 1) * P)).
+  assert (D2 : derivable_pt_lim (fun t => (a - 1) * renyi_sum E a (vadd x (vsc t d))) 0 ((a - 1) *
+    P)).
   { apply is_derive_Reals. now apply (is_derive_scal (fun t => renyi_sum E a (vadd x (vsc t d)))). }
   assert (D3 : (a - 1) * renyi_sum E a (vadd x (vsc 0 d)) <> 0).
   { rewrite S0. apply Rmult_integral_contrapositive_currified; lra. }
   assert (D4 := derivable_pt_lim_div _ _ _ _ _ D1 D2 D3). cbv beta in D4.
   rewrite S0, Rmult_0_l, Rplus_0_r in D4. unfold Rsqr in D4.
   replace (((a - 1) * S) ^ 2) with ((a - 1) * S * ((a - 1) * S)) by ring.
-  replace ((a - 1) * P * (a * pow_real (x e) (a - 1))) with (a * pow_real (x e) (a - 1) * ((a - 1) * P)) in D4 by ring.
+  replace ((a - 1) * P * (a * pow_real (x e) (a - 1))) with (a * pow_real (x e) (a - 1) * ((a - 1) *
+    P)) in D4 by ring.
   exact D4. }
 replace (dot E (renyi_h E a x e) d) with
-  ((a * (d e * ((a - 1) * pow_real (x e) (a - 2))) * ((a - 1) * S) - (a * pow_real (x e) (a - 1)) * ((a - 1) * P)) / ((a - 1) * S) ^ 2); [exact D | ].
+  ((a * (d e * ((a - 1) * pow_real (x e) (a - 2))) * ((a - 1) * S) - (a * pow_real (x e) (a - 1)) *
+    ((a - 1) * P)) / ((a - 1) * S) ^ 2); [exact D | ].
 unfold dot, renyi_h. fold S.
-rewrite (Rsum_ext E _ (fun j => (a / S * pow_real (x e) (a - 2)) * (d j * (if Nat.eq_dec j e then 1 else 0))
+rewrite (Rsum_ext E _ (fun j => (a / S * pow_real (x e) (a - 2)) * (d j * (if Nat.eq_dec j e then 1
+  else 0))
   + a / ((1 - a) * S ^ 2) * pow_real (x e) (a - 1) * (a * pow_real (x j) (a - 1) * d j))).
 - rewrite Rsum_plus, !Rsum_scal, Rsum_delta by auto. fold P. field. lra.
 - intros j Hj. destruct (Nat.eq_dec e j) as [<- | Hn].
@@ -242,24 +267,30 @@ Theorem renyi_h_positive E a x v : (0 < E)%nat -> 0 < a < 1 -> renyi_interior E 
 Proof.
 intros HE Ha Hx Hv. assert (Sx := renyi_sum_pos E a HE x Hx). set (S := renyi_sum E a x) in *.
 set (r := fun e => pow_real (x e) (a - 1)). set (k := a ^ 2 / ((1 - a) * S ^ 2)).
-assert (Hk : 0 < k) by (unfold k; apply Rdiv_lt_0_compat; [nra | apply Rmult_lt_0_compat; [lra | apply pow_lt; auto]]).
+assert (Hk : 0 < k) by (unfold k; apply Rdiv_lt_0_compat; [nra | apply Rmult_lt_0_compat;
+  [lra | apply pow_lt; auto]]).
 assert (F : Rsum E (fun e => v e * dot E (renyi_h E a x e) v)
   = Rsum E (fun e => a / S * pow_real (x e) (a - 2) * (v e) ^ 2) + k * (dot E r v) ^ 2).
-{ assert (D : forall e, (e < E)%nat -> dot E (renyi_h E a x e) v = a / S * pow_real (x e) (a - 2) * v e + k * r e * dot E r v).
+{ assert (D : forall e, (e < E)%nat -> dot E (renyi_h E a x e) v = a / S * pow_real (x e) (a - 2) *
+  v e + k * r e * dot E r v).
   { intros e He. unfold dot, renyi_h. fold S. fold k.
-    rewrite (Rsum_ext E _ (fun j => (a / S * pow_real (x e) (a - 2)) * (v j * (if Nat.eq_dec j e then 1 else 0)) + k * r e * (r j * v j))).
+    rewrite (Rsum_ext E _ (fun j => (a / S * pow_real (x e) (a - 2)) * (v j * (if Nat.eq_dec j e
+      then 1 else 0)) + k * r e * (r j * v j))).
     - rewrite Rsum_plus, !Rsum_scal, Rsum_delta by auto. reflexivity.
     - intros j Hj. unfold r. destruct (Nat.eq_dec e j) as [<- | Hn].
       + destruct (Nat.eq_dec e e); [ring | tauto].
       + destruct (Nat.eq_dec j e); [congruence | ring]. }
-  rewrite (Rsum_ext E _ (fun e => a / S * pow_real (x e) (a - 2) * (v e) ^ 2 + k * dot E r v * (r e * v e))).
+  rewrite (Rsum_ext E _ (fun e => a / S * pow_real (x e) (a - 2) * (v e) ^ 2 + k * dot E r v * (r e
+    * v e))).
   - rewrite Rsum_plus, Rsum_scal. fold (dot E r v). ring.
   - intros e He. rewrite D by auto. ring. }
 rewrite F.
 assert (T : forall e, (e < E)%nat -> 0 < a / S * pow_real (x e) (a - 2)).
-{ intros e He. apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; lra | apply pow_real_gt0, Hx, He]. }
+{ intros e He. apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; lra | apply pow_real_gt0, Hx, He].
+  }
 assert (A : exists e, (e < E)%nat /\ v e <> 0).
-{ apply Classical_Prop.NNPP; intros N. apply Hv. intros i Hi. apply Classical_Prop.NNPP; intros N'. apply N. eauto. }
+{ apply Classical_Prop.NNPP; intros N. apply Hv. intros i Hi. apply Classical_Prop.NNPP; intros N'.
+  apply N. eauto. }
 destruct A as [e [He Hne]].
 set (q := fun e => a / S * pow_real (x e) (a - 2) * (v e) ^ 2).
 assert (Q0 : forall j, (j < E)%nat -> 0 <= q j).

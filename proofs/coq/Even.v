@@ -17,7 +17,8 @@ destruct (Rtotal_order x 0) as [H | [-> | H]].
 Qed.
 
 Lemma is_derive_even_lift F G : is_derive F 0 0 ->
-  forall x, (x <> 0 -> is_derive F (Rabs x) (G (Rabs x))) -> is_derive (even_lift F) x (odd_lift G x).
+  forall x, (x <> 0 -> is_derive F (Rabs x) (G (Rabs x))) -> is_derive (even_lift F) x (odd_lift G
+    x).
 Proof.
 intros H0 x Hx. destruct (Req_dec x 0) as [-> | Hn].
 - unfold odd_lift; rewrite sign_0, Rmult_0_l. apply is_derive_Reals. apply is_derive_Reals in H0.
@@ -25,18 +26,21 @@ intros H0 x Hx. destruct (Req_dec x 0) as [-> | Hn].
   unfold even_lift. assert (A : 0 < Rabs h) by (apply Rabs_pos_lt; auto).
   assert (Hh' : Rabs h <> 0) by lra.
   specialize (Hdel (Rabs h) Hh'). rewrite Rabs_Rabsolu in Hdel. specialize (Hdel Hlt).
-  rewrite !Rminus_0_r in *. rewrite !Rplus_0_l, Rabs_R0 in *. 
+  rewrite !Rminus_0_r in *. rewrite !Rplus_0_l, Rabs_R0 in *.
   unfold Rdiv in *. rewrite Rabs_mult, Rabs_inv in *. rewrite Rabs_Rabsolu in Hdel. exact Hdel.
-- unfold odd_lift, even_lift. replace (sign x * G (Rabs x)) with ((sign x * 1) * G (Rabs x)) by ring.
+- unfold odd_lift, even_lift. replace (sign x * G (Rabs x)) with ((sign x * 1) * G (Rabs x))
+  by ring.
   apply (is_derive_comp F Rabs x (G (Rabs x)) (sign x * 1)); auto.
   apply (is_derive_Rabs (fun x => x) x 1); auto. apply (is_derive_id (K := R_AbsRing)).
 Qed.
 
-Lemma strictly_increasing_odd G : G 0 = 0 -> strictly_increasing (fun t => 0 <= t) G -> strictly_increasing all (odd_lift G).
+Lemma strictly_increasing_odd G : G 0 = 0 -> strictly_increasing (fun t => 0 <= t) G ->
+  strictly_increasing all (odd_lift G).
 Proof.
 intros G0 HG a b _ _ Hab. unfold odd_lift.
 assert (Gp : forall t, 0 < t -> 0 < G t) by (intros t Ht; rewrite <- G0 at 1; apply HG; lra).
-destruct (Rtotal_order a 0) as [Ha | [Ha | Ha]]; destruct (Rtotal_order b 0) as [Hb | [Hb | Hb]]; try lra;
+destruct (Rtotal_order a 0) as [Ha | [Ha | Ha]]; destruct (Rtotal_order b 0) as [Hb | [Hb | Hb]];
+  try lra;
  repeat match goal with
  | H : ?u < 0 |- context [sign ?u] => rewrite (sign_eq_m1 u) by lra; rewrite (Rabs_left u) by lra
  | H : ?u > 0 |- context [sign ?u] => rewrite (sign_eq_1 u) by lra; rewrite (Rabs_pos_eq u) by lra
@@ -60,7 +64,8 @@ Theorem mk_even_legendre (Y Yi : R -> Prop) (F Fs G H : R -> R) :
   (forall s, 0 <= s -> Yi s -> G (H s) = s) ->
   (forall s, 0 <= s -> Yi s -> Fs s = H s * s - F (H s)) ->
   (forall t s, 0 <= t -> 0 <= s -> Y s -> ~ Yi s -> t * s <= F t + Fs s) ->
-  legendre all all (fun y => Y (Rabs y)) (fun y => Yi (Rabs y)) (even_lift F) (even_lift Fs) (odd_lift G) (odd_lift H).
+  legendre all all (fun y => Y (Rabs y)) (fun y => Yi (Rabs y)) (even_lift F) (even_lift Fs)
+    (odd_lift G) (odd_lift H).
 Proof.
 intros HY Hdec F0 HF Fs0 HFs G0 HG HGi HHp HGH Hval Hb.
 assert (Gp : forall t, 0 <= t -> 0 <= G t).
@@ -80,7 +85,8 @@ apply mk_legendre.
   + rewrite sign_eq_m1 by auto. replace (Rabs _) with (G (Rabs x)); [apply HGi, Rabs_pos | ].
     rewrite Rabs_mult, (Rabs_left (-1)), (Rabs_pos_eq (G _)) by (try apply Gp, Rabs_pos; lra). ring.
   + rewrite sign_0, Rmult_0_l, Rabs_R0, <- G0. apply HGi; lra.
-  + rewrite sign_eq_1, Rmult_1_l by auto. rewrite Rabs_pos_eq; [apply HGi, Rabs_pos | apply Gp, Rabs_pos].
+  + rewrite sign_eq_1, Rmult_1_l by auto. rewrite Rabs_pos_eq; [apply HGi, Rabs_pos | apply Gp,
+    Rabs_pos].
 - unfold all; auto.
 - intros y Hy. unfold odd_lift at 1. destruct (Rtotal_order y 0) as [Hx | [-> | Hx]].
   + assert (0 < - y) by lra. assert (K : odd_lift H y = - H (- y)).
@@ -88,7 +94,8 @@ apply mk_legendre.
     rewrite Rabs_left in Hy by auto. assert (K2 := Hpos _ H0 Hy).
     rewrite K, sign_eq_m1, Rabs_left, Ropp_involutive by lra. rewrite HGH by lra || auto. ring.
   + unfold odd_lift. rewrite sign_0, Rmult_0_l, sign_0. ring.
-  + assert (K : odd_lift H y = H y) by (unfold odd_lift; rewrite sign_eq_1, Rabs_pos_eq by lra; ring).
+  + assert (K : odd_lift H y = H y) by (unfold odd_lift; rewrite sign_eq_1, Rabs_pos_eq by lra;
+    ring).
     rewrite Rabs_pos_eq in Hy by lra. assert (K2 := Hpos _ Hx Hy).
     rewrite K, sign_eq_1, Rabs_pos_eq by lra. rewrite HGH by lra || auto. ring.
 - intros y Hy. unfold even_lift. assert (A := Rabs_pos y). rewrite (Hval _ A Hy).
@@ -96,12 +103,12 @@ apply mk_legendre.
   { unfold odd_lift. rewrite Rabs_mult, (Rabs_pos_eq (H _)) by auto.
     destruct (Rtotal_order y 0) as [Hx | [-> | Hx]].
     - rewrite sign_eq_m1, Rabs_left by lra; ring.
-    - rewrite sign_0, Rabs_R0, Rmult_0_l. rewrite Rabs_R0 in *. 
+    - rewrite sign_0, Rabs_R0, Rmult_0_l. rewrite Rabs_R0 in *.
       destruct (Req_dec (H 0) 0) as [E | E]; [lra | ].
       assert (Z : 0 < H 0) by (generalize (HHp 0 A Hy); lra).
       apply (HG 0 (H 0)) in Z; try lra. rewrite HGH in Z; auto; lra.
     - rewrite sign_eq_1, Rabs_R1 by lra; ring. }
-  rewrite K. f_equal. unfold odd_lift. 
+  rewrite K. f_equal. unfold odd_lift.
   destruct (Rtotal_order y 0) as [Hx | [-> | Hx]].
   + rewrite sign_eq_m1, Rabs_left by lra; ring.
   + rewrite sign_0, Rabs_R0; ring.

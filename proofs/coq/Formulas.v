@@ -1,8 +1,10 @@
-(* Rules for the formulas that reference/potentials computes with, and the shapes of the graphs there, in
+(* Rules for the formulas that reference/potentials computes with, and the shapes of the graphs
+  there, in
    terms of Potentials.v: <potential>_<function>_<shape>. *)
 From Coq Require Import Reals ZArith Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From Phibal Require Import Legendre Even Vector Potentials Power Instances Mirror Uniform Renyi Conjugates Catalogue Derivatives.
+From Phibal Require Import Legendre Even Vector Potentials Power Instances Mirror Uniform Renyi
+  Conjugates Catalogue Derivatives.
 Open Scope R_scope.
 
 (* ---------- elementary functions increase ---------- *)
@@ -37,7 +39,8 @@ assert (/ (exp (2 * t) + 1) < / 1) by (apply Rinv_lt_contravar; lra). lra.
 Qed.
 
 (* ---------- powers ---------- *)
-(* In the base, on all reals: increasing for exponents >= 0, decreasing on x > 0 for exponents <= 0. *)
+(* In the base, on all reals: increasing for exponents >= 0, decreasing on x > 0 for exponents <= 0.
+  *)
 Theorem pow_base_mono : forall b x z : R, 0 <= b -> x <= z -> pow_real x b <= pow_real z b.
 Proof.
 intros b x z Hb H. destruct Hb as [Hb | <-]; [ | rewrite !pow_real_exponent_0; lra].
@@ -55,7 +58,8 @@ Proof.
 intros x a b Hx H. rewrite !pow_real_pos by lra. apply exp_mono.
 assert (0 <= ln x) by (rewrite <- ln_1; apply ln_mono; lra). nra.
 Qed.
-Theorem pow_exponent_anti : forall x a b : R, 0 < x -> x <= 1 -> a <= b -> pow_real x b <= pow_real x a.
+Theorem pow_exponent_anti : forall x a b : R, 0 < x -> x <= 1 -> a <= b ->
+  pow_real x b <= pow_real x a.
 Proof.
 intros x a b Hx H1 H. rewrite !pow_real_pos by lra. apply exp_mono.
 assert (ln x <= 0) by (rewrite <- ln_1; apply ln_mono; lra). nra.
@@ -65,32 +69,41 @@ Qed.
 Definition remainder (s : R) : R := s - ln (1 + s).
 Lemma remainder_derive s : -1 < s -> is_derive remainder s (s / (1 + s)).
 Proof. intros H. unfold remainder. auto_derive; [lra | field; lra]. Qed.
-Lemma remainder_mvt a b : -1 < a < b -> exists c, a < c < b /\ remainder b - remainder a = c / (1 + c) * (b - a).
+Lemma remainder_mvt a b : -1 < a < b -> exists c, a < c < b /\ remainder b - remainder a = c / (1 +
+  c) * (b - a).
 Proof.
-intros H. destruct (MVT_cor2 remainder (fun s => s / (1 + s)) a b) as [c [Hc1 Hc2]]; [lra | | eauto].
+intros H. destruct (MVT_cor2 remainder (fun s => s / (1 + s)) a b) as [c [Hc1 Hc2]];
+  [lra | | eauto].
 intros c Hc. apply is_derive_Reals, remainder_derive. lra.
 Qed.
 Theorem remainder_increasing : forall a b : R, 0 <= a -> a <= b -> a - ln (1 + a) <= b - ln (1 + b).
 Proof.
-intros a b Ha [H | ->]; [ | lra]. destruct (remainder_mvt a b) as [c [Hc E]]; [lra | ]. unfold remainder in E.
+intros a b Ha [H | ->]; [ | lra]. destruct (remainder_mvt a b) as [c [Hc E]]; [lra | ].
+  unfold remainder in E.
 assert (0 <= c / (1 + c)) by (apply Rmult_le_pos; [lra | left; apply Rinv_0_lt_compat; lra]). nra.
 Qed.
-Theorem remainder_decreasing : forall a b : R, -1 < a -> a <= b -> b <= 0 -> b - ln (1 + b) <= a - ln (1 + a).
+Theorem remainder_decreasing : forall a b : R, -1 < a -> a <= b -> b <= 0 ->
+  b - ln (1 + b) <= a - ln (1 + a).
 Proof.
-intros a b Ha [H | ->] Hb; [ | lra]. destruct (remainder_mvt a b) as [c [Hc E]]; [lra | ]. unfold remainder in E.
+intros a b Ha [H | ->] Hb; [ | lra]. destruct (remainder_mvt a b) as [c [Hc E]]; [lra | ].
+  unfold remainder in E.
 assert (0 <= - c / (1 + c)) by (apply Rmult_le_pos; [lra | left; apply Rinv_0_lt_compat; lra]).
 replace (c / (1 + c)) with (- (- c / (1 + c))) in E by (field; lra). nra.
 Qed.
 Theorem remainder_nonneg : forall s : R, -1 < s -> 0 <= s - ln (1 + s).
-Proof. intros s H. generalize (ln_le_tangent (1 + s) 1 ltac:(lra) ltac:(lra)). rewrite ln_1. lra. Qed.
+Proof. intros s H. generalize (ln_le_tangent (1 + s) 1 ltac:(lra) ltac:(lra)). rewrite ln_1. lra.
+  Qed.
 (* Its third-order remainder: k(s) = s - log(1+s) - s^2/2 derives to -s^2/(1+s), which lies between
    -2 s^2 and 0 for s > -1/2. *)
-Theorem remainder_small : forall s : R, Rabs s < 1 / 2 -> Rabs ((s - ln (1 + s)) - s ^ 2 / 2) <= Rabs s ^ 3.
+Theorem remainder_small : forall s : R, Rabs s < 1 / 2 -> Rabs ((s - ln (1 + s)) - s ^ 2 / 2) <=
+  Rabs s ^ 3.
 Proof.
 intros s Hs. apply Rabs_def2 in Hs.
 set (k := fun s => s - ln (1 + s) - s ^ 2 / 2).
-assert (K : forall a b, -1 / 2 < a < b -> b < 1 / 2 -> exists c, a < c < b /\ k b - k a = - c ^ 2 / (1 + c) * (b - a)).
-{ intros a b Ha Hb. destruct (MVT_cor2 k (fun s => - s ^ 2 / (1 + s)) a b) as [c [Hc1 Hc2]]; [lra | | eauto].
+assert (K : forall a b, -1 / 2 < a < b -> b < 1 / 2 -> exists c, a < c < b /\
+  k b - k a = - c ^ 2 / (1 + c) * (b - a)).
+{ intros a b Ha Hb. destruct (MVT_cor2 k (fun s => - s ^ 2 / (1 + s)) a b) as [c [Hc1 Hc2]];
+  [lra | | eauto].
   intros c Hc. apply is_derive_Reals. unfold k. auto_derive; [lra | field; lra]. }
 assert (K0 : k 0 = 0) by (unfold k; replace (1 + 0) with 1 by ring; rewrite ln_1; field).
 fold (k s). destruct (Rtotal_order s 0) as [H | [H | H]].
@@ -167,7 +180,8 @@ Theorem entropy_near_zero : forall y : R, -1 < y < 1 ->
 Proof.
 intros y H. replace (1 - y ^ 2) with ((1 + y) * (1 - y)) by ring. rewrite ln_mult by lra. ring.
 Qed.
-Theorem twice_artanh : forall y : R, -1 < y < 1 -> ln ((1 + y) / (1 - y)) = ln (1 + y) - ln (1 + - y).
+Theorem twice_artanh : forall y : R, -1 < y < 1 -> ln ((1 + y) / (1 - y)) = ln (1 + y) - ln (1 + -
+  y).
 Proof. intros y H. rewrite ln_div by lra. reflexivity. Qed.
 
 (* ---------- softplus (softplus.c) ---------- *)
@@ -188,17 +202,21 @@ generalize (exp_pos x); intros. field. lra.
 Qed.
 Theorem sigmoid_opp : forall x : R, sigmoid (- x) = 1 - sigmoid x.
 Proof.
-intros x. unfold sigmoid. rewrite Ropp_involutive, exp_Ropp. generalize (exp_pos x); intros. field. lra.
+intros x. unfold sigmoid. rewrite Ropp_involutive, exp_Ropp. generalize (exp_pos x); intros. field.
+  lra.
 Qed.
 Theorem softplus_h_abs : forall x : R, softplus_h x = exp (- Rabs x) / (1 + exp (- Rabs x)) ^ 2.
 Proof.
 intros x. unfold softplus_h. destruct (Rle_dec 0 x) as [H | H].
-- rewrite sigmoid_nonneg by auto. unfold sigmoid. rewrite Ropp_involutive, Rabs_pos_eq, exp_Ropp by auto.
+- rewrite sigmoid_nonneg by auto. unfold sigmoid. rewrite Ropp_involutive, Rabs_pos_eq,
+  exp_Ropp by auto.
   generalize (exp_pos x); intros. field. lra.
-- rewrite sigmoid_neg by lra. unfold sigmoid. rewrite Ropp_involutive, Rabs_left, !Ropp_involutive by lra.
+- rewrite sigmoid_neg by lra. unfold sigmoid. rewrite Ropp_involutive, Rabs_left,
+  !Ropp_involutive by lra.
   generalize (exp_pos x); intros. field. lra.
 Qed.
-Theorem logit_near_half : forall y : R, 0 < y < 1 -> ln (y / (1 - y)) = ln (1 + (2 * y - 1) / (1 - y)).
+Theorem logit_near_half : forall y : R, 0 < y < 1 -> ln (y / (1 - y)) = ln (1 + (2 * y - 1) / (1 -
+  y)).
 Proof. intros y H. f_equal. field. lra. Qed.
 Theorem logit_split : forall y : R, 0 < y < 1 -> ln (y / (1 - y)) = ln y - ln (1 + - y).
 Proof. intros y H. rewrite ln_div by lra. reflexivity. Qed.
@@ -223,7 +241,8 @@ Theorem tsallis_v_zero : forall a : R, 0 < a -> tsallis_v a 0 = 0.
 Proof. intros a Ha. unfold tsallis_v. rewrite pow_real_0 by lra. unfold Rdiv. ring. Qed.
 Theorem pow_near_one : forall s e : R, 0 < s -> pow_real s e = exp (e * ln (1 + (s - 1))).
 Proof. intros s e H. rewrite pow_real_pos by auto. unfold Rpower. do 3 f_equal. ring. Qed.
-Theorem tsallis_base_minus_one : forall a y : R, 0 < a -> tsallis_base a y - 1 = (y - 1) * (a - 1) / a.
+Theorem tsallis_base_minus_one : forall a y : R, 0 < a -> tsallis_base a y - 1 = (y - 1) * (a - 1) /
+  a.
 Proof. intros a y H. unfold tsallis_base. field. lra. Qed.
 (* The base may be cut off at 0 before the power is taken. *)
 Theorem pow_cut_off : forall s e : R, pow_real s e = pow_real (Rmax s 0) e.
@@ -236,13 +255,15 @@ Qed.
 Theorem pseudo_huber_v_quotient : forall d x : R, 0 < d ->
   sqrt (x ^ 2 + d ^ 2) - d = x ^ 2 / (sqrt (x ^ 2 + d ^ 2) + d).
 Proof.
-intros d x Hd. assert (S := sqrt_sqrt (x ^ 2 + d ^ 2) ltac:(nra)). assert (P := sqrt_pos (x ^ 2 + d ^ 2)).
+intros d x Hd. assert (S := sqrt_sqrt (x ^ 2 + d ^ 2) ltac:(nra)).
+  assert (P := sqrt_pos (x ^ 2 + d ^ 2)).
 set (r := sqrt (x ^ 2 + d ^ 2)) in *. replace (x ^ 2) with (r * r - d ^ 2) by lra. field. lra.
 Qed.
 Theorem pseudo_huber_c_quotient : forall d y : R, 0 < d -> -1 <= y <= 1 ->
   d - d * sqrt (1 - y ^ 2) = y ^ 2 * d / (1 + sqrt (1 - y ^ 2)).
 Proof.
-intros d y Hd Hy. assert (S := sqrt_sqrt (1 - y ^ 2) ltac:(nra)). assert (P := sqrt_pos (1 - y ^ 2)).
+intros d y Hd Hy. assert (S := sqrt_sqrt (1 - y ^ 2) ltac:(nra)).
+  assert (P := sqrt_pos (1 - y ^ 2)).
 set (r := sqrt (1 - y ^ 2)) in *. replace (y ^ 2) with (1 - r * r) by lra. field. lra.
 Qed.
 Theorem cosine_product : forall y : R, sqrt (1 - y ^ 2) = sqrt ((1 - y) * (1 + y)).
@@ -257,73 +278,93 @@ Proof. intros p y Hp. unfold lp_c. field. lra. Qed.
 Theorem renyi_sum_excess : forall (E : nat) (a : R) (x : vec), 0 < a -> vall E nonneg x ->
   renyi_sum E a x = 1 + (Rsum E (fun e => x e * (pow_real (x e) (a - 1) - 1)) + (Rsum E x - 1)).
 Proof.
-intros E a x Ha Hx. replace (1 + _) with (Rsum E (fun e => x e * (pow_real (x e) (a - 1) - 1)) + Rsum E x) by ring.
+intros E a x Ha Hx. replace (1 + _) with (Rsum E (fun e => x e * (pow_real (x e) (a - 1) - 1)) +
+  Rsum E x) by ring.
 rewrite <- Rsum_plus. apply Rsum_ext. intros i Hi. assert (N := Hx i Hi). unfold nonneg in N.
 destruct N as [N | <-]; [ | rewrite pow_real_0; lra].
 transitivity (pow_real (x i) 1 * pow_real (x i) (a - 1)).
 - rewrite pow_real_add by auto. f_equal; ring.
 - rewrite pow_real_1 by lra. ring.
 Qed.
-Lemma pow_real_ratio c r y : r < 0 -> y < 0 -> pow_real (r / y) c = pow_real (- r) c * pow_real (- y) (- c).
+Lemma pow_real_ratio c r y : r < 0 -> y < 0 -> pow_real (r / y) c = pow_real (- r) c * pow_real (-
+  y) (- c).
 Proof.
 intros Hr Hy. replace (r / y) with (- r / - y) by (field; lra).
 assert (0 < - r / - y) by (apply Rdiv_lt_0_compat; lra).
 rewrite !pow_real_pos by lra. unfold Rpower. rewrite ln_div, <- exp_plus by lra. f_equal. ring.
 Qed.
 Lemma renyi_ratio_sum E c r (y : vec) : r < 0 -> renyi_dual E y ->
-  Rsum E (fun e => pow_real (r / y e) c) = pow_real (- r) c * Rsum E (fun e => pow_real (- y e) (- c)).
+  Rsum E (fun e => pow_real (r / y e) c) = pow_real (- r) c * Rsum E (fun e => pow_real (- y e) (-
+    c)).
 Proof.
 intros Hr Hy. rewrite <- Rsum_scal. apply Rsum_ext. intros i Hi. apply pow_real_ratio; auto.
 Qed.
 (* Measured by any r < 0, the conjugate ... *)
-Theorem renyi_c_scaled : forall (E : nat) (a r : R) (y : vec), (0 < E)%nat -> 0 < a < 1 -> r < 0 -> renyi_dual E y ->
-  renyi_c E a y = renyi_exponent a * (ln (renyi_exponent a / - r) - 1) + ln (Rsum E (fun e => pow_real (r / y e) (renyi_exponent a))).
+Theorem renyi_c_scaled : forall (E : nat) (a r : R) (y : vec), (0 < E)%nat -> 0 < a < 1 ->
+  r < 0 -> renyi_dual E y ->
+  renyi_c E a y = renyi_exponent a * (ln (renyi_exponent a / - r) - 1) + ln (Rsum E (fun e =>
+    pow_real (r / y e) (renyi_exponent a))).
 Proof.
 intros E a r y HE Ha Hr Hy. rewrite renyi_ratio_sum by auto. assert (C := renyi_exponent_pos a Ha).
 assert (T := renyi_dual_sum_pos E a HE y Hy). fold (renyi_dual_sum E a y).
-rewrite ln_mult, ln_pow_real, ln_div by (lra || auto || (apply pow_real_gt0; lra)). unfold renyi_c. ring.
+rewrite ln_mult, ln_pow_real, ln_div by (lra || auto || (apply pow_real_gt0; lra)). unfold renyi_c.
+  ring.
 Qed.
 (* ... and its gradient. *)
-Theorem renyi_d_scaled : forall (E : nat) (a r : R) (y : vec) (e : nat), (0 < E)%nat -> 0 < a < 1 -> r < 0 -> renyi_dual E y ->
-  (e < E)%nat -> renyi_d E a y e = pow_real (r / y e) (renyi_exponent a) * (renyi_exponent a / - y e)
+Theorem renyi_d_scaled : forall (E : nat) (a r : R) (y : vec) (e : nat), (0 < E)%nat ->
+  0 < a < 1 -> r < 0 -> renyi_dual E y ->
+  (e < E)%nat -> renyi_d E a y e = pow_real (r / y e) (renyi_exponent a) * (renyi_exponent a / - y
+    e)
     / Rsum E (fun j => pow_real (r / y j) (renyi_exponent a)).
 Proof.
-intros E a r y e HE Ha Hr Hy He. rewrite renyi_ratio_sum by auto. assert (Hye : y e < 0) by apply (Hy e He).
-rewrite pow_real_ratio by auto. assert (T := renyi_dual_sum_pos E a HE y Hy). fold (renyi_dual_sum E a y).
+intros E a r y e HE Ha Hr Hy He. rewrite renyi_ratio_sum by auto.
+  assert (Hye : y e < 0) by apply (Hy e He).
+rewrite pow_real_ratio by auto. assert (T := renyi_dual_sum_pos E a HE y Hy).
+  fold (renyi_dual_sum E a y).
 assert (P := pow_real_gt0 (- r) (renyi_exponent a) ltac:(lra)). unfold renyi_d.
-replace (pow_real (- y e) (- renyi_exponent a - 1)) with (pow_real (- y e) (- renyi_exponent a) / - y e).
+replace (pow_real (- y e) (- renyi_exponent a - 1)) with (pow_real (- y e) (- renyi_exponent a) / -
+  y e).
 - field. lra.
 - unfold Rdiv. rewrite <- (pow_real_minus_1 (- y e)), pow_real_add by (auto; lra). f_equal; ring.
 Qed.
-(* The carrying of points to intervals: the value falls, the gradient and the conjugate grow with every
+(* The carrying of points to intervals: the value falls, the gradient and the conjugate grow with
+  every
    coordinate. *)
-Lemma renyi_sum_mono E a x z : 0 < a -> (forall i, (i < E)%nat -> x i <= z i) -> renyi_sum E a x <= renyi_sum E a z.
+Lemma renyi_sum_mono E a x z : 0 < a -> (forall i, (i < E)%nat -> x i <= z i) ->
+  renyi_sum E a x <= renyi_sum E a z.
 Proof. intros Ha H. apply Rsum_le. intros i Hi. apply pow_base_mono; [lra | auto]. Qed.
-Theorem renyi_v_decreasing : forall (E : nat) (a : R) (x z : vec), 0 < a < 1 -> 0 < renyi_sum E a x ->
+Theorem renyi_v_decreasing : forall (E : nat) (a : R) (x z : vec), 0 < a < 1 ->
+  0 < renyi_sum E a x ->
   (forall i, (i < E)%nat -> x i <= z i) -> renyi_v E a z <= renyi_v E a x.
 Proof.
 intros E a x z Ha Hx H. assert (K := renyi_sum_mono E a x z ltac:(lra) H).
 assert (L := ln_mono _ _ Hx K). unfold renyi_v.
 assert (/ (a - 1) < 0) by (apply Rinv_lt_0_compat; lra). unfold Rdiv. nra.
 Qed.
-Theorem renyi_g_increasing : forall (E : nat) (a : R) (x z : vec) (e : nat), (0 < E)%nat -> 0 < a < 1 -> renyi_interior E x ->
+Theorem renyi_g_increasing : forall (E : nat) (a : R) (x z : vec) (e : nat), (0 < E)%nat ->
+  0 < a < 1 -> renyi_interior E x ->
   (forall i, (i < E)%nat -> x i <= z i) -> (e < E)%nat -> renyi_g E a x e <= renyi_g E a z e.
 Proof.
 intros E a x z e HE Ha Hx H He.
-assert (Hz : renyi_interior E z) by (intros i Hi; generalize (Hx i Hi) (H i Hi); unfold positive; lra).
+assert (Hz : renyi_interior E z) by (intros i Hi; generalize (Hx i Hi) (H i Hi); unfold positive;
+  lra).
 rewrite !renyi_g_form by auto. apply Ropp_le_contravar.
 assert (Sx := renyi_sum_pos E a HE x Hx). assert (K := renyi_sum_mono E a x z ltac:(lra) H).
-assert (C := renyi_exponent_pos a Ha). assert (P := pow_base_anti (a - 1) (x e) (z e) ltac:(lra) (Hx e He) (H e He)).
+assert (C := renyi_exponent_pos a Ha). assert (P := pow_base_anti (a - 1) (x e) (z e) ltac:(lra) (Hx
+  e He) (H e He)).
 assert (Q := pow_real_gt0 (z e) (a - 1) (Hz e He)).
-unfold Rdiv. apply Rmult_le_compat; [nra | left; apply Rinv_0_lt_compat; lra | nra | apply Rinv_le_contravar; auto].
+unfold Rdiv. apply Rmult_le_compat; [nra | left; apply Rinv_0_lt_compat;
+  lra | nra | apply Rinv_le_contravar; auto].
 Qed.
-Theorem renyi_c_increasing : forall (E : nat) (a : R) (y z : vec), (0 < E)%nat -> 0 < a < 1 -> renyi_dual E z ->
+Theorem renyi_c_increasing : forall (E : nat) (a : R) (y z : vec), (0 < E)%nat -> 0 < a < 1 ->
+  renyi_dual E z ->
   (forall i, (i < E)%nat -> y i <= z i) -> renyi_c E a y <= renyi_c E a z.
 Proof.
 intros E a y z HE Ha Hz H.
 assert (Hy : renyi_dual E y) by (intros i Hi; generalize (Hz i Hi) (H i Hi); simpl; lra).
 unfold renyi_c. apply Rplus_le_compat_l, ln_mono; [now apply renyi_dual_sum_pos | ].
-apply Rsum_le. intros i Hi. assert (C := renyi_exponent_pos a Ha). generalize (Hz i Hi) (H i Hi). simpl. intros.
+apply Rsum_le. intros i Hi. assert (C := renyi_exponent_pos a Ha). generalize (Hz i Hi) (H i Hi).
+  simpl. intros.
 apply pow_base_anti; lra.
 Qed.
 
@@ -331,47 +372,62 @@ Qed.
 (* f lies above its tangents: the convex functions here. *)
 Definition above_tangents (D Di : R -> Prop) (f g : R -> R) : Prop :=
   forall x z, D x -> Di z -> f z + g z * (x - z) <= f x.
-Lemma legendre_above_tangents X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h -> above_tangents X Xi f g.
+Lemma legendre_above_tangents X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h ->
+  above_tangents X Xi f g.
 Proof.
-intros L x z Hx Hz. assert (A := fenchel_young L x (g z) Hx (dual_of_interior L _ (gradient_maps L z Hz))).
-assert (B := proj2 (fenchel_young_eq_dual L z (g z) Hz (dual_of_interior L _ (gradient_maps L z Hz))) eq_refl). nra.
+intros L x z Hx Hz. assert (A := fenchel_young L x (g z) Hx (dual_of_interior L _ (gradient_maps L z
+  Hz))).
+assert (B := proj2 (fenchel_young_eq_dual L z (g z) Hz (dual_of_interior L _ (gradient_maps L z
+  Hz))) eq_refl). nra.
 Qed.
-Lemma legendre_dual_above_tangents X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h -> above_tangents Y Yi fs h.
+Lemma legendre_dual_above_tangents X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h ->
+  above_tangents Y Yi fs h.
 Proof.
-intros L x z Hx Hz. assert (A := fenchel_young L (h z) x (domain_of_interior L _ (inverse_maps L z Hz)) Hx).
-assert (B := proj2 (fenchel_young_eq_primal L (h z) z (domain_of_interior L _ (inverse_maps L z Hz)) Hz) eq_refl). nra.
+intros L x z Hx Hz. assert (A := fenchel_young L (h z) x (domain_of_interior L _ (inverse_maps L z
+  Hz)) Hx).
+assert (B := proj2 (fenchel_young_eq_primal L (h z) z (domain_of_interior L _ (inverse_maps L z Hz))
+  Hz) eq_refl). nra.
 Qed.
 Lemma tangents_slope (D Di : R -> Prop) f g : (forall x, Di x -> D x) -> above_tangents D Di f g ->
   forall x z, Di x -> Di z -> x <= z -> g x <= g z.
 Proof.
-intros S T x z Hx Hz [H | ->]; [ | lra]. assert (A := T x z (S x Hx) Hz). assert (B := T z x (S z Hz) Hx). nra.
+intros S T x z Hx Hz [H | ->]; [ | lra]. assert (A := T x z (S x Hx) Hz).
+  assert (B := T z x (S z Hz) Hx). nra.
 Qed.
 (* Left of a point m with slope 0 it falls, right of it it rises. *)
-Lemma tangents_fall (D Di : R -> Prop) f g m : (forall x, Di x -> D x) -> above_tangents D Di f g -> Di m -> g m = 0 ->
+Lemma tangents_fall (D Di : R -> Prop) f g m : (forall x, Di x -> D x) ->
+  above_tangents D Di f g -> Di m -> g m = 0 ->
   forall x z, D x -> Di z -> x <= z -> z <= m -> f z <= f x.
 Proof.
-intros S T Hm G x z Hx Hz H1 H2. assert (A := T x z Hx Hz). assert (B := tangents_slope D Di f g S T z m Hz Hm H2). nra.
+intros S T Hm G x z Hx Hz H1 H2. assert (A := T x z Hx Hz).
+  assert (B := tangents_slope D Di f g S T z m Hz Hm H2). nra.
 Qed.
-Lemma tangents_rise (D Di : R -> Prop) f g m : (forall x, Di x -> D x) -> above_tangents D Di f g -> Di m -> g m = 0 ->
+Lemma tangents_rise (D Di : R -> Prop) f g m : (forall x, Di x -> D x) ->
+  above_tangents D Di f g -> Di m -> g m = 0 ->
   forall x z, D x -> Di z -> m <= z -> z <= x -> f z <= f x.
 Proof.
-intros S T Hm G x z Hx Hz H1 H2. assert (A := T x z Hx Hz). assert (B := tangents_slope D Di f g S T m z Hm Hz H1). nra.
+intros S T Hm G x z Hx Hz H1 H2. assert (A := T x z Hx Hz).
+  assert (B := tangents_slope D Di f g S T m z Hm Hz H1). nra.
 Qed.
 Lemma legendre_g_increasing X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h ->
   forall x z, Xi x -> Xi z -> x <= z -> g x <= g z.
-Proof. intros L. exact (tangents_slope X Xi f g (domain_of_interior L) (legendre_above_tangents _ _ _ _ _ _ _ _ L)). Qed.
+Proof. intros L. exact (tangents_slope X Xi f g (domain_of_interior L) (legendre_above_tangents _ _
+  _ _ _ _ _ _ L)). Qed.
 Lemma legendre_d_increasing X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h ->
   forall y z, Yi y -> Yi z -> y <= z -> h y <= h z.
-Proof. intros L. exact (tangents_slope Y Yi fs h (dual_of_interior L) (legendre_dual_above_tangents _ _ _ _ _ _ _ _ L)). Qed.
+Proof. intros L. exact (tangents_slope Y Yi fs h (dual_of_interior L) (legendre_dual_above_tangents
+  _ _ _ _ _ _ _ _ L)). Qed.
 Lemma legendre_v_increasing X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h -> Xi 0 -> g 0 = 0 ->
   forall x z, Xi x -> X z -> 0 <= x -> x <= z -> f x <= f z.
 Proof.
-intros L H0 G x z Hx Hz. exact (tangents_rise X Xi f g 0 (domain_of_interior L) (legendre_above_tangents _ _ _ _ _ _ _ _ L) H0 G z x Hz Hx).
+intros L H0 G x z Hx Hz. exact (tangents_rise X Xi f g 0 (domain_of_interior L)
+  (legendre_above_tangents _ _ _ _ _ _ _ _ L) H0 G z x Hz Hx).
 Qed.
 Lemma legendre_c_increasing X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h -> Yi 0 -> h 0 = 0 ->
   forall y z, Yi y -> Y z -> 0 <= y -> y <= z -> fs y <= fs z.
 Proof.
-intros L H0 G x z Hx Hz. exact (tangents_rise Y Yi fs h 0 (dual_of_interior L) (legendre_dual_above_tangents _ _ _ _ _ _ _ _ L) H0 G z x Hz Hx).
+intros L H0 G x z Hx Hz. exact (tangents_rise Y Yi fs h 0 (dual_of_interior L)
+  (legendre_dual_above_tangents _ _ _ _ _ _ _ _ L) H0 G z x Hz Hx).
 Qed.
 
 (* (P1) *)
@@ -397,7 +453,8 @@ intros p x z Hp Hx H. unfold lp_v. rewrite !Rabs_pos_eq by lra.
 apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra | apply pow_base_mono; lra].
 Qed.
 Theorem lp_g_increasing : forall p x z : R, 1 < p -> x <= z -> lp_g p x <= lp_g p z.
-Proof. intros p x z Hp. apply (legendre_g_increasing _ _ _ _ _ _ _ _ (lp_legendre p Hp)); exact I. Qed.
+Proof. intros p x z Hp. apply (legendre_g_increasing _ _ _ _ _ _ _ _ (lp_legendre p Hp)); exact I.
+  Qed.
 Theorem lp_h_even : forall p x : R, lp_h p (- x) = lp_h p x.
 Proof. intros. unfold lp_h. now rewrite Rabs_Ropp. Qed.
 Theorem lp_h_increasing : forall p x z : R, 2 <= p -> 0 <= x -> x <= z -> lp_h p x <= lp_h p z.
@@ -405,7 +462,8 @@ Proof.
 intros p x z Hp Hx H. unfold lp_h. rewrite !Rabs_pos_eq by lra.
 apply Rmult_le_compat_l; [lra | apply pow_base_mono; lra].
 Qed.
-Theorem lp_h_decreasing : forall p x z : R, 1 < p -> p <= 2 -> 0 < x -> x <= z -> lp_h p z <= lp_h p x.
+Theorem lp_h_decreasing : forall p x z : R, 1 < p -> p <= 2 -> 0 < x -> x <= z ->
+  lp_h p z <= lp_h p x.
 Proof.
 intros p x z Hp Hp2 Hx H. unfold lp_h. rewrite !Rabs_pos_eq by lra.
 apply Rmult_le_compat_l; [lra | apply pow_base_anti; lra].
@@ -420,96 +478,124 @@ apply Rmult_le_compat_r.
 - apply pow_base_mono; auto. apply Rmult_le_pos; [lra | left; apply Rinv_0_lt_compat; lra].
 Qed.
 Theorem lp_d_increasing : forall p y z : R, 1 < p -> y <= z -> lp_d p y <= lp_d p z.
-Proof. intros p x z Hp. apply (legendre_d_increasing _ _ _ _ _ _ _ _ (lp_legendre p Hp)); exact I. Qed.
+Proof. intros p x z Hp. apply (legendre_d_increasing _ _ _ _ _ _ _ _ (lp_legendre p Hp)); exact I.
+  Qed.
 
 (* (P3) *)
 Theorem soft_l1_v_even : forall d x : R, soft_l1_v d (- x) = soft_l1_v d x.
 Proof. intros. unfold soft_l1_v. now rewrite Rabs_Ropp. Qed.
-Theorem soft_l1_v_increasing : forall d x z : R, 0 < d -> 0 <= x -> x <= z -> soft_l1_v d x <= soft_l1_v d z.
+Theorem soft_l1_v_increasing : forall d x z : R, 0 < d -> 0 <= x -> x <= z ->
+  soft_l1_v d x <= soft_l1_v d z.
 Proof.
-intros d x z Hd Hx H. apply (legendre_v_increasing _ _ _ _ _ _ _ _ (soft_l1_legendre d Hd)); auto; try exact I.
+intros d x z Hd Hx H. apply (legendre_v_increasing _ _ _ _ _ _ _ _ (soft_l1_legendre d Hd)); auto;
+  try exact I.
 unfold soft_l1_g. unfold Rdiv. ring.
 Qed.
 Theorem soft_l1_g_increasing : forall d x z : R, 0 < d -> x <= z -> soft_l1_g d x <= soft_l1_g d z.
-Proof. intros d x z Hd. apply (legendre_g_increasing _ _ _ _ _ _ _ _ (soft_l1_legendre d Hd)); exact I. Qed.
+Proof. intros d x z Hd. apply (legendre_g_increasing _ _ _ _ _ _ _ _ (soft_l1_legendre d Hd));
+  exact I. Qed.
 Theorem soft_l1_h_even : forall d x : R, soft_l1_h d (- x) = soft_l1_h d x.
 Proof. intros. unfold soft_l1_h. now rewrite Rabs_Ropp. Qed.
-Theorem soft_l1_h_decreasing : forall d x z : R, 0 < d -> 0 <= x -> x <= z -> soft_l1_h d z <= soft_l1_h d x.
+Theorem soft_l1_h_decreasing : forall d x z : R, 0 < d -> 0 <= x -> x <= z ->
+  soft_l1_h d z <= soft_l1_h d x.
 Proof.
 intros d x z Hd Hx H. unfold soft_l1_h. rewrite !Rabs_pos_eq by lra.
 apply Rmult_le_compat_l; [lra | ]. apply Rinv_le_contravar; nra.
 Qed.
 Theorem soft_l1_c_even : forall d y : R, soft_l1_c d (- y) = soft_l1_c d y.
 Proof. intros. unfold soft_l1_c. now rewrite Rabs_Ropp. Qed.
-Theorem soft_l1_c_increasing : forall d y z : R, 0 < d -> 0 <= y -> y <= z -> z < 1 -> soft_l1_c d y <= soft_l1_c d z.
+Theorem soft_l1_c_increasing : forall d y z : R, 0 < d -> 0 <= y -> y <= z -> z < 1 ->
+  soft_l1_c d y <= soft_l1_c d z.
 Proof.
-intros d y z Hd Hy H Hz. apply (legendre_c_increasing _ _ _ _ _ _ _ _ (soft_l1_legendre d Hd)); auto.
+intros d y z Hd Hy H Hz. apply (legendre_c_increasing _ _ _ _ _ _ _ _ (soft_l1_legendre d Hd));
+  auto.
 - rewrite Rabs_R0; lra.
 - unfold soft_l1_d. unfold Rdiv; ring.
 - rewrite Rabs_pos_eq; lra.
 - rewrite Rabs_pos_eq; lra.
 Qed.
-Theorem soft_l1_d_increasing : forall d y z : R, 0 < d -> -1 < y -> y <= z -> z < 1 -> soft_l1_d d y <= soft_l1_d d z.
+Theorem soft_l1_d_increasing : forall d y z : R, 0 < d -> -1 < y -> y <= z -> z < 1 ->
+  soft_l1_d d y <= soft_l1_d d z.
 Proof.
-intros d y z Hd Hy H Hz. apply (legendre_d_increasing _ _ _ _ _ _ _ _ (soft_l1_legendre d Hd)); auto; apply Rabs_def1; lra.
+intros d y z Hd Hy H Hz. apply (legendre_d_increasing _ _ _ _ _ _ _ _ (soft_l1_legendre d Hd));
+  auto; apply Rabs_def1; lra.
 Qed.
 
 (* (P4) *)
-Theorem negentropy_v_falls : forall x z : R, 0 <= x -> x <= z -> z <= exp (-1) -> negentropy_v z <= negentropy_v x.
+Theorem negentropy_v_falls : forall x z : R, 0 <= x -> x <= z -> z <= exp (-1) ->
+  negentropy_v z <= negentropy_v x.
 Proof.
 intros x z Hx [H | ->] Hz; [ | lra].
-apply (tangents_fall nonneg positive negentropy_v negentropy_g (exp (-1)) (domain_of_interior negentropy_legendre)
-  (legendre_above_tangents _ _ _ _ _ _ _ _ negentropy_legendre)); auto; unfold positive; try lra; try apply exp_pos.
+apply (tangents_fall nonneg positive negentropy_v negentropy_g (exp (-1)) (domain_of_interior
+  negentropy_legendre)
+  (legendre_above_tangents _ _ _ _ _ _ _ _ negentropy_legendre)); auto; unfold positive; try lra;
+    try apply exp_pos.
 unfold negentropy_g. rewrite ln_exp. ring.
 Qed.
-Theorem negentropy_v_rises : forall x z : R, exp (-1) <= x -> x <= z -> negentropy_v x <= negentropy_v z.
+Theorem negentropy_v_rises : forall x z : R, exp (-1) <= x -> x <= z ->
+  negentropy_v x <= negentropy_v z.
 Proof.
 intros x z Hx H. assert (P := exp_pos (-1)).
-apply (tangents_rise nonneg positive negentropy_v negentropy_g (exp (-1)) (domain_of_interior negentropy_legendre)
-  (legendre_above_tangents _ _ _ _ _ _ _ _ negentropy_legendre)); auto; unfold positive, nonneg; try lra.
+apply (tangents_rise nonneg positive negentropy_v negentropy_g (exp (-1)) (domain_of_interior
+  negentropy_legendre)
+  (legendre_above_tangents _ _ _ _ _ _ _ _ negentropy_legendre)); auto; unfold positive, nonneg;
+    try lra.
 unfold negentropy_g. rewrite ln_exp. ring.
 Qed.
-Theorem negentropy_v_least : negentropy_v (negentropy_d 0) = - negentropy_c 0 /\ negentropy_d 0 = exp (-1).
+Theorem negentropy_v_least : negentropy_v (negentropy_d 0) = - negentropy_c 0 /\
+  negentropy_d 0 = exp (-1).
 Proof.
 unfold negentropy_v, negentropy_d, negentropy_c. rewrite x_log_x_eq, ln_exp.
 replace (0 - 1) with (-1) by ring. split; [ring | reflexivity].
 Qed.
-Theorem negentropy_g_increasing : forall x z : R, 0 < x -> x <= z -> negentropy_g x <= negentropy_g z.
+Theorem negentropy_g_increasing : forall x z : R, 0 < x -> x <= z ->
+  negentropy_g x <= negentropy_g z.
 Proof. intros x z Hx H. unfold negentropy_g. generalize (ln_mono x z Hx H). lra. Qed.
-Theorem negentropy_h_decreasing : forall x z : R, 0 < x -> x <= z -> negentropy_h z <= negentropy_h x.
-Proof. intros x z Hx H. unfold negentropy_h. apply Rmult_le_compat_l; [lra | now apply Rinv_le_contravar]. Qed.
+Theorem negentropy_h_decreasing : forall x z : R, 0 < x -> x <= z ->
+  negentropy_h z <= negentropy_h x.
+Proof. intros x z Hx H. unfold negentropy_h. apply Rmult_le_compat_l;
+  [lra | now apply Rinv_le_contravar]. Qed.
 Theorem negentropy_c_increasing : forall y z : R, y <= z -> negentropy_c y <= negentropy_c z.
 Proof. intros y z H. apply exp_mono. lra. Qed.
 Theorem negentropy_d_increasing : forall y z : R, y <= z -> negentropy_d y <= negentropy_d z.
 Proof. intros y z H. apply exp_mono. lra. Qed.
 
 (* (P5) *)
-Lemma tsallis_minimiser a : 0 < a -> a <> 1 -> tsallis_dual_open a 0 /\ 0 < tsallis_d a 0 /\ tsallis_g a (tsallis_d a 0) = 0.
+Lemma tsallis_minimiser a : 0 < a -> a <> 1 -> tsallis_dual_open a 0 /\ 0 < tsallis_d a 0 /\
+  tsallis_g a (tsallis_d a 0) = 0.
 Proof.
 intros Ha H1. assert (D : tsallis_dual_open a 0).
-{ unfold tsallis_dual_open, tsallis_base. rewrite Rmult_0_r, Rplus_0_r. apply Rdiv_lt_0_compat; lra. }
+{ unfold tsallis_dual_open, tsallis_base. rewrite Rmult_0_r, Rplus_0_r. apply Rdiv_lt_0_compat;
+  lra. }
 split; [exact D | split].
 - exact (inverse_maps (tsallis_legendre a Ha H1) 0 D).
 - exact (gradient_inverse (tsallis_legendre a Ha H1) 0 D).
 Qed.
-Theorem tsallis_v_falls : forall a x z : R, 0 < a -> a <> 1 -> 0 <= x -> x <= z -> z <= tsallis_d a 0 ->
+Theorem tsallis_v_falls : forall a x z : R, 0 < a -> a <> 1 -> 0 <= x -> x <= z ->
+  z <= tsallis_d a 0 ->
   tsallis_v a z <= tsallis_v a x.
 Proof.
 intros a x z Ha H1 Hx [H | ->] Hz; [ | lra]. destruct (tsallis_minimiser a Ha H1) as [_ [P G]].
-apply (tangents_fall nonneg positive (tsallis_v a) (tsallis_g a) (tsallis_d a 0) (domain_of_interior (tsallis_legendre a Ha H1))
+apply (tangents_fall nonneg positive (tsallis_v a) (tsallis_g a) (tsallis_d a 0) (domain_of_interior
+  (tsallis_legendre a Ha H1))
   (legendre_above_tangents _ _ _ _ _ _ _ _ (tsallis_legendre a Ha H1))); auto; unfold positive; lra.
 Qed.
 Theorem tsallis_v_rises : forall a x z : R, 0 < a -> a <> 1 -> tsallis_d a 0 <= x -> x <= z ->
   tsallis_v a x <= tsallis_v a z.
 Proof.
 intros a x z Ha H1 Hx H. destruct (tsallis_minimiser a Ha H1) as [_ [P G]].
-apply (tangents_rise nonneg positive (tsallis_v a) (tsallis_g a) (tsallis_d a 0) (domain_of_interior (tsallis_legendre a Ha H1))
-  (legendre_above_tangents _ _ _ _ _ _ _ _ (tsallis_legendre a Ha H1))); auto; unfold positive, nonneg; lra.
+apply (tangents_rise nonneg positive (tsallis_v a) (tsallis_g a) (tsallis_d a 0) (domain_of_interior
+  (tsallis_legendre a Ha H1))
+  (legendre_above_tangents _ _ _ _ _ _ _ _ (tsallis_legendre a Ha H1))); auto; unfold positive,
+    nonneg; lra.
 Qed.
-Theorem tsallis_v_least : forall a : R, 0 < a -> a <> 1 -> tsallis_v a (tsallis_d a 0) = - tsallis_c a 0.
+Theorem tsallis_v_least : forall a : R, 0 < a -> a <> 1 -> tsallis_v a (tsallis_d a 0) = - tsallis_c
+  a 0.
 Proof.
-intros a Ha H1. destruct (tsallis_minimiser a Ha H1) as [D [P G]]. assert (L := tsallis_legendre a Ha H1).
-assert (K := proj2 (fenchel_young_eq_primal L (tsallis_d a 0) 0 (domain_of_interior L _ P) D) eq_refl). lra.
+intros a Ha H1. destruct (tsallis_minimiser a Ha H1) as [D [P G]].
+  assert (L := tsallis_legendre a Ha H1).
+assert (K := proj2 (fenchel_young_eq_primal L (tsallis_d a 0) 0 (domain_of_interior L _ P) D)
+  eq_refl). lra.
 Qed.
 (* x > 0, or a > 1 and x >= 0. *)
 Theorem tsallis_g_increasing : forall a x z : R, 0 < a -> a <> 1 -> (0 < x \/ 1 < a) -> x <= z ->
@@ -518,78 +604,104 @@ Proof.
 intros a x z Ha H1 Hx H. unfold tsallis_g. destruct (Rlt_dec 1 a) as [A | A].
 - apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra | ].
   generalize (pow_base_mono (a - 1) x z ltac:(lra) H). nra.
-- assert (Hx' : 0 < x) by (destruct Hx; lra). assert (K := pow_base_anti (a - 1) x z ltac:(lra) Hx' H).
+- assert (Hx' : 0 < x) by (destruct Hx; lra). assert (K := pow_base_anti (a - 1) x z ltac:(lra) Hx'
+  H).
   assert (N : / (a - 1) <= 0) by (left; apply Rinv_lt_0_compat; lra).
-  apply (Rmult_le_compat_neg_l _ (a * pow_real z (a - 1) - 1) (a * pow_real x (a - 1) - 1)) in N; [ | nra].
+  apply (Rmult_le_compat_neg_l _ (a * pow_real z (a - 1) - 1) (a * pow_real x (a - 1) - 1)) in N;
+    [ | nra].
   unfold Rdiv. lra.
 Qed.
-Theorem tsallis_h_decreasing : forall a x z : R, 0 < a -> a <= 2 -> 0 < x -> x <= z -> tsallis_h a z <= tsallis_h a x.
-Proof. intros a x z Ha H2 Hx H. unfold tsallis_h. apply Rmult_le_compat_l; [lra | apply pow_base_anti; lra]. Qed.
+Theorem tsallis_h_decreasing : forall a x z : R, 0 < a -> a <= 2 -> 0 < x -> x <= z ->
+  tsallis_h a z <= tsallis_h a x.
+Proof. intros a x z Ha H2 Hx H. unfold tsallis_h. apply Rmult_le_compat_l;
+  [lra | apply pow_base_anti; lra]. Qed.
 Theorem tsallis_h_increasing : forall a x z : R, 2 <= a -> x <= z -> tsallis_h a x <= tsallis_h a z.
-Proof. intros a x z Ha H. unfold tsallis_h. apply Rmult_le_compat_l; [lra | apply pow_base_mono; lra]. Qed.
+Proof. intros a x z Ha H. unfold tsallis_h. apply Rmult_le_compat_l; [lra | apply pow_base_mono;
+  lra]. Qed.
 Lemma tsallis_base_mono_above a y z : 1 < a -> y <= z -> tsallis_base a y <= tsallis_base a z.
-Proof. intros Ha H. unfold tsallis_base. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra | nra]. Qed.
+Proof. intros Ha H. unfold tsallis_base. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat;
+  lra | nra]. Qed.
 Lemma tsallis_base_mono_below a y z : 0 < a < 1 -> y <= z -> tsallis_base a z <= tsallis_base a y.
-Proof. intros Ha H. unfold tsallis_base. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra | nra]. Qed.
+Proof. intros Ha H. unfold tsallis_base. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat;
+  lra | nra]. Qed.
 Lemma quotient_nonneg a b : 0 <= a -> 0 < b -> 0 <= a / b.
 Proof. intros. apply Rmult_le_pos; [auto | left; now apply Rinv_0_lt_compat]. Qed.
 Lemma quotient_nonpos a b : 0 <= a -> b < 0 -> a / b <= 0.
 Proof. intros. assert (/ b < 0) by now apply Rinv_lt_0_compat. unfold Rdiv. nra. Qed.
-Theorem tsallis_c_increasing : forall a y z : R, 0 < a -> a <> 1 -> (1 < a \/ 0 < tsallis_base a z) -> y <= z ->
+Theorem tsallis_c_increasing : forall a y z : R, 0 < a -> a <> 1 -> (1 < a \/ 0 < tsallis_base a z)
+  -> y <= z ->
   tsallis_c a y <= tsallis_c a z.
 Proof.
 intros a y z Ha H1 Hz H. unfold tsallis_c. destruct (Rlt_dec 1 a) as [A | A].
 - apply pow_base_mono; [apply quotient_nonneg; lra | now apply tsallis_base_mono_above].
-- apply pow_base_anti; [apply quotient_nonpos; lra | destruct Hz; lra | apply tsallis_base_mono_below; lra].
+- apply pow_base_anti; [apply quotient_nonpos; lra | destruct Hz;
+  lra | apply tsallis_base_mono_below; lra].
 Qed.
-Theorem tsallis_d_increasing : forall a y z : R, 0 < a -> a <> 1 -> (1 < a \/ 0 < tsallis_base a z) -> y <= z ->
+Theorem tsallis_d_increasing : forall a y z : R, 0 < a -> a <> 1 -> (1 < a \/ 0 < tsallis_base a z)
+  -> y <= z ->
   tsallis_d a y <= tsallis_d a z.
 Proof.
 intros a y z Ha H1 Hz H. unfold tsallis_d. destruct (Rlt_dec 1 a) as [A | A].
 - apply pow_base_mono; [apply quotient_nonneg; lra | now apply tsallis_base_mono_above].
-- apply pow_base_anti; [apply quotient_nonpos; lra | destruct Hz; lra | apply tsallis_base_mono_below; lra].
+- apply pow_base_anti; [apply quotient_nonpos; lra | destruct Hz;
+  lra | apply tsallis_base_mono_below; lra].
 Qed.
 
 (* (P7) *)
 Theorem pseudo_huber_v_even : forall d x : R, pseudo_huber_v d (- x) = pseudo_huber_v d x.
 Proof. intros. unfold pseudo_huber_v. do 2 f_equal. ring. Qed.
-Theorem pseudo_huber_v_increasing : forall d x z : R, 0 < d -> 0 <= x -> x <= z -> pseudo_huber_v d x <= pseudo_huber_v d z.
+Theorem pseudo_huber_v_increasing : forall d x z : R, 0 < d -> 0 <= x -> x <= z ->
+  pseudo_huber_v d x <= pseudo_huber_v d z.
 Proof.
-intros d x z Hd Hx H. unfold pseudo_huber_v. assert (sqrt (x ^ 2 + d ^ 2) <= sqrt (z ^ 2 + d ^ 2)); [ | lra].
+intros d x z Hd Hx H. unfold pseudo_huber_v. assert (sqrt (x ^ 2 + d ^ 2) <= sqrt (z ^ 2 + d ^ 2));
+  [ | lra].
 apply sqrt_mono. nra.
 Qed.
-Theorem pseudo_huber_g_increasing : forall d x z : R, 0 < d -> x <= z -> pseudo_huber_g d x <= pseudo_huber_g d z.
-Proof. intros d x z Hd. apply (legendre_g_increasing _ _ _ _ _ _ _ _ (pseudo_huber_legendre d Hd)); exact I. Qed.
+Theorem pseudo_huber_g_increasing : forall d x z : R, 0 < d -> x <= z ->
+  pseudo_huber_g d x <= pseudo_huber_g d z.
+Proof. intros d x z Hd. apply (legendre_g_increasing _ _ _ _ _ _ _ _ (pseudo_huber_legendre d Hd));
+  exact I. Qed.
 Theorem pseudo_huber_h_even : forall d x : R, pseudo_huber_h d (- x) = pseudo_huber_h d x.
 Proof. intros. unfold pseudo_huber_h. replace ((- x) ^ 2) with (x ^ 2) by ring. reflexivity. Qed.
-Theorem pseudo_huber_h_decreasing : forall d x z : R, 0 < d -> 0 <= x -> x <= z -> pseudo_huber_h d z <= pseudo_huber_h d x.
+Theorem pseudo_huber_h_decreasing : forall d x z : R, 0 < d -> 0 <= x -> x <= z ->
+  pseudo_huber_h d z <= pseudo_huber_h d x.
 Proof.
 intros d x z Hd Hx H. unfold pseudo_huber_h. assert (P : 0 < x ^ 2 + d ^ 2) by nra.
-assert (Q : x ^ 2 + d ^ 2 <= z ^ 2 + d ^ 2) by nra. assert (S := sqrt_mono _ _ Q). assert (R0 := sqrt_lt_R0 _ P).
+assert (Q : x ^ 2 + d ^ 2 <= z ^ 2 + d ^ 2) by nra. assert (S := sqrt_mono _ _ Q).
+  assert (R0 := sqrt_lt_R0 _ P).
 apply Rmult_le_compat_l; [nra | ]. apply Rinv_le_contravar; [now apply Rmult_lt_0_compat | ].
 apply Rmult_le_compat; lra.
 Qed.
 Theorem pseudo_huber_c_even : forall d y : R, pseudo_huber_c d (- y) = pseudo_huber_c d y.
 Proof. intros. unfold pseudo_huber_c. replace ((- y) ^ 2) with (y ^ 2) by ring. reflexivity. Qed.
-Theorem pseudo_huber_c_increasing : forall d y z : R, 0 < d -> 0 <= y -> y <= z -> z <= 1 -> pseudo_huber_c d y <= pseudo_huber_c d z.
+Theorem pseudo_huber_c_increasing : forall d y z : R, 0 < d -> 0 <= y -> y <= z -> z <= 1 ->
+  pseudo_huber_c d y <= pseudo_huber_c d z.
 Proof.
-intros d y z Hd Hy H Hz. unfold pseudo_huber_c. assert (sqrt (1 - z ^ 2) <= sqrt (1 - y ^ 2)) by (apply sqrt_mono; nra). nra.
+intros d y z Hd Hy H Hz. unfold pseudo_huber_c. assert (sqrt (1 - z ^ 2) <= sqrt (1 - y ^ 2))
+  by (apply sqrt_mono; nra). nra.
 Qed.
-Theorem pseudo_huber_d_increasing : forall d y z : R, 0 < d -> -1 < y -> y <= z -> z < 1 -> pseudo_huber_d d y <= pseudo_huber_d d z.
-Proof. intros d y z Hd Hy H Hz. apply (legendre_d_increasing _ _ _ _ _ _ _ _ (pseudo_huber_legendre d Hd)); unfold unit_open; lra. Qed.
+Theorem pseudo_huber_d_increasing : forall d y z : R, 0 < d -> -1 < y -> y <= z -> z < 1 ->
+  pseudo_huber_d d y <= pseudo_huber_d d z.
+Proof. intros d y z Hd Hy H Hz. apply (legendre_d_increasing _ _ _ _ _ _ _ _ (pseudo_huber_legendre
+  d Hd)); unfold unit_open; lra. Qed.
 
 (* (P8) *)
 Theorem log_cosh_v_is_even : forall b x : R, log_cosh_v b (- x) = log_cosh_v b x.
-Proof. intros. unfold log_cosh_v. replace (b * - x) with (- (b * x)) by ring. now rewrite cosh_even. Qed.
-Theorem log_cosh_v_increasing : forall b x z : R, 0 < b -> 0 <= x -> x <= z -> log_cosh_v b x <= log_cosh_v b z.
+Proof. intros. unfold log_cosh_v. replace (b * - x) with (- (b * x)) by ring.
+  now rewrite cosh_even. Qed.
+Theorem log_cosh_v_increasing : forall b x z : R, 0 < b -> 0 <= x -> x <= z ->
+  log_cosh_v b x <= log_cosh_v b z.
 Proof.
-intros b x z Hb Hx H. apply (legendre_v_increasing _ _ _ _ _ _ _ _ (log_cosh_legendre b Hb)); auto; try exact I.
+intros b x z Hb Hx H. apply (legendre_v_increasing _ _ _ _ _ _ _ _ (log_cosh_legendre b Hb)); auto;
+  try exact I.
 unfold log_cosh_g. rewrite Rmult_0_r. unfold tanh. rewrite sinh_0. unfold Rdiv; ring.
 Qed.
-Theorem log_cosh_g_increasing : forall b x z : R, 0 < b -> x <= z -> log_cosh_g b x <= log_cosh_g b z.
+Theorem log_cosh_g_increasing : forall b x z : R, 0 < b -> x <= z ->
+  log_cosh_g b x <= log_cosh_g b z.
 Proof. intros b x z Hb H. apply tanh_mono. nra. Qed.
 Theorem log_cosh_h_even : forall b x : R, log_cosh_h b (- x) = log_cosh_h b x.
-Proof. intros. unfold log_cosh_h. replace (b * - x) with (- (b * x)) by ring. now rewrite cosh_even. Qed.
+Proof. intros. unfold log_cosh_h. replace (b * - x) with (- (b * x)) by ring.
+  now rewrite cosh_even. Qed.
 Lemma cosh_increasing x z : 0 <= x -> x <= z -> cosh x <= cosh z.
 Proof.
 intros Hx H. assert (P := exp_mono x z H). assert (Q := exp_mono 0 x Hx). rewrite exp_0 in Q.
@@ -598,7 +710,8 @@ assert (u + / u <= w + / w); [ | lra].
 replace (w + / w) with (u + / u + (w - u) * (1 - / (u * w))) by (field; lra).
 assert (/ (u * w) <= / 1) by (apply Rinv_le_contravar; nra). rewrite Rinv_1 in H0. nra.
 Qed.
-Theorem log_cosh_h_decreasing : forall b x z : R, 0 < b -> 0 <= x -> x <= z -> log_cosh_h b z <= log_cosh_h b x.
+Theorem log_cosh_h_decreasing : forall b x z : R, 0 < b -> 0 <= x -> x <= z ->
+  log_cosh_h b z <= log_cosh_h b x.
 Proof.
 intros b x z Hb Hx H. unfold log_cosh_h. apply Rmult_le_compat_l; [lra | ].
 assert (K := cosh_increasing (b * x) (b * z) ltac:(nra) ltac:(nra)). assert (P := cosh_pos (b * x)).
@@ -606,21 +719,27 @@ apply Rinv_le_contravar; [now apply pow_lt | nra].
 Qed.
 Theorem log_cosh_c_even : forall b y : R, log_cosh_c b (- y) = log_cosh_c b y.
 Proof.
-intros. unfold log_cosh_c. replace (1 - - y) with (1 + y) by ring. replace (1 + - y) with (1 - y) by ring.
+intros. unfold log_cosh_c. replace (1 - - y) with (1 + y) by ring.
+  replace (1 + - y) with (1 - y) by ring.
 f_equal. ring.
 Qed.
-Theorem log_cosh_c_increasing : forall b y z : R, 0 < b -> 0 <= y -> y <= z -> z <= 1 -> log_cosh_c b y <= log_cosh_c b z.
+Theorem log_cosh_c_increasing : forall b y z : R, 0 < b -> 0 <= y -> y <= z -> z <= 1 ->
+  log_cosh_c b y <= log_cosh_c b z.
 Proof.
 intros b y z Hb Hy [H | ->] Hz; [ | lra].
-apply (legendre_c_increasing _ _ _ _ _ _ _ _ (log_cosh_legendre b Hb)); unfold unit_open, unit_closed; try lra.
+apply (legendre_c_increasing _ _ _ _ _ _ _ _ (log_cosh_legendre b Hb)); unfold unit_open,
+  unit_closed; try lra.
 unfold log_cosh_d. replace ((1 + 0) / (1 - 0)) with 1 by field. rewrite ln_1. unfold Rdiv; ring.
 Qed.
-Theorem log_cosh_d_increasing : forall b y z : R, 0 < b -> -1 < y -> y <= z -> z < 1 -> log_cosh_d b y <= log_cosh_d b z.
-Proof. intros b y z Hb Hy H Hz. apply (legendre_d_increasing _ _ _ _ _ _ _ _ (log_cosh_legendre b Hb)); unfold unit_open; lra. Qed.
+Theorem log_cosh_d_increasing : forall b y z : R, 0 < b -> -1 < y -> y <= z -> z < 1 ->
+  log_cosh_d b y <= log_cosh_d b z.
+Proof. intros b y z Hb Hy H Hz. apply (legendre_d_increasing _ _ _ _ _ _ _ _ (log_cosh_legendre b
+  Hb)); unfold unit_open; lra. Qed.
 
 (* (P9) *)
 Theorem softplus_v_increasing : forall x z : R, x <= z -> softplus_v x <= softplus_v z.
-Proof. intros x z H. unfold softplus_v. assert (P := exp_pos x). generalize (exp_mono x z H); intros. apply ln_mono; lra. Qed.
+Proof. intros x z H. unfold softplus_v. assert (P := exp_pos x). generalize (exp_mono x z H);
+  intros. apply ln_mono; lra. Qed.
 Theorem softplus_g_increasing : forall x z : R, x <= z -> softplus_g x <= softplus_g z.
 Proof. intros x z. apply (legendre_g_increasing _ _ _ _ _ _ _ _ softplus_legendre); exact I. Qed.
 Theorem softplus_h_even : forall x : R, softplus_h (- x) = softplus_h x.
@@ -628,31 +747,42 @@ Proof. intros x. unfold softplus_h. rewrite Ropp_involutive. ring. Qed.
 Theorem softplus_h_decreasing : forall x z : R, 0 <= x -> x <= z -> softplus_h z <= softplus_h x.
 Proof.
 intros x z Hx H. rewrite !softplus_h_abs, !Rabs_pos_eq by lra.
-assert (A := exp_mono (- z) (- x) ltac:(lra)). assert (B := exp_mono (- x) 0 ltac:(lra)). rewrite exp_0 in B.
+assert (A := exp_mono (- z) (- x) ltac:(lra)). assert (B := exp_mono (- x) 0 ltac:(lra)).
+  rewrite exp_0 in B.
 assert (P := exp_pos (- z)). set (u := exp (- x)) in *. set (w := exp (- z)) in *.
-replace (u / (1 + u) ^ 2) with (w / (1 + w) ^ 2 + (u - w) * (1 - u * w) / ((1 + u) ^ 2 * (1 + w) ^ 2)) by (field; lra).
+replace (u / (1 + u) ^ 2) with (w / (1 + w) ^ 2 + (u - w) * (1 - u * w) / ((1 + u) ^ 2 * (1 + w) ^
+  2)) by (field; lra).
 assert (0 <= (u - w) * (1 - u * w) / ((1 + u) ^ 2 * (1 + w) ^ 2)); [ | lra].
 apply quotient_nonneg; [apply Rmult_le_pos; nra | apply Rmult_lt_0_compat; apply pow_lt; lra].
 Qed.
 Lemma softplus_d_half : softplus_d (1 / 2) = 0.
 Proof. unfold softplus_d. replace (1 / 2 / (1 - 1 / 2)) with 1 by field. apply ln_1. Qed.
-Theorem softplus_c_falls : forall y z : R, 0 <= y -> y <= z -> z <= 1 / 2 -> softplus_c z <= softplus_c y.
+Theorem softplus_c_falls : forall y z : R, 0 <= y -> y <= z -> z <= 1 / 2 ->
+  softplus_c z <= softplus_c y.
 Proof.
 intros y z Hy [H | ->] Hz; [ | lra].
-apply (tangents_fall zero_one_closed zero_one_open softplus_c softplus_d (1 / 2) (dual_of_interior softplus_legendre)
-  (legendre_dual_above_tangents _ _ _ _ _ _ _ _ softplus_legendre)); auto using softplus_d_half; unfold zero_one_open, zero_one_closed; lra.
+apply (tangents_fall zero_one_closed zero_one_open softplus_c softplus_d (1 / 2) (dual_of_interior
+  softplus_legendre)
+  (legendre_dual_above_tangents _ _ _ _ _ _ _ _ softplus_legendre)); auto using softplus_d_half;
+    unfold zero_one_open, zero_one_closed; lra.
 Qed.
-Theorem softplus_c_rises : forall y z : R, 1 / 2 <= y -> y <= z -> z <= 1 -> softplus_c y <= softplus_c z.
+Theorem softplus_c_rises : forall y z : R, 1 / 2 <= y -> y <= z -> z <= 1 ->
+  softplus_c y <= softplus_c z.
 Proof.
 intros y z Hy [H | ->] Hz; [ | lra].
-apply (tangents_rise zero_one_closed zero_one_open softplus_c softplus_d (1 / 2) (dual_of_interior softplus_legendre)
-  (legendre_dual_above_tangents _ _ _ _ _ _ _ _ softplus_legendre)); auto using softplus_d_half; unfold zero_one_open, zero_one_closed; lra.
+apply (tangents_rise zero_one_closed zero_one_open softplus_c softplus_d (1 / 2) (dual_of_interior
+  softplus_legendre)
+  (legendre_dual_above_tangents _ _ _ _ _ _ _ _ softplus_legendre)); auto using softplus_d_half;
+    unfold zero_one_open, zero_one_closed; lra.
 Qed.
 Theorem softplus_c_least : softplus_g 0 = 1 / 2 /\ softplus_c (softplus_g 0) = - softplus_v 0.
 Proof.
 unfold softplus_g, sigmoid, softplus_c, softplus_v. rewrite Ropp_0, exp_0. rewrite !x_log_x_eq.
-replace (1 / (1 + 1)) with (/ 2) by field. replace (1 - / 2) with (/ 2) by field. replace (1 + 1) with 2 by ring.
+replace (1 / (1 + 1)) with (/ 2) by field. replace (1 - / 2) with (/ 2) by field.
+  replace (1 + 1) with 2 by ring.
 rewrite ln_Rinv by lra. split; lra.
 Qed.
-Theorem softplus_d_increasing : forall y z : R, 0 < y -> y <= z -> z < 1 -> softplus_d y <= softplus_d z.
-Proof. intros y z Hy H Hz. apply (legendre_d_increasing _ _ _ _ _ _ _ _ softplus_legendre); unfold zero_one_open; lra. Qed.
+Theorem softplus_d_increasing : forall y z : R, 0 < y -> y <= z -> z < 1 ->
+  softplus_d y <= softplus_d z.
+Proof. intros y z Hy H Hz. apply (legendre_d_increasing _ _ _ _ _ _ _ _ softplus_legendre);
+  unfold zero_one_open; lra. Qed.

@@ -1,5 +1,6 @@
 (* Legendre pairs of one real variable: a convex function, its conjugate, and the two gradients that
-   invert each other. The constructor asks a pair only for derivatives, monotonicity of the gradient,
+   invert each other. The constructor asks a pair only for derivatives,
+     monotonicity of the gradient,
    inverses and what holds at the ends of the domains; Fenchel-Young with both equality cases
    follows, and with it the conjugate as a supremum. *)
 From Coq Require Import Reals Lra Lia FunctionalExtensionality.
@@ -7,7 +8,8 @@ From Coquelicot Require Import Coquelicot.
 Open Scope R_scope.
 
 Definition interval (D : R -> Prop) := forall a b c, D a -> D b -> a <= c <= b -> D c.
-Definition strictly_increasing (D : R -> Prop) (g : R -> R) := forall a b, D a -> D b -> a < b -> g a < g b.
+Definition strictly_increasing (D : R -> Prop) (g : R -> R) := forall a b, D a -> D b -> a < b ->
+  g a < g b.
 
 (* A differentiable function with an increasing derivative lies strictly above its tangents. *)
 Lemma tangent_strict (D : R -> Prop) (f g : R -> R) :
@@ -133,7 +135,8 @@ Proof.
 intros L H1 H2 H3 H4. apply functional_extensionality in H1, H2, H3, H4. now subst.
 Qed.
 
-(* l is the conjugate of f (+inf outside X) at y: the supremum of x y - f x in the extended reals. *)
+(* l is the conjugate of f (+inf outside X) at y: the supremum of x y - f x in the extended reals.
+  *)
 Definition conjugate_is (X : R -> Prop) (f : R -> R) (y : R) (l : Rbar) :=
   is_lub_Rbar (fun v => exists x, X x /\ v = x * y - f x) l.
 
@@ -182,7 +185,8 @@ Lemma conjugate_unique X f y l l' : conjugate_is X f y l -> conjugate_is X f y l
 Proof. intros [A B] [A' B']. apply Rbar_le_antisym; auto. Qed.
 
 (* Where f grows along a ray no faster than k t, the conjugate is +inf beyond slope k. *)
-Lemma conjugate_is_infinite_along_ray (X : R -> Prop) f y s k C : (forall t, 0 <= t -> X (s * t)) -> (forall t, 0 <= t -> f (s * t) <= k * t + C) ->
+Lemma conjugate_is_infinite_along_ray (X : R -> Prop) f y s k C : (forall t, 0 <= t ->
+  X (s * t)) -> (forall t, 0 <= t -> f (s * t) <= k * t + C) ->
   k < s * y -> conjugate_is X f y p_infty.
 Proof.
 intros HX Hf Hk. apply conjugate_is_infinite. intros M.
@@ -205,6 +209,7 @@ Lemma int_pos : interval (fun x => 0 < x). Proof. intros a b c; lra. Qed.
 Ltac trivial_domains := unfold all; try tauto; try (intros; lra);
   try (intros x Hx; destruct (Rlt_dec 0 x); lra).
 Lemma dec_oo a b y : a < y < b \/ ~ (a < y < b).
-Proof. destruct (Rlt_dec a y), (Rlt_dec y b); [left; auto | right; lra | right; lra | right; lra]. Qed.
+Proof. destruct (Rlt_dec a y), (Rlt_dec y b); [left; auto | right; lra | right; lra | right; lra].
+  Qed.
 #[export] Hint Resolve dec_oo : core.
 #[export] Hint Resolve open_all open_pos int_all int_pos : core.

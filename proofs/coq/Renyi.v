@@ -1,4 +1,5 @@
-(* Renyi's potential (P6) with its conjugate is a Legendre pair of vectors; its dual domain is exactly
+(* Renyi's potential (P6) with its conjugate is a Legendre pair of vectors;
+  its dual domain is exactly
    the open negative orthant. *)
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
@@ -43,16 +44,21 @@ Proof.
 intros Hx Hi. unfold renyi_g, renyi_exponent. generalize (renyi_sum_pos x Hx); intros. field. lra.
 Qed.
 
-Lemma pow_tangent x z : 0 <= x -> 0 < z -> x <> z -> pow_real x a < pow_real z a + a * pow_real z (a - 1) * (x - z).
+Lemma pow_tangent x z : 0 <= x -> 0 < z -> x <> z -> pow_real x a < pow_real z a + a * pow_real z (a
+  - 1) * (x - z).
 Proof.
 intros Hx Hz Hn. destruct Hx as [Hx | <-].
-- assert (K := tangent_strict (fun t => 0 < t) (fun t => - pow_real t a) (fun t => - (a * pow_real t (a - 1))) int_pos).
-  assert (K' := K ltac:(intros t Ht; apply (is_derive_opp (fun t => pow_real t a)), pow_real_derive, Ht)). clear K.
+- assert (K := tangent_strict (fun t => 0 < t) (fun t => - pow_real t a) (fun t => - (a * pow_real t
+  (a - 1))) int_pos).
+  assert (K' := K ltac:(intros t Ht; apply (is_derive_opp (fun t => pow_real t a)),
+    pow_real_derive, Ht)). clear K.
   assert (M : strictly_increasing (fun t => 0 < t) (fun t => - (a * pow_real t (a - 1)))).
   { intros u v Hu Hv Huv. generalize (pow_real_decr (a - 1) u v ltac:(lra) ltac:(lra)). nra. }
   generalize (K' M x z Hx Hz Hn). lra.
-- rewrite (pow_real_0 0) by lra. replace (a * pow_real z (a - 1) * (0 - z)) with (- a * (pow_real z (a - 1) * z)) by ring.
-  rewrite <- (pow_real_1 z) at 3 by lra. rewrite pow_real_add by auto. replace (a - 1 + 1) with a by ring.
+- rewrite (pow_real_0 0) by lra. replace (a * pow_real z (a - 1) * (0 - z)) with (- a * (pow_real z
+  (a - 1) * z)) by ring.
+  rewrite <- (pow_real_1 z) at 3 by lra. rewrite pow_real_add by auto.
+    replace (a - 1 + 1) with a by ring.
   generalize (pow_real_gt0 z a Hz). nra.
 Qed.
 
@@ -61,14 +67,16 @@ Proof.
 intros Hy i Hi. assert (P := renyi_exponent_pos). assert (Q := renyi_dual_sum_pos y Hy).
 assert (W := neg_pos y i Hy Hi). unfold renyi_d, positive. posi.
 Qed.
-Lemma ln_renyi_d y i : rY y -> (i < E)%nat -> ln (rh y i) = ln c + (- c - 1) * ln (- y i) - ln (T y).
+Lemma ln_renyi_d y i : rY y -> (i < E)%nat -> ln (rh y i) = ln c + (- c - 1) * ln (- y i) - ln (T
+  y).
 Proof.
 intros Hy Hi. assert (P := renyi_exponent_pos). assert (Q := renyi_dual_sum_pos y Hy).
 assert (W := neg_pos y i Hy Hi). unfold renyi_d. rewrite ln_div, ln_mult, ln_pow_real by posi. ring.
 Qed.
 Lemma renyi_sum_d y : rY y -> S (rh y) = pow_real c a * pow_real (T y) (1 - a).
 Proof.
-intros Hy. assert (P := renyi_exponent_pos). assert (Q := renyi_dual_sum_pos y Hy). unfold renyi_sum.
+intros Hy. assert (P := renyi_exponent_pos). assert (Q := renyi_dual_sum_pos y Hy).
+  unfold renyi_sum.
 rewrite (Rsum_ext E _ (fun i => (pow_real c a * pow_real (T y) (- a)) * pow_real (- y i) (- c))).
 - rewrite Rsum_scal. fold (T y). replace (1 - a) with (- a + 1) by ring.
   rewrite <- (pow_real_add (T y) (- a) 1), pow_real_1 by (auto; lra). ring.
@@ -90,7 +98,8 @@ Qed.
 Lemma renyi_g_dual x : rXi x -> rY (rg x).
 Proof.
 intros Hx i Hi. rewrite renyi_g_form by auto. apply Ropp_lt_gt_0_contravar.
-assert (P := renyi_exponent_pos). assert (V := Hx i Hi). assert (Q := renyi_sum_pos x Hx). unfold positive in V. posi.
+assert (P := renyi_exponent_pos). assert (V := Hx i Hi). assert (Q := renyi_sum_pos x Hx).
+  unfold positive in V. posi.
 Qed.
 Lemma dot_renyi_d y : rY y -> dot E (rh y) y = - c.
 Proof.
@@ -123,7 +132,8 @@ assert (T1 : forall i, (i < E)%nat -> pow_real (x i) a <= b i).
 assert (T2 : S x <= Rsum E b) by (now apply Rsum_le).
 assert (T3 : dot E x (rg z) - dot E z (rg z) = (Rsum E b - S z) / S z / (a - 1)).
 { rewrite <- dot_subl. unfold b. rewrite Rsum_plus. fold (S z).
-  unfold dot, vsub, renyi_g. rewrite (Rsum_ext E _ (fun i => / (S z * (a - 1)) * (a * pow_real (z i) (a - 1) * (x i - z i)))).
+  unfold dot, vsub, renyi_g. rewrite (Rsum_ext E _ (fun i => / (S z * (a - 1)) * (a * pow_real (z i)
+    (a - 1) * (x i - z i)))).
   - rewrite Rsum_scal. unfold renyi_sum at 3. fold (S z). field. lra.
   - intros i Hi. field. lra. }
 rewrite T3. assert (T4 := ln_le_tangent (S x) (S z) Sx Sz).
@@ -158,7 +168,8 @@ Qed.
 Lemma renyi_fenchel_young x y : rX x -> rY y ->
   dot E x y <= rf x + rfs y /\ (rf x + rfs y = dot E x y -> veq E x (rh y)).
 Proof.
-intros Hx Hy. assert (K := renyi_tangent x (rh y) Hx (renyi_d_interior y Hy)). rewrite (renyi_c_attained y Hy).
+intros Hx Hy. assert (K := renyi_tangent x (rh y) Hx (renyi_d_interior y Hy)).
+  rewrite (renyi_c_attained y Hy).
 rewrite (dot_ext E x x (rg (rh y)) y (fun i _ => eq_refl) (renyi_g_d y Hy)) in K.
 rewrite (dot_ext E (rh y) (rh y) (rg (rh y)) y (fun i _ => eq_refl) (renyi_g_d y Hy)) in K.
 destruct K as [K1 K2]. split; [lra | intros Eq; apply K2; lra].
@@ -184,38 +195,45 @@ Lemma renyi_v_derives x : rXi x -> has_grad E rf x (rg x).
 Proof.
 intros Hx d. assert (Sx := renyi_sum_pos x Hx). unfold renyi_v.
 apply is_derive_divc; [lra | ].
-assert (K : is_derive (fun t => S (vadd x (vsc t d))) 0 (Rsum E (fun i => a * pow_real (x i) (a - 1) * d i))).
+assert (K : is_derive (fun t => S (vadd x (vsc t d))) 0 (Rsum E (fun i => a * pow_real (x i) (a - 1)
+  * d i))).
 { apply (is_derive_Rsum E (fun i t => pow_real (x i + t * d i) a)). intros i Hi.
   replace (a * pow_real (x i) (a - 1) * d i) with (d i * (a * pow_real (x i) (a - 1))) by ring.
   apply (is_derive_comp (fun s => pow_real s a) (fun t => x i + t * d i)).
   - rewrite Rmult_0_l, Rplus_0_r. apply pow_real_derive, Hx, Hi.
   - auto_derive; [auto | ring]. }
-replace ((a - 1) * dot E (rg x) d) with (Rsum E (fun i => a * pow_real (x i) (a - 1) * d i) * / S x).
+replace ((a - 1) * dot E (rg x) d) with (Rsum E (fun i => a * pow_real (x i) (a - 1) * d i) * / S
+  x).
 - apply (is_derive_comp ln (fun t => S (vadd x (vsc t d)))); auto.
   replace (S (vadd x (vsc 0 d))) with (S x).
   + apply is_derive_Reals. now apply derivable_pt_lim_ln.
   + apply renyi_sum_ext; intros i Hi. unfold vadd, vsc. ring.
-- unfold dot, renyi_g. rewrite <- Rsum_scal. rewrite Rmult_comm, <- Rsum_scal. apply Rsum_ext; intros i Hi.
+- unfold dot, renyi_g. rewrite <- Rsum_scal. rewrite Rmult_comm, <- Rsum_scal. apply Rsum_ext;
+  intros i Hi.
   field. lra.
 Qed.
 Lemma renyi_c_derives y : rY y -> has_grad E rfs y (rh y).
 Proof.
 intros Hy d. assert (Q := renyi_dual_sum_pos y Hy). unfold renyi_c.
-assert (K : is_derive (fun t => T (vadd y (vsc t d))) 0 (Rsum E (fun i => c * pow_real (- y i) (- c - 1) * d i))).
+assert (K : is_derive (fun t => T (vadd y (vsc t d))) 0 (Rsum E (fun i => c * pow_real (- y i) (- c
+  - 1) * d i))).
 { apply (is_derive_Rsum E (fun i t => pow_real (- (y i + t * d i)) (- c))). intros i Hi.
   assert (W := neg_pos y i Hy Hi).
-  replace (c * pow_real (- y i) (- c - 1) * d i) with (- d i * (- c * pow_real (- y i) (- c - 1))) by ring.
+  replace (c * pow_real (- y i) (- c - 1) * d i) with (- d i * (- c * pow_real (- y i) (- c - 1)))
+    by ring.
   apply (is_derive_comp (fun s => pow_real s (- c)) (fun t => - (y i + t * d i))).
   - rewrite Rmult_0_l, Rplus_0_r. now apply pow_real_derive.
   - auto_derive; [auto | ring]. }
-replace (dot E (rh y) d) with (plus 0 (Rsum E (fun i => c * pow_real (- y i) (- c - 1) * d i) * / T y)).
+replace (dot E (rh y) d) with (plus 0 (Rsum E (fun i => c * pow_real (- y i) (- c - 1) * d i) * / T
+  y)).
 - apply (is_derive_plus (fun _ => c * (ln c - 1)) (fun t => ln (T (vadd y (vsc t d))))).
   + auto_derive; auto.
   + apply (is_derive_comp ln (fun t => T (vadd y (vsc t d)))); auto.
     replace (T (vadd y (vsc 0 d))) with (T y).
     * apply is_derive_Reals. now apply derivable_pt_lim_ln.
     * apply Rsum_ext; intros i Hi. unfold vadd, vsc. do 2 f_equal. ring.
-- unfold plus; simpl. rewrite Rplus_0_l. unfold dot, renyi_d. rewrite Rmult_comm, <- Rsum_scal. apply Rsum_ext; intros i Hi. field. lra.
+- unfold plus; simpl. rewrite Rplus_0_l. unfold dot, renyi_d. rewrite Rmult_comm, <- Rsum_scal.
+  apply Rsum_ext; intros i Hi. field. lra.
 Qed.
 
 (* (P6) *)
@@ -224,7 +242,8 @@ Proof.
 constructor; auto using renyi_interior_domain, renyi_v_derives, renyi_c_derives, renyi_g_dual,
   renyi_d_interior, renyi_d_g, renyi_g_d, renyi_fenchel_young_eq.
 - intros x y Hx Hy; now apply renyi_fenchel_young.
-- intros x y Hx Hy. rewrite (renyi_fenchel_young_eq x y (renyi_interior_domain _ Hx) Hy). split; intros V i Hi.
+- intros x y Hx Hy. rewrite (renyi_fenchel_young_eq x y (renyi_interior_domain _ Hx) Hy).
+  split; intros V i Hi.
   + rewrite <- (renyi_g_d y Hy i Hi). symmetry. now apply renyi_g_ext.
   + rewrite (renyi_d_ext _ _ V i Hi). symmetry; now apply renyi_d_g.
 Qed.

@@ -1,4 +1,5 @@
-(* The potentials as spec/acsl spells them (AcslDefinitions, translated) are those of Potentials.v, on
+(* The potentials as spec/acsl spells them (AcslDefinitions, translated) are those of Potentials.v,
+  on
    the whole line. *)
 From Coq Require Import Reals Lra.
 From Coquelicot Require Import Coquelicot.
@@ -8,7 +9,8 @@ Open Scope R_scope.
 
 Theorem spelled_power x a : acsl_power x a = pow_real x a.
 Proof.
-unfold acsl_power, pow_real. destruct (Rgt_dec x 0), (Rlt_dec 0 x), (Rgt_dec a 0), (Rlt_dec 0 a); auto; lra.
+unfold acsl_power, pow_real. destruct (Rgt_dec x 0), (Rlt_dec 0 x), (Rgt_dec a 0), (Rlt_dec 0 a);
+  auto; lra.
 Qed.
 Theorem spelled_x_log_x x : acsl_x_log_x x = x_log_x x.
 Proof. unfold acsl_x_log_x, x_log_x. destruct (Rgt_dec x 0), (Rlt_dec 0 x); auto; lra. Qed.
@@ -18,7 +20,8 @@ Theorem spelled_sigmoid x : acsl_sigmoid x = sigmoid x.
 Proof. reflexivity. Qed.
 Theorem spelled_tanh x : acsl_tanh_ x = tanh x.
 Proof.
-unfold acsl_tanh_, tanh, sinh, cosh. replace (2 * x) with (x + x) by ring. rewrite exp_plus, exp_Ropp.
+unfold acsl_tanh_, tanh, sinh, cosh. replace (2 * x) with (x + x) by ring.
+  rewrite exp_plus, exp_Ropp.
 generalize (exp_pos x); intros. field. repeat split; try lra; nra.
 Qed.
 Theorem spelled_cosh x : acsl_cosh x = cosh x.
@@ -55,7 +58,8 @@ Theorem spelled_soft_l1_second a x : acsl_soft_l1_second a x = soft_l1_h a x.
 Proof. unfold acsl_soft_l1_second, soft_l1_h. f_equal. ring. Qed.
 Theorem spelled_soft_l1_conjugate a y : acsl_soft_l1_conjugate a y = soft_l1_c a y.
 Proof. reflexivity. Qed.
-Theorem spelled_soft_l1_conjugate_gradient a y : acsl_soft_l1_conjugate_gradient a y = soft_l1_d a y.
+Theorem spelled_soft_l1_conjugate_gradient a y : acsl_soft_l1_conjugate_gradient a y = soft_l1_d a
+  y.
 Proof. reflexivity. Qed.
 (* (P4) *)
 Theorem spelled_negentropy_value a x : acsl_negentropy_value a x = negentropy_v x.
@@ -69,7 +73,8 @@ try (destruct (Req_EM_T x 0) as [-> | ]; [unfold Rdiv; rewrite Rinv_0; ring | ])
 Qed.
 Theorem spelled_negentropy_conjugate a y : acsl_negentropy_conjugate a y = negentropy_c y.
 Proof. reflexivity. Qed.
-Theorem spelled_negentropy_conjugate_gradient a y : acsl_negentropy_conjugate_gradient a y = negentropy_d y.
+Theorem spelled_negentropy_conjugate_gradient a y : acsl_negentropy_conjugate_gradient a y =
+  negentropy_d y.
 Proof. reflexivity. Qed.
 (* (P5) *)
 Theorem spelled_tsallis_value a x : acsl_tsallis_value a x = tsallis_v a x.
@@ -80,18 +85,23 @@ Theorem spelled_tsallis_second a x : acsl_tsallis_second a x = tsallis_h a x.
 Proof. unfold acsl_tsallis_second, tsallis_h. now rewrite spelled_power. Qed.
 Theorem spelled_tsallis_conjugate a y : acsl_tsallis_conjugate a y = tsallis_c a y.
 Proof. apply spelled_power. Qed.
-Theorem spelled_tsallis_conjugate_gradient a y : acsl_tsallis_conjugate_gradient a y = tsallis_d a y.
+Theorem spelled_tsallis_conjugate_gradient a y : acsl_tsallis_conjugate_gradient a y = tsallis_d a
+  y.
 Proof. apply spelled_power. Qed.
 (* (P7) *)
 Theorem spelled_pseudo_huber_value a x : acsl_pseudo_huber_value a x = pseudo_huber_v a x.
-Proof. unfold pseudo_huber_v. replace (x ^ 2) with (x * x) by ring. replace (a ^ 2) with (a * a) by ring. reflexivity. Qed.
+Proof. unfold pseudo_huber_v. replace (x ^ 2) with (x * x) by ring.
+  replace (a ^ 2) with (a * a) by ring. reflexivity. Qed.
 Theorem spelled_pseudo_huber_gradient a x : acsl_pseudo_huber_gradient a x = pseudo_huber_g a x.
-Proof. unfold pseudo_huber_g. replace (x ^ 2) with (x * x) by ring. replace (a ^ 2) with (a * a) by ring. reflexivity. Qed.
+Proof. unfold pseudo_huber_g. replace (x ^ 2) with (x * x) by ring.
+  replace (a ^ 2) with (a * a) by ring. reflexivity. Qed.
 Theorem spelled_pseudo_huber_second a x : acsl_pseudo_huber_second a x = pseudo_huber_h a x.
-Proof. unfold pseudo_huber_h. replace (x ^ 2) with (x * x) by ring. replace (a ^ 2) with (a * a) by ring. reflexivity. Qed.
+Proof. unfold pseudo_huber_h. replace (x ^ 2) with (x * x) by ring.
+  replace (a ^ 2) with (a * a) by ring. reflexivity. Qed.
 Theorem spelled_pseudo_huber_conjugate a y : acsl_pseudo_huber_conjugate a y = pseudo_huber_c a y.
 Proof. unfold pseudo_huber_c. replace (y ^ 2) with (y * y) by ring. reflexivity. Qed.
-Theorem spelled_pseudo_huber_conjugate_gradient a y : acsl_pseudo_huber_conjugate_gradient a y = pseudo_huber_d a y.
+Theorem spelled_pseudo_huber_conjugate_gradient a y : acsl_pseudo_huber_conjugate_gradient a y =
+  pseudo_huber_d a y.
 Proof. unfold pseudo_huber_d. replace (y ^ 2) with (y * y) by ring. reflexivity. Qed.
 (* (P8) *)
 Theorem spelled_log_cosh_value a x : acsl_log_cosh_value a x = log_cosh_v a x.
@@ -102,7 +112,8 @@ Theorem spelled_log_cosh_second a x : acsl_log_cosh_second a x = log_cosh_h a x.
 Proof. unfold acsl_log_cosh_second, log_cosh_h. rewrite spelled_cosh. f_equal. ring. Qed.
 Theorem spelled_log_cosh_conjugate a y : acsl_log_cosh_conjugate a y = log_cosh_c a y.
 Proof. unfold acsl_log_cosh_conjugate, log_cosh_c. now rewrite !spelled_x_log_x. Qed.
-Theorem spelled_log_cosh_conjugate_gradient a y : acsl_log_cosh_conjugate_gradient a y = log_cosh_d a y.
+Theorem spelled_log_cosh_conjugate_gradient a y : acsl_log_cosh_conjugate_gradient a y = log_cosh_d
+  a y.
 Proof. reflexivity. Qed.
 (* (P9) *)
 Theorem spelled_softplus_value a x : acsl_softplus_value a x = softplus_v x.
@@ -113,7 +124,8 @@ Theorem spelled_softplus_second a x : acsl_softplus_second a x = softplus_h x.
 Proof. reflexivity. Qed.
 Theorem spelled_softplus_conjugate a y : acsl_softplus_conjugate a y = softplus_c y.
 Proof. unfold acsl_softplus_conjugate, softplus_c. now rewrite !spelled_x_log_x. Qed.
-Theorem spelled_softplus_conjugate_gradient a y : acsl_softplus_conjugate_gradient a y = softplus_d y.
+Theorem spelled_softplus_conjugate_gradient a y : acsl_softplus_conjugate_gradient a y = softplus_d
+  y.
 Proof. reflexivity. Qed.
 (* (P2.1) *)
 Theorem spelled_lp_one_value a x : acsl_lp_one_value a x = lp_one_v x.

@@ -19,7 +19,8 @@ Definition separable_sum E (f : R -> R) (x : vec) := Rsum E (fun i => f (x i)).
 Lemma Rsum_ext n f g : (forall i, (i < n)%nat -> f i = g i) -> Rsum n f = Rsum n g.
 Proof. induction n; simpl; intros H; auto. rewrite IHn, H; auto. Qed.
 Lemma Rsum_le n f g : (forall i, (i < n)%nat -> f i <= g i) -> Rsum n f <= Rsum n g.
-Proof. induction n; simpl; intros H; [lra | ]. assert (f n <= g n) by auto. assert (Rsum n f <= Rsum n g) by auto. lra. Qed.
+Proof. induction n; simpl; intros H; [lra | ]. assert (f n <= g n) by auto.
+  assert (Rsum n f <= Rsum n g) by auto. lra. Qed.
 Lemma Rsum_le_eq n f g : (forall i, (i < n)%nat -> f i <= g i) -> Rsum n g = Rsum n f ->
   forall i, (i < n)%nat -> f i = g i.
 Proof.
@@ -97,13 +98,16 @@ Arguments v_fenchel_young_eq_dual {E X Xi Y Yi f fs g h}.
 
 (* The sum of one scalar pair over the experts is a pair of vectors. *)
 Theorem separable_legendre E X Xi Y Yi f fs g h : legendre X Xi Y Yi f fs g h ->
-  vlegendre E (vall E X) (vall E Xi) (vall E Y) (vall E Yi) (separable_sum E f) (separable_sum E fs) (vmap g) (vmap h).
+  vlegendre E (vall E X) (vall E Xi) (vall E Y) (vall E Yi) (separable_sum E f) (separable_sum E fs)
+    (vmap g) (vmap h).
 Proof.
 intros L. destruct L.
-assert (FY : forall x y, vall E X x -> vall E Y y -> dot E x y <= separable_sum E f x + separable_sum E fs y).
+assert (FY : forall x y, vall E X x -> vall E Y y -> dot E x y <= separable_sum E f x +
+  separable_sum E fs y).
 { intros x y Hx Hy. unfold dot, separable_sum. rewrite <- Rsum_plus. apply Rsum_le; auto. }
 assert (FYe : forall x y, vall E X x -> vall E Y y ->
-   (separable_sum E f x + separable_sum E fs y = dot E x y <-> forall i, (i < E)%nat -> f (x i) + fs (y i) = x i * y i)).
+   (separable_sum E f x + separable_sum E fs y = dot E x y <-> forall i, (i < E)%nat ->
+     f (x i) + fs (y i) = x i * y i)).
 { intros x y Hx Hy. unfold dot, separable_sum. rewrite <- Rsum_plus. split.
   - intros He i Hi. symmetry.
     apply (Rsum_le_eq E (fun i => x i * y i) (fun i => f (x i) + fs (y i))); auto.
