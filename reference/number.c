@@ -1,148 +1,386 @@
-/* Numbers read exactly: text to a rational number, and that to an enclosure. */
-#include <phibal/enclosure.h>
-#include <ctype.h>
+/* Numbers read exactly: text to a rational number, and that to an enclosure. Characters are those
+   of ASCII, whatever the locale. */
+#include "enclosure_internal.h"
+#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 /* Beyond these, exact integers grow past reason; no format that phibal serves comes near. */
 enum { MAX_DECIMAL_EXPONENT = 100000, MAX_BINARY_EXPONENT = 400000 };
+/* No text is so long; what proofs need to know that counts of characters do not overflow. */
+#define MAX_TEXT 0x1000000000000000
 
-/* A place in the text, and what is left of it. */
+/* A place in the text, and where it ends. */
 typedef struct cursor {
-  const char *text, *at, *end;
+  const char *text;
+  size_t at, end;
 } cursor;
 
-static phibal_status refuse(const cursor *c, const char *why) {
-  int length = (int)(c->end - c->text);
-  bool cut = length > 60;
+/*@ predicate readable_cursor{L}(cursor *c) =
+      \valid_read(c) && 0 <= c->at <= c->end <= MAX_TEXT &&
+      \valid_read(c->text + (0 .. c->end - 1));
+    predicate movable_cursor{L}(cursor *c) = \valid(c) && readable_cursor(c);
+    // c stays in its text, and does not go back
+    predicate moved{A, B}(cursor *c) =
+      \at(c->at, A) <= \at(c->at, B) <= \at(c->end, B) && \at(c->end, B) == \at(c->end, A) &&
+      \at(c->text, B) == \at(c->text, A);
+    // a rational number in the form in which GMP computes with it
+    predicate fraction{L}(mpq_srcptr q) = qlive(q) && qden(q) > 0;
+*/
+
+/*@ requires readable_cursor(c) && at <= MAX_TEXT;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_ERROR_FORMAT; */
+static phibal_status refuse(const cursor *c, size_t at, const char *why) {
+  bool cut = c->end > 60;
   return phibal_status_set(
       PHIBAL_ERROR_FORMAT,
-      "cannot read '%.*s%s': %s at character %ld; write a decimal (1.5e-3), a C99 hexadecimal "
+      "cannot read '%.*s%s': %s at character %zu; write a decimal (1.5e-3), a C99 hexadecimal "
       "(0x1.8p-10), a fraction (1/3) or inf",
-      cut ? 60 : length, c->text, cut ? "..." : "", why, (long)(c->at - c->text) + 1);
+      cut ? 60 : (int)c->end, c->text, cut ? "..." : "", why, at + 1);
 }
 
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures 'A' <= c <= 'Z' ? \result == c - 'A' + 'a' : \result == c; */
+static char lower(char c) {
+  return 'A' <= c && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/*@ requires base == 10 || base == 16;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> 0 <= digit(c) < base; */
+static bool is_digit(char c, int base) {
+  char small = lower(c);
+  return ('0' <= c && c <= '9') || (base == 16 && 'a' <= small && small <= 'f');
+}
+
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> c == ' ' || 9 <= c <= 13; */
+static bool is_blank(char c) {
+  return c == ' ' || ('\t' <= c && c <= '\r');
+}
+
+/*@ requires movable_cursor(c) && !('A' <= wanted <= 'Z');
+    terminates \true;
+    exits \false;
+    assigns c->at;
+    ensures moved{Pre, Here}(c);
+    ensures \result ==> c->at == \old(c->at) + 1;
+    ensures !\result ==> c->at == \old(c->at); */
 static bool accept(cursor *c, char wanted) {
-  if (c->at == c->end || tolower((unsigned char)*c->at) != wanted) return false;
+  if (c->at == c->end || lower(c->text[c->at]) != wanted) return false;
   c->at++;
   return true;
 }
 
 /* Passes a sign; true for minus. */
+/*@ requires movable_cursor(c);
+    terminates \true;
+    exits \false;
+    assigns c->at;
+    ensures moved{Pre, Here}(c); */
 static bool accept_minus(cursor *c) {
   if (accept(c, '-')) return true;
   accept(c, '+');
   return false;
 }
 
+/*@ requires readable_cursor(c) && (base == 10 || base == 16);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> c->at < c->end && 0 <= digit(c->text[c->at]) < base; */
 static bool at_digit(const cursor *c, int base) {
-  if (c->at == c->end) return false;
-  return base == 16 ? isxdigit((unsigned char)*c->at) : isdigit((unsigned char)*c->at);
+  return c->at < c->end && is_digit(c->text[c->at], base);
 }
 
-/* Appends the digits at the cursor to buffer[*n...]; returns how many. */
-static size_t read_digits(cursor *c, int base, char *buffer, size_t *n) {
-  size_t before = *n;
-  while (at_digit(c, base)) buffer[(*n)++] = *c->at++;
-  return *n - before;
+/* Appends the digits at the cursor to buffer[n...]; returns how many there are then. */
+/*@ requires movable_cursor(c) && (base == 10 || base == 16);
+    requires n <= MAX_TEXT && \valid(buffer + (0 .. n + c->end - c->at - 1));
+    requires \separated(buffer + (0 .. n + c->end - c->at - 1), c->text + (0 .. c->end - 1));
+    requires \separated(buffer + (0 .. n + c->end - c->at - 1), c);
+    requires \forall integer i; 0 <= i < n ==> digit(buffer[i]) < base;
+    terminates \true;
+    exits \false;
+    assigns c->at, buffer[n .. n + c->end - c->at - 1];
+    ensures moved{Pre, Here}(c);
+    ensures \result - n == c->at - \old(c->at);
+    ensures \forall integer i; 0 <= i < \result ==> digit(buffer[i]) < base;
+    ensures \forall integer i; n <= i < \result ==>
+      buffer[i] == \old(c->text[c->at - n + i]); */
+static size_t read_digits(cursor *c, int base, char *buffer, size_t n) {
+  size_t count = n;
+  /*@ loop invariant place: moved{Pre, Here}(c) && count - n == c->at - \at(c->at, Pre);
+      loop invariant digits: \forall integer i; 0 <= i < count ==> digit(buffer[i]) < base;
+      loop invariant copied: \forall integer i; n <= i < count ==>
+        buffer[i] == \at(c->text[c->at - n + i], Pre);
+      loop invariant text: \forall integer i; 0 <= i < c->end ==>
+        c->text[i] == \at(c->text[i], Pre);
+      loop assigns count, c->at, buffer[n .. n + \at(c->end - c->at, Pre) - 1];
+      loop variant c->end - c->at; */
+  while (at_digit(c, base)) buffer[count++] = c->text[c->at++];
+  return count;
 }
 
 /* The exponent after e or p. Saturates far beyond what is accepted, before long overflows. */
+/*@ requires movable_cursor(c) && \valid(exponent) && \separated(exponent, &c->at);
+    terminates \true;
+    exits \false;
+    assigns c->at, *exponent;
+    ensures moved{Pre, Here}(c);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT;
+    ensures \result == PHIBAL_OK ==> -1000000000 <= *exponent <= 1000000000; */
 static phibal_status read_exponent(cursor *c, long *exponent) {
   bool minus = accept_minus(c);
-  if (!at_digit(c, 10)) return refuse(c, "the exponent has no digits");
+  if (!at_digit(c, 10)) return refuse(c, c->at, "the exponent has no digits");
   long e = 0;
+  /*@ loop invariant place: moved{Pre, Here}(c);
+      loop invariant range: 0 <= e <= 1000000000;
+      loop assigns e, c->at;
+      loop variant c->end - c->at; */
   for (; at_digit(c, 10); c->at++)
-    if (e < 100000000) e = 10 * e + (*c->at - '0');
+    if (e < 100000000) e = 10 * e + (c->text[c->at] - '0');
   *exponent = minus ? -e : e;
   return PHIBAL_OK;
 }
 
-/* q = digits (read in `base`) times 10^exponent or 2^exponent, in lowest terms. */
-static phibal_status scale(const cursor *c, mpq_t q, const char *digits, int base, long exponent) {
-  long limit = base == 16 ? MAX_BINARY_EXPONENT : MAX_DECIMAL_EXPONENT;
-  mpz_set_str(mpq_numref(q), digits, base);
-  mpz_set_ui(mpq_denref(q), 1);
-  if (mpz_sgn(mpq_numref(q)) == 0) return PHIBAL_OK;
-  if (exponent > limit || exponent < -limit)
-    return refuse(c, base == 16 ? "an exponent beyond 2^400000 or 2^-400000"
-                                : "an exponent beyond 10^100000 or 10^-100000");
+/*@ // m times base^e
+    logic real scaled(integer m, integer base, integer e) =
+      e >= 0 ? (real)(m * natural_power(base, e)) : (real)m / (real)natural_power(base, -e);
+*/
+
+/* q times base^exponent, in lowest terms, where q is an integer. */
+/*@ requires \valid(q) && fraction(q) && qden(q) == 1 && (base == 2 || base == 10);
+    requires -LONG_MAX <= exponent;
+    terminates \true;
+    exits \false;
+    assigns *q;
+    ensures fraction(q) && qval(q) == scaled(\old(qnum(q)), base, exponent); */
+static void scale(mpq_t q, unsigned long base, long exponent) {
   mpz_t power;
   mpz_init(power);
-  mpz_ui_pow_ui(power, base == 16 ? 2 : 10, (unsigned long)labs(exponent));
+  mpz_ui_pow_ui(power, base, (unsigned long)(exponent < 0 ? -exponent : exponent));
   if (exponent >= 0)
     mpz_mul(mpq_numref(q), mpq_numref(q), power);
   else
     mpz_set(mpq_denref(q), power);
   mpz_clear(power);
   mpq_canonicalize(q);
+}
+
+/* q = the n digits, read in `base`, times 10^exponent or 2^exponent, in lowest terms; `behind` is
+   the place of an exponent. Zero needs no power. */
+/*@ requires readable_cursor(c) && \valid(q) && fraction(q) && \separated(c, q);
+    requires behind <= c->end && (base == 10 || base == 16);
+    requires 0 < n <= MAX_TEXT && \valid_read(digits + (0 .. n)) && digits[n] == 0;
+    requires \forall integer i; 0 <= i < n ==> digit(digits[i]) < base;
+    requires -LONG_MAX <= exponent;
+    terminates \true;
+    exits \false;
+    assigns *q;
+    ensures fraction(q);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT;
+    ensures \result == PHIBAL_OK ==> \let m = digits_value(digits, n, base);
+      qval(q) == (m == 0 ? 0.0 : scaled(m, base == 16 ? 2 : 10, exponent)); */
+static phibal_status scale_digits(const cursor *c, size_t behind, mpq_t q, const char *digits,
+                                  size_t n, int base, long exponent) {
+  (void)n; /* for the contract only */
+  long limit = base == 16 ? MAX_BINARY_EXPONENT : MAX_DECIMAL_EXPONENT;
+  mpz_set_str(mpq_numref(q), digits, base);
+  //@ assert integer: qnum(q) == digits_value(digits, n, base);
+  mpz_set_ui(mpq_denref(q), 1);
+  if (mpz_sgn(mpq_numref(q)) == 0) return PHIBAL_OK;
+  if (exponent > limit || exponent < -limit)
+    return refuse(c, behind,
+                  base == 16 ? "an exponent beyond 2^400000 or 2^-400000"
+                             : "an exponent beyond 10^100000 or 10^-100000");
+  scale(q, base == 16 ? 2 : 10, exponent);
   return PHIBAL_OK;
 }
 
-/* An unsigned decimal or hexadecimal number; `digits` has room for all its digits. */
+/* Passes 0x; true if it was there. */
+/*@ requires movable_cursor(c);
+    terminates \true;
+    exits \false;
+    assigns c->at;
+    ensures moved{Pre, Here}(c); */
+static bool accept_hexadecimal(cursor *c) {
+  if (c->end - c->at < 2 || c->text[c->at] != '0' || lower(c->text[c->at + 1]) != 'x') return false;
+  c->at += 2;
+  return true;
+}
+
+/* An unsigned decimal or hexadecimal number; `digits` has room for all its digits and a null. */
+/*@ requires movable_cursor(c) && \valid(q) && fraction(q);
+    requires \valid(digits + (0 .. c->end - c->at));
+    requires \separated(digits + (0 .. c->end - c->at), c->text + (0 .. c->end - 1));
+    requires \separated(digits + (0 .. c->end - c->at), c);
+    requires \separated(c, q);
+    terminates \true;
+    exits \false;
+    assigns c->at, *q, digits[0 .. \old(c->end - c->at)];
+    ensures moved{Pre, Here}(c) && fraction(q);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT; */
 static phibal_status read_digits_and_exponent(cursor *c, mpq_t q, char *digits) {
-  int base = 10;
-  if (c->end - c->at >= 2 && c->at[0] == '0' && tolower((unsigned char)c->at[1]) == 'x') {
-    base = 16;
-    c->at += 2;
-  }
-  size_t n = 0, fraction = 0;
-  read_digits(c, base, digits, &n);
-  if (accept(c, '.')) fraction = read_digits(c, base, digits, &n);
-  if (n == 0) return refuse(c, "a number is wanted");
+  int base = accept_hexadecimal(c) ? 16 : 10;
+  size_t whole = read_digits(c, base, digits, 0), n = whole;
+  if (accept(c, '.')) n = read_digits(c, base, digits, whole);
+  if (n == 0) return refuse(c, c->at, "a number is wanted");
   digits[n] = 0;
-  const cursor start = *c;
+  size_t behind = c->at;
   long exponent = 0;
   if (accept(c, base == 16 ? 'p' : 'e')) {
     phibal_status status = read_exponent(c, &exponent);
     if (status != PHIBAL_OK) return status;
   }
-  return scale(&start, q, digits, base, exponent - (base == 16 ? 4 : 1) * (long)fraction);
+  return scale_digits(c, behind, q, digits, n, base,
+                      exponent - (base == 16 ? 4 : 1) * (long)(n - whole));
 }
 
+/* Room for what is left of the text and a null, null when memory is out, and its end. Proofs trust
+   that it is apart from the text, and know it as <phibal/acsl/heap.h> says. */
+#ifdef __FRAMAC__
+/*@ requires readable_cursor(c);
+    terminates \true;
+    exits \false;
+    assigns \result \from c->at, c->end, text_heap;
+    ensures \result == \null || (\result == text_heap && \valid(\result + (0 .. c->end - c->at)) &&
+      \separated(\result + (0 .. c->end - c->at), c->text + (0 .. c->end - 1)) &&
+      \separated(\result + (0 .. c->end - c->at), c)); */
+static char *digits_new(const cursor *c);
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing; */
+static void digits_free(char *digits);
+#else
+static char *digits_new(const cursor *c) {
+  return malloc(c->end - c->at + 1);
+}
+
+static void digits_free(char *digits) {
+  free(digits);
+}
+#endif
+
+/*@ requires movable_cursor(c) && \valid(q) && fraction(q) && \separated(c, q);
+    terminates \true;
+    exits \false;
+    assigns c->at, *q, TEXT_ALLOCATED;
+    ensures moved{Pre, Here}(c) && fraction(q);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT || \result ==
+   PHIBAL_ERROR_MEMORY; */
 static phibal_status read_unsigned(cursor *c, mpq_t q) {
-  char *digits = malloc((size_t)(c->end - c->at) + 1);
+  char *digits = digits_new(c);
   if (!digits)
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "reading a number: no room for its digits");
   phibal_status status = read_digits_and_exponent(c, q, digits);
-  free(digits);
+  digits_free(digits);
   return status;
 }
 
+/* q divided by the number at the cursor, which stands behind the fraction's bar. */
+/*@ requires movable_cursor(c) && \valid(q) && fraction(q) && \separated(c, q);
+    terminates \true;
+    exits \false;
+    assigns c->at, *q, TEXT_ALLOCATED;
+    ensures moved{Pre, Here}(c) && fraction(q);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_FORMAT || \result ==
+   PHIBAL_ERROR_MEMORY; */
+static phibal_status divide_by_text(cursor *c, mpq_t q) {
+  size_t start = c->at;
+  mpq_t denominator;
+  mpq_init(denominator);
+  phibal_status status = read_unsigned(c, denominator);
+  if (status == PHIBAL_OK && mpq_sgn(denominator) == 0)
+    status = refuse(c, start, "the denominator is 0");
+  if (status == PHIBAL_OK) mpq_div(q, q, denominator);
+  mpq_clear(denominator);
+  return status;
+}
+
+/*@ requires movable_cursor(c) && \valid(q) && fraction(q) && \separated(c, q);
+    terminates \true;
+    exits \false;
+    assigns c->at, *q, TEXT_ALLOCATED;
+    ensures moved{Pre, Here}(c) && fraction(q);
+    ensures \result == PHIBAL_OK ==> c->at == c->end; */
 static phibal_status read_rational(cursor *c, mpq_t q) {
   bool minus = accept_minus(c);
   phibal_status status = read_unsigned(c, q);
-  if (status == PHIBAL_OK && accept(c, '/')) {
-    const cursor start = *c;
-    mpq_t denominator;
-    mpq_init(denominator);
-    status = read_unsigned(c, denominator);
-    if (status == PHIBAL_OK && mpq_sgn(denominator) == 0)
-      status = refuse(&start, "the denominator is 0");
-    if (status == PHIBAL_OK) mpq_div(q, q, denominator);
-    mpq_clear(denominator);
-  }
-  if (status == PHIBAL_OK && c->at != c->end) status = refuse(c, "something unexpected");
-  if (minus) mpq_neg(q, q);
+  if (status == PHIBAL_OK && accept(c, '/')) status = divide_by_text(c, q);
+  if (status == PHIBAL_OK && c->at != c->end) status = refuse(c, c->at, "something unexpected");
+  if (status == PHIBAL_OK && minus) mpq_neg(q, q);
   return status;
 }
 
-/* inf or infinity, signed, in any case. */
-static bool read_infinity(const cursor *c, int *sign) {
-  cursor rest = *c;
-  *sign = accept_minus(&rest) ? -1 : 1;
-  size_t length = (size_t)(rest.end - rest.at);
-  return (length == 3 && strncasecmp(rest.at, "inf", 3) == 0) ||
-         (length == 8 && strncasecmp(rest.at, "infinity", 8) == 0);
+/* True if the rest is this word of small letters, in any case. */
+/*@ requires readable_cursor(c) && \valid_read(word + (0 .. length - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result ==> c->end - c->at == length; */
+static bool rest_is(const cursor *c, const char *word, size_t length) {
+  if (c->end - c->at != length) return false;
+  /*@ loop invariant index: 0 <= i <= length;
+      loop assigns i;
+      loop variant length - i; */
+  for (size_t i = 0; i < length; i++)
+    if (lower(c->text[c->at + i]) != word[i]) return false;
+  return true;
+}
+
+/* inf or infinity, signed, in any case; c stays where it is. */
+/*@ requires movable_cursor(c) && \valid(sign) && \separated(sign, c);
+    terminates \true;
+    exits \false;
+    assigns *sign, c->at;
+    ensures c->at == \old(c->at);
+    ensures *sign == 1 || *sign == -1; */
+static bool read_infinity(cursor *c, int *sign) {
+  size_t start = c->at;
+  *sign = accept_minus(c) ? -1 : 1;
+  bool infinite = rest_is(c, "inf", 3) || rest_is(c, "infinity", 8);
+  c->at = start;
+  return infinite;
+}
+
+/* The whole text without blanks at its ends. */
+/*@ requires \exists integer n; 0 <= n <= MAX_TEXT && \valid_read(text + (0 .. n)) && text[n] == 0;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result.text == text && 0 <= \result.at <= \result.end <= MAX_TEXT;
+    ensures \valid_read(text + (0 .. \result.end)); */
+static cursor without_blanks(const char *text) {
+  cursor c = {text, 0, 0};
+  /*@ loop invariant inside: 0 <= c.end <= MAX_TEXT && \valid_read(text + (0 .. c.end));
+      loop invariant no_end: \forall integer i; 0 <= i < c.end ==> text[i] != 0;
+      loop assigns c.end;
+      loop variant MAX_TEXT - c.end; */
+  while (text[c.end] != 0) c.end++;
+  /*@ loop invariant 0 <= c.end <= \at(c.end, LoopEntry);
+      loop assigns c.end;
+      loop variant c.end; */
+  while (c.end > 0 && is_blank(text[c.end - 1])) c.end--;
+  /*@ loop invariant 0 <= c.at <= c.end;
+      loop assigns c.at;
+      loop variant c.end - c.at; */
+  while (c.at < c.end && is_blank(text[c.at])) c.at++;
+  return c;
 }
 
 phibal_status phibal_enclosure_set_str(phibal_enclosure *z, const char *text) {
+  //@ assert open_enclosure;
   if (!z || !text)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "phibal_enclosure_set_str: null argument");
-  cursor c = {text, text, text + strlen(text)};
-  while (c.end > c.text && isspace((unsigned char)c.end[-1])) c.end--;
-  while (c.at < c.end && isspace((unsigned char)*c.at)) c.at++;
+  cursor c = without_blanks(text);
   int sign;
   if (read_infinity(&c, &sign)) {
     mpfr_set_inf(z->lo, sign);

@@ -13,6 +13,8 @@ check=$work/model_check.c
   echo '#define __GMP_NO_ATTRIBUTE_CONST_PURE'
   echo '#include <stdio.h>'
   echo '#include <mpfr.h>'
+  echo '#undef mpz_sgn'
+  echo '#undef mpq_sgn'
   sed -nE "/$prototypes/p" "$here/include/mpfr.h" "$here/include/gmp.h"
   sed -nE 's/^#define (MPFR_PREC_[A-Z]+) (.*)/_Static_assert(\1 == \2, "\1");/p' "$here/include/mpfr.h"
   # The enumerators of mpfr_rnd_t count from 0.
