@@ -3,13 +3,28 @@
 #include "operation.h"
 #include <phibal/rounding.h>
 #include <stdlib.h>
+#ifdef __FRAMAC__
+#include <phibal/acsl/balance.h>
+#include <phibal/acsl/floating.h>
+#endif
 
 /* A sum of two binary32 numbers is a multiple of 2^-149 below 2^129: exact in so many bits. */
 #define EXACT_BINARY32_SUM 288
 
 /* PHIBAL_ERROR_ARGUMENT unless x[0..n-1] are finite and >= 0 (-0 counts as 0). */
+/*@ requires n >= 0 && \valid_read(x + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK <==>
+      finite_floats(x, n) && (\forall integer i; 0 <= i < n ==> 0.0 <= (real)x[i]); */
 static phibal_status loads_check(const char *name, const char *what, int32_t n, const float *x) {
   TRY(operation_check_finite(name, what, n, x));
+  //@ assert use_floating;
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant checked: \forall integer i; 0 <= i < e ==> 0.0 <= (real)x[i];
+      loop assigns e;
+      loop variant n - e; */
   for (int32_t e = 0; e < n; e++)
     if (x[e] < 0.0f)
       return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: element %d of %s is %g; it must be >= 0",
@@ -18,30 +33,68 @@ static phibal_status loads_check(const char *name, const char *what, int32_t n, 
 }
 
 /* next = (1 - eta) m + eta load; t[0] = 1 - eta, t[1] = eta, t[2..3] free. */
+/*@ requires vector_output(t, 4) && output(next) && vector_apart(next, t, 4);
+    requires \is_finite(m) && \is_finite(load);
+    terminates \true;
+    exits \false;
+    assigns t[2], t[3], *next;
+    ensures enclosure(t + 2) && enclosure(t + 3) && enclosure(next);
+    ensures only_three_written{Pre, Here}(next, t + 2, t + 3);
+    ensures \result == PHIBAL_OK ==> \forall real a, b; in{Pre}(t + 0, a) && in{Pre}(t + 1, b) ==>
+      in(next, (real)m * a + (real)load * b); */
 static phibal_status ema_element(float m, float load, phibal_enclosure *t, phibal_enclosure *next) {
+  //@ assert use_enclosure && use_floating;
   phibal_enclosure_set_d(&t[2], (double)m);
   TRY(phibal_enclosure_mul(&t[2], &t[2], &t[0]));
+  //@ assert kept: \forall real a; in{Pre}(t + 0, a) ==> in(t + 2, (real)m * a);
   phibal_enclosure_set_d(&t[3], (double)load);
   TRY(phibal_enclosure_mul(&t[3], &t[3], &t[1]));
+  //@ assert added: \forall real b; in{Pre}(t + 1, b) ==> in(t + 3, (real)load * b);
   return phibal_enclosure_add(next, &t[2], &t[3]);
 }
 
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(eta);
+    requires \valid_read(m + (0 .. experts - 1)) && finite_floats(m, experts);
+    requires \valid_read(loads + (0 .. experts - 1)) && finite_floats(loads, experts);
+    requires vector_output(t, 4) && vector_output(next, experts);
+    requires \forall integer e; 0 <= e < experts ==> vector_apart(next + e, t, 4);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 3], next[0 .. experts - 1];
+    ensures vector_output(t, 4);
+    ensures vector_output(next, experts);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 4) &&
+      vector_apart(r, next, experts) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts ==>
+      in(next + e, moving_average((real)eta, (real)m[e], (real)loads[e])); */
 static phibal_status ema_vector(int32_t experts, float eta, const float *m, const float *loads,
                                 phibal_enclosure *t, phibal_enclosure *next) {
+  //@ assert use_enclosure && use_floating;
   phibal_enclosure_set_d(&t[1], (double)eta);
   phibal_enclosure_set_si(&t[0], 1);
   TRY(phibal_enclosure_sub(&t[0], &t[0], &t[1]));
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant weights: in(t + 0, 1.0 - (real)eta) && in(t + 1, (real)eta);
+      loop invariant scratch: vector_output(t, 4);
+      loop invariant outputs: vector_output(next, experts);
+      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, t, 4) && vector_apart(r, next, experts) ==> same{Pre, Here}(r);
+      loop invariant averages: \forall integer i; 0 <= i < e ==>
+        in(next + i, moving_average((real)eta, (real)m[i], (real)loads[i]));
+      loop assigns e, t[2 .. 3], next[0 .. experts - 1];
+      loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) TRY(ema_element(m[e], loads[e], t, &next[e]));
   return PHIBAL_OK;
 }
 
 phibal_status phibal_reference_ema(int32_t experts, float eta, const float *m, const float *loads,
                                    mpfr_prec_t precision, phibal_enclosure *next) {
+  //@ assert use_enclosure && use_floating;
   const char *name = "phibal_reference_ema";
   if (!m || !loads || !next)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
   TRY(operation_check_experts(name, experts, precision));
-  if (!(eta > 0.0f && eta <= 1.0f))
+  if (!(isfinite(eta) && eta > 0.0f && eta <= 1.0f))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: eta = %g; it must be in (0, 1]", name,
                              (double)eta);
   TRY(operation_check_finite(name, "m", experts, m));
@@ -140,11 +193,43 @@ phibal_status phibal_reference_price(const phibal_potential *potential, int32_t 
 }
 
 /* centred_e = x_e - mean(x); t is a temporary. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && vector_input(x, experts);
+    requires vector_output(t, 2) && vector_output(centred, experts);
+    requires vector_apart(t + 0, x, experts) && vector_apart(t + 1, x, experts) &&
+             vector_apart(t + 0, centred, experts) && vector_apart(t + 1, centred, experts);
+    requires vectors_apart(centred, experts, x, experts);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 1], centred[0 .. experts - 1];
+    ensures enclosure(t + 0) && enclosure(t + 1);
+    ensures vector_output(centred, experts);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 2) &&
+      vector_apart(r, centred, experts) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> \forall sequence s, integer e;
+      members{Pre}(x, experts, s) && 0 <= e < experts ==>
+        in(centred + e, centred(s, experts, e)); */
 static phibal_status vector_centre(int32_t experts, const phibal_enclosure *x, phibal_enclosure *t,
                                    phibal_enclosure *centred) {
+  //@ assert use_enclosure;
   TRY(phibal_enclosure_sum(&t[0], (size_t)experts, x));
   phibal_enclosure_set_si(&t[1], experts);
+  /*@ assert sum: (real)experts != 0.0 && in(t + 1, (real)experts) &&
+        (\forall sequence s; members{Pre}(x, experts, s) ==> in(t + 0, sum(s, experts))); */
   TRY(phibal_enclosure_div(&t[0], &t[0], &t[1]));
+  /*@ assert mean: \forall sequence s; members{Pre}(x, experts, s) ==>
+        in(t + 0, mean(s, experts)); */
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant mean: enclosure(t + 0) && enclosure(t + 1) &&
+        (\forall sequence s; members{Pre}(x, experts, s) ==>
+          in(t + 0, mean(s, experts)));
+      loop invariant outputs: vector_output(centred, experts);
+      loop invariant inputs: vector_same{Pre, Here}(x, experts);
+      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, t, 2) && vector_apart(r, centred, experts) ==> same{Pre, Here}(r);
+      loop invariant differences: \forall sequence s, integer i;
+        members{Pre}(x, experts, s) && 0 <= i < e ==> in(centred + i, centred(s, experts, i));
+      loop assigns e, centred[0 .. experts - 1];
+      loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) TRY(phibal_enclosure_sub(&centred[e], &x[e], &t[0]));
   return PHIBAL_OK;
 }
@@ -196,10 +281,16 @@ static phibal_status loss_dot(int32_t experts, double scale, const float *weight
   return phibal_enclosure_mul(condition, &t[2], &t[1]);
 }
 
+/*@ requires 0 <= experts && (weight != \null ==> \valid_read(weight + (0 .. experts - 1)));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK <==> weight != \null && !null && \is_finite(alpha) &&
+      finite_floats(weight, experts) &&
+      (\forall integer i; 0 <= i < experts ==> 0.0 <= (real)weight[i]); */
 static phibal_status loss_check(const char *name, double alpha, int32_t experts,
-                                const float *weight, const void *output) {
-  if (!weight || !output)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
+                                const float *weight, bool null) {
+  if (!weight || null) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
   if (!isfinite(alpha))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: alpha = %g; it must be finite", name,
                              alpha);
@@ -212,7 +303,7 @@ phibal_status phibal_reference_balance_loss(const phibal_potential *potential, i
                                             phibal_enclosure *condition) {
   const char *name = "phibal_reference_balance_loss";
   TRY(price_check(name, potential, experts, m, precision, loss));
-  TRY(loss_check(name, alpha, experts, loads, loss));
+  TRY(loss_check(name, alpha, experts, loads, !loss));
   phibal_enclosure *t;
   size_t n = (size_t)experts + 4;
   TRY(operation_scratch(name, n, precision, &t));
@@ -222,7 +313,20 @@ phibal_status phibal_reference_balance_loss(const phibal_potential *potential, i
   return status;
 }
 
+/*@ requires 0 <= n && \valid_read(x + (0 .. n - 1)) && finite_floats(x, n) && vector_output(z, n);
+    terminates \true;
+    exits \false;
+    assigns z[0 .. n - 1];
+    ensures vector_output(z, n) && only_vector_written{Pre, Here}(z, n);
+    ensures \forall sequence s; floats_are(x, n, s) ==> members(z, n, s); */
 static void vector_set(int32_t n, const float *x, phibal_enclosure *z) {
+  //@ assert use_enclosure && use_floating;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant outputs: vector_output(z, n);
+      loop invariant frame: only_vector_written{Pre, Here}(z, n);
+      loop invariant set: \forall sequence s; floats_are(x, n, s) ==> members(z, i, s);
+      loop assigns i, z[0 .. n - 1];
+      loop variant n - i; */
   for (int32_t i = 0; i < n; i++) phibal_enclosure_set_d(&z[i], (double)x[i]);
 }
 
@@ -231,8 +335,8 @@ phibal_status phibal_reference_switch_loss(int32_t experts, double alpha, const 
                                            phibal_enclosure *loss, phibal_enclosure *condition) {
   const char *name = "phibal_reference_switch_loss";
   TRY(operation_check_experts(name, experts, precision));
-  TRY(loss_check(name, alpha, experts, loads, loss));
-  TRY(loss_check(name, alpha, experts, frequency, loss));
+  TRY(loss_check(name, alpha, experts, loads, !loss));
+  TRY(loss_check(name, alpha, experts, frequency, !loss));
   phibal_enclosure *t;
   size_t n = (size_t)experts + 4;
   TRY(operation_scratch(name, n, precision, &t));
@@ -269,8 +373,17 @@ static phibal_status sequence_add(int32_t experts, const int64_t *count,
   return PHIBAL_OK;
 }
 
+/*@ requires tokens >= 0 && (mask != \null ==> \valid_read(mask + (0 .. tokens - 1)));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == tokens_counted(mask, tokens) && 0 <= \result <= tokens; */
 static int64_t mask_count(int64_t tokens, const uint8_t *mask) {
   int64_t n = 0;
+  /*@ loop invariant index: 0 <= i <= tokens;
+      loop invariant counted: n == tokens_counted(mask, i) && 0 <= n <= i;
+      loop assigns i, n;
+      loop variant tokens - i; */
   for (int64_t i = 0; i < tokens; i++) n += !mask || mask[i];
   return n;
 }
@@ -350,8 +463,18 @@ static phibal_status z_sum(int64_t tokens, const float *logsumexp, const uint8_t
   return PHIBAL_OK;
 }
 
+/*@ requires vector_output(t, 2) && output(loss) && vector_apart(loss, t, 2);
+    requires \is_finite(coefficient) && 0 < n;
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 1], *loss;
+    ensures enclosure(t + 0) && enclosure(t + 1) && enclosure(loss);
+    ensures only_three_written{Pre, Here}(loss, t + 0, t + 1);
+    ensures \result == PHIBAL_OK ==>
+      \forall real a; in{Pre}(t + 0, a) ==> in(loss, (a * (real)coefficient) / n); */
 static phibal_status z_scale(double coefficient, int64_t n, phibal_enclosure *t,
                              phibal_enclosure *loss) {
+  //@ assert use_enclosure && use_floating;
   phibal_enclosure_set_d(&t[1], coefficient);
   TRY(phibal_enclosure_mul(&t[0], &t[0], &t[1]));
   phibal_enclosure_set_si(&t[1], (long)n);
@@ -377,10 +500,32 @@ phibal_status phibal_reference_z_loss(int64_t tokens, double coefficient, const 
   return status;
 }
 
-/* sign(mean(count) - count_e) = sign(total - E count_e), in integers. */
-static int loss_free_sign(int32_t experts, __int128 total, int64_t count) {
-  __int128 difference = total - (__int128)experts * count;
-  return (difference > 0) - (difference < 0);
+/* The mean of the counts is whole + rest / experts with 0 <= rest < experts; no sum of them that
+   could overflow is formed. */
+typedef struct mean_count {
+  int64_t whole, rest;
+} mean_count;
+
+static mean_count mean_count_compute(int32_t experts, const int64_t *count) {
+  int64_t whole = 0, rest = 0;
+  for (int32_t e = 0; e < experts; e++) {
+    whole += count[e] / experts;
+    rest += count[e] % experts;
+  }
+  int64_t carry = rest / experts;
+  if (rest % experts < 0) carry--;
+  return (mean_count){whole + carry, rest - carry * experts};
+}
+
+/* sign(mean(count) - count_e), in integers. */
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \forall integer experts; 0 <= mean.rest < experts ==>
+      \result == sign_of(mean.whole * experts + mean.rest - experts * count); */
+static int loss_free_sign(mean_count mean, int64_t count) {
+  if (mean.whole != count) return mean.whole > count ? 1 : -1;
+  return mean.rest > 0;
 }
 
 /* The binary32 nearest to x + y, from the exact sum. t[0..1] hold EXACT_BINARY32_SUM bits. */
@@ -398,10 +543,9 @@ static phibal_status binary32_sum(float x, float y, phibal_enclosure *t, float *
 
 static phibal_status loss_free_vector(int32_t experts, float rate, const int64_t *count,
                                       const float *bias, phibal_enclosure *t, float *next) {
-  __int128 total = 0;
-  for (int32_t e = 0; e < experts; e++) total += count[e];
+  mean_count mean = mean_count_compute(experts, count);
   for (int32_t e = 0; e < experts; e++) {
-    int sign = loss_free_sign(experts, total, count[e]);
+    int sign = loss_free_sign(mean, count[e]);
     next[e] = bias[e];
     if (sign != 0) TRY(binary32_sum(bias[e], sign > 0 ? rate : -rate, t, &next[e]));
   }

@@ -1,12 +1,25 @@
 /* How balanced? MaxVio (V1), (V2), Gini (V3), entropy (V4). */
 #include "operation.h"
+#ifdef __FRAMAC__
+#include <phibal/acsl/floating.h>
+#include <phibal/acsl/metrics.h>
+#endif
 
-static phibal_status metric_check(const char *name, int32_t experts, const void *x,
-                                  mpfr_prec_t precision, const void *result) {
-  if (!x || !result) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK <==> !null && 1 <= experts <= PHIBAL_MAX_EXPERTS &&
+      precision >= OPERATION_PRECISION; */
+static phibal_status metric_check(const char *name, bool null, int32_t experts,
+                                  mpfr_prec_t precision) {
+  if (null) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
   return operation_check_experts(name, experts, precision);
 }
 
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK <==> \is_finite(x) && (real)x >= 0.0; */
 static phibal_status metric_check_element(const char *name, int32_t e, double x) {
   if (x >= 0.0 && isfinite(x)) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_DOMAIN,
@@ -14,14 +27,55 @@ static phibal_status metric_check_element(const char *name, int32_t e, double x)
                            (int)e, x);
 }
 
+/*@ // s is one of the two vectors, the first one where there is one
+    predicate loads_are{L}(float *single, double *wide, integer n, sequence s) =
+      (single != \null ==> floats_are(single, n, s)) &&
+      (single == \null ==> doubles_are(wide, n, s));
+*/
 /* total = sum of the loads, which must not be 0; x [E] receives them; *largest the largest. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS;
+    requires single != \null ==> \valid_read(single + (0 .. experts - 1));
+    requires single == \null ==> \valid_read(wide + (0 .. experts - 1));
+    requires vector_output(x, experts) && output(total) && vector_apart(total, x, experts);
+    requires \valid(largest) && \separated(largest, wide + (0 .. experts - 1));
+    terminates \true;
+    exits \false;
+    assigns x[0 .. experts - 1], *total, *largest;
+    ensures vector_output(x, experts) && enclosure(total);
+    ensures only_with_vector_written{Pre, Here}(total, x, experts);
+    ensures \result == PHIBAL_OK ==> \is_finite(*largest);
+    ensures \result == PHIBAL_OK ==> \forall sequence s; loads_are(single, wide, experts, s) ==>
+      members(x, experts, s) && in(total, sum(s, experts)) && all_nonnegative(s, experts) &&
+      (real)*largest == largest(s, experts) && 0.0 < largest(s, experts) <= sum(s, experts);
+    ensures \result == PHIBAL_OK ==> \forall sequence s; loads_are(single, wide, experts, s) ==>
+      (\forall integer i; 0 <= i < experts && term(s, i) == 0.0 ==> point(x + i)); */
 static phibal_status metric_loads(const char *name, int32_t experts, const float *single,
                                   const double *wide, phibal_enclosure *x, phibal_enclosure *total,
                                   double *largest) {
+  //@ assert use_enclosure && use_floating;
   *largest = 0.0;
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant frame: only_vector_written{Pre, Here}(x, experts);
+      loop invariant outputs: vector_output(x, experts);
+      loop invariant finite: \is_finite(*largest) && 0.0 <= (real)*largest;
+      loop invariant members: \forall sequence s; loads_are(single, wide, experts, s) ==>
+        members(x, e, s);
+      loop invariant nonnegative: \forall sequence s; loads_are(single, wide, experts, s) ==>
+        all_nonnegative(s, e);
+      loop invariant zeros: \forall sequence s; loads_are(single, wide, experts, s) ==>
+        (\forall integer i; 0 <= i < e && term(s, i) == 0.0 ==> point(x + i));
+      loop invariant first: e == 0 ==> (real)*largest == 0.0;
+      loop invariant largest: e > 0 ==> \forall sequence s;
+        loads_are(single, wide, experts, s) ==> (real)*largest == largest(s, e);
+      loop invariant bound: \forall sequence s; loads_are(single, wide, experts, s) ==>
+        (real)*largest <= sum(s, e);
+      loop assigns e, x[0 .. experts - 1], *largest;
+      loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
     double load = single ? (double)single[e] : wide[e];
     TRY(metric_check_element(name, e, load));
+    /*@ assert load: \forall sequence s; loads_are(single, wide, experts, s) ==>
+          term(s, e) == (real)load; */
     phibal_enclosure_set_d(&x[e], load);
     if (load > *largest) *largest = load;
   }
@@ -31,20 +85,59 @@ static phibal_status metric_loads(const char *name, int32_t experts, const float
 }
 
 /* maxvio = (E largest - total) / total, where the numerator cancels least. */
+/*@ requires 1 <= experts && output(t) && output(maxvio) && input(largest) && input(total);
+    requires \separated(t, largest) && \separated(t, total) && \separated(t, maxvio);
+    requires \separated(maxvio, total) && \separated(maxvio, largest);
+    terminates \true;
+    exits \false;
+    assigns *t, *maxvio;
+    ensures enclosure(t) && enclosure(maxvio) && only_two_written{Pre, Here}(t, maxvio);
+    ensures \result == PHIBAL_OK ==> \forall real a, b;
+      in{Pre}(largest, a) && in{Pre}(total, b) && b > 0.0 ==>
+        in(maxvio, violation(a, b, experts)); */
 static phibal_status maxvio_compute(int32_t experts, const phibal_enclosure *largest,
                                     const phibal_enclosure *total, phibal_enclosure *t,
                                     phibal_enclosure *maxvio) {
+  //@ assert use_enclosure && use_metric;
   phibal_enclosure_set_si(t, experts);
   TRY(phibal_enclosure_mul(t, t, largest));
+  //@ assert product: \forall real a; in{Pre}(largest, a) ==> in(t, (real)experts * a);
   TRY(phibal_enclosure_sub(t, t, total));
+  /*@ assert excess: \forall real a, b; in{Pre}(largest, a) && in{Pre}(total, b) ==>
+        in(t, (real)experts * a - b); */
+  /*@ assert form: \forall real a, b; b > 0.0 ==>
+        ((real)experts * a - b) / b == violation(a, b, experts); */
   return phibal_enclosure_div(maxvio, t, total);
 }
 
 /* Integers: E max and the sum are exact in 128 bits. t[0..2] are temporaries of so many. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(count + (0 .. experts - 1));
+    requires vector_output(t, 3) && output(maxvio) && vector_apart(maxvio, t, 3);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2], *maxvio;
+    ensures vector_output(t, 3) && enclosure(maxvio);
+    ensures only_with_vector_written{Pre, Here}(maxvio, t, 3);
+    ensures \result == PHIBAL_OK ==> \forall sequence s; counts_are(count, experts, s) ==>
+      all_nonnegative(s, experts) && 0.0 < largest(s, experts) &&
+      in(maxvio, maxvio(s, experts)); */
 static phibal_status maxvio_counts(const char *name, int32_t experts, const int64_t *count,
                                    phibal_enclosure *t, phibal_enclosure *maxvio) {
+  //@ assert use_enclosure;
   int64_t largest = 0;
   phibal_enclosure_set_si(&t[1], 0);
+  /*@ loop invariant index: 0 <= e <= experts && 0 <= largest;
+      loop invariant frame: only_with_vector_written{Pre, Here}(maxvio, t, 3);
+      loop invariant outputs: vector_output(t, 3) && enclosure(maxvio);
+      loop invariant nonnegative: \forall sequence s; counts_are(count, experts, s) ==>
+        all_nonnegative(s, e);
+      loop invariant first: e == 0 ==> largest == 0;
+      loop invariant largest: e > 0 ==> \forall sequence s; counts_are(count, experts, s) ==>
+        (real)largest == largest(s, e);
+      loop invariant sum: \forall sequence s; counts_are(count, experts, s) ==>
+        (real)largest <= sum(s, e) && in(&t[1], sum(s, e));
+      loop assigns e, largest, t[0 .. 1];
+      loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
     if (count[e] < 0)
       return phibal_status_set(PHIBAL_ERROR_DOMAIN,
@@ -63,8 +156,9 @@ static phibal_status maxvio_counts(const char *name, int32_t experts, const int6
 
 phibal_status phibal_reference_maxvio_counts(int32_t experts, const int64_t *count,
                                              mpfr_prec_t precision, phibal_enclosure *maxvio) {
+  //@ assert use_enclosure;
   const char *name = "phibal_reference_maxvio_counts";
-  TRY(metric_check(name, experts, count, precision, maxvio));
+  TRY(metric_check(name, !count || !maxvio, experts, precision));
   phibal_enclosure *t;
   TRY(operation_scratch(name, 3, precision > 128 ? precision : 128, &t));
   phibal_status status = maxvio_counts(name, experts, count, t, maxvio);
@@ -72,88 +166,239 @@ phibal_status phibal_reference_maxvio_counts(int32_t experts, const int64_t *cou
   return status;
 }
 
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(mean + (0 .. experts - 1));
+    requires mean != \null;
+    requires vector_output(t, 3) && vector_output(v, experts) && output(maxvio);
+    requires vector_apart(maxvio, t, 3) && vector_apart(maxvio, v, experts) &&
+             vector_apart(t + 0, v, experts) && vector_apart(t + 1, v, experts) &&
+             vector_apart(t + 2, v, experts);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2], v[0 .. experts - 1], *maxvio;
+    ensures vector_output(t, 3);
+    ensures vector_output(v, experts) && enclosure(maxvio);
+    ensures only_with_vectors_written{Pre, Here}(maxvio, t, 3, v, experts);
+    ensures \result == PHIBAL_OK ==> \forall sequence s; floats_are(mean, experts, s) ==>
+      all_nonnegative(s, experts) && 0.0 < largest(s, experts) &&
+      in(maxvio, maxvio(s, experts)); */
 static phibal_status maxvio_mean(const char *name, int32_t experts, const float *mean,
-                                 phibal_enclosure *t, phibal_enclosure *maxvio) {
+                                 phibal_enclosure *t, phibal_enclosure *v,
+                                 phibal_enclosure *maxvio) {
+  //@ assert use_enclosure && use_floating;
   double largest;
-  TRY(metric_loads(name, experts, mean, NULL, t + 3, &t[1], &largest));
+  TRY(metric_loads(name, experts, mean, NULL, v, &t[1], &largest));
   phibal_enclosure_set_d(&t[0], largest);
+  /*@ assert loads: \forall sequence s; floats_are(mean, experts, s) ==>
+        all_nonnegative(s, experts) && 0.0 < largest(s, experts) <= sum(s, experts) &&
+        in(t + 0, largest(s, experts)) && in(t + 1, sum(s, experts)); */
   return maxvio_compute(experts, &t[0], &t[1], &t[2], maxvio);
 }
 
 phibal_status phibal_reference_maxvio_mean(int32_t experts, const float *mean,
                                            mpfr_prec_t precision, phibal_enclosure *maxvio) {
+  //@ assert use_enclosure;
   const char *name = "phibal_reference_maxvio_mean";
-  TRY(metric_check(name, experts, mean, precision, maxvio));
-  phibal_enclosure *t;
-  size_t n = (size_t)experts + 3;
-  TRY(operation_scratch(name, n, precision, &t));
-  phibal_status status = maxvio_mean(name, experts, mean, t, maxvio);
-  operation_scratch_clear(t, n);
+  TRY(metric_check(name, !mean || !maxvio, experts, precision));
+  phibal_enclosure *t, *v;
+  TRY(operation_scratch(name, 3, precision, &t));
+  phibal_status status = operation_scratch(name, (size_t)experts, precision, &v);
+  if (status == PHIBAL_OK) {
+    status = maxvio_mean(name, experts, mean, t, v, maxvio);
+    operation_scratch_clear(v, (size_t)experts);
+  }
+  operation_scratch_clear(t, 3);
   return status;
 }
 
 /* t[0] = sum over pairs i < j of |x_i - x_j|: half the double sum of (V3). */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && vector_input(x, experts);
+    requires output(t + 0) && output(t + 2);
+    requires vector_apart(t + 0, x, experts) && vector_apart(t + 2, x, experts);
+    terminates \true;
+    exits \false;
+    assigns t[0], t[2];
+    ensures enclosure(t + 0) && enclosure(t + 2) && only_two_written{Pre, Here}(t + 0, t + 2);
+    ensures \result == PHIBAL_OK ==> \forall sequence s; members{Pre}(x, experts, s) ==>
+      in(t + 0, all_gaps(s, experts, experts) / 2.0); */
 static phibal_status gini_pairs(int32_t experts, const phibal_enclosure *x, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   phibal_enclosure_set_si(&t[0], 0);
-  for (int32_t i = 0; i < experts; i++)
+  /*@ loop invariant index: 0 <= i <= experts;
+      loop invariant frame: only_two_written{Pre, Here}(t + 0, t + 2);
+      loop invariant outputs: enclosure(t + 0) && enclosure(t + 2);
+      loop invariant rows: \forall sequence s; members{Pre}(x, experts, s) ==>
+        in(t + 0, later_gaps(s, i, experts));
+      loop assigns i, t[0], t[2];
+      loop variant experts - i; */
+  for (int32_t i = 0; i < experts; i++) {
+    /*@ loop invariant row_index: i < j <= experts;
+        loop invariant row_frame: only_two_written{Pre, Here}(t + 0, t + 2);
+        loop invariant row_outputs: enclosure(t + 0) && enclosure(t + 2);
+        loop invariant row: \forall sequence s; members{Pre}(x, experts, s) ==>
+          in(t + 0, later_gaps(s, i, experts) + gaps(s, i, j) - gaps(s, i, i));
+        loop assigns j, t[0], t[2];
+        loop variant experts - j; */
     for (int32_t j = i + 1; j < experts; j++) {
       TRY(phibal_enclosure_sub(&t[2], &x[i], &x[j]));
       phibal_enclosure_abs(&t[2], &t[2]);
+      /*@ assert gap: \forall sequence s; members{Pre}(x, experts, s) ==>
+            in(t + 2, \abs(term(s, i) - term(s, j))); */
       TRY(phibal_enclosure_add(&t[0], &t[0], &t[2]));
     }
+  }
+  //@ ghost gaps_once(experts);
   return PHIBAL_OK;
 }
 
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(x + (0 .. experts - 1));
+    requires vector_output(t, 3) && vector_output(v, experts) && output(gini);
+    requires vector_apart(gini, t, 3) && vector_apart(gini, v, experts) &&
+             vector_apart(t + 0, v, experts) && vector_apart(t + 1, v, experts) &&
+             vector_apart(t + 2, v, experts);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2], v[0 .. experts - 1], *gini;
+    ensures vector_output(t, 3);
+    ensures vector_output(v, experts) && enclosure(gini);
+    ensures only_with_vectors_written{Pre, Here}(gini, t, 3, v, experts);
+    ensures \result == PHIBAL_OK ==> \forall sequence s; doubles_are(x, experts, s) ==>
+      all_nonnegative(s, experts) && 0.0 < largest(s, experts) && in(gini, gini(s, experts)); */
 static phibal_status gini_compute(const char *name, int32_t experts, const double *x,
-                                  phibal_enclosure *t, phibal_enclosure *gini) {
+                                  phibal_enclosure *t, phibal_enclosure *v,
+                                  phibal_enclosure *gini) {
+  //@ assert use_enclosure && use_floating && use_metric;
   double largest;
-  TRY(metric_loads(name, experts, NULL, x, t + 3, &t[1], &largest));
-  TRY(gini_pairs(experts, t + 3, t));
+  TRY(metric_loads(name, experts, NULL, x, v, &t[1], &largest));
+  TRY(gini_pairs(experts, v, t));
+  /*@ assert loads: \forall sequence s; doubles_are(x, experts, s) ==>
+        all_nonnegative(s, experts) && 0.0 < largest(s, experts) <= sum(s, experts) &&
+        in(t + 0, all_gaps(s, experts, experts) / 2.0) && in(t + 1, sum(s, experts)); */
   phibal_enclosure_set_si(&t[2], experts);
   TRY(phibal_enclosure_mul(&t[1], &t[1], &t[2]));
+  /*@ assert divisor: \forall sequence s; doubles_are(x, experts, s) ==>
+        in(t + 0, all_gaps(s, experts, experts) / 2.0) && in(t + 1, sum(s, experts) * experts); */
+  /*@ assert form: \forall real a, b; b > 0.0 ==>
+        (a / 2.0) / (b * experts) == inequality(a, b, experts) && b * experts != 0.0; */
   return phibal_enclosure_div(gini, &t[0], &t[1]);
 }
 
 phibal_status phibal_reference_gini(int32_t experts, const double *x, mpfr_prec_t precision,
                                     phibal_enclosure *gini) {
+  //@ assert use_enclosure;
   const char *name = "phibal_reference_gini";
-  TRY(metric_check(name, experts, x, precision, gini));
-  phibal_enclosure *t;
-  size_t n = (size_t)experts + 3;
-  TRY(operation_scratch(name, n, precision > 64 ? precision : 64, &t));
-  phibal_status status = gini_compute(name, experts, x, t, gini);
-  operation_scratch_clear(t, n);
+  TRY(metric_check(name, !x || !gini, experts, precision));
+  phibal_enclosure *t, *v;
+  TRY(operation_scratch(name, 3, precision > 64 ? precision : 64, &t));
+  phibal_status status =
+      operation_scratch(name, (size_t)experts, precision > 64 ? precision : 64, &v);
+  if (status == PHIBAL_OK) {
+    status = gini_compute(name, experts, x, t, v, gini);
+    operation_scratch_clear(v, (size_t)experts);
+  }
+  operation_scratch_clear(t, 3);
   return status;
 }
 
 /* t[0] -= share log share with share = x / total, 0 log 0 = 0. */
+/*@ requires vector_output(t, 4) && input(x) && input(total);
+    requires \separated(x, t + 0) && \separated(x, t + 2) && \separated(x, t + 3);
+    requires \separated(total, t + 0) && \separated(total, t + 2) && \separated(total, t + 3);
+    terminates \true;
+    exits \false;
+    assigns t[0], t[2], t[3];
+    ensures enclosure(t + 0) && enclosure(t + 2) && enclosure(t + 3);
+    ensures only_three_written{Pre, Here}(t + 0, t + 2, t + 3);
+    ensures \result == PHIBAL_OK ==> \forall real c, a, b;
+      in{Pre}(t + 0, c) && in{Pre}(x, a) && in{Pre}(total, b) && 0.0 < b && 0.0 <= a &&
+      (a == 0.0 ==> point{Pre}(x)) ==> in(t + 0, c - information(a, b)); */
 static phibal_status entropy_subtract(const phibal_enclosure *x, const phibal_enclosure *total,
                                       phibal_enclosure *t) {
+  //@ assert use_enclosure && use_metric;
   if (phibal_enclosure_is_zero(x)) return PHIBAL_OK;
+  //@ assert some: in(x, 0.0) ==> !point(x);
   TRY(phibal_enclosure_div(&t[2], x, total));
+  /*@ assert share: \forall real a, b; in{Pre}(x, a) && in{Pre}(total, b) && a > 0.0 && b > 0.0 ==>
+        in(t + 2, a / b) && a / b > 0.0; */
   TRY(phibal_enclosure_log(&t[3], &t[2]));
+  /*@ assert log: \forall real a, b; in{Pre}(x, a) && in{Pre}(total, b) && a > 0.0 && b > 0.0 ==>
+        in(t + 2, a / b) && in(t + 3, \log(a / b)); */
   TRY(phibal_enclosure_mul(&t[2], &t[2], &t[3]));
+  /*@ assert information: \forall real a, b; in{Pre}(x, a) && in{Pre}(total, b) && a > 0.0 &&
+        b > 0.0 ==> in(t + 2, information(a, b)); */
   return phibal_enclosure_sub(&t[0], &t[0], &t[2]);
 }
 
-static phibal_status entropy_compute(const char *name, int32_t experts, const double *x,
-                                     phibal_enclosure *t, phibal_enclosure *entropy) {
-  double largest;
-  TRY(metric_loads(name, experts, NULL, x, t + 4, &t[1], &largest));
+/* t[0] = (V4) of x[0..E-1], whose sum is total. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && vector_input(x, experts) && input(total);
+    requires vector_output(t, 4);
+    requires vector_apart(t + 0, x, experts) && vector_apart(t + 2, x, experts) &&
+             vector_apart(t + 3, x, experts);
+    requires \separated(total, t + 0) && \separated(total, t + 2) && \separated(total, t + 3);
+    terminates \true;
+    exits \false;
+    assigns t[0], t[2], t[3];
+    ensures enclosure(t + 0) && enclosure(t + 2) && enclosure(t + 3);
+    ensures only_three_written{Pre, Here}(t + 0, t + 2, t + 3);
+    ensures \result == PHIBAL_OK ==> \forall sequence s, real b;
+      members{Pre}(x, experts, s) && all_nonnegative(s, experts) && in{Pre}(total, b) && 0.0 < b &&
+      (\forall integer i; 0 <= i < experts && term(s, i) == 0.0 ==> point{Pre}(x + i)) ==>
+        in(t + 0, entropy_of(s, b, experts)); */
+static phibal_status entropy_sum(int32_t experts, const phibal_enclosure *x,
+                                 const phibal_enclosure *total, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   phibal_enclosure_set_si(&t[0], 0);
-  for (int32_t e = 0; e < experts; e++) TRY(entropy_subtract(&t[4 + e], &t[1], t));
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant frame: only_three_written{Pre, Here}(t + 0, t + 2, t + 3);
+      loop invariant outputs: enclosure(t + 0) && enclosure(t + 2) && enclosure(t + 3);
+      loop invariant partial: \forall sequence s, real b;
+        members{Pre}(x, experts, s) && all_nonnegative(s, experts) && in{Pre}(total, b) &&
+        0.0 < b &&
+        (\forall integer i; 0 <= i < experts && term(s, i) == 0.0 ==> point{Pre}(x + i)) ==>
+          in(t + 0, entropy_of(s, b, e));
+      loop assigns e, t[0], t[2], t[3];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) TRY(entropy_subtract(&x[e], total, t));
+  return PHIBAL_OK;
+}
+
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(x + (0 .. experts - 1));
+    requires vector_output(t, 4) && vector_output(v, experts) && output(entropy);
+    requires vector_apart(entropy, t, 4) && vector_apart(entropy, v, experts) &&
+             vector_apart(t + 0, v, experts) && vector_apart(t + 1, v, experts) &&
+             vector_apart(t + 2, v, experts) && vector_apart(t + 3, v, experts);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 3], v[0 .. experts - 1], *entropy;
+    ensures vector_output(t, 4);
+    ensures vector_output(v, experts) && enclosure(entropy);
+    ensures only_with_vectors_written{Pre, Here}(entropy, t, 4, v, experts);
+    ensures \result == PHIBAL_OK ==> \forall sequence s; doubles_are(x, experts, s) ==>
+      all_nonnegative(s, experts) && 0.0 < largest(s, experts) &&
+      in(entropy, entropy(s, experts)); */
+static phibal_status entropy_compute(const char *name, int32_t experts, const double *x,
+                                     phibal_enclosure *t, phibal_enclosure *v,
+                                     phibal_enclosure *entropy) {
+  //@ assert use_enclosure && use_floating;
+  double largest;
+  TRY(metric_loads(name, experts, NULL, x, v, &t[1], &largest));
+  TRY(entropy_sum(experts, v, &t[1], t));
   phibal_enclosure_set(entropy, &t[0]);
   return PHIBAL_OK;
 }
 
 phibal_status phibal_reference_entropy(int32_t experts, const double *x, mpfr_prec_t precision,
                                        phibal_enclosure *entropy) {
+  //@ assert use_enclosure;
   const char *name = "phibal_reference_entropy";
-  TRY(metric_check(name, experts, x, precision, entropy));
-  phibal_enclosure *t;
-  size_t n = (size_t)experts + 4;
-  TRY(operation_scratch(name, n, precision > 64 ? precision : 64, &t));
-  phibal_status status = entropy_compute(name, experts, x, t, entropy);
-  operation_scratch_clear(t, n);
+  TRY(metric_check(name, !x || !entropy, experts, precision));
+  phibal_enclosure *t, *v;
+  TRY(operation_scratch(name, 4, precision > 64 ? precision : 64, &t));
+  phibal_status status =
+      operation_scratch(name, (size_t)experts, precision > 64 ? precision : 64, &v);
+  if (status == PHIBAL_OK) {
+    status = entropy_compute(name, experts, x, t, v, entropy);
+    operation_scratch_clear(v, (size_t)experts);
+  }
+  operation_scratch_clear(t, 4);
   return status;
 }

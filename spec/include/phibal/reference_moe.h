@@ -19,7 +19,7 @@
 
 #ifdef __FRAMAC__
 #include <phibal/acsl/activation.h>
-#include <phibal/acsl/metrics.h>
+#include <phibal/acsl/balance.h>
 #endif
 
 #ifdef __cplusplus
@@ -100,6 +100,22 @@ phibal_status phibal_reference_frequency(int32_t experts, int32_t active, int64_
 /* Balancing. */
 
 /* (M1) next_e = (1 - eta) m_e + eta loads_e. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && m != \null ==>
+      \valid_read(m + (0 .. experts - 1));
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && loads != \null ==>
+      \valid_read(loads + (0 .. experts - 1));
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && next != \null ==>
+      vector_output(next, experts) && vector_in_use(next, experts);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns next[0 .. experts - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(next, experts);
+    ensures \result == PHIBAL_OK ==> m != \null && loads != \null && next != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(eta) && 0.0 < (real)eta <= 1.0;
+    ensures \result == PHIBAL_OK ==> vector_output(next, experts) &&
+      (\forall integer e; 0 <= e < experts ==>
+        in(next + e, moving_average((real)eta, (real)m[e], (real)loads[e]))); */
 phibal_status phibal_reference_ema(int32_t experts, float eta, const float *m, const float *loads,
                                    mpfr_prec_t precision, phibal_enclosure *next);
 
@@ -317,7 +333,8 @@ phibal_status phibal_reference_gini(int32_t experts, const double *x, mpfr_prec_
     ensures \result == PHIBAL_OK ==> x != \null && entropy != \null &&
       1 <= experts <= PHIBAL_MAX_EXPERTS;
     ensures \result == PHIBAL_OK ==> \forall sequence s; doubles_are(x, experts, s) ==>
-      all_nonnegative(s, experts) && 0.0 < largest(s, experts) && in(entropy, entropy(s, experts)); */
+      all_nonnegative(s, experts) && 0.0 < largest(s, experts) &&
+      in(entropy, entropy(s, experts)); */
 phibal_status phibal_reference_entropy(int32_t experts, const double *x, mpfr_prec_t precision,
                                        phibal_enclosure *entropy);
 
