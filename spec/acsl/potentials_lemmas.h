@@ -62,6 +62,7 @@
     // the parts of log-cosh, under names that provers match on
     axiomatic LogCosh {
       logic real log_of_cosh(real x);
+      logic real expm1_square(real x);
       logic real cosh_excess(real x);
       logic real log_cosh_decay(real a, real x);
       logic real twice_artanh(real y);
@@ -92,12 +93,18 @@
         -(y * y) > -1.0 &&
         symmetric_entropy(y) == twice_artanh(y) * y + \log(1.0 + -(y * y));
     }
+    axiomatic CoshExcess {
+      predicate open_cosh_excess;
+      axiom cosh_excess_opened: open_cosh_excess;
+      axiom expm1_square_is: \forall real x;
+        expm1_square(x) == (e(x) - 1.0) * (e(x) - 1.0);
+      axiom cosh_excess_is: \forall real x;
+        cosh_excess(x) == expm1_square(x) / e(x);
+    }
     axiomatic LogCoshUse {
       predicate use_log_cosh;
       axiom log_cosh_used: use_log_cosh;
       axiom log_of_cosh_is: \forall real x; log_of_cosh(x) == \log(cosh(x));
-      axiom cosh_excess_is: \forall real x;
-        cosh_excess(x) == (e(x) - 1.0) * (e(x) - 1.0) / e(x);
       COQ_LEMMA log_of_cosh_far: \forall real x;
         log_of_cosh(x) == \log(1.0 + e(-(x * 2.0))) + (x - \log(2.0));
       COQ_LEMMA log_of_cosh_near: \forall real x;
