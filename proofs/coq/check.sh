@@ -27,6 +27,9 @@ cd "$build"
 if grep -nwE 'Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|bypass_check' ./*.v; then
   fail "an unproved statement"
 fi
+if awk '/^Section/ { depth++ } /^End/ { depth-- } /^ *(Hypothes|Variable|Context)/ && !depth' ./*.v | grep .; then
+  fail "an assumption outside a section"
+fi
 if grep -nE '(Unset|Set) (Guard|Positivity|Universe) Checking|type-in-type' ./*.v; then
   fail "a check of the kernel is switched off"
 fi
