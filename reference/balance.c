@@ -41,7 +41,7 @@ static phibal_status loads_check(const char *name, const char *what, int32_t n, 
     ensures enclosure(t + 2) && enclosure(t + 3) && enclosure(next);
     ensures only_three_written{Pre, Here}(next, t + 2, t + 3);
     ensures \result == PHIBAL_OK ==> \forall real a, b; in{Pre}(t + 0, a) && in{Pre}(t + 1, b) ==>
-      in(next, (real)m * a + (real)load * b); */
+      in(next, weighted((real)m, a, (real)load, b)); */
 static phibal_status ema_element(float m, float load, phibal_enclosure *t, phibal_enclosure *next) {
   //@ assert use_enclosure && use_floating;
   phibal_enclosure_set_d(&t[2], (double)m);
@@ -83,7 +83,12 @@ static phibal_status ema_vector(int32_t experts, float eta, const float *m, cons
         in(next + i, moving_average((real)eta, (real)m[i], (real)loads[i]));
       loop assigns e, t[2 .. 3], next[0 .. experts - 1];
       loop variant experts - e; */
-  for (int32_t e = 0; e < experts; e++) TRY(ema_element(m[e], loads[e], t, &next[e]));
+  for (int32_t e = 0; e < experts; e++) {
+    phibal_status status = ema_element(m[e], loads[e], t, &next[e]);
+    //@ assert scratch: vector_output(t, 4);
+    //@ assert outputs: vector_output(next, experts);
+    if (status != PHIBAL_OK) return status;
+  }
   return PHIBAL_OK;
 }
 

@@ -395,9 +395,12 @@ phibal_status phibal_reference_entropy(int32_t experts, const double *x, mpfr_pr
   TRY(operation_scratch(name, 4, precision > 64 ? precision : 64, &t));
   phibal_status status =
       operation_scratch(name, (size_t)experts, precision > 64 ? precision : 64, &v);
+  //@ assert kept: vector_output(t, 4);
   if (status == PHIBAL_OK) {
+    //@ assert apart: \forall integer i; 0 <= i < 4 ==> vector_apart(t + i, v, experts);
     status = entropy_compute(name, experts, x, t, v, entropy);
     operation_scratch_clear(v, (size_t)experts);
+    //@ assert left: vector_output(t, 4);
   }
   operation_scratch_clear(t, 4);
   return status;

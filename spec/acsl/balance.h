@@ -5,7 +5,9 @@
 #include <phibal/acsl/metrics.h>
 
 /*@ // (M1) of one expert
-    logic real moving_average(real eta, real m, real load) = (1.0 - eta) * m + eta * load;
+    logic real weighted(real m, real a, real load, real b) = m * a + load * b;
+    logic real moving_average(real eta, real m, real load) =
+      weighted(m, 1.0 - eta, load, eta);
     // (M3) of one expert
     logic real mean(sequence s, integer n) = sum(s, n) / n;
     logic real centred(sequence s, integer n, integer e) = term(s, e) - mean(s, n);
