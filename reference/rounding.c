@@ -1,8 +1,12 @@
 /* Correct rounding to the formats of the product: of one MPFR number, of all of an enclosure, and
    of a real number through ever tighter enclosures. */
+#include "enclosure_internal.h"
 #include <phibal/rounding.h>
 #include <math.h>
 #include <string.h>
+#ifdef __FRAMAC__
+#include <model_math.h>
+#endif
 
 /* Values are integers n 2^lsb with |n| <= 2^precision and lsb >= least, below 2^limit. */
 typedef struct format_shape {
@@ -16,6 +20,10 @@ static const format_shape shapes[] = {
     [PHIBAL_FORMAT_BFLOAT16] = {"bfloat16", 8, -133, 128},
     [PHIBAL_FORMAT_BINARY16] = {"binary16", 11, -24, 16},
 };
+/*@ predicate good_shape{L}(format_shape *s) =
+      \valid_read(s) && 2 <= s->precision <= 53 && -1074 <= s->least <= -24 && 16 <= s->limit <=
+   1024;
+*/
 enum { FORMAT_COUNT = sizeof shapes / sizeof *shapes };
 
 static const struct {
@@ -29,7 +37,34 @@ static const struct {
 };
 enum { DIRECTION_COUNT = sizeof directions / sizeof *directions };
 
+/*@ requires 0 <= format < FORMAT_COUNT;
+    terminates \true;
+    exits \false;
+    assigns \result \from format;
+    ensures good_shape(\result); */
+static const format_shape *shape_of(phibal_format format) {
+  return &shapes[format];
+}
+
+/*@ requires 0 <= direction < DIRECTION_COUNT;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures direction == PHIBAL_ROUND_NEAREST ==> \result == MPFR_RNDN;
+    ensures direction == PHIBAL_ROUND_DOWN ==> \result == MPFR_RNDD;
+    ensures direction == PHIBAL_ROUND_UP ==> \result == MPFR_RNDU;
+    ensures direction == PHIBAL_ROUND_ZERO ==> \result == MPFR_RNDZ; */
+static mpfr_rnd_t rounding_of(phibal_direction direction) {
+  return directions[direction].rounding;
+}
+
 /* The exponent of the last place of a number in [2^(e-1), 2^e). */
+/*@ requires good_shape(shape) && -4611686018427387903 <= e <= 1024;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == \max(e - shape->precision, shape->least);
+    ensures -1074 <= \result <= 1022; */
 static int last_place(const format_shape *shape, long e) {
   long lsb = e - shape->precision;
   return lsb < shape->least ? shape->least : (int)lsb;
@@ -37,6 +72,11 @@ static int last_place(const format_shape *shape, long e) {
 
 /* Where a magnitude of 2^limit or more goes: to infinity away from zero and to nearest, else to the
    largest number. */
+/*@ requires good_shape(shape);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures !\is_NaN(\result); */
 static double overflow(const format_shape *shape, phibal_direction direction, int sign) {
   double largest = ldexp(ldexp(1.0, shape->precision) - 1.0, shape->limit - shape->precision);
   bool away = direction == PHIBAL_ROUND_NEAREST ||
@@ -48,6 +88,11 @@ static double overflow(const format_shape *shape, phibal_direction direction, in
 /* a, finite and not 0, below 2^limit: a 2^-lsb is exact, its rounding to an integer n is the only
    one (mpfr_get_si rounds ties to even), and |n| <= 2^53 makes both the conversion and the scaling
    back exact. A subnormal is nothing special: its lsb is the least one. */
+/*@ requires readable_number(a) && mkind(a->number) == 0 && mval(a->number) != 0.0;
+    requires good_shape(shape) && mexponent(a->number) <= shape->limit;
+    terminates \true;
+    exits \false;
+    assigns \nothing; */
 static double round_scaled(mpfr_srcptr a, const format_shape *shape, mpfr_rnd_t rounding) {
   int lsb = last_place(shape, mpfr_get_exp(a));
   mpfr_t scaled;
@@ -58,19 +103,25 @@ static double round_scaled(mpfr_srcptr a, const format_shape *shape, mpfr_rnd_t 
   return copysign(ldexp(fabs(n), lsb), mpfr_sgn(a));
 }
 
+/*@ requires readable_number(a) && 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures mreal(a->number, 0.0) ==> \is_finite(\result) && (real)\result == 0.0; */
 static double round_number(mpfr_srcptr a, phibal_format format, phibal_direction direction) {
-  const format_shape *shape = &shapes[format];
+  const format_shape *shape = shape_of(format);
   int sign = mpfr_sgn(a);
   if (sign == 0) return 0.0;
   if (mpfr_inf_p(a)) return sign < 0 ? -(double)INFINITY : (double)INFINITY;
   if (mpfr_get_exp(a) > shape->limit) return overflow(shape, direction, sign);
-  double r = round_scaled(a, shape, directions[direction].rounding);
+  double r = round_scaled(a, shape, rounding_of(direction));
   /* Rounded up to 2^limit, which is one past the largest number. */
   return fabs(r) >= ldexp(0.5, shape->limit) * 2.0 ? overflow(shape, direction, sign) : r;
 }
 
 bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
                             phibal_direction direction, double *result) {
+  //@ assert open_enclosure;
   /* Rounding increases, so when both ends agree all between them do. The sign of a zero agrees too:
      members of both signs, or a negative one and 0, come from ends that differ. */
   double lo = round_number(x->lo, format, direction);
@@ -126,7 +177,7 @@ phibal_status phibal_round_correctly(phibal_evaluator evaluate, void *context, m
 }
 
 double phibal_format_ulp(phibal_format format, double x) {
-  const format_shape *shape = &shapes[format];
+  const format_shape *shape = shape_of(format);
   if (!isfinite(x)) return isnan(x) ? x : (double)INFINITY;
   int e;
   if (frexp(x, &e) == 0.0) return ldexp(1.0, shape->least);

@@ -29,6 +29,13 @@ typedef enum phibal_direction {
    infinity to nearest (from half a unit beyond on) and away from zero, else to the largest number.
    False, and *result unchanged, when the members of x round differently: [-1e-99, 0] too, to
    nearest, since -0 is not +0. */
+/*@ requires input(x) && \valid(result);
+    requires 0 <= format <= PHIBAL_FORMAT_BINARY16 && 0 <= direction <= PHIBAL_ROUND_ZERO;
+    terminates \true;
+    exits \false;
+    assigns *result;
+    ensures \result == 0 || \result == 1;
+    ensures \result == 0 ==> *result == \old(*result); */
 bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
                             phibal_direction direction, double *result);
 
