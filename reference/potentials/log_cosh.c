@@ -1,81 +1,259 @@
 /* (P8) phi(x) = log cosh(beta x) / beta. */
 #include "potentials.h"
+#ifdef __FRAMAC__
+#include <phibal/acsl/point_steps.h>
+#endif
 
-/* z = log cosh t[0] for t[0] >= 0. cosh t = 1 + (e^t - 1)^2 / (2 e^t) loses nothing as t -> 0; from
-   t = 2 on, t - log 2 + log1p(e^(-2t)) cannot overflow. Uses t[1], t[2]. */
-static phibal_status log_of_cosh(phibal_enclosure *z, phibal_enclosure *t) {
-  if (mpfr_cmp_si(t[0].lo, 2) > 0) {
-    multiply_by_power_of_two(&t[1], &t[0], 1);
-    phibal_enclosure_neg(&t[1], &t[1]);
-    phibal_enclosure_exp(&t[1], &t[1]);
-    TRY(phibal_enclosure_log1p(&t[1], &t[1]));
-    phibal_enclosure_set_si(&t[2], 2);
-    TRY(phibal_enclosure_log(&t[2], &t[2]));
-    TRY(phibal_enclosure_sub(&t[2], &t[0], &t[2]));
-    return phibal_enclosure_add(z, &t[1], &t[2]);
-  }
+/* t[1] = log1p(e^(-2 t[0])). */
+/*@ requires scratch(t);
+    terminates \true;
+    exits \false;
+    assigns t[1];
+    ensures enclosure(t + 1) && only_written{Pre, Here}(t + 1);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
+      in(t + 1, \log(1.0 + e(-(r * 2.0)))); */
+static phibal_status log_of_one_plus_decay(phibal_enclosure *t) {
+  //@ assert use_enclosure && use_exp;
+  multiply_by_power_of_two(&t[1], &t[0], 1);
+  phibal_enclosure_neg(&t[1], &t[1]);
+  //@ assert exponent: \forall real r; in{Pre}(t, r) ==> in(t + 1, -(r * 2.0));
+  phibal_enclosure_exp(&t[1], &t[1]);
+  //@ assert power: \forall real r; in{Pre}(t, r) ==> in(t + 1, e(-(r * 2.0)));
+  return phibal_enclosure_log1p(&t[1], &t[1]);
+}
+
+/* t[2] = t[0] - log 2. */
+/*@ requires scratch(t);
+    terminates \true;
+    exits \false;
+    assigns t[2];
+    ensures enclosure(t + 2) && only_written{Pre, Here}(t + 2);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
+      in(t + 2, r - \log(2.0)); */
+static phibal_status subtract_log_of_two(phibal_enclosure *t) {
+  //@ assert use_enclosure;
+  phibal_enclosure_set_si(&t[2], 2);
+  TRY(phibal_enclosure_log(&t[2], &t[2]));
+  //@ assert constant: in(t + 2, \log(2.0)) && same{Pre, Here}(t);
+  return phibal_enclosure_sub(&t[2], &t[0], &t[2]);
+}
+
+/* z = log cosh t[0] = t[0] - log 2 + log1p(e^(-2 t[0])), which cannot overflow. Uses t[1], t[2]. */
+/*@ requires output(z) && scratch(t) && apart_from_scratch(z, t);
+    terminates \true;
+    exits \false;
+    assigns *z, t[0 .. 4];
+    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
+      in(z, log_of_cosh(r)); */
+static phibal_status log_of_cosh_far(phibal_enclosure *z, phibal_enclosure *t) {
+  //@ assert use_enclosure && use_log_cosh;
+  TRY(log_of_one_plus_decay(t));
+  TRY(subtract_log_of_two(t));
+  /*@ assert terms: scratch_kept{Pre, Here}(t) && \forall real r; in{Pre}(t, r) ==>
+        in(t + 1, \log(1.0 + e(-(r * 2.0)))) && in(t + 2, r - \log(2.0)); */
+  return phibal_enclosure_add(z, &t[1], &t[2]);
+}
+
+/* t[1] = cosh t[0] - 1 = (e^t[0] - 1)^2 / (2 e^t[0]); uses t[2]. */
+/*@ requires scratch(t);
+    terminates \true;
+    exits \false;
+    assigns t[1 .. 2];
+    ensures scratch_kept{Pre, Here}(t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
+      in(t + 1, cosh_excess(r) / 2.0); */
+static phibal_status cosh_less_one(phibal_enclosure *t) {
+  //@ assert use_enclosure && use_exp && open_cosh_excess;
   phibal_enclosure_expm1(&t[1], &t[0]);
   add_integer(&t[2], &t[1], 1);
+  /*@ assert power: scratch_kept{Pre, Here}(t) && \forall real r; in{Pre}(t, r) ==>
+        in(t + 1, e(r) - 1.0) && in(t + 2, e(r)) && e(r) > 0.0; */
   TRY(phibal_enclosure_mul(&t[1], &t[1], &t[1]));
+  /*@ assert square: scratch_kept{Pre, Here}(t) && \forall real r; in{Pre}(t, r) ==>
+        in(t + 1, expm1_square(r)) && in(t + 2, e(r)) && e(r) > 0.0; */
   TRY(phibal_enclosure_div(&t[1], &t[1], &t[2]));
+  /*@ assert quotient: scratch_kept{Pre, Here}(t) && \forall real r; in{Pre}(t, r) ==>
+        in(t + 1, cosh_excess(r)); */
   multiply_by_power_of_two(&t[1], &t[1], -1);
+  return PHIBAL_OK;
+}
+
+/* The same from cosh t - 1, which loses nothing as t -> 0. */
+/*@ requires output(z) && scratch(t) && apart_from_scratch(z, t);
+    terminates \true;
+    exits \false;
+    assigns *z, t[0 .. 4];
+    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
+      in(z, log_of_cosh(r)); */
+static phibal_status log_of_cosh_near(phibal_enclosure *z, phibal_enclosure *t) {
+  //@ assert use_enclosure && use_log_cosh;
+  TRY(cosh_less_one(t));
   return phibal_enclosure_log1p(z, &t[1]);
+}
+
+/*@ requires input(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing; */
+static bool is_above_two(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
+  return mpfr_cmp_si(x->lo, 2) > 0;
+}
+
+/* z = log cosh t[0]; uses t[1], t[2]. */
+/*@ requires output(z) && scratch(t) && apart_from_scratch(z, t);
+    terminates \true;
+    exits \false;
+    assigns *z, t[0 .. 4];
+    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(t, r) ==>
+      in(z, log_of_cosh(r)); */
+static phibal_status log_of_cosh(phibal_enclosure *z, phibal_enclosure *t) {
+  return is_above_two(&t[0]) ? log_of_cosh_far(z, t) : log_of_cosh_near(z, t);
 }
 
 phibal_status log_cosh_value(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *beta, phibal_enclosure *t) {
+  //@ assert use_enclosure && use_log_cosh;
   phibal_enclosure_abs(&t[0], x);
   TRY(phibal_enclosure_mul(&t[0], &t[0], beta));
+  /*@ assert argument: scratch_kept{Pre, Here}(t) && same{Pre, Here}(beta) &&
+        \forall real p, r; in{Pre}(beta, p) && in{Pre}(x, r) ==> in(t, \abs(r) * p); */
   TRY(log_of_cosh(z, t));
+  /*@ assert logarithm: same{Pre, Here}(beta) && \forall real p, r;
+        in{Pre}(beta, p) && in{Pre}(x, r) ==> in(z, log_of_cosh(\abs(r) * p)) && p > 0.0; */
+  //@ assert kept: scratch(t) && only_point_written{Pre, Here}(z, t);
   return phibal_enclosure_div(z, z, beta);
 }
 
 phibal_status log_cosh_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *beta, phibal_enclosure *t) {
+  //@ assert use_enclosure;
   TRY(phibal_enclosure_mul(&t[0], x, beta));
   phibal_enclosure_tanh(z, &t[0]);
+  return PHIBAL_OK;
+}
+
+/* t[0] = exp(-2 beta |x|). */
+/*@ requires input(x) && input(beta) && scratch(t);
+    requires apart_from_scratch(x, t) && apart_from_scratch(beta, t);
+    terminates \true;
+    exits \false;
+    assigns t[0];
+    ensures scratch_kept{Pre, Here}(t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
+      in{Pre}(beta, p) && in{Pre}(x, r) ==> in(t, log_cosh_decay(p, r)); */
+static phibal_status decay(phibal_enclosure *t, const phibal_enclosure *x,
+                           const phibal_enclosure *beta) {
+  //@ assert use_enclosure && use_exp && open_log_cosh_decay;
+  phibal_enclosure_abs(&t[0], x);
+  TRY(phibal_enclosure_mul(&t[0], &t[0], beta));
+  /*@ assert argument: \forall real p, r; in{Pre}(beta, p) && in{Pre}(x, r) ==>
+        in(t, \abs(r) * p); */
+  multiply_by_power_of_two(&t[0], &t[0], 1);
+  phibal_enclosure_neg(&t[0], &t[0]);
+  /*@ assert exponent: \forall real p, r; in{Pre}(beta, p) && in{Pre}(x, r) ==>
+        in(t, -(\abs(r) * p * 2.0)); */
+  phibal_enclosure_exp(&t[0], &t[0]);
   return PHIBAL_OK;
 }
 
 /* beta / cosh^2(beta x) = 4 beta u / (1 + u)^2 with u = exp(-2 beta |x|). */
 phibal_status log_cosh_second(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *beta, phibal_enclosure *t) {
-  phibal_enclosure_abs(&t[0], x);
-  TRY(phibal_enclosure_mul(&t[0], &t[0], beta));
-  multiply_by_power_of_two(&t[0], &t[0], 1);
-  phibal_enclosure_neg(&t[0], &t[0]);
-  phibal_enclosure_exp(&t[0], &t[0]);
+  //@ assert use_enclosure && use_log_cosh;
+  TRY(decay(t, x, beta));
   add_integer(&t[1], &t[0], 1);
   TRY(phibal_enclosure_mul(&t[1], &t[1], &t[1]));
+  /*@ assert divisor: scratch_kept{Pre, Here}(t) && same{Pre, Here}(beta) &&
+        \forall real p, r; in{Pre}(beta, p) && in{Pre}(x, r) ==> in(t, log_cosh_decay(p, r)) &&
+          in(t + 1, (1.0 + log_cosh_decay(p, r)) * (1.0 + log_cosh_decay(p, r))); */
   TRY(phibal_enclosure_mul(&t[0], &t[0], beta));
+  //@ assert kept: scratch_kept{Pre, Here}(t);
+  /*@ assert product: \forall real p, r; in{Pre}(beta, p) && in{Pre}(x, r) ==>
+        in(t, log_cosh_decay(p, r) * p) && log_cosh_decay(p, r) > 0.0 &&
+        in(t + 1, (1.0 + log_cosh_decay(p, r)) * (1.0 + log_cosh_decay(p, r))); */
   multiply_by_power_of_two(&t[0], &t[0], 2);
+  //@ assert kept_after: scratch_kept{Pre, Here}(t);
+  /*@ assert dividend: \forall real p, r; in{Pre}(beta, p) && in{Pre}(x, r) ==>
+        in(t, log_cosh_decay(p, r) * p * 4.0) && log_cosh_decay(p, r) > 0.0 &&
+        in(t + 1, (1.0 + log_cosh_decay(p, r)) * (1.0 + log_cosh_decay(p, r))); */
   return phibal_enclosure_div(z, &t[0], &t[1]);
 }
 
 /* z = 2 artanh(y) = log1p(y) - log1p(-y) for |y| < 1: terms of opposite signs, so nothing cancels.
    Uses t[0]. */
+/*@ requires point_arguments(z, y, y, t);
+    terminates \true;
+    exits \false;
+    assigns *z, t[0 .. 4];
+    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
+      in(z, twice_artanh(r)); */
 static phibal_status twice_artanh(phibal_enclosure *z, const phibal_enclosure *y,
                                   phibal_enclosure *t) {
+  //@ assert use_enclosure && open_twice_artanh;
   phibal_enclosure_neg(&t[0], y);
   TRY(phibal_enclosure_log1p(&t[0], &t[0]));
+  /*@ assert second: same{Pre, Here}(y) && \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
+        in(t, \log(1.0 + -r)); */
   TRY(phibal_enclosure_log1p(z, y));
   return phibal_enclosure_sub(z, z, &t[0]);
 }
 
-/* z = (1+y) log(1+y) + (1-y) log(1-y) = log(1 - y^2) + 2 y artanh y for small |y|, about
-   -y^2 + 2 y^2: one bit is lost instead of all. Uses t[0], t[1]. */
-static phibal_status entropy_near_zero(phibal_enclosure *z, const phibal_enclosure *y,
-                                       phibal_enclosure *t) {
-  TRY(twice_artanh(z, y, t));
-  TRY(phibal_enclosure_mul(z, z, y));
+/* t[1] = log(1 - y^2). */
+/*@ requires input(y) && point(y) && scratch(t) && apart_from_scratch(y, t);
+    terminates \true;
+    exits \false;
+    assigns t[1];
+    ensures enclosure(t + 1) && only_written{Pre, Here}(t + 1);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
+      in(t + 1, \log(1.0 + -(r * r))); */
+static phibal_status log_of_complement(phibal_enclosure *t, const phibal_enclosure *y) {
+  //@ assert use_enclosure && use_symmetric_entropy;
   TRY(phibal_enclosure_mul(&t[1], y, y));
   phibal_enclosure_neg(&t[1], &t[1]);
-  TRY(phibal_enclosure_log1p(&t[1], &t[1]));
+  /*@ assert square: \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
+        in(t + 1, -(r * r)) && -(r * r) > -1.0; */
+  return phibal_enclosure_log1p(&t[1], &t[1]);
+}
+
+/* z = (1+y) log(1+y) + (1-y) log(1-y) = log(1 - y^2) + 2 y artanh y for small |y|, about
+   -y^2 + 2 y^2: one bit is lost instead of all. Uses t[0], t[1]. */
+/*@ requires point_arguments(z, y, y, t);
+    terminates \true;
+    exits \false;
+    assigns *z, t[0 .. 4];
+    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
+      in(z, symmetric_entropy(r)); */
+static phibal_status entropy_near_zero(phibal_enclosure *z, const phibal_enclosure *y,
+                                       phibal_enclosure *t) {
+  //@ assert use_enclosure && use_symmetric_entropy;
+  TRY(twice_artanh(z, y, t));
+  TRY(phibal_enclosure_mul(z, z, y));
+  //@ assert kept: scratch(t) && only_point_written{Pre, Here}(z, t) && same{Pre, Here}(y);
+  /*@ assert first: \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
+        in(z, twice_artanh(r) * r); */
+  TRY(log_of_complement(t, y));
+  //@ assert kept_after: scratch(t) && only_point_written{Pre, Here}(z, t);
+  /*@ assert second: \forall real r; in{Pre}(y, r) && \abs(r) < 1.0 ==>
+        in(z, twice_artanh(r) * r) && in(t + 1, \log(1.0 + -(r * r))); */
   return phibal_enclosure_add(z, z, &t[1]);
 }
 
 /* z = s log s with 0 log 0 = 0, s = 1 + y or 1 - y in t[0] and log s in t[1]. */
+/*@ requires output(z) && input(t) && input(t + 1) && \separated(z, t) && \separated(z, t + 1);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z) && only_written{Pre, Here}(z);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real s; in{Pre}(t, s) &&
+      (s == 0.0 ? point{Pre}(t) : s > 0.0 && in{Pre}(t + 1, \log(s))) ==> in(z, x_log_x(s)); */
 static phibal_status times_log(phibal_enclosure *z, const phibal_enclosure *t) {
+  //@ assert use_enclosure;
   if (phibal_enclosure_is_zero(&t[0])) {
     phibal_enclosure_set_si(z, 0);
     return PHIBAL_OK;
@@ -83,37 +261,101 @@ static phibal_status times_log(phibal_enclosure *z, const phibal_enclosure *t) {
   return phibal_enclosure_mul(z, &t[0], &t[1]);
 }
 
-/* The two terms as they stand. Uses t[0] to t[3]. */
-static phibal_status entropy(phibal_enclosure *z, const phibal_enclosure *y, phibal_enclosure *t) {
+/* t[2] = (1+y) log(1+y); uses t[0], t[1]. */
+/*@ requires input(y) && point(y) && scratch(t) && apart_from_scratch(y, t);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2];
+    ensures scratch_kept{Pre, Here}(t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
+      in(t + 2, x_log_x(1.0 + r)); */
+static phibal_status first_term(phibal_enclosure *t, const phibal_enclosure *y) {
+  //@ assert use_enclosure;
   add_integer(&t[0], y, 1);
   TRY(phibal_enclosure_log1p(&t[1], y));
-  TRY(times_log(&t[2], t));
+  /*@ assert factors: scratch_kept{Pre, Here}(t) &&
+        \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==> in(t, 1.0 + r) &&
+          (1.0 + r == 0.0 ? point(t) : 1.0 + r > 0.0 && in(t + 1, \log(1.0 + r))); */
+  return times_log(&t[2], t);
+}
+
+/* t[3] = (1-y) log(1-y); uses t[0], t[1]. */
+/*@ requires input(y) && point(y) && scratch(t) && apart_from_scratch(y, t);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 1], t[3];
+    ensures scratch_kept{Pre, Here}(t) && same{Pre, Here}(t + 2);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
+      in(t + 3, x_log_x(1.0 - r)); */
+static phibal_status second_term(phibal_enclosure *t, const phibal_enclosure *y) {
+  //@ assert use_enclosure;
   subtract_from_integer(&t[0], 1, y);
   phibal_enclosure_neg(&t[3], y);
+  /*@ assert negated: scratch_kept{Pre, Here}(t) && same{Pre, Here}(t + 2) &&
+        \forall real r; in{Pre}(y, r) ==>
+          in(t, 1.0 - r) && in(t + 3, -r) && (1.0 - r == 0.0 ==> point(t)); */
   TRY(phibal_enclosure_log1p(&t[1], &t[3]));
-  TRY(times_log(&t[3], t));
+  /*@ assert factors: scratch_kept{Pre, Here}(t) && same{Pre, Here}(t + 2) &&
+        \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==> in(t, 1.0 - r) &&
+          (1.0 - r == 0.0 ? point(t) : 1.0 - r > 0.0 && in(t + 1, \log(1.0 - r))); */
+  return times_log(&t[3], t);
+}
+
+/* The two terms as they stand. Uses t[0] to t[3]. */
+/*@ requires point_arguments(z, y, y, t);
+    terminates \true;
+    exits \false;
+    assigns *z, t[0 .. 4];
+    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
+      in(z, symmetric_entropy(r)); */
+static phibal_status entropy(phibal_enclosure *z, const phibal_enclosure *y, phibal_enclosure *t) {
+  //@ assert use_enclosure && open_symmetric_entropy;
+  TRY(first_term(t, y));
+  //@ assert kept: same{Pre, Here}(y);
+  TRY(second_term(t, y));
   return phibal_enclosure_add(z, &t[2], &t[3]);
+}
+
+/* The one or the other for |y| <= 1. */
+/*@ requires point_arguments(z, y, y, t);
+    terminates \true;
+    exits \false;
+    assigns *z, t[0 .. 4];
+    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
+      in(z, symmetric_entropy(r)); */
+static phibal_status symmetric_entropy(phibal_enclosure *z, const phibal_enclosure *y,
+                                       phibal_enclosure *t) {
+  //@ assert use_enclosure;
+  return is_between(y, -0.5, 0.5) ? entropy_near_zero(z, y, t) : entropy(z, y, t);
 }
 
 /* log 2 / beta at |y| = 1, where one of the terms is 0 log 0. */
 phibal_status log_cosh_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
                                  const phibal_enclosure *beta, phibal_enclosure *t) {
+  //@ assert use_enclosure && use_log_cosh_dual;
   if (point_compare_magnitude_with_one(y) > 0) {
     set_infinity(z);
     return PHIBAL_OK;
   }
-  if (is_between(y, -0.5, 0.5))
-    TRY(entropy_near_zero(z, y, t));
-  else
-    TRY(entropy(z, y, t));
+  //@ assert inside: \forall real r; in(y, r) ==> \abs(r) <= 1.0;
+  TRY(symmetric_entropy(z, y, t));
   multiply_by_power_of_two(z, z, -1);
+  //@ assert kept: scratch(t) && only_point_written{Pre, Here}(z, t);
+  /*@ assert half: same{Pre, Here}(beta) && \forall real r; in{Pre}(y, r) ==>
+        \abs(r) <= 1.0 && in(z, symmetric_entropy(r) / 2.0); */
   return phibal_enclosure_div(z, z, beta);
 }
 
 phibal_status log_cosh_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
                                           const phibal_enclosure *beta, phibal_enclosure *t) {
+  //@ assert use_enclosure && use_log_cosh_dual;
   if (point_compare_magnitude_with_one(y) >= 0) return outside_domain("|y| < 1");
   TRY(twice_artanh(z, y, t));
   multiply_by_power_of_two(z, z, -1);
+  //@ assert kept: scratch(t) && only_point_written{Pre, Here}(z, t);
+  /*@ assert half: same{Pre, Here}(beta) && \forall real r; in{Pre}(y, r) ==>
+        \abs(r) < 1.0 && in(z, twice_artanh(r) / 2.0); */
   return phibal_enclosure_div(z, z, beta);
 }

@@ -2,8 +2,11 @@
    knows which function is called. */
 #include "potentials.h"
 
+/*@ requires family(s) && parameter_input(a, s);
+    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_VALUE, p, r)) */
 static phibal_status value_at(scalar_family s, phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert open_points;
   switch (s) {
   case FAMILY_EUCLID:
     return euclid_value(z, x, a, t);
@@ -27,8 +30,11 @@ static phibal_status value_at(scalar_family s, phibal_enclosure *z, const phibal
   return softplus_value(z, x, a, t);
 }
 
+/*@ requires family(s) && parameter_input(a, s);
+    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_GRADIENT, p, r)) */
 static phibal_status gradient_at(scalar_family s, phibal_enclosure *z, const phibal_enclosure *x,
                                  const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert open_points;
   switch (s) {
   case FAMILY_EUCLID:
     return euclid_gradient(z, x, a, t);
@@ -52,8 +58,11 @@ static phibal_status gradient_at(scalar_family s, phibal_enclosure *z, const phi
   return softplus_gradient(z, x, a, t);
 }
 
+/*@ requires family(s) && parameter_input(a, s);
+    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_SECOND, p, r)) */
 static phibal_status second_at(scalar_family s, phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert open_points;
   switch (s) {
   case FAMILY_EUCLID:
     return euclid_second(z, x, a, t);
@@ -77,8 +86,11 @@ static phibal_status second_at(scalar_family s, phibal_enclosure *z, const phiba
   return softplus_second(z, x, a, t);
 }
 
+/*@ requires family(s) && parameter_input(a, s);
+    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_CONJUGATE, p, r)) */
 static phibal_status conjugate_at(scalar_family s, phibal_enclosure *z, const phibal_enclosure *x,
                                   const phibal_enclosure *a, phibal_enclosure *t) {
+  //@ assert open_points;
   switch (s) {
   case FAMILY_EUCLID:
     return euclid_conjugate(z, x, a, t);
@@ -102,9 +114,12 @@ static phibal_status conjugate_at(scalar_family s, phibal_enclosure *z, const ph
   return softplus_conjugate(z, x, a, t);
 }
 
+/*@ requires family(s) && parameter_input(a, s);
+    POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_CONJUGATE_GRADIENT, p, r)) */
 static phibal_status conjugate_gradient_at(scalar_family s, phibal_enclosure *z,
                                            const phibal_enclosure *x, const phibal_enclosure *a,
                                            phibal_enclosure *t) {
+  //@ assert open_points;
   switch (s) {
   case FAMILY_EUCLID:
     return euclid_conjugate_gradient(z, x, a, t);

@@ -280,6 +280,9 @@
       axiom plus_used: use_plus;
       LEMMA plus_above{L}: GIVEN(open_enclosure) \forall phibal_enclosure *x, real a, b;
         in_plus(x) && in(x, a) && a <= b ==> in(x, b);
+      LEMMA same_ends{A, B}: GIVEN(open_enclosure) \forall phibal_enclosure *x;
+        same{A, B}(x) ==> \at(x->hi[0].number, A) == \at(x->hi[0].number, B) &&
+          \at(x->lo[0].number, A) == \at(x->lo[0].number, B);
     }
     axiomatic PointShapesOfFunctions {
       predicate use_shapes_of_functions;
