@@ -158,13 +158,24 @@
         soft_l1_conjugate(a, y) == remainder(-\abs(y)) * a;
     }
 
+    // sgn(x) |x|^q
+    axiomatic OddPower {
+      logic real odd_power(real x, real q);
+    }
+    axiomatic OddPowerDefinition {
+      predicate open_odd_power;
+      axiom odd_power_opened: open_odd_power;
+      axiom odd_power_is: \forall real x, q;
+        odd_power(x, q) == (x < 0.0 ? -power(\abs(x), q) : power(\abs(x), q));
+    }
     axiomatic LpUse {
       predicate use_lp;
       axiom lp_used: use_lp;
-      LEMMA odd_power: \forall real x, q; 0.0 < q ==>
-        sgn(x) * power(\abs(x), q) == (x < 0.0 ? -power(\abs(x), q) : power(\abs(x), q));
-      LEMMA conjugate_exponents: \forall real p; 1.0 < p ==>
-        0.0 < p / (p - 1.0) && 0.0 < 1.0 / (p - 1.0);
+      LEMMA lp_gradient_form: GIVEN(open_odd_power) \forall real p, x; 1.0 < p ==>
+        lp_gradient(p, x) == odd_power(x, p - 1.0);
+      LEMMA lp_conjugate_gradient_form: GIVEN(open_odd_power) \forall real p, y; 1.0 < p ==>
+        0.0 < 1.0 / (p - 1.0) && lp_conjugate_gradient(p, y) == odd_power(y, 1.0 / (p - 1.0));
+      LEMMA lp_conjugate_exponent: \forall real p; 1.0 < p ==> 0.0 < p / (p - 1.0);
     }
 
     // (x^b - 1) / b, of which Tsallis is made, and the base of its conjugate's powers: less 1, and
