@@ -332,7 +332,8 @@ int mpfr_mul_2si(mpfr_ptr z, mpfr_srcptr x, long n, mpfr_rnd_t rnd);
     exits \false;
     assigns *z \from *x, n, rnd;
     ensures w: written{Pre,Here}(z);
-    ensures real: mkind(\old(x->number)) == 0 ==> rounded(rnd, z->number, integer_power(mval(\old(x->number)), n)); */
+    ensures real: mkind(\old(x->number)) == 0 ==> rounded(rnd, z->number, integer_power(mval(\old(x->number)), n));
+    ensures plus: mkind(\old(x->number)) == 1 && n > 0 ==> mkind(z->number) == 1; */
 int mpfr_pow_ui(mpfr_ptr z, mpfr_srcptr x, unsigned long n, mpfr_rnd_t rnd);
 
 /* The smaller, the greater of two numbers, rounded. */
