@@ -227,6 +227,13 @@ static inline phibal_status operation_sigmoid_negated(phibal_enclosure *z,
   return phibal_enclosure_div(z, one, z);
 }
 
+/*@ // the token's temporaries, and its constant
+    predicate token_scratch{L}(phibal_reference_token *t) =
+      \valid(t) && output(&t->logsumexp) && output(&t->logsumexp_terms) && output(&t->total) &&
+      output(&t->mean) && output(&t->magnitude) && output(&t->term) && output(&t->factor) &&
+      output(&t->one) && in(&t->one, 1.0);
+*/
+
 /* Shared by forward and backward (router.c): (R1) or (R1s) into token->probability, (R8) for
    softmax routers; then (R3) to (R5) for the experts given into token->part, without router->scale.
  */

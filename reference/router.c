@@ -97,78 +97,233 @@ phibal_status reference_token_check(const char *name, const phibal_reference_tok
 }
 
 /* z = x - y. */
+/*@ requires output(z) && output(t) && \separated(z, t) && \is_finite(x) && \is_finite(y);
+    terminates \true;
+    exits \false;
+    assigns *z, *t;
+    ensures enclosure(z) && enclosure(t);
+    ensures only_two_written{Pre, Here}(z, t);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> in(z, (real)x - (real)y); */
 static phibal_status logit_difference(phibal_enclosure *z, float x, float y, phibal_enclosure *t) {
-  phibal_enclosure_set_d(z, (double)x);
-  phibal_enclosure_set_d(t, (double)y);
+  //@ assert use_enclosure;
+  operation_set_float(z, x);
+  operation_set_float(t, y);
   return phibal_enclosure_sub(z, z, t);
 }
 
 /* z = exp(x - reference): a softmax weight. */
+/*@ requires token_scratch(t) && output(z) && \separated(z, t);
+    requires \is_finite(x) && \is_finite(reference);
+    terminates \true;
+    exits \false;
+    assigns *z, t->factor;
+    ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> in(z, e((real)x) * shrink((real)reference)); */
 static phibal_status softmax_weight(phibal_reference_token *t, float x, float reference,
                                     phibal_enclosure *z) {
+  //@ assert use_enclosure && use_exp && use_relative;
   TRY(logit_difference(z, x, reference, &t->factor));
   phibal_enclosure_exp(z, z);
+  //@ assert weight: in(z, e((real)x - (real)reference));
+  //@ assert e((real)x - (real)reference) == e((real)x) * shrink((real)reference);
   return PHIBAL_OK;
 }
 
 /* z = sigma(x) = 1 / (1 + exp(-x)), x occurring once. */
+/*@ requires token_scratch(t) && output(z) && \separated(z, t);
+    requires \is_finite(x);
+    terminates \true;
+    exits \false;
+    assigns *z, t->factor;
+    ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> in(z, sigmoid((real)x)); */
 static phibal_status logit_sigmoid(phibal_reference_token *t, float x, phibal_enclosure *z) {
-  phibal_enclosure_set_d(&t->factor, -(double)x);
+  //@ assert use_enclosure;
+  operation_set_negated(&t->factor, x);
   return operation_sigmoid_negated(z, &t->factor, &t->one);
 }
 
 /* z = sigma(x) exp(-reference), reference <= 0 the largest min(x, 0) in a sum of such weights.
    Where all logits are very negative every sigma is near 0, but these are not: sigma(x)
    exp(-reference) = exp(x - reference) / (1 + exp(x)). */
+/*@ requires token_scratch(t) && output(z) && \separated(z, t);
+    requires \is_finite(x) && \is_finite(reference);
+    terminates \true;
+    exits \false;
+    assigns *z, t->factor, t->term;
+    ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> in(z, sigmoid((real)x) * shrink((real)reference)); */
 static phibal_status sigmoid_weight(phibal_reference_token *t, float x, float reference,
                                     phibal_enclosure *z) {
-  if (reference == 0.0f) return logit_sigmoid(t, x, z);
-  phibal_enclosure_set_d(&t->term, (double)x);
+  //@ assert use_enclosure && use_exp && use_relative;
+  if (reference == 0.0f) {
+    //@ assert zero: (real)reference == 0.0 && shrink((real)reference) == 1.0;
+    return logit_sigmoid(t, x, z);
+  }
+  operation_set_float(&t->term, x);
   TRY(operation_sigmoid_negated(&t->factor, &t->term, &t->one));
   TRY(logit_difference(z, x, reference, &t->term));
   phibal_enclosure_exp(z, z);
+  //@ assert exponential: in(z, e((real)x - (real)reference));
+  //@ assert factor: in(&t->factor, sigmoid(-(real)x));
+  //@ assert quotient: sigmoid(-(real)x) == 1.0 / (1.0 + e((real)x));
+  /*@ assert relative: e((real)x - (real)reference) * (1.0 / (1.0 + e((real)x))) ==
+        sigmoid((real)x) * shrink((real)reference); */
   return phibal_enclosure_mul(z, z, &t->factor);
 }
 
+/*@ requires token_scratch(t) && output(z) && \separated(z, t) &&
+             \valid_read(router);
+    requires \is_finite(x) && \is_finite(reference);
+    terminates \true;
+    exits \false;
+    assigns *z, t->factor, t->term;
+    ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK && router->gate == PHIBAL_GATE_SIGMOID ==>
+      in(z, sigmoid((real)x) * shrink((real)reference));
+    ensures \result == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
+      in(z, e((real)x) * shrink((real)reference)); */
 static phibal_status router_weight(phibal_reference_token *t, const phibal_router *router, float x,
                                    float reference, phibal_enclosure *z) {
+  //@ assert use_enclosure;
   if (router->gate == PHIBAL_GATE_SIGMOID) return sigmoid_weight(t, x, reference, z);
   return softmax_weight(t, x, reference, z);
 }
 
 /* The logit that keeps a sum of weights of logits no larger than `largest` away from 0. */
+/*@ requires \valid_read(router) && \is_finite(largest);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \is_finite(\result); */
 static float router_reference(const phibal_router *router, float largest) {
   return router->gate == PHIBAL_GATE_SIGMOID && largest > 0.0f ? 0.0f : largest;
 }
 
+/* Which logit it is matters only to how tight results are; that it is finite, to whether they hold.
+ */
+/*@ requires 1 <= experts && \valid_read(logits + (0 .. experts - 1));
+    requires finite_floats(logits, experts);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \is_finite(\result); */
 static float logits_largest(int32_t experts, const float *logits) {
   float largest = logits[0];
+  /*@ loop invariant 1 <= e <= experts;
+      loop invariant \is_finite(largest);
+      loop assigns e, largest;
+      loop variant experts - e; */
   for (int32_t e = 1; e < experts; e++)
     if (logits[e] > largest) largest = logits[e];
   return largest;
 }
 
+/*@ requires 1 <= active && \valid_read(experts + (0 .. active - 1));
+    requires \forall integer s; 0 <= s < active ==>
+      \valid_read(logits + experts[s]) && \is_finite(logits[experts[s]]);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \is_finite(\result); */
 static float logits_largest_selected(int32_t active, const int32_t *experts, const float *logits) {
   float largest = logits[experts[0]];
+  /*@ loop invariant 1 <= s <= active;
+      loop invariant \is_finite(largest);
+      loop assigns s, largest;
+      loop variant active - s; */
   for (int32_t s = 1; s < active; s++)
     if (logits[experts[s]] > largest) largest = logits[experts[s]];
   return largest;
 }
 
-/* part[0..n-1] = weight[0..n-1] / their sum, which is left in t->total. */
-static phibal_status weights_normalise(phibal_reference_token *t, int32_t n,
-                                       const phibal_enclosure *weight, phibal_enclosure *part) {
-  TRY(phibal_enclosure_sum(&t->total, (size_t)n, weight));
-  for (int32_t i = 0; i < n; i++) TRY(phibal_enclosure_div(&part[i], &weight[i], &t->total));
+/* part[0..n-1] = weight[0..n-1] / total. */
+/*@ requires 0 <= n && vector_input(weight, n) && vector_output(part, n) && input(total);
+    requires part == weight || vectors_apart(part, n, weight, n);
+    requires \forall integer i; 0 <= i < n ==> \separated(total, part + i);
+    terminates \true;
+    exits \false;
+    assigns part[0 .. n - 1];
+    ensures vector_output(part, n);
+    ensures only_vector_written{Pre, Here}(part, n);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall integer i, real w, s; 0 <= i < n && s != 0.0 &&
+      in{Pre}(weight + i, w) && in{Pre}(total, s) ==> in(part + i, w / s); */
+static phibal_status weights_divide(int32_t n, const phibal_enclosure *weight,
+                                    const phibal_enclosure *total, phibal_enclosure *part) {
+  //@ assert use_enclosure;
+  /*@ loop invariant 0 <= i <= n;
+      loop invariant frame: only_vector_written{Pre, Here}(part, n);
+      loop invariant places: vector_output(part, n);
+      loop invariant left: \forall integer j; i <= j < n ==> same{Pre, Here}(weight + j);
+      loop invariant done: \forall integer j, real w, s; 0 <= j < i && s != 0.0 &&
+        in{Pre}(weight + j, w) && in{Pre}(total, s) ==> in(part + j, w / s);
+      loop assigns i, part[0 .. n - 1];
+      loop variant n - i; */
+  for (int32_t i = 0; i < n; i++) TRY(phibal_enclosure_div(&part[i], &weight[i], total));
+  return PHIBAL_OK;
+}
+
+/* part[0..n-1] = weight[0..n-1] / their sum, which is left in total. */
+/*@ requires 0 <= n && vector_input(weight, n) && vector_output(part, n) && output(total);
+    requires part == weight || vectors_apart(part, n, weight, n);
+    requires \forall integer i; 0 <= i < n ==>
+      \separated(total, part + i) && \separated(total, weight + i);
+    terminates \true;
+    exits \false;
+    assigns *total, part[0 .. n - 1];
+    ensures vector_output(part, n) && enclosure(total);
+    ensures only_with_vector_written{Pre, Here}(total, part, n);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==>
+      \forall sequence s; members{Pre}(weight, n, s) && sum(s, n) != 0.0 ==> in(total, sum(s, n)) &&
+        (\forall integer i; 0 <= i < n ==> in(part + i, term(s, i) / sum(s, n))); */
+static phibal_status weights_normalise(int32_t n, const phibal_enclosure *weight,
+                                       phibal_enclosure *total, phibal_enclosure *part) {
+  //@ assert use_enclosure;
+  TRY(phibal_enclosure_sum(total, (size_t)n, weight));
+  /*@ assert summed: \forall sequence s; members{Pre}(weight, n, s) ==>
+        members(weight, n, s) && in(total, sum(s, n)); */
+  TRY(weights_divide(n, weight, total, part));
+  /*@ assert total_kept: \forall sequence s; members{Pre}(weight, n, s) ==> in(total, sum(s, n)); */
+  /*@ assert divided: \forall sequence s, integer i; members{Pre}(weight, n, s) &&
+        sum(s, n) != 0.0 && 0 <= i < n ==> in(part + i, term(s, i) / sum(s, n)); */
   return PHIBAL_OK;
 }
 
 /* (R8) from the sum of exp(x - largest) in t->total. */
+/*@ requires token_scratch(t) && \is_finite(largest);
+    terminates \true;
+    exits \false;
+    assigns t->logsumexp, t->logsumexp_terms, t->factor;
+    ensures enclosure(&t->logsumexp) && enclosure(&t->logsumexp_terms) && enclosure(&t->factor);
+    ensures only_three_written{Pre, Here}(&t->logsumexp, &t->logsumexp_terms, &t->factor);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall real a; 0.0 < a && in{Pre}(&t->total, a) ==>
+      in(&t->logsumexp, \log(a) + (real)largest);
+    ensures \result == PHIBAL_OK ==> \forall real a; 0.0 < a && in{Pre}(&t->total, a) ==>
+      in(&t->logsumexp_terms, \log(a) + \abs((real)largest)); */
 static phibal_status token_logsumexp(phibal_reference_token *t, float largest) {
+  //@ assert use_enclosure;
   TRY(phibal_enclosure_log(&t->logsumexp, &t->total));
-  phibal_enclosure_set_d(&t->factor, fabs((double)largest));
+  operation_set_magnitude(&t->factor, largest);
+  /*@ assert logarithm: \forall real a; 0.0 < a && in{Pre}(&t->total, a) ==>
+        in(&t->logsumexp, \log(a)); */
   TRY(phibal_enclosure_add(&t->logsumexp_terms, &t->logsumexp, &t->factor));
-  phibal_enclosure_set_d(&t->factor, (double)largest);
+  /*@ assert terms: \forall real a; 0.0 < a && in{Pre}(&t->total, a) ==>
+        in(&t->logsumexp_terms, \log(a) + \abs((real)largest)); */
+  operation_set_float(&t->factor, largest);
+  /*@ assert sum: \forall real a; 0.0 < a && in{Pre}(&t->total, a) ==>
+        in(&t->logsumexp, \log(a)) && in(&t->factor, (real)largest); */
   return phibal_enclosure_add(&t->logsumexp, &t->logsumexp, &t->factor);
 }
 
@@ -178,7 +333,7 @@ phibal_status reference_token_probabilities(phibal_reference_token *t, const phi
   float reference = router_reference(router, largest);
   for (int32_t e = 0; e < t->experts; e++)
     TRY(router_weight(t, router, logits[e], reference, &t->weight[e]));
-  TRY(weights_normalise(t, t->experts, t->weight, t->probability));
+  TRY(weights_normalise(t->experts, t->weight, &t->total, t->probability));
   if (router->gate != PHIBAL_GATE_SIGMOID) return token_logsumexp(t, largest);
   phibal_enclosure_set_si(&t->logsumexp, 0);
   phibal_enclosure_set_si(&t->logsumexp_terms, 0);
@@ -203,7 +358,7 @@ static phibal_status gates_normalised(phibal_reference_token *t, const phibal_ro
     else
       TRY(router_weight(t, router, logits[experts[s]], reference, &t->part[s]));
   }
-  return weights_normalise(t, t->active, t->part, t->part);
+  return weights_normalise(t->active, t->part, &t->total, t->part);
 }
 
 phibal_status reference_token_gates(phibal_reference_token *t, const phibal_router *router,

@@ -39,18 +39,25 @@
       \valid_read(experts + (0 .. k - 1)) &&
       (\forall integer s; 0 <= s < k ==> 0 <= experts[s] < n);
 
-    // Weights are computed relative to a largest logit r: all times c = exp(-r) > 0.
+    // Weights are computed relative to a largest logit r: all times c = shrink(r) = exp(-r) > 0.
+    // Provers find these facts by their terms; so differences have names of their own.
+    axiomatic Shrink {
+      logic real shrink(real r);
+    }
     axiomatic Relative {
       predicate use_relative;
       axiom relative_used: use_relative;
-      COQ_LEMMA e_difference: \forall real a, r; e(a - r) == e(a) * e(-r);
-      COQ_LEMMA e_zero: e(0.0) == 1.0;
-      COQ_LEMMA sigmoid_relative: \forall real a, r; e(a - r) * sigmoid(-a) == sigmoid(a) * e(-r);
+      axiom shrink_is: \forall real r; shrink(r) == e(-r);
+      COQ_LEMMA shrink_positive: \forall real r; 0.0 < shrink(r);
+      COQ_LEMMA shrink_zero: shrink(0.0) == 1.0;
+      COQ_LEMMA e_relative: \forall real a, r, d; d == a - r ==> e(d) == e(a) * shrink(r);
+      COQ_LEMMA sigmoid_relative: \forall real a, r, d; d == a - r ==>
+        e(d) * (1.0 / (1.0 + e(a))) == sigmoid(a) * shrink(r);
       COQ_LEMMA logit_weight_positive: \forall integer gate, real a; 0.0 < logit_weight(gate, a);
       COQ_LEMMA quotient_relative: \forall real w, s, c; 0.0 < s && 0.0 < c ==>
         (w * c) / (s * c) == w / s && 0.0 < s * c;
       COQ_LEMMA log_relative: \forall real s, r; 0.0 < s ==>
-        \log(s * e(-r)) + r == \log(s) && 0.0 < s * e(-r);
+        \log(s * shrink(r)) + r == \log(s) && 0.0 < s * shrink(r);
     }
     // Sequences with these terms exist, since any function from integers to real numbers is one.
     axiomatic RelativeSequence {
