@@ -3,3 +3,5 @@
 #include <phibal/enclosure.h>
 #include <phibal/acsl/power.h>
 #include <phibal/acsl/potentials_lemmas.h>
+#include <phibal/acsl/floating.h>
+#include <phibal/acsl/metrics.h>
