@@ -1,7 +1,6 @@
 /* From points to intervals: the range of a function over [lo, hi] from its values at the ends, by
    the shape of its graph. */
 #include "potentials.h"
-#include <stdio.h>
 #ifdef __FRAMAC__
 #include <phibal/acsl/point_shapes.h>
 #endif
@@ -477,17 +476,4 @@ phibal_status graph_over(scalar_family s, scalar_function f, phibal_enclosure *z
 
 phibal_status outside_domain(const char *domain) {
   return phibal_status_set(PHIBAL_ERROR_DOMAIN, "outside the domain %s", domain);
-}
-
-phibal_status name_coordinate(phibal_status status, const char *function, const char *potential,
-                              size_t i, size_t n, const phibal_enclosure *x) {
-  enum { DIGITS = 6 };
-  char lo[PHIBAL_DECIMAL_SIZE(DIGITS)], hi[PHIBAL_DECIMAL_SIZE(DIGITS)], reason[400];
-  phibal_enclosure_get_decimal(x, DIGITS, lo, hi, sizeof lo);
-  snprintf(reason, sizeof reason, "%s", phibal_status_message());
-  if (phibal_enclosure_is_exact(x))
-    return phibal_status_set(status, "%s of %s: coordinate %zu of %zu (%s) is %s", function,
-                             potential, i + 1, n, mpfr_sgn(x->lo) < 0 ? hi : lo, reason);
-  return phibal_status_set(status, "%s of %s: coordinate %zu of %zu (in [%s, %s]) is %s", function,
-                           potential, i + 1, n, lo, hi, reason);
 }

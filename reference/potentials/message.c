@@ -1,0 +1,16 @@
+/* What went wrong at which coordinate. Text only: the proofs take its contract for granted. */
+#include "potentials.h"
+#include <stdio.h>
+
+phibal_status name_coordinate(phibal_status status, const char *function, const char *potential,
+                              size_t i, size_t n, const phibal_enclosure *x) {
+  enum { DIGITS = 6 };
+  char lo[PHIBAL_DECIMAL_SIZE(DIGITS)], hi[PHIBAL_DECIMAL_SIZE(DIGITS)], reason[400];
+  phibal_enclosure_get_decimal(x, DIGITS, lo, hi, sizeof lo);
+  snprintf(reason, sizeof reason, "%s", phibal_status_message());
+  if (phibal_enclosure_is_exact(x))
+    return phibal_status_set(status, "%s of %s: coordinate %zu of %zu (%s) is %s", function,
+                             potential, i + 1, n, mpfr_sgn(x->lo) < 0 ? hi : lo, reason);
+  return phibal_status_set(status, "%s of %s: coordinate %zu of %zu (in [%s, %s]) is %s", function,
+                           potential, i + 1, n, lo, hi, reason);
+}
