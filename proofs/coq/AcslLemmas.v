@@ -440,27 +440,12 @@ Qed.
 (* Softmax relative to a reference r: factors c = e^(-r) that cancel. *)
 Theorem e_difference : forall a r : R, ((acsl_e_ (a - r)) = ((acsl_e_ a) * (acsl_e_ (- r)))).
 Proof. intros a r. unfold acsl_e_. rewrite <- exp_plus. f_equal. Qed.
-Theorem e_zero : ((acsl_e_ 0) = 1).
-Proof. exact exp_0. Qed.
-Theorem sigmoid_relative : forall a r : R, (((acsl_e_ (a - r)) * (acsl_sigmoid (- a))) =
-  ((acsl_sigmoid a) * (acsl_e_ (- r)))).
-Proof.
-intros a r. rewrite e_difference. change (acsl_sigmoid (- a)) with (1 / (1 + exp (- - a))).
-  change (acsl_sigmoid a) with (1 / (1 + exp (- a))).
-unfold acsl_e_. rewrite Ropp_involutive, (exp_Ropp a). assert (P := exp_pos a). field. lra.
-Qed.
 Theorem sigmoid_positive : forall a : R, (0 < (acsl_sigmoid a)).
 Proof. intros a. apply Rdiv_lt_0_compat; [lra | ]. generalize (exp_pos (- a)). intros.
   change (0 < 1 + exp (- a)). lra. Qed.
 Theorem quotient_relative : forall w s c : R, (((0 < s) /\ (0 < c)) ->
   ((((w * c) / (s * c)) = (w / s)) /\ (0 < (s * c)))).
 Proof. intros w s c [Hs Hc]. split; [field; lra | now apply Rmult_lt_0_compat]. Qed.
-Theorem log_relative : forall s r : R, ((0 < s) -> ((((ln (s * (acsl_e_ (- r)))) + r) = (ln s)) /\
-  (0 < (s * (acsl_e_ (- r)))))).
-Proof.
-intros s r Hs. assert (P := exp_pos (- r)). unfold acsl_e_. split; [ | now apply Rmult_lt_0_compat].
-rewrite ln_mult, ln_exp by auto. ring.
-Qed.
 Theorem logit_weight_positive : forall (gate : Z) (a : R), (0 < (acsl_logit_weight gate a)).
 Proof. intros gate a. unfold acsl_logit_weight. destruct (Z.eq_dec gate _);
   [apply sigmoid_positive | apply e_positive]. Qed.
@@ -567,4 +552,26 @@ change (acsl_tsallis_base a y) with (tsallis_base a y) in *.
 assert (E : acsl_tsallis_excess a y = tsallis_base a y - 1).
 { rewrite tsallis_base_minus_one by auto. reflexivity. }
 rewrite E. split; [lra | ]. rewrite pow_near_one by auto. unfold acsl_e_. f_equal. ring.
+Qed.
+
+(* The factor of the router's reference logit. *)
+Theorem shrink_positive : forall r : R, (0 < (acsl_shrink r)).
+Proof. intros r. apply exp_pos. Qed.
+Theorem shrink_zero : ((acsl_shrink 0) = 1).
+Proof. change (exp (- 0) = 1). now rewrite Ropp_0, exp_0. Qed.
+Theorem e_relative : forall a r d : R, ((d = (a - r)) -> ((acsl_e_ d) = ((acsl_e_ a) * (acsl_shrink
+  r)))).
+Proof. intros a r d ->. apply e_difference. Qed.
+Theorem sigmoid_relative : forall a r d : R, ((d = (a - r)) ->
+  (((acsl_e_ d) * (1 / (1 + (acsl_e_ a)))) = ((acsl_sigmoid a) * (acsl_shrink r)))).
+Proof.
+intros a r d ->. change (acsl_sigmoid a) with (1 / (1 + exp (- a))).
+change (acsl_shrink r) with (exp (- r)). unfold acsl_e_, Rminus. rewrite exp_plus, (exp_Ropp a).
+assert (P := exp_pos a). field. lra.
+Qed.
+Theorem log_relative : forall s r : R, ((0 < s) ->
+  ((((ln (s * (acsl_shrink r))) + r) = (ln s)) /\ (0 < (s * (acsl_shrink r))))).
+Proof.
+intros s r Hs. change (acsl_shrink r) with (exp (- r)). assert (P := exp_pos (- r)).
+split; [ | now apply Rmult_lt_0_compat]. rewrite ln_mult, ln_exp by auto. ring.
 Qed.
