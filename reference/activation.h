@@ -28,8 +28,8 @@ typedef struct activation_work {
     // the factors are those at a
     predicate work_at{L}(activation_work *w, phibal_enclosure *a) =
       \forall real r; in(a, r) ==>
-        in(&w->sigma, sigmoid(activation_argument(w->activation, r))) &&
-        in(&w->complement, sigmoid(-activation_argument(w->activation, r))) &&
+        in(&w->sigma, logistic(activation_argument(w->activation, r))) &&
+        in(&w->complement, logistic(-activation_argument(w->activation, r))) &&
         in(&w->v_slope, activation_argument_slope(w->activation, r));
     // a place for a result, if it is wanted
     predicate optional_output{L}(phibal_enclosure *z, activation_work *w, phibal_enclosure *a) =

@@ -216,7 +216,7 @@ static inline phibal_status operation_add_scaled(phibal_enclosure *z, const phib
     ensures enclosure(z);
     ensures only_written{Pre, Here}(z);
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(x, a) ==> in(z, sigmoid(-a)); */
+    ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(x, a) ==> in(z, logistic(-a)); */
 static inline phibal_status operation_sigmoid_negated(phibal_enclosure *z,
                                                       const phibal_enclosure *x,
                                                       const phibal_enclosure *one) {

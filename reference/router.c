@@ -141,7 +141,7 @@ static phibal_status softmax_weight(phibal_reference_token *t, float x, float re
     ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
     ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> in(z, sigmoid((real)x)); */
+    ensures \result == PHIBAL_OK ==> in(z, logistic((real)x)); */
 static phibal_status logit_sigmoid(phibal_reference_token *t, float x, phibal_enclosure *z) {
   //@ assert use_enclosure;
   operation_set_negated(&t->factor, x);
@@ -159,7 +159,7 @@ static phibal_status logit_sigmoid(phibal_reference_token *t, float x, phibal_en
     ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
     ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> in(z, sigmoid((real)x) * shrink((real)reference)); */
+    ensures \result == PHIBAL_OK ==> in(z, logistic((real)x) * shrink((real)reference)); */
 static phibal_status sigmoid_weight(phibal_reference_token *t, float x, float reference,
                                     phibal_enclosure *z) {
   //@ assert use_enclosure && use_exp && use_relative;
@@ -172,10 +172,10 @@ static phibal_status sigmoid_weight(phibal_reference_token *t, float x, float re
   TRY(logit_difference(z, x, reference, &t->term));
   phibal_enclosure_exp(z, z);
   //@ assert exponential: in(z, e((real)x - (real)reference));
-  //@ assert factor: in(&t->factor, sigmoid(-(real)x));
-  //@ assert quotient: sigmoid(-(real)x) == 1.0 / (1.0 + e((real)x));
+  //@ assert factor: in(&t->factor, logistic(-(real)x));
+  //@ assert quotient: logistic(-(real)x) == 1.0 / (1.0 + e((real)x));
   /*@ assert relative: e((real)x - (real)reference) * (1.0 / (1.0 + e((real)x))) ==
-        sigmoid((real)x) * shrink((real)reference); */
+        logistic((real)x) * shrink((real)reference); */
   return phibal_enclosure_mul(z, z, &t->factor);
 }
 
@@ -189,7 +189,7 @@ static phibal_status sigmoid_weight(phibal_reference_token *t, float x, float re
     ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures \result == PHIBAL_OK && router->gate == PHIBAL_GATE_SIGMOID ==>
-      in(z, sigmoid((real)x) * shrink((real)reference));
+      in(z, logistic((real)x) * shrink((real)reference));
     ensures \result == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
       in(z, e((real)x) * shrink((real)reference)); */
 static phibal_status router_weight(phibal_reference_token *t, const phibal_router *router, float x,

@@ -8,10 +8,10 @@
 #include <phibal/router.h>
 
 /*@ // the logistic function
-    logic real sigmoid(real a) = 1.0 / (1.0 + e(-a));
+    logic real logistic(real a) = 1.0 / (1.0 + e(-a));
     // what is normalised to probabilities and gates
     logic real logit_weight(integer gate, real a) =
-      gate == PHIBAL_GATE_SIGMOID ? sigmoid(a) : e(a);
+      gate == PHIBAL_GATE_SIGMOID ? logistic(a) : e(a);
     logic real weight_sum{L}(integer gate, float *x, integer n) =
       n <= 0 ? 0.0 : weight_sum(gate, x, n - 1) + logit_weight(gate, (real)x[n - 1]);
     logic real selected_sum{L}(integer gate, float *x, int32_t *experts, integer n) =
@@ -52,7 +52,7 @@
       COQ_LEMMA shrink_zero: shrink(0.0) == 1.0;
       COQ_LEMMA e_relative: \forall real a, r, d; d == a - r ==> e(d) == e(a) * shrink(r);
       COQ_LEMMA sigmoid_relative: \forall real a, r, d; d == a - r ==>
-        e(d) * (1.0 / (1.0 + e(a))) == sigmoid(a) * shrink(r);
+        e(d) * (1.0 / (1.0 + e(a))) == logistic(a) * shrink(r);
       COQ_LEMMA logit_weight_positive: \forall integer gate, real a; 0.0 < logit_weight(gate, a);
       COQ_LEMMA quotient_relative: \forall real w, s, c; 0.0 < s && 0.0 < c ==>
         (w * c) / (s * c) == w / s && 0.0 < s * c;
