@@ -12,6 +12,10 @@
 #include "../core/core.h"
 #include <phibal/router.h>
 
+#ifdef __FRAMAC__
+#include <phibal/acsl/select_keys.h>
+#endif
+
 #define SELECT_INDEX 1023 /* the bits of a key that hold the index */
 #define SELECT_NONE INT64_MIN
 #define SELECT_BLOCK 16
@@ -26,10 +30,15 @@ static inline int64_t select_key(double score, int32_t index, int64_t *lost) {
   return (ordered & ~(int64_t)SELECT_INDEX) | (SELECT_INDEX - index);
 }
 
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures 0 <= \result <= SELECT_INDEX && \result == key_expert(key); */
 static inline int32_t select_index(int64_t key) {
-  return SELECT_INDEX - (int32_t)(key & SELECT_INDEX);
+  return SELECT_INDEX - (int32_t)((uint64_t)key % (SELECT_INDEX + 1));
 }
 
+#ifndef __FRAMAC__ /* which does not read vectors: what they compute is tested, not proved */
 /* Eight keys, in the vector extension that gcc and clang share and map to any width of machine:
    left to themselves they do not vectorise these conditional maxima. */
 typedef int64_t select_vector __attribute__((vector_size(64)));
@@ -53,7 +62,49 @@ static inline int64_t select_block_largest(const int64_t *key, int64_t bound) {
     for (int i = 0; i < half; i++) part[i] = part[i] > part[i + half] ? part[i] : part[i + half];
   return part[0];
 }
+#endif
 
+/* Puts `most` into leaf i of a tournament and replays its games. */
+/*@ requires 1 <= leaves <= 64 && leaves <= i < 2 * leaves;
+    requires \valid(tree + (0 .. 2 * leaves - 1)) && tournament(tree, leaves, 0);
+    terminates \true;
+    exits \false;
+    assigns tree[1 .. 2 * leaves - 1];
+    ensures tournament(tree, leaves, 0) && tree[i] == most;
+    ensures \forall integer l; leaves <= l < 2 * leaves && l != i ==> tree[l] == \old(tree[l]); */
+static inline void select_replay(int64_t *tree, int i, int64_t most)
+/*@ ghost (int leaves) */ {
+  //@ ghost int leaf = i;
+  //@ ghost int64_t put = most;
+  tree[i] = most;
+  /*@ loop invariant 1 <= i < 2 * leaves && most == tree[i];
+      loop invariant tournament(tree, leaves, i / 2);
+      loop invariant tree[leaf] == put && \forall integer l; leaves <= l < 2 * leaves &&
+        l != leaf ==> tree[l] == \at(tree[l], Pre);
+      loop assigns i, most, tree[1 .. leaves - 1];
+      loop variant i; */
+  while (i > 1) {
+    int parent = i / 2;
+    int sibling = 4 * parent + 1 - i; /* the parent's other child */
+    /*@ assert (i == 2 * parent && sibling == 2 * parent + 1) ||
+               (i == 2 * parent + 1 && sibling == 2 * parent); */
+    most = tree[sibling] > most ? tree[sibling] : most;
+    tree[parent] = most;
+    /*@ assert \forall integer l; 1 <= l < 2 * leaves && l != parent ==>
+          tree[l] == \at(tree[l], LoopCurrent); */
+    /*@ assert tree[i] <= tree[parent] && tree[sibling] <= tree[parent] &&
+               (tree[parent] == tree[i] || tree[parent] == tree[sibling]); */
+    //@ assert i == 2 * parent ==> node(tree, parent);
+    //@ assert i == 2 * parent + 1 ==> node(tree, parent);
+    /*@ assert \forall integer p; 1 <= p < leaves && p != parent && p != parent / 2 ==>
+          2 * p != parent && 2 * p + 1 != parent && node{LoopCurrent}(tree, p); */
+    /*@ assert \forall integer p; 1 <= p < leaves && p != parent && p != parent / 2 ==>
+          node(tree, p); */
+    i = parent;
+  }
+}
+
+#ifndef __FRAMAC__
 /* One token: a tournament among blocks of 16 keys, replayed for the winner's block after each
    choice. key has room for E rounded up to SELECT_BLOCK. */
 static inline void select_row(int32_t experts, int32_t active, int64_t *key, int32_t *selected) {
@@ -70,13 +121,9 @@ static inline void select_row(int32_t experts, int32_t active, int64_t *key, int
   for (int32_t s = 0; s < active; s++) {
     int64_t winner = tree[1];
     selected[s] = select_index(winner);
-    int i = leaves + selected[s] / SELECT_BLOCK;
-    int64_t most = select_block_largest(key + (i - leaves) * SELECT_BLOCK, winner);
-    tree[i] = most;
-    for (; i > 1; i /= 2) {
-      most = tree[i ^ 1] > most ? tree[i ^ 1] : most;
-      tree[i / 2] = most;
-    }
+    int b = selected[s] / SELECT_BLOCK;
+    int64_t most = select_block_largest(key + b * SELECT_BLOCK, winner);
+    select_replay(tree, leaves + b, most) /*@ ghost (leaves) */;
   }
 }
 
@@ -98,6 +145,7 @@ select_lanes(int32_t experts, int32_t active, int lanes, const int64_t *key, int
     }
   }
 }
+#endif
 
 /* One of `lanes` tokens, by its scores, of which score [E][lanes] points to the first; they are
    overwritten. For the rare scores of which a key cannot hold all bits. */
