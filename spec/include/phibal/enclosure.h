@@ -186,7 +186,8 @@ phibal_status phibal_enclosure_get_decimal(const phibal_enclosure *x, int digits
     ensures enclosure(z);
     ensures only_written{Pre, Here}(z);
     ensures \result == PHIBAL_OK || (\result == PHIBAL_ERROR_DOMAIN && whole(z));
-    ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, a + b); */
+    ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, a + b);
+    ensures \result == PHIBAL_OK && (in_plus{Pre}(x) || in_plus{Pre}(y)) ==> in_plus(z); */
 phibal_status phibal_enclosure_add(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y);
 /*@ requires output(z) && input(x) && input(y) && apart(z, x) && apart(z, y);
@@ -206,7 +207,9 @@ phibal_status phibal_enclosure_sub(phibal_enclosure *z, const phibal_enclosure *
     ensures enclosure(z);
     ensures only_written{Pre, Here}(z);
     ensures \result == PHIBAL_OK || (\result == PHIBAL_ERROR_DOMAIN && whole(z));
-    ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, a * b); */
+    ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, a * b);
+    ensures infinite: \result == PHIBAL_OK ==> \forall real a; a > 0.0 &&
+      ((in{Pre}(x, a) && in_plus{Pre}(y)) || (in_plus{Pre}(x) && in{Pre}(y, a))) ==> in_plus(z); */
 phibal_status phibal_enclosure_mul(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y);
 /*@ requires output(z) && input(x) && input(y) && apart(z, x) && apart(z, y);
@@ -292,7 +295,9 @@ phibal_status phibal_enclosure_log1p(phibal_enclosure *z, const phibal_enclosure
     ensures enclosure(z);
     ensures only_written{Pre, Here}(z);
     ensures \result == PHIBAL_OK || (\result == PHIBAL_ERROR_DOMAIN && whole(z));
-    ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) && a >= 0.0 && (a > 0.0 || b >= 0.0) ==> in(z, power(a, b)); */
+    ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) && a >= 0.0 && (a > 0.0 || b >= 0.0) ==> in(z, power(a, b));
+    ensures infinite: \result == PHIBAL_OK ==> \forall real b;
+      in{Pre}(x, 0.0) && in{Pre}(y, b) && b < 0.0 ==> in_plus(z); */
 phibal_status phibal_enclosure_pow(phibal_enclosure *z, const phibal_enclosure *x,
                                    const phibal_enclosure *y);
 /*@ requires output(z) && input(x) && apart(z, x);
