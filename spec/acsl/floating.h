@@ -13,7 +13,6 @@
       axiom floating_used: use_floating;
       LEMMA float_is_double: \forall float x;
         \is_finite(x) ==> \is_finite((double)x) && (real)(double)x == (real)x;
-      LEMMA float_from_double: \forall float x; \is_finite((double)x) ==> \is_finite(x);
       LEMMA double_not_nan: \forall double x; \is_finite(x) ==> !\is_NaN(x);
       LEMMA double_less: \forall double x, y; \is_finite(x) && \is_finite(y) ==>
         (\lt_double(x, y) <==> (real)x < (real)y);
