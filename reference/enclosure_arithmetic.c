@@ -141,6 +141,8 @@ static void product_straddling(phibal_enclosure *z, const phibal_enclosure *x,
     assigns *z;
     ensures enclosure(z);
     ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, times(a, b));
+    ensures infinite: (positive{Pre}(x) && in_plus{Pre}(y)) ||
+      (in_plus{Pre}(x) && positive{Pre}(y)) ==> in_plus(z);
     ensures only_written{Pre, Here}(z); */
 static void product_nonnegative(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *y) {

@@ -148,6 +148,7 @@ static void power_nonnegative(phibal_enclosure *z, const phibal_enclosure *x,
     assigns *z;
     ensures enclosure(z);
     ensures powers{Pre, Here}(z, x, y);
+    ensures infinite: \forall real b; in{Pre}(x, 0.0) && in{Pre}(y, b) && b < 0.0 ==> in_plus(z);
     ensures only_written{Pre, Here}(z); */
 static void power_nonpositive(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *y) {
@@ -170,6 +171,7 @@ static void power_nonpositive(phibal_enclosure *z, const phibal_enclosure *x,
       below(z->lo[0].number, r);
     ensures \forall real r; above(\old(z->hi[0].number), r) || above(\old(t->hi[0].number), r) ==>
       above(z->hi[0].number, r);
+    ensures mkind(\old(z->hi[0].number)) == 1 ==> mkind(z->hi[0].number) == 1;
     ensures only_two_written{Pre, Here}(z, t); */
 static void join_ends(phibal_enclosure *z, phibal_enclosure *t) {
   //@ assert open_enclosure;
@@ -187,6 +189,7 @@ static void join_ends(phibal_enclosure *z, phibal_enclosure *t) {
     assigns *z;
     ensures enclosure(z);
     ensures powers{Pre, Here}(z, x, y);
+    ensures infinite: \forall real b; in{Pre}(x, 0.0) && in{Pre}(y, b) && b < 0.0 ==> in_plus(z);
     ensures only_written{Pre, Here}(z); */
 static void power_straddling(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *y) {

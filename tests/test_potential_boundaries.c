@@ -302,6 +302,22 @@ Test(potential_boundaries, renyi_with_zeros_has_a_value_unless_all_are) {
   trio_clear(&t);
 }
 
+/* |x|/delta is too great for MPFR, and phi(x) just below |x|: the upper end may be lost. */
+Test(potential_boundaries, soft_l1_of_a_ratio_beyond_all_exponents) {
+  trio t;
+  trio_init(&t, PHIBAL_POTENTIAL_SOFT_L1, "1", "1", "0", "0");
+  mpfr_exp_t exponent = mpfr_get_emax() / 2 + 1;
+  phibal_enclosure *x = &t.x[0], *delta = &t.phi.parameter;
+  mpfr_mul_2si(x->lo, x->lo, exponent, MPFR_RNDN);
+  mpfr_set(x->hi, x->lo, MPFR_RNDN);
+  mpfr_mul_2si(delta->lo, delta->lo, -exponent, MPFR_RNDN);
+  mpfr_set(delta->hi, delta->lo, MPFR_RNDN);
+  cr_assert_eq(VALUE(&t.phi, 1, t.x, t.z), PHIBAL_OK, "%s", phibal_status_message());
+  cr_assert(mpfr_sgn(t.z[0].lo) > 0 && mpfr_lessequal_p(t.z[0].lo, x->lo));
+  cr_assert(mpfr_greaterequal_p(t.z[0].hi, x->lo));
+  trio_clear(&t);
+}
+
 Test(potential_boundaries, lp_infinity) {
   trio t;
   trio_init(&t, PHIBAL_POTENTIAL_LP, "inf", "1/4", "-1/2", "1/2");
