@@ -281,9 +281,10 @@ phibal_status tsallis_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
   //@ assert kept: scratch_kept{Pre, Here}(t) && same{Pre, Here}(a) && same{Pre, Here}(y);
   //@ assert carried: conjugate_base{Pre, Here}(y, a, t);
   //@ assert base: conjugate_base{Here, Here}(y, a, t);
+  //@ assert valid: \forall real p; in{Pre}(a, p) ==> tsallis_valid(p);
+  //@ assert quotient: \forall real p; in{Pre}(a, p) ==> in(t + 2, p / (p - 1.0));
   /*@ assert exponent: \forall real p; in{Pre}(a, p) ==>
-        in(t + 2, p / (p - 1.0)) && tsallis_valid(p) && (p > 1.0 ==> p / (p - 1.0) > 0.0) &&
-        (p < 1.0 ==> p / (p - 1.0) < 0.0); */
+        (p > 1.0 ==> p / (p - 1.0) > 0.0) && (p < 1.0 ==> p / (p - 1.0) < 0.0); */
   return conjugate_power(z, y, a, t);
 }
 
