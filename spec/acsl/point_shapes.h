@@ -98,7 +98,7 @@
         parameter_valid(FAMILY_LOG_COSH, a) && \abs(x) <= \abs(y) && \abs(y) <= \abs(z) &&
         point_defined(FAMILY_LOG_COSH, FUNCTION_VALUE, a, x) && point_defined(FAMILY_LOG_COSH, FUNCTION_VALUE, a, z) ==>
           point_between(FAMILY_LOG_COSH, FUNCTION_VALUE, a, x, y, z);
-      LEMMA softplus_value_between: GIVEN(open_points && open_order && use_potential_shapes) \forall real a, x, y, z;
+      LEMMA softplus_value_between: GIVEN(open_points && open_order && use_potential_shapes && use_exp && use_log && use_log1p) \forall real a, x, y, z;
         parameter_valid(FAMILY_SOFTPLUS, a) && x <= y && y <= z &&
         point_defined(FAMILY_SOFTPLUS, FUNCTION_VALUE, a, x) && point_defined(FAMILY_SOFTPLUS, FUNCTION_VALUE, a, z) ==>
           point_between(FAMILY_SOFTPLUS, FUNCTION_VALUE, a, x, y, z);
@@ -138,7 +138,7 @@
         parameter_valid(FAMILY_LOG_COSH, a) && x <= y && y <= z &&
         point_defined(FAMILY_LOG_COSH, FUNCTION_GRADIENT, a, x) && point_defined(FAMILY_LOG_COSH, FUNCTION_GRADIENT, a, z) ==>
           point_between(FAMILY_LOG_COSH, FUNCTION_GRADIENT, a, x, y, z);
-      LEMMA softplus_gradient_between: GIVEN(open_points && open_order && use_potential_shapes) \forall real a, x, y, z;
+      LEMMA softplus_gradient_between: GIVEN(open_points && open_order && use_potential_shapes && use_exp && use_log && use_log1p) \forall real a, x, y, z;
         parameter_valid(FAMILY_SOFTPLUS, a) && x <= y && y <= z &&
         point_defined(FAMILY_SOFTPLUS, FUNCTION_GRADIENT, a, x) && point_defined(FAMILY_SOFTPLUS, FUNCTION_GRADIENT, a, z) ==>
           point_between(FAMILY_SOFTPLUS, FUNCTION_GRADIENT, a, x, y, z);
@@ -258,6 +258,11 @@
         parameter_valid(FAMILY_NEGENTROPY, a) && x <= y && y <= z &&
         point_defined(FAMILY_NEGENTROPY, FUNCTION_CONJUGATE_GRADIENT, a, x) && point_defined(FAMILY_NEGENTROPY, FUNCTION_CONJUGATE_GRADIENT, a, z) ==>
           point_between(FAMILY_NEGENTROPY, FUNCTION_CONJUGATE_GRADIENT, a, x, y, z);
+      LEMMA tsallis_conjugate_gradient_below: GIVEN(open_points && use_potential_shapes) \forall real a, x, y;
+        parameter_valid(FAMILY_TSALLIS, a) && x <= y && point_inside(FAMILY_TSALLIS, FUNCTION_CONJUGATE_GRADIENT, a, y) ==>
+          point_inside(FAMILY_TSALLIS, FUNCTION_CONJUGATE_GRADIENT, a, x);
+      LEMMA tsallis_conjugate_gradient_order: GIVEN(open_points && open_order && use_potential_shapes) \forall real a, x, y;
+        parameter_valid(FAMILY_TSALLIS, a) && x <= y && point_defined(FAMILY_TSALLIS, FUNCTION_CONJUGATE_GRADIENT, a, y) ==> point_le(FAMILY_TSALLIS, FUNCTION_CONJUGATE_GRADIENT, a, x, y);
       LEMMA tsallis_conjugate_gradient_between: GIVEN(open_points && open_order && use_potential_shapes) \forall real a, x, y, z;
         parameter_valid(FAMILY_TSALLIS, a) && x <= y && y <= z &&
         point_defined(FAMILY_TSALLIS, FUNCTION_CONJUGATE_GRADIENT, a, x) && point_defined(FAMILY_TSALLIS, FUNCTION_CONJUGATE_GRADIENT, a, z) ==>
