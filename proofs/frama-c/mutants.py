@@ -32,6 +32,15 @@ def read_list():
             yield name, changed, unit or changed, function, edit
 
 
+def options_of(unit):
+    """What units.list gives to Frama-C for this unit."""
+    for line in open(os.path.join(HERE, "units.list")):
+        words = line.split("#")[0].split()
+        if words and words[0] == unit:
+            return words[1:]
+    return []
+
+
 def survivors():
     path = os.path.join(HERE, "mutants.survivors")
     if not os.path.exists(path):
@@ -53,6 +62,7 @@ def try_mutant(mutant):
     if open(target).read() == before:
         return "void", "the edit matches nothing"
     command = [os.path.join(copy, "proofs/frama-c/wp.sh"), os.path.join(copy, unit)]
+    command += options_of(unit)
     if function != "*":
         command += ["-wp-fct", function]
     command += ["-wp-cache", "update", "-wp-cache-dir", os.path.join(WORK, "cache")]
