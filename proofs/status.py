@@ -52,8 +52,9 @@ def main():
            " [SOUNDNESS.md](SOUNDNESS.md).",
            "",
            "| | |", "|---|---|",
-           "| Frama-C/WP | %d of %d goals proved, run-time errors included; %d functions, all under"
-           " contract |" % (proved, goals, functions),
+           "| Frama-C/WP | %d of %d goals proved, run-time errors included; %d functions under contract, %d"
+           " of the reference's not yet |" % (proved, goals, functions,
+                                             sum(n for _, n in prove.outside_units())),
            "| Coq | %s |" % last_line(work, "coq").replace("coq: ", ""),
            "| Gappa | %s |" % last_line(work, "gappa").replace("gappa: ", ""),
            "| Model of MPFR and GMP | %s |" % last_line(work, "model").replace("model: ", ""),
@@ -64,6 +65,9 @@ def main():
     for unit in units:
         out.append("| `%s` | %d | %d | %.0f |" % (unit["unit"], unit["goals"], len(unit["functions"]),
                                                  unit["seconds"]))
+    waiting = list(prove.outside_units())
+    if waiting:
+        out += ["", "Not under proof yet: " + ", ".join("`%s` (%d functions)" % w for w in waiting) + "."]
     out += ["", "Goals by prover: " + ", ".join(
         "%s %d" % (name.replace(":", " "), count) for name, count in provers.most_common()) + ".",
         "",
