@@ -69,6 +69,9 @@ def functions_of(path):
         contract = (before.endswith("*/") and opened >= 0 and
                     before.rfind("*/", 0, len(before) - 2) < opened and
                     re.search(r"\b(ensures|assigns|requires|terminates)\b", before[opened:]) is not None)
+        # A contract of one line, which may be a macro's.
+        line = before[before.rfind("\n") + 1:]
+        contract = contract or re.match(r"//@ (FREE_)?POINT\(", line) is not None
         name, defined = match.group(2), match.group(3) == "{"
         old = found.get(name, (False, False, False))
         found[name] = (old[0] or defined, old[1] or contract, old[2] or "inline" in match.group(1))

@@ -70,14 +70,18 @@ static phibal_status cosine(phibal_enclosure *z, const phibal_enclosure *y, phib
   return phibal_enclosure_sqrt(z, &t[0]);
 }
 
-/* delta - delta sqrt(1 - y^2) = delta y^2 / (1 + sqrt(1 - y^2)): delta at |y| = 1. */
-phibal_status pseudo_huber_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
-                                     const phibal_enclosure *delta, phibal_enclosure *t) {
+/* delta - delta sqrt(1 - y^2) = delta y^2 / (1 + sqrt(1 - y^2)) for |y| <= 1: delta at |y| = 1. */
+/*@ requires point_arguments(z, y, delta, t);
+    requires \forall real r; in(y, r) ==> \abs(r) <= 1.0;
+    terminates \true;
+    exits \false;
+    assigns *z, t[0 .. 4];
+    ensures enclosure(z) && scratch(t) && only_point_written{Pre, Here}(z, t);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
+      in{Pre}(delta, p) && in{Pre}(y, r) ==> in(z, pseudo_huber_conjugate(p, r)); */
+static phibal_status conjugate_inside(phibal_enclosure *z, const phibal_enclosure *y,
+                                      const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber;
-  if (point_compare_magnitude_with_one(y) > 0) {
-    set_infinity(z);
-    return PHIBAL_OK;
-  }
   TRY(cosine(&t[2], y, t));
   add_integer(&t[2], &t[2], 1);
   TRY(phibal_enclosure_mul(&t[0], y, y));
@@ -85,9 +89,19 @@ phibal_status pseudo_huber_conjugate(phibal_enclosure *z, const phibal_enclosure
   TRY(phibal_enclosure_mul(&t[0], &t[0], delta));
   /*@ assert dividend: \forall real p, r; in{Pre}(delta, p) && in{Pre}(y, r) ==>
         in(t, r * r * p); */
-  /*@ assert divisor: \forall real r; in{Pre}(y, r) && \abs(r) <= 1.0 ==>
+  /*@ assert divisor: \forall real r; in{Pre}(y, r) ==>
         in(t + 2, \sqrt(1.0 - r * r) + 1.0) && \sqrt(1.0 - r * r) + 1.0 > 0.0; */
   return phibal_enclosure_div(z, &t[0], &t[2]);
+}
+
+phibal_status pseudo_huber_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
+                                     const phibal_enclosure *delta, phibal_enclosure *t) {
+  //@ assert use_enclosure;
+  if (point_compare_magnitude_with_one(y) > 0) {
+    set_infinity(z);
+    return PHIBAL_OK;
+  }
+  return conjugate_inside(z, y, delta, t);
 }
 
 phibal_status pseudo_huber_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
