@@ -37,7 +37,7 @@ def options_of(unit):
     for line in open(os.path.join(HERE, "units.list")):
         words = line.split("#")[0].split()
         if words and words[0] == unit:
-            return words[1:]
+            return [word for word in words[1:] if word != "partial"]
     return []
 
 
