@@ -65,9 +65,12 @@ def main():
     for unit in units:
         out.append("| `%s` | %d | %d | %.0f |" % (unit["unit"], unit["goals"], len(unit["functions"]),
                                                  unit["seconds"]))
-    waiting = list(prove.outside_units())
-    if waiting:
-        out += ["", "Not under proof yet: " + ", ".join("`%s` (%d functions)" % w for w in waiting) + "."]
+    if prove.waiting_units():
+        out += ["", "Proved function by function, and not replayed as a whole yet: " +
+                ", ".join("`%s`" % unit for unit in prove.waiting_units()) + "."]
+    outside = list(prove.outside_units())
+    if outside:
+        out += ["", "Not under proof yet: " + ", ".join("`%s` (%d functions)" % w for w in outside) + "."]
     out += ["", "Goals by prover: " + ", ".join(
         "%s %d" % (name.replace(":", " "), count) for name, count in provers.most_common()) + ".",
         "",
