@@ -1,6 +1,7 @@
 /* A bracket; false position in it, which converges fast; then the two places where certainty ends,
-   close to the root. Only a certain comparison ever moves an end of the bracket, so that rounding
-   in the guesses costs time and never truth. */
+   close to the root. All of that only guesses: at the end both ends are asked about once more, and
+   only a certain answer to that makes them ends of the root's enclosure. So rounding, infinities
+   and NaN among the guesses cost time and never truth. */
 #include "mirror_search.h"
 
 #define TRY(call)                                                                                  \
@@ -18,43 +19,170 @@ enum { MOST_DOUBLINGS = 4096, ZERO_END_SHIFT = 64 };
 typedef struct bracket {
   mpfr_t lo, hi, middle, inner;
   mpfr_t below, above, residual; /* about f - target at lo, hi and the last probe, or NaN */
-  const phibal_enclosure *start;
-  mpfr_prec_t precision;
-  search_probe *probe;
-  void *context;
 } bracket;
 
-/* Outside the domain, the side is that on which q lies of a point inside. */
-static phibal_status probe_at(bracket *b, mpfr_srcptr q, search_side *side) {
+/*@ axiomatic BracketShape {
+      // the bracket is apart from a probe and all that it reads and writes
+      predicate nowhere(bracket *b, step_probe *p, phibal_reference_potential *phi, integer n,
+   phibal_enclosure *target, phibal_enclosure *direction, phibal_enclosure *point, phibal_enclosure
+   *image, phibal_enclosure *start); axiom nowhere_is: \forall bracket *b, step_probe *p,
+   phibal_reference_potential *phi, integer n, phibal_enclosure *target, *direction, *point, *image,
+   *start; nowhere(b, p, phi, n, target, direction, point, image, start) <==> \separated(b, p) &&
+   \separated(b, phi) && \separated(b, start) && \separated(b, point + (0 .. n - 1)) &&
+   \separated(b, image + (0 .. n - 1)) && \separated(b, target + (0 .. n - 1)) && (direction !=
+   \null ==> \separated(b, direction + (0 .. n - 1)));
+    }
+    predicate bracket_ready{L}(bracket *b) =
+      \valid(b) && minitialised(b->lo[0].number) && minitialised(b->hi[0].number) &&
+      minitialised(b->middle[0].number) && minitialised(b->inner[0].number) &&
+      minitialised(b->below[0].number) && minitialised(b->above[0].number) &&
+      minitialised(b->residual[0].number);
+    predicate bracket_apart{L}(bracket *b, step_probe *p) =
+      nowhere(b, p, p->phi, p->n, p->target, p->direction, p->point, p->image, p->start);
+    predicate search_ready{L}(bracket *b, step_probe *p) =
+      bracket_ready(b) && probe_vectors(p) && probe_separated(p) && bracket_apart(b, p) &&
+      input(p->start) && probe_writes_apart(p, p->start);
+    predicate only_bracket_written{A, B}(bracket *b) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, b) ==> same{A, B}(r);
+    // of enclosures, none but the probe's point and image was written between A and B
+    predicate only_search_written{A, B}(bracket *b, step_probe *p) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, b) &&
+        probe_writes_apart{A}(p, r) ==> same{A, B}(r);
+    axiomatic SearchUse {
+      predicate use_search;
+      axiom search_used: use_search;
+      // what the search writes leaves the probe's inputs as they were
+      LEMMA inputs_kept_by_search{A, B}: GIVEN(open_shape) \forall bracket *b, step_probe *p;
+        probe_vectors{A}(p) && probe_separated{A}(p) && bracket_apart{A}(b, p) &&
+        only_search_written{A, B}(b, p) ==> inputs_same{A, B}(p);
+      LEMMA temporaries_kept_by_bracket{A, B}: \forall bracket *b, step_probe *p;
+        probe_temporaries{A}(p) && bracket_apart{A}(b, p) && only_bracket_written{A, B}(b) ==>
+        vector_same{A, B}(\at(p->point, A), \at(p->n, A)) &&
+        vector_same{A, B}(\at(p->image, A), \at(p->n, A));
+      LEMMA bracket_is_search{A, B}: \forall bracket *b, step_probe *p;
+        only_bracket_written{A, B}(b) ==> only_search_written{A, B}(b, p);
+      LEMMA probe_is_search{A, B}: \forall bracket *b, step_probe *p;
+        only_probe_and_number_written{A, B}(p, \at(&b->residual[0], A)) ==>
+        only_search_written{A, B}(b, p);
+    }
+*/
+
+/* -1, 0, 1; 0 for NaN. */
+/*@ requires readable(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures -1 <= \result <= 1; */
+static int sign_of(mpfr_srcptr x) {
+  return mpfr_number_p(x) ? mpfr_sgn(x) : 0;
+}
+
+/* The exponent of a number that has one, else 0. */
+/*@ requires readable(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures -4611686018427387903 <= \result <= 4611686018427387903; */
+static mpfr_exp_t exponent_of(mpfr_srcptr x) {
+  return mpfr_regular_p(x) ? mpfr_get_exp(x) : 0;
+}
+
+/*@ requires readable(x) && readable(y);
+    terminates \true;
+    exits \false;
+    assigns \nothing; */
+static bool is_larger(mpfr_srcptr x, mpfr_srcptr y) {
+  return mpfr_number_p(x) && mpfr_number_p(y) && mpfr_cmpabs(x, y) > 0;
+}
+
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns b->residual[0];
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void forget_residual(bracket *b) {
+  //@ assert open_enclosure;
   mpfr_set_nan(b->residual);
-  TRY(b->probe(b->context, q, side, b->residual));
-  if (*side != SEARCH_OUTSIDE) return PHIBAL_OK;
+}
+
+/* On which side of the first guess q lies. */
+/*@ requires input(start) && readable(q);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result != SEARCH_EQUAL; */
+static search_side side_of_start(const phibal_enclosure *start, mpfr_srcptr q) {
+  //@ assert open_enclosure;
+  if (mpfr_less_p(q, start->lo)) return SEARCH_BELOW;
+  return mpfr_greater_p(q, start->hi) ? SEARCH_ABOVE : SEARCH_UNKNOWN;
+}
+
+/* What is believed: nothing but comparisons of images with the target. */
+/*@ requires search_ready(b, p) && readable(q) && \valid(side);
+    requires \separated(q, &b->residual[0]) && probe_apart(p, q) && \separated(side, q);
+    requires \separated(side, b) && \separated(side, p) && \separated(side, p->phi);
+    terminates \true;
+    exits \false;
+    assigns *side, b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p);
+    ensures \result == PHIBAL_OK && *side == SEARCH_BELOW ==>
+      mkind(\old(q->number)) == 0 && before_solutions{Pre}(p, \old(q->number));
+    ensures \result == PHIBAL_OK && *side == SEARCH_ABOVE ==>
+      mkind(\old(q->number)) == 0 && after_solutions{Pre}(p, \old(q->number));
+    ensures \result == PHIBAL_OK && *side == SEARCH_EQUAL && mreal(\old(q->number), 0.0) ==>
+      before_solutions{Pre}(p, \old(q->number)) && after_solutions{Pre}(p, \old(q->number)); */
+static phibal_status probe_at(bracket *b, const step_probe *p, mpfr_srcptr q, search_side *side) {
+  //@ assert use_enclosure && use_probe && use_search;
+  forget_residual(b);
   *side = SEARCH_UNKNOWN;
-  if (mpfr_greater_p(q, b->start->hi)) *side = SEARCH_ABOVE;
-  if (mpfr_less_p(q, b->start->lo)) *side = SEARCH_BELOW;
+  //@ assert same: probe_same{Pre, Here}(p) && q->number == \at(q->number, Pre);
+  //@ assert vectors: probe_vectors(p);
+  //@ assert shapes: probe_separated(p) && bracket_apart(b, p) && probe_apart(p, q);
+  //@ assert inputs: inputs_same{Pre, Here}(p);
+  //@ assert open: open_shape;
+  //@ assert residual: probe_apart(p, &b->residual[0]);
+  if (!mpfr_number_p(q)) return PHIBAL_OK;
+  return step_probe_at(p, q, side, b->residual);
+}
+
+/* The middle of the bracket, asked about to guide the search: outside the domain, the side is that
+   on which it lies of the first guess. */
+/*@ requires search_ready(b, p) && \valid(side) && \separated(side, b) && \separated(side, p);
+    requires \separated(side, p->phi) && \separated(side, p->start);
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *side;
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status probe_middle(bracket *b, const step_probe *p, search_side *side) {
+  //@ assert open_shape;
+  TRY(probe_at(b, p, b->middle, side));
+  if (*side == SEARCH_OUTSIDE) *side = side_of_start(p->start, b->middle);
   return PHIBAL_OK;
 }
 
-/* Doubles the distance from the first guess, downward or upward, until `wanted` is certain. */
-static phibal_status find_end(bracket *b, mpfr_ptr end, search_side wanted) {
-  mpfr_srcptr guess = wanted == SEARCH_BELOW ? b->start->lo : b->start->hi;
-  mpfr_exp_t exponent = mpfr_regular_p(guess) ? mpfr_get_exp(guess) - 4 : -4;
-  for (int i = 0; i < MOST_DOUBLINGS; i++) {
-    mpfr_set_si_2exp(end, wanted == SEARCH_BELOW ? -1 : 1, exponent + i, MPFR_RNDN);
-    mpfr_add(end, guess, end, MPFR_RNDN);
-    search_side side;
-    TRY(probe_at(b, end, &side));
-    if (side == wanted) return PHIBAL_OK;
-  }
-  return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
-                           "mirror argmax: no price is certain to lie %s the argmax: the average "
-                           "load is at the boundary of the domain, or cannot be told from it",
-                           wanted == SEARCH_BELOW ? "below" : "above");
+/* end = guess -+ 2^exponent. */
+/*@ requires writable(end) && readable(guess) && \separated(end, guess);
+    terminates \true;
+    exits \false;
+    assigns *end;
+    ensures minitialised(end->number); */
+static void step_away(mpfr_ptr end, mpfr_srcptr guess, bool below, mpfr_exp_t exponent) {
+  mpfr_set_si_2exp(end, below ? -1 : 1, exponent, MPFR_RNDN);
+  mpfr_add(end, guess, end, MPFR_RNDN);
 }
 
 /* middle between a < b: 0 between signs, then half-way in the exponents, then in the numbers. */
+/*@ requires writable(middle) && readable(a) && readable(b);
+    requires \separated(middle, a) && \separated(middle, b);
+    terminates \true;
+    exits \false;
+    assigns *middle;
+    ensures minitialised(middle->number); */
 static void set_middle(mpfr_ptr middle, mpfr_srcptr a, mpfr_srcptr b) {
-  if (mpfr_sgn(a) < 0 && mpfr_sgn(b) > 0) {
+  if (sign_of(a) < 0 && sign_of(b) > 0) {
     mpfr_set_zero(middle, 1);
     return;
   }
@@ -62,10 +190,10 @@ static void set_middle(mpfr_ptr middle, mpfr_srcptr a, mpfr_srcptr b) {
     mpfr_div_2ui(middle, mpfr_zero_p(a) ? b : a, ZERO_END_SHIFT, MPFR_RNDN);
     return;
   }
-  mpfr_exp_t ea = mpfr_get_exp(a), eb = mpfr_get_exp(b);
+  mpfr_exp_t ea = exponent_of(a), eb = exponent_of(b);
   if (ea - eb > 2 || eb - ea > 2) {
     mpfr_exp_t half = ea + (eb - ea) / 2;
-    mpfr_set_si_2exp(middle, mpfr_sgn(a), half - 1, MPFR_RNDN);
+    mpfr_set_si_2exp(middle, sign_of(a), half - 1, MPFR_RNDN);
     return;
   }
   mpfr_add(middle, a, b, MPFR_RNDN);
@@ -73,30 +201,30 @@ static void set_middle(mpfr_ptr middle, mpfr_srcptr a, mpfr_srcptr b) {
 }
 
 /* At most two units in the last place of `precision` bits lie between a and c. */
-static bool is_narrow(const bracket *b, mpfr_srcptr a, mpfr_srcptr c, mpfr_ptr scratch) {
-  mpfr_srcptr larger = mpfr_cmpabs(a, c) > 0 ? a : c;
+/*@ requires readable(a) && readable(c) && writable(difference);
+    requires \separated(difference, a) && \separated(difference, c);
+    requires 1 <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *difference;
+    ensures minitialised(difference->number); */
+static bool is_narrow(mpfr_srcptr a, mpfr_srcptr c, mpfr_prec_t precision, mpfr_ptr difference) {
+  mpfr_srcptr larger = is_larger(a, c) ? a : c;
   if (mpfr_zero_p(larger)) return true;
-  mpfr_sub(scratch, c, a, MPFR_RNDU);
-  return mpfr_zero_p(scratch) ||
-         mpfr_get_exp(scratch) <= mpfr_get_exp(larger) - (mpfr_exp_t)b->precision + 2;
-}
-
-/* Moves `end` towards `inner`, which is not certain to lie on end's side, while `side` is certain:
-   bisection of the place where certainty ends. */
-static phibal_status refine_end(bracket *b, mpfr_ptr end, search_side side) {
-  for (mpfr_prec_t i = 0; i < 4 * b->precision; i++) {
-    bool below = side == SEARCH_BELOW;
-    if (is_narrow(b, below ? end : b->inner, below ? b->inner : end, b->middle)) return PHIBAL_OK;
-    set_middle(b->middle, below ? end : b->inner, below ? b->inner : end);
-    search_side found;
-    TRY(probe_at(b, b->middle, &found));
-    mpfr_swap(b->middle, found == side ? end : b->inner);
-  }
-  return PHIBAL_OK;
+  mpfr_sub(difference, c, a, MPFR_RNDU);
+  return mpfr_zero_p(difference) ||
+         exponent_of(difference) <= exponent_of(larger) - (mpfr_exp_t)precision + 2;
 }
 
 /* Moves the end on the side of the middle, just probed, to it. False if it is on neither. */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
 static bool move_end(bracket *b, search_side side) {
+  //@ assert open_enclosure;
   if (side == SEARCH_BELOW) {
     mpfr_swap(b->lo, b->middle);
     mpfr_swap(b->below, b->residual);
@@ -108,28 +236,30 @@ static bool move_end(bracket *b, search_side side) {
 }
 
 /* Whether the ends agree in sign and to a few bits, so that chords between them mean something. */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
 static bool is_close(bracket *b) {
-  if (mpfr_sgn(b->lo) * mpfr_sgn(b->hi) <= 0) return false;
+  //@ assert open_enclosure;
+  if (sign_of(b->lo) * sign_of(b->hi) <= 0) return false;
   mpfr_sub(b->inner, b->hi, b->lo, MPFR_RNDU);
-  mpfr_exp_t size = mpfr_cmpabs(b->lo, b->hi) > 0 ? mpfr_get_exp(b->lo) : mpfr_get_exp(b->hi);
-  return mpfr_zero_p(b->inner) || mpfr_get_exp(b->inner) < size - 2;
-}
-
-/* Bisects until the ends are close; *found when the middle is not certain to be on a side. */
-static phibal_status approach(bracket *b, bool *found) {
-  *found = false;
-  for (mpfr_prec_t i = 0; i < 4 * b->precision && !*found && !is_close(b); i++) {
-    search_side side;
-    set_middle(b->middle, b->lo, b->hi);
-    TRY(probe_at(b, b->middle, &side));
-    *found = !move_end(b, side);
-  }
-  return PHIBAL_OK;
+  mpfr_exp_t size = is_larger(b->lo, b->hi) ? exponent_of(b->lo) : exponent_of(b->hi);
+  return mpfr_zero_p(b->inner) || exponent_of(b->inner) < size - 2;
 }
 
 /* middle = where the chord between the ends crosses 0, inside (lo, hi); half-way without residuals.
  */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
 static void set_crossing(bracket *b) {
+  //@ assert open_enclosure;
   mpfr_sub(b->inner, b->hi, b->lo, MPFR_RNDN);
   mpfr_sub(b->residual, b->above, b->below, MPFR_RNDN);
   mpfr_div(b->residual, b->below, b->residual, MPFR_RNDN);
@@ -139,100 +269,736 @@ static void set_crossing(bracket *b) {
     set_middle(b->middle, b->lo, b->hi);
   } else if (mpfr_lessequal_p(b->middle, b->lo)) {
     mpfr_set(b->middle, b->lo, MPFR_RNDN);
-    mpfr_nextabove(b->middle);
+    if (mpfr_number_p(b->middle)) mpfr_nextabove(b->middle);
   } else if (mpfr_greaterequal_p(b->middle, b->hi)) {
     mpfr_set(b->middle, b->hi, MPFR_RNDN);
-    mpfr_nextbelow(b->middle);
+    if (mpfr_number_p(b->middle)) mpfr_nextbelow(b->middle);
   }
+}
+
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void bisect(bracket *b) {
+  //@ assert open_enclosure;
+  set_middle(b->middle, b->lo, b->hi);
+}
+
+/* The end of the bracket on this side. */
+/*@ requires \valid(b);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures side == SEARCH_BELOW ==> \result == &b->lo[0];
+    ensures side != SEARCH_BELOW ==> \result == &b->hi[0]; */
+static mpfr_ptr end_of(bracket *b, search_side side) {
+  return side == SEARCH_BELOW ? b->lo : b->hi;
+}
+
+/* The residual of the end that stays counts half from now on. */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void halve_other_residual(bracket *b, search_side side) {
+  //@ assert open_enclosure;
+  mpfr_ptr stays = side == SEARCH_BELOW ? b->above : b->below;
+  mpfr_div_2ui(stays, stays, 1, MPFR_RNDN);
+}
+
+/* Whether the ends are as near as is wanted. */
+/*@ requires bracket_ready(b) && 1 <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static bool is_done(bracket *b, mpfr_prec_t precision) {
+  //@ assert open_enclosure;
+  return is_narrow(b->lo, b->hi, precision, b->inner);
+}
+
+/* Whether the end on this side and the uncertain place b->inner are as near as is wanted. */
+/*@ requires bracket_ready(b) && 1 <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static bool is_refined(bracket *b, search_side side, mpfr_prec_t precision) {
+  //@ assert open_enclosure;
+  return side == SEARCH_BELOW ? is_narrow(b->lo, b->inner, precision, b->middle)
+                              : is_narrow(b->inner, b->hi, precision, b->middle);
+}
+
+/* The middle goes between the end on this side and b->inner. */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void bisect_to_inner(bracket *b, search_side side) {
+  //@ assert open_enclosure;
+  if (side == SEARCH_BELOW)
+    set_middle(b->middle, b->lo, b->inner);
+  else
+    set_middle(b->middle, b->inner, b->hi);
+}
+
+/* The middle takes the place of the end, or of b->inner. */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void take_middle(bracket *b, search_side side, bool as_end) {
+  //@ assert open_enclosure;
+  mpfr_swap(b->middle, as_end ? end_of(b, side) : b->inner);
+}
+
+/* The middle goes 2^step away from b->inner; false if that is beyond the end. */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static bool gallop(bracket *b, search_side side, mpfr_exp_t step) {
+  //@ assert open_enclosure;
+  step_away(b->middle, b->inner, side == SEARCH_BELOW, step);
+  return side == SEARCH_BELOW ? !mpfr_lessequal_p(b->middle, b->lo)
+                              : !mpfr_greaterequal_p(b->middle, b->hi);
+}
+
+/* The middle goes 2^exponent away from the first guess. */
+/*@ requires bracket_ready(b) && input(start) && \separated(b, start);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void leave_start(bracket *b, const phibal_enclosure *start, bool below,
+                        mpfr_exp_t exponent) {
+  //@ assert open_enclosure;
+  step_away(b->middle, below ? start->lo : start->hi, below, exponent);
+}
+
+/* Where the search begins to leave the first guess. */
+/*@ requires input(start);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures -4611686018427387907 <= \result <= 4611686018427387899; */
+static mpfr_exp_t first_exponent(const phibal_enclosure *start, bool below) {
+  //@ assert open_enclosure;
+  return exponent_of(below ? start->lo : start->hi) - 4;
+}
+
+/* Asks 2^exponent away from the first guess. *found: `wanted` is certain there, and the end is. */
+/*@ requires search_ready(b, p) && \valid(found);
+    requires \separated(found, b) && \separated(found, p) && \separated(found, p->phi);
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *found;
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status try_end(bracket *b, const step_probe *p, search_side wanted,
+                             mpfr_exp_t exponent, bool *found) {
+  //@ assert use_enclosure && open_shape;
+  search_side side;
+  *found = false;
+  leave_start(b, p->start, wanted == SEARCH_BELOW, exponent);
+  TRY(probe_middle(b, p, &side));
+  *found = side == wanted;
+  if (*found) move_end(b, side);
+  return PHIBAL_OK;
+}
+
+/* Doubles the distance from the first guess, downward or upward, until `wanted` is certain. */
+/*@ requires search_ready(b, p);
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status find_end(bracket *b, const step_probe *p, search_side wanted) {
+  //@ assert use_enclosure && use_probe && use_search;
+  bool below = wanted == SEARCH_BELOW;
+  mpfr_exp_t exponent = first_exponent(p->start, below);
+  bool found = false;
+  /*@ loop invariant range: 0 <= i <= MOST_DOUBLINGS;
+      loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
+      loop invariant frame: only_search_written{Pre, Here}(b, p);
+      loop assigns i, found, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+        \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1];
+      loop variant MOST_DOUBLINGS - i; */
+  for (int i = 0; i < MOST_DOUBLINGS; i++) {
+    TRY(try_end(b, p, wanted, exponent + i, &found));
+    if (found) return PHIBAL_OK;
+  }
+  return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
+                           "mirror argmax: no price is certain to lie %s the argmax: the average "
+                           "load is at the boundary of the domain, or cannot be told from it",
+                           below ? "below" : "above");
+}
+
+/* The place between the end and b->inner, asked about, becomes one of the two; *done if they are
+   near enough. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done, p->phi);
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *done;
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status refine_once(bracket *b, const step_probe *p, mpfr_prec_t precision,
+                                 search_side side, bool *done) {
+  //@ assert use_enclosure && open_shape;
+  search_side found;
+  *done = is_refined(b, side, precision);
+  //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert checked_vectors: probe_vectors(p);
+  if (*done) return PHIBAL_OK;
+  bisect_to_inner(b, side);
+  //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert vectors: probe_vectors(p);
+  TRY(probe_middle(b, p, &found));
+  take_middle(b, side, found == side);
+  //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert moved_vectors: probe_vectors(p);
+  return PHIBAL_OK;
+}
+
+/* Moves the end on this side towards b->inner, which is not certain to lie there, while its side is
+   certain: bisection of the place where certainty ends. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status refine_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
+                                search_side side) {
+  //@ assert use_enclosure && use_probe && use_search;
+  bool done = false;
+  /*@ loop invariant range: 0 <= i <= 4 * precision;
+      loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
+      loop invariant frame: only_search_written{Pre, Here}(b, p);
+      loop assigns i, done, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+        \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1];
+      loop variant 4 * precision - i; */
+  for (mpfr_prec_t i = 0; i < 4 * precision; i++) {
+    TRY(refine_once(b, p, precision, side, &done));
+    if (done) return PHIBAL_OK;
+  }
+  return PHIBAL_OK;
+}
+
+/* The middle becomes the end on its side; *done when it is not certain to be on one, which is
+ *found, or if the ends are close. */
+/*@ requires search_ready(b, p);
+    requires \valid(found) && \separated(found, b) && \separated(found, p) && \separated(found,
+   p->phi); requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done,
+   p->phi); requires \separated(done, found); terminates \true; exits \false; assigns *b, p->point[0
+   .. p->n - 1], p->image[0 .. p->n - 1], *found, *done; ensures search_ready(b, p) &&
+   probe_same{Pre, Here}(p); ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status halve(bracket *b, const step_probe *p, bool *found, bool *done) {
+  //@ assert use_enclosure && open_shape;
+  search_side side;
+  *done = is_close(b);
+  //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert checked_vectors: probe_vectors(p);
+  if (*done) return PHIBAL_OK;
+  bisect(b);
+  //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert vectors: probe_vectors(p);
+  TRY(probe_middle(b, p, &side));
+  *found = !move_end(b, side);
+  *done = *found;
+  //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert moved_vectors: probe_vectors(p);
+  return PHIBAL_OK;
+}
+
+/* Bisects until the ends are close; *found when the middle is not certain to be on a side. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000 && \valid(found) &&
+             \separated(found, b) && \separated(found, p) && \separated(found, p->phi);
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *found;
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status approach(bracket *b, const step_probe *p, mpfr_prec_t precision, bool *found) {
+  //@ assert use_enclosure && use_probe && use_search;
+  *found = false;
+  bool done = false;
+  /*@ loop invariant range: 0 <= i <= 4 * precision;
+      loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
+      loop invariant frame: only_search_written{Pre, Here}(b, p);
+      loop assigns i, done, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+        \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1], *found;
+      loop variant 4 * precision - i; */
+  for (mpfr_prec_t i = 0; i < 4 * precision; i++) {
+    TRY(halve(b, p, found, &done));
+    if (done) return PHIBAL_OK;
+  }
+  return PHIBAL_OK;
+}
+
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void set_next(bracket *b, bool chord) {
+  if (chord)
+    set_crossing(b);
+  else
+    bisect(b);
+}
+
+/* The middle becomes the end on its side; the residual of the other end is halved if that side was
+   the last one too. False if the middle is on neither. */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static bool move_end_after(bracket *b, search_side side, search_side last) {
+  //@ assert use_enclosure;
+  bool moved = move_end(b, side);
+  if (moved && side == last) halve_other_residual(b, side);
+  return moved;
+}
+
+/* The chord's crossing, or the middle, becomes the end on its side; *last is that side. *done as
+   above. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    requires \valid(last) && \separated(last, b) && \separated(last, p) && \separated(last, p->phi);
+    requires \valid(found) && \separated(found, b) && \separated(found, p) && \separated(found,
+   p->phi); requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done,
+   p->phi); requires \separated(found, last); requires \separated(done, last); requires
+   \separated(done, found); terminates \true; exits \false; assigns *b, p->point[0 .. p->n - 1],
+   p->image[0 .. p->n - 1], *last, *found, *done; ensures search_ready(b, p) && probe_same{Pre,
+   Here}(p); ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status follow_once(bracket *b, const step_probe *p, mpfr_prec_t precision, bool chord,
+                                 search_side *last, bool *found, bool *done) {
+  //@ assert use_enclosure && open_shape;
+  search_side side;
+  *done = is_done(b, precision);
+  //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert checked_vectors: probe_vectors(p);
+  if (*done) return PHIBAL_OK;
+  set_next(b, chord);
+  //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert vectors: probe_vectors(p);
+  TRY(probe_middle(b, p, &side));
+  *found = *done = !move_end_after(b, side, *last);
+  *last = side;
+  //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert moved_vectors: probe_vectors(p);
+  return PHIBAL_OK;
 }
 
 /* False position in the Illinois form: the residual of an end that stays is halved, so that the
    other side is reached too; plain bisection if that does not end soon. *found as above. */
-static phibal_status follow_chords(bracket *b, bool *found) {
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000 && \valid(found) &&
+             \separated(found, b) && \separated(found, p) && \separated(found, p->phi);
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *found;
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status follow_chords(bracket *b, const step_probe *p, mpfr_prec_t precision,
+                                   bool *found) {
+  //@ assert use_enclosure && use_probe && use_search;
   search_side last = SEARCH_UNKNOWN;
-  for (mpfr_prec_t i = 0; i < MOST_FALSE_POSITIONS + 4 * b->precision && !*found; i++) {
-    if (is_narrow(b, b->lo, b->hi, b->inner)) return PHIBAL_OK;
-    search_side side;
-    if (i < MOST_FALSE_POSITIONS)
-      set_crossing(b);
-    else
-      set_middle(b->middle, b->lo, b->hi);
-    TRY(probe_at(b, b->middle, &side));
-    *found = !move_end(b, side);
-    if (!*found && side == last) {
-      mpfr_ptr stays = side == SEARCH_BELOW ? b->above : b->below;
-      mpfr_div_2ui(stays, stays, 1, MPFR_RNDN);
-    }
-    last = side;
+  bool done = *found;
+  if (done) return PHIBAL_OK;
+  /*@ loop invariant range: 0 <= i <= MOST_FALSE_POSITIONS + 4 * precision;
+      loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
+      loop invariant frame: only_search_written{Pre, Here}(b, p);
+      loop assigns i, done, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+        \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1], last, *found;
+      loop variant MOST_FALSE_POSITIONS + 4 * precision - i; */
+  for (mpfr_prec_t i = 0; i < MOST_FALSE_POSITIONS + 4 * precision; i++) {
+    TRY(follow_once(b, p, precision, i < MOST_FALSE_POSITIONS, &last, found, &done));
+    if (done) return PHIBAL_OK;
   }
   return PHIBAL_OK;
 }
 
-/* Brings `end` close to the uncertain place b->inner != 0 by steps away from it that grow. */
-static phibal_status gallop_end(bracket *b, mpfr_ptr end, search_side wanted) {
-  mpfr_exp_t step = mpfr_get_exp(b->inner) - (mpfr_exp_t)b->precision + 2;
-  for (mpfr_prec_t i = 0; i < b->precision; i++, step += GALLOP_SHIFT) {
-    mpfr_set_si_2exp(b->middle, wanted == SEARCH_BELOW ? -1 : 1, step, MPFR_RNDN);
-    mpfr_add(b->middle, b->inner, b->middle, MPFR_RNDN);
-    bool beyond = wanted == SEARCH_BELOW ? mpfr_lessequal_p(b->middle, end) != 0
-                                         : mpfr_greaterequal_p(b->middle, end) != 0;
-    if (beyond) return PHIBAL_OK;
-    search_side side;
-    TRY(probe_at(b, b->middle, &side));
-    mpfr_swap(b->middle, side == wanted ? end : b->inner);
-    if (side == wanted) return PHIBAL_OK;
+/* The place 2^step away from b->inner, asked about, becomes the end if it is on this side, which is
+ *done, or b->inner. *done also if it is beyond the end. */
+/*@ requires search_ready(b, p);
+    requires \valid(done) && \separated(done, b) && \separated(done, p) && \separated(done, p->phi);
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1], *done;
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status gallop_once(bracket *b, const step_probe *p, search_side wanted,
+                                 mpfr_exp_t step, bool *done) {
+  //@ assert use_enclosure && open_shape;
+  search_side side;
+  *done = !gallop(b, wanted, step);
+  //@ assert checked: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert checked_vectors: probe_vectors(p);
+  if (*done) return PHIBAL_OK;
+  //@ assert ready: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert vectors: probe_vectors(p);
+  TRY(probe_middle(b, p, &side));
+  *done = side == wanted;
+  take_middle(b, wanted, side == wanted);
+  //@ assert moved: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert moved_vectors: probe_vectors(p);
+  return PHIBAL_OK;
+}
+
+/* Brings the end on this side close to the uncertain place b->inner != 0 by steps away from it that
+   grow. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status gallop_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
+                                search_side wanted) {
+  //@ assert use_enclosure && use_probe && use_search;
+  mpfr_exp_t first = exponent_of(b->inner) - (mpfr_exp_t)precision + 2;
+  bool done = false;
+  /*@ loop invariant range: 0 <= i <= precision;
+      loop invariant ready: search_ready(b, p) && probe_same{Pre, Here}(p);
+      loop invariant frame: only_search_written{Pre, Here}(b, p);
+      loop assigns i, done, *b, \at(p->point, Pre)[0 .. \at(p->n, Pre) - 1],
+        \at(p->image, Pre)[0 .. \at(p->n, Pre) - 1];
+      loop variant precision - i; */
+  for (mpfr_prec_t i = 0; i < precision; i++) {
+    TRY(gallop_once(b, p, wanted, first + GALLOP_SHIFT * i, &done));
+    if (done) return PHIBAL_OK;
   }
   return PHIBAL_OK;
 }
 
-static phibal_status close_end(bracket *b, mpfr_ptr end, search_side side, mpfr_srcptr uncertain) {
-  mpfr_set(b->inner, uncertain, MPFR_RNDN);
-  if (!mpfr_zero_p(uncertain)) TRY(gallop_end(b, end, side));
-  return refine_end(b, end, side);
+/* b->inner = x. */
+/*@ requires bracket_ready(b) && readable(x) && \separated(b, x);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void set_inner(bracket *b, mpfr_srcptr x) {
+  //@ assert open_enclosure;
+  mpfr_set(b->inner, x, MPFR_RNDN);
+}
+
+/* Brings the end on this side close to `uncertain`. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000 && readable(uncertain);
+    requires \separated(b, uncertain) && probe_apart(p, uncertain);
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status close_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
+                               search_side side, mpfr_srcptr uncertain) {
+  //@ assert use_enclosure;
+  set_inner(b, uncertain);
+  if (!mpfr_zero_p(uncertain)) TRY(gallop_end(b, p, precision, side));
+  return refine_end(b, p, precision, side);
 }
 
 /* Both ends towards the uncertain middle. */
-static phibal_status close_in(bracket *b) {
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status close_in(bracket *b, const step_probe *p, mpfr_prec_t precision) {
+  //@ assert use_enclosure && open_enclosure;
   mpfr_t uncertain;
   mpfr_init2(uncertain, mpfr_get_prec(b->middle));
   mpfr_set(uncertain, b->middle, MPFR_RNDN);
-  phibal_status status = close_end(b, b->lo, SEARCH_BELOW, uncertain);
-  if (status == PHIBAL_OK) status = close_end(b, b->hi, SEARCH_ABOVE, uncertain);
+  phibal_status status = close_end(b, p, precision, SEARCH_BELOW, uncertain);
+  if (status == PHIBAL_OK) status = close_end(b, p, precision, SEARCH_ABOVE, uncertain);
   mpfr_clear(uncertain);
   return status;
 }
 
-static phibal_status refine(bracket *b) {
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status refine(bracket *b, const step_probe *p, mpfr_prec_t precision) {
+  //@ assert use_enclosure;
   bool found;
-  TRY(approach(b, &found));
-  TRY(follow_chords(b, &found));
-  return found ? close_in(b) : PHIBAL_OK;
+  TRY(approach(b, p, precision, &found));
+  TRY(follow_chords(b, p, precision, &found));
+  return found ? close_in(b, p, precision) : PHIBAL_OK;
 }
 
-/* An exact root at 0 has no relative precision to be found to; it is tried first. */
-static phibal_status search(bracket *b, phibal_enclosure *root) {
-  search_side side;
+/* Both ends, to the precision asked for. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p); */
+static phibal_status find_ends(bracket *b, const step_probe *p, mpfr_prec_t precision) {
+  //@ assert use_enclosure;
+  TRY(find_end(b, p, SEARCH_BELOW));
+  TRY(find_end(b, p, SEARCH_ABOVE));
+  return refine(b, p, precision);
+}
+
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_ERROR_UNDECIDED; */
+static phibal_status uncertain_end(void) {
+  return phibal_status_set(PHIBAL_ERROR_UNDECIDED, "mirror argmax: an end of the search is not "
+                                                   "certain when it is asked about again");
+}
+
+/* The lower end is asked about, and is certain: what the search is believed for. */
+/*@ requires search_ready(b, p);
+    terminates \true;
+    exits \false;
+    assigns b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p);
+    ensures \result == PHIBAL_OK ==> mkind(b->lo[0].number) == 0 &&
+      before_solutions{Pre}(p, b->lo[0].number);
+    ensures b->hi[0].number == \old(b->hi[0].number); */
+static phibal_status confirm_lower(bracket *b, const step_probe *p) {
+  //@ assert open_shape;
+  //@ assert elsewhere: probe_apart(p, &b->lo[0]);
+  search_side found;
+  TRY(probe_at(b, p, b->lo, &found));
+  return found == SEARCH_BELOW ? PHIBAL_OK : uncertain_end();
+}
+
+/* The upper end is asked about, and is certain: what the search is believed for. */
+/*@ requires search_ready(b, p);
+    terminates \true;
+    exits \false;
+    assigns b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p);
+    ensures \result == PHIBAL_OK ==> mkind(b->hi[0].number) == 0 &&
+      after_solutions{Pre}(p, b->hi[0].number);
+    ensures b->lo[0].number == \old(b->lo[0].number); */
+static phibal_status confirm_upper(bracket *b, const step_probe *p) {
+  //@ assert open_shape;
+  //@ assert elsewhere: probe_apart(p, &b->hi[0]);
+  search_side found;
+  TRY(probe_at(b, p, b->hi, &found));
+  return found == SEARCH_ABOVE ? PHIBAL_OK : uncertain_end();
+}
+
+/*@ requires search_ready(b, p);
+    terminates \true;
+    exits \false;
+    assigns b->residual[0], p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p);
+    ensures \result == PHIBAL_OK ==> mkind(b->lo[0].number) == 0 && mkind(b->hi[0].number) == 0;
+    ensures \result == PHIBAL_OK ==> before_solutions{Pre}(p, b->lo[0].number);
+    ensures \result == PHIBAL_OK ==> after_solutions{Pre}(p, b->hi[0].number); */
+static phibal_status confirm_ends(bracket *b, const step_probe *p) {
+  //@ assert use_enclosure && use_probe && use_search;
+  TRY(confirm_lower(b, p));
+  //@ assert inputs: inputs_same{Pre, Here}(p);
+  return confirm_upper(b, p);
+}
+
+/* middle = 0. */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b) && mreal(b->middle[0].number, 0.0);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void set_middle_to_zero(bracket *b) {
+  //@ assert open_enclosure;
   mpfr_set_zero(b->middle, 1);
-  TRY(probe_at(b, b->middle, &side));
-  if (side == SEARCH_EQUAL) {
-    phibal_enclosure_set_si(root, 0);
-    return PHIBAL_OK;
-  }
-  TRY(find_end(b, b->lo, SEARCH_BELOW));
-  mpfr_swap(b->below, b->residual);
-  TRY(find_end(b, b->hi, SEARCH_ABOVE));
-  mpfr_swap(b->above, b->residual);
-  TRY(refine(b));
+}
+
+/* Whether 0 is certain to be the root. It has no relative precision to be found to, so it is tried
+   first. */
+/*@ requires search_ready(b, p) && \valid(is_root);
+    requires \separated(is_root, b) && \separated(is_root, p) && \separated(is_root, p->phi);
+    terminates \true;
+    exits \false;
+    assigns *is_root, *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p);
+    ensures \result == PHIBAL_OK && *is_root ==> \forall choice c, real r;
+      choice_of{Pre}(p, c) && solves(c, r) ==> r == 0.0; */
+static phibal_status try_zero(bracket *b, const step_probe *p, bool *is_root) {
+  //@ assert use_enclosure && use_probe && use_search;
+  *is_root = false;
+  set_middle_to_zero(b);
+  //@ assert same: probe_same{Pre, Here}(p) && probe_separated(p) && bracket_apart(b, p);
+  //@ assert vectors: probe_vectors(p);
+  //@ assert inputs: inputs_same{Pre, Here}(p);
+  //@ assert elsewhere: open_shape && probe_apart(p, &b->middle[0]);
+  search_side side;
+  TRY(probe_at(b, p, b->middle, &side));
+  *is_root = side == SEARCH_EQUAL;
+  return PHIBAL_OK;
+}
+
+/* root = [lo, hi]. */
+/*@ requires bracket_ready(b) && output(root) && \separated(root, b);
+    requires mkind(b->lo[0].number) == 0 && mkind(b->hi[0].number) == 0;
+    terminates \true;
+    exits \false;
+    assigns *root;
+    ensures enclosure(root);
+    ensures only_written{Pre, Here}(root);
+    ensures \result == PHIBAL_OK ==>
+      \forall real r; below(b->lo[0].number, r) && above(b->hi[0].number, r) ==> in(root, r); */
+static phibal_status set_root(phibal_enclosure *root, const bracket *b) {
+  //@ assert open_enclosure;
+  if (mpfr_greater_p(b->lo, b->hi))
+    return phibal_status_set(PHIBAL_ERROR_UNDECIDED, "mirror argmax: nothing solves the step");
   mpfr_set(root->lo, b->lo, MPFR_RNDD);
   mpfr_set(root->hi, b->hi, MPFR_RNDU);
   return PHIBAL_OK;
 }
 
-phibal_status search_root(phibal_enclosure *root, const phibal_enclosure *start,
-                          mpfr_prec_t precision, search_probe *probe, void *context) {
-  bracket b = {.start = start, .precision = precision, .probe = probe, .context = context};
-  mpfr_inits2(precision, b.lo, b.hi, b.middle, b.inner, b.below, b.above, b.residual, (mpfr_ptr)0);
-  phibal_status status = search(&b, root);
-  mpfr_clears(b.lo, b.hi, b.middle, b.inner, b.below, b.above, b.residual, (mpfr_ptr)0);
+/* The ends of the root: certain, and apart by little. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures search_ready(b, p) && probe_same{Pre, Here}(p);
+    ensures only_search_written{Pre, Here}(b, p);
+    ensures \result == PHIBAL_OK ==> mkind(b->lo[0].number) == 0 && mkind(b->hi[0].number) == 0;
+    ensures \result == PHIBAL_OK ==> before_solutions{Pre}(p, b->lo[0].number);
+    ensures \result == PHIBAL_OK ==> after_solutions{Pre}(p, b->hi[0].number); */
+static phibal_status locate(bracket *b, const step_probe *p, mpfr_prec_t precision) {
+  //@ assert use_enclosure && use_probe && use_search;
+  TRY(find_ends(b, p, precision));
+  //@ assert inputs: inputs_same{Pre, Here}(p);
+  return confirm_ends(b, p);
+}
+
+/* root is what lies between the ends. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    requires output(root) && \separated(root, b) && \separated(root, p);
+    requires probe_writes_apart(p, root);
+    terminates \true;
+    exits \false;
+    assigns *root, *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures enclosure(root) && bracket_ready(b);
+    ensures probe_temporaries(p) && probe_same{Pre, Here}(p);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, b) &&
+      \separated(r, root) && probe_writes_apart{Pre}(p, r) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==>
+      \forall choice c, real r; choice_of{Pre}(p, c) && solves(c, r) ==> in(root, r); */
+static phibal_status search_between(bracket *b, const step_probe *p, mpfr_prec_t precision,
+                                    phibal_enclosure *root) {
+  //@ assert use_enclosure && use_probe && use_search && open_shape;
+  phibal_status status = locate(b, p, precision);
+  //@ assert inputs: inputs_same{Pre, Here}(p);
+  //@ assert root: output(root) && probe_writes_apart(p, root);
+  if (status != PHIBAL_OK) return status;
+  //@ assert before: probe_temporaries(p);
+  status = set_root(root, b);
+  //@ assert temporaries: probe_temporaries(p);
+  return status;
+}
+
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
+    requires output(root) && \separated(root, b) && \separated(root, p);
+    requires probe_writes_apart(p, root);
+    terminates \true;
+    exits \false;
+    assigns *root, *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
+    ensures enclosure(root) && bracket_ready(b);
+    ensures probe_temporaries(p) && probe_same{Pre, Here}(p);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, b) &&
+      \separated(r, root) && probe_writes_apart{Pre}(p, r) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==>
+      \forall choice c, real r; choice_of{Pre}(p, c) && solves(c, r) ==> in(root, r); */
+static phibal_status search(bracket *b, const step_probe *p, mpfr_prec_t precision,
+                            phibal_enclosure *root) {
+  //@ assert use_enclosure && use_probe && use_search && open_shape;
+  bool is_zero;
+  phibal_status status = try_zero(b, p, &is_zero);
+  //@ assert zero_inputs: inputs_same{Pre, Here}(p);
+  //@ assert same: probe_same{Pre, Here}(p);
+  //@ assert zero_root: output(root) && probe_writes_apart(p, root);
+  if (status != PHIBAL_OK) return status;
+  if (!is_zero) return search_between(b, p, precision, root);
+  //@ assert before: probe_temporaries(p);
+  phibal_enclosure_set_si(root, 0);
+  //@ assert temporaries: probe_temporaries(p);
+  //@ assert zero_same: probe_same{Pre, Here}(p);
+  //@ assert bracket: bracket_ready(b);
+  return PHIBAL_OK;
+}
+
+/*@ requires \valid(b) && MPFR_PREC_MIN <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static void bracket_init(bracket *b, mpfr_prec_t precision) {
+  //@ assert open_enclosure;
+  mpfr_init2(b->lo, precision);
+  mpfr_init2(b->hi, precision);
+  mpfr_init2(b->middle, precision);
+  mpfr_init2(b->inner, precision);
+  mpfr_init2(b->below, precision);
+  mpfr_init2(b->above, precision);
+  mpfr_init2(b->residual, precision);
+}
+
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures only_bracket_written{Pre, Here}(b); */
+static void bracket_clear(bracket *b) {
+  //@ assert open_enclosure;
+  mpfr_clear(b->lo);
+  mpfr_clear(b->hi);
+  mpfr_clear(b->middle);
+  mpfr_clear(b->inner);
+  mpfr_clear(b->below);
+  mpfr_clear(b->above);
+  mpfr_clear(b->residual);
+}
+
+phibal_status search_root(phibal_enclosure *root, const step_probe *p, mpfr_prec_t precision) {
+  //@ assert use_enclosure && use_probe && use_search;
+  bracket b;
+  bracket_init(&b, precision);
+  //@ assert same: probe_same{Pre, Here}(p) && probe_separated(p);
+  //@ assert elsewhere: bracket_apart(&b, p);
+  //@ assert place: open_shape && output(root) && \separated(root, &b);
+  //@ assert vectors: probe_vectors(p);
+  //@ assert inputs: inputs_same{Pre, Here}(p);
+  phibal_status status = search(&b, p, precision, root);
+  //@ assert before: probe_temporaries(p) && bracket_apart(&b, p);
+  bracket_clear(&b);
+  //@ assert temporaries: probe_temporaries(p);
   return status;
 }

@@ -3,7 +3,8 @@
    the same name. *)
 From Coq Require Import Reals ZArith Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From Phibal Require Import Vector Potentials Power Formulas AcslDefinitions Spellings.
+From Phibal Require Import Legendre Vector Potentials Power Instances Formulas AcslDefinitions
+  Spellings.
 Open Scope R_scope.
 
 Theorem e_increases : forall a b : R, a <= b -> acsl_e_ a <= acsl_e_ b.
@@ -574,4 +575,131 @@ Theorem log_relative : forall s r : R, ((0 < s) ->
 Proof.
 intros s r Hs. change (acsl_shrink r) with (exp (- r)). assert (P := exp_pos (- r)).
 split; [ | now apply Rmult_lt_0_compat]. rewrite ln_mult, ln_exp by auto. ring.
+Qed.
+
+(* A step of mirror ascent: grad phi* takes its value at 0 there only, and inverts grad phi. *)
+Lemma dual_once {X Xi Y Yi f fs g h} (L : legendre X Xi Y Yi f fs g h) y z :
+  Yi y -> Yi z -> h y = h z -> y = z.
+Proof.
+intros Hy Hz E. transitivity (g (h y)); [symmetry; now apply (gradient_inverse L) | ].
+rewrite E. now apply (gradient_inverse L).
+Qed.
+Lemma inside_unit y : Rabs y < 1 -> unit_open y.
+Proof. intros H. now apply Rabs_def2 in H. Qed.
+Lemma unit_inside y : unit_open y -> Rabs y < 1.
+Proof. intros [H1 H2]. now apply Rabs_def1. Qed.
+Theorem euclid_load_at_zero : forall a y : R, acsl_euclid_valid a /\
+  acsl_euclid_conjugate_gradient a y = acsl_euclid_conjugate_gradient a 0 -> y = 0.
+Proof. intros a y [_ H]. exact H. Qed.
+Theorem lp_load_at_zero : forall a y : R, acsl_lp_valid a /\
+  acsl_lp_conjugate_gradient a y = acsl_lp_conjugate_gradient a 0 -> y = 0.
+Proof.
+intros a y [Ha H]. rewrite !spelled_lp_conjugate_gradient in H.
+exact (dual_once (lp_legendre a Ha) y 0 I I H).
+Qed.
+Theorem soft_l1_load_at_zero : forall a y : R, ((acsl_soft_l1_valid a /\
+  acsl_soft_l1_conjugate_gradient_inside a 0) /\ acsl_soft_l1_conjugate_gradient_inside a y) /\
+  acsl_soft_l1_conjugate_gradient a y = acsl_soft_l1_conjugate_gradient a 0 -> y = 0.
+Proof. intros a y [[[Ha H0] Hy] H]. exact (dual_once (soft_l1_legendre a Ha) y 0 Hy H0 H). Qed.
+Theorem negentropy_load_at_zero : forall a y : R, acsl_negentropy_valid a /\
+  acsl_negentropy_conjugate_gradient a y = acsl_negentropy_conjugate_gradient a 0 -> y = 0.
+Proof. intros a y [_ H]. exact (dual_once negentropy_legendre y 0 I I H). Qed.
+Theorem tsallis_load_at_zero : forall a y : R, ((acsl_tsallis_valid a /\
+  acsl_tsallis_conjugate_gradient_inside a 0) /\ acsl_tsallis_conjugate_gradient_inside a y) /\
+  acsl_tsallis_conjugate_gradient a y = acsl_tsallis_conjugate_gradient a 0 -> y = 0.
+Proof.
+intros a y [[[[Ha H1] _] Hi] H]. rewrite !spelled_tsallis_conjugate_gradient in H.
+assert (B : 0 < tsallis_base a 0).
+{ unfold tsallis_base. rewrite Rmult_0_r, Rplus_0_r. apply Rdiv_lt_0_compat; lra. }
+destruct (Rlt_dec 0 (tsallis_base a y)) as [Hy | Hy].
+- exact (dual_once (tsallis_legendre a Ha H1) y 0 Hy B H).
+- exfalso. unfold tsallis_d in H.
+  assert (P : 0 < pow_real (tsallis_base a 0) (1 / (a - 1))).
+  { rewrite pow_real_pos by auto. apply Rpower_gt0. }
+  destruct Hi as [Hi | Hi]; [ | exact (Hy Hi)].
+  rewrite <- H, pow_real_0 in P; try lra. apply Rdiv_lt_0_compat; lra.
+Qed.
+Theorem pseudo_huber_load_at_zero : forall a y : R, ((acsl_pseudo_huber_valid a /\
+  acsl_pseudo_huber_conjugate_gradient_inside a 0) /\
+  acsl_pseudo_huber_conjugate_gradient_inside a y) /\
+  acsl_pseudo_huber_conjugate_gradient a y = acsl_pseudo_huber_conjugate_gradient a 0 -> y = 0.
+Proof.
+intros a y [[[Ha H0] Hy] H]. rewrite !spelled_pseudo_huber_conjugate_gradient in H.
+exact (dual_once (pseudo_huber_legendre a Ha) y 0 (inside_unit y Hy) (inside_unit 0 H0) H).
+Qed.
+Theorem log_cosh_load_at_zero : forall a y : R, ((acsl_log_cosh_valid a /\
+  acsl_log_cosh_conjugate_gradient_inside a 0) /\ acsl_log_cosh_conjugate_gradient_inside a y) /\
+  acsl_log_cosh_conjugate_gradient a y = acsl_log_cosh_conjugate_gradient a 0 -> y = 0.
+Proof.
+intros a y [[[Ha H0] Hy] H].
+exact (dual_once (log_cosh_legendre a Ha) y 0 (inside_unit y Hy) (inside_unit 0 H0) H).
+Qed.
+Theorem softplus_load_at_zero : forall a y : R, ((acsl_softplus_valid a /\
+  acsl_softplus_conjugate_gradient_inside a 0) /\ acsl_softplus_conjugate_gradient_inside a y) /\
+  acsl_softplus_conjugate_gradient a y = acsl_softplus_conjugate_gradient a 0 -> y = 0.
+Proof. intros a y [[[_ [H0 _]] _] _]. lra. Qed.
+Theorem euclid_price_inverts : forall a x : R, acsl_euclid_valid a ->
+  acsl_euclid_conjugate_gradient a (acsl_euclid_gradient a x) = x.
+Proof. reflexivity. Qed.
+Theorem lp_price_inverts : forall a x : R, acsl_lp_valid a ->
+  acsl_lp_conjugate_gradient a (acsl_lp_gradient a x) = x.
+Proof.
+intros a x Ha. rewrite spelled_lp_gradient, spelled_lp_conjugate_gradient.
+exact (inverse_gradient (lp_legendre a Ha) x I).
+Qed.
+Theorem soft_l1_price_inverts : forall a x : R, acsl_soft_l1_valid a ->
+  acsl_soft_l1_conjugate_gradient_inside a (acsl_soft_l1_gradient a x) /\
+  acsl_soft_l1_conjugate_gradient a (acsl_soft_l1_gradient a x) = x.
+Proof.
+intros a x Ha. split.
+- exact (gradient_maps (soft_l1_legendre a Ha) x I).
+- exact (inverse_gradient (soft_l1_legendre a Ha) x I).
+Qed.
+Theorem negentropy_price_inverts : forall a x : R, acsl_negentropy_valid a /\
+  acsl_negentropy_gradient_inside a x ->
+  acsl_negentropy_conjugate_gradient a (acsl_negentropy_gradient a x) = x.
+Proof. intros a x [_ Hx]. exact (inverse_gradient negentropy_legendre x Hx). Qed.
+Theorem tsallis_price_inverts : forall a x : R, acsl_tsallis_valid a /\
+  acsl_tsallis_gradient_inside a x ->
+  acsl_tsallis_conjugate_gradient_inside a (acsl_tsallis_gradient a x) /\
+  acsl_tsallis_conjugate_gradient a (acsl_tsallis_gradient a x) = x.
+Proof.
+intros a x [[Ha H1] Hx]. rewrite spelled_tsallis_conjugate_gradient, spelled_tsallis_gradient.
+destruct Hx as [Hx | [-> Hx]].
+- split.
+  + right. exact (gradient_maps (tsallis_legendre a Ha H1) x Hx).
+  + exact (inverse_gradient (tsallis_legendre a Ha H1) x Hx).
+- split; [now left | ]. unfold tsallis_d, tsallis_g. rewrite (pow_real_0 0) by lra.
+  replace (tsallis_base a ((a * 0 - 1) / (a - 1))) with 0 by (unfold tsallis_base; field; lra).
+  apply pow_real_0; [lra | ]. apply Rdiv_lt_0_compat; lra.
+Qed.
+Theorem pseudo_huber_price_inverts : forall a x : R, acsl_pseudo_huber_valid a ->
+  acsl_pseudo_huber_conjugate_gradient_inside a (acsl_pseudo_huber_gradient a x) /\
+  acsl_pseudo_huber_conjugate_gradient a (acsl_pseudo_huber_gradient a x) = x.
+Proof.
+intros a x Ha. rewrite spelled_pseudo_huber_conjugate_gradient, spelled_pseudo_huber_gradient. split.
+- exact (unit_inside _ (gradient_maps (pseudo_huber_legendre a Ha) x I)).
+- exact (inverse_gradient (pseudo_huber_legendre a Ha) x I).
+Qed.
+Theorem log_cosh_price_inverts : forall a x : R, acsl_log_cosh_valid a ->
+  acsl_log_cosh_conjugate_gradient_inside a (acsl_log_cosh_gradient a x) /\
+  acsl_log_cosh_conjugate_gradient a (acsl_log_cosh_gradient a x) = x.
+Proof.
+intros a x Ha. rewrite spelled_log_cosh_conjugate_gradient, spelled_log_cosh_gradient. split.
+- exact (unit_inside _ (gradient_maps (log_cosh_legendre a Ha) x I)).
+- exact (inverse_gradient (log_cosh_legendre a Ha) x I).
+Qed.
+Theorem softplus_price_inverts : forall a x : R, acsl_softplus_valid a ->
+  acsl_softplus_conjugate_gradient_inside a (acsl_softplus_gradient a x) /\
+  acsl_softplus_conjugate_gradient a (acsl_softplus_gradient a x) = x.
+Proof.
+intros a x _. split.
+- exact (gradient_maps softplus_legendre x I).
+- exact (inverse_gradient softplus_legendre x I).
+Qed.
+Theorem flat_slope : forall d s eta : R, 0 < eta -> (acsl_slope d s eta = 0 <-> s = d * eta).
+Proof.
+intros d s eta H. unfold acsl_slope. split; intros E.
+- replace s with (s / eta * eta) by (field; lra). replace (s / eta) with d by lra. ring.
+- rewrite E. field. lra.
 Qed.

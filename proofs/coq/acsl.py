@@ -310,6 +310,9 @@ def definitions():
             else:
                 name, body = match.group(3), match.group(5)
                 listed = [(p.strip(), "R") for p in match.group(4).split(",")]
+                bound = [v.strip() for v in match.group(2).split(",")]
+                if any(p not in bound for p, _ in listed):  # one case of several
+                    continue
                 kind = "R"
             if listed is None:
                 continue

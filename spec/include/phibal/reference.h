@@ -40,8 +40,28 @@ typedef struct phibal_reference_potential {
   phibal_enclosure parameter;
 } phibal_reference_potential;
 
+#ifdef __FRAMAC__
+#include <phibal/acsl/separable.h>
+/*@ // a potential, an argument x[0..n-1] and a place for a vector, which is apart from both
+    predicate vector_call{L}(phibal_reference_potential *phi, integer n, phibal_enclosure *x,
+                             phibal_enclosure *z) =
+      \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(x, n) &&
+      vector_output(z, n) && \separated(phi, z + (0 .. n - 1)) &&
+      \separated(x + (0 .. n - 1), z + (0 .. n - 1));
+*/
+#endif
+
 phibal_status phibal_reference_value(const phibal_reference_potential *phi, size_t n,
                                      const phibal_enclosure *x, phibal_enclosure *value);
+/*@ requires vector_call(phi, n, x, gradient);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. n - 1];
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n);
+    ensures separable: \result == PHIBAL_OK ==> \forall integer e, real a, r;
+      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(x + e, r) && separable(phi->id, a) &&
+      !price_jumps(phi->id, a, r) ==>
+      price_exists(phi->id, a, r) && in(gradient + e, price_of(phi->id, a, r)); */
 phibal_status phibal_reference_gradient(const phibal_reference_potential *phi, size_t n,
                                         const phibal_enclosure *x, phibal_enclosure *gradient);
 /* The n diagonal entries; for Renyi the full n x n matrix, row by row. */
@@ -53,6 +73,15 @@ phibal_status phibal_reference_hessian_product(const phibal_reference_potential 
                                                phibal_enclosure *product);
 phibal_status phibal_reference_conjugate(const phibal_reference_potential *phi, size_t n,
                                          const phibal_enclosure *y, phibal_enclosure *value);
+/*@ requires vector_call(phi, n, y, gradient);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. n - 1];
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n);
+    ensures separable: \result == PHIBAL_OK ==> \forall integer e, real a, r;
+      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(y + e, r) && separable(phi->id, a) &&
+      strictly_convex(phi->id, a) ==>
+      load_exists(phi->id, a, r) && in(gradient + e, load_of(phi->id, a, r)); */
 phibal_status phibal_reference_conjugate_gradient(const phibal_reference_potential *phi, size_t n,
                                                   const phibal_enclosure *y,
                                                   phibal_enclosure *gradient);
