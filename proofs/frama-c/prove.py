@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs WP over the units of units.list and says what is proved.
 
-  prove.py [--jobs N] [--cache] [--smoke] [--budget SECONDS] [--report FILE.json] [UNIT ...]
+  prove.py [--jobs N] [--cache [--pack]] [--smoke] [--budget SECONDS] [--report FILE.json] [UNIT ...]
 
 A unit is a line of units.list, named in full or in part. `partial` there: only functions that have
 contracts are proved, and the others are named as not under proof yet. `waiting`: its functions were
@@ -9,8 +9,9 @@ proved one by one; the unit is replayed only when it is named. Exit status 0 onl
 unit is proved, every function defined there has a contract, WP warned of nothing that would weaken
 a proof, and the axioms are those of axioms.list. WP's own exit status is 0 even when goals fail.
 
-  --cache   takes verdicts of goals proved before from proofs.cache, and adds to it what is new;
-            without it every goal goes to a prover
+  --cache   takes verdicts of goals proved before from proofs.cache; without it every goal goes to a
+            prover
+  --pack    with --cache: writes the verdicts, old and new, to proofs.cache
   --budget  starts no unit after so many seconds, and names those it left out
   --smoke   asks the provers for a contradiction in every contract and every reachable place, and
             fails if they find one
@@ -299,13 +300,14 @@ def unpack_cache():
 
 
 def pack_cache():
-    """Writes the valid verdicts to the committed file."""
+    """Writes the valid verdicts to the committed file. (WP's entries are not quite JSON: "10.".)"""
     lines = []
     for path in glob.glob(os.path.join(WORK, "cache", "*.json")):
-        data = json.load(open(path))
-        if data.get("verdict") == "valid":
-            lines.append("%s %s %s %d\n" % (os.path.basename(path)[:-5], data["prover"].replace(" ", "="),
-                                            data.get("time", 0.0), data.get("steps", 0)))
+        entry = re.match(r'\{ "prover": "([^"]*)", "verdict": "valid", "time": ([\d.]+), "steps": (\d+) \}',
+                         " ".join(open(path).read().split()))
+        if entry:
+            prover, seconds, steps = entry.groups()
+            lines.append("%s %s %s %s\n" % (os.path.basename(path)[:-5], prover.replace(" ", "="), seconds, steps))
     with open(CACHE, "w") as cache:
         cache.writelines(sorted(lines))
 
@@ -314,6 +316,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--cache", action="store_true")
+    parser.add_argument("--pack", action="store_true")
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--budget", type=float, default=float("inf"))
     parser.add_argument("--report")
@@ -359,7 +362,7 @@ def main():
         with open(arguments.report, "w") as report:
             json.dump([{k: v for k, v in vars(r).items()} for r in sorted(results, key=lambda r: r.unit)],
                       report, indent=1)
-    if arguments.cache and ok and not left and not arguments.units:
+    if arguments.pack and ok:
         pack_cache()
     sys.exit(0 if ok else 1)
 
