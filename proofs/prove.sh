@@ -21,7 +21,7 @@ case "${1:-}" in
   exec gappa/faults.sh
   ;;
 *)
-  sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,9s/^# \{0,1\}//p' prove.sh >&2
   exit 2
   ;;
 esac
