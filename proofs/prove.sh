@@ -52,6 +52,7 @@ step coq coq/check.sh
 step gappa gappa/check.sh
 step model model
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
+grep '^not ' "$work/wp.out" || true
 [ -n "$wp_options" ] || step status ./status.py "$work"
 [ -z "$failed" ] || {
   echo "not proved:$failed" >&2
