@@ -217,8 +217,6 @@ typedef struct workspace {
       \exists integer bits; roomy(&w->point, bits) && precise(x, bits);
     predicate room_kept{A, B}(phibal_enclosure *p) =
       \forall integer bits; roomy{A}(p, bits) ==> roomy{B}(p, bits);
-    // bits that leave room for the guard bits
-    predicate workable{L}(phibal_enclosure *x) = precise(x, MPFR_PREC_MAX - GUARD_BITS);
 */
 
 /*@ requires \valid(w) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
@@ -250,9 +248,17 @@ void workspace_clear(workspace *w);
       !jump(s, f, r) ==> holds(z, s, f, p, r); */
 phibal_status graph_over(scalar_family s, scalar_function f, phibal_enclosure *z,
                          const phibal_enclosure *x, const phibal_enclosure *a, workspace *w);
+/* GUARD_BITS more, or the most there can be. */
+/*@ requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures precision <= \result <= MPFR_PREC_MAX; */
+static inline mpfr_prec_t guarded_precision(mpfr_prec_t precision) {
+  return precision > MPFR_PREC_MAX - GUARD_BITS ? MPFR_PREC_MAX : precision + GUARD_BITS;
+}
 /* The working precision of a result z from arguments x[0..n-1]: the ends of x are exact in it. */
-/*@ requires input(z) && vector_input(x, n) && workable(z);
-    requires \forall integer i; 0 <= i < n ==> workable(x + i);
+/*@ requires input(z) && vector_input(x, n);
     terminates \true;
     exits \false;
     assigns \nothing;

@@ -67,12 +67,12 @@ mpfr_prec_t working_precision(const phibal_enclosure *z, size_t n, const phibal_
   mpfr_prec_t precision = mpfr_get_prec(z->lo);
   /*@ loop invariant index: 0 <= i <= n;
       loop invariant least: \forall integer k; 0 <= k < i ==> precise(x + k, precision);
-      loop invariant range: MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX - GUARD_BITS;
+      loop invariant range: MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
       loop assigns i, precision;
       loop variant n - i; */
   for (size_t i = 0; i < n; i++)
     precision = larger(precision, larger(mpfr_get_prec(x[i].lo), mpfr_get_prec(x[i].hi)));
-  return precision + GUARD_BITS;
+  return guarded_precision(precision);
 }
 
 /*@ requires family(s) && function(f);
