@@ -283,22 +283,102 @@ phibal_status name_coordinate(phibal_status status, const char *function, const 
                               size_t i, size_t n, const phibal_enclosure *x);
 
 /* Functions of vectors: lp at p = inf, and Renyi. Like the public ones, with arguments checked. */
+/*@ // arguments x[0..n-1], which are bounded, and a place for a vector, for a number
+    predicate vector_bounded{L}(phibal_enclosure *x, integer n) =
+      \forall integer i; 0 <= i < n ==> bounded(x + i);
+    predicate vector_places{L}(integer n, phibal_enclosure *x, phibal_enclosure *z) =
+      1 <= n && vector_input(x, n) && vector_bounded(x, n) && vector_output(z, n) &&
+      \separated(x + (0 .. n - 1), z + (0 .. n - 1));
+    predicate scalar_places{L}(integer n, phibal_enclosure *x, phibal_enclosure *z) =
+      1 <= n && vector_input(x, n) && vector_bounded(x, n) && output(z) &&
+      \separated(x + (0 .. n - 1), z);
+    // a is a parameter of Renyi's, apart from z[0..k-1]
+    predicate renyi_parameter{L}(phibal_enclosure *a, phibal_enclosure *z, integer k) =
+      input(a) && bounded(a) && (\forall real p; in(a, p) ==> 0.0 < p && p < 1.0) &&
+      \separated(a, z + (0 .. k - 1));
+    // a, x[0..n-1] and a place z[0..k-1], all in use
+    predicate renyi_places{L}(phibal_enclosure *a, integer n, phibal_enclosure *x,
+                              phibal_enclosure *z, integer k) =
+      renyi_parameter(a, z, k) && 1 <= n <= 0xffffffff && vector_input(x, n) &&
+      vector_bounded(x, n) && vector_output(z, k) &&
+      \separated(x + (0 .. n - 1), z + (0 .. k - 1)) && in_use(a) && vector_in_use(x, n) &&
+      vector_in_use(z, k);
+*/
+/*@ requires scalar_places(n, x, value);
+    terminates \true;
+    exits \false;
+    assigns *value;
+    ensures enclosure(value) && only_written{Pre, Here}(value); */
 phibal_status lp_max_value(size_t n, const phibal_enclosure *x, phibal_enclosure *value);
+/*@ requires vector_places(n, x, gradient);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. n - 1];
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n); */
 phibal_status lp_max_gradient(size_t n, const phibal_enclosure *x, phibal_enclosure *gradient);
+/*@ requires vector_places(n, x, hessian);
+    terminates \true;
+    exits \false;
+    assigns hessian[0 .. n - 1];
+    ensures vector_output(hessian, n) && only_vector_written{Pre, Here}(hessian, n); */
 phibal_status lp_max_hessian(size_t n, const phibal_enclosure *x, phibal_enclosure *hessian);
+/*@ requires scalar_places(n, y, value);
+    terminates \true;
+    exits \false;
+    assigns *value;
+    ensures enclosure(value) && only_written{Pre, Here}(value); */
 phibal_status lp_max_conjugate(size_t n, const phibal_enclosure *y, phibal_enclosure *value);
+/*@ requires vector_places(n, y, gradient);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. n - 1];
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n); */
 phibal_status lp_max_conjugate_gradient(size_t n, const phibal_enclosure *y,
                                         phibal_enclosure *gradient);
+/*@ requires scalar_places(n, x, value) && renyi_parameter(a, value, 1);
+    terminates \true;
+    exits \false;
+    assigns *value;
+    ensures enclosure(value) && only_written{Pre, Here}(value); */
 phibal_status renyi_value(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                           phibal_enclosure *value);
+/*@ requires vector_places(n, x, gradient) && renyi_parameter(a, gradient, n);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. n - 1];
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n); */
 phibal_status renyi_gradient(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                              phibal_enclosure *gradient);
+/*@ requires renyi_places(a, n, x, hessian, n * n);
+    terminates \true;
+    exits \false;
+    assigns hessian[0 .. n * n - 1], ALLOCATED;
+    ensures vector_output(hessian, n * n);
+    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(hessian, n * n); */
 phibal_status renyi_hessian(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                             phibal_enclosure *hessian);
+/*@ requires renyi_places(a, n, x, product, n);
+    requires vector_input(v, n) && vector_in_use(v, n) &&
+             \separated(v + (0 .. n - 1), product + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns product[0 .. n - 1], ALLOCATED;
+    ensures vector_output(product, n);
+    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(product, n); */
 phibal_status renyi_hessian_product(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                                     const phibal_enclosure *v, phibal_enclosure *product);
+/*@ requires scalar_places(n, y, value) && renyi_parameter(a, value, 1);
+    terminates \true;
+    exits \false;
+    assigns *value;
+    ensures enclosure(value) && only_written{Pre, Here}(value); */
 phibal_status renyi_conjugate(const phibal_enclosure *a, size_t n, const phibal_enclosure *y,
                               phibal_enclosure *value);
+/*@ requires vector_places(n, y, gradient) && renyi_parameter(a, gradient, n);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. n - 1];
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n); */
 phibal_status renyi_conjugate_gradient(const phibal_enclosure *a, size_t n,
                                        const phibal_enclosure *y, phibal_enclosure *gradient);
 
