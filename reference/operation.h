@@ -8,6 +8,7 @@
 #ifdef __FRAMAC__
 #include <model_math.h>
 #include <phibal/acsl/floating.h>
+#include <phibal/acsl/product.h>
 #include <phibal/acsl/router.h>
 #endif
 
@@ -149,6 +150,17 @@ static inline void operation_set_magnitude(phibal_enclosure *z, float x) {
   phibal_enclosure_set_d(z, d);
 }
 
+/* x y, which is a binary64 number: 48 digits, the last at least 2^-298. */
+/*@ requires \is_finite(x) && \is_finite(y);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \is_finite(\result) && (real)\result == (real)x * (real)y; */
+static inline double operation_exact_product(float x, float y) {
+  //@ assert use_exact_product && use_floating;
+  return (double)x * (double)y;
+}
+
 /* z += |x| y; t is a temporary. */
 /*@ requires output(z) && output(t) && input(x) && input(y);
     requires \separated(z, t) && \separated(t, y) && apart(t, x);
@@ -227,20 +239,46 @@ static inline phibal_status operation_sigmoid_negated(phibal_enclosure *z,
   return phibal_enclosure_div(z, one, z);
 }
 
-/*@ // the token's temporaries, and its constant
-    predicate token_scratch{L}(phibal_reference_token *t) =
-      \valid(t) && output(&t->logsumexp) && output(&t->logsumexp_terms) && output(&t->total) &&
-      output(&t->mean) && output(&t->magnitude) && output(&t->term) && output(&t->factor) &&
-      output(&t->one) && in(&t->one, 1.0);
-*/
-
 /* Shared by forward and backward (router.c): (R1) or (R1s) into token->probability, (R8) for
    softmax routers; then (R3) to (R5) for the experts given into token->part, without router->scale.
  */
+/*@ requires token_ready(token) && \valid_read(router);
+    requires \valid_read(logits + (0 .. token->experts - 1)) &&
+             finite_floats(logits, token->experts);
+    terminates \true;
+    exits \false;
+    assigns token->probability[0 .. token->experts - 1], token->weight[0 .. token->experts - 1],
+            token->total, token->term, token->factor, token->logsumexp, token->logsumexp_terms;
+    ensures token_ready(token) && token_same{Pre, Here}(token);
+    ensures only_token_written{Pre, Here}(token); */
 phibal_status reference_token_probabilities(phibal_reference_token *token,
                                             const phibal_router *router, const float *logits);
+/*@ requires token_ready(token) && \valid_read(router);
+    requires \valid_read(logits + (0 .. token->experts - 1)) &&
+             finite_floats(logits, token->experts);
+    requires selected_experts(experts, token->active, token->experts);
+    terminates \true;
+    exits \false;
+    assigns token->part[0 .. token->active - 1], token->total, token->term, token->factor;
+    ensures token_ready(token) && token_same{Pre, Here}(token);
+    ensures only_token_written{Pre, Here}(token);
+    ensures gradients: \forall integer e; 0 <= e < token->experts ==>
+      same{Pre, Here}(token->probability + e) && same{Pre, Here}(token->gradient + e) &&
+      same{Pre, Here}(token->condition + e); */
 phibal_status reference_token_gates(phibal_reference_token *token, const phibal_router *router,
                                     const float *logits, const int32_t *experts);
+/*@ requires token == \null || \valid_read(token);
+    requires router == \null || \valid_read(router);
+    requires token != \null && logits != \null ==>
+      \valid_read(logits + (0 .. token->experts - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
+      router->experts == token->experts && router->active == token->active &&
+      \is_finite(router->scale) && finite_floats(logits, token->experts);
+    ensures \result == PHIBAL_OK ==> router->gate == PHIBAL_GATE_TOPK_SOFTMAX ||
+      router->gate == PHIBAL_GATE_PROBABILITY || router->gate == PHIBAL_GATE_SIGMOID; */
 phibal_status reference_token_check(const char *name, const phibal_reference_token *token,
                                     const phibal_router *router, const float *logits);
 
