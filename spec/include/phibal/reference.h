@@ -48,9 +48,28 @@ typedef struct phibal_reference_potential {
       \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(x, n) &&
       vector_output(z, n) && \separated(phi, z + (0 .. n - 1)) &&
       \separated(x + (0 .. n - 1), z + (0 .. n - 1));
+    // and a place for one number
+    predicate scalar_call{L}(phibal_reference_potential *phi, integer n, phibal_enclosure *x,
+                             phibal_enclosure *z) =
+      \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(x, n) && output(z) &&
+      \separated(phi, z) && \separated(x + (0 .. n - 1), z);
+    // the Hessian has so many entries
+    logic integer hessian_size(integer id, integer n) = id == PHIBAL_POTENTIAL_RENYI ? n * n : n;
+    // and a place for k entries; all in use, so that what is allocated is apart from it
+    predicate hessian_call{L}(phibal_reference_potential *phi, integer n, phibal_enclosure *x,
+                              phibal_enclosure *z, integer k) =
+      \valid_read(phi) && input(&phi->parameter) && 1 <= n <= 0xffffffff && vector_input(x, n) &&
+      vector_output(z, k) && \separated(phi, z + (0 .. k - 1)) &&
+      \separated(x + (0 .. n - 1), z + (0 .. k - 1)) && in_use(&phi->parameter) &&
+      vector_in_use(x, n) && vector_in_use(z, k);
 */
 #endif
 
+/*@ requires scalar_call(phi, n, x, value);
+    terminates \true;
+    exits \false;
+    assigns *value;
+    ensures enclosure(value) && only_written{Pre, Here}(value); */
 phibal_status phibal_reference_value(const phibal_reference_potential *phi, size_t n,
                                      const phibal_enclosure *x, phibal_enclosure *value);
 /*@ requires vector_call(phi, n, x, gradient);
@@ -65,12 +84,31 @@ phibal_status phibal_reference_value(const phibal_reference_potential *phi, size
 phibal_status phibal_reference_gradient(const phibal_reference_potential *phi, size_t n,
                                         const phibal_enclosure *x, phibal_enclosure *gradient);
 /* The n diagonal entries; for Renyi the full n x n matrix, row by row. */
+/*@ requires hessian_call(phi, n, x, hessian, hessian_size(phi->id, n));
+    terminates \true;
+    exits \false;
+    assigns hessian[0 .. hessian_size(phi->id, n) - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures vector_output(hessian, hessian_size(phi->id, n));
+    ensures vector_kept{Pre, Here}(hessian, hessian_size(phi->id, n)); */
 phibal_status phibal_reference_hessian(const phibal_reference_potential *phi, size_t n,
                                        const phibal_enclosure *x, phibal_enclosure *hessian);
 /* product = Hessian(x) v, without forming the matrix. */
+/*@ requires hessian_call(phi, n, x, product, n) && vector_input(v, n) && vector_in_use(v, n);
+    requires \separated(v + (0 .. n - 1), product + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns product[0 .. n - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures vector_output(product, n) && vector_kept{Pre, Here}(product, n); */
 phibal_status phibal_reference_hessian_product(const phibal_reference_potential *phi, size_t n,
                                                const phibal_enclosure *x, const phibal_enclosure *v,
                                                phibal_enclosure *product);
+/*@ requires scalar_call(phi, n, y, value);
+    terminates \true;
+    exits \false;
+    assigns *value;
+    ensures enclosure(value) && only_written{Pre, Here}(value); */
 phibal_status phibal_reference_conjugate(const phibal_reference_potential *phi, size_t n,
                                          const phibal_enclosure *y, phibal_enclosure *value);
 /*@ requires vector_call(phi, n, y, gradient);
