@@ -50,21 +50,83 @@ typedef struct phibal_reference_token {
   phibal_enclosure total, mean, magnitude, term, factor, one;
 } phibal_reference_token;
 
+#ifdef __FRAMAC__
+#include <phibal/acsl/token.h>
+#endif
+
 /* PHIBAL_ERROR_ARGUMENT unless 1 <= active <= experts <= PHIBAL_MAX_EXPERTS and precision >= 32;
    PHIBAL_ERROR_MEMORY. After a failure there is nothing to clear. */
+/*@ requires token != \null ==> \valid(token) &&
+      \separated(token, enclosure_heap + (0 .. ENCLOSURE_HEAP_SIZE - 1)) &&
+      \separated(token, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *token, TOKEN_ALLOCATED;
+    ensures \result == PHIBAL_OK ==> token != \null && token_ready(token) &&
+      token->experts == experts && token->active == active;
+    ensures \result == PHIBAL_OK ==> token_in_heap(token);
+    ensures still_in_use{Pre, Here};
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      \separated(r, token) ==> same{Pre, Here}(r);
+    ensures new: \result == PHIBAL_OK ==> \forall phibal_enclosure *r;
+      in_use{Pre}(r) && \separated(r, token) ==> token_apart(token, r); */
 phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t experts,
                                           int32_t active, mpfr_prec_t precision);
+/*@ requires token_ready(token);
+    terminates \true;
+    exits \false;
+    assigns token->probability[0 .. token->experts - 1], token->gate[0 .. token->active - 1],
+            token->gradient[0 .. token->experts - 1], token->condition[0 .. token->experts - 1],
+            token->weight[0 .. token->experts - 1], token->part[0 .. token->active - 1],
+            token->logsumexp, token->logsumexp_terms, token->total, token->mean, token->magnitude,
+            token->term, token->factor, token->one;
+    ensures only_token_written{Pre, Here}(token); */
 void phibal_reference_token_clear(phibal_reference_token *token);
 
 /* (R1) to (R5), (R8) of one token; the token was initialised for router.experts and router.active.
      logits [E], all finite: else PHIBAL_ERROR_NONFINITE names the expert
      bias   [E] or null */
+/*@ requires token == \null || token_ready(token);
+    requires router == \null || \valid_read(router);
+    requires token != \null && logits != \null ==>
+      \valid_read(logits + (0 .. token->experts - 1));
+    requires token != \null && bias != \null ==> \valid_read(bias + (0 .. token->experts - 1));
+    terminates \true;
+    exits \false;
+    assigns token->selection[0 .. token->active - 1], token->score[0 .. token->experts - 1],
+            token->probability[0 .. token->experts - 1], token->gate[0 .. token->active - 1],
+            token->weight[0 .. token->experts - 1], token->part[0 .. token->active - 1],
+            token->logsumexp, token->logsumexp_terms, token->total, token->term, token->factor;
+    ensures token != \null ==> token_ready(token) && token_same{Pre, Here}(token);
+    ensures token != \null ==> only_token_written{Pre, Here}(token);
+    ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
+      router->experts == token->experts && router->active == token->active;
+    ensures \result == PHIBAL_OK ==> \forall integer s; 0 <= s < token->active ==>
+      0 <= token->selection[s] < token->experts; */
 phibal_status phibal_reference_token_forward(phibal_reference_token *token,
                                              const phibal_router *router, const float *logits,
                                              const float *bias);
 
 /* (R2) alone, exactly: selection [k]. No probabilities are computed (for sigmoid gates the
    correctly rounded scores are). */
+/*@ requires token == \null || token_ready(token);
+    requires router == \null || \valid_read(router);
+    requires token != \null && logits != \null ==>
+      \valid_read(logits + (0 .. token->experts - 1));
+    requires token != \null && bias != \null ==> \valid_read(bias + (0 .. token->experts - 1));
+    terminates \true;
+    exits \false;
+    assigns token->selection[0 .. token->active - 1], token->score[0 .. token->experts - 1],
+            token->term, token->factor;
+    ensures token != \null ==> token_ready(token) && token_same{Pre, Here}(token);
+    ensures token != \null ==> only_two_written{Pre, Here}(&token->term, &token->factor);
+    ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
+      router->experts == token->experts && router->active == token->active;
+    ensures \result == PHIBAL_OK ==> \forall integer e; 0 <= e < token->experts ==>
+      \is_finite(logits[e]);
+    ensures \result == PHIBAL_OK ==> \forall integer s; 0 <= s < token->active ==>
+      0 <= token->selection[s] < token->experts; */
 phibal_status phibal_reference_token_select(phibal_reference_token *token,
                                             const phibal_router *router, const float *logits,
                                             const float *bias);
@@ -76,6 +138,26 @@ phibal_status phibal_reference_token_select(phibal_reference_token *token,
      price         [E] used as it is (not centred here), or null
      price_scale, z_scale  as in phibal_router_backward; z_scale != 0 with sigmoid gates is
                    PHIBAL_ERROR_ARGUMENT */
+/*@ requires token == \null || token_ready(token);
+    requires router == \null || \valid_read(router);
+    requires token != \null && logits != \null ==>
+      \valid_read(logits + (0 .. token->experts - 1));
+    requires token != \null && experts != \null ==>
+      \valid_read(experts + (0 .. token->active - 1));
+    requires token != \null && gate_gradient != \null ==>
+      \valid_read(gate_gradient + (0 .. token->active - 1));
+    requires token != \null && price != \null ==> \valid_read(price + (0 .. token->experts - 1));
+    terminates \true;
+    exits \false;
+    assigns token->probability[0 .. token->experts - 1],
+            token->gradient[0 .. token->experts - 1], token->condition[0 .. token->experts - 1],
+            token->weight[0 .. token->experts - 1], token->part[0 .. token->active - 1],
+            token->logsumexp, token->logsumexp_terms, token->total, token->mean, token->magnitude,
+            token->term, token->factor;
+    ensures token != \null ==> token_ready(token) && token_same{Pre, Here}(token);
+    ensures token != \null ==> only_token_written{Pre, Here}(token);
+    ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
+      experts != \null; */
 phibal_status phibal_reference_token_backward(phibal_reference_token *token,
                                               const phibal_router *router, const float *logits,
                                               const int32_t *experts, const float *gate_gradient,
