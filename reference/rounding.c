@@ -132,18 +132,37 @@ bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
 }
 
 /* One trial; *decided says whether it settled the matter. */
+/*@ requires \valid(result) && \valid(decided) && \separated(result, decided);
+    requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX / 2;
+    requires 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT;
+    terminates \true;
+    exits \false;
+    assigns *result, *decided;
+    ensures *decided == 0 || *decided == 1;
+    ensures *decided == 1 ==> \result == PHIBAL_OK;
+    ensures *decided == 0 ==> *result == \old(*result); */
 static phibal_status round_at(phibal_evaluator evaluate, void *context, mpfr_prec_t precision,
                               phibal_format format, phibal_direction direction, double *result,
                               bool *decided) {
   phibal_enclosure value;
   phibal_enclosure_init(&value, precision);
+#ifdef __FRAMAC__
+  phibal_status status = phibal_evaluate(evaluate, context, precision, &value);
+#else
   phibal_status status = evaluate(context, precision, &value);
+#endif
   *decided = status == PHIBAL_OK && phibal_round_enclosure(&value, format, direction, result);
   phibal_enclosure_clear(&value);
   return status;
 }
 
 /* Failures that a narrower enclosure may cure: a divisor that holds 0 only by its width, say. */
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == 1 <==> status == PHIBAL_OK || status == PHIBAL_ERROR_DOMAIN ||
+      status == PHIBAL_ERROR_UNDECIDED;
+    ensures \result == 0 || \result == 1; */
 static bool may_be_cured(phibal_status status) {
   return status == PHIBAL_OK || status == PHIBAL_ERROR_DOMAIN || status == PHIBAL_ERROR_UNDECIDED;
 }
@@ -158,6 +177,10 @@ phibal_status phibal_round_correctly(phibal_evaluator evaluate, void *context, m
                              "or a cap of %ld bits",
                              (long)cap);
   mpfr_prec_t precision = cap < 64 ? cap : 64;
+  /*@ loop invariant range: MPFR_PREC_MIN <= precision <= cap;
+      loop invariant unchanged: *result == \at(*result, Pre);
+      loop assigns precision, *result;
+      loop variant cap - precision; */
   for (;;) {
     bool decided;
     phibal_status status =

@@ -39,9 +39,22 @@ typedef enum phibal_direction {
 bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
                             phibal_direction direction, double *result);
 
-/* Encloses a real number in *value, which is initialised with `precision` bits and 0. */
+/* Encloses a real number in *value, which is initialised with `precision` bits and 0. It returns,
+   and writes *value alone and what belongs to its context. */
 typedef phibal_status (*phibal_evaluator)(void *context, mpfr_prec_t precision,
                                           phibal_enclosure *value);
+#ifdef __FRAMAC__
+/* What proofs take a call of any evaluator for; each one has this contract to keep. */
+/*@ requires output(value) && point(value) && in(value, 0.0);
+    requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX / 2;
+    terminates \true;
+    exits \false;
+    assigns *value;
+    ensures enclosure(value);
+    ensures only_written{Pre, Here}(value); */
+phibal_status phibal_evaluate(phibal_evaluator evaluate, void *context, mpfr_prec_t precision,
+                              phibal_enclosure *value);
+#endif
 
 /* Raises the precision (64, 128, ... and at last `cap` bits) until the value is certain to round to
    one number. At the cap: PHIBAL_ERROR_UNDECIDED; so ends a value that lies on a boundary between
@@ -49,6 +62,11 @@ typedef phibal_status (*phibal_evaluator)(void *context, mpfr_prec_t precision,
    returns PHIBAL_ERROR_DOMAIN or PHIBAL_ERROR_UNDECIDED, which a wide enclosure on the way may
    cause, the precision is raised too, and at the cap that status is returned; any other failure at
    once. */
+/*@ requires result == \null || \valid(result);
+    terminates \true;
+    exits \false;
+    assigns *result;
+    ensures \result == PHIBAL_OK || *result == \old(*result) || result == \null; */
 phibal_status phibal_round_correctly(phibal_evaluator evaluate, void *context, mpfr_prec_t cap,
                                      phibal_format format, phibal_direction direction,
                                      double *result);
