@@ -375,6 +375,23 @@ Test(potential_boundaries, straddling) {
   trio_clear(&t);
 }
 
+/* lp with p = 1 has no gradient at 0, which lies between the ends here, not at one. */
+Test(potential_boundaries, straddling_a_jump) {
+  trio t;
+  trio_init(&t, PHIBAL_POTENTIAL_LP, "1", "-1/4", "1", "1");
+  mpfr_set_d(t.x[0].hi, 1.0, MPFR_RNDU);
+  cr_assert_eq(VALUE(&t.phi, 1, t.x, t.z), PHIBAL_OK);
+  cr_assert(mpfr_zero_p(t.z[0].lo) && mpfr_cmp_si(t.z[0].hi, 1) == 0);
+  cr_assert_eq(GRADIENT(&t.phi, 1, t.x, t.z), PHIBAL_ERROR_UNDECIDED);
+  cr_assert_eq(HESSIAN(&t.phi, 1, t.x, t.z), PHIBAL_ERROR_UNDECIDED);
+  mpfr_set_zero(t.x[0].lo, 1);
+  cr_assert_eq(GRADIENT(&t.phi, 1, t.x, t.z), PHIBAL_ERROR_UNDECIDED);
+  mpfr_set_d(t.x[0].lo, 0x1p-200, MPFR_RNDD);
+  cr_assert_eq(GRADIENT(&t.phi, 1, t.x, t.z), PHIBAL_OK);
+  cr_assert(mpfr_cmp_si(t.z[0].lo, 1) == 0 && mpfr_cmp_si(t.z[0].hi, 1) == 0);
+  trio_clear(&t);
+}
+
 Test(potential_boundaries, parameters_are_checked) {
   static const struct {
     phibal_potential_id id;

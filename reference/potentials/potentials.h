@@ -244,8 +244,8 @@ void workspace_clear(workspace *w);
     ensures workspace_output(w);
     ensures only_graph_written{Pre, Here}(z, w);
     ensures room_kept{Pre, Here}(&w->point);
-    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) &&
-      !jump(s, f, r) ==> holds(z, s, f, p, r); */
+    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) ==>
+      holds(z, s, f, p, r); */
 phibal_status graph_over(scalar_family s, scalar_function f, phibal_enclosure *z,
                          const phibal_enclosure *x, const phibal_enclosure *a, workspace *w);
 /* GUARD_BITS more, or the most there can be. */
@@ -281,6 +281,13 @@ phibal_status outside_domain(const char *domain);
     ensures \result == status; */
 phibal_status name_coordinate(phibal_status status, const char *function, const char *potential,
                               size_t i, size_t n, const phibal_enclosure *x);
+
+/* The same status with "<where>: <message>", if it is a failure's. */
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == status; */
+phibal_status name_place(phibal_status status, const char *where);
 
 /* Functions of vectors: lp at p = inf, and Renyi. Like the public ones, with arguments checked. */
 /*@ // arguments x[0..n-1], which are bounded, and a place for a vector, for a number

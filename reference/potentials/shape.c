@@ -460,9 +460,46 @@ static phibal_status over_convex(scalar_family s, scalar_function f, phibal_encl
   return lower_to_least(s, f, z, a, w);
 }
 
+/* The gradient of lp at p = 1 jumps at 0: whether that is between the ends of x. */
+/*@ requires input(x) && bounded(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures !\result ==> \forall real r; in(x, r) && jump(s, f, r) ==>
+      mval(x->lo[0].number) == r || mval(x->hi[0].number) == r; */
+static bool jumps_between(scalar_family s, scalar_function f, const phibal_enclosure *x) {
+  //@ assert open_enclosure;
+  return s == FAMILY_LP_ONE && f == FUNCTION_GRADIENT && mpfr_sgn(x->lo) < 0 && mpfr_sgn(x->hi) > 0;
+}
+
+/* Of a monotone function: between its ends. */
+/*@ requires family(s) && function(f) && parameter_input(a, s) && output(z) && workspace_output(w);
+    requires monotone_point(s, f) && room_for(w, x) && input(x) && bounded(x) && \separated(z, x) &&
+             apart_from_workspace(x, w);
+    requires apart_from_workspace(z, w) && apart_from_workspace(a, w) && \separated(z, a);
+    terminates \true;
+    exits \false;
+    assigns *z, *w;
+    ensures enclosure(z);
+    ensures workspace_output(w);
+    ensures only_graph_written{Pre, Here}(z, w);
+    ensures room_kept{Pre, Here}(&w->point);
+    ensures \result == PHIBAL_OK ==> \forall real p, r; chosen{Pre}(s, a, p) && in{Pre}(x, r) ==>
+      holds(z, s, f, p, r); */
+static phibal_status over_monotone(scalar_family s, scalar_function f, phibal_enclosure *z,
+                                   const phibal_enclosure *x, const phibal_enclosure *a,
+                                   workspace *w) {
+  //@ assert use_enclosure && open_enclosure && use_room && open_room;
+  if (jumps_between(s, f, x))
+    return phibal_status_set(PHIBAL_ERROR_UNDECIDED, "too near 0, where the gradient jumps");
+  phibal_status status = over_points(s, f, z, x->lo, x->hi, a, w);
+  //@ assert use_point_shapes && open_points;
+  return status;
+}
+
 phibal_status graph_over(scalar_family s, scalar_function f, phibal_enclosure *z,
                          const phibal_enclosure *x, const phibal_enclosure *a, workspace *w) {
-  //@ assert use_enclosure && open_enclosure && use_room && open_room && use_point_shapes;
+  //@ assert use_enclosure && use_room;
   switch (shape_of(s, f)) {
   case SHAPE_EVEN:
     return over_even(s, f, z, x, a, w);
@@ -471,7 +508,7 @@ phibal_status graph_over(scalar_family s, scalar_function f, phibal_enclosure *z
   case SHAPE_MONOTONE:
     break;
   }
-  return over_points(s, f, z, x->lo, x->hi, a, w);
+  return over_monotone(s, f, z, x, a, w);
 }
 
 phibal_status outside_domain(const char *domain) {

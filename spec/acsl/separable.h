@@ -15,9 +15,6 @@
       logic real load_of(integer id, real a, real y);
       predicate load_exists(integer id, real a, real y);
     }
-    // at p = 1 the gradient of lp jumps at 0
-    predicate price_jumps(integer id, real a, real x) =
-      id == PHIBAL_POTENTIAL_LP && a == 1.0 && x == 0.0;
     // load_of is strictly increasing but where it is flat at 0 (tsallis)
     predicate strictly_convex(integer id, real a) = !(id == PHIBAL_POTENTIAL_LP && a == 1.0);
 

@@ -78,8 +78,7 @@ phibal_status phibal_reference_value(const phibal_reference_potential *phi, size
     assigns gradient[0 .. n - 1];
     ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n);
     ensures separable: \result == PHIBAL_OK ==> \forall integer e, real a, r;
-      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(x + e, r) && separable(phi->id, a) &&
-      !price_jumps(phi->id, a, r) ==>
+      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(x + e, r) && separable(phi->id, a) ==>
       price_exists(phi->id, a, r) && in(gradient + e, price_of(phi->id, a, r)); */
 phibal_status phibal_reference_gradient(const phibal_reference_potential *phi, size_t n,
                                         const phibal_enclosure *x, phibal_enclosure *gradient);
