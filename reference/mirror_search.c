@@ -18,6 +18,7 @@ enum { MOST_DOUBLINGS = 4096, ZERO_END_SHIFT = 64 };
 
 typedef struct bracket {
   mpfr_t lo, hi, middle, inner;
+  mpfr_t uncertain;              /* a place that is not certain to be on a side */
   mpfr_t below, above, residual; /* about f - target at lo, hi and the last probe, or NaN */
 } bracket;
 
@@ -36,7 +37,7 @@ typedef struct bracket {
       \valid(b) && minitialised(b->lo[0].number) && minitialised(b->hi[0].number) &&
       minitialised(b->middle[0].number) && minitialised(b->inner[0].number) &&
       minitialised(b->below[0].number) && minitialised(b->above[0].number) &&
-      minitialised(b->residual[0].number);
+      minitialised(b->residual[0].number) && minitialised(b->uncertain[0].number);
     predicate bracket_apart{L}(bracket *b, step_probe *p) =
       nowhere(b, p, p->phi, p->n, p->target, p->direction, p->point, p->image, p->start);
     predicate search_ready{L}(bracket *b, step_probe *p) =
@@ -690,31 +691,45 @@ static phibal_status gallop_end(bracket *b, const step_probe *p, mpfr_prec_t pre
   return PHIBAL_OK;
 }
 
-/* b->inner = x. */
-/*@ requires bracket_ready(b) && readable(x) && \separated(b, x);
+/* b->uncertain = b->middle. */
+/*@ requires bracket_ready(b);
     terminates \true;
     exits \false;
     assigns *b;
     ensures bracket_ready(b);
     ensures only_bracket_written{Pre, Here}(b); */
-static void set_inner(bracket *b, mpfr_srcptr x) {
+static void keep_uncertain(bracket *b) {
   //@ assert open_enclosure;
-  mpfr_set(b->inner, x, MPFR_RNDN);
+  mpfr_set(b->uncertain, b->middle, MPFR_RNDN);
 }
 
-/* Brings the end on this side close to `uncertain`. */
-/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000 && readable(uncertain);
-    requires \separated(b, uncertain) && probe_apart(p, uncertain);
+/* b->inner = b->uncertain. False if that is 0. */
+/*@ requires bracket_ready(b);
+    terminates \true;
+    exits \false;
+    assigns *b;
+    ensures bracket_ready(b);
+    ensures only_bracket_written{Pre, Here}(b); */
+static bool leave_uncertain(bracket *b) {
+  //@ assert open_enclosure;
+  mpfr_set(b->inner, b->uncertain, MPFR_RNDN);
+  return !mpfr_zero_p(b->uncertain);
+}
+
+/* Brings the end on this side close to b->uncertain. */
+/*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
     terminates \true;
     exits \false;
     assigns *b, p->point[0 .. p->n - 1], p->image[0 .. p->n - 1];
     ensures search_ready(b, p) && probe_same{Pre, Here}(p);
     ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status close_end(bracket *b, const step_probe *p, mpfr_prec_t precision,
-                               search_side side, mpfr_srcptr uncertain) {
+                               search_side side) {
   //@ assert use_enclosure;
-  set_inner(b, uncertain);
-  if (!mpfr_zero_p(uncertain)) TRY(gallop_end(b, p, precision, side));
+  bool steps = leave_uncertain(b);
+  //@ assert same: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert vectors: probe_vectors(p);
+  if (steps) TRY(gallop_end(b, p, precision, side));
   return refine_end(b, p, precision, side);
 }
 
@@ -726,14 +741,12 @@ static phibal_status close_end(bracket *b, const step_probe *p, mpfr_prec_t prec
     ensures search_ready(b, p) && probe_same{Pre, Here}(p);
     ensures only_search_written{Pre, Here}(b, p); */
 static phibal_status close_in(bracket *b, const step_probe *p, mpfr_prec_t precision) {
-  //@ assert use_enclosure && open_enclosure;
-  mpfr_t uncertain;
-  mpfr_init2(uncertain, mpfr_get_prec(b->middle));
-  mpfr_set(uncertain, b->middle, MPFR_RNDN);
-  phibal_status status = close_end(b, p, precision, SEARCH_BELOW, uncertain);
-  if (status == PHIBAL_OK) status = close_end(b, p, precision, SEARCH_ABOVE, uncertain);
-  mpfr_clear(uncertain);
-  return status;
+  //@ assert use_enclosure;
+  keep_uncertain(b);
+  //@ assert same: probe_same{Pre, Here}(p) && bracket_apart(b, p) && probe_separated(p);
+  //@ assert vectors: probe_vectors(p);
+  TRY(close_end(b, p, precision, SEARCH_BELOW));
+  return close_end(b, p, precision, SEARCH_ABOVE);
 }
 
 /*@ requires search_ready(b, p) && 1 <= precision <= 0x10000000000;
@@ -969,6 +982,7 @@ static void bracket_init(bracket *b, mpfr_prec_t precision) {
   mpfr_init2(b->below, precision);
   mpfr_init2(b->above, precision);
   mpfr_init2(b->residual, precision);
+  mpfr_init2(b->uncertain, precision);
 }
 
 /*@ requires bracket_ready(b);
@@ -985,6 +999,7 @@ static void bracket_clear(bracket *b) {
   mpfr_clear(b->below);
   mpfr_clear(b->above);
   mpfr_clear(b->residual);
+  mpfr_clear(b->uncertain);
 }
 
 phibal_status search_root(phibal_enclosure *root, const step_probe *p, mpfr_prec_t precision) {
