@@ -4,7 +4,7 @@
 From Coq Require Import Reals ZArith Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From Phibal Require Import Legendre Vector Potentials Power Instances Formulas AcslDefinitions
-  Spellings.
+  Rounding Spellings.
 Open Scope R_scope.
 
 Theorem e_increases : forall a b : R, a <= b -> acsl_e_ a <= acsl_e_ b.
@@ -703,3 +703,28 @@ intros d s eta H. unfold acsl_slope. split; intros E.
 - replace s with (s / eta * eta) by (field; lra). replace (s / eta) with d by lra. ring.
 - rewrite E. field. lra.
 Qed.
+
+(* Correct rounding: Rounding.v. *)
+Definition rounding_between := Rounding.rounding_between.
+Definition rounding_below := Rounding.rounding_below.
+Definition rounding_above := Rounding.rounding_above.
+Definition rounding_zero := Rounding.rounding_zero.
+Definition rounding_units := Rounding.rounding_units.
+Definition rounding_beyond := Rounding.rounding_beyond.
+Definition rounding_beyond_below := Rounding.rounding_beyond_below.
+Definition rounding_up_there := Rounding.rounding_up_there.
+Definition rounding_down_there := Rounding.rounding_down_there.
+Definition exponent_most := Rounding.exponent_most.
+Definition exponent_least := Rounding.exponent_least.
+Definition in_units_up := Rounding.in_units_up.
+Definition in_units_down := Rounding.in_units_down.
+Definition at_place_up := Rounding.at_place_up.
+Definition at_place_down := Rounding.at_place_down.
+Definition at_place_sign := Rounding.at_place_sign.
+Definition units_fit := Rounding.units_fit.
+Definition units_sign := Rounding.units_sign.
+Definition place_sign := Rounding.place_sign.
+Definition place_limit := Rounding.place_limit.
+Definition place_most := Rounding.place_most.
+Definition limits_rise := Rounding.limits_rise.
+Definition two_positive := Rounding.two_positive.

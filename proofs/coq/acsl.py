@@ -291,8 +291,20 @@ def parameters(text):
     return result
 
 
-DEFINITION = re.compile(r"\b(logic\s+real|logic\s+integer|predicate)\s+(\w+)\s*(?:\(([^()]*)\))?\s*=([^;]*);")
-OPAQUE = re.compile(r"\baxiom\s+(\w+)_is\s*:\s*\\forall\s+real\s+([\w\s,]+);\s*(\w+)\(([\w\s,]+)\)\s*==\s*([^;]*);")
+def with_types(text):
+    """The variables of a quantifier, each with its type: "real a, b, integer n" has two after commas."""
+    parts, kind = [], ""
+    for part in text.split(","):
+        words = part.split()
+        kind = " ".join(words[:-1]) or kind
+        parts.append("%s %s" % (kind, words[-1] if words else ""))
+    return ",".join(parts)
+
+
+# Quantifiers have semicolons too: a statement ends where another begins.
+END = r";\s*(?=(?:COQ_LEMMA|LEMMA|axiom|axiomatic|inductive|predicate|logic|lemma|type)\b|\}|$)"
+DEFINITION = re.compile(r"\b(logic\s+real|logic\s+integer|predicate)\s+(\w+)\s*(?:\(([^()]*)\))?\s*=([^=].*?)" + END, re.S)
+OPAQUE = re.compile(r"\baxiom\s+(\w+)_is\s*:\s*\\forall\s+((?:real|integer)\s[\w\s,]+);\s*(\w+)\(([\w\s,]+)\)\s*(==|<==>)\s*(.*?)" + END, re.S)
 
 
 def definitions():
@@ -308,12 +320,13 @@ def definitions():
                 listed = parameters(listed or "")
                 kind = "Prop" if keyword == "predicate" else "R" if "real" in keyword else "Z"
             else:
-                name, body = match.group(3), match.group(5)
-                listed = [(p.strip(), "R") for p in match.group(4).split(",")]
-                bound = [v.strip() for v in match.group(2).split(",")]
-                if any(p not in bound for p, _ in listed):  # one case of several
+                name, body = match.group(3), match.group(6)
+                bound = dict(parameters(with_types(match.group(2))) or [])
+                listed = [(p.strip(), bound.get(p.strip())) for p in match.group(4).split(",")]
+                if any(k is None for _, k in listed):  # one case of several, or other things than numbers
                     continue
-                kind = "R"
+                integer = re.search(r"\blogic\s+integer\s+%s\b" % name, text)
+                kind = "Prop" if match.group(5) == "<==>" else "Z" if integer else "R"
             if listed is None:
                 continue
             if re.search(r"\b%s\(" % name, body):
