@@ -712,6 +712,9 @@ Definition rounding_zero := Rounding.rounding_zero.
 Definition rounding_units := Rounding.rounding_units.
 Definition rounding_beyond := Rounding.rounding_beyond.
 Definition rounding_beyond_below := Rounding.rounding_beyond_below.
+Definition rounding_unit := Rounding.rounding_unit.
+Definition unit_is_gap := Rounding.unit_is_gap.
+Definition place_one := Rounding.place_one.
 Definition rounding_up_there := Rounding.rounding_up_there.
 Definition rounding_down_there := Rounding.rounding_down_there.
 Definition exponent_most := Rounding.exponent_most.
@@ -728,3 +731,150 @@ Definition place_limit := Rounding.place_limit.
 Definition place_most := Rounding.place_most.
 Definition limits_rise := Rounding.limits_rise.
 Definition two_positive := Rounding.two_positive.
+(* Renyi (P6): spec/acsl/renyi_steps.h. *)
+Lemma raised_pos x a : 0 < x -> acsl_raised x a = exp (a * ln x).
+Proof.
+intros H. unfold acsl_raised. rewrite spelled_power, pow_real_pos by auto. reflexivity.
+Qed.
+Lemma raised_gt0 x a : 0 < x -> 0 < acsl_raised x a.
+Proof. intros H. rewrite raised_pos by auto. apply exp_pos. Qed.
+Theorem renyi_power_of_zero : forall a : R, 0 < a -> acsl_raised 0 a = 0.
+Proof. intros a Ha. unfold acsl_raised. rewrite spelled_power. apply pow_real_0; lra. Qed.
+Theorem renyi_power_positive : forall x a : R, 0 < x -> 0 < acsl_raised x a.
+Proof. exact raised_gt0. Qed.
+Theorem renyi_excess_form : forall a x : R, 0 < x ->
+  acsl_renyi_excess (acsl_renyi_b a) x = acsl_raised x a - x.
+Proof.
+intros a x Hx. rewrite raised_pos by auto. unfold acsl_renyi_excess, acsl_renyi_b, acsl_e_.
+replace (a * ln x) with (ln x * (a - 1) + ln x) by ring. rewrite exp_plus, (exp_ln x) by auto. ring.
+Qed.
+Theorem renyi_gradient_form : forall a q s : R, acsl_renyi_valid a /\ 0 < s ->
+  acsl_raised q (acsl_renyi_b a) * a / acsl_renyi_b a / s = acsl_renyi_gradient_of a q s.
+Proof.
+intros a q s [[Ha Ha'] Hs]. unfold acsl_renyi_gradient_of, acsl_renyi_b. field. lra.
+Qed.
+Theorem renyi_b_negative : forall a : R, acsl_renyi_valid a -> acsl_renyi_b a < 0.
+Proof. intros a [Ha Ha']. unfold acsl_renyi_b. lra. Qed.
+Theorem renyi_value_form : forall a s : R, acsl_renyi_valid a ->
+  ln s / acsl_renyi_b a = acsl_renyi_value_of a s.
+Proof. reflexivity. Qed.
+Theorem renyi_diagonal_form : forall a q s : R, acsl_renyi_valid a /\ 0 < s ->
+  acsl_raised q (a - 2) * a / s = acsl_renyi_diagonal_of a q s.
+Proof. intros a q s [_ Hs]. unfold acsl_renyi_diagonal_of. field. lra. Qed.
+Theorem renyi_rank_one_form : forall a q r s : R, acsl_renyi_valid a /\ 0 < s ->
+  acsl_renyi_ray a q s * acsl_renyi_ray a r s * acsl_renyi_one a = acsl_renyi_rank_one_of a q r s.
+Proof.
+intros a q r s [[Ha Ha'] Hs]. unfold acsl_renyi_ray, acsl_renyi_one, acsl_renyi_rank_one_of.
+field. lra.
+Qed.
+Theorem renyi_power_rises : forall a x z : R, (0 < a /\ 0 <= x) /\ x <= z ->
+  acsl_raised x a <= acsl_raised z a.
+Proof.
+intros a x z [[Ha Hx] Hz]. unfold acsl_raised. rewrite !spelled_power.
+destruct Hz as [Hz | ->]; [left; apply (pow_real_incr a Ha); lra | lra].
+Qed.
+Theorem renyi_value_falls : forall a s t : R, (acsl_renyi_valid a /\ 0 < s) /\ s <= t ->
+  acsl_renyi_value_of a t <= acsl_renyi_value_of a s.
+Proof.
+intros a s t [[[Ha Ha'] Hs] Ht]. unfold acsl_renyi_value_of.
+assert (L : ln s <= ln t) by now apply ln_mono.
+assert (I : / (a - 1) < 0) by (apply Rinv_lt_0_compat; lra). unfold Rdiv. nra.
+Qed.
+Theorem renyi_conjugate_rises : forall a s t : R, 0 < s /\ s <= t ->
+  acsl_renyi_conjugate_of a s <= acsl_renyi_conjugate_of a t.
+Proof.
+intros a s t [Hs Ht]. unfold acsl_renyi_conjugate_of. assert (L := ln_mono s t Hs Ht). lra.
+Qed.
+Theorem renyi_gradient_rises : forall a q r s t : R,
+  (((acsl_renyi_valid a /\ 0 < q) /\ q <= r) /\ 0 < s) /\ s <= t ->
+  acsl_renyi_gradient_of a q s <= acsl_renyi_gradient_of a r t.
+Proof.
+intros a q r s t [[[[[Ha Ha'] Hq] Hr] Hs] Ht].
+assert (P : acsl_raised r (a - 1) <= acsl_raised q (a - 1)).
+{ rewrite !raised_pos by lra. apply exp_mono. assert (L := ln_mono q r Hq Hr). nra. }
+assert (Q := raised_gt0 r (a - 1) ltac:(lra)).
+assert (F : forall u z, 0 < z ->
+  a * u / ((a - 1) * z) = - (a / (1 - a)) * (u * / z)) by (intros; field; lra).
+unfold acsl_renyi_gradient_of. rewrite !F by lra.
+assert (C : 0 < a / (1 - a)) by (apply Rdiv_lt_0_compat; lra).
+assert (I : 0 < / t <= / s)
+  by (split; [apply Rinv_0_lt_compat; lra | apply Rinv_le_contravar; lra]).
+assert (M : acsl_raised r (a - 1) * / t <= acsl_raised q (a - 1) * / s)
+  by (apply Rmult_le_compat; lra).
+nra.
+Qed.
+Theorem renyi_exponent_positive : forall a : R, acsl_renyi_valid a -> 0 < acsl_renyi_exponent a.
+Proof. intros a [Ha Ha']. unfold acsl_renyi_exponent. apply Rdiv_lt_0_compat; lra. Qed.
+Lemma ratio_of_negatives r y : r < 0 -> y < 0 -> r / y = - r / - y.
+Proof. intros Hr Hy. field. lra. Qed.
+Lemma ratio_positive r y : r < 0 -> y < 0 -> 0 < r / y.
+Proof. intros Hr Hy. rewrite ratio_of_negatives by auto. apply Rdiv_lt_0_compat; lra. Qed.
+Theorem renyi_ratio_positive : forall r y : R, r < 0 /\ y < 0 -> 0 < r / y /\ 0 < acsl_over r y.
+Proof. intros r y [Hr Hy]. unfold acsl_over. auto using ratio_positive. Qed.
+Theorem renyi_scale_ratio : forall c r : R, 0 < c /\ r < 0 -> 0 < acsl_over c (- r).
+Proof. intros c r [Hc Hr]. unfold acsl_over. apply Rdiv_lt_0_compat; lra. Qed.
+Theorem renyi_weight_power : forall c r y : R, r < 0 /\ y < 0 ->
+  acsl_renyi_weight c r y = acsl_raised (acsl_over r y) c.
+Proof. reflexivity. Qed.
+Theorem renyi_ratio_form : forall r y : R, y < 0 -> (r - y) / y = acsl_over r y - 1.
+Proof. intros r y Hy. unfold acsl_over. field. lra. Qed.
+Theorem renyi_weight_near_one : forall c r y : R, r < 0 /\ y < 0 ->
+  acsl_renyi_weight c r y = acsl_e_ (ln (acsl_over r y) * c).
+Proof.
+intros c r y [Hr Hy]. unfold acsl_renyi_weight, acsl_over, acsl_e_.
+rewrite raised_pos by auto using ratio_positive. f_equal. ring.
+Qed.
+Theorem renyi_weight_positive : forall c r y : R, r < 0 /\ y < 0 -> 0 < acsl_renyi_weight c r y.
+Proof. intros c r y [Hr Hy]. apply raised_gt0, ratio_positive; auto. Qed.
+Lemma weight_split c r y : r < 0 -> y < 0 ->
+  acsl_renyi_weight c r y = acsl_raised (- r) c * acsl_raised (- y) (- c).
+Proof.
+intros Hr Hy. unfold acsl_renyi_weight. rewrite ratio_of_negatives by auto.
+rewrite !raised_pos by (try apply Rdiv_lt_0_compat; lra).
+rewrite ln_div, <- exp_plus by lra. f_equal. ring.
+Qed.
+Theorem renyi_weight_scaled : forall a r y : R, (acsl_renyi_valid a /\ r < 0) /\ y < 0 ->
+  acsl_renyi_weight (acsl_renyi_exponent a) r y =
+    acsl_times (acsl_raised (- r) (acsl_renyi_exponent a))
+      (acsl_raised (- y) (- acsl_renyi_exponent a)).
+Proof. intros a r y [[_ Hr] Hy]. now apply weight_split. Qed.
+Theorem renyi_times_sum : forall r s t : R,
+  acsl_times r (s + t) = acsl_times r s + acsl_times r t.
+Proof. intros. unfold acsl_times. ring. Qed.
+Theorem renyi_times_zero : forall r : R, acsl_times r 0 = 0.
+Proof. intros. unfold acsl_times. ring. Qed.
+Theorem renyi_times_positive : forall r s : R, 0 < r /\ 0 < s -> 0 < acsl_times r s.
+Proof. intros r s [Hr Hs]. now apply Rmult_lt_0_compat. Qed.
+Theorem renyi_scale_positive : forall c r : R, r < 0 -> 0 < acsl_raised (- r) c.
+Proof. intros c r Hr. apply raised_gt0. lra. Qed.
+Theorem renyi_conjugate_form : forall a r t : R, (acsl_renyi_valid a /\ r < 0) /\ 0 < t ->
+  (ln (acsl_over (acsl_renyi_exponent a) (- r)) - 1) * acsl_renyi_exponent a +
+    ln (acsl_times (acsl_raised (- r) (acsl_renyi_exponent a)) t) = acsl_renyi_conjugate_of a t.
+Proof.
+intros a r t [[Ha Hr] Ht]. assert (C := renyi_exponent_positive a Ha).
+unfold acsl_renyi_conjugate_of, acsl_over, acsl_times. set (c := acsl_renyi_exponent a) in *.
+rewrite ln_div, ln_mult by (try apply raised_gt0; lra). rewrite raised_pos, ln_exp by lra. ring.
+Qed.
+Theorem renyi_conjugate_gradient_form : forall a r y t : R,
+  ((acsl_renyi_valid a /\ r < 0) /\ y < 0) /\ 0 < t ->
+  acsl_renyi_weight (acsl_renyi_exponent a) r y * (acsl_renyi_exponent a / - y) /
+    acsl_times (acsl_raised (- r) (acsl_renyi_exponent a)) t = acsl_renyi_conjugate_gradient_of a y t.
+Proof.
+intros a r y t [[[Ha Hr] Hy] Ht]. rewrite weight_split by auto.
+unfold acsl_renyi_conjugate_gradient_of, acsl_times. set (c := acsl_renyi_exponent a).
+assert (P := raised_gt0 (- r) c ltac:(lra)).
+replace (acsl_raised (- y) (- c - 1)) with (acsl_raised (- y) (- c) / - y).
+- field. lra.
+- rewrite !raised_pos by lra. replace ((- c - 1) * ln (- y)) with (- c * ln (- y) + - ln (- y)) by ring.
+  rewrite exp_plus, exp_Ropp, exp_ln by lra. reflexivity.
+Qed.
+Theorem renyi_dual_power_rises : forall a y z : R, (acsl_renyi_valid a /\ y <= z) /\ z < 0 ->
+  acsl_raised (- y) (- acsl_renyi_exponent a) <= acsl_raised (- z) (- acsl_renyi_exponent a).
+Proof.
+intros a y z [[Ha Hy] Hz]. assert (C := renyi_exponent_positive a Ha).
+rewrite !raised_pos by lra. apply exp_mono.
+assert (L := ln_mono (- z) (- y) ltac:(lra) ltac:(lra)). nra.
+Qed.
+Theorem renyi_dual_power_positive : forall a y : R, acsl_renyi_valid a /\ y < 0 ->
+  0 < acsl_raised (- y) (- acsl_renyi_exponent a).
+Proof. intros a y [_ Hy]. apply raised_gt0. lra. Qed.

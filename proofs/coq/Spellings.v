@@ -132,3 +132,28 @@ Theorem spelled_lp_one_value a x : acsl_lp_one_value a x = lp_one_v x.
 Proof. reflexivity. Qed.
 Theorem spelled_lp_one_gradient a x : acsl_lp_one_gradient a x = sgn x.
 Proof. apply spelled_sgn. Qed.
+(* (P6), of the sum and of coordinates *)
+Theorem spelled_raised x a : acsl_raised x a = pow_real x a.
+Proof. apply spelled_power. Qed.
+Theorem spelled_renyi_exponent a : acsl_renyi_exponent a = renyi_exponent a.
+Proof. reflexivity. Qed.
+Theorem spelled_renyi_value E a x : acsl_renyi_value_of a (renyi_sum E a x) = renyi_v E a x.
+Proof. reflexivity. Qed.
+Theorem spelled_renyi_gradient E a x e :
+  acsl_renyi_gradient_of a (x e) (renyi_sum E a x) = renyi_g E a x e.
+Proof. unfold acsl_renyi_gradient_of, renyi_g. now rewrite spelled_raised. Qed.
+Theorem spelled_renyi_hessian E a x e j :
+  (if Nat.eq_dec e j then acsl_renyi_diagonal_of a (x e) (renyi_sum E a x) else 0) +
+    acsl_renyi_rank_one_of a (x e) (x j) (renyi_sum E a x) = renyi_h E a x e j.
+Proof.
+unfold acsl_renyi_diagonal_of, acsl_renyi_rank_one_of, renyi_h. rewrite !spelled_raised.
+destruct (Nat.eq_dec e j); f_equal; do 2 f_equal; ring.
+Qed.
+Theorem spelled_renyi_conjugate E a y :
+  acsl_renyi_conjugate_of a (renyi_dual_sum E a y) = renyi_c E a y.
+Proof. reflexivity. Qed.
+Theorem spelled_renyi_conjugate_gradient E a y e :
+  acsl_renyi_conjugate_gradient_of a (y e) (renyi_dual_sum E a y) = renyi_d E a y e.
+Proof.
+unfold acsl_renyi_conjugate_gradient_of, renyi_d. now rewrite spelled_raised.
+Qed.
