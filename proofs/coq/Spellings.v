@@ -1,7 +1,7 @@
 (* The potentials as spec/acsl spells them (AcslDefinitions, translated) are those of Potentials.v,
   on
    the whole line. *)
-From Coq Require Import Reals Lra.
+From Coq Require Import Reals ZArith Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From Phibal Require Import Vector Potentials Power Instances.
 From Phibal Require Import AcslDefinitions.
@@ -132,28 +132,85 @@ Theorem spelled_lp_one_value a x : acsl_lp_one_value a x = lp_one_v x.
 Proof. reflexivity. Qed.
 Theorem spelled_lp_one_gradient a x : acsl_lp_one_gradient a x = sgn x.
 Proof. apply spelled_sgn. Qed.
-(* (P6), of the sum and of coordinates *)
+(* (P6), of sequences, which are vectors read at integers *)
+Definition vector_of (x : Z -> R) : vec := fun e => x (Z.of_nat e).
 Theorem spelled_raised x a : acsl_raised x a = pow_real x a.
 Proof. apply spelled_power. Qed.
+Theorem spelled_renyi_sum E a x : acsl_renyi_sum a x (Z.of_nat E) = renyi_sum E a (vector_of x).
+Proof.
+unfold acsl_renyi_sum, renyi_sum. rewrite Nat2Z.id. apply Rsum_ext. intros. apply spelled_raised.
+Qed.
 Theorem spelled_renyi_exponent a : acsl_renyi_exponent a = renyi_exponent a.
 Proof. reflexivity. Qed.
-Theorem spelled_renyi_value E a x : acsl_renyi_value_of a (renyi_sum E a x) = renyi_v E a x.
-Proof. reflexivity. Qed.
-Theorem spelled_renyi_gradient E a x e :
-  acsl_renyi_gradient_of a (x e) (renyi_sum E a x) = renyi_g E a x e.
-Proof. unfold acsl_renyi_gradient_of, renyi_g. now rewrite spelled_raised. Qed.
-Theorem spelled_renyi_hessian E a x e j :
-  (if Nat.eq_dec e j then acsl_renyi_diagonal_of a (x e) (renyi_sum E a x) else 0) +
-    acsl_renyi_rank_one_of a (x e) (x j) (renyi_sum E a x) = renyi_h E a x e j.
+Theorem spelled_renyi_dual_sum E a y :
+  acsl_renyi_dual_sum a y (Z.of_nat E) = renyi_dual_sum E a (vector_of y).
 Proof.
-unfold acsl_renyi_diagonal_of, acsl_renyi_rank_one_of, renyi_h. rewrite !spelled_raised.
-destruct (Nat.eq_dec e j); f_equal; do 2 f_equal; ring.
+unfold acsl_renyi_dual_sum, renyi_dual_sum. rewrite Nat2Z.id. apply Rsum_ext. intros.
+apply spelled_raised.
+Qed.
+Theorem spelled_renyi_value E a x : acsl_renyi_value a x (Z.of_nat E) = renyi_v E a (vector_of x).
+Proof. unfold acsl_renyi_value. now rewrite spelled_renyi_sum. Qed.
+Theorem spelled_renyi_gradient E a x e :
+  acsl_renyi_gradient a x (Z.of_nat E) (Z.of_nat e) = renyi_g E a (vector_of x) e.
+Proof.
+unfold acsl_renyi_gradient, acsl_renyi_gradient_of, renyi_g.
+now rewrite spelled_renyi_sum, spelled_raised.
+Qed.
+Theorem spelled_renyi_hessian E a x e j :
+  acsl_renyi_hessian a x (Z.of_nat E) (Z.of_nat e) (Z.of_nat j) = renyi_h E a (vector_of x) e j.
+Proof.
+unfold acsl_renyi_hessian, acsl_renyi_diagonal_of, acsl_renyi_rank_one_of, renyi_h.
+rewrite spelled_renyi_sum, !spelled_raised. fold (vector_of x e) (vector_of x j).
+destruct (Z.eq_dec (Z.of_nat e) (Z.of_nat j)), (Nat.eq_dec e j);
+  try (exfalso; lia); f_equal; do 2 f_equal; ring.
+Qed.
+Theorem spelled_renyi_hessian_product E a x v e :
+  acsl_renyi_hessian_product a x v (Z.of_nat E) (Z.of_nat e) =
+    Rsum E (fun j => renyi_h E a (vector_of x) e j * vector_of v j).
+Proof.
+unfold acsl_renyi_hessian_product, acsl_renyi_row. rewrite Nat2Z.id. apply Rsum_ext. intros j _.
+simpl. now rewrite spelled_renyi_hessian.
 Qed.
 Theorem spelled_renyi_conjugate E a y :
-  acsl_renyi_conjugate_of a (renyi_dual_sum E a y) = renyi_c E a y.
-Proof. reflexivity. Qed.
+  acsl_renyi_conjugate a y (Z.of_nat E) = renyi_c E a (vector_of y).
+Proof. unfold acsl_renyi_conjugate. now rewrite spelled_renyi_dual_sum. Qed.
 Theorem spelled_renyi_conjugate_gradient E a y e :
-  acsl_renyi_conjugate_gradient_of a (y e) (renyi_dual_sum E a y) = renyi_d E a y e.
+  acsl_renyi_conjugate_gradient a y (Z.of_nat E) (Z.of_nat e) = renyi_d E a (vector_of y) e.
 Proof.
-unfold acsl_renyi_conjugate_gradient_of, renyi_d. now rewrite spelled_raised.
+unfold acsl_renyi_conjugate_gradient, acsl_renyi_conjugate_gradient_of, renyi_d.
+now rewrite spelled_renyi_dual_sum, spelled_raised.
+Qed.
+Lemma all_of_sequence (P : R -> Prop) E x :
+  (forall i : Z, (0 <= i < Z.of_nat E)%Z -> P (x i)) <-> vall E P (vector_of x).
+Proof.
+split; intros H.
+- intros e He. apply H. lia.
+- intros i Hi. specialize (H (Z.to_nat i) ltac:(lia)). unfold vector_of in H.
+  now rewrite Z2Nat.id in H by lia.
+Qed.
+Theorem spelled_renyi_interior E x :
+  acsl_all_positive x (Z.of_nat E) <-> renyi_interior E (vector_of x).
+Proof. apply all_of_sequence. Qed.
+Theorem spelled_renyi_dual E y : acsl_all_negative y (Z.of_nat E) <-> renyi_dual E (vector_of y).
+Proof. apply (all_of_sequence (fun s => s < 0)). Qed.
+Lemma renyi_sum_nonnegative E a x : 0 <= renyi_sum E a x.
+Proof.
+unfold renyi_sum. induction E as [ | E IH]; simpl; [lra | ].
+generalize (pow_real_ge0 (x E) a). lra.
+Qed.
+Theorem spelled_renyi_domain E a x : 0 < a ->
+  acsl_renyi_value_inside x (Z.of_nat E) <-> renyi_domain E a (vector_of x).
+Proof.
+intros Ha. unfold acsl_renyi_value_inside, renyi_domain, acsl_all_zero_or_more.
+rewrite <- (all_of_sequence nonneg). split; intros [H0 H1]; (split; [exact H0 | ]).
+- destruct H1 as [i [Hi Hx]]. clear H0. unfold renyi_sum, vector_of. induction E as [ | E IH]; [lia | ].
+  simpl. destruct (Z.eq_dec i (Z.of_nat E)) as [-> | Hn].
+  + generalize (renyi_sum_nonnegative E a (vector_of x)) (pow_real_gt0 (x (Z.of_nat E)) a Hx).
+    unfold renyi_sum, vector_of. lra.
+  + generalize (pow_real_ge0 (x (Z.of_nat E)) a). specialize (IH ltac:(lia)). lra.
+- clear H0. unfold renyi_sum, vector_of in H1. induction E as [ | E IH]; simpl in H1; [lra | ].
+  destruct (Rlt_dec 0 (x (Z.of_nat E))) as [Hx | Hx].
+  + exists (Z.of_nat E). split; [lia | exact Hx].
+  + rewrite (pow_real_0 (x (Z.of_nat E))) in H1 by lra.
+    destruct IH as [i [Hi Hx']]; [lra | ]. exists i. split; [lia | exact Hx'].
 Qed.

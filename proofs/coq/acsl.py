@@ -5,8 +5,8 @@
   acsl.py statements    every COQ_LEMMA, to be met by the theorem of the same name in
                         AcslLemmas.v -> AcslStatements.v
 
-Definitions over memory (pointers, labels, sequences) are not translated; a lemma that mentions one
-is an error.
+Definitions over memory (pointers, labels) are not translated, and of those over sequences only the ones
+that WITH_SEQUENCES names; a lemma that mentions another is an error.
 """
 import glob
 import os
@@ -17,6 +17,9 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 # What other files use comes first.
 SOURCES = [os.path.join(ROOT, path) for path in ("proofs/frama-c/include/mpfr.h", "spec/acsl/real.h")]
 SOURCES += sorted(set(glob.glob(os.path.join(ROOT, "spec/acsl/*.h"))) - set(SOURCES))
+# Where a sequence, a function from the integers to the reals, may be a parameter.
+WITH_SEQUENCES = ("renyi.h",)
+COQ_TYPES = {"S": "Z -> R"}
 
 TOKEN = re.compile(r"\s*(==>|<==>|&&|\|\||<=|>=|==|!=|\d+\.\d+|\d+|\\?[A-Za-z_]\w*|[-+*/<>!?:(),;])")
 BUILTIN = {"\\exp": "exp", "\\log": "ln", "\\sqrt": "sqrt", "\\abs": "Rabs"}
@@ -259,6 +262,11 @@ class Parser:
         for scope in reversed(self.scope):
             if token in scope:
                 return self.variable(token), scope[token]
+        if token == "term":
+            (sequence, _), (place, kind) = self.arguments()
+            if kind != "Z":
+                raise SyntaxError("a place in a sequence is an integer")
+            return "(%s %s)" % (sequence, place), "R"
         if token in self.functions:
             kinds, result = self.functions[token]
             values = self.arguments() if kinds else []
@@ -280,14 +288,18 @@ def acsl_text(path):
     return re.sub(r"//.*", "", joined)
 
 
-def parameters(text):
-    """[(name, kind)] of a parameter list, or None if one is neither real nor integer."""
+def parameters(text, sequences=False):
+    """[(name, kind)] of a parameter list, or None if one is neither real nor integer nor, where they
+    may be, a sequence."""
+    kinds = {"real": "R", "integer": "Z"}
+    if sequences:
+        kinds["sequence"] = "S"
     result = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         words = part.split()
-        if len(words) != 2 or words[0] not in ("real", "integer"):
+        if len(words) != 2 or words[0] not in kinds:
             return None
-        result.append((words[1], {"real": "R", "integer": "Z"}[words[0]]))
+        result.append((words[1], kinds[words[0]]))
     return result
 
 
@@ -317,7 +329,7 @@ def definitions():
         for _, sort, match in sorted(found, key=lambda item: item[0]):
             if sort == "explicit":
                 keyword, name, listed, body = match.groups()
-                listed = parameters(listed or "")
+                listed = parameters(listed or "", os.path.basename(path) in WITH_SEQUENCES)
                 kind = "Prop" if keyword == "predicate" else "R" if "real" in keyword else "Z"
             else:
                 name, body = match.group(3), match.group(6)
@@ -330,7 +342,7 @@ def definitions():
             if listed is None:
                 continue
             if re.search(r"\b%s\(" % name, body):
-                recursive(name, listed, kind, functions, lines)
+                recursive(name, listed, kind, body, functions, lines)
                 continue
             try:
                 value = Parser(body, dict(listed), functions).whole()
@@ -339,7 +351,7 @@ def definitions():
                     print("left out %s: %s" % (name, error), file=sys.stderr)
                 continue
             text_of = Parser.real(value) if kind == "R" else value[0]
-            binders = "".join(" (%s : %s)" % (Parser.variable(p), k) for p, k in listed)
+            binders = binders_of(listed)
             if name in functions:  # in two headers that no unit includes together: the same, then
                 applied = " ".join([coq_name(name)] + [Parser.variable(p) for p, _ in listed])
                 lines.append("Definition again_%s%s : %s = %s := eq_refl." % (name, binders, applied, text_of))
@@ -349,8 +361,13 @@ def definitions():
     return lines, functions
 
 
-def recursive(name, listed, kind, functions, lines):
-    """The two recursive functions of the model: 2^n and x^n for integers."""
+def binders_of(listed):
+    return "".join(" (%s : %s)" % (Parser.variable(p), COQ_TYPES.get(k, k)) for p, k in listed)
+
+
+def recursive(name, listed, kind, body, functions, lines):
+    """The two recursive functions of the model, 2^n and x^n for integers, and sums: f(x, n) is 0 for
+    n <= 0, else f(x, n - 1) + a term of n - 1."""
     known = {
         "power_of_two": "Definition acsl_power_of_two (v_n : Z) : R := 2 ^ Z.to_nat v_n.",
         "integer_power": "Definition acsl_integer_power (v_x : R) (v_n : Z) : R := v_x ^ Z.to_nat v_n.",
@@ -358,6 +375,19 @@ def recursive(name, listed, kind, functions, lines):
     if name in known:
         lines.append(known[name])
         functions[name] = ([k for _, k in listed], kind)
+        return
+    last = listed[-1][0]
+    before = ", ".join([p for p, _ in listed[:-1]] + [last + " - 1"])
+    body = " ".join(body.split())
+    head = "%s <= 0 ? 0.0 : %s(%s) + " % (last, name, before)
+    if not body.startswith(head):
+        return
+    term = body[len(head):].replace("%s - 1" % last, "k")
+    scope = dict(listed[:-1], k="Z")
+    value = Parser.real(Parser(term, scope, functions).whole())
+    lines.append("Definition %s%s : R := Rsum (Z.to_nat %s) (fun i => let v_k := Z.of_nat i in %s)." % (
+        coq_name(name), binders_of(listed), Parser.variable(last), value))
+    functions[name] = ([k for _, k in listed], kind)
 
 
 LEMMA = re.compile(r"\bCOQ_LEMMA\s+(\w+)\s*:\s*(.*?);\s*(?=(?:COQ_LEMMA|LEMMA|axiom|predicate|logic|lemma|\}|$))", re.S)
@@ -373,7 +403,7 @@ def main():
     lines, functions = definitions()
     if sys.argv[1:] == ["definitions"]:
         print("(* Generated by acsl.py from spec/acsl: do not edit. *)")
-        print("Require Import Reals ZArith.\nOpen Scope R_scope.\n")
+        print("Require Import Reals ZArith.\nFrom Phibal Require Import Vector.\nOpen Scope R_scope.\n")
         print("\n".join(lines))
     elif sys.argv[1:] == ["statements"]:
         print("(* Generated by acsl.py from spec/acsl: do not edit. *)")

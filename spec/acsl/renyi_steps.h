@@ -251,31 +251,6 @@
   /@ terminates \true;
      exits \false;
      assigns \nothing;
-     ensures weights_scaled(n) && dual_sum_positive(n); @/
-  void renyi_weights_scaled(size_t n) {
-    /@ assert use_renyi_dual && use_renyi_dual_order; @/
-    size_t m = 0;
-    /@ loop invariant 0 <= m <= n;
-       loop invariant weights_scaled(m);
-       loop invariant dual_sum_positive(m);
-       loop assigns m;
-       loop variant n - m; @/
-    while (m < n) {
-      /@ assert unfold: \forall real a, r, sequence s;
-           renyi_dual_sum(a, s, m + 1) ==
-             renyi_dual_sum(a, s, m) + raised(-term(s, m), -renyi_exponent(a)) &&
-           renyi_weights(a, r, s, m + 1) ==
-             renyi_weights(a, r, s, m) + renyi_weight(renyi_exponent(a), r, term(s, m)); @/
-      /@ assert sum: \forall real a, r, sequence s;
-           times(raised(-r, renyi_exponent(a)), renyi_dual_sum(a, s, m + 1)) ==
-             times(raised(-r, renyi_exponent(a)), renyi_dual_sum(a, s, m)) +
-             times(raised(-r, renyi_exponent(a)), raised(-term(s, m), -renyi_exponent(a))); @/
-      m++;
-    }
-  }
-  /@ terminates \true;
-     exits \false;
-     assigns \nothing;
      ensures dual_sum_rises(n) && dual_sum_positive(n); @/
   void renyi_dual_sum_rises(size_t n) {
     /@ assert use_renyi_dual_order; @/
@@ -286,6 +261,41 @@
        loop assigns m;
        loop variant n - m; @/
     while (m < n) m++;
+  }
+  /@ terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures weights_scaled(n) && dual_sum_positive(n); @/
+  void renyi_weights_scaled(size_t n) {
+    /@ assert use_renyi_dual; @/
+    renyi_dual_sum_rises(n);
+    size_t m = 0;
+    /@ loop invariant 0 <= m <= n;
+       loop invariant weights_scaled(m);
+       loop assigns m;
+       loop variant n - m; @/
+    while (m < n) {
+      /@ assert narrow: \forall sequence s; all_negative(s, m + 1) ==>
+           all_negative(s, m) && term(s, m) < 0.0; @/
+      /@ assert weight: \forall real a, r, sequence s;
+           renyi_valid(a) && r < 0.0 && all_negative(s, m + 1) ==>
+             renyi_weight(renyi_exponent(a), r, term(s, m)) ==
+               times(raised(-r, renyi_exponent(a)), raised(-term(s, m), -renyi_exponent(a))); @/
+      /@ assert unfold: \forall real a, r, sequence s;
+           renyi_dual_sum(a, s, m + 1) ==
+             renyi_dual_sum(a, s, m) + raised(-term(s, m), -renyi_exponent(a)) &&
+           renyi_weights(a, r, s, m + 1) ==
+             renyi_weights(a, r, s, m) + renyi_weight(renyi_exponent(a), r, term(s, m)); @/
+      /@ assert sum: \forall real a, r, sequence s;
+           times(raised(-r, renyi_exponent(a)), renyi_dual_sum(a, s, m + 1)) ==
+             times(raised(-r, renyi_exponent(a)), renyi_dual_sum(a, s, m)) +
+             times(raised(-r, renyi_exponent(a)), raised(-term(s, m), -renyi_exponent(a))); @/
+      /@ assert step: \forall real a, r, sequence s;
+           renyi_valid(a) && r < 0.0 && all_negative(s, m + 1) ==>
+             renyi_weights(a, r, s, m + 1) ==
+               times(raised(-r, renyi_exponent(a)), renyi_dual_sum(a, s, m + 1)); @/
+      m++;
+    }
   }
   /@ terminates \true;
      exits \false;
