@@ -38,6 +38,16 @@ static inline int32_t select_index(int64_t key) {
   return SELECT_INDEX - (int32_t)((uint64_t)key % (SELECT_INDEX + 1));
 }
 
+/* The largest key of a block that is below `bound`; SELECT_NONE when there is none. */
+/*@ requires \valid_read(key + (0 .. SELECT_BLOCK - 1)) && key == all + 16 * (leaf - leaves);
+    requires keys_placed(all, 16 * (leaf - leaves), 16 * (leaf - leaves) + 16);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures block_best(all, leaves, leaf, bound, \result); */
+static inline int64_t select_block_largest(const int64_t *key, int64_t bound)
+    /*@ ghost (const int64_t *all, int32_t leaves, int32_t leaf) */;
+
 #ifndef __FRAMAC__ /* which does not read vectors: what they compute is tested, not proved */
 /* Eight keys, in the vector extension that gcc and clang share and map to any width of machine:
    left to themselves they do not vectorise these conditional maxima. */
@@ -47,7 +57,6 @@ typedef int64_t select_vector __attribute__((vector_size(64)));
 #define SELECT_BETTER(v, bound, most)                                                              \
   (((v) & (((v) < (bound)) & ((v) > (most)))) | ((most) & ~(((v) < (bound)) & ((v) > (most)))))
 
-/* The largest key of a block that is below `bound`. */
 static inline int64_t select_block_largest(const int64_t *key, int64_t bound) {
   select_vector bounds = bound - (select_vector){0};
   select_vector most = SELECT_NONE - (select_vector){0};
@@ -104,29 +113,243 @@ static inline void select_replay(int64_t *tree, int i, int64_t most)
   }
 }
 
-#ifndef __FRAMAC__
-/* One token: a tournament among blocks of 16 keys, replayed for the winner's block after each
-   choice. key has room for E rounded up to SELECT_BLOCK. */
-static inline void select_row(int32_t experts, int32_t active, int64_t *key, int32_t *selected) {
-  int64_t tree[2 * PHIBAL_MAX_EXPERTS / SELECT_BLOCK]; /* node i has children 2 i and 2 i + 1 */
-  int blocks = (experts + SELECT_BLOCK - 1) / SELECT_BLOCK;
-  int leaves = 1;
-  while (leaves < blocks) leaves *= 2;
-  for (int32_t e = experts; e < blocks * SELECT_BLOCK; e++) key[e] = SELECT_NONE;
-  for (int b = 0; b < leaves; b++)
-    tree[leaves + b] =
-        b < blocks ? select_block_largest(key + b * SELECT_BLOCK, INT64_MAX) : SELECT_NONE;
-  for (int i = leaves - 1; i >= 1; i--)
-    tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
-  for (int32_t s = 0; s < active; s++) {
-    int64_t winner = tree[1];
-    selected[s] = select_index(winner);
-    int b = selected[s] / SELECT_BLOCK;
-    int64_t most = select_block_largest(key + b * SELECT_BLOCK, winner);
-    select_replay(tree, leaves + b, most) /*@ ghost (leaves) */;
+#define SELECT_LEAVES (PHIBAL_MAX_EXPERTS / SELECT_BLOCK)
+
+/* The leaves of a tournament: the largest key of each block, and nothing for the rest. */
+/*@ requires 1 <= blocks <= leaves <= SELECT_LEAVES;
+    requires \valid_read(key + (0 .. 16 * blocks - 1)) && \valid(tree + (0 .. 2 * leaves - 1));
+    requires \separated(key + (0 .. 16 * blocks - 1), tree + (0 .. 2 * leaves - 1));
+    requires keys_placed(key, 0, 16 * blocks);
+    terminates \true;
+    exits \false;
+    assigns tree[leaves .. 2 * leaves - 1];
+    ensures leaves_best(key, blocks, tree, leaves, INT64_MAX); */
+static inline void select_enter(int blocks, int leaves, const int64_t *key, int64_t *tree) {
+  /*@ loop invariant blocks <= b <= leaves;
+      loop invariant none: \forall integer l; leaves + blocks <= l < leaves + b ==>
+        tree[l] == SELECT_NONE;
+      loop assigns b, tree[leaves .. 2 * leaves - 1];
+      loop variant leaves - b; */
+  for (int b = blocks; b < leaves; b++) tree[leaves + b] = SELECT_NONE;
+  /*@ loop invariant 0 <= b <= blocks;
+      loop invariant none: \forall integer l; leaves + blocks <= l < 2 * leaves ==>
+        tree[l] == SELECT_NONE;
+      loop invariant same: \forall integer e; 0 <= e < 16 * blocks ==> key[e] == \at(key[e], Pre);
+      loop invariant best: \forall integer l; leaves <= l < leaves + b ==>
+        block_best(key, leaves, l, INT64_MAX, tree[l]);
+      loop assigns b, tree[leaves .. 2 * leaves - 1];
+      loop variant blocks - b; */
+  for (int b = 0; b < blocks; b++) {
+    int64_t most = select_block_largest(key + b * SELECT_BLOCK, INT64_MAX)
+        /*@ ghost (key, leaves, leaves + b) */;
+    tree[leaves + b] = most;
+    //@ assert new: block_best(key, leaves, leaves + b, INT64_MAX, most);
+    /*@ assert old: \forall integer l; leaves <= l < leaves + b ==>
+          tree[l] == \at(tree[l], LoopCurrent) &&
+          block_best(key, leaves, l, INT64_MAX, tree[l]); */
   }
 }
 
+/* The power of two that is at least `blocks`. */
+/*@ requires 1 <= blocks <= SELECT_LEAVES;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures blocks <= \result <= SELECT_LEAVES; */
+static inline int select_leaves(int blocks) {
+  int leaves = 1;
+  /*@ loop invariant leaves == 1 || leaves == 2 || leaves == 4 || leaves == 8 || leaves == 16 ||
+                     leaves == 32 || leaves == 64;
+      loop assigns leaves;
+      loop variant 64 - leaves; */
+  while (leaves < blocks) leaves *= 2;
+  return leaves;
+}
+
+/* Fills the last block up. */
+/*@ requires 0 <= experts <= room <= PHIBAL_MAX_EXPERTS && \valid(key + (0 .. room - 1));
+    terminates \true;
+    exits \false;
+    assigns key[experts .. room - 1];
+    ensures \forall integer e; experts <= e < room ==> key[e] == SELECT_NONE; */
+static inline void select_pad(int32_t experts, int32_t room, int64_t *key) {
+  /*@ loop invariant experts <= e <= room;
+      loop invariant \forall integer f; experts <= f < e ==> key[f] == SELECT_NONE;
+      loop assigns e, key[experts .. room - 1];
+      loop variant room - e; */
+  for (int32_t e = experts; e < room; e++) key[e] = SELECT_NONE;
+}
+
+/* Node i's game. */
+/*@ requires 1 <= i < SELECT_LEAVES && \valid(tree + i) && \valid_read(tree + (2 * i .. 2 * i + 1));
+    terminates \true;
+    exits \false;
+    assigns tree[i];
+    ensures node(tree, i); */
+static inline void select_game(int64_t *tree, int i) {
+  tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+}
+
+/* A tournament among blocks of keys: node i has children 2 i and 2 i + 1. */
+/*@ requires 1 <= blocks <= leaves <= SELECT_LEAVES;
+    requires \valid_read(key + (0 .. 16 * blocks - 1)) && \valid(tree + (0 .. 2 * leaves - 1));
+    requires \separated(key + (0 .. 16 * blocks - 1), tree + (0 .. 2 * leaves - 1));
+    requires keys_placed(key, 0, 16 * blocks);
+    terminates \true;
+    exits \false;
+    assigns tree[1 .. 2 * leaves - 1];
+    ensures tournament(tree, leaves, 0) && leaves_best(key, blocks, tree, leaves, INT64_MAX); */
+static inline void select_plant(int blocks, int leaves, const int64_t *key, int64_t *tree) {
+  select_enter(blocks, leaves, key, tree);
+  /*@ loop invariant index: 0 <= i < leaves;
+      loop invariant games: \forall integer j; i < j < leaves ==> node(tree, j);
+      loop invariant kept: leaves_best(key, blocks, tree, leaves, INT64_MAX);
+      loop assigns i, tree[1 .. leaves - 1];
+      loop variant i; */
+  for (int i = leaves - 1; i >= 1; i--) {
+    select_game(tree, i);
+    /*@ assert same: \forall integer e; 0 <= e < 16 * blocks ==>
+          key[e] == \at(key[e], LoopCurrent); */
+    /*@ assert others: \forall integer l; 1 <= l < 2 * leaves && l != i ==>
+          tree[l] == \at(tree[l], LoopCurrent); */
+    /*@ assert kept: \forall integer l, most; leaves <= l < leaves + blocks &&
+          block_best{LoopCurrent}(key, leaves, l, INT64_MAX, most) ==>
+          block_best(key, leaves, l, INT64_MAX, most); */
+    /*@ assert before: \forall integer l; leaves <= l < leaves + blocks ==>
+          block_best{LoopCurrent}(key, leaves, l, INT64_MAX, tree[l]); */
+    //@ assert game: node(tree, i);
+    //@ assert old: \forall integer j; i < j < leaves ==> node{LoopCurrent}(tree, j);
+    //@ assert games: \forall integer j; i < j < leaves ==> node(tree, j);
+  }
+}
+
+/* The next choice: the winner of the tournament, which is replayed for the winner's block. */
+/*@ requires 1 <= experts <= 16 * blocks && 1 <= blocks <= leaves <= SELECT_LEAVES;
+    requires \valid_read(key + (0 .. 16 * blocks - 1)) && \valid(tree + (0 .. 2 * leaves - 1));
+    requires \separated(key + (0 .. 16 * blocks - 1), tree + (0 .. 2 * leaves - 1));
+    requires keys_name(key, experts) && keys_padded(key, experts, blocks);
+    requires tournament(tree, leaves, 0) && leaves_best(key, blocks, tree, leaves, bound);
+    requires 0 <= left < experts && key[left] < bound;
+    terminates \true;
+    exits \false;
+    assigns tree[1 .. 2 * leaves - 1];
+    ensures 0 <= \result < experts && key[\result] < bound;
+    ensures \forall integer e; 0 <= e < experts && key[e] < bound ==> key[e] <= key[\result];
+    ensures tournament(tree, leaves, 0) && leaves_best(key, blocks, tree, leaves, key[\result]);
+    ensures keys_from(key, key[\result], experts) == keys_from{Pre}(key, bound, experts) + 1; */
+static inline int32_t select_next(const int64_t *key, int leaves, int64_t *tree)
+/*@ ghost (int32_t experts, int blocks, int64_t bound, int32_t left) */ {
+  int64_t winner = tree[1];
+  //@ ghost int leaf = select_root(tree, leaves);
+  //@ ghost int home = leaves + left / 16;
+  //@ assert home: 16 * (home - leaves) <= left < 16 * (home - leaves) + 16;
+  //@ assert home_leaf: leaves <= home < leaves + blocks;
+  //@ assert home_best: block_best(key, leaves, home, bound, tree[home]);
+  //@ assert some: INT64_MIN < key[left] <= tree[home] <= winner;
+  //@ assert within: leaf < leaves + blocks;
+  //@ assert best: block_best(key, leaves, leaf, bound, winner);
+  int32_t next = select_index(winner);
+  //@ assert place: 16 * (leaf - leaves) <= next < 16 * (leaf - leaves) + 16;
+  //@ assert named: key[next] == winner < bound && next < experts;
+  int b = next / SELECT_BLOCK;
+  //@ assert block: b == leaf - leaves;
+  //@ assert placed: keys_placed(key, 0, 16 * blocks);
+  int64_t most =
+      select_block_largest(key + b * SELECT_BLOCK, winner) /*@ ghost (key, leaves, leaves + b) */;
+  /*@ assert lower: \forall integer l; leaves <= l < leaves + blocks && l != leaf ==>
+        tree[l] <= winner && tree[l] != winner; */
+  /*@ assert others: \forall integer l; leaves <= l < leaves + blocks && l != leaf ==>
+        block_best(key, leaves, l, winner, tree[l]); */
+  /*@ assert largest: \forall integer l, e; leaves <= l < leaves + blocks &&
+        16 * (l - leaves) <= e < 16 * (l - leaves) + 16 && key[e] < bound ==>
+        key[e] <= tree[l] <= winner; */
+  /*@ assert all: \forall integer e; 0 <= e < experts && key[e] < bound ==>
+        \let l = leaves + e / 16; leaves <= l < leaves + blocks &&
+        16 * (l - leaves) <= e < 16 * (l - leaves) + 16 && tree[l] <= winner; */
+  /*@ assert somewhere: \forall integer e; 0 <= e < experts && key[e] < bound ==>
+        \exists integer l; leaves <= l < leaves + blocks &&
+        16 * (l - leaves) <= e < 16 * (l - leaves) + 16 && tree[l] <= winner; */
+  //@ assert greatest: \forall integer e; 0 <= e < experts && key[e] < bound ==> key[e] <= winner;
+  select_replay(tree, leaves + b, most) /*@ ghost (leaves) */;
+  //@ assert same: \forall integer e; 0 <= e < 16 * blocks ==> key[e] == \at(key[e], Pre);
+  /*@ assert kept: \forall integer l, best; leaves <= l < leaves + blocks &&
+        block_best{Pre}(key, leaves, l, winner, best) ==>
+        block_best(key, leaves, l, winner, best); */
+  /*@ assert still: \forall integer l; leaves <= l < leaves + blocks && l != leaf ==>
+        block_best(key, leaves, l, winner, tree[l]); */
+  //@ assert own: tree[leaf] == most && block_best(key, leaves, leaf, winner, most);
+  /*@ assert none: \forall integer l; leaves + blocks <= l < 2 * leaves ==>
+        tree[l] == SELECT_NONE; */
+  //@ assert updated: leaves_best(key, blocks, tree, leaves, winner);
+  //@ ghost int32_t i = 0;
+  /*@ ghost
+    /@ loop invariant 0 <= i <= experts;
+       loop invariant keys_from(key, bound, i) == keys_from{Pre}(key, bound, i);
+       loop assigns i;
+       loop variant experts - i; @/
+    while (i < experts) i++; */
+  //@ ghost keys_next(key, bound, winner, experts);
+  return next;
+}
+
+/* One token: the largest keys one after another. key has room for E rounded up to SELECT_BLOCK. */
+/*@ requires 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid(key + (0 .. padded(experts) - 1)) && keys_name(key, experts);
+    requires \valid(selected + (0 .. active - 1));
+    requires \separated(key + (0 .. padded(experts) - 1), selected + (0 .. active - 1));
+    terminates \true;
+    exits \false;
+    assigns key[experts .. padded(experts) - 1], selected[0 .. active - 1];
+    ensures key_selection(key, experts, active, selected); */
+static inline void select_row(int32_t experts, int32_t active, int64_t *key, int32_t *selected) {
+  int64_t tree[2 * SELECT_LEAVES];
+  int blocks = (experts + SELECT_BLOCK - 1) / SELECT_BLOCK;
+  //@ assert blocks: 1 <= blocks <= 64 && experts <= 16 * blocks && 16 * blocks == padded(experts);
+  int leaves = select_leaves(blocks);
+  select_pad(experts, blocks * SELECT_BLOCK, key);
+  //@ assert padded: keys_name(key, experts) && keys_padded(key, experts, blocks);
+  select_plant(blocks, leaves, key, tree);
+  //@ ghost int64_t last = INT64_MAX;
+  //@ ghost keys_none(key, experts);
+  /*@ loop invariant index: 0 <= s <= active;
+      loop invariant keys: keys_name(key, experts) && keys_padded(key, experts, blocks);
+      loop invariant count: keys_from(key, last, experts) == s;
+      loop invariant games: tournament(&tree[0], leaves, 0);
+      loop invariant leaves: leaves_best(key, blocks, &tree[0], leaves, last);
+      loop invariant range: \forall integer t; 0 <= t < s ==>
+        0 <= selected[t] < experts && last <= key[selected[t]];
+      loop invariant falling: \forall integer t, u; 0 <= t < u < s ==>
+        key[selected[t]] > key[selected[u]];
+      loop invariant rest: \forall integer e; 0 <= e < experts ==>
+        (\exists integer t; 0 <= t < s && selected[t] == e) || key[e] < last;
+      loop assigns s, last, tree[1 .. 2 * leaves - 1], selected[0 .. active - 1];
+      loop variant active - s; */
+  for (int32_t s = 0; s < active; s++) {
+    //@ ghost int left = keys_left(key, last, experts);
+    int32_t next = select_next(key, leaves, tree) /*@ ghost (experts, blocks, last, left) */;
+    /*@ assert same: \forall integer e; 0 <= e < experts ==>
+          key[e] == \at(key[e], LoopCurrent); */
+    //@ assert lower: \forall integer t; 0 <= t < s ==> key[next] < last <= key[selected[t]];
+    //@ assert only: \forall integer e; 0 <= e < experts && key[e] == key[next] ==> e == next;
+    /*@ assert left_over: \forall integer e; 0 <= e < experts && key[e] < last ==>
+          e == next || key[e] < key[next]; */
+    selected[s] = next;
+    //@ ghost last = key[next];
+    /*@ assert before: \forall integer t; 0 <= t < s ==>
+          selected[t] == \at(selected[t], LoopCurrent); */
+    /*@ assert chosen: \forall integer e; 0 <= e < experts &&
+          (\exists integer t; 0 <= t < s && \at(selected[t], LoopCurrent) == e) ==>
+          (\exists integer t; 0 <= t < s + 1 && selected[t] == e); */
+    //@ assert new: \exists integer t; 0 <= t < s + 1 && selected[t] == next;
+  }
+  /*@ assert others: \forall integer e, t; 0 <= e < experts && key[e] < last && 0 <= t < active ==>
+        key[e] < key[selected[t]]; */
+  /*@ assert either: \forall integer e; 0 <= e < experts ==>
+        (\exists integer t; 0 <= t < active && selected[t] == e) ||
+        (\forall integer t; 0 <= t < active ==> key[e] < key[selected[t]]); */
+}
+
+#ifndef __FRAMAC__
 /* `lanes` tokens side by side, one pass for each choice: for few experts. lanes is a multiple of 8;
    key [E][lanes], selected [k][lanes]. */
 static inline __attribute__((always_inline)) void
