@@ -1,7 +1,7 @@
 /* Mirror ascent both ways: (M1), (M2) by the closed form, (M4) as the argmax of its objective. */
 #include "mirror_search.h"
 #include "potentials/potentials.h"
-#include <stdio.h>
+#include <stdint.h>
 #ifdef __FRAMAC__
 #include <phibal/acsl/mirror.h>
 #endif
@@ -10,29 +10,38 @@
    more where the parameter makes powers steep (see steepness_bits). */
 enum { SEARCH_GUARD_BITS = 48 };
 
+/* The most bits that are worked with: more than any memory holds. */
+#define MOST_BITS ((mpfr_prec_t)1 << 38)
+
+/*@ requires phi == \null || m == \null || loads == \null || eta == \null || next == \null ||
+      price == \null || (vector_input(m, n) && vector_input(loads, n) && input(eta));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK ==> 1 <= n;
+    ensures \result == PHIBAL_OK ==> \forall real h; in(eta, h) ==> 0.0 < h <= 1.0; */
 static phibal_status check_step(const char *function, const phibal_reference_potential *phi,
                                 size_t n, const phibal_enclosure *m, const phibal_enclosure *loads,
-                                const phibal_enclosure *eta, const void *next, const void *price) {
+                                const phibal_enclosure *eta, const phibal_enclosure *next,
+                                const phibal_enclosure *price) {
+  //@ assert open_enclosure;
   if (!phi || !m || !loads || !eta || !next || !price || n == 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a null argument, or no coordinates",
                              function);
   if (mpfr_sgn(eta->lo) <= 0 || mpfr_cmp_si(eta->hi, 1) > 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: eta must be in (0, 1]", function);
-  for (size_t e = 0; e < n; e++)
+  /*@ loop invariant range: 0 <= e <= n;
+      loop assigns e;
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    //@ assert coordinate: input(&m[e]) && input(&loads[e]);
     if (!mpfr_number_p(m[e].lo) || !mpfr_number_p(m[e].hi) || !mpfr_number_p(loads[e].lo) ||
         !mpfr_number_p(loads[e].hi))
       return phibal_status_set(PHIBAL_ERROR_DOMAIN,
                                "%s: m and loads must be real numbers; coordinate %zu of %zu is not",
                                function, e + 1, n);
+  }
   return PHIBAL_OK;
-}
-
-/* A failure with "<where>: " before its message. */
-static phibal_status failed_at(phibal_status status, const char *where) {
-  if (status == PHIBAL_OK) return status;
-  char reason[400];
-  snprintf(reason, sizeof reason, "%s", phibal_status_message());
-  return phibal_status_set(status, "%s: %s", where, reason);
 }
 
 /*@ // nothing but z and t was written between A and B, as far as enclosures go
@@ -61,61 +70,178 @@ static phibal_status average_one(phibal_enclosure *z, const phibal_enclosure *m,
   return phibal_enclosure_add(z, z, t);
 }
 
+/*@ // nothing but x[0..n-1] and y[0..n-1] was written between A and B, as far as enclosures go
+    predicate two_vectors_written{A, B}(phibal_enclosure *x, phibal_enclosure *y, integer n) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, x, n) &&
+        vector_apart(r, y, n) ==> same{A, B}(r);
+*/
+
+/* z = (1 - eta) m + eta loads; t is a temporary. */
+/*@ requires vector_output(z, n) && output(t) && vector_input(m, n) && vector_input(loads, n);
+    requires input(eta) && \separated(t, z + (0 .. n - 1)) && \separated(t, eta);
+    requires \separated(t, m + (0 .. n - 1)) && \separated(t, loads + (0 .. n - 1));
+    requires \separated(z + (0 .. n - 1), m + (0 .. n - 1)) && \separated(z + (0 .. n - 1), eta);
+    requires \separated(z + (0 .. n - 1), loads + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns z[0 .. n - 1], *t;
+    ensures vector_output(z, n) && enclosure(t);
+    ensures only_with_vector_written{Pre, Here}(t, z, n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real h, x, y; 0 <= e < n &&
+      in{Pre}(eta, h) && in{Pre}(m + e, x) && in{Pre}(loads + e, y) ==>
+      in(z + e, average_of(h, x, y)); */
 static phibal_status average(phibal_enclosure *z, size_t n, const phibal_enclosure *m,
                              const phibal_enclosure *loads, const phibal_enclosure *eta,
                              phibal_enclosure *t) {
-  for (size_t e = 0; e < n; e++) TRY(average_one(&z[e], &m[e], &loads[e], eta, t));
+  //@ assert use_enclosure;
+  /*@ loop invariant range: 0 <= e <= n;
+      loop invariant outputs: vector_output(z, n) && enclosure(t);
+      loop invariant frame: only_with_vector_written{Pre, Here}(t, z, n);
+      loop invariant meaning: \forall integer i, real h, x, y; 0 <= i < e &&
+        in{Pre}(eta, h) && in{Pre}(m + i, x) && in{Pre}(loads + i, y) ==>
+        in(z + i, average_of(h, x, y));
+      loop assigns e, z[0 .. n - 1], *t;
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    //@ assert same: same{Pre, Here}(eta) && same{Pre, Here}(m + e) && same{Pre, Here}(loads + e);
+    //@ assert inputs: input(eta) && input(m + e) && input(loads + e);
+    TRY(average_one(&z[e], &m[e], &loads[e], eta, t));
+    /*@ assert last: \forall real h, x, y; in{Pre}(eta, h) && in{Pre}(m + e, x) &&
+          in{Pre}(loads + e, y) ==> in(z + e, average_of(h, x, y)); */
+    //@ assert before: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(z + i);
+  }
   return PHIBAL_OK;
+}
+
+/* z = x. */
+/*@ requires vector_output(z, n) && vector_input(x, n);
+    requires \separated(z + (0 .. n - 1), x + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns z[0 .. n - 1];
+    ensures vector_output(z, n) && only_vector_written{Pre, Here}(z, n);
+    ensures meaning: \forall integer e, real r; 0 <= e < n && in{Pre}(x + e, r) ==> in(z + e, r); */
+static void copy(phibal_enclosure *z, size_t n, const phibal_enclosure *x) {
+  //@ assert use_enclosure;
+  /*@ loop invariant range: 0 <= e <= n;
+      loop invariant outputs: vector_output(z, n);
+      loop invariant frame: only_vector_written{Pre, Here}(z, n);
+      loop invariant meaning: \forall integer i, real r; 0 <= i < e && in{Pre}(x + i, r) ==>
+        in(z + i, r);
+      loop assigns e, z[0 .. n - 1];
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    //@ assert input: same{Pre, Here}(x + e) && input(x + e);
+    phibal_enclosure_set(&z[e], &x[e]);
+  }
+}
+
+/* next = mean and price = grad phi(mean). */
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(mean, n);
+    requires vector_output(next, n) && vector_output(price, n);
+    requires \separated(phi, next + (0 .. n - 1)) && \separated(phi, price + (0 .. n - 1));
+    requires \separated(mean + (0 .. n - 1), next + (0 .. n - 1));
+    requires \separated(mean + (0 .. n - 1), price + (0 .. n - 1));
+    requires \separated(next + (0 .. n - 1), price + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns next[0 .. n - 1], price[0 .. n - 1];
+    ensures vector_output(next, n) && vector_output(price, n);
+    ensures two_vectors_written{Pre, Here}(next, price, n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, r;
+      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(mean + e, r) &&
+      separable(\old(phi->id), a) ==>
+      in(next + e, r) && in(price + e, price_of(\old(phi->id), a, r)); */
+static phibal_status take_price(const phibal_reference_potential *phi, size_t n,
+                                const phibal_enclosure *mean, phibal_enclosure *next,
+                                phibal_enclosure *price) {
+  //@ assert use_enclosure;
+  phibal_status status = phibal_reference_gradient(phi, n, mean, price);
+  //@ assert mean: vector_same{Pre, Here}(mean, n);
+  //@ assert next: vector_same{Pre, Here}(next, n);
+  //@ assert vectors: vector_output(next, n) && vector_input(mean, n);
+  if (status != PHIBAL_OK) return name_place(status, "mirror step, at the new m");
+  /*@ ghost priced: ; */
+  copy(next, n, mean);
+  //@ assert price: vector_same{priced, Here}(price, n);
+  return PHIBAL_OK;
+}
+
+/* mean and t are temporaries. */
+/*@ requires step_call(phi, n, m, loads, eta, next, price) && 1 <= n;
+    requires vector_output(mean, n) && output(t) && \separated(t, mean + (0 .. n - 1));
+    requires apart_from_step(mean, n, phi, n, m, loads, eta);
+    requires apart_from_step(t, 1, phi, n, m, loads, eta);
+    requires \separated(mean + (0 .. n - 1), next + (0 .. n - 1));
+    requires \separated(mean + (0 .. n - 1), price + (0 .. n - 1));
+    requires \separated(t, next + (0 .. n - 1)) && \separated(t, price + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns mean[0 .. n - 1], *t, next[0 .. n - 1], price[0 .. n - 1];
+    ensures vector_output(mean, n) && enclosure(t);
+    ensures vector_output(next, n) && vector_output(price, n);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) &&
+      vector_apart(r, mean, n) && vector_apart(r, next, n) && vector_apart(r, price, n) ==>
+      same{Pre, Here}(r);
+    ensures meaning: \result == PHIBAL_OK ==>
+      holds_step{Pre, Here}(phi, n, m, loads, eta, next, price); */
+static phibal_status ema_with(const phibal_reference_potential *phi, size_t n,
+                              const phibal_enclosure *m, const phibal_enclosure *loads,
+                              const phibal_enclosure *eta, phibal_enclosure *mean,
+                              phibal_enclosure *t, phibal_enclosure *next,
+                              phibal_enclosure *price) {
+  //@ assert use_enclosure;
+  //@ assert mean_next: vectors_apart(next, n, mean, n) && vectors_apart(mean, n, next, n);
+  //@ assert mean_price: vectors_apart(price, n, mean, n) && vectors_apart(mean, n, price, n);
+  //@ assert t_apart: vector_apart(t, next, n) && vector_apart(t, price, n);
+  phibal_status status = average(mean, n, m, loads, eta, t);
+  //@ assert parameter: same{Pre, Here}(&phi->parameter) && phi->id == \at(phi->id, Pre);
+  //@ assert next: vector_same{Pre, Here}(next, n);
+  //@ assert price: vector_same{Pre, Here}(price, n);
+  //@ assert inputs: input(&phi->parameter) && vector_output(next, n) && vector_output(price, n);
+  if (status != PHIBAL_OK) return status;
+  /*@ ghost averaged: ; */
+  status = take_price(phi, n, mean, next, price);
+  //@ assert temporaries: vector_same{averaged, Here}(mean, n) && same{averaged, Here}(t);
+  return status;
 }
 
 phibal_status phibal_reference_mirror_ema(const phibal_reference_potential *phi, size_t n,
                                           const phibal_enclosure *m, const phibal_enclosure *loads,
                                           const phibal_enclosure *eta, phibal_enclosure *next,
                                           phibal_enclosure *price) {
+  //@ assert use_enclosure && open_heap;
   TRY(check_step("mirror step", phi, n, m, loads, eta, next, price));
-  mpfr_prec_t precision = working_precision(next, n, m) + GUARD_BITS;
-  phibal_enclosure t, *mean = phibal_enclosure_vector(n, precision);
+  mpfr_prec_t precision = guarded_precision(working_precision(next, n, m));
+  phibal_enclosure *mean = n < SIZE_MAX ? phibal_enclosure_vector(n + 1, precision) : NULL;
+  //@ assert next: vector_same{Pre, Here}(next, n);
+  //@ assert price: vector_same{Pre, Here}(price, n);
+  //@ assert outputs: vector_output(next, n) && vector_output(price, n);
   if (!mean)
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "mirror step: no memory for %zu experts", n);
-  phibal_enclosure_init(&t, precision);
-  phibal_status status = average(mean, n, m, loads, eta, &t);
-  if (status == PHIBAL_OK)
-    status = failed_at(phibal_reference_gradient(phi, n, mean, price), "mirror step, at the new m");
-  if (status == PHIBAL_OK)
-    for (size_t e = 0; e < n; e++) phibal_enclosure_set(&next[e], &mean[e]);
-  phibal_enclosure_clear(&t);
-  phibal_enclosure_vector_clear(mean, n);
+  //@ assert m: vector_same{Pre, Here}(m, n);
+  //@ assert loads: vector_same{Pre, Here}(loads, n);
+  //@ assert scalars: same{Pre, Here}(eta) && same{Pre, Here}(&phi->parameter);
+  //@ assert inputs: step_inputs(phi, n, m, loads, eta);
+  //@ assert places: apart_from_step(mean, n + 1, phi, n, m, loads, eta);
+  //@ assert next_place: \separated(mean + (0 .. n + 1 - 1), next + (0 .. n - 1));
+  //@ assert price_place: \separated(mean + (0 .. n + 1 - 1), price + (0 .. n - 1));
+  //@ assert scratch: vector_output(mean, n + 1);
+  /*@ ghost given: ; */
+  phibal_status status = ema_with(phi, n, m, loads, eta, mean, mean + n, next, price);
+  //@ assert all: vector_output(mean, n + 1);
+  /*@ ghost done: ; */
+  phibal_enclosure_vector_clear(mean, n + 1);
+  //@ assert next_kept: vector_same{done, Here}(next, n);
+  //@ assert price_kept: vector_same{done, Here}(price, n);
   return status;
 }
 
-/* Vectors of one search: q_t = grad phi(m); target = grad phi*(q_t) + eta (loads - m), which
-   grad phi* must take at the argmax (the objective is concave and this is where its gradient
-   (loads - m) - (grad phi*(q) - grad phi*(q_t))/eta vanishes); the price found; direction for
-   Renyi. */
-typedef struct step_vectors {
-  phibal_enclosure *start, *target, *price, *direction, *point, *image;
-} step_vectors;
-
-static bool step_vectors_create(step_vectors *v, size_t n, mpfr_prec_t precision) {
-  v->start = phibal_enclosure_vector(n, precision);
-  v->target = phibal_enclosure_vector(n, precision);
-  v->price = phibal_enclosure_vector(n, precision);
-  v->direction = phibal_enclosure_vector(n, precision);
-  v->point = phibal_enclosure_vector(n, precision);
-  v->image = phibal_enclosure_vector(n, precision);
-  return v->start && v->target && v->price && v->direction && v->point && v->image;
-}
-
-static void step_vectors_destroy(step_vectors *v, size_t n) {
-  phibal_enclosure_vector_clear(v->start, n);
-  phibal_enclosure_vector_clear(v->target, n);
-  phibal_enclosure_vector_clear(v->price, n);
-  phibal_enclosure_vector_clear(v->direction, n);
-  phibal_enclosure_vector_clear(v->point, n);
-  phibal_enclosure_vector_clear(v->image, n);
-}
-
 /* An enclosure of a point inside a domain may stick out of it; more bits then help. */
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK <==> status == PHIBAL_OK; */
 static phibal_status domain_as_undecided(phibal_status status) {
   if (status != PHIBAL_ERROR_DOMAIN) return status;
   return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
@@ -144,13 +270,122 @@ static phibal_status add_step(phibal_enclosure *target, const phibal_enclosure *
   return phibal_enclosure_add(target, target, t);
 }
 
-static phibal_status set_target(const step_vectors *v, const phibal_reference_potential *phi,
-                                size_t n, const phibal_enclosure *m, const phibal_enclosure *loads,
-                                const phibal_enclosure *eta) {
-  TRY(failed_at(phibal_reference_gradient(phi, n, m, v->start), "mirror argmax, at m"));
-  TRY(domain_as_undecided(phibal_reference_conjugate_gradient(phi, n, v->start, v->target)));
-  for (size_t e = 0; e < n; e++) TRY(add_step(&v->target[e], &m[e], &loads[e], eta, &v->point[0]));
+/* target = target + eta (loads - m); t is a temporary. */
+/*@ requires vector_output(target, n) && output(t) && vector_input(m, n) && vector_input(loads, n);
+    requires input(eta) && \separated(t, target + (0 .. n - 1)) && \separated(t, eta);
+    requires \separated(t, m + (0 .. n - 1)) && \separated(t, loads + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), m + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), loads + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), eta);
+    terminates \true;
+    exits \false;
+    assigns target[0 .. n - 1], *t;
+    ensures vector_output(target, n) && enclosure(t);
+    ensures only_with_vector_written{Pre, Here}(t, target, n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real h, x, y, r; 0 <= e < n &&
+      in{Pre}(eta, h) && in{Pre}(m + e, x) && in{Pre}(loads + e, y) && in{Pre}(target + e, r) ==>
+      in(target + e, r + (y - x) * h); */
+static phibal_status add_steps(phibal_enclosure *target, size_t n, const phibal_enclosure *m,
+                               const phibal_enclosure *loads, const phibal_enclosure *eta,
+                               phibal_enclosure *t) {
+  //@ assert use_enclosure;
+  /*@ loop invariant range: 0 <= e <= n;
+      loop invariant outputs: vector_output(target, n) && enclosure(t);
+      loop invariant frame: only_with_vector_written{Pre, Here}(t, target, n);
+      loop invariant rest: \forall integer i; e <= i < n ==> same{Pre, Here}(target + i);
+      loop invariant meaning: \forall integer i, real h, x, y, r; 0 <= i < e &&
+        in{Pre}(eta, h) && in{Pre}(m + i, x) && in{Pre}(loads + i, y) && in{Pre}(target + i, r) ==>
+        in(target + i, r + (y - x) * h);
+      loop assigns e, target[0 .. n - 1], *t;
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    //@ assert same_eta: same{Pre, Here}(eta);
+    //@ assert same_m: same{Pre, Here}(m + e);
+    //@ assert same_load: same{Pre, Here}(loads + e);
+    //@ assert inputs: input(eta) && input(m + e) && input(loads + e) && output(target + e);
+    TRY(add_step(&target[e], &m[e], &loads[e], eta, t));
+    /*@ assert last: \forall real h, x, y, r; in{Pre}(eta, h) && in{Pre}(m + e, x) &&
+          in{Pre}(loads + e, y) && in{Pre}(target + e, r) ==> in(target + e, r + (y - x) * h); */
+    //@ assert before: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(target + i);
+  }
   return PHIBAL_OK;
+}
+
+/* start = grad phi(m) and image = grad phi*(start). */
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(m, n);
+    requires vector_output(start, n) && vector_output(image, n);
+    requires \separated(phi, start + (0 .. n - 1)) && \separated(phi, image + (0 .. n - 1));
+    requires \separated(m + (0 .. n - 1), start + (0 .. n - 1));
+    requires \separated(m + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(start + (0 .. n - 1), image + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns start[0 .. n - 1], image[0 .. n - 1];
+    ensures vector_output(start, n) && vector_output(image, n);
+    ensures two_vectors_written{Pre, Here}(start, image, n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, x;
+      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(m + e, x) &&
+      separable(\old(phi->id), a) && strictly_convex(\old(phi->id), a) ==>
+      price_exists(\old(phi->id), a, x) &&
+      in(image + e, load_of(\old(phi->id), a, price_of(\old(phi->id), a, x))); */
+static phibal_status set_image(const phibal_reference_potential *phi, size_t n,
+                               const phibal_enclosure *m, phibal_enclosure *start,
+                               phibal_enclosure *image) {
+  //@ assert use_enclosure;
+  phibal_status status = phibal_reference_gradient(phi, n, m, start);
+  //@ assert parameter: same{Pre, Here}(&phi->parameter) && phi->id == \at(phi->id, Pre);
+  //@ assert image: vector_same{Pre, Here}(image, n);
+  //@ assert vectors: vector_output(image, n) && input(&phi->parameter);
+  if (status != PHIBAL_OK) return name_place(status, "mirror argmax, at m");
+  /*@ ghost priced: ; */
+  status = phibal_reference_conjugate_gradient(phi, n, start, image);
+  //@ assert start: vector_same{priced, Here}(start, n);
+  return domain_as_undecided(status);
+}
+
+/* target = grad phi*(grad phi(m)) + eta (loads - m), which grad phi* must take at the argmax: the
+   objective is concave and this is where its gradient, (loads - m) - (grad phi*(q) - grad
+   phi*(grad phi(m)))/eta, vanishes. start = grad phi(m); t is a temporary. */
+/*@ requires step_inputs(phi, n, m, loads, eta) && 1 <= n;
+    requires vector_output(start, n) && vector_output(target, n) && output(t);
+    requires apart_from_step(start, n, phi, n, m, loads, eta);
+    requires apart_from_step(target, n, phi, n, m, loads, eta);
+    requires apart_from_step(t, 1, phi, n, m, loads, eta);
+    requires \separated(start + (0 .. n - 1), target + (0 .. n - 1));
+    requires \separated(t, start + (0 .. n - 1)) && \separated(t, target + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns start[0 .. n - 1], target[0 .. n - 1], *t;
+    ensures vector_output(start, n) && vector_output(target, n) && enclosure(t);
+    ensures only_with_vectors_written{Pre, Here}(t, start, n, target, n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, h, x, y; 0 <= e < n &&
+      step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
+      price_exists(\old(phi->id), a, x) &&
+      in(target + e, step_target(\old(phi->id), a, h, x, y)); */
+static phibal_status set_target(const phibal_reference_potential *phi, size_t n,
+                                const phibal_enclosure *m, const phibal_enclosure *loads,
+                                const phibal_enclosure *eta, phibal_enclosure *start,
+                                phibal_enclosure *target, phibal_enclosure *t) {
+  //@ assert use_enclosure;
+  phibal_status status = set_image(phi, n, m, start, target);
+  //@ assert m: vector_same{Pre, Here}(m, n);
+  //@ assert loads: vector_same{Pre, Here}(loads, n);
+  //@ assert eta: same{Pre, Here}(eta) && same{Pre, Here}(t);
+  //@ assert inputs: vector_input(m, n) && vector_input(loads, n) && input(eta) && output(t);
+  if (status != PHIBAL_OK) return status;
+  /*@ assert members: \forall integer e, real a, h, x, y; 0 <= e < n &&
+        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
+        in(m + e, x) && in(loads + e, y) && in(eta, h) &&
+        price_exists(\at(phi->id, Pre), a, x) &&
+        in(target + e, load_of(\at(phi->id, Pre), a, price_of(\at(phi->id, Pre), a, x))); */
+  /*@ ghost imaged: ; */
+  status = add_steps(target, n, m, loads, eta, t);
+  //@ assert start: vector_same{imaged, Here}(start, n);
+  /*@ assert sums: status == PHIBAL_OK ==> \forall integer e, real a, h, x, y; 0 <= e < n &&
+        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
+        in(target + e,
+           load_of(\at(phi->id, Pre), a, price_of(\at(phi->id, Pre), a, x)) + (y - x) * h); */
+  return status;
 }
 
 /* Both are the same real number. */
@@ -355,11 +590,97 @@ phibal_status step_probe_at(const step_probe *p, mpfr_srcptr q, search_side *sid
   return probe_image(p, side, residual);
 }
 
-static phibal_status search_separable(const step_vectors *v, const phibal_reference_potential *phi,
-                                      size_t n, mpfr_prec_t precision) {
+/* The price at which grad phi* takes the target, in one coordinate. */
+/*@ requires \valid_read(phi) && input(&phi->parameter) && input(target) && input(start);
+    requires output(price) && output(point) && output(image);
+    requires \separated(price, point, image) && \separated(price, phi);
+    requires \separated(point, phi) && \separated(image, phi);
+    requires \separated(point, target) && \separated(image, target);
+    requires \separated(point, start) && \separated(image, start);
+    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *price, *point, *image;
+    ensures enclosure(price) && enclosure(point) && enclosure(image);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, price) &&
+      \separated(r, point) && \separated(r, image) ==> same{Pre, Here}(r);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real a, b, q;
+      in{Pre}(&phi->parameter, a) && in{Pre}(target, b) && solves_step(\old(phi->id), a, b, q) ==>
+      in(price, q); */
+static phibal_status search_coordinate(const phibal_reference_potential *phi,
+                                       const phibal_enclosure *target,
+                                       const phibal_enclosure *start, mpfr_prec_t precision,
+                                       phibal_enclosure *price, phibal_enclosure *point,
+                                       phibal_enclosure *image) {
+  //@ assert use_enclosure && open_shape && use_chosen;
+  const phibal_enclosure *direction = NULL;
+  //@ assert one_target: vector_input(target, 1);
+  //@ assert one_point: vector_output(point, 1) && vector_output(image, 1);
+  //@ assert apart: unwritten(target, 1, point, image) && unwritten(start, 1, point, image);
+  //@ assert apart_phi: unwritten(&phi->parameter, 1, point, image);
+  //@ assert each: \forall integer i; 0 <= i < 1 ==> unwritten(target + i, 1, point, image);
+  step_probe probe = {phi, 1, target, direction, point, image, start};
+  //@ assert none: probe.direction == \null && probe.n == 1 && probe.phi == phi;
+  //@ assert fields: probe.target == target && probe.point == point && probe.image == image;
+  //@ assert same: same{Pre, Here}(target) && same{Pre, Here}(&phi->parameter);
+  //@ assert places_same: same{Pre, Here}(point) && same{Pre, Here}(image) && input(start);
+  //@ assert still: vector_input(target, 1) && vector_output(point, 1) && vector_output(image, 1);
+  //@ assert vectors: probe_vectors(&probe);
+  //@ assert places: probe_separated(&probe);
+  /*@ assert choices: \forall real a, b; in{Pre}(&phi->parameter, a) && in{Pre}(target, b) ==>
+        choice_of(&probe, choice_with(\at(phi->id, Pre), a, b)); */
+  phibal_status status = search_root(price, &probe, precision);
+  return status;
+}
+
+/*@ requires \valid_read(phi) && input(&phi->parameter) && vector_input(target, n);
+    requires vector_input(start, n) && vector_output(price, n) && output(point) && output(image);
+    requires \separated(price + (0 .. n - 1), phi) && \separated(point, image);
+    requires \separated(price + (0 .. n - 1), point) && \separated(price + (0 .. n - 1), image);
+    requires \separated(price + (0 .. n - 1), target + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), start + (0 .. n - 1));
+    requires \separated(point, phi) && \separated(image, phi);
+    requires \separated(point, target + (0 .. n - 1)) && \separated(image, target + (0 .. n - 1));
+    requires \separated(point, start + (0 .. n - 1)) && \separated(image, start + (0 .. n - 1));
+    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns price[0 .. n - 1], *point, *image;
+    ensures vector_output(price, n) && enclosure(point) && enclosure(image);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
+      \separated(r, point) && \separated(r, image) ==> same{Pre, Here}(r);
+    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, b, q;
+      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(target + e, b) &&
+      solves_step(\old(phi->id), a, b, q) ==> in(price + e, q); */
+static phibal_status search_separable(const phibal_reference_potential *phi, size_t n,
+                                      const phibal_enclosure *target, const phibal_enclosure *start,
+                                      mpfr_prec_t precision, phibal_enclosure *price,
+                                      phibal_enclosure *point, phibal_enclosure *image) {
+  //@ assert use_enclosure;
+  /*@ loop invariant range: 0 <= e <= n;
+      loop invariant outputs: vector_output(price, n) && enclosure(point) && enclosure(image);
+      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, price, n) && \separated(r, point) && \separated(r, image) ==>
+        same{Pre, Here}(r);
+      loop invariant phi: phi->id == \at(phi->id, Pre);
+      loop invariant meaning: \forall integer i, real a, b, q;
+        0 <= i < e && in{Pre}(&phi->parameter, a) && in{Pre}(target + i, b) &&
+        solves_step(\at(phi->id, Pre), a, b, q) ==> in(price + i, q);
+      loop assigns e, price[0 .. n - 1], *point, *image;
+      loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
-    step_probe probe = {phi, 1, &v->target[e], NULL, &v->point[e], &v->image[e], &v->start[e]};
-    TRY(search_root(&v->price[e], &probe, precision));
+    //@ assert same: same{Pre, Here}(target + e) && same{Pre, Here}(&phi->parameter);
+    //@ assert first: same{Pre, Here}(start + e);
+    //@ assert inputs: input(target + e) && input(start + e) && input(&phi->parameter);
+    //@ assert outputs: output(price + e);
+    phibal_status status =
+        search_coordinate(phi, &target[e], &start[e], precision, &price[e], point, image);
+    //@ assert before: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(price + i);
+    //@ assert after: \forall integer i; e < i < n ==> same{LoopCurrent, Here}(price + i);
+    //@ assert prices: vector_output(price, n) && enclosure(point) && enclosure(image);
+    if (status != PHIBAL_OK) return status;
+    /*@ assert last: \forall real a, b, q; in{Pre}(&phi->parameter, a) &&
+          in{Pre}(target + e, b) && solves_step(\at(phi->id, Pre), a, b, q) ==> in(price + e, q); */
   }
   return PHIBAL_OK;
 }
@@ -368,52 +689,273 @@ static phibal_status search_separable(const step_vectors *v, const phibal_refere
    the ratios of the prices: -q_e is proportional to target_e^(-1/(c+1)) = target_e^(a-1). Along
    that ray grad phi* is homogeneous of degree -1: its components grow in step with s in q = s
    direction, s < 0, and one number remains to be searched. */
-static phibal_status search_renyi(const step_vectors *v, const phibal_reference_potential *phi,
-                                  size_t n, mpfr_prec_t precision, phibal_enclosure *s,
-                                  phibal_enclosure *start) {
-  add_integer(s, &phi->parameter, -1);
+/*@ requires input(exponent) && vector_input(target, n) && vector_output(direction, n);
+    requires \separated(direction + (0 .. n - 1), exponent);
+    requires \separated(direction + (0 .. n - 1), target + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns direction[0 .. n - 1];
+    ensures vector_output(direction, n) && only_vector_written{Pre, Here}(direction, n); */
+static phibal_status set_direction(size_t n, const phibal_enclosure *target,
+                                   const phibal_enclosure *exponent, phibal_enclosure *direction) {
+  //@ assert use_enclosure;
+  /*@ loop invariant range: 0 <= e <= n;
+      loop invariant outputs: vector_output(direction, n);
+      loop invariant frame: only_vector_written{Pre, Here}(direction, n);
+      loop assigns e, direction[0 .. n - 1];
+      loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
-    if (!phibal_enclosure_is_positive(&v->target[e]))
+    //@ assert exponent: same{Pre, Here}(exponent) && input(exponent);
+    //@ assert target: same{Pre, Here}(target + e) && input(target + e);
+    if (!phibal_enclosure_is_positive(&target[e]))
       return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
                                "mirror argmax: component %zu of %zu of the average cannot be told "
                                "from 0, where there is no argmax",
                                e + 1, n);
-    TRY(phibal_enclosure_pow(&v->direction[e], &v->target[e], s));
+    TRY(phibal_enclosure_pow(&direction[e], &target[e], exponent));
   }
-  TRY(phibal_enclosure_div(start, &v->start[0], &v->direction[0]));
-  step_probe probe = {phi, n, v->target, v->direction, v->point, v->image, start};
-  TRY(search_root(s, &probe, precision));
-  for (size_t e = 0; e < n; e++) TRY(phibal_enclosure_mul(&v->price[e], s, &v->direction[e]));
   return PHIBAL_OK;
 }
 
-static phibal_status search_renyi_with_scratch(const step_vectors *v,
-                                               const phibal_reference_potential *phi, size_t n,
-                                               mpfr_prec_t precision) {
-  phibal_enclosure s, start;
+/* z = s x. */
+/*@ requires vector_output(z, n) && vector_input(x, n) && input(s);
+    requires \separated(z + (0 .. n - 1), s) && \separated(z + (0 .. n - 1), x + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns z[0 .. n - 1];
+    ensures vector_output(z, n) && only_vector_written{Pre, Here}(z, n); */
+static phibal_status scale(phibal_enclosure *z, size_t n, const phibal_enclosure *x,
+                           const phibal_enclosure *s) {
+  //@ assert use_enclosure;
+  /*@ loop invariant range: 0 <= e <= n;
+      loop invariant outputs: vector_output(z, n);
+      loop invariant frame: only_vector_written{Pre, Here}(z, n);
+      loop assigns e, z[0 .. n - 1];
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    //@ assert inputs: same{Pre, Here}(s) && same{Pre, Here}(x + e) && input(s) && input(x + e);
+    TRY(phibal_enclosure_mul(&z[e], s, &x[e]));
+  }
+  return PHIBAL_OK;
+}
+
+/*@ ghost
+    /@ terminates \true;
+       exits \false;
+       assigns \nothing;
+       ensures \forall phibal_enclosure *r; vector_apart(r, x, n) ==>
+         \separated(r, x + (0 .. n - 1)); @/
+    void apart_as_range(const phibal_enclosure *x, size_t n) {
+      /@ loop invariant range: 0 <= i <= n;
+         loop invariant apart: \forall phibal_enclosure *r; vector_apart(r, x, n) ==>
+           \separated(r, x + (0 .. i - 1));
+         loop assigns i;
+         loop variant n - i; @/
+      for (size_t i = 0; i < n; i++) {
+        /@ assert this: \forall phibal_enclosure *r; vector_apart(r, x, n) ==>
+             \separated(r, x + i); @/
+      }
+    }
+*/
+
+/* The root s of the search from `start` on, for prices s direction. */
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && direction != \null;
+    requires vector_input(target, n) && vector_input(direction, n) && input(start) && output(s);
+    requires vector_output(point, n) && vector_output(image, n);
+    requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), phi) && \separated(image + (0 .. n - 1), phi);
+    requires \separated(point + (0 .. n - 1), start) && \separated(image + (0 .. n - 1), start);
+    requires \separated(point + (0 .. n - 1), s) && \separated(image + (0 .. n - 1), s);
+    requires \separated(point + (0 .. n - 1), target + (0 .. n - 1));
+    requires \separated(image + (0 .. n - 1), target + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
+    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns *s, point[0 .. n - 1], image[0 .. n - 1];
+    ensures enclosure(s) && vector_output(point, n) && vector_output(image, n);
+    ensures only_with_vectors_written{Pre, Here}(s, point, n, image, n); */
+static phibal_status search_ray(const phibal_reference_potential *phi, size_t n,
+                                const phibal_enclosure *target, const phibal_enclosure *direction,
+                                mpfr_prec_t precision, phibal_enclosure *point,
+                                phibal_enclosure *image, const phibal_enclosure *start,
+                                phibal_enclosure *s) {
+  //@ assert use_enclosure && open_shape;
+  step_probe probe = {phi, n, target, direction, point, image, start};
+  //@ assert vectors: probe_vectors(&probe);
+  //@ assert places: probe_separated(&probe);
+  //@ ghost apart_as_range(point, n);
+  //@ ghost apart_as_range(image, n);
+  phibal_status status = search_root(s, &probe, precision);
+  //@ assert fields: probe.point == point && probe.image == image && probe.n == n;
+  return status;
+}
+
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
+    requires input(start) && vector_output(price, n) && output(s) && output(first);
+    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    requires direction != \null && \separated(s, first) && \separated(s, phi);
+    requires \separated(first, phi);
+    requires \separated(s, start) && \separated(s, target + (0 .. n - 1));
+    requires \separated(first, start) && \separated(first, target + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), s) && \separated(price + (0 .. n - 1), first);
+    requires \separated(point + (0 .. n - 1), s) && \separated(point + (0 .. n - 1), first);
+    requires \separated(image + (0 .. n - 1), s) && \separated(image + (0 .. n - 1), first);
+    requires \separated(direction + (0 .. n - 1), s) && \separated(direction + (0 .. n - 1), first);
+    requires \separated(point + (0 .. n - 1), phi) && \separated(image + (0 .. n - 1), phi);
+    requires \separated(direction + (0 .. n - 1), phi) && \separated(direction + (0 .. n - 1),
+   start); requires \separated(point + (0 .. n - 1), target + (0 .. n - 1)); requires
+   \separated(image + (0 .. n - 1), target + (0 .. n - 1)); requires \separated(direction + (0 .. n
+   - 1), target + (0 .. n - 1)); requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), point + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), direction + (0 .. n - 1));
+    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns price[0 .. n - 1], point[0 .. n - 1], image[0 .. n - 1], direction[0 .. n - 1], *s,
+      *first;
+    ensures vector_output(price, n) && enclosure(s) && enclosure(first);
+    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
+      vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n) &&
+      \separated(r, s) && \separated(r, first) ==> same{Pre, Here}(r); */
+static phibal_status search_direction(const phibal_reference_potential *phi, size_t n,
+                                      const phibal_enclosure *target, const phibal_enclosure *start,
+                                      mpfr_prec_t precision, phibal_enclosure *price,
+                                      phibal_enclosure *point, phibal_enclosure *image,
+                                      phibal_enclosure *direction, phibal_enclosure *s,
+                                      phibal_enclosure *first) {
+  //@ assert use_enclosure;
+  //@ assert d1: vectors_apart(target, n, direction, n) && vectors_apart(price, n, direction, n);
+  //@ assert d2: vectors_apart(point, n, direction, n) && vectors_apart(image, n, direction, n);
+  //@ assert d3: vector_apart(first, direction, n) && vector_apart(start, direction, n);
+  //@ assert d4: vector_apart(&phi->parameter, direction, n);
+  //@ assert p1: vectors_apart(price, n, point, n) && vectors_apart(price, n, image, n);
+  //@ assert p2: vectors_apart(direction, n, point, n) && vectors_apart(direction, n, image, n);
+  //@ assert p3: vector_apart(first, point, n) && vector_apart(first, image, n);
+  //@ assert r1: vector_apart(s, price, n) && vector_apart(first, price, n);
+  //@ assert r2: vectors_apart(point, n, price, n) && vectors_apart(image, n, price, n);
+  //@ assert r3: vectors_apart(direction, n, price, n);
+  add_integer(s, &phi->parameter, -1);
+  //@ assert target: vector_same{Pre, Here}(target, n) && vector_same{Pre, Here}(direction, n);
+  //@ assert price_before: vector_same{Pre, Here}(price, n);
+  //@ assert point_before: vector_same{Pre, Here}(point, n);
+  //@ assert image_before: vector_same{Pre, Here}(image, n);
+  //@ assert inputs: vector_input(target, n) && vector_output(direction, n);
+  phibal_status status = set_direction(n, target, s, direction);
+  //@ assert directed: vector_same{Pre, Here}(target, n);
+  //@ assert directed_too: vector_same{Pre, Here}(price, n);
+  //@ assert temporaries: vector_same{Pre, Here}(point, n);
+  //@ assert temporaries_too: vector_same{Pre, Here}(image, n);
+  /*@ assert first: same{Pre, Here}(first) && same{Pre, Here}(start) &&
+        same{Pre, Here}(&phi->parameter); */
+  /*@ assert outputs: vector_output(price, n) && vector_output(point, n) &&
+        vector_output(image, n); */
+  //@ assert places: enclosure(s) && output(first) && input(start) && input(direction + 0);
+  if (status != PHIBAL_OK) return status;
+  /*@ ghost directed: ; */
+  status = phibal_enclosure_div(first, start, direction);
+  //@ assert target_kept: vector_same{directed, Here}(target, n);
+  //@ assert target_kept_too: vector_same{directed, Here}(price, n);
+  //@ assert point_kept: vector_same{directed, Here}(point, n);
+  //@ assert point_kept_too: vector_same{directed, Here}(image, n);
+  //@ assert s_kept: vector_same{directed, Here}(direction, n) && same{directed, Here}(s);
+  //@ assert phi_kept: same{directed, Here}(&phi->parameter);
+  //@ assert all: vector_input(target, n) && vector_output(price, n) && vector_output(point, n);
+  //@ assert rest: vector_output(image, n) && vector_output(direction, n) && enclosure(s);
+  //@ assert parameter: input(&phi->parameter);
+  if (status != PHIBAL_OK) return status;
+  /*@ ghost started: ; */
+  status = search_ray(phi, n, target, direction, precision, point, image, first, s);
+  //@ assert price: vector_same{started, Here}(price, n);
+  //@ assert price_too: same{started, Here}(first);
+  //@ assert direction: vector_same{started, Here}(direction, n);
+  //@ assert factors: vector_output(direction, n) && vector_output(price, n) && enclosure(first);
+  if (status != PHIBAL_OK) return status;
+  /*@ ghost searched: ; */
+  status = scale(price, n, direction, s);
+  //@ assert s: same{searched, Here}(s) && same{searched, Here}(first);
+  //@ assert vectors: vector_same{searched, Here}(point, n);
+  //@ assert vectors_too: vector_same{searched, Here}(image, n);
+  //@ assert last: vector_same{searched, Here}(direction, n);
+  return status;
+}
+
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
+    requires input(start) && vector_output(price, n);
+    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    requires direction != \null;
+    requires \separated(point + (0 .. n - 1), phi) && \separated(image + (0 .. n - 1), phi);
+    requires \separated(direction + (0 .. n - 1), phi) && \separated(direction + (0 .. n - 1),
+   start); requires \separated(point + (0 .. n - 1), target + (0 .. n - 1)); requires
+   \separated(image + (0 .. n - 1), target + (0 .. n - 1)); requires \separated(direction + (0 .. n
+   - 1), target + (0 .. n - 1)); requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), point + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), direction + (0 .. n - 1));
+    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns price[0 .. n - 1], point[0 .. n - 1], image[0 .. n - 1], direction[0 .. n - 1];
+    ensures vector_output(price, n);
+    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
+      vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n) ==>
+      same{Pre, Here}(r); */
+static phibal_status search_renyi(const phibal_reference_potential *phi, size_t n,
+                                  const phibal_enclosure *target, const phibal_enclosure *start,
+                                  mpfr_prec_t precision, phibal_enclosure *price,
+                                  phibal_enclosure *point, phibal_enclosure *image,
+                                  phibal_enclosure *direction) {
+  //@ assert use_enclosure;
+  phibal_enclosure s, first;
   phibal_enclosure_init(&s, precision);
-  phibal_enclosure_init(&start, precision);
-  phibal_status status = search_renyi(v, phi, n, precision, &s, &start);
+  phibal_enclosure_init(&first, precision);
+  phibal_status status = search_direction(phi, n, target, start, precision, price, point, image,
+                                          direction, &s, &first);
+  /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, price, n) && vector_apart(r, point, n) && vector_apart(r, image, n) &&
+        vector_apart(r, direction, n) ==> same{Pre, Here}(r); */
+  /*@ ghost found: ; */
+  phibal_enclosure_clear(&first);
   phibal_enclosure_clear(&s);
-  phibal_enclosure_clear(&start);
+  //@ assert price: vector_same{found, Here}(price, n) && vector_same{found, Here}(point, n);
+  //@ assert image: vector_same{found, Here}(image, n) && vector_same{found, Here}(direction, n);
   return status;
 }
 
 /* How many bits powers with exponents of order a/(a-1) or a may cost. */
+/*@ requires \valid_read(phi) && input(&phi->parameter);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures 0 <= \result; */
 static mpfr_prec_t steepness_bits(const phibal_reference_potential *phi) {
   bool power = phi->id == PHIBAL_POTENTIAL_LP || phi->id == PHIBAL_POTENTIAL_TSALLIS ||
                phi->id == PHIBAL_POTENTIAL_RENYI;
+  //@ assert open_enclosure;
   if (!power || mpfr_zero_p(phi->parameter.lo)) return 0;
   mpfr_t b;
   mpfr_init2(b, GUARD_BITS);
   mpfr_sub_si(b, phi->parameter.lo, 1, MPFR_RNDN);
   mpfr_prec_t near_one = mpfr_regular_p(b) && mpfr_get_exp(b) < 0 ? -mpfr_get_exp(b) : 0;
   mpfr_clear(b);
-  mpfr_exp_t size = mpfr_get_exp(phi->parameter.lo);
+  mpfr_exp_t size = mpfr_regular_p(phi->parameter.lo) ? mpfr_get_exp(phi->parameter.lo) : 0;
   return near_one + (size > 0 ? size : -size);
 }
 
+/*@ requires \valid_read(phi) && input(&phi->parameter);
+    terminates \true;
+    exits \false;
+    assigns \nothing; */
 static phibal_status require_strictly_convex(const phibal_reference_potential *phi) {
+  //@ assert open_enclosure;
   bool limit = phi->id == PHIBAL_POTENTIAL_LP &&
                (mpfr_inf_p(phi->parameter.lo) || mpfr_cmp_si(phi->parameter.lo, 1) <= 0);
   if (!limit) return PHIBAL_OK;
@@ -422,21 +964,264 @@ static phibal_status require_strictly_convex(const phibal_reference_potential *p
                            "conjugate's gradient does not determine a price; take 1 < p < inf");
 }
 
-static phibal_status step_with(const step_vectors *v, const phibal_reference_potential *phi,
-                               size_t n, const phibal_enclosure *m, const phibal_enclosure *loads,
-                               const phibal_enclosure *eta, mpfr_prec_t precision,
-                               phibal_enclosure *next, phibal_enclosure *price) {
-  TRY(set_target(v, phi, n, m, loads, eta));
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK ==>
+      MPFR_PREC_MIN <= precision <= MOST_BITS && steepness <= MOST_BITS; */
+static phibal_status check_bits(mpfr_prec_t precision, mpfr_prec_t steepness) {
+  if (precision >= MPFR_PREC_MIN && precision <= MOST_BITS && steepness <= MOST_BITS)
+    return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "mirror argmax: %ld bits of precision, and %ld for the parameter; each "
+                           "must be at most %ld",
+                           (long)precision, (long)steepness, (long)MOST_BITS);
+}
+
+/* price: where grad phi* takes the target. point, image and direction are temporaries. */
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
+    requires vector_input(start, n) && vector_output(price, n) && direction != \null;
+    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    requires \separated(price + (0 .. n - 1), phi) && \separated(point + (0 .. n - 1), phi);
+    requires \separated(image + (0 .. n - 1), phi) && \separated(direction + (0 .. n - 1), phi);
+    requires \separated(price + (0 .. n - 1), target + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), target + (0 .. n - 1));
+    requires \separated(image + (0 .. n - 1), target + (0 .. n - 1));
+    requires \separated(direction + (0 .. n - 1), target + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), start + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), start + (0 .. n - 1));
+    requires \separated(image + (0 .. n - 1), start + (0 .. n - 1));
+    requires \separated(direction + (0 .. n - 1), start + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), point + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(price + (0 .. n - 1), direction + (0 .. n - 1));
+    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns price[0 .. n - 1], point[0 .. n - 1], image[0 .. n - 1], direction[0 .. n - 1];
+    ensures vector_output(price, n);
+    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, price, n) &&
+      vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n) ==>
+      same{Pre, Here}(r);
+    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, b, q;
+      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(target + e, b) &&
+      solves_step(\old(phi->id), a, b, q) ==> in(price + e, q); */
+static phibal_status search_price(const phibal_reference_potential *phi, size_t n,
+                                  const phibal_enclosure *target, const phibal_enclosure *start,
+                                  mpfr_prec_t precision, phibal_enclosure *price,
+                                  phibal_enclosure *point, phibal_enclosure *image,
+                                  phibal_enclosure *direction) {
+  //@ assert use_enclosure && use_inverses;
   if (phi->id == PHIBAL_POTENTIAL_RENYI)
-    TRY(search_renyi_with_scratch(v, phi, n, precision));
-  else
-    TRY(search_separable(v, phi, n, precision));
-  TRY(domain_as_undecided(phibal_reference_conjugate_gradient(phi, n, v->price, v->image)));
-  for (size_t e = 0; e < n; e++) {
-    phibal_enclosure_set(&price[e], &v->price[e]);
-    phibal_enclosure_set(&next[e], &v->image[e]);
-  }
+    return search_renyi(phi, n, target, &start[0], precision, price, point, image, direction);
+  //@ assert first: output(point + 0) && output(image + 0);
+  phibal_status status =
+      search_separable(phi, n, target, start, precision, price, &point[0], &image[0]);
+  //@ assert points: \forall integer i; 1 <= i < n ==> same{Pre, Here}(point + i);
+  //@ assert images: \forall integer i; 1 <= i < n ==> same{Pre, Here}(image + i);
+  //@ assert direction: vector_same{Pre, Here}(direction, n);
+  //@ assert zero: output(point + 0) && output(image + 0);
+  return status;
+}
+
+/* price = found and next = grad phi*(found). */
+/*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(found, n);
+    requires vector_output(next, n) && vector_output(price, n);
+    requires \separated(phi, next + (0 .. n - 1)) && \separated(phi, price + (0 .. n - 1));
+    requires \separated(found + (0 .. n - 1), next + (0 .. n - 1));
+    requires \separated(found + (0 .. n - 1), price + (0 .. n - 1));
+    requires \separated(next + (0 .. n - 1), price + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns next[0 .. n - 1], price[0 .. n - 1];
+    ensures vector_output(next, n) && vector_output(price, n);
+    ensures two_vectors_written{Pre, Here}(next, price, n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, q;
+      0 <= e < n && in{Pre}(&phi->parameter, a) && in{Pre}(found + e, q) &&
+      separable(\old(phi->id), a) && strictly_convex(\old(phi->id), a) ==>
+      in(next + e, load_of(\old(phi->id), a, q)) && in(price + e, q); */
+static phibal_status take_loads(const phibal_reference_potential *phi, size_t n,
+                                const phibal_enclosure *found, phibal_enclosure *next,
+                                phibal_enclosure *price) {
+  //@ assert use_enclosure;
+  phibal_status status = phibal_reference_conjugate_gradient(phi, n, found, next);
+  //@ assert found: vector_same{Pre, Here}(found, n);
+  //@ assert price: vector_same{Pre, Here}(price, n);
+  //@ assert vectors: vector_output(price, n) && vector_input(found, n);
+  if (status != PHIBAL_OK) return domain_as_undecided(status);
+  /*@ ghost loaded: ; */
+  copy(price, n, found);
+  //@ assert next: vector_same{loaded, Here}(next, n);
   return PHIBAL_OK;
+}
+
+/* found: the prices at which the objective is flat. The five other vectors are temporaries. */
+/*@ requires step_inputs(phi, n, m, loads, eta) && 1 <= n && direction != \null;
+    requires vector_output(start, n) && vector_output(target, n) && vector_output(found, n);
+    requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    requires apart_from_step(start, n, phi, n, m, loads, eta);
+    requires apart_from_step(target, n, phi, n, m, loads, eta);
+    requires apart_from_step(found, n, phi, n, m, loads, eta);
+    requires apart_from_step(point, n, phi, n, m, loads, eta);
+    requires apart_from_step(image, n, phi, n, m, loads, eta);
+    requires apart_from_step(direction, n, phi, n, m, loads, eta);
+    requires \separated(start + (0 .. n - 1), target + (0 .. n - 1));
+    requires \separated(start + (0 .. n - 1), found + (0 .. n - 1));
+    requires \separated(start + (0 .. n - 1), point + (0 .. n - 1));
+    requires \separated(start + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(start + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), found + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), point + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(target + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(found + (0 .. n - 1), point + (0 .. n - 1));
+    requires \separated(found + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(found + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), image + (0 .. n - 1));
+    requires \separated(point + (0 .. n - 1), direction + (0 .. n - 1));
+    requires \separated(image + (0 .. n - 1), direction + (0 .. n - 1));
+    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns start[0 .. n - 1], target[0 .. n - 1], found[0 .. n - 1], point[0 .. n - 1],
+      image[0 .. n - 1], direction[0 .. n - 1];
+    ensures vector_output(start, n) && vector_output(target, n) && vector_output(found, n);
+    ensures vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, start, n) &&
+      vector_apart(r, target, n) && vector_apart(r, found, n) && vector_apart(r, point, n) &&
+      vector_apart(r, image, n) && vector_apart(r, direction, n) ==> same{Pre, Here}(r);
+    ensures meaning: \result == PHIBAL_OK ==> \forall integer e, real a, h, x, y; 0 <= e < n &&
+      step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
+      price_exists(\old(phi->id), a, x) &&
+      (\forall real q; load_exists(\old(phi->id), a, q) &&
+        load_of(\old(phi->id), a, q) == step_target(\old(phi->id), a, h, x, y) ==>
+        in(found + e, q)); */
+static phibal_status find_price(const phibal_reference_potential *phi, size_t n,
+                                const phibal_enclosure *m, const phibal_enclosure *loads,
+                                const phibal_enclosure *eta, mpfr_prec_t precision,
+                                phibal_enclosure *start, phibal_enclosure *target,
+                                phibal_enclosure *found, phibal_enclosure *point,
+                                phibal_enclosure *image, phibal_enclosure *direction) {
+  //@ assert use_enclosure;
+  //@ assert s1: vectors_apart(found, n, start, n) && vectors_apart(found, n, target, n);
+  //@ assert s2: vectors_apart(point, n, start, n) && vectors_apart(point, n, target, n);
+  //@ assert s3: vectors_apart(image, n, start, n) && vectors_apart(image, n, target, n);
+  //@ assert s4: vectors_apart(direction, n, start, n) && vectors_apart(direction, n, target, n);
+  /*@ assert s5: vector_apart(&phi->parameter, start, n) &&
+        vector_apart(&phi->parameter, target, n); */
+  //@ assert t1: vectors_apart(start, n, found, n) && vectors_apart(target, n, found, n);
+  //@ assert t2: vectors_apart(start, n, point, n) && vectors_apart(target, n, point, n);
+  //@ assert t3: vectors_apart(start, n, image, n) && vectors_apart(target, n, image, n);
+  //@ assert t4: vectors_apart(start, n, direction, n) && vectors_apart(target, n, direction, n);
+  //@ assert place: output(point + 0);
+  phibal_status status = set_target(phi, n, m, loads, eta, start, target, &point[0]);
+  //@ assert parameter: same{Pre, Here}(&phi->parameter) && phi->id == \at(phi->id, Pre);
+  //@ assert found: vector_same{Pre, Here}(found, n);
+  //@ assert image: vector_same{Pre, Here}(image, n);
+  //@ assert direction: vector_same{Pre, Here}(direction, n);
+  //@ assert rest: \forall integer i; 1 <= i < n ==> same{Pre, Here}(point + i);
+  //@ assert zero: output(point + 0);
+  //@ assert inputs: input(&phi->parameter) && vector_output(found, n) && vector_output(point, n);
+  //@ assert outputs: vector_output(image, n) && vector_output(direction, n);
+  if (status != PHIBAL_OK) return status;
+  /*@ assert members: \forall integer e, real a, h, x, y; 0 <= e < n &&
+        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
+        in(&phi->parameter, a) && price_exists(\at(phi->id, Pre), a, x) &&
+        in(target + e, step_target(\at(phi->id, Pre), a, h, x, y)); */
+  /*@ assert solutions: \forall integer e, real a, h, x, y, q; 0 <= e < n &&
+        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) &&
+        load_exists(\at(phi->id, Pre), a, q) &&
+        load_of(\at(phi->id, Pre), a, q) == step_target(\at(phi->id, Pre), a, h, x, y) ==>
+        solves_step(\at(phi->id, Pre), a, step_target(\at(phi->id, Pre), a, h, x, y), q); */
+  /*@ ghost targeted: ; */
+  status = search_price(phi, n, target, start, precision, found, point, image, direction);
+  /*@ assert located: status == PHIBAL_OK ==> \forall integer e, real a, h, x, y, q; 0 <= e < n &&
+        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) &&
+        solves_step(\at(phi->id, Pre), a, step_target(\at(phi->id, Pre), a, h, x, y), q) ==>
+        in(found + e, q); */
+  //@ assert start: vector_same{targeted, Here}(start, n);
+  //@ assert target: vector_same{targeted, Here}(target, n);
+  return status;
+}
+
+/* t[0 .. 6 n - 1] are temporaries. */
+/*@ requires step_call(phi, n, m, loads, eta, next, price) && 1 <= n && t != \null;
+    requires \forall real h; in(eta, h) ==> 0.0 < h;
+    requires vector_output(t, 6 * n) && apart_from_step(t, 6 * n, phi, n, m, loads, eta);
+    requires \separated(t + (0 .. 6 * n - 1), next + (0 .. n - 1));
+    requires \separated(t + (0 .. 6 * n - 1), price + (0 .. n - 1));
+    requires MPFR_PREC_MIN <= precision <= 0x10000000000;
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 6 * n - 1], next[0 .. n - 1], price[0 .. n - 1];
+    ensures vector_output(t, 6 * n) && vector_output(next, n) && vector_output(price, n);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 6 * n) &&
+      vector_apart(r, next, n) && vector_apart(r, price, n) ==> same{Pre, Here}(r);
+    ensures argmax: \result == PHIBAL_OK ==>
+      holds_argmax{Pre, Here}(phi, n, m, loads, eta, next, price);
+    ensures step: \result == PHIBAL_OK ==>
+      holds_step{Pre, Here}(phi, n, m, loads, eta, next, price); */
+static phibal_status argmax_with(const phibal_reference_potential *phi, size_t n,
+                                 const phibal_enclosure *m, const phibal_enclosure *loads,
+                                 const phibal_enclosure *eta, mpfr_prec_t precision,
+                                 phibal_enclosure *t, phibal_enclosure *next,
+                                 phibal_enclosure *price) {
+  //@ assert use_enclosure && use_mirror && use_parts;
+  phibal_enclosure *target = t + n, *found = target + n;
+  phibal_enclosure *point = found + n, *image = point + n, *direction = image + n;
+  //@ assert second: after(target, t, n) && after(found, t, 2 * n);
+  /*@ assert fourth: after(point, t, 3 * n) && after(image, t, 4 * n) &&
+        after(direction, t, 5 * n); */
+  //@ assert first_part: vector_output(t, n);
+  //@ assert target_part: vector_output(target, n);
+  //@ assert found_part: vector_output(found, n);
+  //@ assert point_part: vector_output(point, n);
+  //@ assert image_part: vector_output(image, n);
+  //@ assert direction_part: vector_output(direction, n);
+  /*@ assert within: \forall phibal_enclosure *r; vector_apart(r, t, 6 * n) ==>
+        vector_apart(r, t, n) && vector_apart(r, target, n) && vector_apart(r, found, n) &&
+        vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n); */
+  //@ assert next_apart: \forall integer i; 0 <= i < n ==> vector_apart(next + i, t, 6 * n);
+  //@ assert price_apart: \forall integer i; 0 <= i < n ==> vector_apart(price + i, t, 6 * n);
+  //@ assert t_next: \forall integer i; 0 <= i < 6 * n ==> vector_apart(t + i, next, n);
+  //@ assert t_price: \forall integer i; 0 <= i < 6 * n ==> vector_apart(t + i, price, n);
+  //@ assert phi_apart: vector_apart(&phi->parameter, t, 6 * n);
+  phibal_status status =
+      find_price(phi, n, m, loads, eta, precision, t, target, found, point, image, direction);
+  //@ assert two: vector_output(t, 2 * n);
+  //@ assert three: vector_output(t, 3 * n);
+  //@ assert four: vector_output(t, 4 * n);
+  //@ assert five: vector_output(t, 5 * n);
+  //@ assert six: vector_output(t, 6 * n);
+  /*@ assert found: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, t, 6 * n) ==> same{Pre, Here}(r); */
+  //@ assert parameter: same{Pre, Here}(&phi->parameter) && phi->id == \at(phi->id, Pre);
+  //@ assert next: vector_same{Pre, Here}(next, n);
+  //@ assert price: vector_same{Pre, Here}(price, n);
+  //@ assert next_output: vector_output(next, n);
+  //@ assert price_output: vector_output(price, n);
+  //@ assert input: input(&phi->parameter);
+  if (status != PHIBAL_OK) return status;
+  /*@ assert members: \forall integer e, real a, h, x, y; 0 <= e < n &&
+        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) ==>
+        in(&phi->parameter, a) && 0.0 < h && price_exists(\at(phi->id, Pre), a, x); */
+  /*@ assert flat: \forall integer e, real a, h, x, y, q; 0 <= e < n &&
+        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) &&
+        load_exists(\at(phi->id, Pre), a, q) &&
+        objective_slope(\at(phi->id, Pre), a, h, x, y, q) == 0.0 ==> in(found + e, q); */
+  /*@ ghost searched: ; */
+  status = take_loads(phi, n, found, next, price);
+  //@ assert temporaries: vector_same{searched, Here}(t, 6 * n);
+  /*@ assert argmax: status == PHIBAL_OK ==> \forall integer e, real a, h, x, y, q; 0 <= e < n &&
+        step_member{Pre}(phi, m + e, loads + e, eta, a, h, x, y) &&
+        load_exists(\at(phi->id, Pre), a, q) &&
+        objective_slope(\at(phi->id, Pre), a, h, x, y, q) == 0.0 ==>
+        in(next + e, load_of(\at(phi->id, Pre), a, q)) && in(price + e, q); */
+  return status;
 }
 
 phibal_status phibal_reference_mirror_argmax(const phibal_reference_potential *phi, size_t n,
@@ -444,14 +1229,32 @@ phibal_status phibal_reference_mirror_argmax(const phibal_reference_potential *p
                                              const phibal_enclosure *loads,
                                              const phibal_enclosure *eta, mpfr_prec_t precision,
                                              phibal_enclosure *next, phibal_enclosure *price) {
+  //@ assert use_enclosure && open_heap;
   TRY(check_step("mirror argmax", phi, n, m, loads, eta, next, price));
   TRY(require_strictly_convex(phi));
-  mpfr_prec_t working = precision + SEARCH_GUARD_BITS + steepness_bits(phi);
-  step_vectors v;
-  phibal_status status =
-      step_vectors_create(&v, n, working)
-          ? step_with(&v, phi, n, m, loads, eta, working, next, price)
-          : phibal_status_set(PHIBAL_ERROR_MEMORY, "mirror argmax: no memory for %zu experts", n);
-  step_vectors_destroy(&v, n);
+  mpfr_prec_t steepness = steepness_bits(phi);
+  TRY(check_bits(precision, steepness));
+  mpfr_prec_t working = precision + SEARCH_GUARD_BITS + steepness;
+  phibal_enclosure *t = n <= SIZE_MAX / 6 ? phibal_enclosure_vector(6 * n, working) : NULL;
+  //@ assert next: vector_same{Pre, Here}(next, n);
+  //@ assert price: vector_same{Pre, Here}(price, n);
+  //@ assert outputs: vector_output(next, n) && vector_output(price, n);
+  if (!t)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "mirror argmax: no memory for %zu experts", n);
+  //@ assert m: vector_same{Pre, Here}(m, n);
+  //@ assert loads: vector_same{Pre, Here}(loads, n);
+  //@ assert scalars: same{Pre, Here}(eta) && same{Pre, Here}(&phi->parameter);
+  //@ assert inputs: step_inputs(phi, n, m, loads, eta);
+  //@ assert places: apart_from_step(t, 6 * n, phi, n, m, loads, eta);
+  //@ assert next_place: \separated(t + (0 .. 6 * n - 1), next + (0 .. n - 1));
+  //@ assert price_place: \separated(t + (0 .. 6 * n - 1), price + (0 .. n - 1));
+  //@ assert scratch: vector_output(t, 6 * n);
+  /*@ ghost given: ; */
+  phibal_status status = argmax_with(phi, n, m, loads, eta, working, t, next, price);
+  //@ assert all: vector_output(t, 6 * n);
+  /*@ ghost done: ; */
+  phibal_enclosure_vector_clear(t, 6 * n);
+  //@ assert next_kept: vector_same{done, Here}(next, n);
+  //@ assert price_kept: vector_same{done, Here}(price, n);
   return status;
 }

@@ -1,29 +1,58 @@
-/* Mirror ascent, (M1), (M2) and (M4), coordinate by coordinate for the separable potentials. ACSL
-   only. */
+/* Why the argmax (M4) is the average's price, (M1) and (M2), coordinate by coordinate for the
+   separable potentials. ACSL only. */
 #ifndef PHIBAL_ACSL_MIRROR_H
 #define PHIBAL_ACSL_MIRROR_H
 
 #include <phibal/acsl/potential_shapes.h>
 #include <phibal/acsl/search.h>
-#include <phibal/acsl/separable.h>
+#include <phibal/acsl/step.h>
 
-/*@ axiomatic Slope {
-      logic real slope(real d, real s, real eta);
-    }
-    axiomatic SlopeDefinition {
-      predicate open_slope;
-      axiom slope_opened: open_slope;
-      axiom slope_is: \forall real d, s, eta; slope(d, s, eta) == d - s / eta;
-    }
-    // (M1)
-    logic real average_of(real eta, real m, real load) = (1.0 - eta) * m + eta * load;
-    // the derivative, at q, of the objective of (M4) in one coordinate
-    logic real objective_slope(integer id, real a, real eta, real m, real load, real q) =
-      slope(load - m, load_of(id, a, q) - load_of(id, a, price_of(id, a, m)), eta);
-    // what grad phi* takes at the argmax
+/*@ // what grad phi* takes at the argmax
     logic real step_target(integer id, real a, real eta, real m, real load) =
       load_of(id, a, price_of(id, a, m)) + (load - m) * eta;
 
+    // parts of a vector; shown by their places, since provers do not look for sums of indices
+    axiomatic Parts {
+      predicate after(phibal_enclosure *u, phibal_enclosure *t, integer n);
+    }
+    axiomatic PartsDefinition {
+      predicate open_parts;
+      axiom parts_opened: open_parts;
+      axiom after_is: \forall phibal_enclosure *u, *t, integer n; after(u, t, n) <==> u == t + n;
+    }
+    axiomatic PartsPlaces {
+      predicate use_places;
+      axiom places_used: use_places;
+      LEMMA after_element: GIVEN(open_parts) \forall phibal_enclosure *u, *t, integer n, i;
+        after(u, t, n) ==> u + i == t + (n + i);
+      LEMMA before_element: GIVEN(open_parts) \forall phibal_enclosure *u, *t, integer n, i;
+        after(u, t, n) ==> t + i == u + (i - n);
+    }
+    axiomatic PartsUse {
+      predicate use_parts;
+      axiom parts_used: use_parts;
+      LEMMA after_there: GIVEN(open_parts) \forall phibal_enclosure *t, integer n; after(t + n, t, n);
+      LEMMA part_output{L}: GIVEN(use_places) \forall phibal_enclosure *u, *t, integer n, k, l;
+        after(u, t, n) && vector_output(t, l) && 0 <= n && n + k <= l ==> vector_output(u, k);
+      LEMMA parts_output{L}: GIVEN(use_places) \forall phibal_enclosure *u, *t, integer n, k;
+        after(u, t, n) && vector_output(t, n) && vector_output(u, k) ==> vector_output(t, n + k);
+      LEMMA part_apart: GIVEN(use_places) \forall phibal_enclosure *r, *u, *t, integer n, k, l;
+        after(u, t, n) && vector_apart(r, t, l) && 0 <= n && n + k <= l ==> vector_apart(r, u, k);
+    }
+    // the equation of one coordinate: grad phi* takes b at q
+    predicate solves_step(integer id, real a, real b, real q) =
+      separable(id, a) && strictly_convex(id, a) && load_exists(id, a, q) && load_of(id, a, q) == b;
+
+    axiomatic Chosen {
+      predicate use_choices;
+      axiom choices_used: use_choices;
+      // a choice is a triple
+      logic choice choice_with(integer id, real a, real b);
+      axiom choice_with_is: \forall integer id, real a, b;
+        chosen_potential(choice_with(id, a, b)) == id &&
+        chosen_parameter(choice_with(id, a, b)) == a &&
+        chosen_target(choice_with(id, a, b)) == b;
+    }
     axiomatic StepEquation {
       predicate open_step;
       axiom step_opened: open_step;
@@ -33,6 +62,16 @@
         strictly_convex(chosen_potential(c), chosen_parameter(c)) &&
         load_exists(chosen_potential(c), chosen_parameter(c), r) &&
         load_of(chosen_potential(c), chosen_parameter(c), r) == chosen_target(c);
+    }
+
+    axiomatic ChosenUse {
+      predicate use_chosen;
+      axiom chosen_used: use_chosen;
+      LEMMA choice_there{L}: GIVEN(use_choices) \forall step_probe *p, real a, b;
+        p->direction == \null && in(&p->phi->parameter, a) && in(p->target, b) ==>
+        choice_of(p, choice_with(p->phi->id, a, b));
+      LEMMA choice_solves: GIVEN(use_choices && open_step) \forall integer id, real a, b, q;
+        solves_step(id, a, b, q) ==> solves(choice_with(id, a, b), q);
     }
 
     axiomatic LoadsAtZero {
