@@ -333,10 +333,14 @@ Test(potential_boundaries, lp_infinity) {
   cr_assert_eq(GRADIENT(&t.phi, 3, t.x, t.z), PHIBAL_OK);
   cr_assert(mpfr_cmp_d(t.z[0].lo, 0.0) <= 0 && mpfr_cmp_d(t.z[0].hi, 1.0) >= 0);
   cr_assert(mpfr_cmp_d(t.z[1].lo, -0.5) <= 0 && mpfr_cmp_d(t.z[1].hi, 0.0) >= 0);
+  cr_assert_eq(HESSIAN(&t.phi, 3, t.x, t.z), PHIBAL_ERROR_UNDECIDED);
+  mpfr_set_zero(t.x[0].lo, 1); /* [0, 3/4] alone: 0 is outside, the rest inside */
+  cr_assert_eq(HESSIAN(&t.phi, 1, t.x, t.z), PHIBAL_ERROR_UNDECIDED);
   trio_clear(&t);
   trio_init(&t, PHIBAL_POTENTIAL_LP, "inf", "0", "0", "0");
   cr_assert_eq(GRADIENT(&t.phi, 3, t.x, t.z), PHIBAL_OK);
   for (int e = 0; e < 3; e++) expect(&t, e, "1/3");
+  cr_assert_eq(HESSIAN(&t.phi, 3, t.x, t.z), PHIBAL_ERROR_DOMAIN);
   trio_clear(&t);
   trio_init(&t, PHIBAL_POTENTIAL_LP, "inf", "1/2", "-1/4", "1/4");
   cr_assert_eq(CONJUGATE(&t.phi, 3, t.x, t.z), PHIBAL_OK);
@@ -420,6 +424,18 @@ Test(potential_boundaries, parameters_are_checked) {
     cr_assert_eq(VALUE(&t.phi, 3, t.x, t.z), rows[i].status, "row %zu", i);
     trio_clear(&t);
   }
+}
+
+/* Some members of the parameter are valid and some are not, or they are of two formulas. */
+Test(potential_boundaries, parameters_may_be_undecided) {
+  trio t;
+  trio_init(&t, PHIBAL_POTENTIAL_LP, "1", "1/2", "1/4", "1/4");
+  mpfr_set_d(t.phi.parameter.lo, 0.5, MPFR_RNDD);
+  cr_assert_eq(VALUE(&t.phi, 3, t.x, t.z), PHIBAL_ERROR_UNDECIDED);
+  mpfr_set_d(t.phi.parameter.lo, 1.0, MPFR_RNDD);
+  mpfr_set_d(t.phi.parameter.hi, 2.0, MPFR_RNDU);
+  cr_assert_eq(VALUE(&t.phi, 3, t.x, t.z), PHIBAL_ERROR_UNDECIDED);
+  trio_clear(&t);
 }
 
 Test(potential_boundaries, arguments_are_checked) {

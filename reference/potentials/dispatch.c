@@ -1,21 +1,61 @@
 /* The public functions of the potentials: arguments checked, coordinates walked, sums taken. */
 #include "potentials.h"
 #include <stddef.h>
+#ifdef __FRAMAC__
+#include <phibal/acsl/dispatch.h>
+#endif
 
-static const phibal_enclosure *parameter_of(const phibal_reference_potential *phi) {
-  return &phi->parameter;
-}
+/*@ // the parameter of potential id is valid
+    predicate valid_parameter{L}(integer id, phibal_enclosure *p) =
+      (id == PHIBAL_POTENTIAL_LP ==> only_plus(p) || (point(p) && in(p, 1.0)) ||
+        (bounded(p) && \forall real a; in(p, a) ==> 1.0 < a)) &&
+      (id == PHIBAL_POTENTIAL_SOFT_L1 || id == PHIBAL_POTENTIAL_PSEUDO_HUBER ||
+       id == PHIBAL_POTENTIAL_LOG_COSH || id == PHIBAL_POTENTIAL_TSALLIS ||
+       id == PHIBAL_POTENTIAL_RENYI ==>
+         bounded(p) && \forall real a; in(p, a) ==> 0.0 < a) &&
+      (id == PHIBAL_POTENTIAL_TSALLIS ==> \forall real a; in(p, a) ==> a != 1.0) &&
+      (id == PHIBAL_POTENTIAL_RENYI ==> \forall real a; in(p, a) ==> a < 1.0);
+    predicate valid_potential{L}(phibal_reference_potential *phi) =
+      \valid_read(phi) && input(&phi->parameter) && known_potential(phi->id) &&
+      valid_parameter(phi->id, &phi->parameter);
+*/
 
+/*@ requires input(x) && \is_finite(d);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> point(x) && in(x, (real)d); */
 static bool is_point(const phibal_enclosure *x, double d) {
+  //@ assert open_enclosure;
   return mpfr_cmp_d(x->lo, d) == 0 && mpfr_cmp_d(x->hi, d) == 0;
 }
 
+/*@ requires \valid_read(phi) && input(&phi->parameter);
+    requires valid_parameter(phi->id, &phi->parameter);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> phi->id == PHIBAL_POTENTIAL_LP && only_plus(&phi->parameter); */
 static bool is_lp_infinity(const phibal_reference_potential *phi) {
+  //@ assert open_enclosure;
   return phi->id == PHIBAL_POTENTIAL_LP && mpfr_inf_p(phi->parameter.lo);
 }
 
 /* Whether the potential, its parameter valid, is a sum of one family's functions; which family. */
+/*@ requires valid_potential(phi) && \valid(s) && \separated(s, phi);
+    terminates \true;
+    exits \false;
+    assigns *s;
+    ensures only: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==> same{Pre, Here}(r);
+    ensures family: \result ==> family(*s) && parameter_input(&phi->parameter, *s);
+    ensures of: \result ==> \forall real a; in(&phi->parameter, a) ==>
+      of_family(*s, phi->id, a);
+    ensures others: !\result <==> phi->id == PHIBAL_POTENTIAL_RENYI ||
+      (phi->id == PHIBAL_POTENTIAL_LP && only_plus(&phi->parameter));
+    ensures none: !\result ==> \forall real a; in(&phi->parameter, a) ==>
+      !separable(phi->id, a); */
 static bool find_family(const phibal_reference_potential *phi, scalar_family *s) {
+  //@ assert open_enclosure && open_points && open_separable;
   switch (phi->id) {
   case PHIBAL_POTENTIAL_EUCLID:
     *s = FAMILY_EUCLID;
@@ -50,18 +90,35 @@ static bool find_family(const phibal_reference_potential *phi, scalar_family *s)
 
 typedef enum membership { INSIDE, OUTSIDE, UNSURE } membership;
 
+/*@ requires input(a) && \is_finite(low) && !\is_NaN(high) && !\is_minus_infinity(high);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == INSIDE || \result == OUTSIDE || \result == UNSURE;
+    ensures \result == INSIDE ==> bounded(a) && \forall real r; in(a, r) ==>
+      (real)low < r && (\is_finite(high) ==> r < (real)high); */
 static membership in_open_interval(const phibal_enclosure *a, double low, double high) {
+  //@ assert open_enclosure;
   if (mpfr_cmp_d(a->lo, low) > 0 && mpfr_cmp_d(a->hi, high) < 0) return INSIDE;
   if (mpfr_cmp_d(a->hi, low) <= 0 || mpfr_cmp_d(a->lo, high) >= 0) return OUTSIDE;
   return UNSURE;
 }
 
+/*@ requires \valid_read(phi) && input(&phi->parameter);
+    requires known_potential(phi->id) && catalogue_row(row, phi->id);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == INSIDE || \result == OUTSIDE || \result == UNSURE;
+    ensures \result == INSIDE ==> valid_parameter(phi->id, &phi->parameter); */
 static membership parameter_membership(const phibal_reference_potential *phi,
                                        const phibal_potential_info *row) {
-  const phibal_enclosure *a = parameter_of(phi);
-  if (phi->id == PHIBAL_POTENTIAL_LP &&
-      (is_point(a, 1) || (mpfr_inf_p(a->lo) && mpfr_sgn(a->lo) > 0)))
-    return INSIDE;
+  //@ assert open_enclosure;
+  const phibal_enclosure *a = &phi->parameter;
+  if (phi->id == PHIBAL_POTENTIAL_LP) {
+    if (is_point(a, 1) || (mpfr_inf_p(a->lo) && mpfr_sgn(a->lo) > 0)) return INSIDE;
+    if (mpfr_cmp_si(a->hi, 1) == 0) return UNSURE;
+  }
   if (phi->id == PHIBAL_POTENTIAL_TSALLIS && mpfr_cmp_si(a->lo, 1) <= 0 &&
       mpfr_cmp_si(a->hi, 1) >= 0)
     return is_point(a, 1) ? OUTSIDE : UNSURE;
@@ -69,8 +126,15 @@ static membership parameter_membership(const phibal_reference_potential *phi,
 }
 
 /* One of phibal_potential_check's messages, or UNDECIDED where the enclosure is too wide to say. */
+/*@ requires \valid_read(phi) && input(&phi->parameter);
+    requires known_potential(phi->id) && catalogue_row(row, phi->id);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK ==> valid_parameter(phi->id, &phi->parameter); */
 static phibal_status check_parameter(const phibal_reference_potential *phi,
                                      const phibal_potential_info *row) {
+  //@ assert use_enclosure && open_enclosure;
   if (!row->parameter[0]) return PHIBAL_OK;
   switch (parameter_membership(phi, row)) {
   case INSIDE:
@@ -80,7 +144,8 @@ static phibal_status check_parameter(const phibal_reference_potential *phi,
     bool below = mpfr_cmp_d(phi->parameter.hi, row->low) <= 0;
     phibal_potential rounded = {phi->id, below ? mpfr_get_d(phi->parameter.hi, MPFR_RNDD)
                                                : mpfr_get_d(phi->parameter.lo, MPFR_RNDU)};
-    return phibal_potential_check(&rounded);
+    phibal_potential_check(&rounded); /* for its message */
+    return PHIBAL_ERROR_ARGUMENT;
   }
   case UNSURE:
     break;
@@ -90,21 +155,35 @@ static phibal_status check_parameter(const phibal_reference_potential *phi,
                            row->name, row->parameter);
 }
 
+/*@ requires input(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> bounded(x); */
 static bool is_bounded(const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   return mpfr_number_p(x->lo) && mpfr_number_p(x->hi);
 }
 
-/* Arguments that all functions share; *name is the potential's. */
+/* Arguments that all functions share. */
+/*@ requires \valid_read(phi) && input(&phi->parameter) && vector_input(x, n);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK ==> valid_potential(phi) && vector_bounded(x, n) && 1 <= n; */
 static phibal_status check(const char *function, const phibal_reference_potential *phi, size_t n,
-                           const phibal_enclosure *x, const void *result, const char **name) {
+                           const phibal_enclosure *x, const phibal_enclosure *result) {
   const phibal_potential_info *row = phi ? phibal_potential_describe(phi->id) : NULL;
   if (!row || !x || !result || n == 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "phibal_reference %s: a null argument, no coordinates, or an unknown "
                              "potential",
                              function);
-  *name = row->name;
   TRY(check_parameter(phi, row));
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant bounded: vector_bounded(x, e);
+      loop assigns e;
+      loop variant n - e; */
   for (size_t e = 0; e < n; e++)
     if (!is_bounded(&x[e])) {
       phibal_status_set(PHIBAL_ERROR_DOMAIN, "not bounded; it must be a real number");
@@ -113,91 +192,300 @@ static phibal_status check(const char *function, const phibal_reference_potentia
   return PHIBAL_OK;
 }
 
-/* result_e = f(x_e) for each coordinate. */
-static phibal_status map_coordinates(scalar_family s, scalar_function f, const char *function,
-                                     const char *name, const phibal_enclosure *a, size_t n,
-                                     const phibal_enclosure *x, phibal_enclosure *result) {
-  workspace w;
-  workspace_init(&w, working_precision(result, n, x));
-  phibal_status status = PHIBAL_OK;
-  for (size_t e = 0; e < n && status == PHIBAL_OK; e++) {
-    status = graph_over(s, f, &result[e], &x[e], a, &w);
-    if (status != PHIBAL_OK) status = name_coordinate(status, function, name, e, n, &x[e]);
-  }
-  workspace_clear(&w);
-  return status;
+/* name_coordinate with the potential's name. */
+/*@ requires \valid_read(phi) && known_potential(phi->id) && input(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == status; */
+static phibal_status name_failure(phibal_status status, const char *function,
+                                  const phibal_reference_potential *phi, size_t e, size_t n,
+                                  const phibal_enclosure *x) {
+  return name_coordinate(status, function, phibal_potential_describe(phi->id)->name, e, n, x);
 }
 
-/* sum = sum_e f(x_e); term is a temporary of the workspace's precision, as is sum. */
-static phibal_status add_coordinates(scalar_family s, scalar_function f, const char *function,
-                                     const char *name, const phibal_enclosure *a, size_t n,
-                                     const phibal_enclosure *x, phibal_enclosure *sum,
-                                     phibal_enclosure *term, workspace *w) {
+/*@ // the arguments of what walks coordinates: a family of phi's, its function
+    predicate family_call{L}(integer s, integer f, phibal_reference_potential *phi) =
+      family(s) && function(f) && \valid_read(phi) && known_potential(phi->id) &&
+      parameter_input(&phi->parameter, s);
+    // x[0..n-1] are apart from the workspace, which has room for them
+    predicate vector_beside_workspace(phibal_enclosure *x, integer n, workspace *w) =
+      \forall integer i; 0 <= i < n ==> apart_from_workspace(x + i, w);
+    predicate room_for_vector{L}(workspace *w, phibal_enclosure *x, integer n) =
+      \forall integer i; 0 <= i < n ==> room_for(w, x + i);
+    // p is apart from z[0..n-1] and the workspace
+    predicate parameter_apart(phibal_enclosure *p, phibal_enclosure *z, integer n, workspace *w) =
+      vector_apart(p, z, n) && apart_from_workspace(p, w);
+    // nothing but z[0..n-1] and the workspace was written between A and B
+    predicate only_graphs_written{A, B}(phibal_enclosure *z, integer n, workspace *w) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, z, n) &&
+        apart_from_workspace{A}(r, w) ==> same{A, B}(r);
+    // nothing but these was; nothing was
+    predicate only_sum_written{A, B}(phibal_enclosure *z, phibal_enclosure *t, workspace *w) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, z) && \separated(r, t) &&
+        apart_from_workspace{A}(r, w) ==> same{A, B}(r);
+    predicate untouched{A, B} =
+      \forall phibal_enclosure *r; \valid_read{A}(r) ==> same{A, B}(r);
+*/
+
+/*@ requires family_call(s, f, phi) && vector_places(n, x, result);
+    requires vectors_apart(x, n, result, n) && workspace_output(w);
+    requires vector_beside_workspace(x, n, w) && vector_beside_workspace(result, n, w);
+    requires parameter_apart(&phi->parameter, result, n, w);
+    requires room_for_vector(w, x, n);
+    terminates \true;
+    exits \false;
+    assigns result[0 .. n - 1], *w;
+    ensures vector_output(result, n) && workspace_output(w);
+    ensures only_graphs_written{Pre, Here}(result, n, w);
+    ensures holds: \result == PHIBAL_OK ==> \forall integer e, real p, r; 0 <= e < n &&
+      in{Pre}(&phi->parameter, p) && in{Pre}(x + e, r) ==> holds(result + e, s, f, p, r); */
+static phibal_status map_with(scalar_family s, scalar_function f, const char *function,
+                              const phibal_reference_potential *phi, size_t n,
+                              const phibal_enclosure *x, phibal_enclosure *result, workspace *w) {
+  //@ assert use_enclosure && use_room;
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant outputs: vector_output(result, n) && workspace_output(w);
+      loop invariant frame: only_graphs_written{Pre, Here}(result, n, w);
+      loop invariant room: room_for_vector(w, x, n);
+      loop invariant holds: \forall integer i, real p, r; 0 <= i < e &&
+        in{Pre}(&phi->parameter, p) && in{Pre}(x + i, r) ==> holds(result + i, s, f, p, r);
+      loop assigns e, result[0 .. n - 1], *w;
+      loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
-    phibal_status status = graph_over(s, f, term, &x[e], a, w);
-    if (status == PHIBAL_OK) status = phibal_enclosure_add(sum, sum, term);
-    if (status != PHIBAL_OK) return name_coordinate(status, function, name, e, n, &x[e]);
+    //@ assert kept: same{Pre, Here}(&phi->parameter) && same{Pre, Here}(x + e);
+    /*@ assert chosen: \forall real p; in{Pre}(&phi->parameter, p) ==>
+          chosen(s, &phi->parameter, p); */
+    phibal_status status = graph_over(s, f, &result[e], &x[e], &phi->parameter, w);
+    if (status != PHIBAL_OK) return name_failure(status, function, phi, e, n, &x[e]);
   }
   return PHIBAL_OK;
 }
 
-static phibal_status sum_coordinates(scalar_family s, scalar_function f, const char *function,
-                                     const char *name, const phibal_enclosure *a, size_t n,
+/*@ // result[0..n-1] hold f of x[0..n-1]
+    predicate holds_all{A, B}(integer s, integer f, phibal_enclosure *a, integer n,
+                              phibal_enclosure *x, phibal_enclosure *result) =
+      \forall integer e, real p, r; 0 <= e < n && in{A}(a, p) && in{A}(x + e, r) ==>
+        holds{B}(result + e, s, f, p, r);
+    // result holds the sum of f over x[0..n-1], of what is inside; what is not makes it infinite
+    predicate holds_sum{A, B}(integer s, integer f, phibal_enclosure *a, integer n,
+                              phibal_enclosure *x, phibal_enclosure *result) =
+      (\forall real p, sequence c, v; in{A}(a, p) && members{A}(x, n, c) &&
+        points_are(s, f, p, c, v, n) ==> in{B}(result, sum(v, n))) &&
+      (\forall real p, sequence c, integer i; in{A}(a, p) && members{A}(x, n, c) &&
+        0 <= i < n && !point_inside(s, f, p, term(c, i)) ==> in_plus{B}(result));
+*/
+
+/* result_e = f(x_e) for each coordinate. */
+/*@ requires family_call(s, f, phi) && vector_places(n, x, result);
+    requires \separated(phi, result + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns result[0 .. n - 1];
+    ensures vector_output(result, n);
+    ensures only_vector_written{Pre, Here}(result, n);
+    ensures holds: \result == PHIBAL_OK ==>
+      holds_all{Pre, Here}(s, f, &phi->parameter, n, x, result); */
+static phibal_status map_coordinates(scalar_family s, scalar_function f, const char *function,
+                                     const phibal_reference_potential *phi, size_t n,
                                      const phibal_enclosure *x, phibal_enclosure *result) {
+  //@ assert use_enclosure && use_room;
+  mpfr_prec_t precision = working_precision(result, n, x);
+  workspace w;
+  workspace_init(&w, precision);
+  //@ assert kept: same{Pre, Here}(&phi->parameter) && vector_same{Pre, Here}(x, n);
+  //@ assert precise: \forall integer i; 0 <= i < n ==> precise(x + i, precision);
+  //@ assert room: room_for_vector(&w, x, n);
+  //@ assert outputs: vector_output(result, n);
+  phibal_status status = map_with(s, f, function, phi, n, x, result, &w);
+  /*@ assert holds: status == PHIBAL_OK ==>
+        holds_all{Pre, Here}(s, f, &phi->parameter, n, x, result); */
+  //@ assert frame: only_vector_written{Pre, Here}(result, n);
+  workspace_clear(&w);
+  //@ assert still: vector_output(result, n);
+  return status;
+}
+
+/* sum += f(x); term is a temporary. */
+/*@ requires family(s) && function(f) && parameter_input(a, s) && input(x) && bounded(x);
+    requires output(sum) && output(term) && \separated(sum, term) && workspace_output(w);
+    requires \separated(sum, x) && \separated(term, x) && \separated(sum, a) &&
+             \separated(term, a);
+    requires apart_from_workspace(sum, w) && apart_from_workspace(term, w) &&
+             apart_from_workspace(x, w) && apart_from_workspace(a, w);
+    requires room_for(w, x);
+    terminates \true;
+    exits \false;
+    assigns *sum, *term, *w;
+    ensures enclosure(sum) && enclosure(term);
+    ensures workspace_output(w);
+    ensures room_kept{Pre, Here}(&w->point);
+    ensures only_sum_written{Pre, Here}(sum, term, w);
+    ensures inside: \result == PHIBAL_OK ==> \forall real p, r, t; in{Pre}(a, p) &&
+      in{Pre}(x, r) && in{Pre}(sum, t) && point_inside(s, f, p, r) ==>
+      in(sum, t + point_value(s, f, p, r));
+    ensures outside: \result == PHIBAL_OK ==> \forall real p, r; in{Pre}(a, p) &&
+      in{Pre}(x, r) && !point_inside(s, f, p, r) ==> in_plus(sum);
+    ensures infinite: \result == PHIBAL_OK && in_plus{Pre}(sum) ==> in_plus(sum); */
+static phibal_status add_coordinate(scalar_family s, scalar_function f, const phibal_enclosure *a,
+                                    const phibal_enclosure *x, phibal_enclosure *sum,
+                                    phibal_enclosure *term, workspace *w) {
+  //@ assert use_enclosure && use_room;
+  //@ assert chosen: \forall real p; in(a, p) ==> chosen(s, a, p);
+  TRY(graph_over(s, f, term, x, a, w));
+  //@ assert kept: same{Pre, Here}(sum);
+  /*@ assert term: \forall real p, r; in{Pre}(a, p) && in{Pre}(x, r) ==>
+        holds(term, s, f, p, r); */
+  return phibal_enclosure_add(sum, sum, term);
+}
+
+/* sum = sum_e f(x_e); term is a temporary of the workspace's precision, as is sum. */
+/*@ requires family_call(s, f, phi) && 1 <= n && vector_input(x, n) && vector_bounded(x, n);
+    requires output(sum) && output(term) && \separated(sum, term) && in(sum, 0.0);
+    requires vector_apart(sum, x, n) && vector_apart(term, x, n) && workspace_output(w);
+    requires apart_from_workspace(sum, w) && apart_from_workspace(term, w);
+    requires vector_beside_workspace(x, n, w) && apart_from_workspace(&phi->parameter, w);
+    requires \separated(&phi->parameter, sum) && \separated(&phi->parameter, term);
+    requires room_for_vector(w, x, n);
+    terminates \true;
+    exits \false;
+    assigns *sum, *term, *w;
+    ensures enclosure(sum) && enclosure(term);
+    ensures workspace_output(w);
+    ensures only_sum_written{Pre, Here}(sum, term, w);
+    ensures sum: \result == PHIBAL_OK ==>
+      holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, sum); */
+static phibal_status add_coordinates(scalar_family s, scalar_function f, const char *function,
+                                     const phibal_reference_potential *phi, size_t n,
+                                     const phibal_enclosure *x, phibal_enclosure *sum,
+                                     phibal_enclosure *term, workspace *w) {
+  //@ assert use_enclosure && use_room;
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant outputs: output(sum) && output(term);
+      loop invariant workspace: workspace_output(w);
+      loop invariant frame: only_sum_written{Pre, Here}(sum, term, w);
+      loop invariant room: room_for_vector(w, x, n);
+      loop invariant sum: \forall real p, sequence c, v; in{Pre}(&phi->parameter, p) &&
+        members{Pre}(x, n, c) && points_are(s, f, p, c, v, e) ==> in(sum, sum(v, e));
+      loop invariant infinite: \forall real p, sequence c, integer i;
+        in{Pre}(&phi->parameter, p) && members{Pre}(x, n, c) && 0 <= i < e &&
+        !point_inside(s, f, p, term(c, i)) ==> in_plus(sum);
+      loop assigns e, *sum, *term, *w;
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    //@ assert kept: same{Pre, Here}(&phi->parameter) && vector_same{Pre, Here}(x, n);
+    //@ assert step: \forall sequence v; sum(v, e + 1) == sum(v, e) + term(v, e);
+    phibal_status status = add_coordinate(s, f, &phi->parameter, &x[e], sum, term, w);
+    //@ assert still: vector_same{Pre, Here}(x, n);
+    if (status != PHIBAL_OK) return name_failure(status, function, phi, e, n, &x[e]);
+  }
+  return PHIBAL_OK;
+}
+
+/*@ requires family_call(s, f, phi) && scalar_places(n, x, result) && \separated(phi, result);
+    terminates \true;
+    exits \false;
+    assigns *result;
+    ensures enclosure(result);
+    ensures only_written{Pre, Here}(result);
+    ensures sum: \result == PHIBAL_OK ==>
+      holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, result); */
+static phibal_status sum_coordinates(scalar_family s, scalar_function f, const char *function,
+                                     const phibal_reference_potential *phi, size_t n,
+                                     const phibal_enclosure *x, phibal_enclosure *result) {
+  //@ assert use_enclosure && use_room;
   mpfr_prec_t precision = working_precision(result, n, x);
   workspace w;
   phibal_enclosure sum, term;
-  workspace_init(&w, precision);
   phibal_enclosure_init(&sum, precision);
   phibal_enclosure_init(&term, precision);
-  phibal_status status = add_coordinates(s, f, function, name, a, n, x, &sum, &term, &w);
+  //@ assert outputs: output(&sum) && output(&term) && in(&sum, 0.0);
+  workspace_init(&w, precision);
+  //@ assert kept: same{Pre, Here}(&phi->parameter) && vector_same{Pre, Here}(x, n);
+  //@ assert precise: \forall integer i; 0 <= i < n ==> precise(x + i, precision);
+  //@ assert room: room_for_vector(&w, x, n);
+  //@ assert ready: output(&sum) && output(&term) && in(&sum, 0.0);
+  phibal_status status = add_coordinates(s, f, function, phi, n, x, &sum, &term, &w);
+  /*@ assert sum: status == PHIBAL_OK ==>
+        holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, &sum); */
+  workspace_clear(&w);
+  //@ assert frame: untouched{Pre, Here};
+  //@ assert ends: output(&sum) && output(&term) && output(result);
+  /*@ assert still: status == PHIBAL_OK ==>
+        holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, &sum); */
   if (status == PHIBAL_OK) phibal_enclosure_set(result, &sum);
+  /*@ assert result: status == PHIBAL_OK ==>
+        holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, result); */
+  //@ assert only: only_written{Pre, Here}(result);
+  //@ assert temporaries: output(&sum) && output(&term);
   phibal_enclosure_clear(&term);
   phibal_enclosure_clear(&sum);
-  workspace_clear(&w);
   return status;
 }
 
 phibal_status phibal_reference_value(const phibal_reference_potential *phi, size_t n,
                                      const phibal_enclosure *x, phibal_enclosure *value) {
-  const char *name;
-  TRY(check("value", phi, n, x, value, &name));
+  //@ assert use_enclosure && use_families;
+  TRY(check("value", phi, n, x, value));
   scalar_family s;
-  if (find_family(phi, &s))
-    return sum_coordinates(s, FUNCTION_VALUE, "value", name, parameter_of(phi), n, x, value);
+  if (find_family(phi, &s)) return sum_coordinates(s, FUNCTION_VALUE, "value", phi, n, x, value);
   if (is_lp_infinity(phi)) return lp_max_value(n, x, value);
-  return renyi_value(parameter_of(phi), n, x, value);
+  return renyi_value(&phi->parameter, n, x, value);
 }
 
 phibal_status phibal_reference_gradient(const phibal_reference_potential *phi, size_t n,
                                         const phibal_enclosure *x, phibal_enclosure *gradient) {
-  const char *name;
-  TRY(check("gradient", phi, n, x, gradient, &name));
+  //@ assert use_enclosure && use_families;
+  TRY(check("gradient", phi, n, x, gradient));
   scalar_family s;
   if (find_family(phi, &s))
-    return map_coordinates(s, FUNCTION_GRADIENT, "gradient", name, parameter_of(phi), n, x,
-                           gradient);
+    return map_coordinates(s, FUNCTION_GRADIENT, "gradient", phi, n, x, gradient);
   if (is_lp_infinity(phi)) return lp_max_gradient(n, x, gradient);
-  return renyi_gradient(parameter_of(phi), n, x, gradient);
+  return renyi_gradient(&phi->parameter, n, x, gradient);
 }
 
 phibal_status phibal_reference_hessian(const phibal_reference_potential *phi, size_t n,
                                        const phibal_enclosure *x, phibal_enclosure *hessian) {
-  const char *name;
-  TRY(check("hessian", phi, n, x, hessian, &name));
+  //@ assert use_enclosure && use_families;
+  TRY(check("hessian", phi, n, x, hessian));
   scalar_family s;
   if (find_family(phi, &s))
-    return map_coordinates(s, FUNCTION_SECOND, "hessian", name, parameter_of(phi), n, x, hessian);
+    return map_coordinates(s, FUNCTION_SECOND, "hessian", phi, n, x, hessian);
   if (is_lp_infinity(phi)) return lp_max_hessian(n, x, hessian);
-  return renyi_hessian(parameter_of(phi), n, x, hessian);
+  return renyi_hessian(&phi->parameter, n, x, hessian);
 }
 
 /* product_e times= v_e. */
-static phibal_status scale_coordinates(const char *name, size_t n, const phibal_enclosure *x,
-                                       const phibal_enclosure *v, phibal_enclosure *product) {
+/*@ requires \valid_read(phi) && known_potential(phi->id);
+    requires vector_input(x, n) && vector_input(v, n) && vector_output(product, n);
+    requires \separated(v + (0 .. n - 1), product + (0 .. n - 1));
+    requires \separated(x + (0 .. n - 1), product + (0 .. n - 1));
+    requires \separated(phi, product + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns product[0 .. n - 1];
+    ensures vector_output(product, n) && only_vector_written{Pre, Here}(product, n);
+    ensures \result == PHIBAL_OK ==> \forall integer e, real c, w; 0 <= e < n &&
+      in{Pre}(product + e, c) && in{Pre}(v + e, w) ==> in(product + e, c * w); */
+static phibal_status scale_coordinates(const phibal_reference_potential *phi, size_t n,
+                                       const phibal_enclosure *x, const phibal_enclosure *v,
+                                       phibal_enclosure *product) {
+  //@ assert use_enclosure;
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant outputs: vector_output(product, n);
+      loop invariant frame: only_vector_written{Pre, Here}(product, n);
+      loop invariant left: \forall integer i; e <= i < n ==> same{Pre, Here}(product + i);
+      loop invariant scaled: \forall integer i, real c, w; 0 <= i < e &&
+        in{Pre}(product + i, c) && in{Pre}(v + i, w) ==> in(product + i, c * w);
+      loop assigns e, product[0 .. n - 1];
+      loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
+    //@ assert kept: same{Pre, Here}(product + e) && same{Pre, Here}(v + e);
     phibal_status status = phibal_enclosure_mul(&product[e], &product[e], &v[e]);
-    if (status != PHIBAL_OK) return name_coordinate(status, "hessian product", name, e, n, &x[e]);
+    /*@ assert one: \forall real c, w; in{Pre}(product + e, c) && in{Pre}(v + e, w) ==>
+          in(product + e, c * w); */
+    //@ assert still: same{Pre, Here}(x + e);
+    if (status != PHIBAL_OK) return name_failure(status, "hessian product", phi, e, n, &x[e]);
   }
   return PHIBAL_OK;
 }
@@ -205,36 +493,51 @@ static phibal_status scale_coordinates(const char *name, size_t n, const phibal_
 phibal_status phibal_reference_hessian_product(const phibal_reference_potential *phi, size_t n,
                                                const phibal_enclosure *x, const phibal_enclosure *v,
                                                phibal_enclosure *product) {
-  const char *name;
-  TRY(check("hessian product", phi, n, v, product, &name));
-  TRY(check("hessian product", phi, n, x, product, &name));
+  //@ assert use_enclosure && use_families;
+  TRY(check("hessian product", phi, n, v, product));
+  TRY(check("hessian product", phi, n, x, product));
   if (phi->id == PHIBAL_POTENTIAL_RENYI)
-    return renyi_hessian_product(parameter_of(phi), n, x, v, product);
+    return renyi_hessian_product(&phi->parameter, n, x, v, product);
+  //@ assert apart: vectors_apart(x, n, product, n) && vectors_apart(v, n, product, n);
   TRY(phibal_reference_hessian(phi, n, x, product));
-  return scale_coordinates(name, n, x, v, product);
+  //@ assert kept: vector_kept{Pre, Here}(product, n);
+  //@ assert kept_x: vector_same{Pre, Here}(x, n);
+  //@ assert kept_v: vector_same{Pre, Here}(v, n);
+  //@ assert members: \forall sequence s; members{Pre}(x, n, s) ==> members(x, n, s);
+  /*@ assert curved: \forall integer e, real a, r; 0 <= e < n && in{Pre}(&phi->parameter, a) &&
+        in{Pre}(x + e, r) && separable(phi->id, a) && curvature_exists(phi->id, a, r) ==>
+        in(product + e, curvature_of(phi->id, a, r)); */
+  /*@ assert flat: largest_magnitude{Pre}(phi) ==> \forall sequence s, real m, integer e;
+        members{Pre}(x, n, s) && greatest(m, s, n) && 0 <= e < n ==>
+        0.0 < m && reached(s, n, m) == 1 && in(product + e, 0.0); */
+  phibal_status status = scale_coordinates(phi, n, x, v, product);
+  /*@ assert scaled: status == PHIBAL_OK ==> \forall integer e, real a, r, w; 0 <= e < n &&
+        in{Pre}(&phi->parameter, a) && in{Pre}(x + e, r) && in{Pre}(v + e, w) &&
+        separable(phi->id, a) && curvature_exists(phi->id, a, r) ==>
+        in(product + e, curvature_of(phi->id, a, r) * w); */
+  return status;
 }
 
 phibal_status phibal_reference_conjugate(const phibal_reference_potential *phi, size_t n,
                                          const phibal_enclosure *y, phibal_enclosure *value) {
-  const char *name;
-  TRY(check("conjugate", phi, n, y, value, &name));
+  //@ assert use_enclosure && use_families;
+  TRY(check("conjugate", phi, n, y, value));
   scalar_family s;
   if (find_family(phi, &s))
-    return sum_coordinates(s, FUNCTION_CONJUGATE, "conjugate", name, parameter_of(phi), n, y,
-                           value);
+    return sum_coordinates(s, FUNCTION_CONJUGATE, "conjugate", phi, n, y, value);
   if (is_lp_infinity(phi)) return lp_max_conjugate(n, y, value);
-  return renyi_conjugate(parameter_of(phi), n, y, value);
+  return renyi_conjugate(&phi->parameter, n, y, value);
 }
 
 phibal_status phibal_reference_conjugate_gradient(const phibal_reference_potential *phi, size_t n,
                                                   const phibal_enclosure *y,
                                                   phibal_enclosure *gradient) {
-  const char *name;
-  TRY(check("conjugate-gradient", phi, n, y, gradient, &name));
+  //@ assert use_enclosure && use_families;
+  TRY(check("conjugate-gradient", phi, n, y, gradient));
   scalar_family s;
   if (find_family(phi, &s))
-    return map_coordinates(s, FUNCTION_CONJUGATE_GRADIENT, "conjugate-gradient", name,
-                           parameter_of(phi), n, y, gradient);
+    return map_coordinates(s, FUNCTION_CONJUGATE_GRADIENT, "conjugate-gradient", phi, n, y,
+                           gradient);
   if (is_lp_infinity(phi)) return lp_max_conjugate_gradient(n, y, gradient);
-  return renyi_conjugate_gradient(parameter_of(phi), n, y, gradient);
+  return renyi_conjugate_gradient(&phi->parameter, n, y, gradient);
 }

@@ -6,131 +6,504 @@
 
 static const char name[] = "lp (p = inf)";
 
-/* An upper bound (lower, for `least`) of max_e |x_e|. */
-static void bound_maximum(mpfr_ptr bound, size_t n, const phibal_enclosure *x, bool least,
-                          phibal_enclosure *t) {
-  mpfr_set_zero(bound, 1);
+/*@ // what x[0..n-1] may be, and of that what is greatest
+    predicate members_with_greatest{L}(phibal_enclosure *x, integer n, sequence s, real m) =
+      members(x, n, s) && greatest(m, s, n);
+    // nothing was written between A and B, as far as enclosures go
+    predicate untouched{A, B} =
+      \forall phibal_enclosure *r; \valid_read{A}(r) ==> same{A, B}(r);
+*/
+
+/*@ // a lower end that is a number
+    predicate finite_below{L}(phibal_enclosure *z) =
+      mnumber(z->lo[0].number) && mkind(z->lo[0].number) == 0 && mval(z->lo[0].number) >= 0.0;
+*/
+
+/*@ requires output(z);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z) && finite_below(z) && in(z, 0.0);
+    ensures only_written{Pre, Here}(z); */
+static void set_zero(phibal_enclosure *z) {
+  //@ assert open_enclosure;
+  mpfr_set_zero(z->lo, 1);
+  mpfr_set_zero(z->hi, 1);
+}
+
+/* z = max(z, |x|); t is a temporary. */
+/*@ requires output(z) && output(t) && input(x) && bounded(x) && finite_below(z);
+    requires \separated(z, t) && \separated(z, x) && \separated(t, x);
+    terminates \true;
+    exits \false;
+    assigns *z, *t;
+    ensures enclosure(z) && enclosure(t) && finite_below(z);
+    ensures only_two_written{Pre, Here}(z, t);
+    ensures larger: \forall real a, b; in{Pre}(z, a) && in{Pre}(x, b) ==>
+      in(z, larger_magnitude(a, b)); */
+static void raise_maximum(phibal_enclosure *z, const phibal_enclosure *x, phibal_enclosure *t) {
+  //@ assert open_enclosure;
+  //@ assert member: in(x, mval(x->lo[0].number));
+  phibal_enclosure_abs(t, x);
+  //@ assert finite: finite_below(t) && finite_below(z);
+  mpfr_max(z->lo, z->lo, t->lo, MPFR_RNDD);
+  mpfr_max(z->hi, z->hi, t->hi, MPFR_RNDU);
+}
+
+/* z = max_e |x_e|; t is a temporary. */
+/*@ requires 1 <= n && vector_input(x, n) && vector_bounded(x, n);
+    requires output(z) && output(t) && \separated(z, t) && vector_apart(z, x, n) &&
+             vector_apart(t, x, n);
+    terminates \true;
+    exits \false;
+    assigns *z, *t;
+    ensures enclosure(z) && enclosure(t) && finite_below(z);
+    ensures only_two_written{Pre, Here}(z, t);
+    ensures greatest: \forall sequence s, real m; members_with_greatest{Pre}(x, n, s, m) ==>
+      in(z, m); */
+static void set_maximum(phibal_enclosure *z, size_t n, const phibal_enclosure *x,
+                        phibal_enclosure *t) {
+  //@ assert use_enclosure;
+  set_zero(z);
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant frame: only_two_written{Pre, Here}(z, t);
+      loop invariant outputs: enclosure(z) && enclosure(t) && finite_below(z);
+      loop invariant magnitude: \forall sequence s; members{Pre}(x, n, s) ==>
+        in(z, magnitude(s, e));
+      loop invariant most: \forall sequence s, integer i; 0 <= i < e ==>
+        \abs(term(s, i)) <= magnitude(s, e);
+      loop invariant attained: \forall sequence s; magnitude(s, e) == 0.0 ||
+        (\exists integer i; 0 <= i < e && \abs(term(s, i)) == magnitude(s, e));
+      loop assigns e, *z, *t;
+      loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
-    phibal_enclosure_abs(t, &x[e]);
-    if (least)
-      mpfr_max(bound, bound, t->lo, MPFR_RNDD);
-    else
-      mpfr_max(bound, bound, t->hi, MPFR_RNDU);
+    //@ assert kept: same{Pre, Here}(x + e);
+    /*@ assert step: \forall sequence s; magnitude(s, e + 1) ==
+          larger_magnitude(magnitude(s, e), term(s, e)); */
+    raise_maximum(z, &x[e], t);
   }
 }
 
 phibal_status lp_max_value(size_t n, const phibal_enclosure *x, phibal_enclosure *value) {
+  //@ assert use_enclosure;
   phibal_enclosure t;
   phibal_enclosure_init(&t, working_precision(value, n, x));
-  bound_maximum(value->lo, n, x, true, &t);
-  bound_maximum(value->hi, n, x, false, &t);
+  //@ assert kept: vector_same{Pre, Here}(x, n);
+  //@ assert members: \forall sequence s; members{Pre}(x, n, s) ==> members(x, n, s);
+  set_maximum(value, n, x, &t);
+  /*@ assert greatest: \forall sequence s, real m; members{Pre}(x, n, s) && greatest(m, s, n) ==>
+        in(value, m); */
   phibal_enclosure_clear(&t);
   return PHIBAL_OK;
 }
 
+/*@ // |r| may be as large as the number maximum for some r in x, which is bounded
+    predicate may_reach{L}(phibal_enclosure *x, struct mpfr_number *maximum) =
+      \exists real r; in(x, r) && mval(maximum) <= \abs(r);
+    // count of x[0..n-1] may be greatest, given a lower bound of the maximum; if certain, they are
+    predicate maxima_counted{L}(phibal_enclosure *x, integer n, struct mpfr_number *maximum,
+                                integer count, integer certain) =
+      (\forall sequence s, real m; members_with_greatest(x, n, s, m) ==>
+        mval(maximum) <= m && 1 <= reached(s, n, m) <= count) &&
+      (\forall integer i; 0 <= i < n && may_reach(x + i, maximum) ==> 1 <= count) &&
+      (certain != 0 ==> \forall sequence s, real m; members_with_greatest(x, n, s, m) ==>
+        reached(s, n, m) == count &&
+        (\forall integer i; 0 <= i < n && may_reach(x + i, maximum) ==>
+          \abs(term(s, i)) == m));
+    predicate maximum_input{L}(mpfr_srcptr maximum) =
+      readable_number(maximum) && mreal(maximum->number, mval(maximum->number)) &&
+      mval(maximum->number) >= 0.0;
+*/
+
 /* Whether |x_e| may be greatest, given a lower bound of the maximum. */
-static bool may_be_maximum(const phibal_enclosure *x, mpfr_srcptr maximum, phibal_enclosure *t) {
-  phibal_enclosure_abs(t, x);
-  return mpfr_greaterequal_p(t->hi, maximum) != 0;
+/*@ requires input(x) && bounded(x) && maximum_input(maximum);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> may_reach(x, maximum->number);
+    ensures !\result ==> \forall real r; in(x, r) ==> \abs(r) < mval(maximum->number); */
+static bool may_be_maximum(const phibal_enclosure *x, mpfr_srcptr maximum) {
+  //@ assert open_enclosure;
+  //@ assert ends: in(x, mval(x->lo[0].number)) && in(x, mval(x->hi[0].number));
+  return mpfr_cmpabs(maximum, x->lo) <= 0 || mpfr_cmpabs(maximum, x->hi) <= 0;
+}
+
+/* Whether it is certain that |x_e| is that bound. */
+/*@ requires input(x) && bounded(x) && maximum_input(maximum);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result ==> \forall real r; in(x, r) ==> \abs(r) == mval(maximum->number); */
+static bool is_maximum(const phibal_enclosure *x, mpfr_srcptr maximum) {
+  //@ assert open_enclosure;
+  return phibal_enclosure_is_exact(x) && mpfr_cmpabs(maximum, x->lo) <= 0 &&
+         mpfr_cmpabs(x->lo, maximum) <= 0;
 }
 
 /* How many may be greatest, and whether it is certain that all of these are (points, all equal:
    an upper end above the lower bound of the maximum is not known to be reached). */
-static size_t count_maxima(size_t n, const phibal_enclosure *x, mpfr_srcptr maximum, bool *certain,
-                           phibal_enclosure *t) {
+/*@ requires 1 <= n && vector_input(x, n) && vector_bounded(x, n);
+    requires maximum_input(maximum) && \valid(certain) && \separated(certain, maximum);
+    requires \forall sequence s, real m; members_with_greatest(x, n, s, m) ==>
+      mval(maximum->number) <= m;
+    terminates \true;
+    exits \false;
+    assigns *certain;
+    ensures only: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==> same{Pre, Here}(r);
+    ensures 0 <= \result <= n;
+    ensures counted: maxima_counted(x, n, maximum->number, \result, *certain);
+    ensures one: \result <= 1 ==> *certain; */
+static size_t count_maxima(size_t n, const phibal_enclosure *x, mpfr_srcptr maximum,
+                           bool *certain) {
+  //@ assert use_enclosure;
   size_t count = 0;
   *certain = true;
-  for (size_t e = 0; e < n; e++)
-    if (may_be_maximum(&x[e], maximum, t)) {
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant counted: 0 <= count <= e;
+      loop invariant found: \forall sequence s, real m; members(x, n, s) &&
+        mval(maximum->number) <= m ==> 0 <= reached(s, e, m) <= count;
+      loop invariant reached: \forall sequence s, real m, integer i; members(x, n, s) &&
+        mval(maximum->number) <= m && 0 <= i < e && \abs(term(s, i)) == m ==>
+        1 <= reached(s, e, m);
+      loop invariant equal: *certain ==> \forall sequence s; members(x, n, s) ==>
+        reached(s, e, mval(maximum->number)) == count;
+      loop invariant certain: *certain ==> \forall sequence s, integer i; members(x, n, s) &&
+        0 <= i < e ==> \abs(term(s, i)) == mval(maximum->number) ||
+        (\abs(term(s, i)) < mval(maximum->number) && !may_reach(x + i, maximum->number));
+      loop invariant none: count == 0 ==> *certain && \forall integer i; 0 <= i < e ==>
+        !may_reach(x + i, maximum->number);
+      loop invariant one: count == 1 ==> \forall integer i, j; 0 <= i < e && 0 <= j < e &&
+        may_reach(x + i, maximum->number) && may_reach(x + j, maximum->number) ==> i == j;
+      loop invariant below: \forall sequence s, integer i; members(x, n, s) && 0 <= i < e &&
+        !may_reach(x + i, maximum->number) ==> \abs(term(s, i)) < mval(maximum->number);
+      loop assigns e, count, *certain;
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    /*@ assert step: \forall sequence s, real m; reached(s, e + 1, m) ==
+          reached(s, e, m) + (\abs(term(s, e)) == m ? 1 : 0); */
+    if (may_be_maximum(&x[e], maximum)) {
       count++;
-      *certain = *certain && mpfr_equal_p(t->lo, maximum) && mpfr_equal_p(t->hi, maximum);
+      *certain = *certain && is_maximum(&x[e], maximum);
     }
+  }
+  /*@ assert some: \forall sequence s, real m; members_with_greatest(x, n, s, m) ==>
+        1 <= reached(s, n, m) <= count; */
+  /*@ assert equal: *certain ==> \forall sequence s, real m; members_with_greatest(x, n, s, m) ==>
+        m == mval(maximum->number); */
   if (count == 1) *certain = true;
   return count;
 }
 
+/* maximum = max_e |x_e|; its lower end is what may be greatest is held against. */
+/*@ requires 1 <= n && vector_input(x, n) && vector_bounded(x, n);
+    requires output(maximum) && output(t) && \separated(maximum, t);
+    requires vector_apart(maximum, x, n) && vector_apart(t, x, n);
+    requires \valid(certain) && \separated(certain, maximum);
+    terminates \true;
+    exits \false;
+    assigns *maximum, *t, *certain;
+    ensures enclosure(maximum) && enclosure(t);
+    ensures only_two_written{Pre, Here}(maximum, t);
+    ensures finite: maximum_input(&maximum->lo[0]);
+    ensures greatest: \forall sequence s, real m; members_with_greatest(x, n, s, m) ==>
+      in(maximum, m);
+    ensures counted: maxima_counted(x, n, maximum->lo[0].number, \result, *certain);
+    ensures one: \result <= 1 ==> *certain; */
+static size_t find_maxima(phibal_enclosure *maximum, size_t n, const phibal_enclosure *x,
+                          phibal_enclosure *t, bool *certain) {
+  //@ assert use_enclosure && open_enclosure;
+  set_maximum(maximum, n, x, t);
+  //@ assert kept: vector_same{Pre, Here}(x, n);
+  /*@ assert members: \forall sequence s, real m; members_with_greatest(x, n, s, m) ==>
+        members_with_greatest{Pre}(x, n, s, m); */
+  return count_maxima(n, x, maximum->lo, certain);
+}
+
 /* z = +1, -1, or all between where the sign is open. */
+/*@ requires output(z) && input(x) && \separated(z, x);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures only_written{Pre, Here}(z);
+    ensures \forall real r; in{Pre}(x, r) ==> in(z, side(r)); */
 static void set_sign(phibal_enclosure *z, const phibal_enclosure *x) {
+  //@ assert open_enclosure;
   mpfr_set_si(z->lo, mpfr_sgn(x->lo) >= 0 ? 1 : -1, MPFR_RNDD);
   mpfr_set_si(z->hi, mpfr_sgn(x->hi) >= 0 ? 1 : -1, MPFR_RNDU);
 }
 
+/*@ requires output(z) && 1 <= count;
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures only_written{Pre, Here}(z);
+    ensures \forall real r; in{Pre}(z, r) ==> in(z, r / count); */
+static void divide_by_count(phibal_enclosure *z, size_t count) {
+  //@ assert open_enclosure;
+  mpfr_div_ui(z->lo, z->lo, count, MPFR_RNDD);
+  mpfr_div_ui(z->hi, z->hi, count, MPFR_RNDU);
+}
+
+/* z = what is between 0 and its members. */
+/*@ requires output(z);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures only_written{Pre, Here}(z);
+    ensures in(z, 0.0) && \forall real r, integer k; in{Pre}(z, r) && 1 <= k ==> in(z, r / k); */
+static void join_zero(phibal_enclosure *z) {
+  //@ assert open_enclosure;
+  if (mpfr_sgn(z->lo) > 0) mpfr_set_zero(z->lo, 1);
+  if (mpfr_sgn(z->hi) < 0) mpfr_set_zero(z->hi, 1);
+}
+
+/*@ requires output(z) && input(x) && \separated(z, x) && (possible && certain ==> 1 <= count);
+    terminates \true;
+    exits \false;
+    assigns *z;
+    ensures enclosure(z);
+    ensures only_written{Pre, Here}(z);
+    ensures below: !possible ==> in(z, 0.0);
+    ensures reached: possible && certain ==> \forall real r; in{Pre}(x, r) ==>
+      in(z, side(r) / count);
+    ensures open: possible && !certain ==> in(z, 0.0) &&
+      \forall real r, integer k; in{Pre}(x, r) && 1 <= k ==> in(z, side(r) / k); */
 static void gradient_of_one(phibal_enclosure *z, const phibal_enclosure *x, bool possible,
                             bool certain, size_t count) {
+  //@ assert use_enclosure;
   if (!possible) {
     phibal_enclosure_set_si(z, 0);
     return;
   }
   set_sign(z, x);
-  if (certain) {
-    mpfr_div_ui(z->lo, z->lo, count, MPFR_RNDD);
-    mpfr_div_ui(z->hi, z->hi, count, MPFR_RNDU);
-  } else { /* one of several, or not among them */
-    if (mpfr_sgn(z->lo) > 0) mpfr_set_zero(z->lo, 1);
-    if (mpfr_sgn(z->hi) < 0) mpfr_set_zero(z->hi, 1);
+  if (certain)
+    divide_by_count(z, count);
+  else /* one of several, or not among them */
+    join_zero(z);
+}
+
+/*@ requires vector_places(n, x, gradient) && maximum_input(maximum);
+    requires \separated(maximum, x + (0 .. n - 1)) && \separated(maximum, gradient + (0 .. n - 1));
+    requires maxima_counted(x, n, maximum->number, count, certain);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. n - 1];
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n);
+    ensures \forall sequence s, real m, integer e; members_with_greatest{Pre}(x, n, s, m) &&
+      0 <= e < n ==> in(gradient + e, share(term(s, e), reached(s, n, m), m)); */
+static void gradient_of_all(phibal_enclosure *gradient, size_t n, const phibal_enclosure *x,
+                            mpfr_srcptr maximum, bool certain, size_t count) {
+  //@ assert use_enclosure;
+  //@ assert apart: vectors_apart(x, n, gradient, n);
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant outputs: vector_output(gradient, n);
+      loop invariant frame: only_vector_written{Pre, Here}(gradient, n);
+      loop invariant done: \forall sequence s, real m, integer i;
+        members_with_greatest{Pre}(x, n, s, m) && 0 <= i < e ==>
+        in(gradient + i, share(term(s, i), reached(s, n, m), m));
+      loop assigns e, gradient[0 .. n - 1];
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    //@ assert kept: same{Pre, Here}(x + e) && maximum->number == \at(maximum->number, Pre);
+    bool possible = may_be_maximum(&x[e], maximum);
+    /*@ assert reach: possible ==> \exists real r; in{Pre}(x + e, r) &&
+          mval(maximum->number) <= \abs(r); */
+    /*@ assert reached: \forall sequence s, real m; members_with_greatest{Pre}(x, n, s, m) ==>
+          mval(maximum->number) <= m && 1 <= reached(s, n, m); */
+    /*@ assert equal: possible && certain ==> \forall sequence s, real m;
+          members_with_greatest{Pre}(x, n, s, m) ==>
+          \abs(term(s, e)) == m && reached(s, n, m) == count; */
+    /*@ assert below: !possible ==> \forall sequence s, real m;
+          members_with_greatest{Pre}(x, n, s, m) ==>
+          share(term(s, e), reached(s, n, m), m) == 0.0; */
+    /*@ assert sure: possible && certain ==> \forall sequence s, real m;
+          members_with_greatest{Pre}(x, n, s, m) ==>
+          share(term(s, e), reached(s, n, m), m) == side(term(s, e)) / count; */
+    /*@ assert either: \forall sequence s, real m; members_with_greatest{Pre}(x, n, s, m) ==>
+          share(term(s, e), reached(s, n, m), m) == 0.0 ||
+          share(term(s, e), reached(s, n, m), m) == side(term(s, e)) / reached(s, n, m); */
+    gradient_of_one(&gradient[e], &x[e], possible, certain, count);
+    //@ assert outputs: vector_output(gradient, n);
+    /*@ assert one: \forall sequence s, real m; members_with_greatest{Pre}(x, n, s, m) ==>
+          in(gradient + e, share(term(s, e), reached(s, n, m), m)); */
   }
 }
 
 phibal_status lp_max_gradient(size_t n, const phibal_enclosure *x, phibal_enclosure *gradient) {
+  //@ assert use_enclosure;
   phibal_enclosure t, maximum;
   phibal_enclosure_init(&t, working_precision(gradient, n, x));
   phibal_enclosure_init(&maximum, working_precision(gradient, n, x));
-  bound_maximum(maximum.lo, n, x, true, &t);
+  //@ assert outputs: vector_output(gradient, n) && vector_same{Pre, Here}(x, n);
   bool certain;
-  size_t count = count_maxima(n, x, maximum.lo, &certain, &t);
-  for (size_t e = 0; e < n; e++)
-    gradient_of_one(&gradient[e], &x[e], may_be_maximum(&x[e], maximum.lo, &t), certain, count);
+  size_t count = find_maxima(&maximum, n, x, &t, &certain);
+  //@ assert kept: vector_output(gradient, n) && vector_same{Pre, Here}(x, n);
+  //@ assert members: \forall sequence s; members{Pre}(x, n, s) ==> members(x, n, s);
+  gradient_of_all(gradient, n, x, maximum.lo, certain, count);
+  /*@ assert shares: \forall sequence s, real m, integer e; members{Pre}(x, n, s) &&
+        greatest(m, s, n) && 0 <= e < n ==>
+        in(gradient + e, share(term(s, e), reached(s, n, m), m)); */
+  //@ assert frame: only_vector_written{Pre, Here}(gradient, n);
   phibal_enclosure_clear(&t);
+  /*@ assert still: \forall sequence s, real m, integer e; members{Pre}(x, n, s) &&
+        greatest(m, s, n) && 0 <= e < n ==>
+        in(gradient + e, share(term(s, e), reached(s, n, m), m)); */
+  //@ assert ready: vector_output(gradient, n);
+  //@ assert alone: only_vector_written{Pre, Here}(gradient, n);
   phibal_enclosure_clear(&maximum);
+  //@ assert last: vector_output(gradient, n);
   return PHIBAL_OK;
+}
+
+/* Whether it is certain that one |x_e| > 0 is greatest, or that there is no such one. */
+/*@ requires input(maximum);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN ||
+      \result == PHIBAL_ERROR_UNDECIDED;
+    ensures \result == PHIBAL_OK ==> count == 1 && \forall real m; in(maximum, m) ==> 0.0 < m;
+    ensures \result == PHIBAL_ERROR_DOMAIN ==> (1 < count && certain) ||
+      \forall real m; in(maximum, m) ==> m <= 0.0; */
+static phibal_status require_one_maximum(size_t count, bool certain,
+                                         const phibal_enclosure *maximum) {
+  //@ assert open_enclosure;
+  if (count == 1 && mpfr_sgn(maximum->lo) > 0) return PHIBAL_OK;
+  bool outside = count > 1 ? certain : mpfr_sgn(maximum->hi) <= 0;
+  return phibal_status_set(outside ? PHIBAL_ERROR_DOMAIN : PHIBAL_ERROR_UNDECIDED,
+                           "hessian of %s: the vector x is %s the domain: exactly one |x_e| "
+                           "greatest, and not 0",
+                           name, outside ? "outside" : "too near the end of");
+}
+
+/* z[0..n-1] = 0. */
+/*@ requires vector_output(z, n);
+    terminates \true;
+    exits \false;
+    assigns z[0 .. n - 1];
+    ensures vector_output(z, n) && only_vector_written{Pre, Here}(z, n);
+    ensures \forall integer e; 0 <= e < n ==> in(z + e, 0.0); */
+static void set_all_zero(phibal_enclosure *z, size_t n) {
+  //@ assert use_enclosure;
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant outputs: vector_output(z, n);
+      loop invariant frame: only_vector_written{Pre, Here}(z, n);
+      loop invariant zero: \forall integer i; 0 <= i < e ==> in(z + i, 0.0);
+      loop assigns e, z[0 .. n - 1];
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) phibal_enclosure_set_si(&z[e], 0);
 }
 
 /* 0 where one |x_e| > 0 is greatest; the gradient jumps elsewhere. */
 phibal_status lp_max_hessian(size_t n, const phibal_enclosure *x, phibal_enclosure *hessian) {
+  //@ assert use_enclosure;
   phibal_enclosure t, maximum;
   phibal_enclosure_init(&t, working_precision(hessian, n, x));
   phibal_enclosure_init(&maximum, working_precision(hessian, n, x));
-  bound_maximum(maximum.lo, n, x, true, &t);
-  bool certain, positive = mpfr_sgn(maximum.lo) > 0;
-  size_t count = count_maxima(n, x, maximum.lo, &certain, &t);
+  //@ assert outputs: vector_output(hessian, n) && vector_same{Pre, Here}(x, n);
+  bool certain;
+  size_t count = find_maxima(&maximum, n, x, &t, &certain);
+  //@ assert kept: vector_output(hessian, n) && vector_same{Pre, Here}(x, n);
+  //@ assert members: \forall sequence s; members{Pre}(x, n, s) ==> members(x, n, s);
+  //@ assert magnitudes: \forall sequence s, real m; greatest(m, s, n) ==> 0.0 <= m;
+  phibal_status status = require_one_maximum(count, certain, &maximum);
+  /*@ assert inside: status == PHIBAL_OK ==> \forall sequence s, real m; members{Pre}(x, n, s) &&
+        greatest(m, s, n) ==> 0.0 < m && reached(s, n, m) == 1; */
+  /*@ assert zero: status == PHIBAL_ERROR_DOMAIN && !(1 < count && certain) ==>
+        \forall sequence s, real m; members{Pre}(x, n, s) && greatest(m, s, n) ==> m == 0.0; */
+  /*@ assert several: 1 < count && certain ==> \forall sequence s, real m; members{Pre}(x, n, s) &&
+        greatest(m, s, n) ==> 1 < reached(s, n, m); */
   phibal_enclosure_clear(&t);
   phibal_enclosure_clear(&maximum);
-  if (count > 1 || !positive)
-    return phibal_status_set(PHIBAL_ERROR_DOMAIN,
-                             "hessian of %s: outside the domain: exactly one |x_e| greatest, and "
-                             "not 0",
-                             name);
-  for (size_t e = 0; e < n; e++) phibal_enclosure_set_si(&hessian[e], 0);
-  return PHIBAL_OK;
-}
-
-/* z = sum |y_e|. */
-static phibal_status one_norm(phibal_enclosure *z, size_t n, const phibal_enclosure *y,
-                              phibal_enclosure *t) {
-  phibal_enclosure_set_si(z, 0);
-  for (size_t e = 0; e < n; e++) {
-    phibal_enclosure_abs(t, &y[e]);
-    TRY(phibal_enclosure_add(z, z, t));
-  }
-  return PHIBAL_OK;
-}
-
-phibal_status lp_max_conjugate(size_t n, const phibal_enclosure *y, phibal_enclosure *value) {
-  phibal_enclosure norm, t;
-  phibal_enclosure_init(&norm, working_precision(value, n, y));
-  phibal_enclosure_init(&t, working_precision(value, n, y));
-  phibal_status status = one_norm(&norm, n, y, &t);
-  if (status == PHIBAL_OK) {
-    phibal_enclosure_set_si(value, 0);
-    if (mpfr_cmp_si(norm.hi, 1) > 0) mpfr_set_inf(value->hi, 1);
-    if (mpfr_cmp_si(norm.lo, 1) > 0) mpfr_set_inf(value->lo, 1);
-  }
-  phibal_enclosure_clear(&norm);
-  phibal_enclosure_clear(&t);
+  //@ assert untouched: untouched{Pre, Here};
+  //@ assert ready: vector_output(hessian, n);
+  if (status == PHIBAL_OK) set_all_zero(hessian, n);
   return status;
 }
 
+/* z = sum |y_e|; t is a temporary. */
+/*@ requires vector_input(y, n) && output(z) && output(t) && \separated(z, t);
+    requires vector_apart(z, y, n) && vector_apart(t, y, n);
+    terminates \true;
+    exits \false;
+    assigns *z, *t;
+    ensures enclosure(z) && enclosure(t);
+    ensures only_two_written{Pre, Here}(z, t);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall sequence s; members{Pre}(y, n, s) ==>
+      in(z, one_norm(s, n)); */
+static phibal_status set_one_norm(phibal_enclosure *z, size_t n, const phibal_enclosure *y,
+                                  phibal_enclosure *t) {
+  //@ assert use_enclosure;
+  phibal_enclosure_set_si(z, 0);
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant outputs: output(z) && output(t);
+      loop invariant frame: only_two_written{Pre, Here}(z, t);
+      loop invariant sum: \forall sequence s; members{Pre}(y, n, s) ==> in(z, one_norm(s, e));
+      loop assigns e, *z, *t;
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    phibal_enclosure_abs(t, &y[e]);
+    //@ assert magnitude: \forall sequence s; members{Pre}(y, n, s) ==> in(t, \abs(term(s, e)));
+    TRY(phibal_enclosure_add(z, z, t));
+    //@ assert step: \forall sequence s; one_norm(s, e + 1) == one_norm(s, e) + \abs(term(s, e));
+  }
+  return PHIBAL_OK;
+}
+
+/* value = 0 for members of norm up to 1, +inf for the others. */
+/*@ requires output(value) && input(norm) && \separated(value, norm);
+    terminates \true;
+    exits \false;
+    assigns *value;
+    ensures enclosure(value) && only_written{Pre, Here}(value);
+    ensures inside: \forall real r; in{Pre}(norm, r) && r <= 1.0 ==> in(value, 0.0);
+    ensures outside: \forall real r; in{Pre}(norm, r) && 1.0 < r ==> in_plus(value); */
+static void set_indicator(phibal_enclosure *value, const phibal_enclosure *norm) {
+  //@ assert open_enclosure;
+  phibal_enclosure_set_si(value, 0);
+  //@ assert zero: in(value, 0.0);
+  //@ assert kept: same{Pre, Here}(norm);
+  if (mpfr_cmp_si(norm->hi, 1) > 0) mpfr_set_inf(value->hi, 1);
+  if (mpfr_cmp_si(norm->lo, 1) > 0) mpfr_set_inf(value->lo, 1);
+}
+
+phibal_status lp_max_conjugate(size_t n, const phibal_enclosure *y, phibal_enclosure *value) {
+  //@ assert use_enclosure;
+  phibal_enclosure norm, t;
+  phibal_enclosure_init(&norm, working_precision(value, n, y));
+  phibal_enclosure_init(&t, working_precision(value, n, y));
+  //@ assert kept: vector_same{Pre, Here}(y, n);
+  phibal_status status = set_one_norm(&norm, n, y, &t);
+  /*@ assert norm: status == PHIBAL_OK ==> \forall sequence s; members{Pre}(y, n, s) ==>
+        in(&norm, one_norm(s, n)); */
+  if (status == PHIBAL_OK) set_indicator(value, &norm);
+  /*@ assert inside: status == PHIBAL_OK ==> \forall sequence s; members{Pre}(y, n, s) &&
+        one_norm(s, n) <= 1.0 ==> in(value, 0.0); */
+  /*@ assert outside: status == PHIBAL_OK ==> \forall sequence s; members{Pre}(y, n, s) &&
+        1.0 < one_norm(s, n) ==> in_plus(value); */
+  phibal_enclosure_clear(&norm);
+  phibal_enclosure_clear(&t);
+  /*@ assert zero: status == PHIBAL_OK ==> \forall sequence s; members{Pre}(y, n, s) &&
+        one_norm(s, n) <= 1.0 ==> in(value, 0.0); */
+  /*@ assert infinite: status == PHIBAL_OK ==> \forall sequence s; members{Pre}(y, n, s) &&
+        1.0 < one_norm(s, n) ==> in_plus(value); */
+  return status;
+}
+
+/*@ requires input(norm);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN ||
+      \result == PHIBAL_ERROR_UNDECIDED;
+    ensures \result == PHIBAL_OK ==> \forall real r; in(norm, r) ==> r < 1.0;
+    ensures \result == PHIBAL_ERROR_DOMAIN ==> \forall real r; in(norm, r) ==> 1.0 <= r; */
 static phibal_status require_inside_ball(const phibal_enclosure *norm) {
+  //@ assert open_enclosure;
   if (mpfr_cmp_si(norm->hi, 1) < 0) return PHIBAL_OK;
   bool certain = mpfr_cmp_si(norm->lo, 1) >= 0;
   return phibal_status_set(certain ? PHIBAL_ERROR_DOMAIN : PHIBAL_ERROR_UNDECIDED,
@@ -140,14 +513,21 @@ static phibal_status require_inside_ball(const phibal_enclosure *norm) {
 
 phibal_status lp_max_conjugate_gradient(size_t n, const phibal_enclosure *y,
                                         phibal_enclosure *gradient) {
+  //@ assert use_enclosure;
   phibal_enclosure norm, t;
   phibal_enclosure_init(&norm, working_precision(gradient, n, y));
   phibal_enclosure_init(&t, working_precision(gradient, n, y));
-  phibal_status status = one_norm(&norm, n, y, &t);
+  //@ assert kept: vector_same{Pre, Here}(y, n);
+  phibal_status status = set_one_norm(&norm, n, y, &t);
+  /*@ assert norm: status == PHIBAL_OK ==> \forall sequence s; members{Pre}(y, n, s) ==>
+        in(&norm, one_norm(s, n)); */
   if (status == PHIBAL_OK) status = require_inside_ball(&norm);
-  if (status == PHIBAL_OK)
-    for (size_t e = 0; e < n; e++) phibal_enclosure_set_si(&gradient[e], 0);
   phibal_enclosure_clear(&norm);
   phibal_enclosure_clear(&t);
-  return status;
+  //@ assert untouched: untouched{Pre, Here};
+  //@ assert ready: vector_output(gradient, n);
+  if (status != PHIBAL_OK) return status;
+  /*@ assert inside: \forall sequence s; members{Pre}(y, n, s) ==> one_norm(s, n) < 1.0; */
+  set_all_zero(gradient, n);
+  return PHIBAL_OK;
 }

@@ -43,6 +43,7 @@ typedef enum scalar_function {
 /* The contracts POINT and FREE_POINT of functions at a point. */
 #ifdef __FRAMAC__
 #include <phibal/acsl/points.h>
+#include <phibal/acsl/renyi.h>
 #endif
 /* z holds f(x, a) for the parameter a anywhere in its enclosure. z, x, a and t[0..SCRATCH-1] are
    all apart; x is a point; t has z's precision. */
@@ -315,45 +316,70 @@ phibal_status name_place(phibal_status status, const char *where);
     terminates \true;
     exits \false;
     assigns *value;
-    ensures enclosure(value) && only_written{Pre, Here}(value); */
+    ensures enclosure(value) && only_written{Pre, Here}(value);
+    ensures \result == PHIBAL_OK;
+    ensures largest: \forall sequence s, real m; members{Pre}(x, n, s) && greatest(m, s, n) ==>
+      in(value, m); */
 phibal_status lp_max_value(size_t n, const phibal_enclosure *x, phibal_enclosure *value);
 /*@ requires vector_places(n, x, gradient);
     terminates \true;
     exits \false;
     assigns gradient[0 .. n - 1];
-    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n); */
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n);
+    ensures \result == PHIBAL_OK;
+    ensures largest: \forall sequence s, real m, integer e; members{Pre}(x, n, s) &&
+      greatest(m, s, n) && 0 <= e < n ==>
+      in(gradient + e, share(term(s, e), reached(s, n, m), m)); */
 phibal_status lp_max_gradient(size_t n, const phibal_enclosure *x, phibal_enclosure *gradient);
 /*@ requires vector_places(n, x, hessian);
     terminates \true;
     exits \false;
     assigns hessian[0 .. n - 1];
-    ensures vector_output(hessian, n) && only_vector_written{Pre, Here}(hessian, n); */
+    ensures vector_output(hessian, n) && only_vector_written{Pre, Here}(hessian, n);
+    ensures largest: \result == PHIBAL_OK ==> \forall sequence s, real m, integer e;
+      members{Pre}(x, n, s) && greatest(m, s, n) && 0 <= e < n ==>
+      0.0 < m && reached(s, n, m) == 1 && in(hessian + e, 0.0);
+    ensures outside: \result == PHIBAL_ERROR_DOMAIN ==> \forall sequence s, real m;
+      members{Pre}(x, n, s) && greatest(m, s, n) ==> m == 0.0 || 1 < reached(s, n, m); */
 phibal_status lp_max_hessian(size_t n, const phibal_enclosure *x, phibal_enclosure *hessian);
 /*@ requires scalar_places(n, y, value);
     terminates \true;
     exits \false;
     assigns *value;
-    ensures enclosure(value) && only_written{Pre, Here}(value); */
+    ensures enclosure(value) && only_written{Pre, Here}(value);
+    ensures largest: \result == PHIBAL_OK ==> \forall sequence s; members{Pre}(y, n, s) &&
+      one_norm(s, n) <= 1.0 ==> in(value, 0.0);
+    ensures outside: \result == PHIBAL_OK ==> \forall sequence s; members{Pre}(y, n, s) &&
+      1.0 < one_norm(s, n) ==> in_plus(value); */
 phibal_status lp_max_conjugate(size_t n, const phibal_enclosure *y, phibal_enclosure *value);
 /*@ requires vector_places(n, y, gradient);
     terminates \true;
     exits \false;
     assigns gradient[0 .. n - 1];
-    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n); */
+    ensures vector_output(gradient, n);
+    ensures only_vector_written{Pre, Here}(gradient, n);
+    ensures largest: \result == PHIBAL_OK ==> \forall sequence s, integer e;
+      members{Pre}(y, n, s) && 0 <= e < n ==> one_norm(s, n) < 1.0 && in(gradient + e, 0.0); */
 phibal_status lp_max_conjugate_gradient(size_t n, const phibal_enclosure *y,
                                         phibal_enclosure *gradient);
 /*@ requires scalar_places(n, x, value) && renyi_parameter(a, value, 1);
     terminates \true;
     exits \false;
     assigns *value;
-    ensures enclosure(value) && only_written{Pre, Here}(value); */
+    ensures enclosure(value) && only_written{Pre, Here}(value);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s;
+      in{Pre}(a, p) && members{Pre}(x, n, s) ==>
+        (renyi_value_inside(s, n) ? in(value, renyi_value(p, s, n)) : in_plus(value)); */
 phibal_status renyi_value(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                           phibal_enclosure *value);
 /*@ requires vector_places(n, x, gradient) && renyi_parameter(a, gradient, n);
     terminates \true;
     exits \false;
     assigns gradient[0 .. n - 1];
-    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n); */
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, integer e;
+      in{Pre}(a, p) && members{Pre}(x, n, s) && 0 <= e < n ==>
+        all_positive(s, n) && in(gradient + e, renyi_gradient(p, s, n, e)); */
 phibal_status renyi_gradient(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                              phibal_enclosure *gradient);
 /*@ requires renyi_places(a, n, x, hessian, n * n);
@@ -361,7 +387,10 @@ phibal_status renyi_gradient(const phibal_enclosure *a, size_t n, const phibal_e
     exits \false;
     assigns hessian[0 .. n * n - 1], ALLOCATED;
     ensures vector_output(hessian, n * n);
-    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(hessian, n * n); */
+    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(hessian, n * n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, integer e, j;
+      in{Pre}(a, p) && members{Pre}(x, n, s) && 0 <= e < n && 0 <= j < n ==>
+        all_positive(s, n) && in(hessian + (e * n + j), renyi_hessian(p, s, n, e, j)); */
 phibal_status renyi_hessian(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                             phibal_enclosure *hessian);
 /*@ requires renyi_places(a, n, x, product, n);
@@ -371,21 +400,30 @@ phibal_status renyi_hessian(const phibal_enclosure *a, size_t n, const phibal_en
     exits \false;
     assigns product[0 .. n - 1], ALLOCATED;
     ensures vector_output(product, n);
-    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(product, n); */
+    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(product, n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, t, integer e;
+      in{Pre}(a, p) && members{Pre}(x, n, s) && members{Pre}(v, n, t) && 0 <= e < n ==>
+        all_positive(s, n) && in(product + e, renyi_hessian_product(p, s, t, n, e)); */
 phibal_status renyi_hessian_product(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                                     const phibal_enclosure *v, phibal_enclosure *product);
 /*@ requires scalar_places(n, y, value) && renyi_parameter(a, value, 1);
     terminates \true;
     exits \false;
     assigns *value;
-    ensures enclosure(value) && only_written{Pre, Here}(value); */
+    ensures enclosure(value) && only_written{Pre, Here}(value);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s;
+      in{Pre}(a, p) && members{Pre}(y, n, s) ==>
+        (all_negative(s, n) ? in(value, renyi_conjugate(p, s, n)) : in_plus(value)); */
 phibal_status renyi_conjugate(const phibal_enclosure *a, size_t n, const phibal_enclosure *y,
                               phibal_enclosure *value);
 /*@ requires vector_places(n, y, gradient) && renyi_parameter(a, gradient, n);
     terminates \true;
     exits \false;
     assigns gradient[0 .. n - 1];
-    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n); */
+    ensures vector_output(gradient, n) && only_vector_written{Pre, Here}(gradient, n);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, integer e;
+      in{Pre}(a, p) && members{Pre}(y, n, s) && 0 <= e < n ==>
+        all_negative(s, n) && in(gradient + e, renyi_conjugate_gradient(p, s, n, e)); */
 phibal_status renyi_conjugate_gradient(const phibal_enclosure *a, size_t n,
                                        const phibal_enclosure *y, phibal_enclosure *gradient);
 
