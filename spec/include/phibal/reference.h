@@ -44,6 +44,7 @@ typedef struct phibal_reference_potential {
 #include <phibal/acsl/coordinates.h>
 #include <phibal/acsl/lp_max.h>
 #include <phibal/acsl/renyi.h>
+#include <phibal/acsl/step.h>
 /*@ // a potential, an argument x[0..n-1] and a place for a vector, which is apart from both
     predicate vector_call{L}(phibal_reference_potential *phi, integer n, phibal_enclosure *x,
                              phibal_enclosure *z) =
@@ -193,6 +194,16 @@ phibal_status phibal_reference_conjugate_gradient(const phibal_reference_potenti
 
 /* (M1), (M2): next = (1 - eta) m + eta loads, price = grad phi(next). 0 < eta <= 1, all of it, or
    PHIBAL_ERROR_ARGUMENT; a price that does not exist is PHIBAL_ERROR_DOMAIN. */
+/*@ requires step_call(phi, n, m, loads, eta, next, price);
+    requires step_settled(phi, n, m, loads, eta, next, price);
+    terminates \true;
+    exits \false;
+    assigns next[0 .. n - 1], price[0 .. n - 1], ALLOCATED;
+    ensures vector_output(next, n) && vector_output(price, n);
+    ensures still_in_use{Pre, Here} && step_kept{Pre, Here}(next, price, n);
+    ensures eta: \result == PHIBAL_OK ==> \forall real h; in{Pre}(eta, h) ==> 0.0 < h <= 1.0;
+    ensures step: \result == PHIBAL_OK ==>
+      holds_step{Pre, Here}(phi, n, m, loads, eta, next, price); */
 phibal_status phibal_reference_mirror_ema(const phibal_reference_potential *phi, size_t n,
                                           const phibal_enclosure *m, const phibal_enclosure *loads,
                                           const phibal_enclosure *eta, phibal_enclosure *next,
@@ -210,6 +221,18 @@ phibal_status phibal_reference_mirror_ema(const phibal_reference_potential *phi,
    PHIBAL_ERROR_UNDECIDED   the argmax does not exist or is not unique (the average is on the
    boundary of the domain), or this precision cannot tell PHIBAL_ERROR_UNSUPPORTED lp with p = 1 or
    inf, which are not strictly convex */
+/*@ requires step_call(phi, n, m, loads, eta, next, price);
+    requires step_settled(phi, n, m, loads, eta, next, price);
+    terminates \true;
+    exits \false;
+    assigns next[0 .. n - 1], price[0 .. n - 1], ALLOCATED;
+    ensures vector_output(next, n) && vector_output(price, n);
+    ensures still_in_use{Pre, Here} && step_kept{Pre, Here}(next, price, n);
+    ensures eta: \result == PHIBAL_OK ==> \forall real h; in{Pre}(eta, h) ==> 0.0 < h <= 1.0;
+    ensures argmax: \result == PHIBAL_OK ==>
+      holds_argmax{Pre, Here}(phi, n, m, loads, eta, next, price);
+    ensures step: \result == PHIBAL_OK ==>
+      holds_step{Pre, Here}(phi, n, m, loads, eta, next, price); */
 phibal_status phibal_reference_mirror_argmax(const phibal_reference_potential *phi, size_t n,
                                              const phibal_enclosure *m,
                                              const phibal_enclosure *loads,
