@@ -204,7 +204,9 @@ class Parser:
         while self.peek() in operators:
             operator = self.take()
             right = operand()
-            if left[1] == right[1] == "Z" and operator != "/":
+            if left[1] == right[1] == "Z" and operator == "/":  # as in C, towards 0
+                left = "(Z.quot %s %s)" % (left[0], right[0]), "Z"
+            elif left[1] == right[1] == "Z":
                 left = "(%s %s %s)%%Z" % (left[0], operator, right[0]), "Z"
             else:
                 left = "(%s %s %s)%%R" % (self.real(left), operator, self.real(right)), "R"
