@@ -239,6 +239,8 @@ static phibal_status add_ends(const phibal_enclosure *a, size_t n, const phibal_
   phibal_enclosure_set_si(&w->sum, 0);
   phibal_enclosure_set_si(&w->excess, 0);
   phibal_enclosure_set_si(&w->total, -1);
+  /*@ assert start: in(&w->excess, 0.0) && \forall real p, sequence s;
+        renyi_sum(p, s, 0) - sum(s, 0) == 0.0; */
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant outputs: work_output(w);
       loop invariant frame: only_work_written{Pre, Here}(w);
@@ -258,7 +260,10 @@ static phibal_status add_ends(const phibal_enclosure *a, size_t n, const phibal_
     //@ ghost before: ;
     //@ assert argument: same{Pre, Here}(x + e) && input(x + e) && bounded(x + e);
     //@ assert parameter: same{Pre, Here}(a) && input(a);
-    TRY(add_end(w, a, &x[e], upper));
+    phibal_status status = add_end(w, a, &x[e], upper);
+    //@ assert outputs_then: work_output(w);
+    //@ assert kept_then: same{Pre, Here}(&w->b);
+    if (status != PHIBAL_OK) return status;
     /*@ assert added: \forall real p, c, sequence s;
           ends_chosen{Pre}(a, n, x, upper, p, s) && all_zero_or_more(s, n) &&
           in{before}(&w->sum, c) ==> in(&w->sum, c + raised(term(s, e), p)); */
@@ -280,7 +285,10 @@ static phibal_status add_ends(const phibal_enclosure *a, size_t n, const phibal_
           renyi_sum(p, s, e + 1) == renyi_sum(p, s, e) + raised(term(s, e), p) &&
           sum(s, e + 1) == sum(s, e) + term(s, e); */
   }
-  return phibal_enclosure_add(&w->excess, &w->excess, &w->total);
+  phibal_status status = phibal_enclosure_add(&w->excess, &w->excess, &w->total);
+  //@ assert outputs_last: work_output(w);
+  //@ assert kept_last: same{Pre, Here}(&w->b);
+  return status;
 }
 
 /* x is certain to be S - 1 of a sum S that is not far from 1. */
@@ -324,18 +332,27 @@ static phibal_status value_at_ends(phibal_enclosure *z, const phibal_enclosure *
   //@ assert use_enclosure && use_end && open_renyi_b && use_renyi_b;
   //@ ghost renyi_sum_positive(n);
   add_integer(&w->b, a, -1);
+  //@ assert scratch: work_output(w);
+  //@ assert vector: vector_same{Pre, Here}(x, n);
+  //@ assert parameter: same{Pre, Here}(a);
   //@ assert arguments: work_input(a, n, x, w);
   //@ assert b: \forall real p; in(a, p) ==> in(&w->b, renyi_b(p));
   //@ ghost before: ;
-  TRY(add_ends(a, n, x, upper, w));
+  phibal_status status = add_ends(a, n, x, upper, w);
+  //@ assert outputs: work_output(w);
+  if (status != PHIBAL_OK) return status;
   /*@ assert carried: \forall real p, sequence s; ends_chosen{Pre}(a, n, x, upper, p, s) ==>
         ends_chosen{before}(a, n, x, upper, p, s); */
-  TRY(log_of_sum(w));
+  status = log_of_sum(w);
+  //@ assert outputs_then: work_output(w);
+  if (status != PHIBAL_OK) return status;
   /*@ assert logarithm: \forall real p, sequence s;
         ends_chosen{Pre}(a, n, x, upper, p, s) && renyi_value_inside(s, n) ==>
           in(&w->t[0], \log(renyi_sum(p, s, n))) && in(&w->b, renyi_b(p)) &&
           renyi_b(p) < 0.0; */
-  return phibal_enclosure_div(z, &w->t[0], &w->b);
+  status = phibal_enclosure_div(z, &w->t[0], &w->b);
+  //@ assert outputs_last: work_output(w);
+  return status;
 }
 
 /* Whether the lower (upper) ends of x lie outside the domain: one is negative, or all are 0. */
@@ -406,10 +423,13 @@ static phibal_status value_over(phibal_enclosure *z, const phibal_enclosure *a, 
     /*@ assert outside: \forall sequence s; members{Pre}(x, n, s) ==>
           !renyi_value_inside(s, n); */
     set_infinity(z);
+    //@ assert outputs_outside: work_output(w);
     return PHIBAL_OK;
   }
   //@ assert upper_inside: renyi_value_inside(ends_of{Pre}(x, n, 1), n);
-  TRY(value_at_ends(z, a, n, x, true, w));
+  phibal_status status = value_at_ends(z, a, n, x, true, w);
+  //@ assert outputs: work_output(w);
+  if (status != PHIBAL_OK) return status;
   /*@ assert least: \forall real p; in{Pre}(a, p) && renyi_valid(p) ==>
         in(z, renyi_value(p, ends_of{Pre}(x, n, 1), n)); */
   //@ assert vector: vector_same{Pre, Here}(x, n);
@@ -420,6 +440,7 @@ static phibal_status value_over(phibal_enclosure *z, const phibal_enclosure *a, 
           renyi_value(p, ends_of{Pre}(x, n, 1), n) <= renyi_value(p, s, n); */
   if (is_outside(n, x, false)) {
     raise_to_infinity(z);
+    //@ assert outputs_raised: work_output(w);
     return PHIBAL_OK;
   }
   //@ assert same_lower: ends(x, n, 0, ends_of{Pre}(x, n, 0));
@@ -428,11 +449,14 @@ static phibal_status value_over(phibal_enclosure *z, const phibal_enclosure *a, 
   /*@ assert above: \forall real p, sequence s; members_chosen{Pre}(a, n, x, p, s) ==>
         renyi_value(p, s, n) <= renyi_value(p, ends_of{Pre}(x, n, 0), n); */
   //@ ghost first: ;
-  TRY(value_at_ends(&w->t[1], a, n, x, false, w));
+  status = value_at_ends(&w->t[1], a, n, x, false, w);
+  //@ assert outputs_then: work_output(w);
+  if (status != PHIBAL_OK) return status;
   /*@ assert greatest: \forall real p; in{Pre}(a, p) && renyi_valid(p) ==>
         in(&w->t[1], renyi_value(p, ends_of{Pre}(x, n, 0), n)); */
   //@ assert kept: same{first, Here}(z);
   phibal_enclosure_hull(z, z, &w->t[1]);
+  //@ assert outputs_last: work_output(w);
   return PHIBAL_OK;
 }
 
@@ -441,6 +465,11 @@ phibal_status renyi_value(const phibal_enclosure *a, size_t n, const phibal_encl
   //@ assert use_enclosure;
   renyi_work w;
   renyi_work_init(&w, working_precision(value, n, x));
+  //@ assert vector: vector_same{Pre, Here}(x, n);
+  //@ assert parameter: same{Pre, Here}(a);
+  //@ assert arguments: work_input(a, n, x, &w);
+  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>
+        members_chosen(a, n, x, p, s); */
   phibal_status status = value_over(value, a, n, x, &w);
   renyi_work_clear(&w);
   return status;
@@ -489,7 +518,8 @@ static phibal_status require_positive(const char *function, size_t n, const phib
     assigns *w;
     ensures work_output(w);
     ensures only_work_written{Pre, Here}(w);
-    ensures same{Pre, Here}(&w->b) && same{Pre, Here}(&w->total);
+    ensures same{Pre, Here}(&w->b);
+    ensures same{Pre, Here}(&w->total);
     ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s;
       ends_chosen{Pre}(a, n, x, upper, p, s) ==> in(&w->sum, renyi_sum(p, s, n)); */
 static phibal_status power_sum_at_ends(const phibal_enclosure *a, size_t n,
@@ -556,7 +586,8 @@ static phibal_status gradient_of_one(const phibal_enclosure *a, renyi_work *w) {
     ensures enclosure(z);
     ensures work_output(w);
     ensures only_with_work_written{Pre, Here}(z, w);
-    ensures same{Pre, Here}(&w->b) && same{Pre, Here}(&w->sum);
+    ensures same{Pre, Here}(&w->b);
+    ensures same{Pre, Here}(&w->sum);
     ensures meaning: \result == PHIBAL_OK ==> \forall real p, q, s; in{Pre}(a, p) &&
       renyi_valid(p) && in{Pre}(&w->b, renyi_b(p)) && end{Pre}(x, upper, q) && 0.0 < q &&
       in{Pre}(&w->sum, s) && 0.0 < s ==> in(z, renyi_gradient_of(p, q, s));
@@ -639,7 +670,7 @@ static phibal_status gradient_at_ends(phibal_enclosure *z, const phibal_enclosur
       loop invariant joined: upper ==> \forall real p, l, r, sequence s, integer i;
         ends_chosen{Pre}(a, n, x, upper, p, s) && 0 <= i < e && in{Pre}(z + i, l) &&
         l <= r <= renyi_gradient(p, s, n, i) ==> in(z + i, r);
-      loop assigns e, z[0 .. n - 1], *w;
+      loop assigns e, status, z[0 .. n - 1], *w;
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
     //@ assert argument: same{Pre, Here}(x + e) && input(x + e) && bounded(x + e);
@@ -716,6 +747,8 @@ phibal_status renyi_gradient(const phibal_enclosure *a, size_t n, const phibal_e
   //@ assert parameter: same{Pre, Here}(a);
   //@ assert places: vector_output(gradient, n);
   //@ assert arguments: work_input(a, n, x, &w);
+  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>
+        members_chosen(a, n, x, p, s) && all_positive(s, n); */
   phibal_status status = gradient_over(gradient, a, n, x, &w);
   //@ assert outputs: vector_output(gradient, n);
   /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
@@ -765,7 +798,9 @@ static phibal_status power_sum_over(const phibal_enclosure *a, size_t n, const p
     terminates \true;
     exits \false;
     assigns w->excess, w->t[0 .. 1];
-    ensures work_output(w) && only_work_written{Pre, Here}(w) && same{Pre, Here}(&w->sum);
+    ensures work_output(w);
+    ensures only_work_written{Pre, Here}(w);
+    ensures same{Pre, Here}(&w->sum);
     ensures meaning: \result == PHIBAL_OK ==> \forall real p; in{Pre}(a, p) && renyi_valid(p) ==>
       in(&w->excess, renyi_one(p)); */
 static phibal_status set_rank_one(renyi_work *w, const phibal_enclosure *a) {
@@ -777,7 +812,7 @@ static phibal_status set_rank_one(renyi_work *w, const phibal_enclosure *a) {
 
 /* z = a x^(a-2) / S. */
 /*@ requires input(a) && input(x) && work_output(w) && output(z) && \separated(a, w) &&
-             \separated(x, w) && \separated(z, w) && \separated(z, a) && \separated(z, x);
+             \separated(x, w) && \separated(z, w) && \separated(a, z) && \separated(x, z);
     terminates \true;
     exits \false;
     assigns *z, w->t[0 .. 1];
@@ -785,7 +820,8 @@ static phibal_status set_rank_one(renyi_work *w, const phibal_enclosure *a) {
     ensures enclosure(&w->t[0]);
     ensures enclosure(&w->t[1]);
     ensures only_with_work_written{Pre, Here}(z, w);
-    ensures same{Pre, Here}(&w->sum) && same{Pre, Here}(&w->excess);
+    ensures same{Pre, Here}(&w->sum);
+    ensures same{Pre, Here}(&w->excess);
     ensures meaning: \result == PHIBAL_OK ==> \forall real p, q, s; in{Pre}(a, p) &&
       renyi_valid(p) && in{Pre}(x, q) && 0.0 < q && in{Pre}(&w->sum, s) && 0.0 < s ==>
         in(z, renyi_diagonal_of(p, q, s)); */
@@ -809,7 +845,7 @@ static phibal_status set_diagonal(phibal_enclosure *z, const phibal_enclosure *a
 
 /* z = x^b / S. */
 /*@ requires input(a) && input(x) && work_output(w) && output(z) && \separated(a, w) &&
-             \separated(x, w) && \separated(z, w) && \separated(z, a) && \separated(z, x);
+             \separated(x, w) && \separated(z, w) && \separated(a, z) && \separated(x, z);
     terminates \true;
     exits \false;
     assigns *z, w->t[0 .. 1];
@@ -817,7 +853,8 @@ static phibal_status set_diagonal(phibal_enclosure *z, const phibal_enclosure *a
     ensures enclosure(&w->t[0]);
     ensures enclosure(&w->t[1]);
     ensures only_with_work_written{Pre, Here}(z, w);
-    ensures same{Pre, Here}(&w->sum) && same{Pre, Here}(&w->excess);
+    ensures same{Pre, Here}(&w->sum);
+    ensures same{Pre, Here}(&w->excess);
     ensures meaning: \result == PHIBAL_OK ==> \forall real p, q, s; in{Pre}(a, p) &&
       renyi_valid(p) && in{Pre}(x, q) && 0.0 < q && in{Pre}(&w->sum, s) && 0.0 < s ==>
         in(z, renyi_ray(p, q, s)); */
@@ -884,7 +921,7 @@ static phibal_status set_hessian_parts(phibal_enclosure *h, const phibal_enclosu
       loop invariant ray: \forall real p, sequence s, integer i;
         members_chosen{Pre}(a, n, x, p, s) && 0 <= i < e ==>
           in(h + (n + i), renyi_ray(p, term(s, i), renyi_sum(p, s, n)));
-      loop assigns e, h[0 .. 2 * n - 1], w->t[0 .. 1];
+      loop assigns e, status, h[0 .. 2 * n - 1], w->t[0 .. 1];
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
     //@ assert argument: same{Pre, Here}(x + e) && input(x + e);
@@ -920,9 +957,11 @@ static phibal_status set_hessian_parts(phibal_enclosure *h, const phibal_enclosu
     ensures enclosure(z);
     ensures enclosure(&w->t[0]);
     ensures only_two_written{Pre, Here}(z, &w->t[0]);
-    ensures meaning: \result == PHIBAL_OK ==> \forall real k, u, v, d; in{Pre}(&w->excess, k) &&
-      in{Pre}(left, u) && in{Pre}(right, v) && (diagonal == \null ? d == 0.0 : in{Pre}(diagonal, d))
-        ==> in(z, u * v * k + d); */
+    ensures off: \result == PHIBAL_OK && diagonal == \null ==> \forall real k, u, v;
+      in{Pre}(&w->excess, k) && in{Pre}(left, u) && in{Pre}(right, v) ==> in(z, u * v * k);
+    ensures on: \result == PHIBAL_OK && diagonal != \null ==> \forall real k, u, v, d;
+      in{Pre}(&w->excess, k) && in{Pre}(left, u) && in{Pre}(right, v) && in{Pre}(diagonal, d) ==>
+        in(z, u * v * k + d); */
 static phibal_status hessian_entry(phibal_enclosure *z, const phibal_enclosure *left,
                                    const phibal_enclosure *right, const phibal_enclosure *diagonal,
                                    renyi_work *w) {
@@ -934,8 +973,10 @@ static phibal_status hessian_entry(phibal_enclosure *z, const phibal_enclosure *
   /*@ assert product: \forall real k, u, v; in{Pre}(&w->excess, k) && in{Pre}(left, u) &&
         in{Pre}(right, v) ==> in(&w->t[0], u * v * k); */
   if (diagonal) TRY(phibal_enclosure_add(&w->t[0], &w->t[0], diagonal));
-  /*@ assert sum: \forall real k, u, v, d; in{Pre}(&w->excess, k) && in{Pre}(left, u) &&
-        in{Pre}(right, v) && (diagonal == \null ? d == 0.0 : in{Pre}(diagonal, d)) ==>
+  /*@ assert off: diagonal == \null ==> \forall real k, u, v; in{Pre}(&w->excess, k) &&
+        in{Pre}(left, u) && in{Pre}(right, v) ==> in(&w->t[0], u * v * k); */
+  /*@ assert on: diagonal != \null ==> \forall real k, u, v, d; in{Pre}(&w->excess, k) &&
+        in{Pre}(left, u) && in{Pre}(right, v) && in{Pre}(diagonal, d) ==>
           in(&w->t[0], u * v * k + d); */
   phibal_enclosure_set(z, &w->t[0]);
   return PHIBAL_OK;
@@ -1121,7 +1162,7 @@ static phibal_status hessian_times(phibal_enclosure *product, const phibal_enclo
       loop invariant done: \forall real p, sequence s, t, integer i;
         product_parts{Pre}(h, n, v, w, p, s, t) && 0 <= i < e ==>
           in(product + i, renyi_hessian_product(p, s, t, n, i));
-      loop assigns e, product[0 .. n - 1], w->t[0 .. 1];
+      loop assigns e, status, product[0 .. n - 1], w->t[0 .. 1];
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
     //@ ghost renyi_row_split(n, e);
@@ -1242,6 +1283,8 @@ phibal_status renyi_hessian(const phibal_enclosure *a, size_t n, const phibal_en
   if (!h) return no_memory(n);
   //@ assert apart: vectors_apart(h, 2 * n, hessian, n * n) && vectors_apart(x, n, h, 2 * n);
   //@ assert parameter_apart: vector_apart(a, h, 2 * n);
+  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>
+        members_chosen(a, n, x, p, s) && all_positive(s, n); */
   phibal_status status = matrix_with(hessian, h, a, n, x, precision);
   phibal_enclosure_vector_clear(h, 2 * n);
   //@ assert outputs: vector_output(hessian, n * n);
@@ -1262,6 +1305,8 @@ phibal_status renyi_hessian_product(const phibal_enclosure *a, size_t n, const p
   //@ assert apart: vectors_apart(h, 2 * n, product, n) && vectors_apart(x, n, h, 2 * n);
   //@ assert factor_apart: vectors_apart(v, n, product, n) && vectors_apart(v, n, h, 2 * n);
   //@ assert parameter_apart: vector_apart(a, h, 2 * n);
+  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>
+        members_chosen(a, n, x, p, s) && all_positive(s, n); */
   phibal_status status = product_with(product, h, a, n, x, v, precision);
   phibal_enclosure_vector_clear(h, 2 * n);
   //@ assert outputs: vector_output(product, n);
@@ -1361,6 +1406,7 @@ static phibal_status weight_near_one(renyi_work *w) {
   TRY(phibal_enclosure_log1p(&w->t[0], &w->t[0]));
   /*@ assert logarithm: \forall real r, y; price_input{Pre}(w, r, y) ==>
         in(&w->t[0], \log(over(r, y))); */
+  //@ assert kept: same{Pre, Here}(&w->excess);
   TRY(phibal_enclosure_mul(&w->t[0], &w->t[0], &w->excess));
   /*@ assert exponent: \forall real c, r, y; in{Pre}(&w->excess, c) && price_input{Pre}(w, r, y) ==>
         in(&w->t[0], \log(over(r, y)) * c); */
@@ -1416,7 +1462,8 @@ static phibal_status weight_of_one(renyi_work *w) {
     assigns w->sum, w->point, w->t[0 .. 1];
     ensures work_output(w);
     ensures only_work_written{Pre, Here}(w);
-    ensures same{Pre, Here}(&w->b) && same{Pre, Here}(&w->excess);
+    ensures same{Pre, Here}(&w->b);
+    ensures same{Pre, Here}(&w->excess);
     ensures meaning: \result == PHIBAL_OK ==> \forall real c, r, q, s; in{Pre}(&w->excess, c) &&
       in{Pre}(&w->b, r) && r < 0.0 && end{Pre}(y, upper, q) && q < 0.0 && in{Pre}(&w->sum, s) ==>
         in(&w->sum, s + renyi_weight(c, r, q)); */
@@ -1521,12 +1568,29 @@ static phibal_status conjugate_at_ends(phibal_enclosure *z, const phibal_enclosu
   //@ assert use_enclosure && use_ends && use_renyi_dual;
   //@ ghost renyi_weights_scaled(n);
   //@ assert first: end{Pre}(y + 0, 0, term(ends_of{Pre}(y, n, 0), 0));
-  TRY(add_weights(a, n, y, upper, w));
-  TRY(phibal_enclosure_log(&w->sum, &w->sum));
+  phibal_status status = add_weights(a, n, y, upper, w);
+  //@ assert outputs: work_output(w);
+  if (status != PHIBAL_OK) return status;
+  /*@ assert weights: \forall real p, r, sequence s;
+        ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) ==>
+          r < 0.0 && in(&w->sum, renyi_weights(p, r, s, n)) && in(&w->b, r) &&
+          in(&w->excess, renyi_exponent(p)); */
+  /*@ assert positive: \forall real p, r, sequence s;
+        ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) ==>
+          0.0 < renyi_dual_sum(p, s, n) && 0.0 < renyi_weights(p, r, s, n) &&
+          0.0 < renyi_exponent(p); */
+  status = phibal_enclosure_log(&w->sum, &w->sum);
+  //@ assert outputs_then: work_output(w);
+  if (status != PHIBAL_OK) return status;
   /*@ assert sum: \forall real p, r, sequence s;
         ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) ==>
           r < 0.0 && in(&w->sum, \log(renyi_weights(p, r, s, n))); */
-  TRY(scale_part(w));
+  /*@ assert scale: \forall real p, r, sequence s;
+        ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) ==>
+          in(&w->b, r) && in(&w->excess, renyi_exponent(p)); */
+  status = scale_part(w);
+  //@ assert outputs_scaled: work_output(w);
+  if (status != PHIBAL_OK) return status;
   /*@ assert both: \forall real p, r, sequence s;
         ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) ==>
           r < 0.0 && in(&w->sum, \log(renyi_weights(p, r, s, n))) &&
@@ -1535,7 +1599,9 @@ static phibal_status conjugate_at_ends(phibal_enclosure *z, const phibal_enclosu
         ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) ==>
           (\log(over(renyi_exponent(p), -r)) - 1.0) * renyi_exponent(p) +
             \log(renyi_weights(p, r, s, n)) == renyi_conjugate(p, s, n); */
-  return phibal_enclosure_add(z, &w->t[0], &w->sum);
+  status = phibal_enclosure_add(z, &w->t[0], &w->sum);
+  //@ assert outputs_last: work_output(w);
+  return status;
 }
 
 /* Whether the lower (upper) ends of y are not all negative. */
@@ -1577,10 +1643,13 @@ static phibal_status conjugate_over(phibal_enclosure *z, const phibal_enclosure 
   if (has_nonnegative(n, y, false)) {
     /*@ assert outside: \forall sequence s; members{Pre}(y, n, s) ==> !all_negative(s, n); */
     set_infinity(z);
+    //@ assert outputs_outside: work_output(w);
     return PHIBAL_OK;
   }
   //@ assert first: \forall real r; end{Pre}(y + 0, 0, r) ==> r < 0.0;
-  TRY(conjugate_at_ends(z, a, n, y, false, w));
+  phibal_status status = conjugate_at_ends(z, a, n, y, false, w);
+  //@ assert outputs: work_output(w);
+  if (status != PHIBAL_OK) return status;
   /*@ assert least: \forall real p; in{Pre}(a, p) && renyi_valid(p) ==>
         in(z, renyi_conjugate(p, ends_of{Pre}(y, n, 0), n)); */
   //@ assert vector: vector_same{Pre, Here}(y, n);
@@ -1591,6 +1660,7 @@ static phibal_status conjugate_over(phibal_enclosure *z, const phibal_enclosure 
           renyi_conjugate(p, ends_of{Pre}(y, n, 0), n) <= renyi_conjugate(p, s, n); */
   if (has_nonnegative(n, y, true)) {
     raise_to_infinity(z);
+    //@ assert outputs_raised: work_output(w);
     return PHIBAL_OK;
   }
   //@ assert same_upper: ends(y, n, 1, ends_of{Pre}(y, n, 1));
@@ -1600,11 +1670,14 @@ static phibal_status conjugate_over(phibal_enclosure *z, const phibal_enclosure 
         renyi_conjugate(p, s, n) <= renyi_conjugate(p, ends_of{Pre}(y, n, 1), n); */
   //@ assert first_again: \forall real r; end(y + 0, 0, r) ==> r < 0.0;
   //@ ghost low: ;
-  TRY(conjugate_at_ends(&w->total, a, n, y, true, w));
+  status = conjugate_at_ends(&w->total, a, n, y, true, w);
+  //@ assert outputs_then: work_output(w);
+  if (status != PHIBAL_OK) return status;
   /*@ assert greatest: \forall real p; in{Pre}(a, p) && renyi_valid(p) ==>
         in(&w->total, renyi_conjugate(p, ends_of{Pre}(y, n, 1), n)); */
   //@ assert kept: same{low, Here}(z);
   phibal_enclosure_hull(z, z, &w->total);
+  //@ assert outputs_last: work_output(w);
   return PHIBAL_OK;
 }
 
@@ -1613,6 +1686,11 @@ phibal_status renyi_conjugate(const phibal_enclosure *a, size_t n, const phibal_
   //@ assert use_enclosure;
   renyi_work w;
   renyi_work_init(&w, working_precision(value, n, y));
+  //@ assert vector: vector_same{Pre, Here}(y, n);
+  //@ assert parameter: same{Pre, Here}(a);
+  //@ assert arguments: work_input(a, n, y, &w);
+  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(y, n, s) ==>
+        members_chosen(a, n, y, p, s); */
   phibal_status status = conjugate_over(value, a, n, y, &w);
   renyi_work_clear(&w);
   return status;
@@ -1631,7 +1709,9 @@ phibal_status renyi_conjugate(const phibal_enclosure *a, size_t n, const phibal_
     assigns w->point, w->t[0 .. 1];
     ensures work_output(w);
     ensures only_work_written{Pre, Here}(w);
-    ensures same{Pre, Here}(&w->b) && same{Pre, Here}(&w->excess) && same{Pre, Here}(&w->sum);
+    ensures same{Pre, Here}(&w->b);
+    ensures same{Pre, Here}(&w->excess);
+    ensures same{Pre, Here}(&w->sum);
     ensures point: \forall real q; in{Pre}(y, q) ==> in(&w->point, q);
     ensures meaning: \result == PHIBAL_OK ==> \forall real c, r, q; in{Pre}(&w->excess, c) &&
       in{Pre}(&w->b, r) && r < 0.0 && in{Pre}(y, q) ==>
@@ -1696,7 +1776,9 @@ static phibal_status weights_over(const phibal_enclosure *a, size_t n, const phi
     ensures enclosure(z);
     ensures work_output(w);
     ensures only_with_work_written{Pre, Here}(z, w);
-    ensures same{Pre, Here}(&w->b) && same{Pre, Here}(&w->excess) && same{Pre, Here}(&w->sum);
+    ensures same{Pre, Here}(&w->b);
+    ensures same{Pre, Here}(&w->excess);
+    ensures same{Pre, Here}(&w->sum);
     ensures meaning: \result == PHIBAL_OK ==> \forall real c, r, q, s; in{Pre}(&w->excess, c) &&
       in{Pre}(&w->b, r) && r < 0.0 && in{Pre}(y, q) && in{Pre}(&w->sum, s) && s != 0.0 ==>
         in(z, renyi_weight(c, r, q) * (c / -q) / s); */
@@ -1732,6 +1814,11 @@ static phibal_status conjugate_gradient_over(phibal_enclosure *z, const phibal_e
   phibal_status status = weights_over(a, n, y, w);
   //@ assert places: vector_output(z, n);
   if (status != PHIBAL_OK) return status;
+  /*@ assert total: \forall real p, r, sequence s;
+        members_chosen{Pre}(a, n, y, p, s) && end{Pre}(y + 0, 0, r) && r < 0.0 ==>
+          in(&w->sum, times(raised(-r, renyi_exponent(p)), renyi_dual_sum(p, s, n))) &&
+          0.0 < renyi_dual_sum(p, s, n) &&
+          0.0 < times(raised(-r, renyi_exponent(p)), renyi_dual_sum(p, s, n)); */
   //@ ghost summed: ;
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant outputs: vector_output(z, n);
@@ -1742,7 +1829,7 @@ static phibal_status conjugate_gradient_over(phibal_enclosure *z, const phibal_e
       loop invariant done: \forall real p, sequence s, integer i;
         members_chosen{Pre}(a, n, y, p, s) && 0 <= i < e ==>
           in(z + i, renyi_conjugate_gradient(p, s, n, i));
-      loop assigns e, z[0 .. n - 1], *w;
+      loop assigns e, status, z[0 .. n - 1], *w;
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
     //@ assert argument: same{Pre, Here}(y + e) && input(y + e);
@@ -1753,6 +1840,12 @@ static phibal_status conjugate_gradient_over(phibal_enclosure *z, const phibal_e
     //@ assert others: \forall integer i; 0 <= i < n && i != e ==> same{before, Here}(z + i);
     //@ assert outputs: vector_output(z, n);
     if (status != PHIBAL_OK) return status;
+    /*@ assert quotient: \forall real p, r, sequence s;
+          members_chosen{Pre}(a, n, y, p, s) && end{Pre}(y + 0, 0, r) && r < 0.0 &&
+          in{before}(&w->b, r) ==>
+            in(z + e, renyi_weight(renyi_exponent(p), r, term(s, e)) *
+              (renyi_exponent(p) / -term(s, e)) /
+                times(raised(-r, renyi_exponent(p)), renyi_dual_sum(p, s, n))); */
     /*@ assert one: \forall real p, sequence s; members_chosen{Pre}(a, n, y, p, s) ==>
           in(z + e, renyi_conjugate_gradient(p, s, n, e)); */
   }
@@ -1787,6 +1880,8 @@ phibal_status renyi_conjugate_gradient(const phibal_enclosure *a, size_t n,
   //@ assert parameter: same{Pre, Here}(a);
   //@ assert places: vector_output(gradient, n);
   //@ assert arguments: work_input(a, n, y, &w);
+  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(y, n, s) ==>
+        members_chosen(a, n, y, p, s) && all_negative(s, n); */
   phibal_status status = conjugate_gradient_over(gradient, a, n, y, &w);
   //@ assert outputs: vector_output(gradient, n);
   /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
