@@ -257,6 +257,12 @@ static phibal_status map_with(scalar_family s, scalar_function f, const char *fu
     /*@ assert chosen: \forall real p; in{Pre}(&phi->parameter, p) ==>
           chosen(s, &phi->parameter, p); */
     phibal_status status = graph_over(s, f, &result[e], &x[e], &phi->parameter, w);
+    /*@ assert others: \forall integer i; 0 <= i < n && i != e ==>
+          same{LoopCurrent, Here}(result + i); */
+    /*@ assert earlier: \forall integer i, real p, r; 0 <= i < e &&
+          in{Pre}(&phi->parameter, p) && in{Pre}(x + i, r) ==> holds(result + i, s, f, p, r); */
+    /*@ assert one: status == PHIBAL_OK ==> \forall real p, r; in{Pre}(&phi->parameter, p) &&
+          in{Pre}(x + e, r) ==> holds(result + e, s, f, p, r); */
     if (status != PHIBAL_OK) return name_failure(status, function, phi, e, n, &x[e]);
   }
   return PHIBAL_OK;
@@ -292,7 +298,10 @@ static phibal_status map_coordinates(scalar_family s, scalar_function f, const c
   //@ assert use_enclosure && use_room;
   mpfr_prec_t precision = working_precision(result, n, x);
   workspace w;
+  /*@ assert fresh: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        apart_from_workspace(r, &w); */
   workspace_init(&w, precision);
+  //@ assert before: untouched{Pre, Here};
   //@ assert kept: same{Pre, Here}(&phi->parameter) && vector_same{Pre, Here}(x, n);
   //@ assert precise: \forall integer i; 0 <= i < n ==> precise(x + i, precision);
   //@ assert room: room_for_vector(&w, x, n);
@@ -397,10 +406,14 @@ static phibal_status sum_coordinates(scalar_family s, scalar_function f, const c
   mpfr_prec_t precision = working_precision(result, n, x);
   workspace w;
   phibal_enclosure sum, term;
+  /*@ assert fresh: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        apart_from_workspace(r, &w) && \separated(r, &sum) && \separated(r, &term); */
   phibal_enclosure_init(&sum, precision);
   phibal_enclosure_init(&term, precision);
+  //@ assert temporaries_only: untouched{Pre, Here};
   //@ assert outputs: output(&sum) && output(&term) && in(&sum, 0.0);
   workspace_init(&w, precision);
+  //@ assert before: untouched{Pre, Here};
   //@ assert kept: same{Pre, Here}(&phi->parameter) && vector_same{Pre, Here}(x, n);
   //@ assert precise: \forall integer i; 0 <= i < n ==> precise(x + i, precision);
   //@ assert room: room_for_vector(&w, x, n);
@@ -408,6 +421,7 @@ static phibal_status sum_coordinates(scalar_family s, scalar_function f, const c
   phibal_status status = add_coordinates(s, f, function, phi, n, x, &sum, &term, &w);
   /*@ assert sum: status == PHIBAL_OK ==>
         holds_sum{Pre, Here}(s, f, &phi->parameter, n, x, &sum); */
+  //@ assert after: untouched{Pre, Here};
   workspace_clear(&w);
   //@ assert frame: untouched{Pre, Here};
   //@ assert ends: output(&sum) && output(&term) && output(result);
@@ -471,6 +485,7 @@ static phibal_status scale_coordinates(const phibal_reference_potential *phi, si
                                        const phibal_enclosure *x, const phibal_enclosure *v,
                                        phibal_enclosure *product) {
   //@ assert use_enclosure;
+  //@ assert apart: vectors_apart(x, n, product, n) && vectors_apart(v, n, product, n);
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant outputs: vector_output(product, n);
       loop invariant frame: only_vector_written{Pre, Here}(product, n);
@@ -481,6 +496,7 @@ static phibal_status scale_coordinates(const phibal_reference_potential *phi, si
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
     //@ assert kept: same{Pre, Here}(product + e) && same{Pre, Here}(v + e);
+    //@ assert kept_x: same{Pre, Here}(x + e);
     phibal_status status = phibal_enclosure_mul(&product[e], &product[e], &v[e]);
     /*@ assert one: \forall real c, w; in{Pre}(product + e, c) && in{Pre}(v + e, w) ==>
           in(product + e, c * w); */
