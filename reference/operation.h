@@ -249,8 +249,14 @@ static inline phibal_status operation_sigmoid_negated(phibal_enclosure *z,
     exits \false;
     assigns token->probability[0 .. token->experts - 1], token->weight[0 .. token->experts - 1],
             token->total, token->term, token->factor, token->logsumexp, token->logsumexp_terms;
-    ensures token_ready(token) && token_same{Pre, Here}(token);
-    ensures only_token_written{Pre, Here}(token); */
+    ensures same: token_same{Pre, Here}(token);
+    ensures ready: token_ready(token);
+    ensures frame: only_token_written{Pre, Here}(token);
+    ensures weights: \result == PHIBAL_OK ==> weights_held(token, router->gate, logits);
+    ensures probabilities: \result == PHIBAL_OK ==>
+      probabilities_held(token, router->gate, logits);
+    ensures logsumexp: \result == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
+      logsumexp_held(token, logits); */
 phibal_status reference_token_probabilities(phibal_reference_token *token,
                                             const phibal_router *router, const float *logits);
 /*@ requires token_ready(token) && \valid_read(router);
@@ -260,8 +266,13 @@ phibal_status reference_token_probabilities(phibal_reference_token *token,
     terminates \true;
     exits \false;
     assigns token->part[0 .. token->active - 1], token->total, token->term, token->factor;
-    ensures token_ready(token) && token_same{Pre, Here}(token);
-    ensures only_token_written{Pre, Here}(token);
+    ensures same: token_same{Pre, Here}(token);
+    ensures ready: token_ready(token);
+    ensures frame: only_token_written{Pre, Here}(token);
+    ensures gates: \result == PHIBAL_OK && weights_held{Pre}(token, router->gate, logits) &&
+      probabilities_held{Pre}(token, router->gate, logits) ==>
+        parts_held(token, router->gate, logits, experts);
+    ensures kept: same{Pre, Here}(&token->logsumexp) && same{Pre, Here}(&token->logsumexp_terms);
     ensures gradients: \forall integer e; 0 <= e < token->experts ==>
       same{Pre, Here}(token->probability + e) && same{Pre, Here}(token->gradient + e) &&
       same{Pre, Here}(token->condition + e); */

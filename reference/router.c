@@ -10,48 +10,172 @@
 
 /* A binary32 sigmoid is never closer to a rounding boundary than its 24 digits and the 2^-150 scale
    make it; 1024 bits are far beyond both. */
+#define SIGMOID_START 64
 #define SIGMOID_CAP 1024
 
-static void token_clear_parts(phibal_reference_token *t) {
-  size_t e = (size_t)t->experts, k = (size_t)t->active;
-  if (t->probability) phibal_enclosure_vector_clear(t->probability, e);
-  if (t->gate) phibal_enclosure_vector_clear(t->gate, k);
-  if (t->gradient) phibal_enclosure_vector_clear(t->gradient, e);
-  if (t->condition) phibal_enclosure_vector_clear(t->condition, e);
-  if (t->weight) phibal_enclosure_vector_clear(t->weight, e);
-  if (t->part) phibal_enclosure_vector_clear(t->part, k);
-  free(t->selection);
-  free(t->score);
+/*@ predicate only_token_struct_written{A, B}(phibal_reference_token *t) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, t) ==> same{A, B}(r);
+    // nothing but v[0..n-1], t->factor, t->term and t->total was written between A and B
+    predicate only_gates_written{A, B}(phibal_reference_token *t, phibal_enclosure *v,
+                                       integer n) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, v, n) &&
+        \separated(r, \at(&t->factor, A)) && \separated(r, \at(&t->term, A)) &&
+        \separated(r, \at(&t->total, A)) ==> same{A, B}(r);
+    // nothing but v[0..n-1], t->factor and t->term was written between A and B
+    predicate only_weights_written{A, B}(phibal_reference_token *t, phibal_enclosure *v,
+                                         integer n) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, v, n) &&
+        \separated(r, \at(&t->factor, A)) && \separated(r, \at(&t->term, A)) ==> same{A, B}(r);
+*/
+
+/* Zeroed memory for n indices and for n scores, null when memory is out. Proofs know it as
+   <phibal/acsl/token.h> says. */
+#ifdef __FRAMAC__
+/*@ terminates \true;
+    exits \false;
+    assigns \result \from n, index_heap;
+    assigns index_heap[0 .. INDEX_HEAP_SIZE - 1];
+    ensures \result == \null || (\valid(\result + (0 .. n - 1)) &&
+      (\exists integer i; 0 <= i && i + n <= INDEX_HEAP_SIZE && \result == index_heap + i)); */
+static int32_t *indices_new(size_t n);
+/*@ terminates \true;
+    exits \false;
+    assigns \result \from n, score_heap;
+    assigns score_heap[0 .. INDEX_HEAP_SIZE - 1];
+    ensures \result == \null || (\valid(\result + (0 .. n - 1)) &&
+      (\exists integer i; 0 <= i && i + n <= INDEX_HEAP_SIZE && \result == score_heap + i)); */
+static double *scores_new(size_t n);
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing; */
+static void indices_free(int32_t *indices);
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing; */
+static void scores_free(double *scores);
+#else
+static int32_t *indices_new(size_t n) {
+  return calloc(n, sizeof(int32_t));
 }
 
-phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t experts,
-                                          int32_t active, mpfr_prec_t precision) {
-  const char *name = "phibal_reference_token_init";
-  if (!token) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null token", name);
-  TRY(operation_check_experts(name, experts, precision));
-  if (active < 1 || active > experts)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d active experts; there must be 1 to %d",
-                             name, (int)active, (int)experts);
-  size_t e = (size_t)experts, k = (size_t)active;
-  *token = (phibal_reference_token){
-      .experts = experts,
-      .active = active,
-      .precision = precision,
-      .probability = phibal_enclosure_vector(e, precision),
-      .selection = calloc(k, sizeof(int32_t)),
-      .gate = phibal_enclosure_vector(k, precision),
-      .gradient = phibal_enclosure_vector(e, precision),
-      .condition = phibal_enclosure_vector(e, precision),
-      .weight = phibal_enclosure_vector(e, precision),
-      .part = phibal_enclosure_vector(k, precision),
-      .score = calloc(e, sizeof(double)),
-  };
-  if (!token->probability || !token->selection || !token->gate || !token->gradient ||
-      !token->condition || !token->weight || !token->part || !token->score) {
-    token_clear_parts(token);
-    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for %d experts", name,
-                             (int)experts);
+static double *scores_new(size_t n) {
+  return calloc(n, sizeof(double));
+}
+
+static void indices_free(int32_t *indices) {
+  free(indices);
+}
+
+static void scores_free(double *scores) {
+  free(scores);
+}
+#endif
+
+/* The vectors of enclosures lie one behind the other: so many. */
+/*@ requires 0 <= experts <= PHIBAL_MAX_EXPERTS && 0 <= active <= PHIBAL_MAX_EXPERTS;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == 4 * experts + 2 * active; */
+static size_t token_enclosures(int32_t experts, int32_t active) {
+  return 4 * (size_t)experts + 2 * (size_t)active;
+}
+
+/*@ requires \valid(token) && 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid(selection + (0 .. active - 1)) && \valid(score + (0 .. experts - 1));
+    requires vector_output(vectors, 4 * experts + 2 * active);
+    requires \separated(token, vectors + (0 .. 4 * experts + 2 * active - 1));
+    requires \separated(token, selection + (0 .. active - 1));
+    terminates \true;
+    exits \false;
+    assigns token->experts, token->active, token->precision, token->probability,
+            token->selection, token->gate, token->gradient, token->condition, token->weight,
+            token->part, token->score \from experts, active, precision, vectors, selection, score;
+    ensures token->experts == experts && token->active == active;
+    ensures token->probability == vectors && token->selection == selection &&
+            token->score == score;
+    ensures lies: token_lies(token);
+    ensures vectors: token_vectors(token);
+    ensures frame: only_token_struct_written{Pre, Here}(token); */
+static void token_set(phibal_reference_token *token, int32_t experts, int32_t active,
+                      mpfr_prec_t precision, phibal_enclosure *vectors, int32_t *selection,
+                      double *score) {
+  //@ assert use_enclosure && open_enclosure && open_token;
+  token->experts = experts;
+  token->active = active;
+  token->precision = precision;
+  token->probability = vectors;
+  token->gradient = vectors + experts;
+  token->condition = vectors + 2 * experts;
+  token->weight = vectors + 3 * experts;
+  token->gate = vectors + 4 * experts;
+  token->part = vectors + 4 * experts + active;
+  token->selection = selection;
+  token->score = score;
+  //@ assert kept: vector_output(vectors, 4 * experts + 2 * active);
+  /*@ assert probability: \forall integer i; 0 <= i < experts ==>
+        token->probability + i == vectors + i && output(vectors + i); */
+  /*@ assert gradient: \forall integer i; 0 <= i < experts ==>
+        token->gradient + i == vectors + (experts + i) && output(vectors + (experts + i)); */
+  /*@ assert condition: \forall integer i; 0 <= i < experts ==>
+        token->condition + i == vectors + (2 * experts + i) &&
+        output(vectors + (2 * experts + i)); */
+  /*@ assert weight: \forall integer i; 0 <= i < experts ==>
+        token->weight + i == vectors + (3 * experts + i) && output(vectors + (3 * experts + i)); */
+  /*@ assert gate: \forall integer i; 0 <= i < active ==>
+        token->gate + i == vectors + (4 * experts + i) && output(vectors + (4 * experts + i)); */
+  /*@ assert part: \forall integer i; 0 <= i < active ==>
+        token->part + i == vectors + (4 * experts + active + i) &&
+        output(vectors + (4 * experts + active + i)); */
+}
+
+/*@ requires \valid(token) && 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \separated(token, enclosure_heap + (0 .. ENCLOSURE_HEAP_SIZE - 1)) &&
+             \separated(token, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns token->experts, token->active, token->precision, token->probability,
+            token->selection, token->gate, token->gradient, token->condition, token->weight,
+            token->part, token->score \from experts, active, precision, enclosure_heap,
+            enclosure_heap_used, index_heap, score_heap;
+    assigns TOKEN_ALLOCATED;
+    ensures \result ==> token_lies(token) && token_vectors(token) &&
+      \valid(token->selection + (0 .. active - 1)) && \valid(token->score + (0 .. experts - 1));
+    ensures \result ==> token->experts == experts && token->active == active;
+    ensures \result ==> token_in_heap(token);
+    ensures still_in_use{Pre, Here};
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      \separated(r, token) ==> same{Pre, Here}(r);
+    ensures new: \result ==> \forall phibal_enclosure *r;
+      in_use{Pre}(r) && \separated(r, token) ==> token_apart(token, r); */
+static bool token_allocate(phibal_reference_token *token, int32_t experts, int32_t active,
+                           mpfr_prec_t precision) {
+  //@ assert use_enclosure;
+  size_t n = token_enclosures(experts, active);
+  phibal_enclosure *vectors = phibal_enclosure_vector(n, precision);
+  int32_t *selection = indices_new((size_t)active);
+  double *score = scores_new((size_t)experts);
+  if (vectors && selection && score) {
+    token_set(token, experts, active, precision, vectors, selection, score);
+    return true;
   }
+  phibal_enclosure_vector_clear(vectors, n);
+  indices_free(selection);
+  scores_free(score);
+  return false;
+}
+
+/*@ requires \valid(token) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns token->logsumexp, token->logsumexp_terms, token->total, token->mean, token->magnitude,
+            token->term, token->factor, token->one;
+    ensures scratch: token_scratch(token);
+    ensures same: token_same{Pre, Here}(token);
+    ensures frame: only_token_struct_written{Pre, Here}(token); */
+static void token_init_scratch(phibal_reference_token *token, mpfr_prec_t precision) {
+  //@ assert use_enclosure;
   phibal_enclosure_init(&token->logsumexp, precision);
   phibal_enclosure_init(&token->logsumexp_terms, precision);
   phibal_enclosure_init(&token->total, precision);
@@ -61,11 +185,38 @@ phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t
   phibal_enclosure_init(&token->factor, precision);
   phibal_enclosure_init(&token->one, precision);
   phibal_enclosure_set_si(&token->one, 1);
+}
+
+phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t experts,
+                                          int32_t active, mpfr_prec_t precision) {
+  //@ assert use_enclosure && use_token;
+  const char *name = "phibal_reference_token_init";
+  if (!token) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null token", name);
+  TRY(operation_check_experts(name, experts, precision));
+  if (active < 1 || active > experts)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d active experts; there must be 1 to %d",
+                             name, (int)active, (int)experts);
+  if (!token_allocate(token, experts, active, precision))
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for %d experts", name,
+                             (int)experts);
+  //@ assert lies: token_lies(token) && token_in_heap(token);
+  //@ assert vectors: token_vectors(token);
+  token_init_scratch(token, precision);
+  //@ assert kept: token_lies(token) && token_in_heap(token);
+  //@ assert vectors_kept: token_vectors(token);
   return PHIBAL_OK;
 }
 
 void phibal_reference_token_clear(phibal_reference_token *token) {
-  token_clear_parts(token);
+  //@ assert use_enclosure;
+  //@ ghost token_as_one_vector(token);
+  phibal_enclosure_vector_clear(token->probability,
+                                token_enclosures(token->experts, token->active));
+  //@ assert same: token_same{Pre, Here}(token);
+  //@ assert scratch: token_scratch(token);
+  //@ assert frame: only_token_written{Pre, Here}(token);
+  indices_free(token->selection);
+  scores_free(token->score);
   phibal_enclosure_clear(&token->logsumexp);
   phibal_enclosure_clear(&token->logsumexp_terms);
   phibal_enclosure_clear(&token->total);
@@ -121,14 +272,14 @@ static phibal_status logit_difference(phibal_enclosure *z, float x, float y, phi
     ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
     ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> in(z, e((real)x) * shrink((real)reference)); */
+    ensures \result == PHIBAL_OK ==> in(z, times(e((real)x), shrink((real)reference))); */
 static phibal_status softmax_weight(phibal_reference_token *t, float x, float reference,
                                     phibal_enclosure *z) {
-  //@ assert use_enclosure && use_exp && use_relative;
+  //@ assert use_enclosure && use_exp && use_relative && open_times;
   TRY(logit_difference(z, x, reference, &t->factor));
   phibal_enclosure_exp(z, z);
   //@ assert weight: in(z, e((real)x - (real)reference));
-  //@ assert e((real)x - (real)reference) == e((real)x) * shrink((real)reference);
+  //@ assert e((real)x - (real)reference) == times(e((real)x), shrink((real)reference));
   return PHIBAL_OK;
 }
 
@@ -159,12 +310,14 @@ static phibal_status logit_sigmoid(phibal_reference_token *t, float x, phibal_en
     ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
     ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK ==> in(z, logistic((real)x) * shrink((real)reference)); */
+    ensures \result == PHIBAL_OK ==>
+      in(z, times(logistic((real)x), shrink((real)reference))); */
 static phibal_status sigmoid_weight(phibal_reference_token *t, float x, float reference,
                                     phibal_enclosure *z) {
-  //@ assert use_enclosure && use_exp && use_relative;
+  //@ assert use_enclosure && use_exp && use_relative && open_times;
   if (reference == 0.0f) {
     //@ assert zero: (real)reference == 0.0 && shrink((real)reference) == 1.0;
+    //@ assert times(logistic((real)x), shrink((real)reference)) == logistic((real)x);
     return logit_sigmoid(t, x, z);
   }
   operation_set_float(&t->term, x);
@@ -175,7 +328,7 @@ static phibal_status sigmoid_weight(phibal_reference_token *t, float x, float re
   //@ assert factor: in(&t->factor, logistic(-(real)x));
   //@ assert quotient: logistic(-(real)x) == 1.0 / (1.0 + e((real)x));
   /*@ assert relative: e((real)x - (real)reference) * (1.0 / (1.0 + e((real)x))) ==
-        logistic((real)x) * shrink((real)reference); */
+        times(logistic((real)x), shrink((real)reference)); */
   return phibal_enclosure_mul(z, z, &t->factor);
 }
 
@@ -188,10 +341,8 @@ static phibal_status sigmoid_weight(phibal_reference_token *t, float x, float re
     ensures enclosure(z) && enclosure(&t->factor) && enclosure(&t->term);
     ensures only_three_written{Pre, Here}(z, &t->factor, &t->term);
     ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures \result == PHIBAL_OK && router->gate == PHIBAL_GATE_SIGMOID ==>
-      in(z, logistic((real)x) * shrink((real)reference));
-    ensures \result == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
-      in(z, e((real)x) * shrink((real)reference)); */
+    ensures \result == PHIBAL_OK ==>
+      in(z, times(logit_weight(router->gate, (real)x), shrink((real)reference))); */
 static phibal_status router_weight(phibal_reference_token *t, const phibal_router *router, float x,
                                    float reference, phibal_enclosure *z) {
   //@ assert use_enclosure;
@@ -204,23 +355,26 @@ static phibal_status router_weight(phibal_reference_token *t, const phibal_route
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \is_finite(\result); */
+    ensures \is_finite(\result);
+    ensures (real)\result == weight_reference(router->gate, (real)largest); */
 static float router_reference(const phibal_router *router, float largest) {
+  //@ assert use_floating;
   return router->gate == PHIBAL_GATE_SIGMOID && largest > 0.0f ? 0.0f : largest;
 }
 
-/* Which logit it is matters only to how tight results are; that it is finite, to whether they hold.
- */
 /*@ requires 1 <= experts && \valid_read(logits + (0 .. experts - 1));
     requires finite_floats(logits, experts);
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \is_finite(\result); */
+    ensures \is_finite(\result);
+    ensures (real)\result == largest_logit(logits, experts); */
 static float logits_largest(int32_t experts, const float *logits) {
+  //@ assert use_floating;
   float largest = logits[0];
-  /*@ loop invariant 1 <= e <= experts;
-      loop invariant \is_finite(largest);
+  /*@ loop invariant index: 1 <= e <= experts;
+      loop invariant finite: \is_finite(largest);
+      loop invariant largest: (real)largest == largest_logit(logits, e);
       loop assigns e, largest;
       loop variant experts - e; */
   for (int32_t e = 1; e < experts; e++)
@@ -228,6 +382,8 @@ static float logits_largest(int32_t experts, const float *logits) {
   return largest;
 }
 
+/* Which logit it is matters only to how tight results are; that it is finite, to whether they hold.
+ */
 /*@ requires 1 <= active && \valid_read(experts + (0 .. active - 1));
     requires \forall integer s; 0 <= s < active ==>
       \valid_read(logits + experts[s]) && \is_finite(logits[experts[s]]);
@@ -327,88 +483,489 @@ static phibal_status token_logsumexp(phibal_reference_token *t, float largest) {
   return phibal_enclosure_add(&t->logsumexp, &t->logsumexp, &t->factor);
 }
 
-phibal_status reference_token_probabilities(phibal_reference_token *t, const phibal_router *router,
-                                            const float *logits) {
-  float largest = logits_largest(t->experts, logits);
-  float reference = router_reference(router, largest);
-  for (int32_t e = 0; e < t->experts; e++)
-    TRY(router_weight(t, router, logits[e], reference, &t->weight[e]));
-  TRY(weights_normalise(t->experts, t->weight, &t->total, t->probability));
+/* weight[0..n-1] = the logits' weights, relative to `reference`. */
+/*@ requires token_scratch(t) && \valid_read(router) && \is_finite(reference) && 0 <= n;
+    requires \valid_read(logits + (0 .. n - 1)) && finite_floats(logits, n);
+    requires vector_output(weight, n) &&
+             (\forall integer i; 0 <= i < n ==> \separated(t, weight + i));
+    terminates \true;
+    exits \false;
+    assigns weight[0 .. n - 1], t->factor, t->term;
+    ensures vector_output(weight, n) && enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_weights_written{Pre, Here}(t, weight, n);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall integer i; 0 <= i < n ==>
+      in(weight + i,
+         times(logit_weight(router->gate, (real)logits[i]), shrink((real)reference))); */
+static phibal_status router_weights(phibal_reference_token *t, const phibal_router *router,
+                                    int32_t n, const float *logits, float reference,
+                                    phibal_enclosure *weight) {
+  //@ assert use_enclosure;
+  /*@ assert apart: \forall integer j; 0 <= j < n ==>
+        \separated(weight + j, &t->factor) && \separated(weight + j, &t->term); */
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant status: status == PHIBAL_OK || status == PHIBAL_ERROR_DOMAIN;
+      loop invariant frame: only_weights_written{Pre, Here}(t, weight, n);
+      loop invariant outputs: vector_output(weight, n);
+      loop invariant scratch: token_scratch(t);
+      loop invariant weights: status == PHIBAL_OK ==> \forall integer j; 0 <= j < i ==>
+        in(weight + j,
+           times(logit_weight(router->gate, (real)logits[j]), shrink((real)reference)));
+      loop assigns i, status, weight[0 .. n - 1], t->factor, t->term;
+      loop variant n - i; */
+  for (int32_t i = 0; i < n && status == PHIBAL_OK; i++) {
+    status = router_weight(t, router, logits[i], reference, &weight[i]);
+    /*@ assert others: \forall integer j; 0 <= j < n && j != i ==>
+          same{LoopCurrent, Here}(weight + j); */
+  }
+  return status;
+}
+
+/* The row's weights, in t->weight. */
+/*@ requires token_ready(t) && \valid_read(router) && \is_finite(reference);
+    requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
+    terminates \true;
+    exits \false;
+    assigns t->weight[0 .. t->experts - 1], t->factor, t->term;
+    ensures same: token_same{Pre, Here}(t);
+    ensures scratch: token_scratch(t);
+    ensures vectors: token_vectors(t);
+    ensures frame: only_token_written{Pre, Here}(t);
+    ensures weights: \result == PHIBAL_OK ==> \forall integer e; 0 <= e < t->experts ==>
+      in(t->weight + e, times(logit_weight(router->gate, (real)logits[e]),
+                              shrink((real)reference))); */
+static phibal_status token_weigh(phibal_reference_token *t, const phibal_router *router,
+                                 const float *logits, float reference) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
+  phibal_status status = router_weights(t, router, t->experts, logits, reference, t->weight);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert lies: token_lies(t);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
+}
+
+/* t->probability = t->weight divided by its sum, which is left in t->total. */
+/*@ requires token_ready(t);
+    terminates \true;
+    exits \false;
+    assigns t->probability[0 .. t->experts - 1], t->total;
+    ensures same: token_same{Pre, Here}(t);
+    ensures scratch: token_scratch(t);
+    ensures vectors: token_vectors(t);
+    ensures frame: only_token_written{Pre, Here}(t);
+    ensures weights: \forall integer e; 0 <= e < t->experts ==> same{Pre, Here}(t->weight + e);
+    ensures quotients: \result == PHIBAL_OK ==> \forall sequence s;
+      members{Pre}(t->weight, t->experts, s) && sum(s, t->experts) != 0.0 ==>
+        in(&t->total, sum(s, t->experts)) && (\forall integer e; 0 <= e < t->experts ==>
+          in(t->probability + e, term(s, e) / sum(s, t->experts))); */
+static phibal_status token_normalise(phibal_reference_token *t) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
+  phibal_status status = weights_normalise(t->experts, t->weight, &t->total, t->probability);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert lies: token_lies(t);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
+}
+
+/* (R8), where there is one, and what cancels in it; else 0. */
+/*@ requires token_scratch(t) && \valid_read(router) && \is_finite(largest);
+    terminates \true;
+    exits \false;
+    assigns t->logsumexp, t->logsumexp_terms, t->factor;
+    ensures same: token_same{Pre, Here}(t);
+    ensures scratch: token_scratch(t);
+    ensures frame: only_token_struct_written{Pre, Here}(t);
+    ensures logsumexp: \result == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
+      \forall real a; 0.0 < a && in{Pre}(&t->total, a) ==>
+        in(&t->logsumexp, \log(a) + (real)largest) &&
+        in(&t->logsumexp_terms, \log(a) + \abs((real)largest)); */
+static phibal_status token_set_logsumexp(phibal_reference_token *t, const phibal_router *router,
+                                         float largest) {
+  //@ assert use_enclosure;
   if (router->gate != PHIBAL_GATE_SIGMOID) return token_logsumexp(t, largest);
   phibal_enclosure_set_si(&t->logsumexp, 0);
   phibal_enclosure_set_si(&t->logsumexp_terms, 0);
   return PHIBAL_OK;
 }
 
-/* (R4), and (R3) for k = 1: the probabilities of the experts given. */
-static void gates_probability(phibal_reference_token *t, const int32_t *experts) {
-  for (int32_t s = 0; s < t->active; s++)
-    phibal_enclosure_set(&t->part[s], &t->probability[experts[s]]);
+phibal_status reference_token_probabilities(phibal_reference_token *t, const phibal_router *router,
+                                            const float *logits) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
+  float largest = logits_largest(t->experts, logits);
+  float reference = router_reference(router, largest);
+  TRY(token_weigh(t, router, logits, reference));
+  //@ ghost router_weights_sum(router->gate, logits, t->experts);
+  //@ ghost router_softmax_sum(router->gate, logits, t->experts);
+  //@ ghost router_shrink_positive();
+  /*@ assert members: use_quotient && members(t->weight, t->experts,
+        relative_weights(router->gate, logits, t->experts, shrink((real)reference))); */
+  //@ assert weights: weights_held(t, router->gate, logits);
+  TRY(token_normalise(t));
+  //@ assert weights_kept: weights_held(t, router->gate, logits);
+  /*@ assert total: in(&t->total,
+        times(weight_sum(router->gate, logits, t->experts), shrink((real)reference))); */
+  //@ assert probabilities: probabilities_held(t, router->gate, logits);
+  phibal_status status = token_set_logsumexp(t, router, largest);
+  //@ assert outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  /*@ assert logsumexp: status == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
+        logsumexp_held(t, logits); */
+  //@ assert weights_last: weights_held(t, router->gate, logits);
+  //@ assert probabilities_last: probabilities_held(t, router->gate, logits);
+  return status;
+}
+
+/* part[s] = x[experts[s]] */
+/*@ requires 0 <= active && \valid_read(experts + (0 .. active - 1));
+    requires vector_output(part, active) && (\forall integer s; 0 <= s < active ==>
+      input(x + experts[s]) && vector_apart(x + experts[s], part, active));
+    terminates \true;
+    exits \false;
+    assigns part[0 .. active - 1];
+    ensures vector_output(part, active);
+    ensures only_vector_written{Pre, Here}(part, active);
+    ensures \forall integer s, real a; 0 <= s < active && in{Pre}(x + experts[s], a) ==>
+      in(part + s, a); */
+static void vector_pick(int32_t active, const int32_t *experts, const phibal_enclosure *x,
+                        phibal_enclosure *part) {
+  //@ assert use_enclosure;
+  /*@ loop invariant index: 0 <= s <= active;
+      loop invariant frame: only_vector_written{Pre, Here}(part, active);
+      loop invariant outputs: vector_output(part, active);
+      loop invariant inputs: \forall integer i; 0 <= i < active ==>
+        same{Pre, Here}(x + experts[i]);
+      loop invariant picked: \forall integer i, real a; 0 <= i < s &&
+        in{Pre}(x + experts[i], a) ==> in(part + i, a);
+      loop assigns s, part[0 .. active - 1];
+      loop variant active - s; */
+  for (int32_t s = 0; s < active; s++) {
+    //@ assert kept: same{Pre, Here}(x + experts[s]);
+    phibal_enclosure_set(&part[s], &x[experts[s]]);
+    /*@ assert others: \forall integer i; 0 <= i < active && i != s ==>
+          same{LoopCurrent, Here}(part + i); */
+    //@ assert one: \forall real a; in{Pre}(x + experts[s], a) ==> in(part + s, a);
+  }
+}
+
+/* part[0..active-1] = the weights of the experts given, relative to `reference`. */
+/*@ requires token_scratch(t) && \valid_read(router) && \is_finite(reference);
+    requires 0 <= active && \valid_read(experts + (0 .. active - 1));
+    requires \forall integer s; 0 <= s < active ==>
+      \valid_read(logits + experts[s]) && \is_finite(logits[experts[s]]);
+    requires vector_output(part, active) &&
+             (\forall integer s; 0 <= s < active ==> \separated(t, part + s));
+    terminates \true;
+    exits \false;
+    assigns part[0 .. active - 1], t->factor, t->term;
+    ensures vector_output(part, active) && enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_weights_written{Pre, Here}(t, part, active);
+    ensures \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures \result == PHIBAL_OK ==> \forall integer s; 0 <= s < active ==>
+      in(part + s, times(logit_weight(router->gate, (real)logits[experts[s]]),
+                         shrink((real)reference))); */
+static phibal_status selected_weights(phibal_reference_token *t, const phibal_router *router,
+                                      const float *logits, float reference, int32_t active,
+                                      const int32_t *experts, phibal_enclosure *part) {
+  //@ assert use_enclosure;
+  /*@ assert apart: \forall integer j; 0 <= j < active ==>
+        \separated(part + j, &t->factor) && \separated(part + j, &t->term); */
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= s <= active;
+      loop invariant status: status == PHIBAL_OK || status == PHIBAL_ERROR_DOMAIN;
+      loop invariant frame: only_weights_written{Pre, Here}(t, part, active);
+      loop invariant outputs: vector_output(part, active);
+      loop invariant scratch: token_scratch(t);
+      loop invariant weights: status == PHIBAL_OK ==> \forall integer j; 0 <= j < s ==>
+        in(part + j, times(logit_weight(router->gate, (real)logits[experts[j]]),
+                           shrink((real)reference)));
+      loop assigns s, status, part[0 .. active - 1], t->factor, t->term;
+      loop variant active - s; */
+  for (int32_t s = 0; s < active && status == PHIBAL_OK; s++) {
+    status = router_weight(t, router, logits[experts[s]], reference, &part[s]);
+    /*@ assert others: \forall integer j; 0 <= j < active && j != s ==>
+          same{LoopCurrent, Here}(part + j); */
+  }
+  return status;
+}
+
+/* The same, from the row's weights where those are relative to the same logit. */
+/*@ requires token_scratch(t) && \valid_read(router) && \is_finite(row) && \is_finite(reference);
+    requires 0 <= active && \valid_read(experts + (0 .. active - 1));
+    requires \forall integer s; 0 <= s < active ==>
+      \valid_read(logits + experts[s]) && \is_finite(logits[experts[s]]);
+    requires vector_output(part, active) &&
+             (\forall integer s; 0 <= s < active ==> \separated(t, part + s));
+    requires \forall integer s; 0 <= s < active ==>
+      input(weight + experts[s]) && vector_apart(weight + experts[s], part, active);
+    terminates \true;
+    exits \false;
+    assigns part[0 .. active - 1], t->factor, t->term;
+    ensures outputs: vector_output(part, active) && enclosure(&t->factor) && enclosure(&t->term);
+    ensures frame: only_weights_written{Pre, Here}(t, part, active);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures weights: \result == PHIBAL_OK &&
+      ((real)row == (real)reference ==> \forall integer s; 0 <= s < active ==>
+         in{Pre}(weight + experts[s], times(logit_weight(router->gate, (real)logits[experts[s]]),
+                                            shrink((real)row)))) ==>
+      \forall integer s; 0 <= s < active ==>
+        in(part + s, times(logit_weight(router->gate, (real)logits[experts[s]]),
+                           shrink((real)reference))); */
+static phibal_status gates_weights(phibal_reference_token *t, const phibal_router *router,
+                                   const float *logits, float row, float reference, int32_t active,
+                                   const int32_t *experts, const phibal_enclosure *weight,
+                                   phibal_enclosure *part) {
+  //@ assert use_enclosure && use_floating;
+  if (row == reference) {
+    vector_pick(active, experts, weight, part);
+    return PHIBAL_OK;
+  }
+  return selected_weights(t, router, logits, reference, active, experts, part);
+}
+
+/* The weights of the experts given, relative to `reference`, in t->part. */
+/*@ requires token_ready(t) && \valid_read(router) && \is_finite(row) && \is_finite(reference);
+    requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
+    requires selected_experts(experts, t->active, t->experts);
+    terminates \true;
+    exits \false;
+    assigns t->part[0 .. t->active - 1], t->factor, t->term;
+    ensures same: token_same{Pre, Here}(t);
+    ensures scratch: token_scratch(t);
+    ensures vectors: token_vectors(t);
+    ensures frame: only_gates_written{Pre, Here}(t, \old(t->part), \old(t->active));
+    ensures weights: \result == PHIBAL_OK &&
+      ((real)row == (real)reference ==> \forall integer e; 0 <= e < t->experts ==>
+         in{Pre}(t->weight + e, times(logit_weight(router->gate, (real)logits[e]),
+                                      shrink((real)row)))) ==>
+      \forall integer s; 0 <= s < t->active ==>
+        in(t->part + s, times(logit_weight(router->gate, (real)logits[experts[s]]),
+                              shrink((real)reference))); */
+static phibal_status token_weigh_selected(phibal_reference_token *t, const phibal_router *router,
+                                          const float *logits, float row, float reference,
+                                          const int32_t *experts) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
+  phibal_status status =
+      gates_weights(t, router, logits, row, reference, t->active, experts, t->weight, t->part);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert lies: token_lies(t);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
+}
+
+/* t->part divided by its sum. */
+/*@ requires token_ready(t);
+    terminates \true;
+    exits \false;
+    assigns t->part[0 .. t->active - 1], t->total;
+    ensures same: token_same{Pre, Here}(t);
+    ensures scratch: token_scratch(t);
+    ensures vectors: token_vectors(t);
+    ensures frame: only_gates_written{Pre, Here}(t, \old(t->part), \old(t->active));
+    ensures quotients: \result == PHIBAL_OK ==> \forall sequence s, integer i;
+      members{Pre}(t->part, t->active, s) && sum(s, t->active) != 0.0 && 0 <= i < t->active ==>
+        in(t->part + i, term(s, i) / sum(s, t->active)); */
+static phibal_status token_normalise_part(phibal_reference_token *t) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
+  phibal_status status = weights_normalise(t->active, t->part, &t->total, t->part);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert lies: token_lies(t);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
 }
 
 /* (R3), (R5): weights of the experts given, normalised among themselves. They are taken relative to
    the largest among them, which a bias can put far below the largest of the row. */
+/*@ requires token_ready(t) && \valid_read(router);
+    requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
+    requires selected_experts(experts, t->active, t->experts);
+    terminates \true;
+    exits \false;
+    assigns t->part[0 .. t->active - 1], t->total, t->term, t->factor;
+    ensures same: token_same{Pre, Here}(t);
+    ensures ready: token_ready(t);
+    ensures frame: only_gates_written{Pre, Here}(t, \old(t->part), \old(t->active));
+    ensures gates: \result == PHIBAL_OK && weights_held{Pre}(t, router->gate, logits) ==>
+      \forall integer s; 0 <= s < t->active ==>
+        in(t->part + s, normalised_gate(router->gate, logits, experts, t->active, s)); */
 static phibal_status gates_normalised(phibal_reference_token *t, const phibal_router *router,
                                       const float *logits, const int32_t *experts) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
   float row = router_reference(router, logits_largest(t->experts, logits));
   float reference = router_reference(router, logits_largest_selected(t->active, experts, logits));
-  for (int32_t s = 0; s < t->active; s++) {
-    if (row == reference)
-      phibal_enclosure_set(&t->part[s], &t->weight[experts[s]]);
-    else
-      TRY(router_weight(t, router, logits[experts[s]], reference, &t->part[s]));
-  }
-  return weights_normalise(t->active, t->part, &t->total, t->part);
+  TRY(token_weigh_selected(t, router, logits, row, reference, experts));
+  //@ ghost router_selected_sum(router->gate, logits, experts, t->active);
+  //@ ghost router_shrink_positive();
+  /*@ assert relative: use_quotient &&
+        (weights_held{Pre}(t, router->gate, logits) ==> members(t->part, t->active,
+          relative_selected(router->gate, logits, experts, t->active, shrink((real)reference)))); */
+  return token_normalise_part(t);
 }
 
 phibal_status reference_token_gates(phibal_reference_token *t, const phibal_router *router,
                                     const float *logits, const int32_t *experts) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
   bool plain = router->gate == PHIBAL_GATE_PROBABILITY ||
                (router->gate == PHIBAL_GATE_TOPK_SOFTMAX && t->active == 1);
   if (!plain) return gates_normalised(t, router, logits, experts);
-  gates_probability(t, experts);
+  /* (R4), and (R3) for k = 1: the probabilities of the experts given */
+  vector_pick(t->active, experts, t->probability, t->part);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert lies: token_lies(t);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
   return PHIBAL_OK;
 }
 
-/* gate = scale part. */
-static phibal_status gates_scale(phibal_reference_token *t, const phibal_router *router) {
-  phibal_enclosure_set_d(&t->factor, (double)router->scale);
-  for (int32_t s = 0; s < t->active; s++)
-    TRY(phibal_enclosure_mul(&t->gate[s], &t->part[s], &t->factor));
-  return PHIBAL_OK;
+/* gate[0..n-1] = scale part[0..n-1] */
+/*@ requires 0 <= n && \is_finite(scale);
+    requires vector_input(part, n) && vector_output(gate, n) && output(factor);
+    requires vectors_apart(part, n, gate, n) && vector_apart(factor, part, n) &&
+             vector_apart(factor, gate, n);
+    terminates \true;
+    exits \false;
+    assigns gate[0 .. n - 1], *factor;
+    ensures vector_output(gate, n) && enclosure(factor);
+    ensures only_with_vector_written{Pre, Here}(factor, gate, n);
+    ensures \result == PHIBAL_OK ==> \forall integer s, real a; 0 <= s < n &&
+      in{Pre}(part + s, a) ==> in(gate + s, times(a, (real)scale)); */
+static phibal_status gates_scale(int32_t n, float scale, const phibal_enclosure *part,
+                                 phibal_enclosure *factor, phibal_enclosure *gate) {
+  //@ assert use_enclosure;
+  operation_set_float(factor, scale);
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= s <= n;
+      loop invariant frame: only_with_vector_written{Pre, Here}(factor, gate, n);
+      loop invariant outputs: vector_output(gate, n) && enclosure(factor);
+      loop invariant inputs: in(factor, (real)scale) && vector_same{Pre, Here}(part, n);
+      loop invariant scaled: status == PHIBAL_OK ==> \forall integer i, real a;
+        0 <= i < s && in{Pre}(part + i, a) ==> in(gate + i, times(a, (real)scale));
+      loop assigns s, status, gate[0 .. n - 1];
+      loop variant n - s; */
+  for (int32_t s = 0; s < n && status == PHIBAL_OK; s++) {
+    status = phibal_enclosure_mul(&gate[s], &part[s], factor);
+    /*@ assert others: \forall integer i; 0 <= i < n && i != s ==>
+          same{LoopCurrent, Here}(gate + i); */
+    /*@ assert one: open_times && (\forall real a; in{Pre}(part + s, a) ==>
+          in(gate + s, times(a, (real)scale))); */
+  }
+  return status;
 }
 
-static phibal_status sigmoid_evaluate(void *context, mpfr_prec_t precision,
-                                      phibal_enclosure *value) {
-  phibal_enclosure x, one;
-  phibal_enclosure_init(&x, precision);
+/* Is sigma(x), computed with so many bits, certain to round to *score? */
+/*@ requires \is_finite(x) && \valid(score) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *score;
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==> same{Pre, Here}(r);
+    ensures \result ==> rounded_to(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, logistic((real)x),
+                                   *score); */
+static bool sigmoid_rounds(float x, mpfr_prec_t precision, double *score) {
+  //@ assert use_enclosure;
+  phibal_enclosure value, negated, one;
+  phibal_enclosure_init(&value, precision);
+  phibal_enclosure_init(&negated, precision);
   phibal_enclosure_init(&one, precision);
   phibal_enclosure_set_si(&one, 1);
-  phibal_enclosure_set_d(&x, -(double)*(const float *)context);
-  phibal_status status = operation_sigmoid_negated(value, &x, &one);
+  operation_set_negated(&negated, x);
+  bool decided =
+      operation_sigmoid_negated(&value, &negated, &one) == PHIBAL_OK &&
+      phibal_round_enclosure(&value, PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, score);
   phibal_enclosure_clear(&one);
-  phibal_enclosure_clear(&x);
-  return status;
+  phibal_enclosure_clear(&negated);
+  phibal_enclosure_clear(&value);
+  return decided;
 }
 
 /* The score that sigmoid routers compare: sigma(x) correctly rounded to binary32. The token's
    precision decides nearly always. */
+/*@ requires token_scratch(t) && \is_finite(x) && \valid(score);
+    terminates \true;
+    exits \false;
+    assigns *score, t->term, t->factor;
+    ensures enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
+    ensures \result == PHIBAL_OK ==> rounded_to(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST,
+                                                logistic((real)x), *score); */
 static phibal_status sigmoid_score(phibal_reference_token *t, float x, double *score) {
+  //@ assert use_enclosure;
   TRY(logit_sigmoid(t, x, &t->term));
   if (phibal_round_enclosure(&t->term, PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, score))
     return PHIBAL_OK;
-  return phibal_round_correctly(sigmoid_evaluate, &x, SIGMOID_CAP, PHIBAL_FORMAT_BINARY32,
-                                PHIBAL_ROUND_NEAREST, score);
+  /*@ loop invariant precision: SIGMOID_START <= precision <= 2 * SIGMOID_CAP;
+      loop invariant enclosures: enclosure(&t->factor) && enclosure(&t->term);
+      loop invariant frame: only_two_written{Pre, Here}(&t->term, &t->factor);
+      loop assigns precision, *score;
+      loop variant 2 * SIGMOID_CAP - precision; */
+  for (mpfr_prec_t precision = SIGMOID_START; precision <= SIGMOID_CAP; precision *= 2)
+    if (sigmoid_rounds(x, precision, score)) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
+                           "the sigmoid of %a: its rounding is undecided at %d bits", (double)x,
+                           SIGMOID_CAP);
 }
 
-static phibal_status token_scores(phibal_reference_token *t, const phibal_router *router,
-                                  const float *logits, const float *bias) {
-  for (int32_t e = 0; e < t->experts; e++) {
-    t->score[e] = (double)logits[e];
-    if (router->gate == PHIBAL_GATE_SIGMOID) TRY(sigmoid_score(t, logits[e], &t->score[e]));
-    if (bias) t->score[e] += (double)bias[e];
-  }
-  return PHIBAL_OK;
+/* *score = what the selection compares of one expert; `bias` is null where there is none. */
+/*@ requires token_scratch(t) && \valid_read(router) && \valid(score);
+    requires \is_finite(x) && (bias != \null ==> \valid_read(bias) && \is_finite(*bias));
+    terminates \true;
+    exits \false;
+    assigns *score, t->term, t->factor;
+    ensures enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
+    ensures \result == PHIBAL_OK ==> \is_finite(*score);
+    ensures unbiased: \result == PHIBAL_OK && bias == \null ==>
+      unbiased_score(router->gate, (real)x, *score); */
+static phibal_status token_score(phibal_reference_token *t, const phibal_router *router, float x,
+                                 const float *bias, double *score) {
+  //@ assert use_enclosure && use_floating;
+  double sum = (double)x;
+  if (router->gate == PHIBAL_GATE_SIGMOID) TRY(sigmoid_score(t, x, &sum));
+  if (bias) sum += (double)*bias;
+  *score = sum;
+  if (isfinite(sum)) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_NONFINITE, "the score of the logit %g is %g", (double)x,
+                           sum);
+}
+
+/*@ requires token_scratch(t) && \valid_read(router) && 0 <= n;
+    requires \valid_read(logits + (0 .. n - 1)) && finite_floats(logits, n);
+    requires bias != \null ==> \valid_read(bias + (0 .. n - 1)) && finite_floats(bias, n);
+    requires \valid(score + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns score[0 .. n - 1], t->term, t->factor;
+    ensures enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
+    ensures \result == PHIBAL_OK ==> scores_finite(score, n);
+    ensures unbiased: \result == PHIBAL_OK && bias == \null ==> \forall integer i; 0 <= i < n ==>
+      unbiased_score(router->gate, (real)logits[i], score[i]); */
+static phibal_status token_scores(phibal_reference_token *t, const phibal_router *router, int32_t n,
+                                  const float *logits, const float *bias, double *score) {
+  //@ assert use_enclosure;
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant frame: only_two_written{Pre, Here}(&t->term, &t->factor);
+      loop invariant scratch: token_scratch(t);
+      loop invariant finite: status == PHIBAL_OK ==> scores_finite(score, e);
+      loop invariant unbiased: status == PHIBAL_OK && bias == \null ==>
+        \forall integer i; 0 <= i < e ==>
+          unbiased_score(router->gate, (real)logits[i], score[i]);
+      loop assigns e, status, score[0 .. n - 1], t->term, t->factor;
+      loop variant n - e; */
+  for (int32_t e = 0; e < n && status == PHIBAL_OK; e++)
+    status = token_score(t, router, logits[e], bias ? bias + e : NULL, &score[e]);
+  return status;
 }
 
 /* Does expert i come before expert j: higher score, or the same and the lower index? */
@@ -453,7 +1010,8 @@ static int32_t score_next(int32_t experts, const double *score, int32_t previous
     terminates \true;
     exits \false;
     assigns selected[0 .. active - 1];
-    ensures selection(score, experts, active, selected); */
+    ensures selection(score, experts, active, selected);
+    ensures \forall integer s; 0 <= s < active ==> 0 <= selected[s] < experts; */
 static void score_select(int32_t experts, int32_t active, const double *score, int32_t *selected) {
   int32_t previous = -1;
   //@ ghost selection_none(score, experts);
@@ -482,22 +1040,78 @@ static void score_select(int32_t experts, int32_t active, const double *score, i
         precedes(score, selected[t], e); */
 }
 
+/*@ requires token_ready(t) && \valid_read(router);
+    requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
+    requires bias != \null ==>
+      \valid_read(bias + (0 .. t->experts - 1)) && finite_floats(bias, t->experts);
+    terminates \true;
+    exits \false;
+    assigns t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1], t->term, t->factor;
+    ensures same: token_same{Pre, Here}(t);
+    ensures scratch: token_scratch(t);
+    ensures vectors: token_vectors(t);
+    ensures frame: only_two_written{Pre, Here}(&t->term, &t->factor);
+    ensures ranking: \result == PHIBAL_OK ==>
+      selection(t->score, t->experts, t->active, t->selection) &&
+      (\forall integer s; 0 <= s < t->active ==> 0 <= t->selection[s] < t->experts);
+    ensures unbiased: \result == PHIBAL_OK && bias == \null ==> \forall integer e;
+      0 <= e < t->experts ==> unbiased_score(router->gate, (real)logits[e], t->score[e]); */
+static phibal_status token_select(phibal_reference_token *t, const phibal_router *router,
+                                  const float *logits, const float *bias) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
+  phibal_status status = token_scores(t, router, t->experts, logits, bias, t->score);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert scratch: token_scratch(t);
+  //@ assert lies: token_lies(t);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  if (status == PHIBAL_OK) score_select(t->experts, t->active, t->score, t->selection);
+  //@ assert same_selected: token_same{Pre, Here}(t);
+  return status;
+}
+
 phibal_status phibal_reference_token_select(phibal_reference_token *token,
                                             const phibal_router *router, const float *logits,
                                             const float *bias) {
+  //@ assert use_enclosure;
   const char *name = "phibal_reference_token_select";
   TRY(reference_token_check(name, token, router, logits));
   if (bias) TRY(operation_check_finite(name, "the bias", token->experts, bias));
-  TRY(token_scores(token, router, logits, bias));
-  score_select(token->experts, token->active, token->score, token->selection);
-  return PHIBAL_OK;
+  return token_select(token, router, logits, bias);
+}
+
+/* t->gate = scale t->part. */
+/*@ requires token_ready(t) && \valid_read(router) && \is_finite(router->scale);
+    terminates \true;
+    exits \false;
+    assigns t->gate[0 .. t->active - 1], t->factor;
+    ensures same: token_same{Pre, Here}(t);
+    ensures scratch: token_scratch(t);
+    ensures vectors: token_vectors(t);
+    ensures frame: only_token_written{Pre, Here}(t);
+    ensures kept: same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms) &&
+      (\forall integer e; 0 <= e < t->experts ==> same{Pre, Here}(t->probability + e));
+    ensures scaled: \result == PHIBAL_OK ==> \forall integer s, real a; 0 <= s < t->active &&
+      in{Pre}(t->part + s, a) ==> in(t->gate + s, times(a, (real)router->scale)); */
+static phibal_status token_scale(phibal_reference_token *t, const phibal_router *router) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
+  phibal_status status = gates_scale(t->active, router->scale, t->part, &t->factor, t->gate);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert lies: token_lies(t);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
 }
 
 phibal_status phibal_reference_token_forward(phibal_reference_token *token,
                                              const phibal_router *router, const float *logits,
                                              const float *bias) {
+  //@ assert use_enclosure;
   TRY(phibal_reference_token_select(token, router, logits, bias));
   TRY(reference_token_probabilities(token, router, logits));
   TRY(reference_token_gates(token, router, logits, token->selection));
-  return gates_scale(token, router);
+  //@ ghost token_opened_up(token);
+  return token_scale(token, router);
 }

@@ -34,6 +34,14 @@
         ? probability(gate, x, n, experts[s])
         : normalised_gate(gate, x, experts, k, s);
 
+    // the largest of the logits x[0..n-1], and what weights are taken relative to
+    logic real largest_logit{L}(float *x, integer n) =
+      n <= 1 ? (real)x[0]
+             : ((real)x[n - 1] > largest_logit(x, n - 1) ? (real)x[n - 1]
+                                                         : largest_logit(x, n - 1));
+    logic real weight_reference(integer gate, real largest) =
+      gate == PHIBAL_GATE_SIGMOID && largest > 0.0 ? 0.0 : largest;
+
     // experts 0 .. n-1, k of them
     predicate selected_experts{L}(int32_t *experts, integer k, integer n) =
       \valid_read(experts + (0 .. k - 1)) &&
@@ -91,7 +99,7 @@
      assigns \nothing;
      ensures weights_sum_relative(gate, x, n, n);
      ensures 0 < n ==> 0.0 < weight_sum(gate, x, n); @/
-  void router_weights_sum(int gate, const float *x, int n) {
+  void router_weights_sum(phibal_gate gate, const float *x, int n) {
     /@ assert use_relative && open_times; @/
     int i = 0;
     /@ loop invariant 0 <= i <= n;
@@ -115,7 +123,7 @@
      assigns \nothing;
      ensures selected_sum_relative(gate, x, experts, n, n);
      ensures 0 < n ==> 0.0 < selected_sum(gate, x, experts, n); @/
-  void router_selected_sum(int gate, const float *x, const int32_t *experts, int n) {
+  void router_selected_sum(phibal_gate gate, const float *x, const int32_t *experts, int n) {
     /@ assert use_relative && open_times; @/
     int i = 0;
     /@ loop invariant 0 <= i <= n;

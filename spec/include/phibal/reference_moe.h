@@ -76,9 +76,7 @@ phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t
 /*@ requires token_ready(token);
     terminates \true;
     exits \false;
-    assigns token->probability[0 .. token->experts - 1], token->gate[0 .. token->active - 1],
-            token->gradient[0 .. token->experts - 1], token->condition[0 .. token->experts - 1],
-            token->weight[0 .. token->experts - 1], token->part[0 .. token->active - 1],
+    assigns token->probability[0 .. 4 * token->experts + 2 * token->active - 1],
             token->logsumexp, token->logsumexp_terms, token->total, token->mean, token->magnitude,
             token->term, token->factor, token->one;
     ensures only_token_written{Pre, Here}(token); */
@@ -101,7 +99,16 @@ void phibal_reference_token_clear(phibal_reference_token *token);
     ensures token != \null ==> token_ready(token) && token_same{Pre, Here}(token);
     ensures token != \null ==> only_token_written{Pre, Here}(token);
     ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
-      router->experts == token->experts && router->active == token->active;
+      \old(router->experts) == token->experts && \old(router->active) == token->active &&
+      \is_finite(router->scale);
+    ensures ranking: \result == PHIBAL_OK ==>
+      selection(token->score, token->experts, token->active, token->selection);
+    ensures probabilities: \result == PHIBAL_OK ==>
+      probabilities_held(token, router->gate, logits);
+    ensures logsumexp: \result == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
+      logsumexp_held(token, logits);
+    ensures gates: \result == PHIBAL_OK ==>
+      gates_held(token, router->gate, (real)router->scale, logits, token->selection);
     ensures \result == PHIBAL_OK ==> \forall integer s; 0 <= s < token->active ==>
       0 <= token->selection[s] < token->experts; */
 phibal_status phibal_reference_token_forward(phibal_reference_token *token,
@@ -122,9 +129,15 @@ phibal_status phibal_reference_token_forward(phibal_reference_token *token,
     ensures token != \null ==> token_ready(token) && token_same{Pre, Here}(token);
     ensures token != \null ==> only_two_written{Pre, Here}(&token->term, &token->factor);
     ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
-      router->experts == token->experts && router->active == token->active;
+      \old(router->experts) == token->experts && \old(router->active) == token->active &&
+      \is_finite(router->scale);
     ensures \result == PHIBAL_OK ==> \forall integer e; 0 <= e < token->experts ==>
       \is_finite(logits[e]);
+    ensures ranking: \result == PHIBAL_OK ==>
+      selection(token->score, token->experts, token->active, token->selection);
+    ensures unbiased: \result == PHIBAL_OK && bias == \null ==> \forall integer e;
+      0 <= e < token->experts ==>
+        unbiased_score(router->gate, (real)logits[e], token->score[e]);
     ensures \result == PHIBAL_OK ==> \forall integer s; 0 <= s < token->active ==>
       0 <= token->selection[s] < token->experts; */
 phibal_status phibal_reference_token_select(phibal_reference_token *token,
@@ -157,7 +170,16 @@ phibal_status phibal_reference_token_select(phibal_reference_token *token,
     ensures token != \null ==> token_ready(token) && token_same{Pre, Here}(token);
     ensures token != \null ==> only_token_written{Pre, Here}(token);
     ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
-      experts != \null; */
+      experts != \null;
+    ensures value: \result == PHIBAL_OK ==> \forall sequence p, q, g, integer e;
+      probabilities_are(p, router->gate, logits, token->experts) &&
+      selected_are(q, router->gate, logits, token->experts, experts, token->active) &&
+      gates_are(g, router->gate, logits, experts, token->active) && 0 <= e < token->experts ==>
+        in(token->gradient + e,
+          (price_term(router->gate, logits, token->experts, p, price, (real)price_scale, e) +
+           z_term(logits, token->experts, p, (real)z_scale, e)) +
+          gate_term(router->gate, logits, token->experts, experts, token->active, p, q, g,
+                    gate_gradient, (real)router->scale, e)); */
 phibal_status phibal_reference_token_backward(phibal_reference_token *token,
                                               const phibal_router *router, const float *logits,
                                               const int32_t *experts, const float *gate_gradient,
