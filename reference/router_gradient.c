@@ -135,7 +135,7 @@ static phibal_status gradient_mean(phibal_reference_token *t, int32_t n,
     ensures enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total);
     ensures only_three_written{Pre, Here}(&t->factor, &t->term, &t->total);
     ensures \result == PHIBAL_OK ==> \forall real w; in{Pre}(weight, w) ==>
-      in(&t->factor, slope(router->gate, (real)scale, w, (real)logit)); */
+      in(&t->factor, gate_slope(router->gate, (real)scale, w, (real)logit)); */
 static phibal_status gradient_factor(phibal_reference_token *t, const phibal_router *router,
                                      const phibal_enclosure *weight, double scale, float logit) {
   //@ assert use_enclosure && use_floating;
@@ -228,10 +228,10 @@ static phibal_status gradient_add_centred(phibal_reference_token *t, float x,
     ensures value: \result == PHIBAL_OK ==> \forall real g, w, b;
       in{Pre}(gradient, g) && in{Pre}(weight, w) && in{Pre}(&t->mean, b) ==>
         in(gradient,
-           g + centred_term(slope(router->gate, (real)scale, w, (real)logit), (real)x, b));
+           g + centred_term(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x, b));
     ensures terms: \result == PHIBAL_OK ==> \forall real c, w, b;
       in{Pre}(condition, c) && in{Pre}(weight, w) && in{Pre}(&t->magnitude, b) ==>
-        in(condition, c + centred_magnitude(slope(router->gate, (real)scale, w, (real)logit),
+        in(condition, c + centred_magnitude(gate_slope(router->gate, (real)scale, w, (real)logit),
                                             (real)x, b)); */
 static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_router *router,
                                        const phibal_enclosure *weight, float x, double scale,
@@ -325,15 +325,15 @@ static phibal_status gradient_add_slots(phibal_reference_token *t, const phibal_
           centred_gain(router->gate, logits, experts, w, x, (real)scale, weighted_mean(w, x, n),
             i + 1, f) ==
           centred_gain(router->gate, logits, experts, w, x, (real)scale, weighted_mean(w, x, n),
-            i, f) + (e == f ? centred_term(slope(router->gate, (real)scale, term(w, i),
+            i, f) + (e == f ? centred_term(gate_slope(router->gate, (real)scale, term(w, i),
               (real)logits[f]), (real)x[i], weighted_mean(w, x, n)) : 0.0); */
     /*@ assert terms_next: \forall sequence w, integer f;
           centred_gain_magnitude(router->gate, logits, experts, w, x, (real)scale,
             weighted_magnitude(w, x, n), i + 1, f) ==
           centred_gain_magnitude(router->gate, logits, experts, w, x, (real)scale,
-            weighted_magnitude(w, x, n), i, f) + (e == f ? centred_magnitude(slope(router->gate,
-              (real)scale, term(w, i), (real)logits[f]), (real)x[i],
-              weighted_magnitude(w, x, n)) : 0.0); */
+            weighted_magnitude(w, x, n), i, f) + (e == f ?
+              centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
+                (real)logits[f]), (real)x[i], weighted_magnitude(w, x, n)) : 0.0); */
     status = gradient_add_slot(t, router, &weight[i], x[i], scale, logits[e], &gradient[e],
                                &condition[e]);
     //@ assert scratch: token_scratch(t);

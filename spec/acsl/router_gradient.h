@@ -17,7 +17,7 @@
       n <= 0 ? 0.0 : weighted_magnitude(w, x, n - 1) + term(w, n - 1) * \abs((real)x[n - 1]);
 
     // scale w, for sigmoid times 1 - sigma(x) = sigma(-x): in front of (x - mean)
-    logic real slope(integer gate, real scale, real w, real logit) =
+    logic real gate_slope(integer gate, real scale, real w, real logit) =
       gate == PHIBAL_GATE_SIGMOID ? (scale * w) * logistic(-logit) : scale * w;
     logic real centred_term(real slope, real x, real mean) = slope * (x - mean);
     logic real centred_magnitude(real slope, real x, real magnitude) =
@@ -29,7 +29,7 @@
       i <= 0 ? 0.0
              : centred_gain(gate, logits, experts, w, x, scale, mean, i - 1, e) +
                  (slot_expert(experts, i - 1) == e
-                    ? centred_term(slope(gate, scale, term(w, i - 1), (real)logits[e]),
+                    ? centred_term(gate_slope(gate, scale, term(w, i - 1), (real)logits[e]),
                                    (real)x[i - 1], mean)
                     : 0.0);
     logic real centred_gain_magnitude{L}(integer gate, float *logits, int32_t *experts, sequence w,
@@ -38,7 +38,7 @@
       i <= 0 ? 0.0
              : centred_gain_magnitude(gate, logits, experts, w, x, scale, magnitude, i - 1, e) +
                  (slot_expert(experts, i - 1) == e
-                    ? centred_magnitude(slope(gate, scale, term(w, i - 1), (real)logits[e]),
+                    ? centred_magnitude(gate_slope(gate, scale, term(w, i - 1), (real)logits[e]),
                                         (real)x[i - 1], magnitude)
                     : 0.0);
     // of the slots before i, what those with expert e give through gates that are probabilities:
