@@ -1,126 +1,681 @@
 /* Loads over a batch: mean probabilities (R6), counts and frequencies (R7). */
 #include "operation.h"
 #include <stdlib.h>
+#ifdef __FRAMAC__
+#include <phibal/acsl/loads.h>
+#endif
 
 /* Tokens are summed in this many runs whatever the number of threads, and the runs are then added
    in order: the enclosures never depend on the threads. */
 #define LOADS_RUNS 64
 
-/* One run's tokens and what they add up to. */
-typedef struct loads_run {
-  int64_t first, end; /* tokens first .. end-1 */
-  int64_t counted;
-  int64_t *count;        /* [E] */
-  phibal_enclosure *sum; /* [E], or null */
-  phibal_status status;
-} loads_run;
-
 typedef struct loads_batch {
   const phibal_router *router;
   const float *logits, *bias;
   const uint8_t *mask;
-  bool probabilities; /* are means wanted? */
 } loads_batch;
 
-static phibal_status loads_add_token(phibal_reference_token *t, const loads_batch *batch,
-                                     const float *logits, loads_run *run) {
-  TRY(phibal_reference_token_select(t, batch->router, logits, batch->bias));
-  for (int32_t s = 0; s < t->active; s++) run->count[t->selection[s]]++;
-  run->counted++;
-  if (!batch->probabilities) return PHIBAL_OK;
-  TRY(reference_token_probabilities(t, batch->router, logits));
-  for (int32_t e = 0; e < t->experts; e++)
-    TRY(phibal_enclosure_add(&run->sum[e], &run->sum[e], &t->probability[e]));
+/* What the runs add up to: of run r, counts and sums of E experts from r E on. */
+typedef struct loads_runs {
+  int64_t *count;
+  phibal_enclosure *sum; /* null: no means are wanted */
+} loads_runs;
+
+/* n counts, all 0, or null when memory is out. Proofs know the memory as <phibal/acsl/loads.h>
+ * says. */
+#ifdef __FRAMAC__
+/*@ requires 0 < n <= COUNT_HEAP_SIZE;
+    terminates \true;
+    exits \false;
+    assigns count_heap[0 .. COUNT_HEAP_SIZE - 1];
+    assigns \result \from n, count_heap;
+    ensures \result == \null || (\result == count_heap && \valid(\result + (0 .. n - 1)) &&
+      counts_below(\result, n, 0)); */
+static int64_t *counts_new(size_t n);
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing; */
+static void counts_free(int64_t *count);
+#else
+static int64_t *counts_new(size_t n) {
+  return calloc(n, sizeof(int64_t));
+}
+
+static void counts_free(int64_t *count) {
+  free(count);
+}
+#endif
+
+/* Counts the experts that the token selects. */
+/*@ requires \valid_read(t) && 0 <= t->active <= t->experts;
+    requires \valid_read(t->selection + (0 .. t->active - 1));
+    requires \forall integer s; 0 <= s < t->active ==> 0 <= t->selection[s] < t->experts;
+    requires \valid(count + (0 .. t->experts - 1)) &&
+             counts_below(count, t->experts, INT64_MAX - t->experts);
+    terminates \true;
+    exits \false;
+    assigns count[0 .. t->experts - 1];
+    ensures counts_raised{Pre, Here}(count, t->experts, t->active); */
+static void counts_add(const phibal_reference_token *t, int64_t *count) {
+  /*@ loop invariant index: 0 <= s <= t->active;
+      loop invariant raised: counts_raised{Pre, Here}(count, t->experts, s);
+      loop assigns s, count[0 .. t->experts - 1];
+      loop variant t->active - s; */
+  for (int32_t s = 0; s < t->active; s++) count[t->selection[s]]++;
+}
+
+/* sum += x. */
+/*@ requires 0 <= n && vector_output(sum, n) && vector_input(x, n) && vectors_apart(sum, n, x, n);
+    terminates \true;
+    exits \false;
+    assigns sum[0 .. n - 1];
+    ensures vector_output(sum, n) && only_vector_written{Pre, Here}(sum, n);
+    ensures \result == PHIBAL_OK ==> \forall integer e, real a, b;
+      0 <= e < n && in{Pre}(sum + e, a) && in{Pre}(x + e, b) ==> in(sum + e, a + b); */
+static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclosure *sum) {
+  //@ assert use_enclosure;
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant outputs: vector_output(sum, n);
+      loop invariant frame: only_vector_written{Pre, Here}(sum, n);
+      loop invariant left: \forall integer i; e <= i < n ==> same{Pre, Here}(sum + i);
+      loop invariant added: \forall integer i, real a, b;
+        0 <= i < e && in{Pre}(sum + i, a) && in{Pre}(x + i, b) ==> in(sum + i, a + b);
+      loop assigns e, sum[0 .. n - 1];
+      loop variant n - e; */
+  for (int32_t e = 0; e < n; e++) TRY(phibal_enclosure_add(&sum[e], &sum[e], &x[e]));
   return PHIBAL_OK;
 }
 
-static phibal_status loads_add_run(phibal_reference_token *t, const loads_batch *batch,
-                                   loads_run *run) {
-  for (int64_t i = run->first; i < run->end; i++) {
-    if (batch->mask && !batch->mask[i]) continue;
-    TRY(loads_add_token(t, batch, batch->logits + i * t->experts, run));
+/* Selects the token's experts and counts them. */
+/*@ requires token_ready(t) && \valid_read(batch.router);
+    requires \valid_read(logits + (0 .. t->experts - 1));
+    requires batch.bias != \null ==> \valid_read(batch.bias + (0 .. t->experts - 1));
+    requires \valid(count + (0 .. t->experts - 1)) &&
+             counts_below(count, t->experts, INT64_MAX - t->experts);
+    terminates \true;
+    exits \false;
+    assigns count[0 .. t->experts - 1];
+    assigns t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1], t->term, t->factor;
+    ensures token_ready(t) && token_same{Pre, Here}(t);
+    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
+    ensures counts_raised{Pre, Here}(count, t->experts, t->experts);
+    ensures \result == PHIBAL_OK ==> finite_floats(logits, t->experts); */
+static phibal_status loads_count_token(phibal_reference_token *t, loads_batch batch,
+                                       const float *logits, int64_t *count) {
+  TRY(phibal_reference_token_select(t, batch.router, logits, batch.bias));
+  counts_add(t, count);
+  return PHIBAL_OK;
+}
+
+/* What follows from where a token lies. */
+/*@ ghost
+  /@ requires token_ready(t);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures vector_input(t->probability, t->experts); @/
+  void token_probabilities(const phibal_reference_token *t) {
+    /@ assert use_token; @/
+    /@ assert places: \forall integer i; 0 <= i < t->experts ==>
+         token_part(t, t->probability + i); @/
+  }
+
+  /@ requires token_ready(t) && sum != \null && sums_token_apart(t, sum, t->experts);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall phibal_enclosure *r; token_part(t, r) ==> vector_apart(r, sum, t->experts);
+     ensures vectors_apart(sum, t->experts, t->probability, t->experts); @/
+  void token_sums(const phibal_reference_token *t, const phibal_enclosure *sum) {
+    /@ assert use_token && open_token; @/
+    /@ assert apart: \forall phibal_enclosure *r, *p; token_apart(t, r) && token_part(t, p) ==>
+         \separated(r, p); @/
+    /@ assert elsewhere: \forall integer i, phibal_enclosure *p; 0 <= i < t->experts &&
+         token_part(t, p) ==> \separated(sum + i, p); @/
+    /@ assert places: \forall integer i; 0 <= i < t->experts ==>
+         token_part(t, t->probability + i); @/
+  }
+
+  /@ requires token_ready(t);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall phibal_enclosure *r; token_apart(t, r) ==> \separated(r, t); @/
+  void token_elsewhere(const phibal_reference_token *t) {
+    /@ assert open_token; @/
+  }
+*/
+
+/* Adds the token's probabilities. */
+/*@ requires token_ready(t) && \valid_read(router);
+    requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
+    requires vector_output(sum, t->experts) && sums_token_apart(t, sum, t->experts);
+    requires sum != \null;
+    terminates \true;
+    exits \false;
+    assigns sum[0 .. t->experts - 1];
+    assigns t->probability[0 .. t->experts - 1], t->weight[0 .. t->experts - 1], t->total, t->term,
+            t->factor, t->logsumexp, t->logsumexp_terms;
+    ensures token_ready(t) && token_same{Pre, Here}(t);
+    ensures vector_output(sum, t->experts);
+    ensures only_loads_written{Pre, Here}(t, sum, t->experts); */
+static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_router *router,
+                                     const float *logits, phibal_enclosure *sum) {
+  //@ assert use_enclosure;
+  TRY(reference_token_probabilities(t, router, logits));
+  /*@ assert sizes: t->experts == \at(t->experts, Pre) &&
+        t->probability == \at(t->probability, Pre); */
+  /*@ assert left: \forall integer i; 0 <= i < t->experts ==> same{Pre, Here}(sum + i); */
+  //@ assert apart: sums_token_apart(t, sum, t->experts);
+  //@ assert sums: vector_output(sum, t->experts);
+  //@ ghost token_probabilities(t);
+  //@ ghost token_sums(t, sum);
+  //@ assert range: \separated(t, sum + (0 .. t->experts - 1));
+  phibal_status status = sums_add(t->experts, t->probability, sum);
+  /*@ assert addresses: t->probability == \at(t->probability, Pre) &&
+        t->selection == \at(t->selection, Pre) && t->gate == \at(t->gate, Pre) &&
+        t->gradient == \at(t->gradient, Pre) && t->condition == \at(t->condition, Pre) &&
+        t->weight == \at(t->weight, Pre) && t->part == \at(t->part, Pre) &&
+        t->score == \at(t->score, Pre); */
+  //@ assert fields: token_same{Pre, Here}(t);
+  //@ assert vectors: token_vectors(t);
+  //@ assert scratch: token_scratch(t);
+  return status;
+}
+
+/*@ requires token_ready(t) && \valid_read(batch.router);
+    requires \valid_read(logits + (0 .. t->experts - 1));
+    requires batch.bias != \null ==> \valid_read(batch.bias + (0 .. t->experts - 1));
+    requires \valid(run.count + (0 .. t->experts - 1)) &&
+             counts_below(run.count, t->experts, INT64_MAX - t->experts);
+    requires sums_ready(run.sum, t->experts) && sums_token_apart(t, run.sum, t->experts);
+    terminates \true;
+    exits \false;
+    assigns run.count[0 .. t->experts - 1], run.sum[0 .. t->experts - 1];
+    assigns t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1],
+            t->probability[0 .. t->experts - 1], t->weight[0 .. t->experts - 1], t->total, t->term,
+            t->factor, t->logsumexp, t->logsumexp_terms;
+    ensures token_ready(t) && token_same{Pre, Here}(t);
+    ensures counts_raised{Pre, Here}(run.count, t->experts, t->experts);
+    ensures sums_ready(run.sum, t->experts);
+    ensures only_loads_written{Pre, Here}(t, run.sum, t->experts); */
+static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batch,
+                                     const float *logits, loads_runs run) {
+  //@ assert use_enclosure;
+  //@ ghost token_elsewhere(t);
+  phibal_status status = loads_count_token(t, batch, logits, run.count);
+  //@ assert sizes: t->experts == \at(t->experts, Pre);
+  /*@ assert kept: \forall phibal_enclosure *r; \valid_read(r) && token_apart{Pre}(t, r) ==>
+        token_apart(t, r) && same{Pre, Here}(r); */
+  //@ assert apart: sums_token_apart(t, run.sum, t->experts);
+  //@ assert sums: sums_ready(run.sum, t->experts);
+  if (status != PHIBAL_OK || !run.sum) return status;
+  return loads_sum_token(t, batch.router, logits, run.sum);
+}
+
+/* Tokens first .. end-1; *counted of them are not masked. */
+/*@ requires token_ready(t) && \valid_read(batch.router);
+    requires 0 <= first <= end && token_rows(batch.logits, batch.mask, end, t->experts);
+    requires batch.bias != \null ==> \valid_read(batch.bias + (0 .. t->experts - 1));
+    requires \valid(run.count + (0 .. t->experts - 1)) && counts_below(run.count, t->experts, 0);
+    requires \valid(counted) && \separated(counted, run.count + (0 .. t->experts - 1));
+    requires sums_ready(run.sum, t->experts) && sums_token_apart(t, run.sum, t->experts);
+    terminates \true;
+    exits \false;
+    assigns run.count[0 .. t->experts - 1], run.sum[0 .. t->experts - 1], *counted;
+    assigns t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1],
+            t->probability[0 .. t->experts - 1], t->weight[0 .. t->experts - 1], t->total, t->term,
+            t->factor, t->logsumexp, t->logsumexp_terms;
+    ensures token_ready(t) && token_same{Pre, Here}(t);
+    ensures 0 <= *counted <= end - first;
+    ensures counts_below(run.count, t->experts, (end - first) * t->experts);
+    ensures sums_ready(run.sum, t->experts);
+    ensures only_loads_written{Pre, Here}(t, run.sum, t->experts); */
+static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch, int64_t first,
+                                   int64_t end, loads_runs run, int64_t *counted) {
+  //@ assert use_enclosure;
+  *counted = 0;
+  /*@ loop invariant index: first <= i <= end && 0 <= *counted <= i - first;
+      loop invariant token: token_ready(t) && token_same{Pre, Here}(t);
+      loop invariant counts: counts_below(run.count, t->experts, (i - first) * t->experts);
+      loop invariant sums: sums_ready(run.sum, t->experts);
+      loop invariant frame: only_loads_written{Pre, Here}(t, run.sum, t->experts);
+      loop assigns i, run.count[0 .. t->experts - 1], run.sum[0 .. t->experts - 1], *counted,
+        t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1],
+        t->probability[0 .. t->experts - 1], t->weight[0 .. t->experts - 1], t->total, t->term,
+        t->factor, t->logsumexp, t->logsumexp_terms;
+      loop variant end - i; */
+  for (int64_t i = first; i < end; i++) {
+    if (batch.mask && !batch.mask[i]) continue;
+    //@ assert row: 0 <= i * t->experts && (i + 1) * t->experts <= end * t->experts;
+    //@ assert room: (i - first) * t->experts <= INT64_MAX - t->experts;
+    TRY(loads_add_token(t, batch, batch.logits + i * t->experts, run));
+    ++*counted;
   }
   return PHIBAL_OK;
 }
 
-/* Shares `tokens` tokens out; sum null: no means. */
-static void loads_runs_init(loads_run *runs, int64_t *count, phibal_enclosure *sum, int32_t experts,
-                            int64_t tokens) {
-  for (int r = 0; r < LOADS_RUNS; r++) {
-    int64_t share = tokens / LOADS_RUNS, rest = tokens % LOADS_RUNS;
-    int64_t first = share * r + (r < rest ? r : rest);
-    runs[r] = (loads_run){.first = first,
-                          .end = first + share + (r < rest),
-                          .count = count + (size_t)r * (size_t)experts,
-                          .sum = sum ? sum + (size_t)r * (size_t)experts : NULL,
-                          .status = PHIBAL_OK};
-  }
+/* The first of `tokens` tokens in run r; that of run LOADS_RUNS is `tokens`. */
+/*@ requires 0 <= tokens && 0 <= r <= LOADS_RUNS;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == run_start(tokens, r) && 0 <= \result <= tokens;
+    ensures r == LOADS_RUNS ==> \result == tokens;
+    ensures r < LOADS_RUNS ==> \result <= run_start(tokens, r + 1) <= tokens &&
+      run_start(tokens, r + 1) <= \result + tokens / 64 + 1; */
+static int64_t run_first(int64_t tokens, int r) {
+  int64_t share = tokens / LOADS_RUNS, rest = tokens % LOADS_RUNS;
+  //@ assert shared: tokens == share * LOADS_RUNS + rest && 0 <= share && 0 <= rest < LOADS_RUNS;
+  return share * r + (r < rest ? r : rest);
 }
 
-static phibal_status loads_run_all(const loads_batch *batch, mpfr_prec_t precision,
-                                   loads_run *runs) {
+/* The runs' places: counts and sums of run r. */
+/*@ requires 0 <= r < LOADS_RUNS && 1 <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid(runs.count + (0 .. LOADS_RUNS * experts - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result.count == runs.count + r * experts;
+    ensures runs.sum == \null ==> \result.sum == \null;
+    ensures runs.sum != \null ==> \result.sum == runs.sum + r * experts; */
+static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
+  size_t first = (size_t)r * (size_t)experts;
+  return (loads_runs){runs.count + first, runs.sum ? runs.sum + first : NULL};
+}
+
+/*@ // what each of n runs counted, of tokens and of their experts
+    predicate runs_counted{L}(int64_t *counted, integer n) =
+      \forall integer r; 0 <= r < n ==> 0 <= counted[r] <= RUN_COUNT_MAX;
+    predicate runs_counts{L}(int64_t *count, integer experts, integer n) =
+      \forall integer r, e; 0 <= r < n && 0 <= e < experts ==>
+        0 <= count[r * experts + e] <= RUN_COUNT_MAX;
+*/
+/* Run r of `tokens` tokens; what it counts goes to counted[r]. */
+/*@ requires token_ready(t) && \valid_read(batch.router) && 0 <= r < LOADS_RUNS;
+    requires token_rows(batch.logits, batch.mask, tokens, t->experts);
+    requires batch.bias != \null ==> \valid_read(batch.bias + (0 .. t->experts - 1));
+    requires \valid(runs.count + (0 .. LOADS_RUNS * t->experts - 1));
+    requires \forall integer e; 0 <= e < t->experts ==> runs.count[r * t->experts + e] == 0;
+    requires \valid(counted + (0 .. LOADS_RUNS - 1)) &&
+             \separated(counted + (0 .. LOADS_RUNS - 1),
+                        runs.count + (0 .. LOADS_RUNS * t->experts - 1));
+    requires sums_ready(runs.sum, LOADS_RUNS * t->experts) &&
+             sums_token_apart(t, runs.sum, LOADS_RUNS * t->experts);
+    terminates \true;
+    exits \false;
+    assigns runs.count[r * t->experts .. r * t->experts + t->experts - 1],
+            runs.sum[r * t->experts .. r * t->experts + t->experts - 1], counted[r];
+    assigns t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1],
+            t->probability[0 .. t->experts - 1], t->weight[0 .. t->experts - 1], t->total, t->term,
+            t->factor, t->logsumexp, t->logsumexp_terms;
+    ensures token_ready(t) && token_same{Pre, Here}(t);
+    ensures 0 <= counted[r] <= RUN_COUNT_MAX;
+    ensures \forall integer e; 0 <= e < t->experts ==>
+      0 <= runs.count[r * t->experts + e] <= RUN_COUNT_MAX;
+    ensures sums_ready(runs.sum, LOADS_RUNS * t->experts);
+    ensures only_loads_written{Pre, Here}(t, runs.sum, LOADS_RUNS * t->experts); */
+static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch batch,
+                                        int64_t tokens, loads_runs runs, int r, int64_t *counted) {
+  //@ assert use_enclosure;
+  int64_t first = run_first(tokens, r), end = run_first(tokens, r + 1);
+  loads_runs run = loads_run(runs, t->experts, r);
+  //@ assert rows: 0 <= end * t->experts <= tokens * t->experts;
+  //@ assert share: 64 * ((tokens / 64) * t->experts) <= tokens * t->experts;
+  //@ assert length: 0 <= end - first <= tokens / 64 + 1 && tokens <= tokens * t->experts;
+  /*@ assert most: (end - first) * t->experts <= (tokens / 64) * t->experts + t->experts &&
+        (end - first) * t->experts <= RUN_COUNT_MAX; */
+  //@ assert places: 0 <= r * t->experts && r * t->experts + t->experts <= LOADS_RUNS * t->experts;
+  /*@ assert counts: \forall integer e; 0 <= e < t->experts ==>
+        \valid(run.count + e) && run.count[e] == 0; */
+  /*@ assert sums: run.sum != \null ==> \forall integer e; 0 <= e < t->experts ==>
+        run.sum + e == runs.sum + (r * t->experts + e); */
+  /*@ assert inside: run.sum != \null ==> \forall integer j;
+        r * t->experts <= j < r * t->experts + t->experts ==>
+          runs.sum + j == run.sum + (j - r * t->experts); */
+  /*@ assert outside: run.sum != \null ==> \forall integer j;
+        0 <= j < r * t->experts || r * t->experts + t->experts <= j < LOADS_RUNS * t->experts ==>
+          vector_apart(runs.sum + j, run.sum, t->experts) && token_apart(t, runs.sum + j); */
+  //@ assert run_sums: sums_ready(run.sum, t->experts);
+  //@ assert run_apart: sums_token_apart(t, run.sum, t->experts);
+  return loads_add_run(t, batch, first, end, run, &counted[r]);
+}
+
+/* All runs; what run r counts goes to counted[r], how it ended to status[r]. */
+/*@ requires \valid_read(batch.router);
+    requires 1 <= batch.router->active <= batch.router->experts <= PHIBAL_MAX_EXPERTS;
+    requires OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
+    requires token_rows(batch.logits, batch.mask, tokens, batch.router->experts);
+    requires batch.bias != \null ==>
+      \valid_read(batch.bias + (0 .. batch.router->experts - 1));
+    requires \valid(runs.count + (0 .. LOADS_RUNS * batch.router->experts - 1)) &&
+             counts_below(runs.count, LOADS_RUNS * batch.router->experts, 0);
+    requires runs.sum == \null ||
+             (vector_output(runs.sum, LOADS_RUNS * batch.router->experts) &&
+              vector_in_use(runs.sum, LOADS_RUNS * batch.router->experts));
+    requires \valid(counted + (0 .. LOADS_RUNS - 1)) && \valid(status + (0 .. LOADS_RUNS - 1));
+    requires \separated(counted + (0 .. LOADS_RUNS - 1),
+                        runs.count + (0 .. LOADS_RUNS * batch.router->experts - 1));
+    terminates \true;
+    exits \false;
+    assigns runs.count[0 .. LOADS_RUNS * batch.router->experts - 1],
+            runs.sum[0 .. LOADS_RUNS * batch.router->experts - 1], counted[0 .. LOADS_RUNS - 1],
+            status[0 .. LOADS_RUNS - 1], TOKEN_ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures sums_ready(runs.sum, LOADS_RUNS * \old(batch.router->experts));
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      sums_apart(r, runs.sum, LOADS_RUNS * \old(batch.router->experts)) ==> same{Pre, Here}(r);
+    ensures counted: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
+      runs_counted(counted, LOADS_RUNS) &&
+      runs_counts(runs.count, \old(batch.router->experts), LOADS_RUNS); */
+static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precision, loads_runs runs,
+                          int64_t *counted, phibal_status *status) {
+  //@ assert use_enclosure;
+  int32_t experts = batch.router->experts, active = batch.router->active;
+  /*@ assert cells: \forall integer q, e; 0 <= q < LOADS_RUNS && 0 <= e < experts ==>
+        0 <= q * experts + e < LOADS_RUNS * experts; */
 #pragma omp parallel
   {
     phibal_reference_token t;
-    phibal_status ready =
-        phibal_reference_token_init(&t, batch->router->experts, batch->router->active, precision);
+    phibal_status ready = phibal_reference_token_init(&t, experts, active, precision);
+    /*@ assert new: ready == PHIBAL_OK && runs.sum != \null ==> \forall integer i;
+          0 <= i < LOADS_RUNS * experts ==> token_apart(&t, runs.sum + i); */
+    //@ assert sums_new: sums_ready(runs.sum, LOADS_RUNS * experts);
 #pragma omp for schedule(dynamic)
-    for (int r = 0; r < LOADS_RUNS; r++)
-      runs[r].status = ready == PHIBAL_OK ? loads_add_run(&t, batch, &runs[r]) : ready;
+    /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
+        loop invariant token: ready == PHIBAL_OK ==> token_ready(&t) && t.experts == experts &&
+          token_same{LoopEntry, Here}(&t);
+        loop invariant sums: sums_ready(runs.sum, LOADS_RUNS * experts);
+        loop invariant apart: ready == PHIBAL_OK ==>
+          sums_token_apart(&t, runs.sum, LOADS_RUNS * experts);
+        loop invariant elsewhere: ready == PHIBAL_OK ==> \forall phibal_enclosure *p;
+          in_use{Pre}(p) && \valid_read{Pre}(p) ==> token_apart(&t, p);
+        loop invariant frame: \forall phibal_enclosure *p; \valid_read{Pre}(p) &&
+          in_use{Pre}(p) && sums_apart(p, runs.sum, LOADS_RUNS * experts) ==> same{Pre, Here}(p);
+        loop invariant zeros: \forall integer q, e; r <= q < LOADS_RUNS && 0 <= e < experts ==>
+          runs.count[q * experts + e] == 0;
+        loop invariant heap: ready == PHIBAL_OK ==> token_in_heap(&t);
+        loop invariant failed: ready != PHIBAL_OK ==>
+          \forall integer q; 0 <= q < r ==> status[q] != PHIBAL_OK;
+        loop invariant counted: ready == PHIBAL_OK ==> runs_counted(counted, r);
+        loop invariant counts: ready == PHIBAL_OK ==>
+          runs_counts(runs.count, experts, r);
+        loop assigns r, t, counted[0 .. LOADS_RUNS - 1], status[0 .. LOADS_RUNS - 1],
+          runs.count[0 .. LOADS_RUNS * experts - 1], runs.sum[0 .. LOADS_RUNS * experts - 1],
+          enclosure_heap[0 .. ENCLOSURE_HEAP_SIZE - 1], index_heap[0 .. INDEX_HEAP_SIZE - 1],
+          score_heap[0 .. INDEX_HEAP_SIZE - 1];
+        loop variant LOADS_RUNS - r; */
+    for (int r = 0; r < LOADS_RUNS; r++) {
+      /*@ assert later: \forall integer q, e; r < q && 0 <= e ==>
+            r * experts + experts <= q * experts + e; */
+      /*@ assert earlier: \forall integer q, e; q < r && e < experts ==>
+            q * experts + e < r * experts; */
+      //@ assert place: 0 <= r * experts && r * experts + experts <= LOADS_RUNS * experts;
+      status[r] = ready;
+      if (ready == PHIBAL_OK) status[r] = loads_add_numbered(&t, batch, tokens, runs, r, counted);
+    }
     if (ready == PHIBAL_OK) phibal_reference_token_clear(&t);
+    //@ assert sums_left: sums_ready(runs.sum, LOADS_RUNS * experts);
   }
+}
+
+/* The first failure of the runs. */
+/*@ requires 0 <= tokens && \valid_read(status + (0 .. LOADS_RUNS - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK <==>
+      (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK); */
+static phibal_status loads_status(int64_t tokens, const phibal_status *status) {
+  /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
+      loop invariant passed: \forall integer q; 0 <= q < r ==> status[q] == PHIBAL_OK;
+      loop assigns r;
+      loop variant LOADS_RUNS - r; */
   for (int r = 0; r < LOADS_RUNS; r++)
-    if (runs[r].status != PHIBAL_OK)
-      return phibal_status_set(runs[r].status,
+    if (status[r] != PHIBAL_OK)
+      return phibal_status_set(status[r],
                                "phibal_reference_loads: tokens %lld to %lld could not be computed "
                                "(memory, or the precision cap of a sigmoid score)",
-                               (long long)runs[r].first, (long long)runs[r].end - 1);
+                               (long long)run_first(tokens, r),
+                               (long long)run_first(tokens, r + 1) - 1);
   return PHIBAL_OK;
 }
 
-static int64_t loads_counted(const loads_run *runs) {
-  int64_t counted = 0;
-  for (int r = 0; r < LOADS_RUNS; r++) counted += runs[r].counted;
-  return counted;
+/*@ requires \valid_read(counted + (0 .. LOADS_RUNS - 1));
+    requires runs_counted(counted, LOADS_RUNS);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures 0 <= \result; */
+static int64_t loads_counted(const int64_t *counted) {
+  int64_t n = 0;
+  /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
+      loop invariant bound: 0 <= n <= r * RUN_COUNT_MAX;
+      loop assigns r, n;
+      loop variant LOADS_RUNS - r; */
+  for (int r = 0; r < LOADS_RUNS; r++) n += counted[r];
+  return n;
 }
 
-static void loads_counts(const loads_run *runs, int32_t experts, int64_t *count) {
-  for (int32_t e = 0; e < experts; e++) {
-    count[e] = 0;
-    for (int r = 0; r < LOADS_RUNS; r++) count[e] += runs[r].count[e];
+/* What the runs count of expert e. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && 0 <= e < experts;
+    requires \valid_read(runs + (0 .. LOADS_RUNS * experts - 1));
+    requires runs_counts(runs, experts, LOADS_RUNS);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures 0 <= \result; */
+static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
+  int64_t n = 0;
+  /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
+      loop invariant bound: 0 <= n <= r * RUN_COUNT_MAX;
+      loop assigns r, n;
+      loop variant LOADS_RUNS - r; */
+  for (int r = 0; r < LOADS_RUNS; r++) {
+    size_t place = (size_t)r * (size_t)experts + (size_t)e;
+    //@ assert place: place == r * experts + e && 0 <= place < LOADS_RUNS * experts;
+    //@ assert bound: 0 <= runs[r * experts + e] <= RUN_COUNT_MAX;
+    n += runs[place];
   }
+  return n;
 }
 
-/* (R6) mean_e = sum over the runs / counted. */
-static phibal_status loads_mean(const loads_run *runs, int32_t experts, int64_t counted,
-                                phibal_enclosure *divisor, phibal_enclosure *total,
-                                phibal_enclosure *mean) {
-  phibal_enclosure_set_si(divisor, (long)counted);
-  for (int32_t e = 0; e < experts; e++) {
-    phibal_enclosure_set_si(total, 0);
-    for (int r = 0; r < LOADS_RUNS; r++) TRY(phibal_enclosure_add(total, total, &runs[r].sum[e]));
-    TRY(phibal_enclosure_div(&mean[e], total, divisor));
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid_read(runs + (0 .. LOADS_RUNS * experts - 1));
+    requires runs_counts(runs, experts, LOADS_RUNS);
+    requires \valid(count + (0 .. experts - 1)) &&
+             \separated(count + (0 .. experts - 1), runs + (0 .. LOADS_RUNS * experts - 1));
+    terminates \true;
+    exits \false;
+    assigns count[0 .. experts - 1];
+    ensures \forall integer e; 0 <= e < experts ==> 0 <= count[e]; */
+static void loads_counts(const int64_t *runs, int32_t experts, int64_t *count) {
+  /*@ assert cells: \forall integer q, i; 0 <= q < LOADS_RUNS && 0 <= i < experts ==>
+        0 <= q * experts + i < LOADS_RUNS * experts; */
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant counts: \forall integer i; 0 <= i < e ==> 0 <= count[i];
+      loop invariant runs: runs_counts(runs, experts, LOADS_RUNS);
+      loop assigns e, count[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) count[e] = loads_count(runs, experts, e);
+}
+
+/* total = the sum of the runs' sums for expert e. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && 0 <= e < experts;
+    requires vector_input(sum, LOADS_RUNS * experts) && output(total) &&
+             vector_apart(total, sum, LOADS_RUNS * experts);
+    terminates \true;
+    exits \false;
+    assigns *total;
+    ensures enclosure(total) && only_written{Pre, Here}(total); */
+static phibal_status loads_total(const phibal_enclosure *sum, int32_t experts, int32_t e,
+                                 phibal_enclosure *total) {
+  //@ assert use_enclosure;
+  phibal_enclosure_set_si(total, 0);
+  /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
+      loop invariant output: enclosure(total);
+      loop invariant frame: only_written{Pre, Here}(total);
+      loop assigns r, *total;
+      loop variant LOADS_RUNS - r; */
+  for (int r = 0; r < LOADS_RUNS; r++) {
+    size_t place = (size_t)r * (size_t)experts + (size_t)e;
+    //@ assert place: place == r * experts + e && 0 <= place < LOADS_RUNS * experts;
+    TRY(phibal_enclosure_add(total, total, &sum[place]));
   }
   return PHIBAL_OK;
 }
 
-static phibal_status loads_compute(const loads_batch *batch, int64_t tokens, mpfr_prec_t precision,
-                                   int64_t *run_count, phibal_enclosure *scratch,
-                                   phibal_enclosure *mean, int64_t *count, int64_t *counted) {
-  int32_t experts = batch->router->experts;
-  loads_run runs[LOADS_RUNS];
-  loads_runs_init(runs, run_count, mean ? scratch + 2 : NULL, experts, tokens);
-  TRY(loads_run_all(batch, precision, runs));
-  int64_t n = loads_counted(runs);
+/* (R6) mean = the runs' sums for expert e / t[0]; t[1] is a temporary. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && 0 <= e < experts;
+    requires vector_input(sum, LOADS_RUNS * experts) && vector_output(t, 2) && output(mean);
+    requires vector_apart(t + 1, sum, LOADS_RUNS * experts) && vector_apart(mean, t, 2);
+    terminates \true;
+    exits \false;
+    assigns t[1], *mean;
+    ensures enclosure(t + 1) && enclosure(mean) && only_two_written{Pre, Here}(t + 1, mean); */
+static phibal_status loads_mean(const phibal_enclosure *sum, int32_t experts, int32_t e,
+                                phibal_enclosure *t, phibal_enclosure *mean) {
+  //@ assert use_enclosure;
+  TRY(loads_total(sum, experts, e, &t[1]));
+  return phibal_enclosure_div(mean, &t[1], &t[0]);
+}
+
+/*@ ghost
+  /@ requires vectors_apart(x, k, y, n);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures vectors_apart(y, n, x, k); @/
+  void apart_back(const phibal_enclosure *x, int32_t k, const phibal_enclosure *y, int32_t n) {}
+*/
+
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && 0 < counted;
+    requires vector_input(sum, LOADS_RUNS * experts) && vector_output(t, 2) &&
+             vector_output(mean, experts);
+    requires vectors_apart(sum, LOADS_RUNS * experts, t, 2) &&
+             vectors_apart(mean, experts, t, 2) &&
+             vectors_apart(sum, LOADS_RUNS * experts, mean, experts);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 1], mean[0 .. experts - 1];
+    ensures vector_output(t, 2);
+    ensures vector_output(mean, experts);
+    ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 2) &&
+      vector_apart(r, mean, experts) ==> same{Pre, Here}(r); */
+static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, int64_t counted,
+                                 phibal_enclosure *t, phibal_enclosure *mean) {
+  //@ assert use_enclosure;
+  //@ ghost apart_back(sum, LOADS_RUNS * experts, t, 2);
+  phibal_enclosure_set_si(&t[0], (long)counted);
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant scratch: vector_output(t, 2);
+      loop invariant means: vector_output(mean, experts);
+      loop invariant sums: vector_input(sum, LOADS_RUNS * experts);
+      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, t, 2) && vector_apart(r, mean, experts) ==> same{Pre, Here}(r);
+      loop assigns e, t[1], mean[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    phibal_status status = loads_mean(sum, experts, e, t, &mean[e]);
+    //@ assert scratch_left: vector_output(t, 2);
+    //@ assert means_left: vector_output(mean, experts);
+    if (status != PHIBAL_OK) return status;
+  }
+  return PHIBAL_OK;
+}
+
+/*@ requires \valid_read(batch.router);
+    requires 1 <= batch.router->active <= batch.router->experts <= PHIBAL_MAX_EXPERTS;
+    requires OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
+    requires token_rows(batch.logits, batch.mask, tokens, batch.router->experts);
+    requires batch.bias != \null ==>
+      \valid_read(batch.bias + (0 .. batch.router->experts - 1));
+    requires \separated(batch.router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires runs.count == count_heap &&
+             \valid(runs.count + (0 .. LOADS_RUNS * batch.router->experts - 1)) &&
+             counts_below(runs.count, LOADS_RUNS * batch.router->experts, 0);
+    requires mean == \null <==> runs.sum == \null;
+    requires runs.sum == \null ||
+             (vector_output(runs.sum, LOADS_RUNS * batch.router->experts) &&
+              vector_in_use(runs.sum, LOADS_RUNS * batch.router->experts));
+    requires mean == \null ||
+             (vector_output(mean, batch.router->experts) &&
+              vector_in_use(mean, batch.router->experts) &&
+              vectors_apart(runs.sum, LOADS_RUNS * batch.router->experts, t, 2) &&
+              vectors_apart(mean, batch.router->experts, t, 2) &&
+              vectors_apart(runs.sum, LOADS_RUNS * batch.router->experts, mean,
+                            batch.router->experts));
+    requires vector_output(t, 2) && vector_in_use(t, 2);
+    requires count == \null || (\valid(count + (0 .. batch.router->experts - 1)) &&
+      \separated(count + (0 .. batch.router->experts - 1),
+                 count_heap + (0 .. COUNT_HEAP_SIZE - 1)));
+    requires counted == \null || (\valid(counted) &&
+      \separated(counted, count_heap + (0 .. COUNT_HEAP_SIZE - 1)));
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 1], mean[0 .. batch.router->experts - 1],
+            count[0 .. batch.router->experts - 1], *counted,
+            runs.sum[0 .. LOADS_RUNS * batch.router->experts - 1], LOADS_ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures vector_output(t, 2) && sums_ready(mean, \old(batch.router->experts)) &&
+            sums_ready(runs.sum, LOADS_RUNS * \old(batch.router->experts));
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      vector_apart(r, t, 2) && sums_apart(r, mean, \old(batch.router->experts)) &&
+      sums_apart(r, runs.sum, LOADS_RUNS * \old(batch.router->experts)) ==> same{Pre, Here}(r); */
+static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
+                                   loads_runs runs, phibal_enclosure *t, phibal_enclosure *mean,
+                                   int64_t *count, int64_t *counted) {
+  //@ assert use_enclosure;
+  int32_t experts = batch.router->experts;
+  int64_t run_counted[LOADS_RUNS] = {0};
+  phibal_status status[LOADS_RUNS];
+  loads_run_all(batch, tokens, precision, runs, run_counted, status);
+  //@ assert scratch: vector_output(t, 2);
+  //@ assert means: sums_ready(mean, experts);
+  TRY(loads_status(tokens, status));
+  //@ assert run_counted: runs_counted(&run_counted[0], LOADS_RUNS);
+  int64_t n = loads_counted(run_counted);
   if (counted) *counted = n;
-  if (count) loads_counts(runs, experts, count);
+  //@ assert runs_counts: runs_counts(runs.count, experts, LOADS_RUNS);
+  if (count) loads_counts(runs.count, experts, count);
   if (!mean) return PHIBAL_OK;
   if (n == 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "phibal_reference_loads: no unmasked token, so there is no mean");
-  return loads_mean(runs, experts, n, &scratch[0], &scratch[1], mean);
+  return loads_means(runs.sum, experts, n, t, mean);
 }
 
+/* Are token i's logits finite? */
+/*@ requires 0 <= experts && \valid_read(logits + (0 .. experts - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK <==> finite_floats(logits, experts); */
+static phibal_status loads_check_row(const char *name, int64_t i, int32_t experts,
+                                     const float *logits) {
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant finite: finite_floats(logits, e);
+      loop assigns e;
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++)
+    if (!isfinite(logits[e]))
+      return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                               "%s: the logit of token %lld, expert %d is %g; it must be finite",
+                               name, (long long)i, (int)e, (double)logits[e]);
+  return PHIBAL_OK;
+}
+
+/*@ requires router == \null || \valid_read(router);
+    requires router != \null && logits != \null && 0 <= tokens ==>
+      token_rows(logits, mask, tokens, router->experts);
+    requires router != \null && bias != \null ==> \valid_read(bias + (0 .. router->experts - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK ==> router != \null && 0 <= tokens &&
+      (0 < tokens ==> logits != \null) && precision >= OPERATION_PRECISION;
+    ensures \result == PHIBAL_OK ==>
+      1 <= router->active <= router->experts <= PHIBAL_MAX_EXPERTS; */
 static phibal_status loads_check(const phibal_router *router, int64_t tokens, const float *logits,
                                  const float *bias, const uint8_t *mask, mpfr_prec_t precision) {
   const char *name = "phibal_reference_loads";
@@ -132,52 +687,148 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d active experts; there must be 1 to %d",
                              name, (int)router->active, (int)router->experts);
   if (bias) TRY(operation_check_finite(name, "the bias", router->experts, bias));
-  for (int64_t i = 0; i < tokens; i++)
-    for (int32_t e = 0; e < router->experts && (!mask || mask[i]); e++)
-      if (!isfinite(logits[i * router->experts + e]))
-        return phibal_status_set(PHIBAL_ERROR_NONFINITE,
-                                 "%s: the logit of token %lld, expert %d is %g; it must be finite",
-                                 name, (long long)i, (int)e,
-                                 (double)logits[i * router->experts + e]);
+  /*@ loop invariant index: 0 <= i <= tokens;
+      loop assigns i;
+      loop variant tokens - i; */
+  for (int64_t i = 0; i < tokens; i++) {
+    /*@ assert row: 0 <= i * router->experts &&
+          (i + 1) * router->experts <= tokens * router->experts; */
+    if (!mask || mask[i])
+      TRY(loads_check_row(name, i, router->experts, logits + i * router->experts));
+  }
   return PHIBAL_OK;
+}
+
+/*@ requires \valid_read(batch.router);
+    requires 1 <= batch.router->active <= batch.router->experts <= PHIBAL_MAX_EXPERTS;
+    requires OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
+    requires token_rows(batch.logits, batch.mask, tokens, batch.router->experts);
+    requires batch.bias != \null ==>
+      \valid_read(batch.bias + (0 .. batch.router->experts - 1));
+    requires \separated(batch.router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires mean == \null <==> sum == \null;
+    requires sum == \null || (vector_output(sum, LOADS_RUNS * batch.router->experts) &&
+      vector_in_use(sum, LOADS_RUNS * batch.router->experts));
+    requires mean == \null ||
+             (vector_output(mean, batch.router->experts) &&
+              vector_in_use(mean, batch.router->experts) &&
+              vectors_apart(sum, LOADS_RUNS * batch.router->experts, t, 2) &&
+              vectors_apart(mean, batch.router->experts, t, 2) &&
+              vectors_apart(sum, LOADS_RUNS * batch.router->experts, mean,
+                            batch.router->experts));
+    requires vector_output(t, 2) && vector_in_use(t, 2);
+    requires count == \null || (\valid(count + (0 .. batch.router->experts - 1)) &&
+      \separated(count + (0 .. batch.router->experts - 1),
+                 count_heap + (0 .. COUNT_HEAP_SIZE - 1)));
+    requires counted == \null || (\valid(counted) &&
+      \separated(counted, count_heap + (0 .. COUNT_HEAP_SIZE - 1)));
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 1], mean[0 .. batch.router->experts - 1],
+            count[0 .. batch.router->experts - 1], *counted,
+            sum[0 .. LOADS_RUNS * batch.router->experts - 1], LOADS_ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures vector_output(t, 2) && sums_ready(mean, \old(batch.router->experts)) &&
+            sums_ready(sum, LOADS_RUNS * \old(batch.router->experts));
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      vector_apart(r, t, 2) && sums_apart(r, mean, \old(batch.router->experts)) &&
+      sums_apart(r, sum, LOADS_RUNS * \old(batch.router->experts)) ==> same{Pre, Here}(r); */
+static phibal_status loads_with_counts(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
+                                       phibal_enclosure *sum, phibal_enclosure *t,
+                                       phibal_enclosure *mean, int64_t *count, int64_t *counted) {
+  //@ assert use_enclosure;
+  size_t cells = (size_t)batch.router->experts * LOADS_RUNS;
+  //@ assert cells: cells == LOADS_RUNS * batch.router->experts && 0 < cells <= COUNT_HEAP_SIZE;
+  loads_runs runs = {counts_new(cells), sum};
+  if (!runs.count)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY,
+                             "phibal_reference_loads: no memory for %zu counts", cells);
+  phibal_status status = loads_compute(batch, tokens, precision, runs, t, mean, count, counted);
+  counts_free(runs.count);
+  return status;
 }
 
 phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
                                      const float *logits, const float *bias, const uint8_t *mask,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
                                      int64_t *counted) {
+  //@ assert use_enclosure;
+  const char *name = "phibal_reference_loads";
   TRY(loads_check(router, tokens, logits, bias, mask, precision));
   size_t cells = (size_t)router->experts * LOADS_RUNS;
-  phibal_enclosure *scratch;
-  TRY(operation_scratch("phibal_reference_loads", 2 + (mean ? cells : 0), precision, &scratch));
-  int64_t *run_count = calloc(cells, sizeof *run_count);
-  loads_batch batch = {router, logits, bias, mask, mean != NULL};
-  phibal_status status =
-      run_count ? loads_compute(&batch, tokens, precision, run_count, scratch, mean, count, counted)
-                : phibal_status_set(PHIBAL_ERROR_MEMORY,
-                                    "phibal_reference_loads: no memory for %zu counts", cells);
-  free(run_count);
-  operation_scratch_clear(scratch, 2 + (mean ? cells : 0));
+  //@ assert cells: cells == LOADS_RUNS * router->experts && 0 < cells;
+  loads_batch batch = {router, logits, bias, mask};
+  phibal_enclosure *t, *sum;
+  TRY(operation_scratch(name, 2, precision, &t));
+  //@ assert means: sums_ready(mean, router->experts);
+  phibal_status status = PHIBAL_OK;
+  if (mean) status = operation_scratch(name, cells, precision, &sum);
+  //@ assert scratch: vector_output(t, 2) && vector_in_use(t, 2);
+  //@ assert means_left: sums_ready(mean, router->experts);
+  if (status == PHIBAL_OK) {
+    status =
+        loads_with_counts(batch, tokens, precision, mean ? sum : NULL, t, mean, count, counted);
+    if (mean) operation_scratch_clear(sum, cells);
+    //@ assert scratch_left: vector_output(t, 2);
+    //@ assert means_kept: sums_ready(mean, \at(router->experts, Pre));
+  }
+  operation_scratch_clear(t, 2);
   return status;
+}
+
+/* frequency_e = count_e / divisor; numerator is a temporary of 64 bits. */
+/*@ requires 1 <= experts && \valid_read(count + (0 .. experts - 1));
+    requires vector_output(frequency, experts) && output(numerator) && input(divisor);
+    requires vector_apart(divisor, frequency, experts) &&
+             vector_apart(numerator, frequency, experts) && \separated(numerator, divisor);
+    terminates \true;
+    exits \false;
+    assigns frequency[0 .. experts - 1], *numerator;
+    ensures vector_output(frequency, experts) && enclosure(numerator);
+    ensures only_with_vector_written{Pre, Here}(numerator, frequency, experts);
+    ensures \result == PHIBAL_OK ==> \forall integer e, real a;
+      0 <= e < experts && in{Pre}(divisor, a) && a > 0.0 ==>
+        in(frequency + e, (real)count[e] / a); */
+static phibal_status frequency_divide(int32_t experts, const int64_t *count,
+                                      phibal_enclosure *numerator, const phibal_enclosure *divisor,
+                                      phibal_enclosure *frequency) {
+  //@ assert use_enclosure;
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant outputs: vector_output(frequency, experts) && output(numerator);
+      loop invariant divisor: same{Pre, Here}(divisor) && input(divisor);
+      loop invariant frame: only_with_vector_written{Pre, Here}(numerator, frequency, experts);
+      loop invariant quotients: \forall integer i, real a;
+        0 <= i < e && in{Pre}(divisor, a) && a > 0.0 ==> in(frequency + i, (real)count[i] / a);
+      loop assigns e, *numerator, frequency[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    phibal_enclosure_set_si(numerator, (long)count[e]);
+    TRY(phibal_enclosure_div(&frequency[e], numerator, divisor));
+  }
+  return PHIBAL_OK;
 }
 
 phibal_status phibal_reference_frequency(int32_t experts, int32_t active, int64_t tokens,
                                          const int64_t *count, phibal_enclosure *frequency) {
+  //@ assert use_enclosure;
   const char *name = "phibal_reference_frequency";
   if (!count || !frequency || experts < 1 || active < 1 || tokens < 1)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: null argument, or %d experts, %d active, %lld tokens; each must "
                              "be at least 1",
                              name, (int)experts, (int)active, (long long)tokens);
-  mpq_t q;
-  mpq_init(q);
-  for (int32_t e = 0; e < experts; e++) {
-    mpz_set_si(mpq_numref(q), (long)count[e]);
-    mpz_set_si(mpq_denref(q), (long)tokens);
-    mpz_mul_si(mpq_denref(q), mpq_denref(q), (long)active);
-    mpq_canonicalize(q);
-    phibal_enclosure_set_q(&frequency[e], q);
-  }
-  mpq_clear(q);
-  return PHIBAL_OK;
+  phibal_enclosure numerator, divisor;
+  phibal_enclosure_init(&numerator, 64);
+  phibal_enclosure_init(&divisor, 128); /* the product is exact */
+  phibal_enclosure_set_si(&numerator, (long)active);
+  phibal_enclosure_set_si(&divisor, (long)tokens);
+  phibal_status status = phibal_enclosure_mul(&divisor, &divisor, &numerator);
+  /*@ assert divisor: in(&divisor, (real)tokens * (real)active) &&
+        (real)tokens * (real)active > 0.0; */
+  //@ assert places: vector_output(frequency, experts);
+  if (status == PHIBAL_OK)
+    status = frequency_divide(experts, count, &numerator, &divisor, frequency);
+  phibal_enclosure_clear(&divisor);
+  phibal_enclosure_clear(&numerator);
+  return status;
 }

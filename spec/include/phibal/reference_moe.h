@@ -52,6 +52,7 @@ typedef struct phibal_reference_token {
 
 #ifdef __FRAMAC__
 #include <phibal/acsl/token.h>
+#include <phibal/acsl/loads.h>
 #endif
 
 /* PHIBAL_ERROR_ARGUMENT unless 1 <= active <= experts <= PHIBAL_MAX_EXPERTS and precision >= 32;
@@ -191,6 +192,32 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
      count   [E] out: unmasked tokens whose selection holds e; may be null
      counted     out: unmasked tokens
    With no unmasked token the means are PHIBAL_ERROR_ARGUMENT. */
+/*@ requires router == \null || \valid_read(router);
+    requires router != \null ==> \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires router != \null && logits != \null && 0 <= tokens &&
+      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
+        token_rows(logits, mask, tokens, router->experts);
+    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
+      \valid_read(bias + (0 .. router->experts - 1));
+    requires router != \null && mean != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
+      vector_output(mean, router->experts) && vector_in_use(mean, router->experts);
+    requires router != \null && count != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
+      \valid(count + (0 .. router->experts - 1)) &&
+      \separated(count + (0 .. router->experts - 1), count_heap + (0 .. COUNT_HEAP_SIZE - 1));
+    requires counted == \null ||
+      (\valid(counted) && \separated(counted, count_heap + (0 .. COUNT_HEAP_SIZE - 1)));
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns mean[0 .. router->experts - 1], count[0 .. router->experts - 1], *counted,
+            LOADS_ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      sums_apart(r, mean, \old(router->experts)) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> router != \null && 0 <= tokens &&
+      1 <= router->active <= router->experts <= PHIBAL_MAX_EXPERTS;
+    ensures router != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
+      sums_ready(mean, router->experts); */
 phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
                                      const float *logits, const float *bias, const uint8_t *mask,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,
@@ -198,6 +225,16 @@ phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens
 
 /* (R7), (V5) frequency_e = count_e / (k tokens). Over the tokens of one domain it is the
    routed-token ratio: 1/E where routing ignores the domain. */
+/*@ requires 1 <= experts && count != \null ==> \valid_read(count + (0 .. experts - 1));
+    requires 1 <= experts && frequency != \null ==> vector_output(frequency, experts);
+    terminates \true;
+    exits \false;
+    assigns frequency[0 .. experts - 1];
+    ensures 1 <= experts && frequency != \null ==>
+      vector_output(frequency, experts) && only_vector_written{Pre, Here}(frequency, experts);
+    ensures \result == PHIBAL_OK ==> count != \null && frequency != \null && 1 <= experts &&
+      1 <= active && 1 <= tokens && (\forall integer e; 0 <= e < experts ==>
+        in(frequency + e, frequency_of(count[e], active, tokens))); */
 phibal_status phibal_reference_frequency(int32_t experts, int32_t active, int64_t tokens,
                                          const int64_t *count, phibal_enclosure *frequency);
 
@@ -226,47 +263,201 @@ phibal_status phibal_reference_ema(int32_t experts, float eta, const float *m, c
 /* (M2) with the kernels' conventions: for floored potentials (tsallis: alpha < 1) m_e is raised to
    PHIBAL_SMALLEST_LOAD first and *floored (may be null) counts those raised; lp with p = 1 has
    price sgn(m_e), 0 at 0; lp with p = inf has 1/n at the n largest m_e, 0 elsewhere. m >= 0. */
+/*@ requires potential == \null || \valid_read(potential);
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && m != \null ==>
+      \valid_read(m + (0 .. experts - 1));
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && price != \null ==>
+      vector_output(price, experts) && vector_in_use(price, experts);
+    requires floored == \null || \valid(floored);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns price[0 .. experts - 1], *floored, ALLOCATED;
+    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(price, experts);
+    ensures 1 <= experts <= PHIBAL_MAX_EXPERTS && price != \null ==> vector_output(price, experts);
+    ensures \result == PHIBAL_OK ==> potential != \null && m != \null && price != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS;
+    ensures prices: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
+      separable(potential->id, (real)potential->parameter) ==> \forall integer e;
+      0 <= e < experts ==>
+        in(price + e, kernel_price(potential->id, (real)potential->parameter, (real)m[e]));
+    ensures largest: \result == PHIBAL_OK && potential->id == PHIBAL_POTENTIAL_LP &&
+      !\is_finite(potential->parameter) ==> \forall sequence s, integer e;
+      floats_are(m, experts, s) && 0 <= e < experts ==>
+        in(price + e, maximum_share(s, experts, e)); */
 phibal_status phibal_reference_price(const phibal_potential *potential, int32_t experts,
                                      const float *m, mpfr_prec_t precision, phibal_enclosure *price,
                                      int32_t *floored);
 
 /* (M3) centred_e = price_e - mean(price). largest (may be null): an upper end of it is at least
    every |price_e|, for the absolute part of the kernel's bound. */
+/*@ requires potential == \null || \valid_read(potential);
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && m != \null ==>
+      \valid_read(m + (0 .. experts - 1));
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && centred != \null ==>
+      vector_output(centred, experts) && vector_in_use(centred, experts);
+    requires largest != \null ==> output(largest) && in_use(largest);
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && centred != \null && largest != \null ==>
+      vector_apart(largest, centred, experts);
+    requires floored == \null || \valid(floored);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns centred[0 .. experts - 1], *largest, *floored, ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      vector_apart(r, centred, experts) && optional_apart(r, largest) ==> same{Pre, Here}(r);
+    ensures 1 <= experts <= PHIBAL_MAX_EXPERTS && centred != \null ==>
+      vector_output(centred, experts);
+    ensures optional(largest);
+    ensures \result == PHIBAL_OK ==> potential != \null && m != \null && centred != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS;
+    ensures prices: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
+      separable(potential->id, (real)potential->parameter) ==> \forall sequence s, integer e;
+      prices_are(potential->id, (real)potential->parameter, m, experts, s) && 0 <= e < experts ==>
+        in(centred + e, centred(s, experts, e)); */
 phibal_status phibal_reference_price_centred(const phibal_potential *potential, int32_t experts,
                                              const float *m, mpfr_prec_t precision,
                                              phibal_enclosure *centred, phibal_enclosure *largest,
                                              int32_t *floored);
 
 /* (L1) alpha E sum_e loads_e price_e(m). */
+/*@ requires potential == \null || \valid_read(potential);
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && loads != \null ==>
+      \valid_read(loads + (0 .. experts - 1));
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && m != \null ==>
+      \valid_read(m + (0 .. experts - 1));
+    requires loss != \null ==> output(loss) && in_use(loss);
+    requires condition != \null ==> output(condition) && in_use(condition);
+    requires optional_apart(loss, condition);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *loss, *condition, ALLOCATED;
+    ensures still_in_use{Pre, Here} && optional_kept{Pre, Here}(loss, condition);
+    ensures optional(loss) && optional(condition);
+    ensures \result == PHIBAL_OK ==> potential != \null && loads != \null && m != \null &&
+      loss != \null && 1 <= experts <= PHIBAL_MAX_EXPERTS;
+    ensures prices: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
+      separable(potential->id, (real)potential->parameter) ==> \forall sequence s, w;
+      prices_are(potential->id, (real)potential->parameter, m, experts, s) &&
+      floats_are(loads, experts, w) ==> in(loss, balance_loss((real)alpha, s, w, experts));
+    ensures conditions: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
+      separable(potential->id, (real)potential->parameter) ==> \forall sequence s, w;
+      prices_are(potential->id, (real)potential->parameter, m, experts, s) &&
+      floats_are(loads, experts, w) && condition != \null ==>
+        in(condition, balance_condition((real)alpha, s, w, experts)); */
 phibal_status phibal_reference_balance_loss(const phibal_potential *potential, int32_t experts,
                                             double alpha, const float *loads, const float *m,
                                             mpfr_prec_t precision, phibal_enclosure *loss,
                                             phibal_enclosure *condition);
 
 /* (L3) alpha E sum_e frequency_e loads_e. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && frequency != \null ==>
+      \valid_read(frequency + (0 .. experts - 1));
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && loads != \null ==>
+      \valid_read(loads + (0 .. experts - 1));
+    requires loss != \null ==> output(loss) && in_use(loss);
+    requires condition != \null ==> output(condition) && in_use(condition);
+    requires optional_apart(loss, condition);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *loss, *condition, ALLOCATED;
+    ensures still_in_use{Pre, Here} && optional_kept{Pre, Here}(loss, condition);
+    ensures optional(loss) && optional(condition);
+    ensures \result == PHIBAL_OK ==> frequency != \null && loads != \null && loss != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(alpha);
+    ensures \result == PHIBAL_OK ==> \forall sequence s, w;
+      floats_are(frequency, experts, s) && floats_are(loads, experts, w) ==>
+        in(loss, balance_loss((real)alpha, s, w, experts));
+    ensures \result == PHIBAL_OK && condition != \null ==> \forall sequence s, w;
+      floats_are(frequency, experts, s) && floats_are(loads, experts, w) ==>
+        in(condition, balance_condition((real)alpha, s, w, experts)); */
 phibal_status phibal_reference_switch_loss(int32_t experts, double alpha, const float *frequency,
                                            const float *loads, mpfr_prec_t precision,
                                            phibal_enclosure *loss, phibal_enclosure *condition);
 
 /* (L3) centred_e = frequency_e - mean(frequency). */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && frequency != \null ==>
+      \valid_read(frequency + (0 .. experts - 1));
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && centred != \null ==>
+      vector_output(centred, experts) && vector_in_use(centred, experts);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns centred[0 .. experts - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(centred, experts);
+    ensures \result == PHIBAL_OK ==> frequency != \null && centred != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS;
+    ensures \result == PHIBAL_OK ==> vector_output(centred, experts) &&
+      (\forall sequence s, integer e; floats_are(frequency, experts, s) && 0 <= e < experts ==>
+        in(centred + e, centred(s, experts, e))); */
 phibal_status phibal_reference_frequency_centred(int32_t experts, const float *frequency,
                                                  mpfr_prec_t precision, phibal_enclosure *centred);
 
 /* (L4) alpha E sum_b (n_b / n) sum_e f_be P_be from the logits: sequence b is tokens b length ..
    (b+1) length - 1, of which n_b are unmasked, n in all; f and P are those of its unmasked tokens.
    (Equal n_b: the plain mean over sequences.) n = 0 gives 0. */
+/*@ requires router == \null || \valid_read(router);
+    requires router != \null ==> \separated(router, index_heap + (0 .. INDEX_HEAP_SIZE - 1));
+    requires router != \null && logits != \null && 0 < sequences && 0 < length &&
+      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
+        token_rows(logits, mask, sequences * length, router->experts);
+    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
+      \valid_read(bias + (0 .. router->experts - 1));
+    requires loss != \null ==> output(loss) && in_use(loss);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *loss, LOADS_ALLOCATED;
+    ensures still_in_use{Pre, Here} && kept{Pre, Here}(loss);
+    ensures optional(loss);
+    ensures \result == PHIBAL_OK ==> router != \null && loss != \null && 0 <= sequences &&
+      0 <= length && 1 <= router->experts <= PHIBAL_MAX_EXPERTS && \is_finite(alpha); */
 phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_t sequences,
                                              int64_t length, const float *logits, const float *bias,
                                              const uint8_t *mask, double alpha,
                                              mpfr_prec_t precision, phibal_enclosure *loss);
 
 /* (L5) coefficient / n sum_t logsumexp_t^2 over the n unmasked tokens; n = 0 gives 0. */
+/*@ requires 0 <= tokens && logsumexp != \null ==> \valid_read(logsumexp + (0 .. tokens - 1));
+    requires 0 <= tokens && mask != \null ==> \valid_read(mask + (0 .. tokens - 1));
+    requires loss != \null ==> output(loss) && in_use(loss);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *loss, ALLOCATED;
+    ensures still_in_use{Pre, Here} && kept{Pre, Here}(loss);
+    ensures optional(loss);
+    ensures \result == PHIBAL_OK ==> loss != \null && 0 <= tokens &&
+      (0 < tokens ==> logsumexp != \null) && \is_finite(coefficient);
+    ensures \result == PHIBAL_OK && tokens_counted(mask, tokens) == 0 ==> in(loss, 0.0);
+    ensures \result == PHIBAL_OK && tokens_counted(mask, tokens) > 0 ==>
+      in(loss, z_loss((real)coefficient, logsumexp, mask, tokens)); */
 phibal_status phibal_reference_z_loss(int64_t tokens, double coefficient, const float *logsumexp,
                                       const uint8_t *mask, mpfr_prec_t precision,
                                       phibal_enclosure *loss);
 
 /* (L6) next_e = the binary32 nearest to bias_e + rate sign(mean(count) - count_e); bias_e itself
    where the sign is 0. next is not bias. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && count != \null ==>
+      \valid_read(count + (0 .. experts - 1));
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && bias != \null ==>
+      \valid_read(bias + (0 .. experts - 1));
+    requires 1 <= experts <= PHIBAL_MAX_EXPERTS && next != \null ==>
+      \valid(next + (0 .. experts - 1)) &&
+      \separated(next + (0 .. experts - 1), bias + (0 .. experts - 1));
+    terminates \true;
+    exits \false;
+    assigns next[0 .. experts - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
+      same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> count != \null && bias != \null && next != \null &&
+      1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(rate);
+    ensures balanced: \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts &&
+      count_sum(count, experts) == experts * count[e] ==> (real)next[e] == (real)bias[e]; */
 phibal_status phibal_reference_loss_free_update(int32_t experts, float rate, const int64_t *count,
                                                 const float *bias, float *next);
 
