@@ -792,6 +792,7 @@ static phibal_status search_ray(const phibal_reference_potential *phi, size_t n,
   return status;
 }
 
+/* price = s direction where its grad phi* is the target; s is the exponent a - 1 before. */
 /*@ requires \valid_read(phi) && input(&phi->parameter) && 1 <= n && vector_input(target, n);
     requires input(start) && vector_output(price, n) && output(s) && output(first);
     requires vector_output(point, n) && vector_output(image, n) && vector_output(direction, n);
@@ -837,15 +838,10 @@ static phibal_status search_direction(const phibal_reference_potential *phi, siz
   //@ assert p1: vectors_apart(price, n, point, n) && vectors_apart(price, n, image, n);
   //@ assert p2: vectors_apart(direction, n, point, n) && vectors_apart(direction, n, image, n);
   //@ assert p3: vector_apart(first, point, n) && vector_apart(first, image, n);
+  //@ assert p4: \forall integer i; 0 <= i < n ==> \separated(price + i, s);
   //@ assert r1: vector_apart(s, price, n) && vector_apart(first, price, n);
   //@ assert r2: vectors_apart(point, n, price, n) && vectors_apart(image, n, price, n);
   //@ assert r3: vectors_apart(direction, n, price, n);
-  add_integer(s, &phi->parameter, -1);
-  //@ assert target: vector_same{Pre, Here}(target, n) && vector_same{Pre, Here}(direction, n);
-  //@ assert price_before: vector_same{Pre, Here}(price, n);
-  //@ assert point_before: vector_same{Pre, Here}(point, n);
-  //@ assert image_before: vector_same{Pre, Here}(image, n);
-  //@ assert inputs: vector_input(target, n) && vector_output(direction, n);
   phibal_status status = set_direction(n, target, s, direction);
   //@ assert directed: vector_same{Pre, Here}(target, n);
   //@ assert directed_too: vector_same{Pre, Here}(price, n);
@@ -882,6 +878,8 @@ static phibal_status search_direction(const phibal_reference_potential *phi, siz
   //@ assert vectors: vector_same{searched, Here}(point, n);
   //@ assert vectors_too: vector_same{searched, Here}(image, n);
   //@ assert last: vector_same{searched, Here}(direction, n);
+  //@ assert ends: vector_output(point, n) && vector_output(image, n);
+  //@ assert end: vector_output(direction, n);
   return status;
 }
 
@@ -917,6 +915,7 @@ static phibal_status search_renyi(const phibal_reference_potential *phi, size_t 
   phibal_enclosure s, first;
   phibal_enclosure_init(&s, precision);
   phibal_enclosure_init(&first, precision);
+  add_integer(&s, &phi->parameter, -1);
   phibal_status status = search_direction(phi, n, target, start, precision, price, point, image,
                                           direction, &s, &first);
   /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
@@ -925,8 +924,10 @@ static phibal_status search_renyi(const phibal_reference_potential *phi, size_t 
   /*@ ghost found: ; */
   phibal_enclosure_clear(&first);
   phibal_enclosure_clear(&s);
-  //@ assert price: vector_same{found, Here}(price, n) && vector_same{found, Here}(point, n);
-  //@ assert image: vector_same{found, Here}(image, n) && vector_same{found, Here}(direction, n);
+  //@ assert price: vector_same{found, Here}(price, n);
+  //@ assert point: vector_same{found, Here}(point, n);
+  //@ assert image: vector_same{found, Here}(image, n);
+  //@ assert direction: vector_same{found, Here}(direction, n);
   return status;
 }
 
@@ -1187,6 +1188,9 @@ static phibal_status argmax_with(const phibal_reference_potential *phi, size_t n
         vector_apart(r, point, n) && vector_apart(r, image, n) && vector_apart(r, direction, n); */
   //@ assert next_apart: \forall integer i; 0 <= i < n ==> vector_apart(next + i, t, 6 * n);
   //@ assert price_apart: \forall integer i; 0 <= i < n ==> vector_apart(price + i, t, 6 * n);
+  //@ assert ready: vector_output(next, n) && vector_output(price, n);
+  //@ assert next_there: \forall integer i; 0 <= i < n ==> \valid_read(next + i);
+  //@ assert price_there: \forall integer i; 0 <= i < n ==> \valid_read(price + i);
   //@ assert t_next: \forall integer i; 0 <= i < 6 * n ==> vector_apart(t + i, next, n);
   //@ assert t_price: \forall integer i; 0 <= i < 6 * n ==> vector_apart(t + i, price, n);
   //@ assert phi_apart: vector_apart(&phi->parameter, t, 6 * n);
