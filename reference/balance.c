@@ -435,12 +435,18 @@ phibal_status phibal_reference_price(const phibal_potential *potential, int32_t 
   TRY(price_check(name, potential, experts, m, precision, price));
   int32_t raised = 0;
   phibal_status status = PHIBAL_OK;
+  /*@ assert one: \is_finite(potential->parameter) ==>
+        (potential->parameter == 1.0 <==> (real)potential->parameter == 1.0); */
   if (potential->id == PHIBAL_POTENTIAL_LP && potential->parameter == 1.0)
     price_sign(experts, m, price);
   else if (potential->id == PHIBAL_POTENTIAL_LP && !isfinite(potential->parameter))
     status = price_largest(experts, m, price);
   else
     status = price_compute(name, potential, experts, m, precision, price, &raised);
+  /*@ assert prices: status == PHIBAL_OK && \is_finite(potential->parameter) &&
+        separable(potential->id, (real)potential->parameter) ==> \forall integer e;
+        0 <= e < experts ==>
+          in(price + e, kernel_price(potential->id, (real)potential->parameter, (real)m[e])); */
   if (floored) *floored = raised;
   return status;
 }
