@@ -843,6 +843,9 @@ static phibal_status sequence_add(int32_t experts, const int64_t *count,
     /*@ assert next: \forall sequence s, w, real a;
           a + dot(s, w, e + 1) == a + dot(s, w, e) + term(s, e) * term(w, e); */
     TRY(operation_add_product(total, &mean[e], &t[0], &t[1]));
+    /*@ assert summed: \forall sequence s, w, real a;
+          members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(total, a) ==>
+            in(total, a + dot(s, w, e) + term(s, e) * term(w, e)); */
   }
   return PHIBAL_OK;
 }
@@ -1215,6 +1218,8 @@ static phibal_status loss_free_vector(int32_t experts, float rate, const int64_t
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
     int sign = loss_free_sign(mean, count[e]);
+    //@ assert sign: sign == sign_of(mean.whole * experts + mean.rest - experts * count[e]);
+    //@ assert balanced: count_sum(count, experts) == experts * count[e] ==> sign == 0;
     next[e] = bias[e];
     if (sign != 0) TRY(binary32_sum(bias[e], sign > 0 ? rate : -rate, t, &next[e]));
   }

@@ -127,7 +127,7 @@ static phibal_status loads_count_token(phibal_reference_token *t, loads_batch ba
      ensures \forall phibal_enclosure *r; token_part(t, r) ==> vector_apart(r, sum, t->experts);
      ensures vectors_apart(sum, t->experts, t->probability, t->experts); @/
   void token_sums(const phibal_reference_token *t, const phibal_enclosure *sum) {
-    /@ assert use_token && open_token; @/
+    /@ assert open_token; @/
     /@ assert apart: \forall phibal_enclosure *r, *p; token_apart(t, r) && token_part(t, p) ==>
          \separated(r, p); @/
     /@ assert elsewhere: \forall integer i, phibal_enclosure *p; 0 <= i < t->experts &&
