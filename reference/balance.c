@@ -370,7 +370,10 @@ static phibal_status price_check(const char *name, const phibal_potential *poten
        loop invariant \separated(r, p + (0 .. i - 1));
        loop assigns i;
        loop variant n - i; @/
-    while (i < n) i++;
+    while (i < n) {
+      /@ assert \separated(r, p + i); @/
+      i++;
+    }
   }
 
   /@ requires 0 <= k && 0 <= n && vectors_apart(x, k, p, n);
