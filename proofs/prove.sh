@@ -40,11 +40,11 @@ step() { # name, command: runs it, keeps what it printed, and says how it went
   [ "$verdict" = holds ] || sed 's/^/    /' "$work/$name.out"
 }
 
-# What the proofs trust about MPFR: its prototypes, and each clause held against the library.
+# What the proofs trust about MPFR, GMP and <math.h>: prototypes, and each clause held against the library.
 model() {
   frama-c/check_model.sh "$work" &&
     ${CC:-cc} -O1 -std=c17 frama-c/model_test.c -o "$work/model_test" -lflint-arb -lflint -lmpfr -lgmp -lm &&
-    "$work/model_test" frama-c/include/mpfr.h
+    "$work/model_test" frama-c/include/mpfr.h frama-c/include/gmp.h frama-c/include/model_math.h
 }
 
 echo "proof    result  time   what"

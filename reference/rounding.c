@@ -6,24 +6,22 @@
 #include <string.h>
 #ifdef __FRAMAC__
 #include <model_math.h>
+#include <model_string.h>
 #endif
 
-/* Values are integers n 2^lsb with |n| <= 2^precision and lsb >= least, below 2^limit. */
+/* Values are integers n 2^lsb with |n| <= most = 2^precision and lsb >= least, below 2^limit. */
 typedef struct format_shape {
   const char *name;
   int precision, least, limit;
+  long most;
 } format_shape;
 
 static const format_shape shapes[] = {
-    [PHIBAL_FORMAT_BINARY64] = {"binary64", 53, -1074, 1024},
-    [PHIBAL_FORMAT_BINARY32] = {"binary32", 24, -149, 128},
-    [PHIBAL_FORMAT_BFLOAT16] = {"bfloat16", 8, -133, 128},
-    [PHIBAL_FORMAT_BINARY16] = {"binary16", 11, -24, 16},
+    [PHIBAL_FORMAT_BINARY64] = {"binary64", 53, -1074, 1024, 1L << 53},
+    [PHIBAL_FORMAT_BINARY32] = {"binary32", 24, -149, 128, 1L << 24},
+    [PHIBAL_FORMAT_BFLOAT16] = {"bfloat16", 8, -133, 128, 1L << 8},
+    [PHIBAL_FORMAT_BINARY16] = {"binary16", 11, -24, 16, 1L << 11},
 };
-/*@ predicate good_shape{L}(format_shape *s) =
-      \valid_read(s) && 2 <= s->precision <= 53 && -1074 <= s->least <= -24 && 16 <= s->limit <=
-   1024;
-*/
 enum { FORMAT_COUNT = sizeof shapes / sizeof *shapes };
 
 static const struct {
@@ -41,7 +39,9 @@ enum { DIRECTION_COUNT = sizeof directions / sizeof *directions };
     terminates \true;
     exits \false;
     assigns \result \from format;
-    ensures good_shape(\result); */
+    ensures \valid_read(\result) && \result->precision == format_precision(format) &&
+      \result->least == format_least(format) && \result->limit == format_limit(format) &&
+      \result->most == format_most(format); */
 static const format_shape *shape_of(phibal_format format) {
   return &shapes[format];
 }
@@ -59,74 +59,204 @@ static mpfr_rnd_t rounding_of(phibal_direction direction) {
 }
 
 /* The exponent of the last place of a number in [2^(e-1), 2^e). */
-/*@ requires good_shape(shape) && -4611686018427387903 <= e <= 1024;
+/*@ requires 0 <= format < FORMAT_COUNT && -4611686018427387903 <= e <= format_limit(format);
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \result == \max(e - shape->precision, shape->least);
-    ensures -1074 <= \result <= 1022; */
-static int last_place(const format_shape *shape, long e) {
+    ensures \result == format_place(format, e); */
+static int last_place(phibal_format format, long e) {
+  const format_shape *shape = shape_of(format);
   long lsb = e - shape->precision;
   return lsb < shape->least ? shape->least : (int)lsb;
 }
 
-/* Where a magnitude of 2^limit or more goes: to infinity away from zero and to nearest, else to the
-   largest number. */
-/*@ requires good_shape(shape);
+/* n 2^k, exactly. */
+/*@ requires -9007199254740992 <= n <= 9007199254740992 && -1074 <= k <= 1023;
+    requires -two(1024) < at_place(n, k) < two(1024);
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures !\is_NaN(\result); */
-static double overflow(const format_shape *shape, phibal_direction direction, int sign) {
-  double largest = ldexp(ldexp(1.0, shape->precision) - 1.0, shape->limit - shape->precision);
-  bool away = direction == PHIBAL_ROUND_NEAREST ||
-              direction == (sign < 0 ? PHIBAL_ROUND_DOWN : PHIBAL_ROUND_UP);
-  double magnitude = away ? (double)INFINITY : largest;
+    ensures \is_finite(\result) && (real)\result == at_place(n, k); */
+static double scaled_back(long n, int k) {
+  //@ assert use_whole_doubles && use_two && open_two;
+  double d = (double)n;
+  //@ assert whole: \is_finite(d) && (real)d == n;
+  return ldexp(d, k);
+}
+
+/* Also a zero takes the sign. */
+/*@ requires !\is_NaN(magnitude);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures finite: \is_finite(magnitude) ==> \is_finite(\result) &&
+      (real)\result == (sign < 0 ? -(real)magnitude : (real)magnitude);
+    ensures infinite: \is_plus_infinity(magnitude) ==>
+      (sign < 0 ? \is_minus_infinity(\result) : \is_plus_infinity(\result)); */
+static double with_sign(double magnitude, int sign) {
   return sign < 0 ? -magnitude : magnitude;
 }
 
-/* a, finite and not 0, below 2^limit: a 2^-lsb is exact, its rounding to an integer n is the only
-   one (mpfr_get_si rounds ties to even), and |n| <= 2^53 makes both the conversion and the scaling
-   back exact. A subnormal is nothing special: its lsb is the least one. */
+/* e, where 2^(e-1) <= |a| < 2^e. */
 /*@ requires readable_number(a) && mkind(a->number) == 0 && mval(a->number) != 0.0;
-    requires good_shape(shape) && mexponent(a->number) <= shape->limit;
     terminates \true;
     exits \false;
-    assigns \nothing; */
-static double round_scaled(mpfr_srcptr a, const format_shape *shape, mpfr_rnd_t rounding) {
-  int lsb = last_place(shape, mpfr_get_exp(a));
+    assigns \nothing;
+    ensures \result == mexponent(a->number);
+    ensures -4611686018427387903 <= \result <= 4611686018427387903;
+    ensures two(\result - 1) <= \abs(mval(a->number)) < two(\result); */
+static long binade(mpfr_srcptr a) {
+  //@ assert use_two;
+  long e = mpfr_get_exp(a);
+  //@ assert small: e <= 0 ==> in_units(\abs(mval(a->number)), e) < 1.0;
+  //@ assert below: \abs(mval(a->number)) < two(e);
+  //@ assert large: e <= 1 ==> in_units(\abs(mval(a->number)), e - 1) >= 1.0;
+  //@ assert above: \abs(mval(a->number)) >= two(e - 1);
+  return e;
+}
+
+/* The same for a double; 0 has none, for which the answer is least. */
+/*@ requires \is_finite(x) && -1074 <= least <= 1024;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures zero: (real)x == 0.0 ==> \result == least;
+    ensures other: (real)x != 0.0 ==> -1073 <= \result <= 1024 &&
+      two(\result - 1) <= \abs((real)x) < two(\result); */
+static int binade_of_double(double x, int least) {
+  //@ assert use_two && use_whole_doubles;
+  int e;
+  if (frexp(x, &e) == 0.0) return least;
+  //@ assert (real)x != 0.0;
+  //@ assert small: e <= 0 ==> in_units(\abs((real)x), e) < 1.0;
+  //@ assert below: \abs((real)x) < two(e);
+  //@ assert large: e <= 1 ==> in_units(\abs((real)x), e - 1) >= 1.0;
+  //@ assert above: \abs((real)x) >= two(e - 1);
+  return e;
+}
+
+/* Where a magnitude of 2^limit or more goes: to infinity away from zero and to nearest, else to the
+   largest number. */
+/*@ requires 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT && sign != 0;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures plus: sign > 0 &&
+      (direction == PHIBAL_ROUND_NEAREST || direction == PHIBAL_ROUND_UP) ==>
+        \is_plus_infinity(\result);
+    ensures minus: sign < 0 &&
+      (direction == PHIBAL_ROUND_NEAREST || direction == PHIBAL_ROUND_DOWN) ==>
+        \is_minus_infinity(\result);
+    ensures most: sign > 0 &&
+      (direction == PHIBAL_ROUND_DOWN || direction == PHIBAL_ROUND_ZERO) ==>
+        \is_finite(\result) && (real)\result ==
+          at_place(format_most(format) - 1, format_limit(format) - format_precision(format));
+    ensures least: sign < 0 &&
+      (direction == PHIBAL_ROUND_UP || direction == PHIBAL_ROUND_ZERO) ==>
+        \is_finite(\result) && (real)\result ==
+          -at_place(format_most(format) - 1, format_limit(format) - format_precision(format)); */
+static double overflow(phibal_format format, phibal_direction direction, int sign) {
+  //@ assert use_places && use_two;
+  const format_shape *shape = shape_of(format);
+  int lsb = shape->limit - shape->precision;
+  //@ assert within: -two(shape->limit) < at_place(shape->most - 1, lsb) < two(shape->limit);
+  //@ assert two(shape->limit) <= two(1024);
+  bool away = direction == PHIBAL_ROUND_NEAREST ||
+              direction == (sign < 0 ? PHIBAL_ROUND_DOWN : PHIBAL_ROUND_UP);
+  return with_sign(away ? HUGE_VAL : scaled_back(shape->most - 1, lsb), sign);
+}
+
+/* a 2^-lsb, rounded to a whole number: exact but for this rounding (mpfr_get_si rounds ties to
+   even). */
+/*@ requires readable_number(a) && mkind(a->number) == 0 && mval(a->number) != 0.0;
+    requires 0 <= direction < DIRECTION_COUNT && -1074 <= lsb <= 1023;
+    requires \abs(in_units(mval(a->number), lsb)) <= 9007199254740992.0;
+    requires mexponent(a->number) - lsb <= 53 && (lsb > 0 ==> 0 <= mexponent(a->number) - lsb);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures rounds_to_integer(direction, in_units(mval(a->number), lsb), \result); */
+static long whole_units(mpfr_srcptr a, int lsb, phibal_direction direction) {
+  //@ assert use_two;
   mpfr_t scaled;
   mpfr_init2(scaled, mpfr_get_prec(a));
   mpfr_mul_2si(scaled, a, -(long)lsb, MPFR_RNDN);
-  double n = (double)mpfr_get_si(scaled, rounding);
+  //@ assert exact: mreal(scaled[0].number, in_units(mval(a->number), lsb));
+  long n = mpfr_get_si(scaled, rounding_of(direction));
   mpfr_clear(scaled);
-  return copysign(ldexp(fabs(n), lsb), mpfr_sgn(a));
+  return n;
+}
+
+/* a, finite and not 0, below 2^limit: the only rounding is that to an integer n, and |n| <= 2^53
+   makes both the conversion and the scaling back exact. A subnormal is nothing special: its lsb is
+   the least one. */
+/*@ requires readable_number(a) && mkind(a->number) == 0 && mval(a->number) != 0.0;
+    requires 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT;
+    requires mexponent(a->number) <= format_limit(format);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures rounded_to(format, direction, mval(a->number), \result); */
+static double round_scaled(mpfr_srcptr a, phibal_format format, phibal_direction direction) {
+  //@ assert use_two && use_places && use_rounding && use_whole_doubles;
+  const format_shape *shape = shape_of(format);
+  long e = binade(a);
+  int lsb = last_place(format, e), sign = mpfr_sgn(a);
+  //@ assert \abs(in_units(mval(a->number), lsb)) <= format_most(format);
+  long n = whole_units(a, lsb, direction);
+  //@ assert fits: -format_most(format) <= n <= format_most(format);
+  //@ assert rounding(format, direction, mval(a->number), at_place(n, lsb));
+  long magnitude = n < 0 ? -n : n;
+  /*@ assert sign: at_place(n, lsb) ==
+        (sign < 0 ? -at_place(magnitude, lsb) : at_place(magnitude, lsb)); */
+  /* Rounded up to 2^limit, which is one past the largest number. */
+  if (magnitude == shape->most && lsb == shape->limit - shape->precision) {
+    //@ assert limit: at_place(magnitude, lsb) == two(format_limit(format));
+    /*@ assert up: sign > 0 ==>
+          rounding(format, direction, mval(a->number), two(format_limit(format))); */
+    /*@ assert down: sign < 0 ==>
+          rounding(format, direction, mval(a->number), -two(format_limit(format))); */
+    return overflow(format, direction, sign);
+  }
+  //@ assert within: -two(shape->limit) < at_place(magnitude, lsb) < two(shape->limit);
+  //@ assert two(shape->limit) <= two(1024);
+  return with_sign(scaled_back(magnitude, lsb), sign);
 }
 
 /*@ requires readable_number(a) && 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT;
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures mreal(a->number, 0.0) ==> \is_finite(\result) && (real)\result == 0.0; */
+    ensures number: mkind(a->number) == 0 ==>
+      rounded_to(format, direction, mval(a->number), \result);
+    ensures plus: mkind(a->number) == 1 ==> \is_plus_infinity(\result);
+    ensures minus: mkind(a->number) == -1 ==> \is_minus_infinity(\result); */
 static double round_number(mpfr_srcptr a, phibal_format format, phibal_direction direction) {
-  const format_shape *shape = shape_of(format);
+  //@ assert use_two && use_places && use_rounding && use_whole_doubles;
   int sign = mpfr_sgn(a);
   if (sign == 0) return 0.0;
-  if (mpfr_inf_p(a)) return sign < 0 ? -(double)INFINITY : (double)INFINITY;
-  if (mpfr_get_exp(a) > shape->limit) return overflow(shape, direction, sign);
-  double r = round_scaled(a, shape, rounding_of(direction));
-  /* Rounded up to 2^limit, which is one past the largest number. */
-  return fabs(r) >= ldexp(0.5, shape->limit) * 2.0 ? overflow(shape, direction, sign) : r;
+  if (mpfr_inf_p(a)) return with_sign(HUGE_VAL, sign);
+  long e = binade(a);
+  if (e <= shape_of(format)->limit) return round_scaled(a, format, direction);
+  //@ assert beyond: two(format_limit(format)) <= two(e - 1);
+  return overflow(format, direction, sign);
 }
 
 bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
                             phibal_direction direction, double *result) {
-  //@ assert open_enclosure;
+  //@ assert open_enclosure && use_rounding && use_whole_doubles;
   /* Rounding increases, so when both ends agree all between them do. The sign of a zero agrees too:
      members of both signs, or a negative one and 0, come from ends that differ. */
   double lo = round_number(x->lo, format, direction);
   double hi = round_number(x->hi, format, direction);
   if (lo != hi || signbit(lo) != signbit(hi)) return false;
+  /*@ assert finite: \is_finite(lo) ==> \forall real a; in(x, a) ==>
+        rounding(format, direction, a, (real)lo); */
+  /*@ assert plus: \is_plus_infinity(lo) ==> \forall real a; in(x, a) ==>
+        rounding(format, direction, a, two(format_limit(format))); */
+  /*@ assert minus: \is_minus_infinity(lo) ==> \forall real a; in(x, a) ==>
+        rounding(format, direction, a, -two(format_limit(format))); */
+  //@ assert all: \forall real a; in(x, a) ==> rounded_to(format, direction, a, lo);
   *result = lo;
   return true;
 }
@@ -140,7 +270,9 @@ bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
     assigns *result, *decided;
     ensures *decided == 0 || *decided == 1;
     ensures *decided == 1 ==> \result == PHIBAL_OK;
-    ensures *decided == 0 ==> *result == \old(*result); */
+    ensures *decided == 0 ==> *result == \old(*result);
+    ensures *decided == 1 ==> \forall real a; evaluates(evaluate, context, a) ==>
+      rounded_to(format, direction, a, *result); */
 static phibal_status round_at(phibal_evaluator evaluate, void *context, mpfr_prec_t precision,
                               phibal_format format, phibal_direction direction, double *result,
                               bool *decided) {
@@ -200,14 +332,20 @@ phibal_status phibal_round_correctly(phibal_evaluator evaluate, void *context, m
 }
 
 double phibal_format_ulp(phibal_format format, double x) {
+  //@ assert use_two && use_places && use_whole_doubles;
   const format_shape *shape = shape_of(format);
-  if (!isfinite(x)) return isnan(x) ? x : (double)INFINITY;
-  int e;
-  if (frexp(x, &e) == 0.0) return ldexp(1.0, shape->least);
-  return ldexp(1.0, last_place(shape, e < shape->limit ? e : shape->limit));
+  if (!isfinite(x)) return fabs(x); /* NaN or infinity */
+  int e = binade_of_double(x, shape->least);
+  int lsb = last_place(format, e < shape->limit ? e : shape->limit);
+  //@ assert within: -two(shape->limit) < at_place(1, lsb) < two(shape->limit);
+  //@ assert two(shape->limit) <= two(1024);
+  return scaled_back(1, lsb);
 }
 
 phibal_status phibal_format_find(const char *name, phibal_format *format) {
+  /*@ loop invariant 0 <= i <= FORMAT_COUNT;
+      loop assigns i;
+      loop variant FORMAT_COUNT - i; */
   for (int i = 0; name && format && i < FORMAT_COUNT; i++)
     if (strcmp(name, shapes[i].name) == 0) {
       *format = (phibal_format)i;
@@ -219,6 +357,9 @@ phibal_status phibal_format_find(const char *name, phibal_format *format) {
 }
 
 phibal_status phibal_direction_find(const char *name, phibal_direction *direction) {
+  /*@ loop invariant 0 <= i <= DIRECTION_COUNT;
+      loop assigns i;
+      loop variant DIRECTION_COUNT - i; */
   for (int i = 0; name && direction && i < DIRECTION_COUNT; i++)
     if (strcmp(name, directions[i].name) == 0) {
       *direction = (phibal_direction)i;

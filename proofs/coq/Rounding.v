@@ -42,27 +42,18 @@ Proof.
   rewrite two_0. field. lra.
 Qed.
 
-Theorem exponent_most : forall (e : Z) (a : R),
-  ((e <= 0)%Z -> a * acsl_power_of_two (- e) < 1) /\ ((e >= 0)%Z -> a < acsl_power_of_two e) ->
-  a < acsl_two e.
+Theorem two_is_power : forall k : Z, (k >= 0)%Z -> acsl_two k = acsl_power_of_two k.
+Proof. intros k H. now rewrite two_up by lia. Qed.
+Theorem in_units_one : forall (a : R) (k : Z),
+  (acsl_in_units a k < 1 <-> a < acsl_two k) /\ (acsl_in_units a k >= 1 <-> a >= acsl_two k).
 Proof.
-  intros e a [H1 H2]. destruct (Z_le_dec 0 e).
-  - rewrite <- two_up by lia. apply H2. lia.
-  - assert (H : a * acsl_power_of_two (- e) < 1) by (apply H1; lia). rewrite two_down in H by lia.
-    pose proof (two_positive e) as P. apply Rmult_lt_compat_r with (r := acsl_two e) in H; [|lra].
-    rewrite Rmult_assoc, Rinv_l in H; lra.
-Qed.
-Theorem exponent_least : forall (e : Z) (a : R),
-  ((e <= 1)%Z -> a * acsl_power_of_two (1 - e) >= 1) /\ ((e >= 1)%Z -> a >= acsl_power_of_two (e - 1)) ->
-  a >= acsl_two (e - 1).
-Proof.
-  intros e a [H1 H2]. destruct (Z_le_dec 1 e).
-  - rewrite <- two_up by lia. apply H2. lia.
-  - assert (H : a * acsl_power_of_two (1 - e) >= 1) by (apply H1; lia).
-    replace (1 - e)%Z with (- (e - 1))%Z in H by lia. rewrite two_down in H by lia.
-    pose proof (two_positive (e - 1)) as P.
-    apply Rge_le in H. apply Rmult_le_compat_r with (r := acsl_two (e - 1)) in H; [|lra].
-    rewrite Rmult_assoc, Rinv_l in H; lra.
+  intros a k. unfold acsl_in_units. pose proof (two_positive k) as P.
+  assert (E : a = a / acsl_two k * acsl_two k) by (field; lra).
+  split; split; intros H.
+  - rewrite E. nra.
+  - apply Rmult_lt_reg_r with (acsl_two k); lra.
+  - rewrite E. nra.
+  - apply Rle_ge, Rmult_le_reg_r with (acsl_two k); lra.
 Qed.
 Theorem in_units_up : forall (a : R) (k : Z), (k <= 0)%Z ->
   acsl_in_units a k = a * acsl_power_of_two (- k).
@@ -299,9 +290,9 @@ Proof.
     apply (up_between f lo _ 0); [assumption | apply up_zero | lra].
 Qed.
 
-Theorem rounding_zero : forall f d : Z, acsl_rounding f d 0 0.
+Theorem rounding_zero : forall (f d : Z) (a r : R), a = 0 /\ r = 0 -> acsl_rounding f d a r.
 Proof.
-  intros f d. apply rounding_intro; intros; try apply down_zero; try apply up_zero.
+  intros f d a r [-> ->]. apply rounding_intro; intros; try apply down_zero; try apply up_zero.
   split; [split; [apply in_zero|]|].
   - intros x _. unfold Rminus. rewrite Rplus_opp_r, Rabs_R0. apply Rabs_pos.
   - intros x [[X D] E]. exfalso. sides.
@@ -335,15 +326,15 @@ Proof.
   - destruct (Rle_dec 0 a); [elim ND; apply Hz; [assumption | lra]|].
     exfalso. assert (0 < a); [|lra]. apply (up_limit f). apply Hz; [assumption | lra].
 Qed.
-Theorem rounding_up_there : forall (f d : Z) (a : R),
-  ((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d a (acsl_two (acsl_format_limit f)) ->
+Theorem rounding_up_there : forall (f d : Z) (a r : R),
+  (((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d a r) /\ r = acsl_two (acsl_format_limit f) ->
   0 < a /\ (d = 0%Z \/ d = 2%Z).
-Proof. intros f d a [D H]. apply (rounding_up_there_ f d a); auto. Qed.
-Theorem rounding_down_there : forall (f d : Z) (a : R),
-  ((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d a (- acsl_two (acsl_format_limit f)) ->
+Proof. intros f d a r [[D H] ->]. apply (rounding_up_there_ f d a); auto. Qed.
+Theorem rounding_down_there : forall (f d : Z) (a r : R),
+  (((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d a r) /\ r = - acsl_two (acsl_format_limit f) ->
   a < 0 /\ (d = 0%Z \/ d = 1%Z).
 Proof.
-  intros f d a [D H]. apply rounding_opp in H. rewrite Ropp_involutive in H.
+  intros f d a r [[D H] ->]. apply rounding_opp in H. rewrite Ropp_involutive in H.
   apply rounding_up_there_ in H; [|unfold mirrored; repeat destruct (Z.eq_dec d _); lia].
   destruct H as [A E]. split; [lra|]. unfold mirrored in E. repeat destruct (Z.eq_dec d _); lia.
 Qed.
@@ -360,26 +351,27 @@ Proof.
     destruct U as [[[[_ I] _] _]|[_ G]]; [lra|]. right. split; [reflexivity|].
     intros x X. specialize (G x X). lra.
 Qed.
-Theorem rounding_above : forall (f d : Z) (lo a : R),
-  (((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d lo (acsl_two (acsl_format_limit f))) /\ lo <= a ->
-  acsl_rounding f d a (acsl_two (acsl_format_limit f)).
-Proof. intros f d lo a [[D H] L]. now apply (rounding_above_ f d lo a). Qed.
-Theorem rounding_below : forall (f d : Z) (a hi : R),
-  (((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d hi (- acsl_two (acsl_format_limit f))) /\ a <= hi ->
-  acsl_rounding f d a (- acsl_two (acsl_format_limit f)).
+Theorem rounding_above : forall (f d : Z) (lo a r : R),
+  ((((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d lo r) /\ lo <= a) /\
+  r = acsl_two (acsl_format_limit f) -> acsl_rounding f d a r.
+Proof. intros f d lo a r [[[D H] L] ->]. now apply (rounding_above_ f d lo a). Qed.
+Theorem rounding_below : forall (f d : Z) (a hi r : R),
+  ((((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d hi r) /\ a <= hi) /\
+  r = - acsl_two (acsl_format_limit f) -> acsl_rounding f d a r.
 Proof.
-  intros f d a hi [[D H] L]. apply rounding_opp in H. rewrite Ropp_involutive in H.
+  intros f d a hi r [[[D H] L] ->]. apply rounding_opp in H. rewrite Ropp_involutive in H.
   apply (rounding_above_ f (mirrored d) _ (- a)) in H; [|unfold mirrored; repeat destruct (Z.eq_dec d _); lia|lra].
   apply rounding_opp in H. now rewrite mirrored_twice, Ropp_involutive in H.
 Qed.
 
 (* Magnitudes beyond all numbers. *)
-Theorem rounding_beyond : forall (f d : Z) (a : R), acsl_two (acsl_format_limit f) <= a ->
-  acsl_rounding f d a (if Z.eq_dec d 0 then acsl_two (acsl_format_limit f) else
+Theorem rounding_beyond : forall (f d : Z) (a r : R), acsl_two (acsl_format_limit f) <= a /\
+  r = (if Z.eq_dec d 0 then acsl_two (acsl_format_limit f) else
     if Z.eq_dec d 2 then acsl_two (acsl_format_limit f) else
-    acsl_at_place (acsl_format_most f - 1) (acsl_format_limit f - acsl_format_precision f)).
+    acsl_at_place (acsl_format_most f - 1) (acsl_format_limit f - acsl_format_precision f)) ->
+  acsl_rounding f d a r.
 Proof.
-  intros f d a A. pose proof (two_positive (acsl_format_limit f)) as P.
+  intros f d a r [A ->]. pose proof (two_positive (acsl_format_limit f)) as P.
   assert (D : acsl_rounds_down f a
     (acsl_at_place (acsl_format_most f - 1) (acsl_format_limit f - acsl_format_precision f))).
   { left. pose proof (largest_in f) as L. split; [split; [assumption|]|].
@@ -391,13 +383,14 @@ Proof.
     + intros x [[[X _] N] E]. exfalso. clear - A X N E. sides.
   - right. split; [reflexivity|]. intros x [_ X]. lra.
 Qed.
-Theorem rounding_beyond_below : forall (f d : Z) (a : R), a <= - acsl_two (acsl_format_limit f) ->
-  acsl_rounding f d a (if Z.eq_dec d 0 then - acsl_two (acsl_format_limit f) else
+Theorem rounding_beyond_below : forall (f d : Z) (a r : R), a <= - acsl_two (acsl_format_limit f) /\
+  r = (if Z.eq_dec d 0 then - acsl_two (acsl_format_limit f) else
     if Z.eq_dec d 1 then - acsl_two (acsl_format_limit f) else
-    - acsl_at_place (acsl_format_most f - 1) (acsl_format_limit f - acsl_format_precision f)).
+    - acsl_at_place (acsl_format_most f - 1) (acsl_format_limit f - acsl_format_precision f)) ->
+  acsl_rounding f d a r.
 Proof.
-  intros f d a A. assert (B : acsl_two (acsl_format_limit f) <= - a) by lra.
-  pose proof (rounding_beyond f (mirrored d) (- a) B) as H. apply rounding_opp in H.
+  intros f d a r [A ->]. assert (B : acsl_two (acsl_format_limit f) <= - a) by lra.
+  pose proof (rounding_beyond f (mirrored d) (- a) _ (conj B eq_refl)) as H. apply rounding_opp in H.
   rewrite mirrored_twice, Ropp_involutive in H. unfold mirrored in H.
   repeat destruct (Z.eq_dec _ _); subst; try lia; try discriminate; exact H.
 Qed.
@@ -594,4 +587,63 @@ Proof.
   - apply (units_up f e k a n B S L K). apply Hu. now left.
   - apply (units_down f e k a B S L K n). apply Hd. right. split; [assumption|]. apply Z. lra.
   - apply (units_up f e k a n B S L K). apply Hu. right. split; [assumption|]. apply Z'. lra.
+Qed.
+
+(* The unit in the last place of a is the gap between the numbers around it. *)
+Theorem unit_is_gap : forall (f e : Z) (a r : R),
+  ((acsl_two (e - 1) <= a /\ a < acsl_two e) /\ (e <= acsl_format_limit f)%Z) /\ acsl_rounds_down f a r ->
+  acsl_format_number f (r + acsl_two (acsl_format_place f e)) /\
+  (forall y : R, acsl_format_number f y -> y <= r \/ r + acsl_two (acsl_format_place f e) <= y).
+Proof.
+  intros f e a r [[[B S] L] D]. pose proof (two_positive (e - 1)) as P.
+  set (k := acsl_format_place f e). pose proof (two_positive k) as U.
+  assert (B' : acsl_two (e - 1) <= Rabs a) by (rewrite Rabs_pos_eq; lra).
+  assert (S' : Rabs a < acsl_two e) by (rewrite Rabs_pos_eq; lra).
+  pose proof (archimed (acsl_in_units a k)) as [A1 A2]. set (n := (up (acsl_in_units a k) - 1)%Z).
+  assert (N : IZR n <= acsl_in_units a k < IZR n + 1) by (unfold n; rewrite minus_IZR; lra).
+  assert (E : r = acsl_at_place n k).
+  { destruct (units_down f e k a B' S' L eq_refl n N) as [[[I1 L1] G1]|[_ G1]];
+      [|specialize (G1 0 (in_zero f)); lra].
+    destruct D as [[[I2 L2] G2]|[_ G2]]; [|specialize (G2 0 (in_zero f)); lra].
+    apply Rle_antisym; [apply G1 | apply G2]; auto. }
+  assert (T : r + acsl_two k = acsl_at_place (n + 1) k).
+  { rewrite E. unfold acsl_at_place. rewrite plus_IZR. ring. }
+  assert (V : 0 <= acsl_in_units a k) by (apply Rlt_le, units_sign; lra).
+  assert (N0 : (0 <= n)%Z). { apply Z.lt_succ_r, lt_IZR. rewrite succ_IZR. lra. }
+  pose proof (units_below f e k a S' eq_refl) as M. rewrite Rabs_pos_eq in M by assumption.
+  assert (N1 : (n + 1 <= acsl_format_most f)%Z). { apply Zlt_le_succ. apply lt_IZR. lra. }
+  split.
+  - rewrite T. apply number_place; [lia|]. apply (k_limited f e k); [assumption | reflexivity].
+  - intros y Y. destruct (Rle_dec y a) as [H|H].
+    + left. rewrite E. now apply (greatest f e k a B' eq_refl n y).
+    + right. rewrite T. destruct (number_units f e k a y B' eq_refl Y) as [[m Hm]|(m & Hy & Hm)].
+      * rewrite Hm. apply place_le. assert (n < m)%Z; [|lia]. apply lt_IZR.
+        apply Rle_lt_trans with (acsl_in_units a k); [lra|].
+        apply Rmult_lt_reg_r with (acsl_two k); [assumption|]. rewrite units_times.
+        unfold acsl_at_place in Hm. lra.
+      * exfalso. apply H. rewrite Rabs_pos_eq in Hm by assumption. pose proof (Rle_abs y).
+        rewrite <- (units_times a k). unfold acsl_at_place in Hy. nra.
+Qed.
+Theorem place_one : forall k : Z, acsl_at_place 1 k = acsl_two k.
+Proof. intros k. unfold acsl_at_place. lra. Qed.
+Lemma in_one f : acsl_in_format f 1.
+Proof.
+  assert (L : (acsl_format_least f <= 0 /\ 1 <= acsl_format_limit f)%Z).
+  { unfold acsl_format_least, acsl_format_limit. repeat destruct (Z.eq_dec f _); lia. }
+  assert (P : 2 <= acsl_two (acsl_format_limit f)). { rewrite <- two_1. apply limits_rise. lia. }
+  destruct (format_facts f) as (_ & _ & M & _).
+  split; [split; [lra|]|lra]. exists 1%Z, 0%Z. rewrite place_one, two_0. repeat split; lia.
+Qed.
+Theorem rounding_unit : forall (f d : Z) (a r : R),
+  (((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d a r) /\ (0 <= a /\ a <= 1) -> 0 <= r /\ r <= 1.
+Proof.
+  intros f d a r [[D H] A]. open H. pose proof (in_one f) as I1. pose proof (in_zero f) as I0.
+  assert (Down : acsl_rounds_down f a r -> 0 <= r /\ r <= 1).
+  { intros [[[I L] G]|[_ G]]; [|specialize (G 0 I0); lra]. split; [apply G; split; [assumption | lra] | lra]. }
+  assert (C : (d = 0 \/ d = 1 \/ d = 2 \/ d = 3)%Z) by lia. destruct C as [C|[C|[C|C]]].
+  - destruct (Hn C) as [[_ G] _]. pose proof (G 0 (proj1 I0)). pose proof (G 1 (proj1 I1)). clear G Hn. sides.
+  - auto.
+  - destruct (Hu C) as [[[I L] G]|[_ G]]; [|specialize (G 1 I1); lra].
+    split; [lra | apply G; split; [assumption | lra]].
+  - apply Down, Hz; [assumption | lra].
 Qed.

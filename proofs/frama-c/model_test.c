@@ -1,5 +1,5 @@
-/* Holds the contracts of the model, include/{mpfr,gmp}.h, against the libraries that the product
-   uses.
+/* Holds the contracts of the model, include/{mpfr,gmp,model_math}.h, against the libraries that the
+   product uses.
 
      model_test HEADER...             checks every clause of every contract in the headers
      model_test --fault HEADER...     calls the library with up and down exchanged, and asks that
@@ -14,6 +14,7 @@
 #include <mpfr.h>
 #include <arb.h>
 #include <ctype.h>
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -401,10 +402,14 @@ static void check_powers_of_two(void) {
   directed("real", real);
   expect("infinite", is_infinite(&X), Z.kind == X.kind);
   WITH_INTEGER(mul_2si, z, SOURCE, n, used());
+  bool roomy = real && mpq_sgn(X.q) != 0 && X.precision <= Z.precision;
+  long e = roomy ? mpfr_get_exp(x) : 0;
   if (real && n >= 0) mpq_mul_2exp(exact, X.q, u);
   directed("real", real && n >= 0);
+  expect("exact", roomy && n >= 0 && e + n <= 53, Z.kind == 0 && mpq_equal(Z.q, exact));
   if (real && n < 0) mpq_div_2exp(exact, X.q, u);
   directed("part", real && n < 0);
+  expect("exact_part", roomy && n < 0 && e + n >= -53, Z.kind == 0 && mpq_equal(Z.q, exact));
   expect("infinite", is_infinite(&X), Z.kind == X.kind);
 }
 
@@ -668,7 +673,8 @@ static void check_to_integer(void) {
   expect("even", rnd == MPFR_RNDN && tie, r % 2 == 0);
   expect("down", rnd == MPFR_RNDD, down);
   expect("up", rnd == MPFR_RNDU, up);
-  expect("zero", rnd == MPFR_RNDZ, mpq_sgn(X.q) >= 0 ? down : up);
+  expect("zero", rnd == MPFR_RNDZ && mpq_sgn(X.q) >= 0, down);
+  expect("zero_up", rnd == MPFR_RNDZ && mpq_sgn(X.q) <= 0, up);
 }
 
 static void check_to_double(void) {
@@ -828,6 +834,89 @@ static void check_rationals(void) {
   mpq_clear(r);
 }
 
+/* The functions of <math.h>. */
+
+/* Any double: of random bits, a whole number, or special. */
+static double any_double(void) {
+  if (below(50) == 0) return (double)NAN;
+  if (below(4) == 0) return random_double();
+  if (below(3) == 0) {
+    double whole = (double)(below(1ul << (1 + below(53))) + below(2));
+    return below(2) ? whole : -whole;
+  }
+  mpz_t bits;
+  mpz_init(bits);
+  mpz_urandomb(bits, randomness, 64);
+  unsigned long u = mpz_get_ui(bits);
+  mpz_clear(bits);
+  double v;
+  memcpy(&v, &u, sizeof v);
+  return v;
+}
+
+/* exact = v 2^e. */
+static void scale_exactly(double v, long e) {
+  mpq_set_d(exact, v);
+  if (e >= 0)
+    mpq_mul_2exp(exact, exact, (mp_bitcnt_t)e);
+  else
+    mpq_div_2exp(exact, exact, (mp_bitcnt_t)-e);
+}
+
+/* The order of |v| 2^e to 1. */
+static int scaled_double_to_one(double v, long e) {
+  scale_exactly(fabs(v), e);
+  return mpq_cmp_si(exact, 1, 1);
+}
+
+static void check_frexp(double v) {
+  function = "model_frexp";
+  int e = 0;
+  double m = frexp(v, &e);
+  bool real = isfinite(v), regular = real && v != 0;
+  expect("range", regular, -1073 <= e && e <= 1024);
+  expect("zero", real, isfinite(m) && IFF(m == 0, v == 0));
+  if (!real) return;
+  expect("small", e <= 0, scaled_double_to_one(v, -e) < 0);
+  expect("size", e >= 0, scaled_double_to_one(v, -e) < 0);
+  expect("least", regular && e <= 1, scaled_double_to_one(v, 1 - e) >= 0);
+  expect("most", regular && e >= 1, scaled_double_to_one(v, 1 - e) >= 0);
+}
+
+static void check_ldexp(double v) {
+  function = "model_ldexp";
+  int e = (int)below(2100) - 1075;
+  if (below(3) == 0) e = 1024 - (v != 0 && isfinite(v) ? ilogb(v) : 0) - (int)below(3);
+  double r = ldexp(v, e);
+  expect("number", !isnan(v), !isnan(r));
+  expect("zero", v == 0, r == 0);
+  if (!isfinite(v) || rint(v) != v || fabs(v) > 0x1p53) return;
+  bool small = scaled_double_to_one(v, e - 1024) < 0, real = isfinite(r);
+  if (real) mpq_set_d(rational, r);
+  scale_exactly(v, e);
+  bool right = real && mpq_equal(rational, exact);
+  expect("up", 0 <= e && e <= 1023 && small, right);
+  expect("down", -1074 <= e && e <= 0, right);
+}
+
+static void check_doubles(void) {
+  double v = any_double();
+  bool real = v - v == 0;
+  function = "model_finite";
+  expect("iff", true, IFF(isfinite(v), real));
+  function = "model_finitef";
+  float f = (float)v;
+  expect("iff", true, IFF(isfinite(f), f - f == 0));
+  function = "model_fabs";
+  expect("value", real, fabs(v) == (v < 0 ? -v : v));
+  expect("infinite", isinf(v), fabs(v) > DBL_MAX);
+  expect("nan", isnan(v), isnan(fabs(v)));
+  function = "model_infinity";
+  expect("infinite", true, HUGE_VAL > DBL_MAX);
+  check_frexp(v);
+  check_ldexp(v);
+}
+
 /* The header's clauses: "ensures NAME:" until the prototype that they belong to. */
 
 static bool must_be_exercised(const char *name) {
@@ -842,7 +931,7 @@ static const char *declared(const char *line, char *name) {
   const char *end = strchr(line, '('), *at = end;
   while (at > line && (isalnum((unsigned char)at[-1]) || at[-1] == '_')) at--;
   bool known = end && (strncmp(at, "mpfr_", 5) == 0 || strncmp(at, "mpz_", 4) == 0 ||
-                       strncmp(at, "mpq_", 4) == 0);
+                       strncmp(at, "mpq_", 4) == 0 || strncmp(at, "model_", 6) == 0);
   if (!islower((unsigned char)line[0]) || !known || end - at >= NAME) return NULL;
   snprintf(name, NAME, "%.*s", (int)(end - at), at);
   return name;
@@ -897,6 +986,7 @@ static void check_all(void) {
   check_integers();
   check_digits();
   check_rationals();
+  check_doubles();
 }
 
 static void start(void) {

@@ -92,46 +92,81 @@
       (\is_plus_infinity(r) ==> rounding(f, d, a, two(format_limit(f)))) &&
       (\is_minus_infinity(r) ==> rounding(f, d, a, -two(format_limit(f))));
 
+    // what the solvers' theory of floating-point numbers says, or should
+    axiomatic WholeDoubles {
+      predicate use_whole_doubles;
+      axiom whole_doubles_used: use_whole_doubles;
+      // about rounding: proofs/gappa/whole.gappa proves it
+      axiom whole_number_is_double: \forall integer n; -9007199254740992 <= n <= 9007199254740992 ==>
+        \is_finite((double)n) && (real)(double)n == (real)n;
+      LEMMA equal_doubles: \forall double x, y; \eq_double(x, y) ==>
+        (\is_finite(x) <==> \is_finite(y)) && (\is_finite(x) ==> (real)x == (real)y) &&
+        (\is_plus_infinity(x) <==> \is_plus_infinity(y)) &&
+        (\is_minus_infinity(x) <==> \is_minus_infinity(y));
+      LEMMA equal_reals: \forall double x, y;
+        \is_finite(x) && \is_finite(y) && (real)x == (real)y ==> \eq_double(x, y);
+      LEMMA kinds_of_double: \forall double x; !\is_NaN(x) ==>
+        \is_finite(x) || \is_plus_infinity(x) || \is_minus_infinity(x);
+      LEMMA one_kind_of_double: \forall double x;
+        (\is_finite(x) ==> !\is_NaN(x) && !\is_plus_infinity(x) && !\is_minus_infinity(x)) &&
+        (\is_plus_infinity(x) ==> !\is_NaN(x) && !\is_minus_infinity(x)) &&
+        (\is_minus_infinity(x) ==> !\is_NaN(x));
+    }
     axiomatic RoundingUse {
       predicate use_rounding;
       axiom rounding_used: use_rounding;
       COQ_LEMMA rounding_between: \forall integer f, d, real lo, a, hi, r;
         rounding(f, d, lo, r) && rounding(f, d, hi, r) && lo <= a <= hi ==> rounding(f, d, a, r);
-      COQ_LEMMA rounding_below: \forall integer f, d, real a, hi;
-        PHIBAL_ROUND_NEAREST <= d <= PHIBAL_ROUND_ZERO &&
-        rounding(f, d, hi, -two(format_limit(f))) && a <= hi ==>
-          rounding(f, d, a, -two(format_limit(f)));
-      COQ_LEMMA rounding_above: \forall integer f, d, real lo, a;
-        PHIBAL_ROUND_NEAREST <= d <= PHIBAL_ROUND_ZERO &&
-        rounding(f, d, lo, two(format_limit(f))) && lo <= a ==>
-          rounding(f, d, a, two(format_limit(f)));
-      COQ_LEMMA rounding_zero: \forall integer f, d; rounding(f, d, 0.0, 0.0);
+      COQ_LEMMA rounding_below: \forall integer f, d, real a, hi, r;
+        PHIBAL_ROUND_NEAREST <= d <= PHIBAL_ROUND_ZERO && rounding(f, d, hi, r) && a <= hi &&
+        r == -two(format_limit(f)) ==> rounding(f, d, a, r);
+      COQ_LEMMA rounding_above: \forall integer f, d, real lo, a, r;
+        PHIBAL_ROUND_NEAREST <= d <= PHIBAL_ROUND_ZERO && rounding(f, d, lo, r) && lo <= a &&
+        r == two(format_limit(f)) ==> rounding(f, d, a, r);
+      COQ_LEMMA rounding_zero: \forall integer f, d, real a, r;
+        a == 0.0 && r == 0.0 ==> rounding(f, d, a, r);
       COQ_LEMMA rounding_units: \forall integer f, d, e, k, n, real a;
         two(e - 1) <= \abs(a) < two(e) && e <= format_limit(f) && k == format_place(f, e) &&
         rounds_to_integer(d, in_units(a, k), n) ==> rounding(f, d, a, at_place(n, k));
-      COQ_LEMMA rounding_beyond: \forall integer f, d, real a; two(format_limit(f)) <= a ==>
-        rounding(f, d, a, d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_UP ? two(format_limit(f)) :
-          at_place(format_most(f) - 1, format_limit(f) - format_precision(f)));
-      COQ_LEMMA rounding_beyond_below: \forall integer f, d, real a; a <= -two(format_limit(f)) ==>
-        rounding(f, d, a, d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_DOWN ? -two(format_limit(f)) :
-          -at_place(format_most(f) - 1, format_limit(f) - format_precision(f)));
+      COQ_LEMMA rounding_beyond: \forall integer f, d, real a, r;
+        two(format_limit(f)) <= a &&
+        r == (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_UP ? two(format_limit(f)) :
+          at_place(format_most(f) - 1, format_limit(f) - format_precision(f))) ==>
+            rounding(f, d, a, r);
+      COQ_LEMMA rounding_beyond_below: \forall integer f, d, real a, r;
+        a <= -two(format_limit(f)) &&
+        r == (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_DOWN ? -two(format_limit(f)) :
+          -at_place(format_most(f) - 1, format_limit(f) - format_precision(f))) ==>
+            rounding(f, d, a, r);
+      COQ_LEMMA rounding_unit: \forall integer f, d, real a, r;
+        PHIBAL_ROUND_NEAREST <= d <= PHIBAL_ROUND_ZERO && rounding(f, d, a, r) && 0.0 <= a <= 1.0 ==>
+          0.0 <= r <= 1.0;
       // who reaches the infinities
-      COQ_LEMMA rounding_up_there: \forall integer f, d, real a;
-        PHIBAL_ROUND_NEAREST <= d <= PHIBAL_ROUND_ZERO && rounding(f, d, a, two(format_limit(f))) ==>
+      COQ_LEMMA rounding_up_there: \forall integer f, d, real a, r;
+        PHIBAL_ROUND_NEAREST <= d <= PHIBAL_ROUND_ZERO && rounding(f, d, a, r) &&
+        r == two(format_limit(f)) ==>
           0.0 < a && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_UP);
-      COQ_LEMMA rounding_down_there: \forall integer f, d, real a;
-        PHIBAL_ROUND_NEAREST <= d <= PHIBAL_ROUND_ZERO && rounding(f, d, a, -two(format_limit(f))) ==>
+      COQ_LEMMA rounding_down_there: \forall integer f, d, real a, r;
+        PHIBAL_ROUND_NEAREST <= d <= PHIBAL_ROUND_ZERO && rounding(f, d, a, r) &&
+        r == -two(format_limit(f)) ==>
           a < 0.0 && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_DOWN);
+    }
+    // the unit in a's last place is the gap between the numbers around it
+    axiomatic Unit {
+      predicate use_unit;
+      axiom unit_used: use_unit;
+      COQ_LEMMA unit_is_gap: \forall integer f, e, real a, r;
+        two(e - 1) <= a < two(e) && e <= format_limit(f) && rounds_down(f, a, r) ==>
+          format_number(f, r + two(format_place(f, e))) &&
+          (\forall real y; format_number(f, y) ==> y <= r || r + two(format_place(f, e)) <= y);
     }
     axiomatic TwoToUse {
       predicate use_two;
       axiom two_used: use_two;
       // what the models of MPFR and of C say, in these words
-      COQ_LEMMA exponent_most: \forall integer e, real a;
-        (e <= 0 ==> a * power_of_two(-e) < 1.0) && (e >= 0 ==> a < power_of_two(e)) ==> a < two(e);
-      COQ_LEMMA exponent_least: \forall integer e, real a;
-        (e <= 1 ==> a * power_of_two(1 - e) >= 1.0) && (e >= 1 ==> a >= power_of_two(e - 1)) ==>
-          a >= two(e - 1);
+      COQ_LEMMA two_is_power: \forall integer k; k >= 0 ==> two(k) == power_of_two(k);
+      COQ_LEMMA in_units_one: \forall real a, integer k;
+        (in_units(a, k) < 1.0 <==> a < two(k)) && (in_units(a, k) >= 1.0 <==> a >= two(k));
       COQ_LEMMA in_units_up: \forall real a, integer k;
         k <= 0 ==> in_units(a, k) == a * power_of_two(-k);
       COQ_LEMMA in_units_down: \forall real a, integer k;
@@ -157,6 +192,7 @@
           -two(format_limit(f)) < at_place(n, k) < two(format_limit(f));
       COQ_LEMMA place_most: \forall integer f;
         at_place(format_most(f), format_limit(f) - format_precision(f)) == two(format_limit(f));
+      COQ_LEMMA place_one: \forall integer k; at_place(1, k) == two(k);
       COQ_LEMMA limits_rise: \forall integer j, k; j <= k ==> two(j) <= two(k);
       COQ_LEMMA two_positive: \forall integer k; 0.0 < two(k);
     }

@@ -1,18 +1,25 @@
-/* What the contracts of Frama-C's <math.h> leave out: that these functions return, and fabs exactly. */
+/* What the contracts of Frama-C's <math.h> leave out: that these functions return, and what they are
+   exactly where they are exact. proofs/frama-c/model_test.c holds each clause against the library. */
 #ifndef PHIBAL_MODEL_MATH_H
 #define PHIBAL_MODEL_MATH_H
 
 #include <math.h>
+#include <mpfr.h>
+
+/*@ // a whole number that every double of its size can be
+    predicate whole_double(double x) = \is_finite(x) &&
+      \exists integer n; -9007199254740992 <= n <= 9007199254740992 && (real)x == (real)n;
+*/
 
 /*@ terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \result != 0 <==> \is_finite(x); */
+    ensures iff: \result != 0 <==> \is_finite(x); */
 int model_finite(double x);
 /*@ terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \result != 0 <==> \is_finite(x); */
+    ensures iff: \result != 0 <==> \is_finite(x); */
 int model_finitef(float x);
 #undef isfinite
 #define isfinite(x) (sizeof(x) == sizeof(float) ? model_finitef(x) : model_finite(x))
@@ -20,16 +27,22 @@ int model_finitef(float x);
 /*@ terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \is_finite(x) ==> \is_finite(\result) && (real)\result == \abs((real)x); */
+    ensures value: \is_finite(x) ==> \is_finite(\result) && (real)\result == \abs((real)x);
+    ensures infinite: \is_plus_infinity(x) || \is_minus_infinity(x) ==> \is_plus_infinity(\result);
+    ensures nan: \is_NaN(x) ==> \is_NaN(\result); */
 double model_fabs(double x);
 #define fabs model_fabs
 
-/* x 2^e: its kind and sign; that it is exact where it can be is not used. */
+/* x 2^e: exact for a whole x where the result is in range. */
 /*@ terminates \true;
     exits \false;
     assigns \nothing;
-    ensures !\is_NaN(x) ==> !\is_NaN(\result);
-    ensures \is_finite(x) && (real)x == 0.0 ==> \is_finite(\result) && (real)\result == 0.0; */
+    ensures number: !\is_NaN(x) ==> !\is_NaN(\result);
+    ensures zero: \is_finite(x) && (real)x == 0.0 ==> \is_finite(\result) && (real)\result == 0.0;
+    ensures up: whole_double(x) && 0 <= e <= 1023 && \abs((real)x * power_of_two(e)) < power_of_two(1024) ==>
+      \is_finite(\result) && (real)\result == (real)x * power_of_two(e);
+    ensures down: whole_double(x) && -1074 <= e <= 0 ==>
+      \is_finite(\result) && (real)\result == (real)x / power_of_two(-e); */
 double model_ldexp(double x, int e);
 #define ldexp model_ldexp
 
@@ -38,16 +51,14 @@ double model_ldexp(double x, int e);
     exits \false;
     assigns *e \from x;
     assigns \result \from x;
-    ensures \is_finite(x) && (real)x != 0.0 ==> -1073 <= *e <= 1024;
-    ensures \is_finite(x) ==> \is_finite(\result) && ((real)\result == 0.0 <==> (real)x == 0.0); */
+    ensures range: \is_finite(x) && (real)x != 0.0 ==> -1073 <= *e <= 1024;
+    ensures zero: \is_finite(x) ==> \is_finite(\result) && ((real)\result == 0.0 <==> (real)x == 0.0);
+    ensures small: \is_finite(x) && *e <= 0 ==> \abs((real)x) * power_of_two(-*e) < 1.0;
+    ensures least: \is_finite(x) && (real)x != 0.0 && *e <= 1 ==> \abs((real)x) * power_of_two(1 - *e) >= 1.0;
+    ensures size: \is_finite(x) && *e >= 0 ==> \abs((real)x) < power_of_two(*e);
+    ensures most: \is_finite(x) && (real)x != 0.0 && *e >= 1 ==> \abs((real)x) >= power_of_two(*e - 1); */
 double model_frexp(double x, int *e);
 #define frexp model_frexp
-
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing; */
-double model_copysign(double x, double y);
-#define copysign model_copysign
 
 /*@ terminates \true;
     exits \false;
@@ -55,5 +66,13 @@ double model_copysign(double x, double y);
 int model_signbit(double x);
 #undef signbit
 #define signbit model_signbit
+
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures infinite: \is_plus_infinity(\result); */
+double model_infinity(void);
+#undef HUGE_VAL
+#define HUGE_VAL model_infinity()
 
 #endif

@@ -317,6 +317,8 @@ int mpfr_div_ui(mpfr_ptr z, mpfr_srcptr x, unsigned long n, mpfr_rnd_t rnd);
     ensures infinite: (mkind(\old(x->number)) == 1 || mkind(\old(x->number)) == -1) ==> mkind(z->number) == mkind(\old(x->number)); */
 int mpfr_div_2ui(mpfr_ptr z, mpfr_srcptr x, unsigned long n, mpfr_rnd_t rnd);
 
+/* Exact where there is room, as long as MPFR's range of exponents holds -53 to 53. */
+
 /*@ requires writable(z) && readable(x);
     terminates \true;
     exits \false;
@@ -324,6 +326,8 @@ int mpfr_div_2ui(mpfr_ptr z, mpfr_srcptr x, unsigned long n, mpfr_rnd_t rnd);
     ensures w: written{Pre,Here}(z);
     ensures real: mkind(\old(x->number)) == 0 && n >= 0 ==> rounded(rnd, z->number, mval(\old(x->number)) * power_of_two(n));
     ensures part: mkind(\old(x->number)) == 0 && n < 0 ==> rounded(rnd, z->number, mval(\old(x->number)) / power_of_two(-n));
+    ensures exact: mkind(\old(x->number)) == 0 && mval(\old(x->number)) != 0.0 && mprec(\old(x->number)) <= mprec(z->number) && n >= 0 && mexponent(\old(x->number)) + n <= 53 ==> mreal(z->number, mval(\old(x->number)) * power_of_two(n));
+    ensures exact_part: mkind(\old(x->number)) == 0 && mval(\old(x->number)) != 0.0 && mprec(\old(x->number)) <= mprec(z->number) && n < 0 && mexponent(\old(x->number)) + n >= -53 ==> mreal(z->number, mval(\old(x->number)) / power_of_two(-n));
     ensures infinite: (mkind(\old(x->number)) == 1 || mkind(\old(x->number)) == -1) ==> mkind(z->number) == mkind(\old(x->number)); */
 int mpfr_mul_2si(mpfr_ptr z, mpfr_srcptr x, long n, mpfr_rnd_t rnd);
 
@@ -594,7 +598,10 @@ mpfr_exp_t mpfr_get_exp(mpfr_srcptr x);
     assigns \result \from *x, rnd;
     ensures nearest: mkind(x->number) == 0 && rnd == MPFR_RNDN && \abs(mval(x->number)) <= 9007199254740992.0 ==> \abs(\result - mval(x->number)) <= 0.5;
     ensures down: mkind(x->number) == 0 && rnd == MPFR_RNDD && \abs(mval(x->number)) <= 9007199254740992.0 ==> \result <= mval(x->number) < \result + 1;
-    ensures up: mkind(x->number) == 0 && rnd == MPFR_RNDU && \abs(mval(x->number)) <= 9007199254740992.0 ==> \result - 1 < mval(x->number) <= \result; */
+    ensures up: mkind(x->number) == 0 && rnd == MPFR_RNDU && \abs(mval(x->number)) <= 9007199254740992.0 ==> \result - 1 < mval(x->number) <= \result;
+    ensures zero: mkind(x->number) == 0 && rnd == MPFR_RNDZ && 0.0 <= mval(x->number) <= 9007199254740992.0 ==> \result <= mval(x->number) < \result + 1;
+    ensures zero_up: mkind(x->number) == 0 && rnd == MPFR_RNDZ && -9007199254740992.0 <= mval(x->number) <= 0.0 ==> \result - 1 < mval(x->number) <= \result;
+    ensures even: mkind(x->number) == 0 && rnd == MPFR_RNDN && \abs(mval(x->number)) <= 9007199254740992.0 && \abs(\result - mval(x->number)) == 0.5 ==> \exists integer h; \result == 2 * h; */
 long mpfr_get_si(mpfr_srcptr x, mpfr_rnd_t rnd);
 
 /*@ requires readable(x);
