@@ -921,6 +921,7 @@ static phibal_status search_renyi(const phibal_reference_potential *phi, size_t 
   /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
         vector_apart(r, price, n) && vector_apart(r, point, n) && vector_apart(r, image, n) &&
         vector_apart(r, direction, n) ==> same{Pre, Here}(r); */
+  //@ assert apart: \forall integer i; 0 <= i < n ==> \separated(price + i, &s, &first);
   /*@ ghost found: ; */
   phibal_enclosure_clear(&first);
   phibal_enclosure_clear(&s);
