@@ -65,9 +65,10 @@ def main():
     for unit in units:
         out.append("| `%s` | %d | %d | %.0f |" % (unit["unit"], unit["goals"], len(unit["functions"]),
                                                  unit["seconds"]))
-    if prove.waiting_units():
-        out += ["", "Proved function by function, and not replayed as a whole yet: " +
-                ", ".join("`%s`" % unit for unit in prove.waiting_units()) + "."]
+    for mark, what in (("waiting", "Proved function by function, and not replayed as a whole yet"),
+                       ("open", "Contracts stated, some goals open; none of it is claimed")):
+        if prove.marked_units(mark):
+            out += ["", what + ": " + ", ".join("`%s`" % unit for unit in prove.marked_units(mark)) + "."]
     outside = list(prove.outside_units())
     if outside:
         out += ["", "Not under proof yet: " + ", ".join("`%s` (%d functions)" % w for w in outside) + "."]

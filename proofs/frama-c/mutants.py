@@ -39,7 +39,7 @@ def options_of(unit):
     for line in open(os.path.join(HERE, "units.list")):
         words = line.split("#")[0].split()
         if words and words[0] == unit:
-            return [word for word in words[1:] if word not in ("partial", "waiting")]
+            return [word for word in words[1:] if word not in ("partial", "waiting", "open")]
     return []
 
 
