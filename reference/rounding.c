@@ -254,6 +254,17 @@ bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,
         rounding(format, direction, a, (real)lo); */
   /*@ assert plus: \is_plus_infinity(lo) ==> \forall real a; in(x, a) ==>
         rounding(format, direction, a, two(format_limit(format))); */
+  /*@ assert upper_end: \is_minus_infinity(lo) && mkind(x->hi[0].number) == 0 ==>
+        rounding(format, direction, mval(x->hi[0].number), -two(format_limit(format))); */
+  /*@ assert lower_end: \is_minus_infinity(lo) && mkind(x->lo[0].number) == 0 ==>
+        rounding(format, direction, mval(x->lo[0].number), -two(format_limit(format))); */
+  /*@ assert below: \is_minus_infinity(lo) && mkind(x->lo[0].number) == -1 &&
+        mkind(x->hi[0].number) == 0 ==> \forall real a; a <= mval(x->hi[0].number) ==>
+        rounding(format, direction, a, -two(format_limit(format))); */
+  /*@ assert between: \is_minus_infinity(lo) && mkind(x->lo[0].number) == 0 &&
+        mkind(x->hi[0].number) == 0 ==> \forall real a;
+        mval(x->lo[0].number) <= a <= mval(x->hi[0].number) ==>
+        rounding(format, direction, a, -two(format_limit(format))); */
   /*@ assert minus: \is_minus_infinity(lo) ==> \forall real a; in(x, a) ==>
         rounding(format, direction, a, -two(format_limit(format))); */
   //@ assert all: \forall real a; in(x, a) ==> rounded_to(format, direction, a, lo);
