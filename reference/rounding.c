@@ -216,11 +216,18 @@ static double round_scaled(mpfr_srcptr a, phibal_format format, phibal_direction
           rounding(format, direction, mval(a->number), two(format_limit(format))); */
     /*@ assert down: sign < 0 ==>
           rounding(format, direction, mval(a->number), -two(format_limit(format))); */
-    return overflow(format, direction, sign);
+    double infinite = overflow(format, direction, sign);
+    //@ assert plus: sign > 0 ==> \is_plus_infinity(infinite);
+    //@ assert minus: sign < 0 ==> \is_minus_infinity(infinite);
+    //@ assert sides: sign != 0 && !\is_NaN(infinite);
+    return infinite;
   }
   //@ assert within: -two(shape->limit) < at_place(magnitude, lsb) < two(shape->limit);
   //@ assert two(shape->limit) <= two(1024);
-  return with_sign(scaled_back(magnitude, lsb), sign);
+  double r = with_sign(scaled_back(magnitude, lsb), sign);
+  //@ assert value: \is_finite(r) && (real)r == at_place(n, lsb);
+  //@ assert kind: !\is_NaN(r) && !\is_plus_infinity(r) && !\is_minus_infinity(r);
+  return r;
 }
 
 /*@ requires readable_number(a) && 0 <= format < FORMAT_COUNT && 0 <= direction < DIRECTION_COUNT;
@@ -232,14 +239,33 @@ static double round_scaled(mpfr_srcptr a, phibal_format format, phibal_direction
     ensures plus: mkind(a->number) == 1 ==> \is_plus_infinity(\result);
     ensures minus: mkind(a->number) == -1 ==> \is_minus_infinity(\result); */
 static double round_number(mpfr_srcptr a, phibal_format format, phibal_direction direction) {
-  //@ assert use_two && use_places && use_rounding && use_whole_doubles;
+  //@ assert use_two && use_places && use_rounding && use_beyond && use_whole_doubles;
   int sign = mpfr_sgn(a);
   if (sign == 0) return 0.0;
   if (mpfr_inf_p(a)) return with_sign(HUGE_VAL, sign);
   long e = binade(a);
   if (e <= shape_of(format)->limit) return round_scaled(a, format, direction);
   //@ assert beyond: two(format_limit(format)) <= two(e - 1);
-  return overflow(format, direction, sign);
+  //@ assert above: sign > 0 ==> two(format_limit(format)) <= mval(a->number);
+  //@ assert below: sign < 0 ==> mval(a->number) <= -two(format_limit(format));
+  double r = overflow(format, direction, sign);
+  /*@ assert plus: sign > 0 && (direction == PHIBAL_ROUND_NEAREST || direction == PHIBAL_ROUND_UP)
+     ==> rounding(format, direction, mval(a->number), two(format_limit(format))); */
+  /*@ assert most: sign > 0 && (direction == PHIBAL_ROUND_DOWN || direction == PHIBAL_ROUND_ZERO)
+     ==> rounding(format, direction, mval(a->number), at_place(format_most(format) - 1,
+     format_limit(format) - format_precision(format))); */
+  /*@ assert minus: sign < 0 &&
+        (direction == PHIBAL_ROUND_NEAREST || direction == PHIBAL_ROUND_DOWN) ==>
+        rounding(format, direction, mval(a->number), -two(format_limit(format))); */
+  /*@ assert least: sign < 0 && (direction == PHIBAL_ROUND_UP || direction == PHIBAL_ROUND_ZERO) ==>
+        rounding(format, direction, mval(a->number),
+          -at_place(format_most(format) - 1, format_limit(format) - format_precision(format))); */
+  /*@ assert within: -two(format_limit(format)) <
+        at_place(format_most(format) - 1, format_limit(format) - format_precision(format)) <
+        two(format_limit(format)); */
+  //@ assert positive: sign > 0 ==> rounded_to(format, direction, mval(a->number), r);
+  //@ assert negative: sign < 0 ==> rounded_to(format, direction, mval(a->number), r);
+  return r;
 }
 
 bool phibal_round_enclosure(const phibal_enclosure *x, phibal_format format,

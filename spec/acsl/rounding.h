@@ -151,6 +151,23 @@
         r == -two(format_limit(f)) ==>
           a < 0.0 && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_DOWN);
     }
+    // rounding_beyond and rounding_beyond_below, direction by direction
+    axiomatic BeyondUse {
+      predicate use_beyond;
+      axiom beyond_used: use_beyond;
+      LEMMA beyond_to_limit: GIVEN(use_rounding) \forall integer f, d, real a;
+        two(format_limit(f)) <= a && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_UP) ==>
+          rounding(f, d, a, two(format_limit(f)));
+      LEMMA beyond_to_most: GIVEN(use_rounding) \forall integer f, d, real a;
+        two(format_limit(f)) <= a && (d == PHIBAL_ROUND_DOWN || d == PHIBAL_ROUND_ZERO) ==>
+          rounding(f, d, a, at_place(format_most(f) - 1, format_limit(f) - format_precision(f)));
+      LEMMA beyond_to_minus_limit: GIVEN(use_rounding) \forall integer f, d, real a;
+        a <= -two(format_limit(f)) && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_DOWN) ==>
+          rounding(f, d, a, -two(format_limit(f)));
+      LEMMA beyond_to_least: GIVEN(use_rounding) \forall integer f, d, real a;
+        a <= -two(format_limit(f)) && (d == PHIBAL_ROUND_UP || d == PHIBAL_ROUND_ZERO) ==>
+          rounding(f, d, a, -at_place(format_most(f) - 1, format_limit(f) - format_precision(f)));
+    }
     // the unit in a's last place is the gap between the numbers around it
     axiomatic Unit {
       predicate use_unit;
