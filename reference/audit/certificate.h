@@ -1,0 +1,68 @@
+/* What an audit found: a list of claims, each with its verdict and with how it was come by. */
+#ifndef PHIBAL_AUDIT_CERTIFICATE_H
+#define PHIBAL_AUDIT_CERTIFICATE_H
+
+#include <jansson.h>
+#include <phibal/status.h>
+
+typedef enum audit_verdict {
+  AUDIT_PROVED,    /* for every point of the stated set */
+  AUDIT_CHECKED,   /* at the points counted, each one rigorously; between them nothing is said */
+  AUDIT_REFUTED,   /* with a counterexample that anyone can evaluate */
+  AUDIT_UNDECIDED, /* neither, within the stated effort */
+  AUDIT_ABSENT,    /* there was nothing to examine: no conjugate given, no compiler found */
+} audit_verdict;
+
+/* CLAIM(ID, "id", "section", what is claimed, holds a --check open). A claim that is required makes
+   `phibal audit --check` exit 1 unless it is proved (or, where it can only be checked, checked). */
+#define AUDIT_CLAIMS(CLAIM)                                                                        \
+  CLAIM(SYMMETRIC, "symmetric", "Form", "symmetric in the experts", 1)                             \
+  CLAIM(DIFFERENTIABLE, "differentiable", "Form", "differentiable on the open simplex", 1)         \
+  CLAIM(GRADIENT, "gradient", "Form", "the gradient given is the gradient", 1)                     \
+  CLAIM(CONVEX, "strictly-convex", "Convexity", "strictly convex on the simplex", 1)               \
+  CLAIM(MINIMISER, "unique-minimiser", "Convexity", "uniform loads are the unique minimiser", 1)   \
+  CLAIM(BOUNDARY, "boundary", "Legendre", "the gradient at the boundary of the simplex", 0)        \
+  CLAIM(DUAL_DOMAIN, "dual-domain", "Legendre", "the range of the gradient", 0)                    \
+  CLAIM(MIRROR, "mirror-step", "Legendre", "the mirror step is the moving average", 1)             \
+  CLAIM(CONJUGATE, "conjugate", "Conjugate", "the conjugate given is the conjugate", 1)            \
+  CLAIM(CONJUGATE_DOMAIN, "conjugate-domain", "Conjugate", "its domain is the one given", 1)       \
+  CLAIM(CORE, "core", "Numerics", "the generated kernel keeps its bound", 1)
+
+typedef enum audit_claim {
+#define CLAIM(ID, id, section, text, required) AUDIT_##ID,
+  AUDIT_CLAIMS(CLAIM)
+#undef CLAIM
+      AUDIT_CLAIM_COUNT
+} audit_claim;
+
+typedef struct audit_finding {
+  audit_claim claim;
+  audit_verdict verdict;
+  char *how;            /* one or more sentences: the argument, or points and bits */
+  char *counterexample; /* null, or text with exact numbers and what they violate */
+  json_t *data;         /* null, or an object for machines: what the text says, as numbers */
+} audit_finding;
+
+typedef struct certificate {
+  audit_finding *finding;
+  size_t findings;
+} certificate;
+
+/* Appends a finding; `how` is a printf format. `data` is taken over (may be null). The finding is
+   returned so that a counterexample can be set; null when memory is out. */
+audit_finding *certificate_add(certificate *c, audit_claim claim, audit_verdict verdict,
+                               json_t *data, const char *how, ...)
+    __attribute__((format(printf, 5, 6)));
+phibal_status audit_counterexample(audit_finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The worst verdict of a claim: refuted, then undecided, checked, proved; absent if not examined.
+ */
+audit_verdict certificate_verdict(const certificate *c, audit_claim claim);
+void certificate_clear(certificate *c);
+
+const char *audit_claim_id(audit_claim claim);
+const char *audit_claim_text(audit_claim claim);
+const char *audit_claim_section(audit_claim claim);
+const char *audit_verdict_name(audit_verdict verdict); /* "proved", ... */
+
+#endif
