@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <phibal/status.h>
+#include <stdbool.h>
 
 typedef enum audit_verdict {
   AUDIT_PROVED,    /* for every point of the stated set */
@@ -48,7 +49,8 @@ typedef struct certificate {
   size_t findings;
 } certificate;
 
-/* Appends a finding; `how` is a printf format. `data` is taken over (may be null). The finding is
+/* A certificate of zeros is empty.
+   Appends a finding; `how` is a printf format. `data` is taken over (may be null). The finding is
    returned so that a counterexample can be set; null when memory is out. */
 audit_finding *certificate_add(certificate *c, audit_claim claim, audit_verdict verdict,
                                json_t *data, const char *how, ...)
@@ -63,6 +65,7 @@ void certificate_clear(certificate *c);
 const char *audit_claim_id(audit_claim claim);
 const char *audit_claim_text(audit_claim claim);
 const char *audit_claim_section(audit_claim claim);
+bool audit_claim_required(audit_claim claim);
 const char *audit_verdict_name(audit_verdict verdict); /* "proved", ... */
 
 #endif

@@ -1,0 +1,107 @@
+/* The list of an audit's findings. */
+#include "certificate.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct {
+  const char *id, *section, *text;
+  bool required;
+} claims[AUDIT_CLAIM_COUNT] = {
+#define CLAIM(ID, id, section, text, required) {id, section, text, required},
+    AUDIT_CLAIMS(CLAIM)
+#undef CLAIM
+};
+
+static audit_finding *out_of_memory(json_t *data, char *text) {
+  json_decref(data);
+  free(text);
+  phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a certificate");
+  return NULL;
+}
+
+audit_finding *certificate_add(certificate *c, audit_claim claim, audit_verdict verdict,
+                               json_t *data, const char *how, ...) {
+  char *text = NULL;
+  va_list arguments;
+  va_start(arguments, how);
+  int length = vasprintf(&text, how, arguments);
+  va_end(arguments);
+  if (length < 0) return out_of_memory(data, NULL);
+  audit_finding *grown = realloc(c->finding, (c->findings + 1) * sizeof *grown);
+  if (!grown) return out_of_memory(data, text);
+  c->finding = grown;
+  audit_finding *added = &c->finding[c->findings++];
+  *added = (audit_finding){.claim = claim, .verdict = verdict, .how = text, .data = data};
+  return added;
+}
+
+phibal_status audit_counterexample(audit_finding *finding, const char *format, ...) {
+  if (!finding) return PHIBAL_ERROR_MEMORY; /* certificate_add has said so */
+  char *text = NULL;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vasprintf(&text, format, arguments);
+  va_end(arguments);
+  if (length < 0)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a counterexample");
+  free(finding->counterexample);
+  finding->counterexample = text;
+  return PHIBAL_OK;
+}
+
+/* A greater rank is worse; what was not examined has none. */
+static int badness(audit_verdict verdict) {
+  switch (verdict) {
+  case AUDIT_PROVED:
+    return 1;
+  case AUDIT_CHECKED:
+    return 2;
+  case AUDIT_UNDECIDED:
+    return 3;
+  case AUDIT_REFUTED:
+    return 4;
+  case AUDIT_ABSENT:
+    break;
+  }
+  return 0;
+}
+
+audit_verdict certificate_verdict(const certificate *c, audit_claim claim) {
+  audit_verdict worst = AUDIT_ABSENT;
+  for (size_t i = 0; i < c->findings; i++)
+    if (c->finding[i].claim == claim && badness(c->finding[i].verdict) > badness(worst))
+      worst = c->finding[i].verdict;
+  return worst;
+}
+
+void certificate_clear(certificate *c) {
+  for (size_t i = 0; i < c->findings; i++) {
+    free(c->finding[i].how);
+    free(c->finding[i].counterexample);
+    json_decref(c->finding[i].data);
+  }
+  free(c->finding);
+  *c = (certificate){0};
+}
+
+const char *audit_claim_id(audit_claim claim) {
+  return claims[claim].id;
+}
+
+const char *audit_claim_text(audit_claim claim) {
+  return claims[claim].text;
+}
+
+const char *audit_claim_section(audit_claim claim) {
+  return claims[claim].section;
+}
+
+bool audit_claim_required(audit_claim claim) {
+  return claims[claim].required;
+}
+
+const char *audit_verdict_name(audit_verdict verdict) {
+  static const char *const names[] = {"proved", "checked", "refuted", "undecided", "absent"};
+  return names[verdict];
+}
