@@ -6,9 +6,9 @@
 
 static const struct {
   const char *id, *section, *text;
-  bool required;
+  audit_need need;
 } claims[AUDIT_CLAIM_COUNT] = {
-#define CLAIM(ID, id, section, text, required) {id, section, text, required},
+#define CLAIM(ID, id, section, text, need) {id, section, text, AUDIT_NEEDS_##need},
     AUDIT_CLAIMS(CLAIM)
 #undef CLAIM
 };
@@ -97,8 +97,18 @@ const char *audit_claim_section(audit_claim claim) {
   return claims[claim].section;
 }
 
-bool audit_claim_required(audit_claim claim) {
-  return claims[claim].required;
+bool audit_claim_passes(audit_claim claim, audit_verdict verdict) {
+  switch (claims[claim].need) {
+  case AUDIT_NEEDS_NOTHING:
+    return true;
+  case AUDIT_NEEDS_PROOF:
+    return verdict == AUDIT_PROVED;
+  case AUDIT_NEEDS_CHECK:
+    return verdict == AUDIT_PROVED || verdict == AUDIT_CHECKED;
+  case AUDIT_NEEDS_CHECK_IF_GIVEN:
+    return verdict == AUDIT_PROVED || verdict == AUDIT_CHECKED || verdict == AUDIT_ABSENT;
+  }
+  return false;
 }
 
 const char *audit_verdict_name(audit_verdict verdict) {

@@ -14,23 +14,33 @@ typedef enum audit_verdict {
   AUDIT_ABSENT,    /* there was nothing to examine: no conjugate given, no compiler found */
 } audit_verdict;
 
-/* CLAIM(ID, "id", "section", what is claimed, holds a --check open). A claim that is required makes
-   `phibal audit --check` exit 1 unless it is proved (or, where it can only be checked, checked). */
+/* What a claim needs so that `phibal audit --check` says yes. */
+typedef enum audit_need {
+  AUDIT_NEEDS_NOTHING, /* it describes; there is no right answer */
+  AUDIT_NEEDS_PROOF,
+  AUDIT_NEEDS_CHECK,          /* proved or checked: it compares numbers, which has no end */
+  AUDIT_NEEDS_CHECK_IF_GIVEN, /* the same, where the file says anything to be checked */
+} audit_need;
+
+/* CLAIM(ID, "id", "section", what is claimed, audit_need without its prefix) */
 #define AUDIT_CLAIMS(CLAIM)                                                                        \
-  CLAIM(SYMMETRIC, "symmetric", "Form", "symmetric in the experts", 1)                             \
-  CLAIM(DIFFERENTIABLE, "differentiable", "Form", "differentiable on the open simplex", 1)         \
-  CLAIM(GRADIENT, "gradient", "Form", "the gradient given is the gradient", 1)                     \
-  CLAIM(CONVEX, "strictly-convex", "Convexity", "strictly convex on the simplex", 1)               \
-  CLAIM(MINIMISER, "unique-minimiser", "Convexity", "uniform loads are the unique minimiser", 1)   \
-  CLAIM(BOUNDARY, "boundary", "Legendre", "the gradient at the boundary of the simplex", 0)        \
-  CLAIM(DUAL_DOMAIN, "dual-domain", "Legendre", "the range of the gradient", 0)                    \
-  CLAIM(MIRROR, "mirror-step", "Legendre", "the mirror step is the moving average", 1)             \
-  CLAIM(CONJUGATE, "conjugate", "Conjugate", "the conjugate given is the conjugate", 1)            \
-  CLAIM(CONJUGATE_DOMAIN, "conjugate-domain", "Conjugate", "its domain is the one given", 1)       \
-  CLAIM(CORE, "core", "Numerics", "the generated kernel keeps its bound", 1)
+  CLAIM(SYMMETRIC, "symmetric", "Form", "symmetric in the experts", PROOF)                         \
+  CLAIM(DIFFERENTIABLE, "differentiable", "Form", "differentiable on the open simplex", PROOF)     \
+  CLAIM(GRADIENT, "gradient", "Form", "the gradient given is the gradient", CHECK_IF_GIVEN)        \
+  CLAIM(CONVEX, "strictly-convex", "Convexity", "strictly convex on the simplex", PROOF)           \
+  CLAIM(MINIMISER, "unique-minimiser", "Convexity", "uniform loads are the unique minimiser",      \
+        PROOF)                                                                                     \
+  CLAIM(BOUNDARY, "boundary", "Legendre", "the gradient at the boundary of the simplex", NOTHING)  \
+  CLAIM(DUAL_DOMAIN, "dual-domain", "Legendre", "the range of the gradient", NOTHING)              \
+  CLAIM(MIRROR, "mirror-step", "Legendre", "the mirror step is the moving average", PROOF)         \
+  CLAIM(CONJUGATE, "conjugate", "Conjugate", "the conjugate given is the conjugate",               \
+        CHECK_IF_GIVEN)                                                                            \
+  CLAIM(CONJUGATE_DOMAIN, "conjugate-domain", "Conjugate", "its domain is the one given",          \
+        CHECK_IF_GIVEN)                                                                            \
+  CLAIM(CORE, "core", "Numerics", "the generated kernel keeps its bound", CHECK)
 
 typedef enum audit_claim {
-#define CLAIM(ID, id, section, text, required) AUDIT_##ID,
+#define CLAIM(ID, id, section, text, need) AUDIT_##ID,
   AUDIT_CLAIMS(CLAIM)
 #undef CLAIM
       AUDIT_CLAIM_COUNT
@@ -65,7 +75,8 @@ void certificate_clear(certificate *c);
 const char *audit_claim_id(audit_claim claim);
 const char *audit_claim_text(audit_claim claim);
 const char *audit_claim_section(audit_claim claim);
-bool audit_claim_required(audit_claim claim);
+/* The verdict is enough for --check. */
+bool audit_claim_passes(audit_claim claim, audit_verdict verdict);
 const char *audit_verdict_name(audit_verdict verdict); /* "proved", ... */
 
 #endif
