@@ -2,8 +2,7 @@
 #ifndef PHIBAL_TESTS_DATA_FILES_H
 #define PHIBAL_TESTS_DATA_FILES_H
 
-#include "data/file.h"
-#include "data/token_writer.h"
+#include "file.h"
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* Text to token files: what is taken, how it is divided and split, and what is refused. */
 #include "data_files.h"
+#include "data/token_file.h"
 #include "data/build.h"
 #include "data/manifest.h"
 #include "data/text.h"

@@ -1,5 +1,6 @@
 /* Windows of a token file, and its bigram entropy. */
 #include "data_files.h"
+#include "data/token_writer.h"
 #include "data/sampler.h"
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Files and folders: whole reads, writes that appear all at once or not at all, listings in a fixed
    order. */
-#ifndef PHIBAL_MOE_FILE_H
-#define PHIBAL_MOE_FILE_H
+#ifndef PHIBAL_FORMATS_FILE_H
+#define PHIBAL_FORMATS_FILE_H
 
 #include <phibal/status.h>
 #include <stdbool.h>
