@@ -149,14 +149,12 @@ static int binade_of_double(double x, int least) {
         \is_minus_infinity(\result);
     ensures most: sign > 0 &&
       (direction == PHIBAL_ROUND_DOWN || direction == PHIBAL_ROUND_ZERO) ==>
-        \is_finite(\result) && (real)\result ==
-          at_place(format_most(format) - 1, format_limit(format) - format_precision(format));
+        \is_finite(\result) && (real)\result == largest_number(format);
     ensures least: sign < 0 &&
       (direction == PHIBAL_ROUND_UP || direction == PHIBAL_ROUND_ZERO) ==>
-        \is_finite(\result) && (real)\result ==
-          -at_place(format_most(format) - 1, format_limit(format) - format_precision(format)); */
+        \is_finite(\result) && (real)\result == -largest_number(format); */
 static double overflow(phibal_format format, phibal_direction direction, int sign) {
-  //@ assert use_places && use_two;
+  //@ assert use_places && use_two && open_largest;
   const format_shape *shape = shape_of(format);
   int lsb = shape->limit - shape->precision;
   //@ assert within: -two(shape->limit) < at_place(shape->most - 1, lsb) < two(shape->limit);
@@ -241,7 +239,10 @@ static double round_scaled(mpfr_srcptr a, phibal_format format, phibal_direction
 static double round_number(mpfr_srcptr a, phibal_format format, phibal_direction direction) {
   //@ assert use_two && use_places && use_rounding && use_beyond && use_whole_doubles;
   int sign = mpfr_sgn(a);
-  if (sign == 0) return 0.0;
+  if (sign == 0) {
+    //@ assert zero: mkind(a->number) == 0 && rounding(format, direction, mval(a->number), 0.0);
+    return 0.0;
+  }
   if (mpfr_inf_p(a)) return with_sign(HUGE_VAL, sign);
   long e = binade(a);
   if (e <= shape_of(format)->limit) return round_scaled(a, format, direction);
@@ -252,19 +253,17 @@ static double round_number(mpfr_srcptr a, phibal_format format, phibal_direction
   /*@ assert plus: sign > 0 && (direction == PHIBAL_ROUND_NEAREST || direction == PHIBAL_ROUND_UP)
      ==> rounding(format, direction, mval(a->number), two(format_limit(format))); */
   /*@ assert most: sign > 0 && (direction == PHIBAL_ROUND_DOWN || direction == PHIBAL_ROUND_ZERO)
-     ==> rounding(format, direction, mval(a->number), at_place(format_most(format) - 1,
-     format_limit(format) - format_precision(format))); */
+     ==> rounding(format, direction, mval(a->number), largest_number(format)); */
   /*@ assert minus: sign < 0 &&
         (direction == PHIBAL_ROUND_NEAREST || direction == PHIBAL_ROUND_DOWN) ==>
         rounding(format, direction, mval(a->number), -two(format_limit(format))); */
   /*@ assert least: sign < 0 && (direction == PHIBAL_ROUND_UP || direction == PHIBAL_ROUND_ZERO) ==>
-        rounding(format, direction, mval(a->number),
-          -at_place(format_most(format) - 1, format_limit(format) - format_precision(format))); */
-  /*@ assert within: -two(format_limit(format)) <
-        at_place(format_most(format) - 1, format_limit(format) - format_precision(format)) <
+        rounding(format, direction, mval(a->number), -largest_number(format)); */
+  /*@ assert within: -two(format_limit(format)) < largest_number(format) <
         two(format_limit(format)); */
   //@ assert positive: sign > 0 ==> rounded_to(format, direction, mval(a->number), r);
   //@ assert negative: sign < 0 ==> rounded_to(format, direction, mval(a->number), r);
+  //@ assert both: rounded_to(format, direction, mval(a->number), r);
   return r;
 }
 

@@ -151,22 +151,15 @@
         r == -two(format_limit(f)) ==>
           a < 0.0 && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_DOWN);
     }
-    // rounding_beyond and rounding_beyond_below, direction by direction
-    axiomatic BeyondUse {
-      predicate use_beyond;
-      axiom beyond_used: use_beyond;
-      LEMMA beyond_to_limit: GIVEN(use_rounding) \forall integer f, d, real a;
-        two(format_limit(f)) <= a && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_UP) ==>
-          rounding(f, d, a, two(format_limit(f)));
-      LEMMA beyond_to_most: GIVEN(use_rounding) \forall integer f, d, real a;
-        two(format_limit(f)) <= a && (d == PHIBAL_ROUND_DOWN || d == PHIBAL_ROUND_ZERO) ==>
-          rounding(f, d, a, at_place(format_most(f) - 1, format_limit(f) - format_precision(f)));
-      LEMMA beyond_to_minus_limit: GIVEN(use_rounding) \forall integer f, d, real a;
-        a <= -two(format_limit(f)) && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_DOWN) ==>
-          rounding(f, d, a, -two(format_limit(f)));
-      LEMMA beyond_to_least: GIVEN(use_rounding) \forall integer f, d, real a;
-        a <= -two(format_limit(f)) && (d == PHIBAL_ROUND_UP || d == PHIBAL_ROUND_ZERO) ==>
-          rounding(f, d, a, -at_place(format_most(f) - 1, format_limit(f) - format_precision(f)));
+    // the largest number of the format
+    axiomatic LargestNumber {
+      logic real largest_number(integer f);
+    }
+    axiomatic LargestNumberDefinition {
+      predicate open_largest;
+      axiom largest_opened: open_largest;
+      axiom largest_number_is: \forall integer f; largest_number(f) ==
+        at_place(format_most(f) - 1, format_limit(f) - format_precision(f));
     }
     // the unit in a's last place is the gap between the numbers around it
     axiomatic Unit {
@@ -212,6 +205,26 @@
       COQ_LEMMA place_one: \forall integer k; at_place(1, k) == two(k);
       COQ_LEMMA limits_rise: \forall integer j, k; j <= k ==> two(j) <= two(k);
       COQ_LEMMA two_positive: \forall integer k; 0.0 < two(k);
+    }
+    // rounding_beyond and rounding_beyond_below, direction by direction; what an equation says in two
+    // inequalities stays a variable, which solvers can match
+    axiomatic BeyondUse {
+      predicate use_beyond;
+      axiom beyond_used: use_beyond;
+      LEMMA beyond_to_limit: GIVEN(use_rounding) \forall integer f, d, real a;
+        two(format_limit(f)) <= a && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_UP) ==>
+          rounding(f, d, a, two(format_limit(f)));
+      LEMMA beyond_to_most: GIVEN(use_rounding && open_largest) \forall integer f, d, real a;
+        two(format_limit(f)) <= a && (d == PHIBAL_ROUND_DOWN || d == PHIBAL_ROUND_ZERO) ==>
+          rounding(f, d, a, largest_number(f));
+      LEMMA beyond_to_minus_limit: GIVEN(use_rounding) \forall integer f, d, real a, r;
+        a <= -two(format_limit(f)) && (d == PHIBAL_ROUND_NEAREST || d == PHIBAL_ROUND_DOWN) &&
+        -two(format_limit(f)) <= r <= -two(format_limit(f)) ==> rounding(f, d, a, r);
+      LEMMA beyond_to_least: GIVEN(use_rounding && open_largest) \forall integer f, d, real a, r;
+        a <= -two(format_limit(f)) && (d == PHIBAL_ROUND_UP || d == PHIBAL_ROUND_ZERO) &&
+        -largest_number(f) <= r <= -largest_number(f) ==> rounding(f, d, a, r);
+      LEMMA largest_within: GIVEN(use_places && open_largest) \forall integer f;
+        -two(format_limit(f)) < largest_number(f) < two(format_limit(f));
     }
 */
 #endif
