@@ -244,6 +244,7 @@ static phibal_status source_line(const char *s, const char *end, state *in, text
 }
 
 phibal_status manual_text(const char *page, size_t n, text_buffer *text) {
+  if (!n) return PHIBAL_OK; /* then page may be null */
   const char *end = page + n;
   state in = {0};
   phibal_status status = PHIBAL_OK;

@@ -117,10 +117,16 @@ static phibal_status tokens_check(const char *path, const token_header *h, const
 
 /* Everything but the mapping itself. The checksum is judged last: a wrong size, table or token says
    more about what is wrong than "corrupt" does. */
-static phibal_status contents_check(const char *path, token_file *file) {
-  const char *base = file->mapping;
-  const token_header *h = file->mapping;
-  phibal_status status = header_check(path, h, file->mapping_bytes);
+static phibal_status contents_check(const char *path, const void *contents, size_t bytes,
+                                    token_file *file) {
+  const char *base = contents;
+  const token_header *h = contents;
+  if (bytes < sizeof *h + 8)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: %zu bytes: too short for a token file's header, so truncated or "
+                             "not a token file",
+                             path, bytes);
+  phibal_status status = header_check(path, h, (int64_t)bytes);
   if (status) return status;
   file->vocabulary = h->vocabulary;
   file->end_of_document = h->end_of_document;
@@ -168,12 +174,7 @@ static phibal_status file_map(const char *path, token_file *file) {
     status = phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", path, strerror(errno));
   } else if (!S_ISREG(info.st_mode)) {
     status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not a regular file", path);
-  } else if (info.st_size < (off_t)sizeof(token_header) + 8) {
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT,
-                               "%s: %lld bytes: too short for a token file's header, so truncated "
-                               "or not a token file",
-                               path, (long long)info.st_size);
-  } else {
+  } else if (info.st_size) {
     void *mapping = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (mapping == MAP_FAILED) {
       status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot map: %s", path, strerror(errno));
@@ -189,7 +190,14 @@ static phibal_status file_map(const char *path, token_file *file) {
 phibal_status token_file_open(const char *path, token_file *file) {
   *file = (token_file){0};
   phibal_status status = file_map(path, file);
-  if (!status) status = contents_check(path, file);
+  if (!status) status = contents_check(path, file->mapping, (size_t)file->mapping_bytes, file);
+  if (status) token_file_close(file);
+  return status;
+}
+
+phibal_status token_file_view(const void *bytes, size_t n, const char *name, token_file *file) {
+  *file = (token_file){0};
+  phibal_status status = contents_check(name, bytes, n, file);
   if (status) token_file_close(file);
   return status;
 }

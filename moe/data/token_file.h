@@ -5,6 +5,7 @@
 #define PHIBAL_MOE_TOKEN_FILE_H
 
 #include <phibal/status.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct token_document {
@@ -32,6 +33,9 @@ typedef struct token_file {
    a token id beyond the vocabulary: each said with the place). Reads the whole file once. On
    failure *file is all zeros. */
 phibal_status token_file_open(const char *path, token_file *file);
+/* The same from bytes[n], aligned to 8, which must outlive *file; `name` stands for the path in
+   messages. */
+phibal_status token_file_view(const void *bytes, size_t n, const char *name, token_file *file);
 /* Accepts a file that is all zeros. */
 void token_file_close(token_file *file);
 
