@@ -36,7 +36,7 @@ typedef struct verify_arguments {
   int64_t only;  /* -1: all */
   bool json;
   bool first_failure;
-  bool chosen[64]; /* by place in verify_operations */
+  bool chosen[64]; /* by place in operations */
   bool any_chosen;
   const char *last_chosen;
   bool exhaustive;
@@ -67,25 +67,20 @@ static void list_operations(void) {
   }
 }
 
-static bool belongs(const verify_operation *operation, int output) {
-  return strcmp(output_describe((output_id)output)->operation, operation->name) == 0;
-}
-
-static void print_failure(const verify_operation *operation, const tally *t, uint64_t seed) {
+static void print_failure(const operation *op, const tally *t, uint64_t seed) {
   const output_promise *p = output_describe(t->output);
   printf("  FAIL %s %s: %" PRId64 " of %" PRId64 " elements; worst in case %" PRIu64
          " (%s), element %" PRId64 ": got %.9g (%a), exact %s, error %.4g %s > %g\n"
          "       again: phibal verify --op %s --seed %" PRIu64 " --case %" PRIu64 "\n",
-         p->operation, p->output, t->failures, t->elements, t->worst_case,
-         operation->kind(t->worst_case), t->worst_element, t->worst_got, t->worst_got,
-         t->worst_expected, t->worst, measure_unit(p->measure), p->bound, operation->name, seed,
-         t->worst_case);
+         p->operation, p->output, t->failures, t->elements, t->worst_case, op->kind(t->worst_case),
+         t->worst_element, t->worst_got, t->worst_got, t->worst_expected, t->worst,
+         measure_unit(p->measure), p->bound, op->name, seed, t->worst_case);
 }
 
-static void print_rows(const verify_operation *operation, const tally *tallies, bool all_compared,
+static void print_rows(const operation *op, const tally *tallies, bool all_compared,
                        uint64_t seed) {
   for (int o = 0; o < OUTPUT_COUNT; o++) {
-    if (!belongs(operation, o)) continue;
+    if (!operation_owns(op, (output_id)o)) continue;
     const tally *t = &tallies[o];
     const output_promise *p = output_describe((output_id)o);
     bool good = t->failures == 0 && (t->elements > 0 || !all_compared);
@@ -97,17 +92,17 @@ static void print_rows(const verify_operation *operation, const tally *tallies, 
              p->output, t->cases, t->elements, t->worst, p->bound, measure_unit(p->measure),
              good ? "ok" : "FAIL");
     if (t->failures)
-      print_failure(operation, t, seed);
+      print_failure(op, t, seed);
     else if (!good)
       printf("  FAIL %s %s: no case reached it\n", p->operation, p->output);
   }
   fflush(stdout);
 }
 
-static json_t *json_rows(const verify_operation *operation, const tally *tallies) {
+static json_t *json_rows(const operation *op, const tally *tallies) {
   json_t *rows = json_array();
   for (int o = 0; o < OUTPUT_COUNT; o++) {
-    if (!belongs(operation, o)) continue;
+    if (!operation_owns(op, (output_id)o)) continue;
     const tally *t = &tallies[o];
     const output_promise *p = output_describe((output_id)o);
     json_t *row = json_pack(
@@ -126,33 +121,33 @@ static int run_all(const verify_arguments *a) {
   static tally tallies[OUTPUT_COUNT];
   json_t *rows = json_array();
   struct timespec start, end;
-  int failed = 0, operations = 0;
+  int failed = 0, run = 0;
   clock_gettime(CLOCK_MONOTONIC, &start);
   if (!a->json)
     printf("%-16s %-18s %7s %10s  %-10s %-17s\n", "operation", "output", "cases", "elements",
            "worst", "bound");
-  for (int i = 0; i < verify_operation_count; i++) {
-    const verify_operation *operation = &verify_operations[i];
+  for (int i = 0; i < operation_count; i++) {
+    const operation *op = &operations[i];
     if (a->any_chosen && !a->chosen[i]) continue;
-    operations++;
+    run++;
     uint64_t first = a->only >= 0 ? (uint64_t)a->only : 0;
-    int64_t count = a->only >= 0 ? 1 : a->cases > 0 ? a->cases : operation->cases;
-    if (!a->json && isatty(STDERR_FILENO)) fprintf(stderr, "%s ...\r", operation->name);
-    phibal_status status = verify_run(operation, a->seed, first, count, a->first_failure, tallies);
-    bool all_compared = a->only < 0 && !a->first_failure && count >= operation->cases;
+    int64_t count = a->only >= 0 ? 1 : a->cases > 0 ? a->cases : op->cases;
+    if (!a->json && isatty(STDERR_FILENO)) fprintf(stderr, "%s ...\r", op->name);
+    phibal_status status =
+        verify_run(op, &backend_cpu, a->seed, first, count, a->first_failure, tallies);
+    bool all_compared = a->only < 0 && !a->first_failure && count >= op->cases;
     if (status != PHIBAL_OK) {
       failed++;
-      fprintf(a->json ? stderr : stdout, "%-16s FAIL: %s\n", operation->name,
-              phibal_status_message());
+      fprintf(a->json ? stderr : stdout, "%-16s FAIL: %s\n", op->name, phibal_status_message());
       continue;
     }
-    failed += !verify_passed(operation, tallies, all_compared);
+    failed += !verify_passed(op, &backend_cpu, tallies, all_compared);
     if (a->json) {
-      json_t *some = json_rows(operation, tallies);
+      json_t *some = json_rows(op, tallies);
       json_array_extend(rows, some);
       json_decref(some);
     } else {
-      print_rows(operation, tallies, all_compared, a->seed);
+      print_rows(op, tallies, all_compared, a->seed);
     }
   }
   clock_gettime(CLOCK_MONOTONIC, &end);
@@ -165,10 +160,10 @@ static int run_all(const verify_arguments *a) {
     puts("");
     json_decref(all);
   } else if (failed) {
-    printf("%d of %d operations broke a bound (seed %" PRIu64 ", %.1f s)\n", failed, operations,
+    printf("%d of %d operations broke a bound (seed %" PRIu64 ", %.1f s)\n", failed, run,
            a->seed, seconds);
   } else {
-    printf("all %d operations kept their bounds (seed %" PRIu64 ", %.1f s)\n", operations, a->seed,
+    printf("all %d operations kept their bounds (seed %" PRIu64 ", %.1f s)\n", run, a->seed,
            seconds);
   }
   json_decref(rows);
@@ -198,11 +193,10 @@ int command_verify(int argc, char **argv) {
   int64_t n;
   for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'o': {
-      const verify_operation *operation = verify_find(optarg);
-      if (!operation)
-        return command_usage_error("verify", "no operation '%s'; --list names them", optarg);
-      a.chosen[operation - verify_operations] = a.any_chosen = true;
-      a.last_chosen = operation->name;
+      const operation *op = operation_find(optarg);
+      if (!op) return command_usage_error("verify", "no operation '%s'; --list names them", optarg);
+      a.chosen[op - operations] = a.any_chosen = true;
+      a.last_chosen = op->name;
       break;
     }
     case 'n':

@@ -9,7 +9,6 @@ const output_promise *output_describe(output_id id) {
 #define PHIBAL_OUTPUT(ID, operation, output, measure, bound, slack, equation)                      \
   {operation, output, MEASURE_##measure, bound, slack, equation},
 #include <phibal/ops.def>
-#undef PHIBAL_OUTPUT
   };
   return &promises[id];
 }
@@ -108,6 +107,36 @@ static double measured_error(const output_promise *p, const phibal_enclosure *tr
   return error;
 }
 
+void promise_allowance(const output_promise *p, const phibal_enclosure *truth,
+                       const phibal_enclosure *terms, mpfr_ptr allowed) {
+  mpfr_set_zero(allowed, 1);
+  switch (p->measure) {
+  case MEASURE_ULP32:
+    mpfr_set_d(allowed, p->bound * truth_ulp(truth, PHIBAL_FORMAT_BINARY32), MPFR_RNDD);
+    break;
+  case MEASURE_ULP64:
+    mpfr_set_d(allowed, truth_ulp(truth, PHIBAL_FORMAT_BINARY64), MPFR_RNDD);
+    mpfr_mul_d(allowed, allowed, p->bound, MPFR_RNDD);
+    break;
+  case MEASURE_COMPONENTWISE:
+  case MEASURE_FRACTION:
+    mpfr_mul_d(allowed, terms->lo, p->bound, MPFR_RNDD);
+    if (p->measure == MEASURE_FRACTION) break;
+    mpfr_mul_2si(allowed, allowed, -24, MPFR_RNDD);
+    mpfr_add_d(allowed, allowed, 0x1p-150, MPFR_RNDD);
+    break;
+  case MEASURE_EXACT:
+    break;
+  }
+  if (p->slack > 0 && terms) {
+    mpfr_t slack;
+    mpfr_init2(slack, 64);
+    mpfr_mul_d(slack, terms->hi, p->slack, MPFR_RNDD);
+    mpfr_add(allowed, allowed, slack, MPFR_RNDD);
+    mpfr_clear(slack);
+  }
+}
+
 void tally_real(tally *t, int64_t element, const phibal_enclosure *truth,
                 const phibal_enclosure *terms, double got) {
   double error = measured_error(output_describe(t->output), truth, terms, got);
@@ -115,6 +144,12 @@ void tally_real(tally *t, int64_t element, const phibal_enclosure *truth,
   /* Only what will be kept is formatted. */
   if (error > t->worst) mpfr_snprintf(expected, sizeof expected, "%.12Rg", truth->lo);
   record(t, element, error, got, expected);
+}
+
+void tally_exact(tally *t, int64_t element, double expected, double got) {
+  char text[32];
+  snprintf(text, sizeof text, "%.12g", expected);
+  record(t, element, expected == got ? 0 : (double)INFINITY, got, text);
 }
 
 void tally_integer(tally *t, int64_t element, int64_t expected, int64_t got) {

@@ -10,7 +10,6 @@
 typedef enum output_id {
 #define PHIBAL_OUTPUT(ID, operation, output, measure, bound, slack, equation) OUTPUT_##ID,
 #include <phibal/ops.def>
-#undef PHIBAL_OUTPUT
   OUTPUT_COUNT
 } output_id;
 
@@ -30,6 +29,11 @@ typedef struct output_promise {
 } output_promise;
 
 const output_promise *output_describe(output_id id);
+
+/* How far from the exact value the promise lets an output lie, rounded down: what tally_real
+   compares with, as a number. terms as there; 0 for EXACT. */
+void promise_allowance(const output_promise *p, const phibal_enclosure *truth,
+                       const phibal_enclosure *terms, mpfr_ptr allowed);
 
 /* What has been seen of one output so far. */
 typedef struct tally {
@@ -52,6 +56,8 @@ void tally_case(tally *t, uint64_t number); /* the elements that follow belong t
    the promise has a slack, and for COMPONENTWISE; null otherwise. For FRACTION it is the bound. */
 void tally_real(tally *t, int64_t element, const phibal_enclosure *truth,
                 const phibal_enclosure *terms, double got);
+/* One right value; zeros of either sign are equal. */
+void tally_exact(tally *t, int64_t element, double expected, double got);
 void tally_integer(tally *t, int64_t element, int64_t expected, int64_t got);
 
 #endif

@@ -1,7 +1,6 @@
 /* The one-argument binary32 cores against MPFR, on inputs from where they break; the exhaustive run
    over all 2^32 inputs is exhaustive.c's. */
-#include "random.h"
-#include "verify.h"
+#include "judgement.h"
 #include <core/exp.h>
 #include <core/expm1.h>
 #include <core/log.h>
@@ -12,7 +11,7 @@
 
 /* Twice the longest run of equal bits that a binary32 function is known to show, and more. */
 enum { PRECISION = 160, INPUTS = 512 };
-enum { OPERATION_CORE = 64 };
+enum { STREAM_CORE = 64 };
 
 enum {
   KIND_ANY_BITS,
@@ -24,9 +23,9 @@ enum {
   KINDS
 };
 
-const char *verify_core_kind(uint64_t number) {
-  static const char *const names[] = {"any-bits", "small",    "around-one",
-                                      "overflow", "moderate", "special"};
+const char *operation_kind_core(uint64_t number) {
+  static const char *const names[] = {"any-bits", "small-arguments", "around-one",
+                                      "overflow", "ordinary",        "special-values"};
   return names[number % KINDS];
 }
 
@@ -81,37 +80,58 @@ static phibal_status truth_sigmoid(phibal_enclosure *z, const phibal_enclosure *
   return status;
 }
 
-static phibal_status verify_core(uint64_t seed, uint64_t number, output_id output,
-                                 float (*core)(float), core_truth truth, tally *tallies) {
-  random_stream r = random_start(seed, OPERATION_CORE + (uint64_t)output, number);
+static phibal_status core_make(operation_case *c, output_id output) {
+  random_stream r = random_start(c->seed, STREAM_CORE + (uint64_t)output, c->number);
+  float *x = case_add_input(c, "x", TENSOR_F32, 1, (int64_t)INPUTS);
+  case_add_output(c, output, "value", TENSOR_F32, 1, (int64_t)INPUTS);
+  for (int64_t i = 0; x && i < INPUTS; i++) x[i] = choose_input(&r, c->number);
+  return PHIBAL_OK;
+}
+
+static phibal_status core_truth_told(const operation_case *c, judgement *j, output_id output,
+                                     core_truth truth) {
+  const float *input = case_input_data(c, "x");
+  const tensor *value = case_output(c, "value");
   phibal_enclosure x, z;
   phibal_enclosure_init(&x, 24);
   phibal_enclosure_init(&z, PRECISION);
   for (int64_t i = 0; i < INPUTS; i++) {
-    float input = choose_input(&r, number), got = core(input);
-    if (isnan(input)) {
-      tally_integer(&tallies[output], i, 1, isnan(got));
+    if (isnan(input[i])) {
+      judge_nan(j, output, value, i);
       continue;
     }
-    phibal_enclosure_set_d(&x, (double)input);
+    phibal_enclosure_set_d(&x, (double)input[i]);
     if (truth(&z, &x) == PHIBAL_OK)
-      tally_real(&tallies[output], i, &z, NULL, (double)got);
+      judge_real(j, output, value, i, &z, NULL);
     else /* outside the domain */
-      tally_integer(&tallies[output], i, 1, isnan(got));
+      judge_nan(j, output, value, i);
   }
   phibal_enclosure_clear(&x);
   phibal_enclosure_clear(&z);
   return PHIBAL_OK;
 }
 
-#define VERIFY_CORE(name, OUTPUT, truth)                                                           \
-  phibal_status verify_core_##name(uint64_t seed, uint64_t number, tally *tallies) {               \
-    return verify_core(seed, number, OUTPUT_##OUTPUT, core_##name, truth, tallies);                \
+static phibal_status core_run(operation_case *c, float (*core)(float)) {
+  const float *x = case_input_data(c, "x");
+  float *value = case_output_data(c, "value");
+  for (int64_t i = 0; i < INPUTS; i++) value[i] = core(x[i]);
+  return PHIBAL_OK;
+}
+
+#define OPERATION_OF_CORE(name, OUTPUT, truth)                                                     \
+  phibal_status operation_##name##_make(operation_case *c) {                                       \
+    return core_make(c, OUTPUT_##OUTPUT);                                                          \
+  }                                                                                                \
+  phibal_status operation_##name##_truth(const operation_case *c, judgement *j) {                  \
+    return core_truth_told(c, j, OUTPUT_##OUTPUT, truth);                                          \
+  }                                                                                                \
+  phibal_status operation_##name##_cpu(operation_case *c) {                                        \
+    return core_run(c, core_##name);                                                               \
   }
 
-VERIFY_CORE(exp, EXP, truth_exp)
-VERIFY_CORE(expm1, EXPM1, truth_expm1)
-VERIFY_CORE(log, LOG, phibal_enclosure_log)
-VERIFY_CORE(log1p, LOG1P, phibal_enclosure_log1p)
-VERIFY_CORE(tanh, TANH, truth_tanh)
-VERIFY_CORE(sigmoid, SIGMOID, truth_sigmoid)
+OPERATION_OF_CORE(exp, EXP, truth_exp)
+OPERATION_OF_CORE(expm1, EXPM1, truth_expm1)
+OPERATION_OF_CORE(log, LOG, phibal_enclosure_log)
+OPERATION_OF_CORE(log1p, LOG1P, phibal_enclosure_log1p)
+OPERATION_OF_CORE(tanh, TANH, truth_tanh)
+OPERATION_OF_CORE(sigmoid, SIGMOID, truth_sigmoid)

@@ -1,0 +1,390 @@
+/* EMA, prices, losses and biases: vectors over the experts. */
+#include "judgement.h"
+#include <math.h>
+#include <phibal/reference_moe.h>
+#include <stdlib.h>
+
+/* Centred prices are differences of nearly equal numbers, so the reference works with enough bits
+   to see 2^-90 of the largest price with 2^-60 of relative width to spare. */
+enum { PRECISION = 256 };
+
+enum { STREAM_EMA = 16, STREAM_PRICE, STREAM_LOSS, STREAM_SWITCH, STREAM_Z, STREAM_LOSS_FREE };
+
+/* LOADS(ID, "name") */
+#define LOADS_CASES(LOADS)                                                                         \
+  LOADS(ORDINARY, "ordinary")                                                                      \
+  LOADS(NEAR_UNIFORM, "near-uniform")                                                              \
+  LOADS(UNIFORM, "uniform")                                                                        \
+  LOADS(ONE_ULP_OFF, "one-ulp-off")                                                                \
+  LOADS(ONE_HOT, "one-hot")                                                                        \
+  LOADS(ZEROS, "zero-loads")                                                                       \
+  LOADS(TINY, "tiny-loads")                                                                        \
+  LOADS(WIDE, "wide-loads")                                                                        \
+  LOADS(SUBNORMAL, "subnormal")                                                                    \
+  LOADS(ONE_EXPERT, "one-expert")                                                                  \
+  LOADS(ODD_EXPERTS, "odd-experts")                                                                \
+  LOADS(MOST_EXPERTS, "most-experts")
+
+typedef enum loads_kind {
+#define LOADS(ID, name) LOADS_##ID,
+  LOADS_CASES(LOADS)
+#undef LOADS
+      LOADS_KINDS
+} loads_kind;
+
+const char *operation_kind_loads(uint64_t number) {
+  static const char *const names[] = {
+#define LOADS(ID, name) name,
+      LOADS_CASES(LOADS)
+#undef LOADS
+  };
+  return names[number % LOADS_KINDS];
+}
+
+static int32_t choose_experts(loads_kind kind, random_stream *r) {
+  static const int32_t odd[] = {3, 5, 7, 13, 61, 127, 509};
+  switch (kind) {
+  case LOADS_ONE_EXPERT:
+    return 1;
+  case LOADS_ODD_EXPERTS:
+    return odd[random_integer(r, 0, 6)];
+  case LOADS_MOST_EXPERTS:
+    return PHIBAL_MAX_EXPERTS;
+  default:
+    return (int32_t)random_integer(r, 2, 64);
+  }
+}
+
+/* A vector of mean loads: nonnegative, near the simplex where the kind allows. */
+static void choose_loads(loads_kind kind, random_stream *r, int32_t E, float *m) {
+  double sum = 0, draw[PHIBAL_MAX_EXPERTS];
+  for (int32_t e = 0; e < E; e++) sum += draw[e] = random_unit(r) * random_unit(r) + 1e-3;
+  float uniform = 1.0f / (float)E;
+  int32_t favourite = (int32_t)random_integer(r, 0, E - 1);
+  for (int32_t e = 0; e < E; e++) {
+    m[e] = (float)(draw[e] / sum);
+    switch (kind) {
+    case LOADS_NEAR_UNIFORM:
+      m[e] = (float)((double)uniform * (1 + 1e-5 * random_normal(r)));
+      break;
+    case LOADS_UNIFORM:
+      m[e] = uniform;
+      break;
+    case LOADS_ONE_ULP_OFF:
+      m[e] = e == favourite ? nextafterf(uniform, random_integer(r, 0, 1) ? 0.0f : 1.0f) : uniform;
+      break;
+    case LOADS_ONE_HOT:
+      m[e] = e == favourite ? 1.0f : 0.0f;
+      break;
+    case LOADS_ZEROS:
+      if (random_integer(r, 0, 2) == 0) m[e] = 0;
+      break;
+    case LOADS_TINY:
+      m[e] *= 0x1p-60f;
+      break;
+    case LOADS_WIDE:
+      m[e] = (float)ldexp(1 + random_unit(r), (int)random_integer(r, -126, -1));
+      break;
+    case LOADS_SUBNORMAL:
+      m[e] = (float)ldexp(random_unit(r), -127);
+      break;
+    default:
+      break;
+    }
+  }
+}
+
+/* Every potential in turn, with parameters from the places where formulas cancel or overflow. */
+static phibal_potential choose_potential(uint64_t number, random_stream *r) {
+  static const double lp[] = {1, 1.5, 2, 3, 10, 100, INFINITY};
+  static const double tsallis[] = {0.05, 0.5, 0.999, 0.999999, 1.000001, 1.001, 1.1, 2, 20};
+  static const double renyi[] = {0.05, 0.5, 0.95, 0.999, 0.999999};
+  static const double scale[] = {1e-6, 0.01, 0.1, 1, 10, 1e4};
+  phibal_potential p = {(phibal_potential_id)((number / LOADS_KINDS) % PHIBAL_POTENTIAL_COUNT), 0};
+  switch (p.id) {
+  case PHIBAL_POTENTIAL_LP:
+    p.parameter = lp[random_integer(r, 0, 6)];
+    break;
+  case PHIBAL_POTENTIAL_TSALLIS:
+    p.parameter = tsallis[random_integer(r, 0, 8)];
+    break;
+  case PHIBAL_POTENTIAL_RENYI:
+    p.parameter = renyi[random_integer(r, 0, 4)];
+    break;
+  case PHIBAL_POTENTIAL_SOFT_L1:
+  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
+  case PHIBAL_POTENTIAL_LOG_COSH:
+    p.parameter = scale[random_integer(r, 0, 5)];
+    break;
+  default:
+    break;
+  }
+  return p;
+}
+
+/* Two vectors of loads, and the stream for what else an operation needs. */
+typedef struct loads_case {
+  random_stream random;
+  int32_t experts;
+  float *first, *second;
+} loads_case;
+
+/* second may be null: its numbers are drawn all the same. */
+static void loads_case_start(operation_case *c, uint64_t stream, const char *first,
+                             const char *second, loads_case *l) {
+  float unused[PHIBAL_MAX_EXPERTS];
+  l->random = random_start(c->seed, stream, c->number);
+  loads_kind kind = (loads_kind)(c->number % LOADS_KINDS);
+  l->experts = choose_experts(kind, &l->random);
+  case_integer(c, "experts", l->experts);
+  l->first = first ? case_add_input(c, first, TENSOR_F32, 1, (int64_t)l->experts) : NULL;
+  l->second = second ? case_add_input(c, second, TENSOR_F32, 1, (int64_t)l->experts) : NULL;
+  choose_loads(kind, &l->random, l->experts, l->first ? l->first : unused);
+  choose_loads(kind, &l->random, l->experts, l->second ? l->second : unused);
+}
+
+static int32_t experts_of(const operation_case *c) {
+  return (int32_t)case_get_integer(c, "experts");
+}
+
+static void add_potential(operation_case *c, phibal_potential potential) {
+  const phibal_potential_info *info = phibal_potential_describe(potential.id);
+  case_text(c, "potential", info->name);
+  if (info->parameter[0]) case_real(c, "parameter", potential.parameter);
+  bool entropic =
+      potential.id == PHIBAL_POTENTIAL_TSALLIS || potential.id == PHIBAL_POTENTIAL_RENYI;
+  if (entropic && fabs(potential.parameter - 1) < 0.01) case_flag(c, FLAG_PARAMETER_NEAR_ONE);
+}
+
+static phibal_potential potential_of(const operation_case *c) {
+  phibal_potential potential = {0};
+  phibal_potential_find(case_get_text(c, "potential"), &potential);
+  potential.parameter = case_get_real(c, "parameter");
+  return potential;
+}
+
+static void judge_vector(judgement *j, output_id promise, const tensor *output, int32_t n,
+                         const phibal_enclosure *truth, const phibal_enclosure *terms) {
+  for (int32_t e = 0; e < n; e++) judge_real(j, promise, output, e, &truth[e], terms);
+}
+
+phibal_status operation_ema_make(operation_case *c) {
+  loads_case l;
+  loads_case_start(c, STREAM_EMA, "m", "loads", &l);
+  float eta = random_integer(&l.random, 0, 3) ? (float)random_uniform(&l.random, 1e-6, 1) : 1.0f;
+  if (random_integer(&l.random, 0, 7) == 0) eta = 0x1p-40f;
+  case_real(c, "eta", (double)eta);
+  case_add_output(c, OUTPUT_EMA, "m", TENSOR_F32, 1, (int64_t)l.experts);
+  case_flag(c, FLAG_NEW_STATE);
+  return PHIBAL_OK;
+}
+
+phibal_status operation_ema_cpu(operation_case *c) {
+  return phibal_ema(experts_of(c), (float)case_get_real(c, "eta"), case_input_data(c, "m"),
+                    case_input_data(c, "loads"), case_output_data(c, "m"));
+}
+
+phibal_status operation_ema_truth(const operation_case *c, judgement *j) {
+  int32_t E = experts_of(c);
+  phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, PRECISION);
+  if (!truth) return arena_out_of_memory();
+  phibal_status status =
+      phibal_reference_ema(E, (float)case_get_real(c, "eta"), case_input_data(c, "m"),
+                           case_input_data(c, "loads"), PRECISION, truth);
+  if (status == PHIBAL_OK) judge_vector(j, OUTPUT_EMA, case_output(c, "m"), E, truth, NULL);
+  phibal_enclosure_vector_clear(truth, (size_t)E);
+  return status;
+}
+
+phibal_status operation_price_make(operation_case *c) {
+  loads_case l;
+  loads_case_start(c, STREAM_PRICE, "m", NULL, &l);
+  add_potential(c, choose_potential(c->number, &l.random));
+  case_add_output(c, OUTPUT_PRICE, "price", TENSOR_F32, 1, (int64_t)l.experts);
+  case_add_output(c, OUTPUT_PRICE_CENTRED, "centred", TENSOR_F32, 1, (int64_t)l.experts);
+  /* How many loads were raised to the smallest: as the price says, and as the centred one does. */
+  case_add_output(c, OUTPUT_PRICE_FLOORED, "floored", TENSOR_I32, 1, (int64_t)2)->optional = true;
+  return PHIBAL_OK;
+}
+
+phibal_status operation_price_cpu(operation_case *c) {
+  phibal_potential potential = potential_of(c);
+  const float *m = case_input_data(c, "m");
+  int32_t *floored = case_output_data(c, "floored");
+  phibal_status status =
+      phibal_price(&potential, experts_of(c), m, case_output_data(c, "price"), &floored[0]);
+  if (status != PHIBAL_OK) return status;
+  return phibal_price_centred(&potential, experts_of(c), m, case_output_data(c, "centred"),
+                              &floored[1]);
+}
+
+phibal_status operation_price_truth(const operation_case *c, judgement *j) {
+  int32_t E = experts_of(c), floored;
+  phibal_potential potential = potential_of(c);
+  const float *m = case_input_data(c, "m");
+  phibal_enclosure *truth = phibal_enclosure_vector((size_t)E + 1, PRECISION);
+  if (!truth) return arena_out_of_memory();
+  phibal_enclosure *largest = &truth[E];
+  phibal_status status = phibal_reference_price(&potential, E, m, PRECISION, truth, &floored);
+  if (status == PHIBAL_OK) {
+    judge_vector(j, OUTPUT_PRICE, case_output(c, "price"), E, truth, NULL);
+    for (int i = 0; i < 2; i++)
+      judge_integer(j, OUTPUT_PRICE_FLOORED, case_output(c, "floored"), i, floored);
+    status = phibal_reference_price_centred(&potential, E, m, PRECISION, truth, largest, NULL);
+  }
+  if (status == PHIBAL_OK)
+    judge_vector(j, OUTPUT_PRICE_CENTRED, case_output(c, "centred"), E, truth, largest);
+  phibal_enclosure_vector_clear(truth, (size_t)E + 1);
+  return status;
+}
+
+phibal_status operation_balance_loss_make(operation_case *c) {
+  loads_case l;
+  loads_case_start(c, STREAM_LOSS, "m", "loads", &l);
+  add_potential(c, choose_potential(c->number, &l.random));
+  case_real(c, "alpha", random_uniform(&l.random, 0.001, 1));
+  case_add_output(c, OUTPUT_BALANCE_LOSS, "loss", TENSOR_F32, 1, (int64_t)1);
+  return PHIBAL_OK;
+}
+
+phibal_status operation_balance_loss_cpu(operation_case *c) {
+  phibal_potential potential = potential_of(c);
+  return phibal_balance_loss(&potential, experts_of(c), case_get_real(c, "alpha"),
+                             case_input_data(c, "loads"), case_input_data(c, "m"),
+                             case_output_data(c, "loss"));
+}
+
+phibal_status operation_balance_loss_truth(const operation_case *c, judgement *j) {
+  phibal_potential potential = potential_of(c);
+  phibal_enclosure truth, terms;
+  phibal_enclosure_init(&truth, PRECISION);
+  phibal_enclosure_init(&terms, PRECISION);
+  phibal_status status = phibal_reference_balance_loss(
+      &potential, experts_of(c), case_get_real(c, "alpha"), case_input_data(c, "loads"),
+      case_input_data(c, "m"), PRECISION, &truth, &terms);
+  if (status == PHIBAL_OK)
+    judge_real(j, OUTPUT_BALANCE_LOSS, case_output(c, "loss"), 0, &truth, &terms);
+  phibal_enclosure_clear(&truth);
+  phibal_enclosure_clear(&terms);
+  return status;
+}
+
+phibal_status operation_switch_loss_make(operation_case *c) {
+  loads_case l;
+  loads_case_start(c, STREAM_SWITCH, "frequencies", "loads", &l);
+  case_real(c, "alpha", random_uniform(&l.random, 0.001, 1));
+  case_add_output(c, OUTPUT_SWITCH_LOSS, "loss", TENSOR_F32, 1, (int64_t)1);
+  case_add_output(c, OUTPUT_SWITCH_PRICE, "centred", TENSOR_F32, 1, (int64_t)l.experts);
+  return PHIBAL_OK;
+}
+
+phibal_status operation_switch_loss_cpu(operation_case *c) {
+  const float *frequencies = case_input_data(c, "frequencies");
+  phibal_status status =
+      phibal_switch_loss(experts_of(c), case_get_real(c, "alpha"), frequencies,
+                         case_input_data(c, "loads"), case_output_data(c, "loss"));
+  if (status != PHIBAL_OK) return status;
+  return phibal_frequency_centred(experts_of(c), frequencies, case_output_data(c, "centred"));
+}
+
+phibal_status operation_switch_loss_truth(const operation_case *c, judgement *j) {
+  int32_t E = experts_of(c);
+  const float *frequencies = case_input_data(c, "frequencies");
+  phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, PRECISION);
+  if (!truth) return arena_out_of_memory();
+  phibal_status status =
+      phibal_reference_switch_loss(E, case_get_real(c, "alpha"), frequencies,
+                                   case_input_data(c, "loads"), PRECISION, truth, NULL);
+  if (status == PHIBAL_OK) {
+    judge_real(j, OUTPUT_SWITCH_LOSS, case_output(c, "loss"), 0, truth, NULL);
+    status = phibal_reference_frequency_centred(E, frequencies, PRECISION, truth);
+  }
+  if (status == PHIBAL_OK)
+    judge_vector(j, OUTPUT_SWITCH_PRICE, case_output(c, "centred"), E, truth, NULL);
+  phibal_enclosure_vector_clear(truth, (size_t)E);
+  return status;
+}
+
+const char *operation_kind_z_loss(uint64_t number) {
+  return number == 3 ? "many-tokens" : number % 2 ? "padding" : "ordinary";
+}
+
+phibal_status operation_z_loss_make(operation_case *c) {
+  random_stream r = random_start(c->seed, STREAM_Z, c->number);
+  static const double sizes[] = {1e-3, 1, 10, 1e4, 1e30};
+  int64_t tokens = c->number == 3 ? 100000 : random_integer(&r, 0, 300);
+  double size = sizes[random_integer(&r, 0, 4)], coefficient = random_uniform(&r, 1e-4, 1);
+  bool masked = c->number % 2;
+  case_real(c, "coefficient", coefficient);
+  float *logsumexp = case_add_input(c, "logsumexp", TENSOR_F32, 1, tokens);
+  uint8_t *mask = masked ? case_add_input(c, "mask", TENSOR_U8, 1, tokens) : NULL;
+  if (case_status(c) != PHIBAL_OK) return case_status(c);
+  for (int64_t t = 0; t < tokens; t++) {
+    logsumexp[t] = (float)(size * random_normal(&r));
+    bool real = random_integer(&r, 0, 3) > 0;
+    if (mask) mask[t] = real;
+  }
+  case_flag(c, FLAG_T_NORMALISATION);
+  case_add_output(c, OUTPUT_Z_LOSS, "loss", TENSOR_F32, 1, (int64_t)1);
+  return PHIBAL_OK;
+}
+
+phibal_status operation_z_loss_cpu(operation_case *c) {
+  return phibal_z_loss(case_input(c, "logsumexp")->shape[0], case_get_real(c, "coefficient"),
+                       case_input_data(c, "logsumexp"), case_input_data(c, "mask"),
+                       case_output_data(c, "loss"));
+}
+
+phibal_status operation_z_loss_truth(const operation_case *c, judgement *j) {
+  phibal_enclosure truth;
+  phibal_enclosure_init(&truth, PRECISION);
+  phibal_status status = phibal_reference_z_loss(
+      case_input(c, "logsumexp")->shape[0], case_get_real(c, "coefficient"),
+      case_input_data(c, "logsumexp"), case_input_data(c, "mask"), PRECISION, &truth);
+  if (status == PHIBAL_OK) judge_real(j, OUTPUT_Z_LOSS, case_output(c, "loss"), 0, &truth, NULL);
+  phibal_enclosure_clear(&truth);
+  return status;
+}
+
+/* Counts and biases are drawn anew: of the loads' kinds only the number of experts is left. */
+const char *operation_kind_loss_free(uint64_t number) {
+  return number % LOADS_KINDS >= LOADS_ONE_EXPERT ? operation_kind_loads(number) : "ordinary";
+}
+
+phibal_status operation_loss_free_make(operation_case *c) {
+  loads_case l;
+  loads_case_start(c, STREAM_LOSS_FREE, NULL, NULL, &l);
+  int64_t *count = case_add_input(c, "counts", TENSOR_I64, 1, (int64_t)l.experts);
+  float *bias = case_add_input(c, "bias", TENSOR_F32, 1, (int64_t)l.experts);
+  if (case_status(c) != PHIBAL_OK) return case_status(c);
+  case_real(c, "rate", (double)(float)random_uniform(&l.random, 1e-5, 1e-2));
+  bool large = random_integer(&l.random, 0, 3) == 0;
+  for (int32_t e = 0; e < l.experts; e++) {
+    count[e] = random_integer(&l.random, 0, 4);
+    if (large) count[e] += INT64_C(1) << 40;
+    bias[e] = (float)random_normal(&l.random);
+  }
+  if (large) case_flag(c, FLAG_LARGE_COUNTS);
+  case_flag(c, FLAG_LOSS_FREE_SIGN);
+  case_add_output(c, OUTPUT_LOSS_FREE, "bias", TENSOR_F32, 1, (int64_t)l.experts);
+  return PHIBAL_OK;
+}
+
+phibal_status operation_loss_free_cpu(operation_case *c) {
+  float *bias = case_output_data(c, "bias");
+  memcpy(bias, case_input_data(c, "bias"), sizeof(float) * (size_t)experts_of(c));
+  return phibal_loss_free_update(experts_of(c), (float)case_get_real(c, "rate"),
+                                 case_input_data(c, "counts"), bias);
+}
+
+phibal_status operation_loss_free_truth(const operation_case *c, judgement *j) {
+  int32_t E = experts_of(c);
+  float expected[PHIBAL_MAX_EXPERTS];
+  phibal_status status = phibal_reference_loss_free_update(E, (float)case_get_real(c, "rate"),
+                                                           case_input_data(c, "counts"),
+                                                           case_input_data(c, "bias"), expected);
+  if (status != PHIBAL_OK) return status;
+  for (int32_t e = 0; e < E; e++)
+    judge_exact(j, OUTPUT_LOSS_FREE, case_output(c, "bias"), e, (double)expected[e]);
+  return PHIBAL_OK;
+}
