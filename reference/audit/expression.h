@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /* FUNCTION(ID, "name", arguments). Closed under differentiation: softplus' = sigmoid,
-   sigmoid' = sigmoid(x) sigmoid(-x), logcosh' = tanh, tanh' = cosh^-2, abs' = sgn; and
-   max(a, b) = (a + b + |a - b|)/2. */
+   sigmoid' = sigmoid(x) sigmoid(-x), logcosh' = tanh, tanh' = cosh^-2, abs' = sgn,
+   xlogx' = log + 1; and max(a, b) = (a + b + |a - b|)/2. xlogx(t) is t log t, and 0 at t = 0. */
 #define EXPRESSION_FUNCTIONS(FUNCTION)                                                             \
   FUNCTION(EXP, "exp", 1)                                                                          \
   FUNCTION(EXPM1, "expm1", 1)                                                                      \
@@ -27,6 +27,7 @@
   FUNCTION(LOGCOSH, "logcosh", 1)                                                                  \
   FUNCTION(SIGMOID, "sigmoid", 1)                                                                  \
   FUNCTION(SOFTPLUS, "softplus", 1)                                                                \
+  FUNCTION(XLOGX, "xlogx", 1)                                                                      \
   FUNCTION(MAX, "max", 2)
 
 typedef enum expression_kind {
@@ -51,6 +52,7 @@ typedef struct expression {
   expression_kind kind;
   int index;
   int line, column;                     /* from 1; 0 where a program made the node */
+  int depth, size;                      /* of the tree written out: 1 for a leaf; at most INT_MAX */
   const struct expression *argument[2]; /* null where there is none */
   mpq_t number;                         /* initialised for EXPRESSION_NUMBER only */
 } expression;
@@ -78,6 +80,9 @@ bool expression_holds(const expression *e, expression_kind kind);
 /* How many arguments a kind takes: 0, 1 or 2. */
 int expression_arguments(expression_kind kind);
 const char *expression_function_name(expression_kind kind); /* null for what is not a function */
+
+/* Says where a node of the pool was written. */
+void expression_set_place(expression_pool *pool, const expression *e, int line, int column);
 
 /* As it may be written in a .phi file, parameters by the names given and the coordinate as
    `variable`; malloc'ed, null when memory is out. Reading it gives an equal tree. */

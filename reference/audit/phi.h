@@ -11,7 +11,15 @@
 #include "expression.h"
 #include <phibal/enclosure.h>
 
-enum { PHI_MAX_PARAMETERS = 8, PHI_MAX_SUMS = 16 };
+enum {
+  PHI_MAX_PARAMETERS = 8,
+  PHI_MAX_RANGES = 8,
+  PHI_MAX_SUMS = 16,
+  PHI_MAX_CONDITIONS = 8,
+  PHI_MAX_DEPTH = 256,        /* of an expression that was read */
+  PHI_MAX_NODES = 20000,      /* numbers, names and operations in it, names of `let` written out */
+  PHI_MAX_BYTES = 1024 * 1024 /* of a file */
+};
 
 /* One end of a range. */
 typedef struct phi_end {
@@ -76,8 +84,9 @@ phibal_status phi_check_parameters(const phi_potential *phi, const phibal_enclos
    argument and the parameters. */
 typedef struct phi_jet {
   phibal_enclosure d[4]; /* d[j]: derivative j, not divided by j! */
-  int known; /* d[0..known-1] hold: 0 where the function is not defined at some member, 1
-                where it may have a kink there, ... 4 */
+  int known;  /* d[0..known-1] hold, the rest is the whole line: 0 where the function is not defined
+                 at some member, 1 where it may have a kink there, ... 4 */
+  int degree; /* derivatives above it vanish identically: 0 for a constant, .. 3; 4 says nothing */
 } phi_jet;
 void phi_jet_init(phi_jet *j, mpfr_prec_t precision);
 void phi_jet_clear(phi_jet *j);
