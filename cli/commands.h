@@ -9,6 +9,8 @@ typedef int (*phibal_command)(int argc, char **argv);
 int command_info(int argc, char **argv) __attribute__((weak));
 int command_eval(int argc, char **argv) __attribute__((weak));
 int command_verify(int argc, char **argv) __attribute__((weak));
+int command_vectors(int argc, char **argv) __attribute__((weak));
+int command_judge(int argc, char **argv) __attribute__((weak));
 int command_data(int argc, char **argv) __attribute__((weak));
 int command_train(int argc, char **argv) __attribute__((weak));
 int command_compare(int argc, char **argv) __attribute__((weak));

@@ -17,6 +17,8 @@ static const command commands[] = {
     {"info", command_info, "what was built in, what was left out, versions"},
     {"eval", command_eval, "a potential or a mirror step, to guaranteed digits"},
     {"verify", command_verify, "the kernels against the reference"},
+    {"vectors", command_vectors, "golden vectors: cases with what is right, as files"},
+    {"judge", command_judge, "somebody's results against golden vectors"},
     {"data", command_data, "text to token files; a corpus from Debian's packages"},
     {"train", command_train, "train a mixture-of-experts model"},
     {"compare", command_compare, "the final tables of several runs, side by side"},

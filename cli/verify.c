@@ -43,22 +43,6 @@ typedef struct verify_arguments {
   int64_t stride;
 } verify_arguments;
 
-static const char *measure_unit(output_measure m) {
-  switch (m) {
-  case MEASURE_EXACT:
-    return "exact";
-  case MEASURE_ULP32:
-    return "ULP";
-  case MEASURE_ULP64:
-    return "ULP64";
-  case MEASURE_COMPONENTWISE:
-    return "u|terms|";
-  case MEASURE_FRACTION:
-    return "of bound";
-  }
-  return "";
-}
-
 static void list_operations(void) {
   for (int o = 0; o < OUTPUT_COUNT; o++) {
     const output_promise *p = output_describe((output_id)o);

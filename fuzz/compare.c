@@ -13,6 +13,16 @@ const output_promise *output_describe(output_id id) {
   return &promises[id];
 }
 
+const char *measure_name(output_measure m) {
+  static const char *const names[] = {"exact", "ulp32", "ulp64", "componentwise", "fraction"};
+  return names[m];
+}
+
+const char *measure_unit(output_measure m) {
+  static const char *const units[] = {"exact", "ULP", "ULP64", "u|terms|", "of bound"};
+  return units[m];
+}
+
 void tally_start(tally *t, output_id output) {
   memset(t, 0, sizeof *t);
   t->output = output;

@@ -29,6 +29,9 @@ typedef struct output_promise {
 } output_promise;
 
 const output_promise *output_describe(output_id id);
+/* "ulp32" and so on; and what an error in that measure counts: "ULP". */
+const char *measure_name(output_measure m);
+const char *measure_unit(output_measure m);
 
 /* How far from the exact value the promise lets an output lie, rounded down: what tally_real
    compares with, as a number. terms as there; 0 for EXACT. */

@@ -1,0 +1,221 @@
+/* `phibal judge`: somebody's results against golden vectors. */
+#include "commands.h"
+#include "junit.h"
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <judge_vectors.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: phibal judge cases.safetensors results.safetensors [options]\n\n"
+    "Compares results, made by any implementation, with the vectors of `phibal vectors`. For each\n"
+    "case PREFIX the results hold tensors PREFIX/out/NAME, as cases.json lists them. Prints what "
+    "was\n"
+    "wrong, by case and by flag, and the worst error of each output. Exit status 1 if anything "
+    "was.\n"
+    "\n"
+    "  --op NAME      the cases of this operation only\n"
+    "  --format F     the results are in this narrower format (binary32, bfloat16, binary16): "
+    "they\n"
+    "                 must be a number that keeps the bound, rounded once\n"
+    "  --times X      bounds are X times the promised ones, for an implementation that promises\n"
+    "                 less; what must be exact stays exact\n"
+    "  --all          every failing case, not only the first ten\n"
+    "  --json         one JSON object\n"
+    "  --junit FILE   a report for continuous integration, one test for each case\n";
+
+typedef struct judge_arguments {
+  judge_request request;
+  const char *junit;
+  bool json, all;
+} judge_arguments;
+
+enum { FAILURES_SHOWN = 10 };
+
+static void print_outputs(const judge_report *r) {
+  printf("%-16s %-18s %10s  %-10s %-17s\n", "operation", "output", "elements", "worst", "bound");
+  for (int64_t i = 0; i < r->output_count; i++) {
+    const judged_output *o = &r->outputs[i];
+    const char *verdict = o->wrong ? "FAIL" : o->elements ? "ok" : "-";
+    if (o->measure == MEASURE_EXACT)
+      printf("%-16s %-18s %10" PRId64 "  %-10s %-17s %s", o->operation, o->output, o->elements,
+             o->wrong      ? "wrong"
+             : o->elements ? "exact"
+                           : "",
+             "exact", verdict);
+    else
+      printf("%-16s %-18s %10" PRId64 "  %-10.4f %-6g %-10s %s", o->operation, o->output,
+             o->elements, o->worst, o->bound, measure_unit(o->measure), verdict);
+    if (o->wrong) printf(" (%" PRId64 " elements; worst in %s)", o->wrong, o->worst_where);
+    if (o->not_given) printf(" not given in %" PRId64 " cases", o->not_given);
+    puts("");
+  }
+}
+
+static void print_flags(const judge_report *r) {
+  puts("\nflag                passed failed");
+  for (int f = 0; f < FLAG_COUNT; f++) {
+    const judged_flag *flag = &r->flags[f];
+    if (flag->passed + flag->failed == 0) continue;
+    printf("%-18s %7" PRId64 " %6" PRId64 "\n", flag_describe((flag_id)f)->name, flag->passed,
+           flag->failed);
+  }
+  /* A flag whose cases all fail says more than one whose cases fail with all the others. */
+  for (int f = 0; f < FLAG_COUNT; f++) {
+    const flag_description *d = flag_describe((flag_id)f);
+    if (!r->flags[f].failed || r->flags[f].passed) continue;
+    printf("\n%s: every case with it failed. Perhaps: %s. Effect: %s.", d->name, d->bug, d->effect);
+    if (d->seen[0]) printf(" Seen in: %s.", d->seen);
+  }
+  puts("");
+}
+
+static void print_failures(const judge_report *r, bool all) {
+  int64_t shown = 0;
+  for (int64_t i = 0; i < r->count; i++) {
+    const judged_case *c = &r->cases[i];
+    if (!c->failures) continue;
+    if (!all && shown == FAILURES_SHOWN) break;
+    if (!shown++) puts("");
+    printf("FAIL %s (%s): %s", c->prefix, c->kind, c->first.words);
+    if (c->failures > 1) printf("; and %d more outputs", c->failures - 1);
+    puts("");
+  }
+  if (r->failed > shown) printf("... and %" PRId64 " more cases (--all)\n", r->failed - shown);
+}
+
+static void print_report(const judge_arguments *a, const judge_report *r) {
+  print_outputs(r);
+  print_flags(r);
+  print_failures(r, a->all);
+  if (a->request.times != 1) printf("bounds were multiplied by %g\n", a->request.times);
+  if (r->stray)
+    printf("%" PRId64 " tensors of the results belong to no output, the first is %s\n", r->stray,
+           r->stray_name);
+  if (r->unanswered) printf("%" PRId64 " cases have no result at all\n", r->unanswered);
+  if (judge_passed(r))
+    printf("all %" PRId64 " cases passed\n", r->count);
+  else if (r->count)
+    printf("%" PRId64 " of %" PRId64 " cases failed\n", r->failed, r->count);
+  else
+    puts("there is no case to judge");
+}
+
+static json_t *number(double x) {
+  return x <= 1e300 ? json_real(x) : json_string("inf"); /* JSON has no infinity */
+}
+
+static void print_json(const judge_request *request, const judge_report *r) {
+  json_t *cases = json_array(), *flags = json_object(), *outputs = json_array();
+  for (int64_t i = 0; i < r->count; i++) {
+    const judged_case *c = &r->cases[i];
+    json_t *row = json_pack("{s:s, s:s, s:b, s:b, s:I, s:I}", "id", c->id, "prefix", c->prefix,
+                            "passed", c->failures == 0, "answered", c->answered, "elements",
+                            (json_int_t)c->elements, "wrong", (json_int_t)c->wrong);
+    if (c->failures) json_object_set_new(row, "first", json_string(c->first.words));
+    json_array_append_new(cases, row);
+  }
+  for (int f = 0; f < FLAG_COUNT; f++)
+    if (r->flags[f].passed + r->flags[f].failed)
+      json_object_set_new(flags, flag_describe((flag_id)f)->name,
+                          json_pack("{s:I, s:I}", "passed", (json_int_t)r->flags[f].passed,
+                                    "failed", (json_int_t)r->flags[f].failed));
+  for (int64_t i = 0; i < r->output_count; i++) {
+    const judged_output *o = &r->outputs[i];
+    json_array_append_new(
+        outputs, json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:f, s:s}", "operation", o->operation,
+                           "output", o->output, "elements", (json_int_t)o->elements, "wrong",
+                           (json_int_t)o->wrong, "not_given", (json_int_t)o->not_given, "worst",
+                           number(o->worst), "bound", o->bound, "unit", measure_unit(o->measure)));
+  }
+  json_t *all =
+      json_pack("{s:b, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "passed", judge_passed(r), "times",
+                request->times, "judged", (json_int_t)r->count, "failed", (json_int_t)r->failed,
+                "unanswered", (json_int_t)r->unanswered, "stray", (json_int_t)r->stray, "outputs",
+                outputs, "flags", flags, "cases", cases);
+  json_dumpf(all, stdout, JSON_INDENT(2));
+  puts("");
+  json_decref(all);
+}
+
+static phibal_status write_junit(const char *path, const judge_report *r) {
+  junit *report = junit_start("phibal judge");
+  for (int64_t i = 0; i < r->count; i++) {
+    const judged_case *c = &r->cases[i];
+    char name[200];
+    snprintf(name, sizeof name, "%s %s", c->id, c->kind);
+    junit_case(report, c->operation, name, c->failures ? c->first.words : NULL, NULL);
+  }
+  return junit_finish(report, path);
+}
+
+/* -1 to go on, or the exit status. */
+static int read_arguments(int argc, char **argv, judge_arguments *a) {
+  static const struct option options[] = {
+      {"op", required_argument, NULL, 'o'},    {"format", required_argument, NULL, 'f'},
+      {"times", required_argument, NULL, 't'}, {"all", no_argument, NULL, 'a'},
+      {"json", no_argument, NULL, 'j'},        {"junit", required_argument, NULL, 'u'},
+      {"help", no_argument, NULL, 'h'},        {0}};
+  char *end;
+  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+    case 'o':
+      a->request.operation = optarg;
+      break;
+    case 'f':
+      if (phibal_format_find(optarg, &a->request.format) != PHIBAL_OK)
+        return command_usage_error("judge", "%s", phibal_status_message());
+      a->request.narrow = a->request.format != PHIBAL_FORMAT_BINARY64;
+      break;
+    case 't':
+      a->request.times = strtod(optarg, &end);
+      if (end == optarg || *end || !(a->request.times >= 1 && a->request.times <= 1e12))
+        return command_usage_error("judge", "--times takes a number from 1 to 1e12, not '%s'",
+                                   optarg);
+      break;
+    case 'a':
+      a->all = true;
+      break;
+    case 'j':
+      a->json = true;
+      break;
+    case 'u':
+      a->junit = optarg;
+      break;
+    case 'h':
+      fputs(help, stdout);
+      return 0;
+    case ':':
+      return command_usage_error("judge", "'%s' needs a value", argv[optind - 1]);
+    default:
+      return command_usage_error("judge", "unknown option '%s'", argv[optind - 1]);
+    }
+  if (argc - optind != 2)
+    return command_usage_error("judge", "needs two files: cases.safetensors results.safetensors");
+  a->request.cases = argv[optind];
+  a->request.results = argv[optind + 1];
+  return -1;
+}
+
+int command_judge(int argc, char **argv) {
+  judge_arguments a = {.request = {.times = 1}};
+  int done = read_arguments(argc, argv, &a);
+  if (done >= 0) return done;
+  judge_report report;
+  phibal_status status = judge_vectors(&a.request, &report);
+  if (status == PHIBAL_OK && a.junit) status = write_junit(a.junit, &report);
+  if (status != PHIBAL_OK) {
+    fprintf(stderr, "phibal judge: %s\n", phibal_status_message());
+    judge_report_clear(&report);
+    return 2;
+  }
+  if (a.json)
+    print_json(&a.request, &report);
+  else
+    print_report(&a, &report);
+  int answer = judge_passed(&report) ? 0 : 1;
+  judge_report_clear(&report);
+  return answer;
+}
