@@ -8,7 +8,7 @@
 enum { HOLD_SUM = 1, HOLD_PRODUCT, HOLD_SIGN, HOLD_POWER, HOLD_ATOM };
 
 /* Numbers with more digits are written as fractions, and so many zeros as an exponent. */
-enum { MOST_DIGITS = 40, MOST_PLACES = 400, MOST_ZEROS = 6 };
+enum { MOST_DIGITS = 40, MOST_PLACES = 20000, MOST_ZEROS = 6 };
 
 /* If |q| = m 10^-places with whole m and few places, says so and gives both. */
 static bool as_decimal(mpq_srcptr q, mpz_t m, long *places) {

@@ -76,6 +76,8 @@ void phi_destroy(phi_potential *phi);
 
 /* Sets one[] (phi->parameters enclosures) to the defaults. */
 void phi_fallbacks(const phi_potential *phi, phibal_enclosure *parameters);
+/* "(0, 1) or (1, inf)", cut to `size` characters with the final null. */
+void phi_ranges_text(const phi_parameter *parameter, char *text, size_t size);
 /* PHIBAL_ERROR_ARGUMENT, naming parameter and range, unless every member of every parameter is in
    its range. */
 phibal_status phi_check_parameters(const phi_potential *phi, const phibal_enclosure *parameters);

@@ -46,15 +46,20 @@ static void put_ranges(FILE *out, const phi_parameter *parameter) {
   }
 }
 
+void phi_ranges_text(const phi_parameter *parameter, char *text, size_t size) {
+  *text = 0;
+  FILE *out = fmemopen(text, size, "w");
+  if (!out) return;
+  put_ranges(out, parameter);
+  fclose(out);
+  text[size - 1] = 0;
+}
+
 static phibal_status refuse(const phi_potential *phi, const phi_parameter *parameter,
                             const phibal_enclosure *x) {
-  char lo[PHIBAL_DECIMAL_SIZE(6)], hi[PHIBAL_DECIMAL_SIZE(6)], ranges[256] = "";
+  char lo[PHIBAL_DECIMAL_SIZE(6)], hi[PHIBAL_DECIMAL_SIZE(6)], ranges[128];
   phibal_enclosure_get_decimal(x, 6, lo, hi, sizeof lo);
-  FILE *out = fmemopen(ranges, sizeof ranges - 1, "w");
-  if (out) {
-    put_ranges(out, parameter);
-    fclose(out);
-  }
+  phi_ranges_text(parameter, ranges, sizeof ranges);
   const bool exact = phibal_enclosure_is_exact(x);
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %s is %s%s%s%s%s; it must be in %s",
                            phi->name, parameter->name, exact ? "" : "[", lo, exact ? "" : ", ",

@@ -117,7 +117,9 @@ static bool parse_fallback(phi_parser *p, phi_parameter *parameter) {
   if (!phi_parse_constant(p, parameter->fallback)) return false;
   for (int i = 0; i < parameter->ranges; i++)
     if (holds(&parameter->range[i], parameter->fallback)) return true;
-  return phi_fail(p, &at, "a default in the range of %s", parameter->name);
+  char ranges[128];
+  phi_ranges_text(parameter, ranges, sizeof ranges);
+  return phi_fail(p, &at, "a default in %s", ranges);
 }
 
 bool phi_parse_parameter(phi_parser *p) {

@@ -90,6 +90,13 @@ phibal_status phi_token_value(const phi_lexer *lexer, const phi_token *token, mp
   return PHIBAL_OK;
 }
 
+/* Is the token a byte or a character that no file may hold at its place, whatever is expected? */
+static bool is_not_text(const phi_token *token) {
+  if (token->kind != PHI_TOKEN_BAD) return false;
+  const unsigned char first = (unsigned char)*token->text;
+  return first < 32 || first >= 127;
+}
+
 /* The bytes of a token that is no text, as U+00E9 or as a byte. */
 static void name_bytes(const phi_token *token, char *name, size_t size) {
   const unsigned char *s = (const unsigned char *)token->text;
@@ -132,7 +139,8 @@ phibal_status phi_token_refuse_list(const phi_lexer *lexer, const phi_token *tok
   const bool cut = length > SHOWN_FILE;
   return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s%s:%d:%d: found %s; expected %s",
                            cut ? "..." : "", lexer->file + (cut ? length - SHOWN_FILE : 0),
-                           token->line, token->column, name, wanted);
+                           token->line, token->column, name,
+                           is_not_text(token) ? "ASCII text, and UTF-8 in comments" : wanted);
 }
 
 phibal_status phi_token_refuse(const phi_lexer *lexer, const phi_token *token, const char *expected,
