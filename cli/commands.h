@@ -1,6 +1,6 @@
 /* The subcommands of `phibal`. Each takes its own argument vector (argv[0] is the command's name)
    and returns the exit status: 0 good, 1 the answer is no, 2 usage or input error. The symbols are
-   weak: a command that a build leaves out (eval and verify without MPFR) is null. */
+   weak: a command that a build leaves out (eval, audit and verify without MPFR) is null. */
 #ifndef PHIBAL_CLI_COMMANDS_H
 #define PHIBAL_CLI_COMMANDS_H
 
@@ -8,6 +8,7 @@ typedef int (*phibal_command)(int argc, char **argv);
 
 int command_info(int argc, char **argv) __attribute__((weak));
 int command_eval(int argc, char **argv) __attribute__((weak));
+int command_audit(int argc, char **argv) __attribute__((weak));
 int command_verify(int argc, char **argv) __attribute__((weak));
 int command_vectors(int argc, char **argv) __attribute__((weak));
 int command_judge(int argc, char **argv) __attribute__((weak));

@@ -16,46 +16,51 @@ const char *eval_function_name(eval_function function) {
 }
 
 static void print_help(void) {
-  puts("usage: phibal eval --potential <name> [--param <name>=<number>] --fn <function>\n"
-       "                   --at <numbers> [--digits <d>] [--json]\n"
-       "                   [--round <format> [--direction <direction>]]\n"
-       "       phibal eval --potential <name> [--param ...] --fn mirror-step --at <m>\n"
-       "                   --loads <P> --eta <number>\n"
-       "\n"
-       "A potential's functions at given points, as digits that are certain.\n"
-       "\n"
-       "  --potential  euclid; lp (p); soft-l1 (delta); negentropy; tsallis (alpha);\n"
-       "               renyi (alpha); pseudo-huber (delta); log-cosh (beta); softplus\n"
-       "  --param      the potential's parameter, such as beta=2 or p=inf\n"
-       "  --fn         value, gradient, hessian (the diagonal; the matrix for renyi),\n"
-       "               conjugate, conjugate-gradient, mirror-step (both ways: the average,\n"
-       "               then the gradient; and the argmax of the proximal objective)\n"
-       "  --at         one number for each coordinate, separated by commas. Numbers are read\n"
-       "               exactly: 0.1, 0x1.8p-3, 1/3\n"
-       "  --loads      the loads P of a mirror step; --at is then m\n"
-       "  --eta        its step, in (0, 1]\n"
-       "  --digits     significant digits (20)\n"
-       "  --json       one object: potential, params, fn, at, and lo and hi, decimal strings\n"
-       "               rounded outward\n"
-       "  --round      binary64, binary32, bfloat16 or binary16: the correctly rounded numbers,\n"
-       "               in C99 hexadecimal\n"
-       "  --direction  nearest (default), down, up, zero\n"
-       "\n"
-       "Exit status: 0 done; 1 undecided at the precision cap (the enclosures are printed), or\n"
-       "the two ways of a mirror step differ; 2 wrong usage, or outside a domain.\n"
-       "\n"
-       "  phibal eval --potential log-cosh --param beta=2 --fn gradient --at 0.1,0.2,0.7 "
-       "--digits 40\n"
-       "  phibal eval --potential tsallis --param alpha=1/2 --fn conjugate --at -0.5,1/3 --json\n"
-       "  phibal eval --potential negentropy --fn gradient --at 0.3 --round bfloat16 "
-       "--direction up\n"
-       "  phibal eval --potential renyi --param alpha=0.9 --fn mirror-step --at 0.2,0.3,0.5 \\\n"
-       "    --loads 0.6,0,0.4 --eta 0.3");
+  puts(
+      "usage: phibal eval --potential <name> [--param <name>=<number>] --fn <function>\n"
+      "                   --at <numbers> [--digits <d>] [--json]\n"
+      "                   [--round <format> [--direction <direction>]]\n"
+      "       phibal eval --potential <name> [--param ...] --fn mirror-step --at <m>\n"
+      "                   --loads <P> --eta <number>\n"
+      "\n"
+      "A potential's functions at given points, as digits that are certain.\n"
+      "\n"
+      "  --potential  a file in the language of spec/PHI-LANGUAGE.md (its name has a / or ends in\n"
+      "               .phi), or euclid; lp (p); soft-l1 (delta); negentropy; tsallis (alpha);\n"
+      "               renyi (alpha); pseudo-huber (delta); log-cosh (beta); softplus\n"
+      "  --param      the potential's parameter, such as beta=2 or p=inf; a file may have several\n"
+      "  --fn         value, gradient, hessian (the diagonal; the matrix for renyi),\n"
+      "               conjugate, conjugate-gradient, mirror-step (both ways: the average,\n"
+      "               then the gradient; and the argmax of the proximal objective)\n"
+      "  --at         one number for each coordinate, separated by commas. Numbers are read\n"
+      "               exactly: 0.1, 0x1.8p-3, 1/3\n"
+      "  --loads      the loads P of a mirror step; --at is then m\n"
+      "  --eta        its step, in (0, 1]\n"
+      "  --digits     significant digits (20)\n"
+      "  --json       one object: potential, params, fn, at, and lo and hi, decimal strings\n"
+      "               rounded outward\n"
+      "  --round      binary64, binary32, bfloat16 or binary16: the correctly rounded numbers,\n"
+      "               in C99 hexadecimal\n"
+      "  --direction  nearest (default), down, up, zero\n"
+      "\n"
+      "Exit status: 0 done; 1 undecided at the precision cap (the enclosures are printed), or\n"
+      "the two ways of a mirror step differ; 2 wrong usage, or outside a domain.\n"
+      "\n"
+      "  phibal eval --potential log-cosh --param beta=2 --fn gradient --at 0.1,0.2,0.7 "
+      "--digits 40\n"
+      "  phibal eval --potential tsallis --param alpha=1/2 --fn conjugate --at -0.5,1/3 --json\n"
+      "  phibal eval --potential negentropy --fn gradient --at 0.3 --round bfloat16 "
+      "--direction up\n"
+      "  phibal eval --potential ./my.phi --param a=1/3 --param b=2 --fn hessian --at 0.2,0.8\n"
+      "  phibal eval --potential renyi --param alpha=0.9 --fn mirror-step --at 0.2,0.3,0.5 \\\n"
+      "    --loads 0.6,0,0.4 --eta 0.3");
 }
 
 /* The options as they were written; null where not given. */
 typedef struct options {
-  const char *potential, *parameter, *function, *at, *loads, *eta, *digits, *format, *direction;
+  const char *potential, *function, *at, *loads, *eta, *digits, *format, *direction;
+  const char *parameter[PHI_MAX_PARAMETERS];
+  int parameters;
   bool json, help;
 } options;
 
@@ -71,6 +76,13 @@ static int usage_from_status(void) {
 static int take(const char **slot, const char *name) {
   if (*slot) return command_usage_error("eval", "--%s is given twice", name);
   *slot = optarg;
+  return 0;
+}
+
+static int add_parameter(options *o) {
+  if (o->parameters == PHI_MAX_PARAMETERS)
+    return command_usage_error("eval", "--param %s: no potential has so many", optarg);
+  o->parameter[o->parameters++] = optarg;
   return 0;
 }
 
@@ -91,7 +103,6 @@ static int parse_options(int argc, char **argv, options *o) {
   int index = 0, status = 0;
   for (int c; status == 0 && (c = getopt_long(argc, argv, ":", table, &index)) != -1;) {
     const char **slot = c == 'p'   ? &o->potential
-                        : c == 'a' ? &o->parameter
                         : c == 'f' ? &o->function
                         : c == 'x' ? &o->at
                         : c == 'l' ? &o->loads
@@ -102,6 +113,8 @@ static int parse_options(int argc, char **argv, options *o) {
                                    : NULL;
     if (slot)
       status = take(slot, table[index].name);
+    else if (c == 'a')
+      status = add_parameter(o);
     else if (c == 'j')
       o->json = true;
     else if (c == 'h')
@@ -116,32 +129,65 @@ static int parse_options(int argc, char **argv, options *o) {
   return status;
 }
 
+static bool is_file(const char *name) {
+  size_t n = strlen(name);
+  return strchr(name, '/') || (n > 4 && strcmp(name + n - 4, ".phi") == 0);
+}
+
 static int set_potential(const options *o, eval_request *r) {
   if (!o->potential) return usage("--potential is missing");
+  if (is_file(o->potential)) {
+    if (eval_phi_open(o->potential, r) == PHIBAL_OK) return 0;
+    fprintf(stderr, "phibal eval: %s\n", phibal_status_message());
+    return 2;
+  }
   phibal_potential potential;
   if (phibal_potential_find(o->potential, &potential) != PHIBAL_OK) return usage_from_status();
+  const phibal_potential_info *info = phibal_potential_describe(potential.id);
   r->id = potential.id;
-  r->potential = phibal_potential_describe(potential.id);
-  if (r->potential->parameter[0])
-    snprintf(r->parameter, sizeof r->parameter, "%.15g", potential.parameter);
+  r->name = info->name;
+  if (!info->parameter[0]) return 0;
+  r->parameters = 1;
+  r->parameter[0].name = info->parameter;
+  snprintf(r->parameter[0].text, sizeof r->parameter[0].text, "%.15g", potential.parameter);
   return 0;
 }
 
-static int set_parameter(const options *o, eval_request *r) {
-  if (!o->parameter) return 0;
-  const char *equals = strchr(o->parameter, '='), *name = r->potential->parameter;
-  if (!name[0])
-    return command_usage_error("eval", "%s has no parameters; leave --param %s out",
-                               r->potential->name, o->parameter);
-  size_t length = equals ? (size_t)(equals - o->parameter) : 0;
-  if (!equals || length != strlen(name) || strncmp(o->parameter, name, length) != 0)
-    return command_usage_error("eval", "--param %s: %s has the parameter %s; write --param %s=%s",
-                               o->parameter, r->potential->name, name, name, r->parameter);
-  if (strlen(equals + 1) >= sizeof r->parameter)
-    return command_usage_error("eval", "--param %s: more than %zu characters", name,
-                               sizeof r->parameter - 1);
-  strcpy(r->parameter, equals + 1);
-  return 0;
+static int unknown_parameter(const eval_request *r, const char *text) {
+  char known[512] = "";
+  if (r->parameters == 0)
+    return command_usage_error("eval", "%s has no parameters; leave --param %s out", r->name, text);
+  for (int i = 0; i < r->parameters; i++)
+    snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
+             r->parameter[i].name);
+  return command_usage_error("eval", "--param %s: %s has the parameter%s %s; write --param %s=%s",
+                             text, r->name, r->parameters > 1 ? "s" : "", known,
+                             r->parameter[0].name, r->parameter[0].text);
+}
+
+static int set_parameter(const char *text, eval_request *r, bool *given) {
+  const char *equals = strchr(text, '=');
+  size_t length = equals ? (size_t)(equals - text) : 0;
+  for (int i = 0; equals && i < r->parameters; i++) {
+    eval_parameter *p = &r->parameter[i];
+    if (length != strlen(p->name) || strncmp(text, p->name, length) != 0) continue;
+    if (given[i]) return command_usage_error("eval", "--param %s is given twice", p->name);
+    if (strlen(equals + 1) >= sizeof p->text)
+      return command_usage_error("eval", "--param %s: more than %zu characters", p->name,
+                                 sizeof p->text - 1);
+    strcpy(p->text, equals + 1);
+    given[i] = true;
+    return 0;
+  }
+  return unknown_parameter(r, text);
+}
+
+static int set_parameters(const options *o, eval_request *r) {
+  bool given[PHI_MAX_PARAMETERS] = {false};
+  int status = 0;
+  for (int i = 0; status == 0 && i < o->parameters; i++)
+    status = set_parameter(o->parameter[i], r, given);
+  return status;
 }
 
 static int set_function(const options *o, eval_request *r) {
@@ -211,7 +257,7 @@ static int set_output(const options *o, eval_request *r) {
 
 /* The two ways of a mirror step are certain to differ. */
 static bool ways_differ(const eval_request *r, const eval_answer *answer) {
-  if (r->function != EVAL_MIRROR_STEP) return false;
+  if (r->function != EVAL_MIRROR_STEP || answer->parts < EVAL_MIRROR_PARTS) return false;
   phibal_enclosure next, price;
   phibal_enclosure_init(&next, answer->precision);
   phibal_enclosure_init(&price, answer->precision);
@@ -235,13 +281,14 @@ static int show(const eval_request *r, const eval_answer *answer) {
   return !answer->all_decided || ways_differ(r, answer) ? 1 : 0;
 }
 
-/* A parameter that is not valid is quoted as it was written: the library shows it rounded. */
+/* A built-in's parameter that is not valid is quoted as it was written: the library shows it
+   rounded. */
 static void print_failure(const eval_request *r, phibal_status status) {
-  const char *message = phibal_status_message(), *name = r->potential->name;
-  bool parameter = status == PHIBAL_ERROR_ARGUMENT && r->parameter[0] &&
-                   strncmp(message, name, strlen(name)) == 0;
+  const char *message = phibal_status_message();
+  bool parameter = !r->phi && status == PHIBAL_ERROR_ARGUMENT && r->parameters &&
+                   strncmp(message, r->name, strlen(r->name)) == 0;
   fputs("phibal eval: ", stderr);
-  if (parameter) fprintf(stderr, "--param %s=%s: ", r->potential->parameter, r->parameter);
+  if (parameter) fprintf(stderr, "--param %s=%s: ", r->parameter[0].name, r->parameter[0].text);
   fprintf(stderr, "%s\n", message);
 }
 
@@ -260,13 +307,14 @@ static int answer_request(const eval_request *r) {
 static int run(const options *o, char *at, char *loads) {
   eval_request r = {0};
   int status = set_potential(o, &r);
-  if (status == 0) status = set_parameter(o, &r);
+  if (status == 0) status = set_parameters(o, &r);
   if (status == 0) status = set_function(o, &r);
   if (status == 0) status = set_output(o, &r);
   if (status == 0) status = set_points(o, &r, at, loads);
   if (status == 0) status = answer_request(&r);
   free(r.at.text);
   free(r.loads.text);
+  phi_destroy(r.phi);
   return status;
 }
 

@@ -1,8 +1,9 @@
-/* The parts of `phibal eval`: what is asked (eval.c), the numbers (eval_answer.c), how they are
-   shown (eval_print.c). */
+/* The parts of `phibal eval`: what is asked (eval.c), the numbers (eval_answer.c; eval_phi.c for a
+   potential from a file), how they are shown (eval_print.c). */
 #ifndef PHIBAL_CLI_EVAL_H
 #define PHIBAL_CLI_EVAL_H
 
+#include <phi.h>
 #include <phibal/reference.h>
 #include <phibal/rounding.h>
 
@@ -21,10 +22,17 @@ typedef struct eval_list {
   char **text;
 } eval_list;
 
+typedef struct eval_parameter {
+  const char *name;
+  char text[256];
+} eval_parameter;
+
 typedef struct eval_request {
-  phibal_potential_id id;
-  const phibal_potential_info *potential;
-  char parameter[256]; /* "" where the potential has none */
+  const char *name;
+  phi_potential *phi;     /* from a file; null for a built-in, which is */
+  phibal_potential_id id; /* this one */
+  eval_parameter parameter[PHI_MAX_PARAMETERS];
+  int parameters;
   eval_function function;
   eval_list at, loads;
   const char *eta;
@@ -36,7 +44,7 @@ typedef struct eval_request {
 
 const char *eval_function_name(eval_function function);
 
-/* What a mirror step's 4 n results are, n at a time. */
+/* What a mirror step's results are, n at a time; from a file only those by the average. */
 typedef enum eval_mirror_part {
   EVAL_NEXT_AVERAGE,
   EVAL_PRICE_AVERAGE,
@@ -48,6 +56,7 @@ typedef enum eval_mirror_part {
 typedef struct eval_answer {
   size_t n, count;          /* coordinates asked at; results */
   bool matrix;              /* the results are n x n, row by row */
+  size_t parts;             /* of a mirror step: those there are, from the first */
   phibal_enclosure *result; /* [count] */
   double *rounded;          /* [count], where rounding was asked for */
   bool *decided;            /* [count] */
@@ -66,6 +75,14 @@ void eval_answer_clear(eval_answer *answer);
  */
 void eval_mirror_distance(const eval_answer *answer, eval_mirror_part a, eval_mirror_part b,
                           phibal_enclosure *distance);
+
+/* Opens the request's file and sets its name and parameters to what the file says. */
+phibal_status eval_phi_open(const char *file, eval_request *request);
+/* The function asked for, at one precision, for a potential from a file. */
+phibal_status eval_phi_apply(const eval_request *request, const phibal_enclosure *parameters,
+                             const phibal_enclosure *at, const phibal_enclosure *loads,
+                             const phibal_enclosure *eta, mpfr_prec_t precision,
+                             phibal_enclosure *z);
 
 void eval_print_text(const eval_request *request, const eval_answer *answer);
 phibal_status eval_print_json(const eval_request *request, const eval_answer *answer);

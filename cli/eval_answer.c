@@ -32,7 +32,7 @@ mpfr_prec_t eval_precision_cap(const eval_request *r) {
 /* Everything read at one precision. */
 typedef struct arguments {
   phibal_reference_potential phi;
-  phibal_enclosure eta, *at, *loads;
+  phibal_enclosure eta, *at, *loads, *parameters;
 } arguments;
 
 static phibal_status read_number(phibal_enclosure *z, const char *text, const char *option,
@@ -50,7 +50,10 @@ static phibal_status read_list(phibal_enclosure *z, const eval_list *list, const
 }
 
 static phibal_status read_arguments(const eval_request *r, arguments *a) {
-  if (r->parameter[0]) TRY(read_number(&a->phi.parameter, r->parameter, "--param", 1));
+  for (int i = 0; i < r->parameters; i++)
+    TRY(read_number(&a->parameters[i], r->parameter[i].text, "--param", 1));
+  if (r->phi) TRY(phi_check_parameters(r->phi, a->parameters));
+  if (!r->phi && r->parameters) phibal_enclosure_set(&a->phi.parameter, &a->parameters[0]);
   TRY(read_list(a->at, &r->at, "--at"));
   if (r->function != EVAL_MIRROR_STEP) return PHIBAL_OK;
   TRY(read_list(a->loads, &r->loads, "--loads"));
@@ -69,6 +72,7 @@ static phibal_status mirror_step(const eval_request *r, const arguments *a, mpfr
 static phibal_status apply(const eval_request *r, const arguments *a, mpfr_prec_t precision,
                            phibal_enclosure *z) {
   size_t n = r->at.n;
+  if (r->phi) return eval_phi_apply(r, a->parameters, a->at, a->loads, &a->eta, precision, z);
   switch (r->function) {
   case EVAL_VALUE:
     return phibal_reference_value(&a->phi, n, a->at, z);
@@ -93,13 +97,15 @@ static phibal_status evaluate(const eval_request *r, mpfr_prec_t precision, eval
   phibal_enclosure_init(&a.eta, precision);
   a.at = phibal_enclosure_vector(r->at.n, precision);
   a.loads = phibal_enclosure_vector(r->loads.n, precision);
+  a.parameters = phibal_enclosure_vector((size_t)r->parameters, precision);
   phibal_status status = PHIBAL_OK;
-  if (!a.at || !a.loads)
+  if (!a.at || !a.loads || !a.parameters)
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for %zu numbers", r->at.n);
   if (status == PHIBAL_OK) status = read_arguments(r, &a);
   if (status == PHIBAL_OK) status = apply(r, &a, precision, answer->result);
   phibal_enclosure_vector_clear(a.at, r->at.n);
   phibal_enclosure_vector_clear(a.loads, r->loads.n);
+  phibal_enclosure_vector_clear(a.parameters, (size_t)r->parameters);
   phibal_enclosure_clear(&a.eta);
   phibal_enclosure_clear(&a.phi.parameter);
   return status;
@@ -133,6 +139,14 @@ static void decide(const eval_request *r, eval_answer *answer) {
   }
 }
 
+static bool has_matrix(const eval_request *r) {
+  return r->phi ? !phi_separable(r->phi) : r->id == PHIBAL_POTENTIAL_RENYI;
+}
+
+static size_t count_parts(const eval_request *r) {
+  return r->phi ? EVAL_NEXT_ARGMAX : EVAL_MIRROR_PARTS;
+}
+
 static size_t count_results(const eval_request *r) {
   size_t n = r->at.n;
   switch (r->function) {
@@ -140,9 +154,9 @@ static size_t count_results(const eval_request *r) {
   case EVAL_CONJUGATE:
     return 1;
   case EVAL_HESSIAN:
-    return r->id == PHIBAL_POTENTIAL_RENYI ? n * n : n;
+    return has_matrix(r) ? n * n : n;
   case EVAL_MIRROR_STEP:
-    return EVAL_MIRROR_PARTS * n;
+    return count_parts(r) * n;
   default:
     return n;
   }
@@ -166,6 +180,7 @@ phibal_status eval_answer_find(const eval_request *r, eval_answer *answer) {
   *answer = (eval_answer){.n = r->at.n,
                           .count = count,
                           .matrix = r->function == EVAL_HESSIAN && count > r->at.n,
+                          .parts = count_parts(r),
                           .rounded = calloc(count, sizeof(double)),
                           .decided = calloc(count, sizeof(bool))};
   if (!answer->rounded || !answer->decided)

@@ -79,8 +79,9 @@ static void print_number(const eval_request *r, const eval_answer *answer, size_
 }
 
 static void print_heading(const eval_request *r) {
-  printf("%s of %s", eval_function_name(r->function), r->potential->name);
-  if (r->parameter[0]) printf(", %s = %s", r->potential->parameter, r->parameter);
+  printf("%s of %s", eval_function_name(r->function), r->name);
+  for (int i = 0; i < r->parameters; i++)
+    printf(", %s = %s", r->parameter[i].name, r->parameter[i].text);
   if (r->round) printf(", rounded once");
   putchar('\n');
 }
@@ -127,13 +128,14 @@ static void print_distance(const eval_answer *answer, const char *what, eval_mir
 
 static void print_mirror_step(const eval_request *r, const eval_answer *answer) {
   printf("  eta = %s\n", r->eta);
-  for (size_t part = 0; part < EVAL_MIRROR_PARTS; part++) {
+  for (size_t part = 0; part < answer->parts; part++) {
     printf("  %s\n", mirror_labels[part]);
     for (size_t e = 0; e < answer->n; e++) {
       printf("    m %s, load %s  ", r->at.text[e], r->loads.text[e]);
       print_number(r, answer, part * answer->n + e);
     }
   }
+  if (answer->parts < EVAL_MIRROR_PARTS) return;
   print_distance(answer, "m'", EVAL_NEXT_AVERAGE, EVAL_NEXT_ARGMAX);
   print_distance(answer, "q'", EVAL_PRICE_AVERAGE, EVAL_PRICE_ARGMAX);
 }
@@ -232,11 +234,12 @@ static phibal_status json_set_mirror_step(json_t *object, const eval_request *r,
   json_object_set_new(object, "loads", json_list(&r->loads));
   json_object_set_new(object, "eta", json_string(r->eta));
   phibal_status status = json_set_ends(object, r, answer, EVAL_PRICE_AVERAGE * n, n);
-  for (size_t part = 0; part < EVAL_MIRROR_PARTS && status == PHIBAL_OK; part++) {
+  for (size_t part = 0; part < answer->parts && status == PHIBAL_OK; part++) {
     json_t *ends = json_object();
     status = json_set_results(ends, r, answer, part * n, n);
     json_object_set_new(object, keys[part], ends);
   }
+  if (answer->parts < EVAL_MIRROR_PARTS) return status;
   json_set_distance(object, "next_distance", answer, EVAL_NEXT_AVERAGE, EVAL_NEXT_ARGMAX);
   json_set_distance(object, "price_distance", answer, EVAL_PRICE_AVERAGE, EVAL_PRICE_ARGMAX);
   return status;
@@ -254,9 +257,9 @@ static const char *direction_name(phibal_direction direction) {
 
 phibal_status eval_print_json(const eval_request *r, const eval_answer *answer) {
   json_t *object = json_object(), *parameters = json_object();
-  if (r->parameter[0])
-    json_object_set_new(parameters, r->potential->parameter, json_string(r->parameter));
-  json_object_set_new(object, "potential", json_string(r->potential->name));
+  for (int i = 0; i < r->parameters; i++)
+    json_object_set_new(parameters, r->parameter[i].name, json_string(r->parameter[i].text));
+  json_object_set_new(object, "potential", json_string(r->name));
   json_object_set_new(object, "params", parameters);
   json_object_set_new(object, "fn", json_string(eval_function_name(r->function)));
   json_object_set_new(object, "at", json_list(&r->at));

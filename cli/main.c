@@ -16,6 +16,7 @@ typedef struct command {
 static const command commands[] = {
     {"info", command_info, "what was built in, what was left out, versions"},
     {"eval", command_eval, "a potential or a mirror step, to guaranteed digits"},
+    {"audit", command_audit, "a certificate about a potential, built-in or your own"},
     {"verify", command_verify, "the kernels against the reference"},
     {"vectors", command_vectors, "golden vectors: cases with what is right, as files"},
     {"judge", command_judge, "somebody's results against golden vectors"},

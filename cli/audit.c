@@ -1,0 +1,244 @@
+/* `phibal audit`: a certificate about a potential. */
+#include "audit_command.h"
+#include "commands.h"
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_EXPERTS = 2, MOST_EXPERTS = 4096 };
+
+static const char *const part_names[] = {
+#define PART(ID, name) name,
+    AUDIT_PARTS(PART)
+#undef PART
+};
+
+const char *audit_part_name(audit_part part) {
+  return part_names[part];
+}
+
+static void print_help(void) {
+  puts("usage: phibal audit <file.phi> [options]\n"
+       "       phibal audit --potential <name> [options]\n"
+       "       phibal audit --all [--json]\n"
+       "\n"
+       "A certificate about a potential: what is proved, what was checked and how, what is\n"
+       "refuted with a counterexample, what is undecided. spec/AUDIT.md says how to read it,\n"
+       "spec/PHI-LANGUAGE.md how to write a potential.\n"
+       "\n"
+       "  --potential  a built-in: euclid, log-cosh, lp, negentropy, pseudo-huber, renyi,\n"
+       "               soft-l1, softplus, tsallis\n"
+       "  --param      name=value or name=lo..hi; may be repeated. Without it convexity and the\n"
+       "               Legendre property are asked for over the whole stated ranges, and\n"
+       "               everything else at the defaults\n"
+       "  --ranges     the whole stated ranges for these two although --param is given\n"
+       "  --experts    a number or lo..hi of experts, from 2 to 4096 (2..4096)\n"
+       "  --eta --alpha --lr   of the simulated router (0.65, 0.01, 100)\n"
+       "  --quick      a stratified sample of binary32 inputs for the kernel, not all of them\n"
+       "  --skip       parts to leave out, separated by commas: convexity, legendre, gradient,\n"
+       "               conjugate, core, dynamics\n"
+       "  --seconds    no part goes on for longer than about this (60)\n"
+       "  --seed       of the points that are drawn (1)\n"
+       "  --json       the certificate as an object (spec/audit-certificate.schema.json)\n"
+       "  --html       writes it as a page with pictures to this file\n"
+       "  --check      exit status 1 unless everything asked for is proved, or checked where it\n"
+       "               can only be checked\n"
+       "  --all        the built-ins side by side for 8, 16, 64 and 256 experts, and what that\n"
+       "               says about the paper's ablation\n"
+       "\n"
+       "Exit status: 0 done; 1 with --check: not everything holds; 2 wrong usage or input.\n"
+       "\n"
+       "  phibal audit my.phi --check --html my.html\n"
+       "  phibal audit --potential lp --param p=3 --experts 64 --quick\n"
+       "  phibal audit --potential tsallis --param alpha=1/2..2");
+}
+
+static int usage(const char *format, const char *text) {
+  return command_usage_error("audit", format, text);
+}
+
+static int read_real(const char *name, const char *text, double least, double *value) {
+  char *end;
+  errno = 0;
+  *value = strtod(text, &end);
+  if (*end || end == text || errno || !(*value >= least) || !isfinite(*value))
+    return command_usage_error("audit", "--%s %s: write a number of at least %g", name, text,
+                               least);
+  return 0;
+}
+
+static int read_experts(const char *text, audit_options *o) {
+  char *end;
+  long least = strtol(text, &end, 10), most = least;
+  bool good = end != text;
+  if (good && strncmp(end, "..", 2) == 0) {
+    const char *second = end + 2;
+    most = strtol(second, &end, 10);
+    good = end != second;
+  }
+  if (!good || *end || least < LEAST_EXPERTS || most > MOST_EXPERTS || most < least)
+    return usage("--experts %s: write a number from 2 to 4096, or two as in 8..64", text);
+  o->least_experts = (int32_t)least;
+  o->most_experts = (int32_t)most;
+  return 0;
+}
+
+static int read_skip(const char *text, audit_options *o) {
+  while (*text) {
+    size_t length = strcspn(text, ","), i = 0;
+    while (i < AUDIT_PART_COUNT &&
+           (strlen(part_names[i]) != length || strncmp(part_names[i], text, length) != 0))
+      i++;
+    if (i == AUDIT_PART_COUNT)
+      return usage("--skip %s: the parts are convexity, legendre, gradient, conjugate, core, "
+                   "dynamics",
+                   text);
+    o->skip[i] = true;
+    text += length + (text[length] == ',');
+  }
+  return 0;
+}
+
+static int read_seed(const char *text, audit_options *o) {
+  char *end;
+  errno = 0;
+  o->seed = strtoull(text, &end, 10);
+  if (*end || end == text || errno || text[0] == '-')
+    return usage("--seed %s: write a whole number", text);
+  return 0;
+}
+
+static int set_source(const char *text, audit_options *o) {
+  if (o->source) return usage("one potential at a time; '%s' is the second", text);
+  o->source = text;
+  return 0;
+}
+
+static int add_parameter(const char *text, audit_options *o) {
+  if (o->parameters == PHI_MAX_PARAMETERS) return usage("--param %s: too many", text);
+  o->parameter[o->parameters++] = text;
+  return 0;
+}
+
+static int take_value(int c, const char *text, audit_options *o) {
+  switch (c) {
+  case 'p':
+    return set_source(text, o);
+  case 'a':
+    return add_parameter(text, o);
+  case 'e':
+    return read_experts(text, o);
+  case 's':
+    return read_skip(text, o);
+  case 'r':
+    return read_seed(text, o);
+  case 't':
+    return read_real("seconds", text, 0.001, &o->seconds);
+  case 'E':
+    return read_real("eta", text, 1e-4, &o->eta);
+  case 'A':
+    return read_real("alpha", text, 0.0, &o->alpha);
+  case 'L':
+    return read_real("lr", text, 0.0, &o->lr);
+  default:
+    o->html = text;
+    return 0;
+  }
+}
+
+static bool take_flag(int c, audit_options *o) {
+  bool *flag = c == 'g'   ? &o->ranges
+               : c == 'q' ? &o->quick
+               : c == 'c' ? &o->check
+               : c == 'l' ? &o->all
+               : c == 'j' ? &o->json
+               : c == 'h' ? &o->help
+                          : NULL;
+  if (flag) *flag = true;
+  return flag != NULL;
+}
+
+static int parse_options(int argc, char **argv, audit_options *o) {
+  static const struct option table[] = {{"potential", required_argument, NULL, 'p'},
+                                        {"param", required_argument, NULL, 'a'},
+                                        {"experts", required_argument, NULL, 'e'},
+                                        {"skip", required_argument, NULL, 's'},
+                                        {"seed", required_argument, NULL, 'r'},
+                                        {"seconds", required_argument, NULL, 't'},
+                                        {"eta", required_argument, NULL, 'E'},
+                                        {"alpha", required_argument, NULL, 'A'},
+                                        {"lr", required_argument, NULL, 'L'},
+                                        {"html", required_argument, NULL, 'H'},
+                                        {"ranges", no_argument, NULL, 'g'},
+                                        {"quick", no_argument, NULL, 'q'},
+                                        {"check", no_argument, NULL, 'c'},
+                                        {"all", no_argument, NULL, 'l'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+  opterr = 0;
+  int status = 0;
+  for (int c; status == 0 && (c = getopt_long(argc, argv, ":", table, NULL)) != -1;)
+    if (c == ':')
+      status = usage("%s needs a value", argv[optind - 1]);
+    else if (c == '?')
+      status = usage("unknown option '%s'", argv[optind - 1]);
+    else if (!take_flag(c, o))
+      status = take_value(c, optarg, o);
+  for (; status == 0 && optind < argc; optind++) status = set_source(argv[optind], o);
+  return status;
+}
+
+static int check_options(const audit_options *o) {
+  if (o->all && (o->source || o->html || o->check))
+    return usage("%s", "--all takes --json and nothing that is about one potential");
+  if (!o->all && !o->source)
+    return usage("%s", "name a file, or a built-in with --potential; or --all");
+  if (o->eta > 1.0) return usage("%s", "--eta is a number in (0, 1]");
+  return 0;
+}
+
+static int show(const audit_options *o, const audit_report *report) {
+  if (o->html && audit_write_html(o, report, o->html) != PHIBAL_OK) {
+    fprintf(stderr, "phibal audit: %s\n", phibal_status_message());
+    return 2;
+  }
+  if (o->json) {
+    json_t *object = audit_report_json(o, report);
+    if (!object) {
+      fputs("phibal audit: out of memory for the certificate\n", stderr);
+      return 2;
+    }
+    json_dumpf(object, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(object);
+  } else {
+    audit_print_text(o, report, stdout);
+  }
+  return o->check && !audit_passes(o, report) ? 1 : 0;
+}
+
+int command_audit(int argc, char **argv) {
+  audit_options o = {.least_experts = LEAST_EXPERTS,
+                     .most_experts = MOST_EXPERTS,
+                     .seconds = 60.0,
+                     .seed = 1,
+                     .eta = 0.65,
+                     .alpha = 0.01,
+                     .lr = 100.0};
+  int status = parse_options(argc, argv, &o);
+  if (status == 0 && o.help) {
+    print_help();
+    return 0;
+  }
+  if (status == 0) status = check_options(&o);
+  if (status != 0) return status;
+  if (o.all) return audit_all(&o);
+  audit_report report;
+  status = audit_run(&o, &report);
+  if (status == 0) status = show(&o, &report);
+  audit_report_clear(&report);
+  return status;
+}

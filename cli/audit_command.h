@@ -1,0 +1,110 @@
+/* The parts of `phibal audit`: what is asked (audit.c), the examination (audit_run.c), how it is
+   shown (audit_text.c, audit_json.c, audit_html.c, audit_picture.c), and the comparison of the
+   built-ins (audit_all.c). */
+#ifndef PHIBAL_CLI_AUDIT_COMMAND_H
+#define PHIBAL_CLI_AUDIT_COMMAND_H
+
+#include <audit.h>
+#include <certificate.h>
+#include <dynamics.h>
+#include <jansson.h>
+#include <phi.h>
+#include <stdio.h>
+
+/* PART(ID, "name"): in the order in which they run. */
+#define AUDIT_PARTS(PART)                                                                          \
+  PART(CONVEXITY, "convexity")                                                                     \
+  PART(LEGENDRE, "legendre")                                                                       \
+  PART(GRADIENT, "gradient")                                                                       \
+  PART(CONJUGATE, "conjugate")                                                                     \
+  PART(CORE, "core")                                                                               \
+  PART(DYNAMICS, "dynamics")
+
+typedef enum audit_part {
+#define PART(ID, name) AUDIT_PART_##ID,
+  AUDIT_PARTS(PART)
+#undef PART
+      AUDIT_PART_COUNT
+} audit_part;
+const char *audit_part_name(audit_part part);
+
+enum { AUDIT_PRECISION = 128, AUDIT_EXPERT_COUNTS = 4 };
+/* The numbers of experts for which dynamics are told: 8, 16, 64, 256. */
+extern const int32_t audit_expert_counts[AUDIT_EXPERT_COUNTS];
+
+typedef struct audit_options {
+  const char *source;                        /* a file, or the name of a built-in */
+  const char *parameter[PHI_MAX_PARAMETERS]; /* name=value or name=lo..hi, as written */
+  int parameters;
+  bool ranges; /* convexity and Legendre over the stated ranges although --param is given */
+  int32_t least_experts, most_experts;
+  bool quick, check, all, json, help;
+  const char *html;
+  bool skip[AUDIT_PART_COUNT];
+  double seconds, eta, alpha, lr;
+  uint64_t seed;
+} audit_options;
+
+/* The closed loop for one number of experts, simulated; NaN or negative where it does not settle.
+ */
+typedef struct audit_loop {
+  bool simulated;
+  double limit[AUDIT_ETAS]; /* lr alpha, measured, for each of audit_eta */
+  int settled;              /* steps from a head start until MaxVio stays below the goal */
+  double worst;             /* MaxVio after it has first been below */
+} audit_loop;
+
+typedef struct audit_report {
+  phi_potential *phi;
+  bool builtin;
+  const char *source;
+  bool ranges;             /* convexity and Legendre: all of the stated ranges */
+  phibal_enclosure *asked; /* else these */
+  phibal_enclosure *at;    /* everything else: these points */
+  certificate certificate;
+  audit_dynamics *dynamics; /* [counts] */
+  audit_loop loop[AUDIT_EXPERT_COUNTS];
+  size_t counts;
+  double seconds[AUDIT_PART_COUNT];
+} audit_report;
+
+enum { AUDIT_SETTLE_STEPS = 4000 };
+extern const double audit_settle_head, audit_settle_goal; /* of the simulation's start and end */
+
+/* 0, or the exit status after a message on standard error. The report is cleared in any case. */
+int audit_run(const audit_options *options, audit_report *report);
+/* Reads a file, or a built-in by its name; messages say which there are. */
+phibal_status audit_load(const char *source, phi_potential **phi, bool *builtin);
+void audit_report_clear(audit_report *report);
+/* Everything asked for is proved, or checked where it can only be checked. A part that the options
+   leave out is not asked for. */
+bool audit_passes(const audit_options *options, const audit_report *report);
+
+void audit_print_text(const audit_options *options, const audit_report *report, FILE *to);
+json_t *audit_report_json(const audit_options *options, const audit_report *report);
+phibal_status audit_write_html(const audit_options *options, const audit_report *report,
+                               const char *file);
+int audit_all(const audit_options *options);
+
+/* One cell of the table of dynamics, and who takes its rows; headings have no cells. */
+typedef struct audit_cell {
+  char text[64];
+} audit_cell;
+typedef void audit_row_emitter(void *context, const char *label, size_t n, audit_cell *cell);
+void audit_dynamics_rows(const audit_options *options, const audit_report *report,
+                         audit_row_emitter *emit, void *context);
+
+/* A section as it may be written in a file, its conditions with it; malloc'ed, null where the
+   potential has none. */
+char *audit_section_text(const phi_potential *phi, const phi_section *section,
+                         const char *variable);
+/* "(0, 1) or (1, inf)"; malloc'ed. */
+char *audit_range_text(const phi_parameter *p);
+/* Five significant digits of an enclosure: "0.1" where it is that narrow, else "0.1..0.2". */
+void audit_short(const phibal_enclosure *x, char *text, size_t size);
+/* Words, broken at the width of the page; the cursor stands at column `indent`. */
+void audit_print_wrapped(FILE *to, const char *text, size_t indent);
+/* Adds to a malloc'ed text, which may be null; unchanged when memory is out. */
+void audit_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

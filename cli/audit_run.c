@@ -1,0 +1,297 @@
+/* The examination: reads the potential and its parameters, then runs the parts one by one. */
+#include "audit_command.h"
+#include "commands.h"
+#include <builtin.h>
+#include <math.h>
+#include <phi64.h>
+#include <phibal/potential.h>
+#include <simulation.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const int32_t audit_expert_counts[AUDIT_EXPERT_COUNTS] = {8, 16, 64, 256};
+const double audit_settle_head = 2.0, audit_settle_goal = 0.1;
+
+static int fail(const char *what) {
+  fprintf(stderr, "phibal audit: %s\n", what);
+  return 2;
+}
+
+static int fail_from_status(void) {
+  return fail(phibal_status_message());
+}
+
+static bool is_file(const char *source) {
+  size_t n = strlen(source);
+  return strchr(source, '/') || (n > 4 && strcmp(source + n - 4, ".phi") == 0);
+}
+
+static phibal_status unknown_builtin(const char *name) {
+  char known[256] = "";
+  const phi_builtin *b;
+  for (size_t i = 0; (b = phi_builtin_at(i)); i++)
+    snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", b->name);
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "no built-in potential '%s'; there are %s; a file's name ends in .phi",
+                           name, known);
+}
+
+phibal_status audit_load(const char *source, phi_potential **phi, bool *builtin) {
+  *phi = NULL;
+  *builtin = !is_file(source);
+  if (!*builtin) return phi_read_file(source, phi);
+  const phi_builtin *b = phi_builtin_find(source);
+  return b ? phi_read(b->name, b->text, b->length, phi) : unknown_builtin(source);
+}
+
+/* ---- parameters ---- */
+
+/* Reads value or lo..hi into z. */
+static phibal_status read_interval(const char *text, phibal_enclosure *z) {
+  const char *dots = strstr(text, "..");
+  if (!dots) return phibal_enclosure_set_str(z, text);
+  char *lo = strndup(text, (size_t)(dots - text));
+  if (!lo) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  phibal_enclosure end;
+  phibal_enclosure_init(&end, AUDIT_PRECISION);
+  phibal_status status = phibal_enclosure_set_str(z, lo);
+  if (status == PHIBAL_OK) status = phibal_enclosure_set_str(&end, dots + 2);
+  if (status == PHIBAL_OK && mpfr_greater_p(z->lo, end.hi))
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "the second number is the smaller one");
+  if (status == PHIBAL_OK) phibal_enclosure_hull(z, z, &end);
+  phibal_enclosure_clear(&end);
+  free(lo);
+  return status;
+}
+
+static int find_parameter(const phi_potential *phi, const char *text) {
+  size_t length = strcspn(text, "=");
+  for (int i = 0; i < phi->parameters; i++)
+    if (strlen(phi->parameter[i].name) == length &&
+        strncmp(phi->parameter[i].name, text, length) == 0)
+      return i;
+  return -1;
+}
+
+static int unknown_parameter(const phi_potential *phi, const char *text) {
+  char known[512] = "";
+  for (int i = 0; i < phi->parameters; i++)
+    snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
+             phi->parameter[i].name);
+  fprintf(stderr, "phibal audit: --param %s: %s has %s%s; write name=value or name=lo..hi\n", text,
+          phi->name, phi->parameters ? "the parameters " : "no parameters", known);
+  return 2;
+}
+
+/* Where an interval is asked for, what needs points takes the default if that is inside, else the
+   middle. */
+static void choose_point(phibal_enclosure *at, const phibal_enclosure *asked) {
+  if (mpfr_lessequal_p(asked->lo, at->lo) && mpfr_lessequal_p(at->hi, asked->hi)) return;
+  mpfr_t middle;
+  mpfr_init2(middle, AUDIT_PRECISION);
+  mpfr_add(middle, asked->lo, asked->hi, MPFR_RNDN);
+  mpfr_div_2ui(middle, middle, 1, MPFR_RNDN);
+  phibal_enclosure_set_fr(at, middle);
+  mpfr_clear(middle);
+}
+
+static int set_parameter(const char *text, audit_report *r) {
+  int i = find_parameter(r->phi, text);
+  const char *value = strchr(text, '=');
+  if (i < 0 || !value) return unknown_parameter(r->phi, text);
+  phibal_status status = read_interval(value + 1, &r->asked[i]);
+  if (status != PHIBAL_OK) {
+    fprintf(stderr, "phibal audit: --param %s: %s\n", text, phibal_status_message());
+    return 2;
+  }
+  if (strstr(value, ".."))
+    choose_point(&r->at[i], &r->asked[i]);
+  else
+    phibal_enclosure_set(&r->at[i], &r->asked[i]);
+  return 0;
+}
+
+/* The ends of a built-in's range that the catalogue takes although the file does not: lp trains
+   with p = 1, and the audit says what that is worth. */
+static bool catalogue_takes(const audit_report *r) {
+  phibal_potential potential;
+  if (!r->builtin || r->phi->parameters != 1 ||
+      phibal_potential_find(r->phi->name, &potential) != PHIBAL_OK ||
+      !phibal_enclosure_is_exact(&r->asked[0]) || mpfr_inf_p(r->asked[0].lo))
+    return false;
+  potential.parameter = mpfr_get_d(r->asked[0].lo, MPFR_RNDN);
+  return mpfr_cmp_d(r->asked[0].lo, potential.parameter) == 0 &&
+         phibal_potential_check(&potential) == PHIBAL_OK;
+}
+
+static int set_parameters(const audit_options *o, audit_report *r) {
+  size_t n = (size_t)r->phi->parameters;
+  r->asked = phibal_enclosure_vector(n, AUDIT_PRECISION);
+  r->at = phibal_enclosure_vector(n, AUDIT_PRECISION);
+  if (!r->asked || !r->at) return fail("out of memory");
+  phi_fallbacks(r->phi, r->asked);
+  phi_fallbacks(r->phi, r->at);
+  r->ranges = o->ranges || o->parameters == 0;
+  for (int i = 0; i < o->parameters; i++) {
+    int status = set_parameter(o->parameter[i], r);
+    if (status != 0) return status;
+  }
+  if (phi_check_parameters(r->phi, r->asked) == PHIBAL_OK) return 0;
+  char message[512];
+  snprintf(message, sizeof message, "%s", phibal_status_message());
+  return catalogue_takes(r) ? 0 : fail(message);
+}
+
+/* ---- the parts ---- */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static phibal_status simulate(const audit_options *o, const audit_report *r, int32_t experts,
+                              audit_loop *loop) {
+  double parameters[PHI_MAX_PARAMETERS];
+  phi64_parameters(r->phi, r->at, parameters);
+  for (int i = 0; i < AUDIT_ETAS; i++) {
+    phibal_status status =
+        simulation_limit(r->phi, parameters, experts, audit_eta[i], &loop->limit[i]);
+    if (status != PHIBAL_OK) return status;
+  }
+  router_loop run = {.phi = r->phi,
+                     .parameters = parameters,
+                     .experts = experts,
+                     .eta = o->eta,
+                     .alpha = o->alpha,
+                     .lr = o->lr};
+  loop->simulated = true;
+  return simulation_settle(&run, audit_settle_head, audit_settle_goal, AUDIT_SETTLE_STEPS,
+                           &loop->settled, &loop->worst);
+}
+
+/* The usual numbers of experts that were asked for; else the ends of what was. */
+static size_t choose_counts(const audit_options *o, int32_t *counts) {
+  size_t n = 0;
+  for (int i = 0; i < AUDIT_EXPERT_COUNTS; i++)
+    if (o->least_experts <= audit_expert_counts[i] && audit_expert_counts[i] <= o->most_experts)
+      counts[n++] = audit_expert_counts[i];
+  if (n == 0) counts[n++] = o->least_experts;
+  if (n == 1 && o->least_experts < counts[0])
+    counts[1] = counts[0], counts[0] = o->least_experts, n = 2;
+  if (n == 1 && o->most_experts > counts[0]) counts[n++] = o->most_experts;
+  return n;
+}
+
+static phibal_status run_dynamics(const audit_options *o, audit_report *r) {
+  int32_t counts[AUDIT_EXPERT_COUNTS];
+  size_t n = choose_counts(o, counts);
+  r->dynamics = calloc(n, sizeof *r->dynamics);
+  if (!r->dynamics) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  for (size_t i = 0; i < n; i++) {
+    phibal_status status = audit_dynamics_find(r->phi, r->at, counts[i], &r->dynamics[i]);
+    r->counts++;
+    if (status == PHIBAL_OK) status = simulate(o, r, counts[i], &r->loop[i]);
+    if (status != PHIBAL_OK) return status;
+  }
+  return PHIBAL_OK;
+}
+
+#ifndef AUDIT_HAVE_CONVEXITY
+#define audit_convexity(phi, request, c) not_built("convexity", request)
+#define audit_legendre(phi, request, c) not_built("legendre", request)
+#endif
+#ifndef AUDIT_HAVE_CORE
+#define audit_gradient(phi, request, c) not_built("gradient", request)
+#define audit_conjugate(phi, request, c) not_built("conjugate", request)
+#define audit_core(phi, request, c) not_built("core", request)
+#endif
+#if !defined AUDIT_HAVE_CONVEXITY || !defined AUDIT_HAVE_CORE
+static phibal_status not_built(const char *part, const audit_request *request) {
+  (void)request;
+  fprintf(stderr, "phibal audit: %s is not in this build and was left out\n", part);
+  return PHIBAL_OK;
+}
+#endif
+
+static phibal_status run_part(audit_part part, const audit_options *o, audit_report *r) {
+  audit_request request = {.parameters = r->at,
+                           .least_experts = o->least_experts,
+                           .most_experts = o->most_experts,
+                           .quick = o->quick,
+                           .seed = o->seed,
+                           .seconds = o->seconds};
+  (void)request;
+  audit_request wide = request;
+  wide.parameters = r->asked;
+  wide.ranges = r->ranges;
+  switch (part) {
+  case AUDIT_PART_CONVEXITY:
+    return audit_convexity(r->phi, &wide, &r->certificate);
+  case AUDIT_PART_LEGENDRE:
+    return audit_legendre(r->phi, &wide, &r->certificate);
+  case AUDIT_PART_GRADIENT:
+    return audit_gradient(r->phi, &request, &r->certificate);
+  case AUDIT_PART_CONJUGATE:
+    return audit_conjugate(r->phi, &request, &r->certificate);
+  case AUDIT_PART_CORE:
+    return audit_core(r->phi, &request, &r->certificate);
+  case AUDIT_PART_DYNAMICS:
+  case AUDIT_PART_COUNT:
+    break;
+  }
+  return run_dynamics(o, r);
+}
+
+int audit_run(const audit_options *o, audit_report *r) {
+  *r = (audit_report){.source = o->source};
+  if (audit_load(o->source, &r->phi, &r->builtin) != PHIBAL_OK) return fail_from_status();
+  int status = set_parameters(o, r);
+  for (int part = 0; status == 0 && part < AUDIT_PART_COUNT; part++) {
+    if (o->skip[part]) continue;
+    double start = now();
+    if (run_part((audit_part)part, o, r) != PHIBAL_OK) status = fail_from_status();
+    r->seconds[part] = now() - start;
+  }
+  return status;
+}
+
+void audit_report_clear(audit_report *r) {
+  size_t n = r->phi ? (size_t)r->phi->parameters : 0;
+  if (r->asked) phibal_enclosure_vector_clear(r->asked, n);
+  if (r->at) phibal_enclosure_vector_clear(r->at, n);
+  for (size_t i = 0; i < r->counts; i++) audit_dynamics_clear(&r->dynamics[i]);
+  free(r->dynamics);
+  certificate_clear(&r->certificate);
+  if (r->phi) phi_destroy(r->phi);
+}
+
+/* Which part answers for a claim. */
+static audit_part part_of(audit_claim claim) {
+  switch (claim) {
+  case AUDIT_GRADIENT:
+    return AUDIT_PART_GRADIENT;
+  case AUDIT_BOUNDARY:
+  case AUDIT_DUAL_DOMAIN:
+  case AUDIT_MIRROR:
+    return AUDIT_PART_LEGENDRE;
+  case AUDIT_CONJUGATE:
+  case AUDIT_CONJUGATE_DOMAIN:
+    return AUDIT_PART_CONJUGATE;
+  case AUDIT_CORE:
+    return AUDIT_PART_CORE;
+  default:
+    return AUDIT_PART_CONVEXITY;
+  }
+}
+
+bool audit_passes(const audit_options *o, const audit_report *r) {
+  for (int i = 0; i < AUDIT_CLAIM_COUNT; i++) {
+    audit_claim claim = (audit_claim)i;
+    if (!o->skip[part_of(claim)] &&
+        !audit_claim_passes(claim, certificate_verdict(&r->certificate, claim)))
+      return false;
+  }
+  return true;
+}

@@ -1,0 +1,152 @@
+/* The dynamics as a table, for the text and for the page. */
+#include "audit_command.h"
+#include <math.h>
+#include <string.h>
+
+typedef void cell_writer(const audit_report *r, size_t column, int row, audit_cell *cell);
+
+typedef struct table {
+  const audit_report *report;
+  audit_row_emitter *emit;
+  void *context;
+} table;
+
+static void emit_row(const table *t, const char *label, cell_writer *write, int row) {
+  audit_cell cells[AUDIT_EXPERT_COUNTS];
+  for (size_t i = 0; i < t->report->counts; i++) {
+    strcpy(cells[i].text, "-");
+    write(t->report, i, row, &cells[i]);
+  }
+  t->emit(t->context, label, t->report->counts, cells);
+}
+
+static void emit_heading(const table *t, const char *label) {
+  t->emit(t->context, label, 0, NULL);
+}
+
+static void experts_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  (void)row;
+  snprintf(cell->text, sizeof cell->text, "%d", (int)r->dynamics[i].experts);
+}
+
+static void stiffness_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  const audit_dynamics *d = &r->dynamics[i];
+  const phibal_enclosure *x[] = {&d->stiffness, &d->effective, &d->equal_negentropy,
+                                 &d->equal_switch};
+  if (row < 2 ? d->known : d->stiff) audit_short(x[row], cell->text, sizeof cell->text);
+}
+
+static void price_cell(const audit_price *p, audit_cell *cell) {
+  if (!p->exists) return;
+  audit_short(&p->value, cell->text, sizeof cell->text);
+  if (p->floored && strlen(cell->text) + 1 < sizeof cell->text) strcat(cell->text, "*");
+}
+
+static void share_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  price_cell(&r->dynamics[i].share[row], cell);
+}
+
+static void vertex_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  price_cell(row ? &r->dynamics[i].empty : &r->dynamics[i].full, cell);
+}
+
+static void scale_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  const audit_dynamics *d = &r->dynamics[i];
+  if (row < d->scales) audit_short(&d->scale[row], cell->text, sizeof cell->text);
+}
+
+static void power_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  (void)row;
+  const audit_dynamics *d = &r->dynamics[i];
+  if (d->scales == AUDIT_SCALES) audit_short(&d->scale_power, cell->text, sizeof cell->text);
+}
+
+static void stable_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  const audit_dynamics *d = &r->dynamics[i];
+  if (d->stiff) audit_short(&d->stable[row], cell->text, sizeof cell->text);
+}
+
+static void overshoot_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  const audit_dynamics *d = &r->dynamics[i];
+  if (d->stiff) audit_short(&d->overshoots[row], cell->text, sizeof cell->text);
+}
+
+static void measured_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  const audit_loop *loop = &r->loop[i];
+  if (loop->simulated && !isnan(loop->limit[row]))
+    snprintf(cell->text, sizeof cell->text, "%.6g", loop->limit[row]);
+}
+
+static void settle_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
+  const audit_loop *loop = &r->loop[i];
+  if (!loop->simulated) return;
+  if (row == 0 && loop->settled >= 0) snprintf(cell->text, sizeof cell->text, "%d", loop->settled);
+  if (row == 0 && loop->settled < 0) snprintf(cell->text, sizeof cell->text, "never");
+  if (row == 1 && isfinite(loop->worst))
+    snprintf(cell->text, sizeof cell->text, "%.3g", loop->worst);
+}
+
+static void emit_prices(const table *t) {
+  static const char *const shares[] = {"0", "1/4", "1/2", "2", "4", "8"};
+  emit_heading(t, "centred price of an expert with this much of its share, the others equal");
+  for (int i = 0; i < AUDIT_SHARES; i++) {
+    char label[32];
+    snprintf(label, sizeof label, "  %s", shares[i]);
+    emit_row(t, label, share_cell, i);
+  }
+  emit_row(t, "price of the only expert", vertex_cell, 0);
+  emit_row(t, "price of an empty one beside it", vertex_cell, 1);
+}
+
+static void emit_scales(const table *t) {
+  static const struct {
+    int row;
+    const char *label;
+  } rows[] = {{1, "  1/2"}, {4, "  1/16"}, {10, "  2^-10"}, {20, "  2^-20"}};
+  emit_heading(t, "restoring force while m has only grown to this part of the simplex");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    emit_row(t, rows[i].label, scale_cell, rows[i].row);
+  emit_row(t, "  goes as this power of it, near 0", power_cell, 0);
+}
+
+static void emit_limits(const table *t) {
+  emit_heading(t, "lr alpha at which the closed loop near uniform loads");
+  for (int i = 0; i < AUDIT_ETAS; i++) {
+    char label[64];
+    snprintf(label, sizeof label, "  eta %g: overshoots above", audit_eta[i]);
+    emit_row(t, label, overshoot_cell, i);
+    emit_row(t, "    is stable below, linearised", stable_cell, i);
+    emit_row(t, "    and in a simulation", measured_cell, i);
+  }
+}
+
+static bool any_floored(const audit_report *r) {
+  bool floored = false;
+  for (size_t i = 0; i < r->counts; i++) {
+    for (int j = 0; j < AUDIT_SHARES; j++) floored = floored || r->dynamics[i].share[j].floored;
+    floored = floored || r->dynamics[i].full.floored;
+  }
+  return floored;
+}
+
+void audit_dynamics_rows(const audit_options *o, const audit_report *r, audit_row_emitter *emit,
+                         void *context) {
+  const table t = {r, emit, context};
+  char text[128];
+  emit_row(&t, "experts E", experts_cell, 0);
+  emit_row(&t, phi_separable(r->phi) ? "stiffness psi''(1/E)" : "stiffness h, on the tangent space",
+           stiffness_cell, 0);
+  emit_row(&t, "effective coefficient for alpha = 1", stiffness_cell, 1);
+  emit_row(&t, "alpha as strong as negentropy's 1", stiffness_cell, 2);
+  emit_row(&t, "alpha as strong as ST-MoE's 1", stiffness_cell, 3);
+  emit_prices(&t);
+  emit_scales(&t);
+  emit_limits(&t);
+  snprintf(text, sizeof text, "simulation, eta %g, alpha %g, lr %g, one logit %g ahead, m from 0",
+           o->eta, o->alpha, o->lr, audit_settle_head);
+  emit_heading(&t, text);
+  snprintf(text, sizeof text, "  steps until MaxVio stays below %g", audit_settle_goal);
+  emit_row(&t, text, settle_cell, 0);
+  if (any_floored(r))
+    emit_heading(&t, "* unbounded at an empty expert: at the smallest load of kernels, 2^-126");
+}

@@ -1,0 +1,267 @@
+/* A certificate for people. */
+#include "audit_command.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 92, INDENT = 13, LABEL = 41, COLUMN = 13, SHORT_DIGITS = 5 };
+
+/* ---- numbers and ranges ---- */
+
+/* The numbers that end in the same digits are shown once. */
+static void print_narrow(const phibal_enclosure *x, char *text, size_t size) {
+  mpfr_t middle;
+  mpfr_init2(middle, AUDIT_PRECISION);
+  mpfr_add(middle, x->lo, x->hi, MPFR_RNDN);
+  mpfr_div_2ui(middle, middle, 1, MPFR_RNDN);
+  mpfr_snprintf(text, size, "%.*Rg", SHORT_DIGITS, middle);
+  mpfr_clear(middle);
+}
+
+static bool is_narrow(const phibal_enclosure *x) {
+  if (phibal_enclosure_is_exact(x)) return true;
+  mpfr_t width, size;
+  mpfr_init2(width, 64);
+  mpfr_init2(size, 64);
+  phibal_enclosure_width(width, x);
+  mpfr_abs(size, mpfr_cmpabs(x->lo, x->hi) < 0 ? x->lo : x->hi, MPFR_RNDD);
+  mpfr_mul_d(size, size, 1e-8, MPFR_RNDD);
+  bool narrow = mpfr_less_p(width, size) != 0;
+  mpfr_clear(width);
+  mpfr_clear(size);
+  return narrow;
+}
+
+void audit_short(const phibal_enclosure *x, char *text, size_t size) {
+  char lo[PHIBAL_DECIMAL_SIZE(SHORT_DIGITS)], hi[PHIBAL_DECIMAL_SIZE(SHORT_DIGITS)];
+  if (phibal_enclosure_contains_zero(x) && mpfr_cmp_d(x->hi, 1e-25) < 0 &&
+      mpfr_cmp_d(x->lo, -1e-25) > 0 && !phibal_enclosure_is_exact(x)) {
+    mpfr_snprintf(text, size, "0+-%.0RUe", mpfr_cmpabs(x->lo, x->hi) > 0 ? x->lo : x->hi);
+    return;
+  }
+  if (is_narrow(x)) {
+    print_narrow(x, text, size);
+    return;
+  }
+  phibal_enclosure_get_decimal(x, SHORT_DIGITS - 2, lo, hi, sizeof lo);
+  snprintf(text, size, "%s..%s", lo, hi);
+}
+
+void audit_append(char **text, const char *format, ...) {
+  char *more = NULL, *grown = NULL;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vasprintf(&more, format, arguments);
+  va_end(arguments);
+  if (length >= 0 && asprintf(&grown, "%s%s", *text ? *text : "", more) >= 0) {
+    free(*text);
+    *text = grown;
+  }
+  if (length >= 0) free(more);
+}
+
+static void append_end(char **text, const phi_end *end) {
+  if (end->infinite) {
+    audit_append(text, end->infinite < 0 ? "-inf" : "inf");
+    return;
+  }
+  char *number = mpq_get_str(NULL, 10, end->value);
+  audit_append(text, "%s", number);
+  void (*release)(void *, size_t);
+  mp_get_memory_functions(NULL, NULL, &release);
+  release(number, strlen(number) + 1);
+}
+
+char *audit_range_text(const phi_parameter *p) {
+  char *text = NULL;
+  for (int i = 0; i < p->ranges; i++) {
+    audit_append(&text, "%s%c", i ? " or " : "", p->range[i].lo.closed ? '[' : '(');
+    append_end(&text, &p->range[i].lo);
+    audit_append(&text, ", ");
+    append_end(&text, &p->range[i].hi);
+    audit_append(&text, "%c", p->range[i].hi.closed ? ']' : ')');
+  }
+  return text;
+}
+
+/* ---- prose ---- */
+
+static size_t shown_length(const char *text, size_t bytes) {
+  size_t n = 0;
+  for (size_t i = 0; i < bytes; i++) n += ((unsigned char)text[i] & 0xc0) != 0x80;
+  return n;
+}
+
+void audit_print_wrapped(FILE *to, const char *text, size_t indent) {
+  size_t column = indent;
+  while (*text) {
+    size_t bytes = strcspn(text, " \n"), length = shown_length(text, bytes);
+    if (column > indent && column + 1 + length > WIDTH) {
+      fprintf(to, "\n%*s", (int)indent, "");
+      column = indent;
+    }
+    if (column > indent) {
+      putc(' ', to);
+      column++;
+    }
+    fwrite(text, 1, bytes, to);
+    column += length;
+    text += bytes;
+    if (*text == '\n') {
+      fprintf(to, "\n%*s", (int)indent, "");
+      column = indent;
+    }
+    text += *text != 0;
+  }
+  putc('\n', to);
+}
+
+static void print_block(FILE *to, const char *text) {
+  fprintf(to, "%*s", INDENT, "");
+  audit_print_wrapped(to, text, INDENT);
+}
+
+char *audit_section_text(const phi_potential *phi, const phi_section *section,
+                         const char *variable) {
+  static const char *const relations[] = {"<", "<=", ">", ">="};
+  const char *names[PHI_MAX_PARAMETERS];
+  if (!section->expression) return NULL;
+  for (int i = 0; i < phi->parameters; i++) names[i] = phi->parameter[i].name;
+  char *text = expression_text(section->expression, names, variable);
+  for (int i = 0; text && i < section->conditions; i++) {
+    const phi_condition *c = &section->condition[i];
+    char *left = expression_text(c->left, names, variable);
+    char *right = expression_text(c->right, names, variable);
+    if (left && right)
+      audit_append(&text, " %s %s %s %s", i ? "and" : "where", left, relations[c->relation], right);
+    free(left);
+    free(right);
+  }
+  return text;
+}
+
+static void print_section(FILE *to, const char *name, const phi_potential *phi,
+                          const phi_section *section, const char *variable) {
+  char *text = audit_section_text(phi, section, variable);
+  if (!text) return;
+  fprintf(to, "  %-11s", name);
+  audit_print_wrapped(to, text, INDENT);
+  free(text);
+}
+
+static void print_settings(FILE *to, const audit_report *r, bool wide) {
+  const phi_potential *phi = r->phi;
+  for (int i = 0; i < phi->parameters; i++) {
+    char value[128];
+    audit_short(wide ? &r->asked[i] : &r->at[i], value, sizeof value);
+    fprintf(to, "%s%s = %s", i ? ", " : "", phi->parameter[i].name, value);
+  }
+  if (phi->parameters == 0) fputs("no parameters", to);
+}
+
+static void print_heading(FILE *to, const audit_options *o, const audit_report *r) {
+  const phi_potential *phi = r->phi;
+  fprintf(to, "phibal audit: %s (%s)\n", phi->name, r->builtin ? "built-in" : r->source);
+  print_section(to, "value", phi, &phi->value, "x");
+  print_section(to, "gradient", phi, &phi->gradient, "x");
+  print_section(to, "conjugate", phi, &phi->conjugate, "y");
+  for (int i = 0; i < phi->parameters; i++) {
+    char *range = audit_range_text(&phi->parameter[i]);
+    fprintf(to, "  %-11s%s in %s\n", "parameter", phi->parameter[i].name, range ? range : "");
+    free(range);
+  }
+  fprintf(to, "  %-11sconvexity and Legendre type: ", "asked");
+  if (r->ranges && phi->parameters)
+    fputs("the whole ranges", to);
+  else
+    print_settings(to, r, true);
+  fprintf(to, ", E = %d", (int)o->least_experts);
+  if (o->most_experts > o->least_experts) fprintf(to, " to %d", (int)o->most_experts);
+  fprintf(to, "\n  %-11severything else: ", "");
+  print_settings(to, r, false);
+  putc('\n', to);
+}
+
+/* ---- claims ---- */
+
+static void print_verdict(FILE *to, audit_verdict verdict) {
+  char name[16];
+  snprintf(name, sizeof name, "%s", audit_verdict_name(verdict));
+  for (char *c = name; *c; c++) *c = (char)(*c - ('a' <= *c && *c <= 'z' ? 'a' - 'A' : 0));
+  fprintf(to, "  %-11s", name);
+}
+
+static bool was_examined(const certificate *c, audit_claim claim) {
+  for (size_t i = 0; i < c->findings; i++)
+    if (c->finding[i].claim == claim) return true;
+  return false;
+}
+
+static void print_claim(FILE *to, const certificate *c, audit_claim claim) {
+  print_verdict(to, certificate_verdict(c, claim));
+  fprintf(to, "%s\n", audit_claim_text(claim));
+  for (size_t i = 0; i < c->findings; i++) {
+    const audit_finding *f = &c->finding[i];
+    if (f->claim != claim) continue;
+    print_block(to, f->how);
+    if (!f->counterexample) continue;
+    print_block(to, "counterexample:");
+    print_block(to, f->counterexample);
+  }
+}
+
+static void print_claims(FILE *to, const certificate *c) {
+  const char *section = "";
+  for (int i = 0; i < AUDIT_CLAIM_COUNT; i++) {
+    audit_claim claim = (audit_claim)i;
+    if (!was_examined(c, claim)) continue;
+    if (strcmp(section, audit_claim_section(claim)) != 0) {
+      section = audit_claim_section(claim);
+      fprintf(to, "\n%s\n", section);
+    }
+    print_claim(to, c, claim);
+  }
+}
+
+/* ---- dynamics ---- */
+
+static void print_row(void *context, const char *label, size_t n, audit_cell *cell) {
+  FILE *to = context;
+  fprintf(to, "  %-*s", n ? LABEL : 0, label);
+  for (size_t i = 0; i < n; i++) fprintf(to, "%*s", COLUMN, cell[i].text);
+  putc('\n', to);
+}
+
+/* ---- the whole ---- */
+
+static void print_summary(FILE *to, const audit_options *o, const audit_report *r) {
+  int count[AUDIT_ABSENT + 1] = {0};
+  double seconds = 0.0;
+  for (int i = 0; i < AUDIT_CLAIM_COUNT; i++)
+    count[certificate_verdict(&r->certificate, (audit_claim)i)]++;
+  for (int i = 0; i < AUDIT_PART_COUNT; i++) seconds += r->seconds[i];
+  fprintf(to, "\n%d proved, %d checked, %d refuted, %d undecided; %.1f s\n", count[AUDIT_PROVED],
+          count[AUDIT_CHECKED], count[AUDIT_REFUTED], count[AUDIT_UNDECIDED], seconds);
+  bool left_out = false;
+  for (int i = 0; i < AUDIT_PART_COUNT; i++) {
+    if (!o->skip[i]) continue;
+    fprintf(to, "%s%s", left_out ? ", " : "left out as asked: ", audit_part_name((audit_part)i));
+    left_out = true;
+  }
+  if (left_out) putc('\n', to);
+  if (o->check)
+    fprintf(to, "check: %s\n",
+            audit_passes(o, r) ? "yes, everything asked for holds"
+                               : "no, not everything asked for is proved or checked");
+}
+
+void audit_print_text(const audit_options *o, const audit_report *r, FILE *to) {
+  print_heading(to, o, r);
+  print_claims(to, &r->certificate);
+  if (r->counts) {
+    fputs("\nDynamics (enclosures, here to five digits; simulations are called so)\n", to);
+    audit_dynamics_rows(o, r, print_row, to);
+  }
+  print_summary(to, o, r);
+}
