@@ -46,7 +46,7 @@ typedef struct arguments {
 static void print_help(void) {
   puts("usage: phibal train --config NAME|FILE --data FILE [--validation FILE] [options]\n\n"
        "Trains a mixture-of-experts language model. NAME is a built-in run file:");
-  for (size_t i = 0; i < builtin_config_count; i++) printf("  %s", builtin_configs[i].name);
+  for (size_t i = 0; i < builtin_configs_count; i++) printf("  %s", builtin_configs[i].name);
   puts("\n\n"
        "  --config NAME|FILE   the run file\n"
        "  --set SECTION.KEY=V  any key of the run file; repeatable\n"

@@ -151,7 +151,7 @@ phibal_status run_config_load(const char *name, const config_override *overrides
                               run_config *config) {
   if (!strpbrk(name, "./")) {
     char list[256] = "";
-    for (size_t i = 0; i < builtin_config_count; i++) {
+    for (size_t i = 0; i < builtin_configs_count; i++) {
       if (!strcmp(name, builtin_configs[i].name)) {
         char origin[80];
         snprintf(origin, sizeof origin, "%s.yaml", name);

@@ -90,6 +90,6 @@ typedef struct builtin_config {
   const char *name, *text;
 } builtin_config;
 extern const builtin_config builtin_configs[];
-extern const size_t builtin_config_count;
+extern const size_t builtin_configs_count;
 
 #endif

@@ -1,6 +1,7 @@
-/* Build tool: writes the run files named on the command line into a C file, as strings, so that the
-   executable finds its built-in configurations wherever it lies.
-   usage: embed OUTPUT.c FILE... */
+/* Build tool: writes the files named on the command line into a C file, as strings, so that the
+   executable finds its built-in configurations, and what it generates kernels from, wherever it lies.
+   HEADER declares ARRAY, of TYPE {name, text}, and ARRAY_count.
+   usage: embed OUTPUT.c HEADER TYPE ARRAY FILE... */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,14 +26,14 @@ static int embed(FILE *to, const char *path) {
 }
 
 int main(int argc, char **argv) {
-  FILE *to = argc > 2 ? fopen(argv[1], "wb") : NULL;
+  FILE *to = argc > 5 ? fopen(argv[1], "wb") : NULL;
   if (!to) return 1;
-  fputs("#include \"config.h\"\n\nconst builtin_config builtin_configs[] = {\n", to);
-  for (int i = 2; i < argc; i++)
+  fprintf(to, "#include \"%s\"\n\nconst %s %s[] = {\n", argv[2], argv[3], argv[4]);
+  for (int i = 5; i < argc; i++)
     if (embed(to, argv[i])) {
       fprintf(stderr, "embed: cannot read %s\n", argv[i]);
       return 1;
     }
-  fprintf(to, "};\nconst size_t builtin_config_count = %d;\n", argc - 2);
+  fprintf(to, "};\nconst size_t %s_count = %d;\n", argv[4], argc - 5);
   return ferror(to) || fclose(to);
 }
