@@ -35,7 +35,7 @@ static void print_help(void) {
        "               everything else at the defaults\n"
        "  --ranges     the whole stated ranges for these two although --param is given\n"
        "  --experts    a number or lo..hi of experts, from 2 to 4096 (2..4096)\n"
-       "  --eta --alpha --lr   of the simulated router (0.65, 0.01, 100)\n"
+       "  --eta --alpha --lr   of the simulated router (0.65, 0.01, 10)\n"
        "  --quick      a stratified sample of binary32 inputs for the kernel, not all of them\n"
        "  --skip       parts to leave out, separated by commas: convexity, legendre, gradient,\n"
        "               conjugate, core, dynamics\n"
@@ -227,7 +227,7 @@ int command_audit(int argc, char **argv) {
                      .seed = 1,
                      .eta = 0.65,
                      .alpha = 0.01,
-                     .lr = 100.0};
+                     .lr = 10.0};
   int status = parse_options(argc, argv, &o);
   if (status == 0 && o.help) {
     print_help();

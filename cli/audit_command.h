@@ -50,8 +50,8 @@ typedef struct audit_options {
 typedef struct audit_loop {
   bool simulated;
   double limit[AUDIT_ETAS]; /* lr alpha, measured, for each of audit_eta */
-  int settled;              /* steps from a head start until MaxVio stays below the goal */
-  double worst;             /* MaxVio after it has first been below */
+  int settled;              /* steps from a head start until all loads stay close to their share */
+  double least;             /* the smallest load on the way, in shares */
 } audit_loop;
 
 typedef struct audit_report {

@@ -35,7 +35,7 @@ static const char style[] =
     "font-variant-numeric:tabular-nums;white-space:nowrap}"
     "td:first-child,th:first-child{text-align:left;padding-left:0;white-space:normal}"
     "th{font-weight:600}td.group{color:var(--soft);padding-top:.9rem}td.in{padding-left:1.2rem}"
-    ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(19rem,1fr));gap:1.25rem}"
+    ".pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(24rem,1fr));gap:1.25rem}"
     "figure{margin:0;background:var(--card);border-radius:.6rem;padding:.8rem}"
     "figcaption{color:var(--soft);font-size:.85rem;margin-top:.4rem}"
     "svg{width:100%;height:auto;display:block}svg g{color:inherit}"

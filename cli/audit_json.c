@@ -95,7 +95,7 @@ static json_t *dynamics_json(const audit_options *o, const audit_report *r) {
     json_object_set_new(simulation, "lr", json_real(o->lr));
     json_object_set_new(simulation, "settled_after",
                         loop->settled < 0 ? json_null() : json_integer(loop->settled));
-    json_object_set_new(simulation, "max_violation_afterwards", number(loop->worst));
+    json_object_set_new(simulation, "least_share_on_the_way", number(loop->least));
     json_object_set_new(object, "simulation", simulation);
     json_array_append_new(array, object);
   }

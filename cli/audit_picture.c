@@ -95,7 +95,7 @@ static char *draw(const char *script) {
 /* ---- scripts ---- */
 
 static void begin(FILE *to, const char *x, const char *y, bool logarithmic) {
-  fputs("set terminal svg size 480,320 dynamic font 'sans-serif,12'\n"
+  fputs("set terminal svg size 480,320 dynamic font 'sans-serif,12'\nset encoding utf8\n"
         "set grid lc rgb 'gray'\nset key top left\nset format x '10^{%T}'\nset logscale x\n"
         "set border 3\nset xtics nomirror\nset ytics nomirror\n",
         to);
@@ -123,7 +123,7 @@ static void slice_point(const audit_report *r, double share, double *value, doub
 }
 
 static void write_slice(FILE *to, const audit_report *r, bool price) {
-  begin(to, "share of one expert", price ? "centred price" : "{/Symbol f}", false);
+  begin(to, "share of one expert", price ? "centred price" : "φ", false);
   fprintf(to, "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dt 2 lc rgb 'gray'\n",
           1.0 / EXPERTS, 1.0 / EXPERTS);
   fputs("$d << EOD\n", to);

@@ -79,9 +79,12 @@ static int unknown_parameter(const phi_potential *phi, const char *text) {
   for (int i = 0; i < phi->parameters; i++)
     snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
              phi->parameter[i].name);
-  fprintf(stderr, "phibal audit: --param %s: %s has %s%s; write name=value or name=lo..hi\n", text,
-          phi->name, phi->parameters ? "the parameters " : "no parameters", known);
-  return 2;
+  if (phi->parameters == 0)
+    return command_usage_error("audit", "%s has no parameters; leave --param %s out", phi->name,
+                               text);
+  return command_usage_error("audit", "--param %s: the parameters of %s: %s; write %s=1 or %s=1..2",
+                             text, phi->name, known, phi->parameter[0].name,
+                             phi->parameter[0].name);
 }
 
 /* Where an interval is asked for, what needs points takes the default if that is inside, else the
@@ -96,10 +99,13 @@ static void choose_point(phibal_enclosure *at, const phibal_enclosure *asked) {
   mpfr_clear(middle);
 }
 
-static int set_parameter(const char *text, audit_report *r) {
+static int set_parameter(const char *text, audit_report *r, bool *given) {
   int i = find_parameter(r->phi, text);
   const char *value = strchr(text, '=');
   if (i < 0 || !value) return unknown_parameter(r->phi, text);
+  if (given[i])
+    return command_usage_error("audit", "--param %s is given twice", r->phi->parameter[i].name);
+  given[i] = true;
   phibal_status status = read_interval(value + 1, &r->asked[i]);
   if (status != PHIBAL_OK) {
     fprintf(stderr, "phibal audit: --param %s: %s\n", text, phibal_status_message());
@@ -133,8 +139,9 @@ static int set_parameters(const audit_options *o, audit_report *r) {
   phi_fallbacks(r->phi, r->asked);
   phi_fallbacks(r->phi, r->at);
   r->ranges = o->ranges || o->parameters == 0;
+  bool given[PHI_MAX_PARAMETERS] = {false};
   for (int i = 0; i < o->parameters; i++) {
-    int status = set_parameter(o->parameter[i], r);
+    int status = set_parameter(o->parameter[i], r, given);
     if (status != 0) return status;
   }
   if (phi_check_parameters(r->phi, r->asked) == PHIBAL_OK) return 0;
@@ -168,7 +175,7 @@ static phibal_status simulate(const audit_options *o, const audit_report *r, int
                      .lr = o->lr};
   loop->simulated = true;
   return simulation_settle(&run, audit_settle_head, audit_settle_goal, AUDIT_SETTLE_STEPS,
-                           &loop->settled, &loop->worst);
+                           &loop->settled, &loop->least);
 }
 
 /* The usual numbers of experts that were asked for; else the ends of what was. */
@@ -244,10 +251,32 @@ static phibal_status run_part(audit_part part, const audit_options *o, audit_rep
   return run_dynamics(o, r);
 }
 
+/* What has no value at uniform loads is an error of its author's, not a potential to judge. */
+static int check_defined(const audit_options *o, const audit_report *r) {
+  size_t n = (size_t)o->least_experts;
+  phibal_enclosure *x = phibal_enclosure_vector(n, AUDIT_PRECISION), value;
+  if (!x) return fail("out of memory");
+  phibal_enclosure_init(&value, AUDIT_PRECISION);
+  phibal_status status = PHIBAL_OK;
+  for (size_t e = 0; e < n; e++) {
+    phibal_enclosure_set_si(&value, o->least_experts);
+    phibal_enclosure_set_si(&x[e], 1);
+    if (status == PHIBAL_OK) status = phibal_enclosure_div(&x[e], &x[e], &value);
+  }
+  if (status == PHIBAL_OK) status = phi_value(r->phi, r->at, n, x, &value);
+  phibal_enclosure_clear(&value);
+  phibal_enclosure_vector_clear(x, n);
+  if (status == PHIBAL_OK) return 0;
+  fprintf(stderr, "phibal audit: %s has no value at uniform loads of %zu experts: %s\n",
+          r->phi->name, n, phibal_status_message());
+  return 2;
+}
+
 int audit_run(const audit_options *o, audit_report *r) {
   *r = (audit_report){.source = o->source};
   if (audit_load(o->source, &r->phi, &r->builtin) != PHIBAL_OK) return fail_from_status();
   int status = set_parameters(o, r);
+  if (status == 0) status = check_defined(o, r);
   for (int part = 0; status == 0 && part < AUDIT_PART_COUNT; part++) {
     if (o->skip[part]) continue;
     double start = now();

@@ -82,8 +82,8 @@ static void settle_cell(const audit_report *r, size_t i, int row, audit_cell *ce
   if (!loop->simulated) return;
   if (row == 0 && loop->settled >= 0) snprintf(cell->text, sizeof cell->text, "%d", loop->settled);
   if (row == 0 && loop->settled < 0) snprintf(cell->text, sizeof cell->text, "never");
-  if (row == 1 && isfinite(loop->worst))
-    snprintf(cell->text, sizeof cell->text, "%.3g", loop->worst);
+  if (row == 1 && isfinite(loop->least))
+    snprintf(cell->text, sizeof cell->text, "%.3g", loop->least);
 }
 
 static void emit_prices(const table *t) {
@@ -145,8 +145,9 @@ void audit_dynamics_rows(const audit_options *o, const audit_report *r, audit_ro
   snprintf(text, sizeof text, "simulation, eta %g, alpha %g, lr %g, one logit %g ahead, m from 0",
            o->eta, o->alpha, o->lr, audit_settle_head);
   emit_heading(&t, text);
-  snprintf(text, sizeof text, "  steps until MaxVio stays below %g", audit_settle_goal);
+  snprintf(text, sizeof text, "  steps until all loads stay within %g %%", 100 * audit_settle_goal);
   emit_row(&t, text, settle_cell, 0);
+  emit_row(&t, "  least load on the way, in shares", settle_cell, 1);
   if (any_floored(r))
     emit_heading(&t, "* unbounded at an empty expert: at the smallest load of kernels, 2^-126");
 }

@@ -174,21 +174,25 @@ phibal_status simulation_rest(const router_loop *loop, int steps, double *max_vi
 }
 
 phibal_status simulation_settle(const router_loop *loop, double head, double goal, int steps,
-                                int *settled, double *worst) {
+                                int *settled, double *least) {
+  int32_t n = loop->experts;
   router_state s;
-  if (router_state_create(loop->experts, &s) != PHIBAL_OK) return PHIBAL_ERROR_MEMORY;
+  if (router_state_create(n, &s) != PHIBAL_OK) return PHIBAL_ERROR_MEMORY;
   s.logits[0] = head;
-  router_state_route(&s, loop->experts);
-  int last_above = -1, first_below = -1;
-  *worst = 0.0;
+  router_state_route(&s, n);
+  int last_away = -1;
+  *least = INFINITY;
   for (int t = 0; t <= steps; t++) {
-    double violation = router_max_violation(&s, loop->experts);
-    if (!(violation < goal)) last_above = t;
-    if (violation < goal && first_below < 0) first_below = t;
-    if (first_below >= 0) *worst = fmax(*worst, violation);
+    double away = 0.0;
+    for (int32_t e = 0; e < n; e++) {
+      double share = n * s.loads[e];
+      away = fabs(share - 1.0) <= away ? away : fabs(share - 1.0); /* NaN stays */
+      *least = fmin(*least, share);
+    }
+    if (!(away < goal)) last_away = t;
     router_loop_step(loop, &s);
   }
-  *settled = last_above == steps ? -1 : last_above + 1;
+  *settled = last_away == steps ? -1 : last_away + 1;
   router_state_destroy(&s);
   return PHIBAL_OK;
 }

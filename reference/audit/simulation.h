@@ -48,11 +48,11 @@ phibal_status simulation_limit(const phi_potential *phi, const double *parameter
 /* Where the loop with a pull comes to rest: E max P - 1. NaN where it does not within `steps`. */
 phibal_status simulation_rest(const router_loop *loop, int steps, double *max_violation);
 
-/* Steps until E max P - 1 is below `goal` for good, within `steps`: from one expert's logit `head`
-   above the others', m at zero, no pull. -1 where it does not; *worst is the largest violation
-   after the first time below. */
+/* Steps until every load is within `goal` of its share, |E P_e - 1| < goal, and stays there for the
+   rest of `steps`; -1 where that does not happen. It starts with one expert's logit `head` above
+   the others', m at zero, and has no pull. *least is the smallest E P_e on the way. */
 phibal_status simulation_settle(const router_loop *loop, double head, double goal, int steps,
-                                int *settled, double *worst);
+                                int *settled, double *least);
 
 /* target ~ exp(s t_e), t_e from -1 to 1 in equal steps, with E max target - 1 = max_violation. */
 void simulation_target(int32_t experts, double max_violation, double *target);

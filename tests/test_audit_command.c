@@ -1,0 +1,372 @@
+/* `phibal audit` as a person and as a program meet it: what it prints, where, and how it exits. The
+   executable is named by the environment variable PHIBAL. */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct outcome {
+  int exit_status;
+  char text[1 << 18];
+} outcome;
+
+static outcome o;
+
+/* Runs `phibal audit <arguments>` through the shell; keeps standard output, or standard error. */
+static void run(const char *arguments, bool errors) {
+  const char *executable = getenv("PHIBAL");
+  cr_assert_not_null(executable, "PHIBAL names no executable");
+  char command[2048];
+  snprintf(command, sizeof command, "'%s' audit %s %s", executable, arguments,
+           errors ? "2>&1 >/dev/null" : "2>/dev/null");
+  FILE *pipe = popen(command, "r");
+  cr_assert_not_null(pipe);
+  size_t n = fread(o.text, 1, sizeof o.text - 1, pipe);
+  o.text[n] = 0;
+  int status = pclose(pipe);
+  cr_assert(WIFEXITED(status), "%s: killed", arguments);
+  o.exit_status = WEXITSTATUS(status);
+}
+
+/* A file of its own for each test, gone with it. */
+static char file[64];
+
+static void write_file(const char *text, size_t length) {
+  snprintf(file, sizeof file, "/tmp/phibal-test-%ld.phi", (long)getpid());
+  FILE *f = fopen(file, "w");
+  cr_assert_not_null(f);
+  cr_assert_eq(fwrite(text, 1, length, f), length);
+  cr_assert_eq(fclose(f), 0);
+}
+
+static void write_potential(const char *text) {
+  write_file(text, strlen(text));
+}
+
+static void remove_file(void) {
+  if (file[0]) unlink(file);
+}
+
+TestSuite(audit_command, .fini = remove_file);
+
+static json_t *run_json(const char *arguments, int exit_status) {
+  json_error_t error;
+  run(arguments, false);
+  cr_assert_eq(o.exit_status, exit_status, "%s: exit %d", arguments, o.exit_status);
+  json_t *object = json_loads(o.text, 0, &error);
+  cr_assert_not_null(object, "%s: line %d: %s", arguments, error.line, error.text);
+  return object;
+}
+
+static json_t *run_file(const char *arguments, int exit_status) {
+  char all[512];
+  snprintf(all, sizeof all, "%s --json %s", file, arguments);
+  return run_json(all, exit_status);
+}
+
+static const json_t *find_claim(const json_t *object, const char *id) {
+  size_t i;
+  json_t *claim;
+  json_array_foreach(json_object_get(object, "claims"), i, claim) {
+    if (strcmp(json_string_value(json_object_get(claim, "id")), id) == 0) return claim;
+  }
+  cr_assert_fail("no claim %s", id);
+  return NULL;
+}
+
+static void expect_verdict(const json_t *object, const char *id, const char *verdict) {
+  const json_t *claim = find_claim(object, id);
+  cr_assert_str_eq(json_string_value(json_object_get(claim, "verdict")), verdict, "%s", id);
+}
+
+/* Exit 2, nothing on standard output, one line on standard error that holds `part`; two where the
+   second is where help is. */
+static void expect_error(const char *arguments, int lines, const char *part) {
+  run(arguments, false);
+  cr_assert_eq(o.exit_status, 2, "%s: exit %d", arguments, o.exit_status);
+  cr_assert_str_empty(o.text, "%s prints:\n%s", arguments, o.text);
+  run(arguments, true);
+  int found = 0;
+  for (const char *c = o.text; *c; c++) found += *c == '\n';
+  cr_assert_eq(found, lines, "%s: %d lines:\n%s", arguments, found, o.text);
+  cr_assert_lt(strlen(o.text), 600);
+  cr_assert_eq(strncmp(o.text, "phibal audit: ", 14), 0, "%s", o.text);
+  cr_assert_not_null(strstr(o.text, part), "%s says:\n%s", arguments, o.text);
+}
+
+static void expect_file_error(const char *text, size_t length, const char *part) {
+  char arguments[128];
+  write_file(text, length);
+  expect_error(file, 1, part);
+  snprintf(arguments, sizeof arguments, "%s --json --check", file);
+  expect_error(arguments, 1, part);
+}
+
+/* Quick, and without what needs a compiler. */
+#define FAST "--skip core,dynamics --experts 2..64"
+
+Test(audit_command, good) {
+  write_potential("potential mine\n"
+                  "parameter a in [1, 4] = 2\n"
+                  "value sum(x^4 + a*x^2)\n"
+                  "gradient 4*x^3 + 2*a*x\n");
+  json_t *object = run_file(FAST " --check", 0);
+  cr_assert_str_eq(json_string_value(json_object_get(object, "certificate")), "phibal-audit/1");
+  expect_verdict(object, "symmetric", "proved");
+  expect_verdict(object, "differentiable", "proved");
+  expect_verdict(object, "strictly-convex", "proved");
+  expect_verdict(object, "unique-minimiser", "proved");
+  expect_verdict(object, "conjugate", "absent");
+  cr_assert(json_is_true(json_object_get(object, "passes")));
+  const json_t *p =
+      json_array_get(json_object_get(json_object_get(object, "potential"), "parameters"), 0);
+  cr_assert_str_eq(json_string_value(json_object_get(p, "range")), "[1, 4]");
+  cr_assert_str_eq(json_string_value(json_object_get(p, "convexity_for")), "range");
+  json_decref(object);
+
+  char arguments[256];
+  snprintf(arguments, sizeof arguments, "%s %s --check", file, FAST);
+  run(arguments, false);
+  cr_assert_eq(o.exit_status, 0);
+  cr_assert_not_null(strstr(o.text, "phibal audit: mine ("));
+  cr_assert_not_null(strstr(o.text, "  PROVED     strictly convex on the simplex\n"), "%s", o.text);
+  cr_assert_not_null(strstr(o.text, "check: yes"));
+  cr_assert_null(strstr(o.text, "REFUTED"));
+}
+
+/* x^2 - x^3 is concave from 1/3 on: for two experts at their share already. */
+Test(audit_command, refuted) {
+  write_potential("potential bent\nvalue sum(x^2 - x^3)\n");
+  json_t *object = run_file(FAST " --check", 1);
+  expect_verdict(object, "strictly-convex", "refuted");
+  const json_t *finding =
+      json_array_get(json_object_get(find_claim(object, "strictly-convex"), "findings"), 0);
+  cr_assert(json_is_string(json_object_get(finding, "counterexample")));
+  cr_assert(json_is_false(json_object_get(object, "passes")));
+  json_decref(object);
+  /* Without --check the answer is given, and that is that. */
+  json_decref(run_file(FAST, 0));
+  char arguments[256];
+  snprintf(arguments, sizeof arguments, "%s %s", file, FAST);
+  run(arguments, false);
+  cr_assert_not_null(strstr(o.text, "  REFUTED    strictly convex on the simplex\n"), "%s", o.text);
+  cr_assert_not_null(strstr(o.text, "counterexample:"));
+}
+
+Test(audit_command, wrong_gradient) {
+  write_potential("potential slip\nvalue sum(x^3)\ngradient 3*x^2 + x/1000000\n");
+  json_t *object = run_file(FAST " --check", 1);
+  expect_verdict(object, "gradient", "refuted");
+  expect_verdict(object, "strictly-convex", "proved");
+  json_decref(object);
+  /* What is left out is not asked for. */
+  json_decref(run_file("--skip core,dynamics,gradient --experts 2..64 --check", 0));
+}
+
+/* A built-in at the end of its range that trains but is no potential. */
+Test(audit_command, lp_at_one) {
+  json_t *object = run_json("--potential lp --param p=1 --json --check " FAST, 1);
+  expect_verdict(object, "strictly-convex", "refuted");
+  json_decref(object);
+}
+
+Test(audit_command, parameters) {
+  json_t *object = run_json("--potential tsallis --param alpha=1/2..9/10 --json " FAST, 0);
+  const json_t *p =
+      json_array_get(json_object_get(json_object_get(object, "potential"), "parameters"), 0);
+  const json_t *asked = json_object_get(p, "convexity_for"), *at = json_object_get(p, "at");
+  cr_assert_str_eq(json_string_value(json_object_get(asked, "lo")), "0.5");
+  cr_assert_str_eq(json_string_value(json_object_get(asked, "hi")), "0.900000000000001");
+  /* The default, 1.1, is outside: the middle. */
+  cr_assert_float_eq(atof(json_string_value(json_object_get(at, "lo"))), 0.7, 1e-12);
+  expect_verdict(object, "strictly-convex", "proved");
+  json_decref(object);
+
+  expect_error("--potential tsallis --param alpha=1", 1, "alpha is 1");
+  expect_error("--potential tsallis --param alpha=0.5..2", 1, "alpha");
+  expect_error("--potential tsallis --param alpha=2..1/2", 1, "the smaller one");
+  expect_error("--potential tsallis --param alpha=zz", 1, "zz");
+  expect_error("--potential tsallis --param beta=1", 2, "the parameters of tsallis: alpha");
+  expect_error("--potential tsallis --param alpha=2 --param alpha=3", 2, "given twice");
+  expect_error("--potential euclid --param p=1", 2, "no parameters");
+  expect_error("--potential lp --param p=0.99", 1, "p is 0.98");
+}
+
+Test(audit_command, usage) {
+  expect_error("", 2, "name a file");
+  expect_error("--potential entropy", 1, "there are euclid, log-cosh");
+  expect_error("./nowhere.phi", 1, "nowhere.phi");
+  expect_error("--potential euclid --potential lp", 2, "one potential");
+  expect_error("--potential euclid --experts 1", 2, "2 to 4096");
+  expect_error("--potential euclid --experts 8..4097", 2, "2 to 4096");
+  expect_error("--potential euclid --experts 8..4", 2, "2 to 4096");
+  expect_error("--potential euclid --skip kernel", 2, "the parts are");
+  expect_error("--potential euclid --seconds 0", 2, "--seconds 0");
+  expect_error("--potential euclid --eta 1.5", 2, "--eta");
+  expect_error("--potential euclid --seed -1", 2, "--seed -1");
+  expect_error("--potential euclid --frobnicate", 2, "--frobnicate");
+  expect_error("--all --potential euclid", 2, "--all");
+  expect_error("--potential euclid " FAST " --html /nowhere/at/all.html", 1,
+               "/nowhere/at/all.html");
+  run("--help", false);
+  cr_assert_eq(o.exit_status, 0);
+  cr_assert_not_null(strstr(o.text, "phibal audit my.phi --check"));
+}
+
+Test(audit_command, malformed) {
+  static const struct {
+    const char *text, *part;
+  } rows[] = {
+      {"", "1:1"},
+      {"potential a\nvalue sum(x^2", "2:14"},
+      {"potential a\nvalue sum(foo(x))\n", "2:11"},
+      {"potential a\nvalue sum(q*x^2)\n", "2:11"},
+      {"potential a\nvalue sum(x^2)/0\n", "2:16"},
+      {"potential a\nvalue sum(x^2/(1 - 1))\n", "has no value at uniform loads"},
+      {"potential a\nvalue sum(log(x - 1))\n", "has no value at uniform loads"},
+      {"potential a\nvalue x^2\n", "2:7"},
+      {"potential a\nparameter d in (0, 1) = 2\nvalue sum(d*x^2)\n", "2:25"},
+      {"\xff\xfe", "1:1"},
+      {"potential a\nvalue sum(x^2) $\n", "2:16"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    expect_file_error(rows[i].text, strlen(rows[i].text), rows[i].part);
+  expect_file_error("potential a\nvalue sum(x^2)\0\n", 28, "2:15");
+}
+
+Test(audit_command, a_megabyte_of_parentheses) {
+  size_t length = 1 << 20;
+  char *text = malloc(length);
+  cr_assert_not_null(text);
+  memset(text, '(', length);
+  memcpy(text, "potential a\nvalue ", 18);
+  expect_file_error(text, length, "2:");
+  expect_file_error(text, length - 1, "2:");
+  free(text);
+}
+
+/* A finite number that is inside its own enclosure in the JSON. */
+static double middle(const json_t *object, const char *key) {
+  const json_t *x = json_object_get(object, key);
+  return 0.5 * (atof(json_string_value(json_object_get(x, "lo"))) +
+                atof(json_string_value(json_object_get(x, "hi"))));
+}
+
+Test(audit_command, dynamics) {
+  json_t *object = run_json("--potential negentropy --json --experts 8..64 "
+                            "--skip convexity,legendre,gradient,conjugate,core",
+                            0);
+  const json_t *all = json_object_get(object, "dynamics");
+  cr_assert_eq(json_array_size(all), 3, "8, 16, 64");
+  for (size_t i = 0; i < 3; i++) {
+    const json_t *d = json_array_get(all, i);
+    double experts = (double)json_integer_value(json_object_get(d, "experts"));
+    cr_assert_float_eq(middle(d, "stiffness"), experts, 1e-12 * experts);
+    cr_assert_float_eq(middle(d, "effective_per_alpha"), experts * experts, 1e-9);
+    const json_t *limit =
+        json_array_get(json_object_get(json_object_get(d, "simulation"), "stable_below"), 0);
+    cr_assert_float_eq(json_number_value(json_object_get(limit, "lr_alpha")),
+                       2.0 * (2.0 - 0.65) / 0.65, 1e-5);
+  }
+  json_decref(object);
+  object = run_json("--potential euclid --json --experts 5 --skip core", 0);
+  cr_assert_eq(json_array_size(json_object_get(object, "dynamics")), 1);
+  json_decref(object);
+}
+
+static const json_t *find_named(const json_t *list, const char *key, const char *name,
+                                long experts) {
+  size_t i;
+  json_t *row;
+  json_array_foreach(list, i, row) {
+    const json_t *count = json_object_get(row, "experts");
+    if (strcmp(json_string_value(json_object_get(row, key)), name) == 0 &&
+        (!count || json_integer_value(count) == experts))
+      return row;
+  }
+  cr_assert_fail("no %s", name);
+  return NULL;
+}
+
+static double number(const json_t *object, const char *key) {
+  return json_number_value(json_object_get(object, key));
+}
+
+Test(audit_command, all) {
+  json_t *object = run_json("--all --json", 0);
+  const json_t *list = json_object_get(object, "potentials");
+  cr_assert_eq(json_array_size(list), 9 * 4);
+  const json_t *lp = find_named(list, "potential", "lp", 16);
+  cr_assert_float_eq(middle(lp, "stiffness"), 0.125, 1e-14);
+  const json_t *entropy = find_named(list, "potential", "negentropy", 64);
+  cr_assert_float_eq(number(entropy, "simulated_max_violation_at_common_alpha"), 0.104, 1e-4);
+
+  const json_t *paper = json_object_get(object, "paper"), *rows = json_object_get(paper, "rows");
+  /* Ranks of stiffness 7 6 5 4 2 1 3 and of evenness 7 6 5 4 3 2 1: 1 - 6 (1 + 1 + 4)/(7 48). */
+  cr_assert_float_eq(number(paper, "rank_correlation_stated"), 1.0 - 36.0 / 336.0, 1e-12);
+  const json_t *none = find_named(rows, "label", "lp, p = 1", 0);
+  cr_assert_float_eq(number(none, "simulated_at_common_alpha"), 0.77, 1e-6);
+  cr_assert(json_is_null(json_object_get(none, "simulated_at_equal_stiffness")));
+  const json_t *euclid = find_named(rows, "label", "lp, p = 2", 0);
+  double simulated = number(euclid, "simulated_at_common_alpha");
+  cr_assert(simulated > 0.104 && simulated < 0.77);
+  cr_assert_float_eq(number(paper, "explained_by_stiffness"), (simulated - 0.104) / (0.61 - 0.104),
+                     1e-4);
+  cr_assert_not_null(strstr(json_string_value(json_object_get(paper, "verdict")), "stiffness"));
+  json_decref(object);
+
+  run("--all", false);
+  cr_assert_eq(o.exit_status, 0);
+  cr_assert_not_null(strstr(o.text, "E = 256"));
+  cr_assert_not_null(strstr(o.text, "rank correlation 0.89"), "%s", o.text);
+}
+
+/* Nothing is fetched: no address but those that name a namespace, no script. */
+static void expect_self_contained(const char *text) {
+  static const char *const forbidden[] = {"http:", "https:",  "src=", "<script",
+                                          "<link", "@import", "url("};
+  for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
+    cr_assert_null(strstr(text, forbidden[i]), "the page holds %s", forbidden[i]);
+}
+
+static char *read_page(const char *name) {
+  char *text = calloc(1, 1 << 20);
+  FILE *f = fopen(name, "r");
+  cr_assert(text && f, "%s", name);
+  cr_assert_gt(fread(text, 1, (1 << 20) - 1, f), 0);
+  fclose(f);
+  unlink(name);
+  return text;
+}
+
+Test(audit_command, html) {
+  char page[128], arguments[512];
+  write_potential("potential bent\nvalue sum(x^2 - x^3)\n");
+  snprintf(page, sizeof page, "%s.html", file);
+  snprintf(arguments, sizeof arguments, "%s --html %s --skip core --experts 2..64", file, page);
+  run(arguments, false);
+  cr_assert_eq(o.exit_status, 0);
+  char *text = read_page(page);
+  expect_self_contained(text);
+  cr_assert_not_null(strstr(text, "class=\"badge refuted\""));
+  cr_assert_not_null(strstr(text, "</html>"));
+  bool gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
+  cr_assert_eq(strstr(text, "<svg") != NULL, gnuplot);
+  free(text);
+
+  /* Without gnuplot the page says so. */
+  char *path = strdup(getenv("PATH"));
+  setenv("PATH", "/nowhere", 1);
+  run(arguments, false);
+  setenv("PATH", path, 1);
+  free(path);
+  cr_assert_eq(o.exit_status, 0);
+  text = read_page(page);
+  cr_assert_null(strstr(text, "<svg"));
+  cr_assert_not_null(strstr(text, "gnuplot was not found"));
+  free(text);
+}
