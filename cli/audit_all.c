@@ -23,7 +23,7 @@ typedef struct row {
 } row;
 
 static phibal_status open_row(const phi_builtin *b, row *r) {
-  phibal_status status = phi_read(b->name, b->text, b->length, &r->phi);
+  phibal_status status = phi_read(b->name, b->text, strlen(b->text), &r->phi);
   if (status != PHIBAL_OK) return status;
   r->at = phibal_enclosure_vector((size_t)r->phi->parameters, AUDIT_PRECISION);
   if (!r->at) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
@@ -162,9 +162,8 @@ static phibal_status compare(int32_t experts, bool first, json_t *list) {
   audit_task task = {0};
   phibal_status status = audit_task_fit(experts, &task);
   size_t n = 0;
-  const phi_builtin *b;
-  for (; status == PHIBAL_OK && n < MOST_POTENTIALS && (b = phi_builtin_at(n)); n++) {
-    status = open_row(b, &rows[n]);
+  for (; status == PHIBAL_OK && n < MOST_POTENTIALS && n < phi_builtins_count; n++) {
+    status = open_row(&phi_builtins[n], &rows[n]);
     if (status == PHIBAL_OK) status = fill_row(&rows[n], experts, &task);
   }
   if (status == PHIBAL_OK && !list) {

@@ -58,7 +58,7 @@ static phibal_status fill_row(const audit_task *task, audit_paper_row *r) {
   if (!r->builtin) return PHIBAL_OK;
   const phi_builtin *b = phi_builtin_find(r->builtin);
   phi_potential *phi;
-  phibal_status status = phi_read(b->name, b->text, b->length, &phi);
+  phibal_status status = phi_read(b->name, b->text, strlen(b->text), &phi);
   if (status != PHIBAL_OK) return status;
   size_t n = (size_t)phi->parameters;
   phibal_enclosure *at = phibal_enclosure_vector(n, AUDIT_PRECISION);

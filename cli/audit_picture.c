@@ -16,8 +16,8 @@ static const char *const captions[AUDIT_PICTURES] = {
     "each; 1/16 is where a balanced router is. Enclosures, drawn as lines.",
     "Stability of the closed loop for 16 experts: below the line a small imbalance dies away. The "
     "line is the linearised limit, the dots are measured in a simulation.",
-    "Error of the generated kernel over its inputs, as measured, in units of its bound where it "
-    "has one.",
+    "Error of the generated kernel's price over the binary32 loads: the largest bound in each "
+    "binade, in ULP.",
 };
 
 const char *audit_picture_caption(int i) {
@@ -190,27 +190,27 @@ static void write_stability(FILE *to, const audit_report *r) {
   phibal_enclosure_clear(&h);
 }
 
-/* audit_core leaves {"profile": [[input, error], ..]} with what it measured. */
-static const json_t *find_profile(const audit_report *r) {
+/* audit_core says how large the kernel's error bound gets in each binade of loads. */
+static const json_t *find_errors(const audit_report *r) {
   for (size_t i = 0; i < r->certificate.findings; i++) {
     const audit_finding *f = &r->certificate.finding[i];
-    const json_t *profile = f->data ? json_object_get(f->data, "profile") : NULL;
-    if (f->claim == AUDIT_CORE && json_array_size(profile) > 1) return profile;
+    const json_t *errors = f->data ? json_object_get(f->data, "error_by_binade") : NULL;
+    if (f->claim == AUDIT_CORE && json_array_size(errors) > 1) return errors;
   }
   return NULL;
 }
 
 static bool write_errors(FILE *to, const audit_report *r) {
-  const json_t *profile = find_profile(r);
-  if (!profile) return false;
-  begin(to, "input", "error / bound", false);
-  fputs("$d << EOD\n", to);
-  for (size_t i = 0; i < json_array_size(profile); i++) {
-    const json_t *pair = json_array_get(profile, i);
-    point(to, json_number_value(json_array_get(pair, 0)),
-          json_number_value(json_array_get(pair, 1)));
-  }
-  fputs("EOD\nplot $d using 1:2 with impulses lc rgb '#2f6fde' notitle\n", to);
+  const json_t *errors = find_errors(r);
+  size_t i;
+  json_t *binade;
+  if (!errors) return false;
+  begin(to, "load", "ULP", false);
+  fputs("set yrange [0:*]\n$d << EOD\n", to);
+  json_array_foreach(errors, i, binade)
+      point(to, exp2((double)json_integer_value(json_object_get(binade, "exponent"))),
+            json_number_value(json_object_get(binade, "ulp")));
+  fputs("EOD\nplot $d using 1:2 with histeps lw 2 lc rgb '#2f6fde' notitle\n", to);
   return true;
 }
 

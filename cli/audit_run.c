@@ -29,9 +29,9 @@ static bool is_file(const char *source) {
 
 static phibal_status unknown_builtin(const char *name) {
   char known[256] = "";
-  const phi_builtin *b;
-  for (size_t i = 0; (b = phi_builtin_at(i)); i++)
-    snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", b->name);
+  for (size_t i = 0; i < phi_builtins_count; i++)
+    snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
+             phi_builtins[i].name);
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                            "no built-in potential '%s'; there are %s; a file's name ends in .phi",
                            name, known);
@@ -42,7 +42,7 @@ phibal_status audit_load(const char *source, phi_potential **phi, bool *builtin)
   *builtin = !is_file(source);
   if (!*builtin) return phi_read_file(source, phi);
   const phi_builtin *b = phi_builtin_find(source);
-  return b ? phi_read(b->name, b->text, b->length, phi) : unknown_builtin(source);
+  return b ? phi_read(b->name, b->text, strlen(b->text), phi) : unknown_builtin(source);
 }
 
 /* ---- parameters ---- */
@@ -209,12 +209,11 @@ static phibal_status run_dynamics(const audit_options *o, audit_report *r) {
 #define audit_convexity(phi, request, c) not_built("convexity", request)
 #define audit_legendre(phi, request, c) not_built("legendre", request)
 #endif
-#ifndef AUDIT_HAVE_CORE
+#ifndef AUDIT_HAVE_GRADIENT
 #define audit_gradient(phi, request, c) not_built("gradient", request)
 #define audit_conjugate(phi, request, c) not_built("conjugate", request)
-#define audit_core(phi, request, c) not_built("core", request)
 #endif
-#if !defined AUDIT_HAVE_CONVEXITY || !defined AUDIT_HAVE_CORE
+#if !defined AUDIT_HAVE_CONVEXITY || !defined AUDIT_HAVE_GRADIENT
 static phibal_status not_built(const char *part, const audit_request *request) {
   (void)request;
   fprintf(stderr, "phibal audit: %s is not in this build and was left out\n", part);

@@ -37,7 +37,9 @@ void audit_short(const phibal_enclosure *x, char *text, size_t size) {
   char lo[PHIBAL_DECIMAL_SIZE(SHORT_DIGITS)], hi[PHIBAL_DECIMAL_SIZE(SHORT_DIGITS)];
   if (phibal_enclosure_contains_zero(x) && mpfr_cmp_d(x->hi, 1e-25) < 0 &&
       mpfr_cmp_d(x->lo, -1e-25) > 0 && !phibal_enclosure_is_exact(x)) {
-    mpfr_snprintf(text, size, "0+-%.0RUe", mpfr_cmpabs(x->lo, x->hi) > 0 ? x->lo : x->hi);
+    mpfr_srcptr far = mpfr_cmpabs(x->lo, x->hi) > 0 ? x->lo : x->hi;
+    mpfr_snprintf(text, size, "0+-%.0RUe", far);
+    if (mpfr_sgn(far) < 0) memmove(text + 3, text + 4, strlen(text) - 3);
     return;
   }
   if (is_narrow(x)) {

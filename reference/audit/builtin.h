@@ -8,12 +8,12 @@
 typedef struct phi_builtin {
   const char *name; /* the file's name without .phi, which is the catalogue's */
   const char *text;
-  size_t length;
 } phi_builtin;
+
+extern const phi_builtin phi_builtins[]; /* in alphabetical order */
+extern const size_t phi_builtins_count;
 
 /* Null where there is none. */
 const phi_builtin *phi_builtin_find(const char *name);
-/* The one numbered i, in alphabetical order; null from the last on. */
-const phi_builtin *phi_builtin_at(size_t i);
 
 #endif
