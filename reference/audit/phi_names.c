@@ -84,8 +84,8 @@ typedef struct search {
 
 static void consider(search *s, const char *text, size_t length) {
   const int steps = distance(s->name->text, s->name->length, text, length);
-  /* a name of one or two letters is near to too many */
-  if (steps > s->least || (size_t)steps >= s->name->length || (size_t)steps >= length) return;
+  /* short names are near to too many */
+  if (steps > s->least || 2 * (size_t)steps > s->name->length) return;
   s->least = steps - 1;
   s->text = text;
   s->length = length;
