@@ -189,7 +189,9 @@ phibal_status eval_answer_find(const eval_request *r, eval_answer *answer) {
   for (mpfr_prec_t precision = first_precision(r);; precision *= 2) {
     bool last = precision >= cap;
     phibal_status status = attempt(r, last ? cap : precision, answer);
-    if (status != PHIBAL_OK && status != PHIBAL_ERROR_UNDECIDED) return status;
+    /* An expression cannot tell "outside" from "too wide to tell". */
+    bool may_be_wide = r->phi && status == PHIBAL_ERROR_DOMAIN;
+    if (status != PHIBAL_OK && status != PHIBAL_ERROR_UNDECIDED && !may_be_wide) return status;
     if (last || answer->all_decided) return status;
   }
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <omp.h>
 #include <stdio.h>
+#include <string.h>
 
 #if PHIBAL_HAVE_REFERENCE
 #include <mpfr.h>
@@ -17,6 +18,15 @@ typedef struct feature {
   const char *version; /* null: left out */
   const char *without; /* what a build without it lacks */
 } feature;
+
+/* What a program says of its version, in one line; null where it is not found. */
+static const char *program_version(const char *command, char *text, int size) {
+  FILE *pipe = popen(command, "r");
+  if (!pipe) return NULL;
+  char *line = fgets(text, size, pipe);
+  if (line) line[strcspn(line, "\n")] = 0;
+  return pclose(pipe) == 0 ? line : NULL;
+}
 
 static void print_text(const feature *features, size_t n) {
   puts("phibal " PHIBAL_VERSION);
@@ -59,14 +69,17 @@ int command_info(int argc, char **argv) {
     }
   if (optind < argc) return command_usage_error("info", "unexpected '%s'", argv[optind]);
 
+  char gnuplot[80];
   const feature features[] = {
     {"OpenBLAS", openblas_get_config(), ""},
     {"jansson", jansson_version_str(), ""},
 #if PHIBAL_HAVE_REFERENCE
     {"MPFR", mpfr_get_version(), ""},
 #else
-    {"MPFR", NULL, "no reference, no `phibal eval`, no `phibal verify`"},
+    {"MPFR", NULL, "no reference, no `phibal eval`, `audit` or `verify`"},
 #endif
+    {"gnuplot", program_version("gnuplot --version 2>/dev/null", gnuplot, sizeof gnuplot),
+     "no pictures in the pages of `phibal audit --html`"},
     {"SentencePiece", PHIBAL_HAVE_SENTENCEPIECE ? "yes" : NULL, "byte-level tokens only"},
     {"CUDA", NULL, "this version has CPU kernels only"},
     {"MPI", NULL, "this version trains in one process"},

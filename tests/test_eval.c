@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct outcome {
   int exit_status;
@@ -272,6 +273,105 @@ Test(eval, mirror_step) {
     cr_assert_str_eq(text_at(object, "lo", e),
                      text_at(json_object_get(object, "price_average"), "lo", e));
   json_decref(object);
+}
+
+/* A potential from a file of the test's own. */
+static char file[64];
+
+static void remove_file(void) {
+  if (file[0]) unlink(file);
+}
+
+TestSuite(eval_phi, .fini = remove_file);
+
+static void write_potential(const char *text) {
+  snprintf(file, sizeof file, "/tmp/phibal-eval-%ld.phi", (long)getpid());
+  FILE *f = fopen(file, "w");
+  cr_assert_not_null(f);
+  cr_assert_geq(fputs(text, f), 0);
+  cr_assert_eq(fclose(f), 0);
+}
+
+/* "--potential <file> <arguments>" */
+static const char *with_file(const char *arguments) {
+  static char all[512];
+  snprintf(all, sizeof all, "--potential %s %s", file, arguments);
+  return all;
+}
+
+Test(eval_phi, values) {
+  write_potential("potential mine\n"
+                  "parameter a in (0, inf) = 1/4\n"
+                  "parameter b in [1, 8] = 2\n"
+                  "value sum(x^2/2 + a*x^3) + b*sum(x)^2\n"
+                  "conjugate sum(y) where y < 1\n");
+  /* 1/8 + 1/32 + 2 (1/2)^2 */
+  expect_output(with_file("--fn value --at 1/2"), 0,
+                "value of mine, a = 1/4, b = 2\n  at 1/2\n  0.65625\n");
+  /* x + 3 a x^2 + 2 b (x + y) */
+  expect_output(with_file("--fn gradient --at 1/2,1/4 --param a=1 --param b=3"), 0,
+                "gradient of mine, a = 1, b = 3\n  at 1/2  5.75\n  at 1/4  4.9375\n");
+  expect_output(with_file("--fn hessian --at 1/2,1/4 --param b=3 --param a=1"), 0,
+                "hessian of mine, a = 1, b = 3\n"
+                "  [1,1]  10\n  [1,2]  6\n  [2,1]  6\n  [2,2]  8.5\n");
+  expect_output(with_file("--fn conjugate --at 1/2,1/4"), 0,
+                "conjugate of mine, a = 1/4, b = 2\n  at 1/2, 1/4\n  0.75\n");
+  expect_output(with_file("--fn conjugate --at 1/2,1"), 0,
+                "conjugate of mine, a = 1/4, b = 2\n  at 1/2, 1\n  inf\n");
+  expect_output(with_file("--fn gradient --at 0.1 --round binary32 --direction up"), 0,
+                "0x1.03d70cp-1\n");
+  json_t *o = run_json(with_file("--fn mirror-step --at 1/2,1/4 --loads 0,1/2 --eta 1/2 --json "
+                                 "--param a=1 --param b=1"),
+                       0);
+  expect_strings(json_object_get(o, "next_average"), "lo", 2, (const char *[]){"0.25", "0.375"});
+  /* 1/4 + 3/16 + 5/4 and 3/8 + 27/64 + 5/4 */
+  expect_strings(o, "lo", 2, (const char *[]){"1.6875", "2.046875"});
+  expect_strings(o, "hi", 2, (const char *[]){"1.6875", "2.046875"});
+  json_decref(o);
+}
+
+/* A file that says what a built-in is gives that built-in's digits. */
+Test(eval_phi, like_the_builtin) {
+  static outcome file_says, builtin_says;
+  static const char *const functions[] = {"value", "gradient", "hessian", "conjugate"};
+  for (int i = 0; i < 4; i++) {
+    char arguments[256];
+    const char *at = i == 3 ? "-1/3,-0.2,-7" : "1/3,0.1,0.7";
+    for (int j = 0; j < 2; j++) {
+      snprintf(arguments, sizeof arguments, "--potential %s --fn %s --at %s --digits 60 --json",
+               j ? "renyi --param alpha=19/20" : PHIBAL_SOURCE_DIR "/spec/phi/renyi.phi",
+               functions[i], at);
+      run(j ? &builtin_says : &file_says, arguments, false);
+      cr_assert_eq((j ? &builtin_says : &file_says)->exit_status, 0, "%s", arguments);
+    }
+    cr_assert_str_eq(file_says.text, builtin_says.text, "%s:\n%s\n%s", functions[i], file_says.text,
+                     builtin_says.text);
+  }
+}
+
+/* log is defined there by 10^-60 only, which the first precision cannot tell. */
+Test(eval_phi, precision_rises_at_the_end_of_a_domain) {
+  write_potential("potential edge\nvalue sum(log(x - 1/3))\n");
+  expect_output(with_file("--fn gradient --digits 5 --at "
+                          "0.333333333333333333333333333333333333333333333333333333333334"),
+                0,
+                "gradient of edge\n"
+                "  at 0.333333333333333333333333333333333333333333333333333333333334  1.5e60  "
+                "+- 5.5e+42\n");
+  expect_error(with_file("--fn gradient --at 1/3"), 1, "coordinate 1 of 1");
+}
+
+Test(eval_phi, wrong_input) {
+  write_potential("potential mine\nparameter a in (0, inf) = 1/4\nparameter b in [1, 8] = 2\n"
+                  "value sum(a*x^2) + b\n");
+  expect_error(with_file("--fn value --at 1 --param b=9"), 1, "b is 9; it must be in [1, 8]");
+  expect_error(with_file("--fn value --at 1 --param c=9"), 2, "has the parameters a, b");
+  expect_error(with_file("--fn value --at 1 --param a=1 --param b=1 --param a=2"), 2,
+               "--param a is given twice");
+  expect_error(with_file("--fn mirror-step --at 1 --loads 1 --eta 2"), 1, "eta must be in (0, 1]");
+  expect_error("--potential ./nowhere.phi --fn value --at 1", 1, "nowhere.phi");
+  write_potential("potential mine\nvalue sum(x^2\n");
+  expect_error(with_file("--fn value --at 1"), 1, ":3:1: ");
 }
 
 Test(eval, help) {

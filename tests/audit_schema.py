@@ -1,0 +1,59 @@
+"""Certificates of `phibal audit --json` against spec/audit-certificate.schema.json.
+
+usage: audit_schema.py PHIBAL SCHEMA
+
+The schema must also refuse what is no certificate: a verdict that there is not, a number where an
+enclosure belongs, a part left away. Exits with 77 (skipped) without python3-jsonschema.
+"""
+import copy
+import json
+import subprocess
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: no python3-jsonschema")
+    sys.exit(77)
+
+phibal, schema_file = sys.argv[1:]
+with open(schema_file, encoding="utf-8") as f:
+    schema = json.load(f)
+jsonschema.Draft202012Validator.check_schema(schema)
+validator = jsonschema.Draft202012Validator(schema)
+
+
+def certificate(*arguments):
+    command = [phibal, "audit", "--json", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    assert done.returncode in (0, 1), (command, done.returncode)
+    return json.loads(done.stdout)
+
+
+def expect(holds, document, what):
+    errors = [error.message for error in validator.iter_errors(document)]
+    assert (not errors) == holds, (what, errors[:3])
+
+
+quick = ["--experts", "8..16", "--quick", "--skip", "core"]
+good = certificate("--potential", "soft-l1", *quick)
+expect(True, good, "soft-l1")
+expect(True, certificate("--potential", "renyi", "--param", "alpha=1/2..3/4", *quick), "renyi")
+expect(True, certificate("--potential", "lp", "--param", "p=1", *quick), "lp, refuted")
+expect(True, certificate("--potential", "negentropy", "--quick", "--experts", "2"), "with a kernel")
+expect(True, certificate("--potential", "euclid", "--skip", "dynamics,legendre,core"), "in part")
+
+
+def spoil(change, what):
+    document = copy.deepcopy(good)
+    change(document)
+    expect(False, document, what)
+
+
+spoil(lambda d: d.pop("claims"), "no claims")
+spoil(lambda d: d["claims"][0].update(verdict="likely"), "an unknown verdict")
+spoil(lambda d: d["claims"][0].update(id="pretty"), "an unknown claim")
+spoil(lambda d: d["dynamics"][0].update(stiffness=1.5), "a number for an enclosure")
+spoil(lambda d: d["dynamics"][0]["simulation"].pop("eta"), "a simulation without its eta")
+spoil(lambda d: d.update(extra=1), "something else")
+print("5 certificates fit the schema, 6 spoilt ones do not")
