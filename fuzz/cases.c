@@ -31,10 +31,11 @@ static void choose_shape(route_case *c, uint64_t number) {
     break;
   case CASE_MOST_EXPERTS:
     router->experts = PHIBAL_MAX_EXPERTS;
-    c->tokens = 3;
+    c->tokens = first ? 35 : 3;
     break;
   case CASE_E128_K8:
     router->experts = 128;
+    if (first) c->tokens += 100;
     break;
   case CASE_ONE_TOKEN:
     c->tokens = 1;
@@ -55,6 +56,12 @@ static void choose_shape(route_case *c, uint64_t number) {
   if (c->kind == CASE_K_EQUALS_E) router->active = router->experts;
   router->gate = (phibal_gate)random_integer(r, 0, 2);
   router->scale = random_integer(r, 0, 1) ? 1.0f : (float)random_uniform(r, 0.5, 3);
+}
+
+enum { BIAS_ORDINARY, BIAS_TIES, BIAS_TINY, BIAS_VARIANTS };
+
+static int bias_variant(const route_case *c) {
+  return (int)(c->number / CASE_KINDS % BIAS_VARIANTS);
 }
 
 static float one_logit(route_case *c, int32_t expert, int32_t favourite, float base) {
@@ -83,8 +90,30 @@ static float one_logit(route_case *c, int32_t expert, int32_t favourite, float b
     return expert == favourite ? 0.0f : (float)random_uniform(r, -105, -85);
   case CASE_DEAD_EXPERT:
     return expert == 0 ? -90.0f + (float)random_normal(r) : (float)random_normal(r);
+  case CASE_BIAS: {
+    /* By turns, logits whose order the bias alone decides. */
+    static const float values[] = {-1.0f, -0.0f, 0.0f, 1.0f};
+    if (bias_variant(c) == BIAS_ORDINARY) break;
+    return values[random_integer(r, 0, 3)];
+  }
   default:
-    return (float)(2 * random_normal(r));
+    break;
+  }
+  return (float)(2 * random_normal(r));
+}
+
+/* Zeros of both signs keep ties; biases 2^30 times smaller than the logits are lost in a sum of
+   binary32, and bits of the sum in some integer keys. */
+static float one_bias(route_case *c) {
+  random_stream *r = &c->random;
+  static const float values[] = {-0.5f, -0.0f, 0.0f, 0.5f};
+  switch (bias_variant(c)) {
+  case BIAS_TIES:
+    return values[random_integer(r, 0, 3)];
+  case BIAS_TINY:
+    return (float)(random_uniform(r, -1, 1) * 0x1p-30);
+  default:
+    return (float)random_uniform(r, -3, 1);
   }
 }
 
@@ -92,6 +121,7 @@ phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t numb
   memset(c, 0, sizeof *c);
   c->random = random_start(seed, operation, number);
   c->kind = (case_kind)(number % CASE_KINDS);
+  c->number = number;
   choose_shape(c, number);
   int32_t E = c->router.experts;
   c->logits = malloc(sizeof(float) * (size_t)(c->tokens * E + 1));
@@ -108,7 +138,7 @@ phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t numb
     for (int32_t e = 0; e < E; e++) c->logits[t * E + e] = one_logit(c, e, favourite, base);
   }
   if (c->bias)
-    for (int32_t e = 0; e < E; e++) c->bias[e] = (float)random_uniform(&c->random, -3, 1);
+    for (int32_t e = 0; e < E; e++) c->bias[e] = one_bias(c);
   /* At least one token is real, at least one is padding. */
   if (c->mask) {
     for (int64_t t = 0; t < c->tokens; t++) c->mask[t] = random_integer(&c->random, 0, 2) > 0;
