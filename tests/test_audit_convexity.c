@@ -1,0 +1,346 @@
+/* What the audit says about convexity: verdicts on potentials whose truth is known, every
+   counterexample evaluated again, and every proof against random points. */
+#include "random_expression.h"
+#include <audit.h>
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { PRECISION = 256, EXPERTS_MOST = 3000 };
+
+typedef struct audited {
+  phi_potential *phi;
+  certificate c;
+} audited;
+
+static audited audit_potential(phi_potential *phi, const phibal_enclosure *parameters, int least,
+                               int most, double seconds) {
+  audited a = {.phi = phi};
+  audit_request r = {.parameters = parameters,
+                     .ranges = parameters == NULL,
+                     .seconds = seconds,
+                     .least_experts = least,
+                     .most_experts = most};
+  cr_assert(audit_convexity(phi, &r, &a.c) == PHIBAL_OK, "%s", phibal_status_message());
+  return a;
+}
+
+static phi_potential *read_text(const char *text) {
+  phi_potential *phi;
+  cr_assert(phi_read("test", text, strlen(text), &phi) == PHIBAL_OK, "%s", phibal_status_message());
+  return phi;
+}
+
+static void audited_clear(audited *a) {
+  certificate_clear(&a->c);
+  phi_destroy(a->phi);
+}
+
+/* ---------- counterexamples are evaluated again ---------- */
+
+static void read_number(const json_t *text, phibal_enclosure *z) {
+  cr_assert(json_is_string(text));
+  cr_assert(phibal_enclosure_set_str(z, json_string_value(text)) == PHIBAL_OK, "%s",
+            json_string_value(text));
+}
+
+/* phi at the array of fractions; they must be exact, not negative, and sum to 1. */
+static void value_of(const phi_potential *phi, const phibal_enclosure *parameters,
+                     const json_t *point, phibal_enclosure *value) {
+  static phibal_enclosure x[64], sum;
+  size_t n = json_array_size(point);
+  cr_assert(n >= 2 && n <= 64);
+  phibal_enclosure_init(&sum, PRECISION);
+  for (size_t e = 0; e < n; e++) {
+    phibal_enclosure_init(&x[e], PRECISION);
+    read_number(json_array_get(point, e), &x[e]);
+    cr_assert(phibal_enclosure_is_exact(&x[e]) && mpfr_sgn(x[e].lo) >= 0);
+  }
+  phibal_enclosure_sum(&sum, n, x);
+  cr_assert(phibal_enclosure_is_exact(&sum) && mpfr_cmp_ui(sum.lo, 1) == 0, "no loads");
+  cr_assert(phi_value(phi, parameters, n, x, value) == PHIBAL_OK, "%s", phibal_status_message());
+  for (size_t e = 0; e < n; e++) phibal_enclosure_clear(&x[e]);
+  phibal_enclosure_clear(&sum);
+}
+
+/* (a + b)/2 as fractions */
+static json_t *midpoint(const json_t *a, const json_t *b) {
+  json_t *m = json_array();
+  mpq_t p, q;
+  mpq_init(p);
+  mpq_init(q);
+  for (size_t e = 0; e < json_array_size(a); e++) {
+    mpq_set_str(p, json_string_value(json_array_get(a, e)), 10);
+    mpq_set_str(q, json_string_value(json_array_get(b, e)), 10);
+    mpq_add(p, p, q);
+    mpq_div_2exp(p, p, 1);
+    char *text = mpq_get_str(NULL, 10, p);
+    json_array_append_new(m, json_string(text));
+    free(text);
+  }
+  mpq_clear(p);
+  mpq_clear(q);
+  return m;
+}
+
+static void check_counterexample(const phi_potential *phi, const audit_finding *f) {
+  cr_assert(f->counterexample && f->data, "a refutation without a counterexample");
+  const json_t *c = json_object_get(f->data, "counterexample");
+  const json_t *a = json_object_get(c, "a"), *b = json_object_get(c, "b");
+  cr_assert(json_array_size(a) && !json_equal(a, b));
+  phibal_enclosure parameters[PHI_MAX_PARAMETERS], v[3];
+  for (int i = 0; i < 3; i++) phibal_enclosure_init(&v[i], PRECISION);
+  for (int i = 0; i < phi->parameters; i++) {
+    const json_t *p = json_object_get(json_object_get(c, "parameters"), phi->parameter[i].name);
+    phibal_enclosure_init(&parameters[i], PRECISION);
+    read_number(json_array_get(p, 0), &parameters[i]);
+  }
+  json_t *m = midpoint(a, b);
+  value_of(phi, parameters, a, &v[0]);
+  value_of(phi, parameters, b, &v[1]);
+  value_of(phi, parameters, m, &v[2]);
+  cr_assert(phibal_enclosure_add(&v[0], &v[0], &v[1]) == PHIBAL_OK);
+  mpfr_mul_2ui(v[2].lo, v[2].lo, 1, MPFR_RNDN);
+  if (json_is_true(json_object_get(c, "constant"))) /* proved by an identity, not by the values */
+    mpfr_mul_2ui(v[2].hi, v[2].hi, 1, MPFR_RNDN);
+  if (json_is_true(json_object_get(c, "constant")))
+    cr_assert(phibal_enclosure_overlaps(&v[0], &v[2]), "not constant: %s", f->counterexample);
+  else
+    cr_assert(mpfr_cmp(v[2].lo, v[0].lo) >= 0, "the counterexample is none: %s", f->counterexample);
+  json_decref(m);
+  for (int i = 0; i < 3; i++) phibal_enclosure_clear(&v[i]);
+  for (int i = 0; i < phi->parameters; i++) phibal_enclosure_clear(&parameters[i]);
+}
+
+/* ---------- proofs against points ---------- */
+
+static void random_loads(size_t n, uint64_t *state, double *x) {
+  double sum = 0;
+  for (size_t e = 0; e < n; e++) {
+    x[e] = random_unit(state) * ldexp(1, -(int)random_below(state, 12));
+    sum += x[e];
+  }
+  double rest = 1;
+  for (size_t e = 1; e < n; e++) {
+    x[e] = ldexp(floor(ldexp(x[e] / sum, 44)) + 1, -44);
+    rest -= x[e];
+  }
+  x[0] = rest;
+}
+
+/* Nowhere a midpoint that is certainly not below the mean. */
+static void check_proof(const phi_potential *phi, uint64_t *state, const char *text) {
+  enum { MOST = 5, ROUNDS = 30 };
+  double a[MOST], b[MOST];
+  phibal_enclosure parameters[PHI_MAX_PARAMETERS], x[MOST], v[3];
+  for (int i = 0; i < PHI_MAX_PARAMETERS; i++) phibal_enclosure_init(&parameters[i], PRECISION);
+  for (int i = 0; i < MOST; i++) phibal_enclosure_init(&x[i], PRECISION);
+  for (int i = 0; i < 3; i++) phibal_enclosure_init(&v[i], PRECISION);
+  for (int round = 0; round < ROUNDS; round++) {
+    size_t n = 2 + random_below(state, MOST - 1);
+    for (int i = 0; i < phi->parameters; i++)
+      random_member(&phi->parameter[i].range[0], state, &parameters[i]);
+    random_loads(n, state, a);
+    random_loads(n, state, b);
+    bool good = a[0] > 0 && b[0] > 0;
+    for (int k = 0; good && k < 3; k++) {
+      for (size_t e = 0; e < n; e++)
+        phibal_enclosure_set_d(&x[e], k == 0 ? a[e] : k == 1 ? b[e] : (a[e] + b[e]) / 2);
+      good = phi_value(phi, parameters, n, x, &v[k]) == PHIBAL_OK;
+    }
+    if (!good || phibal_enclosure_add(&v[0], &v[0], &v[1]) != PHIBAL_OK) continue;
+    mpfr_mul_2ui(v[2].lo, v[2].lo, 1, MPFR_RNDN);
+    cr_assert(!mpfr_number_p(v[2].lo) || mpfr_cmp(v[2].lo, v[0].hi) < 0,
+              "proved, but not convex between points: %s", text);
+  }
+  for (int i = 0; i < PHI_MAX_PARAMETERS; i++) phibal_enclosure_clear(&parameters[i]);
+  for (int i = 0; i < MOST; i++) phibal_enclosure_clear(&x[i]);
+  for (int i = 0; i < 3; i++) phibal_enclosure_clear(&v[i]);
+}
+
+static void check_findings(const audited *a, uint64_t *state, const char *text) {
+  bool proved = certificate_verdict(&a->c, AUDIT_CONVEX) == AUDIT_PROVED;
+  for (size_t i = 0; i < a->c.findings; i++)
+    if (a->c.finding[i].claim == AUDIT_CONVEX && a->c.finding[i].verdict == AUDIT_REFUTED)
+      check_counterexample(a->phi, &a->c.finding[i]);
+  if (proved) check_proof(a->phi, state, text);
+}
+
+/* ---------- known potentials ---------- */
+
+static double seconds_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+Test(audit_convexity, the_catalogue_is_proved_on_its_whole_ranges) {
+  static const char *const names[] = {"euclid", "lp",           "soft-l1",  "negentropy", "tsallis",
+                                      "renyi",  "pseudo-huber", "log-cosh", "softplus"};
+  double start = seconds_now();
+  uint64_t state = 5;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char file[512];
+    phi_potential *phi;
+    snprintf(file, sizeof file, PHIBAL_SOURCE_DIR "/spec/phi/%s.phi", names[i]);
+    cr_assert(phi_read_file(file, &phi) == PHIBAL_OK, "%s", phibal_status_message());
+    audited a = audit_potential(phi, NULL, 2, 4096, 20);
+    static const audit_claim claims[] = {AUDIT_SYMMETRIC, AUDIT_DIFFERENTIABLE, AUDIT_CONVEX,
+                                         AUDIT_MINIMISER};
+    for (size_t k = 0; k < sizeof claims / sizeof *claims; k++)
+      cr_assert(certificate_verdict(&a.c, claims[k]) == AUDIT_PROVED, "%s: %s", names[i],
+                audit_claim_id(claims[k]));
+    check_findings(&a, &state, names[i]);
+    audited_clear(&a);
+  }
+  cr_assert(seconds_now() - start < 30, "the catalogue takes longer than it may");
+}
+
+Test(audit_convexity, the_limits_of_lp_are_refuted) {
+  static const char *const at[] = {"1", "inf"};
+  for (int i = 0; i < 2; i++) {
+    phi_potential *phi;
+    cr_assert(phi_read_file(PHIBAL_SOURCE_DIR "/spec/phi/lp.phi", &phi) == PHIBAL_OK);
+    phibal_enclosure p;
+    phibal_enclosure_init(&p, PRECISION);
+    phibal_enclosure_set_str(&p, at[i]);
+    audited a = audit_potential(phi, &p, 2, 64, 10);
+    uint64_t state = 1;
+    cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == AUDIT_REFUTED, "p = %s", at[i]);
+    cr_assert(certificate_verdict(&a.c, AUDIT_MINIMISER) == AUDIT_REFUTED, "p = %s", at[i]);
+    check_findings(&a, &state, "lp");
+    audited_clear(&a);
+    phibal_enclosure_clear(&p);
+  }
+}
+
+typedef struct known {
+  const char *value;
+  audit_verdict differentiable, convex;
+} known;
+
+#define P AUDIT_PROVED
+#define R AUDIT_REFUTED
+#define U AUDIT_UNDECIDED
+static const known potentials[] = {
+    {"sum(x^4 + x^2)", P, P},
+    {"sum(exp(x^2))", P, P},
+    {"sum(-sqrt(x))", P, P},
+    {"sum(-log(x))", P, P},
+    {"sum(x^3)", P, P},                           /* psi''(0) = 0 */
+    {"sum((x - 1/2)^4)", P, P},                   /* psi''(1/2) = 0 */
+    {"sum(x*log(x) + (1 - x)*log(1 - x))", P, P}, /* the end at 1 */
+    {"sum(exp(x) - 0.499*x^2 + sin(x)/1000)", P, P},
+    {"sum(exp(x) - x^2/2)", P, P}, /* psi''(0) = 0, by monotonicity */
+    {"sum(x^2 - (13/12)*x^3 + x^4/2)", P, P},
+    {"sum(-cos(x))", P, P},
+    {"sum(x^x)", P, P},
+    {"sum(x^2)^2", P, P},
+    {"sum(x^3)^(2/3)", P, P},
+    {"log(sum(exp(x)))", P, P},  /* not strictly along 1: only on the simplex */
+    {"-(sum(sqrt(x)))^2", P, P}, /* homogeneous: only on the simplex */
+    {"-log(1 - sum(x^2))", P, P},
+    {"sum(x^2) + sum(x)^2", P, P},
+    {"log(sum(1/x))", P, P},
+    {"sum(x^2 - x^3)", P, R},
+    {"sum(cos(x))", P, R},
+    {"sum(x)", P, R}, /* constant */
+    {"sum(log(exp(x)))", P, R},
+    {"sum(x) + 3", P, R},
+    {"sum(max(x, 1/4))", R, R},
+    {"sum(abs(x - 1/3))", R, R},
+    {"sum(x^2)/3 - sum(x^3)", P, R},
+    {"-sum(x^2)^2", P, R},
+    {"sum(x^2 + sgn(x - 1/3)/9)", R, R},
+    {"sum(log(x - 1/10))", U, R}, /* not defined everywhere */
+    {"exp(sum(x^4)) - sum(x^2)", P, R},
+};
+
+Test(audit_convexity, known_potentials_come_out_right) {
+  uint64_t state = 11;
+  for (size_t i = 0; i < sizeof potentials / sizeof *potentials; i++) {
+    char text[256];
+    snprintf(text, sizeof text, "potential known\nvalue %s\n", potentials[i].value);
+    audited a = audit_potential(read_text(text), NULL, 2, 4096, 10);
+    cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == potentials[i].convex,
+              "convexity of %s: %s", potentials[i].value,
+              audit_verdict_name(certificate_verdict(&a.c, AUDIT_CONVEX)));
+    cr_assert(certificate_verdict(&a.c, AUDIT_DIFFERENTIABLE) == potentials[i].differentiable,
+              "differentiability of %s", potentials[i].value);
+    cr_assert((certificate_verdict(&a.c, AUDIT_MINIMISER) == P) == (potentials[i].convex == P));
+    check_findings(&a, &state, potentials[i].value);
+    audited_clear(&a);
+  }
+}
+
+/* x^2 + a x^3 is convex on (0,1) for a >= -1/3 exactly. */
+Test(audit_convexity, a_range_that_is_convex_in_part_is_refuted_with_the_part) {
+  uint64_t state = 3;
+  audited a = audit_potential(
+      read_text("potential q\nparameter a in [-1, 1] = 0\nvalue sum(x^2 + a*x^3)\n"), NULL, 2, 64,
+      10);
+  cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == R);
+  check_findings(&a, &state, "x^2 + a x^3");
+  const audit_finding *f = NULL;
+  for (size_t i = 0; i < a.c.findings; i++)
+    if (a.c.finding[i].claim == AUDIT_CONVEX) f = &a.c.finding[i];
+  cr_assert(f && strstr(f->how, "proved, for a in [-21/64, 1]"), "%s", f ? f->how : "");
+  const json_t *proved = json_object_get(f->data, "proved for");
+  cr_assert(json_array_size(proved) >= 1);
+  audited_clear(&a);
+}
+
+/* At a point, an interval, and a range the same potential is audited for that set alone. */
+Test(audit_convexity, parameters_are_points_intervals_or_ranges) {
+  const char *text = "potential q\nparameter a in (0, 3) = 2\nvalue sum(x^a)\n";
+  static const struct {
+    const char *lo, *hi;
+    audit_verdict verdict;
+  } sets[] = {
+      {"2", "2", P}, {"1.1", "2.9", P}, {"0.5", "0.5", R}, {"1/3", "1/2", R}, {"1", "1", R}};
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    phibal_enclosure p, hi;
+    phibal_enclosure_init(&p, PRECISION);
+    phibal_enclosure_init(&hi, PRECISION);
+    phibal_enclosure_set_str(&p, sets[i].lo);
+    phibal_enclosure_set_str(&hi, sets[i].hi);
+    phibal_enclosure_hull(&p, &p, &hi);
+    audited a = audit_potential(read_text(text), &p, 2, 64, 10);
+    cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == sets[i].verdict, "a in [%s, %s]",
+              sets[i].lo, sets[i].hi);
+    audited_clear(&a);
+    phibal_enclosure_clear(&p);
+    phibal_enclosure_clear(&hi);
+  }
+}
+
+/* Convex in one expert's share, not in all: only many experts refute it. psi'' < 0 above 3/4. */
+Test(audit_convexity, negative_curvature_beyond_a_half_depends_on_the_experts) {
+  uint64_t state = 2;
+  const char *text = "potential q\nvalue sum(3*x^2/2 - 2*x^3/3)\n"; /* psi'' = 3 - 4x */
+  audited two = audit_potential(read_text(text), NULL, 2, 2, 10);
+  cr_assert(certificate_verdict(&two.c, AUDIT_CONVEX) != R); /* 3 - 4x + 3 - 4(1 - x) = 2 */
+  audited many = audit_potential(read_text(text), NULL, 2, 4096, 10);
+  cr_assert(certificate_verdict(&many.c, AUDIT_CONVEX) == R);
+  audited_clear(&two);
+  audited_clear(&many);
+  (void)state;
+}
+
+Test(audit_convexity, nothing_random_is_proved_or_refuted_wrongly) {
+  int proved = 0, refuted = 0;
+  for (int i = 0; i < 120; i++) {
+    uint64_t state = 31000 + (uint64_t)i;
+    char *text = random_potential(&state, 1 + i % 3);
+    audited a = audit_potential(read_text(text), NULL, 2, 64, 0.3);
+    audit_verdict v = certificate_verdict(&a.c, AUDIT_CONVEX);
+    proved += v == P;
+    refuted += v == R;
+    check_findings(&a, &state, text);
+    audited_clear(&a);
+    free(text);
+  }
+  cr_log_info("%d proved, %d refuted of 120", proved, refuted);
+  cr_assert(proved > 8 && refuted > 40, "%d proved, %d refuted", proved, refuted);
+}

@@ -1,0 +1,167 @@
+/* Exact algebra against enclosures: whatever it says of an expression must hold at random points.
+ */
+#include "random_expression.h"
+#include <symbolic.h>
+#include <symbolic_limit.h>
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { PRECISION = 256, POINTS = 24 };
+
+typedef struct fixture {
+  char *text;
+  phi_potential *phi;
+  const expression *psi;
+  audit_domain domain;
+  symbolic *s;
+  const quotient *f[3]; /* psi, psi', psi'' */
+  phibal_enclosure parameters[PHI_MAX_PARAMETERS], x, value;
+  phi_jet jet;
+} fixture;
+
+static void fixture_init(fixture *f, char *text, bool unbounded) {
+  f->text = text;
+  cr_assert(phi_read("test", text, strlen(text), &f->phi) == PHIBAL_OK, "%s\n%s", text,
+            phibal_status_message());
+  f->psi = phi_separable(f->phi);
+  cr_assert(f->psi, "%s", text);
+  domain_init(&f->domain);
+  if (unbounded) domain_end_infinite(&f->domain.x.hi, 1);
+  f->domain.parameters = f->phi->parameters;
+  for (int i = 0; i < f->phi->parameters; i++) {
+    f->domain.name[i] = f->phi->parameter[i].name;
+    domain_range_set(&f->domain.parameter[i], &f->phi->parameter[i].range[0]);
+  }
+  f->s = symbolic_create(&f->domain);
+  f->f[0] = symbolic_read(f->s, f->psi, NULL);
+  f->f[1] = symbolic_derivative(f->s, f->f[0]);
+  f->f[2] = symbolic_derivative(f->s, f->f[1]);
+  for (int i = 0; i < PHI_MAX_PARAMETERS; i++) phibal_enclosure_init(&f->parameters[i], PRECISION);
+  phibal_enclosure_init(&f->x, PRECISION);
+  phibal_enclosure_init(&f->value, PRECISION);
+  phi_jet_init(&f->jet, PRECISION);
+}
+
+static void fixture_clear(fixture *f) {
+  symbolic_destroy(f->s);
+  domain_clear(&f->domain);
+  phi_destroy(f->phi);
+  for (int i = 0; i < PHI_MAX_PARAMETERS; i++) phibal_enclosure_clear(&f->parameters[i]);
+  phibal_enclosure_clear(&f->x);
+  phibal_enclosure_clear(&f->value);
+  phi_jet_clear(&f->jet);
+  free(f->text);
+}
+
+static void random_point(fixture *f, uint64_t *state) {
+  for (int i = 0; i < f->phi->parameters; i++)
+    random_member(&f->domain.parameter[i], state, &f->parameters[i]);
+  double x = random_unit(state);
+  if (random_below(state, 4) == 0) x = ldexp(x, -(int)random_below(state, 60));
+  if (random_below(state, 8) == 0) x = 1 - ldexp(x, -(int)random_below(state, 40));
+  if (f->domain.x.hi.infinite && random_below(state, 2)) x = 1 / x;
+  if (!f->domain.x.hi.infinite && x >= 1) x = 0.5;
+  phibal_enclosure_set_d(&f->x, x);
+}
+
+static unsigned certain_sign(const phibal_enclosure *v) {
+  return phibal_enclosure_is_positive(v)   ? SIGN_POSITIVE
+         : phibal_enclosure_is_negative(v) ? SIGN_NEGATIVE
+         : phibal_enclosure_is_zero(v)     ? SIGN_ZERO
+                                           : 0;
+}
+
+/* What has been read is defined there, and has the values and the derivatives of the jets; signs
+   and enclosures of the quotients agree with them. */
+static void check_points(fixture *f, const unsigned sign[3], uint64_t *state) {
+  for (int i = 0; i < POINTS; i++) {
+    random_point(f, state);
+    phi_jet_eval(f->psi, f->parameters, NULL, &f->x, &f->jet);
+    for (int k = 0; k < 3; k++) {
+      if (!f->f[k] || f->jet.known <= k) continue;
+      const phibal_enclosure *d = &f->jet.d[k];
+      double at = mpfr_get_d(f->x.lo, MPFR_RNDN), a = mpfr_get_d(f->parameters[0].lo, MPFR_RNDN),
+             b = mpfr_get_d(f->parameters[1].lo, MPFR_RNDN);
+      unsigned s = certain_sign(d);
+      cr_assert(!s || (s & sign[k]), "sign of derivative %d at x = %a, a = %a, b = %a:\n%s", k, at,
+                a, b, f->text);
+      if (symbolic_enclose(f->s, f->f[k], f->parameters, NULL, NULL, &f->x, &f->value) == PHIBAL_OK)
+        cr_assert(phibal_enclosure_overlaps(&f->value, d),
+                  "derivative %d at x = %a, a = %a, b = %a:\n%s", k, at, a, b, f->text);
+    }
+  }
+}
+
+/* x so near an end that what tends to infinity is large and what tends to a number is near it. */
+static bool near_limit(fixture *f, int k, bool high, limit_kind kind, const quotient *limit,
+                       uint64_t *state) {
+  random_point(f, state);
+  mpfr_set_ui_2exp(f->x.lo, 1, (high ? 1 : -1) * (1L << 28), MPFR_RNDN);
+  mpfr_set(f->x.hi, f->x.lo, MPFR_RNDN);
+  phi_jet_eval(f->psi, f->parameters, NULL, &f->x, &f->jet);
+  const phibal_enclosure *d = &f->jet.d[k];
+  if (f->jet.known <= k) return true;
+  if (kind == LIMIT_PLUS) return !phibal_enclosure_is_negative(d);
+  if (kind == LIMIT_MINUS) return !phibal_enclosure_is_positive(d);
+  if (symbolic_enclose(f->s, limit, f->parameters, NULL, NULL, NULL, &f->value) != PHIBAL_OK)
+    return true;
+  double slack = 1e-3 * (1 + fabs(mpfr_get_d(f->value.lo, MPFR_RNDN)));
+  mpfr_sub_d(f->value.lo, f->value.lo, slack, MPFR_RNDD);
+  mpfr_add_d(f->value.hi, f->value.hi, slack, MPFR_RNDU);
+  return phibal_enclosure_overlaps(&f->value, d);
+}
+
+static int check_limits(fixture *f, uint64_t *state) {
+  int known = 0;
+  for (int k = 0; k < 2; k++)
+    for (int high = 0; high < (f->domain.x.hi.infinite ? 2 : 1); high++) {
+      const quotient *limit;
+      limit_kind kind = symbolic_limit(f->s, f->f[k], high, &limit);
+      if (kind == LIMIT_UNKNOWN) continue;
+      known++;
+      for (int i = 0; i < 3; i++)
+        cr_assert(near_limit(f, k, high, kind, limit, state),
+                  "limit %d of derivative %d at the %s end:\n%s", (int)kind, k,
+                  high ? "high" : "low", f->text);
+    }
+  return known;
+}
+
+/* Thousands of random expressions; that enough of them can be read and have a sign is checked, so
+   that the test is not empty. */
+static void check_random(int rounds, uint64_t seed, bool unbounded) {
+  int read = 0, signs = 0, limits = 0;
+  for (int i = 0; i < rounds; i++) {
+    uint64_t state = seed + (uint64_t)i;
+    fixture f;
+    fixture_init(&f, random_potential(&state, 1 + i % 3), unbounded);
+    unsigned sign[3] = {SIGN_ANY, SIGN_ANY, SIGN_ANY};
+    for (int k = 0; k < 3; k++) {
+      if (!f.f[k]) continue;
+      sign[k] = symbolic_sign(f.s, f.f[k]);
+      signs += sign[k] != SIGN_ANY && symbolic_holds_variable(f.s, f.f[k]);
+    }
+    read += f.f[2] != NULL;
+    check_points(&f, sign, &state);
+    limits += check_limits(&f, &state);
+    fixture_clear(&f);
+  }
+  cr_log_info("%d of %d read, %d signs, %d limits", read, rounds, signs, limits);
+  cr_assert(read > rounds / 3 && signs > rounds / 3 && limits > rounds / 3,
+            "%d read, %d signs, %d limits of %d", read, signs, limits, rounds);
+}
+
+/* PHIBAL_CAMPAIGN=n in the environment: n times as many. */
+static int campaign(int rounds) {
+  const char *times = getenv("PHIBAL_CAMPAIGN");
+  return rounds * (times ? atoi(times) : 1);
+}
+
+Test(symbolic, random_expressions_on_the_simplex) {
+  check_random(campaign(700), 1000, false);
+}
+
+Test(symbolic, random_expressions_on_the_half_line) {
+  check_random(campaign(500), 900000, true);
+}
