@@ -94,6 +94,9 @@ typedef void audit_row_emitter(void *context, const char *label, size_t n, audit
 void audit_dynamics_rows(const audit_options *options, const audit_report *report,
                          audit_row_emitter *emit, void *context);
 
+bool audit_was_examined(const certificate *c, audit_claim claim);
+/* Finding i says what an earlier one has said, as happens when a proof is done in pieces. */
+bool audit_repeats(const certificate *c, size_t i);
 /* A section as it may be written in a file, its conditions with it; malloc'ed, null where the
    potential has none. */
 char *audit_section_text(const phi_potential *phi, const phi_section *section,

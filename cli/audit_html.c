@@ -102,8 +102,9 @@ static void write_heading(FILE *to, const audit_options *o, const audit_report *
   fputs("</dl>\n", to);
 }
 
-static void write_finding(FILE *to, const audit_finding *f) {
+static void write_finding(FILE *to, const audit_finding *f, audit_verdict worst) {
   fputs("<p class=\"how\">", to);
+  if (f->verdict != worst) fprintf(to, "%s: ", audit_verdict_name(f->verdict));
   escape(to, f->how);
   fputs("</p>", to);
   if (!f->counterexample) return;
@@ -113,26 +114,22 @@ static void write_finding(FILE *to, const audit_finding *f) {
 }
 
 static void write_claim(FILE *to, const certificate *c, audit_claim claim) {
-  const char *verdict = audit_verdict_name(certificate_verdict(c, claim));
+  audit_verdict worst = certificate_verdict(c, claim);
+  const char *verdict = audit_verdict_name(worst);
   fprintf(to, "<div class=\"claim\"><span class=\"badge %s\">%s</span><div><b>", verdict, verdict);
   escape(to, audit_claim_text(claim));
   fputs("</b>", to);
   for (size_t i = 0; i < c->findings; i++)
-    if (c->finding[i].claim == claim) write_finding(to, &c->finding[i]);
+    if (c->finding[i].claim == claim && !audit_repeats(c, i))
+      write_finding(to, &c->finding[i], worst);
   fputs("</div></div>\n", to);
-}
-
-static bool was_examined(const certificate *c, audit_claim claim) {
-  for (size_t i = 0; i < c->findings; i++)
-    if (c->finding[i].claim == claim) return true;
-  return false;
 }
 
 static void write_claims(FILE *to, const certificate *c) {
   const char *section = "";
   for (int i = 0; i < AUDIT_CLAIM_COUNT; i++) {
     audit_claim claim = (audit_claim)i;
-    if (!was_examined(c, claim)) continue;
+    if (!audit_was_examined(c, claim)) continue;
     if (strcmp(section, audit_claim_section(claim)) != 0)
       fprintf(to, "<h2>%s</h2>\n", section = audit_claim_section(claim));
     write_claim(to, c, claim);

@@ -194,30 +194,48 @@ static void print_verdict(FILE *to, audit_verdict verdict) {
   fprintf(to, "  %-11s", name);
 }
 
-static bool was_examined(const certificate *c, audit_claim claim) {
+bool audit_was_examined(const certificate *c, audit_claim claim) {
   for (size_t i = 0; i < c->findings; i++)
     if (c->finding[i].claim == claim) return true;
   return false;
 }
 
-static void print_claim(FILE *to, const certificate *c, audit_claim claim) {
-  print_verdict(to, certificate_verdict(c, claim));
-  fprintf(to, "%s\n", audit_claim_text(claim));
-  for (size_t i = 0; i < c->findings; i++) {
-    const audit_finding *f = &c->finding[i];
-    if (f->claim != claim) continue;
-    print_block(to, f->how);
-    if (!f->counterexample) continue;
-    print_block(to, "counterexample:");
-    print_block(to, f->counterexample);
+bool audit_repeats(const certificate *c, size_t i) {
+  const audit_finding *f = &c->finding[i];
+  for (size_t j = 0; j < i; j++) {
+    const audit_finding *g = &c->finding[j];
+    if (g->claim == f->claim && g->verdict == f->verdict && !f->counterexample &&
+        strcmp(g->how, f->how) == 0)
+      return true;
   }
+  return false;
+}
+
+static void print_finding(FILE *to, const audit_finding *f, audit_verdict worst) {
+  char *how = NULL;
+  if (f->verdict != worst) audit_append(&how, "%s: ", audit_verdict_name(f->verdict));
+  audit_append(&how, "%s", f->how);
+  print_block(to, how ? how : "");
+  free(how);
+  if (!f->counterexample) return;
+  print_block(to, "counterexample:");
+  print_block(to, f->counterexample);
+}
+
+static void print_claim(FILE *to, const certificate *c, audit_claim claim) {
+  audit_verdict worst = certificate_verdict(c, claim);
+  print_verdict(to, worst);
+  fprintf(to, "%s\n", audit_claim_text(claim));
+  for (size_t i = 0; i < c->findings; i++)
+    if (c->finding[i].claim == claim && !audit_repeats(c, i))
+      print_finding(to, &c->finding[i], worst);
 }
 
 static void print_claims(FILE *to, const certificate *c) {
   const char *section = "";
   for (int i = 0; i < AUDIT_CLAIM_COUNT; i++) {
     audit_claim claim = (audit_claim)i;
-    if (!was_examined(c, claim)) continue;
+    if (!audit_was_examined(c, claim)) continue;
     if (strcmp(section, audit_claim_section(claim)) != 0) {
       section = audit_claim_section(claim);
       fprintf(to, "\n%s\n", section);
