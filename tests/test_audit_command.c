@@ -193,7 +193,7 @@ Test(audit_command, parameters) {
   expect_error("--potential tsallis --param beta=1", 2, "the parameters of tsallis: alpha");
   expect_error("--potential tsallis --param alpha=2 --param alpha=3", 2, "given twice");
   expect_error("--potential euclid --param p=1", 2, "no parameters");
-  expect_error("--potential lp --param p=0.99", 1, "p is 0.98");
+  expect_error("--potential lp --param p=0.99", 1, "it must be in (1, inf)");
 }
 
 Test(audit_command, usage) {
