@@ -63,14 +63,19 @@ static void print_flags(const judge_report *r) {
     printf("%-18s %7" PRId64 " %6" PRId64 "\n", flag_describe((flag_id)f)->name, flag->passed,
            flag->failed);
   }
-  /* A flag whose cases all fail says more than one whose cases fail with all the others. */
-  for (int f = 0; f < FLAG_COUNT; f++) {
-    const flag_description *d = flag_describe((flag_id)f);
-    if (!r->flags[f].failed || r->flags[f].passed) continue;
-    printf("\n%s: every case with it failed. Perhaps: %s. Effect: %s.", d->name, d->bug, d->effect);
-    if (d->seen[0]) printf(" Seen in: %s.", d->seen);
+}
+
+/* The flags whose cases are most nearly those that failed, and what they say. */
+static void print_likely(const judge_report *r) {
+  for (int i = 0; i < r->likely_count; i++) {
+    const flag_description *d = flag_describe(r->likely[i]);
+    const judged_flag *flag = &r->flags[r->likely[i]];
+    printf("%s %s (%" PRId64 " of its %" PRId64 " cases failed, and %" PRId64
+           " others)\n  perhaps: %s\n  effect:  %s\n",
+           i ? "      or" : "\nlikely:", d->name, flag->failed, flag->failed + flag->passed,
+           r->failed - flag->failed, d->bug, d->effect);
+    if (d->seen[0]) printf("  seen in: %s\n", d->seen);
   }
-  puts("");
 }
 
 static void print_failures(const judge_report *r, bool all) {
@@ -91,6 +96,7 @@ static void print_report(const judge_arguments *a, const judge_report *r) {
   print_outputs(r);
   print_flags(r);
   print_failures(r, a->all);
+  print_likely(r);
   if (a->request.times != 1) printf("bounds were multiplied by %g\n", a->request.times);
   if (r->stray)
     printf("%" PRId64 " tensors of the results belong to no output, the first is %s\n", r->stray,
@@ -110,6 +116,9 @@ static json_t *number(double x) {
 
 static void print_json(const judge_request *request, const judge_report *r) {
   json_t *cases = json_array(), *flags = json_object(), *outputs = json_array();
+  json_t *likely = json_array();
+  for (int i = 0; i < r->likely_count; i++)
+    json_array_append_new(likely, json_string(flag_describe(r->likely[i])->name));
   for (int64_t i = 0; i < r->count; i++) {
     const judged_case *c = &r->cases[i];
     json_t *row = json_pack("{s:s, s:s, s:b, s:b, s:I, s:I}", "id", c->id, "prefix", c->prefix,
@@ -131,11 +140,11 @@ static void print_json(const judge_request *request, const judge_report *r) {
                            (json_int_t)o->wrong, "not_given", (json_int_t)o->not_given, "worst",
                            number(o->worst), "bound", o->bound, "unit", measure_unit(o->measure)));
   }
-  json_t *all =
-      json_pack("{s:b, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "passed", judge_passed(r), "times",
-                request->times, "judged", (json_int_t)r->count, "failed", (json_int_t)r->failed,
-                "unanswered", (json_int_t)r->unanswered, "stray", (json_int_t)r->stray, "outputs",
-                outputs, "flags", flags, "cases", cases);
+  json_t *all = json_pack("{s:b, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "passed",
+                          judge_passed(r), "times", request->times, "judged", (json_int_t)r->count,
+                          "failed", (json_int_t)r->failed, "unanswered", (json_int_t)r->unanswered,
+                          "stray", (json_int_t)r->stray, "likely", likely, "outputs", outputs,
+                          "flags", flags, "cases", cases);
   json_dumpf(all, stdout, JSON_INDENT(2));
   puts("");
   json_decref(all);

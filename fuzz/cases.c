@@ -58,7 +58,7 @@ static void choose_shape(route_case *c, uint64_t number) {
   router->scale = random_integer(r, 0, 1) ? 1.0f : (float)random_uniform(r, 0.5, 3);
 }
 
-enum { BIAS_ORDINARY, BIAS_TIES, BIAS_TINY, BIAS_VARIANTS };
+enum { BIAS_ORDINARY, BIAS_TIES, BIAS_TINY, BIAS_NEGATIVE, BIAS_POSITIVE, BIAS_VARIANTS };
 
 static int bias_variant(const route_case *c) {
   return (int)(c->number / CASE_KINDS % BIAS_VARIANTS);
@@ -93,7 +93,7 @@ static float one_logit(route_case *c, int32_t expert, int32_t favourite, float b
   case CASE_BIAS: {
     /* By turns, logits whose order the bias alone decides. */
     static const float values[] = {-1.0f, -0.0f, 0.0f, 1.0f};
-    if (bias_variant(c) == BIAS_ORDINARY) break;
+    if (bias_variant(c) != BIAS_TIES && bias_variant(c) != BIAS_TINY) break;
     return values[random_integer(r, 0, 3)];
   }
   default:
@@ -112,6 +112,10 @@ static float one_bias(route_case *c) {
     return values[random_integer(r, 0, 3)];
   case BIAS_TINY:
     return (float)(random_uniform(r, -1, 1) * 0x1p-30);
+  case BIAS_NEGATIVE: /* no score is as large as 0, */
+    return (float)random_uniform(r, -15, -11);
+  case BIAS_POSITIVE: /* and all are larger */
+    return (float)random_uniform(r, 9, 13);
   default:
     return (float)random_uniform(r, -3, 1);
   }

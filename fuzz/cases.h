@@ -28,7 +28,7 @@
   CASE(ONE_TOKEN, "one-token", "T = 1")                                                            \
   CASE(NO_TOKEN, "no-token", "T = 0")                                                              \
   CASE(PADDING, "padding", "masked tokens, NaN among their logits")                                \
-  CASE(BIAS, "bias", "a selection bias, negative, zero or tiny for some experts")                                \
+  CASE(BIAS, "bias", "a selection bias, negative, zero or tiny for some experts")                  \
   CASE(MANY_TOKENS, "many-tokens", "T = 100000")
 
 typedef enum case_kind {

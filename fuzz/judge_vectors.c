@@ -308,8 +308,8 @@ static judged_output *output_row(judge_report *report, const judge_files *f, con
   snprintf(to->operation, sizeof to->operation, "%s", name);
   snprintf(to->output, sizeof to->output, "%s", output);
   const char *measure = "";
-  json_t *row = json_object_get(
-      json_object_get(json_object_get(f->manifest, "promises"), name), promise);
+  json_t *row =
+      json_object_get(json_object_get(json_object_get(f->manifest, "promises"), name), promise);
   json_unpack(row, "{s:s, s:F}", "measure", &measure, "bound", &to->bound);
   for (int m = MEASURE_EXACT; m <= MEASURE_FRACTION; m++)
     if (strcmp(measure, measure_name((output_measure)m)) == 0) to->measure = (output_measure)m;
@@ -360,8 +360,8 @@ static phibal_status judge_output(const judge_request *request, judge_files *f, 
   return PHIBAL_OK;
 }
 
-static phibal_status judge_case(const judge_request *request, judge_files *f, json_t *described,
-                                judge_report *report) {
+static phibal_status judge_case(const judge_request *request, judge_files *f, size_t index,
+                                json_t *described, judge_report *report) {
   const char *id, *prefix, *name, *kind;
   json_t *flags, *outputs, *described_output, *flag;
   if (json_unpack(described, "{s:s, s:s, s:s, s:s, s:o, s:o}", "id", &id, "prefix", &prefix,
@@ -375,8 +375,11 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, js
   snprintf(c->prefix, sizeof c->prefix, "%s", prefix);
   snprintf(c->operation, sizeof c->operation, "%s", name);
   snprintf(c->kind, sizeof c->kind, "%s", kind);
-  size_t index;
-  json_array_foreach(flags, index, flag) {
+  const char *group = json_string_value(json_object_get(described, "group"));
+  if (group) snprintf(c->group, sizeof c->group, "%s", group);
+  c->index = index;
+  size_t place;
+  json_array_foreach(flags, place, flag) {
     flag_id known = json_is_string(flag) ? flag_find(json_string_value(flag)) : FLAG_COUNT;
     if (known < FLAG_COUNT) c->flags |= UINT64_C(1) << known;
   }
@@ -388,8 +391,62 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, js
   return PHIBAL_OK;
 }
 
-/* Cases of one group have the same inputs, or inputs that must not matter: their results are the
-   same bits where an operation promises as much. */
+/* A case that repeats another must have the same bits. */
+static void judge_repeat(const judge_files *f, const judged_case *first, judged_case *again,
+                         json_t *outputs) {
+  const char *output;
+  json_t *described;
+  json_object_foreach(outputs, output, described) {
+    const safetensors_tensor *a = find(&f->results, first->prefix, "out", output);
+    const safetensors_tensor *b = find(&f->results, again->prefix, "out", output);
+    if (!a || !b || (a->bytes == b->bytes && memcmp(a->data, b->data, (size_t)a->bytes) == 0))
+      continue;
+    if (!again->failures) {
+      snprintf(again->first.output, sizeof again->first.output, "%s", output);
+      snprintf(again->first.words, sizeof again->first.words,
+               "%.60s: other bits than in %.60s, which has the same inputs", output, first->prefix);
+    }
+    again->failures++;
+  }
+}
+
+static void judge_repeats(const judge_files *f, judge_report *report) {
+  json_t *cases = json_object_get(f->manifest, "cases");
+  for (int64_t i = 0; i < report->count; i++) {
+    judged_case *again = &report->cases[i];
+    if (!again->group[0]) continue;
+    for (int64_t k = 0; k < i; k++) {
+      const judged_case *first = &report->cases[k];
+      if (strcmp(first->group, again->group) != 0 ||
+          strcmp(first->operation, again->operation) != 0)
+        continue;
+      judge_repeat(f, first, again,
+                   json_object_get(json_array_get(cases, (size_t)again->index), "outputs"));
+      break;
+    }
+  }
+}
+
+/* How well the flag explains the failures: 1 if its cases are exactly the failed ones. */
+static double likelihood(const judge_report *report, int flag) {
+  const judged_flag *f = &report->flags[flag];
+  return 2 * (double)f->failed / (double)(f->failed + f->passed + report->failed);
+}
+
+static void find_likely(judge_report *report) {
+  bool taken[FLAG_COUNT] = {false};
+  while (report->likely_count < LIKELY_FLAGS) {
+    int best = FLAG_COUNT;
+    for (int f = 0; f < FLAG_COUNT; f++)
+      if (!taken[f] && f != FLAG_ORDINARY && report->flags[f].failed &&
+          (best == FLAG_COUNT || likelihood(report, f) > likelihood(report, best)))
+        best = f;
+    if (best == FLAG_COUNT) return;
+    taken[best] = true;
+    report->likely[report->likely_count++] = (flag_id)best;
+  }
+}
+
 static void sum_up(judge_report *report, const judge_files *f) {
   for (int64_t i = 0; i < report->count; i++) {
     const judged_case *c = &report->cases[i];
@@ -403,6 +460,7 @@ static void sum_up(judge_report *report, const judge_files *f) {
         report->flags[flag].passed++;
     }
   }
+  find_likely(report);
   for (int64_t i = 0; i < f->results.count; i++)
     if (!f->used[i] && !report->stray++)
       snprintf(report->stray_name, sizeof report->stray_name, "%s", f->results.tensors[i].name);
@@ -418,10 +476,13 @@ phibal_status judge_vectors(const judge_request *request, judge_report *report) 
   if (!report->cases) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
   size_t index;
   if (status == PHIBAL_OK) json_array_foreach(cases, index, described) {
-      status = judge_case(request, &f, described, report);
+      status = judge_case(request, &f, index, described, report);
       if (status != PHIBAL_OK) break;
     }
-  if (status == PHIBAL_OK) sum_up(report, &f);
+  if (status == PHIBAL_OK) {
+    judge_repeats(&f, report);
+    sum_up(report, &f);
+  }
   files_close(&f);
   return status;
 }

@@ -26,7 +26,8 @@ typedef struct judged_failure {
 } judged_failure;
 
 typedef struct judged_case {
-  char id[96], prefix[64], operation[40], kind[40];
+  char id[96], prefix[64], operation[40], kind[40], group[40];
+  size_t index; /* in the manifest */
   uint64_t flags;
   bool answered;        /* at least one of its outputs is there */
   int64_t elements;     /* compared */
@@ -49,12 +50,19 @@ typedef struct judged_flag {
   int64_t passed, failed;
 } judged_flag;
 
+enum { LIKELY_FLAGS = 3 };
+
 typedef struct judge_report {
   judged_case *cases;
   int64_t count, failed, unanswered;
   judged_output *outputs;
   int64_t output_count;
   judged_flag flags[FLAG_COUNT];
+  /* The flags that explain the failures best, the best first: those whose cases are most nearly the
+     failed ones (the harmonic mean of the share of failed cases that carry the flag and the share
+     of its cases that failed). */
+  flag_id likely[LIKELY_FLAGS];
+  int likely_count;
   int64_t stray; /* tensors of the results that belong to no output */
   char stray_name[160];
 } judge_report;

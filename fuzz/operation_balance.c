@@ -1,5 +1,6 @@
 /* EMA, prices, losses and biases: vectors over the experts. */
 #include "judgement.h"
+#include "case_potential.h"
 #include <math.h>
 #include <phibal/reference_moe.h>
 #include <stdlib.h>
@@ -147,22 +148,6 @@ static int32_t experts_of(const operation_case *c) {
   return (int32_t)case_get_integer(c, "experts");
 }
 
-static void add_potential(operation_case *c, phibal_potential potential) {
-  const phibal_potential_info *info = phibal_potential_describe(potential.id);
-  case_text(c, "potential", info->name);
-  if (info->parameter[0]) case_real(c, "parameter", potential.parameter);
-  bool entropic =
-      potential.id == PHIBAL_POTENTIAL_TSALLIS || potential.id == PHIBAL_POTENTIAL_RENYI;
-  if (entropic && fabs(potential.parameter - 1) < 0.01) case_flag(c, FLAG_PARAMETER_NEAR_ONE);
-}
-
-static phibal_potential potential_of(const operation_case *c) {
-  phibal_potential potential = {0};
-  phibal_potential_find(case_get_text(c, "potential"), &potential);
-  potential.parameter = case_get_real(c, "parameter");
-  return potential;
-}
-
 static void judge_vector(judgement *j, output_id promise, const tensor *output, int32_t n,
                          const phibal_enclosure *truth, const phibal_enclosure *terms) {
   for (int32_t e = 0; e < n; e++) judge_real(j, promise, output, e, &truth[e], terms);
@@ -175,7 +160,8 @@ phibal_status operation_ema_make(operation_case *c) {
   if (random_integer(&l.random, 0, 7) == 0) eta = 0x1p-40f;
   case_real(c, "eta", (double)eta);
   case_add_output(c, OUTPUT_EMA, "m", TENSOR_F32, 1, (int64_t)l.experts);
-  case_flag(c, FLAG_NEW_STATE);
+  if (case_status(c) == PHIBAL_OK && memcmp(l.first, l.second, sizeof(float) * (size_t)l.experts))
+    case_flag(c, FLAG_NEW_STATE);
   return PHIBAL_OK;
 }
 
@@ -199,7 +185,7 @@ phibal_status operation_ema_truth(const operation_case *c, judgement *j) {
 phibal_status operation_price_make(operation_case *c) {
   loads_case l;
   loads_case_start(c, STREAM_PRICE, "m", NULL, &l);
-  add_potential(c, choose_potential(c->number, &l.random));
+  case_add_potential(c, choose_potential(c->number, &l.random));
   case_add_output(c, OUTPUT_PRICE, "price", TENSOR_F32, 1, (int64_t)l.experts);
   case_add_output(c, OUTPUT_PRICE_CENTRED, "centred", TENSOR_F32, 1, (int64_t)l.experts);
   /* How many loads were raised to the smallest: as the price says, and as the centred one does. */
@@ -208,7 +194,7 @@ phibal_status operation_price_make(operation_case *c) {
 }
 
 phibal_status operation_price_cpu(operation_case *c) {
-  phibal_potential potential = potential_of(c);
+  phibal_potential potential = case_get_potential(c);
   const float *m = case_input_data(c, "m");
   int32_t *floored = case_output_data(c, "floored");
   phibal_status status =
@@ -220,7 +206,7 @@ phibal_status operation_price_cpu(operation_case *c) {
 
 phibal_status operation_price_truth(const operation_case *c, judgement *j) {
   int32_t E = experts_of(c), floored;
-  phibal_potential potential = potential_of(c);
+  phibal_potential potential = case_get_potential(c);
   const float *m = case_input_data(c, "m");
   phibal_enclosure *truth = phibal_enclosure_vector((size_t)E + 1, PRECISION);
   if (!truth) return arena_out_of_memory();
@@ -241,21 +227,21 @@ phibal_status operation_price_truth(const operation_case *c, judgement *j) {
 phibal_status operation_balance_loss_make(operation_case *c) {
   loads_case l;
   loads_case_start(c, STREAM_LOSS, "m", "loads", &l);
-  add_potential(c, choose_potential(c->number, &l.random));
+  case_add_potential(c, choose_potential(c->number, &l.random));
   case_real(c, "alpha", random_uniform(&l.random, 0.001, 1));
   case_add_output(c, OUTPUT_BALANCE_LOSS, "loss", TENSOR_F32, 1, (int64_t)1);
   return PHIBAL_OK;
 }
 
 phibal_status operation_balance_loss_cpu(operation_case *c) {
-  phibal_potential potential = potential_of(c);
+  phibal_potential potential = case_get_potential(c);
   return phibal_balance_loss(&potential, experts_of(c), case_get_real(c, "alpha"),
                              case_input_data(c, "loads"), case_input_data(c, "m"),
                              case_output_data(c, "loss"));
 }
 
 phibal_status operation_balance_loss_truth(const operation_case *c, judgement *j) {
-  phibal_potential potential = potential_of(c);
+  phibal_potential potential = case_get_potential(c);
   phibal_enclosure truth, terms;
   phibal_enclosure_init(&truth, PRECISION);
   phibal_enclosure_init(&terms, PRECISION);
@@ -363,9 +349,9 @@ phibal_status operation_loss_free_make(operation_case *c) {
     count[e] = random_integer(&l.random, 0, 4);
     if (large) count[e] += INT64_C(1) << 40;
     bias[e] = (float)random_normal(&l.random);
+    if (count[e] != count[0]) case_flag(c, FLAG_LOSS_FREE_SIGN);
   }
   if (large) case_flag(c, FLAG_LARGE_COUNTS);
-  case_flag(c, FLAG_LOSS_FREE_SIGN);
   case_add_output(c, OUTPUT_LOSS_FREE, "bias", TENSOR_F32, 1, (int64_t)l.experts);
   return PHIBAL_OK;
 }

@@ -1,6 +1,7 @@
 /* Router forward and backward, and the sequence-wise loss. */
 #include "cases.h"
 #include "judgement.h"
+#include <core/sigmoid.h>
 #include <omp.h>
 #include <phibal/reference_moe.h>
 #include <stdlib.h>
@@ -44,15 +45,46 @@ static routing routing_of(const operation_case *c) {
                    .mask = case_input_data(c, "mask")};
 }
 
+/* Whether the order of equal logits decides about a route. */
+static bool token_has_ties(const float *x, int32_t E, int32_t k) {
+  for (int32_t e = 0; e < E; e++) {
+    int32_t above = 0, equal = 0;
+    for (int32_t i = 0; i < E; i++) above += x[i] > x[e], equal += x[i] == x[e];
+    if (above < k && equal > 1) return true;
+  }
+  return false;
+}
+
+static bool has_ties(const route_case *r) {
+  for (int64_t t = 0; t < r->tokens; t++)
+    if ((!r->mask || r->mask[t]) && !r->bias &&
+        token_has_ties(r->logits + t * r->router.experts, r->router.experts, r->router.active))
+      return true;
+  return false;
+}
+
+/* Whether a token has fewer than k experts with a score of at least 0. */
+static bool takes_negative(const route_case *r, int64_t token) {
+  int32_t E = r->router.experts, positive = 0;
+  for (int32_t e = 0; e < E; e++) {
+    float x = r->logits[token * E + e];
+    if (r->router.gate == PHIBAL_GATE_SIGMOID) x = core_sigmoid(x);
+    positive += (double)x + (double)r->bias[e] >= 0;
+  }
+  return positive < r->router.active;
+}
+
 static void add_routing_flags(operation_case *c, const route_case *r) {
   if (r->router.active == 1) case_flag(c, FLAG_K_ONE);
   if (r->router.active == r->router.experts && r->router.experts > 1) case_flag(c, FLAG_K_EQUALS_E);
   if (r->router.scale != 1) case_flag(c, FLAG_SCALE);
   if (r->router.gate == PHIBAL_GATE_SIGMOID) case_flag(c, FLAG_SIGMOID);
-  if (r->router.gate == PHIBAL_GATE_TOPK_SOFTMAX && r->router.active > 1)
+  if (r->router.gate == PHIBAL_GATE_TOPK_SOFTMAX && r->router.active > 1 &&
+      r->router.active < r->router.experts)
     case_flag(c, FLAG_RENORMALISED);
-  for (int32_t e = 0; r->bias && e < r->router.experts; e++)
-    if (r->bias[e] < 0) case_flag(c, FLAG_NEGATIVE_BIAS);
+  if (has_ties(r)) case_flag(c, FLAG_TIES);
+  for (int64_t t = 0; r->bias && t < r->tokens; t++)
+    if (takes_negative(r, t)) case_flag(c, FLAG_NEGATIVE_BIAS);
 }
 
 /* The generated routing case, as parameters and inputs. */

@@ -1,0 +1,459 @@
+#!/usr/bin/env python3
+"""An independent implementation, naive and in binary64, judged by golden vectors: right, it passes;
+with one fault at a time, the judge notices, and names what is wrong.
+  usage: vectors_peer.py PHIBAL
+It shares no code with phibal: only the files that `phibal vectors` writes and `phibal judge` reads."""
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+CODES = {"F32": "f", "F64": "d", "I32": "i", "I64": "q", "U8": "B"}
+
+
+class Tensor:
+    def __init__(self, dtype, shape, values):
+        self.dtype, self.shape, self.values = dtype, shape, values
+
+
+def read_tensors(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    size = struct.unpack("<Q", data[:8])[0]
+    tensors = {}
+    for name, t in json.loads(data[8 : 8 + size]).items():
+        if name == "__metadata__":
+            continue
+        first, last = t["data_offsets"]
+        part = data[8 + size + first : 8 + size + last]
+        code = CODES[t["dtype"]]
+        values = list(struct.unpack("<%d%s" % (len(part) // struct.calcsize(code), code), part))
+        tensors[name] = Tensor(t["dtype"], t["shape"], values)
+    return tensors
+
+
+def pack(dtype, values):
+    if dtype != "F32":
+        return struct.pack("<%d%s" % (len(values), CODES[dtype]), *values)
+    out = b""
+    for x in values:
+        try:
+            out += struct.pack("<f", x)
+        except OverflowError:
+            out += struct.pack("<f", math.copysign(math.inf, x))
+    return out
+
+
+def write_tensors(path, tensors):
+    header, body = {}, b""
+    # Wide elements first, so that each tensor is aligned.
+    for name, t in sorted(tensors.items(), key=lambda item: -struct.calcsize(CODES[item[1].dtype])):
+        data = pack(t.dtype, t.values)
+        header[name] = {"dtype": t.dtype, "shape": t.shape,
+                        "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + body)
+
+
+def f32(x):
+    try:
+        return struct.unpack("<f", struct.pack("<f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def bf16(x):
+    bits = struct.unpack("<I", struct.pack("<f", x))[0]
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+class Case:
+    """A case's inputs and parameters, and the outputs that an operation gives."""
+
+    def __init__(self, described, tensors):
+        self.prefix, self.parameters = described["prefix"], described["parameters"]
+        self.inputs = {name: tensors["%s/in/%s" % (self.prefix, name)] for name in described["inputs"]}
+        self.described, self.outputs = described["outputs"], {}
+
+    def values(self, name):
+        return self.inputs[name].values if name in self.inputs else None
+
+    def rows(self, name, layer=0):
+        shape, values = self.inputs[name].shape, self.inputs[name].values
+        n, width = shape[-2], shape[-1]
+        first = layer * n * width
+        return [values[first + i * width : first + (i + 1) * width] for i in range(n)]
+
+    def give(self, name, values):
+        if name not in self.described:
+            return
+        d = self.described[name]
+        flat = []
+        for v in values:
+            flat.extend(v) if isinstance(v, list) else flat.append(v)
+        self.outputs["%s/out/%s" % (self.prefix, name)] = Tensor(d["dtype"], d["shape"], flat)
+
+
+def softmax(x, fault=""):
+    top = 0.0 if fault == "softmax without a shift" else max(x)
+    try:
+        w = [math.exp(v - top) for v in x]
+    except OverflowError:
+        return [math.nan] * len(x)
+    total = math.fsum(w)
+    return [v / total if total else math.nan for v in w]
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+def log_sigmoid(x):
+    return -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
+
+
+def top_k(scores, k, fault=""):
+    sign = -1 if fault == "ties to the higher index" else 1
+    return sorted(range(len(scores)), key=lambda e: (-scores[e], sign * e))[:k]
+
+
+def router_forward(case, fault):
+    p = case.parameters
+    k, gate, scale = p["k"], p["gate"], p["scale"]
+    mask, bias = case.values("mask"), case.values("bias")
+    experts, gates, probabilities, lse = [], [], [], []
+    T = 0
+    width = case.inputs["logits"].shape[1]
+    counts, sums = [0] * width, [[] for _ in range(width)]
+    for i, x in enumerate(case.rows("logits")):
+        if mask and not mask[i]:
+            experts.append([-1] * k)
+            gates.append([0.0] * k)
+            probabilities.append([0.0] * width)
+            lse.append(0.0)
+            continue
+        T += 1
+        if gate == "sigmoid":
+            # Up to a common factor, so that they do not all vanish for very negative logits.
+            logs = [log_sigmoid(v) for v in x]
+            s = [math.exp(v - max(logs)) for v in logs]
+            total = math.fsum(s)
+            prob, score = [v / total for v in s], [f32(sigmoid(v)) for v in x]
+        else:
+            prob, score, s = softmax(x, fault), list(x), None
+            if fault == "bfloat16 scores":
+                score = [bf16(v) for v in prob]
+        if bias:
+            score = [v + b for v, b in zip(score, bias)]
+            if fault == "unset scores are 0":
+                score = [max(v, 0.0) for v in score]
+        chosen = top_k(score, k, fault)
+        if gate == "sigmoid":
+            some = [logs[e] for e in chosen]
+            part = [math.exp(v - max(some)) for v in some]
+            g = [v / math.fsum(part) for v in part]
+        elif gate == "topk-softmax" and k > 1 and fault != "gates not renormalised":
+            logits = [x[e] for e in chosen]
+            if bias and fault == "bias in the gates":
+                logits = [x[e] + bias[e] for e in chosen]
+            g = softmax(logits, fault)
+        else:
+            g = [prob[e] for e in chosen]
+        if fault == "E = 128 and k = 8" and width == 128 and k == 8:
+            g[7] = g[6]
+        if fault != "no routed scaling":
+            g = [scale * v for v in g]
+        experts.append(chosen)
+        gates.append(g)
+        probabilities.append(prob)
+        top = max(x)
+        lse.append(top + math.log(math.fsum(math.exp(v - top) for v in x)))
+        for e in chosen:
+            counts[e] += 1
+        for e in range(width):
+            sums[e].append(prob[e])
+    case.give("experts", experts)
+    case.give("gates", gates)
+    case.give("probabilities", probabilities)
+    case.give("logsumexp", lse)
+    case.give("tokens", [T])
+    case.give("counts", counts)
+    if T:
+        case.give("loads", [math.fsum(s) / T for s in sums])
+        case.give("frequencies", [n / (k * T) for n in counts])
+
+
+def tracked(rows, mask, k, fault):
+    """Mean probabilities, frequencies, counts and the number of tokens."""
+    width = len(rows[0])
+    counts, T = [0] * width, 0
+    sums = [0.0] * width if "bfloat16" in fault else [[] for _ in range(width)]
+    for i, x in enumerate(rows):
+        if mask and not mask[i]:
+            if fault != "loads over padded tokens":
+                continue
+            x = [v if math.isfinite(v) else 0.0 for v in x]
+        T += 1
+        p = softmax(x)
+        for e in top_k(x, k):
+            counts[e] += 1
+        for e in range(width):
+            if "bfloat16" in fault:
+                sums[e] = bf16(sums[e] + p[e])
+            else:
+                sums[e].append(p[e])
+    total = sums if "bfloat16" in fault else [math.fsum(s) for s in sums]
+    divide = 1 if fault == "frequencies not divided by k" else k
+    return [s / T for s in total], [n / (divide * T) for n in counts], counts, T
+
+
+def loads(case, fault):
+    P, f, counts, _ = tracked(case.rows("logits"), case.values("mask"), case.parameters["k"], fault)
+    case.give("loads", P)
+    case.give("frequencies", f)
+    case.give("counts", counts)
+
+
+def frequencies(case, fault):
+    k, T, n = case.parameters["k"], case.parameters["tokens"], case.values("counts")
+    if fault == "tokens from the counts":
+        T = sum(n) // k
+    if fault == "counts in 32 bits":
+        n = [(c + 2**31) % 2**32 - 2**31 for c in n]
+    divide = 1 if fault == "frequencies not divided by k" else k
+    case.give("frequencies", [c / (divide * T) for c in n])
+
+
+def ema(case, fault):
+    eta = case.parameters["eta"]
+    if fault == "eta and 1 - eta exchanged":
+        eta = 1 - eta
+    pairs = zip(case.values("m"), case.values("loads"))
+    case.give("m", [math.fsum([m, -eta * m, eta * p]) for m, p in pairs])
+
+
+def loss_free(case, fault):
+    n, b, u = case.values("counts"), case.values("bias"), case.parameters["rate"]
+    total, E = sum(n), len(n)
+    out = []
+    for c, x in zip(n, b):
+        sign = (total > E * c) - (total < E * c)
+        if fault == "loss-free sign reversed":
+            sign = -sign
+        out.append(f32(x + u * sign))
+    case.give("bias", out)
+
+
+def price(name, a, m):
+    """grad phi and the diagonal of the Hessian (up to what is not separable)."""
+    if name == "euclid":
+        return list(m), [1.0] * len(m)
+    if name == "lp":
+        return [v ** (a - 1) for v in m], [(a - 1) * v ** (a - 2) for v in m]
+    if name == "soft-l1":
+        return [v / (v + a) for v in m], [a / (v + a) ** 2 for v in m]
+    if name == "negentropy":
+        return [math.log(v) + 1 for v in m], [1 / v for v in m]
+    if name == "tsallis":
+        return [(a * v ** (a - 1) - 1) / (a - 1) for v in m], [a * v ** (a - 2) for v in m]
+    if name == "renyi":
+        s = math.fsum(v**a for v in m)
+        return ([a * v ** (a - 1) / ((a - 1) * s) for v in m], [a * v ** (a - 2) / s for v in m])
+    if name == "pseudo-huber":
+        return ([v / math.sqrt(v * v + a * a) for v in m],
+                [a * a / (v * v + a * a) ** 1.5 for v in m])
+    if name == "log-cosh":
+        return [math.tanh(a * v) for v in m], [a / math.cosh(a * v) ** 2 for v in m]
+    assert name == "softplus", name
+    return [sigmoid(v) for v in m], [sigmoid(v) * sigmoid(-v) for v in m]
+
+
+def add_gradient(rows, mask, q, scale, out, fault):
+    mean = math.fsum(q) / len(q)
+    c = [v - mean for v in q]
+    for i, x in enumerate(rows):
+        if mask and not mask[i]:
+            out.append([0.0] * len(x))
+            continue
+        p = softmax(x)
+        inner = math.fsum(a * b for a, b in zip(p, c))
+        if fault == "price not centred by the token":
+            inner = 0.0
+        if fault == "no gradient":
+            scale = 0.0
+        out.append([scale * a * (b - inner) for a, b in zip(p, c)])
+
+
+def step(case, fault, layer_price):
+    """The part of both steps that is the same: micro-batches, layers, counts, loss, gradient.
+    layer_price(layer, a, P of the batch so far, P, f so far, f) gives the price, and what of its
+    slope flows where the gradient may not."""
+    p = case.parameters
+    L, T, E = case.inputs["logits"].shape
+    A, k, alpha = p["micro-batches"], p["k"], p["alpha"]
+    mask = case.values("mask")
+    n = T // A
+    global_T = T if not mask or fault == "loads over padded tokens" else sum(mask)
+    all_counts, losses, gradients = [], [], []
+    for l in range(L):
+        rows = case.rows("logits", l)
+        loss, counts = 0.0, None
+        for a in range(A):
+            cut, before = slice(a * n, (a + 1) * n), slice(0, (a + 1) * n)
+            here = tracked(rows[cut], mask[cut] if mask else None, k, fault)
+            so_far = tracked(rows[before], mask[before] if mask else None, k, fault)
+            share = here[3] / global_T
+            if fault == "layers pooled":
+                pooled = [r for other in range(L) for r in case.rows("logits", other)[cut]]
+                here = tracked(pooled, mask[cut] * L if mask else None, k, fault)
+            q, slope = layer_price(l, a, so_far, here)
+            scale = alpha * E / global_T
+            if fault == "gradient not divided by T":
+                scale = alpha * E
+            if fault == "divided by the ranks":
+                scale, share = scale / p["ranks"], share / p["ranks"]
+            if fault == "not divided by the micro-batches":
+                scale, share = scale * A, share * A
+            loss += share * alpha * E * math.fsum(x * y for x, y in zip(here[0], q))
+            moved = [x + y for x, y in zip(q, slope)]
+            add_gradient(case.rows("logits", l)[a * n : (a + 1) * n],
+                         mask[a * n : (a + 1) * n] if mask else None, moved, scale, gradients, fault)
+        counts = so_far[2]
+        if fault == "forward passes counted twice":
+            counts = [c * p["forward-passes"] for c in counts]
+        all_counts.append(counts)
+        losses.append(loss)
+    case.give("counts", all_counts)
+    case.give("loss", losses)
+    case.give("logit-gradient", gradients)
+
+
+def switch_step(case, fault):
+    def layer_price(l, a, so_far, here):
+        f = so_far[1] if case.parameters["frequencies"] == "global" else here[1]
+        if fault == "prefix divided by the micro-batch" and case.parameters["frequencies"] == "global":
+            f = [v * (a + 1) for v in f]
+        return f, [0.0] * len(f)
+
+    step(case, fault, layer_price)
+
+
+def balance_step(case, fault):
+    p = case.parameters
+    eta, E = p["eta"], case.inputs["logits"].shape[2]
+    states = [case.values("m")[l * E : (l + 1) * E] for l in range(case.inputs["m"].shape[0])]
+    new = [list(m) for m in states]
+
+    def layer_price(l, a, so_far, here):
+        old = states[l]
+        step = 1 - eta if fault == "eta and 1 - eta exchanged" else eta
+        if fault == "EMA at each micro-batch":
+            m = [(1 - step) * x + step * y for x, y in zip(new[l], here[0])]
+        else:
+            m = [(1 - step) * x + step * y for x, y in zip(old, so_far[0])]
+        new[l] = m
+        at = old if fault == "price from the old m" else m
+        if min(at) <= 0:
+            at = [max(v, 2.0**-126) for v in at]
+        q, slope = price(p["potential"], p.get("parameter"), at)
+        through = [eta * x * s for x, s in zip(here[0], slope)]
+        if fault != "gradient through the price":
+            through = [0.0] * E
+        return q, through
+
+    step(case, fault, layer_price)
+    case.give("m", new)
+
+
+OPERATIONS = {"router-forward": (router_forward, 100), "loads": (loads, 24),
+              "frequencies": (frequencies, 24), "ema": (ema, 24), "loss-free": (loss_free, 24),
+              "switch-step": (switch_step, 60), "balance-step": (balance_step, 60)}
+
+# What is done wrong, where, and the flag that must be the judge's first guess.
+FAULTS = [
+    ("frequencies not divided by k", "switch-step", "k-normalisation"),
+    ("loads over padded tokens", "loads", "padding"),
+    ("loads over padded tokens", "switch-step", "padding"),
+    ("loads over padded tokens", "balance-step", "padding"),
+    ("gates not renormalised", "router-forward", "renormalised-gates"),
+    ("gradient through the price", "balance-step", "constant-price"),
+    ("price from the old m", "balance-step", "new-state"),
+    ("eta and 1 - eta exchanged", "ema", "new-state"),
+    ("loads accumulated in bfloat16", "loads", "many-tokens"),
+    ("ties to the higher index", "router-forward", "ties"),
+    ("EMA at each micro-batch", "balance-step", "micro-batches"),
+    ("loss-free sign reversed", "loss-free", "loss-free-sign"),
+    ("no gradient", "switch-step", "aux-gradient"),
+    ("gradient not divided by T", "switch-step", "t-normalisation"),
+    ("not divided by the micro-batches", "switch-step", "micro-batches"),
+    ("not divided by the micro-batches", "balance-step", "micro-batches"),
+    ("prefix divided by the micro-batch", "switch-step", "running-prefix"),
+    ("divided by the ranks", "switch-step", "ranks"),
+    ("layers pooled", "switch-step", "layers"),
+    ("forward passes counted twice", "switch-step", "recomputation"),
+    ("tokens from the counts", "frequencies", "k-not-dividing"),
+    ("counts in 32 bits", "frequencies", "large-counts"),
+    ("frequencies not divided by k", "frequencies", "k-normalisation"),
+    ("softmax without a shift", "router-forward", "within-1e4"),
+    ("bias in the gates", "router-forward", "bias"),
+    ("unset scores are 0", "router-forward", "negative-bias"),
+    # Rounding makes ties everywhere, so that no flag stands out.
+    ("bfloat16 scores", "router-forward", None),
+    ("E = 128 and k = 8", "router-forward", "e128-k8"),
+    ("no routed scaling", "router-forward", "routed-scaling"),
+]
+
+
+def answer(folder, operation, fault):
+    path = os.path.join(folder, operation)
+    tensors = read_tensors(path + ".safetensors")
+    with open(path + ".json", encoding="utf-8") as f:
+        manifest = json.load(f)
+    results = {}
+    for described in manifest["cases"]:
+        case = Case(described, tensors)
+        OPERATIONS[operation][0](case, fault)
+        results.update(case.outputs)
+    write_tensors(os.path.join(folder, "results.safetensors"), results)
+
+
+def judge(phibal, folder, operation):
+    run = subprocess.run([phibal, "judge", os.path.join(folder, operation + ".safetensors"),
+                          os.path.join(folder, "results.safetensors"), "--json"],
+                         capture_output=True, text=True, check=False)
+    if run.returncode not in (0, 1):
+        sys.exit("not ok: %s: %s" % (operation, run.stderr))
+    return run.returncode, json.loads(run.stdout)
+
+
+def main():
+    phibal, bad = sys.argv[1], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for operation, (_, cases) in OPERATIONS.items():
+            subprocess.run([phibal, "vectors", "--op", operation, "--cases", str(cases), "--out",
+                            os.path.join(folder, operation + ".safetensors")], check=True)
+            answer(folder, operation, "")
+            status, report = judge(phibal, folder, operation)
+            first = [c for c in report["cases"] if not c["passed"]][:3]
+            print("%s: %s: %d cases %s" % ("not ok" if status else "ok", operation, report["judged"],
+                                           first if status else "passed"))
+            bad += status
+        for fault, operation, flag in FAULTS:
+            answer(folder, operation, fault)
+            status, report = judge(phibal, folder, operation)
+            good = status == 1 and (flag is None or report["likely"][0] == flag)
+            bad += not good
+            print("%s: %s (%s): %d of %d cases failed; likely %s%s" %
+                  ("ok" if good else "not ok", fault, operation, report["failed"], report["judged"],
+                   ", ".join(report["likely"]), "" if good else "; must be %s" % flag))
+    sys.exit(1 if bad else 0)
+
+
+main()
