@@ -205,22 +205,14 @@ static phibal_status run_dynamics(const audit_options *o, audit_report *r) {
   return PHIBAL_OK;
 }
 
-#define AUDIT_HAVE_CONVEXITY
 /* What is still to come. */
-#ifndef AUDIT_HAVE_CONVEXITY
-#define audit_convexity(phi, request, c) not_built("convexity", request)
-#endif
-#ifndef AUDIT_HAVE_LEGENDRE
-#define audit_legendre(phi, request, c) not_built("legendre", request)
-#endif
 #ifndef AUDIT_HAVE_GRADIENT
 #define audit_gradient(phi, request, c) not_built("gradient", request)
 #endif
 #ifndef AUDIT_HAVE_CONJUGATE
 #define audit_conjugate(phi, request, c) not_built("conjugate", request)
 #endif
-#if !defined AUDIT_HAVE_CONVEXITY || !defined AUDIT_HAVE_LEGENDRE ||                               \
-    !defined AUDIT_HAVE_GRADIENT || !defined AUDIT_HAVE_CONJUGATE
+#if !defined AUDIT_HAVE_GRADIENT || !defined AUDIT_HAVE_CONJUGATE
 static phibal_status not_built(const char *part, const audit_request *request) {
   (void)request;
   fprintf(stderr, "phibal audit: %s is not in this build and was left out\n", part);

@@ -372,11 +372,19 @@ uint32_t symbolic_quotient_bases(const symbolic *s, const quotient *a) {
   return a ? symbolic_bases(s, a->numerator) | symbolic_bases(s, a->denominator) : 0;
 }
 
-bool symbolic_holds_variable(const symbolic *s, const quotient *a) {
+static bool holds(const symbolic *s, const quotient *a, atom_kind kind) {
   uint32_t bases = symbolic_quotient_bases(s, a);
   for (int i = 0; i < s->atoms; i++)
-    if ((bases >> i & 1) && s->atom[i].kind == ATOM_VARIABLE) return true;
+    if ((bases >> i & 1) && s->atom[i].kind == kind) return true;
   return false;
+}
+
+bool symbolic_holds_variable(const symbolic *s, const quotient *a) {
+  return holds(s, a, ATOM_VARIABLE);
+}
+
+bool symbolic_holds_sum(const symbolic *s, const quotient *a) {
+  return holds(s, a, ATOM_SUM);
 }
 
 bool symbolic_factor(symbolic *s, fmpz_mpoly_factor_t factors, const fmpz_mpoly_t p) {

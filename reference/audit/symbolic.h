@@ -52,6 +52,9 @@ const quotient *symbolic_raise(symbolic *s, const quotient *a, const quotient *b
 /* `sums` stand for the sums of e by number (null if e has none); null unless e is defined and
    analytic on the domain, as far as can be proved. */
 const quotient *symbolic_read(symbolic *s, const expression *e, const quotient *const *sums);
+/* e(x) for a quotient x, of the coordinate or not. */
+const quotient *symbolic_read_at(symbolic *s, const expression *e, const quotient *x,
+                                 const quotient *const *sums);
 
 /* d/dx, or d/dS_i, with everything else constant. */
 const quotient *symbolic_derivative(symbolic *s, const quotient *a);
@@ -60,6 +63,7 @@ const quotient *symbolic_derivative_sum(symbolic *s, const quotient *a, int sum)
 bool symbolic_is_zero(const symbolic *s, const quotient *a);
 bool symbolic_equal(const symbolic *s, const quotient *a, const quotient *b);
 bool symbolic_holds_variable(const symbolic *s, const quotient *a);
+bool symbolic_holds_sum(const symbolic *s, const quotient *a);
 /* Whether a is a rational number, and which. */
 bool symbolic_is_rational(const symbolic *s, const quotient *a, mpq_t value);
 

@@ -101,8 +101,8 @@ static const quotient *read_function(symbolic *s, expression_kind kind, const qu
   }
 }
 
-static const quotient *read_node(symbolic *s, const expression *e, const quotient *const *sums,
-                                 int depth) {
+static const quotient *read_node(symbolic *s, const expression *e, const quotient *x,
+                                 const quotient *const *sums, int depth) {
   enum { DEEPEST = 200 };
   if (depth > DEEPEST) return symbolic_fail(s, "terms nested deeper than %d", DEEPEST);
   switch (e->kind) {
@@ -111,14 +111,14 @@ static const quotient *read_node(symbolic *s, const expression *e, const quotien
   case EXPRESSION_PARAMETER:
     return symbolic_parameter(s, e->index);
   case EXPRESSION_VARIABLE:
-    return symbolic_variable(s);
+    return x;
   case EXPRESSION_SUM:
     return sums ? sums[e->index] : symbolic_fail(s, "a sum within a sum");
   default:
     break;
   }
-  const quotient *a = read_node(s, e->argument[0], sums, depth + 1),
-                 *b = a && e->argument[1] ? read_node(s, e->argument[1], sums, depth + 1) : NULL;
+  const quotient *a = read_node(s, e->argument[0], x, sums, depth + 1),
+                 *b = a && e->argument[1] ? read_node(s, e->argument[1], x, sums, depth + 1) : NULL;
   if (!a || (e->argument[1] && !b)) return NULL;
   switch (e->kind) {
   case EXPRESSION_NEGATE:
@@ -138,6 +138,11 @@ static const quotient *read_node(symbolic *s, const expression *e, const quotien
   }
 }
 
+const quotient *symbolic_read_at(symbolic *s, const expression *e, const quotient *x,
+                                 const quotient *const *sums) {
+  return e && x ? read_node(s, e, x, sums, 0) : NULL;
+}
+
 const quotient *symbolic_read(symbolic *s, const expression *e, const quotient *const *sums) {
-  return e ? read_node(s, e, sums, 0) : NULL;
+  return symbolic_read_at(s, e, symbolic_variable(s), sums);
 }

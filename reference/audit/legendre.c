@@ -1,0 +1,223 @@
+/* The boundary, the range of the gradient, and whether the mirror step is the moving average.
+
+   Lemma 2 is proved in proofs/coq/Mirror.v (mirror_ascent_is_ema) for Legendre pairs: a gradient
+   that is a bijection of an open set X^E onto an open set. For states in X^E it needs nothing else.
+
+   Where that is not so, there is a weaker statement, for phi restricted to the simplex: let phi be
+   differentiable and strictly convex on the open simplex, phi_s = phi there, its limits on the
+   boundary, and +inf elsewhere. The simplex is compact, so phi_s* is finite and, the maximum being
+   attained at one point only, differentiable everywhere, its gradient that point. For q0 = grad
+   phi(m0) and q1 = grad phi(m1) at points of the open simplex, grad phi_s*(q0) = m0 and
+   grad phi_s*(q1) = m1, as these satisfy the first-order condition. The mirror objective is concave
+   and its gradient at q is p - m0 - (grad phi_s*(q) - m0)/eta: 0 exactly where grad phi_s*(q) =
+   (1 - eta) m0 + eta p, so at q1 for m1 the moving average. Any two such q differ by a multiple of
+   (1, .., 1), which no router sees. */
+#include "legendre.h"
+#include "convexity_search.h"
+#include "domain_walk.h"
+#include <stdarg.h>
+#include <stdlib.h>
+
+enum { PRECISION = 128, DIGITS = 12 };
+
+void legendre_proof_init(legendre_proof *proof) {
+  *proof = (legendre_proof){.set = LEGENDRE_NONE};
+  legendre_end *ends[] = {&proof->at_zero, &proof->at_one, &proof->lo, &proof->hi};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    phibal_enclosure_init(&ends[i]->value, PRECISION);
+}
+
+void legendre_proof_clear(legendre_proof *proof) {
+  legendre_end *ends[] = {&proof->at_zero, &proof->at_one, &proof->lo, &proof->hi};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    phibal_enclosure_clear(&ends[i]->value);
+    free(ends[i]->text);
+  }
+  free(proof->slope);
+  free(proof->how);
+}
+
+void legendre_say(legendre_proof *proof, const char *format, ...) {
+  va_list list;
+  char *text = NULL;
+  va_start(list, format);
+  if (vasprintf(&text, format, list) < 0) text = NULL;
+  va_end(list);
+  free(proof->how);
+  proof->how = text;
+}
+
+static phibal_status added(const audit_finding *finding) {
+  return finding ? PHIBAL_OK : phibal_status_set(PHIBAL_ERROR_MEMORY, "audit: memory is exhausted");
+}
+
+/* "-1/(alpha-1)", or its enclosure with it */
+static json_t *end_json(const legendre_end *end) {
+  if (!end->enclosed) return json_pack("{s:s?}", "value", end->text);
+  char lo[PHIBAL_DECIMAL_SIZE(DIGITS)], hi[PHIBAL_DECIMAL_SIZE(DIGITS)];
+  phibal_enclosure_get_decimal(&end->value, DIGITS, lo, hi, sizeof lo);
+  return json_pack("{s:s?, s:[s, s]}", "value", end->text, "enclosure", lo, hi);
+}
+
+static const char *text_of(const legendre_end *end) {
+  return end->text ? end->text : "?";
+}
+
+static char *where_of(const audit_domain *domain) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  if (domain->parameters) fputs("for ", out);
+  domain_parameters_print(out, domain);
+  if (domain->parameters) fputs(": ", out);
+  fclose(out);
+  return text;
+}
+
+static phibal_status report_boundary(const legendre_proof *p, bool separable, const char *where,
+                                     certificate *c) {
+  if (!separable && p->at_zero.kind != END_UNKNOWN)
+    return added(certificate_add(
+        c, AUDIT_BOUNDARY, AUDIT_PROVED, json_pack("{s:s?}", "component", p->at_zero.text),
+        "%sas one share goes to 0 and the others stay, its component of the gradient %s%s", where,
+        p->at_zero.kind == END_FINITE ? "stays finite" : "tends to ",
+        p->at_zero.kind == END_FINITE ? "" : text_of(&p->at_zero)));
+  if (!separable)
+    return added(certificate_add(c, AUDIT_BOUNDARY, AUDIT_UNDECIDED, NULL,
+                                 "%sphi is neither separable nor a function of one sum of positive "
+                                 "terms: the gradient near the boundary was not examined",
+                                 where));
+  bool both = p->at_zero.kind != END_UNKNOWN && p->at_one.kind != END_UNKNOWN;
+  if (!both)
+    return added(certificate_add(c, AUDIT_BOUNDARY, AUDIT_UNDECIDED, NULL,
+                                 "%sthe limits of psi' at 0 and 1 were not both found (%s, %s)",
+                                 where, text_of(&p->at_zero), text_of(&p->at_one)));
+  json_t *data = json_pack("{s:o, s:o, s:s?}", "psi'(0+)", end_json(&p->at_zero), "psi'(1-)",
+                           end_json(&p->at_one), "psi'", p->slope);
+  return added(certificate_add(c, AUDIT_BOUNDARY, AUDIT_PROVED, data,
+                               "%spsi' = %s tends to %s as a share goes to 0%s, and "
+                               "to %s as it goes to 1",
+                               where, p->slope ? p->slope : "?", text_of(&p->at_zero),
+                               p->at_zero.kind == END_FINITE
+                                   ? ", where the price of an unused expert is finite"
+                                   : ": the price of an expert without load is infinite",
+                               text_of(&p->at_one)));
+}
+
+static phibal_status report_range(const legendre_proof *p, const char *where, certificate *c) {
+  static const char *const sets[] = {
+      [LEGENDRE_LINE] = "(-inf, inf)", [LEGENDRE_HALF] = "(0, inf)", [LEGENDRE_UNIT] = "(0, 1)"};
+  if (p->set == LEGENDRE_ORTHANT)
+    return added(certificate_add(c, AUDIT_DUAL_DOMAIN, AUDIT_PROVED,
+                                 json_pack("{s:s, s:s}", "lo", p->orthant > 0 ? "0" : "-inf", "hi",
+                                           p->orthant > 0 ? "inf" : "0"),
+                                 "%s%s", where, p->how ? p->how : ""));
+  if (p->set == LEGENDRE_NONE || p->lo.kind == END_UNKNOWN || p->hi.kind == END_UNKNOWN)
+    return added(certificate_add(c, AUDIT_DUAL_DOMAIN, AUDIT_UNDECIDED, NULL, "%s%s", where,
+                                 p->set == LEGENDRE_NONE && p->how
+                                     ? p->how
+                                     : "the limits of psi' at the ends were not both found"));
+  json_t *data =
+      json_pack("{s:s, s:o, s:o, s:b, s:b}", "domain of psi", sets[p->set], "lo", end_json(&p->lo),
+                "hi", end_json(&p->hi), "lo closed", 0, "hi closed", 0);
+  return added(certificate_add(
+      c, AUDIT_DUAL_DOMAIN, AUDIT_PROVED, data,
+      "%sfor x in %s psi' increases strictly, and its limits at the ends are %s and %s: every "
+      "component of the gradient has the open range (%s, %s)%s",
+      where, sets[p->set], text_of(&p->lo), text_of(&p->hi), text_of(&p->lo), text_of(&p->hi),
+      p->set == LEGENDRE_UNIT
+          ? "; beyond (0, 1) psi is not proved to be defined and strictly convex"
+      : p->set == LEGENDRE_HALF
+          ? "; for x < 0 psi is not proved to be defined and strictly convex, or to go on smoothly"
+          : ""));
+}
+
+/* On the simplex alone. */
+static phibal_status report_restricted(phi_potential *phi, const expression *psi,
+                                       const audit_request *request, const audit_domain *domain,
+                                       const legendre_proof *p, double deadline, const char *where,
+                                       certificate *c) {
+  convexity_search s = {.phi = phi,
+                        .psi = psi,
+                        .least = request->least_experts,
+                        .most = request->most_experts,
+                        .deadline = deadline};
+  for (int i = 0; i < phi->parameters; i++) s.names[i] = phi->parameter[i].name;
+  bool strict = convexity_search_run(&s, domain) == PIECE_PROVED && s.proof.smooth;
+  bool constant = s.counterexample.found && s.proof.constant;
+  phibal_status status;
+  if (strict) {
+    status = added(certificate_add(
+        c, AUDIT_MIRROR, AUDIT_PROVED, NULL,
+        "%sfor phi restricted to the simplex, states with positive entries, and prices up to a "
+        "constant common to all experts: by strict convexity there%s%s",
+        where, p->how ? "; beyond the simplex not, as " : "", p->how ? p->how : ""));
+  } else if (constant) {
+    audit_finding *f =
+        certificate_add(c, AUDIT_MIRROR, AUDIT_REFUTED, NULL,
+                        "%sthe gradient is the same at all loads, up to a constant common to all "
+                        "experts, so that a price does not determine the state",
+                        where);
+    status = added(f);
+    if (status == PHIBAL_OK) status = audit_counterexample(f, "%s", s.counterexample.text);
+  } else {
+    status = added(certificate_add(c, AUDIT_MIRROR, AUDIT_UNDECIDED, NULL,
+                                   "%sstrict convexity, which the equivalence rests on, is not "
+                                   "proved here%s%s",
+                                   where, s.proof.how ? ": " : "", s.proof.how ? s.proof.how : ""));
+  }
+  convexity_search_clear(&s);
+  return status;
+}
+
+static phibal_status report_mirror(const legendre_proof *p, const char *where, certificate *c) {
+  static const char *const lemma =
+      "by Lemma 2 (proofs/coq/Mirror.v, mirror_ascent_is_ema) for the Legendre pair that phi is on";
+  if (p->set == LEGENDRE_LINE)
+    return added(certificate_add(c, AUDIT_MIRROR, AUDIT_PROVED, NULL,
+                                 "%s%s R^E: for every state and every load", where, lemma));
+  return added(certificate_add(
+      c, AUDIT_MIRROR, AUDIT_PROVED, NULL,
+      "%s%s %s: for every state with positive entries, as long as eta < 1 or no load is 0, so that "
+      "the average has positive entries too",
+      where, lemma, p->set == LEGENDRE_UNIT ? "(0, 1)^E" : "x > 0"));
+}
+
+static phibal_status one_domain(phi_potential *phi, const expression *psi,
+                                const audit_request *request, const audit_domain *domain,
+                                double deadline, certificate *c) {
+  legendre_proof p;
+  legendre_proof_init(&p);
+  legendre_by_algebra(phi, psi, domain, &p);
+  char *where = where_of(domain);
+  const char *at = where ? where : "";
+  phibal_status status = report_boundary(&p, psi != NULL, at, c);
+  if (status == PHIBAL_OK) status = report_range(&p, at, c);
+  if (status == PHIBAL_OK)
+    status = p.set == LEGENDRE_NONE
+                 ? report_restricted(phi, psi, request, domain, &p, deadline, at, c)
+                 : report_mirror(&p, at, c);
+  free(where);
+  legendre_proof_clear(&p);
+  return status;
+}
+
+phibal_status audit_legendre(phi_potential *phi, const audit_request *request, certificate *c) {
+  static const audit_claim claims[] = {AUDIT_BOUNDARY, AUDIT_DUAL_DOMAIN, AUDIT_MIRROR};
+  double deadline = audit_clock() + request->seconds;
+  const expression *psi = phi_separable(phi);
+  phibal_status status = PHIBAL_OK;
+  domain_walk walk;
+  if (!domain_walk_start(&walk, phi, request)) {
+    for (size_t i = 0; status == PHIBAL_OK && i < sizeof claims / sizeof *claims; i++)
+      status = added(certificate_add(c, claims[i], AUDIT_UNDECIDED, NULL,
+                                     "a parameter is infinite: phi is its limit"));
+    domain_walk_end(&walk);
+    return status;
+  }
+  while (status == PHIBAL_OK && domain_walk_next(&walk))
+    status = one_domain(phi, psi, request, &walk.domain, deadline, c);
+  domain_walk_end(&walk);
+  return status;
+}
