@@ -200,6 +200,7 @@ Test(dynamics, binary64) {
       "sum(softplus(x))",
       "sum(tanh(x) + sinh(x)*cosh(x) - sin(x)/cos(x) + sigmoid(-x) + max(x, 1/3))",
       "exp(sum(expm1(x)*log1p(x)))",
+      "sum(xlogx(x) + sgn(x - 1/7)*x)*sum(x)",
       "sum(x^2)*sum(x^3) - sum(2^x)/sum(x)"};
   enum { N = 5 };
   static const double loads[N] = {0.05, 0.2, 0.2, 0.15, 0.4};
