@@ -105,7 +105,7 @@ static int read_seed(const char *text, audit_options *o) {
   char *end;
   errno = 0;
   o->seed = strtoull(text, &end, 10);
-  if (*end || end == text || errno || text[0] == '-')
+  if (*end || end == text || errno || text[0] == '-' || o->seed > INT64_MAX)
     return usage("--seed %s: write a whole number", text);
   return 0;
 }

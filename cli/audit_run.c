@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 const int32_t audit_expert_counts[AUDIT_EXPERT_COUNTS] = {8, 16, 64, 256};
 const double audit_settle_head = 2.0, audit_settle_goal = 0.1;
@@ -270,6 +271,16 @@ static int check_defined(const audit_options *o, const audit_report *r) {
   return 2;
 }
 
+/* Which part is at work, on a terminal; the line is gone when it ends. */
+static void show_progress(const audit_options *o, int part) {
+  if (!isatty(STDERR_FILENO)) return;
+  if (part < AUDIT_PART_COUNT)
+    fprintf(stderr, "\r\033[Kphibal audit: part %d of %d, %s (up to %g s)", part + 1,
+            AUDIT_PART_COUNT, audit_part_name((audit_part)part), o->seconds);
+  else
+    fputs("\r\033[K", stderr);
+}
+
 int audit_run(const audit_options *o, audit_report *r) {
   *r = (audit_report){.source = o->source};
   if (audit_load(o->source, &r->phi, &r->builtin) != PHIBAL_OK) return fail_from_status();
@@ -277,9 +288,12 @@ int audit_run(const audit_options *o, audit_report *r) {
   if (status == 0) status = check_defined(o, r);
   for (int part = 0; status == 0 && part < AUDIT_PART_COUNT; part++) {
     if (o->skip[part]) continue;
+    show_progress(o, part);
     double start = now();
-    if (run_part((audit_part)part, o, r) != PHIBAL_OK) status = fail_from_status();
+    phibal_status done = run_part((audit_part)part, o, r);
     r->seconds[part] = now() - start;
+    show_progress(o, AUDIT_PART_COUNT);
+    if (done != PHIBAL_OK) status = fail_from_status();
   }
   return status;
 }
