@@ -14,16 +14,13 @@ static void multiply_by_integer(phibal_enclosure *z, long n) {
   phibal_enclosure_clear(&factor);
 }
 
-/* z = numerator/denominator u^-(power2/2) for u >= 0; +-inf at 0. */
+/* z = numerator/denominator u^-n for u >= 0; +-inf at 0. */
 static phibal_status inverse_power(phibal_enclosure *z, const phibal_enclosure *u, long numerator,
-                                   unsigned long denominator, long power2) {
-  phibal_enclosure exponent;
-  phibal_enclosure_init(&exponent, 64);
-  phibal_enclosure_set_si(&exponent, -power2);
-  mpfr_div_2ui(exponent.lo, exponent.lo, 1, MPFR_RNDD);
-  mpfr_div_2ui(exponent.hi, exponent.hi, 1, MPFR_RNDU);
-  const phibal_status status = phibal_enclosure_pow(z, u, &exponent);
-  phibal_enclosure_clear(&exponent);
+                                   unsigned long denominator, long n) {
+  mpz_t exponent;
+  mpz_init_set_si(exponent, -n);
+  const phibal_status status = function_power(z, u, exponent);
+  mpz_clear(exponent);
   if (status != PHIBAL_OK) return status;
   multiply_by_integer(z, numerator);
   mpfr_div_ui(z->lo, z->lo, denominator, MPFR_RNDD);
@@ -35,7 +32,7 @@ static phibal_status inverse_power(phibal_enclosure *z, const phibal_enclosure *
 static int log_derivatives(int order, const phibal_enclosure *u, phibal_enclosure *f) {
   static const long factor[] = {0, 1, -1, 2};
   for (int j = 1; j <= order; j++)
-    if (inverse_power(&f[j], u, factor[j], 1, 2 * j) != PHIBAL_OK) return j;
+    if (inverse_power(&f[j], u, factor[j], 1, j) != PHIBAL_OK) return j;
   return order + 1;
 }
 
@@ -54,13 +51,13 @@ static int log1p_all(int order, const phibal_enclosure *u, phibal_enclosure *f) 
   return known;
 }
 
-/* u^(1/2), 1/2 u^(-1/2), -1/4 u^(-3/2), 3/8 u^(-5/2) */
+/* r = u^(1/2), 1/2 r^-1, -1/4 r^-3, 3/8 r^-5 */
 static int sqrt_all(int order, const phibal_enclosure *u, phibal_enclosure *f) {
   static const long numerator[] = {0, 1, -1, 3};
   static const unsigned long denominator[] = {1, 2, 4, 8};
   if (phibal_enclosure_sqrt(&f[0], u) != PHIBAL_OK) return 0;
   for (int j = 1; j <= order; j++)
-    if (inverse_power(&f[j], u, numerator[j], denominator[j], 2 * j - 1) != PHIBAL_OK) return j;
+    if (inverse_power(&f[j], &f[0], numerator[j], denominator[j], 2 * j - 1) != PHIBAL_OK) return j;
   return order + 1;
 }
 
@@ -289,11 +286,21 @@ static void lower_coefficient(phibal_enclosure *c, const phibal_enclosure *expon
   phibal_enclosure_clear(&e);
 }
 
+/* p = u^(exponent - j), where p is that for j - 1. At a point one division does it; over an
+   interval that would bring u in twice. */
+static phibal_status next_power(phibal_enclosure *p, const phibal_enclosure *u,
+                                const phibal_enclosure *exponent, mpz_srcptr integer, int j) {
+  if (j > 0 && phibal_enclosure_is_exact(u) && mpfr_regular_p(u->lo))
+    return phibal_enclosure_div(p, p, u);
+  return lowered_power(p, u, exponent, integer, j);
+}
+
 int function_power_derivatives(int order, const phibal_enclosure *u,
                                const phibal_enclosure *exponent, mpz_srcptr integer,
                                phibal_enclosure *f, int *degree) {
-  phibal_enclosure c;
+  phibal_enclosure c, p;
   temporary(&c, f);
+  temporary(&p, f);
   phibal_enclosure_set_si(&c, 1);
   *degree = FUNCTION_DERIVATIVES;
   int known = 0;
@@ -302,12 +309,13 @@ int function_power_derivatives(int order, const phibal_enclosure *u,
       phibal_enclosure_set_si(&f[known], 0);
       continue;
     }
-    if (lowered_power(&f[known], u, exponent, integer, known) != PHIBAL_OK) break;
-    if (phibal_enclosure_mul(&f[known], &f[known], &c) != PHIBAL_OK) break;
+    if (next_power(&p, u, exponent, integer, known) != PHIBAL_OK) break;
+    if (phibal_enclosure_mul(&f[known], &p, &c) != PHIBAL_OK) break;
     lower_coefficient(&c, exponent, known);
     if (phibal_enclosure_is_zero(&c)) *degree = known;
   }
   phibal_enclosure_clear(&c);
+  phibal_enclosure_clear(&p);
   for (int j = known; j <= order; j++) function_forget(&f[j]);
   return known;
 }

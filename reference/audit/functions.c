@@ -23,12 +23,25 @@ static void set_end(mpfr_ptr end, at_point f, mpfr_srcptr t, bool low) {
   phibal_enclosure_clear(&y);
 }
 
+/* z = f(t), for which f is computed once. */
+static void set_both_ends(phibal_enclosure *z, at_point f, mpfr_srcptr t) {
+  phibal_enclosure y;
+  phibal_enclosure_init(&y, mpfr_get_prec(z->lo) + END_GUARD);
+  f(&y, t);
+  phibal_enclosure_set(z, &y);
+  phibal_enclosure_clear(&y);
+}
+
 /* z = [f(a), f(b)]; a and b may be ends of z. */
 static void set_ends(phibal_enclosure *z, at_point f, mpfr_srcptr a, mpfr_srcptr b) {
   phibal_enclosure t;
   phibal_enclosure_init(&t, mpfr_get_prec(z->lo));
-  set_end(t.lo, f, a, true);
-  set_end(t.hi, f, b, false);
+  if (mpfr_equal_p(a, b)) {
+    set_both_ends(&t, f, a);
+  } else {
+    set_end(t.lo, f, a, true);
+    set_end(t.hi, f, b, false);
+  }
   phibal_enclosure_swap(z, &t);
   phibal_enclosure_clear(&t);
 }
@@ -177,30 +190,34 @@ static void xlogx_at(phibal_enclosure *z, mpfr_srcptr t) {
   phibal_enclosure_clear(&point);
 }
 
-/* Falls to -1/e at 1/e, and grows from there. */
-phibal_status function_xlogx(phibal_enclosure *z, const phibal_enclosure *x) {
-  if (mpfr_sgn(x->lo) < 0) return undefined(z, "xlogx of a negative number");
-  phibal_enclosure least;
+/* Over members on both sides of 1/e, perhaps: from -1/e to the greater end. */
+static void xlogx_around_least(phibal_enclosure *z, const phibal_enclosure *x) {
+  phibal_enclosure least, ends, other;
   phibal_enclosure_init(&least, mpfr_get_prec(z->lo) + END_GUARD);
+  phibal_enclosure_init(&ends, mpfr_get_prec(z->lo));
+  phibal_enclosure_init(&other, mpfr_get_prec(z->lo));
   phibal_enclosure_set_si(&least, -1);
   phibal_enclosure_exp(&least, &least);
-  if (mpfr_cmp(x->lo, least.hi) >= 0) {
-    set_ends(z, xlogx_at, x->lo, x->hi);
-  } else if (mpfr_cmp(x->hi, least.lo) <= 0) {
-    set_ends(z, xlogx_at, x->hi, x->lo);
-  } else {
-    phibal_enclosure ends, other;
-    phibal_enclosure_init(&ends, mpfr_get_prec(z->lo));
-    phibal_enclosure_init(&other, mpfr_get_prec(z->lo));
-    set_ends(&ends, xlogx_at, x->lo, x->lo);
-    set_ends(&other, xlogx_at, x->hi, x->hi);
-    phibal_enclosure_hull(z, &ends, &other);
-    phibal_enclosure_neg(&least, &least);
-    if (mpfr_less_p(least.lo, z->lo)) mpfr_set(z->lo, least.lo, MPFR_RNDD);
-    phibal_enclosure_clear(&ends);
-    phibal_enclosure_clear(&other);
-  }
+  const bool above = mpfr_cmp(x->lo, least.hi) >= 0, below = mpfr_cmp(x->hi, least.lo) <= 0;
+  set_ends(&ends, xlogx_at, x->lo, x->lo);
+  set_ends(&other, xlogx_at, x->hi, x->hi);
+  phibal_enclosure_hull(z, &ends, &other);
+  phibal_enclosure_neg(&least, &least);
+  if (!above && !below) mpfr_min(z->lo, z->lo, least.lo, MPFR_RNDD);
   phibal_enclosure_clear(&least);
+  phibal_enclosure_clear(&ends);
+  phibal_enclosure_clear(&other);
+}
+
+/* Falls to -1/e at 1/e = 0.36787.., and grows from there. */
+phibal_status function_xlogx(phibal_enclosure *z, const phibal_enclosure *x) {
+  if (mpfr_sgn(x->lo) < 0) return undefined(z, "xlogx of a negative number");
+  if (mpfr_cmp_d(x->lo, 0.368) >= 0)
+    set_ends(z, xlogx_at, x->lo, x->hi);
+  else if (mpfr_cmp_d(x->hi, 0.3678) <= 0)
+    set_ends(z, xlogx_at, x->hi, x->lo);
+  else
+    xlogx_around_least(z, x);
   return PHIBAL_OK;
 }
 
