@@ -3,6 +3,7 @@
 #include "potential_cases.h"
 #include <phi.h>
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -582,4 +583,31 @@ Test(phi_language, separable_forms) {
     free(text);
     phi_destroy(phi);
   }
+}
+
+/* Reads every .phi file in a folder of the sources; returns how many. */
+static int read_folder(const char *folder, phibal_status wanted) {
+  char pattern[512];
+  glob_t found;
+  snprintf(pattern, sizeof pattern, PHIBAL_SOURCE_DIR "/%s/*.phi", folder);
+  cr_assert_eq(glob(pattern, 0, NULL, &found), 0, "%s", pattern);
+  const int count = (int)found.gl_pathc;
+  for (int i = 0; i < count; i++) {
+    phi_potential *phi;
+    cr_expect_eq(phi_read_file(found.gl_pathv[i], &phi), wanted, "%s", found.gl_pathv[i]);
+    if (wanted != PHIBAL_OK) {
+      const char *said = phibal_status_message();
+      cr_expect(!strncmp(said, found.gl_pathv[i], strlen(found.gl_pathv[i])), "%s", said);
+      cr_expect_null(strchr(said, '\n'));
+    }
+    phi_destroy(phi);
+  }
+  globfree(&found);
+  return count;
+}
+
+Test(phi_language, the_files_of_the_sources_are_what_they_should_be) {
+  cr_expect_geq(read_folder("spec/phi", PHIBAL_OK), PHIBAL_POTENTIAL_COUNT);
+  cr_expect_geq(read_folder("tests/phi", PHIBAL_OK), 13);
+  cr_expect_geq(read_folder("tests/phi/malformed", PHIBAL_ERROR_FORMAT), 15);
 }

@@ -2,28 +2,29 @@
 #include "phi_parser.h"
 #include <string.h>
 
-static const char *const words[] = {"potential",
-                                    "parameter",
-                                    "let",
-                                    "value",
-                                    "gradient",
-                                    "conjugate",
-                                    "where",
-                                    "in",
-                                    "and",
-                                    "or",
-                                    "inf",
-                                    "sum",
-                                    "x",
-                                    "y",
+/* Words that begin or join statements, and words that expressions hold. */
+static const char *const statement_words[] = {
+    "potential", "parameter", "let", "value", "gradient", "conjugate",
+    "where",     "in",        "and", "or",    "inf",
+};
+static const char *const expression_words[] = {"sum", "x", "y",
 #define FUNCTION(ID, name, arguments) name,
-                                    EXPRESSION_FUNCTIONS(FUNCTION)
+                                               EXPRESSION_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };
-enum { WORDS = sizeof words / sizeof *words, MOST_NAME = 40 };
+enum {
+  STATEMENT_WORDS = sizeof statement_words / sizeof *statement_words,
+  EXPRESSION_WORDS = sizeof expression_words / sizeof *expression_words,
+  MOST_NAME = 40,
+};
 
-/* Words that an expression may hold; those before them begin or join statements. */
-enum { FIRST_EXPRESSION_WORD = 11 };
+static bool is_word(const phi_token *name) {
+  for (int i = 0; i < STATEMENT_WORDS; i++)
+    if (phi_token_is(name, statement_words[i])) return true;
+  for (int i = 0; i < EXPRESSION_WORDS; i++)
+    if (phi_token_is(name, expression_words[i])) return true;
+  return false;
+}
 
 int phi_find_parameter(const phi_parser *p, const phi_token *name) {
   for (int i = 0; i < p->phi->parameters; i++)
@@ -44,9 +45,7 @@ int phi_find_let(const phi_parser *p, const phi_token *name) {
 bool phi_new_name(phi_parser *p, phi_token *name) {
   *name = p->token;
   if (name->kind != PHI_TOKEN_WORD) return phi_fail(p, name, "a name");
-  for (int i = 0; i < WORDS; i++)
-    if (phi_token_is(name, words[i]))
-      return phi_fail(p, name, "a name that is not a word of the language");
+  if (is_word(name)) return phi_fail(p, name, "a name that is not a word of the language");
   if (phi_find_parameter(p, name) >= 0 || phi_find_let(p, name) >= 0)
     return phi_fail(p, name, "a new name: this one is taken");
   if (name->length > MOST_NAME) return phi_fail(p, name, "at most %d characters", MOST_NAME);
@@ -97,7 +96,8 @@ const char *phi_near_name(const phi_parser *p, const phi_token *name, char *buff
   for (int i = 0; i < p->phi->parameters; i++)
     consider(&s, p->phi->parameter[i].name, strlen(p->phi->parameter[i].name));
   for (int i = 0; i < p->lets; i++) consider(&s, p->let[i].name.text, p->let[i].name.length);
-  for (int i = FIRST_EXPRESSION_WORD; i < WORDS; i++) consider(&s, words[i], strlen(words[i]));
+  for (int i = 0; i < EXPRESSION_WORDS; i++)
+    consider(&s, expression_words[i], strlen(expression_words[i]));
   if (!s.text || s.length >= size) return NULL;
   memcpy(buffer, s.text, s.length);
   buffer[s.length] = 0;
