@@ -42,16 +42,18 @@ static bool jet_on(search *s, double lo, double hi, phi_jet *jet) {
   return jet->known >= 3;
 }
 
+/* On an open interval that holds [lo, hi] in (0, 1): a kink at an end, where boxes meet, is inside.
+ */
 static bool algebra_on(search *s, double lo, double hi) {
+  const double overlap = fmin(hi - lo, lo > 0 ? lo : hi) / 16;
   if (s->algebra-- <= 0) return false;
   audit_domain part;
   convexity_proof proof;
   domain_init(&part);
   domain_copy(&part, s->domain);
-  mpq_set_d(part.x.lo.value, lo);
-  mpq_set_d(part.x.hi.value, hi);
-  part.x.lo.closed = lo > 0;
-  part.x.hi.closed = hi < 1;
+  mpq_set_d(part.x.lo.value, lo > 0 ? lo - overlap : 0);
+  mpq_set_d(part.x.hi.value, fmin(hi + overlap, 1));
+  part.x.lo.closed = part.x.hi.closed = false;
   convexity_by_algebra(s->phi, s->psi, &part, &proof);
   bool proved = proof.smooth && proof.strict;
   convexity_proof_clear(&proof);
