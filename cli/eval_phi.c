@@ -1,5 +1,6 @@
 /* `phibal eval` for a potential from a file. */
 #include "eval.h"
+#include <conjugate.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -100,10 +101,11 @@ phibal_status eval_phi_apply(const eval_request *r, const phibal_enclosure *para
   case EVAL_HESSIAN:
     return hessian(r->phi, parameters, n, at, !phi_separable(r->phi), precision, z);
   case EVAL_CONJUGATE:
-    return phi_given_conjugate(r->phi, parameters, n, at, z);
+    /* Where the file gives none it is found by maximising. */
+    return r->phi->conjugate.expression ? phi_given_conjugate(r->phi, parameters, n, at, z)
+                                        : audit_conjugate_eval(r->phi, parameters, n, at, z);
   case EVAL_CONJUGATE_GRADIENT:
-    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "conjugate-gradient is for built-in potentials");
+    return audit_conjugate_gradient_eval(r->phi, parameters, n, at, z);
   case EVAL_MIRROR_STEP:
     break;
   }

@@ -18,6 +18,8 @@ typedef enum slope { BEFORE, RISES, LEVEL, FALLS, BEHIND } slope;
 
 typedef struct maximum {
   const expression *psi;
+  const phi_section *section; /* of the value: its conditions */
+  bool positive;              /* psi has no value at 0: x > 0 alone counts */
   const phibal_enclosure *parameters, *y;
   mpfr_prec_t precision;
   mpfr_t inside;                  /* a point where psi is defined */
@@ -28,9 +30,11 @@ typedef struct maximum {
   bool attained;
 } maximum;
 
-static void maximum_init(maximum *m, const expression *psi, const phibal_enclosure *parameters,
-                         const phibal_enclosure *y, mpfr_prec_t precision) {
-  *m = (maximum){.psi = psi, .parameters = parameters, .y = y, .precision = precision};
+static void maximum_init(maximum *m, const phi_potential *phi, const expression *psi,
+                         const phibal_enclosure *parameters, const phibal_enclosure *y,
+                         mpfr_prec_t precision) {
+  *m = (maximum){
+      .psi = psi, .section = &phi->value, .parameters = parameters, .y = y, .precision = precision};
   mpfr_inits2(precision, m->inside, m->l, m->r, (mpfr_ptr)0);
   phi_jet_init(&m->jet, precision);
   phibal_enclosure_init(&m->at, precision);
@@ -48,8 +52,30 @@ static void maximum_clear(maximum *m) {
   phibal_enclosure_clear(&m->sup);
 }
 
+/* Whether left - right has the sign that the relation asks for, at m->at. */
+static bool holds(maximum *m, const phi_condition *c) {
+  phibal_enclosure *right = &m->h1, *left = &m->value;
+  if (phi_eval(c->left, m->parameters, NULL, &m->at, left) ||
+      phi_eval(c->right, m->parameters, NULL, &m->at, right))
+    return false;
+  switch (c->relation) {
+  case PHI_LESS:
+    return mpfr_less_p(left->hi, right->lo);
+  case PHI_LESS_EQUAL:
+    return mpfr_lessequal_p(left->hi, right->lo);
+  case PHI_GREATER:
+    return mpfr_greater_p(left->lo, right->hi);
+  default:
+    return mpfr_greaterequal_p(left->lo, right->hi);
+  }
+}
+
 /* h and h' at m->at; whether they are there. */
 static bool evaluate(maximum *m, bool *sloped) {
+  *sloped = false;
+  if (m->positive && mpfr_sgn(m->at.lo) < 0) return false;
+  for (int i = 0; i < m->section->conditions; i++)
+    if (!holds(m, &m->section->condition[i])) return false;
   phi_jet_eval(m->psi, m->parameters, NULL, &m->at, &m->jet);
   *sloped = m->jet.known >= 2 && phibal_enclosure_sub(&m->h1, m->y, &m->jet.d[1]) == PHIBAL_OK;
   return m->jet.known >= 1 && phibal_enclosure_mul(&m->value, &m->at, m->y) == PHIBAL_OK &&
@@ -106,6 +132,19 @@ static int find_first(maximum *m, slope least) {
   return high;
 }
 
+/* Between the smallest points of both signs 0 alone is looked at: psi may begin there, or h be
+   largest. */
+static void settle_zero(maximum *m) {
+  if (mpfr_sgn(m->l) >= 0 || mpfr_sgn(m->r) <= 0) return;
+  bool begins = slope_at(m, m->l) == BEFORE, sloped;
+  phibal_enclosure_set_si(&m->at, 0);
+  if (!evaluate(m, &sloped)) return;
+  if (begins || (sloped && phibal_enclosure_is_zero(&m->h1))) mpfr_set_zero(m->l, 1);
+  if (sloped &&
+      (phibal_enclosure_is_zero(&m->h1) || (begins && phibal_enclosure_is_negative(&m->h1))))
+    mpfr_set_zero(m->r, 1);
+}
+
 /* Narrows [l, r] as far as the slope's sign is certain. */
 static void bisect(maximum *m) {
   mpfr_t middle;
@@ -115,7 +154,12 @@ static void bisect(maximum *m) {
     mpfr_div_2ui(middle, middle, 1, MPFR_RNDN);
     if (mpfr_lessequal_p(middle, m->l) || mpfr_greaterequal_p(middle, m->r)) break;
     slope s = slope_at(m, middle);
-    if (s == LEVEL) break;
+    if (s == LEVEL) {
+      if (!phibal_enclosure_is_zero(&m->h1)) break;
+      mpfr_set(m->l, middle, MPFR_RNDN); /* attained here */
+      mpfr_set(m->r, middle, MPFR_RNDN);
+      break;
+    }
     mpfr_set(s <= RISES ? m->l : m->r, middle, MPFR_RNDN);
   }
   mpfr_clear(middle);
@@ -181,6 +225,9 @@ static phibal_status maximise(maximum *m) {
   mpfr_set_inf(m->sup.lo, -1);
   mpfr_set_inf(m->sup.hi, 1);
   m->attained = true;
+  phibal_enclosure_set_si(&m->at, 0);
+  m->positive = phi_eval(m->psi, m->parameters, NULL, &m->at, &m->value) != PHIBAL_OK ||
+                !mpfr_number_p(m->value.lo) || !mpfr_number_p(m->value.hi);
   if (!find_inside(m))
     return phibal_status_set(PHIBAL_ERROR_DOMAIN,
                              "no point is found where the potential has a derivative");
@@ -191,6 +238,7 @@ static phibal_status maximise(maximum *m) {
   }
   point(m->l, rising);
   point(m->r, falling);
+  settle_zero(m);
   bisect(m);
   enclose(m);
   return PHIBAL_OK;
@@ -234,7 +282,7 @@ phibal_status audit_conjugate_eval(phi_potential *phi, const phibal_enclosure *p
   phibal_enclosure_neg(&total, &total);
   for (size_t e = 0; e < n && !status; e++) {
     maximum m;
-    maximum_init(&m, psi, parameters, &y[e], precision);
+    maximum_init(&m, phi, psi, parameters, &y[e], precision);
     status = maximise(&m);
     if (!status) status = phibal_enclosure_add(&total, &total, &m.sup);
     maximum_clear(&m);
@@ -251,7 +299,7 @@ phibal_status audit_conjugate_gradient_eval(phi_potential *phi, const phibal_enc
   phibal_status status = require_separable(phi, &psi);
   for (size_t e = 0; e < n && !status; e++) {
     maximum m;
-    maximum_init(&m, psi, parameters, &y[e], working(mpfr_get_prec(x[e].lo)));
+    maximum_init(&m, phi, psi, parameters, &y[e], working(mpfr_get_prec(x[e].lo)));
     status = maximise(&m);
     if (!status && !m.attained)
       status = phibal_status_set(PHIBAL_ERROR_DOMAIN,
