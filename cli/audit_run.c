@@ -206,21 +206,6 @@ static phibal_status run_dynamics(const audit_options *o, audit_report *r) {
   return PHIBAL_OK;
 }
 
-/* What is still to come. */
-#ifndef AUDIT_HAVE_GRADIENT
-#define audit_gradient(phi, request, c) not_built("gradient", request)
-#endif
-#ifndef AUDIT_HAVE_CONJUGATE
-#define audit_conjugate(phi, request, c) not_built("conjugate", request)
-#endif
-#if !defined AUDIT_HAVE_GRADIENT || !defined AUDIT_HAVE_CONJUGATE
-static phibal_status not_built(const char *part, const audit_request *request) {
-  (void)request;
-  fprintf(stderr, "phibal audit: %s is not in this build and was left out\n", part);
-  return PHIBAL_OK;
-}
-#endif
-
 static phibal_status run_part(audit_part part, const audit_options *o, audit_report *r) {
   audit_request request = {.parameters = r->at,
                            .least_experts = o->least_experts,

@@ -145,24 +145,68 @@ static void settle_zero(maximum *m) {
     mpfr_set_zero(m->r, 1);
 }
 
-/* Narrows [l, r] as far as the slope's sign is certain. */
-static void bisect(maximum *m) {
-  mpfr_t middle;
-  mpfr_init2(middle, m->precision);
-  for (mpfr_prec_t i = 0; i < 2 * m->precision; i++) {
+/* Takes x in as an end, by the slope there; false where its sign is not certain. Where the slope is
+   exactly 0 the maximum is attained: l = r = x. */
+static bool split(maximum *m, mpfr_srcptr x) {
+  if (mpfr_lessequal_p(x, m->l) || mpfr_greaterequal_p(x, m->r)) return true;
+  slope s = slope_at(m, x);
+  if (s == LEVEL && !phibal_enclosure_is_zero(&m->h1)) return false;
+  if (s <= LEVEL) mpfr_set(m->l, x, MPFR_RNDN);
+  if (s >= LEVEL) mpfr_set(m->r, x, MPFR_RNDN);
+  return true;
+}
+
+/* With h and its derivatives at the middle: Newton's point and a neighbour to each side of it, as
+   far as 2^-trust of the step. */
+static bool newton(maximum *m, mpfr_ptr middle, int trust) {
+  if (m->jet.known < 3 || !phibal_enclosure_is_positive(&m->jet.d[2])) return true;
+  mpfr_t step, x;
+  mpfr_inits2(m->precision, step, x, (mpfr_ptr)0);
+  mpfr_div(step, m->h1.lo, m->jet.d[2].lo, MPFR_RNDN);
+  mpfr_add(middle, middle, step, MPFR_RNDN);
+  mpfr_abs(step, step, MPFR_RNDN);
+  mpfr_div_2ui(step, step, (unsigned long)trust, MPFR_RNDN);
+  bool certain = true;
+  if (mpfr_number_p(step)) {
+    mpfr_sub(x, middle, step, MPFR_RNDN);
+    certain = split(m, x);
+    mpfr_add(x, middle, step, MPFR_RNDN);
+    certain = certain && split(m, x);
+  }
+  mpfr_clears(step, x, (mpfr_ptr)0);
+  return certain;
+}
+
+/* Whether r - l is below 2^-bits of the larger. */
+static bool narrow(const maximum *m, mpfr_prec_t bits) {
+  mpfr_t width, size;
+  mpfr_inits2(64, width, size, (mpfr_ptr)0);
+  mpfr_sub(width, m->r, m->l, MPFR_RNDU);
+  mpfr_set(size, mpfr_cmpabs(m->l, m->r) > 0 ? m->l : m->r, MPFR_RNDZ);
+  mpfr_abs(size, size, MPFR_RNDN);
+  mpfr_mul_2si(size, size, -(long)bits, MPFR_RNDD);
+  bool yes = mpfr_lessequal_p(width, size);
+  mpfr_clears(width, size, (mpfr_ptr)0);
+  return yes;
+}
+
+/* Narrows [l, r] to `bits`, or as far as the slope's sign is certain: halves it, and trusts
+   Newton's step the more the better it does. */
+static void narrow_down(maximum *m, mpfr_prec_t bits) {
+  mpfr_t middle, before;
+  mpfr_inits2(m->precision, middle, before, (mpfr_ptr)0);
+  int trust = 4;
+  for (mpfr_prec_t i = 0; i < bits + 2 * FURTHEST && !narrow(m, bits); i++) {
+    mpfr_sub(before, m->r, m->l, MPFR_RNDN);
     mpfr_add(middle, m->l, m->r, MPFR_RNDN);
     mpfr_div_2ui(middle, middle, 1, MPFR_RNDN);
-    if (mpfr_lessequal_p(middle, m->l) || mpfr_greaterequal_p(middle, m->r)) break;
-    slope s = slope_at(m, middle);
-    if (s == LEVEL) {
-      if (!phibal_enclosure_is_zero(&m->h1)) break;
-      mpfr_set(m->l, middle, MPFR_RNDN); /* attained here */
-      mpfr_set(m->r, middle, MPFR_RNDN);
-      break;
-    }
-    mpfr_set(s <= RISES ? m->l : m->r, middle, MPFR_RNDN);
+    if (!split(m, middle) || !newton(m, middle, trust)) break;
+    mpfr_div_2ui(before, before, 2, MPFR_RNDN);
+    mpfr_sub(middle, m->r, m->l, MPFR_RNDN);
+    trust = mpfr_less_p(middle, before) ? 2 * trust : 4;
+    if (trust > 1000) trust = 1000;
   }
-  mpfr_clear(middle);
+  mpfr_clears(middle, before, (mpfr_ptr)0);
 }
 
 /* A bound of h between `from` and `to`: the larger end of its tangent at `from`. The supremum is
@@ -221,7 +265,24 @@ static void without_end(maximum *m, int number) {
   mpfr_clears(far, bound, (mpfr_ptr)0);
 }
 
-static phibal_status maximise(maximum *m) {
+/* Slopes of h in the order that concavity has; a sample of them, so that a potential that is not
+   convex is mostly noticed. */
+static phibal_status require_order(maximum *m) {
+  slope last = BEFORE;
+  for (int number = 0; number < POINTS; number += 41) {
+    slope s = slope_at_number(m, number);
+    if (s < last)
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "the potential is not convex where it is defined (near x = 2^%d%s): "
+                               "say 'where x >= 0' behind its value if that is meant",
+                               abs(number - 2 * FURTHEST) - FURTHEST,
+                               number <= 2 * FURTHEST ? ", negative" : "");
+    last = s;
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status maximise(maximum *m, mpfr_prec_t bits) {
   mpfr_set_inf(m->sup.lo, -1);
   mpfr_set_inf(m->sup.hi, 1);
   m->attained = true;
@@ -231,6 +292,8 @@ static phibal_status maximise(maximum *m) {
   if (!find_inside(m))
     return phibal_status_set(PHIBAL_ERROR_DOMAIN,
                              "no point is found where the potential has a derivative");
+  phibal_status status = require_order(m);
+  if (status) return status;
   int rising = find_first(m, LEVEL) - 1, falling = find_first(m, FALLS);
   if (falling == POINTS || rising < 0) {
     without_end(m, falling == POINTS ? POINTS - 1 : 0);
@@ -239,7 +302,7 @@ static phibal_status maximise(maximum *m) {
   point(m->l, rising);
   point(m->r, falling);
   settle_zero(m);
-  bisect(m);
+  narrow_down(m, bits);
   enclose(m);
   return PHIBAL_OK;
 }
@@ -267,13 +330,13 @@ static phibal_status require_separable(phi_potential *phi, const expression **ps
 
 /* So that what the far points cancel is there. */
 static mpfr_prec_t working(mpfr_prec_t precision) {
-  return 2 * precision + 2 * FURTHEST + 64;
+  return precision + FURTHEST + 128;
 }
 
 phibal_status audit_conjugate_eval(phi_potential *phi, const phibal_enclosure *parameters, size_t n,
                                    const phibal_enclosure *y, phibal_enclosure *value) {
   const expression *psi;
-  const mpfr_prec_t precision = working(mpfr_get_prec(value->lo));
+  const mpfr_prec_t bits = mpfr_get_prec(value->lo), precision = working(bits);
   phibal_enclosure total;
   phibal_status status = require_separable(phi, &psi);
   if (status) return status;
@@ -283,7 +346,7 @@ phibal_status audit_conjugate_eval(phi_potential *phi, const phibal_enclosure *p
   for (size_t e = 0; e < n && !status; e++) {
     maximum m;
     maximum_init(&m, phi, psi, parameters, &y[e], precision);
-    status = maximise(&m);
+    status = maximise(&m, bits);
     if (!status) status = phibal_enclosure_add(&total, &total, &m.sup);
     maximum_clear(&m);
   }
@@ -299,8 +362,9 @@ phibal_status audit_conjugate_gradient_eval(phi_potential *phi, const phibal_enc
   phibal_status status = require_separable(phi, &psi);
   for (size_t e = 0; e < n && !status; e++) {
     maximum m;
-    maximum_init(&m, phi, psi, parameters, &y[e], working(mpfr_get_prec(x[e].lo)));
-    status = maximise(&m);
+    const mpfr_prec_t bits = mpfr_get_prec(x[e].lo);
+    maximum_init(&m, phi, psi, parameters, &y[e], working(bits));
+    status = maximise(&m, bits);
     if (!status && !m.attained)
       status = phibal_status_set(PHIBAL_ERROR_DOMAIN,
                                  "coordinate %zu: the supremum is not attained at |x| <= 2^%d", e,

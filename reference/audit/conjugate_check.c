@@ -51,6 +51,7 @@ static decimal decimal_of(const phibal_enclosure *x) {
 
 typedef struct vectors {
   phibal_enclosure *x, *y, value, given, sup, term;
+  phibal_enclosure maximum; /* of fewer bits */
 } vectors;
 
 static bool vectors_init(vectors *v, size_t n) {
@@ -58,6 +59,7 @@ static bool vectors_init(vectors *v, size_t n) {
   v->y = phibal_enclosure_vector(n, PRECISION);
   phibal_enclosure *all[] = {&v->value, &v->given, &v->sup, &v->term};
   for (int i = 0; i < 4; i++) phibal_enclosure_init(all[i], PRECISION);
+  phibal_enclosure_init(&v->maximum, BITS);
   return v->x && v->y;
 }
 
@@ -66,6 +68,7 @@ static void vectors_clear(vectors *v, size_t n) {
   phibal_enclosure_vector_clear(v->y, n);
   phibal_enclosure *all[] = {&v->value, &v->given, &v->sup, &v->term};
   for (int i = 0; i < 4; i++) phibal_enclosure_clear(all[i]);
+  phibal_enclosure_clear(&v->maximum);
 }
 
 /* sup = <x, y> - phi(x) */
@@ -179,7 +182,8 @@ static phibal_status inequality_at(state *s, vectors *v, mpq_srcptr y, const aud
 /* Against the maximised conjugate. */
 static phibal_status maximum_at(state *s, vectors *v, mpq_srcptr y) {
   if (!given_at(s, v, y)) return PHIBAL_OK;
-  phibal_status status = audit_conjugate_eval(s->phi, s->parameters, 1, v->y, &v->sup);
+  phibal_status status = audit_conjugate_eval(s->phi, s->parameters, 1, v->y, &v->maximum);
+  phibal_enclosure_set(&v->sup, &v->maximum);
   if (status == PHIBAL_ERROR_DOMAIN || status == PHIBAL_ERROR_UNSUPPORTED) return PHIBAL_OK;
   if (status) return status;
   s->maximised++;
@@ -324,7 +328,7 @@ static phibal_status find_ends(state *s, vectors *v, audit_points *ends) {
         status = audit_points_add(ends, now);
       else if (abs(last) == 1 && side == -last)
         status = locate(s, v, &c->condition[i], before, now, ends);
-      if (side != 0) last = side;
+      last = side == 0 ? 2 : side;
       mpq_set(before, now);
     }
   }
