@@ -156,6 +156,16 @@ void tally_real(tally *t, int64_t element, const phibal_enclosure *truth,
   record(t, element, error, got, expected);
 }
 
+void tally_within(tally *t, int64_t element, double expected, double bound, double got) {
+  char text[32];
+  double promised = output_describe(t->output)->bound;
+  double error = bound > 0 ? fabs(got - expected) / bound * promised : (double)INFINITY;
+  if (got == expected || (isnan(got) && isnan(expected))) error = 0;
+  if (isnan(error)) error = (double)INFINITY;
+  snprintf(text, sizeof text, "%.12g", expected);
+  record(t, element, error, got, text);
+}
+
 void tally_exact(tally *t, int64_t element, double expected, double got) {
   char text[32];
   snprintf(text, sizeof text, "%.12g", expected);

@@ -59,6 +59,8 @@ void tally_case(tally *t, uint64_t number); /* the elements that follow belong t
    the promise has a slack, and for COMPONENTWISE; null otherwise. For FRACTION it is the bound. */
 void tally_real(tally *t, int64_t element, const phibal_enclosure *truth,
                 const phibal_enclosure *terms, double got);
+/* The same where the exact value is known by a number and how far from it an output may lie. */
+void tally_within(tally *t, int64_t element, double expected, double bound, double got);
 /* One right value; zeros of either sign are equal. */
 void tally_exact(tally *t, int64_t element, double expected, double got);
 void tally_integer(tally *t, int64_t element, int64_t expected, int64_t got);

@@ -148,3 +148,22 @@ phibal_status operation_expect(const operation_case *c, arena *a, tensor *expect
             c->operation->name, (unsigned long long)c->number, (long long)i, c->outputs[o].name);
   return status;
 }
+
+static void judge_tensor(const tensor *got, const tensor *expected, const tensor *bound, tally *t) {
+  for (int64_t i = 0; i < tensor_size(got); i++)
+    if (bound->data)
+      tally_within(t, i, tensor_real(expected, i), tensor_real(bound, i), tensor_real(got, i));
+    else
+      tally_integer(t, i, tensor_integer(expected, i), tensor_integer(got, i));
+}
+
+phibal_status operation_judge_given(const operation_case *c, const bool *given, tally *tallies) {
+  tensor expected[CASE_TENSORS], bound[CASE_TENSORS];
+  arena a = {0};
+  phibal_status status = operation_expect(c, &a, expected, bound);
+  for (int o = 0; status == PHIBAL_OK && o < c->output_count; o++)
+    if (given[o])
+      judge_tensor(&c->outputs[o], &expected[o], &bound[o], &tallies[c->outputs[o].promise]);
+  arena_free(&a);
+  return status;
+}

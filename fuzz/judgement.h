@@ -40,6 +40,9 @@ static inline bool judge_has_outputs(const judgement *j) {
 
 /* Compares the outputs of c. */
 phibal_status operation_judge(const operation_case *c, tally *tallies);
+/* The same where only those outputs are there for which given[] says so: with no stage to look at
+   apart, bounds are carried through from the inputs, as in golden vectors. */
+phibal_status operation_judge_given(const operation_case *c, const bool *given, tally *tallies);
 
 /* expected[i] and bound[i] for c->outputs[i], in memory of `a`; bound[i].data is null for integers.
    PHIBAL_ERROR_UNSUPPORTED if the truth leaves an element out. */

@@ -94,6 +94,8 @@ typedef struct backend {
   void *context;
   /* Null: every operation. */
   bool (*offers)(void *context, const operation *o);
+  /* Whether it computes an output of an operation that it offers. Null: all of them. */
+  bool (*gives)(void *context, const operation *o, const char *output);
   phibal_status (*run)(void *context, operation_case *c);
   /* After run: the same case again, otherwise distributed, to the same bits. May be null. */
   phibal_status (*again)(void *context, const operation_case *c, tally *tallies);

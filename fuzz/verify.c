@@ -2,6 +2,15 @@
 #include "judgement.h"
 #include <string.h>
 
+static phibal_status judge(const operation_case *c, const backend *b, tally *tallies) {
+  bool given[CASE_TENSORS], all = true;
+  for (int o = 0; o < c->output_count; o++) {
+    given[o] = !b->gives || b->gives(b->context, c->operation, c->outputs[o].name);
+    all &= given[o];
+  }
+  return all ? operation_judge(c, tallies) : operation_judge_given(c, given, tallies);
+}
+
 static phibal_status run_one(const operation *o, const backend *b, uint64_t seed, uint64_t number,
                              tally *tallies) {
   operation_case c;
@@ -9,7 +18,7 @@ static phibal_status run_one(const operation *o, const backend *b, uint64_t seed
   if (status != PHIBAL_OK) return status;
   status = b->run(b->context, &c);
   if (status == PHIBAL_OK && b->again) status = b->again(b->context, &c, tallies);
-  if (status == PHIBAL_OK) status = operation_judge(&c, tallies);
+  if (status == PHIBAL_OK) status = judge(&c, b, tallies);
   operation_case_clear(&c);
   return status;
 }
@@ -35,15 +44,32 @@ phibal_status verify_run(const operation *o, const backend *b, uint64_t seed, ui
   return PHIBAL_OK;
 }
 
-bool verify_expects(const backend *b, output_id output) {
-  return output != OUTPUT_ROUTER_SAME_BITS || b->again;
+/* Cases differ in the tensors that they have, so several are looked at: small ones. */
+enum { LOOK_FIRST = 40, LOOK_COUNT = 24 };
+
+static bool gives_promise(const operation *o, const backend *b, output_id output) {
+  bool found = false;
+  for (uint64_t number = LOOK_FIRST; !found && number < LOOK_FIRST + LOOK_COUNT; number++) {
+    operation_case c;
+    if (operation_make(o, 1, number, &c) != PHIBAL_OK) continue;
+    for (int i = 0; i < c.output_count; i++)
+      found |= c.outputs[i].promise == output && b->gives(b->context, o, c.outputs[i].name);
+    operation_case_clear(&c);
+  }
+  return found;
+}
+
+bool verify_expects(const operation *o, const backend *b, output_id output) {
+  if (output == OUTPUT_ROUTER_SAME_BITS) return b->again != NULL;
+  return !b->gives || gives_promise(o, b, output);
 }
 
 bool verify_passed(const operation *o, const backend *b, const tally *tallies, bool all_compared) {
   for (int i = 0; i < OUTPUT_COUNT; i++) {
     output_id output = (output_id)i;
-    if (!operation_owns(o, output) || !verify_expects(b, output)) continue;
-    if (tallies[i].failures > 0 || (all_compared && tallies[i].elements == 0)) return false;
+    if (!operation_owns(o, output)) continue;
+    if (tallies[i].failures > 0) return false;
+    if (all_compared && tallies[i].elements == 0 && verify_expects(o, b, output)) return false;
   }
   return true;
 }

@@ -14,8 +14,8 @@ phibal_status verify_run(const operation *o, const backend *b, uint64_t seed, ui
    single case need not reach them all). */
 bool verify_passed(const operation *o, const backend *b, const tally *tallies, bool all_compared);
 
-/* Whether the backend can be asked for the output at all: one without `again` has no
-   "same-bits". */
-bool verify_expects(const backend *b, output_id output);
+/* Whether the backend can be asked for the output at all: one without `again` has no "same-bits",
+   and one may leave out the tensors that an output is about. */
+bool verify_expects(const operation *o, const backend *b, output_id output);
 
 #endif

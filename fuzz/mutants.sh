@@ -1,0 +1,161 @@
+#!/bin/sh
+# Plants one fault at a time in a copy of the sources and asks that `phibal verify`, or a unit test,
+# notices.
+#   usage: mutants.sh SOURCE_ROOT WORK_DIR LIST [SECONDS [TABLE]]
+# with the compiler in CC, its flags in KERNEL_CFLAGS, and what makes `phibal verify`,
+# test_model_gradient and test_bits, less the faulty object, in VERIFY_LINK, MODEL_LINK and BITS_LINK.
+# With SECONDS, an operation that its usual cases find nothing wrong with gets others (of another seed)
+# for so long. TABLE is written in Markdown. In the list,
+#
+#   [edited file]  or  [edited file > compiled source]
+#   name | kind | check that must fail | sed command
+#
+# where the check is an operation of `phibal verify`, or model-gradient, or bits. A line
+#
+#   equivalent: why
+#
+# says that the mutant of the next line is no fault: then it must not be noticed. An edit that changes
+# nothing, or that does not compile, fails the run: then the list has fallen behind the code.
+set -u
+root=$1 work=$2 list=$3 seconds=${4:-} table=${5:-}
+rm -rf "$work"
+mkdir -p "$work"
+found=0 equivalent=0 failed=0
+
+trim() { printf '%s' "$1" | sed 's/^ *//; s/ *$//'; }
+
+# build NAME CHECK OBJECT...: the program that makes the check, OBJECT in the place of the library's own.
+build() {
+  program=$1
+  case $2 in
+  model-gradient) link=$MODEL_LINK ;;
+  bits) link=$BITS_LINK ;;
+  *) link=$VERIFY_LINK ;;
+  esac
+  shift 2
+  $CC -o "$work/$program" "$@" $link
+}
+
+# run NAME CHECK: its status, output in the log.
+run() {
+  case $2 in
+  model-gradient | bits) "$work/$1" ;;
+  *) "$work/$1" verify --op "$2" --first-failure ;;
+  esac >"$work/log" 2>&1
+}
+
+# run_on NAME CHECK: the same on other cases, for so many seconds; 124 if the time was over first.
+run_on() {
+  case $2 in
+  model-gradient | bits) return 0 ;;
+  *) timeout "$seconds" "$work/$1" verify --op "$2" --seed 2 --cases 1000000000 --first-failure ;;
+  esac >"$work/log" 2>&1
+}
+
+not_ok() {
+  echo "not ok: $1"
+  tail -n 5 "$work/log"
+  failed=$((failed + 1))
+}
+
+# What noticed it, in a few words.
+finding() {
+  sed -n 's/^  FAIL //p; s/^[a-z0-9-]*  *\(FAIL: .*\)/\1/p; s/.*: hash .*/&/p
+    s/.*Assertion Failed.*/an assertion of the test/p' "$work/log" | head -n 1 | cut -c1-160
+}
+
+row() { [ -z "$table" ] || printf '| %s | %s | `%s` | %s | %s | %s |\n' "$@" >>"$work/rows"; }
+
+# Compiles the mutant at hand; false if it changes nothing or does not build.
+plant() {
+  rm -rf "$work/kernels" "$work/moe" "$work/fuzz"
+  cp -r "$root/kernels" "$root/moe" "$root/fuzz" "$work/"
+  sed "$edit" "$root/$file" >"$work/$file"
+  if cmp -s "$root/$file" "$work/$file"; then
+    not_ok "$name: the edit changes nothing in $file"
+  elif ! $CC $KERNEL_CFLAGS -w -O1 -I"$root/spec/include" -I"$work/moe" -I"$work/kernels" \
+    -I"$work/fuzz" -I"$root/formats" -c "$work/${source:-$file}" -o "$work/fault.o" 2>"$work/log" ||
+    ! build faulty "$check" "$work/fault.o" 2>>"$work/log"; then
+    not_ok "$name: does not build"
+  else
+    return 0
+  fi
+  return 1
+}
+
+# Runs the check on it and says what became of it.
+try() {
+  status=0
+  start=$(date +%s.%N)
+  run faulty "$check" || status=$?
+  if [ $status -eq 0 ] && [ -n "$seconds" ]; then run_on faulty "$check" || status=$?; fi
+  took=$(echo "$(date +%s.%N) $start" | awk '{printf "%.1f", $1 - $2}')
+  # A crash would be noticed too, but a verdict is what is asked for.
+  if [ $status -eq 1 ] && grep -qi "fail" "$work/log"; then
+    cases=$(sed -n 's/.*worst in case \([0-9]*\).*/\1/p' "$work/log" | head -n 1)
+    cases=${cases:+$((cases + 1))}
+    output=$(finding)
+    if [ -n "$why" ]; then
+      not_ok "$name: said to be equivalent, but noticed: $output"
+    else
+      echo "ok: $name: $output"
+      found=$((found + 1))
+      row "$name" "$kind" "$file" "$(echo "$output" | sed 's/:.*//')" "${cases:--}" "$took"
+    fi
+  elif [ -n "$why" ] && { [ $status -eq 0 ] || [ $status -eq 124 ]; }; then
+    echo "ok: $name: not noticed, as it should be: $why"
+    equivalent=$((equivalent + 1))
+    row "$name" "$kind" "$file" "equivalent: $why" - "$took"
+  else
+    not_ok "$name: not noticed (status $status)"
+    row "$name" "$kind" "$file" "**not found**" - "$took"
+  fi
+}
+
+# Without a fault every check must pass: otherwise "it fails" says nothing.
+for check in $(awk -F' [|] ' '!/^#/ && NF >= 4 {print $3}' "$list" | sort -u); do
+  build sound "$check" 2>"$work/log" && run sound "$check" ||
+    { not_ok "$check fails without a fault"; exit 1; }
+done
+
+file= source= why=
+while IFS= read -r line; do
+  case $line in
+  '' | '#'*) continue ;;
+  '['*)
+    file=$(trim "$(printf '%s' "$line" | sed 's/^.//; s/].*//; s/>.*//')")
+    source=$(trim "$(printf '%s' "$line" | sed -n 's/].*//; s/.*>//p')")
+    continue
+    ;;
+  'equivalent: '*)
+    why=${line#equivalent: }
+    continue
+    ;;
+  esac
+  name=${line%%" | "*} rest=${line#*" | "}
+  kind=${rest%%" | "*} rest=${rest#*" | "}
+  check=${rest%%" | "*} edit=${rest#*" | "}
+  plant && try
+  why=
+done <"$list"
+
+echo "planted faults: $found found, $equivalent equivalent, $failed not as they should be"
+if [ -n "$table" ]; then
+  {
+    cat <<HEAD
+# Planted faults
+
+One line of a kernel is changed at a time ([\`mutants.list\`](mutants.list)); \`phibal verify\` then runs
+generated cases of one operation until an output breaks its bound: its usual cases, then others for
+$seconds seconds. \`./dev mutants\` makes this table again. "Cases" is how many it took; a dash stands for a unit test. Cases and their order
+depend on the seed alone, seconds on the machine.
+
+**$found of $((found + failed)) faults found**, and $equivalent mutants that are not faults, each with the argument.
+
+| fault | kind | in | noticed by | cases | seconds |
+| --- | --- | --- | --- | --- | --- |
+HEAD
+    cat "$work/rows"
+  } >"$table"
+fi
+[ $failed -eq 0 ] && [ $found -gt 0 ]
