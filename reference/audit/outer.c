@@ -7,6 +7,7 @@ typedef struct context {
   const phibal_enclosure *parameters, *sums;
   mpfr_prec_t precision;
   int r;
+  bool *exhausted; /* set when memory is out */
 } context;
 
 /* A value at d[0], partials at d[1 + i], second partials at second(c, i, j). */
@@ -27,8 +28,15 @@ static size_t second(const context *c, int i, int j) {
   return 1 + (size_t)c->r + (size_t)(high * (high + 1) / 2 + low);
 }
 
+/* Null, and noted, when memory is out. */
+static phibal_enclosure *places(const context *c, size_t n) {
+  phibal_enclosure *d = phibal_enclosure_vector(n, c->precision);
+  if (!d) *c->exhausted = true;
+  return d;
+}
+
 static void node_init(const context *c, node *z) {
-  *z = (node){.d = phibal_enclosure_vector(entries(c), c->precision), .degree = 4};
+  *z = (node){.d = places(c, entries(c)), .degree = 4};
 }
 
 static void node_clear(const context *c, node *z) {
@@ -218,7 +226,7 @@ static void chain(const context *c, const phibal_enclosure *f, int known, int f_
 }
 
 static void function(const context *c, expression_kind kind, const node *a, node *z) {
-  phibal_enclosure *f = phibal_enclosure_vector(3, c->precision);
+  phibal_enclosure *f = places(c, 3);
   if (!f) return;
   const int known = function_derivatives(kind, a->degree ? 2 : 0, &a->d[0], f);
   chain(c, f, known, 4, a, z);
@@ -227,7 +235,7 @@ static void function(const context *c, expression_kind kind, const node *a, node
 
 static void power_constant(const context *c, const node *a, const phibal_enclosure *exponent,
                            mpz_srcptr integer, node *z) {
-  phibal_enclosure *f = phibal_enclosure_vector(3, c->precision);
+  phibal_enclosure *f = places(c, 3);
   int degree;
   if (!f) return;
   const int known =
@@ -348,17 +356,20 @@ static void evaluate(const context *c, const expression *e, node *z) {
   forget_rest(c, z);
 }
 
-void phi_outer_eval(const phi_section *section, const phibal_enclosure *parameters,
-                    const phibal_enclosure *sums, phibal_enclosure *value,
-                    phibal_enclosure *partials, phibal_enclosure *second_partials, int *known) {
-  context c = {.parameters = parameters, .sums = sums, .r = section->sums};
+phibal_status phi_outer_eval(const phi_section *section, const phibal_enclosure *parameters,
+                             const phibal_enclosure *sums, phibal_enclosure *value,
+                             phibal_enclosure *partials, phibal_enclosure *second_partials,
+                             int *known) {
+  bool exhausted = false;
+  context c = {.parameters = parameters, .sums = sums, .exhausted = &exhausted};
+  c.r = section->sums;
   c.precision = evaluation_precision(value, NULL);
   node z;
   node_init(&c, &z);
   *known = 0;
   if (z.d) {
     evaluate(&c, section->expression, &z);
-    *known = z.known;
+    *known = exhausted ? 0 : z.known;
     phibal_enclosure_set(value, &z.d[0]);
     for (int i = 0; i < c.r; i++) {
       if (partials) phibal_enclosure_set(&partials[i], first_of(&z, i));
@@ -367,4 +378,5 @@ void phi_outer_eval(const phi_section *section, const phibal_enclosure *paramete
     }
   }
   node_clear(&c, &z);
+  return exhausted ? phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory") : PHIBAL_OK;
 }

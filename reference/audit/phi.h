@@ -103,10 +103,11 @@ phibal_status phi_eval(const expression *e, const phibal_enclosure *parameters,
                        const phibal_enclosure *sums, const phibal_enclosure *x,
                        phibal_enclosure *value);
 /* F of a section at sums[]: value, partials[r] and second[r * r] (symmetric). *known as in phi_jet,
-   up to 3. */
-void phi_outer_eval(const phi_section *section, const phibal_enclosure *parameters,
-                    const phibal_enclosure *sums, phibal_enclosure *value,
-                    phibal_enclosure *partials, phibal_enclosure *second, int *known);
+   up to 3; what is not known is the whole line. PHIBAL_ERROR_MEMORY, with *known = 0, or PHIBAL_OK.
+ */
+phibal_status phi_outer_eval(const phi_section *section, const phibal_enclosure *parameters,
+                             const phibal_enclosure *sums, phibal_enclosure *value,
+                             phibal_enclosure *partials, phibal_enclosure *second, int *known);
 
 /* The sums of a section at x[0..n-1]. */
 phibal_status phi_sums(const phi_section *section, const phibal_enclosure *parameters, size_t n,

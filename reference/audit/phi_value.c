@@ -149,8 +149,8 @@ static phibal_status outer_init(const phi_potential *phi, const phibal_enclosure
   phibal_status status = require_conditions(&phi->value, parameters, n, x, precision);
   if (status == PHIBAL_OK) status = phi_sums(&phi->value, parameters, n, x, o->sums);
   if (status != PHIBAL_OK) return status;
-  phi_outer_eval(&phi->value, parameters, o->sums, &o->value, o->partials, o->second, &o->known);
-  return PHIBAL_OK;
+  return phi_outer_eval(&phi->value, parameters, o->sums, &o->value, o->partials, o->second,
+                        &o->known);
 }
 
 /* The jet of f_i at a coordinate, known up to `order`. */
