@@ -10,6 +10,11 @@
 #if PHIBAL_HAVE_REFERENCE
 #include <mpfr.h>
 #endif
+#if PHIBAL_HAVE_FLINT
+#include <flint/flint.h>
+#else
+#define FLINT_VERSION NULL
+#endif
 
 extern char *openblas_get_config(void);
 
@@ -78,6 +83,8 @@ int command_info(int argc, char **argv) {
 #else
     {"MPFR", NULL, "no reference, no `phibal eval`, `audit` or `verify`"},
 #endif
+    {"FLINT", PHIBAL_HAVE_FLINT ? FLINT_VERSION : NULL,
+     "no exact algebra: `phibal audit` proves convexity by boxes alone"},
     {"gnuplot", program_version("gnuplot --version 2>/dev/null", gnuplot, sizeof gnuplot),
      "no pictures in the pages of `phibal audit --html`"},
     {"SentencePiece", PHIBAL_HAVE_SENTENCEPIECE ? "yes" : NULL, "byte-level tokens only"},

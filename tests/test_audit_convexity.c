@@ -253,6 +253,15 @@ static const known potentials[] = {
     {"sum(x^2)/3 - sum(x^3)", P, R},
     {"-sum(x^2)^2", P, R},
     {"sum(x^2 + sgn(x - 1/3)/9)", R, R},
+    {"sum(x^2 + max(x, 1/3))", R, P}, /* kinks that are convex */
+    {"sum(x^2 + abs(x - 1/3) + 2*abs(x - 1/7))", R, P},
+    {"sum(max(x^2, 3*x/4 - 1/8))", R, R}, /* affine between 1/4 and 1/2 */
+    {"sum(max(x^2, x^3 + 1/16))", R, P},
+    {"sum(exp(max(x, 1/5)) + x^2)", R, P},
+    {"sum(x^2 - abs(x - 1/3)/100)", R, R},
+    {"sum(x^2 + sgn(x - 1/3)*x)", R, R},
+    {"sum(abs((x - 1/4)*(x - 3/4)) + 3*x^2)", R, P}, /* two zeros */
+    {"sum(3*x^2 - abs((x - 1/4)*(x - 3/4)))", R, R},
     {"sum(log(x - 1/10))", U, R}, /* not defined everywhere */
     {"exp(sum(x^4)) - sum(x^2)", P, R},
 };
@@ -315,22 +324,39 @@ Test(audit_convexity, parameters_are_points_intervals_or_ranges) {
   }
 }
 
-/* Convex in one expert's share, not in all: only many experts refute it. psi'' < 0 above 3/4. */
+/* psi'' < 0 beyond 1/2 may be outweighed by the other shares, for two experts or for all. */
 Test(audit_convexity, negative_curvature_beyond_a_half_depends_on_the_experts) {
+  static const struct {
+    const char *value;
+    audit_verdict two, three, many;
+  } rows[] = {
+      {"sum(3*x^2/2 - 2*x^3/3)", P, U, R},     /* 3 - 4x: together 2 for two experts */
+      {"sum(xlogx(x) - 0.6*x^2)", P, P, P},    /* 1/x - 1.2 */
+      {"sum(xlogx(x) - 1.99*x^2/2)", P, P, P}, /* 1/x - 1.99 */
+      {"sum(xlogx(x) - 2.01*x^2/2)", R, R, R}, /* negative at a half itself */
+      {"sum(-log(x)/10 - x^3/8)", P, P, P},    /* 1/(10 x^2) - 3x/4 */
+  };
   uint64_t state = 2;
-  const char *text = "potential q\nvalue sum(3*x^2/2 - 2*x^3/3)\n"; /* psi'' = 3 - 4x */
-  audited two = audit_potential(read_text(text), NULL, 2, 2, 10);
-  cr_assert(certificate_verdict(&two.c, AUDIT_CONVEX) != R); /* 3 - 4x + 3 - 4(1 - x) = 2 */
-  audited many = audit_potential(read_text(text), NULL, 2, 4096, 10);
-  cr_assert(certificate_verdict(&many.c, AUDIT_CONVEX) == R);
-  audited_clear(&two);
-  audited_clear(&many);
-  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[200];
+    snprintf(text, sizeof text, "potential q\nvalue %s\n", rows[i].value);
+    const int experts[] = {2, 3, 4096};
+    const audit_verdict verdict[] = {rows[i].two, rows[i].three, rows[i].many};
+    for (int k = 0; k < 3; k++) {
+      audited a = audit_potential(read_text(text), NULL, k == 1 ? 3 : 2, experts[k], 10);
+      cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == verdict[k], "%s with %d experts: %s",
+                rows[i].value, experts[k],
+                audit_verdict_name(certificate_verdict(&a.c, AUDIT_CONVEX)));
+      if (k == 2) check_findings(&a, &state, rows[i].value);
+      audited_clear(&a);
+    }
+  }
 }
 
 Test(audit_convexity, nothing_random_is_proved_or_refuted_wrongly) {
+  enum { ROUNDS = 80 };
   int proved = 0, refuted = 0;
-  for (int i = 0; i < 120; i++) {
+  for (int i = 0; i < ROUNDS; i++) {
     uint64_t state = 31000 + (uint64_t)i;
     char *text = random_potential(&state, 1 + i % 3);
     audited a = audit_potential(read_text(text), NULL, 2, 64, 0.3);
@@ -341,6 +367,6 @@ Test(audit_convexity, nothing_random_is_proved_or_refuted_wrongly) {
     audited_clear(&a);
     free(text);
   }
-  cr_log_info("%d proved, %d refuted of 120", proved, refuted);
-  cr_assert(proved > 8 && refuted > 40, "%d proved, %d refuted", proved, refuted);
+  cr_log_info("%d proved, %d refuted of %d", proved, refuted, ROUNDS);
+  cr_assert(proved > 8 && refuted > 30, "%d proved, %d refuted", proved, refuted);
 }

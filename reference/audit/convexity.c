@@ -115,15 +115,16 @@ static phibal_status report_smooth(phi_potential *phi, const convexity_search *s
     free(where);
     return added(f);
   }
-  char *kink = s->psi ? kink_find(phi, s->psi, domain) : NULL;
+  char *where_not = s->psi ? kink_refute(phi, s->psi, domain) : NULL;
   audit_finding *f =
-      kink ? certificate_add(c, AUDIT_DIFFERENTIABLE, AUDIT_REFUTED, NULL,
-                             "one-sided derivatives differ where a term has its kink")
-           : certificate_add(c, AUDIT_DIFFERENTIABLE, AUDIT_UNDECIDED, NULL,
-                             "not proved on all of (0, 1): %s", s->proof.how ? s->proof.how : "");
+      where_not
+          ? certificate_add(c, AUDIT_DIFFERENTIABLE, AUDIT_REFUTED, NULL,
+                            "one-sided derivatives differ where a term has its kink")
+          : certificate_add(c, AUDIT_DIFFERENTIABLE, AUDIT_UNDECIDED, NULL,
+                            "not proved on all of (0, 1): %s", s->proof.how ? s->proof.how : "");
   phibal_status status = added(f);
-  if (status == PHIBAL_OK && kink) status = audit_counterexample(f, "%s", kink);
-  free(kink);
+  if (status == PHIBAL_OK && where_not) status = audit_counterexample(f, "%s", where_not);
+  free(where_not);
   return status;
 }
 

@@ -6,14 +6,15 @@
 #include "domain.h"
 
 typedef struct convexity_proof {
-  bool analytic; /* proved by algebra: phi is analytic on the open simplex */
-  bool smooth;   /* that, or proved by boxes: it is twice differentiable there */
-  bool strict;   /* proved: strictly convex there */
-  bool constant; /* proved: phi is constant on the simplex, so not strictly convex */
-  bool singular; /* strict holds on the simplex only: in R^E the Hessian has a kernel everywhere */
-  long boxes;    /* of subdivision; 0: exact algebra alone */
-  double doubt;  /* an x where the sign failed, or was the wrong one; 0 where none is known */
-  bool negative; /* psi'' < 0 is proved at `doubt`, for all parameters of the domain */
+  bool analytic;  /* proved by algebra: phi is analytic on the open simplex */
+  bool smooth;    /* that, or proved by boxes: it is twice differentiable there */
+  bool strict;    /* proved: strictly convex there */
+  bool open_only; /* separable, but psi is not convex itself: nothing is said of the boundary */
+  bool constant;  /* proved: phi is constant on the simplex, so not strictly convex */
+  bool singular;  /* strict holds on the simplex only: in R^E the Hessian has a kernel everywhere */
+  long boxes;     /* of subdivision; 0: exact algebra alone */
+  double doubt;   /* an x where the sign failed, or was the wrong one; 0 where none is known */
+  bool negative;  /* psi'' < 0 is proved at `doubt`, for all parameters of the domain */
   double flat_lo, flat_hi; /* psi'' = 0 on [flat_lo, flat_hi], if that is not [0, 0] */
   char *how;               /* the argument, or why there is none; malloc'ed or null */
 } convexity_proof;
@@ -30,6 +31,11 @@ void convexity_by_algebra(const phi_potential *phi, const expression *psi,
    must be bounded. Ends at `deadline` (of the monotonic clock), or after `most` boxes. */
 void convexity_by_boxes(const phi_potential *phi, const expression *psi, const audit_domain *domain,
                         double deadline, long most, convexity_proof *proof);
+
+/* Separable, with kinks: between them by algebra, and psi' jumps up at each. For parameters that
+   are points, or so narrow that enclosures decide. */
+void convexity_by_pieces(phi_potential *phi, const expression *psi, const audit_domain *domain,
+                         double deadline, convexity_proof *proof);
 
 /* Two points of the simplex with a value at their midpoint that is not below the mean. */
 typedef struct convexity_counterexample {

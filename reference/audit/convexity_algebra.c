@@ -3,6 +3,17 @@
    Separable, phi = sum_e psi(x_e): strictly convex where psi'' > 0 on (0,1); and where psi'' >= 0
    with isolated zeros, for then psi' is strictly increasing all the same.
 
+   Negative curvature beyond 1/2 may be outweighed, as at most one share is there. For two experts
+   phi is psi(x) + psi(1 - x), so psi''(x) + psi''(1 - x) > 0 on (0, 1/2] suffices. For more, let
+   also psi'' > 0 and x psi''(x) not increase on (0, 1/2]. With x_1 = x > 1/2 and psi''(x) <= 0, the
+   others y_e <= 1 - x sum to 1 - x, so that by Cauchy and Schwarz, w_1 = -sum_{e>1} w_e,
+
+     w_1^2 <= sum_e 1/psi''(y_e) sum_e psi''(y_e) w_e^2,
+     sum_e 1/psi''(y_e) = sum_e y_e/(y_e psi''(y_e)) <= sum_e y_e/((1 - x) psi''(1 - x))
+                        = 1/psi''(1 - x),
+
+   and the Hessian is at least (psi''(x) + psi''(1 - x)) w_1^2.
+
    phi = F(S_1, .., S_r), S_i = sum_e f_i(x_e). On the simplex sum_e x_e = 1, so sums of affine f_i
    are constants: S_i = a + b E for f_i = a x + b. For the others, with w tangent (sum_e w_e = 0),
 
@@ -47,14 +58,47 @@ static bool conditions_hold(symbolic *s, const phi_section *section) {
   return true;
 }
 
-static void separable(symbolic *s, const expression *psi, convexity_proof *proof) {
+static const quotient *second_derivative(symbolic *s, const quotient *a) {
+  return symbolic_derivative(s, symbolic_derivative(s, a));
+}
+
+/* The argument for a psi'' that is not positive everywhere beyond 1/2. */
+static void beyond_a_half(const expression *psi, const audit_domain *domain,
+                          convexity_proof *proof) {
+  audit_domain lower;
+  domain_init(&lower);
+  domain_copy(&lower, domain);
+  domain_end_at(&lower.x.hi, 1, 2, true);
+  symbolic *s = symbolic_create(&lower);
+  domain_clear(&lower);
+  if (!s) return;
+  const quotient *x = symbolic_variable(s),
+                 *other = symbolic_subtract(s, symbolic_integer(s, 1), x),
+                 *here = second_derivative(s, symbolic_read(s, psi, NULL)),
+                 *there = second_derivative(s, symbolic_read_at(s, psi, other, NULL));
+  bool two = !domain->experts.hi.infinite && mpq_cmp_ui(domain->experts.hi.value, 2, 1) == 0;
+  bool pairs = symbolic_sign(s, symbolic_add(s, here, there)) == SIGN_POSITIVE;
+  const quotient *fall = symbolic_derivative(s, symbolic_multiply(s, x, here));
+  if (pairs && (two || (symbolic_sign(s, here) == SIGN_POSITIVE && fall &&
+                        !(symbolic_sign(s, fall) & SIGN_POSITIVE)))) {
+    proof->strict = proof->open_only = true;
+    convexity_say(proof,
+                  two ? "psi''(x) + psi''(1 - x) > 0 on (0, 1/2], for two experts"
+                      : "on (0, 1/2] psi'' > 0, x psi''(x) does not increase, and psi''(x) + "
+                        "psi''(1 - x) > 0: one share beyond 1/2 is outweighed by the others");
+  }
+  symbolic_destroy(s);
+}
+
+static void separable(symbolic *s, const expression *psi, const audit_domain *domain,
+                      convexity_proof *proof) {
   const quotient *value = symbolic_read(s, psi, NULL);
   if (!value) {
     convexity_say(proof, "exact algebra ends at %s", symbolic_reason(s));
     return;
   }
   proof->analytic = proof->smooth = true;
-  const quotient *second = symbolic_derivative(s, symbolic_derivative(s, value));
+  const quotient *second = second_derivative(s, value);
   if (!second) {
     convexity_say(proof, "exact algebra ends at %s", symbolic_reason(s));
     return;
@@ -74,6 +118,8 @@ static void separable(symbolic *s, const expression *psi, convexity_proof *proof
          "are isolated, so that psi' increases strictly");
   } else {
     take(s, proof, "psi''", second, NULL, " has no sign that exact algebra can prove");
+    if (mpq_sgn(domain->x.lo.value) == 0 && mpq_cmp_ui(domain->x.hi.value, 1, 1) == 0)
+      beyond_a_half(psi, domain, proof);
   }
   free(argument);
 }
@@ -272,7 +318,7 @@ void convexity_by_algebra(const phi_potential *phi, const expression *psi,
   if (!conditions_hold(s, &phi->value))
     convexity_say(proof, "the value's condition is not proved to hold on the simplex");
   else if (psi)
-    separable(s, psi, proof);
+    separable(s, psi, domain, proof);
   else
     not_separable(s, &phi->value, proof);
   symbolic_destroy(s);

@@ -23,7 +23,8 @@ typedef struct search {
   phibal_enclosure *parameters;
   double deadline;
   long most;
-  int algebra; /* calls left */
+  int algebra;     /* calls left */
+  bool by_algebra; /* one of them settled a part */
   bool failed; /* psi'' = 0 on a box above 1/2, where two shares do not fit: the search goes on */
   convexity_proof *proof;
 } search;
@@ -58,6 +59,7 @@ static bool algebra_on(search *s, double lo, double hi) {
   bool proved = proof.smooth && proof.strict;
   convexity_proof_clear(&proof);
   domain_clear(&part);
+  s->by_algebra = s->by_algebra || proved;
   return proved;
 }
 
@@ -158,9 +160,9 @@ void convexity_by_boxes(const phi_potential *phi, const expression *psi, const a
   proof->strict = proof->smooth && !s.failed;
   if (proof->strict)
     convexity_say(proof,
-                  "psi'' > 0 on %ld boxes that cover (0, 1), by jets in enclosures of %d bits "
-                  "(near 0 and where bisection did not end, by exact algebra)",
-                  proof->boxes, PRECISION);
+                  "psi'' > 0 on %ld boxes that cover (0, 1), by jets in enclosures of %d bits%s",
+                  proof->boxes, PRECISION,
+                  s.by_algebra ? ", near 0 or where bisection did not end by exact algebra" : "");
   else if (proof->negative)
     convexity_say(proof, "psi'' < 0 near x = %.17g", proof->doubt);
   else if (proof->flat_hi > 0)

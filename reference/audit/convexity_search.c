@@ -39,6 +39,16 @@ static bool prove(convexity_search *s, const audit_domain *domain, long most) {
   convexity_by_algebra(s->phi, s->psi, domain, &s->proof);
   if (s->proof.strict || s->proof.constant || !s->psi) return s->proof.strict;
   convexity_proof boxes;
+  if (!s->proof.analytic &&
+      (expression_holds(s->psi, EXPRESSION_ABS) || expression_holds(s->psi, EXPRESSION_MAX))) {
+    convexity_by_pieces(s->phi, s->psi, domain, s->deadline, &boxes);
+    if (boxes.strict) {
+      convexity_proof_clear(&s->proof);
+      s->proof = boxes;
+      return true;
+    }
+    convexity_proof_clear(&boxes);
+  }
   convexity_by_boxes(s->phi, s->psi, domain, s->deadline, most, &boxes);
   boxes.smooth = boxes.smooth || s->proof.smooth;
   boxes.analytic = s->proof.analytic;
@@ -170,6 +180,7 @@ static bool everywhere_concave(const convexity_search *s) {
 static piece_verdict explore(convexity_search *s, const audit_domain *domain, int depth) {
   if (prove(s, domain, depth ? BOXES_OF_PIECE : BOXES)) {
     keep(s, domain, PIECE_PROVED);
+    if (!s->proof.smooth) s->all_smooth = false;
     return PIECE_PROVED;
   }
   bool smooth = s->proof.smooth;

@@ -14,7 +14,7 @@ typedef struct search_piece {
 } search_piece;
 
 typedef struct convexity_search {
-  const phi_potential *phi;
+  phi_potential *phi;
   const expression *psi; /* null unless separable */
   const char *names[PHI_MAX_PARAMETERS];
   int least, most;

@@ -144,7 +144,7 @@ static phibal_status report_restricted(phi_potential *phi, const expression *psi
                         .most = request->most_experts,
                         .deadline = deadline};
   for (int i = 0; i < phi->parameters; i++) s.names[i] = phi->parameter[i].name;
-  bool strict = convexity_search_run(&s, domain) == PIECE_PROVED && s.proof.smooth;
+  bool convex = convexity_search_run(&s, domain) == PIECE_PROVED, strict = convex && s.all_smooth;
   bool constant = s.counterexample.found && s.proof.constant;
   phibal_status status;
   if (strict) {
@@ -161,6 +161,10 @@ static phibal_status report_restricted(phi_potential *phi, const expression *psi
                         where);
     status = added(f);
     if (status == PHIBAL_OK) status = audit_counterexample(f, "%s", s.counterexample.text);
+  } else if (convex) {
+    status = added(certificate_add(c, AUDIT_MIRROR, AUDIT_UNDECIDED, NULL,
+                                   "%sphi is strictly convex, but not proved to be differentiable",
+                                   where));
   } else {
     status = added(certificate_add(c, AUDIT_MIRROR, AUDIT_UNDECIDED, NULL,
                                    "%sstrict convexity, which the equivalence rests on, is not "

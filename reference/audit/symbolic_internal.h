@@ -14,7 +14,7 @@ enum {
   SYMBOLIC_DEGREE = 96,    /* in one atom */
   SYMBOLIC_ROOT = 24,      /* the highest root that is an atom of its own */
   SYMBOLIC_HEIGHT = 4000,  /* bits of a coefficient */
-  SYMBOLIC_EFFORT = 60000, /* about: operations on polynomials in one context */
+  SYMBOLIC_EFFORT = 12000, /* about: operations on polynomials in one context */
   SYMBOLIC_PRECISION = 160,
 };
 
