@@ -1,7 +1,6 @@
 /* Sums of products in enclosures, and the place of a failure. */
 #include "evaluation.h"
 #include <stdio.h>
-#include <string.h>
 
 static bool scale(phibal_enclosure *z, long n) {
   phibal_enclosure factor;

@@ -1,9 +1,7 @@
 /* The words, numbers and signs of a .phi file. Characters are those of ASCII, whatever the locale;
    comments may hold any UTF-8. */
 #include "phi_lexer.h"
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { TAB = 9, LINE_FEED = 10, CARRIAGE_RETURN = 13, FIRST_PRINTED = 32, DELETE = 127 };

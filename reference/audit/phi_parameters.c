@@ -1,7 +1,6 @@
 /* Parameters: their defaults, and whether given ones are in range. */
 #include "phi.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 void phi_fallbacks(const phi_potential *phi, phibal_enclosure *parameters) {
   for (int i = 0; i < phi->parameters; i++)

@@ -16,7 +16,8 @@ static bool parse_signed(phi_parser *p, mpq_t value) {
   return true;
 }
 
-bool phi_parse_constant(phi_parser *p, mpq_t value) {
+/* signed [ / signed ] */
+static bool parse_constant(phi_parser *p, mpq_t value) {
   if (!parse_signed(p, value)) return false;
   if (!phi_accept(p, "/")) return true;
   const phi_token at = p->token;
@@ -31,16 +32,17 @@ bool phi_parse_constant(phi_parser *p, mpq_t value) {
 
 /* A constant, or inf with a sign. */
 static bool parse_end_value(phi_parser *p, phi_end *end) {
-  const phi_parser before = *p;
+  const phi_lexer lexer = p->lexer;
+  const phi_token token = p->token;
   const bool minus = phi_accept(p, "-");
   if (!minus) phi_accept(p, "+");
   if (phi_accept(p, "inf")) {
     end->infinite = minus ? -1 : 1;
     return true;
   }
-  p->lexer = before.lexer;
-  p->token = before.token;
-  return phi_parse_constant(p, end->value);
+  p->lexer = lexer;
+  p->token = token;
+  return parse_constant(p, end->value);
 }
 
 /* ( or [ on the left, ) or ] on the right */
@@ -114,7 +116,7 @@ static bool holds(const phi_range *r, mpq_srcptr value) {
 static bool parse_fallback(phi_parser *p, phi_parameter *parameter) {
   if (!phi_expect(p, "=")) return false;
   const phi_token at = p->token;
-  if (!phi_parse_constant(p, parameter->fallback)) return false;
+  if (!parse_constant(p, parameter->fallback)) return false;
   for (int i = 0; i < parameter->ranges; i++)
     if (holds(&parameter->range[i], parameter->fallback)) return true;
   char ranges[128];

@@ -58,11 +58,8 @@ const char *phi_near_name(const phi_parser *p, const phi_token *name, char *buff
 
 /* The expression that begins with the token; null after a failure. p->uses says what it holds. */
 const expression *phi_parse_expression(phi_parser *p, phi_place place);
-/* [-] number [/ number] */
-bool phi_parse_constant(phi_parser *p, mpq_t value);
-/* A `parameter` statement behind that word, and a condition list behind `where`. */
+/* A `parameter` statement behind that word. */
 bool phi_parse_parameter(phi_parser *p);
-bool phi_parse_conditions(phi_parser *p, phi_place place, phi_section *section);
 /* Numbers the sums of a section's expression. */
 bool phi_number_sums(phi_parser *p, const phi_token *at, phi_section *section);
 

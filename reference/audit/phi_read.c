@@ -92,7 +92,7 @@ static bool parse_comparison(phi_parser *p, phi_place place, phi_section *sectio
   return true;
 }
 
-bool phi_parse_conditions(phi_parser *p, phi_place place, phi_section *section) {
+static bool parse_conditions(phi_parser *p, phi_place place, phi_section *section) {
   section->condition = calloc(PHI_MAX_CONDITIONS, sizeof *section->condition);
   if (!section->condition) return phi_out_of_memory(p);
   do
@@ -110,7 +110,7 @@ static bool parse_section(phi_parser *p, phi_place place, phi_section *section) 
   if (!e) return false;
   section->expression = e;
   if (!phi_number_sums(p, &word, section)) return false;
-  return !phi_accept(p, "where") || phi_parse_conditions(p, place, section);
+  return !phi_accept(p, "where") || parse_conditions(p, place, section);
 }
 
 static bool parse_statement(phi_parser *p) {
