@@ -315,10 +315,11 @@ def unpack_cache():
 
 
 def pack_cache():
-    """Writes the valid verdicts to the committed file. (WP's entries are not quite JSON: "10.".)"""
+    """Writes the valid verdicts, WP's own and those unpacked, to the committed file. (WP's entries are
+    not quite JSON: "10.".)"""
     lines = []
     for path in glob.glob(os.path.join(WORK, "cache", "*.json")):
-        entry = re.match(r'\{ "prover": "([^"]*)", "verdict": "valid", "time": ([\d.]+), "steps": (\d+) \}',
+        entry = re.match(r'\{ ?"prover": "([^"]*)", "verdict": "valid", "time": ([\d.e-]+), "steps": (\d+) ?\}',
                          " ".join(open(path).read().split()))
         if entry:
             prover, seconds, steps = entry.groups()
