@@ -1,6 +1,8 @@
 /* `phibal judge`: somebody's results against golden vectors. */
+#include "certificate.h"
 #include "commands.h"
 #include "junit.h"
+#include <backend_plugin.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -10,7 +12,8 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: phibal judge cases.safetensors results.safetensors [options]\n\n"
+    "usage: phibal judge cases.safetensors results.safetensors [options]\n"
+    "       phibal judge --certificate FILE [--plugin FILE]\n\n"
     "Compares results, made by any implementation, with the vectors of `phibal vectors`. For each\n"
     "case PREFIX the results hold tensors PREFIX/out/NAME, as cases.json lists them. Prints what "
     "was\n"
@@ -25,11 +28,16 @@ static const char help[] =
     "                 less; what must be exact stays exact\n"
     "  --all          every failing case, not only the first ten\n"
     "  --json         one JSON object\n"
-    "  --junit FILE   a report for continuous integration, one test for each case\n";
+    "  --junit FILE   a report for continuous integration, one test for each case\n"
+    "  --certificate FILE\n"
+    "                 writes what was judged, by its digest, and what came out. Without the two\n"
+    "                 files: does this certificate, of judge or of verify, hold for the binary at\n"
+    "                 hand? Digests, promises, and the worst cases or the results judged again\n"
+    "  --plugin FILE  with --certificate: the shared library that it is about\n";
 
 typedef struct judge_arguments {
   judge_request request;
-  const char *junit;
+  const char *junit, *certificate, *plugin;
   bool json, all;
 } judge_arguments;
 
@@ -161,13 +169,26 @@ static phibal_status write_junit(const char *path, const judge_report *r) {
   return junit_finish(report, path);
 }
 
+static int check_certificate(const judge_arguments *a) {
+  if (!a->plugin) return certificate_check(a->certificate, &backend_cpu);
+  backend b;
+  int status = 2;
+  if (backend_plugin_open(a->plugin, &b) == PHIBAL_OK)
+    status = certificate_check(a->certificate, &b);
+  else
+    fprintf(stderr, "phibal judge: %s\n", phibal_status_message());
+  backend_plugin_close(&b);
+  return status;
+}
+
 /* -1 to go on, or the exit status. */
 static int read_arguments(int argc, char **argv, judge_arguments *a) {
   static const struct option options[] = {
-      {"op", required_argument, NULL, 'o'},    {"format", required_argument, NULL, 'f'},
-      {"times", required_argument, NULL, 't'}, {"all", no_argument, NULL, 'a'},
-      {"json", no_argument, NULL, 'j'},        {"junit", required_argument, NULL, 'u'},
-      {"help", no_argument, NULL, 'h'},        {0}};
+      {"op", required_argument, NULL, 'o'},     {"format", required_argument, NULL, 'f'},
+      {"times", required_argument, NULL, 't'},  {"all", no_argument, NULL, 'a'},
+      {"json", no_argument, NULL, 'j'},         {"junit", required_argument, NULL, 'u'},
+      {"help", no_argument, NULL, 'h'},         {"certificate", required_argument, NULL, 'c'},
+      {"plugin", required_argument, NULL, 'p'}, {0}};
   char *end;
   for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'o':
@@ -176,6 +197,7 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
     case 'f':
       if (phibal_format_find(optarg, &a->request.format) != PHIBAL_OK)
         return command_usage_error("judge", "%s", phibal_status_message());
+      a->request.format_name = optarg;
       a->request.narrow = a->request.format != PHIBAL_FORMAT_BINARY64;
       break;
     case 't':
@@ -193,6 +215,12 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
     case 'u':
       a->junit = optarg;
       break;
+    case 'c':
+      a->certificate = optarg;
+      break;
+    case 'p':
+      a->plugin = optarg;
+      break;
     case 'h':
       fputs(help, stdout);
       return 0;
@@ -201,6 +229,9 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
     default:
       return command_usage_error("judge", "unknown option '%s'", argv[optind - 1]);
     }
+  if (a->plugin && !a->certificate)
+    return command_usage_error("judge", "--plugin goes with --certificate");
+  if (a->certificate && optind == argc) return check_certificate(a);
   if (argc - optind != 2)
     return command_usage_error("judge", "needs two files: cases.safetensors results.safetensors");
   a->request.cases = argv[optind];
@@ -215,6 +246,8 @@ int command_judge(int argc, char **argv) {
   judge_report report;
   phibal_status status = judge_vectors(&a.request, &report);
   if (status == PHIBAL_OK && a.junit) status = write_junit(a.junit, &report);
+  if (status == PHIBAL_OK && a.certificate)
+    status = certificate_judged(&a.request, &report, a.certificate);
   if (status != PHIBAL_OK) {
     fprintf(stderr, "phibal judge: %s\n", phibal_status_message());
     judge_report_clear(&report);

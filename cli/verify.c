@@ -1,17 +1,12 @@
 /* `phibal verify`: the kernels against the reference. */
 #include "commands.h"
 #include "verify_exhaustive.h"
+#include "verify_run.h"
 #include <backend_plugin.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <jansson.h>
-#include <phibal/status.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-#include <verify.h>
 
 static const char help[] =
     "usage: phibal verify [options]\n\n"
@@ -26,22 +21,23 @@ static const char help[] =
     "  --case N        this one case only (with --op)\n"
     "  --seed S        of the generated cases; 1 unless given\n"
     "  --first-failure stop an operation at its first failing case\n"
+    "  --budget T      as many cases as fit into a time (20s, 5m): first small cases of each kind\n"
+    "                  of each operation, whatever the time; then the usual ones, the time shared\n"
+    "                  out by the number of outputs\n"
     "  --exhaustive    instead: exp, expm1, log, log1p, tanh and sigmoid (or that of --op) over "
     "all\n"
     "                  2^32 inputs; minutes\n"
     "  --stride N      with --exhaustive: every N-th block of inputs only\n"
     "  --json          one JSON object\n"
+    "  --junit FILE    a report for continuous integration, one test for each output\n"
+    "  --certificate FILE  what was verified, of which build, on what, and how near to its "
+    "bounds;\n"
+    "                  `phibal judge --certificate FILE` checks it against the binary at hand\n"
     "  --list          names the operations and their outputs\n\n"
     "A failure names seed and case; `phibal verify --op NAME --seed S --case N` runs it alone.\n";
 
 typedef struct verify_arguments {
-  uint64_t seed;
-  int64_t cases; /* 0: each operation's own number */
-  int64_t only;  /* -1: all */
-  bool json;
-  bool first_failure;
-  bool chosen[64]; /* by place in operations */
-  bool any_chosen;
+  verify_request request;
   const char *last_chosen;
   bool exhaustive;
   int64_t stride;
@@ -56,113 +52,6 @@ static void list_operations(void) {
   }
 }
 
-static void print_failure(const operation *op, const tally *t, uint64_t seed) {
-  const output_promise *p = output_describe(t->output);
-  printf("  FAIL %s %s: %" PRId64 " of %" PRId64 " elements; worst in case %" PRIu64
-         " (%s), element %" PRId64 ": got %.9g (%a), exact %s, error %.4g %s > %g\n"
-         "       again: phibal verify --op %s --seed %" PRIu64 " --case %" PRIu64 "\n",
-         p->operation, p->output, t->failures, t->elements, t->worst_case, op->kind(t->worst_case),
-         t->worst_element, t->worst_got, t->worst_got, t->worst_expected, t->worst,
-         measure_unit(p->measure), p->bound, op->name, seed, t->worst_case);
-}
-
-static void print_rows(const operation *op, const backend *b, const tally *tallies,
-                       bool all_compared, uint64_t seed) {
-  for (int o = 0; o < OUTPUT_COUNT; o++) {
-    if (!operation_owns(op, (output_id)o)) continue;
-    const tally *t = &tallies[o];
-    const output_promise *p = output_describe((output_id)o);
-    if (t->elements == 0 && !verify_expects(op, b, (output_id)o)) {
-      printf("%-16s %-18s       -          -  not given\n", p->operation, p->output);
-      continue;
-    }
-    bool good = t->failures == 0 && (t->elements > 0 || !all_compared);
-    if (p->measure == MEASURE_EXACT)
-      printf("%-16s %-18s %7" PRId64 " %10" PRId64 "  %-10s %-17s %s\n", p->operation, p->output,
-             t->cases, t->elements, t->failures ? "wrong" : "exact", "exact", good ? "ok" : "FAIL");
-    else
-      printf("%-16s %-18s %7" PRId64 " %10" PRId64 "  %-10.4f %-6g %-10s %s\n", p->operation,
-             p->output, t->cases, t->elements, t->worst, p->bound, measure_unit(p->measure),
-             good ? "ok" : "FAIL");
-    if (t->failures)
-      print_failure(op, t, seed);
-    else if (!good)
-      printf("  FAIL %s %s: no case reached it\n", p->operation, p->output);
-  }
-  fflush(stdout);
-}
-
-static json_t *json_rows(const operation *op, const tally *tallies) {
-  json_t *rows = json_array();
-  for (int o = 0; o < OUTPUT_COUNT; o++) {
-    if (!operation_owns(op, (output_id)o)) continue;
-    const tally *t = &tallies[o];
-    const output_promise *p = output_describe((output_id)o);
-    json_t *row = json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:s, s:f, s:s, s:I}", "operation", p->operation, "output",
-        p->output, "cases", (json_int_t)t->cases, "elements", (json_int_t)t->elements, "failures",
-        (json_int_t)t->failures, "unit", measure_unit(p->measure), "bound", p->bound, "equation",
-        p->equation, "worst_case", (json_int_t)t->worst_case);
-    /* JSON has no infinity. */
-    json_object_set_new(row, "worst", t->worst <= 1e300 ? json_real(t->worst) : json_string("inf"));
-    json_array_append_new(rows, row);
-  }
-  return rows;
-}
-
-static int run_all(const verify_arguments *a, const backend *b) {
-  static tally tallies[OUTPUT_COUNT];
-  json_t *rows = json_array();
-  struct timespec start, end;
-  int failed = 0, run = 0;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  if (!a->json)
-    printf("%-16s %-18s %7s %10s  %-10s %-17s\n", "operation", "output", "cases", "elements",
-           "worst", "bound");
-  for (int i = 0; i < operation_count; i++) {
-    const operation *op = &operations[i];
-    if (a->any_chosen ? !a->chosen[i] : b->offers && !b->offers(b->context, op)) continue;
-    run++;
-    uint64_t first = a->only >= 0 ? (uint64_t)a->only : 0;
-    int64_t count = a->only >= 0 ? 1 : a->cases > 0 ? a->cases : op->cases;
-    if (!a->json && isatty(STDERR_FILENO)) fprintf(stderr, "%s ...\r", op->name);
-    phibal_status status = verify_run(op, b, a->seed, first, count, a->first_failure, tallies);
-    bool all_compared = a->only < 0 && !a->first_failure && count >= op->cases;
-    if (status != PHIBAL_OK) {
-      failed++;
-      fprintf(a->json ? stderr : stdout, "%-16s FAIL: %s\n", op->name, phibal_status_message());
-      continue;
-    }
-    failed += !verify_passed(op, b, tallies, all_compared);
-    if (a->json) {
-      json_t *some = json_rows(op, tallies);
-      json_array_extend(rows, some);
-      json_decref(some);
-    } else {
-      print_rows(op, b, tallies, all_compared, a->seed);
-    }
-  }
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  double seconds =
-      (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-  if (a->json) {
-    json_t *all =
-        json_pack("{s:s, s:I, s:b, s:f, s:O}", "backend", b->name, "seed", (json_int_t)a->seed,
-                  "passed", failed == 0, "seconds", seconds, "outputs", rows);
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    puts("");
-    json_decref(all);
-  } else if (failed) {
-    printf("%d of %d operations broke a bound (seed %" PRIu64 ", %.1f s)\n", failed, run, a->seed,
-           seconds);
-  } else {
-    printf("all %d operations kept their bounds (seed %" PRIu64 ", %.1f s)\n", run, a->seed,
-           seconds);
-  }
-  json_decref(rows);
-  return failed ? 1 : 0;
-}
-
 static int run_plugin(const verify_arguments *a) {
   backend b;
   int status = 2;
@@ -171,11 +60,16 @@ static int run_plugin(const verify_arguments *a) {
   } else {
     status = 0;
     for (int i = 0; i < operation_count && !status; i++)
-      if (a->chosen[i] && !b.offers(b.context, &operations[i]))
+      if (a->request.chosen[i] && !b.offers(b.context, &operations[i]))
         status = command_usage_error("verify", "%s does not offer '%s'", backend_plugin_name(&b),
                                      operations[i].name);
-    if (!status && !a->json) printf("%s, %s\n", backend_plugin_name(&b), backend_plugin_device(&b));
-    if (!status) status = run_all(a, &b);
+    if (!status && !a->request.json)
+      printf("%s, %s\n", backend_plugin_name(&b), backend_plugin_device(&b));
+    if (!status) {
+      verify_request request = a->request;
+      request.device = backend_plugin_device(&b);
+      status = verify_run_all(&request, &b);
+    }
   }
   backend_plugin_close(&b);
   return status;
@@ -188,31 +82,54 @@ static bool read_count(const char *text, int64_t least, int64_t *n) {
   return end != text && *end == 0 && *n >= least;
 }
 
+/* 20, 20s, 5m, 1h; false if the text is anything else. */
+static bool read_seconds(const char *text, double *seconds) {
+  char *end;
+  *seconds = strtod(text, &end);
+  if (end == text || !(*seconds > 0 && *seconds < 1e6)) return false;
+  if (strcmp(end, "m") == 0)
+    *seconds *= 60;
+  else if (strcmp(end, "h") == 0)
+    *seconds *= 3600;
+  else if (*end && strcmp(end, "s") != 0)
+    return false;
+  return true;
+}
+
 int command_verify(int argc, char **argv) {
-  static const struct option options[] = {
-      {"op", required_argument, NULL, 'o'},      {"cases", required_argument, NULL, 'n'},
-      {"case", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 's'},
-      {"first-failure", no_argument, NULL, 'f'}, {"plugin", required_argument, NULL, 'p'},
-      {"exhaustive", no_argument, NULL, 'x'},    {"stride", required_argument, NULL, 'r'},
-      {"json", no_argument, NULL, 'j'},          {"list", no_argument, NULL, 'l'},
-      {"help", no_argument, NULL, 'h'},          {0}};
-  verify_arguments a = {.seed = 1, .only = -1, .stride = 1};
+  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
+                                          {"cases", required_argument, NULL, 'n'},
+                                          {"case", required_argument, NULL, 'c'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"first-failure", no_argument, NULL, 'f'},
+                                          {"plugin", required_argument, NULL, 'p'},
+                                          {"exhaustive", no_argument, NULL, 'x'},
+                                          {"stride", required_argument, NULL, 'r'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"budget", required_argument, NULL, 'b'},
+                                          {"junit", required_argument, NULL, 'u'},
+                                          {"certificate", required_argument, NULL, 'e'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+  verify_arguments a = {.request = {.seed = 1, .only = -1}, .stride = 1};
+  verify_request *r = &a.request;
   int64_t n;
   for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'o': {
       const operation *op = operation_find(optarg);
       if (!op) return command_usage_error("verify", "no operation '%s'; --list names them", optarg);
-      a.chosen[op - operations] = a.any_chosen = true;
+      r->chosen[op - operations] = r->any_chosen = true;
       a.last_chosen = op->name;
       break;
     }
     case 'n':
-      if (!read_count(optarg, 1, &a.cases))
+      if (!read_count(optarg, 1, &r->cases))
         return command_usage_error("verify", "--cases takes a number of at least 1, not '%s'",
                                    optarg);
       break;
     case 'c':
-      if (!read_count(optarg, 0, &a.only))
+      if (!read_count(optarg, 0, &r->only))
         return command_usage_error("verify", "--case takes a number of at least 0, not '%s'",
                                    optarg);
       break;
@@ -220,7 +137,7 @@ int command_verify(int argc, char **argv) {
       if (!read_count(optarg, 0, &n))
         return command_usage_error("verify", "--seed takes a number of at least 0, not '%s'",
                                    optarg);
-      a.seed = (uint64_t)n;
+      r->seed = (uint64_t)n;
       break;
     case 'x':
       a.exhaustive = true;
@@ -234,10 +151,21 @@ int command_verify(int argc, char **argv) {
       a.plugin = optarg;
       break;
     case 'f':
-      a.first_failure = true;
+      r->first_failure = true;
+      break;
+    case 'b':
+      if (!read_seconds(optarg, &r->budget))
+        return command_usage_error("verify", "--budget takes a time like 20s or 5m, not '%s'",
+                                   optarg);
+      break;
+    case 'u':
+      r->junit = optarg;
+      break;
+    case 'e':
+      r->certificate = optarg;
       break;
     case 'j':
-      a.json = true;
+      r->json = true;
       break;
     case 'l':
       list_operations();
@@ -251,12 +179,17 @@ int command_verify(int argc, char **argv) {
       return command_usage_error("verify", "unknown option '%s'", argv[optind - 1]);
     }
   if (optind < argc) return command_usage_error("verify", "unexpected '%s'", argv[optind]);
-  if (a.only >= 0 && !a.any_chosen)
+  if (r->only >= 0 && !r->any_chosen)
     return command_usage_error("verify", "--case needs --op: cases are numbered by operation");
   if (a.exhaustive && a.plugin)
     return command_usage_error("verify",
                                "--exhaustive is of the built-in kernels, not of a plugin");
-  if (a.exhaustive) return verify_exhaustive(a.last_chosen, (int)a.stride, a.json);
+  if (r->budget > 0 && (r->cases > 0 || r->only >= 0 || r->first_failure || a.exhaustive))
+    return command_usage_error("verify", "--budget goes without --cases, --case, --first-failure "
+                                         "and --exhaustive");
+  if (a.exhaustive && r->junit)
+    return command_usage_error("verify", "--junit is not offered with --exhaustive");
+  if (a.exhaustive) return verify_exhaustive(a.last_chosen, (int)a.stride, r->json, r->certificate);
   if (a.stride != 1) return command_usage_error("verify", "--stride goes with --exhaustive");
-  return a.plugin ? run_plugin(&a) : run_all(&a, &backend_cpu);
+  return a.plugin ? run_plugin(&a) : verify_run_all(r, &backend_cpu);
 }

@@ -1,5 +1,6 @@
 /* `phibal verify --exhaustive`: the one-argument cores over all 2^32 inputs. */
 #include "verify_exhaustive.h"
+#include "certificate.h"
 #include "commands.h"
 #include <exhaustive.h>
 #include <inttypes.h>
@@ -21,7 +22,7 @@ static void print_report(const char *core, const exhaustive_report *r) {
   fflush(stdout);
 }
 
-int verify_exhaustive(const char *only, int stride, bool json) {
+int verify_exhaustive(const char *only, int stride, bool json, const char *certificate_path) {
   int known = 0;
   for (int i = 0; i < exhaustive_core_count; i++)
     known += !only || strcmp(only, exhaustive_cores[i]) == 0;
@@ -31,6 +32,7 @@ int verify_exhaustive(const char *only, int stride, bool json) {
                                "log, log1p, tanh and sigmoid",
                                only);
   json_t *rows = json_array();
+  certificate *made = certificate_path ? certificate_start("cpu", NULL, 0) : NULL;
   int failed = 0;
   if (!json)
     printf("%-8s %11s %12s %8s  %-12s %-8s  %7s\n", "core", "inputs", "MPFR calls", "wrong",
@@ -49,6 +51,7 @@ int verify_exhaustive(const char *only, int stride, bool json) {
       continue;
     }
     failed += r.wrong != 0;
+    certificate_exhaustive(made, core, stride, r.inputs, r.wrong, r.worst_ulp, r.worst_input);
     if (!json)
       print_report(core, &r);
     else
@@ -70,5 +73,9 @@ int verify_exhaustive(const char *only, int stride, bool json) {
              : "correctly rounded on this sample; --exhaustive alone takes all 2^32 inputs");
   }
   json_decref(rows);
+  if (certificate_path && certificate_finish(made, failed == 0, certificate_path) != PHIBAL_OK) {
+    fprintf(stderr, "phibal verify: %s\n", phibal_status_message());
+    return 2;
+  }
   return failed ? 1 : 0;
 }

@@ -6,6 +6,6 @@
 
 /* Runs one core, or all where `only` is null, over every stride-th block of inputs; prints a line
    or a JSON row each. Returns the exit status. */
-int verify_exhaustive(const char *only, int stride, bool json);
+int verify_exhaustive(const char *only, int stride, bool json, const char *certificate_path);
 
 #endif

@@ -16,7 +16,8 @@ typedef struct judge_request {
      is the rounding, once, of a number that keeps the bound. */
   bool narrow;
   phibal_format format;
-  double times; /* bounds are multiplied by this; 1 for the promise itself */
+  const char *format_name; /* as it was asked for */
+  double times;            /* bounds are multiplied by this; 1 for the promise itself */
 } judge_request;
 
 /* One output of one case that failed. */

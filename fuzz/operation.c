@@ -18,6 +18,7 @@ const operation operations[] = {
    operation_##stem##_truth,                                                                       \
    operation_##stem##_cpu,                                                                         \
    operation_kind_##kinds,                                                                         \
+   #kinds,                                                                                         \
    cases},
 #include <phibal/ops.def>
 };

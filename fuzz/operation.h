@@ -77,7 +77,8 @@ typedef struct operation {
   /* The built-in CPU kernels. */
   phibal_status (*cpu)(operation_case *c);
   const char *(*kind)(uint64_t number);
-  int64_t cases; /* how many are run unless the caller says */
+  const char *family; /* the kinds' family: "core", "route" and so on */
+  int64_t cases;      /* how many are run unless the caller says */
 } operation;
 
 extern const operation operations[];

@@ -23,22 +23,30 @@ static phibal_status run_one(const operation *o, const backend *b, uint64_t seed
   return status;
 }
 
-phibal_status verify_run(const operation *o, const backend *b, uint64_t seed, uint64_t first,
-                         int64_t count, bool first_failure, tally *tallies) {
+void verify_start(const operation *o, tally *tallies) {
   for (int i = 0; i < OUTPUT_COUNT; i++)
     if (operation_owns(o, (output_id)i)) tally_start(&tallies[i], (output_id)i);
+}
+
+phibal_status verify_case(const operation *o, const backend *b, uint64_t seed, uint64_t number,
+                          tally *tallies) {
+  for (int i = 0; i < OUTPUT_COUNT; i++)
+    if (operation_owns(o, (output_id)i)) tally_case(&tallies[i], number);
+  phibal_status status = run_one(o, b, seed, number, tallies);
+  if (status == PHIBAL_OK) return PHIBAL_OK;
+  char why[400];
+  strncpy(why, phibal_status_message(), sizeof why - 1);
+  why[sizeof why - 1] = 0;
+  return phibal_status_set(status, "%s, case %llu (%s), could not be run: %s", o->name,
+                           (unsigned long long)number, o->kind(number), why);
+}
+
+phibal_status verify_run(const operation *o, const backend *b, uint64_t seed, uint64_t first,
+                         int64_t count, bool first_failure, tally *tallies) {
+  verify_start(o, tallies);
   for (int64_t i = 0; i < count; i++) {
-    uint64_t number = first + (uint64_t)i;
-    for (int t = 0; t < OUTPUT_COUNT; t++)
-      if (operation_owns(o, (output_id)t)) tally_case(&tallies[t], number);
-    phibal_status status = run_one(o, b, seed, number, tallies);
-    if (status != PHIBAL_OK) {
-      char why[400];
-      strncpy(why, phibal_status_message(), sizeof why - 1);
-      why[sizeof why - 1] = 0;
-      return phibal_status_set(status, "%s, case %llu (%s), could not be run: %s", o->name,
-                               (unsigned long long)number, o->kind(number), why);
-    }
+    phibal_status status = verify_case(o, b, seed, first + (uint64_t)i, tallies);
+    if (status != PHIBAL_OK) return status;
     if (first_failure && !verify_passed(o, b, tallies, false)) break;
   }
   return PHIBAL_OK;

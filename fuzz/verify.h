@@ -4,9 +4,15 @@
 
 #include "operation.h"
 
+/* Starts the tallies of the operation's outputs; tallies is [OUTPUT_COUNT], here and below. */
+void verify_start(const operation *o, tally *tallies);
+/* Makes, runs and judges one case. A status other than PHIBAL_OK means that it could not be run at
+   all (the message says which and why). */
+phibal_status verify_case(const operation *o, const backend *b, uint64_t seed, uint64_t number,
+                          tally *tallies);
+
 /* Runs cases first .. first + count - 1 of one operation, or with first_failure up to the first
-   case that fails; tallies is [OUTPUT_COUNT]. A status other than PHIBAL_OK means that a case could
-   not be run at all (the message says which). */
+   case that fails. */
 phibal_status verify_run(const operation *o, const backend *b, uint64_t seed, uint64_t first,
                          int64_t count, bool first_failure, tally *tallies);
 
