@@ -425,24 +425,27 @@ static phibal_status report(state *s, certificate *c) {
                 (json_int_t)s->unequal_unknown, "inequalities", (json_int_t)s->inequalities,
                 "maximised", (json_int_t)s->maximised, "bits", s->equal ? s->least_bits : 0.0);
   bool checked = s->equal > 0;
+  char wide[80] = "", ends[80] = "";
+  if (s->unequal_unknown)
+    snprintf(wide, sizeof wide, " (at %llu more the enclosures stayed too wide to tell)",
+             (unsigned long long)s->unequal_unknown);
+  if (s->ends)
+    snprintf(ends, sizeof ends, "at and around each of its %llu ends, and ",
+             (unsigned long long)s->ends);
   audit_finding *f = certificate_add(
       c, AUDIT_CONJUGATE, checked ? AUDIT_CHECKED : AUDIT_UNDECIDED, data,
       "At y = grad phi(x) for %llu x, from 0 to 2^400 and the loads of the gradient's check, it is "
-      "<x, "
-      "y> - phi(x) to %d bits and more, as it must be for a convex phi; at %llu the enclosures "
-      "stayed "
-      "too wide. The inequality phi(x) + phi*(y) >= <x, y> holds at %llu pairs of exact points, "
-      "and "
-      "%llu suprema found by maximising agree.",
-      (unsigned long long)s->equal, (int)BITS, (unsigned long long)s->unequal_unknown,
-      (unsigned long long)s->inequalities, (unsigned long long)s->maximised);
+      "<x, y> - phi(x) to %d bits and more, as it must be for a convex phi%s. The inequality "
+      "phi(x) "
+      "+ phi*(y) >= <x, y> holds at %llu pairs of exact points, and %llu suprema found by "
+      "maximising agree.",
+      (unsigned long long)s->equal, (int)BITS, wide, (unsigned long long)s->inequalities,
+      (unsigned long long)s->maximised);
   if (!f) return PHIBAL_ERROR_MEMORY;
-  f = certificate_add(
-      c, AUDIT_CONJUGATE_DOMAIN, checked ? AUDIT_CHECKED : AUDIT_UNDECIDED, NULL,
-      "At and around each of the %llu ends of the domain given, and at y beyond the prices of "
-      "loads "
-      "up to 2^1000, the conjugate is finite where it must be, and infinite where it must be.",
-      (unsigned long long)s->ends);
+  f = certificate_add(c, AUDIT_CONJUGATE_DOMAIN, checked ? AUDIT_CHECKED : AUDIT_UNDECIDED, NULL,
+                      "The conjugate is finite where it must be, and infinite where it must be, "
+                      "%sat y beyond the prices of loads up to 2^1000.",
+                      ends);
   return f ? PHIBAL_OK : PHIBAL_ERROR_MEMORY;
 }
 

@@ -1,5 +1,6 @@
 /* audit_gradient: the gradient that the file gives against differentiation of its value. */
 #include "audit_points.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { BITS = 200, LEAST_PRECISION = 320, MOST_PRECISION = 2560, OTHERS = 3, WIDEST = 1 + OTHERS };
@@ -134,16 +135,23 @@ static phibal_status report(comparison *c, certificate *to) {
     return audit_counterexample(f, "%s", c->counterexample ? c->counterexample : "");
   }
   bool checked = c->compared > 0 && c->blunt == 0 && c->missing == 0;
+  char undefined[80] = "", missing[120] = "", blunt[80] = "";
+  if (c->undefined)
+    snprintf(undefined, sizeof undefined, " %llu more have no derivative, and were left out.",
+             (unsigned long long)c->undefined);
+  if (c->missing)
+    snprintf(missing, sizeof missing,
+             " At %llu there is a derivative, and the gradient given has no value.",
+             (unsigned long long)c->missing);
+  if (c->blunt)
+    snprintf(blunt, sizeof blunt, " At %llu the enclosures stayed too wide to tell.",
+             (unsigned long long)c->blunt);
   audit_finding *f = certificate_add(
       to, AUDIT_GRADIENT, checked ? AUDIT_CHECKED : AUDIT_UNDECIDED, data,
       "The gradient given and the derivative of the value, both enclosed, agree to %d bits at %llu "
       "coordinates: 0, powers of two down to 2^-1074, 1/E, ties, one expert alone, both sides of "
-      "where an argument changes its sign, and at random. %llu have no derivative and were left "
-      "out; at %llu there is a derivative and the gradient given has no value; at %llu the "
-      "enclosures "
-      "stayed too wide.",
-      (int)BITS, (unsigned long long)c->compared, (unsigned long long)c->undefined,
-      (unsigned long long)c->missing, (unsigned long long)c->blunt);
+      "where an argument changes its sign, and at random.%s%s%s",
+      (int)BITS, (unsigned long long)c->compared, undefined, missing, blunt);
   return f ? PHIBAL_OK : PHIBAL_ERROR_MEMORY;
 }
 
