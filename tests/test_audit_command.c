@@ -134,6 +134,9 @@ Test(audit_command, good) {
   cr_assert_eq(o.exit_status, 0);
   cr_assert_not_null(strstr(o.text, "phibal audit: mine ("));
   cr_assert_not_null(strstr(o.text, "  PROVED     strictly convex on the simplex\n"), "%s", o.text);
+  /* At points: not proved, and not said to be. */
+  cr_assert_not_null(strstr(o.text, "  CHECKED    the gradient given is the gradient\n"), "%s",
+                     o.text);
   cr_assert_not_null(strstr(o.text, "check: yes"));
   cr_assert_null(strstr(o.text, "REFUTED"));
 }
@@ -165,6 +168,20 @@ Test(audit_command, wrong_gradient) {
   json_decref(object);
   /* What is left out is not asked for. */
   json_decref(run_file("--skip core,dynamics,gradient --experts 2..64 --check", 0));
+}
+
+/* A sample is a sample; and --check is content with it only where that is all there can be. */
+Test(audit_command, a_sampled_kernel_is_not_proved) {
+  json_t *object = run_json("--potential euclid --quick --json --check "
+                            "--skip convexity,legendre,gradient,conjugate,dynamics",
+                            0);
+  expect_verdict(object, "core", "checked");
+  const json_t *finding =
+      json_array_get(json_object_get(find_claim(object, "core"), "findings"), 0);
+  cr_assert(json_is_false(json_object_get(json_object_get(finding, "data"), "exhaustive")));
+  /* Nothing was asked of the rest, and nothing is said. */
+  expect_verdict(object, "strictly-convex", "absent");
+  json_decref(object);
 }
 
 /* A built-in at the end of its range that trains but is no potential. */

@@ -93,8 +93,18 @@ void domain_range_of_enclosure(phi_range *range, const phibal_enclosure *z) {
   }
 }
 
-/* Short numbers exactly, long ones (as of an enclosure) as the nearest binary64 would be written.
- */
+/* The nearest binary64, where mpq_get_d cuts. */
+static double nearest(mpq_srcptr q) {
+  mpfr_t x;
+  mpfr_init2(x, 53);
+  mpfr_set_q(x, q, MPFR_RNDN);
+  double d = mpfr_get_d(x, MPFR_RNDN);
+  mpfr_clear(x);
+  return d;
+}
+
+/* Short numbers exactly, long ones, as the ends of an enclosure are, to 15 digits: so that 0.1,
+   which is enclosed, is written as it was. */
 static void print_end(FILE *out, const phi_end *end) {
   enum { SHORT = 40 };
   if (end->infinite)
@@ -103,7 +113,13 @@ static void print_end(FILE *out, const phi_end *end) {
            SHORT)
     mpq_out_str(out, 10, end->value);
   else
-    fprintf(out, "%.17g", mpq_get_d(end->value));
+    fprintf(out, "%.15g", nearest(end->value));
+}
+
+/* One number, or an enclosure of one. */
+static bool is_point(const phi_range *r) {
+  return !r->lo.infinite && !r->hi.infinite &&
+         (mpq_equal(r->lo.value, r->hi.value) || nearest(r->lo.value) == nearest(r->hi.value));
 }
 
 void domain_range_print(FILE *out, const phi_range *range) {
@@ -118,7 +134,7 @@ void domain_parameters_print(FILE *out, const audit_domain *domain) {
   for (int i = 0; i < domain->parameters; i++) {
     const phi_range *r = &domain->parameter[i];
     fprintf(out, "%s%s ", i ? ", " : "", domain->name[i]);
-    if (!r->lo.infinite && !r->hi.infinite && mpq_equal(r->lo.value, r->hi.value)) {
+    if (is_point(r)) {
       fputs("= ", out);
       print_end(out, &r->lo);
     } else {
