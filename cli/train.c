@@ -3,6 +3,7 @@
 #include "estimate.h"
 #include "report.h"
 #include "train.h"
+#include "train_potential.h"
 #include "clock.h"
 #include <getopt.h>
 #include <omp.h>
@@ -18,7 +19,7 @@ static const struct {
     {"validation", "data.validation", NULL, "token file to evaluate on"},
     {"method", "balance.method", NULL,
      "phi, switch, switch-global, sequence, loss-free, none, dense"},
-    {"potential", "balance.potential", NULL, "phi's potential"},
+    {"potential", "balance.potential", NULL, "phi's potential: a name, or a .phi file"},
     {"p", "balance.parameter", "p", "parameter of lp (1 and inf too)"},
     {"delta", "balance.parameter", "delta", "parameter of soft-l1, pseudo-huber"},
     {"beta", "balance.parameter", "beta", "parameter of log-cosh"},
@@ -37,7 +38,7 @@ enum { KEY_OPTIONS = sizeof key_options / sizeof *key_options, OVERRIDES_MAX = 2
 typedef struct arguments {
   const char *config, *out;
   const char *parameter; /* the name of the potential's parameter that was given; null: none */
-  bool overwrite, dry_run, keys, json, quiet, every_layer;
+  bool overwrite, dry_run, keys, json, quiet, every_layer, force;
   size_t overrides;
   config_override override[OVERRIDES_MAX];
   char text[OVERRIDES_MAX][128]; /* keys and flags of --set */
@@ -51,6 +52,7 @@ static void print_help(void) {
        "  --config NAME|FILE   the run file\n"
        "  --set SECTION.KEY=V  any key of the run file; repeatable\n"
        "  --param NAME=V       the potential's parameter\n"
+       "  --force              trains with a potential from a file that its audit refutes\n"
        "  --out FOLDER         run folder (default runs/CONFIG-METHOD)\n"
        "  --overwrite          replace the run that the folder holds\n"
        "  --dry-run            parameters, memory and FLOPs; trains nothing\n"
@@ -115,6 +117,7 @@ enum {
   OPTION_JSON,
   OPTION_QUIET,
   OPTION_EVERY_LAYER,
+  OPTION_FORCE,
   OPTION_HELP
 };
 
@@ -129,6 +132,7 @@ static const struct option plain_options[] = {
     {"json", no_argument, NULL, OPTION_JSON},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"every-layer", no_argument, NULL, OPTION_EVERY_LAYER},
+    {"force", no_argument, NULL, OPTION_FORCE},
     {"help", no_argument, NULL, OPTION_HELP}};
 enum { PLAIN_OPTIONS = sizeof plain_options / sizeof *plain_options };
 
@@ -178,6 +182,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       break;
     case OPTION_EVERY_LAYER:
       a->every_layer = true;
+      break;
+    case OPTION_FORCE:
+      a->force = true;
       break;
     case OPTION_HELP:
       print_help();
@@ -302,6 +309,16 @@ int command_train(int argc, char **argv) {
   if (code >= 0) return code;
   static run_config config;
   if (run_config_load(a.config, a.override, a.overrides, &config)) return usage();
+  if (config.balance.method == BALANCE_PHI && *config.potential_file) {
+    static train_potential potential;
+    if (train_potential_load(&config, a.parameter, a.force, &potential)) {
+      fprintf(stderr, "phibal train: %s\n", phibal_status_message());
+      return 2;
+    }
+    code = a.dry_run ? print_dry_run(&config, a.json) : run(&config, &a);
+    train_potential_close(&potential);
+    return code;
+  }
   const phibal_potential_info *info = phibal_potential_describe(config.balance.potential.id);
   if (a.parameter && strcmp(a.parameter, info->parameter))
     return command_usage_error("train", "the parameter of %s is %s, not '%s'", info->name,

@@ -14,6 +14,10 @@ typedef struct run_config {
   char name[64]; /* of the file, without folder and ending */
   model_config model;
   balance_config balance;
+  /* balance.potential where it is a file in the φ language, "" where it is in the catalogue. Then
+     balance.external is to be set before training, and balance.potential.parameter is the value of
+     its only parameter, NaN for the file's default. */
+  char potential_file[CONFIG_TEXT_MAX];
   struct {
     int32_t sequences, micro_sequences;
   } batch;

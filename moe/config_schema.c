@@ -99,9 +99,24 @@ static phibal_status parse_choice(const config_key *key, const char *text, int *
   return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s' is none of: %s", text, list);
 }
 
+/* A name of the catalogue, or a file: with a '/' in it, or ending in .phi. */
+static phibal_status parse_potential(const char *text, run_config *config) {
+  size_t n = strlen(text);
+  bool file = strchr(text, '/') || (n > 4 && !strcmp(text + n - 4, ".phi"));
+  config->potential_file[0] = 0;
+  if (!file) return phibal_potential_find(text, &config->balance.potential);
+  if (n >= CONFIG_TEXT_MAX)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "longer than %d bytes", CONFIG_TEXT_MAX - 1);
+  memcpy(config->potential_file, text, n + 1);
+  config->balance.potential = (phibal_potential){PHIBAL_POTENTIAL_NEGENTROPY, (double)NAN};
+  return PHIBAL_OK;
+}
+
 /* lp, tsallis and the others name their parameter; the key is the same for all. */
-static phibal_status parse_parameter(const char *text, phibal_potential *potential) {
+static phibal_status parse_parameter(const char *text, run_config *config) {
+  phibal_potential *potential = &config->balance.potential;
   if (!strcmp(text, "default")) return PHIBAL_OK; /* choosing the potential has set it */
+  if (*config->potential_file) return parse_real(text, false, &potential->parameter);
   const phibal_potential_info *info = phibal_potential_describe(potential->id);
   if (!*info->parameter)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s has no parameter; leave it out",
@@ -149,10 +164,10 @@ phibal_status config_value_parse(const config_key *key, const char *text, run_co
     status = parse_choice(key, text, field);
     break;
   case CONFIG_POTENTIAL:
-    status = phibal_potential_find(text, &config->balance.potential);
+    status = parse_potential(text, config);
     break;
   case CONFIG_PARAMETER:
-    status = parse_parameter(text, &config->balance.potential);
+    status = parse_parameter(text, config);
     break;
   case CONFIG_TEXT:
     if (strlen(text) >= CONFIG_TEXT_MAX)
@@ -211,10 +226,14 @@ void run_config_format(const run_config *config, const config_key *key, char *te
     snprintf(text, size, "%s", key->names[*(const int *)field]);
     break;
   case CONFIG_POTENTIAL:
-    snprintf(text, size, "%s", potential->name);
+    if (*config->potential_file)
+      format_text(config->potential_file, text, size);
+    else
+      snprintf(text, size, "%s", potential->name);
     break;
   case CONFIG_PARAMETER:
-    if (*potential->parameter)
+    if (*config->potential_file ? !isnan(config->balance.potential.parameter)
+                                : *potential->parameter)
       format_real(config->balance.potential.parameter, false, text, size);
     else
       snprintf(text, size, "default");
@@ -239,7 +258,8 @@ void run_config_write(const run_config *config, FILE *to) {
 
 static void write_domain(const config_key *key, FILE *to) {
   static const char *const plain[] = {[CONFIG_BOOLEAN] = "true, false",
-                                      [CONFIG_POTENTIAL] = "`phibal eval --help` lists them",
+                                      [CONFIG_POTENTIAL] =
+                                          "`phibal eval --help` lists them; or a .phi file",
                                       [CONFIG_PARAMETER] = "number",
                                       [CONFIG_TEXT] = "text"};
   char interval[64];

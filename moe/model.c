@@ -67,7 +67,7 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
     if (!(b->eta > 0 && b->eta <= 1))
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: eta %g is not in (0, 1]",
                                (double)b->eta);
-    phibal_status status = phibal_potential_check(&b->potential);
+    phibal_status status = b->external ? PHIBAL_OK : phibal_potential_check(&b->potential);
     if (status) return status;
   }
   if (b->z_coefficient > 0 && c->gate == PHIBAL_GATE_SIGMOID)

@@ -2,6 +2,7 @@
    finished step leaves behind. Every MoE layer is balanced by itself. */
 #include "model_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static phibal_router router_of(const model *m) {
@@ -62,6 +63,33 @@ static void correct(const model *m, float *next) {
   for (int32_t e = 0; e < m->config.experts; e++) next[e] = (float)((double)next[e] / (1.0 - kept));
 }
 
+static phibal_status external_refusal(const model_potential *p, int refused) {
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "model: the kernel of %s refuses the load of expert %d", p->name,
+                           refused - 1);
+}
+
+/* (M3), (L1) by an external potential: the loss is good to binary32 of the sum of its terms' sizes,
+   and no gradient depends on it. */
+static phibal_status external_price(const balance_config *b, int32_t experts, const float *mean,
+                                    const float *state, float *centred, float *loss) {
+  const model_potential *p = b->external;
+  float price[PHIBAL_MAX_EXPERTS];
+  int refused = p->price_centred(experts, state, centred, NULL);
+  if (!refused) refused = p->price(experts, state, price, NULL);
+  if (refused) return external_refusal(p, refused);
+  double sum = 0;
+  for (int32_t e = 0; e < experts; e++) {
+    if (!isfinite(centred[e]))
+      return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                               "model: the price of %s at load %g is not finite", p->name,
+                               (double)state[e]);
+    if (mean[e] > 0) sum += (double)mean[e] * (double)price[e];
+  }
+  *loss = (float)(b->alpha * (double)experts * sum);
+  return PHIBAL_OK;
+}
+
 /* The price of `loads` (of the call, or of one sequence) and the loss (L1), (L3) or (L4) itself. */
 static phibal_status price(const model *m, int32_t moe_layer, const phibal_loads *loads,
                            float *centred, float *loss) {
@@ -74,6 +102,7 @@ static phibal_status price(const model *m, int32_t moe_layer, const phibal_loads
     status = track(m, moe_layer, state);
     if (status) return status;
     correct(m, state);
+    if (b->external) return external_price(b, experts, mean, state, centred, loss);
     status = phibal_price_centred(&b->potential, experts, state, centred, NULL);
     if (status) return status;
     return phibal_balance_loss(&b->potential, experts, b->alpha, mean, state, loss);

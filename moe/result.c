@@ -1,4 +1,5 @@
 #include "result.h"
+#include <inttypes.h>
 #include <string.h>
 
 static json_t *score_json(const evaluation_score *score) {
@@ -101,6 +102,10 @@ void result_label(const run_config *config, char *label, size_t size) {
   format_key(config, "balance.parameter", parameter, sizeof parameter);
   if (config->balance.method != BALANCE_PHI)
     snprintf(label, size, "%s", method);
+  else if (config->balance.external && strcmp(parameter, "default"))
+    snprintf(label, size, "%s, %s %s", method, config->balance.external->name, parameter);
+  else if (config->balance.external)
+    snprintf(label, size, "%s, %s", method, config->balance.external->name);
   else if (*info->parameter)
     snprintf(label, size, "%s, %s %s=%s", method, info->name, info->parameter, parameter);
   else
@@ -141,6 +146,7 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
   result_label(config, label, sizeof label);
   format_key(config, "balance.parameter", parameter, sizeof parameter);
   const phibal_potential_info *potential = phibal_potential_describe(config->balance.potential.id);
+  const model_potential *external = config->balance.external;
   const balance_method method = config->balance.method;
   const bool has_loss =
       method != BALANCE_LOSS_FREE && method != BALANCE_NONE && method != BALANCE_DENSE;
@@ -150,12 +156,20 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
   model_count(&config->model, method, &total, &active);
   json_t *result = json_pack(
       "{s:s, s:s, s:{s:s, s:s}, s:o, s:o, s:I, s:I, s:I, s:b, s:{s:I, s:I}, s:{s:i, s:i}}", "name",
-      config->name, "label", label, "potential", "name", potential->name, "parameter", parameter,
-      "eta", eta, "alpha", alpha, "seed", (json_int_t)config->training.seed, "steps",
-      (json_int_t)totals->steps, "steps_planned", (json_int_t)config->training.steps, "stopped",
-      totals->stopped, "parameters", "total", (json_int_t)total, "active", (json_int_t)active,
-      "routing", "experts", config->model.experts, "active", config->model.active);
+      config->name, "label", label, "potential", "name",
+      external ? external->name : potential->name, "parameter", parameter, "eta", eta, "alpha",
+      alpha, "seed", (json_int_t)config->training.seed, "steps", (json_int_t)totals->steps,
+      "steps_planned", (json_int_t)config->training.steps, "stopped", totals->stopped, "parameters",
+      "total", (json_int_t)total, "active", (json_int_t)active, "routing", "experts",
+      config->model.experts, "active", config->model.active);
   if (!result) return phibal_status_set(PHIBAL_ERROR_MEMORY, "result.json: out of memory");
+  if (external) {
+    char hash[17];
+    snprintf(hash, sizeof hash, "%016" PRIx64, external->hash);
+    json_t *from = json_object_get(result, "potential");
+    json_object_set_new(from, "file", json_string(config->potential_file));
+    json_object_set_new(from, "kernel_hash", json_string(hash));
+  }
   double rate = totals->step_seconds > 0 ? (double)totals->tokens / totals->step_seconds : 0;
   json_object_set_new(result, "training",
                       json_pack("{s:f, s:I, s:f, s:f, s:f, s:i}", "last_loss", totals->loss,

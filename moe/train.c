@@ -291,6 +291,11 @@ static phibal_status train_steps(trainer *t) {
 phibal_status train_run(const run_config *config, const train_options *options, json_t **result) {
   trainer t = {.config = config, .options = options};
   evaluation final = {0};
+  if (config->balance.method == BALANCE_PHI && *config->potential_file && !config->balance.external)
+    return phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED,
+        "balance.potential: '%s' is a file, and its prices have not been loaded",
+        config->potential_file);
   phibal_status status = trainer_create(&t);
   if (!status) status = train_steps(&t);
   if (!status && t.final_plan.window) status = evaluate(&t, &t.final_plan, t.totals.steps, &final);

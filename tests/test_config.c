@@ -172,6 +172,30 @@ Test(config, parameter_follows_potential) {
   cr_expect(isinf(c.balance.potential.parameter));
 }
 
+/* A file stands for itself until somebody loads it; the next potential forgets it. */
+Test(config, potential_from_a_file) {
+  static const char text[] = WITH("  parameter: 0.9\n  potential: 'my phi/it''s.phi'\n");
+  run_config c;
+  cr_assert_eq(parse(text, &c), PHIBAL_OK, "%s", phibal_status_message());
+  cr_expect_str_eq(c.potential_file, "my phi/it's.phi");
+  cr_expect_eq(c.balance.potential.parameter, 0.9);
+  cr_expect_null(c.balance.external);
+  char written[160];
+  run_config_format(&c, config_key_get("balance.potential"), written, sizeof written);
+  cr_expect_str_eq(written, "'my phi/it''s.phi'");
+  run_config_format(&c, config_key_get("balance.parameter"), written, sizeof written);
+  cr_expect_str_eq(written, "0.9");
+  const config_override o[] = {{"balance.potential", "other.phi", "-"},
+                               {"balance.potential", "euclid", "-"}};
+  cr_assert_eq(run_config_parse(text, "f.yaml", o, 1, &c), PHIBAL_OK);
+  cr_expect_str_eq(c.potential_file, "other.phi");
+  run_config_format(&c, config_key_get("balance.parameter"), written, sizeof written);
+  cr_expect_str_eq(written, "default", "another file has its own default");
+  cr_assert_eq(run_config_parse(text, "f.yaml", o, 2, &c), PHIBAL_OK);
+  cr_expect_str_empty(c.potential_file);
+  cr_expect_eq(c.balance.potential.id, PHIBAL_POTENTIAL_EUCLID);
+}
+
 /* What run_config_write writes reads back to the same bits, numbers without short decimals and
    quotes in paths included. */
 Test(config, round_trip) {

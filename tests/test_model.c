@@ -3,6 +3,8 @@
 #include "model.h"
 
 #include <criterion/criterion.h>
+#include <phibal/balance.h>
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +102,72 @@ Test(model, threads_do_not_change_a_bit) {
       model_destroy(other);
     }
     model_destroy(one);
+  }
+}
+
+static const phibal_potential outside = {PHIBAL_POTENTIAL_TSALLIS, 0.5};
+
+static int outside_price(int experts, const float *m, float *price, int *floored) {
+  int32_t n;
+  int refused = phibal_price(&outside, experts, m, price, &n) ? 1 : 0;
+  if (floored) *floored = n;
+  return refused;
+}
+
+static int outside_centred(int experts, const float *m, float *centred, int *floored) {
+  int32_t n;
+  int refused = phibal_price_centred(&outside, experts, m, centred, &n) ? 1 : 0;
+  if (floored) *floored = n;
+  return refused;
+}
+
+static int outside_refusal(int experts, const float *m, float *price, int *floored) {
+  (void)experts;
+  (void)m;
+  (void)price;
+  (void)floored;
+  return 3;
+}
+
+static int outside_infinite(int experts, const float *m, float *price, int *floored) {
+  (void)m;
+  (void)floored;
+  for (int e = 0; e < experts; e++) price[e] = INFINITY;
+  return 0;
+}
+
+/* Prices from outside the catalogue make the step that the same prices from it make. */
+Test(model, external_prices_are_used) {
+  model_potential external = {"outside", 0, outside_price, outside_centred};
+  balance_config balance = phi;
+  balance.potential = outside;
+  model_losses losses, others;
+  model *one = step(&balance, 1, 1, &losses);
+  balance.potential = (phibal_potential){PHIBAL_POTENTIAL_EUCLID, 0};
+  balance.external = &external;
+  model *other = step(&balance, 1, 1, &others);
+  check_same(one, other, "external prices");
+  cr_assert_float_eq(losses.balance, others.balance, 1e-6 * fabs(losses.balance));
+  model_destroy(one);
+  model_destroy(other);
+}
+
+Test(model, external_prices_that_fail_stop_the_step) {
+  static int (*const faulty[])(int, const float *, float *, int *) = {outside_refusal,
+                                                                      outside_infinite};
+  static const char *const said[] = {"expert 2", "not finite"};
+  for (int i = 0; i < 2; i++) {
+    model_potential external = {"outside", 0, outside_price, faulty[i]};
+    balance_config balance = phi;
+    balance.external = &external;
+    model *m;
+    model_losses losses;
+    cr_assert_eq(model_create(&wide, &balance, BATCH, 11, &m), PHIBAL_OK);
+    cr_assert_eq(model_step_begin(m, make_batch()), PHIBAL_OK);
+    cr_assert_neq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_OK);
+    cr_assert(strstr(phibal_status_message(), "outside"), "%s", phibal_status_message());
+    cr_assert(strstr(phibal_status_message(), said[i]), "%s", phibal_status_message());
+    model_destroy(m);
   }
 }
 

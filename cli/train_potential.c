@@ -1,0 +1,129 @@
+/* Potentials from files, for `phibal train`. */
+#include "train_potential.h"
+#include <stdio.h>
+
+#if PHIBAL_HAVE_REFERENCE
+#include <audit.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRECISION = 192, AUDIT_SECONDS = 20 };
+
+/* The file's defaults; the run's value for its only parameter where it has one. */
+static phibal_status set_parameters(const phi_potential *phi, const run_config *config,
+                                    const char *name, phibal_enclosure *parameters) {
+  phi_fallbacks(phi, parameters);
+  const double value = config->balance.potential.parameter;
+  if (name && (phi->parameters != 1 || strcmp(phi->parameter[0].name, name)))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "'%s' has no parameter '%s' that can be set here",
+                             config->potential_file, name);
+  if (isnan(value)) return PHIBAL_OK;
+  if (phi->parameters != 1)
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "'%s' has %d parameters: a run sets the value of an only one; write the "
+        "others as defaults in the file",
+        config->potential_file, phi->parameters);
+  phibal_enclosure_set_d(&parameters[0], value);
+  return phi_check_parameters(phi, parameters);
+}
+
+static phibal_status refuse(const run_config *config, const audit_finding *f, bool force) {
+  const char *file = config->potential_file, *claim = audit_claim_text(f->claim);
+  if (!force)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "'%s': refuted: %s (--force trains all the same): %s", file, claim,
+                             f->counterexample ? f->counterexample : f->how);
+  fprintf(stderr, "phibal train: '%s': refuted: %s; trained all the same, as --force says\n", file,
+          claim);
+  return PHIBAL_OK;
+}
+
+/* Looks at the claims that training rests on. */
+static phibal_status judge(const run_config *config, const certificate *c, bool force) {
+  for (size_t i = 0; i < c->findings; i++) {
+    const audit_finding *f = &c->finding[i];
+    if (f->claim != AUDIT_CONVEX && f->claim != AUDIT_GRADIENT) continue;
+    phibal_status status = f->verdict == AUDIT_REFUTED ? refuse(config, f, force) : PHIBAL_OK;
+    if (status) return status;
+  }
+  if (certificate_verdict(c, AUDIT_CONVEX) == AUDIT_UNDECIDED)
+    fprintf(stderr, "phibal train: whether %s is strictly convex is undecided\n",
+            config->potential_file);
+  return PHIBAL_OK;
+}
+
+static phibal_status audit(phi_potential *phi, const phibal_enclosure *parameters,
+                           const run_config *config, bool force) {
+  const int32_t experts = config->model.experts < 2 ? 2 : config->model.experts;
+  const audit_request request = {.parameters = parameters,
+                                 .least_experts = experts,
+                                 .most_experts = experts,
+                                 .quick = true,
+                                 .seed = 1,
+                                 .seconds = AUDIT_SECONDS};
+  certificate c = {0};
+  phibal_status status = audit_convexity(phi, &request, &c);
+  if (!status) status = audit_gradient(phi, &request, &c);
+  if (!status) status = judge(config, &c, force);
+  certificate_clear(&c);
+  return status;
+}
+
+static phibal_status load(phi_potential *phi, const phibal_enclosure *parameters,
+                          train_potential *to) {
+  char *source;
+  phibal_status status = codegen_source(phi, parameters, &source);
+  if (status) return status;
+  status = codegen_load_source(source, &to->kernel);
+  if (!status) {
+    snprintf(to->prices.name, sizeof to->prices.name, "%s", phi->name);
+    to->prices.hash = codegen_hash(source);
+    to->prices.price = to->kernel.price;
+    to->prices.price_centred = to->kernel.price_centred;
+  }
+  free(source);
+  return status;
+}
+
+phibal_status train_potential_load(run_config *config, const char *parameter, bool force,
+                                   train_potential *to) {
+  *to = (train_potential){0};
+  phi_potential *phi;
+  phibal_status status = phi_read_file(config->potential_file, &phi);
+  if (status) return status;
+  phibal_enclosure *parameters = phibal_enclosure_vector(PHI_MAX_PARAMETERS, PRECISION);
+  if (!parameters) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a potential");
+  if (!status) status = set_parameters(phi, config, parameter, parameters);
+  if (!status) status = audit(phi, parameters, config, force);
+  if (!status) status = load(phi, parameters, to);
+  if (!status) config->balance.external = &to->prices;
+  phibal_enclosure_vector_clear(parameters, PHI_MAX_PARAMETERS);
+  phi_destroy(phi);
+  return status;
+}
+
+void train_potential_close(train_potential *potential) {
+  codegen_close(&potential->kernel);
+}
+
+#else
+
+phibal_status train_potential_load(run_config *config, const char *parameter, bool force,
+                                   train_potential *potential) {
+  (void)parameter;
+  (void)force;
+  *potential = (train_potential){0};
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "'%s': a potential from a file is audited first, and this build has no "
+                           "MPFR; take one of the catalogue",
+                           config->potential_file);
+}
+
+void train_potential_close(train_potential *potential) {
+  (void)potential;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* A potential from a file, for training: audited, and its kernel generated and loaded. */
+#ifndef PHIBAL_CLI_TRAIN_POTENTIAL_H
+#define PHIBAL_CLI_TRAIN_POTENTIAL_H
+
+#include "build_features.h"
+#include "config.h"
+#if PHIBAL_HAVE_REFERENCE
+#include <codegen.h>
+#endif
+
+typedef struct train_potential {
+  model_potential prices;
+#if PHIBAL_HAVE_REFERENCE
+  codegen_kernel kernel;
+#endif
+} train_potential;
+
+/* Sets config->balance.external to prices of config->potential_file; `parameter` is the name that
+   --param gave its parameter, or null. Refused with the reason where strict convexity for the run's
+   number of experts, or the gradient given, is refuted, unless `force`: then, and where convexity
+   is not decided, standard error says so. */
+phibal_status train_potential_load(run_config *config, const char *parameter, bool force,
+                                   train_potential *potential);
+void train_potential_close(train_potential *potential);
+
+#endif
