@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <file.h>
 #include <math.h>
+#include <phibal/reference_moe.h>
 #include <safetensors.h>
 #include <stdio.h>
 #include <string.h>
@@ -205,23 +206,67 @@ static void try_zeros(copy *c, const operation *o) {
   free(blocks);
 }
 
+/* Each output that any of the cases has. */
+static void try_outputs(copy *c, const operation *o) {
+  char tried[CASE_TENSORS][40];
+  int count = 0;
+  for (uint64_t number = VECTORS_FIRST; number < VECTORS_FIRST + CASES; number++) {
+    operation_case made;
+    cr_assert_eq(operation_make(o, 1, number, &made), PHIBAL_OK);
+    for (int t = 0; t < made.output_count; t++) {
+      bool known = false;
+      for (int i = 0; i < count; i++) known |= strcmp(tried[i], made.outputs[t].name) == 0;
+      if (known) continue;
+      cr_assert_lt(count, CASE_TENSORS);
+      snprintf(tried[count++], sizeof tried[0], "%s", made.outputs[t].name);
+      try_output(c, &made.outputs[t]);
+    }
+    operation_case_clear(&made);
+  }
+  cr_expect_gt(count, 0, "%s has no output", o->name);
+}
+
 Test(vectors, each_operation_takes_the_right_answer_and_no_wrong_one) {
   for (int i = 0; i < operation_count; i++) {
     const operation *o = &operations[i];
     write_operation(o);
     cr_expect(passes(results_path, NULL), "%s: the built-in kernels fail", o->name);
     copy c;
-    operation_case made;
     copy_open(&c);
-    /* A case that has every output of the operation. */
-    uint64_t number = VECTORS_FIRST;
-    do cr_assert_eq(operation_make(o, 1, number, &made), PHIBAL_OK);
-    while (made.output_count < 1 && (operation_case_clear(&made), number++ < VECTORS_FIRST + 9));
-    for (int t = 0; t < made.output_count; t++) try_output(&c, &made.outputs[t]);
-    operation_case_clear(&made);
+    try_outputs(&c, o);
     try_zeros(&c, o);
     copy_close(&c);
   }
+}
+
+/* What the bounds of the expert FFN take |act'| and |act''| to be at most: slopes from enclosures,
+   and their differences over 2^-8, which are at most 2^-8 times the largest |act''| between. */
+Test(vectors, slope_and_curvature_of_the_activations_are_within_the_carried_bounds) {
+  phibal_enclosure v, slope, before, step;
+  phibal_enclosure_init(&v, 96);
+  phibal_enclosure_init(&slope, 96);
+  phibal_enclosure_init(&before, 96);
+  phibal_enclosure_init(&step, 96);
+  for (int act = PHIBAL_ACTIVATION_SILU; act <= PHIBAL_ACTIVATION_GELU; act++) {
+    double steepest = 0, bent = 0;
+    for (int i = -16 * 256; i <= 16 * 256; i++) {
+      cr_assert_eq(
+          phibal_reference_activation((phibal_activation)act, (float)i / 256, 96, &v, &slope, NULL),
+          PHIBAL_OK);
+      steepest = fmax(steepest, fabs(mpfr_get_d(slope.hi, MPFR_RNDA)));
+      phibal_enclosure_sub(&step, &slope, &before);
+      if (i > -16 * 256) bent = fmax(bent, 256 * fabs(mpfr_get_d(step.hi, MPFR_RNDA)));
+      phibal_enclosure_swap(&slope, &before);
+    }
+    cr_expect_lt(steepest, 1.13);
+    cr_expect_gt(steepest, 1.09);
+    cr_expect_lt(bent, 1.0);
+    cr_expect_gt(bent, act == PHIBAL_ACTIVATION_SILU ? 0.49 : 0.78);
+  }
+  phibal_enclosure_clear(&v);
+  phibal_enclosure_clear(&slope);
+  phibal_enclosure_clear(&before);
+  phibal_enclosure_clear(&step);
 }
 
 Test(vectors, each_kind_of_each_operation_is_a_flag) {

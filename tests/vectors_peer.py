@@ -372,9 +372,82 @@ def balance_step(case, fault):
     case.give("m", new)
 
 
+def activation(name, a, fault):
+    """act(a) and act'(a)."""
+    if name == "silu":
+        s = sigmoid(a)
+        return a * s, s * (1 + a * (1 - s))
+    if fault == "gelu by erf":
+        g = 0.5 * (1 + math.erf(a / math.sqrt(2)))
+        return a * g, g + a * math.exp(-a * a / 2) / math.sqrt(2 * math.pi)
+    c = math.sqrt(2 / math.pi)
+    t = math.tanh(c * (a + 0.044715 * a**3))
+    slope = 0.5 * (1 + t) + 0.5 * a * (1 - t * t) * c * (1 + 3 * 0.044715 * a * a)
+    return 0.5 * a * (1 + t), slope
+
+
+def times(m, x):
+    return [math.fsum(a * b for a, b in zip(row, x)) for row in m]
+
+
+def transpose(m):
+    return [list(column) for column in zip(*m)]
+
+
+def ffn_weights(case, e, fault):
+    E, f, d = case.inputs["w-gate"].shape
+    gate, up, down = (case.rows("w-gate", e), case.rows("w-up", e), case.rows("w-down", e))
+    if fault == "transposed weights" and f == d:
+        up = transpose(up)
+    if fault == "transposed fused weights" and 2 * f == d:
+        fused = transpose(gate + up)
+        gate, up = fused[:f], fused[f:]
+    return gate, up, down
+
+
+def expert_ffn(case, fault):
+    name, offsets = case.parameters["activation"], case.values("offsets")
+    x, y_gradient = case.rows("x"), case.rows("y-gradient")
+    E, f, d = case.inputs["w-gate"].shape
+    weights = {n: list(case.values(n)) for n in ("w-gate-gradient", "w-up-gradient", "w-down-gradient")}
+    y, x_gradient = [], []
+    for e in range(E):
+        gate, up, down = ffn_weights(case, e, fault)
+        back = transpose(down), transpose(gate), transpose(up)
+        for n in range(offsets[e], offsets[e + 1]):
+            a, b = times(gate, x[n]), times(up, x[n])
+            both = [activation(name, v, fault) for v in a]
+            h = [v[0] * w for v, w in zip(both, b)]
+            y.append(times(down, h))
+            dh = times(back[0], y_gradient[n])
+            da = [g * w * v[1] for g, w, v in zip(dh, b, both)]
+            db = [g * v[0] for g, v in zip(dh, both)]
+            x_gradient.append([p + q for p, q in zip(times(back[1], da), times(back[2], db))])
+            if fault == "last expert frozen" and e == E - 1:
+                continue
+            for i in range(f):
+                for j in range(d):
+                    at = (e * f + i) * d + j
+                    weights["w-gate-gradient"][at] += da[i] * x[n][j]
+                    weights["w-up-gradient"][at] += db[i] * x[n][j]
+                    weights["w-down-gradient"][(e * d + j) * f + i] += y_gradient[n][j] * h[i]
+    case.give("y", y)
+    case.give("x-gradient", x_gradient)
+    for n, values in weights.items():
+        case.give(n, values)
+
+
+def z_loss(case, fault):
+    mask, lse = case.values("mask"), case.values("logsumexp")
+    kept = [v for i, v in enumerate(lse) if not mask or mask[i]]
+    n = len(lse) if fault == "padding in the divisor" else len(kept)
+    case.give("loss", [case.parameters["coefficient"] / n * math.fsum(v * v for v in kept) if n else 0])
+
+
 OPERATIONS = {"router-forward": (router_forward, 100), "loads": (loads, 24),
               "frequencies": (frequencies, 24), "ema": (ema, 24), "loss-free": (loss_free, 24),
-              "switch-step": (switch_step, 60), "balance-step": (balance_step, 60)}
+              "switch-step": (switch_step, 60), "balance-step": (balance_step, 60),
+              "expert-ffn": (expert_ffn, 18), "z-loss": (z_loss, 24)}
 
 # What is done wrong, where, and the flag that must be the judge's first guess.
 FAULTS = [
@@ -408,6 +481,12 @@ FAULTS = [
     ("bfloat16 scores", "router-forward", None),
     ("E = 128 and k = 8", "router-forward", "e128-k8"),
     ("no routed scaling", "router-forward", "routed-scaling"),
+    ("transposed weights", "expert-ffn", "square"),
+    ("transposed fused weights", "expert-ffn", "half-square"),
+    ("last expert frozen", "expert-ffn", "frozen-experts"),
+    ("gelu by erf", "expert-ffn", None),
+    ("padding in the divisor", "z-loss", "padding"),
+    ("price not centred by the token", "balance-step", "aux-gradient"),
 ]
 
 
