@@ -78,6 +78,17 @@ static const json_t *find_claim(const json_t *object, const char *id) {
   return NULL;
 }
 
+static const json_t *find_parameter(const json_t *object, size_t i) {
+  return json_array_get(json_object_get(json_object_get(object, "potential"), "parameters"), i);
+}
+
+/* A finite number that is inside its own enclosure in the JSON. */
+static double middle(const json_t *object, const char *key) {
+  const json_t *x = json_object_get(object, key);
+  return 0.5 * (atof(json_string_value(json_object_get(x, "lo"))) +
+                atof(json_string_value(json_object_get(x, "hi"))));
+}
+
 static void expect_verdict(const json_t *object, const char *id, const char *verdict) {
   const json_t *claim = find_claim(object, id);
   cr_assert_str_eq(json_string_value(json_object_get(claim, "verdict")), verdict, "%s", id);
@@ -166,8 +177,38 @@ Test(audit_command, wrong_gradient) {
   expect_verdict(object, "gradient", "refuted");
   expect_verdict(object, "strictly-convex", "proved");
   json_decref(object);
-  /* What is left out is not asked for. */
+  /* What is left out is not asked for; another part left out changes nothing. */
+  json_decref(run_file("--skip core,dynamics,convexity --check", 1));
   json_decref(run_file("--skip core,dynamics,gradient --experts 2..64 --check", 0));
+}
+
+/* Convex for a <= 1/3, by default 1/4: what is asked decides. */
+Test(audit_command, what_is_asked) {
+  static const struct {
+    const char *arguments, *verdict;
+    double at; /* where the rest is looked at */
+  } rows[] = {
+      {"", "refuted", 0.25},
+      {"--param a=1/4", "proved", 0.25},
+      {"--param a=1/8", "proved", 0.125},
+      {"--param a=1/4 --ranges", "refuted", 0.25},
+      {"--param a=0..2", "refuted", 0.25},
+      {"--param a=0..1/4", "proved", 0.25},
+      {"--param a=0..1/8", "proved", 0.0625},
+      {"--param a=1", "refuted", 1.0},
+  };
+  write_potential("potential bent\nparameter a in [0, 2] = 1/4\nvalue sum(x^2 - a*x^3)\n");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char arguments[128];
+    snprintf(arguments, sizeof arguments, "%s --skip core,dynamics,legendre", rows[i].arguments);
+    json_t *object = run_file(arguments, 0);
+    expect_verdict(object, "strictly-convex", rows[i].verdict);
+    bool proved = strcmp(rows[i].verdict, "proved") == 0;
+    cr_assert_eq(json_is_true(json_object_get(find_claim(object, "strictly-convex"), "passes")),
+                 proved);
+    cr_assert_eq(middle(find_parameter(object, 0), "at"), rows[i].at, "%s", rows[i].arguments);
+    json_decref(object);
+  }
 }
 
 /* A sample is a sample; and --check is content with it only where that is all there can be. */
@@ -266,13 +307,6 @@ Test(audit_command, a_megabyte_of_parentheses) {
   free(text);
 }
 
-/* A finite number that is inside its own enclosure in the JSON. */
-static double middle(const json_t *object, const char *key) {
-  const json_t *x = json_object_get(object, key);
-  return 0.5 * (atof(json_string_value(json_object_get(x, "lo"))) +
-                atof(json_string_value(json_object_get(x, "hi"))));
-}
-
 Test(audit_command, dynamics) {
   json_t *object = run_json("--potential negentropy --json --experts 8..64 "
                             "--skip convexity,legendre,gradient,conjugate,core",
@@ -321,6 +355,10 @@ Test(audit_command, all) {
   cr_assert_float_eq(middle(lp, "stiffness"), 0.125, 1e-14);
   const json_t *entropy = find_named(list, "potential", "negentropy", 64);
   cr_assert_float_eq(number(entropy, "simulated_max_violation_at_common_alpha"), 0.104, 1e-4);
+  /* 8 times as soft: more of the pull is left; made as stiff, about as much as with entropy. */
+  const json_t *softer = find_named(list, "potential", "euclid", 8);
+  cr_assert_gt(number(softer, "simulated_max_violation_at_common_alpha"), 0.3);
+  cr_assert_float_eq(number(softer, "simulated_max_violation_at_equal_stiffness"), 0.104, 0.01);
 
   const json_t *paper = json_object_get(object, "paper"), *rows = json_object_get(paper, "rows");
   /* Ranks of stiffness 7 6 5 4 2 1 3 and of evenness 7 6 5 4 3 2 1: 1 - 6 (1 + 1 + 4)/(7 48). */
@@ -362,7 +400,7 @@ static char *read_page(const char *name) {
 
 Test(audit_command, html) {
   char page[128], arguments[512];
-  write_potential("potential bent\nvalue sum(x^2 - x^3)\n");
+  write_potential("potential bent\nvalue sum(x^2 - x^3)\nconjugate sum(y^2) where abs(y) < 1\n");
   snprintf(page, sizeof page, "%s.html", file);
   snprintf(arguments, sizeof arguments, "%s --html %s --skip core --experts 2..64", file, page);
   run(arguments, false);
@@ -371,6 +409,7 @@ Test(audit_command, html) {
   expect_self_contained(text);
   cr_assert_not_null(strstr(text, "class=\"badge refuted\""));
   cr_assert_not_null(strstr(text, "</html>"));
+  cr_assert_not_null(strstr(text, "where abs(y) &lt; 1"));
   bool gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
   cr_assert_eq(strstr(text, "<svg") != NULL, gnuplot);
   free(text);
