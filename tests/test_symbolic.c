@@ -128,6 +128,53 @@ static int check_limits(fixture *f, uint64_t *state) {
   return known;
 }
 
+/* Exact sets of signs, ends of ranges included: what is more than the truth is weak, what is less
+   is wrong. */
+Test(symbolic, signs_at_the_ends_of_ranges) {
+  enum { N = SIGN_NEGATIVE, Z = SIGN_ZERO, P = SIGN_POSITIVE };
+  static const struct {
+    const char *term, *a, *b;
+    unsigned sign;
+  } rows[] = {
+      {"a - 1/2", "[1/2, 3] = 1", "(0, 1) = 1/2", Z | P},
+      {"a - 1/2", "(1/2, 3] = 1", "(0, 1) = 1/2", P},
+      {"3 - a", "[1/2, 3] = 1", "(0, 1) = 1/2", Z | P},
+      {"3 - a", "[1/2, 3) = 1", "(0, 1) = 1/2", P},
+      {"(a - 1/2)*(3 - a)", "[1/2, 3] = 1", "(0, 1) = 1/2", Z | P},
+      {"(a - 1/2) + (3 - a)*x", "[1/2, 3] = 1", "(0, 1) = 1/2", P},
+      {"(a - 1/2)*x + (3 - a)*(b - 1)", "[1/2, 3] = 1", "[1, 2] = 1", Z | P},
+      {"a - 1 + b", "[1, 2] = 1", "[0, 2] = 1", Z | P},
+      {"a - 1 + b", "[1, 2] = 1", "(0, 2] = 1", P},
+      {"a*x", "[0, inf) = 1", "(0, 1) = 1/2", Z | P},
+      {"a*x", "(-inf, 0] = -1", "(0, 1) = 1/2", Z | N},
+      {"a^2 + x", "(-inf, inf) = 1", "(0, 1) = 1/2", P},
+      {"(a - x)^2", "(0, 1) = 1/2", "(0, 1) = 1/2", Z | P},
+      {"a^2 - 2*a*x + x^2 + b", "(-inf, inf) = 1", "[0, 1] = 1/2", Z | P},
+      {"a^2 - 2*a*x + x^2 + b", "(-inf, inf) = 1", "(0, 1] = 1/2", P},
+      {"1 - x", "(0, 1) = 1/2", "(0, 1) = 1/2", P},
+      {"exp(x) - 1 - x", "(0, 1) = 1/2", "(0, 1) = 1/2", P},
+      {"exp(a) - 1 - a", "[0, 1] = 1/2", "(0, 1) = 1/2", Z | P},
+      {"log(a)", "[1, 2] = 1", "(0, 1) = 1/2", Z | P},
+      {"sqrt(a) - 1", "(0, 1] = 1", "(0, 1) = 1/2", Z | N},
+      {"x^a - 1", "[0, 1] = 1", "(0, 1) = 1/2", Z | N},
+      {"x - 1/2", "(0, 1) = 1/2", "(0, 1) = 1/2", N | Z | P},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char *text = NULL;
+    cr_assert(asprintf(&text,
+                       "potential t\nparameter a in %s\nparameter b in %s\nvalue sum(%s + 0*x)\n",
+                       rows[i].a, rows[i].b, rows[i].term) > 0);
+    fixture f;
+    fixture_init(&f, text, false);
+    unsigned sign = symbolic_sign(f.s, f.f[0]);
+    cr_assert((sign & rows[i].sign) == rows[i].sign, "%s, a in %s, b in %s: too few signs, %u",
+              rows[i].term, rows[i].a, rows[i].b, sign);
+    cr_assert(sign == rows[i].sign, "%s, a in %s, b in %s: signs %u", rows[i].term, rows[i].a,
+              rows[i].b, sign);
+    fixture_clear(&f);
+  }
+}
+
 /* Thousands of random expressions; that enough of them can be read and have a sign is checked, so
    that the test is not empty. */
 static void check_random(int rounds, uint64_t seed, bool unbounded) {

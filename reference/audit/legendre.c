@@ -193,7 +193,10 @@ static phibal_status one_domain(phi_potential *phi, const expression *psi,
                                 double deadline, certificate *c) {
   legendre_proof p;
   legendre_proof_init(&p);
-  legendre_by_algebra(phi, psi, domain, &p);
+  if (phi->value.conditions)
+    legendre_say(&p, "the value has a condition, which was not examined");
+  else
+    legendre_by_algebra(phi, psi, domain, &p);
   char *where = where_of(domain);
   const char *at = where ? where : "";
   phibal_status status = report_boundary(&p, psi != NULL, at, c);

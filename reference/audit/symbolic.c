@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 const quotient *symbolic_fail(symbolic *s, const char *format, ...) {
   va_list list;
@@ -16,8 +17,15 @@ const char *symbolic_reason(const symbolic *s) {
   return s->reason;
 }
 
+static double processor_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 bool symbolic_spend(symbolic *s, long cost) {
   if (s->effort > 0) s->effort -= cost;
+  if (processor_seconds() > s->last) s->effort = 0;
   if (s->effort > 0) return true;
   symbolic_fail(s, "the effort for exact algebra is spent");
   return false;
@@ -36,6 +44,7 @@ symbolic *symbolic_create(const audit_domain *domain) {
   }
   fmpz_mpoly_ctx_init(s->ring, SYMBOLIC_ATOMS, ORD_LEX);
   s->effort = SYMBOLIC_EFFORT;
+  s->last = processor_seconds() + SYMBOLIC_SECONDS;
   return s;
 }
 
@@ -389,6 +398,6 @@ bool symbolic_holds_sum(const symbolic *s, const quotient *a) {
 
 bool symbolic_factor(symbolic *s, fmpz_mpoly_factor_t factors, const fmpz_mpoly_t p) {
   slong length = fmpz_mpoly_length(p, s->ring);
-  return length > 0 && length <= SYMBOLIC_TERMS / 2 && symbolic_spend(s, 1 + length) &&
+  return length > 0 && length <= SYMBOLIC_FACTORED && symbolic_spend(s, 1 + length) &&
          fmpz_mpoly_factor(factors, p, s->ring);
 }

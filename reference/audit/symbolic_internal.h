@@ -15,6 +15,8 @@ enum {
   SYMBOLIC_ROOT = 24,      /* the highest root that is an atom of its own */
   SYMBOLIC_HEIGHT = 4000,  /* bits of a coefficient */
   SYMBOLIC_EFFORT = 12000, /* about: operations on polynomials in one context */
+  SYMBOLIC_SECONDS = 4,    /* the same as a guard: some operations cost much more than most */
+  SYMBOLIC_FACTORED = 150, /* terms of a polynomial that is factored */
   SYMBOLIC_PRECISION = 160,
 };
 
@@ -52,6 +54,7 @@ struct symbolic {
   int atoms;
   quotient *all;
   long effort; /* left */
+  double last; /* of the thread's processor time */
   char reason[256];
 };
 

@@ -101,6 +101,16 @@ static const quotient *read_function(symbolic *s, expression_kind kind, const qu
   }
 }
 
+/* In the language only an exponent that is written as a whole number takes a negative base, not a
+   parameter that happens to be one. */
+static const quotient *raise_as_written(symbolic *s, const expression *exponent, const quotient *a,
+                                        const quotient *b) {
+  if (expression_holds(exponent, EXPRESSION_PARAMETER) &&
+      symbolic_sign_at_depth(s, a, 0) != SIGN_POSITIVE)
+    return symbolic_fail(s, "a power of what is not proved positive");
+  return symbolic_raise(s, a, b);
+}
+
 static const quotient *read_node(symbolic *s, const expression *e, const quotient *x,
                                  const quotient *const *sums, int depth) {
   enum { DEEPEST = 200 };
@@ -132,7 +142,7 @@ static const quotient *read_node(symbolic *s, const expression *e, const quotien
   case EXPRESSION_DIVIDE:
     return divide(s, a, b);
   case EXPRESSION_POWER:
-    return symbolic_raise(s, a, b);
+    return raise_as_written(s, e->argument[1], a, b);
   default:
     return read_function(s, e->kind, a, b);
   }

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 5, SUBDIVISIONS = 5, CLOSED_MOST = 5 };
+enum { DEEPEST = 5, SUBDIVISIONS = 5, CLOSED_MOST = 5, DISCRIMINANTS = 2, QUADRATIC_TERMS = 60 };
 
 /* ---------- 1. terms ---------- */
 
@@ -236,20 +236,36 @@ static unsigned by_parts(symbolic *s, const fmpz_mpoly_t p, const view *w, int d
 
 /* ---------- 2. the discriminant ---------- */
 
-/* p = a v^2 + b v + c with b^2 < 4ac has the sign of a; with b^2 <= 4ac, or it is 0. */
+/* p = a v^2 + b v + c: *a, and *d = b^2 - 4ac. */
+static void quadratic(symbolic *s, const fmpz_mpoly_t p, int v, fmpz_mpoly_t a, fmpz_mpoly_t d) {
+  const slong vars[1] = {v};
+  const ulong powers[3][1] = {{0}, {1}, {2}};
+  fmpz_mpoly_t b, c;
+  fmpz_mpoly_init(b, s->ring);
+  fmpz_mpoly_init(c, s->ring);
+  fmpz_mpoly_get_coeff_vars_ui(c, p, vars, powers[0], 1, s->ring);
+  fmpz_mpoly_get_coeff_vars_ui(b, p, vars, powers[1], 1, s->ring);
+  fmpz_mpoly_get_coeff_vars_ui(a, p, vars, powers[2], 1, s->ring);
+  fmpz_mpoly_mul(c, a, c, s->ring);
+  fmpz_mpoly_scalar_mul_si(c, c, 4, s->ring);
+  fmpz_mpoly_mul(d, b, b, s->ring);
+  fmpz_mpoly_sub(d, d, c, s->ring);
+  fmpz_mpoly_clear(b, s->ring);
+  fmpz_mpoly_clear(c, s->ring);
+}
+
+/* With b^2 < 4ac, p has the sign of a; with b^2 <= 4ac, or it is 0. */
 static unsigned by_discriminant(symbolic *s, const fmpz_mpoly_t p, int depth) {
   slong degree[SYMBOLIC_ATOMS];
   fmpz_mpoly_degrees_si(degree, p, s->ring);
   unsigned result = SIGN_ANY;
+  if (depth > DISCRIMINANTS || fmpz_mpoly_length(p, s->ring) > QUADRATIC_TERMS) return result;
   fmpz_mpoly_t a, d;
   fmpz_mpoly_init(a, s->ring);
   fmpz_mpoly_init(d, s->ring);
   for (int v = 0; result == SIGN_ANY && v < s->atoms; v++) {
     if (degree[v] != 2 || !symbolic_spend(s, 8)) continue;
-    const slong vars[1] = {v};
-    const ulong two[1] = {2};
-    fmpz_mpoly_get_coeff_vars_ui(a, p, vars, two, 1, s->ring);
-    if (!fmpz_mpoly_discriminant(d, p, v, s->ring)) continue;
+    quadratic(s, p, v, a, d);
     unsigned below = symbolic_polynomial_sign(s, d, depth + 1);
     if (below & SIGN_POSITIVE) continue;
     unsigned lead = symbolic_polynomial_sign(s, a, depth + 1);
