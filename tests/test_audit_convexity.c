@@ -242,6 +242,10 @@ static const known potentials[] = {
     {"-(sum(sqrt(x)))^2", P, P}, /* homogeneous: only on the simplex */
     {"-log(1 - sum(x^2))", P, P},
     {"sum(x^2) + sum(x)^2", P, P},
+    {"log(sum(x^2))", P, R}, /* D > 0, but the sum of h_e is 2 */
+    {"log(sum(x^6))", P, R},
+    {"sum(x^4)^(1/8)", P, R},
+    {"-1/sum(x^4)", P, R},
     {"log(sum(1/x))", P, P},
     {"sum(x^2 - x^3)", P, R},
     {"sum(cos(x))", P, R},
