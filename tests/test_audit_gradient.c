@@ -108,6 +108,14 @@ Test(audit_gradient, a_hole_is_not_passed_over) {
                AUDIT_UNDECIDED);
 }
 
+/* At 0 the derivative from the right is 1, and sgn(0) is 0. */
+Test(audit_gradient, signs_at_zero_are_left_out) {
+  cr_assert_eq(judge(read("potential one\nvalue sum(abs(x))\ngradient sgn(x)\n"), 0, NULL),
+               AUDIT_CHECKED);
+  cr_assert_eq(judge(read("potential one\nvalue sum(exp(x))\ngradient sgn(x)*exp(x)\n"), 0, NULL),
+               AUDIT_REFUTED);
+}
+
 /* Where the value has a kink there is nothing to compare; elsewhere there is. */
 Test(audit_gradient, kinks_are_left_out) {
   cr_assert_eq(judge(read("potential kinked\nvalue sum(max(x, 1/3) + x^2)\n"

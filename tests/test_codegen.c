@@ -195,6 +195,7 @@ Test(codegen, every_function_has_a_kernel) {
       "sum(tanh(2*x)*sinh(x) + cosh(3*x)/(1 + sigmoid(x - 1/2)))",
       "sum(logcosh(4*x) + softplus(9*x - 3) + max(x^2, x/3) + xlogx(x + 1/5))",
       "sum(x^3 - x^(-2)/1000 + x^(1/2) + (x + 1)^x + 2^x)",
+      "sum(x^2 + max(0, x - 1/4))",
       "log(sum(x^(3/2)))*sum(exp(x)) + sqrt(sum(x^2) + 1)",
   };
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -204,7 +205,7 @@ Test(codegen, every_function_has_a_kernel) {
     fixture_read(&f, text, 0);
     fixture_load(&f);
     static const float rest[] = {0.5f, 0.25f};
-    core_subject s = {f.phi, f.parameters, &f.kernel, i == 5 ? 2 : 0, rest, is_floored(&f.kernel)};
+    core_subject s = {f.phi, f.parameters, &f.kernel, i == 6 ? 2 : 0, rest, is_floored(&f.kernel)};
     float m[LOADS];
     random_stream r = random_start(23, i, 0);
     for (int k = 0; k < LOADS; k++)
@@ -296,6 +297,20 @@ Test(codegen, a_wrong_gradient_is_refuted) {
   cr_assert_eq(verdict_of(&f, f.source, &counterexample), AUDIT_REFUTED);
   cr_assert(counterexample);
   fixture_clear(&f);
+}
+
+/* Prices whose formula cancels to 0 or to a sign, and prices next to powers of two. */
+Test(codegen, kinks_and_small_terms_are_checked) {
+  static const char *const texts[] = {"potential hinge\nvalue sum(x^2 + max(0, x - 1/4))\n",
+                                      "potential cosine\nvalue sum(cos(x))\ngradient -sin(x)\n",
+                                      "potential one\nvalue sum(abs(x))\ngradient sgn(x)\n"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    fixture f;
+    bool counterexample;
+    fixture_read(&f, texts[i], 0);
+    cr_expect_eq(verdict_of(&f, f.source, &counterexample), AUDIT_CHECKED, "%s", texts[i]);
+    fixture_clear(&f);
+  }
 }
 
 /* exp(1/x) is beyond binary64 below 1/709: its kernel must not say otherwise. */

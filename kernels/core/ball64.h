@@ -81,9 +81,11 @@ CORE_FUNCTION core_ball64 core_ball64_scale(core_ball64 a, double power_of_two) 
   return core_ball64_make(a.value * power_of_two, core_ball_up(a.error * power_of_two));
 }
 
+/* What rounds is known exactly. Nothing is added to no error, so that what cancels is 0. */
 CORE_FUNCTION core_ball64 core_ball64_add(core_ball64 a, core_ball64 b) {
-  double s = a.value + b.value;
-  return core_ball64_make(s, core_ball_up(CORE_FMA(core_abs(s), BALL_U, a.error + b.error)));
+  core_dd s = core_two_sum(a.value, b.value);
+  double error = (a.error + b.error) + core_abs(s.lo);
+  return core_ball64_make(s.hi, error == 0.0 ? 0.0 : core_ball_up(error));
 }
 
 CORE_FUNCTION core_ball64 core_ball64_sub(core_ball64 a, core_ball64 b) {
@@ -93,8 +95,12 @@ CORE_FUNCTION core_ball64 core_ball64_sub(core_ball64 a, core_ball64 b) {
 /* AB - ab = a (B - b) + b (A - a) + (A - a)(B - b). */
 CORE_FUNCTION core_ball64 core_ball64_mul(core_ball64 a, core_ball64 b) {
   double p = a.value * b.value;
-  double error = CORE_FMA(core_abs(b.value) + b.error, a.error, core_abs(a.value) * b.error);
-  return core_ball64_make(p, core_ball_up(CORE_FMA(core_abs(p), BALL_U, error)));
+  double x = core_abs(a.value), y = core_abs(b.value);
+  double error = CORE_FMA(y + b.error, a.error, x * b.error);
+  /* By +-1, as signs are taken: exact. */
+  int exact = error == 0.0 && a.error == 0.0 && b.error == 0.0 && (x == 1.0 || y == 1.0);
+  error = core_ball_up(CORE_FMA(core_abs(p), BALL_U, error));
+  return core_ball64_make(p, exact ? 0.0 : error);
 }
 
 /* A/B - a/b = ((A - a) - (a/b)(B - b)) / B, and |B| >= |b| - b.error. Errors above |b| / 2 are too

@@ -72,8 +72,12 @@ CORE_FUNCTION core_ball_dd core_ball_dd_scale(core_ball_dd a, double power_of_tw
                            core_ball_up(a.error * power_of_two));
 }
 
+/* Two binary64 add up exactly; and nothing is added to no error, so that what cancels is 0. */
 CORE_FUNCTION core_ball_dd core_ball_dd_add(core_ball_dd a, core_ball_dd b) {
-  return core_ball_dd_rounded(core_dd_add(a.value, b.value), 3.1, a.error + b.error);
+  int exact = a.value.lo == 0.0 && b.value.lo == 0.0;
+  double error = a.error + b.error;
+  if (exact && error == 0.0) return core_ball_dd_make(core_dd_add(a.value, b.value), 0.0);
+  return core_ball_dd_rounded(core_dd_add(a.value, b.value), exact ? 0.0 : 3.1, error);
 }
 
 CORE_FUNCTION core_ball_dd core_ball_dd_sub(core_ball_dd a, core_ball_dd b) {
@@ -83,6 +87,10 @@ CORE_FUNCTION core_ball_dd core_ball_dd_sub(core_ball_dd a, core_ball_dd b) {
 CORE_FUNCTION core_ball_dd core_ball_dd_mul(core_ball_dd a, core_ball_dd b) {
   double x = core_abs(a.value.hi), y = core_abs(b.value.hi);
   double error = CORE_FMA(y + b.error, a.error, x * b.error);
+  /* By +-1, as signs are taken: exact. */
+  if (a.error == 0.0 && b.error == 0.0 && a.value.lo == 0.0 && b.value.lo == 0.0 &&
+      (x == 1.0 || y == 1.0))
+    return core_ball_dd_make(core_dd_mul(a.value, b.value), 0.0);
   return core_ball_dd_rounded(core_dd_mul(a.value, b.value), 5.0, error);
 }
 

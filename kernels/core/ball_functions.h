@@ -17,7 +17,7 @@ CORE_FUNCTION BALL_TYPE BALL(centre)(BALL_TYPE a) {
 CORE_FUNCTION BALL_TYPE BALL(sgn)(BALL_TYPE a) {
   int sign = BALL(sign)(a);
   int certain = BALL(least)(a) > a.error || (sign == 0 && a.error == 0.0);
-  return BALL(widen)(BALL(point)((double)sign), certain ? 0.0 : 2.0);
+  return BALL(make)(BALL(point)((double)sign).value, certain ? 0.0 : 2.0);
 }
 
 /* max moves by at most what its arguments move by. */

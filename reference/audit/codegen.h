@@ -32,8 +32,8 @@ typedef struct codegen_kernel {
   int (*examine)(int n, const float *m, int others, const float *rest, double *fast,
                  double *fast_error, double *high, double *low, double *error);
   int (*examine_centred)(int n, const float *m, double *high, double *low, double *error);
-  int (*sweep)(int n, const float *m, int others, const float *rest, float *price, double *ulps,
-               unsigned char *path);
+  int (*sweep)(int n, const float *m, int others, const float *rest, float *price, double *off,
+               double *ulps, unsigned char *path);
 } codegen_kernel;
 
 /* Compiles the source, or finds it compiled: in $XDG_CACHE_HOME/phibal, or ~/.cache/phibal, by the

@@ -60,7 +60,7 @@ static int choose_loads(const core_sweep *sweep, bool quick, uint64_t seed, floa
   return n;
 }
 
-/* Loads of n experts: nearly equal, next to each other, far apart, with empty experts. */
+/* Loads of n experts: nearly equal, next to each other, far apart, all at one. */
 static void choose_vector(int number, int n, uint64_t *state, float *m) {
   double sum = 0, value[MOST_VECTOR];
   for (int e = 0; e < n; e++) {
@@ -75,8 +75,8 @@ static void choose_vector(int number, int n, uint64_t *state, float *m) {
     case 2:
       value[e] = ldexp(1 + unit, -(int)(next_random(state) % 120));
       break;
-    case 3: /* all with one expert, or nearly */
-      value[e] = e == number / 5 % n ? 1 : number % 2 ? 0 : ldexp(unit, -60);
+    case 3: /* nearly all with one expert */
+      value[e] = e == number / 5 % n ? 1 : ldexp(unit, number % 2 ? -126 : -60);
       break;
     default:
       value[e] = unit;
@@ -215,11 +215,11 @@ static phibal_status report(const checked *k, certificate *c) {
         (double)s->unbounded.high);
   audit_finding *f = certificate_add(
       c, AUDIT_CORE, verdict, data(k),
-      "At %s, %llu loads%s, the kernel's price has an error of at most %.4g ULP by its running "
+      "At %s, %llu loads%s, the kernel's price has an error of at most %.9g ULP by its running "
       "error bound, and is the correctly rounded one at all but %llu.%s Held against the enclosed "
       "derivative of the value, at 320 bits, at %llu of these loads and for %llu vectors of "
       "centred "
-      "prices: no bound broken, %.4g ULP at worst, at load %a.",
+      "prices: no bound broken, %.9g ULP at worst, at load %a.",
       extent(k), (unsigned long long)s->inputs,
       k->subject.others ? " beside others of 1/2, 1/4 and 1/1024" : "", s->worst,
       (unsigned long long)s->path[2], rest, (unsigned long long)k->point.compared,

@@ -1,7 +1,6 @@
 /* The sweep: blocks of neighbouring loads, in any order and on all processors. */
 #include "core_sweep.h"
 #include <math.h>
-#include <phibal/rounding.h>
 #include <string.h>
 #include <time.h>
 
@@ -84,8 +83,8 @@ static int binade_of(float x) {
   return exponent + 148;
 }
 
-static void count(core_sweep *s, int n, const float *m, const float *price, const double *ulps,
-                  const unsigned char *path) {
+static void count(core_sweep *s, int n, const float *m, const float *price, const double *off,
+                  const double *ulps, const unsigned char *path) {
   const bool one_binade = binade_of(m[0]) == binade_of(m[n - 1]);
   double *binade = &s->binade[binade_of(m[0])];
   s->inputs += (uint64_t)n;
@@ -101,8 +100,7 @@ static void count(core_sweep *s, int n, const float *m, const float *price, cons
     if (m[i] >= 0x1p-12f && size > s->scale && isfinite(size)) s->scale = size;
     if (ulps[i] > CORE_ROUNDED_ULPS) {
       range_add(&s->inexact, m[i]);
-      double error = ulps[i] * phibal_format_ulp(PHIBAL_FORMAT_BINARY32, size);
-      if (error > s->inexact_size) s->inexact_size = error;
+      if (off[i] > s->inexact_size) s->inexact_size = off[i];
     }
     if (!one_binade) binade = &s->binade[binade_of(m[i])];
     if (ulps[i] > *binade) *binade = ulps[i];
@@ -140,7 +138,7 @@ phibal_status core_sweep_run(const codegen_kernel *kernel, int others, const flo
 #pragma omp parallel
   {
     float m[BLOCK], price[BLOCK];
-    double ulps[BLOCK];
+    double off[BLOCK], ulps[BLOCK];
     unsigned char path[BLOCK];
     core_sweep mine = {0};
     uint32_t taken = 0;
@@ -149,12 +147,12 @@ phibal_status core_sweep_run(const codegen_kernel *kernel, int others, const flo
       if (now() > end) continue;
       uint32_t block = quick ? i : (uint32_t)((uint64_t)i * STEP % blocks);
       int n = quick ? block_sample(block, seed, m) : block_all(block, m);
-      if (kernel->sweep(n, m, others, rest, price, ulps, path)) {
+      if (kernel->sweep(n, m, others, rest, price, off, ulps, path)) {
 #pragma omp atomic write
         failed = 1;
         continue;
       }
-      count(&mine, n, m, price, ulps, path);
+      count(&mine, n, m, price, off, ulps, path);
       taken++;
     }
 #pragma omp critical

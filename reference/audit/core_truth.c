@@ -96,7 +96,7 @@ static phibal_status compare_rounded(float m, float price, double ulps, unsigned
 }
 
 typedef struct kernel_answer {
-  double fast, fast_error, high, low, error, ulps;
+  double fast, fast_error, high, low, error, off, ulps;
   float price;
   unsigned char path;
 } kernel_answer;
@@ -113,7 +113,7 @@ static phibal_status compare_one(const core_subject *s, float m, core_comparison
   }
   if (!status && (s->kernel->examine(1, &m, s->others, s->rest, &a.fast, &a.fast_error, &a.high,
                                      &a.low, &a.error) ||
-                  s->kernel->sweep(1, &m, s->others, s->rest, &a.price, &a.ulps, &a.path)))
+                  s->kernel->sweep(1, &m, s->others, s->rest, &a.price, &a.off, &a.ulps, &a.path)))
     status = fail(r, &t, "load %a is refused", (double)m);
   else if (!status) {
     r->compared++;

@@ -178,17 +178,19 @@ PHI_EXPORT int phi_examine(int n, const float *m, int others, const float *rest,
   return 0;
 }
 
-/* 1 over the unit in the last place (N2) of binary32 at a number of size `least` or more. */
-CORE_FUNCTION double phi_per_ulp(double least) {
+/* 1 over the unit in the last place (N2) of binary32 at a number of size value - error or more:
+   that difference rounds, and just below a power of two the unit is half of that above. */
+CORE_FUNCTION double phi_per_ulp(double value, double error) {
+  double least = (core_abs(value) - error) * 0x1.ffffffffffffep-1;
   double exponent = core_double(core_bits64(least) & 0x7ff0000000000000u);
   return 0x1p23 / (least > 0x1p-126 ? exponent : 0x1p-126);
 }
 
-/* The same prices as phi_price has them, with a bound of each one's error in ULP. path: 0 where
-   binary64 decides the rounding, so that the price is the correctly rounded one, 1 where
+/* The same prices as phi_price has them, with a bound `off` of each one's error, and in ULP. path:
+   0 where binary64 decides the rounding, so that the price is the correctly rounded one, 1 where
    double-double does, 2 where neither does. */
 PHI_EXPORT int phi_sweep(int n, const float *m, int others, const float *rest, float *price,
-                         double *ulps, unsigned char *path) {
+                         double *off, double *ulps, unsigned char *path) {
   phi_sums around, sums;
   int bad = phi_sums_around(&around, others, rest);
   if (bad) return bad;
@@ -198,8 +200,8 @@ PHI_EXPORT int phi_sweep(int n, const float *m, int others, const float *rest, f
     phi_sums_join64(sums.f64, &around, x);
     core_ball64 quick = phi_price_ball64(core_ball64_point(x), sums.f64);
     path[k] = !core_ball64_rounds(quick, &price[k]);
-    double off = core_abs((double)price[k] - quick.value) + quick.error;
-    ulps[k] = off * phi_per_ulp(core_abs(quick.value) - quick.error);
+    off[k] = core_ball_up(core_abs((double)price[k] - quick.value) + quick.error);
+    ulps[k] = off[k] * phi_per_ulp(quick.value, quick.error);
   }
   for (int k = 0; k < n; k++) {
     if (!path[k]) continue;
@@ -208,8 +210,9 @@ PHI_EXPORT int phi_sweep(int n, const float *m, int others, const float *rest, f
     core_ball_dd slow = phi_price_ball_dd(core_ball_dd_point(x), sums.dd);
     path[k] = core_ball_dd_rounds(slow, &price[k]) ? 1 : 2;
     if (path[k] == 2) price[k] = core_dd_to_float(slow.value);
-    double off = core_abs(((double)price[k] - slow.value.hi) - slow.value.lo) + slow.error;
-    ulps[k] = off * phi_per_ulp(core_abs(slow.value.hi) - slow.error);
+    off[k] = core_abs(((double)price[k] - slow.value.hi) - slow.value.lo) + slow.error;
+    off[k] = core_ball_up(off[k]);
+    ulps[k] = off[k] * phi_per_ulp(slow.value.hi, slow.error);
   }
   return 0;
 }
