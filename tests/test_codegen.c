@@ -13,7 +13,7 @@
 
 TestSuite(codegen, .init = cache_create, .fini = cache_remove);
 
-enum { MOST_EXPERTS = 40, VECTORS = 400, LOADS = 1500 };
+enum { MOST_EXPERTS = 40, VECTORS = 200, LOADS = 700 };
 
 typedef struct fixture {
   phi_potential *phi;
