@@ -186,8 +186,8 @@ static void say_verdict(const audit_paper *p, char **text) {
     const audit_paper_row *r = &p->row[i];
     if (!r->stated || !(fabs(log(r->common / r->max_violation)) > log(1.5))) continue;
     audit_append(text, "%s%s (paper %.3f, stiffness alone %.3f)",
-                 any ? ", " : "It does not explain, by a factor of more than 1.5: ", r->label,
-                 r->max_violation, r->common);
+                 any ? ", " : "Stiffness does not explain, by a factor of more than 1.5: ",
+                 r->label, r->max_violation, r->common);
     any = true;
   }
   if (any) audit_append(text, ".");
