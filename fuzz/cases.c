@@ -58,10 +58,14 @@ static void choose_shape(route_case *c, uint64_t number) {
   router->scale = random_integer(r, 0, 1) ? 1.0f : (float)random_uniform(r, 0.5, 3);
 }
 
-enum { BIAS_ORDINARY, BIAS_TIES, BIAS_TINY, BIAS_NEGATIVE, BIAS_POSITIVE, BIAS_VARIANTS };
+enum { BIAS_ORDINARY, BIAS_TIES, BIAS_TINY, BIAS_TURNS, BIAS_NEGATIVE, BIAS_POSITIVE };
 
+/* By turns; after its first turn the ordinary one is by turns negative and positive throughout. */
 static int bias_variant(const route_case *c) {
-  return (int)(c->number / CASE_KINDS % BIAS_VARIANTS);
+  uint64_t round = c->number / CASE_KINDS;
+  int turn = (int)(round % BIAS_TURNS);
+  if (turn != BIAS_ORDINARY || round == 0) return turn;
+  return round / BIAS_TURNS % 2 ? BIAS_NEGATIVE : BIAS_POSITIVE;
 }
 
 static float one_logit(route_case *c, int32_t expert, int32_t favourite, float base) {
