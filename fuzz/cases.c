@@ -107,7 +107,8 @@ static float one_logit(route_case *c, int32_t expert, int32_t favourite, float b
 }
 
 /* Zeros of both signs keep ties; biases 2^30 times smaller than the logits are lost in a sum of
-   binary32, and bits of the sum in some integer keys. */
+   binary32, and where they are 2^46 times smaller, in what an integer key holds of one of binary64.
+ */
 static float one_bias(route_case *c) {
   random_stream *r = &c->random;
   static const float values[] = {-0.5f, -0.0f, 0.0f, 0.5f};
@@ -115,7 +116,7 @@ static float one_bias(route_case *c) {
   case BIAS_TIES:
     return values[random_integer(r, 0, 3)];
   case BIAS_TINY:
-    return (float)(random_uniform(r, -1, 1) * 0x1p-30);
+    return (float)(random_uniform(r, -1, 1) * (random_integer(r, 0, 1) ? 0x1p-30 : 0x1p-46));
   case BIAS_NEGATIVE: /* no score is as large as 0, */
     return (float)random_uniform(r, -15, -11);
   case BIAS_POSITIVE: /* and all are larger */

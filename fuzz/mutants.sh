@@ -3,14 +3,15 @@
 # notices.
 #   usage: mutants.sh SOURCE_ROOT WORK_DIR LIST [SECONDS [TABLE]]
 # with the compiler in CC, its flags in KERNEL_CFLAGS, and what makes `phibal verify`,
-# test_model_gradient and test_bits, less the faulty object, in VERIFY_LINK, MODEL_LINK and BITS_LINK.
+# test_model_gradient, test_bits and test_loads, less the faulty object, in VERIFY_LINK, MODEL_LINK,
+# BITS_LINK and LOADS_LINK.
 # With SECONDS, an operation that its usual cases find nothing wrong with gets others (of another seed)
 # for so long. TABLE is written in Markdown. In the list,
 #
 #   [edited file]  or  [edited file > compiled source]
 #   name | kind | check that must fail | sed command
 #
-# where the check is an operation of `phibal verify`, or model-gradient, or bits. A line
+# where the check is an operation of `phibal verify`, or model-gradient, bits or test-loads. A line
 #
 #   equivalent: why
 #
@@ -30,6 +31,7 @@ build() {
   case $2 in
   model-gradient) link=$MODEL_LINK ;;
   bits) link=$BITS_LINK ;;
+  test-loads) link=$LOADS_LINK ;;
   *) link=$VERIFY_LINK ;;
   esac
   shift 2
@@ -39,7 +41,7 @@ build() {
 # run NAME CHECK: its status, output in the log.
 run() {
   case $2 in
-  model-gradient | bits) "$work/$1" ;;
+  model-gradient | bits | test-loads) "$work/$1" ;;
   *) "$work/$1" verify --op "$2" --first-failure ;;
   esac >"$work/log" 2>&1
 }
@@ -47,7 +49,7 @@ run() {
 # run_on NAME CHECK: the same on other cases, for so many seconds; 124 if the time was over first.
 run_on() {
   case $2 in
-  model-gradient | bits) return 0 ;;
+  model-gradient | bits | test-loads) return 0 ;;
   *) timeout "$seconds" "$work/$1" verify --op "$2" --seed 2 --cases 1000000000 --first-failure ;;
   esac >"$work/log" 2>&1
 }
