@@ -123,6 +123,7 @@ Test(audit_legendre, known_potentials_come_out_right) {
       {"log(sum(exp(x)))", AUDIT_PROVED, AUDIT_UNDECIDED, NULL, NULL, NULL, "restricted"},
       {"-(sum(sqrt(x)))^2", AUDIT_PROVED, AUDIT_UNDECIDED, NULL, NULL, NULL, "restricted"},
       {"sum(x^3)^(2/3)", AUDIT_PROVED, AUDIT_PROVED, NULL, "0", "inf", "eta < 1"},
+      {"log(sum(x^2))", AUDIT_UNDECIDED, AUDIT_UNDECIDED, NULL, NULL, NULL, "not proved"},
       {"sum(x^2)^(1/2)", AUDIT_PROVED, AUDIT_UNDECIDED, NULL, NULL, NULL, "restricted"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

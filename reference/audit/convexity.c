@@ -177,9 +177,9 @@ phibal_status audit_convexity(phi_potential *phi, const audit_request *request, 
       "by the form of the language: a function of sums over the experts of one and the same term"));
   const expression *psi = phi_separable(phi);
   domain_walk walk;
-  if (status == PHIBAL_OK && !domain_walk_start(&walk, phi, request))
-    return at_infinity(phi, request, deadline, c);
-  while (status == PHIBAL_OK && domain_walk_next(&walk))
+  bool finite = domain_walk_start(&walk, phi, request);
+  if (status == PHIBAL_OK && !finite) status = at_infinity(phi, request, deadline, c);
+  while (finite && status == PHIBAL_OK && domain_walk_next(&walk))
     status = one_domain(phi, psi, request, &walk.domain, deadline, c);
   domain_walk_end(&walk);
   return status;
