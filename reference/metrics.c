@@ -74,6 +74,11 @@ static phibal_status metric_loads(const char *name, int32_t experts, const float
   for (int32_t e = 0; e < experts; e++) {
     double load = single ? (double)single[e] : wide[e];
     TRY(metric_check_element(name, e, load));
+    //@ assert converted: (real)load == (single != \null ? (real)single[e] : (real)wide[e]);
+    /*@ assert single: single != \null ==> \forall sequence s; floats_are(single, experts, s) ==>
+          term(s, e) == (real)single[e]; */
+    /*@ assert wide: single == \null ==> \forall sequence s; doubles_are(wide, experts, s) ==>
+          term(s, e) == (real)wide[e]; */
     /*@ assert load: \forall sequence s; loads_are(single, wide, experts, s) ==>
           term(s, e) == (real)load; */
     phibal_enclosure_set_d(&x[e], load);

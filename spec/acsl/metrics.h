@@ -44,8 +44,8 @@
       LEMMA maxvio_form: \forall real a, b, n;
         b > 0.0 && n > 0.0 ==> (n * a - b) / b == a / (b / n) - 1.0;
       LEMMA share_positive: \forall real a, b; a > 0.0 && b > 0.0 ==> a / b > 0.0;
-      LEMMA gini_form: \forall real a, b, n;
-        b > 0.0 && n > 0.0 ==> a / (b * n) == (2.0 * a) / (2.0 * n * b);
+      LEMMA gini_form: \forall real a, b, integer n; b > 0.0 && n > 0 ==>
+        (a / 2.0) / (b * n) == inequality(a, b, n) && b * n != 0.0;
     }
 
     // each pair once: sum over i < m of |s_i - s_j| over i < j < n, and over j < i
