@@ -3,7 +3,7 @@
 # reason where the audit refutes it; no silence where there is no compiler.
 # usage: train_potential.sh PHIBAL FOLDER SOURCE
 set -eu
-phibal=$1 folder=$2 source=$3
+phibal=$(realpath "$1") folder=$2 source=$3
 rm -rf "$folder"
 mkdir -p "$folder/text"
 cd "$folder"
