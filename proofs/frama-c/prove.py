@@ -12,7 +12,7 @@ a proof, and the axioms are those of axioms.list. WP's own exit status is 0 even
 
   --cache   takes verdicts of goals proved before from proofs.cache; without it every goal goes to a
             prover
-  --pack    with --cache: writes the verdicts, old and new, to proofs.cache
+  --pack    with --cache: writes the verdicts, old and new, of every kind, to proofs.cache
   --budget  starts no unit after so many seconds, and names those it left out
   --smoke   asks the provers for a contradiction in every contract and every reachable place, and
             fails if they find one
@@ -302,28 +302,36 @@ def axioms():
     return sorted(found)
 
 
+ENTRY = re.compile(r'\{ ?"prover": "([^"]*)", "verdict": "(\w+)"(?:, "time": ([\d.e-]+))?(?:, "steps": (\d+))? ?\}')
+
+
 def unpack_cache():
     folder = os.path.join(WORK, "cache")
     os.makedirs(folder, exist_ok=True)
     if not os.path.exists(CACHE):
         return
     for line in open(CACHE):
-        digest, prover, seconds, steps = line.split()
-        with open(os.path.join(folder, digest + ".json"), "w") as entry:
-            json.dump({"prover": prover.replace("=", " "), "verdict": "valid", "time": float(seconds),
-                       "steps": int(steps)}, entry)
+        digest, prover, verdict, seconds, steps = line.split()
+        entry = {"prover": prover.replace("=", " "), "verdict": verdict}
+        if seconds != "-":
+            entry["time"] = float(seconds)
+        if steps != "-":
+            entry["steps"] = int(steps)
+        with open(os.path.join(folder, digest + ".json"), "w") as file:
+            json.dump(entry, file)
 
 
 def pack_cache():
-    """Writes the valid verdicts, WP's own and those unpacked, to the committed file. (WP's entries are
-    not quite JSON: "10.".)"""
+    """Writes the verdicts, WP's own and those unpacked, to the committed file: also those of provers
+    that gave up, since WP asks one prover after another, and would wait for each again. They can prove
+    nothing. (WP's entries are not quite JSON: "10.".)"""
     lines = []
     for path in glob.glob(os.path.join(WORK, "cache", "*.json")):
-        entry = re.match(r'\{ ?"prover": "([^"]*)", "verdict": "valid", "time": ([\d.e-]+), "steps": (\d+) ?\}',
-                         " ".join(open(path).read().split()))
+        entry = ENTRY.match(" ".join(open(path).read().split()))
         if entry:
-            prover, seconds, steps = entry.groups()
-            lines.append("%s %s %s %s\n" % (os.path.basename(path)[:-5], prover.replace(" ", "="), seconds, steps))
+            prover, verdict, seconds, steps = entry.groups()
+            lines.append(" ".join([os.path.basename(path)[:-5], prover.replace(" ", "="), verdict,
+                                   seconds or "-", steps or "-"]) + "\n")
     with open(CACHE, "w") as cache:
         cache.writelines(sorted(lines))
 
