@@ -51,16 +51,15 @@ void audit_short(const phibal_enclosure *x, char *text, size_t size) {
 }
 
 void audit_append(char **text, const char *format, ...) {
-  char *more = NULL, *grown = NULL;
   va_list arguments;
   va_start(arguments, format);
-  int length = vasprintf(&more, format, arguments);
+  char *more = audit_format(format, arguments), *grown = NULL;
   va_end(arguments);
-  if (length >= 0 && asprintf(&grown, "%s%s", *text ? *text : "", more) >= 0) {
+  if (more && asprintf(&grown, "%s%s", *text ? *text : "", more) >= 0) {
     free(*text);
     *text = grown;
   }
-  if (length >= 0) free(more);
+  free(more);
 }
 
 static void append_end(char **text, const phi_end *end) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,34 @@ phibal_status file_read_all(const char *path, text_buffer *buffer) {
   }
   close(fd);
   return status;
+}
+
+phibal_status file_map(const char *path, void **mapping, size_t *bytes) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return io_error("open", path);
+  struct stat info;
+  phibal_status status = PHIBAL_OK;
+  *mapping = NULL;
+  *bytes = 0;
+  if (fstat(fd, &info)) {
+    status = io_error("read", path);
+  } else if (!S_ISREG(info.st_mode)) {
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not a regular file", path);
+  } else if (info.st_size) {
+    void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+      status = io_error("map", path);
+    } else {
+      *mapping = at;
+      *bytes = (size_t)info.st_size;
+    }
+  }
+  close(fd);
+  return status;
+}
+
+void file_unmap(void *mapping, size_t bytes) {
+  if (mapping) munmap(mapping, bytes);
 }
 
 bool file_write_all(int fd, const void *data, size_t bytes) {

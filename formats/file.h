@@ -31,6 +31,10 @@ char *string_format(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* Replaces *buffer by the whole of a regular file. */
 phibal_status file_read_all(const char *path, text_buffer *buffer);
+/* Maps a regular file for reading; *mapping is null if it is empty, or on failure (PHIBAL_ERROR_IO,
+   PHIBAL_ERROR_FORMAT for what is no regular file). */
+phibal_status file_map(const char *path, void **mapping, size_t *bytes);
+void file_unmap(void *mapping, size_t bytes); /* accepts null */
 /* False with errno set. */
 bool file_write_all(int fd, const void *data, size_t bytes);
 

@@ -1,12 +1,8 @@
 #include "safetensors_internal.h"
-#include <errno.h>
-#include <fcntl.h>
+#include "file.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const struct {
   const char *name;
@@ -279,31 +275,6 @@ phibal_status safetensors_view(const void *bytes, size_t n, const char *name,
   return status;
 }
 
-static phibal_status file_map(const char *path, void **mapping, size_t *bytes) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot open: %s", path, strerror(errno));
-  struct stat info;
-  phibal_status status = PHIBAL_OK;
-  *mapping = NULL;
-  *bytes = 0;
-  if (fstat(fd, &info)) {
-    status = phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", path, strerror(errno));
-  } else if (!S_ISREG(info.st_mode)) {
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not a regular file", path);
-  } else if (info.st_size) {
-    void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED) {
-      status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot map: %s", path, strerror(errno));
-    } else {
-      *mapping = at;
-      *bytes = (size_t)info.st_size;
-    }
-  }
-  close(fd);
-  return status;
-}
-
 phibal_status safetensors_open(const char *path, safetensors_file *file) {
   *file = (safetensors_file){0};
   void *mapping;
@@ -312,8 +283,8 @@ phibal_status safetensors_open(const char *path, safetensors_file *file) {
   if (status) return status;
   status = safetensors_view(mapping, bytes, path, file);
   /* A copy made for alignment needs the mapping no longer. */
-  if (mapping && (status || file->copy)) {
-    munmap(mapping, bytes);
+  if (status || file->copy) {
+    file_unmap(mapping, bytes);
   } else {
     file->mapping = mapping;
     file->mapping_bytes = bytes;
@@ -322,7 +293,7 @@ phibal_status safetensors_open(const char *path, safetensors_file *file) {
 }
 
 void safetensors_close(safetensors_file *file) {
-  if (file->mapping) munmap(file->mapping, file->mapping_bytes);
+  file_unmap(file->mapping, file->mapping_bytes);
   json_decref(file->header);
   free(file->copy);
   free(file->tensors);

@@ -48,10 +48,9 @@ static void record(tally *t, int64_t element, double error, double got, const ch
   }
 }
 
-/* An upper bound of the distance from `got` to the members of `truth`. */
-static void distance_up(mpfr_t d, const phibal_enclosure *truth, double got) {
+void enclosure_distance_up(mpfr_t d, const phibal_enclosure *truth, double got) {
   mpfr_t other;
-  mpfr_init2(other, 64);
+  mpfr_init2(other, mpfr_get_prec(d));
   mpfr_sub_d(d, truth->lo, got, MPFR_RNDA);
   mpfr_abs(d, d, MPFR_RNDU);
   mpfr_sub_d(other, truth->hi, got, MPFR_RNDA);
@@ -83,7 +82,7 @@ static double measured_error(const output_promise *p, const phibal_enclosure *tr
   mpfr_t d, allowed;
   mpfr_init2(d, 64);
   mpfr_init2(allowed, 64);
-  distance_up(d, truth, got);
+  enclosure_distance_up(d, truth, got);
   if (p->slack > 0 && terms) {
     mpfr_mul_d(allowed, terms->hi, p->slack, MPFR_RNDD);
     mpfr_sub(d, d, allowed, MPFR_RNDU);

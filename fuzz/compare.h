@@ -52,6 +52,9 @@ typedef struct tally {
   uint64_t current_case;
 } tally;
 
+/* d = an upper bound of the distance from `got` to the members of `truth`. */
+void enclosure_distance_up(mpfr_t d, const phibal_enclosure *truth, double got);
+
 void tally_start(tally *t, output_id output);
 void tally_case(tally *t, uint64_t number); /* the elements that follow belong to this case */
 

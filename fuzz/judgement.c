@@ -22,18 +22,6 @@ static bool is_real(const tensor *t) {
   return t->type == TENSOR_F32 || t->type == TENSOR_F64;
 }
 
-/* The greatest of |lo - a|, |hi - a|, rounded up. */
-static void farthest(mpfr_t d, const phibal_enclosure *truth, double a) {
-  mpfr_t other;
-  mpfr_init2(other, mpfr_get_prec(d));
-  mpfr_sub_d(d, truth->lo, a, MPFR_RNDA);
-  mpfr_abs(d, d, MPFR_RNDU);
-  mpfr_sub_d(other, truth->hi, a, MPFR_RNDA);
-  mpfr_abs(other, other, MPFR_RNDU);
-  mpfr_max(d, d, other, MPFR_RNDU);
-  mpfr_clear(other);
-}
-
 /* The farthest of the binary64 numbers around `expected` that are within `allowed` of the truth. */
 static double farthest_number(const phibal_enclosure *truth, mpfr_srcptr allowed, double expected) {
   mpfr_t end;
@@ -69,7 +57,7 @@ static void record_real(judgement *j, output_id promise, const tensor *output, i
   if (wide && p->measure == MEASURE_ULP64) {
     bound = farthest_number(truth, allowed, expected);
   } else {
-    farthest(d, truth, expected);
+    enclosure_distance_up(d, truth, expected);
     mpfr_add(d, d, allowed, MPFR_RNDU);
     bound = mpfr_get_d(d, MPFR_RNDU);
   }

@@ -198,4 +198,15 @@ static inline void phi_oracle_derivative(arb_t c, const arb_poly_t series, slong
   for (slong i = 2; i <= j; i++) arb_mul_si(c, c, i, PHI_ORACLE_PRECISION);
 }
 
+/* Correctly rounded up to a unit, or exact up to what terms of the size of 1 lose. */
+static inline bool phi_oracle_is_tight(mpfr_prec_t precision, const phibal_enclosure *z) {
+  mpfr_t width;
+  mpfr_init2(width, 53);
+  phibal_enclosure_width(width, z);
+  const bool tight =
+      oracle_width_in_ulps(z) <= 2.0 || mpfr_cmp_ui_2exp(width, 1, -precision - 8) <= 0;
+  mpfr_clear(width);
+  return tight;
+}
+
 #endif

@@ -1,5 +1,6 @@
 /* audit_conjugate: right conjugates pass, wrong ones are refuted, those that are wrong at one point
    only too; and the conjugate found by maximising. */
+#include "phi_text.h"
 #include "../fuzz/random.h"
 #include <audit.h>
 #include <conjugate.h>
@@ -8,21 +9,6 @@
 #include <phibal/reference.h>
 #include <stdlib.h>
 #include <string.h>
-
-static phi_potential *read(const char *text) {
-  phi_potential *phi;
-  cr_assert_eq(phi_read("test", text, strlen(text), &phi), PHIBAL_OK, "%s: %s", text,
-               phibal_status_message());
-  return phi;
-}
-
-static phi_potential *builtin(const char *name) {
-  char path[512];
-  snprintf(path, sizeof path, PHIBAL_SOURCE_DIR "/spec/phi/%s.phi", name);
-  phi_potential *phi;
-  cr_assert_eq(phi_read_file(path, &phi), PHIBAL_OK, "%s", phibal_status_message());
-  return phi;
-}
 
 typedef struct judgement {
   audit_verdict conjugate, domain;
@@ -63,7 +49,7 @@ Test(audit_conjugate, built_ins_pass) {
                {"renyi", 0.5},  {"renyi", 0},      {"pseudo-huber", 0}, {"log-cosh", 0},
                {"log-cosh", 2}, {"softplus", 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    judgement j = judge(builtin(cases[i].name), cases[i].parameter);
+    judgement j = judge(phi_of_catalogue(cases[i].name), cases[i].parameter);
     cr_expect(j.conjugate == AUDIT_CHECKED && j.domain == AUDIT_CHECKED, "%s(%g): %s and %s; %s",
               cases[i].name, cases[i].parameter, audit_verdict_name(j.conjugate),
               audit_verdict_name(j.domain), j.counterexample);
@@ -113,7 +99,7 @@ Test(audit_conjugate, wrong_ones_are_refuted) {
       {"potential t\nvalue sum(x^4)/4\nconjugate 3*sum(abs(y)^(3/4))/4", "x = ", false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    judgement j = judge(read(cases[i].text), 0);
+    judgement j = judge(phi_of_text(cases[i].text), 0);
     audit_verdict verdict = cases[i].domain ? j.domain : j.conjugate;
     cr_expect(verdict == AUDIT_REFUTED, "%s\n%s and %s; %s", cases[i].text,
               audit_verdict_name(j.conjugate), audit_verdict_name(j.domain), j.counterexample);
@@ -123,7 +109,7 @@ Test(audit_conjugate, wrong_ones_are_refuted) {
 }
 
 Test(audit_conjugate, nothing_given_is_absent) {
-  judgement j = judge(read("potential t\nvalue sum(x^2)"), 0);
+  judgement j = judge(phi_of_text("potential t\nvalue sum(x^2)"), 0);
   cr_assert_eq(j.conjugate, AUDIT_ABSENT);
   cr_assert_eq(j.domain, AUDIT_ABSENT);
 }
@@ -134,13 +120,13 @@ enum { PRECISION = 192 };
 
 static void check_maximised(const char *name, const char *text, double parameter, double low,
                             double high) {
-  phi_potential *phi = read(text);
+  phi_potential *phi = phi_of_text(text);
   phibal_enclosure *parameters = phibal_enclosure_vector(PHI_MAX_PARAMETERS, PRECISION);
   phibal_enclosure y, ours, theirs, x;
   phibal_enclosure *all[] = {&y, &ours, &theirs, &x};
   for (int i = 0; i < 4; i++) phibal_enclosure_init(all[i], PRECISION);
   phi_fallbacks(phi, parameters);
-  phi_potential *given = builtin(name);
+  phi_potential *given = phi_of_catalogue(name);
   if (parameter != 0) phibal_enclosure_set_d(parameters, parameter);
   random_stream r = random_start(31, 0, 0);
   for (int i = 0; i < 40; i++) {
@@ -208,7 +194,7 @@ Test(audit_conjugate, maximising_at_the_edges) {
       {"potential t\nvalue sum(x^3)  where x >= 0", 3, 2, 2},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    phi_potential *phi = read(cases[i].text);
+    phi_potential *phi = phi_of_text(cases[i].text);
     phibal_enclosure y, value, expected;
     phibal_enclosure *all[] = {&y, &value, &expected};
     for (int k = 0; k < 3; k++) phibal_enclosure_init(all[k], PRECISION);
@@ -229,7 +215,7 @@ Test(audit_conjugate, maximising_at_the_edges) {
 
 /* Where it is not attained, what is reached is a bound from below, and the gradient is refused. */
 Test(audit_conjugate, not_attained_is_said) {
-  phi_potential *phi = read("potential t\nvalue sum(logcosh(x))");
+  phi_potential *phi = phi_of_text("potential t\nvalue sum(logcosh(x))");
   phibal_enclosure y, value;
   phibal_enclosure_init(&y, PRECISION);
   phibal_enclosure_init(&value, PRECISION);
@@ -245,7 +231,7 @@ Test(audit_conjugate, not_attained_is_said) {
 
 /* x^3 is convex for loads, and not where it is defined. */
 Test(audit_conjugate, what_is_not_convex_is_refused) {
-  phi_potential *phi = read("potential t\nvalue sum(x^3)");
+  phi_potential *phi = phi_of_text("potential t\nvalue sum(x^3)");
   phibal_enclosure y, value;
   phibal_enclosure_init(&y, PRECISION);
   phibal_enclosure_init(&value, PRECISION);
@@ -258,7 +244,7 @@ Test(audit_conjugate, what_is_not_convex_is_refused) {
 }
 
 Test(audit_conjugate, sums_in_sums_are_refused) {
-  phi_potential *phi = read("potential t\nvalue log(sum(exp(x)))");
+  phi_potential *phi = phi_of_text("potential t\nvalue log(sum(exp(x)))");
   phibal_enclosure y[2], value;
   for (int i = 0; i < 2; i++) phibal_enclosure_init(&y[i], PRECISION);
   phibal_enclosure_init(&value, PRECISION);

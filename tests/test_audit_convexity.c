@@ -1,5 +1,6 @@
 /* What the audit says about convexity: verdicts on potentials whose truth is known, every
    counterexample evaluated again, and every proof against random points. */
+#include "phi_text.h"
 #include "random_expression.h"
 #include <audit.h>
 #include <criterion/criterion.h>
@@ -24,12 +25,6 @@ static audited audit_potential(phi_potential *phi, const phibal_enclosure *param
                      .most_experts = most};
   cr_assert(audit_convexity(phi, &r, &a.c) == PHIBAL_OK, "%s", phibal_status_message());
   return a;
-}
-
-static phi_potential *read_text(const char *text) {
-  phi_potential *phi;
-  cr_assert(phi_read("test", text, strlen(text), &phi) == PHIBAL_OK, "%s", phibal_status_message());
-  return phi;
 }
 
 static void audited_clear(audited *a) {
@@ -181,11 +176,7 @@ Test(audit_convexity, the_catalogue_is_proved_on_its_whole_ranges) {
   double start = seconds_now();
   uint64_t state = 5;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    char file[512];
-    phi_potential *phi;
-    snprintf(file, sizeof file, PHIBAL_SOURCE_DIR "/spec/phi/%s.phi", names[i]);
-    cr_assert(phi_read_file(file, &phi) == PHIBAL_OK, "%s", phibal_status_message());
-    audited a = audit_potential(phi, NULL, 2, 4096, 20);
+    audited a = audit_potential(phi_of_catalogue(names[i]), NULL, 2, 4096, 20);
     static const audit_claim claims[] = {AUDIT_SYMMETRIC, AUDIT_DIFFERENTIABLE, AUDIT_CONVEX,
                                          AUDIT_MINIMISER};
     for (size_t k = 0; k < sizeof claims / sizeof *claims; k++)
@@ -200,12 +191,10 @@ Test(audit_convexity, the_catalogue_is_proved_on_its_whole_ranges) {
 Test(audit_convexity, the_limits_of_lp_are_refuted) {
   static const char *const at[] = {"1", "inf"};
   for (int i = 0; i < 2; i++) {
-    phi_potential *phi;
-    cr_assert(phi_read_file(PHIBAL_SOURCE_DIR "/spec/phi/lp.phi", &phi) == PHIBAL_OK);
     phibal_enclosure p;
     phibal_enclosure_init(&p, PRECISION);
     phibal_enclosure_set_str(&p, at[i]);
-    audited a = audit_potential(phi, &p, 2, 64, 10);
+    audited a = audit_potential(phi_of_catalogue("lp"), &p, 2, 64, 10);
     uint64_t state = 1;
     cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == AUDIT_REFUTED, "p = %s", at[i]);
     cr_assert(certificate_verdict(&a.c, AUDIT_MINIMISER) == AUDIT_REFUTED, "p = %s", at[i]);
@@ -275,7 +264,7 @@ Test(audit_convexity, known_potentials_come_out_right) {
   for (size_t i = 0; i < sizeof potentials / sizeof *potentials; i++) {
     char text[256];
     snprintf(text, sizeof text, "potential known\nvalue %s\n", potentials[i].value);
-    audited a = audit_potential(read_text(text), NULL, 2, 4096, 10);
+    audited a = audit_potential(phi_of_text(text), NULL, 2, 4096, 10);
     cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == potentials[i].convex,
               "convexity of %s: %s", potentials[i].value,
               audit_verdict_name(certificate_verdict(&a.c, AUDIT_CONVEX)));
@@ -291,7 +280,7 @@ Test(audit_convexity, known_potentials_come_out_right) {
 Test(audit_convexity, a_range_that_is_convex_in_part_is_refuted_with_the_part) {
   uint64_t state = 3;
   audited a = audit_potential(
-      read_text("potential q\nparameter a in [-1, 1] = 0\nvalue sum(x^2 + a*x^3)\n"), NULL, 2, 64,
+      phi_of_text("potential q\nparameter a in [-1, 1] = 0\nvalue sum(x^2 + a*x^3)\n"), NULL, 2, 64,
       10);
   cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == R);
   check_findings(&a, &state, "x^2 + a x^3");
@@ -319,7 +308,7 @@ Test(audit_convexity, parameters_are_points_intervals_or_ranges) {
     phibal_enclosure_set_str(&p, sets[i].lo);
     phibal_enclosure_set_str(&hi, sets[i].hi);
     phibal_enclosure_hull(&p, &p, &hi);
-    audited a = audit_potential(read_text(text), &p, 2, 64, 10);
+    audited a = audit_potential(phi_of_text(text), &p, 2, 64, 10);
     cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == sets[i].verdict, "a in [%s, %s]",
               sets[i].lo, sets[i].hi);
     audited_clear(&a);
@@ -347,7 +336,7 @@ Test(audit_convexity, negative_curvature_beyond_a_half_depends_on_the_experts) {
     const int experts[] = {2, 3, 4096};
     const audit_verdict verdict[] = {rows[i].two, rows[i].three, rows[i].many};
     for (int k = 0; k < 3; k++) {
-      audited a = audit_potential(read_text(text), NULL, k == 1 ? 3 : 2, experts[k], 10);
+      audited a = audit_potential(phi_of_text(text), NULL, k == 1 ? 3 : 2, experts[k], 10);
       cr_assert(certificate_verdict(&a.c, AUDIT_CONVEX) == verdict[k], "%s with %d experts: %s",
                 rows[i].value, experts[k],
                 audit_verdict_name(certificate_verdict(&a.c, AUDIT_CONVEX)));
@@ -363,7 +352,7 @@ Test(audit_convexity, nothing_random_is_proved_or_refuted_wrongly) {
   for (int i = 0; i < ROUNDS; i++) {
     uint64_t state = 31000 + (uint64_t)i;
     char *text = random_potential(&state, 1 + i % 3);
-    audited a = audit_potential(read_text(text), NULL, 2, 64, 0.3);
+    audited a = audit_potential(phi_of_text(text), NULL, 2, 64, 0.3);
     audit_verdict v = certificate_verdict(&a.c, AUDIT_CONVEX);
     proved += v == P;
     refuted += v == R;

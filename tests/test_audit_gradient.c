@@ -1,15 +1,9 @@
 /* audit_gradient: right gradients pass, and each of many small mistakes is found. */
+#include "phi_text.h"
 #include <audit.h>
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-
-static phi_potential *read(const char *text) {
-  phi_potential *phi;
-  cr_assert_eq(phi_read("test", text, strlen(text), &phi), PHIBAL_OK, "%s",
-               phibal_status_message());
-  return phi;
-}
 
 /* The verdict; *counterexample, if not null, is its text, to be freed. */
 static audit_verdict judge(phi_potential *phi, double parameter, char **counterexample) {
@@ -36,14 +30,6 @@ static audit_verdict judge(phi_potential *phi, double parameter, char **countere
   return verdict;
 }
 
-static phi_potential *builtin(const char *name) {
-  char path[512];
-  snprintf(path, sizeof path, PHIBAL_SOURCE_DIR "/spec/phi/%s.phi", name);
-  phi_potential *phi;
-  cr_assert_eq(phi_read_file(path, &phi), PHIBAL_OK, "%s", phibal_status_message());
-  return phi;
-}
-
 Test(audit_gradient, built_ins_pass) {
   static const struct {
     const char *name;
@@ -54,7 +40,8 @@ Test(audit_gradient, built_ins_pass) {
                {"log-cosh", 0}, {"log-cosh", 1024}, {"softplus", 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char *counterexample;
-    audit_verdict verdict = judge(builtin(cases[i].name), cases[i].parameter, &counterexample);
+    audit_verdict verdict =
+        judge(phi_of_catalogue(cases[i].name), cases[i].parameter, &counterexample);
     cr_expect_eq(verdict, AUDIT_CHECKED, "%s(%g): %s, %s", cases[i].name, cases[i].parameter,
                  audit_verdict_name(verdict), counterexample ? counterexample : "");
     free(counterexample);
@@ -80,7 +67,7 @@ Test(audit_gradient, mistakes_are_refuted) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char *counterexample;
-    audit_verdict verdict = judge(read(cases[i].text), 0, &counterexample);
+    audit_verdict verdict = judge(phi_of_text(cases[i].text), 0, &counterexample);
     cr_expect_eq(verdict, AUDIT_REFUTED, "%s is %s", cases[i].text, audit_verdict_name(verdict));
     cr_expect(counterexample && strstr(counterexample, cases[i].where), "%s: %s", cases[i].text,
               counterexample);
@@ -91,39 +78,41 @@ Test(audit_gradient, mistakes_are_refuted) {
 Test(audit_gradient, the_paper_is_right_where_it_gives_gradients) {
   /* (the factor of the Renyi price that a careless derivation loses) */
   char *counterexample;
-  cr_assert_eq(judge(read("potential renyi\nparameter a in (0, 1) = 1/2\n"
-                          "value log(sum(x^a))/(a - 1)\ngradient x^(a - 1)/((a - 1)*sum(x^a))\n"),
-                     0, &counterexample),
-               AUDIT_REFUTED);
+  cr_assert_eq(
+      judge(phi_of_text("potential renyi\nparameter a in (0, 1) = 1/2\n"
+                        "value log(sum(x^a))/(a - 1)\ngradient x^(a - 1)/((a - 1)*sum(x^a))\n"),
+            0, &counterexample),
+      AUDIT_REFUTED);
   free(counterexample);
 }
 
 Test(audit_gradient, nothing_given_is_absent) {
-  cr_assert_eq(judge(read("potential none\nvalue sum(x^2)\n"), 0, NULL), AUDIT_ABSENT);
+  cr_assert_eq(judge(phi_of_text("potential none\nvalue sum(x^2)\n"), 0, NULL), AUDIT_ABSENT);
 }
 
 /* The derivative of x^2 exists at 0, x^2/x has no value there: not agreed, and not passed over. */
 Test(audit_gradient, a_hole_is_not_passed_over) {
-  cr_assert_eq(judge(read("potential hole\nvalue sum(x^2)/2\ngradient x^2/x\n"), 0, NULL),
+  cr_assert_eq(judge(phi_of_text("potential hole\nvalue sum(x^2)/2\ngradient x^2/x\n"), 0, NULL),
                AUDIT_UNDECIDED);
 }
 
 /* At 0 the derivative from the right is 1, and sgn(0) is 0. */
 Test(audit_gradient, signs_at_zero_are_left_out) {
-  cr_assert_eq(judge(read("potential one\nvalue sum(abs(x))\ngradient sgn(x)\n"), 0, NULL),
+  cr_assert_eq(judge(phi_of_text("potential one\nvalue sum(abs(x))\ngradient sgn(x)\n"), 0, NULL),
                AUDIT_CHECKED);
-  cr_assert_eq(judge(read("potential one\nvalue sum(exp(x))\ngradient sgn(x)*exp(x)\n"), 0, NULL),
-               AUDIT_REFUTED);
+  cr_assert_eq(
+      judge(phi_of_text("potential one\nvalue sum(exp(x))\ngradient sgn(x)*exp(x)\n"), 0, NULL),
+      AUDIT_REFUTED);
 }
 
 /* Where the value has a kink there is nothing to compare; elsewhere there is. */
 Test(audit_gradient, kinks_are_left_out) {
-  cr_assert_eq(judge(read("potential kinked\nvalue sum(max(x, 1/3) + x^2)\n"
-                          "gradient (1 + sgn(x - 1/3))/2 + 2*x\n"),
+  cr_assert_eq(judge(phi_of_text("potential kinked\nvalue sum(max(x, 1/3) + x^2)\n"
+                                 "gradient (1 + sgn(x - 1/3))/2 + 2*x\n"),
                      0, NULL),
                AUDIT_CHECKED);
-  cr_assert_eq(judge(read("potential kinked\nvalue sum(max(x, 1/3) + x^2)\n"
-                          "gradient (1 + sgn(x - 1/3 - 1/10^12))/2 + 2*x\n"),
+  cr_assert_eq(judge(phi_of_text("potential kinked\nvalue sum(max(x, 1/3) + x^2)\n"
+                                 "gradient (1 + sgn(x - 1/3 - 1/10^12))/2 + 2*x\n"),
                      0, NULL),
                AUDIT_REFUTED);
 }

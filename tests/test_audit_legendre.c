@@ -1,5 +1,6 @@
 /* The gradient at the boundary, its range, and the mirror step: known potentials, and every range
    that is claimed against the gradient at points. */
+#include "phi_text.h"
 #include "random_expression.h"
 #include <audit.h>
 #include <criterion/criterion.h>
@@ -27,20 +28,6 @@ static audited audit_potential(phi_potential *phi, const phibal_enclosure *param
 static void audited_clear(audited *a) {
   certificate_clear(&a->c);
   phi_destroy(a->phi);
-}
-
-static phi_potential *read_text(const char *text) {
-  phi_potential *phi;
-  cr_assert(phi_read("test", text, strlen(text), &phi) == PHIBAL_OK, "%s", phibal_status_message());
-  return phi;
-}
-
-static phi_potential *read_builtin(const char *name) {
-  char file[512];
-  phi_potential *phi;
-  snprintf(file, sizeof file, PHIBAL_SOURCE_DIR "/spec/phi/%s.phi", name);
-  cr_assert(phi_read_file(file, &phi) == PHIBAL_OK, "%s", phibal_status_message());
-  return phi;
 }
 
 /* The n-th finding about a claim. */
@@ -73,7 +60,7 @@ Test(audit_legendre, the_catalogue_has_the_ranges_of_the_design) {
       {"softplus", 0, "(-inf, inf)", "0", "1", "1/2"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    audited a = audit_potential(read_builtin(rows[i].name), NULL);
+    audited a = audit_potential(phi_of_catalogue(rows[i].name), NULL);
     const audit_finding *range = finding(&a.c, AUDIT_DUAL_DOMAIN, rows[i].range),
                         *boundary = finding(&a.c, AUDIT_BOUNDARY, rows[i].range),
                         *mirror = finding(&a.c, AUDIT_MIRROR, rows[i].range);
@@ -92,7 +79,7 @@ Test(audit_legendre, the_catalogue_has_the_ranges_of_the_design) {
 }
 
 Test(audit_legendre, renyi_maps_the_orthant_onto_the_negative_one) {
-  audited a = audit_potential(read_builtin("renyi"), NULL);
+  audited a = audit_potential(phi_of_catalogue("renyi"), NULL);
   const audit_finding *range = finding(&a.c, AUDIT_DUAL_DOMAIN, 0);
   cr_assert(range && range->verdict == AUDIT_PROVED);
   cr_assert_str_eq(end_text(range, "lo"), "-inf");
@@ -129,7 +116,7 @@ Test(audit_legendre, known_potentials_come_out_right) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[256];
     snprintf(text, sizeof text, "potential known\nvalue %s\n", rows[i].value);
-    audited a = audit_potential(read_text(text), NULL);
+    audited a = audit_potential(phi_of_text(text), NULL);
     const audit_finding *range = finding(&a.c, AUDIT_DUAL_DOMAIN, 0),
                         *mirror = finding(&a.c, AUDIT_MIRROR, 0);
     cr_assert(mirror->verdict == rows[i].mirror, "%s: %s", rows[i].value, mirror->how);
@@ -198,7 +185,7 @@ Test(audit_legendre, random_ranges_hold_the_gradient) {
   for (int i = 0; i < 400; i++) {
     uint64_t state = 77000 + (uint64_t)i;
     char *text = random_potential(&state, 1 + i % 3);
-    phi_potential *phi = read_text(text);
+    phi_potential *phi = phi_of_text(text);
     phibal_enclosure parameters[PHI_MAX_PARAMETERS];
     for (int k = 0; k < PHI_MAX_PARAMETERS; k++) phibal_enclosure_init(&parameters[k], PRECISION);
     for (int k = 0; k < phi->parameters; k++)

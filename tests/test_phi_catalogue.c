@@ -1,4 +1,5 @@
 /* The built-in potentials in the φ language, against their hand-written reference. */
+#include "phi_text.h"
 #include "potential_cases.h"
 #include <phi.h>
 #include <criterion/criterion.h>
@@ -13,10 +14,7 @@ typedef struct fixture {
 } fixture;
 
 static void fixture_init(fixture *f, const potential_case *c) {
-  char file[512];
-  snprintf(file, sizeof file, PHIBAL_SOURCE_DIR "/spec/phi/%s.phi",
-           phibal_potential_describe(c->id)->name);
-  cr_assert(phi_read_file(file, &f->phi) == PHIBAL_OK, "%s", phibal_status_message());
+  f->phi = phi_of_catalogue(phibal_potential_describe(c->id)->name);
   case_init(&f->reference, c, PRECISION + 64);
   f->x = phibal_enclosure_vector(EXPERTS, 53);
   f->ours = phibal_enclosure_vector(EXPERTS, PRECISION);

@@ -82,17 +82,6 @@ static double random_argument(domain where, uint64_t *state) {
   return where == LINE && next_random(state) % 2 ? -x : x;
 }
 
-/* Correctly rounded up to a unit, or exact up to what terms of the size of 1 lose. */
-static bool is_tight(const phibal_enclosure *z) {
-  mpfr_t width;
-  mpfr_init2(width, 53);
-  phibal_enclosure_width(width, z);
-  const bool tight =
-      oracle_width_in_ulps(z) <= 2.0 || mpfr_cmp_ui_2exp(width, 1, -PRECISION - 8) <= 0;
-  mpfr_clear(width);
-  return tight;
-}
-
 static void check_point(const char *text, const expression *e, const phibal_enclosure *parameters,
                         double at) {
   phibal_enclosure x;
@@ -117,7 +106,8 @@ static void check_point(const char *text, const expression *e, const phibal_encl
   for (int i = 0; i < 4; i++) {
     phi_oracle_derivative(c, series, i);
     cr_assert(oracle_contains(&j.d[i], c), "%s at %a: derivative %d is wrong", text, at, i);
-    cr_assert(is_tight(&j.d[i]), "%s at %a: derivative %d is wide", text, at, i);
+    cr_assert(phi_oracle_is_tight(PRECISION, &j.d[i]), "%s at %a: derivative %d is wide", text, at,
+              i);
     cr_assert(i <= j.degree || phibal_enclosure_is_zero(&j.d[i]), "%s: degree %d", text, j.degree);
   }
   arb_poly_clear(argument);

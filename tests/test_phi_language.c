@@ -1,5 +1,6 @@
 /* The language of potentials: which trees are read, that they are written and read back, and what
    is said of files that are none. */
+#include "phi_text.h"
 #include "potential_cases.h"
 #include <phi.h>
 #include <criterion/criterion.h>
@@ -7,12 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static phi_potential *read_text(const char *text) {
-  phi_potential *phi = NULL;
-  cr_assert(phi_read("f", text, strlen(text), &phi) == PHIBAL_OK, "%s", phibal_status_message());
-  return phi;
-}
 
 /* The tree in full: (+ a b), with numbers as fractions. */
 static void put_tree(FILE *to, const expression *e) {
@@ -111,7 +106,7 @@ Test(phi_language, expressions_are_the_trees_meant) {
         "potential t\nparameter a in (0, 1) = 1/2\nparameter b in [0, 1] = 1\nlet c = a*x + b\n"
         "let S = sum(c)\nvalue sum(x)\ngradient %s",
         cases[i][0]);
-    phi_potential *phi = read_text(text);
+    phi_potential *phi = phi_of_text(text);
     check_tree(phi->gradient.expression, cases[i][1], cases[i][0]);
     phi_destroy(phi);
   }
@@ -125,7 +120,7 @@ Test(phi_language, all_functions_are_read) {
     if (!name) continue;
     const bool two = expression_arguments((expression_kind)kind) == 2;
     snprintf(text, sizeof text, "potential t\nvalue sum(%s(x%s))", name, two ? ", 2*x" : "");
-    phi_potential *phi = read_text(text);
+    phi_potential *phi = phi_of_text(text);
     cr_expect_eq((int)phi->value.sum[0]->kind, kind, "%s", name);
     phi_destroy(phi);
     functions++;
@@ -134,10 +129,10 @@ Test(phi_language, all_functions_are_read) {
 }
 
 Test(phi_language, parameters_ranges_and_sections) {
-  phi_potential *phi = read_text("potential log-2_b\n"
-                                 "parameter a in (-inf, -1] or [0, 1/2) or (0.5, inf) = -3/2\n"
-                                 "value sum(a*x) where x >= 0\n"
-                                 "conjugate sum(y)\n  where 0 <= y < a\n  and y > -1");
+  phi_potential *phi = phi_of_text("potential log-2_b\n"
+                                   "parameter a in (-inf, -1] or [0, 1/2) or (0.5, inf) = -3/2\n"
+                                   "value sum(a*x) where x >= 0\n"
+                                   "conjugate sum(y)\n  where 0 <= y < a\n  and y > -1");
   cr_expect_str_eq(phi->name, "log-2_b");
   cr_assert_eq(phi->parameters, 1);
   const phi_parameter *a = &phi->parameter[0];
@@ -159,7 +154,7 @@ Test(phi_language, parameters_ranges_and_sections) {
 }
 
 Test(phi_language, nodes_know_their_place) {
-  phi_potential *phi = read_text("potential t\n\nvalue sum(x^2 +\n   exp(x))");
+  phi_potential *phi = phi_of_text("potential t\n\nvalue sum(x^2 +\n   exp(x))");
   const expression *e = phi->value.sum[0];
   cr_expect(e->kind == EXPRESSION_ADD && e->line == 3 && e->column == 15);
   cr_expect(e->argument[1]->line == 4 && e->argument[1]->column == 4);
@@ -318,7 +313,7 @@ Test(phi_language, what_is_wrong_is_said_with_its_place) {
 
 Test(phi_language, comments_hold_any_text) {
   phi_destroy(
-      read_text("# R\303\251nyi \360\235\234\223\t\npotential t # \317\206\nvalue sum(x)#"));
+      phi_of_text("# R\303\251nyi \360\235\234\223\t\npotential t # \317\206\nvalue sum(x)#"));
 }
 
 Test(phi_language, a_zero_byte_is_no_end) {
@@ -341,7 +336,7 @@ static char *repeated(const char *head, const char *piece, size_t count, const c
 static void check_limit(const char *head, const char *piece, size_t fits, size_t too_many,
                         const char *tail, const char *said) {
   char *text = repeated(head, piece, fits, tail);
-  phi_destroy(read_text(text));
+  phi_destroy(phi_of_text(text));
   free(text);
   text = repeated(head, piece, too_many, tail);
   const char *message = refusal(text, strlen(text));
@@ -458,7 +453,7 @@ static void check_round_trip(const expression *e) {
                      "potential t\nparameter alpha in (0, 1) = 1/2\n"
                      "parameter b_2 in (0, 1) = 1/2\nvalue sum(x)\ngradient %s",
                      text) > 0);
-  phi_potential *phi = read_text(file);
+  phi_potential *phi = phi_of_text(file);
   cr_assert(expression_equal(phi->gradient.expression, e), "%s", text);
   phi_destroy(phi);
   free(file);
@@ -534,7 +529,7 @@ Test(phi_language, parameters_are_checked_against_their_ranges) {
       {"3", "inf", false},   {"-1", "-1", false}, {"2.9", "3", false},
   };
   phi_potential *phi =
-      read_text(HEAD "parameter a in (0, 1) or (1, 2] or [3, inf) = 1/2\nvalue sum(x)");
+      phi_of_text(HEAD "parameter a in (0, 1) or (1, 2] or [3, inf) = 1/2\nvalue sum(x)");
   phibal_enclosure a, end;
   phibal_enclosure_init(&a, 53);
   phibal_enclosure_init(&end, 53);
@@ -575,7 +570,7 @@ Test(phi_language, separable_forms) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char file[128];
     snprintf(file, sizeof file, HEAD "parameter a in (0, 1) = 1/2\nvalue %s", cases[i][0]);
-    phi_potential *phi = read_text(file);
+    phi_potential *phi = phi_of_text(file);
     const expression *psi = phi_separable(phi);
     cr_assert(!psi == !cases[i][1], "%s", cases[i][0]);
     char *text = psi ? expression_text(psi, names, "x") : NULL;

@@ -1,5 +1,6 @@
 /* Potentials at points: F with its derivatives in the sums against Arb along lines, and from it the
    gradient and the Hessian of the whole; conditions. */
+#include "phi_text.h"
 #include "phi_oracle.h"
 #include "potential_cases.h"
 #include <criterion/criterion.h>
@@ -7,12 +8,6 @@
 #include <string.h>
 
 enum { PRECISION = 200, ROUNDS = 40, MOST_SUMS = 3, EXPERTS = 4 };
-
-static phi_potential *read_text(const char *text) {
-  phi_potential *phi = NULL;
-  cr_assert(phi_read("f", text, strlen(text), &phi) == PHIBAL_OK, "%s", phibal_status_message());
-  return phi;
-}
 
 /* F of up to three sums; a, b, c are sum(x), sum(x^2), sum(x^3), all positive. */
 static const char *const outers[] = {
@@ -52,7 +47,7 @@ static phi_potential *read_outer(const char *f) {
            "potential t\nparameter p in (1, 9) = 5/2\nlet a = sum(x)\nlet b = sum(x^2)\n"
            "let c = sum(x^3)\nvalue %s",
            f);
-  return read_text(text);
+  return phi_of_text(text);
 }
 
 /* The derivative of F along v at s, of that order, as Arb has it. */
@@ -97,19 +92,9 @@ static void mixed(arb_t z, const phi_section *section, const double *s, int i, i
   arb_clear(t);
 }
 
-static bool is_tight(const phibal_enclosure *z) {
-  mpfr_t width;
-  mpfr_init2(width, 53);
-  phibal_enclosure_width(width, z);
-  const bool tight =
-      oracle_width_in_ulps(z) <= 2.0 || mpfr_cmp_ui_2exp(width, 1, -PRECISION - 8) <= 0;
-  mpfr_clear(width);
-  return tight;
-}
-
 static void check(const phibal_enclosure *z, const arb_t truth, const char *f, const char *what) {
   cr_assert(oracle_contains(z, truth), "%s: %s is wrong", f, what);
-  cr_assert(is_tight(z), "%s: %s is wide", f, what);
+  cr_assert(phi_oracle_is_tight(PRECISION, z), "%s: %s is wide", f, what);
 }
 
 static void check_outer(const char *f, uint64_t *state) {
@@ -335,8 +320,8 @@ Test(phi_value, conditions_decide_what_is_defined) {
       {"-1e-300", PHIBAL_OK, true}, {"1/3", PHIBAL_OK, false}, {"-5", PHIBAL_OK, true},
   };
   phi_potential *phi =
-      read_text("potential t\nvalue sum(x^2) where x > 0\ngradient 2*x where x > 0\n"
-                "conjugate sum(sqrt(y)) where 0 <= y <= 1");
+      phi_of_text("potential t\nvalue sum(x^2) where x > 0\ngradient 2*x where x > 0\n"
+                  "conjugate sum(sqrt(y)) where 0 <= y <= 1");
   place at;
   place_init(&at);
   set_all(&at, "1/2");
@@ -368,7 +353,7 @@ Test(phi_value, conditions_decide_what_is_defined) {
 }
 
 Test(phi_value, failures_name_coordinate_and_place) {
-  phi_potential *phi = read_text("potential t\nvalue log(sum(log(x)))");
+  phi_potential *phi = phi_of_text("potential t\nvalue log(sum(log(x)))");
   place at;
   place_init(&at);
   set_all(&at, "2");
@@ -394,7 +379,7 @@ Test(phi_value, gradients_that_do_not_exist) {
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     char text[128];
     snprintf(text, sizeof text, "potential t\nvalue %s", values[i]);
-    phi_potential *phi = read_text(text);
+    phi_potential *phi = phi_of_text(text);
     set_all(&at, "1/3");
     cr_expect(phi_gradient(phi, NULL, EXPERTS, at.x, at.gradient) == PHIBAL_OK, "%s", values[i]);
     phibal_enclosure_set_str(&at.x[1], i == 2 || i == 3 || i == 6 ? "1/2" : "0");

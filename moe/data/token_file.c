@@ -1,12 +1,8 @@
 /* Opening a token file: nothing in it is believed before it has been checked. */
 #include "token_format.h"
-#include <errno.h>
-#include <fcntl.h>
+#include "file.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The sizes that the header claims, against each other and against the file's. */
 static phibal_status header_check(const char *path, const token_header *h, int64_t bytes) {
@@ -164,33 +160,10 @@ static phibal_status contents_check(const char *path, const void *contents, size
   return PHIBAL_OK;
 }
 
-static phibal_status file_map(const char *path, token_file *file) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot open: %s", path, strerror(errno));
-  struct stat info;
-  phibal_status status = PHIBAL_OK;
-  if (fstat(fd, &info)) {
-    status = phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", path, strerror(errno));
-  } else if (!S_ISREG(info.st_mode)) {
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not a regular file", path);
-  } else if (info.st_size) {
-    void *mapping = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    if (mapping == MAP_FAILED) {
-      status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot map: %s", path, strerror(errno));
-    } else {
-      file->mapping = mapping;
-      file->mapping_bytes = info.st_size;
-    }
-  }
-  close(fd);
-  return status;
-}
-
 phibal_status token_file_open(const char *path, token_file *file) {
   *file = (token_file){0};
-  phibal_status status = file_map(path, file);
-  if (!status) status = contents_check(path, file->mapping, (size_t)file->mapping_bytes, file);
+  phibal_status status = file_map(path, &file->mapping, &file->mapping_bytes);
+  if (!status) status = contents_check(path, file->mapping, file->mapping_bytes, file);
   if (status) token_file_close(file);
   return status;
 }
@@ -204,7 +177,7 @@ phibal_status token_file_view(const void *bytes, size_t n, const char *name, tok
 
 void token_file_close(token_file *file) {
   free((void *)file->domain_names);
-  if (file->mapping) munmap(file->mapping, (size_t)file->mapping_bytes);
+  file_unmap(file->mapping, file->mapping_bytes);
   *file = (token_file){0};
 }
 

@@ -26,7 +26,7 @@ typedef struct token_file {
   const uint16_t *data16;          /* the tokens if vocabulary <= 65536, else null */
   const uint32_t *data32;          /* the tokens otherwise */
   void *mapping;                   /* private */
-  int64_t mapping_bytes;           /* private */
+  size_t mapping_bytes;            /* private */
 } token_file;
 
 /* PHIBAL_ERROR_IO (missing, unreadable), PHIBAL_ERROR_FORMAT (not a token file, truncated, corrupt,

@@ -13,6 +13,20 @@ static const struct {
 #undef CLAIM
 };
 
+char *audit_format(const char *format, va_list arguments) {
+  char *text;
+  return vasprintf(&text, format, arguments) < 0 ? NULL : text;
+}
+
+void audit_say(char **text, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char *said = audit_format(format, arguments);
+  va_end(arguments);
+  free(*text);
+  *text = said;
+}
+
 static audit_finding *out_of_memory(json_t *data, char *text) {
   json_decref(data);
   free(text);
@@ -22,12 +36,11 @@ static audit_finding *out_of_memory(json_t *data, char *text) {
 
 audit_finding *certificate_add(certificate *c, audit_claim claim, audit_verdict verdict,
                                json_t *data, const char *how, ...) {
-  char *text = NULL;
   va_list arguments;
   va_start(arguments, how);
-  int length = vasprintf(&text, how, arguments);
+  char *text = audit_format(how, arguments);
   va_end(arguments);
-  if (length < 0) return out_of_memory(data, NULL);
+  if (!text) return out_of_memory(data, NULL);
   audit_finding *grown = realloc(c->finding, (c->findings + 1) * sizeof *grown);
   if (!grown) return out_of_memory(data, text);
   c->finding = grown;
@@ -36,15 +49,17 @@ audit_finding *certificate_add(certificate *c, audit_claim claim, audit_verdict 
   return added;
 }
 
+phibal_status audit_added(const audit_finding *finding) {
+  return finding ? PHIBAL_OK : PHIBAL_ERROR_MEMORY;
+}
+
 phibal_status audit_counterexample(audit_finding *finding, const char *format, ...) {
   if (!finding) return PHIBAL_ERROR_MEMORY; /* certificate_add has said so */
-  char *text = NULL;
   va_list arguments;
   va_start(arguments, format);
-  int length = vasprintf(&text, format, arguments);
+  char *text = audit_format(format, arguments);
   va_end(arguments);
-  if (length < 0)
-    return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a counterexample");
+  if (!text) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a counterexample");
   free(finding->counterexample);
   finding->counterexample = text;
   return PHIBAL_OK;

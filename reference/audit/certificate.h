@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <phibal/status.h>
+#include <stdarg.h>
 #include <stdbool.h>
 
 typedef enum audit_verdict {
@@ -65,8 +66,14 @@ typedef struct certificate {
 audit_finding *certificate_add(certificate *c, audit_claim claim, audit_verdict verdict,
                                json_t *data, const char *how, ...)
     __attribute__((format(printf, 5, 6)));
+/* PHIBAL_OK, or the failure that certificate_add has recorded. */
+phibal_status audit_added(const audit_finding *finding);
 phibal_status audit_counterexample(audit_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* printf into a new string, to be freed; null when memory is out. */
+char *audit_format(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+/* The same in the place of the string in *text. */
+void audit_say(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The worst verdict of a claim: refuted, then undecided, checked, proved; absent if not examined.
  */
 audit_verdict certificate_verdict(const certificate *c, audit_claim claim);

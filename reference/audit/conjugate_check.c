@@ -29,11 +29,10 @@ static phibal_status refute(state *s, audit_claim claim, const char *format, ...
   if (s->refuted) return PHIBAL_OK;
   va_list arguments;
   va_start(arguments, format);
-  int length = vasprintf(&s->refuted, format, arguments);
+  s->refuted = audit_format(format, arguments);
   va_end(arguments);
   s->claim = claim;
-  if (length >= 0) return PHIBAL_OK;
-  s->refuted = NULL;
+  if (s->refuted) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a counterexample");
 }
 
@@ -446,7 +445,7 @@ static phibal_status report(state *s, certificate *c) {
                       "The conjugate is finite where it must be, and infinite where it must be, "
                       "%sat y beyond the prices of loads up to 2^1000.",
                       ends);
-  return f ? PHIBAL_OK : PHIBAL_ERROR_MEMORY;
+  return audit_added(f);
 }
 
 static phibal_status report_absent(phi_potential *phi, certificate *c) {

@@ -57,10 +57,6 @@ static json_t *data(const convexity_search *s, const audit_domain *domain) {
   return object;
 }
 
-static phibal_status added(const audit_finding *finding) {
-  return finding ? PHIBAL_OK : phibal_status_set(PHIBAL_ERROR_MEMORY, "audit: memory is exhausted");
-}
-
 static phibal_status report_convexity(const convexity_search *s, const audit_domain *domain,
                                       piece_verdict verdict, certificate *c) {
   static const audit_verdict names[] = {[PIECE_PROVED] = AUDIT_PROVED,
@@ -76,7 +72,7 @@ static phibal_status report_convexity(const convexity_search *s, const audit_dom
                       : verdict == PIECE_PROVED ? " (an entry of 0 by the limit of psi there)"
                                                 : "",
                       pieces ? pieces : "");
-  phibal_status status = added(f);
+  phibal_status status = audit_added(f);
   if (status == PHIBAL_OK && s->counterexample.text)
     status = audit_counterexample(f, "%s", s->counterexample.text);
   free(where);
@@ -87,7 +83,7 @@ static phibal_status report_convexity(const convexity_search *s, const audit_dom
 /* lower: a point with a value not above that of uniform loads, or null */
 static phibal_status report_minimiser(piece_verdict verdict, const char *lower, certificate *c) {
   if (verdict == PIECE_PROVED)
-    return added(certificate_add(
+    return audit_added(certificate_add(
         c, AUDIT_MINIMISER, AUDIT_PROVED, NULL,
         "by Lemma 1 (proofs/coq/Uniform.v, uniform_unique_minimiser_symmetric): symmetric and "
         "strictly convex on the open simplex, and convex up to its boundary"));
@@ -95,12 +91,12 @@ static phibal_status report_minimiser(piece_verdict verdict, const char *lower, 
     audit_finding *f =
         certificate_add(c, AUDIT_MINIMISER, AUDIT_REFUTED, NULL,
                         "other loads have a value that is not above that of uniform ones");
-    phibal_status status = added(f);
+    phibal_status status = audit_added(f);
     return status == PHIBAL_OK ? audit_counterexample(f, "%s", lower) : status;
   }
-  return added(certificate_add(c, AUDIT_MINIMISER, AUDIT_UNDECIDED, NULL,
-                               "Lemma 1 asks for strict convexity, which is %s",
-                               verdict == PIECE_REFUTED ? "refuted" : "undecided"));
+  return audit_added(certificate_add(c, AUDIT_MINIMISER, AUDIT_UNDECIDED, NULL,
+                                     "Lemma 1 asks for strict convexity, which is %s",
+                                     verdict == PIECE_REFUTED ? "refuted" : "undecided"));
 }
 
 static phibal_status report_smooth(phi_potential *phi, const convexity_search *s,
@@ -113,7 +109,7 @@ static phibal_status report_smooth(phi_potential *phi, const convexity_search *s
                         s->proof.analytic ? "as often as one likes, by exact algebra"
                                           : "twice in enclosures on boxes that cover it");
     free(where);
-    return added(f);
+    return audit_added(f);
   }
   char *where_not = s->psi ? kink_refute(phi, s->psi, domain) : NULL;
   audit_finding *f =
@@ -122,7 +118,7 @@ static phibal_status report_smooth(phi_potential *phi, const convexity_search *s
                             "one-sided derivatives differ where a term has its kink")
           : certificate_add(c, AUDIT_DIFFERENTIABLE, AUDIT_UNDECIDED, NULL,
                             "not proved on all of (0, 1): %s", s->proof.how ? s->proof.how : "");
-  phibal_status status = added(f);
+  phibal_status status = audit_added(f);
   if (status == PHIBAL_OK && where_not) status = audit_counterexample(f, "%s", where_not);
   free(where_not);
   return status;
@@ -159,11 +155,11 @@ static phibal_status at_infinity(phi_potential *phi, const audit_request *reques
       found.data ? json_pack("{s:O}", "counterexample", found.data) : NULL,
       "a parameter is infinite: phi is its limit, of which nothing can be proved here%s",
       found.found ? ", but a counterexample is one" : "");
-  phibal_status status = added(f);
+  phibal_status status = audit_added(f);
   if (status == PHIBAL_OK && found.text) status = audit_counterexample(f, "%s", found.text);
   if (status == PHIBAL_OK)
-    status = added(certificate_add(c, AUDIT_DIFFERENTIABLE, AUDIT_UNDECIDED, NULL,
-                                   "a parameter is infinite: phi is its limit"));
+    status = audit_added(certificate_add(c, AUDIT_DIFFERENTIABLE, AUDIT_UNDECIDED, NULL,
+                                         "a parameter is infinite: phi is its limit"));
   if (status == PHIBAL_OK)
     status = report_minimiser(found.found ? PIECE_REFUTED : PIECE_OPEN, found.lower, c);
   convexity_counterexample_clear(&found);
@@ -172,7 +168,7 @@ static phibal_status at_infinity(phi_potential *phi, const audit_request *reques
 
 phibal_status audit_convexity(phi_potential *phi, const audit_request *request, certificate *c) {
   double deadline = audit_clock() + request->seconds;
-  phibal_status status = added(certificate_add(
+  phibal_status status = audit_added(certificate_add(
       c, AUDIT_SYMMETRIC, AUDIT_PROVED, NULL,
       "by the form of the language: a function of sums over the experts of one and the same term"));
   const expression *psi = phi_separable(phi);

@@ -19,9 +19,6 @@ typedef struct convexity_proof {
   char *how;               /* the argument, or why there is none; malloc'ed or null */
 } convexity_proof;
 void convexity_proof_clear(convexity_proof *proof);
-/* Sets `how`, printf style. */
-void convexity_say(convexity_proof *proof, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* Exact algebra over the whole domain; built without FLINT it only says so. `psi` is null unless
    phi is separable. */

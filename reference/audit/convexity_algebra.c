@@ -38,8 +38,8 @@
 static void take(symbolic *s, convexity_proof *proof, const char *what, const quotient *d,
                  const char *argument, const char *after) {
   char *text = symbolic_text(s, d);
-  convexity_say(proof, "%s = %s%s%s%s", what, text ? text : "?", after, argument ? ": " : "",
-                argument ? argument : "");
+  audit_say(&proof->how, "%s = %s%s%s%s", what, text ? text : "?", after, argument ? ": " : "",
+            argument ? argument : "");
   free(text);
 }
 
@@ -82,10 +82,10 @@ static void beyond_a_half(const expression *psi, const audit_domain *domain,
   if (pairs && (two || (symbolic_sign(s, here) == SIGN_POSITIVE && fall &&
                         !(symbolic_sign(s, fall) & SIGN_POSITIVE)))) {
     proof->strict = proof->open_only = true;
-    convexity_say(proof,
-                  two ? "psi''(x) + psi''(1 - x) > 0 on (0, 1/2], for two experts"
-                      : "on (0, 1/2] psi'' > 0, x psi''(x) does not increase, and psi''(x) + "
-                        "psi''(1 - x) > 0: one share beyond 1/2 is outweighed by the others");
+    audit_say(&proof->how,
+              two ? "psi''(x) + psi''(1 - x) > 0 on (0, 1/2], for two experts"
+                  : "on (0, 1/2] psi'' > 0, x psi''(x) does not increase, and psi''(x) + "
+                    "psi''(1 - x) > 0: one share beyond 1/2 is outweighed by the others");
   }
   symbolic_destroy(s);
 }
@@ -94,20 +94,20 @@ static void separable(symbolic *s, const expression *psi, const audit_domain *do
                       convexity_proof *proof) {
   const quotient *value = symbolic_read(s, psi, NULL);
   if (!value) {
-    convexity_say(proof, "exact algebra ends at %s", symbolic_reason(s));
+    audit_say(&proof->how, "exact algebra ends at %s", symbolic_reason(s));
     return;
   }
   proof->analytic = proof->smooth = true;
   const quotient *second = second_derivative(s, value);
   if (!second) {
-    convexity_say(proof, "exact algebra ends at %s", symbolic_reason(s));
+    audit_say(&proof->how, "exact algebra ends at %s", symbolic_reason(s));
     return;
   }
   char *argument;
   unsigned sign = symbolic_sign_argument(s, second, &argument);
   if (symbolic_is_zero(s, second)) {
     proof->constant = true;
-    convexity_say(proof, "psi'' is identically 0: phi is constant on the simplex");
+    audit_say(&proof->how, "psi'' is identically 0: phi is constant on the simplex");
   } else if (sign == SIGN_POSITIVE) {
     proof->strict = true;
     take(s, proof, "psi''", second, argument, " is positive");
@@ -258,8 +258,8 @@ static void by_weights(symbolic *s, const sums *q, const hessian *h, const char 
     char *text = symbolic_text(s, weight);
     char by[48] = "x_e";
     if (k) snprintf(by, sizeof by, "f_%d(x_e)/S_%d", q->number[k - 1] + 1, q->number[k - 1] + 1);
-    convexity_say(
-        proof,
+    audit_say(
+        &proof->how,
         "the Hessian is diag(D) - C with D = %s > 0; by Cauchy and Schwarz C(w,w) <= sum_e(h_e) "
         "D(w,w), h = %s, and h_e %s %s, which sum to 1; %s",
         diagonal, text ? text : "?",
@@ -278,33 +278,33 @@ static void not_separable(symbolic *s, const phi_section *section, convexity_pro
   sums q;
   hessian h;
   if (!read_sums(s, section, &q) || !differentiate(s, section, &q, &h)) {
-    convexity_say(proof, "exact algebra ends at %s", symbolic_reason(s));
+    audit_say(&proof->how, "exact algebra ends at %s", symbolic_reason(s));
     return;
   }
   proof->analytic = proof->smooth = true;
   if (q.n == 0) {
     proof->constant = true;
-    convexity_say(proof, "every sum is constant on the simplex, and with them phi");
+    audit_say(&proof->how, "every sum is constant on the simplex, and with them phi");
     return;
   }
   char *diagonal = symbolic_text(s, h.diagonal), *argument;
   unsigned sign = symbolic_sign_argument(s, h.diagonal, &argument);
   const char *text = diagonal ? diagonal : "?";
   if (sign != SIGN_POSITIVE) {
-    convexity_say(proof, "the Hessian's diagonal part %s is not proved positive", text);
+    audit_say(&proof->how, "the Hessian's diagonal part %s is not proved positive", text);
   } else if (semidefinite(s, &q, &h)) {
     proof->strict = true;
-    convexity_say(proof,
-                  "the Hessian is diag(D) + sum_ij F_ij v_i v_j' with D = %s > 0 (%s), and (F_ij) "
-                  "is positive semidefinite",
-                  text, argument ? argument : "");
+    audit_say(&proof->how,
+              "the Hessian is diag(D) + sum_ij F_ij v_i v_j' with D = %s > 0 (%s), and (F_ij) "
+              "is positive semidefinite",
+              text, argument ? argument : "");
   } else {
     by_weights(s, &q, &h, text, q.n == section->sums, proof);
     if (!proof->strict)
-      convexity_say(proof,
-                    "the Hessian is diag(D) with D = %s > 0, and a part that is not proved "
-                    "to leave it positive",
-                    text);
+      audit_say(&proof->how,
+                "the Hessian is diag(D) with D = %s > 0, and a part that is not proved "
+                "to leave it positive",
+                text);
   }
   free(diagonal);
   free(argument);
@@ -316,7 +316,7 @@ void convexity_by_algebra(const phi_potential *phi, const expression *psi,
   symbolic *s = symbolic_create(domain);
   if (!s) return;
   if (!conditions_hold(s, &phi->value))
-    convexity_say(proof, "the value's condition is not proved to hold on the simplex");
+    audit_say(&proof->how, "the value's condition is not proved to hold on the simplex");
   else if (psi)
     separable(s, psi, domain, proof);
   else

@@ -138,11 +138,11 @@ void convexity_by_boxes(const phi_potential *phi, const expression *psi, const a
                         double deadline, long most, convexity_proof *proof) {
   *proof = (convexity_proof){.boxes = 0};
   if (!bounded(domain)) {
-    convexity_say(proof, "a parameter's range is not bounded, so boxes cannot cover it");
+    audit_say(&proof->how, "a parameter's range is not bounded, so boxes cannot cover it");
     return;
   }
   if (phi->value.conditions) {
-    convexity_say(proof, "the value has a condition");
+    audit_say(&proof->how, "the value has a condition");
     return;
   }
   search s = {.phi = phi,
@@ -159,17 +159,17 @@ void convexity_by_boxes(const phi_potential *phi, const expression *psi, const a
   proof->smooth = cover(&s);
   proof->strict = proof->smooth && !s.failed;
   if (proof->strict)
-    convexity_say(proof,
-                  "psi'' > 0 on %ld boxes that cover (0, 1), by jets in enclosures of %d bits%s",
-                  proof->boxes, PRECISION,
-                  s.by_algebra ? ", near 0 or where bisection did not end by exact algebra" : "");
+    audit_say(&proof->how,
+              "psi'' > 0 on %ld boxes that cover (0, 1), by jets in enclosures of %d bits%s",
+              proof->boxes, PRECISION,
+              s.by_algebra ? ", near 0 or where bisection did not end by exact algebra" : "");
   else if (proof->negative)
-    convexity_say(proof, "psi'' < 0 near x = %.17g", proof->doubt);
+    audit_say(&proof->how, "psi'' < 0 near x = %.17g", proof->doubt);
   else if (proof->flat_hi > 0)
-    convexity_say(proof, "psi'' = 0 on [%.17g, %.17g]", proof->flat_lo, proof->flat_hi);
+    audit_say(&proof->how, "psi'' = 0 on [%.17g, %.17g]", proof->flat_lo, proof->flat_hi);
   else if (audit_clock() > deadline || proof->boxes >= most)
-    convexity_say(proof, "boxes ended with the effort, at x about %.6g", proof->doubt);
+    audit_say(&proof->how, "boxes ended with the effort, at x about %.6g", proof->doubt);
   else
-    convexity_say(proof, "psi'' has no sign on a box at x = %.17g", proof->doubt);
+    audit_say(&proof->how, "psi'' has no sign on a box at x = %.17g", proof->doubt);
   phibal_enclosure_vector_clear(s.parameters, (size_t)(domain->parameters + 1));
 }

@@ -76,9 +76,9 @@ void convexity_by_pieces(phi_potential *phi, const expression *psi, const audit_
     domain_range_enclosure(&domain->parameter[i], &p.parameters[i]);
   proof->strict = strict_on(&p, psi, 0, 1) && p.kinks > 0;
   if (proof->strict)
-    convexity_say(proof,
-                  "psi has %d kink%s, where psi' jumps up (in enclosures of %d bits), and is "
-                  "strictly convex between them, by exact algebra",
-                  p.kinks, p.kinks == 1 ? "" : "s", PRECISION);
+    audit_say(&proof->how,
+              "psi has %d kink%s, where psi' jumps up (in enclosures of %d bits), and is "
+              "strictly convex between them, by exact algebra",
+              p.kinks, p.kinks == 1 ? "" : "s", PRECISION);
   phibal_enclosure_vector_clear(p.parameters, (size_t)(domain->parameters + 1));
 }

@@ -3,7 +3,6 @@
    while, to say where the potential is convex after all. */
 #include "convexity_search.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,16 +11,6 @@ enum { PRECISION = 192, DEEPEST = 7, BOXES = 6000, BOXES_OF_PIECE = 300 };
 void convexity_proof_clear(convexity_proof *proof) {
   free(proof->how);
   *proof = (convexity_proof){.boxes = 0};
-}
-
-void convexity_say(convexity_proof *proof, const char *format, ...) {
-  va_list list;
-  char *text = NULL;
-  va_start(list, format);
-  if (vasprintf(&text, format, list) < 0) text = NULL;
-  va_end(list);
-  free(proof->how);
-  proof->how = text;
 }
 
 void convexity_search_clear(convexity_search *s) {

@@ -224,7 +224,7 @@ static phibal_status report(const checked *k, certificate *c) {
       k->subject.others ? " beside others of 1/2, 1/4 and 1/1024" : "", s->worst,
       (unsigned long long)s->path[2], rest, (unsigned long long)k->point.compared,
       (unsigned long long)k->centred.compared, k->point.worst, (double)k->point.worst_load);
-  return f ? PHIBAL_OK : PHIBAL_ERROR_MEMORY;
+  return audit_added(f);
 }
 
 static phibal_status check(checked *k, const audit_request *request, certificate *c) {
@@ -247,10 +247,8 @@ phibal_status core_check(phi_potential *phi, const audit_request *request, const
   phibal_status status = codegen_load_source(source, &kernel);
   if (status == PHIBAL_ERROR_UNSUPPORTED || status == PHIBAL_ERROR_IO) {
     audit_verdict verdict = status == PHIBAL_ERROR_IO ? AUDIT_UNDECIDED : AUDIT_ABSENT;
-    return certificate_add(c, AUDIT_CORE, verdict, NULL, "No kernel was run: %s.",
-                           phibal_status_message())
-               ? PHIBAL_OK
-               : PHIBAL_ERROR_MEMORY;
+    return audit_added(certificate_add(c, AUDIT_CORE, verdict, NULL, "No kernel was run: %s.",
+                                       phibal_status_message()));
   }
   if (status) return status;
   int floored = 0;
@@ -258,8 +256,9 @@ phibal_status core_check(phi_potential *phi, const audit_request *request, const
   float prices[2];
   kernel.price(2, empty, prices, &floored);
   checked *k = calloc(1, sizeof *k);
-  status = PHIBAL_ERROR_MEMORY;
-  if (k) {
+  if (!k) {
+    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for the check of a kernel");
+  } else {
     int others = phi_separable(phi) ? 0 : AMONG;
     k->subject = (core_subject){phi, request->parameters, &kernel, others, among, floored > 0};
     status = check(k, request, c);
@@ -273,10 +272,8 @@ phibal_status audit_core(phi_potential *phi, const audit_request *request, certi
   char *source;
   phibal_status status = codegen_source(phi, request->parameters, &source);
   if (status == PHIBAL_ERROR_UNSUPPORTED)
-    return certificate_add(c, AUDIT_CORE, AUDIT_UNDECIDED, NULL, "No kernel was made: %s.",
-                           phibal_status_message())
-               ? PHIBAL_OK
-               : PHIBAL_ERROR_MEMORY;
+    return audit_added(certificate_add(c, AUDIT_CORE, AUDIT_UNDECIDED, NULL,
+                                       "No kernel was made: %s.", phibal_status_message()));
   if (status) return status;
   status = core_check(phi, request, source, c);
   free(source);

@@ -178,15 +178,14 @@ static phibal_status report(comparison *c, certificate *to) {
       "coordinates: 0, powers of two down to 2^-1074, 1/E, ties, one expert alone, both sides of "
       "where an argument changes its sign, and at random.%s%s%s",
       (int)BITS, (unsigned long long)c->compared, undefined, missing, blunt);
-  return f ? PHIBAL_OK : PHIBAL_ERROR_MEMORY;
+  return audit_added(f);
 }
 
 phibal_status audit_gradient(phi_potential *phi, const audit_request *request, certificate *c) {
   if (!phi->gradient.expression)
-    return certificate_add(c, AUDIT_GRADIENT, AUDIT_ABSENT, NULL,
-                           "The file gives no gradient: it is derived from the value.")
-               ? PHIBAL_OK
-               : PHIBAL_ERROR_MEMORY;
+    return audit_added(
+        certificate_add(c, AUDIT_GRADIENT, AUDIT_ABSENT, NULL,
+                        "The file gives no gradient: it is derived from the value."));
   comparison k = {.phi = phi, .request = request, .n = WIDEST};
   if (phi_separable(phi) && phi->gradient.sums == 0) k.n = 1;
   audit_points points[2] = {0};

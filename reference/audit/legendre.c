@@ -15,7 +15,6 @@
 #include "legendre.h"
 #include "convexity_search.h"
 #include "domain_walk.h"
-#include <stdarg.h>
 #include <stdlib.h>
 
 enum { PRECISION = 128, DIGITS = 12 };
@@ -35,20 +34,6 @@ void legendre_proof_clear(legendre_proof *proof) {
   }
   free(proof->slope);
   free(proof->how);
-}
-
-void legendre_say(legendre_proof *proof, const char *format, ...) {
-  va_list list;
-  char *text = NULL;
-  va_start(list, format);
-  if (vasprintf(&text, format, list) < 0) text = NULL;
-  va_end(list);
-  free(proof->how);
-  proof->how = text;
-}
-
-static phibal_status added(const audit_finding *finding) {
-  return finding ? PHIBAL_OK : phibal_status_set(PHIBAL_ERROR_MEMORY, "audit: memory is exhausted");
 }
 
 /* "-1/(alpha-1)", or its enclosure with it */
@@ -78,50 +63,52 @@ static char *where_of(const audit_domain *domain) {
 static phibal_status report_boundary(const legendre_proof *p, bool separable, const char *where,
                                      certificate *c) {
   if (!separable && p->at_zero.kind != END_UNKNOWN)
-    return added(certificate_add(
+    return audit_added(certificate_add(
         c, AUDIT_BOUNDARY, AUDIT_PROVED, json_pack("{s:s?}", "component", p->at_zero.text),
         "%sas one share goes to 0 and the others stay, its component of the gradient %s%s", where,
         p->at_zero.kind == END_FINITE ? "stays finite" : "tends to ",
         p->at_zero.kind == END_FINITE ? "" : text_of(&p->at_zero)));
   if (!separable)
-    return added(certificate_add(c, AUDIT_BOUNDARY, AUDIT_UNDECIDED, NULL,
-                                 "%sphi is neither separable nor a function of one sum of positive "
-                                 "terms: the gradient near the boundary was not examined",
-                                 where));
+    return audit_added(
+        certificate_add(c, AUDIT_BOUNDARY, AUDIT_UNDECIDED, NULL,
+                        "%sphi is neither separable nor a function of one sum of positive "
+                        "terms: the gradient near the boundary was not examined",
+                        where));
   bool both = p->at_zero.kind != END_UNKNOWN && p->at_one.kind != END_UNKNOWN;
   if (!both)
-    return added(certificate_add(c, AUDIT_BOUNDARY, AUDIT_UNDECIDED, NULL,
-                                 "%sthe limits of psi' at 0 and 1 were not both found (%s, %s)",
-                                 where, text_of(&p->at_zero), text_of(&p->at_one)));
+    return audit_added(
+        certificate_add(c, AUDIT_BOUNDARY, AUDIT_UNDECIDED, NULL,
+                        "%sthe limits of psi' at 0 and 1 were not both found (%s, %s)", where,
+                        text_of(&p->at_zero), text_of(&p->at_one)));
   json_t *data = json_pack("{s:o, s:o, s:s?}", "psi'(0+)", end_json(&p->at_zero), "psi'(1-)",
                            end_json(&p->at_one), "psi'", p->slope);
-  return added(certificate_add(c, AUDIT_BOUNDARY, AUDIT_PROVED, data,
-                               "%spsi' = %s tends to %s as a share goes to 0%s, and "
-                               "to %s as it goes to 1",
-                               where, p->slope ? p->slope : "?", text_of(&p->at_zero),
-                               p->at_zero.kind == END_FINITE
-                                   ? ", where the price of an unused expert is finite"
-                                   : ": the price of an expert without load is infinite",
-                               text_of(&p->at_one)));
+  return audit_added(certificate_add(c, AUDIT_BOUNDARY, AUDIT_PROVED, data,
+                                     "%spsi' = %s tends to %s as a share goes to 0%s, and "
+                                     "to %s as it goes to 1",
+                                     where, p->slope ? p->slope : "?", text_of(&p->at_zero),
+                                     p->at_zero.kind == END_FINITE
+                                         ? ", where the price of an unused expert is finite"
+                                         : ": the price of an expert without load is infinite",
+                                     text_of(&p->at_one)));
 }
 
 static phibal_status report_range(const legendre_proof *p, const char *where, certificate *c) {
   static const char *const sets[] = {
       [LEGENDRE_LINE] = "(-inf, inf)", [LEGENDRE_HALF] = "(0, inf)", [LEGENDRE_UNIT] = "(0, 1)"};
   if (p->set == LEGENDRE_ORTHANT)
-    return added(certificate_add(c, AUDIT_DUAL_DOMAIN, AUDIT_PROVED,
-                                 json_pack("{s:s, s:s}", "lo", p->orthant > 0 ? "0" : "-inf", "hi",
-                                           p->orthant > 0 ? "inf" : "0"),
-                                 "%s%s", where, p->how ? p->how : ""));
+    return audit_added(certificate_add(c, AUDIT_DUAL_DOMAIN, AUDIT_PROVED,
+                                       json_pack("{s:s, s:s}", "lo", p->orthant > 0 ? "0" : "-inf",
+                                                 "hi", p->orthant > 0 ? "inf" : "0"),
+                                       "%s%s", where, p->how ? p->how : ""));
   if (p->set == LEGENDRE_NONE || p->lo.kind == END_UNKNOWN || p->hi.kind == END_UNKNOWN)
-    return added(certificate_add(c, AUDIT_DUAL_DOMAIN, AUDIT_UNDECIDED, NULL, "%s%s", where,
-                                 p->set == LEGENDRE_NONE && p->how
-                                     ? p->how
-                                     : "the limits of psi' at the ends were not both found"));
+    return audit_added(certificate_add(c, AUDIT_DUAL_DOMAIN, AUDIT_UNDECIDED, NULL, "%s%s", where,
+                                       p->set == LEGENDRE_NONE && p->how
+                                           ? p->how
+                                           : "the limits of psi' at the ends were not both found"));
   json_t *data =
       json_pack("{s:s, s:o, s:o, s:b, s:b}", "domain of psi", sets[p->set], "lo", end_json(&p->lo),
                 "hi", end_json(&p->hi), "lo closed", 0, "hi closed", 0);
-  return added(certificate_add(
+  return audit_added(certificate_add(
       c, AUDIT_DUAL_DOMAIN, AUDIT_PROVED, data,
       "%sfor x in %s psi' increases strictly, and its limits at the ends are %s and %s: every "
       "component of the gradient has the open range (%s, %s)%s",
@@ -148,7 +135,7 @@ static phibal_status report_restricted(phi_potential *phi, const expression *psi
   bool constant = s.counterexample.found && s.proof.constant;
   phibal_status status;
   if (strict) {
-    status = added(certificate_add(
+    status = audit_added(certificate_add(
         c, AUDIT_MIRROR, AUDIT_PROVED, NULL,
         "%sfor phi restricted to the simplex, states with positive entries, and prices up to a "
         "constant common to all experts: by strict convexity there%s%s",
@@ -159,17 +146,18 @@ static phibal_status report_restricted(phi_potential *phi, const expression *psi
                         "%sthe gradient is the same at all loads, up to a constant common to all "
                         "experts, so that a price does not determine the state",
                         where);
-    status = added(f);
+    status = audit_added(f);
     if (status == PHIBAL_OK) status = audit_counterexample(f, "%s", s.counterexample.text);
   } else if (convex) {
-    status = added(certificate_add(c, AUDIT_MIRROR, AUDIT_UNDECIDED, NULL,
-                                   "%sphi is strictly convex, but not proved to be differentiable",
-                                   where));
+    status = audit_added(
+        certificate_add(c, AUDIT_MIRROR, AUDIT_UNDECIDED, NULL,
+                        "%sphi is strictly convex, but not proved to be differentiable", where));
   } else {
-    status = added(certificate_add(c, AUDIT_MIRROR, AUDIT_UNDECIDED, NULL,
-                                   "%sstrict convexity, which the equivalence rests on, is not "
-                                   "proved here%s%s",
-                                   where, s.proof.how ? ": " : "", s.proof.how ? s.proof.how : ""));
+    status = audit_added(
+        certificate_add(c, AUDIT_MIRROR, AUDIT_UNDECIDED, NULL,
+                        "%sstrict convexity, which the equivalence rests on, is not "
+                        "proved here%s%s",
+                        where, s.proof.how ? ": " : "", s.proof.how ? s.proof.how : ""));
   }
   convexity_search_clear(&s);
   return status;
@@ -179,9 +167,9 @@ static phibal_status report_mirror(const legendre_proof *p, const char *where, c
   static const char *const lemma =
       "by Lemma 2 (proofs/coq/Mirror.v, mirror_ascent_is_ema) for the Legendre pair that phi is on";
   if (p->set == LEGENDRE_LINE)
-    return added(certificate_add(c, AUDIT_MIRROR, AUDIT_PROVED, NULL,
-                                 "%s%s R^E: for every state and every load", where, lemma));
-  return added(certificate_add(
+    return audit_added(certificate_add(c, AUDIT_MIRROR, AUDIT_PROVED, NULL,
+                                       "%s%s R^E: for every state and every load", where, lemma));
+  return audit_added(certificate_add(
       c, AUDIT_MIRROR, AUDIT_PROVED, NULL,
       "%s%s %s: for every state with positive entries, as long as eta < 1 or no load is 0, so that "
       "the average has positive entries too",
@@ -194,7 +182,7 @@ static phibal_status one_domain(phi_potential *phi, const expression *psi,
   legendre_proof p;
   legendre_proof_init(&p);
   if (phi->value.conditions)
-    legendre_say(&p, "the value has a condition, which was not examined");
+    audit_say(&p.how, "the value has a condition, which was not examined");
   else
     legendre_by_algebra(phi, psi, domain, &p);
   char *where = where_of(domain);
@@ -218,8 +206,8 @@ phibal_status audit_legendre(phi_potential *phi, const audit_request *request, c
   domain_walk walk;
   if (!domain_walk_start(&walk, phi, request)) {
     for (size_t i = 0; status == PHIBAL_OK && i < sizeof claims / sizeof *claims; i++)
-      status = added(certificate_add(c, claims[i], AUDIT_UNDECIDED, NULL,
-                                     "a parameter is infinite: phi is its limit"));
+      status = audit_added(certificate_add(c, claims[i], AUDIT_UNDECIDED, NULL,
+                                           "a parameter is infinite: phi is its limit"));
     domain_walk_end(&walk);
     return status;
   }

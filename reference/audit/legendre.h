@@ -36,7 +36,5 @@ void legendre_by_algebra(phi_potential *phi, const expression *psi, const audit_
                          legendre_proof *proof);
 void legendre_proof_init(legendre_proof *proof);
 void legendre_proof_clear(legendre_proof *proof);
-void legendre_say(legendre_proof *proof, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -125,7 +125,7 @@ static void separable(const expression *psi, const audit_domain *domain, legendr
     proof->set = LEGENDRE_UNIT;
   }
   if (proof->set == LEGENDRE_NONE)
-    legendre_say(proof, "psi' is not proved to increase strictly, even on (0, 1)");
+    audit_say(&proof->how, "psi' is not proved to increase strictly, even on (0, 1)");
   piece *all[] = {&unit, &one, &right, &left};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) symbolic_destroy(all[i]->s);
 }
@@ -179,20 +179,19 @@ static void one_sum(symbolic *s, const phi_section *section, legendre_proof *pro
   char *text = symbolic_text(s, degree);
   proof->slope = symbolic_text(s, symbolic_multiply(s, g1, f1));
   if (symbolic_is_zero(s, degree))
-    legendre_say(proof,
-                 "the gradient %s is homogeneous of degree 0: it is the same at x and at 2x, and "
-                 "its range is no open set",
-                 proof->slope ? proof->slope : "");
+    audit_say(&proof->how,
+              "the gradient %s is homogeneous of degree 0: it is the same at x and at 2x, and "
+              "its range is no open set",
+              proof->slope ? proof->slope : "");
   else if (one_signed(symbolic_sign(s, power)) &&
            symbolic_sign(s, symbolic_multiply(s, g1, f2)) == SIGN_POSITIVE &&
            symbolic_sign(s, symbolic_divide(s, degree, power)) == SIGN_POSITIVE) {
     proof->set = LEGENDRE_ORTHANT;
     proof->orthant = symbolic_sign(s, symbolic_multiply(s, g1, f1)) == SIGN_POSITIVE ? 1 : -1;
-    legendre_say(proof,
-                 "the gradient %s is homogeneous of degree %s, and a power of x_e up to a common "
-                 "factor: one to one from x > 0, where phi is strictly convex, onto y %s 0",
-                 proof->slope ? proof->slope : "", text ? text : "?",
-                 proof->orthant > 0 ? ">" : "<");
+    audit_say(&proof->how,
+              "the gradient %s is homogeneous of degree %s, and a power of x_e up to a common "
+              "factor: one to one from x > 0, where phi is strictly convex, onto y %s 0",
+              proof->slope ? proof->slope : "", text ? text : "?", proof->orthant > 0 ? ">" : "<");
   }
   free(text);
 }
@@ -207,8 +206,9 @@ static void not_separable(const phi_section *section, const audit_domain *domain
   domain_clear(&wide);
   if (s && section->sums == 1) one_sum(s, section, proof);
   if (!proof->how)
-    legendre_say(proof, "phi is not separable, nor a function of one sum of powers: the range of "
-                        "its gradient was not found");
+    audit_say(&proof->how,
+              "phi is not separable, nor a function of one sum of powers: the range of "
+              "its gradient was not found");
   symbolic_destroy(s);
 }
 
