@@ -15,7 +15,11 @@ shift
 if grep -q '^ *# *pragma' "$file"; then
   set -- -cpp-command "$here/preprocess.sh %i %o %args" -cpp-frama-c-compliant "$@"
 fi
+# Provers are asked in turn, those that the caller names first.
+usual=${PROVERS:-z3nra,cvc4nra,cvc5nra}
+case " $* " in *" -wp-prover none "*) usual= ;; esac
 WHY3CONFIG=$work/why3.conf exec frama-c -machdep gcc_x86_64 \
   -cpp-extra-args="-I$here/include -I$root/spec/include -I$root/spec -I$root/reference -I$root/kernels ${CPP:-}" \
-  "$file" -wp -wp-rte -wp-prover "${PROVERS:-z3nra,cvc4nra,cvc5nra}" -wp-steps "${STEPS:-1000000}" \
-  -wp-timeout "${TIMEOUT:-60}" -wp-par "${PAR:-2}" "$@"
+  "$file" -wp -wp-rte -wp-steps "${STEPS:-1000000}" \
+  -wp-timeout "${TIMEOUT:-60}" -wp-par "${PAR:-2}" "$@" \
+  ${usual:+-wp-prover "$usual"}
