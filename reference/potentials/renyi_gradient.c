@@ -1,0 +1,203 @@
+/* The gradient of Renyi's potential (P6). */
+#include "renyi_work.h"
+#ifdef __FRAMAC__
+#include <phibal/acsl/renyi_sums.h>
+#endif
+
+/* w->t[0] = a x^b / (b S) at the point, with S in w->sum and b in w->b. */
+/*@ requires input(a) && work_output(w) && \separated(a, w);
+    terminates \true;
+    exits \false;
+    assigns w->t[0];
+    ensures enclosure(&w->t[0]);
+    ensures only_written{Pre, Here}(&w->t[0]);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, q, s; in{Pre}(a, p) &&
+      renyi_valid(p) && in{Pre}(&w->b, renyi_b(p)) && in{Pre}(&w->point, q) && 0.0 < q &&
+      in{Pre}(&w->sum, s) && 0.0 < s ==> in(&w->t[0], renyi_gradient_of(p, q, s)); */
+static phibal_status gradient_of_one(const phibal_enclosure *a, renyi_work *w) {
+  //@ assert use_enclosure && open_raised && use_renyi_derivatives && use_renyi_b;
+  TRY(phibal_enclosure_pow(&w->t[0], &w->point, &w->b));
+  /*@ assert power: \forall real b, q; in{Pre}(&w->b, b) && in{Pre}(&w->point, q) &&
+        0.0 < q ==> in(&w->t[0], raised(q, b)); */
+  TRY(phibal_enclosure_mul(&w->t[0], &w->t[0], a));
+  /*@ assert product: \forall real p, b, q; in{Pre}(a, p) && in{Pre}(&w->b, b) &&
+        in{Pre}(&w->point, q) && 0.0 < q ==> in(&w->t[0], raised(q, b) * p); */
+  //@ assert kept: same{Pre, Here}(&w->b) && same{Pre, Here}(&w->sum);
+  TRY(phibal_enclosure_div(&w->t[0], &w->t[0], &w->b));
+  /*@ assert quotient: \forall real p, b, q; in{Pre}(a, p) && in{Pre}(&w->b, b) && b < 0.0 &&
+        in{Pre}(&w->point, q) && 0.0 < q ==> in(&w->t[0], raised(q, b) * p / b); */
+  //@ assert sum: same{Pre, Here}(&w->sum);
+  return phibal_enclosure_div(&w->t[0], &w->t[0], &w->sum);
+}
+
+/* The derivative at the lower end of x in z, at the upper end joined to z. */
+/*@ requires input(a) && work_output(w) && \separated(a, w);
+    requires input(x) && bounded(x) && \separated(x, w);
+    requires output(z) && \separated(z, w) && \separated(a, z) && \separated(x, z);
+    terminates \true;
+    exits \false;
+    assigns *z, w->point, w->t[0];
+    ensures enclosure(z);
+    ensures work_output(w);
+    ensures only_with_work_written{Pre, Here}(z, w);
+    ensures same{Pre, Here}(&w->b);
+    ensures same{Pre, Here}(&w->sum);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, q, s; in{Pre}(a, p) &&
+      renyi_valid(p) && in{Pre}(&w->b, renyi_b(p)) && end{Pre}(x, upper, q) && 0.0 < q &&
+      in{Pre}(&w->sum, s) && 0.0 < s ==> in(z, renyi_gradient_of(p, q, s));
+    ensures joined: \result == PHIBAL_OK && upper ==> \forall real p, q, s, l, r; in{Pre}(a, p) &&
+      renyi_valid(p) && in{Pre}(&w->b, renyi_b(p)) && end{Pre}(x, upper, q) && 0.0 < q &&
+      in{Pre}(&w->sum, s) && 0.0 < s && in{Pre}(z, l) && l <= r <= renyi_gradient_of(p, q, s) ==>
+        in(z, r); */
+static phibal_status gradient_at_end(phibal_enclosure *z, const phibal_enclosure *a,
+                                     const phibal_enclosure *x, bool upper, renyi_work *w) {
+  //@ assert use_enclosure && use_end;
+  renyi_take_end(&w->point, x, upper);
+  //@ assert kept: same{Pre, Here}(a) && same{Pre, Here}(&w->b) && same{Pre, Here}(&w->sum);
+  phibal_status status = gradient_of_one(a, w);
+  //@ assert outputs: work_output(w);
+  //@ assert kept_then: same{Pre, Here}(&w->b) && same{Pre, Here}(&w->sum);
+  if (status != PHIBAL_OK) return status;
+  /*@ assert gradient: \forall real p, q, s; in{Pre}(a, p) && renyi_valid(p) &&
+        in{Pre}(&w->b, renyi_b(p)) && end{Pre}(x, upper, q) && 0.0 < q && in{Pre}(&w->sum, s) &&
+        0.0 < s ==> in(&w->t[0], renyi_gradient_of(p, q, s)); */
+  //@ assert place: same{Pre, Here}(z);
+  if (upper)
+    phibal_enclosure_hull(z, z, &w->t[0]);
+  else
+    phibal_enclosure_set(z, &w->t[0]);
+  //@ assert outputs_then: work_output(w);
+  //@ assert kept_last: same{Pre, Here}(&w->b) && same{Pre, Here}(&w->sum);
+  return PHIBAL_OK;
+}
+
+/* The lower ends of z from the lower ends of x; the upper ends, with z joined to them. */
+/*@ requires positive_input(a, n, x, w) && 1 <= n && results_output(z, a, n, x, w);
+    requires \forall real p; in(a, p) ==> in(&w->b, renyi_b(p));
+    terminates \true;
+    exits \false;
+    assigns z[0 .. n - 1], *w;
+    ensures vector_output(z, n);
+    ensures work_output(w);
+    ensures only_results_written{Pre, Here}(z, n, w);
+    ensures same{Pre, Here}(&w->b);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, integer i;
+      ends_chosen{Pre}(a, n, x, upper, p, s) && 0 <= i < n ==>
+        in(z + i, renyi_gradient(p, s, n, i));
+    ensures joined: \result == PHIBAL_OK && upper ==> \forall real p, l, r, sequence s, integer i;
+      ends_chosen{Pre}(a, n, x, upper, p, s) && 0 <= i < n && in{Pre}(z + i, l) &&
+      l <= r <= renyi_gradient(p, s, n, i) ==> in(z + i, r); */
+static phibal_status gradient_at_ends(phibal_enclosure *z, const phibal_enclosure *a, size_t n,
+                                      const phibal_enclosure *x, bool upper, renyi_work *w) {
+  //@ assert use_enclosure && use_end;
+  //@ ghost renyi_sum_positive(n);
+  phibal_status status = renyi_power_sum_at_ends(a, n, x, upper, w);
+  //@ assert places: \forall integer i; 0 <= i < n ==> same{Pre, Here}(z + i);
+  //@ assert places_output: vector_output(z, n);
+  if (status != PHIBAL_OK) return status;
+  /*@ assert sum: \forall real p, sequence s; ends_chosen{Pre}(a, n, x, upper, p, s) ==>
+        in(&w->sum, renyi_sum(p, s, n)) && all_positive(s, n); */
+  /*@ assert positive: \forall real p, sequence s; ends_chosen{Pre}(a, n, x, upper, p, s) ==>
+        0.0 < term(s, 0) && all_zero_or_more(s, n) && 0.0 < renyi_sum(p, s, n); */
+  //@ ghost summed: ;
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant outputs: vector_output(z, n);
+      loop invariant scratch: work_output(w);
+      loop invariant frame: only_results_written{Pre, Here}(z, n, w);
+      loop invariant kept: same{summed, Here}(&w->b) && same{summed, Here}(&w->sum);
+      loop invariant rest: \forall integer i; e <= i < n ==> same{Pre, Here}(z + i);
+      loop invariant done: \forall real p, sequence s, integer i;
+        ends_chosen{Pre}(a, n, x, upper, p, s) && 0 <= i < e ==>
+          in(z + i, renyi_gradient(p, s, n, i));
+      loop invariant joined: upper ==> \forall real p, l, r, sequence s, integer i;
+        ends_chosen{Pre}(a, n, x, upper, p, s) && 0 <= i < e && in{Pre}(z + i, l) &&
+        l <= r <= renyi_gradient(p, s, n, i) ==> in(z + i, r);
+      loop assigns e, status, z[0 .. n - 1], *w;
+      loop variant n - e; */
+  for (size_t e = 0; e < n; e++) {
+    //@ assert argument: same{Pre, Here}(x + e) && input(x + e) && bounded(x + e);
+    //@ assert parameter: same{Pre, Here}(a) && input(a);
+    //@ assert place: output(z + e) && same{Pre, Here}(z + e);
+    //@ ghost before: ;
+    status = gradient_at_end(&z[e], a, &x[e], upper, w);
+    //@ assert others: \forall integer i; 0 <= i < n && i != e ==> same{before, Here}(z + i);
+    //@ assert outputs: vector_output(z, n);
+    if (status != PHIBAL_OK) return status;
+    /*@ assert one: \forall real p, sequence s; ends_chosen{Pre}(a, n, x, upper, p, s) ==>
+          in(z + e, renyi_gradient(p, s, n, e)); */
+    /*@ assert one_joined: upper ==> \forall real p, l, r, sequence s;
+          ends_chosen{Pre}(a, n, x, upper, p, s) && in{Pre}(z + e, l) &&
+          l <= r <= renyi_gradient(p, s, n, e) ==> in(z + e, r); */
+  }
+  return PHIBAL_OK;
+}
+
+/*@ requires positive_input(a, n, x, w) && 1 <= n && results_output(z, a, n, x, w);
+    terminates \true;
+    exits \false;
+    assigns z[0 .. n - 1], *w;
+    ensures vector_output(z, n);
+    ensures work_output(w);
+    ensures only_results_written{Pre, Here}(z, n, w);
+    ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, integer i;
+      members_chosen{Pre}(a, n, x, p, s) && 0 <= i < n ==>
+        in(z + i, renyi_gradient(p, s, n, i)); */
+static phibal_status gradient_over(phibal_enclosure *z, const phibal_enclosure *a, size_t n,
+                                   const phibal_enclosure *x, renyi_work *w) {
+  //@ assert use_enclosure && use_end && use_ends && open_renyi_b;
+  //@ ghost renyi_gradients_rise(n);
+  //@ assert lower: ends{Pre}(x, n, 0, ends_of{Pre}(x, n, 0));
+  //@ assert upper: ends{Pre}(x, n, 1, ends_of{Pre}(x, n, 1));
+  //@ assert lower_positive: all_positive(ends_of{Pre}(x, n, 0), n);
+  /*@ assert at_least: \forall sequence s; members{Pre}(x, n, s) ==>
+        dominated(ends_of{Pre}(x, n, 0), s, n) && all_positive(s, n); */
+  /*@ assert at_most: \forall sequence s; members{Pre}(x, n, s) ==>
+        dominated(s, ends_of{Pre}(x, n, 1), n); */
+  /*@ assert above: \forall real p, sequence s, integer i;
+        members_chosen{Pre}(a, n, x, p, s) && 0 <= i < n ==>
+          renyi_gradient(p, ends_of{Pre}(x, n, 0), n, i) <= renyi_gradient(p, s, n, i); */
+  /*@ assert below: \forall real p, sequence s, integer i;
+        members_chosen{Pre}(a, n, x, p, s) && 0 <= i < n ==>
+          renyi_gradient(p, s, n, i) <= renyi_gradient(p, ends_of{Pre}(x, n, 1), n, i); */
+  add_integer(&w->b, a, -1);
+  //@ assert first_vector: vector_same{Pre, Here}(x, n);
+  //@ assert first_parameter: same{Pre, Here}(a);
+  //@ assert first_places: vector_output(z, n);
+  //@ assert first_arguments: positive_input(a, n, x, w);
+  //@ assert first_b: \forall real p; in(a, p) ==> in(&w->b, renyi_b(p));
+  TRY(gradient_at_ends(z, a, n, x, false, w));
+  //@ assert vector: vector_same{Pre, Here}(x, n);
+  //@ assert parameter: same{Pre, Here}(a);
+  //@ assert arguments: positive_input(a, n, x, w);
+  //@ assert b: \forall real p; in(a, p) ==> in(&w->b, renyi_b(p));
+  /*@ assert least: \forall real p, integer i; in{Pre}(a, p) && renyi_valid(p) && 0 <= i < n ==>
+        in(z + i, renyi_gradient(p, ends_of{Pre}(x, n, 0), n, i)); */
+  //@ assert same_upper: ends(x, n, 1, ends_of{Pre}(x, n, 1));
+  TRY(gradient_at_ends(z, a, n, x, true, w));
+  return PHIBAL_OK;
+}
+
+phibal_status renyi_gradient(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
+                             phibal_enclosure *gradient) {
+  //@ assert use_enclosure;
+  TRY(renyi_require_positive("gradient", n, x));
+  //@ assert apart: vectors_apart(x, n, gradient, n);
+  //@ assert parameter_apart: vector_apart(a, gradient, n);
+  renyi_work w;
+  /*@ assert fresh: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        \valid_read(r) && \separated(r, &w); */
+  renyi_work_init(&w, working_precision(gradient, n, x));
+  //@ assert vector: vector_same{Pre, Here}(x, n);
+  //@ assert parameter: same{Pre, Here}(a);
+  //@ assert places: vector_output(gradient, n);
+  //@ assert arguments: work_input(a, n, x, &w);
+  /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>
+        members_chosen(a, n, x, p, s) && all_positive(s, n); */
+  phibal_status status = gradient_over(gradient, a, n, x, &w);
+  //@ assert outputs: vector_output(gradient, n);
+  /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, gradient, n) ==> same{Pre, Here}(r); */
+  renyi_work_clear(&w);
+  //@ assert cleared: vector_output(gradient, n);
+  return status;
+}
