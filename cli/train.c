@@ -36,7 +36,7 @@ static const struct {
 enum { KEY_OPTIONS = sizeof key_options / sizeof *key_options, OVERRIDES_MAX = 256 };
 
 typedef struct arguments {
-  const char *config, *out;
+  const char *config, *out, *resume;
   const char *parameter; /* the name of the potential's parameter that was given; null: none */
   bool overwrite, dry_run, keys, json, quiet, every_layer, force;
   size_t overrides;
@@ -45,7 +45,8 @@ typedef struct arguments {
 } arguments;
 
 static void print_help(void) {
-  puts("usage: phibal train --config NAME|FILE --data FILE [--validation FILE] [options]\n\n"
+  puts("usage: phibal train --config NAME|FILE --data FILE [--validation FILE] [options]\n"
+       "       phibal train --resume FOLDER [options]\n\n"
        "Trains a mixture-of-experts language model. NAME is a built-in run file:");
   for (size_t i = 0; i < builtin_configs_count; i++) printf("  %s", builtin_configs[i].name);
   puts("\n\n"
@@ -55,6 +56,9 @@ static void print_help(void) {
        "  --force              trains with a potential from a file that its audit refutes\n"
        "  --out FOLDER         run folder (default runs/CONFIG-METHOD)\n"
        "  --overwrite          replace the run that the folder holds\n"
+       "  --resume FOLDER      go on with a run from its newest whole checkpoint, to the bit;\n"
+       "                       only threads, logs, evaluations, checkpoints and the place of\n"
+       "                       the data may be set anew\n"
        "  --dry-run            parameters, memory and FLOPs; trains nothing\n"
        "  --every-layer        routed-token ratios of all layers in the final tables\n"
        "  --json               print result.json (or the dry run) instead of tables\n"
@@ -62,9 +66,11 @@ static void print_help(void) {
        "  --keys               every key, its values and default, as a Markdown table\n");
   for (int i = 0; i < KEY_OPTIONS; i++)
     printf("  --%-18s %s [%s]\n", key_options[i].option, key_options[i].help, key_options[i].key);
-  puts("\nOptions win over the file, later ones over earlier ones. An interrupt (Ctrl-C) stops "
-       "after\n"
-       "the current step and writes the results; a second one stops at once.");
+  puts("\nOptions win over the file, later ones over earlier ones. An interrupt (Ctrl-C) and "
+       "SIGTERM\n"
+       "end the run after the current step, with a checkpoint; an interrupt evaluates it besides. "
+       "A\n"
+       "second one stops at once.");
 }
 
 static int usage(void) {
@@ -112,6 +118,7 @@ enum {
   OPTION_PARAM,
   OPTION_OUT,
   OPTION_OVERWRITE,
+  OPTION_RESUME,
   OPTION_DRY_RUN,
   OPTION_KEYS,
   OPTION_JSON,
@@ -127,6 +134,7 @@ static const struct option plain_options[] = {
     {"param", required_argument, NULL, OPTION_PARAM},
     {"out", required_argument, NULL, OPTION_OUT},
     {"overwrite", no_argument, NULL, OPTION_OVERWRITE},
+    {"resume", required_argument, NULL, OPTION_RESUME},
     {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
     {"keys", no_argument, NULL, OPTION_KEYS},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -168,6 +176,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     case OPTION_OVERWRITE:
       a->overwrite = true;
       break;
+    case OPTION_RESUME:
+      a->resume = optarg;
+      break;
     case OPTION_DRY_RUN:
       a->dry_run = true;
       break;
@@ -196,7 +207,14 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     }
   }
   if (optind < argc) return command_usage_error("train", "unexpected '%s'", argv[optind]);
-  if (!a->config) return command_usage_error("train", "--config is needed");
+  if (a->resume && (a->config || a->out || a->overwrite || a->dry_run))
+    return command_usage_error("train",
+                               "--resume has the run's own configuration and folder: no --%s",
+                               a->config      ? "config"
+                               : a->out       ? "out"
+                               : a->overwrite ? "overwrite"
+                                              : "dry-run");
+  if (!a->config && !a->resume) return command_usage_error("train", "--config is needed");
   return -1;
 }
 
@@ -267,12 +285,16 @@ static void show_evaluation(void *context, int64_t step, const evaluation *e) {
 
 static volatile sig_atomic_t interrupted;
 static void interrupt(int number) {
-  (void)number;
-  interrupted = 1;
+  interrupted = number == SIGINT ? TRAIN_STOP_EVALUATED : TRAIN_STOP_AT_ONCE;
 }
 
-static int run(const run_config *config, const arguments *a) {
-  char folder[CONFIG_TEXT_MAX];
+static int fail(void) {
+  fprintf(stderr, "phibal train: %s\n", phibal_status_message());
+  return 2;
+}
+
+static int run(const run_config *config, const arguments *a, const checkpoint *from) {
+  char folder[2 * CONFIG_TEXT_MAX];
   char method[32];
   run_config_format(config, config_key_get("balance.method"), method, sizeof method);
   snprintf(folder, sizeof folder, "runs/%s-%s", config->name, method);
@@ -280,13 +302,18 @@ static int run(const run_config *config, const arguments *a) {
   bool terminal = isatty(STDERR_FILENO);
   display d = {.terminal = terminal, .every = terminal ? 0.2 : 10};
   const train_options options = {
-      .out = a->out ? a->out : folder,
+      .out = a->resume ? a->resume
+             : a->out  ? a->out
+                       : folder,
       .overwrite = a->overwrite,
+      .resume = a->resume,
+      .from = from && from->step > 0 ? from : NULL,
       .stop = &interrupted,
       .observer = {&d, a->quiet ? NULL : show_step, a->quiet ? NULL : show_evaluation}};
-  /* The second interrupt has its default effect. */
+  /* The second signal has its default effect. */
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
   json_t *result = NULL;
   phibal_status status = train_run(config, &options, &result);
   if (!status && a->json) {
@@ -294,34 +321,71 @@ static int run(const run_config *config, const arguments *a) {
     putchar('\n');
   } else if (!status) {
     status = report_write(stdout, 1, &result, a->every_layer);
-    if (json_is_true(json_object_get(result, "stopped"))) puts("\nstopped before the last step");
-    printf("\n%s: config.yaml, metrics.jsonl, result.json\n", options.out);
+    if (json_is_true(json_object_get(result, "stopped")))
+      printf("\nstopped before the last step; 'phibal train --resume %s' goes on\n", options.out);
+    printf("\n%s: config.yaml, metrics.jsonl, result.json%s\n", options.out,
+           config->checkpoint.keep ? ", checkpoints" : "");
   }
   json_decref(result);
   if (!status) return 0;
-  fprintf(stderr, "%sphibal train: %s\n", terminal ? "\n" : "", phibal_status_message());
-  return 2;
+  if (terminal) fputc('\n', stderr);
+  return fail();
+}
+
+/* Loads the potential where it is a file, and trains, or says what training would take. */
+static int run_or_estimate(run_config *config, const arguments *a, const checkpoint *from) {
+  if (config->balance.method == BALANCE_PHI && *config->potential_file) {
+    static train_potential potential;
+    if (train_potential_load(config, a->parameter, a->force, &potential)) return fail();
+    int code = a->dry_run ? print_dry_run(config, a->json) : run(config, a, from);
+    train_potential_close(&potential);
+    return code;
+  }
+  const phibal_potential_info *info = phibal_potential_describe(config->balance.potential.id);
+  if (a->parameter && strcmp(a->parameter, info->parameter))
+    return command_usage_error("train", "the parameter of %s is %s, not '%s'", info->name,
+                               *info->parameter ? info->parameter : "absent", a->parameter);
+  return a->dry_run ? print_dry_run(config, a->json) : run(config, a, from);
+}
+
+/* The configuration of the run to be resumed: its checkpoint's; that of its folder where it was
+   killed before there was one. */
+static phibal_status load_resumed(const arguments *a, const checkpoint *from, run_config *config) {
+  static run_config then;
+  char path[2 * CONFIG_TEXT_MAX];
+  snprintf(path, sizeof path, "%s/config.yaml", a->resume);
+  const bool saved = from->step >= 0;
+  phibal_status status =
+      saved ? checkpoint_config(from, NULL, 0, &then) : run_config_load(path, NULL, 0, &then);
+  if (!status)
+    status = saved ? checkpoint_config(from, a->override, a->overrides, config)
+                   : run_config_load(path, a->override, a->overrides, config);
+  return status ? status : checkpoint_config_continues(&then, config);
+}
+
+static int resume(const arguments *a) {
+  static run_config config;
+  static checkpoint from;
+  char *passed_over;
+  if (checkpoint_newest(a->resume, &from, &passed_over)) return fail();
+  for (const char *line = passed_over; *line; line += strcspn(line, "\n") + 1)
+    fprintf(stderr, "phibal train: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
+  free(passed_over);
+  int code = load_resumed(a, &from, &config) ? fail() : -1;
+  if (code < 0 && !a->quiet)
+    fprintf(stderr, "phibal train: %s after step %lld of %lld\n", a->resume,
+            from.step > 0 ? (long long)from.step : 0, (long long)config.training.steps);
+  if (code < 0) code = run_or_estimate(&config, a, &from);
+  checkpoint_close(&from);
+  return code;
 }
 
 int command_train(int argc, char **argv) {
   static arguments a;
+  static run_config config;
   int code = read_arguments(argc, argv, &a);
   if (code >= 0) return code;
-  static run_config config;
+  if (a.resume) return resume(&a);
   if (run_config_load(a.config, a.override, a.overrides, &config)) return usage();
-  if (config.balance.method == BALANCE_PHI && *config.potential_file) {
-    static train_potential potential;
-    if (train_potential_load(&config, a.parameter, a.force, &potential)) {
-      fprintf(stderr, "phibal train: %s\n", phibal_status_message());
-      return 2;
-    }
-    code = a.dry_run ? print_dry_run(&config, a.json) : run(&config, &a);
-    train_potential_close(&potential);
-    return code;
-  }
-  const phibal_potential_info *info = phibal_potential_describe(config.balance.potential.id);
-  if (a.parameter && strcmp(a.parameter, info->parameter))
-    return command_usage_error("train", "the parameter of %s is %s, not '%s'", info->name,
-                               *info->parameter ? info->parameter : "absent", a.parameter);
-  return a.dry_run ? print_dry_run(&config, a.json) : run(&config, &a);
+  return run_or_estimate(&config, &a, NULL);
 }

@@ -56,8 +56,12 @@ static phibal_status apply(const source *from, run_config *config) {
 }
 
 /* Fills in the values that stand for others. */
-static void resolve(run_config *config) {
+static void resolve(run_config *config, const char *origin) {
   model_config *m = &config->model;
+  const char *slash = strrchr(origin, '/');
+  const char *name = slash ? slash + 1 : origin;
+  if (!*config->name)
+    snprintf(config->name, sizeof config->name, "%.*s", (int)strcspn(name, "."), name);
   if (!m->key_value_heads) m->key_value_heads = m->heads;
   if (!m->dense_hidden) m->dense_hidden = (m->active + m->shared_experts) * m->hidden;
   if (!config->batch.micro_sequences) config->batch.micro_sequences = config->batch.sequences;
@@ -107,12 +111,9 @@ phibal_status run_config_parse(const char *text, const char *origin,
   if (status) return status;
   source from = {.origin = origin, .file = &values};
   run_config read = {0};
-  const char *slash = strrchr(origin, '/');
-  const char *name = slash ? slash + 1 : origin;
-  snprintf(read.name, sizeof read.name, "%.*s", (int)strcspn(name, "."), name);
   status = find_overrides(overrides, n, &from);
   if (!status) status = apply(&from, &read);
-  if (!status) resolve(&read);
+  if (!status) resolve(&read, origin);
   if (!status) status = check(&from, &read);
   if (!status) *config = read;
   config_values_clear(&values);

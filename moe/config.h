@@ -11,7 +11,7 @@
 #define CONFIG_TEXT_MAX 1024
 
 typedef struct run_config {
-  char name[64]; /* of the file, without folder and ending */
+  char name[CONFIG_TEXT_MAX]; /* by default the file's, without folder and ending */
   model_config model;
   balance_config balance;
   /* balance.potential where it is a file in the φ language, "" where it is in the catalogue. Then
@@ -29,6 +29,9 @@ typedef struct run_config {
   struct {
     int64_t every, sequences, final_sequences;
   } evaluation;
+  struct {
+    int64_t every, keep;
+  } checkpoint;
   struct {
     char train[CONFIG_TEXT_MAX], validation[CONFIG_TEXT_MAX];
   } data;

@@ -45,9 +45,9 @@ typedef enum balance_method {
 typedef enum balance_track { TRACK_PROBABILITY, TRACK_FREQUENCY } balance_track;
 typedef enum balance_start { START_ZERO, START_UNIFORM, START_ZERO_CORRECTED } balance_start;
 
-/* A potential from outside the catalogue: its prices (M2), (M3), by functions that the caller has, as
-   those of a kernel generated from a file. They take 1 .. 1024 loads and return 0, or -1 for their
-   number, or e + 1 where load e is none; `floored` may be null. */
+/* A potential from outside the catalogue: its prices (M2), (M3), by functions that the caller has,
+   as those of a kernel generated from a file. They take 1 .. 1024 loads and return 0, or -1 for
+   their number, or e + 1 where load e is none; `floored` may be null. */
 typedef struct model_potential {
   char name[64];
   uint64_t hash; /* of the kernel's text */

@@ -5,9 +5,10 @@
 #include "config.h"
 #include "evaluate.h"
 
-/* What a run counts while it goes; seconds are wall-clock. */
+/* What a run counts while it goes, over all its resumptions; seconds are wall-clock. */
 typedef struct run_totals {
   int64_t steps, tokens;
+  int64_t sequences; /* of the training data, read: where the next step begins */
   bool stopped;
   int32_t threads;
   double loss; /* of the last step */

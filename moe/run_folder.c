@@ -1,7 +1,10 @@
 #include "run_folder.h"
+#include "file.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = CONFIG_TEXT_MAX + 32 };
@@ -14,69 +17,118 @@ static phibal_status io_error(const char *what, const char *path) {
   return phibal_status_set(PHIBAL_ERROR_IO, "cannot %s '%s': %s", what, path, strerror(errno));
 }
 
-/* Like mkdir -p. */
-static phibal_status make_folders(const char *path) {
-  char part[CONFIG_TEXT_MAX];
-  size_t n = strlen(path);
-  for (size_t i = 1; i <= n; i++) {
-    if (path[i] != '/' && path[i]) continue;
-    memcpy(part, path, i);
-    part[i] = 0;
-    if (mkdir(part, 0777) && errno != EEXIST) return io_error("create the run folder", part);
-  }
-  struct stat info;
-  if (stat(path, &info)) return io_error("read the run folder", path);
-  if (!S_ISDIR(info.st_mode)) {
-    errno = ENOTDIR;
-    return io_error("use as a run folder", path);
-  }
-  return PHIBAL_OK;
-}
-
 static const char *const run_files[] = {"result.json", "metrics.jsonl", "config.yaml"};
 
 static phibal_status clear_old_run(const char *folder, bool overwrite) {
+  char path[PATH_BYTES];
   for (size_t i = 0; i < sizeof run_files / sizeof *run_files; i++) {
-    char path[PATH_BYTES];
     file_path(folder, run_files[i], path);
     if (access(path, F_OK)) continue;
     if (!overwrite)
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                               "'%s' holds a run already (%s); choose another --out or say "
-                               "--overwrite",
+                               "'%s' holds a run already (%s); go on with it by --resume, choose "
+                               "another --out, or say --overwrite",
                                folder, run_files[i]);
     if (unlink(path)) return io_error("remove", path);
   }
+  file_path(folder, "checkpoints", path);
+  if (overwrite) folder_remove(path);
   return PHIBAL_OK;
 }
 
 static phibal_status write_config(const char *folder, const run_config *config) {
-  char path[PATH_BYTES];
+  char path[PATH_BYTES], *text = NULL;
+  size_t bytes = 0;
   file_path(folder, "config.yaml", path);
-  FILE *file = fopen(path, "w");
-  if (!file) return io_error("write", path);
-  run_config_write(config, file);
-  int failed = ferror(file);
-  if (fclose(file) || failed) return io_error("write", path);
+  FILE *stream = open_memstream(&text, &bytes);
+  if (!stream) return io_error("write", path);
+  run_config_write(config, stream);
+  phibal_status status = fclose(stream) ? io_error("write", path) : file_write(path, text, bytes);
+  free(text);
+  return status;
+}
+
+static phibal_status check_path(const char *path) {
+  if (*path && strlen(path) < CONFIG_TEXT_MAX) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "run folder: a path of 1 to %d bytes is needed",
+                           CONFIG_TEXT_MAX - 1);
+}
+
+static phibal_status open_folder(const char *path, run_folder *folder) {
+  memcpy(folder->path, path, strlen(path) + 1);
+  folder->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder->lock < 0) {
+    folder->lock = 0;
+    return io_error("open the run folder", path);
+  }
+  /* Some file systems lock no folders; then nothing is lost but the warning. */
+  if (flock(folder->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s': another process is training in it",
+                             path);
   return PHIBAL_OK;
+}
+
+static phibal_status open_metrics(run_folder *folder, const char *mode) {
+  char path[PATH_BYTES];
+  file_path(folder->path, "metrics.jsonl", path);
+  folder->metrics = fopen(path, mode);
+  return folder->metrics ? PHIBAL_OK : io_error("write", path);
 }
 
 phibal_status run_folder_create(const char *path, bool overwrite, const run_config *config,
                                 run_folder *folder) {
   *folder = (run_folder){0};
-  if (!*path || strlen(path) >= sizeof folder->path)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "run folder: a path of 1 to %zu bytes is needed",
-                             sizeof folder->path - 1);
-  memcpy(folder->path, path, strlen(path) + 1);
-  phibal_status status = make_folders(path);
+  phibal_status status = check_path(path);
+  if (!status) status = folder_create(path);
+  if (!status) status = open_folder(path, folder);
   if (!status) status = clear_old_run(path, overwrite);
   if (!status) status = write_config(path, config);
+  if (!status) status = open_metrics(folder, "we");
+  return status;
+}
+
+/* Whether a line is what a run of `steps` steps has written when `step` of them are done, before
+   the evaluation that follows the last. */
+static bool line_stays(const char *line, size_t bytes, int64_t step, int64_t steps) {
+  json_t *object = json_loadb(line, bytes, 0, NULL);
+  const json_t *at = json_object_get(object, "step");
+  const char *type = json_string_value(json_object_get(object, "type"));
+  bool stays = json_is_integer(at) && json_integer_value(at) <= step && type &&
+               (strcmp(type, "evaluation") || json_integer_value(at) < steps);
+  json_decref(object);
+  return stays;
+}
+
+static phibal_status cut_metrics(const char *folder, int64_t step, int64_t steps) {
+  char path[PATH_BYTES];
+  text_buffer text = {0};
+  file_path(folder, "metrics.jsonl", path);
+  if (access(path, F_OK)) return PHIBAL_OK; /* killed before it was made, or moved away */
+  phibal_status status = file_read_all(path, &text);
+  size_t kept = 0;
+  while (!status && kept < text.count) {
+    const char *line = text.bytes + kept, *end = memchr(line, '\n', text.count - kept);
+    if (!end || !line_stays(line, (size_t)(end - line), step, steps)) break;
+    kept = (size_t)(end + 1 - text.bytes);
+  }
+  if (!status && kept < text.count && truncate(path, (off_t)kept)) status = io_error("cut", path);
+  text_buffer_free(&text);
+  return status;
+}
+
+phibal_status run_folder_continue(const char *path, int64_t step, const run_config *config,
+                                  run_folder *folder) {
+  char result[PATH_BYTES];
+  *folder = (run_folder){0};
+  phibal_status status = check_path(path);
+  if (!status) status = open_folder(path, folder);
   if (status) return status;
-  char metrics[PATH_BYTES];
-  file_path(path, "metrics.jsonl", metrics);
-  folder->metrics = fopen(metrics, "w");
-  return folder->metrics ? PHIBAL_OK : io_error("write", metrics);
+  file_path(path, run_files[0], result);
+  if (unlink(result) && errno != ENOENT) return io_error("remove", result);
+  status = write_config(path, config);
+  if (!status) status = cut_metrics(path, step, config->training.steps);
+  if (!status) status = open_metrics(folder, "ae");
+  return status;
 }
 
 phibal_status run_folder_log(run_folder *folder, json_t *line) {
@@ -90,29 +142,27 @@ phibal_status run_folder_log(run_folder *folder, json_t *line) {
 }
 
 phibal_status run_folder_finish(run_folder *folder, const json_t *result) {
-  char path[PATH_BYTES], partial[PATH_BYTES];
+  char path[PATH_BYTES];
   file_path(folder->path, "result.json", path);
-  file_path(folder->path, "result.json.partial", partial);
-  FILE *file = fopen(partial, "w");
-  if (!file) return io_error("write", partial);
-  int failed = json_dumpf(result, file, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) ||
-               fputc('\n', file) == EOF;
-  failed |= fclose(file) != 0;
-  if (!failed && !rename(partial, path)) return PHIBAL_OK;
-  phibal_status status = io_error("write", path);
-  unlink(partial);
+  char *text = json_dumps(result, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+  char *line = text ? string_format("%s\n", text) : NULL;
+  phibal_status status = line ? file_write(path, line, strlen(line))
+                              : phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", path);
+  free(line);
+  free(text);
   return status;
 }
 
 void run_folder_close(run_folder *folder) {
   if (folder->metrics) fclose(folder->metrics);
-  folder->metrics = NULL;
+  if (folder->lock) close(folder->lock);
+  *folder = (run_folder){0};
 }
 
 phibal_status run_folder_result(const char *path, json_t **result) {
   char file[PATH_BYTES];
-  if (strlen(path) >= CONFIG_TEXT_MAX)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "run folder: the path is too long");
+  phibal_status status = check_path(path);
+  if (status) return status;
   file_path(path, "result.json", file);
   if (access(file, R_OK)) return io_error("read", file);
   json_error_t error;

@@ -1,4 +1,5 @@
-/* The folder a run writes: config.yaml, metrics.jsonl, result.json. */
+/* The folder a run writes: config.yaml, metrics.jsonl, result.json, and checkpoints (checkpoint.h).
+ */
 #ifndef PHIBAL_MOE_RUN_FOLDER_H
 #define PHIBAL_MOE_RUN_FOLDER_H
 
@@ -8,13 +9,20 @@
 typedef struct run_folder {
   char path[CONFIG_TEXT_MAX];
   FILE *metrics; /* metrics.jsonl */
+  int lock;      /* the folder itself, locked against another run in it; 0: not open */
 } run_folder;
 
 /* Creates the folder (and those above it), writes config.yaml and opens metrics.jsonl.
-   PHIBAL_ERROR_IO if it cannot be written, PHIBAL_ERROR_ARGUMENT if it holds a run already and
-   `overwrite` is false; with `overwrite` that run's three files are removed first. */
+   PHIBAL_ERROR_IO if it cannot be written, PHIBAL_ERROR_ARGUMENT if another process trains in it,
+   or if it holds a run already and `overwrite` is false; with `overwrite` that run's files and
+   checkpoints are removed first. */
 phibal_status run_folder_create(const char *path, bool overwrite, const run_config *config,
                                 run_folder *folder);
+/* Opens a run's folder to go on after `step` steps: metrics.jsonl keeps the lines up to that step
+   and loses later ones, one that was cut, and the evaluation after the last step; config.yaml
+   becomes `config`'s, and result.json is removed. Refuses where another process trains in it. */
+phibal_status run_folder_continue(const char *path, int64_t step, const run_config *config,
+                                  run_folder *folder);
 /* Appends one line to metrics.jsonl and flushes it. Takes the reference. */
 phibal_status run_folder_log(run_folder *folder, json_t *line);
 /* Writes result.json: whole or not at all. */

@@ -89,6 +89,10 @@ static phibal_status check_memory(const run_config *config) {
                            needed * 0x1p-30, present * 0x1p-30);
 }
 
+static checkpoint_state state_of(trainer *t) {
+  return (checkpoint_state){t->config, &t->train, t->model, &t->optimizer, &t->totals};
+}
+
 static phibal_status trainer_create(trainer *t) {
   const run_config *c = t->config;
   if (c->training.threads) omp_set_num_threads(c->training.threads);
@@ -105,8 +109,13 @@ static phibal_status trainer_create(trainer *t) {
   if (!status && !(t->tokens = malloc(2 * n * sizeof *t->tokens)))
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for a batch of %zu tokens", n);
   t->targets = t->tokens ? t->tokens + n : NULL;
-  /* Last, so that a failure above leaves no run folder behind. */
-  if (!status) status = run_folder_create(t->options->out, t->options->overwrite, c, &t->folder);
+  const train_options *o = t->options;
+  checkpoint_state state = state_of(t);
+  if (!status && o->from) status = checkpoint_restore(o->from, &state);
+  /* Last, so that a failure above leaves no run folder behind, and one that is there as it was. */
+  if (!status)
+    status = o->resume ? run_folder_continue(o->out, t->totals.steps, c, &t->folder)
+                       : run_folder_create(o->out, o->overwrite, c, &t->folder);
   return status;
 }
 
@@ -120,11 +129,11 @@ static void add_times(model_times *to, const model_times *from) {
   to->total += from->total;
 }
 
-/* Reads the global batch of a step; returns how many targets it has. */
-static int64_t read_batch(trainer *t, int64_t step) {
+/* Reads the next global batch; returns how many targets it has. */
+static int64_t read_batch(trainer *t) {
   const int32_t sequences = t->config->batch.sequences, sequence = t->config->model.sequence;
   for (int32_t i = 0; i < sequences; i++)
-    sampler_training_sequence(&t->sampler, step * sequences + i,
+    sampler_training_sequence(&t->sampler, t->totals.sequences++,
                               t->tokens + (size_t)i * (size_t)sequence,
                               t->targets + (size_t)i * (size_t)sequence, NULL);
   int64_t targets = 0;
@@ -172,7 +181,7 @@ static phibal_status check_finite(const model_losses *losses) {
 static phibal_status train_step(trainer *t, int64_t step, train_progress *progress) {
   const run_config *c = t->config;
   const double start = seconds_now();
-  const int64_t targets = read_batch(t, step);
+  const int64_t targets = read_batch(t);
   const double read = seconds_now();
   model_losses losses;
   phibal_status status = compute_gradient(t, targets, &losses);
@@ -233,7 +242,7 @@ static phibal_status log_step(trainer *t, const train_progress *p, json_t *layer
                             "tokens_per_second", p->tokens_per_second, "layers", layers));
 }
 
-static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t step,
+static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t step, bool logged,
                               evaluation *kept) {
   evaluation e;
   const run_config *c = t->config;
@@ -242,12 +251,12 @@ static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t s
   t->totals.evaluation_seconds += e.seconds;
   json_t *found = NULL;
   status = result_evaluation(&e, t->config, &t->validation, &found);
-  if (!status) {
+  if (!status && logged) {
     json_t *line = json_pack("{s:s, s:I}", "type", "evaluation", "step", (json_int_t)step);
     json_object_update(line, found);
-    json_decref(found);
     status = run_folder_log(&t->folder, line);
   }
+  json_decref(found);
   if (!status && t->options->observer.evaluated)
     t->options->observer.evaluated(t->options->observer.context, step, &e);
   if (kept && !status)
@@ -257,15 +266,28 @@ static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t s
   return status;
 }
 
-static bool stopped(const trainer *t) {
-  return t->options->stop && *t->options->stop;
+static int stop_asked(const trainer *t) {
+  return t->options->stop ? *t->options->stop : 0;
+}
+
+static phibal_status save(trainer *t) {
+  const run_config *c = t->config;
+  if (!c->checkpoint.keep) return PHIBAL_OK;
+  checkpoint_state state = state_of(t);
+  phibal_status status = checkpoint_save(t->folder.path, &state, c->checkpoint.keep);
+  if (!status) return PHIBAL_OK;
+  char message[400];
+  snprintf(message, sizeof message, "%s", phibal_status_message());
+  return phibal_status_set(status, "the checkpoint of step %lld: %s; older ones are untouched",
+                           (long long)t->totals.steps, message);
 }
 
 static phibal_status train_steps(trainer *t) {
   const run_config *c = t->config;
   const train_observer *observer = &t->options->observer;
   phibal_status status = PHIBAL_OK;
-  for (int64_t step = 0; !status && step < c->training.steps && !stopped(t); step++) {
+  int stop = stop_asked(t);
+  for (int64_t step = t->totals.steps; !status && step < c->training.steps && !stop; step++) {
     train_progress progress = {.step = step + 1};
     json_t *layers = NULL;
     status = train_step(t, step, &progress);
@@ -275,7 +297,7 @@ static phibal_status train_steps(trainer *t) {
       snprintf(message, sizeof message, "%s", phibal_status_message());
       return phibal_status_set(status, "step %lld: %s", (long long)step + 1, message);
     }
-    bool last = step + 1 == c->training.steps || stopped(t);
+    const bool last = step + 1 == c->training.steps;
     if ((step + 1) % c->training.log_every == 0 || last)
       status = log_step(t, &progress, layers);
     else
@@ -283,7 +305,11 @@ static phibal_status train_steps(trainer *t) {
     if (!status && observer->step) observer->step(observer->context, &progress);
     if (!status && !last && t->plan.window && c->evaluation.every &&
         (step + 1) % c->evaluation.every == 0)
-      status = evaluate(t, &t->plan, step + 1, NULL);
+      status = evaluate(t, &t->plan, step + 1, true, NULL);
+    /* Read once, so that what a stop has saved is where the run ends. */
+    stop = stop_asked(t);
+    const bool due = c->checkpoint.every && (step + 1) % c->checkpoint.every == 0;
+    if (!status && (due || last || stop)) status = save(t);
   }
   return status;
 }
@@ -298,12 +324,14 @@ phibal_status train_run(const run_config *config, const train_options *options, 
         config->potential_file);
   phibal_status status = trainer_create(&t);
   if (!status) status = train_steps(&t);
-  if (!status && t.final_plan.window) status = evaluate(&t, &t.final_plan, t.totals.steps, &final);
   t.totals.stopped = t.totals.steps < config->training.steps;
+  const bool evaluated =
+      t.final_plan.window && !(t.totals.stopped && stop_asked(&t) == TRAIN_STOP_AT_ONCE);
+  if (!status && evaluated)
+    status = evaluate(&t, &t.final_plan, t.totals.steps, !t.totals.stopped, &final);
   json_t *built = NULL;
   if (!status)
-    status =
-        result_build(config, &t.totals, t.final_plan.window ? &final : NULL, &t.validation, &built);
+    status = result_build(config, &t.totals, evaluated ? &final : NULL, &t.validation, &built);
   if (!status) status = run_folder_finish(&t.folder, built);
   if (status)
     json_decref(built);

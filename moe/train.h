@@ -2,7 +2,7 @@
 #ifndef PHIBAL_MOE_TRAIN_H
 #define PHIBAL_MOE_TRAIN_H
 
-#include "config.h"
+#include "checkpoint.h"
 #include "evaluate.h"
 #include <jansson.h>
 #include <signal.h>
@@ -23,16 +23,23 @@ typedef struct train_observer {
   void (*evaluated)(void *context, int64_t step, const evaluation *evaluation); /* may be null */
 } train_observer;
 
+/* What *train_options.stop asks for after the current step, which is saved first. */
+enum { TRAIN_STOP_EVALUATED = 1, TRAIN_STOP_AT_ONCE };
+
 typedef struct train_options {
   const char *out; /* the run folder */
   bool overwrite;
-  const volatile sig_atomic_t *stop; /* nonzero: stop after the current step; may be null */
+  bool resume;                       /* goes on in the folder that is there: */
+  const checkpoint *from;            /* from this checkpoint, or (null) from the first step */
+  const volatile sig_atomic_t *stop; /* 0: go on; may be null */
   train_observer observer;
 } train_options;
 
 /* Runs to the end, or to the stop, and writes the run folder. *result is what result.json holds
    (the caller decrefs it). Errors name the step; nothing is read or written before the
-   configuration and the data have been checked against each other. */
+   configuration and the data have been checked against each other. A run that is resumed, however
+   often, gives the metrics, weights and results of one that was never stopped, to the bit. What a
+   stop evaluates is in the result and not in metrics.jsonl. */
 phibal_status train_run(const run_config *config, const train_options *options, json_t **result);
 
 #endif

@@ -157,6 +157,7 @@ static phibal_status contents_check(const char *path, const void *contents, size
                              "%s: corrupt: checksum %016llx, but the file says %016llx; build it "
                              "again",
                              path, (unsigned long long)sum, (unsigned long long)stored);
+  file->checksum = sum;
   return PHIBAL_OK;
 }
 

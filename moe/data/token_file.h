@@ -25,6 +25,7 @@ typedef struct token_file {
   const token_document *table;     /* [documents], by rising start, covering all tokens */
   const uint16_t *data16;          /* the tokens if vocabulary <= 65536, else null */
   const uint32_t *data32;          /* the tokens otherwise */
+  uint64_t checksum;               /* of all that stands in the file */
   void *mapping;                   /* private */
   size_t mapping_bytes;            /* private */
 } token_file;

@@ -1,0 +1,221 @@
+/* Reading checkpoints: nothing in one is believed before its checksums agree. */
+#include "checkpoint_internal.h"
+#include "checksum.h"
+#include "file.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static phibal_status manifest_read(const char *path, checkpoint *c) {
+  char file[CHECKPOINT_PATH_MAX + 32];
+  json_error_t error;
+  text_buffer text = {0};
+  snprintf(file, sizeof file, "%s/%s", path, CHECKPOINT_MANIFEST);
+  phibal_status status = file_read_all(file, &text);
+  if (status) return status;
+  c->manifest = json_loadb(text.bytes, text.count, JSON_REJECT_DUPLICATES, &error);
+  text_buffer_free(&text);
+  const char *format = json_string_value(json_object_get(c->manifest, "format"));
+  if (!c->manifest || !format || strcmp(format, "phibal checkpoint"))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not the list of a checkpoint's files%s%s",
+                             file, c->manifest ? "" : ": ", c->manifest ? "" : error.text);
+  const json_int_t version = json_integer_value(json_object_get(c->manifest, "version"));
+  if (version != CHECKPOINT_VERSION)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: version %" JSON_INTEGER_FORMAT "; this phibal reads version %d",
+                             file, version, CHECKPOINT_VERSION);
+  return PHIBAL_OK;
+}
+
+static phibal_status files_check(const char *path, const checkpoint *c) {
+  const json_t *files = json_object_get(c->manifest, "files");
+  for (int i = 0; i < CHECKPOINT_FILES; i++) {
+    char file[CHECKPOINT_PATH_MAX + 32];
+    snprintf(file, sizeof file, "%s/%s", path, checkpoint_files[i]);
+    const json_t *entry = json_object_get(files, checkpoint_files[i]);
+    const json_t *bytes = json_object_get(entry, "bytes"), *crc = json_object_get(entry, "crc32");
+    if (!json_is_integer(bytes) || !json_is_integer(crc))
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s/%s: says no length and checksum of %s",
+                               path, CHECKPOINT_MANIFEST, checkpoint_files[i]);
+    int64_t found_bytes;
+    uint32_t found;
+    phibal_status status = file_checksum(file, &found_bytes, &found);
+    if (status) return status;
+    if (found_bytes != json_integer_value(bytes))
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s: %lld bytes, where %lld were written",
+                               file,
+                               found_bytes < json_integer_value(bytes) ? "truncated" : "grown",
+                               (long long)found_bytes, (long long)json_integer_value(bytes));
+    if (found != json_integer_value(crc))
+      return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: corrupt: CRC-32 %08" PRIx32 ", where %08llx was written", file,
+                               found, (unsigned long long)json_integer_value(crc));
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status open_files(const char *path, checkpoint *c) {
+  char file[CHECKPOINT_PATH_MAX + 32];
+  snprintf(file, sizeof file, "%s/%s", path, checkpoint_files[1]);
+  phibal_status status = safetensors_open(file, &c->model);
+  snprintf(file, sizeof file, "%s/%s", path, checkpoint_files[2]);
+  if (!status) status = safetensors_open(file, &c->training);
+  const safetensors_tensor *step = NULL;
+  if (!status) status = safetensors_get(&c->training, "step", SAFETENSORS_I64, 0, NULL, &step);
+  if (!status) memcpy(&c->step, step->data, sizeof c->step);
+  return status;
+}
+
+phibal_status checkpoint_open(const char *path, checkpoint *c) {
+  *c = (checkpoint){0};
+  if (strlen(path) >= sizeof c->path)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "checkpoint: the path is too long");
+  snprintf(c->path, sizeof c->path, "%s", path);
+  phibal_status status = manifest_read(path, c);
+  if (!status) status = files_check(path, c);
+  if (!status) status = open_files(path, c);
+  if (status) checkpoint_close(c);
+  return status;
+}
+
+phibal_status checkpoint_newest(const char *run, checkpoint *c, char **passed_over) {
+  *c = (checkpoint){.step = -1};
+  *passed_over = NULL;
+  if (strlen(run) >= CONFIG_TEXT_MAX)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "run folder: the path is too long");
+  int64_t *steps;
+  size_t count;
+  phibal_status status = checkpoint_list(run, &steps, &count);
+  text_buffer refused = {0};
+  for (size_t i = 0; !status && i < count; i++) {
+    char path[CHECKPOINT_PATH_MAX];
+    checkpoint_path(run, steps[i], path);
+    status = checkpoint_open(path, c);
+    if (!status || status == PHIBAL_ERROR_MEMORY) break;
+    status = text_buffer_string(&refused, phibal_status_message());
+    if (!status) status = text_buffer_string(&refused, "\n");
+    if (!status && i + 1 == count)
+      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no checkpoint can be used: %.*s", run,
+                                 (int)strcspn(refused.bytes, "\n"), refused.bytes);
+  }
+  if (!count) c->step = -1;
+  free(steps);
+  if (!status) status = text_buffer_append(&refused, "", 1);
+  if (status) {
+    checkpoint_close(c);
+    text_buffer_free(&refused);
+    return status;
+  }
+  *passed_over = refused.bytes;
+  return PHIBAL_OK;
+}
+
+phibal_status checkpoint_config(const checkpoint *c, const config_override *overrides, size_t n,
+                                run_config *config) {
+  char file[CHECKPOINT_PATH_MAX + 32];
+  snprintf(file, sizeof file, "%s/%s", c->path, checkpoint_files[0]);
+  return run_config_load(file, overrides, n, config);
+}
+
+phibal_status checkpoint_config_continues(const run_config *then, const run_config *now) {
+  static const char *const free_keys[] = {"training.threads", "training.log_every", "evaluation.",
+                                          "checkpoint.", "data."};
+  for (size_t i = 0; i < config_key_count; i++) {
+    char key[64], was[2 * CONFIG_TEXT_MAX + 3], is[2 * CONFIG_TEXT_MAX + 3];
+    snprintf(key, sizeof key, "%s.%s", config_keys[i].section, config_keys[i].name);
+    bool may_change = false;
+    for (size_t f = 0; f < sizeof free_keys / sizeof *free_keys; f++)
+      may_change |= !strncmp(key, free_keys[f], strlen(free_keys[f]));
+    if (may_change) continue;
+    run_config_format(then, &config_keys[i], was, sizeof was);
+    run_config_format(now, &config_keys[i], is, sizeof is);
+    if (strcmp(was, is))
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "%s: %s, but the run that is resumed has %s; only threads, logs, "
+                               "evaluations, checkpoints and the place of the data may change",
+                               key, is, was);
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status unknown_tensor(const safetensors_file *file, const checkpoint_place *places,
+                                    int64_t count) {
+  for (int64_t t = 0; t < file->count; t++) {
+    int64_t p = 0;
+    while (p < count && strcmp(places[p].name, file->tensors[t].name)) p++;
+    if (p == count)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: tensor '%.100s': this model has no place for it", file->name,
+                               file->tensors[t].name);
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status read_places(const safetensors_file *file, const checkpoint_place *places,
+                                 int64_t count) {
+  if (!places)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory to read it", file->name);
+  /* All shapes before the first copy. */
+  for (int pass = 0; pass < 2; pass++)
+    for (int64_t i = 0; i < count; i++) {
+      const checkpoint_place *p = &places[i];
+      const safetensors_tensor *tensor;
+      phibal_status status =
+          safetensors_get(file, p->name, p->dtype, p->dimensions, p->shape, &tensor);
+      if (status) return status;
+      if (pass) memcpy(p->data, tensor->data, (size_t)tensor->bytes);
+    }
+  return file->count == count ? PHIBAL_OK : unknown_tensor(file, places, count);
+}
+
+phibal_status checkpoint_restore_model(const checkpoint *c, const run_config *config, model *m) {
+  int64_t count = 0;
+  checkpoint_place *places = checkpoint_model_places(config, m, &count);
+  phibal_status status = read_places(&c->model, places, count);
+  free(places);
+  return status;
+}
+
+/* What the run goes on with has to be what it began with. */
+static phibal_status identity_check(const checkpoint *c, const checkpoint_state *s) {
+  char data[CHECKPOINT_HASH], kernel[CHECKPOINT_HASH];
+  const model_potential *external = s->config->balance.external;
+  checkpoint_hash(s->train->checksum, data);
+  checkpoint_hash(external ? external->hash : 0, kernel);
+  const char *had_data = safetensors_metadata(&c->training, CHECKPOINT_KEY_DATA);
+  const char *had_kernel = safetensors_metadata(&c->training, CHECKPOINT_KEY_KERNEL);
+  if (!had_data || strcmp(data, had_data))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "data.train '%s' has checksum %s; the run has trained on data with %s",
+                             s->config->data.train, data, had_data ? had_data : "none");
+  if (!had_kernel || strcmp(kernel, had_kernel))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "balance.potential '%s' gives kernel %s; the run has trained with %s",
+                             s->config->potential_file, kernel, had_kernel ? had_kernel : "none");
+  return PHIBAL_OK;
+}
+
+phibal_status checkpoint_restore(const checkpoint *c, const checkpoint_state *state) {
+  phibal_status status = identity_check(c, state);
+  if (!status) status = checkpoint_restore_model(c, state->config, state->model);
+  if (status) return status;
+  int64_t count = 0;
+  checkpoint_numbers numbers;
+  checkpoint_place *places = checkpoint_training_places(state, &numbers, &count);
+  status = read_places(&c->training, places, count);
+  free(places);
+  if (status) return status;
+  run_totals *totals = state->totals;
+  totals->steps = *model_steps(state->model) = numbers.step;
+  totals->sequences = numbers.sequences;
+  totals->tokens = numbers.sequences * state->config->model.sequence;
+  totals->loss = numbers.loss;
+  state->optimizer->beta1_power = numbers.beta1_power;
+  state->optimizer->beta2_power = numbers.beta2_power;
+  double *clock[CHECKPOINT_CLOCKS];
+  checkpoint_clocks(totals, clock);
+  const json_t *seconds = json_object_get(c->manifest, "seconds");
+  for (int i = 0; i < CHECKPOINT_CLOCKS; i++)
+    *clock[i] = json_number_value(json_array_get(seconds, (size_t)i));
+  return PHIBAL_OK;
+}

@@ -1,0 +1,32 @@
+/* Small runs for tests: two token files of two domains in a folder of the test's own, and a model
+   that makes a step in less than a millisecond. */
+#ifndef PHIBAL_TESTS_TRAIN_CASE_H
+#define PHIBAL_TESTS_TRAIN_CASE_H
+
+#include "train.h"
+
+enum { VOCABULARY = 17, END = 16, SEQUENCE = 8 };
+
+/* For .init and .fini of a TestSuite. */
+void train_case_create(void);
+void train_case_remove(void);
+
+/* Of a name in the test's folder. */
+void path_to(const char *name, char path[256]);
+/* A token file: documents of `length` tokens and an end, rising and falling ones by turns. */
+void write_tokens(const char *name, int documents, int length);
+
+/* The small configuration with the folder's data, and up to ten "key", "value" pairs over it. */
+void configure(run_config *config, const char *const *pairs);
+#define PAIRS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Runs into folder/name; gives the result, which the caller decrefs. */
+json_t *run(const run_config *config, const char *name);
+phibal_status run_status(const run_config *config, const train_options *options);
+
+/* Reads folder/name/metrics.jsonl as an array, without what clocks measured. */
+json_t *metrics(const char *name);
+/* A number that has to be there. */
+double number(const json_t *json, const char *key);
+
+#endif

@@ -1,0 +1,96 @@
+#!/bin/sh
+# `phibal train --resume` as a user meets it: signals, kills at random moments, damage, refusals. Every
+# run that was interrupted ends with the lines of metrics.jsonl and the weights of one that was not.
+# usage: train_resume.sh PHIBAL FOLDER SOURCE [KILLS]     (KILLS: 12)
+set -eu
+phibal=$(realpath "$1") folder=$2 source=$(realpath "$3") kills=${4:-12}
+rm -rf "$folder"
+mkdir -p "$folder/text"
+cd "$folder"
+fail() { echo "FAIL: $*" >&2; [ ! -s error ] || cat error >&2; exit 1; }
+
+cp "$source/README.md" "$source/spec/SPEC.md" text/
+"$phibal" data build --out data --domain text=text/ --validation 0 >log 2>&1 || { cat log >&2; fail "data build"; }
+
+options="--config tiny --data data/train.tokens --threads 1 --batch 2 --quiet --steps 40
+  --set model.layers=2 --set model.width=32 --set model.sequence=32 --set checkpoint.every=1"
+lines() { sed 's/"tokens_per_second":[^,]*,//; s/"seconds":[^,]*,//' "$1/metrics.jsonl"; }
+same() { # FOLDER: as the run that nothing interrupted
+  lines straight >a
+  lines "$1" >b
+  [ -s a ] && cmp a b || fail "$1: other metrics"
+  for file in model training; do
+    cmp straight/checkpoints/step-000000000040/$file.safetensors \
+      "$1/checkpoints/step-000000000040/$file.safetensors" || fail "$1: another $file.safetensors"
+  done
+}
+"$phibal" train $options --out straight >log 2>error || fail "a run"
+
+# A signal: the step is finished and saved, the exit status is 0, and the next start goes on.
+signal() { # SIGNAL LINES COMMAND...: sends it when metrics.jsonl has so many lines
+  signal=$1 wanted=$2
+  shift 2
+  "$@" >log 2>error & pid=$!
+  while [ "$(cat long/metrics.jsonl 2>/dev/null | wc -l)" -lt "$wanted" ]; do
+    kill -0 $pid 2>/dev/null || fail "ended before SIG$signal"
+    sleep 0.01
+  done
+  kill -s "$signal" $pid
+  wait $pid || fail "status $? after SIG$signal"
+  grep -q '"stopped": true' long/result.json || fail "SIG$signal: not stopped"
+  grep -q -e "--resume long" log || fail "SIG$signal: not said how to go on"
+  steps=$(wc -l <long/metrics.jsonl)
+  [ -d "long/checkpoints/step-$(printf %012d "$steps")" ] || fail "SIG$signal: no checkpoint"
+}
+signal TERM 2 "$phibal" train $options --set checkpoint.every=0 --steps 1000000 --out long
+lines long >before
+signal INT $((steps + 2)) "$phibal" train --resume long --quiet
+lines long | head -n "$(wc -l <before)" | cmp - before || fail "lines have changed"
+[ "$(sed 's/.*"step":\([0-9]*\),.*/\1/' long/metrics.jsonl)" = "$(seq "$steps")" ] || fail "steps lost"
+
+# kill -9 at random moments of starting, training and saving. A run that got through is compared and
+# begun again, until there have been as many kills as asked for.
+start=$(date +%s%N)
+"$phibal" train --resume straight --quiet >log 2>error || fail "a run that is done"
+startup=$((($(date +%s%N) - start) / 1000000)) # ms
+count=0 done=0 seed=$kills
+while [ "$count" -lt "$kills" ]; do
+  seed=$((seed + 1))
+  wait=$(awk -v s=$seed -v t="$startup" 'BEGIN { srand(s); printf "%.3f", (0.05 + 3 * rand()) * t / 1000 }')
+  status=0
+  how="$options --out killed"
+  [ ! -e killed/config.yaml ] || how="--resume killed --quiet"
+  timeout -s KILL "$wait" "$phibal" train $how >log 2>error || status=$?
+  ! grep -q "passed over" error || fail "kill $count left a checkpoint that cannot be loaded"
+  case $status in
+  0) same killed && rm -rf killed && done=$((done + 1)) ;;
+  137) count=$((count + 1)) ;;
+  *) fail "status $status after $count kills" ;;
+  esac
+done
+how="$options --out killed"
+[ ! -e killed/config.yaml ] || how="--resume killed --quiet"
+"$phibal" train $how >log 2>error || fail "the run after $count kills"
+same killed
+
+# Damage: the one before is used, and that is said; with none left the run ends in an error.
+newest=killed/checkpoints/step-000000000040
+truncate -s 1000 $newest/model.safetensors
+"$phibal" train --resume killed --quiet >log 2>error || fail "the checkpoint before a damaged one is not used"
+grep -q "passed over.*step-000000000040/model.safetensors: truncated" error || fail "nothing said"
+same killed
+for step in killed/checkpoints/step-*; do truncate -s 0 "$step/checkpoint.json"; done
+if "$phibal" train --resume killed --quiet >log 2>error; then fail "resumed from nothing"; fi
+grep -q "no checkpoint can be used" error || fail "not said that no checkpoint can be used"
+
+refuse() { # WORD OPTION...
+  word=$1
+  shift
+  if "$phibal" train "$@" >log 2>error; then fail "$* is not refused"; else [ $? -eq 2 ] || fail "status"; fi
+  grep -q -e "$word" error || fail "$*: no word of '$word'"
+}
+refuse "optimizer.peak_lr" --resume straight --lr 1e-4
+refuse "no --config" --resume straight --config tiny
+refuse "config.yaml" --resume absent
+refuse "holds a run already.*--resume" --config tiny --data data/train.tokens --out straight
+echo "$kills kills, $done runs that got through between them: nothing lost"
