@@ -22,6 +22,7 @@ static const command commands[] = {
     {"judge", command_judge, "somebody's results against golden vectors"},
     {"data", command_data, "text to token files; a corpus from Debian's packages"},
     {"train", command_train, "train a mixture-of-experts model"},
+    {"eval-model", command_eval_model, "loss, balance and multiple choice of a trained model"},
     {"compare", command_compare, "the final tables of several runs, side by side"},
     {"bench", command_bench, "tokens a second, and where the time goes"},
 };
@@ -29,7 +30,7 @@ static const command commands[] = {
 static void print_help(FILE *to) {
   fputs("usage: phibal <command> [options]\n\n", to);
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-    fprintf(to, "  %-8s %s%s\n", commands[i].name, commands[i].summary,
+    fprintf(to, "  %-10s %s%s\n", commands[i].name, commands[i].summary,
             commands[i].run ? "" : " (not in this build: no MPFR)");
   fputs("\n`phibal <command> --help` says more. Exit status: 0 good, 1 the answer is no, "
         "2 usage or input error.\n",

@@ -204,6 +204,10 @@ const phibal_loads *model_step_loads(const model *m, int32_t moe_layer) {
   return &m->step_loads[moe_layer];
 }
 
+const double *model_position_losses(const model *m) {
+  return m->scratch.row_loss;
+}
+
 const model_times *model_step_times(const model *m) {
   return &m->times;
 }

@@ -135,6 +135,10 @@ const phibal_loads *model_step_loads(const model *m, int32_t moe_layer);
 phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, const int32_t *targets,
                              model_losses *losses, phibal_loads *loads);
 
+/* [batch][S] what each position of the last call added to its cross_entropy, in nats; 0 where the
+   target was -1. Valid until the next call. */
+const double *model_position_losses(const model *m);
+
 const model_times *model_step_times(const model *m); /* of the step since begin */
 
 #endif

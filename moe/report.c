@@ -73,6 +73,7 @@ static void write_quality(FILE *to, int n, json_t *const *results) {
   write_heading(to, "quality on the validation text", n, results);
   write_row(to, "  loss (nats a token)", "validation.loss", 1, 4, "", n, results);
   write_row(to, "  bigram entropy of the text", "validation.bigram_entropy", 1, 4, "", n, results);
+  write_row(to, "  perplexity", "validation.perplexity", 1, 3, "", n, results);
   write_row(to, "  accuracy", "validation.accuracy", 100, 2, " %", n, results);
   write_row(to, "  tokens predicted", "validation.targets", 1, 0, "", n, results);
 }
@@ -250,6 +251,57 @@ static void write_times(FILE *to, int n, json_t *const *results) {
   write_row(to, "  threads", "training.threads", 1, 0, "", n, results);
 }
 
+static void write_all_ratios(FILE *to, int n, json_t *const *results, bool every_layer) {
+  for (int i = 0; i < n; i++) {
+    size_t layers = layer_count(results[i]);
+    for (size_t l = 0; l < layers; l++)
+      if (every_layer || l == layers / 2 || l + 1 == layers) write_ratios(to, results[i], l);
+  }
+}
+
+static void write_evaluation(FILE *to, int n, json_t *const *results) {
+  write_quality(to, n, results);
+  write_domains(to, n, results);
+  write_balance(to, n, results);
+  write_layers(to, n, results);
+}
+
+/* How balanced each domain is by itself: a router that gives each domain experts of its own is
+   balanced on all of them together and on none of them. */
+static void write_domain_balance(FILE *to, const json_t *result) {
+  static const char *const metrics[] = {"maxvio_loads", "maxvio_mean", "gini_loads", "gini_mean",
+                                        "entropy_loads"};
+  enum { METRICS = sizeof metrics / sizeof *metrics };
+  json_t *layers = member(result, "validation.domain_balance");
+  if (!json_array_size(layers)) return;
+  fprintf(to, "\n%-*s %13s %13s %13s %13s %13s\n", LABEL, "each domain by itself: mean of layers",
+          "MaxVio loads", "MaxVio mean", "Gini loads", "Gini mean", "entropy");
+  size_t d, l;
+  json_t *domain, *layer;
+  json_array_foreach(member(result, "validation.domains"), d, domain) {
+    double sum[METRICS] = {0};
+    size_t counted = 0;
+    json_array_foreach(layers, l, layer) {
+      json_t *its = json_array_get(layer, d);
+      if (!json_is_object(its)) continue;
+      counted++;
+      for (int i = 0; i < METRICS; i++)
+        sum[i] += json_number_value(json_object_get(its, metrics[i]));
+    }
+    if (!counted) continue;
+    fprintf(to, "  %-*.*s", LABEL + 1, LABEL + 1,
+            json_string_value(json_object_get(domain, "name")));
+    for (int i = 0; i < METRICS; i++) fprintf(to, " %13.4f", sum[i] / (double)counted);
+    fputc('\n', to);
+  }
+}
+
+void report_write_evaluation(FILE *to, json_t *result, bool every_layer) {
+  write_evaluation(to, 1, &result);
+  write_domain_balance(to, result);
+  write_all_ratios(to, 1, &result, every_layer);
+}
+
 phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_layer) {
   for (int i = 0; i < n; i++)
     if (!json_is_string(member(results[i], "label")) || !member(results[i], "training.seconds"))
@@ -267,17 +319,8 @@ phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_l
   write_row(to, "  last training loss", "training.last_loss", 1, 4, "", n, results);
   bool evaluated = false;
   for (int i = 0; i < n; i++) evaluated |= member(results[i], "validation") != NULL;
-  if (evaluated) {
-    write_quality(to, n, results);
-    write_domains(to, n, results);
-    write_balance(to, n, results);
-    write_layers(to, n, results);
-  }
+  if (evaluated) write_evaluation(to, n, results);
   write_times(to, n, results);
-  for (int i = 0; i < n; i++) {
-    size_t layers = layer_count(results[i]);
-    for (size_t l = 0; l < layers; l++)
-      if (every_layer || l == layers / 2 || l + 1 == layers) write_ratios(to, results[i], l);
-  }
+  write_all_ratios(to, n, results, every_layer);
   return PHIBAL_OK;
 }

@@ -1,5 +1,6 @@
 #include "result.h"
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static json_t *score_json(const evaluation_score *score) {
@@ -91,6 +92,33 @@ phibal_status result_evaluation(const evaluation *e, const run_config *config,
   return status;
 }
 
+static void add_perplexity(json_t *score) {
+  json_t *loss = json_object_get(score, "loss");
+  json_object_set_new(score, "perplexity",
+                      json_is_real(loss) ? json_real(exp(json_real_value(loss))) : json_null());
+}
+
+phibal_status result_details(const evaluation *e, json_t *json) {
+  size_t i;
+  json_t *domain, *balance = json_array();
+  add_perplexity(json);
+  json_array_foreach(json_object_get(json, "domains"), i, domain) add_perplexity(domain);
+  phibal_status status = PHIBAL_OK;
+  for (int32_t l = 0; l < e->moe_layers && !status; l++) {
+    json_t *row = json_array();
+    json_array_append_new(balance, row);
+    for (int32_t d = 0; d < e->domains && !status; d++) {
+      const phibal_loads *loads = evaluation_loads(e, d, l);
+      double metrics[BALANCE_METRICS];
+      if (loads->tokens) status = balance_metrics_compute(loads, metrics);
+      if (!status)
+        json_array_append_new(row, loads->tokens ? balance_metrics_json(metrics) : json_null());
+    }
+  }
+  json_object_set_new(json, "domain_balance", balance);
+  return status;
+}
+
 static void format_key(const run_config *config, const char *dotted, char *text, size_t size) {
   run_config_format(config, config_key_get(dotted), text, size);
 }
@@ -106,6 +134,8 @@ void result_label(const run_config *config, char *label, size_t size) {
     snprintf(label, size, "%s, %s %s", method, config->balance.external->name, parameter);
   else if (config->balance.external)
     snprintf(label, size, "%s, %s", method, config->balance.external->name);
+  else if (*config->potential_file) /* read, but not loaded: nothing is trained here */
+    snprintf(label, size, "%s, %.90s", method, config->potential_file);
   else if (*info->parameter)
     snprintf(label, size, "%s, %s %s=%s", method, info->name, info->parameter, parameter);
   else

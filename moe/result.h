@@ -22,6 +22,10 @@ typedef struct run_totals {
 phibal_status result_evaluation(const evaluation *e, const run_config *config,
                                 const token_file *file, json_t **json);
 
+/* What `phibal eval-model` adds: perplexity, in all and by domain, and the balance of each domain
+   by itself, domain_balance [layer][domain], null for a domain without tokens. */
+phibal_status result_details(const evaluation *e, json_t *json);
+
 /* result.json; `final` is null where nothing was evaluated. */
 phibal_status result_build(const run_config *config, const run_totals *totals,
                            const evaluation *final, const token_file *validation, json_t **json);

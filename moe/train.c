@@ -3,14 +3,12 @@
 #include "data/sampler.h"
 #include "estimate.h"
 #include "result.h"
+#include "run_data.h"
 #include "run_folder.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* A vocabulary may be padded up to a multiple of 128 or less; more is a mistake. */
-enum { PADDING_MAX = 127 };
 
 typedef struct trainer {
   const run_config *config;
@@ -36,19 +34,6 @@ static void trainer_destroy(trainer *t) {
   token_file_close(&t->train);
 }
 
-static phibal_status open_tokens(const char *path, const char *key, const run_config *config,
-                                 token_file *file) {
-  phibal_status status = token_file_open(path, file);
-  if (status) return status;
-  const int32_t own = config->model.vocabulary, data = file->vocabulary;
-  if (data > own || own - data > PADDING_MAX)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "%s '%s' has a vocabulary of %d tokens, the model one of %d: set "
-                             "model.vocabulary to %d (or up to %d more, for padding)",
-                             key, path, data, own, data, PADDING_MAX);
-  return PHIBAL_OK;
-}
-
 static phibal_status open_data(trainer *t) {
   const run_config *c = t->config;
   if (!*c->data.train)
@@ -56,7 +41,7 @@ static phibal_status open_data(trainer *t) {
         PHIBAL_ERROR_ARGUMENT,
         "no data: give a token file with --data (or data.train); 'phibal data' "
         "makes them");
-  phibal_status status = open_tokens(c->data.train, "data.train", c, &t->train);
+  phibal_status status = run_data_open(c->data.train, "data.train", &c->model, &t->train);
   if (status) return status;
   if (t->train.tokens <= c->model.sequence)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
@@ -65,7 +50,7 @@ static phibal_status open_data(trainer *t) {
                              c->data.train, (long long)t->train.tokens, c->model.sequence);
   status = sampler_create(&t->train, c->model.sequence, (uint64_t)c->training.seed, &t->sampler);
   if (status || !*c->data.validation) return status;
-  status = open_tokens(c->data.validation, "data.validation", c, &t->validation);
+  status = run_data_open(c->data.validation, "data.validation", &c->model, &t->validation);
   if (!status)
     status = evaluation_plan_create(&t->validation, c->model.sequence, c->evaluation.sequences,
                                     &t->plan);

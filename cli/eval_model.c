@@ -1,0 +1,280 @@
+/* `phibal eval-model`: a trained model on held-out text and on multiple-choice questions. */
+#include "commands.h"
+#include "checkpoint.h"
+#include "choices.h"
+#include "evaluate.h"
+#include "file.h"
+#include "report.h"
+#include "result.h"
+#include "run_data.h"
+#include <getopt.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHOICE_FILES_MAX = 16 };
+
+typedef struct arguments {
+  const char *load, *data, *tokenizer, *details;
+  const char *choices[CHOICE_FILES_MAX];
+  int choice_files, threads, batch;
+  long long sequences;
+  bool json, every_layer;
+} arguments;
+
+static const char help[] =
+    "usage: phibal eval-model --load FOLDER [options]\n\n"
+    "Loss, perplexity, accuracy and balance of a trained model on held-out text, by layer and by\n"
+    "domain; multiple choice by log-likelihood.\n\n"
+    "  --load FOLDER       a run, of which the newest whole checkpoint is taken, or a checkpoint\n"
+    "  --data FILE         a token file (default: the run's data.validation)\n"
+    "  --sequences N       of it, spread evenly (default 0: all)\n"
+    "  --choices FILE      questions, one JSON object a line, as HellaSwag, MMLU or C-Eval have\n"
+    "                      them; repeatable\n"
+    "  --details FILE      a line for each question, with the log-likelihood of each option\n"
+    "  --tokenizer WHAT    bytes, or a SentencePiece model (default: tokenizer.model beside the\n"
+    "                      run's data if it is there, else bytes)\n"
+    "  --batch N           sequences at once (default: the run's)\n"
+    "  --threads N         OpenMP threads; the results do not depend on it\n"
+    "  --every-layer       routed-token ratios of all layers\n"
+    "  --json              everything found, as JSON";
+
+static int fail(void) {
+  fprintf(stderr, "phibal eval-model: %s\n", phibal_status_message());
+  return 2;
+}
+
+/* A whole number from `low`; false, with the usage error printed, for anything else. */
+static bool read_number(const char *option, const char *text, long long low, long long high,
+                        long long *value) {
+  char *end;
+  *value = strtoll(text, &end, 10);
+  if (*text && !*end && *value >= low && *value <= high) return true;
+  command_usage_error("eval-model", "%s '%s': a whole number from %lld to %lld is wanted", option,
+                      text, low, high);
+  return false;
+}
+
+static int read_arguments(int argc, char **argv, arguments *a) {
+  static const struct option options[] = {{"load", required_argument, NULL, 'l'},
+                                          {"data", required_argument, NULL, 'd'},
+                                          {"sequences", required_argument, NULL, 's'},
+                                          {"choices", required_argument, NULL, 'c'},
+                                          {"details", required_argument, NULL, 'D'},
+                                          {"tokenizer", required_argument, NULL, 'k'},
+                                          {"batch", required_argument, NULL, 'b'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"every-layer", no_argument, NULL, 'e'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+  long long value;
+  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+    case 'l':
+      a->load = optarg;
+      break;
+    case 'd':
+      a->data = optarg;
+      break;
+    case 's':
+      if (!read_number("--sequences", optarg, 0, 1LL << 40, &a->sequences)) return 2;
+      break;
+    case 'c':
+      if (a->choice_files == CHOICE_FILES_MAX)
+        return command_usage_error("eval-model", "more than %d --choices", CHOICE_FILES_MAX);
+      a->choices[a->choice_files++] = optarg;
+      break;
+    case 'D':
+      a->details = optarg;
+      break;
+    case 'k':
+      a->tokenizer = optarg;
+      break;
+    case 'b':
+      if (!read_number("--batch", optarg, 1, 1 << 20, &value)) return 2;
+      a->batch = (int)value;
+      break;
+    case 't':
+      if (!read_number("--threads", optarg, 1, 4096, &value)) return 2;
+      a->threads = (int)value;
+      break;
+    case 'e':
+      a->every_layer = true;
+      break;
+    case 'j':
+      a->json = true;
+      break;
+    case 'h':
+      puts(help);
+      return 0;
+    case ':':
+      return command_usage_error("eval-model", "'%s' needs a value", argv[optind - 1]);
+    default:
+      return command_usage_error("eval-model", "unknown option '%s'", argv[optind - 1]);
+    }
+  if (optind < argc) return command_usage_error("eval-model", "unexpected '%s'", argv[optind]);
+  if (!a->load) return command_usage_error("eval-model", "--load is needed");
+  if (a->details && !a->choice_files)
+    return command_usage_error("eval-model", "--details is about the questions of --choices");
+  return -1;
+}
+
+/* A checkpoint's folder has the list of its files; anything else is a run's. */
+static phibal_status open_checkpoint(const char *path, checkpoint *c) {
+  char *list = string_format("%s/checkpoint.json", path), *passed_over = NULL;
+  if (!list) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  const bool is_checkpoint = !access(list, F_OK);
+  free(list);
+  if (is_checkpoint) return checkpoint_open(path, c);
+  phibal_status status = checkpoint_newest(path, c, &passed_over);
+  if (!status && c->step < 0)
+    status =
+        phibal_status_set(PHIBAL_ERROR_IO, "'%s' is neither a checkpoint nor a run with one", path);
+  for (const char *line = status ? "" : passed_over; *line; line += strcspn(line, "\n") + 1)
+    fprintf(stderr, "phibal eval-model: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
+  free(passed_over);
+  return status;
+}
+
+static phibal_status evaluate_text(const arguments *a, const run_config *config, model *m,
+                                   int32_t batch, json_t **json) {
+  token_file file = {0};
+  evaluation_plan plan = {0};
+  evaluation e = {0};
+  phibal_status status =
+      run_data_open(a->data ? a->data : config->data.validation,
+                    a->data ? "--data" : "data.validation", &config->model, &file);
+  if (!status) status = evaluation_plan_create(&file, config->model.sequence, a->sequences, &plan);
+  if (!status) status = evaluation_run(m, &config->model, &plan, batch, &e);
+  if (!status) status = result_evaluation(&e, config, &file, json);
+  if (!status) status = result_details(&e, *json);
+  evaluation_destroy(&e);
+  evaluation_plan_destroy(&plan);
+  token_file_close(&file);
+  return status;
+}
+
+static phibal_status open_tokenizer(const arguments *a, const run_config *config, tokenizer *t) {
+  const char *train = config->data.train, *slash = strrchr(train, '/');
+  char *beside = string_format("%.*stokenizer.model", slash ? (int)(slash + 1 - train) : 0, train);
+  if (!beside) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  const char *path = a->tokenizer ? a->tokenizer : access(beside, F_OK) ? "bytes" : beside;
+  phibal_status status = PHIBAL_OK;
+  if (strcmp(path, "bytes"))
+    status = tokenizer_load(path, t);
+  else
+    tokenizer_bytes(t);
+  char what[CONFIG_TEXT_MAX + 64];
+  snprintf(what, sizeof what, "the tokenizer '%.1000s'", path);
+  if (!status) status = run_data_vocabulary(what, t->vocabulary, &config->model);
+  free(beside);
+  return status;
+}
+
+static phibal_status evaluate_choices(const arguments *a, const run_config *config, model *m,
+                                      int32_t batch, json_t *list) {
+  tokenizer t = {0};
+  FILE *details = NULL;
+  phibal_status status = open_tokenizer(a, config, &t);
+  if (!status && a->details && !(details = fopen(a->details, "w")))
+    status = phibal_status_set(PHIBAL_ERROR_IO, "cannot write '%s'", a->details);
+  for (int i = 0; i < a->choice_files && !status; i++) {
+    choice_file file;
+    json_t *found = NULL;
+    status = choices_read(a->choices[i], &file);
+    if (status) break;
+    status = choices_score(m, &config->model, &t, &file, batch, details, &found);
+    if (!status) json_array_append_new(list, found);
+    choices_close(&file);
+  }
+  if (details && (ferror(details) | fclose(details)) && !status)
+    status = phibal_status_set(PHIBAL_ERROR_IO, "cannot write '%s'", a->details);
+  tokenizer_free(&t);
+  return status;
+}
+
+static void print_choices(const json_t *list) {
+  size_t i, s;
+  json_t *file, *subject;
+  json_array_foreach(list, i, file) {
+    printf("\n%s: %lld questions, of which %lld lost context\n",
+           json_string_value(json_object_get(file, "file")),
+           (long long)json_integer_value(json_object_get(file, "questions")),
+           (long long)json_integer_value(json_object_get(file, "cut")));
+    printf("  accuracy  %.2f %% +- %.2f, by log-likelihood a byte %.2f %%\n",
+           100 * json_number_value(json_object_get(file, "accuracy")),
+           100 * json_number_value(json_object_get(file, "standard_error")),
+           100 * json_number_value(json_object_get(file, "accuracy_per_byte")));
+    json_array_foreach(json_object_get(file, "subjects"), s, subject) printf(
+        "    %-40.40s %6.2f %% of %lld\n", json_string_value(json_object_get(subject, "subject")),
+        100 * json_number_value(json_object_get(subject, "accuracy")),
+        (long long)json_integer_value(json_object_get(subject, "questions")));
+  }
+}
+
+static phibal_status evaluate_all(const arguments *a, const run_config *config, model *m,
+                                  json_t *found) {
+  const int32_t batch = a->batch ? a->batch : config->batch.micro_sequences;
+  phibal_status status = PHIBAL_OK;
+  if (a->data || *config->data.validation) {
+    json_t *text = NULL;
+    status = evaluate_text(a, config, m, batch, &text);
+    if (text) json_object_set_new(found, "validation", text);
+  } else if (!a->choice_files) {
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "nothing to evaluate: the run has no data.validation; give --data "
+                               "or --choices");
+  }
+  if (!status && a->choice_files) {
+    json_t *list = json_array();
+    status = evaluate_choices(a, config, m, batch, list);
+    json_object_set_new(found, "choices", list);
+  }
+  return status;
+}
+
+static phibal_status load_and_evaluate(const arguments *a, const checkpoint *c, json_t **found) {
+  static run_config config;
+  phibal_status status = checkpoint_config(c, NULL, 0, &config);
+  if (status) return status;
+  if (a->threads) omp_set_num_threads(a->threads);
+  model *m = NULL;
+  /* Prices are for training only: a potential from a file need not be there. */
+  balance_config balance = config.balance;
+  if (balance.method == BALANCE_PHI && *config.potential_file) balance.method = BALANCE_NONE;
+  status = model_create(&config.model, &balance, a->batch ? a->batch : config.batch.micro_sequences,
+                        1, &m);
+  if (!status) status = checkpoint_restore_model(c, &config, m);
+  if (!status) {
+    char label[128];
+    result_label(&config, label, sizeof label);
+    *found = json_pack("{s:s, s:I, s:s, s:s, s:{s:i, s:i}}", "checkpoint", c->path, "step",
+                       (json_int_t)c->step, "name", config.name, "label", label, "routing",
+                       "experts", config.model.experts, "active", config.model.active);
+    status = evaluate_all(a, &config, m, *found);
+  }
+  model_destroy(m);
+  return status;
+}
+
+int command_eval_model(int argc, char **argv) {
+  arguments a = {0};
+  int code = read_arguments(argc, argv, &a);
+  if (code >= 0) return code;
+  static checkpoint c;
+  if (open_checkpoint(a.load, &c)) return fail();
+  json_t *found = NULL;
+  phibal_status status = load_and_evaluate(&a, &c, &found);
+  if (!status && a.json) {
+    json_dumpf(found, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    putchar('\n');
+  } else if (!status) {
+    printf("%s, after step %lld\n", c.path, (long long)c.step);
+    if (json_object_get(found, "validation")) report_write_evaluation(stdout, found, a.every_layer);
+    print_choices(json_object_get(found, "choices"));
+  }
+  json_decref(found);
+  checkpoint_close(&c);
+  return status ? fail() : 0;
+}
