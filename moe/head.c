@@ -80,7 +80,7 @@ void head_loss(const head_shape *shape, const float *x, const float *weight, con
   int64_t right_rows = 0, rows_counted = 0;
   for (int64_t first = 0; first < shape->rows; first += block) {
     int64_t rows = block < shape->rows - first ? block : shape->rows - first;
-    gemm_linear(rows, n, d, x + first * d, weight, 0.0f, logits);
+    gemm_linear(rows, n, d, x + first * d, weight, 0, logits);
 #pragma omp parallel for schedule(static) reduction(+ : right_rows, rows_counted)
     for (int64_t i = 0; i < rows; i++) {
       float *z = logits + i * n;

@@ -119,6 +119,7 @@ void model_count(const model_config *config, balance_method method, int64_t *tot
 int64_t model_activation_bytes(const model_config *config, balance_method method, int32_t batch);
 
 /* One optimizer step is: begin, one forward_backward for each micro-batch (SPEC.md (M5)), finish.
+   However a batch is split, m, the bias and the loads come out the same, to the bit.
    begin zeroes the gradients; global_targets is the number of unignored targets of the whole global
    batch, by which every loss is divided. finish refuses if the micro-batches held another number of
    targets; it sets m to m^(A) and updates the loss-free bias. */

@@ -50,7 +50,7 @@ void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
   widths at = widths_of(m, batch);
   norm_shape norm = {at.tokens, 1, at.d, c->norm_epsilon};
   norm_forward(&norm, on->x, at.d, w->attention_norm, on->normed, at.d, on->inverse);
-  gemm_linear(at.tokens, at.all, at.d, on->normed, w->qkv, 0.0f, on->qkv);
+  gemm_linear(at.tokens, at.all, at.d, on->normed, w->qkv, 0, on->qkv);
   if (c->qk_norm) normalise_heads(m, w, on, &at);
   rope_apply(at.tokens, c->sequence, c->heads + c->key_value_heads, at.n,
              m->scratch.rotation_cosine, m->scratch.rotation_sine, 1.0f, on->qkv, at.all);
@@ -58,7 +58,7 @@ void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
   attention_forward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum, m->threads,
                     m->scratch.attention);
   memcpy(on->middle, on->x, (size_t)(at.tokens * at.d) * sizeof(float));
-  gemm_linear(at.tokens, at.d, at.queries, on->attended, w->o, 1.0f, on->middle);
+  gemm_linear(at.tokens, at.d, at.queries, on->attended, w->o, 1, on->middle);
 }
 
 void attention_branch_backward(model *m, int32_t layer, int32_t batch) {

@@ -37,7 +37,7 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
   int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
-  gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, 0.0f, on->logits);
+  gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, 0, on->logits);
   phibal_status status = balance_route(m, layer, moe_layer, batch, training, losses);
   if (status) {
     char message[400];

@@ -58,7 +58,7 @@ static void check_linear(int64_t rows, int64_t out, int64_t in) {
   for (int beta = 0; beta < 2; beta++) {
     float *y = make(rows * out), *y_before = copy(rows * out, y);
     float *dx = make(rows * in), *dx_before = copy(rows * in, dx);
-    gemm_linear(rows, out, in, x, w, (float)beta, y);
+    gemm_linear(rows, out, in, x, w, beta, y);
     gemm_linear_input_gradient(rows, out, in, dy, w, (float)beta, dx);
     check("y", &(product){rows, out, in, x, w, y_before, y, in, 1, 1, in, beta});
     check("dx", &(product){rows, in, out, dy, w, dx_before, dx, out, 1, in, 1, beta});
@@ -78,9 +78,46 @@ Test(gemm, within_gamma_for_any_shape) {
   check_linear(2 * GEMM_TILE_ROWS + 1, 2 * GEMM_TILE_WEIGHT_ROWS + 1, 33);
 }
 
+/* The chain that gemm.h says, to the bit, at shapes with a rest in every dimension. */
+static void check_chain(int64_t m, int64_t n, int64_t k, int add) {
+  float *x = make(m * k), *w = make(n * k), *y = make(m * n), *before = copy(m * n, y);
+  gemm_rows(m, n, k, x, k, w, k, add, y, n);
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      float sum = add ? before[i * n + j] : 0.0f;
+      for (int64_t l = 0; l < k; l++) sum = fmaf(x[i * k + l], w[j * k + l], sum);
+      cr_assert_eq(y[i * n + j], sum, "%ld x %ld x %ld: [%ld][%ld]", (long)m, (long)n, (long)k,
+                   (long)i, (long)j);
+    }
+  cr_assert_eq(y[m * n], before[m * n], "written past its end");
+  free(x), free(w), free(y), free(before);
+}
+
+Test(gemm, rows_are_chains) {
+  for (int64_t m = 1; m <= 14; m++)
+    for (int add = 0; add < 2; add++) check_chain(m, 37, 19, add);
+  for (int64_t n = 1; n <= 66; n += 5) check_chain(5, n, 3, 0);
+  for (int64_t k = 255; k <= 258; k++) check_chain(7, 70, k, 1);
+  check_chain(29, 40, 1100, 0);
+}
+
+/* Any rows of a product, computed by themselves, have the same bits, through strides too. */
+Test(gemm, rows_do_not_see_each_other) {
+  enum { M = 80, N = 75, K = 300, WIDE = 90 };
+  float *x = make(M * K), *w = make(N * K), *whole = make(M * N), *part = make(M * WIDE);
+  gemm_rows(M, N, K, x, K, w, K, 0, whole, N);
+  for (int64_t first = 0; first < M; first += 3)
+    for (int64_t rows = 1; first + rows <= M; rows += 7) {
+      gemm_rows(rows, N, K, x + first * K, K, w, K, 0, part, WIDE);
+      for (int64_t i = 0; i < rows; i++)
+        cr_assert_eq(memcmp(part + i * WIDE, whole + (first + i) * N, N * sizeof(float)), 0);
+    }
+  free(x), free(w), free(whole), free(part);
+}
+
 Test(gemm, no_rows_change_nothing) {
   float w[4] = {1, 2, 3, 4}, dw[4] = {5, 6, 7, 8};
-  gemm_linear(0, 2, 2, w, w, 0.0f, dw);
+  gemm_linear(0, 2, 2, w, w, 0, dw);
   gemm_linear_input_gradient(0, 2, 2, w, w, 0.0f, dw);
   gemm_linear_weight_gradient(0, 2, 2, w, w, dw);
   for (int i = 0; i < 4; i++) cr_assert_eq(dw[i], 5.0f + (float)i);
@@ -90,9 +127,9 @@ Test(gemm, no_rows_change_nothing) {
 Test(gemm, threads_are_kept) {
   float *x = make(600 * 70), *w = make(70 * 70), *one = make(600 * 70), *many = make(600 * 70);
   omp_set_num_threads(1);
-  gemm_linear(600, 70, 70, x, w, 0.0f, one);
+  gemm_linear(600, 70, 70, x, w, 0, one);
   omp_set_num_threads(3);
-  gemm_linear(600, 70, 70, x, w, 0.0f, many);
+  gemm_linear(600, 70, 70, x, w, 0, many);
   cr_assert_eq(omp_get_max_threads(), 3);
   cr_assert_eq(memcmp(one, many, 600 * 70 * sizeof(float)), 0);
   free(x), free(w), free(one), free(many);

@@ -3,7 +3,7 @@
    Rows are tiled inside an expert, so that one large group does not occupy one thread; weight
    gradients are tiled over their own rows and columns, each tile summing over all the rows of its
    expert. Tiles depend on the shapes and the offsets alone: the same bits for any number of
-   threads.
+   threads. Forward, a row's result depends on that row and the weights of its expert alone.
 
    Bounds, u = 2^-24, gamma_n = n u / (1 - n u), |.| componentwise, products exact:
    The activation is evaluated in binary64 (core/activation.h): its value within 2^-41 relative, its
@@ -105,17 +105,16 @@ phibal_status phibal_ffn_forward(const phibal_ffn *ffn, const int64_t *offsets, 
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "expert FFN: null array");
   int64_t d = ffn->width, f = ffn->hidden, tiles = most_tiles(ffn, offsets);
   phibal_activation activation = ffn->activation;
-  gemm_begin();
 #pragma omp parallel for collapse(2) schedule(dynamic)
   for (int64_t e = 0; e < ffn->experts; e++)
     for (int64_t tile = 0; tile < tiles; tile++) {
       int64_t row = offsets[e] + tile * GEMM_TILE_ROWS;
       if (row >= offsets[e + 1]) continue;
       int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
-      gemm_nt(n, f, d, x + row * d, d, w_gate + e * f * d, d, 0.0f, a + row * f, f);
-      gemm_nt(n, f, d, x + row * d, d, w_up + e * f * d, d, 0.0f, b + row * f, f);
+      gemm_rows(n, f, d, x + row * d, d, w_gate + e * f * d, d, 0, a + row * f, f);
+      gemm_rows(n, f, d, x + row * d, d, w_up + e * f * d, d, 0, b + row * f, f);
       activate(activation, n * f, a + row * f, b + row * f, h + row * f);
-      gemm_nt(n, d, f, h + row * f, f, w_down + e * d * f, f, 0.0f, y + row * d, d);
+      gemm_rows(n, d, f, h + row * f, f, w_down + e * d * f, f, 0, y + row * d, d);
     }
   return PHIBAL_OK;
 }

@@ -42,14 +42,13 @@ void gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const
               (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
 }
 
-void gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, const float *w, float beta,
+void gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, const float *w, int add,
                  float *y) {
-  gemm_begin();
 #pragma omp parallel for collapse(2) schedule(dynamic)
   for (int64_t j = 0; j < out; j += GEMM_TILE_COLUMNS)
     for (int64_t i = 0; i < rows; i += GEMM_TILE_ROWS)
-      gemm_nt(smaller(GEMM_TILE_ROWS, rows - i), smaller(GEMM_TILE_COLUMNS, out - j), in,
-              x + i * in, in, w + j * in, in, beta, y + i * out + j, out);
+      gemm_rows(smaller(GEMM_TILE_ROWS, rows - i), smaller(GEMM_TILE_COLUMNS, out - j), in,
+                x + i * in, in, w + j * in, in, add, y + i * out + j, out);
 }
 
 void gemm_linear_input_gradient(int64_t rows, int64_t out, int64_t in, const float *y_gradient,

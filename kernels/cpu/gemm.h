@@ -1,13 +1,16 @@
-/* Matrix products on OpenBLAS whose bits do not depend on the number of threads. Row-major
-   binary32.
+/* Matrix products whose bits do not depend on the number of threads. Row-major binary32.
+
+   The products of the forward pass are our own (gemm_rows.c): each row's result depends on that row
+   alone, so that a token's logits, and with them its experts and the loads, do not depend on which
+   tokens are computed beside it. The others are OpenBLAS's.
 
    OpenBLAS is only ever called from inside a parallel region, where it does not split the work
    itself; the work is split here, into tiles whose edges depend on the shapes alone. A tile
    computes its part of the result whole: the sum over the inner dimension is never split over
    threads.
 
-   Error of every product below, n being the length of the inner sum: OpenBLAS adds n products in
-   some order, each product and each addition rounded once or fused, so with u = 2^-24 and
+   Error of every product below, n being the length of the inner sum: n products are added in some
+   order, each product and each addition rounded once or fused, so with u = 2^-24 and
    gamma_n = n u / (1 - n u),
      |computed - exact| <= gamma_n (|A| |B|)            for beta = 0,
      |computed - exact| <= gamma_(n+1) (|C| + |A| |B|)  for beta = 1,
@@ -38,8 +41,15 @@ void gemm_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const
 void gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
              int64_t ldb, float beta, float *c, int64_t ldc);
 
-/* Whole matrices, on all threads. y [rows][out] = x [rows][in] w^T + beta y, w [out][in]. */
-void gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, const float *w, float beta,
+/* C = A B^T, or with `add` (not 0) C + A B^T; operands as gemm_nt. Row i of C depends on row i of A
+   and on B alone, not on m or i (k >= 1): each element is the chain c <- fma(a_l, b_l, c) for l = 0
+   .. k-1. On the calling thread; allocates nothing. */
+void gemm_rows(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+               int64_t ldb, int add, float *c, int64_t ldc);
+
+/* Whole matrices, on all threads. y [rows][out] = x [rows][in] w^T, w [out][in], added to y with
+   `add`; by gemm_rows, so that a row of y depends on its row of x alone. */
+void gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, const float *w, int add,
                  float *y);
 /* x_gradient [rows][in] = y_gradient [rows][out] w + beta x_gradient. */
 void gemm_linear_input_gradient(int64_t rows, int64_t out, int64_t in, const float *y_gradient,
