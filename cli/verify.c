@@ -20,6 +20,8 @@ static const char help[] =
     "  --cases N       cases per operation, instead of the operation's own number\n"
     "  --case N        this one case only (with --op)\n"
     "  --seed S        of the generated cases; 1 unless given\n"
+    "  --small         small cases instead: few experts, tokens and columns, so that a million "
+    "take minutes\n"
     "  --first-failure stop an operation at its first failing case\n"
     "  --budget T      as many cases as fit into a time (20s, 5m): first small cases of each kind\n"
     "                  of each operation, whatever the time; then the usual ones, the time shared\n"
@@ -97,21 +99,15 @@ static bool read_seconds(const char *text, double *seconds) {
 }
 
 int command_verify(int argc, char **argv) {
-  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
-                                          {"cases", required_argument, NULL, 'n'},
-                                          {"case", required_argument, NULL, 'c'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"first-failure", no_argument, NULL, 'f'},
-                                          {"plugin", required_argument, NULL, 'p'},
-                                          {"exhaustive", no_argument, NULL, 'x'},
-                                          {"stride", required_argument, NULL, 'r'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"budget", required_argument, NULL, 'b'},
-                                          {"junit", required_argument, NULL, 'u'},
-                                          {"certificate", required_argument, NULL, 'e'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
+  static const struct option options[] = {
+      {"op", required_argument, NULL, 'o'},      {"cases", required_argument, NULL, 'n'},
+      {"case", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 's'},
+      {"first-failure", no_argument, NULL, 'f'}, {"small", no_argument, NULL, 'm'},
+      {"plugin", required_argument, NULL, 'p'},  {"exhaustive", no_argument, NULL, 'x'},
+      {"stride", required_argument, NULL, 'r'},  {"json", no_argument, NULL, 'j'},
+      {"list", no_argument, NULL, 'l'},          {"budget", required_argument, NULL, 'b'},
+      {"junit", required_argument, NULL, 'u'},   {"certificate", required_argument, NULL, 'e'},
+      {"help", no_argument, NULL, 'h'},          {0}};
   verify_arguments a = {.request = {.seed = 1, .only = -1}, .stride = 1};
   verify_request *r = &a.request;
   int64_t n;
@@ -150,6 +146,9 @@ int command_verify(int argc, char **argv) {
     case 'p':
       a.plugin = optarg;
       break;
+    case 'm':
+      r->small = true;
+      break;
     case 'f':
       r->first_failure = true;
       break;
@@ -184,9 +183,13 @@ int command_verify(int argc, char **argv) {
   if (a.exhaustive && a.plugin)
     return command_usage_error("verify",
                                "--exhaustive is of the built-in kernels, not of a plugin");
-  if (r->budget > 0 && (r->cases > 0 || r->only >= 0 || r->first_failure || a.exhaustive))
-    return command_usage_error("verify", "--budget goes without --cases, --case, --first-failure "
-                                         "and --exhaustive");
+  if (r->small && r->only >= 0)
+    return command_usage_error("verify", "--small goes without --case: small cases have numbers of "
+                                         "their own");
+  if (r->budget > 0 &&
+      (r->cases > 0 || r->only >= 0 || r->small || r->first_failure || a.exhaustive))
+    return command_usage_error("verify", "--budget goes without --cases, --case, --small, "
+                                         "--first-failure and --exhaustive");
   if (a.exhaustive && r->junit)
     return command_usage_error("verify", "--junit is not offered with --exhaustive");
   if (a.exhaustive) return verify_exhaustive(a.last_chosen, (int)a.stride, r->json, r->certificate);

@@ -9,6 +9,7 @@
 #include "compare.h"
 #include "flags.h"
 #include "random.h"
+#include "small_case.h"
 #include <stdbool.h>
 
 typedef enum tensor_type {

@@ -33,26 +33,31 @@ typedef enum loads_kind {
       LOADS_KINDS
 } loads_kind;
 
+static loads_kind loads_kind_of(uint64_t number) {
+  loads_kind kind = (loads_kind)(number % LOADS_KINDS);
+  return kind == LOADS_MOST_EXPERTS && case_is_small(number) ? LOADS_ORDINARY : kind;
+}
+
 const char *operation_kind_loads(uint64_t number) {
   static const char *const names[] = {
 #define LOADS(ID, name) name,
       LOADS_CASES(LOADS)
 #undef LOADS
   };
-  return names[number % LOADS_KINDS];
+  return names[loads_kind_of(number)];
 }
 
-static int32_t choose_experts(loads_kind kind, random_stream *r) {
+static int32_t choose_experts(loads_kind kind, bool small, random_stream *r) {
   static const int32_t odd[] = {3, 5, 7, 13, 61, 127, 509};
   switch (kind) {
   case LOADS_ONE_EXPERT:
     return 1;
   case LOADS_ODD_EXPERTS:
-    return odd[random_integer(r, 0, 6)];
+    return odd[random_integer(r, 0, small ? 1 : 6)];
   case LOADS_MOST_EXPERTS:
     return PHIBAL_MAX_EXPERTS;
   default:
-    return (int32_t)random_integer(r, 2, 64);
+    return (int32_t)random_integer(r, 2, small ? 5 : 64);
   }
 }
 
@@ -135,8 +140,8 @@ static void loads_case_start(operation_case *c, uint64_t stream, const char *fir
                              const char *second, loads_case *l) {
   float unused[PHIBAL_MAX_EXPERTS];
   l->random = random_start(c->seed, stream, c->number);
-  loads_kind kind = (loads_kind)(c->number % LOADS_KINDS);
-  l->experts = choose_experts(kind, &l->random);
+  loads_kind kind = loads_kind_of(c->number);
+  l->experts = choose_experts(kind, case_is_small(c->number), &l->random);
   case_integer(c, "experts", l->experts);
   l->first = first ? case_add_input(c, first, TENSOR_F32, 1, (int64_t)l->experts) : NULL;
   l->second = second ? case_add_input(c, second, TENSOR_F32, 1, (int64_t)l->experts) : NULL;
@@ -298,7 +303,8 @@ const char *operation_kind_z_loss(uint64_t number) {
 phibal_status operation_z_loss_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_Z, c->number);
   static const double sizes[] = {1e-3, 1, 10, 1e4, 1e30};
-  int64_t tokens = c->number == 3 ? 100000 : random_integer(&r, 0, 300);
+  int64_t tokens =
+      c->number == 3 ? 100000 : random_integer(&r, 0, case_is_small(c->number) ? 5 : 300);
   double size = sizes[random_integer(&r, 0, 4)], coefficient = random_uniform(&r, 1e-4, 1);
   bool masked = c->number % 2;
   case_real(c, "coefficient", coefficient);
@@ -334,7 +340,7 @@ phibal_status operation_z_loss_truth(const operation_case *c, judgement *j) {
 
 /* Counts and biases are drawn anew: of the loads' kinds only the number of experts is left. */
 const char *operation_kind_loss_free(uint64_t number) {
-  return number % LOADS_KINDS >= LOADS_ONE_EXPERT ? operation_kind_loads(number) : "ordinary";
+  return loads_kind_of(number) >= LOADS_ONE_EXPERT ? operation_kind_loads(number) : "ordinary";
 }
 
 phibal_status operation_loss_free_make(operation_case *c) {

@@ -18,7 +18,8 @@ static const char *const counting_kinds[] = {"ordinary",    "padding",  "many-to
 enum { COUNTING_KINDS = sizeof counting_kinds / sizeof *counting_kinds };
 
 const char *operation_kind_counting(uint64_t number) {
-  return counting_kinds[number % COUNTING_KINDS];
+  const char *kind = counting_kinds[number % COUNTING_KINDS];
+  return case_is_small(number) && strcmp(kind, "many-tokens") == 0 ? "ordinary" : kind;
 }
 
 static bool is_kind(const operation_case *c, const char *kind) {
@@ -39,9 +40,10 @@ static void draw_token(random_stream *r, int32_t E, int32_t first, float *logits
 phibal_status operation_loads_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_LOADS, c->number);
   bool many = is_kind(c, "many-tokens"), dead = is_kind(c, "dead-expert");
-  int32_t E = many ? 2 : (int32_t)random_integer(&r, dead ? 2 : 1, 12);
+  bool small = case_is_small(c->number);
+  int32_t E = many ? 2 : (int32_t)random_integer(&r, dead ? 2 : 1, small ? 5 : 12);
   bool first = c->number % VECTORS_FIRST < COUNTING_KINDS;
-  int64_t T = many ? first ? LONG_BATCH : LATER_BATCH : random_integer(&r, 2, 64);
+  int64_t T = many ? first ? LONG_BATCH : LATER_BATCH : random_integer(&r, 2, small ? 4 : 64);
   int64_t k = is_kind(c, "k-equals-e") ? E : random_integer(&r, 1, E < 4 ? E : 4);
   case_integer(c, "k", k);
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, (int64_t)E);
@@ -127,7 +129,8 @@ const char *operation_kind_frequencies(uint64_t number) {
    divide. */
 phibal_status operation_frequencies_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_FREQUENCIES, c->number);
-  int64_t E = random_integer(&r, 4, 16), k = random_integer(&r, 2, 4);
+  int64_t E = random_integer(&r, 4, case_is_small(c->number) ? 5 : 16),
+          k = random_integer(&r, 2, 4);
   int64_t unit = is_kind(c, "large-counts") ? (INT64_C(1) << 33) + 1 : 1, sum = 0;
   int64_t *count = case_add_input(c, "counts", TENSOR_I64, 1, E);
   if (!count) return arena_out_of_memory();

@@ -9,7 +9,7 @@ enum { STREAM_PERMUTATION = 32, STREAM_COMBINE };
 const char *operation_kind_expert(uint64_t number) {
   static const char *const names[] = {"ordinary",   "tile-edges", "empty",
                                       "one-by-one", "square",     "cancelling"};
-  return names[number % SHAPES];
+  return names[shape_of(number)];
 }
 
 /* Routes: shapes, and experts of each slot, distinct within a token, some tokens padding. */
@@ -20,10 +20,11 @@ typedef struct routes {
 } routes;
 
 static void choose_shape(random_stream *r, uint64_t number, routes *c) {
-  uint64_t shape = number % SHAPES;
-  c->experts_count = (int32_t)random_integer(r, 1, 20);
-  c->tokens = random_integer(r, 1, 60);
-  c->width = random_integer(r, 1, 40);
+  int shape = shape_of(number);
+  bool small = case_is_small(number);
+  c->experts_count = (int32_t)random_integer(r, 1, small ? 4 : 20);
+  c->tokens = random_integer(r, 1, small ? 4 : 60);
+  c->width = random_integer(r, 1, small ? 5 : 40);
   if (shape == SHAPE_TILES) c->tokens = number < SHAPES ? 3000 : 200, c->experts_count = 128;
   if (shape == SHAPE_EMPTY) c->tokens = 0;
   if (shape == SHAPE_ONE) c->tokens = c->width = 1, c->experts_count = 1;
@@ -176,7 +177,7 @@ phibal_status operation_permutation_truth(const operation_case *c, judgement *j)
 phibal_status operation_combine_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_COMBINE, c->number);
   routes s;
-  bool tiles = c->number % SHAPES == SHAPE_TILES;
+  bool tiles = shape_of(c->number) == SHAPE_TILES;
   phibal_status status = add_routes(c, &r, &s, tiles ? 40 : INT64_MAX);
   if (status != PHIBAL_OK) return status;
   permutation p = {0};

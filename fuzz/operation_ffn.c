@@ -6,12 +6,13 @@
 enum { STREAM_FFN = 40 };
 
 static void choose_shape(random_stream *r, uint64_t number, phibal_ffn *ffn, int64_t *most) {
-  uint64_t shape = number % SHAPES;
-  ffn->experts = (int32_t)random_integer(r, 1, 5);
-  ffn->width = (int32_t)random_integer(r, 1, 24);
-  ffn->hidden = (int32_t)random_integer(r, 1, 24);
+  int shape = shape_of(number);
+  bool small = case_is_small(number);
+  ffn->experts = (int32_t)random_integer(r, 1, small ? 2 : 5);
+  ffn->width = (int32_t)random_integer(r, 1, small ? 4 : 24);
+  ffn->hidden = (int32_t)random_integer(r, 1, small ? 4 : 24);
   ffn->activation = (phibal_activation)random_integer(r, 0, 1);
-  *most = 12;
+  *most = small ? 2 : 12;
   if (shape == SHAPE_TILES) { /* past the edges of any tile a kernel is likely to use */
     ffn->experts = 2;
     ffn->width = number < SHAPES ? 129 : 67;

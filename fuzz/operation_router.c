@@ -14,7 +14,7 @@ enum { PRECISION = 96 };
 enum { STREAM_FORWARD = 1, STREAM_BACKWARD, STREAM_SEQUENCE };
 
 const char *operation_kind_route(uint64_t number) {
-  return case_kind_name((case_kind)(number % CASE_KINDS));
+  return case_kind_name(case_kind_of(number));
 }
 
 static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid"};

@@ -35,13 +35,18 @@ typedef enum step_kind {
       STEP_KINDS
 } step_kind;
 
+static step_kind step_kind_of(uint64_t number) {
+  step_kind kind = (step_kind)(number % STEP_KINDS);
+  return kind == STEP_E128_K8 && case_is_small(number) ? STEP_ORDINARY : kind;
+}
+
 const char *operation_kind_step(uint64_t number) {
   static const char *const names[] = {
 #define STEP(ID, name) name,
       STEP_CASES(STEP)
 #undef STEP
   };
-  return names[number % STEP_KINDS];
+  return names[step_kind_of(number)];
 }
 
 typedef struct step_shape {
@@ -51,11 +56,12 @@ typedef struct step_shape {
 } step_shape;
 
 static step_shape choose_shape(uint64_t number, random_stream *r) {
-  step_shape s = {.kind = (step_kind)(number % STEP_KINDS), .round = number / STEP_KINDS};
+  step_shape s = {.kind = step_kind_of(number), .round = number / STEP_KINDS};
+  bool small = case_is_small(number);
   s.L = 1;
-  s.T = 4 * random_integer(r, 2, 5);
-  s.E = random_integer(r, 4, 8);
-  s.k = random_integer(r, 2, 3);
+  s.T = 4 * random_integer(r, small ? 1 : 2, small ? 1 : 5);
+  s.E = random_integer(r, small ? 3 : 4, small ? 4 : 8);
+  s.k = random_integer(r, 2, small ? 2 : 3);
   s.micro_batches = s.kind == STEP_TWO_MICRO_BATCHES    ? 2
                     : s.kind == STEP_FOUR_MICRO_BATCHES ? 4
                     : s.kind == STEP_RUNNING_PREFIX     ? 4

@@ -3,10 +3,16 @@
 #define PHIBAL_FUZZ_SHAPES_H
 
 #include "random.h"
+#include "small_case.h"
 #include <phibal/enclosure.h>
 
 /* By case number, round robin; operation_kind_expert names them. */
 enum { SHAPE_SMALL, SHAPE_TILES, SHAPE_EMPTY, SHAPE_ONE, SHAPE_SQUARE, SHAPE_CANCELLING, SHAPES };
+
+static inline int shape_of(uint64_t number) {
+  int shape = (int)(number % SHAPES);
+  return shape == SHAPE_TILES && case_is_small(number) ? SHAPE_SMALL : shape;
+}
 
 static inline void fill_normal(random_stream *r, float *x, int64_t n) {
   for (int64_t i = 0; i < n; i++) x[i] = (float)random_normal(r);
