@@ -30,6 +30,9 @@ static const char help[] =
     "all\n"
     "                  2^32 inputs; minutes\n"
     "  --stride N      with --exhaustive: every N-th block of inputs only\n"
+    "  --hardest N     with --exhaustive: instead, the N inputs whose values are nearest to the "
+    "middle of\n"
+    "                  two numbers, as fuzz/hard_inputs.def has them\n"
     "  --json          one JSON object\n"
     "  --junit FILE    a report for continuous integration, one test for each output\n"
     "  --certificate FILE  what was verified, of which build, on what, and how near to its "
@@ -42,8 +45,8 @@ typedef struct verify_arguments {
   verify_request request;
   const char *last_chosen;
   bool exhaustive;
-  int64_t stride;
-  const char *plugin; /* null: the built-in kernels */
+  int64_t stride, hardest; /* hardest: 0 for none */
+  const char *plugin;      /* null: the built-in kernels */
 } verify_arguments;
 
 static void list_operations(void) {
@@ -99,15 +102,23 @@ static bool read_seconds(const char *text, double *seconds) {
 }
 
 int command_verify(int argc, char **argv) {
-  static const struct option options[] = {
-      {"op", required_argument, NULL, 'o'},      {"cases", required_argument, NULL, 'n'},
-      {"case", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 's'},
-      {"first-failure", no_argument, NULL, 'f'}, {"small", no_argument, NULL, 'm'},
-      {"plugin", required_argument, NULL, 'p'},  {"exhaustive", no_argument, NULL, 'x'},
-      {"stride", required_argument, NULL, 'r'},  {"json", no_argument, NULL, 'j'},
-      {"list", no_argument, NULL, 'l'},          {"budget", required_argument, NULL, 'b'},
-      {"junit", required_argument, NULL, 'u'},   {"certificate", required_argument, NULL, 'e'},
-      {"help", no_argument, NULL, 'h'},          {0}};
+  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
+                                          {"cases", required_argument, NULL, 'n'},
+                                          {"case", required_argument, NULL, 'c'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"first-failure", no_argument, NULL, 'f'},
+                                          {"small", no_argument, NULL, 'm'},
+                                          {"plugin", required_argument, NULL, 'p'},
+                                          {"exhaustive", no_argument, NULL, 'x'},
+                                          {"stride", required_argument, NULL, 'r'},
+                                          {"hardest", required_argument, NULL, 'd'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"budget", required_argument, NULL, 'b'},
+                                          {"junit", required_argument, NULL, 'u'},
+                                          {"certificate", required_argument, NULL, 'e'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
   verify_arguments a = {.request = {.seed = 1, .only = -1}, .stride = 1};
   verify_request *r = &a.request;
   int64_t n;
@@ -141,6 +152,11 @@ int command_verify(int argc, char **argv) {
     case 'r':
       if (!read_count(optarg, 1, &a.stride) || a.stride > 4096)
         return command_usage_error("verify", "--stride takes a number from 1 to 4096, not '%s'",
+                                   optarg);
+      break;
+    case 'd':
+      if (!read_count(optarg, 1, &a.hardest) || a.hardest > 10000)
+        return command_usage_error("verify", "--hardest takes a number from 1 to 10000, not '%s'",
                                    optarg);
       break;
     case 'p':
@@ -192,6 +208,9 @@ int command_verify(int argc, char **argv) {
                                          "--first-failure and --exhaustive");
   if (a.exhaustive && r->junit)
     return command_usage_error("verify", "--junit is not offered with --exhaustive");
+  if (a.hardest && !a.exhaustive)
+    return command_usage_error("verify", "--hardest goes with --exhaustive");
+  if (a.hardest) return verify_hardest(a.last_chosen, (int)a.hardest);
   if (a.exhaustive) return verify_exhaustive(a.last_chosen, (int)a.stride, r->json, r->certificate);
   if (a.stride != 1) return command_usage_error("verify", "--stride goes with --exhaustive");
   return a.plugin ? run_plugin(&a) : verify_run_all(r, &backend_cpu);

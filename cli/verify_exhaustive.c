@@ -2,10 +2,13 @@
 #include "verify_exhaustive.h"
 #include "certificate.h"
 #include "commands.h"
+#include <ctype.h>
 #include <exhaustive.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,15 +25,41 @@ static void print_report(const char *core, const exhaustive_report *r) {
   fflush(stdout);
 }
 
-int verify_exhaustive(const char *only, int stride, bool json, const char *certificate_path) {
-  int known = 0;
+/* The name of a core as in spec/ops.def. */
+static bool core_known(const char *only) {
   for (int i = 0; i < exhaustive_core_count; i++)
-    known += !only || strcmp(only, exhaustive_cores[i]) == 0;
-  if (!known)
-    return command_usage_error("verify",
-                               "%s is not a function of one number; --exhaustive takes exp, expm1, "
-                               "log, log1p, tanh and sigmoid",
-                               only);
+    if (!only || strcmp(only, exhaustive_cores[i]) == 0) return true;
+  command_usage_error("verify",
+                      "%s is not a function of one number; --exhaustive takes exp, expm1, log, "
+                      "log1p, tanh and sigmoid",
+                      only);
+  return false;
+}
+
+int verify_hardest(const char *only, int count) {
+  if (!core_known(only)) return 2;
+  exhaustive_hard *hardest = calloc((size_t)count, sizeof *hardest);
+  for (int c = 0; hardest && c < exhaustive_core_count; c++) {
+    const char *core = exhaustive_cores[c];
+    if (only && strcmp(only, core) != 0) continue;
+    if (exhaustive_hardest(core, count, hardest) != PHIBAL_OK) break;
+    for (int i = 0; i < count && hardest[i].input; i++) {
+      float x;
+      memcpy(&x, &hardest[i].input, sizeof x);
+      printf("PHIBAL_HARD(");
+      for (const char *letter = core; *letter; letter++) putchar(toupper((unsigned char)*letter));
+      printf(", 0x%08" PRIx32 ") /* %a, %.1f */\n", hardest[i].input, (double)x,
+             log2(hardest[i].distance));
+    }
+    fflush(stdout);
+  }
+  int status = hardest ? 0 : 2;
+  free(hardest);
+  return status;
+}
+
+int verify_exhaustive(const char *only, int stride, bool json, const char *certificate_path) {
+  if (!core_known(only)) return 2;
   json_t *rows = json_array();
   certificate *made = certificate_path ? certificate_start("cpu", NULL, 0) : NULL;
   int failed = 0;

@@ -440,3 +440,88 @@ phibal_status exhaustive_run(const char *core, int stride, exhaustive_progress p
                            "no core '%s'; there are exp, expm1, log, log1p, tanh and sigmoid",
                            core);
 }
+
+/* The hardest inputs, the hardest first, while they are looked for. */
+typedef struct hard_list {
+  int count, most;
+  exhaustive_hard *items;
+} hard_list;
+
+static void hard_add(hard_list *list, exhaustive_hard hard) {
+  int i = list->count;
+  if (i == list->most && hard.distance >= list->items[i - 1].distance) return;
+  if (i == list->most) i--;
+  for (; i > 0 && list->items[i - 1].distance > hard.distance; i--)
+    list->items[i] = list->items[i - 1];
+  list->items[i] = hard;
+  if (list->count < list->most) list->count++;
+}
+
+/* |f(x) / middle - 1| for the middle between the two binary32 around f(x); infinite where there are
+   no two. */
+static double middle_distance(const core_trial *trial, workspace *w, float x) {
+  mpfr_set_flt(w->x, x, MPFR_RNDN);
+  mpfr_set_prec(w->low, PRECISION);
+  mpfr_set_prec(w->high, PRECISION);
+  trial->enclose(w->low, w->high, w->x);
+  float below = mpfr_get_flt(w->low, MPFR_RNDZ);
+  float above =
+      nextafterf(below, mpfr_signbit(w->low) ? -(float)CORE_INFINITY : (float)CORE_INFINITY);
+  if (isinf(above) || below == 0.0f) return CORE_INFINITY;
+  mpfr_sub_d(w->high, w->low, ((double)below + (double)above) / 2, MPFR_RNDA);
+  mpfr_div(w->high, w->high, w->low, MPFR_RNDA);
+  return fabs(mpfr_get_d(w->high, MPFR_RNDA));
+}
+
+/* Nearer to a middle than this, relative, is worth a look: some thousands of inputs are. */
+static const double HARD = 0x1p-44;
+
+static void hard_block(const core_trial *trial, workspace *w, block *b, hard_list *list) {
+  block_model(trial, w, b);
+  if (!(b->bound < 1)) return; /* the model does not hold: far out, where f is constant */
+  uint8_t near[BLOCK];
+  for (int i = 0; i < b->n; i++) {
+    double y = block_value(b, core_float(b->first + (uint32_t)i));
+    double reach = b->bound + HARD * fabs(y);
+    near[i] = core_bits32((float)(y - reach)) != core_bits32((float)(y + reach));
+  }
+  for (int i = 0; i < b->n; i++) {
+    if (!near[i]) continue;
+    uint32_t input = b->first + (uint32_t)i;
+    exhaustive_hard hard = {input, middle_distance(trial, w, core_float(input))};
+    if (hard.distance > 0 && hard.distance < HARD) hard_add(list, hard);
+  }
+}
+
+/* One sign and binade: 2^23 patterns from `first` on. */
+static void hard_binade(const core_trial *trial, workspace *w, uint32_t first, hard_list *list) {
+  exhaustive_hard few[EXHAUSTIVE_OF_A_BINADE];
+  hard_list mine = {.most = EXHAUSTIVE_OF_A_BINADE, .items = few};
+  for (uint32_t done = 0; done < 1u << 23; done += BLOCK) {
+    block b = {.first = first + done, .n = BLOCK};
+    if ((double)core_float(b.first) > trial->low) hard_block(trial, w, &b, &mine);
+  }
+  for (int i = 0; i < mine.count; i++) hard_add(list, few[i]);
+}
+
+phibal_status exhaustive_hardest(const char *core, int count, exhaustive_hard *hardest) {
+  const core_trial *trial = NULL;
+  for (int i = 0; core && i < exhaustive_core_count; i++)
+    if (strcmp(core, trials[i].name) == 0) trial = &trials[i];
+  if (!trial || !hardest || count < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "exhaustive_hardest: no such core, or count");
+  hard_list list = {.most = count, .items = hardest};
+  /* Below 2^-26 all but the logarithm are x, 1 or 1/2 but for less than half a unit, and above 2^9
+     those that saturate are constant: nothing is hard there, nor are the logarithm's subnormals
+     other than its normal arguments. */
+  uint32_t least = trial->low == 0.0 ? 1u : 127 - 26;
+  uint32_t most = trial->saturates ? 127 + 9 : 255;
+  workspace w;
+  workspace_init(&w);
+  for (uint32_t sign = 0; sign < 2; sign++)
+    for (uint32_t exponent = least; exponent < most; exponent++)
+      hard_binade(trial, &w, sign << 31 | exponent << 23, &list);
+  workspace_clear(&w);
+  for (int i = list.count; i < count; i++) hardest[i] = (exhaustive_hard){0};
+  return PHIBAL_OK;
+}

@@ -30,4 +30,17 @@ extern const int exhaustive_core_count;
 phibal_status exhaustive_run(const char *core, int stride, exhaustive_progress progress,
                              void *context, exhaustive_report *report);
 
+/* An input whose value lies near the middle between two neighbouring binary32, and how near,
+   relative to the value. */
+typedef struct exhaustive_hard {
+  uint32_t input;
+  double distance;
+} exhaustive_hard;
+
+enum { EXHAUSTIVE_OF_A_BINADE = 4 };
+
+/* The `count` hardest inputs of a core, the hardest first, at most EXHAUSTIVE_OF_A_BINADE of one
+   sign and binade: what fuzz/hard_inputs.def holds. The core itself is not asked. */
+phibal_status exhaustive_hardest(const char *core, int count, exhaustive_hard *hardest);
+
 #endif

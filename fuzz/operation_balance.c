@@ -47,6 +47,13 @@ const char *operation_kind_loads(uint64_t number) {
   return names[loads_kind_of(number)];
 }
 
+/* In every other round of the kinds, loads that are one unit off are so just below a power of two.
+ */
+static bool below_power(uint64_t number) {
+  return loads_kind_of(number) == LOADS_ONE_ULP_OFF &&
+         number / LOADS_KINDS / PHIBAL_POTENTIAL_COUNT % 2;
+}
+
 static int32_t choose_experts(loads_kind kind, bool small, random_stream *r) {
   static const int32_t odd[] = {3, 5, 7, 13, 61, 127, 509};
   switch (kind) {
@@ -62,7 +69,8 @@ static int32_t choose_experts(loads_kind kind, bool small, random_stream *r) {
 }
 
 /* A vector of mean loads: nonnegative, near the simplex where the kind allows. */
-static void choose_loads(loads_kind kind, random_stream *r, int32_t E, float *m) {
+static void choose_loads(uint64_t number, random_stream *r, int32_t E, float *m) {
+  loads_kind kind = loads_kind_of(number);
   double sum = 0, draw[PHIBAL_MAX_EXPERTS];
   for (int32_t e = 0; e < E; e++) sum += draw[e] = random_unit(r) * random_unit(r) + 1e-3;
   float uniform = 1.0f / (float)E;
@@ -77,7 +85,9 @@ static void choose_loads(loads_kind kind, random_stream *r, int32_t E, float *m)
       m[e] = uniform;
       break;
     case LOADS_ONE_ULP_OFF:
-      m[e] = e == favourite ? nextafterf(uniform, random_integer(r, 0, 1) ? 0.0f : 1.0f) : uniform;
+      m[e] = e == favourite
+                 ? nextafterf(uniform, random_integer(r, 0, 1) || below_power(number) ? 0.0f : 1.0f)
+                 : uniform;
       break;
     case LOADS_ONE_HOT:
       m[e] = e == favourite ? 1.0f : 0.0f;
@@ -121,6 +131,10 @@ static phibal_potential choose_potential(uint64_t number, random_stream *r) {
   case PHIBAL_POTENTIAL_PSEUDO_HUBER:
   case PHIBAL_POTENTIAL_LOG_COSH:
     p.parameter = scale[random_integer(r, 0, 5)];
+    /* As small as the last place of a load, so that load + delta is one or the other side of the
+       power of two, and with bits that are lost in it. */
+    if (below_power(number))
+      p.parameter = ldexp(1 + random_unit(r), -(int)random_integer(r, 26, 34));
     break;
   default:
     break;
@@ -142,11 +156,12 @@ static void loads_case_start(operation_case *c, uint64_t stream, const char *fir
   l->random = random_start(c->seed, stream, c->number);
   loads_kind kind = loads_kind_of(c->number);
   l->experts = choose_experts(kind, case_is_small(c->number), &l->random);
+  while (below_power(c->number) && l->experts & (l->experts - 1)) l->experts &= l->experts - 1;
   case_integer(c, "experts", l->experts);
   l->first = first ? case_add_input(c, first, TENSOR_F32, 1, (int64_t)l->experts) : NULL;
   l->second = second ? case_add_input(c, second, TENSOR_F32, 1, (int64_t)l->experts) : NULL;
-  choose_loads(kind, &l->random, l->experts, l->first ? l->first : unused);
-  choose_loads(kind, &l->random, l->experts, l->second ? l->second : unused);
+  choose_loads(c->number, &l->random, l->experts, l->first ? l->first : unused);
+  choose_loads(c->number, &l->random, l->experts, l->second ? l->second : unused);
 }
 
 static int32_t experts_of(const operation_case *c) {

@@ -20,16 +20,37 @@ enum {
   KIND_OVERFLOW,
   KIND_MODERATE,
   KIND_SPECIAL,
+  KIND_HARD,
+  KIND_HARD_ALSO,
   KINDS
 };
 
+/* OUTPUT_EXP and so on, and an input whose value is nearly the middle of two numbers. */
+static const struct {
+  output_id output;
+  uint32_t bits;
+} hard_inputs[] = {
+#define PHIBAL_HARD(ID, bits) {OUTPUT_##ID, bits},
+#include "hard_inputs.def"
+#undef PHIBAL_HARD
+};
+
 const char *operation_kind_core(uint64_t number) {
-  static const char *const names[] = {"any-bits", "small-arguments", "around-one",
-                                      "overflow", "ordinary",        "special-values"};
+  static const char *const names[] = {"any-bits",      "small-arguments", "around-one",
+                                      "overflow",      "ordinary",        "special-values",
+                                      "hard-to-round", "hard-to-round"};
   return names[number % KINDS];
 }
 
-static float choose_input(random_stream *r, uint64_t number) {
+static float choose_hard(random_stream *r, output_id output) {
+  enum { ALL = sizeof hard_inputs / sizeof *hard_inputs };
+  int64_t i;
+  do i = random_integer(r, 0, ALL - 1);
+  while (hard_inputs[i].output != output);
+  return core_float(hard_inputs[i].bits);
+}
+
+static float choose_input(random_stream *r, uint64_t number, output_id output) {
   static const float special[] = {0.0f,       -0.0f,       INFINITY,       -INFINITY,
                                   NAN,        1.0f,        -1.0f,          0x1p-149f,
                                   -0x1p-149f, 0x1p-126f,   0x1p127f,       88.722839f,
@@ -46,6 +67,9 @@ static float choose_input(random_stream *r, uint64_t number) {
     return (float)random_uniform(r, -110, 95);
   case KIND_MODERATE:
     return (float)random_uniform(r, -10, 10);
+  case KIND_HARD:
+  case KIND_HARD_ALSO:
+    return choose_hard(r, output);
   default:
     return special[random_integer(r, 0, sizeof special / sizeof *special - 1)];
   }
@@ -85,7 +109,7 @@ static phibal_status core_make(operation_case *c, output_id output) {
   int64_t n = case_is_small(c->number) ? SMALL_INPUTS : INPUTS;
   float *x = case_add_input(c, "x", TENSOR_F32, 1, n);
   case_add_output(c, output, "value", TENSOR_F32, 1, n);
-  for (int64_t i = 0; x && i < n; i++) x[i] = choose_input(&r, c->number);
+  for (int64_t i = 0; x && i < n; i++) x[i] = choose_input(&r, c->number, output);
   return PHIBAL_OK;
 }
 

@@ -63,9 +63,8 @@ static void add_inputs(operation_case *c, random_stream *r, const phibal_ffn *ff
   fill_normal(r, w_up, E * f * d);
   fill_normal(r, w_down, E * f * d);
   if (c->number % SHAPES == SHAPE_CANCELLING && d > 1) cancel_columns(n, d, x);
-  /* Gradients are added to what is there: ones. */
-  for (int i = 0; i < 3; i++)
-    for (int64_t w = 0; w < E * f * d; w++) before[i][w] = 1;
+  /* Gradients are added to what is there. */
+  for (int i = 0; i < 3; i++) fill_normal(r, before[i], E * f * d);
 }
 
 phibal_status operation_expert_ffn_make(operation_case *c) {
@@ -143,8 +142,8 @@ phibal_status operation_expert_ffn_cpu(operation_case *c) {
                              gradients[2]);
 }
 
-/* One stage: a block [rows][columns] of an output against A B (+ A2 B2) (+ 1 if `added`), n
- * roundings a sum. */
+/* One stage: a block [rows][columns] of an output against A B (+ A2 B2) (+ what was there, if
+   `added`: the input of the output's name), n roundings a sum. */
 typedef struct stage {
   int64_t rows, inner, columns;
   phibal_reference_matrix a, b;
@@ -159,8 +158,8 @@ static phibal_status judge_stage(const operation_case *c, const stage *s, judgem
   size_t n = (size_t)(s->rows * s->columns);
   phibal_enclosure *v = phibal_enclosure_vector(4 * n + 1, PRECISION);
   if (!v) return arena_out_of_memory();
-  phibal_enclosure *terms = v + n, *v2 = v + 2 * n, *terms2 = v + 3 * n, *one = v + 4 * n;
-  phibal_enclosure_set_si(one, 1);
+  phibal_enclosure *terms = v + n, *v2 = v + 2 * n, *terms2 = v + 3 * n, *start = v + 4 * n;
+  const float *before = s->added ? (const float *)case_input_data(c, s->output) + s->first : NULL;
   phibal_status status =
       phibal_reference_product(s->rows, s->inner, s->columns, &s->a, &s->b, PRECISION, v, terms);
   if (status == PHIBAL_OK && s->a2)
@@ -172,9 +171,11 @@ static phibal_status judge_stage(const operation_case *c, const stage *s, judgem
       phibal_enclosure_add(&v[i], &v[i], &v2[i]);
       phibal_enclosure_add(&terms[i], &terms[i], &terms2[i]);
     }
-    if (s->added) {
-      phibal_enclosure_add(&v[i], &v[i], one);
-      phibal_enclosure_add(&terms[i], &terms[i], one);
+    if (before) {
+      phibal_enclosure_set_d(start, (double)before[i]);
+      phibal_enclosure_add(&v[i], &v[i], start);
+      phibal_enclosure_abs(start, start);
+      phibal_enclosure_add(&terms[i], &terms[i], start);
     }
     gamma_bound(&terms[i], &terms[i], roundings);
     judge_real(j, s->promise, case_output(c, s->output), s->first + (int64_t)i, &v[i], &terms[i]);

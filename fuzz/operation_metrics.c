@@ -6,38 +6,90 @@
 enum { PRECISION = 192 };
 enum { STREAM_METRICS = 48 };
 
+/* METRICS(ID, "name") */
+#define METRICS_CASES(METRICS)                                                                     \
+  METRICS(ONE_EXPERT, "one-expert")                                                                \
+  METRICS(MOST_EXPERTS, "most-experts")                                                            \
+  METRICS(UNIFORM, "uniform")                                                                      \
+  METRICS(LARGE_COUNTS, "large-counts")                                                            \
+  METRICS(COLLAPSED, "collapsed")                                                                  \
+  METRICS(ORDINARY, "ordinary")                                                                    \
+  METRICS(WIDE, "wide-loads")                                                                      \
+  METRICS(HARD, "hard-to-round")                                                                   \
+  METRICS(ALSO_ORDINARY, "ordinary")                                                               \
+  METRICS(STILL_ORDINARY, "ordinary")
+
+typedef enum metrics_kind {
+#define METRICS(ID, name) METRICS_##ID,
+  METRICS_CASES(METRICS)
+#undef METRICS
+      METRICS_KINDS
+} metrics_kind;
+
+static metrics_kind metrics_kind_of(uint64_t number) {
+  metrics_kind kind = (metrics_kind)(number % METRICS_KINDS);
+  return kind == METRICS_MOST_EXPERTS && case_is_small(number) ? METRICS_ORDINARY : kind;
+}
+
 const char *operation_kind_metrics(uint64_t number) {
-  static const char *const names[] = {"one-expert", "most-experts", "uniform",  "large-counts",
-                                      "collapsed",  "ordinary",     "ordinary", "ordinary"};
-  bool large = number % 8 == 1 && case_is_small(number);
-  return large ? "ordinary" : names[number % 8];
+  static const char *const names[] = {
+#define METRICS(ID, name) name,
+      METRICS_CASES(METRICS)
+#undef METRICS
+  };
+  return names[metrics_kind_of(number)];
+}
+
+static int64_t choose_experts(metrics_kind kind, bool small, random_stream *r) {
+  if (kind == METRICS_ONE_EXPERT) return 1;
+  if (kind == METRICS_HARD) return random_integer(r, 8, small ? 9 : 64);
+  return random_integer(r, 2, small ? 5 : kind == METRICS_MOST_EXPERTS ? 1024 : 64);
+}
+
+/* Two counts that are not 0, drawn until MaxVio, E count[0] / sum - 1 > 1, lies just above the
+   middle between two binary64: its bits after the 53rd are 1 and ten 0, and only what follows says
+   that it is no tie. One draw in 2^11 does. */
+static void choose_hard_counts(random_stream *r, int64_t E, int64_t *count) {
+  for (int64_t e = 2; e < E; e++) count[e] = 0;
+  for (uint64_t bits = 0; bits != 0x400;) {
+    count[0] = random_integer(r, INT64_C(1) << 51, (INT64_C(1) << 52) - 1);
+    count[1] = random_integer(r, 1, count[0]);
+    uint64_t sum = (uint64_t)(count[0] + count[1]), above = (uint64_t)(count[0] * E) - sum;
+    unsigned __int128 quotient = ((unsigned __int128)above << 64) / sum;
+    while (quotient >> 64) quotient >>= 1;
+    bits = (uint64_t)quotient & 0x7ff;
+  }
+}
+
+/* Mean probabilities; of the wide ones all but a few are equal, so that what the few add to the sum
+   is all that MaxVio is about, and less than 2^-29 of it. */
+static float choose_mean(metrics_kind kind, int64_t e, int64_t E, random_stream *r) {
+  float drawn = (float)(random_unit(r) * random_unit(r) / (double)E);
+  if (kind == METRICS_UNIFORM) return 1.0f / (float)E;
+  if (kind != METRICS_WIDE) return drawn;
+  return e % 4 == 1 ? drawn * 0x1p-30f : 1.0f / (float)E;
 }
 
 phibal_status operation_metrics_make(operation_case *c) {
-  uint64_t number = c->number;
-  random_stream r = random_start(c->seed, STREAM_METRICS, number);
-  int64_t E = number % 8 == 0 ? 1
-                              : random_integer(&r, 2,
-                                               case_is_small(number) ? 5
-                                               : number % 8 == 1     ? 1024
-                                                                     : 64);
+  metrics_kind kind = metrics_kind_of(c->number);
+  random_stream r = random_start(c->seed, STREAM_METRICS, c->number);
+  int64_t E = choose_experts(kind, case_is_small(c->number), &r);
   case_integer(c, "experts", E);
   int64_t *count = case_add_input(c, "counts", TENSOR_I64, 1, E);
   float *mean = case_add_input(c, "loads", TENSOR_F32, 1, E);
   double *x = case_add_input(c, "x", TENSOR_F64, 1, E);
   if (case_status(c) != PHIBAL_OK) return case_status(c);
+  bool of_counts = random_integer(&r, 0, 1);
   for (int64_t e = 0; e < E; e++) {
-    count[e] = number % 8 == 2 ? 7 : random_integer(&r, 0, 1000);
-    if (number % 8 == 3) count[e] *= INT64_C(1) << 30;
-    if (number % 8 == 4 && e) count[e] = 0;
-    mean[e] = (float)(random_unit(&r) * random_unit(&r) / (double)E);
-    if (number % 8 == 2) mean[e] = 1.0f / (float)E;
-    x[e] = number % 2 ? (double)mean[e] : (double)count[e];
+    count[e] = kind == METRICS_UNIFORM ? 7 : random_integer(&r, 0, 1000);
+    if (kind == METRICS_LARGE_COUNTS) count[e] *= INT64_C(1) << 30;
+    if (kind == METRICS_COLLAPSED && e) count[e] = 0;
+    mean[e] = choose_mean(kind, e, E, &r);
   }
-  if (E == 1 || number % 8 == 4) {
-    count[0] = 5;
-    x[0] = 5;
-  }
+  if (kind == METRICS_HARD) choose_hard_counts(&r, E, count);
+  if (E == 1 || kind == METRICS_COLLAPSED) count[0] = 5;
+  for (int64_t e = 0; e < E; e++) x[e] = of_counts ? (double)count[e] : (double)mean[e];
+  if (E == 1 || kind == METRICS_COLLAPSED) x[0] = 5;
   case_add_output(c, OUTPUT_MAXVIO_COUNTS, "maxvio-loads", TENSOR_F64, 1, (int64_t)1);
   case_add_output(c, OUTPUT_MAXVIO_MEAN, "maxvio-mean", TENSOR_F64, 1, (int64_t)1);
   case_add_output(c, OUTPUT_GINI, "gini", TENSOR_F64, 1, (int64_t)1);

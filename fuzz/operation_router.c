@@ -112,8 +112,7 @@ phibal_status operation_router_forward_make(operation_case *c) {
   case_add_output(c, OUTPUT_ROUTER_EXPERTS, "experts", TENSOR_I32, 2, T, k);
   case_add_output(c, OUTPUT_ROUTER_GATES, "gates", TENSOR_F32, 2, T, k);
   case_add_output(c, OUTPUT_ROUTER_PROBABILITIES, "probabilities", TENSOR_F32, 2, T, E);
-  if (r.router.gate != PHIBAL_GATE_SIGMOID) /* (R8) is for softmax routers */
-    case_add_output(c, OUTPUT_ROUTER_LOGSUMEXP, "logsumexp", TENSOR_F32, 1, T)->optional = true;
+  case_add_output(c, OUTPUT_ROUTER_LOGSUMEXP, "logsumexp", TENSOR_F32, 1, T)->optional = true;
   case_add_output(c, OUTPUT_ROUTER_COUNTS, "tokens", TENSOR_I64, 1, (int64_t)1)->optional = true;
   if (T == 0) return PHIBAL_OK; /* no mean over no token */
   case_add_output(c, OUTPUT_ROUTER_COUNTS, "counts", TENSOR_I64, 1, E);
@@ -270,6 +269,9 @@ static phibal_status judge_tokens(const routing *r, const operation_case *c, jud
   phibal_status status =
       phibal_reference_token_init(&truth, r->router.experts, r->router.active, PRECISION);
   if (status != PHIBAL_OK) return status;
+  /* (R8) is of the logits alone; the reference has it where there is a softmax. */
+  phibal_router softmax = r->router;
+  softmax.gate = PHIBAL_GATE_PROBABILITY;
   phibal_enclosure terms;
   phibal_enclosure_init(&terms, 53);
   int64_t step = token_step(j, r->tokens), E = r->router.experts;
@@ -281,7 +283,9 @@ static phibal_status judge_tokens(const routing *r, const operation_case *c, jud
     status = phibal_reference_token_forward(&truth, &r->router, r->logits + i * E, r->bias);
     if (status != PHIBAL_OK) break;
     judge_token(r, i, &truth, c, j);
-    if (r->router.gate != PHIBAL_GATE_SIGMOID) judge_logsumexp(r, i, &truth, &terms, c, j);
+    if (r->router.gate == PHIBAL_GATE_SIGMOID)
+      status = phibal_reference_token_forward(&truth, &softmax, r->logits + i * E, NULL);
+    if (status == PHIBAL_OK) judge_logsumexp(r, i, &truth, &terms, c, j);
   }
   phibal_enclosure_clear(&terms);
   phibal_reference_token_clear(&truth);

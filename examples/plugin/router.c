@@ -46,9 +46,17 @@ static void select_experts(const router *r, const float *x, double *score, int32
   }
 }
 
-/* p of one token, and log sum exp. Sigmoids are divided by their sum; all of them by the same e^m,
-   so that they cannot all be 0. */
-static double probabilities(const router *r, const float *x, double *p) {
+static double log_sum_exp(const router *r, const float *x) {
+  double most = x[0], sum = 0;
+  for (int64_t e = 1; e < r->experts; e++)
+    if (x[e] > most) most = x[e];
+  for (int64_t e = 0; e < r->experts; e++) sum += exp(x[e] - most);
+  return most + log(sum);
+}
+
+/* p of one token. Sigmoids are divided by their sum; all of them by the same e^m, so that they
+   cannot all be 0. */
+static void probabilities(const router *r, const float *x, double *p) {
   int is_sigmoid = strcmp(r->gate, "sigmoid") == 0;
   double most = x[0], sum = 0;
   for (int64_t e = 1; e < r->experts; e++)
@@ -60,7 +68,6 @@ static double probabilities(const router *r, const float *x, double *p) {
     sum += p[e];
   }
   for (int64_t e = 0; e < r->experts; e++) p[e] /= sum;
-  return most + log(sum);
 }
 
 /* Gates: p, or the same of the selected logits alone. */
@@ -90,8 +97,8 @@ static void route_token(const router *r, int64_t t, routes *out, double *p, doub
     if (out->logsumexp) out->logsumexp[t] = 0;
     return;
   }
-  double logsumexp = probabilities(r, x, p);
-  if (out->logsumexp) out->logsumexp[t] = (float)logsumexp;
+  probabilities(r, x, p);
+  if (out->logsumexp) out->logsumexp[t] = (float)log_sum_exp(r, x);
   select_experts(r, x, score, out->experts + t * k);
   gates(r, p, x, out->experts + t * k, out->gates + t * k);
   for (int64_t e = 0; e < E; e++) {

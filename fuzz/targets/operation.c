@@ -51,14 +51,9 @@ static float edited_float(const edit *e, const float *data, int64_t n, float old
   }
 }
 
-/* What gradients are added to is ones, which the truth takes for granted. */
-static bool is_fixed(const tensor *t) {
-  return !strncmp(t->name, "w-", 2) && strstr(t->name, "-gradient");
-}
-
 static void edit_tensor(tensor *t, const edit *e, bool expert_layer) {
   int64_t n = tensor_size(t);
-  if (!n || is_fixed(t)) return;
+  if (!n) return;
   int64_t i = e->place % n;
   if (t->type == TENSOR_F32) {
     float *data = t->data;
