@@ -22,6 +22,7 @@ static const command commands[] = {
     {"judge", command_judge, "somebody's results against golden vectors"},
     {"data", command_data, "text to token files; a corpus from Debian's packages"},
     {"train", command_train, "train a mixture-of-experts model"},
+    {"sweep", command_sweep, "a grid of training runs, with means over seeds"},
     {"eval-model", command_eval_model, "loss, balance and multiple choice of a trained model"},
     {"compare", command_compare, "the final tables of several runs, side by side"},
     {"bench", command_bench, "tokens a second, and where the time goes"},

@@ -1,0 +1,160 @@
+/* `phibal sweep`: a grid of training runs, gone on with where it was left. */
+#include "commands.h"
+#include "file.h"
+#include "sweep.h"
+#include "train_potential.h"
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: phibal sweep FILE [options]\n\n"
+    "Makes the runs of a sweep file: every point of a grid with every seed, and prints mean and\n"
+    "deviation over seeds. Runs that are there are kept, those half done are gone on with, so the\n"
+    "same command continues a sweep that was stopped. What it found is in OUT/sweep.json.\n\n"
+    "  --dry-run   list the runs; train nothing\n"
+    "  --table     what there is so far; train nothing\n"
+    "  --force     trains with a potential from a file that its audit refutes\n"
+    "  --json      sweep.json instead of the table\n"
+    "  --quiet     no progress\n\n"
+    "A run whose loss or gradient is not finite is left out, and the exit status is then 1. An\n"
+    "interrupt (Ctrl-C) and SIGTERM end the sweep after the current step, with a checkpoint.";
+
+typedef struct arguments {
+  const char *file;
+  bool dry_run, table, json, quiet, force;
+} arguments;
+
+typedef struct display {
+  const arguments *a;
+  train_potential potential;
+  bool loaded;
+} display;
+
+static volatile sig_atomic_t interrupted;
+static void interrupt(int number) {
+  (void)number;
+  interrupted = TRAIN_STOP_AT_ONCE;
+}
+
+static int fail(void) {
+  fprintf(stderr, "phibal sweep: %s\n", phibal_status_message());
+  return 2;
+}
+
+static phibal_status prepare(void *context, run_config *config) {
+  display *d = context;
+  if (config->balance.method != BALANCE_PHI || !*config->potential_file) return PHIBAL_OK;
+  phibal_status status = train_potential_load(config, NULL, d->a->force, &d->potential);
+  d->loaded = !status;
+  return status;
+}
+
+static void release(void *context) {
+  display *d = context;
+  if (d->loaded) train_potential_close(&d->potential);
+  d->loaded = false;
+}
+
+static void begins(void *context, int64_t run, int64_t runs, const char *folder, bool done) {
+  const display *d = context;
+  if (!d->a->quiet)
+    fprintf(stderr, "%lld/%lld %s%s\n", (long long)run + 1, (long long)runs, folder,
+            done ? ": is there" : "");
+}
+
+static void failed(void *context, const char *folder) {
+  (void)context;
+  fprintf(stderr, "phibal sweep: %s: %s\n", folder, phibal_status_message());
+}
+
+static int list_runs(const sweep *s) {
+  run_config *config = malloc(sizeof *config);
+  int code = 0;
+  for (int64_t p = 0; p < s->points && !code; p++)
+    for (size_t i = 0; i < s->seed_count && !code; i++) {
+      char folder[CONFIG_TEXT_MAX];
+      sweep_folder(s, p, i, folder);
+      if (!config || sweep_config(s, p, i, config))
+        code = fail();
+      else
+        puts(folder);
+    }
+  free(config);
+  return code;
+}
+
+static phibal_status write_results(const sweep *s, bool save, json_t **results) {
+  phibal_status status = sweep_results(s, results);
+  if (status || !save) return status;
+  char *path = string_format("%s/sweep.json", s->out);
+  char *text = json_dumps(*results, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+  status = path && text ? file_write(path, text, strlen(text))
+                        : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  free(path);
+  free(text);
+  return status;
+}
+
+static int run(const sweep *s, const arguments *a) {
+  display d = {.a = a};
+  const sweep_options options = {&interrupted, &d, prepare, release, begins, failed, NULL};
+  struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  int64_t failures = 0;
+  if (!a->table && sweep_run(s, &options, &failures)) return fail();
+  json_t *results = NULL;
+  if (write_results(s, !a->table, &results)) {
+    json_decref(results);
+    return fail();
+  }
+  if (a->json) {
+    json_dumpf(results, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    putchar('\n');
+  } else {
+    sweep_print(stdout, results);
+  }
+  if (interrupted) fprintf(stderr, "phibal sweep: stopped; the same command goes on\n");
+  json_decref(results);
+  return failures ? 1 : 0;
+}
+
+int command_sweep(int argc, char **argv) {
+  static const struct option options[] = {{"dry-run", no_argument, NULL, 'n'},
+                                          {"table", no_argument, NULL, 't'},
+                                          {"force", no_argument, NULL, 'f'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"quiet", no_argument, NULL, 'q'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+  arguments a = {0};
+  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+    case 'n':
+      a.dry_run = true;
+      break;
+    case 't':
+      a.table = true;
+      break;
+    case 'f':
+      a.force = true;
+      break;
+    case 'j':
+      a.json = true;
+      break;
+    case 'q':
+      a.quiet = true;
+      break;
+    case 'h':
+      puts(help);
+      return 0;
+    default:
+      return command_usage_error("sweep", "unknown option '%s'", argv[optind - 1]);
+    }
+  if (argc - optind != 1) return command_usage_error("sweep", "one sweep file is wanted");
+  sweep s;
+  if (sweep_read(argv[optind], &s)) return fail();
+  int code = a.dry_run ? list_runs(&s) : run(&s, &a);
+  sweep_free(&s);
+  return code;
+}
