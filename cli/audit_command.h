@@ -36,7 +36,7 @@ typedef struct audit_options {
   const char *source;                        /* a file, or the name of a built-in */
   const char *parameter[PHI_MAX_PARAMETERS]; /* name=value or name=lo..hi, as written */
   int parameters;
-  bool ranges; /* convexity and Legendre over the stated ranges although --param is given */
+  bool ranges; /* convexity, Legendre and gradient over the stated ranges despite --param */
   int32_t least_experts, most_experts;
   bool quick, check, all, json, help;
   const char *html;
@@ -58,7 +58,7 @@ typedef struct audit_report {
   phi_potential *phi;
   bool builtin;
   const char *source;
-  bool ranges;             /* convexity and Legendre: all of the stated ranges */
+  bool ranges;             /* convexity, Legendre, gradient: all of the stated ranges */
   phibal_enclosure *asked; /* else these */
   phibal_enclosure *at;    /* everything else: these points */
   certificate certificate;

@@ -1,6 +1,7 @@
 /* The examination: reads the potential and its parameters, then runs the parts one by one. */
 #include "audit_command.h"
 #include "commands.h"
+#include <audit_lp_max.h>
 #include <builtin.h>
 #include <math.h>
 #include <phi64.h>
@@ -125,7 +126,7 @@ static bool catalogue_takes(const audit_report *r) {
   phibal_potential potential;
   if (!r->builtin || r->phi->parameters != 1 ||
       phibal_potential_find(r->phi->name, &potential) != PHIBAL_OK ||
-      !phibal_enclosure_is_exact(&r->asked[0]) || mpfr_inf_p(r->asked[0].lo))
+      !phibal_enclosure_is_exact(&r->asked[0]))
     return false;
   potential.parameter = mpfr_get_d(r->asked[0].lo, MPFR_RNDN);
   return mpfr_cmp_d(r->asked[0].lo, potential.parameter) == 0 &&
@@ -223,7 +224,7 @@ static phibal_status run_part(audit_part part, const audit_options *o, audit_rep
   case AUDIT_PART_LEGENDRE:
     return audit_legendre(r->phi, &wide, &r->certificate);
   case AUDIT_PART_GRADIENT:
-    return audit_gradient(r->phi, &request, &r->certificate);
+    return audit_gradient(r->phi, &wide, &r->certificate);
   case AUDIT_PART_CONJUGATE:
     return audit_conjugate(r->phi, &request, &r->certificate);
   case AUDIT_PART_CORE:
@@ -266,10 +267,44 @@ static void show_progress(const audit_options *o, int part) {
     fputs("\r\033[K", stderr);
 }
 
+/* Which part answers for a claim. */
+static audit_part part_of(audit_claim claim) {
+  switch (claim) {
+  case AUDIT_GRADIENT:
+    return AUDIT_PART_GRADIENT;
+  case AUDIT_BOUNDARY:
+  case AUDIT_DUAL_DOMAIN:
+  case AUDIT_MIRROR:
+    return AUDIT_PART_LEGENDRE;
+  case AUDIT_CONJUGATE:
+  case AUDIT_CONJUGATE_DOMAIN:
+    return AUDIT_PART_CONJUGATE;
+  case AUDIT_CORE:
+    return AUDIT_PART_CORE;
+  default:
+    return AUDIT_PART_CONVEXITY;
+  }
+}
+
+/* lp with p = inf, which the catalogue trains with: another function than the file's. */
+static bool is_lp_max(const audit_report *r) {
+  phibal_potential potential;
+  return r->builtin && phibal_potential_find(r->phi->name, &potential) == PHIBAL_OK &&
+         potential.id == PHIBAL_POTENTIAL_LP && mpfr_inf_p(r->asked[0].lo) &&
+         mpfr_sgn(r->asked[0].lo) > 0;
+}
+
+static int run_lp_max(const audit_options *o, audit_report *r) {
+  bool wanted[AUDIT_CLAIM_COUNT];
+  for (int i = 0; i < AUDIT_CLAIM_COUNT; i++) wanted[i] = !o->skip[part_of((audit_claim)i)];
+  return audit_lp_max(wanted, &r->certificate) == PHIBAL_OK ? 0 : fail_from_status();
+}
+
 int audit_run(const audit_options *o, audit_report *r) {
   *r = (audit_report){.source = o->source};
   if (audit_load(o->source, &r->phi, &r->builtin) != PHIBAL_OK) return fail_from_status();
   int status = set_parameters(o, r);
+  if (status == 0 && is_lp_max(r)) return run_lp_max(o, r);
   if (status == 0) status = check_defined(o, r);
   for (int part = 0; status == 0 && part < AUDIT_PART_COUNT; part++) {
     if (o->skip[part]) continue;
@@ -291,25 +326,6 @@ void audit_report_clear(audit_report *r) {
   free(r->dynamics);
   certificate_clear(&r->certificate);
   if (r->phi) phi_destroy(r->phi);
-}
-
-/* Which part answers for a claim. */
-static audit_part part_of(audit_claim claim) {
-  switch (claim) {
-  case AUDIT_GRADIENT:
-    return AUDIT_PART_GRADIENT;
-  case AUDIT_BOUNDARY:
-  case AUDIT_DUAL_DOMAIN:
-  case AUDIT_MIRROR:
-    return AUDIT_PART_LEGENDRE;
-  case AUDIT_CONJUGATE:
-  case AUDIT_CONJUGATE_DOMAIN:
-    return AUDIT_PART_CONJUGATE;
-  case AUDIT_CORE:
-    return AUDIT_PART_CORE;
-  default:
-    return AUDIT_PART_CONVEXITY;
-  }
 }
 
 bool audit_passes(const audit_options *o, const audit_report *r) {

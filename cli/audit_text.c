@@ -172,7 +172,7 @@ static void print_heading(FILE *to, const audit_options *o, const audit_report *
     fprintf(to, "  %-11s%s in %s\n", "parameter", phi->parameter[i].name, range ? range : "");
     free(range);
   }
-  fprintf(to, "  %-11sconvexity and Legendre type: ", "asked");
+  fprintf(to, "  %-11sconvexity, Legendre type and gradient: ", "asked");
   if (r->ranges && phi->parameters)
     fputs("the whole ranges", to);
   else

@@ -145,11 +145,19 @@ Test(audit_command, good) {
   cr_assert_eq(o.exit_status, 0);
   cr_assert_not_null(strstr(o.text, "phibal audit: mine ("));
   cr_assert_not_null(strstr(o.text, "  PROVED     strictly convex on the simplex\n"), "%s", o.text);
-  /* At points: not proved, and not said to be. */
-  cr_assert_not_null(strstr(o.text, "  CHECKED    the gradient given is the gradient\n"), "%s",
-                     o.text);
+  cr_assert_not_null(strstr(o.text, HAVE_ALGEBRA
+                                        ? "  PROVED     the gradient given is the gradient\n"
+                                        : "  CHECKED    the gradient given is the gradient\n"),
+                     "%s", o.text);
   cr_assert_not_null(strstr(o.text, "check: yes"));
   cr_assert_null(strstr(o.text, "REFUTED"));
+
+  /* At points, as there is a kink at 1/3: not proved, and not said to be. */
+  write_potential("potential mine\nvalue sum(x^2 + max(x, 1/3))\n"
+                  "gradient 2*x + (1 + sgn(x - 1/3))/2\n");
+  object = run_file("--skip convexity,legendre,core,dynamics --check", 0);
+  expect_verdict(object, "gradient", "checked");
+  json_decref(object);
 }
 
 /* x^2 - x^3 is concave from 1/3 on: for two experts at their share already. */
@@ -230,6 +238,49 @@ Test(audit_command, lp_at_one) {
   json_t *object = run_json("--potential lp --param p=1 --json --check " FAST, 1);
   expect_verdict(object, "strictly-convex", "refuted");
   json_decref(object);
+}
+
+/* The lower end of what `phibal eval` encloses. */
+static double lp_max(const char *function, const char *at, size_t i) {
+  char command[512];
+  snprintf(command, sizeof command, "'%s' eval --potential lp --param p=inf --fn %s --at %s --json",
+           getenv("PHIBAL"), function, at);
+  FILE *pipe = popen(command, "r");
+  cr_assert_not_null(pipe);
+  json_t *object = json_loadf(pipe, 0, NULL);
+  cr_assert_eq(pclose(pipe), 0, "%s", command);
+  const json_t *lo = json_object_get(object, "lo");
+  double value = atof(json_string_value(json_is_array(lo) ? json_array_get(lo, i) : lo));
+  json_decref(object);
+  return value;
+}
+
+/* The limit of the norm, which is not the file's formula: the largest load. What is said of it is
+   what `phibal eval` computes. */
+Test(audit_command, lp_at_infinity) {
+  json_t *object = run_json("--potential lp --param p=inf --json --check", 1);
+  expect_verdict(object, "symmetric", "proved");
+  expect_verdict(object, "differentiable", "refuted");
+  expect_verdict(object, "gradient", "absent");
+  expect_verdict(object, "strictly-convex", "refuted");
+  expect_verdict(object, "unique-minimiser", "proved");
+  expect_verdict(object, "mirror-step", "refuted");
+  json_decref(object);
+  double mean = (lp_max("value", "1,0,0", 0) + lp_max("value", "3/4,1/4,0", 0)) / 2;
+  cr_assert_eq(mean, lp_max("value", "7/8,1/8,0", 0));
+  cr_assert_eq(lp_max("value", "3/8,1/8,1/4,1/4", 0) - lp_max("value", "1/4,1/4,1/4,1/4", 0),
+               0.125);
+  cr_assert_eq(lp_max("value", "1/8,3/8,1/4,1/4", 0) - lp_max("value", "1/4,1/4,1/4,1/4", 0),
+               0.125);
+  for (size_t e = 0; e < 3; e++)
+    cr_assert_eq(lp_max("gradient", "3/4,1/4,0", e), lp_max("gradient", "7/8,1/8,0", e));
+  cr_assert_eq(lp_max("gradient", "1/2,0,1/2", 2), 0.5);
+  cr_assert_eq(lp_max("gradient", "1/2,0,1/2", 1), 0);
+  run("--potential lp --param p=inf --skip convexity,legendre", false);
+  cr_assert_eq(o.exit_status, 0);
+  cr_assert_null(strstr(o.text, "strictly convex"));
+  expect_error("--potential lp --param p=-inf", 1, "it must be in (1, inf)");
+  expect_error("--potential lp --param p=2..inf", 1, "it must be in (1, inf)");
 }
 
 Test(audit_command, parameters) {

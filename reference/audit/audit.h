@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 typedef struct audit_request {
-  /* The set over which convexity and the Legendre property are asked for. Where `ranges` is false,
-     the parameters are these enclosures: points, or intervals. Where it is true, all of each
-     parameter's stated range. */
+  /* The set over which convexity, the Legendre property and the gradient are asked for. Where
+     `ranges` is false, the parameters are these enclosures: points, or intervals. Where it is true,
+     all of each parameter's stated range. */
   const phibal_enclosure *parameters;
   bool ranges;
   int32_t least_experts, most_experts; /* 2 .. 4096 */
@@ -24,7 +24,8 @@ typedef struct audit_request {
 phibal_status audit_convexity(phi_potential *phi, const audit_request *request, certificate *c);
 /* boundary, dual-domain, mirror-step */
 phibal_status audit_legendre(phi_potential *phi, const audit_request *request, certificate *c);
-/* gradient: the given one against differentiation, at the request's parameters */
+/* gradient: the given one against differentiation, by algebra for all of the request's parameters
+   and at points for one value of each */
 phibal_status audit_gradient(phi_potential *phi, const audit_request *request, certificate *c);
 /* conjugate, conjugate-domain: at the request's parameters */
 phibal_status audit_conjugate(phi_potential *phi, const audit_request *request, certificate *c);

@@ -38,6 +38,38 @@ void audit_points_clear(audit_points *p) {
   *p = (audit_points){0};
 }
 
+/* By continued fractions: in the first whole part where the ends differ lies the simplest number.
+ */
+void audit_simplest_between(mpq_t simplest, double lo, double hi) {
+  mpq_t a, b;
+  mpz_t n, p[2], q[2]; /* p/q: the last two convergents */
+  mpq_inits(a, b, NULL);
+  mpz_inits(n, p[0], p[1], q[0], q[1], NULL);
+  mpq_set_d(a, lo);
+  mpq_set_d(b, hi);
+  mpz_set_ui(p[1], 1);
+  mpz_set_ui(q[0], 1);
+  for (;;) {
+    mpz_cdiv_q(n, mpq_numref(a), mpq_denref(a)); /* a whole number between them ends it */
+    bool last = mpq_cmp_z(b, n) >= 0;
+    if (!last) mpz_fdiv_q(n, mpq_numref(a), mpq_denref(a));
+    mpz_addmul(p[0], n, p[1]);
+    mpz_addmul(q[0], n, q[1]);
+    mpz_swap(p[0], p[1]);
+    mpz_swap(q[0], q[1]);
+    if (last) break;
+    mpz_submul(mpq_numref(a), n, mpq_denref(a));
+    mpz_submul(mpq_numref(b), n, mpq_denref(b));
+    mpq_inv(a, a);
+    mpq_inv(b, b);
+    mpq_swap(a, b);
+  }
+  mpz_set(mpq_numref(simplest), p[1]);
+  mpz_set(mpq_denref(simplest), q[1]);
+  mpz_clears(n, p[0], p[1], q[0], q[1], NULL);
+  mpq_clears(a, b, NULL);
+}
+
 /* ---- where something changes its sign ---- */
 
 typedef struct search {
@@ -79,7 +111,12 @@ static phibal_status bisect(search *s, const expression *e, double low, double h
     else
       high = middle;
   }
-  phibal_status status = add_around(s, low);
+  mpq_t zero; /* as it was written, if it was written as a number */
+  mpq_init(zero);
+  audit_simplest_between(zero, low, high);
+  phibal_status status = audit_points_add(s->points, zero);
+  mpq_clear(zero);
+  if (status == PHIBAL_OK) status = add_around(s, low);
   return status ? status : add_around(s, high);
 }
 

@@ -43,21 +43,6 @@ static void take(symbolic *s, convexity_proof *proof, const char *what, const qu
   free(text);
 }
 
-/* The conditions of the value hold on the whole domain. */
-static bool conditions_hold(symbolic *s, const phi_section *section) {
-  for (int i = 0; i < section->conditions; i++) {
-    const phi_condition *c = &section->condition[i];
-    bool less = c->relation == PHI_LESS || c->relation == PHI_LESS_EQUAL;
-    const quotient *left = symbolic_read(s, c->left, NULL),
-                   *right = symbolic_read(s, c->right, NULL);
-    unsigned sign = symbolic_sign(s, less ? symbolic_subtract(s, right, left)
-                                          : symbolic_subtract(s, left, right));
-    if (sign & SIGN_NEGATIVE) return false;
-    if ((sign & SIGN_ZERO) && (c->relation == PHI_LESS || c->relation == PHI_GREATER)) return false;
-  }
-  return true;
-}
-
 static const quotient *second_derivative(symbolic *s, const quotient *a) {
   return symbolic_derivative(s, symbolic_derivative(s, a));
 }
@@ -315,7 +300,7 @@ void convexity_by_algebra(const phi_potential *phi, const expression *psi,
   *proof = (convexity_proof){.boxes = 0};
   symbolic *s = symbolic_create(domain);
   if (!s) return;
-  if (!conditions_hold(s, &phi->value))
+  if (!symbolic_conditions(s, &phi->value))
     audit_say(&proof->how, "the value's condition is not proved to hold on the simplex");
   else if (psi)
     separable(s, psi, domain, proof);

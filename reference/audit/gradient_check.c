@@ -1,20 +1,38 @@
-/* audit_gradient: the gradient that the file gives against differentiation of its value. */
+/* audit_gradient: the gradient that the file gives against differentiation of its value, by exact
+   algebra and at points. */
 #include "audit_points.h"
+#include "domain_walk.h"
+#include "gradient.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BITS = 200, LEAST_PRECISION = 320, MOST_PRECISION = 2560, OTHERS = 3, WIDEST = 1 + OTHERS };
+enum {
+  BITS = 200,
+  LEAST_PRECISION = 320,
+  MOST_PRECISION = 2560,
+  INSISTENT_PRECISION = 10240,
+  OTHERS = 3,
+  WIDEST = 1 + OTHERS
+};
 
 typedef struct comparison {
   phi_potential *phi;
-  const audit_request *request;
-  size_t n; /* experts of a vector: 1 if the gradient is taken coordinate by coordinate */
+  mpq_t parameter[PHI_MAX_PARAMETERS];
+  mpfr_prec_t least; /* bits to begin with */
+  size_t n;          /* experts of a vector: 1 if the gradient is taken coordinate by coordinate */
   uint64_t compared, undefined; /* coordinates */
   uint64_t missing;             /* the value has a derivative there, the file no gradient */
   uint64_t blunt;               /* enclosures stayed too wide */
   bool refuted;
   char *counterexample;
 } comparison;
+
+static phibal_enclosure *parameters_at(const comparison *c, mpfr_prec_t precision) {
+  phibal_enclosure *at = phibal_enclosure_vector(PHI_MAX_PARAMETERS, precision);
+  for (int i = 0; i < c->phi->parameters && at; i++)
+    phibal_enclosure_set_q(&at[i], c->parameter[i]);
+  return at;
+}
 
 /* The enclosures are so narrow, or both so small, that their overlap says something. */
 static bool narrow(const phibal_enclosure *x) {
@@ -36,7 +54,13 @@ static phibal_status describe(comparison *c, const audit_points *x, size_t e,
   char text[4][PHIBAL_DECIMAL_SIZE(DIGITS)];
   phibal_enclosure_get_decimal(given, DIGITS, text[0], text[1], sizeof text[0]);
   phibal_enclosure_get_decimal(derived, DIGITS, text[2], text[3], sizeof text[2]);
-  char *at = audit_rational_text(x->x[e]), *where = audit_parameters_text(c->phi, c->request);
+  char *at = audit_rational_text(x->x[e]), *where = NULL;
+  for (int i = 0; i < c->phi->parameters; i++) {
+    char *value = audit_rational_text(c->parameter[i]);
+    audit_say(&where, "%s, %s = %s", where ? where : "", c->phi->parameter[i].name,
+              value ? value : "?");
+    free(value);
+  }
   char *others = NULL;
   size_t length;
   FILE *file = open_memstream(&others, &length);
@@ -68,12 +92,15 @@ typedef enum outcome { AGREE, DIFFER, BLUNT, MISSING, UNDEFINED } outcome;
 static outcome compare_at(const comparison *c, const audit_points *at, mpfr_prec_t precision,
                           phibal_enclosure *given, phibal_enclosure *derived, size_t *e) {
   phibal_enclosure *x = phibal_enclosure_vector(at->n, precision);
-  phibal_enclosure *parameters = audit_parameters(c->phi, c->request, precision);
+  phibal_enclosure *parameters = parameters_at(c, precision);
   outcome result = UNDEFINED;
   if (x && parameters) {
     for (size_t i = 0; i < at->n; i++) phibal_enclosure_set_q(&x[i], at->x[i]);
     if (phi_gradient(c->phi, parameters, at->n, x, derived) == PHIBAL_OK)
       result = phi_given_gradient(c->phi, parameters, at->n, x, given) ? MISSING : AGREE;
+    bool told = result == UNDEFINED || (result == AGREE && narrow(&given[0]));
+    if (at->n == 1 && !told && gradient_given_at(c->phi, c->parameter, at->x[0], &given[0]))
+      result = AGREE;
   }
   for (size_t i = 0; i < at->n && (result == AGREE || result == BLUNT); i++) {
     *e = i;
@@ -95,7 +122,7 @@ static bool kink_at_zero(const comparison *c, const audit_points *at, size_t e,
   const mpfr_prec_t precision = LEAST_PRECISION;
   phibal_enclosure *x = phibal_enclosure_vector(at->n, precision);
   phibal_enclosure *left = phibal_enclosure_vector(at->n, precision);
-  phibal_enclosure *parameters = audit_parameters(c->phi, c->request, precision);
+  phibal_enclosure *parameters = parameters_at(c, precision);
   bool kink = false;
   if (x && left && parameters) {
     for (size_t i = 0; i < at->n; i++) phibal_enclosure_set_q(&x[i], at->x[i]);
@@ -115,7 +142,8 @@ static bool kink_at_zero(const comparison *c, const audit_points *at, size_t e,
 static phibal_status compare(comparison *c, const audit_points *at) {
   phibal_status status = PHIBAL_OK;
   outcome result = BLUNT;
-  for (mpfr_prec_t p = LEAST_PRECISION; p <= MOST_PRECISION && result == BLUNT; p *= 2) {
+  const mpfr_prec_t most = c->least > MOST_PRECISION ? c->least : MOST_PRECISION;
+  for (mpfr_prec_t p = c->least; p <= most && result == BLUNT; p *= 2) {
     phibal_enclosure *given = phibal_enclosure_vector(at->n, p);
     phibal_enclosure *derived = phibal_enclosure_vector(at->n, p);
     size_t e = 0;
@@ -150,16 +178,125 @@ static phibal_status compare_point(comparison *c, mpq_srcptr x) {
   return status;
 }
 
-static phibal_status report(comparison *c, certificate *to) {
-  json_t *data =
-      json_pack("{s:I, s:I, s:I, s:i}", "compared", (json_int_t)c->compared, "undefined",
-                (json_int_t)c->undefined, "undecided", (json_int_t)c->blunt, "bits", (int)BITS);
-  if (c->refuted) {
-    audit_finding *f = certificate_add(to, AUDIT_GRADIENT, AUDIT_REFUTED, data,
-                                       "The gradient given is not the derivative of the value: "
-                                       "their enclosures are disjoint.");
-    return audit_counterexample(f, "%s", c->counterexample ? c->counterexample : "");
+/* ---------- for all loads and parameters ---------- */
+
+typedef struct proofs {
+  int domains, proved; /* domains in all, and those where it is proved for loads in (0, 1) */
+  bool zero, one;      /* at 0 and at 1 too */
+  bool no_derivative;  /* somewhere there is none at 0 */
+  char *how, *where;   /* the argument for the last domain; the domains where it is proved */
+  char *why;           /* there is none for one of the domains */
+} proofs;
+
+/* A member of the range: the default, or one of a few others. */
+static void choose_member(const phi_range *range, mpq_srcptr fallback, unsigned which, mpq_t at) {
+  static const int tenths[] = {5, 1, 9, 3, 7, 10, 0};
+  enum { TENTHS = sizeof tenths / sizeof *tenths };
+  mpq_t width;
+  mpq_init(width);
+  mpq_set_si(at, 1L << which % 8, 1 + which % 3);
+  mpq_canonicalize(at);
+  if (!range->lo.infinite && !range->hi.infinite) {
+    mpq_sub(width, range->hi.value, range->lo.value);
+    mpq_set_si(at, tenths[which % TENTHS], 10);
+    mpq_canonicalize(at);
+    mpq_mul(at, at, width);
+    mpq_add(at, at, range->lo.value);
+  } else if (!range->lo.infinite) {
+    mpq_add(at, range->lo.value, at);
+  } else if (!range->hi.infinite) {
+    mpq_sub(at, range->hi.value, at);
   }
+  bool open_end = (!range->lo.infinite && !range->lo.closed && mpq_equal(at, range->lo.value)) ||
+                  (!range->hi.infinite && !range->hi.closed && mpq_equal(at, range->hi.value));
+  int lo = range->lo.infinite ? 1 : mpq_cmp(fallback, range->lo.value),
+      hi = range->hi.infinite ? -1 : mpq_cmp(fallback, range->hi.value);
+  bool member =
+      (lo > 0 || (lo == 0 && range->lo.closed)) && (hi < 0 || (hi == 0 && range->hi.closed));
+  if (member && (which == 0 || open_end)) mpq_set(at, fallback);
+  if (!member && open_end) { /* the middle */
+    mpq_add(at, range->lo.value, range->hi.value);
+    mpq_div_2exp(at, at, 1);
+  }
+  mpq_clear(width);
+}
+
+/* Algebra has found two functions: a point where they differ, for other parameters too and to more
+   bits than elsewhere. */
+static phibal_status insist(comparison *c, const audit_domain *domain) {
+  static const unsigned points[][2] = {{1, 2}, {1, 3}, {5, 7}, {1, 1000}, {99, 100}};
+  enum { TRIES = 8 };
+  phibal_status status = PHIBAL_OK;
+  mpq_t x;
+  mpq_init(x);
+  comparison other = {.phi = c->phi, .n = c->n, .least = INSISTENT_PRECISION};
+  for (int i = 0; i < c->phi->parameters; i++) mpq_init(other.parameter[i]);
+  for (unsigned k = 0; k < (c->phi->parameters ? TRIES : 1) && !other.refuted && !status; k++) {
+    for (int i = 0; i < c->phi->parameters; i++)
+      choose_member(&domain->parameter[i], c->phi->parameter[i].fallback,
+                    k ? k + 3u * (unsigned)i : 0, other.parameter[i]);
+    for (size_t i = 0; i < sizeof points / sizeof *points && !other.refuted && !status; i++) {
+      mpq_set_ui(x, points[i][0], points[i][1]);
+      status = compare_point(&other, x);
+    }
+  }
+  c->refuted = other.refuted;
+  c->counterexample = other.counterexample;
+  for (int i = 0; i < c->phi->parameters; i++) mpq_clear(other.parameter[i]);
+  mpq_clear(x);
+  return status;
+}
+
+static void note_domain(proofs *p, const audit_domain *domain, const gradient_proof *proof) {
+  p->domains++;
+  if (!proof->proved) {
+    audit_say(&p->why, "%s", proof->how ? proof->how : "memory is exhausted");
+    return;
+  }
+  p->proved++;
+  p->zero = (p->zero || p->proved == 1) && proof->zero != GRADIENT_ZERO_OPEN;
+  p->one = (p->one || p->proved == 1) && proof->one;
+  p->no_derivative = p->no_derivative || proof->zero == GRADIENT_ZERO_NONE;
+  audit_say(&p->how, "%s", proof->how ? proof->how : "");
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return;
+  domain_parameters_print(out, domain);
+  fclose(out);
+  audit_say(&p->where, "%s%s%s", p->where ? p->where : "", p->where ? " or " : "", text);
+  free(text);
+}
+
+static phibal_status prove(comparison *c, const audit_request *request, proofs *p) {
+  domain_walk walk;
+  phibal_status status = PHIBAL_OK;
+  if (!domain_walk_start(&walk, c->phi, request)) {
+    audit_say(&p->why, "a parameter is infinite");
+    p->domains = 1;
+  } else {
+    while (!status && !c->refuted && domain_walk_next(&walk)) {
+      gradient_proof proof;
+      gradient_by_algebra(c->phi, &walk.domain, &proof);
+      note_domain(p, &walk.domain, &proof);
+      if (proof.differs) status = insist(c, &walk.domain);
+      gradient_proof_clear(&proof);
+    }
+  }
+  domain_walk_end(&walk);
+  return status;
+}
+
+/* ---------- what is said ---------- */
+
+static json_t *data_of(const comparison *c, const proofs *p) {
+  return json_pack("{s:I, s:I, s:I, s:i, s:s*}", "compared", (json_int_t)c->compared, "undefined",
+                   (json_int_t)c->undefined, "undecided", (json_int_t)c->blunt, "bits", (int)BITS,
+                   "proved for", p->proved == p->domains ? p->where : NULL);
+}
+
+static phibal_status report_points(const comparison *c, const proofs *p, const char *what,
+                                   certificate *to) {
   bool checked = c->compared > 0 && c->blunt == 0 && c->missing == 0;
   char undefined[80] = "", missing[120] = "", blunt[80] = "";
   if (c->undefined)
@@ -173,12 +310,75 @@ static phibal_status report(comparison *c, certificate *to) {
     snprintf(blunt, sizeof blunt, " At %llu the enclosures stayed too wide to tell.",
              (unsigned long long)c->blunt);
   audit_finding *f = certificate_add(
-      to, AUDIT_GRADIENT, checked ? AUDIT_CHECKED : AUDIT_UNDECIDED, data,
-      "The gradient given and the derivative of the value, both enclosed, agree to %d bits at %llu "
-      "coordinates: 0, powers of two down to 2^-1074, 1/E, ties, one expert alone, both sides of "
-      "where an argument changes its sign, and at random.%s%s%s",
-      (int)BITS, (unsigned long long)c->compared, undefined, missing, blunt);
+      to, AUDIT_GRADIENT, checked ? AUDIT_CHECKED : AUDIT_UNDECIDED, data_of(c, p),
+      "%sThe gradient given and the derivative of the value, both enclosed, agree to %d bits at "
+      "%llu coordinates: 0, powers of two down to 2^-1074, 1/E, ties, one expert alone, both sides "
+      "of where an argument changes its sign, and at random.%s%s%s%s%s%s",
+      what, (int)BITS, (unsigned long long)c->compared, undefined, missing, blunt,
+      p->why ? " Not proved: " : "", p->why ? p->why : "", p->why ? "." : "");
   return audit_added(f);
+}
+
+static phibal_status report(const comparison *c, const proofs *p, certificate *to) {
+  static const char *const intervals[2][2] = {{"(0, 1)", "(0, 1]"}, {"[0, 1)", "[0, 1]"}};
+  if (c->refuted) {
+    audit_finding *f = certificate_add(to, AUDIT_GRADIENT, AUDIT_REFUTED, data_of(c, p),
+                                       "The gradient given is not the derivative of the value: "
+                                       "their enclosures are disjoint.");
+    return audit_counterexample(f, "%s", c->counterexample ? c->counterexample : "");
+  }
+  if (p->proved < p->domains) return report_points(c, p, "", to);
+  audit_finding *f = certificate_add(
+      to, AUDIT_GRADIENT, AUDIT_PROVED, data_of(c, p),
+      "for all loads in %s%s%s, and any number of experts: %s%s; compared at %llu coordinates "
+      "besides, to %d bits",
+      intervals[p->zero][p->one], p->where && *p->where ? ", " : "", p->where ? p->where : "",
+      p->how ? p->how : "",
+      p->zero && p->no_derivative ? "; where that is infinite at a load of 0, there is no gradient"
+                                  : "",
+      (unsigned long long)c->compared, (int)BITS);
+  phibal_status status = audit_added(f);
+  if (status || (p->zero && p->one && c->missing == 0)) return status;
+  return report_points(c, p,
+                       p->zero  ? "At a load of 1 it is compared only. "
+                       : p->one ? "At a load of 0 it is compared only. "
+                                : "At loads of 0 and 1 it is compared only. ",
+                       to);
+}
+
+/* ---------- together ---------- */
+
+static phibal_status compare_points(comparison *c, const audit_request *request) {
+  audit_points points[2] = {0};
+  phibal_enclosure *parameters = parameters_at(c, LEAST_PRECISION);
+  if (!parameters) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for parameters");
+  phibal_status status = audit_points_make(c->phi->gradient.expression, parameters,
+                                           request->quick ? 200 : 1000, request->seed, &points[0]);
+  if (!status)
+    status = audit_points_make(c->phi->value.expression, parameters, 0, request->seed, &points[1]);
+  for (int i = 0; i < 2; i++)
+    for (size_t j = 0; j < points[i].n && !status && !c->refuted; j++)
+      status = compare_point(c, points[i].x[j]);
+  for (int i = 0; i < 2; i++) audit_points_clear(&points[i]);
+  phibal_enclosure_vector_clear(parameters, PHI_MAX_PARAMETERS);
+  return status;
+}
+
+/* The default if it was asked about; an end that is a number where not. */
+static bool set_parameters(comparison *c, const audit_request *request) {
+  bool finite = true;
+  for (int i = 0; i < c->phi->parameters; i++) {
+    const phibal_enclosure *asked = &request->parameters[i];
+    mpq_srcptr fallback = c->phi->parameter[i].fallback;
+    mpq_init(c->parameter[i]);
+    if (mpfr_cmp_q(asked->lo, fallback) <= 0 && mpfr_cmp_q(asked->hi, fallback) >= 0)
+      mpq_set(c->parameter[i], fallback);
+    else if (mpfr_number_p(asked->lo) || mpfr_number_p(asked->hi))
+      mpfr_get_q(c->parameter[i], mpfr_number_p(asked->lo) ? asked->lo : asked->hi);
+    else
+      finite = false;
+  }
+  return finite;
 }
 
 phibal_status audit_gradient(phi_potential *phi, const audit_request *request, certificate *c) {
@@ -186,19 +386,27 @@ phibal_status audit_gradient(phi_potential *phi, const audit_request *request, c
     return audit_added(
         certificate_add(c, AUDIT_GRADIENT, AUDIT_ABSENT, NULL,
                         "The file gives no gradient: it is derived from the value."));
-  comparison k = {.phi = phi, .request = request, .n = WIDEST};
+  comparison k = {.phi = phi, .n = WIDEST, .least = LEAST_PRECISION};
+  proofs p = {.domains = 0};
   if (phi_separable(phi) && phi->gradient.sums == 0) k.n = 1;
-  audit_points points[2] = {0};
-  phibal_status status = audit_points_make(phi->gradient.expression, request->parameters,
-                                           request->quick ? 200 : 1000, request->seed, &points[0]);
-  if (!status)
-    status =
-        audit_points_make(phi->value.expression, request->parameters, 0, request->seed, &points[1]);
-  for (int i = 0; i < 2; i++)
-    for (size_t j = 0; j < points[i].n && !status && !k.refuted; j++)
-      status = compare_point(&k, points[i].x[j]);
-  if (!status) status = report(&k, c);
+  phibal_status status = PHIBAL_OK;
+  if (!set_parameters(&k, request)) {
+    status = audit_added(certificate_add(
+        c, AUDIT_GRADIENT, AUDIT_UNDECIDED, NULL,
+        "a parameter is infinite: phi is its limit, whose derivative was not compared"));
+  } else {
+    status = compare_points(&k, request);
+    if (!status && !k.refuted) status = prove(&k, request, &p);
+    if (!status) status = report(&k, &p, c);
+  }
+  for (int i = 0; i < phi->parameters; i++) mpq_clear(k.parameter[i]);
   free(k.counterexample);
-  for (int i = 0; i < 2; i++) audit_points_clear(&points[i]);
+  free(p.how);
+  free(p.where);
+  free(p.why);
   return status;
+}
+
+void gradient_proof_clear(gradient_proof *proof) {
+  free(proof->how);
 }

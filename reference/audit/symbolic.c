@@ -348,8 +348,10 @@ const quotient *symbolic_divide(symbolic *s, const quotient *a, const quotient *
 
 const quotient *symbolic_power(symbolic *s, const quotient *a, long n) {
   if (!a) return NULL;
-  if (n > SYMBOLIC_DEGREE || n < -SYMBOLIC_DEGREE)
-    return symbolic_fail(s, "an exponent beyond %d", SYMBOLIC_DEGREE);
+  bool number = fmpz_mpoly_is_fmpz(a->numerator, s->ring) &&
+                fmpz_mpoly_is_fmpz(a->denominator, s->ring); /* has a height, and no degree */
+  long most = number ? SYMBOLIC_HEIGHT : SYMBOLIC_DEGREE;
+  if (n > most || n < -most) return symbolic_fail(s, "an exponent beyond %ld", most);
   const quotient *result = symbolic_integer(s, 1), *square = a;
   for (unsigned long k = (unsigned long)labs(n); k && result; k >>= 1) {
     if (k & 1) result = symbolic_multiply(s, result, square);

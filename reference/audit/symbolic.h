@@ -56,6 +56,9 @@ const quotient *symbolic_read(symbolic *s, const expression *e, const quotient *
 const quotient *symbolic_read_at(symbolic *s, const expression *e, const quotient *x,
                                  const quotient *const *sums);
 
+/* The conditions of a section are proved to hold on the whole domain. */
+bool symbolic_conditions(symbolic *s, const phi_section *section);
+
 /* d/dx, or d/dS_i, with everything else constant. */
 const quotient *symbolic_derivative(symbolic *s, const quotient *a);
 const quotient *symbolic_derivative_sum(symbolic *s, const quotient *a, int sum);

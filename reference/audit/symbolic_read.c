@@ -24,9 +24,9 @@ static const quotient *minus_one(symbolic *s, const quotient *u) {
   return symbolic_subtract(s, u, symbolic_integer(s, 1));
 }
 
-/* (exp(2u) - 1)/(exp(2u) + 1) */
+/* (exp(u)^2 - 1)/(exp(u)^2 + 1), in the exponential that cosh(u) is made of too */
 static const quotient *hyperbolic_tangent(symbolic *s, const quotient *u) {
-  const quotient *e = symbolic_exp(s, symbolic_add(s, u, u));
+  const quotient *e = symbolic_power(s, symbolic_exp(s, u), 2);
   return symbolic_divide(s, minus_one(s, e), one_plus(s, e));
 }
 
@@ -69,9 +69,9 @@ static const quotient *read_function(symbolic *s, expression_kind kind, const qu
   case EXPRESSION_LOG1P:
     return symbolic_log(s, one_plus(s, a));
   case EXPRESSION_XLOGX:
-    return symbolic_multiply(s, a, symbolic_log(s, a));
+    return symbolic_is_zero(s, a) ? a : symbolic_multiply(s, a, symbolic_log(s, a));
   case EXPRESSION_SQRT:
-    return symbolic_root(s, a, 2);
+    return symbolic_is_zero(s, a) ? a : symbolic_root(s, a, 2);
   case EXPRESSION_ABS:
     return absolute(s, a, false);
   case EXPRESSION_SGN:
@@ -102,9 +102,10 @@ static const quotient *read_function(symbolic *s, expression_kind kind, const qu
 }
 
 /* In the language only an exponent that is written as a whole number takes a negative base, not a
-   parameter that happens to be one. */
+   parameter that happens to be one; and 0^t is 0 for t > 0. */
 static const quotient *raise_as_written(symbolic *s, const expression *exponent, const quotient *a,
                                         const quotient *b) {
+  if (symbolic_is_zero(s, a) && b && symbolic_sign_at_depth(s, b, 0) == SIGN_POSITIVE) return a;
   if (expression_holds(exponent, EXPRESSION_PARAMETER) &&
       symbolic_sign_at_depth(s, a, 0) != SIGN_POSITIVE)
     return symbolic_fail(s, "a power of what is not proved positive");
@@ -155,4 +156,18 @@ const quotient *symbolic_read_at(symbolic *s, const expression *e, const quotien
 
 const quotient *symbolic_read(symbolic *s, const expression *e, const quotient *const *sums) {
   return symbolic_read_at(s, e, symbolic_variable(s), sums);
+}
+
+bool symbolic_conditions(symbolic *s, const phi_section *section) {
+  for (int i = 0; i < section->conditions; i++) {
+    const phi_condition *c = &section->condition[i];
+    bool less = c->relation == PHI_LESS || c->relation == PHI_LESS_EQUAL;
+    const quotient *left = symbolic_read(s, c->left, NULL),
+                   *right = symbolic_read(s, c->right, NULL);
+    unsigned sign = symbolic_sign(s, less ? symbolic_subtract(s, right, left)
+                                          : symbolic_subtract(s, left, right));
+    if (sign & SIGN_NEGATIVE) return false;
+    if ((sign & SIGN_ZERO) && (c->relation == PHI_LESS || c->relation == PHI_GREATER)) return false;
+  }
+  return true;
 }
