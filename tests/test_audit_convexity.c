@@ -257,6 +257,15 @@ static const known potentials[] = {
     {"sum(3*x^2 - abs((x - 1/4)*(x - 3/4)))", R, R},
     {"sum(log(x - 1/10))", U, R}, /* not defined everywhere */
     {"exp(sum(x^4)) - sum(x^2)", P, R},
+    {"sum(x^2)*(5/2 - sum(x + 1))", P, R}, /* sum(x + 1) is 1 + E */
+    {"sum(x^2)*(sum(x + 1) - 5/2)", P, P},
+    {"sum(x^2 - 100*max(0, 1/1000 - x)^2)", U, R}, /* concave near 0 only */
+    {"sum(x^3 - x^2/1000000)", P, R},
+    {"sum(x^2 + sgn(x - 1/3)*x + abs(x - 2))", R, R}, /* a jump up with a steeper slope */
+    {"sum(x^2 - x^3 + max(0, x - 1/4))", R, R},       /* concave behind its kink */
+    /* concave before it; and beyond a second zero of the same term the kink turns down */
+    {"sum(max((x - 1/2)^3, 1/1000 + 2*(x - 3/5) + (x - 3/5)^2))", R, R},
+    {"sum(5*x^2 + abs((x - 1/4)*(x - 3/4))*(1/2 - x))", R, R},
 };
 
 Test(audit_convexity, known_potentials_come_out_right) {
@@ -317,6 +326,54 @@ Test(audit_convexity, parameters_are_points_intervals_or_ranges) {
   }
 }
 
+/* A zero of psi'' in x is isolated; one in a parameter holds for all x. */
+Test(audit_convexity, a_parameter_that_flattens_is_not_passed_over) {
+  static const struct {
+    const char *range, *value;
+    audit_verdict verdict;
+  } rows[] = {
+      {"[0, 1] = 1", "sum(a*x^2)", R},
+      {"(0, 1] = 1", "sum(a*x^2)", P},
+      {"[0, 1] = 1", "sum(a*x^3)", R},
+      {"[0, 1] = 1", "sum(x^4 + a*x^2)", P},
+      {"[0, 1] = 1", "sum((1 - a)*xlogx(x))", R},
+      {"[0, 1) = 1/2", "sum((1 - a)*xlogx(x))", P},
+      {"[-1, 1] = 1", "sum((a*x)^2)", R},
+      {"[0, 1] = 1", "sum(a*x^2)*sum(a*x^2)", R},
+      /* not proved, and at the end that is left out it would be refuted */
+      {"[0, 1) = 1/2", "sum((1 - a)*(x^2 + max(0, x - 1/4)))", U},
+      {"(0, 1] = 1/2", "sum(a*(x^2 + max(0, x - 1/4)))", U},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[200];
+    snprintf(text, sizeof text, "potential q\nparameter a in %s\nvalue %s\n", rows[i].range,
+             rows[i].value);
+    audited a = audit_potential(phi_of_text(text), NULL, 2, 64, 10);
+    cr_expect(certificate_verdict(&a.c, AUDIT_CONVEX) == rows[i].verdict, "%s, a in %s: %s",
+              rows[i].value, rows[i].range,
+              audit_verdict_name(certificate_verdict(&a.c, AUDIT_CONVEX)));
+    audited_clear(&a);
+  }
+}
+
+/* Where a condition of the value fails it has no value, and nothing is proved. */
+Test(audit_convexity, a_condition_must_hold_on_the_simplex) {
+  static const struct {
+    const char *value;
+    audit_verdict verdict;
+  } rows[] = {{"sum(x^2)  where x < 1/2", U}, {"sum(x^2)  where x <= 1", P},
+              {"sum(x^2)  where x > 0", P},   {"sum(x^2)  where x >= 1/100", U},
+              {"sum(x^2)  where x < 1", P},   {"log(sum(exp(x)))  where x < 1/2", U}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[200];
+    snprintf(text, sizeof text, "potential q\nvalue %s\n", rows[i].value);
+    audited a = audit_potential(phi_of_text(text), NULL, 2, 64, 5);
+    cr_expect(certificate_verdict(&a.c, AUDIT_CONVEX) == rows[i].verdict, "%s: %s", rows[i].value,
+              audit_verdict_name(certificate_verdict(&a.c, AUDIT_CONVEX)));
+    audited_clear(&a);
+  }
+}
+
 /* psi'' < 0 beyond 1/2 may be outweighed by the other shares, for two experts or for all. */
 Test(audit_convexity, negative_curvature_beyond_a_half_depends_on_the_experts) {
   static const struct {
@@ -328,6 +385,7 @@ Test(audit_convexity, negative_curvature_beyond_a_half_depends_on_the_experts) {
       {"sum(xlogx(x) - 1.99*x^2/2)", P, P, P}, /* 1/x - 1.99 */
       {"sum(xlogx(x) - 2.01*x^2/2)", R, R, R}, /* negative at a half itself */
       {"sum(-log(x)/10 - x^3/8)", P, P, P},    /* 1/(10 x^2) - 3x/4 */
+      {"sum(x^2/2 - x^4/4)", R, R, R},         /* 1 - 3 x^2: together -1 at the ends */
   };
   uint64_t state = 2;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -290,3 +290,59 @@ Test(audit_gradient, random_terms) {
   cr_log_info("%d of %d proved", right, read);
   cr_assert(!HAVE_ALGEBRA || right > read / 3, "%d of %d proved", right, read);
 }
+
+typedef struct expectation {
+  const char *text;
+  bool proved, one;
+  gradient_zero zero;
+} expectation;
+
+static void expect_proof(const expectation *e) {
+  phi_potential *phi = phi_of_text(e->text);
+  gradient_proof proof = proof_of(phi);
+  cr_expect(proof.proved == e->proved && proof.zero == e->zero && proof.one == e->one,
+            "%s: %d, at 0 %d, at 1 %d: %s", e->text, proof.proved, (int)proof.zero, proof.one,
+            proof.how);
+  gradient_proof_clear(&proof);
+  phi_destroy(phi);
+}
+
+/* Where a condition fails there is no value, or no gradient. */
+Test(audit_gradient, conditions) {
+  static const expectation cases[] = {
+      {"potential t\nvalue sum(x^2)  where x < 1/2\ngradient 2*x", false, false, 0},
+      {"potential t\nvalue sum(x^2)\ngradient 2*x  where x < 1/2", false, false, 0},
+      {"potential t\nvalue sum(x^2)  where 1/2 > x\ngradient 2*x", false, false, 0},
+      {"potential t\nvalue sum(x^2)\ngradient 2*x  where x >= 1/2", false, false, 0},
+      {"potential t\nvalue sum(x^2)  where x >= 0\ngradient 2*x", true, true, GRADIENT_ZERO_EQUAL},
+      {"potential t\nvalue sum(x^2)\ngradient 2*x  where x > 0", true, true, GRADIENT_ZERO_OPEN},
+      {"potential t\nvalue sum(x^2)  where x <= 1\ngradient 2*x", true, false, GRADIENT_ZERO_EQUAL},
+      {"potential t\nvalue sum(x^2)\ngradient 2*x  where 0 <= x < 1", true, false,
+       GRADIENT_ZERO_EQUAL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases && HAVE_ALGEBRA; i++) expect_proof(&cases[i]);
+}
+
+/* A value that is not its limit at 0 has no derivative there; a gradient that is not, is another.
+ */
+Test(audit_gradient, jumps_at_zero) {
+  static const expectation cases[] = {
+      {"potential t\nvalue sum(x^2 + sgn(x))\ngradient 2*x", true, true, GRADIENT_ZERO_OPEN},
+      {"potential t\nvalue sum(x^2)\ngradient 2*x*sgn(x)", true, true, GRADIENT_ZERO_EQUAL},
+      {"potential t\nvalue sum(x^2 + x)\ngradient 2*x + sgn(x)", true, true, GRADIENT_ZERO_OPEN},
+      {"potential t\nvalue sum(x^2)\ngradient 2*sqrt(x)^2", true, true, GRADIENT_ZERO_EQUAL},
+      {"potential t\nvalue sum(x^2)\ngradient 2*x^3/x^2", true, true, GRADIENT_ZERO_OPEN},
+      {"potential t\nparameter a in [-2, -1] = -1\nvalue sum(x^2)\ngradient 2*x + x^a - x^a", true,
+       true, GRADIENT_ZERO_OPEN},
+      {"potential t\nparameter a in [1, 2] = 1\nvalue sum(x^2)\ngradient 2*x + x^a - x^a", true,
+       true, GRADIENT_ZERO_EQUAL},
+      {"potential t\nvalue sum(xlogx(x) + sqrt(x))\ngradient log(x) + 1 + 1/(2*sqrt(x))", true,
+       true, GRADIENT_ZERO_NONE},
+      {"potential t\nvalue -sum(log(x))\ngradient -1/x", true, true, GRADIENT_ZERO_NONE},
+      {"potential t\nvalue exp(sum(sgn(x)*x^2))\ngradient 2*x*exp(sum(sgn(x)*x^2))", true, true,
+       GRADIENT_ZERO_EQUAL},
+      {"potential t\nvalue exp(sum(x^2 + sgn(x)))\ngradient 2*x*exp(sum(x^2 + sgn(x)))", true, true,
+       GRADIENT_ZERO_OPEN},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases && HAVE_ALGEBRA; i++) expect_proof(&cases[i]);
+}

@@ -158,6 +158,17 @@ Test(symbolic, signs_at_the_ends_of_ranges) {
       {"sqrt(a) - 1", "(0, 1] = 1", "(0, 1) = 1/2", Z | N},
       {"x^a - 1", "[0, 1] = 1", "(0, 1) = 1/2", Z | N},
       {"x - 1/2", "(0, 1) = 1/2", "(0, 1) = 1/2", N | Z | P},
+      {"a^2 - 5/2*a*x + x^2 + b/1000", "(-inf, inf) = 1", "[0, 1] = 1/2", N | Z | P},
+      /* monotone, and 0 at an end */
+      {"exp(a) - 1 - a/2", "[0, 1] = 1", "(0, 1) = 1/2", Z | P},
+      {"exp(a) - 1 - a/2", "(0, 1] = 1", "(0, 1) = 1/2", P},
+      {"a - 1 - 2*log(a)", "[1/2, 1] = 1", "(0, 1) = 1/2", Z | P},
+      {"a - 1 - 2*log(a)", "[1/2, 1) = 3/4", "(0, 1) = 1/2", P},
+      /* near the ends of an exponential's values, e = 2.71828182.. and 1/e = 0.36787944.. */
+      {"exp(a) - 2.7182815", "[0, 1] = 1", "(0, 1) = 1/2", N | Z | P},
+      {"exp(a) - 2.71829", "[0, 1] = 1", "(0, 1) = 1/2", N},
+      {"exp(-a) - 0.3678795", "[0, 1] = 1", "(0, 1) = 1/2", N | Z | P},
+      {"exp(-a) - 0.367878", "[0, 1] = 1", "(0, 1) = 1/2", P},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char *text = NULL;
@@ -171,6 +182,44 @@ Test(symbolic, signs_at_the_ends_of_ranges) {
               rows[i].term, rows[i].a, rows[i].b, sign);
     cr_assert(sign == rows[i].sign, "%s, a in %s, b in %s: signs %u", rows[i].term, rows[i].a,
               rows[i].b, sign);
+    fixture_clear(&f);
+  }
+}
+
+/* What is not defined, or not analytic, on all of the domain is not read. */
+Test(symbolic, what_is_not_read) {
+  static const struct {
+    const char *term, *a;
+    bool read;
+  } rows[] = {
+      {"(x - 2)^a", "[2, 2] = 2", false}, /* a whole number, but a parameter */
+      {"(x - 2)^2", "[2, 2] = 2", true},
+      {"(2 - x)^a", "[2, 2] = 2", true},
+      {"1/(x - a)", "[1, 2] = 1", true},
+      {"1/(x - a)", "[1/2, 2] = 1", false},
+      {"(x - a)^(-2)", "[1/2, 2] = 1", false},
+      {"log(a - x)", "[1, 2] = 1", true},
+      {"log(a - x)", "[9/10, 2] = 1", false},
+      {"log((x - a)^2)", "[1/2, 2] = 1", false},
+      {"log(a)", "[0, 1] = 1", false},
+      {"sqrt(x - a)", "[-1, 0] = 0", true},
+      {"sqrt((x - a)^2)", "[1/2, 2] = 1", false},
+      {"sqrt(a)", "[0, 1] = 1", false},
+      {"abs(x - a)", "[1, 2] = 1", true},
+      {"abs(x - a)", "[1/2, 2] = 1", false},
+      {"sgn(a)", "[0, 1] = 1", false},
+      {"max(x, a)", "[-1, 0] = 0", true},
+      {"max(x, a)", "[-1, 1/2] = 0", false},
+      {"xlogx(a)", "[0, 1] = 1", false},
+      {"a^x", "[0, 1] = 1", false},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char *text = NULL;
+    cr_assert(asprintf(&text, "potential t\nparameter a in %s\nvalue sum(%s + 0*x)\n", rows[i].a,
+                       rows[i].term) > 0);
+    fixture f;
+    fixture_init(&f, text, false);
+    cr_expect((f.f[0] != NULL) == rows[i].read, "%s, a in %s", rows[i].term, rows[i].a);
     fixture_clear(&f);
   }
 }

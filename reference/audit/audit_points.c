@@ -40,13 +40,13 @@ void audit_points_clear(audit_points *p) {
 
 /* By continued fractions: in the first whole part where the ends differ lies the simplest number.
  */
-void audit_simplest_between(mpq_t simplest, double lo, double hi) {
+void audit_simplest_between(mpq_t simplest, mpq_srcptr lo, mpq_srcptr hi) {
   mpq_t a, b;
   mpz_t n, p[2], q[2]; /* p/q: the last two convergents */
   mpq_inits(a, b, NULL);
   mpz_inits(n, p[0], p[1], q[0], q[1], NULL);
-  mpq_set_d(a, lo);
-  mpq_set_d(b, hi);
+  mpq_set(a, lo);
+  mpq_set(b, hi);
   mpz_set_ui(p[1], 1);
   mpz_set_ui(q[0], 1);
   for (;;) {
@@ -111,11 +111,13 @@ static phibal_status bisect(search *s, const expression *e, double low, double h
     else
       high = middle;
   }
-  mpq_t zero; /* as it was written, if it was written as a number */
-  mpq_init(zero);
-  audit_simplest_between(zero, low, high);
+  mpq_t zero, from, to; /* as it was written, if it was written as a number */
+  mpq_inits(zero, from, to, NULL);
+  mpq_set_d(from, low);
+  mpq_set_d(to, high);
+  audit_simplest_between(zero, from, to);
   phibal_status status = audit_points_add(s->points, zero);
-  mpq_clear(zero);
+  mpq_clears(zero, from, to, NULL);
   if (status == PHIBAL_OK) status = add_around(s, low);
   return status ? status : add_around(s, high);
 }

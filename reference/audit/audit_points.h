@@ -19,7 +19,7 @@ phibal_status audit_points_add(audit_points *points, mpq_srcptr x);
 phibal_status audit_points_add_d(audit_points *points, double x);
 void audit_points_clear(audit_points *points);
 /* The number of the smallest denominator in [lo, hi], 0 <= lo <= hi. */
-void audit_simplest_between(mpq_t simplest, double lo, double hi);
+void audit_simplest_between(mpq_t simplest, mpq_srcptr lo, mpq_srcptr hi);
 
 /* One exact value of each parameter, a member of the request's enclosure: the default if it is one.
    Enclosed at `precision`; null when memory is out. */

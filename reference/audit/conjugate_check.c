@@ -252,33 +252,6 @@ static int side_of(state *s, vectors *v, const phi_condition *c, mpq_srcptr y) {
   return phibal_enclosure_contains_zero(&v->value) ? 0 : 2;
 }
 
-/* The rational with the smallest denominator in [low, high], 0 <= low < high: by continued
-   fractions. */
-static void simplest(mpq_ptr z, mpq_srcptr low, mpq_srcptr high, int depth) {
-  mpz_t whole;
-  mpq_t l, h;
-  mpz_init(whole);
-  mpq_inits(l, h, (mpq_ptr)0);
-  mpz_cdiv_q(whole, mpq_numref(low), mpq_denref(low));
-  mpq_set_z(z, whole);
-  if (mpq_cmp(z, high) > 0 && depth < 400) {
-    mpz_sub_ui(whole, whole, 1);
-    mpq_set_z(z, whole);
-    mpq_sub(l, low, z);
-    mpq_sub(h, high, z);
-    mpq_inv(l, l);
-    mpq_inv(h, h);
-    mpq_t rest;
-    mpq_init(rest);
-    simplest(rest, h, l, depth + 1);
-    mpq_inv(rest, rest);
-    mpq_add(z, z, rest);
-    mpq_clear(rest);
-  }
-  mpz_clear(whole);
-  mpq_clears(l, h, (mpq_ptr)0);
-}
-
 /* Between low and high the condition changes its side: adds the end if it is a simple rational,
    and its neighbourhood anyhow. */
 static phibal_status locate(state *s, vectors *v, const phi_condition *c, mpq_srcptr from,
@@ -303,7 +276,7 @@ static phibal_status locate(state *s, vectors *v, const phi_condition *c, mpq_sr
       mpq_neg(high, high);
       mpq_swap(low, high);
     }
-    simplest(middle, low, high, 0);
+    audit_simplest_between(middle, low, high);
     if (negative) mpq_neg(middle, middle);
   }
   phibal_status status = audit_points_add(ends, middle);

@@ -94,6 +94,7 @@ static bool continuous_at_zero(symbolic *s, const expression *f, const quotient 
 static gradient_zero at_zero(symbolic *s, const phi_section *value, const phi_section *given,
                              const reading *r) {
   const quotient *total = symbolic_integer(s, 0), *limit;
+  if (value->conditions || given->conditions) return GRADIENT_ZERO_OPEN; /* they may fail at 0 */
   bool infinite = false, separable = r->n == 1 && !symbolic_holds_sum(s, r->partial[0]);
   for (int i = 0; i < r->n; i++) {
     limit_kind kind = symbolic_limit(s, r->slope[i], false, &limit);
@@ -224,11 +225,13 @@ static void cut_at_zeros(cuts *c, const expression *u) {
         if (now == 0 || middle <= lo || middle >= hi) break;
         *(now == before ? &lo : &hi) = middle;
       }
-      mpq_t at;
-      mpq_init(at);
-      audit_simplest_between(at, lo, hi);
+      mpq_t at, from, to;
+      mpq_inits(at, from, to, NULL);
+      mpq_set_d(from, lo);
+      mpq_set_d(to, hi);
+      audit_simplest_between(at, from, to);
       add_cut(c, at);
-      mpq_clear(at);
+      mpq_clears(at, from, to, NULL);
     }
     if (sign) before = sign, last = x;
   }
