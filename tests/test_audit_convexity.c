@@ -263,6 +263,8 @@ static const known potentials[] = {
     {"sum(x^3 - x^2/1000000)", P, R},
     {"sum(x^2 + sgn(x - 1/3)*x + abs(x - 2))", R, R}, /* a jump up with a steeper slope */
     {"sum(x^2 - x^3 + max(0, x - 1/4))", R, R},       /* concave behind its kink */
+    {"sum(x^2)*sum(x^3)", P, U},                      /* (F_ij) is indefinite: not proved, */
+    {"sum(x^(-8))*sum(x^6)", P, U}, /* and for this one not true, for three experts and more */
     /* concave before it; and beyond a second zero of the same term the kink turns down */
     {"sum(max((x - 1/2)^3, 1/1000 + 2*(x - 3/5) + (x - 3/5)^2))", R, R},
     {"sum(5*x^2 + abs((x - 1/4)*(x - 3/4))*(1/2 - x))", R, R},

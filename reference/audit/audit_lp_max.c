@@ -36,7 +36,7 @@ phibal_status audit_lp_max(const bool *wanted, certificate *c) {
       {AUDIT_CONVEX, AUDIT_REFUTED,
        "phi is a maximum of linear functions: convex, and linear wherever one expert keeps the "
        "largest load",
-       "at p = inf: a = (1, 0, ..), b = (3/4, 1/4, 0, ..): phi(a) = 1, phi(b) = 3/4, and at their "
+       "at p = inf: x = (1, 0, ..), y = (3/4, 1/4, 0, ..): phi(x) = 1, phi(y) = 3/4, and at their "
        "midpoint (7/8, 1/8, 0, ..) phi = 7/8, which is not below the mean 7/8"},
       {AUDIT_MINIMISER, AUDIT_PROVED,
        "the largest of E loads that sum to 1 is at least their mean 1/E, and is equal to it only "

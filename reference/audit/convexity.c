@@ -20,8 +20,8 @@ static void print_domain(FILE *out, const void *what) {
   const audit_domain *domain = what;
   fprintf(out, "for x in (0, 1)%s", domain->parameters ? ", " : "");
   domain_parameters_print(out, domain);
-  fputs(", E in ", out);
-  domain_range_print(out, &domain->experts);
+  fputs(", ", out);
+  domain_named_print(out, "E", &domain->experts);
 }
 
 static void print_pieces(FILE *out, const void *what) {

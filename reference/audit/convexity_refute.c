@@ -122,13 +122,13 @@ static void record(trial *t) {
   FILE *out = open_memstream(&t->found->text, &size);
   if (!out) return;
   print_parameters(out, t);
-  fputs("a = ", out);
+  fputs("x = ", out);
   print_points(out, t, t->a);
-  fputs(", b = ", out);
+  fputs(", y = ", out);
   print_points(out, t, t->b);
-  fputs(": phi(a) = ", out);
+  fputs(": phi(x) = ", out);
   print_value(out, &t->at_a);
-  fputs(", phi(b) = ", out);
+  fputs(", phi(y) = ", out);
   print_value(out, &t->at_b);
   fputs(", and at their midpoint phi = ", out);
   print_value(out, &t->at_middle);

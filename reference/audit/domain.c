@@ -130,17 +130,21 @@ void domain_range_print(FILE *out, const phi_range *range) {
   fputc(range->hi.closed ? ']' : ')', out);
 }
 
+void domain_named_print(FILE *out, const char *name, const phi_range *range) {
+  fprintf(out, "%s ", name);
+  if (is_point(range)) {
+    fputs("= ", out);
+    print_end(out, &range->lo);
+  } else {
+    fputs("in ", out);
+    domain_range_print(out, range);
+  }
+}
+
 void domain_parameters_print(FILE *out, const audit_domain *domain) {
   for (int i = 0; i < domain->parameters; i++) {
-    const phi_range *r = &domain->parameter[i];
-    fprintf(out, "%s%s ", i ? ", " : "", domain->name[i]);
-    if (is_point(r)) {
-      fputs("= ", out);
-      print_end(out, &r->lo);
-    } else {
-      fputs("in ", out);
-      domain_range_print(out, r);
-    }
+    if (i) fputs(", ", out);
+    domain_named_print(out, domain->name[i], &domain->parameter[i]);
   }
 }
 

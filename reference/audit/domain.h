@@ -31,6 +31,8 @@ void domain_range_of_enclosure(phi_range *range, const phibal_enclosure *z);
 
 /* "(0, 1]", and "delta in (0, inf), p in (1, inf)" ("" without parameters). */
 void domain_range_print(FILE *out, const phi_range *range);
+/* "E in [2, 4096]", or "E = 8" for one number */
+void domain_named_print(FILE *out, const char *name, const phi_range *range);
 void domain_parameters_print(FILE *out, const audit_domain *domain);
 /* {"delta": "(0, inf)", ...} */
 json_t *domain_parameters_json(const audit_domain *domain);
