@@ -1,10 +1,9 @@
 #include "audit_picture.h"
+#include "gnuplot.h"
 #include <math.h>
 #include <phi64.h>
 #include <simulation.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { POINTS = 241, EXPERTS = 16 };
 
@@ -23,76 +22,6 @@ static const char *const captions[AUDIT_PICTURES] = {
 const char *audit_picture_caption(int i) {
   return captions[i];
 }
-
-/* ---- gnuplot ---- */
-
-/* Everything a command prints; malloc'ed, null on failure. */
-static char *output_of(const char *command) {
-  FILE *pipe = popen(command, "r");
-  if (!pipe) return NULL;
-  char *text = NULL;
-  size_t length = 0, size = 0;
-  for (;;) {
-    if (length + 1 >= size) {
-      char *grown = realloc(text, size = size ? 2 * size : 1 << 14);
-      if (!grown) break;
-      text = grown;
-    }
-    size_t n = fread(text + length, 1, size - length - 1, pipe);
-    if (n == 0) break;
-    length += n;
-  }
-  if (text) text[length] = 0;
-  if (pclose(pipe) != 0) {
-    free(text);
-    return NULL;
-  }
-  return text;
-}
-
-bool audit_can_draw(void) {
-  char *version = output_of("gnuplot --version 2>/dev/null");
-  bool can = version && strncmp(version, "gnuplot", 7) == 0;
-  free(version);
-  return can;
-}
-
-/* What is inside a page needs no XML declaration and no namespaces. */
-static char *trim_svg(char *text) {
-  char *start = text ? strstr(text, "<svg") : NULL;
-  if (!start) {
-    free(text);
-    return NULL;
-  }
-  static const char *const noise[] = {" xmlns=\"http://www.w3.org/2000/svg\"",
-                                      " xmlns:xlink=\"http://www.w3.org/1999/xlink\""};
-  for (int i = 0; i < 2; i++) {
-    char *found = strstr(start, noise[i]);
-    if (found) memset(found, ' ', strlen(noise[i]));
-  }
-  memmove(text, start, strlen(start) + 1);
-  return text;
-}
-
-static char *draw(const char *script) {
-  char name[] = "/tmp/phibal-audit-XXXXXX", command[64];
-  int file = mkstemp(name);
-  if (file < 0) return NULL;
-  FILE *f = fdopen(file, "w");
-  char *svg = NULL;
-  if (f) {
-    bool written = fputs(script, f) >= 0;
-    written = fclose(f) == 0 && written;
-    snprintf(command, sizeof command, "gnuplot %s 2>/dev/null", name);
-    if (written) svg = trim_svg(output_of(command));
-  } else {
-    close(file);
-  }
-  unlink(name);
-  return svg;
-}
-
-/* ---- scripts ---- */
 
 static void begin(FILE *to, const char *x, const char *y, bool logarithmic) {
   fputs("set terminal svg size 480,320 dynamic font 'sans-serif,12'\nset encoding utf8\n"
@@ -238,7 +167,7 @@ char *audit_picture(const audit_report *r, int i) {
   if (!to) return NULL;
   bool something = write_script(to, r, i);
   fclose(to);
-  char *svg = something && script ? draw(script) : NULL;
+  char *svg = something && script ? gnuplot_draw(script) : NULL;
   free(script);
   return svg;
 }

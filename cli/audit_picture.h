@@ -9,6 +9,5 @@
 enum { AUDIT_PICTURES = 5 };
 char *audit_picture(const audit_report *report, int i);
 const char *audit_picture_caption(int i);
-bool audit_can_draw(void);
 
 #endif

@@ -86,7 +86,7 @@ int command_info(int argc, char **argv) {
     {"FLINT", PHIBAL_HAVE_FLINT ? FLINT_VERSION : NULL,
      "no exact algebra: `phibal audit` proves convexity by boxes alone"},
     {"gnuplot", program_version("gnuplot --version 2>/dev/null", gnuplot, sizeof gnuplot),
-     "no pictures in the pages of `phibal audit --html`"},
+     "no pictures in the pages of `phibal report` and `phibal audit --html`"},
     {"SentencePiece", PHIBAL_HAVE_SENTENCEPIECE ? "yes" : NULL, "byte-level tokens only"},
     {"CUDA", NULL, "this version has CPU kernels only"},
     {"MPI", NULL, "this version trains in one process"},

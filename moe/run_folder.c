@@ -171,3 +171,31 @@ phibal_status run_folder_result(const char *path, json_t **result) {
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: %s", file, error.line, error.text);
   return PHIBAL_OK;
 }
+
+phibal_status run_folder_metrics(const char *path, json_t **lines) {
+  char file[PATH_BYTES];
+  text_buffer text = {0};
+  phibal_status status = check_path(path);
+  if (status) return status;
+  file_path(path, "metrics.jsonl", file);
+  status = file_read_all(file, &text);
+  json_t *all = json_array();
+  size_t at = 0;
+  for (int line = 1; !status && at < text.count; line++) {
+    const char *start = text.bytes + at, *end = memchr(start, '\n', text.count - at);
+    if (!end) break;
+    json_error_t error;
+    json_t *object = json_loadb(start, (size_t)(end - start), 0, &error);
+    if (!object)
+      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: %s", file, line, error.text);
+    else
+      json_array_append_new(all, object);
+    at = (size_t)(end + 1 - text.bytes);
+  }
+  text_buffer_free(&text);
+  if (status)
+    json_decref(all);
+  else
+    *lines = all;
+  return status;
+}
