@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #ifdef __FRAMAC__
+#include <phibal/acsl/expert_steps.h>
 #include <phibal/acsl/routing.h>
 #endif
 
@@ -175,18 +176,45 @@ phibal_status reference_matrix_check(const char *name, const char *what, int64_t
   return PHIBAL_OK;
 }
 
-/* Row i of a product, x B, and its condition, which may be null; t is a temporary. */
-static phibal_status product_row(int64_t i, int64_t inner, int64_t columns, const float *x,
-                                 int64_t x_stride, phibal_reference_matrix b, phibal_enclosure *t,
-                                 phibal_enclosure *product, phibal_enclosure *condition) {
-  for (int64_t j = 0; j < columns; j++) {
-    phibal_enclosure *value = &product[i * columns + j];
-    phibal_enclosure *magnitude = condition ? &condition[i * columns + j] : NULL;
-    phibal_status status = reference_dot_compute(inner, x, x_stride, b.data + j * b.column_stride,
-                                                 b.row_stride, t, value, magnitude);
-    if (status != PHIBAL_OK) return status;
-  }
-  return PHIBAL_OK;
+/* Element m of a product, row by row, and its condition, which may be null; t is a temporary. */
+/*@ requires 0 <= m && 0 < columns;
+    requires address(place(m / columns, a.row_stride)) &&
+      address(place(m % columns, b.column_stride));
+    requires strided(a.data + place(m / columns, a.row_stride), inner, a.column_stride);
+    requires strided(b.data + place(m % columns, b.column_stride), inner, b.row_stride);
+    requires output(t) && output(product + m) && (condition == \null || output(condition + m));
+    requires \separated(t, product + m);
+    requires condition == \null ||
+      (\separated(t, condition + m) && \separated(product + m, condition + m));
+    terminates \true;
+    exits \false;
+    assigns *t, product[m], condition[m];
+    ensures outputs: enclosure(t) && enclosure(product + m) &&
+      (condition == \null || enclosure(condition + m));
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) &&
+      \separated(r, product + m) && (condition == \null || \separated(r, condition + m)) ==>
+        same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures value: \result == PHIBAL_OK ==>
+      in(product + m, strided_dot(a.data + place(m / columns, a.row_stride), a.column_stride,
+                                  b.data + place(m % columns, b.column_stride), b.row_stride,
+                                  inner));
+    ensures magnitude: \result == PHIBAL_OK && condition != \null ==>
+      in(condition + m, strided_magnitude(a.data + place(m / columns, a.row_stride),
+                                          a.column_stride,
+                                          b.data + place(m % columns, b.column_stride),
+                                          b.row_stride, inner)); */
+static phibal_status product_element(int64_t m, int64_t inner, int64_t columns,
+                                     phibal_reference_matrix a, phibal_reference_matrix b,
+                                     phibal_enclosure *t, phibal_enclosure *product,
+                                     phibal_enclosure *condition) {
+  //@ assert use_place && open_place;
+  int64_t i = m / columns, j = m % columns;
+  /*@ assert places: i == m / columns && j == m % columns && place(i, a.row_stride) ==
+        i * a.row_stride && place(j, b.column_stride) == j * b.column_stride; */
+  return reference_dot_compute(inner, a.data + i * a.row_stride, a.column_stride,
+                               b.data + j * b.column_stride, b.row_stride, t, &product[m],
+                               condition ? &condition[m] : NULL);
 }
 
 phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t columns,
@@ -199,17 +227,40 @@ phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t colu
   TRY(operation_check_precision(name, precision));
   TRY(reference_matrix_check(name, "the left matrix", rows, inner, a));
   TRY(reference_matrix_check(name, "the right matrix", inner, columns, b));
+  //@ assert use_enclosure && use_place && open_place && 0 <= place(rows, columns);
   const phibal_reference_matrix left = *a, right = *b;
+  const int64_t n = rows * columns;
+  //@ assert size: n == place(rows, columns);
   bool failed = false;
 #pragma omp parallel
   {
     phibal_enclosure t;
     phibal_enclosure_init(&t, precision);
+    /*@ assert t_set: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+          same{Pre, Here}(r) && \valid_read(r) && \separated(r, &t); */
+    /*@ loop invariant index: 0 <= m <= n;
+        loop invariant outputs: enclosure(&t) && vector_output(product, n) &&
+          optional_vector(condition, n);
+        loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+          vector_apart(r, product, n) && optional_vector_apart(r, condition, n) ==>
+            same{Pre, Here}(r);
+        loop invariant value: !failed ==>
+          dots_held(product, m, columns, inner, left.data, left.row_stride, left.column_stride,
+                    right.data, right.row_stride, right.column_stride);
+        loop invariant magnitude: !failed && condition != \null ==>
+          magnitudes_held(condition, m, columns, inner, left.data, left.row_stride,
+                          left.column_stride, right.data, right.row_stride, right.column_stride);
+        loop assigns m, failed, t, product[0 .. n - 1], condition[0 .. n - 1];
+        loop variant n - m; */
 #pragma omp for schedule(static) reduction(|| : failed)
-    for (int64_t i = 0; i < rows; i++) {
-      failed =
-          failed || product_row(i, inner, columns, left.data + i * left.row_stride,
-                                left.column_stride, right, &t, product, condition) != PHIBAL_OK;
+    for (int64_t m = 0; m < n; m++) {
+      /*@ assert index: 0 < columns && 0 <= m / columns < rows && 0 <= m % columns < columns; */
+      /*@ ghost
+        expert_row(left.data, left.row_stride, left.column_stride, rows, inner, m / columns);
+        expert_column(right.data, right.row_stride, right.column_stride, inner, columns,
+                      m % columns); */
+      failed = failed ||
+               product_element(m, inner, columns, left, right, &t, product, condition) != PHIBAL_OK;
     }
     phibal_enclosure_clear(&t);
   }
@@ -217,22 +268,6 @@ phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t colu
   return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: a sum is beyond MPFR's range", name);
 }
 
-/*@ // what is there of a combine's arguments, where it is not null
-    predicate combine_there{L}(integer tokens, integer active, integer width, int64_t *row,
-                               float *x) =
-      0 <= tokens && 1 <= active && 0 <= width && row != \null ==>
-        place(tokens, active) <= ROUTING_MAX_SLOTS &&
-        \valid_read(row + (0 .. place(tokens, active) - 1)) &&
-        slots_size(row, place(tokens, active), width) <= ROUTING_MAX_SLOTS &&
-        (x != \null ==>
-           \valid_read(x + (0 .. slots_size(row, place(tokens, active), width) - 1)));
-    // and what a check adds
-    predicate combine_ready{L}(integer tokens, integer active, integer width, int64_t *row,
-                               float *x) =
-      0 <= tokens && 1 <= active && 0 <= width &&
-      (0 < tokens ==> row != \null && (0 < width ==> x != \null)) &&
-      slots_finite(row, place(tokens, active), width, x);
-*/
 /*@ requires combine_there(tokens, active, width, row, expert_output);
     terminates \true;
     exits \false;
@@ -303,47 +338,140 @@ static phibal_status combine_add(double term, phibal_enclosure *t, phibal_enclos
   return phibal_enclosure_add(condition, condition, t);
 }
 
+/* y += the term of slot s at `column`, condition (may be null) += its absolute value. */
+/*@ requires 0 <= s && 0 <= column < width && \valid_read(row + s);
+    requires slot_there(expert_output, row[s], width);
+    requires gates == \null || (\valid_read(gates + s) && \is_finite(gates[s]));
+    requires output(t) && output(y) && optional(condition);
+    requires \separated(t, y) && optional_apart(t, condition) && optional_apart(y, condition);
+    terminates \true;
+    exits \false;
+    assigns *t, *y, *condition;
+    ensures outputs: enclosure(t) && enclosure(y) && optional(condition);
+    ensures frame: only_pair_written{Pre, Here}(t, y, condition);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures value: \result == PHIBAL_OK ==> \forall real a; in{Pre}(y, a) ==>
+      in(y, a + combine_term(row, gates, expert_output, width, column, s));
+    ensures magnitude: \result == PHIBAL_OK && condition != \null ==>
+      \forall real a; in{Pre}(condition, a) ==> in(condition,
+        a + \abs(combine_term(row, gates, expert_output, width, column, s))); */
+static phibal_status combine_slot(int64_t s, int64_t width, int64_t column, const int64_t *row,
+                                  const float *gates, const float *expert_output,
+                                  phibal_enclosure *t, phibal_enclosure *y,
+                                  phibal_enclosure *condition) {
+  //@ assert use_enclosure && use_floating && open_place;
+  int64_t r = row[s];
+  if (r < 0) return PHIBAL_OK;
+  /*@ assert element: element(r, width, column) == r * width + column &&
+        place(r, width) == r * width && 0 <= r * width + column <= ROUTING_MAX_SLOTS; */
+  float x = expert_output[r * width + column];
+  //@ assert finite: \is_finite(x);
+  double product = gates ? operation_exact_product(gates[s], x) : (double)x;
+  /*@ assert term: \is_finite(product) &&
+        (real)product == combine_term(row, gates, expert_output, width, column, s); */
+  return combine_add(product, t, y, condition);
+}
+
 /* One element: *before + sum_s gates[s] output[row[s]][column] over the slots s from `first` on. */
+/*@ requires 0 <= first && first + active <= ROUTING_MAX_SLOTS && 0 <= column < width;
+    requires \valid_read(row + (first .. first + active - 1));
+    requires \forall integer s; first <= s < first + active ==>
+      slot_there(expert_output, row[s], width);
+    requires gates == \null || (\forall integer s; first <= s < first + active ==>
+      \valid_read(gates + s) && \is_finite(gates[s]));
+    requires before == \null || (\valid_read(before) && \is_finite(*before));
+    requires output(t) && output(y) && optional(condition);
+    requires \separated(t, y) && optional_apart(t, condition) && optional_apart(y, condition);
+    terminates \true;
+    exits \false;
+    assigns *t, *y, *condition;
+    ensures outputs: enclosure(t) && enclosure(y) && optional(condition);
+    ensures frame: only_pair_written{Pre, Here}(t, y, condition);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures value: \result == PHIBAL_OK ==> in(y,
+      combined(row, gates, expert_output, width, column, before_of(before), first, active));
+    ensures magnitude: \result == PHIBAL_OK && condition != \null ==> in(condition,
+      combined_magnitude(row, gates, expert_output, width, column, before_of(before), first,
+                         active)); */
 static phibal_status combine_element(int64_t first, int32_t active, int64_t width, int64_t column,
                                      const int64_t *row, const float *gates,
                                      const float *expert_output, const float *before,
                                      phibal_enclosure *t, phibal_enclosure *y,
                                      phibal_enclosure *condition) {
+  //@ assert use_enclosure;
   combine_start(before, y, condition);
+  /*@ loop invariant index: 0 <= s && (s <= active || s == 0);
+      loop invariant outputs: enclosure(t) && enclosure(y) && optional(condition);
+      loop invariant frame: only_pair_written{Pre, Here}(t, y, condition);
+      loop invariant value: in(y,
+        combined(row, gates, expert_output, width, column, before_of(before), first, s));
+      loop invariant magnitude: condition != \null ==> in(condition,
+        combined_magnitude(row, gates, expert_output, width, column, before_of(before), first,
+                           s));
+      loop assigns s, *t, *y, *condition;
+      loop variant active - s; */
   for (int32_t s = 0; s < active; s++) {
-    int64_t r = row[first + s];
-    if (r < 0) continue;
-    float x = expert_output[r * width + column];
-    double product = gates ? operation_exact_product(gates[first + s], x) : (double)x;
-    TRY(combine_add(product, t, y, condition));
+    /*@ assert next: combined(row, gates, expert_output, width, column, before_of(before), first,
+          s + 1) == combined(row, gates, expert_output, width, column, before_of(before), first,
+          s) + combine_term(row, gates, expert_output, width, column, first + s); */
+    /*@ assert next_magnitude: combined_magnitude(row, gates, expert_output, width, column,
+          before_of(before), first, s + 1) == combined_magnitude(row, gates, expert_output, width,
+          column, before_of(before), first, s) +
+          \abs(combine_term(row, gates, expert_output, width, column, first + s)); */
+    TRY(combine_slot(first + s, width, column, row, gates, expert_output, t, y, condition));
   }
   return PHIBAL_OK;
 }
 
-/* One token, whose slots begin at `first` row i of before, y and condition. */
-static phibal_status combine_token(int64_t first, int64_t i, int32_t active, int64_t width,
-                                   const int64_t *row, const float *gates,
-                                   const float *expert_output, const float *before,
-                                   phibal_enclosure *t, phibal_enclosure *y,
-                                   phibal_enclosure *condition) {
-  for (int64_t j = 0; j < width; j++) {
-    const float *start = before ? &before[i * width + j] : NULL;
-    phibal_enclosure *magnitude = condition ? &condition[i * width + j] : NULL;
-    phibal_enclosure *value = &y[i * width + j];
-    phibal_status status = combine_element(first, active, width, j, row, gates, expert_output,
-                                           start, t, value, magnitude);
-    if (status != PHIBAL_OK) return status;
-  }
-  return PHIBAL_OK;
-}
-
+/* Element m is column m % width of token m / width, whose slots begin at m / width * active. */
+/*@ requires 0 <= tokens && 1 <= active && 0 <= width;
+    requires place(tokens, active) <= ROUTING_MAX_SLOTS &&
+      place(tokens, width) <= ROUTING_MAX_SLOTS;
+    requires \valid_read(row + (0 .. place(tokens, active) - 1));
+    requires slots_there(row, place(tokens, active), width, expert_output);
+    requires gates == \null || floats_there(gates, place(tokens, active));
+    requires before == \null || floats_there(before, place(tokens, width));
+    requires output(t) && vector_output(y, place(tokens, width)) &&
+      optional_vector(condition, place(tokens, width));
+    requires vector_apart(t, y, place(tokens, width)) &&
+      optional_vector_apart(t, condition, place(tokens, width)) &&
+      optional_vectors_apart(y, place(tokens, width), condition, place(tokens, width));
+    terminates \true;
+    exits \false;
+    assigns *t, y[0 .. place(tokens, width) - 1], condition[0 .. place(tokens, width) - 1];
+    ensures outputs: enclosure(t) && vector_output(y, place(tokens, width)) &&
+      optional_vector(condition, place(tokens, width));
+    ensures frame: only_vectors_written{Pre, Here}(t, y, condition, place(tokens, width));
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures value: \result == PHIBAL_OK ==> combined_held(y, place(tokens, width), row, gates,
+      expert_output, before, active, width);
+    ensures magnitude: \result == PHIBAL_OK && condition != \null ==>
+      combined_magnitudes_held(condition, place(tokens, width), row, gates, expert_output, before,
+                               active, width); */
 static phibal_status combine_all(int64_t tokens, int32_t active, int64_t width, const int64_t *row,
                                  const float *gates, const float *expert_output,
                                  const float *before, phibal_enclosure *t, phibal_enclosure *y,
                                  phibal_enclosure *condition) {
-  for (int64_t i = 0; i < tokens; i++) {
-    phibal_status status = combine_token(i * active, i, active, width, row, gates, expert_output,
-                                         before, t, y, condition);
+  //@ assert use_enclosure && use_place && open_place;
+  const int64_t n = tokens * width;
+  //@ assert size: n == place(tokens, width);
+  /*@ loop invariant index: 0 <= m && (m <= n || m == 0);
+      loop invariant outputs: enclosure(t) && vector_output(y, n) && optional_vector(condition, n);
+      loop invariant frame: only_vectors_written{Pre, Here}(t, y, condition, n);
+      loop invariant value: combined_held(y, m, row, gates, expert_output, before, active, width);
+      loop invariant magnitude: condition != \null ==>
+        combined_magnitudes_held(condition, m, row, gates, expert_output, before, active, width);
+      loop assigns m, *t, y[0 .. n - 1], condition[0 .. n - 1];
+      loop variant n - m; */
+  for (int64_t m = 0; m < n; m++) {
+    const float *start = before ? &before[m] : NULL;
+    phibal_enclosure *magnitude = condition ? &condition[m] : NULL;
+    /*@ assert index: 0 < width && 0 <= m / width < tokens && 0 <= m % width < width; */
+    /*@ assert slots: place(m / width, active) == m / width * active &&
+          0 <= place(m / width, active) &&
+          place(m / width, active) + active <= place(tokens, active); */
+    phibal_status status = combine_element(m / width * active, active, width, m % width, row, gates,
+                                           expert_output, start, t, &y[m], magnitude);
     if (status != PHIBAL_OK) return status;
   }
   return PHIBAL_OK;
@@ -355,10 +483,16 @@ phibal_status phibal_reference_combine(int64_t tokens, int32_t active, int64_t w
                                        mpfr_prec_t precision, phibal_enclosure *y,
                                        phibal_enclosure *condition) {
   const char *name = "phibal_reference_combine";
+  //@ assert use_enclosure && use_place && open_place;
   TRY(combine_check(name, tokens, active, width, row, expert_output, precision));
+  //@ ghost expert_slots(tokens, active, width, row, expert_output);
   if (!y) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null y", name);
   if (gates) TRY(operation_check_finite(name, "the gates", tokens * active, gates));
   if (before) TRY(operation_check_finite(name, "y before", tokens * width, before));
+  /*@ assert sizes: tokens * active == place(tokens, active) &&
+        tokens * width == place(tokens, width) && 0 <= place(tokens, width); */
+  /*@ assert floats: (gates == \null || floats_there(gates, place(tokens, active))) &&
+        (before == \null || floats_there(before, place(tokens, width))); */
   phibal_enclosure *t;
   TRY(operation_scratch(name, 1, precision, &t));
   phibal_status status =
@@ -375,18 +509,25 @@ phibal_status phibal_reference_combine(int64_t tokens, int32_t active, int64_t w
     exits \false;
     assigns expert_gradient[0 .. width - 1];
     ensures outputs: vector_output(expert_gradient, width);
-    ensures frame: only_vector_written{Pre, Here}(expert_gradient, width); */
+    ensures frame: only_vector_written{Pre, Here}(expert_gradient, width);
+    ensures values: \forall integer k; 0 <= k < width ==>
+      in(expert_gradient + k, scaled((real)gate, y_gradient, k)); */
 static void combine_backward_row(int64_t width, float gate, const float *y_gradient,
                                  phibal_enclosure *expert_gradient) {
   //@ assert use_enclosure && use_floating;
   /*@ loop invariant index: 0 <= j <= width;
       loop invariant outputs: vector_output(expert_gradient, width);
       loop invariant frame: only_vector_written{Pre, Here}(expert_gradient, width);
+      loop invariant values: \forall integer k; 0 <= k < j ==>
+        in(expert_gradient + k, scaled((real)gate, y_gradient, k));
       loop assigns j, expert_gradient[0 .. width - 1];
       loop variant width - j; */
   for (int64_t j = 0; j < width; j++) {
     double product = operation_exact_product(gate, y_gradient[j]);
+    /*@ assert exactly: \is_finite(product) && (real)product == scaled((real)gate, y_gradient, j);
+     */
     phibal_enclosure_set_d(&expert_gradient[j], product);
+    //@ assert added: in(expert_gradient + j, scaled((real)gate, y_gradient, j));
   }
 }
 
@@ -425,35 +566,158 @@ static phibal_status combine_backward_gate(int64_t width, int64_t row, const flo
                                magnitude);
 }
 
-/* One token, whose slots begin at `first`; y_gradient is its row. */
-static phibal_status combine_backward_token(int64_t first, int32_t active, int64_t width,
-                                            const int64_t *row, const float *gates,
-                                            const float *expert_output, const float *y_gradient,
-                                            phibal_enclosure *t, phibal_enclosure *expert_gradient,
-                                            phibal_enclosure *gate_gradient,
-                                            phibal_enclosure *gate_condition) {
-  for (int64_t i = first; i < first + active; i++) {
-    if (row[i] >= 0 && expert_gradient)
-      combine_backward_row(width, gates[i], y_gradient, expert_gradient + row[i] * width);
-    phibal_enclosure *dot = gate_gradient ? &gate_gradient[i] : &t[1];
-    phibal_enclosure *magnitude = gate_condition ? &gate_condition[i] : &t[2];
-    phibal_status status =
-        combine_backward_gate(width, row[i], expert_output, y_gradient, &t[0], dot, magnitude);
-    if (status != PHIBAL_OK) return status;
-  }
-  return PHIBAL_OK;
+/*@ // what the gradients of slot i's row and gate need: y_gradient is its token's row
+    predicate slot_ready{L}(integer i, integer width, int64_t *row, float *gates,
+                            float *expert_output, float *y_gradient) =
+      0 <= i && 0 <= width && \valid_read(row + i) && \valid_read(gates + i) &&
+      \is_finite(gates[i]) && floats_there(y_gradient, width) &&
+      slot_there(expert_output, row[i], width);
+    // nothing was written but t[0..2], slot i's elements of d and m, and its row of x
+    predicate only_slot_written{A, B}(phibal_enclosure *t, phibal_enclosure *x, integer row,
+                                      integer width, phibal_enclosure *d, phibal_enclosure *m,
+                                      integer i) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && vector_apart(r, t, 3) &&
+        (x == \null || row < 0 || vector_apart(r, x + place(row, width), width)) &&
+        (d == \null || \separated(r, d + i)) && (m == \null || \separated(r, m + i)) ==>
+          same{A, B}(r);
+*/
+/* The gradients of slot i's row of expert_output and of its gate, each where it is wanted;
+   y_gradient is the slot's token's row. */
+/*@ requires slot_ready(i, width, row, gates, expert_output, y_gradient);
+    requires vector_output(t, 3);
+    requires expert_gradient != \null && 0 <= row[i] ==>
+      vector_output(expert_gradient + place(row[i], width), width);
+    requires gate_gradient == \null || output(gate_gradient + i);
+    requires gate_condition == \null || output(gate_condition + i);
+    requires expert_gradient != \null && 0 <= row[i] ==>
+      vectors_apart(t, 3, expert_gradient + place(row[i], width), width);
+    requires gate_gradient == \null || vector_apart(gate_gradient + i, t, 3);
+    requires gate_condition == \null || vector_apart(gate_condition + i, t, 3);
+    requires expert_gradient != \null && 0 <= row[i] ==>
+      (gate_gradient == \null ||
+       vector_apart(gate_gradient + i, expert_gradient + place(row[i], width), width)) &&
+      (gate_condition == \null ||
+       vector_apart(gate_condition + i, expert_gradient + place(row[i], width), width));
+    requires gate_gradient == \null || gate_condition == \null ||
+      \separated(gate_gradient + i, gate_condition + i);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2], gate_gradient[i], gate_condition[i],
+            expert_gradient[place(row[i], width) .. place(row[i], width) + width - 1];
+    ensures outputs: vector_output(t, 3) &&
+      (gate_gradient == \null || enclosure(gate_gradient + i)) &&
+      (gate_condition == \null || enclosure(gate_condition + i));
+    ensures row_outputs: expert_gradient != \null && 0 <= row[i] ==>
+      vector_output(expert_gradient + place(row[i], width), width);
+    ensures frame: only_slot_written{Pre, Here}(t, expert_gradient, row[i], width, gate_gradient,
+      gate_condition, i);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures row: expert_gradient != \null && 0 <= row[i] ==>
+      row_gradient_held(expert_gradient, row[i], y_gradient, (real)gates[i], width);
+    ensures value: \result == PHIBAL_OK && gate_gradient != \null ==>
+      in(gate_gradient + i, gate_gradient(y_gradient, expert_output, row[i], width));
+    ensures condition: \result == PHIBAL_OK && gate_condition != \null ==>
+      in(gate_condition + i, gate_magnitude(y_gradient, expert_output, row[i], width)); */
+static phibal_status combine_backward_slot(int64_t i, int64_t width, const int64_t *row,
+                                           const float *gates, const float *expert_output,
+                                           const float *y_gradient, phibal_enclosure *t,
+                                           phibal_enclosure *expert_gradient,
+                                           phibal_enclosure *gate_gradient,
+                                           phibal_enclosure *gate_condition) {
+  //@ assert use_enclosure && open_place;
+  //@ assert place: 0 <= row[i] ==> place(row[i], width) == row[i] * width;
+  if (row[i] >= 0 && expert_gradient)
+    combine_backward_row(width, gates[i], y_gradient, expert_gradient + row[i] * width);
+  phibal_enclosure *dot = gate_gradient ? &gate_gradient[i] : &t[1];
+  phibal_enclosure *magnitude = gate_condition ? &gate_condition[i] : &t[2];
+  /*@ assert places: output(dot) && output(magnitude) && \separated(t + 0, dot) &&
+        \separated(t + 0, magnitude) && \separated(dot, magnitude); */
+  /*@ assert second: dot == t + 1 || (\separated(dot, t + 1) && \separated(dot, t + 2)); */
+  /*@ assert third: magnitude == t + 2 ||
+        (\separated(magnitude, t + 1) && \separated(magnitude, t + 2)); */
+  //@ ghost before:;
+  phibal_status status =
+      combine_backward_gate(width, row[i], expert_output, y_gradient, &t[0], dot, magnitude);
+  //@ assert temporaries: output(t + 0) && output(t + 1) && output(t + 2);
+  /*@ assert kept: expert_gradient != \null && 0 <= row[i] ==> \forall integer k;
+        0 <= k < width ==> same{before, Here}(expert_gradient + (place(row[i], width) + k)); */
+  return status;
 }
 
+/* Slot i is one of token i / active. */
+/*@ requires 0 <= tokens && 1 <= active && 0 <= width;
+    requires place(tokens, active) <= ROUTING_MAX_SLOTS &&
+      place(tokens, width) <= ROUTING_MAX_SLOTS;
+    requires \valid_read(row + (0 .. place(tokens, active) - 1));
+    requires slots_there(row, place(tokens, active), width, expert_output);
+    requires floats_there(gates, place(tokens, active)) &&
+      floats_there(y_gradient, place(tokens, width));
+    requires vector_output(t, 3);
+    requires gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
+      gate_condition);
+    requires optional_vectors_apart(t, 3, expert_gradient,
+        slots_size(row, place(tokens, active), width)) &&
+      optional_vectors_apart(t, 3, gate_gradient, place(tokens, active)) &&
+      optional_vectors_apart(t, 3, gate_condition, place(tokens, active));
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2], gate_gradient[0 .. place(tokens, active) - 1],
+            gate_condition[0 .. place(tokens, active) - 1],
+            expert_gradient[0 .. slots_size(row, place(tokens, active), width) - 1];
+    ensures outputs: vector_output(t, 3) &&
+      gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
+        gate_condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 3) &&
+      optional_vector_apart(r, expert_gradient, slots_size(row, place(tokens, active), width)) &&
+      optional_vector_apart(r, gate_gradient, place(tokens, active)) &&
+      optional_vector_apart(r, gate_condition, place(tokens, active)) ==> same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures rows: \result == PHIBAL_OK && expert_gradient != \null &&
+      rows_distinct(row, place(tokens, active)) ==>
+        row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
+                           width);
+    ensures value: \result == PHIBAL_OK && gate_gradient != \null ==>
+      gate_gradients_held(gate_gradient, place(tokens, active), row, expert_output, y_gradient,
+                          active, width);
+    ensures condition: \result == PHIBAL_OK && gate_condition != \null ==>
+      gate_magnitudes_held(gate_condition, place(tokens, active), row, expert_output, y_gradient,
+                           active, width); */
 static phibal_status combine_backward_all(int64_t tokens, int32_t active, int64_t width,
                                           const int64_t *row, const float *gates,
                                           const float *expert_output, const float *y_gradient,
                                           phibal_enclosure *t, phibal_enclosure *expert_gradient,
                                           phibal_enclosure *gate_gradient,
                                           phibal_enclosure *gate_condition) {
-  for (int64_t i = 0; i < tokens; i++) {
-    TRY(combine_backward_token(i * active, active, width, row, gates, expert_output,
-                               y_gradient + i * width, t, expert_gradient, gate_gradient,
-                               gate_condition));
+  //@ assert use_enclosure && use_place && open_place;
+  const int64_t n = tokens * active;
+  //@ assert size: n == place(tokens, active);
+  //@ ghost expert_rows_end(row, n);
+  /*@ loop invariant index: 0 <= i && (i <= n || i == 0);
+      loop invariant outputs: vector_output(t, 3) &&
+        gradients_there(row, n, width, expert_gradient, gate_gradient, gate_condition);
+      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, t, 3) &&
+        optional_vector_apart(r, expert_gradient, slots_size(row, n, width)) &&
+        optional_vector_apart(r, gate_gradient, n) &&
+        optional_vector_apart(r, gate_condition, n) ==> same{Pre, Here}(r);
+      loop invariant rows: expert_gradient != \null && rows_distinct(row, n) ==>
+        row_gradients_held(expert_gradient, i, row, gates, y_gradient, active, width);
+      loop invariant value: gate_gradient != \null ==>
+        gate_gradients_held(gate_gradient, i, row, expert_output, y_gradient, active, width);
+      loop invariant condition: gate_condition != \null ==>
+        gate_magnitudes_held(gate_condition, i, row, expert_output, y_gradient, active, width);
+      loop assigns i, t[0 .. 2], gate_gradient[0 .. n - 1], gate_condition[0 .. n - 1],
+                   expert_gradient[0 .. slots_size(row, n, width) - 1];
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++) {
+    /*@ assert index: 0 <= i / active < tokens; */
+    /*@ assert token: place(i / active, width) == i / active * width &&
+          0 <= place(i / active, width) &&
+          place(i / active, width) + width <= place(tokens, width); */
+    /*@ assert row: 0 <= row[i] ==> 0 <= place(row[i], width) &&
+          place(row[i], width) + width <= slots_size(row, n, width); */
+    TRY(combine_backward_slot(i, width, row, gates, expert_output, y_gradient + i / active * width,
+                              t, expert_gradient, gate_gradient, gate_condition));
   }
   return PHIBAL_OK;
 }
@@ -466,11 +730,17 @@ phibal_status phibal_reference_combine_backward(int64_t tokens, int32_t active, 
                                                 phibal_enclosure *gate_gradient,
                                                 phibal_enclosure *gate_condition) {
   const char *name = "phibal_reference_combine_backward";
+  //@ assert use_enclosure && use_place && open_place;
   TRY(combine_check(name, tokens, active, width, row, expert_output, precision));
+  //@ ghost expert_slots(tokens, active, width, row, expert_output);
   if (tokens > 0 && (!gates || !y_gradient))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null gates or y_gradient", name);
   TRY(operation_check_finite(name, "the gates", tokens * active, gates));
   TRY(operation_check_finite(name, "y_gradient", tokens * width, y_gradient));
+  /*@ assert sizes: tokens * active == place(tokens, active) &&
+        tokens * width == place(tokens, width) && 0 <= place(tokens, width); */
+  /*@ assert floats: floats_there(gates, place(tokens, active)) &&
+        floats_there(y_gradient, place(tokens, width)); */
   phibal_enclosure *t;
   TRY(operation_scratch(name, 3, precision, &t));
   phibal_status status =

@@ -1,5 +1,7 @@
 /* The logic of the expert layer: what SPEC.md's section E says of matrices of binary32 numbers, as
-   real numbers. ACSL only; after reference/operation.h. */
+   real numbers. ACSL only.
+
+   A matrix is a vector of its rows: element m of one with n columns is element m % n of row m / n. */
 #ifndef PHIBAL_ACSL_EXPERT_H
 #define PHIBAL_ACSL_EXPERT_H
 
@@ -30,6 +32,15 @@
         0 <= place(i, n) && 0 <= (m - i - 1) * n && place(i, n) + n <= place(m, n);
       LEMMA element_inside: GIVEN(open_place && use_place) \forall integer i, n, j, m;
         0 <= i < m && 0 <= j < n ==> 0 <= element(i, n, j) < place(m, n);
+      LEMMA quotient_at_most: \forall integer m, n; 0 <= m && 0 < n ==>
+        0 <= m / n <= m && 0 <= m % n < n;
+      LEMMA index_whole: GIVEN(open_place) \forall integer m, rows, n;
+        0 <= m < place(rows, n) && 0 <= n ==> place(m / n, n) + m % n == m;
+      LEMMA place_at_most: GIVEN(open_place) \forall integer m, n, k;
+        0 <= m && 0 < n && 0 <= k && m <= k / n ==> place(m, n) <= k;
+      LEMMA index_inside: GIVEN(open_place) \forall integer m, rows, n;
+        0 <= m < place(rows, n) && 0 <= n ==>
+          0 < n && 0 <= m / n < rows && 0 <= m % n < n;
     }
     predicate address(integer i) = INT64_MIN <= i <= INT64_MAX;
 
@@ -65,15 +76,19 @@
         (\forall integer j; 0 <= j < columns ==>
           \is_finite(data[place(i, row) + place(j, column)]));
 
-    // element (i, j) of a product
-    logic real product_entry{L}(phibal_reference_matrix a, phibal_reference_matrix b,
-                                integer inner, integer i, integer j) =
-      strided_dot(a.data + place(i, a.row_stride), a.column_stride,
-                  b.data + place(j, b.column_stride), b.row_stride, inner);
-    logic real product_magnitude{L}(phibal_reference_matrix a, phibal_reference_matrix b,
-                                    integer inner, integer i, integer j) =
-      strided_magnitude(a.data + place(i, a.row_stride), a.column_stride,
-                        b.data + place(j, b.column_stride), b.row_stride, inner);
+    // z[0..n-1] hold the first n elements of a product X W, X with strides p, p_in and W with q_in, q
+    predicate dots_held{L}(phibal_enclosure *z, integer n, integer columns, integer inner,
+                           float *x, integer p, integer p_in, float *w, integer q_in, integer q) =
+      \forall integer m; 0 <= m < n ==>
+        in(z + m, strided_dot(x + place(m / columns, p), p_in,
+                              w + place(m % columns, q), q_in, inner));
+    // and of |X| |W|
+    predicate magnitudes_held{L}(phibal_enclosure *z, integer n, integer columns, integer inner,
+                                 float *x, integer p, integer p_in,
+                                 float *w, integer q_in, integer q) =
+      \forall integer m; 0 <= m < n ==>
+        in(z + m, strided_magnitude(x + place(m / columns, p), p_in,
+                                    w + place(m % columns, q), q_in, inner));
 
     // after the last row that one of the slots has
     logic integer rows_end{L}(int64_t *row, integer n) =
@@ -89,6 +104,31 @@
       \forall integer j; 0 <= j < width ==> \is_finite(x[element(row, width, j)]);
     predicate slots_finite{L}(int64_t *row, integer n, integer width, float *x) =
       \forall integer i; 0 <= i < n && 0 <= row[i] ==> row_finite(x, row[i], width);
+
+    predicate floats_there{L}(float *x, integer n) =
+      \valid_read(x + (0 .. n - 1)) && (\forall integer i; 0 <= i < n ==> \is_finite(x[i]));
+    // a slot's row of x, if it has one, is there, and finite
+    predicate slot_there{L}(float *x, integer row, integer width) =
+      0 <= row ==> 0 <= place(row, width) && place(row, width) + width <= ROUTING_MAX_SLOTS &&
+        \valid_read(x + (place(row, width) .. place(row, width) + width - 1)) &&
+        row_finite(x, row, width);
+    predicate slots_there{L}(int64_t *row, integer n, integer width, float *x) =
+      \forall integer i; 0 <= i < n ==> slot_there(x, row[i], width);
+    // what is there of a combine's arguments, where it is not null
+    predicate combine_there{L}(integer tokens, integer active, integer width, int64_t *row,
+                               float *x) =
+      0 <= tokens && 1 <= active && 0 <= width && row != \null ==>
+        place(tokens, active) <= ROUTING_MAX_SLOTS &&
+        \valid_read(row + (0 .. place(tokens, active) - 1)) &&
+        slots_size(row, place(tokens, active), width) <= ROUTING_MAX_SLOTS &&
+        (x != \null ==>
+           \valid_read(x + (0 .. slots_size(row, place(tokens, active), width) - 1)));
+    // and what a check adds
+    predicate combine_ready{L}(integer tokens, integer active, integer width, int64_t *row,
+                               float *x) =
+      0 <= tokens && 1 <= active && 0 <= width &&
+      (0 < tokens ==> row != \null && (0 < width ==> x != \null)) &&
+      slots_finite(row, place(tokens, active), width, x);
 
     // (E4), of one element: gates (where there are some) times the rows of x; padding adds nothing
     logic real before_of{L}(float *before) = before == \null ? 0.0 : (real)*before;
@@ -110,16 +150,46 @@
       combined_magnitude(row, gates, x, width, column, before, first, n - 1) +
         \abs(combine_term(row, gates, x, width, column, first + n - 1));
 
+    // y[0..n-1] hold the first n elements of (E4), of tokens with `active` slots each
+    predicate combined_held{L}(phibal_enclosure *y, integer n, int64_t *row, float *gates, float *x,
+                               float *before, integer active, integer width) =
+      \forall integer m; 0 <= m < n ==>
+        in(y + m, combined(row, gates, x, width, m % width, before_at(before, m),
+                           place(m / width, active), active));
+    predicate combined_magnitudes_held{L}(phibal_enclosure *y, integer n, int64_t *row,
+                                          float *gates, float *x, float *before,
+                                          integer active, integer width) =
+      \forall integer m; 0 <= m < n ==>
+        in(y + m, combined_magnitude(row, gates, x, width, m % width, before_at(before, m),
+                                     place(m / width, active), active));
+
     // (E5), of one slot's gate
     logic real gate_gradient{L}(float *y, float *x, integer row, integer width) =
       row < 0 ? 0.0 : strided_dot(y, 1, x + place(row, width), 1, width);
     logic real gate_magnitude{L}(float *y, float *x, integer row, integer width) =
       row < 0 ? 0.0 : strided_magnitude(y, 1, x + place(row, width), 1, width);
 
-    // sum_l s_l w_l
-    logic real chain_sum{L}(sequence s, float *w, integer q, integer n) =
-      n <= 0 ? 0.0 :
-      chain_sum(s, w, q, n - 1) + term(s, n - 1) * (real)w[place(n - 1, q)];
+    // of the first n slots: y's row m / active is that of slot m's token
+    predicate gate_gradients_held{L}(phibal_enclosure *z, integer n, int64_t *row, float *x,
+                                     float *y, integer active, integer width) =
+      \forall integer m; 0 <= m < n ==>
+        in(z + m, gate_gradient(y + place(m / active, width), x, row[m], width));
+    predicate gate_magnitudes_held{L}(phibal_enclosure *z, integer n, int64_t *row, float *x,
+                                      float *y, integer active, integer width) =
+      \forall integer m; 0 <= m < n ==>
+        in(z + m, gate_magnitude(y + place(m / active, width), x, row[m], width));
+    // no row belongs to two slots
+    predicate rows_distinct{L}(int64_t *row, integer n) =
+      \forall integer i, j; 0 <= i < j < n && 0 <= row[i] && 0 <= row[j] ==> row[i] != row[j];
+    logic real scaled{L}(real gate, float *y, integer j) = gate * (real)y[j];
+    predicate row_gradient_held{L}(phibal_enclosure *z, integer row, float *y, real gate,
+                                   integer width) =
+      \forall integer j; 0 <= j < width ==>
+        in(z + (place(row, width) + j), scaled(gate, y, j));
+    predicate row_gradients_held{L}(phibal_enclosure *z, integer n, int64_t *row, float *gates,
+                                    float *y, integer active, integer width) =
+      \forall integer m; 0 <= m < n && 0 <= row[m] ==>
+        row_gradient_held(z, row[m], y + place(m / active, width), (real)gates[m], width);
 
     // a vector that may be null
     predicate optional_vector{L}(phibal_enclosure *z, integer n) =
@@ -131,6 +201,14 @@
       z == \null || w == \null || vectors_apart(z, n, w, m);
     predicate optional_vector_in_use{L}(phibal_enclosure *z, integer n) =
       z == \null || vector_in_use(z, n);
+    // places for the gradients of rows and gates, each where it is wanted, apart from one another
+    predicate gradients_there{L}(int64_t *row, integer slots, integer width, phibal_enclosure *x,
+                                 phibal_enclosure *d, phibal_enclosure *m) =
+      optional_vector(x, slots_size(row, slots, width)) && optional_vector(d, slots) &&
+      optional_vector(m, slots) &&
+      optional_vectors_apart(d, slots, x, slots_size(row, slots, width)) &&
+      optional_vectors_apart(m, slots, x, slots_size(row, slots, width)) &&
+      optional_vectors_apart(d, slots, m, slots);
     // nothing but t, z, and w where there is one, was written
     predicate only_pair_written{A, B}(phibal_enclosure *t, phibal_enclosure *z,
                                       phibal_enclosure *w) =
@@ -148,92 +226,6 @@
     predicate results_kept{A, B}(phibal_enclosure *z, phibal_enclosure *w, integer n) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && in_use{A}(r) &&
         optional_vector_apart(r, z, n) && optional_vector_apart(r, w, n) ==> same{A, B}(r);
-*/
-
-/* A row that begins at p is row r of x. */
-/*@ ghost
-  /@ requires 0 <= n && finite_floats(p, n);
-     requires \forall integer j; 0 <= j < n ==> p + j == x + element(r, n, j);
-     terminates \true;
-     exits \false;
-     assigns \nothing;
-     ensures row_finite(x, r, n); @/
-  void expert_row_finite(const float *p, const float *x, int64_t r, int64_t n) {
-    /@ assert open_place; @/
-    int64_t i = 0;
-    /@ loop invariant 0 <= i <= n;
-       loop invariant \forall integer j; 0 <= j < i ==> \is_finite(x[element(r, n, j)]);
-       loop assigns i;
-       loop variant n - i; @/
-    while (i < n) {
-      /@ assert \is_finite(p[i]) && p + i == x + element(r, n, i); @/
-      /@ assert \is_finite(x[element(r, n, i)]); @/
-      i++;
-    }
-  }
-*/
-/* Row r of x as a vector without gaps. */
-/*@ ghost
-  /@ requires 0 <= n && address(n) && p == x + place(r, n) && row_finite(x, r, n);
-     requires \valid_read(p + (0 .. n - 1));
-     terminates \true;
-     exits \false;
-     assigns \nothing;
-     ensures strided(p, n, 1); @/
-  void expert_row_strided(const float *p, const float *x, int64_t r, int64_t n) {
-    /@ assert open_place; @/
-    int64_t i = 0;
-    /@ loop invariant 0 <= i <= n;
-       loop invariant strided(p, i, 1);
-       loop assigns i;
-       loop variant n - i; @/
-    while (i < n) {
-      /@ assert \is_finite(x[element(r, n, i)]) && p + place(i, 1) == x + element(r, n, i); @/
-      i++;
-    }
-  }
-*/
-
-/* The end of the rows grows with the slots. */
-/*@ ghost
-  /@ requires 0 <= m <= n;
-     terminates \true;
-     exits \false;
-     assigns \nothing;
-     ensures rows_end(row, m) <= rows_end(row, n); @/
-  void expert_rows_grow(const int64_t *row, int64_t m, int64_t n) {
-    int64_t i = m;
-    /@ loop invariant m <= i <= n;
-       loop invariant rows_end(row, m) <= rows_end(row, i);
-       loop assigns i;
-       loop variant n - i; @/
-    while (i < n) {
-      /@ assert rows_end(row, i + 1) ==
-           (row[i] < rows_end(row, i) ? rows_end(row, i) : row[i] + 1); @/
-      i++;
-    }
-  }
-*/
-
-/* A slot's row is before the end of all. */
-/*@ ghost
-  /@ requires 0 <= n;
-     terminates \true;
-     exits \false;
-     assigns \nothing;
-     ensures 0 <= rows_end(row, n) && rows_before(row, n, rows_end(row, n)); @/
-  void expert_rows_end(const int64_t *row, int64_t n) {
-    int64_t i = 0;
-    /@ loop invariant 0 <= i <= n;
-       loop invariant 0 <= rows_end(row, i) && rows_before(row, i, rows_end(row, i));
-       loop assigns i;
-       loop variant n - i; @/
-    while (i < n) {
-      /@ assert rows_end(row, i + 1) ==
-           (row[i] < rows_end(row, i) ? rows_end(row, i) : row[i] + 1); @/
-      i++;
-    }
-  }
 */
 
 #endif

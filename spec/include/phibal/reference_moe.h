@@ -20,6 +20,7 @@
 #ifdef __FRAMAC__
 #include <phibal/acsl/activation.h>
 #include <phibal/acsl/balance.h>
+#include <phibal/acsl/expert.h>
 #endif
 
 #ifdef __cplusplus
@@ -476,7 +477,36 @@ typedef struct phibal_reference_matrix {
 } phibal_reference_matrix;
 
 /* product[rows][columns] = A B, condition = |A| |B|; A is rows x inner, B is inner x columns.
-   With OpenMP over rows. */
+   With OpenMP over elements. */
+/*@ requires a == \null || \valid_read(a);
+    requires b == \null || \valid_read(b);
+    requires a != \null && b != \null ==>
+      matrix_there(a->data, a->row_stride, a->column_stride, rows, inner) &&
+      matrix_there(b->data, b->row_stride, b->column_stride, inner, columns);
+    requires 0 <= rows && 0 <= columns ==> place(rows, columns) <= ROUTING_MAX_SLOTS &&
+      optional_vector(product, place(rows, columns)) &&
+      optional_vector(condition, place(rows, columns)) &&
+      optional_vectors_apart(product, place(rows, columns), condition, place(rows, columns));
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns product[0 .. place(rows, columns) - 1], condition[0 .. place(rows, columns) - 1];
+    ensures outputs: 0 <= rows && 0 <= columns ==>
+      optional_vector(product, place(rows, columns)) &&
+      optional_vector(condition, place(rows, columns));
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+      optional_vector_apart(r, product, place(rows, columns)) &&
+      optional_vector_apart(r, condition, place(rows, columns)) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> a != \null && b != \null && 0 <= rows && 0 <= inner &&
+      0 <= columns && (0 < rows && 0 < columns ==> product != \null);
+    ensures value: \result == PHIBAL_OK ==>
+      dots_held(product, place(rows, columns), columns, inner, \old(a->data),
+                \old(a->row_stride), \old(a->column_stride), \old(b->data),
+                \old(b->row_stride), \old(b->column_stride));
+    ensures magnitude: \result == PHIBAL_OK && condition != \null ==>
+      magnitudes_held(condition, place(rows, columns), columns, inner, \old(a->data),
+                      \old(a->row_stride), \old(a->column_stride), \old(b->data),
+                      \old(b->row_stride), \old(b->column_stride)); */
 phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t columns,
                                        const phibal_reference_matrix *a,
                                        const phibal_reference_matrix *b, mpfr_prec_t precision,
@@ -513,6 +543,16 @@ typedef struct phibal_reference_result {
   phibal_enclosure *value, *condition;
 } phibal_reference_result;
 
+/* Gradients of one expert's FFN, (E3): of h, a and b [rows][f], of x [rows][d], of w_gate and w_up
+   [f][d] and of w_down [d][f]; null values are left out. */
+typedef struct phibal_reference_ffn_gradients {
+  phibal_reference_result h, a, b, x, w_gate, w_up, w_down;
+} phibal_reference_ffn_gradients;
+
+#ifdef __FRAMAC__
+#include <phibal/acsl/ffn.h>
+#endif
+
 /* (E2) for the rows of one expert: a = x W_gate^T, b = x W_up^T, h = act(a) b, y = h W_down^T, all
    in exact arithmetic from x and the weights (x [rows][d], w_gate, w_up [f][d], w_down [d][f]). a,
    b, h [rows][f], y [rows][d]: each value may be null if it is not wanted Conditions, to first
@@ -521,6 +561,54 @@ typedef struct phibal_reference_result {
    terms stays within about (d + f + 4) u of these. For sharper checks, hold h against
    phibal_reference_activation of the kernel's own a and b, and y against phibal_reference_product
    of the kernel's own h. */
+/*@ requires ffn_there(ffn, rows, x, w_gate, w_up, w_down);
+    requires ffn != \null && 0 <= rows && 1 <= ffn->width && 1 <= ffn->hidden ==>
+      place(rows, ffn->width) <= ROUTING_MAX_SLOTS &&
+      place(ffn->hidden, ffn->width) <= ROUTING_MAX_SLOTS &&
+      result_there(a, place(rows, ffn->hidden)) && result_there(b, place(rows, ffn->hidden)) &&
+      result_there(h, place(rows, ffn->hidden)) && result_there(y, place(rows, ffn->width)) &&
+      result_in_use(a, place(rows, ffn->hidden)) && result_in_use(b, place(rows, ffn->hidden)) &&
+      result_in_use(h, place(rows, ffn->hidden)) && result_in_use(y, place(rows, ffn->width)) &&
+      forward_apart(a, b, h, place(rows, ffn->hidden), y, place(rows, ffn->width));
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns a.value[0 .. place(rows, ffn->hidden) - 1],
+            a.condition[0 .. place(rows, ffn->hidden) - 1],
+            b.value[0 .. place(rows, ffn->hidden) - 1],
+            b.condition[0 .. place(rows, ffn->hidden) - 1],
+            h.value[0 .. place(rows, ffn->hidden) - 1],
+            h.condition[0 .. place(rows, ffn->hidden) - 1],
+            y.value[0 .. place(rows, ffn->width) - 1],
+            y.condition[0 .. place(rows, ffn->width) - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures frame: ffn != \null ==> \forall phibal_enclosure *r;
+      \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      result_apart(r, a, place(rows, ffn->hidden)) &&
+      result_apart(r, b, place(rows, ffn->hidden)) &&
+      result_apart(r, h, place(rows, ffn->hidden)) &&
+      result_apart(r, y, place(rows, ffn->width)) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> ffn != \null && 0 <= rows;
+    ensures gates: \result == PHIBAL_OK && a.value != \null ==>
+      dots_held(a.value, place(rows, ffn->hidden), ffn->hidden, ffn->width, x, ffn->width, 1,
+                w_gate, 1, ffn->width);
+    ensures gate_conditions: \result == PHIBAL_OK && a.condition != \null ==>
+      magnitudes_held(a.condition, place(rows, ffn->hidden), ffn->hidden, ffn->width, x,
+                      ffn->width, 1, w_gate, 1, ffn->width);
+    ensures ups: \result == PHIBAL_OK && b.value != \null ==>
+      dots_held(b.value, place(rows, ffn->hidden), ffn->hidden, ffn->width, x, ffn->width, 1,
+                w_up, 1, ffn->width);
+    ensures up_conditions: \result == PHIBAL_OK && b.condition != \null ==>
+      magnitudes_held(b.condition, place(rows, ffn->hidden), ffn->hidden, ffn->width, x,
+                      ffn->width, 1, w_up, 1, ffn->width);
+    ensures hidden: \result == PHIBAL_OK && h.value != \null ==>
+      hidden_held(h.value, place(rows, ffn->hidden), ffn->activation, x, w_gate, w_up, ffn->width,
+                  ffn->hidden);
+    ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence s;
+      hidden_are(s, place(rows, ffn->hidden), ffn->activation, x, w_gate, w_up, ffn->width,
+                 ffn->hidden) ==>
+        chains_held(y.value, place(rows, ffn->width), ffn->width, ffn->hidden, s, ffn->hidden, 1,
+                    w_down, 1, ffn->hidden); */
 phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, const float *x,
                                            const float *w_gate, const float *w_up,
                                            const float *w_down, mpfr_prec_t precision,
@@ -531,13 +619,45 @@ phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, 
    kernel gets them: h' = y' W_down, a' = h' b act'(a), b' = h' act(a), x' = a' W_gate + b' W_up,
    W_gate' = a'^T x, W_up' = b'^T x, W_down' = y'^T h (the primes are gradients).
    Conditions: the same expressions with absolute values, and the derivative's condition for act'.
-     h_gradient, a_gradient, b_gradient [rows][f], x_gradient [rows][d],
-     w_gate_gradient, w_up_gradient [f][d], w_down_gradient [d][f]; null values are left out. The
-     weights' gradients are those of this group alone (the kernel adds them to what was there). */
-typedef struct phibal_reference_ffn_gradients {
-  phibal_reference_result h, a, b, x, w_gate, w_up, w_down;
-} phibal_reference_ffn_gradients;
-
+   The weights' gradients are those of this group alone (the kernel adds them to what was there). */
+/*@ requires ffn_there(ffn, rows, x, w_gate, w_up, w_down);
+    requires gradients == \null || \valid_read(gradients);
+    requires ffn != \null ==> plain_there(a, rows, ffn->hidden) &&
+      plain_there(b, rows, ffn->hidden) && plain_there(h, rows, ffn->hidden) &&
+      plain_there(y_gradient, rows, ffn->width);
+    requires ffn != \null && gradients != \null && 0 <= rows && 1 <= ffn->width &&
+      1 <= ffn->hidden ==>
+        place(rows, ffn->width) <= ROUTING_MAX_SLOTS &&
+        place(ffn->hidden, ffn->width) <= ROUTING_MAX_SLOTS &&
+        place(ffn->width, ffn->hidden) <= ROUTING_MAX_SLOTS &&
+        ffn_gradients_there(*gradients, rows, ffn->width, ffn->hidden) &&
+        ffn_gradients_in_use(*gradients, rows, ffn->width, ffn->hidden);
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns gradients->h.value[0 .. place(rows, ffn->hidden) - 1],
+            gradients->h.condition[0 .. place(rows, ffn->hidden) - 1],
+            gradients->a.value[0 .. place(rows, ffn->hidden) - 1],
+            gradients->a.condition[0 .. place(rows, ffn->hidden) - 1],
+            gradients->b.value[0 .. place(rows, ffn->hidden) - 1],
+            gradients->b.condition[0 .. place(rows, ffn->hidden) - 1],
+            gradients->x.value[0 .. place(rows, ffn->width) - 1],
+            gradients->x.condition[0 .. place(rows, ffn->width) - 1],
+            gradients->w_gate.value[0 .. place(ffn->hidden, ffn->width) - 1],
+            gradients->w_gate.condition[0 .. place(ffn->hidden, ffn->width) - 1],
+            gradients->w_up.value[0 .. place(ffn->hidden, ffn->width) - 1],
+            gradients->w_up.condition[0 .. place(ffn->hidden, ffn->width) - 1],
+            gradients->w_down.value[0 .. place(ffn->width, ffn->hidden) - 1],
+            gradients->w_down.condition[0 .. place(ffn->width, ffn->hidden) - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures frame: ffn != \null && gradients != \null ==> \forall phibal_enclosure *r;
+      \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      ffn_gradients_apart(r, \old(*gradients), rows, ffn->width, ffn->hidden) ==>
+        same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> ffn != \null && gradients != \null && 0 <= rows;
+    ensures value: \result == PHIBAL_OK ==>
+      ffn_gradients_held(\old(*gradients), rows, ffn->width, ffn->hidden, ffn->activation, x,
+                         w_gate, w_up, w_down, a, b, h, y_gradient); */
 phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows, const float *x,
                                             const float *w_gate, const float *w_up,
                                             const float *w_down, const float *a, const float *b,
@@ -548,6 +668,30 @@ phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows,
 /* (E4) y[T][d] = before[T][d] + sum_s gates[t][s] expert_output[row[t k + s]][d]; padded slots
    (row -1) contribute nothing. condition = |before| + sum |gates| |expert_output|. `before` null:
    0. With gates null (all 1) and x' for before this is (E1b), the gather's backward. */
+/*@ requires combine_there(tokens, active, width, row, expert_output);
+    requires 0 <= tokens && 1 <= active && 0 <= width ==>
+      place(tokens, width) <= ROUTING_MAX_SLOTS &&
+      (gates == \null || \valid_read(gates + (0 .. place(tokens, active) - 1))) &&
+      (before == \null || \valid_read(before + (0 .. place(tokens, width) - 1))) &&
+      optional_vector(y, place(tokens, width)) &&
+      optional_vector(condition, place(tokens, width)) &&
+      optional_vector_in_use(y, place(tokens, width)) &&
+      optional_vector_in_use(condition, place(tokens, width)) &&
+      optional_vectors_apart(y, place(tokens, width), condition, place(tokens, width));
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns y[0 .. place(tokens, width) - 1], condition[0 .. place(tokens, width) - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures frame: results_kept{Pre, Here}(y, condition, place(tokens, width));
+    ensures outputs: 0 <= tokens && 1 <= active && 0 <= width ==>
+      optional_vector(y, place(tokens, width)) && optional_vector(condition, place(tokens, width));
+    ensures \result == PHIBAL_OK ==> 0 <= tokens && 1 <= active && 0 <= width && y != \null;
+    ensures value: \result == PHIBAL_OK ==> combined_held(y, place(tokens, width), row, gates,
+      expert_output, before, active, width);
+    ensures magnitude: \result == PHIBAL_OK && condition != \null ==>
+      combined_magnitudes_held(condition, place(tokens, width), row, gates, expert_output, before,
+                               active, width); */
 phibal_status phibal_reference_combine(int64_t tokens, int32_t active, int64_t width,
                                        const int64_t *row, const float *gates,
                                        const float *expert_output, const float *before,
@@ -556,7 +700,42 @@ phibal_status phibal_reference_combine(int64_t tokens, int32_t active, int64_t w
 
 /* (E5) expert_gradient[row[t k + s]] = gates[t][s] y_gradient[t]; gate_gradient[t][s] =
    <y_gradient[t], expert_output[row]>, 0 for padding; gate_condition the sum of |terms|. Outputs
-   may be null. */
+   may be null. No two slots have the same row. */
+/*@ requires combine_there(tokens, active, width, row, expert_output);
+    requires 0 <= tokens && 1 <= active && 0 <= width ==>
+      place(tokens, width) <= ROUTING_MAX_SLOTS &&
+      (gates == \null || \valid_read(gates + (0 .. place(tokens, active) - 1))) &&
+      (y_gradient == \null || \valid_read(y_gradient + (0 .. place(tokens, width) - 1))) &&
+      gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
+        gate_condition) &&
+      optional_vector_in_use(expert_gradient, slots_size(row, place(tokens, active), width)) &&
+      optional_vector_in_use(gate_gradient, place(tokens, active)) &&
+      optional_vector_in_use(gate_condition, place(tokens, active));
+    requires precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns gate_gradient[0 .. place(tokens, active) - 1],
+            gate_condition[0 .. place(tokens, active) - 1],
+            expert_gradient[0 .. slots_size(row, place(tokens, active), width) - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      optional_vector_apart(r, expert_gradient, slots_size(row, place(tokens, active), width)) &&
+      optional_vector_apart(r, gate_gradient, place(tokens, active)) &&
+      optional_vector_apart(r, gate_condition, place(tokens, active)) ==> same{Pre, Here}(r);
+    ensures outputs: 0 <= tokens && 1 <= active && 0 <= width ==>
+      gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
+        gate_condition);
+    ensures \result == PHIBAL_OK ==> 0 <= tokens && 1 <= active && 0 <= width;
+    ensures rows: \result == PHIBAL_OK && expert_gradient != \null &&
+      rows_distinct(row, place(tokens, active)) ==>
+        row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
+                           width);
+    ensures value: \result == PHIBAL_OK && gate_gradient != \null ==>
+      gate_gradients_held(gate_gradient, place(tokens, active), row, expert_output, y_gradient,
+                          active, width);
+    ensures condition: \result == PHIBAL_OK && gate_condition != \null ==>
+      gate_magnitudes_held(gate_condition, place(tokens, active), row, expert_output, y_gradient,
+                           active, width); */
 phibal_status phibal_reference_combine_backward(int64_t tokens, int32_t active, int64_t width,
                                                 const int64_t *row, const float *gates,
                                                 const float *expert_output, const float *y_gradient,
