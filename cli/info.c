@@ -8,6 +8,7 @@
 #include <string.h>
 
 #if PHIBAL_HAVE_REFERENCE
+#include <backend_cuda.h>
 #include <mpfr.h>
 #endif
 #if PHIBAL_HAVE_FLINT
@@ -88,7 +89,10 @@ int command_info(int argc, char **argv) {
     {"gnuplot", program_version("gnuplot --version 2>/dev/null", gnuplot, sizeof gnuplot),
      "no pictures in the pages of `phibal report` and `phibal audit --html`"},
     {"SentencePiece", PHIBAL_HAVE_SENTENCEPIECE ? "yes" : NULL, "byte-level tokens only"},
-    {"CUDA", NULL, "this version has CPU kernels only"},
+#if PHIBAL_HAVE_REFERENCE
+    {"CUDA", backend_cuda_left_out(true) ? NULL : PHIBAL_NVCC, backend_cuda_left_out(true)},
+    {"CUDA on host", backend_cuda_left_out(false) ? NULL : "yes", backend_cuda_left_out(false)},
+#endif
     {"MPI", NULL, "this version trains in one process"},
   };
   size_t n = sizeof features / sizeof *features;

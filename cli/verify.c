@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "verify_exhaustive.h"
 #include "verify_run.h"
+#include <backend_cuda.h>
 #include <backend_plugin.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -16,6 +17,10 @@ static const char help[] =
     "  --plugin FILE   your kernels in a shared library (phibal/plugin.h) instead of the built-in "
     "ones:\n"
     "                  the operations that it offers\n"
+    "  --backend NAME  cpu (unless given), cuda, or host-cuda: the CUDA kernels compiled for this\n"
+    "                  processor; router and balance operations are compared with the CPU's too, "
+    "bit\n"
+    "                  for bit\n"
     "  --op NAME       this operation only (repeatable); --list names them\n"
     "  --cases N       cases per operation, instead of the operation's own number\n"
     "  --case N        this one case only (with --op)\n"
@@ -47,6 +52,7 @@ typedef struct verify_arguments {
   bool exhaustive;
   int64_t stride, hardest; /* hardest: 0 for none */
   const char *plugin;      /* null: the built-in kernels */
+  const char *backend;     /* cpu, cuda, host-cuda; null for cpu */
 } verify_arguments;
 
 static void list_operations(void) {
@@ -80,6 +86,25 @@ static int run_plugin(const verify_arguments *a) {
   return status;
 }
 
+static int run_cuda(const verify_arguments *a) {
+  backend b;
+  int status = 2;
+  if (backend_cuda_open(strcmp(a->backend, "cuda") == 0, &b) != PHIBAL_OK) {
+    fprintf(stderr, "phibal verify: %s\n", phibal_status_message());
+  } else {
+    status = 0;
+    for (int i = 0; i < operation_count && !status; i++)
+      if (a->request.chosen[i] && !b.offers(b.context, &operations[i]))
+        status =
+            command_usage_error("verify", "%s does not offer '%s'", b.name, operations[i].name);
+    verify_request request = a->request;
+    if (!status) request.device = backend_cuda_device(&b);
+    if (!status) status = verify_run_all(&request, &b);
+  }
+  backend_cuda_close(&b);
+  return status;
+}
+
 /* A whole number of at least `least`; false if the text is anything else. */
 static bool read_count(const char *text, int64_t least, int64_t *n) {
   char *end;
@@ -102,23 +127,16 @@ static bool read_seconds(const char *text, double *seconds) {
 }
 
 int command_verify(int argc, char **argv) {
-  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
-                                          {"cases", required_argument, NULL, 'n'},
-                                          {"case", required_argument, NULL, 'c'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"first-failure", no_argument, NULL, 'f'},
-                                          {"small", no_argument, NULL, 'm'},
-                                          {"plugin", required_argument, NULL, 'p'},
-                                          {"exhaustive", no_argument, NULL, 'x'},
-                                          {"stride", required_argument, NULL, 'r'},
-                                          {"hardest", required_argument, NULL, 'd'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"budget", required_argument, NULL, 'b'},
-                                          {"junit", required_argument, NULL, 'u'},
-                                          {"certificate", required_argument, NULL, 'e'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
+  static const struct option options[] = {
+      {"op", required_argument, NULL, 'o'},      {"cases", required_argument, NULL, 'n'},
+      {"case", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 's'},
+      {"first-failure", no_argument, NULL, 'f'}, {"small", no_argument, NULL, 'm'},
+      {"plugin", required_argument, NULL, 'p'},  {"backend", required_argument, NULL, 'k'},
+      {"exhaustive", no_argument, NULL, 'x'},    {"stride", required_argument, NULL, 'r'},
+      {"hardest", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'},
+      {"list", no_argument, NULL, 'l'},          {"budget", required_argument, NULL, 'b'},
+      {"junit", required_argument, NULL, 'u'},   {"certificate", required_argument, NULL, 'e'},
+      {"help", no_argument, NULL, 'h'},          {0}};
   verify_arguments a = {.request = {.seed = 1, .only = -1}, .stride = 1};
   verify_request *r = &a.request;
   int64_t n;
@@ -165,6 +183,13 @@ int command_verify(int argc, char **argv) {
     case 'm':
       r->small = true;
       break;
+    case 'k':
+      if (strcmp(optarg, "cpu") != 0 && strcmp(optarg, "cuda") != 0 &&
+          strcmp(optarg, "host-cuda") != 0)
+        return command_usage_error("verify", "--backend is cpu, cuda or host-cuda, not '%s'",
+                                   optarg);
+      a.backend = strcmp(optarg, "cpu") == 0 ? NULL : optarg;
+      break;
     case 'f':
       r->first_failure = true;
       break;
@@ -196,9 +221,10 @@ int command_verify(int argc, char **argv) {
   if (optind < argc) return command_usage_error("verify", "unexpected '%s'", argv[optind]);
   if (r->only >= 0 && !r->any_chosen)
     return command_usage_error("verify", "--case needs --op: cases are numbered by operation");
-  if (a.exhaustive && a.plugin)
-    return command_usage_error("verify",
-                               "--exhaustive is of the built-in kernels, not of a plugin");
+  if (a.plugin && a.backend)
+    return command_usage_error("verify", "--plugin and --backend exclude each other");
+  if (a.exhaustive && (a.plugin || a.backend))
+    return command_usage_error("verify", "--exhaustive is of the built-in CPU kernels");
   if (r->small && r->only >= 0)
     return command_usage_error("verify", "--small goes without --case: small cases have numbers of "
                                          "their own");
@@ -213,5 +239,6 @@ int command_verify(int argc, char **argv) {
   if (a.hardest) return verify_hardest(a.last_chosen, (int)a.hardest);
   if (a.exhaustive) return verify_exhaustive(a.last_chosen, (int)a.stride, r->json, r->certificate);
   if (a.stride != 1) return command_usage_error("verify", "--stride goes with --exhaustive");
+  if (a.backend) return run_cuda(&a);
   return a.plugin ? run_plugin(&a) : verify_run_all(r, &backend_cpu);
 }

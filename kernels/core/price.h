@@ -50,15 +50,10 @@ CORE_FUNCTION core_dd core_price_power(const core_price *price, double m) {
   return core_dd_exp(core_dd_sub(y, price->shift));
 }
 
-/* (P6.g) S = sum of m_e^alpha over the experts; scratch[experts]. Error <= 2^-93 relative: as the
-   powers, all positive, and 31 u^2 for the tree of at most 1024. */
-CORE_FUNCTION core_dd core_price_renyi_sum(const core_price *price, int experts, const float *m,
-                                           core_dd *scratch) {
-  for (int e = 0; e < experts; e++) {
-    double x = (double)m[e] < price->smallest ? price->smallest : (double)m[e];
-    scratch[e] = core_dd_exp(core_dd_mul_d(core_dd_log(x), price->parameter));
-  }
-  return core_dd_tree_sum(scratch, experts);
+/* m_e^alpha, a term of (P6.g)'s S. */
+CORE_FUNCTION core_dd core_price_renyi_term(const core_price *price, float m) {
+  double x = (double)m < price->smallest ? price->smallest : (double)m;
+  return core_dd_exp(core_dd_mul_d(core_dd_log(x), price->parameter));
 }
 
 /* The largest y of a vector whose elements lie in low .. high, below -1 if there is none to take.
@@ -88,45 +83,62 @@ CORE_FUNCTION void core_price_choose(core_price *price, double low, double high)
         price->subtracts_one ? core_dd_from(1.0) : core_dd_div(core_dd_from(-1.0), price->exponent);
 }
 
-/* m[experts] >= 0, finite; scratch[experts]. */
-CORE_FUNCTION core_price core_price_prepare(phibal_potential potential, core_price_form form,
-                                            int experts, const float *m, core_dd *scratch) {
+/* Before the vector is looked at: what follows from the potential alone. */
+CORE_FUNCTION core_price core_price_start(phibal_potential potential, core_price_form form) {
   core_price price;
-  core_dd zero = core_dd_from(0.0);
-  double a = potential.parameter;
   price.id = potential.id;
-  price.parameter = a;
+  price.parameter = potential.parameter;
   price.form = form;
-  price.exponent = price.offset = price.shift = zero;
+  price.exponent = price.offset = price.shift = core_dd_from(0.0);
   price.factor = core_dd_from(1.0);
   price.subtracts_one = 0;
   int floored = potential.id == PHIBAL_POTENTIAL_NEGENTROPY ||
                 potential.id == PHIBAL_POTENTIAL_RENYI ||
-                (potential.id == PHIBAL_POTENTIAL_TSALLIS && a < 1.0);
+                (potential.id == PHIBAL_POTENTIAL_TSALLIS && potential.parameter < 1.0);
   price.smallest = floored ? (double)PHIBAL_SMALLEST_LOAD : 0.0;
+  price.largest = 0.0;
+  return price;
+}
+
+/* The rest, from the smallest and the largest m, how many m are the largest, and for renyi the sum
+   S of the terms above over the experts, in the order of tree.h (error <= 2^-93 relative: as the
+   powers, all positive, and 31 u^2 for the tree of at most 1024). */
+CORE_FUNCTION void core_price_finish(core_price *price, double low, double high, int largest,
+                                     core_dd renyi_sum) {
+  double a = price->parameter;
+  if (low < price->smallest) low = price->smallest;
+  if (high < price->smallest) high = price->smallest;
+  price->largest = high;
+  int powers = price->id == PHIBAL_POTENTIAL_TSALLIS || price->id == PHIBAL_POTENTIAL_RENYI;
+  if (price->id == PHIBAL_POTENTIAL_LP && a == CORE_INFINITY)
+    price->factor = core_dd_div_d(price->factor, (double)largest);
+  else if (price->id == PHIBAL_POTENTIAL_LP && a > 1.0)
+    powers = 1;
+  if (!powers) return;
+  price->exponent = core_two_sum(a, -1.0);
+  if (price->id != PHIBAL_POTENTIAL_LP)
+    price->factor = core_dd_div(core_dd_from(a), price->exponent);
+  if (price->id == PHIBAL_POTENTIAL_RENYI) price->factor = core_dd_div(price->factor, renyi_sum);
+  core_price_choose(price, low, high);
+}
+
+/* m[experts] >= 0, finite; scratch[experts]. */
+CORE_FUNCTION core_price core_price_prepare(phibal_potential potential, core_price_form form,
+                                            int experts, const float *m, core_dd *scratch) {
+  core_price price = core_price_start(potential, form);
   double low = (double)m[0], high = (double)m[0];
+  int largest = 0;
   for (int e = 1; e < experts; e++) {
     if ((double)m[e] < low) low = (double)m[e];
     if ((double)m[e] > high) high = (double)m[e];
   }
-  if (low < price.smallest) low = price.smallest;
-  if (high < price.smallest) high = price.smallest;
-  price.largest = high;
-  int powers = potential.id == PHIBAL_POTENTIAL_TSALLIS || potential.id == PHIBAL_POTENTIAL_RENYI;
-  if (potential.id == PHIBAL_POTENTIAL_LP && a == CORE_INFINITY) {
-    int n = 0;
-    for (int e = 0; e < experts; e++) n += (double)m[e] == high;
-    price.factor = core_dd_div_d(price.factor, (double)n);
-  } else if (potential.id == PHIBAL_POTENTIAL_LP && a > 1.0) {
-    powers = 1;
+  for (int e = 0; e < experts; e++) largest += (double)m[e] == high;
+  core_dd sum = core_dd_from(1.0);
+  if (potential.id == PHIBAL_POTENTIAL_RENYI) {
+    for (int e = 0; e < experts; e++) scratch[e] = core_price_renyi_term(&price, m[e]);
+    sum = core_dd_tree_sum(scratch, experts);
   }
-  if (!powers) return price;
-  price.exponent = core_two_sum(a, -1.0);
-  if (potential.id != PHIBAL_POTENTIAL_LP)
-    price.factor = core_dd_div(core_dd_from(a), price.exponent);
-  if (potential.id == PHIBAL_POTENTIAL_RENYI)
-    price.factor = core_dd_div(price.factor, core_price_renyi_sum(&price, experts, m, scratch));
-  core_price_choose(&price, low, high);
+  core_price_finish(&price, low, high, largest, sum);
   return price;
 }
 

@@ -1,5 +1,5 @@
 /* The Switch loss (L3) and the z-loss (L5). */
-#include "../core/exact_sum.h"
+#include "../core/balance.h"
 #include "balance_check.h"
 
 phibal_status phibal_switch_loss(int32_t experts, double alpha, const float *frequency,
@@ -17,16 +17,10 @@ phibal_status phibal_switch_loss(int32_t experts, double alpha, const float *fre
   core_dd term[PHIBAL_MAX_EXPERTS];
   for (int32_t e = 0; e < experts; e++)
     term[e] = core_dd_from((double)frequency[e] * (double)loads[e]);
-  int k;
-  double mantissa = frexp(alpha, &k);
   core_dd sum = core_dd_mul_d(core_dd_tree_sum(term, experts), (double)experts);
-  *loss = core_dd_to_float_scaled(core_dd_mul_d(sum, mantissa), k);
+  *loss = core_loss(sum, alpha);
   return PHIBAL_OK;
 }
-
-/* The square of a finite binary32 is below 2^256 and a multiple of 2^-298; 2^63 of them are below
-   2^319 <= 2^(TOP + 64), and the last unit is 2^-320. */
-enum { SQUARE_LIMBS = 19, SQUARE_TOP = 256 };
 
 phibal_status phibal_z_loss(int64_t tokens, double coefficient, const float *logsumexp,
                             const uint8_t *mask, float *loss) {
@@ -36,7 +30,7 @@ phibal_status phibal_z_loss(int64_t tokens, double coefficient, const float *log
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld tokens", function, (long long)tokens);
   phibal_status status = balance_check_scale(function, "coefficient", coefficient);
   if (status != PHIBAL_OK) return status;
-  uint64_t sum[SQUARE_LIMBS] = {0};
+  uint64_t sum[CORE_SQUARE_LIMBS] = {0};
   int64_t n = 0;
   for (int64_t t = 0; t < tokens; t++) {
     if (mask && !mask[t]) continue;
@@ -45,19 +39,17 @@ phibal_status phibal_z_loss(int64_t tokens, double coefficient, const float *log
       return phibal_status_set(PHIBAL_ERROR_NONFINITE,
                                "%s: logsumexp of token %lld is %g; logits must be finite", function,
                                (long long)t, x);
-    core_exact_add(sum, SQUARE_LIMBS, SQUARE_TOP, x * x);
-    if (++n % (INT64_C(1) << 31) == 0) core_exact_carry(sum, SQUARE_LIMBS);
+    core_exact_add(sum, CORE_SQUARE_LIMBS, CORE_SQUARE_TOP, x * x);
+    if (++n % (INT64_C(1) << 31) == 0) core_exact_carry(sum, CORE_SQUARE_LIMBS);
   }
   if (n == 0) {
     *loss = 0.0f;
     return PHIBAL_OK;
   }
-  core_exact_carry(sum, SQUARE_LIMBS);
+  core_exact_carry(sum, CORE_SQUARE_LIMBS);
   /* 2^-95 of the sum's reading, 18 u^2 of product and quotient, then the one rounding. */
   core_dd count = core_two_sum((double)(n >> 32) * 0x1p32, (double)(n & 0xffffffff));
-  core_dd mean = core_dd_div(core_exact_value(sum, SQUARE_LIMBS, SQUARE_TOP), count);
-  int k;
-  double mantissa = frexp(coefficient, &k);
-  *loss = core_dd_to_float_scaled(core_dd_mul_d(mean, mantissa), k);
+  core_dd mean = core_dd_div(core_exact_value(sum, CORE_SQUARE_LIMBS, CORE_SQUARE_TOP), count);
+  *loss = core_loss(mean, coefficient);
   return PHIBAL_OK;
 }

@@ -1,5 +1,5 @@
 /* Prices, centred prices, and the loss that they make: (M2), (M3), (L1). */
-#include "../core/price.h"
+#include "../core/balance.h"
 #include "balance_check.h"
 #include <stddef.h>
 
@@ -31,15 +31,6 @@ phibal_status phibal_price(const phibal_potential *potential, int32_t experts, c
   return PHIBAL_OK;
 }
 
-/* x e^shift as a binary32. */
-static float price_unshift(const core_price *plan, core_dd x) {
-  if (plan->shift.hi == 0.0 || x.hi == 0.0) return core_dd_to_float(x);
-  core_dd shift = plan->shift.hi > 700.0 ? core_dd_from(700.0) : plan->shift;
-  double k = core_nearest_log2(shift.hi);
-  core_dd unit = core_dd_exp(core_dd_sub_log2(shift, k));
-  return core_dd_to_float_scaled(core_dd_mul(x, unit), (int)k);
-}
-
 /* The reduced prices of all experts minus that of the first: still a constant offset, and exactly 0
    where all m are equal. */
 static void price_differences(const core_price *plan, int32_t experts, const float *m,
@@ -65,7 +56,7 @@ phibal_status phibal_price_centred(const phibal_potential *potential, int32_t ex
      rest 6 u^2: 2^-92 of the largest price in all. */
   core_dd mean = core_dd_div_d(core_dd_tree_sum(sum, experts), (double)experts);
   for (int32_t e = 0; e < experts; e++)
-    centred[e] = price_unshift(&plan, core_dd_sub(difference[e], mean));
+    centred[e] = core_price_unshift(&plan, core_dd_sub(difference[e], mean));
   return PHIBAL_OK;
 }
 
@@ -88,9 +79,7 @@ phibal_status phibal_balance_loss(const phibal_potential *potential, int32_t exp
     term[e] = loads[e] > 0.0f ? core_dd_mul_d(price, (double)loads[e]) : core_dd_from(0.0);
   }
   /* Terms 2^-93 of themselves, the tree 31 u^2 of the sum of their absolute values. */
-  int k;
-  double mantissa = frexp(alpha, &k);
   core_dd sum = core_dd_mul_d(core_dd_tree_sum(term, experts), (double)experts);
-  *loss = core_dd_to_float_scaled(core_dd_mul_d(sum, mantissa), k);
+  *loss = core_loss(sum, alpha);
   return PHIBAL_OK;
 }

@@ -1,7 +1,7 @@
 /* The exact loads of phibal_loads: life, addition, and the one rounding when they are read. */
 #include "../core/exact_sum.h"
+#include "../core/quotient.h"
 #include <phibal/router.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,35 +62,6 @@ phibal_status phibal_loads_add(phibal_loads *to, const phibal_loads *from) {
   return PHIBAL_OK;
 }
 
-/* (sum_j limb[j] 2^(-32 j)) / divisor, rounded once to binary32, ties to even. Long division in
-   base 2^32: the remainder stays below divisor < 2^95, so nothing overflows. The first nonzero
-   digit and the next make an integer of at least 33 significant bits; "odd if anything is cut off"
-   keeps its 53 leading bits enough for one correct rounding to 24, or to fewer in the subnormal
-   range. */
-static float limbs_quotient(const uint64_t limb[PHIBAL_LOAD_LIMBS], unsigned __int128 divisor) {
-  uint64_t digit[PHIBAL_LOAD_LIMBS + 2];
-  unsigned __int128 remainder = limb[0] % divisor;
-  digit[0] = (uint64_t)(limb[0] / divisor);
-  for (int j = 1; j < PHIBAL_LOAD_LIMBS + 2; j++) {
-    unsigned __int128 part = (remainder << 32) | (j < PHIBAL_LOAD_LIMBS ? limb[j] : 0);
-    digit[j] = (uint64_t)(part / divisor);
-    remainder = part % divisor;
-  }
-  int first = 0;
-  while (first < PHIBAL_LOAD_LIMBS && digit[first] == 0) first++;
-  uint64_t leading = (digit[first] << 32) | digit[first + 1];
-  bool inexact = remainder != 0;
-  for (int j = first + 2; j < PHIBAL_LOAD_LIMBS + 2; j++) inexact |= digit[j] != 0;
-  double unit = 0x1p-32;
-  for (int j = 0; j < first; j++) unit *= 0x1p-32;
-  if (leading >> 53) {
-    inexact |= (leading & 0x7ff) != 0;
-    leading >>= 11;
-    unit *= 0x1p11;
-  }
-  return (float)((double)(leading | inexact) * unit);
-}
-
 phibal_status phibal_loads_mean(const phibal_loads *loads, float *mean) {
   if (!loads || !mean)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "mean loads: the loads or the mean are null");
@@ -98,8 +69,8 @@ phibal_status phibal_loads_mean(const phibal_loads *loads, float *mean) {
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "mean loads: no token was counted, so there is no mean");
   for (int32_t e = 0; e < loads->experts; e++)
-    mean[e] = limbs_quotient(loads->probability + (int64_t)e * PHIBAL_LOAD_LIMBS,
-                             (unsigned __int128)loads->tokens);
+    mean[e] = core_limbs_quotient(loads->probability + (int64_t)e * PHIBAL_LOAD_LIMBS,
+                                  (unsigned __int128)loads->tokens);
   return PHIBAL_OK;
 }
 
@@ -113,7 +84,7 @@ phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency
   unsigned __int128 routes = (unsigned __int128)loads->tokens * (unsigned)loads->active;
   for (int32_t e = 0; e < loads->experts; e++) {
     uint64_t limb[PHIBAL_LOAD_LIMBS] = {(uint64_t)loads->count[e]};
-    frequency[e] = limbs_quotient(limb, routes);
+    frequency[e] = core_limbs_quotient(limb, routes);
   }
   return PHIBAL_OK;
 }

@@ -45,12 +45,6 @@ typedef struct backward_failure {
   bool logit; /* a logit, otherwise a route to an expert that does not exist */
 } backward_failure;
 
-/* 1 - sigma(x), with no difference. */
-static inline double one_minus_sigmoid(double x) {
-  double e = core_exp64(x < 0.0 ? x : -x);
-  return (x < 0.0 ? 1.0 : e) / (1.0 + e);
-}
-
 /* Reads the tile's routes; false, with the place, at an expert outside 0 .. E-1. */
 ROUTER_INLINE bool tile_routes(const backward_call *call, int lanes, int64_t token,
                                backward_work *work, router_failure *failure) {
@@ -101,7 +95,7 @@ ROUTER_INLINE void tile_gate_gradient(const phibal_router *router, int lanes, co
       double g = work->gate[s * lanes + l];
       double incoming = work->incoming[s * lanes + l];
       double part = probabilities ? g * incoming : g * (incoming - work->inner[l]);
-      if (router->gate == PHIBAL_GATE_SIGMOID) part *= one_minus_sigmoid((double)x[j]);
+      if (router->gate == PHIBAL_GATE_SIGMOID) part *= core_one_minus_sigmoid((double)x[j]);
       work->gradient[j] += part;
     }
   }
@@ -130,7 +124,7 @@ ROUTER_INLINE void tile_common_gradient(const backward_call *call, int lanes, co
   if (sigmoid)
     for (int32_t e = 0; e < experts; e++)
       for (int l = 0; l < lanes; l++)
-        work->gradient[e * lanes + l] *= one_minus_sigmoid((double)x[e * lanes + l]);
+        work->gradient[e * lanes + l] *= core_one_minus_sigmoid((double)x[e * lanes + l]);
 }
 
 ROUTER_INLINE bool backward_tile(const backward_call *call, int lanes, int64_t token,

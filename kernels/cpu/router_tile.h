@@ -16,8 +16,7 @@
 #ifndef PHIBAL_CPU_ROUTER_TILE_H
 #define PHIBAL_CPU_ROUTER_TILE_H
 
-#include "../core/exp64.h"
-#include "../core/log64.h"
+#include "../core/router.h"
 #include "../core/tree.h"
 #include <phibal/router.h>
 #include <stdbool.h>
@@ -43,21 +42,6 @@ typedef struct router_failure {
   int32_t expert;
 } router_failure;
 
-/* Order of binary32 numbers as order of integers: monotone, and finite exactly between the two
-   infinities. */
-static inline int32_t float_key(float x) {
-  int32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits ^ ((bits >> 31) & 0x7fffffff);
-}
-
-static inline double float_from_key(int32_t key) {
-  float x;
-  int32_t bits = key ^ ((key >> 31) & 0x7fffffff);
-  memcpy(&x, &bits, sizeof x);
-  return (double)x;
-}
-
 /* sum[lane] = sum over n elements of a in the order of core_tree_sum, which it equals to the bit;
    a is kept, and scratch holds half of its padded length. */
 ROUTER_INLINE void tile_sum(int32_t n, int lanes, const double *a, double *scratch, double *sum) {
@@ -76,21 +60,13 @@ ROUTER_INLINE void tile_sum(int32_t n, int lanes, const double *a, double *scrat
 }
 
 /* Unnormalised probabilities of n logits a lane, and the largest of them: for softmax
-   exp(x - max); for sigmoid gates sigma(x) / sigma'(max), where all logits are divided by
-   e^min(max, 0) so that they cannot all underflow:
-     sigma(x) e^-m = exp(min(x, 0) - m) / (1 + exp(-|x|)), m = min(max, 0). */
+   exp(x - max); for sigmoid gates core_sigmoid_weight. */
 ROUTER_INLINE void tile_weights(phibal_gate gate, int32_t n, int lanes, const float *x,
                                 const double *largest, double *weight) {
   if (gate == PHIBAL_GATE_SIGMOID) {
-    for (int32_t e = 0; e < n; e++) {
-      for (int l = 0; l < lanes; l++) {
-        double v = (double)x[e * lanes + l];
-        double m = largest[l] < 0.0 ? largest[l] : 0.0;
-        double above = v < 0.0 ? v : 0.0;
-        double magnitude = v < 0.0 ? v : -v;
-        weight[e * lanes + l] = core_exp64(above - m) / (1.0 + core_exp64(magnitude));
-      }
-    }
+    for (int32_t e = 0; e < n; e++)
+      for (int l = 0; l < lanes; l++)
+        weight[e * lanes + l] = core_sigmoid_weight((double)x[e * lanes + l], largest[l]);
   } else {
     for (int32_t e = 0; e < n; e++)
       for (int l = 0; l < lanes; l++)
@@ -120,11 +96,11 @@ ROUTER_INLINE const float *tile_load(router_tile *tile, int32_t experts, int lan
 ROUTER_INLINE bool tile_largest(router_tile *tile, int32_t experts, int lanes, const float *x,
                                 int64_t token, router_failure *failure) {
   int32_t high[ROUTER_LANES], low[ROUTER_LANES];
-  for (int l = 0; l < lanes; l++) high[l] = low[l] = float_key(x[l]);
+  for (int l = 0; l < lanes; l++) high[l] = low[l] = core_float_key(x[l]);
   if (lanes == 1) {
     int32_t most = high[0], least = low[0];
     for (int32_t e = 1; e < experts; e++) {
-      int32_t key = float_key(x[e]);
+      int32_t key = core_float_key(x[e]);
       most = key > most ? key : most;
       least = key < least ? key : least;
     }
@@ -133,7 +109,7 @@ ROUTER_INLINE bool tile_largest(router_tile *tile, int32_t experts, int lanes, c
   } else {
     for (int32_t e = 1; e < experts; e++) {
       for (int l = 0; l < lanes; l++) {
-        int32_t key = float_key(x[e * lanes + l]);
+        int32_t key = core_float_key(x[e * lanes + l]);
         high[l] = key > high[l] ? key : high[l];
         low[l] = key < low[l] ? key : low[l];
       }
@@ -141,8 +117,9 @@ ROUTER_INLINE bool tile_largest(router_tile *tile, int32_t experts, int lanes, c
   }
   bool finite = true;
   for (int l = 0; l < lanes; l++) {
-    finite &= high[l] < float_key(__builtin_inff()) && low[l] > float_key(-__builtin_inff());
-    tile->largest[l] = float_from_key(high[l]);
+    finite &=
+        high[l] < core_float_key(__builtin_inff()) && low[l] > core_float_key(-__builtin_inff());
+    tile->largest[l] = (double)core_float_from_key(high[l]);
   }
   if (finite) return true;
   for (int l = 0; l < lanes; l++) {
@@ -168,14 +145,10 @@ ROUTER_INLINE void tile_probabilities(router_tile *tile, phibal_gate gate, int32
     for (int l = 0; l < lanes; l++) tile->p[e * lanes + l] *= inverse[l];
 }
 
-/* Below this |logsumexp|, 1 + (the sum of the others) has lost what the result consists of. */
-#define LOGSUMEXP_SMALL 0x1p-20
-
 /* (R8) of a lane from its largest logit and total = sum exp(x - largest) >= 1, total within 2^-49:
    largest + log(total) errs by less than 2^-48, which is 0.04 ULP of a result that is not small,
    and by the rounding of the sum where its terms cancel. A small result is made again from
-   r = total - 1, summed without the largest's own 1: with u = 1 + r rounded, log(1 + r) = log(u) +
-   (r - (u - 1)) / u to within a few 2^-53 of itself, and r - (u - 1) is exact. */
+   r = total - 1, summed without the largest's own 1 (core_logsumexp_small). */
 static __attribute__((noinline)) double small_logsumexp(int32_t experts, int lanes, const float *x,
                                                         double largest) {
   double rest[PHIBAL_MAX_EXPERTS];
@@ -186,9 +159,7 @@ static __attribute__((noinline)) double small_logsumexp(int32_t experts, int lan
     met |= is_largest;
     rest[e] = is_largest ? 0.0 : core_exp64(d);
   }
-  double r = core_tree_sum(rest, experts);
-  double u = 1.0 + r;
-  return largest + (core_log64(u) + (r - (u - 1.0)) / u);
+  return core_logsumexp_small(largest, core_tree_sum(rest, experts));
 }
 
 /* (R8) of every lane, from tile->largest and the total of a softmax. */
@@ -196,7 +167,7 @@ ROUTER_INLINE void tile_logsumexp(const router_tile *tile, int32_t experts, int 
                                   const float *x, double *result) {
   for (int l = 0; l < lanes; l++) result[l] = tile->largest[l] + core_log64(tile->total[l]);
   for (int l = 0; l < lanes; l++)
-    if (tile->live[l] && core_abs(result[l]) < LOGSUMEXP_SMALL)
+    if (tile->live[l] && core_abs(result[l]) < CORE_LOGSUMEXP_SMALL)
       result[l] = small_logsumexp(experts, lanes, x + l, tile->largest[l]);
 }
 

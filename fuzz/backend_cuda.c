@@ -1,0 +1,148 @@
+#include "backend_cuda.h"
+#include "backend_plugin.h"
+#include "cuda_features.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Router, balance and loss operations have the CPU's bits; the matrix products of the others are
+   held to their bounds. */
+static const char *const same_bits[] = {"exp",
+                                        "expm1",
+                                        "log",
+                                        "log1p",
+                                        "tanh",
+                                        "sigmoid",
+                                        "loads",
+                                        "frequencies",
+                                        "ema",
+                                        "price",
+                                        "balance-loss",
+                                        "switch-loss",
+                                        "z-loss",
+                                        "loss-free",
+                                        "permutation",
+                                        "balance-step",
+                                        "router-forward",
+                                        "switch-step",
+                                        "router-backward",
+                                        "sequence-loss"};
+
+static bool has_same_bits(const operation *o) {
+  for (size_t i = 0; i < sizeof same_bits / sizeof *same_bits; i++)
+    if (strcmp(o->name, same_bits[i]) == 0) return true;
+  return false;
+}
+
+typedef struct cuda_backend {
+  backend plugin;
+} cuda_backend;
+
+static bool cuda_offers(void *context, const operation *o) {
+  const backend *p = &((const cuda_backend *)context)->plugin;
+  return p->offers(p->context, o);
+}
+
+static bool cuda_gives(void *context, const operation *o, const char *output) {
+  const backend *p = &((const cuda_backend *)context)->plugin;
+  return p->gives(p->context, o, output);
+}
+
+/* The first output, and element, of which the two cases have other bits; null if there is none. */
+static const tensor *other_bits(const cuda_backend *b, const operation_case *c,
+                                const operation_case *cpu, int64_t *element) {
+  for (int o = 0; o < c->output_count; o++) {
+    const tensor *t = &c->outputs[o];
+    if (!b->plugin.gives(b->plugin.context, c->operation, t->name)) continue;
+    size_t bytes = tensor_type_bytes(t->type);
+    const char *mine = t->data, *theirs = cpu->outputs[o].data;
+    for (*element = 0; *element < tensor_size(t); ++*element)
+      if (memcmp(mine + (size_t)*element * bytes, theirs + (size_t)*element * bytes, bytes) != 0)
+        return t;
+  }
+  return NULL;
+}
+
+static phibal_status compare_bits(const cuda_backend *b, const operation_case *c) {
+  operation_case cpu;
+  int64_t element = 0;
+  phibal_status status = operation_make(c->operation, c->seed, c->number, &cpu);
+  if (status != PHIBAL_OK) return status;
+  status = c->operation->cpu(&cpu);
+  const tensor *t = status == PHIBAL_OK ? other_bits(b, c, &cpu, &element) : NULL;
+  if (t)
+    status = phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "element %lld of '%s' has other bits than the CPU's kernel: %a, and not %a",
+        (long long)element, t->name, tensor_real(t, element),
+        tensor_real(case_output(&cpu, t->name), element));
+  operation_case_clear(&cpu);
+  return status;
+}
+
+static phibal_status cuda_run(void *context, operation_case *c) {
+  const cuda_backend *b = context;
+  phibal_status status = b->plugin.run(b->plugin.context, c);
+  return status == PHIBAL_OK && has_same_bits(c->operation) ? compare_bits(b, c) : status;
+}
+
+/* `same-bits` of a CUDA backend: those of the CPU's kernel, compared before. */
+static phibal_status cuda_again(void *context, const operation_case *c, tally *tallies) {
+  (void)context;
+  if (strcmp(c->operation->name, "router-forward") == 0)
+    tally_integer(&tallies[OUTPUT_ROUTER_SAME_BITS], 0, 0, 0);
+  return PHIBAL_OK;
+}
+
+const char *backend_cuda_left_out(bool device) {
+  if (device) return PHIBAL_HAVE_CUDA ? NULL : "no CUDA kernels: no nvcc was found";
+  return PHIBAL_HAVE_CUDA_ON_HOST ? NULL
+                                  : "no CUDA kernels on the host: no C++ compiler or no "
+                                    "Boost.Context (libboost-context-dev) was found";
+}
+
+static phibal_status open_library(bool device, backend *b) {
+  const char *without = backend_cuda_left_out(device);
+  if (without) return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "this build has %s", without);
+  const char *library = device ? "libphibal-cuda.so" : "libphibal-cuda-on-host.so";
+  const char *named = getenv("PHIBAL_CUDA_LIBRARY");
+  if (named) return backend_plugin_open(named, b);
+  char path[4300], beside[4096];
+  ssize_t n = readlink("/proc/self/exe", beside, sizeof beside - 1);
+  beside[n > 0 ? n : 0] = 0;
+  char *slash = strrchr(beside, '/');
+  if (slash) *slash = 0;
+  const char *folders[] = {beside, PHIBAL_CUDA_BUILT_IN, PHIBAL_CUDA_INSTALLED_IN};
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    snprintf(path, sizeof path, "%s/%s", folders[i], library);
+    if (access(path, R_OK) == 0) return backend_plugin_open(path, b);
+  }
+  return phibal_status_set(PHIBAL_ERROR_IO,
+                           "%s is neither beside phibal nor where it was built or installed; "
+                           "PHIBAL_CUDA_LIBRARY may name it",
+                           library);
+}
+
+phibal_status backend_cuda_open(bool device, backend *b) {
+  *b = (backend){0};
+  cuda_backend *own = calloc(1, sizeof *own);
+  if (!own) return arena_out_of_memory();
+  *b = (backend){.name = device ? "cuda" : "host-cuda",
+                 .context = own,
+                 .offers = cuda_offers,
+                 .gives = cuda_gives,
+                 .run = cuda_run,
+                 .again = cuda_again};
+  return open_library(device, &own->plugin);
+}
+
+const char *backend_cuda_device(const backend *b) {
+  return backend_plugin_device(&((const cuda_backend *)b->context)->plugin);
+}
+
+void backend_cuda_close(backend *b) {
+  cuda_backend *own = b->context;
+  if (own && own->plugin.context) backend_plugin_close(&own->plugin);
+  free(own);
+  *b = (backend){0};
+}

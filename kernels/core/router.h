@@ -1,0 +1,51 @@
+/* What the routers of all backends compute for one logit, and the order that they select by. */
+#ifndef PHIBAL_CORE_ROUTER_H
+#define PHIBAL_CORE_ROUTER_H
+
+#include "exp64.h"
+#include "log64.h"
+
+/* Order of binary32 numbers as order of integers: monotone, and finite exactly between the two
+   infinities. */
+CORE_FUNCTION int32_t core_float_key(float x) {
+  int32_t bits = (int32_t)core_bits32(x);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+CORE_FUNCTION float core_float_from_key(int32_t key) {
+  return core_float((uint32_t)(key ^ ((key >> 31) & 0x7fffffff)));
+}
+
+/* The same of a finite score in binary64; -0 counts as +0. */
+CORE_FUNCTION int64_t core_score_key(double score) {
+  int64_t bits = (int64_t)core_bits64(score + 0.0);
+  return bits ^ ((bits >> 63) & INT64_MAX);
+}
+
+/* sigma(x) e^-m, m = min(largest, 0): all sigmoids of a row divided by one number, so that they
+   cannot all underflow: exp(min(x, 0) - m) / (1 + exp(-|x|)). */
+CORE_FUNCTION double core_sigmoid_weight(double x, double largest) {
+  double m = largest < 0.0 ? largest : 0.0;
+  double above = x < 0.0 ? x : 0.0;
+  double magnitude = x < 0.0 ? x : -x;
+  return core_exp64(above - m) / (1.0 + core_exp64(magnitude));
+}
+
+/* 1 - sigma(x), with no difference. */
+CORE_FUNCTION double core_one_minus_sigmoid(double x) {
+  double e = core_exp64(x < 0.0 ? x : -x);
+  return (x < 0.0 ? 1.0 : e) / (1.0 + e);
+}
+
+/* Below this |logsumexp|, 1 + (the sum of the others) has lost what the result consists of. */
+#define CORE_LOGSUMEXP_SMALL 0x1p-20
+
+/* largest + log(1 + r) for r = sum of exp(x - largest) without the largest's own 1: with u = 1 + r
+   rounded, log(1 + r) = log(u) + (r - (u - 1)) / u to within a few 2^-53 of itself, and r - (u - 1)
+   is exact. */
+CORE_FUNCTION double core_logsumexp_small(double largest, double r) {
+  double u = 1.0 + r;
+  return largest + (core_log64(u) + (r - (u - 1.0)) / u);
+}
+
+#endif

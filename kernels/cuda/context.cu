@@ -1,0 +1,97 @@
+/* The call's device and what its kernels found wrong with the data. */
+#include "device.h"
+
+#ifdef __CUDACC__
+static phibal_status cuda_status(const char *what, cudaError_t error) {
+  if (error == cudaSuccess) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", what, cudaGetErrorString(error));
+}
+#endif
+
+phibal_status phibal_cuda_describe(phibal_cuda *call) {
+  if (!call) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "CUDA: the call is null");
+#ifdef __CUDACC__
+  int device = 0, n = 0;
+  phibal_status status = cuda_status("CUDA device", cudaGetDevice(&device));
+  if (status == PHIBAL_OK)
+    status = cuda_status("CUDA device",
+                         cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device));
+  call->multiprocessors = n;
+  return status;
+#else
+  call->multiprocessors = 2;
+  return PHIBAL_OK;
+#endif
+}
+
+phibal_status phibal_cuda_expect(const phibal_cuda *call) {
+  if (!call || !call->failure)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "CUDA: the call has no place for failures");
+#ifdef __CUDACC__
+  return cuda_status("CUDA failure", cudaMemsetAsync(call->failure, 0xff, sizeof *call->failure,
+                                                     (cudaStream_t)call->stream));
+#else
+  *call->failure = UINT64_MAX;
+  return PHIBAL_OK;
+#endif
+}
+
+static phibal_status failure_status(uint64_t failure) {
+  long long place = (long long)(failure >> 16);
+  int expert = (int)(failure >> 6 & 1023);
+  switch ((failure_kind)(failure & 63)) {
+  case FAILURE_LOGIT_NAN:
+  case FAILURE_LOGIT_INFINITE:
+  case FAILURE_LOGIT_MINUS_INFINITE: {
+    static const char *const names[] = {"nan", "inf", "-inf"};
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "router: the logit of token %lld for expert %d is %s, not a finite "
+                             "number",
+                             place, expert, names[failure & 63]);
+  }
+  case FAILURE_BIAS:
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "router: the bias of expert %d is not a finite number", expert);
+  case FAILURE_PRICE:
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "router: the price of expert %d is not a finite number", expert);
+  case FAILURE_ROUTE:
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router: token %lld is routed to an expert that does not exist",
+                             place);
+  case FAILURE_SLOT:
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "permutation: slot %lld is routed to an expert that does not exist",
+                             place);
+  case FAILURE_COUNT:
+    return phibal_status_set(PHIBAL_ERROR_DOMAIN,
+                             "balance: layer %lld: the count of expert %d is below 0, or the sum "
+                             "of the counts above 2^53",
+                             place, expert);
+  case FAILURE_LOGSUMEXP:
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "z-loss: the logsumexp of token %lld is not a finite number", place);
+  default:
+    return phibal_status_set(PHIBAL_ERROR_DOMAIN,
+                             "balance: layer %lld: the state, load or frequency of expert %d is "
+                             "not finite, or below 0",
+                             place, expert);
+  }
+}
+
+phibal_status phibal_cuda_result(const phibal_cuda *call) {
+  uint64_t failure = UINT64_MAX;
+  if (!call || !call->failure)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "CUDA: the call has no place for failures");
+#ifdef __CUDACC__
+  phibal_status status = cuda_status(
+      "CUDA result", cudaMemcpyAsync(&failure, call->failure, sizeof failure,
+                                     cudaMemcpyDeviceToHost, (cudaStream_t)call->stream));
+  if (status == PHIBAL_OK)
+    status = cuda_status("CUDA result", cudaStreamSynchronize((cudaStream_t)call->stream));
+  if (status != PHIBAL_OK) return status;
+#else
+  failure = *call->failure;
+#endif
+  return failure == UINT64_MAX ? PHIBAL_OK : failure_status(failure);
+}

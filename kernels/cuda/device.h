@@ -1,0 +1,134 @@
+/* What the kernels need of CUDA, for both of its compilers: nvcc, and an ordinary C++ compiler with
+   tests/cuda_on_host. */
+#ifndef PHIBAL_CUDA_DEVICE_H
+#define PHIBAL_CUDA_DEVICE_H
+
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+#else
+#include <cuda_on_host.h>
+#endif
+
+#include "../core/core.h"
+#include <phibal/cuda.h>
+
+#ifdef __CUDACC__
+#define NOT_INLINE __noinline__
+#else
+#define NOT_INLINE __attribute__((noinline))
+#endif
+
+#define WARP 32
+#define ALL_LANES 0xffffffffu
+
+/* Shared memory is named through these, so that the host can watch it:
+     SHARED_ARRAY(T, name, n)   a static array of n, in a kernel
+     SHARED_DYNAMIC(T, name)    the launch's dynamic memory */
+#ifdef __CUDACC__
+template <class T> using shared_pointer = T *;
+#define SHARED_ARRAY(T, name, n) __shared__ T name[n]
+#define SHARED_DYNAMIC(T, name)                                                                    \
+  extern __shared__ __align__(16) unsigned char name##_bytes[];                                    \
+  T *name = reinterpret_cast<T *>(name##_bytes)
+template <class T> static __device__ void shared_add(T *p, int i, T value) {
+  atomicAdd(p + i, value);
+}
+#else
+using cuda_on_host::shared_pointer;
+#define SHARED_ARRAY(T, name, n)                                                                   \
+  static cuda_on_host::shared_array<T, n> name##_array;                                            \
+  shared_pointer<T> name = name##_array.view()
+#define SHARED_DYNAMIC(T, name) shared_pointer<T> name(cuda_on_host::dynamic_region(), 0)
+template <class T>
+static void shared_add(shared_pointer<T> p, int i, T value, const char *file = __builtin_FILE(),
+                       int line = __builtin_LINE()) {
+  p.atomic_add(i, value, {file, line});
+}
+#endif
+
+/* Device memory that all blocks add to. */
+typedef unsigned long long device_sum;
+
+/* A launch: one dimension of blocks and of threads. */
+typedef struct launch_shape {
+  int64_t blocks;
+  int threads;
+  size_t shared_bytes; /* dynamic */
+} launch_shape;
+
+/* Blocks for `work` pieces of one block each, `per_multiprocessor` of which fit beside each other:
+   each block then takes several, by a stride. */
+static inline int64_t blocks_for(const phibal_cuda *call, int64_t work, int per_multiprocessor) {
+  int64_t most = (int64_t)call->multiprocessors * per_multiprocessor;
+  if (call->most_blocks > 0 && call->most_blocks < most) most = call->most_blocks;
+  if (most < 1) most = 1;
+  return work < 1 ? 1 : work < most ? work : most;
+}
+
+/* Starts a kernel in the call's stream. */
+#ifdef __CUDACC__
+template <class... P>
+static phibal_status launch(const char *name, void (*kernel)(P...), launch_shape shape,
+                            const phibal_cuda *call, typename std::common_type<P>::type... p) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3((unsigned)shape.blocks);
+  config.blockDim = dim3((unsigned)shape.threads);
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = (cudaStream_t)call->stream;
+  cudaError_t error = cudaSuccess;
+  if (shape.shared_bytes > 48 * 1024) /* beyond it a kernel has to be asked for once more */
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)shape.shared_bytes);
+  if (error == cudaSuccess) error = cudaLaunchKernelEx(&config, kernel, p...);
+  if (error == cudaSuccess) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", name, cudaGetErrorString(error));
+}
+#else
+template <class... P>
+static phibal_status launch(const char *name, void (*kernel)(P...), launch_shape shape,
+                            const phibal_cuda *call, typename std::common_type<P>::type... p) {
+  (void)call;
+  auto body = [&] { kernel(p...); };
+  auto thread = [](void *arguments) { (*static_cast<decltype(body) *>(arguments))(); };
+  if (cuda_on_host::run(dim3((unsigned)shape.blocks), dim3((unsigned)shape.threads),
+                        shape.shared_bytes, thread, &body))
+    return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", name, cuda_on_host::fault());
+}
+#endif
+
+/* What the data broke, in call->failure: the lowest place (a token, a slot or a layer) wins, then
+   the lowest expert. `all ones`: nothing. */
+enum failure_kind {
+  FAILURE_LOGIT_NAN,
+  FAILURE_LOGIT_INFINITE,
+  FAILURE_LOGIT_MINUS_INFINITE,
+  FAILURE_BIAS,
+  FAILURE_PRICE,
+  FAILURE_ROUTE,
+  FAILURE_SLOT,
+  FAILURE_COUNT,
+  FAILURE_LOAD,
+  FAILURE_LOGSUMEXP,
+};
+
+static __device__ __forceinline__ void failure_report(uint64_t *failure, int64_t place, int expert,
+                                                      failure_kind kind) {
+  if (failure)
+    atomicMin((device_sum *)failure,
+              (device_sum)place << 16 | (device_sum)expert << 6 | (device_sum)kind);
+}
+
+static inline phibal_status call_check(const char *name, const phibal_cuda *call, size_t bytes) {
+  if (!call) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: the call is null", name);
+  if (call->multiprocessors < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s: %d multiprocessors; phibal_cuda_describe sets them", name,
+                             call->multiprocessors);
+  if (bytes > 0 && (!call->workspace || call->workspace_bytes < bytes))
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: a workspace of %zu bytes, %zu are needed",
+                             name, call->workspace ? call->workspace_bytes : 0, bytes);
+  return PHIBAL_OK;
+}
+
+#endif

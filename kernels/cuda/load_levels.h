@@ -1,0 +1,216 @@
+/* The exact loads of a block while it runs, and their way into phibal_cuda_loads; how a probability
+   is split is said at the head of router_forward.cu. */
+#ifndef PHIBAL_CUDA_LOAD_LEVELS_H
+#define PHIBAL_CUDA_LOAD_LEVELS_H
+
+#include "../core/exact_sum.h"
+#include "device.h"
+
+enum { LEVELS = 4 };
+
+/* In the workspace: what all blocks have added, by units of 2^-40, 2^-80, 2^-120, 2^-160. */
+typedef struct load_sums {
+  device_sum *finished; /* blocks */
+  device_sum *failed;   /* blocks that met a bad logit: then the loads stay as they are */
+  device_sum *tokens;
+  device_sum *level; /* [LEVELS][E] */
+  device_sum *count; /* [E] */
+} load_sums;
+
+static inline size_t load_sums_bytes(int experts) {
+  return sizeof(device_sum) * (size_t)(3 + (LEVELS + 1) * experts);
+}
+
+static inline load_sums load_sums_in(void *workspace, int experts) {
+  device_sum *w = (device_sum *)workspace;
+  load_sums s = {w, w + 1, w + 2, w + 3, w + 3 + LEVELS * experts};
+  return s;
+}
+
+/* One thread's part. Its share of shared memory is its own: nobody else touches it before the
+   block's end. Up to 256 experts, eight warps share what they add at the end; beyond, where a warp
+   fills the memory of a block, each adds for itself. */
+template <int LANES, int COLUMNS> struct load_levels {
+  static constexpr bool IN_REGISTERS = COLUMNS <= 8;
+  static constexpr int WARPS = COLUMNS <= 8 ? 8 : COLUMNS == 16 ? 2 : 1;
+  static constexpr int THREADS = WARP * WARPS;
+  static constexpr int PER_MULTIPROCESSOR = /* by their registers, by the compiler's report */
+      COLUMNS <= 2    ? 3
+      : COLUMNS <= 4  ? 2
+      : COLUMNS <= 8  ? 1
+      : COLUMNS <= 16 ? 5
+                      : 7;
+  static constexpr int SHARED_LEVELS = IN_REGISTERS ? 2 : 4; /* the last ones */
+  static constexpr int OWN = SHARED_LEVELS * COLUMNS * THREADS;
+
+  int64_t level[IN_REGISTERS ? 2 : 1][COLUMNS];
+  int32_t count[COLUMNS];
+  int32_t tokens, failed;
+
+  static size_t shared_bytes(int experts) {
+    return sizeof(device_sum) * (size_t)(OWN + (WARPS > 1 ? (LEVELS + 1) * experts : 0) + 3);
+  }
+};
+
+/* Where this thread's sum of a column and level is; `level` counts from the first in memory. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ int own_place(int level, int column) {
+  return (level * COLUMNS + column) * load_levels<LANES, COLUMNS>::THREADS + (int)threadIdx.x;
+}
+
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void levels_start(load_levels<LANES, COLUMNS> *l) {
+  typedef load_levels<LANES, COLUMNS> levels;
+  SHARED_DYNAMIC(device_sum, own);
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    for (auto &level : l->level) level[c] = 0;
+    l->count[c] = 0;
+    for (int j = 0; j < levels::SHARED_LEVELS; j++) own[own_place<LANES, COLUMNS>(j, c)] = 0;
+  }
+  l->tokens = l->failed = 0;
+}
+
+/* Units of `unit` in the low bits of x + shifter, for |x| below 2^11 units of the shifter's. */
+static __device__ __forceinline__ int64_t level_units(double sum, double shifter) {
+  return (int64_t)(core_bits64(sum) - core_bits64(shifter));
+}
+
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void levels_add(load_levels<LANES, COLUMNS> *l, const double *p) {
+  typedef load_levels<LANES, COLUMNS> levels;
+  SHARED_DYNAMIC(device_sum, own);
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    double first = p[c] + 0x1.8p12;
+    double below = p[c] - (first - 0x1.8p12);
+    double second = below + 0x1.8p-28;
+    int64_t units0 = level_units(first, 0x1.8p12), units1 = level_units(second, 0x1.8p-28);
+    if (levels::IN_REGISTERS) {
+      l->level[0][c] += units0;
+      l->level[1 % (levels::IN_REGISTERS ? 2 : 1)][c] += units1;
+    } else {
+      own[own_place<LANES, COLUMNS>(0, c)] += (device_sum)units0;
+      own[own_place<LANES, COLUMNS>(1, c)] += (device_sum)units1;
+    }
+    double rest = below - (second - 0x1.8p-28);
+    if (rest == 0.0) continue;
+    double third = rest + 0x1.8p-68;
+    below = rest - (third - 0x1.8p-68);
+    double fourth = below + 0x1.8p-108;
+    int64_t units3 = level_units(fourth, 0x1.8p-108);
+    if (fourth - 0x1.8p-108 > below) units3--; /* cut towards zero: load_sum.h says why */
+    own[own_place<LANES, COLUMNS>(levels::SHARED_LEVELS - 2, c)] +=
+        (device_sum)level_units(third, 0x1.8p-68);
+    own[own_place<LANES, COLUMNS>(levels::SHARED_LEVELS - 1, c)] += (device_sum)units3;
+  }
+}
+
+/* limb += units 2^(-40 (level + 1)), for |units| below 2^62. Limb j may become negative, which the
+   carry mends: the sum of all levels is not negative. */
+static __device__ __forceinline__ void digits_add(int64_t *digit, int64_t units, int level) {
+  int shift = 120 - 40 * level; /* units of 2^-160 */
+  int low = PHIBAL_LOAD_LIMBS - 1 - shift / 32;
+  __int128 v = (__int128)units * ((int64_t)1 << shift % 32);
+  digit[low] += (int64_t)((uint64_t)v & 0xffffffffu);
+  digit[low - 1] += (int64_t)((uint64_t)(v >> 32) & 0xffffffffu);
+  digit[low - 2] += (int64_t)(v >> 64);
+}
+
+/* What the last block does: loads += sums, and the workspace is zero again. */
+static __device__ __forceinline__ void loads_merge(int e, int experts, load_sums sums,
+                                                   phibal_cuda_loads loads, bool failed) {
+  int64_t digit[PHIBAL_LOAD_LIMBS] = {0};
+  for (int j = 0; j < LEVELS; j++) {
+    digits_add(digit, (int64_t)sums.level[j * experts + e], j);
+    sums.level[j * experts + e] = 0;
+    for (int i = PHIBAL_LOAD_LIMBS - 1; i > 0; i--) {
+      digit[i - 1] += digit[i] >> 32;
+      digit[i] &= 0xffffffff;
+    }
+  }
+  if (!failed) {
+    uint64_t *limb = loads.probability + (int64_t)e * PHIBAL_LOAD_LIMBS;
+    for (int j = 0; j < PHIBAL_LOAD_LIMBS; j++) limb[j] += (uint64_t)digit[j];
+    core_exact_carry(limb, PHIBAL_LOAD_LIMBS);
+    loads.count[e] += (int64_t)sums.count[e];
+  }
+  sums.count[e] = 0;
+}
+
+/* x over the lanes of a warp that hold the same experts. */
+template <int LANES> static __device__ __forceinline__ device_sum same_experts(int64_t x) {
+#pragma unroll
+  for (int s = LANES; s < WARP; s *= 2) x += __shfl_xor_sync(ALL_LANES, x, s);
+  return (device_sum)x;
+}
+
+static __device__ __forceinline__ void sum_add(device_sum *to, device_sum x) {
+  if (x != 0) atomicAdd(to, x);
+}
+
+/* The block's sums into the workspace, and for the last block to come those of all into the loads.
+   Every thread of the block calls it, once, at the end. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void levels_finish(load_levels<LANES, COLUMNS> *l, int experts,
+                                                     load_sums sums, phibal_cuda_loads loads) {
+  typedef load_levels<LANES, COLUMNS> levels;
+  SHARED_DYNAMIC(device_sum, own);
+  constexpr bool TOGETHER = levels::WARPS > 1 && COLUMNS <= 8;
+  const int thread = (int)threadIdx.x, lane = thread % WARP;
+  const int all = (LEVELS + 1) * experts; /* levels, then counts */
+  shared_pointer<device_sum> block = own + levels::OWN;
+  shared_pointer<device_sum> other = block + (levels::WARPS > 1 ? all : 0);
+  if (TOGETHER)
+    for (int i = thread; i < all; i += levels::THREADS) block[i] = 0;
+  if (thread < 3) other[thread] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    int e = lane % LANES + LANES * c;
+    bool gives = lane < LANES && e < experts;
+    for (int j = 0; j <= LEVELS; j++) {
+      int64_t x;
+      if (j == LEVELS)
+        x = l->count[c];
+      else if (j >= LEVELS - levels::SHARED_LEVELS)
+        x = (int64_t)(device_sum)
+            own[own_place<LANES, COLUMNS>(j - (LEVELS - levels::SHARED_LEVELS), c)];
+      else
+        x = l->level[j % (levels::IN_REGISTERS ? 2 : 1)][c];
+      device_sum sum = same_experts<LANES>(x);
+      if (!gives) continue;
+      if (TOGETHER)
+        shared_add(block, j * experts + e, sum);
+      else
+        sum_add((j == LEVELS ? sums.count : sums.level + j * experts) + e, sum);
+    }
+  }
+  if (lane % LANES == 0) {
+    shared_add(other, 0, (device_sum)l->tokens);
+    shared_add(other, 1, (device_sum)l->failed);
+  }
+  __syncthreads();
+  if (TOGETHER)
+    for (int i = thread; i < all; i += levels::THREADS)
+      sum_add((i < LEVELS * experts ? sums.level : sums.count - LEVELS * experts) + i, block[i]);
+  if (thread == 0) {
+    sum_add(sums.tokens, other[0]);
+    sum_add(sums.failed, other[1]);
+  }
+  __threadfence();
+  __syncthreads();
+  if (thread == 0) other[2] = atomicAdd(sums.finished, (device_sum)1) == gridDim.x - 1;
+  __syncthreads();
+  if (other[2] == 0) return;
+  __threadfence();
+  bool failed = *sums.failed != 0;
+  for (int e = thread; e < experts; e += levels::THREADS)
+    loads_merge(e, experts, sums, loads, failed);
+  __syncthreads(); /* everyone has read `failed` */
+  if (thread != 0) return;
+  if (!failed) *loads.tokens += (int64_t)*sums.tokens;
+  *sums.tokens = *sums.failed = *sums.finished = 0;
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* Router backward (G1, G2): the gradients through the gates, the prices and the z-loss in one pass
+   over the logits; probabilities and gates are made again, with the CPU's operations in its order
+   (kernels/cpu/router_backward.c has the terms and their errors).
+
+   Bytes of a token: 4 E of logits (2 E as bfloat16), 4 E of gradients, and 8 k of experts and gate
+   gradients where there are any. About 28 binary64 operations of a logit, 22 of them with neither
+   price nor z-loss: see router_forward.cu for what that means. Not measured yet. */
+#include "row.h"
+
+typedef struct backward_arguments {
+  phibal_router router;
+  int64_t tokens;
+  phibal_logits type;
+  const void *logits;
+  const uint8_t *mask;
+  const int32_t *experts;
+  const float *gate_gradient;
+  const float *price;
+  double price_scale;
+  double z_scale;
+  float *logit_gradient;
+  uint64_t *failure;
+} backward_arguments;
+
+static __device__ NOT_INLINE double one_minus_sigmoid(double x) {
+  return core_one_minus_sigmoid(x);
+}
+
+/* The routes of a token, rank s in lane s % LANES, column s / LANES. */
+template <int COLUMNS> struct row_routing {
+  int32_t selected[COLUMNS];
+  float chosen[COLUMNS];    /* the selected logits */
+  double incoming[COLUMNS]; /* scale dL/dgate */
+  double gate[COLUMNS];     /* unscaled */
+  double inner;             /* sum of gate incoming */
+};
+
+static __device__ __forceinline__ float logit_at(const backward_arguments &a, int64_t i) {
+  if (a.type == PHIBAL_LOGITS_F32) return __ldg((const float *)a.logits + i);
+  return core_float((uint32_t)__ldg((const uint16_t *)a.logits + i) << 16);
+}
+
+/* Reads the routes; an expert that does not exist is reported, and counts as 0. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void
+routing_load(row_routing<COLUMNS> *g, const row<LANES, COLUMNS> *r, const backward_arguments &a) {
+  const int active = a.router.active, experts = a.router.experts;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    int s = row_lane<LANES>() + LANES * c;
+    g->selected[c] = 0;
+    g->chosen[c] = 0.0f;
+    g->incoming[c] = 0.0;
+    if (s >= active || !r->live) continue;
+    int64_t slot = r->token * active + s;
+    int32_t expert = __ldg(a.experts + slot);
+    if (expert < 0 || expert >= experts) {
+      failure_report(a.failure, r->token, 0, FAILURE_ROUTE);
+      expert = 0;
+    }
+    g->selected[c] = expert;
+    g->chosen[c] = logit_at(a, r->token * experts + expert);
+    g->incoming[c] = (double)a.router.scale * (double)__ldg(a.gate_gradient + slot);
+  }
+}
+
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void
+routing_products(row_routing<COLUMNS> *g, const row<LANES, COLUMNS> *r, const backward_arguments &a,
+                 double inverse) {
+  const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
+  double product[COLUMNS];
+  if (probability_gates(a.router)) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++)
+      g->gate[c] = logit_weight(sigmoid, (double)g->chosen[c], r->largest) * inverse;
+  } else {
+    row_gates<LANES, COLUMNS>(sigmoid, a.router.active, g->chosen, g->gate);
+  }
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    int s = row_lane<LANES>() + LANES * c;
+    product[c] = s < a.router.active ? g->gate[c] * g->incoming[c] : 0.0;
+  }
+  g->inner = row_sum<LANES, COLUMNS>(product, a.router.active);
+}
+
+/* The selected experts' own part, rank after rank as on the CPU. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void
+routing_gradient(const row_routing<COLUMNS> *g, const backward_arguments &a, double *gradient) {
+  const bool probabilities = probability_gates(a.router);
+  double part[COLUMNS];
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    part[c] =
+        probabilities ? g->gate[c] * g->incoming[c] : g->gate[c] * (g->incoming[c] - g->inner);
+    if (a.router.gate == PHIBAL_GATE_SIGMOID) part[c] *= one_minus_sigmoid((double)g->chosen[c]);
+  }
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++)
+    for (int s = LANES * c; s < LANES * (c + 1) && s < a.router.active; s++) {
+      int32_t expert = __shfl_sync(ALL_LANES, g->selected[c], s % LANES, LANES);
+      double x = __shfl_sync(ALL_LANES, part[c], s % LANES, LANES);
+#pragma unroll
+      for (int o = 0; o < COLUMNS; o++)
+        if (expert == row_lane<LANES>() + LANES * o) gradient[o] += x;
+    }
+}
+
+/* What multiplies every p_j: price_scale (c_j - sum p c) + z_scale lse - sum_e p_e dg_e. p is
+   overwritten with the gradient. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void row_common_gradient(const row<LANES, COLUMNS> *r,
+                                                           const backward_arguments &a,
+                                                           double total, double inner, double *p) {
+  const int experts = a.router.experts;
+  float price[COLUMNS];
+  double product[COLUMNS];
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    int e = row_lane<LANES>() + LANES * c;
+    price[c] = a.price && e < experts ? __ldg(a.price + e) : 0.0f;
+    product[c] = e < experts ? p[c] * (double)price[c] : 0.0;
+  }
+  double mean = row_sum<LANES, COLUMNS>(product, experts);
+  double constant = 0.0;
+  if (a.z_scale != 0.0) constant = a.z_scale * row_logsumexp(r, experts, total);
+  if (a.gate_gradient && probability_gates(a.router)) constant -= inner;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    p[c] *= a.price_scale * ((double)price[c] - mean) + constant;
+    if (a.router.gate == PHIBAL_GATE_SIGMOID) p[c] *= one_minus_sigmoid((double)r->x[c]);
+  }
+}
+
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void backward_row(row<LANES, COLUMNS> *r,
+                                                    const backward_arguments &a) {
+  const int experts = a.router.experts;
+  row_largest(r, experts, a.failure);
+  row_routing<COLUMNS> routing = {};
+  if (a.gate_gradient) routing_load(&routing, r, a);
+  bool through_gates = a.gate_gradient && probability_gates(a.router);
+  double gradient[COLUMNS];
+  if (a.price || a.z_scale != 0.0 || through_gates) {
+    double inverse;
+    double total =
+        row_probabilities(r, a.router.gate == PHIBAL_GATE_SIGMOID, experts, gradient, &inverse);
+    if (a.gate_gradient) routing_products(&routing, r, a, inverse);
+    row_common_gradient(r, a, total, routing.inner, gradient);
+  } else {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) gradient[c] = 0.0;
+    if (a.gate_gradient) routing_products(&routing, r, a, 0.0);
+  }
+  if (a.gate_gradient) routing_gradient<LANES, COLUMNS>(&routing, a, gradient);
+  if (r->token >= a.tokens) return;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    int e = row_lane<LANES>() + LANES * c;
+    if (e < experts) a.logit_gradient[r->token * experts + e] = r->live ? (float)gradient[c] : 0.0f;
+  }
+}
+
+/* Warps of a block. */
+enum { BACKWARD_WARPS = 4 };
+
+template <int LANES, int COLUMNS>
+static __global__ void __launch_bounds__(WARP *BACKWARD_WARPS)
+    backward_kernel(backward_arguments a) {
+  constexpr int ROWS = WARP / LANES; /* of a warp */
+  const int64_t stride = (int64_t)gridDim.x * BACKWARD_WARPS * ROWS;
+  int64_t token = ((int64_t)blockIdx.x * BACKWARD_WARPS + threadIdx.x / WARP) * ROWS;
+  const int mine = (int)(threadIdx.x % WARP) / LANES;
+  if (blockIdx.x == 0 && threadIdx.x == 0 && a.price)
+    for (int e = 0; e < a.router.experts; e++)
+      if (!(a.price[e] - a.price[e] == 0.0f)) failure_report(a.failure, 0, e, FAILURE_PRICE);
+  for (; token < a.tokens; token += stride) {
+    row<LANES, COLUMNS> r;
+    row_load(&r, token + mine, a.tokens, a.router.experts, a.type, a.logits, a.mask);
+    backward_row(&r, a);
+  }
+}
+
+template <int LANES, int COLUMNS>
+static phibal_status backward_launch(const backward_arguments &a, const phibal_cuda *call) {
+  const int rows = BACKWARD_WARPS * WARP / LANES;
+  const int per_multiprocessor = COLUMNS <= 2 ? 6 : COLUMNS <= 8 ? 4 : 2;
+  launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, per_multiprocessor),
+                        BACKWARD_WARPS * WARP, 0};
+  return launch("router backward", backward_kernel<LANES, COLUMNS>, shape, call, a);
+}
+
+phibal_status phibal_cuda_router_backward(const phibal_router *router, int64_t tokens,
+                                          phibal_logits type, const void *logits,
+                                          const uint8_t *mask, const int32_t *experts,
+                                          const float *gate_gradient, const float *price,
+                                          double price_scale, double z_scale, float *logit_gradient,
+                                          const phibal_cuda *call) {
+  const char *name = "router backward";
+  phibal_status status = cuda_router_check(name, router, tokens);
+  if (status == PHIBAL_OK) status = call_check(name, call, 0);
+  if (status != PHIBAL_OK) return status;
+  if (tokens > 0 && (!logits || !logit_gradient || (gate_gradient && !experts)))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
+  if (!(price_scale - price_scale == 0.0) || !(z_scale - z_scale == 0.0))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s: price scale %g and z scale %g must be finite", name, price_scale,
+                             z_scale);
+  if (z_scale != 0.0 && router->gate == PHIBAL_GATE_SIGMOID)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s: the z-loss is for softmax routers, not for sigmoid", name);
+  backward_arguments a = {*router,       tokens,         type,
+                          logits,        mask,           experts,
+                          gate_gradient, price,          price ? price_scale : 0.0,
+                          z_scale,       logit_gradient, call->failure};
+#define BACKWARD(lanes, columns) backward_launch<lanes, columns>(a, call)
+  return ROW_DISPATCH(router->experts, BACKWARD);
+#undef BACKWARD
+}

@@ -1,0 +1,252 @@
+/* A token's row of logits, held by `LANES` lanes of a warp: lane l has the experts l, l + LANES,
+   l + 2 LANES, .., COLUMNS of them, in registers. So a warp reads 128 contiguous bytes at a time
+   whatever E is, the halving tree of core/tree.h adds first within lanes and then between them, and
+   WARP / LANES tokens go side by side where there are few experts.
+
+   All functions are called by the whole warp. */
+#ifndef PHIBAL_CUDA_ROW_H
+#define PHIBAL_CUDA_ROW_H
+
+#include "../core/router.h"
+#include "../core/sigmoid.h"
+#include "../core/tree.h"
+#include "device.h"
+#include <climits>
+
+template <int LANES> static __device__ __forceinline__ int row_lane() {
+  return (int)(threadIdx.x % LANES);
+}
+
+/* Largest and smallest over the lanes of a row, and of two keys the larger: all lanes get them. */
+template <int LANES> static __device__ __forceinline__ int32_t row_max(int32_t key) {
+  if constexpr (LANES == WARP) {
+    return __reduce_max_sync(ALL_LANES, key);
+  } else {
+    for (int s = LANES / 2; s >= 1; s /= 2) {
+      int32_t other = __shfl_xor_sync(ALL_LANES, key, s, LANES);
+      key = other > key ? other : key;
+    }
+    return key;
+  }
+}
+
+template <int LANES> static __device__ __forceinline__ int32_t row_min(int32_t key) {
+  if constexpr (LANES == WARP) {
+    return __reduce_min_sync(ALL_LANES, key);
+  } else {
+    for (int s = LANES / 2; s >= 1; s /= 2) {
+      int32_t other = __shfl_xor_sync(ALL_LANES, key, s, LANES);
+      key = other < key ? other : key;
+    }
+    return key;
+  }
+}
+
+template <int LANES> static __device__ __forceinline__ int64_t row_max(int64_t key) {
+  if constexpr (LANES == WARP) { /* two halves: the device reduces 32 bits at once */
+    int32_t high = (int32_t)(key >> 32);
+    int32_t most = __reduce_max_sync(ALL_LANES, high);
+    uint32_t low = high == most ? (uint32_t)key : 0;
+    return (int64_t)((uint64_t)(uint32_t)most << 32 | __reduce_max_sync(ALL_LANES, low));
+  } else {
+    for (int s = LANES / 2; s >= 1; s /= 2) {
+      int64_t other = __shfl_xor_sync(ALL_LANES, key, s, LANES);
+      key = other > key ? other : key;
+    }
+    return key;
+  }
+}
+
+/* Sum of the first n elements of a row in the order of core_tree_sum, whose bits it has; columns
+   beyond n hold +0. All lanes get it. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ double row_sum(const double *a, int n) {
+  double part[COLUMNS];
+  int width = core_tree_width(n);
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) part[c] = a[c];
+#pragma unroll
+  for (int half = COLUMNS / 2; half >= 1; half /= 2) {
+    if (width <= LANES * half) continue;
+#pragma unroll
+    for (int c = 0; c < half; c++) part[c] += part[c + half];
+  }
+  double sum = part[0];
+#pragma unroll
+  for (int s = LANES / 2; s >= 1; s /= 2)
+    if (width > s) sum += __shfl_xor_sync(ALL_LANES, sum, s, LANES);
+  /* Lanes beyond the tree have added nothing but zeros. */
+  return width < LANES ? __shfl_sync(ALL_LANES, sum, 0, LANES) : sum;
+}
+
+/* A row's logits. */
+template <int LANES, int COLUMNS> struct row {
+  int64_t token; /* beyond the last token: not live */
+  bool live;     /* a token that is neither padding nor bad */
+  float x[COLUMNS];
+  double largest;
+};
+
+/* The weight of a logit beside the largest of its row: unnormalised probability or gate. The
+   sigmoid's is seldom wanted, and would be copied into every column. */
+static __device__ NOT_INLINE double sigmoid_weight(double x, double largest) {
+  return core_sigmoid_weight(x, largest);
+}
+static __device__ __forceinline__ double logit_weight(bool sigmoid, double x, double largest) {
+  return sigmoid ? sigmoid_weight(x, largest) : core_exp64(x - largest);
+}
+
+/* The logits of token `token`, or zeros where it is not live. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void row_load(row<LANES, COLUMNS> *r, int64_t token,
+                                                int64_t tokens, int experts, phibal_logits type,
+                                                const void *logits, const uint8_t *mask) {
+  r->token = token;
+  r->live = token < tokens && (!mask || __ldg(mask + token) != 0);
+  if (type == PHIBAL_LOGITS_F32) {
+    const float *x = (const float *)logits + token * experts;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      int e = row_lane<LANES>() + LANES * c;
+      r->x[c] = r->live && e < experts ? __ldg(x + e) : 0.0f;
+    }
+  } else {
+    const uint16_t *x = (const uint16_t *)logits + token * experts;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      int e = row_lane<LANES>() + LANES * c;
+      r->x[c] = r->live && e < experts ? core_float((uint32_t)__ldg(x + e) << 16) : 0.0f;
+    }
+  }
+}
+
+/* The largest logit. A row that holds one that is not finite is reported, and from here on not
+   live; true for it. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS> *r, int experts,
+                                                   uint64_t *failure) {
+  int32_t most = INT32_MIN, least = INT32_MAX;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    if (row_lane<LANES>() + LANES * c >= experts) continue;
+    int32_t key = core_float_key(r->x[c]);
+    most = key > most ? key : most;
+    least = key < least ? key : least;
+  }
+  most = row_max<LANES>(most);
+  least = row_min<LANES>(least);
+  const int32_t infinite = core_float_key((float)CORE_INFINITY);
+  const int32_t minus_infinite = core_float_key((float)-CORE_INFINITY);
+  bool bad = most >= infinite || least <= minus_infinite;
+  if (bad) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      int e = row_lane<LANES>() + LANES * c;
+      float x = r->x[c];
+      if (e < experts && !(x - x == 0.0f))
+        failure_report(failure, r->token, e,
+                       x != x     ? FAILURE_LOGIT_NAN
+                       : x > 0.0f ? FAILURE_LOGIT_INFINITE
+                                  : FAILURE_LOGIT_MINUS_INFINITE);
+      r->x[c] = 0.0f;
+    }
+    r->live = false;
+    most = 0;
+  }
+  r->largest = (double)core_float_from_key(most);
+  return bad;
+}
+
+/* p[COLUMNS] normalised, 0 beyond E and in rows that are not live; the sum of the weights. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ double row_probabilities(const row<LANES, COLUMNS> *r,
+                                                           bool sigmoid, int experts, double *p,
+                                                           double *inverse) {
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++)
+    p[c] = row_lane<LANES>() + LANES * c < experts
+               ? logit_weight(sigmoid, (double)r->x[c], r->largest)
+               : 0.0;
+  double total = row_sum<LANES, COLUMNS>(p, experts);
+  *inverse = r->live ? 1.0 / total : 0.0;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) p[c] *= *inverse;
+  return total;
+}
+
+/* (R8), from the total of a softmax; kernels/cpu/router_tile.h says why small results are made
+   again. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS> *r, int experts,
+                                                       double total) {
+  double result = r->largest + core_log64(total);
+  bool again = r->live && core_abs(result) < CORE_LOGSUMEXP_SMALL;
+  if (!__any_sync(ALL_LANES, again)) return result;
+  int first = INT_MAX; /* of the largest logits */
+#pragma unroll
+  for (int c = COLUMNS - 1; c >= 0; c--) {
+    int e = row_lane<LANES>() + LANES * c;
+    if (e < experts && (double)r->x[c] - r->largest == 0.0) first = e;
+  }
+  first = row_min<LANES>(first);
+  double rest[COLUMNS];
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    int e = row_lane<LANES>() + LANES * c;
+    rest[c] = e < experts && e != first ? core_exp64((double)r->x[c] - r->largest) : 0.0;
+  }
+  double others = row_sum<LANES, COLUMNS>(rest, experts);
+  return again ? core_logsumexp_small(r->largest, others) : result;
+}
+
+/* Unscaled gates (R3), (R5) of the k chosen logits, rank s in lane s % LANES, column s / LANES. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void row_gates(bool sigmoid, int active, const float *chosen,
+                                                 double *gate) {
+  int32_t most = INT32_MIN;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    if (row_lane<LANES>() + LANES * c >= active) continue;
+    int32_t key = core_float_key(chosen[c]);
+    most = key > most ? key : most;
+  }
+  double largest = (double)core_float_from_key(row_max<LANES>(most));
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++)
+    gate[c] = row_lane<LANES>() + LANES * c < active
+                  ? logit_weight(sigmoid, (double)chosen[c], largest)
+                  : 0.0;
+  double inverse = 1.0 / row_sum<LANES, COLUMNS>(gate, active);
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
+}
+
+/* Gates that are probabilities: (R4), and topk_softmax with k = 1. */
+static __host__ __device__ __forceinline__ bool probability_gates(const phibal_router &router) {
+  return router.gate == PHIBAL_GATE_PROBABILITY ||
+         (router.gate == PHIBAL_GATE_TOPK_SOFTMAX && router.active == 1);
+}
+
+/* Calls a function template for the smallest row that holds E experts: F<LANES, COLUMNS>. */
+#define ROW_DISPATCH(experts, F)                                                                   \
+  ((experts) <= 8     ? F(8, 1)                                                                    \
+   : (experts) <= 16  ? F(16, 1)                                                                   \
+   : (experts) <= 32  ? F(32, 1)                                                                   \
+   : (experts) <= 64  ? F(32, 2)                                                                   \
+   : (experts) <= 128 ? F(32, 4)                                                                   \
+   : (experts) <= 256 ? F(32, 8)                                                                   \
+   : (experts) <= 512 ? F(32, 16)                                                                  \
+                      : F(32, 32))
+
+static inline phibal_status cuda_router_check(const char *name, const phibal_router *router,
+                                              int64_t tokens) {
+  if (!router || router->experts < 1 || router->experts > PHIBAL_MAX_EXPERTS ||
+      router->active < 1 || router->active > router->experts || tokens < 0 ||
+      !(router->scale - router->scale == 0.0f) || router->gate < PHIBAL_GATE_TOPK_SOFTMAX ||
+      router->gate > PHIBAL_GATE_SIGMOID)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s: no such router, or a number of tokens below 0", name);
+  return PHIBAL_OK;
+}
+
+#endif

@@ -1,0 +1,392 @@
+/* The scheduler of a block's fibers, and what it watches. */
+#include "cuda_on_host.h"
+#include <boost/context/fiber.hpp>
+#include <boost/context/preallocated.hpp>
+#include <cstdarg>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CUDA_ON_HOST_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CUDA_ON_HOST_ASAN 1
+#endif
+#endif
+#ifdef CUDA_ON_HOST_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace context = boost::context;
+
+namespace cuda_on_host {
+
+/* What happened to a word of shared memory. Times are numbers of barriers passed: of the block's
+   threads, and of a warp's lanes. */
+struct word {
+  uint64_t written, written_warp; /* times + 1; 0: never */
+  uint64_t read, read_warp;
+  int writer, reader;          /* threads */
+  bool readers, reading_warps; /* more than one, since `read` (and `read_warp`) */
+  bool atomically;             /* written by an atomic addition */
+};
+
+thread_local const built_ins *running = nullptr;
+
+namespace {
+
+constexpr size_t STACK_BYTES = 256 * 1024;
+constexpr int LANES = 32;
+
+enum class state { ready, at_barrier, at_collective, done };
+
+struct thread {
+  built_ins seen;
+  state now = state::ready;
+  const char *waits_for = "";
+  place at{"", 0};
+  unsigned mask = 0;
+  uint64_t value = 0;
+  context::fiber self;
+#ifdef CUDA_ON_HOST_ASAN
+  void *fake_stack = nullptr;
+#endif
+};
+
+/* A block while it runs. */
+struct block_run {
+  std::vector<thread> threads;
+  std::vector<uint64_t> exchanged;  /* [warps][32] */
+  std::vector<uint64_t> warp_times; /* [warps] */
+  uint64_t time = 1;
+  int current = 0;
+  context::fiber scheduler;
+  thread_function function = nullptr;
+  void *arguments = nullptr;
+#ifdef CUDA_ON_HOST_ASAN
+  void *fake_stack = nullptr;
+  const void *scheduler_stack = nullptr;
+  size_t scheduler_bytes = 0;
+#endif
+};
+
+thread_local block_run *block = nullptr;
+thread_local uint64_t blocks_run = 0;
+thread_local region dynamic;
+thread_local char fault_text[512];
+
+__attribute__((format(printf, 1, 2))) void fault_set(const char *format, ...) {
+  if (fault_text[0]) return; /* what follows from a fault is not told */
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(fault_text, sizeof fault_text, format, arguments);
+  va_end(arguments);
+}
+
+/* One stack for each thread of a block, kept for the next block. */
+thread_local std::vector<std::unique_ptr<char[]>> stacks;
+
+struct kept_stack {
+  int which;
+  context::stack_context allocate() {
+    while ((int)stacks.size() <= which) stacks.emplace_back(new char[STACK_BYTES]);
+    context::stack_context c;
+    c.size = STACK_BYTES;
+    c.sp = stacks[(size_t)which].get() + STACK_BYTES;
+    return c;
+  }
+  void deallocate(context::stack_context &) noexcept {}
+};
+
+/* Back to the scheduler, until it resumes this thread. */
+void yield() {
+#ifdef CUDA_ON_HOST_ASAN
+  thread &t = block->threads[(size_t)block->current];
+  __sanitizer_start_switch_fiber(&t.fake_stack, block->scheduler_stack, block->scheduler_bytes);
+#endif
+  block->scheduler = std::move(block->scheduler).resume();
+#ifdef CUDA_ON_HOST_ASAN
+  __sanitizer_finish_switch_fiber(t.fake_stack, nullptr, nullptr);
+#endif
+}
+
+void resume(int i) {
+  thread &t = block->threads[(size_t)i];
+  block->current = i;
+  running = &t.seen;
+#ifdef CUDA_ON_HOST_ASAN
+  __sanitizer_start_switch_fiber(&block->fake_stack, stacks[(size_t)i].get(), STACK_BYTES);
+#endif
+  t.self = std::move(t.self).resume();
+#ifdef CUDA_ON_HOST_ASAN
+  __sanitizer_finish_switch_fiber(block->fake_stack, nullptr, nullptr);
+#endif
+}
+
+context::fiber thread_main(context::fiber &&scheduler) {
+#ifdef CUDA_ON_HOST_ASAN
+  __sanitizer_finish_switch_fiber(nullptr, &block->scheduler_stack, &block->scheduler_bytes);
+#endif
+  block->scheduler = std::move(scheduler);
+  block->function(block->arguments);
+  block->threads[(size_t)block->current].now = state::done;
+#ifdef CUDA_ON_HOST_ASAN
+  __sanitizer_start_switch_fiber(nullptr, block->scheduler_stack, block->scheduler_bytes);
+#endif
+  return std::move(block->scheduler);
+}
+
+void wait(state how, const char *what, unsigned mask, place at) {
+  thread &t = block->threads[(size_t)block->current];
+  t.now = how;
+  t.waits_for = what;
+  t.mask = mask;
+  t.at = at;
+  yield();
+}
+
+/* Lets the lanes of a collective go on whose mask is complete. */
+bool release_warp(size_t warp) {
+  bool any = false;
+  size_t first = warp * LANES, n = block->threads.size();
+  for (size_t l = 0; l < LANES && first + l < n; l++) {
+    thread &t = block->threads[first + l];
+    if (t.now != state::at_collective) continue;
+    bool complete = true;
+    for (size_t o = 0; o < LANES && complete; o++) {
+      if (!(t.mask >> o & 1)) continue;
+      if (first + o >= n) {
+        complete = false;
+        continue;
+      }
+      thread &other = block->threads[first + o];
+      complete = other.now == state::at_collective && other.mask == t.mask &&
+                 other.at.line == t.at.line && strcmp(other.at.file, t.at.file) == 0 &&
+                 strcmp(other.waits_for, t.waits_for) == 0;
+    }
+    if (!complete) continue;
+    unsigned mask = t.mask;
+    if (strcmp(t.waits_for, "__syncwarp") == 0) block->warp_times[warp]++;
+    for (size_t o = 0; o < LANES; o++)
+      if (mask >> o & 1) {
+        block->exchanged[first + o] = block->threads[first + o].value;
+        block->threads[first + o].now = state::ready;
+      }
+    any = true;
+  }
+  return any;
+}
+
+bool release_block() {
+  const thread &first = block->threads[0];
+  for (const thread &t : block->threads)
+    if (t.now != state::at_barrier || t.at.line != first.at.line ||
+        strcmp(t.at.file, first.at.file) != 0)
+      return false;
+  for (thread &t : block->threads) t.now = state::ready;
+  block->time++;
+  return true;
+}
+
+const char *base_name(const char *file) {
+  const char *slash = strrchr(file, '/');
+  return slash ? slash + 1 : file;
+}
+
+/* Nobody can go on: a thread that waits, and one that will never come. */
+void report_stuck() {
+  size_t waiting = 0, other = 0, n = block->threads.size();
+  while (waiting < n && block->threads[waiting].now == state::done) waiting++;
+  const thread &w = block->threads[waiting];
+  size_t first = waiting / LANES * LANES;
+  for (other = 0; other < n; other++) {
+    const thread &o = block->threads[other];
+    bool named = w.now == state::at_barrier ||
+                 (other >= first && other < first + LANES && (w.mask >> (other - first) & 1));
+    if (named && (o.now == state::done || o.at.line != w.at.line || o.mask != w.mask)) break;
+  }
+  if (other == n) {
+    fault_set("thread %zu waits in %s with mask 0x%x at %s:%d, where there are only %zu threads",
+              waiting, w.waits_for, w.mask, base_name(w.at.file), w.at.line, n);
+    return;
+  }
+  const thread &o = block->threads[other];
+  if (o.now == state::done)
+    fault_set("divergent %s: thread %zu waits at %s:%d, thread %zu has ended", w.waits_for, waiting,
+              base_name(w.at.file), w.at.line, other);
+  else
+    fault_set("divergent %s: thread %zu waits at %s:%d, thread %zu in %s at %s:%d", w.waits_for,
+              waiting, base_name(w.at.file), w.at.line, other, o.waits_for, base_name(o.at.file),
+              o.at.line);
+}
+
+/* Every other block runs its threads backwards, so that what depends on their order shows. */
+bool run_block() {
+  int n = (int)block->threads.size();
+  size_t warps = block->exchanged.size() / LANES;
+  for (;;) {
+    bool moved = false, all_done = true;
+    for (int step = 0; step < n; step++) {
+      int i = blocks_run % 2 ? n - 1 - step : step;
+      if (block->threads[(size_t)i].now == state::ready) {
+        resume(i);
+        moved = true;
+      }
+      all_done &= block->threads[(size_t)i].now == state::done;
+    }
+    if (all_done) return true;
+    for (size_t w = 0; w < warps; w++) moved |= release_warp(w);
+    moved |= release_block();
+    if (!moved) {
+      report_stuck();
+      return false;
+    }
+  }
+}
+
+} // namespace
+
+const char *fault() {
+  return fault_text;
+}
+
+bool run(dim3 grid, dim3 size, size_t shared_bytes, thread_function f, void *arguments) {
+  fault_text[0] = 0;
+  if (dynamic.bytes != shared_bytes) region_create(&dynamic, shared_bytes);
+  for (unsigned b = 0; b < grid.x; b++) {
+    block_run r;
+    block = &r;
+    r.function = f;
+    r.arguments = arguments;
+    r.threads.resize(size.x);
+    size_t warps = (size.x + LANES - 1) / LANES;
+    r.exchanged.resize(warps * LANES);
+    r.warp_times.assign(warps, 1);
+    blocks_run++;
+    for (unsigned i = 0; i < size.x; i++) {
+      r.threads[i].seen = {dim3(i, 0, 0), dim3(b, 0, 0), size, grid};
+      r.threads[i].self = context::fiber(std::allocator_arg, kept_stack{(int)i}, thread_main);
+    }
+    bool went_through = run_block();
+    running = nullptr;
+    /* Fibers that wait for ever are not unwound, only never resumed; the next block gets stacks
+       that carry no traces of theirs. */
+    if (!went_through) {
+      static auto *left = new std::vector<context::fiber>;
+      for (thread &t : r.threads) left->push_back(std::move(t.self));
+      stacks.clear();
+    }
+    block = nullptr;
+    if (!went_through) return false;
+  }
+  return fault_text[0] == 0;
+}
+
+void block_barrier(place at) {
+  wait(state::at_barrier, "__syncthreads", 0, at);
+}
+
+unsigned lane() {
+  return (unsigned)block->current % LANES;
+}
+
+void warp_exchange(const char *what, unsigned mask, uint64_t value, place at, uint64_t *seen) {
+  if (!(mask >> lane() & 1))
+    fault_set("%s at %s:%d: thread %d is not in its own mask 0x%x", what, base_name(at.file),
+              at.line, block->current, mask);
+  block->threads[(size_t)block->current].value = value;
+  wait(state::at_collective, what, mask, at);
+  memcpy(seen, &block->exchanged[(size_t)block->current / LANES * LANES], LANES * sizeof *seen);
+}
+
+void warp_barrier(unsigned mask, place at) {
+  uint64_t seen[LANES];
+  warp_exchange("__syncwarp", mask, 0, at, seen);
+}
+
+void region_create(region *r, size_t bytes) {
+  delete[] r->data;
+  delete[] r->words;
+  r->bytes = bytes;
+  r->data = new unsigned char[bytes ? bytes : 1];
+  r->words = new word[bytes / 4 + 1];
+  r->block = 0;
+}
+
+void region_claim(region *r) {
+  if (r->block == blocks_run) return;
+  r->block = blocks_run;
+  memset(r->data, 0xa5, r->bytes);
+  memset((void *)r->words, 0, (r->bytes / 4 + 1) * sizeof *r->words);
+}
+
+region *dynamic_region() {
+  region_claim(&dynamic);
+  return &dynamic;
+}
+
+/* Whether what a thread did at (time, warp_time) is ordered before what the current one does. */
+static bool ordered(uint64_t time, uint64_t warp_time, int who) {
+  int me = block->current;
+  if (time < block->time || who == me) return true;
+  return who / LANES == me / LANES && warp_time < block->warp_times[(size_t)(me / LANES)];
+}
+
+static void race(const char *what, size_t offset, place at) {
+  fault_set("race: thread %d %s at %s:%d, byte %zu of shared memory, with no barrier between",
+            block->current, what, base_name(at.file), at.line, offset);
+}
+
+static void word_read(word *w, place at, size_t offset) {
+  int me = block->current;
+  uint64_t warp_time = block->warp_times[(size_t)(me / LANES)];
+  if (!w->written)
+    fault_set("thread %d reads at %s:%d byte %zu of shared memory, which nothing wrote", me,
+              base_name(at.file), at.line, offset);
+  else if (!ordered(w->written, w->written_warp, w->writer))
+    race("reads what another wrote", offset, at);
+  if (w->read != block->time) {
+    w->readers = w->reading_warps = false;
+  } else {
+    w->reading_warps |= w->reader / LANES != me / LANES;
+    w->readers = w->read_warp == warp_time && (w->readers || w->reader != me);
+  }
+  w->read = block->time;
+  w->read_warp = warp_time;
+  w->reader = me;
+}
+
+static void word_write(word *w, bool atomic, place at, size_t offset) {
+  int me = block->current;
+  if (atomic && !w->written)
+    fault_set("thread %d adds at %s:%d to byte %zu of shared memory, which nothing wrote", me,
+              base_name(at.file), at.line, offset);
+  if (w->written && !(atomic && w->atomically) && !ordered(w->written, w->written_warp, w->writer))
+    race("writes what another wrote", offset, at);
+  bool read_now = w->read == block->time;
+  if (read_now && (w->reading_warps || !ordered(w->read, w->read_warp, w->reader) ||
+                   (w->readers && w->read_warp == block->warp_times[(size_t)(me / LANES)])))
+    race("writes what another read", offset, at);
+  w->written = block->time;
+  w->written_warp = block->warp_times[(size_t)(me / LANES)];
+  w->writer = me;
+  w->atomically = atomic;
+}
+
+bool region_access(region *r, size_t offset, size_t bytes, access how, place at) {
+  if (offset > r->bytes || bytes > r->bytes - offset) {
+    fault_set("thread %d %s at %s:%d beyond shared memory: byte %lld of %zu", block->current,
+              how == access::read ? "reads" : "writes", base_name(at.file), at.line,
+              (long long)offset, r->bytes);
+    return false;
+  }
+  for (size_t w = offset / 4; w < (offset + bytes + 3) / 4; w++)
+    if (how == access::read)
+      word_read(&r->words[w], at, w * 4);
+    else
+      word_write(&r->words[w], how == access::atomic, at, w * 4);
+  return true;
+}
+
+} // namespace cuda_on_host

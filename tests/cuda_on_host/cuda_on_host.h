@@ -1,0 +1,308 @@
+/* CUDA on the host: the built-ins that kernels/cuda uses, for an ordinary C++ compiler, so that the
+   same .cu sources run where there is no GPU. Blocks run one after another; the threads of a block
+   are fibers of Boost.Context, switched at barriers, warp collectives and the end.
+
+   What is watched besides the results:
+   - barriers: all threads of a block wait at the same __syncthreads, and none has ended;
+   - warp collectives: every lane that the mask names calls the same one, with the same mask;
+   - shared memory: accesses within bounds; no read of a word that nothing wrote in this block; no
+     two accesses to a word by different threads, one of them a write, without a __syncthreads
+     between them, or a __syncwarp if both are of one warp. Shuffles order nothing, as on the
+   device. The first violation is kept (cuda_on_host_fault) and makes the launch fail. Global memory
+   is what AddressSanitizer watches.
+
+   Not modelled: the memory of clusters, asynchronous copies, textures, more than one stream at a
+   time, and blocks that wait for one another. */
+#ifndef PHIBAL_CUDA_ON_HOST_H
+#define PHIBAL_CUDA_ON_HOST_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __restrict__ __restrict
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+
+namespace cuda_on_host {
+
+/* Where in a source file. */
+struct place {
+  const char *file;
+  int line;
+};
+
+/* The thread that runs now, as built-in variables see it. */
+struct built_ins {
+  dim3 thread, block, block_size, grid_size;
+};
+extern thread_local const built_ins *running;
+
+/* Why the last launch failed; empty if it did not. */
+const char *fault();
+
+using thread_function = void (*)(void *arguments);
+/* Runs grid.x * block.x threads of one dimension; false if there was a fault. */
+bool run(dim3 grid, dim3 block, size_t shared_bytes, thread_function f, void *arguments);
+
+void block_barrier(place at);
+/* Waits for the lanes of `mask`, and gives what each handed in; `seen` is [32] and only its places
+   in the mask mean anything. */
+void warp_exchange(const char *what, unsigned mask, uint64_t value, place at, uint64_t *seen);
+void warp_barrier(unsigned mask, place at);
+unsigned lane();
+
+/* A region of shared memory: its words, and what happened to each. */
+struct region {
+  unsigned char *data = nullptr;
+  size_t bytes = 0;
+  struct word *words = nullptr;
+  uint64_t block = 0; /* the block whose it is */
+};
+
+/* Start of a block's use of a region: nothing is written. */
+void region_claim(region *r);
+enum class access { read, write, atomic };
+/* False, with a fault, where the access is out of bounds. */
+bool region_access(region *r, size_t offset, size_t bytes, access how, place at);
+region *dynamic_region();
+
+template <class T> class shared_pointer;
+
+/* An element of shared memory: reads and writes are watched. */
+template <class T> class shared_element {
+public:
+  shared_element(region *r, size_t offset, place at) : r_(r), offset_(offset), at_(at) {}
+  operator T() const {
+    T value{};
+    if (region_access(r_, offset_, sizeof(T), access::read, at_))
+      std::memcpy(&value, r_->data + offset_, sizeof(T));
+    return value;
+  }
+  const shared_element &operator=(const T &value) const {
+    if (region_access(r_, offset_, sizeof(T), access::write, at_))
+      std::memcpy(r_->data + offset_, &value, sizeof(T));
+    return *this;
+  }
+  const shared_element &operator=(const shared_element &other) const {
+    return *this = (T)other;
+  }
+  const shared_element &operator+=(const T &value) const {
+    return *this = (T)((T) * this + value);
+  }
+  const shared_element &operator|=(const T &value) const {
+    return *this = (T)((T) * this | value);
+  }
+
+private:
+  region *r_;
+  size_t offset_;
+  place at_;
+};
+
+/* What a pointer to shared memory is on the device. */
+template <class T> class shared_pointer {
+  static_assert(sizeof(T) % 4 == 0, "shared memory is watched by words of four bytes");
+
+public:
+  shared_pointer(region *r, int64_t offset) : r_(r), offset_(offset) {}
+  template <class U>
+  explicit shared_pointer(const shared_pointer<U> &other)
+      : r_(other.home()), offset_(other.offset()) {}
+  /* The place is where the kernel names the element. */
+  struct index {
+    int64_t i;
+    place at;
+    template <class I, class = std::enable_if_t<std::is_integral<I>::value>>
+    index(I i_, const char *file = __builtin_FILE(), int line = __builtin_LINE())
+        : i((int64_t)i_), at{file, line} {}
+  };
+  shared_element<T> operator[](index i) const {
+    return {r_, (size_t)(offset_ + i.i * (int64_t)sizeof(T)), i.at};
+  }
+  /* An atomic addition: those of several threads do not race with one another. */
+  void atomic_add(int64_t i, T value, place at) const {
+    size_t offset = (size_t)(offset_ + i * (int64_t)sizeof(T));
+    if (!region_access(r_, offset, sizeof(T), access::atomic, at)) return;
+    T sum;
+    std::memcpy(&sum, r_->data + offset, sizeof(T));
+    sum = (T)(sum + value);
+    std::memcpy(r_->data + offset, &sum, sizeof(T));
+  }
+  shared_pointer operator+(int64_t n) const {
+    return {r_, offset_ + n * (int64_t)sizeof(T)};
+  }
+  region *home() const {
+    return r_;
+  }
+  int64_t offset() const {
+    return offset_;
+  }
+
+private:
+  region *r_;
+  int64_t offset_;
+};
+
+/* A __shared__ array: one for all threads of a block, for blocks run one after another. */
+template <class T, size_t N> class shared_array {
+public:
+  shared_array();
+  shared_pointer<T> view() {
+    region_claim(&region_);
+    return {&region_, 0};
+  }
+
+private:
+  region region_;
+};
+
+void region_create(region *r, size_t bytes);
+template <class T, size_t N> shared_array<T, N>::shared_array() {
+  region_create(&region_, N * sizeof(T));
+}
+
+template <class T> uint64_t to_bits(T value) {
+  static_assert(sizeof(T) <= 8, "a collective takes up to eight bytes");
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+template <class T> T from_bits(uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+} // namespace cuda_on_host
+
+#define threadIdx (cuda_on_host::running->thread)
+#define blockIdx (cuda_on_host::running->block)
+#define blockDim (cuda_on_host::running->block_size)
+#define gridDim (cuda_on_host::running->grid_size)
+
+#define CUDA_PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+inline void __syncthreads(CUDA_PLACE) {
+  cuda_on_host::block_barrier({file, line});
+}
+
+inline void __syncwarp(unsigned mask = 0xffffffffu, CUDA_PLACE) {
+  cuda_on_host::warp_barrier(mask, {file, line});
+}
+
+inline void __threadfence() {}
+
+template <class T> T __shfl_sync(unsigned mask, T value, int source, int width = 32, CUDA_PLACE) {
+  uint64_t seen[32];
+  cuda_on_host::warp_exchange("__shfl_sync", mask, cuda_on_host::to_bits(value), {file, line},
+                              seen);
+  unsigned base = cuda_on_host::lane() & ~(unsigned)(width - 1);
+  return cuda_on_host::from_bits<T>(seen[base + ((unsigned)source & (unsigned)(width - 1))]);
+}
+
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int other, int width = 32, CUDA_PLACE) {
+  uint64_t seen[32];
+  cuda_on_host::warp_exchange("__shfl_xor_sync", mask, cuda_on_host::to_bits(value), {file, line},
+                              seen);
+  unsigned me = cuda_on_host::lane(), from = me ^ (unsigned)other;
+  return (from ^ me) < (unsigned)width ? cuda_on_host::from_bits<T>(seen[from]) : value;
+}
+
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, CUDA_PLACE) {
+  uint64_t seen[32];
+  cuda_on_host::warp_exchange("__shfl_up_sync", mask, cuda_on_host::to_bits(value), {file, line},
+                              seen);
+  unsigned me = cuda_on_host::lane();
+  return (me & (unsigned)(width - 1)) < delta ? value
+                                              : cuda_on_host::from_bits<T>(seen[me - delta]);
+}
+
+inline unsigned __ballot_sync(unsigned mask, int predicate, CUDA_PLACE) {
+  uint64_t seen[32];
+  cuda_on_host::warp_exchange("__ballot_sync", mask, predicate != 0, {file, line}, seen);
+  unsigned ballot = 0;
+  for (unsigned l = 0; l < 32; l++)
+    if (mask >> l & 1) ballot |= (unsigned)seen[l] << l;
+  return ballot;
+}
+
+inline int __any_sync(unsigned mask, int predicate, CUDA_PLACE) {
+  return __ballot_sync(mask, predicate, file, line) != 0;
+}
+
+inline unsigned __match_any_sync(unsigned mask, int value, CUDA_PLACE) {
+  uint64_t seen[32];
+  cuda_on_host::warp_exchange("__match_any_sync", mask, (unsigned)value, {file, line}, seen);
+  unsigned match = 0;
+  for (unsigned l = 0; l < 32; l++)
+    if (mask >> l & 1) match |= (unsigned)(seen[l] == (unsigned)value) << l;
+  return match;
+}
+
+/* As on the device: unsigned and signed 32 bits. */
+template <class T>
+T cuda_on_host_reduce(const char *what, unsigned mask, T value, bool largest, const char *file,
+                      int line) {
+  uint64_t seen[32];
+  cuda_on_host::warp_exchange(what, mask, cuda_on_host::to_bits(value), {file, line}, seen);
+  for (unsigned l = 0; l < 32; l++) {
+    T other = cuda_on_host::from_bits<T>(seen[l]);
+    if ((mask >> l & 1) && (largest ? other > value : other < value)) value = other;
+  }
+  return value;
+}
+
+inline unsigned __reduce_max_sync(unsigned mask, unsigned value, CUDA_PLACE) {
+  return cuda_on_host_reduce("__reduce_max_sync", mask, value, true, file, line);
+}
+inline int __reduce_max_sync(unsigned mask, int value, CUDA_PLACE) {
+  return cuda_on_host_reduce("__reduce_max_sync", mask, value, true, file, line);
+}
+inline unsigned __reduce_min_sync(unsigned mask, unsigned value, CUDA_PLACE) {
+  return cuda_on_host_reduce("__reduce_min_sync", mask, value, false, file, line);
+}
+inline int __reduce_min_sync(unsigned mask, int value, CUDA_PLACE) {
+  return cuda_on_host_reduce("__reduce_min_sync", mask, value, false, file, line);
+}
+
+/* On global memory; a thread is never interrupted here. */
+template <class T, class U> T atomicAdd(T *address, U value) {
+  T before = *address;
+  *address = (T)(before + (T)value);
+  return before;
+}
+
+template <class T, class U> T atomicMin(T *address, U value) {
+  T before = *address;
+  if ((T)value < before) *address = (T)value;
+  return before;
+}
+
+template <class T> T __ldg(const T *address) {
+  return *address;
+}
+
+inline int __popc(unsigned x) {
+  return __builtin_popcount(x);
+}
+
+inline int __ffs(int x) {
+  return __builtin_ffs(x);
+}
+
+#undef CUDA_PLACE
+
+#endif

@@ -1,0 +1,293 @@
+/* The CUDA kernels on the host, under AddressSanitizer and UBSan, beside the CPU's: what `phibal
+   verify --backend host-cuda` cannot see. Arrays have exactly the size that the interface says, so
+   that the sanitizer finds what goes beyond; the limbs of the loads have the CPU's bits; workspaces
+   are left zero; a bad number is named and changes no load; bfloat16. */
+extern "C" {
+#include <cases.h>
+}
+#include <criterion/criterion.h>
+#include <cstdlib>
+#include <cstring>
+#include <phibal/cuda.h>
+#include <vector>
+
+static constexpr uint64_t SEED = 77;
+
+template <class T> static bool same(const std::vector<T> &a, const std::vector<T> &b) {
+  return a.size() == b.size() &&
+         (a.empty() || memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+struct device {
+  phibal_cuda call = {};
+  uint64_t failure = 0;
+  std::vector<uint64_t> workspace;
+  explicit device(size_t bytes, int blocks = 0) : workspace((bytes + 7) / 8) {
+    cr_assert_eq(phibal_cuda_describe(&call), PHIBAL_OK);
+    call.failure = &failure;
+    call.workspace = workspace.data();
+    call.workspace_bytes = bytes;
+    call.most_blocks = blocks;
+    cr_assert_eq(phibal_cuda_expect(&call), PHIBAL_OK);
+  }
+  bool left_zero() const {
+    for (uint64_t x : workspace)
+      if (x != 0) return false;
+    return true;
+  }
+};
+
+struct device_loads {
+  int64_t tokens = 0;
+  std::vector<uint64_t> probability;
+  std::vector<int64_t> count;
+  explicit device_loads(int E) : probability((size_t)E * PHIBAL_LOAD_LIMBS), count((size_t)E) {}
+  phibal_cuda_loads get() {
+    return {&tokens, probability.data(), count.data()};
+  }
+};
+
+struct forward {
+  std::vector<float> probabilities, gates, logsumexp;
+  std::vector<int32_t> experts;
+  forward(size_t T, size_t E, size_t k)
+      : probabilities(T * E, -7.0f), gates(T * k, -7.0f), logsumexp(T, -7.0f), experts(T * k, -7) {}
+  bool operator==(const forward &o) const {
+    return same(probabilities, o.probabilities) && same(gates, o.gates) &&
+           same(logsumexp, o.logsumexp) && same(experts, o.experts);
+  }
+};
+
+static void forward_case(uint64_t number, int blocks) {
+  route_case c;
+  cr_assert_eq(route_case_create(SEED, 0, number, &c), PHIBAL_OK);
+  if (c.tokens > 50) c.tokens = 50;
+  const int E = c.router.experts, k = c.router.active;
+  const size_t T = (size_t)c.tokens;
+  std::vector<float> logits(c.logits, c.logits + T * (size_t)E);
+  phibal_loads loads;
+  cr_assert_eq(phibal_loads_create(&c.router, &loads), PHIBAL_OK);
+  forward cpu(T, (size_t)E, (size_t)k), gpu = cpu;
+  device_loads on_device(E);
+  device d(phibal_cuda_router_forward_workspace(&c.router), blocks);
+  for (int twice = 0; twice < 2; twice++) { /* loads add up */
+    cr_assert_eq(phibal_router_forward(&c.router, c.tokens, logits.data(), c.bias, c.mask,
+                                       cpu.probabilities.data(), cpu.experts.data(),
+                                       cpu.gates.data(), cpu.logsumexp.data(), &loads),
+                 PHIBAL_OK);
+    cr_assert_eq(phibal_cuda_router_forward(&c.router, c.tokens, PHIBAL_LOGITS_F32, logits.data(),
+                                            c.bias, c.mask, gpu.probabilities.data(),
+                                            gpu.experts.data(), gpu.gates.data(),
+                                            gpu.logsumexp.data(), on_device.get(), &d.call),
+                 PHIBAL_OK, "case %d: %s", (int)number, phibal_status_message());
+    cr_assert_eq(phibal_cuda_result(&d.call), PHIBAL_OK);
+    cr_expect(d.left_zero(), "case %d leaves something in the workspace", (int)number);
+  }
+  cr_expect(cpu == gpu, "case %d (%s): other bits than the CPU's", (int)number,
+            case_kind_name(c.kind));
+  cr_expect_eq(on_device.tokens, loads.tokens);
+  cr_expect_eq(memcmp(on_device.probability.data(), loads.probability,
+                      on_device.probability.size() * sizeof(uint64_t)),
+               0, "case %d (%s): other limbs than the CPU's", (int)number, case_kind_name(c.kind));
+  cr_expect_eq(memcmp(on_device.count.data(), loads.count, (size_t)E * sizeof(int64_t)), 0);
+  phibal_loads_destroy(&loads);
+  route_case_destroy(&c);
+}
+
+Test(cuda_kernels, router_forward_has_the_cpus_bits_and_limbs) {
+  for (uint64_t number = 0; number < 3 * CASE_KINDS; number++)
+    forward_case(number, (int)(number % 5));
+}
+
+/* Probabilities down to the cut at 2^-160 reach the levels that verify's binary32 loads hide. */
+Test(cuda_kernels, limbs_of_tiny_probabilities) {
+  const int E = 9;
+  const int64_t T = 70;
+  phibal_router router = {E, 2, PHIBAL_GATE_PROBABILITY, 1};
+  std::vector<float> logits((size_t)(T * E)), gates((size_t)(2 * T));
+  std::vector<int32_t> experts((size_t)(2 * T));
+  for (int64_t t = 0; t < T; t++)
+    for (int e = 0; e < E; e++)
+      logits[(size_t)(t * E + e)] = -(float)e * (10.0f + 0.37f * (float)(t % 11));
+  phibal_loads loads;
+  cr_assert_eq(phibal_loads_create(&router, &loads), PHIBAL_OK);
+  cr_assert_eq(phibal_router_forward(&router, T, logits.data(), nullptr, nullptr, nullptr,
+                                     experts.data(), gates.data(), nullptr, &loads),
+               PHIBAL_OK);
+  for (int blocks = 1; blocks < 5; blocks++) {
+    device_loads on_device(E);
+    device d(phibal_cuda_router_forward_workspace(&router), blocks);
+    cr_assert_eq(phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits.data(), nullptr,
+                                            nullptr, nullptr, experts.data(), gates.data(), nullptr,
+                                            on_device.get(), &d.call),
+                 PHIBAL_OK);
+    cr_expect_eq(memcmp(on_device.probability.data(), loads.probability,
+                        on_device.probability.size() * sizeof(uint64_t)),
+                 0);
+  }
+  uint64_t last = 0;
+  for (int e = 0; e < E; e++) last |= loads.probability[e * PHIBAL_LOAD_LIMBS + 5];
+  cr_expect_neq(last, 0, "the case does not reach the last limb");
+  phibal_loads_destroy(&loads);
+}
+
+Test(cuda_kernels, bfloat16_logits_stand_for_the_binary32_they_are) {
+  const int E = 70, k = 3;
+  const int64_t T = 41;
+  phibal_router router = {E, k, PHIBAL_GATE_TOPK_SOFTMAX, 1};
+  std::vector<uint16_t> half((size_t)(T * E));
+  std::vector<float> logits(half.size());
+  random_stream r = random_start(SEED, 1, 1);
+  for (size_t i = 0; i < half.size(); i++) {
+    float x = (float)random_normal(&r);
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    half[i] = (uint16_t)(bits >> 16);
+    bits &= 0xffff0000u;
+    memcpy(&logits[i], &bits, 4);
+  }
+  forward wide((size_t)T, E, k), narrow = wide;
+  device_loads a(E), b(E);
+  device d(phibal_cuda_router_forward_workspace(&router));
+  for (int type = 0; type < 2; type++) {
+    forward &f = type ? narrow : wide;
+    cr_assert_eq(phibal_cuda_router_forward(
+                     &router, T, type ? PHIBAL_LOGITS_BF16 : PHIBAL_LOGITS_F32,
+                     type ? (const void *)half.data() : (const void *)logits.data(), nullptr,
+                     nullptr, f.probabilities.data(), f.experts.data(), f.gates.data(),
+                     f.logsumexp.data(), (type ? b : a).get(), &d.call),
+                 PHIBAL_OK);
+  }
+  cr_expect(wide == narrow);
+  cr_expect(same(a.probability, b.probability) && same(a.count, b.count));
+  std::vector<float> dg((size_t)(T * k), 0.25f), price((size_t)E, 0.5f);
+  price[3] = -1.0f;
+  std::vector<float> g1((size_t)(T * E)), g2 = g1;
+  for (int type = 0; type < 2; type++)
+    cr_assert_eq(
+        phibal_cuda_router_backward(&router, T, type ? PHIBAL_LOGITS_BF16 : PHIBAL_LOGITS_F32,
+                                    type ? (const void *)half.data() : (const void *)logits.data(),
+                                    nullptr, wide.experts.data(), dg.data(), price.data(), 0.1,
+                                    0.01, (type ? g2 : g1).data(), &d.call),
+        PHIBAL_OK);
+  cr_expect(same(g1, g2));
+}
+
+static void expect_failure(const device &d, phibal_status status, const char *text) {
+  cr_expect_eq(phibal_cuda_result(&d.call), status);
+  cr_expect(strstr(phibal_status_message(), text), "got '%s', wanted '%s'", phibal_status_message(),
+            text);
+}
+
+Test(cuda_kernels, a_logit_that_is_not_finite_is_named_and_changes_no_load) {
+  static const int experts_counts[] = {5, 33, 600, 1024};
+  for (int E : experts_counts) {
+    const int64_t T = 90;
+    phibal_router router = {E, 2, PHIBAL_GATE_TOPK_SOFTMAX, 1};
+    std::vector<float> logits((size_t)(T * E), 0.5f), gates((size_t)(2 * T));
+    std::vector<int32_t> experts((size_t)(2 * T));
+    logits[(size_t)(71 * E + 1)] = -__builtin_inff();
+    logits[(size_t)(40 * E + E - 1)] = __builtin_nanf("");
+    logits[(size_t)(40 * E + 2)] = __builtin_inff();
+    device_loads loads(E);
+    loads.tokens = 3;
+    loads.count[1] = 4;
+    device d(phibal_cuda_router_forward_workspace(&router), 3);
+    cr_assert_eq(phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits.data(), nullptr,
+                                            nullptr, nullptr, experts.data(), gates.data(), nullptr,
+                                            loads.get(), &d.call),
+                 PHIBAL_OK);
+    expect_failure(d, PHIBAL_ERROR_NONFINITE, "token 40 for expert 2 is inf");
+    cr_expect(d.left_zero());
+    cr_expect_eq(loads.tokens, 3);
+    cr_expect_eq(loads.count[1], 4);
+    for (uint64_t limb : loads.probability) cr_expect_eq(limb, 0);
+    std::vector<float> gradient((size_t)(T * E));
+    cr_assert_eq(phibal_cuda_expect(&d.call), PHIBAL_OK);
+    cr_assert_eq(phibal_cuda_router_backward(&router, T, PHIBAL_LOGITS_F32, logits.data(), nullptr,
+                                             nullptr, nullptr, nullptr, 0, 0.1, gradient.data(),
+                                             &d.call),
+                 PHIBAL_OK);
+    expect_failure(d, PHIBAL_ERROR_NONFINITE, "token 40 for expert 2 is inf");
+  }
+}
+
+Test(cuda_kernels, routes_that_lead_nowhere_are_named) {
+  phibal_router router = {6, 2, PHIBAL_GATE_TOPK_SOFTMAX, 1};
+  std::vector<float> logits(10 * 6, 1.0f), dg(20, 1.0f), gradient(60);
+  std::vector<int32_t> experts(20, 1);
+  experts[2 * 7 + 1] = 6;
+  experts[2 * 9] = -1;
+  device d(4096);
+  cr_assert_eq(phibal_cuda_router_backward(&router, 10, PHIBAL_LOGITS_F32, logits.data(), nullptr,
+                                           experts.data(), dg.data(), nullptr, 0, 0,
+                                           gradient.data(), &d.call),
+               PHIBAL_OK);
+  expect_failure(d, PHIBAL_ERROR_ARGUMENT, "token 7 is routed to an expert");
+  std::vector<int64_t> offsets(7), source(20), row(20);
+  cr_assert_eq(phibal_cuda_expect(&d.call), PHIBAL_OK);
+  cr_assert_eq(phibal_cuda_permutation(10, 2, 6, experts.data(), offsets.data(), source.data(),
+                                       row.data(), &d.call),
+               PHIBAL_OK, "%s", phibal_status_message());
+  expect_failure(d, PHIBAL_ERROR_ARGUMENT, "slot 15");
+  d.call.workspace_bytes = 7;
+  cr_expect_eq(phibal_cuda_permutation(10, 2, 6, experts.data(), offsets.data(), source.data(),
+                                       row.data(), &d.call),
+               PHIBAL_ERROR_MEMORY);
+}
+
+/* Many warps a stretch, more experts than a warp has lanes, padding. */
+Test(cuda_kernels, permutation_has_the_cpus_rows_for_any_launch) {
+  static const int experts_counts[] = {1, 7, 40, 1024};
+  for (int E : experts_counts) {
+    const int64_t T = 700;
+    const int k = E < 5 ? 1 : 5;
+    random_stream r = random_start(SEED, 2, (uint64_t)E);
+    std::vector<int32_t> experts((size_t)(T * k));
+    for (int32_t &e : experts) e = (int32_t)random_integer(&r, -1, E - 1);
+    std::vector<int64_t> offsets((size_t)E + 1), source(experts.size()), row(experts.size());
+    cr_assert_eq(
+        phibal_permutation(T, k, E, experts.data(), offsets.data(), source.data(), row.data()),
+        PHIBAL_OK);
+    source.resize((size_t)offsets[(size_t)E]);
+    for (int blocks = 1; blocks <= 4; blocks++) {
+      phibal_cuda shape = {nullptr, nullptr, 0, nullptr, 8, blocks};
+      device d(phibal_cuda_permutation_workspace(T, k, E, &shape), blocks);
+      d.call.multiprocessors = 8;
+      memset(d.workspace.data(), 0x5a, d.workspace.size() * 8);
+      std::vector<int64_t> offsets2((size_t)E + 1), source2(experts.size()), row2(experts.size());
+      cr_assert_eq(phibal_cuda_permutation(T, k, E, experts.data(), offsets2.data(), source2.data(),
+                                           row2.data(), &d.call),
+                   PHIBAL_OK, "%s", phibal_status_message());
+      cr_assert_eq(phibal_cuda_result(&d.call), PHIBAL_OK);
+      source2.resize(source.size());
+      cr_expect(same(offsets, offsets2) && same(source, source2) && same(row, row2),
+                "E = %d, %d blocks", E, blocks);
+    }
+  }
+}
+
+Test(cuda_kernels, a_refused_layer_is_named_and_the_others_are_done) {
+  const int L = 3, E = 4;
+  std::vector<float> m(L * E, 0.25f), loads(L * E, 0.25f), next(L * E, -1.0f), centred(L * E);
+  loads[1 * E + 2] = -0.5f;
+  phibal_cuda_balance b = {};
+  b.layers = L;
+  b.experts = E;
+  b.eta = 0.5f;
+  b.m = m.data();
+  b.loads = loads.data();
+  b.next = next.data();
+  b.centred = centred.data();
+  b.potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0};
+  device d(0);
+  cr_assert_eq(phibal_cuda_balance_step(&b, &d.call), PHIBAL_OK, "%s", phibal_status_message());
+  expect_failure(d, PHIBAL_ERROR_DOMAIN, "layer 1");
+  for (int e = 0; e < E; e++) {
+    cr_expect_eq(next[(size_t)e], 0.25f);
+    cr_expect_eq(next[(size_t)(E + e)], -1.0f);
+    cr_expect_eq(next[(size_t)(2 * E + e)], 0.25f);
+  }
+  b.m = nullptr;
+  cr_expect_eq(phibal_cuda_balance_step(&b, &d.call), PHIBAL_ERROR_ARGUMENT);
+}
