@@ -201,8 +201,10 @@ static void write_bands(FILE *to, const json_t *layers) {
     free(sorted);
     experts = n;
   }
-  fputs("EOD\nset yrange [0:*]\nset xtics 1\nset offsets 0, 0, graph 0.05, 0\nset boxwidth 0.5\n",
-        s);
+  fputs("EOD\nset yrange [0:*]\nset xtics 1\nset boxwidth 0.5\n", s);
+  const double lowest =
+      (double)json_integer_value(json_object_get(json_array_get(layers, 0), "layer"));
+  fprintf(s, "set xrange [%g:%g]\n", lowest - 0.6, lowest + (double)json_array_size(layers) - 0.4);
   if (experts)
     fprintf(s, "plot %.9g with lines dt 2 lc rgb '#d9480f' title 'ideal', ", 1.0 / (double)experts);
   fputs("$d using 1:3:2:6:5 with candlesticks whiskerbars lc rgb '#2f6fde' "
