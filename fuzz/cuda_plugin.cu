@@ -151,7 +151,8 @@ static const phibal_plugin_operation cuda_operations[] = {
     {"switch-loss", plugin_switch_loss, nullptr},
     {"z-loss", plugin_z_loss, nullptr},
     {"loss-free", plugin_loss_free, nullptr},
-    {"permutation", plugin_permutation, "gathered x-gradient"},
+    {"permutation", plugin_permutation, nullptr},
+    {"combine", plugin_combine, nullptr},
     {nullptr, nullptr, nullptr},
 };
 

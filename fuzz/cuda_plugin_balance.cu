@@ -1,4 +1,4 @@
-/* Balancing of one layer, the losses, and the order of rows. */
+/* Balancing of one layer, the losses, the order of rows, and what is done with them. */
 #include "cuda_plugin.h"
 
 static phibal_cuda_balance balance_of(phibal_plugin_case *c, const char *vector) {
@@ -114,5 +114,39 @@ int plugin_permutation(phibal_plugin_case *c) {
           (int64_t *)case_out(c, "offsets"), source, (int64_t *)case_out(c, "row"), &r.call);
   }
   run_copy(&r, case_out(c, "source"), source, sizeof *source * (size_t)rows);
+  /* Wrong rows must not lead the copies astray: they are used only if they are rows. */
+  const int64_t width = phibal_plugin_extent(c, "x", 1);
+  int64_t counted = run_read(&r, (const int64_t *)case_out(c, "offsets") + experts_count);
+  if (r.status == PHIBAL_OK && counted != rows)
+    r.status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%lld rows, there are %lld",
+                                 (long long)counted, (long long)rows);
+  if (r.status == PHIBAL_OK)
+    r.status = phibal_cuda_gather(rows, active, width, source, (const float *)case_in(c, "x"),
+                                  (float *)case_out(c, "gathered"), &r.call);
+  run_copy(&r, case_out(c, "x-gradient"), case_in(c, "x-gradient"),
+           sizeof(float) * (size_t)(tokens * width));
+  if (r.status == PHIBAL_OK)
+    r.status =
+        phibal_cuda_gather_backward(tokens, active, width, (const int64_t *)case_out(c, "row"),
+                                    (const float *)case_in(c, "gathered-gradient"),
+                                    (float *)case_out(c, "x-gradient"), &r.call);
+  return run_end(&r);
+}
+
+int plugin_combine(phibal_plugin_case *c) {
+  device_run r = run_start(c);
+  const int64_t tokens = phibal_plugin_extent(c, "y", 0), width = phibal_plugin_extent(c, "y", 1);
+  const int32_t active = (int32_t)phibal_plugin_integer(c, "k");
+  const int64_t *row = (const int64_t *)case_in(c, "row");
+  const float *gates = (const float *)case_in(c, "gates");
+  const float *output = (const float *)case_in(c, "expert-output");
+  float *y = (float *)case_out(c, "y");
+  run_copy(&r, y, case_in(c, "y"), sizeof(float) * (size_t)(tokens * width));
+  if (r.status == PHIBAL_OK)
+    r.status = phibal_cuda_combine(tokens, active, width, row, gates, output, y, &r.call);
+  if (r.status == PHIBAL_OK)
+    r.status = phibal_cuda_combine_backward(
+        tokens, active, width, row, gates, output, (const float *)case_in(c, "y-gradient"),
+        (float *)case_out(c, "expert-gradient"), (float *)case_out(c, "gate-gradient"), &r.call);
   return run_end(&r);
 }

@@ -236,7 +236,7 @@ Test(cuda_kernels, routes_that_lead_nowhere_are_named) {
                PHIBAL_ERROR_MEMORY);
 }
 
-/* Many warps a stretch, more experts than a warp has lanes, padding. */
+/* Many slots a stretch, more experts than a warp has lanes, padding. */
 Test(cuda_kernels, permutation_has_the_cpus_rows_for_any_launch) {
   static const int experts_counts[] = {1, 7, 40, 1024};
   for (int E : experts_counts) {
@@ -290,4 +290,89 @@ Test(cuda_kernels, a_refused_layer_is_named_and_the_others_are_done) {
   }
   b.m = nullptr;
   cr_expect_eq(phibal_cuda_balance_step(&b, &d.call), PHIBAL_ERROR_ARGUMENT);
+}
+
+/* Widths that go by four and that do not; slots without rows. */
+Test(cuda_kernels, rows_there_and_back_have_the_cpus_bits) {
+  static const int64_t widths[] = {1, 3, 4, 16, 40, 129, 256};
+  for (int64_t d : widths) {
+    const int64_t T = 23;
+    const int k = 3, E = 5;
+    random_stream r = random_start(SEED, 3, (uint64_t)d);
+    std::vector<int32_t> experts((size_t)(T * k));
+    for (int32_t &e : experts) e = (int32_t)random_integer(&r, -1, E - 1);
+    std::vector<int64_t> offsets(E + 1), source(experts.size()), row(experts.size());
+    cr_assert_eq(
+        phibal_permutation(T, k, E, experts.data(), offsets.data(), source.data(), row.data()),
+        PHIBAL_OK);
+    const int64_t N = offsets[E];
+    auto numbers = [&](int64_t n) {
+      std::vector<float> x((size_t)n);
+      for (float &v : x) v = (float)random_normal(&r);
+      return x;
+    };
+    std::vector<float> x = numbers(T * d), y = numbers(T * d), out = numbers(N * d);
+    std::vector<float> gates = numbers(T * k), y2 = y, x2 = x, g1(out.size()), g2 = g1;
+    std::vector<float> e1(out.size()), e2 = e1, gg1(gates.size()), gg2 = gg1;
+    device c(0, (int)(d % 4));
+    cr_assert_eq(phibal_gather(N, k, d, source.data(), x.data(), g1.data()), PHIBAL_OK);
+    cr_assert_eq(phibal_cuda_gather(N, k, d, source.data(), x.data(), g2.data(), &c.call),
+                 PHIBAL_OK, "%s", phibal_status_message());
+    cr_expect(same(g1, g2), "gather, width %d", (int)d);
+    cr_assert_eq(phibal_gather_backward(T, k, d, row.data(), out.data(), x.data()), PHIBAL_OK);
+    cr_assert_eq(phibal_cuda_gather_backward(T, k, d, row.data(), out.data(), x2.data(), &c.call),
+                 PHIBAL_OK);
+    cr_expect(same(x, x2), "gather backward, width %d", (int)d);
+    cr_assert_eq(phibal_combine(T, k, d, row.data(), gates.data(), out.data(), y.data()),
+                 PHIBAL_OK);
+    cr_assert_eq(
+        phibal_cuda_combine(T, k, d, row.data(), gates.data(), out.data(), y2.data(), &c.call),
+        PHIBAL_OK);
+    cr_expect(same(y, y2), "combine, width %d", (int)d);
+    cr_assert_eq(phibal_combine_backward(T, k, d, row.data(), gates.data(), out.data(), y.data(),
+                                         e1.data(), gg1.data()),
+                 PHIBAL_OK);
+    cr_assert_eq(phibal_cuda_combine_backward(T, k, d, row.data(), gates.data(), out.data(),
+                                              y.data(), e2.data(), gg2.data(), &c.call),
+                 PHIBAL_OK, "%s", phibal_status_message());
+    cr_expect(same(e1, e2) && same(gg1, gg2), "combine backward, width %d", (int)d);
+  }
+}
+
+/* Beside the CPU's expert layer: from its a and b to its h; and back, where with d = f = 1, w_down
+   = 1 and dL/dy = dL/dh its a and b become the gradients. */
+Test(cuda_kernels, activations_have_the_cpus_bits) {
+  static const int counts[] = {1, 7, 64, 1000};
+  for (int n : counts)
+    for (int gelu = 0; gelu < 2; gelu++) {
+      phibal_activation activation = gelu ? PHIBAL_ACTIVATION_GELU : PHIBAL_ACTIVATION_SILU;
+      phibal_ffn ffn = {1, 1, 1, activation};
+      const int64_t offsets[] = {0, n};
+      const float one = 1.0f, up = -0.7f;
+      const size_t size = (size_t)n;
+      std::vector<float> x(size), a(size), b(size), h(size), y(size), h2(size), dy(size), dh(size);
+      std::vector<float> dx(size);
+      float dw[3] = {0};
+      random_stream r = random_start(SEED, 4, (uint64_t)(2 * n + gelu));
+      for (size_t i = 0; i < size; i++) {
+        x[i] = (float)(random_normal(&r) * (i % 9 == 0 ? 100 : 3));
+        dy[i] = (float)random_normal(&r);
+      }
+      device c(0, n % 3);
+      cr_assert_eq(phibal_ffn_forward(&ffn, offsets, x.data(), &one, &up, &one, a.data(), b.data(),
+                                      h.data(), y.data()),
+                   PHIBAL_OK);
+      cr_assert_eq(phibal_cuda_activate(activation, n, a.data(), b.data(), h2.data(), &c.call),
+                   PHIBAL_OK, "%s", phibal_status_message());
+      cr_expect(same(h, h2), "n = %d", n);
+      std::vector<float> a2 = a, b2 = b;
+      cr_assert_eq(phibal_ffn_backward(&ffn, offsets, x.data(), &one, &up, &one, a.data(), b.data(),
+                                       h.data(), dy.data(), dh.data(), dx.data(), &dw[0], &dw[1],
+                                       &dw[2]),
+                   PHIBAL_OK);
+      cr_assert_eq(
+          phibal_cuda_activate_backward(activation, n, a2.data(), b2.data(), dh.data(), &c.call),
+          PHIBAL_OK);
+      cr_expect(same(a, a2) && same(b, b2), "backward, n = %d", n);
+    }
 }

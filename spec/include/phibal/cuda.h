@@ -110,6 +110,28 @@ phibal_status phibal_cuda_permutation(int64_t tokens, int32_t active, int32_t ex
                                       const int32_t *experts, int64_t *offsets, int64_t *source,
                                       int64_t *row, const phibal_cuda *call);
 
+/* (E1), (E1b), (E4), (E5): as the CPU's functions, whose bits these have too; (E2) and (E3) without
+   their products: h = act(a) b, and from dL/dh in place of a and b dL/da and dL/db, for n elements.
+   No workspace; no array may overlap another. */
+phibal_status phibal_cuda_gather(int64_t rows, int32_t active, int64_t width, const int64_t *source,
+                                 const float *x, float *gathered, const phibal_cuda *call);
+phibal_status phibal_cuda_gather_backward(int64_t tokens, int32_t active, int64_t width,
+                                          const int64_t *row, const float *gathered_gradient,
+                                          float *x_gradient, const phibal_cuda *call);
+phibal_status phibal_cuda_combine(int64_t tokens, int32_t active, int64_t width, const int64_t *row,
+                                  const float *gates, const float *expert_output, float *y,
+                                  const phibal_cuda *call);
+phibal_status phibal_cuda_combine_backward(int64_t tokens, int32_t active, int64_t width,
+                                           const int64_t *row, const float *gates,
+                                           const float *expert_output, const float *y_gradient,
+                                           float *expert_gradient, float *gate_gradient,
+                                           const phibal_cuda *call);
+phibal_status phibal_cuda_activate(phibal_activation activation, int64_t n, const float *a,
+                                   const float *b, float *h, const phibal_cuda *call);
+phibal_status phibal_cuda_activate_backward(phibal_activation activation, int64_t n, float *a,
+                                            float *b, const float *h_gradient,
+                                            const phibal_cuda *call);
+
 #ifdef __cplusplus
 }
 #endif
