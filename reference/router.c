@@ -71,6 +71,49 @@ static void scores_free(double *scores) {
 }
 #endif
 
+/*@ axiomatic RangeApart {
+      predicate use_range;
+      axiom range_used: use_range;
+      // apart from each element is apart from all: from the one where r begins, if r lies among
+   them lemma apart_all: \forall phibal_enclosure *r, *x, integer n; vector_apart(r, x, n) && (0 <=
+   r - x < n ==> \separated(r, x + (r - x))) ==> \separated(r, x + (0 .. n - 1));
+    }
+*/
+/* Where a token's vectors lie in new memory, which begins at `first`. */
+/*@ ghost
+  /@ requires token_lies(t) && 1 <= t->active <= t->experts && 0 <= first;
+     requires first + (4 * t->experts + 2 * t->active) <= ENCLOSURE_HEAP_SIZE;
+     requires t->probability == enclosure_heap + first;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures in_heap(t->probability, t->experts) && in_heap(t->gate, t->active) &&
+       in_heap(t->gradient, t->experts) && in_heap(t->condition, t->experts) &&
+       in_heap(t->weight, t->experts) && in_heap(t->part, t->active); @/
+  void token_places_in_heap(const phibal_reference_token *t, long first) {
+    /@ assert open_token; @/
+    /@ assert t->gradient == enclosure_heap + (first + t->experts); @/
+    /@ assert t->condition == enclosure_heap + (first + 2 * t->experts); @/
+    /@ assert t->weight == enclosure_heap + (first + 3 * t->experts); @/
+    /@ assert t->gate == enclosure_heap + (first + 4 * t->experts); @/
+    /@ assert t->part == enclosure_heap + (first + (4 * t->experts + t->active)); @/
+  }
+
+  /@ requires token_lies(t) && 1 <= t->active <= t->experts;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall phibal_enclosure *r; \separated(r, t) &&
+       vector_apart(r, t->probability, 4 * t->experts + 2 * t->active) ==> token_apart(t, r); @/
+  void token_apart_from_all(const phibal_reference_token *t) {
+    /@ assert use_range; @/
+    /@ assert \forall phibal_enclosure *r;
+         vector_apart(r, t->probability, 4 * t->experts + 2 * t->active) ==>
+           \separated(r, t->probability + (0 .. 4 * t->experts + 2 * t->active - 1)); @/
+    /@ assert open_token; @/
+  }
+*/
+
 /* The vectors of enclosures lie one behind the other: so many. */
 /*@ requires 0 <= experts <= PHIBAL_MAX_EXPERTS && 0 <= active <= PHIBAL_MAX_EXPERTS;
     terminates \true;
@@ -101,6 +144,8 @@ static void token_set(phibal_reference_token *token, int32_t experts, int32_t ac
                       mpfr_prec_t precision, phibal_enclosure *vectors, int32_t *selection,
                       double *score) {
   //@ assert use_enclosure && open_enclosure && open_token;
+  /*@ assert apart: \forall integer i; 0 <= i < 4 * experts + 2 * active ==>
+        \separated(vectors + i, token); */
   token->experts = experts;
   token->active = active;
   token->precision = precision;
@@ -112,6 +157,8 @@ static void token_set(phibal_reference_token *token, int32_t experts, int32_t ac
   token->part = vectors + 4 * experts + active;
   token->selection = selection;
   token->score = score;
+  /*@ assert same: \forall integer i; 0 <= i < 4 * experts + 2 * active ==>
+        same{Pre, Here}(vectors + i); */
   //@ assert kept: vector_output(vectors, 4 * experts + 2 * active);
   /*@ assert probability: \forall integer i; 0 <= i < experts ==>
         token->probability + i == vectors + i && output(vectors + i); */
@@ -127,6 +174,8 @@ static void token_set(phibal_reference_token *token, int32_t experts, int32_t ac
   /*@ assert part: \forall integer i; 0 <= i < active ==>
         token->part + i == vectors + (4 * experts + active + i) &&
         output(vectors + (4 * experts + active + i)); */
+  //@ assert all_outputs: token_outputs(token);
+  //@ ghost token_put_together(token);
 }
 
 /*@ requires \valid(token) && 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
@@ -152,12 +201,15 @@ static void token_set(phibal_reference_token *token, int32_t experts, int32_t ac
 static bool token_allocate(phibal_reference_token *token, int32_t experts, int32_t active,
                            mpfr_prec_t precision) {
   //@ assert use_enclosure;
+  //@ ghost long first = enclosure_heap_used;
   size_t n = token_enclosures(experts, active);
   phibal_enclosure *vectors = phibal_enclosure_vector(n, precision);
   int32_t *selection = indices_new((size_t)active);
   double *score = scores_new((size_t)experts);
   if (vectors && selection && score) {
     token_set(token, experts, active, precision, vectors, selection, score);
+    //@ ghost token_places_in_heap(token, first);
+    //@ ghost token_apart_from_all(token);
     return true;
   }
   phibal_enclosure_vector_clear(vectors, n);
@@ -167,15 +219,19 @@ static bool token_allocate(phibal_reference_token *token, int32_t experts, int32
 }
 
 /*@ requires \valid(token) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    requires token_lies(token) && token_vectors(token);
     terminates \true;
     exits \false;
     assigns token->logsumexp, token->logsumexp_terms, token->total, token->mean, token->magnitude,
             token->term, token->factor, token->one;
     ensures scratch: token_scratch(token);
     ensures same: token_same{Pre, Here}(token);
+    ensures vectors: token_vectors(token);
     ensures frame: only_token_struct_written{Pre, Here}(token); */
 static void token_init_scratch(phibal_reference_token *token, mpfr_prec_t precision) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && use_token;
+  /*@ assert places: \forall phibal_enclosure *r; token_part(token, r) ==>
+        output(r) && \separated(r, token); */
   phibal_enclosure_init(&token->logsumexp, precision);
   phibal_enclosure_init(&token->logsumexp_terms, precision);
   phibal_enclosure_init(&token->total, precision);
@@ -185,6 +241,8 @@ static void token_init_scratch(phibal_reference_token *token, mpfr_prec_t precis
   phibal_enclosure_init(&token->factor, precision);
   phibal_enclosure_init(&token->one, precision);
   phibal_enclosure_set_si(&token->one, 1);
+  //@ assert written: only_token_struct_written{Pre, Here}(token);
+  //@ assert addresses: token_same{Pre, Here}(token);
 }
 
 phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t experts,
@@ -203,7 +261,6 @@ phibal_status phibal_reference_token_init(phibal_reference_token *token, int32_t
   //@ assert vectors: token_vectors(token);
   token_init_scratch(token, precision);
   //@ assert kept: token_lies(token) && token_in_heap(token);
-  //@ assert vectors_kept: token_vectors(token);
   return PHIBAL_OK;
 }
 
@@ -213,6 +270,10 @@ void phibal_reference_token_clear(phibal_reference_token *token) {
   phibal_enclosure_vector_clear(token->probability,
                                 token_enclosures(token->experts, token->active));
   //@ assert same: token_same{Pre, Here}(token);
+  //@ assert results: output(&token->logsumexp) && output(&token->logsumexp_terms);
+  //@ assert sums: output(&token->total) && output(&token->mean) && output(&token->magnitude);
+  //@ assert others: output(&token->term) && output(&token->factor);
+  //@ assert constant: output(&token->one) && in(&token->one, 1.0);
   //@ assert scratch: token_scratch(token);
   //@ assert frame: only_token_written{Pre, Here}(token);
   indices_free(token->selection);
@@ -425,7 +486,13 @@ static phibal_status weights_divide(int32_t n, const phibal_enclosure *weight,
         in{Pre}(weight + j, w) && in{Pre}(total, s) ==> in(part + j, w / s);
       loop assigns i, part[0 .. n - 1];
       loop variant n - i; */
-  for (int32_t i = 0; i < n; i++) TRY(phibal_enclosure_div(&part[i], &weight[i], total));
+  for (int32_t i = 0; i < n; i++) {
+    TRY(phibal_enclosure_div(&part[i], &weight[i], total));
+    /*@ assert one: \forall real w, s; s != 0.0 && in{Pre}(weight + i, w) && in{Pre}(total, s) ==>
+          in(part + i, w / s); */
+    /*@ assert others: \forall integer j; 0 <= j < n && j != i ==>
+          same{LoopCurrent, Here}(part + j); */
+  }
   return PHIBAL_OK;
 }
 
@@ -542,6 +609,11 @@ static phibal_status token_weigh(phibal_reference_token *t, const phibal_router 
   phibal_status status = router_weights(t, router, t->experts, logits, reference, t->weight);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert gradients: vector_output(t->gradient, t->experts);
+  //@ assert conditions: vector_output(t->condition, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
@@ -567,6 +639,11 @@ static phibal_status token_normalise(phibal_reference_token *t) {
   phibal_status status = weights_normalise(t->experts, t->weight, &t->total, t->probability);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert gradients: vector_output(t->gradient, t->experts);
+  //@ assert conditions: vector_output(t->condition, t->experts);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
@@ -755,6 +832,11 @@ static phibal_status token_weigh_selected(phibal_reference_token *t, const phiba
       gates_weights(t, router, logits, row, reference, t->active, experts, t->weight, t->part);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert gradients: vector_output(t->gradient, t->experts);
+  //@ assert conditions: vector_output(t->condition, t->experts);
+  //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
@@ -778,6 +860,11 @@ static phibal_status token_normalise_part(phibal_reference_token *t) {
   phibal_status status = weights_normalise(t->active, t->part, &t->total, t->part);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert gradients: vector_output(t->gradient, t->experts);
+  //@ assert conditions: vector_output(t->condition, t->experts);
+  //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
@@ -823,6 +910,11 @@ phibal_status reference_token_gates(phibal_reference_token *t, const phibal_rout
   vector_pick(t->active, experts, t->probability, t->part);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert gradients: vector_output(t->gradient, t->experts);
+  //@ assert conditions: vector_output(t->condition, t->experts);
+  //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return PHIBAL_OK;
@@ -1100,6 +1192,11 @@ static phibal_status token_scale(phibal_reference_token *t, const phibal_router 
   phibal_status status = gates_scale(t->active, router->scale, t->part, &t->factor, t->gate);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gradients: vector_output(t->gradient, t->experts);
+  //@ assert conditions: vector_output(t->condition, t->experts);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;

@@ -78,7 +78,10 @@ static phibal_status gradient_add_mean(phibal_reference_token *t, const phibal_e
   //@ assert use_enclosure;
   operation_set_float(&t->factor, x);
   TRY(operation_add_product(&t->mean, weight, &t->factor, &t->term));
+  /*@ assert mean: \forall real a, w; in{Pre}(&t->mean, a) && in{Pre}(weight, w) ==>
+        in(&t->mean, a + w * (real)x); */
   operation_set_magnitude(&t->factor, x);
+  //@ assert kept: same{Pre, Here}(&t->magnitude) && same{Pre, Here}(weight);
   return operation_add_product(&t->magnitude, weight, &t->factor, &t->term);
 }
 
@@ -125,6 +128,22 @@ static phibal_status gradient_mean(phibal_reference_token *t, int32_t n,
   return status;
 }
 
+/* factor *= sigma(-x) */
+/*@ requires token_scratch(t) && \is_finite(logit);
+    terminates \true;
+    exits \false;
+    assigns t->factor, t->term, t->total;
+    ensures enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total);
+    ensures only_three_written{Pre, Here}(&t->factor, &t->term, &t->total);
+    ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(&t->factor, a) ==>
+      in(&t->factor, a * logistic(-(real)logit)); */
+static phibal_status gradient_times_sigmoid(phibal_reference_token *t, float logit) {
+  //@ assert use_enclosure;
+  operation_set_float(&t->term, logit);
+  TRY(operation_sigmoid_negated(&t->total, &t->term, &t->one));
+  return phibal_enclosure_mul(&t->factor, &t->factor, &t->total);
+}
+
 /* factor = weight scale, for sigmoid routers times 1 - sigma(x) = sigma(-x): what a softmax or a
    normalised sigmoid differentiates to, in front of (x_j - mean). */
 /*@ requires token_scratch(t) && \valid_read(router) && input(weight) && \separated(weight, t);
@@ -144,9 +163,7 @@ static phibal_status gradient_factor(phibal_reference_token *t, const phibal_rou
   /*@ assert scaled: \forall real w; in{Pre}(weight, w) ==>
         in(&t->factor, (real)scale * w); */
   if (router->gate != PHIBAL_GATE_SIGMOID) return PHIBAL_OK;
-  operation_set_float(&t->term, logit);
-  TRY(operation_sigmoid_negated(&t->total, &t->term, &t->one));
-  return phibal_enclosure_mul(&t->factor, &t->factor, &t->total);
+  return gradient_times_sigmoid(t, logit);
 }
 
 /* gradient += factor (x - mean) */
@@ -158,7 +175,7 @@ static phibal_status gradient_factor(phibal_reference_token *t, const phibal_rou
     ensures frame: only_three_written{Pre, Here}(gradient, &t->term, &t->total);
     ensures value: \result == PHIBAL_OK ==> \forall real g, a, b;
       in{Pre}(gradient, g) && in{Pre}(&t->factor, a) && in{Pre}(&t->mean, b) ==>
-        in(gradient, g + a * ((real)x - b)); */
+        in(gradient, g + centred_term(a, (real)x, b)); */
 static phibal_status gradient_add_difference(phibal_reference_token *t, float x,
                                              phibal_enclosure *gradient) {
   //@ assert use_enclosure;
@@ -176,12 +193,15 @@ static phibal_status gradient_add_difference(phibal_reference_token *t, float x,
     ensures frame: only_three_written{Pre, Here}(condition, &t->term, &t->total);
     ensures terms: \result == PHIBAL_OK ==> \forall real c, a, b;
       in{Pre}(condition, c) && in{Pre}(&t->factor, a) && in{Pre}(&t->magnitude, b) ==>
-        in(condition, c + \abs(a) * (\abs((real)x) + b)); */
+        in(condition, c + centred_magnitude(a, (real)x, b)); */
 static phibal_status gradient_add_difference_terms(phibal_reference_token *t, float x,
                                                    phibal_enclosure *condition) {
   //@ assert use_enclosure;
   operation_set_magnitude(&t->term, x);
   TRY(phibal_enclosure_add(&t->term, &t->term, &t->magnitude));
+  //@ assert kept: same{Pre, Here}(&t->factor) && same{Pre, Here}(condition);
+  /*@ assert sum: \forall real b; in{Pre}(&t->magnitude, b) ==>
+        in(&t->term, \abs((real)x) + b); */
   return operation_add_magnitude(condition, &t->factor, &t->term, &t->total);
 }
 
@@ -207,6 +227,7 @@ static phibal_status gradient_add_centred(phibal_reference_token *t, float x,
   //@ assert use_enclosure;
   TRY(gradient_add_difference(t, x, gradient));
   //@ assert scratch: token_scratch(t) && same{Pre, Here}(condition);
+  //@ assert factors: same{Pre, Here}(&t->factor) && same{Pre, Here}(&t->magnitude);
   return gradient_add_difference_terms(t, x, condition);
 }
 
@@ -239,6 +260,8 @@ static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_r
                                        phibal_enclosure *condition) {
   //@ assert use_enclosure;
   TRY(gradient_factor(t, router, weight, scale, logit));
+  //@ assert scratch: token_scratch(t) && same{Pre, Here}(gradient) && same{Pre, Here}(condition);
+  //@ assert means: same{Pre, Here}(&t->mean) && same{Pre, Here}(&t->magnitude);
   return gradient_add_centred(t, x, gradient, condition);
 }
 
@@ -258,18 +281,61 @@ static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_r
                                           phibal_enclosure *condition) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, t) &&
         apart_from_gradient{A}(t, gradient, condition, r) ==> same{A, B}(r);
-    // gradient and condition of expert e, plus a and b
+    // of gradient and condition, only those of expert e were written
+    predicate others_kept{A, B}(phibal_reference_token *t, phibal_enclosure *gradient,
+                                phibal_enclosure *condition, integer e) =
+      \forall integer f; 0 <= f < \at(t->experts, A) && f != e ==>
+        same{A, B}(gradient + f) && same{A, B}(condition + f);
+    // what the terms of a gradient are computed from
+    predicate means_kept{A, B}(phibal_reference_token *t) =
+      same{A, B}(\at(&t->mean, A)) && same{A, B}(\at(&t->magnitude, A));
+    predicate logsumexp_kept{A, B}(phibal_reference_token *t) =
+      same{A, B}(\at(&t->logsumexp, A)) && same{A, B}(\at(&t->logsumexp_terms, A));
+    // a weight: apart from the token, and from gradient and condition
+    predicate weight_input{L}(phibal_reference_token *t, phibal_enclosure *gradient,
+                              phibal_enclosure *condition, phibal_enclosure *w) =
+      input(w) && \separated(w, t) && apart_from_gradient(t, gradient, condition, w);
+    // z plus a
     predicate gained{A, B}(phibal_enclosure *z, real a) =
       \forall real g; in{A}(z, g) ==> in{B}(z, g + a);
 */
+
+/* The same for gradient_e and condition_e. */
+/*@ requires token_scratch(t) && \valid_read(router);
+    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
+    requires weight_input(t, gradient, condition, weight);
+    requires \is_finite(x) && \is_finite(scale) && \is_finite(logit);
+    terminates \true;
+    exits \false;
+    assigns gradient[e], condition[e], t->factor, t->term, t->total;
+    ensures scratch: token_scratch(t);
+    ensures places: gradient_places(t, gradient, condition);
+    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
+    ensures kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, w, b;
+      in{Pre}(gradient + e, g) && in{Pre}(weight, w) && in{Pre}(&t->mean, b) ==>
+        in(gradient + e,
+           g + centred_term(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x, b));
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, w, b;
+      in{Pre}(condition + e, c) && in{Pre}(weight, w) && in{Pre}(&t->magnitude, b) ==>
+        in(condition + e, c + centred_magnitude(gate_slope(router->gate, (real)scale, w,
+                                                           (real)logit), (real)x, b)); */
+static phibal_status gradient_add_slot_at(phibal_reference_token *t, const phibal_router *router,
+                                          const phibal_enclosure *weight, float x, double scale,
+                                          float logit, int32_t e, phibal_enclosure *gradient,
+                                          phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  return gradient_add_slot(t, router, weight, x, scale, logit, &gradient[e], &condition[e]);
+}
 
 /* For each slot i of n, with e its expert: gradient_e += scale weight_i (x_i - mean), for sigmoid
    times 1 - sigma_e, and condition_e likewise; mean and magnitude are over these slots. This is
    (L2) with experts null, which makes slot i expert i, and (G1) for normalised gates. */
 /*@ requires token_scratch(t) && \valid_read(router) && 0 <= n && slots(experts, n);
     requires gradient_places(t, gradient, condition);
-    requires \forall integer i; 0 <= i < n ==> input(weight + i) && \separated(weight + i, t) &&
-      apart_from_gradient(t, gradient, condition, weight + i);
+    requires \forall integer i; 0 <= i < n ==>
+      weight_input(t, gradient, condition, weight + i);
     requires \valid_read(x + (0 .. n - 1)) && finite_floats(x, n) && \is_finite(scale);
     requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
     requires \forall integer i; 0 <= i < n ==> 0 <= slot_expert(experts, i) < t->experts;
@@ -334,12 +400,16 @@ static phibal_status gradient_add_slots(phibal_reference_token *t, const phibal_
             weighted_magnitude(w, x, n), i, f) + (e == f ?
               centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
                 (real)logits[f]), (real)x[i], weighted_magnitude(w, x, n)) : 0.0); */
-    status = gradient_add_slot(t, router, &weight[i], x[i], scale, logits[e], &gradient[e],
-                               &condition[e]);
-    //@ assert scratch: token_scratch(t);
-    //@ assert places: gradient_places(t, gradient, condition);
-    /*@ assert others: \forall integer f; 0 <= f < t->experts && f != e ==>
-          same{LoopCurrent, Here}(gradient + f) && same{LoopCurrent, Here}(condition + f); */
+    status =
+        gradient_add_slot_at(t, router, &weight[i], x[i], scale, logits[e], e, gradient, condition);
+    /*@ assert value_here: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(weight, n, w) ==>
+            gained{Pre, Here}(gradient + e, centred_gain(router->gate, logits, experts, w, x,
+              (real)scale, weighted_mean(w, x, n), i + 1, e)); */
+    /*@ assert terms_here: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(weight, n, w) ==>
+            gained{Pre, Here}(condition + e, centred_gain_magnitude(router->gate, logits, experts,
+              w, x, (real)scale, weighted_magnitude(w, x, n), i + 1, e)); */
   }
   return status;
 }
@@ -368,12 +438,87 @@ static phibal_status gradient_add_z_term(phibal_reference_token *t,
   return operation_add_magnitude(condition, &t->factor, probability, &t->term);
 }
 
+/* The same for gradient_e and condition_e. */
+/*@ requires token_scratch(t);
+    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
+    requires weight_input(t, gradient, condition, probability);
+    terminates \true;
+    exits \false;
+    assigns gradient[e], condition[e], t->term;
+    ensures scratch: token_scratch(t);
+    ensures places: gradient_places(t, gradient, condition);
+    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
+    ensures factors: same{Pre, Here}(&t->total) && same{Pre, Here}(&t->factor);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, a, p;
+      in{Pre}(gradient + e, g) && in{Pre}(&t->total, a) && in{Pre}(probability, p) ==>
+        in(gradient + e, g + a * p);
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, p;
+      in{Pre}(condition + e, c) && in{Pre}(&t->factor, a) && in{Pre}(probability, p) ==>
+        in(condition + e, c + \abs(a) * p); */
+static phibal_status gradient_add_z_at(phibal_reference_token *t,
+                                       const phibal_enclosure *probability, int32_t e,
+                                       phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  return gradient_add_z_term(t, probability, &gradient[e], &condition[e]);
+}
+
+/* gradient_e += total p_e and condition_e += |factor| p_e for every expert e. */
+/*@ requires token_scratch(t) && gradient_places(t, gradient, condition);
+    requires \forall integer e; 0 <= e < t->experts ==>
+      weight_input(t, gradient, condition, probability + e);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. t->experts - 1], condition[0 .. t->experts - 1], t->term;
+    ensures scratch: token_scratch(t);
+    ensures places: gradient_places(t, gradient, condition);
+    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures value: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
+      in{Pre}(probability + e, p) && in{Pre}(&t->total, a) ==>
+      gained{Pre, Here}(gradient + e, a * p);
+    ensures terms: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
+      in{Pre}(probability + e, p) && in{Pre}(&t->factor, a) ==>
+      gained{Pre, Here}(condition + e, \abs(a) * p); */
+static phibal_status gradient_add_z_terms(phibal_reference_token *t,
+                                          const phibal_enclosure *probability,
+                                          phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= e <= t->experts;
+      loop invariant scratch: token_scratch(t);
+      loop invariant places: gradient_places(t, gradient, condition);
+      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+      loop invariant factors: same{Pre, Here}(&t->total) && same{Pre, Here}(&t->factor);
+      loop invariant weights: \forall integer i; 0 <= i < t->experts ==>
+        same{Pre, Here}(probability + i);
+      loop invariant left: \forall integer i; e <= i < t->experts ==>
+        same{Pre, Here}(gradient + i) && same{Pre, Here}(condition + i);
+      loop invariant value: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
+        in{Pre}(probability + i, p) && in{Pre}(&t->total, a) ==>
+        gained{Pre, Here}(gradient + i, a * p);
+      loop invariant terms: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
+        in{Pre}(probability + i, p) && in{Pre}(&t->factor, a) ==>
+        gained{Pre, Here}(condition + i, \abs(a) * p);
+      loop assigns e, status, gradient[0 .. t->experts - 1],
+                   condition[0 .. t->experts - 1], t->term;
+      loop variant t->experts - e; */
+  for (int32_t e = 0; e < t->experts && status == PHIBAL_OK; e++) {
+    status = gradient_add_z_at(t, &probability[e], e, gradient, condition);
+    /*@ assert value_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->total, a) ==>
+          gained{Pre, Here}(gradient + e, a * p); */
+    /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->factor, a) ==>
+          gained{Pre, Here}(condition + e, \abs(a) * p); */
+  }
+  return status;
+}
+
 /* The z-loss's term: p_j z_scale logsumexp. */
 /*@ requires token_scratch(t) && \is_finite(scale);
     requires gradient_places(t, gradient, condition);
-    requires \forall integer e; 0 <= e < t->experts ==> input(probability + e) &&
-      \separated(probability + e, t) &&
-      apart_from_gradient(t, gradient, condition, probability + e);
+    requires \forall integer e; 0 <= e < t->experts ==>
+      weight_input(t, gradient, condition, probability + e);
     terminates \true;
     exits \false;
     assigns gradient[0 .. t->experts - 1], condition[0 .. t->experts - 1], t->term, t->factor,
@@ -392,37 +537,18 @@ static phibal_status gradient_add_z(phibal_reference_token *t, double scale,
   //@ assert use_enclosure && use_floating;
   phibal_enclosure_set_d(&t->factor, scale);
   TRY(phibal_enclosure_mul(&t->total, &t->factor, &t->logsumexp));
-  phibal_status status = phibal_enclosure_mul(&t->factor, &t->factor, &t->logsumexp_terms);
-  //@ assert places_kept: gradient_places(t, gradient, condition);
+  /*@ assert total: \forall real a; in{Pre}(&t->logsumexp, a) ==>
+        in(&t->total, (real)scale * a); */
+  TRY(phibal_enclosure_mul(&t->factor, &t->factor, &t->logsumexp_terms));
+  /*@ assert factors: (\forall real a; in{Pre}(&t->logsumexp, a) ==>
+        in(&t->total, (real)scale * a)) && (\forall real a; in{Pre}(&t->logsumexp_terms, a) ==>
+        in(&t->factor, (real)scale * a)); */
+  //@ assert scratch: token_scratch(t);
+  //@ assert places: gradient_places(t, gradient, condition);
   /*@ assert gradient_kept: \forall integer e; 0 <= e < t->experts ==>
-        same{Pre, Here}(gradient + e) && same{Pre, Here}(condition + e); */
-  /*@ loop invariant index: 0 <= e <= t->experts;
-      loop invariant scratch: token_scratch(t);
-      loop invariant places: gradient_places(t, gradient, condition);
-      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
-      loop invariant factors: status == PHIBAL_OK ==> (\forall real a; in{Pre}(&t->logsumexp, a) ==>
-          in(&t->total, (real)scale * a)) && (\forall real a;
-          in{Pre}(&t->logsumexp_terms, a) ==> in(&t->factor, (real)scale * a));
-      loop invariant weights: \forall integer i; 0 <= i < t->experts ==>
-        same{Pre, Here}(probability + i);
-      loop invariant left: \forall integer i; e <= i < t->experts ==>
-        same{Pre, Here}(gradient + i) && same{Pre, Here}(condition + i);
-      loop invariant value: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
-        in{Pre}(probability + i, p) && in{Pre}(&t->logsumexp, a) ==>
-        gained{Pre, Here}(gradient + i, ((real)scale * a) * p);
-      loop invariant terms: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
-        in{Pre}(probability + i, p) && in{Pre}(&t->logsumexp_terms, a) ==>
-        gained{Pre, Here}(condition + i, \abs((real)scale * a) * p);
-      loop assigns e, status, gradient[0 .. t->experts - 1],
-                   condition[0 .. t->experts - 1], t->term;
-      loop variant t->experts - e; */
-  for (int32_t e = 0; e < t->experts && status == PHIBAL_OK; e++) {
-    status = gradient_add_z_term(t, &probability[e], &gradient[e], &condition[e]);
-    //@ assert places: gradient_places(t, gradient, condition);
-    /*@ assert others: \forall integer f; 0 <= f < t->experts && f != e ==>
-          same{LoopCurrent, Here}(gradient + f) && same{LoopCurrent, Here}(condition + f); */
-  }
-  return status;
+        same{Pre, Here}(gradient + e) && same{Pre, Here}(condition + e) &&
+        same{Pre, Here}(probability + e); */
+  return gradient_add_z_terms(t, probability, gradient, condition);
 }
 
 /* gradient += factor x, condition += |factor x|. */
@@ -482,12 +608,38 @@ static phibal_status gradient_subtract_one(phibal_reference_token *t, float scal
   return operation_add_magnitude(condition, &t->factor, &t->magnitude, &t->term);
 }
 
+/* The same for gradient_e and condition_e. */
+/*@ requires token_scratch(t) && \is_finite(scale);
+    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
+    requires weight_input(t, gradient, condition, probability);
+    terminates \true;
+    exits \false;
+    assigns gradient[e], condition[e], t->term, t->factor;
+    ensures scratch: token_scratch(t);
+    ensures places: gradient_places(t, gradient, condition);
+    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
+    ensures kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, a, p;
+      in{Pre}(gradient + e, g) && in{Pre}(&t->mean, a) && in{Pre}(probability, p) ==>
+        in(gradient + e, g + (-(real)scale * p) * a);
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, p;
+      in{Pre}(condition + e, c) && in{Pre}(&t->magnitude, a) && in{Pre}(probability, p) ==>
+        in(condition + e, c + \abs(-(real)scale * p) * a); */
+static phibal_status gradient_subtract_at(phibal_reference_token *t, float scale,
+                                          const phibal_enclosure *probability, int32_t e,
+                                          phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = gradient_subtract_one(t, scale, probability, &gradient[e], &condition[e]);
+  //@ assert others: others_kept{Pre, Here}(t, gradient, condition, e);
+  return status;
+}
+
 /* gradient_e -= scale p_e mean for every expert e, and the condition likewise. */
 /*@ requires token_scratch(t) && \is_finite(scale);
     requires gradient_places(t, gradient, condition);
-    requires \forall integer e; 0 <= e < t->experts ==> input(probability + e) &&
-      \separated(probability + e, t) &&
-      apart_from_gradient(t, gradient, condition, probability + e);
+    requires \forall integer e; 0 <= e < t->experts ==>
+      weight_input(t, gradient, condition, probability + e);
     terminates \true;
     exits \false;
     assigns gradient[0 .. t->experts - 1], condition[0 .. t->experts - 1], t->term, t->factor;
@@ -510,8 +662,7 @@ static phibal_status gradient_subtract_mean(phibal_reference_token *t, float sca
       loop invariant scratch: token_scratch(t);
       loop invariant places: gradient_places(t, gradient, condition);
       loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
-      loop invariant kept: same{Pre, Here}(&t->mean) && same{Pre, Here}(&t->magnitude) &&
-        same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms);
+      loop invariant kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
       loop invariant left: \forall integer i; e <= i < t->experts ==>
         same{Pre, Here}(gradient + i) && same{Pre, Here}(condition + i);
       loop invariant weights: \forall integer i; 0 <= i < t->experts ==>
@@ -526,10 +677,13 @@ static phibal_status gradient_subtract_mean(phibal_reference_token *t, float sca
                    condition[0 .. t->experts - 1], t->term, t->factor;
       loop variant t->experts - e; */
   for (int32_t e = 0; e < t->experts && status == PHIBAL_OK; e++) {
-    status = gradient_subtract_one(t, scale, &probability[e], &gradient[e], &condition[e]);
-    //@ assert places: gradient_places(t, gradient, condition);
-    /*@ assert others: \forall integer f; 0 <= f < t->experts && f != e ==>
-          same{LoopCurrent, Here}(gradient + f) && same{LoopCurrent, Here}(condition + f); */
+    status = gradient_subtract_at(t, scale, &probability[e], e, gradient, condition);
+    /*@ assert value_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->mean, a) ==>
+          gained{Pre, Here}(gradient + e, (-(real)scale * p) * a); */
+    /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->magnitude, a) ==>
+          gained{Pre, Here}(condition + e, \abs(-(real)scale * p) * a); */
   }
   return status;
 }
@@ -564,13 +718,39 @@ static phibal_status gradient_add_one(phibal_reference_token *t, float scale,
   return gradient_add_term(t, x, gradient, condition);
 }
 
+/* The same for gradient_e and condition_e. */
+/*@ requires token_scratch(t) && \is_finite(x) && \is_finite(scale);
+    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
+    requires weight_input(t, gradient, condition, probability);
+    terminates \true;
+    exits \false;
+    assigns gradient[e], condition[e], t->term, t->factor, t->total;
+    ensures scratch: token_scratch(t);
+    ensures places: gradient_places(t, gradient, condition);
+    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
+    ensures kept: logsumexp_kept{Pre, Here}(t);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, p;
+      in{Pre}(gradient + e, g) && in{Pre}(probability, p) ==>
+        in(gradient + e, g + ((real)scale * p) * (real)x);
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, p;
+      in{Pre}(condition + e, c) && in{Pre}(probability, p) ==>
+        in(condition + e, c + \abs((real)scale * p) * \abs((real)x)); */
+static phibal_status gradient_add_one_at(phibal_reference_token *t, float scale,
+                                         const phibal_enclosure *probability, float x, int32_t e,
+                                         phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = gradient_add_one(t, scale, probability, x, &gradient[e], &condition[e]);
+  //@ assert others: others_kept{Pre, Here}(t, gradient, condition, e);
+  return status;
+}
+
 /* gradient_e += scale p_e x_s for each slot s, e its expert, and the condition likewise. */
 /*@ requires token_scratch(t) && \is_finite(scale) && 0 <= n;
     requires selected_experts(experts, n, t->experts);
     requires gradient_places(t, gradient, condition);
-    requires \forall integer e; 0 <= e < t->experts ==> input(probability + e) &&
-      \separated(probability + e, t) &&
-      apart_from_gradient(t, gradient, condition, probability + e);
+    requires \forall integer e; 0 <= e < t->experts ==>
+      weight_input(t, gradient, condition, probability + e);
     requires \valid_read(x + (0 .. n - 1)) && finite_floats(x, n);
     terminates \true;
     exits \false;
@@ -617,11 +797,12 @@ static phibal_status gradient_add_selected(phibal_reference_token *t, float scal
           selected_gain_magnitude(experts, a, x, s + 1, f) ==
           selected_gain_magnitude(experts, a, x, s, f) +
             (e == f ? \abs(a) * \abs((real)x[s]) : 0.0); */
-    status = gradient_add_one(t, scale, &probability[e], x[s], &gradient[e], &condition[e]);
-    //@ assert scratch: token_scratch(t);
-    //@ assert places: gradient_places(t, gradient, condition);
-    /*@ assert others: \forall integer f; 0 <= f < t->experts && f != e ==>
-          same{LoopCurrent, Here}(gradient + f) && same{LoopCurrent, Here}(condition + f); */
+    status = gradient_add_one_at(t, scale, &probability[e], x[s], e, gradient, condition);
+    /*@ assert value_here: status == PHIBAL_OK ==> \forall real p; in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(gradient + e, selected_gain(experts, (real)scale * p, x, s + 1, e)); */
+    /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p; in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(condition + e,
+                            selected_gain_magnitude(experts, (real)scale * p, x, s + 1, e)); */
   }
   return status;
 }
@@ -654,6 +835,10 @@ static phibal_status gradient_add_probability(phibal_reference_token *t,
   //@ assert same_mean: token_same{Pre, Here}(t);
   //@ assert scratch_mean: token_scratch(t);
   //@ assert lies_mean: token_lies(t);
+  //@ assert probabilitys_mean: vector_output(t->probability, t->experts);
+  //@ assert gates_mean: vector_output(t->gate, t->active);
+  //@ assert weights_mean: vector_output(t->weight, t->experts);
+  //@ assert parts_mean: vector_output(t->part, t->active);
   //@ assert outputs_mean: token_outputs(t);
   //@ ghost token_put_together(t);
   /*@ assert kept_mean: \forall integer i; 0 <= i < t->experts ==>
@@ -663,6 +848,10 @@ static phibal_status gradient_add_probability(phibal_reference_token *t,
   //@ assert same_subtracted: token_same{Pre, Here}(t);
   //@ assert scratch_subtracted: token_scratch(t);
   //@ assert lies_subtracted: token_lies(t);
+  //@ assert probabilitys_subtracted: vector_output(t->probability, t->experts);
+  //@ assert gates_subtracted: vector_output(t->gate, t->active);
+  //@ assert weights_subtracted: vector_output(t->weight, t->experts);
+  //@ assert parts_subtracted: vector_output(t->part, t->active);
   //@ assert outputs_subtracted: token_outputs(t);
   //@ ghost token_put_together(t);
   /*@ assert kept_subtracted: \forall integer i; 0 <= i < t->experts ==>
@@ -678,6 +867,10 @@ static phibal_status gradient_add_probability(phibal_reference_token *t,
                                  gate_gradient, t->gradient, t->condition);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
@@ -713,6 +906,7 @@ static phibal_status gradient_add_gates(phibal_reference_token *t, const phibal_
   /* (G1) through normalised gates g (token->part, unscaled): scale g_s (dg_s - sum_r g_r dg_r), for
      sigmoid times 1 - sigma_s. Experts that are not selected get nothing. */
   TRY(reference_token_gates(t, router, logits, experts));
+  //@ ghost token_opened_up(t);
   /*@ assert gates: probabilities_held{Pre}(t, router->gate, logits) &&
         weights_held{Pre}(t, router->gate, logits) ==> \forall sequence g;
           gates_are(g, router->gate, logits, experts, t->active) ==>
@@ -722,6 +916,10 @@ static phibal_status gradient_add_gates(phibal_reference_token *t, const phibal_
                          (double)router->scale, logits, t->gradient, t->condition);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
@@ -777,6 +975,10 @@ static void token_clear_gradient(phibal_reference_token *t) {
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
 }
@@ -809,6 +1011,10 @@ static phibal_status token_add_price(phibal_reference_token *t, const phibal_rou
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
@@ -836,6 +1042,10 @@ static phibal_status token_add_z(phibal_reference_token *t, double scale) {
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
