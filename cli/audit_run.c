@@ -252,8 +252,8 @@ static int check_defined(const audit_options *o, const audit_report *r) {
   phibal_enclosure_clear(&value);
   phibal_enclosure_vector_clear(x, n);
   if (status == PHIBAL_OK) return 0;
-  fprintf(stderr, "phibal audit: %s has no value at uniform loads of %zu experts: %s\n",
-          r->phi->name, n, phibal_status_message());
+  fprintf(stderr, "phibal audit: %s: %s has no value at uniform loads of %zu experts: %s\n",
+          r->source, r->phi->name, n, phibal_status_message());
   return 2;
 }
 

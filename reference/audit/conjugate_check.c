@@ -425,7 +425,10 @@ static phibal_status report_absent(phi_potential *phi, certificate *c) {
   for (int i = 0; i < 2; i++)
     if (!certificate_add(c, i ? AUDIT_CONJUGATE_DOMAIN : AUDIT_CONJUGATE, AUDIT_ABSENT, NULL,
                          "The file gives no conjugate%s.",
-                         phi_separable(phi) ? "; phibal eval finds it by maximising" : ""))
+                         phi_separable(phi)
+                             ? "; phibal eval finds it by maximising"
+                             : ", and phibal computes those of sums over the experts only, as it "
+                               "maximises one coordinate after the other"))
       return PHIBAL_ERROR_MEMORY;
   return PHIBAL_OK;
 }

@@ -221,15 +221,15 @@ static void choose_member(const phi_range *range, mpq_srcptr fallback, unsigned 
   mpq_clear(width);
 }
 
-/* Algebra has found two functions: a point where they differ, for other parameters too and to more
-   bits than elsewhere. */
-static phibal_status insist(comparison *c, const audit_domain *domain) {
+/* Not proved: a point where they differ is looked for at other parameters too, and where algebra
+   has found two functions to more bits than elsewhere. */
+static phibal_status insist(comparison *c, const audit_domain *domain, mpfr_prec_t precision) {
   static const unsigned points[][2] = {{1, 2}, {1, 3}, {5, 7}, {1, 1000}, {99, 100}};
   enum { TRIES = 8 };
   phibal_status status = PHIBAL_OK;
   mpq_t x;
   mpq_init(x);
-  comparison other = {.phi = c->phi, .n = c->n, .least = INSISTENT_PRECISION};
+  comparison other = {.phi = c->phi, .n = c->n, .least = precision};
   for (int i = 0; i < c->phi->parameters; i++) mpq_init(other.parameter[i]);
   for (unsigned k = 0; k < (c->phi->parameters ? TRIES : 1) && !other.refuted && !status; k++) {
     for (int i = 0; i < c->phi->parameters; i++)
@@ -279,7 +279,8 @@ static phibal_status prove(comparison *c, const audit_request *request, proofs *
       gradient_proof proof;
       gradient_by_algebra(c->phi, &walk.domain, &proof);
       note_domain(p, &walk.domain, &proof);
-      if (proof.differs) status = insist(c, &walk.domain);
+      if (!proof.proved)
+        status = insist(c, &walk.domain, proof.differs ? INSISTENT_PRECISION : LEAST_PRECISION);
       gradient_proof_clear(&proof);
     }
   }
