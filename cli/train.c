@@ -47,7 +47,8 @@ typedef struct arguments {
 static void print_help(void) {
   puts("usage: phibal train --config NAME|FILE --data FILE [--validation FILE] [options]\n"
        "       phibal train --resume FOLDER [options]\n\n"
-       "Trains a mixture-of-experts language model. NAME is a built-in run file:");
+       "Trains a mixture-of-experts language model; in several processes where mpirun starts it.\n"
+       "NAME is a built-in run file:");
   for (size_t i = 0; i < builtin_configs_count; i++) printf("  %s", builtin_configs[i].name);
   puts("\n\n"
        "  --config NAME|FILE   the run file\n"
@@ -66,11 +67,10 @@ static void print_help(void) {
        "  --keys               every key, its values and default, as a Markdown table\n");
   for (int i = 0; i < KEY_OPTIONS; i++)
     printf("  --%-18s %s [%s]\n", key_options[i].option, key_options[i].help, key_options[i].key);
-  puts("\nOptions win over the file, later ones over earlier ones. An interrupt (Ctrl-C) and "
-       "SIGTERM\n"
-       "end the run after the current step, with a checkpoint; an interrupt evaluates it besides. "
-       "A\n"
-       "second one stops at once.");
+  puts("\nOptions win over the file, later ones over earlier ones. An interrupt (Ctrl-C), SIGTERM "
+       "and\n"
+       "SIGUSR1 end the run after the current step, with a checkpoint; an interrupt evaluates it\n"
+       "besides. A second one stops at once. mpirun passes on SIGUSR1 only.");
 }
 
 static int usage(void) {
@@ -288,8 +288,13 @@ static void interrupt(int number) {
   interrupted = number == SIGINT ? TRAIN_STOP_EVALUATED : TRAIN_STOP_AT_ONCE;
 }
 
+static parallel job = {0, 1};
+
 static int fail(void) {
-  fprintf(stderr, "phibal train: %s\n", phibal_status_message());
+  if (job.ranks > 1)
+    fprintf(stderr, "phibal train: rank %d: %s\n", job.rank, phibal_status_message());
+  else
+    fprintf(stderr, "phibal train: %s\n", phibal_status_message());
   return 2;
 }
 
@@ -309,13 +314,17 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
       .resume = a->resume,
       .from = from && from->step > 0 ? from : NULL,
       .stop = &interrupted,
+      .parallel = &job,
       .observer = {&d, a->quiet ? NULL : show_step, a->quiet ? NULL : show_evaluation}};
   /* The second signal has its default effect. */
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  /* mpirun passes this one on to its ranks; after the others it kills them. */
+  sigaction(SIGUSR1, &action, NULL);
   json_t *result = NULL;
   phibal_status status = train_run(config, &options, &result);
+  if (!status && job.rank) return 0; /* the first rank has said it all */
   if (!status && a->json) {
     json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     putchar('\n');
@@ -368,11 +377,11 @@ static int resume(const arguments *a) {
   static checkpoint from;
   char *passed_over;
   if (checkpoint_newest(a->resume, &from, &passed_over)) return fail();
-  for (const char *line = passed_over; *line; line += strcspn(line, "\n") + 1)
+  for (const char *line = job.rank ? "" : passed_over; *line; line += strcspn(line, "\n") + 1)
     fprintf(stderr, "phibal train: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
   free(passed_over);
   int code = load_resumed(a, &from, &config) ? fail() : -1;
-  if (code < 0 && !a->quiet)
+  if (code < 0 && !a->quiet && !job.rank)
     fprintf(stderr, "phibal train: %s after step %lld of %lld\n", a->resume,
             from.step > 0 ? (long long)from.step : 0, (long long)config.training.steps);
   if (code < 0) code = run_or_estimate(&config, a, &from);
@@ -380,12 +389,20 @@ static int resume(const arguments *a) {
   return code;
 }
 
+static int train(const arguments *a) {
+  static run_config config;
+  if (a->resume) return resume(a);
+  if (run_config_load(a->config, a->override, a->overrides, &config)) return usage();
+  return run_or_estimate(&config, a, NULL);
+}
+
 int command_train(int argc, char **argv) {
   static arguments a;
-  static run_config config;
   int code = read_arguments(argc, argv, &a);
   if (code >= 0) return code;
-  if (a.resume) return resume(&a);
-  if (run_config_load(a.config, a.override, a.overrides, &config)) return usage();
-  return run_or_estimate(&config, &a, NULL);
+  if (parallel_begin(&job)) return fail();
+  code = train(&a);
+  if (code) parallel_abort(&job, code);
+  parallel_end(&job);
+  return code;
 }

@@ -200,6 +200,10 @@ int64_t *model_steps(model *m) {
   return &m->steps;
 }
 
+void model_set_ranks(model *m, const model_ranks *ranks) {
+  m->ranks = ranks;
+}
+
 const phibal_loads *model_step_loads(const model *m, int32_t moe_layer) {
   return &m->step_loads[moe_layer];
 }
@@ -337,6 +341,7 @@ phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tok
 }
 
 phibal_status model_step_finish(model *m) {
+  if (m->ranks) m->ranks->sum(m->ranks->context, &m->step_targets);
   if (m->step_targets != m->global_targets)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "model step: its micro-batches held %lld targets, but it began with "

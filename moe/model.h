@@ -111,6 +111,20 @@ float *model_bias(model *m, int32_t moe_layer); /* [E], the loss-free bias; zero
    run must set it as it was, together with m and the bias. */
 int64_t *model_steps(model *m);
 
+/* How the ranks of a job that trains one model add up (parallel.h): to += the sum of every rank's
+   `own`, exactly; and the sum of a number. */
+typedef struct model_ranks {
+  const void *context;
+  phibal_status (*add_loads)(const void *context, const phibal_loads *own, phibal_loads *to);
+  void (*sum)(const void *context, int64_t *x);
+} model_ranks;
+
+/* Trains as one of several ranks, each with its part of every micro-batch; null (as at first):
+   alone. The loads that m, the prices and the bias follow, and the count of targets, are then those
+   of all ranks; gradients and losses are this rank's, to be added up. Every rank has to make the
+   same calls of forward_backward. `ranks` outlives the model. */
+void model_set_ranks(model *m, const model_ranks *ranks);
+
 /* The parameters of a configuration without allocating them: in all, and those a token touches. */
 void model_count(const model_config *config, balance_method method, int64_t *total,
                  int64_t *active);

@@ -174,7 +174,9 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
     if (status) return status;
   }
   if (!training) return PHIBAL_OK;
-  phibal_status status = phibal_loads_add(&m->step_loads[moe_layer], loads);
+  phibal_loads *step = &m->step_loads[moe_layer];
+  phibal_status status = m->ranks ? m->ranks->add_loads(m->ranks->context, loads, step)
+                                  : phibal_loads_add(step, loads);
   if (status || loads->tokens == 0) return status;
   double share = (double)loads->tokens / (double)m->global_targets;
   if (has_balance_loss(m) && m->balance.method != BALANCE_SEQUENCE) {

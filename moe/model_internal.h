@@ -86,6 +86,7 @@ struct model {
   phibal_loads *step_loads, *loads; /* of the step so far, and of the call */
   int64_t steps;                    /* finished */
   int64_t global_targets, step_targets;
+  const model_ranks *ranks; /* null: alone */
   model_times times;
 };
 

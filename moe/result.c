@@ -202,11 +202,11 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
   }
   double rate = totals->step_seconds > 0 ? (double)totals->tokens / totals->step_seconds : 0;
   json_object_set_new(result, "training",
-                      json_pack("{s:f, s:I, s:f, s:f, s:f, s:i}", "last_loss", totals->loss,
+                      json_pack("{s:f, s:I, s:f, s:f, s:f, s:i, s:i}", "last_loss", totals->loss,
                                 "tokens", (json_int_t)totals->tokens, "seconds",
                                 totals->step_seconds, "evaluation_seconds",
                                 totals->evaluation_seconds, "tokens_per_second", rate, "threads",
-                                (int)totals->threads));
+                                (int)totals->threads, "ranks", (int)totals->ranks));
   if (method == BALANCE_PHI) {
     char track[32];
     format_key(config, "balance.track", track, sizeof track);

@@ -10,7 +10,7 @@ typedef struct run_totals {
   int64_t steps, tokens;
   int64_t sequences; /* of the training data, read: where the next step begins */
   bool stopped;
-  int32_t threads;
+  int32_t threads, ranks;
   double loss; /* of the last step */
   double step_seconds, data_seconds, optimizer_seconds, evaluation_seconds;
   model_times model; /* sums over the steps */

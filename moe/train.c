@@ -21,6 +21,9 @@ typedef struct trainer {
   optimizer optimizer;
   int32_t *tokens, *targets; /* [sequences][S], the global batch */
   run_totals totals;
+  parallel parallel;
+  model_ranks ranks;
+  int32_t own; /* sequences of a global batch on this rank */
 } trainer;
 
 static void trainer_destroy(trainer *t) {
@@ -78,15 +81,33 @@ static checkpoint_state state_of(trainer *t) {
   return (checkpoint_state){t->config, &t->train, t->model, &t->optimizer, &t->totals};
 }
 
+/* Sequences of one call on this rank. */
+static int32_t micro_sequences(const trainer *t) {
+  const int32_t most = t->config->batch.micro_sequences;
+  return t->own < most ? t->own : most;
+}
+
 static phibal_status trainer_create(trainer *t) {
   const run_config *c = t->config;
   if (c->training.threads) omp_set_num_threads(c->training.threads);
   t->totals.threads = omp_get_max_threads();
-  phibal_status status = open_data(t);
+  const train_options *o = t->options;
+  t->parallel = o->parallel ? *o->parallel : (parallel){0, 1};
+  t->totals.ranks = t->parallel.ranks;
+  t->own = c->batch.sequences / t->parallel.ranks;
+  phibal_status status = PHIBAL_OK;
+  if (c->batch.sequences % t->parallel.ranks)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "batch.sequences: %d sequences cannot be divided evenly among %d "
+                               "ranks",
+                               c->batch.sequences, t->parallel.ranks);
+  if (!status) status = open_data(t);
   if (!status) status = check_memory(c);
   if (!status)
-    status = model_create(&c->model, &c->balance, c->batch.micro_sequences,
-                          (uint64_t)c->training.seed, &t->model);
+    status = model_create(&c->model, &c->balance, micro_sequences(t), (uint64_t)c->training.seed,
+                          &t->model);
+  t->ranks = (model_ranks){&t->parallel, parallel_add_loads, parallel_sum_integer};
+  if (!status && t->parallel.ranks > 1) model_set_ranks(t->model, &t->ranks);
   if (!status)
     status = optimizer_create(&c->optimizer, model_tensor_count(t->model), model_tensors(t->model),
                               model_parameter_count(t->model), &t->optimizer);
@@ -94,11 +115,10 @@ static phibal_status trainer_create(trainer *t) {
   if (!status && !(t->tokens = malloc(2 * n * sizeof *t->tokens)))
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for a batch of %zu tokens", n);
   t->targets = t->tokens ? t->tokens + n : NULL;
-  const train_options *o = t->options;
   checkpoint_state state = state_of(t);
   if (!status && o->from) status = checkpoint_restore(o->from, &state);
   /* Last, so that a failure above leaves no run folder behind, and one that is there as it was. */
-  if (!status)
+  if (!status && t->parallel.rank == 0)
     status = o->resume ? run_folder_continue(o->out, t->totals.steps, c, &t->folder)
                        : run_folder_create(o->out, o->overwrite, c, &t->folder);
   return status;
@@ -131,10 +151,10 @@ static phibal_status compute_gradient(trainer *t, int64_t targets, model_losses 
   const run_config *c = t->config;
   *sum = (model_losses){0};
   phibal_status status = model_step_begin(t->model, targets);
-  for (int32_t i = 0; !status && i < c->batch.sequences; i += c->batch.micro_sequences) {
-    int32_t n = c->batch.sequences - i;
-    if (n > c->batch.micro_sequences) n = c->batch.micro_sequences;
-    const size_t offset = (size_t)i * (size_t)c->model.sequence;
+  const int32_t first = t->parallel.rank * t->own, micro = micro_sequences(t);
+  for (int32_t i = 0; !status && i < t->own; i += micro) {
+    const int32_t n = t->own - i < micro ? t->own - i : micro;
+    const size_t offset = (size_t)(first + i) * (size_t)c->model.sequence;
     model_losses losses;
     status = model_forward_backward(t->model, n, t->tokens + offset, t->targets + offset, &losses);
     if (status) break;
@@ -144,7 +164,15 @@ static phibal_status compute_gradient(trainer *t, int64_t targets, model_losses 
     sum->balance += losses.balance;
     sum->z += losses.z;
   }
-  return status ? status : model_step_finish(t->model);
+  if (!status) status = model_step_finish(t->model);
+  if (status) return status;
+  double sums[] = {sum->cross_entropy, sum->balance, sum->z};
+  parallel_sum_doubles(&t->parallel, sums, 3);
+  sum->cross_entropy = sums[0], sum->balance = sums[1], sum->z = sums[2];
+  parallel_sum_integer(&t->parallel, &sum->correct);
+  parallel_sum_integer(&t->parallel, &sum->targets);
+  return parallel_sum_floats(&t->parallel, model_gradients(t->model),
+                             model_parameter_count(t->model));
 }
 
 static phibal_status check_finite(const model_losses *losses) {
@@ -220,6 +248,10 @@ static phibal_status step_layers(const trainer *t, double *maxvio, json_t **laye
 }
 
 static phibal_status log_step(trainer *t, const train_progress *p, json_t *layers) {
+  if (t->parallel.rank) {
+    json_decref(layers);
+    return PHIBAL_OK;
+  }
   return run_folder_log(
       &t->folder, json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "type", "step", "step",
                             (json_int_t)p->step, "loss", p->loss, "balance_loss", p->balance,
@@ -231,7 +263,8 @@ static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t s
                               evaluation *kept) {
   evaluation e;
   const run_config *c = t->config;
-  phibal_status status = evaluation_run(t->model, &c->model, plan, c->batch.micro_sequences, &e);
+  if (t->parallel.rank) return PHIBAL_OK;
+  phibal_status status = evaluation_run(t->model, &c->model, plan, micro_sequences(t), &e);
   if (status) return status;
   t->totals.evaluation_seconds += e.seconds;
   json_t *found = NULL;
@@ -251,13 +284,14 @@ static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t s
   return status;
 }
 
+/* Signals reach the ranks at different steps: they stop together. */
 static int stop_asked(const trainer *t) {
-  return t->options->stop ? *t->options->stop : 0;
+  return parallel_largest(&t->parallel, t->options->stop ? *t->options->stop : 0);
 }
 
 static phibal_status save(trainer *t) {
   const run_config *c = t->config;
-  if (!c->checkpoint.keep) return PHIBAL_OK;
+  if (!c->checkpoint.keep || t->parallel.rank) return PHIBAL_OK;
   checkpoint_state state = state_of(t);
   phibal_status status = checkpoint_save(t->folder.path, &state, c->checkpoint.keep);
   if (!status) return PHIBAL_OK;
@@ -287,7 +321,8 @@ static phibal_status train_steps(trainer *t) {
       status = log_step(t, &progress, layers);
     else
       json_decref(layers);
-    if (!status && observer->step) observer->step(observer->context, &progress);
+    if (!status && observer->step && !t->parallel.rank)
+      observer->step(observer->context, &progress);
     if (!status && !last && t->plan.window && c->evaluation.every &&
         (step + 1) % c->evaluation.every == 0)
       status = evaluate(t, &t->plan, step + 1, true, NULL);
@@ -310,14 +345,15 @@ phibal_status train_run(const run_config *config, const train_options *options, 
   phibal_status status = trainer_create(&t);
   if (!status) status = train_steps(&t);
   t.totals.stopped = t.totals.steps < config->training.steps;
-  const bool evaluated =
-      t.final_plan.window && !(t.totals.stopped && stop_asked(&t) == TRAIN_STOP_AT_ONCE);
+  const bool first = t.parallel.rank == 0;
+  const bool at_once = options->stop && *options->stop == TRAIN_STOP_AT_ONCE;
+  const bool evaluated = first && t.final_plan.window && !(t.totals.stopped && at_once);
   if (!status && evaluated)
     status = evaluate(&t, &t.final_plan, t.totals.steps, !t.totals.stopped, &final);
   json_t *built = NULL;
-  if (!status)
+  if (!status && first)
     status = result_build(config, &t.totals, evaluated ? &final : NULL, &t.validation, &built);
-  if (!status) status = run_folder_finish(&t.folder, built);
+  if (!status && first) status = run_folder_finish(&t.folder, built);
   if (status)
     json_decref(built);
   else

@@ -4,6 +4,7 @@
 
 #include "checkpoint.h"
 #include "evaluate.h"
+#include "parallel.h"
 #include <jansson.h>
 #include <signal.h>
 
@@ -32,14 +33,23 @@ typedef struct train_options {
   bool resume;                       /* goes on in the folder that is there: */
   const checkpoint *from;            /* from this checkpoint, or (null) from the first step */
   const volatile sig_atomic_t *stop; /* 0: go on; may be null */
-  train_observer observer;
+  train_observer observer;           /* of the first rank */
+  const parallel *parallel;          /* null: one process */
 } train_options;
 
 /* Runs to the end, or to the stop, and writes the run folder. *result is what result.json holds
    (the caller decrefs it). Errors name the step; nothing is read or written before the
    configuration and the data have been checked against each other. A run that is resumed, however
    often, gives the metrics, weights and results of one that was never stopped, to the bit. What a
-   stop evaluates is in the result and not in metrics.jsonl. */
+   stop evaluates is in the result and not in metrics.jsonl.
+
+   Of several ranks each computes an equal part of every global batch, whose sequences they must
+   divide (PHIBAL_ERROR_ARGUMENT); all keep the whole model and optimizer, and the first one
+   evaluates and writes (*result is null on the others). Loads, m and biases after a step from the
+   same weights do not depend on the number of ranks, to the bit; gradients are rounded once more,
+   so that losses part after the first step. A checkpoint may be resumed on any number of ranks. A
+   rank that fails returns an error and leaves the others waiting: the caller ends the job
+   (parallel_abort). */
 phibal_status train_run(const run_config *config, const train_options *options, json_t **result);
 
 #endif
