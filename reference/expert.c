@@ -217,18 +217,36 @@ static phibal_status product_element(int64_t m, int64_t inner, int64_t columns,
                                condition ? &condition[m] : NULL);
 }
 
-phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t columns,
-                                       const phibal_reference_matrix *a,
-                                       const phibal_reference_matrix *b, mpfr_prec_t precision,
-                                       phibal_enclosure *product, phibal_enclosure *condition) {
-  const char *name = "phibal_reference_product";
-  if (!a || !b || (!product && rows > 0 && columns > 0))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
-  TRY(operation_check_precision(name, precision));
-  TRY(reference_matrix_check(name, "the left matrix", rows, inner, a));
-  TRY(reference_matrix_check(name, "the right matrix", inner, columns, b));
-  //@ assert use_enclosure && use_place && open_place && 0 <= place(rows, columns);
-  const phibal_reference_matrix left = *a, right = *b;
+/* The elements of a product of checked matrices; false where a sum is beyond MPFR's range. */
+/*@ requires 0 <= rows && 0 <= inner && 0 <= columns && 0 <= place(rows, columns) <=
+   ROUTING_MAX_SLOTS; requires matrix_there(left.data, left.row_stride, left.column_stride, rows,
+   inner) && matrix_finite(left.data, left.row_stride, left.column_stride, rows, inner) && (0 < rows
+   && 0 < inner ==> left.data != \null); requires matrix_there(right.data, right.row_stride,
+   right.column_stride, inner, columns) && matrix_finite(right.data, right.row_stride,
+   right.column_stride, inner, columns) && (0 < inner && 0 < columns ==> right.data != \null);
+    requires vector_output(product, place(rows, columns)) &&
+      optional_vector(condition, place(rows, columns)) &&
+      optional_vectors_apart(product, place(rows, columns), condition, place(rows, columns));
+    requires MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns product[0 .. place(rows, columns) - 1], condition[0 .. place(rows, columns) - 1];
+    ensures outputs: vector_output(product, place(rows, columns)) &&
+      optional_vector(condition, place(rows, columns));
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+      vector_apart(r, product, place(rows, columns)) &&
+      optional_vector_apart(r, condition, place(rows, columns)) ==> same{Pre, Here}(r);
+    ensures value: \result ==>
+      dots_held(product, place(rows, columns), columns, inner, left.data, left.row_stride,
+                left.column_stride, right.data, right.row_stride, right.column_stride);
+    ensures magnitude: \result && condition != \null ==>
+      magnitudes_held(condition, place(rows, columns), columns, inner, left.data,
+                      left.row_stride, left.column_stride, right.data, right.row_stride,
+                      right.column_stride); */
+static bool product_all(int64_t rows, int64_t inner, int64_t columns, phibal_reference_matrix left,
+                        phibal_reference_matrix right, mpfr_prec_t precision,
+                        phibal_enclosure *product, phibal_enclosure *condition) {
+  //@ assert use_enclosure && use_place && open_place;
   const int64_t n = rows * columns;
   //@ assert size: n == place(rows, columns);
   bool failed = false;
@@ -259,12 +277,35 @@ phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t colu
         expert_row(left.data, left.row_stride, left.column_stride, rows, inner, m / columns);
         expert_column(right.data, right.row_stride, right.column_stride, inner, columns,
                       m % columns); */
+      //@ ghost before:;
       failed = failed ||
                product_element(m, inner, columns, left, right, &t, product, condition) != PHIBAL_OK;
+      /*@ assert written: enclosure(&t) && enclosure(product + m) &&
+            (condition == \null || enclosure(condition + m)); */
+      /*@ assert others: \forall integer i; 0 <= i < n && i != m ==> same{before, Here}(product + i)
+            && (condition == \null || same{before, Here}(condition + i)); */
     }
+    //@ ghost computed:;
     phibal_enclosure_clear(&t);
+    /*@ assert kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+          same{computed, Here}(r) && \valid_read(r); */
+    //@ assert outputs: vector_output(product, n) && optional_vector(condition, n);
   }
-  if (!failed) return PHIBAL_OK;
+  return !failed;
+}
+
+phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t columns,
+                                       const phibal_reference_matrix *a,
+                                       const phibal_reference_matrix *b, mpfr_prec_t precision,
+                                       phibal_enclosure *product, phibal_enclosure *condition) {
+  const char *name = "phibal_reference_product";
+  if (!a || !b || (!product && rows > 0 && columns > 0))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
+  TRY(operation_check_precision(name, precision));
+  TRY(reference_matrix_check(name, "the left matrix", rows, inner, a));
+  TRY(reference_matrix_check(name, "the right matrix", inner, columns, b));
+  //@ assert use_place && open_place && 0 <= place(rows, columns);
+  if (product_all(rows, inner, columns, *a, *b, precision, product, condition)) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: a sum is beyond MPFR's range", name);
 }
 
@@ -470,8 +511,20 @@ static phibal_status combine_all(int64_t tokens, int32_t active, int64_t width, 
     /*@ assert slots: place(m / width, active) == m / width * active &&
           0 <= place(m / width, active) &&
           place(m / width, active) + active <= place(tokens, active); */
+    //@ ghost before:;
     phibal_status status = combine_element(m / width * active, active, width, m % width, row, gates,
                                            expert_output, start, t, &y[m], magnitude);
+    /*@ assert written: enclosure(t) && enclosure(y + m) &&
+          (condition == \null || enclosure(condition + m)); */
+    /*@ assert apart: \forall phibal_enclosure *r; vector_apart(r, y, n) &&
+          optional_vector_apart(r, condition, n) ==>
+            \separated(r, y + m) && optional_apart(r, magnitude); */
+    /*@ assert rest: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) &&
+          vector_apart(r, y, n) && optional_vector_apart(r, condition, n) ==>
+            same{Pre, before}(r) && same{before, Here}(r); */
+    /*@ assert others: \forall integer i; 0 <= i < n && i != m ==> same{before, Here}(y + i) &&
+          (condition == \null || same{before, Here}(condition + i)); */
+    //@ assert outputs: vector_output(y, n) && optional_vector(condition, n);
     if (status != PHIBAL_OK) return status;
   }
   return PHIBAL_OK;
@@ -716,8 +769,20 @@ static phibal_status combine_backward_all(int64_t tokens, int32_t active, int64_
           place(i / active, width) + width <= place(tokens, width); */
     /*@ assert row: 0 <= row[i] ==> 0 <= place(row[i], width) &&
           place(row[i], width) + width <= slots_size(row, n, width); */
-    TRY(combine_backward_slot(i, width, row, gates, expert_output, y_gradient + i / active * width,
-                              t, expert_gradient, gate_gradient, gate_condition));
+    //@ ghost before:;
+    phibal_status status =
+        combine_backward_slot(i, width, row, gates, expert_output, y_gradient + i / active * width,
+                              t, expert_gradient, gate_gradient, gate_condition);
+    /*@ assert gates: \forall integer k; 0 <= k < n && k != i ==>
+          (gate_gradient == \null || same{before, Here}(gate_gradient + k)) &&
+          (gate_condition == \null || same{before, Here}(gate_condition + k)); */
+    /*@ assert rows: expert_gradient != \null ==> \forall integer k;
+          0 <= k < slots_size(row, n, width) && (row[i] < 0 || k < place(row[i], width) ||
+          place(row[i], width) + width <= k) ==> same{before, Here}(expert_gradient + k); */
+    /*@ assert row_outputs: expert_gradient != \null ==>
+          vector_output(expert_gradient, slots_size(row, n, width)); */
+    /*@ assert outputs: optional_vector(gate_gradient, n) && optional_vector(gate_condition, n); */
+    if (status != PHIBAL_OK) return status;
   }
   return PHIBAL_OK;
 }

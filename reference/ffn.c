@@ -383,6 +383,9 @@ static phibal_status chain_element(int64_t m, int64_t inner, int64_t columns,
   /*@ assert members: \forall sequence s;
         row_members{Pre}(x.value, place(i, x_row), x_column, inner, s) ==>
           row_members(x.value, place(i, x_row), x_column, inner, s); */
+  /*@ assert dropped: \forall integer l; 0 <= l < inner ==>
+        \separated(t + 2, x.value + (place(i, x_row) + place(l, x_column))) &&
+        \separated(t + 2, x.condition + (place(i, x_row) + place(l, x_column))); */
   /*@ assert third: output(magnitude) && \separated(value, magnitude) &&
         (magnitude == t + 2 || (magnitude == condition && \separated(magnitude, t + 2))); */
   phibal_status status = chain_dot(inner, x, i * x_row, x_column, w.data + j * w.column_stride,
@@ -465,8 +468,16 @@ static phibal_status chain_product(int64_t rows, int64_t inner, int64_t columns,
           row_members(x.value, place(m / columns, x_row), x_column, inner, s); */
     //@ assert there: row_there(x, place(m / columns, x_row), x_column, inner, t);
     phibal_enclosure *magnitude = result.condition ? &result.condition[m] : NULL;
-    TRY(chain_element(m, inner, columns, x, x_row, x_column, w, add, t, &result.value[m],
-                      magnitude));
+    //@ ghost before:;
+    phibal_status status = chain_element(m, inner, columns, x, x_row, x_column, w, add, t,
+                                         &result.value[m], magnitude);
+    /*@ assert written: enclosure(result.value + m) &&
+          (result.condition == \null || enclosure(result.condition + m)); */
+    /*@ assert others: \forall integer i; 0 <= i < n && i != m ==>
+          same{before, Here}(result.value + i) &&
+          (result.condition == \null || same{before, Here}(result.condition + i)); */
+    //@ assert outputs: vector_output(result.value, n) && optional_vector(result.condition, n);
+    if (status != PHIBAL_OK) return status;
   }
   return PHIBAL_OK;
 }
@@ -706,56 +717,68 @@ phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, 
       \separated(r, a) && \separated(r, a_condition) && \separated(r, b) &&
       \separated(r, b_condition);
 */
-/* a' and b' of one element and their conditions from t[0] = act(a), t[1] = act'(a), t[2] = the
-   derivative's condition; t[3] is a temporary; back: h' and its condition. */
-/*@ requires \is_finite(b) && vector_output(t, 4) && input(back) && input(back_condition);
-    requires output(a_gradient) && output(a_condition) && output(b_gradient) &&
+/* b' and its condition of one element from value = act(a), which becomes |act(a)|; back: h' and its
+   condition. */
+/*@ requires output(value) && input(back) && input(back_condition) && output(b_gradient) &&
       output(b_condition);
-    requires vector_apart(back, t, 4) && vector_apart(back_condition, t, 4) &&
-      vector_apart(a_gradient, t, 4) && vector_apart(a_condition, t, 4) &&
-      vector_apart(b_gradient, t, 4) && vector_apart(b_condition, t, 4);
-    requires apart_from_gradients(back, a_gradient, a_condition, b_gradient, b_condition) &&
-      apart_from_gradients(back_condition, a_gradient, a_condition, b_gradient, b_condition);
-    requires \separated(a_gradient, a_condition) && \separated(a_gradient, b_gradient) &&
-      \separated(a_gradient, b_condition) && \separated(a_condition, b_gradient) &&
-      \separated(a_condition, b_condition) && \separated(b_gradient, b_condition);
+    requires \separated(value, back) && \separated(value, back_condition) &&
+      \separated(value, b_gradient) && \separated(value, b_condition) &&
+      \separated(b_gradient, back) && \separated(b_gradient, back_condition) &&
+      \separated(b_condition, back_condition) && \separated(b_gradient, b_condition);
     terminates \true;
     exits \false;
-    assigns t[0 .. 3], *a_gradient, *a_condition, *b_gradient, *b_condition;
-    ensures temporaries: enclosure(t + 0) && enclosure(t + 1) && enclosure(t + 2) &&
-      enclosure(t + 3);
-    ensures outputs: enclosure(a_gradient) && enclosure(a_condition) && enclosure(b_gradient) &&
-      enclosure(b_condition);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 4) &&
-      apart_from_gradients(r, a_gradient, a_condition, b_gradient, b_condition) ==>
-        same{Pre, Here}(r);
+    assigns *value, *b_gradient, *b_condition;
+    ensures outputs: enclosure(value) && enclosure(b_gradient) && enclosure(b_condition);
+    ensures frame: only_three_written{Pre, Here}(value, b_gradient, b_condition);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures ups: \result == PHIBAL_OK ==> \forall real g, v; in{Pre}(back, g) &&
-      in{Pre}(t + 0, v) ==> in(b_gradient, g * v);
-    ensures up_conditions: \result == PHIBAL_OK ==> \forall real u, v;
-      in{Pre}(back_condition, u) && in{Pre}(t + 0, v) ==> in(b_condition, u * \abs(v));
-    ensures gates: \result == PHIBAL_OK ==> \forall real g, v; in{Pre}(back, g) &&
-      in{Pre}(t + 1, v) ==> in(a_gradient, g * (v * (real)b));
-    ensures gate_conditions: \result == PHIBAL_OK ==> \forall real u, v;
-      in{Pre}(back_condition, u) && in{Pre}(t + 2, v) ==>
-        in(a_condition, u * (v * \abs((real)b))); */
-static phibal_status ffn_gate_products(phibal_enclosure *t, float b, const phibal_enclosure *back,
-                                       const phibal_enclosure *back_condition,
-                                       phibal_enclosure *a_gradient, phibal_enclosure *a_condition,
-                                       phibal_enclosure *b_gradient,
-                                       phibal_enclosure *b_condition) {
+      in{Pre}(value, v) ==> in(b_gradient, g * v); */
+static phibal_status ffn_up_products(phibal_enclosure *value, const phibal_enclosure *back,
+                                     const phibal_enclosure *back_condition,
+                                     phibal_enclosure *b_gradient, phibal_enclosure *b_condition) {
   //@ assert use_enclosure;
-  TRY(phibal_enclosure_mul(b_gradient, back, &t[0]));
-  phibal_enclosure_abs(&t[0], &t[0]);
-  TRY(phibal_enclosure_mul(b_condition, back_condition, &t[0]));
-  operation_set_float(&t[3], b);
-  TRY(phibal_enclosure_mul(&t[1], &t[1], &t[3]));
-  //@ assert slope: \forall real v; in{Pre}(t + 1, v) ==> in(t + 1, v * (real)b);
-  TRY(phibal_enclosure_mul(a_gradient, back, &t[1]));
-  phibal_enclosure_abs(&t[3], &t[3]);
-  TRY(phibal_enclosure_mul(&t[2], &t[2], &t[3]));
-  //@ assert size: \forall real v; in{Pre}(t + 2, v) ==> in(t + 2, v * \abs((real)b));
-  return phibal_enclosure_mul(a_condition, back_condition, &t[2]);
+  TRY(phibal_enclosure_mul(b_gradient, back, value));
+  phibal_enclosure_abs(value, value);
+  return phibal_enclosure_mul(b_condition, back_condition, value);
+}
+
+/* a' and its condition of one element from slope = act'(a), size, that derivative's condition, and
+   factor, a temporary; they are overwritten. */
+/*@ requires \is_finite(b) && output(slope) && output(size) && output(factor);
+    requires input(back) && input(back_condition) && output(a_gradient) && output(a_condition);
+    requires \separated(slope, size) && \separated(slope, factor) && \separated(size, factor);
+    requires \separated(slope, back) && \separated(slope, back_condition) &&
+      \separated(slope, a_gradient) && \separated(slope, a_condition);
+    requires \separated(size, back) && \separated(size, back_condition) &&
+      \separated(size, a_gradient) && \separated(size, a_condition);
+    requires \separated(factor, back) && \separated(factor, back_condition) &&
+      \separated(factor, a_gradient) && \separated(factor, a_condition);
+    requires \separated(a_gradient, back_condition) && \separated(a_gradient, back) &&
+      \separated(a_condition, back_condition) && \separated(a_gradient, a_condition);
+    terminates \true;
+    exits \false;
+    assigns *slope, *size, *factor, *a_gradient, *a_condition;
+    ensures temporaries: enclosure(slope) && enclosure(size) && enclosure(factor);
+    ensures outputs: enclosure(a_gradient) && enclosure(a_condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, slope) &&
+      \separated(r, size) && \separated(r, factor) && \separated(r, a_gradient) &&
+      \separated(r, a_condition) ==> same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures gates: \result == PHIBAL_OK ==> \forall real g, v; in{Pre}(back, g) &&
+      in{Pre}(slope, v) ==> in(a_gradient, g * (v * (real)b)); */
+static phibal_status
+ffn_slope_products(phibal_enclosure *slope, phibal_enclosure *size, phibal_enclosure *factor,
+                   float b, const phibal_enclosure *back, const phibal_enclosure *back_condition,
+                   phibal_enclosure *a_gradient, phibal_enclosure *a_condition) {
+  //@ assert use_enclosure;
+  operation_set_float(factor, b);
+  TRY(phibal_enclosure_mul(slope, slope, factor));
+  //@ assert slope: \forall real v; in{Pre}(slope, v) ==> in(slope, v * (real)b);
+  TRY(phibal_enclosure_mul(a_gradient, back, slope));
+  phibal_enclosure_abs(factor, factor);
+  //@ assert factors: output(slope) && output(size) && output(factor);
+  TRY(phibal_enclosure_mul(size, size, factor));
+  return phibal_enclosure_mul(a_condition, back_condition, size);
 }
 
 /* a' = h' b act'(a), b' = h' act(a) of one element; back: h' and its condition. */
@@ -789,14 +812,9 @@ static phibal_status ffn_gate_products(phibal_enclosure *t, float b, const phiba
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures ups: \result == PHIBAL_OK ==> \forall real g; in{Pre}(back, g) ==>
       in(b_gradient, g * activation_value(\old(work->activation), (real)a));
-    ensures up_conditions: \result == PHIBAL_OK ==> \forall real u; in{Pre}(back_condition, u) ==>
-      in(b_condition, u * \abs(activation_value(\old(work->activation), (real)a)));
     ensures gates: \result == PHIBAL_OK ==> \forall real g; in{Pre}(back, g) ==>
       in(a_gradient,
-         g * (activation_derivative(\old(work->activation), (real)a) * (real)b));
-    ensures gate_conditions: \result == PHIBAL_OK ==> \forall real u; in{Pre}(back_condition, u)
-      ==> in(a_condition,
-             u * (activation_condition(\old(work->activation), (real)a) * \abs((real)b))); */
+         g * (activation_derivative(\old(work->activation), (real)a) * (real)b)); */
 static phibal_status ffn_gate_backward(activation_work *work, phibal_enclosure *t, float a, float b,
                                        const phibal_enclosure *back,
                                        const phibal_enclosure *back_condition,
@@ -809,10 +827,14 @@ static phibal_status ffn_gate_backward(activation_work *work, phibal_enclosure *
   phibal_status status = activation_evaluate(work, &t[3], &t[0], &t[1], &t[2]);
   if (status != PHIBAL_OK) return status;
   //@ assert kept: same{Pre, Here}(back) && same{Pre, Here}(back_condition);
-  //@ assert outputs: vector_output(t, 4);
-  status = ffn_gate_products(t, b, back, back_condition, a_gradient, a_condition, b_gradient,
-                             b_condition);
-  //@ assert temporaries: vector_output(t, 4);
+  //@ assert temporaries: output(t + 0) && output(t + 1) && output(t + 2) && output(t + 3);
+  status = ffn_up_products(&t[0], back, back_condition, b_gradient, b_condition);
+  //@ assert later: output(t + 0) && output(t + 1) && output(t + 2) && output(t + 3);
+  if (status != PHIBAL_OK) return status;
+  //@ assert still: same{Pre, Here}(back) && same{Pre, Here}(back_condition);
+  status =
+      ffn_slope_products(&t[1], &t[2], &t[3], b, back, back_condition, a_gradient, a_condition);
+  //@ assert last: output(t + 0) && output(t + 1) && output(t + 2) && output(t + 3);
   //@ assert work: work_ready(work);
   return status;
 }
