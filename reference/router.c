@@ -74,9 +74,9 @@ static void scores_free(double *scores) {
 /*@ axiomatic RangeApart {
       predicate use_range;
       axiom range_used: use_range;
-      // apart from each element is apart from all: from the one where r begins, if r lies among
-   them lemma apart_all: \forall phibal_enclosure *r, *x, integer n; vector_apart(r, x, n) && (0 <=
-   r - x < n ==> \separated(r, x + (r - x))) ==> \separated(r, x + (0 .. n - 1));
+      // apart from each element, so also from the one where r begins, if r lies among them
+      lemma apart_all: \forall phibal_enclosure *r, *x, integer n; vector_apart(r, x, n) &&
+        (0 <= r - x < n ==> \separated(r, x + (r - x))) ==> \separated(r, x + (0 .. n - 1));
     }
 */
 /* Where a token's vectors lie in new memory, which begins at `first`. */
@@ -345,7 +345,7 @@ static phibal_status softmax_weight(phibal_reference_token *t, float x, float re
 }
 
 /* z = sigma(x) = 1 / (1 + exp(-x)), x occurring once. */
-/*@ requires token_scratch(t) && output(z) && \separated(z, t);
+/*@ requires token_scratch(t) && output(z) && \separated(z, &t->factor) && \separated(z, &t->one);
     requires \is_finite(x);
     terminates \true;
     exits \false;

@@ -514,6 +514,26 @@ static phibal_status gradient_add_z_terms(phibal_reference_token *t,
   return status;
 }
 
+/* total = scale logsumexp and factor = scale times what cancels in it. */
+/*@ requires token_scratch(t) && \is_finite(scale);
+    terminates \true;
+    exits \false;
+    assigns t->factor, t->total;
+    ensures scratch: token_scratch(t);
+    ensures frame: only_two_written{Pre, Here}(&t->factor, &t->total);
+    ensures total: \result == PHIBAL_OK ==> \forall real a; in{Pre}(&t->logsumexp, a) ==>
+      in(&t->total, (real)scale * a);
+    ensures factor: \result == PHIBAL_OK ==> \forall real a; in{Pre}(&t->logsumexp_terms, a) ==>
+      in(&t->factor, (real)scale * a); */
+static phibal_status gradient_z_factors(phibal_reference_token *t, double scale) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_d(&t->factor, scale);
+  TRY(phibal_enclosure_mul(&t->total, &t->factor, &t->logsumexp));
+  /*@ assert total: \forall real a; in{Pre}(&t->logsumexp, a) ==>
+        in(&t->total, (real)scale * a); */
+  return phibal_enclosure_mul(&t->factor, &t->factor, &t->logsumexp_terms);
+}
+
 /* The z-loss's term: p_j z_scale logsumexp. */
 /*@ requires token_scratch(t) && \is_finite(scale);
     requires gradient_places(t, gradient, condition);
@@ -534,20 +554,12 @@ static phibal_status gradient_add_z_terms(phibal_reference_token *t,
 static phibal_status gradient_add_z(phibal_reference_token *t, double scale,
                                     const phibal_enclosure *probability, phibal_enclosure *gradient,
                                     phibal_enclosure *condition) {
-  //@ assert use_enclosure && use_floating;
-  phibal_enclosure_set_d(&t->factor, scale);
-  TRY(phibal_enclosure_mul(&t->total, &t->factor, &t->logsumexp));
-  /*@ assert total: \forall real a; in{Pre}(&t->logsumexp, a) ==>
-        in(&t->total, (real)scale * a); */
-  TRY(phibal_enclosure_mul(&t->factor, &t->factor, &t->logsumexp_terms));
-  /*@ assert factors: (\forall real a; in{Pre}(&t->logsumexp, a) ==>
-        in(&t->total, (real)scale * a)) && (\forall real a; in{Pre}(&t->logsumexp_terms, a) ==>
-        in(&t->factor, (real)scale * a)); */
-  //@ assert scratch: token_scratch(t);
+  //@ assert use_enclosure;
+  phibal_status status = gradient_z_factors(t, scale);
   //@ assert places: gradient_places(t, gradient, condition);
-  /*@ assert gradient_kept: \forall integer e; 0 <= e < t->experts ==>
-        same{Pre, Here}(gradient + e) && same{Pre, Here}(condition + e) &&
-        same{Pre, Here}(probability + e); */
+  /*@ assert kept: \forall integer e; 0 <= e < t->experts ==> same{Pre, Here}(gradient + e) &&
+        same{Pre, Here}(condition + e) && same{Pre, Here}(probability + e); */
+  if (status != PHIBAL_OK) return status;
   return gradient_add_z_terms(t, probability, gradient, condition);
 }
 
