@@ -118,7 +118,11 @@ phibal_status backend_cuda_open(bool device, backend *b) {
                  .gives = cuda_gives,
                  .run = cuda_run,
                  .again = cuda_again};
-  return open_library(device, &own->plugin);
+  phibal_status status = open_library(device, &own->plugin);
+  if (status != PHIBAL_OK) return status;
+  const char *name = backend_plugin_device(&own->plugin);
+  if (strncmp(name, "no CUDA device", 14) != 0) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s", name);
 }
 
 const char *backend_cuda_device(const backend *b) {

@@ -1,50 +1,13 @@
 /* The table, the memory, and what a run of one case has in common with the others. */
 #include "cuda_plugin.h"
+#include "cuda_memory.h"
 #include "../kernels/core/exp.h"
 #include "../kernels/core/expm1.h"
 #include "../kernels/core/log.h"
 #include "../kernels/core/log1p.h"
 #include "../kernels/core/tanh.h"
-#include "../kernels/cuda/device.h"
 #include "../kernels/core/sigmoid.h"
 #include <cstdio>
-#include <cstdlib>
-
-static void *device_allocate(size_t bytes) {
-#ifdef __CUDACC__
-  void *p = nullptr;
-  return cudaMalloc(&p, bytes) == cudaSuccess ? p : nullptr;
-#else
-  return aligned_alloc(256, (bytes + 255) / 256 * 256);
-#endif
-}
-
-static void device_release(void *p) {
-#ifdef __CUDACC__
-  cudaFree(p);
-#else
-  free(p);
-#endif
-}
-
-/* 0 if it went well. What the stream does before is done. */
-static int device_copy(void *to, const void *from, size_t bytes) {
-#ifdef __CUDACC__
-  return cudaMemcpy(to, from, bytes, cudaMemcpyDefault) != cudaSuccess;
-#else
-  memcpy(to, from, bytes);
-  return 0;
-#endif
-}
-
-static int device_zero(void *p, size_t bytes) {
-#ifdef __CUDACC__
-  return cudaMemset(p, 0, bytes) != cudaSuccess;
-#else
-  memset(p, 0, bytes);
-  return 0;
-#endif
-}
 
 device_run run_start(phibal_plugin_case *c) {
   device_run r = {};
@@ -156,21 +119,20 @@ static const phibal_plugin_operation cuda_operations[] = {
     {nullptr, nullptr, nullptr},
 };
 
-#ifdef __CUDACC__
-static const phibal_plugin table = {
-    PHIBAL_PLUGIN_VERSION, "phibal CUDA kernels", cuda_operations, "CUDA device",
-    device_allocate,       device_release,        device_copy,     device_copy};
-#else
-static const phibal_plugin table = {PHIBAL_PLUGIN_VERSION,
-                                    "phibal CUDA kernels, on the host",
-                                    cuda_operations,
-                                    "host",
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr};
-#endif
-
 extern "C" const phibal_plugin *phibal_plugin_get(void) {
+#ifdef __CUDACC__
+  static const phibal_plugin table = {
+      PHIBAL_PLUGIN_VERSION, "phibal CUDA kernels", cuda_operations, device_name(),
+      device_allocate,       device_release,        device_copy,     device_copy};
+#else
+  static const phibal_plugin table = {PHIBAL_PLUGIN_VERSION,
+                                      "phibal CUDA kernels, on the host",
+                                      cuda_operations,
+                                      device_name(),
+                                      nullptr,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr};
+#endif
   return &table;
 }

@@ -1,0 +1,165 @@
+/* The CUDA kernels beside the CPU's, bit for bit. Needs neither MPFR nor a test library, so that it
+   runs on whatever machine has a device; `phibal verify` has held the CPU's kernels to the
+   reference elsewhere. */
+#include <cstdio>
+
+#include "gpu.h"
+#include <vector>
+extern "C" {
+#include <cases.h>
+}
+
+static int differences;
+
+static void expect(bool good, const char *what, uint64_t number, const char *kind) {
+  if (good) return;
+  differences++;
+  printf("DIFFERS %s, case %llu (%s): %s\n", what, (unsigned long long)number, kind,
+         phibal_status_message());
+}
+
+struct device_call {
+  phibal_cuda call = {};
+  device_array<uint64_t> failure;
+  device_array<unsigned char> workspace;
+  explicit device_call(size_t bytes, int blocks) : failure(1), workspace(bytes) {
+    if (phibal_cuda_describe(&call) != PHIBAL_OK) {
+      fprintf(stderr, "%s\n", phibal_status_message());
+      exit(2);
+    }
+    call.failure = failure;
+    call.workspace = (unsigned char *)workspace;
+    call.workspace_bytes = bytes;
+    call.most_blocks = blocks;
+    phibal_cuda_expect(&call);
+  }
+  bool good(phibal_status status) const {
+    return status == PHIBAL_OK && phibal_cuda_result(&call) == PHIBAL_OK;
+  }
+};
+
+static void check_balance(const phibal_loads &loads, uint64_t number, std::vector<float> *centred) {
+  const size_t E = (size_t)loads.experts;
+  std::vector<float> mean(E), m(E, 0.0f), zero(E, 0.0f);
+  phibal_potential potential = {(phibal_potential_id)(number % PHIBAL_POTENTIAL_COUNT), 0};
+  potential.parameter = phibal_potential_describe(potential.id)->fallback;
+  float loss = 0;
+  phibal_loads_mean(&loads, mean.data());
+  phibal_ema(loads.experts, 0.65f, m.data(), mean.data(), m.data());
+  phibal_price_centred(&potential, loads.experts, m.data(), centred->data(), nullptr);
+  phibal_balance_loss(&potential, loads.experts, 0.01, mean.data(), m.data(), &loss);
+  device_call d(0, 0);
+  device_array<int64_t> tokens(1, &loads.tokens), count(E, loads.count);
+  device_array<uint64_t> limbs(E * PHIBAL_LOAD_LIMBS, loads.probability);
+  device_array<float> mean2(E), m2(E, zero.data()), centred2(E), loss2(1);
+  phibal_cuda_balance b = {};
+  b.layers = 1;
+  b.experts = loads.experts;
+  b.active = loads.active;
+  b.tokens = tokens;
+  b.probability = limbs;
+  b.count = count;
+  b.loads = mean2;
+  b.eta = 0.65f;
+  b.m = m2;
+  b.next = m2;
+  b.potential = potential;
+  b.centred = centred2;
+  b.alpha = 0.01;
+  b.balance_loss = loss2;
+  bool good = d.good(phibal_cuda_balance_step(&b, &d.call));
+  expect(good && mean2.same(mean.data()) && m2.same(m.data()) && centred2.same(centred->data()) &&
+             loss2.same(&loss),
+         "balance step", number, potential.id == 0 ? "first" : "balance");
+}
+
+static void check_rows(const route_case &c, const std::vector<int32_t> &experts,
+                       const std::vector<float> &gates, uint64_t number) {
+  const int E = c.router.experts, k = c.router.active, d = 1 + (int)(number % 41) * 4;
+  const size_t slots = experts.size(), T = (size_t)c.tokens, width = (size_t)d;
+  std::vector<int64_t> offsets((size_t)E + 1), source(slots, -1), row(slots);
+  phibal_permutation(c.tokens, k, E, experts.data(), offsets.data(), source.data(), row.data());
+  phibal_cuda shape = {};
+  phibal_cuda_describe(&shape);
+  device_call call(phibal_cuda_permutation_workspace(c.tokens, k, E, &shape), 0);
+  device_array<int32_t> experts2(slots, experts.data());
+  device_array<int64_t> offsets2((size_t)E + 1), source2(slots, source.data()), row2(slots);
+  bool good = call.good(
+      phibal_cuda_permutation(c.tokens, k, E, experts2, offsets2, source2, row2, &call.call));
+  std::vector<int64_t> untouched(source);
+  expect(good && offsets2.same(offsets.data()) && row2.same(row.data()) &&
+             source2.same(untouched.data()),
+         "permutation", number, case_kind_name(c.kind));
+  const size_t N = (size_t)offsets[(size_t)E];
+  std::vector<float> out(N * width), y(T * width, 0.5f), e1(out.size()), g1(slots);
+  random_stream r = random_start(5, 5, number);
+  for (float &x : out) x = (float)random_normal(&r);
+  device_array<float> gates2(slots, gates.data()), out2(out.size(), out.data());
+  device_array<float> y2(y.size(), y.data()), e2(e1.size()), g2(slots);
+  phibal_combine(c.tokens, k, d, row.data(), gates.data(), out.data(), y.data());
+  good = call.good(phibal_cuda_combine(c.tokens, k, d, row2, gates2, out2, y2, &call.call));
+  expect(good && y2.same(y.data()), "combine", number, case_kind_name(c.kind));
+  phibal_combine_backward(c.tokens, k, d, row.data(), gates.data(), out.data(), y.data(), e1.data(),
+                          g1.data());
+  good = call.good(
+      phibal_cuda_combine_backward(c.tokens, k, d, row2, gates2, out2, y2, e2, g2, &call.call));
+  expect(good && e2.same(e1.data()) && g2.same(g1.data()), "combine backward", number,
+         case_kind_name(c.kind));
+}
+
+static void check_case(uint64_t number) {
+  route_case c;
+  if (route_case_create(2027, 0, number, &c) != PHIBAL_OK) exit(2);
+#ifndef __CUDACC__
+  if (c.tokens > 40) c.tokens = 40; /* a try on the host */
+#endif
+  const int E = c.router.experts, k = c.router.active, blocks = (int)(number % 7);
+  const size_t T = (size_t)c.tokens, cells = T * (size_t)E, slots = T * (size_t)k;
+  std::vector<float> p(cells), g(slots), lse(T), gradient(cells), dg(slots), centred((size_t)E);
+  std::vector<int32_t> experts(slots);
+  phibal_loads loads;
+  if (phibal_loads_create(&c.router, &loads) != PHIBAL_OK) exit(2);
+  phibal_router_forward(&c.router, c.tokens, c.logits, c.bias, c.mask, p.data(), experts.data(),
+                        g.data(), lse.data(), &loads);
+  device_call d(phibal_cuda_router_forward_workspace(&c.router), blocks);
+  device_array<float> logits(cells, c.logits), p2(cells), g2(slots), lse2(T), gradient2(cells);
+  device_array<int32_t> experts2(slots);
+  device_array<uint8_t> mask(c.mask ? T : 0, c.mask);
+  device_array<float> bias(c.bias ? (size_t)E : 0, c.bias);
+  device_array<int64_t> tokens(1), count((size_t)E);
+  device_array<uint64_t> limbs((size_t)E * PHIBAL_LOAD_LIMBS);
+  phibal_cuda_loads on_device = {tokens, limbs, count};
+  const uint8_t *masked = c.mask ? (uint8_t *)mask : nullptr;
+  const float *biased = c.bias ? (float *)bias : nullptr;
+  bool good = d.good(phibal_cuda_router_forward(&c.router, c.tokens, PHIBAL_LOGITS_F32,
+                                                (float *)logits, biased, masked, p2, experts2, g2,
+                                                lse2, on_device, &d.call));
+  const char *kind = case_kind_name(c.kind);
+  expect(good && p2.same(p.data()) && experts2.same(experts.data()) && g2.same(g.data()) &&
+             lse2.same(lse.data()),
+         "router forward", number, kind);
+  expect(tokens.same(&loads.tokens) && limbs.same(loads.probability) && count.same(loads.count),
+         "exact loads", number, kind);
+  if (loads.tokens > 0) {
+    check_balance(loads, number, &centred);
+    for (float &x : dg) x = (float)random_uniform(&c.random, -1, 1);
+    const double z = c.router.gate == PHIBAL_GATE_SIGMOID ? 0.0 : 0.03;
+    device_array<float> dg2(slots, dg.data()), price(centred.size(), centred.data());
+    phibal_router_backward(&c.router, c.tokens, c.logits, c.mask, experts.data(), dg.data(),
+                           centred.data(), 0.01, z, gradient.data());
+    good = d.good(phibal_cuda_router_backward(&c.router, c.tokens, PHIBAL_LOGITS_F32,
+                                              (float *)logits, masked, experts2, dg2, price, 0.01,
+                                              z, gradient2, &d.call));
+    expect(good && gradient2.same(gradient.data()), "router backward", number, kind);
+    check_rows(c, experts, g, number);
+  }
+  phibal_loads_destroy(&loads);
+  route_case_destroy(&c);
+}
+
+int gpu_check(int rounds) {
+  for (uint64_t number = 0; number < (uint64_t)rounds * CASE_KINDS; number++) check_case(number);
+  printf("%d cases on %s: %d differences from the CPU's bits\n", rounds * CASE_KINDS, device_name(),
+         differences);
+  return differences;
+}

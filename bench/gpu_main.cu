@@ -1,0 +1,18 @@
+/* usage: bench_gpu [check [ROUNDS]] | bench | try
+   check: the CUDA kernels beside the CPU's, bit for bit; bench: their times; try: both, tiny. */
+#include <cstdio>
+
+#include "gpu.h"
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "check";
+  if (strncmp(device_name(), "no CUDA device", 14) == 0) {
+    fprintf(stderr, "%s\n", device_name());
+    return 2;
+  }
+  if (strcmp(what, "check") == 0) return gpu_check(argc > 2 ? atoi(argv[2]) : 8) != 0;
+  if (strcmp(what, "bench") == 0) return !gpu_bench(false);
+  if (strcmp(what, "try") == 0) return gpu_check(1) != 0 || !gpu_bench(true);
+  fprintf(stderr, "usage: bench_gpu [check [ROUNDS]] | bench | try\n");
+  return 2;
+}
