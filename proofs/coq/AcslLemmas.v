@@ -767,6 +767,21 @@ Proof.
 intros a q r s [[Ha Ha'] Hs]. unfold acsl_renyi_ray, acsl_renyi_one, acsl_renyi_rank_one_of.
 field. lra.
 Qed.
+Theorem renyi_part_zero : forall a q s : R, acsl_renyi_part a q s 0 = 0.
+Proof. intros. unfold acsl_renyi_part. ring. Qed.
+Theorem renyi_part_sum : forall a q s v w : R,
+  acsl_renyi_part a q s (v + w) = acsl_renyi_part a q s v + acsl_renyi_part a q s w.
+Proof. intros. unfold acsl_renyi_part. ring. Qed.
+Theorem renyi_part_entry : forall a q r s t : R, acsl_renyi_valid a /\ 0 < s ->
+  acsl_renyi_part a q s (acsl_times (acsl_renyi_ray a r s) t) =
+    acsl_times (acsl_renyi_rank_one_of a q r s) t.
+Proof.
+intros a q r s t H. unfold acsl_renyi_part, acsl_times.
+rewrite <- (renyi_rank_one_form a q r s H). ring.
+Qed.
+Theorem cell_rises : forall n i e : Z, ((0 <= i)%Z /\ (i < e)%Z) /\ (0 <= n)%Z ->
+  (acsl_cell n i 0 + n <= acsl_cell n e 0)%Z.
+Proof. intros n i e [[Hi He] Hn]. unfold acsl_cell. nia. Qed.
 Theorem renyi_power_rises : forall a x z : R, (0 < a /\ 0 <= x) /\ x <= z ->
   acsl_raised x a <= acsl_raised z a.
 Proof.
@@ -835,33 +850,31 @@ rewrite ln_div, <- exp_plus by lra. f_equal. ring.
 Qed.
 Theorem renyi_weight_scaled : forall a r y : R, (acsl_renyi_valid a /\ r < 0) /\ y < 0 ->
   acsl_renyi_weight (acsl_renyi_exponent a) r y =
-    acsl_times (acsl_raised (- r) (acsl_renyi_exponent a))
-      (acsl_raised (- y) (- acsl_renyi_exponent a)).
+    acsl_renyi_scaled a r (acsl_raised (- y) (- acsl_renyi_exponent a)).
 Proof. intros a r y [[_ Hr] Hy]. now apply weight_split. Qed.
-Theorem renyi_times_sum : forall r s t : R,
-  acsl_times r (s + t) = acsl_times r s + acsl_times r t.
-Proof. intros. unfold acsl_times. ring. Qed.
-Theorem renyi_times_zero : forall r : R, acsl_times r 0 = 0.
-Proof. intros. unfold acsl_times. ring. Qed.
-Theorem renyi_times_positive : forall r s : R, 0 < r /\ 0 < s -> 0 < acsl_times r s.
-Proof. intros r s [Hr Hs]. now apply Rmult_lt_0_compat. Qed.
-Theorem renyi_scale_positive : forall c r : R, r < 0 -> 0 < acsl_raised (- r) c.
-Proof. intros c r Hr. apply raised_gt0. lra. Qed.
-Theorem renyi_conjugate_form : forall a r t : R, (acsl_renyi_valid a /\ r < 0) /\ 0 < t ->
-  (ln (acsl_over (acsl_renyi_exponent a) (- r)) - 1) * acsl_renyi_exponent a +
-    ln (acsl_times (acsl_raised (- r) (acsl_renyi_exponent a)) t) = acsl_renyi_conjugate_of a t.
+Theorem renyi_scaled_sum : forall a r s t : R,
+  acsl_renyi_scaled a r (s + t) = acsl_renyi_scaled a r s + acsl_renyi_scaled a r t.
+Proof. intros. unfold acsl_renyi_scaled. ring. Qed.
+Theorem renyi_scaled_zero : forall a r : R, acsl_renyi_scaled a r 0 = 0.
+Proof. intros. unfold acsl_renyi_scaled. ring. Qed.
+Theorem renyi_scaled_positive : forall a r t : R, r < 0 /\ 0 < t -> 0 < acsl_renyi_scaled a r t.
+Proof. intros a r t [Hr Ht]. apply Rmult_lt_0_compat; auto. apply raised_gt0. lra. Qed.
+Theorem renyi_conjugate_form : forall a c r t : R,
+  ((acsl_renyi_valid a /\ r < 0) /\ 0 < t) /\ c = acsl_renyi_exponent a ->
+  acsl_renyi_scale_part c r + ln (acsl_renyi_scaled a r t) = acsl_renyi_conjugate_of a t.
 Proof.
-intros a r t [[Ha Hr] Ht]. assert (C := renyi_exponent_positive a Ha).
-unfold acsl_renyi_conjugate_of, acsl_over, acsl_times. set (c := acsl_renyi_exponent a) in *.
+intros a c r t [[[Ha Hr] Ht] ->]. assert (C := renyi_exponent_positive a Ha).
+unfold acsl_renyi_conjugate_of, acsl_renyi_scale_part, acsl_renyi_scaled, acsl_over.
+set (c := acsl_renyi_exponent a) in *.
 rewrite ln_div, ln_mult by (try apply raised_gt0; lra). rewrite raised_pos, ln_exp by lra. ring.
 Qed.
-Theorem renyi_conjugate_gradient_form : forall a r y t : R,
-  ((acsl_renyi_valid a /\ r < 0) /\ y < 0) /\ 0 < t ->
-  acsl_renyi_weight (acsl_renyi_exponent a) r y * (acsl_renyi_exponent a / - y) /
-    acsl_times (acsl_raised (- r) (acsl_renyi_exponent a)) t = acsl_renyi_conjugate_gradient_of a y t.
+Theorem renyi_conjugate_gradient_form : forall a c r y t : R,
+  (((acsl_renyi_valid a /\ r < 0) /\ y < 0) /\ 0 < t) /\ c = acsl_renyi_exponent a ->
+  acsl_renyi_share c r y (acsl_renyi_scaled a r t) = acsl_renyi_conjugate_gradient_of a y t.
 Proof.
-intros a r y t [[[Ha Hr] Hy] Ht]. rewrite weight_split by auto.
-unfold acsl_renyi_conjugate_gradient_of, acsl_times. set (c := acsl_renyi_exponent a).
+intros a c r y t [[[[Ha Hr] Hy] Ht] ->].
+unfold acsl_renyi_share, acsl_renyi_scaled, acsl_renyi_conjugate_gradient_of.
+rewrite weight_split by auto. set (c := acsl_renyi_exponent a).
 assert (P := raised_gt0 (- r) c ltac:(lra)).
 replace (acsl_raised (- y) (- c - 1)) with (acsl_raised (- y) (- c) / - y).
 - field. lra.

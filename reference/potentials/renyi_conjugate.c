@@ -226,9 +226,9 @@ static phibal_status add_weights(const phibal_enclosure *a, size_t n, const phib
     ensures only_written{Pre, Here}(&w->t[0]);
     ensures meaning: \result == PHIBAL_OK ==> \forall real c, r; in{Pre}(&w->excess, c) &&
       0.0 < c && in{Pre}(&w->b, r) && r < 0.0 ==>
-        in(&w->t[0], (\log(over(c, -r)) - 1.0) * c); */
+        in(&w->t[0], renyi_scale_part(c, r)); */
 static phibal_status scale_part(renyi_work *w) {
-  //@ assert use_enclosure && open_times && use_renyi_dual;
+  //@ assert use_enclosure && open_times && use_renyi_dual && open_renyi_scaled;
   phibal_enclosure_neg(&w->t[0], &w->b);
   //@ assert negated: same{Pre, Here}(&w->excess);
   TRY(phibal_enclosure_div(&w->t[0], &w->excess, &w->t[0]));
@@ -290,15 +290,15 @@ static phibal_status conjugate_at_ends(phibal_enclosure *z, const phibal_enclosu
   /*@ assert both: \forall real p, r, sequence s;
         ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) ==>
           r < 0.0 && in(&w->sum, \log(renyi_weights(p, r, s, n))) &&
-          in(&w->t[0], (\log(over(renyi_exponent(p), -r)) - 1.0) * renyi_exponent(p)); */
+          in(&w->t[0], renyi_scale_part(renyi_exponent(p), r)); */
   /*@ assert scaled: \forall real p, r, sequence s;
         ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) ==>
           renyi_valid(p) && r < 0.0 && 0.0 < renyi_dual_sum(p, s, n) &&
           renyi_weights(p, r, s, n) ==
-            times(raised(-r, renyi_exponent(p)), renyi_dual_sum(p, s, n)); */
+            renyi_scaled(p, r, renyi_dual_sum(p, s, n)); */
   /*@ assert form: \forall real p, r, sequence s;
         ends_chosen{Pre}(a, n, y, upper, p, s) && end{Pre}(y + 0, 0, r) ==>
-          (\log(over(renyi_exponent(p), -r)) - 1.0) * renyi_exponent(p) +
+          renyi_scale_part(renyi_exponent(p), r) +
             \log(renyi_weights(p, r, s, n)) == renyi_conjugate(p, s, n); */
   status = phibal_enclosure_add(z, &w->t[0], &w->sum);
   //@ assert outputs_last: work_output(w);
@@ -487,16 +487,23 @@ static phibal_status weights_over(const phibal_enclosure *a, size_t n, const phi
     ensures same{Pre, Here}(&w->sum);
     ensures meaning: \result == PHIBAL_OK ==> \forall real c, r, q, s; in{Pre}(&w->excess, c) &&
       in{Pre}(&w->b, r) && r < 0.0 && in{Pre}(y, q) && in{Pre}(&w->sum, s) && s != 0.0 ==>
-        in(z, renyi_weight(c, r, q) * (c / -q) / s); */
+        in(z, renyi_share(c, r, q, s)); */
 static phibal_status conjugate_gradient_of_one(phibal_enclosure *z, const phibal_enclosure *y,
                                                renyi_work *w) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && open_renyi_scaled;
   TRY(weight_over(w, y));
+  //@ assert scratch: work_output(w);
+  /*@ assert weight: \forall real c, r, q; in{Pre}(&w->excess, c) && in{Pre}(&w->b, r) && r < 0.0 &&
+        in{Pre}(y, q) ==> in(&w->t[0], renyi_weight(c, r, q)) && in(&w->point, q); */
   phibal_enclosure_neg(&w->t[1], &w->point);
+  //@ assert kept: same{Pre, Here}(&w->excess);
   TRY(phibal_enclosure_div(&w->t[1], &w->excess, &w->t[1]));
   /*@ assert factor: \forall real c, q; in{Pre}(&w->excess, c) && in{Pre}(y, q) ==>
         in(&w->t[1], c / -q); */
   TRY(phibal_enclosure_mul(&w->t[0], &w->t[0], &w->t[1]));
+  /*@ assert product: \forall real c, r, q; in{Pre}(&w->excess, c) && in{Pre}(&w->b, r) &&
+        r < 0.0 && in{Pre}(y, q) ==> in(&w->t[0], renyi_weight(c, r, q) * (c / -q)); */
+  //@ assert sum: same{Pre, Here}(&w->sum);
   return phibal_enclosure_div(z, &w->t[0], &w->sum);
 }
 
@@ -522,9 +529,9 @@ static phibal_status conjugate_gradient_over(phibal_enclosure *z, const phibal_e
   if (status != PHIBAL_OK) return status;
   /*@ assert total: \forall real p, r, sequence s;
         members_chosen{Pre}(a, n, y, p, s) && end{Pre}(y + 0, 0, r) && r < 0.0 ==>
-          in(&w->sum, times(raised(-r, renyi_exponent(p)), renyi_dual_sum(p, s, n))) &&
+          in(&w->sum, renyi_scaled(p, r, renyi_dual_sum(p, s, n))) &&
           0.0 < renyi_dual_sum(p, s, n) &&
-          0.0 < times(raised(-r, renyi_exponent(p)), renyi_dual_sum(p, s, n)); */
+          0.0 < renyi_scaled(p, r, renyi_dual_sum(p, s, n)); */
   //@ ghost summed: ;
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant outputs: vector_output(z, n);
@@ -541,6 +548,11 @@ static phibal_status conjugate_gradient_over(phibal_enclosure *z, const phibal_e
     //@ assert argument: same{Pre, Here}(y + e) && input(y + e);
     //@ assert argument_sign: bounded(y + e) && negative(y + e);
     //@ assert scaled: \exists real r; in(&w->b, r) && r < 0.0 && end{Pre}(y + 0, 0, r);
+    /*@ assert members: \forall real p, r, sequence s;
+          members_chosen{Pre}(a, n, y, p, s) && end{Pre}(y + 0, 0, r) && r < 0.0 ==>
+            in(&w->excess, renyi_exponent(p)) && in(y + e, term(s, e)) && term(s, e) < 0.0 &&
+            in(&w->sum, renyi_scaled(p, r, renyi_dual_sum(p, s, n))) &&
+            0.0 < renyi_scaled(p, r, renyi_dual_sum(p, s, n)); */
     //@ ghost before: ;
     status = conjugate_gradient_of_one(&z[e], &y[e], w);
     //@ assert others: \forall integer i; 0 <= i < n && i != e ==> same{before, Here}(z + i);
@@ -549,9 +561,13 @@ static phibal_status conjugate_gradient_over(phibal_enclosure *z, const phibal_e
     /*@ assert quotient: \forall real p, r, sequence s;
           members_chosen{Pre}(a, n, y, p, s) && end{Pre}(y + 0, 0, r) && r < 0.0 &&
           in{before}(&w->b, r) ==>
-            in(z + e, renyi_weight(renyi_exponent(p), r, term(s, e)) *
-              (renyi_exponent(p) / -term(s, e)) /
-                times(raised(-r, renyi_exponent(p)), renyi_dual_sum(p, s, n))); */
+            in(z + e, renyi_share(renyi_exponent(p), r, term(s, e),
+                                  renyi_scaled(p, r, renyi_dual_sum(p, s, n)))); */
+    /*@ assert form: \forall real p, r, sequence s;
+          members_chosen{Pre}(a, n, y, p, s) && end{Pre}(y + 0, 0, r) && r < 0.0 ==>
+            renyi_share(renyi_exponent(p), r, term(s, e),
+                        renyi_scaled(p, r, renyi_dual_sum(p, s, n))) ==
+              renyi_conjugate_gradient(p, s, n, e); */
     /*@ assert one: \forall real p, sequence s; members_chosen{Pre}(a, n, y, p, s) ==>
           in(z + e, renyi_conjugate_gradient(p, s, n, e)); */
   }

@@ -66,8 +66,7 @@ static phibal_status set_rank_one(renyi_work *w, const phibal_enclosure *a) {
     exits \false;
     assigns *z, w->t[0 .. 1];
     ensures enclosure(z);
-    ensures enclosure(&w->t[0]);
-    ensures enclosure(&w->t[1]);
+    ensures work_output(w);
     ensures only_with_work_written{Pre, Here}(z, w);
     ensures same{Pre, Here}(&w->sum);
     ensures same{Pre, Here}(&w->excess);
@@ -99,8 +98,7 @@ static phibal_status set_diagonal(phibal_enclosure *z, const phibal_enclosure *a
     exits \false;
     assigns *z, w->t[0 .. 1];
     ensures enclosure(z);
-    ensures enclosure(&w->t[0]);
-    ensures enclosure(&w->t[1]);
+    ensures work_output(w);
     ensures only_with_work_written{Pre, Here}(z, w);
     ensures same{Pre, Here}(&w->sum);
     ensures same{Pre, Here}(&w->excess);
@@ -196,16 +194,26 @@ static phibal_status set_hessian_parts(phibal_enclosure *h, const phibal_enclosu
   return PHIBAL_OK;
 }
 
+/*@ // the scalars that entries read and write
+    predicate entry_scratch{L}(renyi_work *w) = output(&w->t[0]) && input(&w->excess);
+    // nothing but z and x[first..first+n-1] was written between A and B
+    predicate only_with_row_written{A, B}(phibal_enclosure *z, phibal_enclosure *x, integer first,
+                                          integer n) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, z) &&
+        (\forall integer i; first <= i < first + n ==> \separated(r, x + i)) ==> same{A, B}(r);
+*/
+
 /* z = rank_one left right, and the diagonal's part unless that is null. */
-/*@ requires work_output(w) && output(z) && input(left) && input(right);
+/*@ requires entry_scratch(w) && output(z) && input(left) && input(right);
     requires diagonal == \null || (input(diagonal) && \separated(diagonal, w));
     requires \separated(z, w) && \separated(left, w) && \separated(right, w);
     terminates \true;
     exits \false;
     assigns *z, w->t[0];
     ensures enclosure(z);
-    ensures enclosure(&w->t[0]);
+    ensures entry_scratch(w);
     ensures only_two_written{Pre, Here}(z, &w->t[0]);
+    ensures same{Pre, Here}(&w->excess);
     ensures off: \result == PHIBAL_OK && diagonal == \null ==> \forall real k, u, v;
       in{Pre}(&w->excess, k) && in{Pre}(left, u) && in{Pre}(right, v) ==> in(z, u * v * k);
     ensures on: \result == PHIBAL_OK && diagonal != \null ==> \forall real k, u, v, d;
@@ -231,79 +239,132 @@ static phibal_status hessian_entry(phibal_enclosure *z, const phibal_enclosure *
   return PHIBAL_OK;
 }
 
-/* z[0..n-1] = row e. */
-/*@ requires e < n <= 0xffffffff && vector_output(z, n) && vector_input(h, 2 * n);
-    requires work_output(w) && vector_apart_from_work(z, n, w) &&
-             vector_apart_from_work(h, 2 * n, w) && vectors_apart(h, 2 * n, z, n);
+/* z[first..first+n-1] = row e. */
+/*@ requires e < n <= 0xffffffff && first + n <= 0xffffffffffffffff;
+    requires vector_output(z, first + n) && vector_input(h, 2 * n);
+    requires entry_scratch(w) && vector_apart_from_work(z, first + n, w) &&
+             vector_apart_from_work(h, 2 * n, w) && vectors_apart(h, 2 * n, z, first + n);
     terminates \true;
     exits \false;
-    assigns z[0 .. n - 1], w->t[0];
-    ensures vector_output(z, n);
-    ensures enclosure(&w->t[0]) && only_with_vector_written{Pre, Here}(&w->t[0], z, n);
+    assigns z[first .. first + n - 1], w->t[0];
+    ensures vector_output(z, first + n);
+    ensures entry_scratch(w);
+    ensures only_with_row_written{Pre, Here}(&w->t[0], z, first, n);
+    ensures same{Pre, Here}(&w->excess);
     ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, integer i;
       hessian_parts{Pre}(h, n, w, p, s) && 0 <= i < n ==>
-        in(z + i, renyi_hessian(p, s, n, e, i)); */
-static phibal_status hessian_row(phibal_enclosure *z, const phibal_enclosure *h, size_t n, size_t e,
-                                 renyi_work *w) {
+        in(z + (first + i), renyi_hessian(p, s, n, e, i)); */
+static phibal_status hessian_row(phibal_enclosure *z, size_t first, const phibal_enclosure *h,
+                                 size_t n, size_t e, renyi_work *w) {
   //@ assert use_enclosure && use_renyi_hessian;
   //@ ghost renyi_sum_positive(n);
   /*@ assert positive: \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
         0.0 < term(s, 0) && all_zero_or_more(s, n) && 0.0 < renyi_sum(p, s, n); */
   /*@ loop invariant index: 0 <= j <= n;
-      loop invariant outputs: vector_output(z, n);
-      loop invariant scratch: enclosure(&w->t[0]);
-      loop invariant frame: only_with_vector_written{Pre, Here}(&w->t[0], z, n);
+      loop invariant outputs: vector_output(z, first + n);
+      loop invariant scratch: entry_scratch(w);
+      loop invariant kept: same{Pre, Here}(&w->excess);
+      loop invariant frame: only_with_row_written{Pre, Here}(&w->t[0], z, first, n);
       loop invariant entries: \forall real p, sequence s, integer i;
         hessian_parts{Pre}(h, n, w, p, s) && 0 <= i < j ==>
-          in(z + i, renyi_hessian(p, s, n, e, i));
-      loop assigns j, z[0 .. n - 1], w->t[0];
+          in(z + (first + i), renyi_hessian(p, s, n, e, i));
+      loop assigns j, z[first .. first + n - 1], w->t[0];
       loop variant n - j; */
   for (size_t j = 0; j < n; j++) {
     //@ assert left: input(h + (n + e)) && same{Pre, Here}(h + (n + e));
     //@ assert right: input(h + (n + j)) && same{Pre, Here}(h + (n + j));
-    //@ assert diagonal: input(h + e) && same{Pre, Here}(h + e) && same{Pre, Here}(&w->excess);
+    //@ assert diagonal: input(h + e) && same{Pre, Here}(h + e);
+    //@ assert place: output(z + (first + j)) && \separated(z + (first + j), w);
+    /*@ assert members: \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
+          in(h + (n + e), renyi_ray(p, term(s, e), renyi_sum(p, s, n))) &&
+          in(h + (n + j), renyi_ray(p, term(s, j), renyi_sum(p, s, n))) &&
+          in(h + e, renyi_diagonal_of(p, term(s, e), renyi_sum(p, s, n))) &&
+          in(&w->excess, renyi_one(p)); */
     //@ ghost before: ;
-    phibal_status status = hessian_entry(&z[j], &h[n + e], &h[n + j], e == j ? &h[e] : NULL, w);
-    //@ assert others: \forall integer i; 0 <= i < n && i != j ==> same{before, Here}(z + i);
-    //@ assert outputs: vector_output(z, n);
+    phibal_status status =
+        hessian_entry(&z[first + j], &h[n + e], &h[n + j], e == j ? &h[e] : NULL, w);
+    /*@ assert others: \forall integer i; 0 <= i < first + n && i != first + j ==>
+          same{before, Here}(z + i); */
+    //@ assert outputs: vector_output(z, first + n);
     if (status != PHIBAL_OK) return status;
+    /*@ assert off: e != j ==> \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
+          in(z + (first + j), renyi_ray(p, term(s, e), renyi_sum(p, s, n)) *
+            renyi_ray(p, term(s, j), renyi_sum(p, s, n)) * renyi_one(p)); */
+    /*@ assert on: e == j ==> \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
+          in(z + (first + j), renyi_ray(p, term(s, e), renyi_sum(p, s, n)) *
+            renyi_ray(p, term(s, j), renyi_sum(p, s, n)) * renyi_one(p) +
+            renyi_diagonal_of(p, term(s, e), renyi_sum(p, s, n))); */
     /*@ assert form: \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
           renyi_ray(p, term(s, e), renyi_sum(p, s, n)) *
             renyi_ray(p, term(s, j), renyi_sum(p, s, n)) * renyi_one(p) ==
           renyi_rank_one_of(p, term(s, e), term(s, j), renyi_sum(p, s, n)); */
+    /*@ assert value_off: e != j ==> \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s)
+       ==> renyi_ray(p, term(s, e), renyi_sum(p, s, n)) * renyi_ray(p, term(s, j), renyi_sum(p, s,
+       n)) * renyi_one(p) == renyi_hessian(p, s, n, e, j); */
+    /*@ assert value_on: e == j ==> \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s)
+       ==> renyi_ray(p, term(s, e), renyi_sum(p, s, n)) * renyi_ray(p, term(s, j), renyi_sum(p, s,
+       n)) * renyi_one(p) + renyi_diagonal_of(p, term(s, e), renyi_sum(p, s, n)) == renyi_hessian(p,
+       s, n, e, j); */
+    /*@ assert entry_off: e != j ==> \forall real p, sequence s;
+          hessian_parts{Pre}(h, n, w, p, s) ==> in(z + (first + j), renyi_hessian(p, s, n, e, j));
+     */
+    /*@ assert entry_on: e == j ==> \forall real p, sequence s;
+          hessian_parts{Pre}(h, n, w, p, s) ==> in(z + (first + j), renyi_hessian(p, s, n, e, j));
+     */
     /*@ assert entry: \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
-          in(z + j, renyi_hessian(p, s, n, e, j)); */
+          in(z + (first + j), renyi_hessian(p, s, n, e, j)); */
   }
   return PHIBAL_OK;
 }
 
 /*@ requires 1 <= n <= 0xffffffff && vector_output(z, n * n) && vector_input(h, 2 * n);
-    requires work_output(w) && vector_apart_from_work(z, n * n, w) &&
+    requires entry_scratch(w) && vector_apart_from_work(z, n * n, w) &&
              vector_apart_from_work(h, 2 * n, w) && vectors_apart(h, 2 * n, z, n * n);
     terminates \true;
     exits \false;
     assigns z[0 .. n * n - 1], w->t[0];
     ensures vector_output(z, n * n);
-    ensures enclosure(&w->t[0]) && only_with_vector_written{Pre, Here}(&w->t[0], z, n * n);
+    ensures entry_scratch(w);
+    ensures only_with_vector_written{Pre, Here}(&w->t[0], z, n * n);
     ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, integer i, j;
       hessian_parts{Pre}(h, n, w, p, s) && 0 <= i < n && 0 <= j < n ==>
-        in(z + (i * n + j), renyi_hessian(p, s, n, i, j)); */
+        in(z + cell(n, i, j), renyi_hessian(p, s, n, i, j)); */
 static phibal_status hessian_matrix(phibal_enclosure *z, const phibal_enclosure *h, size_t n,
                                     renyi_work *w) {
   //@ assert use_enclosure && use_cells;
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant outputs: vector_output(z, n * n);
-      loop invariant scratch: enclosure(&w->t[0]);
+      loop invariant scratch: entry_scratch(w);
+      loop invariant kept: same{Pre, Here}(&w->excess);
       loop invariant frame: only_with_vector_written{Pre, Here}(&w->t[0], z, n * n);
       loop invariant rows: \forall real p, sequence s, integer i, j;
         hessian_parts{Pre}(h, n, w, p, s) && 0 <= i < e && 0 <= j < n ==>
-          in(z + (i * n + j), renyi_hessian(p, s, n, i, j));
+          in(z + cell(n, i, j), renyi_hessian(p, s, n, i, j));
       loop assigns e, z[0 .. n * n - 1], w->t[0];
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
-    /*@ assert row: 0 <= e * n && e * n + n <= n * n <= 0xffffffffffffffff; */
-    //@ assert parts: vector_same{Pre, Here}(h, 2 * n);
-    TRY(hessian_row(&z[e * n], h, n, e, w));
+    //@ assert row: 0 <= e * n && e * n + n <= n * n <= 0xffffffffffffffff;
+    //@ assert start: (size_t)(e * n) == e * n && cell(n, e, 0) == e * n;
+    //@ assert parts: vector_same{Pre, Here}(h, 2 * n) && vector_input(h, 2 * n);
+    /*@ assert carried: \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
+          hessian_parts(h, n, w, p, s); */
+    //@ assert place: vector_output(z, e * n + n) && vector_apart_from_work(z, e * n + n, w);
+    //@ assert apart: vectors_apart(h, 2 * n, z, e * n + n);
+    //@ ghost before: ;
+    phibal_status status = hessian_row(z, e * n, h, n, e, w);
+    //@ assert others: \forall integer i; e * n + n <= i < n * n ==> same{before, Here}(z + i);
+    //@ assert outputs: vector_output(z, n * n);
+    //@ assert frame: only_with_vector_written{Pre, Here}(&w->t[0], z, n * n);
+    if (status != PHIBAL_OK) return status;
+    //@ assert before_row: \forall integer i; 0 <= i < e * n ==> same{before, Here}(z + i);
+    /*@ assert earlier: \forall integer i, j; 0 <= i < e && 0 <= j < n ==>
+          same{before, Here}(z + cell(n, i, j)); */
+    /*@ assert kept_rows: \forall real p, sequence s, integer i, j;
+          hessian_parts{Pre}(h, n, w, p, s) && 0 <= i < e && 0 <= j < n ==>
+            in(z + cell(n, i, j), renyi_hessian(p, s, n, i, j)); */
+    /*@ assert this: \forall real p, sequence s, integer j;
+          hessian_parts{Pre}(h, n, w, p, s) && 0 <= j < n ==>
+            in(z + cell(n, e, j), renyi_hessian(p, s, n, e, j)); */
   }
   return PHIBAL_OK;
 }
@@ -328,7 +389,7 @@ static phibal_status hessian_matrix(phibal_enclosure *z, const phibal_enclosure 
         in(&w->sum, renyi_ray_dot(p, s, t, n, n) * renyi_one(p)); */
 static phibal_status ray_dot(const phibal_enclosure *h, size_t n, const phibal_enclosure *v,
                              renyi_work *w) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && open_times;
   phibal_enclosure_set_si(&w->sum, 0);
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant sums: enclosure(&w->sum);
@@ -341,13 +402,20 @@ static phibal_status ray_dot(const phibal_enclosure *h, size_t n, const phibal_e
   for (size_t e = 0; e < n; e++) {
     //@ assert left: input(h + (n + e)) && same{Pre, Here}(h + (n + e));
     //@ assert right: input(v + e) && same{Pre, Here}(v + e);
+    /*@ assert members: \forall real p, sequence s, t; product_parts{Pre}(h, n, v, w, p, s, t) ==>
+          in(h + (n + e), renyi_ray(p, term(s, e), renyi_sum(p, s, n))) && in(v + e, term(t, e)); */
+    //@ ghost before: ;
     TRY(phibal_enclosure_mul(&w->t[0], &h[n + e], &v[e]));
     /*@ assert product: \forall real p, sequence s, t; product_parts{Pre}(h, n, v, w, p, s, t) ==>
-          in(&w->t[0], renyi_ray(p, term(s, e), renyi_sum(p, s, n)) * term(t, e)); */
+          in(&w->t[0], times(renyi_ray(p, term(s, e), renyi_sum(p, s, n)), term(t, e))); */
+    //@ assert sum: same{before, Here}(&w->sum);
     TRY(phibal_enclosure_add(&w->sum, &w->sum, &w->t[0]));
+    /*@ assert added: \forall real p, c, sequence s, t; product_parts{Pre}(h, n, v, w, p, s, t) &&
+          in{before}(&w->sum, c) ==>
+            in(&w->sum, c + times(renyi_ray(p, term(s, e), renyi_sum(p, s, n)), term(t, e))); */
     /*@ assert unfold: \forall real p, sequence s, t; renyi_ray_dot(p, s, t, n, e + 1) ==
           renyi_ray_dot(p, s, t, n, e) +
-            renyi_ray(p, term(s, e), renyi_sum(p, s, n)) * term(t, e); */
+            times(renyi_ray(p, term(s, e), renyi_sum(p, s, n)), term(t, e)); */
   }
   //@ assert factor: same{Pre, Here}(&w->excess);
   return phibal_enclosure_mul(&w->sum, &w->sum, &w->excess);
@@ -360,8 +428,7 @@ static phibal_status ray_dot(const phibal_enclosure *h, size_t n, const phibal_e
     exits \false;
     assigns *z, w->t[0 .. 1];
     ensures enclosure(z);
-    ensures enclosure(&w->t[0]);
-    ensures enclosure(&w->t[1]);
+    ensures work_output(w);
     ensures only_with_work_written{Pre, Here}(z, w);
     ensures same{Pre, Here}(&w->sum);
     ensures meaning: \result == PHIBAL_OK ==> \forall real d, u, t, c; in{Pre}(diagonal, d) &&
@@ -395,7 +462,7 @@ static phibal_status product_of_one(phibal_enclosure *z, const phibal_enclosure 
         in(product + i, renyi_hessian_product(p, s, t, n, i)); */
 static phibal_status hessian_times(phibal_enclosure *product, const phibal_enclosure *h, size_t n,
                                    const phibal_enclosure *v, renyi_work *w) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && open_renyi_part;
   //@ ghost renyi_sum_positive(n);
   /*@ assert positive: \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
         0.0 < term(s, 0) && all_zero_or_more(s, n) && 0.0 < renyi_sum(p, s, n); */
@@ -418,6 +485,10 @@ static phibal_status hessian_times(phibal_enclosure *product, const phibal_enclo
     //@ assert diagonal: input(h + e) && same{Pre, Here}(h + e);
     //@ assert ray: input(h + (n + e)) && same{Pre, Here}(h + (n + e));
     //@ assert factor: input(v + e) && same{Pre, Here}(v + e);
+    /*@ assert members: \forall real p, sequence s, t; product_parts{Pre}(h, n, v, w, p, s, t) ==>
+          in(h + e, renyi_diagonal_of(p, term(s, e), renyi_sum(p, s, n))) &&
+          in(h + (n + e), renyi_ray(p, term(s, e), renyi_sum(p, s, n))) &&
+          in(v + e, term(t, e)) && in(&w->sum, renyi_ray_dot(p, s, t, n, n) * renyi_one(p)); */
     //@ ghost before: ;
     status = product_of_one(&product[e], &h[e], &h[n + e], &v[e], w);
     //@ assert others: \forall integer i; 0 <= i < n && i != e ==> same{before, Here}(product + i);
@@ -427,6 +498,10 @@ static phibal_status hessian_times(phibal_enclosure *product, const phibal_enclo
           in(product + e, renyi_diagonal_of(p, term(s, e), renyi_sum(p, s, n)) * term(t, e) +
             renyi_ray(p, term(s, e), renyi_sum(p, s, n)) *
               (renyi_ray_dot(p, s, t, n, n) * renyi_one(p))); */
+    /*@ assert form: \forall real p, sequence s, t; product_parts{Pre}(h, n, v, w, p, s, t) ==>
+          renyi_diagonal_of(p, term(s, e), renyi_sum(p, s, n)) * term(t, e) +
+            renyi_part(p, term(s, e), renyi_sum(p, s, n), renyi_ray_dot(p, s, t, n, n)) ==
+          renyi_hessian_product(p, s, t, n, e); */
     /*@ assert row: \forall real p, sequence s, t; product_parts{Pre}(h, n, v, w, p, s, t) ==>
           in(product + e, renyi_hessian_product(p, s, t, n, e)); */
   }
@@ -449,25 +524,45 @@ static phibal_status hessian_times(phibal_enclosure *product, const phibal_enclo
       vector_apart(r, z, n * n) ==> same{Pre, Here}(r);
     ensures meaning: \result == PHIBAL_OK ==> \forall real p, sequence s, integer i, j;
       members_chosen{Pre}(a, n, x, p, s) && 0 <= i < n && 0 <= j < n ==>
-        in(z + (i * n + j), renyi_hessian(p, s, n, i, j)); */
+        in(z + cell(n, i, j), renyi_hessian(p, s, n, i, j)); */
 static phibal_status matrix_with(phibal_enclosure *z, phibal_enclosure *h,
                                  const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                                  mpfr_prec_t precision) {
   //@ assert use_enclosure;
+  //@ ghost renyi_cells_inside(n);
   renyi_work w;
+  /*@ assert fresh: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        \valid_read(r) && \separated(r, &w); */
+  /*@ assert apart: \forall integer i, j; 0 <= i < n * n && 0 <= j < 2 * n ==>
+        \separated(z + i, h + j); */
   renyi_work_init(&w, precision);
   //@ assert vector: vector_same{Pre, Here}(x, n);
   //@ assert parameter: same{Pre, Here}(a);
   //@ assert parts: vector_output(h, 2 * n);
   //@ assert arguments: positive_input(a, n, x, &w);
+  //@ assert places_first: vector_output(z, n * n);
+  //@ assert places_beside: vector_apart_from_work(z, n * n, &w);
+  //@ assert parts_beside: vector_apart_from_work(h, 2 * n, &w);
+  //@ ghost begun: ;
   phibal_status status = set_hessian_parts(h, a, n, x, &w);
+  //@ assert places_kept: vector_same{begun, Here}(z, n * n);
+  //@ assert parts_set: vector_output(h, 2 * n);
   //@ assert places: vector_output(z, n * n);
   /*@ assert set: status == PHIBAL_OK ==> \forall real p, sequence s;
         members_chosen{Pre}(a, n, x, p, s) ==> hessian_parts(h, n, &w, p, s); */
+  //@ ghost parted: ;
   if (status == PHIBAL_OK) status = hessian_matrix(z, h, n, &w);
   //@ assert outputs: vector_output(z, n * n);
+  //@ assert parts_same: vector_same{parted, Here}(h, 2 * n);
   //@ assert parts_kept: vector_output(h, 2 * n);
+  /*@ assert cells: \forall integer i, j; 0 <= i < n && 0 <= j < n ==>
+        0 <= cell(n, i, j) < n * n && output(z + cell(n, i, j)); */
+  //@ ghost done: ;
   renyi_work_clear(&w);
+  //@ assert parts_last: vector_same{done, Here}(h, 2 * n);
+  //@ assert kept: vector_same{done, Here}(z, n * n);
+  /*@ assert kept_cells: \forall integer i, j; 0 <= i < n && 0 <= j < n ==>
+        same{done, Here}(z + cell(n, i, j)); */
   return status;
 }
 
@@ -494,20 +589,38 @@ static phibal_status product_with(phibal_enclosure *z, phibal_enclosure *h,
                                   const phibal_enclosure *v, mpfr_prec_t precision) {
   //@ assert use_enclosure;
   renyi_work w;
+  /*@ assert fresh: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        \valid_read(r) && \separated(r, &w); */
+  /*@ assert apart: \forall integer i, j; 0 <= i < n && 0 <= j < 2 * n ==>
+        \separated(z + i, h + j); */
   renyi_work_init(&w, precision);
   //@ assert vector: vector_same{Pre, Here}(x, n);
   //@ assert parameter: same{Pre, Here}(a);
   //@ assert parts: vector_output(h, 2 * n);
   //@ assert arguments: positive_input(a, n, x, &w);
+  //@ assert places_first: vector_output(z, n);
+  //@ assert places_beside: vector_apart_from_work(z, n, &w);
+  //@ assert parts_beside: vector_apart_from_work(h, 2 * n, &w);
+  //@ ghost begun: ;
+  //@ assert factor_first: vector_same{Pre, Here}(v, n) && vector_input(v, n);
+  //@ ghost first: ;
   phibal_status status = set_hessian_parts(h, a, n, x, &w);
+  //@ assert places_kept: vector_same{begun, Here}(z, n);
+  //@ assert parts_set: vector_output(h, 2 * n);
   //@ assert places: vector_output(z, n);
+  //@ assert factor_then: vector_same{first, Here}(v, n);
   //@ assert factor: vector_same{Pre, Here}(v, n);
   /*@ assert set: status == PHIBAL_OK ==> \forall real p, sequence s;
         members_chosen{Pre}(a, n, x, p, s) ==> hessian_parts(h, n, &w, p, s); */
+  //@ ghost parted: ;
   if (status == PHIBAL_OK) status = hessian_times(z, h, n, v, &w);
   //@ assert outputs: vector_output(z, n);
+  //@ assert parts_same: vector_same{parted, Here}(h, 2 * n);
   //@ assert parts_kept: vector_output(h, 2 * n);
+  //@ ghost done: ;
   renyi_work_clear(&w);
+  //@ assert parts_last: vector_same{done, Here}(h, 2 * n);
+  //@ assert kept: vector_same{done, Here}(z, n);
   return status;
 }
 
@@ -523,6 +636,7 @@ static phibal_status no_memory(size_t n) {
 phibal_status renyi_hessian(const phibal_enclosure *a, size_t n, const phibal_enclosure *x,
                             phibal_enclosure *hessian) {
   //@ assert use_enclosure;
+  //@ ghost renyi_cells_inside(n);
   TRY(renyi_require_positive("hessian", n, x));
   mpfr_prec_t precision = working_precision(hessian, n, x);
   phibal_enclosure *h = phibal_enclosure_vector(2 * n, precision);
@@ -530,12 +644,27 @@ phibal_status renyi_hessian(const phibal_enclosure *a, size_t n, const phibal_en
   //@ assert parameter: same{Pre, Here}(a);
   //@ assert places: vector_output(hessian, n * n);
   if (!h) return no_memory(n);
-  //@ assert apart: vectors_apart(h, 2 * n, hessian, n * n) && vectors_apart(x, n, h, 2 * n);
+  /*@ assert given: \forall integer i, j; 0 <= i < 2 * n && 0 <= j < n * n ==>
+        \separated(hessian + j, h + i); */
+  //@ assert apart: vectors_apart(h, 2 * n, hessian, n * n);
+  //@ assert argument_apart: vectors_apart(x, n, h, 2 * n);
   //@ assert parameter_apart: vector_apart(a, h, 2 * n);
   /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>
         members_chosen(a, n, x, p, s) && all_positive(s, n); */
   phibal_status status = matrix_with(hessian, h, a, n, x, precision);
+  /*@ assert cells: \forall integer i, j; 0 <= i < n && 0 <= j < n ==>
+        0 <= cell(n, i, j) < n * n && output(hessian + cell(n, i, j)); */
+  //@ ghost done: ;
   phibal_enclosure_vector_clear(h, 2 * n);
+  //@ assert kept: vector_same{done, Here}(hessian, n * n);
+  /*@ assert meaning: status == PHIBAL_OK ==> \forall real p, sequence s, integer i, j;
+        in{Pre}(a, p) && members{Pre}(x, n, s) && 0 <= i < n && 0 <= j < n ==>
+          in(hessian + cell(n, i, j), renyi_hessian(p, s, n, i, j)); */
+  //@ assert places_of_cells: open_cell;
+  /*@ assert indices: status == PHIBAL_OK ==> \forall real p, sequence s, integer i, j;
+        in{Pre}(a, p) && members{Pre}(x, n, s) && 0 <= i < n && 0 <= j < n &&
+        cell(n, i, j) < n * n ==>
+          in(hessian + (i * n + j), renyi_hessian(p, s, n, i, j)); */
   //@ assert outputs: vector_output(hessian, n * n);
   return status;
 }
@@ -551,7 +680,10 @@ phibal_status renyi_hessian_product(const phibal_enclosure *a, size_t n, const p
   //@ assert factor: vector_same{Pre, Here}(v, n);
   //@ assert places: vector_output(product, n);
   if (!h) return no_memory(n);
-  //@ assert apart: vectors_apart(h, 2 * n, product, n) && vectors_apart(x, n, h, 2 * n);
+  /*@ assert given: \forall integer i, j; 0 <= i < 2 * n && 0 <= j < n ==>
+        \separated(product + j, h + i); */
+  //@ assert apart: vectors_apart(h, 2 * n, product, n);
+  //@ assert argument_apart: vectors_apart(x, n, h, 2 * n);
   //@ assert factor_apart: vectors_apart(v, n, product, n) && vectors_apart(v, n, h, 2 * n);
   //@ assert parameter_apart: vector_apart(a, h, 2 * n);
   /*@ assert chosen: \forall real p, sequence s; in{Pre}(a, p) && members{Pre}(x, n, s) ==>

@@ -38,20 +38,20 @@
       /@ assert weight: \forall real a, r, sequence s;
            renyi_valid(a) && r < 0.0 && all_negative(s, m + 1) ==>
              renyi_weight(renyi_exponent(a), r, term(s, m)) ==
-               times(raised(-r, renyi_exponent(a)), raised(-term(s, m), -renyi_exponent(a))); @/
+               renyi_scaled(a, r, raised(-term(s, m), -renyi_exponent(a))); @/
       /@ assert unfold: \forall real a, r, sequence s;
            renyi_dual_sum(a, s, m + 1) ==
              renyi_dual_sum(a, s, m) + raised(-term(s, m), -renyi_exponent(a)) &&
            renyi_weights(a, r, s, m + 1) ==
              renyi_weights(a, r, s, m) + renyi_weight(renyi_exponent(a), r, term(s, m)); @/
       /@ assert sum: \forall real a, r, sequence s;
-           times(raised(-r, renyi_exponent(a)), renyi_dual_sum(a, s, m + 1)) ==
-             times(raised(-r, renyi_exponent(a)), renyi_dual_sum(a, s, m)) +
-             times(raised(-r, renyi_exponent(a)), raised(-term(s, m), -renyi_exponent(a))); @/
+           renyi_scaled(a, r, renyi_dual_sum(a, s, m + 1)) ==
+             renyi_scaled(a, r, renyi_dual_sum(a, s, m)) +
+             renyi_scaled(a, r, raised(-term(s, m), -renyi_exponent(a))); @/
       /@ assert step: \forall real a, r, sequence s;
            renyi_valid(a) && r < 0.0 && all_negative(s, m + 1) ==>
              renyi_weights(a, r, s, m + 1) ==
-               times(raised(-r, renyi_exponent(a)), renyi_dual_sum(a, s, m + 1)); @/
+               renyi_scaled(a, r, renyi_dual_sum(a, s, m + 1)); @/
       m++;
     }
   }

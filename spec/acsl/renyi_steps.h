@@ -105,22 +105,57 @@
     logic real renyi_ray_dot(real a, sequence x, sequence v, integer n, integer m) =
       m <= 0 ? 0.0 :
       renyi_ray_dot(a, x, v, n, m - 1) +
-        renyi_ray(a, term(x, m - 1), renyi_sum(a, x, n)) * term(v, m - 1);
+        times(renyi_ray(a, term(x, m - 1), renyi_sum(a, x, n)), term(v, m - 1));
+    // what the rank-one part adds to a component of the product with a vector, whose own product
+    // with the ray is w
+    axiomatic RenyiPart {
+      logic real renyi_part(real a, real q, real total, real w);
+    }
+    axiomatic RenyiPartDefinition {
+      predicate open_renyi_part;
+      axiom renyi_part_opened: open_renyi_part;
+      axiom renyi_part_is: \forall real a, q, total, w;
+        renyi_part(a, q, total, w) == renyi_ray(a, q, total) * (w * renyi_one(a));
+    }
     axiomatic RenyiHessian {
       predicate use_renyi_hessian;
       axiom renyi_hessian_used: use_renyi_hessian;
       COQ_LEMMA renyi_rank_one_form: \forall real a, q, r, s; renyi_valid(a) && 0.0 < s ==>
         renyi_ray(a, q, s) * renyi_ray(a, r, s) * renyi_one(a) == renyi_rank_one_of(a, q, r, s);
+      COQ_LEMMA renyi_part_zero: \forall real a, q, s; renyi_part(a, q, s, 0.0) == 0.0;
+      COQ_LEMMA renyi_part_sum: \forall real a, q, s, v, w;
+        renyi_part(a, q, s, v + w) == renyi_part(a, q, s, v) + renyi_part(a, q, s, w);
+      COQ_LEMMA renyi_part_entry: \forall real a, q, r, s, t; renyi_valid(a) && 0.0 < s ==>
+        renyi_part(a, q, s, times(renyi_ray(a, r, s), t)) ==
+          times(renyi_rank_one_of(a, q, r, s), t);
+    }
+    // where entry (e, j) stands in n rows of n numbers, one after the other
+    axiomatic Cell {
+      logic integer cell(integer n, integer e, integer j);
+    }
+    axiomatic CellDefinition {
+      predicate open_cell;
+      axiom cell_opened: open_cell;
+      axiom cell_is: \forall integer n, e, j; cell(n, e, j) == e * n + j;
     }
     axiomatic Cells {
       predicate use_cells;
       axiom cells_used: use_cells;
-      // of rows of n numbers one after the other
-      LEMMA cell_inside: \forall integer n, e; 0 <= e < n ==> 0 <= e * n && e * n + n <= n * n;
-      LEMMA cell_before: \forall integer n, i, e; 0 <= i < e && 0 <= n ==> i * n + n <= e * n;
+      LEMMA row_inside: \forall integer n, e; 0 <= e < n ==> 0 <= e * n && e * n + n <= n * n;
       LEMMA cell_square: \forall integer n; 0 <= n <= 0xffffffff ==>
         n * n <= 0xffffffffffffffff;
+      LEMMA cell_in_row: GIVEN(open_cell) \forall integer n, e, j;
+        cell(n, e, j) == cell(n, e, 0) + j;
+      LEMMA cell_start: GIVEN(open_cell) \forall integer n, e; cell(n, e, 0) == e * n;
+      LEMMA cell_inside: GIVEN(open_cell) \forall integer n, e, j; 0 <= e < n && 0 <= j < n ==>
+        0 <= cell(n, e, j) && cell(n, e, j) < n * n;
+      COQ_LEMMA cell_rises: \forall integer n, i, e; 0 <= i < e && 0 <= n ==>
+        cell(n, i, 0) + n <= cell(n, e, 0);
+      LEMMA cell_before: GIVEN(open_cell) \forall integer n, i, j, e; 0 <= i < e && 0 <= j < n ==>
+        0 <= cell(n, i, j) && cell(n, i, j) < cell(n, e, 0);
     }
+    predicate cells_inside(integer n) = \forall integer e, j; 0 <= e < n && 0 <= j < n ==>
+      0 <= cell(n, e, j) && cell(n, e, j) < n * n;
     axiomatic RenyiOrder {
       predicate use_renyi_order;
       axiom renyi_order_used: use_renyi_order;
@@ -143,6 +178,23 @@
       axiom renyi_weight_opened: open_renyi_weight;
       axiom renyi_weight_is: \forall real c, r, y; renyi_weight(c, r, y) == raised(r / y, c);
     }
+    // what a sum over the dual is when prices are measured by r; the conjugate's part that is the
+    // scale's; a component of its gradient, from the sum of weights
+    axiomatic RenyiScaled {
+      logic real renyi_scaled(real a, real r, real total);
+      logic real renyi_scale_part(real c, real r);
+      logic real renyi_share(real c, real r, real y, real total);
+    }
+    axiomatic RenyiScaledDefinition {
+      predicate open_renyi_scaled;
+      axiom renyi_scaled_opened: open_renyi_scaled;
+      axiom renyi_scaled_is: \forall real a, r, total;
+        renyi_scaled(a, r, total) == raised(-r, renyi_exponent(a)) * total;
+      axiom renyi_scale_part_is: \forall real c, r;
+        renyi_scale_part(c, r) == (\log(over(c, -r)) - 1.0) * c;
+      axiom renyi_share_is: \forall real c, r, y, total;
+        renyi_share(c, r, y, total) == renyi_weight(c, r, y) * (c / -y) / total;
+    }
     logic real renyi_weights(real a, real r, sequence y, integer n) =
       n <= 0 ? 0.0 :
       renyi_weights(a, r, y, n - 1) + renyi_weight(renyi_exponent(a), r, term(y, n - 1));
@@ -162,18 +214,18 @@
         0.0 < renyi_weight(c, r, y);
       COQ_LEMMA renyi_weight_scaled: \forall real a, r, y; renyi_valid(a) && r < 0.0 && y < 0.0 ==>
         renyi_weight(renyi_exponent(a), r, y) ==
-          times(raised(-r, renyi_exponent(a)), raised(-y, -renyi_exponent(a)));
-      COQ_LEMMA renyi_times_sum: \forall real r, s, t; times(r, s + t) == times(r, s) + times(r, t);
-      COQ_LEMMA renyi_times_zero: \forall real r; times(r, 0.0) == 0.0;
-      COQ_LEMMA renyi_times_positive: \forall real r, s; 0.0 < r && 0.0 < s ==> 0.0 < times(r, s);
-      COQ_LEMMA renyi_scale_positive: \forall real c, r; r < 0.0 ==> 0.0 < raised(-r, c);
-      COQ_LEMMA renyi_conjugate_form: \forall real a, r, t; renyi_valid(a) && r < 0.0 && 0.0 < t ==>
-        (\log(over(renyi_exponent(a), -r)) - 1.0) * renyi_exponent(a) +
-          \log(times(raised(-r, renyi_exponent(a)), t)) == renyi_conjugate_of(a, t);
-      COQ_LEMMA renyi_conjugate_gradient_form: \forall real a, r, y, t;
-        renyi_valid(a) && r < 0.0 && y < 0.0 && 0.0 < t ==>
-        renyi_weight(renyi_exponent(a), r, y) * (renyi_exponent(a) / -y) /
-          times(raised(-r, renyi_exponent(a)), t) == renyi_conjugate_gradient_of(a, y, t);
+          renyi_scaled(a, r, raised(-y, -renyi_exponent(a)));
+      COQ_LEMMA renyi_scaled_sum: \forall real a, r, s, t;
+        renyi_scaled(a, r, s + t) == renyi_scaled(a, r, s) + renyi_scaled(a, r, t);
+      COQ_LEMMA renyi_scaled_zero: \forall real a, r; renyi_scaled(a, r, 0.0) == 0.0;
+      COQ_LEMMA renyi_scaled_positive: \forall real a, r, t; r < 0.0 && 0.0 < t ==>
+        0.0 < renyi_scaled(a, r, t);
+      COQ_LEMMA renyi_conjugate_form: \forall real a, c, r, t;
+        renyi_valid(a) && r < 0.0 && 0.0 < t && c == renyi_exponent(a) ==>
+          renyi_scale_part(c, r) + \log(renyi_scaled(a, r, t)) == renyi_conjugate_of(a, t);
+      COQ_LEMMA renyi_conjugate_gradient_form: \forall real a, c, r, y, t;
+        renyi_valid(a) && r < 0.0 && y < 0.0 && 0.0 < t && c == renyi_exponent(a) ==>
+          renyi_share(c, r, y, renyi_scaled(a, r, t)) == renyi_conjugate_gradient_of(a, y, t);
     }
     axiomatic RenyiDualOrder {
       predicate use_renyi_dual_order;
@@ -186,8 +238,7 @@
     }
     predicate weights_scaled(integer n) = \forall real a, r, sequence s;
       renyi_valid(a) && r < 0.0 && all_negative(s, n) ==>
-        renyi_weights(a, r, s, n) ==
-          times(raised(-r, renyi_exponent(a)), renyi_dual_sum(a, s, n));
+        renyi_weights(a, r, s, n) == renyi_scaled(a, r, renyi_dual_sum(a, s, n));
     predicate dual_sum_positive(integer n) = \forall real a, sequence s;
       renyi_valid(a) && all_negative(s, n) ==>
         0.0 <= renyi_dual_sum(a, s, n) && (1 <= n ==> 0.0 < renyi_dual_sum(a, s, n));
@@ -198,8 +249,7 @@
       renyi_valid(a) && 0.0 < renyi_sum(a, x, n) ==>
         renyi_row(a, x, v, n, e, m) ==
           (e < m ? renyi_diagonal_of(a, term(x, e), renyi_sum(a, x, n)) * term(v, e) : 0.0) +
-          renyi_ray(a, term(x, e), renyi_sum(a, x, n)) *
-            (renyi_ray_dot(a, x, v, n, m) * renyi_one(a));
+          renyi_part(a, term(x, e), renyi_sum(a, x, n), renyi_ray_dot(a, x, v, n, m));
     predicate values_fall(integer n) = \forall real a, sequence s, t;
       renyi_valid(a) && renyi_value_inside(s, n) && dominated(s, t, n) ==>
         renyi_value(a, t, n) <= renyi_value(a, s, n);
