@@ -16,22 +16,41 @@ static phibal_status metric_check(const char *name, bool null, int32_t experts,
   return operation_check_experts(name, experts, precision);
 }
 
-/*@ terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \result == PHIBAL_OK <==> \is_finite(x) && (real)x >= 0.0; */
-static phibal_status metric_check_element(const char *name, int32_t e, double x) {
-  if (x >= 0.0 && isfinite(x)) return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_DOMAIN,
-                           "%s: the load of expert %d is %g; it must be finite and >= 0", name,
-                           (int)e, x);
-}
-
-/*@ // s is one of the two vectors, the first one where there is one
+/*@ // a is the load of expert e; s is the loads: of the first vector where there is one
+    predicate load_is{L}(float *single, double *wide, integer e, real a) =
+      (single != \null ==> a == (real)single[e]) && (single == \null ==> a == (real)wide[e]);
     predicate loads_are{L}(float *single, double *wide, integer n, sequence s) =
       (single != \null ==> floats_are(single, n, s)) &&
       (single == \null ==> doubles_are(wide, n, s));
 */
+/* x = the load of expert e; *largest becomes at least that. A binary32 number is judged before it
+   is converted: what becomes of one that is not finite is not said in proofs. */
+/*@ requires output(x) && \valid(largest) && \is_finite(*largest) && 0 <= e;
+    requires single != \null ==> \valid_read(single + e);
+    requires single == \null ==> \valid_read(wide + e);
+    terminates \true;
+    exits \false;
+    assigns *x, *largest;
+    ensures enclosure(x) && only_written{Pre, Here}(x);
+    ensures \is_finite(*largest) && (real)\old(*largest) <= (real)*largest;
+    ensures load: \result == PHIBAL_OK ==> \forall real a; load_is{Pre}(single, wide, e, a) ==>
+      0.0 <= a && in(x, a) && (a == 0.0 ==> point(x)) &&
+      (real)*largest == ((real)\old(*largest) < a ? a : (real)\old(*largest)); */
+static phibal_status metric_load(const char *name, int32_t e, const float *single,
+                                 const double *wide, phibal_enclosure *x, double *largest) {
+  //@ assert use_enclosure && use_floating;
+  bool finite = single ? isfinite(single[e]) : isfinite(wide[e]);
+  double load = single ? (double)single[e] : wide[e];
+  if (!finite || load < 0.0)
+    return phibal_status_set(PHIBAL_ERROR_DOMAIN,
+                             "%s: the load of expert %d is %g; it must be finite and >= 0", name,
+                             (int)e, load);
+  //@ assert load: \is_finite(load) && load_is(single, wide, e, (real)load);
+  phibal_enclosure_set_d(x, load);
+  if (load > *largest) *largest = load;
+  return PHIBAL_OK;
+}
+
 /* total = sum of the loads, which must not be 0; x [E] receives them; *largest the largest. */
 /*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS;
     requires single != \null ==> \valid_read(single + (0 .. experts - 1));
@@ -56,7 +75,7 @@ static phibal_status metric_loads(const char *name, int32_t experts, const float
   *largest = 0.0;
   /*@ loop invariant index: 0 <= e <= experts;
       loop invariant frame: only_vector_written{Pre, Here}(x, experts);
-      loop invariant outputs: vector_output(x, experts);
+      loop invariant outputs: vector_output(x, experts) && enclosure(total);
       loop invariant finite: \is_finite(*largest) && 0.0 <= (real)*largest;
       loop invariant members: \forall sequence s; loads_are(single, wide, experts, s) ==>
         members(x, e, s);
@@ -72,21 +91,24 @@ static phibal_status metric_loads(const char *name, int32_t experts, const float
       loop assigns e, x[0 .. experts - 1], *largest;
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
-    double load = single ? (double)single[e] : wide[e];
-    TRY(metric_check_element(name, e, load));
-    //@ assert converted: (real)load == (single != \null ? (real)single[e] : (real)wide[e]);
-    /*@ assert single: single != \null ==> \forall sequence s; floats_are(single, experts, s) ==>
-          term(s, e) == (real)single[e]; */
-    /*@ assert wide: single == \null ==> \forall sequence s; doubles_are(wide, experts, s) ==>
-          term(s, e) == (real)wide[e]; */
+    /*@ assert next: \forall sequence s; loads_are(single, wide, experts, s) ==>
+          load_is(single, wide, e, term(s, e)); */
+    phibal_status status = metric_load(name, e, single, wide, &x[e], largest);
+    //@ assert outputs: vector_output(x, experts) && enclosure(total);
+    //@ assert frame: only_vector_written{Pre, Here}(x, experts);
+    //@ assert all: only_with_vector_written{Pre, Here}(total, x, experts);
+    /*@ assert left: \forall integer i; 0 <= i < experts && i != e ==>
+          same{LoopCurrent, Here}(x + i); */
+    if (status != PHIBAL_OK) return status;
     /*@ assert load: \forall sequence s; loads_are(single, wide, experts, s) ==>
-          term(s, e) == (real)load; */
-    phibal_enclosure_set_d(&x[e], load);
-    if (load > *largest) *largest = load;
+          in(x + e, term(s, e)) && 0.0 <= term(s, e) && (term(s, e) == 0.0 ==> point(x + e)); */
   }
+  //@ assert set: only_with_vector_written{Pre, Here}(total, x, experts);
   if (*largest == 0.0)
     return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: every load is 0, so there is no mean", name);
-  return phibal_enclosure_sum(total, (size_t)experts, x);
+  phibal_status status = phibal_enclosure_sum(total, (size_t)experts, x);
+  //@ assert summed: only_with_vector_written{Pre, Here}(total, x, experts);
+  return status;
 }
 
 /* maxvio = (E largest - total) / total, where the numerator cancels least. */

@@ -201,7 +201,10 @@ Test(reference_metrics, routed_token_ratio) {
 
 Test(reference_metrics, loads_without_a_mean_are_refused) {
   const double none[2] = {0.0, 0.0}, negative[2] = {1.0, -1.0}, unbounded[2] = {1.0, INFINITY};
+  const double unknown[2] = {1.0, NAN};
   const float single[2] = {0.0f, 0.0f};
+  const float refused[4][2] = {
+      {1.0f, INFINITY}, {1.0f, -INFINITY}, {1.0f, NAN}, {1.0f, -0x1p-149f}};
   const int64_t count[2] = {0, 0}, below[2] = {3, -1};
   phibal_enclosure z;
   phibal_enclosure_init(&z, 64);
@@ -209,7 +212,10 @@ Test(reference_metrics, loads_without_a_mean_are_refused) {
   cr_assert_eq(phibal_reference_entropy(2, none, 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_entropy(2, negative, 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_gini(2, unbounded, 64, &z), PHIBAL_ERROR_DOMAIN);
+  cr_assert_eq(phibal_reference_entropy(2, unknown, 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_maxvio_mean(2, single, 64, &z), PHIBAL_ERROR_DOMAIN);
+  for (int i = 0; i < 4; i++)
+    cr_assert_eq(phibal_reference_maxvio_mean(2, refused[i], 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_maxvio_counts(2, count, 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_maxvio_counts(2, below, 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_maxvio_counts(0, count, 64, &z), PHIBAL_ERROR_ARGUMENT);
