@@ -214,8 +214,11 @@ Test(reference_metrics, loads_without_a_mean_are_refused) {
   cr_assert_eq(phibal_reference_gini(2, unbounded, 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_entropy(2, unknown, 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_maxvio_mean(2, single, 64, &z), PHIBAL_ERROR_DOMAIN);
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 4; i++) {
     cr_assert_eq(phibal_reference_maxvio_mean(2, refused[i], 64, &z), PHIBAL_ERROR_DOMAIN);
+    cr_assert_not_null(strstr(phibal_status_message(), "the load of expert 1 is"), "%s",
+                       phibal_status_message());
+  }
   cr_assert_eq(phibal_reference_maxvio_counts(2, count, 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_maxvio_counts(2, below, 64, &z), PHIBAL_ERROR_DOMAIN);
   cr_assert_eq(phibal_reference_maxvio_counts(0, count, 64, &z), PHIBAL_ERROR_ARGUMENT);
