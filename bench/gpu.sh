@@ -40,8 +40,8 @@ step() {
 
 build() {
   host="-D_GNU_SOURCE -O3 -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math"
-  device="-std=c++17 -O3 --fmad=false -Xcompiler=-ffp-contract=off
-    -gencode=arch=compute_$architecture,code=sm_$architecture"
+  device="-std=c++17 -O3 --fmad=false -Xcompiler=-ffp-contract=off"
+  device="$device -gencode=arch=compute_$architecture,code=sm_$architecture"
   {
     for source in spec/status.c spec/potential.c fuzz/cases.c kernels/cpu/loads.c \
       kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c \
@@ -49,7 +49,9 @@ build() {
       kernels/cpu/combine.c; do
       echo "gcc -std=c17 $host -I$root/spec/include -c $root/$source -o $work/$(basename $source).o"
     done
-    for source in "$root"/kernels/cuda/*.cu "$root"/bench/gpu_*.cu; do
+    # What takes longest comes first.
+    for source in $(ls -S "$root"/kernels/cuda/router_*.cu) \
+      $(ls "$root"/kernels/cuda/*.cu | grep -v /router_) "$root"/bench/gpu_*.cu; do
       echo "$nvcc $device -I$root/spec/include -I$root/fuzz -c $source -o $work/$(basename $source).o"
     done
   } | tr '\n' '\0' | xargs -0 -P "$(nproc)" -I{} sh -c '{}' || return 1

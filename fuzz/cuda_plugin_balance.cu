@@ -1,5 +1,6 @@
 /* Balancing of one layer, the losses, the order of rows, and what is done with them. */
 #include "cuda_plugin.h"
+#include <vector>
 
 static phibal_cuda_balance balance_of(phibal_plugin_case *c, const char *vector) {
   phibal_cuda_balance b = {};
@@ -97,6 +98,17 @@ int plugin_z_loss(phibal_plugin_case *c) {
   return run_end(&r);
 }
 
+/* Every number of a device's array is at least `low` and below `high`. */
+static void check_range(device_run *r, const char *name, const int64_t *x, int64_t n, int64_t low,
+                        int64_t high) {
+  std::vector<int64_t> copy((size_t)n);
+  run_copy(r, copy.data(), x, sizeof *x * (size_t)n);
+  for (int64_t i = 0; i < n && r->status == PHIBAL_OK; i++)
+    if (copy[(size_t)i] < low || copy[(size_t)i] >= high)
+      r->status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "element %lld of '%s' is %lld",
+                                    (long long)i, name, (long long)copy[(size_t)i]);
+}
+
 int plugin_permutation(phibal_plugin_case *c) {
   device_run r = run_start(c);
   const int64_t tokens = phibal_plugin_extent(c, "experts", 0);
@@ -114,12 +126,10 @@ int plugin_permutation(phibal_plugin_case *c) {
           (int64_t *)case_out(c, "offsets"), source, (int64_t *)case_out(c, "row"), &r.call);
   }
   run_copy(&r, case_out(c, "source"), source, sizeof *source * (size_t)rows);
-  /* Wrong rows must not lead the copies astray: they are used only if they are rows. */
+  /* Wrong rows must not lead the copies astray. */
   const int64_t width = phibal_plugin_extent(c, "x", 1);
-  int64_t counted = run_read(&r, (const int64_t *)case_out(c, "offsets") + experts_count);
-  if (r.status == PHIBAL_OK && counted != rows)
-    r.status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%lld rows, there are %lld",
-                                 (long long)counted, (long long)rows);
+  check_range(&r, "source", source, rows, 0, tokens * active);
+  check_range(&r, "row", (const int64_t *)case_out(c, "row"), tokens * active, -1, rows);
   if (r.status == PHIBAL_OK)
     r.status = phibal_cuda_gather(rows, active, width, source, (const float *)case_in(c, "x"),
                                   (float *)case_out(c, "gathered"), &r.call);
