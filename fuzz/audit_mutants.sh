@@ -62,7 +62,7 @@ while IFS= read -r line; do
   check=${rest%%" | "*} edit=${rest#*" | "}
   filter=${check#*:}
   [ "$filter" != "$check" ] || filter=
-  case $name in *"$only"*) ;; *) continue ;; esac
+  case $name in *"$only"*) ;; *) why=; continue ;; esac
   sed "$edit" "$root/$file" >"$work/$(basename "$file")"
   status=0
   if cmp -s "$root/$file" "$work/$(basename "$file")"; then
