@@ -346,6 +346,7 @@ static phibal_status softmax_weight(phibal_reference_token *t, float x, float re
 
 /* z = sigma(x) = 1 / (1 + exp(-x)), x occurring once. */
 /*@ requires token_scratch(t) && output(z) && \separated(z, &t->factor) && \separated(z, &t->one);
+    requires apart(z, &t->term);
     requires \is_finite(x);
     terminates \true;
     exits \false;
@@ -687,8 +688,24 @@ phibal_status reference_token_probabilities(phibal_reference_token *t, const phi
   //@ assert weights_kept: weights_held(t, router->gate, logits);
   /*@ assert total: in(&t->total,
         times(weight_sum(router->gate, logits, t->experts), shrink((real)reference))); */
+  /*@ assert relative: \forall integer e; 0 <= e < t->experts ==> in(t->probability + e,
+        times(logit_weight(router->gate, (real)logits[e]), shrink((real)reference)) /
+          times(weight_sum(router->gate, logits, t->experts), shrink((real)reference))); */
+  /*@ assert quotients: \forall integer e; 0 <= e < t->experts ==>
+        times(logit_weight(router->gate, (real)logits[e]), shrink((real)reference)) /
+          times(weight_sum(router->gate, logits, t->experts), shrink((real)reference)) ==
+        logit_weight(router->gate, (real)logits[e]) /
+          weight_sum(router->gate, logits, t->experts); */
   //@ assert probabilities: probabilities_held(t, router->gate, logits);
+  //@ assert ready: token_ready(t);
+  //@ ghost token_opened_up(t);
   phibal_status status = token_set_logsumexp(t, router, largest);
+  //@ assert probability_outputs: vector_output(t->probability, t->experts);
+  //@ assert gate_outputs: vector_output(t->gate, t->active);
+  //@ assert gradient_outputs: vector_output(t->gradient, t->experts);
+  //@ assert condition_outputs: vector_output(t->condition, t->experts);
+  //@ assert weight_outputs: vector_output(t->weight, t->experts);
+  //@ assert part_outputs: vector_output(t->part, t->active);
   //@ assert outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   /*@ assert logsumexp: status == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>

@@ -387,6 +387,7 @@ static phibal_status gradient_add_slots(phibal_reference_token *t, const phibal_
       loop variant n - i; */
   for (int32_t i = 0; i < n && status == PHIBAL_OK; i++) {
     int32_t e = experts ? experts[i] : i;
+    //@ assert expert: e == slot_expert(experts, i) && 0 <= e < t->experts;
     /*@ assert value_next: \forall sequence w, integer f;
           centred_gain(router->gate, logits, experts, w, x, (real)scale, weighted_mean(w, x, n),
             i + 1, f) ==
@@ -410,6 +411,14 @@ static phibal_status gradient_add_slots(phibal_reference_token *t, const phibal_
           \forall sequence w; members{Pre}(weight, n, w) ==>
             gained{Pre, Here}(condition + e, centred_gain_magnitude(router->gate, logits, experts,
               w, x, (real)scale, weighted_magnitude(w, x, n), i + 1, e)); */
+    /*@ assert value_there: status == PHIBAL_OK ==> \forall sequence w, integer f;
+          members{Pre}(weight, n, w) && 0 <= f < t->experts && f != e ==>
+            gained{Pre, Here}(gradient + f, centred_gain(router->gate, logits, experts, w, x,
+              (real)scale, weighted_mean(w, x, n), i + 1, f)); */
+    /*@ assert terms_there: status == PHIBAL_OK ==> \forall sequence w, integer f;
+          members{Pre}(weight, n, w) && 0 <= f < t->experts && f != e ==>
+            gained{Pre, Here}(condition + f, centred_gain_magnitude(router->gate, logits, experts,
+              w, x, (real)scale, weighted_magnitude(w, x, n), i + 1, f)); */
   }
   return status;
 }
