@@ -331,7 +331,7 @@ static phibal_status hessian_row(phibal_enclosure *z, size_t first, const phibal
         in(z + cell(n, i, j), renyi_hessian(p, s, n, i, j)); */
 static phibal_status hessian_matrix(phibal_enclosure *z, const phibal_enclosure *h, size_t n,
                                     renyi_work *w) {
-  //@ assert use_enclosure && use_cells;
+  //@ assert use_enclosure;
   /*@ loop invariant index: 0 <= e <= n;
       loop invariant outputs: vector_output(z, n * n);
       loop invariant scratch: entry_scratch(w);
@@ -343,8 +343,9 @@ static phibal_status hessian_matrix(phibal_enclosure *z, const phibal_enclosure 
       loop assigns e, z[0 .. n * n - 1], w->t[0];
       loop variant n - e; */
   for (size_t e = 0; e < n; e++) {
-    //@ assert row: 0 <= e * n && e * n + n <= n * n <= 0xffffffffffffffff;
-    //@ assert start: (size_t)(e * n) == e * n && cell(n, e, 0) == e * n;
+    //@ ghost renyi_row_inside(n, e);
+    //@ ghost renyi_row_cells(n, e);
+    //@ assert start: (size_t)(e * n) == e * n;
     //@ assert parts: vector_same{Pre, Here}(h, 2 * n) && vector_input(h, 2 * n);
     /*@ assert carried: \forall real p, sequence s; hessian_parts{Pre}(h, n, w, p, s) ==>
           hessian_parts(h, n, w, p, s); */

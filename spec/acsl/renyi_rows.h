@@ -7,6 +7,22 @@
 #include <phibal/acsl/renyi_steps.h>
 
 /*@ ghost
+  /@ requires 0 <= e < n <= 0xffffffff;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures 0 <= e * n && e * n + n <= n * n && n * n <= 0xffffffffffffffff; @/
+  void renyi_row_inside(size_t n, size_t e) {
+    /@ assert use_rows; @/
+  }
+  /@ terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures row_cells(n, e); @/
+  void renyi_row_cells(size_t n, size_t e) {
+    /@ assert use_cells; @/
+    /@ assert cell(n, e, 0) == e * n; @/
+  }
   /@ terminates \true;
      exits \false;
      assigns \nothing;

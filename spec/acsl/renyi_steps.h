@@ -138,12 +138,16 @@
       axiom cell_opened: open_cell;
       axiom cell_is: \forall integer n, e, j; cell(n, e, j) == e * n + j;
     }
+    axiomatic Rows {
+      predicate use_rows;
+      axiom rows_used: use_rows;
+      LEMMA row_inside: \forall integer n, e; 0 <= e < n ==> 0 <= e * n && e * n + n <= n * n;
+      LEMMA rows_bounded: \forall integer n; 0 <= n <= 0xffffffff ==>
+        n * n <= 0xffffffffffffffff;
+    }
     axiomatic Cells {
       predicate use_cells;
       axiom cells_used: use_cells;
-      LEMMA row_inside: \forall integer n, e; 0 <= e < n ==> 0 <= e * n && e * n + n <= n * n;
-      LEMMA cell_square: \forall integer n; 0 <= n <= 0xffffffff ==>
-        n * n <= 0xffffffffffffffff;
       LEMMA cell_in_row: GIVEN(open_cell) \forall integer n, e, j;
         cell(n, e, j) == cell(n, e, 0) + j;
       LEMMA cell_start: GIVEN(open_cell) \forall integer n, e; cell(n, e, 0) == e * n;
@@ -154,6 +158,11 @@
       LEMMA cell_before: GIVEN(open_cell) \forall integer n, i, j, e; 0 <= i < e && 0 <= j < n ==>
         0 <= cell(n, i, j) && cell(n, i, j) < cell(n, e, 0);
     }
+    // row e begins at e * n, after the cells of all rows before it
+    predicate row_cells(integer n, integer e) =
+      (\forall integer j; cell(n, e, j) == e * n + j) &&
+      (\forall integer i, j; 0 <= i < e && 0 <= j < n ==>
+        0 <= cell(n, i, j) && cell(n, i, j) < e * n);
     predicate cells_inside(integer n) = \forall integer e, j; 0 <= e < n && 0 <= j < n ==>
       0 <= cell(n, e, j) && cell(n, e, j) < n * n;
     axiomatic RenyiOrder {
