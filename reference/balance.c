@@ -96,7 +96,9 @@ static phibal_status ema_vector(int32_t experts, float eta, const float *m, cons
     phibal_status status = ema_element(m[e], loads[e], t, &next[e]);
     //@ assert scratch: vector_output(t, 4);
     //@ assert outputs: vector_output(next, experts);
+    //@ assert left: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(next + i);
     if (status != PHIBAL_OK) return status;
+    //@ assert average: in(next + e, moving_average((real)eta, (real)m[e], (real)loads[e]));
   }
   return PHIBAL_OK;
 }
@@ -222,6 +224,25 @@ static float loads_largest(int32_t experts, const float *m, unsigned long *n) {
   return largest;
 }
 
+/* price = 1 / n where m is `largest`, else 0. */
+/*@ requires \is_finite(m) && \is_finite(largest);
+    requires output(price) && input(n) && \separated(n, price);
+    terminates \true;
+    exits \false;
+    assigns *price;
+    ensures enclosure(price) && only_written{Pre, Here}(price);
+    ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(n, a) && a > 0.0 ==>
+      in(price, (real)m == (real)largest ? 1.0 / a : 0.0); */
+static phibal_status price_share(float m, float largest, const phibal_enclosure *n,
+                                 phibal_enclosure *price) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_si(price, m == largest);
+  if (m != largest) return PHIBAL_OK;
+  //@ assert one: in(price, 1.0) && (real)m == (real)largest;
+  //@ assert divisor: input(n) && same{Pre, Here}(n);
+  return phibal_enclosure_div(price, price, n);
+}
+
 /* price_e = 1 / n where m_e is `largest`, else 0; n is an enclosure of the number. */
 /*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(m + (0 .. experts - 1));
     requires finite_floats(m, experts) && \is_finite(largest);
@@ -245,8 +266,12 @@ static phibal_status price_shares(int32_t experts, const float *m, float largest
       loop assigns e, price[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
-    phibal_enclosure_set_si(&price[e], m[e] == largest);
-    if (m[e] == largest) TRY(phibal_enclosure_div(&price[e], &price[e], n));
+    phibal_status status = price_share(m[e], largest, n, &price[e]);
+    //@ assert outputs: vector_output(price, experts) && same{LoopCurrent, Here}(n);
+    //@ assert left: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(price + i);
+    if (status != PHIBAL_OK) return status;
+    /*@ assert share: \forall real a; in{Pre}(n, a) && a > 0.0 ==>
+          in(price + e, (real)m[e] == (real)largest ? 1.0 / a : 0.0); */
   }
   return PHIBAL_OK;
 }
