@@ -332,7 +332,7 @@ static phibal_status hessian_row(phibal_enclosure *z, size_t first, const phibal
 static phibal_status hessian_matrix(phibal_enclosure *z, const phibal_enclosure *h, size_t n,
                                     renyi_work *w) {
   //@ assert use_enclosure;
-  /*@ loop invariant index: 0 <= e <= n;
+  /*@ loop invariant index: 0 <= e;
       loop invariant outputs: vector_output(z, n * n);
       loop invariant scratch: entry_scratch(w);
       loop invariant kept: same{Pre, Here}(&w->excess);
@@ -351,6 +351,9 @@ static phibal_status hessian_matrix(phibal_enclosure *z, const phibal_enclosure 
           hessian_parts(h, n, w, p, s); */
     //@ assert place: vector_output(z, e * n + n) && vector_apart_from_work(z, e * n + n, w);
     //@ assert apart: vectors_apart(h, 2 * n, z, e * n + n);
+    /*@ assert apart_from_row: \forall integer i; 0 <= i < e * n ==> output(z + i) &&
+          \separated(z + i, w) &&
+          (\forall integer k; e * n <= k < e * n + n ==> \separated(z + i, z + k)); */
     //@ ghost before: ;
     phibal_status status = hessian_row(z, e * n, h, n, e, w);
     //@ assert others: \forall integer i; e * n + n <= i < n * n ==> same{before, Here}(z + i);
