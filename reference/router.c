@@ -125,6 +125,37 @@ static size_t token_enclosures(int32_t experts, int32_t active) {
 }
 
 /*@ requires \valid(token) && 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \separated(token, vectors + (0 .. 4 * experts + 2 * active - 1));
+    terminates \true;
+    exits \false;
+    assigns token->experts, token->active, token->precision, token->probability,
+            token->selection, token->gate, token->gradient, token->condition, token->weight,
+            token->part, token->score \from experts, active, precision, vectors, selection, score;
+    ensures sizes: token->experts == experts && token->active == active;
+    ensures others: token->probability == vectors && token->selection == selection &&
+      token->score == score;
+    ensures vectors: token->gradient == vectors + experts &&
+      token->condition == vectors + 2 * experts && token->weight == vectors + 3 * experts &&
+      token->gate == vectors + 4 * experts && token->part == vectors + (4 * experts + active);
+    ensures frame: only_token_struct_written{Pre, Here}(token); */
+static void token_set_fields(phibal_reference_token *token, int32_t experts, int32_t active,
+                             mpfr_prec_t precision, phibal_enclosure *vectors, int32_t *selection,
+                             double *score) {
+  //@ assert open_enclosure;
+  token->experts = experts;
+  token->active = active;
+  token->precision = precision;
+  token->probability = vectors;
+  token->gradient = vectors + experts;
+  token->condition = vectors + 2 * experts;
+  token->weight = vectors + 3 * experts;
+  token->gate = vectors + 4 * experts;
+  token->part = vectors + 4 * experts + active;
+  token->selection = selection;
+  token->score = score;
+}
+
+/*@ requires \valid(token) && 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
     requires \valid(selection + (0 .. active - 1)) && \valid(score + (0 .. experts - 1));
     requires vector_output(vectors, 4 * experts + 2 * active);
     requires \separated(token, vectors + (0 .. 4 * experts + 2 * active - 1));
@@ -143,23 +174,14 @@ static size_t token_enclosures(int32_t experts, int32_t active) {
 static void token_set(phibal_reference_token *token, int32_t experts, int32_t active,
                       mpfr_prec_t precision, phibal_enclosure *vectors, int32_t *selection,
                       double *score) {
-  //@ assert use_enclosure && open_enclosure && open_token;
+  //@ assert use_enclosure;
   /*@ assert apart: \forall integer i; 0 <= i < 4 * experts + 2 * active ==>
         \separated(vectors + i, token); */
-  token->experts = experts;
-  token->active = active;
-  token->precision = precision;
-  token->probability = vectors;
-  token->gradient = vectors + experts;
-  token->condition = vectors + 2 * experts;
-  token->weight = vectors + 3 * experts;
-  token->gate = vectors + 4 * experts;
-  token->part = vectors + 4 * experts + active;
-  token->selection = selection;
-  token->score = score;
+  token_set_fields(token, experts, active, precision, vectors, selection, score);
   /*@ assert same: \forall integer i; 0 <= i < 4 * experts + 2 * active ==>
         same{Pre, Here}(vectors + i); */
   //@ assert kept: vector_output(vectors, 4 * experts + 2 * active);
+  //@ assert lies: open_token && token_lies(token);
   /*@ assert probability: \forall integer i; 0 <= i < experts ==>
         token->probability + i == vectors + i && output(vectors + i); */
   /*@ assert gradient: \forall integer i; 0 <= i < experts ==>
@@ -174,6 +196,12 @@ static void token_set(phibal_reference_token *token, int32_t experts, int32_t ac
   /*@ assert part: \forall integer i; 0 <= i < active ==>
         token->part + i == vectors + (4 * experts + active + i) &&
         output(vectors + (4 * experts + active + i)); */
+  //@ assert probabilitys: vector_output(token->probability, experts);
+  //@ assert gradients: vector_output(token->gradient, experts);
+  //@ assert conditions: vector_output(token->condition, experts);
+  //@ assert weights: vector_output(token->weight, experts);
+  //@ assert gates: vector_output(token->gate, active);
+  //@ assert parts: vector_output(token->part, active);
   //@ assert all_outputs: token_outputs(token);
   //@ ghost token_put_together(token);
 }
