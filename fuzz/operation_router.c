@@ -9,12 +9,18 @@
 
 /* Bits the reference works with: results come out with a relative width below 2^-60, so that the
    enclosure's own width adds less than 2^-30 ULP to the error counted. */
-enum { PRECISION = 96 };
+enum { PRECISION = 96, RECORDED_PRECISION = 256 };
 
 enum { STREAM_FORWARD = 1, STREAM_BACKWARD, STREAM_SEQUENCE };
 
 const char *operation_kind_route(uint64_t number) {
   return case_kind_name(case_kind_of(number));
+}
+
+/* Golden vectors hold the value nearest to the exact one, also where max + log(sum) cancels down to
+   the least probability. */
+static mpfr_prec_t precision_for(const judgement *j) {
+  return judge_has_outputs(j) ? PRECISION : RECORDED_PRECISION;
 }
 
 static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid"};
@@ -267,7 +273,7 @@ static int64_t token_step(const judgement *j, int64_t tokens) {
 static phibal_status judge_tokens(const routing *r, const operation_case *c, judgement *j) {
   phibal_reference_token truth;
   phibal_status status =
-      phibal_reference_token_init(&truth, r->router.experts, r->router.active, PRECISION);
+      phibal_reference_token_init(&truth, r->router.experts, r->router.active, precision_for(j));
   if (status != PHIBAL_OK) return status;
   /* (R8) is of the logits alone; the reference has it where there is a softmax. */
   phibal_router softmax = r->router;
@@ -295,10 +301,10 @@ static phibal_status judge_tokens(const routing *r, const operation_case *c, jud
 static phibal_status judge_loads(const routing *r, const operation_case *c, judgement *j) {
   int32_t E = r->router.experts;
   int64_t count[PHIBAL_MAX_EXPERTS], counted = 0;
-  phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, PRECISION);
+  phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, precision_for(j));
   if (!truth) return arena_out_of_memory();
   phibal_status status = phibal_reference_loads(&r->router, r->tokens, r->logits, r->bias, r->mask,
-                                                PRECISION, truth, count, &counted);
+                                                precision_for(j), truth, count, &counted);
   if (status == PHIBAL_OK) {
     judge_integer(j, OUTPUT_ROUTER_COUNTS, case_output(c, "tokens"), 0, counted);
     for (int32_t e = 0; e < E; e++) {
@@ -389,7 +395,7 @@ phibal_status operation_router_backward_truth(const operation_case *c, judgement
   const tensor *gradient = case_output(c, "logit-gradient");
   phibal_reference_token truth;
   phibal_status status =
-      phibal_reference_token_init(&truth, r.router.experts, r.router.active, PRECISION);
+      phibal_reference_token_init(&truth, r.router.experts, r.router.active, precision_for(j));
   if (status != PHIBAL_OK) return status;
   int64_t step = token_step(j, r.tokens);
   for (int64_t i = (r.tokens - 1) % step; status == PHIBAL_OK && i < r.tokens; i += step) {

@@ -3,12 +3,14 @@
 #ifndef PHIBAL_FUZZ_TARGET_H
 #define PHIBAL_FUZZ_TARGET_H
 
+#include "file.h"
 #include <phibal/status.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Returns 0; anything that is wrong ends the process. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -44,6 +46,26 @@ static inline void *fuzz_bytes(const uint8_t *data, size_t size) {
   FUZZ_REQUIRE(bytes, "out of memory");
   if (size) memcpy(bytes, data, size);
   return bytes;
+}
+
+static char fuzz_folder_path[] = "/tmp/phibal-fuzz-XXXXXX";
+
+static inline void fuzz_folder_remove(void) {
+  folder_remove(fuzz_folder_path);
+}
+
+/* Writes a file for those that read from a path, in a folder that goes when the process ends; the
+   file's path, until the next call. */
+static inline const char *fuzz_file(const char *name, const void *bytes, size_t size) {
+  static char path[sizeof fuzz_folder_path + 64];
+  if (strchr(fuzz_folder_path, 'X') && !strcmp(strchr(fuzz_folder_path, 'X'), "XXXXXX")) {
+    FUZZ_REQUIRE(mkdtemp(fuzz_folder_path), "no folder");
+    atexit(fuzz_folder_remove);
+  }
+  snprintf(path, sizeof path, "%s/%s", fuzz_folder_path, name);
+  FILE *to = fopen(path, "wb");
+  FUZZ_REQUIRE(to && fwrite(bytes, 1, size, to) == size && !fclose(to), "%s", path);
+  return path;
 }
 
 #endif

@@ -353,9 +353,3 @@ phibal_status build_run(const build_options *options, build_report *report) {
   if (status) build_report_free(report);
   return status;
 }
-
-void build_report_free(build_report *report) {
-  for (int32_t d = 0; d < report->domain_count; d++) free(report->domains[d].name);
-  free(report->domains);
-  *report = (build_report){0};
-}

@@ -1,5 +1,7 @@
 #include "manifest.h"
 #include "file.h"
+#include "token_format.h"
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,11 +38,61 @@ phibal_status manifest_write(const build_options *o, const build_report *report,
   return status;
 }
 
-static void part_read(json_t *domain, const char *name, build_part *part) {
-  json_t *p = json_object_get(domain, name);
-  part->documents = json_integer_value(json_object_get(p, "documents"));
-  part->bytes = json_integer_value(json_object_get(p, "bytes"));
-  part->tokens = json_integer_value(json_object_get(p, "tokens"));
+static phibal_status bad(const char *name, const char *what) {
+  return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s", name, what);
+}
+
+/* A number of things that a corpus can hold. No more than 2^53, so that sums over as many domains
+   as there can be stay in 64 bits. */
+static bool count_read(const json_t *object, const char *key, int64_t *to) {
+  const json_t *value = json_object_get(object, key);
+  *to = json_integer_value(value);
+  return json_is_integer(value) && *to >= 0 && *to <= INT64_C(1) << 53;
+}
+
+static bool part_read(const json_t *domain, const char *name, build_part *part) {
+  const json_t *p = json_object_get(domain, name);
+  return count_read(p, "documents", &part->documents) && count_read(p, "bytes", &part->bytes) &&
+         count_read(p, "tokens", &part->tokens);
+}
+
+static bool name_is_new(const build_report *report, const char *name) {
+  for (int32_t d = 0; d < report->domain_count; d++)
+    if (!strcmp(report->domains[d].name, name)) return false;
+  return true;
+}
+
+static phibal_status domain_read(const char *file, const json_t *from, build_report *report) {
+  const char *name = json_string_value(json_object_get(from, "name"));
+  if (!name || !*name || strlen(name) > TOKEN_FORMAT_MAX_NAME || !name_is_new(report, name))
+    return bad(file, "a domain without a name of its own");
+  build_domain *to = &report->domains[report->domain_count];
+  if (!part_read(from, "train", &to->train) || !part_read(from, "validation", &to->validation))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: domain '%s': documents, bytes and tokens of train and "
+                             "validation must be numbers of at least 0",
+                             file, name);
+  to->name = strdup(name);
+  if (!to->name) return memory_error();
+  report->domain_count++;
+  return PHIBAL_OK;
+}
+
+static phibal_status report_read(const char *file, const json_t *root, build_report *report) {
+  int64_t vocabulary;
+  const json_t *domains = json_object_get(root, "domains");
+  const size_t n = json_array_size(domains);
+  if (!count_read(root, "vocabulary", &vocabulary) || vocabulary < 1 ||
+      vocabulary > TOKEN_FORMAT_MAX_VOCABULARY)
+    return bad(file, "the vocabulary is no number that a token file can have");
+  if (n < 1 || n > TOKEN_FORMAT_MAX_DOMAINS) return bad(file, "names no domains, or too many");
+  report->vocabulary = (int32_t)vocabulary;
+  report->domains = calloc(n, sizeof *report->domains);
+  if (!report->domains) return memory_error();
+  phibal_status status = PHIBAL_OK;
+  for (size_t d = 0; d < n && !status; d++)
+    status = domain_read(file, json_array_get(domains, d), report);
+  return status;
 }
 
 phibal_status manifest_read(const char *folder, build_report *report, json_t **origin) {
@@ -49,28 +101,9 @@ phibal_status manifest_read(const char *folder, build_report *report, json_t **o
   char *path = string_format("%s/corpus.json", folder);
   if (!path) return memory_error();
   json_error_t error;
-  json_t *root = json_load_file(path, 0, &error);
-  phibal_status status = PHIBAL_OK;
-  if (!root) status = phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", path, error.text);
-  json_t *domains = json_object_get(root, "domains");
-  report->vocabulary = (int32_t)json_integer_value(json_object_get(root, "vocabulary"));
-  report->domains = calloc(json_array_size(domains) + 1, sizeof *report->domains);
-  if (!status && !report->domains) status = memory_error();
-  for (size_t d = 0; d < json_array_size(domains) && !status; d++) {
-    json_t *from = json_array_get(domains, d);
-    const char *name = json_string_value(json_object_get(from, "name"));
-    build_domain *to = &report->domains[d];
-    to->name = strdup(name ? name : "");
-    if (!to->name) {
-      status = memory_error();
-      break;
-    }
-    report->domain_count++;
-    part_read(from, "train", &to->train);
-    part_read(from, "validation", &to->validation);
-  }
-  if (!status && !report->domain_count)
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: names no domains", path);
+  json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+  phibal_status status = root ? report_read(path, root, report)
+                              : phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", path, error.text);
   if (status)
     build_report_free(report);
   else
@@ -78,4 +111,10 @@ phibal_status manifest_read(const char *folder, build_report *report, json_t **o
   json_decref(root);
   free(path);
   return status;
+}
+
+void build_report_free(build_report *report) {
+  for (int32_t d = 0; d < report->domain_count; d++) free(report->domains[d].name);
+  free(report->domains);
+  *report = (build_report){0};
 }

@@ -7,7 +7,9 @@
 
 phibal_status manifest_write(const build_options *options, const build_report *report,
                              const tokenizer *t);
-/* The report of an earlier build and its origin (a new reference; null if it has none). */
+/* The report of an earlier build and its origin (a new reference; null if it has none).
+   PHIBAL_ERROR_IO, or PHIBAL_ERROR_FORMAT where the file says what no build can have made: then
+   *report is empty. */
 phibal_status manifest_read(const char *folder, build_report *report, json_t **origin);
 
 #endif
