@@ -299,12 +299,14 @@ phibal_status phibal_reference_product(int64_t rows, int64_t inner, int64_t colu
                                        const phibal_reference_matrix *b, mpfr_prec_t precision,
                                        phibal_enclosure *product, phibal_enclosure *condition) {
   const char *name = "phibal_reference_product";
+  //@ assert use_enclosure;
   if (!a || !b || (!product && rows > 0 && columns > 0))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
   TRY(operation_check_precision(name, precision));
   TRY(reference_matrix_check(name, "the left matrix", rows, inner, a));
   TRY(reference_matrix_check(name, "the right matrix", inner, columns, b));
   //@ assert use_place && open_place && 0 <= place(rows, columns);
+  //@ assert empty: product == \null ==> place(rows, columns) == 0;
   if (product_all(rows, inner, columns, *a, *b, precision, product, condition)) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: a sum is beyond MPFR's range", name);
 }
@@ -512,6 +514,7 @@ static phibal_status combine_all(int64_t tokens, int32_t active, int64_t width, 
           0 <= place(m / width, active) &&
           place(m / width, active) + active <= place(tokens, active); */
     //@ ghost before:;
+    //@ assert first: 0 <= m / width * active <= ROUTING_MAX_SLOTS;
     phibal_status status = combine_element(m / width * active, active, width, m % width, row, gates,
                                            expert_output, start, t, &y[m], magnitude);
     /*@ assert written: enclosure(t) && enclosure(y + m) &&
@@ -522,8 +525,15 @@ static phibal_status combine_all(int64_t tokens, int32_t active, int64_t width, 
     /*@ assert rest: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) &&
           vector_apart(r, y, n) && optional_vector_apart(r, condition, n) ==>
             same{Pre, before}(r) && same{before, Here}(r); */
-    /*@ assert others: \forall integer i; 0 <= i < n && i != m ==> same{before, Here}(y + i) &&
-          (condition == \null || same{before, Here}(condition + i)); */
+    /*@ assert other_values: \forall integer i; 0 <= i < n && i != m ==> \valid_read(y + i) &&
+          \separated(y + i, t) && \separated(y + i, y + m) && optional_apart(y + i, magnitude); */
+    /*@ assert values_kept: \forall integer i; 0 <= i < n && i != m ==> same{before, Here}(y + i);
+     */
+    /*@ assert other_conditions: condition != \null ==> \forall integer i; 0 <= i < n && i != m ==>
+          \valid_read(condition + i) && \separated(condition + i, t) &&
+          \separated(condition + i, y + m) && optional_apart(condition + i, magnitude); */
+    /*@ assert conditions_kept: condition != \null ==> \forall integer i; 0 <= i < n && i != m ==>
+          same{before, Here}(condition + i); */
     //@ assert outputs: vector_output(y, n) && optional_vector(condition, n);
     if (status != PHIBAL_OK) return status;
   }

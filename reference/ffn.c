@@ -530,7 +530,13 @@ static void result_copy(int64_t n, phibal_reference_result from, phibal_referenc
   //@ assert use_enclosure;
   vector_copy(n, from.value, to.value);
   //@ assert kept: to.condition != \null ==> vector_same{Pre, Here}(from.condition, n);
+  //@ assert first: optional_vector(to.value, n);
+  //@ ghost copied:;
   vector_copy(n, from.condition, to.condition);
+  /*@ assert apart: to.value != \null ==> \forall integer i; 0 <= i < n ==>
+        optional_vector_apart(to.value + i, to.condition, n) && \valid_read(to.value + i); */
+  //@ assert same: to.value != \null ==> vector_same{copied, Here}(to.value, n);
+  //@ assert outputs: optional_vector(to.value, n) && optional_vector(to.condition, n);
 }
 
 /* Copies three results. */

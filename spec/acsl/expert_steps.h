@@ -154,9 +154,18 @@
     /@ assert open_place && use_place; @/
     int64_t n = rows * columns;
     /@ assert n == place(rows, columns); @/
-    /@ assert indices: \forall integer k; 0 <= k < n ==> 0 < columns && 0 <= k / columns < rows &&
-         0 <= k % columns < columns && place(k / columns, columns) + place(k % columns, 1) == k; @/
-    /@ assert each: \forall integer k; 0 <= k < n ==> \valid_read(x + k) && \is_finite(x[k]); @/
+    int64_t k = 0;
+    /@ loop invariant 0 <= k <= n;
+       loop invariant \forall integer i; 0 <= i < k ==> \valid_read(x + i) && \is_finite(x[i]);
+       loop assigns k;
+       loop variant n - k; @/
+    while (k < n) {
+      /@ assert 0 < columns && 0 <= k / columns < rows && 0 <= k % columns < columns; @/
+      /@ assert place(k / columns, columns) + place(k % columns, 1) == k; @/
+      /@ assert \valid_read(x + (place(k / columns, columns) + place(k % columns, 1))) &&
+           \is_finite(x[place(k / columns, columns) + place(k % columns, 1)]); @/
+      k++;
+    }
     /@ assert last: 0 < n ==> \valid_read(x + 0) && \valid_read(x + (n - 1)); @/
   }
 */
