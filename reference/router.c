@@ -79,6 +79,16 @@ static void scores_free(double *scores) {
         (0 <= r - x < n ==> \separated(r, x + (r - x))) ==> \separated(r, x + (0 .. n - 1));
     }
 */
+/* y[0..n-1] are the elements of x[0..m-1] from k on. */
+/*@ ghost
+  /@ requires 0 <= k && k + n <= m && vector_output(x, m);
+     requires \forall integer i; 0 <= i < n ==> y + i == x + (k + i);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures vector_output(y, n); @/
+  void vector_piece(const phibal_enclosure *y, int n, const phibal_enclosure *x, int k, int m) {}
+*/
 /* Where a token's vectors lie in new memory, which begins at `first`. */
 /*@ ghost
   /@ requires token_lies(t) && 1 <= t->active <= t->experts && 0 <= first;
@@ -182,26 +192,13 @@ static void token_set(phibal_reference_token *token, int32_t experts, int32_t ac
         same{Pre, Here}(vectors + i); */
   //@ assert kept: vector_output(vectors, 4 * experts + 2 * active);
   //@ assert lies: open_token && token_lies(token);
-  /*@ assert probability: \forall integer i; 0 <= i < experts ==>
-        token->probability + i == vectors + i && output(vectors + i); */
-  /*@ assert gradient: \forall integer i; 0 <= i < experts ==>
-        token->gradient + i == vectors + (experts + i) && output(vectors + (experts + i)); */
-  /*@ assert condition: \forall integer i; 0 <= i < experts ==>
-        token->condition + i == vectors + (2 * experts + i) &&
-        output(vectors + (2 * experts + i)); */
-  /*@ assert weight: \forall integer i; 0 <= i < experts ==>
-        token->weight + i == vectors + (3 * experts + i) && output(vectors + (3 * experts + i)); */
-  /*@ assert gate: \forall integer i; 0 <= i < active ==>
-        token->gate + i == vectors + (4 * experts + i) && output(vectors + (4 * experts + i)); */
-  /*@ assert part: \forall integer i; 0 <= i < active ==>
-        token->part + i == vectors + (4 * experts + active + i) &&
-        output(vectors + (4 * experts + active + i)); */
-  //@ assert probabilitys: vector_output(token->probability, experts);
-  //@ assert gradients: vector_output(token->gradient, experts);
-  //@ assert conditions: vector_output(token->condition, experts);
-  //@ assert weights: vector_output(token->weight, experts);
-  //@ assert gates: vector_output(token->gate, active);
-  //@ assert parts: vector_output(token->part, active);
+  //@ ghost vector_piece(token->probability, experts, vectors, 0, 4 * experts + 2 * active);
+  //@ ghost vector_piece(token->gradient, experts, vectors, experts, 4 * experts + 2 * active);
+  //@ ghost vector_piece(token->condition, experts, vectors, 2 * experts, 4 * experts + 2 * active);
+  //@ ghost vector_piece(token->weight, experts, vectors, 3 * experts, 4 * experts + 2 * active);
+  //@ ghost vector_piece(token->gate, active, vectors, 4 * experts, 4 * experts + 2 * active);
+  /*@ ghost vector_piece(token->part, active, vectors, 4 * experts + active,
+                         4 * experts + 2 * active); */
   //@ assert all_outputs: token_outputs(token);
   //@ ghost token_put_together(token);
 }
