@@ -78,11 +78,20 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
       loop invariant outputs: vector_output(sum, n);
       loop invariant frame: only_vector_written{Pre, Here}(sum, n);
       loop invariant left: \forall integer i; e <= i < n ==> same{Pre, Here}(sum + i);
+      loop invariant terms: vector_same{Pre, Here}(x, n);
       loop invariant added: \forall integer i, real a, b;
         0 <= i < e && in{Pre}(sum + i, a) && in{Pre}(x + i, b) ==> in(sum + i, a + b);
       loop assigns e, sum[0 .. n - 1];
       loop variant n - e; */
-  for (int32_t e = 0; e < n; e++) TRY(phibal_enclosure_add(&sum[e], &sum[e], &x[e]));
+  for (int32_t e = 0; e < n; e++) {
+    //@ assert arguments: same{Pre, Here}(sum + e) && same{Pre, Here}(x + e);
+    phibal_status status = phibal_enclosure_add(&sum[e], &sum[e], &x[e]);
+    //@ assert others: \forall integer i; 0 <= i < n && i != e ==> same{LoopCurrent, Here}(sum + i);
+    //@ assert outputs: vector_output(sum, n);
+    if (status != PHIBAL_OK) return status;
+    /*@ assert element: \forall real a, b; in{Pre}(sum + e, a) && in{Pre}(x + e, b) ==>
+          in(sum + e, a + b); */
+  }
   return PHIBAL_OK;
 }
 
