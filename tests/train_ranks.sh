@@ -87,7 +87,7 @@ steps=$(wc -l <long/metrics.jsonl)
 on 2 --resume long --quiet & pid=$!
 await $((steps + 3))
 job=$(pgrep -P $pid -x "$(basename "$mpirun")" || echo $pid)
-kill -KILL "$(pgrep -P "$job" -x phibal | tail -n 1)"
+kill -KILL "$(pgrep -P "$job" | tail -n 1)"
 if wait $pid; then fail "a dead rank is not noticed"; fi
 [ -s error ] || fail "a dead rank is not named"
 rm -r long/result.json 2>/dev/null || true
