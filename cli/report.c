@@ -23,18 +23,6 @@ static const char help[] =
     "its pictures are drawn by gnuplot, and left out where that is missing.\n\n"
     "  --out FILE   the page (default: report.html in the first folder)";
 
-json_t *report_member(const json_t *json, const char *path) {
-  char key[64];
-  json_t *at = (json_t *)json;
-  while (at && *path) {
-    size_t n = strcspn(path, ".");
-    snprintf(key, sizeof key, "%.*s", (int)n, path);
-    at = json_object_get(at, key);
-    path += n + (path[n] == '.');
-  }
-  return at;
-}
-
 static int fail(void) {
   fprintf(stderr, "phibal report: %s\n", phibal_status_message());
   return 2;

@@ -12,9 +12,6 @@ typedef struct report_run {
   char *config;             /* config.yaml */
 } report_run;
 
-/* A member by its path, such as "validation.mean.maxvio_loads"; null where it ends. */
-json_t *report_member(const json_t *json, const char *path);
-
 /* Figures of several runs in one; and of one run by itself. */
 void report_write_curves(FILE *to, int n, const report_run *runs);
 void report_write_loads(FILE *to, const report_run *run);

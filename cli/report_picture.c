@@ -1,6 +1,7 @@
 /* Figures of runs: curves over the steps, and where the tokens went in the end. */
 #include "gnuplot.h"
 #include "page.h"
+#include "report.h"
 #include "report_internal.h"
 #include <stdbool.h>
 #include <stdlib.h>

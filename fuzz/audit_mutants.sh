@@ -17,13 +17,7 @@ rm -rf "$work"
 mkdir -p "$work/objects"
 found=0 equivalent=0 failed=0
 
-trim() { printf '%s' "$1" | sed 's/^ *//; s/ *$//'; }
-
-not_ok() {
-  echo "not ok: $1"
-  tail -n 3 "$work/log"
-  failed=$((failed + 1))
-}
+. "$(dirname "$0")/fault_list.sh"
 
 # build PROGRAM TEST [OBJECT]: the test, OBJECT in the place of the library's own.
 build() {
@@ -37,32 +31,18 @@ build() {
 run() { timeout 300 "$work/$1" ${2:+--filter "$2"} >"$work/log" 2>&1; }
 
 # Without a fault every test must pass: otherwise "it fails" says nothing.
-for check in $(awk -F' [|] ' '!/^#/ && NF >= 4 {print $3}' "$list" | sort -u); do
+for check in $(checks "$list"); do
   filter=${check#*:}
   [ "$filter" != "$check" ] || filter=
   build sound "${check%%:*}" 2>"$work/log" && run sound "$filter" && grep -q 'Tested: [1-9]' "$work/log" ||
     { not_ok "$check fails, or is empty, without a fault"; exit 1; }
 done
 
-file= why=
-while IFS= read -r line; do
-  case $line in
-  '' | '#'*) continue ;;
-  '['*)
-    file=$(trim "$(printf '%s' "$line" | sed 's/^.//; s/].*//')")
-    continue
-    ;;
-  'equivalent: '*)
-    why=${line#equivalent: }
-    continue
-    ;;
-  esac
-  name=${line%%" | "*} rest=${line#*" | "}
-  rest=${rest#*" | "}
-  check=${rest%%" | "*} edit=${rest#*" | "}
+# Plants the fault at hand, runs its test, and says what became of it.
+plant_and_try() {
   filter=${check#*:}
   [ "$filter" != "$check" ] || filter=
-  case $name in *"$only"*) ;; *) why=; continue ;; esac
+  case $name in *"$only"*) ;; *) return ;; esac
   sed "$edit" "$root/$file" >"$work/$(basename "$file")"
   status=0
   if cmp -s "$root/$file" "$work/$(basename "$file")"; then
@@ -88,8 +68,8 @@ while IFS= read -r line; do
       not_ok "$name: not noticed (status $status)"
     fi
   fi
-  why=
-done <"$list"
+}
+each_fault "$list" plant_and_try
 
 echo "planted faults in the audit: $found found, $equivalent equivalent, $failed not as they should be"
 [ $failed -eq 0 ] && [ $found -gt 0 ]

@@ -23,7 +23,7 @@ rm -rf "$work"
 mkdir -p "$work"
 found=0 equivalent=0 failed=0
 
-trim() { printf '%s' "$1" | sed 's/^ *//; s/ *$//'; }
+. "$(dirname "$0")/fault_list.sh"
 
 # build NAME CHECK OBJECT...: the program that makes the check, OBJECT in the place of the library's own.
 build() {
@@ -55,12 +55,6 @@ run_on() {
   model-gradient | bits | test-loads) return 0 ;;
   *) timeout "$limit" "$work/$1" verify --op "$2" --seed 2 --cases 1000000000 --first-failure ;;
   esac >"$work/log" 2>&1
-}
-
-not_ok() {
-  echo "not ok: $1"
-  tail -n 5 "$work/log"
-  failed=$((failed + 1))
 }
 
 # What noticed it, in a few words.
@@ -118,31 +112,13 @@ try() {
 }
 
 # Without a fault every check must pass: otherwise "it fails" says nothing.
-for check in $(awk -F' [|] ' '!/^#/ && NF >= 4 {print $3}' "$list" | sort -u); do
+for check in $(checks "$list"); do
   build sound "$check" 2>"$work/log" && run sound "$check" ||
     { not_ok "$check fails without a fault"; exit 1; }
 done
 
-file= source= why=
-while IFS= read -r line; do
-  case $line in
-  '' | '#'*) continue ;;
-  '['*)
-    file=$(trim "$(printf '%s' "$line" | sed 's/^.//; s/].*//; s/>.*//')")
-    source=$(trim "$(printf '%s' "$line" | sed -n 's/].*//; s/.*>//p')")
-    continue
-    ;;
-  'equivalent: '*)
-    why=${line#equivalent: }
-    continue
-    ;;
-  esac
-  name=${line%%" | "*} rest=${line#*" | "}
-  kind=${rest%%" | "*} rest=${rest#*" | "}
-  check=${rest%%" | "*} edit=${rest#*" | "}
-  plant && try
-  why=
-done <"$list"
+plant_and_try() { plant && try; }
+each_fault "$list" plant_and_try
 
 echo "planted faults: $found found, $equivalent equivalent, $failed not as they should be"
 if [ -n "$table" ]; then

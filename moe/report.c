@@ -5,8 +5,7 @@
  */
 enum { LABEL = 34, COLUMN = 28 };
 
-/* A member by its path, such as "validation.mean.maxvio_loads"; null where it ends. */
-static json_t *member(const json_t *json, const char *path) {
+json_t *report_member(const json_t *json, const char *path) {
   char key[64];
   json_t *at = (json_t *)json;
   while (at && *path) {
@@ -27,7 +26,7 @@ static void write_heading(FILE *to, const char *heading, int n, json_t *const *r
   fputc('\n', to);
   write_label(to, heading);
   for (int i = 0; i < n; i++) {
-    const char *label = json_string_value(member(results[i], "label"));
+    const char *label = json_string_value(report_member(results[i], "label"));
     fprintf(to, "  %*.*s", COLUMN, COLUMN, label ? label : "?");
   }
   fputc('\n', to);
@@ -38,11 +37,11 @@ static void write_heading(FILE *to, const char *heading, int n, json_t *const *r
 static void write_row(FILE *to, const char *label, const char *path, double scale, int digits,
                       const char *unit, int n, json_t *const *results) {
   bool any = false;
-  for (int i = 0; i < n; i++) any |= json_is_number(member(results[i], path));
+  for (int i = 0; i < n; i++) any |= json_is_number(report_member(results[i], path));
   if (!any) return;
   write_label(to, label);
   for (int i = 0; i < n; i++) {
-    json_t *value = member(results[i], path);
+    json_t *value = report_member(results[i], path);
     int width = COLUMN - (int)strlen(unit);
     if (json_is_number(value))
       fprintf(to, "  %*.*f%s", width, digits, scale * json_number_value(value), unit);
@@ -57,11 +56,11 @@ static void write_row(FILE *to, const char *label, const char *path, double scal
 static void write_words(FILE *to, const char *label, const char *path, int n,
                         json_t *const *results) {
   bool any = false;
-  for (int i = 0; i < n; i++) any |= json_is_string(member(results[i], path));
+  for (int i = 0; i < n; i++) any |= json_is_string(report_member(results[i], path));
   if (!any) return;
   write_label(to, label);
   for (int i = 0; i < n; i++) {
-    const char *word = json_string_value(member(results[i], path));
+    const char *word = json_string_value(report_member(results[i], path));
     size_t length = word ? strlen(word) : 0;
     if (length > COLUMN) word += length - COLUMN;
     fprintf(to, "  %*s", COLUMN, word ? word : "-");
@@ -85,9 +84,9 @@ static void write_balance_row(FILE *to, const char *label, const char *metric, i
   for (int i = 0; i < n; i++) {
     char path[96], cell[64] = "-";
     snprintf(path, sizeof path, "validation.mean.%s", metric);
-    json_t *mean = member(results[i], path);
+    json_t *mean = report_member(results[i], path);
     snprintf(path, sizeof path, "validation.worst.%s", metric);
-    json_t *worst = member(results[i], path);
+    json_t *worst = report_member(results[i], path);
     if (mean && worst)
       snprintf(cell, sizeof cell, "%.4f (%.4f)", json_number_value(mean), json_number_value(worst));
     fprintf(to, "  %*s", COLUMN, cell);
@@ -97,7 +96,7 @@ static void write_balance_row(FILE *to, const char *label, const char *metric, i
 
 static void write_balance(FILE *to, int n, json_t *const *results) {
   bool any = false;
-  for (int i = 0; i < n; i++) any |= member(results[i], "validation.mean") != NULL;
+  for (int i = 0; i < n; i++) any |= report_member(results[i], "validation.mean") != NULL;
   if (!any) return; /* dense runs only, or none evaluated */
   write_heading(to, "balance: mean of layers (worst)", n, results);
   write_balance_row(to, "  MaxVio from loads", "maxvio_loads", n, results);
@@ -108,14 +107,14 @@ static void write_balance(FILE *to, int n, json_t *const *results) {
 }
 
 static size_t layer_count(const json_t *result) {
-  return json_array_size(member(result, "validation.layers"));
+  return json_array_size(report_member(result, "validation.layers"));
 }
 
 /* The transformer's number of the l-th MoE layer, from the first run that has it. */
 static long long layer_number(int n, json_t *const *results, size_t l) {
   for (int i = 0; i < n; i++) {
-    json_t *layer = json_array_get(member(results[i], "validation.layers"), l);
-    if (layer) return json_integer_value(member(layer, "layer"));
+    json_t *layer = json_array_get(report_member(results[i], "validation.layers"), l);
+    if (layer) return json_integer_value(report_member(layer, "layer"));
   }
   return (long long)l;
 }
@@ -132,13 +131,13 @@ static void write_layers(FILE *to, int n, json_t *const *results) {
     snprintf(label, sizeof label, "  layer %lld", layer_number(n, results, l));
     write_label(to, label);
     for (int i = 0; i < n; i++) {
-      json_t *layer = json_array_get(member(results[i], "validation.layers"), l);
+      json_t *layer = json_array_get(report_member(results[i], "validation.layers"), l);
       char cell[64] = "-";
       if (layer)
         snprintf(cell, sizeof cell, "%.3f  %.3f  %.3f",
-                 json_number_value(member(layer, "maxvio_loads")),
-                 json_number_value(member(layer, "maxvio_mean")),
-                 json_number_value(member(layer, "gini_loads")));
+                 json_number_value(report_member(layer, "maxvio_loads")),
+                 json_number_value(report_member(layer, "maxvio_mean")),
+                 json_number_value(report_member(layer, "gini_loads")));
       fprintf(to, "  %*s", COLUMN, cell);
     }
     fputc('\n', to);
@@ -149,11 +148,11 @@ static void write_layers(FILE *to, int n, json_t *const *results) {
    cut to the first sixteen: result.json has them all. */
 static void write_ratios(FILE *to, const json_t *result, size_t layer) {
   enum { EXPERTS_SHOWN = 16 };
-  json_t *domains = member(result, "validation.domains");
-  json_t *ratios = json_array_get(member(result, "validation.routed_token_ratio"), layer);
-  int experts = (int)json_integer_value(member(result, "routing.experts"));
+  json_t *domains = report_member(result, "validation.domains");
+  json_t *ratios = json_array_get(report_member(result, "validation.routed_token_ratio"), layer);
+  int experts = (int)json_integer_value(report_member(result, "routing.experts"));
   int shown = experts < EXPERTS_SHOWN ? experts : EXPERTS_SHOWN;
-  const char *label = json_string_value(member(result, "label"));
+  const char *label = json_string_value(report_member(result, "label"));
   fprintf(to, "\nrouted-token ratio, %%, layer %lld: %s (even: %.2f)\n",
           layer_number(1, (json_t *const[]){(json_t *)result}, layer), label ? label : "?",
           100.0 / experts);
@@ -178,7 +177,7 @@ static void write_ratios(FILE *to, const json_t *result, size_t layer) {
 static json_t *domain_score(const json_t *result, const char *name) {
   size_t d;
   json_t *domain;
-  json_array_foreach(member(result, "validation.domains"), d, domain) {
+  json_array_foreach(report_member(result, "validation.domains"), d, domain) {
     const char *its = json_string_value(json_object_get(domain, "name"));
     if (its && !strcmp(its, name)) return domain;
   }
@@ -197,7 +196,7 @@ static void write_domain(FILE *to, const char *name, int n, json_t *const *resul
   snprintf(label, sizeof label, "  %s", name);
   write_label(to, label);
   for (int i = 0; i < n; i++) {
-    json_t *loss = member(domain_score(results[i], name), "loss");
+    json_t *loss = report_member(domain_score(results[i], name), "loss");
     if (json_is_number(loss))
       fprintf(to, "  %*.4f", COLUMN, json_number_value(loss));
     else
@@ -209,7 +208,7 @@ static void write_domain(FILE *to, const char *name, int n, json_t *const *resul
 static void write_domains(FILE *to, int n, json_t *const *results) {
   size_t most = 0;
   for (int i = 0; i < n; i++) {
-    size_t its = json_array_size(member(results[i], "validation.domains"));
+    size_t its = json_array_size(report_member(results[i], "validation.domains"));
     most = its > most ? its : most;
   }
   if (most < 2) return;
@@ -217,7 +216,7 @@ static void write_domains(FILE *to, int n, json_t *const *results) {
   for (int i = 0; i < n; i++) {
     size_t d;
     json_t *domain;
-    json_array_foreach(member(results[i], "validation.domains"), d, domain) {
+    json_array_foreach(report_member(results[i], "validation.domains"), d, domain) {
       const char *name = json_string_value(json_object_get(domain, "name"));
       if (name && !domain_written(results, i, name)) write_domain(to, name, n, results);
     }
@@ -236,12 +235,13 @@ static void write_times(FILE *to, int n, json_t *const *results) {
   write_heading(to, "time of the steps", n, results);
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     bool any = false;
-    for (int i = 0; i < n; i++) any |= json_number_value(member(results[i], rows[r].path)) != 0;
+    for (int i = 0; i < n; i++)
+      any |= json_number_value(report_member(results[i], rows[r].path)) != 0;
     if (!any) continue; /* dense runs have no router */
     write_label(to, rows[r].label);
     for (int i = 0; i < n; i++) {
-      double steps = json_number_value(member(results[i], "seconds.steps"));
-      double part = json_number_value(member(results[i], rows[r].path));
+      double steps = json_number_value(report_member(results[i], "seconds.steps"));
+      double part = json_number_value(report_member(results[i], rows[r].path));
       fprintf(to, "  %*.2f %%", COLUMN - 2, steps > 0 ? 100 * part / steps : 0);
     }
     fputc('\n', to);
@@ -272,13 +272,13 @@ static void write_domain_balance(FILE *to, const json_t *result) {
   static const char *const metrics[] = {"maxvio_loads", "maxvio_mean", "gini_loads", "gini_mean",
                                         "entropy_loads"};
   enum { METRICS = sizeof metrics / sizeof *metrics };
-  json_t *layers = member(result, "validation.domain_balance");
+  json_t *layers = report_member(result, "validation.domain_balance");
   if (!json_array_size(layers)) return;
   fprintf(to, "\n%-*s %13s %13s %13s %13s %13s\n", LABEL, "each domain by itself: mean of layers",
           "MaxVio loads", "MaxVio mean", "Gini loads", "Gini mean", "entropy");
   size_t d, l;
   json_t *domain, *layer;
-  json_array_foreach(member(result, "validation.domains"), d, domain) {
+  json_array_foreach(report_member(result, "validation.domains"), d, domain) {
     double sum[METRICS] = {0};
     size_t counted = 0;
     json_array_foreach(layers, l, layer) {
@@ -304,7 +304,8 @@ void report_write_evaluation(FILE *to, json_t *result, bool every_layer) {
 
 phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_layer) {
   for (int i = 0; i < n; i++)
-    if (!json_is_string(member(results[i], "label")) || !member(results[i], "training.seconds"))
+    if (!json_is_string(report_member(results[i], "label")) ||
+        !report_member(results[i], "training.seconds"))
       return phibal_status_set(PHIBAL_ERROR_FORMAT, "result %d is not one of 'phibal train'",
                                i + 1);
   write_heading(to, "run", n, results);
@@ -318,7 +319,7 @@ phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_l
   write_row(to, "  parameters, active", "parameters.active", 1, 0, "", n, results);
   write_row(to, "  last training loss", "training.last_loss", 1, 4, "", n, results);
   bool evaluated = false;
-  for (int i = 0; i < n; i++) evaluated |= member(results[i], "validation") != NULL;
+  for (int i = 0; i < n; i++) evaluated |= report_member(results[i], "validation") != NULL;
   if (evaluated) write_evaluation(to, n, results);
   write_times(to, n, results);
   write_all_ratios(to, n, results, every_layer);

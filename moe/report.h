@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* A member by its path, such as "validation.mean.maxvio_loads"; null where it ends. */
+json_t *report_member(const json_t *json, const char *path);
 /* Writes the tables of n >= 1 results. Routed-token ratios are shown for the middle and the last
    MoE layer, or for every layer. PHIBAL_ERROR_FORMAT if a result lacks what a table needs. */
 phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_layer);

@@ -5,28 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 TestSuite(eval_model, .init = train_case_create, .fini = train_case_remove);
 
-/* Runs the command in the test's folder; its exit status, and what it wrote to both streams. */
-static int phibal(const char *arguments, char *text, size_t size) {
-  char command[1024], here[256];
-  path_to("", here);
-  snprintf(command, sizeof command, "cd '%s' && '%s' eval-model %s 2>&1", here, getenv("PHIBAL"),
-           arguments);
-  FILE *pipe = popen(command, "r");
-  cr_assert(pipe);
-  size_t n = fread(text, 1, size - 1, pipe);
-  text[n] = 0;
-  const int status = pclose(pipe);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static json_t *found(const char *arguments) {
   static char text[1 << 20];
-  cr_assert_eq(phibal(arguments, text, sizeof text), 0, "%s", text);
+  cr_assert_eq(phibal_command("", arguments, text, sizeof text), 0, "%s", text);
   json_error_t error;
   json_t *json = json_loads(text, 0, &error);
   cr_assert(json, "%s: %s", error.text, text);
@@ -46,7 +30,7 @@ Test(eval_model, numbers_of_the_run) {
     json_t *result = run(&config, methods[i]);
     json_t *trained = json_object_get(result, "validation");
     char arguments[128];
-    snprintf(arguments, sizeof arguments, "--json --load %s", methods[i]);
+    snprintf(arguments, sizeof arguments, "eval-model --json --load %s", methods[i]);
     json_t *all = found(arguments);
     json_t *evaluated = json_object_get(all, "validation");
     cr_expect_eq((int)number(all, "step"), 20);
@@ -83,9 +67,9 @@ Test(eval_model, numbers_of_the_run) {
     json_decref(all), json_decref(result);
   }
   /* Another checkpoint, other data, fewer windows, several threads. */
-  json_t *last = found("--json --load phi --threads 2");
-  json_t *other = found("--json --load phi/checkpoints/step-000000000010");
-  json_t *train = found("--json --load phi --data train.tokens --sequences 3");
+  json_t *last = found("eval-model --json --load phi --threads 2");
+  json_t *other = found("eval-model --json --load phi/checkpoints/step-000000000010");
+  json_t *train = found("eval-model --json --load phi --data train.tokens --sequences 3");
   const double loss = number(json_object_get(last, "validation"), "loss");
   cr_expect_eq((int)number(other, "step"), 10);
   cr_expect_neq(number(json_object_get(other, "validation"), "loss"), loss);
@@ -102,27 +86,31 @@ Test(eval_model, refuses) {
   json_decref(run(&config, "run"));
   static const struct {
     const char *arguments, *word;
-  } cases[] = {{"", "--load is needed"},
-               {"--load absent", "neither a checkpoint nor a run"},
-               {"--load run", "no data.validation"},
-               {"--load run --data absent", "absent"},
-               {"--load run --data run/config.yaml", "config.yaml"},
-               {"--load run --sequences -1 --data train.tokens", "--sequences '-1'"},
-               {"--load run --batch 0", "--batch '0'"},
-               {"--load run --details x", "--choices"},
-               {"--load run --choices absent", "bytes' has a vocabulary of 257 tokens"}};
+  } cases[] = {{"eval-model", "--load is needed"},
+               {"eval-model --load absent", "neither a checkpoint nor a run"},
+               {"eval-model --load run", "no data.validation"},
+               {"eval-model --load run --data absent", "absent"},
+               {"eval-model --load run --data run/config.yaml", "config.yaml"},
+               {"eval-model --load run --sequences -1 --data train.tokens", "--sequences '-1'"},
+               {"eval-model --load run --batch 0", "--batch '0'"},
+               {"eval-model --load run --details x", "--choices"},
+               {"eval-model --load run --choices absent", "bytes' has a vocabulary of 257 tokens"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    cr_expect_eq(phibal(cases[i].arguments, text, sizeof text), 2, "%s", cases[i].arguments);
+    cr_expect_eq(phibal_command("", cases[i].arguments, text, sizeof text), 2, "%s",
+                 cases[i].arguments);
     cr_expect(strstr(text, cases[i].word), "no '%s' in: %s", cases[i].word, text);
   }
   char path[256];
   path_to("run/checkpoints/step-000000000002/model.safetensors", path);
   cr_assert_eq(truncate(path, 100), 0);
-  cr_expect_eq(phibal("--load run --data validation.tokens", text, sizeof text), 0);
+  cr_expect_eq(
+      phibal_command("", "eval-model --load run --data validation.tokens", text, sizeof text), 0);
   cr_expect(strstr(text, "passed over") && strstr(text, "after step 1"), "%s", text);
-  cr_expect_eq(phibal("--load run/checkpoints/step-000000000002 --data validation.tokens", text,
-                      sizeof text),
-               2);
+  cr_expect_eq(
+      phibal_command("",
+                     "eval-model --load run/checkpoints/step-000000000002 --data validation.tokens",
+                     text, sizeof text),
+      2);
   cr_expect(strstr(text, "truncated"), "%s", text);
 }
 
@@ -135,7 +123,7 @@ Test(eval_model, choices) {
                            "data.validation", ""));
   /* The data's vocabulary of 17 does not fit 257; a file of bytes does. */
   path_to("bytes", path);
-  cr_assert_eq(phibal("--help", text, sizeof text), 0);
+  cr_assert_eq(phibal_command("", "eval-model --help", text, sizeof text), 0);
   char command[700];
   path_to("", path);
   snprintf(command, sizeof command,
@@ -156,14 +144,14 @@ Test(eval_model, choices) {
             "\"subject\":\"%c\"}\n",
             i < 2 ? 'a' : 'b');
   cr_assert_eq(fclose(file), 0);
-  json_t *all = found("--json --load run --choices q.jsonl --details d.jsonl --batch 3");
+  json_t *all = found("eval-model --json --load run --choices q.jsonl --details d.jsonl --batch 3");
   const json_t *its = json_array_get(json_object_get(all, "choices"), 0);
   cr_expect_eq((int)number(its, "questions"), 5);
   cr_expect_eq(number(its, "accuracy_per_byte"), 1.0);
   cr_expect_eq((int)at(json_object_get(its, "subjects"), 1, "questions"), 3);
   cr_expect(!json_object_get(all, "validation"));
   json_decref(all);
-  cr_expect_eq(phibal("--load run --choices q.jsonl", text, sizeof text), 0);
+  cr_expect_eq(phibal_command("", "eval-model --load run --choices q.jsonl", text, sizeof text), 0);
   cr_expect(strstr(text, "q.jsonl: 5 questions") && strstr(text, "by log-likelihood a byte 100.00"),
             "%s", text);
 }

@@ -6,24 +6,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 TestSuite(report, .init = train_case_create, .fini = train_case_remove);
-
-/* Runs a command of phibal in the test's folder. */
-static int phibal(const char *before, const char *arguments, char *output, size_t size) {
-  char command[1024], here[256];
-  path_to("", here);
-  snprintf(command, sizeof command, "cd '%s' && %s '%s' %s 2>&1", here, before, getenv("PHIBAL"),
-           arguments);
-  FILE *pipe = popen(command, "r");
-  cr_assert(pipe);
-  size_t n = fread(output, 1, size - 1, pipe);
-  output[n] = 0;
-  const int status = pclose(pipe);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 static char *page(const char *name) {
   char path[256];
@@ -76,8 +60,8 @@ Test(report, runs) {
   configure(&config,
             PAIRS("training.steps", "900", "balance.method", "dense", "training.log_every", "1"));
   json_t *dense = run(&config, "dense");
-  cr_assert_eq(phibal("", "report phi dense --out both.html", output, sizeof output), 0, "%s",
-               output);
+  cr_assert_eq(phibal_command("", "report phi dense --out both.html", output, sizeof output), 0,
+               "%s", output);
   char *html = page("both.html");
   expect_whole(html);
   json_t *both[] = {phi, dense};
@@ -93,7 +77,8 @@ Test(report, runs) {
   cr_expect_eq(count(html, "<figure>"), count(html, "<figcaption>"));
   free(html);
   /* One run into its own folder; gnuplot out of reach. */
-  cr_assert_eq(phibal("PATH=/nonexistent", "report phi", output, sizeof output), 0, "%s", output);
+  cr_assert_eq(phibal_command("PATH=/nonexistent", "report phi", output, sizeof output), 0, "%s",
+               output);
   cr_expect_str_eq(output, "phi/report.html\n");
   html = page("phi/report.html");
   expect_whole(html);
@@ -113,16 +98,16 @@ Test(report, runs_that_have_not_ended) {
   path_to("it's <b> & 'x'/metrics.jsonl", path);
   FILE *file = fopen(path, "a");
   cr_assert(file && fputs("{\"type\":\"st", file) >= 0 && !fclose(file));
-  cr_assert_eq(phibal("", "report \"it's <b> & 'x'\" --out r.html", output, sizeof output), 0, "%s",
-               output);
+  cr_assert_eq(phibal_command("", "report \"it's <b> & 'x'\" --out r.html", output, sizeof output),
+               0, "%s", output);
   char *html = page("r.html");
   expect_whole(html);
   cr_expect(strstr(html, "has not ended") && strstr(html, "it's &lt;b&gt; &amp; 'x'"));
   if (!system("gnuplot --version >/dev/null 2>&1")) cr_expect_geq(count(html, "<svg"), 5);
   free(html);
-  cr_expect_eq(phibal("", "report absent", output, sizeof output), 2);
+  cr_expect_eq(phibal_command("", "report absent", output, sizeof output), 2);
   cr_expect(strstr(output, "absent"), "%s", output);
-  cr_expect_eq(phibal("", "report", output, sizeof output), 2);
+  cr_expect_eq(phibal_command("", "report", output, sizeof output), 2);
 }
 
 Test(report, sweeps) {
@@ -147,9 +132,10 @@ Test(report, sweeps) {
     snprintf(text, sizeof text, "base: ./small.yaml\nout: %s\nseeds: [1, 2]\n%s", out, grids[i]);
     path_to("s.yaml", path);
     cr_assert_eq(file_write(path, text, strlen(text)), PHIBAL_OK);
-    cr_assert_eq(phibal("", "sweep s.yaml --quiet", output, sizeof output), 0, "%s", output);
+    cr_assert_eq(phibal_command("", "sweep s.yaml --quiet", output, sizeof output), 0, "%s",
+                 output);
     snprintf(text, sizeof text, "report %s --out s.html", out);
-    cr_assert_eq(phibal("", text, output, sizeof output), 0, "%s", output);
+    cr_assert_eq(phibal_command("", text, output, sizeof output), 0, "%s", output);
     char *html = page("s.html");
     expect_whole(html);
     cr_expect_eq(count(html, "<svg"), gnuplot ? figures[i] : 0);

@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 TestSuite(sweep, .init = train_case_create, .fini = train_case_remove);
 
@@ -220,41 +218,28 @@ Test(sweep, statistics) {
   free(text);
 }
 
-static int phibal(const char *arguments, char *output, size_t size) {
-  char command[1024], here[256];
-  path_to("", here);
-  snprintf(command, sizeof command, "cd '%s' && '%s' sweep %s 2>&1", here, getenv("PHIBAL"),
-           arguments);
-  FILE *pipe = popen(command, "r");
-  cr_assert(pipe);
-  size_t n = fread(output, 1, size - 1, pipe);
-  output[n] = 0;
-  const int status = pclose(pipe);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 Test(sweep, command) {
   static char output[1 << 16];
   char *text = small_sweep("out", "3"), path[256];
   path_to("s.yaml", path);
   cr_assert_eq(file_write(path, text, strlen(text)), PHIBAL_OK);
-  cr_expect_eq(phibal("s.yaml --dry-run", output, sizeof output), 0);
+  cr_expect_eq(phibal_command("", "sweep s.yaml --dry-run", output, sizeof output), 0);
   cr_expect(strstr(output, "out/phi,peak_lr=1e-3,seed=1\n") &&
                 strstr(output, "out/switch,peak_lr=1e-2,seed=3\n"),
             "%s", output);
   path_to("out", path);
   cr_expect_neq(access(path, F_OK), 0);
-  cr_expect_eq(phibal("s.yaml --quiet", output, sizeof output), 0);
+  cr_expect_eq(phibal_command("", "sweep s.yaml --quiet", output, sizeof output), 0);
   cr_expect(strstr(output, "switch, peak_lr=1e-2") && strstr(output, "+-"), "%s", output);
   path_to("out/sweep.json", path);
   json_t *saved = json_load_file(path, 0, NULL);
   cr_assert(saved);
   cr_expect_eq(json_array_size(json_object_get(saved, "points")), 4);
   json_decref(saved);
-  cr_expect_eq(phibal("s.yaml", output, sizeof output), 0);
+  cr_expect_eq(phibal_command("", "sweep s.yaml", output, sizeof output), 0);
   cr_expect(strstr(output, "12/12") && strstr(output, "is there"), "%s", output);
-  cr_expect_eq(phibal("absent.yaml", output, sizeof output), 2);
-  cr_expect_eq(phibal("", output, sizeof output), 2);
+  cr_expect_eq(phibal_command("", "sweep absent.yaml", output, sizeof output), 2);
+  cr_expect_eq(phibal_command("", "sweep ", output, sizeof output), 2);
   free(text);
   /* Weights that a weight decay of 10 at a rate of 10 multiplies by -99 a step overflow. */
   char folder[256], base[256];
@@ -267,7 +252,7 @@ Test(sweep, command) {
                        base, folder);
   path_to("d.yaml", path);
   cr_assert_eq(file_write(path, text, strlen(text)), PHIBAL_OK);
-  cr_expect_eq(phibal("d.yaml --quiet", output, sizeof output), 1);
+  cr_expect_eq(phibal_command("", "sweep d.yaml --quiet", output, sizeof output), 1);
   cr_expect(strstr(output, "diverging/bad,seed=1: step ") && strstr(output, "good as well"), "%s",
             output);
   json_t *results;

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 static const char small[] =
     "model: {vocabulary: 17, width: 16, layers: 2, heads: 2, key_value_heads: 1, head_width: 8,\n"
@@ -98,4 +99,16 @@ double number(const json_t *json, const char *key) {
   json_t *value = json_object_get(json, key);
   cr_assert(json_is_number(value), "no number '%s'", key);
   return json_number_value(value);
+}
+
+int phibal_command(const char *before, const char *arguments, char *output, size_t size) {
+  char command[1024];
+  snprintf(command, sizeof command, "cd '%s' && %s '%s' %s 2>&1", folder, before, getenv("PHIBAL"),
+           arguments);
+  FILE *pipe = popen(command, "r");
+  cr_assert(pipe);
+  size_t n = fread(output, 1, size - 1, pipe);
+  output[n] = 0;
+  const int status = pclose(pipe);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

@@ -29,4 +29,8 @@ json_t *metrics(const char *name);
 /* A number that has to be there. */
 double number(const json_t *json, const char *key);
 
+/* Runs `BEFORE $PHIBAL ARGUMENTS` by the shell in the test's folder; its exit status, -1 if it was
+   killed, and what it wrote to both streams, cut to size - 1 bytes. */
+int phibal_command(const char *before, const char *arguments, char *output, size_t size);
+
 #endif

@@ -90,12 +90,12 @@ job=$(pgrep -P $pid -x "$(basename "$mpirun")" || echo $pid)
 kill -KILL "$(pgrep -P "$job" | tail -n 1)"
 if wait $pid; then fail "a dead rank is not noticed"; fi
 [ -s error ] || fail "a dead rank is not named"
-rm -r long/result.json 2>/dev/null || true
 on 4 --resume long --quiet & pid=$!
 await $((steps + 8))
 job=$(pgrep -P $pid -x "$(basename "$mpirun")" || echo $pid)
 kill -USR1 "$job"
 wait $pid || fail "status $? on four ranks"
+grep -q '"ranks": 4' long/result.json || fail "result.json is not of the four ranks"
 [ "$(sed 's/.*"step":\([0-9]*\),.*/\1/' long/metrics.jsonl)" = \
   "$(seq "$(wc -l <long/metrics.jsonl)")" ] || fail "steps lost"
 
