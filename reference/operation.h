@@ -239,9 +239,9 @@ static inline phibal_status operation_sigmoid_negated(phibal_enclosure *z,
   return phibal_enclosure_div(z, one, z);
 }
 
-/* Shared by forward and backward (router.c): (R1) or (R1s) into token->probability, (R8) for
-   softmax routers; then (R3) to (R5) for the experts given into token->part, without router->scale.
- */
+/* Shared by forward and backward (router.c, router_gates.c): (R1) or (R1s) into token->probability,
+   (R8) for softmax routers; then (R3) to (R5) for the experts given into token->part, without
+   router->scale. */
 /*@ requires token_ready(token) && \valid_read(router);
     requires \valid_read(logits + (0 .. token->experts - 1)) &&
              finite_floats(logits, token->experts);

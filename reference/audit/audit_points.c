@@ -243,6 +243,18 @@ static bool default_is_member(const phi_parameter *p, const phibal_enclosure *as
   return mpfr_cmp_q(asked->lo, p->fallback) <= 0 && mpfr_cmp_q(asked->hi, p->fallback) >= 0;
 }
 
+void audit_parameters_exact(const phi_potential *phi, const audit_request *request, mpq_t *value) {
+  for (int i = 0; i < phi->parameters; i++) {
+    const phibal_enclosure *asked = &request->parameters[i];
+    if (default_is_member(&phi->parameter[i], asked))
+      mpq_set(value[i], phi->parameter[i].fallback);
+    else if (mpfr_number_p(asked->lo))
+      mpfr_get_q(value[i], asked->lo);
+    else if (mpfr_number_p(asked->hi))
+      mpfr_get_q(value[i], asked->hi);
+  }
+}
+
 phibal_enclosure *audit_parameters(const phi_potential *phi, const audit_request *request,
                                    mpfr_prec_t precision) {
   phibal_enclosure *one = phibal_enclosure_vector(PHI_MAX_PARAMETERS, precision);
@@ -261,19 +273,15 @@ char *audit_parameters_text(const phi_potential *phi, const audit_request *reque
   size_t length;
   FILE *file = open_memstream(&text, &length);
   if (!file) return NULL;
+  mpq_t exact[PHI_MAX_PARAMETERS];
+  for (int i = 0; i < PHI_MAX_PARAMETERS; i++) mpq_init(exact[i]);
+  audit_parameters_exact(phi, request, exact);
   for (int i = 0; i < phi->parameters; i++) {
-    const phibal_enclosure *asked = &request->parameters[i];
-    mpq_t x;
-    mpq_init(x);
-    if (default_is_member(&phi->parameter[i], asked))
-      mpq_set(x, phi->parameter[i].fallback);
-    else if (mpfr_number_p(asked->lo))
-      mpfr_get_q(x, asked->lo);
-    char *value = audit_rational_text(x);
+    char *value = audit_rational_text(exact[i]);
     fprintf(file, ", %s = %s", phi->parameter[i].name, value ? value : "?");
     free(value);
-    mpq_clear(x);
   }
+  for (int i = 0; i < PHI_MAX_PARAMETERS; i++) mpq_clear(exact[i]);
   fclose(file);
   return text;
 }

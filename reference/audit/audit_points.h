@@ -25,6 +25,8 @@ void audit_simplest_between(mpq_t simplest, mpq_srcptr lo, mpq_srcptr hi);
    Enclosed at `precision`; null when memory is out. */
 phibal_enclosure *audit_parameters(const phi_potential *phi, const audit_request *request,
                                    mpfr_prec_t precision);
+/* The same values, exactly; value[0..parameters-1] initialised. */
+void audit_parameters_exact(const phi_potential *phi, const audit_request *request, mpq_t *value);
 /* ", alpha = 11/10", .., "" without parameters; malloc'ed. */
 char *audit_parameters_text(const phi_potential *phi, const audit_request *request);
 /* A rational: as a fraction or, where that is long, as 0x1.8p-1074; malloc'ed. */

@@ -1,9 +1,11 @@
-/* The conjugate of a separable potential, one coordinate after the other.
+/* The conjugate: of a separable potential, one coordinate after the other.
 
    h(x) = x y - psi(x) is concave. A search by the sign of its slope leaves l and r, where h rises
    and falls; between them h is at most its tangents at any point, and at least its values: so
    single points suffice, and nothing is asked of enclosures over whole intervals. */
 #include "conjugate.h"
+#include "conditions.h"
+#include "conjugate_sums.h"
 #include <stdlib.h>
 
 /* Points of the first search: -POINT 2^FURTHEST .. -POINT 2^-FURTHEST, POINT 2^-FURTHEST ..
@@ -52,30 +54,14 @@ static void maximum_clear(maximum *m) {
   phibal_enclosure_clear(&m->sup);
 }
 
-/* Whether left - right has the sign that the relation asks for, at m->at. */
-static bool holds(maximum *m, const phi_condition *c) {
-  phibal_enclosure *right = &m->h1, *left = &m->value;
-  if (phi_eval(c->left, m->parameters, NULL, &m->at, left) ||
-      phi_eval(c->right, m->parameters, NULL, &m->at, right))
-    return false;
-  switch (c->relation) {
-  case PHI_LESS:
-    return mpfr_less_p(left->hi, right->lo);
-  case PHI_LESS_EQUAL:
-    return mpfr_lessequal_p(left->hi, right->lo);
-  case PHI_GREATER:
-    return mpfr_greater_p(left->lo, right->hi);
-  default:
-    return mpfr_greaterequal_p(left->lo, right->hi);
-  }
-}
-
 /* h and h' at m->at; whether they are there. */
 static bool evaluate(maximum *m, bool *sloped) {
   *sloped = false;
   if (m->positive && mpfr_sgn(m->at.lo) < 0) return false;
-  for (int i = 0; i < m->section->conditions; i++)
-    if (!holds(m, &m->section->condition[i])) return false;
+  conditions_standing standing;
+  if (conditions_at(m->section, m->parameters, 1, &m->at, NULL, m->precision, &standing) ||
+      standing != CONDITIONS_HOLD)
+    return false;
   phi_jet_eval(m->psi, m->parameters, NULL, &m->at, &m->jet);
   *sloped = m->jet.known >= 2 && phibal_enclosure_sub(&m->h1, m->y, &m->jet.d[1]) == PHIBAL_OK;
   return m->jet.known >= 1 && phibal_enclosure_mul(&m->value, &m->at, m->y) == PHIBAL_OK &&
@@ -319,29 +305,18 @@ static phibal_status constant(const phi_potential *phi, const phibal_enclosure *
   return status;
 }
 
-static phibal_status require_separable(phi_potential *phi, const expression **psi) {
-  *psi = phi_separable(phi);
-  if (*psi) return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                           "%s: a conjugate is computed for sums over the experts only; give it in "
-                           "the file",
-                           phi->name);
-}
-
 /* So that what the far points cancel is there. */
 static mpfr_prec_t working(mpfr_prec_t precision) {
   return precision + FURTHEST + 128;
 }
 
-phibal_status audit_conjugate_eval(phi_potential *phi, const phibal_enclosure *parameters, size_t n,
-                                   const phibal_enclosure *y, phibal_enclosure *value) {
-  const expression *psi;
+static phibal_status separable_eval(const phi_potential *phi, const expression *psi,
+                                    const phibal_enclosure *parameters, size_t n,
+                                    const phibal_enclosure *y, phibal_enclosure *value) {
   const mpfr_prec_t bits = mpfr_get_prec(value->lo), precision = working(bits);
   phibal_enclosure total;
-  phibal_status status = require_separable(phi, &psi);
-  if (status) return status;
   phibal_enclosure_init(&total, precision);
-  status = constant(phi, parameters, &total);
+  phibal_status status = constant(phi, parameters, &total);
   phibal_enclosure_neg(&total, &total);
   for (size_t e = 0; e < n && !status; e++) {
     maximum m;
@@ -355,11 +330,19 @@ phibal_status audit_conjugate_eval(phi_potential *phi, const phibal_enclosure *p
   return status;
 }
 
-phibal_status audit_conjugate_gradient_eval(phi_potential *phi, const phibal_enclosure *parameters,
-                                            size_t n, const phibal_enclosure *y,
-                                            phibal_enclosure *x) {
-  const expression *psi;
-  phibal_status status = require_separable(phi, &psi);
+phibal_status audit_conjugate_eval(phi_potential *phi, const phibal_enclosure *parameters, size_t n,
+                                   const phibal_enclosure *y, const mpq_t *exact,
+                                   phibal_enclosure *value) {
+  const expression *psi = phi_separable(phi);
+  bool attained;
+  return psi ? separable_eval(phi, psi, parameters, n, y, value)
+             : conjugate_of_sums(phi, parameters, n, y, exact, value, NULL, &attained);
+}
+
+static phibal_status separable_gradient(const phi_potential *phi, const expression *psi,
+                                        const phibal_enclosure *parameters, size_t n,
+                                        const phibal_enclosure *y, phibal_enclosure *x) {
+  phibal_status status = PHIBAL_OK;
   for (size_t e = 0; e < n && !status; e++) {
     maximum m;
     const mpfr_prec_t bits = mpfr_get_prec(x[e].lo);
@@ -375,5 +358,22 @@ phibal_status audit_conjugate_gradient_eval(phi_potential *phi, const phibal_enc
     }
     maximum_clear(&m);
   }
+  return status;
+}
+
+phibal_status audit_conjugate_gradient_eval(phi_potential *phi, const phibal_enclosure *parameters,
+                                            size_t n, const phibal_enclosure *y,
+                                            phibal_enclosure *x) {
+  const expression *psi = phi_separable(phi);
+  if (psi || n == 0) return psi ? separable_gradient(phi, psi, parameters, n, y, x) : PHIBAL_OK;
+  phibal_enclosure value;
+  bool attained;
+  phibal_enclosure_init(&value, mpfr_get_prec(x[0].lo));
+  phibal_status status = conjugate_of_sums(phi, parameters, n, y, NULL, &value, x, &attained);
+  phibal_enclosure_clear(&value);
+  if (!status && !attained)
+    status = phibal_status_set(PHIBAL_ERROR_DOMAIN,
+                               "the supremum of <x, y> - phi(x) is not attained there, or not at "
+                               "one x, or that was not proved");
   return status;
 }

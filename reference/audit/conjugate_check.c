@@ -3,29 +3,22 @@
    Fenchel-Young: <x, y> <= phi(x) + phi*(y) for all x and y; with equality where y = grad phi(x),
    if phi is convex. The first refutes without any assumption; the second with that of convexity. A
    conjugate is closed: it is bounded by what it tends to at an end of its domain. */
-#include "audit_points.h"
-#include "conjugate.h"
+#include "conjugate_check.h"
+#include "conjugate_shape.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PRECISION = 640, BITS = 200, DIGITS = 25, OTHERS = 2 };
+enum {
+  PRECISION = CONJUGATE_PRECISION,
+  BITS = CONJUGATE_BITS,
+  OTHERS = CONJUGATE_OTHERS,
+};
 
-typedef struct state {
-  phi_potential *phi;
-  const audit_request *request;
-  phibal_enclosure *parameters;
-  char *where; /* ", alpha = 2" */
-  size_t n;    /* of vectors: 1 if phi is separable */
-  uint64_t equal, unequal_unknown, inequalities, maximised, ends;
-  double least_bits;
-  audit_claim claim; /* what is refuted */
-  char *refuted;     /* null: nothing */
-} state;
+typedef conjugate_state state;
+typedef conjugate_decimal decimal;
 
-static phibal_status refute(state *s, audit_claim claim, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static phibal_status refute(state *s, audit_claim claim, const char *format, ...) {
+phibal_status conjugate_refute(conjugate_state *s, audit_claim claim, const char *format, ...) {
   if (s->refuted) return PHIBAL_OK;
   va_list arguments;
   va_start(arguments, format);
@@ -36,14 +29,64 @@ static phibal_status refute(state *s, audit_claim claim, const char *format, ...
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a counterexample");
 }
 
-typedef struct decimal {
-  char lo[PHIBAL_DECIMAL_SIZE(DIGITS)], hi[PHIBAL_DECIMAL_SIZE(DIGITS)];
-} decimal;
-
-static decimal decimal_of(const phibal_enclosure *x) {
+conjugate_decimal conjugate_decimal_of(const phibal_enclosure *x) {
   decimal d = {"?", "?"};
-  phibal_enclosure_get_decimal(x, DIGITS, d.lo, d.hi, sizeof d.lo);
+  phibal_enclosure_get_decimal(x, CONJUGATE_DIGITS, d.lo, d.hi, sizeof d.lo);
   return d;
+}
+
+char *conjugate_vector_text(size_t n, const mpq_t *z) {
+  if (n == 1) return audit_rational_text(z[0]);
+  char *text = NULL;
+  size_t length;
+  FILE *out = open_memstream(&text, &length);
+  if (!out) return NULL;
+  for (size_t e = 0; e < n; e++) {
+    char *one = audit_rational_text(z[e]);
+    fprintf(out, "%s%s", e ? ", " : "(", one ? one : "?");
+    free(one);
+  }
+  fputc(')', out);
+  fclose(out);
+  return text;
+}
+
+phibal_status conjugate_hold_support(conjugate_state *s, size_t n, const mpq_t *y, const mpq_t *x,
+                                     const phibal_enclosure *given,
+                                     const phibal_enclosure *support) {
+  s->inequalities++;
+  if (!phibal_enclosure_is_less(given, support)) return PHIBAL_OK;
+  decimal z = conjugate_decimal_of(given), sup = conjugate_decimal_of(support);
+  char *at = conjugate_vector_text(n, y), *from = conjugate_vector_text(n, x);
+  phibal_status status = conjugate_refute(
+      s, AUDIT_CONJUGATE,
+      "y = %s%s: the conjugate given is in [%s, %s], and %s - phi(x) at x = %s is larger, in "
+      "[%s, %s]",
+      at ? at : "?", s->where, z.lo, z.hi, n > 1 ? "<x, y>" : "x y", from ? from : "?", sup.lo,
+      sup.hi);
+  free(at);
+  free(from);
+  return status;
+}
+
+phibal_status conjugate_hold_supremum(conjugate_state *s, size_t n, const mpq_t *y,
+                                      const phibal_enclosure *given,
+                                      const phibal_enclosure *computed) {
+  if (phibal_enclosure_overlaps(given, computed)) {
+    /* from below alone nothing agrees */
+    s->maximised += mpfr_number_p(computed->hi) || mpfr_inf_p(computed->lo);
+    return PHIBAL_OK;
+  }
+  decimal z = conjugate_decimal_of(given), sup = conjugate_decimal_of(computed);
+  char *at = conjugate_vector_text(n, y);
+  bool domain = mpfr_inf_p(given->lo) || mpfr_inf_p(computed->lo);
+  phibal_status status = conjugate_refute(
+      s, domain ? AUDIT_CONJUGATE_DOMAIN : AUDIT_CONJUGATE,
+      "y = %s%s: the conjugate given is in [%s, %s]; the supremum of %s, is in [%s, %s]",
+      at ? at : "?", s->where, z.lo, z.hi,
+      n > 1 ? "<x, y> - phi(x), computed" : "x y - phi(x), by maximising", sup.lo, sup.hi);
+  free(at);
+  return status;
 }
 
 /* ---- equality at y = grad phi(x) ---- */
@@ -112,15 +155,16 @@ static phibal_status judge_equality(state *s, vectors *v, mpq_srcptr x) {
     s->unequal_unknown++;
     return PHIBAL_OK;
   }
-  decimal y = decimal_of(&v->y[0]), given = decimal_of(&v->given), sup = decimal_of(&v->sup);
+  decimal y = conjugate_decimal_of(&v->y[0]), given = conjugate_decimal_of(&v->given),
+          sup = conjugate_decimal_of(&v->sup);
   char *at = audit_rational_text(x);
   bool outside = mpfr_inf_p(v->given.lo) && mpfr_sgn(v->given.lo) > 0;
-  phibal_status status =
-      refute(s, outside ? AUDIT_CONJUGATE_DOMAIN : AUDIT_CONJUGATE,
-             "x = %s%s%s: at y = grad phi(x), in [%s, %s]%s, the conjugate is <x, y> - phi(x), in "
-             "[%s, %s]; the one given is in [%s, %s]",
-             at ? at : "?", s->n > 1 ? " beside 1/2 and 1/4" : "", s->where, y.lo, y.hi,
-             s->n > 1 ? " for the first" : "", sup.lo, sup.hi, given.lo, given.hi);
+  phibal_status status = conjugate_refute(
+      s, outside ? AUDIT_CONJUGATE_DOMAIN : AUDIT_CONJUGATE,
+      "x = %s%s%s: at y = grad phi(x), in [%s, %s]%s, the conjugate is <x, y> - phi(x), in "
+      "[%s, %s]; the one given is in [%s, %s]",
+      at ? at : "?", s->n > 1 ? " beside 1/2 and 1/4" : "", s->where, y.lo, y.hi,
+      s->n > 1 ? " for the first" : "", sup.lo, sup.hi, given.lo, given.hi);
   free(at);
   return status;
 }
@@ -135,6 +179,10 @@ static phibal_status equality_at(state *s, vectors *v, mpq_srcptr x) {
   for (size_t e = 0; e < s->n; e++)
     if (!mpfr_number_p(v->y[e].lo) || !mpfr_number_p(v->y[e].hi)) return PHIBAL_OK;
   phibal_status status = phi_given_conjugate(s->phi, s->parameters, s->n, v->y, &v->given);
+  /* The conjugate is finite there: so if the conditions fail it is wrong, and if they hold the
+     formula must be right. */
+  if (status == PHIBAL_ERROR_UNDECIDED)
+    status = phi_conjugate_formula(s->phi, s->parameters, s->n, v->y, &v->given);
   if (status == PHIBAL_ERROR_DOMAIN || status == PHIBAL_ERROR_UNDECIDED) {
     s->unequal_unknown++;
     return PHIBAL_OK;
@@ -148,25 +196,15 @@ static phibal_status equality_at(state *s, vectors *v, mpq_srcptr x) {
    value that can be enclosed. */
 static bool given_at(state *s, vectors *v, mpq_srcptr y) {
   phibal_enclosure_set_q(&v->y[0], y);
-  return phi_given_conjugate(s->phi, s->parameters, 1, v->y, &v->given) == PHIBAL_OK;
+  return phi_given_conjugate_exactly(s->phi, s->parameters, (const mpq_t *)s->exact_parameters, 1,
+                                     v->y, (const mpq_t *)y, &v->given) == PHIBAL_OK;
 }
 
 /* An x with <x, y> - phi(x) > what is given: a violation that anyone can evaluate. */
 static phibal_status violate(state *s, vectors *v, mpq_srcptr y, const mpq_t *x) {
   phibal_enclosure_set_q(&v->x[0], *x);
   if (phi_value(s->phi, s->parameters, 1, v->x, &v->value) || support(v, 1)) return PHIBAL_OK;
-  s->inequalities++;
-  if (!phibal_enclosure_is_less(&v->given, &v->sup)) return PHIBAL_OK;
-  decimal given = decimal_of(&v->given), sup = decimal_of(&v->sup);
-  char *at = audit_rational_text(y), *from = audit_rational_text(*x);
-  phibal_status status = refute(
-      s, AUDIT_CONJUGATE,
-      "y = %s%s: the conjugate given is in [%s, %s], and x y - phi(x) at x = %s is larger, in "
-      "[%s, %s]",
-      at ? at : "?", s->where, given.lo, given.hi, from ? from : "?", sup.lo, sup.hi);
-  free(at);
-  free(from);
-  return status;
+  return conjugate_hold_support(s, 1, (const mpq_t *)y, x, &v->given, &v->sup);
 }
 
 static phibal_status inequality_at(state *s, vectors *v, mpq_srcptr y, const audit_points *x) {
@@ -181,36 +219,13 @@ static phibal_status inequality_at(state *s, vectors *v, mpq_srcptr y, const aud
 /* Against the maximised conjugate. */
 static phibal_status maximum_at(state *s, vectors *v, mpq_srcptr y) {
   if (!given_at(s, v, y)) return PHIBAL_OK;
-  phibal_status status = audit_conjugate_eval(s->phi, s->parameters, 1, v->y, &v->maximum);
-  phibal_enclosure_set(&v->sup, &v->maximum);
+  phibal_status status = audit_conjugate_eval(s->phi, s->parameters, 1, v->y, NULL, &v->maximum);
   if (status == PHIBAL_ERROR_DOMAIN || status == PHIBAL_ERROR_UNSUPPORTED) return PHIBAL_OK;
   if (status) return status;
-  s->maximised++;
-  if (phibal_enclosure_overlaps(&v->given, &v->sup)) return PHIBAL_OK;
-  decimal given = decimal_of(&v->given), sup = decimal_of(&v->sup);
-  char *at = audit_rational_text(y);
-  bool domain = mpfr_inf_p(v->given.lo) || mpfr_inf_p(v->sup.lo);
-  status = refute(s, domain ? AUDIT_CONJUGATE_DOMAIN : AUDIT_CONJUGATE,
-                  "y = %s%s: the conjugate given is in [%s, %s]; the supremum of x y - phi(x), by "
-                  "maximising, is in [%s, %s]",
-                  at ? at : "?", s->where, given.lo, given.hi, sup.lo, sup.hi);
-  free(at);
-  return status;
+  return conjugate_hold_supremum(s, 1, (const mpq_t *)y, &v->given, &v->maximum);
 }
 
 /* ---- the ends of the domain given ---- */
-
-/* The formula given, its conditions left aside, for one coordinate in v->y[0]. */
-static bool formula(state *s, vectors *v) {
-  const phi_section *c = &s->phi->conjugate;
-  phibal_enclosure *sums = phibal_enclosure_vector((size_t)c->sums, PRECISION);
-  bool made = sums != NULL;
-  for (int i = 0; i < c->sums && made; i++)
-    made = phi_eval(c->sum[i], s->parameters, NULL, &v->y[0], &sums[i]) == PHIBAL_OK;
-  if (made) made = phi_eval(c->expression, s->parameters, sums, NULL, &v->value) == PHIBAL_OK;
-  phibal_enclosure_vector_clear(sums, (size_t)c->sums);
-  return made;
-}
 
 /* y = end is outside by the conditions, end + step inside: then the formula tends, from there, to
    something that the conjugate, being closed, does not exceed. */
@@ -218,20 +233,22 @@ static phibal_status closed_at(state *s, vectors *v, mpq_srcptr end, mpq_srcptr 
   mpq_t inside;
   mpq_init(inside);
   mpq_add(inside, end, step);
-  bool finite_inside = given_at(s, v, inside) && mpfr_number_p(v->given.hi);
+  bool finite_inside = conjugate_ends_at(s, 1, (const mpq_t *)end) && given_at(s, v, inside) &&
+                       mpfr_number_p(v->given.hi);
   phibal_status status = PHIBAL_OK;
   if (finite_inside && given_at(s, v, end) && mpfr_inf_p(v->given.lo)) {
     phibal_enclosure_set_q(&v->term, inside);
     phibal_enclosure_set_q(&v->y[0], end);
     phibal_enclosure_hull(&v->y[0], &v->y[0], &v->term);
-    if (formula(s, v) && mpfr_number_p(v->value.hi)) {
+    if (phi_conjugate_formula(s->phi, s->parameters, 1, v->y, &v->value) == PHIBAL_OK &&
+        mpfr_number_p(v->value.hi)) {
       char *at = audit_rational_text(end), *from = audit_rational_text(inside);
-      decimal most = decimal_of(&v->value);
-      status =
-          refute(s, AUDIT_CONJUGATE_DOMAIN,
-                 "y = %s%s: the conjugate given is +inf there, and at most %s between there and "
-                 "%s. A conjugate is closed, so that it is at most that at y as well",
-                 at ? at : "?", s->where, most.hi, from ? from : "?");
+      decimal most = conjugate_decimal_of(&v->value);
+      status = conjugate_refute(
+          s, AUDIT_CONJUGATE_DOMAIN,
+          "y = %s%s: the conjugate given is +inf there, and at most %s between there and "
+          "%s. A conjugate is closed, so that it is at most that at y as well",
+          at ? at : "?", s->where, most.hi, from ? from : "?");
       free(at);
       free(from);
     }
@@ -291,6 +308,9 @@ static phibal_status find_ends(state *s, vectors *v, audit_points *ends) {
   mpq_t before, now;
   mpq_inits(before, now, (mpq_ptr)0);
   for (int i = 0; i < c->conditions; i++) {
+    if (expression_holds(c->condition[i].left, EXPRESSION_SUM) ||
+        expression_holds(c->condition[i].right, EXPRESSION_SUM))
+      continue; /* of vectors */
     int last = 2;
     for (int k = -100; k <= 100 && !status; k++) {
       /* -2^50 .. -2^-49, 0, 2^-49 .. 2^50, none of them a number that one writes */
@@ -374,6 +394,8 @@ static phibal_status check(state *s, vectors *v) {
     status = inequality_at(s, v, y.x[i], &x);
     if (!status && s->n == 1 && !s->refuted) status = maximum_at(s, v, y.x[i]);
   }
+  if (!status && !s->refuted && (s->n > 1 || s->phi->conjugate.condition_sums))
+    status = conjugate_check_vectors(s);
   audit_points_clear(&x);
   audit_points_clear(&y);
   audit_points_clear(&ends);
@@ -409,8 +431,8 @@ static phibal_status report(state *s, certificate *c) {
       "At y = grad phi(x) for %llu x, from 0 to 2^400 and the loads of the gradient's check, it is "
       "<x, y> - phi(x) to %d bits and more, as it must be for a convex phi%s. The inequality "
       "phi(x) "
-      "+ phi*(y) >= <x, y> holds at %llu pairs of exact points, and %llu suprema found by "
-      "maximising agree.",
+      "+ phi*(y) >= <x, y> holds at %llu pairs of exact points, and %llu computed "
+      "suprema agree.",
       (unsigned long long)s->equal, (int)BITS, wide, (unsigned long long)s->inequalities,
       (unsigned long long)s->maximised);
   if (!f) return PHIBAL_ERROR_MEMORY;
@@ -421,26 +443,44 @@ static phibal_status report(state *s, certificate *c) {
   return audit_added(f);
 }
 
-static phibal_status report_absent(phi_potential *phi, certificate *c) {
-  for (int i = 0; i < 2; i++)
-    if (!certificate_add(c, i ? AUDIT_CONJUGATE_DOMAIN : AUDIT_CONJUGATE, AUDIT_ABSENT, NULL,
-                         "The file gives no conjugate%s.",
-                         phi_separable(phi)
-                             ? "; phibal eval finds it by maximising"
-                             : ", and phibal computes those of sums over the experts only, as it "
-                               "maximises one coordinate after the other"))
-      return PHIBAL_ERROR_MEMORY;
-  return PHIBAL_OK;
+/* What the computed conjugate of a phi that is not separable rests on. */
+static const char *way_of(const conjugate_shape *shape) {
+  return shape->form == SHAPE_LOG_SUM_EXP
+             ? "in closed form: phi is the logarithm of a sum of exponentials, up to constants"
+         : shape->form == SHAPE_NORM ? "in closed form: phi is a power mean, up to constants"
+         : shape->convex             ? "by maximising, phi being proved convex beyond the simplex"
+                         : "by maximising, from below only: beyond the simplex phi is not proved "
+                           "convex";
+}
+
+static phibal_status report_absent(phi_potential *phi, const audit_request *request,
+                                   certificate *c) {
+  const char *way = "by maximising over each coordinate, if phi is convex";
+  if (!phi_separable(phi)) {
+    conjugate_shape shape;
+    conjugate_shape_init(&shape, BITS);
+    conjugate_shape_find(phi, request->parameters, (size_t)request->least_experts, &shape);
+    way = way_of(&shape);
+    conjugate_shape_clear(&shape);
+  }
+  phibal_status status =
+      audit_added(certificate_add(c, AUDIT_CONJUGATE, AUDIT_ABSENT, NULL,
+                                  "The file gives no conjugate; phibal eval finds it %s.", way));
+  return status ? status
+                : audit_added(certificate_add(c, AUDIT_CONJUGATE_DOMAIN, AUDIT_ABSENT, NULL,
+                                              "The file gives no conjugate."));
 }
 
 phibal_status audit_conjugate(phi_potential *phi, const audit_request *request, certificate *c) {
-  if (!phi->conjugate.expression) return report_absent(phi, c);
+  if (!phi->conjugate.expression) return report_absent(phi, request, c);
   state s = {.phi = phi,
              .request = request,
              .parameters = audit_parameters(phi, request, PRECISION),
              .where = audit_parameters_text(phi, request),
              .n = phi_separable(phi) ? 1 : 1 + OTHERS,
              .least_bits = PRECISION};
+  for (int i = 0; i < PHI_MAX_PARAMETERS; i++) mpq_init(s.exact_parameters[i]);
+  audit_parameters_exact(phi, request, s.exact_parameters);
   vectors v;
   phibal_status status = PHIBAL_ERROR_MEMORY;
   if (vectors_init(&v, s.n) && s.parameters && s.where) status = check(&s, &v);
@@ -449,6 +489,7 @@ phibal_status audit_conjugate(phi_potential *phi, const audit_request *request, 
   if (!status) status = report(&s, c);
   vectors_clear(&v, s.n);
   phibal_enclosure_vector_clear(s.parameters, PHI_MAX_PARAMETERS);
+  for (int i = 0; i < PHI_MAX_PARAMETERS; i++) mpq_clear(s.exact_parameters[i]);
   free(s.where);
   free(s.refuted);
   return status;

@@ -24,6 +24,10 @@ void convexity_proof_clear(convexity_proof *proof);
    phi is separable. */
 void convexity_by_algebra(const phi_potential *phi, const expression *psi,
                           const audit_domain *domain, convexity_proof *proof);
+/* With kinks: a smooth term that is strictly convex by algebra, and others that are convex as
+   composed of convex functions, for the whole domain. */
+void convexity_by_composition(const phi_potential *phi, const audit_domain *domain,
+                              convexity_proof *proof);
 /* Separable: psi'' in enclosures of boxes that cover x in (0,1) and the domain's parameters, which
    must be bounded. Ends at `deadline` (of the monotonic clock), or after `most` boxes. */
 void convexity_by_boxes(const phi_potential *phi, const expression *psi, const audit_domain *domain,

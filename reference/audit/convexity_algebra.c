@@ -32,7 +32,7 @@
    entries then sum to something other than 0. Last, h = l with r = 1 says that v/D is in the
    kernel of the Hessian everywhere. */
 #include "convexity.h"
-#include "symbolic.h"
+#include "hessian_algebra.h"
 #include <stdlib.h>
 
 static void take(symbolic *s, convexity_proof *proof, const char *what, const quotient *d,
@@ -158,66 +158,6 @@ static bool read_sums(symbolic *s, const phi_section *section, sums *q) {
   return good;
 }
 
-typedef struct hessian {
-  const quotient *first[PHI_MAX_SUMS], *second[PHI_MAX_SUMS][PHI_MAX_SUMS], *diagonal;
-} hessian;
-
-static bool differentiate(symbolic *s, const phi_section *section, const sums *q, hessian *h) {
-  const quotient *outer = symbolic_read(s, section->expression, q->value);
-  h->diagonal = outer ? symbolic_integer(s, 0) : NULL;
-  for (int i = 0; h->diagonal && i < q->n; i++) {
-    h->first[i] = symbolic_derivative_sum(s, outer, q->number[i]);
-    h->diagonal = symbolic_add(s, h->diagonal, symbolic_multiply(s, h->first[i], q->curvature[i]));
-    for (int j = 0; h->diagonal && j < q->n; j++) {
-      h->second[i][j] = symbolic_derivative_sum(s, h->first[i], q->number[j]);
-      if (!h->second[i][j]) return false;
-    }
-  }
-  return h->diagonal != NULL;
-}
-
-static bool not_negative(symbolic *s, const quotient *a) {
-  return a && !(symbolic_sign(s, a) & SIGN_NEGATIVE);
-}
-
-static const quotient *minor(symbolic *s, const hessian *h, int i, int j) {
-  return symbolic_subtract(s, symbolic_multiply(s, h->second[i][i], h->second[j][j]),
-                           symbolic_multiply(s, h->second[i][j], h->second[j][i]));
-}
-
-/* Of the matrix of second derivatives: all principal minors, for up to two sums; the diagonal for
-   more. */
-static bool semidefinite(symbolic *s, const sums *q, const hessian *h) {
-  for (int i = 0; i < q->n; i++) {
-    if (!not_negative(s, h->second[i][i])) return false;
-    for (int j = 0; j < i; j++)
-      if (q->n == 2 ? !not_negative(s, minor(s, h, i, j)) : !symbolic_is_zero(s, h->second[i][j]))
-        return false;
-  }
-  return true;
-}
-
-/* h and whether Cauchy-Schwarz can be an equality for a tangent w. */
-static const quotient *total_weight(symbolic *s, const sums *q, const hessian *h,
-                                    bool *never_equal) {
-  const quotient *total = symbolic_integer(s, 0);
-  *never_equal = false;
-  for (int i = 0; total && i < q->n; i++) {
-    for (int j = 0; j < i; j++)
-      if (!symbolic_is_zero(s, h->second[i][j])) return NULL;
-    unsigned sign = symbolic_sign(s, h->second[i][i]);
-    if (!(sign & SIGN_NEGATIVE)) continue;
-    if (sign & SIGN_POSITIVE) return NULL;
-    unsigned slope = symbolic_sign(s, q->slope[i]);
-    if (sign == SIGN_NEGATIVE && (slope == SIGN_POSITIVE || slope == SIGN_NEGATIVE))
-      *never_equal = true;
-    const quotient *square = symbolic_multiply(s, q->slope[i], q->slope[i]);
-    total = symbolic_subtract(
-        s, total, symbolic_divide(s, symbolic_multiply(s, h->second[i][i], square), h->diagonal));
-  }
-  return total;
-}
-
 /* gap = l - h for the weights l number k: x, then f_k/S_k. */
 static const quotient *weight_gap(symbolic *s, const sums *q, const quotient *h, int k) {
   if (k == 0) return symbolic_subtract(s, symbolic_variable(s), h);
@@ -230,8 +170,8 @@ static const quotient *weight_gap(symbolic *s, const sums *q, const quotient *h,
 /* all: no sum is constant, so that what is found holds off the simplex too. */
 static void by_weights(symbolic *s, const sums *q, const hessian *h, const char *diagonal, bool all,
                        convexity_proof *proof) {
-  bool never_equal;
-  const quotient *weight = total_weight(s, q, h, &never_equal);
+  bool never_equal; /* Cauchy-Schwarz is no equality for a tangent w */
+  const quotient *weight = hessian_weight(s, h, &never_equal);
   for (int k = 0; weight && k <= q->n && !proof->strict; k++) {
     const quotient *gap = weight_gap(s, q, weight, k);
     unsigned sign = gap ? symbolic_sign(s, gap) : SIGN_ANY;
@@ -262,7 +202,8 @@ static void by_weights(symbolic *s, const sums *q, const hessian *h, const char 
 static void not_separable(symbolic *s, const phi_section *section, convexity_proof *proof) {
   sums q;
   hessian h;
-  if (!read_sums(s, section, &q) || !differentiate(s, section, &q, &h)) {
+  if (!read_sums(s, section, &q) || !hessian_read(s, symbolic_read(s, section->expression, q.value),
+                                                  q.n, q.number, q.slope, q.curvature, &h)) {
     audit_say(&proof->how, "exact algebra ends at %s", symbolic_reason(s));
     return;
   }
@@ -277,7 +218,7 @@ static void not_separable(symbolic *s, const phi_section *section, convexity_pro
   const char *text = diagonal ? diagonal : "?";
   if (sign != SIGN_POSITIVE) {
     audit_say(&proof->how, "the Hessian's diagonal part %s is not proved positive", text);
-  } else if (semidefinite(s, &q, &h)) {
+  } else if (hessian_outer_semidefinite(s, &h)) {
     proof->strict = true;
     audit_say(&proof->how,
               "the Hessian is diag(D) + sum_ij F_ij v_i v_j' with D = %s > 0 (%s), and (F_ij) "

@@ -9,3 +9,10 @@ void convexity_by_algebra(const phi_potential *phi, const expression *psi,
   *proof = (convexity_proof){.boxes = 0};
   audit_say(&proof->how, "exact algebra is left out: this was built without FLINT");
 }
+
+void convexity_by_composition(const phi_potential *phi, const audit_domain *domain,
+                              convexity_proof *proof) {
+  (void)phi;
+  (void)domain;
+  *proof = (convexity_proof){.boxes = 0};
+}

@@ -23,21 +23,33 @@ void convexity_search_clear(convexity_search *s) {
 
 /* ---------- proofs ---------- */
 
+/* Takes a proof in, if it is one. */
+static bool replace(convexity_search *s, convexity_proof *found) {
+  if (!found->strict) {
+    convexity_proof_clear(found);
+    return false;
+  }
+  convexity_proof_clear(&s->proof);
+  s->proof = *found;
+  return true;
+}
+
 static bool prove(convexity_search *s, const audit_domain *domain, long most) {
   convexity_proof_clear(&s->proof);
   convexity_by_algebra(s->phi, s->psi, domain, &s->proof);
-  if (s->proof.strict || s->proof.constant || !s->psi) return s->proof.strict;
+  if (s->proof.strict || s->proof.constant) return s->proof.strict;
   convexity_proof boxes;
+  const expression *value = s->phi->value.expression;
   if (!s->proof.analytic &&
-      (expression_holds(s->psi, EXPRESSION_ABS) || expression_holds(s->psi, EXPRESSION_MAX))) {
-    convexity_by_pieces(s->phi, s->psi, domain, s->deadline, &boxes);
-    if (boxes.strict) {
-      convexity_proof_clear(&s->proof);
-      s->proof = boxes;
-      return true;
+      (expression_holds(value, EXPRESSION_ABS) || expression_holds(value, EXPRESSION_MAX))) {
+    if (s->psi) {
+      convexity_by_pieces(s->phi, s->psi, domain, s->deadline, &boxes);
+      if (replace(s, &boxes)) return true;
     }
-    convexity_proof_clear(&boxes);
+    convexity_by_composition(s->phi, domain, &boxes);
+    if (replace(s, &boxes)) return true;
   }
+  if (!s->psi) return false;
   convexity_by_boxes(s->phi, s->psi, domain, s->deadline, most, &boxes);
   boxes.smooth = boxes.smooth || s->proof.smooth;
   boxes.analytic = s->proof.analytic;

@@ -5,6 +5,7 @@
 #include "core_sweep.h"
 #include "core_truth.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,7 +193,38 @@ static bool harmless(const checked *k) {
   return k->sweep.inexact.count == 0 || k->sweep.inexact_size <= 0x1p-60 * k->sweep.scale;
 }
 
-static phibal_status report(const checked *k, certificate *c) {
+/* "; 12 prices below 2^-126 (loads 0x1p-149 to 0x1p-126)", or "; no prices below 2^-126" */
+static void print_range(FILE *out, const core_range *r, const char *what) {
+  if (r->count)
+    fprintf(out, "; %llu prices %s (loads %a to %a)", (unsigned long long)r->count, what,
+            (double)r->low, (double)r->high);
+  else
+    fprintf(out, "; no price %s", what);
+}
+
+/* What else was measured; malloc'ed. */
+static char *measures(const checked *k) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  fprintf(out, "The price is %.6g at load 0 and %.6g at 2^-126%s", (double)k->at_zero,
+          (double)k->at_floor, k->subject.floored ? ", to which smaller loads are raised" : "");
+  print_range(out, &k->sweep.underflow, "below 2^-126");
+  print_range(out, &k->sweep.overflow, "infinite");
+  if (k->condition[0] <= k->condition[1])
+    fprintf(out, "; a relative error of the load is magnified %.3g to %.3g times", k->condition[0],
+            k->condition[1]);
+  if (k->lost > -HUGE_VAL)
+    fprintf(out,
+            "; centred prices keep %.3g bits, beside the largest of their vector, in the worst",
+            -k->lost);
+  fputc('.', out);
+  fclose(out);
+  return text;
+}
+
+static phibal_status report(const checked *k, const audit_request *request, certificate *c) {
   const core_sweep *s = &k->sweep;
   if (k->point.wrong || k->centred.wrong) return report_wrong(k, c);
   audit_verdict verdict = s->exhaustive && !k->subject.others ? AUDIT_PROVED : AUDIT_CHECKED;
@@ -213,17 +245,20 @@ static phibal_status report(const checked *k, certificate *c) {
         " At %llu, from %a to %a, something overflows or is not defined, and nothing is said.",
         (unsigned long long)s->unbounded.count, (double)s->unbounded.low,
         (double)s->unbounded.high);
+  char *measured = measures(k);
   audit_finding *f = certificate_add(
       c, AUDIT_CORE, verdict, data(k),
       "At %s, %llu loads%s, the kernel's price has an error of at most %.9g ULP by its running "
       "error bound, and is the correctly rounded one at all but %llu.%s Held against the enclosed "
-      "derivative of the value, at 320 bits, at %llu of these loads and for %llu vectors of "
-      "centred "
-      "prices: no bound broken, %.9g ULP at worst, at load %a.",
+      "derivative of the value, at 320 bits, at %llu of these loads, %s among them, and for %llu "
+      "vectors of centred prices: no bound broken, %.9g ULP at worst, at load %a. %s",
       extent(k), (unsigned long long)s->inputs,
       k->subject.others ? " beside others of 1/2, 1/4 and 1/1024" : "", s->worst,
       (unsigned long long)s->path[2], rest, (unsigned long long)k->point.compared,
-      (unsigned long long)k->centred.compared, k->point.worst, (double)k->point.worst_load);
+      request->quick ? "one bfloat16 in 16" : "every bfloat16",
+      (unsigned long long)k->centred.compared, k->point.worst, (double)k->point.worst_load,
+      measured ? measured : "");
+  free(measured);
   return audit_added(f);
 }
 
@@ -234,7 +269,7 @@ static phibal_status check(checked *k, const audit_request *request, certificate
   if (!status) status = compare_vectors(k, request);
   if (!status) {
     measure(k);
-    status = report(k, c);
+    status = report(k, request, c);
   }
   free(k->point.counterexample);
   free(k->centred.counterexample);

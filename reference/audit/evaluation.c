@@ -44,3 +44,7 @@ void evaluation_locate(const expression *e) {
   phibal_status_set(PHIBAL_ERROR_DOMAIN, "%d:%d: %s", e->line, e->column,
                     what ? what + 2 : message);
 }
+
+phibal_status evaluation_name_coordinate(phibal_status status, size_t e, size_t n) {
+  return phibal_status_set(status, "coordinate %zu of %zu: %s", e + 1, n, phibal_status_message());
+}

@@ -35,5 +35,7 @@ bool evaluation_add_power(phibal_enclosure *z, const phibal_enclosure *a, const 
                           unsigned long n);
 /* Puts "line:column: " of the node before the message of the failure just met. */
 void evaluation_locate(const expression *e);
+/* Puts "coordinate 3 of 8: " before it, for e = 2 of n = 8; the status. */
+phibal_status evaluation_name_coordinate(phibal_status status, size_t e, size_t n);
 
 #endif

@@ -24,28 +24,34 @@ void phi_destroy(phi_potential *phi) {
   free(phi);
 }
 
+/* Where sums are numbered: those of a section's expression, or of its conditions. */
+typedef struct sum_list {
+  const expression **sum;
+  int *count;
+} sum_list;
+
 /* The number of the sum of that term, a new one if no sum has it; -1 if there are too many. */
-static int number_of_sum(phi_section *section, const expression *term) {
-  for (int i = 0; i < section->sums; i++)
-    if (expression_equal(section->sum[i], term)) return i;
-  if (section->sums == PHI_MAX_SUMS) return -1;
-  section->sum[section->sums] = term;
-  return section->sums++;
+static int number_of_sum(const sum_list *list, const expression *term) {
+  for (int i = 0; i < *list->count; i++)
+    if (expression_equal(list->sum[i], term)) return i;
+  if (*list->count == PHI_MAX_SUMS) return -1;
+  list->sum[*list->count] = term;
+  return (*list->count)++;
 }
 
 /* e with its sums numbered: rebuilt where it holds sums, as names of `let` may serve more than one
    section. Null after a failure, with *excess set where there are too many. */
-static const expression *numbered(expression_pool *pool, const expression *e, phi_section *section,
+static const expression *numbered(expression_pool *pool, const expression *e, const sum_list *list,
                                   bool *excess) {
   const expression *result = e;
   if (e->kind == EXPRESSION_SUM) {
-    const int number = number_of_sum(section, e->argument[0]);
+    const int number = number_of_sum(list, e->argument[0]);
     *excess = number < 0;
     result = *excess ? NULL : expression_sum(pool, number, e->argument[0]);
   } else if (expression_holds(e, EXPRESSION_SUM)) {
     const expression *argument[2] = {NULL, NULL};
     for (int i = 0; i < expression_arguments(e->kind); i++) {
-      argument[i] = numbered(pool, e->argument[i], section, excess);
+      argument[i] = numbered(pool, e->argument[i], list, excess);
       if (!argument[i]) return NULL;
     }
     result = expression_make(pool, e->kind, argument[0], argument[1]);
@@ -54,12 +60,27 @@ static const expression *numbered(expression_pool *pool, const expression *e, ph
   return result;
 }
 
-bool phi_number_sums(phi_parser *p, const phi_token *at, phi_section *section) {
+static bool number(phi_parser *p, const phi_token *at, const sum_list *list,
+                   const expression **place) {
   bool excess = false;
-  section->expression = numbered(p->phi->pool, section->expression, section, &excess);
-  if (section->expression) return true;
+  *place = numbered(p->phi->pool, *place, list, &excess);
+  if (*place) return true;
   return excess ? phi_fail(p, at, "at most %d different sums in it", PHI_MAX_SUMS)
                 : phi_out_of_memory(p);
+}
+
+bool phi_number_sums(phi_parser *p, const phi_token *at, phi_section *section) {
+  const sum_list list = {section->sum, &section->sums};
+  return number(p, at, &list, &section->expression);
+}
+
+bool phi_number_condition_sums(phi_parser *p, const phi_token *at, phi_section *section) {
+  const sum_list list = {section->condition_sum, &section->condition_sums};
+  for (int i = 0; i < section->conditions; i++)
+    if (!number(p, at, &list, &section->condition[i].left) ||
+        !number(p, at, &list, &section->condition[i].right))
+      return false;
+  return true;
 }
 
 static const expression *separable_part(phi_potential *phi, const expression *e);

@@ -39,9 +39,15 @@ typedef struct phi_parameter {
   mpq_t fallback;
 } phi_parameter;
 
-typedef enum phi_relation { PHI_LESS, PHI_LESS_EQUAL, PHI_GREATER, PHI_GREATER_EQUAL } phi_relation;
+typedef enum phi_relation {
+  PHI_LESS,
+  PHI_LESS_EQUAL,
+  PHI_GREATER,
+  PHI_GREATER_EQUAL,
+  PHI_EQUAL, /* of a conjugate's conditions only, as sums are */
+} phi_relation;
 
-/* left < right and so on, for every coordinate. */
+/* left < right and so on, for every coordinate. Sums are numbered as condition_sum. */
 typedef struct phi_condition {
   phi_relation relation;
   const expression *left, *right;
@@ -55,6 +61,8 @@ typedef struct phi_section {
   phi_condition *condition; /* of `where`; all must hold, else the section's value is +inf
                                (conjugate), or is not defined */
   int conditions;
+  int condition_sums;
+  const expression *condition_sum[PHI_MAX_SUMS];
 } phi_section;
 
 typedef struct phi_potential {
@@ -124,11 +132,21 @@ phibal_status phi_hessian(const phi_potential *phi, const phibal_enclosure *para
                           phibal_enclosure *second, phibal_enclosure *slope);
 /* The gradient and the conjugate as the file gives them; PHIBAL_ERROR_UNSUPPORTED where it does
    not. The conjugate is [+inf, +inf] where a condition certainly fails; PHIBAL_ERROR_UNDECIDED
-   where that is not certain. */
+   where that is not certain: so an equality of what is no single number always is. */
 phibal_status phi_given_gradient(const phi_potential *phi, const phibal_enclosure *parameters,
                                  size_t n, const phibal_enclosure *x, phibal_enclosure *gradient);
 phibal_status phi_given_conjugate(const phi_potential *phi, const phibal_enclosure *parameters,
                                   size_t n, const phibal_enclosure *y, phibal_enclosure *value);
+/* The same where what y and the parameters enclose is known exactly (exact_parameters may be null):
+   conditions on rational numbers, equalities among them, are decided. */
+phibal_status phi_given_conjugate_exactly(const phi_potential *phi,
+                                          const phibal_enclosure *parameters,
+                                          const mpq_t *exact_parameters, size_t n,
+                                          const phibal_enclosure *y, const mpq_t *exact_y,
+                                          phibal_enclosure *value);
+/* Its formula, conditions left aside. */
+phibal_status phi_conjugate_formula(const phi_potential *phi, const phibal_enclosure *parameters,
+                                    size_t n, const phibal_enclosure *y, phibal_enclosure *value);
 
 /* psi with phi(x) = sum_e psi(x_e) + constant, made in the potential's pool; null unless the value
    is affine in its sums with coefficients that hold no sum. */

@@ -91,11 +91,17 @@ static operand parse_coordinate(phi_parser *p) {
   return (operand){.e = checked(p, &at, expression_variable(p->phi->pool))};
 }
 
+/* Where phi or its gradient is defined is asked of every load by itself. */
+static bool refuses_sums(const phi_parser *p) {
+  return p->in_condition && p->place != PHI_IN_CONJUGATE;
+}
+
 static operand parse_call_of_sum(phi_parser *p) {
   const phi_token at = p->token;
-  if (p->in_sum || p->in_condition) {
+  if (p->in_sum || refuses_sums(p)) {
     phi_fail(p, &at,
-             p->in_sum ? "no sum inside a sum" : "no sum in a condition, which is for one expert");
+             p->in_sum ? "no sum inside a sum"
+                       : "no sum in a condition of this section, which is for one expert");
     return failed;
   }
   phi_advance(p);
@@ -142,7 +148,7 @@ static bool let_fits(phi_parser *p, const phi_token *at, const phi_let *let) {
     return false;
   if (uses->coordinate && needs_sum(p))
     return phi_fail(p, at, "it inside sum(...), as it holds the coordinate");
-  if (uses->sum && (p->in_sum || p->in_condition))
+  if (uses->sum && (p->in_sum || refuses_sums(p)))
     return phi_fail(p, at, "no sum here, and it holds one");
   return true;
 }

@@ -62,5 +62,7 @@ const expression *phi_parse_expression(phi_parser *p, phi_place place);
 bool phi_parse_parameter(phi_parser *p);
 /* Numbers the sums of a section's expression. */
 bool phi_number_sums(phi_parser *p, const phi_token *at, phi_section *section);
+/* And those of its conditions, by themselves. */
+bool phi_number_condition_sums(phi_parser *p, const phi_token *at, phi_section *section);
 
 #endif

@@ -56,10 +56,10 @@ static bool parse_let(phi_parser *p) {
   return true;
 }
 
-/* The relation that the token is; false if it is none. */
-static bool relation_of(const phi_token *token, phi_relation *relation) {
-  static const char *const sign[] = {"<", "<=", ">", ">="};
-  for (int i = 0; i < 4; i++)
+/* The relation that the token is; false if it is none that may stand there. */
+static bool relation_of(const phi_token *token, phi_place place, phi_relation *relation) {
+  static const char *const sign[] = {"<", "<=", ">", ">=", "="};
+  for (int i = 0; i < (place == PHI_IN_CONJUGATE ? 5 : 4); i++)
     if (phi_token_is(token, sign[i])) {
       *relation = (phi_relation)i;
       return true;
@@ -79,7 +79,10 @@ static bool parse_comparison(phi_parser *p, phi_place place, phi_section *sectio
   const expression *left = parse_side(p, place);
   phi_relation relation;
   if (!left) return false;
-  if (!relation_of(&p->token, &relation)) return phi_fail(p, &p->token, "'<', '<=', '>' or '>='");
+  if (!relation_of(&p->token, place, &relation))
+    return phi_fail(p, &p->token,
+                    place == PHI_IN_CONJUGATE ? "'<', '<=', '=', '>' or '>='"
+                                              : "'<', '<=', '>' or '>='");
   do {
     if (section->conditions == PHI_MAX_CONDITIONS)
       return phi_fail(p, &p->token, "at most %d comparisons", PHI_MAX_CONDITIONS);
@@ -88,17 +91,18 @@ static bool parse_comparison(phi_parser *p, phi_place place, phi_section *sectio
     if (!right) return false;
     section->condition[section->conditions++] = (phi_condition){relation, left, right};
     left = right;
-  } while (relation_of(&p->token, &relation));
+  } while (relation_of(&p->token, place, &relation));
   return true;
 }
 
-static bool parse_conditions(phi_parser *p, phi_place place, phi_section *section) {
+static bool parse_conditions(phi_parser *p, const phi_token *at, phi_place place,
+                             phi_section *section) {
   section->condition = calloc(PHI_MAX_CONDITIONS, sizeof *section->condition);
   if (!section->condition) return phi_out_of_memory(p);
   do
     if (!parse_comparison(p, place, section)) return false;
   while (phi_accept(p, "and"));
-  return true;
+  return phi_number_condition_sums(p, at, section);
 }
 
 /* value | gradient | conjugate expression [ where conditions ] */
@@ -110,7 +114,7 @@ static bool parse_section(phi_parser *p, phi_place place, phi_section *section) 
   if (!e) return false;
   section->expression = e;
   if (!phi_number_sums(p, &word, section)) return false;
-  return !phi_accept(p, "where") || parse_conditions(p, place, section);
+  return !phi_accept(p, "where") || parse_conditions(p, &word, place, section);
 }
 
 static bool parse_statement(phi_parser *p) {

@@ -1,74 +1,20 @@
 /* A potential at a point: its sums, value, gradient and Hessian, and the gradient and the conjugate
    as its file gives them. */
+#include "conditions.h"
 #include "evaluation.h"
-#include <stdio.h>
 
 static phibal_status out_of_memory(const phi_potential *phi) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", phi->name);
-}
-
-/* The message of a failure, with the coordinate before it. */
-static phibal_status name_coordinate(phibal_status status, size_t e, size_t n) {
-  char message[512];
-  snprintf(message, sizeof message, "%s", phibal_status_message());
-  return phibal_status_set(status, "coordinate %zu of %zu: %s", e + 1, n, message);
-}
-
-/* How a condition stands. */
-typedef enum standing { HOLDS, FAILS, OPEN } standing;
-
-static standing compare(phi_relation relation, const phibal_enclosure *a,
-                        const phibal_enclosure *b) {
-  switch (relation) {
-  case PHI_LESS:
-    return mpfr_less_p(a->hi, b->lo) ? HOLDS : mpfr_greaterequal_p(a->lo, b->hi) ? FAILS : OPEN;
-  case PHI_LESS_EQUAL:
-    return mpfr_lessequal_p(a->hi, b->lo) ? HOLDS : mpfr_greater_p(a->lo, b->hi) ? FAILS : OPEN;
-  case PHI_GREATER:
-    return compare(PHI_LESS, b, a);
-  default:
-    return compare(PHI_LESS_EQUAL, b, a);
-  }
-}
-
-static phibal_status condition_at(const phi_condition *condition,
-                                  const phibal_enclosure *parameters, const phibal_enclosure *x,
-                                  mpfr_prec_t precision, standing *result) {
-  phibal_enclosure left, right;
-  phibal_enclosure_init(&left, precision);
-  phibal_enclosure_init(&right, precision);
-  phibal_status status = phi_eval(condition->left, parameters, NULL, x, &left);
-  if (status == PHIBAL_OK) status = phi_eval(condition->right, parameters, NULL, x, &right);
-  *result = compare(condition->relation, &left, &right);
-  phibal_enclosure_clear(&left);
-  phibal_enclosure_clear(&right);
-  return status;
-}
-
-/* FAILS where one condition certainly fails at some coordinate, else OPEN where one is open. */
-static phibal_status conditions_at(const phi_section *section, const phibal_enclosure *parameters,
-                                   size_t n, const phibal_enclosure *x, mpfr_prec_t precision,
-                                   standing *result) {
-  *result = HOLDS;
-  for (size_t e = 0; e < n; e++)
-    for (int i = 0; i < section->conditions && *result != FAILS; i++) {
-      standing one;
-      const phibal_status status =
-          condition_at(&section->condition[i], parameters, &x[e], precision, &one);
-      if (status != PHIBAL_OK) return name_coordinate(status, e, n);
-      if (one != HOLDS) *result = one;
-    }
-  return PHIBAL_OK;
 }
 
 /* For sections that are not defined outside their conditions. */
 static phibal_status require_conditions(const phi_section *section,
                                         const phibal_enclosure *parameters, size_t n,
                                         const phibal_enclosure *x, mpfr_prec_t precision) {
-  standing result;
-  const phibal_status status = conditions_at(section, parameters, n, x, precision, &result);
-  if (status != PHIBAL_OK || result == HOLDS) return status;
-  return result == FAILS
+  conditions_standing result;
+  const phibal_status status = conditions_at(section, parameters, n, x, NULL, precision, &result);
+  if (status != PHIBAL_OK || result == CONDITIONS_HOLD) return status;
+  return result == CONDITIONS_FAIL
              ? phibal_status_set(PHIBAL_ERROR_DOMAIN, "outside the conditions behind 'where'")
              : phibal_status_set(PHIBAL_ERROR_UNDECIDED,
                                  "some members only meet the conditions behind 'where'");
@@ -84,7 +30,7 @@ static phibal_status one_sum(const expression *term, const phibal_enclosure *par
   for (size_t e = 0; e < n && status == PHIBAL_OK; e++) {
     status = phi_eval(term, parameters, NULL, &x[e], &value);
     if (status == PHIBAL_OK) status = phibal_enclosure_add(&total, &total, &value);
-    if (status != PHIBAL_OK) status = name_coordinate(status, e, n);
+    if (status != PHIBAL_OK) status = evaluation_name_coordinate(status, e, n);
   }
   phibal_enclosure_set(sum, &total);
   phibal_enclosure_clear(&total);
@@ -206,7 +152,7 @@ phibal_status phi_gradient(const phi_potential *phi, const phibal_enclosure *par
   for (size_t e = 0; e < n && status == PHIBAL_OK; e++) {
     status = component(phi, &o, parameters, &x[e], 1, &gradient[e]);
     if (status == PHIBAL_OK) status = require_finite(phi, &gradient[e]);
-    if (status != PHIBAL_OK) name_coordinate(status, e, n);
+    if (status != PHIBAL_OK) evaluation_name_coordinate(status, e, n);
   }
   outer_clear(&o);
   return status;
@@ -223,7 +169,7 @@ static phibal_status slopes(const phi_potential *phi, const phibal_enclosure *pa
     for (size_t e = 0; e < n && status == PHIBAL_OK; e++) {
       status = inner_jet(phi, i, parameters, &x[e], 1, &j);
       phibal_enclosure_set(&slope[(size_t)i * n + e], &j.d[1]);
-      if (status != PHIBAL_OK) name_coordinate(status, e, n);
+      if (status != PHIBAL_OK) evaluation_name_coordinate(status, e, n);
     }
   phi_jet_clear(&j);
   return status;
@@ -239,7 +185,7 @@ phibal_status phi_hessian(const phi_potential *phi, const phibal_enclosure *para
   if (status == PHIBAL_OK) status = require_outer(phi, &o, 2);
   for (size_t e = 0; e < n && diagonal && status == PHIBAL_OK; e++) {
     status = component(phi, &o, parameters, &x[e], 2, &diagonal[e]);
-    if (status != PHIBAL_OK) name_coordinate(status, e, n);
+    if (status != PHIBAL_OK) evaluation_name_coordinate(status, e, n);
   }
   for (int i = 0; i < o.r * o.r && second && status == PHIBAL_OK; i++)
     phibal_enclosure_set(&second[i], &o.second[i]);
@@ -264,25 +210,46 @@ phibal_status phi_given_gradient(const phi_potential *phi, const phibal_enclosur
   for (size_t e = 0; e < n && status == PHIBAL_OK; e++) {
     status = phi_eval(section->expression, parameters, sums, &x[e], &gradient[e]);
     if (status == PHIBAL_OK) status = require_finite(phi, &gradient[e]);
-    if (status != PHIBAL_OK) name_coordinate(status, e, n);
+    if (status != PHIBAL_OK) evaluation_name_coordinate(status, e, n);
   }
   phibal_enclosure_vector_clear(sums, (size_t)section->sums);
   return status;
 }
 
-phibal_status phi_given_conjugate(const phi_potential *phi, const phibal_enclosure *parameters,
-                                  size_t n, const phibal_enclosure *y, phibal_enclosure *value) {
+static phibal_status conjugate_at(const phi_potential *phi, const phibal_enclosure *parameters,
+                                  size_t n, const phibal_enclosure *y,
+                                  const conditions_exact *exact, phibal_enclosure *value) {
   const phi_section *section = &phi->conjugate;
   if (!section->expression) return not_given(phi, "conjugate");
-  standing result;
+  conditions_standing result;
   const phibal_status status =
-      conditions_at(section, parameters, n, y, evaluation_precision(value, NULL), &result);
+      conditions_at(section, parameters, n, y, exact, evaluation_precision(value, NULL), &result);
   if (status != PHIBAL_OK) return status;
-  if (result == OPEN)
+  if (result == CONDITIONS_OPEN)
     return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
                              "some members only meet the conditions behind 'where'");
-  if (result == HOLDS) return value_of(phi, section, parameters, n, y, value);
+  if (result == CONDITIONS_HOLD) return value_of(phi, section, parameters, n, y, value);
   mpfr_set_inf(value->lo, 1);
   mpfr_set_inf(value->hi, 1);
   return PHIBAL_OK;
+}
+
+phibal_status phi_given_conjugate(const phi_potential *phi, const phibal_enclosure *parameters,
+                                  size_t n, const phibal_enclosure *y, phibal_enclosure *value) {
+  return conjugate_at(phi, parameters, n, y, NULL, value);
+}
+
+phibal_status phi_given_conjugate_exactly(const phi_potential *phi,
+                                          const phibal_enclosure *parameters,
+                                          const mpq_t *exact_parameters, size_t n,
+                                          const phibal_enclosure *y, const mpq_t *exact_y,
+                                          phibal_enclosure *value) {
+  const conditions_exact exact = {exact_parameters, exact_y};
+  return conjugate_at(phi, parameters, n, y, &exact, value);
+}
+
+phibal_status phi_conjugate_formula(const phi_potential *phi, const phibal_enclosure *parameters,
+                                    size_t n, const phibal_enclosure *y, phibal_enclosure *value) {
+  if (!phi->conjugate.expression) return not_given(phi, "conjugate");
+  return value_of(phi, &phi->conjugate, parameters, n, y, value);
 }

@@ -74,6 +74,8 @@ bool symbolic_is_rational(const symbolic *s, const quotient *a, mpq_t value);
 unsigned symbolic_sign(symbolic *s, const quotient *a);
 /* The same, and the argument in words, malloc'ed (null where nothing is known, or no memory). */
 unsigned symbolic_sign_argument(symbolic *s, const quotient *a, char **argument);
+/* a is known to be nowhere negative; false for null. */
+bool symbolic_not_negative(symbolic *s, const quotient *a);
 /* a >= 0 or a <= 0 is known, and for all parameters it is not constantly 0 in x: so that its zeros
    in x are isolated, being those of an analytic function. */
 bool symbolic_zeros_isolated(symbolic *s, const quotient *a);

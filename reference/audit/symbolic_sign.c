@@ -434,6 +434,10 @@ static bool factor_isolated(symbolic *s, const fmpz_mpoly_t p) {
   return isolated;
 }
 
+bool symbolic_not_negative(symbolic *s, const quotient *a) {
+  return a && !(symbolic_sign(s, a) & SIGN_NEGATIVE);
+}
+
 bool symbolic_zeros_isolated(symbolic *s, const quotient *a) {
   if (!a || symbolic_is_zero(s, a)) return false;
   unsigned sign = symbolic_sign(s, a);

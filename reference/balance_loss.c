@@ -1,0 +1,201 @@
+/* Balancing losses: scaled products of loads and prices (L1) or frequencies (L3). */
+#include "balance_work.h"
+
+/*@ // nothing but a loss, its condition where there is one, and t[0..3] was written
+    predicate loss_written{A, B}(phibal_enclosure *loss, phibal_enclosure *condition,
+                                 phibal_enclosure *t) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, loss) &&
+        optional_apart(r, condition) && vector_apart(r, t, 4) ==> same{A, B}(r);
+*/
+
+/* t[0] += weight x, t[1] += weight |x|; t[2..3] are temporaries. */
+/*@ requires input(x) && \is_finite(weight) && vector_output(t, 4) && vector_apart(x, t, 4);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 3];
+    ensures vector_output(t, 4) && only_vector_written{Pre, Here}(t, 4);
+    ensures \result == PHIBAL_OK ==> \forall real c, a; in{Pre}(t + 0, c) && in{Pre}(x, a) ==>
+      in(t + 0, c + a * (real)weight);
+    ensures \result == PHIBAL_OK ==> \forall real c, a; in{Pre}(t + 1, c) && in{Pre}(x, a) ==>
+      in(t + 1, c + \abs(a) * (real)weight); */
+static phibal_status loss_add_term(const phibal_enclosure *x, float weight, phibal_enclosure *t) {
+  //@ assert use_enclosure;
+  operation_set_float(&t[2], weight);
+  TRY(operation_add_product(&t[0], x, &t[2], &t[3]));
+  return operation_add_magnitude(&t[1], x, &t[2], &t[3]);
+}
+
+/* t[0] = sum_e weight_e x_e, t[1] = the same with |x_e|; t[2..3] are temporaries. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && vector_input(x, experts);
+    requires \valid_read(weight + (0 .. experts - 1)) && finite_floats(weight, experts);
+    requires vector_output(t, 4) && vectors_apart(t, 4, x, experts);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 3];
+    ensures vector_output(t, 4) && only_vector_written{Pre, Here}(t, 4);
+    ensures \result == PHIBAL_OK ==> \forall sequence s, w;
+      members{Pre}(x, experts, s) && floats_are(weight, experts, w) ==>
+        in(t + 0, dot(s, w, experts)) && in(t + 1, absolute_dot(s, w, experts)); */
+static phibal_status loss_sums(int32_t experts, const float *weight, const phibal_enclosure *x,
+                               phibal_enclosure *t) {
+  //@ assert use_enclosure;
+  phibal_enclosure_set_si(&t[0], 0);
+  phibal_enclosure_set_si(&t[1], 0);
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant outputs: vector_output(t, 4);
+      loop invariant frame: only_vector_written{Pre, Here}(t, 4);
+      loop invariant dot: \forall sequence s, w;
+        members{Pre}(x, experts, s) && floats_are(weight, experts, w) ==> in(t + 0, dot(s, w, e));
+      loop invariant absolute: \forall sequence s, w;
+        members{Pre}(x, experts, s) && floats_are(weight, experts, w) ==>
+          in(t + 1, absolute_dot(s, w, e));
+      loop assigns e, t[0 .. 3];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    /*@ assert terms: \forall sequence s, w;
+          members{Pre}(x, experts, s) && floats_are(weight, experts, w) ==>
+            in(x + e, term(s, e)) && term(w, e) == (real)weight[e]; */
+    /*@ assert unfold: \forall sequence s, w;
+          dot(s, w, e + 1) == dot(s, w, e) + term(s, e) * term(w, e) &&
+          absolute_dot(s, w, e + 1) == absolute_dot(s, w, e) + \abs(term(s, e)) * term(w, e); */
+    TRY(loss_add_term(&x[e], weight[e], t));
+    /*@ assert added: \forall sequence s, w, real a;
+          members{Pre}(x, experts, s) && floats_are(weight, experts, w) &&
+          a == (real)weight[e] ==> in(t + 0, dot(s, w, e) + term(s, e) * a) &&
+            in(t + 1, absolute_dot(s, w, e) + \abs(term(s, e)) * a); */
+    /*@ assert summed: \forall sequence s, w;
+          members{Pre}(x, experts, s) && floats_are(weight, experts, w) ==>
+            in(t + 0, dot(s, w, e) + term(s, e) * term(w, e)) &&
+            in(t + 1, absolute_dot(s, w, e) + \abs(term(s, e)) * term(w, e)); */
+  }
+  return PHIBAL_OK;
+}
+
+/* loss = scale E t[0], condition = |scale E| t[1]; t[2..3] are temporaries. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(scale);
+    requires vector_output(t, 4) && output(loss) && vector_apart(loss, t, 4);
+    requires optional(condition) && optional_apart(condition, loss) &&
+             (condition == \null || vector_apart(condition, t, 4));
+    terminates \true;
+    exits \false;
+    assigns t[2 .. 3], *loss, *condition;
+    ensures enclosure(t + 2) && enclosure(t + 3) && enclosure(loss) && optional(condition);
+    ensures loss_written{Pre, Here}(loss, condition, t);
+    ensures \result == PHIBAL_OK ==>
+      \forall real a; in{Pre}(t + 0, a) ==> in(loss, (real)scale * experts * a);
+    ensures \result == PHIBAL_OK && condition != \null ==>
+      \forall real a; in{Pre}(t + 1, a) ==> in(condition, \abs((real)scale * experts) * a); */
+static phibal_status loss_scale(int32_t experts, double scale, phibal_enclosure *t,
+                                phibal_enclosure *loss, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_enclosure_set_d(&t[2], scale);
+  phibal_enclosure_set_si(&t[3], experts);
+  TRY(phibal_enclosure_mul(&t[2], &t[2], &t[3]));
+  //@ assert factor: in(t + 2, (real)scale * (real)experts);
+  TRY(phibal_enclosure_mul(loss, &t[2], &t[0]));
+  if (!condition) return PHIBAL_OK;
+  phibal_enclosure_abs(&t[2], &t[2]);
+  //@ assert size: in(t + 2, \abs((real)scale * (real)experts));
+  return phibal_enclosure_mul(condition, &t[2], &t[1]);
+}
+
+/* loss = scale E sum_e weight_e x_e with weights >= 0, condition with |scale| and |x_e|. t[0..3]
+   are temporaries. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(scale);
+    requires \valid_read(weight + (0 .. experts - 1)) && finite_floats(weight, experts);
+    requires vector_input(x, experts) && vector_output(t, 4) && vectors_apart(t, 4, x, experts);
+    requires output(loss) && vector_apart(loss, t, 4);
+    requires optional(condition) && optional_apart(condition, loss) &&
+             (condition == \null || vector_apart(condition, t, 4));
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 3], *loss, *condition;
+    ensures vector_output(t, 4) && enclosure(loss) && optional(condition);
+    ensures loss_written{Pre, Here}(loss, condition, t);
+    ensures \result == PHIBAL_OK ==> \forall sequence s, w;
+      members{Pre}(x, experts, s) && floats_are(weight, experts, w) ==>
+        in(loss, balance_loss((real)scale, s, w, experts));
+    ensures \result == PHIBAL_OK && condition != \null ==> \forall sequence s, w;
+      members{Pre}(x, experts, s) && floats_are(weight, experts, w) ==>
+        in(condition, balance_condition((real)scale, s, w, experts)); */
+static phibal_status loss_dot(int32_t experts, double scale, const float *weight,
+                              const phibal_enclosure *x, phibal_enclosure *t,
+                              phibal_enclosure *loss, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  TRY(loss_sums(experts, weight, x, t));
+  return loss_scale(experts, scale, t, loss, condition);
+}
+
+/*@ requires 0 <= experts && (weight != \null ==> \valid_read(weight + (0 .. experts - 1)));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == PHIBAL_OK <==> weight != \null && !null && \is_finite(alpha) &&
+      finite_floats(weight, experts) &&
+      (\forall integer i; 0 <= i < experts ==> 0.0 <= (real)weight[i]); */
+static phibal_status loss_check(const char *name, double alpha, int32_t experts,
+                                const float *weight, bool null) {
+  if (!weight || null) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
+  if (!isfinite(alpha))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: alpha = %g; it must be finite", name,
+                             alpha);
+  return balance_loads_check(name, "the loads", experts, weight);
+}
+
+phibal_status phibal_reference_balance_loss(const phibal_potential *potential, int32_t experts,
+                                            double alpha, const float *loads, const float *m,
+                                            mpfr_prec_t precision, phibal_enclosure *loss,
+                                            phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  const char *name = "phibal_reference_balance_loss";
+  TRY(balance_price_check(name, potential, experts, m, precision, loss));
+  TRY(loss_check(name, alpha, experts, loads, !loss));
+  phibal_enclosure *t, *x;
+  TRY(operation_scratch(name, 4, precision, &t));
+  //@ assert scratch: vector_output(t, 4) && vector_in_use(t, 4);
+  phibal_status status = operation_scratch(name, (size_t)experts, precision, &x);
+  //@ assert kept: vector_output(t, 4) && vector_in_use(t, 4);
+  if (status == PHIBAL_OK) {
+    //@ assert apart: vectors_apart(t, 4, x, experts);
+    status = phibal_reference_price(potential, experts, m, precision, x, NULL);
+    //@ assert scratch_kept: vector_output(t, 4);
+    //@ assert places: output(loss) && optional(condition);
+    /*@ assert places_apart: vector_apart(loss, t, 4) &&
+          (condition == \null || vector_apart(condition, t, 4)); */
+    if (status == PHIBAL_OK) status = loss_dot(experts, alpha, loads, x, t, loss, condition);
+    //@ assert used: vector_output(t, 4) && vector_output(x, experts);
+    operation_scratch_clear(x, (size_t)experts);
+    //@ assert left: vector_output(t, 4);
+  }
+  operation_scratch_clear(t, 4);
+  return status;
+}
+
+phibal_status phibal_reference_switch_loss(int32_t experts, double alpha, const float *frequency,
+                                           const float *loads, mpfr_prec_t precision,
+                                           phibal_enclosure *loss, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  const char *name = "phibal_reference_switch_loss";
+  TRY(operation_check_experts(name, experts, precision));
+  TRY(loss_check(name, alpha, experts, loads, !loss));
+  TRY(loss_check(name, alpha, experts, frequency, !loss));
+  phibal_enclosure *t, *x;
+  TRY(operation_scratch(name, 4, precision, &t));
+  //@ assert scratch: vector_output(t, 4) && vector_in_use(t, 4);
+  phibal_status status = operation_scratch(name, (size_t)experts, precision, &x);
+  //@ assert kept: vector_output(t, 4) && vector_in_use(t, 4);
+  if (status == PHIBAL_OK) {
+    //@ assert apart: vectors_apart(t, 4, x, experts);
+    balance_vector_set(experts, frequency, x);
+    //@ assert scratch_kept: vector_output(t, 4);
+    //@ assert places: output(loss) && optional(condition);
+    /*@ assert places_apart: vector_apart(loss, t, 4) &&
+          (condition == \null || vector_apart(condition, t, 4)); */
+    status = loss_dot(experts, alpha, loads, x, t, loss, condition);
+    //@ assert used: vector_output(t, 4) && vector_output(x, experts);
+    operation_scratch_clear(x, (size_t)experts);
+    //@ assert left: vector_output(t, 4);
+  }
+  operation_scratch_clear(t, 4);
+  return status;
+}

@@ -1,0 +1,452 @@
+/* Prices: (M2), centred (M3), and the frequencies' (L3). */
+#include "balance_work.h"
+
+/* (P.k): do kernels raise small m_e for this potential? Where the price has no bound at 0. */
+/*@ requires \valid_read(potential);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \is_finite(potential->parameter) ==>
+      \result == price_raised(potential->id, (real)potential->parameter); */
+static bool price_is_floored(const phibal_potential *potential) {
+  //@ assert use_floating;
+  switch (potential->id) {
+  case PHIBAL_POTENTIAL_NEGENTROPY:
+  case PHIBAL_POTENTIAL_RENYI:
+    return true;
+  case PHIBAL_POTENTIAL_TSALLIS:
+    return potential->parameter < 1.0;
+  default:
+    return false;
+  }
+}
+
+/* The m_e that the price is taken at; *raised counts those below the floor. */
+/*@ requires \is_finite(m) && \valid(raised) && 0 <= *raised < INT32_MAX;
+    terminates \true;
+    exits \false;
+    assigns *raised;
+    ensures \is_finite(\result) && (real)\result == price_point(floored, (real)m);
+    ensures *raised == \old(*raised) + (floored != 0 && (real)m < 0x1p-126 ? 1 : 0); */
+static float price_argument(bool floored, float m, int32_t *raised) {
+  //@ assert use_floating;
+  if (!floored || m >= PHIBAL_SMALLEST_LOAD) return m;
+  ++*raised;
+  return PHIBAL_SMALLEST_LOAD;
+}
+
+/*@ requires \is_finite(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures (real)\result == sign_real((real)x); */
+static int float_sign(float x) {
+  //@ assert use_floating;
+  if (x > 0.0f) return 1;
+  if (x < 0.0f) return -1;
+  return 0;
+}
+
+/* lp with p = 1: sgn(m_e), the subgradient that is 0 at 0. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(m + (0 .. experts - 1));
+    requires finite_floats(m, experts) && vector_output(price, experts);
+    terminates \true;
+    exits \false;
+    assigns price[0 .. experts - 1];
+    ensures vector_output(price, experts) && only_vector_written{Pre, Here}(price, experts);
+    ensures \forall integer e; 0 <= e < experts ==> in(price + e, sign_real((real)m[e])); */
+static void price_sign(int32_t experts, const float *m, phibal_enclosure *price) {
+  //@ assert use_enclosure && use_floating;
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant outputs: vector_output(price, experts);
+      loop invariant frame: only_vector_written{Pre, Here}(price, experts);
+      loop invariant signs: \forall integer i; 0 <= i < e ==>
+        in(price + i, sign_real((real)m[i]));
+      loop assigns e, price[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) phibal_enclosure_set_si(&price[e], float_sign(m[e]));
+}
+
+/* The largest of m; *n are as large. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(m + (0 .. experts - 1));
+    requires finite_floats(m, experts) && \valid(n);
+    terminates \true;
+    exits \false;
+    assigns *n;
+    ensures \is_finite(\result) && 1 <= *n <= experts;
+    ensures \forall sequence s; floats_are(m, experts, s) ==>
+      (real)\result == largest(s, experts) && *n == multiplicity(s, (real)\result, experts); */
+static float loads_largest(int32_t experts, const float *m, unsigned long *n) {
+  //@ assert use_floating;
+  float largest = m[0];
+  *n = 1;
+  /*@ loop invariant index: 1 <= e <= experts && \is_finite(largest) && 1 <= *n <= e;
+      loop invariant bound: \forall integer i; 0 <= i < e ==> (real)m[i] <= (real)largest;
+      loop invariant largest: \forall sequence s; floats_are(m, experts, s) ==>
+        (real)largest == largest(s, e);
+      loop invariant count: \forall sequence s; floats_are(m, experts, s) ==>
+        *n == multiplicity(s, (real)largest, e);
+      loop invariant none: \forall sequence s, real a;
+        floats_are(m, experts, s) && (real)largest < a ==> multiplicity(s, a, e) == 0;
+      loop assigns e, largest, *n;
+      loop variant experts - e; */
+  for (int32_t e = 1; e < experts; e++) {
+    /*@ assert next: \forall sequence s, real a; floats_are(m, experts, s) ==>
+          multiplicity(s, a, e + 1) == multiplicity(s, a, e) + ((real)m[e] == a ? 1 : 0); */
+    if (m[e] > largest) {
+      largest = m[e];
+      *n = 1;
+    } else if (m[e] == largest) {
+      ++*n;
+    }
+  }
+  return largest;
+}
+
+/* price = 1 / n where m is `largest`, else 0. */
+/*@ requires \is_finite(m) && \is_finite(largest);
+    requires output(price) && input(n) && \separated(n, price);
+    terminates \true;
+    exits \false;
+    assigns *price;
+    ensures enclosure(price) && only_written{Pre, Here}(price);
+    ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(n, a) && a > 0.0 ==>
+      in(price, (real)m == (real)largest ? 1.0 / a : 0.0); */
+static phibal_status price_share(float m, float largest, const phibal_enclosure *n,
+                                 phibal_enclosure *price) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_si(price, m == largest);
+  if (m != largest) return PHIBAL_OK;
+  //@ assert one: in(price, 1.0) && (real)m == (real)largest;
+  //@ assert divisor: input(n) && same{Pre, Here}(n);
+  return phibal_enclosure_div(price, price, n);
+}
+
+/* price_e = 1 / n where m_e is `largest`, else 0; n is an enclosure of the number. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(m + (0 .. experts - 1));
+    requires finite_floats(m, experts) && \is_finite(largest);
+    requires vector_output(price, experts) && input(n) && vector_apart(n, price, experts);
+    terminates \true;
+    exits \false;
+    assigns price[0 .. experts - 1];
+    ensures vector_output(price, experts) && only_vector_written{Pre, Here}(price, experts);
+    ensures \result == PHIBAL_OK ==> \forall integer e, real a;
+      0 <= e < experts && in{Pre}(n, a) && a > 0.0 ==>
+        in(price + e, (real)m[e] == (real)largest ? 1.0 / a : 0.0); */
+static phibal_status price_shares(int32_t experts, const float *m, float largest,
+                                  const phibal_enclosure *n, phibal_enclosure *price) {
+  //@ assert use_enclosure && use_floating;
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant outputs: vector_output(price, experts);
+      loop invariant frame: only_vector_written{Pre, Here}(price, experts);
+      loop invariant divisor: same{Pre, Here}(n) && input(n);
+      loop invariant shares: \forall integer i, real a; 0 <= i < e && in{Pre}(n, a) && a > 0.0 ==>
+        in(price + i, (real)m[i] == (real)largest ? 1.0 / a : 0.0);
+      loop assigns e, price[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    phibal_status status = price_share(m[e], largest, n, &price[e]);
+    //@ assert outputs: vector_output(price, experts) && same{LoopCurrent, Here}(n);
+    //@ assert left: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(price + i);
+    if (status != PHIBAL_OK) return status;
+    /*@ assert share: \forall real a; in{Pre}(n, a) && a > 0.0 ==>
+          in(price + e, (real)m[e] == (real)largest ? 1.0 / a : 0.0); */
+  }
+  return PHIBAL_OK;
+}
+
+/* lp with p = inf: of max_e m_e, the subgradient that treats the n largest alike. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(m + (0 .. experts - 1));
+    requires finite_floats(m, experts) && vector_output(price, experts);
+    terminates \true;
+    exits \false;
+    assigns price[0 .. experts - 1];
+    ensures vector_output(price, experts) && only_vector_written{Pre, Here}(price, experts);
+    ensures \result == PHIBAL_OK ==> \forall sequence s, integer e;
+      floats_are(m, experts, s) && 0 <= e < experts ==>
+        in(price + e, maximum_share(s, experts, e)); */
+static phibal_status price_largest(int32_t experts, const float *m, phibal_enclosure *price) {
+  //@ assert use_enclosure;
+  unsigned long n;
+  float largest = loads_largest(experts, m, &n);
+  phibal_enclosure number;
+  phibal_enclosure_init(&number, 64);
+  phibal_enclosure_set_si(&number, (long)n);
+  //@ assert number: in(&number, (real)n) && (real)n > 0.0;
+  //@ assert prices: vector_output(price, experts);
+  phibal_status status = price_shares(experts, m, largest, &number, price);
+  /*@ assert same_share: \forall sequence s, integer i; floats_are(m, experts, s) &&
+        0 <= i < experts ==>
+          maximum_share(s, experts, i) == ((real)m[i] == (real)largest ? 1.0 / (real)n : 0.0); */
+  /*@ assert shares: status == PHIBAL_OK ==> \forall sequence s, integer i;
+        floats_are(m, experts, s) && 0 <= i < experts ==>
+          in(price + i, maximum_share(s, experts, i)); */
+  phibal_enclosure_clear(&number);
+  return status;
+}
+
+/* x_e = m_e, raised where the kernels raise it; *raised counts. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(m + (0 .. experts - 1));
+    requires finite_floats(m, experts) && vector_output(x, experts);
+    requires \valid(raised) && *raised == 0;
+    terminates \true;
+    exits \false;
+    assigns x[0 .. experts - 1], *raised;
+    ensures vector_output(x, experts) && only_vector_written{Pre, Here}(x, experts);
+    ensures 0 <= *raised <= experts;
+    ensures \forall integer e; 0 <= e < experts ==>
+      in(x + e, price_point(floored, (real)m[e])); */
+static void price_arguments(bool floored, int32_t experts, const float *m, phibal_enclosure *x,
+                            int32_t *raised) {
+  //@ assert use_enclosure;
+  /*@ loop invariant index: 0 <= e <= experts && 0 <= *raised <= e;
+      loop invariant outputs: vector_output(x, experts);
+      loop invariant frame: only_vector_written{Pre, Here}(x, experts);
+      loop invariant points: \forall integer i; 0 <= i < e ==>
+        in(x + i, price_point(floored, (real)m[i]));
+      loop assigns e, *raised, x[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    float point = price_argument(floored, m[e], raised);
+    //@ assert point: (real)point == price_point(floored, (real)m[e]);
+    operation_set_float(&x[e], point);
+    //@ assert set: in(x + e, price_point(floored, (real)m[e]));
+  }
+}
+
+/* grad phi at x. */
+/*@ requires \valid_read(potential) && 1 <= experts <= PHIBAL_MAX_EXPERTS;
+    requires OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
+    requires vector_input(x, experts) && vector_output(price, experts);
+    requires \separated(x + (0 .. experts - 1), price + (0 .. experts - 1));
+    terminates \true;
+    exits \false;
+    assigns price[0 .. experts - 1];
+    ensures vector_output(price, experts) && only_vector_written{Pre, Here}(price, experts);
+    ensures \result == PHIBAL_OK && \is_finite(potential->parameter) ==> \forall integer e, real r;
+      0 <= e < experts && in{Pre}(x + e, r) &&
+      separable(potential->id, (real)potential->parameter) ==>
+        price_exists(potential->id, (real)potential->parameter, r) &&
+        in(price + e, price_of(potential->id, (real)potential->parameter, r)); */
+static phibal_status price_gradient(const phibal_potential *potential, int32_t experts,
+                                    const phibal_enclosure *x, mpfr_prec_t precision,
+                                    phibal_enclosure *price) {
+  //@ assert use_enclosure;
+  phibal_reference_potential phi;
+  phi.id = potential->id;
+  phibal_enclosure_init(&phi.parameter, precision > 64 ? precision : 64);
+  if (isfinite(potential->parameter)) phibal_enclosure_set_d(&phi.parameter, potential->parameter);
+  phibal_status status = phibal_reference_gradient(&phi, (size_t)experts, x, price);
+  phibal_enclosure_clear(&phi.parameter);
+  return status;
+}
+
+/* Vectors whose elements are apart are apart. By induction. */
+/*@ ghost
+  /@ requires 0 <= n && vector_apart(r, p, n);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \separated(r, p + (0 .. n - 1)); @/
+  void element_apart(const phibal_enclosure *r, const phibal_enclosure *p, int32_t n) {
+    int32_t i = 0;
+    /@ loop invariant 0 <= i <= n;
+       loop invariant \separated(r, p + (0 .. i - 1));
+       loop assigns i;
+       loop variant n - i; @/
+    while (i < n) {
+      /@ assert \separated(r, p + i); @/
+      i++;
+    }
+  }
+
+  /@ requires 0 <= k && 0 <= n && vectors_apart(x, k, p, n);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \separated(x + (0 .. k - 1), p + (0 .. n - 1)); @/
+  void ranges_apart(const phibal_enclosure *x, int32_t k, const phibal_enclosure *p, int32_t n) {
+    int32_t i = 0;
+    /@ loop invariant 0 <= i <= k;
+       loop invariant \separated(x + (0 .. i - 1), p + (0 .. n - 1));
+       loop assigns i;
+       loop variant k - i; @/
+    while (i < k) {
+      element_apart(x + i, p, n);
+      i++;
+    }
+  }
+*/
+
+/* The price where it is a gradient, with temporaries of its own. */
+/*@ requires \valid_read(potential) && 1 <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid_read(m + (0 .. experts - 1)) && finite_floats(m, experts);
+    requires OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
+    requires vector_output(price, experts) && vector_in_use(price, experts);
+    requires \valid(raised) && *raised == 0;
+    terminates \true;
+    exits \false;
+    assigns price[0 .. experts - 1], *raised, ALLOCATED;
+    ensures still_in_use{Pre, Here} && vector_kept{Pre, Here}(price, experts);
+    ensures vector_output(price, experts) && 0 <= *raised <= experts;
+    ensures prices: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
+      separable(potential->id, (real)potential->parameter) ==> \forall integer e;
+      0 <= e < experts ==> in(price + e,
+        gradient_price(potential->id, (real)potential->parameter, (real)m[e])); */
+static phibal_status price_compute(const char *name, const phibal_potential *potential,
+                                   int32_t experts, const float *m, mpfr_prec_t precision,
+                                   phibal_enclosure *price, int32_t *raised) {
+  //@ assert use_enclosure;
+  phibal_enclosure *x;
+  phibal_status status = operation_scratch(name, (size_t)experts, precision, &x);
+  //@ assert places: vector_output(price, experts);
+  if (status != PHIBAL_OK) return status;
+  //@ assert apart: vectors_apart(price, experts, x, experts);
+  //@ ghost ranges_apart(price, experts, x, experts);
+  bool floored = price_is_floored(potential);
+  price_arguments(floored, experts, m, x, raised);
+  //@ assert places_left: vector_output(price, experts);
+  /*@ assert kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
+        same{Pre, Here}(r) && vector_apart(r, x, experts); */
+  status = price_gradient(potential, experts, x, precision, price);
+  operation_scratch_clear(x, (size_t)experts);
+  //@ assert places_kept: vector_output(price, experts);
+  return status;
+}
+
+phibal_status phibal_reference_price(const phibal_potential *potential, int32_t experts,
+                                     const float *m, mpfr_prec_t precision, phibal_enclosure *price,
+                                     int32_t *floored) {
+  //@ assert use_enclosure && use_floating;
+  const char *name = "phibal_reference_price";
+  TRY(balance_price_check(name, potential, experts, m, precision, price));
+  int32_t raised = 0;
+  phibal_status status = PHIBAL_OK;
+  /*@ assert one: \is_finite(potential->parameter) ==>
+        (potential->parameter == 1.0 <==> (real)potential->parameter == 1.0); */
+  if (potential->id == PHIBAL_POTENTIAL_LP && potential->parameter == 1.0)
+    price_sign(experts, m, price);
+  else if (potential->id == PHIBAL_POTENTIAL_LP && !isfinite(potential->parameter))
+    status = price_largest(experts, m, price);
+  else
+    status = price_compute(name, potential, experts, m, precision, price, &raised);
+  /*@ assert prices: status == PHIBAL_OK && \is_finite(potential->parameter) &&
+        separable(potential->id, (real)potential->parameter) ==> \forall integer e;
+        0 <= e < experts ==>
+          in(price + e, kernel_price(potential->id, (real)potential->parameter, (real)m[e])); */
+  if (floored) *floored = raised;
+  return status;
+}
+
+/*@ // the absolute values of the terms are members
+    predicate sizes_in{L}(phibal_enclosure *z, sequence s, integer n) =
+      \forall integer i; 0 <= i < n ==> in(z, \abs(term(s, i)));
+*/
+
+/* The hull of 0 and every |x_e|: its upper end is at least each of them. */
+/*@ requires 1 <= experts && vector_input(x, experts) && output(t) && output(largest);
+    requires \separated(t, largest) && vector_apart(t, x, experts) &&
+             vector_apart(largest, x, experts);
+    terminates \true;
+    exits \false;
+    assigns *t, *largest;
+    ensures enclosure(t) && enclosure(largest) && only_two_written{Pre, Here}(t, largest);
+    ensures \forall sequence s; members{Pre}(x, experts, s) ==> sizes_in(largest, s, experts); */
+static void vector_largest(int32_t experts, const phibal_enclosure *x, phibal_enclosure *t,
+                           phibal_enclosure *largest) {
+  //@ assert use_enclosure;
+  phibal_enclosure_set_si(largest, 0);
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant outputs: enclosure(t) && enclosure(largest);
+      loop invariant frame: only_two_written{Pre, Here}(t, largest);
+      loop invariant sizes: \forall sequence s; members{Pre}(x, experts, s) ==>
+        sizes_in(largest, s, e);
+      loop assigns e, *t, *largest;
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    phibal_enclosure_abs(t, &x[e]);
+    phibal_enclosure_hull(largest, largest, t);
+  }
+}
+
+/* The largest of x, if it is wanted, and x centred; t[0..1] are temporaries. */
+/*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && vector_input(x, experts);
+    requires vector_output(t, 2) && vector_output(centred, experts) && optional(largest);
+    requires vectors_apart(t, 2, x, experts) && vectors_apart(t, 2, centred, experts) &&
+             vectors_apart(centred, experts, x, experts);
+    requires largest == \null || (vector_apart(largest, t, 2) &&
+      vector_apart(largest, x, experts) && vector_apart(largest, centred, experts));
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 1], centred[0 .. experts - 1], *largest;
+    ensures vector_output(t, 2) && vector_output(centred, experts) && optional(largest);
+    ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 2) &&
+      vector_apart(r, centred, experts) && optional_apart(r, largest) ==> same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> \forall sequence s, integer e;
+      members{Pre}(x, experts, s) && 0 <= e < experts ==> in(centred + e, centred(s, experts, e));
+    ensures largest != \null ==> \forall sequence s;
+      members{Pre}(x, experts, s) ==> sizes_in(largest, s, experts); */
+static phibal_status prices_centre(int32_t experts, const phibal_enclosure *x, phibal_enclosure *t,
+                                   phibal_enclosure *centred, phibal_enclosure *largest) {
+  //@ assert use_enclosure;
+  if (largest) vector_largest(experts, x, &t[0], largest);
+  //@ assert prices: vector_input(x, experts) && vector_same{Pre, Here}(x, experts);
+  //@ assert scratch: vector_output(t, 2);
+  return balance_vector_centre(experts, x, t, centred);
+}
+
+phibal_status phibal_reference_price_centred(const phibal_potential *potential, int32_t experts,
+                                             const float *m, mpfr_prec_t precision,
+                                             phibal_enclosure *centred, phibal_enclosure *largest,
+                                             int32_t *floored) {
+  //@ assert use_enclosure;
+  const char *name = "phibal_reference_price_centred";
+  TRY(balance_price_check(name, potential, experts, m, precision, centred));
+  phibal_enclosure *t, *x;
+  TRY(operation_scratch(name, 2, precision, &t));
+  //@ assert scratch: vector_output(t, 2) && vector_in_use(t, 2);
+  phibal_status status = operation_scratch(name, (size_t)experts, precision, &x);
+  //@ assert kept: vector_output(t, 2) && vector_in_use(t, 2);
+  if (status == PHIBAL_OK) {
+    //@ assert apart: vectors_apart(t, 2, x, experts);
+    status = phibal_reference_price(potential, experts, m, precision, x, floored);
+    //@ assert scratch_kept: vector_output(t, 2);
+    //@ assert places: vector_output(centred, experts) && vectors_apart(centred, experts, t, 2);
+    //@ assert places_apart: vectors_apart(centred, experts, x, experts);
+    //@ assert largest: optional(largest);
+    if (status == PHIBAL_OK) status = prices_centre(experts, x, t, centred, largest);
+    //@ assert used: vector_output(t, 2) && vector_output(x, experts);
+    operation_scratch_clear(x, (size_t)experts);
+    //@ assert left: vector_output(t, 2);
+  }
+  operation_scratch_clear(t, 2);
+  return status;
+}
+
+phibal_status phibal_reference_frequency_centred(int32_t experts, const float *frequency,
+                                                 mpfr_prec_t precision, phibal_enclosure *centred) {
+  //@ assert use_enclosure;
+  const char *name = "phibal_reference_frequency_centred";
+  if (!frequency || !centred)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
+  TRY(operation_check_experts(name, experts, precision));
+  TRY(operation_check_finite(name, "the frequencies", experts, frequency));
+  phibal_enclosure *t, *x;
+  TRY(operation_scratch(name, 2, precision, &t));
+  //@ assert scratch: vector_output(t, 2) && vector_in_use(t, 2);
+  phibal_status status = operation_scratch(name, (size_t)experts, precision, &x);
+  //@ assert kept: vector_output(t, 2) && vector_in_use(t, 2);
+  if (status == PHIBAL_OK) {
+    //@ assert apart: vectors_apart(t, 2, x, experts);
+    balance_vector_set(experts, frequency, x);
+    //@ assert scratch_kept: vector_output(t, 2);
+    //@ assert places: vector_output(centred, experts) && vectors_apart(centred, experts, t, 2);
+    //@ assert places_apart: vectors_apart(centred, experts, x, experts);
+    status = balance_vector_centre(experts, x, t, centred);
+    //@ assert used: vector_output(t, 2) && vector_output(x, experts);
+    operation_scratch_clear(x, (size_t)experts);
+    //@ assert left: vector_output(t, 2);
+  }
+  operation_scratch_clear(t, 2);
+  return status;
+}

@@ -1,0 +1,184 @@
+/* Products of enclosures, values with first-order conditions, and a matrix of numbers. */
+#include "ffn_work.h"
+
+/*@ // of the inner enclosures of a row, with their conditions: they are there, and apart from t
+    predicate row_there{L}(phibal_reference_result x, integer from, integer stride, integer inner,
+                           phibal_enclosure *t) =
+      \forall integer l; 0 <= l < inner ==> address(place(l, stride)) &&
+        address(from + place(l, stride)) &&
+        input(x.value + (from + place(l, stride))) &&
+        input(x.condition + (from + place(l, stride))) &&
+        vector_apart(x.value + (from + place(l, stride)), t, 3) &&
+        vector_apart(x.condition + (from + place(l, stride)), t, 3);
+    predicate row_members{L}(phibal_enclosure *x, integer from, integer stride, integer inner,
+                             sequence s) =
+      \forall integer l; 0 <= l < inner ==>
+        in(x + (from + place(l, stride)), term(s, from + place(l, stride)));
+*/
+
+/* value += sum_l x[from + l x_stride] w[l w_stride], condition += sum_l x_condition |w|, over n
+   terms; t[0..1] are temporaries. Of the condition it is said only that it is an enclosure. */
+/*@ requires row_there(x, from, x_stride, n, t) && address(from);
+    requires \forall integer l; 0 <= l < n ==>
+      \separated(value, x.value + (from + place(l, x_stride))) &&
+      \separated(value, x.condition + (from + place(l, x_stride))) &&
+      \separated(condition, x.value + (from + place(l, x_stride))) &&
+      \separated(condition, x.condition + (from + place(l, x_stride)));
+    requires strided(w, n, w_stride);
+    requires vector_output(t, 2) && output(value) && output(condition);
+    requires vector_apart(value, t, 2) && vector_apart(condition, t, 2) &&
+      \separated(value, condition);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 1], *value, *condition;
+    ensures outputs: vector_output(t, 2) && enclosure(value) && enclosure(condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 2) &&
+      \separated(r, value) && \separated(r, condition) ==> same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures value: \result == PHIBAL_OK ==> \forall sequence s, real c;
+      row_members{Pre}(x.value, from, x_stride, n, s) && in{Pre}(value, c) ==>
+        in(value, c + chain_sum(s, from, x_stride, w, w_stride, n)); */
+static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t from, int64_t x_stride,
+                               const float *w, int64_t w_stride, phibal_enclosure *t,
+                               phibal_enclosure *value, phibal_enclosure *condition) {
+  //@ assert use_enclosure && use_floating && open_place;
+  /*@ loop invariant index: 0 <= l && (l <= n || l == 0);
+      loop invariant outputs: vector_output(t, 2) && enclosure(value) && enclosure(condition);
+      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, t, 2) && \separated(r, value) && \separated(r, condition) ==>
+          same{Pre, Here}(r);
+      loop invariant value: \forall sequence s, real c;
+        row_members{Pre}(x.value, from, x_stride, n, s) && in{Pre}(value, c) ==>
+          in(value, c + chain_sum(s, from, x_stride, w, w_stride, l));
+      loop assigns l, t[0 .. 1], *value, *condition;
+      loop variant n - l; */
+  for (int64_t l = 0; l < n; l++) {
+    //@ assert place: place(l, x_stride) == l * x_stride && place(l, w_stride) == l * w_stride;
+    const phibal_enclosure *term = &x.value[from + l * x_stride];
+    const phibal_enclosure *magnitude = &x.condition[from + l * x_stride];
+    /*@ assert there: input{Pre}(term) && input{Pre}(magnitude) && vector_apart(term, t, 3) &&
+          vector_apart(magnitude, t, 3); */
+    /*@ assert apart: vector_apart(term, t, 2) && \separated(term, value) &&
+          \separated(term, condition); */
+    /*@ assert magnitude_apart: vector_apart(magnitude, t, 2) && \separated(magnitude, value) &&
+          \separated(magnitude, condition); */
+    //@ assert kept: same{Pre, Here}(term) && same{Pre, Here}(magnitude);
+    //@ assert terms: input(term) && input(magnitude);
+    /*@ assert member: \forall sequence s; row_members{Pre}(x.value, from, x_stride, n, s) ==>
+          in(term, term(s, from + place(l, x_stride))); */
+    double weight = (double)w[l * w_stride];
+    //@ assert finite: \is_finite(w[place(l, w_stride)]);
+    //@ assert exactly: \is_finite(weight) && (real)weight == (real)w[place(l, w_stride)];
+    /*@ assert next: \forall sequence s; chain_sum(s, from, x_stride, w, w_stride, l + 1) ==
+          chain_sum(s, from, x_stride, w, w_stride, l) +
+            term(s, from + place(l, x_stride)) * (real)weight; */
+    TRY(operation_add_scaled(value, term, weight, &t[0], &t[1]));
+    /*@ assert added: \forall sequence s, real c;
+          row_members{Pre}(x.value, from, x_stride, n, s) && in{Pre}(value, c) ==>
+            in(value, c + chain_sum(s, from, x_stride, w, w_stride, l + 1)); */
+    TRY(operation_add_scaled(condition, magnitude, fabs(weight), &t[0], &t[1]));
+  }
+  return PHIBAL_OK;
+}
+
+/* Element m of X W over `inner`, row by row, in value, or added to it; a null condition is computed
+   into t[2] and dropped. */
+/*@ requires 0 <= m && 0 < columns;
+    requires address(place(m / columns, x_row)) && address(place(m % columns, w.column_stride));
+    requires row_there(x, place(m / columns, x_row), x_column, inner, t);
+    requires \forall integer l; 0 <= l < inner ==>
+      \separated(value, x.value + (place(m / columns, x_row) + place(l, x_column))) &&
+      \separated(value, x.condition + (place(m / columns, x_row) + place(l, x_column))) &&
+      optional_apart(condition, x.value + (place(m / columns, x_row) + place(l, x_column))) &&
+      optional_apart(condition, x.condition + (place(m / columns, x_row) + place(l, x_column)));
+    requires strided(w.data + place(m % columns, w.column_stride), inner, w.row_stride);
+    requires vector_output(t, 3) && output(value) && optional(condition);
+    requires vector_apart(value, t, 3) && (condition == \null || vector_apart(condition, t, 3)) &&
+      optional_apart(value, condition);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2], *value, *condition;
+    ensures outputs: vector_output(t, 3) && enclosure(value) && optional(condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 3) &&
+      \separated(r, value) && optional_apart(r, condition) ==> same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures value: \result == PHIBAL_OK && !add ==> \forall sequence s;
+      row_members{Pre}(x.value, place(m / columns, x_row), x_column, inner, s) ==>
+        in(value, chain_entry(s, x_row, x_column, w.data, w.row_stride, w.column_stride, inner,
+                              columns, m));
+    ensures added: \result == PHIBAL_OK && add ==> \forall sequence s, real c;
+      row_members{Pre}(x.value, place(m / columns, x_row), x_column, inner, s) &&
+      in{Pre}(value, c) ==>
+        in(value, c + chain_entry(s, x_row, x_column, w.data, w.row_stride, w.column_stride,
+                                  inner, columns, m)); */
+static phibal_status chain_element(int64_t m, int64_t inner, int64_t columns,
+                                   phibal_reference_result x, int64_t x_row, int64_t x_column,
+                                   phibal_reference_matrix w, bool add, phibal_enclosure *t,
+                                   phibal_enclosure *value, phibal_enclosure *condition) {
+  //@ assert use_enclosure && use_place && open_place;
+  int64_t i = m / columns, j = m % columns;
+  /*@ assert places: i == m / columns && j == m % columns && place(i, x_row) == i * x_row &&
+        place(j, w.column_stride) == j * w.column_stride; */
+  phibal_enclosure *magnitude = condition ? condition : &t[2];
+  if (!add) phibal_enclosure_set_si(value, 0);
+  if (!add || !condition) phibal_enclosure_set_si(magnitude, 0);
+  /*@ assert members: \forall sequence s;
+        row_members{Pre}(x.value, place(i, x_row), x_column, inner, s) ==>
+          row_members(x.value, place(i, x_row), x_column, inner, s); */
+  /*@ assert dropped: \forall integer l; 0 <= l < inner ==>
+        \separated(t + 2, x.value + (place(i, x_row) + place(l, x_column))) &&
+        \separated(t + 2, x.condition + (place(i, x_row) + place(l, x_column))); */
+  /*@ assert third: output(magnitude) && \separated(value, magnitude) &&
+        (magnitude == t + 2 || (magnitude == condition && \separated(magnitude, t + 2))); */
+  phibal_status status = chain_dot(inner, x, i * x_row, x_column, w.data + j * w.column_stride,
+                                   w.row_stride, t, value, magnitude);
+  //@ assert temporaries: output(t + 0) && output(t + 1) && output(t + 2);
+  return status;
+}
+
+phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns,
+                                phibal_reference_result x, int64_t x_row, int64_t x_column,
+                                phibal_reference_matrix w, bool add, phibal_enclosure *t,
+                                phibal_reference_result result)
+/*@ ghost (int64_t size) */ {
+  //@ assert use_enclosure && use_place && open_place;
+  if (!result.value) return PHIBAL_OK;
+  const int64_t n = rows * columns;
+  //@ assert size: n == place(rows, columns);
+  /*@ loop invariant index: 0 <= m && (m <= n || m == 0);
+      loop invariant outputs: vector_output(t, 3) && result_there(result, n);
+      loop invariant frame: only_chain_written{Pre, Here}(t, result, m);
+      loop invariant value: !add ==> \forall sequence s; members{Pre}(x.value, size, s) ==>
+        chains_held(result.value, m, columns, inner, s, x_row, x_column, w.data, w.row_stride,
+                    w.column_stride);
+      loop invariant added: add ==> \forall sequence s, integer k, real c;
+        members{Pre}(x.value, size, s) && 0 <= k < m && in{Pre}(result.value + k, c) ==>
+          in(result.value + k, c + chain_entry(s, x_row, x_column, w.data, w.row_stride,
+                                               w.column_stride, inner, columns, k));
+      loop assigns m, t[0 .. 2], result.value[0 .. n - 1], result.condition[0 .. n - 1];
+      loop variant n - m; */
+  for (int64_t m = 0; m < n; m++) {
+    /*@ assert index: 0 < columns && 0 <= m / columns < rows && 0 <= m % columns < columns; */
+    /*@ ghost
+      expert_column(w.data, w.row_stride, w.column_stride, inner, columns, m % columns); */
+    /*@ assert inside: \forall integer l; 0 <= l < inner ==>
+          0 <= place(m / columns, x_row) + place(l, x_column) < size; */
+    /*@ assert kept: vector_same{Pre, Here}(x.value, size) &&
+          vector_same{Pre, Here}(x.condition, size); */
+    /*@ assert members: \forall sequence s; members{Pre}(x.value, size, s) ==>
+          row_members(x.value, place(m / columns, x_row), x_column, inner, s); */
+    //@ assert there: row_there(x, place(m / columns, x_row), x_column, inner, t);
+    phibal_enclosure *magnitude = result.condition ? &result.condition[m] : NULL;
+    //@ ghost before:;
+    phibal_status status = chain_element(m, inner, columns, x, x_row, x_column, w, add, t,
+                                         &result.value[m], magnitude);
+    /*@ assert written: enclosure(result.value + m) &&
+          (result.condition == \null || enclosure(result.condition + m)); */
+    /*@ assert others: \forall integer i; 0 <= i < n && i != m ==>
+          same{before, Here}(result.value + i) &&
+          (result.condition == \null || same{before, Here}(result.condition + i)); */
+    //@ assert outputs: vector_output(result.value, n) && optional_vector(result.condition, n);
+    if (status != PHIBAL_OK) return status;
+  }
+  return PHIBAL_OK;
+}

@@ -1,0 +1,93 @@
+/* The scratch of an FFN's call, checks of its arguments, copies of its intermediates. */
+#include "ffn_work.h"
+
+ffn_scratch ffn_scratch_cut(phibal_enclosure *all, size_t n) {
+  phibal_enclosure *v = all + FFN_TEMPORARIES;
+  ffn_scratch s = {.t = all};
+  s.a = (phibal_reference_result){v, v + n};
+  s.b = (phibal_reference_result){v + 2 * n, v + 3 * n};
+  s.h = (phibal_reference_result){v + 4 * n, v + 5 * n};
+  s.back = (phibal_reference_result){v + 6 * n, v + 7 * n};
+  return s;
+}
+
+phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows, const float *x,
+                        const float *w_gate, const float *w_up, const float *w_down,
+                        mpfr_prec_t precision) {
+  //@ assert open_place && use_place;
+  if (!ffn || rows < 0 || ffn->width < 1 || ffn->hidden < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null FFN or bad shape", name);
+  TRY(operation_check_precision(name, precision));
+  int64_t d = ffn->width, f = ffn->hidden;
+  int64_t most = FFN_LARGEST / f;
+  if (rows > most)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: %lld rows of %lld hidden numbers", name,
+                             (long long)rows, (long long)f);
+  //@ assert size: place(rows, f) <= FFN_LARGEST;
+  TRY(reference_matrix_check(name, "x", rows, d, &(phibal_reference_matrix){x, d, 1}));
+  TRY(reference_matrix_check(name, "w_gate", f, d, &(phibal_reference_matrix){w_gate, d, 1}));
+  TRY(reference_matrix_check(name, "w_up", f, d, &(phibal_reference_matrix){w_up, d, 1}));
+  return reference_matrix_check(name, "w_down", d, f, &(phibal_reference_matrix){w_down, f, 1});
+}
+
+/* to[0..n-1] = from[0..n-1], unless `to` is null. */
+/*@ requires 0 <= n && (to != \null ==> vector_input(from, n) && vector_output(to, n) &&
+      vectors_apart(to, n, from, n));
+    terminates \true;
+    exits \false;
+    assigns to[0 .. n - 1];
+    ensures outputs: optional_vector(to, n);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+      optional_vector_apart(r, to, n) ==> same{Pre, Here}(r);
+    ensures values: to != \null ==> \forall integer i, real a; 0 <= i < n && in{Pre}(from + i, a)
+      ==> in(to + i, a); */
+static void vector_copy(int64_t n, const phibal_enclosure *from, phibal_enclosure *to) {
+  //@ assert use_enclosure;
+  if (!to) return;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant inputs: vector_same{Pre, Here}(from, n);
+      loop invariant outputs: vector_output(to, n);
+      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        optional_vector_apart(r, to, n) ==> same{Pre, Here}(r);
+      loop invariant values: \forall integer k, real a; 0 <= k < i && in{Pre}(from + k, a) ==>
+        in(to + k, a);
+      loop assigns i, to[0 .. n - 1];
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++) phibal_enclosure_set(&to[i], &from[i]);
+}
+
+/*@ requires 0 <= n && result_given(from, n);
+    requires result_there(to, n) && results_apart(to, n, from, n);
+    terminates \true;
+    exits \false;
+    assigns to.value[0 .. n - 1], to.condition[0 .. n - 1];
+    ensures outputs: result_there(to, n);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && result_apart(r, to, n) ==>
+      same{Pre, Here}(r);
+    ensures values: copied{Pre, Here}(from, to, n); */
+static void result_copy(int64_t n, phibal_reference_result from, phibal_reference_result to) {
+  //@ assert use_enclosure;
+  vector_copy(n, from.value, to.value);
+  //@ assert kept: to.condition != \null ==> vector_same{Pre, Here}(from.condition, n);
+  //@ assert first: optional_vector(to.value, n);
+  //@ ghost copied:;
+  vector_copy(n, from.condition, to.condition);
+  /*@ assert apart: to.value != \null ==> \forall integer i; 0 <= i < n ==>
+        optional_vector_apart(to.value + i, to.condition, n) && \valid_read(to.value + i); */
+  //@ assert same: to.value != \null ==> vector_same{copied, Here}(to.value, n);
+  //@ assert outputs: optional_vector(to.value, n) && optional_vector(to.condition, n);
+}
+
+void ffn_results_copy(int64_t n, phibal_reference_result a, phibal_reference_result to_a,
+                      phibal_reference_result b, phibal_reference_result to_b,
+                      phibal_reference_result c, phibal_reference_result to_c) {
+  //@ assert use_enclosure;
+  result_copy(n, a, to_a);
+  /*@ assert kept: vector_same{Pre, Here}(b.value, n) && vector_same{Pre, Here}(b.condition, n) &&
+        vector_same{Pre, Here}(c.value, n) && vector_same{Pre, Here}(c.condition, n); */
+  result_copy(n, b, to_b);
+  /*@ assert kept: vector_same{Pre, Here}(c.value, n) &&
+        vector_same{Pre, Here}(c.condition, n); */
+  //@ assert first: copied{Pre, Here}(a, to_a, n);
+  result_copy(n, c, to_c);
+}

@@ -1,0 +1,310 @@
+/* The gates' term of the router's gradient (G2) where gates are probabilities of all experts. */
+#include "router_gradient_work.h"
+
+/* gradient += factor x, condition += |factor x|. */
+/*@ requires token_scratch(t) && output(gradient) && output(condition) && \is_finite(x);
+    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
+    terminates \true;
+    exits \false;
+    assigns *gradient, *condition, t->term, t->total;
+    ensures enclosure(&t->term) && enclosure(&t->total) && enclosure(gradient) &&
+            enclosure(condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, gradient) &&
+      \separated(r, condition) && \separated(r, &t->term) && \separated(r, &t->total) ==>
+        same{Pre, Here}(r);
+    ensures \result == PHIBAL_OK ==> \forall real g, a;
+      in{Pre}(gradient, g) && in{Pre}(&t->factor, a) ==> in(gradient, g + a * (real)x);
+    ensures \result == PHIBAL_OK ==> \forall real c, a;
+      in{Pre}(condition, c) && in{Pre}(&t->factor, a) ==>
+        in(condition, c + \abs(a) * \abs((real)x)); */
+static phibal_status gradient_add_term(phibal_reference_token *t, float x,
+                                       phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  operation_set_float(&t->term, x);
+  TRY(operation_add_product(gradient, &t->factor, &t->term, &t->total));
+  operation_set_magnitude(&t->term, x);
+  return operation_add_magnitude(condition, &t->factor, &t->term, &t->total);
+}
+
+/* gradient -= scale probability mean, and the condition likewise. */
+/*@ requires token_scratch(t) && input(probability) && \separated(probability, t);
+    requires output(gradient) && output(condition) && \is_finite(scale);
+    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
+    requires \separated(probability, gradient) && \separated(probability, condition);
+    terminates \true;
+    exits \false;
+    assigns *gradient, *condition, t->term, t->factor;
+    ensures outputs: enclosure(&t->term) && enclosure(&t->factor) && enclosure(gradient) &&
+      enclosure(condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, gradient) &&
+      \separated(r, condition) && \separated(r, &t->factor) && \separated(r, &t->term) ==>
+        same{Pre, Here}(r);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, a, p;
+      in{Pre}(gradient, g) && in{Pre}(&t->mean, a) && in{Pre}(probability, p) ==>
+        in(gradient, g + (-(real)scale * p) * a);
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, p;
+      in{Pre}(condition, c) && in{Pre}(&t->magnitude, a) && in{Pre}(probability, p) ==>
+        in(condition, c + \abs(-(real)scale * p) * a); */
+static phibal_status gradient_subtract_one(phibal_reference_token *t, float scale,
+                                           const phibal_enclosure *probability,
+                                           phibal_enclosure *gradient,
+                                           phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  operation_set_negated(&t->factor, scale);
+  TRY(phibal_enclosure_mul(&t->factor, &t->factor, probability));
+  /*@ assert factor: \forall real p; in{Pre}(probability, p) ==>
+        in(&t->factor, -(real)scale * p); */
+  TRY(operation_add_product(gradient, &t->factor, &t->mean, &t->term));
+  return operation_add_magnitude(condition, &t->factor, &t->magnitude, &t->term);
+}
+
+/* The same for gradient_e and condition_e. */
+/*@ requires token_scratch(t) && \is_finite(scale);
+    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
+    requires weight_input(t, gradient, condition, probability);
+    terminates \true;
+    exits \false;
+    assigns gradient[e], condition[e], t->term, t->factor;
+    ensures scratch: token_scratch(t);
+    ensures places: gradient_places(t, gradient, condition);
+    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
+    ensures kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, a, p;
+      in{Pre}(gradient + e, g) && in{Pre}(&t->mean, a) && in{Pre}(probability, p) ==>
+        in(gradient + e, g + (-(real)scale * p) * a);
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, p;
+      in{Pre}(condition + e, c) && in{Pre}(&t->magnitude, a) && in{Pre}(probability, p) ==>
+        in(condition + e, c + \abs(-(real)scale * p) * a); */
+static phibal_status gradient_subtract_at(phibal_reference_token *t, float scale,
+                                          const phibal_enclosure *probability, int32_t e,
+                                          phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = gradient_subtract_one(t, scale, probability, &gradient[e], &condition[e]);
+  //@ assert others: others_kept{Pre, Here}(t, gradient, condition, e);
+  return status;
+}
+
+/* gradient_e -= scale p_e mean for every expert e, and the condition likewise. */
+/*@ requires token_scratch(t) && \is_finite(scale);
+    requires gradient_places(t, gradient, condition);
+    requires \forall integer e; 0 <= e < t->experts ==>
+      weight_input(t, gradient, condition, probability + e);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. t->experts - 1], condition[0 .. t->experts - 1], t->term, t->factor;
+    ensures token_scratch(t) && gradient_places(t, gradient, condition);
+    ensures only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures kept: same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms);
+    ensures value: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
+      in{Pre}(probability + e, p) && in{Pre}(&t->mean, a) ==>
+      gained{Pre, Here}(gradient + e, (-(real)scale * p) * a);
+    ensures terms: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
+      in{Pre}(probability + e, p) && in{Pre}(&t->magnitude, a) ==>
+      gained{Pre, Here}(condition + e, \abs(-(real)scale * p) * a); */
+static phibal_status gradient_subtract_mean(phibal_reference_token *t, float scale,
+                                            const phibal_enclosure *probability,
+                                            phibal_enclosure *gradient,
+                                            phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= e <= t->experts;
+      loop invariant scratch: token_scratch(t);
+      loop invariant places: gradient_places(t, gradient, condition);
+      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+      loop invariant kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
+      loop invariant left: \forall integer i; e <= i < t->experts ==>
+        same{Pre, Here}(gradient + i) && same{Pre, Here}(condition + i);
+      loop invariant weights: \forall integer i; 0 <= i < t->experts ==>
+        same{Pre, Here}(probability + i);
+      loop invariant value: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
+        in{Pre}(probability + i, p) && in{Pre}(&t->mean, a) ==>
+        gained{Pre, Here}(gradient + i, (-(real)scale * p) * a);
+      loop invariant terms: status == PHIBAL_OK ==> \forall real p, a, integer i; 0 <= i < e &&
+        in{Pre}(probability + i, p) && in{Pre}(&t->magnitude, a) ==>
+        gained{Pre, Here}(condition + i, \abs(-(real)scale * p) * a);
+      loop assigns e, status, gradient[0 .. t->experts - 1],
+                   condition[0 .. t->experts - 1], t->term, t->factor;
+      loop variant t->experts - e; */
+  for (int32_t e = 0; e < t->experts && status == PHIBAL_OK; e++) {
+    status = gradient_subtract_at(t, scale, &probability[e], e, gradient, condition);
+    /*@ assert value_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->mean, a) ==>
+          gained{Pre, Here}(gradient + e, (-(real)scale * p) * a); */
+    /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p, a;
+          in{Pre}(probability + e, p) && in{Pre}(&t->magnitude, a) ==>
+          gained{Pre, Here}(condition + e, \abs(-(real)scale * p) * a); */
+  }
+  return status;
+}
+
+/* gradient += scale probability x, and the condition likewise. */
+/*@ requires token_scratch(t) && input(probability) && \separated(probability, t);
+    requires output(gradient) && output(condition) && \is_finite(x) && \is_finite(scale);
+    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
+    requires \separated(probability, gradient) && \separated(probability, condition);
+    terminates \true;
+    exits \false;
+    assigns *gradient, *condition, t->term, t->factor, t->total;
+    ensures outputs: enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total) &&
+      enclosure(gradient) && enclosure(condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, gradient) &&
+      \separated(r, condition) && \separated(r, &t->factor) && \separated(r, &t->term) &&
+      \separated(r, &t->total) ==> same{Pre, Here}(r);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, p;
+      in{Pre}(gradient, g) && in{Pre}(probability, p) ==>
+        in(gradient, g + ((real)scale * p) * (real)x);
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, p;
+      in{Pre}(condition, c) && in{Pre}(probability, p) ==>
+        in(condition, c + \abs((real)scale * p) * \abs((real)x)); */
+static phibal_status gradient_add_one(phibal_reference_token *t, float scale,
+                                      const phibal_enclosure *probability, float x,
+                                      phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  operation_set_float(&t->factor, scale);
+  TRY(phibal_enclosure_mul(&t->factor, &t->factor, probability));
+  /*@ assert factor: \forall real p; in{Pre}(probability, p) ==>
+        in(&t->factor, (real)scale * p); */
+  return gradient_add_term(t, x, gradient, condition);
+}
+
+/* The same for gradient_e and condition_e. */
+/*@ requires token_scratch(t) && \is_finite(x) && \is_finite(scale);
+    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
+    requires weight_input(t, gradient, condition, probability);
+    terminates \true;
+    exits \false;
+    assigns gradient[e], condition[e], t->term, t->factor, t->total;
+    ensures scratch: token_scratch(t);
+    ensures places: gradient_places(t, gradient, condition);
+    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
+    ensures kept: logsumexp_kept{Pre, Here}(t);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, p;
+      in{Pre}(gradient + e, g) && in{Pre}(probability, p) ==>
+        in(gradient + e, g + ((real)scale * p) * (real)x);
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, p;
+      in{Pre}(condition + e, c) && in{Pre}(probability, p) ==>
+        in(condition + e, c + \abs((real)scale * p) * \abs((real)x)); */
+static phibal_status gradient_add_one_at(phibal_reference_token *t, float scale,
+                                         const phibal_enclosure *probability, float x, int32_t e,
+                                         phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = gradient_add_one(t, scale, probability, x, &gradient[e], &condition[e]);
+  //@ assert others: others_kept{Pre, Here}(t, gradient, condition, e);
+  return status;
+}
+
+/* gradient_e += scale p_e x_s for each slot s, e its expert, and the condition likewise. */
+/*@ requires token_scratch(t) && \is_finite(scale) && 0 <= n;
+    requires selected_experts(experts, n, t->experts);
+    requires gradient_places(t, gradient, condition);
+    requires \forall integer e; 0 <= e < t->experts ==>
+      weight_input(t, gradient, condition, probability + e);
+    requires \valid_read(x + (0 .. n - 1)) && finite_floats(x, n);
+    terminates \true;
+    exits \false;
+    assigns gradient[0 .. t->experts - 1], condition[0 .. t->experts - 1], t->term, t->factor,
+            t->total;
+    ensures token_scratch(t) && gradient_places(t, gradient, condition);
+    ensures only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures kept: same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms);
+    ensures value: \result == PHIBAL_OK ==> \forall real p, integer e; 0 <= e < t->experts &&
+      in{Pre}(probability + e, p) ==> gained{Pre, Here}(gradient + e,
+        selected_gain{Pre}(experts, (real)scale * p, x, n, e));
+    ensures terms: \result == PHIBAL_OK ==> \forall real p, integer e; 0 <= e < t->experts &&
+      in{Pre}(probability + e, p) ==> gained{Pre, Here}(condition + e,
+        selected_gain_magnitude{Pre}(experts, (real)scale * p, x, n, e)); */
+static phibal_status gradient_add_selected(phibal_reference_token *t, float scale, int32_t n,
+                                           const int32_t *experts,
+                                           const phibal_enclosure *probability, const float *x,
+                                           phibal_enclosure *gradient,
+                                           phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= s <= n;
+      loop invariant scratch: token_scratch(t);
+      loop invariant places: gradient_places(t, gradient, condition);
+      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+      loop invariant kept: same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms);
+      loop invariant weights: \forall integer e; 0 <= e < t->experts ==>
+        same{Pre, Here}(probability + e);
+      loop invariant value: status == PHIBAL_OK ==> \forall real p, integer e;
+        0 <= e < t->experts && in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(gradient + e, selected_gain(experts, (real)scale * p, x, s, e));
+      loop invariant terms: status == PHIBAL_OK ==> \forall real p, integer e;
+        0 <= e < t->experts && in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(condition + e,
+                            selected_gain_magnitude(experts, (real)scale * p, x, s, e));
+      loop assigns s, status, gradient[0 .. t->experts - 1],
+                   condition[0 .. t->experts - 1], t->term, t->factor, t->total;
+      loop variant n - s; */
+  for (int32_t s = 0; s < n && status == PHIBAL_OK; s++) {
+    int32_t e = experts[s];
+    /*@ assert value_next: \forall real a, integer f; selected_gain(experts, a, x, s + 1, f) ==
+          selected_gain(experts, a, x, s, f) + (e == f ? a * (real)x[s] : 0.0); */
+    /*@ assert terms_next: \forall real a, integer f;
+          selected_gain_magnitude(experts, a, x, s + 1, f) ==
+          selected_gain_magnitude(experts, a, x, s, f) +
+            (e == f ? \abs(a) * \abs((real)x[s]) : 0.0); */
+    status = gradient_add_one_at(t, scale, &probability[e], x[s], e, gradient, condition);
+    /*@ assert value_here: status == PHIBAL_OK ==> \forall real p; in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(gradient + e, selected_gain(experts, (real)scale * p, x, s + 1, e)); */
+    /*@ assert terms_here: status == PHIBAL_OK ==> \forall real p; in{Pre}(probability + e, p) ==>
+          gained{Pre, Here}(condition + e,
+                            selected_gain_magnitude(experts, (real)scale * p, x, s + 1, e)); */
+  }
+  return status;
+}
+
+phibal_status router_gradient_add_probability(phibal_reference_token *t,
+                                              const phibal_router *router, const int32_t *experts,
+                                              const float *gate_gradient) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
+  /* (G1) through gates that are probabilities: scale p_j ([j selected] dg_j - sum_e p_e dg_e), e
+     over the selection, j over all experts. */
+  phibal_status status = router_gradient_mean(t, t->active, t->probability, experts, gate_gradient);
+  //@ assert same_mean: token_same{Pre, Here}(t);
+  //@ assert scratch_mean: token_scratch(t);
+  //@ assert lies_mean: token_lies(t);
+  //@ assert probabilitys_mean: vector_output(t->probability, t->experts);
+  //@ assert gates_mean: vector_output(t->gate, t->active);
+  //@ assert weights_mean: vector_output(t->weight, t->experts);
+  //@ assert parts_mean: vector_output(t->part, t->active);
+  //@ assert outputs_mean: token_outputs(t);
+  //@ ghost token_put_together(t);
+  /*@ assert kept_mean: \forall integer i; 0 <= i < t->experts ==>
+        same{Pre, Here}(t->probability + i) && same{Pre, Here}(t->gradient + i); */
+  if (status != PHIBAL_OK) return status;
+  status = gradient_subtract_mean(t, router->scale, t->probability, t->gradient, t->condition);
+  //@ assert same_subtracted: token_same{Pre, Here}(t);
+  //@ assert scratch_subtracted: token_scratch(t);
+  //@ assert lies_subtracted: token_lies(t);
+  //@ assert probabilitys_subtracted: vector_output(t->probability, t->experts);
+  //@ assert gates_subtracted: vector_output(t->gate, t->active);
+  //@ assert weights_subtracted: vector_output(t->weight, t->experts);
+  //@ assert parts_subtracted: vector_output(t->part, t->active);
+  //@ assert outputs_subtracted: token_outputs(t);
+  //@ ghost token_put_together(t);
+  /*@ assert kept_subtracted: \forall integer i; 0 <= i < t->experts ==>
+        same{Pre, Here}(t->probability + i); */
+  /*@ assert subtracted: status == PHIBAL_OK ==> \forall sequence q, real p, integer e;
+        (\forall integer s; 0 <= s < t->active ==>
+           in{Pre}(t->probability + experts[s], term(q, s))) &&
+        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+          gained{Pre, Here}(t->gradient + e, (-(real)router->scale * p) *
+                                               weighted_mean(q, gate_gradient, t->active)); */
+  if (status != PHIBAL_OK) return status;
+  status = gradient_add_selected(t, router->scale, t->active, experts, t->probability,
+                                 gate_gradient, t->gradient, t->condition);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
+}

@@ -1,0 +1,291 @@
+/* Terms of the router's gradient (G2) that a softmax or a normalised sigmoid over some experts
+   gives: each expert's share of how far its factor is from the mean, which the gates and the price
+   need. */
+#include "router_gradient_work.h"
+
+/* mean += weight x, magnitude += weight |x|. */
+/*@ requires token_scratch(t) && input(weight) && \separated(weight, t) && \is_finite(x);
+    terminates \true;
+    exits \false;
+    assigns t->mean, t->magnitude, t->term, t->factor;
+    ensures scratch: token_scratch(t);
+    ensures frame: only_mean_written{Pre, Here}(t);
+    ensures mean: \result == PHIBAL_OK ==> \forall real a, w;
+      in{Pre}(&t->mean, a) && in{Pre}(weight, w) ==> in(&t->mean, a + w * (real)x);
+    ensures magnitude: \result == PHIBAL_OK ==> \forall real a, w;
+      in{Pre}(&t->magnitude, a) && in{Pre}(weight, w) ==>
+        in(&t->magnitude, a + w * \abs((real)x)); */
+static phibal_status gradient_add_mean(phibal_reference_token *t, const phibal_enclosure *weight,
+                                       float x) {
+  //@ assert use_enclosure;
+  operation_set_float(&t->factor, x);
+  TRY(operation_add_product(&t->mean, weight, &t->factor, &t->term));
+  /*@ assert mean: \forall real a, w; in{Pre}(&t->mean, a) && in{Pre}(weight, w) ==>
+        in(&t->mean, a + w * (real)x); */
+  operation_set_magnitude(&t->factor, x);
+  //@ assert kept: same{Pre, Here}(&t->magnitude) && same{Pre, Here}(weight);
+  return operation_add_product(&t->magnitude, weight, &t->factor, &t->term);
+}
+
+phibal_status router_gradient_mean(phibal_reference_token *t, int32_t n,
+                                   const phibal_enclosure *weight, const int32_t *experts,
+                                   const float *x) {
+  //@ assert use_enclosure;
+  phibal_enclosure_set_si(&t->mean, 0);
+  phibal_enclosure_set_si(&t->magnitude, 0);
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant scratch: token_scratch(t);
+      loop invariant frame: only_mean_written{Pre, Here}(t);
+      loop invariant sums: status == PHIBAL_OK ==> \forall sequence w;
+        (\forall integer j; 0 <= j < n ==>
+           in{Pre}(weight + slot_expert{Pre}(experts, j), term(w, j))) ==>
+        in(&t->mean, weighted_mean(w, x, i)) && in(&t->magnitude, weighted_magnitude(w, x, i));
+      loop assigns i, status, t->mean, t->magnitude, t->term, t->factor;
+      loop variant n - i; */
+  for (int32_t i = 0; i < n && status == PHIBAL_OK; i++) {
+    const phibal_enclosure *w = &weight[experts ? experts[i] : i];
+    //@ assert weight: w == weight + slot_expert(experts, i) && same{Pre, Here}(w);
+    status = gradient_add_mean(t, w, x[i]);
+    /*@ assert mean_next: \forall sequence w;
+          weighted_mean(w, x, i + 1) == weighted_mean(w, x, i) + term(w, i) * (real)x[i] &&
+          weighted_magnitude(w, x, i + 1) ==
+            weighted_magnitude(w, x, i) + term(w, i) * \abs((real)x[i]); */
+  }
+  return status;
+}
+
+/* factor *= sigma(-x) */
+/*@ requires token_scratch(t) && \is_finite(logit);
+    terminates \true;
+    exits \false;
+    assigns t->factor, t->term, t->total;
+    ensures enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total);
+    ensures only_three_written{Pre, Here}(&t->factor, &t->term, &t->total);
+    ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(&t->factor, a) ==>
+      in(&t->factor, a * logistic(-(real)logit)); */
+static phibal_status gradient_times_sigmoid(phibal_reference_token *t, float logit) {
+  //@ assert use_enclosure;
+  operation_set_float(&t->term, logit);
+  TRY(operation_sigmoid_negated(&t->total, &t->term, &t->one));
+  return phibal_enclosure_mul(&t->factor, &t->factor, &t->total);
+}
+
+/* factor = weight scale, for sigmoid routers times 1 - sigma(x) = sigma(-x): what a softmax or a
+   normalised sigmoid differentiates to, in front of (x_j - mean). */
+/*@ requires token_scratch(t) && \valid_read(router) && input(weight) && \separated(weight, t);
+    requires \is_finite(scale) && \is_finite(logit);
+    terminates \true;
+    exits \false;
+    assigns t->factor, t->term, t->total;
+    ensures enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total);
+    ensures only_three_written{Pre, Here}(&t->factor, &t->term, &t->total);
+    ensures \result == PHIBAL_OK ==> \forall real w; in{Pre}(weight, w) ==>
+      in(&t->factor, gate_slope(router->gate, (real)scale, w, (real)logit)); */
+static phibal_status gradient_factor(phibal_reference_token *t, const phibal_router *router,
+                                     const phibal_enclosure *weight, double scale, float logit) {
+  //@ assert use_enclosure && use_floating;
+  phibal_enclosure_set_d(&t->factor, scale);
+  TRY(phibal_enclosure_mul(&t->factor, &t->factor, weight));
+  /*@ assert scaled: \forall real w; in{Pre}(weight, w) ==>
+        in(&t->factor, (real)scale * w); */
+  if (router->gate != PHIBAL_GATE_SIGMOID) return PHIBAL_OK;
+  return gradient_times_sigmoid(t, logit);
+}
+
+/* gradient += factor (x - mean) */
+/*@ requires token_scratch(t) && output(gradient) && \separated(t, gradient) && \is_finite(x);
+    terminates \true;
+    exits \false;
+    assigns *gradient, t->term, t->total;
+    ensures outputs: enclosure(&t->term) && enclosure(&t->total) && enclosure(gradient);
+    ensures frame: only_three_written{Pre, Here}(gradient, &t->term, &t->total);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, a, b;
+      in{Pre}(gradient, g) && in{Pre}(&t->factor, a) && in{Pre}(&t->mean, b) ==>
+        in(gradient, g + centred_term(a, (real)x, b)); */
+static phibal_status gradient_add_difference(phibal_reference_token *t, float x,
+                                             phibal_enclosure *gradient) {
+  //@ assert use_enclosure;
+  operation_set_float(&t->term, x);
+  TRY(phibal_enclosure_sub(&t->term, &t->term, &t->mean));
+  return operation_add_product(gradient, &t->factor, &t->term, &t->total);
+}
+
+/* condition += |factor| (|x| + magnitude) */
+/*@ requires token_scratch(t) && output(condition) && \separated(t, condition) && \is_finite(x);
+    terminates \true;
+    exits \false;
+    assigns *condition, t->term, t->total;
+    ensures outputs: enclosure(&t->term) && enclosure(&t->total) && enclosure(condition);
+    ensures frame: only_three_written{Pre, Here}(condition, &t->term, &t->total);
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, b;
+      in{Pre}(condition, c) && in{Pre}(&t->factor, a) && in{Pre}(&t->magnitude, b) ==>
+        in(condition, c + centred_magnitude(a, (real)x, b)); */
+static phibal_status gradient_add_difference_terms(phibal_reference_token *t, float x,
+                                                   phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  operation_set_magnitude(&t->term, x);
+  TRY(phibal_enclosure_add(&t->term, &t->term, &t->magnitude));
+  //@ assert kept: same{Pre, Here}(&t->factor) && same{Pre, Here}(condition);
+  /*@ assert sum: \forall real b; in{Pre}(&t->magnitude, b) ==>
+        in(&t->term, \abs((real)x) + b); */
+  return operation_add_magnitude(condition, &t->factor, &t->term, &t->total);
+}
+
+/* gradient += factor (x - mean), condition += |factor| (|x| + magnitude). */
+/*@ requires token_scratch(t) && output(gradient) && output(condition) && \is_finite(x);
+    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
+    terminates \true;
+    exits \false;
+    assigns *gradient, *condition, t->term, t->total;
+    ensures outputs: enclosure(&t->term) && enclosure(&t->total) && enclosure(gradient) &&
+      enclosure(condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, gradient) &&
+      \separated(r, condition) && \separated(r, &t->term) && \separated(r, &t->total) ==>
+        same{Pre, Here}(r);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, a, b;
+      in{Pre}(gradient, g) && in{Pre}(&t->factor, a) && in{Pre}(&t->mean, b) ==>
+        in(gradient, g + centred_term(a, (real)x, b));
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, a, b;
+      in{Pre}(condition, c) && in{Pre}(&t->factor, a) && in{Pre}(&t->magnitude, b) ==>
+        in(condition, c + centred_magnitude(a, (real)x, b)); */
+static phibal_status gradient_add_centred(phibal_reference_token *t, float x,
+                                          phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  TRY(gradient_add_difference(t, x, gradient));
+  //@ assert scratch: token_scratch(t) && same{Pre, Here}(condition);
+  //@ assert factors: same{Pre, Here}(&t->factor) && same{Pre, Here}(&t->magnitude);
+  return gradient_add_difference_terms(t, x, condition);
+}
+
+/* gradient += weight scale (x - mean), for sigmoid times 1 - sigma(logit), and the condition
+   likewise. */
+/*@ requires token_scratch(t) && \valid_read(router) && input(weight) && \separated(weight, t);
+    requires output(gradient) && output(condition);
+    requires \separated(t, gradient) && \separated(t, condition) && \separated(gradient, condition);
+    requires \separated(weight, gradient) && \separated(weight, condition);
+    requires \is_finite(x) && \is_finite(scale) && \is_finite(logit);
+    terminates \true;
+    exits \false;
+    assigns *gradient, *condition, t->factor, t->term, t->total;
+    ensures outputs: enclosure(&t->factor) && enclosure(&t->term) && enclosure(&t->total) &&
+      enclosure(gradient) && enclosure(condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, gradient) &&
+      \separated(r, condition) && \separated(r, &t->factor) && \separated(r, &t->term) &&
+      \separated(r, &t->total) ==> same{Pre, Here}(r);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, w, b;
+      in{Pre}(gradient, g) && in{Pre}(weight, w) && in{Pre}(&t->mean, b) ==>
+        in(gradient,
+           g + centred_term(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x, b));
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, w, b;
+      in{Pre}(condition, c) && in{Pre}(weight, w) && in{Pre}(&t->magnitude, b) ==>
+        in(condition, c + centred_magnitude(gate_slope(router->gate, (real)scale, w, (real)logit),
+                                            (real)x, b)); */
+static phibal_status gradient_add_slot(phibal_reference_token *t, const phibal_router *router,
+                                       const phibal_enclosure *weight, float x, double scale,
+                                       float logit, phibal_enclosure *gradient,
+                                       phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  TRY(gradient_factor(t, router, weight, scale, logit));
+  //@ assert scratch: token_scratch(t) && same{Pre, Here}(gradient) && same{Pre, Here}(condition);
+  //@ assert means: same{Pre, Here}(&t->mean) && same{Pre, Here}(&t->magnitude);
+  return gradient_add_centred(t, x, gradient, condition);
+}
+
+/* The same for gradient_e and condition_e. */
+/*@ requires token_scratch(t) && \valid_read(router);
+    requires gradient_places(t, gradient, condition) && 0 <= e < t->experts;
+    requires weight_input(t, gradient, condition, weight);
+    requires \is_finite(x) && \is_finite(scale) && \is_finite(logit);
+    terminates \true;
+    exits \false;
+    assigns gradient[e], condition[e], t->factor, t->term, t->total;
+    ensures scratch: token_scratch(t);
+    ensures places: gradient_places(t, gradient, condition);
+    ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
+    ensures kept: means_kept{Pre, Here}(t) && logsumexp_kept{Pre, Here}(t);
+    ensures value: \result == PHIBAL_OK ==> \forall real g, w, b;
+      in{Pre}(gradient + e, g) && in{Pre}(weight, w) && in{Pre}(&t->mean, b) ==>
+        in(gradient + e,
+           g + centred_term(gate_slope(router->gate, (real)scale, w, (real)logit), (real)x, b));
+    ensures terms: \result == PHIBAL_OK ==> \forall real c, w, b;
+      in{Pre}(condition + e, c) && in{Pre}(weight, w) && in{Pre}(&t->magnitude, b) ==>
+        in(condition + e, c + centred_magnitude(gate_slope(router->gate, (real)scale, w,
+                                                           (real)logit), (real)x, b)); */
+static phibal_status gradient_add_slot_at(phibal_reference_token *t, const phibal_router *router,
+                                          const phibal_enclosure *weight, float x, double scale,
+                                          float logit, int32_t e, phibal_enclosure *gradient,
+                                          phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  return gradient_add_slot(t, router, weight, x, scale, logit, &gradient[e], &condition[e]);
+}
+
+phibal_status router_gradient_add_slots(phibal_reference_token *t, const phibal_router *router,
+                                        int32_t n, const int32_t *experts,
+                                        const phibal_enclosure *weight, const float *x,
+                                        double scale, const float *logits,
+                                        phibal_enclosure *gradient, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_status status = router_gradient_mean(t, n, weight, NULL, x);
+  //@ assert places_kept: gradient_places(t, gradient, condition);
+  /*@ assert weights_kept: \forall integer i; 0 <= i < n ==> same{Pre, Here}(weight + i); */
+  /*@ assert gradient_kept: \forall integer e; 0 <= e < t->experts ==>
+        same{Pre, Here}(gradient + e) && same{Pre, Here}(condition + e); */
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant scratch: token_scratch(t);
+      loop invariant places: gradient_places(t, gradient, condition);
+      loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+      loop invariant kept: same{Pre, Here}(&t->logsumexp) && same{Pre, Here}(&t->logsumexp_terms);
+      loop invariant means: status == PHIBAL_OK ==> \forall sequence w;
+        members{Pre}(weight, n, w) ==>
+        in(&t->mean, weighted_mean(w, x, n)) && in(&t->magnitude, weighted_magnitude(w, x, n));
+      loop invariant weights: \forall integer j; 0 <= j < n ==> same{Pre, Here}(weight + j);
+      loop invariant value: status == PHIBAL_OK ==> \forall sequence w, integer e;
+        members{Pre}(weight, n, w) && 0 <= e < t->experts ==>
+        gained{Pre, Here}(gradient + e, centred_gain(router->gate, logits, experts, w, x,
+          (real)scale, weighted_mean(w, x, n), i, e));
+      loop invariant terms: status == PHIBAL_OK ==> \forall sequence w, integer e;
+        members{Pre}(weight, n, w) && 0 <= e < t->experts ==>
+        gained{Pre, Here}(condition + e, centred_gain_magnitude(router->gate, logits, experts, w, x,
+          (real)scale, weighted_magnitude(w, x, n), i, e));
+      loop assigns i, status, gradient[0 .. t->experts - 1],
+                   condition[0 .. t->experts - 1], t->term, t->factor, t->total;
+      loop variant n - i; */
+  for (int32_t i = 0; i < n && status == PHIBAL_OK; i++) {
+    int32_t e = experts ? experts[i] : i;
+    //@ assert expert: e == slot_expert(experts, i) && 0 <= e < t->experts;
+    /*@ assert value_next: \forall sequence w, integer f;
+          centred_gain(router->gate, logits, experts, w, x, (real)scale, weighted_mean(w, x, n),
+            i + 1, f) ==
+          centred_gain(router->gate, logits, experts, w, x, (real)scale, weighted_mean(w, x, n),
+            i, f) + (e == f ? centred_term(gate_slope(router->gate, (real)scale, term(w, i),
+              (real)logits[f]), (real)x[i], weighted_mean(w, x, n)) : 0.0); */
+    /*@ assert terms_next: \forall sequence w, integer f;
+          centred_gain_magnitude(router->gate, logits, experts, w, x, (real)scale,
+            weighted_magnitude(w, x, n), i + 1, f) ==
+          centred_gain_magnitude(router->gate, logits, experts, w, x, (real)scale,
+            weighted_magnitude(w, x, n), i, f) + (e == f ?
+              centred_magnitude(gate_slope(router->gate, (real)scale, term(w, i),
+                (real)logits[f]), (real)x[i], weighted_magnitude(w, x, n)) : 0.0); */
+    status =
+        gradient_add_slot_at(t, router, &weight[i], x[i], scale, logits[e], e, gradient, condition);
+    /*@ assert value_here: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(weight, n, w) ==>
+            gained{Pre, Here}(gradient + e, centred_gain(router->gate, logits, experts, w, x,
+              (real)scale, weighted_mean(w, x, n), i + 1, e)); */
+    /*@ assert terms_here: status == PHIBAL_OK ==>
+          \forall sequence w; members{Pre}(weight, n, w) ==>
+            gained{Pre, Here}(condition + e, centred_gain_magnitude(router->gate, logits, experts,
+              w, x, (real)scale, weighted_magnitude(w, x, n), i + 1, e)); */
+    /*@ assert value_there: status == PHIBAL_OK ==> \forall sequence w, integer f;
+          members{Pre}(weight, n, w) && 0 <= f < t->experts && f != e ==>
+            gained{Pre, Here}(gradient + f, centred_gain(router->gate, logits, experts, w, x,
+              (real)scale, weighted_mean(w, x, n), i + 1, f)); */
+    /*@ assert terms_there: status == PHIBAL_OK ==> \forall sequence w, integer f;
+          members{Pre}(weight, n, w) && 0 <= f < t->experts && f != e ==>
+            gained{Pre, Here}(condition + f, centred_gain_magnitude(router->gate, logits, experts,
+              w, x, (real)scale, weighted_magnitude(w, x, n), i + 1, f)); */
+  }
+  return status;
+}

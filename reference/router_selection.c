@@ -1,0 +1,235 @@
+/* The router's selection (R2): scores, correctly rounded where they are sigmoids, and the experts
+   that come first. */
+#include "router_work.h"
+#include <phibal/rounding.h>
+#ifdef __FRAMAC__
+#include <phibal/acsl/selection.h>
+#endif
+
+/* A binary32 sigmoid is never closer to a rounding boundary than its 24 digits and the 2^-150 scale
+   make it; 1024 bits are far beyond both. */
+#define SIGMOID_START 64
+#define SIGMOID_CAP 1024
+
+/* Is sigma(x), computed with so many bits, certain to round to *score? */
+/*@ requires \is_finite(x) && \valid(score) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
+    terminates \true;
+    exits \false;
+    assigns *score;
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==> same{Pre, Here}(r);
+    ensures \result ==> rounded_to(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, logistic((real)x),
+                                   *score); */
+static bool sigmoid_rounds(float x, mpfr_prec_t precision, double *score) {
+  //@ assert use_enclosure;
+  phibal_enclosure value, negated, one;
+  phibal_enclosure_init(&value, precision);
+  phibal_enclosure_init(&negated, precision);
+  phibal_enclosure_init(&one, precision);
+  phibal_enclosure_set_si(&one, 1);
+  operation_set_negated(&negated, x);
+  bool decided =
+      operation_sigmoid_negated(&value, &negated, &one) == PHIBAL_OK &&
+      phibal_round_enclosure(&value, PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, score);
+  phibal_enclosure_clear(&one);
+  phibal_enclosure_clear(&negated);
+  phibal_enclosure_clear(&value);
+  return decided;
+}
+
+/* The score that sigmoid routers compare: sigma(x) correctly rounded to binary32. The token's
+   precision decides nearly always. */
+/*@ requires token_scratch(t) && \is_finite(x) && \valid(score);
+    terminates \true;
+    exits \false;
+    assigns *score, t->term, t->factor;
+    ensures enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
+    ensures \result == PHIBAL_OK ==> rounded_to(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST,
+                                                logistic((real)x), *score); */
+static phibal_status sigmoid_score(phibal_reference_token *t, float x, double *score) {
+  //@ assert use_enclosure;
+  TRY(router_sigmoid(t, x, &t->term));
+  if (phibal_round_enclosure(&t->term, PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, score))
+    return PHIBAL_OK;
+  /*@ loop invariant precision: SIGMOID_START <= precision <= 2 * SIGMOID_CAP;
+      loop invariant enclosures: enclosure(&t->factor) && enclosure(&t->term);
+      loop invariant frame: only_two_written{Pre, Here}(&t->term, &t->factor);
+      loop assigns precision, *score;
+      loop variant 2 * SIGMOID_CAP - precision; */
+  for (mpfr_prec_t precision = SIGMOID_START; precision <= SIGMOID_CAP; precision *= 2)
+    if (sigmoid_rounds(x, precision, score)) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_UNDECIDED,
+                           "the sigmoid of %a: its rounding is undecided at %d bits", (double)x,
+                           SIGMOID_CAP);
+}
+
+/* *score = what the selection compares of one expert; `bias` is null where there is none. */
+/*@ requires token_scratch(t) && \valid_read(router) && \valid(score);
+    requires \is_finite(x) && (bias != \null ==> \valid_read(bias) && \is_finite(*bias));
+    terminates \true;
+    exits \false;
+    assigns *score, t->term, t->factor;
+    ensures enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
+    ensures \result == PHIBAL_OK ==> \is_finite(*score);
+    ensures unbiased: \result == PHIBAL_OK && bias == \null ==>
+      unbiased_score(router->gate, (real)x, *score); */
+static phibal_status token_score(phibal_reference_token *t, const phibal_router *router, float x,
+                                 const float *bias, double *score) {
+  //@ assert use_enclosure && use_floating;
+  double sum = (double)x;
+  if (router->gate == PHIBAL_GATE_SIGMOID) TRY(sigmoid_score(t, x, &sum));
+  if (bias) sum += (double)*bias;
+  *score = sum;
+  if (isfinite(sum)) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_NONFINITE, "the score of the logit %g is %g", (double)x,
+                           sum);
+}
+
+/*@ requires token_scratch(t) && \valid_read(router) && 0 <= n;
+    requires \valid_read(logits + (0 .. n - 1)) && finite_floats(logits, n);
+    requires bias != \null ==> \valid_read(bias + (0 .. n - 1)) && finite_floats(bias, n);
+    requires \valid(score + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns score[0 .. n - 1], t->term, t->factor;
+    ensures enclosure(&t->factor) && enclosure(&t->term);
+    ensures only_two_written{Pre, Here}(&t->term, &t->factor);
+    ensures \result == PHIBAL_OK ==> scores_finite(score, n);
+    ensures unbiased: \result == PHIBAL_OK && bias == \null ==> \forall integer i; 0 <= i < n ==>
+      unbiased_score(router->gate, (real)logits[i], score[i]); */
+static phibal_status token_scores(phibal_reference_token *t, const phibal_router *router, int32_t n,
+                                  const float *logits, const float *bias, double *score) {
+  //@ assert use_enclosure;
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= e <= n;
+      loop invariant frame: only_two_written{Pre, Here}(&t->term, &t->factor);
+      loop invariant scratch: token_scratch(t);
+      loop invariant finite: status == PHIBAL_OK ==> scores_finite(score, e);
+      loop invariant unbiased: status == PHIBAL_OK && bias == \null ==>
+        \forall integer i; 0 <= i < e ==>
+          unbiased_score(router->gate, (real)logits[i], score[i]);
+      loop assigns e, status, score[0 .. n - 1], t->term, t->factor;
+      loop variant n - e; */
+  for (int32_t e = 0; e < n && status == PHIBAL_OK; e++)
+    status = token_score(t, router, logits[e], bias ? bias + e : NULL, &score[e]);
+  return status;
+}
+
+/* Does expert i come before expert j: higher score, or the same and the lower index? */
+/*@ requires \valid_read(score + i) && \valid_read(score + j);
+    requires \is_finite(score[i]) && \is_finite(score[j]);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> precedes(score, i, j); */
+static bool score_precedes(const double *score, int32_t i, int32_t j) {
+  return score[i] > score[j] || (score[i] == score[j] && i < j);
+}
+
+/* The expert that comes first among those after `previous` (-1: among all). */
+/*@ requires 0 <= experts && -1 <= previous < experts;
+    requires \valid_read(score + (0 .. experts - 1)) && scores_finite(score, experts);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == -1 || next(score, experts, previous, \result);
+    ensures \result == -1 ==> \forall integer e; 0 <= e < experts ==>
+      previous >= 0 && !precedes(score, previous, e); */
+static int32_t score_next(int32_t experts, const double *score, int32_t previous) {
+  int32_t best = -1;
+  /*@ loop invariant 0 <= e <= experts && -1 <= best < e;
+      loop invariant best == -1 ==> \forall integer f; 0 <= f < e ==>
+        previous >= 0 && !precedes(score, previous, f);
+      loop invariant best >= 0 ==> next(score, e, previous, best);
+      loop assigns e, best;
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    if (previous >= 0 && !score_precedes(score, previous, e)) continue;
+    if (best < 0 || score_precedes(score, e, best)) best = e;
+  }
+  return best;
+}
+
+/* (R2) */
+/*@ requires 1 <= active <= experts;
+    requires \valid_read(score + (0 .. experts - 1)) && scores_finite(score, experts);
+    requires \valid(selected + (0 .. active - 1));
+    terminates \true;
+    exits \false;
+    assigns selected[0 .. active - 1];
+    ensures selection(score, experts, active, selected);
+    ensures \forall integer s; 0 <= s < active ==> 0 <= selected[s] < experts; */
+static void score_select(int32_t experts, int32_t active, const double *score, int32_t *selected) {
+  int32_t previous = -1;
+  //@ ghost selection_none(score, experts);
+  /*@ loop invariant 0 <= s <= active && previous == (s == 0 ? -1 : selected[s - 1]);
+      loop invariant up_to(score, previous, experts) == s;
+      loop invariant \forall integer t; 0 <= t < s ==> 0 <= selected[t] < experts;
+      loop invariant \forall integer t, u; 0 <= t < u < s ==>
+        precedes(score, selected[t], selected[u]);
+      loop invariant \forall integer e; 0 <= e < experts ==>
+        (\exists integer t; 0 <= t < s && selected[t] == e) ||
+        (previous >= 0 ==> precedes(score, previous, e));
+      loop assigns s, previous, selected[0 .. active - 1];
+      loop variant active - s; */
+  for (int32_t s = 0; s < active; s++) {
+    int32_t following = score_next(experts, score, previous);
+    /*@ ghost
+      if (previous >= 0 && following < 0) selection_all(score, previous, experts); */
+    //@ assert following >= 0;
+    //@ ghost selection_next(score, experts, previous, following);
+    selected[s] = following;
+    previous = following;
+  }
+  /*@ assert \forall integer t; 0 <= t < active ==>
+        selected[t] == previous || precedes(score, selected[t], previous); */
+  /*@ assert \forall integer e, t; 0 <= t < active && precedes(score, previous, e) ==>
+        precedes(score, selected[t], e); */
+}
+
+/*@ requires token_ready(t) && \valid_read(router);
+    requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
+    requires bias != \null ==>
+      \valid_read(bias + (0 .. t->experts - 1)) && finite_floats(bias, t->experts);
+    terminates \true;
+    exits \false;
+    assigns t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1], t->term, t->factor;
+    ensures same: token_same{Pre, Here}(t);
+    ensures scratch: token_scratch(t);
+    ensures vectors: token_vectors(t);
+    ensures frame: only_two_written{Pre, Here}(&t->term, &t->factor);
+    ensures ranking: \result == PHIBAL_OK ==>
+      selection(t->score, t->experts, t->active, t->selection) &&
+      (\forall integer s; 0 <= s < t->active ==> 0 <= t->selection[s] < t->experts);
+    ensures unbiased: \result == PHIBAL_OK && bias == \null ==> \forall integer e;
+      0 <= e < t->experts ==> unbiased_score(router->gate, (real)logits[e], t->score[e]); */
+static phibal_status token_select(phibal_reference_token *t, const phibal_router *router,
+                                  const float *logits, const float *bias) {
+  //@ assert use_enclosure;
+  //@ ghost token_opened_up(t);
+  phibal_status status = token_scores(t, router, t->experts, logits, bias, t->score);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert scratch: token_scratch(t);
+  //@ assert lies: token_lies(t);
+  //@ assert probabilities: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert gradients: vector_output(t->gradient, t->experts);
+  //@ assert conditions: vector_output(t->condition, t->experts);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ ghost token_put_together(t);
+  if (status == PHIBAL_OK) score_select(t->experts, t->active, t->score, t->selection);
+  //@ assert same_selected: token_same{Pre, Here}(t);
+  return status;
+}
+
+phibal_status phibal_reference_token_select(phibal_reference_token *token,
+                                            const phibal_router *router, const float *logits,
+                                            const float *bias) {
+  //@ assert use_enclosure;
+  const char *name = "phibal_reference_token_select";
+  TRY(reference_token_check(name, token, router, logits));
+  if (bias) TRY(operation_check_finite(name, "the bias", token->experts, bias));
+  return token_select(token, router, logits, bias);
+}
