@@ -3,9 +3,14 @@
 #define PHIBAL_BENCH_GPU_H
 
 #include "../fuzz/cuda_memory.h"
+#include <cstdio>
+#include <cstdlib>
 
 /* The kernels beside the CPU's, bit for bit, on generated cases. The number of differences. */
 int gpu_check(int rounds);
+/* The kernels of a training step beside the router's: bits where they are the CPU's, else bounds.
+ */
+int gpu_check_step();
 /* Times and bytes, one line each; `small` for a try without a device. False if a kernel failed. */
 bool gpu_bench(bool small);
 
@@ -13,7 +18,7 @@ bool gpu_bench(bool small);
 template <class T> class device_array {
 public:
   explicit device_array(size_t n, const T *from = nullptr) : n_(n) {
-    p_ = (T *)device_allocate((n ? n : 1) * sizeof(T));
+    p_ = (T *)phibal_cuda_allocate((n ? n : 1) * sizeof(T));
     if (!p_ || (from ? device_copy(p_, from, n * sizeof(T)) : device_zero(p_, n * sizeof(T)))) {
       fprintf(stderr, "no device memory for %zu bytes\n", n * sizeof(T));
       exit(2);
@@ -21,7 +26,7 @@ public:
   }
   device_array(const device_array &) = delete;
   ~device_array() {
-    device_release(p_);
+    phibal_cuda_free(p_);
   }
   operator T *() const {
     return p_;
@@ -38,6 +43,34 @@ public:
 private:
   T *p_;
   size_t n_;
+};
+
+/* A call with a place for failures, a zeroed workspace and, where asked for, the library of
+   products. Ends the program if there is none. */
+struct device_call {
+  phibal_cuda call = {};
+  device_array<uint64_t> failure;
+  device_array<unsigned char> workspace;
+  explicit device_call(size_t bytes, int blocks = 0, bool products = false)
+      : failure(1), workspace(bytes) {
+    call.failure = failure;
+    call.workspace = (unsigned char *)workspace;
+    call.workspace_bytes = bytes;
+    call.most_blocks = blocks;
+    if (phibal_cuda_describe(&call) || phibal_cuda_expect(&call) ||
+        (products && phibal_cuda_products_create(&call))) {
+      fprintf(stderr, "%s\n", phibal_status_message());
+      exit(2);
+    }
+  }
+  device_call(const device_call &) = delete;
+  ~device_call() {
+    phibal_cuda_products_destroy(&call);
+  }
+  /* Waits: whether the call and what it started went well. */
+  bool good(phibal_status status) const {
+    return status == PHIBAL_OK && phibal_cuda_result(&call) == PHIBAL_OK;
+  }
 };
 
 #endif

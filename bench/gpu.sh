@@ -3,7 +3,7 @@
 # them with the CPU's bit for bit, runs compute-sanitizer over that, measures, compares with PyTorch
 # where Python has it, and runs `phibal verify --backend cuda` where meson and MPFR are there.
 #   usage: bench/gpu.sh [--build-only] [FOLDER]     FOLDER (build-gpu): programs, and results in it
-# Needs nvcc, gcc and the CUDA runtime only. Exit status 1 if anything failed, 77 without a device.
+# Needs nvcc, gcc, cuBLAS and the CUDA runtime only. Exit status 1 if anything failed, 77 without a device.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 build_only=
@@ -46,7 +46,7 @@ build() {
     for source in spec/status.c spec/potential.c fuzz/cases.c kernels/cpu/loads.c \
       kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c \
       kernels/cpu/balance.c kernels/cpu/balance_price.c kernels/cpu/balance_loss.c \
-      kernels/cpu/combine.c; do
+      kernels/cpu/combine.c moe/norm.c moe/rope.c moe/optimizer.c; do
       echo "gcc -std=c17 $host -I$root/spec/include -c $root/$source -o $work/$(basename $source).o"
     done
     # What takes longest comes first.
@@ -55,7 +55,7 @@ build() {
       echo "$nvcc $device -I$root/spec/include -I$root/fuzz -c $source -o $work/$(basename $source).o"
     done
   } | tr '\n' '\0' | xargs -0 -P "$(nproc)" -I{} sh -c '{}' || return 1
-  "$nvcc" "$work"/*.o -o "$work/bench_gpu" -Xcompiler=-fopenmp -lm
+  "$nvcc" "$work"/*.o -o "$work/bench_gpu" -Xcompiler=-fopenmp -lcublas -lcublasLt -lm
 }
 
 sanitize() {
@@ -77,9 +77,15 @@ verify() {
     "$work/meson/cli/phibal" verify --backend cuda
 }
 
+# Ten steps of training beside the CPU's.
+train() {
+  [ -x "$work/meson/cli/phibal" ] || { echo "not built: see verify"; return 77; }
+  sh "$root/tests/train_device.sh" "$work/meson/cli/phibal" "$work/train" "$root" cuda
+}
+
 # A step runs a function of this script in a process of its own, which `timeout` can end.
 case ${GPU_STEP:-} in
-build | torch | verify) "$GPU_STEP"; exit ;;
+build | torch | verify | train) "$GPU_STEP"; exit ;;
 memcheck | racecheck) sanitize "$GPU_STEP"; exit ;;
 esac
 again() { GPU_STEP=$1 step "$1" "$2" sh "$root/bench/gpu.sh" ${build_only:+--build-only} "$work"; }
@@ -92,6 +98,7 @@ again memcheck 60
 again racecheck 60
 again torch 90
 again verify 120
+again train 60
 cat "$results/bench.txt"
 [ ! -s "$results/torch.txt" ] || cat "$results/torch.txt"
 [ -z "$failed" ]

@@ -3,87 +3,14 @@
    same run. */
 #include <cstdio>
 
-#include "gpu.h"
-#include <algorithm>
-#include <cmath>
-#include <ctime>
-#include <vector>
+#include "gpu_time.h"
+
+bench_state bench;
 
 namespace {
 
-#ifdef __CUDACC__
-struct stopwatch {
-  cudaEvent_t from, to;
-  stopwatch() {
-    cudaEventCreate(&from);
-    cudaEventCreate(&to);
-  }
-  ~stopwatch() {
-    cudaEventDestroy(from);
-    cudaEventDestroy(to);
-  }
-  void start() {
-    cudaEventRecord(from);
-  }
-  double microseconds() {
-    float ms = 0;
-    cudaEventRecord(to);
-    cudaEventSynchronize(to);
-    cudaEventElapsedTime(&ms, from, to);
-    return 1e3 * (double)ms;
-  }
-};
-#else
-struct stopwatch {
-  struct timespec from;
-  static double seconds(struct timespec t) {
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-  }
-  void start() {
-    clock_gettime(CLOCK_MONOTONIC, &from);
-  }
-  double microseconds() {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e6 * (seconds(now) - seconds(from));
-  }
-};
-#endif
-
-bool small, failed;
-double copy_rate; /* bytes read and written a microsecond */
-
-/* f(i) for the i-th repetition. */
-template <class F> double median_microseconds(F f) {
-  const int warm_up = small ? 1 : 5, repetitions = small ? 1 : 30;
-  std::vector<double> times;
-  stopwatch watch;
-  for (int i = 0; i < warm_up + repetitions; i++) {
-    watch.start();
-    phibal_status status = f(i);
-    double time = watch.microseconds();
-    if (status != PHIBAL_OK) {
-      printf("FAILED: %s\n", phibal_status_message());
-      failed = true;
-      return 0;
-    }
-    if (i >= warm_up) times.push_back(time);
-  }
-  std::nth_element(times.begin(), times.begin() + (long)times.size() / 2, times.end());
-  return times[times.size() / 2];
-}
-
-template <class F>
-void line(const char *what, int64_t tokens, int experts, int active, double bytes, F f) {
-  double us = median_microseconds(f);
-  printf("%-28s %7lld %5d %3d %10.2f %10.3f %9.1f %6.1f %%\n", what, (long long)tokens, experts,
-         active, us, bytes * 1e-6, us > 0 ? bytes / us * 1e-3 : 0.0,
-         us > 0 ? 100 * bytes / us / copy_rate : 0.0);
-  fflush(stdout);
-}
-
 void measure_copy() {
-  const size_t bytes = small ? 1 << 16 : (size_t)1 << 30;
+  const size_t bytes = bench.small ? 1 << 16 : (size_t)1 << 30;
   device_array<char> from(bytes), to(bytes);
   double us = median_microseconds([&](int) {
 #ifdef __CUDACC__
@@ -93,46 +20,13 @@ void measure_copy() {
 #endif
     return PHIBAL_OK;
   });
-  copy_rate = 2 * (double)bytes / us;
-  printf("copy of %zu MiB: %.1f GB/s read and written\n", bytes >> 20, copy_rate * 1e-3);
+  bench.copy_rate = 2 * (double)bytes / us;
+  printf("copy of %zu MiB: %.1f GB/s read and written\n", bytes >> 20, bench.copy_rate * 1e-3);
 }
-
-/* Numbers like logits, without a library: a bell from three uniform ones. */
-std::vector<float> logits_like(size_t n) {
-  std::vector<float> x(n);
-  uint64_t state = 88172645463325252u;
-  for (float &v : x) {
-    double sum = 0;
-    for (int i = 0; i < 3; i++) {
-      state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-      sum += (double)(state >> 11) * 0x1p-53 - 0.5;
-    }
-    v = (float)(4 * sum);
-  }
-  return x;
-}
-
-struct setting {
-  phibal_cuda call = {};
-  device_array<uint64_t> failure;
-  device_array<unsigned char> workspace;
-  explicit setting(size_t bytes) : failure(1), workspace(bytes) {
-    phibal_cuda_describe(&call);
-    call.failure = failure;
-    call.workspace = (unsigned char *)workspace;
-    call.workspace_bytes = bytes;
-    phibal_cuda_expect(&call);
-  }
-  void finish(const char *what) {
-    if (phibal_cuda_result(&call) == PHIBAL_OK) return;
-    printf("FAILED %s: %s\n", what, phibal_status_message());
-    failed = true;
-  }
-};
 
 void measure_router(int64_t T, int E, int k) {
   const size_t cells = (size_t)(T * E), slots = (size_t)(T * k);
-  const size_t turns = small ? 2 : std::max<size_t>(1, ((size_t)256 << 20) / (4 * cells));
+  const size_t turns = bench.small ? 2 : std::max<size_t>(1, ((size_t)256 << 20) / (4 * cells));
   std::vector<float> host = logits_like(cells * turns);
   std::vector<uint16_t> half(host.size());
   for (size_t i = 0; i < host.size(); i++) half[i] = (uint16_t)(core_bits32(host[i]) >> 16);
@@ -144,7 +38,7 @@ void measure_router(int64_t T, int E, int k) {
   device_array<float> dg(slots, host.data()), price((size_t)E, host.data());
   phibal_cuda_loads loads = {tokens, limbs, count};
   phibal_router router = {E, k, PHIBAL_GATE_TOPK_SOFTMAX, 1};
-  setting s(phibal_cuda_router_forward_workspace(&router));
+  device_call s(phibal_cuda_router_forward_workspace(&router));
   const double t = (double)T, e = (double)E, routes = 8.0 * k;
   auto at = [&](int i) { return cells * ((size_t)i % turns); };
   line("router forward", T, E, k, t * (4 * e + routes), [&](int i) {
@@ -163,25 +57,25 @@ void measure_router(int64_t T, int E, int k) {
     return phibal_cuda_router_backward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
                                        experts, dg, price, 1e-3, 1e-3, p + at(i), &s.call);
   });
-  s.finish("router");
-  setting o(phibal_cuda_permutation_workspace(T, k, E, &s.call));
+  finish(s, "router");
+  device_call o(phibal_cuda_permutation_workspace(T, k, E, &s.call));
   device_array<int64_t> offsets((size_t)E + 1), source(slots), row(slots);
   line("permutation", T, E, k, (double)slots * 24, [&](int) {
     return phibal_cuda_permutation(T, k, E, experts, offsets, source, row, &o.call);
   });
-  const int64_t d = small ? 64 : 1024;
+  const int64_t d = bench.small ? 64 : 1024;
   std::vector<float> wide = logits_like(slots * (size_t)d);
   device_array<float> out(wide.size(), wide.data()), y((size_t)(T * d)),
       dy((size_t)(T * d), wide.data());
   device_array<float> dout(wide.size()), dgates(slots);
-  line(small ? "combine, d = 64" : "combine, d = 1024", T, E, k,
+  line(bench.small ? "combine, d = 64" : "combine, d = 1024", T, E, k,
        t * (8.0 * (double)d + k * (4.0 * (double)d + 12)),
        [&](int) { return phibal_cuda_combine(T, k, d, row, gates, out, y, &o.call); });
-  line(small ? "combine backward, d = 64" : "combine backward, d = 1024", T, E, k,
+  line(bench.small ? "combine backward, d = 64" : "combine backward, d = 1024", T, E, k,
        t * (4.0 * (double)d + k * (8.0 * (double)d + 16)), [&](int) {
          return phibal_cuda_combine_backward(T, k, d, row, gates, out, dy, dout, dgates, &o.call);
        });
-  o.finish("rows");
+  finish(o, "rows");
 }
 
 void measure_balance(int layers, int E) {
@@ -207,23 +101,24 @@ void measure_balance(int layers, int E) {
   b.centred = centred;
   b.alpha = 1e-3;
   b.balance_loss = loss;
-  setting s(0);
+  device_call s(0);
   line("balance step, layers in T", layers, E, 8, (double)n * 76,
        [&](int) { return phibal_cuda_balance_step(&b, &s.call); });
-  s.finish("balance step");
+  finish(s, "balance step");
 }
 
 } // namespace
 
-bool gpu_bench(bool small_) {
-  small = small_;
+bool gpu_bench(bool small) {
+  bench.small = small;
   printf("device: %s\n", device_name());
   measure_copy();
   printf("%-28s %7s %5s %3s %10s %10s %9s %8s\n", "kernel", "T", "E", "k", "us", "MB", "GB/s",
          "of copy");
   static const int experts[] = {8, 16, 64, 256};
   for (int64_t T : {(int64_t)4096, (int64_t)65536})
-    for (int E : experts) measure_router(small ? T / 512 : T, E, E <= 16 ? 2 : 8);
+    for (int E : experts) measure_router(bench.small ? T / 512 : T, E, E <= 16 ? 2 : 8);
   measure_balance(64, 256);
-  return !failed;
+  gpu_bench_step();
+  return !bench.failed;
 }

@@ -18,26 +18,6 @@ static void expect(bool good, const char *what, uint64_t number, const char *kin
          phibal_status_message());
 }
 
-struct device_call {
-  phibal_cuda call = {};
-  device_array<uint64_t> failure;
-  device_array<unsigned char> workspace;
-  explicit device_call(size_t bytes, int blocks) : failure(1), workspace(bytes) {
-    if (phibal_cuda_describe(&call) != PHIBAL_OK) {
-      fprintf(stderr, "%s\n", phibal_status_message());
-      exit(2);
-    }
-    call.failure = failure;
-    call.workspace = (unsigned char *)workspace;
-    call.workspace_bytes = bytes;
-    call.most_blocks = blocks;
-    phibal_cuda_expect(&call);
-  }
-  bool good(phibal_status status) const {
-    return status == PHIBAL_OK && phibal_cuda_result(&call) == PHIBAL_OK;
-  }
-};
-
 static void check_balance(const phibal_loads &loads, uint64_t number, std::vector<float> *centred) {
   const size_t E = (size_t)loads.experts;
   std::vector<float> mean(E), m(E, 0.0f), zero(E, 0.0f);

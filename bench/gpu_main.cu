@@ -10,9 +10,10 @@ int main(int argc, char **argv) {
     fprintf(stderr, "%s\n", device_name());
     return 2;
   }
-  if (strcmp(what, "check") == 0) return gpu_check(argc > 2 ? atoi(argv[2]) : 8) != 0;
+  if (strcmp(what, "check") == 0)
+    return gpu_check(argc > 2 ? atoi(argv[2]) : 8) + gpu_check_step() != 0;
   if (strcmp(what, "bench") == 0) return !gpu_bench(false);
-  if (strcmp(what, "try") == 0) return gpu_check(1) != 0 || !gpu_bench(true);
+  if (strcmp(what, "try") == 0) return gpu_check(1) + gpu_check_step() != 0 || !gpu_bench(true);
   fprintf(stderr, "usage: bench_gpu [check [ROUNDS]] | bench | try\n");
   return 2;
 }

@@ -1,5 +1,6 @@
-"""The router's forward and backward passes and the combination in PyTorch, eager and compiled, at the
-shapes of gpu_bench.cu, and the rate of a bfloat16 matrix product. Prints one line each."""
+"""What gpu_bench.cu and gpu_bench_step.cu measure, in PyTorch, eager and compiled, at their shapes: the
+router's forward and backward passes, the combination, the kernels of a training step, the experts' products
+by its grouped matrix product; and the rate of a bfloat16 matrix product. Prints one line each."""
 
 import sys
 
@@ -40,6 +41,14 @@ def combine(out, row, gates):
     return torch.einsum("tkd,tk->td", F.embedding(row, out), gates)
 
 
+def compare(name, tokens, width, active, call, f):
+    """A line for `call` with f eager and compiled; width: of a row, or how many experts."""
+    eager = median_us(lambda: call(f))
+    compiled_f = torch.compile(f)
+    compiled = median_us(lambda: call(compiled_f))
+    print(f"{name:28} {tokens:7} {width:5} {active:>3} {eager:10.1f} {compiled:12.1f}", flush=True)
+
+
 def main():
     if not torch.cuda.is_available():
         print("no CUDA device for PyTorch")
@@ -70,11 +79,57 @@ def main():
                 ("combine, d = 1024", lambda f: f(out, row, weight), combine),
             )
             for name, call, f in rows:
-                eager = median_us(lambda: call(f))
-                compiled_f = torch.compile(f)
-                compiled = median_us(lambda: call(compiled_f))
-                print(f"{name:28} {tokens:7} {experts:5} {k:3} {eager:10.1f} {compiled:12.1f}", flush=True)
+                compare(name, tokens, experts, k, call, f)
+    step(device)
     return 0
+
+
+def step(device):
+    """The kernels of a training step beside the router's."""
+    for tokens in (4096, 65536):
+        x = torch.randn(tokens, 1024, device=device, requires_grad=True)
+        w = torch.ones(1024, device=device, requires_grad=True)
+        dy = torch.randn(tokens, 1024, device=device)
+        norm = lambda x: F.rms_norm(x, (1024,), w, 1e-6)
+        compare("RMSNorm", tokens, 1024, "", lambda f: f(x), norm)
+        compare("RMSNorm forward + backward", tokens, 1024, "", lambda f: f(x).backward(dy), norm)
+    for dtype in (torch.float32, torch.bfloat16):
+        z = torch.randn(4096, 102400, device=device, dtype=dtype, requires_grad=True)
+        targets = torch.randint(102400, (4096,), device=device)
+        loss = lambda z: F.cross_entropy(z.float(), targets)
+        name = "cross-entropy" if dtype == torch.float32 else "cross-entropy, bfloat16"
+        compare(name, 4096, 102400, "", lambda f: f(z).backward(), loss)
+        del z
+    weights = torch.nn.Parameter(torch.randn(111000000, device=device))
+    weights.grad = torch.randn_like(weights)
+    adam = torch.optim.AdamW([weights], fused=True)
+    print(f"{'AdamW, fused':28} {111:7} {'':5}     {median_us(adam.step):10.1f}")
+    del weights, adam
+    if hasattr(torch, "_grouped_mm"):
+        experts_rows(device)
+
+
+def experts_rows(device):
+    """The experts' gated FFN by the grouped matrix product, forward and backward, balanced."""
+    for experts, active, hidden in ((32, 2, 1024), (128, 8, 256)):
+        tokens, width = 40960, 768
+        rows = tokens * active
+        half = {"device": device, "dtype": torch.bfloat16}
+        x = torch.randn(rows, width, **half, requires_grad=True)
+        dy = torch.randn(rows, width, **half)
+        inward = [torch.randn(experts, width, hidden, **half, requires_grad=True) for _ in range(2)]
+        outward = torch.randn(experts, hidden, width, **half, requires_grad=True)
+        ends = torch.arange(1, experts + 1, device=device, dtype=torch.int32) * (rows // experts)
+
+        def ffn(x):
+            h = F.silu(torch._grouped_mm(x, inward[0], offs=ends)) * torch._grouped_mm(x, inward[1], offs=ends)
+            return torch._grouped_mm(h, outward, offs=ends)
+
+        flops = 6 * rows * width * hidden
+        forward_us = median_us(lambda: ffn(x))
+        whole_us = median_us(lambda: ffn(x).backward(dy))
+        for name, us, work in (("experts forward", forward_us, flops), ("forward + backward", whole_us, 3 * flops)):
+            print(f"{name:28} {tokens:7} {experts:5} {active:3} {us:10.1f} us {work / us * 1e-6:8.1f} TFLOP/s", flush=True)
 
 
 if __name__ == "__main__":

@@ -32,10 +32,6 @@
 
 #include <phibal/expert.h>
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 /* h = act(a) b, elementwise. */
 static void activate(phibal_activation activation, int64_t n, const float *restrict a,
                      const float *restrict b, float *restrict h) {

@@ -17,10 +17,6 @@ static void stay_single(void) {
   omp_set_num_threads(1);
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 void gemm_nt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
              int64_t ldb, float beta, float *c, int64_t ldc) {
   stay_single();

@@ -1,8 +1,9 @@
 /* Matrix products whose bits do not depend on the number of threads. Row-major binary32.
 
-   The products of the forward pass are our own (gemm_rows.c): each row's result depends on that row
-   alone, so that a token's logits, and with them its experts and the loads, do not depend on which
-   tokens are computed beside it. The others are OpenBLAS's.
+   The products of the forward pass with weights are our own (gemm_rows.c): each row's result
+   depends on that row alone, so that a token's logits, and with them its experts and the loads, do
+   not depend on which tokens are computed beside it. The others are OpenBLAS's; attention's are of
+   one sequence each. bench/gemm.c measures what ours cost beside OpenBLAS's.
 
    OpenBLAS is only ever called from inside a parallel region, where it does not split the work
    itself; the work is split here, into tiles whose edges depend on the shapes alone. A tile
@@ -12,8 +13,8 @@
    Error of every product below, n being the length of the inner sum: n products are added in some
    order, each product and each addition rounded once or fused, so with u = 2^-24 and
    gamma_n = n u / (1 - n u),
-     |computed - exact| <= gamma_n (|A| |B|)            for beta = 0,
-     |computed - exact| <= gamma_(n+1) (|C| + |A| |B|)  for beta = 1,
+     |computed - exact| <= gamma_n (|A| |B|)            for beta = 0, or without `add`,
+     |computed - exact| <= gamma_(n+1) (|C| + |A| |B|)  for beta = 1, or with it,
    whatever the order (Higham, Accuracy and Stability, section 3.1), plus n 2^-149 where products
    underflow. */
 #ifndef PHIBAL_CPU_GEMM_H
@@ -25,6 +26,11 @@
 #define GEMM_TILE_ROWS 256
 #define GEMM_TILE_COLUMNS 512
 #define GEMM_TILE_WEIGHT_ROWS 64
+
+/* How much of a tile, or of a block, is left. */
+static inline int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
 
 /* Keeps OpenBLAS from using threads of its own. To be called before a parallel region that calls
    the products of one tile below. */

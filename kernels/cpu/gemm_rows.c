@@ -1,4 +1,4 @@
-/* Y = X W^T + beta Y, each row of Y a function of its row of X alone.
+/* Y = X W^T, or Y + X W^T: each row of Y a function of its row of X (and of Y) alone.
 
    Every element is one chain of fused multiplications and additions over the inner dimension, from
    its first term to its last, whatever is computed beside it: how many rows there are, where a row
@@ -49,10 +49,6 @@ static inline lanes lanes_fma(lanes x, lanes y, lanes z) {
 #endif
 
 enum { PANEL = 2 * LANES, INNER = 256 };
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 /* panel [k][PANEL] from n <= PANEL rows of w, zeros beyond. */
 static void pack(int64_t n, int64_t k, const float *w, int64_t ldw, float *restrict panel) {

@@ -19,13 +19,8 @@ typedef struct combine_arguments {
   float *out;
 } combine_arguments;
 
-/* Pieces of N neighbours, all rows' one after another. */
-#define EACH_PIECE(i, pieces)                                                                      \
-  for (int64_t i = (int64_t)blockIdx.x * COMBINE_THREADS + threadIdx.x; i < (pieces);              \
-       i += (int64_t)gridDim.x * COMBINE_THREADS)
-
 template <int N>
-static __global__ void __launch_bounds__(COMBINE_THREADS) gather_kernel(combine_arguments a) {
+static __global__ void __launch_bounds__(PIECE_THREADS) gather_kernel(combine_arguments a) {
   const int64_t of_row = a.width / N;
   EACH_PIECE(i, a.rows * of_row) {
     int64_t n = i / of_row, j = i % of_row * N;
@@ -36,7 +31,7 @@ static __global__ void __launch_bounds__(COMBINE_THREADS) gather_kernel(combine_
 
 /* out += sum of gate in[row], or without gates of in[row], slot after slot. */
 template <int N>
-static __global__ void __launch_bounds__(COMBINE_THREADS) combine_kernel(combine_arguments a) {
+static __global__ void __launch_bounds__(PIECE_THREADS) combine_kernel(combine_arguments a) {
   const int64_t of_row = a.width / N;
   EACH_PIECE(i, a.rows * of_row) {
     int64_t t = i / of_row, j = i % of_row * N;
@@ -104,10 +99,7 @@ static phibal_status combine_launch(const char *name, combine_function *by_four,
   if (a.rows == 0) return PHIBAL_OK;
   bool four = a.width % 4 == 0 && aligned16(a.in) && aligned16(a.out);
   int64_t pieces = a.rows * (four ? a.width / 4 : a.width);
-  launch_shape shape = {blocks_for(call, (pieces + COMBINE_THREADS - 1) / COMBINE_THREADS,
-                                   COMBINE_PER_MULTIPROCESSOR),
-                        COMBINE_THREADS, 0};
-  return launch(name, four ? by_four : by_one, shape, call, a);
+  return launch(name, four ? by_four : by_one, pieces_shape(call, pieces), call, a);
 }
 
 phibal_status phibal_cuda_gather(int64_t rows, int32_t active, int64_t width, const int64_t *source,

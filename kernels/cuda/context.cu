@@ -1,5 +1,8 @@
 /* The call's device and what its kernels found wrong with the data. */
 #include "device.h"
+#include "trainer.h"
+
+#include <cstdlib>
 
 #ifdef __CUDACC__
 static phibal_status cuda_status(const char *what, cudaError_t error) {
@@ -71,6 +74,16 @@ static phibal_status failure_status(uint64_t failure) {
   case FAILURE_LOGSUMEXP:
     return phibal_status_set(PHIBAL_ERROR_NONFINITE,
                              "z-loss: the logsumexp of token %lld is not a finite number", place);
+  case FAILURE_TARGET:
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "cross-entropy: the target of row %lld is no token", place);
+  case FAILURE_LOSS:
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "cross-entropy: the loss of row %lld is not a finite number", place);
+  case FAILURE_GRADIENT:
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "optimizer: the gradient of parameter %lld is not a finite number",
+                             place);
   default:
     return phibal_status_set(PHIBAL_ERROR_DOMAIN,
                              "balance: layer %lld: the state, load or frequency of expert %d is "
@@ -94,4 +107,66 @@ phibal_status phibal_cuda_result(const phibal_cuda *call) {
   failure = *call->failure;
 #endif
   return failure == UINT64_MAX ? PHIBAL_OK : failure_status(failure);
+}
+
+void *phibal_cuda_allocate(size_t bytes) {
+#ifdef __CUDACC__
+  void *p = nullptr;
+  return cudaMalloc(&p, bytes) == cudaSuccess ? p : nullptr;
+#else
+  return aligned_alloc(256, (bytes + 255) / 256 * 256);
+#endif
+}
+
+void phibal_cuda_free(void *p) {
+#ifdef __CUDACC__
+  cudaFree(p);
+#else
+  free(p);
+#endif
+}
+
+phibal_status phibal_cuda_copy(void *to, const void *from, size_t bytes, const phibal_cuda *call) {
+#ifdef __CUDACC__
+  return cuda_status(
+      "CUDA copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, (cudaStream_t)call->stream));
+#else
+  (void)call;
+  memcpy(to, from, bytes);
+  return PHIBAL_OK;
+#endif
+}
+
+phibal_status phibal_cuda_copy_rows(int64_t rows, size_t bytes, void *to, size_t to_stride,
+                                    const void *from, size_t from_stride, const phibal_cuda *call) {
+#ifdef __CUDACC__
+  return cuda_status("CUDA copy",
+                     cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, (size_t)rows,
+                                       cudaMemcpyDefault, (cudaStream_t)call->stream));
+#else
+  (void)call;
+  for (int64_t i = 0; i < rows; i++)
+    memcpy((unsigned char *)to + (size_t)i * to_stride,
+           (const unsigned char *)from + (size_t)i * from_stride, bytes);
+  return PHIBAL_OK;
+#endif
+}
+
+phibal_status phibal_cuda_zero(void *p, size_t bytes, const phibal_cuda *call) {
+#ifdef __CUDACC__
+  return cuda_status("CUDA zeros", cudaMemsetAsync(p, 0, bytes, (cudaStream_t)call->stream));
+#else
+  (void)call;
+  memset(p, 0, bytes);
+  return PHIBAL_OK;
+#endif
+}
+
+phibal_status phibal_cuda_wait(const phibal_cuda *call) {
+#ifdef __CUDACC__
+  return cuda_status("CUDA", cudaStreamSynchronize((cudaStream_t)call->stream));
+#else
+  (void)call;
+  return PHIBAL_OK;
+#endif
 }

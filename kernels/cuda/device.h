@@ -110,6 +110,9 @@ enum failure_kind {
   FAILURE_COUNT,
   FAILURE_LOAD,
   FAILURE_LOGSUMEXP,
+  FAILURE_TARGET,
+  FAILURE_LOSS,
+  FAILURE_GRADIENT,
 };
 
 static __device__ __forceinline__ void failure_report(uint64_t *failure, int64_t place, int expert,

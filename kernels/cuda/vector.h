@@ -1,5 +1,5 @@
-/* Elementwise work on rows of binary32 numbers, by four where rows begin at multiples of 16 bytes.
- */
+/* Elementwise work on rows of binary32 or bfloat16 numbers, by four where rows begin at multiples
+   of four numbers. What is computed is binary32 or more; bfloat16 is how it is stored. */
 #ifndef PHIBAL_CUDA_VECTOR_H
 #define PHIBAL_CUDA_VECTOR_H
 
@@ -36,6 +36,51 @@ template <int N> static __device__ __forceinline__ void floats_store(float *p, f
   }
 }
 
+/* A number stored as bfloat16: the upper half of a binary32. */
+struct bfloat16 {
+  uint16_t bits;
+};
+struct __attribute__((aligned(8))) bfloat16_four {
+  uint16_t bits[4];
+};
+
+static __device__ __forceinline__ float widen(float x) {
+  return x;
+}
+static __device__ __forceinline__ float widen(bfloat16 x) {
+  return core_float((uint32_t)x.bits << 16);
+}
+
+/* To nearest, ties to even; NaN stays NaN. */
+static __device__ __forceinline__ uint16_t bfloat16_bits(float x) {
+  uint32_t u = core_bits32(x);
+  if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
+  return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+template <int N> static __device__ __forceinline__ floats<N> floats_load(const bfloat16 *p) {
+  floats<N> r;
+  if constexpr (N == 4) {
+    bfloat16_four four = *(const bfloat16_four *)p;
+#pragma unroll
+    for (int i = 0; i < 4; i++) r.x[i] = core_float((uint32_t)four.bits[i] << 16);
+  } else {
+    r.x[0] = widen(*p);
+  }
+  return r;
+}
+
+template <int N> static __device__ __forceinline__ void floats_store(bfloat16 *p, floats<N> v) {
+  if constexpr (N == 4) {
+    bfloat16_four four;
+#pragma unroll
+    for (int i = 0; i < 4; i++) four.bits[i] = bfloat16_bits(v.x[i]);
+    *(bfloat16_four *)p = four;
+  } else {
+    p->bits = bfloat16_bits(v.x[0]);
+  }
+}
+
 /* a b + c, rounded once. */
 static __device__ __forceinline__ float fused(float a, float b, float c) {
 #ifdef __CUDA_ARCH__
@@ -47,6 +92,19 @@ static __device__ __forceinline__ float fused(float a, float b, float c) {
 
 static inline bool aligned16(const void *p) {
   return (uintptr_t)p % 16 == 0;
+}
+
+/* Threads for `pieces` of an elementwise kernel, some neighbours each, whose threads take them by
+   EACH_PIECE. */
+enum { PIECE_THREADS = 256, PIECE_PER_MULTIPROCESSOR = 8 };
+
+#define EACH_PIECE(i, pieces)                                                                      \
+  for (int64_t i = (int64_t)blockIdx.x * PIECE_THREADS + threadIdx.x; i < (pieces);                \
+       i += (int64_t)gridDim.x * PIECE_THREADS)
+
+static inline launch_shape pieces_shape(const phibal_cuda *call, int64_t pieces) {
+  return {blocks_for(call, (pieces + PIECE_THREADS - 1) / PIECE_THREADS, PIECE_PER_MULTIPROCESSOR),
+          PIECE_THREADS, 0};
 }
 
 #endif

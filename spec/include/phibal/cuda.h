@@ -28,7 +28,16 @@ typedef struct phibal_cuda {
   uint64_t *failure;       /* device: one number; see phibal_cuda_expect */
   int32_t multiprocessors; /* of the device: phibal_cuda_describe */
   int32_t most_blocks;     /* of a launch; 0: as many as keep the device busy. Changes no bit. */
+  void *products;          /* phibal_cuda_products_create; null where no matrix product is called */
 } phibal_cuda;
+
+/* How rows of numbers are stored. */
+typedef enum phibal_rows { PHIBAL_ROWS_F32, PHIBAL_ROWS_BF16 } phibal_rows;
+
+/* The library of matrix products (cuBLAS) with what it needs, once for all calls in one stream: the
+   one function here that allocates. */
+phibal_status phibal_cuda_products_create(phibal_cuda *call);
+void phibal_cuda_products_destroy(phibal_cuda *call);
 
 /* Sets call->multiprocessors for the current device. */
 phibal_status phibal_cuda_describe(phibal_cuda *call);
@@ -126,11 +135,30 @@ phibal_status phibal_cuda_combine_backward(int64_t tokens, int32_t active, int64
                                            const float *expert_output, const float *y_gradient,
                                            float *expert_gradient, float *gate_gradient,
                                            const phibal_cuda *call);
-phibal_status phibal_cuda_activate(phibal_activation activation, int64_t n, const float *a,
-                                   const float *b, float *h, const phibal_cuda *call);
-phibal_status phibal_cuda_activate_backward(phibal_activation activation, int64_t n, float *a,
-                                            float *b, const float *h_gradient,
+phibal_status phibal_cuda_activate(phibal_activation activation, phibal_rows type, int64_t n,
+                                   const void *a, const void *b, void *h, const phibal_cuda *call);
+phibal_status phibal_cuda_activate_backward(phibal_activation activation, phibal_rows type,
+                                            int64_t n, void *a, void *b, const void *h_gradient,
                                             const phibal_cuda *call);
+
+/* (E2), (E3): as phibal_ffn_forward and phibal_ffn_backward, whose bounds these have in binary32.
+   Products are grouped and ragged, nothing is padded; they add up in binary32. `type` is that of
+   all arrays but the gradients of weights, which are binary32. The products' library takes the
+   sizes of groups from the host: host_offsets [E+1] are the numbers that `offsets` has on the
+   device. The same call gives the same bits each time. Workspace: anything. */
+size_t phibal_cuda_ffn_workspace(const phibal_ffn *ffn);
+phibal_status phibal_cuda_ffn_forward(const phibal_ffn *ffn, phibal_rows type,
+                                      const int64_t *offsets, const int64_t *host_offsets,
+                                      const void *x, const void *w_gate, const void *w_up,
+                                      const void *w_down, void *a, void *b, void *h, void *y,
+                                      const phibal_cuda *call);
+phibal_status phibal_cuda_ffn_backward(const phibal_ffn *ffn, phibal_rows type,
+                                       const int64_t *offsets, const int64_t *host_offsets,
+                                       const void *x, const void *w_gate, const void *w_up,
+                                       const void *w_down, void *a, void *b, const void *h,
+                                       const void *y_gradient, void *h_gradient, void *x_gradient,
+                                       float *w_gate_gradient, float *w_up_gradient,
+                                       float *w_down_gradient, const phibal_cuda *call);
 
 #ifdef __cplusplus
 }

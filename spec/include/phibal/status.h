@@ -23,7 +23,8 @@ typedef enum phibal_status {
 const char *phibal_status_message(void);
 
 /* Records a message (printf style, cut at 511 bytes) for this thread and returns `status`, so that
-   a failing function ends in `return phibal_status_set(PHIBAL_ERROR_..., "...", ...)`. */
+   a failing function ends in `return phibal_status_set(PHIBAL_ERROR_..., "...", ...)`. The message
+   that is there may be among the arguments, to say more before or after it. */
 phibal_status phibal_status_set(phibal_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,0 +1,148 @@
+/* Times of the kernels of a training step beside the router's, by bytes; and of the experts'
+   products, by FLOPs beside a dense product of as many, measured in the same run. */
+#include "gpu_time.h"
+
+#include "../kernels/cuda/products.h"
+#include "../kernels/cuda/trainer.h"
+
+namespace {
+
+typedef device_array<uint16_t> halves;
+
+void measure_rows(int64_t T, int32_t d) {
+  const size_t n = (size_t)(T * d);
+  const std::vector<float> host = logits_like(n);
+  device_array<float> x(n, host.data()), y(n), w((size_t)d, host.data()), inverse((size_t)T);
+  device_array<float> dw((size_t)d), dx(n), table((size_t)(T * 32), host.data());
+  const phibal_cuda_norm norm = {T, 1, d, 1e-6f, PHIBAL_ROWS_F32};
+  device_call s(phibal_cuda_norm_backward_workspace(&norm));
+  line("RMSNorm", T, d, 0, 8.0 * (double)n, [&](int) {
+    return phibal_cuda_norm_forward(&norm, (float *)x, d, w, (float *)y, d, inverse, &s.call);
+  });
+  line("RMSNorm backward", T, d, 0, 12.0 * (double)n, [&](int) {
+    return phibal_cuda_norm_backward(&norm, (float *)x, d, w, inverse, (float *)y, d, 0,
+                                     (float *)dx, d, dw, &s.call);
+  });
+  const phibal_cuda_rope_shape rope = {T, (int32_t)T, d / 64, 64, 64, d, 0, PHIBAL_ROWS_F32};
+  line("RoPE, heads of 64", T, d, 0, 8.0 * (double)n,
+       [&](int) { return phibal_cuda_rope(&rope, table, table, 1.0f, (float *)x, &s.call); });
+  finish(s, "rows");
+}
+
+void measure_loss(int64_t T, int32_t V, bool half) {
+  const size_t n = (size_t)(T * V);
+  const std::vector<float> host = logits_like(half ? n / 2 : n); /* any bits do for bfloat16 */
+  device_array<float> z(host.size(), host.data());
+  if (half) { /* finite ones */
+    const std::vector<uint16_t> ones(n, 0x3f80);
+    device_copy((float *)z, ones.data(), n * 2);
+  }
+  device_array<int32_t> targets((size_t)T);
+  device_array<double> row_loss((size_t)T), loss(1);
+  device_array<int64_t> correct(1), counted(1);
+  device_call s(0);
+  const phibal_cuda_loss shape = {
+      T, V, 0, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32, 1, 1.0 / (double)T};
+  line(half ? "cross-entropy, bfloat16" : "cross-entropy", T, V, 0, (half ? 4.0 : 8.0) * (double)n,
+       [&](int) {
+         return phibal_cuda_cross_entropy(&shape, targets, (float *)z, row_loss, loss, correct,
+                                          counted, &s.call);
+       });
+  finish(s, "cross-entropy");
+}
+
+void measure_optimizer(int64_t n) {
+  const size_t size = (size_t)n;
+  std::vector<int64_t> begin;
+  for (int64_t i = 0; i < n; i += 4096) begin.push_back(i);
+  const int64_t blocks = (int64_t)begin.size();
+  begin.push_back(n);
+  const uint8_t yes = 1;
+  device_array<float> w(size), g(size), m(size), v(size);
+  halves narrow(size);
+  device_array<int64_t> begin2(begin.size(), begin.data()), end(1, &n);
+  device_array<uint8_t> decays(1, &yes);
+  device_array<double> norm(1);
+  device_call s(phibal_cuda_gradient_norm_workspace(blocks));
+  phibal_cuda_adamw step = {n, 1e-3, 0.9, 0.95, 1e-8, 0.1, 1, 1, 1, 1, end, decays};
+  line("gradient norm, M in T", n / 1000000, 0, 0, 4.0 * (double)n,
+       [&](int) { return phibal_cuda_gradient_norm(blocks, begin2, g, norm, &s.call); });
+  line("AdamW and bfloat16, M in T", n / 1000000, 0, 0, 30.0 * (double)n,
+       [&](int) { return phibal_cuda_adamw_update(&step, norm, g, m, v, w, narrow, &s.call); });
+  finish(s, "optimizer");
+}
+
+void flops_line(const char *what, int64_t T, int E, int k, double flops, double us, double dense) {
+  const double rate = us > 0 ? flops / us * 1e-6 : 0;
+  printf("%-28s %7lld %5d %3d %10.2f us %8.1f TFLOP/s %6.1f %% of the dense product\n", what,
+         (long long)T, E, k, us, rate, dense > 0 ? 100 * rate / dense : 0.0);
+  fflush(stdout);
+}
+
+/* Rows of each expert: equal, or four times as many for the first half as for the second. */
+std::vector<int64_t> groups(int64_t rows, int E, bool skewed) {
+  std::vector<int64_t> offsets((size_t)E + 1);
+  const double unit = (double)rows / (E * 2.5);
+  for (int e = 0; e < E; e++) {
+    const double own = !skewed ? (double)rows / E : e < E / 2 ? 4 * unit : unit;
+    offsets[(size_t)e + 1] = e + 1 == E ? rows : offsets[(size_t)e] + (int64_t)own;
+  }
+  return offsets;
+}
+
+/* The experts' FFN in bfloat16, forward and backward, without gather and combine. */
+void measure_experts(int64_t T, int32_t d, int32_t f, int E, int k, bool skewed) {
+  const int64_t rows = T * k;
+  const size_t wide = (size_t)(rows * d), thin = (size_t)(rows * f),
+               weights = (size_t)E * (size_t)(d * f);
+  const std::vector<int64_t> offsets = groups(rows, E, skewed);
+  const phibal_ffn ffn = {E, d, f, PHIBAL_ACTIVATION_SILU};
+  halves x(wide), y(wide), dy(wide), dx(wide), a(thin), b(thin), h(thin), dh(thin);
+  halves gate(weights), up(weights), down(weights);
+  device_array<float> dgate(weights), dup(weights), ddown(weights);
+  device_array<int64_t> on_device(offsets.size(), offsets.data());
+  device_call s(phibal_cuda_ffn_workspace(&ffn), 0, true);
+  /* As many FLOPs as one of the forward pass's three products. */
+  const double one = 2.0 * (double)rows * (double)d * (double)f;
+  product dense = {PRODUCT_FORWARD,  PHIBAL_ROWS_BF16, f,    d, (uint16_t *)x,
+                   (uint16_t *)gate, (uint16_t *)a,    false};
+  const double dense_us =
+      median_microseconds([&](int) { return products_dense("dense", dense, rows, &s.call); });
+  const double rate = dense_us > 0 ? one / dense_us * 1e-6 : 0;
+  flops_line("dense product, bfloat16", T, 1, 1, one, dense_us, rate);
+  flops_line(skewed ? "experts forward, skewed 4:1" : "experts forward", T, E, k, 3 * one,
+             median_microseconds([&](int) {
+               return phibal_cuda_ffn_forward(&ffn, PHIBAL_ROWS_BF16, on_device, offsets.data(),
+                                              (uint16_t *)x, (uint16_t *)gate, (uint16_t *)up,
+                                              (uint16_t *)down, (uint16_t *)a, (uint16_t *)b,
+                                              (uint16_t *)h, (uint16_t *)y, &s.call);
+             }),
+             rate);
+  flops_line(skewed ? "experts backward, skewed 4:1" : "experts backward", T, E, k, 6 * one,
+             median_microseconds([&](int) {
+               return phibal_cuda_ffn_backward(&ffn, PHIBAL_ROWS_BF16, on_device, offsets.data(),
+                                               (uint16_t *)x, (uint16_t *)gate, (uint16_t *)up,
+                                               (uint16_t *)down, (uint16_t *)a, (uint16_t *)b,
+                                               (uint16_t *)h, (uint16_t *)dy, (uint16_t *)dh,
+                                               (uint16_t *)dx, dgate, dup, ddown, &s.call);
+             }),
+             rate);
+  finish(s, "experts");
+}
+
+} // namespace
+
+void gpu_bench_step() {
+  const bool small = bench.small;
+  printf("kernels of a training step; E stands for the width or the vocabulary\n");
+  for (int64_t T : {(int64_t)4096, (int64_t)65536}) measure_rows(small ? T / 1024 : T, 1024);
+  measure_loss(small ? 4 : 4096, small ? 2056 : 102400, false);
+  measure_loss(small ? 4 : 4096, small ? 2056 : 102400, true);
+  measure_optimizer(small ? 20000 : 111000000);
+  const int64_t T = small ? 16 : 40960;
+  const int32_t d = small ? 32 : 768;
+  for (bool skewed : {false, true}) {
+    measure_experts(T, d, small ? 16 : 1024, small ? 4 : 32, 2, skewed);
+    measure_experts(T, d, small ? 16 : 256, small ? 8 : 128, small ? 2 : 8, skewed);
+  }
+}

@@ -1,0 +1,261 @@
+/* The kernels of a training step beside the CPU's: norm, rotation and optimizer bit for bit; the
+   experts' FFN, whose sums are cuBLAS's, stage by stage within gamma_(n+1) of binary64; the
+   cross-entropy within its bound. */
+#include <cstdio>
+
+#include "../kernels/cuda/trainer.h"
+#include "../fuzz/summed.h"
+#include "gpu.h"
+#include <cmath>
+#include <vector>
+extern "C" {
+#include "../moe/device_adamw.h"
+#include "../moe/norm.h"
+#include "../moe/rope.h"
+#include "../fuzz/random.h"
+}
+
+namespace {
+
+typedef std::vector<float> floats;
+int wrong;
+
+void expect(bool good, const char *what) {
+  if (good) return;
+  wrong++;
+  printf("DIFFERS %s: %s\n", what, phibal_status_message());
+}
+
+floats numbers(uint64_t stream, size_t n) {
+  random_stream r = random_start(7, 7, stream);
+  floats x(n);
+  for (float &v : x) v = (float)random_normal(&r);
+  return x;
+}
+
+void check_norm(int64_t rows, int32_t n) {
+  const size_t size = (size_t)(rows * n);
+  const norm_shape cpu = {rows, 1, n, 1e-6f};
+  const phibal_cuda_norm gpu = {rows, 1, n, 1e-6f, PHIBAL_ROWS_F32};
+  floats x = numbers(1, size), w = numbers(2, (size_t)n), dy = numbers(3, size), y(size);
+  floats inverse((size_t)rows), dx(size, 0.5f), dw((size_t)n, 0.25f);
+  std::vector<double> scratch((size_t)norm_scratch(rows, n));
+  device_call d(phibal_cuda_norm_backward_workspace(&gpu));
+  device_array<float> x2(size, x.data()), w2((size_t)n, w.data()), dy2(size, dy.data()), y2(size);
+  device_array<float> inverse2((size_t)rows), dx2(size, dx.data()), dw2((size_t)n, dw.data());
+  norm_forward(&cpu, x.data(), n, w.data(), y.data(), n, inverse.data());
+  norm_backward(&cpu, x.data(), n, w.data(), inverse.data(), dy.data(), n, 1, dx.data(), n,
+                dw.data(), scratch.data());
+  bool good =
+      d.good(phibal_cuda_norm_forward(&gpu, (float *)x2, n, w2, (float *)y2, n, inverse2, &d.call));
+  expect(good && y2.same(y.data()) && inverse2.same(inverse.data()), "RMSNorm");
+  good = d.good(phibal_cuda_norm_backward(&gpu, (float *)x2, n, w2, inverse2, (float *)dy2, n, 1,
+                                          (float *)dx2, n, dw2, &d.call));
+  expect(good && dx2.same(dx.data()) && dw2.same(dw.data()), "RMSNorm backward");
+}
+
+void check_rope() {
+  const int64_t rows = 300;
+  const int32_t sequence = 100, heads = 3, n = 64;
+  const size_t size = (size_t)(rows * heads * n), table = (size_t)(sequence * n / 2);
+  const rope_frequencies frequencies = {10000, 0, 0, 0, 0, false, 0};
+  floats cosine(table), sine(table), x = numbers(4, size);
+  rope_table(sequence, n, &frequencies, cosine.data(), sine.data());
+  device_call d(0);
+  device_array<float> c2(table, cosine.data()), s2(table, sine.data());
+  for (int interleaved = 0; interleaved < 2; interleaved++) {
+    const rope_shape cpu = {rows, sequence, heads, n, n, heads * n, interleaved != 0};
+    const phibal_cuda_rope_shape gpu = {rows, sequence,  heads,       n,
+                                        n,    heads * n, interleaved, PHIBAL_ROWS_F32};
+    device_array<float> x2(size, x.data());
+    rope_apply(&cpu, cosine.data(), sine.data(), 1.0f, x.data());
+    const bool good = d.good(phibal_cuda_rope(&gpu, c2, s2, 1.0f, (float *)x2, &d.call));
+    expect(good && x2.same(x.data()), "RoPE");
+  }
+}
+
+void check_optimizer() {
+  const int64_t n = 50001, ends[] = {20000, n};
+  const uint8_t decays[] = {1, 0};
+  model_tensor tensors[2] = {};
+  std::vector<int64_t> begin;
+  for (int t = 0; t < 2; t++) {
+    tensors[t].offset = t ? ends[0] : 0;
+    tensors[t].shape[0] = ends[t] - tensors[t].offset;
+    tensors[t].dimensions = 1;
+    tensors[t].decay = decays[t];
+    for (int64_t i = tensors[t].offset; i < ends[t]; i += OPTIMIZER_BLOCK) begin.push_back(i);
+  }
+  const int64_t blocks = (int64_t)begin.size();
+  begin.push_back(n);
+  optimizer_config config = {};
+  config.weight_decay = 0.1;
+  config.beta1 = 0.9;
+  config.beta2 = 0.95;
+  config.epsilon = 1e-8;
+  config.clip = 1;
+  optimizer o;
+  if (optimizer_create(&config, 2, tensors, n, &o) != PHIBAL_OK) exit(2);
+  floats w = numbers(5, (size_t)n), g = numbers(6, (size_t)n);
+  device_call d(phibal_cuda_gradient_norm_workspace(blocks));
+  device_array<float> w2((size_t)n, w.data()), g2((size_t)n, g.data()), m((size_t)n), v((size_t)n);
+  device_array<double> norm2(1);
+  device_array<int64_t> begin2(begin.size(), begin.data()), ends2(2, ends);
+  device_array<uint8_t> decays2(2, decays);
+  double norm = 0;
+  optimizer_norm(&o, g.data(), &norm);
+  bool good = d.good(phibal_cuda_gradient_norm(blocks, begin2, g2, norm2, &d.call));
+  expect(good && norm2.same(&norm), "gradient norm");
+  optimizer_update(&o, 1e-3, clip_scale(config.clip, norm), g.data(), w.data());
+  phibal_cuda_adamw step = device_adamw(&config);
+  step.parameters = n;
+  step.lr = 1e-3;
+  step.first_scale = 1 / (1 - o.beta1_power);
+  step.second_scale = 1 / (1 - o.beta2_power);
+  step.segments = 2;
+  step.end = ends2;
+  step.decays = decays2;
+  good = d.good(phibal_cuda_adamw_update(&step, norm2, g2, m, v, w2, nullptr, &d.call));
+  expect(good && w2.same(w.data()) && m.same(o.first) && v.same(o.second), "AdamW");
+  optimizer_destroy(&o);
+}
+
+void check_loss() {
+  const int64_t rows = 5;
+  const int32_t V = 3000;
+  const double scale = 0.25, s = (0.07 * V + 47) * 0x1p-53;
+  floats z = numbers(8, (size_t)rows * V), g = z;
+  std::vector<int32_t> targets = {0, 17, -1, 2999, 5};
+  device_call d(0);
+  device_array<float> z2(z.size(), z.data());
+  device_array<int32_t> targets2((size_t)rows, targets.data());
+  device_array<double> row_loss2((size_t)rows), loss2(1);
+  device_array<int64_t> correct2(1), counted2(1);
+  const phibal_cuda_loss shape = {rows, V, 0, PHIBAL_ROWS_F32, 1, scale};
+  bool good = d.good(phibal_cuda_cross_entropy(&shape, targets2, (float *)z2, row_loss2, loss2,
+                                               correct2, counted2, &d.call));
+  double row_loss[5];
+  device_copy(g.data(), (float *)z2, g.size() * 4);
+  device_copy(row_loss, (double *)row_loss2, sizeof row_loss);
+  for (size_t i = 0; i < (size_t)rows && good; i++) {
+    long double sum = 0;
+    for (size_t j = 0; j < (size_t)V; j++) sum += expl((long double)z[i * V + j]);
+    for (size_t j = 0; j < (size_t)V; j++) {
+      const bool at = (int32_t)j == targets[i];
+      const double exact =
+          targets[i] < 0 ? 0
+                         : scale * (double)(expl((long double)z[i * V + j]) / sum - (at ? 1 : 0));
+      good &= std::fabs((double)g[i * V + j] - exact) <= 0x1.01p-24 * std::fabs(exact) + s * scale;
+    }
+    const double exact =
+        targets[i] < 0 ? 0 : (double)(logl(sum) - (long double)z[i * V + (size_t)targets[i]]);
+    good &= std::fabs(row_loss[i] - exact) <= s + 0x1p-50 * (1 + std::fabs(exact));
+  }
+  expect(good, "cross-entropy");
+}
+
+float wide(uint16_t h) {
+  return core_float((uint32_t)h << 16);
+}
+
+/* Rows in either type on the device, as binary32 here. */
+struct matrix {
+  bool half;
+  size_t n;
+  device_array<unsigned char> p;
+  matrix(bool half_, const floats &x) : half(half_), n(x.size()), p(x.size() * 4) {
+    std::vector<uint16_t> narrow(n);
+    for (size_t i = 0; i < n; i++) narrow[i] = (uint16_t)(core_bits32(x[i]) >> 16);
+    if (half ? device_copy(p, narrow.data(), n * 2) : device_copy(p, x.data(), n * 4)) exit(2);
+  }
+  floats get() const {
+    floats x(n);
+    std::vector<uint16_t> narrow(n);
+    if (half ? device_copy(narrow.data(), p, n * 2) : device_copy(x.data(), p, n * 4)) exit(2);
+    for (size_t i = 0; i < n && half; i++) x[i] = wide(narrow[i]);
+    return x;
+  }
+};
+
+floats rounded(bool half, floats x) {
+  for (float &v : x)
+    if (half) v = wide((uint16_t)(core_bits32(v) >> 16));
+  return x;
+}
+
+/* The stages that are products; the activation between them has its own check. */
+void check_ffn(bool half) {
+  const int E = 5, d = 64, f = 48;
+  const std::vector<int64_t> offsets = {0, 33, 33, 100, 101, 160};
+  const int64_t rows = offsets.back();
+  const phibal_ffn ffn = {E, d, f, PHIBAL_ACTIVATION_SILU};
+  const size_t wide_rows = (size_t)(rows * d), thin = (size_t)(rows * f),
+               weights = (size_t)(E * d * f);
+  const floats x = rounded(half, numbers(9, wide_rows)), dy = rounded(half, numbers(10, wide_rows));
+  floats w[3], zero(weights);
+  for (int i = 0; i < 3; i++) w[i] = rounded(half, numbers(11 + (uint64_t)i, weights));
+  device_call c(phibal_cuda_ffn_workspace(&ffn), 0, true);
+  device_array<int64_t> offsets2(offsets.size(), offsets.data());
+  matrix x2(half, x), dy2(half, dy), gate(half, w[0]), up(half, w[1]), down(half, w[2]);
+  matrix a(half, floats(thin)), b(half, floats(thin)), h(half, floats(thin)), y(half, x);
+  matrix dh(half, floats(thin)), dx(half, x);
+  device_array<float> dw[3] = {device_array<float>(weights), device_array<float>(weights),
+                               device_array<float>(weights)};
+  const phibal_rows type = half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
+  bool good = c.good(phibal_cuda_ffn_forward(&ffn, type, offsets2, offsets.data(), x2.p, gate.p,
+                                             up.p, down.p, a.p, b.p, h.p, y.p, &c.call));
+  const floats A = a.get(), H = h.get(), Y = y.get();
+  good &= c.good(phibal_cuda_ffn_backward(&ffn, type, offsets2, offsets.data(), x2.p, gate.p, up.p,
+                                          down.p, a.p, b.p, h.p, dy2.p, dh.p, dx.p, dw[0], dw[1],
+                                          dw[2], &c.call));
+  const floats DA = a.get(), DH = dh.get();
+  floats DW(weights), DOWN(weights);
+  device_copy(DW.data(), (float *)dw[0], weights * 4);
+  device_copy(DOWN.data(), (float *)dw[2], weights * 4);
+  for (int e = 0; e < E && good; e++) {
+    for (int64_t n = offsets[(size_t)e]; n < offsets[(size_t)e + 1]; n++)
+      for (int j = 0; j < d; j++) {
+        summed of_y;
+        for (int i = 0; i < f; i++) {
+          const size_t in = (size_t)((e * f + i) * d + j), out = (size_t)((e * d + j) * f + i);
+          of_y.add((double)H[(size_t)(n * f + i)] * (double)w[2][out]);
+          if (j == 0) {
+            summed of_a, of_dh;
+            for (int k = 0; k < d; k++) {
+              of_a.add((double)x[(size_t)(n * d + k)] * (double)w[0][in + (size_t)k]);
+              of_dh.add((double)dy[(size_t)(n * d + k)] *
+                        (double)w[2][(size_t)((e * d + k) * f + i)]);
+            }
+            good &= of_a.holds((double)A[(size_t)(n * f + i)], half);
+            good &= of_dh.holds((double)DH[(size_t)(n * f + i)], half);
+          }
+        }
+        good &= of_y.holds((double)Y[(size_t)(n * d + j)], half);
+      }
+    for (int i = 0; i < f; i++)
+      for (int j = 0; j < d; j++) {
+        summed of_gate, of_down;
+        for (int64_t n = offsets[(size_t)e]; n < offsets[(size_t)e + 1]; n++) {
+          of_gate.add((double)DA[(size_t)(n * f + i)] * (double)x[(size_t)(n * d + j)]);
+          of_down.add((double)dy[(size_t)(n * d + j)] * (double)H[(size_t)(n * f + i)]);
+        }
+        good &= of_gate.holds((double)DW[(size_t)((e * f + i) * d + j)], false);
+        good &= of_down.holds((double)DOWN[(size_t)((e * d + j) * f + i)], false);
+      }
+  }
+  expect(good, half ? "experts' FFN in bfloat16" : "experts' FFN in binary32");
+}
+
+} // namespace
+
+int gpu_check_step() {
+  check_norm(300, 96);
+  check_norm(130, 1027);
+  check_rope();
+  check_optimizer();
+  check_loss();
+  check_ffn(false);
+  check_ffn(true);
+  printf("kernels of a training step on %s: %d of 8 groups differ\n", device_name(), wrong);
+  return wrong;
+}

@@ -1,0 +1,91 @@
+/* The gated FFN of every expert over its group of rows, and its gradients: the products of
+   products.h with the activation between them. Bounds in binary32: those at the head of
+   kernels/cpu/ffn.c, which hold for any order of the sums.
+
+   FLOPs, N rows in all, d and f the widths: 6 N d f forward, 12 N d f backward. Bytes are those of
+   the operands, once for each product, and of the activation (activation.cu): at N = 81920, d =
+   768, f = 1024 in bfloat16 forward moves about 1.6 GB for 387 GFLOP, so that a device of 800
+   TFLOP/s and 3 TB/s would be a tenth over the floor of its arithmetic. What would go first: the
+   activation fused into the products. Not measured yet. */
+#include "products.h"
+
+size_t phibal_cuda_ffn_workspace(const phibal_ffn *ffn) {
+  return ffn ? products_workspace(ffn->experts) : 0;
+}
+
+static phibal_status ffn_check(const char *name, const phibal_ffn *ffn, phibal_rows type,
+                               const int64_t *offsets, const int64_t *host_offsets,
+                               const phibal_cuda *call) {
+  if (!ffn || !offsets || !host_offsets)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null shape or offsets", name);
+  if (ffn->experts < 1 || ffn->experts > PHIBAL_MAX_EXPERTS || ffn->width < 1 || ffn->hidden < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s: experts %d, at most %d of them, width %d and hidden %d must be "
+                             "positive",
+                             name, ffn->experts, PHIBAL_MAX_EXPERTS, ffn->width, ffn->hidden);
+  if (type != PHIBAL_ROWS_F32 && type != PHIBAL_ROWS_BF16)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no type %d of rows", name, (int)type);
+  if (host_offsets[0] != 0)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: offsets[0] is %lld, not 0", name,
+                             (long long)host_offsets[0]);
+  for (int32_t e = 0; e < ffn->experts; e++)
+    if (host_offsets[e + 1] < host_offsets[e])
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "%s: offsets fall from %lld to %lld at expert %d", name,
+                               (long long)host_offsets[e], (long long)host_offsets[e + 1], e);
+  return call_check(name, call, phibal_cuda_ffn_workspace(ffn));
+}
+
+phibal_status phibal_cuda_ffn_forward(const phibal_ffn *ffn, phibal_rows type,
+                                      const int64_t *offsets, const int64_t *host_offsets,
+                                      const void *x, const void *w_gate, const void *w_up,
+                                      const void *w_down, void *a, void *b, void *h, void *y,
+                                      const phibal_cuda *call) {
+  const char *name = "expert FFN";
+  phibal_status status = ffn_check(name, ffn, type, offsets, host_offsets, call);
+  if (status != PHIBAL_OK || host_offsets[ffn->experts] == 0) return status;
+  if (!x || !w_gate || !w_up || !w_down || !a || !b || !h || !y)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
+  const int64_t d = ffn->width, f = ffn->hidden, rows = host_offsets[ffn->experts];
+  const product_groups groups = {ffn->experts, offsets, host_offsets};
+  const product inward[] = {{PRODUCT_FORWARD, type, f, d, x, w_gate, a, false},
+                            {PRODUCT_FORWARD, type, f, d, x, w_up, b, false}};
+  for (const product &p : inward)
+    if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);
+  if (status == PHIBAL_OK)
+    status = phibal_cuda_activate(ffn->activation, type, rows * f, a, b, h, call);
+  const product outward = {PRODUCT_FORWARD, type, d, f, h, w_down, y, false};
+  return status == PHIBAL_OK ? products_grouped(name, outward, groups, call) : status;
+}
+
+phibal_status phibal_cuda_ffn_backward(const phibal_ffn *ffn, phibal_rows type,
+                                       const int64_t *offsets, const int64_t *host_offsets,
+                                       const void *x, const void *w_gate, const void *w_up,
+                                       const void *w_down, void *a, void *b, const void *h,
+                                       const void *y_gradient, void *h_gradient, void *x_gradient,
+                                       float *w_gate_gradient, float *w_up_gradient,
+                                       float *w_down_gradient, const phibal_cuda *call) {
+  const char *name = "expert FFN backward";
+  phibal_status status = ffn_check(name, ffn, type, offsets, host_offsets, call);
+  if (status != PHIBAL_OK || host_offsets[ffn->experts] == 0) return status;
+  if (!x || !w_gate || !w_up || !w_down || !a || !b || !h || !y_gradient || !h_gradient ||
+      !x_gradient || !w_gate_gradient || !w_up_gradient || !w_down_gradient)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
+  const int64_t d = ffn->width, f = ffn->hidden, rows = host_offsets[ffn->experts];
+  const product_groups groups = {ffn->experts, offsets, host_offsets};
+  const product first = {PRODUCT_INPUT_GRADIENT, type, d, f, y_gradient, w_down, h_gradient, false};
+  status = products_grouped(name, first, groups, call);
+  if (status == PHIBAL_OK)
+    status = phibal_cuda_activate_backward(ffn->activation, type, rows * f, a, b, h_gradient, call);
+  /* a and b are their gradients now. */
+  const product rest[] = {
+      {PRODUCT_INPUT_GRADIENT, type, f, d, a, w_gate, x_gradient, false},
+      {PRODUCT_INPUT_GRADIENT, type, f, d, b, w_up, x_gradient, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, f, d, a, x, w_gate_gradient, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, f, d, b, x, w_up_gradient, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, d, f, y_gradient, h, w_down_gradient, true},
+  };
+  for (const product &p : rest)
+    if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);
+  return status;
+}

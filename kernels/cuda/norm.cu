@@ -1,0 +1,242 @@
+/* RMSNorm and its gradients, with the CPU's bits: a vector is summed in the sixteen interleaved
+   binary64 sums of moe/lanes.h, a lane each, so half a warp has a vector; the weight's gradient is
+   summed over the rows of a chunk in order, a thread for each column, and over the chunks in order.
+
+   Bytes of a number in binary32 (half of it in bfloat16): forward must move 8, the second reading
+   of x being from the cache as long as a multiprocessor's vectors fit there (64 of 1024 in 256
+   KiB). Backward must move 12, or 16 where it adds; it moves 8 more, because the weight's gradient
+   reads x and dy by itself: a chunk's sum has one order, and the columns of 128 rows are too few
+   threads to share them with the rows. Not measured yet. */
+#include "trainer.h"
+#include "vector.h"
+
+enum {
+  NORM_LANES = 16,
+  NORM_THREADS = 128,
+  NORM_PER_MULTIPROCESSOR = 8,
+  NORM_CHUNK = 128, /* rows, as the CPU's BLOCK_ROWS */
+};
+
+typedef struct norm_arguments {
+  int64_t vectors, heads, n;
+  float epsilon;
+  const void *x, *y_gradient;
+  int64_t x_stride, y_stride, gradient_stride;
+  const float *weight;
+  void *y, *x_gradient;
+  float *inverse, *weight_gradient;
+  double *share; /* [chunks][n] */
+} norm_arguments;
+
+/* All lanes get the first's sum: the halving tree of lanes_reduce, whose additions commute. */
+static __device__ __forceinline__ double lanes_reduce(double sum) {
+#pragma unroll
+  for (int s = NORM_LANES / 2; s >= 1; s /= 2)
+    sum += __shfl_xor_sync(ALL_LANES, sum, s, NORM_LANES);
+  return sum;
+}
+
+/* Vector v of half a warp; both halves make as many rounds. */
+#define EACH_VECTOR(v, vectors)                                                                    \
+  const int64_t half = threadIdx.x / NORM_LANES, halves = NORM_THREADS / NORM_LANES;               \
+  const int64_t first = (int64_t)blockIdx.x * halves + half;                                       \
+  for (int64_t v = first; v - half % 2 < (vectors); v += (int64_t)gridDim.x * halves)
+
+static __device__ __forceinline__ int64_t vector_place(const norm_arguments &a, int64_t v,
+                                                       int64_t stride) {
+  return v / a.heads * stride + v % a.heads * a.n;
+}
+
+template <class S, int N>
+static __global__ void __launch_bounds__(NORM_THREADS) norm_forward_kernel(norm_arguments a) {
+  const int lane = (int)threadIdx.x % NORM_LANES;
+  EACH_VECTOR(v, a.vectors) {
+    const bool there = v < a.vectors;
+    const S *in = (const S *)a.x + (there ? vector_place(a, v, a.x_stride) : 0);
+    double sum = 0.0;
+    if (there) {
+#pragma unroll 8
+      for (int64_t j = lane; j < a.n; j += NORM_LANES) {
+        double x = (double)widen(in[j]);
+        sum = CORE_FMA(x, x, sum);
+      }
+    }
+    sum = lanes_reduce(sum); /* all have read x, so that y may take its place */
+    if (!there) continue;
+    const float r = (float)(1.0 / CORE_SQRT(sum / (double)a.n + (double)a.epsilon));
+    if (lane == 0) a.inverse[v] = r;
+    S *out = (S *)a.y + vector_place(a, v, a.y_stride);
+    for (int64_t j = (int64_t)lane * N; j < a.n; j += NORM_LANES * N) {
+      floats<N> x = floats_load<N>(in + j), w = floats_load<N>(a.weight + j);
+#pragma unroll
+      for (int l = 0; l < N; l++) x.x[l] = x.x[l] * r * w.x[l];
+      floats_store<N>(out + j, x);
+    }
+  }
+}
+
+template <class S, int N, bool ADD>
+static __global__ void __launch_bounds__(NORM_THREADS) norm_backward_kernel(norm_arguments a) {
+  const int lane = (int)threadIdx.x % NORM_LANES;
+  EACH_VECTOR(v, a.vectors) {
+    const bool there = v < a.vectors;
+    const S *in = (const S *)a.x + (there ? vector_place(a, v, a.x_stride) : 0);
+    const S *dy = (const S *)a.y_gradient + (there ? vector_place(a, v, a.y_stride) : 0);
+    double sum = 0.0;
+    if (there) {
+#pragma unroll 4
+      for (int64_t j = lane; j < a.n; j += NORM_LANES)
+        sum += (double)__ldg(a.weight + j) * (double)widen(dy[j]) * (double)widen(in[j]);
+    }
+    sum = lanes_reduce(sum); /* all have read dy, so that dx may take its place */
+    if (!there) continue;
+    const float r = a.inverse[v];
+    const float along = (float)(sum * (double)r * (double)r / (double)a.n);
+    S *dx = (S *)a.x_gradient + vector_place(a, v, a.gradient_stride);
+    for (int64_t j = (int64_t)lane * N; j < a.n; j += NORM_LANES * N) {
+      floats<N> x = floats_load<N>(in + j), w = floats_load<N>(a.weight + j);
+      floats<N> g = floats_load<N>(dy + j), to = {};
+      if (ADD) to = floats_load<N>(dx + j);
+#pragma unroll
+      for (int l = 0; l < N; l++) {
+        float gradient = r * (w.x[l] * g.x[l] - x.x[l] * along);
+        to.x[l] = ADD ? to.x[l] + gradient : gradient;
+      }
+      floats_store<N>(dx + j, to);
+    }
+  }
+}
+
+/* share[chunk][j] = sum of dy x r over the chunk's rows, and a row's heads, in order. */
+template <class S>
+static __global__ void __launch_bounds__(NORM_THREADS) norm_share_kernel(norm_arguments a) {
+  const int64_t of_chunk = NORM_CHUNK * a.heads, chunks = (a.vectors + of_chunk - 1) / of_chunk;
+  const int64_t across = (a.n + NORM_THREADS - 1) / NORM_THREADS;
+  for (int64_t i = blockIdx.x; i < chunks * across; i += gridDim.x) {
+    const int64_t chunk = i / across, j = i % across * NORM_THREADS + threadIdx.x;
+    if (j >= a.n) continue;
+    const int64_t end = (chunk + 1) * of_chunk < a.vectors ? (chunk + 1) * of_chunk : a.vectors;
+    double sum = 0.0;
+#pragma unroll 8
+    for (int64_t v = chunk * of_chunk; v < end; v++) {
+      float x = widen(((const S *)a.x)[vector_place(a, v, a.x_stride) + j]);
+      float dy = widen(((const S *)a.y_gradient)[vector_place(a, v, a.y_stride) + j]);
+      sum += (double)(dy * (x * __ldg(a.inverse + v)));
+    }
+    a.share[chunk * a.n + j] = sum;
+  }
+}
+
+static __global__ void __launch_bounds__(NORM_THREADS) norm_shares_kernel(norm_arguments a) {
+  const int64_t of_chunk = NORM_CHUNK * a.heads, chunks = (a.vectors + of_chunk - 1) / of_chunk;
+  for (int64_t j = (int64_t)blockIdx.x * NORM_THREADS + threadIdx.x; j < a.n;
+       j += (int64_t)gridDim.x * NORM_THREADS) {
+    double sum = 0.0;
+#pragma unroll 8
+    for (int64_t c = 0; c < chunks; c++) sum += a.share[c * a.n + j];
+    a.weight_gradient[j] += (float)sum;
+  }
+}
+
+static phibal_status norm_check(const char *name, const phibal_cuda_norm *norm, bool null,
+                                size_t bytes, const phibal_cuda *call) {
+  if (!norm || norm->rows < 0 || norm->heads < 1 || norm->n < 1 ||
+      (norm->type != PHIBAL_ROWS_F32 && norm->type != PHIBAL_ROWS_BF16))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s: no shape, or one that is no rows of heads of numbers", name);
+  if (norm->rows > 0 && null)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a null array", name);
+  return call_check(name, call, norm->rows > 0 ? bytes : 0);
+}
+
+static norm_arguments norm_arguments_of(const phibal_cuda_norm *norm) {
+  norm_arguments a = {};
+  a.vectors = norm->rows * norm->heads;
+  a.heads = norm->heads;
+  a.n = norm->n;
+  a.epsilon = norm->epsilon;
+  return a;
+}
+
+typedef void norm_function(norm_arguments);
+
+static phibal_status norm_launch(const char *name, norm_function *kernel, const norm_arguments &a,
+                                 const phibal_cuda *call) {
+  const int64_t of_block = NORM_THREADS / NORM_LANES;
+  launch_shape shape = {
+      blocks_for(call, (a.vectors + of_block - 1) / of_block, NORM_PER_MULTIPROCESSOR),
+      NORM_THREADS, 0};
+  return launch(name, kernel, shape, call, a);
+}
+
+phibal_status phibal_cuda_norm_forward(const phibal_cuda_norm *norm, const void *x,
+                                       int64_t x_stride, const float *weight, void *y,
+                                       int64_t y_stride, float *inverse, const phibal_cuda *call) {
+  const char *name = "RMSNorm";
+  phibal_status status = norm_check(name, norm, !x || !weight || !y || !inverse, 0, call);
+  if (status != PHIBAL_OK || norm->rows == 0) return status;
+  norm_arguments a = norm_arguments_of(norm);
+  a.x = x;
+  a.x_stride = x_stride;
+  a.weight = weight;
+  a.y = y;
+  a.y_stride = y_stride;
+  a.inverse = inverse;
+  const bool four = norm->n % 4 == 0 && x_stride % 4 == 0 && y_stride % 4 == 0 && aligned16(x) &&
+                    aligned16(y) && aligned16(weight);
+  norm_function *kernel = norm->type == PHIBAL_ROWS_F32
+                              ? four ? norm_forward_kernel<float, 4> : norm_forward_kernel<float, 1>
+                          : four ? norm_forward_kernel<bfloat16, 4>
+                                 : norm_forward_kernel<bfloat16, 1>;
+  return norm_launch(name, kernel, a, call);
+}
+
+size_t phibal_cuda_norm_backward_workspace(const phibal_cuda_norm *norm) {
+  if (!norm || norm->rows < 1) return 0;
+  return sizeof(double) * (size_t)((norm->rows + NORM_CHUNK - 1) / NORM_CHUNK * norm->n);
+}
+
+template <class S> static norm_function *norm_backward_of(bool four, bool add) {
+  if (four) return add ? norm_backward_kernel<S, 4, true> : norm_backward_kernel<S, 4, false>;
+  return add ? norm_backward_kernel<S, 1, true> : norm_backward_kernel<S, 1, false>;
+}
+
+phibal_status phibal_cuda_norm_backward(const phibal_cuda_norm *norm, const void *x,
+                                        int64_t x_stride, const float *weight, const float *inverse,
+                                        const void *y_gradient, int64_t y_stride, int add,
+                                        void *x_gradient, int64_t gradient_stride,
+                                        float *weight_gradient, const phibal_cuda *call) {
+  const char *name = "RMSNorm backward";
+  const bool null = !x || !weight || !inverse || !y_gradient || !x_gradient || !weight_gradient;
+  phibal_status status =
+      norm_check(name, norm, null, phibal_cuda_norm_backward_workspace(norm), call);
+  if (status != PHIBAL_OK || norm->rows == 0) return status;
+  norm_arguments a = norm_arguments_of(norm);
+  a.x = x;
+  a.x_stride = x_stride;
+  a.weight = weight;
+  a.inverse = (float *)inverse;
+  a.y_gradient = y_gradient;
+  a.y_stride = y_stride;
+  a.x_gradient = x_gradient;
+  a.gradient_stride = gradient_stride;
+  a.weight_gradient = weight_gradient;
+  a.share = (double *)call->workspace;
+  const bool wide = norm->type == PHIBAL_ROWS_F32;
+  const bool four = norm->n % 4 == 0 && x_stride % 4 == 0 && y_stride % 4 == 0 &&
+                    gradient_stride % 4 == 0 && aligned16(x) && aligned16(y_gradient) &&
+                    aligned16(x_gradient) && aligned16(weight);
+  /* The weight's gradient first: dx may take dy's place. */
+  const int64_t chunks = (norm->rows + NORM_CHUNK - 1) / NORM_CHUNK;
+  const int64_t across = (a.n + NORM_THREADS - 1) / NORM_THREADS;
+  launch_shape columns = {blocks_for(call, chunks * across, 16), NORM_THREADS, 0};
+  status =
+      launch(name, wide ? norm_share_kernel<float> : norm_share_kernel<bfloat16>, columns, call, a);
+  columns.blocks = blocks_for(call, across, 16);
+  if (status == PHIBAL_OK) status = launch(name, norm_shares_kernel, columns, call, a);
+  if (status != PHIBAL_OK) return status;
+  return norm_launch(name,
+                     wide ? norm_backward_of<float>(four, add != 0)
+                          : norm_backward_of<bfloat16>(four, add != 0),
+                     a, call);
+}

@@ -1,0 +1,139 @@
+/* What a product means to the library: row-major matrices are its transposed ones, so that
+     y^T  = w x^T      (w transposed)       out by n
+     dx^T = w^T dy^T                        in by n
+     dw^T = x^T dy     (dy transposed)      in by out
+   and the pointers of the experts that have rows, which a block finds on the device. */
+#include "products.h"
+#include "trainer.h"
+
+enum { POINTER_THREADS = 1024 }; /* at most: an expert each, PHIBAL_MAX_EXPERTS */
+
+/* Operand i of expert e lies at base[i] + offsets[e] by_row[i] + e by_expert[i]. */
+typedef struct pointer_arguments {
+  int32_t experts;
+  const int64_t *offsets;
+  unsigned char *base[3];
+  int64_t by_row[3], by_expert[3]; /* bytes */
+  unsigned char **pointers;        /* [3][E], those of experts with rows one after another */
+} pointer_arguments;
+
+static __global__ void __launch_bounds__(POINTER_THREADS) pointer_kernel(pointer_arguments a) {
+  SHARED_ARRAY(int32_t, part, WARP);
+  const int e = (int)threadIdx.x, warp = e / WARP, lane = e % WARP;
+  const int64_t first = e < a.experts ? a.offsets[e] : 0;
+  const bool filled = e < a.experts && a.offsets[e + 1] > first;
+  const unsigned ballot = __ballot_sync(ALL_LANES, filled);
+  if (lane == 0) part[warp] = __popc(ballot);
+  __syncthreads();
+  if (!filled) return;
+  int place = __popc(ballot & ((1u << lane) - 1u));
+  for (int w = 0; w < warp; w++) place += part[w];
+#pragma unroll
+  for (int i = 0; i < 3; i++)
+    a.pointers[i * a.experts + place] = a.base[i] + first * a.by_row[i] + e * a.by_expert[i];
+}
+
+static int64_t bytes_of(phibal_rows type) {
+  return type == PHIBAL_ROWS_F32 ? 4 : 2;
+}
+
+static library_product library_product_of(const product &p, int64_t rows) {
+  switch (p.form) {
+  case PRODUCT_FORWARD:
+    return {true, false, p.out, rows, p.in, p.in, p.in, p.out};
+  case PRODUCT_INPUT_GRADIENT:
+    return {false, false, p.in, rows, p.out, p.in, p.out, p.in};
+  default:
+    return {false, true, p.in, p.out, rows, p.in, p.out, p.in};
+  }
+}
+
+static library_types library_types_of(const product &p) {
+  return {p.type, p.form == PRODUCT_WEIGHT_GRADIENT ? PHIBAL_ROWS_F32 : p.type,
+          p.add ? 1.0f : 0.0f};
+}
+
+static pointer_arguments pointers_of(const product &p, const product_groups &groups,
+                                     const phibal_cuda *call) {
+  const int64_t size = bytes_of(p.type), weights = p.out * p.in;
+  pointer_arguments a = {};
+  a.experts = groups.experts;
+  a.offsets = groups.offsets;
+  a.base[0] = (unsigned char *)p.with;
+  a.base[1] = (unsigned char *)p.rows;
+  a.base[2] = (unsigned char *)p.result;
+  a.pointers = (unsigned char **)call->workspace;
+  switch (p.form) {
+  case PRODUCT_FORWARD:
+    a.by_expert[0] = weights * size, a.by_row[1] = p.in * size, a.by_row[2] = p.out * size;
+    break;
+  case PRODUCT_INPUT_GRADIENT:
+    a.by_expert[0] = weights * size, a.by_row[1] = p.out * size, a.by_row[2] = p.in * size;
+    break;
+  default:
+    a.by_row[0] = p.in * size, a.by_row[1] = p.out * size, a.by_expert[2] = weights * 4;
+  }
+  return a;
+}
+
+size_t products_workspace(int32_t experts) {
+  return experts > 0 ? 3 * sizeof(void *) * (size_t)experts : 0;
+}
+
+phibal_status products_check(const char *name, const phibal_cuda *call, size_t bytes) {
+  phibal_status status = call_check(name, call, bytes);
+  if (status != PHIBAL_OK || call->products) return status;
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "%s: no library of products; phibal_cuda_products_create makes one",
+                           name);
+}
+
+phibal_status products_grouped(const char *name, const product &p, const product_groups &groups,
+                               const phibal_cuda *call) {
+  phibal_status status = products_check(name, call, products_workspace(groups.experts));
+  if (status != PHIBAL_OK) return status;
+  library_product each[POINTER_THREADS];
+  int32_t count = 0;
+  for (int32_t e = 0; e < groups.experts; e++) {
+    const int64_t rows = groups.host_offsets[e + 1] - groups.host_offsets[e];
+    if (rows > 0) each[count++] = library_product_of(p, rows);
+  }
+  if (count == 0) return PHIBAL_OK;
+  pointer_arguments a = pointers_of(p, groups, call);
+  launch_shape one = {1, (groups.experts + WARP - 1) / WARP * WARP, 0};
+  status = launch(name, pointer_kernel, one, call, a);
+  if (status != PHIBAL_OK) return status;
+  return library_grouped(name, count, each, library_types_of(p), (const void *const *)a.pointers,
+                         (const void *const *)(a.pointers + groups.experts),
+                         (void *const *)(a.pointers + 2 * groups.experts), call);
+}
+
+phibal_status products_dense(const char *name, const product &p, int64_t rows,
+                             const phibal_cuda *call) {
+  phibal_status status = products_check(name, call, 0);
+  if (status != PHIBAL_OK || rows == 0) return status;
+  return library_dense(name, library_product_of(p, rows), library_types_of(p), p.with, p.rows,
+                       p.result, call);
+}
+
+phibal_status phibal_cuda_linear(int64_t rows, int64_t out, int64_t in, const float *x,
+                                 const float *w, int add, float *y, const phibal_cuda *call) {
+  const product p = {PRODUCT_FORWARD, PHIBAL_ROWS_F32, out, in, x, w, y, add != 0};
+  return products_dense("linear", p, rows, call);
+}
+
+phibal_status phibal_cuda_linear_input_gradient(int64_t rows, int64_t out, int64_t in,
+                                                const float *y_gradient, const float *w,
+                                                float *x_gradient, const phibal_cuda *call) {
+  const product p = {
+      PRODUCT_INPUT_GRADIENT, PHIBAL_ROWS_F32, out, in, y_gradient, w, x_gradient, false};
+  return products_dense("linear, gradient of its input", p, rows, call);
+}
+
+phibal_status phibal_cuda_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
+                                                 const float *y_gradient, const float *x,
+                                                 float *w_gradient, const phibal_cuda *call) {
+  const product p = {
+      PRODUCT_WEIGHT_GRADIENT, PHIBAL_ROWS_F32, out, in, y_gradient, x, w_gradient, true};
+  return products_dense("linear, gradient of its weights", p, rows, call);
+}

@@ -1,0 +1,66 @@
+/* Matrix products with weights, ragged over the experts' groups of rows or dense, and the small
+   interface of the library that makes them: cuBLAS for a device (products_cublas.cu), loops for the
+   host (tests/cuda_on_host/products.cpp). What a product means to the library is said in one place,
+   products.cu, which both share; so all but the library's own adapter runs on the host.
+
+   Row-major; with u = 2^-24 and n the length of the inner sum, the error of an element is at most
+   gamma_(n+1) (|C| + |A| |B|), whatever the order of the sum (kernels/cpu/gemm.h), where the
+   library adds in binary32; results in bfloat16 are rounded once more. The order is the library's:
+   a row's bits may depend on how many rows there are beside it. */
+#ifndef PHIBAL_CUDA_PRODUCTS_H
+#define PHIBAL_CUDA_PRODUCTS_H
+
+#include "device.h"
+
+enum product_form {
+  PRODUCT_FORWARD,         /* y [n][out] = x [n][in] w^T */
+  PRODUCT_INPUT_GRADIENT,  /* dx [n][in] = dy [n][out] w */
+  PRODUCT_WEIGHT_GRADIENT, /* dw [out][in] = dy^T x, in binary32 whatever the type */
+};
+
+struct product {
+  product_form form;
+  phibal_rows type;
+  int64_t out, in;
+  const void *rows; /* x, dy, dy */
+  const void *with; /* w, w, x */
+  void *result;     /* y, dx, dw */
+  bool add;         /* to what is there */
+};
+
+/* Rows offsets[e] .. offsets[e+1]-1 belong to the weights of expert e; an expert without rows
+   leaves its result as it is. */
+struct product_groups {
+  int32_t experts;
+  const int64_t *offsets, *host_offsets; /* [E+1], the same numbers */
+};
+
+/* As call_check, and whether the call has the library of products. */
+phibal_status products_check(const char *name, const phibal_cuda *call, size_t bytes);
+/* Uses so much of the call's workspace. */
+size_t products_workspace(int32_t experts);
+phibal_status products_grouped(const char *name, const product &p, const product_groups &groups,
+                               const phibal_cuda *call);
+/* No workspace. */
+phibal_status products_dense(const char *name, const product &p, int64_t rows,
+                             const phibal_cuda *call);
+
+/* The library's side. C [m][n] = op(A) op(B) + beta C in columns, as BLAS has it: A is m by k, or k
+   by m where it is transposed. */
+struct library_product {
+  bool a_transposed, b_transposed;
+  int64_t m, n, k, lda, ldb, ldc;
+};
+struct library_types {
+  phibal_rows in, out;
+  float beta;
+};
+
+/* `count` products of the same transpositions; a, b, c are arrays of pointers on the device. */
+phibal_status library_grouped(const char *name, int32_t count, const library_product *each,
+                              library_types types, const void *const *a, const void *const *b,
+                              void *const *c, const phibal_cuda *call);
+phibal_status library_dense(const char *name, const library_product &p, library_types types,
+                            const void *a, const void *b, void *c, const phibal_cuda *call);
+
+#endif

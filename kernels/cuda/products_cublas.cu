@@ -1,0 +1,211 @@
+/* Matrix products by cuBLAS: ragged ones in one grouped call, dense ones by cuBLASLt. Both in the
+   call's stream, with memory taken once, so that a step allocates nothing; binary32 sums, no
+   TensorFloat-32. Compiled and linked where nvcc is; nothing of this file has run yet.
+
+   cublasGemmGroupedBatchedEx takes the sizes of groups from the host and the pointers from the
+   device. Where it has no kernel for a combination of types (bfloat16 in and binary32 out, it may
+   be), the groups are made one after another. */
+#include "products.h"
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <new>
+
+namespace {
+
+constexpr size_t LIBRARY_BYTES = (size_t)64
+                                 << 20; /* of which cuBLAS has half; Hopper wants 32 MiB */
+constexpr int PLANS = 64;
+
+/* An algorithm that the heuristic has found for a dense product. */
+struct plan {
+  library_product shape;
+  library_types types;
+  cublasLtMatmulAlgo_t algorithm;
+};
+
+struct library {
+  cublasHandle_t blas;
+  cublasLtHandle_t lt;
+  void *workspace;
+  int plans;
+  plan planned[PLANS];
+  /* The grouped call's arrays. */
+  cublasOperation_t a_operation[PHIBAL_MAX_EXPERTS], b_operation[PHIBAL_MAX_EXPERTS];
+  int m[PHIBAL_MAX_EXPERTS], n[PHIBAL_MAX_EXPERTS], k[PHIBAL_MAX_EXPERTS];
+  int lda[PHIBAL_MAX_EXPERTS], ldb[PHIBAL_MAX_EXPERTS], ldc[PHIBAL_MAX_EXPERTS];
+  int size[PHIBAL_MAX_EXPERTS];
+  float alpha[PHIBAL_MAX_EXPERTS], beta[PHIBAL_MAX_EXPERTS];
+};
+
+phibal_status failed(const char *name, cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_SUCCESS) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", name, cublasGetStatusString(status));
+}
+
+cudaDataType_t type_of(phibal_rows type) {
+  return type == PHIBAL_ROWS_F32 ? CUDA_R_32F : CUDA_R_16BF;
+}
+
+cublasOperation_t operation_of(bool transposed) {
+  return transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+bool too_large(const library_product &p) {
+  return p.m > INT32_MAX || p.n > INT32_MAX || p.k > INT32_MAX;
+}
+
+bool same_plan(const plan &p, const library_product &shape, const library_types &types) {
+  const library_product &s = p.shape;
+  return s.a_transposed == shape.a_transposed && s.b_transposed == shape.b_transposed &&
+         s.m == shape.m && s.n == shape.n && s.k == shape.k && s.lda == shape.lda &&
+         s.ldb == shape.ldb && s.ldc == shape.ldc && p.types.in == types.in &&
+         p.types.out == types.out && p.types.beta == types.beta;
+}
+
+/* The matrices of one dense product as cuBLASLt has them. */
+struct description {
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+  cublasStatus_t status;
+  description(const library_product &p, const library_types &types) {
+    const cublasOperation_t ta = operation_of(p.a_transposed), tb = operation_of(p.b_transposed);
+    const uint64_t m = (uint64_t)p.m, n = (uint64_t)p.n, k = (uint64_t)p.k;
+    status = cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta));
+    good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb));
+    good(cublasLtMatrixLayoutCreate(&a, type_of(types.in), p.a_transposed ? k : m,
+                                    p.a_transposed ? m : k, p.lda));
+    good(cublasLtMatrixLayoutCreate(&b, type_of(types.in), p.b_transposed ? n : k,
+                                    p.b_transposed ? k : n, p.ldb));
+    good(cublasLtMatrixLayoutCreate(&c, type_of(types.out), m, n, p.ldc));
+  }
+  ~description() {
+    if (c) cublasLtMatrixLayoutDestroy(c);
+    if (b) cublasLtMatrixLayoutDestroy(b);
+    if (a) cublasLtMatrixLayoutDestroy(a);
+    if (operation) cublasLtMatmulDescDestroy(operation);
+  }
+  void good(cublasStatus_t s) {
+    if (status == CUBLAS_STATUS_SUCCESS) status = s;
+  }
+};
+
+/* The first algorithm of the heuristic, kept for the next such product. */
+cublasStatus_t plan_find(library *l, const library_product &p, const library_types &types,
+                         const description &d, cublasLtMatmulAlgo_t *algorithm) {
+  for (int i = 0; i < l->plans; i++)
+    if (same_plan(l->planned[i], p, types)) {
+      *algorithm = l->planned[i].algorithm;
+      return CUBLAS_STATUS_SUCCESS;
+    }
+  cublasLtMatmulPreference_t preference = nullptr;
+  cublasLtMatmulHeuristicResult_t result = {};
+  const size_t bytes = LIBRARY_BYTES / 2;
+  int found = 0;
+  cublasStatus_t status = cublasLtMatmulPreferenceCreate(&preference);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = cublasLtMatmulAlgoGetHeuristic(l->lt, d.operation, d.a, d.b, d.c, d.c, preference, 1,
+                                            &result, &found);
+  if (preference) cublasLtMatmulPreferenceDestroy(preference);
+  if (status == CUBLAS_STATUS_SUCCESS && found == 0) status = CUBLAS_STATUS_NOT_SUPPORTED;
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  *algorithm = result.algo;
+  if (l->plans < PLANS) l->planned[l->plans++] = {p, types, result.algo};
+  return status;
+}
+
+/* One group after another, each a batch of one, because its pointers are on the device. For types
+   that grouped calls refuse. */
+cublasStatus_t one_by_one(library *l, int32_t count, const library_product *each,
+                          const library_types &types, const void *const *a, const void *const *b,
+                          void *const *c) {
+  const float alpha = 1.0f;
+  for (int32_t i = 0; i < count; i++) {
+    const library_product &p = each[i];
+    cublasStatus_t status = cublasGemmBatchedEx(
+        l->blas, operation_of(p.a_transposed), operation_of(p.b_transposed), (int)p.m, (int)p.n,
+        (int)p.k, &alpha, a + i, type_of(types.in), (int)p.lda, b + i, type_of(types.in),
+        (int)p.ldb, &types.beta, c + i, type_of(types.out), (int)p.ldc, 1, CUBLAS_COMPUTE_32F,
+        CUBLAS_GEMM_DEFAULT);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+} // namespace
+
+phibal_status phibal_cuda_products_create(phibal_cuda *call) {
+  const char *name = "cuBLAS";
+  if (!call) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: the call is null", name);
+  library *l = new (std::nothrow) library();
+  if (!l) return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory", name);
+  call->products = l;
+  if (cudaMalloc(&l->workspace, LIBRARY_BYTES) != cudaSuccess) {
+    phibal_cuda_products_destroy(call);
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no device memory for %zu bytes", name,
+                             LIBRARY_BYTES);
+  }
+  cublasStatus_t status = cublasCreate(&l->blas);
+  if (status == CUBLAS_STATUS_SUCCESS) status = cublasLtCreate(&l->lt);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = cublasSetStream(l->blas, (cudaStream_t)call->stream);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = cublasSetWorkspace(l->blas, l->workspace, LIBRARY_BYTES / 2);
+  if (status != CUBLAS_STATUS_SUCCESS) phibal_cuda_products_destroy(call);
+  return failed(name, status);
+}
+
+void phibal_cuda_products_destroy(phibal_cuda *call) {
+  library *l = call ? (library *)call->products : nullptr;
+  if (!l) return;
+  if (l->lt) cublasLtDestroy(l->lt);
+  if (l->blas) cublasDestroy(l->blas);
+  if (l->workspace) cudaFree(l->workspace);
+  delete l;
+  call->products = nullptr;
+}
+
+phibal_status library_grouped(const char *name, int32_t count, const library_product *each,
+                              library_types types, const void *const *a, const void *const *b,
+                              void *const *c, const phibal_cuda *call) {
+  library *l = (library *)call->products;
+  for (int32_t i = 0; i < count; i++) {
+    if (too_large(each[i])) return failed(name, CUBLAS_STATUS_NOT_SUPPORTED);
+    l->a_operation[i] = operation_of(each[i].a_transposed);
+    l->b_operation[i] = operation_of(each[i].b_transposed);
+    l->m[i] = (int)each[i].m;
+    l->n[i] = (int)each[i].n;
+    l->k[i] = (int)each[i].k;
+    l->lda[i] = (int)each[i].lda;
+    l->ldb[i] = (int)each[i].ldb;
+    l->ldc[i] = (int)each[i].ldc;
+    l->size[i] = 1;
+    l->alpha[i] = 1.0f;
+    l->beta[i] = types.beta;
+  }
+  cublasStatus_t status = cublasGemmGroupedBatchedEx(
+      l->blas, l->a_operation, l->b_operation, l->m, l->n, l->k, l->alpha, a, type_of(types.in),
+      l->lda, b, type_of(types.in), l->ldb, l->beta, c, type_of(types.out), l->ldc, count, l->size,
+      CUBLAS_COMPUTE_32F);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) status = one_by_one(l, count, each, types, a, b, c);
+  return failed(name, status);
+}
+
+phibal_status library_dense(const char *name, const library_product &p, library_types types,
+                            const void *a, const void *b, void *c, const phibal_cuda *call) {
+  library *l = (library *)call->products;
+  const float alpha = 1.0f;
+  description d(p, types);
+  cublasLtMatmulAlgo_t algorithm;
+  cublasStatus_t status = d.status;
+  if (status == CUBLAS_STATUS_SUCCESS) status = plan_find(l, p, types, d, &algorithm);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = cublasLtMatmul(l->lt, d.operation, &alpha, a, d.a, b, d.b, &types.beta, c, d.c, c, d.c,
+                            &algorithm, (unsigned char *)l->workspace + LIBRARY_BYTES / 2,
+                            LIBRARY_BYTES / 2, (cudaStream_t)call->stream);
+  return failed(name, status);
+}

@@ -1,0 +1,165 @@
+/* What a training step on a device needs beside the operations of phibal/cuda.h: the CUDA
+   counterparts of moe/norm.h, rope.h, head.h and optimizer.h. As those, they belong to the trainer
+   and are no operations of the catalogue. Conventions are those of phibal/cuda.h: device pointers,
+   the call last, no waiting and no allocation; failures found on the device are left in
+   call->failure.
+
+   Rows are binary32 or bfloat16 (`type`); what is computed from them, and every weight of a norm,
+   is binary32 or binary64. In binary32 the bits are the CPU's but where it is said otherwise; in
+   bfloat16 they are those of the CPU on the same numbers, rounded once more to store them. */
+#ifndef PHIBAL_CUDA_TRAINER_H
+#define PHIBAL_CUDA_TRAINER_H
+
+#include <phibal/cuda.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* RMSNorm, as moe/norm.h: y = w x r, r = 1 / sqrt(mean(x^2) + epsilon), over vectors of n numbers,
+   `heads` of them side by side in each row. Strides are in numbers. */
+typedef struct phibal_cuda_norm {
+  int64_t rows;
+  int32_t heads;
+  int32_t n;
+  float epsilon;
+  phibal_rows type; /* of x, y and their gradients */
+} phibal_cuda_norm;
+
+/* y may be x. inverse [rows][heads] keeps r. No workspace. */
+phibal_status phibal_cuda_norm_forward(const phibal_cuda_norm *norm, const void *x,
+                                       int64_t x_stride, const float *weight, void *y,
+                                       int64_t y_stride, float *inverse, const phibal_cuda *call);
+/* Workspace: anything. x_gradient is overwritten, or added to with `add`; without, it may be
+   y_gradient. weight_gradient [n] is added to. */
+size_t phibal_cuda_norm_backward_workspace(const phibal_cuda_norm *norm);
+phibal_status phibal_cuda_norm_backward(const phibal_cuda_norm *norm, const void *x,
+                                        int64_t x_stride, const float *weight, const float *inverse,
+                                        const void *y_gradient, int64_t y_stride, int add,
+                                        void *x_gradient, int64_t gradient_stride,
+                                        float *weight_gradient, const phibal_cuda *call);
+
+/* As rope_apply: turns n numbers of each of `heads` heads in place, the pairs (x_i, x_(i + n/2)),
+   or (x_2i, x_(2i+1)) where they are interleaved; row i is at position i % sequence. Strides are in
+   numbers, from head to head and from row to row. */
+typedef struct phibal_cuda_rope_shape {
+  int64_t rows;
+  int32_t sequence, heads, n;
+  int64_t head_stride, row_stride;
+  int interleaved;
+  phibal_rows type;
+} phibal_cuda_rope_shape;
+
+/* direction: 1, or -1 in the backward pass. cosine, sine [sequence][n/2] (rope_table). No
+   workspace. */
+phibal_status phibal_cuda_rope(const phibal_cuda_rope_shape *shape, const float *cosine,
+                               const float *sine, float direction, void *x,
+                               const phibal_cuda *call);
+
+/* Cross-entropy of rows of logits [V] and its gradient: what head_loss does between its products.
+   Rows whose target is -1 count in nothing. */
+typedef struct phibal_cuda_loss {
+  int64_t rows;
+  int32_t vocabulary;
+  float softcap; /* logits = cap tanh(logits / cap); 0 for none */
+  phibal_rows type;
+  int gradient; /* leave in logits the gradient of scale times the sum of the losses */
+  double scale;
+} phibal_cuda_loss;
+
+/* row_loss [rows] in nats, 0 without a target; *loss += their sum, *correct += the rows whose
+   target is the first of the largest logits, *counted += the rows with a target. No workspace. Sums
+   are in another order than the CPU's; with u = 2^-53 and V the vocabulary:
+   - the sum of a row's exponentials is within (3.7 V / 512 + 40) u of the exact one, relatively,
+     the CPU's within (V / 16 + 7) u: together s := (0.07 V + 47) u;
+   - row_loss differs by s + 3 u (|loss| + |largest - target's logit|) at most;
+   - a gradient in binary32 differs by s + 5 u of itself before it is rounded once, hence by no more
+     than one unit in the last place; at the target by s scale besides;
+   - *loss differs by rows u times the sum of the losses, besides what the rows do. */
+phibal_status phibal_cuda_cross_entropy(const phibal_cuda_loss *shape, const int32_t *targets,
+                                        void *logits, double *row_loss, double *loss,
+                                        int64_t *correct, int64_t *counted,
+                                        const phibal_cuda *call);
+
+/* *norm = the Euclidean norm of the gradients, whose block b is begin[b] .. begin[b+1]-1, with the
+   bits of optimizer_norm where the blocks are its own (optimizer_unit); begin [blocks + 1]. A
+   number that is not finite is a failure, which names its place. Workspace: anything. */
+size_t phibal_cuda_gradient_norm_workspace(int64_t blocks);
+phibal_status phibal_cuda_gradient_norm(int64_t blocks, const int64_t *begin,
+                                        const float *gradients, double *norm,
+                                        const phibal_cuda *call);
+
+/* One AdamW step on all parameters in one launch, with the bits of optimizer_update. */
+typedef struct phibal_cuda_adamw {
+  int64_t parameters;
+  double lr, beta1, beta2, epsilon, weight_decay;
+  double first_scale, second_scale; /* 1 / (1 - beta^t), t updates with this one */
+  double clip;                      /* 0: none */
+  /* Stretches of parameters that decay, or do not: end[s] is where stretch s ends, rising;
+     end[segments - 1] = parameters. */
+  int32_t segments;
+  const int64_t *end;
+  const uint8_t *decays;
+} phibal_cuda_adamw;
+
+/* norm: null, or that of the gradients: they are scaled so that it is at most clip, and where it is
+   not finite nothing is written. narrow: null, or [parameters] the weights again as bfloat16. No
+   workspace. */
+phibal_status phibal_cuda_adamw_update(const phibal_cuda_adamw *step, const double *norm,
+                                       const float *gradients, float *first, float *second,
+                                       float *weights, uint16_t *narrow, const phibal_cuda *call);
+
+/* Causal attention with grouped queries in binary32, as moe/attention.h, by the library's products:
+   the scores of all heads of one sequence exist at a time. At most PHIBAL_MAX_EXPERTS heads.
+   Rounded otherwise than the CPU's (probabilities are divided by their sum, sums are the
+   library's). */
+typedef struct phibal_cuda_attention {
+  int32_t batch, sequence, heads, key_value_heads, head_width;
+} phibal_cuda_attention;
+
+/* Workspace: anything; 8 heads sequence^2 bytes and a little. */
+size_t phibal_cuda_attention_workspace(const phibal_cuda_attention *shape);
+phibal_status phibal_cuda_attention_forward(const phibal_cuda_attention *shape, const float *qkv,
+                                            float *out, const phibal_cuda *call);
+/* qkv_gradient is overwritten. */
+phibal_status phibal_cuda_attention_backward(const phibal_cuda_attention *shape, const float *qkv,
+                                             const float *out_gradient, float *qkv_gradient,
+                                             const phibal_cuda *call);
+
+/* As moe/embedding.h, with its bits: a column is added up by one thread, rows in order. */
+phibal_status phibal_cuda_embedding_forward(int64_t rows, int32_t width, const int32_t *tokens,
+                                            float scale, const float *weight, float *x,
+                                            const phibal_cuda *call);
+phibal_status phibal_cuda_embedding_backward(int64_t rows, int32_t width, const int32_t *tokens,
+                                             float scale, const float *x_gradient,
+                                             float *weight_gradient, const phibal_cuda *call);
+
+/* to[i] += x[i] */
+phibal_status phibal_cuda_add(int64_t n, const float *x, float *to, const phibal_cuda *call);
+
+/* Dense products in binary32: y [rows][out] = x [rows][in] w^T, or y + that; x_gradient =
+   y_gradient w; w_gradient += y_gradient^T x. */
+phibal_status phibal_cuda_linear(int64_t rows, int64_t out, int64_t in, const float *x,
+                                 const float *w, int add, float *y, const phibal_cuda *call);
+phibal_status phibal_cuda_linear_input_gradient(int64_t rows, int64_t out, int64_t in,
+                                                const float *y_gradient, const float *w,
+                                                float *x_gradient, const phibal_cuda *call);
+phibal_status phibal_cuda_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
+                                                 const float *y_gradient, const float *x,
+                                                 float *w_gradient, const phibal_cuda *call);
+
+/* Device memory, aligned to 256 bytes; null if it is refused. Copies between any two places and
+   zeros are in the call's stream: host memory has to stay until phibal_cuda_wait. */
+void *phibal_cuda_allocate(size_t bytes);
+void phibal_cuda_free(void *p);
+phibal_status phibal_cuda_copy(void *to, const void *from, size_t bytes, const phibal_cuda *call);
+/* `rows` rows of `bytes` bytes; strides in bytes. */
+phibal_status phibal_cuda_copy_rows(int64_t rows, size_t bytes, void *to, size_t to_stride,
+                                    const void *from, size_t from_stride, const phibal_cuda *call);
+phibal_status phibal_cuda_zero(void *p, size_t bytes, const phibal_cuda *call);
+phibal_status phibal_cuda_wait(const phibal_cuda *call);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
