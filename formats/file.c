@@ -40,6 +40,11 @@ void string_list_free(string_list *list) {
   *list = (string_list){0};
 }
 
+bool string_ends_with(const char *text, const char *end) {
+  const size_t n = strlen(text), k = strlen(end);
+  return n >= k && !strcmp(text + n - k, end);
+}
+
 static phibal_status text_buffer_reserve(text_buffer *buffer, size_t more) {
   if (more <= buffer->capacity - buffer->count) return PHIBAL_OK;
   if (more > SIZE_MAX / 4 - buffer->count) return memory_error();
@@ -53,9 +58,9 @@ static phibal_status text_buffer_reserve(text_buffer *buffer, size_t more) {
 }
 
 phibal_status text_buffer_append(text_buffer *buffer, const void *bytes, size_t count) {
-  if (!count) return PHIBAL_OK;
-  phibal_status status = text_buffer_reserve(buffer, count);
-  if (status) return status;
+  /* One byte more, so that there is memory to point into even where there is nothing to append. */
+  phibal_status status = count < SIZE_MAX ? text_buffer_reserve(buffer, count + 1) : memory_error();
+  if (status || !count) return status;
   memcpy(buffer->bytes + buffer->count, bytes, count);
   buffer->count += count;
   return PHIBAL_OK;
@@ -201,6 +206,13 @@ phibal_status file_write_scratch(const char *path, const void *data, size_t byte
   phibal_status status = file_write_all(fd, data, bytes) ? PHIBAL_OK : io_error("write", path);
   close(fd);
   return status;
+}
+
+bool folder_has(const char *folder, const char *name) {
+  char *path = string_format("%s/%s", folder, name);
+  const bool found = path && !access(path, F_OK);
+  free(path);
+  return found;
 }
 
 phibal_status folder_create(const char *path) {

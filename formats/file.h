@@ -22,9 +22,12 @@ typedef struct text_buffer {
   size_t count, capacity;
 } text_buffer;
 
+/* bytes is not NULL afterwards, even where nothing was appended. */
 phibal_status text_buffer_append(text_buffer *buffer, const void *bytes, size_t count);
 phibal_status text_buffer_string(text_buffer *buffer, const char *text);
 void text_buffer_free(text_buffer *buffer);
+
+bool string_ends_with(const char *text, const char *end);
 
 /* printf into a new string; null when out of memory. */
 char *string_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -51,6 +54,8 @@ phibal_status file_write_scratch(const char *path, const void *data, size_t byte
 
 /* Creates a folder and the ones above it. */
 phibal_status folder_create(const char *path);
+/* Whether there is folder/name, of any kind. */
+bool folder_has(const char *folder, const char *name);
 /* Appends the regular files under `path` (or `path` itself if it is one), recursively, sorted by
    the bytes of their names. Inside a folder, names that begin with a dot and symbolic links are
    left out (a link could lead round in a circle, or to the same text twice). */

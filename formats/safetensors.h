@@ -97,4 +97,19 @@ phibal_status safetensors_get(const safetensors_file *file, const char *name,
 phibal_status safetensors_write(const char *path, const safetensors_tensor *tensors, int64_t count,
                                 const safetensors_entry *metadata, int64_t metadata_count);
 
+/* Where the data of tensors come from that have none in memory: SAFETENSORS_BLOCK bytes of it,
+   fewer at its end, from byte `at` on. The tensors are read in the order of the file: wide elements
+   first, then by the bytes of the names; each from its beginning. */
+enum { SAFETENSORS_BLOCK = 4 << 20 };
+typedef struct safetensors_source {
+  void *context;
+  phibal_status (*read)(void *context, const safetensors_tensor *tensor, int64_t at, int64_t bytes,
+                        void *to);
+} safetensors_source;
+
+/* The same, with null data read from `source`. Its failure is the writer's. */
+phibal_status safetensors_write_from(const char *path, const safetensors_tensor *tensors,
+                                     int64_t count, const safetensors_entry *metadata,
+                                     int64_t metadata_count, const safetensors_source *source);
+
 #endif

@@ -18,7 +18,7 @@ static int compare_layout(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
-static phibal_status tensor_check(const char *path, safetensors_tensor *t) {
+static phibal_status tensor_check(const char *path, safetensors_tensor *t, bool has_source) {
   if (!t->name)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a tensor without a name", path);
   if (!strcmp(t->name, SAFETENSORS_METADATA))
@@ -32,14 +32,15 @@ static phibal_status tensor_check(const char *path, safetensors_tensor *t) {
   if (bad >= 0)
     return tensor_error(path, t, "extent %d of its shape, %lld, is negative or too large", bad,
                         (long long)t->shape[bad]);
-  if (!t->data && t->bytes) return tensor_error(path, t, "%s", "its data are null");
+  if (!t->data && t->bytes && !has_source) return tensor_error(path, t, "%s", "its data are null");
   return PHIBAL_OK;
 }
 
 /* Checks the tensors and puts them in the order of the file. */
-static phibal_status tensors_arrange(const char *path, safetensors_tensor *tensors, int64_t count) {
+static phibal_status tensors_arrange(const char *path, safetensors_tensor *tensors, int64_t count,
+                                     bool has_source) {
   for (int64_t i = 0; i < count; i++) {
-    phibal_status status = tensor_check(path, &tensors[i]);
+    phibal_status status = tensor_check(path, &tensors[i], has_source);
     if (status) return status;
   }
   qsort(tensors, (size_t)count, sizeof *tensors, safetensors_compare_names);
@@ -124,24 +125,50 @@ static phibal_status header_make(const char *path, const safetensors_tensor *ten
   return status;
 }
 
-static bool file_fill(int fd, const char *header, size_t header_bytes,
-                      const safetensors_tensor *tensors, int64_t count) {
+static phibal_status write_error(const char *path) {
+  return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot write: %s", path, strerror(errno));
+}
+
+static phibal_status tensor_copy(const char *path, int fd, const safetensors_tensor *t,
+                                 const safetensors_source *source) {
+  const int64_t block = SAFETENSORS_BLOCK;
+  void *buffer = malloc(SAFETENSORS_BLOCK);
+  phibal_status status = buffer ? PHIBAL_OK : memory_error(path);
+  for (int64_t at = 0; at < t->bytes && !status; at += block) {
+    const int64_t n = t->bytes - at < block ? t->bytes - at : block;
+    status = source->read(source->context, t, at, n, buffer);
+    if (!status && !file_write_all(fd, buffer, (size_t)n)) status = write_error(path);
+  }
+  free(buffer);
+  return status;
+}
+
+static phibal_status file_fill(const char *path, int fd, const char *header, size_t header_bytes,
+                               const safetensors_tensor *tensors, int64_t count,
+                               const safetensors_source *source) {
   unsigned char length[8];
   for (int i = 0; i < 8; i++) length[i] = (unsigned char)(header_bytes >> 8 * i);
   if (!file_write_all(fd, length, sizeof length) || !file_write_all(fd, header, header_bytes))
-    return false;
-  for (int64_t i = 0; i < count; i++)
-    if (!file_write_all(fd, tensors[i].data, (size_t)tensors[i].bytes)) return false;
-  return fsync(fd) == 0;
+    return write_error(path);
+  for (int64_t i = 0; i < count; i++) {
+    const safetensors_tensor *t = &tensors[i];
+    phibal_status status = PHIBAL_OK;
+    if (!t->data && t->bytes)
+      status = tensor_copy(path, fd, t, source);
+    else if (!file_write_all(fd, t->data, (size_t)t->bytes))
+      status = write_error(path);
+    if (status) return status;
+  }
+  return fsync(fd) ? write_error(path) : PHIBAL_OK;
 }
 
 static phibal_status file_make(const char *path, const char *header, size_t header_bytes,
-                               const safetensors_tensor *tensors, int64_t count) {
+                               const safetensors_tensor *tensors, int64_t count,
+                               const safetensors_source *source) {
   char *temporary;
   int fd;
   phibal_status status = file_create_temporary(path, &temporary, &fd);
-  if (!status && !file_fill(fd, header, header_bytes, tensors, count))
-    status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot write: %s", path, strerror(errno));
+  if (!status) status = file_fill(path, fd, header, header_bytes, tensors, count, source);
   if (fd >= 0) close(fd);
   if (!status) status = file_publish(temporary, path);
   if (status && temporary) unlink(temporary);
@@ -151,16 +178,22 @@ static phibal_status file_make(const char *path, const char *header, size_t head
 
 phibal_status safetensors_write(const char *path, const safetensors_tensor *tensors, int64_t count,
                                 const safetensors_entry *metadata, int64_t metadata_count) {
+  return safetensors_write_from(path, tensors, count, metadata, metadata_count, NULL);
+}
+
+phibal_status safetensors_write_from(const char *path, const safetensors_tensor *tensors,
+                                     int64_t count, const safetensors_entry *metadata,
+                                     int64_t metadata_count, const safetensors_source *source) {
   safetensors_tensor *sorted = calloc((size_t)count + 1, sizeof *sorted);
   if (!sorted) return memory_error(path);
   if (count) memcpy(sorted, tensors, (size_t)count * sizeof *sorted);
   char *header = NULL;
   size_t header_bytes = 0;
-  phibal_status status = tensors_arrange(path, sorted, count);
+  phibal_status status = tensors_arrange(path, sorted, count, source);
   if (!status)
     status = header_make(path, sorted, count, metadata, metadata_count, &header, &header_bytes);
   if (!status) {
-    status = file_make(path, header, header_bytes, sorted, count);
+    status = file_make(path, header, header_bytes, sorted, count, source);
     free(header);
   }
   free(sorted);

@@ -10,15 +10,22 @@
 typedef struct attention_shape {
   int32_t batch, sequence;
   int32_t heads, key_value_heads; /* query head h reads key and value head h / (heads / kv heads) */
-  int32_t head_width;             /* n */
+  int32_t head_width;             /* n, of queries and keys */
+  int32_t value_width;            /* v; 0: n */
+  double multiplier;              /* of the scores, beside 1 / sqrt(n); 0: 1 */
+  const int32_t *starts;          /* [batch S] the first position that each one sees; null: 0 */
 } attention_shape;
 
 /* Numbers of scratch for one thread; the arrays below hold that many for each of `threads`. */
 int64_t attention_scratch(const attention_shape *shape);
 
-/* qkv [batch S][(heads + 2 kv heads) n]: the queries, keys and values of a row side by side;
-   out [batch S][heads n]; largest, inverse_sum [batch S][heads]: max_j <q, k_j> and
-   1 / sum_j exp((<q, k_j> - max) / sqrt(n)) over the positions j up to the row's own. */
+/* Numbers in a row of qkv. */
+int64_t attention_row(const attention_shape *shape);
+
+/* qkv [batch S][(heads + kv heads) n + kv heads v]: the queries, keys and values of a row side by
+   side; out [batch S][heads v]; largest, inverse_sum [batch S][heads]: max_j <q, k_j> and
+   1 / sum_j exp((<q, k_j> - max) multiplier / sqrt(n)) over the positions j from the row's start
+   up to its own. */
 void attention_forward(const attention_shape *shape, const float *qkv, float *out, float *largest,
                        float *inverse_sum, int threads, float *scratch);
 

@@ -60,6 +60,18 @@ static phibal_status measure_copy(int threads, double *bytes) {
   return PHIBAL_OK;
 }
 
+/* Weights of one layer's projections. */
+static double attention_weights(const model_config *m) {
+  const double width = m->width, queries = (double)m->heads * (double)m->head_width;
+  if (!m->latent_width)
+    return width * (2.0 * queries + 2.0 * (double)m->key_value_heads * (double)m->head_width);
+  const double narrow = m->query_latent_width, latent = m->latent_width, heads = m->heads;
+  return (narrow > 0 ? narrow * (width + queries) : width * queries) +
+         width * (latent + (double)m->rope_width) +
+         latent * heads * ((double)m->head_width - (double)m->rope_width + (double)m->value_width) +
+         width * heads * (double)m->value_width;
+}
+
 /* Products of one step: forward, and two for each in the backward pass. */
 static void count_flops(const run_config *c, double *flops) {
   const model_config *m = &c->model;
@@ -67,16 +79,15 @@ static void count_flops(const run_config *c, double *flops) {
   const double moe_layers =
       c->balance.method == BALANCE_DENSE ? 0 : (double)(m->layers - m->dense_layers);
   const double dense_layers = (double)m->layers - moe_layers;
-  const double heads = (double)m->heads * (double)m->head_width;
-  const double kv_heads = (double)m->key_value_heads * (double)m->head_width;
+  const double value_width = m->latent_width ? m->value_width : m->head_width;
+  const double heads = 0.5 * (double)m->heads * ((double)m->head_width + value_width);
   const double hidden = moe_layers * (double)(m->active + m->shared_experts) * (double)m->hidden +
                         dense_layers * (double)m->dense_hidden;
   const double step = 3.0 * 2.0 * tokens;
   flops[SECTION_ROUTER] = step * moe_layers * width * (double)m->experts;
   flops[SECTION_EXPERTS] = step * 3.0 * width * hidden;
   flops[SECTION_ATTENTION] =
-      step * (double)m->layers *
-      (width * (2.0 * heads + 2.0 * kv_heads) + heads * ((double)m->sequence + 1.0));
+      step * (double)m->layers * (attention_weights(m) + heads * ((double)m->sequence + 1.0));
   flops[SECTION_HEAD] = step * width * (double)m->vocabulary;
 }
 

@@ -6,28 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const checkpoint_files[CHECKPOINT_FILES] = {"config.yaml", "model.safetensors",
-                                                        "training.safetensors"};
+const char *const checkpoint_files[CHECKPOINT_FILES] = {[CHECKPOINT_CONFIG] = "config.yaml",
+                                                        [CHECKPOINT_MODEL] = "model.safetensors",
+                                                        [CHECKPOINT_TRAINING] =
+                                                            "training.safetensors"};
 
-static void place_tensors(model *m, const char *prefix, float *base, checkpoint_place *to) {
-  const model_tensor *tensors = model_tensors(m);
-  for (int32_t i = 0; i < model_tensor_count(m); i++) {
+/* `divided`: data is then the whole array, in which the sharding finds the tensor. */
+static void place_tensors(const model_tensor *tensors, int32_t count, const char *prefix,
+                          float *base, bool divided, bool moments, checkpoint_place *to) {
+  for (int32_t i = 0; i < count; i++) {
     checkpoint_place *p = &to[i];
     *p = (checkpoint_place){.dtype = SAFETENSORS_F32,
                             .dimensions = tensors[i].dimensions,
-                            .data = base + tensors[i].offset};
+                            .data = divided ? base : base + tensors[i].offset,
+                            .tensor = divided ? &tensors[i] : NULL,
+                            .moments = moments};
     snprintf(p->name, sizeof p->name, "%s%s", prefix, tensors[i].name);
     memcpy(p->shape, tensors[i].shape, sizeof p->shape);
+    p->shape[0] = tensors[i].whole;
   }
 }
 
-checkpoint_place *checkpoint_model_places(const run_config *config, model *m, int64_t *count) {
+checkpoint_place *checkpoint_model_places(const run_config *config, model *m, bool divided,
+                                          int64_t *count) {
   const int32_t tensors = model_tensor_count(m), layers = model_moe_layers(m);
   checkpoint_place *places = calloc((size_t)tensors + (size_t)layers, sizeof *places);
   if (!places) return NULL;
-  place_tensors(m, "", model_parameters(m), places);
+  place_tensors(model_tensors(m), tensors, "", model_parameters(m), divided, false, places);
   *count = tensors;
-  if (config->balance.method != BALANCE_LOSS_FREE) return places;
+  if (!model_has_bias(&config->model, config->balance.method)) return places;
   for (int32_t i = 0; i < layers; i++) {
     checkpoint_place *p = &places[(*count)++];
     *p = (checkpoint_place){.dtype = SAFETENSORS_F32,
@@ -43,7 +50,8 @@ checkpoint_place *checkpoint_model_places(const run_config *config, model *m, in
 checkpoint_place *checkpoint_training_places(const checkpoint_state *state,
                                              checkpoint_numbers *numbers, int64_t *count) {
   model *m = state->model;
-  const int32_t tensors = model_tensor_count(m), layers = model_moe_layers(m);
+  const optimizer *o = state->optimizer;
+  const int32_t tensors = o->tensor_count, layers = model_moe_layers(m);
   const checkpoint_place scalars[] = {
       {.name = "step", .dtype = SAFETENSORS_I64, .data = &numbers->step},
       {.name = "sequences", .dtype = SAFETENSORS_I64, .data = &numbers->sequences},
@@ -51,11 +59,17 @@ checkpoint_place *checkpoint_training_places(const checkpoint_state *state,
       {.name = "adamw.beta1_power", .dtype = SAFETENSORS_F64, .data = &numbers->beta1_power},
       {.name = "adamw.beta2_power", .dtype = SAFETENSORS_F64, .data = &numbers->beta2_power}};
   const size_t scalar_count = sizeof scalars / sizeof *scalars;
-  checkpoint_place *places = calloc(2 * (size_t)tensors + scalar_count + 1, sizeof *places);
+  checkpoint_place *places = calloc(3 * (size_t)tensors + scalar_count + 1, sizeof *places);
   if (!places) return NULL;
-  place_tensors(m, "adamw.first.", state->optimizer->first, places);
-  place_tensors(m, "adamw.second.", state->optimizer->second, places + tensors);
+  const bool divided = sharding_is_divided(state->sharding);
+  place_tensors(o->tensors, tensors, "adamw.first.", o->first, divided, true, places);
+  place_tensors(o->tensors, tensors, "adamw.second.", o->second, divided, true, places + tensors);
   *count = 2 * tensors;
+  if (state->lora) {
+    place_tensors(o->tensors, tensors, "lora.", state->lora->parameters, false, false,
+                  places + *count);
+    *count += tensors;
+  }
   for (size_t i = 0; i < scalar_count; i++) places[(*count)++] = scalars[i];
   if (layers)
     places[(*count)++] = (checkpoint_place){.name = "balance.m",
@@ -88,6 +102,11 @@ void checkpoint_hash(uint64_t value, char text[CHECKPOINT_HASH]) {
 
 void checkpoint_path(const char *run, int64_t step, char path[CHECKPOINT_PATH_MAX]) {
   snprintf(path, CHECKPOINT_PATH_MAX, "%s/checkpoints/step-%012" PRId64, run, step);
+}
+
+void checkpoint_file_path(const char *folder, const char *name,
+                          char path[CHECKPOINT_FILE_PATH_MAX]) {
+  snprintf(path, CHECKPOINT_FILE_PATH_MAX, "%s/%s", folder, name);
 }
 
 /* -1 for what is no checkpoint's name. */

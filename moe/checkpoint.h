@@ -14,8 +14,10 @@
 #define PHIBAL_MOE_CHECKPOINT_H
 
 #include "config.h"
+#include "lora.h"
 #include "result.h"
 #include "safetensors.h"
+#include "sharding.h"
 #include <jansson.h>
 
 enum { CHECKPOINT_PATH_MAX = CONFIG_TEXT_MAX + 64 };
@@ -28,19 +30,24 @@ typedef struct checkpoint {
   json_t *manifest;
 } checkpoint;
 
-/* What is saved, and restored in place. `config` is the run's, `train` its data. */
+/* What is saved, and restored in place. `config` is the run's, `data` the checksum of what it
+   trains on. */
 typedef struct checkpoint_state {
   const run_config *config;
-  const token_file *train;
+  uint64_t data;
   model *model;
   optimizer *optimizer;
   run_totals *totals;
+  lora *lora;               /* what `optimizer` updates; null: the model's weights */
+  const sharding *sharding; /* where the model is divided over ranks; null: it is not */
 } checkpoint_state;
 
 /* Writes the checkpoint of totals->steps into run/checkpoints; one that is there under the same
    name is replaced. Then removes all but the newest `keep` >= 1. On failure (PHIBAL_ERROR_IO, a
    full disk for example) no older one is touched, and nothing of the new one stays. The caller
-   holds the run's lock (run_folder.h). */
+   holds the run's lock (run_folder.h). Where the model is divided every rank calls it; the first
+   one writes what the others have, a few mebibytes at a time, so that the files do not depend on
+   the division. */
 phibal_status checkpoint_save(const char *run, const checkpoint_state *state, int64_t keep);
 
 /* Opens one checkpoint's folder. PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT (truncated, corrupt, not a

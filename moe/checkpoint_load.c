@@ -7,10 +7,10 @@
 #include <string.h>
 
 static phibal_status manifest_read(const char *path, checkpoint *c) {
-  char file[CHECKPOINT_PATH_MAX + 32];
+  char file[CHECKPOINT_FILE_PATH_MAX];
   json_error_t error;
   text_buffer text = {0};
-  snprintf(file, sizeof file, "%s/%s", path, CHECKPOINT_MANIFEST);
+  checkpoint_file_path(path, CHECKPOINT_MANIFEST, file);
   phibal_status status = file_read_all(file, &text);
   if (status) return status;
   c->manifest = json_loadb(text.bytes, text.count, JSON_REJECT_DUPLICATES, &error);
@@ -30,8 +30,8 @@ static phibal_status manifest_read(const char *path, checkpoint *c) {
 static phibal_status files_check(const char *path, const checkpoint *c) {
   const json_t *files = json_object_get(c->manifest, "files");
   for (int i = 0; i < CHECKPOINT_FILES; i++) {
-    char file[CHECKPOINT_PATH_MAX + 32];
-    snprintf(file, sizeof file, "%s/%s", path, checkpoint_files[i]);
+    char file[CHECKPOINT_FILE_PATH_MAX];
+    checkpoint_file_path(path, checkpoint_files[i], file);
     const json_t *entry = json_object_get(files, checkpoint_files[i]);
     const json_t *bytes = json_object_get(entry, "bytes"), *crc = json_object_get(entry, "crc32");
     if (!json_is_integer(bytes) || !json_is_integer(crc))
@@ -55,10 +55,10 @@ static phibal_status files_check(const char *path, const checkpoint *c) {
 }
 
 static phibal_status open_files(const char *path, checkpoint *c) {
-  char file[CHECKPOINT_PATH_MAX + 32];
-  snprintf(file, sizeof file, "%s/%s", path, checkpoint_files[1]);
+  char file[CHECKPOINT_FILE_PATH_MAX];
+  checkpoint_file_path(path, checkpoint_files[CHECKPOINT_MODEL], file);
   phibal_status status = safetensors_open(file, &c->model);
-  snprintf(file, sizeof file, "%s/%s", path, checkpoint_files[2]);
+  checkpoint_file_path(path, checkpoint_files[CHECKPOINT_TRAINING], file);
   if (!status) status = safetensors_open(file, &c->training);
   const safetensors_tensor *step = NULL;
   if (!status) status = safetensors_get(&c->training, "step", SAFETENSORS_I64, 0, NULL, &step);
@@ -98,7 +98,6 @@ phibal_status checkpoint_newest(const char *run, checkpoint *c, char **passed_ov
       status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no checkpoint can be used: %.*s", run,
                                  (int)strcspn(refused.bytes, "\n"), refused.bytes);
   }
-  if (!count) c->step = -1;
   free(steps);
   if (!status) status = text_buffer_append(&refused, "", 1);
   if (status) {
@@ -112,14 +111,15 @@ phibal_status checkpoint_newest(const char *run, checkpoint *c, char **passed_ov
 
 phibal_status checkpoint_config(const checkpoint *c, const config_override *overrides, size_t n,
                                 run_config *config) {
-  char file[CHECKPOINT_PATH_MAX + 32];
-  snprintf(file, sizeof file, "%s/%s", c->path, checkpoint_files[0]);
+  char file[CHECKPOINT_FILE_PATH_MAX];
+  checkpoint_file_path(c->path, checkpoint_files[CHECKPOINT_CONFIG], file);
   return run_config_load(file, overrides, n, config);
 }
 
 phibal_status checkpoint_config_continues(const run_config *then, const run_config *now) {
-  static const char *const free_keys[] = {"training.threads", "training.log_every", "evaluation.",
-                                          "checkpoint.", "data."};
+  static const char *const free_keys[] = {
+      "training.threads", "training.log_every", "training.tensorboard", "evaluation.",
+      "checkpoint.",      "data.train",         "data.validation",      "parallel."};
   for (size_t i = 0; i < config_key_count; i++) {
     char key[64], was[2 * CONFIG_TEXT_MAX + 3], is[2 * CONFIG_TEXT_MAX + 3];
     snprintf(key, sizeof key, "%s.%s", config_keys[i].section, config_keys[i].name);
@@ -130,10 +130,12 @@ phibal_status checkpoint_config_continues(const run_config *then, const run_conf
     run_config_format(then, &config_keys[i], was, sizeof was);
     run_config_format(now, &config_keys[i], is, sizeof is);
     if (strcmp(was, is))
-      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                               "%s: %s, but the run that is resumed has %s; only threads, logs, "
-                               "evaluations, checkpoints and the place of the data may change",
-                               key, is, was);
+      return phibal_status_set(
+          PHIBAL_ERROR_ARGUMENT,
+          "%s: %s, but the run that is resumed has %s; only threads, logs, "
+          "evaluations, checkpoints, the division over ranks and the place of the "
+          "data may change",
+          key, is, was);
   }
   return PHIBAL_OK;
 }
@@ -151,8 +153,8 @@ static phibal_status unknown_tensor(const safetensors_file *file, const checkpoi
   return PHIBAL_OK;
 }
 
-static phibal_status read_places(const safetensors_file *file, const checkpoint_place *places,
-                                 int64_t count) {
+static phibal_status read_places(const safetensors_file *file, const sharding *divided,
+                                 const checkpoint_place *places, int64_t count) {
   if (!places)
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory to read it", file->name);
   /* All shapes before the first copy. */
@@ -163,24 +165,33 @@ static phibal_status read_places(const safetensors_file *file, const checkpoint_
       phibal_status status =
           safetensors_get(file, p->name, p->dtype, p->dimensions, p->shape, &tensor);
       if (status) return status;
-      if (pass) memcpy(p->data, tensor->data, (size_t)tensor->bytes);
+      if (pass && p->tensor)
+        sharding_put(divided, p->tensor, p->data, p->moments, 0, tensor->elements, tensor->data);
+      else if (pass)
+        memcpy(p->data, tensor->data, (size_t)tensor->bytes);
     }
   return file->count == count ? PHIBAL_OK : unknown_tensor(file, places, count);
 }
 
-phibal_status checkpoint_restore_model(const checkpoint *c, const run_config *config, model *m) {
+static phibal_status restore_model(const checkpoint *c, const run_config *config, model *m,
+                                   const sharding *divided) {
   int64_t count = 0;
-  checkpoint_place *places = checkpoint_model_places(config, m, &count);
-  phibal_status status = read_places(&c->model, places, count);
+  checkpoint_place *places =
+      checkpoint_model_places(config, m, sharding_is_divided(divided), &count);
+  phibal_status status = read_places(&c->model, divided, places, count);
   free(places);
   return status;
+}
+
+phibal_status checkpoint_restore_model(const checkpoint *c, const run_config *config, model *m) {
+  return restore_model(c, config, m, NULL);
 }
 
 /* What the run goes on with has to be what it began with. */
 static phibal_status identity_check(const checkpoint *c, const checkpoint_state *s) {
   char data[CHECKPOINT_HASH], kernel[CHECKPOINT_HASH];
   const model_potential *external = s->config->balance.external;
-  checkpoint_hash(s->train->checksum, data);
+  checkpoint_hash(s->data, data);
   checkpoint_hash(external ? external->hash : 0, kernel);
   const char *had_data = safetensors_metadata(&c->training, CHECKPOINT_KEY_DATA);
   const char *had_kernel = safetensors_metadata(&c->training, CHECKPOINT_KEY_KERNEL);
@@ -197,12 +208,12 @@ static phibal_status identity_check(const checkpoint *c, const checkpoint_state 
 
 phibal_status checkpoint_restore(const checkpoint *c, const checkpoint_state *state) {
   phibal_status status = identity_check(c, state);
-  if (!status) status = checkpoint_restore_model(c, state->config, state->model);
+  if (!status) status = restore_model(c, state->config, state->model, state->sharding);
   if (status) return status;
   int64_t count = 0;
   checkpoint_numbers numbers;
   checkpoint_place *places = checkpoint_training_places(state, &numbers, &count);
-  status = read_places(&c->training, places, count);
+  status = read_places(&c->training, state->sharding, places, count);
   free(places);
   if (status) return status;
   run_totals *totals = state->totals;

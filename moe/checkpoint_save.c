@@ -12,75 +12,133 @@ static phibal_status memory_error(void) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory to write a checkpoint");
 }
 
-static phibal_status write_places(const char *folder, const char *name,
-                                  const checkpoint_place *places, int64_t count,
+/* A checkpoint that is being written, its tensors listed alike on every rank. */
+typedef struct writing {
+  const checkpoint_state *state;
+  checkpoint_numbers numbers;
+  checkpoint_place *places[2]; /* of the model's file and of the training's */
+  int64_t count[2];
+} writing;
+
+static phibal_status writing_begin(const checkpoint_state *s, writing *w) {
+  *w = (writing){.state = s,
+                 .numbers = {.step = s->totals->steps,
+                             .sequences = s->totals->sequences,
+                             .loss = s->totals->loss,
+                             .beta1_power = s->optimizer->beta1_power,
+                             .beta2_power = s->optimizer->beta2_power}};
+  const bool divided = sharding_is_divided(s->sharding);
+  w->places[0] = checkpoint_model_places(s->config, s->model, divided, &w->count[0]);
+  w->places[1] = checkpoint_training_places(s, &w->numbers, &w->count[1]);
+  return w->places[0] && w->places[1] ? PHIBAL_OK : memory_error();
+}
+
+static void writing_end(writing *w) {
+  free(w->places[0]);
+  free(w->places[1]);
+}
+
+/* Elements at .. at + n - 1 of a place, into `to` on the first rank; to [n] is scratch on the
+   others. */
+static void gather_elements(const writing *w, const checkpoint_place *p, int64_t at, int64_t n,
+                            float *to) {
+  const sharding *s = w->state->sharding;
+  memset(to, 0, (size_t)n * sizeof *to);
+  sharding_take(s, p->tensor, p->data, p->moments, at, n, to);
+  parallel_merge_words(s->world, (uint32_t *)to, n);
+}
+
+static phibal_status read_divided(void *context, const safetensors_tensor *tensor, int64_t at,
+                                  int64_t bytes, void *to) {
+  const writing *w = context;
+  const int64_t width = (int64_t)sizeof(float);
+  for (int list = 0; list < 2; list++)
+    for (int64_t i = 0; i < w->count[list]; i++)
+      if (w->places[list][i].name == tensor->name)
+        gather_elements(w, &w->places[list][i], at / width, bytes / width, to);
+  return PHIBAL_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const checkpoint_place *)a)->name, ((const checkpoint_place *)b)->name);
+}
+
+/* On the other ranks: gives what the first one writes, in the order in which it writes, without
+   being asked: a small tensor is on its way before the first rank wants it. Should the first rank
+   fail, the job ends. */
+static phibal_status give_elements(writing *w) {
+  float *scratch = malloc(SAFETENSORS_BLOCK);
+  if (!scratch) return memory_error();
+  const int64_t block = SAFETENSORS_BLOCK / (int64_t)sizeof *scratch;
+  for (int list = 0; list < 2; list++) {
+    /* What is divided is of one dtype. */
+    qsort(w->places[list], (size_t)w->count[list], sizeof *w->places[list], by_name);
+    for (int64_t i = 0; i < w->count[list]; i++) {
+      const checkpoint_place *p = &w->places[list][i];
+      const int64_t elements =
+          p->tensor ? p->shape[0] * p->tensor->shape[1] * p->tensor->shape[2] : 0;
+      for (int64_t at = 0; at < elements; at += block)
+        gather_elements(w, p, at, elements - at < block ? elements - at : block, scratch);
+    }
+  }
+  free(scratch);
+  return PHIBAL_OK;
+}
+
+static phibal_status write_places(const char *folder, const char *name, writing *w, int list,
                                   const safetensors_entry *metadata, int64_t metadata_count) {
-  char path[CHECKPOINT_PATH_MAX + 32];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  safetensors_tensor *tensors = places ? calloc((size_t)count, sizeof *tensors) : NULL;
+  char path[CHECKPOINT_FILE_PATH_MAX];
+  checkpoint_file_path(folder, name, path);
+  const checkpoint_place *places = w->places[list];
+  const int64_t count = w->count[list];
+  safetensors_tensor *tensors = calloc((size_t)count, sizeof *tensors);
   if (!tensors) return memory_error();
   for (int64_t i = 0; i < count; i++) {
     tensors[i] = (safetensors_tensor){.name = places[i].name,
                                       .dtype = places[i].dtype,
                                       .dimensions = places[i].dimensions,
-                                      .data = places[i].data};
+                                      .data = places[i].tensor ? NULL : places[i].data};
     memcpy(tensors[i].shape, places[i].shape, sizeof places[i].shape);
   }
-  phibal_status status = safetensors_write(path, tensors, count, metadata, metadata_count);
+  const safetensors_source divided = {w, read_divided};
+  phibal_status status =
+      safetensors_write_from(path, tensors, count, metadata, metadata_count, &divided);
   free(tensors);
   return status;
 }
 
-static phibal_status write_model(const char *folder, const checkpoint_state *s) {
+static phibal_status write_model(const char *folder, writing *w) {
   /* transformers reads only files that say so. */
   static const safetensors_entry format = {"format", "pt"};
-  int64_t count = 0;
-  checkpoint_place *places = checkpoint_model_places(s->config, s->model, &count);
-  phibal_status status = write_places(folder, checkpoint_files[1], places, count, &format, 1);
-  free(places);
-  return status;
+  return write_places(folder, checkpoint_files[CHECKPOINT_MODEL], w, 0, &format, 1);
 }
 
-static phibal_status write_training(const char *folder, const checkpoint_state *s) {
-  checkpoint_numbers numbers = {.step = s->totals->steps,
-                                .sequences = s->totals->sequences,
-                                .loss = s->totals->loss,
-                                .beta1_power = s->optimizer->beta1_power,
-                                .beta2_power = s->optimizer->beta2_power};
+static phibal_status write_training(const char *folder, writing *w) {
+  const checkpoint_state *s = w->state;
   char data[CHECKPOINT_HASH], kernel[CHECKPOINT_HASH];
   const model_potential *external = s->config->balance.external;
-  checkpoint_hash(s->train->checksum, data);
+  checkpoint_hash(s->data, data);
   checkpoint_hash(external ? external->hash : 0, kernel);
   const safetensors_entry metadata[] = {{CHECKPOINT_KEY_DATA, data},
                                         {CHECKPOINT_KEY_KERNEL, kernel}};
-  int64_t count = 0;
-  checkpoint_place *places = checkpoint_training_places(s, &numbers, &count);
-  phibal_status status = write_places(folder, checkpoint_files[2], places, count, metadata, 2);
-  free(places);
-  return status;
+  return write_places(folder, checkpoint_files[CHECKPOINT_TRAINING], w, 1, metadata, 2);
 }
 
 static phibal_status write_config(const char *folder, const checkpoint_state *s) {
-  char path[CHECKPOINT_PATH_MAX + 32], *text = NULL;
-  size_t bytes = 0;
-  snprintf(path, sizeof path, "%s/%s", folder, checkpoint_files[0]);
-  FILE *stream = open_memstream(&text, &bytes);
-  if (!stream) return memory_error();
-  run_config_write(s->config, stream);
-  phibal_status status = fclose(stream) ? memory_error() : file_write(path, text, bytes);
-  free(text);
-  return status;
+  char path[CHECKPOINT_FILE_PATH_MAX];
+  checkpoint_file_path(folder, checkpoint_files[CHECKPOINT_CONFIG], path);
+  return run_config_save(s->config, path);
 }
 
 /* Last, so that its presence says that the others are there. */
 static phibal_status write_manifest(const char *folder, const checkpoint_state *s) {
-  char path[CHECKPOINT_PATH_MAX + 32];
+  char path[CHECKPOINT_FILE_PATH_MAX];
   phibal_status status = PHIBAL_OK;
   json_t *files = json_object(), *seconds = json_array();
   for (int i = 0; i < CHECKPOINT_FILES && !status; i++) {
     int64_t bytes;
     uint32_t crc;
-    snprintf(path, sizeof path, "%s/%s", folder, checkpoint_files[i]);
+    checkpoint_file_path(folder, checkpoint_files[i], path);
     status = file_checksum(path, &bytes, &crc);
     if (!status)
       json_object_set_new(
@@ -94,7 +152,7 @@ static phibal_status write_manifest(const char *folder, const checkpoint_state *
                                CHECKPOINT_VERSION, "files", files, "seconds", seconds);
   char *text = manifest ? json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
   if (!status && !text) status = memory_error();
-  snprintf(path, sizeof path, "%s/%s", folder, CHECKPOINT_MANIFEST);
+  checkpoint_file_path(folder, CHECKPOINT_MANIFEST, path);
   if (!status) status = file_write(path, text, strlen(text));
   free(text);
   json_decref(manifest);
@@ -144,34 +202,41 @@ static phibal_status prune(const char *run, const char *folder, int64_t keep) {
   return status;
 }
 
-static phibal_status fill(const char *folder, const checkpoint_state *s) {
-  phibal_status status = write_config(folder, s);
-  if (!status) status = write_model(folder, s);
-  if (!status) status = write_training(folder, s);
-  if (!status) status = write_manifest(folder, s);
+static phibal_status fill(const char *folder, writing *w) {
+  phibal_status status = write_config(folder, w->state);
+  if (!status) status = write_model(folder, w);
+  if (!status) status = write_training(folder, w);
+  if (!status) status = write_manifest(folder, w->state);
   return status;
 }
 
-phibal_status checkpoint_save(const char *run, const checkpoint_state *state, int64_t keep) {
+static phibal_status write_checkpoint(const char *run, writing *w, int64_t keep) {
   char path[CHECKPOINT_PATH_MAX], folder[CHECKPOINT_PATH_MAX];
   snprintf(folder, sizeof folder, "%s/checkpoints", run);
-  checkpoint_path(run, state->totals->steps, path);
+  checkpoint_path(run, w->state->totals->steps, path);
   phibal_status status = folder_create(folder);
   if (status) return status;
   remove_remains(folder);
   char *temporary = string_format("%s/.step-new", folder);
   if (!temporary) return memory_error();
   status = folder_create(temporary);
-  if (!status) status = fill(temporary, state);
+  if (!status) status = fill(temporary, w);
   /* One of this step is there if it was found corrupt and its steps have been done again. */
   if (!status) status = retire(folder, path);
   if (!status) status = file_publish(temporary, path);
-  if (status) {
-    char message[400];
-    snprintf(message, sizeof message, "%s", phibal_status_message());
-    folder_remove(temporary);
-    phibal_status_set(status, "%s", message);
-  }
+  if (status) folder_remove(temporary);
   free(temporary);
   return status ? status : prune(run, folder, keep);
+}
+
+phibal_status checkpoint_save(const char *run, const checkpoint_state *state, int64_t keep) {
+  const bool divided = sharding_is_divided(state->sharding);
+  writing w;
+  phibal_status status = writing_begin(state, &w);
+  if (!status && divided && state->sharding->world->rank)
+    status = give_elements(&w);
+  else if (!status)
+    status = write_checkpoint(run, &w, keep);
+  writing_end(&w);
+  return status;
 }

@@ -181,11 +181,8 @@ phibal_status choices_score(model *m, const model_config *config, const tokenize
     const choice_question *q = &file->questions[i];
     for (int32_t o = 0; o < q->options && !status; o++)
       status = add_option(&s, q, o, &found[i * CHOICES_MAX + (size_t)o], &cut[i]);
-    if (status) {
-      char message[400];
-      snprintf(message, sizeof message, "%s", phibal_status_message());
-      phibal_status_set(status, "%s:%d: %s", file->path, q->line, message);
-    }
+    if (status)
+      phibal_status_set(status, "%s:%d: %s", file->path, q->line, phibal_status_message());
   }
   if (!status) status = run_batch(&s);
   if (!status) status = sum_up(file, found, cut, details, json);

@@ -1,5 +1,7 @@
 /* A run's configuration: defaults, file, overrides, and what must hold between keys. */
 #include "config_internal.h"
+#include "file.h"
+#include "hf/hf.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@ typedef struct source {
   const char *origin;
   const config_values *file;
   const config_override *override[CONFIG_KEYS_MAX]; /* the last one of each key; null: none */
+  const run_config *model; /* of which the keys of the model section fall back on; null: none */
 } source;
 
 /* "origin:line: section.key: message", or with the override's name in place of the line. */
@@ -32,8 +35,32 @@ static phibal_status fail_at(const source *from, int key, phibal_status status, 
   return phibal_status_set(status, "%s: %s.%s: %s", from->origin, row->section, row->name, message);
 }
 
+static const char *given(const source *from, int key) {
+  return from->override[key] ? from->override[key]->value : from->file->value[key];
+}
+
+static bool in_model(int key) {
+  return !strcmp(config_keys[key].section, "model") && strcmp(config_keys[key].name, "sequence");
+}
+
+/* Reads the config.json of training.from where the run file does not say all of the model: what a
+   run has written of itself does, and needs the folder no more. */
+static phibal_status find_model(source *from, run_config *found) {
+  const char *folder = given(from, config_key_find("training.from"));
+  bool whole = true;
+  for (int i = 0; i < (int)config_key_count; i++) whole &= !in_model(i) || given(from, i);
+  if (!folder || !*folder || whole) return PHIBAL_OK;
+  hf_config read;
+  phibal_status status = hf_config_read(folder, &read);
+  if (status) return status;
+  found->model = read.model;
+  from->model = found;
+  return PHIBAL_OK;
+}
+
 static phibal_status apply(const source *from, run_config *config) {
   int potential = config_key_find("balance.potential");
+  char fallback[2 * CONFIG_TEXT_MAX + 3];
   for (int i = 0; i < (int)config_key_count; i++) {
     const config_key *key = &config_keys[i];
     const char *value = from->file->value[i];
@@ -41,16 +68,17 @@ static phibal_status apply(const source *from, run_config *config) {
       value = from->override[i]->value;
     else if (key->kind == CONFIG_PARAMETER && from->override[potential])
       value = NULL; /* the file's parameter belongs to the file's potential */
+    if (!value && from->model && in_model(i)) {
+      /* Through the text, so that its range is checked. */
+      run_config_format(from->model, key, fallback, sizeof fallback);
+      value = fallback;
+    }
     if (!value) value = key->fallback;
     if (!value)
       return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s.%s is missing: %s", from->origin,
                                key->section, key->name, key->help);
     phibal_status status = config_value_parse(key, value, config);
-    if (status) {
-      char message[384];
-      snprintf(message, sizeof message, "%s", phibal_status_message());
-      return fail_at(from, i, status, "%s", message);
-    }
+    if (status) return fail_at(from, i, status, "%s", phibal_status_message());
   }
   return PHIBAL_OK;
 }
@@ -86,9 +114,22 @@ static phibal_status check(const source *from, const run_config *config) {
     return fail_at(from, config_key_find("batch.micro_sequences"), bad,
                    "%d, but the whole batch has %d sequences", config->batch.micro_sequences,
                    config->batch.sequences);
+  if (m->experts % config->parallel.experts)
+    return fail_at(from, config_key_find("parallel.experts"), bad,
+                   "%d experts cannot be divided evenly over %d ranks", m->experts,
+                   config->parallel.experts);
   if (config->balance.z_coefficient > 0 && m->gate == PHIBAL_GATE_SIGMOID)
     return fail_at(from, config_key_find("balance.z_coefficient"), PHIBAL_ERROR_UNSUPPORTED,
                    "the z-loss needs a softmax router, and model.gate is sigmoid");
+  if (config->lora.rank && !*config->training.from)
+    return fail_at(from, config_key_find("lora.rank"), bad,
+                   "adapters are for a model of training.from");
+  if (config->lora.rank && (config->parallel.experts > 1 || config->parallel.shard_optimizer))
+    return fail_at(from, config_key_find("lora.rank"), PHIBAL_ERROR_UNSUPPORTED,
+                   "adapters are not divided over ranks (parallel.experts, "
+                   "parallel.shard_optimizer)");
+  phibal_status status = model_config_check(m);
+  if (status) return phibal_status_set(status, "%s: %s", from->origin, phibal_status_message());
   return PHIBAL_OK;
 }
 
@@ -110,8 +151,9 @@ phibal_status run_config_parse(const char *text, const char *origin,
   phibal_status status = config_yaml_read(text, origin, &values);
   if (status) return status;
   source from = {.origin = origin, .file = &values};
-  run_config read = {0};
+  run_config read = {0}, origin_model = {0};
   status = find_overrides(overrides, n, &from);
+  if (!status) status = find_model(&from, &origin_model);
   if (!status) status = apply(&from, &read);
   if (!status) resolve(&read, origin);
   if (!status) status = check(&from, &read);
@@ -169,6 +211,18 @@ phibal_status run_config_load(const char *name, const config_override *overrides
   phibal_status status = read_text(name, &text);
   if (status) return status;
   status = run_config_parse(text, name, overrides, n, config);
+  free(text);
+  return status;
+}
+
+phibal_status run_config_save(const run_config *config, const char *path) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *stream = open_memstream(&text, &bytes);
+  if (stream) run_config_write(config, stream);
+  phibal_status status = stream && !fclose(stream)
+                             ? file_write(path, text, bytes)
+                             : phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", path);
   free(text);
   return status;
 }

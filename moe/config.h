@@ -1,5 +1,6 @@
 /* Run files: YAML in two levels (section, key), checked against the schema of config_keys.def.
-   Values come, in this order, from the schema's defaults, the file, and the overrides. */
+   Values come, in this order, from the schema's defaults, the config.json of training.from (the
+   model section only, without `sequence`), the file, and the overrides. */
 #ifndef PHIBAL_MOE_CONFIG_H
 #define PHIBAL_MOE_CONFIG_H
 
@@ -25,7 +26,17 @@ typedef struct run_config {
   struct {
     int64_t steps, seed, log_every;
     int32_t threads;
+    bool tensorboard;
+    /* A Hugging Face folder whose weights training starts from, or "". Where the run file leaves
+       keys of the model section out, they come from its config.json. */
+    char from[CONFIG_TEXT_MAX];
   } training;
+  /* Of lora.h; rank 0: all weights are trained. */
+  struct {
+    int32_t rank;
+    double alpha;
+    char targets[CONFIG_TEXT_MAX];
+  } lora;
   struct {
     int64_t every, sequences, final_sequences;
   } evaluation;
@@ -33,7 +44,14 @@ typedef struct run_config {
     int64_t every, keep;
   } checkpoint;
   struct {
+    int32_t experts;      /* ranks that the experts of a layer are divided over */
+    bool shard_optimizer; /* each rank has a part of the moments */
+  } parallel;
+  struct {
     char train[CONFIG_TEXT_MAX], validation[CONFIG_TEXT_MAX];
+    char mixture[CONFIG_TEXT_MAX];
+    bool boundaries;
+    int32_t end_of_document;
   } data;
 } run_config;
 
@@ -87,6 +105,8 @@ phibal_status run_config_parse(const char *text, const char *origin,
 
 /* Writes every key with its value, so that run_config_parse gives the same bits back. */
 void run_config_write(const run_config *config, FILE *to);
+/* Into a file: whole or not at all. PHIBAL_ERROR_IO, PHIBAL_ERROR_MEMORY. */
+phibal_status run_config_save(const run_config *config, const char *path);
 /* The value of one key as run_config_write writes it. */
 void run_config_format(const run_config *config, const config_key *key, char *text, size_t size);
 /* The schema as the rows of a Markdown table. */

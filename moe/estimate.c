@@ -7,15 +7,43 @@ run_estimate run_estimate_compute(const run_config *config) {
   const int64_t bytes = (int64_t)sizeof(float);
   e.weight_bytes = e.total * bytes;
   e.gradient_bytes = e.total * bytes;
-  e.moment_bytes = 2 * e.total * bytes;
+  /* Adapters have small moments, and keep the weights that they are added to. */
+  e.moment_bytes = (config->lora.rank ? 1 : 2) * e.total * bytes;
   int64_t norms = (int64_t)m->width * (2 * (int64_t)m->layers + 1);
-  if (m->qk_norm) norms += 2 * (int64_t)m->layers * m->head_width;
-  const double heads = (double)m->heads * (double)m->head_width;
-  e.forward_flops = 2.0 * (double)(e.active - norms) +
-                    2.0 * (double)m->layers * heads * ((double)m->sequence + 1.0);
+  if (m->qk_norm == QK_NORM_HEADS) norms += 2 * (int64_t)m->layers * m->head_width;
+  if (m->qk_norm == QK_NORM_PROJECTION)
+    norms += (int64_t)m->layers * (m->heads + m->key_value_heads) * m->head_width;
+  norms += (int64_t)m->layers * (m->latent_width + m->query_latent_width);
+  const int32_t value_width = m->latent_width ? m->value_width : m->head_width;
+  const double heads = (double)m->heads * ((double)m->head_width + (double)value_width);
+  if (m->untied_head) norms += m->width; /* the embedding's row, which multiplies nothing */
+  e.forward_flops =
+      2.0 * (double)(e.active - norms) + (double)m->layers * heads * ((double)m->sequence + 1.0);
   e.training_flops = 3.0 * e.forward_flops;
   e.step_tokens = (int64_t)config->batch.sequences * m->sequence;
   e.activation_bytes =
       model_activation_bytes(m, config->balance.method, config->batch.micro_sequences);
+  return e;
+}
+
+int64_t run_estimate_bytes(const run_estimate *e) {
+  const int64_t state = e->weight_bytes + e->gradient_bytes + e->moment_bytes;
+  return state > INT64_MAX - e->activation_bytes ? INT64_MAX : state + e->activation_bytes;
+}
+
+run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
+  run_estimate e = run_estimate_compute(config);
+  const model_config *m = &config->model;
+  if (ranks < 2) return e;
+  const bool moe = config->balance.method != BALANCE_DENSE;
+  const int64_t experts =
+      moe ? 3 * (int64_t)(m->layers - m->dense_layers) * m->experts * m->hidden * m->width : 0;
+  const int64_t parameters = e.total - experts + experts / config->parallel.experts;
+  e.weight_bytes = e.gradient_bytes = parameters * (int64_t)sizeof(float);
+  e.moment_bytes = 2 * (config->parallel.shard_optimizer ? e.total / ranks : parameters) *
+                   (int64_t)sizeof(float);
+  const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
+  e.activation_bytes =
+      model_activation_bytes(m, config->balance.method, own && own < micro ? own : micro);
   return e;
 }

@@ -1,5 +1,6 @@
 #include "evaluate.h"
 #include "clock.h"
+#include "data/mixture.h"
 #include <stdlib.h>
 
 /* Calls of add_windows: first with null to count, then to fill in. Every `every`-th window counts.
@@ -80,15 +81,6 @@ static phibal_status evaluation_create(const model *m, const model_config *confi
   return status;
 }
 
-static void read_window(const evaluation_plan *plan, const evaluation_window *w, int32_t *tokens,
-                        int32_t *targets) {
-  for (int32_t i = 0; i < plan->sequence; i++) {
-    tokens[i] =
-        i < w->length ? token_file_at(plan->file, w->start + i) : plan->file->end_of_document;
-    targets[i] = i < w->targets ? token_file_at(plan->file, w->start + i + 1) : -1;
-  }
-}
-
 static void score_add(evaluation_score *to, const model_losses *losses) {
   to->cross_entropy += losses->cross_entropy;
   to->correct += losses->correct;
@@ -102,15 +94,20 @@ phibal_status evaluation_run(model *m, const model_config *config, const evaluat
   evaluation e;
   phibal_status status = evaluation_create(m, config, plan->file->domains, &e);
   if (status) return status;
-  int32_t *tokens = malloc(2 * (size_t)batch * (size_t)sequence * sizeof *tokens);
+  const size_t room = (size_t)batch * (size_t)sequence;
+  int32_t *tokens = malloc(3 * room * sizeof *tokens);
   if (!tokens) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "evaluation: out of memory");
-  int32_t *targets = tokens ? tokens + (size_t)batch * (size_t)sequence : NULL;
+  int32_t *targets = tokens ? tokens + room : NULL, *starts = tokens ? targets + room : NULL;
+  model_set_starts(m, plan->boundaries ? starts : NULL);
   for (int64_t w = 0; !status && w < plan->windows;) {
     const int32_t domain = plan->window[w].domain;
     int32_t n = 0;
-    for (; n < batch && w < plan->windows && plan->window[w].domain == domain; n++, w++)
-      read_window(plan, &plan->window[w], tokens + (size_t)n * (size_t)sequence,
-                  targets + (size_t)n * (size_t)sequence);
+    for (; n < batch && w < plan->windows && plan->window[w].domain == domain; n++, w++) {
+      const evaluation_window *window = &plan->window[w];
+      const size_t at = (size_t)n * (size_t)sequence;
+      mixture_window(plan->file, window->start, window->start + window->targets + 1, sequence,
+                     plan->boundaries, tokens + at, targets + at, starts + at);
+    }
     model_losses losses;
     status = model_evaluate(m, n, tokens, targets, &losses,
                             &e.loads[(size_t)domain * (size_t)e.moe_layers]);
@@ -118,6 +115,7 @@ phibal_status evaluation_run(model *m, const model_config *config, const evaluat
     score_add(&e.domain[domain], &losses);
     score_add(&e.all, &losses);
   }
+  model_set_starts(m, NULL);
   free(tokens);
   phibal_loads *sum = &e.loads[(size_t)e.domains * (size_t)e.moe_layers];
   for (int32_t i = 0; !status && i < e.domains * e.moe_layers; i++)

@@ -13,7 +13,7 @@
 typedef struct evaluation_window {
   int64_t start;
   int32_t length;  /* tokens, 1 .. sequence */
-  int32_t targets; /* length, or one less at the end of a domain's stretch */
+  int32_t targets; /* length, or one less at the end of a domain's stretch; boundaries take more */
   int32_t domain;
 } evaluation_window;
 
@@ -21,6 +21,7 @@ typedef struct evaluation_window {
 typedef struct evaluation_plan {
   const token_file *file;
   int32_t sequence;
+  bool boundaries; /* a window's documents do not know of each other; false unless set */
   int64_t windows;
   evaluation_window *window;
 } evaluation_plan;

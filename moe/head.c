@@ -4,6 +4,7 @@
 
 #include "../kernels/core/exp64.h"
 #include "../kernels/core/log64.h"
+#include "../kernels/core/softcap.h"
 #include "../kernels/cpu/gemm.h"
 
 /* About 16 MiB of logits, in whole tiles of the products. */
@@ -19,12 +20,14 @@ int64_t head_scratch(const head_shape *shape) {
   return head_block(shape) * shape->vocabulary;
 }
 
-/* tanh z = (1 - e^-2|z|) / (1 + e^-2|z|) with the sign of z: within 2^-50 absolutely, all that a
-   cap needs. */
-static double cap_tanh(double z) {
-  double e = core_exp64(z < 0 ? 2.0 * z : -2.0 * z);
-  double t = (1.0 - e) / (1.0 + e);
-  return z < 0 ? -t : t;
+static void cap_row(int64_t n, double cap, float *z) {
+  if (cap > 0)
+    for (int64_t j = 0; j < n; j++) z[j] = core_softcap(z[j], cap);
+}
+
+void head_logits(const head_shape *shape, const float *x, const float *weight, float *logits) {
+  gemm_linear(shape->rows, shape->vocabulary, shape->width, x, weight, 0, logits);
+  cap_row(shape->rows * shape->vocabulary, (double)shape->softcap, logits);
 }
 
 /* sum_j exp(z_j - largest), in the order of lanes.h. */
@@ -49,8 +52,7 @@ static int is_first(const float *z, int32_t target, float largest) {
    scale times it. */
 static double row_loss_of(int64_t n, double cap, int32_t target, int gradient, double scale,
                           float *restrict z, int *right) {
-  if (cap > 0)
-    for (int64_t j = 0; j < n; j++) z[j] = (float)(cap * cap_tanh((double)z[j] / cap));
+  cap_row(n, cap, z);
   float largest = lanes_max(n, z);
   *right = is_first(z, target, largest);
   double sum = exponential_sum(n, z, (double)largest);

@@ -1,6 +1,6 @@
-/* The output head: logits = x E^T with the tied embedding E [V][d], optionally capped, and the
-   cross-entropy. Logits exist for a block of rows at a time. The same bits for any number of
-   threads. */
+/* The output head: logits = x E^T with E [V][d], the embedding where they are tied, optionally
+   capped, and the cross-entropy. Logits exist for a block of rows at a time. The same bits for any
+   number of threads. */
 #ifndef PHIBAL_MOE_HEAD_H
 #define PHIBAL_MOE_HEAD_H
 
@@ -15,6 +15,9 @@ typedef struct head_shape {
 /* Rows of logits made at once, and numbers of scratch for them. */
 int64_t head_block(const head_shape *shape);
 int64_t head_scratch(const head_shape *shape);
+
+/* logits [rows][V], capped where there is a cap. */
+void head_logits(const head_shape *shape, const float *x, const float *weight, float *logits);
 
 /* Cross-entropy of the rows whose target is not -1: the sum in nats, the rows whose target is the
    most probable token (the lowest on ties), and how many rows there are. Each row's loss is formed

@@ -37,6 +37,13 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
                 {"shared_experts", c->shared_experts, 0, 1 << 10},
                 {"dense_layers", c->dense_layers, 0, c->layers},
                 {"dense_hidden", c->dense_hidden, 0, 1 << 24},
+                {"expert_groups", c->expert_groups, 0, c->experts},
+                {"active_groups", c->active_groups, 0, c->experts},
+                {"rope_original", c->rope_original, 0, 1 << 30},
+                {"latent_width", c->latent_width, 0, 1 << 20},
+                {"query_latent_width", c->query_latent_width, 0, 1 << 20},
+                {"rope_width", c->rope_width, 0, 1 << 16},
+                {"value_width", c->value_width, 0, 1 << 16},
                 {"batch", batch, 1, 1 << 24}};
   for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
     if (bounds[i].value < bounds[i].low || bounds[i].value > bounds[i].high)
@@ -46,8 +53,10 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
   /* In binary64, so that no product below overflows: 2^56 numbers are more than any machine has. */
   double rows = (double)batch * (double)c->sequence * (double)c->active;
   double row = (double)c->width + (double)c->hidden * (1.0 + (double)c->shared_experts) +
-               (double)c->dense_hidden + 3.0 * (double)c->heads * (double)c->head_width +
-               (double)c->vocabulary + (double)c->experts;
+               (double)c->dense_hidden +
+               3.0 * (double)c->heads * ((double)c->head_width + (double)c->value_width) +
+               (double)c->latent_width + (double)c->query_latent_width + (double)c->vocabulary +
+               (double)c->experts;
   double weights = (double)c->layers * (double)c->experts * row * (double)c->width;
   if (rows * row * (double)c->layers > 0x1p56 || weights > 0x1p56)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: too large for any memory");
@@ -72,7 +81,7 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
   }
   if (b->z_coefficient > 0 && c->gate == PHIBAL_GATE_SIGMOID)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "model: the z-loss needs a softmax router");
-  return PHIBAL_OK;
+  return model_config_check(c);
 }
 
 static phibal_status create_parameters(model *m, uint64_t seed) {
@@ -86,6 +95,9 @@ static phibal_status create_parameters(model *m, uint64_t seed) {
   if (!m->tensors || !m->weights.layers || !m->weight_gradients.layers || !m->layers)
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "model: no memory for %d layers", c->layers);
   model_layout(c, m->balance.method, m->tensors, &m->parameter_count, &active);
+  if (m->expert_ranks)
+    m->parameter_count = model_layout_divide(m->tensor_count, m->tensors, m->expert_ranks->rank,
+                                             m->expert_ranks->ranks);
   int64_t balance = (int64_t)m->moe_layers * c->experts;
   size_t bytes = 4 * 64 + 2 * sizeof(float) * (size_t)(m->parameter_count + balance);
   phibal_status status = arena_create(bytes, &m->state);
@@ -124,15 +136,33 @@ static phibal_status create_activations(model *m) {
   phibal_status status = arena_create(measured.used, &m->activations);
   if (status) return status;
   model_cut(m, &m->activations);
-  rope_table(m->config.sequence, m->config.head_width, (double)m->config.rope_theta,
-             m->scratch.rotation_cosine, m->scratch.rotation_sine);
+  const model_config *c = &m->config;
+  const rope_frequencies frequencies = {.theta = (double)c->rope_theta,
+                                        .factor = (double)c->rope_factor,
+                                        .original = (double)c->rope_original,
+                                        .fast = (double)c->rope_fast,
+                                        .slow = (double)c->rope_slow,
+                                        .whole = !c->rope_fraction,
+                                        .magnitude = (double)c->rope_magnitude};
+  rope_table(c->sequence, model_rope_width(c), &frequencies, m->scratch.rotation_cosine,
+             m->scratch.rotation_sine);
   return PHIBAL_OK;
 }
 
 phibal_status model_create(const model_config *config, const balance_config *balance, int32_t batch,
                            uint64_t seed, model **created) {
+  return model_create_part(config, balance, batch, seed, NULL, created);
+}
+
+phibal_status model_create_part(const model_config *config, const balance_config *balance,
+                                int32_t batch, uint64_t seed, const model_expert_ranks *ranks,
+                                model **created) {
   *created = NULL;
   phibal_status status = check(config, balance, batch);
+  if (!status && ranks && config->experts % ranks->ranks)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "model: %d experts cannot be divided evenly among %d ranks",
+                               config->experts, ranks->ranks);
   if (status) return status;
   model *m = calloc(1, sizeof *m);
   if (!m) return phibal_status_set(PHIBAL_ERROR_MEMORY, "model: out of memory");
@@ -141,7 +171,9 @@ phibal_status model_create(const model_config *config, const balance_config *bal
   m->batch = batch;
   m->threads = omp_get_max_threads();
   m->moe_layers = count_moe_layers(config, balance->method);
+  m->expert_ranks = ranks;
   status = create_parameters(m, seed);
+  if (!status && ranks) status = exchange_create(m);
   if (!status) status = create_activations(m);
   if (!status) status = balance_create(m);
   if (status) {
@@ -155,6 +187,7 @@ phibal_status model_create(const model_config *config, const balance_config *bal
 void model_destroy(model *m) {
   if (!m) return;
   balance_destroy(m);
+  exchange_destroy(m);
   arena_destroy(&m->activations);
   arena_destroy(&m->state);
   free(m->layers);
@@ -204,12 +237,26 @@ void model_set_ranks(model *m, const model_ranks *ranks) {
   m->ranks = ranks;
 }
 
+void model_set_starts(model *m, const int32_t *starts) {
+  m->starts = starts;
+}
+
 const phibal_loads *model_step_loads(const model *m, int32_t moe_layer) {
   return &m->step_loads[moe_layer];
 }
 
 const double *model_position_losses(const model *m) {
   return m->scratch.row_loss;
+}
+
+void model_logits(const model *m, int64_t position, float *logits) {
+  const model_config *c = &m->config;
+  const head_shape shape = {1, c->width, c->vocabulary, c->logit_softcap};
+  head_logits(&shape, m->scratch.output + position * c->width, m->weights.head, logits);
+}
+
+bool model_has_bias(const model_config *config, balance_method method) {
+  return config->selection_bias || method == BALANCE_LOSS_FREE;
 }
 
 const model_times *model_step_times(const model *m) {
@@ -257,8 +304,8 @@ static phibal_status accept(model *m, int32_t batch, const int32_t *tokens,
   return PHIBAL_OK;
 }
 
-static float embedding_scale(const model *m) {
-  return m->config.embedding_scale ? (float)sqrt((double)m->config.width) : 1.0f;
+float model_embedding_scale(const model_config *c) {
+  return c->embedding_scale ? (float)sqrt((double)c->width) : 1.0f;
 }
 
 /* Up to the normed output of the last layer. */
@@ -267,7 +314,7 @@ static phibal_status forward(model *m, int32_t batch, const int32_t *tokens, boo
   const model_config *c = &m->config;
   int64_t count = (int64_t)batch * c->sequence;
   double mark = model_now();
-  embedding_forward(count, c->width, tokens, embedding_scale(m), m->weights.embedding,
+  embedding_forward(count, c->width, tokens, model_embedding_scale(c), m->weights.embedding,
                     m->layers[0].x);
   model_clock(&mark, &m->times.embedding);
   int32_t moe_layer = 0;
@@ -296,8 +343,8 @@ static void head(model *m, int32_t batch, const int32_t *targets, bool training,
   double mark = model_now();
   head_shape shape = {(int64_t)batch * c->sequence, c->width, c->vocabulary, c->logit_softcap};
   double scale = training ? 1.0 / (double)m->global_targets : 0.0;
-  head_loss(&shape, s->output, m->weights.embedding, targets, scale,
-            training ? s->normed_gradient : NULL, m->weight_gradients.embedding, s->head_logits,
+  head_loss(&shape, s->output, m->weights.head, targets, scale,
+            training ? s->normed_gradient : NULL, m->weight_gradients.head, s->head_logits,
             s->row_loss, &losses->cross_entropy, &losses->correct, &losses->targets);
   if (training) {
     norm_shape norm = {shape.rows, 1, c->width, c->norm_epsilon};
@@ -317,7 +364,7 @@ static phibal_status backward(model *m, int32_t batch, const int32_t *tokens) {
     model_clock(&mark, &m->times.attention);
   }
   double mark = model_now();
-  embedding_backward((int64_t)batch * c->sequence, c->width, tokens, embedding_scale(m),
+  embedding_backward((int64_t)batch * c->sequence, c->width, tokens, model_embedding_scale(c),
                      m->scratch.stream_gradient, m->weight_gradients.embedding);
   model_clock(&mark, &m->times.embedding);
   return PHIBAL_OK;
@@ -359,6 +406,7 @@ phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, con
   *losses = (model_losses){0};
   model_times kept = m->times;
   phibal_status status = accept(m, batch, tokens, targets);
+  if (!status) exchange_call(m, &(int64_t){1});
   if (!status) status = forward(m, batch, tokens, false, losses);
   if (!status) head(m, batch, targets, false, losses);
   for (int32_t i = 0; loads && i < m->moe_layers && !status; i++)

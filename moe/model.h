@@ -8,6 +8,12 @@
 #include <phibal/router.h>
 #include <stdbool.h>
 
+typedef enum qk_norm_kind {
+  QK_NORM_NONE,
+  QK_NORM_HEADS,      /* of each head by itself, one weight for all */
+  QK_NORM_PROJECTION, /* of all heads' queries together, and of all keys */
+} qk_norm_kind;
+
 typedef struct model_config {
   int32_t vocabulary;      /* V */
   int32_t width;           /* d */
@@ -25,11 +31,31 @@ typedef struct model_config {
   phibal_activation activation;
   phibal_gate gate;
   float route_scale; /* gates are multiplied by this */
+  /* Experts lie in so many groups of equal size, 0 or 1 for none, and a token's experts come from
+     its `active_groups` best: by the largest logit of a softmax router, by the sum of the two
+     largest scores, bias included, of a sigmoid router (DeepSeek-V2, V3). */
+  int32_t expert_groups, active_groups;
+  bool selection_bias; /* a bias for each expert in the selection, whatever the balancing */
   float rope_theta;
+  bool rope_interleaved; /* pairs are neighbours (rope.h) */
+  /* YaRN: rope_factor 0 for none (rope.h). */
+  float rope_factor, rope_fast, rope_slow;
+  int32_t rope_original;      /* positions that the frequencies were trained on */
+  bool rope_fraction;         /* the ramp's ends are not rounded to whole pairs */
+  float rope_magnitude;       /* of cosine and sine; 0: 1 */
+  float attention_multiplier; /* of the scores, beside 1 / sqrt(head_width); 0: 1 */
   float norm_epsilon;
   float logit_softcap;  /* logits = cap tanh(logits / cap); 0 for none */
-  bool qk_norm;         /* RMSNorm of each head's queries and keys */
+  qk_norm_kind qk_norm; /* RMSNorm of queries and keys */
   bool embedding_scale; /* embeddings are multiplied by sqrt(d) (Gemma) */
+  bool untied_head;     /* the output head is a matrix of its own */
+  /* Multi-head latent attention (MLA; DeepSeek-V2, section 2.1): the keys and values of all heads
+     are made from the RMSNorm of latent_width numbers a token, but for the last rope_width of a
+     head's head_width, which are one key for all heads; only those are turned. 0: plain heads. */
+  int32_t latent_width, rope_width;
+  int32_t value_width;        /* of a head, in MLA; else head_width */
+  int32_t query_latent_width; /* of MLA's queries; 0: they are made from the stream itself */
+  float latent_norm_epsilon;
 } model_config;
 
 typedef enum balance_method {
@@ -73,6 +99,9 @@ typedef struct model_tensor {
   int64_t shape[3];
   int32_t dimensions; /* 1 .. 3 */
   bool decay;         /* weight decay applies (matrices, not norms) */
+  /* Of experts divided over ranks: the whole tensor has `whole` experts, this one those from
+     `first` on. Elsewhere whole is shape[0] and first 0. */
+  int64_t whole, first;
 } model_tensor;
 
 /* What one call measured; sums over the unignored targets. */
@@ -98,14 +127,38 @@ phibal_status model_create(const model_config *config, const balance_config *bal
                            uint64_t seed, model **created);
 void model_destroy(model *m);
 
+/* How the ranks that divide the experts of a model exchange rows (parallel.h). Rank r of R has the
+   experts r E/R .. (r + 1) E/R - 1 of every layer. */
+typedef struct model_expert_ranks {
+  const void *context;
+  int32_t rank, ranks; /* ranks divides the experts */
+  void (*counts)(const void *context, int32_t n, const int64_t *send, int64_t *receive);
+  phibal_status (*rows)(const void *context, int32_t width, const int64_t *to, const float *send,
+                        const int64_t *from, float *receive);
+  void (*broadcast)(const void *context, int64_t *x); /* x of rank 0 */
+} model_expert_ranks;
+
+/* model_create for one of these ranks, which has the parameters of its own experts only; null: all.
+   The ranks have to make the same calls of forward_backward. Rank 0 alone evaluates; the others
+   lend it their experts meanwhile. `ranks` outlives the model. */
+phibal_status model_create_part(const model_config *config, const balance_config *balance,
+                                int32_t batch, uint64_t seed, const model_expert_ranks *ranks,
+                                model **created);
+/* On the other ranks: takes part in each model_evaluate of rank 0 until that calls
+   model_lend_end. */
+phibal_status model_lend_experts(model *m);
+void model_lend_end(model *m);
+
 int64_t model_parameter_count(const model *m);
 float *model_parameters(model *m); /* one arena, in the order of the tensors */
 float *model_gradients(model *m);  /* the same layout */
 int32_t model_tensor_count(const model *m);
 const model_tensor *model_tensors(const model *m);
 int32_t model_moe_layers(const model *m);
-float *model_m(model *m, int32_t moe_layer);    /* [E], the balancing state */
-float *model_bias(model *m, int32_t moe_layer); /* [E], the loss-free bias; zeros otherwise */
+float *model_m(model *m, int32_t moe_layer); /* [E], the balancing state */
+/* [E], the bias in the selection, of loss-free balancing and of selection_bias; zeros otherwise */
+float *model_bias(model *m, int32_t moe_layer);
+bool model_has_bias(const model_config *config, balance_method method);
 
 /* Optimizer steps finished. It decides the correction of START_ZERO_CORRECTED, so that a resumed
    run must set it as it was, together with m and the bias. */
@@ -125,6 +178,10 @@ typedef struct model_ranks {
    same calls of forward_backward. `ranks` outlives the model. */
 void model_set_ranks(model *m, const model_ranks *ranks);
 
+/* PHIBAL_ERROR_ARGUMENT names options that contradict each other: of latent attention, of groups,
+   of YaRN. */
+phibal_status model_config_check(const model_config *config);
+
 /* The parameters of a configuration without allocating them: in all, and those a token touches. */
 void model_count(const model_config *config, balance_method method, int64_t *total,
                  int64_t *active);
@@ -138,6 +195,10 @@ int64_t model_activation_bytes(const model_config *config, balance_method method
    batch, by which every loss is divided. finish refuses if the micro-batches held another number of
    targets; it sets m to m^(A) and updates the loss-free bias. */
 phibal_status model_step_begin(model *m, int64_t global_targets);
+/* Several documents in a sequence, which do not see each other: starts [batch][S] of the calls that
+   follow, the first position that each one attends to, at most its own; null (as at first): 0. It
+   has to be there until another is set. */
+void model_set_starts(model *m, const int32_t *starts);
 /* tokens, targets [batch][S]; a target of -1 is ignored, and its token counts as padding in the
    router. losses are set, not added to. */
 phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tokens,
@@ -153,6 +214,10 @@ phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, con
 /* [batch][S] what each position of the last call added to its cross_entropy, in nats; 0 where the
    target was -1. Valid until the next call. */
 const double *model_position_losses(const model *m);
+
+/* logits [V] of one position of the last call, position i being token i of its [batch][S], before
+   the loss is taken. */
+void model_logits(const model *m, int64_t position, float *logits);
 
 const model_times *model_step_times(const model *m); /* of the step since begin */
 

@@ -10,55 +10,119 @@
 
 typedef struct widths {
   int64_t tokens;
-  int32_t d, n, queries, keys, all; /* queries, keys, all: numbers in a row of q, of k, of qkv */
+  int32_t d, n;
+  int32_t queries, keys; /* numbers in a row of q, of k */
+  int64_t all;           /* of qkv */
+  int32_t values;        /* of what all heads attend to */
 } widths;
 
-static widths widths_of(const model *m, int32_t batch) {
+static widths widths_of(const model *m, const attention_shape *shape) {
   const model_config *c = &m->config;
-  return (widths){.tokens = (int64_t)batch * c->sequence,
+  return (widths){.tokens = (int64_t)shape->batch * c->sequence,
                   .d = c->width,
                   .n = c->head_width,
                   .queries = c->heads * c->head_width,
                   .keys = c->key_value_heads * c->head_width,
-                  .all = (c->heads + 2 * c->key_value_heads) * c->head_width};
+                  .all = attention_row(shape),
+                  .values = c->heads * shape->value_width};
 }
 
-static attention_shape shape_of(const model *m, int32_t batch) {
+attention_shape model_attention_shape(const model *m, int32_t batch) {
   const model_config *c = &m->config;
-  return (attention_shape){batch, c->sequence, c->heads, c->key_value_heads, c->head_width};
+  return (attention_shape){.batch = batch,
+                           .sequence = c->sequence,
+                           .heads = c->heads,
+                           .key_value_heads = c->key_value_heads,
+                           .head_width = c->head_width,
+                           .value_width = c->latent_width ? c->value_width : c->head_width,
+                           .multiplier = (double)c->attention_multiplier,
+                           .starts = m->starts};
 }
 
-/* Norm of each head's queries and keys; the raw ones are kept. */
+int32_t model_rope_width(const model_config *config) {
+  return config->latent_width ? config->rope_width : config->head_width;
+}
+
+/* Turns the last model_rope_width numbers of each head's query and key, which lie side by side. */
+static void rotate(const model *m, const widths *at, float direction, float *qkv) {
+  const model_config *c = &m->config;
+  const rope_shape shape = {.rows = at->tokens,
+                            .sequence = c->sequence,
+                            .heads = c->heads + c->key_value_heads,
+                            .n = model_rope_width(c),
+                            .head_stride = at->n,
+                            .row_stride = at->all,
+                            .interleaved = c->rope_interleaved};
+  rope_apply(&shape, m->scratch.rotation_cosine, m->scratch.rotation_sine, direction,
+             qkv + (at->n - shape.n));
+}
+
+static void head_norms(const model *m, const widths *at, norm_shape *q, norm_shape *k) {
+  const model_config *c = &m->config;
+  const bool whole = c->qk_norm == QK_NORM_PROJECTION;
+  *q = (norm_shape){at->tokens, whole ? 1 : c->heads, whole ? at->queries : at->n, c->norm_epsilon};
+  *k = (norm_shape){at->tokens, whole ? 1 : c->key_value_heads, whole ? at->keys : at->n,
+                    c->norm_epsilon};
+}
+
+/* Norm of the queries and keys; the raw ones are kept. */
 static void normalise_heads(const model *m, const layer_weights *w, layer_activations *on,
                             const widths *at) {
-  const model_config *c = &m->config;
   int64_t raw = at->queries + at->keys;
 #pragma omp parallel for schedule(static)
   for (int64_t t = 0; t < at->tokens; t++)
     memcpy(on->qk_raw + t * raw, on->qkv + t * at->all, (size_t)raw * sizeof(float));
-  norm_shape q = {at->tokens, c->heads, at->n, c->norm_epsilon};
-  norm_shape k = {at->tokens, c->key_value_heads, at->n, c->norm_epsilon};
+  norm_shape q, k;
+  head_norms(m, at, &q, &k);
   norm_forward(&q, on->qkv, at->all, w->q_norm, on->qkv, at->all, on->q_inverse);
   norm_forward(&k, on->qkv + at->queries, at->all, w->k_norm, on->qkv + at->queries, at->all,
                on->k_inverse);
+}
+
+static void plain_forward(model *m, int32_t layer, const widths *at) {
+  const layer_weights *w = &m->weights.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  gemm_linear(at->tokens, at->all, at->d, on->normed, w->qkv, 0, on->qkv);
+  if (m->config.qk_norm) normalise_heads(m, w, on, at);
+}
+
+/* scratch.qkv_gradient, turned back, to scratch.normed_gradient. */
+static void plain_backward(model *m, int32_t layer, const widths *at) {
+  const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
+  const layer_activations *on = &m->layers[layer];
+  model_scratch *s = &m->scratch;
+  if (m->config.qk_norm) {
+    int64_t raw = at->queries + at->keys;
+    norm_shape q, k;
+    head_norms(m, at, &q, &k);
+    norm_backward(&q, on->qk_raw, raw, w->q_norm, on->q_inverse, s->qkv_gradient, at->all, 0,
+                  s->qkv_gradient, at->all, g->q_norm, s->norm);
+    norm_backward(&k, on->qk_raw + at->queries, raw, w->k_norm, on->k_inverse,
+                  s->qkv_gradient + at->queries, at->all, 0, s->qkv_gradient + at->queries, at->all,
+                  g->k_norm, s->norm);
+  }
+  gemm_linear_weight_gradient(at->tokens, at->all, at->d, s->qkv_gradient, on->normed, g->qkv);
+  gemm_linear_input_gradient(at->tokens, at->all, at->d, s->qkv_gradient, w->qkv, 0.0f,
+                             s->normed_gradient);
 }
 
 void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
-  widths at = widths_of(m, batch);
+  const attention_shape shape = model_attention_shape(m, batch);
+  const widths at = widths_of(m, &shape);
   norm_shape norm = {at.tokens, 1, at.d, c->norm_epsilon};
   norm_forward(&norm, on->x, at.d, w->attention_norm, on->normed, at.d, on->inverse);
-  gemm_linear(at.tokens, at.all, at.d, on->normed, w->qkv, 0, on->qkv);
-  if (c->qk_norm) normalise_heads(m, w, on, &at);
-  rope_apply(at.tokens, c->sequence, c->heads + c->key_value_heads, at.n,
-             m->scratch.rotation_cosine, m->scratch.rotation_sine, 1.0f, on->qkv, at.all);
-  attention_shape shape = shape_of(m, batch);
+  if (c->latent_width)
+    latent_forward(m, layer, batch);
+  else
+    plain_forward(m, layer, &at);
+  rotate(m, &at, 1.0f, on->qkv);
   attention_forward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum, m->threads,
                     m->scratch.attention);
   memcpy(on->middle, on->x, (size_t)(at.tokens * at.d) * sizeof(float));
-  gemm_linear(at.tokens, at.d, at.queries, on->attended, w->o, 1, on->middle);
+  gemm_linear(at.tokens, at.d, at.values, on->attended, w->o, 1, on->middle);
 }
 
 void attention_branch_backward(model *m, int32_t layer, int32_t batch) {
@@ -66,28 +130,18 @@ void attention_branch_backward(model *m, int32_t layer, int32_t batch) {
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
-  widths at = widths_of(m, batch);
-  gemm_linear_weight_gradient(at.tokens, at.d, at.queries, s->stream_gradient, on->attended, g->o);
-  gemm_linear_input_gradient(at.tokens, at.d, at.queries, s->stream_gradient, w->o, 0.0f,
+  const attention_shape shape = model_attention_shape(m, batch);
+  const widths at = widths_of(m, &shape);
+  gemm_linear_weight_gradient(at.tokens, at.d, at.values, s->stream_gradient, on->attended, g->o);
+  gemm_linear_input_gradient(at.tokens, at.d, at.values, s->stream_gradient, w->o, 0.0f,
                              s->attended_gradient);
-  attention_shape shape = shape_of(m, batch);
   attention_backward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum,
                      s->attended_gradient, s->qkv_gradient, m->threads, s->attention);
-  rope_apply(at.tokens, c->sequence, c->heads + c->key_value_heads, at.n, s->rotation_cosine,
-             s->rotation_sine, -1.0f, s->qkv_gradient, at.all);
-  if (c->qk_norm) {
-    int64_t raw = at.queries + at.keys;
-    norm_shape q = {at.tokens, c->heads, at.n, c->norm_epsilon};
-    norm_shape k = {at.tokens, c->key_value_heads, at.n, c->norm_epsilon};
-    norm_backward(&q, on->qk_raw, raw, w->q_norm, on->q_inverse, s->qkv_gradient, at.all, 0,
-                  s->qkv_gradient, at.all, g->q_norm, s->norm);
-    norm_backward(&k, on->qk_raw + at.queries, raw, w->k_norm, on->k_inverse,
-                  s->qkv_gradient + at.queries, at.all, 0, s->qkv_gradient + at.queries, at.all,
-                  g->k_norm, s->norm);
-  }
-  gemm_linear_weight_gradient(at.tokens, at.all, at.d, s->qkv_gradient, on->normed, g->qkv);
-  gemm_linear_input_gradient(at.tokens, at.all, at.d, s->qkv_gradient, w->qkv, 0.0f,
-                             s->normed_gradient);
+  rotate(m, &at, -1.0f, s->qkv_gradient);
+  if (c->latent_width)
+    latent_backward(m, layer, batch);
+  else
+    plain_backward(m, layer, &at);
   norm_shape norm = {at.tokens, 1, at.d, c->norm_epsilon};
   norm_backward(&norm, on->x, at.d, w->attention_norm, on->inverse, s->normed_gradient, at.d, 1,
                 s->stream_gradient, at.d, g->attention_norm, s->norm);

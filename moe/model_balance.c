@@ -5,13 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static phibal_router router_of(const model *m) {
-  const model_config *c = &m->config;
-  return (phibal_router){c->experts, c->active, c->gate, c->route_scale};
-}
-
 phibal_status balance_create(model *m) {
-  phibal_router router = router_of(m);
+  phibal_router router = model_router(&m->config);
   size_t n = (size_t)m->moe_layers;
   if (n == 0) return PHIBAL_OK;
   m->step_loads = calloc(n, sizeof *m->step_loads);
@@ -121,13 +116,33 @@ static bool has_balance_loss(const model *m) {
          method == BALANCE_SEQUENCE;
 }
 
-static phibal_status route(model *m, layer_activations *on, const float *bias, int64_t first,
-                           int64_t tokens, phibal_loads *loads) {
-  phibal_router router = router_of(m);
+static phibal_status route_at_once(model *m, layer_activations *on, const float *bias,
+                                   int64_t first, int64_t tokens, phibal_loads *loads) {
+  phibal_router router = model_router(&m->config);
   return phibal_router_forward(&router, tokens, on->logits + first * m->config.experts, bias,
                                m->scratch.mask + first, NULL,
                                on->experts + first * m->config.active,
                                on->gates + first * m->config.active, on->logsumexp + first, loads);
+}
+
+static phibal_status route(model *m, layer_activations *on, const float *bias, int64_t first,
+                           int64_t tokens, phibal_loads *loads) {
+  const model_config *c = &m->config;
+  if (c->expert_groups <= 1) return route_at_once(m, on, bias, first, tokens, loads);
+  /* One by one, since every token has a selection bias of its own; loads are summed exactly. */
+  phibal_status status = PHIBAL_OK;
+  for (int64_t t = first; t < first + tokens && !status; t++) {
+    float selection[PHIBAL_MAX_EXPERTS];
+    groups_bias(c, on->logits + t * c->experts, bias, selection);
+    status = route_at_once(m, on, selection, t, 1, loads);
+  }
+  return status;
+}
+
+static const float *selection_bias(const model *m, int32_t moe_layer) {
+  return model_has_bias(&m->config, m->balance.method)
+             ? m->bias + (int64_t)moe_layer * m->config.experts
+             : NULL;
 }
 
 /* (L4) Routes sequence by sequence; the call's loads are their sum, exactly. */
@@ -135,11 +150,12 @@ static phibal_status route_sequences(model *m, layer_activations *on, int32_t mo
                                      int32_t batch, model_losses *losses) {
   int32_t experts = m->config.experts;
   phibal_loads sequence;
-  phibal_router router = router_of(m);
+  phibal_router router = model_router(&m->config);
   phibal_status status = phibal_loads_create(&router, &sequence);
   for (int32_t s = 0; s < batch && !status; s++) {
     phibal_loads_clear(&sequence);
-    status = route(m, on, NULL, (int64_t)s * m->config.sequence, m->config.sequence, &sequence);
+    status = route(m, on, selection_bias(m, moe_layer), (int64_t)s * m->config.sequence,
+                   m->config.sequence, &sequence);
     float *centred = on->price + (int64_t)s * experts;
     if (!status && sequence.tokens > 0) {
       float loss;
@@ -167,10 +183,7 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
     phibal_status status = route_sequences(m, on, moe_layer, batch, losses);
     if (status) return status;
   } else {
-    const float *bias = m->balance.method == BALANCE_LOSS_FREE
-                            ? m->bias + (int64_t)moe_layer * m->config.experts
-                            : NULL;
-    phibal_status status = route(m, on, bias, 0, tokens, loads);
+    phibal_status status = route(m, on, selection_bias(m, moe_layer), 0, tokens, loads);
     if (status) return status;
   }
   if (!training) return PHIBAL_OK;
@@ -198,7 +211,7 @@ phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch) {
   const model_config *c = &m->config;
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
-  phibal_router router = router_of(m);
+  phibal_router router = model_router(&m->config);
   double targets = (double)m->global_targets;
   double price_scale = m->balance.alpha * (double)c->experts / targets;
   double z_scale = 2.0 * m->balance.z_coefficient / targets;

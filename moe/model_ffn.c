@@ -13,15 +13,11 @@ static void add_rows(int64_t n, const float *restrict x, float *restrict to) {
   for (int64_t i = 0; i < n; i++) to[i] += x[i];
 }
 
-static phibal_ffn shape_of(const model *m, int32_t experts, int32_t hidden) {
-  return (phibal_ffn){experts, m->config.width, hidden, m->config.activation};
-}
-
 /* One dense gated FFN, added to `out`. */
 static phibal_status dense_forward(model *m, int64_t tokens, int32_t hidden, const float *x,
                                    const float *gate, const float *up, const float *down, float *a,
                                    float *b, float *h, float *out) {
-  phibal_ffn shape = shape_of(m, 1, hidden);
+  phibal_ffn shape = model_ffn_shape(&m->config, 1, hidden);
   int64_t offsets[2] = {0, tokens};
   phibal_status status =
       phibal_ffn_forward(&shape, offsets, x, gate, up, down, a, b, h, m->scratch.branch);
@@ -39,22 +35,22 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
   gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, 0, on->logits);
   phibal_status status = balance_route(m, layer, moe_layer, batch, training, losses);
-  if (status) {
-    char message[400];
-    snprintf(message, sizeof message, "%s", phibal_status_message());
-    return phibal_status_set(status, "layer %d: %s", layer, message);
-  }
+  if (status) return phibal_status_set(status, "layer %d: %s", layer, phibal_status_message());
   model_clock(mark, &m->times.router);
   status = phibal_permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source,
                               on->row);
   if (status) return status;
   int64_t routes = on->offsets[c->experts];
-  status = phibal_gather(routes, c->active, d, on->source, on->ffn_normed, on->gathered);
+  float *gathered = m->expert_ranks ? m->scratch.gathered_gradient : on->gathered;
+  status = phibal_gather(routes, c->active, d, on->source, on->ffn_normed, gathered);
   if (status) return status;
   model_clock(mark, &m->times.permutation);
-  phibal_ffn shape = shape_of(m, c->experts, c->hidden);
-  status = phibal_ffn_forward(&shape, on->offsets, on->gathered, w->gate, w->up, w->down, on->a,
-                              on->b, on->h, on->expert_output);
+  phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
+  if (m->expert_ranks)
+    status = exchange_forward(m, layer, on->offsets, gathered, on->expert_output);
+  else
+    status = phibal_ffn_forward(&shape, on->offsets, gathered, w->gate, w->up, w->down, on->a,
+                                on->b, on->h, on->expert_output);
   if (!status && w->shared_gate)
     status =
         dense_forward(m, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
@@ -102,12 +98,15 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch, do
   gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router, 0.0f,
                              s->normed_gradient);
   model_clock(mark, &m->times.router);
-  phibal_ffn shape = shape_of(m, c->experts, c->hidden);
-  status = phibal_ffn_backward(&shape, on->offsets, on->gathered, w->gate, w->up, w->down, on->a,
-                               on->b, on->h, s->route_gradient, s->h_gradient, s->gathered_gradient,
-                               g->gate, g->up, g->down);
+  phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
+  if (m->expert_ranks)
+    status = exchange_backward(m, layer, s->route_gradient, s->gathered_gradient);
+  else
+    status = phibal_ffn_backward(&shape, on->offsets, on->gathered, w->gate, w->up, w->down, on->a,
+                                 on->b, on->h, s->route_gradient, s->h_gradient,
+                                 s->gathered_gradient, g->gate, g->up, g->down);
   if (!status && w->shared_gate) {
-    phibal_ffn shared = shape_of(m, 1, c->shared_experts * c->hidden);
+    phibal_ffn shared = model_ffn_shape(c, 1, c->shared_experts * c->hidden);
     int64_t offsets[2] = {0, tokens};
     status = phibal_ffn_backward(&shared, offsets, on->ffn_normed, w->shared_gate, w->shared_up,
                                  w->shared_down, on->shared_a, on->shared_b, on->shared_h,
@@ -134,7 +133,7 @@ phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch) {
   if (w->router) {
     status = experts_backward(m, layer, batch, &mark);
   } else {
-    phibal_ffn shape = shape_of(m, 1, c->dense_hidden);
+    phibal_ffn shape = model_ffn_shape(c, 1, c->dense_hidden);
     int64_t offsets[2] = {0, tokens};
     status = phibal_ffn_backward(&shape, offsets, on->ffn_normed, w->gate, w->up, w->down, on->a,
                                  on->b, on->h, s->stream_gradient, s->h_gradient,

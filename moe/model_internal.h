@@ -11,38 +11,50 @@
 /* One layer's part of an array laid out as the tensors: parameters or gradients. Null where the
    layer has no such tensor. */
 typedef struct layer_weights {
-  float *attention_norm;   /* [d] */
-  float *qkv;              /* [(heads + 2 kv heads) n][d]: q, k, v in a row */
-  float *q_norm, *k_norm;  /* [n] */
-  float *o;                /* [d][heads n] */
-  float *ffn_norm;         /* [d] */
-  float *router;           /* [E][d]; null: a dense layer */
-  float *gate, *up, *down; /* [E][f][d], [E][f][d], [E][d][f]; E = 1 if dense */
+  float *attention_norm;  /* [d] */
+  float *qkv;             /* [(heads + 2 kv heads) n][d]: q, k, v in a row; null with MLA */
+  float *q_norm, *k_norm; /* [n], or [heads n] and [kv heads n] */
+  /* MLA: c the latent's width, cq the queries', r that of the shared key, v of a head's values. */
+  float *q;                    /* [heads n][d], or [heads n][cq] */
+  float *q_down, *q_down_norm; /* [cq][d], [cq]; null without cq */
+  float *kv_down;              /* [c + r][d] */
+  float *kv_down_norm;         /* [c] */
+  float *kv_up;                /* [heads (n - r + v)][c] */
+  float *o;                    /* [d][heads v] */
+  float *ffn_norm;             /* [d] */
+  float *router;               /* [E][d]; null: a dense layer */
+  float *gate, *up, *down;     /* [E][f][d], [E][f][d], [E][d][f]; E = 1 if dense */
   float *shared_gate, *shared_up, *shared_down; /* [f][d], [f][d], [d][f] */
 } layer_weights;
 
 typedef struct model_weights {
   float *embedding; /* [V][d] */
+  float *head;      /* [V][d]; the embedding where they are tied */
   layer_weights *layers;
   float *norm; /* [d] */
 } model_weights;
 
 /* What the forward pass of a layer keeps for the backward pass. */
 typedef struct layer_activations {
-  float *x;                          /* [T][d] the residual stream into the layer */
-  float *normed, *inverse;           /* [T][d], [T] */
-  float *qkv;                        /* [T][(heads + 2 kv heads) n] after norm and rotation */
-  float *qk_raw;                     /* [T][(heads + kv heads) n] before; null without qk_norm */
-  float *q_inverse, *k_inverse;      /* [T][heads], [T][kv heads] */
-  float *attended;                   /* [T][heads n] */
-  float *largest, *inverse_sum;      /* [T][heads] */
-  float *middle;                     /* [T][d] the residual stream after attention */
-  float *ffn_normed, *ffn_inverse;   /* [T][d], [T] */
-  float *logits, *gates, *logsumexp; /* [T][E], [T][k], [T] */
-  int32_t *experts;                  /* [T][k] */
-  int64_t *offsets, *source, *row;   /* [E+1], [N], [N] */
-  float *gathered, *expert_output;   /* [N][d] */
-  float *a, *b, *h;                  /* [N][f]; [T][f] if dense */
+  float *x;                     /* [T][d] the residual stream into the layer */
+  float *normed, *inverse;      /* [T][d], [T] */
+  float *qkv;                   /* [T][attention_row] after norm and rotation */
+  float *qk_raw;                /* [T][(heads + kv heads) n] before; null without qk_norm */
+  float *q_inverse, *k_inverse; /* [T][heads], [T][kv heads], or [T] */
+  float *latent;                /* [T][c + r], MLA's, before norm and rotation */
+  float *latent_normed, *latent_inverse; /* [T][c], [T] */
+  float *q_latent, *q_latent_normed;     /* [T][cq] */
+  float *q_latent_inverse;               /* [T] */
+  float *attended;                       /* [T][heads v] */
+  float *largest, *inverse_sum;          /* [T][heads] */
+  float *middle;                         /* [T][d] the residual stream after attention */
+  float *ffn_normed, *ffn_inverse;       /* [T][d], [T] */
+  float *logits, *gates, *logsumexp;     /* [T][E], [T][k], [T] */
+  int32_t *experts;                      /* [T][k] */
+  int64_t *offsets, *source, *row;       /* [E+1], [N], [N] */
+  float *gathered, *expert_output;       /* [N][d] */
+  float *a, *b, *h;                      /* [N][f]; [T][f] if dense */
+  /* gathered, a, b, h are null where ranks divide the experts: model_exchange.c has theirs */
   float *shared_a, *shared_b, *shared_h; /* [T][f] */
   float *price; /* [1][E], or [batch][E] for sequence-wise balancing; valid if has_price */
   bool has_price;
@@ -50,11 +62,14 @@ typedef struct layer_activations {
 
 /* Used by one layer after another. */
 typedef struct model_scratch {
-  float *rotation_cosine, *rotation_sine; /* [S][n/2] */
-  uint8_t *mask;                          /* [T] */
-  float *stream_gradient;                 /* [T][d] of the residual stream */
-  float *normed_gradient;                 /* [T][d] */
-  float *branch;                          /* [T][d] a branch's output, or its input's gradient */
+  float *rotation_cosine, *rotation_sine; /* [S][rotated numbers / 2] */
+  float *projected;              /* [T][..] MLA: queries, or keys and values, of all heads */
+  float *latent_gradient;        /* [T][c + r], or [T][cq] */
+  float *latent_normed_gradient; /* [T][c] */
+  uint8_t *mask;                 /* [T] */
+  float *stream_gradient;        /* [T][d] of the residual stream */
+  float *normed_gradient;        /* [T][d] */
+  float *branch;                 /* [T][d] a branch's output, or its input's gradient */
   float *qkv_gradient, *attended_gradient;
   float *attention;                          /* attention_scratch for each thread */
   float *route_gradient, *gathered_gradient; /* [N][d] */
@@ -65,6 +80,8 @@ typedef struct model_scratch {
   double *row_loss; /* [T] */
   double *norm;
 } model_scratch;
+
+typedef struct model_exchange model_exchange;
 
 struct model {
   model_config config;
@@ -85,8 +102,11 @@ struct model {
   float *m, *bias;                  /* [moe layers][E] */
   phibal_loads *step_loads, *loads; /* of the step so far, and of the call */
   int64_t steps;                    /* finished */
+  const int32_t *starts;            /* of the documents in the call's sequences; null */
   int64_t global_targets, step_targets;
-  const model_ranks *ranks; /* null: alone */
+  const model_ranks *ranks;               /* null: alone */
+  const model_expert_ranks *expert_ranks; /* null: this rank has every expert */
+  model_exchange *exchange;
   model_times times;
 };
 
@@ -95,6 +115,8 @@ bool layer_is_dense(const model_config *config, balance_method method, int32_t l
 /* Fills tensors (if not null) and returns their number; *total and *active count parameters. */
 int32_t model_layout(const model_config *config, balance_method method, model_tensor *tensors,
                      int64_t *total, int64_t *active);
+/* Leaves rank `rank` of `ranks` its own part of the experts; returns the parameters that it has. */
+int64_t model_layout_divide(int32_t count, model_tensor *tensors, int32_t rank, int32_t ranks);
 /* Points `weights` into an array laid out as the tensors. */
 void model_bind(const model *m, float *base, model_weights *weights);
 void model_initialise(model *m, uint64_t seed);
@@ -102,6 +124,25 @@ void model_initialise(model *m, uint64_t seed);
 /* model_memory.c: cuts every array of the activations out of `a`, or measures (m->layers may then
    be null). */
 void model_cut(model *m, arena *a);
+
+/* model_attention.c, model.c: what follows from the configuration. */
+attention_shape model_attention_shape(const model *m, int32_t batch);
+/* How many of a head's numbers are turned. */
+int32_t model_rope_width(const model_config *config);
+static inline phibal_router model_router(const model_config *c) {
+  return (phibal_router){c->experts, c->active, c->gate, c->route_scale};
+}
+/* Of the experts, of those that are shared, or of a dense layer, by their number and width. */
+static inline phibal_ffn model_ffn_shape(const model_config *c, int32_t experts, int32_t hidden) {
+  return (phibal_ffn){experts, c->width, hidden, c->activation};
+}
+/* What embeddings are multiplied by. */
+float model_embedding_scale(const model_config *config);
+
+/* model_latent.c: on->normed to on->qkv before the rotation, and scratch.qkv_gradient, turned back,
+   to scratch.normed_gradient, in place of plain projections. */
+void latent_forward(model *m, int32_t layer, int32_t batch);
+void latent_backward(model *m, int32_t layer, int32_t batch);
 
 /* model_attention.c, model_ffn.c: one branch of a layer on T tokens. Backward turns
    scratch.stream_gradient from that of the branch's output into that of its input. */
@@ -120,6 +161,21 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
                             bool training, model_losses *losses);
 phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch);
 phibal_status balance_finish(model *m);
+
+/* model_groups.c: the bias [E] with which the router selects, for one token with these logits [E],
+   from its best groups; `bias` [E] is the model's own, or null. */
+void groups_bias(const model_config *c, const float *logits, const float *bias, float *selection);
+
+/* model_exchange.c: the experts' FFN where ranks divide them. offsets [E + 1], x, y [N][d] and
+   their gradients are those of this rank's tokens. */
+phibal_status exchange_create(model *m);
+void exchange_destroy(model *m);
+phibal_status exchange_forward(model *m, int32_t layer, const int64_t *offsets, const float *x,
+                               float *y);
+phibal_status exchange_backward(model *m, int32_t layer, const float *y_gradient,
+                                float *x_gradient);
+/* Tells the other ranks whether this one (rank 0) evaluates, or is told. */
+void exchange_call(const model *m, int64_t *evaluates);
 
 double model_now(void); /* seconds */
 /* Adds the time since *mark to *section and moves *mark. */

@@ -1,12 +1,12 @@
 /* The tensors of a model: names, shapes, places, initial values. */
 #include "model_internal.h"
 
+#include "file.h"
 #include "random.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 typedef struct builder {
   model_tensor *tensors; /* null: only counts */
@@ -27,8 +27,11 @@ static void append(builder *to, bool decay, int32_t dimensions, int64_t s0, int6
   int64_t elements = s0 * s1 * s2;
   if (to->tensors) {
     model_tensor *tensor = &to->tensors[to->count];
-    *tensor = (model_tensor){
-        .offset = to->total, .shape = {s0, s1, s2}, .dimensions = dimensions, .decay = decay};
+    *tensor = (model_tensor){.offset = to->total,
+                             .shape = {s0, s1, s2},
+                             .dimensions = dimensions,
+                             .decay = decay,
+                             .whole = s0};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(tensor->name, sizeof tensor->name, format, arguments);
@@ -50,17 +53,44 @@ static void append_matrix(builder *to, int64_t rows, int64_t columns, const char
   append(to, true, 2, rows, columns, 1, 1, 1, "model.layers.%d.%s", layer, format);
 }
 
-static void append_attention(builder *to, const model_config *c, int32_t layer) {
+static void append_latent(builder *to, const model_config *c, int32_t layer) {
+  int64_t d = c->width, queries = c->heads * c->head_width, narrow = c->query_latent_width;
+  int64_t plain = c->head_width - c->rope_width;
+  if (narrow) {
+    append_matrix(to, narrow, d, "self_attn.q_a_proj.weight", layer);
+    append_vector(to, narrow, "self_attn.q_a_layernorm.weight", layer);
+    append_matrix(to, queries, narrow, "self_attn.q_b_proj.weight", layer);
+  } else {
+    append_matrix(to, queries, d, "self_attn.q_proj.weight", layer);
+  }
+  append_matrix(to, c->latent_width + c->rope_width, d, "self_attn.kv_a_proj_with_mqa.weight",
+                layer);
+  append_vector(to, c->latent_width, "self_attn.kv_a_layernorm.weight", layer);
+  append_matrix(to, c->heads * (plain + c->value_width), c->latent_width,
+                "self_attn.kv_b_proj.weight", layer);
+  append_matrix(to, d, c->heads * c->value_width, "self_attn.o_proj.weight", layer);
+}
+
+static void append_heads(builder *to, const model_config *c, int32_t layer) {
   int64_t d = c->width, n = c->head_width, queries = c->heads * n, keys = c->key_value_heads * n;
-  append_vector(to, d, "input_layernorm.weight", layer);
   append_matrix(to, queries, d, "self_attn.q_proj.weight", layer);
   append_matrix(to, keys, d, "self_attn.k_proj.weight", layer);
   append_matrix(to, keys, d, "self_attn.v_proj.weight", layer);
   append_matrix(to, d, queries, "self_attn.o_proj.weight", layer);
   if (c->qk_norm) {
-    append_vector(to, n, "self_attn.q_norm.weight", layer);
-    append_vector(to, n, "self_attn.k_norm.weight", layer);
+    bool whole = c->qk_norm == QK_NORM_PROJECTION;
+    append_vector(to, whole ? queries : n, "self_attn.q_norm.weight", layer);
+    append_vector(to, whole ? keys : n, "self_attn.k_norm.weight", layer);
   }
+}
+
+static void append_attention(builder *to, const model_config *c, int32_t layer) {
+  int64_t d = c->width;
+  append_vector(to, d, "input_layernorm.weight", layer);
+  if (c->latent_width)
+    append_latent(to, c, layer);
+  else
+    append_heads(to, c, layer);
   append_vector(to, d, "post_attention_layernorm.weight", layer);
 }
 
@@ -90,15 +120,34 @@ static void append_ffn(builder *to, const model_config *c, int32_t layer, bool d
 int32_t model_layout(const model_config *config, balance_method method, model_tensor *tensors,
                      int64_t *total, int64_t *active) {
   builder to = {.tensors = tensors};
-  append(&to, true, 2, config->vocabulary, config->width, 1, 1, 1, "model.embed_tokens.weight");
+  /* A token multiplies with the whole head and reads one row of an embedding of its own. */
+  append(&to, true, 2, config->vocabulary, config->width, 1, 1,
+         config->untied_head ? config->vocabulary : 1, "model.embed_tokens.weight");
   for (int32_t layer = 0; layer < config->layers; layer++) {
     append_attention(&to, config, layer);
     append_ffn(&to, config, layer, layer_is_dense(config, method, layer));
   }
   append(&to, false, 1, config->width, 1, 1, 1, 1, "model.norm.weight");
+  if (config->untied_head)
+    append(&to, true, 2, config->vocabulary, config->width, 1, 1, 1, "lm_head.weight");
   *total = to.total;
   *active = to.active;
   return to.count;
+}
+
+/* The tensors of experts are those of three dimensions. */
+int64_t model_layout_divide(int32_t count, model_tensor *tensors, int32_t rank, int32_t ranks) {
+  int64_t total = 0;
+  for (int32_t i = 0; i < count; i++) {
+    model_tensor *t = &tensors[i];
+    if (t->dimensions == 3) {
+      t->shape[0] = t->whole / ranks;
+      t->first = t->shape[0] * rank;
+    }
+    t->offset = total;
+    total += t->shape[0] * t->shape[1] * t->shape[2];
+  }
+  return total;
 }
 
 void model_count(const model_config *config, balance_method method, int64_t *total,
@@ -111,6 +160,28 @@ static float *next(const model *m, float *base, int32_t *tensor) {
   return base + m->tensors[(*tensor)++].offset;
 }
 
+static void bind_attention(const model *m, float *base, int32_t *tensor, layer_weights *w) {
+  if (m->config.latent_width) {
+    if (m->config.query_latent_width) {
+      w->q_down = next(m, base, tensor);
+      w->q_down_norm = next(m, base, tensor);
+    }
+    w->q = next(m, base, tensor);
+    w->kv_down = next(m, base, tensor);
+    w->kv_down_norm = next(m, base, tensor);
+    w->kv_up = next(m, base, tensor);
+    w->o = next(m, base, tensor);
+    return;
+  }
+  w->qkv = next(m, base, tensor);
+  *tensor += 2; /* k_proj and v_proj follow q_proj without a gap: one matrix */
+  w->o = next(m, base, tensor);
+  if (m->config.qk_norm) {
+    w->q_norm = next(m, base, tensor);
+    w->k_norm = next(m, base, tensor);
+  }
+}
+
 void model_bind(const model *m, float *base, model_weights *weights) {
   int32_t tensor = 0;
   weights->embedding = next(m, base, &tensor);
@@ -118,13 +189,7 @@ void model_bind(const model *m, float *base, model_weights *weights) {
     layer_weights *w = &weights->layers[layer];
     *w = (layer_weights){0};
     w->attention_norm = next(m, base, &tensor);
-    w->qkv = next(m, base, &tensor);
-    tensor += 2; /* k_proj and v_proj follow q_proj without a gap: one matrix */
-    w->o = next(m, base, &tensor);
-    if (m->config.qk_norm) {
-      w->q_norm = next(m, base, &tensor);
-      w->k_norm = next(m, base, &tensor);
-    }
+    bind_attention(m, base, &tensor, w);
     w->ffn_norm = next(m, base, &tensor);
     bool dense = layer_is_dense(&m->config, m->balance.method, layer);
     if (!dense) w->router = next(m, base, &tensor);
@@ -138,11 +203,7 @@ void model_bind(const model *m, float *base, model_weights *weights) {
     }
   }
   weights->norm = next(m, base, &tensor);
-}
-
-static bool ends_with(const char *name, const char *end) {
-  size_t n = strlen(name), k = strlen(end);
-  return n >= k && strcmp(name + n - k, end) == 0;
+  weights->head = m->config.untied_head ? next(m, base, &tensor) : weights->embedding;
 }
 
 /* The standard deviation of a tensor's initial values: 1 / sqrt(inputs of the matrix), so that a
@@ -152,9 +213,11 @@ static bool ends_with(const char *name, const char *end) {
    first hundred steps would go into unlearning that each token repeats itself. */
 static double deviation(const model_config *c, const model_tensor *tensor) {
   double inputs = (double)tensor->shape[tensor->dimensions - 1];
-  if (ends_with(tensor->name, "embed_tokens.weight")) return 0.02;
-  if (ends_with(tensor->name, "mlp.gate.weight")) return 0.02;
-  if (ends_with(tensor->name, "o_proj.weight") || ends_with(tensor->name, "down_proj.weight"))
+  if (string_ends_with(tensor->name, "embed_tokens.weight")) return 0.02;
+  if (string_ends_with(tensor->name, "lm_head.weight")) return 0.02;
+  if (string_ends_with(tensor->name, "mlp.gate.weight")) return 0.02;
+  if (string_ends_with(tensor->name, "o_proj.weight") ||
+      string_ends_with(tensor->name, "down_proj.weight"))
     return 1.0 / sqrt(inputs * 2.0 * (double)c->layers);
   return 1.0 / sqrt(inputs);
 }
@@ -164,10 +227,13 @@ void model_initialise(model *m, uint64_t seed) {
     const model_tensor *tensor = &m->tensors[i];
     float *to = m->parameters + tensor->offset;
     int64_t n = tensor->shape[0] * tensor->shape[1] * tensor->shape[2];
+    /* Its place in the whole tensor draws an element, whichever rank has it. */
+    int64_t first = tensor->first * tensor->shape[1] * tensor->shape[2];
     double spread = deviation(&m->config, tensor);
     bool is_norm = tensor->dimensions == 1;
 #pragma omp parallel for schedule(static)
     for (int64_t j = 0; j < n; j++)
-      to[j] = is_norm ? 1.0f : (float)(spread * random_normal(seed, (uint64_t)i, (uint64_t)j));
+      to[j] = is_norm ? 1.0f
+                      : (float)(spread * random_normal(seed, (uint64_t)i, (uint64_t)(first + j)));
   }
 }

@@ -1,10 +1,13 @@
 /* The model's working memory. For T tokens a call, each layer keeps, in numbers of 4 bytes:
      attention   T (3 d + (2 heads + 2 kv heads) n + 2 heads + 1), and with qk_norm another
-                 T (heads + kv heads) (n + 1)
+                 T (heads + kv heads) (n + 1); with MLA, T (3 d + heads (2 n + 2 v + 2) + 2 c + r +
+                 2 cq + 3)
      dense FFN   T (d + 3 f + 1)
      MoE         T (d + E + 2) + T k (2 d + 3 f + 6), and with shared experts 3 T f shared
    and one layer's gradients, T (4 d + (2 heads + 2 kv heads) n + E) + T k (2 d + f + 1), are shared
-   by all layers. Scores of attention and logits of the head are made in blocks. */
+   by all layers. Where ranks divide the experts, T k (d + 3 f) of a MoE layer and T k f of the
+   gradients are those of the rows that reach this rank's experts, in model_exchange.c. Scores of
+   attention and logits of the head are made in blocks. */
 #include "model_internal.h"
 
 #include "norm.h"
@@ -21,13 +24,21 @@ static void cut_attention(const model *m, layer_activations *to, int64_t tokens,
   to->x = TAKE(tokens * d, float);
   to->normed = TAKE(tokens * d, float);
   to->inverse = TAKE(tokens, float);
-  to->qkv = TAKE(tokens * (c->heads + 2 * c->key_value_heads) * n, float);
-  if (c->qk_norm) {
+  const attention_shape shape = model_attention_shape(m, m->batch);
+  to->qkv = TAKE(tokens * attention_row(&shape), float);
+  if (c->latent_width) {
+    to->latent = TAKE(tokens * (c->latent_width + c->rope_width), float);
+    to->latent_normed = TAKE(tokens * c->latent_width, float);
+    to->latent_inverse = TAKE(tokens, float);
+    to->q_latent = TAKE(tokens * c->query_latent_width, float);
+    to->q_latent_normed = TAKE(tokens * c->query_latent_width, float);
+    to->q_latent_inverse = TAKE(tokens, float);
+  } else if (c->qk_norm) {
     to->qk_raw = TAKE(tokens * (c->heads + c->key_value_heads) * n, float);
     to->q_inverse = TAKE(tokens * c->heads, float);
     to->k_inverse = TAKE(tokens * c->key_value_heads, float);
   }
-  to->attended = TAKE(tokens * c->heads * n, float);
+  to->attended = TAKE(tokens * c->heads * shape.value_width, float);
   to->largest = TAKE(tokens * c->heads, float);
   to->inverse_sum = TAKE(tokens * c->heads, float);
   to->middle = TAKE(tokens * d, float);
@@ -39,9 +50,12 @@ static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t t
   int64_t rows = dense ? tokens : routes, f = dense ? c->dense_hidden : c->hidden;
   to->ffn_normed = TAKE(tokens * d, float);
   to->ffn_inverse = TAKE(tokens, float);
-  to->a = TAKE(rows * f, float);
-  to->b = TAKE(rows * f, float);
-  to->h = TAKE(rows * f, float);
+  bool elsewhere = !dense && m->expert_ranks; /* model_exchange.c has their rows */
+  if (!elsewhere) {
+    to->a = TAKE(rows * f, float);
+    to->b = TAKE(rows * f, float);
+    to->h = TAKE(rows * f, float);
+  }
   if (dense) return;
   to->logits = TAKE(tokens * c->experts, float);
   to->gates = TAKE(routes, float);
@@ -50,7 +64,7 @@ static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t t
   to->offsets = TAKE(c->experts + 1, int64_t);
   to->source = TAKE(routes, int64_t);
   to->row = TAKE(routes, int64_t);
-  to->gathered = TAKE(routes * d, float);
+  if (!elsewhere) to->gathered = TAKE(routes * d, float);
   to->expert_output = TAKE(routes * d, float);
   int64_t shared = (int64_t)c->shared_experts * c->hidden;
   if (shared) {
@@ -66,19 +80,27 @@ static void cut_scratch(model *m, int64_t tokens, arena *a) {
   const model_config *c = &m->config;
   model_scratch *to = &m->scratch;
   int64_t d = c->width, n = c->head_width, routes = tokens * c->active;
-  attention_shape attention = {m->batch, c->sequence, c->heads, c->key_value_heads, c->head_width};
+  const attention_shape attention = model_attention_shape(m, m->batch);
+  const int64_t rotated = model_rope_width(c);
   head_shape head = {tokens, c->width, c->vocabulary, c->logit_softcap};
-  to->rotation_cosine = TAKE((int64_t)c->sequence * (n / 2), float);
-  to->rotation_sine = TAKE((int64_t)c->sequence * (n / 2), float);
+  to->rotation_cosine = TAKE((int64_t)c->sequence * (rotated / 2), float);
+  to->rotation_sine = TAKE((int64_t)c->sequence * (rotated / 2), float);
   to->mask = TAKE(tokens, uint8_t);
   to->stream_gradient = TAKE(tokens * d, float);
   to->normed_gradient = TAKE(tokens * d, float);
   to->branch = TAKE(tokens * d, float);
-  to->qkv_gradient = TAKE(tokens * (c->heads + 2 * c->key_value_heads) * n, float);
-  to->attended_gradient = TAKE(tokens * c->heads * n, float);
+  to->qkv_gradient = TAKE(tokens * attention_row(&attention), float);
+  to->attended_gradient = TAKE(tokens * c->heads * attention.value_width, float);
+  if (c->latent_width) {
+    const int64_t plain = n - c->rope_width + c->value_width;
+    to->projected = TAKE(tokens * c->heads * larger(n, plain), float);
+    to->latent_gradient =
+        TAKE(tokens * larger(c->latent_width + c->rope_width, c->query_latent_width), float);
+    to->latent_normed_gradient = TAKE(tokens * c->latent_width, float);
+  }
   to->attention = TAKE(m->threads * attention_scratch(&attention), float);
   to->h_gradient =
-      TAKE(larger(routes * c->hidden,
+      TAKE(larger(m->expert_ranks ? 0 : routes * c->hidden,
                   tokens * larger(c->dense_hidden, (int64_t)c->shared_experts * c->hidden)),
            float);
   if (m->moe_layers) {
@@ -91,7 +113,9 @@ static void cut_scratch(model *m, int64_t tokens, arena *a) {
   to->output_inverse = TAKE(tokens, float);
   to->head_logits = TAKE(head_scratch(&head), float);
   to->row_loss = TAKE(tokens, double);
-  to->norm = TAKE(norm_scratch(tokens, (int32_t)larger(d, n)), double);
+  const int64_t projection = c->qk_norm == QK_NORM_PROJECTION ? c->heads * n : n;
+  const int64_t latent = larger(c->latent_width, c->query_latent_width);
+  to->norm = TAKE(norm_scratch(tokens, (int32_t)larger(d, larger(projection, latent))), double);
 }
 
 void model_cut(model *m, arena *a) {

@@ -15,6 +15,7 @@ static int ranks_of_environment(void) {
 
 #if PHIBAL_HAVE_MPI
 
+#include <limits.h>
 #include <mpi.h>
 
 const char *parallel_library(void) {
@@ -26,13 +27,13 @@ const char *parallel_library(void) {
 }
 
 phibal_status parallel_begin(parallel *p) {
-  *p = (parallel){0, 1};
+  *p = (parallel){.ranks = 1};
   if (!ranks_of_environment()) return PHIBAL_OK;
   int rank, ranks;
   MPI_Init(NULL, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  *p = (parallel){rank, ranks};
+  *p = (parallel){rank, ranks, MPI_Comm_c2f(MPI_COMM_WORLD)};
   return PHIBAL_OK;
 }
 
@@ -44,58 +45,163 @@ void parallel_end(const parallel *p) {
   if (begun && !ended) MPI_Finalize();
 }
 
+static MPI_Comm ranks_of(const parallel *p) {
+  return MPI_Comm_f2c(p->communicator);
+}
+
 void parallel_abort(const parallel *p, int status) {
   if (p->ranks > 1) MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-/* Where rank r's part of n elements begins. */
-static int64_t part(const parallel *p, int64_t n, int32_t r) {
-  return n * r / p->ranks;
+void parallel_split(const parallel *p, int32_t colour, parallel *part) {
+  *part = (parallel){.ranks = 1};
+  if (p->ranks == 1) return;
+  MPI_Comm found;
+  int rank, ranks;
+  MPI_Comm_split(ranks_of(p), colour, p->rank, &found);
+  MPI_Comm_rank(found, &rank);
+  MPI_Comm_size(found, &ranks);
+  *part = (parallel){rank, ranks, MPI_Comm_c2f(found)};
 }
 
-/* One block: every rank gets its part from all, adds them in the order of the ranks, and gives the
-   sums to all. counts, places [2][ranks]; parts [ranks * the largest part]. */
-static void sum_block(const parallel *p, float *x, int64_t n, int *counts, int *places,
-                      float *parts) {
-  const int64_t own = part(p, n, p->rank + 1) - part(p, n, p->rank);
-  int *part_counts = counts + p->ranks, *part_places = places + p->ranks;
+void parallel_release(parallel *part) {
+  if (part->communicator) {
+    MPI_Comm own = ranks_of(part);
+    MPI_Comm_free(&own);
+  }
+  *part = (parallel){.ranks = 1};
+}
+
+static phibal_status memory_error(const parallel *p) {
+  return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory to add up %d ranks", p->ranks);
+}
+
+phibal_status parallel_sum_parts(const parallel *p, const int64_t *starts, float *x) {
+  if (p->ranks == 1) return PHIBAL_OK;
+  const int64_t own = starts[p->rank + 1] - starts[p->rank];
+  int *counts = malloc(4 * (size_t)p->ranks * sizeof *counts);
+  float *parts = malloc((size_t)(own * p->ranks + 1) * sizeof *parts);
+  if (!counts || !parts) {
+    free(counts);
+    free(parts);
+    return memory_error(p);
+  }
+  int *places = counts + p->ranks, *part_counts = places + p->ranks,
+      *part_places = part_counts + p->ranks;
   for (int32_t r = 0; r < p->ranks; r++) {
-    counts[r] = (int)(part(p, n, r + 1) - part(p, n, r));
-    places[r] = (int)part(p, n, r);
+    counts[r] = (int)(starts[r + 1] - starts[r]);
+    places[r] = (int)(starts[r] - starts[0]);
     part_counts[r] = (int)own;
     part_places[r] = (int)(own * r);
   }
-  MPI_Alltoallv(x, counts, places, MPI_FLOAT, parts, part_counts, part_places, MPI_FLOAT,
-                MPI_COMM_WORLD);
-  float *sums = x + part(p, n, p->rank);
+  MPI_Alltoallv(x + starts[0], counts, places, MPI_FLOAT, parts, part_counts, part_places,
+                MPI_FLOAT, ranks_of(p));
+  float *sums = x + starts[p->rank];
   for (int64_t i = 0; i < own; i++) {
     double sum = (double)parts[i];
     for (int32_t r = 1; r < p->ranks; r++) sum += (double)parts[own * r + i];
     sums[i] = (float)sum;
   }
-  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x, counts, places, MPI_FLOAT, MPI_COMM_WORLD);
+  free(counts);
+  free(parts);
+  return PHIBAL_OK;
+}
+
+/* One part after another: a part's owner sends it to all. */
+void parallel_gather_parts(const parallel *p, const int64_t *starts, float *x) {
+  for (int32_t r = 0; r < p->ranks && p->ranks > 1; r++)
+    if (starts[r + 1] > starts[r])
+      MPI_Bcast(x + starts[r], (int)(starts[r + 1] - starts[r]), MPI_FLOAT, r, ranks_of(p));
 }
 
 phibal_status parallel_sum_floats(const parallel *p, float *x, int64_t n) {
   if (p->ranks == 1) return PHIBAL_OK;
   const int64_t block = (int64_t)1 << 22;
-  int *counts = malloc(4 * (size_t)p->ranks * sizeof *counts);
-  float *parts = malloc((size_t)(block + p->ranks) * sizeof *parts);
-  phibal_status status = PHIBAL_OK;
-  if (!counts || !parts)
-    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory to add up %d ranks", p->ranks);
-  for (int64_t i = 0; i < n && !status; i += block)
-    sum_block(p, x + i, n - i < block ? n - i : block, counts, counts + 2 * p->ranks, parts);
-  free(counts);
-  free(parts);
+  int64_t *starts = malloc(((size_t)p->ranks + 1) * sizeof *starts);
+  phibal_status status = starts ? PHIBAL_OK : memory_error(p);
+  for (int64_t i = 0; i < n && !status; i += block) {
+    const int64_t length = n - i < block ? n - i : block;
+    for (int32_t r = 0; r <= p->ranks; r++) starts[r] = i + length * r / p->ranks;
+    status = parallel_sum_parts(p, starts, x);
+    if (!status) parallel_gather_parts(p, starts, x);
+  }
+  free(starts);
   return status;
+}
+
+void parallel_merge_doubles(const parallel *p, double *x, int64_t n) {
+  const int64_t block = (int64_t)1 << 22;
+  for (int64_t i = 0; i < n && p->ranks > 1; i += block)
+    MPI_Allreduce(MPI_IN_PLACE, x + i, (int)(n - i < block ? n - i : block), MPI_DOUBLE, MPI_SUM,
+                  ranks_of(p));
+}
+
+void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n) {
+  if (p->ranks == 1) return;
+  MPI_Reduce(p->rank ? x : MPI_IN_PLACE, p->rank ? NULL : x, (int)n, MPI_UINT32_T, MPI_BOR, 0,
+             ranks_of(p));
+}
+
+void parallel_broadcast(const void *context, int64_t *x) {
+  const parallel *p = context;
+  if (p->ranks > 1) MPI_Bcast(x, 1, MPI_INT64_T, 0, ranks_of(p));
+}
+
+void parallel_exchange_counts(const void *context, int32_t n, const int64_t *send,
+                              int64_t *receive) {
+  const parallel *p = context;
+  if (p->ranks == 1)
+    memcpy(receive, send, (size_t)n * sizeof *send);
+  else
+    MPI_Alltoall(send, n, MPI_INT64_T, receive, n, MPI_INT64_T, ranks_of(p));
+}
+
+/* MPI's counts and places, in rows; false where they do not fit. */
+static bool rows_place(int32_t ranks, const int64_t *rows, int *counts, int *places) {
+  int64_t at = 0;
+  for (int32_t r = 0; r < ranks; r++) {
+    if (rows[r] > INT_MAX || at > INT_MAX) return false;
+    counts[r] = (int)rows[r];
+    places[r] = (int)at;
+    at += rows[r];
+  }
+  return at <= INT_MAX;
+}
+
+phibal_status parallel_exchange_rows(const void *context, int32_t width, const int64_t *to,
+                                     const float *send, const int64_t *from, float *receive) {
+  const parallel *p = context;
+  if (p->ranks == 1) {
+    if (*to) memcpy(receive, send, (size_t)*to * (size_t)width * sizeof *send);
+    return PHIBAL_OK;
+  }
+  int *counts = malloc(4 * (size_t)p->ranks * sizeof *counts);
+  if (!counts)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory to exchange rows of %d ranks",
+                             p->ranks);
+  int *places = counts + p->ranks, *from_counts = places + p->ranks,
+      *from_places = from_counts + p->ranks;
+  const bool fit = rows_place(p->ranks, to, counts, places) &&
+                   rows_place(p->ranks, from, from_counts, from_places);
+  if (fit) {
+    MPI_Datatype row;
+    MPI_Type_contiguous(width, MPI_FLOAT, &row);
+    MPI_Type_commit(&row);
+    MPI_Alltoallv(send, counts, places, row, receive, from_counts, from_places, row, ranks_of(p));
+    MPI_Type_free(&row);
+  }
+  free(counts);
+  return fit ? PHIBAL_OK
+             : phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                                 "experts: 2^31 rows or more in one exchange; a smaller "
+                                 "batch.micro_sequences has fewer");
 }
 
 void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
   double sum[16] = {0}, theirs[16];
   for (int32_t r = 0; r < p->ranks && p->ranks > 1; r++) {
     if (r == p->rank) memcpy(theirs, x, (size_t)n * sizeof *x);
-    MPI_Bcast(theirs, n, MPI_DOUBLE, r, MPI_COMM_WORLD);
+    MPI_Bcast(theirs, n, MPI_DOUBLE, r, ranks_of(p));
     for (int32_t i = 0; i < n; i++) sum[i] += theirs[i];
   }
   if (p->ranks > 1) memcpy(x, sum, (size_t)n * sizeof *x);
@@ -103,11 +209,11 @@ void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
 
 void parallel_sum_integer(const void *context, int64_t *x) {
   const parallel *p = context;
-  if (p->ranks > 1) MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  if (p->ranks > 1) MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_INT64_T, MPI_SUM, ranks_of(p));
 }
 
 int parallel_largest(const parallel *p, int x) {
-  if (p->ranks > 1) MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (p->ranks > 1) MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_MAX, ranks_of(p));
   return x;
 }
 
@@ -120,14 +226,14 @@ phibal_status parallel_add_loads(const void *context, const phibal_loads *own, p
   uint64_t probability[PHIBAL_MAX_EXPERTS * PHIBAL_LOAD_LIMBS];
   int64_t count[PHIBAL_MAX_EXPERTS];
   phibal_loads sum = {own->experts, own->active, own->tokens, probability, count};
-  MPI_Allreduce(own->probability, probability, limbs, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(own->count, count, own->experts, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Allreduce(MPI_IN_PLACE, &sum.tokens, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(own->probability, probability, limbs, MPI_UINT64_T, MPI_SUM, ranks_of(p));
+  MPI_Allreduce(own->count, count, own->experts, MPI_INT64_T, MPI_SUM, ranks_of(p));
+  MPI_Allreduce(MPI_IN_PLACE, &sum.tokens, 1, MPI_INT64_T, MPI_SUM, ranks_of(p));
   return phibal_loads_add(to, &sum);
 }
 
 void parallel_meet(const parallel *p) {
-  if (p->ranks > 1) MPI_Barrier(MPI_COMM_WORLD);
+  if (p->ranks > 1) MPI_Barrier(ranks_of(p));
 }
 
 #else
@@ -137,7 +243,7 @@ const char *parallel_library(void) {
 }
 
 phibal_status parallel_begin(parallel *p) {
-  *p = (parallel){0, 1};
+  *p = (parallel){.ranks = 1};
   if (ranks_of_environment() < 2) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                            "started as one of %d ranks, and this build has no MPI: install "
@@ -151,6 +257,49 @@ void parallel_end(const parallel *p) {
 
 void parallel_abort(const parallel *p, int status) {
   (void)p, (void)status;
+}
+
+void parallel_split(const parallel *p, int32_t colour, parallel *part) {
+  (void)p, (void)colour;
+  *part = (parallel){.ranks = 1};
+}
+
+void parallel_release(parallel *part) {
+  *part = (parallel){.ranks = 1};
+}
+
+phibal_status parallel_sum_parts(const parallel *p, const int64_t *starts, float *x) {
+  (void)p, (void)starts, (void)x;
+  return PHIBAL_OK;
+}
+
+void parallel_gather_parts(const parallel *p, const int64_t *starts, float *x) {
+  (void)p, (void)starts, (void)x;
+}
+
+void parallel_merge_doubles(const parallel *p, double *x, int64_t n) {
+  (void)p, (void)x, (void)n;
+}
+
+void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n) {
+  (void)p, (void)x, (void)n;
+}
+
+void parallel_broadcast(const void *context, int64_t *x) {
+  (void)context, (void)x;
+}
+
+void parallel_exchange_counts(const void *context, int32_t n, const int64_t *send,
+                              int64_t *receive) {
+  (void)context;
+  memcpy(receive, send, (size_t)n * sizeof *send);
+}
+
+phibal_status parallel_exchange_rows(const void *context, int32_t width, const int64_t *to,
+                                     const float *send, const int64_t *from, float *receive) {
+  (void)context, (void)from;
+  if (*to) memcpy(receive, send, (size_t)*to * (size_t)width * sizeof *send);
+  return PHIBAL_OK;
 }
 
 phibal_status parallel_sum_floats(const parallel *p, float *x, int64_t n) {

@@ -1,16 +1,40 @@
-/* Rotary position embedding: at position s the pair (x_i, x_(i + n/2)) of a head of width n is
-   turned by the angle s theta^(-2 i / n), as in Hugging Face's rotate_half. */
+/* Rotary position embedding: at position s the pair i of the n numbers that are turned, by the
+   angle s f_i, f_i = theta^(-2 i / n). The pair is (x_i, x_(i + n/2)), as in Hugging Face's
+   rotate_half, or (x_(2 i), x_(2 i + 1)), interleaved, as DeepSeek-V2 and V3 have it. */
 #ifndef PHIBAL_MOE_ROPE_H
 #define PHIBAL_MOE_ROPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+/* Frequencies. With factor > 0, YaRN's (Peng et al., arXiv:2309.00071, section 3.2): a pair that
+   turns more than `fast` times over `original` positions keeps f_i, one that turns less than `slow`
+   times gets f_i / factor, with a linear ramp over i between. */
+typedef struct rope_frequencies {
+  double theta;
+  double factor; /* 0: as above, without YaRN */
+  double original, fast, slow;
+  bool whole;       /* the ramp's ends are rounded outwards to whole pairs, as is usual */
+  double magnitude; /* cosine and sine are multiplied by it; 0: 1 */
+} rope_frequencies;
+
 /* cosine, sine [sequence][n/2] */
-void rope_table(int32_t sequence, int32_t n, double theta, float *cosine, float *sine);
-/* Turns `heads` heads side by side in each of `rows` rows, in place; row i is at position
-   i % sequence. `direction` is 1, or -1 for the backward pass: a rotation's transpose is its
+void rope_table(int32_t sequence, int32_t n, const rope_frequencies *frequencies, float *cosine,
+                float *sine);
+
+typedef struct rope_shape {
+  int64_t rows; /* row i is at position i % sequence */
+  int32_t sequence;
+  int32_t heads;
+  int32_t n;           /* numbers that are turned in each head */
+  int64_t head_stride; /* from one head to the next in a row */
+  int64_t row_stride;
+  bool interleaved;
+} rope_shape;
+
+/* Turns x in place. `direction` is 1, or -1 for the backward pass: a rotation's transpose is its
    inverse. */
-void rope_apply(int64_t rows, int32_t sequence, int32_t heads, int32_t n, const float *cosine,
-                const float *sine, float direction, float *x, int64_t stride);
+void rope_apply(const rope_shape *shape, const float *cosine, const float *sine, float direction,
+                float *x);
 
 #endif

@@ -3,20 +3,37 @@
 /* A vocabulary may be padded up to a multiple of 128 or less; more is a mistake. */
 enum { PADDING_MAX = 127 };
 
-phibal_status run_data_vocabulary(const char *what, int32_t data, const model_config *config) {
-  const int32_t own = config->vocabulary;
-  if (data <= own && own - data <= PADDING_MAX) return PHIBAL_OK;
+phibal_status run_data_vocabulary(const char *what, int32_t data, bool open,
+                                  const run_config *config) {
+  const int32_t own = config->model.vocabulary;
+  open |= *config->training.from != 0;
+  if (data <= own && (open || own - data <= PADDING_MAX)) return PHIBAL_OK;
+  if (*config->training.from)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s has a vocabulary of %d tokens, the model of '%s' one of %d: data "
+                             "are to be made with the model's own tokenizer",
+                             what, data, config->training.from, own);
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                            "%s has a vocabulary of %d tokens, the model one of %d: set "
                            "model.vocabulary to %d (or up to %d more, for padding)",
                            what, data, own, data, PADDING_MAX);
 }
 
-phibal_status run_data_open(const char *path, const char *key, const model_config *config,
+phibal_status run_data_open(const char *path, const char *key, const run_config *config,
                             token_file *file) {
-  phibal_status status = token_file_open(path, file);
+  phibal_status status = token_file_open_with(path, config->data.end_of_document, file);
   if (status) return status;
   char what[CONFIG_TEXT_MAX + 64];
   snprintf(what, sizeof what, "%s '%s'", key, path);
-  return run_data_vocabulary(what, file->vocabulary, config);
+  return run_data_vocabulary(what, file->vocabulary, file->vocabulary_open, config);
+}
+
+phibal_status run_data_open_training(const run_config *config, corpus *c) {
+  phibal_status status = corpus_open(config->data.train, config->data.end_of_document, c);
+  for (int32_t i = 0; i < c->shards && !status; i++) {
+    char what[CONFIG_TEXT_MAX + 64];
+    snprintf(what, sizeof what, "data.train '%.1000s'", c->path[i]);
+    status = run_data_vocabulary(what, c->shard[i].vocabulary, c->shard[i].vocabulary_open, config);
+  }
+  return status;
 }

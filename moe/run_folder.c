@@ -1,4 +1,5 @@
 #include "run_folder.h"
+#include "tensorboard.h"
 #include "file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,8 @@ static phibal_status io_error(const char *what, const char *path) {
   return phibal_status_set(PHIBAL_ERROR_IO, "cannot %s '%s': %s", what, path, strerror(errno));
 }
 
-static const char *const run_files[] = {"result.json", "metrics.jsonl", "config.yaml"};
+static const char *const run_files[] = {"result.json", "metrics.jsonl", "config.yaml",
+                                        TENSORBOARD_FILE};
 
 static phibal_status clear_old_run(const char *folder, bool overwrite) {
   char path[PATH_BYTES];
@@ -37,15 +39,9 @@ static phibal_status clear_old_run(const char *folder, bool overwrite) {
 }
 
 static phibal_status write_config(const char *folder, const run_config *config) {
-  char path[PATH_BYTES], *text = NULL;
-  size_t bytes = 0;
+  char path[PATH_BYTES];
   file_path(folder, "config.yaml", path);
-  FILE *stream = open_memstream(&text, &bytes);
-  if (!stream) return io_error("write", path);
-  run_config_write(config, stream);
-  phibal_status status = fclose(stream) ? io_error("write", path) : file_write(path, text, bytes);
-  free(text);
-  return status;
+  return run_config_save(config, path);
 }
 
 static phibal_status check_path(const char *path) {
@@ -75,6 +71,16 @@ static phibal_status open_metrics(run_folder *folder, const char *mode) {
   return folder->metrics ? PHIBAL_OK : io_error("write", path);
 }
 
+/* What metrics.jsonl already has, and from then on what is logged. */
+static phibal_status open_events(run_folder *folder, const run_config *config) {
+  json_t *lines = NULL;
+  if (!config->training.tensorboard) return PHIBAL_OK;
+  phibal_status status = run_folder_metrics(folder->path, &lines);
+  if (!status) status = tensorboard_create(folder->path, lines, &folder->events);
+  json_decref(lines);
+  return status;
+}
+
 phibal_status run_folder_create(const char *path, bool overwrite, const run_config *config,
                                 run_folder *folder) {
   *folder = (run_folder){0};
@@ -84,6 +90,7 @@ phibal_status run_folder_create(const char *path, bool overwrite, const run_conf
   if (!status) status = clear_old_run(path, overwrite);
   if (!status) status = write_config(path, config);
   if (!status) status = open_metrics(folder, "we");
+  if (!status) status = open_events(folder, config);
   return status;
 }
 
@@ -128,6 +135,7 @@ phibal_status run_folder_continue(const char *path, int64_t step, const run_conf
   status = write_config(path, config);
   if (!status) status = cut_metrics(path, step, config->training.steps);
   if (!status) status = open_metrics(folder, "ae");
+  if (!status) status = open_events(folder, config);
   return status;
 }
 
@@ -135,10 +143,12 @@ phibal_status run_folder_log(run_folder *folder, json_t *line) {
   if (!line) return phibal_status_set(PHIBAL_ERROR_MEMORY, "metrics.jsonl: out of memory");
   /* Seventeen digits keep a binary64; JSON has no infinities, and none are logged. */
   int failed = json_dumpf(line, folder->metrics, JSON_COMPACT | JSON_REAL_PRECISION(17));
-  json_decref(line);
+  phibal_status status = PHIBAL_OK;
   if (failed || fputc('\n', folder->metrics) == EOF || fflush(folder->metrics))
-    return io_error("write metrics.jsonl in", folder->path);
-  return PHIBAL_OK;
+    status = io_error("write metrics.jsonl in", folder->path);
+  if (!status && folder->events) status = tensorboard_write(folder->events, line);
+  json_decref(line);
+  return status;
 }
 
 phibal_status run_folder_finish(run_folder *folder, const json_t *result) {
@@ -155,6 +165,7 @@ phibal_status run_folder_finish(run_folder *folder, const json_t *result) {
 
 void run_folder_close(run_folder *folder) {
   if (folder->metrics) fclose(folder->metrics);
+  if (folder->events) fclose(folder->events);
   if (folder->lock) close(folder->lock);
   *folder = (run_folder){0};
 }

@@ -1,5 +1,5 @@
-/* The folder a run writes: config.yaml, metrics.jsonl, result.json, and checkpoints (checkpoint.h).
- */
+/* The folder a run writes: config.yaml, metrics.jsonl, result.json, checkpoints (checkpoint.h), and
+   TensorBoard's events where the configuration wants them. */
 #ifndef PHIBAL_MOE_RUN_FOLDER_H
 #define PHIBAL_MOE_RUN_FOLDER_H
 
@@ -9,6 +9,7 @@
 typedef struct run_folder {
   char path[CONFIG_TEXT_MAX];
   FILE *metrics; /* metrics.jsonl */
+  FILE *events;  /* tensorboard.h; null: none */
   int lock;      /* the folder itself, locked against another run in it; 0: not open */
 } run_folder;
 
@@ -23,7 +24,8 @@ phibal_status run_folder_create(const char *path, bool overwrite, const run_conf
    becomes `config`'s, and result.json is removed. Refuses where another process trains in it. */
 phibal_status run_folder_continue(const char *path, int64_t step, const run_config *config,
                                   run_folder *folder);
-/* Appends one line to metrics.jsonl and flushes it. Takes the reference. */
+/* Appends one line to metrics.jsonl, and its numbers to the events, and flushes them. Takes the
+   reference. */
 phibal_status run_folder_log(run_folder *folder, json_t *line);
 /* Writes result.json: whole or not at all. */
 phibal_status run_folder_finish(run_folder *folder, const json_t *result);

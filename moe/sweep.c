@@ -1,6 +1,7 @@
 /* The runs of a sweep, and what they found. */
 #include "sweep.h"
 #include "file.h"
+#include "report.h"
 #include "run_folder.h"
 #include <math.h>
 #include <stdlib.h>
@@ -78,14 +79,13 @@ static phibal_status check_all(const sweep *s) {
   return status;
 }
 
-/* Whether the run has ended well. */
-static bool is_done(const char *folder, json_t **result) {
-  *result = NULL;
-  if (run_folder_result(folder, result)) return false;
-  if (!json_is_true(json_object_get(*result, "stopped"))) return true;
-  json_decref(*result);
-  *result = NULL;
-  return false;
+/* Of a run that has ended well; null for any other. */
+static json_t *result_of(const char *folder) {
+  json_t *result = NULL;
+  if (!run_folder_result(folder, &result) && !json_is_true(json_object_get(result, "stopped")))
+    return result;
+  json_decref(result);
+  return NULL;
 }
 
 /* The folder's own configuration, if it has one, must be the one that the sweep gives it. */
@@ -98,14 +98,11 @@ static phibal_status check_folder(const sweep *s, const char *folder, const run_
   *is_there = !status && !access(path, F_OK);
   if (*is_there) {
     status = run_config_load(path, NULL, 0, then);
-    if (!status && checkpoint_config_continues(then, config)) {
-      char message[400];
-      snprintf(message, sizeof message, "%s", phibal_status_message());
+    if (!status && checkpoint_config_continues(then, config))
       status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                  "%s: the run '%s' is there with another configuration; choose "
                                  "another 'out': %s",
-                                 s->path, folder, message);
-    }
+                                 s->path, folder, phibal_status_message());
   }
   free(path);
   free(then);
@@ -137,13 +134,13 @@ static phibal_status one_run(const sweep *s, int64_t point, size_t seed, const s
                              int64_t *failures) {
   char folder[CONFIG_TEXT_MAX];
   bool is_there = false;
-  json_t *result = NULL;
   run_config *config = malloc(sizeof *config);
   if (!config) return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", s->path);
   sweep_folder(s, point, seed, folder);
   phibal_status status = sweep_config(s, point, seed, config);
   if (!status) status = check_folder(s, folder, config, &is_there);
-  const bool done = !status && is_there && is_done(folder, &result);
+  json_t *result = !status && is_there ? result_of(folder) : NULL;
+  const bool done = result;
   json_decref(result);
   const int64_t seeds = (int64_t)s->seed_count, run = point * seeds + (int64_t)seed;
   if (!status && o->begins) o->begins(o->context, run, s->points * seeds, folder, done);
@@ -171,23 +168,22 @@ phibal_status sweep_run(const sweep *s, const sweep_options *options, int64_t *f
 }
 
 static const struct {
-  const char *name, *path[3], *heading;
+  const char *name, *path, *heading;
   double scale;
   int digits;
-} metrics[] = {{"loss", {"validation", "loss"}, "loss", 1, 4},
-               {"accuracy", {"validation", "accuracy"}, "accuracy, %", 100, 2},
-               {"maxvio_loads", {"validation", "mean", "maxvio_loads"}, "MaxVio loads", 1, 4},
-               {"maxvio_mean", {"validation", "mean", "maxvio_mean"}, "MaxVio mean", 1, 4},
-               {"gini_loads", {"validation", "mean", "gini_loads"}, "Gini loads", 1, 4},
-               {"gini_mean", {"validation", "mean", "gini_mean"}, "Gini mean", 1, 4},
-               {"entropy_loads", {"validation", "mean", "entropy_loads"}, "entropy loads", 1, 4},
-               {"training_loss", {"training", "last_loss"}, "training loss", 1, 4}};
+} metrics[] = {{"loss", "validation.loss", "loss", 1, 4},
+               {"accuracy", "validation.accuracy", "accuracy, %", 100, 2},
+               {"maxvio_loads", "validation.mean.maxvio_loads", "MaxVio loads", 1, 4},
+               {"maxvio_mean", "validation.mean.maxvio_mean", "MaxVio mean", 1, 4},
+               {"gini_loads", "validation.mean.gini_loads", "Gini loads", 1, 4},
+               {"gini_mean", "validation.mean.gini_mean", "Gini mean", 1, 4},
+               {"entropy_loads", "validation.mean.entropy_loads", "entropy loads", 1, 4},
+               {"training_loss", "training.last_loss", "training loss", 1, 4}};
 enum { METRICS = sizeof metrics / sizeof *metrics };
 
 static const json_t *metric_of(const json_t *result, size_t metric) {
-  for (size_t i = 0; i < 3 && metrics[metric].path[i]; i++)
-    result = json_object_get(result, metrics[metric].path[i]);
-  return json_is_number(result) ? result : NULL;
+  const json_t *value = report_member(result, metrics[metric].path);
+  return json_is_number(value) ? value : NULL;
 }
 
 /* Mean and sample deviation; the deviations are taken from the mean, so that nothing cancels. */
@@ -216,9 +212,9 @@ static json_t *point_results(const sweep *s, int64_t point) {
   for (size_t a = 0; a < s->axis_count; a++)
     json_array_append_new(index, json_integer((json_int_t)sweep_index(s, point, a)));
   for (size_t i = 0; i < s->seed_count; i++) {
-    json_t *result;
     sweep_folder(s, point, i, folder);
-    if (!is_done(folder, &result)) continue;
+    json_t *result = result_of(folder);
+    if (!result) continue;
     json_array_append_new(results, result);
     json_array_append_new(folders, json_string(folder));
   }

@@ -1,10 +1,13 @@
 #include "train.h"
 #include "clock.h"
-#include "data/sampler.h"
+#include "data/mixture.h"
+#include "device.h"
 #include "estimate.h"
+#include "hf/hf.h"
 #include "result.h"
 #include "run_data.h"
 #include "run_folder.h"
+#include "sharding.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -13,28 +16,36 @@
 typedef struct trainer {
   const run_config *config;
   const train_options *options;
-  token_file train, validation;
-  sampler sampler;
+  corpus train;
+  token_file validation;
+  mixture mixture;
   evaluation_plan plan, final_plan; /* null windows: no validation */
   run_folder folder;
   model *model;
   optimizer optimizer;
-  int32_t *tokens, *targets; /* [sequences][S], the global batch */
+  int32_t *tokens, *targets, *starts; /* [sequences][S], the global batch */
   run_totals totals;
   parallel parallel;
   model_ranks ranks;
-  int32_t own; /* sequences of a global batch on this rank */
+  sharding sharding;
+  device *device; /* null: the CPU */
+  lora lora;      /* none: the model's own weights are trained */
+  int32_t own;    /* sequences of a global batch on this rank */
 } trainer;
 
 static void trainer_destroy(trainer *t) {
+  device_destroy(t->device);
   free(t->tokens);
   optimizer_destroy(&t->optimizer);
+  lora_destroy(&t->lora);
   if (t->model) model_destroy(t->model);
+  sharding_destroy(&t->sharding);
   run_folder_close(&t->folder);
   evaluation_plan_destroy(&t->plan);
   evaluation_plan_destroy(&t->final_plan);
   token_file_close(&t->validation);
-  token_file_close(&t->train);
+  mixture_destroy(&t->mixture);
+  corpus_close(&t->train);
 }
 
 static phibal_status open_data(trainer *t) {
@@ -44,16 +55,18 @@ static phibal_status open_data(trainer *t) {
         PHIBAL_ERROR_ARGUMENT,
         "no data: give a token file with --data (or data.train); 'phibal data' "
         "makes them");
-  phibal_status status = run_data_open(c->data.train, "data.train", &c->model, &t->train);
+  phibal_status status = run_data_open_training(c, &t->train);
   if (status) return status;
   if (t->train.tokens <= c->model.sequence)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "data.train '%s' holds %lld tokens: a sequence of %d and the token "
                              "after it do not fit (model.sequence)",
                              c->data.train, (long long)t->train.tokens, c->model.sequence);
-  status = sampler_create(&t->train, c->model.sequence, (uint64_t)c->training.seed, &t->sampler);
-  if (status || !*c->data.validation) return status;
-  status = run_data_open(c->data.validation, "data.validation", &c->model, &t->validation);
+  status = mixture_create(&t->train, c->model.sequence, (uint64_t)c->training.seed, c->data.mixture,
+                          c->data.boundaries, &t->mixture);
+  if (status) return phibal_status_set(status, "data.train: %s", phibal_status_message());
+  if (!*c->data.validation) return PHIBAL_OK;
+  status = run_data_open(c->data.validation, "data.validation", c, &t->validation);
   if (!status)
     status = evaluation_plan_create(&t->validation, c->model.sequence, c->evaluation.sequences,
                                     &t->plan);
@@ -65,10 +78,9 @@ static phibal_status open_data(trainer *t) {
 
 /* An allocation beyond the machine's memory may succeed, and the process be killed when it is used.
  */
-static phibal_status check_memory(const run_config *config) {
-  const run_estimate e = run_estimate_compute(config);
-  const double needed = (double)e.weight_bytes + (double)e.gradient_bytes + (double)e.moment_bytes +
-                        (double)e.activation_bytes;
+static phibal_status check_memory(const run_config *config, int32_t ranks) {
+  const run_estimate e = run_estimate_of_rank(config, ranks);
+  const double needed = (double)run_estimate_bytes(&e);
   const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   if (needed <= present) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_MEMORY,
@@ -78,7 +90,13 @@ static phibal_status check_memory(const run_config *config) {
 }
 
 static checkpoint_state state_of(trainer *t) {
-  return (checkpoint_state){t->config, &t->train, t->model, &t->optimizer, &t->totals};
+  return (checkpoint_state){.config = t->config,
+                            .data = t->train.checksum,
+                            .model = t->model,
+                            .optimizer = &t->optimizer,
+                            .totals = &t->totals,
+                            .lora = t->lora.count ? &t->lora : NULL,
+                            .sharding = &t->sharding};
 }
 
 /* Sequences of one call on this rank. */
@@ -87,12 +105,47 @@ static int32_t micro_sequences(const trainer *t) {
   return t->own < most ? t->own : most;
 }
 
+/* The weights that are kept, and what is trained in their place. */
+static phibal_status adapt(trainer *t) {
+  const run_config *c = t->config;
+  hf_checkpoint from;
+  const lora_config config = {c->lora.rank, c->lora.alpha, c->lora.targets};
+  phibal_status status = hf_open(c->training.from, &from);
+  if (!status) status = hf_restore(&from, &c->model, t->model);
+  if (!status)
+    status = lora_create(&config, from.config.architecture, &c->model, t->model,
+                         (uint64_t)c->training.seed, &t->lora);
+  if (!status)
+    status = optimizer_create(&c->optimizer, 2 * t->lora.count, t->lora.tensors,
+                              t->lora.parameter_count, &t->optimizer);
+  hf_close(&from);
+  return status;
+}
+
+/* The gradient's norm, of what is trained. */
+static phibal_status gradient_norm(trainer *t, double *norm) {
+  if (!t->lora.count) return sharding_norm(&t->sharding, &t->optimizer, norm);
+  lora_gradients(&t->lora);
+  return optimizer_norm(&t->optimizer, t->lora.gradients, norm);
+}
+
+static void update(trainer *t, double lr, double scale) {
+  if (t->lora.count) {
+    optimizer_update(&t->optimizer, lr, scale, t->lora.gradients, t->lora.parameters);
+    lora_apply(&t->lora);
+  } else {
+    optimizer_update(&t->optimizer, lr, scale, model_gradients(t->model),
+                     model_parameters(t->model));
+    sharding_gather_weights(&t->sharding);
+  }
+}
+
 static phibal_status trainer_create(trainer *t) {
   const run_config *c = t->config;
   if (c->training.threads) omp_set_num_threads(c->training.threads);
   t->totals.threads = omp_get_max_threads();
   const train_options *o = t->options;
-  t->parallel = o->parallel ? *o->parallel : (parallel){0, 1};
+  t->parallel = o->parallel ? *o->parallel : (parallel){.ranks = 1};
   t->totals.ranks = t->parallel.ranks;
   t->own = c->batch.sequences / t->parallel.ranks;
   phibal_status status = PHIBAL_OK;
@@ -101,22 +154,43 @@ static phibal_status trainer_create(trainer *t) {
                                "batch.sequences: %d sequences cannot be divided evenly among %d "
                                "ranks",
                                c->batch.sequences, t->parallel.ranks);
+  if (!status) status = sharding_create(c, &t->parallel, &t->sharding);
   if (!status) status = open_data(t);
-  if (!status) status = check_memory(c);
+  if (!status) status = check_memory(c, t->parallel.ranks);
   if (!status)
-    status = model_create(&c->model, &c->balance, micro_sequences(t), (uint64_t)c->training.seed,
-                          &t->model);
+    status =
+        model_create_part(&c->model, &c->balance, micro_sequences(t), (uint64_t)c->training.seed,
+                          sharding_expert_ranks(&t->sharding), &t->model);
+  if (!status) status = sharding_divide(&t->sharding, t->model);
   t->ranks = (model_ranks){&t->parallel, parallel_add_loads, parallel_sum_integer};
   if (!status && t->parallel.ranks > 1) model_set_ranks(t->model, &t->ranks);
-  if (!status)
-    status = optimizer_create(&c->optimizer, model_tensor_count(t->model), model_tensors(t->model),
-                              model_parameter_count(t->model), &t->optimizer);
+  if (!status && c->lora.rank)
+    status = adapt(t);
+  else if (!status)
+    status =
+        optimizer_create_parts(&c->optimizer, model_tensor_count(t->model), model_tensors(t->model),
+                               model_parameter_count(t->model), t->sharding.parts,
+                               t->sharding.parts ? t->sharding.run_count : 0, &t->optimizer);
   size_t n = (size_t)c->batch.sequences * (size_t)c->model.sequence;
-  if (!status && !(t->tokens = malloc(2 * n * sizeof *t->tokens)))
+  if (!status && !(t->tokens = malloc(3 * n * sizeof *t->tokens)))
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for a batch of %zu tokens", n);
   t->targets = t->tokens ? t->tokens + n : NULL;
+  t->starts = t->tokens ? t->targets + n : NULL;
   checkpoint_state state = state_of(t);
-  if (!status && o->from) status = checkpoint_restore(o->from, &state);
+  if (!status && o->from)
+    status = checkpoint_restore(o->from, &state);
+  else if (!status && *c->training.from && !c->lora.rank)
+    status = hf_load(c->training.from, &c->model, t->model);
+  const int32_t micro = micro_sequences(t);
+  if (!status && o->device && c->data.boundaries)
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "training on a device has no data.boundaries yet");
+  if (!status && o->device && c->lora.rank)
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "training on a device has no adapters (lora.rank) yet");
+  if (!status && o->device)
+    status =
+        device_create(o->device, t->model, &t->optimizer, (t->own + micro - 1) / micro, &t->device);
   /* Last, so that a failure above leaves no run folder behind, and one that is there as it was. */
   if (!status && t->parallel.rank == 0)
     status = o->resume ? run_folder_continue(o->out, t->totals.steps, c, &t->folder)
@@ -137,10 +211,11 @@ static void add_times(model_times *to, const model_times *from) {
 /* Reads the next global batch; returns how many targets it has. */
 static int64_t read_batch(trainer *t) {
   const int32_t sequences = t->config->batch.sequences, sequence = t->config->model.sequence;
-  for (int32_t i = 0; i < sequences; i++)
-    sampler_training_sequence(&t->sampler, t->totals.sequences++,
-                              t->tokens + (size_t)i * (size_t)sequence,
-                              t->targets + (size_t)i * (size_t)sequence, NULL);
+  for (int32_t i = 0; i < sequences; i++) {
+    const size_t at = (size_t)i * (size_t)sequence;
+    mixture_sequence(&t->mixture, t->totals.sequences++, t->tokens + at, t->targets + at,
+                     t->starts + at);
+  }
   int64_t targets = 0;
   for (size_t i = 0; i < (size_t)sequences * (size_t)sequence; i++) targets += t->targets[i] >= 0;
   return targets;
@@ -156,6 +231,7 @@ static phibal_status compute_gradient(trainer *t, int64_t targets, model_losses 
     const int32_t n = t->own - i < micro ? t->own - i : micro;
     const size_t offset = (size_t)(first + i) * (size_t)c->model.sequence;
     model_losses losses;
+    model_set_starts(t->model, c->data.boundaries ? t->starts + offset : NULL);
     status = model_forward_backward(t->model, n, t->tokens + offset, t->targets + offset, &losses);
     if (status) break;
     sum->cross_entropy += losses.cross_entropy;
@@ -171,8 +247,26 @@ static phibal_status compute_gradient(trainer *t, int64_t targets, model_losses 
   sum->cross_entropy = sums[0], sum->balance = sums[1], sum->z = sums[2];
   parallel_sum_integer(&t->parallel, &sum->correct);
   parallel_sum_integer(&t->parallel, &sum->targets);
-  return parallel_sum_floats(&t->parallel, model_gradients(t->model),
-                             model_parameter_count(t->model));
+  return sharding_sum_gradients(&t->sharding);
+}
+
+/* The same on the device, and the update of the parameters. */
+static phibal_status device_step(trainer *t, int64_t targets, double lr, model_losses *sum,
+                                 double *norm) {
+  const run_config *c = t->config;
+  const int32_t micro = micro_sequences(t);
+  phibal_status status = device_step_begin(t->device, targets);
+  for (int32_t i = 0; !status && i < t->own; i += micro) {
+    const int32_t n = t->own - i < micro ? t->own - i : micro;
+    const size_t offset = (size_t)i * (size_t)c->model.sequence;
+    status = device_forward_backward(t->device, n, t->tokens + offset, t->targets + offset);
+  }
+  return status ? status : device_step_finish(t->device, lr, sum, norm);
+}
+
+/* The host's model and optimizer as they are on the device. */
+static phibal_status fetch(const trainer *t) {
+  return t->device ? device_fetch(t->device) : PHIBAL_OK;
 }
 
 static phibal_status check_finite(const model_losses *losses) {
@@ -190,23 +284,31 @@ static phibal_status check_finite(const model_losses *losses) {
   return PHIBAL_OK;
 }
 
+/* The gradient and the update by it, which begins at *computed. */
+static phibal_status host_step(trainer *t, int64_t targets, double lr, model_losses *losses,
+                               double *norm, double *computed) {
+  phibal_status status = compute_gradient(t, targets, losses);
+  if (!status) status = check_finite(losses);
+  *computed = seconds_now();
+  if (!status) status = gradient_norm(t, norm);
+  if (!status) update(t, lr, clip_scale(t->config->optimizer.clip, *norm));
+  return status;
+}
+
 /* One optimizer step: step = 0 .. steps-1. */
 static phibal_status train_step(trainer *t, int64_t step, train_progress *progress) {
   const run_config *c = t->config;
   const double start = seconds_now();
   const int64_t targets = read_batch(t);
   const double read = seconds_now();
-  model_losses losses;
-  phibal_status status = compute_gradient(t, targets, &losses);
-  if (!status) status = check_finite(&losses);
-  const double computed = seconds_now();
-  double norm = 0;
-  if (!status) status = optimizer_norm(&t->optimizer, model_gradients(t->model), &norm);
-  if (status) return status;
   const double lr = learning_rate(&c->optimizer, step, c->training.steps);
-  optimizer_update(&t->optimizer, lr, clip_scale(c->optimizer.clip, norm),
-                   model_gradients(t->model), model_parameters(t->model));
+  model_losses losses;
+  double norm = 0, computed = read;
+  phibal_status status = t->device ? device_step(t, targets, lr, &losses, &norm)
+                                   : host_step(t, targets, lr, &losses, &norm, &computed);
+  if (status) return status;
   const double end = seconds_now();
+  if (t->device) computed = end;
 
   run_totals *totals = &t->totals;
   totals->steps = step + 1;
@@ -263,8 +365,14 @@ static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t s
                               evaluation *kept) {
   evaluation e;
   const run_config *c = t->config;
-  if (t->parallel.rank) return PHIBAL_OK;
-  phibal_status status = evaluation_run(t->model, &c->model, plan, micro_sequences(t), &e);
+  /* The ranks that divide the experts with the first one lend them to it. */
+  if (t->parallel.rank)
+    return t->sharding.experts && t->parallel.rank < c->parallel.experts
+               ? model_lend_experts(t->model)
+               : PHIBAL_OK;
+  phibal_status status = fetch(t);
+  if (!status) status = evaluation_run(t->model, &c->model, plan, micro_sequences(t), &e);
+  if (t->sharding.experts) model_lend_end(t->model);
   if (status) return status;
   t->totals.evaluation_seconds += e.seconds;
   json_t *found = NULL;
@@ -291,14 +399,14 @@ static int stop_asked(const trainer *t) {
 
 static phibal_status save(trainer *t) {
   const run_config *c = t->config;
-  if (!c->checkpoint.keep || t->parallel.rank) return PHIBAL_OK;
+  if (!c->checkpoint.keep || (t->parallel.rank && !sharding_is_divided(&t->sharding)))
+    return PHIBAL_OK;
   checkpoint_state state = state_of(t);
-  phibal_status status = checkpoint_save(t->folder.path, &state, c->checkpoint.keep);
+  phibal_status status = fetch(t);
+  if (!status) status = checkpoint_save(t->folder.path, &state, c->checkpoint.keep);
   if (!status) return PHIBAL_OK;
-  char message[400];
-  snprintf(message, sizeof message, "%s", phibal_status_message());
   return phibal_status_set(status, "the checkpoint of step %lld: %s; older ones are untouched",
-                           (long long)t->totals.steps, message);
+                           (long long)t->totals.steps, phibal_status_message());
 }
 
 static phibal_status train_steps(trainer *t) {
@@ -311,11 +419,9 @@ static phibal_status train_steps(trainer *t) {
     json_t *layers = NULL;
     status = train_step(t, step, &progress);
     if (!status) status = step_layers(t, &progress.maxvio, &layers);
-    if (status) {
-      char message[400];
-      snprintf(message, sizeof message, "%s", phibal_status_message());
-      return phibal_status_set(status, "step %lld: %s", (long long)step + 1, message);
-    }
+    if (status)
+      return phibal_status_set(status, "step %lld: %s", (long long)step + 1,
+                               phibal_status_message());
     const bool last = step + 1 == c->training.steps;
     if ((step + 1) % c->training.log_every == 0 || last)
       status = log_step(t, &progress, layers);
@@ -346,9 +452,11 @@ phibal_status train_run(const run_config *config, const train_options *options, 
   if (!status) status = train_steps(&t);
   t.totals.stopped = t.totals.steps < config->training.steps;
   const bool first = t.parallel.rank == 0;
-  const bool at_once = options->stop && *options->stop == TRAIN_STOP_AT_ONCE;
-  const bool evaluated = first && t.final_plan.window && !(t.totals.stopped && at_once);
-  if (!status && evaluated)
+  /* Asked of all ranks: the signal may have reached another one than the first. */
+  const bool at_once = !status && stop_asked(&t) == TRAIN_STOP_AT_ONCE;
+  const bool evaluates = t.final_plan.window && !(t.totals.stopped && at_once);
+  const bool evaluated = first && evaluates;
+  if (!status && evaluates)
     status = evaluate(&t, &t.final_plan, t.totals.steps, !t.totals.stopped, &final);
   json_t *built = NULL;
   if (!status && first)

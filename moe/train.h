@@ -35,6 +35,7 @@ typedef struct train_options {
   const volatile sig_atomic_t *stop; /* 0: go on; may be null */
   train_observer observer;           /* of the first rank */
   const parallel *parallel;          /* null: one process */
+  const char *device;                /* null: the CPU; else as device_create has it */
 } train_options;
 
 /* Runs to the end, or to the stop, and writes the run folder. *result is what result.json holds
@@ -49,7 +50,10 @@ typedef struct train_options {
    same weights do not depend on the number of ranks, to the bit; gradients are rounded once more,
    so that losses part after the first step. A checkpoint may be resumed on any number of ranks. A
    rank that fails returns an error and leaves the others waiting: the caller ends the job
-   (parallel_abort). */
+   (parallel_abort).
+
+   On a device (device.h) evaluations are the host's, and results agree with the CPU's within
+   roundings. */
 phibal_status train_run(const run_config *config, const train_options *options, json_t **result);
 
 #endif

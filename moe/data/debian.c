@@ -336,19 +336,12 @@ static phibal_status corpus_make(debian *d, build_report *report) {
   return status;
 }
 
-static bool text_there(const debian_options *o) {
-  char *path = string_format("%s/text", o->folder);
-  const bool there = path && !access(path, F_OK);
-  free(path);
-  return there;
-}
-
 /* Whether the folder holds a whole corpus made with these options. */
 static bool corpus_there(const debian_options *o, build_report *report) {
   json_t *origin, *wanted = origin_of(o);
   bool there = !manifest_read(o->folder, report, &origin);
   if (there) {
-    there = !o->keep_text || text_there(o);
+    there = !o->keep_text || folder_has(o->folder, "text");
     const char *key;
     json_t *value;
     json_object_foreach(wanted, key, value) {
@@ -376,7 +369,7 @@ phibal_status debian_run(const debian_options *o, build_report *report) {
     return PHIBAL_OK;
   }
   *report = (build_report){0};
-  if (o->keep_text && text_there(o))
+  if (o->keep_text && folder_has(o->folder, "text"))
     return phibal_status_set(PHIBAL_ERROR_IO, "%s/text is there already; remove it first",
                              o->folder);
   const bool new_folder = access(o->folder, F_OK);

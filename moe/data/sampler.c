@@ -57,10 +57,13 @@ void sampler_evaluation_sequence(const sampler *s, int64_t index, int32_t *token
   }
 }
 
+int64_t sampler_shuffled(uint64_t seed, int64_t index, int64_t n) {
+  const uint64_t epoch = (uint64_t)(index / n);
+  return permute(index % n, n, mix(seed + mix(epoch + UINT64_C(0x9e3779b97f4a7c15))));
+}
+
 void sampler_training_sequence(const sampler *s, int64_t index, int32_t *tokens, int32_t *targets,
                                int32_t *domains) {
-  const int64_t epoch = index / s->windows;
-  const uint64_t key = mix(s->seed + mix((uint64_t)epoch + UINT64_C(0x9e3779b97f4a7c15)));
-  sampler_evaluation_sequence(s, permute(index % s->windows, s->windows, key), tokens, targets,
+  sampler_evaluation_sequence(s, sampler_shuffled(s->seed, index, s->windows), tokens, targets,
                               domains);
 }

@@ -30,4 +30,7 @@ void sampler_training_sequence(const sampler *s, int64_t index, int32_t *tokens,
 void sampler_evaluation_sequence(const sampler *s, int64_t index, int32_t *tokens, int32_t *targets,
                                  int32_t *domains);
 
+/* Number `index` of that order of n >= 1 things. */
+int64_t sampler_shuffled(uint64_t seed, int64_t index, int64_t n);
+
 #endif

@@ -1,5 +1,6 @@
 /* Opening a token file: nothing in it is believed before it has been checked. */
 #include "token_format.h"
+#include "foreign_file.h"
 #include "file.h"
 #include <stdlib.h>
 #include <string.h>
@@ -162,9 +163,19 @@ static phibal_status contents_check(const char *path, const void *contents, size
 }
 
 phibal_status token_file_open(const char *path, token_file *file) {
+  return token_file_open_with(path, -1, file);
+}
+
+phibal_status token_file_open_with(const char *path, int32_t end_of_document, token_file *file) {
   *file = (token_file){0};
   phibal_status status = file_map(path, &file->mapping, &file->mapping_bytes);
-  if (!status) status = contents_check(path, file->mapping, file->mapping_bytes, file);
+  const size_t n = strlen(path);
+  const bool own = !status && file->mapping_bytes >= sizeof(token_header) &&
+                   !memcmp(file->mapping, TOKEN_FORMAT_MAGIC, strlen(TOKEN_FORMAT_MAGIC));
+  if (!status && !own && n > 4 && !strcmp(path + n - 4, ".bin"))
+    status = foreign_file_read(path, end_of_document, file);
+  else if (!status)
+    status = contents_check(path, file->mapping, file->mapping_bytes, file);
   if (status) token_file_close(file);
   return status;
 }
@@ -178,6 +189,7 @@ phibal_status token_file_view(const void *bytes, size_t n, const char *name, tok
 
 void token_file_close(token_file *file) {
   free((void *)file->domain_names);
+  free(file->owned);
   file_unmap(file->mapping, file->mapping_bytes);
   *file = (token_file){0};
 }

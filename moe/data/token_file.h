@@ -1,10 +1,16 @@
 /* Token files: what `phibal data` writes and the trainer reads. Little-endian: a header, the
    tokens, a table of documents, the names of the domains, a checksum (token_format.h). Read through
-   mmap. */
+   mmap. So are other programs' files, as they are:
+     Megatron-LM     NAME.bin with NAME.idx beside it, of tokens uint16 or int32
+     llm.c           NAME.bin with magic 20240520 (uint16) or 20240801 (uint32)
+     nanoGPT         any other NAME.bin: uint16, nothing else in it
+   They are of one domain, the name of the file. Documents end where the index says, in nanoGPT's
+   files after an end of document, in llm.c's before one. */
 #ifndef PHIBAL_MOE_TOKEN_FILE_H
 #define PHIBAL_MOE_TOKEN_FILE_H
 
 #include <phibal/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +23,7 @@ typedef struct token_document {
 
 typedef struct token_file {
   int32_t vocabulary;      /* every token is below it */
+  bool vocabulary_open;    /* it is only the largest token's: the file does not say */
   int32_t end_of_document; /* the token that ends every document */
   int64_t tokens;
   int64_t documents;
@@ -28,12 +35,17 @@ typedef struct token_file {
   uint64_t checksum;               /* of all that stands in the file */
   void *mapping;                   /* private */
   size_t mapping_bytes;            /* private */
+  void *owned;                     /* private */
 } token_file;
 
 /* PHIBAL_ERROR_IO (missing, unreadable), PHIBAL_ERROR_FORMAT (not a token file, truncated, corrupt,
    a token id beyond the vocabulary: each said with the place). Reads the whole file once. On
    failure *file is all zeros. */
 phibal_status token_file_open(const char *path, token_file *file);
+/* The same where another program's file has `end_of_document` for that; -1: 50256 (GPT-2's), in
+   llm.c's uint32 files 128000 (Llama 3's), and in Megatron's, where it is not needed, 0. Of no
+   effect on phibal's own. */
+phibal_status token_file_open_with(const char *path, int32_t end_of_document, token_file *file);
 /* The same from bytes[n], aligned to 8, which must outlive *file; `name` stands for the path in
    messages. */
 phibal_status token_file_view(const void *bytes, size_t n, const char *name, token_file *file);

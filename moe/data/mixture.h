@@ -1,0 +1,60 @@
+/* The order in which a run reads its data: windows of S tokens out of many shards, shuffled, and
+   mixed by domain. A pure function of (corpus, S, seed, weights, index), so that a run reproduces
+   and resumes by the number of sequences that it has read.
+
+   A stretch is a shard, or with weights neighbouring documents of one domain in one shard. Windows
+   never cross from one stretch into another: window w of a stretch holds its tokens w S .. w S + S
+   - 1, the next tokens as targets. Without weights each window comes once an epoch, in an order
+   that the seed and the epoch decide. With weights each domain has its own windows, epochs and
+   order, and sequence i comes from the domain of which the sequences before it have the least for
+   its weight: the largest w_d (i + 1) - n_d, n_d being how many it has had; of equals the first. So
+   that the first n sequences have a domain w_d n times, to less than the number of domains; one
+   that is small for its weight is read more often than others. */
+#ifndef PHIBAL_MOE_MIXTURE_H
+#define PHIBAL_MOE_MIXTURE_H
+
+#include "corpus.h"
+
+typedef struct mixture_stretch {
+  int32_t shard;
+  int64_t start, end; /* tokens of the shard */
+  int64_t windows;    /* of the stretches before it */
+} mixture_stretch;
+
+typedef struct mixture_part {
+  double weight; /* they add up to 1 */
+  int64_t windows, stretches;
+  mixture_stretch *stretch; /* [stretches] */
+  int64_t taken;
+} mixture_part;
+
+typedef struct mixture {
+  const corpus *corpus;
+  int32_t sequence;
+  uint64_t seed;
+  bool boundaries;
+  int32_t parts;
+  mixture_part *part;
+  int64_t next; /* how many sequences have been handed out: what `taken` counts */
+} mixture;
+
+/* weights: "name=weight,..." for domains of the corpus, the others are left out; "": none. Weights
+   are numbers above 0, of any sum. boundaries: a window's documents do not know of each other.
+   PHIBAL_ERROR_ARGUMENT: sequence < 1, an unknown domain, one that is there twice, no weight, or no
+   window with a target. */
+phibal_status mixture_create(const corpus *c, int32_t sequence, uint64_t seed, const char *weights,
+                             bool boundaries, mixture *m);
+void mixture_destroy(mixture *m);
+
+/* Sequence `index`, in rising order at no cost; any other order counts again from the first.
+   tokens, targets [S]; a target is -1 past the end of a stretch and, with boundaries, where the
+   next token begins another document. starts [S] (may be null): the first position of the window
+   that position i may see: 0, or with boundaries where its document begins. */
+void mixture_sequence(mixture *m, int64_t index, int32_t *tokens, int32_t *targets,
+                      int32_t *starts);
+
+/* One window: `length` tokens of a file from `at` on, before `end`, filled up to `sequence`. */
+void mixture_window(const token_file *file, int64_t at, int64_t end, int32_t sequence,
+                    bool boundaries, int32_t *tokens, int32_t *targets, int32_t *starts);
+
+#endif

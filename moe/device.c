@@ -1,0 +1,499 @@
+/* A model's mirror on a device: memory, the step, what goes back. */
+#include "device_adamw.h"
+#include "device_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the kernels on a device do not have yet. */
+static phibal_status check(const model *m) {
+  const model_config *c = &m->config;
+  const balance_config *b = &m->balance;
+  const struct {
+    bool asked;
+    const char *what;
+  } missing[] = {
+      {c->latent_width > 0, "latent attention"},
+      {c->expert_groups > 1, "groups of experts"},
+      {c->attention_multiplier != 0 && c->attention_multiplier != 1, "scaled scores of attention"},
+      {c->heads > PHIBAL_MAX_EXPERTS, "more than 1024 heads"},
+      {b->external != NULL, "a potential from a file"},
+      {b->method == BALANCE_SWITCH_GLOBAL, "balance.method: switch-global"},
+      {b->method == BALANCE_SEQUENCE, "balance.method: sequence"},
+      {b->method == BALANCE_PHI && b->track == TRACK_FREQUENCY, "balance.track: frequency"},
+      {b->method == BALANCE_PHI && b->start == START_ZERO_CORRECTED,
+       "balance.start: zero-corrected"},
+      {m->ranks != NULL || m->expert_ranks != NULL, "several processes"},
+  };
+  for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+    if (missing[i].asked)
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "training on a device has no %s yet",
+                               missing[i].what);
+  return PHIBAL_OK;
+}
+
+/* A failure's message is the library's. */
+static phibal_status told(const device *d, phibal_status status) {
+  if (status) phibal_status_set(status, "%s: %s", d->name, d->library.message());
+  return status;
+}
+
+static void model_on_device(device *d, const model *host) {
+  d->model = (model){.config = host->config,
+                     .balance = host->balance,
+                     .batch = host->batch,
+                     .threads = 1, /* of the CPU's scratch, which is not used */
+                     .moe_layers = host->moe_layers,
+                     .tensor_count = host->tensor_count,
+                     .parameter_count = host->parameter_count,
+                     .tensors = host->tensors,
+                     .steps = host->steps};
+}
+
+/* Cut or measured: parameters, gradients, moments, and what balancing keeps. */
+static void cut_state(device *d, arena *a) {
+  model *m = &d->model;
+  const int64_t n = m->parameter_count, E = m->config.experts, L = m->moe_layers;
+  m->parameters = arena_take(a, n, sizeof(float));
+  m->gradients = arena_take(a, n, sizeof(float));
+  d->first = arena_take(a, n, sizeof(float));
+  d->second = arena_take(a, n, sizeof(float));
+  m->m = arena_take(a, L * E, sizeof(float));
+  m->bias = arena_take(a, L * E, sizeof(float));
+  phibal_cuda_loads *loads[] = {&d->step_loads, &d->call_loads};
+  for (int i = 0; i < 2; i++) {
+    loads[i]->tokens = arena_take(a, L, sizeof(int64_t));
+    loads[i]->probability = arena_take(a, L * E * PHIBAL_LOAD_LIMBS, sizeof(uint64_t));
+    loads[i]->count = arena_take(a, L * E, sizeof(int64_t));
+  }
+  d->mean = arena_take(a, L * E, sizeof(float));
+  d->state = arena_take(a, E, sizeof(float));
+  d->losses = arena_take(a, 2 * (int64_t)d->most_calls * L, sizeof(float));
+  d->sums = arena_take(a, 1, sizeof *d->sums);
+  d->blocks = arena_take(a, d->block_count + 1, sizeof(int64_t));
+  d->step.end = arena_take(a, m->tensor_count, sizeof(int64_t));
+  d->step.decays = arena_take(a, m->tensor_count, 1);
+  d->dense_offsets = arena_take(a, 2, sizeof(int64_t));
+  const int64_t tokens = (int64_t)m->batch * m->config.sequence;
+  d->tokens = arena_take(a, tokens, sizeof(int32_t));
+  d->targets = arena_take(a, tokens, sizeof(int32_t));
+  d->call.failure = arena_take(a, 1, sizeof(uint64_t));
+}
+
+static size_t larger(size_t a, size_t b) {
+  return a > b ? a : b;
+}
+
+static size_t workspace_bytes(const device *d) {
+  const device_library *l = &d->library;
+  const model_config *c = &d->model.config;
+  const int64_t tokens = (int64_t)d->model.batch * c->sequence;
+  const phibal_cuda_attention attention = device_attention(d, d->model.batch);
+  const int32_t heads = c->heads * c->head_width;
+  const phibal_cuda_norm widest = {tokens, 1, c->width > heads ? c->width : heads, 0,
+                                   PHIBAL_ROWS_F32};
+  const phibal_ffn ffn = model_ffn_shape(c, c->experts, c->hidden);
+  size_t bytes = l->attention_workspace(&attention);
+  bytes = larger(bytes, l->norm_backward_workspace(&widest));
+  bytes = larger(bytes, l->ffn_workspace(&ffn));
+  bytes = larger(bytes, l->gradient_norm_workspace(d->block_count));
+  return larger(bytes, l->permutation_workspace(tokens, c->active, c->experts, &d->call));
+}
+
+static phibal_status take(device *d, int which, size_t bytes) {
+  d->memory[which] = d->library.allocate(bytes ? bytes : 1);
+  if (d->memory[which]) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_MEMORY,
+                           "%s: no memory for %.2f GiB; a smaller micro-batch needs less", d->name,
+                           (double)bytes * 0x1p-30);
+}
+
+static phibal_status plan_memory(device *d) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  arena measured = {0};
+  cut_state(d, &measured);
+  phibal_status status = take(d, 0, measured.used);
+  if (status) return status;
+  arena state = {.base = d->memory[0], .capacity = measured.used};
+  cut_state(d, &state);
+  model_bind(m, m->parameters, &m->weights);
+  model_bind(m, m->gradients, &m->weight_gradients);
+  measured = (arena){0};
+  model_cut(m, &measured);
+  status = take(d, 1, measured.used);
+  if (status) return status;
+  arena activations = {.base = d->memory[1], .capacity = measured.used};
+  model_cut(m, &activations);
+  const phibal_router router = model_router(&m->config);
+  const size_t any = (workspace_bytes(d) + 255) / 256 * 256;
+  const size_t zeroed = larger(l->router_forward_workspace(&router), l->z_loss_workspace());
+  status = take(d, 2, any + zeroed);
+  if (status) return status;
+  d->zeroed = d->call;
+  d->call.workspace = d->memory[2];
+  d->call.workspace_bytes = any;
+  d->zeroed.workspace = d->memory[2] + any;
+  d->zeroed.workspace_bytes = zeroed;
+  RUN(told(d, l->zero(d->memory[0], state.used, &d->call)));
+  RUN(told(d, l->zero(d->zeroed.workspace, zeroed, &d->call)));
+  return status;
+}
+
+/* Where the norm's blocks begin, and the stretches of tensors that decay: the tensors lie one after
+   another. */
+static phibal_status plan_optimizer(device *d) {
+  const device_library *l = &d->library;
+  const model *m = &d->model;
+  int64_t *blocks = malloc(sizeof *blocks * (size_t)(d->block_count + 1));
+  int64_t *end = malloc(sizeof *end * (size_t)m->tensor_count);
+  uint8_t *decays = malloc((size_t)m->tensor_count);
+  phibal_status status = PHIBAL_OK;
+  int64_t at = 0, b = 0;
+  if (!blocks || !end || !decays)
+    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", d->name);
+  for (int32_t t = 0; t < m->tensor_count && !status; t++) {
+    int64_t units, elements;
+    optimizer_unit(&m->tensors[t], &units, &elements);
+    if (m->tensors[t].offset != at)
+      status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s does not follow its neighbour",
+                                 d->name, m->tensors[t].name);
+    for (int64_t u = 0; u < units; u++)
+      for (int64_t i = 0; i < elements; i += OPTIMIZER_BLOCK) blocks[b++] = at + u * elements + i;
+    at += units * elements;
+    end[t] = at;
+    decays[t] = m->tensors[t].decay;
+  }
+  if (!status) {
+    blocks[b] = at;
+    RUN(told(d, l->copy(d->blocks, blocks, sizeof *blocks * (size_t)(b + 1), &d->call)));
+    RUN(told(d,
+             l->copy((void *)d->step.end, end, sizeof *end * (size_t)m->tensor_count, &d->call)));
+    RUN(told(d, l->copy((void *)d->step.decays, decays, (size_t)m->tensor_count, &d->call)));
+    RUN(told(d, l->wait(&d->call)));
+  }
+  free(decays);
+  free(end);
+  free(blocks);
+  d->step.parameters = m->parameter_count;
+  d->step.segments = m->tensor_count;
+  return status;
+}
+
+/* What the host has now. */
+static phibal_status push(device *d) {
+  const device_library *l = &d->library;
+  const model *host = d->host;
+  model *m = &d->model;
+  const size_t n = sizeof(float) * (size_t)m->parameter_count;
+  const size_t balance = sizeof(float) * (size_t)m->moe_layers * (size_t)m->config.experts;
+  const size_t rotation =
+      sizeof(float) * (size_t)m->config.sequence * (size_t)(model_rope_width(&m->config) / 2);
+  phibal_status status = l->copy(m->parameters, host->parameters, n, &d->call);
+  RUN(l->copy(d->first, d->optimizer->first, n, &d->call));
+  RUN(l->copy(d->second, d->optimizer->second, n, &d->call));
+  RUN(l->copy(m->m, host->m, balance, &d->call));
+  RUN(l->copy(m->bias, host->bias, balance, &d->call));
+  RUN(l->copy(m->scratch.rotation_cosine, host->scratch.rotation_cosine, rotation, &d->call));
+  RUN(l->copy(m->scratch.rotation_sine, host->scratch.rotation_sine, rotation, &d->call));
+  RUN(l->wait(&d->call));
+  return told(d, status);
+}
+
+static phibal_status create_host_side(device *d) {
+  model *m = &d->model;
+  const size_t L = (size_t)m->config.layers, calls = (size_t)d->most_calls;
+  const size_t tokens = (size_t)m->batch * (size_t)m->config.sequence;
+  m->weights.layers = calloc(L, sizeof *m->weights.layers);
+  m->weight_gradients.layers = calloc(L, sizeof *m->weight_gradients.layers);
+  m->layers = calloc(L, sizeof *m->layers);
+  d->host_mask = malloc(tokens);
+  d->host_offsets = calloc(L * (size_t)(m->config.experts + 1), sizeof *d->host_offsets);
+  d->host_losses = calloc(2 * calls * (size_t)(m->moe_layers + 1), sizeof *d->host_losses);
+  d->shares = calloc(calls + 1, sizeof *d->shares);
+  if (m->weights.layers && m->weight_gradients.layers && m->layers && d->host_mask &&
+      d->host_offsets && d->host_losses && d->shares)
+    return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", d->name);
+}
+
+phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t calls,
+                            device **created) {
+  *created = NULL;
+  phibal_status status = check(m);
+  if (!status && o->parts)
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "training on a device has no divided optimizer yet");
+  if (status) return status;
+  device *d = calloc(1, sizeof *d);
+  if (!d) return phibal_status_set(PHIBAL_ERROR_MEMORY, "device: out of memory");
+  snprintf(d->name, sizeof d->name, "%s", kind);
+  d->host = m;
+  d->optimizer = o;
+  d->most_calls = calls;
+  d->block_count = optimizer_blocks(o->tensor_count, o->tensors);
+  d->step = device_adamw(&o->config);
+  model_on_device(d, m);
+  status = device_library_open(kind, &d->library);
+  RUN(told(d, d->library.describe(&d->call)));
+  RUN(told(d, d->library.products_create(&d->call)));
+  RUN(create_host_side(d));
+  RUN(plan_memory(d));
+  RUN(plan_optimizer(d));
+  RUN(push(d));
+  if (status) {
+    device_destroy(d);
+    return status;
+  }
+  *created = d;
+  return PHIBAL_OK;
+}
+
+void device_destroy(device *d) {
+  if (!d) return;
+  for (int i = 0; i < 3; i++)
+    if (d->memory[i]) d->library.free(d->memory[i]);
+  if (d->call.products) d->library.products_destroy(&d->call);
+  free(d->shares);
+  free(d->host_losses);
+  free(d->host_offsets);
+  free(d->host_mask);
+  free(d->model.layers);
+  free(d->model.weight_gradients.layers);
+  free(d->model.weights.layers);
+  device_library_close(&d->library);
+  free(d);
+}
+
+static phibal_status zero_loads(device *d, const phibal_cuda_loads *loads) {
+  const device_library *l = &d->library;
+  const size_t E = (size_t)d->model.config.experts, L = (size_t)d->model.moe_layers;
+  phibal_status status = l->zero(loads->tokens, sizeof(int64_t) * L, &d->call);
+  RUN(l->zero(loads->probability, sizeof(uint64_t) * L * E * PHIBAL_LOAD_LIMBS, &d->call));
+  RUN(l->zero(loads->count, sizeof(int64_t) * L * E, &d->call));
+  return status;
+}
+
+phibal_status device_step_begin(device *d, int64_t global_targets) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  if (global_targets < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model step: %lld targets in the global batch; at least one is needed",
+                             (long long)global_targets);
+  m->global_targets = global_targets;
+  d->calls = 0;
+  phibal_status status = l->expect(&d->call);
+  RUN(l->zero(m->gradients, sizeof(float) * (size_t)m->parameter_count, &d->call));
+  RUN(zero_loads(d, &d->step_loads));
+  RUN(l->zero(d->losses, sizeof(float) * 2 * (size_t)d->most_calls * (size_t)m->moe_layers,
+              &d->call));
+  RUN(l->zero(d->sums, sizeof *d->sums, &d->call));
+  return told(d, status);
+}
+
+static phibal_status forward(device *d, int32_t batch) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const model_config *c = &m->config;
+  const int64_t tokens = (int64_t)batch * c->sequence;
+  phibal_status status = l->embedding_forward(tokens, c->width, d->tokens, model_embedding_scale(c),
+                                              m->weights.embedding, m->layers[0].x, &d->call);
+  int32_t moe_layer = 0;
+  for (int32_t layer = 0; layer < c->layers && !status; layer++) {
+    status = device_attention_forward(d, layer, batch);
+    float *out = layer + 1 < c->layers ? m->layers[layer + 1].x : m->last;
+    RUN(device_ffn_forward(d, layer, moe_layer, batch, out));
+    if (status) return phibal_status_set(status, "layer %d: %s", layer, d->library.message());
+    if (m->weights.layers[layer].router) moe_layer++;
+  }
+  const phibal_cuda_norm norm = device_norm(d, tokens);
+  RUN(l->norm_forward(&norm, m->last, c->width, m->weights.norm, m->scratch.output, c->width,
+                      m->scratch.output_inverse, &d->call));
+  return told(d, status);
+}
+
+/* Logits exist for a block of rows at a time. */
+static phibal_status head(device *d, int32_t batch) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const model_config *c = &m->config;
+  model_scratch *s = &m->scratch;
+  const int64_t tokens = (int64_t)batch * c->sequence, width = c->width, V = c->vocabulary;
+  const head_shape shape = {tokens, c->width, c->vocabulary, c->logit_softcap};
+  const int64_t block = head_block(&shape);
+  phibal_status status = PHIBAL_OK;
+  for (int64_t first = 0; first < tokens && !status; first += block) {
+    const int64_t rows = block < tokens - first ? block : tokens - first;
+    const phibal_cuda_loss loss = {.rows = rows,
+                                   .vocabulary = c->vocabulary,
+                                   .softcap = c->logit_softcap,
+                                   .type = PHIBAL_ROWS_F32,
+                                   .gradient = 1,
+                                   .scale = 1.0 / (double)m->global_targets};
+    const float *x = s->output + first * width;
+    status = l->linear(rows, V, width, x, m->weights.head, 0, s->head_logits, &d->call);
+    RUN(l->cross_entropy(&loss, d->targets + first, s->head_logits, s->row_loss + first,
+                         &d->sums->cross_entropy, &d->sums->correct, &d->sums->targets, &d->call));
+    RUN(l->linear_input_gradient(rows, V, width, s->head_logits, m->weights.head,
+                                 s->normed_gradient + first * width, &d->call));
+    RUN(l->linear_weight_gradient(rows, V, width, s->head_logits, x, m->weight_gradients.head,
+                                  &d->call));
+  }
+  const phibal_cuda_norm norm = device_norm(d, tokens);
+  RUN(l->norm_backward(&norm, m->last, width, m->weights.norm, s->output_inverse,
+                       s->normed_gradient, width, 0, s->stream_gradient, width,
+                       m->weight_gradients.norm, &d->call));
+  return told(d, status);
+}
+
+static phibal_status backward(device *d, int32_t batch) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const model_config *c = &m->config;
+  phibal_status status = PHIBAL_OK;
+  for (int32_t layer = c->layers - 1; layer >= 0; layer--) {
+    RUN(device_ffn_backward(d, layer, batch));
+    RUN(device_attention_backward(d, layer, batch));
+  }
+  RUN(l->embedding_backward((int64_t)batch * c->sequence, c->width, d->tokens,
+                            model_embedding_scale(c), m->scratch.stream_gradient,
+                            m->weight_gradients.embedding, &d->call));
+  return told(d, status);
+}
+
+/* Tokens, targets, mask and the rows of dense layers to the device; the call's targets are counted
+   here. */
+static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
+                            const int32_t *targets) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const size_t n = (size_t)batch * (size_t)m->config.sequence;
+  int64_t counted = 0;
+  if (batch < 1 || batch > m->batch || d->calls >= d->most_calls)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "device: %d sequences in call %d; planned were %d in each of %d",
+                             batch, d->calls + 1, m->batch, d->most_calls);
+  for (size_t i = 0; i < n; i++) {
+    if (tokens[i] < 0 || tokens[i] >= m->config.vocabulary || targets[i] < -1 ||
+        targets[i] >= m->config.vocabulary)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "device: token %d or target %d at position %zu is not below the "
+                               "vocabulary %d",
+                               tokens[i], targets[i], i, m->config.vocabulary);
+    d->host_mask[i] = targets[i] >= 0;
+    counted += targets[i] >= 0;
+  }
+  d->shares[d->calls] = (double)counted / (double)m->global_targets;
+  phibal_status status = l->copy(d->tokens, tokens, sizeof *tokens * n, &d->call);
+  RUN(l->copy(d->targets, targets, sizeof *targets * n, &d->call));
+  RUN(l->copy(m->scratch.mask, d->host_mask, n, &d->call));
+  d->host_dense[1] = (int64_t)n;
+  RUN(l->copy(d->dense_offsets, d->host_dense, sizeof d->host_dense, &d->call));
+  RUN(zero_loads(d, &d->call_loads));
+  RUN(l->wait(&d->call)); /* the host's arrays may be used again */
+  return told(d, status);
+}
+
+phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *tokens,
+                                      const int32_t *targets) {
+  phibal_status status = accept(d, batch, tokens, targets);
+  RUN(forward(d, batch));
+  RUN(head(d, batch));
+  RUN(backward(d, batch));
+  d->calls++;
+  return status;
+}
+
+/* m or the biases after the step, of all layers at once. */
+static phibal_status finish_balance(device *d) {
+  const model *m = &d->model;
+  phibal_cuda_balance b = {.layers = m->moe_layers,
+                           .experts = m->config.experts,
+                           .active = m->config.active,
+                           .tokens = d->step_loads.tokens,
+                           .eta = m->balance.eta,
+                           .rate = m->balance.bias_rate};
+  if (m->moe_layers == 0) return PHIBAL_OK;
+  if (m->balance.method == BALANCE_PHI) {
+    b.probability = d->step_loads.probability;
+    b.loads = d->mean;
+    b.m = m->m;
+    b.next = m->m;
+    return d->library.balance_step(&b, &d->call);
+  }
+  if (m->balance.method != BALANCE_LOSS_FREE) return PHIBAL_OK;
+  b.count = d->step_loads.count;
+  b.bias = m->bias;
+  return d->library.balance_step(&b, &d->call);
+}
+
+/* The step's loads, for its metrics. */
+static phibal_status fetch_loads(device *d) {
+  const device_library *l = &d->library;
+  const int64_t E = d->model.config.experts;
+  phibal_status status = PHIBAL_OK;
+  for (int32_t i = 0; i < d->model.moe_layers; i++) {
+    phibal_loads *to = &d->host->step_loads[i];
+    RUN(l->copy(&to->tokens, d->step_loads.tokens + i, sizeof to->tokens, &d->call));
+    RUN(l->copy(to->probability, d->step_loads.probability + i * E * PHIBAL_LOAD_LIMBS,
+                sizeof(uint64_t) * (size_t)(E * PHIBAL_LOAD_LIMBS), &d->call));
+    RUN(l->copy(to->count, d->step_loads.count + i * E, sizeof(int64_t) * (size_t)E, &d->call));
+  }
+  return status;
+}
+
+phibal_status device_step_finish(device *d, double lr, model_losses *losses, double *norm) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  optimizer *o = d->optimizer;
+  device_sums sums = {0};
+  const double power1 = o->beta1_power * o->config.beta1;
+  const double power2 = o->beta2_power * o->config.beta2;
+  d->step.lr = lr;
+  d->step.first_scale = 1.0 / (1.0 - power1);
+  d->step.second_scale = 1.0 / (1.0 - power2);
+  phibal_status status =
+      l->gradient_norm(d->block_count, d->blocks, m->gradients, &d->sums->norm, &d->call);
+  RUN(l->adamw_update(&d->step, &d->sums->norm, m->gradients, d->first, d->second, m->parameters,
+                      NULL, &d->call));
+  RUN(finish_balance(d));
+  RUN(fetch_loads(d));
+  RUN(l->copy(d->host_losses, d->losses,
+              sizeof(float) * 2 * (size_t)d->calls * (size_t)m->moe_layers, &d->call));
+  RUN(l->copy(&sums, d->sums, sizeof sums, &d->call));
+  RUN(l->result(&d->call));
+  if (status) return told(d, status);
+  if (sums.targets != m->global_targets)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model step: its micro-batches held %lld targets, but it began with "
+                             "%lld, by which every loss was divided",
+                             (long long)sums.targets, (long long)m->global_targets);
+  o->beta1_power = power1;
+  o->beta2_power = power2;
+  m->steps = ++d->host->steps;
+  *losses = (model_losses){sums.cross_entropy, sums.correct, sums.targets, 0, 0};
+  for (int32_t call = 0; call < d->calls; call++)
+    for (int32_t i = 0; i < m->moe_layers; i++) {
+      const float *of_call = d->host_losses + 2 * (int64_t)call * m->moe_layers;
+      losses->balance += (double)of_call[i] * d->shares[call];
+      losses->z += (double)of_call[m->moe_layers + i] * d->shares[call];
+    }
+  *norm = sums.norm;
+  return PHIBAL_OK;
+}
+
+phibal_status device_fetch(device *d) {
+  const device_library *l = &d->library;
+  const model *m = &d->model;
+  const size_t n = sizeof(float) * (size_t)m->parameter_count;
+  const size_t balance = sizeof(float) * (size_t)m->moe_layers * (size_t)m->config.experts;
+  phibal_status status = l->copy(d->host->parameters, m->parameters, n, &d->call);
+  RUN(l->copy(d->optimizer->first, d->first, n, &d->call));
+  RUN(l->copy(d->optimizer->second, d->second, n, &d->call));
+  RUN(l->copy(d->host->m, m->m, balance, &d->call));
+  RUN(l->copy(d->host->bias, m->bias, balance, &d->call));
+  RUN(l->wait(&d->call));
+  return told(d, status);
+}

@@ -1,0 +1,36 @@
+/* Training on a device, in binary32: what model_forward_backward and optimizer_update do, by the
+   CUDA kernels of a library that is opened when it is asked for. The model and the optimizer of the
+   host stay the owners: they give the device what it starts from, and get it back (device_fetch)
+   before they are evaluated or written. Equations, shapes and messages are the host's; results
+   differ by roundings where sums have another order (kernels/cuda/trainer.h).
+
+   Memory is planned once: a step allocates nothing. It waits for the device once a MoE layer, for
+   the offsets of the experts' rows, which the products need on the host, and once at its end. */
+#ifndef PHIBAL_MOE_DEVICE_H
+#define PHIBAL_MOE_DEVICE_H
+
+#include "model.h"
+#include "optimizer.h"
+
+typedef struct device device;
+
+/* `kind` is "cuda" or "host-cuda", the same kernels compiled for the host. `calls` is the most
+   micro-batches of a step. PHIBAL_ERROR_UNSUPPORTED names what of the configuration has no kernels
+   there. */
+phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t calls,
+                            device **created);
+void device_destroy(device *d);
+
+/* As model_step_begin and model_forward_backward, whose losses device_step_finish gives. */
+phibal_status device_step_begin(device *d, int64_t global_targets);
+phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *tokens,
+                                      const int32_t *targets);
+/* As model_step_finish and optimizer_update with this learning rate; losses are those of all the
+   step's calls, and the host model has the step's loads. A loss or gradient that is not finite is
+   an error, and leaves the parameters as they were. */
+phibal_status device_step_finish(device *d, double lr, model_losses *losses, double *norm);
+
+/* Parameters, moments, m and biases to the host. */
+phibal_status device_fetch(device *d);
+
+#endif

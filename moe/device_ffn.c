@@ -1,0 +1,216 @@
+/* The FFN branch of a layer on a device (model_ffn.c), and its balancing (model_balance.c). */
+#include "device_internal.h"
+
+static phibal_cuda_loads loads_of(const device *d, const phibal_cuda_loads *all, int32_t layer) {
+  const int64_t E = d->model.config.experts;
+  return (phibal_cuda_loads){all->tokens + layer, all->probability + layer * E * PHIBAL_LOAD_LIMBS,
+                             all->count + layer * E};
+}
+
+/* One dense gated FFN, added to `out`: that of an only expert, who has the call's tokens. */
+static phibal_status dense_forward(device *d, int64_t tokens, int32_t hidden, const float *x,
+                                   const float *gate, const float *up, const float *down, float *a,
+                                   float *b, float *h, float *out) {
+  const device_library *l = &d->library;
+  const phibal_ffn shape = model_ffn_shape(&d->model.config, 1, hidden);
+  float *branch = d->model.scratch.branch;
+  phibal_status status = l->ffn_forward(&shape, PHIBAL_ROWS_F32, d->dense_offsets, d->host_dense, x,
+                                        gate, up, down, a, b, h, branch, &d->call);
+  RUN(l->add(tokens * d->model.config.width, branch, out, &d->call));
+  return status;
+}
+
+/* Prices of one layer at m^(a), from the step's loads, and the losses of this call's. */
+static phibal_status balance_price(device *d, layer_activations *on, int32_t moe_layer) {
+  const device_library *l = &d->library;
+  const model_config *c = &d->model.config;
+  const balance_config *b = &d->model.balance;
+  const phibal_cuda_loads step = loads_of(d, &d->step_loads, moe_layer);
+  const phibal_cuda_loads call = loads_of(d, &d->call_loads, moe_layer);
+  float *loss = d->losses + (2 * (int64_t)d->calls) * d->model.moe_layers + moe_layer;
+  phibal_cuda_balance of_call = {.layers = 1,
+                                 .experts = c->experts,
+                                 .active = c->active,
+                                 .tokens = call.tokens,
+                                 .probability = call.probability,
+                                 .loads = d->mean,
+                                 .alpha = b->alpha};
+  if (b->method == BALANCE_SWITCH) {
+    of_call.count = call.count;
+    of_call.frequencies = d->state;
+    of_call.frequency_centred = on->price;
+    of_call.switch_loss = loss;
+    return l->balance_step(&of_call, &d->call);
+  }
+  const phibal_cuda_balance of_step = {.layers = 1,
+                                       .experts = c->experts,
+                                       .active = c->active,
+                                       .tokens = step.tokens,
+                                       .probability = step.probability,
+                                       .loads = d->mean,
+                                       .eta = b->eta,
+                                       .m = d->model.m + (int64_t)moe_layer * c->experts,
+                                       .next = d->state,
+                                       .potential = b->potential,
+                                       .centred = on->price};
+  phibal_status status = l->balance_step(&of_step, &d->call);
+  of_call.m = d->state;
+  of_call.potential = b->potential;
+  of_call.balance_loss = loss;
+  RUN(l->balance_step(&of_call, &d->call));
+  return status;
+}
+
+static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t tokens) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  layer_activations *on = &m->layers[layer];
+  const phibal_router router = model_router(&d->model.config);
+  const phibal_cuda_loads call = loads_of(d, &d->call_loads, moe_layer);
+  const phibal_cuda_loads step = loads_of(d, &d->step_loads, moe_layer);
+  const float *bias = model_has_bias(&m->config, m->balance.method)
+                          ? m->bias + (int64_t)moe_layer * m->config.experts
+                          : NULL;
+  phibal_status status =
+      l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, bias, m->scratch.mask, NULL,
+                        on->experts, on->gates, on->logsumexp, call, &d->zeroed);
+  RUN(l->loads_add(1, m->config.experts, step, call, &d->call));
+  on->has_price = false;
+  if (d->shares[d->calls] == 0) return status;
+  if (m->balance.method == BALANCE_PHI || m->balance.method == BALANCE_SWITCH) {
+    RUN(balance_price(d, on, moe_layer));
+    on->has_price = true;
+  }
+  if (m->balance.z_coefficient > 0)
+    RUN(l->z_loss(tokens, m->balance.z_coefficient, on->logsumexp, m->scratch.mask,
+                  d->losses + (2 * (int64_t)d->calls + 1) * m->moe_layers + moe_layer, &d->zeroed));
+  return status;
+}
+
+/* The offsets on the host, which the products need: the one wait of a layer. */
+static phibal_status fetch_offsets(device *d, int32_t layer) {
+  const device_library *l = &d->library;
+  const int64_t n = d->model.config.experts + 1;
+  phibal_status status = l->copy(d->host_offsets + layer * n, d->model.layers[layer].offsets,
+                                 sizeof(int64_t) * (size_t)n, &d->call);
+  RUN(l->result(&d->call));
+  return status;
+}
+
+static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer, int64_t tokens,
+                                     float *out) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  const int64_t width = c->width;
+  const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
+  phibal_status status =
+      l->linear(tokens, c->experts, width, on->ffn_normed, w->router, 0, on->logits, &d->call);
+  RUN(route(d, layer, moe_layer, tokens));
+  RUN(l->permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source, on->row,
+                     &d->call));
+  RUN(fetch_offsets(d, layer));
+  if (status) return status;
+  const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
+  status = l->gather(offsets[c->experts], c->active, width, on->source, on->ffn_normed,
+                     on->gathered, &d->call);
+  RUN(l->ffn_forward(&shape, PHIBAL_ROWS_F32, on->offsets, offsets, on->gathered, w->gate, w->up,
+                     w->down, on->a, on->b, on->h, on->expert_output, &d->call));
+  if (w->shared_gate)
+    RUN(dense_forward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
+                      w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h, out));
+  RUN(l->combine(tokens, c->active, width, on->row, on->gates, on->expert_output, out, &d->call));
+  return status;
+}
+
+phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, int32_t batch,
+                                 float *out) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  const int64_t tokens = (int64_t)batch * c->sequence;
+  const phibal_cuda_norm norm = device_norm(d, tokens);
+  phibal_status status = l->norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed,
+                                         c->width, on->ffn_inverse, &d->call);
+  RUN(l->copy(out, on->middle, sizeof(float) * (size_t)(tokens * c->width), &d->call));
+  if (w->router)
+    RUN(experts_forward(d, layer, moe_layer, tokens, out));
+  else
+    RUN(dense_forward(d, tokens, c->dense_hidden, on->ffn_normed, w->gate, w->up, w->down, on->a,
+                      on->b, on->h, out));
+  return status;
+}
+
+static phibal_status dense_backward(device *d, int32_t hidden, const float *x, const float *gate,
+                                    const float *up, const float *down, float *a, float *b,
+                                    const float *h, float *x_gradient, float *g_gate, float *g_up,
+                                    float *g_down) {
+  model_scratch *s = &d->model.scratch;
+  const phibal_ffn shape = model_ffn_shape(&d->model.config, 1, hidden);
+  return d->library.ffn_backward(&shape, PHIBAL_ROWS_F32, d->dense_offsets, d->host_dense, x, gate,
+                                 up, down, a, b, h, s->stream_gradient, s->h_gradient, x_gradient,
+                                 g_gate, g_up, g_down, &d->call);
+}
+
+/* normed_gradient is overwritten with what reaches the FFN's input. */
+static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  model_scratch *s = &m->scratch;
+  const int64_t width = c->width;
+  const phibal_router router = model_router(&d->model.config);
+  const double targets = (double)m->global_targets;
+  phibal_status status =
+      l->combine_backward(tokens, c->active, width, on->row, on->gates, on->expert_output,
+                          s->stream_gradient, s->route_gradient, s->gate_gradient, &d->call);
+  RUN(l->router_backward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, s->mask, on->experts,
+                         s->gate_gradient, on->has_price ? on->price : NULL,
+                         m->balance.alpha * (double)c->experts / targets,
+                         2.0 * m->balance.z_coefficient / targets, s->logit_gradient, &d->call));
+  RUN(l->linear_weight_gradient(tokens, c->experts, width, s->logit_gradient, on->ffn_normed,
+                                g->router, &d->call));
+  RUN(l->linear_input_gradient(tokens, c->experts, width, s->logit_gradient, w->router,
+                               s->normed_gradient, &d->call));
+  const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
+  RUN(l->ffn_backward(&shape, PHIBAL_ROWS_F32, on->offsets,
+                      d->host_offsets + (int64_t)layer * (c->experts + 1), on->gathered, w->gate,
+                      w->up, w->down, on->a, on->b, on->h, s->route_gradient, s->h_gradient,
+                      s->gathered_gradient, g->gate, g->up, g->down, &d->call));
+  if (w->shared_gate) {
+    RUN(dense_backward(d, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
+                       w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h,
+                       s->branch, g->shared_gate, g->shared_up, g->shared_down));
+    RUN(l->add(tokens * width, s->branch, s->normed_gradient, &d->call));
+  }
+  RUN(l->gather_backward(tokens, c->active, width, on->row, s->gathered_gradient,
+                         s->normed_gradient, &d->call));
+  return status;
+}
+
+phibal_status device_ffn_backward(device *d, int32_t layer, int32_t batch) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  model_scratch *s = &m->scratch;
+  const int64_t tokens = (int64_t)batch * c->sequence;
+  phibal_status status;
+  if (w->router)
+    status = experts_backward(d, layer, tokens);
+  else
+    status = dense_backward(d, c->dense_hidden, on->ffn_normed, w->gate, w->up, w->down, on->a,
+                            on->b, on->h, s->normed_gradient, g->gate, g->up, g->down);
+  const phibal_cuda_norm norm = device_norm(d, tokens);
+  RUN(l->norm_backward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_inverse,
+                       s->normed_gradient, c->width, 1, s->stream_gradient, c->width, g->ffn_norm,
+                       &d->call));
+  return status;
+}

@@ -1,0 +1,125 @@
+/* What the files of training on a device share. */
+#ifndef PHIBAL_MOE_DEVICE_INTERNAL_H
+#define PHIBAL_MOE_DEVICE_INTERNAL_H
+
+#include "device.h"
+#include "model_internal.h"
+
+#include "../kernels/cuda/trainer.h"
+
+/* The functions of the library, phibal_cuda_ before each name. */
+#define DEVICE_FUNCTIONS(X)                                                                        \
+  X(describe)                                                                                      \
+  X(expect)                                                                                        \
+  X(result)                                                                                        \
+  X(products_create)                                                                               \
+  X(products_destroy)                                                                              \
+  X(allocate)                                                                                      \
+  X(free)                                                                                          \
+  X(copy)                                                                                          \
+  X(copy_rows)                                                                                     \
+  X(zero)                                                                                          \
+  X(wait)                                                                                          \
+  X(embedding_forward)                                                                             \
+  X(embedding_backward)                                                                            \
+  X(add)                                                                                           \
+  X(linear)                                                                                        \
+  X(linear_input_gradient)                                                                         \
+  X(linear_weight_gradient)                                                                        \
+  X(norm_forward)                                                                                  \
+  X(norm_backward)                                                                                 \
+  X(norm_backward_workspace)                                                                       \
+  X(rope)                                                                                          \
+  X(attention_forward)                                                                             \
+  X(attention_backward)                                                                            \
+  X(attention_workspace)                                                                           \
+  X(router_forward)                                                                                \
+  X(router_forward_workspace)                                                                      \
+  X(router_backward)                                                                               \
+  X(loads_add)                                                                                     \
+  X(balance_step)                                                                                  \
+  X(z_loss)                                                                                        \
+  X(z_loss_workspace)                                                                              \
+  X(permutation)                                                                                   \
+  X(permutation_workspace)                                                                         \
+  X(gather)                                                                                        \
+  X(gather_backward)                                                                               \
+  X(combine)                                                                                       \
+  X(combine_backward)                                                                              \
+  X(ffn_forward)                                                                                   \
+  X(ffn_backward)                                                                                  \
+  X(ffn_workspace)                                                                                 \
+  X(cross_entropy)                                                                                 \
+  X(gradient_norm)                                                                                 \
+  X(gradient_norm_workspace)                                                                       \
+  X(adamw_update)
+
+typedef struct device_library {
+  void *handle;
+  const char *(*message)(void); /* of its last failure */
+#define DEVICE_FUNCTION(name) __typeof__(phibal_cuda_##name) *name;
+  DEVICE_FUNCTIONS(DEVICE_FUNCTION)
+#undef DEVICE_FUNCTION
+} device_library;
+
+/* A step's sums, on the device. */
+typedef struct device_sums {
+  double cross_entropy, norm;
+  int64_t correct, targets;
+} device_sums;
+
+struct device {
+  device_library library;
+  char name[128];
+  model *host;
+  optimizer *optimizer;     /* of the host */
+  model model;              /* its arrays lie on the device */
+  unsigned char *memory[3]; /* device: state, activations, workspaces */
+  phibal_cuda call, zeroed; /* zeroed: with a workspace that is zero between calls */
+  float *first, *second;
+  int32_t *tokens, *targets; /* device, of one call */
+  uint8_t *host_mask;
+  int64_t *host_offsets;  /* [L][E+1] */
+  int64_t *dense_offsets; /* device [2]: 0 and the call's tokens, the rows of a dense layer */
+  int64_t host_dense[2];
+  phibal_cuda_loads step_loads, call_loads; /* [moe layers] */
+  float *mean, *state;                      /* [moe layers][E], [E] */
+  float *losses;                            /* [calls][2][moe layers], balance and z of each call */
+  float *host_losses;
+  double *shares; /* [calls] of the global batch, on the host */
+  int32_t calls, most_calls;
+  device_sums *sums;
+  int64_t *blocks; /* device [block count + 1], of the gradient's norm */
+  int64_t block_count;
+  phibal_cuda_adamw step;
+};
+
+/* device_library.c */
+phibal_status device_library_open(const char *kind, device_library *l);
+void device_library_close(device_library *l);
+
+/* device_ffn.c, device_attention.c: one branch of a layer, as the functions of model_internal.h. */
+phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch);
+phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch);
+phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, int32_t batch,
+                                 float *out);
+phibal_status device_ffn_backward(device *d, int32_t layer, int32_t batch);
+
+/* RMSNorm of rows of the residual stream. */
+static inline phibal_cuda_norm device_norm(const device *d, int64_t tokens) {
+  const model_config *c = &d->model.config;
+  return (phibal_cuda_norm){tokens, 1, c->width, c->norm_epsilon, PHIBAL_ROWS_F32};
+}
+
+static inline phibal_cuda_attention device_attention(const device *d, int32_t batch) {
+  const model_config *c = &d->model.config;
+  return (phibal_cuda_attention){batch, c->sequence, c->heads, c->key_value_heads, c->head_width};
+}
+
+/* One call after another as long as all goes well. */
+#define RUN(call)                                                                                  \
+  do {                                                                                             \
+    if (!status) status = (call);                                                                  \
+  } while (0)
+
+#endif

@@ -1,0 +1,73 @@
+/* Models in the layout of Hugging Face transformers: config.json beside one or several safetensors
+   files. Read, trained further, and written so that transformers loads them.
+
+   An architecture is a row of a table (hf_internal.h) over the options of model_config: nothing in
+   the model itself knows one. What a config.json asks for and no option covers is refused by name,
+   and so is a tensor that the model has no place for, or misses. */
+#ifndef PHIBAL_MOE_HF_H
+#define PHIBAL_MOE_HF_H
+
+#include "../model.h"
+#include "safetensors.h"
+
+typedef struct hf_architecture hf_architecture;
+
+/* What a config.json says. model.sequence is its max_position_embeddings. */
+typedef struct hf_config {
+  const hf_architecture *architecture;
+  model_config model;
+} hf_config;
+
+/* A checkpoint whose files are open. All zeros is a closed one. */
+typedef struct hf_checkpoint {
+  char *folder;
+  hf_config config;
+  int32_t files;
+  safetensors_file *file; /* [files] */
+} hf_checkpoint;
+
+/* Whether a folder has a config.json. */
+bool hf_is_checkpoint(const char *folder);
+
+/* Reads folder/config.json. PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT (not JSON; a key that is missing
+   or ill-typed), PHIBAL_ERROR_UNSUPPORTED (an architecture or a value that phibal has no equal of):
+   the message names the file and the key. */
+phibal_status hf_config_read(const char *folder, hf_config *config);
+
+/* Opens config.json and the weights: model.safetensors, or the files that
+   model.safetensors.index.json lists. On failure *c is closed. */
+phibal_status hf_open(const char *folder, hf_checkpoint *c);
+/* Accepts a closed one. */
+void hf_close(hf_checkpoint *c);
+
+/* Sets the parameters of m, and its selection bias, which was created with `config`: c's own, or
+   one that differs from it in nothing that has a shape. F32, BF16 and F16 are read.
+   PHIBAL_ERROR_FORMAT names the first tensor that is missing, of another shape, there twice, or
+   unknown; PHIBAL_ERROR_UNSUPPORTED one of another type. Then m's parameters are unspecified. */
+phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, model *m);
+
+/* Opens, restores, closes. */
+phibal_status hf_load(const char *folder, const model_config *config, model *m);
+
+typedef enum hf_dtype { HF_FLOAT32, HF_BFLOAT16 } hf_dtype;
+
+typedef struct hf_save_options {
+  /* A Hugging Face folder of the same model: its config.json is taken, with another dtype, and the
+     files beside it that are neither weights nor folders, such as its tokenizer. Null: config.json
+     is made from the options of the model. */
+  const char *like;
+  hf_dtype dtype;      /* BF16 rounds to nearest, ties to even; the selection bias stays F32 */
+  int64_t shard_bytes; /* of tensors in a file; larger tensors get one of their own */
+} hf_save_options;
+
+/* Writes a folder, which must not be there or be empty; config.json comes last. The architecture is
+   the first of the table that can say all of `config`. PHIBAL_ERROR_UNSUPPORTED names the options
+   that stand in the way where none can; PHIBAL_ERROR_ARGUMENT those in which `like` is another
+   model. */
+phibal_status hf_save(const char *folder, const model_config *config, model *m,
+                      const hf_save_options *options);
+
+/* "OlmoeForCausalLM, ..." */
+void hf_architectures_list(char *text, size_t size);
+
+#endif

@@ -1,0 +1,349 @@
+/* config.json to the options of a model, and back. */
+#include "file.h"
+#include "hf_internal.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tensors of a layer as most architectures call them. */
+#define USUAL_NAMES                                                                                \
+  .router = "mlp.gate.weight", .expert = "mlp.experts", .gate = "gate_proj", .up = "up_proj",      \
+  .down = "down_proj"
+
+const hf_architecture hf_architectures[] = {
+    {
+        .model_type = "olmoe",
+        .class_name = "OlmoeForCausalLM",
+        .flag = HF_OLMOE,
+        .normalisation = HF_BY_KEY,
+        .qk_norm = QK_NORM_PROJECTION,
+        USUAL_NAMES,
+    },
+    {
+        .model_type = "mixtral",
+        .class_name = "MixtralForCausalLM",
+        .flag = HF_MIXTRAL,
+        .normalisation = HF_NORMALISED,
+        .router = "block_sparse_moe.gate.weight",
+        .expert = "block_sparse_moe.experts",
+        .gate = "w1",
+        .up = "w3",
+        .down = "w2",
+    },
+    {
+        .model_type = "qwen3_moe",
+        .class_name = "Qwen3MoeForCausalLM",
+        .flag = HF_QWEN3,
+        .normalisation = HF_BY_KEY,
+        .qk_norm = QK_NORM_HEADS,
+        USUAL_NAMES,
+    },
+    {
+        .model_type = "deepseek",
+        .class_name = "DeepseekForCausalLM",
+        .flag = HF_DEEPSEEK,
+        .normalisation = HF_BY_KEY,
+        USUAL_NAMES,
+    },
+    {
+        .model_type = "deepseek_v2",
+        .class_name = "DeepseekV2ForCausalLM",
+        .flag = HF_DEEPSEEK2,
+        .normalisation = HF_NOT_NORMALISED,
+        .latent = true,
+        .interleaved = true,
+        USUAL_NAMES,
+    },
+    {
+        .model_type = "deepseek_v3",
+        .class_name = "DeepseekV3ForCausalLM",
+        .flag = HF_DEEPSEEK3,
+        .sigmoid = true,
+        .normalisation = HF_NORMALISED,
+        .latent = true,
+        .interleaved = true,
+        USUAL_NAMES,
+    },
+};
+const int hf_architecture_count = sizeof hf_architectures / sizeof *hf_architectures;
+
+/* Whole numbers that go straight into an option. Of two rows of one option a file has one; the
+   first is written. */
+typedef struct integer_key {
+  unsigned architectures;
+  const char *name;
+  size_t offset;
+  bool required;
+  const char *none; /* what an option of 0 is written as, in JSON; null: 0 */
+} integer_key;
+
+#define OPTION(field) offsetof(model_config, field)
+static const integer_key integer_keys[] = {
+    {HF_ALL, "vocab_size", OPTION(vocabulary), true, NULL},
+    {HF_ALL, "hidden_size", OPTION(width), true, NULL},
+    {HF_ALL, "num_hidden_layers", OPTION(layers), true, NULL},
+    {HF_ALL, "num_attention_heads", OPTION(heads), true, NULL},
+    {HF_ALL, "num_key_value_heads", OPTION(key_value_heads), false, NULL},
+    {HF_ALL, "max_position_embeddings", OPTION(sequence), true, NULL},
+    {HF_OLMOE | HF_MIXTRAL | HF_QWEN3 | HF_DEEPSEEK, "head_dim", OPTION(head_width), false, NULL},
+    {HF_OLMOE | HF_QWEN3, "num_experts", OPTION(experts), false, NULL},
+    {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL, "num_local_experts", OPTION(experts), false, NULL},
+    {HF_ALL_DEEPSEEK, "n_routed_experts", OPTION(experts), true, NULL},
+    {HF_ALL, "num_experts_per_tok", OPTION(active), true, NULL},
+    {HF_OLMOE | HF_MIXTRAL, "intermediate_size", OPTION(hidden), true, NULL},
+    {HF_QWEN3 | HF_ALL_DEEPSEEK, "moe_intermediate_size", OPTION(hidden), true, NULL},
+    {HF_QWEN3 | HF_ALL_DEEPSEEK, "intermediate_size", OPTION(dense_hidden), true, NULL},
+    {HF_ALL_DEEPSEEK, "n_shared_experts", OPTION(shared_experts), false, NULL},
+    {HF_ALL_DEEPSEEK, "first_k_dense_replace", OPTION(dense_layers), false, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "kv_lora_rank", OPTION(latent_width), true, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "q_lora_rank", OPTION(query_latent_width), false, "null"},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "qk_rope_head_dim", OPTION(rope_width), true, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "v_head_dim", OPTION(value_width), true, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "n_group", OPTION(expert_groups), false, "1"},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "topk_group", OPTION(active_groups), false, "1"},
+};
+enum { INTEGER_KEYS = sizeof integer_keys / sizeof *integer_keys };
+
+/* Keys that have one value here where they are given at all: as JSON. */
+static const struct {
+  unsigned architectures;
+  const char *name, *value;
+  bool written;
+} fixed_keys[] = {
+    {HF_ALL, "hidden_act", "\"silu\"", true},
+    {HF_ALL, "attention_bias", "false", true},
+    {HF_ALL, "quantization_config", "null", false},
+    {HF_OLMOE, "clip_qkv", "null", true},
+    {HF_MIXTRAL, "sliding_window", "null", true},
+    {HF_QWEN3, "use_sliding_window", "false", true},
+    {HF_QWEN3, "decoder_sparse_step", "1", true},
+    {HF_ALL_DEEPSEEK, "mlp_bias", "false", false},
+    {HF_ALL_DEEPSEEK, "moe_layer_freq", "1", true},
+    {HF_DEEPSEEK | HF_DEEPSEEK2, "scoring_func", "\"softmax\"", true},
+    {HF_DEEPSEEK3, "scoring_func", "\"sigmoid\"", true},
+    {HF_DEEPSEEK3, "topk_method", "\"noaux_tc\"", true},
+};
+
+bool hf_is_checkpoint(const char *folder) {
+  return folder_has(folder, "config.json");
+}
+
+void hf_architectures_list(char *text, size_t size) {
+  size_t used = 0;
+  for (int i = 0; i < hf_architecture_count && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+                             hf_architectures[i].class_name);
+}
+
+static phibal_status find_architecture(const json_t *json, const char *path,
+                                       const hf_architecture **found) {
+  const char *type = json_string_value(json_object_get(json, "model_type"));
+  const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+  for (int i = 0; i < hf_architecture_count; i++) {
+    const hf_architecture *a = &hf_architectures[i];
+    if (!type || strcmp(type, a->model_type)) continue;
+    if (name && strcmp(name, a->class_name)) continue;
+    *found = a;
+    return PHIBAL_OK;
+  }
+  char known[256], type_shown[HF_SHOWN], name_shown[HF_SHOWN];
+  hf_architectures_list(known, sizeof known);
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "%s: model_type %s, architectures %s; phibal has %s", path,
+                           hf_json_show(json_object_get(json, "model_type"), type_shown),
+                           hf_json_show(json_object_get(json, "architectures"), name_shown), known);
+}
+
+static phibal_status check_fixed(const json_t *json, const char *path, unsigned flag) {
+  for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys; i++) {
+    const json_t *value = json_object_get(json, fixed_keys[i].name);
+    if (!(fixed_keys[i].architectures & flag) || !value || json_is_null(value)) continue;
+    json_t *wanted = json_loads(fixed_keys[i].value, JSON_DECODE_ANY, NULL);
+    const bool equal = wanted && json_equal(value, wanted);
+    json_decref(wanted);
+    if (equal) continue;
+    char shown[HF_SHOWN];
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: '%s' is %s; phibal has it as %s only",
+                             path, fixed_keys[i].name, hf_json_show(value, shown),
+                             fixed_keys[i].value);
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status parse_integers(const json_t *json, const char *path, unsigned flag,
+                                    model_config *c) {
+  for (int i = 0; i < INTEGER_KEYS; i++) {
+    const integer_key *key = &integer_keys[i];
+    if (!(key->architectures & flag)) continue;
+    int32_t *option = (int32_t *)((char *)c + key->offset), before = *option;
+    phibal_status status = hf_json_integer(json, path, key->name, key->required, option);
+    if (status) return status;
+    if (before && *option != before)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %d, and another key says %d", path,
+                               key->name, *option, before);
+  }
+  if (!c->experts)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'num_experts' is missing", path);
+  return PHIBAL_OK;
+}
+
+/* Gates (SPEC.md R3 to R5). DeepSeek-V2's own code divides by the sum or multiplies by the factor,
+   transformers' always multiplies: only what both agree on is read. */
+static phibal_status parse_gate(const json_t *json, const char *path, const hf_architecture *a,
+                                model_config *c) {
+  bool normalised = a->normalisation == HF_NORMALISED;
+  phibal_status status = hf_json_boolean(json, path, "norm_topk_prob", &normalised);
+  c->route_scale = 1.0f;
+  if (!status && a->flag & (HF_DEEPSEEK2 | HF_DEEPSEEK3))
+    status = hf_json_real(json, path, "routed_scaling_factor", false, &c->route_scale);
+  if (status) return status;
+  if ((a->normalisation == HF_NORMALISED && !normalised) ||
+      (a->normalisation == HF_NOT_NORMALISED && normalised))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: 'norm_topk_prob' is %s; phibal has %s "
+                             "with the other value only",
+                             path, normalised ? "true" : "false", a->class_name);
+  /* One expert's gate divided by itself is 1; DeepSeek leaves it as it is. */
+  if (normalised && c->active == 1 && !a->sigmoid && a->flag != HF_DEEPSEEK)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: one expert a token with a gate of 1, which teaches a router "
+                             "nothing",
+                             path);
+  c->gate = a->sigmoid                    ? PHIBAL_GATE_SIGMOID
+            : normalised && c->active > 1 ? PHIBAL_GATE_TOPK_SOFTMAX
+                                          : PHIBAL_GATE_PROBABILITY;
+  c->selection_bias = a->sigmoid;
+  return PHIBAL_OK;
+}
+
+static phibal_status parse_groups(const json_t *json, const char *path, const hf_architecture *a,
+                                  model_config *c) {
+  const json_t *method = json_object_get(json, "topk_method");
+  const char *name = json_is_string(method) ? json_string_value(method) : "greedy";
+  char shown[HF_SHOWN];
+  if (a->flag == HF_DEEPSEEK2 && strcmp(name, "greedy") && strcmp(name, "group_limited_greedy"))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: 'topk_method' is %s", path,
+                             hf_json_show(method, shown));
+  if ((a->flag == HF_DEEPSEEK2 && !strcmp(name, "greedy")) || c->expert_groups <= 1)
+    c->expert_groups = c->active_groups = 0;
+  return PHIBAL_OK;
+}
+
+/* Only the first layers may be dense. */
+static phibal_status parse_dense(const json_t *json, const char *path, model_config *c) {
+  const json_t *list = json_object_get(json, "mlp_only_layers");
+  if (!list || json_is_null(list)) return PHIBAL_OK;
+  for (size_t i = 0; i < json_array_size(list); i++)
+    if (json_integer_value(json_array_get(list, i)) != (json_int_t)i)
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: 'mlp_only_layers' has others than the first ones", path);
+  c->dense_layers = (int32_t)json_array_size(list);
+  return PHIBAL_OK;
+}
+
+static phibal_status parse_heads(const json_t *json, const char *path, const hf_architecture *a,
+                                 model_config *c) {
+  if (!c->key_value_heads) c->key_value_heads = c->heads;
+  c->latent_norm_epsilon = 1e-6f; /* whatever rms_norm_eps is: a constant of their code */
+  if (!a->latent) {
+    if (!c->head_width && c->heads) c->head_width = c->width / c->heads;
+    return PHIBAL_OK;
+  }
+  int32_t plain = 0;
+  phibal_status status = hf_json_integer(json, path, "qk_nope_head_dim", true, &plain);
+  if (!status && plain > INT32_MAX - c->rope_width)
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'qk_nope_head_dim' is %d", path, plain);
+  if (!status) c->head_width = plain + c->rope_width;
+  return status;
+}
+
+phibal_status hf_config_parse(const json_t *json, const char *path, hf_config *config) {
+  *config = (hf_config){0};
+  model_config *c = &config->model;
+  bool tied = false;
+  phibal_status status = find_architecture(json, path, &config->architecture);
+  if (status) return status;
+  const hf_architecture *a = config->architecture;
+  c->activation = PHIBAL_ACTIVATION_SILU;
+  c->qk_norm = a->qk_norm;
+  c->rope_interleaved = a->interleaved;
+  status = check_fixed(json, path, a->flag);
+  if (!status) status = parse_integers(json, path, a->flag, c);
+  if (!status) status = hf_json_real(json, path, "rms_norm_eps", true, &c->norm_epsilon);
+  if (!status) status = hf_json_boolean(json, path, "tie_word_embeddings", &tied);
+  if (!status && a->flag == HF_DEEPSEEK3)
+    status = hf_json_boolean(json, path, "rope_interleave", &c->rope_interleaved);
+  if (!status) status = parse_heads(json, path, a, c);
+  if (!status) status = parse_gate(json, path, a, c);
+  if (!status) status = parse_groups(json, path, a, c);
+  if (!status && a->flag == HF_QWEN3) status = parse_dense(json, path, c);
+  if (!status) status = hf_rope_parse(json, path, a, c);
+  if (status) return status;
+  c->untied_head = !tied;
+  status = model_config_check(c);
+  return status ? phibal_status_set(status, "%s: %s", path, phibal_status_message()) : PHIBAL_OK;
+}
+
+phibal_status hf_config_read(const char *folder, hf_config *config) {
+  json_t *json = NULL;
+  char *path = string_format("%s/config.json", folder);
+  if (!path) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  phibal_status status = hf_json_read(path, &json);
+  if (!status) status = hf_config_parse(json, path, config);
+  json_decref(json);
+  free(path);
+  return status;
+}
+
+static void make_fixed(unsigned flag, json_t *json) {
+  for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys; i++)
+    if (fixed_keys[i].architectures & flag && fixed_keys[i].written)
+      json_object_set_new(json, fixed_keys[i].name,
+                          json_loads(fixed_keys[i].value, JSON_DECODE_ANY, NULL));
+}
+
+static void make_integers(unsigned flag, const model_config *c, json_t *json) {
+  for (int i = 0; i < INTEGER_KEYS; i++) {
+    const integer_key *key = &integer_keys[i];
+    bool written = key->architectures & flag;
+    for (int j = 0; j < i; j++)
+      written &= !(integer_keys[j].offset == key->offset && integer_keys[j].architectures & flag);
+    const int32_t option = *(const int32_t *)((const char *)c + key->offset);
+    if (!written) continue;
+    json_object_set_new(json, key->name,
+                        !option && key->none ? json_loads(key->none, JSON_DECODE_ANY, NULL)
+                                             : json_integer(option));
+  }
+}
+
+json_t *hf_config_make(const hf_architecture *a, const model_config *options) {
+  model_config made = *options;
+  const model_config *c = &made;
+  if (made.expert_groups <= 1) made.expert_groups = made.active_groups = 0; /* one is none */
+  json_t *json =
+      json_pack("{s:[s], s:s, s:f, s:b, s:b, s:f, s:f, s:b}", "architectures", a->class_name,
+                "model_type", a->model_type, "rms_norm_eps", (double)c->norm_epsilon,
+                "tie_word_embeddings", !c->untied_head, "norm_topk_prob",
+                c->gate == PHIBAL_GATE_TOPK_SOFTMAX || a->normalisation == HF_NORMALISED,
+                "attention_dropout", 0.0, "initializer_range", 0.02, "use_cache", 1);
+  make_fixed(a->flag, json);
+  make_integers(a->flag, c, json);
+  hf_rope_make(a, c, json);
+  if (a->latent)
+    json_object_set_new(json, "qk_nope_head_dim", json_integer(c->head_width - c->rope_width));
+  if (a->flag & (HF_DEEPSEEK2 | HF_DEEPSEEK3))
+    json_object_set_new(json, "routed_scaling_factor", json_real((double)c->route_scale));
+  if (a->flag == HF_DEEPSEEK2)
+    json_object_set_new(json, "topk_method",
+                        json_string(c->expert_groups ? "group_limited_greedy" : "greedy"));
+  if (a->flag == HF_DEEPSEEK3) {
+    json_object_set_new(json, "rope_interleave", json_boolean(c->rope_interleaved));
+    json_object_set_new(json, "num_nextn_predict_layers", json_integer(0));
+  }
+  if (a->flag == HF_QWEN3) {
+    json_t *dense = json_array();
+    for (int32_t i = 0; i < c->dense_layers; i++) json_array_append_new(dense, json_integer(i));
+    json_object_set_new(json, "mlp_only_layers", dense);
+  }
+  return json;
+}

@@ -1,0 +1,80 @@
+/* What the files of hf share. */
+#ifndef PHIBAL_MOE_HF_INTERNAL_H
+#define PHIBAL_MOE_HF_INTERNAL_H
+
+#include "hf.h"
+#include <jansson.h>
+
+/* How an architecture differs from the others, where options of the model alone do not say it. */
+typedef enum hf_normalisation {
+  HF_NORMALISED,     /* gates are always divided by their sum */
+  HF_BY_KEY,         /* norm_topk_prob says */
+  HF_NOT_NORMALISED, /* norm_topk_prob has to be false */
+} hf_normalisation;
+
+struct hf_architecture {
+  const char *model_type, *class_name;
+  unsigned flag;
+  bool sigmoid; /* scores; then gates are normalised and scaled, and there is a selection bias */
+  hf_normalisation normalisation;
+  qk_norm_kind qk_norm;
+  bool latent;      /* MLA */
+  bool interleaved; /* rotary pairs, unless a key says otherwise */
+  /* Below "model.layers.N.": the router's matrix and an expert's three. */
+  const char *router, *expert, *gate, *up, *down;
+};
+
+#define HF_OLMOE 1u
+#define HF_MIXTRAL 2u
+#define HF_QWEN3 4u
+#define HF_DEEPSEEK 8u
+#define HF_DEEPSEEK2 16u
+#define HF_DEEPSEEK3 32u
+#define HF_ALL_DEEPSEEK (HF_DEEPSEEK | HF_DEEPSEEK2 | HF_DEEPSEEK3)
+#define HF_ALL 63u
+
+extern const hf_architecture hf_architectures[];
+extern const int hf_architecture_count;
+
+/* hf_config.c: a whole config.json, `path` standing for it in messages. */
+phibal_status hf_config_parse(const json_t *json, const char *path, hf_config *config);
+/* The other direction; the reader decides whether it says all of `c`. */
+json_t *hf_config_make(const hf_architecture *architecture, const model_config *c);
+
+/* hf_rope.c: rope_parameters, or rope_theta and rope_scaling, and back. */
+phibal_status hf_rope_parse(const json_t *json, const char *path,
+                            const hf_architecture *architecture, model_config *c);
+void hf_rope_make(const hf_architecture *architecture, const model_config *c, json_t *json);
+
+/* hf_json.c: values of an object's keys. A missing key or null leaves *value as it is where it is
+   not `required`. */
+phibal_status hf_json_integer(const json_t *json, const char *path, const char *key, bool required,
+                              int32_t *value);
+phibal_status hf_json_real(const json_t *json, const char *path, const char *key, bool required,
+                           float *value);
+phibal_status hf_json_boolean(const json_t *json, const char *path, const char *key, bool *value);
+phibal_status hf_json_read(const char *path, json_t **json);
+/* Into folder/name, whole or not at all. */
+phibal_status hf_json_write(const char *folder, const char *name, const json_t *json);
+/* For messages: any value, null too, as JSON in ASCII without control characters, cut to fit. */
+enum { HF_SHOWN = 81 };
+const char *hf_json_show(const json_t *value, char text[HF_SHOWN]);
+const char *hf_json_show_text(const char *value, char text[HF_SHOWN]);
+
+/* hf_write.c: PHIBAL_ERROR_ARGUMENT for a folder with anything in it. */
+phibal_status hf_folder_create(const char *folder);
+
+/* hf_parts.c: a tensor of a checkpoint, and where its numbers are in a model. */
+typedef struct hf_part {
+  char name[96];
+  int32_t dimensions;
+  int64_t shape[2];
+  float *data; /* null: an expert of another rank */
+  bool wide;   /* always F32 */
+} hf_part;
+
+/* The list, to be freed; null when out of memory. */
+hf_part *hf_parts_make(const hf_architecture *architecture, const model_config *config, model *m,
+                       int64_t *count);
+
+#endif

@@ -1,0 +1,68 @@
+/* The tensors of a checkpoint, in the order of the model's. Names are those of the model, but for
+   experts, which a checkpoint has one by one, and for Mixtral's router. */
+#include "file.h"
+#include "hf_internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The matrices of one projection of all experts; false if the tensor is none. */
+static bool add_experts(const hf_architecture *a, const model_tensor *tensor, float *data,
+                        hf_part *parts, int64_t *count) {
+  const struct {
+    const char *end, *name;
+  } projections[] = {{"mlp.experts.gate_proj.weight", a->gate},
+                     {"mlp.experts.up_proj.weight", a->up},
+                     {"mlp.experts.down_proj.weight", a->down}};
+  for (int p = 0; p < 3; p++) {
+    if (!string_ends_with(tensor->name, projections[p].end)) continue;
+    const int stem = (int)(strlen(tensor->name) - strlen(projections[p].end));
+    const int64_t size = tensor->shape[1] * tensor->shape[2];
+    for (int64_t e = 0; e < tensor->whole; e++) {
+      const int64_t own = e - tensor->first;
+      hf_part *part = &parts[(*count)++];
+      *part = (hf_part){.dimensions = 2,
+                        .shape = {tensor->shape[1], tensor->shape[2]},
+                        .data = own >= 0 && own < tensor->shape[0] ? data + own * size : NULL};
+      snprintf(part->name, sizeof part->name, "%.*s%s.%lld.%s.weight", stem, tensor->name,
+               a->expert, (long long)e, projections[p].name);
+    }
+    return true;
+  }
+  return false;
+}
+
+static void add_tensor(const hf_architecture *a, const model_tensor *tensor, float *data,
+                       hf_part *parts, int64_t *count) {
+  static const char router[] = "mlp.gate.weight";
+  if (add_experts(a, tensor, data, parts, count)) return;
+  hf_part *part = &parts[(*count)++];
+  *part = (hf_part){.dimensions = tensor->dimensions,
+                    .shape = {tensor->shape[0], tensor->shape[1]},
+                    .data = data};
+  const bool routes = string_ends_with(tensor->name, router);
+  const int stem = (int)(strlen(tensor->name) - (routes ? sizeof router - 1 : 0));
+  snprintf(part->name, sizeof part->name, "%.*s%s", stem, tensor->name, routes ? a->router : "");
+}
+
+hf_part *hf_parts_make(const hf_architecture *a, const model_config *config, model *m,
+                       int64_t *count) {
+  const model_tensor *tensors = model_tensors(m);
+  const int32_t layers = model_moe_layers(m);
+  int64_t most = layers;
+  for (int32_t i = 0; i < model_tensor_count(m); i++)
+    most += tensors[i].dimensions == 3 ? tensors[i].whole : 1;
+  hf_part *parts = calloc((size_t)most, sizeof *parts);
+  *count = 0;
+  if (!parts) return NULL;
+  for (int32_t i = 0; i < model_tensor_count(m); i++)
+    add_tensor(a, &tensors[i], model_parameters(m) + tensors[i].offset, parts, count);
+  for (int32_t i = 0; a->sigmoid && i < layers; i++) {
+    hf_part *part = &parts[(*count)++];
+    *part = (hf_part){
+        .dimensions = 1, .shape = {config->experts, 1}, .data = model_bias(m, i), .wide = true};
+    snprintf(part->name, sizeof part->name, "model.layers.%d.mlp.gate.e_score_correction_bias",
+             config->dense_layers + i);
+  }
+  return parts;
+}

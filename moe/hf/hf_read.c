@@ -1,0 +1,208 @@
+/* Weights from the files of a checkpoint. */
+#include "file.h"
+#include "hf_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+static phibal_status memory_error(const char *folder) {
+  return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory to read it", folder);
+}
+
+/* The different files of an index, sorted. Names with a '/' could lead anywhere. */
+static phibal_status index_files(const char *path, string_list *names) {
+  json_t *json = NULL, *value;
+  const char *tensor;
+  phibal_status status = hf_json_read(path, &json);
+  if (status) return status;
+  json_t *map = json_object_get(json, "weight_map");
+  if (!json_is_object(map) || !json_object_size(map))
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no 'weight_map'", path);
+  json_object_foreach(map, tensor, value) {
+    const char *name = json_string_value(value);
+    if (status) break;
+    if (!name || strchr(name, '/')) {
+      char shown[HF_SHOWN];
+      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s is no file of the folder", path,
+                                 hf_json_show(value, shown));
+      break;
+    }
+    bool known = false;
+    for (size_t i = 0; i < names->count; i++) known |= !strcmp(names->items[i], name);
+    if (!known) status = string_list_append(names, name);
+  }
+  json_decref(json);
+  return status;
+}
+
+static phibal_status open_files(const char *folder, hf_checkpoint *c) {
+  string_list names = {0};
+  char *index = string_format("%s/model.safetensors.index.json", folder);
+  phibal_status status = index ? PHIBAL_OK : memory_error(folder);
+  if (!status && folder_has(folder, "model.safetensors"))
+    status = string_list_append(&names, "model.safetensors");
+  else if (!status && folder_has(folder, "model.safetensors.index.json"))
+    status = index_files(index, &names);
+  else if (!status)
+    status = phibal_status_set(PHIBAL_ERROR_IO,
+                               "%s: neither model.safetensors nor model.safetensors.index.json "
+                               "(older .bin files are not read)",
+                               folder);
+  if (!status && !(c->file = calloc(names.count, sizeof *c->file))) status = memory_error(folder);
+  for (size_t i = 0; !status && i < names.count; i++) {
+    char *path = string_format("%s/%s", folder, names.items[i]);
+    status = path ? safetensors_open(path, &c->file[i]) : memory_error(folder);
+    if (!status) c->files++;
+    free(path);
+  }
+  string_list_free(&names);
+  free(index);
+  return status;
+}
+
+phibal_status hf_open(const char *folder, hf_checkpoint *c) {
+  *c = (hf_checkpoint){0};
+  phibal_status status = hf_config_read(folder, &c->config);
+  if (!status && !(c->folder = string_format("%s", folder))) status = memory_error(folder);
+  if (!status) status = open_files(folder, c);
+  if (status) hf_close(c);
+  return status;
+}
+
+void hf_close(hf_checkpoint *c) {
+  for (int32_t i = 0; i < c->files; i++) safetensors_close(&c->file[i]);
+  free(c->file);
+  free(c->folder);
+  *c = (hf_checkpoint){0};
+}
+
+static float from_half(uint16_t half) {
+  const uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31;
+  const uint32_t fraction = half & 1023;
+  union {
+    uint32_t bits;
+    float value;
+  } made;
+  if (exponent == 31) {
+    made.bits = sign | 0x7f800000 | fraction << 13;
+  } else if (exponent) {
+    made.bits = sign | (exponent + 112) << 23 | fraction << 13;
+  } else {
+    made.value = (float)fraction * 0x1p-24f;
+    made.bits |= sign;
+  }
+  return made.value;
+}
+
+static void copy_numbers(const safetensors_tensor *from, float *to) {
+  const int64_t n = from->elements;
+  const uint16_t *half = from->data;
+  if (from->dtype == SAFETENSORS_F32) {
+    memcpy(to, from->data, (size_t)n * sizeof *to);
+  } else if (from->dtype == SAFETENSORS_BF16) {
+    uint32_t *bits = (uint32_t *)(void *)to;
+    for (int64_t i = 0; i < n; i++) bits[i] = (uint32_t)half[i] << 16;
+  } else {
+    for (int64_t i = 0; i < n; i++) to[i] = from_half(half[i]);
+  }
+}
+
+/* The tensor of a name in whichever file has it. */
+static phibal_status find_tensor(const hf_checkpoint *c, const char *name,
+                                 const safetensors_tensor **found) {
+  *found = NULL;
+  for (int32_t i = 0; i < c->files; i++) {
+    const safetensors_tensor *tensor = safetensors_find(&c->file[i], name);
+    if (tensor && *found)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is in two files", c->folder,
+                               name);
+    if (tensor) *found = tensor;
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status check_part(const hf_checkpoint *c, const hf_part *part,
+                                const safetensors_tensor **tensor) {
+  phibal_status status = find_tensor(c, part->name, tensor);
+  if (status) return status;
+  const safetensors_tensor *t = *tensor;
+  if (!t)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is missing", c->folder,
+                             part->name);
+  bool fits = t->dimensions == part->dimensions;
+  for (int32_t d = 0; fits && d < part->dimensions; d++) fits = t->shape[d] == part->shape[d];
+  if (!fits)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: tensor '%s' has %d dimensions, [%lld, %lld, ...]; the "
+                             "configuration wants %d, [%lld, %lld]",
+                             c->folder, part->name, t->dimensions,
+                             (long long)(t->dimensions > 0 ? t->shape[0] : 1),
+                             (long long)(t->dimensions > 1 ? t->shape[1] : 1), part->dimensions,
+                             (long long)part->shape[0], (long long)part->shape[1]);
+  if (t->dtype != SAFETENSORS_F32 && t->dtype != SAFETENSORS_BF16 && t->dtype != SAFETENSORS_F16)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: tensor '%s' is of type %s; F32, BF16 and F16 are read", c->folder,
+                             part->name, safetensors_dtype_name(t->dtype));
+  return PHIBAL_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const hf_part *)a)->name, ((const hf_part *)b)->name);
+}
+
+/* What old files hold besides: frequencies, which are made anew, and a tied head once more. */
+static bool is_spare(const hf_checkpoint *c, const safetensors_tensor *tensor) {
+  if (string_ends_with(tensor->name, ".rotary_emb.inv_freq")) return true;
+  const safetensors_tensor *embedding = NULL;
+  if (c->config.model.untied_head || strcmp(tensor->name, "lm_head.weight")) return false;
+  if (find_tensor(c, "model.embed_tokens.weight", &embedding) || !embedding) return false;
+  return tensor->bytes == embedding->bytes && tensor->dtype == embedding->dtype &&
+         !memcmp(tensor->data, embedding->data, (size_t)tensor->bytes);
+}
+
+/* `parts` are sorted by name. */
+static phibal_status check_unknown(const hf_checkpoint *c, const hf_part *parts, int64_t count) {
+  for (int32_t i = 0; i < c->files; i++)
+    for (int64_t t = 0; t < c->file[i].count; t++) {
+      const safetensors_tensor *tensor = &c->file[i].tensors[t];
+      hf_part key;
+      snprintf(key.name, sizeof key.name, "%s", tensor->name);
+      const hf_part *part = strlen(tensor->name) < sizeof key.name
+                                ? bsearch(&key, parts, (size_t)count, sizeof *parts, by_name)
+                                : NULL;
+      if (part || is_spare(c, tensor)) continue;
+      char shown[HF_SHOWN];
+      return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: tensor %s: %s as config.json describes it has no place for it",
+                               c->file[i].name, hf_json_show_text(tensor->name, shown),
+                               c->config.architecture->class_name);
+    }
+  return PHIBAL_OK;
+}
+
+phibal_status hf_load(const char *folder, const model_config *config, model *m) {
+  hf_checkpoint c;
+  phibal_status status = hf_open(folder, &c);
+  if (!status) status = hf_restore(&c, config, m);
+  hf_close(&c);
+  return status;
+}
+
+phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, model *m) {
+  int64_t count = 0;
+  hf_part *parts = hf_parts_make(c->config.architecture, config, m, &count);
+  if (!parts) return memory_error(c->folder);
+  const safetensors_tensor **found = calloc((size_t)count, sizeof *found);
+  phibal_status status = found ? PHIBAL_OK : memory_error(c->folder);
+  qsort(parts, (size_t)count, sizeof *parts, by_name);
+  /* All shapes before the first copy. */
+  for (int64_t i = 0; i < count && !status; i++) status = check_part(c, &parts[i], &found[i]);
+  if (!status) status = check_unknown(c, parts, count);
+  if (!status) {
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t i = 0; i < count; i++)
+      if (parts[i].data) copy_numbers(found[i], parts[i].data);
+  }
+  free(found);
+  free(parts);
+  return status;
+}

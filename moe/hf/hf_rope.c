@@ -1,0 +1,110 @@
+/* Rotary positions in config.json: transformers 5 has one object, `rope_parameters`; before, there
+   were `rope_theta` and `rope_scaling`, which every version reads, and which are written. */
+#include "hf_internal.h"
+#include <math.h>
+#include <string.h>
+
+#define ROPE_FAST 32.0f /* the values that YaRN has where a file gives none */
+#define ROPE_SLOW 1.0f
+
+/* YaRN's temperature: 0.1 m log(s) + 1 (arXiv:2309.00071, equation 22, with DeepSeek's m). */
+static double mscale(double factor, double m) {
+  return factor <= 1 ? 1.0 : 0.1 * m * log(factor) + 1.0;
+}
+
+static phibal_status check_keys(const json_t *rope, const char *path) {
+  static const char *const known[] = {
+      "rope_type", "type",      "rope_theta", "factor",         "original_max_position_embeddings",
+      "beta_fast", "beta_slow", "mscale",     "mscale_all_dim", "attention_factor",
+      "truncate"};
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)rope, key, value) {
+    bool found = json_is_null(value);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) found |= !strcmp(key, known[i]);
+    /* The whole head is turned: saying so changes nothing. */
+    found |= !strcmp(key, "partial_rotary_factor") && json_number_value(value) == 1.0;
+    if (found) continue;
+    char shown[HF_SHOWN];
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s of the rotary positions", path,
+                             hf_json_show_text(key, shown));
+  }
+  return PHIBAL_OK;
+}
+
+/* cos and sin are multiplied by a ratio of two mscale, the scores by the square of one: DeepSeek
+   has both, the others only the first. */
+static phibal_status parse_yarn(const json_t *rope, const char *path, bool latent,
+                                model_config *c) {
+  float m = 0, all = 0, magnitude = 0;
+  bool truncate = true;
+  phibal_status status = hf_json_real(rope, path, "factor", true, &c->rope_factor);
+  if (!status)
+    status =
+        hf_json_integer(rope, path, "original_max_position_embeddings", true, &c->rope_original);
+  if (!status) status = hf_json_real(rope, path, "beta_fast", false, &c->rope_fast);
+  if (!status) status = hf_json_real(rope, path, "beta_slow", false, &c->rope_slow);
+  if (!status) status = hf_json_real(rope, path, "mscale", false, &m);
+  if (!status) status = hf_json_real(rope, path, "mscale_all_dim", false, &all);
+  if (!status) status = hf_json_real(rope, path, "attention_factor", false, &magnitude);
+  if (!status) status = hf_json_boolean(rope, path, "truncate", &truncate);
+  if (status) return status;
+  if (!(c->rope_factor > 0))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: YaRN's 'factor' is %g", path,
+                             (double)c->rope_factor);
+  const double factor = (double)c->rope_factor;
+  c->rope_fraction = !truncate;
+  const double ratio = magnitude > 0 ? (double)magnitude
+                       : m != 0 && all != 0
+                           ? mscale(factor, (double)m) / mscale(factor, (double)all)
+                           : mscale(factor, 1.0);
+  c->rope_magnitude = (float)ratio == 1.0f ? 0.0f : (float)ratio;
+  if (latent && all != 0) {
+    const double temperature = mscale(factor, (double)all);
+    c->attention_multiplier = (float)(temperature * temperature);
+  }
+  return PHIBAL_OK;
+}
+
+phibal_status hf_rope_parse(const json_t *json, const char *path,
+                            const hf_architecture *architecture, model_config *c) {
+  const json_t *whole = json_object_get(json, "rope_parameters");
+  const json_t *scaling = json_object_get(json, "rope_scaling");
+  const json_t *rope = json_is_object(whole) ? whole : scaling;
+  c->rope_fast = ROPE_FAST;
+  c->rope_slow = ROPE_SLOW;
+  const json_t *theta = json_object_get(whole, "rope_theta") ? whole : json;
+  phibal_status status = hf_json_real(theta, path, "rope_theta", true, &c->rope_theta);
+  if (status || !json_is_object(rope)) return status;
+  status = check_keys(rope, path);
+  if (status) return status;
+  const json_t *type = json_object_get(rope, "rope_type");
+  if (!type) type = json_object_get(rope, "type");
+  const char *name = json_is_string(type) ? json_string_value(type) : "default";
+  if (!strcmp(name, "default")) return PHIBAL_OK;
+  if (!strcmp(name, "yarn")) return parse_yarn(rope, path, architecture->latent, c);
+  char shown[HF_SHOWN];
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "%s: rotary positions of type %s; phibal has \"default\" and \"yarn\"",
+                           path, hf_json_show(type, shown));
+}
+
+void hf_rope_make(const hf_architecture *architecture, const model_config *c, json_t *json) {
+  json_object_set_new(json, "rope_theta", json_real((double)c->rope_theta));
+  if (!(c->rope_factor > 0)) {
+    json_object_set_new(json, "rope_scaling", json_null());
+    return;
+  }
+  const double magnitude = c->rope_magnitude > 0 ? (double)c->rope_magnitude : 1.0;
+  json_t *rope =
+      json_pack("{s:s, s:f, s:i, s:f, s:f, s:f, s:b}", "rope_type", "yarn", "factor",
+                (double)c->rope_factor, "original_max_position_embeddings", c->rope_original,
+                "beta_fast", (double)c->rope_fast, "beta_slow", (double)c->rope_slow,
+                "attention_factor", magnitude, "truncate", !c->rope_fraction);
+  const double logarithm = log((double)c->rope_factor);
+  if (architecture->latent && c->attention_multiplier > 0 && logarithm > 0) {
+    const double all = (sqrt((double)c->attention_multiplier) - 1.0) / (0.1 * logarithm);
+    json_object_set_new(rope, "mscale_all_dim", json_real(all));
+  }
+  json_object_set_new(json, "rope_scaling", rope);
+}

@@ -1,0 +1,29 @@
+/* A model that was trained, wherever it lies: a run's folder, of which the newest whole checkpoint
+   is taken, one checkpoint's folder, or a Hugging Face model's. */
+#ifndef PHIBAL_MOE_TRAINED_H
+#define PHIBAL_MOE_TRAINED_H
+
+#include "checkpoint.h"
+#include "hf/hf.h"
+
+/* All zeros is a closed one. */
+typedef struct trained {
+  checkpoint checkpoint; /* closed for a Hugging Face model */
+  hf_checkpoint hf;      /* closed for a run's */
+  run_config config; /* a Hugging Face model's: its own options, one sequence at once, no data */
+  char *passed_over; /* why newer checkpoints do not open, one a line; never null when open */
+} trained;
+
+/* With sequence > 0, the model reads so many tokens at once; else as many as it was trained with,
+   and of a Hugging Face model as many as its positions, at most TRAINED_SEQUENCE. Errors are those
+   of checkpoint_open and hf_open; PHIBAL_ERROR_IO for what is neither. On failure *t is closed. */
+enum { TRAINED_SEQUENCE = 2048 };
+phibal_status trained_open(const char *path, int32_t sequence, trained *t);
+/* Creates the model for so many sequences at once, with its weights and no balancing loss. */
+phibal_status trained_model(const trained *t, int32_t batch, model **created);
+/* Adds adapters of PEFT (lora.h), which are for Hugging Face models and runs that began with one.
+ */
+phibal_status trained_merge(const trained *t, const char *adapters, model *m);
+void trained_close(trained *t);
+
+#endif
