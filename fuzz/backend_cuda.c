@@ -1,9 +1,7 @@
 #include "backend_cuda.h"
 #include "backend_plugin.h"
-#include "cuda_features.h"
-#include <stdio.h>
+#include "cuda/find.h"
 #include <string.h>
-#include <unistd.h>
 
 /* Router, balance and loss operations have the CPU's bits; the matrix products of the others are
    held to their bounds. */
@@ -80,32 +78,13 @@ static phibal_status cuda_again(void *context, const operation_case *c, tally *t
 }
 
 const char *backend_cuda_left_out(bool device) {
-  if (device) return PHIBAL_HAVE_CUDA ? NULL : "no CUDA kernels: no nvcc was found";
-  return PHIBAL_HAVE_CUDA_ON_HOST ? NULL
-                                  : "no CUDA kernels on the host: no C++ compiler or no "
-                                    "Boost.Context (libboost-context-dev) was found";
+  return cuda_left_out(device);
 }
 
 static phibal_status open_library(bool device, backend *b) {
-  const char *without = backend_cuda_left_out(device);
-  if (without) return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "this build has %s", without);
-  const char *library = device ? "libphibal-cuda.so" : "libphibal-cuda-on-host.so";
-  const char *named = getenv("PHIBAL_CUDA_LIBRARY");
-  if (named) return backend_plugin_open(named, b);
-  char path[4300], beside[4096];
-  ssize_t n = readlink("/proc/self/exe", beside, sizeof beside - 1);
-  beside[n > 0 ? n : 0] = 0;
-  char *slash = strrchr(beside, '/');
-  if (slash) *slash = 0;
-  const char *folders[] = {beside, PHIBAL_CUDA_BUILT_IN, PHIBAL_CUDA_INSTALLED_IN};
-  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-    snprintf(path, sizeof path, "%s/%s", folders[i], library);
-    if (access(path, R_OK) == 0) return backend_plugin_open(path, b);
-  }
-  return phibal_status_set(PHIBAL_ERROR_IO,
-                           "%s is neither beside phibal nor where it was built or installed; "
-                           "PHIBAL_CUDA_LIBRARY may name it",
-                           library);
+  char path[4300];
+  phibal_status status = cuda_find(device, path, sizeof path);
+  return status == PHIBAL_OK ? backend_plugin_open(path, b) : status;
 }
 
 phibal_status backend_cuda_open(bool device, backend *b) {

@@ -1,28 +1,10 @@
-/* Memory of the device, for what drives the kernels: plugin and benchmark. On the host, the host's.
- */
+/* Copies and zeros that wait, for what drives the kernels: plugin and benchmark. Memory is that of
+   trainer.h. */
 #ifndef PHIBAL_FUZZ_CUDA_MEMORY_H
 #define PHIBAL_FUZZ_CUDA_MEMORY_H
 
 #include "../kernels/cuda/device.h"
-#include <cstdlib>
-
-/* Null if it is refused; aligned to 256 bytes. */
-static inline void *device_allocate(size_t bytes) {
-#ifdef __CUDACC__
-  void *p = nullptr;
-  return cudaMalloc(&p, bytes) == cudaSuccess ? p : nullptr;
-#else
-  return aligned_alloc(256, (bytes + 255) / 256 * 256);
-#endif
-}
-
-static inline void device_release(void *p) {
-#ifdef __CUDACC__
-  cudaFree(p);
-#else
-  free(p);
-#endif
-}
+#include "../kernels/cuda/trainer.h"
 
 /* These give 0 if it went well; what was started before on the default stream is done. */
 static inline int device_copy(void *to, const void *from, size_t bytes) {

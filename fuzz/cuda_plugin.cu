@@ -26,7 +26,7 @@ device_run run_start(phibal_plugin_case *c) {
 void *run_take(device_run *r, size_t bytes) {
   const int most = (int)(sizeof r->memory / sizeof *r->memory);
   if (r->status != PHIBAL_OK) return nullptr;
-  void *p = r->taken < most ? device_allocate(bytes ? bytes : 1) : nullptr;
+  void *p = r->taken < most ? phibal_cuda_allocate(bytes ? bytes : 1) : nullptr;
   if (p) r->memory[r->taken++] = p;
   if (!p || device_zero(p, bytes))
     r->status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no device memory for %zu bytes", bytes);
@@ -52,7 +52,7 @@ int64_t run_read(device_run *r, const int64_t *from) {
 int run_end(device_run *r) {
   if (r->status == PHIBAL_OK) r->status = phibal_cuda_result(&r->call);
   /* A workspace that says so is left zero. */
-  for (int i = 0; i < r->taken; i++) device_release(r->memory[i]);
+  for (int i = 0; i < r->taken; i++) phibal_cuda_free(r->memory[i]);
   if (r->status != PHIBAL_OK)
     snprintf(r->c->message, sizeof r->c->message, "%.250s", phibal_status_message());
   return r->status;
@@ -116,6 +116,7 @@ static const phibal_plugin_operation cuda_operations[] = {
     {"loss-free", plugin_loss_free, nullptr},
     {"permutation", plugin_permutation, nullptr},
     {"combine", plugin_combine, nullptr},
+    {"expert-ffn", plugin_expert_ffn, nullptr},
     {nullptr, nullptr, nullptr},
 };
 
@@ -123,7 +124,7 @@ extern "C" const phibal_plugin *phibal_plugin_get(void) {
 #ifdef __CUDACC__
   static const phibal_plugin table = {
       PHIBAL_PLUGIN_VERSION, "phibal CUDA kernels", cuda_operations, device_name(),
-      device_allocate,       device_release,        device_copy,     device_copy};
+      phibal_cuda_allocate,  phibal_cuda_free,      device_copy,     device_copy};
 #else
   static const phibal_plugin table = {PHIBAL_PLUGIN_VERSION,
                                       "phibal CUDA kernels, on the host",

@@ -68,4 +68,11 @@ static inline const char *fuzz_file(const char *name, const void *bytes, size_t 
   return path;
 }
 
+/* Removes what fuzz_file wrote under that name, if it did. */
+static inline void fuzz_file_remove(const char *name) {
+  char path[sizeof fuzz_folder_path + 64];
+  snprintf(path, sizeof path, "%s/%s", fuzz_folder_path, name);
+  unlink(path);
+}
+
 #endif

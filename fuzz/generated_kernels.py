@@ -1,9 +1,9 @@
 """The generated kernels of the built-in potentials over every positive binary32 up to 1, as a table.
 
-usage: kernels.py PHIBAL TABLE [--given] [CERTIFICATE ...]
+usage: generated_kernels.py PHIBAL TABLE [--given] [CERTIFICATE ...]
 
 Runs `phibal audit --potential NAME` without the other parts and without a limit of time for all nine;
-about 40 minutes of processor time. A certificate, what that printed, saves the run of its potential;
+about 45 minutes of processor time. A certificate, what that printed, saves the run of its potential;
 with --given nothing else is run, and the table says so.
 Exits with 1 if a kernel breaks its bound somewhere, or was not run over everything.
 """
@@ -18,10 +18,10 @@ HEAD = """# Generated kernels, over every load
 `phibal audit` generates a kernel of each built-in's price at its default parameter, compiles it, and runs it over
 all 1 065 353 216 positive binary32 loads up to 1, each with its own bound of the error, derived in running error
 analysis. The bounds and the prices are held against the enclosed derivative at every bfloat16 up to 1 and at
-thousands of loads more ("compared"). The command, about 40 minutes of processor time in all:
+thousands of loads more ("compared"). The command, about 45 minutes of processor time in all:
 
 ```
-python3 fuzz/kernels.py build/cli/phibal fuzz/KERNELS.md
+python3 fuzz/generated_kernels.py build/cli/phibal fuzz/KERNELS.md
 ```
 
 "Not decided" are loads whose price is not proved to be correctly rounded: ties, and what lies closer to one than
