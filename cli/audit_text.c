@@ -125,7 +125,7 @@ static void print_block(FILE *to, const char *text) {
 
 char *audit_section_text(const phi_potential *phi, const phi_section *section,
                          const char *variable) {
-  static const char *const relations[] = {"<", "<=", ">", ">="};
+  static const char *const relations[] = {"<", "<=", ">", ">=", "="};
   const char *names[PHI_MAX_PARAMETERS];
   if (!section->expression) return NULL;
   for (int i = 0; i < phi->parameters; i++) names[i] = phi->parameter[i].name;

@@ -16,7 +16,9 @@ int command_data(int argc, char **argv) __attribute__((weak));
 int command_train(int argc, char **argv) __attribute__((weak));
 int command_sweep(int argc, char **argv) __attribute__((weak));
 int command_eval_model(int argc, char **argv) __attribute__((weak));
+int command_export(int argc, char **argv) __attribute__((weak));
 int command_report(int argc, char **argv) __attribute__((weak));
+int command_plan(int argc, char **argv) __attribute__((weak));
 int command_compare(int argc, char **argv) __attribute__((weak));
 int command_bench(int argc, char **argv) __attribute__((weak));
 

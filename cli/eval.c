@@ -31,7 +31,9 @@ static void print_help(void) {
       "  --param      the potential's parameter, such as beta=2 or p=inf; a file may have several\n"
       "  --fn         value, gradient, hessian (the diagonal; the matrix for renyi),\n"
       "               conjugate, conjugate-gradient, mirror-step (both ways: the average,\n"
-      "               then the gradient; and the argmax of the proximal objective)\n"
+      "               then the gradient; and the argmax of the proximal objective; from a\n"
+      "               file the state whose price that gradient is, by maximising, where it is\n"
+      "               found: equal to the average where the argmax is)\n"
       "  --at         one number for each coordinate, separated by commas. Numbers are read\n"
       "               exactly: 0.1, 0x1.8p-3, 1/3\n"
       "  --loads      the loads P of a mirror step; --at is then m\n"
@@ -255,18 +257,22 @@ static int set_output(const options *o, eval_request *r) {
   return 0;
 }
 
+static bool apart(const eval_answer *answer, eval_mirror_part a, eval_mirror_part b) {
+  phibal_enclosure distance;
+  phibal_enclosure_init(&distance, answer->precision);
+  eval_mirror_distance(answer, a, b, &distance);
+  bool yes = phibal_enclosure_is_positive(&distance);
+  phibal_enclosure_clear(&distance);
+  return yes;
+}
+
 /* The two ways of a mirror step are certain to differ. */
 static bool ways_differ(const eval_request *r, const eval_answer *answer) {
-  if (r->function != EVAL_MIRROR_STEP || answer->parts < EVAL_MIRROR_PARTS) return false;
-  phibal_enclosure next, price;
-  phibal_enclosure_init(&next, answer->precision);
-  phibal_enclosure_init(&price, answer->precision);
-  eval_mirror_distance(answer, EVAL_NEXT_AVERAGE, EVAL_NEXT_ARGMAX, &next);
-  eval_mirror_distance(answer, EVAL_PRICE_AVERAGE, EVAL_PRICE_ARGMAX, &price);
-  bool differ = phibal_enclosure_is_positive(&next) || phibal_enclosure_is_positive(&price);
-  phibal_enclosure_clear(&next);
-  phibal_enclosure_clear(&price);
-  return differ;
+  return r->function == EVAL_MIRROR_STEP &&
+         ((answer->parts > EVAL_NEXT_ARGMAX &&
+           apart(answer, EVAL_NEXT_AVERAGE, EVAL_NEXT_ARGMAX)) ||
+          (answer->parts > EVAL_PRICE_ARGMAX &&
+           apart(answer, EVAL_PRICE_AVERAGE, EVAL_PRICE_ARGMAX)));
 }
 
 static int show(const eval_request *r, const eval_answer *answer) {

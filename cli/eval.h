@@ -44,7 +44,9 @@ typedef struct eval_request {
 
 const char *eval_function_name(eval_function function);
 
-/* What a mirror step's results are, n at a time; from a file only those by the average. */
+/* What a mirror step's results are, n at a time. From a file the argmax of the proximal objective
+   is held against its first-order condition: NEXT_ARGMAX is grad phi*(q') at q' by the average,
+   found by maximising where that can be, and PRICE_ARGMAX is left out. */
 typedef enum eval_mirror_part {
   EVAL_NEXT_AVERAGE,
   EVAL_PRICE_AVERAGE,
@@ -76,12 +78,17 @@ void eval_answer_clear(eval_answer *answer);
 void eval_mirror_distance(const eval_answer *answer, eval_mirror_part a, eval_mirror_part b,
                           phibal_enclosure *distance);
 
+/* A decimal, or a fraction of two, that phibal_enclosure_set_str takes: its value; false for what
+   is written otherwise, or has exponents beyond 10000. */
+bool eval_read_exactly(const char *text, mpq_t value);
+
 /* Opens the request's file and sets its name and parameters to what the file says. */
 phibal_status eval_phi_open(const char *file, eval_request *request);
-/* The function asked for, at one precision, for a potential from a file. */
+/* The function asked for, at one precision, for a potential from a file; `parts` of a mirror step.
+   PHIBAL_ERROR_UNSUPPORTED where grad phi* is asked for and is not found. */
 phibal_status eval_phi_apply(const eval_request *request, const phibal_enclosure *parameters,
                              const phibal_enclosure *at, const phibal_enclosure *loads,
-                             const phibal_enclosure *eta, mpfr_prec_t precision,
+                             const phibal_enclosure *eta, mpfr_prec_t precision, size_t parts,
                              phibal_enclosure *z);
 
 void eval_print_text(const eval_request *request, const eval_answer *answer);

@@ -12,7 +12,7 @@
 
 enum {
   LEAST_CAP = 1 << 15,        /* bits */
-  LEAST_CAP_MIRROR = 1 << 12, /* the argmax is a search, each step of it an evaluation */
+  LEAST_CAP_SEARCH = 1 << 12, /* where an argmax is searched, each step of it an evaluation */
   LEAST_PRECISION = 128,
   CAP_OVER_START = 8,
 };
@@ -25,7 +25,10 @@ static mpfr_prec_t first_precision(const eval_request *r) {
 
 mpfr_prec_t eval_precision_cap(const eval_request *r) {
   mpfr_prec_t cap = CAP_OVER_START * first_precision(r);
-  mpfr_prec_t least = r->function == EVAL_MIRROR_STEP ? LEAST_CAP_MIRROR : LEAST_CAP;
+  const bool maximised =
+      r->phi && (r->function == EVAL_CONJUGATE_GRADIENT ||
+                 (r->function == EVAL_CONJUGATE && !r->phi->conjugate.expression));
+  mpfr_prec_t least = r->function == EVAL_MIRROR_STEP || maximised ? LEAST_CAP_SEARCH : LEAST_CAP;
   return cap > least ? cap : least;
 }
 
@@ -39,9 +42,7 @@ static phibal_status read_number(phibal_enclosure *z, const char *text, const ch
                                  size_t i) {
   phibal_status status = phibal_enclosure_set_str(z, text);
   if (status == PHIBAL_OK) return PHIBAL_OK;
-  char reason[400];
-  snprintf(reason, sizeof reason, "%s", phibal_status_message());
-  return phibal_status_set(status, "%s, number %zu: %s", option, i, reason);
+  return phibal_status_set(status, "%s, number %zu: %s", option, i, phibal_status_message());
 }
 
 static phibal_status read_list(phibal_enclosure *z, const eval_list *list, const char *option) {
@@ -70,9 +71,10 @@ static phibal_status mirror_step(const eval_request *r, const arguments *a, mpfr
 }
 
 static phibal_status apply(const eval_request *r, const arguments *a, mpfr_prec_t precision,
-                           phibal_enclosure *z) {
+                           size_t parts, phibal_enclosure *z) {
   size_t n = r->at.n;
-  if (r->phi) return eval_phi_apply(r, a->parameters, a->at, a->loads, &a->eta, precision, z);
+  if (r->phi)
+    return eval_phi_apply(r, a->parameters, a->at, a->loads, &a->eta, precision, parts, z);
   switch (r->function) {
   case EVAL_VALUE:
     return phibal_reference_value(&a->phi, n, a->at, z);
@@ -102,7 +104,7 @@ static phibal_status evaluate(const eval_request *r, mpfr_prec_t precision, eval
   if (!a.at || !a.loads || !a.parameters)
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for %zu numbers", r->at.n);
   if (status == PHIBAL_OK) status = read_arguments(r, &a);
-  if (status == PHIBAL_OK) status = apply(r, &a, precision, answer->result);
+  if (status == PHIBAL_OK) status = apply(r, &a, precision, answer->parts, answer->result);
   phibal_enclosure_vector_clear(a.at, r->at.n);
   phibal_enclosure_vector_clear(a.loads, r->loads.n);
   phibal_enclosure_vector_clear(a.parameters, (size_t)r->parameters);
@@ -129,12 +131,30 @@ static bool is_known(const phibal_enclosure *z, int digits) {
   return known;
 }
 
+/* hi - lo < 10^-(digits + 2): beside loads, which sum to 1, where 0 cannot be had exactly. */
+static bool is_narrow(const phibal_enclosure *z, int digits) {
+  mpfr_t width, most;
+  mpfr_init2(width, 64);
+  mpfr_init2(most, 64);
+  phibal_enclosure_width(width, z);
+  mpfr_set_si(most, -digits - 2, MPFR_RNDD);
+  mpfr_exp10(most, most, MPFR_RNDD);
+  bool narrow = mpfr_less_p(width, most) != 0;
+  mpfr_clear(width);
+  mpfr_clear(most);
+  return narrow;
+}
+
 static void decide(const eval_request *r, eval_answer *answer) {
+  const bool maximised = r->phi && r->function == EVAL_MIRROR_STEP && !r->round;
   answer->all_decided = true;
   for (size_t i = 0; i < answer->count; i++) {
-    answer->decided[i] = r->round ? phibal_round_enclosure(&answer->result[i], r->format,
-                                                           r->direction, &answer->rounded[i])
-                                  : is_known(&answer->result[i], r->digits);
+    if (maximised && i >= EVAL_NEXT_ARGMAX * answer->n)
+      answer->decided[i] = is_narrow(&answer->result[i], r->digits);
+    else
+      answer->decided[i] = r->round ? phibal_round_enclosure(&answer->result[i], r->format,
+                                                             r->direction, &answer->rounded[i])
+                                    : is_known(&answer->result[i], r->digits);
     answer->all_decided = answer->all_decided && answer->decided[i];
   }
 }
@@ -144,10 +164,10 @@ static bool has_matrix(const eval_request *r) {
 }
 
 static size_t count_parts(const eval_request *r) {
-  return r->phi ? EVAL_NEXT_ARGMAX : EVAL_MIRROR_PARTS;
+  return r->phi ? EVAL_PRICE_ARGMAX : EVAL_MIRROR_PARTS;
 }
 
-static size_t count_results(const eval_request *r) {
+static size_t count_results(const eval_request *r, size_t parts) {
   size_t n = r->at.n;
   switch (r->function) {
   case EVAL_VALUE:
@@ -156,7 +176,7 @@ static size_t count_results(const eval_request *r) {
   case EVAL_HESSIAN:
     return has_matrix(r) ? n * n : n;
   case EVAL_MIRROR_STEP:
-    return count_parts(r) * n;
+    return parts * n;
   default:
     return n;
   }
@@ -176,7 +196,7 @@ static phibal_status attempt(const eval_request *r, mpfr_prec_t precision, eval_
 }
 
 phibal_status eval_answer_find(const eval_request *r, eval_answer *answer) {
-  size_t count = count_results(r);
+  size_t count = count_results(r, count_parts(r));
   *answer = (eval_answer){.n = r->at.n,
                           .count = count,
                           .matrix = r->function == EVAL_HESSIAN && count > r->at.n,
@@ -189,6 +209,14 @@ phibal_status eval_answer_find(const eval_request *r, eval_answer *answer) {
   for (mpfr_prec_t precision = first_precision(r);; precision *= 2) {
     bool last = precision >= cap;
     phibal_status status = attempt(r, last ? cap : precision, answer);
+    /* grad phi* is not found: what else there is stands alone. */
+    if (status == PHIBAL_ERROR_UNSUPPORTED && r->phi && r->function == EVAL_MIRROR_STEP) {
+      phibal_enclosure_vector_clear(answer->result, answer->count);
+      answer->result = NULL;
+      answer->parts = EVAL_NEXT_ARGMAX;
+      answer->count = count_results(r, answer->parts);
+      status = attempt(r, last ? cap : precision, answer);
+    }
     /* An expression cannot tell "outside" from "too wide to tell". */
     bool may_be_wide = r->phi && status == PHIBAL_ERROR_DOMAIN;
     if (status != PHIBAL_OK && status != PHIBAL_ERROR_UNDECIDED && !may_be_wide) return status;

@@ -1,12 +1,12 @@
 /* `phibal eval-model`: a trained model on held-out text and on multiple-choice questions. */
 #include "commands.h"
-#include "checkpoint.h"
 #include "choices.h"
 #include "evaluate.h"
 #include "file.h"
 #include "report.h"
 #include "result.h"
 #include "run_data.h"
+#include "trained.h"
 #include <getopt.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 enum { CHOICE_FILES_MAX = 16 };
 
 typedef struct arguments {
-  const char *load, *data, *tokenizer, *details;
+  const char *load, *data, *tokenizer, *details, *adapters;
   const char *choices[CHOICE_FILES_MAX];
-  int choice_files, threads, batch;
+  int choice_files, threads, batch, sequence;
   long long sequences;
   bool json, every_layer;
 } arguments;
@@ -27,7 +27,9 @@ static const char help[] =
     "usage: phibal eval-model --load FOLDER [options]\n\n"
     "Loss, perplexity, accuracy and balance of a trained model on held-out text, by layer and by\n"
     "domain; multiple choice by log-likelihood.\n\n"
-    "  --load FOLDER       a run, of which the newest whole checkpoint is taken, or a checkpoint\n"
+    "  --load FOLDER       a run, of which the newest whole checkpoint is taken, a checkpoint, or\n"
+    "                      a Hugging Face model (config.json and safetensors)\n"
+    "  --adapters FOLDER   of PEFT (LoRA), added to a Hugging Face model's weights\n"
     "  --data FILE         a token file (default: the run's data.validation)\n"
     "  --sequences N       of it, spread evenly (default 0: all)\n"
     "  --choices FILE      questions, one JSON object a line, as HellaSwag, MMLU or C-Eval have\n"
@@ -36,6 +38,8 @@ static const char help[] =
     "  --tokenizer WHAT    bytes, or a SentencePiece model (default: tokenizer.model beside the\n"
     "                      run's data if it is there, else bytes)\n"
     "  --batch N           sequences at once (default: the run's)\n"
+    "  --sequence N        tokens read at once (default: as in training; of a Hugging Face\n"
+    "                      model, all its positions, at most 2048)\n"
     "  --threads N         OpenMP threads; the results do not depend on it\n"
     "  --every-layer       routed-token ratios of all layers\n"
     "  --json              everything found, as JSON";
@@ -64,6 +68,8 @@ static int read_arguments(int argc, char **argv, arguments *a) {
                                           {"details", required_argument, NULL, 'D'},
                                           {"tokenizer", required_argument, NULL, 'k'},
                                           {"batch", required_argument, NULL, 'b'},
+                                          {"sequence", required_argument, NULL, 'S'},
+                                          {"adapters", required_argument, NULL, 'A'},
                                           {"threads", required_argument, NULL, 't'},
                                           {"every-layer", no_argument, NULL, 'e'},
                                           {"json", no_argument, NULL, 'j'},
@@ -95,6 +101,13 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       if (!read_number("--batch", optarg, 1, 1 << 20, &value)) return 2;
       a->batch = (int)value;
       break;
+    case 'A':
+      a->adapters = optarg;
+      break;
+    case 'S':
+      if (!read_number("--sequence", optarg, 1, 1 << 20, &value)) return 2;
+      a->sequence = (int)value;
+      break;
     case 't':
       if (!read_number("--threads", optarg, 1, 4096, &value)) return 2;
       a->threads = (int)value;
@@ -120,32 +133,15 @@ static int read_arguments(int argc, char **argv, arguments *a) {
   return -1;
 }
 
-/* A checkpoint's folder has the list of its files; anything else is a run's. */
-static phibal_status open_checkpoint(const char *path, checkpoint *c) {
-  char *list = string_format("%s/checkpoint.json", path), *passed_over = NULL;
-  if (!list) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-  const bool is_checkpoint = !access(list, F_OK);
-  free(list);
-  if (is_checkpoint) return checkpoint_open(path, c);
-  phibal_status status = checkpoint_newest(path, c, &passed_over);
-  if (!status && c->step < 0)
-    status =
-        phibal_status_set(PHIBAL_ERROR_IO, "'%s' is neither a checkpoint nor a run with one", path);
-  for (const char *line = status ? "" : passed_over; *line; line += strcspn(line, "\n") + 1)
-    fprintf(stderr, "phibal eval-model: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
-  free(passed_over);
-  return status;
-}
-
 static phibal_status evaluate_text(const arguments *a, const run_config *config, model *m,
                                    int32_t batch, json_t **json) {
   token_file file = {0};
   evaluation_plan plan = {0};
   evaluation e = {0};
-  phibal_status status =
-      run_data_open(a->data ? a->data : config->data.validation,
-                    a->data ? "--data" : "data.validation", &config->model, &file);
+  phibal_status status = run_data_open(a->data ? a->data : config->data.validation,
+                                       a->data ? "--data" : "data.validation", config, &file);
   if (!status) status = evaluation_plan_create(&file, config->model.sequence, a->sequences, &plan);
+  plan.boundaries = config->data.boundaries;
   if (!status) status = evaluation_run(m, &config->model, &plan, batch, &e);
   if (!status) status = result_evaluation(&e, config, &file, json);
   if (!status) status = result_details(&e, *json);
@@ -156,7 +152,8 @@ static phibal_status evaluate_text(const arguments *a, const run_config *config,
 }
 
 static phibal_status open_tokenizer(const arguments *a, const run_config *config, tokenizer *t) {
-  const char *train = config->data.train, *slash = strrchr(train, '/');
+  const char *train = config->data.train;
+  const char *slash = memrchr(train, '/', strcspn(train, ","));
   char *beside = string_format("%.*stokenizer.model", slash ? (int)(slash + 1 - train) : 0, train);
   if (!beside) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   const char *path = a->tokenizer ? a->tokenizer : access(beside, F_OK) ? "bytes" : beside;
@@ -167,7 +164,7 @@ static phibal_status open_tokenizer(const arguments *a, const run_config *config
     tokenizer_bytes(t);
   char what[CONFIG_TEXT_MAX + 64];
   snprintf(what, sizeof what, "the tokenizer '%.1000s'", path);
-  if (!status) status = run_data_vocabulary(what, t->vocabulary, &config->model);
+  if (!status) status = run_data_vocabulary(what, t->vocabulary, false, config);
   free(beside);
   return status;
 }
@@ -234,25 +231,20 @@ static phibal_status evaluate_all(const arguments *a, const run_config *config, 
   return status;
 }
 
-static phibal_status load_and_evaluate(const arguments *a, const checkpoint *c, json_t **found) {
-  static run_config config;
-  phibal_status status = checkpoint_config(c, NULL, 0, &config);
-  if (status) return status;
+static phibal_status load_and_evaluate(const arguments *a, const trained *t, json_t **found) {
+  const run_config *config = &t->config;
+  const char *const path = t->hf.folder ? t->hf.folder : t->checkpoint.path;
   if (a->threads) omp_set_num_threads(a->threads);
   model *m = NULL;
-  /* Prices are for training only: a potential from a file need not be there. */
-  balance_config balance = config.balance;
-  if (balance.method == BALANCE_PHI && *config.potential_file) balance.method = BALANCE_NONE;
-  status = model_create(&config.model, &balance, a->batch ? a->batch : config.batch.micro_sequences,
-                        1, &m);
-  if (!status) status = checkpoint_restore_model(c, &config, m);
+  phibal_status status = trained_model(t, a->batch ? a->batch : config->batch.micro_sequences, &m);
+  if (!status && a->adapters) status = trained_merge(t, a->adapters, m);
   if (!status) {
     char label[128];
-    result_label(&config, label, sizeof label);
-    *found = json_pack("{s:s, s:I, s:s, s:s, s:{s:i, s:i}}", "checkpoint", c->path, "step",
-                       (json_int_t)c->step, "name", config.name, "label", label, "routing",
-                       "experts", config.model.experts, "active", config.model.active);
-    status = evaluate_all(a, &config, m, *found);
+    result_label(config, label, sizeof label);
+    *found = json_pack("{s:s, s:I, s:s, s:s, s:{s:i, s:i}}", "checkpoint", path, "step",
+                       (json_int_t)t->checkpoint.step, "name", config->name, "label", label,
+                       "routing", "experts", config->model.experts, "active", config->model.active);
+    status = evaluate_all(a, config, m, *found);
   }
   model_destroy(m);
   return status;
@@ -262,19 +254,24 @@ int command_eval_model(int argc, char **argv) {
   arguments a = {0};
   int code = read_arguments(argc, argv, &a);
   if (code >= 0) return code;
-  static checkpoint c;
-  if (open_checkpoint(a.load, &c)) return fail();
+  static trained t;
+  if (trained_open(a.load, a.sequence, &t)) return fail();
+  for (const char *line = t.passed_over; *line; line += strcspn(line, "\n") + 1)
+    fprintf(stderr, "phibal eval-model: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
   json_t *found = NULL;
-  phibal_status status = load_and_evaluate(&a, &c, &found);
+  phibal_status status = load_and_evaluate(&a, &t, &found);
   if (!status && a.json) {
     json_dumpf(found, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     putchar('\n');
   } else if (!status) {
-    printf("%s, after step %lld\n", c.path, (long long)c.step);
+    if (t.hf.folder)
+      printf("%s, %d tokens at once\n", t.hf.folder, t.config.model.sequence);
+    else
+      printf("%s, after step %lld\n", t.checkpoint.path, (long long)t.checkpoint.step);
     if (json_object_get(found, "validation")) report_write_evaluation(stdout, found, a.every_layer);
     print_choices(json_object_get(found, "choices"));
   }
   json_decref(found);
-  checkpoint_close(&c);
+  trained_close(&t);
   return status ? fail() : 0;
 }

@@ -66,10 +66,11 @@ static phibal_status hessian(const phi_potential *phi, const phibal_enclosure *p
   return status;
 }
 
-/* (M1), (M2). Without a conjugate there is no argmax to hold it against. */
+/* (M1), (M2); and the state whose price is q', which the proximal objective's gradient compares
+   with the average: 0 where they are equal. */
 static phibal_status mirror_step(const eval_request *r, const phibal_enclosure *parameters,
                                  const phibal_enclosure *m, const phibal_enclosure *loads,
-                                 const phibal_enclosure *eta, mpfr_prec_t precision,
+                                 const phibal_enclosure *eta, mpfr_prec_t precision, size_t parts,
                                  phibal_enclosure *z) {
   size_t n = r->at.n;
   phibal_enclosure *next = &z[EVAL_NEXT_AVERAGE * n], t;
@@ -85,12 +86,72 @@ static phibal_status mirror_step(const eval_request *r, const phibal_enclosure *
   }
   phibal_enclosure_clear(&t);
   TRY(status);
-  return phi_gradient(r->phi, parameters, n, next, &z[EVAL_PRICE_AVERAGE * n]);
+  TRY(phi_gradient(r->phi, parameters, n, next, &z[EVAL_PRICE_AVERAGE * n]));
+  if (parts <= EVAL_NEXT_ARGMAX) return PHIBAL_OK;
+  status = audit_conjugate_gradient_eval(r->phi, parameters, n, &z[EVAL_PRICE_AVERAGE * n],
+                                         &z[EVAL_NEXT_ARGMAX * n]);
+  return status == PHIBAL_ERROR_DOMAIN
+             ? phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s", phibal_status_message())
+             : status;
+}
+
+typedef struct exact_numbers {
+  size_t n;
+  mpq_t *q;
+  bool all; /* were read */
+} exact_numbers;
+
+/* What `text(i)` says, as far as that lies in its enclosure. */
+static void exact_read(exact_numbers *z, size_t n,
+                       const char *(*text)(const eval_request *, size_t), const eval_request *r,
+                       const phibal_enclosure *enclosed) {
+  *z = (exact_numbers){.n = n, .q = calloc(n ? n : 1, sizeof *z->q)};
+  z->all = z->q != NULL;
+  for (size_t i = 0; z->q && i < n; i++) {
+    mpq_init(z->q[i]);
+    z->all = z->all && eval_read_exactly(text(r, i), z->q[i]) &&
+             mpfr_cmp_q(enclosed[i].lo, z->q[i]) <= 0 && mpfr_cmp_q(enclosed[i].hi, z->q[i]) >= 0;
+  }
+}
+
+static void exact_clear(exact_numbers *z) {
+  for (size_t i = 0; z->q && i < z->n; i++) mpq_clear(z->q[i]);
+  free(z->q);
+}
+
+static const char *price_text(const eval_request *r, size_t i) {
+  return r->at.text[i];
+}
+
+static const char *parameter_text(const eval_request *r, size_t i) {
+  return r->parameter[i].text;
+}
+
+/* As the file gives it; where it gives none, by maximising. The dual domain is decided for the
+   numbers as they were written, where they are rational. */
+static phibal_status conjugate(const eval_request *r, const phibal_enclosure *parameters,
+                               const phibal_enclosure *y, phibal_enclosure *z) {
+  exact_numbers price, parameter;
+  exact_read(&price, r->at.n, price_text, r, y);
+  exact_read(&parameter, (size_t)r->parameters, parameter_text, r, parameters);
+  const mpq_t *exact = price.all ? (const mpq_t *)price.q : NULL;
+  phibal_status status;
+  if (!r->phi->conjugate.expression)
+    status = audit_conjugate_eval(r->phi, parameters, r->at.n, y, exact, z);
+  else if (exact)
+    status = phi_given_conjugate_exactly(r->phi, parameters,
+                                         parameter.all ? (const mpq_t *)parameter.q : NULL, r->at.n,
+                                         y, exact, z);
+  else
+    status = phi_given_conjugate(r->phi, parameters, r->at.n, y, z);
+  exact_clear(&price);
+  exact_clear(&parameter);
+  return status;
 }
 
 phibal_status eval_phi_apply(const eval_request *r, const phibal_enclosure *parameters,
                              const phibal_enclosure *at, const phibal_enclosure *loads,
-                             const phibal_enclosure *eta, mpfr_prec_t precision,
+                             const phibal_enclosure *eta, mpfr_prec_t precision, size_t parts,
                              phibal_enclosure *z) {
   size_t n = r->at.n;
   switch (r->function) {
@@ -101,13 +162,11 @@ phibal_status eval_phi_apply(const eval_request *r, const phibal_enclosure *para
   case EVAL_HESSIAN:
     return hessian(r->phi, parameters, n, at, !phi_separable(r->phi), precision, z);
   case EVAL_CONJUGATE:
-    /* Where the file gives none it is found by maximising. */
-    return r->phi->conjugate.expression ? phi_given_conjugate(r->phi, parameters, n, at, z)
-                                        : audit_conjugate_eval(r->phi, parameters, n, at, z);
+    return conjugate(r, parameters, at, z);
   case EVAL_CONJUGATE_GRADIENT:
     return audit_conjugate_gradient_eval(r->phi, parameters, n, at, z);
   case EVAL_MIRROR_STEP:
     break;
   }
-  return mirror_step(r, parameters, at, loads, eta, precision, z);
+  return mirror_step(r, parameters, at, loads, eta, precision, parts, z);
 }

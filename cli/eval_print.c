@@ -11,6 +11,7 @@ enum { JSON_EXTRA_DIGITS = 3 };
 
 static const char *const mirror_labels[EVAL_MIRROR_PARTS] = {
     "m' by the average", "q' by the average", "m' by the argmax", "q' by the argmax"};
+static const char *const maximised_label = "m' with that price, by maximising <m', q'> - phi(m')";
 
 /* An upper bound of the distance from a decimal text to anything in z. */
 static void distance_from_text(mpfr_ptr distance, const char *text, const phibal_enclosure *z) {
@@ -129,15 +130,16 @@ static void print_distance(const eval_answer *answer, const char *what, eval_mir
 static void print_mirror_step(const eval_request *r, const eval_answer *answer) {
   printf("  eta = %s\n", r->eta);
   for (size_t part = 0; part < answer->parts; part++) {
-    printf("  %s\n", mirror_labels[part]);
+    printf("  %s\n", r->phi && part == EVAL_NEXT_ARGMAX ? maximised_label : mirror_labels[part]);
     for (size_t e = 0; e < answer->n; e++) {
       printf("    m %s, load %s  ", r->at.text[e], r->loads.text[e]);
       print_number(r, answer, part * answer->n + e);
     }
   }
-  if (answer->parts < EVAL_MIRROR_PARTS) return;
-  print_distance(answer, "m'", EVAL_NEXT_AVERAGE, EVAL_NEXT_ARGMAX);
-  print_distance(answer, "q'", EVAL_PRICE_AVERAGE, EVAL_PRICE_ARGMAX);
+  if (answer->parts > EVAL_NEXT_ARGMAX)
+    print_distance(answer, "m'", EVAL_NEXT_AVERAGE, EVAL_NEXT_ARGMAX);
+  if (answer->parts > EVAL_PRICE_ARGMAX)
+    print_distance(answer, "q'", EVAL_PRICE_AVERAGE, EVAL_PRICE_ARGMAX);
 }
 
 /* Rounded numbers stand alone, one a line, where nothing else needs saying. */
@@ -239,9 +241,10 @@ static phibal_status json_set_mirror_step(json_t *object, const eval_request *r,
     status = json_set_results(ends, r, answer, part * n, n);
     json_object_set_new(object, keys[part], ends);
   }
-  if (answer->parts < EVAL_MIRROR_PARTS) return status;
-  json_set_distance(object, "next_distance", answer, EVAL_NEXT_AVERAGE, EVAL_NEXT_ARGMAX);
-  json_set_distance(object, "price_distance", answer, EVAL_PRICE_AVERAGE, EVAL_PRICE_ARGMAX);
+  if (answer->parts > EVAL_NEXT_ARGMAX)
+    json_set_distance(object, "next_distance", answer, EVAL_NEXT_AVERAGE, EVAL_NEXT_ARGMAX);
+  if (answer->parts > EVAL_PRICE_ARGMAX)
+    json_set_distance(object, "price_distance", answer, EVAL_PRICE_AVERAGE, EVAL_PRICE_ARGMAX);
   return status;
 }
 

@@ -24,7 +24,9 @@ static const command commands[] = {
     {"train", command_train, "train a mixture-of-experts model"},
     {"sweep", command_sweep, "a grid of training runs, with means over seeds"},
     {"eval-model", command_eval_model, "loss, balance and multiple choice of a trained model"},
+    {"export", command_export, "a trained model in Hugging Face's layout"},
     {"report", command_report, "a page with curves, loads and tables of runs or of a sweep"},
+    {"plan", command_plan, "tokens, steps and hours by the paper's scaling law"},
     {"compare", command_compare, "the final tables of several runs, side by side"},
     {"bench", command_bench, "tokens a second, and where the time goes"},
 };

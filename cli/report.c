@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RUNS_MAX = 32 };
-
 static const char help[] =
     "usage: phibal report FOLDER... [--out FILE]\n\n"
     "Writes a page of curves, loads, tables and configurations of runs of `phibal train`, ended "
@@ -99,7 +97,7 @@ static void write_numbers(FILE *to, int n, const report_run *runs) {
 
 /* What `phibal compare` prints of the runs that have ended. */
 static void write_tables(FILE *to, int n, const report_run *runs) {
-  json_t *results[RUNS_MAX];
+  json_t *results[REPORT_RUNS_MAX];
   int ended = 0;
   for (int i = 0; i < n; i++)
     if (runs[i].result) results[ended++] = runs[i].result;
@@ -172,7 +170,7 @@ static phibal_status report_sweep(const char *folder, const char *list, const ch
   if (!sweep)
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: %s", list, error.line, error.text);
   phibal_status status =
-      json_array_size(json_object_get(sweep, "axes")) && json_object_get(sweep, "points")
+      report_is_sweep(sweep)
           ? write_page(out, folder, 0, NULL, sweep)
           : phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not the results of a sweep", list);
   json_decref(sweep);
@@ -180,7 +178,7 @@ static phibal_status report_sweep(const char *folder, const char *list, const ch
 }
 
 static phibal_status report_runs(int n, char **folders, const char *out) {
-  report_run runs[RUNS_MAX] = {0};
+  report_run runs[REPORT_RUNS_MAX] = {0};
   phibal_status status = PHIBAL_OK;
   for (int i = 0; i < n && !status; i++) status = load_run(folders[i], &runs[i]);
   if (!status) status = write_page(out, n == 1 ? runs[0].label : "Runs", n, runs, NULL);
@@ -205,9 +203,9 @@ int command_report(int argc, char **argv) {
       return command_usage_error("report", "unknown option '%s'", argv[optind - 1]);
     }
   const int n = argc - optind;
-  if (n < 1 || n > RUNS_MAX)
+  if (n < 1 || n > REPORT_RUNS_MAX)
     return command_usage_error("report", "1 to %d run folders, or a sweep's, are wanted, not %d",
-                               RUNS_MAX, n);
+                               REPORT_RUNS_MAX, n);
   char **folders = argv + optind;
   char *out = given ? strdup(given) : string_format("%s/report.html", folders[0]);
   char *list = string_format("%s/sweep.json", folders[0]);

@@ -3,7 +3,10 @@
 #define PHIBAL_CLI_REPORT_INTERNAL_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+enum { REPORT_RUNS_MAX = 32 };
 
 typedef struct report_run {
   const char *folder;
@@ -12,9 +15,12 @@ typedef struct report_run {
   char *config;             /* config.yaml */
 } report_run;
 
-/* Figures of several runs in one; and of one run by itself. */
+/* Figures of 1 to REPORT_RUNS_MAX runs in one; and of one run by itself. */
 void report_write_curves(FILE *to, int n, const report_run *runs);
 void report_write_loads(FILE *to, const report_run *run);
+/* Whether sweep.json has what its page needs: axes with names and values; points with labels, as
+   many as the axes make, and their places on them. */
+bool report_is_sweep(const json_t *sweep);
 /* The whole of a sweep: a table of its points, and figures over its axes. */
 void report_write_sweep(FILE *to, const json_t *sweep);
 

@@ -98,14 +98,14 @@ static void write_curve(FILE *to, int n, const report_run *runs, const curve *c)
   size_t size = 0;
   FILE *s = open_memstream(&script, &size);
   if (!s) return;
-  int drawn[64] = {0}, any = 0;
+  int drawn[REPORT_RUNS_MAX] = {0}, any = 0;
   report_begin_script(s, "step", c->axis);
-  for (int i = 0; i < n && i < 64; i++) {
+  for (int i = 0; i < n; i++) {
     fprintf(s, "$d%d << EOD\n", i);
     drawn[i] = write_points(s, &runs[i], c);
     fputs("EOD\n", s);
   }
-  for (int i = 0; i < n && i < 64; i++) {
+  for (int i = 0; i < n; i++) {
     if (!drawn[i]) continue;
     fprintf(s, "%s$d%d using 1:2 with %s lw 1.5 lc rgb '%s' title ", any++ ? ", " : "plot ", i,
             drawn[i] > 1 ? "lines" : "points pt 7", report_colour(i));
@@ -234,8 +234,9 @@ void report_write_loads(FILE *to, const report_run *run) {
   write_map(to, rows, NULL, first, "layer", "Loads of every expert on the validation text.");
   json_decref(rows);
   if (json_array_size(domains) < 2) return;
-  for (l = n / 2; l<n; l += n - 1> l ? n - 1 - l : 1) {
+  for (l = 0; l < n; l++) {
     char caption[96];
+    if (l != n / 2 && l + 1 != n) continue;
     snprintf(caption, sizeof caption, "Where each domain's tokens went, layer %lld.",
              (long long)json_integer_value(json_object_get(json_array_get(layers, l), "layer")));
     write_map(to, json_array_get(ratios, l), domains, 0, "", caption);

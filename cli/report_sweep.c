@@ -82,7 +82,7 @@ static void write_lines(FILE *to, const json_t *sweep, int m) {
   char *script = NULL;
   size_t size = 0;
   FILE *s = open_memstream(&script, &size);
-  if (!s || !steps) return;
+  if (!s) return;
   report_begin_script(s, "", metrics[m].heading);
   fputs("set xlabel ", s);
   report_write_string(s, json_string_value(json_object_get(axis, "name")));
@@ -177,6 +177,25 @@ static void write_heat(FILE *to, const json_t *sweep, int m) {
     report_write_figure(to, script, caption);
   else
     free(script);
+}
+
+bool report_is_sweep(const json_t *sweep) {
+  const json_t *axes = json_object_get(sweep, "axes"), *points = json_object_get(sweep, "points");
+  size_t a, v, p, count = 1;
+  json_t *axis, *value, *point;
+  json_array_foreach(axes, a, axis) {
+    const json_t *values = json_object_get(axis, "values");
+    if (!json_is_string(json_object_get(axis, "name")) || !json_array_size(values)) return false;
+    json_array_foreach(values, v, value) if (!json_is_string(value)) return false;
+    if (count > json_array_size(points)) return false;
+    count *= json_array_size(values);
+  }
+  json_array_foreach(points, p, point) {
+    if (!json_is_string(json_object_get(point, "label")) ||
+        json_array_size(json_object_get(point, "index")) != json_array_size(axes))
+      return false;
+  }
+  return json_array_size(axes) && json_array_size(points) == count;
 }
 
 void report_write_sweep(FILE *to, const json_t *sweep) {

@@ -16,6 +16,7 @@ static const struct {
   const char *option, *key, *parameter, *help;
 } key_options[] = {
     {"data", "data.train", NULL, "token file to train on"},
+    {"from", "training.from", NULL, "a Hugging Face model's folder, to start from"},
     {"validation", "data.validation", NULL, "token file to evaluate on"},
     {"method", "balance.method", NULL,
      "phi, switch, switch-global, sequence, loss-free, none, dense"},
@@ -31,12 +32,16 @@ static const struct {
     {"micro", "batch.micro_sequences", NULL, "sequences computed at once"},
     {"steps", "training.steps", NULL, "optimizer steps"},
     {"seed", "training.seed", NULL, "of the weights and of the data's order"},
+    {"expert-parallel", "parallel.experts", NULL, "ranks that divide each layer's experts"},
+    {"shard-optimizer", "parallel.shard_optimizer", NULL,
+     "true: each rank has a part of AdamW's moments"},
+    {"tensorboard", "training.tensorboard", NULL, "true: TensorBoard's events too"},
     {"threads", "training.threads", NULL, "OpenMP threads; results do not depend on it"},
 };
 enum { KEY_OPTIONS = sizeof key_options / sizeof *key_options, OVERRIDES_MAX = 256 };
 
 typedef struct arguments {
-  const char *config, *out, *resume;
+  const char *config, *out, *resume, *device;
   const char *parameter; /* the name of the potential's parameter that was given; null: none */
   bool overwrite, dry_run, keys, json, quiet, every_layer, force;
   size_t overrides;
@@ -56,10 +61,13 @@ static void print_help(void) {
        "  --param NAME=V       the potential's parameter\n"
        "  --force              trains with a potential from a file that its audit refutes\n"
        "  --out FOLDER         run folder (default runs/CONFIG-METHOD)\n"
+       "  --device NAME        cpu (unless given), cuda, or host-cuda: the CUDA kernels compiled "
+       "for\n"
+       "                       this machine's processor, a trial of them and slow\n"
        "  --overwrite          replace the run that the folder holds\n"
        "  --resume FOLDER      go on with a run from its newest whole checkpoint, to the bit;\n"
-       "                       only threads, logs, evaluations, checkpoints and the place of\n"
-       "                       the data may be set anew\n"
+       "                       only threads, logs, evaluations, checkpoints, the division over\n"
+       "                       ranks and the place of the data may be set anew\n"
        "  --dry-run            parameters, memory and FLOPs; trains nothing\n"
        "  --every-layer        routed-token ratios of all layers in the final tables\n"
        "  --json               print result.json (or the dry run) instead of tables\n"
@@ -125,6 +133,7 @@ enum {
   OPTION_QUIET,
   OPTION_EVERY_LAYER,
   OPTION_FORCE,
+  OPTION_DEVICE,
   OPTION_HELP
 };
 
@@ -141,6 +150,7 @@ static const struct option plain_options[] = {
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"every-layer", no_argument, NULL, OPTION_EVERY_LAYER},
     {"force", no_argument, NULL, OPTION_FORCE},
+    {"device", required_argument, NULL, OPTION_DEVICE},
     {"help", no_argument, NULL, OPTION_HELP}};
 enum { PLAIN_OPTIONS = sizeof plain_options / sizeof *plain_options };
 
@@ -197,6 +207,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     case OPTION_FORCE:
       a->force = true;
       break;
+    case OPTION_DEVICE:
+      a->device = strcmp(optarg, "cpu") == 0 ? NULL : optarg;
+      break;
     case OPTION_HELP:
       print_help();
       return 0;
@@ -221,7 +234,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
 static int print_dry_run(const run_config *config, bool json) {
   if (config->training.threads) omp_set_num_threads(config->training.threads);
   const run_estimate e = run_estimate_compute(config);
-  const int64_t memory = e.weight_bytes + e.gradient_bytes + e.moment_bytes + e.activation_bytes;
+  const int64_t memory = run_estimate_bytes(&e);
   if (json) {
     json_t *all = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "name", config->name,
@@ -288,7 +301,7 @@ static void interrupt(int number) {
   interrupted = number == SIGINT ? TRAIN_STOP_EVALUATED : TRAIN_STOP_AT_ONCE;
 }
 
-static parallel job = {0, 1};
+static parallel job = {.ranks = 1};
 
 static int fail(void) {
   if (job.ranks > 1)
@@ -315,6 +328,7 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
       .from = from && from->step > 0 ? from : NULL,
       .stop = &interrupted,
       .parallel = &job,
+      .device = a->device,
       .observer = {&d, a->quiet ? NULL : show_step, a->quiet ? NULL : show_evaluation}};
   /* The second signal has its default effect. */
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};

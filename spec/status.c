@@ -2,6 +2,7 @@
 #include <phibal/status.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local char message[512];
 
@@ -10,9 +11,11 @@ const char *phibal_status_message(void) {
 }
 
 phibal_status phibal_status_set(phibal_status status, const char *format, ...) {
+  char made[sizeof message]; /* an argument may be the message that is there */
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
+  vsnprintf(made, sizeof made, format, arguments);
   va_end(arguments);
+  strcpy(message, made);
   return status;
 }

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Faults planted in the CUDA kernels, one at a time: `phibal verify --backend host-cuda` must notice.
-#   usage: cuda_faults.sh SOURCE_ROOT WORK_DIR PHIBAL OBJECTS_OF_THE_HOST_LIBRARY
-# with the C++ compiler in CXX. An edit that changes nothing fails: the list has fallen behind the code.
+# Faults planted in the CUDA kernels, one at a time: `phibal verify --backend host-cuda` must notice, or
+# where the operation reads SUITE/NAME, that unit test of the kernels.
+#   usage: cuda_faults.sh SOURCE_ROOT WORK_DIR PHIBAL OBJECTS_OF_THE_HOST_LIBRARY OBJECTS_OF_THE_TEST
+# with the C++ compiler in CXX, and in TEST_LINK what makes the test of its objects. An edit that changes nothing fails: the list has fallen behind the code.
 set -u
-root=$1 work=$2 phibal=$3 objects=$4
+root=$1 work=$2 phibal=$3 objects=$4 test_objects=$5
 rm -rf "$work"
 mkdir -p "$work"
 failed=0
@@ -21,17 +22,23 @@ while IFS='|' read -r name file source operation message edit; do
   # shellcheck disable=SC2046 # one word an object
   ${CXX:-c++} -std=c++17 -x c++ -O0 -fPIC -ffp-contract=off -D_GNU_SOURCE -I"$root/spec/include" \
     -I"$root/tests/cuda_on_host" -c "$work/kernels/cuda/$source.cu" -o "$work/$source.o" 2>"$work/log" &&
-    ${CXX:-c++} -shared -o "$work/faulty.so" "$work/$source.o" \
-      $(find "$objects" -name '*.o' ! -name "*generated_$source.cpp.o") -lboost_context 2>"$work/log"
+    case $operation in
+    */*) ${CXX:-c++} -o "$work/faulty" "$work/$source.o" \
+      $(find "$test_objects" -name '*.o' ! -name "*generated_$source.cpp.o") $TEST_LINK ;;
+    *) ${CXX:-c++} -shared -o "$work/faulty.so" "$work/$source.o" \
+      $(find "$objects" -name '*.o' ! -name "*generated_$source.cpp.o") -lboost_context ;;
+    esac 2>"$work/log"
   if [ $? -ne 0 ]; then
     not_ok "$name: does not compile"
     tail -n 3 "$work/log"
     continue
   fi
-  PHIBAL_CUDA_LIBRARY=$work/faulty.so "$phibal" verify --backend host-cuda --op "$operation" \
-    --cases 60 >"$work/log" 2>&1
+  case $operation in
+  */*) ASAN_OPTIONS=detect_leaks=0 "$work/faulty" --filter "$operation" ;;
+  *) PHIBAL_CUDA_LIBRARY=$work/faulty.so "$phibal" verify --backend host-cuda --op "$operation" --cases 60 ;;
+  esac >"$work/log" 2>&1
   if [ $? -eq 1 ] && grep -q -- "$message" "$work/log"; then
-    echo "noticed: $name: $(sed -n 's/.*FAIL:* *//p' "$work/log" | head -n 1 | cut -c1-150)"
+    echo "noticed: $name: $(sed -n "s/.*FAIL:* *//p; /$message/p" "$work/log" | head -n 1 | cut -c1-150)"
   else
     not_ok "$name: wanted '$message'"
     tail -n 3 "$work/log"
@@ -45,5 +52,27 @@ tree without its barrier|block.h|balance|price|race|s/^    n = s;$/    n = s;\n#
 slots in another order|combine.cu|combine|combine|other bits|s/for (int32_t s = 0; s < a.active; s++) {/for (int32_t s = a.active; s-- > 0;) {/
 product rounded before it is added|vector.h|combine|combine|other bits|s/return __builtin_fmaf(a, b, c);/return a * b + c;/
 limbs of the last block only|z_loss.cu|z_loss|z-loss|z-loss|s/if (block\[j\] != 0) atomicAdd(&sums->limb\[j\], (device_sum)block\[j\]);/sums->limb[j] = block[j];/
+product of a norm in another order|norm.cu|norm|cuda_trainer/norm*|RMSNorm, n|s/x.x\[l\] \* r \* w.x\[l\]/x.x[l] * (r * w.x[l])/
+weight's gradient in binary32|norm.cu|norm|cuda_trainer/norm*|weight's gradient|s/sum += (double)(dy \* (x \* \(.*\)));/sum = (double)(float)(sum + (double)(dy * (x * \1)));/
+norm's gradient before dy has been read|norm.cu|norm|cuda_trainer/norm*|weight's gradient|/status = launch(name, norm_shares_kernel/d
+turned the other way|rope.cu|rope|cuda_trainer/rope*|bfloat16 0|s/c.x\[l\] + before \* turn/c.x[l] - before * turn/
+sums read before they are written|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|nothing wrote|/sum\[warp\] = a.sum;/,/running b;/s/__syncthreads();//
+next row's sums before the last's are read|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race|/the last row's readers are done/d
+one sum too few|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|beyond shared memory|s/SHARED_ARRAY(double, part, SUM_THREADS)/SHARED_ARRAY(double, part, SUM_THREADS - 1)/
+sum not taken over|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|loss|/a.sum \*= core_exp64/d
+last of the largest|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|correct, not|s/r.first = first_a < first_b/r.first = first_a > first_b \&\& first_a != INT32_MAX/
+cap without its slope|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|row|s/ \* (1.0 - t \* t)//
+stretch that ends at a place|optimizer.cu|optimizer|cuda_trainer/optimizer*|other weights|s/while (i + l >= __ldg/while (i + l > __ldg/
+tail of the norm|optimizer.cu|optimizer|cuda_trainer/optimizer*|norm|s/for (; i < end; i++) {/for (; i < end - 1; i++) {/
+update in spite of a number that is none|optimizer.cu|optimizer|cuda_trainer/optimizer*|same(w2, before)|/if (!(core_abs(norm) < CORE_INFINITY)) return;/d
+counts read before they are written|products.cu|products|cuda_products/forward*|AddressSanitizer|/part\[warp\] = __popc/,/if (!filled)/s/__syncthreads();//
+pointers of experts without rows|products.cu|products|cuda_products/forward*|E = |s/const bool filled = .*/const bool filled = e < a.experts;/
+weights not transposed|products.cu|products|expert-ffn|FAIL|s/return {true, false, p.out, rows, p.in, p.in, p.in, p.out};/return {false, false, p.out, rows, p.in, p.out, p.in, p.out};/
+gradient overwritten, not added|products.cu|products|expert-ffn|FAIL|s/p.add ? 1.0f : 0.0f/0.0f/
+gradient of the gate's weights alone|ffn.cu|ffn|expert-ffn|FAIL|s/b, w_up, x_gradient, true}/b, w_up, x_gradient, false}/
+scores of the future|attention.cu|attention|cuda_attention/attention*|attention, element|s/row % a.sequence + 1;/a.sequence;/
+scores' gradient without its mean|attention.cu|attention|cuda_attention/attention*|attention backward|s/((double)g\[j\] - along)/(double)g[j]/
+last head of a group alone|attention.cu|attention|cuda_attention/attention*|attention backward|s/g > 0 ? 1.0f : 0.0f/0.0f/
+embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|/embedding_backward_kernel/,/^}/s/ +=$/ =/
 LIST
 [ $failed -eq 0 ]

@@ -342,11 +342,15 @@ Test(audit_convexity, a_parameter_that_flattens_is_not_passed_over) {
       {"[0, 1) = 1/2", "sum((1 - a)*xlogx(x))", P},
       {"[-1, 1] = 1", "sum((a*x)^2)", R},
       {"[0, 1] = 1", "sum(a*x^2)*sum(a*x^2)", R},
+      /* by how it is composed, wherever the kink is */
+      {"[0, 1) = 1/2", "sum((1 - a)*(x^2 + max(0, x - 1/4)))", P},
+      {"[0, 1] = 1/2", "sum((1 - a)*(x^2 + max(0, x - 1/4)))", R},
+      {"(0, 1] = 1/2", "sum(x/3 + a*(x^2 + max(0, x - 1/4))/1e70)", P},
       /* not proved, and at the end that is left out it would be refuted */
-      {"[0, 1) = 1/2", "sum((1 - a)*(x^2 + max(0, x - 1/4)))", U},
-      {"(0, 1] = 1/2", "sum(a*(x^2 + max(0, x - 1/4)))", U},
+      {"[0, 1) = 1/2", "sum((1 - a)*(3*x^2 + abs((x - 1/4)*(x - 3/4))))", U},
+      {"(0, 1] = 1/2", "sum(a*(3*x^2 + abs((x - 1/4)*(x - 3/4))))", U},
       /* so flat that enclosures cannot tell: neither is that a violation */
-      {"(0, 1] = 1/2", "sum(x/3 + a*(x^2 + max(0, x - 1/4))/1e70)", U},
+      {"(0, 1] = 1/2", "sum(x/3 + a*(3*x^2 + abs((x - 1/4)*(x - 3/4)))/1e70)", U},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[200];

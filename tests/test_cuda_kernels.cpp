@@ -5,38 +5,23 @@
 extern "C" {
 #include <cases.h>
 }
-#include <criterion/criterion.h>
+#include "cuda_device.h"
 #include <cstdlib>
-#include <cstring>
-#include <phibal/cuda.h>
-#include <vector>
 
 static constexpr uint64_t SEED = 77;
 
-template <class T> static bool same(const std::vector<T> &a, const std::vector<T> &b) {
-  return a.size() == b.size() &&
-         (a.empty() || memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-
-struct device {
-  phibal_cuda call = {};
-  uint64_t failure = 0;
-  std::vector<uint64_t> workspace;
-  explicit device(size_t bytes, int blocks = 0) : workspace((bytes + 7) / 8) {
-    cr_assert_eq(phibal_cuda_describe(&call), PHIBAL_OK);
-    call.failure = &failure;
-    call.workspace = workspace.data();
-    call.workspace_bytes = bytes;
-    call.most_blocks = blocks;
-    cr_assert_eq(phibal_cuda_expect(&call), PHIBAL_OK);
-  }
+namespace {
+struct zeroed_device : device {
+  explicit zeroed_device(size_t bytes, int blocks = 0) : device(bytes, blocks, 0) {}
   bool left_zero() const {
     for (uint64_t x : workspace)
       if (x != 0) return false;
     return true;
   }
 };
+} // namespace
 
+namespace {
 struct device_loads {
   int64_t tokens = 0;
   std::vector<uint64_t> probability;
@@ -46,7 +31,9 @@ struct device_loads {
     return {&tokens, probability.data(), count.data()};
   }
 };
+} // namespace
 
+namespace {
 struct forward {
   std::vector<float> probabilities, gates, logsumexp;
   std::vector<int32_t> experts;
@@ -57,6 +44,7 @@ struct forward {
            same(logsumexp, o.logsumexp) && same(experts, o.experts);
   }
 };
+} // namespace
 
 static void forward_case(uint64_t number, int blocks) {
   route_case c;
@@ -69,7 +57,7 @@ static void forward_case(uint64_t number, int blocks) {
   cr_assert_eq(phibal_loads_create(&c.router, &loads), PHIBAL_OK);
   forward cpu(T, (size_t)E, (size_t)k), gpu = cpu;
   device_loads on_device(E);
-  device d(phibal_cuda_router_forward_workspace(&c.router), blocks);
+  zeroed_device d(phibal_cuda_router_forward_workspace(&c.router), blocks);
   for (int twice = 0; twice < 2; twice++) { /* loads add up */
     cr_assert_eq(phibal_router_forward(&c.router, c.tokens, logits.data(), c.bias, c.mask,
                                        cpu.probabilities.data(), cpu.experts.data(),
@@ -116,7 +104,7 @@ Test(cuda_kernels, limbs_of_tiny_probabilities) {
                PHIBAL_OK);
   for (int blocks = 1; blocks < 5; blocks++) {
     device_loads on_device(E);
-    device d(phibal_cuda_router_forward_workspace(&router), blocks);
+    zeroed_device d(phibal_cuda_router_forward_workspace(&router), blocks);
     cr_assert_eq(phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits.data(), nullptr,
                                             nullptr, nullptr, experts.data(), gates.data(), nullptr,
                                             on_device.get(), &d.call),
@@ -148,7 +136,7 @@ Test(cuda_kernels, bfloat16_logits_stand_for_the_binary32_they_are) {
   }
   forward wide((size_t)T, E, k), narrow = wide;
   device_loads a(E), b(E);
-  device d(phibal_cuda_router_forward_workspace(&router));
+  zeroed_device d(phibal_cuda_router_forward_workspace(&router));
   for (int type = 0; type < 2; type++) {
     forward &f = type ? narrow : wide;
     cr_assert_eq(phibal_cuda_router_forward(
@@ -173,12 +161,6 @@ Test(cuda_kernels, bfloat16_logits_stand_for_the_binary32_they_are) {
   cr_expect(same(g1, g2));
 }
 
-static void expect_failure(const device &d, phibal_status status, const char *text) {
-  cr_expect_eq(phibal_cuda_result(&d.call), status);
-  cr_expect(strstr(phibal_status_message(), text), "got '%s', wanted '%s'", phibal_status_message(),
-            text);
-}
-
 Test(cuda_kernels, a_logit_that_is_not_finite_is_named_and_changes_no_load) {
   static const int experts_counts[] = {5, 33, 600, 1024};
   for (int E : experts_counts) {
@@ -192,7 +174,7 @@ Test(cuda_kernels, a_logit_that_is_not_finite_is_named_and_changes_no_load) {
     device_loads loads(E);
     loads.tokens = 3;
     loads.count[1] = 4;
-    device d(phibal_cuda_router_forward_workspace(&router), 3);
+    zeroed_device d(phibal_cuda_router_forward_workspace(&router), 3);
     cr_assert_eq(phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits.data(), nullptr,
                                             nullptr, nullptr, experts.data(), gates.data(), nullptr,
                                             loads.get(), &d.call),
@@ -218,7 +200,7 @@ Test(cuda_kernels, routes_that_lead_nowhere_are_named) {
   std::vector<int32_t> experts(20, 1);
   experts[2 * 7 + 1] = 6;
   experts[2 * 9] = -1;
-  device d(4096);
+  zeroed_device d(4096);
   cr_assert_eq(phibal_cuda_router_backward(&router, 10, PHIBAL_LOGITS_F32, logits.data(), nullptr,
                                            experts.data(), dg.data(), nullptr, 0, 0,
                                            gradient.data(), &d.call),
@@ -251,8 +233,8 @@ Test(cuda_kernels, permutation_has_the_cpus_rows_for_any_launch) {
         PHIBAL_OK);
     source.resize((size_t)offsets[(size_t)E]);
     for (int blocks = 1; blocks <= 4; blocks++) {
-      phibal_cuda shape = {nullptr, nullptr, 0, nullptr, 8, blocks};
-      device d(phibal_cuda_permutation_workspace(T, k, E, &shape), blocks);
+      phibal_cuda shape = {nullptr, nullptr, 0, nullptr, 8, blocks, nullptr};
+      zeroed_device d(phibal_cuda_permutation_workspace(T, k, E, &shape), blocks);
       d.call.multiprocessors = 8;
       memset(d.workspace.data(), 0x5a, d.workspace.size() * 8);
       std::vector<int64_t> offsets2((size_t)E + 1), source2(experts.size()), row2(experts.size());
@@ -280,7 +262,7 @@ Test(cuda_kernels, a_refused_layer_is_named_and_the_others_are_done) {
   b.next = next.data();
   b.centred = centred.data();
   b.potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0};
-  device d(0);
+  zeroed_device d(0);
   cr_assert_eq(phibal_cuda_balance_step(&b, &d.call), PHIBAL_OK, "%s", phibal_status_message());
   expect_failure(d, PHIBAL_ERROR_DOMAIN, "layer 1");
   for (int e = 0; e < E; e++) {
@@ -314,7 +296,7 @@ Test(cuda_kernels, rows_there_and_back_have_the_cpus_bits) {
     std::vector<float> x = numbers(T * d), y = numbers(T * d), out = numbers(N * d);
     std::vector<float> gates = numbers(T * k), y2 = y, x2 = x, g1(out.size()), g2 = g1;
     std::vector<float> e1(out.size()), e2 = e1, gg1(gates.size()), gg2 = gg1;
-    device c(0, (int)(d % 4));
+    zeroed_device c(0, (int)(d % 4));
     cr_assert_eq(phibal_gather(N, k, d, source.data(), x.data(), g1.data()), PHIBAL_OK);
     cr_assert_eq(phibal_cuda_gather(N, k, d, source.data(), x.data(), g2.data(), &c.call),
                  PHIBAL_OK, "%s", phibal_status_message());
@@ -358,11 +340,12 @@ Test(cuda_kernels, activations_have_the_cpus_bits) {
         x[i] = (float)(random_normal(&r) * (i % 9 == 0 ? 100 : 3));
         dy[i] = (float)random_normal(&r);
       }
-      device c(0, n % 3);
+      zeroed_device c(0, n % 3);
       cr_assert_eq(phibal_ffn_forward(&ffn, offsets, x.data(), &one, &up, &one, a.data(), b.data(),
                                       h.data(), y.data()),
                    PHIBAL_OK);
-      cr_assert_eq(phibal_cuda_activate(activation, n, a.data(), b.data(), h2.data(), &c.call),
+      cr_assert_eq(phibal_cuda_activate(activation, PHIBAL_ROWS_F32, n, a.data(), b.data(),
+                                        h2.data(), &c.call),
                    PHIBAL_OK, "%s", phibal_status_message());
       cr_expect(same(h, h2), "n = %d", n);
       std::vector<float> a2 = a, b2 = b;
@@ -370,9 +353,9 @@ Test(cuda_kernels, activations_have_the_cpus_bits) {
                                        h.data(), dy.data(), dh.data(), dx.data(), &dw[0], &dw[1],
                                        &dw[2]),
                    PHIBAL_OK);
-      cr_assert_eq(
-          phibal_cuda_activate_backward(activation, n, a2.data(), b2.data(), dh.data(), &c.call),
-          PHIBAL_OK);
+      cr_assert_eq(phibal_cuda_activate_backward(activation, PHIBAL_ROWS_F32, n, a2.data(),
+                                                 b2.data(), dh.data(), &c.call),
+                   PHIBAL_OK);
       cr_expect(same(a, a2) && same(b, b2), "backward, n = %d", n);
     }
 }

@@ -330,6 +330,67 @@ Test(eval_phi, values) {
   json_decref(o);
 }
 
+/* A state of a file's mirror step is held against the one whose price its gradient is: where that
+   is found, for potentials that are separable or not, with loads of 0 too; where not, it is left
+   out. */
+Test(eval_phi, mirror_step_by_maximising) {
+  static const struct {
+    const char *value;
+    bool found;
+  } cases[] = {
+      {"value sum(xlogx(x))", true},
+      {"value sum(x^2)", true},
+      {"value sum(x^2) + sum(x)^2/2", true},
+      {"value sqrt(1 + sum(x^2))", true},
+      {"value -2*log(sum(sqrt(x)))", true},
+      {"value log(sum(exp(x)))", false}, /* the same price along a line */
+      {"value sum(x^3)", false},         /* not convex where it is defined */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[128];
+    snprintf(text, sizeof text, "potential mine\n%s\n", cases[i].value);
+    write_potential(text);
+    const char *at = i == 1 || i == 2 ? "0,1/2,1/4" : "1/8,1/2,1/4",
+               *loads = i == 1 || i == 2 ? "0,1/4,3/4" : "1/2,1/4,3/4";
+    char arguments[128];
+    snprintf(arguments, sizeof arguments, "--fn mirror-step --at %s --loads %s --eta 1/2 --json",
+             at, loads);
+    json_t *o = run_json(with_file(arguments), 0), *distance = json_object_get(o, "next_distance");
+    cr_assert_eq(distance != NULL, cases[i].found, "%s", cases[i].value);
+    cr_assert_eq(json_object_get(o, "next_argmax") != NULL, cases[i].found, "%s", cases[i].value);
+    cr_assert_null(json_object_get(o, "price_argmax"));
+    if (distance) {
+      cr_assert_eq(strtod(json_string_value(json_object_get(distance, "lo")), NULL), 0, "%s",
+                   cases[i].value);
+      cr_assert(strtod(json_string_value(json_object_get(distance, "hi")), NULL) < 1e-20, "%s",
+                cases[i].value);
+    }
+    json_decref(o);
+  }
+}
+
+/* Conjugates where the file gives none, and dual domains of numbers as they are written. */
+Test(eval_phi, conjugates) {
+  write_potential("potential lse\nvalue log(sum(exp(x)))\n");
+  expect_output(with_file("--fn conjugate --at 0.2,0.7,0.1 --digits 5"), 0,
+                "conjugate of lse\n  at 0.2, 0.7, 0.1\n  -0.80182  +- 1.5e-06\n");
+  expect_output(with_file("--fn conjugate --at 1/3,2/3,1e-3"), 0,
+                "conjugate of lse\n  at 1/3, 2/3, 1e-3\n  inf\n");
+  write_potential("potential lse\nvalue log(sum(exp(x)))\n"
+                  "conjugate sum(xlogx(y)) where sum(y) = 1 and y >= 0\n");
+  expect_output(with_file("--fn conjugate --at 0.2,0.7,0.1 --digits 5"), 0,
+                "conjugate of lse\n  at 0.2, 0.7, 0.1\n  -0.80182  +- 1.5e-06\n");
+  expect_output(
+      with_file("--fn conjugate --at 0.2,0.7,0.1000000000000000000000000000000000001"), 0,
+      "conjugate of lse\n  at 0.2, 0.7, 0.1000000000000000000000000000000000001\n  inf\n");
+  write_potential("potential norm\nvalue sqrt(sum(x^2))\n");
+  expect_output(with_file("--fn conjugate --at -0.6,8e-1"), 0,
+                "conjugate of norm\n  at -0.6, 8e-1\n  0\n");
+  write_potential("potential hyperbola\nvalue sqrt(1 + sum(x^2))\n");
+  expect_output(with_file("--fn conjugate --at 0.6,0 --round binary64"), 0,
+                "-0x1.999999999999ap-1\n");
+}
+
 /* A file that says what a built-in is gives that built-in's digits. */
 Test(eval_phi, like_the_builtin) {
   static outcome file_says, builtin_says;

@@ -49,14 +49,18 @@ typedef struct probabilities {
 
 typedef struct attention_case {
   attention_shape shape;
-  int64_t n, stride, out_stride, tokens;
+  int64_t n, v, stride, out_stride, tokens;
+  double scale;
   float *qkv, *out, *largest, *inverse_sum, *out_gradient, *qkv_gradient;
 } attention_case;
 
 static attention_case attention_make(attention_shape shape, int threads) {
   attention_case c = {.shape = shape, .n = shape.head_width};
-  c.stride = (shape.heads + 2 * shape.key_value_heads) * c.n;
-  c.out_stride = shape.heads * c.n;
+  c.v = shape.value_width ? shape.value_width : c.n;
+  c.scale = (shape.multiplier > 0 ? shape.multiplier : 1) / sqrt((double)c.n);
+  c.stride = (shape.heads + shape.key_value_heads) * c.n + shape.key_value_heads * c.v;
+  c.out_stride = shape.heads * c.v;
+  cr_assert_eq(attention_row(&shape), c.stride);
   c.tokens = (int64_t)shape.batch * shape.sequence;
   state = 17;
   c.qkv = make(c.tokens * c.stride, 2.0f);
@@ -89,7 +93,8 @@ static const float *key(const attention_case *c, int64_t b, int64_t head, int64_
 }
 
 static const float *value(const attention_case *c, int64_t b, int64_t head, int64_t i) {
-  return key(c, b, head, i) + c->shape.key_value_heads * c->n;
+  int64_t kv = head / (c->shape.heads / c->shape.key_value_heads);
+  return query(c, b, c->shape.heads + c->shape.key_value_heads, i) + kv * c->v;
 }
 
 static double dot(int64_t n, const float *x, const float *y, double *size) {
@@ -110,15 +115,16 @@ static probabilities probabilities_of(const attention_case *c, int64_t b, int64_
   probabilities of = {zeros(s * s), zeros(s * s)};
   for (int64_t i = 0; i < s; i++) {
     double most = -INFINITY, least = INFINITY, sum = 0, slack = 0, size;
-    for (int64_t j = 0; j <= i; j++) {
+    const int64_t start = c->shape.starts ? c->shape.starts[b * s + i] : 0;
+    for (int64_t j = start; j <= i; j++) {
       double score = dot(c->n, query(c, b, head, i), key(c, b, head, j), &size);
-      of.p[i * s + j] = score / sqrt((double)c->n);
+      of.p[i * s + j] = score * c->scale;
       most = fmax(most, of.p[i * s + j]);
       least = fmin(least, of.p[i * s + j]);
-      slack = fmax(slack, 2 * gamma_of(c->n) * size / sqrt((double)c->n));
+      slack = fmax(slack, 2 * gamma_of(c->n) * size * c->scale);
     }
-    for (int64_t j = 0; j <= i; j++) sum += of.p[i * s + j] = exp(of.p[i * s + j] - most);
-    for (int64_t j = 0; j <= i; j++) {
+    for (int64_t j = start; j <= i; j++) sum += of.p[i * s + j] = exp(of.p[i * s + j] - most);
+    for (int64_t j = start; j <= i; j++) {
       of.p[i * s + j] /= sum;
       of.bound[i * s + j] = of.p[i * s + j] * (2 * (slack + (most - least + 1) * U) + 2 * U);
     }
@@ -130,14 +136,14 @@ static void check_forward(const attention_case *c, const probabilities *of, int6
                           int64_t head) {
   int64_t s = c->shape.sequence;
   for (int64_t i = 0; i < s; i++)
-    for (int64_t l = 0; l < c->n; l++) {
+    for (int64_t l = 0; l < c->v; l++) {
       double sum = 0, bound = 0;
       for (int64_t j = 0; j <= i; j++) {
         double v = (double)value(c, b, head, j)[l];
         sum += of->p[i * s + j] * v;
         bound += (of->bound[i * s + j] + of->p[i * s + j] * gamma_of(i + 3)) * fabs(v);
       }
-      within("out", i, (double)c->out[(b * s + i) * c->out_stride + head * c->n + l], sum, bound);
+      within("out", i, (double)c->out[(b * s + i) * c->out_stride + head * c->v + l], sum, bound);
     }
 }
 
@@ -147,14 +153,14 @@ static void check_forward(const attention_case *c, const probabilities *of, int6
 static void score_gradients(const attention_case *c, const probabilities *of, int64_t b,
                             int64_t head, double *ds, double *bound) {
   int64_t s = c->shape.sequence;
-  double *dp = zeros(s), *dp_bound = zeros(s), scale = 1 / sqrt((double)c->n);
+  double *dp = zeros(s), *dp_bound = zeros(s), scale = c->scale;
   for (int64_t i = 0; i < s; i++) {
-    const float *gradient = c->out_gradient + (b * s + i) * c->out_stride + head * c->n;
+    const float *gradient = c->out_gradient + (b * s + i) * c->out_stride + head * c->v;
     double along = 0, along_bound = 0, size;
     for (int64_t j = 0; j <= i; j++) {
       double p = of->p[i * s + j], error = of->bound[i * s + j];
-      dp[j] = dot(c->n, gradient, value(c, b, head, j), &size);
-      dp_bound[j] = gamma_of(c->n) * size;
+      dp[j] = dot(c->v, gradient, value(c, b, head, j), &size);
+      dp_bound[j] = gamma_of(c->v) * size;
       along += p * dp[j];
       along_bound += (error + p * gamma_of(i + 3)) * size + U * p * size;
     }
@@ -183,7 +189,6 @@ static void add_head(const attention_case *c, int64_t b, int64_t head, double *d
     for (int64_t l = 0; l < n; l++) {
       double dq = 0, bound = 0;
       double q = (double)query(c, b, head, i)[l];
-      double o = (double)c->out_gradient[(b * s + i) * c->out_stride + head * n + l];
       for (int64_t j = 0; j <= i; j++) {
         int64_t ij = i * s + j;
         double k = (double)key(c, b, head, j)[l];
@@ -191,27 +196,36 @@ static void add_head(const attention_case *c, int64_t b, int64_t head, double *d
         bound += (ds_bound[ij] + g * fabs(ds[ij])) * fabs(k);
         dk[j * n + l] += ds[ij] * q;
         dk_bound[j * n + l] += (ds_bound[ij] + g * fabs(ds[ij])) * fabs(q);
-        dv[j * n + l] += of.p[ij] * o;
-        dv_bound[j * n + l] += (of.bound[ij] + g * of.p[ij]) * fabs(o);
       }
       within("dq", i, (double)c->qkv_gradient[(b * s + i) * c->stride + head * n + l], dq, bound);
+    }
+  for (int64_t i = 0; i < s; i++)
+    for (int64_t l = 0; l < c->v; l++) {
+      double o = (double)c->out_gradient[(b * s + i) * c->out_stride + head * c->v + l];
+      for (int64_t j = 0; j <= i; j++) {
+        dv[j * c->v + l] += of.p[i * s + j] * o;
+        dv_bound[j * c->v + l] += (of.bound[i * s + j] + g * of.p[i * s + j]) * fabs(o);
+      }
     }
   free(of.p), free(of.bound), free(ds), free(ds_bound);
 }
 
 static void check_attention(attention_shape shape) {
   attention_case c = attention_make(shape, 2);
-  int64_t s = shape.sequence, n = c.n, group = shape.heads / shape.key_value_heads;
+  int64_t s = shape.sequence, n = c.n, v = c.v, group = shape.heads / shape.key_value_heads;
   for (int64_t b = 0; b < shape.batch; b++)
     for (int64_t kv = 0; kv < shape.key_value_heads; kv++) {
-      double *dk = zeros(s * n), *dv = zeros(s * n), *dkb = zeros(s * n), *dvb = zeros(s * n);
+      double *dk = zeros(s * n), *dv = zeros(s * v), *dkb = zeros(s * n), *dvb = zeros(s * v);
       for (int64_t head = kv * group; head < (kv + 1) * group; head++)
         add_head(&c, b, head, dk, dv, dkb, dvb);
       for (int64_t i = 0; i < s * n; i++) {
         const float *row = c.qkv_gradient + (b * s + i / n) * c.stride;
-        int64_t at = (shape.heads + kv) * n + i % n;
-        within("dk", i, (double)row[at], dk[i], dkb[i]);
-        within("dv", i, (double)row[at + shape.key_value_heads * n], dv[i], dvb[i]);
+        within("dk", i, (double)row[(shape.heads + kv) * n + i % n], dk[i], dkb[i]);
+      }
+      for (int64_t i = 0; i < s * v; i++) {
+        const float *row = c.qkv_gradient + (b * s + i / v) * c.stride;
+        int64_t at = (shape.heads + shape.key_value_heads) * n + kv * v + i % v;
+        within("dv", i, (double)row[at], dv[i], dvb[i]);
       }
       free(dk), free(dv), free(dkb), free(dvb);
     }
@@ -219,14 +233,42 @@ static void check_attention(attention_shape shape) {
 }
 
 Test(attention, within_bounds_over_blocks) {
-  check_attention((attention_shape){2, 1, 2, 1, 4});
-  check_attention((attention_shape){1, 64, 1, 1, 8});
-  check_attention((attention_shape){2, 65, 4, 2, 6});
-  check_attention((attention_shape){1, 200, 6, 2, 16});
+  check_attention((attention_shape){2, 1, 2, 1, 4, 0, 0, NULL});
+  check_attention((attention_shape){1, 64, 1, 1, 8, 0, 0, NULL});
+  check_attention((attention_shape){2, 65, 4, 2, 6, 0, 0, NULL});
+  check_attention((attention_shape){1, 200, 6, 2, 16, 0, 0, NULL});
+  check_attention((attention_shape){2, 70, 4, 2, 6, 9, 0.7, NULL});
+  check_attention((attention_shape){1, 20, 2, 2, 12, 5, 1.6, NULL});
+}
+
+/* Documents of a sequence that do not see each other: within a block of rows, at its end, across
+   it, of one position, and otherwise in each sequence. */
+Test(attention, documents_apart) {
+  enum { S = 150 };
+  static const int32_t begins[2][6] = {{0, 3, 64, 65, 130, S}, {0, 70, 71, 72, 149, S}};
+  int32_t starts[2 * S];
+  for (int b = 0; b < 2; b++)
+    for (int i = 0, d = 0; i < S; i++) {
+      if (i == begins[b][d + 1]) d++;
+      starts[b * S + i] = begins[b][d];
+    }
+  check_attention((attention_shape){2, S, 4, 2, 6, 0, 0, starts});
+  /* What an earlier document holds does not change a bit of a later one. */
+  attention_shape shape = {1, S, 2, 1, 8, 0, 0, starts};
+  attention_case c = attention_make(shape, 1);
+  float *out = make(c.tokens * c.out_stride, 0), *scratch = make(attention_scratch(&shape), 0);
+  for (int64_t i = 0; i < 65 * c.stride; i++) c.qkv[i] += 1.0f;
+  attention_forward(&shape, c.qkv, out, c.largest, c.inverse_sum, 1, scratch);
+  cr_expect_eq(memcmp(out + 65 * c.out_stride, c.out + 65 * c.out_stride,
+                      (size_t)((S - 65) * c.out_stride) * 4),
+               0);
+  cr_expect_neq(memcmp(out, c.out, (size_t)(65 * c.out_stride) * 4), 0);
+  free(out), free(scratch);
+  attention_free(&c);
 }
 
 Test(attention, threads_do_not_change_a_bit) {
-  attention_shape shape = {3, 130, 4, 2, 12};
+  attention_shape shape = {3, 130, 4, 2, 12, 0, 0, NULL};
   attention_case one = attention_make(shape, 1), many = attention_make(shape, 5);
   cr_assert_eq(memcmp(one.out, many.out, (size_t)(one.tokens * one.out_stride) * 4), 0);
   cr_assert_eq(memcmp(one.qkv_gradient, many.qkv_gradient, (size_t)(one.tokens * one.stride) * 4),
@@ -237,7 +279,7 @@ Test(attention, threads_do_not_change_a_bit) {
 
 /* Scores of +-1e4: the largest decides, and nothing overflows. */
 Test(attention, large_scores) {
-  attention_shape shape = {1, 3, 1, 1, 2};
+  attention_shape shape = {1, 3, 1, 1, 2, 0, 0, NULL};
   const float qkv[18] = {100, 0, 100, 0, 1, 2, 100, 0, -100, 0, 3, 4, 100, 0, 90, 0, 5, 6};
   float out[6], largest[3], inverse[3], gradient[18], scratch[4096];
   cr_assert_leq(attention_scratch(&shape), 4096);
@@ -303,8 +345,10 @@ Test(rope, rotates_and_back) {
   float *x = make(ROWS * STRIDE, 1.0f), *before = malloc(ROWS * STRIDE * sizeof *before);
   float cosine[SEQUENCE * N / 2], sine[SEQUENCE * N / 2];
   memcpy(before, x, ROWS * STRIDE * sizeof *before);
-  rope_table(SEQUENCE, N, 500.0, cosine, sine);
-  rope_apply(ROWS, SEQUENCE, HEADS, N, cosine, sine, 1.0f, x, STRIDE);
+  const rope_frequencies frequencies = {.theta = 500.0};
+  const rope_shape shape = {ROWS, SEQUENCE, HEADS, N, N, STRIDE, false};
+  rope_table(SEQUENCE, N, &frequencies, cosine, sine);
+  rope_apply(&shape, cosine, sine, 1.0f, x);
   for (int t = 0; t < ROWS; t++)
     for (int h = 0; h < HEADS; h++)
       for (int i = 0; i < N / 2; i++) {
@@ -315,7 +359,7 @@ Test(rope, rotates_and_back) {
         within("low", low, (double)x[low], a * cos(angle) - b * sin(angle), bound);
         within("high", high, (double)x[high], a * sin(angle) + b * cos(angle), bound);
       }
-  rope_apply(ROWS, SEQUENCE, HEADS, N, cosine, sine, -1.0f, x, STRIDE);
+  rope_apply(&shape, cosine, sine, -1.0f, x);
   for (int64_t i = 0; i < ROWS * STRIDE; i++)
     within("back", i, (double)x[i], (double)before[i], 12 * U * sqrt(2.0));
   free(x), free(before);

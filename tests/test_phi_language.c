@@ -226,8 +226,8 @@ Test(phi_language, what_is_wrong_is_said_with_its_place) {
       {HEAD "value x", "2:7: found 'x'" SUM_WANTED},
       {HEAD "value sum(x) + x", "2:16: found 'x'" SUM_WANTED},
       {HEAD "value sum(x*sum(x))", "2:13: found 'sum'; expected no sum inside a sum"},
-      {HEAD "value sum(x) where sum(x) < 1",
-       "2:20: found 'sum'; expected no sum in a condition, which is for one expert"},
+      {HEAD "value sum(x) where sum(x) < 1", "2:20: found 'sum'; expected no sum in a condition of "
+                                             "this section, which is for one expert"},
       {HEAD "value sum(y)", "2:11: found 'y'; expected x: y is the variable of the conjugate"},
       {HEAD "gradient y", "2:10: found 'y'; expected x: y is the variable of the conjugate"},
       {HEAD "conjugate sum(x)", "2:15: found 'x'; expected y: the conjugate is a function of y"},

@@ -117,10 +117,7 @@ Test(report, sweeps) {
   const bool gnuplot = !system("gnuplot --version >/dev/null 2>&1");
   configure(&config, PAIRS("training.threads", "1"));
   path_to("small.yaml", path);
-  FILE *file = fopen(path, "w");
-  cr_assert(file);
-  run_config_write(&config, file);
-  cr_assert_eq(fclose(file), 0);
+  cr_assert_eq(run_config_save(&config, path), PHIBAL_OK, "%s", phibal_status_message());
   static const char *const grids[] = {"grid: {balance.alpha: [0.01, 0.1], balance.eta: [0.5, 1]}\n",
                                       "cases: [{name: phi}, {name: none, balance.method: none}, "
                                       "{name: d, balance.method: dense}]\n"};
@@ -150,4 +147,38 @@ Test(report, sweeps) {
     json_decref(results);
     free(html);
   }
+}
+
+/* What is no sweep is refused, however much of one it has. */
+Test(report, sweeps_that_are_none) {
+  static char output[4096];
+  char path[256];
+  static const char *const bad[] = {
+      "[]",
+      "{\"axes\": [], \"points\": []}",
+      "{\"axes\": [{\"name\": \"a\", \"values\": []}], \"points\": []}",
+      "{\"axes\": [{\"values\": [\"x\"]}], \"points\": [{\"label\": \"p\", \"index\": [0]}]}",
+      "{\"axes\": [{\"name\": \"a\", \"values\": [1]}],"
+      " \"points\": [{\"label\": \"p\", \"index\": [0]}]}",
+      "{\"axes\": [{\"name\": \"a\", \"values\": [\"x\"]}], \"points\": [{\"index\": [0]}]}",
+      "{\"axes\": [{\"name\": \"a\", \"values\": [\"x\"]}], \"points\": [{\"label\": \"p\"}]}",
+      "{\"axes\": [{\"name\": \"a\", \"values\": [\"x\", \"y\"]}],"
+      " \"points\": [{\"label\": \"p\", \"index\": [0]}]}"};
+  path_to("none", path);
+  cr_assert_eq(folder_create(path), PHIBAL_OK);
+  path_to("none/sweep.json", path);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    cr_assert_eq(file_write(path, bad[i], strlen(bad[i])), PHIBAL_OK);
+    cr_expect_eq(phibal_command("", "report none", output, sizeof output), 2, "%s", bad[i]);
+    cr_expect(strstr(output, "not the results of a sweep"), "%s: %s", bad[i], output);
+  }
+  /* One that nothing is known of yet is a page without figures. */
+  static const char good[] = "{\"axes\": [{\"name\": \"a\", \"values\": [\"x\"]}],"
+                             " \"points\": [{\"label\": \"p\", \"index\": [0]}]}";
+  cr_assert_eq(file_write(path, good, strlen(good)), PHIBAL_OK);
+  cr_assert_eq(phibal_command("", "report none", output, sizeof output), 0, "%s", output);
+  char *html = page("none/report.html");
+  expect_whole(html);
+  cr_expect(strstr(html, "<td>p</td>") && !strstr(html, "<svg"));
+  free(html);
 }

@@ -118,10 +118,7 @@ static char *small_sweep(const char *out, const char *steps) {
   char base[256];
   configure(&config, PAIRS("training.steps", "12", "training.threads", "1"));
   path_to("small.yaml", base);
-  FILE *file = fopen(base, "w");
-  cr_assert(file);
-  run_config_write(&config, file);
-  cr_assert_eq(fclose(file), 0);
+  cr_assert_eq(run_config_save(&config, base), PHIBAL_OK, "%s", phibal_status_message());
   char folder[256];
   path_to(out, folder);
   return string_format("base: %s\nout: %s\nseeds: [1, 2, 3]\n"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # `phibal train --resume` as a user meets it: signals, kills at random moments, damage, refusals. Every
 # run that was interrupted ends with the lines of metrics.jsonl and the weights of one that was not.
-# usage: train_resume.sh PHIBAL FOLDER SOURCE [KILLS]     (KILLS: 12)
+# usage: train_resume.sh PHIBAL FOLDER SOURCE [KILLS]     (KILLS: $PHIBAL_KILLS, or 12)
 set -eu
-phibal=$(realpath "$1") folder=$2 source=$(realpath "$3") kills=${4:-12}
+phibal=$(realpath "$1") folder=$2 source=$(realpath "$3") kills=${4:-${PHIBAL_KILLS:-12}}
 rm -rf "$folder"
 mkdir -p "$folder/text"
 cd "$folder"

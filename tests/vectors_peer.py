@@ -492,17 +492,17 @@ FAULTS = [
 ]
 
 
-def answer(folder, operation, fault):
-    path = os.path.join(folder, operation)
-    tensors = read_tensors(path + ".safetensors")
-    with open(path + ".json", encoding="utf-8") as f:
+def answer(cases, to, operation, fault):
+    """Writes the results of the cases in one file, of one operation, to another."""
+    tensors = read_tensors(cases)
+    with open(os.path.splitext(cases)[0] + ".json", encoding="utf-8") as f:
         manifest = json.load(f)
     results = {}
     for described in manifest["cases"]:
         case = Case(described, tensors)
         OPERATIONS[operation][0](case, fault)
         results.update(case.outputs)
-    write_tensors(os.path.join(folder, "results.safetensors"), results)
+    write_tensors(to, results)
 
 
 def judge(phibal, folder, operation):
@@ -517,17 +517,19 @@ def judge(phibal, folder, operation):
 def main():
     phibal, bad = sys.argv[1], 0
     with tempfile.TemporaryDirectory() as folder:
+        cases_of = lambda operation: os.path.join(folder, operation + ".safetensors")
+        to = os.path.join(folder, "results.safetensors")
         for operation, (_, cases) in OPERATIONS.items():
             subprocess.run([phibal, "vectors", "--op", operation, "--cases", str(cases), "--seed", SEED, "--out",
-                            os.path.join(folder, operation + ".safetensors")], check=True)
-            answer(folder, operation, "")
+                            cases_of(operation)], check=True)
+            answer(cases_of(operation), to, operation, "")
             status, report = judge(phibal, folder, operation)
             first = [c for c in report["cases"] if not c["passed"]][:3]
             print("%s: %s: %d cases %s" % ("not ok" if status else "ok", operation, report["judged"],
                                            first if status else "passed"))
             bad += status
         for fault, operation, flag in FAULTS:
-            answer(folder, operation, fault)
+            answer(cases_of(operation), to, operation, fault)
             status, report = judge(phibal, folder, operation)
             good = status == 1 and (flag is None or report["likely"][0] == flag)
             bad += not good
@@ -537,4 +539,5 @@ def main():
     sys.exit(1 if bad else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

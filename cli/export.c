@@ -1,0 +1,121 @@
+/* `phibal export`: a trained model as a folder that Hugging Face transformers loads. */
+#include "commands.h"
+#include "trained.h"
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct arguments {
+  const char *load, *out, *merge;
+  bool adapters;
+  hf_save_options options;
+} arguments;
+
+static void print_help(void) {
+  char known[256];
+  hf_architectures_list(known, sizeof known);
+  printf("usage: phibal export --load FOLDER --out FOLDER [options]\n\n"
+         "Writes a model for Hugging Face transformers: config.json and safetensors. The\n"
+         "architecture is the one that can say all of the model:\n%s.\n\n"
+         "  --load FOLDER        a run, a checkpoint, or a Hugging Face model\n"
+         "  --out FOLDER         a folder that is not there, or empty\n"
+         "  --like FOLDER        a Hugging Face model of the same shape, the one that training\n"
+         "                       started from: its config.json is kept, and the tokenizer and\n"
+         "                       other files beside its weights go along\n"
+         "  --merge FOLDER       adds adapters of PEFT (LoRA) to the weights first\n"
+         "  --adapters           of a run with lora.rank, the adapters only, for PEFT\n"
+         "  --dtype TYPE         float32 (default) or bfloat16\n"
+         "  --shard-gib N        of weights in one file (default 5)\n",
+         known);
+}
+
+static int read_arguments(int argc, char **argv, arguments *a) {
+  static const struct option options[] = {{"load", required_argument, NULL, 'l'},
+                                          {"out", required_argument, NULL, 'o'},
+                                          {"like", required_argument, NULL, 'k'},
+                                          {"merge", required_argument, NULL, 'm'},
+                                          {"adapters", no_argument, NULL, 'a'},
+                                          {"dtype", required_argument, NULL, 'd'},
+                                          {"shard-gib", required_argument, NULL, 's'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+    case 'l':
+      a->load = optarg;
+      break;
+    case 'o':
+      a->out = optarg;
+      break;
+    case 'k':
+      a->options.like = optarg;
+      break;
+    case 'm':
+      a->merge = optarg;
+      break;
+    case 'a':
+      a->adapters = true;
+      break;
+    case 'd':
+      if (strcmp(optarg, "float32") && strcmp(optarg, "bfloat16"))
+        return command_usage_error("export", "--dtype '%s': float32 or bfloat16", optarg);
+      a->options.dtype = strcmp(optarg, "bfloat16") ? HF_FLOAT32 : HF_BFLOAT16;
+      break;
+    case 's': {
+      char *end;
+      const double gib = strtod(optarg, &end);
+      if (!*optarg || *end || !(gib > 0) || gib > 0x1p20)
+        return command_usage_error("export", "--shard-gib '%s': a number above 0", optarg);
+      a->options.shard_bytes = (int64_t)(gib * 0x1p30);
+      break;
+    }
+    case 'h':
+      print_help();
+      return 0;
+    case ':':
+      return command_usage_error("export", "'%s' needs a value", argv[optind - 1]);
+    default:
+      return command_usage_error("export", "unknown option '%s'", argv[optind - 1]);
+    }
+  if (optind < argc) return command_usage_error("export", "unexpected '%s'", argv[optind]);
+  if (!a->load || !a->out)
+    return command_usage_error("export", "--%s is needed", a->load ? "out" : "load");
+  return -1;
+}
+
+static phibal_status save_adapters(const arguments *a, const trained *t) {
+  const run_config *c = &t->config;
+  const lora_config config = {c->lora.rank, c->lora.alpha, c->lora.targets};
+  if (t->hf.folder || !c->lora.rank)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s' is no run with adapters (lora.rank)",
+                             a->load);
+  return lora_save(a->out, &config, c->training.from, &t->checkpoint.training);
+}
+
+static phibal_status save_model(const arguments *a, const trained *t) {
+  model *m = NULL;
+  model_config config = t->config.model;
+  if (t->config.balance.method == BALANCE_DENSE)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "'%s' has no experts", a->load);
+  phibal_status status = trained_model(t, 1, &m);
+  if (!status && a->merge) status = trained_merge(t, a->merge, m);
+  /* Whatever gave the model a bias in the selection, here it is part of it. */
+  config.selection_bias |=
+      config.gate == PHIBAL_GATE_SIGMOID || model_has_bias(&config, t->config.balance.method);
+  if (!status) status = hf_save(a->out, &config, m, &a->options);
+  model_destroy(m);
+  return status;
+}
+
+int command_export(int argc, char **argv) {
+  arguments a = {.options.shard_bytes = (int64_t)5 << 30};
+  static trained t;
+  int code = read_arguments(argc, argv, &a);
+  if (code >= 0) return code;
+  phibal_status status = trained_open(a.load, 0, &t);
+  if (!status) status = a.adapters ? save_adapters(&a, &t) : save_model(&a, &t);
+  trained_close(&t);
+  if (!status) return 0;
+  fprintf(stderr, "phibal export: %s\n", phibal_status_message());
+  return 2;
+}

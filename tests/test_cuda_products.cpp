@@ -1,0 +1,185 @@
+/* The expert FFN by grouped products on the host, under AddressSanitizer and UBSan. In binary32 its
+   forward pass has the CPU's bits (the host's library sums as gemm_rows does); in bfloat16 each
+   stage is judged from the stage before, in binary64. */
+extern "C" {
+#include <cases.h>
+}
+#include "../fuzz/summed.h"
+#include "../kernels/cuda/products.h"
+#include "cuda_device.h"
+#include <cmath>
+
+static constexpr uint64_t SEED = 79;
+
+static halves draw_halves(random_stream *r, int64_t n) {
+  halves h((size_t)n);
+  for (uint16_t &x : h) x = (uint16_t)(core_bits32((float)random_normal(r)) >> 16);
+  return h;
+}
+
+static floats widened(const halves &h) {
+  floats x(h.size());
+  for (size_t i = 0; i < h.size(); i++) x[i] = wide(h[i]);
+  return x;
+}
+
+/* Groups of 0 to `most` rows, every third empty. */
+static std::vector<int64_t> groups_of(random_stream *r, int E, int64_t most) {
+  std::vector<int64_t> offsets((size_t)E + 1);
+  for (size_t e = 0; e < (size_t)E; e++)
+    offsets[e + 1] = offsets[e] + (e % 3 == 1 ? 0 : random_integer(r, 1, most));
+  return offsets;
+}
+
+Test(cuda_products, forward_has_the_cpus_bits) {
+  static const int shapes[][3] = {{1, 5, 7}, {5, 24, 17}, {70, 8, 4}, {1024, 2, 3}};
+  for (const int *s : shapes) {
+    const int E = s[0], d = s[1], f = s[2];
+    random_stream r = random_start(SEED, 0, (uint64_t)E);
+    const std::vector<int64_t> offsets = groups_of(&r, E, 5);
+    const size_t rows = (size_t)offsets.back(), in = rows * (size_t)d, hidden = rows * (size_t)f;
+    phibal_ffn ffn = {E, d, f, PHIBAL_ACTIVATION_GELU};
+    const floats x = widened(draw_halves(&r, (int64_t)in));
+    floats w[3];
+    for (floats &v : w) v = widened(draw_halves(&r, (int64_t)E * d * f));
+    floats a(hidden), b(hidden), h(hidden), y(in), a2 = a, b2 = b, h2 = h, y2 = y;
+    OK(phibal_ffn_forward(&ffn, offsets.data(), x.data(), w[0].data(), w[1].data(), w[2].data(),
+                          a.data(), b.data(), h.data(), y.data()));
+    device c(phibal_cuda_ffn_workspace(&ffn));
+    OK(phibal_cuda_ffn_forward(&ffn, PHIBAL_ROWS_F32, offsets.data(), offsets.data(), x.data(),
+                               w[0].data(), w[1].data(), w[2].data(), a2.data(), b2.data(),
+                               h2.data(), y2.data(), &c.call));
+    cr_expect(same(a, a2) && same(b, b2) && same(h, h2) && same(y, y2), "E = %d", E);
+  }
+}
+
+Test(cuda_products, every_stage_in_bfloat16) {
+  const int E = 4, d = 20, f = 12;
+  random_stream r = random_start(SEED, 1, 0);
+  const std::vector<int64_t> offsets = groups_of(&r, E, 30);
+  const int64_t rows = offsets.back();
+  phibal_ffn ffn = {E, d, f, PHIBAL_ACTIVATION_SILU};
+  const halves x = draw_halves(&r, rows * d), dy = draw_halves(&r, rows * d);
+  const halves w_gate = draw_halves(&r, E * d * f), w_up = draw_halves(&r, E * d * f);
+  const halves w_down = draw_halves(&r, E * d * f);
+  halves a((size_t)(rows * f)), b = a, h = a, dh = a, y = x, dx = x;
+  floats dw[3];
+  for (floats &v : dw) v = widened(draw_halves(&r, E * d * f));
+  const floats before[] = {dw[0], dw[1], dw[2]};
+  device c(phibal_cuda_ffn_workspace(&ffn));
+  OK(phibal_cuda_ffn_forward(&ffn, PHIBAL_ROWS_BF16, offsets.data(), offsets.data(), x.data(),
+                             w_gate.data(), w_up.data(), w_down.data(), a.data(), b.data(),
+                             h.data(), y.data(), &c.call));
+  halves da = a, db = b;
+  OK(phibal_cuda_ffn_backward(&ffn, PHIBAL_ROWS_BF16, offsets.data(), offsets.data(), x.data(),
+                              w_gate.data(), w_up.data(), w_down.data(), da.data(), db.data(),
+                              h.data(), dy.data(), dh.data(), dx.data(), dw[0].data(), dw[1].data(),
+                              dw[2].data(), &c.call));
+  auto at = [](const halves &m, int64_t i) { return (double)wide(m[(size_t)i]); };
+  for (int64_t e = 0; e < E; e++)
+    for (int64_t n = offsets[(size_t)e]; n < offsets[(size_t)e + 1]; n++) {
+      for (int64_t j = 0; j < f; j++) {
+        summed of_a, of_b, of_dh;
+        for (int64_t i = 0; i < d; i++) {
+          of_a.add(at(x, n * d + i) * at(w_gate, (e * f + j) * d + i));
+          of_b.add(at(x, n * d + i) * at(w_up, (e * f + j) * d + i));
+          of_dh.add(at(dy, n * d + i) * at(w_down, (e * d + i) * f + j));
+        }
+        const int64_t k = n * f + j;
+        cr_assert(of_a.holds(at(a, k), true) && of_b.holds(at(b, k), true), "row %d", (int)n);
+        cr_assert(of_dh.holds(at(dh, k), true), "dL/dh, row %d", (int)n);
+        const double value = at(a, k) / (1 + std::exp(-at(a, k)));
+        const double slope = 1 / (1 + std::exp(-at(a, k)));
+        summed of_h, of_da, of_db;
+        of_h.add(value * at(b, k));
+        of_db.add(at(dh, k) * value);
+        of_da.add(at(dh, k) * at(b, k) * slope * (1 + at(a, k) * (1 - slope)));
+        cr_assert(of_h.holds(at(h, k), true) && of_db.holds(at(db, k), true), "row %d", (int)n);
+        cr_assert(of_da.holds(at(da, k), true), "dL/da, row %d", (int)n);
+      }
+      for (int64_t i = 0; i < d; i++) {
+        summed of_y, gate, up;
+        for (int64_t j = 0; j < f; j++) {
+          of_y.add(at(h, n * f + j) * at(w_down, (e * d + i) * f + j));
+          gate.add(at(da, n * f + j) * at(w_gate, (e * f + j) * d + i));
+          up.add(at(db, n * f + j) * at(w_up, (e * f + j) * d + i));
+        }
+        cr_assert(of_y.holds(at(y, n * d + i), true), "y, row %d", (int)n);
+        /* Rounded to bfloat16 between the two products too. */
+        const double got = at(dx, n * d + i), size = gate.size + up.size;
+        cr_assert(std::fabs(got - gate.value - up.value) <=
+                      1.001 * (2 * f + 2) * 0x1p-24 * size +
+                          0x1p-8 * 1.01 *
+                              (std::fabs(gate.value) + std::fabs(gate.value + up.value)),
+                  "dL/dx, row %d", (int)n);
+      }
+    }
+  for (int64_t e = 0; e < E; e++)
+    for (int64_t j = 0; j < f; j++)
+      for (int64_t i = 0; i < d; i++) {
+        const size_t inward = (size_t)((e * f + j) * d + i),
+                     outward = (size_t)((e * d + i) * f + j);
+        summed gate, up, down;
+        gate.add((double)before[0][inward]);
+        up.add((double)before[1][inward]);
+        down.add((double)before[2][outward]);
+        for (int64_t n = offsets[(size_t)e]; n < offsets[(size_t)e + 1]; n++) {
+          gate.add(at(da, n * f + j) * at(x, n * d + i));
+          up.add(at(db, n * f + j) * at(x, n * d + i));
+          down.add(at(dy, n * d + i) * at(h, n * f + j));
+        }
+        cr_assert(gate.holds((double)dw[0][inward], false), "gate's weights, expert %d", (int)e);
+        cr_assert(up.holds((double)dw[1][inward], false), "up's weights, expert %d", (int)e);
+        cr_assert(down.holds((double)dw[2][outward], false), "down's weights, expert %d", (int)e);
+      }
+}
+
+Test(cuda_products, dense_products_are_a_group_of_one) {
+  const int64_t rows = 13, out = 9, in = 6;
+  random_stream r = random_start(SEED, 2, 0);
+  const floats x = widened(draw_halves(&r, rows * in)), w = widened(draw_halves(&r, out * in));
+  const floats dy = widened(draw_halves(&r, rows * out));
+  const std::vector<int64_t> offsets = {0, rows};
+  const product_groups one = {1, offsets.data(), offsets.data()};
+  device c(products_workspace(1));
+  for (int form = 0; form < 3; form++)
+    for (int add = 0; add < 2; add++) {
+      floats y((size_t)(rows * out + rows * in + out * in), 0.5f), y2 = y;
+      product p = {(product_form)form,
+                   PHIBAL_ROWS_F32,
+                   out,
+                   in,
+                   form == PRODUCT_FORWARD ? x.data() : dy.data(),
+                   form == PRODUCT_WEIGHT_GRADIENT ? x.data() : w.data(),
+                   y.data(),
+                   add != 0};
+      OK(products_dense("dense", p, rows, &c.call));
+      p.result = y2.data();
+      OK(products_grouped("grouped", p, one, &c.call));
+      cr_expect(same(y, y2), "form %d", form);
+      cr_expect_neq(y[0], 0.5f);
+    }
+}
+
+Test(cuda_products, misuse_is_refused) {
+  phibal_ffn ffn = {2, 1, 1, PHIBAL_ACTIVATION_SILU};
+  float x[3] = {0}, w[2] = {0};
+  int64_t offsets[] = {0, 1, 3}, falling[] = {0, 2, 1}, late[] = {1, 2, 3};
+  device c(phibal_cuda_ffn_workspace(&ffn));
+  auto forward = [&](const int64_t *host, const float *first) {
+    return phibal_cuda_ffn_forward(&ffn, PHIBAL_ROWS_F32, offsets, host, first, w, w, w, x, x, x, x,
+                                   &c.call);
+  };
+  cr_expect_eq(forward(falling, x), PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(forward(late, x), PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(forward(offsets, nullptr), PHIBAL_ERROR_ARGUMENT);
+  c.call.workspace_bytes = 7;
+  cr_expect_eq(forward(offsets, x), PHIBAL_ERROR_MEMORY);
+  c.call.workspace_bytes = phibal_cuda_ffn_workspace(&ffn);
+  void *library = c.call.products;
+  c.call.products = nullptr;
+  cr_expect_eq(forward(offsets, x), PHIBAL_ERROR_ARGUMENT);
+  c.call.products = library;
+  ffn.experts = PHIBAL_MAX_EXPERTS + 1;
+  cr_expect_eq(forward(offsets, x), PHIBAL_ERROR_ARGUMENT);
+}

@@ -1,0 +1,341 @@
+/* The trainer's CUDA kernels on the host, under AddressSanitizer and UBSan, beside moe/'s: the same
+   bits in binary32, and in bfloat16 the bits of the CPU's result rounded; the cross-entropy within
+   the bounds of kernels/cuda/trainer.h. Launches of any number of blocks. */
+extern "C" {
+#include "../moe/device_adamw.h"
+#include <cases.h>
+#include <head.h>
+#include <norm.h>
+#include <rope.h>
+}
+#include "../kernels/cuda/trainer.h"
+#include "cuda_device.h"
+#include <cmath>
+
+static constexpr uint64_t SEED = 78;
+static constexpr double U = 0x1p-53;
+
+static uint16_t half_of(float x) {
+  const uint32_t u = core_bits32(x);
+  return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+static halves halves_of(const floats &x) {
+  halves h(x.size());
+  for (size_t i = 0; i < x.size(); i++) h[i] = half_of(x[i]);
+  return h;
+}
+
+/* Makes the numbers such as bfloat16 has. */
+static void narrow(floats *x) {
+  for (float &v : *x) v = wide(half_of(v));
+}
+
+namespace {
+struct norm_case {
+  int64_t rows;
+  int32_t heads, n, gap; /* numbers between rows, which nothing may touch */
+};
+} // namespace
+
+/* One case in one type; `add`, and in place where it does not add. */
+static void norm_with(const norm_case &s, bool half, bool add, int blocks) {
+  random_stream r = random_start(SEED, 0, (uint64_t)(s.n + 7 * s.rows));
+  const int64_t stride = s.heads * s.n + s.gap;
+  const size_t size = (size_t)(s.rows * stride), n = (size_t)s.n;
+  const norm_shape cpu = {s.rows, s.heads, s.n, 1e-6f};
+  const phibal_cuda_norm gpu = {s.rows, s.heads, s.n, 1e-6f,
+                                half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32};
+  floats x = numbers(&r, size), dy = numbers(&r, size), w = numbers(&r, n), dw = numbers(&r, n);
+  floats dx = numbers(&r, size);
+  if (half) narrow(&x), narrow(&dy), narrow(&dx);
+  floats y = x, y2 = x, inverse((size_t)(s.rows * s.heads)), inverse2 = inverse, dw2 = dw;
+  halves hx = halves_of(x), hy = hx, hdy = halves_of(dy), hdx = halves_of(dx);
+  norm_forward(&cpu, y.data(), stride, w.data(), y.data(), stride, inverse.data());
+  device d(phibal_cuda_norm_backward_workspace(&gpu), blocks);
+  OK(phibal_cuda_norm_forward(&gpu, half ? (void *)hy.data() : y2.data(), stride, w.data(),
+                              half ? (void *)hy.data() : y2.data(), stride, inverse2.data(),
+                              &d.call));
+  cr_expect(same(inverse, inverse2), "n = %d", s.n);
+  cr_expect(half ? same(halves_of(y), hy) : same(y, y2), "RMSNorm, n = %d, bfloat16 %d", s.n, half);
+  std::vector<double> scratch((size_t)norm_scratch(s.rows, s.n));
+  floats &to = add ? dx : dy;
+  floats to2 = to, dy2 = dy;
+  halves &hto = add ? hdx : hdy;
+  norm_backward(&cpu, x.data(), stride, w.data(), inverse.data(), dy.data(), stride, add, to.data(),
+                stride, dw.data(), scratch.data());
+  OK(phibal_cuda_norm_backward(
+      &gpu, half ? (void *)hx.data() : x.data(), stride, w.data(), inverse.data(),
+      half  ? (void *)hdy.data()
+      : add ? dy2.data()
+            : to2.data(),
+      stride, add, half ? (void *)hto.data() : to2.data(), stride, dw2.data(), &d.call));
+  cr_expect(same(dw, dw2), "weight's gradient, n = %d, bfloat16 %d", s.n, half);
+  cr_expect(half ? same(halves_of(to), hto) : same(to, to2),
+            "backward, n = %d, bfloat16 %d, add %d", s.n, half, add);
+  OK(phibal_cuda_result(&d.call));
+}
+
+Test(cuda_trainer, norm_has_the_cpus_bits) {
+  static const norm_case cases[] = {{1, 1, 1, 0},    {5, 1, 3, 2},    {130, 1, 64, 0},
+                                    {257, 3, 20, 4}, {37, 1, 129, 1}, {2, 1, 1000, 0},
+                                    {0, 1, 8, 0},    {128, 2, 16, 3}};
+  int blocks = 0;
+  for (const norm_case &s : cases)
+    for (int half = 0; half < 2; half++)
+      for (int add = 0; add < 2; add++) norm_with(s, half, add, blocks++ % 4);
+  device d(8);
+  phibal_cuda_norm norm = {300, 1, 16, 0, PHIBAL_ROWS_F32};
+  floats x(300 * 16), w(16), inverse(300);
+  cr_expect_eq(phibal_cuda_norm_backward(&norm, x.data(), 16, w.data(), inverse.data(), x.data(),
+                                         16, 0, x.data(), 16, w.data(), &d.call),
+               PHIBAL_ERROR_MEMORY);
+  norm.heads = 0;
+  cr_expect_eq(phibal_cuda_norm_forward(&norm, x.data(), 16, w.data(), x.data(), 16, inverse.data(),
+                                        &d.call),
+               PHIBAL_ERROR_ARGUMENT);
+}
+
+/* With `gap` numbers in each head, and behind the heads, that are not turned. */
+static void rope_with(const norm_case &s, bool half, bool interleaved) {
+  const int32_t sequence = 5;
+  random_stream r = random_start(SEED, 1, (uint64_t)(s.n + 7 * s.rows));
+  const rope_frequencies frequencies = {10000, 0, 0, 0, 0, false, 0};
+  floats cosine((size_t)(sequence * s.n / 2)), sine = cosine;
+  rope_table(sequence, s.n, &frequencies, cosine.data(), sine.data());
+  const int64_t head = s.n + s.gap, row = s.heads * head + s.gap;
+  const rope_shape cpu = {s.rows, sequence, s.heads, s.n, head, row, interleaved};
+  const phibal_cuda_rope_shape gpu = {
+      s.rows, sequence, s.heads,     s.n,
+      head,   row,      interleaved, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32};
+  floats x = numbers(&r, (size_t)(s.rows * row));
+  if (half) narrow(&x);
+  floats x2 = x;
+  halves h = halves_of(x);
+  device d(0, (int)(s.rows % 3));
+  for (int turn = 0; turn < 2; turn++) {
+    const float direction = turn ? -1.0f : 1.0f;
+    rope_apply(&cpu, cosine.data(), sine.data(), direction, x.data());
+    OK(phibal_cuda_rope(&gpu, cosine.data(), sine.data(), direction,
+                        half ? (void *)h.data() : x2.data(), &d.call));
+    cr_expect(half ? same(halves_of(x), h) : same(x, x2), "n = %d, bfloat16 %d, interleaved %d",
+              s.n, half, interleaved);
+    if (half) narrow(&x);
+  }
+}
+
+Test(cuda_trainer, rope_has_the_cpus_bits) {
+  static const norm_case cases[] = {{7, 2, 8, 0}, {10, 3, 6, 5}, {33, 1, 2, 0}, {5, 2, 64, 8}};
+  for (const norm_case &s : cases)
+    for (int i = 0; i < 4; i++) rope_with(s, i % 2 != 0, i / 2 != 0);
+}
+
+/* The CPU's head on logits: its product with the unit matrix is exact. */
+namespace {
+struct head_result {
+  floats gradient;
+  std::vector<double> row_loss;
+  double loss;
+  int64_t correct, counted;
+};
+} // namespace
+
+static head_result head_on(const floats &logits, int64_t rows, int32_t V, float cap,
+                           const std::vector<int32_t> &targets, double scale) {
+  const head_shape shape = {rows, V, V, cap};
+  floats unit((size_t)V * (size_t)V), weight_gradient(unit.size());
+  floats scratch((size_t)head_scratch(&shape));
+  for (int32_t v = 0; v < V; v++) unit[(size_t)v * (size_t)V + (size_t)v] = 1.0f;
+  head_result h = {floats(logits.size()), std::vector<double>((size_t)rows), 0, 0, 0};
+  head_loss(&shape, logits.data(), unit.data(), targets.data(), scale, h.gradient.data(),
+            weight_gradient.data(), scratch.data(), h.row_loss.data(), &h.loss, &h.correct,
+            &h.counted);
+  return h;
+}
+
+/* Within one unit in the last place of b, and `more`. */
+static bool next_to(float a, float b, double more) {
+  return a == b ||
+         std::fabs((double)a - (double)b) <= 0x1p-23 * std::fabs((double)b) + more + 0x1p-149;
+}
+
+static void loss_case(int32_t V, float cap, bool half, int blocks) {
+  const int64_t rows = 9;
+  const double scale = 1.0 / 7;
+  random_stream r = random_start(SEED, 2, (uint64_t)V);
+  floats logits = numbers(&r, (size_t)rows * (size_t)V, V > 100 ? 8 : 3);
+  if (half) narrow(&logits);
+  std::vector<int32_t> targets((size_t)rows);
+  for (int32_t &t : targets) t = (int32_t)random_integer(&r, 0, V - 1);
+  targets[2] = -1;
+  /* A tie for the largest: the target is the first, and in the next row the second. */
+  for (size_t i = 4; i < 6 && V > 4; i++) {
+    float *z = logits.data() + i * (size_t)V;
+    z[V / 2] = z[V - 1] = 64.0f;
+    targets[i] = i == 4 ? V / 2 : V - 1;
+  }
+  logits[(size_t)(7 * V + targets[7])] = 64.0f; /* a probability near 1 */
+  head_result cpu = head_on(logits, rows, V, cap, targets, scale);
+  halves h = halves_of(logits);
+  floats z = logits;
+  std::vector<double> row_loss((size_t)rows, -1.0);
+  double loss = 0.5;
+  int64_t correct = 1, counted = 2;
+  device d(0, blocks);
+  phibal_cuda_loss shape = {rows, V, cap, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32, 0, scale};
+  void *in = half ? (void *)h.data() : z.data();
+  OK(phibal_cuda_cross_entropy(&shape, targets.data(), in, row_loss.data(), &loss, &correct,
+                               &counted, &d.call));
+  cr_expect(half ? same(h, halves_of(logits)) : same(z, logits), "logits changed without gradient");
+  loss = 0.5, correct = 1, counted = 2;
+  shape.gradient = 1;
+  OK(phibal_cuda_cross_entropy(&shape, targets.data(), in, row_loss.data(), &loss, &correct,
+                               &counted, &d.call));
+  OK(phibal_cuda_result(&d.call));
+  const double s = (0.07 * (double)V + 47) * U;
+  double sum = 0, allowed = 0;
+  for (size_t i = 0; i < (size_t)rows; i++) {
+    double largest = -1e30;
+    for (int32_t v = 0; v < V; v++)
+      largest = std::fmax(largest, (double)logits[i * (size_t)V + (size_t)v]);
+    const double away =
+        targets[i] < 0 ? 0 : largest - (double)logits[i * (size_t)V + (size_t)targets[i]];
+    const double bound = s + 3 * U * (std::fabs(cpu.row_loss[i]) + away);
+    cr_expect(std::fabs(row_loss[i] - cpu.row_loss[i]) <= (targets[i] < 0 ? 0 : bound),
+              "V = %d, row %d: loss %a and %a", V, (int)i, row_loss[i], cpu.row_loss[i]);
+    sum += cpu.row_loss[i];
+    allowed += bound;
+  }
+  cr_expect(std::fabs(loss - 0.5 - sum) <= allowed + (double)rows * U * (sum + 1));
+  cr_expect_eq(correct - 1, cpu.correct, "V = %d: %d correct, not %d", V, (int)correct - 1,
+               (int)cpu.correct);
+  cr_expect_eq(counted - 2, cpu.counted);
+  cr_expect_eq(cpu.counted, rows - 1);
+  for (size_t i = 0; i < z.size(); i++) {
+    const size_t row = i / (size_t)V, v = i % (size_t)V;
+    const double more = targets[row] == (int32_t)v ? (s + 5 * U) * scale : 0;
+    if (!half) {
+      cr_assert(next_to(z[i], cpu.gradient[i], more), "V = %d, row %d, %d: %a and %a", V, (int)row,
+                (int)v, (double)z[i], (double)cpu.gradient[i]);
+      continue;
+    }
+    /* Rounded once more, from a number that may be the next one. */
+    const float got = wide(h[i]);
+    cr_assert(std::fabs((double)got - (double)cpu.gradient[i]) <=
+                  (0x1p-8 + 0x1p-23) * 1.01 * std::fabs((double)cpu.gradient[i]) + more + 0x1p-134,
+              "V = %d, row %d, %d: %a and %a", V, (int)row, (int)v, (double)got,
+              (double)cpu.gradient[i]);
+  }
+}
+
+Test(cuda_trainer, cross_entropy_is_within_its_bound_of_the_cpus) {
+  static const int32_t vocabularies[] = {1, 3, 257, 1030};
+  int blocks = 0;
+  for (int32_t V : vocabularies)
+    for (int half = 0; half < 2; half++)
+      for (int cap = 0; cap < 2; cap++) loss_case(V, cap ? 30.0f : 0.0f, half, blocks++ % 4);
+  loss_case(2052, 0.0f, false, 3); /* a thread has two pieces of four */
+}
+
+Test(cuda_trainer, cross_entropy_names_a_bad_row) {
+  const int32_t V = 700;
+  floats logits(4 * V, 0.25f);
+  std::vector<int32_t> targets = {1, V, 2, 3};
+  std::vector<double> row_loss(4);
+  double loss = 0;
+  int64_t correct = 0, counted = 0;
+  device d(0);
+  phibal_cuda_loss shape = {4, V, 0, PHIBAL_ROWS_F32, 1, 1};
+  OK(phibal_cuda_cross_entropy(&shape, targets.data(), logits.data(), row_loss.data(), &loss,
+                               &correct, &counted, &d.call));
+  expect_failure(d, PHIBAL_ERROR_ARGUMENT, "row 1 is no token");
+  static const float bad[] = {__builtin_nanf(""), __builtin_inff()};
+  for (float x : bad) {
+    targets[1] = 0;
+    logits.assign(logits.size(), 0.25f);
+    logits[(size_t)(2 * V + 600)] = x;
+    OK(phibal_cuda_expect(&d.call));
+    OK(phibal_cuda_cross_entropy(&shape, targets.data(), logits.data(), row_loss.data(), &loss,
+                                 &correct, &counted, &d.call));
+    expect_failure(d, PHIBAL_ERROR_NONFINITE, "row 2 is not");
+  }
+}
+
+/* Stretches that begin anywhere, and a norm that is clipped. */
+static void optimizer_case(int64_t n, const std::vector<int64_t> &ends, double clip, bool half,
+                           int blocks) {
+  random_stream r = random_start(SEED, 3, (uint64_t)n);
+  optimizer_config config = {};
+  config.weight_decay = 0.25;
+  config.beta1 = 0.9;
+  config.beta2 = 0.95;
+  config.epsilon = 1e-8;
+  config.clip = clip;
+  std::vector<model_tensor> tensors(ends.size());
+  std::vector<uint8_t> decays(ends.size());
+  for (size_t t = 0; t < ends.size(); t++) {
+    tensors[t] = {};
+    tensors[t].offset = t ? ends[t - 1] : 0;
+    tensors[t].shape[0] = ends[t] - tensors[t].offset;
+    tensors[t].dimensions = 1;
+    decays[t] = tensors[t].decay = t % 2 == 0;
+  }
+  optimizer o;
+  OK(optimizer_create(&config, (int32_t)tensors.size(), tensors.data(), n, &o));
+  const size_t size = (size_t)n;
+  floats w = numbers(&r, size), w2 = w, first(size), second(size);
+  halves h(size, 0x7777);
+  phibal_cuda_adamw step = device_adamw(&config);
+  step.parameters = n;
+  step.lr = 1e-3;
+  step.segments = (int32_t)ends.size();
+  step.end = ends.data();
+  step.decays = decays.data();
+  std::vector<int64_t> begin;
+  for (const model_tensor &t : tensors)
+    for (int64_t i = 0; i < t.shape[0]; i += OPTIMIZER_BLOCK) begin.push_back(t.offset + i);
+  const int64_t norm_blocks = (int64_t)begin.size();
+  cr_assert_eq(norm_blocks, optimizer_blocks(o.tensor_count, o.tensors));
+  begin.push_back(n);
+  device d(phibal_cuda_gradient_norm_workspace(norm_blocks), blocks);
+  for (int t = 0; t < 3; t++) {
+    floats g = numbers(&r, size, t == 1 ? 1e-3 : 1);
+    double norm = 0, norm2 = -1;
+    OK(optimizer_norm(&o, g.data(), &norm));
+    OK(phibal_cuda_gradient_norm(norm_blocks, begin.data(), g.data(), &norm2, &d.call));
+    OK(phibal_cuda_result(&d.call));
+    cr_expect_eq(memcmp(&norm, &norm2, sizeof norm), 0, "n = %d: norm %a, not %a", (int)n, norm2,
+                 norm);
+    optimizer_update(&o, step.lr, clip_scale(clip, norm), g.data(), w.data());
+    step.first_scale = 1.0 / (1.0 - o.beta1_power);
+    step.second_scale = 1.0 / (1.0 - o.beta2_power);
+    OK(phibal_cuda_adamw_update(&step, &norm2, g.data(), first.data(), second.data(), w2.data(),
+                                half ? h.data() : nullptr, &d.call));
+    cr_expect(same(w, w2), "n = %d, step %d: other weights", (int)n, t);
+    cr_expect_eq(memcmp(o.first, first.data(), size * 4), 0);
+    cr_expect_eq(memcmp(o.second, second.data(), size * 4), 0);
+    if (half) cr_expect(same(halves_of(w), h));
+  }
+  if (n > 2) { /* a number that is none stops the step, and the first is named */
+    floats g(size, 0.5f), before = w2;
+    g[size - 1] = __builtin_inff();
+    g[size / 2] = __builtin_nanf("");
+    double norm = 0;
+    OK(phibal_cuda_gradient_norm(norm_blocks, begin.data(), g.data(), &norm, &d.call));
+    OK(phibal_cuda_adamw_update(&step, &norm, g.data(), first.data(), second.data(), w2.data(),
+                                nullptr, &d.call));
+    char text[64];
+    snprintf(text, sizeof text, "parameter %d is not", (int)(size / 2));
+    expect_failure(d, PHIBAL_ERROR_NONFINITE, text);
+    cr_expect(same(w2, before));
+  }
+  optimizer_destroy(&o);
+}
+
+Test(cuda_trainer, optimizer_has_the_cpus_bits) {
+  optimizer_case(1, {1}, 1, false, 0);
+  optimizer_case(9, {3, 9}, 0, true, 1);
+  optimizer_case(5000, {1, 4096, 4099, 4100, 4997, 5000}, 1, true, 2);
+  optimizer_case(70003, {2, 8000, 8001, 40000, 70003}, 0.5, false, 3);
+  optimizer_case(36864, {36000, 36864}, 1e9, true, 0);
+}

@@ -1,0 +1,238 @@
+/* Hugging Face models through the commands: evaluated, trained from, resumed, written again. */
+#include "train_case.h"
+
+#include "data_files.h"
+#include "hf/hf.h"
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(huggingface_command, .init = train_case_create, .fini = train_case_remove);
+
+static char output[1 << 20];
+
+static void expect(int code, const char *arguments, const char *word) {
+  cr_assert_eq(phibal_command("", arguments, output, sizeof output), code, "%s: %s", arguments,
+               output);
+  cr_assert(strstr(output, word), "no '%s' in: %s", word, output);
+}
+
+static json_t *json_of(const char *arguments) {
+  json_error_t error;
+  expect(0, arguments, "{");
+  json_t *json = json_loads(output, 0, &error);
+  cr_assert(json, "%s: %s", error.text, output);
+  return json;
+}
+
+static double loss_of(const char *load) {
+  char arguments[512];
+  snprintf(arguments, sizeof arguments,
+           "eval-model --json --load %s --data validation.tokens --sequence 8 --batch 1", load);
+  json_t *json = json_of(arguments);
+  const double loss = number(json_object_get(json, "validation"), "loss");
+  json_decref(json);
+  return loss;
+}
+
+/* A fixture's folder into the test's own, under its name. */
+static void take(const char *name) {
+  char command[1024], path[256];
+  path_to(name, path);
+  snprintf(command, sizeof command, "cp -r '%s/tests/huggingface/fixtures/%s' '%s'",
+           PHIBAL_SOURCE_DIR, name, path);
+  cr_assert_eq(system(command), 0);
+}
+
+/* A run file without the options of a model. */
+static void put_run_file(void) {
+  char path[256];
+  path_to("", path);
+  put_text(path, "tune.yaml",
+           "model: {sequence: 8}\n"
+           "batch: {sequences: 4, micro_sequences: 2}\n"
+           "optimizer: {peak_lr: 1e-2}\n"
+           "training: {steps: 3}\n"
+           "data: {train: train.tokens, validation: validation.tokens}\n");
+}
+
+static safetensors_file weights_of(const char *folder) {
+  char path[256], file[600];
+  safetensors_file opened;
+  path_to(folder, path);
+  snprintf(file, sizeof file, "%s/model.safetensors", path);
+  must(safetensors_open(file, &opened));
+  return opened;
+}
+
+/* Nothing is learned at a rate of nothing: what comes out is what went in. */
+Test(huggingface_command, in_and_out) {
+  static const char *const names[] = {"olmoe", "deepseek_v2", "deepseek_v3"};
+  put_run_file();
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char arguments[512], folder[64];
+    take(names[i]);
+    snprintf(arguments, sizeof arguments,
+             "train --config tune.yaml --from %s --lr 1e-40 --steps 1 --quiet --out run-%s",
+             names[i], names[i]);
+    expect(0, arguments, "checkpoints");
+    snprintf(folder, sizeof folder, "run-%s", names[i]);
+    const double loss = loss_of(names[i]);
+    cr_expect_eq(loss_of(folder), loss);
+    snprintf(arguments, sizeof arguments, "export --load run-%s --out out-%s --dtype bfloat16",
+             names[i], names[i]);
+    expect(0, arguments, "");
+    snprintf(folder, sizeof folder, "out-%s", names[i]);
+    cr_expect_eq(loss_of(folder), loss);
+    safetensors_file in = weights_of(names[i]), out = weights_of(folder);
+    cr_assert_eq(in.count, out.count);
+    for (int64_t t = 0; t < in.count; t++) {
+      cr_assert_str_eq(in.tensors[t].name, out.tensors[t].name);
+      cr_expect(in.tensors[t].dtype == out.tensors[t].dtype &&
+                    !memcmp(in.tensors[t].data, out.tensors[t].data, (size_t)in.tensors[t].bytes),
+                "%s", in.tensors[t].name);
+    }
+    safetensors_close(&in);
+    safetensors_close(&out);
+  }
+}
+
+/* Every balancing method learns on, and what comes of it is evaluated alike as a run and as a
+   Hugging Face model. */
+Test(huggingface_command, tuned) {
+  static const struct {
+    const char *name, *method;
+  } cases[] = {{"mixtral", "phi"},         {"qwen3_moe", "switch"}, {"deepseek", "sequence"},
+               {"moonlight", "loss-free"}, {"deepseek_v3", "phi"},  {"deepseek_v2", "none"}};
+  put_run_file();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char arguments[512];
+    take(cases[i].name);
+    snprintf(arguments, sizeof arguments,
+             "train --config tune.yaml --from %s --method %s --steps 30 --quiet --out run-%s "
+             "--set balance.bias_rate=0.05",
+             cases[i].name, cases[i].method, cases[i].name);
+    expect(0, arguments, "checkpoints");
+    snprintf(arguments, sizeof arguments, "run-%s", cases[i].name);
+    const double before = loss_of(cases[i].name), after = loss_of(arguments);
+    cr_expect_lt(after, 0.8 * before, "%s: from %g to %g", cases[i].name, before, after);
+    snprintf(arguments, sizeof arguments, "export --load run-%s --out out-%s --like %s",
+             cases[i].name, cases[i].name, cases[i].name);
+    expect(0, arguments, "");
+    snprintf(arguments, sizeof arguments, "out-%s", cases[i].name);
+    cr_expect_eq(loss_of(arguments), after);
+  }
+}
+
+/* A run that was killed before its first checkpoint starts from the weights again, and not from
+   random ones; afterwards the folder they came from is not needed. */
+Test(huggingface_command, resumed) {
+  char path[256];
+  put_run_file();
+  take("olmoe");
+  expect(0, "train --config tune.yaml --from olmoe --steps 4 --quiet --out whole", "checkpoints");
+  expect(0, "train --config tune.yaml --from olmoe --steps 4 --quiet --out killed", "checkpoints");
+  path_to("killed/checkpoints", path);
+  folder_remove(path);
+  expect(0, "train --resume killed --quiet", "checkpoints");
+  path_to("olmoe", path);
+  folder_remove(path);
+  cr_expect_eq(loss_of("killed"), loss_of("whole"));
+  json_t *a = metrics("whole"), *b = metrics("killed");
+  cr_expect(json_equal(a, b));
+  json_decref(a);
+  json_decref(b);
+}
+
+/* Only what has adapters moves; they can be taken out of the run and added to the model again; and
+   a run that is resumed goes on to the bit. */
+Test(huggingface_command, adapters) {
+  char path[256];
+  put_run_file();
+  take("qwen3_moe");
+#define ADAPTED                                                                                    \
+  "train --config tune.yaml --from qwen3_moe --quiet --set lora.rank=2 --set lora.alpha=8 "        \
+  "--set lora.targets=q_proj,down_proj --set checkpoint.every=1 --set checkpoint.keep=9 "
+  expect(0, ADAPTED "--steps 6 --out whole", "checkpoints");
+  expect(0, ADAPTED "--steps 6 --out resumed", "checkpoints");
+  for (int step = 3; step <= 6; step++) {
+    char name[64];
+    snprintf(name, sizeof name, "resumed/checkpoints/step-%012d", step);
+    path_to(name, path);
+    folder_remove(path);
+  }
+  expect(0, "train --resume resumed --quiet", "checkpoints");
+  json_t *a = metrics("whole"), *b = metrics("resumed");
+  cr_expect(json_equal(a, b));
+  json_decref(a);
+  json_decref(b);
+  expect(0, "export --load whole --out merged --like qwen3_moe", "");
+  safetensors_file in = weights_of("qwen3_moe"), out = weights_of("merged");
+  int moved = 0;
+  for (int64_t t = 0; t < in.count; t++) {
+    const uint16_t *before = in.tensors[t].data;
+    const uint32_t *after = out.tensors[t].data;
+    bool same = true;
+    for (int64_t i = 0; i < in.tensors[t].elements; i++)
+      same &= (uint32_t)before[i] << 16 == after[i];
+    const bool adapted =
+        strstr(in.tensors[t].name, "q_proj") || strstr(in.tensors[t].name, "down_proj");
+    cr_expect_eq(same, !adapted, "%s", in.tensors[t].name);
+    moved += adapted;
+  }
+  cr_expect_eq(moved, 3 + 1 + 2 * 6);
+  safetensors_close(&in);
+  safetensors_close(&out);
+  const double before = loss_of("qwen3_moe"), after = loss_of("whole");
+  cr_expect_lt(after, before - 0.1);
+  expect(0, "export --load whole --out adapters --adapters", "");
+  expect(0, "export --load qwen3_moe --merge adapters --out again", "");
+  cr_expect_float_eq(loss_of("again"), after, 1e-6);
+  cr_expect_float_eq(loss_of("qwen3_moe --adapters adapters"), after, 1e-6);
+  cr_expect_float_eq(loss_of("merged"), after, 1e-12);
+  expect(2, "export --load qwen3_moe --adapters --out x", "no run with adapters");
+  expect(2, "train --config tune.yaml --from qwen3_moe --set lora.rank=2 --set lora.targets=w1",
+         "'w1'");
+  expect(2, "train --config tiny --set lora.rank=2", "training.from");
+  expect(2, "train --config tune.yaml --from qwen3_moe --set lora.rank=2 --shard-optimizer true",
+         "not divided");
+}
+
+Test(huggingface_command, refuses) {
+  char path[256];
+  put_run_file();
+  take("olmoe");
+  path_to("", path);
+  expect(2, "train --config tune.yaml --from absent", "absent/config.json");
+  expect(2, "train --config tune.yaml --from olmoe --method dense", "missing");
+  expect(2, "train --config tune.yaml --from olmoe --set model.width=20", "[40, 20]");
+  expect(2, "train --config tiny --from olmoe --data train.tokens --out no",
+         "the configuration wants");
+  /* A vocabulary of 257 tokens is beyond the model's 40. */
+  char command[2048];
+  snprintf(command, sizeof command,
+           "mkdir '%s/text' && yes words | head -n 99 > '%s/text/a' && '%s' data build "
+           "--out '%s/bytes' --validation 0 '%s/text' 2>/dev/null >&2",
+           path, path, getenv("PHIBAL"), path, path);
+  cr_assert_eq(system(command), 0);
+  expect(2, "eval-model --load olmoe --data bytes/train.tokens", "the model's own tokenizer");
+  expect(2, "eval-model --load olmoe", "nothing to evaluate");
+  expect(2, "eval-model --load olmoe --sequence 0", "--sequence '0'");
+  expect(2, "export --load olmoe", "--out is needed");
+  expect(2, "export --load olmoe --out tune.yaml", "tune.yaml");
+  expect(2, "export --load olmoe --out x --dtype int8", "float32 or bfloat16");
+  expect(2, "export --load olmoe --out x --shard-gib 0", "a number above 0");
+  put_text(path, "olmoe/config.json", "{\"model_type\": \"gpt2\"}");
+  expect(2, "eval-model --load olmoe --data validation.tokens", "model_type \"gpt2\"");
+  expect(2, "train --config tune.yaml --from olmoe", "model_type \"gpt2\"");
+  /* phibal's own models: embeddings that are scaled are none of transformers'. */
+  run_config config;
+  configure(&config, PAIRS("training.steps", "1"));
+  json_decref(run(&config, "own"));
+  expect(2, "export --load own --out x", "model.embedding_scale");
+  configure(&config, PAIRS("training.steps", "1", "model.embedding_scale", "false",
+                           "model.activation", "silu", "model.qk_norm", "true"));
+  json_decref(run(&config, "qwen"));
+  expect(0, "export --load qwen --out x", "");
+  cr_expect_eq(loss_of("x"), loss_of("qwen"));
+}

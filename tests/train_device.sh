@@ -1,0 +1,70 @@
+#!/bin/sh
+# `phibal train --device host-cuda`, the CUDA kernels compiled for the host (or another device), beside the
+# CPU's training in binary32: for ten steps losses and gradient norms agree to 1e-5 relatively; a run is the
+# same bits each time, stopped and resumed too; what the kernels lack is refused by name.
+# usage: train_device.sh PHIBAL FOLDER SOURCE [DEVICE]
+set -eu
+phibal=$(realpath "$1") folder=$2 source=$3 device=${4:-host-cuda}
+rm -rf "$folder"
+mkdir -p "$folder/text"
+cd "$folder"
+fail() { echo "FAIL: $*" >&2; exit 1; }
+
+cp "$source/spec/SPEC.md" "$source/README.md" text/
+"$phibal" data build --out data --domain text=text/ >log 2>&1 || { cat log >&2; fail "data build"; }
+
+train() { # NAME OPTION...
+  name=$1
+  shift
+  "$phibal" train --config tiny --data data/train.tokens --quiet --overwrite \
+    --batch 3 --micro 2 --set model.layers=3 --set model.sequence=32 --set model.width=64 --set model.dense_layers=1 \
+    --set model.shared_experts=1 --set model.hidden=24 --set model.head_width=16 --set model.key_value_heads=2 \
+    --set model.qk_norm=true --set model.logit_softcap=20 --set balance.z_coefficient=1e-3 \
+    --out "$name" "$@" >log 2>error || { cat error >&2; fail "train $name"; }
+}
+
+# numbers NAME KEY: of all steps.
+numbers() { sed -n 's/.*"type":"step".*"'"$2"'":\([-0-9.e]*\).*/\1/p' "$1/metrics.jsonl"; }
+
+# close A B KEY BAND STEPS: relatively, step for step.
+close() {
+  numbers "$1" "$3" >a
+  numbers "$2" "$3" >b
+  paste a b | awk -v band="$4" -v what="$3" -v steps="$5" '
+    { n++; d = $1 - $2; if (d < 0) d = -d; s = $1 < 0 ? -$1 : $1; if (d > most * s && s > 0) most = d / s }
+    END { printf "%s: %d steps, at most %.2g apart\n", what, n, most; exit !(n == steps && most <= band) }' ||
+    fail "$3 of $1 and $2"
+}
+
+for method in phi switch loss-free; do
+  steps=3
+  [ $method != phi ] || steps=10
+  train "cpu-$method" --method $method --steps $steps
+  train "cuda-$method" --method $method --steps $steps --device $device
+  for key in loss gradient_norm balance_loss z_loss; do
+    close "cpu-$method" "cuda-$method" $key 1e-5 $steps
+  done
+done
+cmp -s cpu-phi/metrics.jsonl cuda-phi/metrics.jsonl && fail "the device was not used"
+
+# The weights and moments came back to the host, and went out again.
+losses() { grep -o '"loss":[^,]*' "$1/metrics.jsonl"; }
+train again --method switch --steps 3 --device $device --set checkpoint.every=2
+[ "$(losses cuda-switch)" = "$(losses again)" ] || fail "two runs differ"
+rm -r again/checkpoints/step-000000000003 again/result.json
+"$phibal" train --resume again --device $device --quiet >log 2>error || { cat error >&2; fail resume; }
+[ "$(losses cuda-switch)" = "$(losses again)" ] || fail "a resumed run differs"
+
+refuse() { # WORD OPTION...
+  word=$1
+  shift
+  if "$phibal" train --config tiny --data data/train.tokens --steps 1 --quiet --overwrite --out no \
+    "$@" >log 2>error; then
+    fail "$* is not refused"
+  fi
+  grep -q -- "$word" error || { cat error >&2; fail "no '$word' in the message"; }
+}
+refuse switch-global --device $device --method switch-global
+refuse track --device $device --track frequency
+refuse boundaries --device $device --set data.boundaries=true
+refuse "no device 'tpu'" --device tpu
