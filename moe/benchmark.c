@@ -116,17 +116,16 @@ static void make_tokens(const bench *b, int64_t index, int32_t *tokens, int32_t 
 static phibal_status bench_step(bench *b, const token_file *file, double *seconds) {
   const run_config *c = b->config;
   const int64_t sequence = c->model.sequence;
-  int64_t targets = 0;
   for (int32_t i = 0; i < c->batch.sequences; i++, b->next++) {
     int32_t *tokens = b->tokens + i * sequence, *target = b->targets + i * sequence;
     if (file)
       sampler_training_sequence(&b->sampler, b->next, tokens, target, NULL);
     else
       make_tokens(b, b->next, tokens, target);
-    for (int64_t j = 0; j < sequence; j++) targets += target[j] >= 0;
   }
   double start = seconds_now();
-  phibal_status status = model_step_begin(b->model, targets);
+  const model_batch batch = model_batch_count(c->batch.sequences * sequence, b->tokens, b->targets);
+  phibal_status status = model_step_begin(b->model, batch);
   for (int32_t i = 0; !status && i < c->batch.sequences; i += c->batch.micro_sequences) {
     int32_t n = c->batch.sequences - i;
     if (n > c->batch.micro_sequences) n = c->batch.micro_sequences;

@@ -27,7 +27,7 @@ phibal_status choices_encode(const tokenizer *t, const char *context, const char
     const int32_t n = (int32_t)(whole.count - skipped);
     for (int32_t i = 0; i < sequence; i++) {
       const size_t at = skipped + (size_t)i;
-      tokens[i] = i < n && at ? (int32_t)whole.ids[at - 1] : t->end_of_document;
+      tokens[i] = i >= n ? -1 : at ? (int32_t)whole.ids[at - 1] : t->end_of_document;
       targets[i] = i < n ? (int32_t)whole.ids[at] : -1;
     }
     *end = n;

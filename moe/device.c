@@ -275,16 +275,15 @@ static phibal_status zero_loads(device *d, const phibal_cuda_loads *loads) {
   return status;
 }
 
-phibal_status device_step_begin(device *d, int64_t global_targets) {
+phibal_status device_step_begin(device *d, model_batch global) {
   const device_library *l = &d->library;
   model *m = &d->model;
-  if (global_targets < 1)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "model step: %lld targets in the global batch; at least one is needed",
-                             (long long)global_targets);
-  m->global_targets = global_targets;
+  phibal_status status = model_check_begin(global);
+  if (status) return status;
+  m->global = global;
+  m->step = (model_batch){0, 0};
   d->calls = 0;
-  phibal_status status = l->expect(&d->call);
+  status = l->expect(&d->call);
   RUN(l->zero(m->gradients, sizeof(float) * (size_t)m->parameter_count, &d->call));
   RUN(zero_loads(d, &d->step_loads));
   RUN(l->zero(d->losses, sizeof(float) * 2 * (size_t)d->most_calls * (size_t)m->moe_layers,
@@ -331,7 +330,7 @@ static phibal_status head(device *d, int32_t batch) {
                                    .softcap = c->logit_softcap,
                                    .type = PHIBAL_ROWS_F32,
                                    .gradient = 1,
-                                   .scale = 1.0 / (double)m->global_targets};
+                                   .scale = 1.0 / (double)m->global.targets};
     const float *x = s->output + first * width;
     status = l->linear(rows, V, width, x, m->weights.head, 0, s->head_logits, &d->call);
     RUN(l->cross_entropy(&loss, d->targets + first, s->head_logits, s->row_loss + first,
@@ -363,30 +362,24 @@ static phibal_status backward(device *d, int32_t batch) {
   return told(d, status);
 }
 
-/* Tokens, targets, mask and the rows of dense layers to the device; the call's targets are counted
+/* Tokens, targets, mask and the rows of dense layers to the device; the call's tokens are counted
    here. */
 static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
                             const int32_t *targets) {
   const device_library *l = &d->library;
   model *m = &d->model;
   const size_t n = (size_t)batch * (size_t)m->config.sequence;
-  int64_t counted = 0;
   if (batch < 1 || batch > m->batch || d->calls >= d->most_calls)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "device: %d sequences in call %d; planned were %d in each of %d",
                              batch, d->calls + 1, m->batch, d->most_calls);
-  for (size_t i = 0; i < n; i++) {
-    if (tokens[i] < 0 || tokens[i] >= m->config.vocabulary || targets[i] < -1 ||
-        targets[i] >= m->config.vocabulary)
-      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                               "device: token %d or target %d at position %zu is not below the "
-                               "vocabulary %d",
-                               tokens[i], targets[i], i, m->config.vocabulary);
-    d->host_mask[i] = targets[i] >= 0;
-    counted += targets[i] >= 0;
-  }
-  d->shares[d->calls] = (double)counted / (double)m->global_targets;
-  phibal_status status = l->copy(d->tokens, tokens, sizeof *tokens * n, &d->call);
+  phibal_status status = model_check_call(&m->config, batch, tokens, targets, d->host_mask);
+  if (status) return status;
+  const model_batch seen = model_batch_count((int64_t)n, tokens, targets);
+  m->step.targets += seen.targets;
+  m->step.tokens += seen.tokens;
+  d->shares[d->calls] = (double)seen.tokens / (double)m->global.tokens;
+  status = l->copy(d->tokens, tokens, sizeof *tokens * n, &d->call);
   RUN(l->copy(d->targets, targets, sizeof *targets * n, &d->call));
   RUN(l->copy(m->scratch.mask, d->host_mask, n, &d->call));
   d->host_dense[1] = (int64_t)n;
@@ -449,13 +442,14 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
   model *m = &d->model;
   optimizer *o = d->optimizer;
   device_sums sums = {0};
+  phibal_status status = model_check_finish(m->global, m->step);
+  if (status) return status;
   const double power1 = o->beta1_power * o->config.beta1;
   const double power2 = o->beta2_power * o->config.beta2;
   d->step.lr = lr;
   d->step.first_scale = 1.0 / (1.0 - power1);
   d->step.second_scale = 1.0 / (1.0 - power2);
-  phibal_status status =
-      l->gradient_norm(d->block_count, d->blocks, m->gradients, &d->sums->norm, &d->call);
+  status = l->gradient_norm(d->block_count, d->blocks, m->gradients, &d->sums->norm, &d->call);
   RUN(l->adamw_update(&d->step, &d->sums->norm, m->gradients, d->first, d->second, m->parameters,
                       NULL, &d->call));
   RUN(finish_balance(d));
@@ -465,11 +459,6 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
   RUN(l->copy(&sums, d->sums, sizeof sums, &d->call));
   RUN(l->result(&d->call));
   if (status) return told(d, status);
-  if (sums.targets != m->global_targets)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "model step: its micro-batches held %lld targets, but it began with "
-                             "%lld, by which every loss was divided",
-                             (long long)sums.targets, (long long)m->global_targets);
   o->beta1_power = power1;
   o->beta2_power = power2;
   m->steps = ++d->host->steps;

@@ -22,7 +22,7 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t ca
 void device_destroy(device *d);
 
 /* As model_step_begin and model_forward_backward, whose losses device_step_finish gives. */
-phibal_status device_step_begin(device *d, int64_t global_targets);
+phibal_status device_step_begin(device *d, model_batch global);
 phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *tokens,
                                       const int32_t *targets);
 /* As model_step_finish and optimizer_update with this learning rate; losses are those of all the

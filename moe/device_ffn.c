@@ -166,14 +166,14 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   model_scratch *s = &m->scratch;
   const int64_t width = c->width;
   const phibal_router router = model_router(&d->model.config);
-  const double targets = (double)m->global_targets;
+  const double global = (double)m->global.tokens;
   phibal_status status =
       l->combine_backward(tokens, c->active, width, on->row, on->gates, on->expert_output,
                           s->stream_gradient, s->route_gradient, s->gate_gradient, &d->call);
   RUN(l->router_backward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, s->mask, on->experts,
                          s->gate_gradient, on->has_price ? on->price : NULL,
-                         m->balance.alpha * (double)c->experts / targets,
-                         2.0 * m->balance.z_coefficient / targets, s->logit_gradient, &d->call));
+                         m->balance.alpha * (double)c->experts / global,
+                         2.0 * m->balance.z_coefficient / global, s->logit_gradient, &d->call));
   RUN(l->linear_weight_gradient(tokens, c->experts, width, s->logit_gradient, on->ffn_normed,
                                 g->router, &d->call));
   RUN(l->linear_input_gradient(tokens, c->experts, width, s->logit_gradient, w->router,

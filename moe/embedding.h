@@ -1,4 +1,5 @@
-/* Token embeddings in and out: rows of the tied matrix [V][d]. */
+/* Token embeddings in and out: rows of the tied matrix [V][d]. Padding, a token of -1, has token
+   0's row, which is as finite as any, and gives it no gradient. */
 #ifndef PHIBAL_MOE_EMBEDDING_H
 #define PHIBAL_MOE_EMBEDDING_H
 

@@ -263,14 +263,12 @@ const model_times *model_step_times(const model *m) {
   return &m->times;
 }
 
-phibal_status model_step_begin(model *m, int64_t global_targets) {
-  if (global_targets < 1)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "model step: %lld targets in the global batch; at least one is needed",
-                             (long long)global_targets);
+phibal_status model_step_begin(model *m, model_batch global) {
+  phibal_status status = model_check_begin(global);
+  if (status) return status;
   double start = model_now();
-  m->global_targets = global_targets;
-  m->step_targets = 0;
+  m->global = global;
+  m->step = (model_batch){0, 0};
   m->times = (model_times){0};
   for (int32_t i = 0; i < m->moe_layers; i++) phibal_loads_clear(&m->step_loads[i]);
   float *gradients = m->gradients;
@@ -281,27 +279,13 @@ phibal_status model_step_begin(model *m, int64_t global_targets) {
   return PHIBAL_OK;
 }
 
-/* Checks a call's tokens and fills the mask. */
 static phibal_status accept(model *m, int32_t batch, const int32_t *tokens,
                             const int32_t *targets) {
   if (batch < 1 || batch > m->batch)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "model: a batch of %d sequences; this model was made for 1 .. %d",
                              batch, m->batch);
-  int32_t vocabulary = m->config.vocabulary;
-  for (int64_t i = 0; i < (int64_t)batch * m->config.sequence; i++) {
-    if (tokens[i] < 0 || tokens[i] >= vocabulary)
-      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                               "model: token %d at position %lld is not below the vocabulary %d",
-                               tokens[i], (long long)i, vocabulary);
-    if (targets[i] < -1 || targets[i] >= vocabulary)
-      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                               "model: target %d at position %lld is neither -1 nor below the "
-                               "vocabulary %d",
-                               targets[i], (long long)i, vocabulary);
-    m->scratch.mask[i] = targets[i] >= 0;
-  }
-  return PHIBAL_OK;
+  return model_check_call(&m->config, batch, tokens, targets, m->scratch.mask);
 }
 
 float model_embedding_scale(const model_config *c) {
@@ -342,7 +326,7 @@ static void head(model *m, int32_t batch, const int32_t *targets, bool training,
   model_scratch *s = &m->scratch;
   double mark = model_now();
   head_shape shape = {(int64_t)batch * c->sequence, c->width, c->vocabulary, c->logit_softcap};
-  double scale = training ? 1.0 / (double)m->global_targets : 0.0;
+  double scale = training ? 1.0 / (double)m->global.targets : 0.0;
   head_loss(&shape, s->output, m->weights.head, targets, scale,
             training ? s->normed_gradient : NULL, m->weight_gradients.head, s->head_logits,
             s->row_loss, &losses->cross_entropy, &losses->correct, &losses->targets);
@@ -373,7 +357,7 @@ static phibal_status backward(model *m, int32_t batch, const int32_t *tokens) {
 phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tokens,
                                      const int32_t *targets, model_losses *losses) {
   *losses = (model_losses){0};
-  if (m->global_targets < 1)
+  if (m->global.targets < 1)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "model: forward_backward outside of a step; begin one first");
   double start = model_now();
@@ -382,22 +366,23 @@ phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tok
   if (status) return status;
   head(m, batch, targets, true, losses);
   status = backward(m, batch, tokens);
-  m->step_targets += losses->targets;
+  const model_batch seen = model_batch_count((int64_t)batch * m->config.sequence, tokens, targets);
+  m->step.targets += seen.targets;
+  m->step.tokens += seen.tokens;
   m->times.total += model_now() - start;
   return status;
 }
 
 phibal_status model_step_finish(model *m) {
-  if (m->ranks) m->ranks->sum(m->ranks->context, &m->step_targets);
-  if (m->step_targets != m->global_targets)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "model step: its micro-batches held %lld targets, but it began with "
-                             "%lld, by which every loss was divided",
-                             (long long)m->step_targets, (long long)m->global_targets);
-  phibal_status status = balance_finish(m);
+  if (m->ranks) {
+    m->ranks->sum(m->ranks->context, &m->step.targets);
+    m->ranks->sum(m->ranks->context, &m->step.tokens);
+  }
+  phibal_status status = model_check_finish(m->global, m->step);
+  if (!status) status = balance_finish(m);
   if (status) return status;
   m->steps++;
-  m->global_targets = 0;
+  m->global = (model_batch){0, 0};
   return PHIBAL_OK;
 }
 

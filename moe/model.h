@@ -104,13 +104,23 @@ typedef struct model_tensor {
   int64_t whole, first;
 } model_tensor;
 
+/* What a batch holds: tokens that are not padding (-1), and those of them that have a target. A
+   token without one, as a prompt's, is routed, attended to and counted in the loads all the same;
+   padding takes part in nothing. */
+typedef struct model_batch {
+  int64_t targets, tokens;
+} model_batch;
+
+/* tokens, targets [n] */
+model_batch model_batch_count(int64_t n, const int32_t *tokens, const int32_t *targets);
+
 /* What one call measured; sums over the unignored targets. */
 typedef struct model_losses {
   double cross_entropy; /* sum, nats */
   int64_t correct;      /* targets that were the most probable token */
   int64_t targets;
   double balance; /* the balancing loss, summed over layers, weighted by the call's share of
-                     the global batch (so that a step's calls add up to the step's loss) */
+                     the global batch's tokens (so that a step's calls add up to the step's loss) */
   double z;       /* likewise */
 } model_losses;
 
@@ -191,16 +201,17 @@ int64_t model_activation_bytes(const model_config *config, balance_method method
 
 /* One optimizer step is: begin, one forward_backward for each micro-batch (SPEC.md (M5)), finish.
    However a batch is split, m, the bias and the loads come out the same, to the bit.
-   begin zeroes the gradients; global_targets is the number of unignored targets of the whole global
-   batch, by which every loss is divided. finish refuses if the micro-batches held another number of
-   targets; it sets m to m^(A) and updates the loss-free bias. */
-phibal_status model_step_begin(model *m, int64_t global_targets);
+   begin zeroes the gradients; `global` is what the whole global batch holds: the cross-entropy is
+   divided by its targets, losses of the router by its tokens. finish refuses if the micro-batches
+   held another number of either; it sets m to m^(A) and updates the loss-free bias. */
+phibal_status model_step_begin(model *m, model_batch global);
 /* Several documents in a sequence, which do not see each other: starts [batch][S] of the calls that
    follow, the first position that each one attends to, at most its own; null (as at first): 0. It
    has to be there until another is set. */
 void model_set_starts(model *m, const int32_t *starts);
-/* tokens, targets [batch][S]; a target of -1 is ignored, and its token counts as padding in the
-   router. losses are set, not added to. */
+/* tokens, targets [batch][S]. A target of -1 is none. A token of -1 is padding: it has no target,
+   and only padding follows it in its sequence, so that no token attends to it. losses are set, not
+   added to. */
 phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tokens,
                                      const int32_t *targets, model_losses *losses);
 phibal_status model_step_finish(model *m);

@@ -161,7 +161,7 @@ static phibal_status route_sequences(model *m, layer_activations *on, int32_t mo
       float loss;
       status = price(m, moe_layer, &sequence, centred, &loss);
       if (status) break;
-      losses->balance += (double)loss * ((double)sequence.tokens / (double)m->global_targets);
+      losses->balance += (double)loss * ((double)sequence.tokens / (double)m->global.tokens);
     } else {
       for (int32_t e = 0; e < experts; e++) centred[e] = 0.0f;
     }
@@ -191,7 +191,7 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
   phibal_status status = m->ranks ? m->ranks->add_loads(m->ranks->context, loads, step)
                                   : phibal_loads_add(step, loads);
   if (status || loads->tokens == 0) return status;
-  double share = (double)loads->tokens / (double)m->global_targets;
+  double share = (double)loads->tokens / (double)m->global.tokens;
   if (has_balance_loss(m) && m->balance.method != BALANCE_SEQUENCE) {
     float loss;
     status = price(m, moe_layer, loads, on->price, &loss);
@@ -212,9 +212,9 @@ phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch) {
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
   phibal_router router = model_router(&m->config);
-  double targets = (double)m->global_targets;
-  double price_scale = m->balance.alpha * (double)c->experts / targets;
-  double z_scale = 2.0 * m->balance.z_coefficient / targets;
+  double global = (double)m->global.tokens;
+  double price_scale = m->balance.alpha * (double)c->experts / global;
+  double z_scale = 2.0 * m->balance.z_coefficient / global;
   bool by_sequence = m->balance.method == BALANCE_SEQUENCE;
   int64_t tokens = by_sequence ? c->sequence : (int64_t)batch * c->sequence;
   phibal_status status = PHIBAL_OK;

@@ -1,4 +1,4 @@
-/* What must hold between the options of a model. */
+/* What must hold between the options of a model, and of the tokens that it is given. */
 #include "model_internal.h"
 
 #define refuse(...) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: " __VA_ARGS__)
@@ -51,4 +51,50 @@ phibal_status model_config_check(const model_config *c) {
   phibal_status status = check_latent(c);
   if (!status) status = check_groups(c);
   return status ? status : check_rope(c);
+}
+
+model_batch model_batch_count(int64_t n, const int32_t *tokens, const int32_t *targets) {
+  model_batch counted = {0, 0};
+  for (int64_t i = 0; i < n; i++) {
+    counted.targets += targets[i] >= 0;
+    counted.tokens += tokens[i] >= 0;
+  }
+  return counted;
+}
+
+phibal_status model_check_call(const model_config *c, int32_t batch, const int32_t *tokens,
+                               const int32_t *targets, uint8_t *mask) {
+  for (int64_t i = 0; i < (int64_t)batch * c->sequence; i++) {
+    const long long at = i;
+    if (tokens[i] < -1 || tokens[i] >= c->vocabulary)
+      refuse("token %d at position %lld is neither -1 (padding) nor below the vocabulary %d",
+             tokens[i], at, c->vocabulary);
+    if (targets[i] < -1 || targets[i] >= c->vocabulary)
+      refuse("target %d at position %lld is neither -1 nor below the vocabulary %d", targets[i], at,
+             c->vocabulary);
+    mask[i] = tokens[i] >= 0;
+    if (!mask[i] && targets[i] >= 0) refuse("padding at position %lld has a target", at);
+    if (mask[i] && i % c->sequence && !mask[i - 1])
+      refuse("the token at position %lld follows padding in its sequence", at);
+  }
+  return PHIBAL_OK;
+}
+
+phibal_status model_check_begin(model_batch global) {
+  if (global.targets < 1 || global.tokens < global.targets)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model step: %lld targets of %lld tokens in the global batch; at "
+                             "least one target is needed, and a token for each",
+                             (long long)global.targets, (long long)global.tokens);
+  return PHIBAL_OK;
+}
+
+phibal_status model_check_finish(model_batch global, model_batch step) {
+  if (step.targets != global.targets || step.tokens != global.tokens)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model step: its micro-batches held %lld targets of %lld tokens, but "
+                             "it began with %lld of %lld, by which every loss was divided",
+                             (long long)step.targets, (long long)step.tokens,
+                             (long long)global.targets, (long long)global.tokens);
+  return PHIBAL_OK;
 }

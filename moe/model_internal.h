@@ -99,11 +99,11 @@ struct model {
   float *last;               /* [T][d] the residual stream out of the last layer */
   model_scratch scratch;
   /* Balancing: one for each MoE layer. */
-  float *m, *bias;                  /* [moe layers][E] */
-  phibal_loads *step_loads, *loads; /* of the step so far, and of the call */
-  int64_t steps;                    /* finished */
-  const int32_t *starts;            /* of the documents in the call's sequences; null */
-  int64_t global_targets, step_targets;
+  float *m, *bias;                        /* [moe layers][E] */
+  phibal_loads *step_loads, *loads;       /* of the step so far, and of the call */
+  int64_t steps;                          /* finished */
+  const int32_t *starts;                  /* of the documents in the call's sequences; null */
+  model_batch global, step;               /* of the step: announced, and seen so far */
   const model_ranks *ranks;               /* null: alone */
   const model_expert_ranks *expert_ranks; /* null: this rank has every expert */
   model_exchange *exchange;
@@ -124,6 +124,13 @@ void model_initialise(model *m, uint64_t seed);
 /* model_memory.c: cuts every array of the activations out of `a`, or measures (m->layers may then
    be null). */
 void model_cut(model *m, arena *a);
+
+/* model_check.c: whether a call's tokens and targets are what they may be; the mask [n] of those
+   that are not padding. */
+phibal_status model_check_call(const model_config *config, int32_t batch, const int32_t *tokens,
+                               const int32_t *targets, uint8_t *mask);
+phibal_status model_check_begin(model_batch global);
+phibal_status model_check_finish(model_batch global, model_batch step);
 
 /* model_attention.c, model.c: what follows from the configuration. */
 attention_shape model_attention_shape(const model *m, int32_t batch);

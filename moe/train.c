@@ -208,24 +208,22 @@ static void add_times(model_times *to, const model_times *from) {
   to->total += from->total;
 }
 
-/* Reads the next global batch; returns how many targets it has. */
-static int64_t read_batch(trainer *t) {
+/* Reads the next global batch; returns what it holds. */
+static model_batch read_batch(trainer *t) {
   const int32_t sequences = t->config->batch.sequences, sequence = t->config->model.sequence;
   for (int32_t i = 0; i < sequences; i++) {
     const size_t at = (size_t)i * (size_t)sequence;
     mixture_sequence(&t->mixture, t->totals.sequences++, t->tokens + at, t->targets + at,
                      t->starts + at);
   }
-  int64_t targets = 0;
-  for (size_t i = 0; i < (size_t)sequences * (size_t)sequence; i++) targets += t->targets[i] >= 0;
-  return targets;
+  return model_batch_count((int64_t)sequences * sequence, t->tokens, t->targets);
 }
 
 /* Forward and backward of the whole global batch, micro-batch by micro-batch. */
-static phibal_status compute_gradient(trainer *t, int64_t targets, model_losses *sum) {
+static phibal_status compute_gradient(trainer *t, model_batch batch, model_losses *sum) {
   const run_config *c = t->config;
   *sum = (model_losses){0};
-  phibal_status status = model_step_begin(t->model, targets);
+  phibal_status status = model_step_begin(t->model, batch);
   const int32_t first = t->parallel.rank * t->own, micro = micro_sequences(t);
   for (int32_t i = 0; !status && i < t->own; i += micro) {
     const int32_t n = t->own - i < micro ? t->own - i : micro;
@@ -251,11 +249,11 @@ static phibal_status compute_gradient(trainer *t, int64_t targets, model_losses 
 }
 
 /* The same on the device, and the update of the parameters. */
-static phibal_status device_step(trainer *t, int64_t targets, double lr, model_losses *sum,
+static phibal_status device_step(trainer *t, model_batch batch, double lr, model_losses *sum,
                                  double *norm) {
   const run_config *c = t->config;
   const int32_t micro = micro_sequences(t);
-  phibal_status status = device_step_begin(t->device, targets);
+  phibal_status status = device_step_begin(t->device, batch);
   for (int32_t i = 0; !status && i < t->own; i += micro) {
     const int32_t n = t->own - i < micro ? t->own - i : micro;
     const size_t offset = (size_t)i * (size_t)c->model.sequence;
@@ -285,9 +283,9 @@ static phibal_status check_finite(const model_losses *losses) {
 }
 
 /* The gradient and the update by it, which begins at *computed. */
-static phibal_status host_step(trainer *t, int64_t targets, double lr, model_losses *losses,
+static phibal_status host_step(trainer *t, model_batch batch, double lr, model_losses *losses,
                                double *norm, double *computed) {
-  phibal_status status = compute_gradient(t, targets, losses);
+  phibal_status status = compute_gradient(t, batch, losses);
   if (!status) status = check_finite(losses);
   *computed = seconds_now();
   if (!status) status = gradient_norm(t, norm);
@@ -299,13 +297,13 @@ static phibal_status host_step(trainer *t, int64_t targets, double lr, model_los
 static phibal_status train_step(trainer *t, int64_t step, train_progress *progress) {
   const run_config *c = t->config;
   const double start = seconds_now();
-  const int64_t targets = read_batch(t);
+  const model_batch batch = read_batch(t);
   const double read = seconds_now();
   const double lr = learning_rate(&c->optimizer, step, c->training.steps);
   model_losses losses;
   double norm = 0, computed = read;
-  phibal_status status = t->device ? device_step(t, targets, lr, &losses, &norm)
-                                   : host_step(t, targets, lr, &losses, &norm, &computed);
+  phibal_status status = t->device ? device_step(t, batch, lr, &losses, &norm)
+                                   : host_step(t, batch, lr, &losses, &norm, &computed);
   if (status) return status;
   const double end = seconds_now();
   if (t->device) computed = end;

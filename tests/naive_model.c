@@ -225,17 +225,17 @@ static bool has_loss(balance_method method) {
 
 /* alpha E sum_e P_e q_e weighted by the tally's share of the global batch. */
 static double priced(naive_model *n, int call, int layer, int slot, const tally *own,
-                     const tally *step, double targets) {
+                     const tally *step, double tokens) {
   if (own->tokens == 0 || !has_loss(n->balance.method)) return 0;
   double *q = n->price[call][layer][slot], sum = 0;
   if (!n->hold) set_price(n, layer, own, step, q);
   for (int e = 0; e < n->config.experts; e++) sum += own->probability[e] / own->tokens * q[e];
-  return n->balance.alpha * n->config.experts * sum * own->tokens / targets;
+  return n->balance.alpha * n->config.experts * sum * own->tokens / tokens;
 }
 
 /* One token through the FFN of a layer, counted in `own`. */
 static void mix(naive_model *n, const double *p, int layer, bool padding, const double *x,
-                double *y, tally *own, double targets) {
+                double *y, tally *own, double tokens) {
   const model_config *c = &n->config;
   int d = c->width, f = c->hidden;
   if (n->balance.method == BALANCE_DENSE || layer < c->dense_layers) {
@@ -266,7 +266,7 @@ static void mix(naive_model *n, const double *p, int layer, bool padding, const 
         y);
   }
   own->tokens++;
-  n->z_loss += n->balance.z_coefficient * log(sum) * log(sum) / targets;
+  n->z_loss += n->balance.z_coefficient * log(sum) * log(sum) / tokens;
 }
 
 static void absorb(tally *to, const tally *from) {
@@ -278,7 +278,7 @@ static void absorb(tally *to, const tally *from) {
 }
 
 static void ffn_layer(naive_model *n, const double *p, int call, int layer, row *x, tally *step,
-                      double targets) {
+                      double tokens) {
   const model_config *c = &n->config;
   tally whole = {0};
   for (int s = 0; s < n->batch; s++) {
@@ -287,15 +287,15 @@ static void ffn_layer(naive_model *n, const double *p, int call, int layer, row 
       row normed;
       rms_norm(n, c->width, tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer),
                x[t], normed);
-      mix(n, p, layer, n->targets[call][t] < 0, normed, x[t], &own, targets);
+      mix(n, p, layer, n->tokens[call][t] < 0, normed, x[t], &own, tokens);
     }
     absorb(&whole, &own);
     if (n->balance.method == BALANCE_SEQUENCE)
-      n->balance_loss += priced(n, call, layer, s, &own, NULL, targets);
+      n->balance_loss += priced(n, call, layer, s, &own, NULL, tokens);
   }
   absorb(step, &whole);
   if (n->balance.method != BALANCE_SEQUENCE)
-    n->balance_loss += priced(n, call, layer, 0, &whole, step, targets);
+    n->balance_loss += priced(n, call, layer, 0, &whole, step, tokens);
 }
 
 static void predict(naive_model *n, const double *p, const double *x, int target) {
@@ -316,20 +316,21 @@ static void predict(naive_model *n, const double *p, const double *x, int target
   n->correct += best == target;
 }
 
-static void run_call(naive_model *n, const double *p, int call, tally *step, double targets) {
+static void run_call(naive_model *n, const double *p, int call, tally *step, double tokens) {
   const model_config *c = &n->config;
-  int tokens = n->batch * c->sequence;
+  int rows = n->batch * c->sequence;
   row x[NAIVE_TOKENS];
   const double *embedding = tensor(n, p, "model.embed_tokens.weight");
-  for (int t = 0; t < tokens; t++)
+  for (int t = 0; t < rows; t++)
     for (int j = 0; j < c->width; j++)
-      x[t][j] = embedding[n->tokens[call][t] * c->width + j] *
-                (c->embedding_scale ? sqrt(c->width) : 1.0);
+      x[t][j] = n->tokens[call][t] < 0 ? 0 /* nobody sees it */
+                                       : embedding[n->tokens[call][t] * c->width + j] *
+                                             (c->embedding_scale ? sqrt(c->width) : 1.0);
   for (int layer = 0; layer < c->layers; layer++) {
     for (int s = 0; s < n->batch; s++) attend(n, p, layer, x + s * c->sequence);
-    ffn_layer(n, p, call, layer, x, &step[layer], targets);
+    ffn_layer(n, p, call, layer, x, &step[layer], tokens);
   }
-  for (int t = 0; t < tokens; t++)
+  for (int t = 0; t < rows; t++)
     if (n->targets[call][t] >= 0) predict(n, p, x[t], n->targets[call][t]);
 }
 
@@ -337,12 +338,14 @@ double naive_loss(naive_model *n, const double *parameters) {
   tally step[NAIVE_LAYERS] = {0};
   n->cross_entropy = n->balance_loss = n->z_loss = n->largest_logit = 0;
   n->margin = INFINITY;
-  n->correct = n->target_count = 0;
+  n->correct = n->target_count = n->token_count = 0;
   memset(n->count, 0, sizeof n->count);
   for (int call = 0; call < n->calls; call++)
-    for (int t = 0; t < n->batch * n->config.sequence; t++)
+    for (int t = 0; t < n->batch * n->config.sequence; t++) {
       n->target_count += n->targets[call][t] >= 0;
-  double targets = (double)n->target_count;
-  for (int call = 0; call < n->calls; call++) run_call(n, parameters, call, step, targets);
-  return n->cross_entropy / targets + n->balance_loss + n->z_loss;
+      n->token_count += n->tokens[call][t] >= 0;
+    }
+  double tokens = (double)n->token_count;
+  for (int call = 0; call < n->calls; call++) run_call(n, parameters, call, step, tokens);
+  return n->cross_entropy / (double)n->target_count + n->balance_loss + n->z_loss;
 }

@@ -32,7 +32,7 @@ typedef struct naive_model {
   double next_m[NAIVE_LAYERS][NAIVE_EXPERTS];
   int64_t count[NAIVE_LAYERS][NAIVE_EXPERTS];
   double margin; /* the smallest gap between a selected and an unselected score */
-  int64_t correct, target_count;
+  int64_t correct, target_count, token_count;
   double largest_logit;
 } naive_model;
 

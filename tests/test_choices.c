@@ -76,14 +76,15 @@ Test(choices, what_is_no_question) {
   }
 }
 
-/* A document's end, the context, the option; each position is asked for the next one. */
+/* A document's end, the context, the option; each position is asked for the next one; padding
+   behind them. */
 Test(choices, positions) {
   tokenizer t;
   tokenizer_bytes(&t);
   int32_t tokens[8], targets[8], first, end;
   bool cut;
   cr_assert_eq(choices_encode(&t, "abc", " de", 8, tokens, targets, &first, &end, &cut), PHIBAL_OK);
-  static const int32_t read[8] = {256, 'a', 'b', 'c', ' ', 'd', 256, 256};
+  static const int32_t read[8] = {256, 'a', 'b', 'c', ' ', 'd', -1, -1};
   static const int32_t wanted[8] = {'a', 'b', 'c', ' ', 'd', 'e', -1, -1};
   cr_expect_arr_eq(tokens, read, sizeof read);
   cr_expect_arr_eq(targets, wanted, sizeof wanted);

@@ -289,7 +289,7 @@ Test(corpus, weights, .init = folder_make, .fini = folder_delete) {
   /* A window at the end of a domain predicts nothing of the next one. */
   int32_t tokens[S], targets[S];
   mixture_window(&c.shard[0], 14, 17, S, false, tokens, targets, NULL);
-  cr_expect(tokens[2] == 299 && tokens[3] == 299 && targets[1] == 299 && targets[2] == -1);
+  cr_expect(tokens[2] == 299 && tokens[3] == -1 && targets[1] == 299 && targets[2] == -1);
   mixture_destroy(&m);
   mixture_destroy(&resumed);
   const char *bad[] = {"poem=1",  "code",          "code=",    "code=0", "code=-1",
@@ -315,5 +315,6 @@ Test(corpus, boundaries, .init = folder_make, .fini = folder_delete) {
   cr_expect_arr_eq(targets, ((int32_t[]){299, 10, 11, 12, 13, 14, 15, 299}), sizeof targets);
   mixture_window(&c.shard[0], 16, 17, 8, true, tokens, targets, starts);
   cr_expect_eq(targets[0], -1);
+  cr_expect(tokens[0] == 299 && tokens[1] == -1, "the last token is one, what follows is not");
   corpus_close(&c);
 }

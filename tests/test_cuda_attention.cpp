@@ -123,7 +123,7 @@ Test(cuda_attention, embedding_has_the_cpus_bits) {
     const size_t n = (size_t)(rows * width), of_table = 11 * (size_t)width;
     random_stream r = random_start(SEED, 1, (uint64_t)width);
     std::vector<int32_t> tokens((size_t)rows);
-    for (int32_t &t : tokens) t = (int32_t)random_integer(&r, 0, 10);
+    for (int32_t &t : tokens) t = (int32_t)random_integer(&r, -1, 10); /* -1: padding */
     const floats w = numbers(&r, of_table), dx = numbers(&r, n);
     floats x(n), x2(n), dw = numbers(&r, of_table), dw2 = dw;
     device d(0, width % 3);

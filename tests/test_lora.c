@@ -73,7 +73,7 @@ Test(lora, gradients_are_the_definitions) {
     const int32_t *tokens = safetensors_find(&t.p.expected, "tokens")->data;
     const int32_t *targets = safetensors_find(&t.p.expected, "targets")->data;
     model_losses losses;
-    must(model_step_begin(t.p.m, PARITY_TOKENS - PARITY_BATCH));
+    must(model_step_begin(t.p.m, model_batch_count(PARITY_TOKENS, tokens, targets)));
     must(model_forward_backward(t.p.m, PARITY_BATCH, tokens, targets, &losses));
     lora_gradients(&t.l);
     for (int32_t k = 0; k < 2 * t.l.count; k++) {

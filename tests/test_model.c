@@ -40,16 +40,16 @@ static const balance_config phi = {.method = BALANCE_PHI,
 
 static int32_t tokens[BATCH * LENGTH], targets[BATCH * LENGTH];
 
-static int64_t make_batch(void) {
+/* Tokens, some without a target; every third sequence ends with two of padding. */
+static model_batch make_batch(void) {
   uint64_t state = 7;
-  int64_t counted = 0;
   for (int i = 0; i < BATCH * LENGTH; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     tokens[i] = (int32_t)((state >> 33) % 61);
     targets[i] = i % 13 == 5 ? -1 : (int32_t)((state >> 40) % 61);
-    counted += targets[i] >= 0;
+    if (i / LENGTH % 3 == 2 && i % LENGTH >= LENGTH - 2) tokens[i] = targets[i] = -1;
   }
-  return counted;
+  return model_batch_count(BATCH * LENGTH, tokens, targets);
 }
 
 /* One step in `parts` micro-batches; the sum of their losses. */
@@ -288,14 +288,26 @@ Test(model, refusals_say_what_is_wrong) {
   bad.sequence = 1 << 21; /* 2^21 tokens of 2^24 numbers: addressable, not allocatable */
   cr_assert_eq(model_create(&bad, &phi, 1 << 3, 3, &m), PHIBAL_ERROR_MEMORY);
   cr_assert_eq(model_create(&wide, &phi, BATCH, 3, &m), PHIBAL_OK);
-  int64_t counted = make_batch();
+  const model_batch batch = make_batch();
   cr_assert_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_ERROR_ARGUMENT);
-  cr_assert_eq(model_step_begin(m, 0), PHIBAL_ERROR_ARGUMENT);
-  cr_assert_eq(model_step_begin(m, counted + 1), PHIBAL_OK);
+  cr_assert_eq(model_step_begin(m, (model_batch){0, batch.tokens}), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(model_step_begin(m, (model_batch){batch.targets, batch.targets - 1}),
+               PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(model_step_begin(m, (model_batch){batch.targets + 1, batch.tokens}), PHIBAL_OK);
   cr_assert_eq(model_forward_backward(m, BATCH + 1, tokens, targets, &losses),
                PHIBAL_ERROR_ARGUMENT);
   cr_assert_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_OK);
   cr_assert_eq(model_step_finish(m), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(model_step_begin(m, (model_batch){batch.targets, batch.tokens - 1}), PHIBAL_OK);
+  cr_assert_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_OK);
+  cr_assert_eq(model_step_finish(m), PHIBAL_ERROR_ARGUMENT);
+  targets[2 * LENGTH + LENGTH - 1] = 3;
+  cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &losses, NULL), PHIBAL_ERROR_ARGUMENT);
+  cr_assert(strstr(phibal_status_message(), "padding at position 191 has a target"));
+  targets[2 * LENGTH + LENGTH - 1] = -1;
+  tokens[2 * LENGTH + LENGTH - 1] = 3;
+  cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &losses, NULL), PHIBAL_ERROR_ARGUMENT);
+  cr_assert(strstr(phibal_status_message(), "position 191 follows padding"));
   tokens[5] = 61;
   cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &losses, NULL), PHIBAL_ERROR_ARGUMENT);
   cr_assert(strstr(phibal_status_message(), "position 5"));
@@ -307,12 +319,11 @@ Test(model, nothing_but_padding) {
   model *m, *alone;
   model_losses losses;
   make_batch();
-  for (int i = LENGTH; i < BATCH * LENGTH; i++) targets[i] = -1;
-  int64_t counted = 0;
-  for (int i = 0; i < LENGTH; i++) counted += targets[i] >= 0;
+  for (int i = LENGTH; i < BATCH * LENGTH; i++) tokens[i] = targets[i] = -1;
+  const model_batch batch = model_batch_count(LENGTH, tokens, targets);
   cr_assert_eq(model_create(&wide, &phi, BATCH, 3, &m), PHIBAL_OK);
   cr_assert_eq(model_create(&wide, &phi, BATCH, 3, &alone), PHIBAL_OK);
-  cr_assert_eq(model_step_begin(m, counted), PHIBAL_OK);
+  cr_assert_eq(model_step_begin(m, batch), PHIBAL_OK);
   cr_assert_eq(model_forward_backward(m, 4, tokens + LENGTH, targets + LENGTH, &losses), PHIBAL_OK,
                "%s", phibal_status_message());
   cr_assert_eq(losses.targets, 0);
@@ -320,7 +331,7 @@ Test(model, nothing_but_padding) {
   for (int64_t i = 0; i < model_parameter_count(m); i++) cr_assert_eq(model_gradients(m)[i], 0.0f);
   cr_assert_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_OK);
   cr_assert_eq(model_step_finish(m), PHIBAL_OK);
-  cr_assert_eq(model_step_begin(alone, counted), PHIBAL_OK);
+  cr_assert_eq(model_step_begin(alone, batch), PHIBAL_OK);
   cr_assert_eq(model_forward_backward(alone, 1, tokens, targets, &losses), PHIBAL_OK);
   cr_assert_eq(model_step_finish(alone), PHIBAL_OK);
   for (int32_t e = 0; e < wide.experts; e++) {
@@ -329,4 +340,83 @@ Test(model, nothing_but_padding) {
   }
   model_destroy(m);
   model_destroy(alone);
+}
+
+/* A token whose target is taken away is still read, routed and counted: all but its own loss keeps
+   its bits. */
+Test(model, tokens_without_a_target_are_routed) {
+  model *m;
+  model_losses losses;
+  phibal_loads with[2], without[2];
+  static double kept[BATCH * LENGTH];
+  const phibal_router router = {wide.experts, wide.active, wide.gate, 1.0f};
+  cr_assert_eq(model_create(&wide, &phi, BATCH, 3, &m), PHIBAL_OK);
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(phibal_loads_create(&router, &with[i]), PHIBAL_OK);
+    cr_assert_eq(phibal_loads_create(&router, &without[i]), PHIBAL_OK);
+  }
+  const model_batch batch = make_batch();
+  cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &losses, with), PHIBAL_OK);
+  memcpy(kept, model_position_losses(m), sizeof kept);
+  for (int i = 0; i < BATCH * LENGTH; i++)
+    if (i % LENGTH < 40 || i % 5 == 0) targets[i] = -1; /* prompts, and some behind them */
+  cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &losses, without), PHIBAL_OK);
+  for (int i = 0; i < BATCH * LENGTH; i++)
+    cr_assert_eq(model_position_losses(m)[i], targets[i] < 0 ? 0.0 : kept[i], "position %d", i);
+  for (int i = 0; i < 2; i++) {
+    cr_expect_eq(with[i].tokens, batch.tokens);
+    cr_expect_eq(without[i].tokens, batch.tokens);
+    cr_expect_arr_eq(with[i].count, without[i].count, sizeof(int64_t) * (size_t)wide.experts);
+    cr_expect_arr_eq(with[i].probability, without[i].probability,
+                     sizeof(uint64_t) * (size_t)wide.experts * PHIBAL_LOAD_LIMBS);
+    phibal_loads_destroy(&with[i]);
+    phibal_loads_destroy(&without[i]);
+  }
+  model_destroy(m);
+}
+
+/* What stands in the place of padding changes no bit before it; padding counts in no loads. That m,
+   losses and gradients leave it out is test_model_gradient's matter. */
+Test(model, padding_is_not_counted) {
+  enum { SHORT = 51 };
+  static double kept[BATCH * LENGTH];
+  const phibal_router router = {wide.experts, wide.active, wide.gate, 1.0f};
+  model *m;
+  model_losses losses;
+  phibal_loads full[2], padded[2];
+  cr_assert_eq(model_create(&wide, &phi, BATCH, 3, &m), PHIBAL_OK);
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(phibal_loads_create(&router, &full[i]), PHIBAL_OK);
+    cr_assert_eq(phibal_loads_create(&router, &padded[i]), PHIBAL_OK);
+  }
+  make_batch();
+  for (int i = 0; i < BATCH * LENGTH; i++) {
+    if (tokens[i] < 0) tokens[i] = 7;
+    if (i % LENGTH >= SHORT) targets[i] = -1;
+  }
+  cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &losses, full), PHIBAL_OK);
+  memcpy(kept, model_position_losses(m), sizeof kept);
+  for (int i = 0; i < BATCH * LENGTH; i++)
+    if (i % LENGTH >= SHORT) tokens[i] = -1;
+  cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &losses, padded), PHIBAL_OK);
+  cr_expect_arr_eq(model_position_losses(m), kept, sizeof kept);
+  for (int i = 0; i < 2; i++) {
+    int64_t total = 0;
+    float mean[6];
+    double mass = 0;
+    cr_expect_eq(full[i].tokens, BATCH * LENGTH);
+    cr_expect_eq(padded[i].tokens, BATCH * SHORT);
+    cr_assert_eq(phibal_loads_mean(&padded[i], mean), PHIBAL_OK);
+    for (int e = 0; e < wide.experts; e++) {
+      total += padded[i].count[e];
+      mass += (double)mean[e];
+      cr_expect_leq(padded[i].count[e], full[i].count[e]);
+    }
+    cr_expect_eq(total, BATCH * SHORT * wide.active);
+    /* Each token's probabilities add up to 1 within E roundings of at most 2^-24. */
+    cr_expect_float_eq(mass, 1.0, 2 * wide.experts * 0x1p-24);
+    phibal_loads_destroy(&full[i]);
+    phibal_loads_destroy(&padded[i]);
+  }
+  model_destroy(m);
 }

@@ -79,14 +79,16 @@ static void fill(model *m) {
   }
 }
 
-/* Tokens, targets (some ignored, one sequence's tail among them), m on the simplex, biases. */
+/* Tokens, some of them without a target, the last sequence's tail padding; m on the simplex,
+   biases. */
 static void populate(naive_model *n, model *m) {
   int32_t tokens = n->batch * n->config.sequence;
   for (int32_t call = 0; call < n->calls; call++)
     for (int32_t t = 0; t < tokens; t++) {
       n->tokens[call][t] = (int32_t)((uniform() + 1) / 2 * n->config.vocabulary);
       n->targets[call][t] = (int32_t)((uniform() + 1) / 2 * n->config.vocabulary);
-      if (t == 2 || t >= tokens - 1 - call) n->targets[call][t] = -1;
+      if (t >= tokens - 1 - call) n->tokens[call][t] = -1;
+      if (t == 2 || t == n->config.sequence - 1 || n->tokens[call][t] < 0) n->targets[call][t] = -1;
     }
   int32_t first = n->config.layers - model_moe_layers(m);
   for (int32_t layer = first; layer < n->config.layers; layer++) {
@@ -205,7 +207,7 @@ static void check_state(const variant *v, const naive_model *n, model *m) {
   int32_t first = n->config.layers - model_moe_layers(m);
   for (int32_t layer = first; layer < n->config.layers; layer++) {
     const phibal_loads *loads = model_step_loads(m, layer - first);
-    cr_assert_eq(loads->tokens, n->target_count);
+    cr_assert_eq(loads->tokens, n->token_count);
     int64_t total = 0;
     for (int32_t e = 0; e < n->config.experts; e++) total += n->count[layer][e];
     for (int32_t e = 0; e < n->config.experts; e++) {
@@ -240,7 +242,7 @@ static void check_variant(const variant *v) {
   omp_set_num_threads(1); /* ten tokens; that threads change nothing is test_model's matter */
   model *m = create_clear(v, &n, &parameters);
   model_losses sum = {0};
-  cr_assert_eq(model_step_begin(m, n.target_count), PHIBAL_OK);
+  cr_assert_eq(model_step_begin(m, (model_batch){n.target_count, n.token_count}), PHIBAL_OK);
   for (int32_t call = 0; call < n.calls; call++) {
     model_losses losses;
     cr_assert_eq(model_forward_backward(m, 2, n.tokens[call], n.targets[call], &losses), PHIBAL_OK,

@@ -55,7 +55,7 @@ static void check_window(int64_t window, int32_t length, const int32_t *tokens,
                          const int32_t *targets, const int32_t *domains) {
   for (int32_t i = 0; i < length; i++) {
     int64_t at = window * length + i;
-    cr_assert_eq(tokens[i], at < file.tokens ? expected_token(at) : END, "token %ld", (long)at);
+    cr_assert_eq(tokens[i], at < file.tokens ? expected_token(at) : -1, "token %ld", (long)at);
     cr_assert_eq(targets[i], at + 1 < file.tokens ? expected_token(at + 1) : -1, "target of %ld",
                  (long)at);
     int64_t document = token_file_document(&file, at < file.tokens ? at : file.tokens - 1);

@@ -64,15 +64,14 @@ Test(train, steps_are_what_they_should_be) {
                PHIBAL_OK);
   for (int step = 0; step < 4; step++) {
     int32_t tokens[4 * SEQUENCE], targets[4 * SEQUENCE];
-    int64_t counted = 0;
     for (int i = 0; i < 4; i++)
       sampler_training_sequence(&order, 4 * step + i, tokens + i * SEQUENCE, targets + i * SEQUENCE,
                                 NULL);
-    for (int i = 0; i < 4 * SEQUENCE; i++) counted += targets[i] != -1;
+    const model_batch batch = model_batch_count(4 * SEQUENCE, tokens, targets);
     /* Three sequences, then the one that is left. */
     model_losses a, b;
     double norm;
-    cr_assert_eq(model_step_begin(m, counted), PHIBAL_OK);
+    cr_assert_eq(model_step_begin(m, batch), PHIBAL_OK);
     cr_assert_eq(model_forward_backward(m, 3, tokens, targets, &a), PHIBAL_OK);
     cr_assert_eq(model_forward_backward(m, 1, tokens + 3 * SEQUENCE, targets + 3 * SEQUENCE, &b),
                  PHIBAL_OK);
@@ -81,7 +80,7 @@ Test(train, steps_are_what_they_should_be) {
     double lr = learning_rate(&config.optimizer, step, 4);
     optimizer_update(&o, lr, clip_scale(1.0, norm), model_gradients(m), model_parameters(m));
     const json_t *line = json_array_get(lines, (size_t)step);
-    cr_expect_eq(number(line, "loss"), (a.cross_entropy + b.cross_entropy) / (double)counted);
+    cr_expect_eq(number(line, "loss"), (a.cross_entropy + b.cross_entropy) / (double)batch.targets);
     cr_expect_eq(number(line, "balance_loss"), a.balance + b.balance);
     cr_expect_eq(number(line, "lr"), lr);
     cr_expect_eq(number(line, "gradient_norm"), norm);
@@ -258,12 +257,11 @@ Test(train, split_of_the_batch_leaves_m) {
       {"balance.method", "sequence"},  {"model.gate", "sigmoid"}};
   enum { BATCH = 7, LAYERS = 3, EXPERTS = 6, S = 24 };
   int32_t tokens[BATCH * S], targets[BATCH * S];
-  int64_t counted = 0;
-  for (int i = 0; i < BATCH * S; i++) {
-    tokens[i] = (i * 5 + i / 7) % 16;
-    targets[i] = i % 11 == 3 || i % S >= S - i / S ? -1 : (i * 7) % 16;
-    counted += targets[i] >= 0;
+  for (int i = 0; i < BATCH * S; i++) { /* sequences of S down to S - 6 tokens */
+    tokens[i] = i % S >= S - i / S ? -1 : (i * 5 + i / 7) % 16;
+    targets[i] = i % 11 == 3 || tokens[i] < 0 ? -1 : (i * 7) % 16;
   }
+  const model_batch batch = model_batch_count(BATCH * S, tokens, targets);
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     run_config config;
     configure(&config, PAIRS(cases[c][0], cases[c][1], "model.layers", "3", "model.experts", "6",
@@ -278,7 +276,7 @@ Test(train, split_of_the_batch_leaves_m) {
       model *m;
       model_losses losses;
       cr_assert_eq(model_create(&config.model, &config.balance, micro, 1, &m), PHIBAL_OK);
-      cr_assert_eq(model_step_begin(m, counted), PHIBAL_OK);
+      cr_assert_eq(model_step_begin(m, batch), PHIBAL_OK);
       for (int32_t i = 0; i < BATCH; i += micro)
         cr_assert_eq(model_forward_backward(m, micro < BATCH - i ? micro : BATCH - i,
                                             tokens + i * S, targets + i * S, &losses),

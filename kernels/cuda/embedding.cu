@@ -21,7 +21,8 @@ static __global__ void __launch_bounds__(PIECE_THREADS) embedding_kernel(embeddi
   const int64_t of_row = a.width / N;
   EACH_PIECE(i, a.rows * of_row) {
     const int64_t row = i / of_row, j = i % of_row * N;
-    floats<N> x = floats_load<N>(a.from + (int64_t)__ldg(a.tokens + row) * a.width + j);
+    const int32_t token = __ldg(a.tokens + row);
+    floats<N> x = floats_load<N>(a.from + (token < 0 ? 0 : (int64_t)token * a.width) + j);
 #pragma unroll
     for (int l = 0; l < N; l++) x.x[l] = a.scale * x.x[l];
     floats_store<N>(a.to + row * a.width + j, x);
@@ -32,9 +33,11 @@ static __global__ void __launch_bounds__(COLUMN_THREADS)
     embedding_backward_kernel(embedding_arguments a) {
   for (int64_t j = (int64_t)blockIdx.x * COLUMN_THREADS + threadIdx.x; j < a.width;
        j += (int64_t)gridDim.x * COLUMN_THREADS)
-    for (int64_t row = 0; row < a.rows; row++)
-      a.to[(int64_t)__ldg(a.tokens + row) * a.width + j] +=
-          a.scale * __ldg(a.from + row * a.width + j);
+    for (int64_t row = 0; row < a.rows; row++) {
+      const int32_t token = __ldg(a.tokens + row);
+      if (token >= 0)
+        a.to[(int64_t)token * a.width + j] += a.scale * __ldg(a.from + row * a.width + j);
+    }
 }
 
 template <int N>

@@ -156,7 +156,7 @@ void mixture_window(const token_file *file, int64_t at, int64_t end, int32_t seq
       start = i;
       next += file->table[++document].length;
     }
-    tokens[i] = t < end ? token_file_at(file, t) : file->end_of_document;
+    tokens[i] = t < end ? token_file_at(file, t) : -1;
     targets[i] = t + 1 < end && !(boundaries && t + 1 == next) ? token_file_at(file, t + 1) : -1;
     if (starts) starts[i] = start;
   }

@@ -47,13 +47,14 @@ phibal_status mixture_create(const corpus *c, int32_t sequence, uint64_t seed, c
 void mixture_destroy(mixture *m);
 
 /* Sequence `index`, in rising order at no cost; any other order counts again from the first.
-   tokens, targets [S]; a target is -1 past the end of a stretch and, with boundaries, where the
-   next token begins another document. starts [S] (may be null): the first position of the window
+   tokens, targets [S]; past the end of a stretch tokens are -1, padding. A target is -1 there, at
+   the stretch's last token and, with boundaries, where the next token begins another document:
+   such a token is still read. starts [S] (may be null): the first position of the window
    that position i may see: 0, or with boundaries where its document begins. */
 void mixture_sequence(mixture *m, int64_t index, int32_t *tokens, int32_t *targets,
                       int32_t *starts);
 
-/* One window: `length` tokens of a file from `at` on, before `end`, filled up to `sequence`. */
+/* One window: tokens of a file from `at` on, before `end`, filled up to `sequence` with padding. */
 void mixture_window(const token_file *file, int64_t at, int64_t end, int32_t sequence,
                     bool boundaries, int32_t *tokens, int32_t *targets, int32_t *starts);
 

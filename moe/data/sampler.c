@@ -50,7 +50,7 @@ void sampler_evaluation_sequence(const sampler *s, int64_t index, int32_t *token
   int64_t document = token_file_document(file, start);
   for (int32_t i = 0; i < s->sequence; i++) {
     int64_t at = start + i;
-    tokens[i] = at < file->tokens ? token_file_at(file, at) : file->end_of_document;
+    tokens[i] = at < file->tokens ? token_file_at(file, at) : -1;
     targets[i] = at + 1 < file->tokens ? token_file_at(file, at + 1) : -1;
     while (document + 1 < file->documents && file->table[document + 1].start <= at) document++;
     if (domains) domains[i] = file->table[document].domain;

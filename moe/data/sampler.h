@@ -21,9 +21,9 @@ typedef struct sampler {
 phibal_status sampler_create(const token_file *file, int32_t sequence, uint64_t seed, sampler *s);
 
 /* Sequence number `index` (0, 1, 2 ... without end; every window once an epoch, in an order that
-   the seed and the epoch decide): tokens[S], targets[S] (the next tokens; -1 past the end of the
-   data), domains[S] (of each token; may be null). Past the end of the data the tokens are the end
-   of document, in the last document's domain. */
+   the seed and the epoch decide): tokens[S], targets[S] (the next tokens; -1 for the last of the
+   data), domains[S] (of each token; may be null). Past the end of the data tokens and targets are
+   -1, in the last document's domain. */
 void sampler_training_sequence(const sampler *s, int64_t index, int32_t *tokens, int32_t *targets,
                                int32_t *domains);
 /* The same windows in file order, for evaluation: 0 <= index < windows. */

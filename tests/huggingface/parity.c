@@ -130,20 +130,15 @@ void parity_measure(parity *p, parity_errors *errors) {
   const int32_t *targets = expected(p, "targets", SAFETENSORS_I32);
   const float *logits = expected(p, "logits", SAFETENSORS_F32);
   const double loss = (double)*(const float *)expected(p, "loss", SAFETENSORS_F32);
-  int64_t counted = 0;
-  for (int i = 0; i < PARITY_TOKENS; i++) counted += targets[i] >= 0;
-  /* The router leaves out what has no target: logits, routes and gates are those of a pass in which
-     all have one, the loss and the gradients those of the batch. */
-  int32_t all[PARITY_TOKENS];
-  for (int i = 0; i < PARITY_TOKENS; i++) all[i] = targets[i] < 0 ? 0 : targets[i];
+  const model_batch batch = model_batch_count(PARITY_TOKENS, tokens, targets);
   model_losses losses;
-  must(model_evaluate(p->m, PARITY_BATCH, tokens, all, &losses, NULL));
+  must(model_evaluate(p->m, PARITY_BATCH, tokens, targets, &losses, NULL));
   errors->logits = parity_logits_difference(p, logits);
   for (int32_t layer = 0; layer < p->config.layers; layer++)
     if (p->m->weights.layers[layer].router) measure_router(p, layer, errors);
-  must(model_step_begin(p->m, counted));
+  must(model_step_begin(p->m, batch));
   must(model_forward_backward(p->m, PARITY_BATCH, tokens, targets, &losses));
   must(model_step_finish(p->m));
-  errors->loss = fabs(losses.cross_entropy / (double)counted - loss) / loss;
+  errors->loss = fabs(losses.cross_entropy / (double)batch.targets - loss) / loss;
   measure_gradients(p, errors);
 }

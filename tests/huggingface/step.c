@@ -60,9 +60,7 @@ int main(int argc, char **argv) {
       .method = config.selection_bias ? BALANCE_LOSS_FREE : BALANCE_NONE, .bias_rate = 0.05f};
   try(model_create(&config, &balance, PARITY_BATCH, 1, &m));
   try(hf_restore(&c, &config, m));
-  int64_t count = 0;
-  for (int i = 0; i < PARITY_TOKENS; i++) count += targets[i] >= 0;
-  try(model_step_begin(m, count));
+  try(model_step_begin(m, model_batch_count(PARITY_TOKENS, tokens, targets)));
   try(model_forward_backward(m, PARITY_BATCH, tokens, targets, &losses));
   try(model_step_finish(m));
   for (int64_t i = 0; i < model_parameter_count(m); i++)
