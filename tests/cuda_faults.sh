@@ -73,6 +73,6 @@ gradient of the gate's weights alone|ffn.cu|ffn|expert-ffn|FAIL|s/b, w_up, x_gra
 scores of the future|attention.cu|attention|cuda_attention/attention*|attention, element|s/row % a.sequence + 1;/a.sequence;/
 scores' gradient without its mean|attention.cu|attention|cuda_attention/attention*|attention backward|s/((double)g\[j\] - along)/(double)g[j]/
 last head of a group alone|attention.cu|attention|cuda_attention/attention*|attention backward|s/g > 0 ? 1.0f : 0.0f/0.0f/
-embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|/embedding_backward_kernel/,/^}/s/ +=$/ =/
+embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|/embedding_backward_kernel/,/^}/s/j\] += /j] = /
 LIST
 [ $failed -eq 0 ]
