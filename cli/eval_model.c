@@ -140,8 +140,9 @@ static phibal_status evaluate_text(const arguments *a, const run_config *config,
   evaluation e = {0};
   phibal_status status = run_data_open(a->data ? a->data : config->data.validation,
                                        a->data ? "--data" : "data.validation", config, &file);
-  if (!status) status = evaluation_plan_create(&file, config->model.sequence, a->sequences, &plan);
-  plan.boundaries = config->data.boundaries;
+  if (!status)
+    status = evaluation_plan_create(&file, config->model.sequence, a->sequences,
+                                    config->data.boundaries, &plan);
   if (!status) status = evaluation_run(m, &config->model, &plan, batch, &e);
   if (!status) status = result_evaluation(&e, config, &file, json);
   if (!status) status = result_details(&e, *json);

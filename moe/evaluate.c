@@ -31,7 +31,7 @@ static int64_t add_windows(const token_file *file, int32_t sequence, int32_t dom
 }
 
 phibal_status evaluation_plan_create(const token_file *file, int32_t sequence, int64_t limit,
-                                     evaluation_plan *plan) {
+                                     bool boundaries, evaluation_plan *plan) {
   int64_t all = 0, seen = 0;
   for (int32_t d = 0; d < file->domains; d++) all += add_windows(file, sequence, d, 1, &seen, NULL);
   if (!all)
@@ -40,7 +40,7 @@ phibal_status evaluation_plan_create(const token_file *file, int32_t sequence, i
                              "domain is shorter than two tokens");
   /* Windows are counted through all domains, so that each domain keeps its share. */
   int64_t every = limit > 0 ? (all + limit - 1) / limit : 1;
-  *plan = (evaluation_plan){.file = file, .sequence = sequence};
+  *plan = (evaluation_plan){.file = file, .sequence = sequence, .boundaries = boundaries};
   plan->window = malloc((size_t)all * sizeof *plan->window);
   if (!plan->window)
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "evaluation: no memory for %lld windows",

@@ -21,7 +21,7 @@ typedef struct evaluation_window {
 typedef struct evaluation_plan {
   const token_file *file;
   int32_t sequence;
-  bool boundaries; /* a window's documents do not know of each other; false unless set */
+  bool boundaries; /* a window's documents do not know of each other */
   int64_t windows;
   evaluation_window *window;
 } evaluation_plan;
@@ -29,7 +29,7 @@ typedef struct evaluation_plan {
 /* At most `limit` windows (0: all), spread evenly over the file. PHIBAL_ERROR_ARGUMENT if the file
    has no token to predict. */
 phibal_status evaluation_plan_create(const token_file *file, int32_t sequence, int64_t limit,
-                                     evaluation_plan *plan);
+                                     bool boundaries, evaluation_plan *plan);
 void evaluation_plan_destroy(evaluation_plan *plan);
 
 typedef struct evaluation_score {

@@ -69,10 +69,11 @@ static phibal_status open_data(trainer *t) {
   status = run_data_open(c->data.validation, "data.validation", c, &t->validation);
   if (!status)
     status = evaluation_plan_create(&t->validation, c->model.sequence, c->evaluation.sequences,
-                                    &t->plan);
+                                    c->data.boundaries, &t->plan);
   if (!status)
-    status = evaluation_plan_create(&t->validation, c->model.sequence,
-                                    c->evaluation.final_sequences, &t->final_plan);
+    status =
+        evaluation_plan_create(&t->validation, c->model.sequence, c->evaluation.final_sequences,
+                               c->data.boundaries, &t->final_plan);
   return status;
 }
 

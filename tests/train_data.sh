@@ -30,6 +30,14 @@ run plain
 run apart --set data.boundaries=true
 run weighted --set data.mixture=code=3,web=1
 differ plain apart
+# The run's own evaluation keeps documents apart as eval-model does.
+run evaluated --set data.boundaries=true --set checkpoint.keep=1
+"$phibal" eval-model --load evaluated --json >found 2>error || fail "eval-model"
+for key in loss targets; do
+  sed -n "s/.*\"$key\": *\([0-9.e-]*\).*/\1/p" found | head -1 >a
+  grep '"type":"evaluation"' evaluated/metrics.jsonl | sed "s/[^{]*{[^{]*\"$key\":\([0-9.e-]*\).*/\1/" >b
+  [ -s a ] && cmp a b || fail "eval-model finds another $key than the run"
+done
 differ plain weighted
 
 # Half way, and on: the same bits.
