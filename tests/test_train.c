@@ -383,7 +383,7 @@ Test(train, evaluation_windows) {
   token_file file;
   cr_assert_eq(token_file_open(path, &file), PHIBAL_OK);
   evaluation_plan plan;
-  cr_assert_eq(evaluation_plan_create(&file, SEQUENCE, 0, &plan), PHIBAL_OK);
+  cr_assert_eq(evaluation_plan_create(&file, SEQUENCE, 0, false, &plan), PHIBAL_OK);
   cr_expect_eq(plan.windows, 5 * 3, "22 tokens are 8 + 8 + 6");
   int64_t targets = 0;
   for (int64_t w = 0; w < plan.windows; w++) {
@@ -399,7 +399,7 @@ Test(train, evaluation_windows) {
   cr_expect_eq(targets, 5 * 21);
   evaluation_plan_destroy(&plan);
   /* A limit takes every so many windows, of both domains. */
-  cr_assert_eq(evaluation_plan_create(&file, SEQUENCE, 5, &plan), PHIBAL_OK);
+  cr_assert_eq(evaluation_plan_create(&file, SEQUENCE, 5, false, &plan), PHIBAL_OK);
   cr_expect_eq(plan.windows, 5);
   cr_expect_eq(plan.window[0].domain, 0);
   cr_expect_eq(plan.window[4].domain, 1);
