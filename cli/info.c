@@ -1,6 +1,7 @@
 /* `phibal info`: what was built in, what was left out, versions. */
 #include "commands.h"
 #include "build_features.h"
+#include "device.h"
 #include "parallel.h"
 #include <getopt.h>
 #include <jansson.h>
@@ -94,6 +95,7 @@ int command_info(int argc, char **argv) {
     {"CUDA", backend_cuda_left_out(true) ? NULL : PHIBAL_NVCC, backend_cuda_left_out(true)},
     {"CUDA on host", backend_cuda_left_out(false) ? NULL : "yes", backend_cuda_left_out(false)},
 #endif
+    {"NCCL", device_nccl(), "one process trains on CUDA devices"},
     {"MPI", parallel_library(), "one process trains a model: no `mpirun phibal train`"},
   };
   size_t n = sizeof features / sizeof *features;

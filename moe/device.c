@@ -1,4 +1,4 @@
-/* A model's mirror on a device: memory, the step, what goes back. */
+/* A model's mirror on a device: the step, what goes there and back. */
 #include "device_adamw.h"
 #include "device_internal.h"
 
@@ -24,7 +24,7 @@ static phibal_status check(const model *m) {
       {b->method == BALANCE_PHI && b->track == TRACK_FREQUENCY, "balance.track: frequency"},
       {b->method == BALANCE_PHI && b->start == START_ZERO_CORRECTED,
        "balance.start: zero-corrected"},
-      {m->ranks != NULL || m->expert_ranks != NULL, "several processes"},
+      {m->expert_ranks != NULL, "experts divided over ranks (parallel.experts)"},
   };
   for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
     if (missing[i].asked)
@@ -33,9 +33,10 @@ static phibal_status check(const model *m) {
   return PHIBAL_OK;
 }
 
-/* A failure's message is the library's. */
-static phibal_status told(const device *d, phibal_status status) {
-  if (status) phibal_status_set(status, "%s: %s", d->name, d->library.message());
+phibal_status device_result(device *d) {
+  phibal_status status = PHIBAL_OK;
+  if (d->ranks) status = d->library.ranks_wait(d->ranks, &d->call);
+  RUN(d->library.result(&d->call));
   return status;
 }
 
@@ -49,136 +50,6 @@ static void model_on_device(device *d, const model *host) {
                      .parameter_count = host->parameter_count,
                      .tensors = host->tensors,
                      .steps = host->steps};
-}
-
-/* Cut or measured: parameters, gradients, moments, and what balancing keeps. */
-static void cut_state(device *d, arena *a) {
-  model *m = &d->model;
-  const int64_t n = m->parameter_count, E = m->config.experts, L = m->moe_layers;
-  m->parameters = arena_take(a, n, sizeof(float));
-  m->gradients = arena_take(a, n, sizeof(float));
-  d->first = arena_take(a, n, sizeof(float));
-  d->second = arena_take(a, n, sizeof(float));
-  m->m = arena_take(a, L * E, sizeof(float));
-  m->bias = arena_take(a, L * E, sizeof(float));
-  phibal_cuda_loads *loads[] = {&d->step_loads, &d->call_loads};
-  for (int i = 0; i < 2; i++) {
-    loads[i]->tokens = arena_take(a, L, sizeof(int64_t));
-    loads[i]->probability = arena_take(a, L * E * PHIBAL_LOAD_LIMBS, sizeof(uint64_t));
-    loads[i]->count = arena_take(a, L * E, sizeof(int64_t));
-  }
-  d->mean = arena_take(a, L * E, sizeof(float));
-  d->state = arena_take(a, E, sizeof(float));
-  d->losses = arena_take(a, 2 * (int64_t)d->most_calls * L, sizeof(float));
-  d->sums = arena_take(a, 1, sizeof *d->sums);
-  d->blocks = arena_take(a, d->block_count + 1, sizeof(int64_t));
-  d->step.end = arena_take(a, m->tensor_count, sizeof(int64_t));
-  d->step.decays = arena_take(a, m->tensor_count, 1);
-  d->dense_offsets = arena_take(a, 2, sizeof(int64_t));
-  const int64_t tokens = (int64_t)m->batch * m->config.sequence;
-  d->tokens = arena_take(a, tokens, sizeof(int32_t));
-  d->targets = arena_take(a, tokens, sizeof(int32_t));
-  d->call.failure = arena_take(a, 1, sizeof(uint64_t));
-}
-
-static size_t larger(size_t a, size_t b) {
-  return a > b ? a : b;
-}
-
-static size_t workspace_bytes(const device *d) {
-  const device_library *l = &d->library;
-  const model_config *c = &d->model.config;
-  const int64_t tokens = (int64_t)d->model.batch * c->sequence;
-  const phibal_cuda_attention attention = device_attention(d, d->model.batch);
-  const int32_t heads = c->heads * c->head_width;
-  const phibal_cuda_norm widest = {tokens, 1, c->width > heads ? c->width : heads, 0,
-                                   PHIBAL_ROWS_F32};
-  const phibal_ffn ffn = model_ffn_shape(c, c->experts, c->hidden);
-  size_t bytes = l->attention_workspace(&attention);
-  bytes = larger(bytes, l->norm_backward_workspace(&widest));
-  bytes = larger(bytes, l->ffn_workspace(&ffn));
-  bytes = larger(bytes, l->gradient_norm_workspace(d->block_count));
-  return larger(bytes, l->permutation_workspace(tokens, c->active, c->experts, &d->call));
-}
-
-static phibal_status take(device *d, int which, size_t bytes) {
-  d->memory[which] = d->library.allocate(bytes ? bytes : 1);
-  if (d->memory[which]) return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_MEMORY,
-                           "%s: no memory for %.2f GiB; a smaller micro-batch needs less", d->name,
-                           (double)bytes * 0x1p-30);
-}
-
-static phibal_status plan_memory(device *d) {
-  const device_library *l = &d->library;
-  model *m = &d->model;
-  arena measured = {0};
-  cut_state(d, &measured);
-  phibal_status status = take(d, 0, measured.used);
-  if (status) return status;
-  arena state = {.base = d->memory[0], .capacity = measured.used};
-  cut_state(d, &state);
-  model_bind(m, m->parameters, &m->weights);
-  model_bind(m, m->gradients, &m->weight_gradients);
-  measured = (arena){0};
-  model_cut(m, &measured);
-  status = take(d, 1, measured.used);
-  if (status) return status;
-  arena activations = {.base = d->memory[1], .capacity = measured.used};
-  model_cut(m, &activations);
-  const phibal_router router = model_router(&m->config);
-  const size_t any = (workspace_bytes(d) + 255) / 256 * 256;
-  const size_t zeroed = larger(l->router_forward_workspace(&router), l->z_loss_workspace());
-  status = take(d, 2, any + zeroed);
-  if (status) return status;
-  d->zeroed = d->call;
-  d->call.workspace = d->memory[2];
-  d->call.workspace_bytes = any;
-  d->zeroed.workspace = d->memory[2] + any;
-  d->zeroed.workspace_bytes = zeroed;
-  RUN(told(d, l->zero(d->memory[0], state.used, &d->call)));
-  RUN(told(d, l->zero(d->zeroed.workspace, zeroed, &d->call)));
-  return status;
-}
-
-/* Where the norm's blocks begin, and the stretches of tensors that decay: the tensors lie one after
-   another. */
-static phibal_status plan_optimizer(device *d) {
-  const device_library *l = &d->library;
-  const model *m = &d->model;
-  int64_t *blocks = malloc(sizeof *blocks * (size_t)(d->block_count + 1));
-  int64_t *end = malloc(sizeof *end * (size_t)m->tensor_count);
-  uint8_t *decays = malloc((size_t)m->tensor_count);
-  phibal_status status = PHIBAL_OK;
-  int64_t at = 0, b = 0;
-  if (!blocks || !end || !decays)
-    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", d->name);
-  for (int32_t t = 0; t < m->tensor_count && !status; t++) {
-    int64_t units, elements;
-    optimizer_unit(&m->tensors[t], &units, &elements);
-    if (m->tensors[t].offset != at)
-      status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s does not follow its neighbour",
-                                 d->name, m->tensors[t].name);
-    for (int64_t u = 0; u < units; u++)
-      for (int64_t i = 0; i < elements; i += OPTIMIZER_BLOCK) blocks[b++] = at + u * elements + i;
-    at += units * elements;
-    end[t] = at;
-    decays[t] = m->tensors[t].decay;
-  }
-  if (!status) {
-    blocks[b] = at;
-    RUN(told(d, l->copy(d->blocks, blocks, sizeof *blocks * (size_t)(b + 1), &d->call)));
-    RUN(told(d,
-             l->copy((void *)d->step.end, end, sizeof *end * (size_t)m->tensor_count, &d->call)));
-    RUN(told(d, l->copy((void *)d->step.decays, decays, (size_t)m->tensor_count, &d->call)));
-    RUN(told(d, l->wait(&d->call)));
-  }
-  free(decays);
-  free(end);
-  free(blocks);
-  d->step.parameters = m->parameter_count;
-  d->step.segments = m->tensor_count;
-  return status;
 }
 
 /* What the host has now. */
@@ -218,8 +89,25 @@ static phibal_status create_host_side(device *d) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", d->name);
 }
 
+static const char *none_lost(const void *context) {
+  (void)context; /* mpirun ends the job */
+  return NULL;
+}
+
+static phibal_status join(device *d, const parallel *ranks) {
+  if (!ranks) return PHIBAL_OK;
+  const phibal_cuda_peers peers = {.context = ranks,
+                                   .rank = ranks->rank,
+                                   .ranks = ranks->ranks,
+                                   .local = ranks->local,
+                                   .seconds = parallel_patience(),
+                                   .gather = parallel_gather,
+                                   .lost = none_lost};
+  return told(d, d->library.ranks_create(&peers, &d->ranks));
+}
+
 phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t calls,
-                            device **created) {
+                            const parallel *ranks, device **created) {
   *created = NULL;
   phibal_status status = check(m);
   if (!status && o->parts)
@@ -236,11 +124,12 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t ca
   d->step = device_adamw(&o->config);
   model_on_device(d, m);
   status = device_library_open(kind, &d->library);
+  RUN(join(d, ranks));
   RUN(told(d, d->library.describe(&d->call)));
   RUN(told(d, d->library.products_create(&d->call)));
   RUN(create_host_side(d));
-  RUN(plan_memory(d));
-  RUN(plan_optimizer(d));
+  RUN(device_plan_memory(d));
+  RUN(device_plan_optimizer(d));
   RUN(push(d));
   if (status) {
     device_destroy(d);
@@ -255,6 +144,7 @@ void device_destroy(device *d) {
   for (int i = 0; i < 3; i++)
     if (d->memory[i]) d->library.free(d->memory[i]);
   if (d->call.products) d->library.products_destroy(&d->call);
+  if (d->ranks) d->library.ranks_destroy(d->ranks);
   free(d->shares);
   free(d->host_losses);
   free(d->host_offsets);
@@ -442,6 +332,10 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
   model *m = &d->model;
   optimizer *o = d->optimizer;
   device_sums sums = {0};
+  if (d->host->ranks) {
+    d->host->ranks->sum(d->host->ranks->context, &m->step.targets);
+    d->host->ranks->sum(d->host->ranks->context, &m->step.tokens);
+  }
   phibal_status status = model_check_finish(m->global, m->step);
   if (status) return status;
   const double power1 = o->beta1_power * o->config.beta1;
@@ -449,7 +343,8 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
   d->step.lr = lr;
   d->step.first_scale = 1.0 / (1.0 - power1);
   d->step.second_scale = 1.0 / (1.0 - power2);
-  status = l->gradient_norm(d->block_count, d->blocks, m->gradients, &d->sums->norm, &d->call);
+  if (d->ranks) status = l->ranks_sum(d->ranks, m->parameter_count, m->gradients, &d->call);
+  RUN(l->gradient_norm(d->block_count, d->blocks, m->gradients, &d->sums->norm, &d->call));
   RUN(l->adamw_update(&d->step, &d->sums->norm, m->gradients, d->first, d->second, m->parameters,
                       NULL, &d->call));
   RUN(finish_balance(d));
@@ -457,7 +352,7 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
   RUN(l->copy(d->host_losses, d->losses,
               sizeof(float) * 2 * (size_t)d->calls * (size_t)m->moe_layers, &d->call));
   RUN(l->copy(&sums, d->sums, sizeof sums, &d->call));
-  RUN(l->result(&d->call));
+  RUN(device_result(d));
   if (status) return told(d, status);
   o->beta1_power = power1;
   o->beta2_power = power2;

@@ -5,30 +5,38 @@
    differ by roundings where sums have another order (kernels/cuda/trainer.h).
 
    Memory is planned once: a step allocates nothing. It waits for the device once a MoE layer, for
-   the offsets of the experts' rows, which the products need on the host, and once at its end. */
+   the offsets of the experts' rows, which the products need on the host, and once at its end.
+
+   Of several ranks each has a device. Loads are summed over them exactly, layer by layer, before a
+   price is taken, and gradients once a step, in the order of the ranks (kernels/cuda/ranks.h). */
 #ifndef PHIBAL_MOE_DEVICE_H
 #define PHIBAL_MOE_DEVICE_H
 
 #include "model.h"
 #include "optimizer.h"
+#include "parallel.h"
 
 typedef struct device device;
 
 /* `kind` is "cuda" or "host-cuda", the same kernels compiled for the host. `calls` is the most
-   micro-batches of a step. PHIBAL_ERROR_UNSUPPORTED names what of the configuration has no kernels
-   there. */
+   micro-batches of a step. `ranks`: those that train the model together, which outlive the device;
+   null: this process alone. They have to make the same calls. PHIBAL_ERROR_UNSUPPORTED names what
+   of the configuration has no kernels there. */
 phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t calls,
-                            device **created);
+                            const parallel *ranks, device **created);
 void device_destroy(device *d);
 
 /* As model_step_begin and model_forward_backward, whose losses device_step_finish gives. */
 phibal_status device_step_begin(device *d, model_batch global);
 phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *tokens,
                                       const int32_t *targets);
-/* As model_step_finish and optimizer_update with this learning rate; losses are those of all the
-   step's calls, and the host model has the step's loads. A loss or gradient that is not finite is
-   an error, and leaves the parameters as they were. */
+/* As model_step_finish and optimizer_update with this learning rate; losses are those of all this
+   rank's calls of the step, to be added up, and the host model has the step's loads. A loss or
+   gradient that is not finite is an error, and leaves the parameters as they were. */
 phibal_status device_step_finish(device *d, double lr, model_losses *losses, double *norm);
+
+/* The version of the NCCL that several processes on devices need; null: this build has none. */
+const char *device_nccl(void);
 
 /* Parameters, moments, m and biases to the host. */
 phibal_status device_fetch(device *d);

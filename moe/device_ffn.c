@@ -61,6 +61,22 @@ static phibal_status balance_price(device *d, layer_activations *on, int32_t moe
   return status;
 }
 
+/* The step's loads of a layer += this call's, of all ranks. */
+static phibal_status add_loads(device *d, phibal_cuda_loads step, phibal_cuda_loads call) {
+  const device_library *l = &d->library;
+  const int32_t E = d->model.config.experts;
+  if (!d->ranks) return l->loads_add(1, E, step, call, &d->call);
+  uint64_t *all = d->layer_sum;
+  const phibal_cuda_loads sum = {(int64_t *)all, all + 1,
+                                 (int64_t *)(all + 1 + (int64_t)E * PHIBAL_LOAD_LIMBS)};
+  phibal_status status = l->zero(all, sizeof *all * (size_t)d->layer_sum_count, &d->call);
+  RUN(l->loads_add(1, E, sum, call, &d->call));
+  /* A rank's limbs are below 2^32: sums of 2^31 ranks fit, and the addition carries. */
+  RUN(l->ranks_sum_integers(d->ranks, d->layer_sum_count, all, &d->call));
+  RUN(l->loads_add(1, E, step, sum, &d->call));
+  return status;
+}
+
 static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t tokens) {
   const device_library *l = &d->library;
   model *m = &d->model;
@@ -74,7 +90,7 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
   phibal_status status =
       l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, bias, m->scratch.mask, NULL,
                         on->experts, on->gates, on->logsumexp, call, &d->zeroed);
-  RUN(l->loads_add(1, m->config.experts, step, call, &d->call));
+  RUN(add_loads(d, step, call));
   on->has_price = false;
   if (d->shares[d->calls] == 0) return status;
   if (m->balance.method == BALANCE_PHI || m->balance.method == BALANCE_SWITCH) {
@@ -93,7 +109,7 @@ static phibal_status fetch_offsets(device *d, int32_t layer) {
   const int64_t n = d->model.config.experts + 1;
   phibal_status status = l->copy(d->host_offsets + layer * n, d->model.layers[layer].offsets,
                                  sizeof(int64_t) * (size_t)n, &d->call);
-  RUN(l->result(&d->call));
+  RUN(device_result(d));
   return status;
 }
 

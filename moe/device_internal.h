@@ -5,6 +5,7 @@
 #include "device.h"
 #include "model_internal.h"
 
+#include "../kernels/cuda/ranks.h"
 #include "../kernels/cuda/trainer.h"
 
 /* The functions of the library, phibal_cuda_ before each name. */
@@ -52,7 +53,13 @@
   X(cross_entropy)                                                                                 \
   X(gradient_norm)                                                                                 \
   X(gradient_norm_workspace)                                                                       \
-  X(adamw_update)
+  X(adamw_update)                                                                                  \
+  X(ranks_create)                                                                                  \
+  X(ranks_destroy)                                                                                 \
+  X(ranks_wait)                                                                                    \
+  X(ranks_sum)                                                                                     \
+  X(ranks_sum_workspace)                                                                           \
+  X(ranks_sum_integers)
 
 typedef struct device_library {
   void *handle;
@@ -89,14 +96,24 @@ struct device {
   double *shares; /* [calls] of the global batch, on the host */
   int32_t calls, most_calls;
   device_sums *sums;
+  phibal_cuda_ranks *ranks; /* null: alone */
+  uint64_t *layer_sum;      /* device [layer_sum_count], loads of one layer: this rank's, all's */
+  int64_t layer_sum_count;
   int64_t *blocks; /* device [block count + 1], of the gradient's norm */
   int64_t block_count;
   phibal_cuda_adamw step;
 };
 
+/* Waits for the device; PHIBAL_OK, or what failed first. */
+phibal_status device_result(device *d);
+
 /* device_library.c */
 phibal_status device_library_open(const char *kind, device_library *l);
 void device_library_close(device_library *l);
+
+/* device_memory.c: takes the memory and points the model into it; then what the optimizer reads. */
+phibal_status device_plan_memory(device *d);
+phibal_status device_plan_optimizer(device *d);
 
 /* device_ffn.c, device_attention.c: one branch of a layer, as the functions of model_internal.h. */
 phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch);
@@ -104,6 +121,12 @@ phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch)
 phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, int32_t batch,
                                  float *out);
 phibal_status device_ffn_backward(device *d, int32_t layer, int32_t batch);
+
+/* A failure's message is the library's. */
+static inline phibal_status told(const device *d, phibal_status status) {
+  if (status) phibal_status_set(status, "%s: %s", d->name, d->library.message());
+  return status;
+}
 
 /* RMSNorm of rows of the residual stream. */
 static inline phibal_cuda_norm device_norm(const device *d, int64_t tokens) {

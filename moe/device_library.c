@@ -36,6 +36,10 @@ phibal_status device_library_open(const char *kind, device_library *l) {
   return PHIBAL_OK;
 }
 
+const char *device_nccl(void) {
+  return cuda_nccl();
+}
+
 void device_library_close(device_library *l) {
   if (l->handle) dlclose(l->handle);
   *l = (device_library){0};

@@ -13,6 +13,12 @@ static int ranks_of_environment(void) {
   return 0;
 }
 
+double parallel_patience(void) {
+  const char *value = getenv("PHIBAL_TIMEOUT");
+  const double seconds = value ? atof(value) : 0;
+  return seconds > 0 ? seconds : 600;
+}
+
 #if PHIBAL_HAVE_MPI
 
 #include <limits.h>
@@ -29,11 +35,15 @@ const char *parallel_library(void) {
 phibal_status parallel_begin(parallel *p) {
   *p = (parallel){.ranks = 1};
   if (!ranks_of_environment()) return PHIBAL_OK;
-  int rank, ranks;
+  int rank, ranks, local;
+  MPI_Comm machine;
   MPI_Init(NULL, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  *p = (parallel){rank, ranks, MPI_Comm_c2f(MPI_COMM_WORLD)};
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
+  MPI_Comm_rank(machine, &local);
+  MPI_Comm_free(&machine);
+  *p = (parallel){rank, ranks, MPI_Comm_c2f(MPI_COMM_WORLD), local, true};
   return PHIBAL_OK;
 }
 
@@ -61,7 +71,7 @@ void parallel_split(const parallel *p, int32_t colour, parallel *part) {
   MPI_Comm_split(ranks_of(p), colour, p->rank, &found);
   MPI_Comm_rank(found, &rank);
   MPI_Comm_size(found, &ranks);
-  *part = (parallel){rank, ranks, MPI_Comm_c2f(found)};
+  *part = (parallel){.rank = rank, .ranks = ranks, .communicator = MPI_Comm_c2f(found)};
 }
 
 void parallel_release(parallel *part) {
@@ -140,6 +150,16 @@ void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n) {
   if (p->ranks == 1) return;
   MPI_Reduce(p->rank ? x : MPI_IN_PLACE, p->rank ? NULL : x, (int)n, MPI_UINT32_T, MPI_BOR, 0,
              ranks_of(p));
+}
+
+const char *parallel_gather(const void *context, const void *own, size_t bytes, void *all) {
+  const parallel *p = context;
+  if (bytes > INT_MAX) return "2 GiB or more of a rank, which MPI cannot count";
+  if (p->ranks == 1)
+    memcpy(all, own, bytes);
+  else
+    MPI_Allgather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, ranks_of(p));
+  return NULL;
 }
 
 void parallel_broadcast(const void *context, int64_t *x) {
@@ -283,6 +303,12 @@ void parallel_merge_doubles(const parallel *p, double *x, int64_t n) {
 
 void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n) {
   (void)p, (void)x, (void)n;
+}
+
+const char *parallel_gather(const void *context, const void *own, size_t bytes, void *all) {
+  (void)context;
+  memcpy(all, own, bytes);
+  return NULL;
 }
 
 void parallel_broadcast(const void *context, int64_t *x) {

@@ -9,10 +9,13 @@
 
 #include <phibal/router.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct parallel {
   int32_t rank, ranks;  /* 0 <= rank < ranks */
   int32_t communicator; /* MPI's handle, as Fortran has it; of no meaning where ranks is 1 */
+  int32_t local;        /* which of its machine's ranks this is; of the whole job only */
+  bool launched;        /* by something that starts several, be this the only one */
 } parallel;
 
 /* "Open MPI v4.1.4, ..."; null where the build has no MPI. */
@@ -22,6 +25,9 @@ const char *parallel_library(void);
    PHIBAL_ERROR_UNSUPPORTED if there is one of several ranks and the build has no MPI. */
 phibal_status parallel_begin(parallel *p);
 void parallel_end(const parallel *p);
+/* Seconds that a rank waits for another before it gives up: PHIBAL_TIMEOUT, or 600. MPI itself
+   waits for ever. */
+double parallel_patience(void);
 /* Ends every rank of the job with this exit status, so that none waits for this one. */
 void parallel_abort(const parallel *p, int status);
 
@@ -41,6 +47,9 @@ void parallel_gather_parts(const parallel *p, const int64_t *starts, float *x);
 void parallel_merge_doubles(const parallel *p, double *x, int64_t n);
 /* The same of 32-bit words, for rank 0 alone; the others' x are as they were. n < 2^31. */
 void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n);
+/* all [ranks][bytes] becomes what every rank has in own [bytes]. Returns null, or what went wrong:
+   bytes is 2^31 or more. The context is a `const parallel *`. */
+const char *parallel_gather(const void *context, const void *own, size_t bytes, void *all);
 /* x of rank 0. */
 void parallel_broadcast(const void *context, int64_t *x);
 

@@ -190,8 +190,8 @@ static phibal_status trainer_create(trainer *t) {
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training on a device has no adapters (lora.rank) yet");
   if (!status && o->device)
-    status =
-        device_create(o->device, t->model, &t->optimizer, (t->own + micro - 1) / micro, &t->device);
+    status = device_create(o->device, t->model, &t->optimizer, (t->own + micro - 1) / micro,
+                           t->parallel.launched ? &t->parallel : NULL, &t->device);
   /* Last, so that a failure above leaves no run folder behind, and one that is there as it was. */
   if (!status && t->parallel.rank == 0)
     status = o->resume ? run_folder_continue(o->out, t->totals.steps, c, &t->folder)
@@ -220,6 +220,15 @@ static model_batch read_batch(trainer *t) {
   return model_batch_count((int64_t)sequences * sequence, t->tokens, t->targets);
 }
 
+/* Of all ranks. */
+static void sum_losses(const trainer *t, model_losses *sum) {
+  double sums[] = {sum->cross_entropy, sum->balance, sum->z};
+  parallel_sum_doubles(&t->parallel, sums, 3);
+  sum->cross_entropy = sums[0], sum->balance = sums[1], sum->z = sums[2];
+  parallel_sum_integer(&t->parallel, &sum->correct);
+  parallel_sum_integer(&t->parallel, &sum->targets);
+}
+
 /* Forward and backward of the whole global batch, micro-batch by micro-batch. */
 static phibal_status compute_gradient(trainer *t, model_batch batch, model_losses *sum) {
   const run_config *c = t->config;
@@ -241,11 +250,7 @@ static phibal_status compute_gradient(trainer *t, model_batch batch, model_losse
   }
   if (!status) status = model_step_finish(t->model);
   if (status) return status;
-  double sums[] = {sum->cross_entropy, sum->balance, sum->z};
-  parallel_sum_doubles(&t->parallel, sums, 3);
-  sum->cross_entropy = sums[0], sum->balance = sums[1], sum->z = sums[2];
-  parallel_sum_integer(&t->parallel, &sum->correct);
-  parallel_sum_integer(&t->parallel, &sum->targets);
+  sum_losses(t, sum);
   return sharding_sum_gradients(&t->sharding);
 }
 
@@ -253,14 +258,16 @@ static phibal_status compute_gradient(trainer *t, model_batch batch, model_losse
 static phibal_status device_step(trainer *t, model_batch batch, double lr, model_losses *sum,
                                  double *norm) {
   const run_config *c = t->config;
-  const int32_t micro = micro_sequences(t);
+  const int32_t first = t->parallel.rank * t->own, micro = micro_sequences(t);
   phibal_status status = device_step_begin(t->device, batch);
   for (int32_t i = 0; !status && i < t->own; i += micro) {
     const int32_t n = t->own - i < micro ? t->own - i : micro;
-    const size_t offset = (size_t)i * (size_t)c->model.sequence;
+    const size_t offset = (size_t)(first + i) * (size_t)c->model.sequence;
     status = device_forward_backward(t->device, n, t->tokens + offset, t->targets + offset);
   }
-  return status ? status : device_step_finish(t->device, lr, sum, norm);
+  if (!status) status = device_step_finish(t->device, lr, sum, norm);
+  if (!status) sum_losses(t, sum);
+  return status;
 }
 
 /* The host's model and optimizer as they are on the device. */

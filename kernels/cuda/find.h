@@ -19,6 +19,11 @@ static inline const char *cuda_left_out(bool on_device) {
                                     "Boost.Context (libboost-context-dev) was found";
 }
 
+/* The version of the NCCL that the library for devices is linked with; null if it has none. */
+static inline const char *cuda_nccl(void) {
+  return *PHIBAL_NCCL ? PHIBAL_NCCL : NULL;
+}
+
 static inline phibal_status cuda_find(bool on_device, char *path, size_t size) {
   const char *without = cuda_left_out(on_device);
   if (without) return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "this build has %s", without);
