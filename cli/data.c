@@ -122,6 +122,12 @@ static void build_help(void) {
        "    --model FILE            a SentencePiece model\n"
        "    --train-model           train one on the training part\n"
        "    --vocabulary N          its size (8000)\n"
+       "  --instructions          the files are JSONL, each line an example:\n"
+       "                            {\"messages\": [{\"role\": ..., \"content\": ...}, ...]} or\n"
+       "                            {\"prompt\": ..., \"completion\": ...}\n"
+       "                          of which what the assistant says, or the completion, is learned\n"
+       "    --template FILE         JSON, {role: [before, after], ...}; without it\n"
+       "                            [\"<|ROLE|>\\n\", \"\\n\"], nothing after the assistant's\n"
        "  --json                  the table as JSON\n"
        "\n"
        "In folders, names that begin with a dot and symbolic links are left out.");
@@ -146,7 +152,8 @@ typedef struct build_arguments {
   build_options options;
   build_source *sources; /* as many as there can be; their names are owned */
   const char *tokenizer; /* null: not said */
-  int train, json;
+  int train, json, instructions;
+  const char *template; /* null: the default one */
   long long vocabulary; /* 0: not said */
   char *const *words;   /* argv */
 } build_arguments;
@@ -221,6 +228,12 @@ static int take_option(build_arguments *a, int option, const char *text) {
   case 'T':
     a->train = 1;
     return 0;
+  case 'I':
+    a->instructions = 1;
+    return 0;
+  case 'C':
+    a->template = text;
+    return 0;
   case 'V':
     if (parse_integer(text, 300, 1 << 24, &a->vocabulary)) return 0;
     return command_usage_error("data build", "--vocabulary %s: 300 to 16777216 is wanted", text);
@@ -250,7 +263,30 @@ static int check_arguments(build_arguments *a) {
     return command_usage_error("data build",
                                "--tokenizer bytes has no model; leave out --model and "
                                "--train-model, or say --tokenizer sentencepiece");
+  if (a->template && !a->instructions)
+    return command_usage_error("data build", "--template is for --instructions");
+  if (a->instructions && (a->train || a->options.document_bytes))
+    return command_usage_error("data build",
+                               "--instructions: examples are not divided, and are to have the "
+                               "tokens of the model that is tuned: no --%s",
+                               a->train ? "train-model" : "document-bytes");
   a->options.train_vocabulary = a->train ? (int32_t)(a->vocabulary ? a->vocabulary : 8000) : 0;
+  return 0;
+}
+
+static int run_build(build_arguments *a) {
+  chat_template chat = {0};
+  build_report report;
+  phibal_status status = PHIBAL_OK;
+  catch_interrupts();
+  if (a->instructions)
+    status = a->template ? chat_template_read(a->template, &chat) : chat_template_default(&chat);
+  if (a->instructions) a->options.chat = &chat;
+  if (!status) status = build_run(&a->options, &report);
+  chat_template_free(&chat);
+  if (status) return fail();
+  print_report(a->options.folder, &report, a->json);
+  build_report_free(&report);
   return 0;
 }
 
@@ -265,6 +301,8 @@ static int data_build(int argc, char **argv) {
                                                {"model", required_argument, NULL, 'm'},
                                                {"train-model", no_argument, NULL, 'T'},
                                                {"vocabulary", required_argument, NULL, 'V'},
+                                               {"instructions", no_argument, NULL, 'I'},
+                                               {"template", required_argument, NULL, 'C'},
                                                {"json", no_argument, NULL, 'j'},
                                                {"help", no_argument, NULL, 'h'},
                                                {0}};
@@ -282,14 +320,7 @@ static int data_build(int argc, char **argv) {
   if (help) {
     build_help();
   } else if (!result && !(result = check_arguments(&a))) {
-    catch_interrupts();
-    build_report report;
-    if (build_run(&a.options, &report)) {
-      result = fail();
-    } else {
-      print_report(a.options.folder, &report, a.json);
-      build_report_free(&report);
-    }
+    result = run_build(&a);
   }
   for (size_t i = 0; i < a.options.source_count; i++) free((char *)a.sources[i].domain);
   free(a.sources);
@@ -415,10 +446,14 @@ static int data_show(int argc, char **argv) {
   json_t *root =
       json_pack("{s:s, s:i, s:i, s:o}", "file", argv[optind], "vocabulary", file.vocabulary,
                 "end_of_document", file.end_of_document, "domains", domains);
+  long long learned = 0;
+  for (int64_t i = 0; file.learned && i < file.tokens; i++) learned += token_file_learned(&file, i);
+  if (file.learned) json_object_set_new(root, "learned_tokens", json_integer(learned));
   if (json)
     print_json(root);
   else {
     printf("vocabulary %d, end of document %d\n", file.vocabulary, file.end_of_document);
+    if (file.learned) printf("examples, of which %lld tokens are learned\n", learned);
     json_decref(root);
   }
   token_file_close(&file);

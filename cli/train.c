@@ -296,6 +296,16 @@ static void show_evaluation(void *context, int64_t step, const evaluation *e) {
           e->seconds);
 }
 
+static void show_packed(void *context, const char *key, int32_t sequence,
+                        const mixture_examples *e) {
+  (void)context;
+  fprintf(stderr, "phibal train: %s: %lld examples in %lld windows of %d, %.1f %% full", key,
+          (long long)e->examples, (long long)e->windows, sequence,
+          100.0 * (double)e->tokens / ((double)e->windows * (double)sequence));
+  if (e->left_out) fprintf(stderr, "; %lld longer ones are left out", (long long)e->left_out);
+  fputc('\n', stderr);
+}
+
 static volatile sig_atomic_t interrupted;
 static void interrupt(int number) {
   interrupted = number == SIGINT ? TRAIN_STOP_EVALUATED : TRAIN_STOP_AT_ONCE;
@@ -319,17 +329,18 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
   /* A terminal line is redrawn five times a second at most; a log gets a line every ten seconds. */
   bool terminal = isatty(STDERR_FILENO);
   display d = {.terminal = terminal, .every = terminal ? 0.2 : 10};
-  const train_options options = {
-      .out = a->resume ? a->resume
-             : a->out  ? a->out
-                       : folder,
-      .overwrite = a->overwrite,
-      .resume = a->resume,
-      .from = from && from->step > 0 ? from : NULL,
-      .stop = &interrupted,
-      .parallel = &job,
-      .device = a->device,
-      .observer = {&d, a->quiet ? NULL : show_step, a->quiet ? NULL : show_evaluation}};
+  const train_options options = {.out = a->resume ? a->resume
+                                        : a->out  ? a->out
+                                                  : folder,
+                                 .overwrite = a->overwrite,
+                                 .resume = a->resume,
+                                 .from = from && from->step > 0 ? from : NULL,
+                                 .stop = &interrupted,
+                                 .parallel = &job,
+                                 .device = a->device,
+                                 .observer = {&d, a->quiet ? NULL : show_step,
+                                              a->quiet ? NULL : show_evaluation,
+                                              a->quiet ? NULL : show_packed}};
   /* The second signal has its default effect. */
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);

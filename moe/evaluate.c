@@ -1,53 +1,67 @@
 #include "evaluate.h"
 #include "clock.h"
-#include "data/mixture.h"
 #include <stdlib.h>
 
-/* Calls of add_windows: first with null to count, then to fill in. Every `every`-th window counts.
- */
-static int64_t add_windows(const token_file *file, int32_t sequence, int32_t domain, int64_t every,
-                           int64_t *seen, evaluation_window *window) {
-  int64_t n = 0;
+/* Windows of one domain as they are found: counted, and every `every`-th one kept. */
+typedef struct window_list {
+  int64_t every, seen, kept;
+  evaluation_window *window; /* null: counted only */
+} window_list;
+
+static void add_window(window_list *list, int64_t start, int64_t length, int64_t targets,
+                       int32_t domain) {
+  if (list->seen++ % list->every) return;
+  if (list->window)
+    list->window[list->kept] = (evaluation_window){
+        .start = start, .length = (int32_t)length, .targets = (int32_t)targets, .domain = domain};
+  list->kept++;
+}
+
+static void add_domain(const token_file *file, int32_t sequence, int32_t domain,
+                       mixture_examples *examples, window_list *list) {
   for (int64_t d = 0; d < file->documents;) {
     /* A stretch: neighbouring documents of one domain. */
-    int64_t start = file->table[d].start, end = start;
-    int32_t of = file->table[d].domain;
+    int64_t first = d, start = file->table[d].start, end = start;
+    const int32_t of = file->table[d].domain;
     for (; d < file->documents && file->table[d].domain == of; d++)
       end = file->table[d].start + file->table[d].length;
     if (of != domain) continue;
+    if (file->learned) {
+      while (mixture_pack(file, d, sequence, &first, examples, &start, &end))
+        add_window(list, start, end - start, end - start - 1, domain);
+      continue;
+    }
     for (int64_t at = start; at + 1 < end; at += sequence) {
-      if ((*seen)++ % every) continue;
-      int64_t length = end - at < sequence ? end - at : sequence;
-      if (window)
-        window[n] =
-            (evaluation_window){.start = at,
-                                .length = (int32_t)length,
-                                .targets = (int32_t)(at + length < end ? length : length - 1),
-                                .domain = domain};
-      n++;
+      const int64_t length = end - at < sequence ? end - at : sequence;
+      add_window(list, at, length, at + length < end ? length : length - 1, domain);
     }
   }
-  return n;
 }
 
 phibal_status evaluation_plan_create(const token_file *file, int32_t sequence, int64_t limit,
                                      bool boundaries, evaluation_plan *plan) {
-  int64_t all = 0, seen = 0;
-  for (int32_t d = 0; d < file->domains; d++) all += add_windows(file, sequence, d, 1, &seen, NULL);
-  if (!all)
+  mixture_examples examples = {0}, again = {0};
+  window_list all = {.every = 1};
+  for (int32_t d = 0; d < file->domains; d++) add_domain(file, sequence, d, &examples, &all);
+  if (!all.kept && examples.left_out)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "every example of the validation data is longer than %d tokens "
+                             "(model.sequence)",
+                             sequence);
+  if (!all.kept)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "the validation data hold no token to predict: every stretch of one "
                              "domain is shorter than two tokens");
   /* Windows are counted through all domains, so that each domain keeps its share. */
-  int64_t every = limit > 0 ? (all + limit - 1) / limit : 1;
-  *plan = (evaluation_plan){.file = file, .sequence = sequence, .boundaries = boundaries};
-  plan->window = malloc((size_t)all * sizeof *plan->window);
+  window_list kept = {.every = limit > 0 ? (all.kept + limit - 1) / limit : 1};
+  *plan = (evaluation_plan){
+      .file = file, .sequence = sequence, .boundaries = boundaries, .examples = examples};
+  plan->window = kept.window = malloc((size_t)all.kept * sizeof *plan->window);
   if (!plan->window)
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "evaluation: no memory for %lld windows",
-                             (long long)all);
-  seen = 0;
-  for (int32_t d = 0; d < file->domains; d++)
-    plan->windows += add_windows(file, sequence, d, every, &seen, plan->window + plan->windows);
+                             (long long)all.kept);
+  for (int32_t d = 0; d < file->domains; d++) add_domain(file, sequence, d, &again, &kept);
+  plan->windows = kept.kept;
   return PHIBAL_OK;
 }
 
@@ -98,7 +112,7 @@ phibal_status evaluation_run(model *m, const model_config *config, const evaluat
   int32_t *tokens = malloc(3 * room * sizeof *tokens);
   if (!tokens) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "evaluation: out of memory");
   int32_t *targets = tokens ? tokens + room : NULL, *starts = tokens ? targets + room : NULL;
-  model_set_starts(m, plan->boundaries ? starts : NULL);
+  model_set_starts(m, plan->boundaries || plan->file->learned ? starts : NULL);
   for (int64_t w = 0; !status && w < plan->windows;) {
     const int32_t domain = plan->window[w].domain;
     int32_t n = 0;
@@ -125,6 +139,7 @@ phibal_status evaluation_run(model *m, const model_config *config, const evaluat
     return status;
   }
   e.seconds = seconds_now() - start;
+  e.left_out = plan->examples.left_out;
   *result = e;
   return PHIBAL_OK;
 }

@@ -1,11 +1,12 @@
 /* Loss, accuracy and loads of a model on a token file, by domain. The evaluation's windows never
    cross from one domain into another, so that one forward pass over the file gives the loads of
    each domain exactly, and no token sees another domain in its context. The first token of a
-   domain's stretch has nothing before it and is predicted by nobody. */
+   domain's stretch has nothing before it and is predicted by nobody. A file of examples has the
+   windows of mixture_pack. */
 #ifndef PHIBAL_MOE_EVALUATE_H
 #define PHIBAL_MOE_EVALUATE_H
 
-#include "data/token_file.h"
+#include "data/mixture.h"
 #include "model.h"
 #include <jansson.h>
 #include <phibal/metrics.h>
@@ -13,7 +14,8 @@
 typedef struct evaluation_window {
   int64_t start;
   int32_t length;  /* tokens, 1 .. sequence */
-  int32_t targets; /* length, or one less at the end of a domain's stretch; boundaries take more */
+  int32_t targets; /* length, or one less at the end of a domain's stretch; boundaries, and what
+                      is not learned, take more */
   int32_t domain;
 } evaluation_window;
 
@@ -24,10 +26,11 @@ typedef struct evaluation_plan {
   bool boundaries; /* a window's documents do not know of each other */
   int64_t windows;
   evaluation_window *window;
+  mixture_examples examples; /* of all the file's windows */
 } evaluation_plan;
 
 /* At most `limit` windows (0: all), spread evenly over the file. PHIBAL_ERROR_ARGUMENT if the file
-   has no token to predict. */
+   has no token to predict, or only examples that are longer than a sequence. */
 phibal_status evaluation_plan_create(const token_file *file, int32_t sequence, int64_t limit,
                                      bool boundaries, evaluation_plan *plan);
 void evaluation_plan_destroy(evaluation_plan *plan);
@@ -42,6 +45,7 @@ typedef struct evaluation {
   evaluation_score all;
   evaluation_score *domain; /* [domains] */
   phibal_loads *loads;      /* [domains + 1][moe_layers]; the last row is the sum */
+  int64_t left_out;         /* examples longer than a sequence */
   double seconds;
 } evaluation;
 

@@ -75,6 +75,7 @@ static void write_quality(FILE *to, int n, json_t *const *results) {
   write_row(to, "  perplexity", "validation.perplexity", 1, 3, "", n, results);
   write_row(to, "  accuracy", "validation.accuracy", 100, 2, " %", n, results);
   write_row(to, "  tokens predicted", "validation.targets", 1, 0, "", n, results);
+  write_row(to, "  examples left out", "validation.left_out", 1, 0, "", n, results);
 }
 
 /* Two numbers a cell: mean over layers, and the worst layer's. */

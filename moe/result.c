@@ -78,6 +78,7 @@ phibal_status result_evaluation(const evaluation *e, const run_config *config,
   }
   json_t *all = score_json(&e->all);
   json_object_set_new(all, "seconds", json_real(e->seconds));
+  if (file->learned) json_object_set_new(all, "left_out", json_integer(e->left_out));
   json_object_set_new(all, "domains", domains);
   json_object_set_new(all, "layers", layers);
   if (e->moe_layers) {
@@ -153,13 +154,15 @@ static json_t *seconds_json(const run_totals *t) {
                    t->step_seconds);
 }
 
-/* The bigram entropies beside the losses: of the whole validation text, and by domain. */
+/* The bigram entropies beside the losses: of the whole validation text, and by domain. They say
+   nothing about a loss that is not of all of it. */
 static phibal_status add_bigrams(const token_file *file, json_t *validation) {
   double nats;
+  json_object_set_new(validation, "file_tokens", json_integer(file->tokens));
+  if (file->learned) return PHIBAL_OK;
   phibal_status status = token_file_bigram_entropy(file, -1, &nats);
   if (status) return status;
   json_object_set_new(validation, "bigram_entropy", json_real(nats));
-  json_object_set_new(validation, "file_tokens", json_integer(file->tokens));
   size_t d;
   json_t *domain;
   json_array_foreach(json_object_get(validation, "domains"), d, domain) {

@@ -121,7 +121,7 @@ static phibal_status make_run(const run_config *config, const char *folder, bool
                                  .resume = resume,
                                  .from = !status && resume && from->step > 0 ? from : NULL,
                                  .stop = o->stop,
-                                 .observer = {o->context, o->step, NULL}};
+                                 .observer = {.context = o->context, .step = o->step}};
   if (!status) status = train_run(config, &options, &result);
   json_decref(result);
   free(passed_over);

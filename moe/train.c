@@ -57,7 +57,9 @@ static phibal_status open_data(trainer *t) {
         "makes them");
   phibal_status status = run_data_open_training(c, &t->train);
   if (status) return status;
-  if (t->train.tokens <= c->model.sequence)
+  bool examples = false;
+  for (int32_t i = 0; i < t->train.shards; i++) examples |= t->train.shard[i].learned != NULL;
+  if (!examples && t->train.tokens <= c->model.sequence)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "data.train '%s' holds %lld tokens: a sequence of %d and the token "
                              "after it do not fit (model.sequence)",
@@ -183,9 +185,10 @@ static phibal_status trainer_create(trainer *t) {
   else if (!status && *c->training.from && !c->lora.rank)
     status = hf_load(c->training.from, &c->model, t->model);
   const int32_t micro = micro_sequences(t);
-  if (!status && o->device && c->data.boundaries)
+  if (!status && o->device && t->mixture.apart)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                               "training on a device has no data.boundaries yet");
+                               "training on a device has no data.boundaries yet, which examples "
+                               "need too");
   if (!status && o->device && c->lora.rank)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training on a device has no adapters (lora.rank) yet");
@@ -239,7 +242,7 @@ static phibal_status compute_gradient(trainer *t, model_batch batch, model_losse
     const int32_t n = t->own - i < micro ? t->own - i : micro;
     const size_t offset = (size_t)(first + i) * (size_t)c->model.sequence;
     model_losses losses;
-    model_set_starts(t->model, c->data.boundaries ? t->starts + offset : NULL);
+    model_set_starts(t->model, t->mixture.apart ? t->starts + offset : NULL);
     status = model_forward_backward(t->model, n, t->tokens + offset, t->targets + offset, &losses);
     if (status) break;
     sum->cross_entropy += losses.cross_entropy;
@@ -415,6 +418,17 @@ static phibal_status save(trainer *t) {
                            (long long)t->totals.steps, phibal_status_message());
 }
 
+/* Tells how examples came into windows: some may be left out. */
+static void tell_packed(const trainer *t) {
+  const train_observer *o = &t->options->observer;
+  if (!o->packed || t->parallel.rank) return;
+  const int32_t sequence = t->config->model.sequence;
+  if (t->mixture.examples.windows)
+    o->packed(o->context, "data.train", sequence, &t->mixture.examples);
+  if (t->final_plan.examples.windows)
+    o->packed(o->context, "data.validation", sequence, &t->final_plan.examples);
+}
+
 static phibal_status train_steps(trainer *t) {
   const run_config *c = t->config;
   const train_observer *observer = &t->options->observer;
@@ -455,6 +469,7 @@ phibal_status train_run(const run_config *config, const train_options *options, 
         "balance.potential: '%s' is a file, and its prices have not been loaded",
         config->potential_file);
   phibal_status status = trainer_create(&t);
+  if (!status) tell_packed(&t);
   if (!status) status = train_steps(&t);
   t.totals.stopped = t.totals.steps < config->training.steps;
   const bool first = t.parallel.rank == 0;
@@ -467,6 +482,9 @@ phibal_status train_run(const run_config *config, const train_options *options, 
   json_t *built = NULL;
   if (!status && first)
     status = result_build(config, &t.totals, evaluated ? &final : NULL, &t.validation, &built);
+  if (!status && first && t.mixture.examples.windows)
+    json_object_set_new(json_object_get(built, "training"), "left_out",
+                        json_integer(t.mixture.examples.left_out));
   if (!status && first) status = run_folder_finish(&t.folder, built);
   if (status)
     json_decref(built);

@@ -22,6 +22,9 @@ typedef struct train_observer {
   void *context;
   void (*step)(void *context, const train_progress *progress);                  /* may be null */
   void (*evaluated)(void *context, int64_t step, const evaluation *evaluation); /* may be null */
+  /* How examples came into windows, of data.train and data.validation; may be null. */
+  void (*packed)(void *context, const char *key, int32_t sequence,
+                 const mixture_examples *examples);
 } train_observer;
 
 /* What *train_options.stop asks for after the current step, which is saved first. */

@@ -206,7 +206,8 @@ Test(token_file, contents_that_cannot_be_are_named) {
   expect_refusal(88 + 16, &(int32_t){-1}, 4, "document 0: domain -1");
   expect_refusal(184, "", 1, "domain 0 is empty");
   expect_refusal(0, "P", 1, "not a token file");
-  expect_refusal(8, &(uint32_t){2}, 4, "version 2");
+  expect_refusal(8, &(uint32_t){3}, 4, "version 3");
+  expect_refusal(8, &(uint32_t){2}, 4, "make 224 bytes");
   expect_refusal(12, &(uint32_t){4}, 4, "token_bytes");
   expect_refusal(16, &(int32_t){0}, 4, "vocabulary");
   expect_refusal(20, &(int32_t){257}, 4, "end_of_document");

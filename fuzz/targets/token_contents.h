@@ -17,6 +17,13 @@ static inline void token_contents_check(const token_file *f) {
     FUZZ_REQUIRE(f->table[d].domain >= 0 && f->table[d].domain < f->domains, "domain %d",
                  f->table[d].domain);
   }
+  for (int64_t d = 0; d < f->documents && f->learned; d++) {
+    int64_t learned = 0;
+    for (int64_t i = 0; i < f->table[d].length; i++)
+      learned += token_file_learned(f, f->table[d].start + i);
+    FUZZ_REQUIRE(learned > 0 && !token_file_learned(f, f->table[d].start), "document %lld",
+                 (long long)d);
+  }
   for (int32_t d = 0; d < f->domains; d++)
     FUZZ_REQUIRE(*f->domain_names[d] && strlen(f->domain_names[d]) <= TOKEN_FORMAT_MAX_NAME,
                  "domain %d", d);

@@ -17,7 +17,7 @@ static void repair(char *bytes, size_t size) {
   token_header header;
   memcpy(&header, bytes, sizeof header);
   memcpy(header.magic, TOKEN_FORMAT_MAGIC, sizeof header.magic);
-  header.version = TOKEN_FORMAT_VERSION;
+  if (header.version != TOKEN_FORMAT_VERSION_LEARNED) header.version = TOKEN_FORMAT_VERSION;
   header.file_bytes = (int64_t)size;
   memcpy(bytes, &header, sizeof header);
   int64_t words = (int64_t)(size - 8 - sizeof header) / 8;

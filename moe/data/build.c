@@ -34,6 +34,7 @@ typedef struct cursor {
   size_t file;     /* the next to be read */
   text_buffer buffer;
   size_t offset;
+  int64_t line; /* of examples, the one given */
   int32_t domain;
   size_t document; /* given so far */
 } cursor;
@@ -51,6 +52,7 @@ static phibal_status cursor_read(cursor *c) {
   const char *path = b->files.items[c->file];
   c->domain = b->file_domains[c->file++];
   c->offset = 0;
+  c->line = 0;
   phibal_status status = file_read_all(path, &c->buffer);
   if (status) return status;
   if (!c->buffer.count) {
@@ -77,21 +79,43 @@ static phibal_status cursor_read(cursor *c) {
   return PHIBAL_OK;
 }
 
+static bool is_blank(const char *text, size_t n) {
+  while (n && (text[n - 1] == ' ' || text[n - 1] == '\t' || text[n - 1] == '\r')) n--;
+  return !n;
+}
+
+/* The document at the cursor, and the cursor behind it; blank lines among examples are none. */
+static bool cursor_take(cursor *c, const char **text, size_t *bytes) {
+  const size_t left = c->buffer.count - c->offset;
+  *text = c->buffer.bytes + c->offset;
+  if (!c->build->options->chat) {
+    *bytes = text_document_length(*text, left, c->build->options->document_bytes);
+    c->offset += *bytes;
+    return true;
+  }
+  const char *end = memchr(*text, '\n', left);
+  *bytes = end ? (size_t)(end - *text) : left;
+  c->offset += *bytes + (end != NULL);
+  c->line++;
+  return !is_blank(*text, *bytes);
+}
+
 /* The next document; *text is null at the end. */
 static phibal_status cursor_next(cursor *c, const char **text, size_t *bytes) {
   build *b = c->build;
   *text = NULL;
   if (b->options->interrupted && *b->options->interrupted)
     return phibal_status_set(PHIBAL_ERROR_IO, "interrupted; nothing was written");
-  while (c->offset == c->buffer.count) {
-    if (c->file == b->files.count) return PHIBAL_OK;
-    phibal_status status = cursor_read(c);
-    if (status) return status;
-  }
-  *text = c->buffer.bytes + c->offset;
-  *bytes = text_document_length(*text, c->buffer.count - c->offset, b->options->document_bytes);
+  const char *found;
+  do {
+    while (c->offset == c->buffer.count) {
+      if (c->file == b->files.count) return PHIBAL_OK;
+      phibal_status status = cursor_read(c);
+      if (status) return status;
+    }
+  } while (!cursor_take(c, &found, bytes));
+  *text = found;
   c->document++;
-  c->offset += *bytes;
   return PHIBAL_OK;
 }
 
@@ -241,12 +265,40 @@ static phibal_status tokenizer_prepare(build *b) {
   return status;
 }
 
+/* What a document's tokens were read into, used again for the next. */
+typedef struct encoder {
+  token_buffer tokens;
+  instruction_tokens example;
+} encoder;
+
+/* *count is without the end of document. */
+static phibal_status document_write(const cursor *c, const char *text, size_t bytes, int32_t domain,
+                                    encoder *e, token_writer *to, size_t *count) {
+  const build *b = c->build;
+  const chat_template *chat = b->options->chat;
+  phibal_status status;
+  if (!chat) {
+    status = tokenizer_encode(&b->tokenizer, text, bytes, &e->tokens);
+    *count = e->tokens.count;
+    return status ? status : token_writer_document(to, e->tokens.ids, (int64_t)*count, domain);
+  }
+  const char *path = b->files.items[c->file - 1];
+  instruction example;
+  status = instruction_parse(chat, path, c->line, text, bytes, &example);
+  if (!status) status = instruction_encode(&example, &b->tokenizer, path, c->line, &e->example);
+  instruction_free(&example);
+  *count = e->example.tokens.count;
+  return status ? status
+                : token_writer_example(to, e->example.tokens.ids, e->example.learned,
+                                       (int64_t)*count, domain);
+}
+
 /* Second pass. writers[1] is null without a validation part. */
 static phibal_status documents_write(build *b, token_writer *const writers[2]) {
   cursor c = {.build = b};
-  token_buffer tokens = {0};
+  encoder e = {0};
   const char *text;
-  size_t bytes;
+  size_t bytes, count;
   phibal_status status;
   while (!(status = cursor_next(&c, &text, &bytes)) && text) {
     const document *d = c.document <= b->count ? &b->documents[c.document - 1] : NULL;
@@ -255,20 +307,19 @@ static phibal_status documents_write(build *b, token_writer *const writers[2]) {
                                  b->files.items[c.file - 1]);
       break;
     }
-    if ((status = tokenizer_encode(&b->tokenizer, text, bytes, &tokens))) break;
-    status =
-        token_writer_document(writers[d->validation], tokens.ids, (int64_t)tokens.count, d->domain);
+    status = document_write(&c, text, bytes, d->domain, &e, writers[d->validation], &count);
     if (status) break;
     build_domain *domain = &b->report->domains[d->domain];
     build_part *part = d->validation ? &domain->validation : &domain->train;
     part->documents++;
     part->bytes += (int64_t)bytes;
-    part->tokens += (int64_t)tokens.count + 1;
+    part->tokens += (int64_t)count + 1;
   }
   if (!status && c.document != b->count)
     status = phibal_status_set(PHIBAL_ERROR_IO, "a file changed while it was being read");
   text_buffer_free(&c.buffer);
-  token_buffer_free(&tokens);
+  token_buffer_free(&e.tokens);
+  instruction_tokens_free(&e.example);
   return status;
 }
 
@@ -319,6 +370,9 @@ static phibal_status options_check(const build_options *o) {
   if (o->model && o->train_vocabulary)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "a SentencePiece model to load and one to train: choose one");
+  if (o->chat && (o->train_vocabulary || o->document_bytes))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "examples are not divided, and no tokenizer is trained on them");
   if (o->train_vocabulary < 0 || (o->train_vocabulary && o->train_vocabulary < 300))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "a vocabulary of %d pieces: at least 300 (256 of them are bytes)",

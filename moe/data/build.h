@@ -1,7 +1,9 @@
-/* Text files to a pair of token files, train.tokens and validation.tokens, split by document. */
+/* Text files, or examples, to a pair of token files, train.tokens and validation.tokens, split by
+   document. */
 #ifndef PHIBAL_MOE_BUILD_H
 #define PHIBAL_MOE_BUILD_H
 
+#include "instructions.h"
 #include <jansson.h>
 #include <phibal/status.h>
 #include <signal.h>
@@ -28,9 +30,11 @@ typedef struct build_options {
   int64_t
       document_bytes; /* longer files are divided (text_document_length); 0: one document each */
   build_invalid invalid;
-  const char *model;        /* a SentencePiece model to use; null: none */
-  int32_t train_vocabulary; /* > 0: train one on the training part, into folder/tokenizer.model */
-  json_t *origin;           /* kept in the manifest under "origin"; borrowed; null: none */
+  const char *model;         /* a SentencePiece model to use; null: none */
+  int32_t train_vocabulary;  /* > 0: train one on the training part, into folder/tokenizer.model */
+  const chat_template *chat; /* the files are examples (instructions.h), each line a document;
+                                null: they are text */
+  json_t *origin;            /* kept in the manifest under "origin"; borrowed; null: none */
   void (*notice)(const char *message);      /* what was left out and why; null: nobody listens */
   const volatile sig_atomic_t *interrupted; /* nonzero ends the build; null: never */
 } build_options;
@@ -61,8 +65,9 @@ typedef struct build_report {
 
    The files appear under their names when both are complete, then the manifest, corpus.json. On an
    error nothing is left behind and files that were there stay.
-   PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT (not UTF-8: file and byte), PHIBAL_ERROR_ARGUMENT (a domain
-   without text, no validation part at all, options out of range), those of the tokenizer. */
+   PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT (not UTF-8: file and byte; examples: file, line and field),
+   PHIBAL_ERROR_ARGUMENT (a domain without text, no validation part at all, options out of range),
+   those of the tokenizer. */
 phibal_status build_run(const build_options *options, build_report *report);
 void build_report_free(build_report *report);
 

@@ -28,6 +28,7 @@ phibal_status manifest_write(const build_options *o, const build_report *report,
                 t->pieces ? "sentencepiece" : "bytes", "vocabulary", t->vocabulary,
                 "end_of_document", t->end_of_document, "seed", (json_int_t)o->seed, "validation",
                 o->validation, "document_bytes", (json_int_t)o->document_bytes, "domains", domains);
+  if (root && o->chat) json_object_set(root, "template", o->chat->roles);
   if (root && o->origin) json_object_set(root, "origin", o->origin);
   char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
   json_decref(root);

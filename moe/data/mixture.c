@@ -25,6 +25,35 @@ static phibal_status add_stretch(mixture_part *p, int32_t sequence, mixture_stre
   return PHIBAL_OK;
 }
 
+bool mixture_pack(const token_file *file, int64_t last, int32_t sequence, int64_t *document,
+                  mixture_examples *counts, int64_t *start, int64_t *end) {
+  const token_document *t = file->table;
+  for (; *document < last && t[*document].length > sequence; (*document)++) counts->left_out++;
+  if (*document == last) return false;
+  *start = *end = t[*document].start;
+  for (; *document < last && *end + t[*document].length - *start <= sequence; (*document)++) {
+    *end += t[*document].length;
+    counts->examples++;
+  }
+  counts->windows++;
+  counts->tokens += *end - *start;
+  return true;
+}
+
+/* Documents first .. last - 1 of a shard: a stretch, or examples. */
+static phibal_status add_documents(mixture_part *p, const corpus *c, int32_t shard, int64_t first,
+                                   int64_t last, int32_t sequence) {
+  const token_file *file = &c->shard[shard];
+  const token_document *end = &file->table[last - 1];
+  mixture_stretch s = {
+      .shard = shard, .start = file->table[first].start, .end = end->start + end->length};
+  if (!file->learned) return add_stretch(p, sequence, s);
+  phibal_status status = PHIBAL_OK;
+  while (!status && mixture_pack(file, last, sequence, &first, &p->examples, &s.start, &s.end))
+    status = add_stretch(p, sequence, s);
+  return status;
+}
+
 /* Which domain has how much; a weight of 0 leaves it out. */
 static phibal_status read_weights(const corpus *c, const char *text, double *weight) {
   for (const char *at = text; *at; at += *at == ',') {
@@ -59,10 +88,9 @@ static phibal_status cut_domains(const corpus *c, int32_t sequence, mixture_part
     const token_file *file = &c->shard[s];
     for (int64_t d = 0; d < file->documents;) {
       const int32_t of = file->table[d].domain;
-      mixture_stretch found = {.shard = s, .start = file->table[d].start};
-      for (; d < file->documents && file->table[d].domain == of; d++)
-        found.end = file->table[d].start + file->table[d].length;
-      phibal_status status = add_stretch(&parts[c->domain_of[s][of]], sequence, found);
+      const int64_t first = d;
+      while (d < file->documents && file->table[d].domain == of) d++;
+      phibal_status status = add_documents(&parts[c->domain_of[s][of]], c, s, first, d, sequence);
       if (status) return status;
     }
   }
@@ -82,7 +110,10 @@ static phibal_status keep_weighted(mixture *m, const double *weight) {
       continue;
     }
     if (!p->windows)
-      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "domain '%s' has no token to predict",
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               p->examples.left_out
+                                   ? "domain '%s': every example is longer than model.sequence"
+                                   : "domain '%s' has no token to predict",
                                m->corpus->domain[d]);
     p->weight = weight[d] / sum;
     m->part[kept++] = *p;
@@ -102,8 +133,12 @@ static phibal_status cut(mixture *m, const char *weights) {
   if (!*weights) {
     m->part->weight = 1;
     for (int32_t s = 0; s < c->shards && !status; s++)
-      status = add_stretch(m->part, m->sequence, (mixture_stretch){s, 0, c->shard[s].tokens, 0});
-    if (!status && !m->part->windows)
+      status = add_documents(m->part, c, s, 0, c->shard[s].documents, m->sequence);
+    if (!status && !m->part->windows && m->part->examples.left_out)
+      status =
+          phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                            "every example is longer than %d tokens (model.sequence)", m->sequence);
+    else if (!status && !m->part->windows)
       status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "the data hold no token to predict");
     return status;
   }
@@ -122,6 +157,14 @@ phibal_status mixture_create(const corpus *c, int32_t sequence, uint64_t seed, c
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "sequence length %d: must be at least 1",
                              sequence);
   phibal_status status = cut(m, weights);
+  for (int32_t i = 0; i < m->parts; i++) {
+    const mixture_examples *e = &m->part[i].examples;
+    m->examples.windows += e->windows;
+    m->examples.examples += e->examples;
+    m->examples.tokens += e->tokens;
+    m->examples.left_out += e->left_out;
+  }
+  m->apart = boundaries || m->examples.windows;
   if (status) mixture_destroy(m);
   return status;
 }
@@ -147,6 +190,7 @@ static mixture_part *choose(mixture *m) {
 
 void mixture_window(const token_file *file, int64_t at, int64_t end, int32_t sequence,
                     bool boundaries, int32_t *tokens, int32_t *targets, int32_t *starts) {
+  boundaries |= file->learned != NULL;
   int64_t document = boundaries ? token_file_document(file, at) : 0;
   int64_t next = boundaries ? file->table[document].start + file->table[document].length : end;
   int32_t start = 0;
@@ -157,7 +201,8 @@ void mixture_window(const token_file *file, int64_t at, int64_t end, int32_t seq
       next += file->table[++document].length;
     }
     tokens[i] = t < end ? token_file_at(file, t) : -1;
-    targets[i] = t + 1 < end && !(boundaries && t + 1 == next) ? token_file_at(file, t + 1) : -1;
+    const bool follows = t + 1 < end && !(boundaries && t + 1 == next);
+    targets[i] = follows && token_file_learned(file, t + 1) ? token_file_at(file, t + 1) : -1;
     if (starts) starts[i] = start;
   }
 }

@@ -4,12 +4,15 @@
 
    A stretch is a shard, or with weights neighbouring documents of one domain in one shard. Windows
    never cross from one stretch into another: window w of a stretch holds its tokens w S .. w S + S
-   - 1, the next tokens as targets. Without weights each window comes once an epoch, in an order
-   that the seed and the epoch decide. With weights each domain has its own windows, epochs and
-   order, and sequence i comes from the domain of which the sequences before it have the least for
-   its weight: the largest w_d (i + 1) - n_d, n_d being how many it has had; of equals the first. So
-   that the first n sequences have a domain w_d n times, to less than the number of domains; one
-   that is small for its weight is read more often than others. */
+   - 1, the next tokens as targets. A file whose documents are examples (token_file.learned) has a
+   stretch for each window: as many neighbouring examples as S tokens hold, whole; longer ones are
+   left out. They are kept apart as with boundaries, and only what is learned is a target. Without
+   weights each window comes once an epoch, in an order that the seed and the epoch decide. With
+   weights each domain has its own windows, epochs and order, and sequence i comes from the domain
+   of which the sequences before it have the least for its weight: the largest w_d (i + 1) - n_d,
+   n_d being how many it has had; of equals the first. So that the first n sequences have a domain
+   w_d n times, to less than the number of domains; one that is small for its weight is read more
+   often than others. */
 #ifndef PHIBAL_MOE_MIXTURE_H
 #define PHIBAL_MOE_MIXTURE_H
 
@@ -21,11 +24,18 @@ typedef struct mixture_stretch {
   int64_t windows;    /* of the stretches before it */
 } mixture_stretch;
 
+/* How examples came into windows. */
+typedef struct mixture_examples {
+  int64_t windows, examples, tokens; /* tokens of the examples in the windows */
+  int64_t left_out;                  /* examples longer than a window */
+} mixture_examples;
+
 typedef struct mixture_part {
   double weight; /* they add up to 1 */
   int64_t windows, stretches;
   mixture_stretch *stretch; /* [stretches] */
   int64_t taken;
+  mixture_examples examples;
 } mixture_part;
 
 typedef struct mixture {
@@ -33,6 +43,8 @@ typedef struct mixture {
   int32_t sequence;
   uint64_t seed;
   bool boundaries;
+  bool apart; /* some windows have documents that are kept apart: `starts` says where */
+  mixture_examples examples; /* of all parts */
   int32_t parts;
   mixture_part *part;
   int64_t next; /* how many sequences have been handed out: what `taken` counts */
@@ -40,8 +52,8 @@ typedef struct mixture {
 
 /* weights: "name=weight,..." for domains of the corpus, the others are left out; "": none. Weights
    are numbers above 0, of any sum. boundaries: a window's documents do not know of each other.
-   PHIBAL_ERROR_ARGUMENT: sequence < 1, an unknown domain, one that is there twice, no weight, or no
-   window with a target. */
+   PHIBAL_ERROR_ARGUMENT: sequence < 1, only examples that are longer, an unknown domain, one that
+   is there twice, no weight, or no window with a target. */
 phibal_status mixture_create(const corpus *c, int32_t sequence, uint64_t seed, const char *weights,
                              bool boundaries, mixture *m);
 void mixture_destroy(mixture *m);
@@ -53,6 +65,12 @@ void mixture_destroy(mixture *m);
    that position i may see: 0, or with boundaries where its document begins. */
 void mixture_sequence(mixture *m, int64_t index, int32_t *tokens, int32_t *targets,
                       int32_t *starts);
+
+/* The next window of a file's examples: neighbouring documents from *document on, before `last`,
+   that have up to `sequence` tokens together, which are *start .. *end - 1. Longer ones are passed
+   over. Moves *document on and counts; false where none is left. */
+bool mixture_pack(const token_file *file, int64_t last, int32_t sequence, int64_t *document,
+                  mixture_examples *counts, int64_t *start, int64_t *end);
 
 /* One window: tokens of a file from `at` on, before `end`, filled up to `sequence` with padding. */
 void mixture_window(const token_file *file, int64_t at, int64_t end, int32_t sequence,

@@ -12,10 +12,10 @@ static phibal_status header_check(const char *path, const token_header *h, int64
                              "%s: not a token file (its first 8 bytes are not \"phibtok\\n\"); "
                              "`phibal data build` makes one from text",
                              path);
-  if (h->version != TOKEN_FORMAT_VERSION)
+  if (h->version != TOKEN_FORMAT_VERSION && h->version != TOKEN_FORMAT_VERSION_LEARNED)
     return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                             "%s: token file version %u; this phibal reads version %d", path,
-                             h->version, TOKEN_FORMAT_VERSION);
+                             "%s: token file version %u; this phibal reads versions %d and %d",
+                             path, h->version, TOKEN_FORMAT_VERSION, TOKEN_FORMAT_VERSION_LEARNED);
   if (h->file_bytes > bytes)
     return phibal_status_set(PHIBAL_ERROR_FORMAT,
                              "%s: truncated: the header says %lld bytes, the file has %lld", path,
@@ -47,8 +47,7 @@ static phibal_status header_check(const char *path, const token_header *h, int64
   if (bad)
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: header: %s is %lld, which cannot be", path,
                              bad, value);
-  int64_t expected = (int64_t)sizeof *h + token_format_padded(h->tokens * h->token_bytes) +
-                     h->documents * (int64_t)sizeof(token_document) + h->name_bytes + 8;
+  const int64_t expected = token_format_bytes(h);
   if (expected != bytes)
     return phibal_status_set(PHIBAL_ERROR_FORMAT,
                              "%s: header: %lld tokens, %lld documents and %lld bytes of names make "
@@ -112,6 +111,27 @@ static phibal_status tokens_check(const char *path, const token_header *h, const
   return PHIBAL_OK;
 }
 
+static phibal_status learned_check(const char *path, const token_file *file) {
+  for (int64_t i = file->tokens; i % 64; i++)
+    if (token_file_learned(file, i))
+      return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: a token behind the last one is to be predicted", path);
+  for (int64_t d = 0; d < file->documents; d++) {
+    const token_document *t = &file->table[d];
+    int64_t i = t->start;
+    if (token_file_learned(file, i))
+      return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: document %lld: its first token is to be predicted", path,
+                               (long long)d);
+    while (i < t->start + t->length && !token_file_learned(file, i)) i++;
+    if (i == t->start + t->length)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: document %lld: no token is to be predicted", path,
+                               (long long)d);
+  }
+  return PHIBAL_OK;
+}
+
 /* Everything but the mapping itself. The checksum is judged last: a wrong size, table or token says
    more about what is wrong than "corrupt" does. */
 static phibal_status contents_check(const char *path, const void *contents, size_t bytes,
@@ -138,6 +158,8 @@ static phibal_status contents_check(const char *path, const void *contents, size
   else
     file->data32 = (const uint32_t *)tokens;
   file->table = (const token_document *)table;
+  if (h->version == TOKEN_FORMAT_VERSION_LEARNED)
+    file->learned = (const uint8_t *)names + h->name_bytes;
 
   const char **pointers = calloc((size_t)h->domains, sizeof *pointers);
   if (!pointers)
@@ -147,6 +169,7 @@ static phibal_status contents_check(const char *path, const void *contents, size
   if ((status = names_check(path, h, names, pointers))) return status;
   if ((status = tokens_check(path, h, file))) return status;
   if ((status = documents_check(path, h, file))) return status;
+  if (file->learned && (status = learned_check(path, file))) return status;
 
   uint64_t stored;
   memcpy(&stored, base + h->file_bytes - 8, sizeof stored);

@@ -32,10 +32,14 @@ typedef struct token_file {
   const token_document *table;     /* [documents], by rising start, covering all tokens */
   const uint16_t *data16;          /* the tokens if vocabulary <= 65536, else null */
   const uint32_t *data32;          /* the tokens otherwise */
-  uint64_t checksum;               /* of all that stands in the file */
-  void *mapping;                   /* private */
-  size_t mapping_bytes;            /* private */
-  void *owned;                     /* private */
+  /* Bit i % 8 of byte i / 8: whether token i is to be predicted; null: every token is that follows
+     another. Where it is there, each document is an example that is learned by itself: it has a
+     token to be predicted, which is not its first. */
+  const uint8_t *learned;
+  uint64_t checksum;    /* of all that stands in the file */
+  void *mapping;        /* private */
+  size_t mapping_bytes; /* private */
+  void *owned;          /* private */
 } token_file;
 
 /* PHIBAL_ERROR_IO (missing, unreadable), PHIBAL_ERROR_FORMAT (not a token file, truncated, corrupt,
@@ -54,6 +58,10 @@ void token_file_close(token_file *file);
 
 static inline int32_t token_file_at(const token_file *file, int64_t i) {
   return file->data16 ? (int32_t)file->data16[i] : (int32_t)file->data32[i];
+}
+
+static inline bool token_file_learned(const token_file *file, int64_t i) {
+  return !file->learned || file->learned[i / 8] >> (i % 8) & 1;
 }
 
 /* Index of the document that holds token i, 0 <= i < tokens. */

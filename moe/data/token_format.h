@@ -4,7 +4,9 @@
      tokens       tokens x token_bytes, padded with zeros to a multiple of 8
      documents    documents x token_document (24 bytes, the last four of them zero)
      names        the domains' names, each ended by a zero byte, padded with zeros to a multiple of
-   8 checksum     8 bytes: token_checksum of tokens, documents, names and then the header
+   8 learned      in version 2 only: a bit for each token, the lowest of a byte first, 1 where the
+                  token is to be predicted, padded with zeros to a multiple of 8 bytes
+     checksum     8 bytes: token_checksum of all between the header and it, and then the header
 
    Tokens come first so that a writer can stream them; the header is filled in last. */
 #ifndef PHIBAL_MOE_TOKEN_FORMAT_H
@@ -19,6 +21,7 @@
 
 #define TOKEN_FORMAT_MAGIC "phibtok\n"
 #define TOKEN_FORMAT_VERSION 1
+#define TOKEN_FORMAT_VERSION_LEARNED 2
 /* Bounds that keep every size computed from a header below 2^63. */
 #define TOKEN_FORMAT_MAX_TOKENS ((int64_t)1 << 56)
 #define TOKEN_FORMAT_MAX_VOCABULARY ((int32_t)1 << 24)
@@ -55,6 +58,18 @@ static inline uint64_t token_checksum(uint64_t sum, const uint64_t *words, int64
 
 static inline int64_t token_format_padded(int64_t bytes) {
   return (bytes + 7) / 8 * 8;
+}
+
+/* Bytes of the section `learned`. */
+static inline int64_t token_format_learned(const token_header *h) {
+  return h->version == TOKEN_FORMAT_VERSION_LEARNED ? token_format_padded((h->tokens + 7) / 8) : 0;
+}
+
+/* Bytes of the file that the header's other numbers make. */
+static inline int64_t token_format_bytes(const token_header *h) {
+  return (int64_t)sizeof *h + token_format_padded(h->tokens * h->token_bytes) +
+         h->documents * (int64_t)sizeof(token_document) + h->name_bytes + token_format_learned(h) +
+         8;
 }
 
 #endif

@@ -24,6 +24,8 @@ struct token_writer {
   int64_t capacity;
   char *names;
   size_t name_bytes;
+  uint8_t *learned; /* of examples */
+  int64_t learned_capacity;
 };
 
 static phibal_status write_error(const token_writer *w) {
@@ -108,8 +110,30 @@ phibal_status token_writer_domain(token_writer *w, const char *name) {
   return PHIBAL_OK;
 }
 
-phibal_status token_writer_document(token_writer *w, const uint32_t *tokens, int64_t n,
-                                    int32_t domain) {
+/* The bits of one example's tokens, which come next, and of its end of document. */
+static phibal_status learned_append(token_writer *w, const uint8_t *learned, int64_t n) {
+  const int64_t first = w->header.tokens, bytes = token_format_padded((first + n + 8) / 8);
+  if (n < 1 || learned[0])
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s: document %lld: its first token cannot be predicted", w->path,
+                             (long long)w->header.documents);
+  if (bytes > w->learned_capacity) {
+    const int64_t capacity = 2 * bytes;
+    uint8_t *grown = realloc(w->learned, (size_t)capacity);
+    if (!grown)
+      return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for %lld tokens", w->path,
+                               (long long)(8 * capacity));
+    memset(grown + w->learned_capacity, 0, (size_t)(capacity - w->learned_capacity));
+    w->learned = grown;
+    w->learned_capacity = capacity;
+  }
+  for (int64_t i = 0; i <= n; i++)
+    if (i == n || learned[i]) w->learned[(first + i) / 8] |= (uint8_t)(1 << (first + i) % 8);
+  return PHIBAL_OK;
+}
+
+static phibal_status append(token_writer *w, const uint32_t *tokens, const uint8_t *learned,
+                            int64_t n, int32_t domain) {
   if (domain < 0 || domain >= w->header.domains)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: domain %d of %d", w->path, domain,
                              w->header.domains);
@@ -121,6 +145,13 @@ phibal_status token_writer_document(token_writer *w, const uint32_t *tokens, int
   if (n < 0 || n >= TOKEN_FORMAT_MAX_TOKENS - w->header.tokens)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld more tokens are too many", w->path,
                              (long long)n);
+  const uint32_t version = learned ? TOKEN_FORMAT_VERSION_LEARNED : TOKEN_FORMAT_VERSION;
+  if (w->header.documents && w->header.version != version)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: documents and examples in one file",
+                             w->path);
+  w->header.version = version;
+  phibal_status status = learned ? learned_append(w, learned, n) : PHIBAL_OK;
+  if (status) return status;
   if (w->header.documents == w->capacity) {
     int64_t capacity = w->capacity ? 2 * w->capacity : 1024;
     token_document *table = realloc(w->table, (size_t)capacity * sizeof *table);
@@ -134,10 +165,20 @@ phibal_status token_writer_document(token_writer *w, const uint32_t *tokens, int
       (token_document){.start = w->header.tokens, .length = n + 1, .domain = domain};
   w->header.tokens += n + 1;
   for (int64_t i = 0; i < n; i++) {
-    phibal_status status = token_append(w, tokens[i]);
+    status = token_append(w, tokens[i]);
     if (status) return status;
   }
   return token_append(w, (uint32_t)w->header.end_of_document);
+}
+
+phibal_status token_writer_document(token_writer *w, const uint32_t *tokens, int64_t n,
+                                    int32_t domain) {
+  return append(w, tokens, NULL, n, domain);
+}
+
+phibal_status token_writer_example(token_writer *w, const uint32_t *tokens, const uint8_t *learned,
+                                   int64_t n, int32_t domain) {
+  return append(w, tokens, learned, n, domain);
 }
 
 phibal_status token_writer_finish(token_writer *w) {
@@ -148,11 +189,11 @@ phibal_status token_writer_finish(token_writer *w) {
     status = buffer_append(w, w->table, (size_t)w->header.documents * sizeof(token_document));
   if (!status) status = buffer_append(w, w->names, w->name_bytes);
   if (!status) status = buffer_flush(w);
+  if (!status) status = buffer_append(w, w->learned, (size_t)token_format_learned(&w->header));
+  if (!status) status = buffer_flush(w);
   if (status) return status;
   w->header.name_bytes = token_format_padded((int64_t)w->name_bytes);
-  w->header.file_bytes =
-      (int64_t)sizeof w->header + token_format_padded(w->header.tokens * w->header.token_bytes) +
-      w->header.documents * (int64_t)sizeof(token_document) + w->header.name_bytes + 8;
+  w->header.file_bytes = token_format_bytes(&w->header);
   uint64_t words[sizeof w->header / 8];
   memcpy(words, &w->header, sizeof words);
   uint64_t sum = token_checksum(w->sum, words, (int64_t)(sizeof words / 8));
@@ -178,5 +219,6 @@ void token_writer_destroy(token_writer *w) {
   free(w->path);
   free(w->table);
   free(w->names);
+  free(w->learned);
   free(w);
 }

@@ -20,6 +20,12 @@ phibal_status token_writer_domain(token_writer *writer, const char *name);
 phibal_status token_writer_document(token_writer *writer, const uint32_t *tokens, int64_t n,
                                     int32_t domain);
 
+/* The same for an example of which only some tokens are to be predicted: those with learned[i] not
+   0, and its end of document. The first one cannot be. A file's documents are all of one kind:
+   PHIBAL_ERROR_ARGUMENT. */
+phibal_status token_writer_example(token_writer *writer, const uint32_t *tokens,
+                                   const uint8_t *learned, int64_t n, int32_t domain);
+
 /* Writes what is left and waits until the disk has it. A file without documents or without domains
    is PHIBAL_ERROR_ARGUMENT. Nothing can be added after it. */
 phibal_status token_writer_finish(token_writer *writer);

@@ -1,0 +1,218 @@
+#include "instructions.h"
+#include "file.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct place {
+  const char *path;
+  int64_t line; /* 0: none */
+} place;
+
+__attribute__((format(printf, 2, 3))) static phibal_status bad(const place *at, const char *format,
+                                                               ...) {
+  char what[256];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(what, sizeof what, format, values);
+  va_end(values);
+  for (char *c = what; *c; c++) /* a name out of the file may be anything */
+    if ((unsigned char)*c < ' ') *c = '?';
+  if (!at->line) return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s", at->path, what);
+  return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%lld: %s", at->path, (long long)at->line, what);
+}
+
+static phibal_status memory_error(const place *at) {
+  return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s:%lld: out of memory", at->path,
+                           (long long)at->line);
+}
+
+phibal_status chat_template_default(chat_template *t) {
+  t->roles =
+      json_pack("{s:[s, s], s:[s, s], s:[s, s], s:[s, s]}", "system", "<|system|>\n", "\n", "user",
+                "<|user|>\n", "\n", "tool", "<|tool|>\n", "\n", "assistant", "<|assistant|>\n", "");
+  return t->roles ? PHIBAL_OK
+                  : phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for the chat template");
+}
+
+static phibal_status template_check(const char *path, const json_t *roles) {
+  const place at = {path, 0};
+  const char *role;
+  json_t *around;
+  json_object_foreach((json_t *)(uintptr_t)roles, role, around) {
+    if (json_array_size(around) != 2 || !json_is_string(json_array_get(around, 0)) ||
+        !json_is_string(json_array_get(around, 1)))
+      return bad(&at, "\"%.40s\": two texts are wanted, [before, after] its messages", role);
+  }
+  return json_object_get(roles, "assistant")
+             ? PHIBAL_OK
+             : bad(&at, "no \"assistant\": {role: [before, after]}");
+}
+
+phibal_status chat_template_read(const char *path, chat_template *t) {
+  text_buffer text = {0};
+  json_error_t error;
+  *t = (chat_template){0};
+  phibal_status status = file_read_all(path, &text);
+  if (status) return status;
+  t->roles = json_loadb(text.bytes, text.count, JSON_REJECT_DUPLICATES, &error);
+  status = t->roles ? template_check(path, t->roles)
+                    : bad(&(place){path, error.line}, "not JSON: %s", error.text);
+  text_buffer_free(&text);
+  if (status) chat_template_free(t);
+  return status;
+}
+
+void chat_template_free(chat_template *t) {
+  json_decref(t->roles);
+  *t = (chat_template){0};
+}
+
+void instruction_free(instruction *example) {
+  for (size_t i = 0; i < example->count; i++) free(example->text[i]);
+  free(example->text);
+  *example = (instruction){0};
+}
+
+/* The buffer's text becomes the next one of the example. */
+static phibal_status add_text(const place *at, text_buffer *from, instruction *to) {
+  if (text_buffer_append(from, "", 1)) return memory_error(at);
+  if (!(to->count & (to->count - 1))) { /* room grows by doubling */
+    char **grown = realloc(to->text, (to->count ? 2 * to->count : 1) * sizeof *grown);
+    if (!grown) return memory_error(at);
+    to->text = grown;
+  }
+  to->text[to->count++] = from->bytes;
+  *from = (text_buffer){0};
+  return PHIBAL_OK;
+}
+
+static phibal_status append(const place *at, const char *text, text_buffer *to) {
+  return text_buffer_string(to, text) ? memory_error(at) : PHIBAL_OK;
+}
+
+/* A message's role and content. */
+static phibal_status read_message(const place *at, size_t i, const json_t *message,
+                                  const char **role, const char **content) {
+  const char *key;
+  json_t *value;
+  if (!json_is_object(message)) return bad(at, "\"messages\"[%zu] is no object", i);
+  *role = json_string_value(json_object_get(message, "role"));
+  *content = json_string_value(json_object_get(message, "content"));
+  if (!*role) return bad(at, "\"messages\"[%zu].\"role\" is no text", i);
+  if (!*content) return bad(at, "\"messages\"[%zu].\"content\" is no text", i);
+  json_object_foreach((json_t *)(uintptr_t)message, key, value) {
+    if (!json_is_null(value) && strcmp(key, "role") && strcmp(key, "content"))
+      return bad(at, "\"messages\"[%zu].\"%.40s\" cannot be said by the template", i, key);
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status parse_chat(const place *at, const chat_template *t, const json_t *messages,
+                                text_buffer *read, text_buffer *learned, instruction *to) {
+  size_t i;
+  const json_t *message;
+  if (!json_is_array(messages)) return bad(at, "\"messages\" is no list");
+  json_array_foreach(messages, i, message) {
+    const char *role = NULL, *content = NULL;
+    phibal_status status = read_message(at, i, message, &role, &content);
+    if (status) return status;
+    const json_t *around = json_object_get(t->roles, role);
+    if (!around) return bad(at, "\"messages\"[%zu].\"role\": the template has no '%.40s'", i, role);
+    const char *before = json_string_value(json_array_get(around, 0));
+    const char *after = json_string_value(json_array_get(around, 1));
+    const bool own = !strcmp(role, "assistant");
+    text_buffer *said = own ? learned : read;
+    status = append(at, before, read);
+    if (!status) status = append(at, content, said);
+    if (!status) status = append(at, after, said);
+    if (!status && own && !to->count && !read->count)
+      return bad(at, "\"messages\"[%zu]: nothing stands before the assistant's first message", i);
+    if (!status && own) status = add_text(at, read, to);
+    if (!status && own) status = add_text(at, learned, to);
+    if (status) return status;
+  }
+  return to->count ? PHIBAL_OK : bad(at, "\"messages\" has no message of the assistant");
+}
+
+static phibal_status parse_plain(const place *at, const json_t *json, text_buffer *read,
+                                 text_buffer *learned, instruction *to) {
+  const char *prompt = json_string_value(json_object_get(json, "prompt"));
+  const char *completion = json_string_value(json_object_get(json, "completion"));
+  if (!prompt) return bad(at, "\"prompt\" is no text");
+  if (!completion) return bad(at, "\"completion\" is no text");
+  if (!*prompt) return bad(at, "\"prompt\" is empty: nothing stands before the completion");
+  phibal_status status = append(at, prompt, read);
+  if (!status) status = append(at, completion, learned);
+  if (!status) status = add_text(at, read, to);
+  if (!status) status = add_text(at, learned, to);
+  return status;
+}
+
+phibal_status instruction_parse(const chat_template *t, const char *path, int64_t line,
+                                const char *bytes, size_t n, instruction *example) {
+  const place at = {path, line};
+  json_error_t error;
+  text_buffer read = {0}, learned = {0};
+  *example = (instruction){0};
+  json_t *json = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &error);
+  const json_t *tools = json_object_get(json, "tools");
+  phibal_status status;
+  if (!json)
+    status = bad(&at, "not JSON: %s", error.text);
+  else if (!json_is_object(json))
+    status = bad(&at, "no object");
+  else if (tools && !json_is_null(tools))
+    status = bad(&at, "\"tools\" cannot be said by the template");
+  else if (json_object_get(json, "messages"))
+    status = parse_chat(&at, t, json_object_get(json, "messages"), &read, &learned, example);
+  else if (json_object_get(json, "prompt") || json_object_get(json, "completion"))
+    status = parse_plain(&at, json, &read, &learned, example);
+  else
+    status = bad(&at, "neither \"messages\" nor \"prompt\" and \"completion\"");
+  json_decref(json);
+  text_buffer_free(&read);
+  text_buffer_free(&learned);
+  if (status) instruction_free(example);
+  return status;
+}
+
+/* Room for the marks of `count` tokens, and marks from `first` on. */
+static bool mark(instruction_tokens *to, size_t first, uint8_t learned) {
+  const size_t count = to->tokens.count;
+  if (count > to->capacity) {
+    uint8_t *grown = realloc(to->learned, 2 * count);
+    if (!grown) return false;
+    to->learned = grown;
+    to->capacity = 2 * count;
+  }
+  for (size_t i = first; i < count; i++) to->learned[i] = learned;
+  return true;
+}
+
+phibal_status instruction_encode(const instruction *example, const tokenizer *t, const char *path,
+                                 int64_t line, instruction_tokens *to) {
+  const place at = {path, line};
+  phibal_status status = PHIBAL_OK;
+  to->tokens.count = 0;
+  for (size_t i = 0; i < example->count && !status; i++) {
+    const size_t first = to->tokens.count;
+    status = tokenizer_encode(t, example->text[i], strlen(example->text[i]), &to->of_text);
+    for (size_t j = 0; j < to->of_text.count && !status; j++)
+      status = token_buffer_append(&to->tokens, to->of_text.ids[j]);
+    if (!status && !i && !to->tokens.count)
+      status = bad(&at, "what stands before the first completion has no token");
+    if (!status && i % 2 && i + 1 < example->count)
+      status = token_buffer_append(&to->tokens, (uint32_t)t->end_of_document);
+    if (!status && !mark(to, first, i % 2)) status = memory_error(&at);
+  }
+  return status;
+}
+
+void instruction_tokens_free(instruction_tokens *to) {
+  token_buffer_free(&to->tokens);
+  token_buffer_free(&to->of_text);
+  free(to->learned);
+  *to = (instruction_tokens){0};
+}
