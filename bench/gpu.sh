@@ -73,7 +73,7 @@ verify() {
     { echo "no meson or no MPFR: the bits are compared above"; return 77; }
   [ -f "$work/meson/build.ninja" ] ||
     meson setup "$work/meson" "$root" -Dgpu_architectures="$architecture" || return 1
-  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so &&
+  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/tensor_bytes &&
     "$work/meson/cli/phibal" verify --backend cuda
 }
 
@@ -83,9 +83,18 @@ train() {
   sh "$root/tests/train_device.sh" "$work/meson/cli/phibal" "$work/train" "$root" cuda
 }
 
+# One rank that goes through NCCL has the bits of a process alone; two ranks where there are two devices.
+ranks() {
+  [ -x "$work/meson/cli/phibal" ] || { echo "not built: see verify"; return 77; }
+  "$work/meson/cli/phibal" info | grep -q 'NCCL *left out' && { echo "built without NCCL"; return 77; }
+  devices=$(nvidia-smi -L | wc -l)
+  sh "$root/tests/train_launched.sh" "$work/meson/cli/phibal" "$work/meson/tests/tensor_bytes" "$work/ranks" \
+    "$root" cuda $((devices > 1 ? 2 : 1))
+}
+
 # A step runs a function of this script in a process of its own, which `timeout` can end.
 case ${GPU_STEP:-} in
-build | torch | verify | train) "$GPU_STEP"; exit ;;
+build | torch | verify | train | ranks) "$GPU_STEP"; exit ;;
 memcheck | racecheck) sanitize "$GPU_STEP"; exit ;;
 esac
 again() { GPU_STEP=$1 step "$1" "$2" sh "$root/bench/gpu.sh" ${build_only:+--build-only} "$work"; }
@@ -99,6 +108,7 @@ again racecheck 60
 again torch 90
 again verify 120
 again train 60
+again ranks 60
 cat "$results/bench.txt"
 [ ! -s "$results/torch.txt" ] || cat "$results/torch.txt"
 [ -z "$failed" ]

@@ -52,7 +52,8 @@ typedef struct arguments {
 static void print_help(void) {
   puts("usage: phibal train --config NAME|FILE --data FILE [--validation FILE] [options]\n"
        "       phibal train --resume FOLDER [options]\n\n"
-       "Trains a mixture-of-experts language model; in several processes where mpirun starts it.\n"
+       "Trains a mixture-of-experts language model; in several processes where mpirun starts it,\n"
+       "or with --device torchrun or srun.\n"
        "NAME is a built-in run file:");
   for (size_t i = 0; i < builtin_configs_count; i++) printf("  %s", builtin_configs[i].name);
   puts("\n\n"
@@ -425,7 +426,7 @@ int command_train(int argc, char **argv) {
   static arguments a;
   int code = read_arguments(argc, argv, &a);
   if (code >= 0) return code;
-  if (parallel_begin(&job)) return fail();
+  if (parallel_begin(a.device != NULL, &job)) return fail();
   code = train(&a);
   if (code) parallel_abort(&job, code);
   parallel_end(&job);

@@ -89,11 +89,6 @@ static phibal_status create_host_side(device *d) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", d->name);
 }
 
-static const char *none_lost(const void *context) {
-  (void)context; /* mpirun ends the job */
-  return NULL;
-}
-
 static phibal_status join(device *d, const parallel *ranks) {
   if (!ranks) return PHIBAL_OK;
   const phibal_cuda_peers peers = {.context = ranks,
@@ -102,7 +97,7 @@ static phibal_status join(device *d, const parallel *ranks) {
                                    .local = ranks->local,
                                    .seconds = parallel_patience(),
                                    .gather = parallel_gather,
-                                   .lost = none_lost};
+                                   .lost = parallel_lost};
   return told(d, d->library.ranks_create(&peers, &d->ranks));
 }
 

@@ -1,16 +1,80 @@
 #include "parallel.h"
+#include "rendezvous.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* Started by mpirun or srun: starting MPI without one takes a tenth of a second, and a run that
    does not need it should not depend on it. */
+static int ranks_of_variable(const char *name) {
+  const char *value = getenv(name);
+  return value && atoi(value) > 0 ? atoi(value) : 0;
+}
+
 static int ranks_of_environment(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    const char *value = getenv(names[i]);
-    if (value && atoi(value) > 0) return atoi(value);
+  const int ranks = ranks_of_variable("OMPI_COMM_WORLD_SIZE");
+  return ranks ? ranks : ranks_of_variable("PMI_SIZE");
+}
+
+static phibal_status begin_mpi(parallel *p);
+
+/* srun may offer PMI as well, which not every MPI understands: devices do without. */
+phibal_status parallel_begin(bool devices, parallel *p) {
+  *p = (parallel){.ranks = 1};
+  if (ranks_of_variable("OMPI_COMM_WORLD_SIZE")) return begin_mpi(p);
+  launcher l;
+  phibal_status status = launcher_find(&l);
+  if (status) return status;
+  if (ranks_of_environment() && (l.ranks == 0 || !devices)) return begin_mpi(p);
+  if (!devices && l.ranks > 1)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "started as rank %d of %d by torchrun's or Slurm's variables: without "
+                             "--device, several processes are started by mpirun",
+                             l.rank, l.ranks);
+  if (!devices || l.ranks == 0) return PHIBAL_OK;
+  *p = (parallel){.rank = l.rank, .ranks = l.ranks, .local = l.local, .launched = true};
+  return rendezvous_open(&l, parallel_patience(), &p->meeting);
+}
+
+const char *parallel_lost(const void *context) {
+  const parallel *p = context;
+  return p->meeting ? rendezvous_lost(p->meeting) : NULL;
+}
+
+/* By the meeting, [ranks][bytes]; null where a rank has ended. */
+static void *met(const parallel *p, const void *own, size_t bytes) {
+  void *all = malloc((size_t)p->ranks * bytes);
+  if (all && !rendezvous_gather(p->meeting, own, bytes, all)) return all;
+  free(all);
+  return NULL;
+}
+
+static void met_doubles(const parallel *p, double *x, int32_t n) {
+  double *all = met(p, x, (size_t)n * sizeof *x);
+  for (int32_t i = 0; i < n && all; i++) {
+    x[i] = 0;
+    for (int32_t r = 0; r < p->ranks; r++) x[i] += all[r * n + i];
   }
-  return 0;
+  free(all);
+}
+
+static void met_integer(const parallel *p, int64_t *x) {
+  int64_t *all = met(p, x, sizeof *x);
+  if (all) *x = 0;
+  for (int32_t r = 0; r < p->ranks && all; r++) *x += all[r];
+  free(all);
+}
+
+static int met_largest(const parallel *p, int x) {
+  int *all = met(p, &x, sizeof x);
+  for (int32_t r = 0; r < p->ranks && all; r++) x = all[r] > x ? all[r] : x;
+  free(all);
+  return x;
+}
+
+/* A run that ends well ends on all ranks at once, so that none takes another for lost. */
+static void leave(const parallel *p) {
+  met_largest(p, 0);
+  rendezvous_close(p->meeting);
 }
 
 double parallel_patience(void) {
@@ -32,9 +96,7 @@ const char *parallel_library(void) {
   return version;
 }
 
-phibal_status parallel_begin(parallel *p) {
-  *p = (parallel){.ranks = 1};
-  if (!ranks_of_environment()) return PHIBAL_OK;
+static phibal_status begin_mpi(parallel *p) {
   int rank, ranks, local;
   MPI_Comm machine;
   MPI_Init(NULL, NULL);
@@ -43,12 +105,12 @@ phibal_status parallel_begin(parallel *p) {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine);
   MPI_Comm_rank(machine, &local);
   MPI_Comm_free(&machine);
-  *p = (parallel){rank, ranks, MPI_Comm_c2f(MPI_COMM_WORLD), local, true};
+  *p = (parallel){rank, ranks, MPI_Comm_c2f(MPI_COMM_WORLD), local, true, NULL};
   return PHIBAL_OK;
 }
 
 void parallel_end(const parallel *p) {
-  (void)p;
+  if (p->meeting) leave(p);
   int begun, ended;
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
@@ -59,13 +121,15 @@ static MPI_Comm ranks_of(const parallel *p) {
   return MPI_Comm_f2c(p->communicator);
 }
 
-void parallel_abort(const parallel *p, int status) {
-  if (p->ranks > 1) MPI_Abort(MPI_COMM_WORLD, status);
+void parallel_abort(parallel *p, int status) {
+  if (!p->meeting && p->ranks > 1) MPI_Abort(MPI_COMM_WORLD, status);
+  rendezvous_close(p->meeting);
+  p->meeting = NULL;
 }
 
 void parallel_split(const parallel *p, int32_t colour, parallel *part) {
   *part = (parallel){.ranks = 1};
-  if (p->ranks == 1) return;
+  if (p->ranks == 1 || p->meeting) return;
   MPI_Comm found;
   int rank, ranks;
   MPI_Comm_split(ranks_of(p), colour, p->rank, &found);
@@ -154,6 +218,7 @@ void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n) {
 
 const char *parallel_gather(const void *context, const void *own, size_t bytes, void *all) {
   const parallel *p = context;
+  if (p->meeting) return rendezvous_gather(p->meeting, own, bytes, all);
   if (bytes > INT_MAX) return "2 GiB or more of a rank, which MPI cannot count";
   if (p->ranks == 1)
     memcpy(all, own, bytes);
@@ -218,6 +283,10 @@ phibal_status parallel_exchange_rows(const void *context, int32_t width, const i
 }
 
 void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
+  if (p->meeting) {
+    met_doubles(p, x, n);
+    return;
+  }
   double sum[16] = {0}, theirs[16];
   for (int32_t r = 0; r < p->ranks && p->ranks > 1; r++) {
     if (r == p->rank) memcpy(theirs, x, (size_t)n * sizeof *x);
@@ -229,10 +298,14 @@ void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
 
 void parallel_sum_integer(const void *context, int64_t *x) {
   const parallel *p = context;
-  if (p->ranks > 1) MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_INT64_T, MPI_SUM, ranks_of(p));
+  if (p->meeting)
+    met_integer(p, x);
+  else if (p->ranks > 1)
+    MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_INT64_T, MPI_SUM, ranks_of(p));
 }
 
 int parallel_largest(const parallel *p, int x) {
+  if (p->meeting) return met_largest(p, x);
   if (p->ranks > 1) MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_MAX, ranks_of(p));
   return x;
 }
@@ -253,7 +326,10 @@ phibal_status parallel_add_loads(const void *context, const phibal_loads *own, p
 }
 
 void parallel_meet(const parallel *p) {
-  if (p->ranks > 1) MPI_Barrier(ranks_of(p));
+  if (p->meeting)
+    met_largest(p, 0);
+  else if (p->ranks > 1)
+    MPI_Barrier(ranks_of(p));
 }
 
 #else
@@ -262,7 +338,7 @@ const char *parallel_library(void) {
   return NULL;
 }
 
-phibal_status parallel_begin(parallel *p) {
+static phibal_status begin_mpi(parallel *p) {
   *p = (parallel){.ranks = 1};
   if (ranks_of_environment() < 2) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
@@ -272,11 +348,13 @@ phibal_status parallel_begin(parallel *p) {
 }
 
 void parallel_end(const parallel *p) {
-  (void)p;
+  if (p->meeting) leave(p);
 }
 
-void parallel_abort(const parallel *p, int status) {
-  (void)p, (void)status;
+void parallel_abort(parallel *p, int status) {
+  (void)status;
+  rendezvous_close(p->meeting);
+  p->meeting = NULL;
 }
 
 void parallel_split(const parallel *p, int32_t colour, parallel *part) {
@@ -306,7 +384,8 @@ void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n) {
 }
 
 const char *parallel_gather(const void *context, const void *own, size_t bytes, void *all) {
-  (void)context;
+  const parallel *p = context;
+  if (p->meeting) return rendezvous_gather(p->meeting, own, bytes, all);
   memcpy(all, own, bytes);
   return NULL;
 }
@@ -334,16 +413,16 @@ phibal_status parallel_sum_floats(const parallel *p, float *x, int64_t n) {
 }
 
 void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
-  (void)p, (void)x, (void)n;
+  if (p->meeting) met_doubles(p, x, n);
 }
 
 void parallel_sum_integer(const void *context, int64_t *x) {
-  (void)context, (void)x;
+  const parallel *p = context;
+  if (p->meeting) met_integer(p, x);
 }
 
 int parallel_largest(const parallel *p, int x) {
-  (void)p;
-  return x;
+  return p->meeting ? met_largest(p, x) : x;
 }
 
 phibal_status parallel_add_loads(const void *context, const phibal_loads *own, phibal_loads *to) {
@@ -352,7 +431,7 @@ phibal_status parallel_add_loads(const void *context, const phibal_loads *own, p
 }
 
 void parallel_meet(const parallel *p) {
-  (void)p;
+  if (p->meeting) met_largest(p, 0);
 }
 
 #endif

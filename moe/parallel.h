@@ -1,9 +1,12 @@
 /* Several processes that train one model, over MPI. Sums are formed in the order
-   of the ranks, so that a run on so many ranks is the same to the bit each time. Where the build
-   has no MPI, or the program was not started by mpirun, there is one rank, and nothing here does
-   anything.
+   of the ranks, so that a run on so many ranks is the same to the bit each time. Where the program
+   was not started as one of several, there is one rank, and nothing here does anything.
 
-   An error of MPI ends the whole job with MPI's own message; no function below returns then. */
+   An error of MPI ends the whole job with MPI's own message; no function below returns then.
+
+   Ranks that have a device each may have been started by torchrun or srun (launcher.h), and meet by
+   TCP (rendezvous.h). Then there are gathering, meeting, the sums of a few numbers and the largest;
+   a rank that ends leaves the others' numbers as they were, and parallel_lost says it. */
 #ifndef PHIBAL_MOE_PARALLEL_H
 #define PHIBAL_MOE_PARALLEL_H
 
@@ -12,24 +15,29 @@
 #include <stddef.h>
 
 typedef struct parallel {
-  int32_t rank, ranks;  /* 0 <= rank < ranks */
-  int32_t communicator; /* MPI's handle, as Fortran has it; of no meaning where ranks is 1 */
-  int32_t local;        /* which of its machine's ranks this is; of the whole job only */
-  bool launched;        /* by something that starts several, be this the only one */
+  int32_t rank, ranks;        /* 0 <= rank < ranks */
+  int32_t communicator;       /* MPI's handle, as Fortran has it; of no meaning where ranks is 1 */
+  int32_t local;              /* which of its machine's ranks this is; of the whole job only */
+  bool launched;              /* by something that starts several, be this the only one */
+  struct rendezvous *meeting; /* null: MPI, or alone */
 } parallel;
 
 /* "Open MPI v4.1.4, ..."; null where the build has no MPI. */
 const char *parallel_library(void);
 
-/* Joins the job that mpirun (Open MPI's, or one that speaks PMI) has started this process for.
-   PHIBAL_ERROR_UNSUPPORTED if there is one of several ranks and the build has no MPI. */
-phibal_status parallel_begin(parallel *p);
+/* Joins the job that mpirun (Open MPI's, or one that speaks PMI) has started this process for; with
+   `devices` torchrun and srun too. PHIBAL_ERROR_UNSUPPORTED if there is one of several ranks that
+   cannot be joined: without MPI in the build, or by torchrun or srun and without devices. */
+phibal_status parallel_begin(bool devices, parallel *p);
+/* Null, or which rank has ended; under MPI null, for mpirun ends them all. Does not wait. The
+   context is a `const parallel *`. */
+const char *parallel_lost(const void *context);
 void parallel_end(const parallel *p);
 /* Seconds that a rank waits for another before it gives up: PHIBAL_TIMEOUT, or 600. MPI itself
    waits for ever. */
 double parallel_patience(void);
 /* Ends every rank of the job with this exit status, so that none waits for this one. */
-void parallel_abort(const parallel *p, int status);
+void parallel_abort(parallel *p, int status);
 
 /* The ranks of p that give the same colour, in the order they have in p. All of p call it. */
 void parallel_split(const parallel *p, int32_t colour, parallel *part);

@@ -439,9 +439,11 @@ static phibal_status train_steps(trainer *t) {
     json_t *layers = NULL;
     status = train_step(t, step, &progress);
     if (!status) status = step_layers(t, &progress.maxvio, &layers);
-    if (status)
-      return phibal_status_set(status, "step %lld: %s", (long long)step + 1,
-                               phibal_status_message());
+    /* What fails without a rank that has ended fails for that. */
+    const char *lost = parallel_lost(&t->parallel);
+    if (status || lost)
+      return phibal_status_set(status ? status : PHIBAL_ERROR_IO, "step %lld: %s",
+                               (long long)step + 1, lost ? lost : phibal_status_message());
     const bool last = step + 1 == c->training.steps;
     if ((step + 1) % c->training.log_every == 0 || last)
       status = log_step(t, &progress, layers);
@@ -455,7 +457,11 @@ static phibal_status train_steps(trainer *t) {
     /* Read once, so that what a stop has saved is where the run ends. */
     stop = stop_asked(t);
     const bool due = c->checkpoint.every && (step + 1) % c->checkpoint.every == 0;
-    if (!status && (due || last || stop)) status = save(t);
+    if (!status && (due || last || stop)) {
+      status = save(t);
+      /* No device waits for another rank meanwhile: its patience has an end. */
+      if (!status && t->device) parallel_meet(&t->parallel);
+    }
   }
   return status;
 }

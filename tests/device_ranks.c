@@ -126,7 +126,7 @@ static void exchange(void) {
 }
 
 int main(void) {
-  if (parallel_begin(&p)) return 1;
+  if (parallel_begin(false, &p)) return 1;
   CHECK(p.ranks == RANKS && p.launched && p.local == p.rank);
   CHECK(!device_library_open("host-cuda", &library));
   const phibal_cuda_peers peers = {&p, p.rank, p.ranks, p.local, 10, parallel_gather, none_lost};

@@ -92,7 +92,7 @@ static void split(void) {
 }
 
 int main(void) {
-  if (parallel_begin(&p)) return 1;
+  if (parallel_begin(false, &p)) return 1;
   CHECK(p.ranks == RANKS);
   exchange(&p);
   parallel all;

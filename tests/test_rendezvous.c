@@ -1,0 +1,343 @@
+/* Processes of one machine that meet by TCP: what they tell each other, and what each says when
+   another does not come, ends, is of another job, or is no rank at all. And where a process stands
+   by its environment. */
+#include "launcher.h"
+#include "rendezvous.h"
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int bound(int *port) {
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof at;
+  const int s = socket(AF_INET, SOCK_STREAM, 0);
+  cr_assert(s >= 0 && bind(s, (struct sockaddr *)&at, size) == 0 && listen(s, 8) == 0);
+  getsockname(s, (struct sockaddr *)&at, &size);
+  *port = ntohs(at.sin_port);
+  return s;
+}
+
+static launcher job(int32_t rank, int32_t ranks) {
+  static int port;
+  if (!port) close(bound(&port));
+  return (launcher){rank, ranks, rank, "127.0.0.1", port, 7};
+}
+
+/* A process that runs f(l) and says in its exit status whether the message has `word`; null:
+   whether all went well. f returns the message, or null. */
+typedef const char *(*behaviour)(const launcher *l);
+static pid_t start(behaviour f, launcher l, const char *word) {
+  const pid_t child = fork();
+  if (child) return child;
+  alarm(30);
+  const char *message = f(&l);
+  const bool good = word ? message && strstr(message, word) : !message;
+  if (!good)
+    fprintf(stderr, "rank %d: '%s', wanted '%s'\n", l.rank, message ? message : "nothing",
+            word ? word : "nothing");
+  _exit(!good);
+}
+
+static void finish(const pid_t *children, int n) {
+  for (int i = 0; i < n; i++) {
+    int status = -1;
+    waitpid(children[i], &status, 0);
+    cr_expect(status == 0, "process %d: status %x", i, (unsigned)status);
+  }
+}
+
+static const char *meet_within(const launcher *l, double seconds, rendezvous **r) {
+  return rendezvous_open(l, seconds, r) ? phibal_status_message() : NULL;
+}
+
+/* Several rounds of other sizes, one larger than a socket's buffers. */
+static const char *talk(const launcher *l) {
+  rendezvous *r;
+  const char *wrong = meet_within(l, 20, &r);
+  if (wrong) return wrong;
+  const size_t sizes[] = {8, 0, 128, 3000001};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !wrong; i++) {
+    const size_t n = sizes[i];
+    unsigned char *own = malloc(n + 1), *all = calloc(n * (size_t)l->ranks + 1, 1);
+    for (size_t j = 0; j < n; j++) own[j] = (unsigned char)(j * 7 + (size_t)l->rank * 31 + i);
+    wrong = rendezvous_gather(r, own, n, all);
+    for (size_t j = 0; j < n * (size_t)l->ranks && !wrong; j++)
+      if (all[j] != (unsigned char)(j % n * 7 + j / n * 31 + i)) wrong = "other bytes";
+    free(own), free(all);
+  }
+  if (!wrong) wrong = rendezvous_lost(r);
+  unsigned char last, all[8]; /* so that none ends before another has looked */
+  if (!wrong) wrong = rendezvous_gather(r, &last, 1, all);
+  rendezvous_close(r);
+  return wrong;
+}
+
+Test(rendezvous, four_ranks_tell_each_other) {
+  pid_t children[4];
+  for (int r = 3; r >= 0; r--) children[r] = start(talk, job(r, 4), NULL);
+  finish(children, 4);
+  const launcher alone = {0, 1, 0, "", 0, 7};
+  cr_expect_null(talk(&alone));
+}
+
+/* Silent, talkative, too short, of another job: none keeps the ranks waiting or takes a place. */
+static const char *intrude(const launcher *l) {
+  struct sockaddr_in at = {.sin_family = AF_INET,
+                           .sin_port = htons((uint16_t)l->port),
+                           .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  static const char *const said[] = {"", "GET / HTTP/1.0\r\nHost: here\r\n\r\n", "phibal 1", NULL};
+  for (int i = 0; i < 40; i++) {
+    const int s = socket(AF_INET, SOCK_STREAM, 0);
+    while (connect(s, (struct sockaddr *)&at, sizeof at)) usleep(10000);
+    const char *text = said[i % 3];
+    if (send(s, text, strlen(text), MSG_NOSIGNAL) < 0) return "not sent";
+    if (i % 4 == 0) close(s); /* the others stay, and say no more */
+  }
+  launcher other = *l;
+  other.job = 8;
+  other.rank = 1;
+  rendezvous *r;
+  return meet_within(&other, 20, &r);
+}
+
+Test(rendezvous, strangers_are_sent_away) {
+  pid_t children[4];
+  children[0] = start(talk, job(0, 3), NULL);
+  children[3] = start(intrude, job(0, 3), "no rank 0 of this job");
+  usleep(300000);
+  for (int r = 1; r < 3; r++) children[r] = start(talk, job(r, 3), NULL);
+  finish(children, 4);
+}
+
+static const char *wait_a_second(const launcher *l) {
+  rendezvous *r;
+  return meet_within(l, 1, &r);
+}
+
+Test(rendezvous, a_rank_that_does_not_come_is_named) {
+  pid_t children[3];
+  const int here[] = {0, 1, 3};
+  for (int i = 0; i < 3; i++)
+    children[i] = start(wait_a_second, job(here[i], 4), "rank 2 has not come in time");
+  finish(children, 3);
+}
+
+Test(rendezvous, nobody_listens) {
+  const launcher l = job(1, 2);
+  const char *wrong = wait_a_second(&l);
+  cr_assert_not_null(wrong);
+  cr_expect(strstr(wrong, "rank 0 was not reached at 127.0.0.1:"), "%s", wrong);
+}
+
+Test(rendezvous, another_number_of_ranks) {
+  pid_t children[3];
+  children[0] = start(talk, job(0, 3), "another process was started as one of 4");
+  children[1] = start(talk, job(1, 3), "MASTER_PORT"); /* told so, or too late */
+  usleep(300000);
+  children[2] = start(talk, job(2, 4), "another process was started as one of 3");
+  finish(children, 3);
+}
+
+Test(rendezvous, one_rank_twice) {
+  pid_t children[3];
+  children[0] = start(talk, job(0, 3), "two processes say that they are rank 1");
+  children[1] = start(talk, job(1, 3), "two processes");
+  children[2] = start(talk, job(1, 3), "two processes");
+  finish(children, 3);
+}
+
+Test(rendezvous, the_port_is_taken) {
+  launcher l = job(0, 2);
+  const int taken = bound(&l.port);
+  const char *wrong = wait_a_second(&l);
+  cr_assert_not_null(wrong);
+  char place[64];
+  snprintf(place, sizeof place, "127.0.0.1:%d (MASTER_ADDR, MASTER_PORT): another", l.port);
+  cr_expect(strstr(wrong, place), "%s", wrong);
+  /* And who comes to the other program is told something else than a rank's answer. */
+  l.rank = 1;
+  const pid_t child = start(wait_a_second, l, "a strange answer from 127.0.0.1");
+  char said[64];
+  const int s = accept(taken, NULL, NULL);
+  cr_expect(recv(s, said, sizeof said, 0) > 0);
+  cr_expect(send(s, "HTTP/1.0 400 Bad Request\r\n\r\n", 28, 0) == 28);
+  finish(&child, 1);
+  close(s), close(taken);
+}
+
+/* Rank 2 is killed after the first round: rank 1 sees it in a wait for something else, rank 0 in
+   the second round, and rank 3 hears it from there. */
+static const char *lose_rank_2(const launcher *l) {
+  rendezvous *r;
+  const char *wrong = meet_within(l, 20, &r);
+  uint64_t all[4], own = 1;
+  if (!wrong) wrong = rendezvous_gather(r, &own, sizeof own, all);
+  if (wrong) return "the first round fails";
+  if (l->rank == 2) raise(SIGKILL);
+  if (l->rank == 1)
+    while (!(wrong = rendezvous_lost(r))) usleep(1000);
+  else
+    wrong = rendezvous_gather(r, &own, sizeof own, all);
+  if (wrong && rendezvous_gather(r, &own, sizeof own, all) != wrong) return "forgotten";
+  return wrong;
+}
+
+Test(rendezvous, a_rank_that_dies_is_named) {
+  pid_t children[4];
+  for (int r = 0; r < 4; r++) children[r] = start(lose_rank_2, job(r, 4), "rank 2 has ended");
+  int status = 0;
+  waitpid(children[2], &status, 0);
+  cr_expect(WIFSIGNALED(status));
+  children[2] = children[3];
+  finish(children, 3);
+}
+
+static const char *lose_rank_0(const launcher *l) {
+  rendezvous *r;
+  const char *wrong = meet_within(l, 20, &r);
+  if (wrong) return wrong;
+  uint64_t all[4], own = 1;
+  if (l->rank == 0) return NULL; /* ends without a word */
+  if (l->rank == 1) return rendezvous_gather(r, &own, sizeof own, all);
+  while (!(wrong = rendezvous_lost(r))) usleep(1000);
+  return wrong;
+}
+
+Test(rendezvous, rank_0_too) {
+  pid_t children[3];
+  for (int r = 0; r < 3; r++)
+    children[r] = start(lose_rank_0, job(r, 3), r ? "rank 0 has ended" : NULL);
+  finish(children, 3);
+}
+
+static const char *disagree(const launcher *l) {
+  rendezvous *r;
+  const char *wrong = meet_within(l, 20, &r);
+  if (wrong) return wrong;
+  uint64_t all[4], own[2] = {0};
+  return rendezvous_gather(r, own, l->rank ? 16 : 8, all);
+}
+
+Test(rendezvous, other_sizes_are_noticed) {
+  const pid_t children[] = {
+      start(disagree, job(0, 2), "rank 1 gives 16 bytes where rank 0 gives 8"),
+      start(disagree, job(1, 2), "rank 0 has ended")};
+  finish(children, 2);
+}
+
+static const char *const variables[] = {"RANK",
+                                        "WORLD_SIZE",
+                                        "LOCAL_RANK",
+                                        "MASTER_ADDR",
+                                        "MASTER_PORT",
+                                        "TORCHELASTIC_RUN_ID",
+                                        "SLURM_PROCID",
+                                        "SLURM_NTASKS",
+                                        "SLURM_LOCALID",
+                                        "SLURM_STEP_NUM_TASKS",
+                                        "SLURM_JOB_ID",
+                                        "SLURM_STEP_ID",
+                                        "SLURM_STEP_NODELIST",
+                                        "SLURM_JOB_NODELIST",
+                                        "SLURM_LAUNCH_NODE_IPADDR",
+                                        "TORCHELASTIC_USE_AGENT_STORE"};
+
+/* "NAME=value NAME=value" and nothing else. */
+static phibal_status in_environment(const char *text, launcher *l) {
+  for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
+  char copy[512], *word, *rest = copy;
+  snprintf(copy, sizeof copy, "%s", text);
+  while ((word = strsep(&rest, " "))) {
+    char *value = strchr(word, '=');
+    if (value) *value++ = 0, setenv(word, value, 1);
+  }
+  return launcher_find(l);
+}
+
+Test(launcher, environments) {
+  launcher l;
+  cr_assert_eq(in_environment("", &l), PHIBAL_OK);
+  cr_expect_eq(l.ranks, 0);
+  const char *torchrun = "RANK=5 WORLD_SIZE=8 LOCAL_RANK=1 MASTER_ADDR=node7 MASTER_PORT=1234 "
+                         "TORCHELASTIC_RUN_ID=a SLURM_PROCID=3 SLURM_NTASKS=4 SLURM_STEP_ID=0 "
+                         "SLURM_LOCALID=3";
+  cr_assert_eq(in_environment(torchrun, &l), PHIBAL_OK);
+  cr_expect(l.rank == 5 && l.ranks == 8 && l.local == 1 && l.port == 1234);
+  cr_expect_str_eq(l.host, "node7");
+  const uint64_t job_a = l.job;
+  in_environment("RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=h TORCHELASTIC_RUN_ID=b "
+                 "TORCHELASTIC_USE_AGENT_STORE=True",
+                 &l);
+  cr_expect(l.ranks == 2 && l.port == 29501 && l.job != job_a);
+  in_environment("WORLD_SIZE=1 RANK=0", &l);
+  cr_expect(l.ranks == 1 && l.local == 0);
+
+  const char *step = "SLURM_PROCID=6 SLURM_NTASKS=99 SLURM_STEP_NUM_TASKS=12 SLURM_LOCALID=2 "
+                     "SLURM_STEP_ID=4 SLURM_JOB_ID=1230042 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1 "
+                     "SLURM_JOB_NODELIST=gpu[07-09]";
+  cr_assert_eq(in_environment(step, &l), PHIBAL_OK);
+  cr_expect(l.rank == 6 && l.ranks == 12 && l.local == 2 && l.port == 20042);
+  cr_expect_str_eq(l.host, "gpu07");
+  const uint64_t step_4 = l.job;
+  in_environment("SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=1 SLURM_STEP_ID=5 "
+                 "SLURM_JOB_ID=1230042 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1",
+                 &l);
+  cr_expect(l.ranks == 2 && l.job != step_4);
+  cr_expect_str_eq(l.host, "10.0.0.1");
+  /* A batch script, which is one process whatever it says. */
+  in_environment("SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_LOCALID=0 SLURM_JOB_ID=7 "
+                 "SLURM_JOB_NODELIST=a",
+                 &l);
+  cr_expect_eq(l.ranks, 0);
+}
+
+Test(launcher, what_makes_no_sense_is_named) {
+  static const struct {
+    const char *environment, *word;
+  } cases[] = {
+      {"WORLD_SIZE=4", "RANK is missing"},
+      {"WORLD_SIZE=4 RANK=1", "LOCAL_RANK is missing"},
+      {"WORLD_SIZE=4 RANK=4 LOCAL_RANK=0", "RANK is '4'"},
+      {"WORLD_SIZE=4 RANK=-1 LOCAL_RANK=0", "RANK is '-1'"},
+      {"WORLD_SIZE=4x RANK=1 LOCAL_RANK=0", "WORLD_SIZE is '4x'"},
+      {"WORLD_SIZE=0 RANK=0", "WORLD_SIZE is '0'"},
+      {"WORLD_SIZE=4 RANK=1 LOCAL_RANK=0", "MASTER_ADDR is missing"},
+      {"WORLD_SIZE=4 RANK=1 LOCAL_RANK=0 MASTER_ADDR=a MASTER_PORT=70000",
+       "MASTER_PORT is '70000'"},
+      {"SLURM_STEP_ID=0 SLURM_NTASKS=4 SLURM_LOCALID=0", "without SLURM_PROCID"},
+      {"SLURM_STEP_ID=0 SLURM_NTASKS=4 SLURM_LOCALID=0 SLURM_PROCID=0", "SLURM_JOB_NODELIST"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    launcher l;
+    cr_expect_eq(in_environment(cases[i].environment, &l), PHIBAL_ERROR_ARGUMENT, "%s",
+                 cases[i].environment);
+    cr_expect(strstr(phibal_status_message(), cases[i].word), "%s: %s", cases[i].environment,
+              phibal_status_message());
+  }
+}
+
+Test(launcher, first_host) {
+  static const char *const lists[][2] = {
+      {"a", "a"},
+      {"a,b", "a"},
+      {"node[007-012,20],gpu1", "node007"},
+      {"node[7,9]", "node7"},
+      {"rack[2-3]n[04-05].x,y", "rack2n04.x"},
+      {"10.1.2.3", "10.1.2.3"},
+  };
+  char host[16];
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    cr_expect_eq(launcher_first_host(lists[i][0], host, sizeof host), PHIBAL_OK);
+    cr_expect_str_eq(host, lists[i][1]);
+  }
+  cr_expect_eq(launcher_first_host("", host, sizeof host), PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(launcher_first_host(",a", host, sizeof host), PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(launcher_first_host("a-name-too-long-for-it", host, sizeof host),
+               PHIBAL_ERROR_ARGUMENT);
+}
