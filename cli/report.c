@@ -177,10 +177,21 @@ static phibal_status report_sweep(const char *folder, const char *list, const ch
   return status;
 }
 
+/* Runs of one label, seeds for example, are told apart by their folders. */
+static void name_apart(int n, report_run *runs) {
+  bool shared[REPORT_RUNS_MAX] = {0};
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      if (i != j && !strcmp(runs[i].label, runs[j].label)) shared[i] = true;
+  for (int i = 0; i < n; i++)
+    if (shared[i]) runs[i].label = runs[i].folder;
+}
+
 static phibal_status report_runs(int n, char **folders, const char *out) {
   report_run runs[REPORT_RUNS_MAX] = {0};
   phibal_status status = PHIBAL_OK;
   for (int i = 0; i < n && !status; i++) status = load_run(folders[i], &runs[i]);
+  if (!status) name_apart(n, runs);
   if (!status) status = write_page(out, n == 1 ? runs[0].label : "Runs", n, runs, NULL);
   for (int i = 0; i < n; i++) free_run(&runs[i]);
   return status;

@@ -10,7 +10,7 @@ enum { REPORT_RUNS_MAX = 32 };
 
 typedef struct report_run {
   const char *folder;
-  const char *label;        /* of the result, or the folder */
+  const char *label;        /* of the result, or the folder: of no other run */
   json_t *result, *metrics; /* result: null where the run has not ended */
   char *config;             /* config.yaml */
 } report_run;

@@ -160,7 +160,9 @@ static void write_heat(FILE *to, const json_t *sweep, int m) {
     }
     fprintf(s, ")\nset %crange [-0.5:%g]\n", a ? 'x' : 'y', (double)json_array_size(values) - 0.5);
   }
-  fprintf(s, "unset grid\nset cblabel '%s'\n$d << EOD\n", metrics[m].heading);
+  /* What the colours stand for is in the caption: gnuplot leaves no room for a label beside them.
+   */
+  fputs("unset grid\n$d << EOD\n", s);
   json_array_foreach(json_object_get(sweep, "points"), p, point) {
     const json_t *index = json_object_get(point, "index"), *value = metric(point, m);
     if (!value) continue;
