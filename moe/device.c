@@ -24,7 +24,6 @@ static phibal_status check(const model *m) {
       {b->method == BALANCE_PHI && b->track == TRACK_FREQUENCY, "balance.track: frequency"},
       {b->method == BALANCE_PHI && b->start == START_ZERO_CORRECTED,
        "balance.start: zero-corrected"},
-      {m->expert_ranks != NULL, "experts divided over ranks (parallel.experts)"},
   };
   for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
     if (missing[i].asked)
@@ -49,6 +48,7 @@ static void model_on_device(device *d, const model *host) {
                      .tensor_count = host->tensor_count,
                      .parameter_count = host->parameter_count,
                      .tensors = host->tensors,
+                     .expert_ranks = host->expert_ranks,
                      .steps = host->steps};
 }
 
@@ -91,6 +91,7 @@ static phibal_status create_host_side(device *d) {
 
 static phibal_status join(device *d, const parallel *ranks) {
   if (!ranks) return PHIBAL_OK;
+  d->rank_count = ranks->ranks;
   const phibal_cuda_peers peers = {.context = ranks,
                                    .rank = ranks->rank,
                                    .ranks = ranks->ranks,
@@ -125,6 +126,7 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t ca
   RUN(create_host_side(d));
   RUN(device_plan_memory(d));
   RUN(device_plan_optimizer(d));
+  RUN(device_exchange_create(d, ranks));
   RUN(push(d));
   if (status) {
     device_destroy(d);
@@ -136,6 +138,7 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t ca
 
 void device_destroy(device *d) {
   if (!d) return;
+  device_exchange_destroy(d);
   for (int i = 0; i < 3; i++)
     if (d->memory[i]) d->library.free(d->memory[i]);
   if (d->call.products) d->library.products_destroy(&d->call);
@@ -322,6 +325,18 @@ static phibal_status fetch_loads(device *d) {
   return status;
 }
 
+/* Over the ranks, and the norm. */
+static phibal_status sum_gradients(device *d) {
+  const device_library *l = &d->library;
+  const model *m = &d->model;
+  if (d->exchange) return device_exchange_gradients(d);
+  const phibal_cuda_members all = {0, 1, d->rank_count};
+  phibal_status status = PHIBAL_OK;
+  if (d->ranks) status = l->ranks_sum(d->ranks, all, m->parameter_count, m->gradients, &d->call);
+  RUN(l->gradient_norm(d->block_count, d->blocks, m->gradients, &d->sums->norm, &d->call));
+  return status;
+}
+
 phibal_status device_step_finish(device *d, double lr, model_losses *losses, double *norm) {
   const device_library *l = &d->library;
   model *m = &d->model;
@@ -338,8 +353,7 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
   d->step.lr = lr;
   d->step.first_scale = 1.0 / (1.0 - power1);
   d->step.second_scale = 1.0 / (1.0 - power2);
-  if (d->ranks) status = l->ranks_sum(d->ranks, m->parameter_count, m->gradients, &d->call);
-  RUN(l->gradient_norm(d->block_count, d->blocks, m->gradients, &d->sums->norm, &d->call));
+  RUN(sum_gradients(d));
   RUN(l->adamw_update(&d->step, &d->sums->norm, m->gradients, d->first, d->second, m->parameters,
                       NULL, &d->call));
   RUN(finish_balance(d));

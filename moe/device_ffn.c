@@ -107,6 +107,7 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
 static phibal_status fetch_offsets(device *d, int32_t layer) {
   const device_library *l = &d->library;
   const int64_t n = d->model.config.experts + 1;
+  if (d->exchange) return device_exchange_offsets(d, layer, d->host_offsets + layer * n);
   phibal_status status = l->copy(d->host_offsets + layer * n, d->model.layers[layer].offsets,
                                  sizeof(int64_t) * (size_t)n, &d->call);
   RUN(device_result(d));
@@ -130,10 +131,14 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   RUN(fetch_offsets(d, layer));
   if (status) return status;
   const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
-  status = l->gather(offsets[c->experts], c->active, width, on->source, on->ffn_normed,
-                     on->gathered, &d->call);
-  RUN(l->ffn_forward(&shape, PHIBAL_ROWS_F32, on->offsets, offsets, on->gathered, w->gate, w->up,
-                     w->down, on->a, on->b, on->h, on->expert_output, &d->call));
+  float *gathered = d->exchange ? m->scratch.gathered_gradient : on->gathered;
+  status = l->gather(offsets[c->experts], c->active, width, on->source, on->ffn_normed, gathered,
+                     &d->call);
+  if (d->exchange)
+    RUN(device_exchange_forward(d, layer, gathered, on->expert_output));
+  else
+    RUN(l->ffn_forward(&shape, PHIBAL_ROWS_F32, on->offsets, offsets, gathered, w->gate, w->up,
+                       w->down, on->a, on->b, on->h, on->expert_output, &d->call));
   if (w->shared_gate)
     RUN(dense_forward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
                       w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h, out));
@@ -195,10 +200,13 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   RUN(l->linear_input_gradient(tokens, c->experts, width, s->logit_gradient, w->router,
                                s->normed_gradient, &d->call));
   const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
-  RUN(l->ffn_backward(&shape, PHIBAL_ROWS_F32, on->offsets,
-                      d->host_offsets + (int64_t)layer * (c->experts + 1), on->gathered, w->gate,
-                      w->up, w->down, on->a, on->b, on->h, s->route_gradient, s->h_gradient,
-                      s->gathered_gradient, g->gate, g->up, g->down, &d->call));
+  if (d->exchange)
+    RUN(device_exchange_backward(d, layer, s->route_gradient, s->gathered_gradient));
+  else
+    RUN(l->ffn_backward(&shape, PHIBAL_ROWS_F32, on->offsets,
+                        d->host_offsets + (int64_t)layer * (c->experts + 1), on->gathered, w->gate,
+                        w->up, w->down, on->a, on->b, on->h, s->route_gradient, s->h_gradient,
+                        s->gathered_gradient, g->gate, g->up, g->down, &d->call));
   if (w->shared_gate) {
     RUN(dense_backward(d, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
                        w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h,

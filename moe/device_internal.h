@@ -59,7 +59,10 @@
   X(ranks_wait)                                                                                    \
   X(ranks_sum)                                                                                     \
   X(ranks_sum_workspace)                                                                           \
-  X(ranks_sum_integers)
+  X(ranks_sum_integers)                                                                            \
+  X(ranks_exchange)                                                                                \
+  X(gradient_blocks)                                                                               \
+  X(gradient_norm_of)
 
 typedef struct device_library {
   void *handle;
@@ -74,6 +77,8 @@ typedef struct device_sums {
   double cross_entropy, norm;
   int64_t correct, targets;
 } device_sums;
+
+typedef struct device_exchange device_exchange;
 
 struct device {
   device_library library;
@@ -97,7 +102,9 @@ struct device {
   int32_t calls, most_calls;
   device_sums *sums;
   phibal_cuda_ranks *ranks; /* null: alone */
-  uint64_t *layer_sum;      /* device [layer_sum_count], loads of one layer: this rank's, all's */
+  int32_t rank_count;
+  device_exchange *exchange; /* null: this rank has every expert */
+  uint64_t *layer_sum;       /* device [layer_sum_count], loads of one layer: this rank's, all's */
   int64_t layer_sum_count;
   int64_t *blocks; /* device [block count + 1], of the gradient's norm */
   int64_t block_count;
@@ -114,6 +121,19 @@ void device_library_close(device_library *l);
 /* device_memory.c: takes the memory and points the model into it; then what the optimizer reads. */
 phibal_status device_plan_memory(device *d);
 phibal_status device_plan_optimizer(device *d);
+
+/* device_exchange.c: the experts' FFN where ranks divide them; nothing where they do not. */
+phibal_status device_exchange_create(device *d, const parallel *ranks);
+void device_exchange_destroy(device *d);
+/* After the permutation: waits, gives the offsets [E + 1] of this rank's routes to the host, and
+   makes room for the rows that come. */
+phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets);
+/* Rows [N][d] of this rank's routes to what their experts make of them, and back: device arrays. */
+phibal_status device_exchange_forward(device *d, int32_t layer, const float *rows, float *output);
+phibal_status device_exchange_backward(device *d, int32_t layer, const float *gradient,
+                                       float *input_gradient);
+/* Sums of the gradients over the ranks that have them, and the whole gradient's norm. */
+phibal_status device_exchange_gradients(device *d);
 
 /* device_ffn.c, device_attention.c: one branch of a layer, as the functions of model_internal.h. */
 phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch);

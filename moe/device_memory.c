@@ -52,7 +52,8 @@ static size_t workspace_bytes(const device *d) {
   bytes = larger(bytes, l->norm_backward_workspace(&widest));
   bytes = larger(bytes, l->ffn_workspace(&ffn));
   bytes = larger(bytes, l->gradient_norm_workspace(d->block_count));
-  if (d->ranks) bytes = larger(bytes, l->ranks_sum_workspace(d->ranks, d->model.parameter_count));
+  if (d->ranks)
+    bytes = larger(bytes, l->ranks_sum_workspace(d->rank_count, d->model.parameter_count));
   return larger(bytes, l->permutation_workspace(tokens, c->active, c->experts, &d->call));
 }
 

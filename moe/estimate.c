@@ -1,4 +1,5 @@
 #include "estimate.h"
+#include <unistd.h>
 
 run_estimate run_estimate_compute(const run_config *config) {
   const model_config *m = &config->model;
@@ -46,4 +47,15 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
   e.activation_bytes =
       model_activation_bytes(m, config->balance.method, own && own < micro ? own : micro);
   return e;
+}
+
+phibal_status run_estimate_check(const run_config *config, int32_t ranks) {
+  const run_estimate e = run_estimate_of_rank(config, ranks);
+  const double needed = (double)run_estimate_bytes(&e);
+  const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  if (needed <= present) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_MEMORY,
+                           "the run needs %.1f GiB and this machine has %.1f GiB; --dry-run says "
+                           "what takes it (batch.micro_sequences bounds the activations)",
+                           needed * 0x1p-30, present * 0x1p-30);
 }

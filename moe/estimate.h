@@ -28,5 +28,8 @@ int64_t run_estimate_bytes(const run_estimate *e);
 /* The first with the bytes of one rank of so many, as the run file divides the experts and the
    moments. Where ranks divide the experts, the activations are those of evenly loaded ones. */
 run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks);
+/* PHIBAL_ERROR_MEMORY where a rank needs more than this machine has: an allocation beyond that may
+   succeed, and the process be killed when it is used. */
+phibal_status run_estimate_check(const run_config *config, int32_t ranks);
 
 #endif

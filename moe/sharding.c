@@ -17,6 +17,10 @@ phibal_status sharding_create(const run_config *config, const parallel *world, s
                              "parallel.experts: %d ranks are to divide the experts, which do not "
                              "divide the %d of the job (mpirun -np)",
                              n, world->ranks);
+  if (n > 1 && world->meeting)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "parallel.experts: dividing the experts needs ranks that mpirun has "
+                             "started");
   if (n > 1 && (config->balance.method == BALANCE_DENSE ||
                 config->model.dense_layers == config->model.layers))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 typedef struct trainer {
   const run_config *config;
@@ -77,19 +76,6 @@ static phibal_status open_data(trainer *t) {
         evaluation_plan_create(&t->validation, c->model.sequence, c->evaluation.final_sequences,
                                c->data.boundaries, &t->final_plan);
   return status;
-}
-
-/* An allocation beyond the machine's memory may succeed, and the process be killed when it is used.
- */
-static phibal_status check_memory(const run_config *config, int32_t ranks) {
-  const run_estimate e = run_estimate_of_rank(config, ranks);
-  const double needed = (double)run_estimate_bytes(&e);
-  const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-  if (needed <= present) return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_MEMORY,
-                           "the run needs %.1f GiB and this machine has %.1f GiB; --dry-run says "
-                           "what takes it (batch.micro_sequences bounds the activations)",
-                           needed * 0x1p-30, present * 0x1p-30);
 }
 
 static checkpoint_state state_of(trainer *t) {
@@ -159,7 +145,7 @@ static phibal_status trainer_create(trainer *t) {
                                c->batch.sequences, t->parallel.ranks);
   if (!status) status = sharding_create(c, &t->parallel, &t->sharding);
   if (!status) status = open_data(t);
-  if (!status) status = check_memory(c, t->parallel.ranks);
+  if (!status) status = run_estimate_check(c, t->parallel.ranks);
   if (!status)
     status =
         model_create_part(&c->model, &c->balance, micro_sequences(t), (uint64_t)c->training.seed,
@@ -375,11 +361,10 @@ static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t s
   evaluation e;
   const run_config *c = t->config;
   /* The ranks that divide the experts with the first one lend them to it. */
-  if (t->parallel.rank)
-    return t->sharding.experts && t->parallel.rank < c->parallel.experts
-               ? model_lend_experts(t->model)
-               : PHIBAL_OK;
+  const bool lends = t->sharding.experts && t->parallel.rank < c->parallel.experts;
+  if (t->parallel.rank && !lends) return PHIBAL_OK;
   phibal_status status = fetch(t);
+  if (t->parallel.rank) return status ? status : model_lend_experts(t->model);
   if (!status) status = evaluation_run(t->model, &c->model, plan, micro_sequences(t), &e);
   if (t->sharding.experts) model_lend_end(t->model);
   if (status) return status;

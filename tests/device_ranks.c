@@ -4,7 +4,6 @@
 #include "device_internal.h"
 #include "parallel.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@ static parallel p;
 static device_library library;
 static phibal_cuda_ranks *ranks;
 static phibal_cuda call;
+static const phibal_cuda_members all = {0, 1, RANKS};
 
 #define CHECK(condition)                                                                           \
   do {                                                                                             \
@@ -42,17 +42,18 @@ static float number(int r, int i) {
   return u >> 63 ? x : -x;
 }
 
-/* x [1 .. n] between two numbers that are no one's. */
-static void sum(int n, size_t workspace) {
+/* x [1 .. n] between two numbers that are no one's, over all ranks or the members that `with` has.
+ */
+static void sum(int n, size_t workspace, phibal_cuda_members members, const parallel *with) {
   static float x[MOST + 2], want[MOST + 2];
   for (int i = 0; i < n + 2; i++) x[i] = want[i] = number(p.rank, i);
-  CHECK(!parallel_sum_floats(&p, want + 1, n));
-  const size_t needed = library.ranks_sum_workspace(ranks, n);
+  CHECK(!parallel_sum_floats(with, want + 1, n));
+  const size_t needed = library.ranks_sum_workspace(members.count, n);
   call.workspace_bytes = workspace ? workspace : needed;
   unsigned char *memory = malloc(call.workspace_bytes + 64);
   memset(memory, 0x5a, call.workspace_bytes + 64);
   call.workspace = memory;
-  CHECK(!library.ranks_sum(ranks, n, x + 1, &call));
+  CHECK(!library.ranks_sum(ranks, members, n, x + 1, &call));
   CHECK(!library.ranks_wait(ranks, &call));
   for (int i = 0; i < n + 2; i++) CHECK(!memcmp(&x[i], &want[i], sizeof *x));
   for (int i = 0; i < 64; i++) CHECK(memory[call.workspace_bytes + (size_t)i] == 0x5a);
@@ -66,7 +67,7 @@ static void order(void) {
   unsigned char memory[256];
   call.workspace = memory;
   call.workspace_bytes = sizeof memory;
-  CHECK(!library.ranks_sum(ranks, 1, &x, &call) && x == 1 + 0x1p-23f);
+  CHECK(!library.ranks_sum(ranks, all, 1, &x, &call) && x == 1 + 0x1p-23f);
   int narrow = 0, backwards = 0;
   for (int i = 1; i <= MOST; i++) {
     double there = 0, back = 0;
@@ -94,10 +95,6 @@ static const int64_t numbers[RANKS][RANKS] = {
     {2, 0, 5, 1}, {0, 1, 0, 7}, {0, 0, 0, 0}, {4, 0, 6, 2}};
 
 static void exchange(void) {
-  __typeof__(phibal_cuda_ranks_exchange) *send_and_receive;
-  void *found = dlsym(library.handle, "phibal_cuda_ranks_exchange");
-  CHECK(found);
-  memcpy(&send_and_receive, &found, sizeof found);
   int64_t to[RANKS], to_at[RANKS], from[RANKS], from_at[RANKS], sent = 1, received = 1;
   for (int r = RANKS; r-- > 0;) {
     to[r] = numbers[p.rank][r];
@@ -109,7 +106,7 @@ static void exchange(void) {
   }
   float send[32], got[32];
   for (int i = 0; i < 32; i++) send[i] = (float)(1000 * p.rank + i), got[i] = -1;
-  CHECK(!send_and_receive(ranks, to, to_at, send, from, from_at, got, &call));
+  CHECK(!library.ranks_exchange(ranks, to, to_at, send, from, from_at, got, &call));
   for (int r = 0; r < RANKS; r++) {
     int64_t first = 1;
     for (int after = RANKS - 1; after > p.rank; after--) first += numbers[r][after] + 1;
@@ -121,7 +118,7 @@ static void exchange(void) {
   for (int i = 0; i < 32; i++) CHECK(got[i] == -1);
   /* Rank 3 awaits one number more of rank 0 than it sends. */
   from[0] += p.rank == 3;
-  CHECK(send_and_receive(ranks, to, to_at, send, from, from_at, got, &call));
+  CHECK(library.ranks_exchange(ranks, to, to_at, send, from, from_at, got, &call));
   CHECK(strstr(library.message(), "1 numbers go from rank 0 to rank 3, which awaits 2"));
 }
 
@@ -133,11 +130,21 @@ int main(void) {
   CHECK(!library.describe(&call) && !library.ranks_create(&peers, &ranks));
   /* Fewer numbers than ranks, as many, parts that are uneven or empty; in one block and in many. */
   const int counts[] = {0, 1, 3, 4, 5, 9, 1023, MOST};
+  const phibal_cuda_members pair = {p.rank / 2 * 2, 1, 2}, every_second = {p.rank % 2, 2, 2};
+  const phibal_cuda_members others = {(p.rank + 1) % RANKS, 1, 1};
+  parallel two, far;
+  parallel_split(&p, p.rank / 2, &two);
+  parallel_split(&p, p.rank % 2, &far);
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-    sum(counts[i], 0);
-    sum(counts[i], 8 * (RANKS + 1));
-    sum(counts[i], 4 * (RANKS + 1) * 37 + 3);
+    sum(counts[i], 0, all, &p);
+    sum(counts[i], 8 * (RANKS + 1), all, &p);
+    sum(counts[i], 4 * (RANKS + 1) * 37 + 3, all, &p);
+    sum(counts[i], 0, pair, &two);
+    sum(counts[i], 0, every_second, &far);
   }
+  CHECK(library.ranks_sum(ranks, others, 0, NULL, &call));
+  parallel_release(&two);
+  parallel_release(&far);
   order();
   integers();
   exchange();

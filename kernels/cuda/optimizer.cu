@@ -19,7 +19,7 @@ typedef struct gradient_norm_arguments {
   int64_t blocks;
   const int64_t *begin;
   const float *gradients;
-  double *partial, *norm;
+  double *partial;
   uint64_t *failure;
 } gradient_norm_arguments;
 
@@ -60,36 +60,60 @@ static __global__ void __launch_bounds__(OPTIMIZER_THREADS)
   }
 }
 
-static __global__ void gradient_norm_sum_kernel(gradient_norm_arguments a) {
+template <bool INDEXED>
+static __global__ void gradient_norm_sum_kernel(int64_t blocks, const double *sums,
+                                                const int64_t *index, double *norm) {
   double sum = 0.0;
   if (threadIdx.x != 0) return;
 #pragma unroll 16
-  for (int64_t b = 0; b < a.blocks; b++) sum += a.partial[b];
-  *a.norm = CORE_SQRT(sum);
+  for (int64_t b = 0; b < blocks; b++) sum += sums[INDEXED ? index[b] : b];
+  *norm = CORE_SQRT(sum);
 }
 
 size_t phibal_cuda_gradient_norm_workspace(int64_t blocks) {
   return blocks > 0 ? sizeof(double) * (size_t)blocks : 0;
 }
 
-phibal_status phibal_cuda_gradient_norm(int64_t blocks, const int64_t *begin,
-                                        const float *gradients, double *norm,
-                                        const phibal_cuda *call) {
+phibal_status phibal_cuda_gradient_blocks(int64_t blocks, const int64_t *begin,
+                                          const float *gradients, double *sums,
+                                          const phibal_cuda *call) {
   const char *name = "gradient norm";
-  if (blocks < 0 || !norm || (blocks > 0 && (!begin || !gradients)))
+  if (blocks < 0 || (blocks > 0 && (!begin || !gradients || !sums)))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld blocks, or a null array", name,
                              (long long)blocks);
-  phibal_status status = call_check(name, call, phibal_cuda_gradient_norm_workspace(blocks));
-  if (status != PHIBAL_OK) return status;
-  gradient_norm_arguments a = {blocks, begin,        gradients, (double *)call->workspace,
-                               norm,   call->failure};
+  phibal_status status = call_check(name, call, 0);
+  if (status != PHIBAL_OK || blocks == 0) return status;
+  gradient_norm_arguments a = {blocks, begin, gradients, sums, call->failure};
   const int64_t of_block = OPTIMIZER_THREADS / BLOCK_LANES;
   launch_shape shape = {
       blocks_for(call, (blocks + of_block - 1) / of_block, OPTIMIZER_PER_MULTIPROCESSOR),
       OPTIMIZER_THREADS, 0};
-  if (blocks > 0) status = launch(name, gradient_norm_kernel, shape, call, a);
+  return launch(name, gradient_norm_kernel, shape, call, a);
+}
+
+phibal_status phibal_cuda_gradient_norm_of(int64_t blocks, const double *sums, const int64_t *index,
+                                           double *norm, const phibal_cuda *call) {
+  const char *name = "gradient norm";
+  if (blocks < 0 || !norm || (blocks > 0 && !sums))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld blocks, or a null array", name,
+                             (long long)blocks);
+  phibal_status status = call_check(name, call, 0);
+  if (status != PHIBAL_OK) return status;
   launch_shape one = {1, WARP, 0};
-  return status == PHIBAL_OK ? launch(name, gradient_norm_sum_kernel, one, call, a) : status;
+  return launch(name, index ? gradient_norm_sum_kernel<true> : gradient_norm_sum_kernel<false>, one,
+                call, blocks, sums, index, norm);
+}
+
+phibal_status phibal_cuda_gradient_norm(int64_t blocks, const int64_t *begin,
+                                        const float *gradients, double *norm,
+                                        const phibal_cuda *call) {
+  phibal_status status =
+      call_check("gradient norm", call, phibal_cuda_gradient_norm_workspace(blocks));
+  if (status != PHIBAL_OK) return status;
+  double *sums = (double *)call->workspace;
+  status = phibal_cuda_gradient_blocks(blocks, begin, gradients, sums, call);
+  return status == PHIBAL_OK ? phibal_cuda_gradient_norm_of(blocks, sums, nullptr, norm, call)
+                             : status;
 }
 
 typedef struct update_arguments {

@@ -56,12 +56,18 @@ phibal_status phibal_cuda_ranks_exchange(phibal_cuda_ranks *ranks, const int64_t
                                          const int64_t *from, const int64_t *from_at,
                                          float *receive, const phibal_cuda *call);
 
-/* x [n] becomes the sum over the ranks, added up in their order in binary64 and rounded once. Each
-   rank adds up its part of a block of x and gives the sums to the others; the blocks are as long as
-   the workspace allows, which changes no bit. Workspace: anything, 8 (ranks + 1) bytes at least. */
-size_t phibal_cuda_ranks_sum_workspace(const phibal_cuda_ranks *ranks, int64_t n);
-phibal_status phibal_cuda_ranks_sum(phibal_cuda_ranks *ranks, int64_t n, float *x,
-                                    const phibal_cuda *call);
+/* The ranks first, first + stride, ..., `count` of them: this one among them. */
+typedef struct phibal_cuda_members {
+  int32_t first, stride, count;
+} phibal_cuda_members;
+
+/* x [n] becomes the sum over the members, added up in their order in binary64 and rounded once. All
+   ranks call it, each as one of as many members. Each adds up its part of a block of x and gives
+   the sums to the others; the blocks are as long as the workspace allows, which changes no bit.
+   Workspace: anything, 8 (count + 1) bytes at least. */
+size_t phibal_cuda_ranks_sum_workspace(int32_t count, int64_t n);
+phibal_status phibal_cuda_ranks_sum(phibal_cuda_ranks *ranks, phibal_cuda_members members,
+                                    int64_t n, float *x, const phibal_cuda *call);
 
 #ifdef __cplusplus
 }

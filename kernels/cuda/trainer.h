@@ -89,6 +89,15 @@ phibal_status phibal_cuda_gradient_norm(int64_t blocks, const int64_t *begin,
                                         const float *gradients, double *norm,
                                         const phibal_cuda *call);
 
+/* Its two halves: sums[b] of block b's squares, and *norm = the root of the sum over b of
+   sums[index[b]], in that order; index null: sums[b]. What several ranks have of a gradient comes
+   together between them. No workspace. */
+phibal_status phibal_cuda_gradient_blocks(int64_t blocks, const int64_t *begin,
+                                          const float *gradients, double *sums,
+                                          const phibal_cuda *call);
+phibal_status phibal_cuda_gradient_norm_of(int64_t blocks, const double *sums, const int64_t *index,
+                                           double *norm, const phibal_cuda *call);
+
 /* One AdamW step on all parameters in one launch, with the bits of optimizer_update. */
 typedef struct phibal_cuda_adamw {
   int64_t parameters;
