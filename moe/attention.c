@@ -9,8 +9,8 @@
 #include <omp.h>
 #include <stddef.h>
 
-/* Rows of scores made at once: 64 rows of 2048 columns stay in a 512 KiB cache, and the products
-   are large enough for OpenBLAS. */
+/* Rows of scores made at once: 64 rows of 2048 columns stay in a 512 KiB cache, and a
+   panel of keys is packed for 64 rows. */
 #define BLOCK_ROWS 64
 
 typedef struct layout {
@@ -60,7 +60,6 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
                        float *inverse_sum, int threads, float *scratch) {
   layout at = layout_of(shape);
   int64_t length = shape->sequence, each = attention_scratch(shape);
-  gemm_begin();
 #pragma omp parallel for collapse(3) schedule(dynamic) num_threads(threads)
   for (int64_t b = 0; b < shape->batch; b++)
     for (int64_t head = 0; head < at.heads; head++)
@@ -70,8 +69,8 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
         const float *q = base + head * at.n, *k = base + at.keys + head / at.group * at.n;
         const float *v = base + at.values + head / at.group * at.v;
         int64_t rows = smaller(BLOCK_ROWS, length - first), columns = first + rows;
-        gemm_nt(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, 0.0f, scores,
-                columns);
+        gemm_rows(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, 0, scores,
+                  columns);
         for (int64_t i = 0; i < rows; i++) {
           float *row = scores + i * columns;
           int64_t t = (b * length + first + i) * at.heads + head;
@@ -81,7 +80,7 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
           inverse_sum[t] = (float)(1.0 / lanes_sum(seen, row + start));
         }
         float *o = out + (b * length + first) * at.out_stride + head * at.v;
-        gemm_nn(rows, at.v, columns, scores, columns, v, at.stride, 0.0f, o, at.out_stride);
+        gemm_rows_nn(rows, at.v, columns, scores, columns, v, at.stride, 0, o, at.out_stride);
         for (int64_t i = 0; i < rows; i++) {
           float inverse = inverse_sum[(b * length + first + i) * at.heads + head];
           for (int64_t j = 0; j < at.v; j++) o[i * at.out_stride + j] *= inverse;
@@ -99,9 +98,9 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, float 
                            float *v_gradient, float *scratch) {
   int64_t columns = first + rows;
   float *p = scratch, *s_gradient = scratch + rows * columns;
-  gemm_nt(rows, columns, at->n, q, at->stride, k, at->stride, 0.0f, p, columns);
-  gemm_nt(rows, columns, at->v, o_gradient, at->out_stride, v, at->stride, 0.0f, s_gradient,
-          columns);
+  gemm_rows(rows, columns, at->n, q, at->stride, k, at->stride, 0, p, columns);
+  gemm_rows(rows, columns, at->v, o_gradient, at->out_stride, v, at->stride, 0, s_gradient,
+            columns);
   for (int64_t i = 0; i < rows; i++) {
     float *row = p + i * columns;
     float *restrict gradient = s_gradient + i * columns;
@@ -113,7 +112,7 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, float 
   }
   gemm_tn(columns, at->v, rows, p, columns, o_gradient, at->out_stride, beta, v_gradient,
           at->stride);
-  gemm_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, 0.0f, q_gradient, at->stride);
+  gemm_rows_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, 0, q_gradient, at->stride);
   gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, beta, k_gradient, at->stride);
 }
 

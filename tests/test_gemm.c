@@ -78,19 +78,26 @@ Test(gemm, within_gamma_for_any_shape) {
   check_linear(2 * GEMM_TILE_ROWS + 1, 2 * GEMM_TILE_WEIGHT_ROWS + 1, 33);
 }
 
-/* The chain that gemm.h says, to the bit, at shapes with a rest in every dimension. */
-static void check_chain(int64_t m, int64_t n, int64_t k, int add) {
-  float *x = make(m * k), *w = make(n * k), *y = make(m * n), *before = copy(m * n, y);
-  gemm_rows(m, n, k, x, k, w, k, add, y, n);
+/* The chain that gemm.h says, to the bit, at shapes with a rest in every dimension; w is [n][k], or
+   [k][n] where `plain`, and its rows lie further apart. */
+static void check_chain_of(int64_t m, int64_t n, int64_t k, int add, int plain) {
+  const int64_t stride = (plain ? n : k) + 3;
+  const int64_t along = plain ? stride : 1, across = plain ? 1 : stride;
+  float *x = make(m * k), *w = make((n + k) * stride), *y = make(m * n), *before = copy(m * n, y);
+  (plain ? gemm_rows_nn : gemm_rows)(m, n, k, x, k, w, stride, add, y, n);
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++) {
       float sum = add ? before[i * n + j] : 0.0f;
-      for (int64_t l = 0; l < k; l++) sum = fmaf(x[i * k + l], w[j * k + l], sum);
-      cr_assert_eq(y[i * n + j], sum, "%ld x %ld x %ld: [%ld][%ld]", (long)m, (long)n, (long)k,
-                   (long)i, (long)j);
+      for (int64_t l = 0; l < k; l++) sum = fmaf(x[i * k + l], w[j * across + l * along], sum);
+      cr_assert_eq(y[i * n + j], sum, "%ld x %ld x %ld, %d: [%ld][%ld]", (long)m, (long)n, (long)k,
+                   plain, (long)i, (long)j);
     }
   cr_assert_eq(y[m * n], before[m * n], "written past its end");
   free(x), free(w), free(y), free(before);
+}
+
+static void check_chain(int64_t m, int64_t n, int64_t k, int add) {
+  for (int plain = 0; plain < 2; plain++) check_chain_of(m, n, k, add, plain);
 }
 
 Test(gemm, rows_are_chains) {

@@ -120,13 +120,13 @@ phibal_status phibal_ffn_forward(const phibal_ffn *ffn, const int64_t *offsets, 
 static void weight_gradient_tile(int64_t tile, int64_t m, int64_t n, int64_t rows,
                                  const float *left, const float *right, float *w_gradient) {
   int64_t across = (n + GEMM_TILE_COLUMNS - 1) / GEMM_TILE_COLUMNS;
-  int64_t i = tile / across * GEMM_TILE_WEIGHT_ROWS, j = tile % across * GEMM_TILE_COLUMNS;
-  gemm_tn(smaller(GEMM_TILE_WEIGHT_ROWS, m - i), smaller(GEMM_TILE_COLUMNS, n - j), rows, left + i,
-          m, right + j, n, 1.0f, w_gradient + i * n + j, n);
+  int64_t i = tile / across * GEMM_TILE_ROWS, j = tile % across * GEMM_TILE_COLUMNS;
+  gemm_tn(smaller(GEMM_TILE_ROWS, m - i), smaller(GEMM_TILE_COLUMNS, n - j), rows, left + i, m,
+          right + j, n, 1.0f, w_gradient + i * n + j, n);
 }
 
 static int64_t weight_tiles(int64_t m, int64_t n) {
-  return (m + GEMM_TILE_WEIGHT_ROWS - 1) / GEMM_TILE_WEIGHT_ROWS *
+  return (m + GEMM_TILE_ROWS - 1) / GEMM_TILE_ROWS *
          ((n + GEMM_TILE_COLUMNS - 1) / GEMM_TILE_COLUMNS);
 }
 

@@ -1,9 +1,10 @@
 /* Matrix products whose bits do not depend on the number of threads. Row-major binary32.
 
-   The products of the forward pass with weights are our own (gemm_rows.c): each row's result
-   depends on that row alone, so that a token's logits, and with them its experts and the loads, do
-   not depend on which tokens are computed beside it. The others are OpenBLAS's; attention's are of
-   one sequence each. bench/gemm.c measures what ours cost beside OpenBLAS's.
+   The products of the forward pass are our own (gemm_rows.c): each row's result depends on that row
+   alone, so that a token's logits, and with them its experts and the loads, do not depend on which
+   tokens are computed beside it, nor on the processor. So are attention's where the rows are
+   queries, because OpenBLAS is slower at such shapes. The others are OpenBLAS's. bench/gemm.c
+   measures what ours cost beside OpenBLAS's.
 
    OpenBLAS is only ever called from inside a parallel region, where it does not split the work
    itself; the work is split here, into tiles whose edges depend on the shapes alone. A tile
@@ -52,6 +53,9 @@ void gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const
    .. k-1. On the calling thread; allocates nothing. */
 void gemm_rows(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
                int64_t ldb, int add, float *c, int64_t ldc);
+/* The same for C = A B or C + A B, B [k][n]. */
+void gemm_rows_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                  int64_t ldb, int add, float *c, int64_t ldc);
 
 /* Whole matrices, on all threads. y [rows][out] = x [rows][in] w^T, w [out][in], added to y with
    `add`; by gemm_rows, so that a row of y depends on its row of x alone. */

@@ -11,6 +11,8 @@
    of X pass along it together: ROWS times two vectors of sums stay in registers. */
 #include "gemm.h"
 
+#include <stdbool.h>
+
 #if defined(__AVX512F__) || defined(__FMA__)
 #include <immintrin.h>
 #endif
@@ -50,13 +52,59 @@ static inline lanes lanes_fma(lanes x, lanes y, lanes z) {
 
 enum { PANEL = 2 * LANES, INNER = 256 };
 
+#if defined(__FMA__) || defined(__AVX512F__)
+enum { SQUARE = 8 };
+/* panel [SQUARE][PANEL], its first SQUARE columns: w [SQUARE][SQUARE], transposed. */
+static void transpose(const float *w, int64_t ldw, float *restrict panel) {
+  __m256 row[SQUARE], pair[SQUARE], four[SQUARE];
+  for (int i = 0; i < SQUARE; i++) row[i] = _mm256_loadu_ps(w + i * ldw);
+  for (int i = 0; i < SQUARE; i += 2) {
+    pair[i] = _mm256_unpacklo_ps(row[i], row[i + 1]);
+    pair[i + 1] = _mm256_unpackhi_ps(row[i], row[i + 1]);
+  }
+  for (int i = 0; i < SQUARE; i += 4)
+    for (int half = 0; half < 2; half++) {
+      four[i + 2 * half] = _mm256_shuffle_ps(pair[i + half], pair[i + 2 + half], 0x44);
+      four[i + 2 * half + 1] = _mm256_shuffle_ps(pair[i + half], pair[i + 2 + half], 0xee);
+    }
+  for (int i = 0; i < SQUARE / 2; i++) {
+    _mm256_storeu_ps(panel + i * PANEL, _mm256_permute2f128_ps(four[i], four[i + 4], 0x20));
+    _mm256_storeu_ps(panel + (i + 4) * PANEL, _mm256_permute2f128_ps(four[i], four[i + 4], 0x31));
+  }
+}
+#else
+enum { SQUARE = 1 };
+static void transpose(const float *w, int64_t ldw, float *restrict panel) {
+  (void)ldw;
+  *panel = *w;
+}
+#endif
+
 /* panel [k][PANEL] from n <= PANEL rows of w, zeros beyond. */
 static void pack(int64_t n, int64_t k, const float *w, int64_t ldw, float *restrict panel) {
-  for (int64_t l = 0; l < k; l++)
+  int64_t done = n == PANEL ? k / SQUARE * SQUARE : 0;
+  for (int64_t l = 0; l < done; l += SQUARE)
+    for (int64_t j = 0; j < PANEL; j += SQUARE)
+      transpose(w + j * ldw + l, ldw, panel + l * PANEL + j);
+  for (int64_t l = done; l < k; l++)
     for (int64_t j = 0; j < n; j++) panel[l * PANEL + j] = w[j * ldw + l];
   if (n == PANEL) return;
   for (int64_t l = 0; l < k; l++)
     for (int64_t j = n; j < PANEL; j++) panel[l * PANEL + j] = 0.0f;
+}
+
+/* The same of n <= PANEL columns of b [k][.]. */
+static void pack_columns(int64_t n, int64_t k, const float *b, int64_t ldb, float *restrict panel) {
+  for (int64_t l = 0; l < k; l++) {
+    const float *from = b + l * ldb;
+    float *to = panel + l * PANEL;
+    if (n == PANEL) {
+      lanes_store(to, lanes_load(from));
+      lanes_store(to + LANES, lanes_load(from + LANES));
+    } else {
+      for (int64_t j = 0; j < PANEL; j++) to[j] = j < n ? from[j] : 0.0f;
+    }
+  }
 }
 
 /* `rows` rows by a whole panel: y += x panel, from y where `from_y`, else from 0. */
@@ -120,13 +168,19 @@ static void narrow_block(int64_t rows, int64_t n, int64_t k, const float *x, int
     for (int64_t j = 0; j < n; j++) y[r * ldy + j] = copy[r * PANEL + j];
 }
 
-void gemm_rows(int64_t m, int64_t n, int64_t k, const float *x, int64_t ldx, const float *w,
-               int64_t ldw, int add, float *y, int64_t ldy) {
+/* y [m][n] += x by n columns of panels, from 0 without `add`; b is [n][k] where `transposed`, else
+ * [k][n].
+ */
+static void product(int64_t m, int64_t n, int64_t k, const float *x, int64_t ldx, const float *b,
+                    int64_t ldb, bool transposed, int add, float *y, int64_t ldy) {
   float panel[INNER * PANEL] __attribute__((aligned(64)));
   for (int64_t l = 0; l < k; l += INNER)
     for (int64_t j = 0; j < n; j += PANEL) {
       const int64_t terms = smaller(INNER, k - l), columns = smaller(PANEL, n - j);
-      pack(columns, terms, w + j * ldw + l, ldw, panel);
+      if (transposed)
+        pack(columns, terms, b + j * ldb + l, ldb, panel);
+      else
+        pack_columns(columns, terms, b + l * ldb + j, ldb, panel);
       for (int64_t i = 0; i < m; i += ROWS) {
         const int64_t rows = smaller(ROWS, m - i);
         const float *from = x + i * ldx + l;
@@ -137,4 +191,14 @@ void gemm_rows(int64_t m, int64_t n, int64_t k, const float *x, int64_t ldx, con
           narrow_block(rows, columns, terms, from, ldx, panel, add || l, to, ldy);
       }
     }
+}
+
+void gemm_rows(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+               int64_t ldb, int add, float *c, int64_t ldc) {
+  product(m, n, k, a, lda, b, ldb, true, add, c, ldc);
+}
+
+void gemm_rows_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                  int64_t ldb, int add, float *c, int64_t ldc) {
+  product(m, n, k, a, lda, b, ldb, false, add, c, ldc);
 }
