@@ -93,7 +93,7 @@ Test(sweep, what_is_no_sweep) {
 Test(sweep, those_of_the_repository) {
   string_list files = {0};
   cr_assert_eq(folder_files(PHIBAL_SOURCE_DIR "/moe/sweeps", &files), PHIBAL_OK);
-  cr_expect_geq(files.count, 8);
+  cr_expect_geq(files.count, 20);
   for (size_t i = 0; i < files.count; i++) {
     sweep s;
     run_config *config = malloc(sizeof *config);
@@ -102,6 +102,7 @@ Test(sweep, those_of_the_repository) {
       model *m;
       cr_assert_eq(sweep_config(&s, p, 0, config), PHIBAL_OK, "%s", phibal_status_message());
       config->model.width = 8, config->model.hidden = 4, config->model.layers = 1;
+      config->model.vocabulary = 16, config->model.sequence = 8;
       cr_assert_eq(model_create(&config->model, &config->balance, 1, 1, &m), PHIBAL_OK, "%s",
                    phibal_status_message());
       model_destroy(m);
