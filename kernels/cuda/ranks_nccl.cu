@@ -1,5 +1,5 @@
-/* The ranks of ranks.h between devices, by NCCL. Compiled and linked where nvcc and NCCL are;
-   nothing of this file has run yet.
+/* The ranks of ranks.h between devices, by NCCL. Compiled and linked where nvcc and NCCL are; how
+   it calls NCCL is tried without (tests/test_ranks_nccl.cpp), on a device it has not run yet.
 
    The communicator does not block: whatever NCCL has begun is waited for here, where a rank that is
    lost, an error of NCCL's and the end of patience are looked at meanwhile. Each of them aborts the
@@ -142,7 +142,8 @@ phibal_status phibal_cuda_ranks_create(const phibal_cuda_peers *peers,
   return status;
 }
 
-/* Does not wait for the others: what was to be said is said when a run ends well. */
+/* Does not wait for the others: a run that ends well has added up its last step's losses on the
+   hosts after every rank's device was done. */
 void phibal_cuda_ranks_destroy(phibal_cuda_ranks *r) {
   if (r && r->all) ncclCommAbort(r->all);
   delete r;
@@ -193,15 +194,15 @@ phibal_status phibal_cuda_ranks_exchange(phibal_cuda_ranks *r, const int64_t *to
   if (status != PHIBAL_OK) return status;
   const cudaStream_t stream = (cudaStream_t)call->stream;
   ncclResult_t result = ncclGroupStart();
-  for (int32_t i = 0; i < r->peers.ranks && result == ncclSuccess; i++) {
+  const auto good = [&] { return result == ncclSuccess || result == ncclInProgress; };
+  for (int32_t i = 0; i < r->peers.ranks && good(); i++) {
     if (to[i] > 0)
       result = ncclSend(send + to_at[i], (size_t)to[i], ncclFloat32, i, r->all, stream);
-    if (from[i] > 0 && result == ncclSuccess)
+    if (from[i] > 0 && good())
       result = ncclRecv(receive + from_at[i], (size_t)from[i], ncclFloat32, i, r->all, stream);
   }
   const ncclResult_t ended = ncclGroupEnd();
-  if (result != ncclSuccess && result != ncclInProgress) return nccl_failed(r, what, result);
-  return settle(r, what, ended);
+  return good() ? settle(r, what, ended) : nccl_failed(r, what, result);
 }
 
 #else
