@@ -85,7 +85,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
 
 static phibal_status save_adapters(const arguments *a, const trained *t) {
   const run_config *c = &t->config;
-  const lora_config config = {c->lora.rank, c->lora.alpha, c->lora.targets};
+  const lora_config config = {c->lora.rank, c->lora.alpha, c->lora.targets, c->lora.dropout};
   if (t->hf.folder || !c->lora.rank)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s' is no run with adapters (lora.rank)",
                              a->load);

@@ -34,7 +34,7 @@ typedef struct run_config {
   /* Of lora.h; rank 0: all weights are trained. */
   struct {
     int32_t rank;
-    double alpha;
+    double alpha, dropout;
     char targets[CONFIG_TEXT_MAX];
   } lora;
   struct {

@@ -146,6 +146,7 @@ void lora_destroy(lora *l) {
   free(l->parameters);
   free(l->gradients);
   free(l->base);
+  free(l->changed);
   *l = (lora){0};
 }
 
@@ -155,14 +156,15 @@ static void scale_numbers(int64_t n, float scale, float *x) {
 
 void lora_gradients(lora *l) {
   const int64_t r = l->rank;
+  const float beta = l->changed ? 1.0f : 0.0f;
   gemm_begin();
 #pragma omp parallel for schedule(dynamic)
   for (int32_t i = 0; i < l->count; i++) {
     const lora_matrix *w = &l->matrices[i];
     const float *a = l->parameters + w->a, *b = l->parameters + w->b;
     float *da = l->gradients + w->a, *db = l->gradients + w->b;
-    gemm_tn(r, w->columns, w->rows, b, r, w->gradient, w->columns, 0.0f, da, w->columns);
-    gemm_nt(w->rows, r, w->columns, w->gradient, w->columns, a, w->columns, 0.0f, db, r);
+    gemm_tn(r, w->columns, w->rows, b, r, w->gradient, w->columns, beta, da, w->columns);
+    gemm_nt(w->rows, r, w->columns, w->gradient, w->columns, a, w->columns, beta, db, r);
     scale_numbers(r * w->columns, l->scale, da);
     scale_numbers(w->rows * r, l->scale, db);
   }

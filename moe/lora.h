@@ -4,8 +4,13 @@
    The model computes with the sum, formed anew after each step from the W that was read. So every
    matrix can have an adapter, experts and the router included, and the gradients are exact:
    dA = s B^T dW, dB = s dW A^T. Gradients of W are formed in full; what is saved is AdamW's
-   moments, and what is won a small file. There is no dropout: with it the branch does not read what
-   the matrix reads, and the sum does not exist. */
+   moments, and what is won a small file.
+
+   With dropout the adapter reads D x, where each number of x is 0 with probability p and else
+   divided by 1 - p: y = W x + s B A D x. What training adds to the product with the sum is
+   s B A (D - 1) x (lora_dropout.c). D is drawn by counter, from the seed, the matrix, the token's
+   number in the run and the column: it does not depend on threads, ranks or micro-batches, and an
+   expert's matrices have it for each of its tokens. Evaluations have no dropout. */
 #ifndef PHIBAL_MOE_LORA_H
 #define PHIBAL_MOE_LORA_H
 
@@ -16,6 +21,7 @@ typedef struct lora_config {
   int32_t rank; /* 0: no adapters */
   double alpha;
   const char *targets; /* names of matrices, with commas between; see lora_create */
+  double dropout;      /* p, in [0, 1): see lora_dropout_create */
 } lora_config;
 
 typedef struct lora_matrix {
@@ -36,6 +42,10 @@ typedef struct lora {
   int64_t parameter_count;
   float *parameters, *gradients;
   float *base; /* W of all matrices */
+  double dropout;
+  uint64_t seed;
+  float *changed, *gathered, *narrow; /* of a product's rows, with dropout; else null */
+  model_adapters adapters;
 } lora;
 
 /* Adapters for a model that has the weights they are added to; `architecture` names its matrices.
@@ -48,7 +58,17 @@ phibal_status lora_create(const lora_config *config, const hf_architecture *arch
                           const model_config *model_options, model *m, uint64_t seed, lora *l);
 void lora_destroy(lora *l);
 
-/* The model's gradients to those of the adapters. */
+/* Dropout for these adapters: model_set_adapters takes l->adapters, and as first_token the number
+   of sequences read before the call's times S. `rows`: the most tokens of a call. The lora must not
+   move afterwards. */
+phibal_status lora_dropout_create(lora *l, double dropout, uint64_t seed, int64_t rows);
+/* Whether the adapter of matrix `matrix` reads column `column` of a token. */
+bool lora_keeps(const lora *l, int32_t matrix, int64_t token, int64_t column);
+/* Before the first call of a step. */
+void lora_step_begin(lora *l);
+
+/* The model's gradients to those of the adapters; with dropout, they are added to what the calls
+   have left in l->gradients, which several ranks have to have added up. */
 void lora_gradients(lora *l);
 /* The adapters into the model's weights. The same bits for any number of threads. */
 void lora_apply(const lora *l);

@@ -237,6 +237,11 @@ void model_set_ranks(model *m, const model_ranks *ranks) {
   m->ranks = ranks;
 }
 
+void model_set_adapters(model *m, const model_adapters *adapters, int64_t first_token) {
+  m->adapters = adapters;
+  m->first_token = first_token;
+}
+
 void model_set_starts(model *m, const int32_t *starts) {
   m->starts = starts;
 }
@@ -362,10 +367,12 @@ phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tok
                              "model: forward_backward outside of a step; begin one first");
   double start = model_now();
   phibal_status status = accept(m, batch, tokens, targets);
+  m->adapting = true;
   if (!status) status = forward(m, batch, tokens, true, losses);
+  if (!status) head(m, batch, targets, true, losses);
+  if (!status) status = backward(m, batch, tokens);
+  m->adapting = false;
   if (status) return status;
-  head(m, batch, targets, true, losses);
-  status = backward(m, batch, tokens);
   const model_batch seen = model_batch_count((int64_t)batch * m->config.sequence, tokens, targets);
   m->step.targets += seen.targets;
   m->step.tokens += seen.tokens;

@@ -209,6 +209,28 @@ phibal_status model_step_begin(model *m, model_batch global);
    follow, the first position that each one attends to, at most its own; null (as at first): 0. It
    has to be there until another is set. */
 void model_set_starts(model *m, const int32_t *starts);
+/* A product y [rows][stride] = x [rows][..] W^T of the forward pass, with a matrix of the model. */
+typedef struct model_product {
+  const float *weight; /* where W begins among the parameters */
+  int64_t rows, stride;
+  int64_t first_token;   /* a number that the caller gave the first token of the call */
+  const int64_t *source; /* [rows] row i is of token source[i] / active of the call; null: i */
+  int32_t active;
+  const float *x;
+} model_product;
+
+/* What is added to such products in training, and to the gradients of their x. */
+typedef struct model_adapters {
+  void *context;
+  void (*forward)(void *context, const model_product *p, float *y);
+  void (*backward)(void *context, const model_product *p, const float *y_gradient,
+                   float *x_gradient);
+} model_adapters;
+
+/* Of the calls of forward_backward that follow; null (as at first): none. `adapters` outlive the
+   model. Not where ranks divide the experts. */
+void model_set_adapters(model *m, const model_adapters *adapters, int64_t first_token);
+
 /* tokens, targets [batch][S]. A target of -1 is none. A token of -1 is padding: it has no target,
    and only padding follows it in its sequence, so that no token attends to it. losses are set, not
    added to. */

@@ -83,6 +83,10 @@ static void plain_forward(model *m, int32_t layer, const widths *at) {
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
   gemm_linear(at->tokens, at->all, at->d, on->normed, w->qkv, 0, on->qkv);
+  const int64_t first[] = {0, at->queries, at->queries + at->keys}; /* of q, k, v in a row */
+  for (int i = 0; i < 3; i++)
+    adapted_forward(m, w->qkv + first[i] * at->d, at->tokens, on->normed, at->all,
+                    on->qkv + first[i]);
   if (m->config.qk_norm) normalise_heads(m, w, on, at);
 }
 
@@ -104,6 +108,10 @@ static void plain_backward(model *m, int32_t layer, const widths *at) {
   gemm_linear_weight_gradient(at->tokens, at->all, at->d, s->qkv_gradient, on->normed, g->qkv);
   gemm_linear_input_gradient(at->tokens, at->all, at->d, s->qkv_gradient, w->qkv, 0.0f,
                              s->normed_gradient);
+  const int64_t first[] = {0, at->queries, at->queries + at->keys};
+  for (int i = 0; i < 3; i++)
+    adapted_backward(m, w->qkv + first[i] * at->d, at->tokens, on->normed, at->all,
+                     s->qkv_gradient + first[i], s->normed_gradient);
 }
 
 void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
@@ -123,6 +131,7 @@ void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
                     m->scratch.attention);
   memcpy(on->middle, on->x, (size_t)(at.tokens * at.d) * sizeof(float));
   gemm_linear(at.tokens, at.d, at.values, on->attended, w->o, 1, on->middle);
+  adapted_forward(m, w->o, at.tokens, on->attended, at.d, on->middle);
 }
 
 void attention_branch_backward(model *m, int32_t layer, int32_t batch) {
@@ -135,6 +144,8 @@ void attention_branch_backward(model *m, int32_t layer, int32_t batch) {
   gemm_linear_weight_gradient(at.tokens, at.d, at.values, s->stream_gradient, on->attended, g->o);
   gemm_linear_input_gradient(at.tokens, at.d, at.values, s->stream_gradient, w->o, 0.0f,
                              s->attended_gradient);
+  adapted_backward(m, w->o, at.tokens, on->attended, at.d, s->stream_gradient,
+                   s->attended_gradient);
   attention_backward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum,
                      s->attended_gradient, s->qkv_gradient, m->threads, s->attention);
   rotate(m, &at, -1.0f, s->qkv_gradient);

@@ -13,14 +13,63 @@ static void add_rows(int64_t n, const float *restrict x, float *restrict to) {
   for (int64_t i = 0; i < n; i++) to[i] += x[i];
 }
 
-/* One dense gated FFN, added to `out`. */
-static phibal_status dense_forward(model *m, int64_t tokens, int32_t hidden, const float *x,
-                                   const float *gate, const float *up, const float *down, float *a,
-                                   float *b, float *h, float *out) {
-  phibal_ffn shape = model_ffn_shape(&m->config, 1, hidden);
-  int64_t offsets[2] = {0, tokens};
-  phibal_status status =
-      phibal_ffn_forward(&shape, offsets, x, gate, up, down, a, b, h, m->scratch.branch);
+/* The FFN that every token passes: a dense layer's, or the shared experts'. */
+static ffn_call dense_call(const model *m, int32_t layer, const int64_t offsets[2]) {
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
+  const layer_activations *on = &m->layers[layer];
+  if (!w->router)
+    return (ffn_call){.shape = model_ffn_shape(c, 1, c->dense_hidden),
+                      .offsets = offsets,
+                      .x = on->ffn_normed,
+                      .gate = w->gate,
+                      .up = w->up,
+                      .down = w->down,
+                      .a = on->a,
+                      .b = on->b,
+                      .h = on->h,
+                      .gate_gradient = g->gate,
+                      .up_gradient = g->up,
+                      .down_gradient = g->down};
+  return (ffn_call){.shape = model_ffn_shape(c, 1, c->shared_experts * c->hidden),
+                    .offsets = offsets,
+                    .x = on->ffn_normed,
+                    .gate = w->shared_gate,
+                    .up = w->shared_up,
+                    .down = w->shared_down,
+                    .a = on->shared_a,
+                    .b = on->shared_b,
+                    .h = on->shared_h,
+                    .gate_gradient = g->shared_gate,
+                    .up_gradient = g->shared_up,
+                    .down_gradient = g->shared_down};
+}
+
+/* That of the experts, of gathered rows. */
+static ffn_call experts_call(const model *m, int32_t layer) {
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
+  const layer_activations *on = &m->layers[layer];
+  return (ffn_call){.shape = model_ffn_shape(c, c->experts, c->hidden),
+                    .offsets = on->offsets,
+                    .source = on->source,
+                    .x = on->gathered,
+                    .gate = w->gate,
+                    .up = w->up,
+                    .down = w->down,
+                    .a = on->a,
+                    .b = on->b,
+                    .h = on->h,
+                    .gate_gradient = g->gate,
+                    .up_gradient = g->up,
+                    .down_gradient = g->down};
+}
+
+/* Added to `out`. */
+static phibal_status dense_forward(model *m, int32_t layer, int64_t tokens, float *out) {
+  const int64_t offsets[2] = {0, tokens};
+  const ffn_call call = dense_call(m, layer, offsets);
+  phibal_status status = adapted_ffn_forward(m, &call, m->scratch.branch);
   if (status) return status;
   add_rows(tokens * m->config.width, m->scratch.branch, out);
   return PHIBAL_OK;
@@ -34,6 +83,7 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   layer_activations *on = &m->layers[layer];
   int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
   gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, 0, on->logits);
+  adapted_forward(m, w->router, tokens, on->ffn_normed, c->experts, on->logits);
   phibal_status status = balance_route(m, layer, moe_layer, batch, training, losses);
   if (status) return phibal_status_set(status, "layer %d: %s", layer, phibal_status_message());
   model_clock(mark, &m->times.router);
@@ -45,16 +95,12 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   status = phibal_gather(routes, c->active, d, on->source, on->ffn_normed, gathered);
   if (status) return status;
   model_clock(mark, &m->times.permutation);
-  phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
+  const ffn_call call = experts_call(m, layer);
   if (m->expert_ranks)
     status = exchange_forward(m, layer, on->offsets, gathered, on->expert_output);
   else
-    status = phibal_ffn_forward(&shape, on->offsets, gathered, w->gate, w->up, w->down, on->a,
-                                on->b, on->h, on->expert_output);
-  if (!status && w->shared_gate)
-    status =
-        dense_forward(m, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
-                      w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h, out);
+    status = adapted_ffn_forward(m, &call, on->expert_output);
+  if (!status && w->shared_gate) status = dense_forward(m, layer, tokens, out);
   if (status) return status;
   model_clock(mark, &m->times.experts);
   status = phibal_combine(tokens, c->active, d, on->row, on->gates, on->expert_output, out);
@@ -74,8 +120,7 @@ phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int
   memcpy(out, on->middle, (size_t)(tokens * c->width) * sizeof(float));
   model_clock(&mark, &m->times.experts);
   if (w->router) return experts_forward(m, layer, moe_layer, batch, training, losses, out, &mark);
-  phibal_status status = dense_forward(m, tokens, c->dense_hidden, on->ffn_normed, w->gate, w->up,
-                                       w->down, on->a, on->b, on->h, out);
+  phibal_status status = dense_forward(m, layer, tokens, out);
   model_clock(&mark, &m->times.experts);
   return status;
 }
@@ -97,21 +142,18 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch, do
   gemm_linear_weight_gradient(tokens, c->experts, d, s->logit_gradient, on->ffn_normed, g->router);
   gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router, 0.0f,
                              s->normed_gradient);
+  adapted_backward(m, w->router, tokens, on->ffn_normed, c->experts, s->logit_gradient,
+                   s->normed_gradient);
   model_clock(mark, &m->times.router);
-  phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
+  const ffn_call call = experts_call(m, layer);
   if (m->expert_ranks)
     status = exchange_backward(m, layer, s->route_gradient, s->gathered_gradient);
   else
-    status = phibal_ffn_backward(&shape, on->offsets, on->gathered, w->gate, w->up, w->down, on->a,
-                                 on->b, on->h, s->route_gradient, s->h_gradient,
-                                 s->gathered_gradient, g->gate, g->up, g->down);
+    status = adapted_ffn_backward(m, &call, s->route_gradient, s->h_gradient, s->gathered_gradient);
   if (!status && w->shared_gate) {
-    phibal_ffn shared = model_ffn_shape(c, 1, c->shared_experts * c->hidden);
-    int64_t offsets[2] = {0, tokens};
-    status = phibal_ffn_backward(&shared, offsets, on->ffn_normed, w->shared_gate, w->shared_up,
-                                 w->shared_down, on->shared_a, on->shared_b, on->shared_h,
-                                 s->stream_gradient, s->h_gradient, s->branch, g->shared_gate,
-                                 g->shared_up, g->shared_down);
+    const int64_t offsets[2] = {0, tokens};
+    const ffn_call shared = dense_call(m, layer, offsets);
+    status = adapted_ffn_backward(m, &shared, s->stream_gradient, s->h_gradient, s->branch);
     if (!status) add_rows(tokens * d, s->branch, s->normed_gradient);
   }
   if (status) return status;
@@ -133,11 +175,9 @@ phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch) {
   if (w->router) {
     status = experts_backward(m, layer, batch, &mark);
   } else {
-    phibal_ffn shape = model_ffn_shape(c, 1, c->dense_hidden);
-    int64_t offsets[2] = {0, tokens};
-    status = phibal_ffn_backward(&shape, offsets, on->ffn_normed, w->gate, w->up, w->down, on->a,
-                                 on->b, on->h, s->stream_gradient, s->h_gradient,
-                                 s->normed_gradient, g->gate, g->up, g->down);
+    const int64_t offsets[2] = {0, tokens};
+    const ffn_call call = dense_call(m, layer, offsets);
+    status = adapted_ffn_backward(m, &call, s->stream_gradient, s->h_gradient, s->normed_gradient);
   }
   if (status) return status;
   norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};

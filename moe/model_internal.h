@@ -107,6 +107,9 @@ struct model {
   const model_ranks *ranks;               /* null: alone */
   const model_expert_ranks *expert_ranks; /* null: this rank has every expert */
   model_exchange *exchange;
+  const model_adapters *adapters; /* null: none */
+  int64_t first_token;            /* of the call, for the adapters */
+  bool adapting;                  /* in a call of forward_backward */
   model_times times;
 };
 
@@ -172,6 +175,28 @@ phibal_status balance_finish(model *m);
 /* model_groups.c: the bias [E] with which the router selects, for one token with these logits [E],
    from its best groups; `bias` [E] is the model's own, or null. */
 void groups_bias(const model_config *c, const float *logits, const float *bias, float *selection);
+
+/* model_adapted.c: what adapters add to y = x W^T of the call's tokens, and to the gradient of x;
+   nothing without adapters, and in an evaluation. */
+void adapted_forward(const model *m, const float *weight, int64_t rows, const float *x,
+                     int64_t stride, float *y);
+void adapted_backward(const model *m, const float *weight, int64_t rows, const float *x,
+                      int64_t stride, const float *y_gradient, float *x_gradient);
+
+/* A gated FFN of rows by expert, with adapters or without: arrays as phibal_ffn_forward and
+   phibal_ffn_backward have them, `source` as phibal_gather (null: row i is of token i). The
+   gradients may be null in the forward pass. */
+typedef struct ffn_call {
+  phibal_ffn shape;
+  const int64_t *offsets, *source;
+  const float *x, *gate, *up, *down;
+  float *a, *b, *h;
+  float *gate_gradient, *up_gradient, *down_gradient;
+} ffn_call;
+
+phibal_status adapted_ffn_forward(const model *m, const ffn_call *call, float *y);
+phibal_status adapted_ffn_backward(const model *m, const ffn_call *call, const float *y_gradient,
+                                   float *h_gradient, float *x_gradient);
 
 /* model_exchange.c: the experts' FFN where ranks divide them. offsets [E + 1], x, y [N][d] and
    their gradients are those of this rank's tokens. */

@@ -98,12 +98,15 @@ static int32_t micro_sequences(const trainer *t) {
 static phibal_status adapt(trainer *t) {
   const run_config *c = t->config;
   hf_checkpoint from;
-  const lora_config config = {c->lora.rank, c->lora.alpha, c->lora.targets};
+  const lora_config config = {c->lora.rank, c->lora.alpha, c->lora.targets, c->lora.dropout};
   phibal_status status = hf_open(c->training.from, &from);
   if (!status) status = hf_restore(&from, &c->model, t->model);
   if (!status)
     status = lora_create(&config, from.config.architecture, &c->model, t->model,
                          (uint64_t)c->training.seed, &t->lora);
+  if (!status && config.dropout > 0)
+    status = lora_dropout_create(&t->lora, config.dropout, (uint64_t)c->training.seed,
+                                 (int64_t)micro_sequences(t) * c->model.sequence);
   if (!status)
     status = optimizer_create(&c->optimizer, 2 * t->lora.count, t->lora.tensors,
                               t->lora.parameter_count, &t->optimizer);
@@ -114,6 +117,10 @@ static phibal_status adapt(trainer *t) {
 /* The gradient's norm, of what is trained. */
 static phibal_status gradient_norm(trainer *t, double *norm) {
   if (!t->lora.count) return sharding_norm(&t->sharding, &t->optimizer, norm);
+  phibal_status status = PHIBAL_OK;
+  if (t->lora.changed)
+    status = parallel_sum_floats(&t->parallel, t->lora.gradients, t->lora.parameter_count);
+  if (status) return status;
   lora_gradients(&t->lora);
   return optimizer_norm(&t->optimizer, t->lora.gradients, norm);
 }
@@ -224,11 +231,15 @@ static phibal_status compute_gradient(trainer *t, model_batch batch, model_losse
   *sum = (model_losses){0};
   phibal_status status = model_step_begin(t->model, batch);
   const int32_t first = t->parallel.rank * t->own, micro = micro_sequences(t);
+  const int64_t read = t->totals.sequences - c->batch.sequences; /* before this batch */
+  lora_step_begin(&t->lora);
   for (int32_t i = 0; !status && i < t->own; i += micro) {
     const int32_t n = t->own - i < micro ? t->own - i : micro;
     const size_t offset = (size_t)(first + i) * (size_t)c->model.sequence;
     model_losses losses;
     model_set_starts(t->model, t->mixture.apart ? t->starts + offset : NULL);
+    model_set_adapters(t->model, t->lora.changed ? &t->lora.adapters : NULL,
+                       (read + first + i) * c->model.sequence);
     status = model_forward_backward(t->model, n, t->tokens + offset, t->targets + offset, &losses);
     if (status) break;
     sum->cross_entropy += losses.cross_entropy;

@@ -144,6 +144,37 @@ Test(huggingface_command, resumed) {
   json_decref(b);
 }
 
+/* With dropout before the adapters, the same but for a training that goes another way: resumed to
+   the bit, on another number of threads and in other micro-batches where that is promised. */
+Test(huggingface_command, adapters_with_dropout) {
+  char path[256];
+  put_run_file();
+  take("qwen3_moe");
+#define DROPPED                                                                                    \
+  "train --config tune.yaml --from qwen3_moe --quiet --set lora.rank=2 --set lora.alpha=8 "        \
+  "--set checkpoint.every=1 --set checkpoint.keep=9 --steps 5 "
+  expect(0, DROPPED "--set lora.dropout=0.4 --out whole", "checkpoints");
+  expect(0, DROPPED "--set lora.dropout=0.4 --threads 3 --out resumed", "checkpoints");
+  expect(0, DROPPED "--set lora.dropout=0 --out without", "checkpoints");
+  for (int step = 3; step <= 5; step++) {
+    char name[64];
+    snprintf(name, sizeof name, "resumed/checkpoints/step-%012d", step);
+    path_to(name, path);
+    folder_remove(path);
+  }
+  expect(0, "train --resume resumed --quiet", "checkpoints");
+  json_t *a = metrics("whole"), *b = metrics("resumed"), *c = metrics("without");
+  cr_expect(json_equal(a, b));
+  /* B is 0 in the first step: no adapter says anything yet. */
+  for (size_t step = 0; step < 5; step++)
+    cr_expect_eq(number(json_array_get(a, step), "loss") == number(json_array_get(c, step), "loss"),
+                 step == 0, "step %zu", step + 1);
+  json_decref(a), json_decref(b), json_decref(c);
+  expect(0, "export --load whole --out adapters --adapters", "");
+  cr_expect_float_eq(loss_of("qwen3_moe --adapters adapters"), loss_of("whole"), 1e-6);
+  expect(2, DROPPED "--set lora.dropout=1 --out no", "lora.dropout");
+}
+
 /* Only what has adapters moves; they can be taken out of the run and added to the model again; and
    a run that is resumed goes on to the bit. */
 Test(huggingface_command, adapters) {

@@ -1,75 +1,16 @@
 /* Low-rank adapters against their definition, differentiated by torch (make_fixtures.py). */
 #include "data_files.h"
-#include "huggingface/parity.h"
-#include "lora.h"
+#include "huggingface/adapted.h"
 
 #include <omp.h>
 
-typedef struct adapted {
-  parity p;
-  safetensors_file file, expected;
-  lora l;
-} adapted;
-
-#define PREFIX "base_model.model."
-
-static const struct {
-  const char *name, *targets;
-} cases[] = {{"qwen3_moe", "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"},
-             {"deepseek_v2", "q_proj, kv_b_proj, down_proj, mlp.gate"}};
-
-static safetensors_file open_file(const adapted *t, const char *name) {
-  char path[600];
-  safetensors_file file;
-  snprintf(path, sizeof path, "%s/adapters/%s", t->p.folder, name);
-  must(safetensors_open(path, &file));
-  return file;
-}
-
-static const safetensors_tensor *named(const safetensors_file *file, const char *prefix,
-                                       const model_tensor *tensor) {
-  char name[160];
-  snprintf(name, sizeof name, "%s" PREFIX "%s", prefix, tensor->name);
-  const safetensors_tensor *found = safetensors_find(file, name);
-  cr_assert(found, "no %s", name);
-  cr_assert_eq(found->elements, tensor->shape[0] * tensor->shape[1]);
-  return found;
-}
-
-/* With the fixture's factors in place of random ones. */
-static void begin(int i, adapted *t) {
-  const lora_config config = {2, 3.0, cases[i].targets};
-  parity_open(cases[i].name, NULL, &t->p);
-  t->file = open_file(t, "adapter_model.safetensors");
-  t->expected = open_file(t, "expected.safetensors");
-  must(lora_create(&config, t->p.checkpoint.config.architecture, &t->p.config, t->p.m, 1, &t->l));
-  cr_assert_eq(2 * t->l.count, t->file.count);
-  for (int32_t k = 0; k < 2 * t->l.count; k++)
-    memcpy(t->l.parameters + t->l.tensors[k].offset, named(&t->file, "", &t->l.tensors[k])->data,
-           (size_t)named(&t->file, "", &t->l.tensors[k])->bytes);
-}
-
-static void end(adapted *t) {
-  lora_destroy(&t->l);
-  safetensors_close(&t->file);
-  safetensors_close(&t->expected);
-  parity_close(&t->p);
-}
-
-static double logits_off(adapted *t) {
-  const int32_t *tokens = safetensors_find(&t->p.expected, "tokens")->data;
-  model_losses losses;
-  must(model_evaluate(t->p.m, PARITY_BATCH, tokens, tokens, &losses, NULL));
-  return parity_logits_difference(&t->p, safetensors_find(&t->expected, "logits")->data);
-}
-
 Test(lora, gradients_are_the_definitions) {
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+  for (int i = 0; i < ADAPTED_CASES; i++) {
     adapted t = {0};
-    begin((int)i, &t);
-    cr_expect_geq(logits_off(&t), 1e-2, "adapters that change nothing test nothing");
+    adapted_open(i, &t);
+    cr_expect_geq(adapted_logits_off(&t), 1e-2, "adapters that change nothing test nothing");
     lora_apply(&t.l);
-    cr_expect_leq(logits_off(&t), 1e-4);
+    cr_expect_leq(adapted_logits_off(&t), 1e-4);
     const int32_t *tokens = safetensors_find(&t.p.expected, "tokens")->data;
     const int32_t *targets = safetensors_find(&t.p.expected, "targets")->data;
     model_losses losses;
@@ -77,19 +18,19 @@ Test(lora, gradients_are_the_definitions) {
     must(model_forward_backward(t.p.m, PARITY_BATCH, tokens, targets, &losses));
     lora_gradients(&t.l);
     for (int32_t k = 0; k < 2 * t.l.count; k++) {
-      const safetensors_tensor *theirs = named(&t.expected, "gradient.", &t.l.tensors[k]);
+      const safetensors_tensor *theirs = adapted_named(&t.expected, "gradient.", &t.l.tensors[k]);
       const double off =
           parity_difference(theirs->elements, t.l.gradients + t.l.tensors[k].offset, theirs->data);
       cr_expect_leq(off, 1e-3, "%s is off by %g", theirs->name, off);
     }
-    end(&t);
+    adapted_close(&t);
   }
 }
 
 /* Formed anew from the weights that were read, not added up step by step. */
 Test(lora, applied_twice_is_once) {
   adapted t = {0};
-  begin(0, &t);
+  adapted_open(0, &t);
   const size_t bytes = (size_t)model_parameter_count(t.p.m) * sizeof(float);
   float *once = malloc(bytes);
   omp_set_num_threads(1);
@@ -99,14 +40,14 @@ Test(lora, applied_twice_is_once) {
   lora_apply(&t.l);
   cr_expect_eq(memcmp(once, model_parameters(t.p.m), bytes), 0);
   free(once);
-  end(&t);
+  adapted_close(&t);
 }
 
 /* B is 0 at first: the model is what it was. */
 Test(lora, begins_with_the_model) {
   adapted t = {0};
   /* By what they are, or by Mixtral's names. */
-  const lora_config config = {3, 8, "gate_proj,w2,block_sparse_moe.gate"};
+  const lora_config config = {3, 8, "gate_proj,w2,block_sparse_moe.gate", 0};
   parity_open("mixtral", NULL, &t.p);
   const size_t bytes = (size_t)model_parameter_count(t.p.m) * sizeof(float);
   float *before = malloc(bytes);
@@ -121,18 +62,18 @@ Test(lora, begins_with_the_model) {
     square += (double)t.l.parameters[w->a + j] * (double)t.l.parameters[w->a + j];
   cr_expect(square > 0.2 && square < 3, "A has a variance of 1 / (3 n): %g", square);
   free(before);
-  end(&t);
+  adapted_close(&t);
 }
 
 Test(lora, merges_what_peft_has) {
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+  for (int i = 0; i < ADAPTED_CASES; i++) {
     adapted t = {0};
     char folder[600];
-    begin((int)i, &t);
+    adapted_open(i, &t);
     snprintf(folder, sizeof folder, "%s/adapters", t.p.folder);
     must(lora_merge(folder, t.p.checkpoint.config.architecture, &t.p.config, t.p.m));
-    cr_expect_leq(logits_off(&t), 1e-4);
-    end(&t);
+    cr_expect_leq(adapted_logits_off(&t), 1e-4);
+    adapted_close(&t);
   }
 }
 
@@ -150,25 +91,25 @@ Test(lora, refuses) {
   lora l;
   parity_open("qwen3_moe", NULL, &p);
   const hf_architecture *a = p.checkpoint.config.architecture;
-  cr_expect_eq(lora_create(&(lora_config){2, 1, "q_proj,proj"}, a, &p.config, p.m, 1, &l),
+  cr_expect_eq(lora_create(&(lora_config){2, 1, "q_proj,proj", 0}, a, &p.config, p.m, 1, &l),
                PHIBAL_ERROR_ARGUMENT, "a part of a word is no name");
   cr_expect(message_has("'proj'"));
-  cr_expect_eq(lora_create(&(lora_config){2, 1, " , "}, a, &p.config, p.m, 1, &l),
+  cr_expect_eq(lora_create(&(lora_config){2, 1, " , ", 0}, a, &p.config, p.m, 1, &l),
                PHIBAL_ERROR_ARGUMENT);
-  cr_expect_eq(lora_create(&(lora_config){2, 1, "q_norm"}, a, &p.config, p.m, 1, &l),
+  cr_expect_eq(lora_create(&(lora_config){2, 1, "q_norm", 0}, a, &p.config, p.m, 1, &l),
                PHIBAL_ERROR_ARGUMENT, "a vector is no matrix");
 
   parity latent = {0};
   parity_open("deepseek_v3", NULL, &latent);
-  must(lora_create(&(lora_config){2, 1, "q_proj,k_proj,v_proj,o_proj"},
+  must(lora_create(&(lora_config){2, 1, "q_proj,k_proj,v_proj,o_proj", 0},
                    latent.checkpoint.config.architecture, &latent.config, latent.m, 1, &l));
   cr_expect_eq(l.count, 2, "latent attention has o_proj only");
   lora_destroy(&l);
-  cr_expect_eq(lora_create(&(lora_config){2, 1, "k_proj"}, latent.checkpoint.config.architecture,
+  cr_expect_eq(lora_create(&(lora_config){2, 1, "k_proj", 0}, latent.checkpoint.config.architecture,
                            &latent.config, latent.m, 1, &l),
                PHIBAL_ERROR_ARGUMENT, "and nothing of k_proj");
   parity_close(&latent);
-  cr_expect_eq(lora_create(&(lora_config){2, 1, "q_proj,kv_b_proj"}, a, &p.config, p.m, 1, &l),
+  cr_expect_eq(lora_create(&(lora_config){2, 1, "q_proj,kv_b_proj", 0}, a, &p.config, p.m, 1, &l),
                PHIBAL_ERROR_ARGUMENT);
   cr_expect(message_has("'kv_b_proj'"));
   char *folder = scratch_folder(), *path = string_format("%s/adapter_model.safetensors", folder);
@@ -181,7 +122,7 @@ Test(lora, refuses) {
   expect_refused(&p, folder, "{\"peft_type\": \"LORA\", \"lora_alpha\": 4}", PHIBAL_ERROR_FORMAT,
                  "'r' is missing");
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_IO, "adapter_model.safetensors");
-  const char *q = PREFIX "model.layers.1.self_attn.q_proj";
+  const char *q = ADAPTED_PREFIX "model.layers.1.self_attn.q_proj";
   char *with_a = string_format("%s.lora_A.weight", q),
        *with_b = string_format("%s.lora_B.weight", q);
   safetensors_tensor tensors[2] = {{.name = with_a,
@@ -204,7 +145,7 @@ Test(lora, refuses) {
   tensors[0].shape[1] = 8;
   must(safetensors_write(path, tensors, 2, NULL, 0));
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "lora_A.weight");
-  tensors[0].name = PREFIX "model.layers.9.self_attn.q_proj.lora_A.weight";
+  tensors[0].name = ADAPTED_PREFIX "model.layers.9.self_attn.q_proj.lora_A.weight";
   must(safetensors_write(path, tensors, 1, NULL, 0));
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "fits no matrix");
   free(with_a), free(with_b), free(path);

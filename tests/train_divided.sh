@@ -108,13 +108,19 @@ near 0.1 "$(step tuned1 1 | value loss)" "$(step source 40 | value loss)" || fai
 near 0.2 "$(step source 40 | value loss)" "$(step source 1 | value loss)" &&
   fail "the source has learnt too little to tell its weights from random ones"
 
-# Adapters on two ranks as on one.
-for n in 1 2; do
-  on $n --config tune.yaml --from folder --quiet --set lora.rank=2 --out adapted$n || fail "adapted"
+# Adapters on two ranks as on one, with dropout too.
+for dropout in 0 0.3; do
+  for n in 1 2; do
+    on $n --config tune.yaml --from folder --quiet --set lora.rank=2 --set lora.dropout=$dropout \
+      --out adapted$n-$dropout || fail "adapted"
+  done
+  near 1e-6 "$(step adapted2-$dropout 2 | value loss)" "$(step adapted1-$dropout 2 | value loss)" ||
+    fail "adapters: loss"
+  near 1e-4 "$(step adapted2-$dropout 2 | value gradient_norm)" "$(step adapted1-$dropout 2 | value gradient_norm)" ||
+    fail "adapters: gradient"
 done
-near 1e-6 "$(step adapted2 2 | value loss)" "$(step adapted1 2 | value loss)" || fail "adapters: loss"
-near 1e-4 "$(step adapted2 2 | value gradient_norm)" "$(step adapted1 2 | value gradient_norm)" ||
-  fail "adapters: gradient"
+near 1e-3 "$(step adapted1-0 2 | value gradient_norm)" "$(step adapted1-0.3 2 | value gradient_norm)" &&
+  fail "dropout changes nothing"
 
 refuse() { # WORD RANKS OPTION...
   word=$1

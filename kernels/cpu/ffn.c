@@ -26,24 +26,22 @@
      |error of dW_down| <= gamma_(n+1) (|before| + |dy|^T |h|)
      |error of dW_gate| <= |x|^T D_a + gamma_(n+1) (|before| + (|da| + D_a)^T |x|); W_up likewise.
    Underflow adds at most 2^-149 to h, da and db, and (n + 1) 2^-149 to a sum of n terms. */
+#include "ffn.h"
+
 #include "gemm.h"
 
 #include "../core/activation.h"
 
-#include <phibal/expert.h>
-
-/* h = act(a) b, elementwise. */
-static void activate(phibal_activation activation, int64_t n, const float *restrict a,
-                     const float *restrict b, float *restrict h) {
+void ffn_activate(phibal_activation activation, int64_t n, const float *restrict a,
+                  const float *restrict b, float *restrict h) {
   if (activation == PHIBAL_ACTIVATION_SILU)
     for (int64_t i = 0; i < n; i++) h[i] = (float)(core_silu64((double)a[i]).value * (double)b[i]);
   else
     for (int64_t i = 0; i < n; i++) h[i] = (float)(core_gelu64((double)a[i]).value * (double)b[i]);
 }
 
-/* a, b in; dL/da = dh b act'(a) and dL/db = dh act(a) out. */
-static void activate_backward(phibal_activation activation, int64_t n, float *restrict a,
-                              float *restrict b, const float *restrict h_gradient) {
+void ffn_activate_backward(phibal_activation activation, int64_t n, float *restrict a,
+                           float *restrict b, const float *restrict h_gradient) {
   if (activation == PHIBAL_ACTIVATION_SILU) {
     for (int64_t i = 0; i < n; i++) {
       core_activation act = core_silu64((double)a[i]);
@@ -109,7 +107,7 @@ phibal_status phibal_ffn_forward(const phibal_ffn *ffn, const int64_t *offsets, 
       int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
       gemm_rows(n, f, d, x + row * d, d, w_gate + e * f * d, d, 0, a + row * f, f);
       gemm_rows(n, f, d, x + row * d, d, w_up + e * f * d, d, 0, b + row * f, f);
-      activate(activation, n * f, a + row * f, b + row * f, h + row * f);
+      ffn_activate(activation, n * f, a + row * f, b + row * f, h + row * f);
       gemm_rows(n, d, f, h + row * f, f, w_down + e * d * f, f, 0, y + row * d, d);
     }
   return PHIBAL_OK;
@@ -155,7 +153,7 @@ phibal_status phibal_ffn_backward(const phibal_ffn *ffn, const int64_t *offsets,
         int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
         gemm_nn(n, f, d, y_gradient + row * d, d, w_down + e * d * f, f, 0.0f, h_gradient + row * f,
                 f);
-        activate_backward(activation, n * f, a + row * f, b + row * f, h_gradient + row * f);
+        ffn_activate_backward(activation, n * f, a + row * f, b + row * f, h_gradient + row * f);
         gemm_nn(n, d, f, a + row * f, f, w_gate + e * f * d, d, 0.0f, x_gradient + row * d, d);
         gemm_nn(n, d, f, b + row * f, f, w_up + e * f * d, d, 1.0f, x_gradient + row * d, d);
       }

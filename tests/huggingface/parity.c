@@ -101,7 +101,7 @@ static void measure_router(const parity *p, int32_t layer, parity_errors *errors
   }
 }
 
-static void measure_gradients(const parity *p, parity_errors *errors) {
+void parity_gradients(const parity *p, parity_errors *errors) {
   int64_t count;
   hf_part *parts = hf_parts_make(p->checkpoint.config.architecture, &p->config, p->m, &count);
   int32_t compared = 0;
@@ -140,5 +140,5 @@ void parity_measure(parity *p, parity_errors *errors) {
   must(model_forward_backward(p->m, PARITY_BATCH, tokens, targets, &losses));
   must(model_step_finish(p->m));
   errors->loss = fabs(losses.cross_entropy / (double)batch.targets - loss) / loss;
-  measure_gradients(p, errors);
+  parity_gradients(p, errors);
 }

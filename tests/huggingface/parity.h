@@ -38,6 +38,8 @@ double parity_difference(int64_t n, const float *a, const float *b);
 /* The largest difference at a position between the logits of the last call, and `wanted`
    [PARITY_TOKENS][vocabulary]. */
 double parity_logits_difference(const parity *p, const float *wanted);
+/* The model's gradients of that batch. */
+void parity_gradients(const parity *p, parity_errors *errors);
 /* Runs a step of the fixture's batch without balancing loss. */
 void parity_measure(parity *p, parity_errors *errors);
 
