@@ -14,12 +14,13 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: phibal report FOLDER... [--out FILE]\n\n"
+    "usage: phibal report FOLDER... [--out FILE] [--pictures FOLDER]\n\n"
     "Writes a page of curves, loads, tables and configurations of runs of `phibal train`, ended "
     "or\n"
     "not, or of a sweep (a folder with sweep.json). The page is one HTML file that loads nothing;\n"
     "its pictures are drawn by gnuplot, and left out where that is missing.\n\n"
-    "  --out FILE   the page (default: report.html in the first folder)";
+    "  --out FILE         the page (default: report.html in the first folder)\n"
+    "  --pictures FOLDER  writes each picture there as well, as an SVG file";
 
 static int fail(void) {
   fprintf(stderr, "phibal report: %s\n", phibal_status_message());
@@ -139,8 +140,13 @@ static void write_runs(FILE *to, int n, const report_run *runs, bool can_draw) {
   }
 }
 
+/* Where the page goes, and its pictures besides; null: nowhere else. */
+typedef struct target {
+  const char *page, *pictures;
+} target;
+
 /* The page of runs, or (runs null) of a sweep. */
-static phibal_status write_page(const char *path, const char *heading, int n,
+static phibal_status write_page(const target *out, const char *heading, int n,
                                 const report_run *runs, const json_t *sweep) {
   char *text = NULL;
   size_t size = 0;
@@ -159,12 +165,13 @@ static phibal_status write_page(const char *path, const char *heading, int n,
     write_runs(to, n, runs, can_draw);
   page_end(to);
   phibal_status status = fclose(to) ? phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory")
-                                    : file_write(path, text, size);
+                                    : file_write(out->page, text, size);
+  if (!status && out->pictures) status = page_save_pictures(text, out->pictures);
   free(text);
   return status;
 }
 
-static phibal_status report_sweep(const char *folder, const char *list, const char *out) {
+static phibal_status report_sweep(const char *folder, const char *list, const target *out) {
   json_error_t error;
   json_t *sweep = json_load_file(list, 0, &error);
   if (!sweep)
@@ -187,7 +194,7 @@ static void name_apart(int n, report_run *runs) {
     if (shared[i]) runs[i].label = runs[i].folder;
 }
 
-static phibal_status report_runs(int n, char **folders, const char *out) {
+static phibal_status report_runs(int n, char **folders, const target *out) {
   report_run runs[REPORT_RUNS_MAX] = {0};
   phibal_status status = PHIBAL_OK;
   for (int i = 0; i < n && !status; i++) status = load_run(folders[i], &runs[i]);
@@ -198,12 +205,17 @@ static phibal_status report_runs(int n, char **folders, const char *out) {
 }
 
 int command_report(int argc, char **argv) {
-  static const struct option options[] = {
-      {"out", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
-  const char *given = NULL;
+  static const struct option options[] = {{"out", required_argument, NULL, 'o'},
+                                          {"pictures", required_argument, NULL, 'p'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+  const char *given = NULL, *pictures = NULL;
   for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'o':
       given = optarg;
+      break;
+    case 'p':
+      pictures = optarg;
       break;
     case 'h':
       puts(help);
@@ -224,9 +236,9 @@ int command_report(int argc, char **argv) {
   if (!out || !list)
     phibal_status_set(status, "out of memory");
   else if (!access(list, F_OK) && n == 1)
-    status = report_sweep(folders[0], list, out);
+    status = report_sweep(folders[0], list, &(target){out, pictures});
   else
-    status = report_runs(n, folders, out);
+    status = report_runs(n, folders, &(target){out, pictures});
   if (!status) puts(out);
   free(out);
   free(list);

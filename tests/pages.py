@@ -102,6 +102,17 @@ LOOK = """<title></title><img src="data:image/png;base64,%s"><script>addEventLis
 });</script>"""
 
 
+def drawn(page, width, height, dark, frames):
+    """Whether each of the frames [left, top, right, bottom] of a page's screenshot has a drawing."""
+    shot, looking = os.path.join(folder, "shot.png"), os.path.join(folder, "looking.html")
+    browse(page, width, height, dark, shot)
+    with open(shot, "rb") as f:
+        seen = base64.b64encode(f.read()).decode()
+    with open(looking, "w", encoding="utf-8") as f:
+        f.write(LOOK % (seen, json.dumps(frames)))
+    return title(browse(looking, width, 900, dark))
+
+
 def faults(page, width, dark, look):
     """What is wrong with a page, in words."""
     with open(page, encoding="utf-8") as f:
@@ -120,14 +131,8 @@ def faults(page, width, dark, look):
     if not found["pictures"]:
         wrong.append("no pictures")
     if look and found["pictures"]:
-        shot = os.path.join(folder, "shot.png")
-        browse(page, width, found["height"], dark, shot)
-        with open(shot, "rb") as f:
-            seen = base64.b64encode(f.read()).decode()
-        with open(probed, "w", encoding="utf-8") as f:
-            f.write(LOOK % (seen, json.dumps([p["frame"] for p in found["pictures"]])))
-        drawn = title(browse(probed, width, 900, dark))
-        wrong += ["picture %d is empty" % i for i, good in enumerate(drawn) if not good]
+        seen = drawn(page, width, found["height"], dark, [p["frame"] for p in found["pictures"]])
+        wrong += ["picture %d is empty" % i for i, good in enumerate(seen) if not good]
     return wrong
 
 
@@ -162,7 +167,7 @@ with tempfile.TemporaryDirectory() as folder:
         f.write("base: ./one/config.yaml\nout: swept\nseeds: [1, 2]\n"
                 "grid: {balance.alpha: [0.01, 0.1], balance.eta: [0.5, 1]}\n")
     run(phibal, "sweep", "sweep.yaml", "--quiet")
-    run(phibal, "report", "one", "two", "three", "--out", "runs.html")
+    run(phibal, "report", "one", "two", "three", "--out", "runs.html", "--pictures", "pictures")
     run(phibal, "report", "swept", "--out", "sweep.html")
     run(phibal, "audit", "--potential", "soft-l1", "--experts", "8..16", "--quick", "--skip",
         "convexity,legendre,gradient,conjugate", "--html", "audit.html")
@@ -177,6 +182,9 @@ with tempfile.TemporaryDirectory() as folder:
         text = f.read()
     check(text.index(">one<", text.index("<svg")) > 0 and text.index(">three<", text.index("<svg")) > 0,
           "runs of one label bear their folders' names")
+
+    picture = os.path.join(folder, "pictures/01-training-loss.svg")
+    check(drawn(picture, 480, 320, True, [[0, 0, 480, 320]]) == [True], "a picture by itself, dark")
 
     runs = os.path.join(folder, "runs.html")
     for name, width, dark, look, change in (

@@ -50,6 +50,29 @@ static void expect_whole(const char *html) {
             !strstr(html, "@import"));
 }
 
+/* The ten pictures of the page, each whole, with a namespace and with what it is called. */
+static void expect_pictures(bool drawn) {
+  string_list files = {0};
+  char path[256];
+  path_to("all/of", path);
+  cr_assert_eq(folder_files(path, &files), PHIBAL_OK, "%s", phibal_status_message());
+  cr_assert_eq(files.count, drawn ? 10 : 0);
+  for (size_t i = 0; i < files.count; i++) {
+    text_buffer text = {0};
+    cr_assert_eq(file_read_all(files.items[i], &text), PHIBAL_OK);
+    cr_assert_eq(text_buffer_append(&text, "", 1), PHIBAL_OK);
+    cr_expect_eq(strncmp(text.bytes, "<svg xmlns=\"http://www.w3.org/2000/svg\"", 39), 0);
+    cr_expect(string_ends_with(text.bytes, "</svg>") && count(text.bytes, "<svg") == 1 &&
+              count(text.bytes, "<path") > 2);
+    text_buffer_free(&text);
+  }
+  if (drawn)
+    cr_expect(string_ends_with(files.items[0], "/01-training-loss.svg") &&
+                  string_ends_with(files.items[9], "/10-where-each-domain-s-tokens-went.svg"),
+              "%s, %s", files.items[0], files.items[9]);
+  string_list_free(&files);
+}
+
 Test(report, runs) {
   static char output[4096];
   run_config config;
@@ -60,8 +83,9 @@ Test(report, runs) {
   configure(&config,
             PAIRS("training.steps", "900", "balance.method", "dense", "training.log_every", "1"));
   json_t *dense = run(&config, "dense");
-  cr_assert_eq(phibal_command("", "report phi dense --out both.html", output, sizeof output), 0,
-               "%s", output);
+  cr_assert_eq(phibal_command("", "report phi dense --out both.html --pictures all/of", output,
+                              sizeof output),
+               0, "%s", output);
   char *html = page("both.html");
   expect_whole(html);
   json_t *both[] = {phi, dense};
@@ -76,6 +100,7 @@ Test(report, runs) {
   cr_expect_eq(count(html, "<svg"), gnuplot ? 7 + 3 : 0);
   cr_expect_eq(count(html, "<figure>"), count(html, "<figcaption>"));
   free(html);
+  expect_pictures(gnuplot);
   /* One run into its own folder; gnuplot out of reach. */
   cr_assert_eq(phibal_command("PATH=/nonexistent", "report phi", output, sizeof output), 0, "%s",
                output);
