@@ -469,7 +469,7 @@ int command_data(int argc, char **argv) {
     return command_usage_error("data", *name ? "unknown command '%s'" : "%sbuild, debian or show?",
                                name);
   puts("usage: phibal data build|debian|show [options]\n\n"
-       "  build   text files and folders to token files\n"
+       "  build   text files and folders, or instruction data, to token files\n"
        "  debian  a corpus of eight domains from Debian's packages\n"
        "  show    what a token file holds");
   return 0;

@@ -1,5 +1,17 @@
 #include "estimate.h"
+#include "lora.h"
 #include <unistd.h>
+
+/* Of so many sequences at once. */
+static int64_t activation_bytes(const run_config *config, int32_t sequences) {
+  const model_config *m = &config->model;
+  const int64_t bytes = model_activation_bytes(m, config->balance.method, sequences);
+  const int64_t dropout =
+      config->lora.rank && config->lora.dropout > 0
+          ? lora_dropout_bytes(m, config->lora.rank, (int64_t)sequences * m->sequence)
+          : 0;
+  return bytes > INT64_MAX - dropout ? INT64_MAX : bytes + dropout;
+}
 
 run_estimate run_estimate_compute(const run_config *config) {
   const model_config *m = &config->model;
@@ -22,8 +34,7 @@ run_estimate run_estimate_compute(const run_config *config) {
       2.0 * (double)(e.active - norms) + (double)m->layers * heads * ((double)m->sequence + 1.0);
   e.training_flops = 3.0 * e.forward_flops;
   e.step_tokens = (int64_t)config->batch.sequences * m->sequence;
-  e.activation_bytes =
-      model_activation_bytes(m, config->balance.method, config->batch.micro_sequences);
+  e.activation_bytes = activation_bytes(config, config->batch.micro_sequences);
   return e;
 }
 
@@ -44,8 +55,7 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
   e.moment_bytes = 2 * (config->parallel.shard_optimizer ? e.total / ranks : parameters) *
                    (int64_t)sizeof(float);
   const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
-  e.activation_bytes =
-      model_activation_bytes(m, config->balance.method, own && own < micro ? own : micro);
+  e.activation_bytes = activation_bytes(config, own && own < micro ? own : micro);
   return e;
 }
 

@@ -62,6 +62,8 @@ void lora_destroy(lora *l);
    of sequences read before the call's times S. `rows`: the most tokens of a call. The lora must not
    move afterwards. */
 phibal_status lora_dropout_create(lora *l, double dropout, uint64_t seed, int64_t rows);
+/* Bytes that it takes, at most: no matrix of the model has a longer side than the widest. */
+int64_t lora_dropout_bytes(const model_config *model_options, int32_t rank, int64_t rows);
 /* Whether the adapter of matrix `matrix` reads column `column` of a token. */
 bool lora_keeps(const lora *l, int32_t matrix, int64_t token, int64_t column);
 /* Before the first call of a step. */

@@ -89,6 +89,24 @@ static void backward(void *context, const model_product *p, const float *y_gradi
   change(l, i, p, l->changed, true, l->scale, x_gradient);
 }
 
+int64_t lora_dropout_bytes(const model_config *c, int32_t rank, int64_t rows) {
+  const int64_t n = c->head_width, v = c->latent_width ? c->value_width : n, heads = c->heads;
+  const int64_t sides[] = {c->width,
+                           heads * n,
+                           heads * v,
+                           heads * (n - c->rope_width + v), /* of the latent's expansion */
+                           c->latent_width + c->rope_width,
+                           c->query_latent_width,
+                           c->hidden,
+                           (int64_t)c->shared_experts * c->hidden,
+                           c->dense_hidden,
+                           c->experts};
+  int64_t widest = 0;
+  for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+    if (sides[i] > widest) widest = sides[i];
+  return rows * (2 * widest + rank) * (int64_t)sizeof(float);
+}
+
 phibal_status lora_dropout_create(lora *l, double dropout, uint64_t seed, int64_t rows) {
   int64_t columns = 0, out = 0;
   for (int32_t i = 0; i < l->count; i++) {

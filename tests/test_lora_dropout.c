@@ -48,6 +48,13 @@ static void check_all_dropped(adapted *t) {
     for (int64_t j = 0; j < l->tensors[k].shape[0] * l->tensors[k].shape[1]; j++)
       size[k] = fmax(size[k], fabs((double)l->gradients[l->tensors[k].offset + j]));
   must(lora_dropout_create(l, 1 - 0x1p-53, 5, PARITY_TOKENS));
+  int64_t columns = 0, rows = 0;
+  for (int32_t k = 0; k < l->count; k++) {
+    columns = l->matrices[k].columns > columns ? l->matrices[k].columns : columns;
+    rows = l->matrices[k].rows > rows ? l->matrices[k].rows : rows;
+  }
+  cr_expect_geq(lora_dropout_bytes(&t->p.config, l->rank, PARITY_TOKENS),
+                4 * PARITY_TOKENS * (columns + rows + l->rank), "planned for too little");
   step(t, PARITY_BATCH, NULL);
   cr_expect_leq(parity_logits_difference(&t->p, without), 1e-4);
   parity_gradients(&t->p, &errors);
