@@ -15,7 +15,8 @@ options="--config tiny --data data/train.tokens --threads 1 --batch 8 --quiet --
   --set model.layers=3 --set model.width=40 --set model.hidden=24 --set model.sequence=32
   --set model.dense_layers=1 --set model.shared_experts=1 --set balance.eta=0.3
   --set balance.z_coefficient=1e-3 --set checkpoint.every=1 --set checkpoint.keep=3
-  --validation data/train.tokens --set evaluation.final_sequences=8"
+  --validation data/train.tokens --set evaluation.final_sequences=8 --set evaluation.every=2"
+# Lines of metrics.jsonl: steps 1, 2, an evaluation, step 3, an evaluation.
 device="$options --device host-cuda"
 first=checkpoints/step-000000000001
 
@@ -36,8 +37,8 @@ same() { # RUN: as alone, and as the CPU
   [ "$(step alone 1 | layers)" = "$(step $1 1 | layers)" ] || fail "$1: other loads"
   near 2.9e-14 "$(step $1 1 | value loss)" "$(step alone 1 | value loss)" || fail "$1: loss"
   for key in loss gradient_norm; do
-    near 1e-6 "$(step $1 3 | value $key)" "$(step alone 3 | value $key)" || fail "$1: later $key"
-    near 1e-5 "$(step $1 3 | value $key)" "$(step cpu 3 | value $key)" || fail "$1: $key beside the CPU's"
+    near 1e-6 "$(step $1 4 | value $key)" "$(step alone 4 | value $key)" || fail "$1: later $key"
+    near 1e-5 "$(step $1 4 | value $key)" "$(step cpu 4 | value $key)" || fail "$1: $key beside the CPU's"
   done
 }
 same alone
@@ -52,7 +53,7 @@ on 4 $options --out cpu-four --micro 1 || fail "four ranks, the CPU"
 m_of four
 cmp alone.m four.m || fail "four ranks: another m"
 for key in balance_loss z_loss loss; do
-  near 1e-5 "$(step four 3 | value $key)" "$(step cpu-four 3 | value $key)" || fail "micro-batches: $key"
+  near 1e-5 "$(step four 4 | value $key)" "$(step cpu-four 4 | value $key)" || fail "micro-batches: $key"
 done
 
 # Experts divided over pairs of the four ranks: as train_divided.sh has it of the CPU. m, loads and losses
@@ -67,9 +68,12 @@ done
 "$tensor_near" 1e-5 adamw.first. experts/$first/training.safetensors four/$first/training.safetensors \
   >near 2>error || fail "divided experts: other gradients"
 for key in loss gradient_norm; do
-  near 1e-6 "$(step experts 3 | value $key)" "$(step four 3 | value $key)" || fail "divided experts: later $key"
+  near 1e-6 "$(step experts 4 | value $key)" "$(step four 4 | value $key)" || fail "divided experts: later $key"
 done
-near 1e-6 "$(step experts 4 | value loss)" "$(step four 4 | value loss)" || fail "divided experts: evaluation"
+for line in 3 5; do # before a checkpoint and behind one
+  near 1e-6 "$(step experts $line | value loss)" "$(step four $line | value loss)" ||
+    fail "divided experts: evaluation"
+done
 rm -r experts/checkpoints/step-000000000003 experts/result.json
 cp -r experts resumed
 on 4 --resume resumed --device host-cuda --quiet || fail "divided experts: resume"
@@ -79,7 +83,7 @@ on 2 $device --out bias --method loss-free --micro 2 || fail "two ranks, loss-fr
 name=model.layers.2.mlp.gate.e_score_correction_bias
 for run in alone-bias bias; do "$tensor" $run/$first/model.safetensors $name >$run.bias || fail "no bias"; done
 cmp alone-bias.bias bias.bias || fail "another bias"
-[ "$(step alone 3 | layers)" != "$(step alone 1 | layers)" ] || fail "nothing has moved"
+[ "$(step alone 4 | layers)" != "$(step alone 1 | layers)" ] || fail "nothing has moved"
 
 # The same bits where a run is cut short and goes on.
 cp -r two cut

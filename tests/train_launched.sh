@@ -69,6 +69,10 @@ for killed in 1 0; do
   wait $victim || true
 done
 
+(launch 1 2 $options --device $device --out no --expert-parallel 2) & other=$!
+if (launch 0 2 $options --device $device --out no --expert-parallel 2); then fail "divided experts"; fi
+wait $other || true
+grep -q "needs ranks that mpirun has started" error.0 || { cat error.0 >&2; fail "no word of divided experts"; }
 if (launch 0 2 $options --out cpu); then fail "the CPU is not refused"; fi
 grep -q "are started by mpirun" error.0 || fail "no word of mpirun"
 echo "two ranks by the environment: one m"
