@@ -100,7 +100,13 @@ Test(sweep, those_of_the_repository) {
     cr_assert_eq(sweep_read(files.items[i], &s), PHIBAL_OK, "%s", phibal_status_message());
     for (int64_t p = 0; p < s.points; p++) {
       model *m;
-      cr_assert_eq(sweep_config(&s, p, 0, config), PHIBAL_OK, "%s", phibal_status_message());
+      const phibal_status status = sweep_config(&s, p, 0, config);
+      if (strstr(files.items[i], "tuning")) { /* needs published models */
+        cr_assert_eq(status, PHIBAL_ERROR_IO);
+        cr_expect(strstr(phibal_status_message(), "/config.json"), "%s", phibal_status_message());
+        continue;
+      }
+      cr_assert_eq(status, PHIBAL_OK, "%s", phibal_status_message());
       config->model.width = 8, config->model.hidden = 4, config->model.layers = 1;
       config->model.vocabulary = 16, config->model.sequence = 8;
       cr_assert_eq(model_create(&config->model, &config->balance, 1, 1, &m), PHIBAL_OK, "%s",
