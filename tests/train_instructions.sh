@@ -36,6 +36,9 @@ refuse() { # WORD ARGUMENT...
 { head -3 chat.jsonl; echo '{"messages": [{"role": "user"}]}'; } >bad.jsonl
 refuse 'bad.jsonl:4: "messages"[0]."content"' data build --instructions --out no bad.jsonl
 [ ! -e no ] || fail "a failed build left something"
+head -1 chat.jsonl >one.jsonl
+refuse 'every domain is one example; do without (--validation 0)' data build --instructions --out no one.jsonl
+! grep -q document-bytes error || fail "examples are to be divided"
 echo '{"assistant": "x"}' >template.json
 refuse 'template.json: "assistant"' data build --instructions --template template.json --out no chat.jsonl
 refuse --instructions data build --template template.json --out no chat.jsonl

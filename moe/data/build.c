@@ -196,8 +196,10 @@ static phibal_status domain_split(build *b, int32_t domain) {
   if (b->options->validation <= 0 || (validation && validation < documents)) return PHIBAL_OK;
   if (least == most)
     notice(b,
-           "domain '%s' is one text, so none of it is for validation; --document-bytes divides "
-           "long files",
+           b->options->chat
+               ? "domain '%s' is one example, so none of it is for validation"
+               : "domain '%s' is one text, so none of it is for validation; --document-bytes "
+                 "divides long files",
            name, 0);
   for (size_t i = 0; i < b->count; i++) {
     document *d = &b->documents[i];
@@ -221,8 +223,12 @@ static phibal_status documents_split(build *b) {
   for (size_t i = 0; i < b->count; i++)
     if (b->documents[i].validation) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           "nothing is left for validation: every domain is one text; divide long "
-                           "files (--document-bytes 32768), or do without (--validation 0)");
+                           b->options->chat
+                               ? "nothing is left for validation: every domain is one example; do "
+                                 "without (--validation 0)"
+                               : "nothing is left for validation: every domain is one text; divide "
+                                 "long files (--document-bytes 32768), or do without (--validation "
+                                 "0)");
 }
 
 /* The training part, line by line, for the tokenizer's training. */
