@@ -1,0 +1,335 @@
+"""CPU training of phibal beside the same model in PyTorch, in one run: tokens a second and peak memory.
+
+  python3 bench/train_torch.py [--phibal build/cli/phibal] [--config tiny] [--threads 2,1] [--rounds 7] [--steps 20]
+                               [--variants loop,grouped+compiled,...] [--set SECTION.KEY=VALUE ...] [--mistakes]
+
+Both start from the same weights (a phibal checkpoint) and read the same tokens; in every run the loss, the
+balancing loss and the gradient norm of the first ten steps have to agree within BAND, or this ends with status 1.
+The runs alternate; a ratio is of runs of one round. Processor time is that of all threads, in the kernel too;
+what else runs on the machine is not in it. --mistakes instead trains PyTorch's model with each of
+torch_model.MISTAKES and ends with status 1 if one of them is not noticed. Status 77: no PyTorch."""
+
+import argparse
+import glob
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import numpy
+    import torch
+    from safetensors.torch import load_file
+
+    import torch_model
+except ImportError as error:
+    print(f"skipped: {error} (pip install torch numpy safetensors)")
+    sys.exit(77)
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CHECKED = 10  # steps
+UNCOUNTED = 3  # steps at the beginning of a run that are not timed
+TIE = 2e-6  # logits nearer than that may be put in another order by roundings
+# Rising slowly, as a whole run's do. AdamW's first steps move each weight by the rate whatever its gradient's
+# size, so that a large one makes roundings of small gradients show.
+RATES = ("optimizer.warmup=1", "optimizer.peak_lr=3e-4")
+# Relative distances of two programs that round alike but in another order. See TRAINING.md.
+BAND = {"loss": 2e-6, "balance_loss": 2e-6, "gradient_norm": 1e-5}
+
+
+def mix(x):
+    mask = (1 << 64) - 1
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & mask
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & mask
+    return x ^ (x >> 31)
+
+
+def shuffled(seed, index, n):
+    """moe/data/sampler.c: place `index` of the order in which the n windows are read."""
+    mask = (1 << 64) - 1
+    key = mix(seed + mix(index // n + 0x9E3779B97F4A7C15 & mask) & mask)
+    half = 1
+    while 1 << 2 * half < n:
+        half += 1
+    low, x = (1 << half) - 1, index % n
+    while True:
+        left, right = x >> half, x & low
+        for turn in range(8):
+            left, right = right, left ^ (mix(key + mix(right + (turn << 56) & mask) & mask) & low)
+        x = left << half | right
+        if x < n:
+            return x
+
+
+def write_tokens(path, vocabulary, sequence, windows):
+    """A nanoGPT file of this repository's text: bytes, or ranks of pairs of them where the vocabulary is larger."""
+    names = sorted(glob.glob(f"{ROOT}/**/*.[ch]", recursive=True) + glob.glob(f"{ROOT}/**/*.md", recursive=True))
+    text = numpy.frombuffer(b"".join(open(name, "rb").read() for name in names), dtype=numpy.uint8)
+    if vocabulary > 257:
+        pairs = text[: len(text) // 2 * 2].view(numpy.uint16)
+        values, places, counts = numpy.unique(pairs, return_inverse=True, return_counts=True)
+        rank = numpy.empty(len(values), dtype=numpy.int64)
+        rank[numpy.argsort(-counts, kind="stable")] = numpy.arange(len(values))
+        text = rank[places] % vocabulary
+    tokens = numpy.resize(text, windows * sequence + 1).astype(numpy.uint16)
+    tokens[0] = vocabulary - 1
+    tokens.tofile(path)
+    return torch.from_numpy(tokens.astype(numpy.int64))
+
+
+def batches_of(given, steps):
+    tokens, sequences, sequence = given["tokens"], given["config"]["sequences"], given["config"]["sequence"]
+    windows = (len(tokens) - 1) // sequence
+    made = []
+    for step in range(steps):
+        at = [shuffled(given["seed"], step * sequences + i, windows) * sequence for i in range(sequences)]
+        made.append((torch.stack([tokens[i : i + sequence] for i in at]),
+                     torch.stack([tokens[i + 1 : i + 1 + sequence] for i in at])))
+    return made
+
+
+def read_config(path):
+    """What a run folder's config.yaml says of the model and its training, sections flattened."""
+    found, section = {}, ""
+    for line in open(path):
+        key, colon, value = line.strip().partition(":")
+        value = value.strip().strip('"')
+        if not line.startswith(" "):
+            section = key
+        if not line.startswith(" ") or section not in ("model", "balance", "batch", "optimizer"):
+            continue
+        try:
+            found[key] = {"true": True, "false": False}[value] if value in ("true", "false") else float(value)
+            if found[key] == int(found[key]) and "." not in value and "e" not in value:
+                found[key] = int(value)
+        except ValueError:
+            found[key] = value
+    return found
+
+
+def peak_memory(process="self"):
+    """In MiB; 0 where the process is ending."""
+    for line in open(f"/proc/{process}/status"):
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1024
+    return 0
+
+
+def processor_seconds():
+    """Of the programs that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def phibal(o, folder, out, threads, steps, *sets):
+    """Trains; returns the steps' lines with their seconds, the peak memory in MiB and the processor's seconds."""
+    command = [o.phibal, "train", "--config", o.config, "--data", f"{folder}/tokens.bin", "--out", f"{folder}/{out}",
+               "--overwrite", "--quiet", "--threads", str(threads), "--seed", str(o.seed), "--steps", str(steps)]
+    for setting in ("checkpoint.keep=0", "data.end_of_document=0", *RATES, *o.set, *sets):
+        command += ["--set", setting]
+    peak, used = 0, -processor_seconds()
+    with open(f"{folder}/said", "w+") as said:
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        while child.poll() is None:
+            # Not from its resource usage, which begins with this process's own memory.
+            peak = max(peak, peak_memory(child.pid))
+            time.sleep(0.05)
+        used += processor_seconds()
+        said.seek(0)
+        if child.returncode:
+            sys.exit(f"phibal: {said.read()}")
+    lines = [json.loads(line) for line in open(f"{folder}/{out}/metrics.jsonl")]
+    lines = [line for line in lines if line["type"] == "step"]
+    config, before = read_config(f"{folder}/{out}/config.yaml"), 0.0
+    tokens = config["sequences"] * config["sequence"]
+    for line in lines:  # the rate is since the start
+        now = line["step"] * tokens / line["tokens_per_second"]
+        line["seconds"], before = now - before, now
+    return lines, peak, used
+
+
+def worst(ours, theirs):
+    """Of each quantity, the largest relative distance over the checked steps."""
+    return {key: max(abs(a[key] - b[key]) / abs(a[key]) for a, b in zip(ours[:CHECKED], theirs[:CHECKED]))
+            for key in BAND}
+
+
+def agrees(distances):
+    return all(distances[key] <= band for key, band in BAND.items())
+
+
+class Peer:
+    """PyTorch in a process of its own, that keeps what it has compiled."""
+
+    def __init__(self, folder, variant, threads):
+        self.variant = variant
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+        self.process = subprocess.Popen([sys.executable, __file__, "--worker", folder, variant, str(threads)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    def run(self):
+        """None where this PyTorch cannot."""
+        self.process.stdin.write("run\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def worker(folder, variant, threads):
+    torch.set_num_threads(int(threads))
+    imported = peak_memory()
+    given = torch.load(f"{folder}/given.pt")
+    weights = load_file(f"{folder}/weights.safetensors")
+    batches = batches_of(given, len(given["rates"]))
+    model = torch_model.Model(given["config"], weights, variant)
+    start = {name: value.clone() for name, value in model.state_dict().items()} if "+" in variant else None
+    del weights
+    for _ in sys.stdin:
+        if start is None:
+            model = None
+            model = torch_model.Model(given["config"], load_file(f"{folder}/weights.safetensors"), variant)
+        else:
+            model.load_state_dict(start)
+        lines = torch_model.train(model, batches, given["rates"], CHECKED)
+        peak = peak_memory()
+        print(json.dumps({"lines": lines, "peak": peak, "imported": imported}), flush=True)
+
+
+def check_mistakes(given, folder, lines):
+    """Every mistake has to leave the band in one of the quantities, and the model without one to stay in it."""
+    missed = 0
+    weights = load_file(f"{folder}/weights.safetensors")
+    batches = batches_of(given, CHECKED)
+    print(f"{'':18} {'loss':>9} {'balance':>9} {'norm':>9}   relative distance from phibal, most of {CHECKED} steps")
+    for name in ("", *torch_model.MISTAKES):
+        model = torch_model.Model(given["config"], weights, "loop", name)
+        found = worst(lines, torch_model.train(model, batches, given["rates"][:CHECKED], CHECKED))
+        good = agrees(found) != bool(name)
+        missed += not good
+        print(f"{name or 'none':18} {found['loss']:9.1e} {found['balance_loss']:9.1e} "
+              f"{found['gradient_norm']:9.1e}   {'' if good else 'NOT NOTICED' if name else 'APART'}", flush=True)
+    return 1 if missed else 0
+
+
+def median(values):
+    values = sorted(values)
+    middle = len(values) // 2
+    return values[middle] if len(values) % 2 else 0.5 * (values[middle - 1] + values[middle])
+
+
+def processor():
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.machine()
+
+
+def measure(o, given, folder, threads):
+    tokens = given["config"]["sequences"] * given["config"]["sequence"]
+    seconds = lambda lines: sum(line["seconds"] for line in lines[UNCOUNTED:]) / (len(lines) - UNCOUNTED)
+    peers = [Peer(folder, variant, threads) for variant in o.variants.split(",")]
+    found = {"phibal": [], **{peer.variant: [] for peer in peers}}
+    processor_ms = {variant: [] for variant in found}
+    peaks, failed = {}, False
+    _, _, start = phibal(o, folder, "run", threads, UNCOUNTED)
+    for number in range(-1, o.rounds):  # the first is for compilers and caches
+        lines, peaks["phibal"], whole = phibal(o, folder, "run", threads, o.steps + UNCOUNTED)
+        if number >= 0:
+            found["phibal"].append(seconds(lines))
+            processor_ms["phibal"].append(1e3 * (whole - start) / o.steps)
+        for peer in [p for p in peers if p.variant in found]:
+            answer = peer.run()
+            if answer is None:
+                print(f"{peer.variant}: not with this PyTorch", file=sys.stderr)
+                del found[peer.variant]
+                continue
+            distances = worst(lines, answer["lines"])
+            if not agrees(distances):
+                print(f"{peer.variant}: not the same computation: {distances}; allowed: {BAND}", file=sys.stderr)
+                failed = True
+            peaks[peer.variant], imported = answer["peak"], answer["imported"]
+            if number >= 0:
+                found[peer.variant].append(seconds(answer["lines"]))
+                used = sum(line["processor"] for line in answer["lines"][UNCOUNTED:])
+                processor_ms[peer.variant].append(1e3 * used / o.steps)
+    for peer in peers:
+        peer.end()
+    print(f"\n{' '.join([o.config, *o.set])}; {threads} thread{'s' * (threads > 1)}, {o.rounds} rounds of {o.steps} "
+          f"steps of {tokens} tokens")
+    print(f"{'':18} {'tokens/s':>9} {'phibal is faster by (least, most)':>36} "
+          f"{'processor ms a step, phibal less by':>36} {'peak MiB':>9}")
+    ours, own = found.pop("phibal"), processor_ms["phibal"]
+    print(f"{'phibal':18} {tokens / median(ours):9.0f} {'':36} {median(own):17.0f} {'':18} {peaks['phibal']:9.0f}")
+    for variant, theirs in found.items():
+        ratios = [b / a for a, b in zip(ours, theirs)]
+        used = processor_ms[variant]
+        print(f"{variant:18} {tokens / median(theirs):9.0f} "
+              f"{median(ratios):16.2f} ({min(ratios):8.2f},{max(ratios):8.2f}) {median(used):17.0f} "
+              f"{median([b / a for a, b in zip(own, used)]):18.2f} {peaks[variant]:9.0f}")
+    print(f"(PyTorch's memory: {imported:.0f} MiB once it is imported)", flush=True)
+    return failed
+
+
+def prepare(o, folder):
+    """Weights, tokens and rates for the first seed with which no route hangs on a rounding; returns them, phibal's
+    steps and their distances from those of PyTorch's model in binary64."""
+    torch.set_num_threads(1)
+    steps = o.steps + UNCOUNTED
+    for o.seed in range(1, 100):
+        # A learning rate that moves no binary32 number leaves the initial weights in a checkpoint. The
+        # model's shape is not known before: the first tokens are only to be legal ones.
+        write_tokens(f"{folder}/tokens.bin", 257, 128, 8)
+        phibal(o, folder, "start", 1, 1, "optimizer.peak_lr=1e-100", "checkpoint.keep=1")
+        os.rename(f"{folder}/start/checkpoints/step-000000000001/model.safetensors", f"{folder}/weights.safetensors")
+        config = read_config(f"{folder}/start/config.yaml")
+        if config["micro_sequences"] not in (0, config["sequences"]):
+            sys.exit("batch.micro_sequences has to be batch.sequences")
+        windows = config["sequences"] * steps
+        tokens = write_tokens(f"{folder}/tokens.bin", config["vocabulary"], config["sequence"], windows)
+        lines, _, _ = phibal(o, folder, "run", 1, steps)
+        given = {"config": config, "tokens": tokens, "seed": o.seed, "rates": [line["lr"] for line in lines]}
+        torch.save(given, f"{folder}/given.pt")
+        model = torch_model.Model(config, load_file(f"{folder}/weights.safetensors"), "loop", dtype=torch.float64)
+        exact = torch_model.train(model, batches_of(given, CHECKED), given["rates"][:CHECKED])
+        if min(layer.gap for layer in model.layers) > TIE:
+            return given, lines, worst(lines, exact)
+    sys.exit("with every seed a route hangs on a rounding")
+
+
+def main():
+    if sys.argv[1:2] == ["--worker"]:
+        return worker(*sys.argv[2:])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--phibal", default=f"{ROOT}/build/cli/phibal")
+    parser.add_argument("--config", default="tiny")
+    parser.add_argument("--threads", default="2,1", help="one or several numbers of threads")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--steps", type=int, default=20, help="timed steps in a run")
+    parser.add_argument("--variants", default="loop,grouped,padded,loop+compiled,grouped+compiled")
+    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--mistakes", action="store_true")
+    o = parser.parse_args()
+    if o.steps + UNCOUNTED < CHECKED:
+        parser.error(f"--steps: at least {CHECKED - UNCOUNTED}, so that {CHECKED} are compared")
+    print(f"{processor()}; {os.cpu_count()} processors; PyTorch {torch.__version__}, "
+          f"{torch.backends.cpu.get_cpu_capability()}; band {BAND}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        given, lines, distances = prepare(o, folder)
+        print(f"seed {o.seed}; phibal from the model in binary64: "
+              + ", ".join(f"{key} {value:.1e}" for key, value in distances.items()), flush=True)
+        if not agrees(distances):
+            sys.exit("not the same computation")
+        if o.mistakes:
+            return check_mistakes(given, folder, lines)
+        return 1 if sum(measure(o, given, folder, int(threads)) for threads in o.threads.split(",")) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
