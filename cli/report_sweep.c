@@ -96,7 +96,7 @@ static void write_lines(FILE *to, const json_t *sweep, int m) {
   }
   if (least > 0 && most >= 10 * least) fputs("set logscale x\n", s);
   if (!numeric) {
-    fputs("set xtics rotate by -35 noenhanced (", s);
+    fputs("set xtics rotate by 35 right noenhanced (", s);
     for (size_t i = 0; i < steps; i++) {
       if (i) fputs(", ", s);
       report_write_string(s, json_string_value(json_array_get(json_object_get(axis, "values"), i)));
