@@ -18,31 +18,20 @@ static ffn_call dense_call(const model *m, int32_t layer, const int64_t offsets[
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
   const layer_activations *on = &m->layers[layer];
-  if (!w->router)
-    return (ffn_call){.shape = model_ffn_shape(c, 1, c->dense_hidden),
-                      .offsets = offsets,
-                      .x = on->ffn_normed,
-                      .gate = w->gate,
-                      .up = w->up,
-                      .down = w->down,
-                      .a = on->a,
-                      .b = on->b,
-                      .h = on->h,
-                      .gate_gradient = g->gate,
-                      .up_gradient = g->up,
-                      .down_gradient = g->down};
-  return (ffn_call){.shape = model_ffn_shape(c, 1, c->shared_experts * c->hidden),
-                    .offsets = offsets,
-                    .x = on->ffn_normed,
-                    .gate = w->shared_gate,
-                    .up = w->shared_up,
-                    .down = w->shared_down,
-                    .a = on->shared_a,
-                    .b = on->shared_b,
-                    .h = on->shared_h,
-                    .gate_gradient = g->shared_gate,
-                    .up_gradient = g->shared_up,
-                    .down_gradient = g->shared_down};
+  const bool shared = w->router;
+  return (ffn_call){
+      .shape = model_ffn_shape(c, 1, shared ? c->shared_experts * c->hidden : c->dense_hidden),
+      .offsets = offsets,
+      .x = on->ffn_normed,
+      .gate = shared ? w->shared_gate : w->gate,
+      .up = shared ? w->shared_up : w->up,
+      .down = shared ? w->shared_down : w->down,
+      .a = shared ? on->shared_a : on->a,
+      .b = shared ? on->shared_b : on->b,
+      .h = shared ? on->shared_h : on->h,
+      .gate_gradient = shared ? g->shared_gate : g->gate,
+      .up_gradient = shared ? g->shared_up : g->up,
+      .down_gradient = shared ? g->shared_down : g->down};
 }
 
 /* That of the experts, of gathered rows. */

@@ -144,10 +144,20 @@ Test(huggingface_command, resumed) {
   json_decref(b);
 }
 
+/* Goes on with the run "resumed" of `steps` steps as if it had ended after the first `kept`. */
+static void resume_from(int kept, int steps) {
+  for (int step = kept + 1; step <= steps; step++) {
+    char name[64], path[256];
+    snprintf(name, sizeof name, "resumed/checkpoints/step-%012d", step);
+    path_to(name, path);
+    folder_remove(path);
+  }
+  expect(0, "train --resume resumed --quiet", "checkpoints");
+}
+
 /* With dropout before the adapters, the same but for a training that goes another way: resumed to
    the bit, on another number of threads and in other micro-batches where that is promised. */
 Test(huggingface_command, adapters_with_dropout) {
-  char path[256];
   put_run_file();
   take("qwen3_moe");
 #define DROPPED                                                                                    \
@@ -156,13 +166,7 @@ Test(huggingface_command, adapters_with_dropout) {
   expect(0, DROPPED "--set lora.dropout=0.4 --out whole", "checkpoints");
   expect(0, DROPPED "--set lora.dropout=0.4 --threads 3 --out resumed", "checkpoints");
   expect(0, DROPPED "--set lora.dropout=0 --out without", "checkpoints");
-  for (int step = 3; step <= 5; step++) {
-    char name[64];
-    snprintf(name, sizeof name, "resumed/checkpoints/step-%012d", step);
-    path_to(name, path);
-    folder_remove(path);
-  }
-  expect(0, "train --resume resumed --quiet", "checkpoints");
+  resume_from(2, 5);
   json_t *a = metrics("whole"), *b = metrics("resumed"), *c = metrics("without");
   cr_expect(json_equal(a, b));
   /* B is 0 in the first step: no adapter says anything yet. */
@@ -178,7 +182,6 @@ Test(huggingface_command, adapters_with_dropout) {
 /* Only what has adapters moves; they can be taken out of the run and added to the model again; and
    a run that is resumed goes on to the bit. */
 Test(huggingface_command, adapters) {
-  char path[256];
   put_run_file();
   take("qwen3_moe");
 #define ADAPTED                                                                                    \
@@ -186,13 +189,7 @@ Test(huggingface_command, adapters) {
   "--set lora.targets=q_proj,down_proj --set checkpoint.every=1 --set checkpoint.keep=9 "
   expect(0, ADAPTED "--steps 6 --out whole", "checkpoints");
   expect(0, ADAPTED "--steps 6 --out resumed", "checkpoints");
-  for (int step = 3; step <= 6; step++) {
-    char name[64];
-    snprintf(name, sizeof name, "resumed/checkpoints/step-%012d", step);
-    path_to(name, path);
-    folder_remove(path);
-  }
-  expect(0, "train --resume resumed --quiet", "checkpoints");
+  resume_from(2, 6);
   json_t *a = metrics("whole"), *b = metrics("resumed");
   cr_expect(json_equal(a, b));
   json_decref(a);

@@ -260,41 +260,44 @@ static phibal_status in_environment(const char *text, launcher *l) {
   return launcher_find(l);
 }
 
-Test(launcher, environments) {
+/* The ranks that variables give, and which job they are of. */
+static uint64_t job_of(const char *environment, const launcher *wanted) {
   launcher l;
-  cr_assert_eq(in_environment("", &l), PHIBAL_OK);
-  cr_expect_eq(l.ranks, 0);
-  const char *torchrun = "RANK=5 WORLD_SIZE=8 LOCAL_RANK=1 MASTER_ADDR=node7 MASTER_PORT=1234 "
-                         "TORCHELASTIC_RUN_ID=a SLURM_PROCID=3 SLURM_NTASKS=4 SLURM_STEP_ID=0 "
-                         "SLURM_LOCALID=3";
-  cr_assert_eq(in_environment(torchrun, &l), PHIBAL_OK);
-  cr_expect(l.rank == 5 && l.ranks == 8 && l.local == 1 && l.port == 1234);
-  cr_expect_str_eq(l.host, "node7");
-  const uint64_t job_a = l.job;
-  in_environment("RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=h TORCHELASTIC_RUN_ID=b "
-                 "TORCHELASTIC_USE_AGENT_STORE=True",
-                 &l);
-  cr_expect(l.ranks == 2 && l.port == 29501 && l.job != job_a);
-  in_environment("WORLD_SIZE=1 RANK=0", &l);
-  cr_expect(l.ranks == 1 && l.local == 0);
+  cr_assert_eq(in_environment(environment, &l), PHIBAL_OK, "%s: %s", environment,
+               phibal_status_message());
+  cr_expect_eq(l.ranks, wanted->ranks, "%s: %d ranks", environment, l.ranks);
+  cr_expect_eq(l.rank, wanted->rank, "%s: rank %d", environment, l.rank);
+  cr_expect_eq(l.local, wanted->local, "%s: local rank %d", environment, l.local);
+  cr_expect_eq(l.port, wanted->port, "%s: port %d", environment, l.port);
+  cr_expect_str_eq(l.host, wanted->host, "%s: host %s", environment, l.host);
+  return l.job;
+}
 
-  const char *step = "SLURM_PROCID=6 SLURM_NTASKS=99 SLURM_STEP_NUM_TASKS=12 SLURM_LOCALID=2 "
-                     "SLURM_STEP_ID=4 SLURM_JOB_ID=1230042 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1 "
-                     "SLURM_JOB_NODELIST=gpu[07-09]";
-  cr_assert_eq(in_environment(step, &l), PHIBAL_OK);
-  cr_expect(l.rank == 6 && l.ranks == 12 && l.local == 2 && l.port == 20042);
-  cr_expect_str_eq(l.host, "gpu07");
-  const uint64_t step_4 = l.job;
-  in_environment("SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=1 SLURM_STEP_ID=5 "
-                 "SLURM_JOB_ID=1230042 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1",
-                 &l);
-  cr_expect(l.ranks == 2 && l.job != step_4);
-  cr_expect_str_eq(l.host, "10.0.0.1");
+Test(launcher, environments) {
+  job_of("", &(launcher){0});
+  const uint64_t torchrun =
+      job_of("RANK=5 WORLD_SIZE=8 LOCAL_RANK=1 MASTER_ADDR=node7 MASTER_PORT=1234 "
+             "TORCHELASTIC_RUN_ID=a SLURM_PROCID=3 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_LOCALID=3",
+             &(launcher){.rank = 5, .ranks = 8, .local = 1, .port = 1234, .host = "node7"});
+  const uint64_t another =
+      job_of("RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=h TORCHELASTIC_RUN_ID=b "
+             "TORCHELASTIC_USE_AGENT_STORE=True",
+             &(launcher){.ranks = 2, .port = 29501, .host = "h"});
+  cr_expect_neq(another, torchrun);
+  job_of("WORLD_SIZE=1 RANK=0", &(launcher){.ranks = 1});
+  const uint64_t step =
+      job_of("SLURM_PROCID=6 SLURM_NTASKS=99 SLURM_STEP_NUM_TASKS=12 SLURM_LOCALID=2 "
+             "SLURM_STEP_ID=4 SLURM_JOB_ID=1230042 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1 "
+             "SLURM_JOB_NODELIST=gpu[07-09]",
+             &(launcher){.rank = 6, .ranks = 12, .local = 2, .port = 20042, .host = "gpu07"});
+  const uint64_t next =
+      job_of("SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=1 SLURM_STEP_ID=5 SLURM_JOB_ID=1230042 "
+             "SLURM_LAUNCH_NODE_IPADDR=10.0.0.1",
+             &(launcher){.rank = 1, .ranks = 2, .local = 1, .port = 20042, .host = "10.0.0.1"});
+  cr_expect_neq(next, step);
   /* A batch script, which is one process whatever it says. */
-  in_environment("SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_LOCALID=0 SLURM_JOB_ID=7 "
-                 "SLURM_JOB_NODELIST=a",
-                 &l);
-  cr_expect_eq(l.ranks, 0);
+  job_of("SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_LOCALID=0 SLURM_JOB_ID=7 SLURM_JOB_NODELIST=a",
+         &(launcher){0});
 }
 
 Test(launcher, what_makes_no_sense_is_named) {

@@ -66,12 +66,13 @@ for killed in 1 0; do
   kill -KILL $victim
   if wait $rest; then fail "a dead rank is not noticed"; fi
   grep -q "rank $killed has ended" error.$((1 - killed)) || { cat error.? >&2; fail "the dead rank is not named"; }
-  wait $victim || true
+  status=0; wait $victim || status=$?
+  [ $status = 137 ] || fail "status $status of the rank that was killed"
 done
 
 (launch 1 2 $options --device $device --out no --expert-parallel 2) & other=$!
 if (launch 0 2 $options --device $device --out no --expert-parallel 2); then fail "divided experts"; fi
-wait $other || true
+if wait $other; then fail "divided experts of rank 1"; fi
 grep -q "needs ranks that mpirun has started" error.0 || { cat error.0 >&2; fail "no word of divided experts"; }
 if (launch 0 2 $options --out cpu); then fail "the CPU is not refused"; fi
 grep -q "are started by mpirun" error.0 || fail "no word of mpirun"
