@@ -47,14 +47,16 @@ phibal_status sweep_config(const sweep *s, int64_t point, size_t seed, run_confi
   overrides[0] = (config_override){"training.seed", number, s->path};
   overrides[1] = (config_override){"training.name", label, s->path};
   n = 2;
+  const char *base = s->base;
   const sweep_choice *choice = &s->set;
   for (size_t a = 0;; choice = &s->axes[a].choices[sweep_index(s, point, a)], a++) {
     for (size_t i = 0; i < choice->count; i++)
       overrides[n++] = (config_override){choice->settings[i].key, choice->settings[i].value,
                                          choice->settings[i].from};
+    if (choice->base) base = choice->base;
     if (a == s->axis_count) break;
   }
-  phibal_status status = run_config_load(s->base, overrides, n, config);
+  phibal_status status = run_config_load(base, overrides, n, config);
   free(overrides);
   return status;
 }

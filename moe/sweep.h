@@ -7,6 +7,7 @@
      cases:                        # points that need several keys; each has a name
        - {name: negentropy}
        - {name: lp 3, balance.potential: lp, balance.parameter: 3}
+       - {name: larger, base: 111M} # on another run file
      grid:                         # and every combination of these
        balance.eta: [0.1, 0.65]
        optimizer.peak_lr: [1e-3, 3e-3]
@@ -25,6 +26,7 @@ typedef struct sweep_setting {
 /* One value of a grid's key, or one case. */
 typedef struct sweep_choice {
   char *label;
+  char *base; /* of a case, in place of the sweep's; null: none */
   sweep_setting *settings;
   size_t count;
 } sweep_choice;

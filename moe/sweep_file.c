@@ -125,17 +125,24 @@ static phibal_status read_grid(const reader *r, const yaml_node_t *map, sweep *s
   return status;
 }
 
+static phibal_status read_text(const reader *r, const yaml_node_t *node, const char *key,
+                               char **text) {
+  if (!scalar(node) || !*scalar(node)) return bad(r, node, key, "a text is wanted");
+  *text = strdup(scalar(node));
+  return *text ? PHIBAL_OK : memory_error(r);
+}
+
 static phibal_status read_case(const reader *r, const yaml_node_t *map, sweep_choice *to) {
   phibal_status status = check_map(r, map, "cases");
   for (size_t i = 0; !status && i < pair_count(map); i++) {
     const yaml_node_pair_t *pair = &map->data.mapping.pairs.start[i];
     const yaml_node_t *key = node_at(r, pair->key), *value = node_at(r, pair->value);
-    if (strcmp(scalar(key), "name"))
+    if (!strcmp(scalar(key), "name"))
+      status = read_text(r, value, "name", &to->label);
+    else if (!strcmp(scalar(key), "base"))
+      status = read_text(r, value, "base", &to->base);
+    else
       status = add_setting(r, key, value, to);
-    else if (!scalar(value) || !*scalar(value))
-      status = bad(r, value, "name", "a text is wanted");
-    else if (!(to->label = strdup(scalar(value))))
-      status = memory_error(r);
   }
   return status || to->label ? status : bad(r, map, "cases", "each needs a name");
 }
@@ -165,13 +172,6 @@ static phibal_status read_seeds(const reader *r, const yaml_node_t *list, sweep 
       if (s->seeds[i] == s->seeds[j]) return bad(r, node, "seeds", "one is there twice");
   }
   return PHIBAL_OK;
-}
-
-static phibal_status read_text(const reader *r, const yaml_node_t *node, const char *key,
-                               char **text) {
-  if (!scalar(node) || !*scalar(node)) return bad(r, node, key, "a text is wanted");
-  *text = strdup(scalar(node));
-  return *text ? PHIBAL_OK : memory_error(r);
 }
 
 static phibal_status read_root(const reader *r, sweep *s) {
@@ -252,6 +252,7 @@ static void choice_free(sweep_choice *c) {
   }
   free(c->settings);
   free(c->label);
+  free(c->base);
 }
 
 void sweep_free(sweep *s) {

@@ -52,6 +52,28 @@ Test(sweep, points_and_their_names) {
   sweep_free(&s);
 }
 
+/* A case may stand on another run file: its keys come from there, those of `set` and the grid hold
+   over it as over any, and the next case is on the sweep's again. */
+Test(sweep, a_case_on_another_run_file) {
+  sweep s = parse("base: tiny\nout: o\nset: {training.steps: 3}\ncases:\n"
+                  "  - {name: large, base: 111M, balance.alpha: 0.5}\n  - {name: small}\n"
+                  "  - {name: lost, base: none.yaml}\ngrid: {balance.eta: [0.1]}\n");
+  run_config c, wanted;
+  static const char *const base[] = {"111M", "tiny"};
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(run_config_load(base[i], NULL, 0, &wanted), PHIBAL_OK);
+    cr_assert_eq(sweep_config(&s, i, 0, &c), PHIBAL_OK, "%s", phibal_status_message());
+    cr_expect_eq(c.model.width, wanted.model.width);
+    cr_expect_eq(c.optimizer.peak_lr, wanted.optimizer.peak_lr);
+    cr_expect_eq(c.training.steps, 3);
+    cr_expect_eq(c.balance.eta, 0.1f);
+    cr_expect_eq(c.balance.alpha, i ? wanted.balance.alpha : 0.5);
+  }
+  cr_expect_eq(sweep_config(&s, 2, 0, &c), PHIBAL_ERROR_IO);
+  cr_expect(strstr(phibal_status_message(), "none.yaml"), "%s", phibal_status_message());
+  sweep_free(&s);
+}
+
 Test(sweep, what_is_no_sweep) {
   static const char *const bad[][2] = {
       {"", "empty"},
@@ -69,6 +91,7 @@ Test(sweep, what_is_no_sweep) {
       {"base: tiny\nout: o\ngrid:\n  balance.eta: [[1]]\n", "s.yaml:4: balance.eta: a single"},
       {"base: tiny\nout: o\ngrid:\n  training.seed: [1]\n", "s.yaml:4: training.seed"},
       {"base: tiny\nout: o\ncases:\n  - {balance.eta: 1}\n", "s.yaml:4: cases: each needs a name"},
+      {"base: tiny\nout: o\ncases:\n  - {name: a, base: [b]}\n", "s.yaml:4: base: a text"},
       {"base: tiny\nout: o\nseeds: 3\n", "s.yaml:3: seeds: a list"},
       {"base: tiny\nout: o\nseeds: [1, -2]\n", "s.yaml:3: seeds: an integer"},
       {"base: tiny\nout: o\nseeds: [1, 1]\n", "s.yaml:3: seeds: one is there twice"}};
