@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from statistics import median
 
 try:
     import numpy
@@ -216,12 +217,6 @@ def check_mistakes(given, folder, lines):
         print(f"{name or 'none':18} {found['loss']:9.1e} {found['balance_loss']:9.1e} "
               f"{found['gradient_norm']:9.1e}   {'' if good else 'NOT NOTICED' if name else 'APART'}", flush=True)
     return 1 if missed else 0
-
-
-def median(values):
-    values = sorted(values)
-    middle = len(values) // 2
-    return values[middle] if len(values) % 2 else 0.5 * (values[middle - 1] + values[middle])
 
 
 def processor():

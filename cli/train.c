@@ -330,18 +330,18 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
   /* A terminal line is redrawn five times a second at most; a log gets a line every ten seconds. */
   bool terminal = isatty(STDERR_FILENO);
   display d = {.terminal = terminal, .every = terminal ? 0.2 : 10};
-  const train_options options = {.out = a->resume ? a->resume
-                                        : a->out  ? a->out
-                                                  : folder,
-                                 .overwrite = a->overwrite,
-                                 .resume = a->resume,
-                                 .from = from && from->step > 0 ? from : NULL,
-                                 .stop = &interrupted,
-                                 .parallel = &job,
-                                 .device = a->device,
-                                 .observer = {&d, a->quiet ? NULL : show_step,
-                                              a->quiet ? NULL : show_evaluation,
-                                              a->quiet ? NULL : show_packed}};
+  const train_options options = {
+      .out = a->resume ? a->resume
+             : a->out  ? a->out
+                       : folder,
+      .overwrite = a->overwrite,
+      .resume = a->resume,
+      .from = from && from->step > 0 ? from : NULL,
+      .stop = &interrupted,
+      .parallel = &job,
+      .device = a->device,
+      .observer = a->quiet ? (train_observer){0}
+                           : (train_observer){&d, show_step, show_evaluation, show_packed}};
   /* The second signal has its default effect. */
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);

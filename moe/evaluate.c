@@ -54,8 +54,10 @@ phibal_status evaluation_plan_create(const token_file *file, int32_t sequence, i
                              "domain is shorter than two tokens");
   /* Windows are counted through all domains, so that each domain keeps its share. */
   window_list kept = {.every = limit > 0 ? (all.kept + limit - 1) / limit : 1};
-  *plan = (evaluation_plan){
-      .file = file, .sequence = sequence, .boundaries = boundaries, .examples = examples};
+  *plan = (evaluation_plan){.file = file,
+                            .sequence = sequence,
+                            .boundaries = boundaries || file->learned != NULL,
+                            .examples = examples};
   plan->window = kept.window = malloc((size_t)all.kept * sizeof *plan->window);
   if (!plan->window)
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "evaluation: no memory for %lld windows",
@@ -112,7 +114,7 @@ phibal_status evaluation_run(model *m, const model_config *config, const evaluat
   int32_t *tokens = malloc(3 * room * sizeof *tokens);
   if (!tokens) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "evaluation: out of memory");
   int32_t *targets = tokens ? tokens + room : NULL, *starts = tokens ? targets + room : NULL;
-  model_set_starts(m, plan->boundaries || plan->file->learned ? starts : NULL);
+  model_set_starts(m, plan->boundaries ? starts : NULL);
   for (int64_t w = 0; !status && w < plan->windows;) {
     const int32_t domain = plan->window[w].domain;
     int32_t n = 0;

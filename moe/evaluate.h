@@ -23,7 +23,7 @@ typedef struct evaluation_window {
 typedef struct evaluation_plan {
   const token_file *file;
   int32_t sequence;
-  bool boundaries; /* a window's documents do not know of each other */
+  bool boundaries; /* a window's documents do not know of each other; examples never do */
   int64_t windows;
   evaluation_window *window;
   mixture_examples examples; /* of all the file's windows */

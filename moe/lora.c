@@ -156,7 +156,7 @@ static void scale_numbers(int64_t n, float scale, float *x) {
 
 void lora_gradients(lora *l) {
   const int64_t r = l->rank;
-  const float beta = l->changed ? 1.0f : 0.0f;
+  const float beta = l->dropout > 0 ? 1.0f : 0.0f;
   gemm_begin();
 #pragma omp parallel for schedule(dynamic)
   for (int32_t i = 0; i < l->count; i++) {

@@ -42,9 +42,9 @@ typedef struct lora {
   int64_t parameter_count;
   float *parameters, *gradients;
   float *base; /* W of all matrices */
-  double dropout;
+  double dropout; /* 0: none, and what follows is not there */
   uint64_t seed;
-  float *changed, *gathered, *narrow; /* of a product's rows, with dropout; else null */
+  float *changed, *gathered, *narrow; /* of a product's rows */
   model_adapters adapters;
 } lora;
 

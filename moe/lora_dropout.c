@@ -125,5 +125,5 @@ phibal_status lora_dropout_create(lora *l, double dropout, uint64_t seed, int64_
 }
 
 void lora_step_begin(lora *l) {
-  if (l->changed) memset(l->gradients, 0, (size_t)l->parameter_count * sizeof(float));
+  if (l->dropout > 0) memset(l->gradients, 0, (size_t)l->parameter_count * sizeof(float));
 }

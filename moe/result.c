@@ -174,7 +174,8 @@ static phibal_status add_bigrams(const token_file *file, json_t *validation) {
 }
 
 phibal_status result_build(const run_config *config, const run_totals *totals,
-                           const evaluation *final, const token_file *validation, json_t **json) {
+                           const mixture_examples *examples, const evaluation *final,
+                           const token_file *validation, json_t **json) {
   char label[128], parameter[64];
   result_label(config, label, sizeof label);
   format_key(config, "balance.parameter", parameter, sizeof parameter);
@@ -210,6 +211,9 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
                                 totals->step_seconds, "evaluation_seconds",
                                 totals->evaluation_seconds, "tokens_per_second", rate, "threads",
                                 (int)totals->threads, "ranks", (int)totals->ranks));
+  if (examples->windows)
+    json_object_set_new(json_object_get(result, "training"), "left_out",
+                        json_integer(examples->left_out));
   if (method == BALANCE_PHI) {
     char track[32];
     format_key(config, "balance.track", track, sizeof track);

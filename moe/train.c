@@ -118,7 +118,7 @@ static phibal_status adapt(trainer *t) {
 static phibal_status gradient_norm(trainer *t, double *norm) {
   if (!t->lora.count) return sharding_norm(&t->sharding, &t->optimizer, norm);
   phibal_status status = PHIBAL_OK;
-  if (t->lora.changed)
+  if (t->lora.dropout > 0)
     status = parallel_sum_floats(&t->parallel, t->lora.gradients, t->lora.parameter_count);
   if (status) return status;
   lora_gradients(&t->lora);
@@ -238,7 +238,7 @@ static phibal_status compute_gradient(trainer *t, model_batch batch, model_losse
     const size_t offset = (size_t)(first + i) * (size_t)c->model.sequence;
     model_losses losses;
     model_set_starts(t->model, t->mixture.apart ? t->starts + offset : NULL);
-    model_set_adapters(t->model, t->lora.changed ? &t->lora.adapters : NULL,
+    model_set_adapters(t->model, t->lora.dropout > 0 ? &t->lora.adapters : NULL,
                        (read + first + i) * c->model.sequence);
     status = model_forward_backward(t->model, n, t->tokens + offset, t->targets + offset, &losses);
     if (status) break;
@@ -483,10 +483,8 @@ phibal_status train_run(const run_config *config, const train_options *options, 
     status = evaluate(&t, &t.final_plan, t.totals.steps, !t.totals.stopped, &final);
   json_t *built = NULL;
   if (!status && first)
-    status = result_build(config, &t.totals, evaluated ? &final : NULL, &t.validation, &built);
-  if (!status && first && t.mixture.examples.windows)
-    json_object_set_new(json_object_get(built, "training"), "left_out",
-                        json_integer(t.mixture.examples.left_out));
+    status = result_build(config, &t.totals, &t.mixture.examples, evaluated ? &final : NULL,
+                          &t.validation, &built);
   if (!status && first) status = run_folder_finish(&t.folder, built);
   if (status)
     json_decref(built);

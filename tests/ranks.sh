@@ -1,4 +1,5 @@
 # What the tests of several ranks share; read by them.
+. "$source/tests/runs.sh"
 # Four ranks on any machine, whoever runs the tests.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
@@ -6,7 +7,6 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=no
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
 # A rank that waits leaves its core to what else runs on the machine, the other ranks not least.
 export OMPI_MCA_mpi_yield_when_idle=1
-fail() { echo "FAIL: $*" >&2; [ ! -s error ] || cat error >&2; exit 1; }
 begin() { # an empty folder with a token file
   rm -rf "$folder"
   mkdir -p "$folder/text"
@@ -23,10 +23,3 @@ on() { # RANKS ARGUMENT...
 # children the ranks are.
 find_job() { job=$(pgrep -P $pid -x "$(basename "$mpirun")" || echo $pid); }
 ranks_of_job() { pgrep -P "$job"; }
-lines() { sed 's/"tokens_per_second":[^,]*,//; s/"seconds":[^,]*,//' "$1/metrics.jsonl"; }
-step() { lines "$1" | sed -n "$2p"; }
-value() { sed "s/.*\"$1\": *\\([-0-9.e]*\\).*/\\1/"; }
-layers() { sed 's/.*"layers"//'; }
-near() { # BAND A B: relative
-  awk -v e="$1" -v a="$2" -v b="$3" 'BEGIN { d = (a - b) / b; exit !(d < e && -d < e) }'
-}

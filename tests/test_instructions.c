@@ -10,7 +10,7 @@
 
 TestSuite(instructions, .init = train_case_create, .fini = train_case_remove);
 
-static phibal_status parse(const char *line, instruction *example) {
+static phibal_status parse(const char *line, string_list *example) {
   chat_template t;
   must(chat_template_default(&t));
   phibal_status status = instruction_parse(&t, "e.jsonl", 7, line, strlen(line), example);
@@ -19,15 +19,15 @@ static phibal_status parse(const char *line, instruction *example) {
 }
 
 static void check_texts(const char *line, const char *const *texts) {
-  instruction example;
+  string_list example;
   size_t n = 0;
   must(parse(line, &example));
   for (; texts[n]; n++) {
     cr_assert_lt(n, example.count, "%s", line);
-    cr_expect_str_eq(example.text[n], texts[n]);
+    cr_expect_str_eq(example.items[n], texts[n]);
   }
   cr_expect_eq(example.count, n, "%s", line);
-  instruction_free(&example);
+  string_list_free(&example);
 }
 
 #define TEXTS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -78,12 +78,12 @@ Test(instructions, errors_name_line_and_field) {
        "\"messages\"[0].\"tool_calls\""},
       {"{\"tools\": [1], \"prompt\": \"a\", \"completion\": \"b\"}", "\"tools\""}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    instruction example;
+    string_list example;
     cr_expect_eq(parse(cases[i][0], &example), PHIBAL_ERROR_FORMAT, "%s", cases[i][0]);
     cr_expect(!strncmp(phibal_status_message(), "e.jsonl:7: ", 11) &&
                   strstr(phibal_status_message(), cases[i][1]),
               "%s: %s", cases[i][0], phibal_status_message());
-    cr_expect_null(example.text);
+    cr_expect_null(example.items);
   }
 }
 
@@ -98,12 +98,12 @@ Test(instructions, templates) {
   static const char line[] = "{\"messages\": [{\"role\": \"user\", \"content\": \"U\"},"
                              " {\"role\": \"assistant\", \"content\": \"A\"}]}";
   chat_template t;
-  instruction example;
+  string_list example;
   must(read_template("{\"user\": [\"[INST] \", \" [/INST]\"], \"assistant\": [\"\", \"!\"]}", &t));
   must(instruction_parse(&t, "e", 1, line, strlen(line), &example));
-  cr_expect(example.count == 2 && !strcmp(example.text[0], "[INST] U [/INST]") &&
-            !strcmp(example.text[1], "A!"));
-  instruction_free(&example);
+  cr_expect(example.count == 2 && !strcmp(example.items[0], "[INST] U [/INST]") &&
+            !strcmp(example.items[1], "A!"));
+  string_list_free(&example);
   static const char first[] = "{\"messages\": [{\"role\": \"assistant\", \"content\": \"A\"}]}";
   cr_expect_eq(instruction_parse(&t, "e", 1, first, strlen(first), &example), PHIBAL_ERROR_FORMAT);
   cr_expect(strstr(phibal_status_message(), "nothing stands before"), "%s",
@@ -130,7 +130,7 @@ Test(instructions, tokens_and_marks) {
   instruction_tokens to = {0};
   char *texts[] = {(char[]){"ab"}, (char[]){"c"}, (char[]){""},
                    (char[]){""},   (char[]){"d"}, (char[]){"ef"}};
-  const instruction example = {texts, 6};
+  const string_list example = {texts, 6, 6};
   tokenizer_bytes(&t);
   for (int again = 0; again < 2; again++) {
     must(instruction_encode(&example, &t, "e", 1, &to));

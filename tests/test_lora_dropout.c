@@ -21,7 +21,7 @@ static model_losses step(adapted *t, int32_t batch, double *position_losses) {
   for (int32_t i = 0; i < PARITY_BATCH; i += batch) {
     const int32_t first = i * PARITY_SEQUENCE;
     model_losses losses;
-    model_set_adapters(t->p.m, t->l.changed ? &t->l.adapters : NULL, first);
+    model_set_adapters(t->p.m, t->l.dropout > 0 ? &t->l.adapters : NULL, first);
     must(model_forward_backward(t->p.m, batch, tokens + first, targets + first, &losses));
     sum.cross_entropy += losses.cross_entropy;
     if (position_losses)
@@ -110,10 +110,23 @@ static double uniform(uint64_t *state) {
   return (double)(random_bits(3, 1, (*state)++) >> 11) * 0x1p-52 - 1;
 }
 
-static void check(const char *what, int32_t matrix, int64_t i, float got, double exact,
-                  double bound) {
-  cr_assert(fabs((double)got - exact) <= bound, "matrix %d: %s[%lld] is %.9g, not %.9g within %.3g",
-            matrix, what, (long long)i, (double)got, exact, bound);
+/* A sum of terms that dropout multiplies by d, as what training adds has it: the term and d - 1
+   times it. */
+typedef struct sum {
+  double exact, plain, size; /* plain: without dropout */
+} sum;
+
+static void add(sum *to, double term, double d) {
+  to->exact += term * d;
+  to->plain += term;
+  to->size += fabs(term) * (1 + fabs(d - 1));
+}
+
+static void check(const char *what, int32_t matrix, int64_t i, float got, const sum *wanted,
+                  double k) {
+  cr_assert(fabs((double)got - wanted->exact) <= k * wanted->size,
+            "matrix %d: %s[%lld] is %.9g, not %.9g within %.3g", matrix, what, (long long)i,
+            (double)got, wanted->exact, k * wanted->size);
 }
 
 static void check_product(adapted *t, int32_t which, uint64_t *state) {
@@ -153,20 +166,15 @@ static void check_product(adapted *t, int32_t which, uint64_t *state) {
   for (int64_t i = 0; i < ROWS; i++) {
     for (int64_t j = out; j < stride; j++) cr_assert_eq(y[i * stride + j], 7, "beyond the row");
     for (int64_t o = 0; o < out; o++) {
-      double exact = 0, size = 0, plain = 0;
+      sum of = {0};
       for (int64_t c = 0; c < in; c++) {
-        const double W = (double)base[o * in + c], v = (double)x[i * in + c], d = D[i * in + c];
-        double ba = 0, size_ba = 0;
-        for (int64_t q = 0; q < r; q++) {
-          ba += (double)B[o * r + q] * (double)A[q * in + c];
-          size_ba += fabs((double)B[o * r + q] * (double)A[q * in + c]);
-        }
-        exact += (W + s * ba * d) * v;
-        plain += (W + s * ba) * v;
-        size += fabs(W * v) + s * size_ba * fabs(v) * (1 + fabs(d - 1));
+        const double v = (double)x[i * in + c];
+        add(&of, (double)base[o * in + c] * v, 1);
+        for (int64_t q = 0; q < r; q++)
+          add(&of, s * (double)B[o * r + q] * (double)A[q * in + c] * v, D[i * in + c]);
       }
-      check("y", which, i * out + o, y[i * stride + o], exact, K * size);
-      most = fmax(most, fabs(plain - exact) / (K * size));
+      check("y", which, i * out + o, y[i * stride + o], &of, K);
+      most = fmax(most, fabs(of.plain - of.exact) / (K * of.size));
     }
   }
   cr_expect_gt(most, 50, "matrix %d: dropout that cannot be told from none", which);
@@ -180,43 +188,31 @@ static void check_product(adapted *t, int32_t which, uint64_t *state) {
   lora_gradients(l);
   for (int64_t i = 0; i < ROWS; i++)
     for (int64_t c = 0; c < in; c++) {
-      double exact = 0, size = 0;
+      sum of = {0};
       for (int64_t o = 0; o < out; o++) {
-        const double g = (double)dy[i * stride + o], d = D[i * in + c];
-        double ba = 0, size_ba = 0;
-        for (int64_t q = 0; q < r; q++) {
-          ba += (double)B[o * r + q] * (double)A[q * in + c];
-          size_ba += fabs((double)B[o * r + q] * (double)A[q * in + c]);
-        }
-        exact += ((double)base[o * in + c] + s * ba * d) * g;
-        size += (fabs((double)base[o * in + c]) + s * size_ba * (1 + fabs(d - 1))) * fabs(g);
+        const double g = (double)dy[i * stride + o];
+        add(&of, (double)base[o * in + c] * g, 1);
+        for (int64_t q = 0; q < r; q++)
+          add(&of, s * (double)B[o * r + q] * (double)A[q * in + c] * g, D[i * in + c]);
       }
-      check("dx", which, i * in + c, dx[i * in + c], exact, K * size);
+      check("dx", which, i * in + c, dx[i * in + c], &of, K);
     }
   for (int64_t q = 0; q < r; q++) {
     for (int64_t c = 0; c < in; c++) {
-      double exact = 0, size = 0;
+      sum of = {0};
       for (int64_t i = 0; i < ROWS; i++)
-        for (int64_t o = 0; o < out; o++) {
-          const double d = D[i * in + c];
-          const double term =
-              s * (double)dy[i * stride + o] * (double)B[o * r + q] * (double)x[i * in + c];
-          exact += term * d;
-          size += fabs(term) * (1 + fabs(d - 1));
-        }
-      check("dA", which, q * in + c, l->gradients[w->a + q * in + c], exact, K * size);
+        for (int64_t o = 0; o < out; o++)
+          add(&of, s * (double)dy[i * stride + o] * (double)B[o * r + q] * (double)x[i * in + c],
+              D[i * in + c]);
+      check("dA", which, q * in + c, l->gradients[w->a + q * in + c], &of, K);
     }
     for (int64_t o = 0; o < out; o++) {
-      double exact = 0, size = 0;
+      sum of = {0};
       for (int64_t i = 0; i < ROWS; i++)
-        for (int64_t c = 0; c < in; c++) {
-          const double d = D[i * in + c];
-          const double term =
-              s * (double)dy[i * stride + o] * (double)A[q * in + c] * (double)x[i * in + c];
-          exact += term * d;
-          size += fabs(term) * (1 + fabs(d - 1));
-        }
-      check("dB", which, o * r + q, l->gradients[w->b + o * r + q], exact, K * size);
+        for (int64_t c = 0; c < in; c++)
+          add(&of, s * (double)dy[i * stride + o] * (double)A[q * in + c] * (double)x[i * in + c],
+              D[i * in + c]);
+      check("dB", which, o * r + q, l->gradients[w->b + o * r + q], &of, K);
     }
   }
   free(x), free(y), free(dy), free(dx), free(tight), free(D);

@@ -1,12 +1,12 @@
 #!/bin/sh
 # `phibal train` on shards of another program's files: mixed by domain, documents apart, resumed.
-# usage: train_data.sh PHIBAL FOLDER
+# usage: train_data.sh PHIBAL FOLDER SOURCE
 set -eu
-phibal=$(realpath "$1") folder=$2
+phibal=$(realpath "$1") folder=$2 source=$(realpath "$3")
+. "$source/tests/runs.sh"
 rm -rf "$folder"
 mkdir -p "$folder/shards"
 cd "$folder"
-fail() { echo "FAIL: $*" >&2; [ ! -s error ] || cat error >&2; exit 1; }
 
 # Tokens below 39 as nanoGPT has them, documents of 5 to 30 that end in 39.
 tokens() { # SEED COUNT
@@ -18,7 +18,6 @@ tokens 2 2100 >shards/web.bin
 options="--config tiny --data shards --validation shards/web.bin --threads 1 --batch 2 --quiet --steps 12
   --set model.vocabulary=40 --set model.layers=2 --set model.width=32 --set model.sequence=24
   --set data.end_of_document=39 --set checkpoint.every=3 --set checkpoint.keep=0"
-lines() { sed 's/"tokens_per_second":[^,]*,//; s/"seconds":[^,]*,//' "$1/metrics.jsonl"; }
 run() { # NAME OPTION...
   name=$1
   shift
@@ -32,12 +31,7 @@ run weighted --set data.mixture=code=3,web=1
 differ plain apart
 # The run's own evaluation keeps documents apart as eval-model does.
 run evaluated --set data.boundaries=true --set checkpoint.keep=1
-"$phibal" eval-model --load evaluated --json >found 2>error || fail "eval-model"
-for key in loss targets; do
-  sed -n "s/.*\"$key\": *\([0-9.e-]*\).*/\1/p" found | head -1 >a
-  grep '"type":"evaluation"' evaluated/metrics.jsonl | sed "s/[^{]*{[^{]*\"$key\":\([0-9.e-]*\).*/\1/" >b
-  [ -s a ] && cmp a b || fail "eval-model finds another $key than the run"
-done
+evaluates_alike evaluated
 differ plain weighted
 
 # Half way, and on: the same bits.
@@ -54,17 +48,11 @@ cmp straight/checkpoints/step-000000000012/model.safetensors \
 mv shards moved
 "$phibal" train --resume half --quiet --data moved/code.bin,moved/web.bin --validation moved/web.bin \
   >log 2>error || fail "moved shards"
-refuse() { # WORD OPTION...
-  word=$1
-  shift
-  if "$phibal" train "$@" >log 2>error; then fail "$* is not refused"; else [ $? -eq 2 ] || fail "status"; fi
-  grep -q -e "$word" error || fail "$*: no word of '$word'"
-}
 there="--data moved --validation moved/web.bin"
-refuse "data.mixture" --resume half --validation moved/web.bin --data moved --set data.mixture=code=1
-refuse "data.boundaries" --resume half --validation moved/web.bin --data moved --set data.boundaries=false
-refuse "has trained on data with" --resume half --validation moved/web.bin --data moved/web.bin,moved/code.bin
-refuse "no such domain" $options $there --set data.mixture=prose=1 --out no
-refuse "vocabulary of 40" $options $there --set model.vocabulary=39 --out no
+refuses "data.mixture" train --resume half --validation moved/web.bin --data moved --set data.mixture=code=1
+refuses "data.boundaries" train --resume half --validation moved/web.bin --data moved --set data.boundaries=false
+refuses "has trained on data with" train --resume half --validation moved/web.bin --data moved/web.bin,moved/code.bin
+refuses "no such domain" train $options $there --set data.mixture=prose=1 --out no
+refuses "vocabulary of 40" train $options $there --set model.vocabulary=39 --out no
 [ ! -e no ] || fail "a refused run has left a folder"
 echo "shards, mixtures, boundaries: resumed to the bit"

@@ -27,22 +27,16 @@ awk 'BEGIN { s = "long "; for (i = 0; i < 6; i++) s = s s
 "$phibal" data show data/train.tokens >log 2>error || fail "show"
 grep -q "examples, of which [1-9][0-9]* tokens are learned" log || fail "what is learned is not shown"
 
-refuse() { # WORD ARGUMENT...
-  word=$1
-  shift
-  if "$phibal" "$@" >log 2>error; then fail "$* is not refused"; else [ $? -eq 2 ] || fail "status"; fi
-  grep -q -F -e "$word" error || fail "$*: no word of '$word'"
-}
 { head -3 chat.jsonl; echo '{"messages": [{"role": "user"}]}'; } >bad.jsonl
-refuse 'bad.jsonl:4: "messages"[0]."content"' data build --instructions --out no bad.jsonl
+refuses 'bad.jsonl:4: "messages"\[0\]."content"' data build --instructions --out no bad.jsonl
 [ ! -e no ] || fail "a failed build left something"
 head -1 chat.jsonl >one.jsonl
-refuse 'every domain is one example; do without (--validation 0)' data build --instructions --out no one.jsonl
+refuses 'every domain is one example; do without (--validation 0)' data build --instructions --out no one.jsonl
 ! grep -q document-bytes error || fail "examples are to be divided"
 echo '{"assistant": "x"}' >template.json
-refuse 'template.json: "assistant"' data build --instructions --template template.json --out no chat.jsonl
-refuse --instructions data build --template template.json --out no chat.jsonl
-refuse train-model data build --instructions --train-model --out no chat.jsonl
+refuses 'template.json: "assistant"' data build --instructions --template template.json --out no chat.jsonl
+refuses --instructions data build --template template.json --out no chat.jsonl
+refuses train-model data build --instructions --train-model --out no chat.jsonl
 
 options="--config tiny --data data/train.tokens --validation data/validation.tokens --threads 1 --batch 8
   --set model.layers=2 --set model.width=32 --set model.sequence=160 --set balance.eta=0.3 --steps 6
@@ -77,14 +71,9 @@ lines whole >a; lines half >b
 cmp a b || fail "resumed: other metrics"
 cmp "$(at whole 6)/model.safetensors" "$(at half 6)/model.safetensors" || fail "resumed: other weights"
 
-# eval-model finds what the run found.
-"$phibal" eval-model --load whole --json >found 2>error || fail "eval-model"
-for key in loss targets; do
-  sed -n "s/.*\"$key\": *\([0-9.e-]*\).*/\1/p" found | head -1 >a
-  grep '"type":"evaluation"' whole/metrics.jsonl | sed "s/[^{]*{[^{]*\"$key\":\([0-9.e-]*\).*/\1/" >b
-  [ -s a ] && cmp a b || fail "eval-model finds another $key"
-done
-refuse boundaries train $options --out no --device host-cuda
+evaluates_alike whole
+
+refuses boundaries train $options --out no --device host-cuda
 
 if [ "$mpirun" ]; then
   on 2 $options --quiet --out ranks || fail "2 ranks"

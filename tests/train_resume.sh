@@ -4,17 +4,16 @@
 # usage: train_resume.sh PHIBAL FOLDER SOURCE [KILLS]     (KILLS: $PHIBAL_KILLS, or 12)
 set -eu
 phibal=$(realpath "$1") folder=$2 source=$(realpath "$3") kills=${4:-${PHIBAL_KILLS:-12}}
+. "$source/tests/runs.sh"
 rm -rf "$folder"
 mkdir -p "$folder/text"
 cd "$folder"
-fail() { echo "FAIL: $*" >&2; [ ! -s error ] || cat error >&2; exit 1; }
 
 cp "$source/README.md" "$source/spec/SPEC.md" text/
 "$phibal" data build --out data --domain text=text/ --validation 0 >log 2>&1 || { cat log >&2; fail "data build"; }
 
 options="--config tiny --data data/train.tokens --threads 1 --batch 2 --quiet --steps 40
   --set model.layers=2 --set model.width=32 --set model.sequence=32 --set checkpoint.every=1"
-lines() { sed 's/"tokens_per_second":[^,]*,//; s/"seconds":[^,]*,//' "$1/metrics.jsonl"; }
 same() { # FOLDER: as the run that nothing interrupted
   lines straight >a
   lines "$1" >b
@@ -83,14 +82,8 @@ for step in killed/checkpoints/step-*; do truncate -s 0 "$step/checkpoint.json";
 if "$phibal" train --resume killed --quiet >log 2>error; then fail "resumed from nothing"; fi
 grep -q "no checkpoint can be used" error || fail "not said that no checkpoint can be used"
 
-refuse() { # WORD OPTION...
-  word=$1
-  shift
-  if "$phibal" train "$@" >log 2>error; then fail "$* is not refused"; else [ $? -eq 2 ] || fail "status"; fi
-  grep -q -e "$word" error || fail "$*: no word of '$word'"
-}
-refuse "optimizer.peak_lr" --resume straight --lr 1e-4
-refuse "no --config" --resume straight --config tiny
-refuse "config.yaml" --resume absent
-refuse "holds a run already.*--resume" --config tiny --data data/train.tokens --out straight
+refuses "optimizer.peak_lr" train --resume straight --lr 1e-4
+refuses "no --config" train --resume straight --config tiny
+refuses "config.yaml" train --resume absent
+refuses "holds a run already.*--resume" train --config tiny --data data/train.tokens --out straight
 echo "$kills kills, $done runs that got through between them: nothing lost"

@@ -3,14 +3,14 @@
 #include "data/instructions.h"
 #include "target.h"
 
-static void check_tokens(const instruction *example) {
+static void check_tokens(const string_list *example) {
   instruction_tokens to = {0};
   tokenizer t;
   tokenizer_bytes(&t);
   FUZZ_REQUIRE(!instruction_encode(example, &t, "input", 1, &to), "bytes always have tokens");
   size_t at = 0;
   for (size_t i = 0; i < example->count; i++) {
-    const size_t n = strlen(example->text[i]) + (i % 2 && i + 1 < example->count);
+    const size_t n = strlen(example->items[i]) + (i % 2 && i + 1 < example->count);
     for (size_t j = 0; j < n; j++, at++)
       FUZZ_REQUIRE(at < to.tokens.count && to.learned[at] == i % 2, "token %zu", at);
   }
@@ -19,17 +19,17 @@ static void check_tokens(const instruction *example) {
 }
 
 static void try(const chat_template *t, const char *line, size_t n) {
-  instruction example;
+  string_list example;
   if (instruction_parse(t, "input", 1, line, n, &example)) {
     FUZZ_REQUIRE_MESSAGE();
     FUZZ_REQUIRE(!strncmp(phibal_status_message(), "input:1: ", 9), "%s", phibal_status_message());
-    FUZZ_REQUIRE(!example.text && !example.count, "what failed left something");
+    FUZZ_REQUIRE(!example.items && !example.count, "what failed left something");
     return;
   }
   FUZZ_REQUIRE(example.count >= 2 && example.count % 2 == 0, "%zu texts", example.count);
-  FUZZ_REQUIRE(*example.text[0], "nothing is read before the first learned text");
+  FUZZ_REQUIRE(*example.items[0], "nothing is read before the first learned text");
   check_tokens(&example);
-  instruction_free(&example);
+  string_list_free(&example);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

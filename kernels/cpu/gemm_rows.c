@@ -168,8 +168,7 @@ static void narrow_block(int64_t rows, int64_t n, int64_t k, const float *x, int
     for (int64_t j = 0; j < n; j++) y[r * ldy + j] = copy[r * PANEL + j];
 }
 
-/* y [m][n] += x by n columns of panels, from 0 without `add`; b is [n][k] where `transposed`, else
- * [k][n].
+/* y [m][n] += x by n columns of panels, from 0 without `add`. b: [n][k] if `transposed`, or [k][n].
  */
 static void product(int64_t m, int64_t n, int64_t k, const float *x, int64_t ldx, const float *b,
                     int64_t ldb, bool transposed, int add, float *y, int64_t ldy) {

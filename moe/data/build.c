@@ -271,40 +271,33 @@ static phibal_status tokenizer_prepare(build *b) {
   return status;
 }
 
-/* What a document's tokens were read into, used again for the next. */
-typedef struct encoder {
-  token_buffer tokens;
-  instruction_tokens example;
-} encoder;
-
-/* *count is without the end of document. */
+/* encoded->tokens are the document's, without its end. */
 static phibal_status document_write(const cursor *c, const char *text, size_t bytes, int32_t domain,
-                                    encoder *e, token_writer *to, size_t *count) {
+                                    instruction_tokens *encoded, token_writer *to) {
   const build *b = c->build;
   const chat_template *chat = b->options->chat;
+  const token_buffer *tokens = &encoded->tokens;
   phibal_status status;
   if (!chat) {
-    status = tokenizer_encode(&b->tokenizer, text, bytes, &e->tokens);
-    *count = e->tokens.count;
-    return status ? status : token_writer_document(to, e->tokens.ids, (int64_t)*count, domain);
+    status = tokenizer_encode(&b->tokenizer, text, bytes, &encoded->tokens);
+    return status ? status : token_writer_document(to, tokens->ids, (int64_t)tokens->count, domain);
   }
   const char *path = b->files.items[c->file - 1];
-  instruction example;
+  string_list example;
   status = instruction_parse(chat, path, c->line, text, bytes, &example);
-  if (!status) status = instruction_encode(&example, &b->tokenizer, path, c->line, &e->example);
-  instruction_free(&example);
-  *count = e->example.tokens.count;
+  if (!status) status = instruction_encode(&example, &b->tokenizer, path, c->line, encoded);
+  string_list_free(&example);
   return status ? status
-                : token_writer_example(to, e->example.tokens.ids, e->example.learned,
-                                       (int64_t)*count, domain);
+                : token_writer_example(to, tokens->ids, encoded->learned, (int64_t)tokens->count,
+                                       domain);
 }
 
 /* Second pass. writers[1] is null without a validation part. */
 static phibal_status documents_write(build *b, token_writer *const writers[2]) {
   cursor c = {.build = b};
-  encoder e = {0};
+  instruction_tokens encoded = {0};
   const char *text;
-  size_t bytes, count;
+  size_t bytes;
   phibal_status status;
   while (!(status = cursor_next(&c, &text, &bytes)) && text) {
     const document *d = c.document <= b->count ? &b->documents[c.document - 1] : NULL;
@@ -313,19 +306,18 @@ static phibal_status documents_write(build *b, token_writer *const writers[2]) {
                                  b->files.items[c.file - 1]);
       break;
     }
-    status = document_write(&c, text, bytes, d->domain, &e, writers[d->validation], &count);
+    status = document_write(&c, text, bytes, d->domain, &encoded, writers[d->validation]);
     if (status) break;
     build_domain *domain = &b->report->domains[d->domain];
     build_part *part = d->validation ? &domain->validation : &domain->train;
     part->documents++;
     part->bytes += (int64_t)bytes;
-    part->tokens += (int64_t)count + 1;
+    part->tokens += (int64_t)encoded.tokens.count + 1;
   }
   if (!status && c.document != b->count)
     status = phibal_status_set(PHIBAL_ERROR_IO, "a file changed while it was being read");
   text_buffer_free(&c.buffer);
-  token_buffer_free(&e.tokens);
-  instruction_tokens_free(&e.example);
+  instruction_tokens_free(&encoded);
   return status;
 }
 

@@ -1,5 +1,4 @@
 #include "instructions.h"
-#include "file.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,22 +68,11 @@ void chat_template_free(chat_template *t) {
   *t = (chat_template){0};
 }
 
-void instruction_free(instruction *example) {
-  for (size_t i = 0; i < example->count; i++) free(example->text[i]);
-  free(example->text);
-  *example = (instruction){0};
-}
-
 /* The buffer's text becomes the next one of the example. */
-static phibal_status add_text(const place *at, text_buffer *from, instruction *to) {
-  if (text_buffer_append(from, "", 1)) return memory_error(at);
-  if (!(to->count & (to->count - 1))) { /* room grows by doubling */
-    char **grown = realloc(to->text, (to->count ? 2 * to->count : 1) * sizeof *grown);
-    if (!grown) return memory_error(at);
-    to->text = grown;
-  }
-  to->text[to->count++] = from->bytes;
-  *from = (text_buffer){0};
+static phibal_status add_text(const place *at, text_buffer *from, string_list *to) {
+  if (text_buffer_append(from, "", 1) || string_list_append(to, from->bytes))
+    return memory_error(at);
+  from->count = 0;
   return PHIBAL_OK;
 }
 
@@ -110,7 +98,7 @@ static phibal_status read_message(const place *at, size_t i, const json_t *messa
 }
 
 static phibal_status parse_chat(const place *at, const chat_template *t, const json_t *messages,
-                                text_buffer *read, text_buffer *learned, instruction *to) {
+                                text_buffer *read, text_buffer *learned, string_list *to) {
   size_t i;
   const json_t *message;
   if (!json_is_array(messages)) return bad(at, "\"messages\" is no list");
@@ -136,26 +124,22 @@ static phibal_status parse_chat(const place *at, const chat_template *t, const j
   return to->count ? PHIBAL_OK : bad(at, "\"messages\" has no message of the assistant");
 }
 
-static phibal_status parse_plain(const place *at, const json_t *json, text_buffer *read,
-                                 text_buffer *learned, instruction *to) {
+static phibal_status parse_plain(const place *at, const json_t *json, string_list *to) {
   const char *prompt = json_string_value(json_object_get(json, "prompt"));
   const char *completion = json_string_value(json_object_get(json, "completion"));
   if (!prompt) return bad(at, "\"prompt\" is no text");
   if (!completion) return bad(at, "\"completion\" is no text");
   if (!*prompt) return bad(at, "\"prompt\" is empty: nothing stands before the completion");
-  phibal_status status = append(at, prompt, read);
-  if (!status) status = append(at, completion, learned);
-  if (!status) status = add_text(at, read, to);
-  if (!status) status = add_text(at, learned, to);
-  return status;
+  return string_list_append(to, prompt) || string_list_append(to, completion) ? memory_error(at)
+                                                                              : PHIBAL_OK;
 }
 
 phibal_status instruction_parse(const chat_template *t, const char *path, int64_t line,
-                                const char *bytes, size_t n, instruction *example) {
+                                const char *bytes, size_t n, string_list *example) {
   const place at = {path, line};
   json_error_t error;
   text_buffer read = {0}, learned = {0};
-  *example = (instruction){0};
+  *example = (string_list){0};
   json_t *json = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &error);
   const json_t *tools = json_object_get(json, "tools");
   phibal_status status;
@@ -168,13 +152,13 @@ phibal_status instruction_parse(const chat_template *t, const char *path, int64_
   else if (json_object_get(json, "messages"))
     status = parse_chat(&at, t, json_object_get(json, "messages"), &read, &learned, example);
   else if (json_object_get(json, "prompt") || json_object_get(json, "completion"))
-    status = parse_plain(&at, json, &read, &learned, example);
+    status = parse_plain(&at, json, example);
   else
     status = bad(&at, "neither \"messages\" nor \"prompt\" and \"completion\"");
   json_decref(json);
   text_buffer_free(&read);
   text_buffer_free(&learned);
-  if (status) instruction_free(example);
+  if (status) string_list_free(example);
   return status;
 }
 
@@ -191,14 +175,14 @@ static bool mark(instruction_tokens *to, size_t first, uint8_t learned) {
   return true;
 }
 
-phibal_status instruction_encode(const instruction *example, const tokenizer *t, const char *path,
+phibal_status instruction_encode(const string_list *example, const tokenizer *t, const char *path,
                                  int64_t line, instruction_tokens *to) {
   const place at = {path, line};
   phibal_status status = PHIBAL_OK;
   to->tokens.count = 0;
   for (size_t i = 0; i < example->count && !status; i++) {
     const size_t first = to->tokens.count;
-    status = tokenizer_encode(t, example->text[i], strlen(example->text[i]), &to->of_text);
+    status = tokenizer_encode(t, example->items[i], strlen(example->items[i]), &to->of_text);
     for (size_t j = 0; j < to->of_text.count && !status; j++)
       status = token_buffer_append(&to->tokens, to->of_text.ids[j]);
     if (!status && !i && !to->tokens.count)

@@ -11,6 +11,7 @@
 #ifndef PHIBAL_MOE_INSTRUCTIONS_H
 #define PHIBAL_MOE_INSTRUCTIONS_H
 
+#include "file.h"
 #include "tokenizer.h"
 #include <jansson.h>
 
@@ -26,18 +27,11 @@ phibal_status chat_template_default(chat_template *t);
 phibal_status chat_template_read(const char *path, chat_template *t);
 void chat_template_free(chat_template *t); /* accepts all zeros */
 
-/* An example's texts by turns: read, learned, read, ..., learned. An end of document follows each
-   learned one; the first is not empty. */
-typedef struct instruction {
-  char **text; /* [count] */
-  size_t count;
-} instruction;
-
-/* One line, bytes[n]. PHIBAL_ERROR_FORMAT names the path, the line and the field. On failure
- *example is all zeros. */
+/* The texts of one line, bytes[n], by turns: read, learned, read, ..., learned. An end of document
+   follows each learned one; the first is not empty. PHIBAL_ERROR_FORMAT names the path, the line
+   and the field. On failure *example is all zeros. */
 phibal_status instruction_parse(const chat_template *t, const char *path, int64_t line,
-                                const char *bytes, size_t n, instruction *example);
-void instruction_free(instruction *example); /* accepts all zeros */
+                                const char *bytes, size_t n, string_list *example);
 
 /* Tokens, each text by itself, as a model meets them: a prompt is given, and the rest is its own.
    learned [tokens->count] is 1 where a token is learned; both are without the last end of document.
@@ -49,7 +43,7 @@ typedef struct instruction_tokens {
   token_buffer of_text; /* of one text */
 } instruction_tokens;
 
-phibal_status instruction_encode(const instruction *example, const tokenizer *t, const char *path,
+phibal_status instruction_encode(const string_list *example, const tokenizer *t, const char *path,
                                  int64_t line, instruction_tokens *to);
 void instruction_tokens_free(instruction_tokens *to);
 

@@ -1,0 +1,23 @@
+# What the tests of `phibal train` share; read by them.
+fail() { echo "FAIL: $*" >&2; [ ! -s error ] || cat error >&2; exit 1; }
+lines() { sed 's/"tokens_per_second":[^,]*,//; s/"seconds":[^,]*,//' "$1/metrics.jsonl"; }
+step() { lines "$1" | sed -n "$2p"; }
+value() { sed "s/.*\"$1\": *\\([-0-9.e]*\\).*/\\1/"; }
+layers() { sed 's/.*"layers"//'; }
+near() { # BAND A B: relative
+  awk -v e="$1" -v a="$2" -v b="$3" 'BEGIN { d = (a - b) / b; exit !(d < e && -d < e) }'
+}
+refuses() { # PATTERN COMMAND ARGUMENT...: with the status of a usage or input error
+  pattern=$1
+  shift
+  if "$phibal" "$@" >log 2>error; then fail "$* is not refused"; else [ $? -eq 2 ] || fail "status"; fi
+  grep -q -e "$pattern" error || fail "$*: no word of '$pattern'"
+}
+evaluates_alike() { # RUN: eval-model finds what the run found
+  "$phibal" eval-model --load "$1" --json >found 2>error || fail "eval-model of $1"
+  for key in loss targets; do
+    sed -n "s/.*\"$key\": *\([0-9.e-]*\).*/\1/p" found | head -1 >a
+    grep '"type":"evaluation"' "$1/metrics.jsonl" | sed "s/[^{]*{[^{]*\"$key\":\([0-9.e-]*\).*/\1/" >b
+    [ -s a ] && cmp a b || fail "eval-model finds another $key than the run $1"
+  done
+}
