@@ -1,4 +1,4 @@
-/* Wall-clock seconds, for rates and times only. */
+/* Wall-clock seconds, for rates, times and waits only. */
 #ifndef PHIBAL_MOE_CLOCK_H
 #define PHIBAL_MOE_CLOCK_H
 

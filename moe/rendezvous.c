@@ -1,11 +1,13 @@
 #include "rendezvous_internal.h"
+
+#include "clock.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Before what every rank has: its bytes, or that a rank is lost. */
@@ -13,12 +15,6 @@ typedef struct frame {
   uint64_t bytes; /* UINT64_MAX: lost */
   int64_t rank;   /* which one */
 } frame;
-
-double rendezvous_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 bool rendezvous_send(int socket, const void *data, size_t bytes) {
   for (size_t sent = 0; sent < bytes;) {
@@ -34,7 +30,7 @@ bool rendezvous_send(int socket, const void *data, size_t bytes) {
 bool rendezvous_receive(int socket, void *data, size_t bytes, double until) {
   for (size_t got = 0; got < bytes;) {
     struct pollfd ready = {.fd = socket, .events = POLLIN};
-    const double left = until > 0 ? until - rendezvous_now() : 1;
+    const double left = until > 0 ? until - seconds_now() : 1;
     if (left <= 0) return false;
     const int found = poll(&ready, 1, left < 1 ? (int)(1000 * left) + 1 : 1000);
     if (found == 0 || (found < 0 && errno == EINTR)) continue;

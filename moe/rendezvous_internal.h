@@ -12,9 +12,8 @@ struct rendezvous {
   char lost[160]; /* empty: all are there */
 };
 
-double rendezvous_now(void); /* seconds */
-
-/* Sends or receives all of it; false where the other side has ended, or at this time (0: never). */
+/* Sends or receives all of it; false where the other side has ended, or at this time of seconds_now
+   (0: never). */
 bool rendezvous_send(int socket, const void *data, size_t bytes);
 bool rendezvous_receive(int socket, void *data, size_t bytes, double until);
 

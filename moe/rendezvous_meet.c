@@ -2,6 +2,8 @@
    the job cannot begin. */
 #include "rendezvous_internal.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -12,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char magic[8] = "phibal 1";
@@ -54,61 +55,70 @@ static phibal_status place_error(const launcher *l, const char *what, const char
                            l->ranks, what, l->host, l->port, why);
 }
 
-/* On this machine's own address only, where the others will call it so; else on every one: the name
-   of a machine may be another address here than elsewhere. */
-static int listen_at(const launcher *l, const struct addrinfo *named) {
-  const bool local =
-      (named->ai_family == AF_INET &&
-       ntohl(((const struct sockaddr_in *)(const void *)named->ai_addr)->sin_addr.s_addr) >> 24 ==
-           127 &&
-       strncmp(l->host, "127.", 4) == 0) ||
-      strcmp(l->host, "localhost") == 0 || strcmp(l->host, "::1") == 0;
-  struct addrinfo hints = {.ai_family = AF_INET6, .ai_socktype = SOCK_STREAM};
-  struct addrinfo *found = NULL;
+/* At this address, host null: at every one of the family. */
+static int find_addresses(const launcher *l, const char *host, int family,
+                          struct addrinfo **found) {
+  const struct addrinfo hints = {.ai_family = family,
+                                 .ai_socktype = SOCK_STREAM,
+                                 .ai_flags = AI_NUMERICSERV | (host ? 0 : AI_PASSIVE)};
   char port[16];
   snprintf(port, sizeof port, "%d", l->port);
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  const struct addrinfo *at = named;
-  if (!local && getaddrinfo(NULL, port, &hints, &found) == 0) at = found;
+  return getaddrinfo(host, port, &hints, found);
+}
+
+static phibal_status resolve(const launcher *l, struct addrinfo **found) {
+  const int wrong = find_addresses(l, l->host, AF_UNSPEC, found);
+  return wrong ? place_error(l, "cannot find", gai_strerror(wrong)) : PHIBAL_OK;
+}
+
+/* -1 with errno. */
+static int listen_on(const struct addrinfo *at) {
   const int no = 0, yes = 1;
-  int wrong = 0, s = -1;
-  for (int attempt = 0; attempt < 2 && s < 0; attempt++) {
-    if (attempt == 1) { /* no IPv6 here */
-      if (local) break;
-      if (found) freeaddrinfo(found);
-      hints.ai_family = AF_INET;
-      found = NULL;
-      if (getaddrinfo(NULL, port, &hints, &found)) break;
-      at = found;
-    }
-    s = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (s < 0) continue;
-    setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (at->ai_family == AF_INET6) setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-    if (bind(s, at->ai_addr, at->ai_addrlen) == 0 && listen(s, 128) == 0) break;
+  const int s = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (s < 0) return -1;
+  setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (at->ai_family == AF_INET6) setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  if (bind(s, at->ai_addr, at->ai_addrlen) == 0 && listen(s, 128) == 0) return s;
+  const int wrong = errno;
+  close(s);
+  errno = wrong;
+  return -1;
+}
+
+/* Whether the others, too, call this machine so. */
+static bool is_local(const launcher *l, const struct addrinfo *named) {
+  if (strcmp(l->host, "localhost") == 0 || strcmp(l->host, "::1") == 0) return true;
+  return named->ai_family == AF_INET && strncmp(l->host, "127.", 4) == 0 &&
+         ntohl(((const struct sockaddr_in *)(const void *)named->ai_addr)->sin_addr.s_addr) >> 24 ==
+             127;
+}
+
+/* On this machine's own address only, where the others will call it so; else on every one: the name
+   of a machine may be another address here than elsewhere. -1 with errno. */
+static int listen_at(const launcher *l, const struct addrinfo *named) {
+  if (is_local(l, named)) return listen_on(named);
+  const int families[] = {AF_INET6, AF_INET}; /* the first for both, where there is IPv6 */
+  int s = -1, wrong = EADDRNOTAVAIL;
+  for (int i = 0; i < 2 && s < 0 && wrong != EADDRINUSE; i++) {
+    struct addrinfo *found;
+    if (find_addresses(l, NULL, families[i], &found)) continue;
+    s = listen_on(found);
     wrong = errno;
-    close(s);
-    s = -1;
-    if (wrong == EADDRINUSE) break;
+    freeaddrinfo(found);
   }
-  if (found) freeaddrinfo(found);
   errno = wrong;
   return s;
 }
 
-static phibal_status resolve(const launcher *l, struct addrinfo **found) {
-  const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-  char port[16];
-  snprintf(port, sizeof port, "%d", l->port);
-  const int wrong = getaddrinfo(l->host, port, &hints, found);
-  return wrong ? place_error(l, "cannot find", gai_strerror(wrong)) : PHIBAL_OK;
+static void tell(int socket, int what, int32_t number) {
+  answer a = {.what = what, .number = number};
+  memcpy(a.magic, magic, sizeof magic);
+  rendezvous_send(socket, &a, sizeof a);
 }
 
 static void tell_all(const launcher *l, const int *sockets, int what, int32_t number) {
-  answer a = {.what = what, .number = number};
-  memcpy(a.magic, magic, sizeof magic);
   for (int32_t i = 1; i < l->ranks; i++)
-    if (sockets[i] >= 0) rendezvous_send(sockets[i], &a, sizeof a);
+    if (sockets[i] >= 0) tell(sockets[i], what, number);
 }
 
 /* What an answer other than ALL_HERE means, for who gets it or gives it. */
@@ -132,26 +142,19 @@ static int admit(const launcher *l, guest *g, int *sockets, phibal_status *statu
     close(s);
     return 0;
   }
-  answer a = {.what = SAME_RANK, .number = v->rank};
-  memcpy(a.magic, magic, sizeof magic);
-  if (v->ranks != l->ranks || v->rank < 1 || v->rank >= l->ranks) {
-    a.what = OTHER_SIZE;
-    a.number = l->ranks;
-    rendezvous_send(s, &a, sizeof a);
-    close(s);
-    tell_all(l, sockets, OTHER_SIZE, v->ranks);
-    *status = refusal(l, OTHER_SIZE, v->ranks);
-    return 0;
+  const bool fits = v->ranks == l->ranks && v->rank >= 1 && v->rank < l->ranks;
+  if (fits && sockets[v->rank] < 0) {
+    sockets[v->rank] = s;
+    return 1;
   }
-  if (sockets[v->rank] >= 0) {
-    rendezvous_send(s, &a, sizeof a);
-    close(s);
-    tell_all(l, sockets, SAME_RANK, v->rank);
-    *status = refusal(l, SAME_RANK, v->rank);
-    return 0;
-  }
-  sockets[v->rank] = s;
-  return 1;
+  /* The guest hears of the others' size, the others and this rank of the guest's. */
+  const int what = fits ? SAME_RANK : OTHER_SIZE;
+  const int32_t number = fits ? v->rank : v->ranks;
+  tell(s, what, fits ? v->rank : l->ranks);
+  close(s);
+  tell_all(l, sockets, what, number);
+  *status = refusal(l, what, number);
+  return 0;
 }
 
 /* The guest's place for a new connection: a free one, or that of who has waited longest. */
@@ -170,7 +173,7 @@ static phibal_status await_all(const launcher *l, int door, double until, guest 
   phibal_status status = PHIBAL_OK;
   for (int32_t missing = l->ranks - 1; missing > 0 && !status;) {
     struct pollfd ready[GUESTS + 1];
-    const double now = rendezvous_now();
+    const double now = seconds_now();
     for (int i = 0; i < GUESTS; i++) {
       if (guests[i].socket >= 0 && guests[i].until < now) {
         close(guests[i].socket);
@@ -222,7 +225,7 @@ phibal_status rendezvous_await(const launcher *l, double seconds, int *sockets) 
                        wrong == EADDRINUSE ? "another program does" : strerror(wrong));
   guest guests[GUESTS];
   for (int i = 0; i < GUESTS; i++) guests[i] = (guest){.socket = -1};
-  status = await_all(l, door, rendezvous_now() + seconds, guests, sockets);
+  status = await_all(l, door, seconds_now() + seconds, guests, sockets);
   for (int i = 0; i < GUESTS; i++)
     if (guests[i].socket >= 0) close(guests[i].socket);
   close(door);
@@ -263,14 +266,14 @@ static phibal_status connect_to(const launcher *l, double until, int *found) {
     }
     if (!status) freeaddrinfo(addresses);
     if (*found >= 0) return PHIBAL_OK;
-    if (rendezvous_now() > until)
+    if (seconds_now() > until)
       return status ? status : place_error(l, "rank 0 was not reached at", strerror(wrong));
     nanosleep(&pause, NULL);
   }
 }
 
 phibal_status rendezvous_visit(const launcher *l, double seconds, int *sockets) {
-  const double until = rendezvous_now() + seconds;
+  const double until = seconds_now() + seconds;
   phibal_status status = connect_to(l, until, &sockets[0]);
   if (status) return status;
   visit v = {.rank = l->rank, .ranks = l->ranks, .job = l->job};
@@ -280,7 +283,7 @@ phibal_status rendezvous_visit(const launcher *l, double seconds, int *sockets) 
   if (!rendezvous_send(sockets[0], &v, sizeof v) ||
       !rendezvous_receive(sockets[0], &a, sizeof a, until + seconds))
     return place_error(l, "no answer from",
-                       rendezvous_now() > until + seconds
+                       seconds_now() > until + seconds
                            ? "rank 0 says nothing"
                            : "it is no rank 0 of this job, or has ended");
   if (memcmp(a.magic, magic, sizeof magic))
