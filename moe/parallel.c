@@ -73,7 +73,7 @@ static int met_largest(const parallel *p, int x) {
 
 /* A run that ends well ends on all ranks at once, so that none takes another for lost. */
 static void leave(const parallel *p) {
-  met_largest(p, 0);
+  parallel_meet(p);
   rendezvous_close(p->meeting);
 }
 
@@ -325,13 +325,6 @@ phibal_status parallel_add_loads(const void *context, const phibal_loads *own, p
   return phibal_loads_add(to, &sum);
 }
 
-void parallel_meet(const parallel *p) {
-  if (p->meeting)
-    met_largest(p, 0);
-  else if (p->ranks > 1)
-    MPI_Barrier(ranks_of(p));
-}
-
 #else
 
 const char *parallel_library(void) {
@@ -430,8 +423,9 @@ phibal_status parallel_add_loads(const void *context, const phibal_loads *own, p
   return phibal_loads_add(to, own);
 }
 
-void parallel_meet(const parallel *p) {
-  if (p->meeting) met_largest(p, 0);
-}
-
 #endif
+
+/* None knows the largest before all have said theirs. */
+void parallel_meet(const parallel *p) {
+  parallel_largest(p, 0);
+}

@@ -1,6 +1,6 @@
-/* Several processes that train one model, over MPI. Sums are formed in the order
-   of the ranks, so that a run on so many ranks is the same to the bit each time. Where the program
-   was not started as one of several, there is one rank, and nothing here does anything.
+/* Several processes that train one model, over MPI. Sums are formed in the order of the ranks, so
+   that a run on so many ranks is the same to the bit each time. Where the program was not started
+   as one of several, there is one rank, and nothing here does anything.
 
    An error of MPI ends the whole job with MPI's own message; no function below returns then.
 
@@ -43,8 +43,7 @@ void parallel_abort(parallel *p, int status);
 void parallel_split(const parallel *p, int32_t colour, parallel *part);
 void parallel_release(parallel *part);
 
-/* x becomes the sum over all ranks: of binary32 each sum is formed in binary64 and rounded once.
- */
+/* x becomes the sum over all ranks; each sum is formed in binary64 and rounded once. */
 phibal_status parallel_sum_floats(const parallel *p, float *x, int64_t n);
 /* The two halves of it. Part r of x [starts[0] .. starts[ranks]) begins at starts[r]. The first
    gives every rank the sums of its own part and leaves the others as they were; the second gives
@@ -73,9 +72,8 @@ void parallel_sum_doubles(const parallel *p, double *x, int32_t n); /* n <= 16 *
 void parallel_sum_integer(const void *context, int64_t *x);
 /* The largest of all ranks. */
 int parallel_largest(const parallel *p, int x);
-/* to += the sum of every rank's `own`, exactly. This, the
-   sum of integers and the exchanges take a `const parallel *` as the context that model_ranks and
-   model_expert_ranks have. */
+/* to += the sum of every rank's `own`, exactly. This, the sum of integers and the exchanges take a
+   `const parallel *` as the context that model_ranks and model_expert_ranks have. */
 phibal_status parallel_add_loads(const void *context, const phibal_loads *own, phibal_loads *to);
 /* Waits until every rank is here. */
 void parallel_meet(const parallel *p);
