@@ -76,10 +76,7 @@ phibal_status device_exchange_create(device *d, const parallel *ranks) {
   x->ranks = ranks->ranks;
   x->rank = ranks->rank;
   x->own_experts = (int32_t)own;
-  for (int32_t t = 0; t < d->model.tensor_count; t++) {
-    int64_t units, elements, blocks = optimizer_unit(&d->model.tensors[t], &units, &elements);
-    x->blocks += units * blocks;
-  }
+  x->blocks = optimizer_own_blocks(d->model.tensor_count, d->model.tensors, NULL);
   x->layers = calloc((size_t)L, sizeof *x->layers);
   x->counts = calloc(4 * (size_t)x->ranks, sizeof *x->counts);
   x->all_offsets = l->allocate(sizeof(int64_t) * (size_t)(e->ranks * (E + 1)));

@@ -106,7 +106,7 @@ phibal_status device_plan_optimizer(device *d) {
   int64_t *end = malloc(sizeof *end * (size_t)m->tensor_count);
   uint8_t *decays = malloc((size_t)m->tensor_count);
   phibal_status status = PHIBAL_OK;
-  int64_t at = 0, b = 0;
+  int64_t at = 0;
   if (!blocks || !end || !decays)
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", d->name);
   for (int32_t t = 0; t < m->tensor_count && !status; t++) {
@@ -115,15 +115,13 @@ phibal_status device_plan_optimizer(device *d) {
     if (m->tensors[t].offset != at)
       status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s does not follow its neighbour",
                                  d->name, m->tensors[t].name);
-    for (int64_t u = 0; u < units; u++)
-      for (int64_t i = 0; i < elements; i += OPTIMIZER_BLOCK) blocks[b++] = at + u * elements + i;
     at += units * elements;
     end[t] = at;
     decays[t] = m->tensors[t].decay;
   }
   if (!status) {
-    blocks[b] = at;
-    RUN(told(d, l->copy(d->blocks, blocks, sizeof *blocks * (size_t)(b + 1), &d->call)));
+    const int64_t n = optimizer_own_blocks(m->tensor_count, m->tensors, blocks);
+    RUN(told(d, l->copy(d->blocks, blocks, sizeof *blocks * (size_t)(n + 1), &d->call)));
     RUN(told(d,
              l->copy((void *)d->step.end, end, sizeof *end * (size_t)m->tensor_count, &d->call)));
     RUN(told(d, l->copy((void *)d->step.decays, decays, (size_t)m->tensor_count, &d->call)));

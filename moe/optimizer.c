@@ -87,6 +87,19 @@ int64_t optimizer_blocks(int32_t tensor_count, const model_tensor *tensors) {
   return blocks;
 }
 
+int64_t optimizer_own_blocks(int32_t tensor_count, const model_tensor *tensors, int64_t *begins) {
+  int64_t n = 0, end = 0;
+  for (int32_t t = 0; t < tensor_count; t++) {
+    int64_t units, elements, blocks = optimizer_unit(&tensors[t], &units, &elements);
+    for (int64_t i = 0; i < units * blocks && begins; i++)
+      begins[n + i] = tensors[t].offset + i / blocks * elements + i % blocks * OPTIMIZER_BLOCK;
+    n += units * blocks;
+    end = tensors[t].offset + units * elements;
+  }
+  if (begins) begins[n] = end;
+  return n;
+}
+
 /* The first part that ends after `at`; part_count if none does. */
 static int64_t part_after(const optimizer *o, int64_t at) {
   int64_t low = 0, high = o->part_count;

@@ -53,6 +53,9 @@ int64_t optimizer_unit(const model_tensor *tensor, int64_t *units, int64_t *elem
 /* Blocks of a tensor, and of so many, whichever ranks they lie on. */
 int64_t optimizer_tensor_blocks(const model_tensor *tensor);
 int64_t optimizer_blocks(int32_t tensor_count, const model_tensor *tensors);
+/* How many blocks this rank has. begins [that + 1], or null: where they begin in its arrays, and
+   where the last ends. */
+int64_t optimizer_own_blocks(int32_t tensor_count, const model_tensor *tensors, int64_t *begins);
 /* sums [blocks]: of those in this rank's parts; 0 elsewhere. A part begins and ends where a block
    does. */
 void optimizer_block_sums(const optimizer *o, const float *gradients, double *sums);

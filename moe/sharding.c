@@ -55,23 +55,14 @@ static const parallel *sharers(const sharding *s, bool experts) {
   return experts ? &s->replicas : s->world;
 }
 
-/* Where the blocks of the gradient's norm begin, through all tensors; [1 + the last] is the end. */
+/* Where the blocks of the gradient's norm begin, through all tensors. */
 static phibal_status find_blocks(const sharding *s, int64_t **begins, int64_t *count) {
   const model_tensor *tensors = model_tensors(s->model);
-  *count = 0;
-  for (int32_t t = 0; t < model_tensor_count(s->model); t++) {
-    int64_t units, elements, blocks = optimizer_unit(&tensors[t], &units, &elements);
-    *count += units * blocks;
-  }
+  const int32_t tensor_count = model_tensor_count(s->model);
+  *count = optimizer_own_blocks(tensor_count, tensors, NULL);
   *begins = malloc(((size_t)*count + 1) * sizeof **begins);
   if (!*begins) return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory to divide the model");
-  int64_t n = 0;
-  for (int32_t t = 0; t < model_tensor_count(s->model); t++) {
-    int64_t units, elements, blocks = optimizer_unit(&tensors[t], &units, &elements);
-    for (int64_t i = 0; i < units * blocks; i++)
-      (*begins)[n++] = tensors[t].offset + i / blocks * elements + i % blocks * OPTIMIZER_BLOCK;
-  }
-  (*begins)[n] = model_parameter_count(s->model);
+  optimizer_own_blocks(tensor_count, tensors, *begins);
   return PHIBAL_OK;
 }
 
