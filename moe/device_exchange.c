@@ -3,56 +3,46 @@
    wait that a layer has anyway. How many rows arrive is known only then: the arrays for them grow,
    which waits for the device and is seldom. */
 #include "device_internal.h"
+#include "exchange_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* What a layer keeps for the backward pass. */
 typedef struct exchange_layer {
-  int64_t *offsets;       /* host [group ranks][E + 1]: of every rank's routes */
-  int64_t *own;           /* host [own experts + 1]: of the rows that came, by expert */
-  int64_t *device_own;    /* the same, there */
-  int64_t rows, capacity; /* that came, and that there is room for */
-  float *x, *a, *b, *h;   /* device [rows][d], [rows][f] */
+  int64_t *offsets;    /* host [group ranks][E + 1]: of every rank's routes */
+  int64_t *own;        /* host [own experts + 1]: of the rows that came, by expert */
+  int64_t *device_own; /* the same, there */
+  exchange_rows rows;  /* device */
 } exchange_layer;
 
 struct device_exchange {
   phibal_cuda_members group, replicas;
-  int32_t ranks, rank; /* of the job */
+  int32_t me; /* which one of the group */
   int32_t own_experts;
   exchange_layer *layers; /* [L] */
   int64_t *all_offsets;   /* device [group ranks][E + 1] */
   int64_t *device_own;    /* device [L][own experts + 1] */
-  int64_t capacity;       /* rows */
-  float *wire, *rows;     /* device [rows][d] in the order of the ranks, and of the experts */
-  float *h_gradient;      /* device [rows][f] */
+  exchange_space space;   /* device */
   int64_t *counts;        /* host [4][job's ranks]: to, to_at, from, from_at */
   int64_t blocks;         /* of this rank's gradient */
   double *sums;           /* device [blocks], then [group ranks][blocks] */
   int64_t *index;         /* device [all blocks]: where each lies in the latter */
 };
 
-static phibal_status memory_error(const device *d, int64_t rows) {
-  return phibal_status_set(PHIBAL_ERROR_MEMORY,
-                           "%s: no memory for %lld rows of this rank's experts; a smaller "
-                           "batch.micro_sequences has fewer",
-                           d->name, (long long)rows);
-}
-
 /* Where the blocks of the whole gradient's norm lie among those of the group's ranks. */
 static phibal_status plan_norm(device *d) {
   device_exchange *x = d->exchange;
   const device_library *l = &d->library;
   int64_t *index = malloc(sizeof *index * (size_t)(d->block_count + 1));
-  if (!index) return memory_error(d, 0);
-  const int32_t me = x->rank - x->group.first;
+  if (!index) return exchange_no_memory(d->name, 0);
   int64_t global = 0, local = 0;
   for (int32_t t = 0; t < d->model.tensor_count; t++) {
     const model_tensor *tensor = &d->model.tensors[t];
     int64_t units, elements, blocks = optimizer_unit(tensor, &units, &elements);
     const int64_t all = optimizer_tensor_blocks(tensor), own = units * blocks;
     for (int64_t b = 0; b < all; b++) {
-      const int64_t rank = own == all ? me : b / own;
+      const int64_t rank = own == all ? x->me : b / own;
       index[global++] = rank * x->blocks + local + b % own;
     }
     local += own;
@@ -69,26 +59,25 @@ phibal_status device_exchange_create(device *d, const parallel *ranks) {
   const device_library *l = &d->library;
   const int64_t E = d->model.config.experts, L = d->model.config.layers, own = E / e->ranks;
   device_exchange *x = d->exchange = calloc(1, sizeof *x);
-  if (!x) return memory_error(d, 0);
+  if (!x) return exchange_no_memory(d->name, 0);
   const int32_t first = ranks->rank - e->rank;
   x->group = (phibal_cuda_members){first, 1, e->ranks};
   x->replicas = (phibal_cuda_members){e->rank, e->ranks, ranks->ranks / e->ranks};
-  x->ranks = ranks->ranks;
-  x->rank = ranks->rank;
+  x->me = e->rank;
   x->own_experts = (int32_t)own;
   x->blocks = optimizer_own_blocks(d->model.tensor_count, d->model.tensors, NULL);
   x->layers = calloc((size_t)L, sizeof *x->layers);
-  x->counts = calloc(4 * (size_t)x->ranks, sizeof *x->counts);
+  x->counts = calloc(4 * (size_t)d->rank_count, sizeof *x->counts);
   x->all_offsets = l->allocate(sizeof(int64_t) * (size_t)(e->ranks * (E + 1)));
   x->device_own = l->allocate(sizeof(int64_t) * (size_t)(L * (own + 1)));
   x->sums = l->allocate(sizeof(double) * (size_t)((1 + e->ranks) * x->blocks));
   x->index = l->allocate(sizeof(int64_t) * (size_t)(d->block_count + 1));
   if (!x->layers || !x->counts || !x->all_offsets || !x->device_own || !x->sums || !x->index)
-    return memory_error(d, 0);
+    return exchange_no_memory(d->name, 0);
   for (int64_t i = 0; i < L; i++) {
     exchange_layer *to = &x->layers[i];
     to->offsets = calloc((size_t)(e->ranks * (E + 1) + own + 1), sizeof *to->offsets);
-    if (!to->offsets) return memory_error(d, 0);
+    if (!to->offsets) return exchange_no_memory(d->name, 0);
     to->own = to->offsets + e->ranks * (E + 1);
     to->device_own = x->device_own + i * (own + 1);
   }
@@ -100,47 +89,22 @@ void device_exchange_destroy(device *d) {
   if (!x) return;
   for (int32_t i = 0; x->layers && i < d->model.config.layers; i++) {
     free(x->layers[i].offsets);
-    if (x->layers[i].x) d->library.free(x->layers[i].x);
+    d->library.free(x->layers[i].rows.x);
   }
-  void *const there[] = {x->all_offsets, x->device_own, x->wire, x->sums, x->index};
-  for (size_t i = 0; i < sizeof there / sizeof *there; i++)
-    if (there[i]) d->library.free(there[i]);
+  void *const there[] = {x->all_offsets, x->device_own, x->space.wire, x->sums, x->index};
+  for (size_t i = 0; i < sizeof there / sizeof *there; i++) d->library.free(there[i]);
   free(x->layers);
   free(x->counts);
   free(x);
   d->exchange = NULL;
 }
 
-/* Room for `rows` of `row` numbers and an eighth more; the contents are lost. */
-static float *grow(device *d, int64_t rows, int64_t row, int64_t *capacity, float *first) {
-  if (rows <= *capacity && first) return first;
-  if (first) d->library.free(first);
-  *capacity = rows + rows / 8 + 1;
-  first = d->library.allocate((size_t)(*capacity * row) * sizeof *first);
-  if (!first) *capacity = 0;
-  return first;
-}
-
-static phibal_status make_room(device *d, exchange_layer *l) {
-  device_exchange *x = d->exchange;
-  const int64_t width = d->model.config.width, f = d->model.config.hidden;
-  l->x = grow(d, l->rows, width + 3 * f, &l->capacity, l->x);
-  x->wire = grow(d, l->rows, 2 * width + f, &x->capacity, x->wire);
-  if (!l->x || !x->wire) return memory_error(d, l->rows);
-  l->a = l->x + l->capacity * width;
-  l->b = l->a + l->capacity * f;
-  l->h = l->b + l->capacity * f;
-  x->rows = x->wire + x->capacity * width;
-  x->h_gradient = x->rows + x->capacity * width;
-  return PHIBAL_OK;
-}
-
 /* The same n numbers to every rank of the group; of rank i they arrive at place i n. */
 static phibal_status to_group(device *d, int64_t n, const float *send, float *receive) {
   device_exchange *x = d->exchange;
-  int64_t *to = x->counts, *to_at = to + x->ranks, *from = to_at + x->ranks,
-          *from_at = from + x->ranks;
-  memset(to, 0, sizeof *to * 4 * (size_t)x->ranks);
+  int64_t *to = x->counts, *to_at = to + d->rank_count, *from = to_at + d->rank_count,
+          *from_at = from + d->rank_count;
+  memset(to, 0, sizeof *to * 4 * (size_t)d->rank_count);
   for (int32_t i = 0; i < x->group.count; i++) {
     const int32_t r = x->group.first + i;
     to[r] = from[r] = n;
@@ -160,14 +124,13 @@ static int64_t rows_between(const device *d, const exchange_layer *l, int32_t i,
 static phibal_status exchange(device *d, const exchange_layer *l, bool back, const float *send,
                               float *receive) {
   device_exchange *x = d->exchange;
-  const int32_t me = x->rank - x->group.first;
-  int64_t *there = x->counts, *there_at = there + x->ranks, *here = there_at + x->ranks,
-          *here_at = here + x->ranks, sent = 0, came = 0;
-  memset(there, 0, sizeof *there * 4 * (size_t)x->ranks);
+  int64_t *there = x->counts, *there_at = there + d->rank_count, *here = there_at + d->rank_count,
+          *here_at = here + d->rank_count, sent = 0, came = 0;
+  memset(there, 0, sizeof *there * 4 * (size_t)d->rank_count);
   for (int32_t i = 0; i < x->group.count; i++) {
     const int32_t r = x->group.first + i;
-    there[r] = rows_between(d, l, me, i) * d->model.config.width;
-    here[r] = rows_between(d, l, i, me) * d->model.config.width;
+    there[r] = rows_between(d, l, x->me, i) * d->model.config.width;
+    here[r] = rows_between(d, l, i, x->me) * d->model.config.width;
     there_at[r] = sent;
     here_at[r] = came;
     sent += there[r];
@@ -183,7 +146,7 @@ static phibal_status exchange(device *d, const exchange_layer *l, bool back, con
 static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert, const float *from,
                              float *to) {
   const device_exchange *x = d->exchange;
-  const int32_t own = x->own_experts, first = (x->rank - x->group.first) * own;
+  const int32_t own = x->own_experts, first = x->me * own;
   const int64_t width = d->model.config.width;
   int64_t next[PHIBAL_MAX_EXPERTS], wire = 0;
   phibal_status status = PHIBAL_OK;
@@ -202,12 +165,32 @@ static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert,
   return status;
 }
 
+/* Rows of this rank's routes to their experts' ranks; those that come here, by expert. */
+static phibal_status bring(device *d, const exchange_layer *l, const float *routes, float *rows) {
+  float *wire = d->exchange->space.wire;
+  phibal_status status = exchange(d, l, false, routes, wire);
+  RUN(reorder(d, l, true, wire, rows));
+  return status;
+}
+
+/* What became of them back; `wire` has room for as many. */
+static phibal_status take_back(device *d, const exchange_layer *l, const float *rows, float *wire,
+                               float *routes) {
+  phibal_status status = reorder(d, l, false, rows, wire);
+  RUN(exchange(d, l, true, wire, routes));
+  return status;
+}
+
+static phibal_ffn shape_of(const device *d) {
+  return model_ffn_shape(&d->model.config, d->exchange->own_experts, d->model.config.hidden);
+}
+
 phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets) {
   const device_library *l = &d->library;
   device_exchange *x = d->exchange;
   exchange_layer *on = &x->layers[layer];
   const int64_t n = d->model.config.experts + 1;
-  const int32_t own = x->own_experts, first = (x->rank - x->group.first) * own;
+  const int32_t own = x->own_experts, first = x->me * own;
   /* 64-bit numbers travel as pairs of 32-bit ones. */
   phibal_status status =
       to_group(d, 2 * n, (const float *)d->model.layers[layer].offsets, (float *)x->all_offsets);
@@ -215,31 +198,30 @@ phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets
               &d->call));
   RUN(device_result(d));
   if (status) return status;
-  memcpy(offsets, on->offsets + (x->rank - x->group.first) * n, sizeof *offsets * (size_t)n);
+  memcpy(offsets, on->offsets + x->me * n, sizeof *offsets * (size_t)n);
   on->own[0] = 0;
   for (int32_t e = 0; e < own; e++) {
     on->own[e + 1] = on->own[e];
     for (int32_t r = 0; r < x->group.count; r++)
       on->own[e + 1] += on->offsets[r * n + first + e + 1] - on->offsets[r * n + first + e];
   }
-  on->rows = on->own[own];
-  RUN(make_room(d, on));
+  const exchange_memory memory = {d->name, l->allocate, l->free};
+  RUN(exchange_make_room(&memory, on->own[own], d->model.config.width, d->model.config.hidden,
+                         &on->rows, &x->space));
   RUN(l->copy(on->device_own, on->own, sizeof(int64_t) * (size_t)(own + 1), &d->call));
   return status;
 }
 
 phibal_status device_exchange_forward(device *d, int32_t layer, const float *rows, float *output) {
   const layer_weights *w = &d->model.weights.layers[layer];
-  device_exchange *x = d->exchange;
-  exchange_layer *l = &x->layers[layer];
-  const model_config *c = &d->model.config;
-  const phibal_ffn shape = model_ffn_shape(c, x->own_experts, c->hidden);
-  phibal_status status = exchange(d, l, false, rows, x->wire);
-  RUN(reorder(d, l, true, x->wire, l->x));
-  RUN(d->library.ffn_forward(&shape, PHIBAL_ROWS_F32, l->device_own, l->own, l->x, w->gate, w->up,
-                             w->down, l->a, l->b, l->h, x->rows, &d->call));
-  RUN(reorder(d, l, false, x->rows, x->wire));
-  RUN(exchange(d, l, true, x->wire, output));
+  const exchange_layer *l = &d->exchange->layers[layer];
+  const exchange_rows *kept = &l->rows;
+  const exchange_space *space = &d->exchange->space;
+  const phibal_ffn shape = shape_of(d);
+  phibal_status status = bring(d, l, rows, kept->x);
+  RUN(d->library.ffn_forward(&shape, PHIBAL_ROWS_F32, l->device_own, l->own, kept->x, w->gate,
+                             w->up, w->down, kept->a, kept->b, kept->h, space->rows, &d->call));
+  RUN(take_back(d, l, space->rows, space->wire, output));
   return status;
 }
 
@@ -247,17 +229,15 @@ phibal_status device_exchange_backward(device *d, int32_t layer, const float *gr
                                        float *input_gradient) {
   const layer_weights *w = &d->model.weights.layers[layer];
   const layer_weights *g = &d->model.weight_gradients.layers[layer];
-  device_exchange *x = d->exchange;
-  exchange_layer *l = &x->layers[layer];
-  const model_config *c = &d->model.config;
-  const phibal_ffn shape = model_ffn_shape(c, x->own_experts, c->hidden);
-  phibal_status status = exchange(d, l, false, gradient, x->wire);
-  RUN(reorder(d, l, true, x->wire, x->rows));
-  RUN(d->library.ffn_backward(&shape, PHIBAL_ROWS_F32, l->device_own, l->own, l->x, w->gate, w->up,
-                              w->down, l->a, l->b, l->h, x->rows, x->h_gradient, x->wire, g->gate,
-                              g->up, g->down, &d->call));
-  RUN(reorder(d, l, false, x->wire, x->rows));
-  RUN(exchange(d, l, true, x->rows, input_gradient));
+  const exchange_layer *l = &d->exchange->layers[layer];
+  const exchange_rows *kept = &l->rows;
+  const exchange_space *space = &d->exchange->space;
+  const phibal_ffn shape = shape_of(d);
+  phibal_status status = bring(d, l, gradient, space->rows);
+  RUN(d->library.ffn_backward(&shape, PHIBAL_ROWS_F32, l->device_own, l->own, kept->x, w->gate,
+                              w->up, w->down, kept->a, kept->b, kept->h, space->rows,
+                              space->h_gradient, space->wire, g->gate, g->up, g->down, &d->call));
+  RUN(take_back(d, l, space->wire, space->rows, input_gradient));
   return status;
 }
 
@@ -265,7 +245,7 @@ phibal_status device_exchange_gradients(device *d) {
   const device_library *l = &d->library;
   const model *m = &d->model;
   device_exchange *x = d->exchange;
-  const phibal_cuda_members all = {0, 1, x->ranks};
+  const phibal_cuda_members all = {0, 1, d->rank_count};
   phibal_status status = PHIBAL_OK;
   for (int32_t t = 0, end; t < m->tensor_count; t = end) {
     const bool experts = m->tensors[t].dimensions == 3;

@@ -41,7 +41,7 @@ typedef struct lora {
   model_tensor *tensors; /* [2 count]: A and B of each, "model....q_proj.lora_A.weight" */
   int64_t parameter_count;
   float *parameters, *gradients;
-  float *base; /* W of all matrices */
+  float *base;    /* W of all matrices */
   double dropout; /* 0: none, and what follows is not there */
   uint64_t seed;
   float *changed, *gathered, *narrow; /* of a product's rows */

@@ -5,6 +5,7 @@
    products is one. A row's result does not depend on the rows beside it (gemm.h), so the forward
    pass has the bits that it has where every rank has every expert. An expert's gradient is one sum
    over the rows of all ranks, where else each rank's sum is rounded before they are added. */
+#include "exchange_rows.h"
 #include "model_internal.h"
 
 #include <stdlib.h>
@@ -15,39 +16,29 @@ typedef struct exchange_layer {
   int64_t *counts;    /* [ranks][own experts] rows that came from each rank for each expert */
   int64_t *to, *from; /* [ranks] rows that went to each rank, and that came from it */
   int64_t *offsets;   /* [own experts + 1] */
-  int64_t capacity;   /* rows that x, a, b, h have room for */
-  float *x;           /* [rows][d] */
-  float *a, *b, *h;   /* [rows][f] */
+  exchange_rows rows;
 } exchange_layer;
 
-/* How many rows arrive is known only when they do: these arrays grow with them. */
 struct model_exchange {
   exchange_layer *layers; /* [L] */
-  int64_t capacity;       /* rows that the next ones have room for */
-  float *wire, *rows;     /* [rows][d] in the order of the ranks, and of the experts */
-  float *h_gradient;      /* [rows][f] */
+  exchange_space space;
 };
 
 static int32_t own_experts(const model *m) {
   return m->config.experts / m->expert_ranks->ranks;
 }
 
-static phibal_status memory_error(int64_t rows) {
-  return phibal_status_set(PHIBAL_ERROR_MEMORY,
-                           "experts: no memory for %lld rows of this rank's experts; a smaller "
-                           "batch.micro_sequences has fewer",
-                           (long long)rows);
-}
+static const exchange_memory memory = {"experts", malloc, free};
 
 phibal_status exchange_create(model *m) {
   const size_t ranks = (size_t)m->expert_ranks->ranks, own = (size_t)own_experts(m);
   model_exchange *x = m->exchange = calloc(1, sizeof *x);
   if (x) x->layers = calloc((size_t)m->config.layers, sizeof *x->layers);
-  if (!x || !x->layers) return memory_error(0);
+  if (!x || !x->layers) return exchange_no_memory(memory.name, 0);
   for (int32_t i = 0; i < m->config.layers; i++) {
     exchange_layer *l = &x->layers[i];
     l->counts = calloc(ranks * own + 2 * ranks + own + 1, sizeof *l->counts);
-    if (!l->counts) return memory_error(0);
+    if (!l->counts) return exchange_no_memory(memory.name, 0);
     l->to = l->counts + ranks * own;
     l->from = l->to + ranks;
     l->offsets = l->from + ranks;
@@ -60,37 +51,12 @@ void exchange_destroy(model *m) {
   if (!x) return;
   for (int32_t i = 0; x->layers && i < m->config.layers; i++) {
     free(x->layers[i].counts);
-    free(x->layers[i].x);
+    free(x->layers[i].rows.x);
   }
   free(x->layers);
-  free(x->wire);
+  free(x->space.wire);
   free(x);
   m->exchange = NULL;
-}
-
-/* Room for `rows` and an eighth more, so that it seldom has to grow again; the contents are lost.
-   One block: `first`, then others behind it. */
-static float *grow(int64_t rows, int64_t row, int64_t *capacity, float *first) {
-  if (rows <= *capacity && first) return first;
-  free(first);
-  *capacity = rows + rows / 8 + 1;
-  first = malloc((size_t)(*capacity * row) * sizeof *first);
-  if (!first) *capacity = 0;
-  return first;
-}
-
-static phibal_status make_room(model *m, exchange_layer *l, int64_t rows) {
-  model_exchange *x = m->exchange;
-  const int64_t d = m->config.width, f = m->config.hidden;
-  l->x = grow(rows, d + 3 * f, &l->capacity, l->x);
-  x->wire = grow(rows, 2 * d + f, &x->capacity, x->wire);
-  if (!l->x || !x->wire) return memory_error(rows);
-  l->a = l->x + l->capacity * d;
-  l->b = l->a + l->capacity * f;
-  l->h = l->b + l->capacity * f;
-  x->rows = x->wire + x->capacity * d;
-  x->h_gradient = x->rows + x->capacity * d;
-  return PHIBAL_OK;
 }
 
 /* Tells every rank how many rows of each of its experts come; finds how many come here. */
@@ -129,45 +95,58 @@ static void reorder(const model *m, const exchange_layer *l, bool by_expert, con
     }
 }
 
+/* Rows of this rank's routes to their experts' ranks; those that come here, by expert. */
+static phibal_status bring(const model *m, const exchange_layer *l, const float *routes,
+                           float *rows) {
+  const model_expert_ranks *ranks = m->expert_ranks;
+  float *wire = m->exchange->space.wire;
+  phibal_status status = ranks->rows(ranks->context, m->config.width, l->to, routes, l->from, wire);
+  if (!status) reorder(m, l, true, wire, rows);
+  return status;
+}
+
+/* What became of them back; `wire` has room for as many. */
+static phibal_status take_back(const model *m, const exchange_layer *l, const float *rows,
+                               float *wire, float *routes) {
+  const model_expert_ranks *ranks = m->expert_ranks;
+  reorder(m, l, false, rows, wire);
+  return ranks->rows(ranks->context, m->config.width, l->from, wire, l->to, routes);
+}
+
 static phibal_ffn shape_of(const model *m) {
   return model_ffn_shape(&m->config, own_experts(m), m->config.hidden);
 }
 
 phibal_status exchange_forward(model *m, int32_t layer, const int64_t *offsets, const float *x,
                                float *y) {
-  const model_expert_ranks *ranks = m->expert_ranks;
   const layer_weights *w = &m->weights.layers[layer];
-  model_exchange *all = m->exchange;
-  exchange_layer *l = &all->layers[layer];
-  exchange_counts(m, l, offsets);
-  phibal_status status = make_room(m, l, l->offsets[own_experts(m)]);
-  if (!status) status = ranks->rows(ranks->context, m->config.width, l->to, x, l->from, all->wire);
-  if (status) return status;
-  reorder(m, l, true, all->wire, l->x);
+  exchange_layer *l = &m->exchange->layers[layer];
+  exchange_rows *kept = &l->rows;
+  exchange_space *space = &m->exchange->space;
   const phibal_ffn shape = shape_of(m);
-  status = phibal_ffn_forward(&shape, l->offsets, l->x, w->gate, w->up, w->down, l->a, l->b, l->h,
-                              all->rows);
-  if (status) return status;
-  reorder(m, l, false, all->rows, all->wire);
-  return ranks->rows(ranks->context, m->config.width, l->from, all->wire, l->to, y);
+  exchange_counts(m, l, offsets);
+  phibal_status status = exchange_make_room(&memory, l->offsets[own_experts(m)], m->config.width,
+                                            m->config.hidden, kept, space);
+  if (!status) status = bring(m, l, x, kept->x);
+  if (!status)
+    status = phibal_ffn_forward(&shape, l->offsets, kept->x, w->gate, w->up, w->down, kept->a,
+                                kept->b, kept->h, space->rows);
+  return status ? status : take_back(m, l, space->rows, space->wire, y);
 }
 
 phibal_status exchange_backward(model *m, int32_t layer, const float *y_gradient,
                                 float *x_gradient) {
-  const model_expert_ranks *ranks = m->expert_ranks;
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
-  model_exchange *all = m->exchange;
-  exchange_layer *l = &all->layers[layer];
-  phibal_status status =
-      ranks->rows(ranks->context, m->config.width, l->to, y_gradient, l->from, all->wire);
-  if (status) return status;
-  reorder(m, l, true, all->wire, all->rows);
+  const exchange_layer *l = &m->exchange->layers[layer];
+  const exchange_rows *kept = &l->rows;
+  const exchange_space *space = &m->exchange->space;
   const phibal_ffn shape = shape_of(m);
-  status = phibal_ffn_backward(&shape, l->offsets, l->x, w->gate, w->up, w->down, l->a, l->b, l->h,
-                               all->rows, all->h_gradient, all->wire, g->gate, g->up, g->down);
-  if (status) return status;
-  reorder(m, l, false, all->wire, all->rows);
-  return ranks->rows(ranks->context, m->config.width, l->from, all->rows, l->to, x_gradient);
+  phibal_status status = bring(m, l, y_gradient, space->rows);
+  if (!status)
+    status = phibal_ffn_backward(&shape, l->offsets, kept->x, w->gate, w->up, w->down, kept->a,
+                                 kept->b, kept->h, space->rows, space->h_gradient, space->wire,
+                                 g->gate, g->up, g->down);
+  return status ? status : take_back(m, l, space->wire, space->rows, x_gradient);
 }
 
 void exchange_call(const model *m, int64_t *evaluates) {

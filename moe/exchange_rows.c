@@ -1,0 +1,32 @@
+#include "exchange_rows.h"
+
+phibal_status exchange_no_memory(const char *name, int64_t rows) {
+  return phibal_status_set(PHIBAL_ERROR_MEMORY,
+                           "%s: no memory for %lld rows of this rank's experts; a smaller "
+                           "batch.micro_sequences has fewer",
+                           name, (long long)rows);
+}
+
+/* `row`: numbers of a row. */
+static float *grow(const exchange_memory *in, int64_t rows, int64_t row, int64_t *capacity,
+                   float *block) {
+  if (rows <= *capacity && block) return block;
+  in->release(block);
+  *capacity = rows + rows / 8 + 1;
+  block = in->allocate((size_t)(*capacity * row) * sizeof *block);
+  if (!block) *capacity = 0;
+  return block;
+}
+
+phibal_status exchange_make_room(const exchange_memory *in, int64_t rows, int64_t width,
+                                 int64_t hidden, exchange_rows *layer, exchange_space *space) {
+  layer->x = grow(in, rows, width + 3 * hidden, &layer->capacity, layer->x);
+  space->wire = grow(in, rows, 2 * width + hidden, &space->capacity, space->wire);
+  if (!layer->x || !space->wire) return exchange_no_memory(in->name, rows);
+  layer->a = layer->x + layer->capacity * width;
+  layer->b = layer->a + layer->capacity * hidden;
+  layer->h = layer->b + layer->capacity * hidden;
+  space->rows = space->wire + space->capacity * width;
+  space->h_gradient = space->rows + space->capacity * width;
+  return PHIBAL_OK;
+}
