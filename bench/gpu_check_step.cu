@@ -3,7 +3,7 @@
    cross-entropy within its bound. */
 #include <cstdio>
 
-#include "../kernels/cuda/trainer.h"
+#include "../fuzz/attention_judged.h"
 #include "../fuzz/summed.h"
 #include "gpu.h"
 #include <cmath>
@@ -246,6 +246,25 @@ void check_ffn(bool half) {
   expect(good, half ? "experts' FFN in bfloat16" : "experts' FFN in binary32");
 }
 
+void check_attention(bool half) {
+  const phibal_cuda_attention shape = {2, 70, 6, 2, 64, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32};
+  const size_t rows = 2 * 70, of_out = rows * 6 * 64, of_qkv = rows * 10 * 64;
+  const floats qkv = rounded(half, numbers(14, of_qkv)), dout = rounded(half, numbers(15, of_out));
+  device_call c(phibal_cuda_attention_workspace(&shape, nullptr), 0, true);
+  matrix qkv2(half, qkv), dout2(half, dout), out(half, floats(of_out)), dqkv(half, floats(of_qkv));
+  device_array<float> logsumexp(rows * 6);
+  bool good = c.good(phibal_cuda_attention_forward(&shape, qkv2.p, out.p, logsumexp, &c.call)) &&
+              c.good(phibal_cuda_attention_backward(&shape, qkv2.p, out.p, logsumexp, dout2.p,
+                                                    dqkv.p, &c.call));
+  const attention_judged exact(shape, qkv.data(), dout.data());
+  floats kept(rows * 6);
+  device_copy(kept.data(), (float *)logsumexp, kept.size() * 4);
+  good = good && exact.out.first_wrong(out.get(), half) < 0 &&
+         exact.logsumexp.first_wrong(kept, false) < 0 &&
+         exact.gradient.first_wrong(dqkv.get(), half) < 0;
+  expect(good, half ? "attention in bfloat16" : "attention in binary32");
+}
+
 } // namespace
 
 int gpu_check_step() {
@@ -256,6 +275,8 @@ int gpu_check_step() {
   check_loss();
   check_ffn(false);
   check_ffn(true);
-  printf("kernels of a training step on %s: %d of 8 groups differ\n", device_name(), wrong);
+  check_attention(false);
+  check_attention(true);
+  printf("kernels of a training step on %s: %d of 10 groups differ\n", device_name(), wrong);
   return wrong;
 }

@@ -67,7 +67,7 @@ phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch) 
   if (m->config.qk_norm) RUN(normalise_heads(d, w, on, &at));
   RUN(l->rope(&rope, m->scratch.rotation_cosine, m->scratch.rotation_sine, 1.0f, on->qkv,
               &d->call));
-  RUN(l->attention_forward(&shape, on->qkv, on->attended, &d->call));
+  RUN(l->attention_forward(&shape, on->qkv, on->attended, NULL, &d->call));
   RUN(l->copy(on->middle, on->x, sizeof(float) * (size_t)(at.tokens * at.d), &d->call));
   RUN(l->linear(at.tokens, at.d, at.queries, on->attended, w->o, 1, on->middle, &d->call));
   return status;
@@ -86,7 +86,8 @@ phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch)
                                                    on->attended, g->o, &d->call);
   RUN(l->linear_input_gradient(at.tokens, at.d, at.queries, s->stream_gradient, w->o,
                                s->attended_gradient, &d->call));
-  RUN(l->attention_backward(&shape, on->qkv, s->attended_gradient, s->qkv_gradient, &d->call));
+  RUN(l->attention_backward(&shape, on->qkv, NULL, NULL, s->attended_gradient, s->qkv_gradient,
+                            &d->call));
   RUN(l->rope(&rope, s->rotation_cosine, s->rotation_sine, -1.0f, s->qkv_gradient, &d->call));
   if (m->config.qk_norm) {
     const int64_t raw = at.queries + at.keys;

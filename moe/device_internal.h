@@ -156,7 +156,8 @@ static inline phibal_cuda_norm device_norm(const device *d, int64_t tokens) {
 
 static inline phibal_cuda_attention device_attention(const device *d, int32_t batch) {
   const model_config *c = &d->model.config;
-  return (phibal_cuda_attention){batch, c->sequence, c->heads, c->key_value_heads, c->head_width};
+  return (phibal_cuda_attention){batch,         c->sequence,    c->heads, c->key_value_heads,
+                                 c->head_width, PHIBAL_ROWS_F32};
 }
 
 /* One call after another as long as all goes well. */

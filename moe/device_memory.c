@@ -48,7 +48,7 @@ static size_t workspace_bytes(const device *d) {
   const phibal_cuda_norm widest = {tokens, 1, c->width > heads ? c->width : heads, 0,
                                    PHIBAL_ROWS_F32};
   const phibal_ffn ffn = model_ffn_shape(c, c->experts, c->hidden);
-  size_t bytes = l->attention_workspace(&attention);
+  size_t bytes = l->attention_workspace(&attention, &d->call);
   bytes = larger(bytes, l->norm_backward_workspace(&widest));
   bytes = larger(bytes, l->ffn_workspace(&ffn));
   bytes = larger(bytes, l->gradient_norm_workspace(d->block_count));

@@ -73,6 +73,9 @@ gradient of the gate's weights alone|ffn.cu|ffn|expert-ffn|FAIL|s/b, w_up, x_gra
 scores of the future|attention.cu|attention|cuda_attention/attention*|attention, element|s/row % a.sequence + 1;/a.sequence;/
 scores' gradient without its mean|attention.cu|attention|cuda_attention/attention*|attention backward|s/((double)g\[j\] - along)/(double)g[j]/
 last head of a group alone|attention.cu|attention|cuda_attention/attention*|attention backward|s/g > 0 ? 1.0f : 0.0f/0.0f/
+narrow numbers over what is still to be read|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/__syncwarp();//
+narrow rows end to end|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/(int64_t)sizeof(float) \/ at.size;/1;/
+logsumexp without its scale|attention.cu|attention|cuda_attention/attention*|logsumexp|s/(double)largest \* a.scale + core_log64/(double)largest + core_log64/
 embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|/embedding_backward_kernel/,/^}/s/j\] += /j] = /
 LIST
 [ $failed -eq 0 ]

@@ -4,116 +4,91 @@ extern "C" {
 #include <cases.h>
 #include <embedding.h>
 }
-#include "../kernels/cuda/trainer.h"
+#include "../fuzz/attention_judged.h"
 #include "cuda_device.h"
-#include <cmath>
 
 static constexpr uint64_t SEED = 80;
-static constexpr double U = 1.01 * 0x1p-24;
 
-typedef std::vector<double> doubles;
-
-/* Value and bound of an array that is summed up here in binary64. */
 namespace {
-struct judged {
-  doubles value, bound;
-  explicit judged(size_t n) : value(n), bound(n) {}
-  void add(size_t i, double term, double error) {
-    value[i] += term;
-    bound[i] += error;
+/* Rows in either type; what is kept is what binary32 has of them. */
+struct matrix {
+  bool half;
+  floats x;
+  halves h;
+  matrix(bool half_, floats from) : half(half_), x(std::move(from)), h(x.size()) {
+    for (size_t i = 0; i < x.size(); i++) h[i] = (uint16_t)(core_bits32(x[i]) >> 16);
+    read();
   }
-  void expect(const floats &got, const char *what) const {
-    for (size_t i = 0; i < got.size(); i++)
-      cr_assert(std::fabs((double)got[i] - value[i]) <= bound[i] + 0x1p-140,
-                "%s, element %d: %a and %a, bound %a", what, (int)i, (double)got[i], value[i],
-                bound[i]);
+  void *data() {
+    return half ? (void *)h.data() : x.data();
+  }
+  void read() {
+    for (size_t i = 0; i < x.size() && half; i++) x[i] = wide(h[i]);
   }
 };
 } // namespace
 
-/* With u = 2^-24: scores err by (n + 1) u sum |q||k|, so probabilities by e := 2 scale of the most
-   of that + 3 u relatively; a product of S terms adds (S + 1) u of the terms' sizes, more where the
-   heads of a group add up. What a stage is given wrong is carried through by its derivatives. */
-static void attention_case(const phibal_cuda_attention &s, int blocks) {
-  random_stream r = random_start(SEED, 0, (uint64_t)(s.sequence + 100 * s.heads));
-  const size_t n = (size_t)s.head_width, S = (size_t)s.sequence, H = (size_t)s.heads;
-  const size_t group = H / (size_t)s.key_value_heads, KV = (size_t)s.key_value_heads;
-  const size_t stride = (H + 2 * KV) * n, rows = (size_t)s.batch * S;
-  const floats qkv = numbers(&r, rows * stride), dout = numbers(&r, rows * H * n);
-  floats out(rows * H * n, -7.0f), dqkv(rows * stride, -7.0f);
-  device d(phibal_cuda_attention_workspace(&s), blocks);
-  OK(phibal_cuda_attention_forward(&s, qkv.data(), out.data(), &d.call));
-  OK(phibal_cuda_attention_backward(&s, qkv.data(), dout.data(), dqkv.data(), &d.call));
-  judged o(out.size()), g(dqkv.size());
-  const double scale = 1 / std::sqrt((double)n), terms = (double)(S * group + 2) * U;
-  for (size_t b = 0; b < (size_t)s.batch; b++)
-    for (size_t h = 0; h < H; h++)
-      for (size_t i = 0; i < S; i++) {
-        const size_t row = b * S + i, q = row * stride + h * n, at = (row * H + h) * n;
-        auto k_of = [&](size_t j) { return (b * S + j) * stride + (H + h / group) * n; };
-        auto v_of = [&](size_t j) { return (b * S + j) * stride + (H + KV + h / group) * n; };
-        doubles p(i + 1), dp(i + 1), dp_error(i + 1);
-        double sum = 0, most = 0, largest = -1e30, along = 0;
-        for (size_t j = 0; j <= i; j++) {
-          double size = 0;
-          for (size_t c = 0; c < n; c++) {
-            const double term = (double)qkv[q + c] * (double)qkv[k_of(j) + c];
-            p[j] += term * scale;
-            size += std::fabs(term);
-            const double up = (double)dout[at + c] * (double)qkv[v_of(j) + c];
-            dp[j] += up;
-            dp_error[j] += (double)(n + 1) * U * std::fabs(up);
-          }
-          most = std::fmax(most, size);
-          largest = std::fmax(largest, p[j]);
-        }
-        for (double &x : p) sum += x = std::exp(x - largest);
-        const double e = 2 * scale * (double)(n + 1) * U * most + 3 * U;
-        double along_error = 0;
-        for (size_t j = 0; j <= i; j++) {
-          p[j] /= sum;
-          along += p[j] * dp[j];
-          along_error += 1.01 * p[j] * (e * std::fabs(dp[j]) + dp_error[j]);
-        }
-        for (size_t j = 0; j <= i; j++) {
-          const double ds = p[j] * (dp[j] - along) * scale;
-          const double ds_error =
-              1.01 * scale * p[j] *
-                  (e * (std::fabs(dp[j]) + std::fabs(along)) + dp_error[j] + along_error) +
-              2 * U * std::fabs(ds);
-          for (size_t c = 0; c < n; c++) {
-            const double query = (double)qkv[q + c], key = (double)qkv[k_of(j) + c];
-            const double value = (double)qkv[v_of(j) + c], up = (double)dout[at + c];
-            const double ds_all = ds_error + terms * std::fabs(ds), p_all = p[j] * (e + terms);
-            o.add(at + c, p[j] * value, p_all * std::fabs(value));
-            g.add(q + c, ds * key, ds_all * std::fabs(key));
-            g.add(k_of(j) + c, ds * query, ds_all * std::fabs(query));
-            g.add(v_of(j) + c, p[j] * up, p_all * std::fabs(up));
-          }
-        }
-      }
-  o.expect(out, "attention");
-  g.expect(dqkv, "attention backward");
+static void expect(const judged &exact, const floats &got, bool half, const char *what) {
+  const int64_t i = exact.first_wrong(got, half);
+  cr_assert_lt(i, 0, "%s, element %d, bfloat16 %d: %a and %a, bound %a", what, (int)i, half,
+               (double)got[(size_t)i], exact.value[(size_t)i], exact.bound[(size_t)i]);
+}
+
+static void attention_case(phibal_cuda_attention s, int blocks) {
+  const size_t rows = (size_t)s.batch * (size_t)s.sequence, n = (size_t)s.head_width;
+  const size_t heads = (size_t)s.heads, wide_rows = rows * (heads + 2 * (size_t)s.key_value_heads);
+  for (int half = 0; half < 2; half++) {
+    s.type = half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
+    random_stream r = random_start(SEED, 0, (uint64_t)(s.sequence + 100 * s.heads));
+    matrix qkv(half, numbers(&r, wide_rows * n)), dout(half, numbers(&r, rows * heads * n));
+    matrix out(half, floats(rows * heads * n, -7.0f)), dqkv(half, floats(wide_rows * n, -7.0f));
+    floats logsumexp(rows * heads, -7.0f);
+    device d(phibal_cuda_attention_workspace(&s, nullptr), blocks);
+    OK(phibal_cuda_attention_forward(&s, qkv.data(), out.data(), logsumexp.data(), &d.call));
+    OK(phibal_cuda_attention_backward(&s, qkv.data(), out.data(), logsumexp.data(), dout.data(),
+                                      dqkv.data(), &d.call));
+    out.read();
+    dqkv.read();
+    const attention_judged exact(s, qkv.x.data(), dout.x.data());
+    expect(exact.out, out.x, half, "attention");
+    expect(exact.logsumexp, logsumexp, false, "logsumexp");
+    expect(exact.gradient, dqkv.x, half, "attention backward");
+    if (half) continue;
+    const floats out_before = out.x, dqkv_before = dqkv.x;
+    OK(phibal_cuda_attention_forward(&s, qkv.data(), out.data(), nullptr, &d.call));
+    OK(phibal_cuda_attention_backward(&s, qkv.data(), nullptr, nullptr, dout.data(), dqkv.data(),
+                                      &d.call));
+    cr_expect(same(out.x, out_before) && same(dqkv.x, dqkv_before));
+  }
 }
 
 Test(cuda_attention, attention_is_within_its_bound) {
-  attention_case({1, 1, 1, 1, 2}, 0);
-  attention_case({2, 5, 2, 2, 4}, 1);
-  attention_case({1, 37, 4, 2, 6}, 2);
-  attention_case({2, 33, 6, 1, 8}, 3);
+  attention_case({1, 1, 1, 1, 2, PHIBAL_ROWS_F32}, 0);
+  attention_case({2, 5, 2, 2, 4, PHIBAL_ROWS_F32}, 1);
+  attention_case({1, 37, 4, 2, 6, PHIBAL_ROWS_F32}, 2);
+  attention_case({2, 33, 6, 1, 8, PHIBAL_ROWS_F32}, 3);
+  attention_case({1, 97, 2, 1, 3, PHIBAL_ROWS_F32}, 0);
 }
 
 Test(cuda_attention, misuse_is_refused) {
-  phibal_cuda_attention s = {1, 4, 3, 2, 2};
-  floats x(200), y(200);
-  device d(phibal_cuda_attention_workspace(&s));
-  cr_expect_eq(phibal_cuda_attention_forward(&s, x.data(), y.data(), &d.call),
-               PHIBAL_ERROR_ARGUMENT);
+  phibal_cuda_attention s = {1, 4, 3, 2, 2, PHIBAL_ROWS_F32};
+  floats x(200), y(200), z(200);
+  device d(phibal_cuda_attention_workspace(&s, nullptr));
+  auto forward = [&](void *out, float *logsumexp) {
+    return phibal_cuda_attention_forward(&s, x.data(), out, logsumexp, &d.call);
+  };
+  cr_expect_eq(forward(y.data(), nullptr), PHIBAL_ERROR_ARGUMENT);
   s.key_value_heads = 1;
-  cr_expect_eq(phibal_cuda_attention_forward(&s, x.data(), nullptr, &d.call),
-               PHIBAL_ERROR_ARGUMENT);
-  d.call.workspace_bytes--;
-  cr_expect_eq(phibal_cuda_attention_forward(&s, x.data(), y.data(), &d.call), PHIBAL_ERROR_MEMORY);
+  cr_expect_eq(forward(nullptr, nullptr), PHIBAL_ERROR_ARGUMENT);
+  s.type = PHIBAL_ROWS_BF16;
+  cr_expect_eq(forward(y.data(), nullptr), PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(forward(y.data(), z.data()), PHIBAL_ERROR_MEMORY); /* sums besides */
+  cr_expect_eq(
+      phibal_cuda_attention_backward(&s, x.data(), nullptr, z.data(), y.data(), y.data(), &d.call),
+      PHIBAL_ERROR_ARGUMENT);
+  s.type = PHIBAL_ROWS_F32;
+  d.call.workspace_bytes = phibal_cuda_attention_workspace(&s, nullptr) - 1;
+  cr_expect_eq(forward(y.data(), nullptr), PHIBAL_ERROR_MEMORY);
 }
 
 Test(cuda_attention, embedding_has_the_cpus_bits) {

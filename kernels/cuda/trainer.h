@@ -118,21 +118,27 @@ phibal_status phibal_cuda_adamw_update(const phibal_cuda_adamw *step, const doub
                                        const float *gradients, float *first, float *second,
                                        float *weights, uint16_t *narrow, const phibal_cuda *call);
 
-/* Causal attention with grouped queries in binary32, as moe/attention.h, by the library's products:
-   the scores of all heads of one sequence exist at a time. At most PHIBAL_MAX_EXPERTS heads.
-   Rounded otherwise than the CPU's (probabilities are divided by their sum, sums are the
-   library's). */
+/* Causal attention with grouped queries, as moe/attention.h, by the library's products: the scores
+   of all heads of one sequence exist at a time. At most PHIBAL_MAX_EXPERTS heads. Rounded otherwise
+   than the CPU's (probabilities are divided by their sum, sums are the library's); scores are
+   binary32, and in bfloat16 probabilities and the scores' gradients are rounded to it before they
+   are multiplied. fuzz/attention_judged.h has the bound. */
 typedef struct phibal_cuda_attention {
   int32_t batch, sequence, heads, key_value_heads, head_width;
+  phibal_rows type; /* of qkv, out and their gradients */
 } phibal_cuda_attention;
 
 /* Workspace: anything; 8 heads sequence^2 bytes and a little. */
-size_t phibal_cuda_attention_workspace(const phibal_cuda_attention *shape);
-phibal_status phibal_cuda_attention_forward(const phibal_cuda_attention *shape, const float *qkv,
-                                            float *out, const phibal_cuda *call);
-/* qkv_gradient is overwritten. */
-phibal_status phibal_cuda_attention_backward(const phibal_cuda_attention *shape, const float *qkv,
-                                             const float *out_gradient, float *qkv_gradient,
+size_t phibal_cuda_attention_workspace(const phibal_cuda_attention *shape, const phibal_cuda *call);
+/* logsumexp [batch][heads][sequence]: log sum_j exp(<q, k_j> / sqrt(n)). In binary32 it may be
+   null; then it is not kept. */
+phibal_status phibal_cuda_attention_forward(const phibal_cuda_attention *shape, const void *qkv,
+                                            void *out, float *logsumexp, const phibal_cuda *call);
+/* out, logsumexp: what the forward pass left; in binary32 they may be null. qkv_gradient is
+   overwritten. */
+phibal_status phibal_cuda_attention_backward(const phibal_cuda_attention *shape, const void *qkv,
+                                             const void *out, const float *logsumexp,
+                                             const void *out_gradient, void *qkv_gradient,
                                              const phibal_cuda *call);
 
 /* As moe/embedding.h, with its bits: a column is added up by one thread, rows in order. */
