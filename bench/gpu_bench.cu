@@ -69,11 +69,13 @@ void measure_router(int64_t T, int E, int k) {
       dy((size_t)(T * d), wide.data());
   device_array<float> dout(wide.size()), dgates(slots);
   line(bench.small ? "combine, d = 64" : "combine, d = 1024", T, E, k,
-       t * (8.0 * (double)d + k * (4.0 * (double)d + 12)),
-       [&](int) { return phibal_cuda_combine(T, k, d, row, gates, out, y, &o.call); });
+       t * (8.0 * (double)d + k * (4.0 * (double)d + 12)), [&](int) {
+         return phibal_cuda_combine(T, k, d, PHIBAL_ROWS_F32, row, gates, (float *)out, y, &o.call);
+       });
   line(bench.small ? "combine backward, d = 64" : "combine backward, d = 1024", T, E, k,
        t * (4.0 * (double)d + k * (8.0 * (double)d + 16)), [&](int) {
-         return phibal_cuda_combine_backward(T, k, d, row, gates, out, dy, dout, dgates, &o.call);
+         return phibal_cuda_combine_backward(T, k, d, PHIBAL_ROWS_F32, row, gates, (float *)out, dy,
+                                             (float *)dout, dgates, &o.call);
        });
   finish(o, "rows");
 }

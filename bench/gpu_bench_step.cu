@@ -17,7 +17,8 @@ void measure_rows(int64_t T, int32_t d) {
   const phibal_cuda_norm norm = {T, 1, d, 1e-6f, PHIBAL_ROWS_F32};
   device_call s(phibal_cuda_norm_backward_workspace(&norm));
   line("RMSNorm", T, d, 0, 8.0 * (double)n, [&](int) {
-    return phibal_cuda_norm_forward(&norm, (float *)x, d, w, (float *)y, d, inverse, &s.call);
+    return phibal_cuda_norm_forward(&norm, (float *)x, d, w, PHIBAL_ROWS_F32, (float *)y, d,
+                                    inverse, &s.call);
   });
   line("RMSNorm backward", T, d, 0, 12.0 * (double)n, [&](int) {
     return phibal_cuda_norm_backward(&norm, (float *)x, d, w, inverse, (float *)y, d, 0,
@@ -104,8 +105,8 @@ void measure_experts(int64_t T, int32_t d, int32_t f, int E, int k, bool skewed)
   device_call s(phibal_cuda_ffn_workspace(&ffn), 0, true);
   /* As many FLOPs as one of the forward pass's three products. */
   const double one = 2.0 * (double)rows * (double)d * (double)f;
-  product dense = {PRODUCT_FORWARD,  PHIBAL_ROWS_BF16, f,    d, (uint16_t *)x,
-                   (uint16_t *)gate, (uint16_t *)a,    false};
+  product dense = {PRODUCT_FORWARD, PHIBAL_ROWS_BF16, PHIBAL_ROWS_BF16, f,    d,
+                   (uint16_t *)x,   (uint16_t *)gate, (uint16_t *)a,    false};
   const double dense_us =
       median_microseconds([&](int) { return products_dense("dense", dense, rows, &s.call); });
   const double rate = dense_us > 0 ? one / dense_us * 1e-6 : 0;

@@ -53,10 +53,80 @@ static void check_balance(const phibal_loads &loads, uint64_t number, std::vecto
          "balance step", number, potential.id == 0 ? "first" : "balance");
 }
 
+/* bfloat16 of binary32, and what it is. */
+static uint16_t half_of(float x) {
+  const uint32_t u = core_bits32(x);
+  return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+static float wide(uint16_t h) {
+  return core_float((uint32_t)h << 16);
+}
+
+/* The experts' rows on the device, in either type. */
+struct expert_rows {
+  bool half;
+  device_array<float> x;
+  device_array<uint16_t> h;
+  expert_rows(bool half_, const std::vector<float> &from)
+      : half(half_), x(from.size(), from.data()), h(from.size(), halves(from).data()) {}
+  static std::vector<uint16_t> halves(const std::vector<float> &from) {
+    std::vector<uint16_t> to(from.size());
+    for (size_t i = 0; i < from.size(); i++) to[i] = half_of(from[i]);
+    return to;
+  }
+  void *data() {
+    return half ? (void *)(uint16_t *)h : (void *)(float *)x;
+  }
+  bool same(const std::vector<float> &want) const {
+    return half ? h.same(halves(want).data()) : x.same(want.data());
+  }
+};
+
+static void check_combine(const route_case &c, bool half, int d, int64_t N,
+                          const std::vector<int64_t> &source, const std::vector<int64_t> &row,
+                          const std::vector<float> &gates, uint64_t number) {
+  const int k = c.router.active;
+  const size_t slots = row.size(), width = (size_t)d, tokens = (size_t)c.tokens * width;
+  const phibal_rows type = half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
+  std::vector<float> out((size_t)N * width), x(tokens), y(tokens, 0.5f), e1(out.size()), g1(slots);
+  std::vector<float> gathered(out.size()), dx(tokens, 0.25f);
+  random_stream r = random_start(5, 5, number);
+  for (float &v : out) v = (float)random_normal(&r);
+  for (float &v : x) v = (float)random_normal(&r);
+  for (std::vector<float> *rows : {&out, &x})
+    for (float &v : *rows)
+      if (half) v = wide(half_of(v));
+  device_call call(0, 0);
+  expert_rows out2(half, out), x2(half, x), e2(half, e1), gathered2(half, gathered);
+  device_array<int64_t> source2(slots, source.data()), row2(slots, row.data());
+  device_array<float> gates2(slots, gates.data()), y2(tokens, y.data()), dx2(tokens, dx.data());
+  device_array<float> g2(slots);
+  const char *kind = case_kind_name(c.kind);
+  phibal_gather(N, k, d, source.data(), x.data(), gathered.data());
+  bool good = call.good(
+      phibal_cuda_gather(N, k, d, type, source2, x2.data(), gathered2.data(), &call.call));
+  expect(good && gathered2.same(gathered), half ? "gather in bfloat16" : "gather", number, kind);
+  phibal_gather_backward(c.tokens, k, d, row.data(), out.data(), dx.data());
+  good = call.good(
+      phibal_cuda_gather_backward(c.tokens, k, d, type, row2, out2.data(), dx2, &call.call));
+  expect(good && dx2.same(dx.data()), half ? "gather backward in bfloat16" : "gather backward",
+         number, kind);
+  phibal_combine(c.tokens, k, d, row.data(), gates.data(), out.data(), y.data());
+  good = call.good(
+      phibal_cuda_combine(c.tokens, k, d, type, row2, gates2, out2.data(), y2, &call.call));
+  expect(good && y2.same(y.data()), half ? "combine in bfloat16" : "combine", number, kind);
+  phibal_combine_backward(c.tokens, k, d, row.data(), gates.data(), out.data(), y.data(), e1.data(),
+                          g1.data());
+  good = call.good(phibal_cuda_combine_backward(c.tokens, k, d, type, row2, gates2, out2.data(), y2,
+                                                e2.data(), g2, &call.call));
+  expect(good && e2.same(e1) && g2.same(g1.data()),
+         half ? "combine backward in bfloat16" : "combine backward", number, kind);
+}
+
 static void check_rows(const route_case &c, const std::vector<int32_t> &experts,
                        const std::vector<float> &gates, uint64_t number) {
   const int E = c.router.experts, k = c.router.active, d = 1 + (int)(number % 41) * 4;
-  const size_t slots = experts.size(), T = (size_t)c.tokens, width = (size_t)d;
+  const size_t slots = experts.size();
   std::vector<int64_t> offsets((size_t)E + 1), source(slots, -1), row(slots);
   phibal_permutation(c.tokens, k, E, experts.data(), offsets.data(), source.data(), row.data());
   phibal_cuda shape = {};
@@ -70,21 +140,8 @@ static void check_rows(const route_case &c, const std::vector<int32_t> &experts,
   expect(good && offsets2.same(offsets.data()) && row2.same(row.data()) &&
              source2.same(untouched.data()),
          "permutation", number, case_kind_name(c.kind));
-  const size_t N = (size_t)offsets[(size_t)E];
-  std::vector<float> out(N * width), y(T * width, 0.5f), e1(out.size()), g1(slots);
-  random_stream r = random_start(5, 5, number);
-  for (float &x : out) x = (float)random_normal(&r);
-  device_array<float> gates2(slots, gates.data()), out2(out.size(), out.data());
-  device_array<float> y2(y.size(), y.data()), e2(e1.size()), g2(slots);
-  phibal_combine(c.tokens, k, d, row.data(), gates.data(), out.data(), y.data());
-  good = call.good(phibal_cuda_combine(c.tokens, k, d, row2, gates2, out2, y2, &call.call));
-  expect(good && y2.same(y.data()), "combine", number, case_kind_name(c.kind));
-  phibal_combine_backward(c.tokens, k, d, row.data(), gates.data(), out.data(), y.data(), e1.data(),
-                          g1.data());
-  good = call.good(
-      phibal_cuda_combine_backward(c.tokens, k, d, row2, gates2, out2, y2, e2, g2, &call.call));
-  expect(good && e2.same(e1.data()) && g2.same(g1.data()), "combine backward", number,
-         case_kind_name(c.kind));
+  for (int half = 0; half < 2; half++)
+    check_combine(c, half != 0, d, offsets[(size_t)E], source, row, gates, number);
 }
 
 static void check_case(uint64_t number) {

@@ -46,12 +46,41 @@ void check_norm(int64_t rows, int32_t n) {
   norm_forward(&cpu, x.data(), n, w.data(), y.data(), n, inverse.data());
   norm_backward(&cpu, x.data(), n, w.data(), inverse.data(), dy.data(), n, 1, dx.data(), n,
                 dw.data(), scratch.data());
-  bool good =
-      d.good(phibal_cuda_norm_forward(&gpu, (float *)x2, n, w2, (float *)y2, n, inverse2, &d.call));
+  bool good = d.good(phibal_cuda_norm_forward(&gpu, (float *)x2, n, w2, PHIBAL_ROWS_F32,
+                                              (float *)y2, n, inverse2, &d.call));
   expect(good && y2.same(y.data()) && inverse2.same(inverse.data()), "RMSNorm");
   good = d.good(phibal_cuda_norm_backward(&gpu, (float *)x2, n, w2, inverse2, (float *)dy2, n, 1,
                                           (float *)dx2, n, dw2, &d.call));
   expect(good && dx2.same(dx.data()) && dw2.same(dw.data()), "RMSNorm backward");
+}
+
+/* Binary32 rounded to bfloat16: by a norm, by itself; and added from there. */
+void check_narrow(int64_t rows, int32_t n) {
+  const size_t size = (size_t)(rows * n);
+  const norm_shape cpu = {rows, 1, n, 1e-6f};
+  const phibal_cuda_norm gpu = {rows, 1, n, 1e-6f, PHIBAL_ROWS_F32};
+  const floats x = numbers(21, size), w = numbers(22, (size_t)n);
+  floats y(size), sum = x, inverse((size_t)rows);
+  std::vector<uint16_t> want(size);
+  auto half_of = [](float v) {
+    const uint32_t u = core_bits32(v);
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+  };
+  device_call d(0);
+  device_array<float> x2(size, x.data()), w2((size_t)n, w.data()), inverse2((size_t)rows);
+  device_array<uint16_t> y2(size);
+  norm_forward(&cpu, x.data(), n, w.data(), y.data(), n, inverse.data());
+  for (size_t i = 0; i < size; i++) want[i] = half_of(y[i]);
+  bool good = d.good(phibal_cuda_norm_forward(&gpu, (float *)x2, n, w2, PHIBAL_ROWS_BF16,
+                                              (uint16_t *)y2, n, inverse2, &d.call));
+  expect(good && y2.same(want.data()), "RMSNorm to bfloat16");
+  for (size_t i = 0; i < size; i++) want[i] = half_of(x[i]);
+  good = d.good(phibal_cuda_narrow((int64_t)size, x2, (uint16_t *)y2, &d.call));
+  expect(good && y2.same(want.data()), "bfloat16 of binary32");
+  for (size_t i = 0; i < size; i++) sum[i] += core_float((uint32_t)want[i] << 16);
+  good = d.good(
+      phibal_cuda_add((int64_t)size, PHIBAL_ROWS_BF16, (uint16_t *)y2, (float *)x2, &d.call));
+  expect(good && x2.same(sum.data()), "addition of bfloat16");
 }
 
 void check_rope() {
@@ -270,6 +299,8 @@ void check_attention(bool half) {
 int gpu_check_step() {
   check_norm(300, 96);
   check_norm(130, 1027);
+  check_narrow(300, 96);
+  check_narrow(130, 1027);
   check_rope();
   check_optimizer();
   check_loss();
@@ -277,6 +308,6 @@ int gpu_check_step() {
   check_ffn(true);
   check_attention(false);
   check_attention(true);
-  printf("kernels of a training step on %s: %d of 10 groups differ\n", device_name(), wrong);
+  printf("kernels of a training step on %s: %d of 12 groups differ\n", device_name(), wrong);
   return wrong;
 }

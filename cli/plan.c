@@ -154,8 +154,10 @@ static int plan_config(const arguments *a) {
   printf("%s\n", config.name);
   printf("  parameters            %10.4g in all, %.4g active\n", (double)e->total,
          (double)e->active);
-  printf("  memory                %10.4g GiB: binary32, AdamW, micro-batches of %d x %d\n",
-         memory * 0x1p-30, config.batch.micro_sequences, config.model.sequence);
+  printf("  memory                %10.4g GiB: %s, AdamW, micro-batches of %d x %d\n",
+         memory * 0x1p-30,
+         config.training.precision == PRECISION_BFLOAT16 ? "bfloat16 on a device" : "binary32",
+         config.batch.micro_sequences, config.model.sequence);
   printf("  FLOPs a token         %10.4g forward and backward, %.4g without the output head\n",
          p.token_flops, p.body_token_flops);
   printf("                        %12s %12s %12s %12s %10s\n", "tokens", "a parameter", "steps",

@@ -255,7 +255,8 @@ static int print_dry_run(const run_config *config, bool json) {
   printf("  parameters            %15.1f M in all, %.1f M active for a token\n",
          1e-6 * (double)e.total, 1e-6 * (double)e.active);
   printf("  memory                %15.3f GiB\n", gib * (double)memory);
-  printf("    weights             %15.3f GiB, binary32\n", gib * (double)e.weight_bytes);
+  printf("    weights             %15.3f GiB, binary32%s\n", gib * (double)e.weight_bytes,
+         config->training.precision == PRECISION_BFLOAT16 ? " and bfloat16" : "");
   printf("    gradients           %15.3f GiB\n", gib * (double)e.gradient_bytes);
   printf("    optimizer           %15.3f GiB, two moments\n", gib * (double)e.moment_bytes);
   printf("    activations         %15.3f GiB, micro-batch of %d x %d tokens\n",

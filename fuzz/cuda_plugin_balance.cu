@@ -131,15 +131,14 @@ int plugin_permutation(phibal_plugin_case *c) {
   check_range(&r, "source", source, rows, 0, tokens * active);
   check_range(&r, "row", (const int64_t *)case_out(c, "row"), tokens * active, -1, rows);
   if (r.status == PHIBAL_OK)
-    r.status = phibal_cuda_gather(rows, active, width, source, (const float *)case_in(c, "x"),
-                                  (float *)case_out(c, "gathered"), &r.call);
+    r.status = phibal_cuda_gather(rows, active, width, PHIBAL_ROWS_F32, source, case_in(c, "x"),
+                                  case_out(c, "gathered"), &r.call);
   run_copy(&r, case_out(c, "x-gradient"), case_in(c, "x-gradient"),
            sizeof(float) * (size_t)(tokens * width));
   if (r.status == PHIBAL_OK)
-    r.status =
-        phibal_cuda_gather_backward(tokens, active, width, (const int64_t *)case_out(c, "row"),
-                                    (const float *)case_in(c, "gathered-gradient"),
-                                    (float *)case_out(c, "x-gradient"), &r.call);
+    r.status = phibal_cuda_gather_backward(
+        tokens, active, width, PHIBAL_ROWS_F32, (const int64_t *)case_out(c, "row"),
+        case_in(c, "gathered-gradient"), (float *)case_out(c, "x-gradient"), &r.call);
   return run_end(&r);
 }
 
@@ -153,10 +152,12 @@ int plugin_combine(phibal_plugin_case *c) {
   float *y = (float *)case_out(c, "y");
   run_copy(&r, y, case_in(c, "y"), sizeof(float) * (size_t)(tokens * width));
   if (r.status == PHIBAL_OK)
-    r.status = phibal_cuda_combine(tokens, active, width, row, gates, output, y, &r.call);
+    r.status =
+        phibal_cuda_combine(tokens, active, width, PHIBAL_ROWS_F32, row, gates, output, y, &r.call);
   if (r.status == PHIBAL_OK)
-    r.status = phibal_cuda_combine_backward(
-        tokens, active, width, row, gates, output, (const float *)case_in(c, "y-gradient"),
-        (float *)case_out(c, "expert-gradient"), (float *)case_out(c, "gate-gradient"), &r.call);
+    r.status = phibal_cuda_combine_backward(tokens, active, width, PHIBAL_ROWS_F32, row, gates,
+                                            output, (const float *)case_in(c, "y-gradient"),
+                                            case_out(c, "expert-gradient"),
+                                            (float *)case_out(c, "gate-gradient"), &r.call);
   return run_end(&r);
 }

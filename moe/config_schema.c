@@ -13,6 +13,7 @@ static const char *const method_names[] = {"phi",       "switch", "switch-global
                                            "loss-free", "none",   "dense",         NULL};
 static const char *const track_names[] = {"probability", "frequency", NULL};
 static const char *const start_names[] = {"zero", "uniform", "zero-corrected", NULL};
+static const char *const precision_names[] = {"binary32", "bfloat16", NULL};
 
 const config_key config_keys[] = {
 #define CONFIG_KEY(section, key, KIND, field, open, low, high, close, fallback, names, help)       \
@@ -28,7 +29,7 @@ _Static_assert(sizeof config_keys / sizeof *config_keys <= CONFIG_KEYS_MAX, "rai
 _Static_assert(sizeof(balance_method) == sizeof(int) && sizeof(balance_track) == sizeof(int) &&
                    sizeof(balance_start) == sizeof(int) && sizeof(phibal_gate) == sizeof(int) &&
                    sizeof(phibal_activation) == sizeof(int) &&
-                   sizeof(qk_norm_kind) == sizeof(int) &&
+                   sizeof(qk_norm_kind) == sizeof(int) && sizeof(model_precision) == sizeof(int) &&
                    sizeof(phibal_potential_id) == sizeof(int),
                "enumerations are ints");
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What the kernels on a device do not have yet. */
-static phibal_status check(const model *m) {
+static phibal_status check(const model *m, model_precision precision) {
   const model_config *c = &m->config;
   const balance_config *b = &m->balance;
   const struct {
@@ -18,6 +18,7 @@ static phibal_status check(const model *m) {
       {c->expert_groups > 1, "groups of experts"},
       {c->attention_multiplier != 0 && c->attention_multiplier != 1, "scaled scores of attention"},
       {c->heads > PHIBAL_MAX_EXPERTS, "more than 1024 heads"},
+      {precision == PRECISION_BFLOAT16 && m->expert_ranks, "parallel.experts in bfloat16"},
       {b->external != NULL, "a potential from a file"},
       {b->method == BALANCE_SWITCH_GLOBAL, "balance.method: switch-global"},
       {b->method == BALANCE_SEQUENCE, "balance.method: sequence"},
@@ -39,9 +40,11 @@ phibal_status device_result(device *d) {
   return status;
 }
 
-static void model_on_device(device *d, const model *host) {
+static void model_on_device(device *d, const model *host, model_precision precision) {
+  d->rows = precision == PRECISION_BFLOAT16 ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
   d->model = (model){.config = host->config,
                      .balance = host->balance,
+                     .precision = precision,
                      .batch = host->batch,
                      .threads = 1, /* of the CPU's scratch, which is not used */
                      .moe_layers = host->moe_layers,
@@ -62,6 +65,7 @@ static phibal_status push(device *d) {
   const size_t rotation =
       sizeof(float) * (size_t)m->config.sequence * (size_t)(model_rope_width(&m->config) / 2);
   phibal_status status = l->copy(m->parameters, host->parameters, n, &d->call);
+  if (d->narrow) RUN(l->narrow(m->parameter_count, m->parameters, d->narrow, &d->call));
   RUN(l->copy(d->first, d->optimizer->first, n, &d->call));
   RUN(l->copy(d->second, d->optimizer->second, n, &d->call));
   RUN(l->copy(m->m, host->m, balance, &d->call));
@@ -102,10 +106,10 @@ static phibal_status join(device *d, const parallel *ranks) {
   return told(d, d->library.ranks_create(&peers, &d->ranks));
 }
 
-phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t calls,
-                            const parallel *ranks, device **created) {
+phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
+                            int32_t calls, const parallel *ranks, device **created) {
   *created = NULL;
-  phibal_status status = check(m);
+  phibal_status status = check(m, precision);
   if (!status && o->parts)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training on a device has no divided optimizer yet");
@@ -118,7 +122,7 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t ca
   d->most_calls = calls;
   d->block_count = optimizer_blocks(o->tensor_count, o->tensors);
   d->step = device_adamw(&o->config);
-  model_on_device(d, m);
+  model_on_device(d, m, precision);
   status = device_library_open(kind, &d->library);
   RUN(join(d, ranks));
   RUN(told(d, d->library.describe(&d->call)));
@@ -196,8 +200,8 @@ static phibal_status forward(device *d, int32_t batch) {
     if (m->weights.layers[layer].router) moe_layer++;
   }
   const phibal_cuda_norm norm = device_norm(d, tokens);
-  RUN(l->norm_forward(&norm, m->last, c->width, m->weights.norm, m->scratch.output, c->width,
-                      m->scratch.output_inverse, &d->call));
+  RUN(l->norm_forward(&norm, m->last, c->width, m->weights.norm, d->rows, m->scratch.output,
+                      c->width, m->scratch.output_inverse, &d->call));
   return told(d, status);
 }
 
@@ -210,23 +214,24 @@ static phibal_status head(device *d, int32_t batch) {
   const int64_t tokens = (int64_t)batch * c->sequence, width = c->width, V = c->vocabulary;
   const head_shape shape = {tokens, c->width, c->vocabulary, c->logit_softcap};
   const int64_t block = head_block(&shape);
+  const void *head = device_weight(d, m->weights.head);
   phibal_status status = PHIBAL_OK;
   for (int64_t first = 0; first < tokens && !status; first += block) {
     const int64_t rows = block < tokens - first ? block : tokens - first;
     const phibal_cuda_loss loss = {.rows = rows,
                                    .vocabulary = c->vocabulary,
                                    .softcap = c->logit_softcap,
-                                   .type = PHIBAL_ROWS_F32,
+                                   .type = d->rows,
                                    .gradient = 1,
                                    .scale = 1.0 / (double)m->global.targets};
-    const float *x = s->output + first * width;
-    status = l->linear(rows, V, width, x, m->weights.head, 0, s->head_logits, &d->call);
+    const void *x = device_row_at(d, s->output, first * width);
+    status = l->linear(rows, V, width, d->rows, x, head, 0, d->rows, s->head_logits, &d->call);
     RUN(l->cross_entropy(&loss, d->targets + first, s->head_logits, s->row_loss + first,
                          &d->sums->cross_entropy, &d->sums->correct, &d->sums->targets, &d->call));
-    RUN(l->linear_input_gradient(rows, V, width, s->head_logits, m->weights.head,
+    RUN(l->linear_input_gradient(rows, V, width, d->rows, s->head_logits, head, PHIBAL_ROWS_F32,
                                  s->normed_gradient + first * width, &d->call));
-    RUN(l->linear_weight_gradient(rows, V, width, s->head_logits, x, m->weight_gradients.head,
-                                  &d->call));
+    RUN(l->linear_weight_gradient(rows, V, width, d->rows, s->head_logits, x,
+                                  m->weight_gradients.head, &d->call));
   }
   const phibal_cuda_norm norm = device_norm(d, tokens);
   RUN(l->norm_backward(&norm, m->last, width, m->weights.norm, s->output_inverse,
@@ -355,7 +360,7 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
   d->step.second_scale = 1.0 / (1.0 - power2);
   RUN(sum_gradients(d));
   RUN(l->adamw_update(&d->step, &d->sums->norm, m->gradients, d->first, d->second, m->parameters,
-                      NULL, &d->call));
+                      d->narrow, &d->call));
   RUN(finish_balance(d));
   RUN(fetch_loads(d));
   RUN(l->copy(d->host_losses, d->losses,

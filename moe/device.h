@@ -1,8 +1,15 @@
-/* Training on a device, in binary32: what model_forward_backward and optimizer_update do, by the
-   CUDA kernels of a library that is opened when it is asked for. The model and the optimizer of the
+/* Training on a device: what model_forward_backward and optimizer_update do, by the CUDA kernels of
+   a library that is opened when it is asked for. The model and the optimizer of the
    host stay the owners: they give the device what it starts from, and get it back (device_fetch)
    before they are evaluated or written. Equations, shapes and messages are the host's; results
    differ by roundings where sums have another order (kernels/cuda/trainer.h).
+
+   In bfloat16 the products multiply rows and weights of that type and add up in binary32: the
+   weights are a copy of binary32 ones, which the optimizer updates and which the host gets.
+   Binary32 are the gradients of weights, the moments, the residual stream and its gradient (a
+   branch is added to it unrounded, so that what L layers round away does not pile up in it),
+   embeddings, norms' sums and weights, and the whole router: its input, weights, logits and their
+   gradients.
 
    Memory is planned once: a step allocates nothing. It waits for the device once a MoE layer, for
    the offsets of the experts' rows, which the products need on the host, and once at its end.
@@ -22,8 +29,8 @@ typedef struct device device;
    micro-batches of a step. `ranks`: those that train the model together, which outlive the device;
    null: this process alone. They have to make the same calls. PHIBAL_ERROR_UNSUPPORTED names what
    of the configuration has no kernels there. */
-phibal_status device_create(const char *kind, model *m, optimizer *o, int32_t calls,
-                            const parallel *ranks, device **created);
+phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
+                            int32_t calls, const parallel *ranks, device **created);
 void device_destroy(device *d);
 
 /* As model_step_begin and model_forward_backward, whose losses device_step_finish gives. */
@@ -38,7 +45,7 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
 /* The version of the NCCL that several processes on devices need; null: this build has none. */
 const char *device_nccl(void);
 
-/* Parameters, moments, m and biases to the host. */
+/* Binary32 parameters, moments, m and biases to the host. */
 phibal_status device_fetch(device *d);
 
 #endif

@@ -14,9 +14,10 @@ static phibal_status dense_forward(device *d, int64_t tokens, int32_t hidden, co
   const device_library *l = &d->library;
   const phibal_ffn shape = model_ffn_shape(&d->model.config, 1, hidden);
   float *branch = d->model.scratch.branch;
-  phibal_status status = l->ffn_forward(&shape, PHIBAL_ROWS_F32, d->dense_offsets, d->host_dense, x,
-                                        gate, up, down, a, b, h, branch, &d->call);
-  RUN(l->add(tokens * d->model.config.width, branch, out, &d->call));
+  phibal_status status =
+      l->ffn_forward(&shape, d->rows, d->dense_offsets, d->host_dense, x, device_weight(d, gate),
+                     device_weight(d, up), device_weight(d, down), a, b, h, branch, &d->call);
+  RUN(l->add(tokens * d->model.config.width, d->rows, branch, out, &d->call));
   return status;
 }
 
@@ -114,6 +115,20 @@ static phibal_status fetch_offsets(device *d, int32_t layer) {
   return status;
 }
 
+/* The FFN's input as the router has it, in binary32 whatever the experts have. */
+static const float *router_input(device *d, int32_t layer, int64_t tokens, phibal_status *status) {
+  model *m = &d->model;
+  layer_activations *on = &m->layers[layer];
+  const int64_t width = m->config.width;
+  const phibal_cuda_norm norm = device_norm(d, tokens);
+  if (d->rows == PHIBAL_ROWS_F32) return on->ffn_normed;
+  if (!*status)
+    *status = d->library.norm_forward(&norm, on->middle, width, m->weights.layers[layer].ffn_norm,
+                                      PHIBAL_ROWS_F32, m->scratch.router_input, width,
+                                      on->ffn_inverse, &d->call);
+  return m->scratch.router_input;
+}
+
 static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer, int64_t tokens,
                                      float *out) {
   const device_library *l = &d->library;
@@ -123,8 +138,10 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   layer_activations *on = &m->layers[layer];
   const int64_t width = c->width;
   const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
-  phibal_status status =
-      l->linear(tokens, c->experts, width, on->ffn_normed, w->router, 0, on->logits, &d->call);
+  phibal_status status = PHIBAL_OK;
+  const float *x = router_input(d, layer, tokens, &status);
+  RUN(l->linear(tokens, c->experts, width, PHIBAL_ROWS_F32, x, w->router, 0, PHIBAL_ROWS_F32,
+                on->logits, &d->call));
   RUN(route(d, layer, moe_layer, tokens));
   RUN(l->permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source, on->row,
                      &d->call));
@@ -132,17 +149,19 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   if (status) return status;
   const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
   float *gathered = d->exchange ? m->scratch.gathered_gradient : on->gathered;
-  status = l->gather(offsets[c->experts], c->active, width, on->source, on->ffn_normed, gathered,
-                     &d->call);
+  status = l->gather(offsets[c->experts], c->active, width, d->rows, on->source, on->ffn_normed,
+                     gathered, &d->call);
   if (d->exchange)
     RUN(device_exchange_forward(d, layer, gathered, on->expert_output));
   else
-    RUN(l->ffn_forward(&shape, PHIBAL_ROWS_F32, on->offsets, offsets, gathered, w->gate, w->up,
-                       w->down, on->a, on->b, on->h, on->expert_output, &d->call));
+    RUN(l->ffn_forward(&shape, d->rows, on->offsets, offsets, gathered, device_weight(d, w->gate),
+                       device_weight(d, w->up), device_weight(d, w->down), on->a, on->b, on->h,
+                       on->expert_output, &d->call));
   if (w->shared_gate)
     RUN(dense_forward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
                       w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h, out));
-  RUN(l->combine(tokens, c->active, width, on->row, on->gates, on->expert_output, out, &d->call));
+  RUN(l->combine(tokens, c->active, width, d->rows, on->row, on->gates, on->expert_output, out,
+                 &d->call));
   return status;
 }
 
@@ -155,8 +174,8 @@ phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, in
   layer_activations *on = &m->layers[layer];
   const int64_t tokens = (int64_t)batch * c->sequence;
   const phibal_cuda_norm norm = device_norm(d, tokens);
-  phibal_status status = l->norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed,
-                                         c->width, on->ffn_inverse, &d->call);
+  phibal_status status = l->norm_forward(&norm, on->middle, c->width, w->ffn_norm, d->rows,
+                                         on->ffn_normed, c->width, on->ffn_inverse, &d->call);
   RUN(l->copy(out, on->middle, sizeof(float) * (size_t)(tokens * c->width), &d->call));
   if (w->router)
     RUN(experts_forward(d, layer, moe_layer, tokens, out));
@@ -166,15 +185,22 @@ phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, in
   return status;
 }
 
-static phibal_status dense_backward(device *d, int32_t hidden, const float *x, const float *gate,
-                                    const float *up, const float *down, float *a, float *b,
-                                    const float *h, float *x_gradient, float *g_gate, float *g_up,
+/* From the stream's gradient to that of the FFN's input, which is added to normed_gradient. */
+static phibal_status dense_backward(device *d, int64_t tokens, int32_t hidden, const float *x,
+                                    const float *gate, const float *up, const float *down, float *a,
+                                    float *b, const float *h, float *g_gate, float *g_up,
                                     float *g_down) {
+  const device_library *l = &d->library;
   model_scratch *s = &d->model.scratch;
   const phibal_ffn shape = model_ffn_shape(&d->model.config, 1, hidden);
-  return d->library.ffn_backward(&shape, PHIBAL_ROWS_F32, d->dense_offsets, d->host_dense, x, gate,
-                                 up, down, a, b, h, s->stream_gradient, s->h_gradient, x_gradient,
-                                 g_gate, g_up, g_down, &d->call);
+  const int64_t n = tokens * d->model.config.width;
+  phibal_status status = PHIBAL_OK;
+  const float *dy = device_stream_gradient(d, n, &status);
+  RUN(l->ffn_backward(&shape, d->rows, d->dense_offsets, d->host_dense, x, device_weight(d, gate),
+                      device_weight(d, up), device_weight(d, down), a, b, h, dy, s->h_gradient,
+                      s->branch, g_gate, g_up, g_down, &d->call));
+  RUN(l->add(n, d->rows, s->branch, s->normed_gradient, &d->call));
+  return status;
 }
 
 /* normed_gradient is overwritten with what reaches the FFN's input. */
@@ -189,31 +215,31 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   const phibal_router router = model_router(&d->model.config);
   const double global = (double)m->global.tokens;
   phibal_status status =
-      l->combine_backward(tokens, c->active, width, on->row, on->gates, on->expert_output,
+      l->combine_backward(tokens, c->active, width, d->rows, on->row, on->gates, on->expert_output,
                           s->stream_gradient, s->route_gradient, s->gate_gradient, &d->call);
+  const float *x = router_input(d, layer, tokens, &status);
   RUN(l->router_backward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, s->mask, on->experts,
                          s->gate_gradient, on->has_price ? on->price : NULL,
                          m->balance.alpha * (double)c->experts / global,
                          2.0 * m->balance.z_coefficient / global, s->logit_gradient, &d->call));
-  RUN(l->linear_weight_gradient(tokens, c->experts, width, s->logit_gradient, on->ffn_normed,
+  RUN(l->linear_weight_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient, x,
                                 g->router, &d->call));
-  RUN(l->linear_input_gradient(tokens, c->experts, width, s->logit_gradient, w->router,
-                               s->normed_gradient, &d->call));
+  RUN(l->linear_input_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient,
+                               w->router, PHIBAL_ROWS_F32, s->normed_gradient, &d->call));
   const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
   if (d->exchange)
     RUN(device_exchange_backward(d, layer, s->route_gradient, s->gathered_gradient));
   else
-    RUN(l->ffn_backward(&shape, PHIBAL_ROWS_F32, on->offsets,
-                        d->host_offsets + (int64_t)layer * (c->experts + 1), on->gathered, w->gate,
-                        w->up, w->down, on->a, on->b, on->h, s->route_gradient, s->h_gradient,
-                        s->gathered_gradient, g->gate, g->up, g->down, &d->call));
-  if (w->shared_gate) {
-    RUN(dense_backward(d, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
+    RUN(l->ffn_backward(&shape, d->rows, on->offsets,
+                        d->host_offsets + (int64_t)layer * (c->experts + 1), on->gathered,
+                        device_weight(d, w->gate), device_weight(d, w->up),
+                        device_weight(d, w->down), on->a, on->b, on->h, s->route_gradient,
+                        s->h_gradient, s->gathered_gradient, g->gate, g->up, g->down, &d->call));
+  if (w->shared_gate)
+    RUN(dense_backward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
                        w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h,
-                       s->branch, g->shared_gate, g->shared_up, g->shared_down));
-    RUN(l->add(tokens * width, s->branch, s->normed_gradient, &d->call));
-  }
-  RUN(l->gather_backward(tokens, c->active, width, on->row, s->gathered_gradient,
+                       g->shared_gate, g->shared_up, g->shared_down));
+  RUN(l->gather_backward(tokens, c->active, width, d->rows, on->row, s->gathered_gradient,
                          s->normed_gradient, &d->call));
   return status;
 }
@@ -226,12 +252,14 @@ phibal_status device_ffn_backward(device *d, int32_t layer, int32_t batch) {
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
   const int64_t tokens = (int64_t)batch * c->sequence;
-  phibal_status status;
-  if (w->router)
+  phibal_status status = PHIBAL_OK;
+  if (w->router) {
     status = experts_backward(d, layer, tokens);
-  else
-    status = dense_backward(d, c->dense_hidden, on->ffn_normed, w->gate, w->up, w->down, on->a,
-                            on->b, on->h, s->normed_gradient, g->gate, g->up, g->down);
+  } else {
+    status = l->zero(s->normed_gradient, sizeof(float) * (size_t)(tokens * c->width), &d->call);
+    RUN(dense_backward(d, tokens, c->dense_hidden, on->ffn_normed, w->gate, w->up, w->down, on->a,
+                       on->b, on->h, g->gate, g->up, g->down));
+  }
   const phibal_cuda_norm norm = device_norm(d, tokens);
   RUN(l->norm_backward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_inverse,
                        s->normed_gradient, c->width, 1, s->stream_gradient, c->width, g->ffn_norm,

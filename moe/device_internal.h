@@ -24,6 +24,7 @@
   X(embedding_forward)                                                                             \
   X(embedding_backward)                                                                            \
   X(add)                                                                                           \
+  X(narrow)                                                                                        \
   X(linear)                                                                                        \
   X(linear_input_gradient)                                                                         \
   X(linear_weight_gradient)                                                                        \
@@ -88,6 +89,8 @@ struct device {
   model model;              /* its arrays lie on the device */
   unsigned char *memory[3]; /* device: state, activations, workspaces */
   phibal_cuda call, zeroed; /* zeroed: with a workspace that is zero between calls */
+  phibal_rows rows;         /* the type of the rows and weights that products multiply */
+  uint16_t *narrow;         /* in bfloat16: the parameters rounded; null */
   float *first, *second;
   int32_t *tokens, *targets; /* device, of one call */
   uint8_t *host_mask;
@@ -148,6 +151,27 @@ static inline phibal_status told(const device *d, phibal_status status) {
   return status;
 }
 
+/* What products multiply as weights, by where the parameters have them. */
+static inline const void *device_weight(const device *d, const float *parameter) {
+  return d->narrow ? (const void *)(d->narrow + (parameter - d->model.parameters)) : parameter;
+}
+
+/* Of a number in rows that products multiply, and the place of one of them. */
+static inline size_t device_row_size(const device *d) {
+  return d->rows == PHIBAL_ROWS_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+static inline void *device_row_at(const device *d, float *rows, int64_t number) {
+  return (unsigned char *)rows + number * (int64_t)device_row_size(d);
+}
+
+/* The residual stream's gradient [n] as products multiply it. */
+static inline const float *device_stream_gradient(device *d, int64_t n, phibal_status *status) {
+  model_scratch *s = &d->model.scratch;
+  if (d->rows == PHIBAL_ROWS_F32) return s->stream_gradient;
+  if (!*status) *status = d->library.narrow(n, s->stream_gradient, s->narrow_gradient, &d->call);
+  return s->narrow_gradient;
+}
+
 /* RMSNorm of rows of the residual stream. */
 static inline phibal_cuda_norm device_norm(const device *d, int64_t tokens) {
   const model_config *c = &d->model.config;
@@ -156,8 +180,8 @@ static inline phibal_cuda_norm device_norm(const device *d, int64_t tokens) {
 
 static inline phibal_cuda_attention device_attention(const device *d, int32_t batch) {
   const model_config *c = &d->model.config;
-  return (phibal_cuda_attention){batch,         c->sequence,    c->heads, c->key_value_heads,
-                                 c->head_width, PHIBAL_ROWS_F32};
+  return (phibal_cuda_attention){batch,         c->sequence, c->heads, c->key_value_heads,
+                                 c->head_width, d->rows};
 }
 
 /* One call after another as long as all goes well. */

@@ -8,6 +8,7 @@ static void cut_state(device *d, arena *a) {
   model *m = &d->model;
   const int64_t n = m->parameter_count, E = m->config.experts, L = m->moe_layers;
   m->parameters = arena_take(a, n, sizeof(float));
+  d->narrow = m->precision == PRECISION_BFLOAT16 ? arena_take(a, n, sizeof *d->narrow) : NULL;
   m->gradients = arena_take(a, n, sizeof(float));
   d->first = arena_take(a, n, sizeof(float));
   d->second = arena_take(a, n, sizeof(float));

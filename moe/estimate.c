@@ -5,7 +5,8 @@
 /* Of so many sequences at once. */
 static int64_t activation_bytes(const run_config *config, int32_t sequences) {
   const model_config *m = &config->model;
-  const int64_t bytes = model_activation_bytes(m, config->balance.method, sequences);
+  const int64_t bytes =
+      model_activation_bytes(m, config->balance.method, config->training.precision, sequences);
   const int64_t dropout =
       config->lora.rank && config->lora.dropout > 0
           ? lora_dropout_bytes(m, config->lora.rank, (int64_t)sequences * m->sequence)
@@ -13,12 +14,17 @@ static int64_t activation_bytes(const run_config *config, int32_t sequences) {
   return bytes > INT64_MAX - dropout ? INT64_MAX : bytes + dropout;
 }
 
+/* Of one weight: in bfloat16 it is there twice. */
+static int64_t weight_size(const run_config *config) {
+  return config->training.precision == PRECISION_BFLOAT16 ? 6 : 4;
+}
+
 run_estimate run_estimate_compute(const run_config *config) {
   const model_config *m = &config->model;
   run_estimate e = {0};
   model_count(m, config->balance.method, &e.total, &e.active);
   const int64_t bytes = (int64_t)sizeof(float);
-  e.weight_bytes = e.total * bytes;
+  e.weight_bytes = e.total * weight_size(config);
   e.gradient_bytes = e.total * bytes;
   /* Adapters have small moments, and keep the weights that they are added to. */
   e.moment_bytes = (config->lora.rank ? 1 : 2) * e.total * bytes;
@@ -51,7 +57,8 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
   const int64_t experts =
       moe ? 3 * (int64_t)(m->layers - m->dense_layers) * m->experts * m->hidden * m->width : 0;
   const int64_t parameters = e.total - experts + experts / config->parallel.experts;
-  e.weight_bytes = e.gradient_bytes = parameters * (int64_t)sizeof(float);
+  e.weight_bytes = parameters * weight_size(config);
+  e.gradient_bytes = parameters * (int64_t)sizeof(float);
   e.moment_bytes = 2 * (config->parallel.shard_optimizer ? e.total / ranks : parameters) *
                    (int64_t)sizeof(float);
   const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
@@ -60,7 +67,9 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
 }
 
 phibal_status run_estimate_check(const run_config *config, int32_t ranks) {
-  const run_estimate e = run_estimate_of_rank(config, ranks);
+  run_config host = *config; /* which computes in binary32 */
+  host.training.precision = PRECISION_BINARY32;
+  const run_estimate e = run_estimate_of_rank(&host, ranks);
   const double needed = (double)run_estimate_bytes(&e);
   const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   if (needed <= present) return PHIBAL_OK;

@@ -15,7 +15,7 @@
    pass are left out. */
 typedef struct run_estimate {
   int64_t total, active; /* parameters */
-  int64_t weight_bytes, gradient_bytes;
+  int64_t weight_bytes, gradient_bytes; /* in bfloat16: with the binary32 master weights */
   int64_t moment_bytes;     /* with adapters: at most what they keep of the weights, nearly all */
   int64_t activation_bytes; /* of one micro-batch, scratch included */
   double forward_flops, training_flops; /* of one token */

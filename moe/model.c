@@ -119,9 +119,11 @@ static int32_t count_moe_layers(const model_config *config, balance_method metho
   return count;
 }
 
-int64_t model_activation_bytes(const model_config *config, balance_method method, int32_t batch) {
+int64_t model_activation_bytes(const model_config *config, balance_method method,
+                               model_precision precision, int32_t batch) {
   model m = {.config = *config,
              .balance = {.method = method},
+             .precision = precision,
              .batch = batch,
              .threads = omp_get_max_threads(),
              .moe_layers = count_moe_layers(config, method)};

@@ -34,33 +34,34 @@ typedef struct model_weights {
   float *norm; /* [d] */
 } model_weights;
 
-/* What the forward pass of a layer keeps for the backward pass. */
+/* What the forward pass of a layer keeps for the backward pass. On a device in bfloat16 the arrays
+   of rows that products multiply hold that, whatever their pointers say: * behind their shapes. */
 typedef struct layer_activations {
   float *x;                     /* [T][d] the residual stream into the layer */
-  float *normed, *inverse;      /* [T][d], [T] */
-  float *qkv;                   /* [T][attention_row] after norm and rotation */
-  float *qk_raw;                /* [T][(heads + kv heads) n] before; null without qk_norm */
+  float *normed, *inverse;      /* [T][d]*, [T] */
+  float *qkv;                   /* [T][attention_row]* after norm and rotation */
+  float *qk_raw;                /* [T][(heads + kv heads) n]* before; null without qk_norm */
   float *q_inverse, *k_inverse; /* [T][heads], [T][kv heads], or [T] */
   float *latent;                /* [T][c + r], MLA's, before norm and rotation */
   float *latent_normed, *latent_inverse; /* [T][c], [T] */
   float *q_latent, *q_latent_normed;     /* [T][cq] */
   float *q_latent_inverse;               /* [T] */
-  float *attended;                       /* [T][heads v] */
-  float *largest, *inverse_sum;          /* [T][heads] */
+  float *attended;                       /* [T][heads v]* */
+  float *largest, *inverse_sum;          /* [T][heads]; on a device largest: logsumexp */
   float *middle;                         /* [T][d] the residual stream after attention */
-  float *ffn_normed, *ffn_inverse;       /* [T][d], [T] */
+  float *ffn_normed, *ffn_inverse;       /* [T][d]*, [T] */
   float *logits, *gates, *logsumexp;     /* [T][E], [T][k], [T] */
   int32_t *experts;                      /* [T][k] */
   int64_t *offsets, *source, *row;       /* [E+1], [N], [N] */
-  float *gathered, *expert_output;       /* [N][d] */
-  float *a, *b, *h;                      /* [N][f]; [T][f] if dense */
+  float *gathered, *expert_output;       /* [N][d]* */
+  float *a, *b, *h;                      /* [N][f]*; [T][f]* if dense */
   /* gathered, a, b, h are null where ranks divide the experts: model_exchange.c has theirs */
-  float *shared_a, *shared_b, *shared_h; /* [T][f] */
+  float *shared_a, *shared_b, *shared_h; /* [T][f]* */
   float *price; /* [1][E], or [batch][E] for sequence-wise balancing; valid if has_price */
   bool has_price;
 } layer_activations;
 
-/* Used by one layer after another. */
+/* Used by one layer after another; * as above. */
 typedef struct model_scratch {
   float *rotation_cosine, *rotation_sine; /* [S][rotated numbers / 2] */
   float *projected;              /* [T][..] MLA: queries, or keys and values, of all heads */
@@ -69,15 +70,17 @@ typedef struct model_scratch {
   uint8_t *mask;                 /* [T] */
   float *stream_gradient;        /* [T][d] of the residual stream */
   float *normed_gradient;        /* [T][d] */
-  float *branch;                 /* [T][d] a branch's output, or its input's gradient */
-  float *qkv_gradient, *attended_gradient;
+  float *branch;                 /* [T][d]* a branch's output, or its input's gradient */
+  float *router_input;           /* [T][d] in bfloat16 only: the FFN's input unrounded */
+  float *narrow_gradient;        /* [T][d]* in bfloat16 only: stream_gradient rounded */
+  float *qkv_gradient, *attended_gradient;   /* * */
   float *attention;                          /* attention_scratch for each thread */
-  float *route_gradient, *gathered_gradient; /* [N][d] */
-  float *h_gradient;                         /* [N][f] */
+  float *route_gradient, *gathered_gradient; /* [N][d]* */
+  float *h_gradient;                         /* [N][f]* */
   float *logit_gradient, *gate_gradient;     /* [T][E], [T][k] */
-  float *output, *output_inverse;            /* [T][d], [T] the normed output of the last layer */
-  float *head_logits;
-  double *row_loss; /* [T] */
+  float *output, *output_inverse;            /* [T][d]*, [T] the normed output of the last layer */
+  float *head_logits;                        /* * */
+  double *row_loss;                          /* [T] */
   double *norm;
 } model_scratch;
 
@@ -86,7 +89,8 @@ typedef struct model_exchange model_exchange;
 struct model {
   model_config config;
   balance_config balance;
-  int32_t batch; /* the most sequences of one call */
+  model_precision precision; /* binary32 but on a device */
+  int32_t batch;             /* the most sequences of one call */
   int threads;
   int32_t moe_layers, tensor_count;
   int64_t parameter_count;

@@ -1,4 +1,6 @@
-/* The model's working memory. For T tokens a call, each layer keeps, in numbers of 4 bytes:
+/* The model's working memory. For T tokens a call, each layer keeps, in numbers of 4 bytes (on a
+   device in bfloat16 2 bytes, but for inverses, logits and what a route has, and 2 d a token of the
+   residual stream, which stays binary32):
      attention   T (3 d + (2 heads + 2 kv heads) n + 2 heads + 1), and with qk_norm another
                  T (heads + kv heads) (n + 1); with MLA, T (3 d + heads (2 n + 2 v + 2) + 2 c + r +
                  2 cq + 3)
@@ -13,6 +15,9 @@
 #include "norm.h"
 
 #define TAKE(count, type) ((type *)arena_take(a, (count), sizeof(type)))
+/* Rows that products multiply. */
+#define ROWS(count)                                                                                \
+  ((float *)arena_take(a, (count), m->precision == PRECISION_BFLOAT16 ? 2 : sizeof(float)))
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -22,10 +27,10 @@ static void cut_attention(const model *m, layer_activations *to, int64_t tokens,
   const model_config *c = &m->config;
   int64_t d = c->width, n = c->head_width;
   to->x = TAKE(tokens * d, float);
-  to->normed = TAKE(tokens * d, float);
+  to->normed = ROWS(tokens * d);
   to->inverse = TAKE(tokens, float);
   const attention_shape shape = model_attention_shape(m, m->batch);
-  to->qkv = TAKE(tokens * attention_row(&shape), float);
+  to->qkv = ROWS(tokens * attention_row(&shape));
   if (c->latent_width) {
     to->latent = TAKE(tokens * (c->latent_width + c->rope_width), float);
     to->latent_normed = TAKE(tokens * c->latent_width, float);
@@ -34,11 +39,11 @@ static void cut_attention(const model *m, layer_activations *to, int64_t tokens,
     to->q_latent_normed = TAKE(tokens * c->query_latent_width, float);
     to->q_latent_inverse = TAKE(tokens, float);
   } else if (c->qk_norm) {
-    to->qk_raw = TAKE(tokens * (c->heads + c->key_value_heads) * n, float);
+    to->qk_raw = ROWS(tokens * (c->heads + c->key_value_heads) * n);
     to->q_inverse = TAKE(tokens * c->heads, float);
     to->k_inverse = TAKE(tokens * c->key_value_heads, float);
   }
-  to->attended = TAKE(tokens * c->heads * shape.value_width, float);
+  to->attended = ROWS(tokens * c->heads * shape.value_width);
   to->largest = TAKE(tokens * c->heads, float);
   to->inverse_sum = TAKE(tokens * c->heads, float);
   to->middle = TAKE(tokens * d, float);
@@ -48,13 +53,13 @@ static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t t
   const model_config *c = &m->config;
   int64_t d = c->width, routes = tokens * c->active;
   int64_t rows = dense ? tokens : routes, f = dense ? c->dense_hidden : c->hidden;
-  to->ffn_normed = TAKE(tokens * d, float);
+  to->ffn_normed = ROWS(tokens * d);
   to->ffn_inverse = TAKE(tokens, float);
   bool elsewhere = !dense && m->expert_ranks; /* model_exchange.c has their rows */
   if (!elsewhere) {
-    to->a = TAKE(rows * f, float);
-    to->b = TAKE(rows * f, float);
-    to->h = TAKE(rows * f, float);
+    to->a = ROWS(rows * f);
+    to->b = ROWS(rows * f);
+    to->h = ROWS(rows * f);
   }
   if (dense) return;
   to->logits = TAKE(tokens * c->experts, float);
@@ -64,13 +69,13 @@ static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t t
   to->offsets = TAKE(c->experts + 1, int64_t);
   to->source = TAKE(routes, int64_t);
   to->row = TAKE(routes, int64_t);
-  if (!elsewhere) to->gathered = TAKE(routes * d, float);
-  to->expert_output = TAKE(routes * d, float);
+  if (!elsewhere) to->gathered = ROWS(routes * d);
+  to->expert_output = ROWS(routes * d);
   int64_t shared = (int64_t)c->shared_experts * c->hidden;
   if (shared) {
-    to->shared_a = TAKE(tokens * shared, float);
-    to->shared_b = TAKE(tokens * shared, float);
-    to->shared_h = TAKE(tokens * shared, float);
+    to->shared_a = ROWS(tokens * shared);
+    to->shared_b = ROWS(tokens * shared);
+    to->shared_h = ROWS(tokens * shared);
   }
   int64_t prices = m->balance.method == BALANCE_SEQUENCE ? m->batch : 1;
   to->price = TAKE(prices * c->experts, float);
@@ -88,9 +93,13 @@ static void cut_scratch(model *m, int64_t tokens, arena *a) {
   to->mask = TAKE(tokens, uint8_t);
   to->stream_gradient = TAKE(tokens * d, float);
   to->normed_gradient = TAKE(tokens * d, float);
-  to->branch = TAKE(tokens * d, float);
-  to->qkv_gradient = TAKE(tokens * attention_row(&attention), float);
-  to->attended_gradient = TAKE(tokens * c->heads * attention.value_width, float);
+  to->branch = ROWS(tokens * d);
+  if (m->precision == PRECISION_BFLOAT16) {
+    to->router_input = TAKE(tokens * d, float);
+    to->narrow_gradient = ROWS(tokens * d);
+  }
+  to->qkv_gradient = ROWS(tokens * attention_row(&attention));
+  to->attended_gradient = ROWS(tokens * c->heads * attention.value_width);
   if (c->latent_width) {
     const int64_t plain = n - c->rope_width + c->value_width;
     to->projected = TAKE(tokens * c->heads * larger(n, plain), float);
@@ -100,18 +109,17 @@ static void cut_scratch(model *m, int64_t tokens, arena *a) {
   }
   to->attention = TAKE(m->threads * attention_scratch(&attention), float);
   to->h_gradient =
-      TAKE(larger(m->expert_ranks ? 0 : routes * c->hidden,
-                  tokens * larger(c->dense_hidden, (int64_t)c->shared_experts * c->hidden)),
-           float);
+      ROWS(larger(m->expert_ranks ? 0 : routes * c->hidden,
+                  tokens * larger(c->dense_hidden, (int64_t)c->shared_experts * c->hidden)));
   if (m->moe_layers) {
-    to->route_gradient = TAKE(routes * d, float);
-    to->gathered_gradient = TAKE(routes * d, float);
+    to->route_gradient = ROWS(routes * d);
+    to->gathered_gradient = ROWS(routes * d);
     to->logit_gradient = TAKE(tokens * c->experts, float);
     to->gate_gradient = TAKE(routes, float);
   }
-  to->output = TAKE(tokens * d, float);
+  to->output = ROWS(tokens * d);
   to->output_inverse = TAKE(tokens, float);
-  to->head_logits = TAKE(head_scratch(&head), float);
+  to->head_logits = ROWS(head_scratch(&head));
   to->row_loss = TAKE(tokens, double);
   const int64_t projection = c->qk_norm == QK_NORM_PROJECTION ? c->heads * n : n;
   const int64_t latent = larger(c->latent_width, c->query_latent_width);

@@ -145,7 +145,10 @@ static phibal_status trainer_create(trainer *t) {
   t->totals.ranks = t->parallel.ranks;
   t->own = c->batch.sequences / t->parallel.ranks;
   phibal_status status = PHIBAL_OK;
-  if (c->batch.sequences % t->parallel.ranks)
+  if (!o->device && c->training.precision != PRECISION_BINARY32)
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "training.precision: bfloat16 needs a device (--device cuda)");
+  else if (c->batch.sequences % t->parallel.ranks)
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "batch.sequences: %d sequences cannot be divided evenly among %d "
                                "ranks",
@@ -186,8 +189,9 @@ static phibal_status trainer_create(trainer *t) {
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training on a device has no adapters (lora.rank) yet");
   if (!status && o->device)
-    status = device_create(o->device, t->model, &t->optimizer, (t->own + micro - 1) / micro,
-                           t->parallel.launched ? &t->parallel : NULL, &t->device);
+    status = device_create(o->device, t->model, &t->optimizer, c->training.precision,
+                           (t->own + micro - 1) / micro, t->parallel.launched ? &t->parallel : NULL,
+                           &t->device);
   /* Last, so that a failure above leaves no run folder behind, and one that is there as it was. */
   if (!status && t->parallel.rank == 0)
     status = o->resume ? run_folder_continue(o->out, t->totals.steps, c, &t->folder)

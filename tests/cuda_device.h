@@ -27,9 +27,24 @@ static inline floats numbers(random_stream *r, size_t n, double size = 1) {
   return x;
 }
 
-/* A bfloat16 as binary32. */
+/* A bfloat16 as binary32, and a finite number as the nearest bfloat16. */
 static inline float wide(uint16_t h) {
   return core_float((uint32_t)h << 16);
+}
+static inline uint16_t half_of(float x) {
+  const uint32_t u = core_bits32(x);
+  return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+static inline halves halves_of(const floats &x) {
+  halves h(x.size());
+  for (size_t i = 0; i < x.size(); i++) h[i] = half_of(x[i]);
+  return h;
+}
+
+/* Makes the numbers such as bfloat16 has. */
+static inline void narrow(floats *x) {
+  for (float &v : *x) v = wide(half_of(v));
 }
 
 /* A call with a place for failures, products, and a workspace of numbers that are none, in binary32

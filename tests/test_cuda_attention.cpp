@@ -111,7 +111,7 @@ Test(cuda_attention, embedding_has_the_cpus_bits) {
                                       &d.call));
     cr_expect_eq(memcmp(dw.data(), dw2.data(), of_table * 4), 0);
     for (size_t i = 0; i < n; i++) x[i] += dx[i];
-    OK(phibal_cuda_add((int64_t)n, dx.data(), x2.data(), &d.call));
+    OK(phibal_cuda_add((int64_t)n, PHIBAL_ROWS_F32, dx.data(), x2.data(), &d.call));
     cr_expect_eq(memcmp(x.data(), x2.data(), n * 4), 0);
   }
 }

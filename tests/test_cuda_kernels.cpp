@@ -274,51 +274,52 @@ Test(cuda_kernels, a_refused_layer_is_named_and_the_others_are_done) {
   cr_expect_eq(phibal_cuda_balance_step(&b, &d.call), PHIBAL_ERROR_ARGUMENT);
 }
 
-/* Widths that go by four and that do not; slots without rows. */
+/* Widths that go by four and that do not; slots without rows; the experts' rows in either type. */
+static void rows_case(int64_t d, bool half) {
+  const int64_t T = 23;
+  const int k = 3, E = 5;
+  const phibal_rows type = half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
+  random_stream r = random_start(SEED, 3, (uint64_t)d);
+  std::vector<int32_t> experts((size_t)(T * k));
+  for (int32_t &e : experts) e = (int32_t)random_integer(&r, -1, E - 1);
+  std::vector<int64_t> offsets(E + 1), source(experts.size()), row(experts.size());
+  cr_assert_eq(
+      phibal_permutation(T, k, E, experts.data(), offsets.data(), source.data(), row.data()),
+      PHIBAL_OK);
+  const int64_t N = offsets[E];
+  floats in = numbers(&r, (size_t)(T * d)), out = numbers(&r, (size_t)(N * d));
+  if (half) narrow(&in), narrow(&out);
+  const halves half_in = halves_of(in), half_out = halves_of(out);
+  const void *in2 = half ? (const void *)half_in.data() : in.data();
+  const void *out2 = half ? (const void *)half_out.data() : out.data();
+  floats x = numbers(&r, in.size()), y = numbers(&r, in.size()),
+         gates = numbers(&r, experts.size());
+  floats x2 = x, y2 = y, g1(out.size()), g2 = g1, e1 = g1, e2 = g1, gg1(gates.size()), gg2 = gg1;
+  halves half_g(out.size()), half_e = half_g;
+  zeroed_device c(0, (int)(d % 4));
+  OK(phibal_gather(N, k, d, source.data(), in.data(), g1.data()));
+  OK(phibal_cuda_gather(N, k, d, type, source.data(), in2, half ? (void *)half_g.data() : g2.data(),
+                        &c.call));
+  cr_expect(half ? same(halves_of(g1), half_g) : same(g1, g2), "gather, width %d, bfloat16 %d",
+            (int)d, half);
+  OK(phibal_gather_backward(T, k, d, row.data(), out.data(), x.data()));
+  OK(phibal_cuda_gather_backward(T, k, d, type, row.data(), out2, x2.data(), &c.call));
+  cr_expect(same(x, x2), "gather backward, width %d, bfloat16 %d", (int)d, half);
+  OK(phibal_combine(T, k, d, row.data(), gates.data(), out.data(), y.data()));
+  OK(phibal_cuda_combine(T, k, d, type, row.data(), gates.data(), out2, y2.data(), &c.call));
+  cr_expect(same(y, y2), "combine, width %d, bfloat16 %d", (int)d, half);
+  OK(phibal_combine_backward(T, k, d, row.data(), gates.data(), out.data(), y.data(), e1.data(),
+                             gg1.data()));
+  OK(phibal_cuda_combine_backward(T, k, d, type, row.data(), gates.data(), out2, y.data(),
+                                  half ? (void *)half_e.data() : e2.data(), gg2.data(), &c.call));
+  cr_expect((half ? same(halves_of(e1), half_e) : same(e1, e2)) && same(gg1, gg2),
+            "combine backward, width %d, bfloat16 %d", (int)d, half);
+}
+
 Test(cuda_kernels, rows_there_and_back_have_the_cpus_bits) {
   static const int64_t widths[] = {1, 3, 4, 16, 40, 129, 256};
-  for (int64_t d : widths) {
-    const int64_t T = 23;
-    const int k = 3, E = 5;
-    random_stream r = random_start(SEED, 3, (uint64_t)d);
-    std::vector<int32_t> experts((size_t)(T * k));
-    for (int32_t &e : experts) e = (int32_t)random_integer(&r, -1, E - 1);
-    std::vector<int64_t> offsets(E + 1), source(experts.size()), row(experts.size());
-    cr_assert_eq(
-        phibal_permutation(T, k, E, experts.data(), offsets.data(), source.data(), row.data()),
-        PHIBAL_OK);
-    const int64_t N = offsets[E];
-    auto numbers = [&](int64_t n) {
-      std::vector<float> x((size_t)n);
-      for (float &v : x) v = (float)random_normal(&r);
-      return x;
-    };
-    std::vector<float> x = numbers(T * d), y = numbers(T * d), out = numbers(N * d);
-    std::vector<float> gates = numbers(T * k), y2 = y, x2 = x, g1(out.size()), g2 = g1;
-    std::vector<float> e1(out.size()), e2 = e1, gg1(gates.size()), gg2 = gg1;
-    zeroed_device c(0, (int)(d % 4));
-    cr_assert_eq(phibal_gather(N, k, d, source.data(), x.data(), g1.data()), PHIBAL_OK);
-    cr_assert_eq(phibal_cuda_gather(N, k, d, source.data(), x.data(), g2.data(), &c.call),
-                 PHIBAL_OK, "%s", phibal_status_message());
-    cr_expect(same(g1, g2), "gather, width %d", (int)d);
-    cr_assert_eq(phibal_gather_backward(T, k, d, row.data(), out.data(), x.data()), PHIBAL_OK);
-    cr_assert_eq(phibal_cuda_gather_backward(T, k, d, row.data(), out.data(), x2.data(), &c.call),
-                 PHIBAL_OK);
-    cr_expect(same(x, x2), "gather backward, width %d", (int)d);
-    cr_assert_eq(phibal_combine(T, k, d, row.data(), gates.data(), out.data(), y.data()),
-                 PHIBAL_OK);
-    cr_assert_eq(
-        phibal_cuda_combine(T, k, d, row.data(), gates.data(), out.data(), y2.data(), &c.call),
-        PHIBAL_OK);
-    cr_expect(same(y, y2), "combine, width %d", (int)d);
-    cr_assert_eq(phibal_combine_backward(T, k, d, row.data(), gates.data(), out.data(), y.data(),
-                                         e1.data(), gg1.data()),
-                 PHIBAL_OK);
-    cr_assert_eq(phibal_cuda_combine_backward(T, k, d, row.data(), gates.data(), out.data(),
-                                              y.data(), e2.data(), gg2.data(), &c.call),
-                 PHIBAL_OK, "%s", phibal_status_message());
-    cr_expect(same(e1, e2) && same(gg1, gg2), "combine backward, width %d", (int)d);
-  }
+  for (int64_t d : widths)
+    for (int half = 0; half < 2; half++) rows_case(d, half != 0);
 }
 
 /* Beside the CPU's expert layer: from its a and b to its h; and back, where with d = f = 1, w_down

@@ -6,6 +6,7 @@ extern "C" {
 }
 #include "../fuzz/summed.h"
 #include "../kernels/cuda/products.h"
+#include "../kernels/cuda/trainer.h"
 #include "cuda_device.h"
 #include <cmath>
 
@@ -147,6 +148,7 @@ Test(cuda_products, dense_products_are_a_group_of_one) {
       floats y((size_t)(rows * out + rows * in + out * in), 0.5f), y2 = y;
       product p = {(product_form)form,
                    PHIBAL_ROWS_F32,
+                   PHIBAL_ROWS_F32,
                    out,
                    in,
                    form == PRODUCT_FORWARD ? x.data() : dy.data(),
@@ -159,6 +161,48 @@ Test(cuda_products, dense_products_are_a_group_of_one) {
       cr_expect(same(y, y2), "form %d", form);
       cr_expect_neq(y[0], 0.5f);
     }
+}
+
+/* The sums are binary32's of the same numbers, whatever they are stored as; narrow ones are rounded
+   once. */
+Test(cuda_products, dense_products_of_bfloat16_add_up_in_binary32) {
+  const int64_t rows = 13, out = 9, in = 6;
+  random_stream r = random_start(SEED, 3, 0);
+  const halves x = draw_halves(&r, rows * in), w = draw_halves(&r, out * in);
+  const halves dy = draw_halves(&r, rows * out);
+  const floats X = widened(x), W = widened(w), DY = widened(dy);
+  device c(0);
+  for (int add = 0; add < 2; add++) {
+    floats y((size_t)(rows * out), 0.3f), y2 = y;
+    halves y3(y.size(), half_of(0.5f));
+    floats y4(y.size(), 0.5f);
+    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(), add, PHIBAL_ROWS_F32,
+                          y.data(), &c.call));
+    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_BF16, x.data(), w.data(), add, PHIBAL_ROWS_F32,
+                          y2.data(), &c.call));
+    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(), add, PHIBAL_ROWS_F32,
+                          y4.data(), &c.call));
+    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_BF16, x.data(), w.data(), add,
+                          PHIBAL_ROWS_BF16, y3.data(), &c.call));
+    cr_expect(same(y, y2) && same(halves_of(y4), y3), "add %d", add);
+  }
+  floats dx((size_t)(rows * in)), dx2 = dx, dw((size_t)(out * in), 0.3f), dw2 = dw;
+  halves dx3(dx.size());
+  OK(phibal_cuda_linear_input_gradient(rows, out, in, PHIBAL_ROWS_F32, DY.data(), W.data(),
+                                       PHIBAL_ROWS_F32, dx.data(), &c.call));
+  OK(phibal_cuda_linear_input_gradient(rows, out, in, PHIBAL_ROWS_BF16, dy.data(), w.data(),
+                                       PHIBAL_ROWS_F32, dx2.data(), &c.call));
+  OK(phibal_cuda_linear_input_gradient(rows, out, in, PHIBAL_ROWS_BF16, dy.data(), w.data(),
+                                       PHIBAL_ROWS_BF16, dx3.data(), &c.call));
+  cr_expect(same(dx, dx2) && same(halves_of(dx), dx3));
+  OK(phibal_cuda_linear_weight_gradient(rows, out, in, PHIBAL_ROWS_F32, DY.data(), X.data(),
+                                        dw.data(), &c.call));
+  OK(phibal_cuda_linear_weight_gradient(rows, out, in, PHIBAL_ROWS_BF16, dy.data(), x.data(),
+                                        dw2.data(), &c.call));
+  cr_expect(same(dw, dw2));
+  cr_expect_eq(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(), 0,
+                                  PHIBAL_ROWS_BF16, dx3.data(), &c.call),
+               PHIBAL_ERROR_ARGUMENT);
 }
 
 Test(cuda_products, misuse_is_refused) {

@@ -15,22 +15,6 @@ extern "C" {
 static constexpr uint64_t SEED = 78;
 static constexpr double U = 0x1p-53;
 
-static uint16_t half_of(float x) {
-  const uint32_t u = core_bits32(x);
-  return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
-}
-
-static halves halves_of(const floats &x) {
-  halves h(x.size());
-  for (size_t i = 0; i < x.size(); i++) h[i] = half_of(x[i]);
-  return h;
-}
-
-/* Makes the numbers such as bfloat16 has. */
-static void narrow(floats *x) {
-  for (float &v : *x) v = wide(half_of(v));
-}
-
 namespace {
 struct norm_case {
   int64_t rows;
@@ -54,8 +38,8 @@ static void norm_with(const norm_case &s, bool half, bool add, int blocks) {
   norm_forward(&cpu, y.data(), stride, w.data(), y.data(), stride, inverse.data());
   device d(phibal_cuda_norm_backward_workspace(&gpu), blocks);
   OK(phibal_cuda_norm_forward(&gpu, half ? (void *)hy.data() : y2.data(), stride, w.data(),
-                              half ? (void *)hy.data() : y2.data(), stride, inverse2.data(),
-                              &d.call));
+                              gpu.type, half ? (void *)hy.data() : y2.data(), stride,
+                              inverse2.data(), &d.call));
   cr_expect(same(inverse, inverse2), "n = %d", s.n);
   cr_expect(half ? same(halves_of(y), hy) : same(y, y2), "RMSNorm, n = %d, bfloat16 %d", s.n, half);
   std::vector<double> scratch((size_t)norm_scratch(s.rows, s.n));
@@ -91,8 +75,8 @@ Test(cuda_trainer, norm_has_the_cpus_bits) {
                                          16, 0, x.data(), 16, w.data(), &d.call),
                PHIBAL_ERROR_MEMORY);
   norm.heads = 0;
-  cr_expect_eq(phibal_cuda_norm_forward(&norm, x.data(), 16, w.data(), x.data(), 16, inverse.data(),
-                                        &d.call),
+  cr_expect_eq(phibal_cuda_norm_forward(&norm, x.data(), 16, w.data(), PHIBAL_ROWS_F32, x.data(),
+                                        16, inverse.data(), &d.call),
                PHIBAL_ERROR_ARGUMENT);
 }
 
@@ -121,6 +105,58 @@ static void rope_with(const norm_case &s, bool half, bool interleaved) {
     cr_expect(half ? same(halves_of(x), h) : same(x, x2), "n = %d, bfloat16 %d, interleaved %d",
               s.n, half, interleaved);
     if (half) narrow(&x);
+  }
+}
+
+/* From a binary32 stream to rows of bfloat16. */
+Test(cuda_trainer, norm_rounds_what_it_writes_once) {
+  static const norm_case cases[] = {{5, 1, 3, 2}, {37, 1, 129, 1}, {3, 1, 64, 0}};
+  for (const norm_case &s : cases) {
+    random_stream r = random_start(SEED, 5, (uint64_t)s.n);
+    const int64_t stride = s.n + s.gap;
+    const norm_shape cpu = {s.rows, 1, s.n, 1e-6f};
+    const phibal_cuda_norm gpu = {s.rows, 1, s.n, 1e-6f, PHIBAL_ROWS_F32};
+    const floats x = numbers(&r, (size_t)(s.rows * stride)), w = numbers(&r, (size_t)s.n);
+    floats y = numbers(&r, x.size()), inverse((size_t)s.rows), inverse2 = inverse;
+    narrow(&y);
+    halves y2 = halves_of(y);
+    norm_forward(&cpu, x.data(), stride, w.data(), y.data(), stride, inverse.data());
+    device d(0, (int)(s.n % 3));
+    OK(phibal_cuda_norm_forward(&gpu, x.data(), stride, w.data(), PHIBAL_ROWS_BF16, y2.data(),
+                                stride, inverse2.data(), &d.call));
+    cr_expect(same(halves_of(y), y2) && same(inverse, inverse2), "n = %d", s.n);
+    const phibal_cuda_norm half = {s.rows, 1, s.n, 1e-6f, PHIBAL_ROWS_BF16};
+    cr_expect_eq(phibal_cuda_norm_forward(&half, y2.data(), stride, w.data(), PHIBAL_ROWS_F32,
+                                          y.data(), stride, inverse2.data(), &d.call),
+                 PHIBAL_ERROR_ARGUMENT);
+  }
+}
+
+/* By four and one by one: ties, what overflows, NaN whose payload would be cut off, denormals. */
+Test(cuda_trainer, rows_are_rounded_to_bfloat16_and_added_from_it) {
+  floats x = {0x1.01p0f,       0x1.03p0f,           0x1.010002p0f,        -0x1.01p0f,
+              0x1.fffffep127f, 0x1.fep127f,         __builtin_inff(),     core_float(0x7f800001u),
+              core_float(1u),  core_float(0x8000u), core_float(0x18000u), -0.0f,
+              0x1.0101p-60f};
+  const halves want = {0x3f80, 0x3f82, 0x3f81, 0xbf80, 0x7f80, 0x7f7f, 0x7f80,
+                       0x7fc0, 0,      0,      2,      0x8000, 0x2181};
+  for (size_t n : {x.size(), x.size() - 1}) {
+    const halves first(want.begin(), want.begin() + (int64_t)n);
+    halves h(n, 0x7777);
+    device d(0, (int)(n % 3));
+    OK(phibal_cuda_narrow((int64_t)n, x.data(), h.data(), &d.call));
+    cr_expect(same(h, first), "%d numbers", (int)n);
+  }
+  for (size_t n : {16, 37}) {
+    random_stream r = random_start(SEED, 6, n);
+    floats from = numbers(&r, n), to = numbers(&r, n), to2 = to, sum = to;
+    narrow(&from);
+    const halves h = halves_of(from);
+    for (size_t i = 0; i < n; i++) sum[i] += from[i];
+    device d(0, 1);
+    OK(phibal_cuda_add((int64_t)n, PHIBAL_ROWS_BF16, h.data(), to.data(), &d.call));
+    OK(phibal_cuda_add((int64_t)n, PHIBAL_ROWS_F32, from.data(), to2.data(), &d.call));
+    cr_expect(same(to, sum) && same(to2, sum), "%d numbers", (int)n);
   }
 }
 

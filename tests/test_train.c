@@ -427,6 +427,30 @@ Test(train, paper_configurations) {
   }
 }
 
+/* Rows that products multiply are half as long; there is a copy of the weights, a router's input
+   and a narrow gradient more. All arrays are multiples of 64 bytes: 64 tokens. */
+Test(train, bytes_in_bfloat16) {
+  run_config config;
+  static const char text[] =
+      "model: {vocabulary: 50, width: 6, layers: 3, heads: 4, key_value_heads: 2, head_width: 2,\n"
+      "  sequence: 32, experts: 4, active: 3, hidden: 5, shared_experts: 2, dense_layers: 1,\n"
+      "  dense_hidden: 7}\n"
+      "batch: {sequences: 2}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
+  cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK);
+  const run_estimate wide = run_estimate_compute(&config);
+  config.training.precision = PRECISION_BFLOAT16;
+  const run_estimate e = run_estimate_compute(&config);
+  const int64_t d = 6, f = 5, k = 3, queries = 8, row = 16, shared = 10, dense = 7, vocabulary = 50;
+  const int64_t attention = d + row + queries;                       /* normed, qkv, attended */
+  const int64_t layers = 3 * attention + (d + 3 * dense) +           /* the FFN's input, a, b, h */
+                         2 * (d + k * (2 * d + 3 * f) + 3 * shared); /* gathered and put out too */
+  const int64_t scratch = d + row + queries + k * f + k * 2 * d + d + vocabulary;
+  cr_expect_eq(e.weight_bytes, 6 * e.total);
+  cr_expect_eq(e.gradient_bytes, 4 * e.total);
+  cr_expect_eq(e.moment_bytes, 8 * e.total);
+  cr_expect_eq(wide.activation_bytes - e.activation_bytes, 64 * (2 * (layers + scratch) - 6 * d));
+}
+
 /* One token of a model small enough to count by hand: width 2, one layer, one head of width 2, one
    expert of hidden width 3, five tokens, S = 4. Products: q, k, v, o 4 * 4; gate, up, down 3 * 6;
    router 2; head 10: 46 multiplications, 92 operations. Attention: 2.5 keys on average, 2 * 2 * 2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # `phibal train --device host-cuda`, the CUDA kernels compiled for the host (or another device), beside the
 # CPU's training in binary32: for ten steps losses and gradient norms agree to 1e-5 relatively; a run is the
-# same bits each time, stopped and resumed too; what the kernels lack is refused by name.
+# same bits each time, stopped and resumed too, in bfloat16 as well; what the kernels lack is refused by name.
 # usage: train_device.sh PHIBAL FOLDER SOURCE [DEVICE]
 set -eu
 phibal=$(realpath "$1") folder=$2 source=$3 device=${4:-host-cuda}
@@ -69,6 +69,20 @@ rm -r again/checkpoints/step-000000000003 again/result.json
 "$phibal" train --resume again --device $device --quiet >log 2>error || { cat error >&2; fail resume; }
 [ "$(losses cuda-switch)" = "$(losses again)" ] || fail "a resumed run differs"
 
+# In bfloat16: the same bits each time, stopped and resumed too; the masters are what is kept.
+train half --steps 6 --device $device --set training.precision=bfloat16
+train half-again --steps 6 --device $device --set training.precision=bfloat16 --set checkpoint.every=3
+rm -r half-again/checkpoints/step-000000000006 half-again/result.json
+if "$phibal" train --resume half-again --quiet >log 2>error; then fail "resumed on the CPU"; fi
+grep -q "training.precision" error || fail "resuming on the CPU: $(cat error)"
+"$phibal" train --resume half-again --device $device --quiet >log 2>error || { cat error >&2; fail "resume in bfloat16"; }
+[ "$(losses half)" = "$(losses half-again)" ] || fail "a run in bfloat16 that was resumed differs"
+for file in model training; do
+  cmp half/checkpoints/step-000000000006/$file.safetensors half-again/checkpoints/step-000000000006/$file.safetensors ||
+    fail "the checkpoint of a run in bfloat16 that was resumed differs"
+done
+[ "$(losses half | head -n 1)" != "$(losses cuda-phi | head -n 1)" ] || fail "bfloat16 was not used"
+
 refuse() { # WORD OPTION...
   word=$1
   shift
@@ -80,5 +94,6 @@ refuse() { # WORD OPTION...
 }
 refuse switch-global --device $device --method switch-global
 refuse track --device $device --track frequency
+refuse training.precision --set training.precision=bfloat16
 refuse boundaries --device $device --set data.boundaries=true
 refuse "no device 'tpu'" --device tpu

@@ -1,10 +1,12 @@
 /* Rows to the experts and back: gather (E1), its gradient (E1b), the weighted combination of the
    experts' outputs (E4) and its gradients (E5). The order of a token's slots is that of the CPU,
-   and so are the bits; no two threads write one place, so there are no atomics.
+   and so are the bits; no two threads write one place, so there are no atomics. The experts' rows
+   are binary32 or bfloat16, sums over a token's slots and their gradients binary32.
 
    Bytes, d the width: gather 8 d of a row; its gradient and combine 8 d + 4 k d of a token; the
    gradients of combine 4 d + 8 k d of a token, y's gradient being read k times, but at once and so
-   from the cache but once. Beside these, 8 or 12 of a slot. Not measured yet. */
+   from the cache but once; with rows in bfloat16 4 d, 8 d + 2 k d and 4 d + 4 k d. Beside these, 8
+   or 12 of a slot. Not measured yet. */
 #include "vector.h"
 
 enum { COMBINE_THREADS = 256, COMBINE_PER_MULTIPROCESSOR = 8 };
@@ -15,45 +17,48 @@ typedef struct combine_arguments {
   int64_t width;
   const int64_t *row; /* or source */
   const float *gates; /* null: 1 */
-  const float *in;
-  float *out;
+  const void *in;
+  void *out;
 } combine_arguments;
 
-template <int N>
+template <class S, int N>
 static __global__ void __launch_bounds__(PIECE_THREADS) gather_kernel(combine_arguments a) {
   const int64_t of_row = a.width / N;
   EACH_PIECE(i, a.rows * of_row) {
     int64_t n = i / of_row, j = i % of_row * N;
     int64_t token = __ldg(a.row + n) / a.active;
-    floats_store<N>(a.out + n * a.width + j, floats_load<N>(a.in + token * a.width + j));
+    floats_store<N>((S *)a.out + n * a.width + j,
+                    floats_load<N>((const S *)a.in + token * a.width + j));
   }
 }
 
 /* out += sum of gate in[row], or without gates of in[row], slot after slot. */
-template <int N>
+template <class S, int N>
 static __global__ void __launch_bounds__(PIECE_THREADS) combine_kernel(combine_arguments a) {
   const int64_t of_row = a.width / N;
+  float *y = (float *)a.out;
   EACH_PIECE(i, a.rows * of_row) {
     int64_t t = i / of_row, j = i % of_row * N;
-    floats<N> sum = floats_load<N>(a.out + t * a.width + j);
+    floats<N> sum = floats_load<N>(y + t * a.width + j);
     for (int32_t s = 0; s < a.active; s++) {
       int64_t n = __ldg(a.row + t * a.active + s);
       if (n < 0) continue;
       float gate = a.gates ? __ldg(a.gates + t * a.active + s) : 1.0f;
-      floats<N> in = floats_load<N>(a.in + n * a.width + j);
+      floats<N> in = floats_load<N>((const S *)a.in + n * a.width + j);
 #pragma unroll
       for (int l = 0; l < N; l++)
         sum.x[l] = a.gates ? fused(gate, in.x[l], sum.x[l]) : sum.x[l] + in.x[l];
     }
-    floats_store<N>(a.out + t * a.width + j, sum);
+    floats_store<N>(y + t * a.width + j, sum);
   }
 }
 
 /* The CPU's sixteen interleaved sums, a lane each: half a warp for each slot. */
 enum { DOT_LANES = 16 };
 
+template <class S>
 static __global__ void __launch_bounds__(COMBINE_THREADS)
-    combine_backward_kernel(combine_arguments a, const float *y_gradient, float *expert_gradient,
+    combine_backward_kernel(combine_arguments a, const float *y_gradient, S *expert_gradient,
                             float *gate_gradient) {
   const int lane = (int)threadIdx.x % DOT_LANES;
   const int64_t slots = a.rows * a.active, half_warps = COMBINE_THREADS / DOT_LANES;
@@ -65,13 +70,15 @@ static __global__ void __launch_bounds__(COMBINE_THREADS)
     int64_t n = slot < slots ? __ldg(a.row + slot) : -1;
     double sum = 0.0;
     if (n >= 0) {
-      const float *gradient = y_gradient + slot / a.active * a.width, *in = a.in + n * a.width;
-      float *out = expert_gradient + n * a.width, gate = __ldg(a.gates + slot);
+      const float *gradient = y_gradient + slot / a.active * a.width, gate = __ldg(a.gates + slot);
+      const S *in = (const S *)a.in + n * a.width;
+      S *out = expert_gradient + n * a.width;
 #pragma unroll 4
       for (int64_t j = lane; j < a.width; j += DOT_LANES) {
         float g = __ldg(gradient + j);
-        sum = CORE_FMA((double)g, (double)__ldg(in + j), sum);
-        out[j] = gate * g;
+        sum = CORE_FMA((double)g, (double)widen(in[j]), sum);
+        floats<1> scaled = {{gate * g}};
+        floats_store<1>(out + j, scaled);
       }
     }
 #pragma unroll
@@ -81,8 +88,10 @@ static __global__ void __launch_bounds__(COMBINE_THREADS)
   }
 }
 
-static phibal_status combine_check(const char *name, const combine_arguments *a, bool null,
-                                   const phibal_cuda *call) {
+static phibal_status combine_check(const char *name, const combine_arguments *a, phibal_rows type,
+                                   bool null, const phibal_cuda *call) {
+  if (type != PHIBAL_ROWS_F32 && type != PHIBAL_ROWS_BF16)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no type %d of rows", name, (int)type);
   if (a->rows < 0 || a->active < 1 || a->width < 1 || (a->rows > 0 && null))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: %lld rows or tokens of %lld numbers, %d active, or a null array",
@@ -92,56 +101,66 @@ static phibal_status combine_check(const char *name, const combine_arguments *a,
 
 typedef void combine_function(combine_arguments);
 
-/* By four where everything lies so. */
-static phibal_status combine_launch(const char *name, combine_function *by_four,
-                                    combine_function *by_one, const combine_arguments &a,
+/* By type, and by four where everything lies so. */
+static phibal_status combine_launch(const char *name, combine_function *const kernels[2][2],
+                                    const combine_arguments &a, phibal_rows type, bool null,
                                     const phibal_cuda *call) {
-  if (a.rows == 0) return PHIBAL_OK;
-  bool four = a.width % 4 == 0 && aligned16(a.in) && aligned16(a.out);
-  int64_t pieces = a.rows * (four ? a.width / 4 : a.width);
-  return launch(name, four ? by_four : by_one, pieces_shape(call, pieces), call, a);
+  phibal_status status = combine_check(name, &a, type, null, call);
+  if (status != PHIBAL_OK || a.rows == 0) return status;
+  const bool four = a.width % 4 == 0 && aligned16(a.in) && aligned16(a.out);
+  const int64_t pieces = a.rows * (four ? a.width / 4 : a.width);
+  return launch(name, kernels[type][four], pieces_shape(call, pieces), call, a);
 }
 
-phibal_status phibal_cuda_gather(int64_t rows, int32_t active, int64_t width, const int64_t *source,
-                                 const float *x, float *gathered, const phibal_cuda *call) {
-  combine_arguments a = {rows, active, width, source, nullptr, x, gathered};
-  phibal_status status = combine_check("gather", &a, !source || !x || !gathered, call);
-  if (status != PHIBAL_OK) return status;
-  return combine_launch("gather", gather_kernel<4>, gather_kernel<1>, a, call);
+static combine_function *const sum_kernels[2][2] = {
+    {combine_kernel<float, 1>, combine_kernel<float, 4>},
+    {combine_kernel<bfloat16, 1>, combine_kernel<bfloat16, 4>}};
+
+phibal_status phibal_cuda_gather(int64_t rows, int32_t active, int64_t width, phibal_rows type,
+                                 const int64_t *source, const void *x, void *gathered,
+                                 const phibal_cuda *call) {
+  static combine_function *const kernels[2][2] = {
+      {gather_kernel<float, 1>, gather_kernel<float, 4>},
+      {gather_kernel<bfloat16, 1>, gather_kernel<bfloat16, 4>}};
+  const combine_arguments a = {rows, active, width, source, nullptr, x, gathered};
+  return combine_launch("gather", kernels, a, type, !source || !x || !gathered, call);
 }
 
 phibal_status phibal_cuda_gather_backward(int64_t tokens, int32_t active, int64_t width,
-                                          const int64_t *row, const float *gathered_gradient,
-                                          float *x_gradient, const phibal_cuda *call) {
-  combine_arguments a = {tokens, active, width, row, nullptr, gathered_gradient, x_gradient};
-  phibal_status status =
-      combine_check("gather backward", &a, !row || !gathered_gradient || !x_gradient, call);
-  if (status != PHIBAL_OK) return status;
-  return combine_launch("gather backward", combine_kernel<4>, combine_kernel<1>, a, call);
+                                          phibal_rows type, const int64_t *row,
+                                          const void *gathered_gradient, float *x_gradient,
+                                          const phibal_cuda *call) {
+  const combine_arguments a = {tokens, active, width, row, nullptr, gathered_gradient, x_gradient};
+  return combine_launch("gather backward", sum_kernels, a, type,
+                        !row || !gathered_gradient || !x_gradient, call);
 }
 
-phibal_status phibal_cuda_combine(int64_t tokens, int32_t active, int64_t width, const int64_t *row,
-                                  const float *gates, const float *expert_output, float *y,
-                                  const phibal_cuda *call) {
-  combine_arguments a = {tokens, active, width, row, gates, expert_output, y};
-  phibal_status status = combine_check("combine", &a, !row || !gates || !expert_output || !y, call);
-  if (status != PHIBAL_OK) return status;
-  return combine_launch("combine", combine_kernel<4>, combine_kernel<1>, a, call);
+phibal_status phibal_cuda_combine(int64_t tokens, int32_t active, int64_t width, phibal_rows type,
+                                  const int64_t *row, const float *gates, const void *expert_output,
+                                  float *y, const phibal_cuda *call) {
+  const combine_arguments a = {tokens, active, width, row, gates, expert_output, y};
+  return combine_launch("combine", sum_kernels, a, type, !row || !gates || !expert_output || !y,
+                        call);
 }
 
 phibal_status phibal_cuda_combine_backward(int64_t tokens, int32_t active, int64_t width,
-                                           const int64_t *row, const float *gates,
-                                           const float *expert_output, const float *y_gradient,
-                                           float *expert_gradient, float *gate_gradient,
+                                           phibal_rows type, const int64_t *row, const float *gates,
+                                           const void *expert_output, const float *y_gradient,
+                                           void *expert_gradient, float *gate_gradient,
                                            const phibal_cuda *call) {
-  combine_arguments a = {tokens, active, width, row, gates, expert_output, nullptr};
-  bool null = !row || !gates || !expert_output || !y_gradient || !expert_gradient || !gate_gradient;
-  phibal_status status = combine_check("combine backward", &a, null, call);
+  const char *name = "combine backward";
+  const combine_arguments a = {tokens, active, width, row, gates, expert_output, nullptr};
+  const bool null =
+      !row || !gates || !expert_output || !y_gradient || !expert_gradient || !gate_gradient;
+  phibal_status status = combine_check(name, &a, type, null, call);
   if (status != PHIBAL_OK || tokens == 0) return status;
   const int64_t of_block = COMBINE_THREADS / DOT_LANES;
-  launch_shape shape = {
+  const launch_shape shape = {
       blocks_for(call, (tokens * active + of_block - 1) / of_block, COMBINE_PER_MULTIPROCESSOR),
       COMBINE_THREADS, 0};
-  return launch("combine backward", combine_backward_kernel, shape, call, a, y_gradient,
-                expert_gradient, gate_gradient);
+  if (type == PHIBAL_ROWS_BF16)
+    return launch(name, combine_backward_kernel<bfloat16>, shape, call, a, y_gradient,
+                  (bfloat16 *)expert_gradient, gate_gradient);
+  return launch(name, combine_backward_kernel<float>, shape, call, a, y_gradient,
+                (float *)expert_gradient, gate_gradient);
 }

@@ -48,13 +48,13 @@ phibal_status phibal_cuda_ffn_forward(const phibal_ffn *ffn, phibal_rows type,
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
   const int64_t d = ffn->width, f = ffn->hidden, rows = host_offsets[ffn->experts];
   const product_groups groups = {ffn->experts, offsets, host_offsets};
-  const product inward[] = {{PRODUCT_FORWARD, type, f, d, x, w_gate, a, false},
-                            {PRODUCT_FORWARD, type, f, d, x, w_up, b, false}};
+  const product inward[] = {{PRODUCT_FORWARD, type, type, f, d, x, w_gate, a, false},
+                            {PRODUCT_FORWARD, type, type, f, d, x, w_up, b, false}};
   for (const product &p : inward)
     if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);
   if (status == PHIBAL_OK)
     status = phibal_cuda_activate(ffn->activation, type, rows * f, a, b, h, call);
-  const product outward = {PRODUCT_FORWARD, type, d, f, h, w_down, y, false};
+  const product outward = {PRODUCT_FORWARD, type, type, d, f, h, w_down, y, false};
   return status == PHIBAL_OK ? products_grouped(name, outward, groups, call) : status;
 }
 
@@ -73,17 +73,18 @@ phibal_status phibal_cuda_ffn_backward(const phibal_ffn *ffn, phibal_rows type,
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
   const int64_t d = ffn->width, f = ffn->hidden, rows = host_offsets[ffn->experts];
   const product_groups groups = {ffn->experts, offsets, host_offsets};
-  const product first = {PRODUCT_INPUT_GRADIENT, type, d, f, y_gradient, w_down, h_gradient, false};
+  const product first = {
+      PRODUCT_INPUT_GRADIENT, type, type, d, f, y_gradient, w_down, h_gradient, false};
   status = products_grouped(name, first, groups, call);
   if (status == PHIBAL_OK)
     status = phibal_cuda_activate_backward(ffn->activation, type, rows * f, a, b, h_gradient, call);
   /* a and b are their gradients now. */
   const product rest[] = {
-      {PRODUCT_INPUT_GRADIENT, type, f, d, a, w_gate, x_gradient, false},
-      {PRODUCT_INPUT_GRADIENT, type, f, d, b, w_up, x_gradient, true},
-      {PRODUCT_WEIGHT_GRADIENT, type, f, d, a, x, w_gate_gradient, true},
-      {PRODUCT_WEIGHT_GRADIENT, type, f, d, b, x, w_up_gradient, true},
-      {PRODUCT_WEIGHT_GRADIENT, type, d, f, y_gradient, h, w_down_gradient, true},
+      {PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},
+      {PRODUCT_INPUT_GRADIENT, type, type, f, d, b, w_up, x_gradient, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, a, x, w_gate_gradient, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, b, x, w_up_gradient, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h, w_down_gradient, true},
   };
   for (const product &p : rest)
     if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);

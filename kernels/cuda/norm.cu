@@ -2,7 +2,8 @@
    binary64 sums of moe/lanes.h, a lane each, so half a warp has a vector; the weight's gradient is
    summed over the rows of a chunk in order, a thread for each column, and over the chunks in order.
 
-   Bytes of a number in binary32 (half of it in bfloat16): forward must move 8, the second reading
+   Bytes of a number in binary32 (half of it in bfloat16, 6 from one to the other): forward must
+   move 8, the second reading
    of x being from the cache as long as a multiprocessor's vectors fit there (64 of 1024 in 256
    KiB). Backward must move 12, or 16 where it adds; it moves 8 more, because the weight's gradient
    reads x and dy by itself: a chunk's sum has one order, and the columns of 128 rows are too few
@@ -47,7 +48,7 @@ static __device__ __forceinline__ int64_t vector_place(const norm_arguments &a, 
   return v / a.heads * stride + v % a.heads * a.n;
 }
 
-template <class S, int N>
+template <class S, class T, int N>
 static __global__ void __launch_bounds__(NORM_THREADS) norm_forward_kernel(norm_arguments a) {
   const int lane = (int)threadIdx.x % NORM_LANES;
   EACH_VECTOR(v, a.vectors) {
@@ -65,7 +66,7 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_forward_kernel(norm_
     if (!there) continue;
     const float r = (float)(1.0 / CORE_SQRT(sum / (double)a.n + (double)a.epsilon));
     if (lane == 0) a.inverse[v] = r;
-    S *out = (S *)a.y + vector_place(a, v, a.y_stride);
+    T *out = (T *)a.y + vector_place(a, v, a.y_stride);
     for (int64_t j = (int64_t)lane * N; j < a.n; j += NORM_LANES * N) {
       floats<N> x = floats_load<N>(in + j), w = floats_load<N>(a.weight + j);
 #pragma unroll
@@ -170,10 +171,15 @@ static phibal_status norm_launch(const char *name, norm_function *kernel, const 
 }
 
 phibal_status phibal_cuda_norm_forward(const phibal_cuda_norm *norm, const void *x,
-                                       int64_t x_stride, const float *weight, void *y,
-                                       int64_t y_stride, float *inverse, const phibal_cuda *call) {
+                                       int64_t x_stride, const float *weight, phibal_rows y_type,
+                                       void *y, int64_t y_stride, float *inverse,
+                                       const phibal_cuda *call) {
   const char *name = "RMSNorm";
   phibal_status status = norm_check(name, norm, !x || !weight || !y || !inverse, 0, call);
+  if (status == PHIBAL_OK &&
+      ((y_type != PHIBAL_ROWS_F32 && y_type != PHIBAL_ROWS_BF16) || y_type < norm->type))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no result of type %d from type %d", name,
+                             (int)y_type, (int)norm->type);
   if (status != PHIBAL_OK || norm->rows == 0) return status;
   norm_arguments a = norm_arguments_of(norm);
   a.x = x;
@@ -184,11 +190,11 @@ phibal_status phibal_cuda_norm_forward(const phibal_cuda_norm *norm, const void 
   a.inverse = inverse;
   const bool four = norm->n % 4 == 0 && x_stride % 4 == 0 && y_stride % 4 == 0 && aligned16(x) &&
                     aligned16(y) && aligned16(weight);
-  norm_function *kernel = norm->type == PHIBAL_ROWS_F32
-                              ? four ? norm_forward_kernel<float, 4> : norm_forward_kernel<float, 1>
-                          : four ? norm_forward_kernel<bfloat16, 4>
-                                 : norm_forward_kernel<bfloat16, 1>;
-  return norm_launch(name, kernel, a, call);
+  static norm_function *const kernels[3][2] = {
+      {norm_forward_kernel<float, float, 1>, norm_forward_kernel<float, float, 4>},
+      {norm_forward_kernel<float, bfloat16, 1>, norm_forward_kernel<float, bfloat16, 4>},
+      {norm_forward_kernel<bfloat16, bfloat16, 1>, norm_forward_kernel<bfloat16, bfloat16, 4>}};
+  return norm_launch(name, kernels[norm->type + y_type][four], a, call);
 }
 
 size_t phibal_cuda_norm_backward_workspace(const phibal_cuda_norm *norm) {

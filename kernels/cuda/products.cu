@@ -49,13 +49,12 @@ static library_product library_product_of(const product &p, int64_t rows) {
 }
 
 static library_types library_types_of(const product &p) {
-  return {p.type, p.form == PRODUCT_WEIGHT_GRADIENT ? PHIBAL_ROWS_F32 : p.type,
-          p.add ? 1.0f : 0.0f};
+  return {p.type, p.to, p.add ? 1.0f : 0.0f};
 }
 
 static pointer_arguments pointers_of(const product &p, const product_groups &groups,
                                      const phibal_cuda *call) {
-  const int64_t size = bytes_of(p.type), weights = p.out * p.in;
+  const int64_t size = bytes_of(p.type), result = bytes_of(p.to), weights = p.out * p.in;
   pointer_arguments a = {};
   a.experts = groups.experts;
   a.offsets = groups.offsets;
@@ -65,13 +64,13 @@ static pointer_arguments pointers_of(const product &p, const product_groups &gro
   a.pointers = (unsigned char **)call->workspace;
   switch (p.form) {
   case PRODUCT_FORWARD:
-    a.by_expert[0] = weights * size, a.by_row[1] = p.in * size, a.by_row[2] = p.out * size;
+    a.by_expert[0] = weights * size, a.by_row[1] = p.in * size, a.by_row[2] = p.out * result;
     break;
   case PRODUCT_INPUT_GRADIENT:
-    a.by_expert[0] = weights * size, a.by_row[1] = p.out * size, a.by_row[2] = p.in * size;
+    a.by_expert[0] = weights * size, a.by_row[1] = p.out * size, a.by_row[2] = p.in * result;
     break;
   default:
-    a.by_row[0] = p.in * size, a.by_row[1] = p.out * size, a.by_expert[2] = weights * 4;
+    a.by_row[0] = p.in * size, a.by_row[1] = p.out * size, a.by_expert[2] = weights * result;
   }
   return a;
 }
@@ -116,24 +115,36 @@ phibal_status products_dense(const char *name, const product &p, int64_t rows,
                        p.result, call);
 }
 
-phibal_status phibal_cuda_linear(int64_t rows, int64_t out, int64_t in, const float *x,
-                                 const float *w, int add, float *y, const phibal_cuda *call) {
-  const product p = {PRODUCT_FORWARD, PHIBAL_ROWS_F32, out, in, x, w, y, add != 0};
-  return products_dense("linear", p, rows, call);
+static phibal_status linear(const char *name, const product &p, int64_t rows,
+                            const phibal_cuda *call) {
+  const bool types = (p.type == PHIBAL_ROWS_F32 || p.type == PHIBAL_ROWS_BF16) &&
+                     (p.to == PHIBAL_ROWS_F32 || p.to == p.type);
+  if (types) return products_dense(name, p, rows, call);
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no result of type %d from type %d", name,
+                           (int)p.to, (int)p.type);
+}
+
+phibal_status phibal_cuda_linear(int64_t rows, int64_t out, int64_t in, phibal_rows type,
+                                 const void *x, const void *w, int add, phibal_rows y_type, void *y,
+                                 const phibal_cuda *call) {
+  return linear("linear", {PRODUCT_FORWARD, type, y_type, out, in, x, w, y, add != 0}, rows, call);
 }
 
 phibal_status phibal_cuda_linear_input_gradient(int64_t rows, int64_t out, int64_t in,
-                                                const float *y_gradient, const float *w,
-                                                float *x_gradient, const phibal_cuda *call) {
-  const product p = {
-      PRODUCT_INPUT_GRADIENT, PHIBAL_ROWS_F32, out, in, y_gradient, w, x_gradient, false};
-  return products_dense("linear, gradient of its input", p, rows, call);
+                                                phibal_rows type, const void *y_gradient,
+                                                const void *w, phibal_rows x_type, void *x_gradient,
+                                                const phibal_cuda *call) {
+  return linear("linear, gradient of its input",
+                {PRODUCT_INPUT_GRADIENT, type, x_type, out, in, y_gradient, w, x_gradient, false},
+                rows, call);
 }
 
 phibal_status phibal_cuda_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
-                                                 const float *y_gradient, const float *x,
-                                                 float *w_gradient, const phibal_cuda *call) {
-  const product p = {
-      PRODUCT_WEIGHT_GRADIENT, PHIBAL_ROWS_F32, out, in, y_gradient, x, w_gradient, true};
-  return products_dense("linear, gradient of its weights", p, rows, call);
+                                                 phibal_rows type, const void *y_gradient,
+                                                 const void *x, float *w_gradient,
+                                                 const phibal_cuda *call) {
+  return linear(
+      "linear, gradient of its weights",
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, out, in, y_gradient, x, w_gradient, true},
+      rows, call);
 }

@@ -15,12 +15,13 @@
 enum product_form {
   PRODUCT_FORWARD,         /* y [n][out] = x [n][in] w^T */
   PRODUCT_INPUT_GRADIENT,  /* dx [n][in] = dy [n][out] w */
-  PRODUCT_WEIGHT_GRADIENT, /* dw [out][in] = dy^T x, in binary32 whatever the type */
+  PRODUCT_WEIGHT_GRADIENT, /* dw [out][in] = dy^T x */
 };
 
 struct product {
   product_form form;
-  phibal_rows type;
+  phibal_rows type; /* of rows and with */
+  phibal_rows to;   /* of the result, no narrower; PRODUCT_WEIGHT_GRADIENT: binary32 */
   int64_t out, in;
   const void *rows; /* x, dy, dy */
   const void *with; /* w, w, x */

@@ -23,13 +23,15 @@ typedef struct phibal_cuda_norm {
   int32_t heads;
   int32_t n;
   float epsilon;
-  phibal_rows type; /* of x, y and their gradients */
+  phibal_rows type; /* of x, and of both gradients */
 } phibal_cuda_norm;
 
-/* y may be x. inverse [rows][heads] keeps r. No workspace. */
+/* y_type is no wider than x's. y may be x where they have one type. inverse [rows][heads] keeps r.
+   No workspace. */
 phibal_status phibal_cuda_norm_forward(const phibal_cuda_norm *norm, const void *x,
-                                       int64_t x_stride, const float *weight, void *y,
-                                       int64_t y_stride, float *inverse, const phibal_cuda *call);
+                                       int64_t x_stride, const float *weight, phibal_rows y_type,
+                                       void *y, int64_t y_stride, float *inverse,
+                                       const phibal_cuda *call);
 /* Workspace: anything. x_gradient is overwritten, or added to with `add`; without, it may be
    y_gradient. weight_gradient [n] is added to. */
 size_t phibal_cuda_norm_backward_workspace(const phibal_cuda_norm *norm);
@@ -150,18 +152,25 @@ phibal_status phibal_cuda_embedding_backward(int64_t rows, int32_t width, const 
                                              float *weight_gradient, const phibal_cuda *call);
 
 /* to[i] += x[i] */
-phibal_status phibal_cuda_add(int64_t n, const float *x, float *to, const phibal_cuda *call);
+phibal_status phibal_cuda_add(int64_t n, phibal_rows type, const void *x, float *to,
+                              const phibal_cuda *call);
+/* to[i] = x[i] as bfloat16, to nearest, ties to even */
+phibal_status phibal_cuda_narrow(int64_t n, const float *x, void *to, const phibal_cuda *call);
 
-/* Dense products in binary32: y [rows][out] = x [rows][in] w^T, or y + that; x_gradient =
-   y_gradient w; w_gradient += y_gradient^T x. */
-phibal_status phibal_cuda_linear(int64_t rows, int64_t out, int64_t in, const float *x,
-                                 const float *w, int add, float *y, const phibal_cuda *call);
+/* Dense products, which add up in binary32: y [rows][out] = x [rows][in] w^T, or y + that;
+   x_gradient = y_gradient w; w_gradient += y_gradient^T x. `type` is that of both factors, y_type
+   and x_type that of the result, which is no narrower. */
+phibal_status phibal_cuda_linear(int64_t rows, int64_t out, int64_t in, phibal_rows type,
+                                 const void *x, const void *w, int add, phibal_rows y_type, void *y,
+                                 const phibal_cuda *call);
 phibal_status phibal_cuda_linear_input_gradient(int64_t rows, int64_t out, int64_t in,
-                                                const float *y_gradient, const float *w,
-                                                float *x_gradient, const phibal_cuda *call);
+                                                phibal_rows type, const void *y_gradient,
+                                                const void *w, phibal_rows x_type, void *x_gradient,
+                                                const phibal_cuda *call);
 phibal_status phibal_cuda_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
-                                                 const float *y_gradient, const float *x,
-                                                 float *w_gradient, const phibal_cuda *call);
+                                                 phibal_rows type, const void *y_gradient,
+                                                 const void *x, float *w_gradient,
+                                                 const phibal_cuda *call);
 
 /* Device memory, aligned to 256 bytes; null if it is refused. Copies between any two places and
    zeros are in the call's stream: host memory has to stay until phibal_cuda_wait. */

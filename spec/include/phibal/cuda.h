@@ -121,19 +121,23 @@ phibal_status phibal_cuda_permutation(int64_t tokens, int32_t active, int32_t ex
 
 /* (E1), (E1b), (E4), (E5): as the CPU's functions, whose bits these have too; (E2) and (E3) without
    their products: h = act(a) b, and from dL/dh in place of a and b dL/da and dL/db, for n elements.
-   No workspace; no array may overlap another. */
-phibal_status phibal_cuda_gather(int64_t rows, int32_t active, int64_t width, const int64_t *source,
-                                 const float *x, float *gathered, const phibal_cuda *call);
+   `type` is that of the experts' rows, and of x in gather; sums over a token's slots, and y's
+   gradient, are binary32. What is written as bfloat16 is the CPU's result on the same numbers,
+   rounded once more. No workspace; no array may overlap another. */
+phibal_status phibal_cuda_gather(int64_t rows, int32_t active, int64_t width, phibal_rows type,
+                                 const int64_t *source, const void *x, void *gathered,
+                                 const phibal_cuda *call);
 phibal_status phibal_cuda_gather_backward(int64_t tokens, int32_t active, int64_t width,
-                                          const int64_t *row, const float *gathered_gradient,
-                                          float *x_gradient, const phibal_cuda *call);
-phibal_status phibal_cuda_combine(int64_t tokens, int32_t active, int64_t width, const int64_t *row,
-                                  const float *gates, const float *expert_output, float *y,
-                                  const phibal_cuda *call);
+                                          phibal_rows type, const int64_t *row,
+                                          const void *gathered_gradient, float *x_gradient,
+                                          const phibal_cuda *call);
+phibal_status phibal_cuda_combine(int64_t tokens, int32_t active, int64_t width, phibal_rows type,
+                                  const int64_t *row, const float *gates, const void *expert_output,
+                                  float *y, const phibal_cuda *call);
 phibal_status phibal_cuda_combine_backward(int64_t tokens, int32_t active, int64_t width,
-                                           const int64_t *row, const float *gates,
-                                           const float *expert_output, const float *y_gradient,
-                                           float *expert_gradient, float *gate_gradient,
+                                           phibal_rows type, const int64_t *row, const float *gates,
+                                           const void *expert_output, const float *y_gradient,
+                                           void *expert_gradient, float *gate_gradient,
                                            const phibal_cuda *call);
 phibal_status phibal_cuda_activate(phibal_activation activation, phibal_rows type, int64_t n,
                                    const void *a, const void *b, void *h, const phibal_cuda *call);

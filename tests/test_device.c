@@ -1,0 +1,449 @@
+/* Training on a device in bfloat16, on the host's CUDA, whose memory can be read: each array of a
+   step is what the CPU makes in binary32 of the arrays before it, rounded once where it is
+   bfloat16 and not at all elsewhere. */
+#include "../kernels/cpu/gemm.h"
+#include "../kernels/core/core.h"
+#include "device_internal.h"
+#include "embedding.h"
+#include "norm.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { BATCH = 2, CALLS = 2, LENGTH = 16, TOKENS = BATCH * LENGTH, V = 61, D = 24, E = 5, K = 2 };
+enum { QUERIES = 4 * 8, KEYS = 2 * 8, ALL = QUERIES + 2 * KEYS, F = 12, DENSE = 20 };
+
+static const model_config shape = {.vocabulary = V,
+                                   .width = D,
+                                   .layers = 2,
+                                   .heads = 4,
+                                   .key_value_heads = 2,
+                                   .head_width = 8,
+                                   .sequence = LENGTH,
+                                   .experts = E,
+                                   .active = K,
+                                   .hidden = F,
+                                   .shared_experts = 1,
+                                   .dense_layers = 1,
+                                   .dense_hidden = DENSE,
+                                   .gate = PHIBAL_GATE_TOPK_SOFTMAX,
+                                   .route_scale = 1.0f,
+                                   .rope_theta = 1e4f,
+                                   .norm_epsilon = 1e-6f,
+                                   .logit_softcap = 20.0f,
+                                   .qk_norm = QK_NORM_HEADS,
+                                   .embedding_scale = true,
+                                   .untied_head = true};
+static const balance_config phi = {.method = BALANCE_PHI,
+                                   .potential = {PHIBAL_POTENTIAL_NEGENTROPY, 0},
+                                   .eta = 0.6f,
+                                   .alpha = 0.01,
+                                   .z_coefficient = 1e-3};
+static const optimizer_config adamw = {
+    .weight_decay = 0.1, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .clip = 0.5};
+static const double rate = 3e-3;
+
+static int32_t tokens[CALLS * TOKENS], targets[CALLS * TOKENS];
+
+/* Text that can be learned by heart; some tokens without a target, and padding. */
+static model_batch make_batch(void) {
+  for (int i = 0; i < CALLS * TOKENS; i++) {
+    tokens[i] = (i * i + i / LENGTH) % V;
+    targets[i] = i % 13 == 5 ? -1 : ((i + 1) * (i + 1) + i / LENGTH) % V;
+    if (i / LENGTH == 2 && i % LENGTH >= LENGTH - 2) tokens[i] = targets[i] = -1;
+  }
+  return model_batch_count(CALLS * TOKENS, tokens, targets);
+}
+
+static uint16_t rounded(float x) {
+  const uint32_t u = core_bits32(x);
+  return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+/* n numbers, new: what these bfloat16 are, or what binary32 ones are after rounding. */
+static float *widened(const void *rows, int64_t n) {
+  float *x = malloc(sizeof *x * (size_t)n);
+  for (int64_t i = 0; i < n; i++) x[i] = core_float((uint32_t)((const uint16_t *)rows)[i] << 16);
+  return x;
+}
+
+static float *narrowed(const float *from, int64_t n) {
+  float *x = malloc(sizeof *x * (size_t)n);
+  for (int64_t i = 0; i < n; i++) x[i] = core_float((uint32_t)rounded(from[i]) << 16);
+  return x;
+}
+
+static float *copied(const float *from, int64_t n) {
+  float *x = malloc(sizeof *x * (size_t)n);
+  memcpy(x, from, sizeof *x * (size_t)n);
+  return x;
+}
+
+/* `want` is freed. */
+static void check_wide(const char *what, float *want, const float *got, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    cr_assert_eq(core_bits32(want[i]), core_bits32(got[i]), "%s, number %d: %a, not %a", what,
+                 (int)i, (double)got[i], (double)want[i]);
+  free(want);
+}
+
+static void check_rows(const char *what, float *want, const void *got, int64_t n) {
+  float *w = narrowed(want, n);
+  free(want);
+  check_wide(what, w, widened(got, n), n); /* the test's process is short */
+}
+
+/* y = x w^T, or that added to `to`; x and w are freed. */
+static float *product(int64_t rows, int64_t out, int64_t in, float *x, float *w, const float *to) {
+  float *y = to ? copied(to, rows * out) : calloc((size_t)(rows * out), sizeof *y);
+  gemm_linear(rows, out, in, x, w, to != NULL, y);
+  free(x);
+  free(w);
+  return y;
+}
+
+/* `before` + dy^T x, rows one after another. */
+static float *outer(int64_t rows, int64_t out, int64_t in, const float *dy, const float *x,
+                    const float *before) {
+  float *g = copied(before, out * in);
+  for (int64_t t = 0; t < rows; t++)
+    for (int64_t o = 0; o < out; o++)
+      for (int64_t i = 0; i < in; i++)
+        g[o * in + i] = fmaf(dy[t * out + o], x[t * in + i], g[o * in + i]);
+  return g;
+}
+
+static float *normed(const float *x, const float *weight) {
+  const norm_shape rows = {TOKENS, 1, D, shape.norm_epsilon};
+  float inverse[TOKENS], *y = malloc(sizeof *y * TOKENS * D);
+  norm_forward(&rows, x, D, weight, y, D, inverse);
+  return y;
+}
+
+typedef struct training {
+  model *host;
+  optimizer optimizer;
+  device *device;
+} training;
+
+/* Null: the CPU alone. The device keeps the optimizer's address. */
+static void start(const char *kind, model_precision precision, training *t) {
+  *t = (training){0};
+  cr_assert_eq(model_create(&shape, &phi, BATCH, 11, &t->host), PHIBAL_OK, "%s",
+               phibal_status_message());
+  cr_assert_eq(optimizer_create(&adamw, model_tensor_count(t->host), model_tensors(t->host),
+                                model_parameter_count(t->host), &t->optimizer),
+               PHIBAL_OK);
+  if (kind)
+    cr_assert_eq(device_create(kind, t->host, &t->optimizer, precision, CALLS, NULL, &t->device),
+                 PHIBAL_OK, "%s", phibal_status_message());
+}
+
+static void finish(training *t) {
+  device_destroy(t->device);
+  optimizer_destroy(&t->optimizer);
+  model_destroy(t->host);
+}
+
+/* The forward pass of the last call. */
+static void check_forward(device *d, const int32_t *of_call) {
+  const model *m = &d->model;
+  const model_weights *w = &m->weights;
+  for (int l = 0; l < 2; l++) {
+    const layer_weights *of = &w->layers[l];
+    const layer_activations *on = &m->layers[l];
+    check_rows("normed", normed(on->x, of->attention_norm), on->normed, TOKENS * D);
+    float *qkv =
+        product(TOKENS, ALL, D, widened(on->normed, TOKENS * D), narrowed(of->qkv, ALL * D), NULL);
+    float *raw = malloc(sizeof *raw * TOKENS * (QUERIES + KEYS));
+    for (int t = 0; t < TOKENS; t++)
+      memcpy(raw + t * (QUERIES + KEYS), qkv + t * ALL, sizeof *raw * (QUERIES + KEYS));
+    free(qkv);
+    check_rows("queries and keys", raw, on->qk_raw, TOKENS * (QUERIES + KEYS));
+    check_wide("stream after attention",
+               product(TOKENS, D, QUERIES, widened(on->attended, TOKENS * QUERIES),
+                       narrowed(of->o, D * QUERIES), on->x),
+               on->middle, TOKENS * D);
+    check_rows("FFN's input", normed(on->middle, of->ffn_norm), on->ffn_normed, TOKENS * D);
+  }
+  float *x = malloc(sizeof *x * TOKENS * D);
+  embedding_forward(TOKENS, D, of_call, model_embedding_scale(&shape), w->embedding, x);
+  check_wide("embedding", x, m->layers[0].x, TOKENS * D);
+  const layer_activations *dense = &m->layers[0], *on = &m->layers[1];
+  float *branch = product(TOKENS, D, DENSE, widened(dense->h, TOKENS * DENSE),
+                          narrowed(w->layers[0].down, D * DENSE), NULL);
+  float *out = copied(dense->middle, TOKENS * D), *part = narrowed(branch, TOKENS * D);
+  for (int i = 0; i < TOKENS * D; i++) out[i] += part[i];
+  free(part);
+  free(branch);
+  check_wide("dense layer", out, on->x, TOKENS * D);
+  check_rows("output", normed(m->last, w->norm), m->scratch.output, TOKENS * D);
+}
+
+/* The router's layer of the last call, and its loads added to `loads`. */
+static void check_router(device *d, phibal_loads *loads) {
+  const model *m = &d->model;
+  const layer_weights *of = &m->weights.layers[1];
+  const layer_activations *on = &m->layers[1];
+  float *logits =
+      product(TOKENS, E, D, normed(on->middle, of->ffn_norm), copied(of->router, E * D), NULL);
+  const phibal_router router = model_router(&shape);
+  int32_t experts[TOKENS * K];
+  float *gates = malloc(sizeof *gates * TOKENS * K);
+  cr_assert_eq(phibal_router_forward(&router, TOKENS, logits, NULL, m->scratch.mask, NULL, experts,
+                                     gates, NULL, loads),
+               PHIBAL_OK);
+  check_wide("logits", logits, on->logits, TOKENS * E);
+  check_wide("gates", gates, on->gates, TOKENS * K);
+  cr_assert_eq(memcmp(experts, on->experts, sizeof experts), 0, "other experts");
+  const int64_t rows = on->offsets[E];
+  float *x = widened(on->ffn_normed, TOKENS * D), *g = malloc(sizeof *g * (size_t)rows * D);
+  phibal_gather(rows, K, D, on->source, x, g);
+  free(x);
+  check_rows("gathered", g, on->gathered, rows * D);
+  float *y = malloc(sizeof *y * (size_t)rows * D);
+  for (int e = 0; e < E; e++) {
+    const int64_t first = on->offsets[e], n = on->offsets[e + 1] - first;
+    float *of_expert = product(n, D, F, widened((uint16_t *)on->h + first * F, n * F),
+                               narrowed(of->down + e * D * F, D * F), NULL);
+    for (int64_t i = 0; i < n * D; i++) y[first * D + i] = of_expert[i];
+    free(of_expert);
+  }
+  check_rows("experts", y, on->expert_output, rows * D);
+  float *branch = product(TOKENS, D, F, widened(on->shared_h, TOKENS * F),
+                          narrowed(of->shared_down, D * F), NULL);
+  float *shared = narrowed(branch, TOKENS * D), *out = copied(on->middle, TOKENS * D);
+  free(branch);
+  for (int i = 0; i < TOKENS * D; i++) out[i] += shared[i];
+  free(shared);
+  float *rows_out = widened(on->expert_output, rows * D);
+  phibal_combine(TOKENS, K, D, on->row, on->gates, rows_out, out);
+  free(rows_out);
+  check_wide("stream after the experts", out, m->last, TOKENS * D);
+}
+
+/* What o's products multiplied is the stream's gradient before attention's branch was added to it,
+   rounded by u = 2^-8; that addition was rounded by 2^-24 of its result. */
+static void check_stream(const device *d) {
+  const model *m = &d->model;
+  const model_scratch *s = &m->scratch;
+  const layer_activations *on = &m->layers[0];
+  const norm_shape rows = {TOKENS, 1, D, shape.norm_epsilon};
+  float *dx = calloc(TOKENS * D, sizeof *dx), dw[D] = {0};
+  double *scratch = malloc(sizeof *scratch * (size_t)norm_scratch(TOKENS, D));
+  norm_backward(&rows, on->x, D, m->weights.layers[0].attention_norm, on->inverse,
+                s->normed_gradient, D, 0, dx, D, dw, scratch);
+  float *narrow = widened(s->narrow_gradient, TOKENS * D);
+  for (int i = 0; i < TOKENS * D; i++) {
+    const double after = (double)s->stream_gradient[i], before = after - (double)dx[i];
+    cr_assert_leq(fabs((double)narrow[i] - before),
+                  0x1p-8 * fabs(before) + 0x1.02p-24 * fabs(after), "stream's gradient, number %d",
+                  i);
+  }
+  free(narrow);
+  free(scratch);
+  free(dx);
+}
+
+/* Gradients of the last call, of what its scratch still has; `before`: without them. */
+static void check_gradients(device *d, const float *before) {
+  const model *m = &d->model;
+  const model_scratch *s = &m->scratch;
+  const layer_weights *g = m->weight_gradients.layers;
+  const layer_activations *first = &m->layers[0], *on = &m->layers[1];
+#define BEFORE(of) (before + ((of)-m->gradients))
+  float *dy = widened(s->narrow_gradient, TOKENS * D);
+  float *x = widened(first->attended, TOKENS * QUERIES);
+  check_wide("o's gradient", outer(TOKENS, D, QUERIES, dy, x, BEFORE(g[0].o)), g[0].o, D * QUERIES);
+  free(dy);
+  free(x);
+  check_stream(d);
+  dy = widened(s->qkv_gradient, TOKENS * ALL);
+  x = widened(first->normed, TOKENS * D);
+  check_wide("qkv's gradient", outer(TOKENS, ALL, D, dy, x, BEFORE(g[0].qkv)), g[0].qkv, ALL * D);
+  free(x);
+  float *w = narrowed(m->weights.layers[0].qkv, ALL * D), *dx = calloc(TOKENS * D, sizeof *dx);
+  for (int t = 0; t < TOKENS; t++)
+    for (int o = 0; o < ALL; o++)
+      for (int i = 0; i < D; i++)
+        dx[t * D + i] = fmaf(dy[t * ALL + o], w[o * D + i], dx[t * D + i]);
+  check_wide("gradient of attention's input", dx, s->normed_gradient, TOKENS * D);
+  free(w);
+  free(dy);
+  x = normed(on->middle, m->weights.layers[1].ffn_norm);
+  check_wide("router's gradient", outer(TOKENS, E, D, s->logit_gradient, x, BEFORE(g[1].router)),
+             g[1].router, E * D);
+  free(x);
+  const phibal_router router = model_router(&shape);
+  const double global = (double)m->global.tokens;
+  float *logits = malloc(sizeof *logits * TOKENS * E);
+  cr_assert_eq(phibal_router_backward(&router, TOKENS, on->logits, s->mask, on->experts,
+                                      s->gate_gradient, on->price, phi.alpha * E / global,
+                                      2 * phi.z_coefficient / global, logits),
+               PHIBAL_OK);
+  check_wide("logits' gradient", logits, s->logit_gradient, TOKENS * E);
+  for (int e = 0; e < E; e++) {
+    const int64_t at = on->offsets[e], n = on->offsets[e + 1] - at;
+    dy = widened((uint16_t *)s->route_gradient + at * D, n * D);
+    x = widened((uint16_t *)on->h + at * F, n * F);
+    float *to = g[1].down + e * D * F;
+    check_wide("an expert's gradient", outer(n, D, F, dy, x, BEFORE(to)), to, D * F);
+    free(dy);
+    free(x);
+  }
+  dy = widened(s->head_logits, TOKENS * V);
+  x = widened(s->output, TOKENS * D);
+  check_wide("head's gradient", outer(TOKENS, V, D, dy, x, BEFORE(m->weight_gradients.head)),
+             m->weight_gradients.head, V * D);
+  free(dy);
+  free(x);
+}
+
+static void check_narrow(const device *d) {
+  const int64_t n = d->model.parameter_count;
+  check_rows("weights", copied(d->model.parameters, n), d->narrow, n);
+}
+
+/* Two steps; the masters are those that the CPU's optimizer makes of the gradients. */
+Test(device, every_array_in_bfloat16) {
+  const model_batch batch = make_batch();
+  training t;
+  start("host-cuda", PRECISION_BFLOAT16, &t);
+  device *d = t.device;
+  const int64_t n = d->model.parameter_count;
+  const phibal_router router = model_router(&shape);
+  training cpu;
+  start(NULL, PRECISION_BINARY32, &cpu);
+  for (int step = 0; step < 2; step++) {
+    phibal_loads loads;
+    cr_assert_eq(phibal_loads_create(&router, &loads), PHIBAL_OK);
+    cr_assert_eq(device_step_begin(d, batch), PHIBAL_OK);
+    float *m = copied(d->model.m, E);
+    for (int call = 0; call < CALLS; call++) {
+      check_narrow(d);
+      float *before = copied(d->model.gradients, n);
+      cr_assert_eq(
+          device_forward_backward(d, BATCH, tokens + call * TOKENS, targets + call * TOKENS),
+          PHIBAL_OK, "%s", phibal_status_message());
+      check_forward(d, tokens + call * TOKENS);
+      check_router(d, &loads);
+      check_gradients(d, before);
+      free(before);
+    }
+    model_losses losses;
+    double norm, norm2;
+    cr_assert_eq(device_step_finish(d, rate, &losses, &norm), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    cr_assert_eq(losses.targets, batch.targets);
+    const phibal_loads *got = model_step_loads(t.host, 0);
+    cr_assert_eq(got->tokens, loads.tokens);
+    cr_assert_eq(memcmp(got->count, loads.count, sizeof *loads.count * E), 0);
+    cr_assert_eq(memcmp(got->probability, loads.probability,
+                        sizeof *loads.probability * E * PHIBAL_LOAD_LIMBS),
+                 0, "loads");
+    float mean[E];
+    cr_assert_eq(phibal_loads_mean(&loads, mean), PHIBAL_OK);
+    float *next = malloc(sizeof *next * E);
+    cr_assert_eq(phibal_ema(E, phi.eta, m, mean, next), PHIBAL_OK);
+    check_wide("m", next, d->model.m, E);
+    free(m);
+    phibal_loads_destroy(&loads);
+    cr_assert_eq(optimizer_norm(&cpu.optimizer, d->model.gradients, &norm2), PHIBAL_OK);
+    cr_assert_eq(norm, norm2);
+    optimizer_update(&cpu.optimizer, rate, clip_scale(adamw.clip, norm), d->model.gradients,
+                     cpu.host->parameters);
+    check_wide("masters", copied(cpu.host->parameters, n), d->model.parameters, n);
+    check_narrow(d);
+  }
+  cr_assert_eq(device_fetch(d), PHIBAL_OK);
+  check_wide("the host's", copied(cpu.host->parameters, n), t.host->parameters, n);
+  check_wide("the host's moments", copied(cpu.optimizer.first, n), t.optimizer.first, n);
+  finish(&cpu);
+  finish(&t);
+}
+
+/* The CPU's loss at these weights, with its gradients. */
+static double cpu_loss(model *m, const float *weights, model_batch batch) {
+  double sum = 0;
+  if (weights) memcpy(m->parameters, weights, sizeof *weights * (size_t)model_parameter_count(m));
+  cr_assert_eq(model_step_begin(m, batch), PHIBAL_OK);
+  for (int call = 0; call < CALLS; call++) {
+    model_losses losses;
+    cr_assert_eq(
+        model_forward_backward(m, BATCH, tokens + call * TOKENS, targets + call * TOKENS, &losses),
+        PHIBAL_OK);
+    sum += losses.cross_entropy;
+  }
+  return sum / (double)batch.targets;
+}
+
+/* How far bfloat16 may take the mean loss at equal weights. A logit is <y, w>, |y| and |w| being
+   known; a row's loss is log sum exp z - z_t, so it moves by 2 max |dz| at most, and softcapping
+   only brings logits together. Between the embedding and y a number is rounded 15 times a layer
+   (inputs, weights and outputs of products, what lies between), and 3 times in the head, each time
+   by u = 2^-8 of its size at most. To first order, where no stage makes a relative error larger and
+   roundings are independent, y errs by the root of so many times u of its size. */
+static double band(const device *d) {
+  const float *head = d->model.weights.head, *weight = d->model.weights.norm;
+  double most = 0, y = 0;
+  for (int v = 0; v < V; v++) {
+    double square = 0;
+    for (int i = 0; i < D; i++) square += (double)head[v * D + i] * (double)head[v * D + i];
+    most = fmax(most, sqrt(square));
+  }
+  for (int i = 0; i < D; i++) y = fmax(y, fabs((double)weight[i]));
+  return 2 * sqrt(15 * 2 + 3) * 0x1p-8 * sqrt(D) * y * most;
+}
+
+/* Beside the CPU's training in binary32, each on its own way: the loss falls as far. */
+Test(device, trains_in_bfloat16_as_in_binary32) {
+  const model_batch batch = make_batch();
+  training t, cpu;
+  start("host-cuda", PRECISION_BFLOAT16, &t);
+  start(NULL, PRECISION_BINARY32, &cpu);
+  model *same;
+  cr_assert_eq(model_create(&shape, &phi, BATCH, 11, &same), PHIBAL_OK);
+  double first = 0, last = 0, widest = 0;
+  for (int step = 0; step < 20; step++) {
+    const double at_equal = cpu_loss(same, t.device->model.parameters, batch),
+                 within = band(t.device);
+    cr_assert_eq(device_step_begin(t.device, batch), PHIBAL_OK);
+    for (int call = 0; call < CALLS; call++)
+      cr_assert_eq(
+          device_forward_backward(t.device, BATCH, tokens + call * TOKENS, targets + call * TOKENS),
+          PHIBAL_OK);
+    model_losses losses;
+    double norm;
+    cr_assert_eq(device_step_finish(t.device, rate, &losses, &norm), PHIBAL_OK);
+    const double loss = losses.cross_entropy / (double)batch.targets;
+    cr_assert_leq(fabs(loss - at_equal), within, "step %d: %g, in binary32 %g", step, loss,
+                  at_equal);
+    const double own = cpu_loss(cpu.host, NULL, batch);
+    cr_assert_leq(fabs(loss - own), within, "step %d: %g, trained in binary32 %g", step, loss, own);
+    cr_assert_eq(model_step_finish(cpu.host), PHIBAL_OK);
+    cr_assert_eq(optimizer_norm(&cpu.optimizer, model_gradients(cpu.host), &norm), PHIBAL_OK);
+    optimizer_update(&cpu.optimizer, rate, clip_scale(adamw.clip, norm), model_gradients(cpu.host),
+                     cpu.host->parameters);
+    if (step == 0) first = loss;
+    last = loss, widest = fmax(widest, within);
+  }
+  cr_assert_gt(first - last, widest, "the loss fell from %g to %g only", first, last);
+  model_destroy(same);
+  finish(&cpu);
+  finish(&t);
+}
+
+Test(device, what_is_not_finite_in_bfloat16_is_named) {
+  const model_batch batch = make_batch();
+  training t;
+  start("host-cuda", PRECISION_BFLOAT16, &t);
+  device *d = t.device;
+  float *weights = copied(d->model.parameters, d->model.parameter_count);
+  d->narrow[d->model.weights.layers[1].o - d->model.parameters + 3] = 0x7f80; /* infinite */
+  cr_assert_eq(device_step_begin(d, batch), PHIBAL_OK);
+  cr_assert_eq(device_forward_backward(d, BATCH, tokens, targets), PHIBAL_ERROR_NONFINITE);
+  cr_assert(strstr(phibal_status_message(), "layer 1"), "%s", phibal_status_message());
+  check_wide("weights", weights, d->model.parameters, d->model.parameter_count);
+  finish(&t);
+}
