@@ -124,13 +124,15 @@ static int64_t rows_between(const device *d, const exchange_layer *l, int32_t i,
 static phibal_status exchange(device *d, const exchange_layer *l, bool back, const float *send,
                               float *receive) {
   device_exchange *x = d->exchange;
+  /* They travel as binary32 numbers: two of bfloat16 are one. */
+  const int64_t row = d->model.config.width * (int64_t)device_row_size(d) / (int64_t)sizeof(float);
   int64_t *there = x->counts, *there_at = there + d->rank_count, *here = there_at + d->rank_count,
           *here_at = here + d->rank_count, sent = 0, came = 0;
   memset(there, 0, sizeof *there * 4 * (size_t)d->rank_count);
   for (int32_t i = 0; i < x->group.count; i++) {
     const int32_t r = x->group.first + i;
-    there[r] = rows_between(d, l, x->me, i) * d->model.config.width;
-    here[r] = rows_between(d, l, i, x->me) * d->model.config.width;
+    there[r] = rows_between(d, l, x->me, i) * row;
+    here[r] = rows_between(d, l, i, x->me) * row;
     there_at[r] = sent;
     here_at[r] = came;
     sent += there[r];
@@ -156,9 +158,9 @@ static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert,
       const int64_t *offsets = l->offsets + (int64_t)r * (d->model.config.experts + 1) + first + e;
       const int64_t rows = offsets[1] - offsets[0], sorted = next[e];
       if (rows > 0)
-        RUN(d->library.copy(to + (by_expert ? sorted : wire) * width,
-                            from + (by_expert ? wire : sorted) * width,
-                            (size_t)(rows * width) * sizeof *to, &d->call));
+        RUN(d->library.copy(device_row_at(d, to, (by_expert ? sorted : wire) * width),
+                            device_row_at(d, from, (by_expert ? wire : sorted) * width),
+                            (size_t)(rows * width) * device_row_size(d), &d->call));
       next[e] += rows;
       wire += rows;
     }
@@ -205,7 +207,7 @@ phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets
     for (int32_t r = 0; r < x->group.count; r++)
       on->own[e + 1] += on->offsets[r * n + first + e + 1] - on->offsets[r * n + first + e];
   }
-  const exchange_memory memory = {d->name, l->allocate, l->free};
+  const exchange_memory memory = {d->name, device_row_size(d), l->allocate, l->free};
   RUN(exchange_make_room(&memory, on->own[own], d->model.config.width, d->model.config.hidden,
                          &on->rows, &x->space));
   RUN(l->copy(on->device_own, on->own, sizeof(int64_t) * (size_t)(own + 1), &d->call));
@@ -219,8 +221,10 @@ phibal_status device_exchange_forward(device *d, int32_t layer, const float *row
   const exchange_space *space = &d->exchange->space;
   const phibal_ffn shape = shape_of(d);
   phibal_status status = bring(d, l, rows, kept->x);
-  RUN(d->library.ffn_forward(&shape, PHIBAL_ROWS_F32, l->device_own, l->own, kept->x, w->gate,
-                             w->up, w->down, kept->a, kept->b, kept->h, space->rows, &d->call));
+  RUN(d->library.ffn_forward(&shape, d->rows, l->device_own, l->own, kept->x,
+                             device_weight(d, w->gate), device_weight(d, w->up),
+                             device_weight(d, w->down), kept->a, kept->b, kept->h, space->rows,
+                             &d->call));
   RUN(take_back(d, l, space->rows, space->wire, output));
   return status;
 }
@@ -234,8 +238,9 @@ phibal_status device_exchange_backward(device *d, int32_t layer, const float *gr
   const exchange_space *space = &d->exchange->space;
   const phibal_ffn shape = shape_of(d);
   phibal_status status = bring(d, l, gradient, space->rows);
-  RUN(d->library.ffn_backward(&shape, PHIBAL_ROWS_F32, l->device_own, l->own, kept->x, w->gate,
-                              w->up, w->down, kept->a, kept->b, kept->h, space->rows,
+  RUN(d->library.ffn_backward(&shape, d->rows, l->device_own, l->own, kept->x,
+                              device_weight(d, w->gate), device_weight(d, w->up),
+                              device_weight(d, w->down), kept->a, kept->b, kept->h, space->rows,
                               space->h_gradient, space->wire, g->gate, g->up, g->down, &d->call));
   RUN(take_back(d, l, space->wire, space->rows, input_gradient));
   return status;

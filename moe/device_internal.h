@@ -160,7 +160,7 @@ static inline const void *device_weight(const device *d, const float *parameter)
 static inline size_t device_row_size(const device *d) {
   return d->rows == PHIBAL_ROWS_F32 ? sizeof(float) : sizeof(uint16_t);
 }
-static inline void *device_row_at(const device *d, float *rows, int64_t number) {
+static inline void *device_row_at(const device *d, const float *rows, int64_t number) {
   return (unsigned char *)rows + number * (int64_t)device_row_size(d);
 }
 

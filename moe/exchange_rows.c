@@ -13,9 +13,14 @@ static float *grow(const exchange_memory *in, int64_t rows, int64_t row, int64_t
   if (rows <= *capacity && block) return block;
   in->release(block);
   *capacity = rows + rows / 8 + 1;
-  block = in->allocate((size_t)(*capacity * row) * sizeof *block);
+  block = in->allocate((size_t)(*capacity * row) * in->number);
   if (!block) *capacity = 0;
   return block;
+}
+
+/* Behind so many numbers of an array. */
+static float *behind(const exchange_memory *in, float *array, int64_t numbers) {
+  return (float *)((unsigned char *)array + (size_t)numbers * in->number);
 }
 
 phibal_status exchange_make_room(const exchange_memory *in, int64_t rows, int64_t width,
@@ -23,10 +28,10 @@ phibal_status exchange_make_room(const exchange_memory *in, int64_t rows, int64_
   layer->x = grow(in, rows, width + 3 * hidden, &layer->capacity, layer->x);
   space->wire = grow(in, rows, 2 * width + hidden, &space->capacity, space->wire);
   if (!layer->x || !space->wire) return exchange_no_memory(in->name, rows);
-  layer->a = layer->x + layer->capacity * width;
-  layer->b = layer->a + layer->capacity * hidden;
-  layer->h = layer->b + layer->capacity * hidden;
-  space->rows = space->wire + space->capacity * width;
-  space->h_gradient = space->rows + space->capacity * width;
+  layer->a = behind(in, layer->x, layer->capacity * width);
+  layer->b = behind(in, layer->a, layer->capacity * hidden);
+  layer->h = behind(in, layer->b, layer->capacity * hidden);
+  space->rows = behind(in, space->wire, space->capacity * width);
+  space->h_gradient = behind(in, space->rows, space->capacity * width);
   return PHIBAL_OK;
 }

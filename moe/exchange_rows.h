@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a layer keeps for the backward pass: one block, from x on. */
+/* What a layer keeps for the backward pass: one block, from x on. As the rows of
+   model_internal.h, these hold what the products multiply, whatever their pointers say. */
 typedef struct exchange_rows {
   int64_t capacity;
   float *x, *a, *b, *h; /* [rows][d], [rows][f] */
@@ -23,6 +24,7 @@ typedef struct exchange_space {
 /* Where the arrays lie. */
 typedef struct exchange_memory {
   const char *name; /* for messages */
+  size_t number;    /* bytes of one */
   void *(*allocate)(size_t bytes);
   void (*release)(void *block); /* null: nothing */
 } exchange_memory;

@@ -77,5 +77,8 @@ narrow numbers over what is still to be read|attention.cu|attention|cuda_attenti
 narrow rows end to end|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/(int64_t)sizeof(float) \/ at.size;/1;/
 logsumexp without its scale|attention.cu|attention|cuda_attention/attention*|logsumexp|s/(double)largest \* a.scale + core_log64/(double)largest + core_log64/
 embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|/embedding_backward_kernel/,/^}/s/j\] += /j] = /
+bfloat16 cut off instead of rounded|vector.h|embedding|cuda_trainer/rows*|numbers|s/return (uint16_t)((u + 0x7fffu + (u >> 16 \& 1u)) >> 16);/return (uint16_t)(u >> 16);/
+rows of bfloat16 taken for binary32|combine.cu|combine|cuda_kernels/rows*|bfloat16 1|s/const S \*in = (const S \*)a.in + n \* a.width;/const S *in = (const S *)((const float *)a.in + n * a.width);/
+rounded before it is added to the stream|products.cu|products|cuda_products/dense_products_of*|add 1|s/return {p.type, p.to, p.add ? 1.0f : 0.0f};/return {p.type, p.form == PRODUCT_FORWARD ? p.type : p.to, p.add ? 1.0f : 0.0f};/
 LIST
 [ $failed -eq 0 ]

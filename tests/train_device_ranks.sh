@@ -79,6 +79,20 @@ cp -r experts resumed
 on 4 --resume resumed --device host-cuda --quiet || fail "divided experts: resume"
 lines experts >a; lines resumed >b; cmp a b || fail "divided experts: a resumed run differs"
 
+# In bfloat16: m and loads from the same weights to the bit; gradients of weights are sums of the same
+# numbers in another order; what a rank has of the others' experts is half as long.
+half="$device --set training.precision=bfloat16"
+"$phibal" train $half --out half >log 2>error || fail "one process in bfloat16"
+on 4 $half --out half-experts --expert-parallel 2 || fail "experts over 2 of 4 ranks in bfloat16"
+m_of half; m_of half-experts
+cmp half.m half-experts.m || fail "divided experts in bfloat16: another m"
+cmp -s half.m alone.m && fail "bfloat16 was not used"
+[ "$(step half 1 | layers)" = "$(step half-experts 1 | layers)" ] || fail "divided experts in bfloat16: other loads"
+near 2.9e-14 "$(step half 1 | value loss)" "$(step half-experts 1 | value loss)" ||
+  fail "divided experts in bfloat16: loss"
+"$tensor_near" 1e-5 adamw.first. half-experts/$first/training.safetensors half/$first/training.safetensors \
+  >near 2>error || fail "divided experts in bfloat16: other gradients"
+
 on 2 $device --out bias --method loss-free --micro 2 || fail "two ranks, loss-free"
 name=model.layers.2.mlp.gate.e_score_correction_bias
 for run in alone-bias bias; do "$tensor" $run/$first/model.safetensors $name >$run.bias || fail "no bias"; done

@@ -21,6 +21,7 @@ constexpr int PLANS = 64;
 struct plan {
   library_product shape;
   library_types types;
+  uint32_t alignment;
   cublasLtMatmulAlgo_t algorithm;
 };
 
@@ -55,12 +56,13 @@ bool too_large(const library_product &p) {
   return p.m > INT32_MAX || p.n > INT32_MAX || p.k > INT32_MAX;
 }
 
-bool same_plan(const plan &p, const library_product &shape, const library_types &types) {
+bool same_plan(const plan &p, const library_product &shape, const library_types &types,
+               uint32_t alignment) {
   const library_product &s = p.shape;
-  return s.a_transposed == shape.a_transposed && s.b_transposed == shape.b_transposed &&
-         s.m == shape.m && s.n == shape.n && s.k == shape.k && s.lda == shape.lda &&
-         s.ldb == shape.ldb && s.ldc == shape.ldc && p.types.in == types.in &&
-         p.types.out == types.out && p.types.beta == types.beta;
+  return p.alignment == alignment && s.a_transposed == shape.a_transposed &&
+         s.b_transposed == shape.b_transposed && s.m == shape.m && s.n == shape.n &&
+         s.k == shape.k && s.lda == shape.lda && s.ldb == shape.ldb && s.ldc == shape.ldc &&
+         p.types.in == types.in && p.types.out == types.out && p.types.beta == types.beta;
 }
 
 /* The matrices of one dense product as cuBLASLt has them. */
@@ -91,11 +93,19 @@ struct description {
   }
 };
 
+/* Of all three matrices, in bytes: the heuristic takes 256 for granted where it is not told, and a
+   matrix of bfloat16 weights begins wherever the tensors before it end. */
+uint32_t alignment_of(const void *a, const void *b, const void *c) {
+  const uintptr_t places = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | 256;
+  return (uint32_t)(places & (~places + 1));
+}
+
 /* The first algorithm of the heuristic, kept for the next such product. */
 cublasStatus_t plan_find(library *l, const library_product &p, const library_types &types,
-                         const description &d, cublasLtMatmulAlgo_t *algorithm) {
+                         uint32_t alignment, const description &d,
+                         cublasLtMatmulAlgo_t *algorithm) {
   for (int i = 0; i < l->plans; i++)
-    if (same_plan(l->planned[i], p, types)) {
+    if (same_plan(l->planned[i], p, types, alignment)) {
       *algorithm = l->planned[i].algorithm;
       return CUBLAS_STATUS_SUCCESS;
     }
@@ -107,6 +117,12 @@ cublasStatus_t plan_find(library *l, const library_product &p, const library_typ
   if (status == CUBLAS_STATUS_SUCCESS)
     status = cublasLtMatmulPreferenceSetAttribute(
         preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes);
+  for (cublasLtMatmulPreferenceAttributes_t matrix :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status =
+          cublasLtMatmulPreferenceSetAttribute(preference, matrix, &alignment, sizeof alignment);
   if (status == CUBLAS_STATUS_SUCCESS)
     status = cublasLtMatmulAlgoGetHeuristic(l->lt, d.operation, d.a, d.b, d.c, d.c, preference, 1,
                                             &result, &found);
@@ -114,7 +130,7 @@ cublasStatus_t plan_find(library *l, const library_product &p, const library_typ
   if (status == CUBLAS_STATUS_SUCCESS && found == 0) status = CUBLAS_STATUS_NOT_SUPPORTED;
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   *algorithm = result.algo;
-  if (l->plans < PLANS) l->planned[l->plans++] = {p, types, result.algo};
+  if (l->plans < PLANS) l->planned[l->plans++] = {p, types, alignment, result.algo};
   return status;
 }
 
@@ -202,7 +218,8 @@ phibal_status library_dense(const char *name, const library_product &p, library_
   description d(p, types);
   cublasLtMatmulAlgo_t algorithm;
   cublasStatus_t status = d.status;
-  if (status == CUBLAS_STATUS_SUCCESS) status = plan_find(l, p, types, d, &algorithm);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = plan_find(l, p, types, alignment_of(a, b, c), d, &algorithm);
   if (status == CUBLAS_STATUS_SUCCESS)
     status = cublasLtMatmul(l->lt, d.operation, &alpha, a, d.a, b, d.b, &types.beta, c, d.c, c, d.c,
                             &algorithm, (unsigned char *)l->workspace + LIBRARY_BYTES / 2,
