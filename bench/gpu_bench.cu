@@ -2,6 +2,7 @@
    more memory than a cache holds, and the bytes that must move beside a copy's rate measured in the
    same run. */
 #include <cstdio>
+#include <string>
 
 #include "gpu_time.h"
 
@@ -68,15 +69,23 @@ void measure_router(int64_t T, int E, int k) {
   device_array<float> out(wide.size(), wide.data()), y((size_t)(T * d)),
       dy((size_t)(T * d), wide.data());
   device_array<float> dout(wide.size()), dgates(slots);
-  line(bench.small ? "combine, d = 64" : "combine, d = 1024", T, E, k,
-       t * (8.0 * (double)d + k * (4.0 * (double)d + 12)), [&](int) {
-         return phibal_cuda_combine(T, k, d, PHIBAL_ROWS_F32, row, gates, (float *)out, y, &o.call);
-       });
-  line(bench.small ? "combine backward, d = 64" : "combine backward, d = 1024", T, E, k,
-       t * (4.0 * (double)d + k * (8.0 * (double)d + 16)), [&](int) {
-         return phibal_cuda_combine_backward(T, k, d, PHIBAL_ROWS_F32, row, gates, (float *)out, dy,
-                                             (float *)dout, dgates, &o.call);
-       });
+  for (int is_narrow = 0; is_narrow < 2; is_narrow++) {
+    const phibal_rows type = is_narrow ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
+    const double w = (double)d, row_bytes = is_narrow ? 2 * w : 4 * w;
+    const std::string of = is_narrow ? " in bfloat16" : ", d = " + std::to_string(d);
+    line(("gather" + of).c_str(), T, E, k, t * k * (2 * row_bytes + 8), [&](int) {
+      return phibal_cuda_gather((int64_t)slots, k, d, type, source, (float *)dy, (float *)dout,
+                                &o.call);
+    });
+    line(("combine" + of).c_str(), T, E, k, t * (8 * w + k * (row_bytes + 12)), [&](int) {
+      return phibal_cuda_combine(T, k, d, type, row, gates, (float *)out, y, &o.call);
+    });
+    line(("combine backward" + of).c_str(), T, E, k, t * (4 * w + k * (2 * row_bytes + 16)),
+         [&](int) {
+           return phibal_cuda_combine_backward(T, k, d, type, row, gates, (float *)out, dy,
+                                               (float *)dout, dgates, &o.call);
+         });
+  }
   finish(o, "rows");
 }
 

@@ -20,6 +20,10 @@ void measure_rows(int64_t T, int32_t d) {
     return phibal_cuda_norm_forward(&norm, (float *)x, d, w, PHIBAL_ROWS_F32, (float *)y, d,
                                     inverse, &s.call);
   });
+  line("RMSNorm to bfloat16", T, d, 0, 6.0 * (double)n, [&](int) {
+    return phibal_cuda_norm_forward(&norm, (float *)x, d, w, PHIBAL_ROWS_BF16, (float *)y, d,
+                                    inverse, &s.call);
+  });
   line("RMSNorm backward", T, d, 0, 12.0 * (double)n, [&](int) {
     return phibal_cuda_norm_backward(&norm, (float *)x, d, w, inverse, (float *)y, d, 0,
                                      (float *)dx, d, dw, &s.call);

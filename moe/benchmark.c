@@ -196,6 +196,10 @@ phibal_status benchmark_run(const run_config *config, const token_file *file, in
                  .step_tokens = (int64_t)config->batch.sequences * config->model.sequence};
   bench b = {.config = config};
   if (steps < 1) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "bench: at least one step");
+  if (config->training.precision != PRECISION_BINARY32)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "bench: the CPU trains in binary32, not in the run file's "
+                             "training.precision: bfloat16");
   phibal_status status = measure_gemm(r.threads, &r.gemm_flops);
   if (!status) status = measure_copy(r.threads, &r.copy_bytes);
   if (!status && file)
