@@ -83,6 +83,13 @@ for file in model training; do
 done
 [ "$(losses half | head -n 1)" != "$(losses cuda-phi | head -n 1)" ] || fail "bfloat16 was not used"
 
+# What is not finite any more ends the run with the step, and the layer where it is a logit.
+if (train diverging --steps 12 --device $device --set training.precision=bfloat16 --set optimizer.peak_lr=10 \
+  --set optimizer.warmup=0 --set optimizer.clip=0 --set optimizer.weight_decay=10) 2>/dev/null; then
+  fail "a diverging run did not stop"
+fi
+grep -q "step [0-9]*: .* not .*finite" error || { cat error >&2; fail "a diverging run"; }
+
 refuse() { # WORD OPTION...
   word=$1
   shift
