@@ -312,6 +312,7 @@ phibal_status report_write(FILE *to, int n, json_t *const *results, bool every_l
   write_heading(to, "run", n, results);
   write_words(to, "  folder", "folder", n, results);
   write_words(to, "  moving average of", "track", n, results);
+  write_words(to, "  precision, not binary32", "precision", n, results);
   write_row(to, "  steps", "steps", 1, 0, "", n, results);
   write_row(to, "  seed", "seed", 1, 0, "", n, results);
   write_row(to, "  eta", "eta", 1, 4, "", n, results);

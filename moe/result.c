@@ -214,6 +214,11 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
   if (examples->windows)
     json_object_set_new(json_object_get(result, "training"), "left_out",
                         json_integer(examples->left_out));
+  if (config->training.precision != PRECISION_BINARY32) {
+    char precision[32];
+    format_key(config, "training.precision", precision, sizeof precision);
+    json_object_set_new(result, "precision", json_string(precision));
+  }
   if (method == BALANCE_PHI) {
     char track[32];
     format_key(config, "balance.track", track, sizeof track);

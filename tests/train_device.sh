@@ -71,6 +71,7 @@ rm -r again/checkpoints/step-000000000003 again/result.json
 
 # In bfloat16: the same bits each time, stopped and resumed too; the masters are what is kept.
 train half --steps 6 --device $device --set training.precision=bfloat16
+grep -q "precision.*bfloat16" log || { cat log >&2; fail "the tables do not say that it was bfloat16"; }
 train half-again --steps 6 --device $device --set training.precision=bfloat16 --set checkpoint.every=3
 rm -r half-again/checkpoints/step-000000000006 half-again/result.json
 if "$phibal" train --resume half-again --quiet >log 2>error; then fail "resumed on the CPU"; fi
