@@ -125,7 +125,8 @@ int64_t model_activation_bytes(const model_config *config, balance_method method
              .balance = {.method = method},
              .precision = precision,
              .batch = batch,
-             .threads = omp_get_max_threads(),
+             /* A device's mirror has the scratch of one, which it does not use. */
+             .threads = precision == PRECISION_BINARY32 ? omp_get_max_threads() : 1,
              .moe_layers = count_moe_layers(config, method)};
   arena measured = {0};
   model_cut(&m, &measured);

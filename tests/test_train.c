@@ -6,6 +6,7 @@
 #include "train_case.h"
 #include <criterion/criterion.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -437,6 +438,7 @@ Test(train, bytes_in_bfloat16) {
       "  dense_hidden: 7}\n"
       "batch: {sequences: 2}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
   cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK);
+  omp_set_num_threads(1);
   const run_estimate wide = run_estimate_compute(&config);
   config.training.precision = PRECISION_BFLOAT16;
   const run_estimate e = run_estimate_compute(&config);
