@@ -42,6 +42,10 @@ build() {
   host="-D_GNU_SOURCE -O3 -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math"
   device="-std=c++17 -O3 --fmad=false -Xcompiler=-ffp-contract=off"
   device="$device -gencode=arch=compute_$architecture,code=sm_$architecture"
+  cudnn=
+  if "$nvcc" -shared -x cu -include cudnn.h /dev/null -lcudnn -o "$work/cudnn_found.so" 2>/dev/null; then
+    device="$device -DPHIBAL_HAVE_CUDNN=1" cudnn=-lcudnn
+  fi
   {
     for source in spec/status.c spec/potential.c fuzz/cases.c kernels/cpu/loads.c \
       kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c \
@@ -55,7 +59,7 @@ build() {
       echo "$nvcc $device -I$root/spec/include -I$root/fuzz -c $source -o $work/$(basename $source).o"
     done
   } | tr '\n' '\0' | xargs -0 -P "$(nproc)" -I{} sh -c '{}' || return 1
-  "$nvcc" "$work"/*.o -o "$work/bench_gpu" -Xcompiler=-fopenmp -lcublas -lcublasLt -lm
+  "$nvcc" "$work"/*.o -o "$work/bench_gpu" -Xcompiler=-fopenmp -lcublas -lcublasLt $cudnn -lm
 }
 
 sanitize() {

@@ -96,6 +96,7 @@ int command_info(int argc, char **argv) {
     {"CUDA on host", backend_cuda_left_out(false) ? NULL : "yes", backend_cuda_left_out(false)},
 #endif
     {"NCCL", device_nccl(), "one process trains on CUDA devices"},
+    {"cuDNN", device_cudnn(), "attention on a device is by matrix products"},
     {"MPI", parallel_library(), "one process trains a model: no `mpirun phibal train`"},
   };
   size_t n = sizeof features / sizeof *features;

@@ -308,6 +308,11 @@ static void show_packed(void *context, const char *key, int32_t sequence,
   fputc('\n', stderr);
 }
 
+static void show_attention(void *context, const char *by) {
+  (void)context;
+  fprintf(stderr, "phibal train: attention by %s\n", by);
+}
+
 static volatile sig_atomic_t interrupted;
 static void interrupt(int number) {
   interrupted = number == SIGINT ? TRAIN_STOP_EVALUATED : TRAIN_STOP_AT_ONCE;
@@ -331,18 +336,19 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
   /* A terminal line is redrawn five times a second at most; a log gets a line every ten seconds. */
   bool terminal = isatty(STDERR_FILENO);
   display d = {.terminal = terminal, .every = terminal ? 0.2 : 10};
-  const train_options options = {
-      .out = a->resume ? a->resume
-             : a->out  ? a->out
-                       : folder,
-      .overwrite = a->overwrite,
-      .resume = a->resume,
-      .from = from && from->step > 0 ? from : NULL,
-      .stop = &interrupted,
-      .parallel = &job,
-      .device = a->device,
-      .observer = a->quiet ? (train_observer){0}
-                           : (train_observer){&d, show_step, show_evaluation, show_packed}};
+  const train_options options = {.out = a->resume ? a->resume
+                                        : a->out  ? a->out
+                                                  : folder,
+                                 .overwrite = a->overwrite,
+                                 .resume = a->resume,
+                                 .from = from && from->step > 0 ? from : NULL,
+                                 .stop = &interrupted,
+                                 .parallel = &job,
+                                 .device = a->device,
+                                 .observer = a->quiet
+                                                 ? (train_observer){0}
+                                                 : (train_observer){&d, show_step, show_evaluation,
+                                                                    show_packed, show_attention}};
   /* The second signal has its default effect. */
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);

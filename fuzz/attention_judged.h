@@ -32,16 +32,22 @@ struct judged {
    itself; a product of S terms adds (S + 1) u of the terms' sizes, more where the heads of a group
    add up. What a stage is given wrong is carried through by its derivatives. In bfloat16
    probabilities and the scores' gradients are rounded once more, to h of themselves, before they
-   are multiplied; a factor 1.01 is for products of errors. */
+   are multiplied; a factor 1.01 is for products of errors.
+
+   `fused`, by a library: exponents are rounded to binary32 besides, scaled, less the maximum or the
+   logsumexp, and times log2 e, and the exponential is good to a few units, by 8 u of 1 and of their
+   sizes together; sum_j P dP is made from dO O, with O as it is stored; and where the heads of a
+   group add up, each head's sum is rounded to h first. */
 struct attention_judged {
   judged out, logsumexp, gradient;
 
-  attention_judged(const phibal_cuda_attention &s, const float *qkv, const float *dout)
+  attention_judged(const phibal_cuda_attention &s, const float *qkv, const float *dout,
+                   bool fused = false)
       : out((size_t)s.batch * (size_t)s.sequence * (size_t)(s.heads * s.head_width)),
         logsumexp((size_t)s.batch * (size_t)s.sequence * (size_t)s.heads),
         gradient((size_t)s.batch * (size_t)s.sequence *
                  (size_t)((s.heads + 2 * s.key_value_heads) * s.head_width)),
-        shape(s), qkv_(qkv), dout_(dout) {
+        shape(s), qkv_(qkv), dout_(dout), fused_(fused) {
     for (size_t b = 0; b < (size_t)s.batch; b++)
       for (size_t h = 0; h < (size_t)s.heads; h++)
         for (size_t i = 0; i < (size_t)s.sequence; i++) row(b, h, i);
@@ -50,6 +56,7 @@ struct attention_judged {
 private:
   phibal_cuda_attention shape;
   const float *qkv_, *dout_;
+  bool fused_;
 
   void row(size_t b, size_t h, size_t i) {
     const double U = 1.01 * 0x1p-24, half = shape.type == PHIBAL_ROWS_BF16 ? 1.01 * 0x1p-8 : 0;
@@ -60,7 +67,7 @@ private:
     const size_t at = ((b * S + i) * H + h) * n;
     const double scale = 1 / std::sqrt((double)n), terms = (double)(S * group + 2) * U;
     std::vector<double> p(i + 1), dp(i + 1), dp_error(i + 1);
-    double sum = 0, most = 0, largest = -1e300, along = 0, along_error = 0;
+    double sum = 0, most = 0, largest = -1e300, smallest = 1e300, along = 0, along_error = 0;
     for (size_t j = 0; j <= i; j++) {
       double size = 0;
       for (size_t c = 0; c < n; c++) {
@@ -73,15 +80,29 @@ private:
       }
       most = std::fmax(most, size);
       largest = std::fmax(largest, p[j]);
+      smallest = std::fmin(smallest, p[j]);
     }
     for (double &x : p) sum += x = std::exp(x - largest);
-    const double of_scores = scale * (double)(n + 1) * U * most, e = 2 * of_scores + 3 * U;
     const double total = largest + std::log(sum);
-    logsumexp.add((b * H + h) * S + i, total, of_scores + U * (std::fabs(total) + 1));
+    const double exponents =
+        fused_ ? 8 * U * (1 + std::fabs(largest) + std::fabs(smallest) + std::fabs(total)) : 0;
+    const double of_scores = scale * (double)(n + 1) * U * most;
+    const double e = 2 * of_scores + 3 * U + exponents;
+    logsumexp.add((b * H + h) * S + i, total, of_scores + U * (std::fabs(total) + 1) + exponents);
     for (size_t j = 0; j <= i; j++) {
       p[j] /= sum;
       along += p[j] * dp[j];
       along_error += 1.01 * p[j] * (e * std::fabs(dp[j]) + dp_error[j]);
+    }
+    for (size_t c = 0; c < n && fused_; c++) {
+      double o = 0, o_error = 0;
+      for (size_t j = 0; j <= i; j++) {
+        const double term = p[j] * (double)qkv_[first + j * stride + values + c];
+        o += term;
+        o_error += (e + terms + half) * std::fabs(term);
+      }
+      o_error += half * (std::fabs(o) + o_error) + (double)(n + 1) * U * std::fabs(o);
+      along_error += 1.01 * o_error * std::fabs((double)dout_[at + c]);
     }
     for (size_t j = 0; j <= i; j++) {
       const double ds = p[j] * (dp[j] - along) * scale;
@@ -90,14 +111,14 @@ private:
               (e * (std::fabs(dp[j]) + std::fabs(along)) + dp_error[j] + along_error) +
           2 * U * std::fabs(ds);
       const double ds_all = ds_error + (terms + half) * (std::fabs(ds) + ds_error);
-      const double p_all = p[j] * (e + terms + half);
+      const double p_all = p[j] * (e + terms + half), of_group = fused_ && group > 1 ? half : 0;
       for (size_t c = 0; c < n; c++) {
         const size_t k = first + j * stride + keys + c, v = first + j * stride + values + c;
         const double query = (double)qkv_[q + c], up = (double)dout_[at + c];
         out.add(at + c, p[j] * (double)qkv_[v], p_all * std::fabs((double)qkv_[v]));
         gradient.add(q + c, ds * (double)qkv_[k], ds_all * std::fabs((double)qkv_[k]));
-        gradient.add(k, ds * query, ds_all * std::fabs(query));
-        gradient.add(v, p[j] * up, p_all * std::fabs(up));
+        gradient.add(k, ds * query, (ds_all + of_group * std::fabs(ds)) * std::fabs(query));
+        gradient.add(v, p[j] * up, (p_all + of_group * p[j]) * std::fabs(up));
       }
     }
   }

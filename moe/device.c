@@ -128,6 +128,9 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, model_prec
   RUN(join(d, ranks));
   RUN(told(d, d->library.describe(&d->call)));
   RUN(told(d, d->library.products_create(&d->call)));
+  const phibal_cuda_attention attention = device_attention(d, d->model.batch);
+  if (precision == PRECISION_BFLOAT16)
+    RUN(told(d, d->library.attention_create(&attention, &d->call)));
   RUN(create_host_side(d));
   RUN(device_plan_memory(d));
   RUN(device_plan_optimizer(d));
@@ -141,11 +144,17 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, model_prec
   return PHIBAL_OK;
 }
 
+const char *device_attention_by(const device *d) {
+  const phibal_cuda_attention attention = device_attention(d, d->model.batch);
+  return d->library.attention_by(&attention, &d->call);
+}
+
 void device_destroy(device *d) {
   if (!d) return;
   device_exchange_destroy(d);
   for (int i = 0; i < 3; i++)
     if (d->memory[i]) d->library.free(d->memory[i]);
+  if (d->call.attention) d->library.attention_destroy(&d->call);
   if (d->call.products) d->library.products_destroy(&d->call);
   if (d->ranks) d->library.ranks_destroy(d->ranks);
   free(d->shares);

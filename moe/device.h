@@ -42,8 +42,13 @@ phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *t
    gradient that is not finite is an error, and leaves the parameters as they were. */
 phibal_status device_step_finish(device *d, double lr, model_losses *losses, double *norm);
 
+/* What computes attention: cuDNN's version, or "matrix products" and why not cuDNN. */
+const char *device_attention_by(const device *d);
+
 /* The version of the NCCL that several processes on devices need; null: this build has none. */
 const char *device_nccl(void);
+/* The version of the cuDNN whose attention a device has in bfloat16; null: this build has none. */
+const char *device_cudnn(void);
 
 /* Binary32 parameters, moments, m and biases to the host. */
 phibal_status device_fetch(device *d);

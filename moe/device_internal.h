@@ -32,6 +32,9 @@
   X(norm_backward)                                                                                 \
   X(norm_backward_workspace)                                                                       \
   X(rope)                                                                                          \
+  X(attention_create)                                                                              \
+  X(attention_destroy)                                                                             \
+  X(attention_by)                                                                                  \
   X(attention_forward)                                                                             \
   X(attention_backward)                                                                            \
   X(attention_workspace)                                                                           \

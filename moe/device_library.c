@@ -40,6 +40,10 @@ const char *device_nccl(void) {
   return cuda_nccl();
 }
 
+const char *device_cudnn(void) {
+  return cuda_cudnn();
+}
+
 void device_library_close(device_library *l) {
   if (l->handle) dlclose(l->handle);
   *l = (device_library){0};

@@ -45,11 +45,13 @@ static size_t workspace_bytes(const device *d) {
   const model_config *c = &d->model.config;
   const int64_t tokens = (int64_t)d->model.batch * c->sequence;
   const phibal_cuda_attention attention = device_attention(d, d->model.batch);
+  const phibal_cuda_attention last = device_attention(d, 1); /* a call of fewer sequences */
   const int32_t heads = c->heads * c->head_width;
   const phibal_cuda_norm widest = {tokens, 1, c->width > heads ? c->width : heads, 0,
                                    PHIBAL_ROWS_F32};
   const phibal_ffn ffn = model_ffn_shape(c, c->experts, c->hidden);
-  size_t bytes = l->attention_workspace(&attention, &d->call);
+  size_t bytes =
+      larger(l->attention_workspace(&attention, &d->call), l->attention_workspace(&last, &d->call));
   bytes = larger(bytes, l->norm_backward_workspace(&widest));
   bytes = larger(bytes, l->ffn_workspace(&ffn));
   bytes = larger(bytes, l->gradient_norm_workspace(d->block_count));

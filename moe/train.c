@@ -192,6 +192,10 @@ static phibal_status trainer_create(trainer *t) {
     status = device_create(o->device, t->model, &t->optimizer, c->training.precision,
                            (t->own + micro - 1) / micro, t->parallel.launched ? &t->parallel : NULL,
                            &t->device);
+  const train_observer *see = &o->observer;
+  if (!status && o->device && c->training.precision == PRECISION_BFLOAT16 && see->attention &&
+      t->parallel.rank == 0)
+    see->attention(see->context, device_attention_by(t->device));
   /* Last, so that a failure above leaves no run folder behind, and one that is there as it was. */
   if (!status && t->parallel.rank == 0)
     status = o->resume ? run_folder_continue(o->out, t->totals.steps, c, &t->folder)

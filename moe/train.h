@@ -25,6 +25,7 @@ typedef struct train_observer {
   /* How examples came into windows, of data.train and data.validation; may be null. */
   void (*packed)(void *context, const char *key, int32_t sequence,
                  const mixture_examples *examples);
+  void (*attention)(void *context, const char *by); /* on a device in bfloat16; may be null */
 } train_observer;
 
 /* What *train_options.stop asks for after the current step, which is saved first. */

@@ -233,7 +233,9 @@ Test(cuda_kernels, permutation_has_the_cpus_rows_for_any_launch) {
         PHIBAL_OK);
     source.resize((size_t)offsets[(size_t)E]);
     for (int blocks = 1; blocks <= 4; blocks++) {
-      phibal_cuda shape = {nullptr, nullptr, 0, nullptr, 8, blocks, nullptr};
+      phibal_cuda shape = {};
+      shape.multiprocessors = 8;
+      shape.most_blocks = blocks;
       zeroed_device d(phibal_cuda_permutation_workspace(T, k, E, &shape), blocks);
       d.call.multiprocessors = 8;
       memset(d.workspace.data(), 0x5a, d.workspace.size() * 8);

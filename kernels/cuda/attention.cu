@@ -8,12 +8,12 @@
    heads of a group.
 
    Products are of whole squares: twice the FLOPs that the triangle needs, and S^2 memory for one
-   sequence's heads. That is for the trainer's binary32 mode, which no fused attention of cuDNN has.
-   Not measured yet. */
+   sequence's heads. That is for the trainer's binary32 mode, which no fused attention of cuDNN has,
+   and for bfloat16 where cuDNN has no plan (attention_library.h). Not measured yet. */
 #include "../core/exp64.h"
 #include "../core/log64.h"
+#include "attention_library.h"
 #include "products.h"
-#include "trainer.h"
 #include "vector.h"
 
 #include <cmath>
@@ -150,8 +150,9 @@ static int64_t pointer_bytes(const phibal_cuda_attention *shape) {
 
 size_t phibal_cuda_attention_workspace(const phibal_cuda_attention *shape,
                                        const phibal_cuda *call) {
-  (void)call;
+  size_t of_library;
   if (!shape || shape->batch < 1) return 0;
+  if (library_attention_has(shape, call, &of_library)) return of_library;
   const int64_t square = (int64_t)shape->sequence * shape->sequence;
   const int64_t sums = attention_narrow(shape) ? (int64_t)shape->sequence * 2 *
                                                      shape->key_value_heads * shape->head_width
@@ -164,9 +165,7 @@ size_t phibal_cuda_attention_workspace(const phibal_cuda_attention *shape,
 static phibal_status attention_create(const char *name, const phibal_cuda_attention *shape,
                                       bool null, bool kept, const phibal_cuda *call,
                                       attention *at) {
-  if (!shape || shape->batch < 0 || shape->sequence < 1 || shape->key_value_heads < 1 ||
-      shape->head_width < 1 || shape->heads < 1 || shape->heads > PHIBAL_MAX_EXPERTS ||
-      shape->heads % shape->key_value_heads || null || (attention_narrow(shape) && !kept))
+  if (!shape || !attention_is_good(*shape) || null || (attention_narrow(shape) && !kept))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: a null array, or a shape that is no grouped heads, at most %d "
                              "of them",
@@ -289,6 +288,9 @@ phibal_status phibal_cuda_attention_forward(const phibal_cuda_attention *shape, 
                                             void *out, float *logsumexp, const phibal_cuda *call) {
   attention at;
   phibal_status status = attention_create("attention", shape, !qkv || !out, logsumexp, call, &at);
+  size_t bytes;
+  if (status == PHIBAL_OK && library_attention_has(shape, call, &bytes))
+    return library_attention_forward(shape, qkv, out, logsumexp, call);
   for (int64_t b = 0; status == PHIBAL_OK && b < shape->batch; b++) {
     const int64_t first = b * at.length;
     status = multiply_rows(at, place(at, qkv, first, at.stride, 0), at.stride,
@@ -326,6 +328,9 @@ phibal_status phibal_cuda_attention_backward(const phibal_cuda_attention *shape,
   phibal_status status =
       attention_create("attention backward", shape, !qkv || !out_gradient || !qkv_gradient,
                        out && logsumexp, call, &at);
+  size_t bytes;
+  if (status == PHIBAL_OK && library_attention_has(shape, call, &bytes))
+    return library_attention_backward(shape, qkv, out, logsumexp, out_gradient, qkv_gradient, call);
   for (int64_t b = 0; status == PHIBAL_OK && b < shape->batch; b++) {
     const int64_t first = b * at.length;
     const void *q = place(at, qkv, first, at.stride, 0), *k = place(at, q, 0, 0, at.keys);

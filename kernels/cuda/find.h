@@ -24,6 +24,11 @@ static inline const char *cuda_nccl(void) {
   return *PHIBAL_NCCL ? PHIBAL_NCCL : NULL;
 }
 
+/* Likewise of cuDNN. */
+static inline const char *cuda_cudnn(void) {
+  return *PHIBAL_CUDNN ? PHIBAL_CUDNN : NULL;
+}
+
 static inline phibal_status cuda_find(bool on_device, char *path, size_t size) {
   const char *without = cuda_left_out(on_device);
   if (without) return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "this build has %s", without);

@@ -130,7 +130,17 @@ typedef struct phibal_cuda_attention {
   phibal_rows type; /* of qkv, out and their gradients */
 } phibal_cuda_attention;
 
-/* Workspace: anything; 8 heads sequence^2 bytes and a little. */
+/* Plans of cuDNN's attention for one shape in bfloat16, made once and kept in the call; several
+   shapes one after another. Where the build has no cuDNN, or the device or cuDNN has none for the
+   shape, the products above go on, and _by says why. This allocates, and workspaces are to be asked
+   for after it. */
+phibal_status phibal_cuda_attention_create(const phibal_cuda_attention *shape, phibal_cuda *call);
+void phibal_cuda_attention_destroy(phibal_cuda *call);
+/* What computes the shape: "cuDNN 9.19.0", or "matrix products: " and why. For as long as the
+   call's plans. */
+const char *phibal_cuda_attention_by(const phibal_cuda_attention *shape, const phibal_cuda *call);
+
+/* Workspace: anything; by products 8 heads sequence^2 bytes and a little. */
 size_t phibal_cuda_attention_workspace(const phibal_cuda_attention *shape, const phibal_cuda *call);
 /* logsumexp [batch][heads][sequence]: log sum_j exp(<q, k_j> / sqrt(n)). In binary32 it may be
    null; then it is not kept. */

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <cstring>
 
-static const phibal_cuda here = {nullptr, nullptr, 0, nullptr, 2, 0, nullptr};
+static const phibal_cuda here = {nullptr, nullptr, 0, nullptr, 2, 0, nullptr, nullptr};
 
 #define RUN(kernel, blocks, threads, ...)                                                          \
   launch(#kernel, kernel, launch_shape{blocks, threads, 0}, &here, __VA_ARGS__)

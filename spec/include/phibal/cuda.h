@@ -29,6 +29,7 @@ typedef struct phibal_cuda {
   int32_t multiprocessors; /* of the device: phibal_cuda_describe */
   int32_t most_blocks;     /* of a launch; 0: as many as keep the device busy. Changes no bit. */
   void *products;          /* phibal_cuda_products_create; null where no matrix product is called */
+  void *attention;         /* the trainer's; null otherwise */
 } phibal_cuda;
 
 /* How rows of numbers are stored. */
