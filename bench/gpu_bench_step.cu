@@ -111,8 +111,8 @@ void measure_experts(int64_t T, int32_t d, int32_t f, int E, int k, bool skewed)
   const double one = 2.0 * (double)rows * (double)d * (double)f;
   product dense = {PRODUCT_FORWARD, PHIBAL_ROWS_BF16, PHIBAL_ROWS_BF16, f,    d,
                    (uint16_t *)x,   (uint16_t *)gate, (uint16_t *)a,    false};
-  const double dense_us =
-      median_microseconds([&](int) { return products_dense("dense", dense, rows, &s.call); });
+  const double dense_us = median_microseconds(
+      [&](int) { return products_dense("dense", dense, rows, dense.result, &s.call); });
   const double rate = dense_us > 0 ? one / dense_us * 1e-6 : 0;
   flops_line("dense product, bfloat16", T, 1, 1, one, dense_us, rate);
   flops_line(skewed ? "experts forward, skewed 4:1" : "experts forward", T, E, k, 3 * one,

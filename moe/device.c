@@ -235,7 +235,7 @@ static phibal_status head(device *d, int32_t batch) {
                                    .gradient = 1,
                                    .scale = 1.0 / (double)m->global.targets};
     const void *x = device_row_at(d, s->output, first * width);
-    status = l->linear(rows, V, width, d->rows, x, head, 0, d->rows, s->head_logits, &d->call);
+    status = l->linear(rows, V, width, d->rows, x, head, NULL, d->rows, s->head_logits, &d->call);
     RUN(l->cross_entropy(&loss, d->targets + first, s->head_logits, s->row_loss + first,
                          &d->sums->cross_entropy, &d->sums->correct, &d->sums->targets, &d->call));
     RUN(l->linear_input_gradient(rows, V, width, d->rows, s->head_logits, head, PHIBAL_ROWS_F32,

@@ -65,14 +65,13 @@ phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch) 
   const phibal_cuda_attention shape = device_attention(d, batch);
   phibal_status status = l->norm_forward(&norm, on->x, at.d, w->attention_norm, d->rows, on->normed,
                                          at.d, on->inverse, &d->call);
-  RUN(l->linear(at.tokens, at.all, at.d, d->rows, on->normed, device_weight(d, w->qkv), 0, d->rows,
-                on->qkv, &d->call));
+  RUN(l->linear(at.tokens, at.all, at.d, d->rows, on->normed, device_weight(d, w->qkv), NULL,
+                d->rows, on->qkv, &d->call));
   if (m->config.qk_norm) RUN(normalise_heads(d, w, on, &at));
   RUN(l->rope(&rope, m->scratch.rotation_cosine, m->scratch.rotation_sine, 1.0f, on->qkv,
               &d->call));
   RUN(l->attention_forward(&shape, on->qkv, on->attended, on->largest, &d->call));
-  RUN(l->copy(on->middle, on->x, sizeof(float) * (size_t)(at.tokens * at.d), &d->call));
-  RUN(l->linear(at.tokens, at.d, at.queries, d->rows, on->attended, device_weight(d, w->o), 1,
+  RUN(l->linear(at.tokens, at.d, at.queries, d->rows, on->attended, device_weight(d, w->o), on->x,
                 PHIBAL_ROWS_F32, on->middle, &d->call));
   return status;
 }

@@ -140,7 +140,7 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
   phibal_status status = PHIBAL_OK;
   const float *x = router_input(d, layer, tokens, &status);
-  RUN(l->linear(tokens, c->experts, width, PHIBAL_ROWS_F32, x, w->router, 0, PHIBAL_ROWS_F32,
+  RUN(l->linear(tokens, c->experts, width, PHIBAL_ROWS_F32, x, w->router, NULL, PHIBAL_ROWS_F32,
                 on->logits, &d->call));
   RUN(route(d, layer, moe_layer, tokens));
   RUN(l->permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source, on->row,

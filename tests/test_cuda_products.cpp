@@ -155,7 +155,7 @@ Test(cuda_products, dense_products_are_a_group_of_one) {
                    form == PRODUCT_WEIGHT_GRADIENT ? x.data() : w.data(),
                    y.data(),
                    add != 0};
-      OK(products_dense("dense", p, rows, &c.call));
+      OK(products_dense("dense", p, rows, y.data(), &c.call));
       p.result = y2.data();
       OK(products_grouped("grouped", p, one, &c.call));
       cr_expect(same(y, y2), "form %d", form);
@@ -173,18 +173,27 @@ Test(cuda_products, dense_products_of_bfloat16_add_up_in_binary32) {
   const floats X = widened(x), W = widened(w), DY = widened(dy);
   device c(0);
   for (int add = 0; add < 2; add++) {
-    floats y((size_t)(rows * out), 0.3f), y2 = y;
-    halves y3(y.size(), half_of(0.5f));
-    floats y4(y.size(), 0.5f);
-    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(), add, PHIBAL_ROWS_F32,
-                          y.data(), &c.call));
-    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_BF16, x.data(), w.data(), add, PHIBAL_ROWS_F32,
-                          y2.data(), &c.call));
-    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(), add, PHIBAL_ROWS_F32,
-                          y4.data(), &c.call));
-    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_BF16, x.data(), w.data(), add,
-                          PHIBAL_ROWS_BF16, y3.data(), &c.call));
-    cr_expect(same(y, y2) && same(halves_of(y4), y3), "add %d", add);
+    const size_t n = (size_t)(rows * out);
+    const floats to = numbers(&r, n);
+    floats narrow_to = to;
+    narrow(&narrow_to);
+    const halves half_to = halves_of(narrow_to);
+    floats y(n), y2(n), y3(n);
+    halves y4(n);
+    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(),
+                          add ? to.data() : nullptr, PHIBAL_ROWS_F32, y.data(), &c.call));
+    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_BF16, x.data(), w.data(),
+                          add ? to.data() : nullptr, PHIBAL_ROWS_F32, y2.data(), &c.call));
+    cr_expect(same(y, y2), "add %d", add);
+    y2 = to; /* in place */
+    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_BF16, x.data(), w.data(),
+                          add ? y2.data() : nullptr, PHIBAL_ROWS_F32, y2.data(), &c.call));
+    cr_expect(same(y, y2), "add %d in place", add);
+    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(),
+                          add ? narrow_to.data() : nullptr, PHIBAL_ROWS_F32, y3.data(), &c.call));
+    OK(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_BF16, x.data(), w.data(),
+                          add ? half_to.data() : nullptr, PHIBAL_ROWS_BF16, y4.data(), &c.call));
+    cr_expect(same(halves_of(y3), y4), "add %d, rounded", add);
   }
   floats dx((size_t)(rows * in)), dx2 = dx, dw((size_t)(out * in), 0.3f), dw2 = dw;
   halves dx3(dx.size());
@@ -200,7 +209,7 @@ Test(cuda_products, dense_products_of_bfloat16_add_up_in_binary32) {
   OK(phibal_cuda_linear_weight_gradient(rows, out, in, PHIBAL_ROWS_BF16, dy.data(), x.data(),
                                         dw2.data(), &c.call));
   cr_expect(same(dw, dw2));
-  cr_expect_eq(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(), 0,
+  cr_expect_eq(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(), nullptr,
                                   PHIBAL_ROWS_BF16, dx3.data(), &c.call),
                PHIBAL_ERROR_ARGUMENT);
 }

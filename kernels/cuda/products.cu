@@ -107,27 +107,28 @@ phibal_status products_grouped(const char *name, const product &p, const product
                          (void *const *)(a.pointers + 2 * groups.experts), call);
 }
 
-phibal_status products_dense(const char *name, const product &p, int64_t rows,
+phibal_status products_dense(const char *name, const product &p, int64_t rows, const void *to,
                              const phibal_cuda *call) {
   phibal_status status = products_check(name, call, 0);
   if (status != PHIBAL_OK || rows == 0) return status;
-  return library_dense(name, library_product_of(p, rows), library_types_of(p), p.with, p.rows,
+  return library_dense(name, library_product_of(p, rows), library_types_of(p), p.with, p.rows, to,
                        p.result, call);
 }
 
-static phibal_status linear(const char *name, const product &p, int64_t rows,
+static phibal_status linear(const char *name, const product &p, int64_t rows, const void *to,
                             const phibal_cuda *call) {
   const bool types = (p.type == PHIBAL_ROWS_F32 || p.type == PHIBAL_ROWS_BF16) &&
                      (p.to == PHIBAL_ROWS_F32 || p.to == p.type);
-  if (types) return products_dense(name, p, rows, call);
+  if (types) return products_dense(name, p, rows, to, call);
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no result of type %d from type %d", name,
                            (int)p.to, (int)p.type);
 }
 
 phibal_status phibal_cuda_linear(int64_t rows, int64_t out, int64_t in, phibal_rows type,
-                                 const void *x, const void *w, int add, phibal_rows y_type, void *y,
-                                 const phibal_cuda *call) {
-  return linear("linear", {PRODUCT_FORWARD, type, y_type, out, in, x, w, y, add != 0}, rows, call);
+                                 const void *x, const void *w, const void *to, phibal_rows y_type,
+                                 void *y, const phibal_cuda *call) {
+  return linear("linear", {PRODUCT_FORWARD, type, y_type, out, in, x, w, y, to != nullptr}, rows,
+                to ? to : y, call);
 }
 
 phibal_status phibal_cuda_linear_input_gradient(int64_t rows, int64_t out, int64_t in,
@@ -136,7 +137,7 @@ phibal_status phibal_cuda_linear_input_gradient(int64_t rows, int64_t out, int64
                                                 const phibal_cuda *call) {
   return linear("linear, gradient of its input",
                 {PRODUCT_INPUT_GRADIENT, type, x_type, out, in, y_gradient, w, x_gradient, false},
-                rows, call);
+                rows, x_gradient, call);
 }
 
 phibal_status phibal_cuda_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
@@ -146,5 +147,5 @@ phibal_status phibal_cuda_linear_weight_gradient(int64_t rows, int64_t out, int6
   return linear(
       "linear, gradient of its weights",
       {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, out, in, y_gradient, x, w_gradient, true},
-      rows, call);
+      rows, w_gradient, call);
 }

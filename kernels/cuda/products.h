@@ -42,8 +42,8 @@ phibal_status products_check(const char *name, const phibal_cuda *call, size_t b
 size_t products_workspace(int32_t experts);
 phibal_status products_grouped(const char *name, const product &p, const product_groups &groups,
                                const phibal_cuda *call);
-/* No workspace. */
-phibal_status products_dense(const char *name, const product &p, int64_t rows,
+/* `to`: what p.add adds to, as long and of the type of the result; it may be that. No workspace. */
+phibal_status products_dense(const char *name, const product &p, int64_t rows, const void *to,
                              const phibal_cuda *call);
 
 /* The library's side. C [m][n] = op(A) op(B) + beta C in columns, as BLAS has it: A is m by k, or k
@@ -61,7 +61,9 @@ struct library_types {
 phibal_status library_grouped(const char *name, int32_t count, const library_product *each,
                               library_types types, const void *const *a, const void *const *b,
                               void *const *c, const phibal_cuda *call);
+/* D = op(A) op(B) + beta C; D lies as C, and may be C. */
 phibal_status library_dense(const char *name, const library_product &p, library_types types,
-                            const void *a, const void *b, void *c, const phibal_cuda *call);
+                            const void *a, const void *b, const void *c, void *d,
+                            const phibal_cuda *call);
 
 #endif

@@ -93,10 +93,10 @@ struct description {
   }
 };
 
-/* Of all three matrices, in bytes: the heuristic takes 256 for granted where it is not told, and a
+/* Of all matrices, in bytes: the heuristic takes 256 for granted where it is not told, and a
    matrix of bfloat16 weights begins wherever the tensors before it end. */
-uint32_t alignment_of(const void *a, const void *b, const void *c) {
-  const uintptr_t places = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | 256;
+uint32_t alignment_of(const void *a, const void *b, const void *c, const void *d) {
+  const uintptr_t places = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d | 256;
   return (uint32_t)(places & (~places + 1));
 }
 
@@ -212,17 +212,18 @@ phibal_status library_grouped(const char *name, int32_t count, const library_pro
 }
 
 phibal_status library_dense(const char *name, const library_product &p, library_types types,
-                            const void *a, const void *b, void *c, const phibal_cuda *call) {
+                            const void *a, const void *b, const void *c, void *to,
+                            const phibal_cuda *call) {
   library *l = (library *)call->products;
   const float alpha = 1.0f;
   description d(p, types);
   cublasLtMatmulAlgo_t algorithm;
   cublasStatus_t status = d.status;
   if (status == CUBLAS_STATUS_SUCCESS)
-    status = plan_find(l, p, types, alignment_of(a, b, c), d, &algorithm);
+    status = plan_find(l, p, types, alignment_of(a, b, c, to), d, &algorithm);
   if (status == CUBLAS_STATUS_SUCCESS)
-    status = cublasLtMatmul(l->lt, d.operation, &alpha, a, d.a, b, d.b, &types.beta, c, d.c, c, d.c,
-                            &algorithm, (unsigned char *)l->workspace + LIBRARY_BYTES / 2,
+    status = cublasLtMatmul(l->lt, d.operation, &alpha, a, d.a, b, d.b, &types.beta, c, d.c, to,
+                            d.c, &algorithm, (unsigned char *)l->workspace + LIBRARY_BYTES / 2,
                             LIBRARY_BYTES / 2, (cudaStream_t)call->stream);
   return failed(name, status);
 }

@@ -167,12 +167,12 @@ phibal_status phibal_cuda_add(int64_t n, phibal_rows type, const void *x, float 
 /* to[i] = x[i] as bfloat16, to nearest, ties to even */
 phibal_status phibal_cuda_narrow(int64_t n, const float *x, void *to, const phibal_cuda *call);
 
-/* Dense products, which add up in binary32: y [rows][out] = x [rows][in] w^T, or y + that;
-   x_gradient = y_gradient w; w_gradient += y_gradient^T x. `type` is that of both factors, y_type
-   and x_type that of the result, which is no narrower. */
+/* Dense products, which add up in binary32: y [rows][out] = x [rows][in] w^T, or `to` + that where
+   it is not null, which may be y; x_gradient = y_gradient w; w_gradient += y_gradient^T x. `type`
+   is that of both factors, y_type and x_type that of the result, which is no narrower. */
 phibal_status phibal_cuda_linear(int64_t rows, int64_t out, int64_t in, phibal_rows type,
-                                 const void *x, const void *w, int add, phibal_rows y_type, void *y,
-                                 const phibal_cuda *call);
+                                 const void *x, const void *w, const void *to, phibal_rows y_type,
+                                 void *y, const phibal_cuda *call);
 phibal_status phibal_cuda_linear_input_gradient(int64_t rows, int64_t out, int64_t in,
                                                 phibal_rows type, const void *y_gradient,
                                                 const void *w, phibal_rows x_type, void *x_gradient,

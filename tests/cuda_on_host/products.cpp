@@ -28,7 +28,7 @@ void store(void *p, int64_t i, phibal_rows type, float x) {
 }
 
 void multiply(library *l, const library_product &p, library_types types, const void *a,
-              const void *b, void *c) {
+              const void *b, const void *c, void *d) {
   const size_t m = (size_t)p.m;
   l->a.resize(m * (size_t)p.k);
   l->b.resize((size_t)p.k);
@@ -46,7 +46,7 @@ void multiply(library *l, const library_product &p, library_types types, const v
       const float *__restrict column = l->a.data() + (size_t)t * m;
       for (int64_t i = 0; i < p.m; i++) sums[i] = __builtin_fmaf(column[i], factor, sums[i]);
     }
-    for (int64_t i = 0; i < p.m; i++) store(c, j * p.ldc + i, types.out, sums[i]);
+    for (int64_t i = 0; i < p.m; i++) store(d, j * p.ldc + i, types.out, sums[i]);
   }
 }
 
@@ -68,12 +68,13 @@ phibal_status library_grouped(const char *, int32_t count, const library_product
                               library_types types, const void *const *a, const void *const *b,
                               void *const *c, const phibal_cuda *call) {
   for (int32_t i = 0; i < count; i++)
-    multiply((library *)call->products, each[i], types, a[i], b[i], c[i]);
+    multiply((library *)call->products, each[i], types, a[i], b[i], c[i], c[i]);
   return PHIBAL_OK;
 }
 
 phibal_status library_dense(const char *, const library_product &p, library_types types,
-                            const void *a, const void *b, void *c, const phibal_cuda *call) {
-  multiply((library *)call->products, p, types, a, b, c);
+                            const void *a, const void *b, const void *c, void *d,
+                            const phibal_cuda *call) {
+  multiply((library *)call->products, p, types, a, b, c, d);
   return PHIBAL_OK;
 }
