@@ -128,16 +128,21 @@ typedef struct training {
 } training;
 
 /* Null: the CPU alone. The device keeps the optimizer's address. */
-static void start(const char *kind, model_precision precision, training *t) {
+static void start_with(const model_config *config, int32_t batch, int32_t calls, const char *kind,
+                       model_precision precision, training *t) {
   *t = (training){0};
-  cr_assert_eq(model_create(&shape, &phi, BATCH, 11, &t->host), PHIBAL_OK, "%s",
+  cr_assert_eq(model_create(config, &phi, batch, 11, &t->host), PHIBAL_OK, "%s",
                phibal_status_message());
   cr_assert_eq(optimizer_create(&adamw, model_tensor_count(t->host), model_tensors(t->host),
                                 model_parameter_count(t->host), &t->optimizer),
                PHIBAL_OK);
   if (kind)
-    cr_assert_eq(device_create(kind, t->host, &t->optimizer, precision, CALLS, NULL, &t->device),
+    cr_assert_eq(device_create(kind, t->host, &t->optimizer, precision, calls, NULL, &t->device),
                  PHIBAL_OK, "%s", phibal_status_message());
+}
+
+static void start(const char *kind, model_precision precision, training *t) {
+  start_with(&shape, BATCH, CALLS, kind, precision, t);
 }
 
 static void finish(training *t) {
@@ -432,6 +437,41 @@ Test(device, trains_in_bfloat16_as_in_binary32) {
   model_destroy(same);
   finish(&cpu);
   finish(&t);
+}
+
+/* Logits exist for 256 rows at a time: two blocks in one call, or one in each of two, whose rows
+   the head's gradient adds up in one order. */
+Test(device, head_of_two_blocks_in_bfloat16) {
+  enum { MANY = 8200, S = 160 };
+  model_config wide = shape;
+  wide.vocabulary = MANY;
+  wide.width = 8;
+  wide.layers = 1;
+  wide.heads = wide.key_value_heads = 1;
+  wide.sequence = S;
+  wide.dense_layers = 0;
+  static int32_t words[2 * S], next[2 * S];
+  for (int i = 0; i < 2 * S; i++) words[i] = i * 97 % MANY, next[i] = (i + 1) * 97 % MANY;
+  const model_batch batch = model_batch_count(2 * S, words, next);
+  training whole, parts;
+  start_with(&wide, 2, 1, "host-cuda", PRECISION_BFLOAT16, &whole);
+  start_with(&wide, 1, 2, "host-cuda", PRECISION_BFLOAT16, &parts);
+  cr_assert_eq(device_step_begin(whole.device, batch), PHIBAL_OK);
+  cr_assert_eq(device_step_begin(parts.device, batch), PHIBAL_OK);
+  cr_assert_eq(device_forward_backward(whole.device, 2, words, next), PHIBAL_OK, "%s",
+               phibal_status_message());
+  for (int call = 0; call < 2; call++) {
+    cr_assert_eq(device_forward_backward(parts.device, 1, words + call * S, next + call * S),
+                 PHIBAL_OK);
+    cr_assert_eq(memcmp(parts.device->model.scratch.row_loss,
+                        whole.device->model.scratch.row_loss + call * S, S * sizeof(double)),
+                 0, "losses of call %d", call);
+  }
+  const int64_t n = MANY * 8;
+  check_wide("head's gradient", copied(parts.device->model.weight_gradients.head, n),
+             whole.device->model.weight_gradients.head, n);
+  finish(&parts);
+  finish(&whole);
 }
 
 Test(device, what_is_not_finite_in_bfloat16_is_named) {
