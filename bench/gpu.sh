@@ -72,11 +72,15 @@ torch() {
   python3 "$root/bench/gpu_torch.py"
 }
 
+configure() {
+  [ -f "$work/meson/build.ninja" ] ||
+    meson setup "$work/meson" "$root" -Dgpu_architectures="$architecture"
+}
+
 verify() {
   command -v meson >/dev/null && pkg-config --exists mpfr 2>/dev/null ||
     { echo "no meson or no MPFR: the bits are compared above"; return 77; }
-  [ -f "$work/meson/build.ninja" ] ||
-    meson setup "$work/meson" "$root" -Dgpu_architectures="$architecture" || return 1
+  configure || return 1
   ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/tensor_bytes &&
     "$work/meson/cli/phibal" verify --backend cuda
 }
@@ -96,9 +100,28 @@ ranks() {
     "$root" cuda $((devices > 1 ? 2 : 1))
 }
 
+# The whole training step of two of the paper's models, and PyTorch's of the same: CONFIG, sequences of a step, of
+# a call, steps. Lines go to results/model_steps.txt one by one, so that those before a limit are there.
+model_steps() {
+  command -v meson >/dev/null || { echo "no meson"; return 77; }
+  configure && ninja -C "$work/meson" bench/bench_train_step kernels/cuda/libphibal-cuda.so >/dev/null || return 1
+  for of in "111M 32 8 10" "986M 8 4 5"; do
+    # shellcheck disable=SC2086 # words
+    set -- $of
+    echo "$1: $2 sequences a step, $3 a call"
+    "$work/meson/bench/bench_train_step" "$1" cuda "$2" "$3" "$4" >"$work/$1.txt" || { cat "$work/$1.txt"; return 1; }
+    cat "$work/$1.txt"
+    flops=$(sed -n 's/.* \([0-9.]*\) GFLOP a token.*/\1/p' "$work/$1.txt" | head -n 1)
+    "$work/meson/bench/bench_train_step" "$1" cuda "$2" "$3" 0 >"$work/$1.yaml" || return 1
+    python3 "$root/bench/gpu_torch_step.py" "$work/$1.yaml" "$4" "$flops"
+    status=$?
+    [ $status -eq 0 ] || [ $status -eq 77 ] || return 1
+  done
+}
+
 # A step runs a function of this script in a process of its own, which `timeout` can end.
 case ${GPU_STEP:-} in
-build | torch | verify | train | ranks) "$GPU_STEP"; exit ;;
+build | torch | verify | train | ranks | model_steps) "$GPU_STEP"; exit ;;
 memcheck | racecheck) sanitize "$GPU_STEP"; exit ;;
 esac
 again() { GPU_STEP=$1 step "$1" "$2" sh "$root/bench/gpu.sh" ${build_only:+--build-only} "$work"; }
@@ -113,6 +136,8 @@ again torch 90
 again verify 120
 again train 60
 again ranks 60
+again model_steps 240
 cat "$results/bench.txt"
 [ ! -s "$results/torch.txt" ] || cat "$results/torch.txt"
+[ ! -s "$results/model_steps.txt" ] || cat "$results/model_steps.txt"
 [ -z "$failed" ]

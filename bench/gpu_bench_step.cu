@@ -79,8 +79,9 @@ void measure_optimizer(int64_t n) {
 
 void flops_line(const char *what, int64_t T, int E, int k, double flops, double us, double dense) {
   const double rate = us > 0 ? flops / us * 1e-6 : 0;
-  printf("%-28s %7lld %5d %3d %10.2f us %8.1f TFLOP/s %6.1f %% of the dense product\n", what,
-         (long long)T, E, k, us, rate, dense > 0 ? 100 * rate / dense : 0.0);
+  printf("%-28s %7lld %5d %3d %10.2f us %8.1f TFLOP/s", what, (long long)T, E, k, us, rate);
+  if (dense > 0) printf(" %6.1f %% of the dense product", 100 * rate / dense);
+  putchar('\n');
   fflush(stdout);
 }
 
@@ -135,6 +136,40 @@ void measure_experts(int64_t T, int32_t d, int32_t f, int E, int k, bool skewed)
   finish(s, "experts");
 }
 
+/* Causal attention in bfloat16, by the library where it has a plan, and by products; FLOPs of the
+   triangle alone: 4 S (S + 1) n / 2 a head forward, and 5/2 of that backward. */
+void measure_attention(int32_t batch, int32_t sequence, int32_t heads, int32_t n) {
+  const phibal_cuda_attention shape = {batch, sequence, heads, heads, n, PHIBAL_ROWS_BF16};
+  const size_t rows = (size_t)batch * (size_t)sequence, width = (size_t)(heads * n);
+  const std::vector<float> host = logits_like(3 * rows * width);
+  std::vector<uint16_t> narrow(host.size());
+  for (size_t i = 0; i < host.size(); i++) narrow[i] = (uint16_t)(core_bits32(host[i]) >> 16);
+  halves qkv(narrow.size(), narrow.data()), out(rows * width), dqkv(narrow.size());
+  device_array<float> logsumexp(rows * (size_t)heads);
+  const double flops = 2.0 * (double)rows * (double)(sequence + 1) * (double)width;
+  for (int library = 1; library >= 0; library--) {
+    phibal_cuda plans = {};
+    if (library && phibal_cuda_attention_create(&shape, &plans)) bench.failed = true;
+    device_call s(phibal_cuda_attention_workspace(&shape, &plans), 0, true);
+    s.call.attention = plans.attention;
+    printf("attention by %s\n",
+           library ? phibal_cuda_attention_by(&shape, &plans) : "matrix products");
+    flops_line("attention forward", (int64_t)rows, heads, n, flops, median_microseconds([&](int) {
+                 return phibal_cuda_attention_forward(&shape, (uint16_t *)qkv, (uint16_t *)out,
+                                                      logsumexp, &s.call);
+               }),
+               0);
+    flops_line(
+        "attention backward", (int64_t)rows, heads, n, 2.5 * flops, median_microseconds([&](int) {
+          return phibal_cuda_attention_backward(&shape, (uint16_t *)qkv, (uint16_t *)out, logsumexp,
+                                                (uint16_t *)out, (uint16_t *)dqkv, &s.call);
+        }),
+        0);
+    finish(s, "attention");
+    phibal_cuda_attention_destroy(&plans);
+  }
+}
+
 } // namespace
 
 void gpu_bench_step() {
@@ -150,4 +185,5 @@ void gpu_bench_step() {
     measure_experts(T, d, small ? 16 : 1024, small ? 4 : 32, 2, skewed);
     measure_experts(T, d, small ? 16 : 256, small ? 8 : 128, small ? 2 : 8, skewed);
   }
+  measure_attention(small ? 1 : 8, small ? 24 : 2048, small ? 2 : 8, 64);
 }

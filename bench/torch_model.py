@@ -70,7 +70,9 @@ class Experts(torch.nn.Module):
         rows = x.index_select(0, source)
         if self.variant == "grouped":
             ends = sizes.cumsum(0).int()
-            product = lambda a, w: F.grouped_mm(a, w.transpose(1, 2), offs=ends)
+            # Autocast does not know it.
+            kind = torch.bfloat16 if torch.is_autocast_enabled("cuda") else x.dtype
+            product = lambda a, w: F.grouped_mm(a.to(kind), w.to(kind).transpose(1, 2), offs=ends)
             y = product(self.act(product(rows, self.gate)) * product(rows, self.up), self.down)
         else:
             largest = int(sizes.max())
