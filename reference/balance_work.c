@@ -58,6 +58,11 @@ phibal_status balance_vector_centre(int32_t experts, const phibal_enclosure *x, 
         members{Pre}(x, experts, s) && 0 <= i < e ==> in(centred + i, centred(s, experts, i));
       loop assigns e, centred[0 .. experts - 1];
       loop variant experts - e; */
-  for (int32_t e = 0; e < experts; e++) TRY(phibal_enclosure_sub(&centred[e], &x[e], &t[0]));
+  for (int32_t e = 0; e < experts; e++) {
+    TRY(phibal_enclosure_sub(&centred[e], &x[e], &t[0]));
+    /*@ assert next: \forall sequence s; members{Pre}(x, experts, s) ==>
+          in(centred + e, centred(s, experts, e)); */
+    /*@ assert others: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(centred + i); */
+  }
   return PHIBAL_OK;
 }
