@@ -163,11 +163,13 @@ static phibal_status token_weigh_selected(phibal_reference_token *t, const phiba
       gates_weights(t, router, logits, row, reference, t->active, experts, t->weight, t->part);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  /*@ assert kept: \forall integer i; 0 <= i < t->experts ==>
+        same{Pre, Here}(t->weight + i); */
+  //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert probabilitys: vector_output(t->probability, t->experts);
   //@ assert gates: vector_output(t->gate, t->active);
   //@ assert gradients: vector_output(t->gradient, t->experts);
   //@ assert conditions: vector_output(t->condition, t->experts);
-  //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
   return status;
