@@ -58,7 +58,10 @@ static phibal_status loss_sums(int32_t experts, const float *weight, const phiba
     /*@ assert unfold: \forall sequence s, w;
           dot(s, w, e + 1) == dot(s, w, e) + term(s, e) * term(w, e) &&
           absolute_dot(s, w, e + 1) == absolute_dot(s, w, e) + \abs(term(s, e)) * term(w, e); */
+    //@ assert place: input(x + e) && vector_apart(x + e, t, 4) && \is_finite(weight[e]);
     TRY(loss_add_term(&x[e], weight[e], t));
+    /*@ assert weight: \forall sequence w; floats_are(weight, experts, w) ==>
+          term(w, e) == (real)weight[e]; */
     /*@ assert added: \forall sequence s, w, real a;
           members{Pre}(x, experts, s) && floats_are(weight, experts, w) &&
           a == (real)weight[e] ==> in(t + 0, dot(s, w, e) + term(s, e) * a) &&
@@ -149,7 +152,7 @@ phibal_status phibal_reference_balance_loss(const phibal_potential *potential, i
   //@ assert use_enclosure;
   const char *name = "phibal_reference_balance_loss";
   TRY(balance_price_check(name, potential, experts, m, precision, loss));
-  TRY(loss_check(name, alpha, experts, loads, !loss));
+  TRY(loss_check(name, alpha, experts, loads, loss == NULL));
   phibal_enclosure *t, *x;
   TRY(operation_scratch(name, 4, precision, &t));
   //@ assert scratch: vector_output(t, 4) && vector_in_use(t, 4);
@@ -177,8 +180,8 @@ phibal_status phibal_reference_switch_loss(int32_t experts, double alpha, const 
   //@ assert use_enclosure;
   const char *name = "phibal_reference_switch_loss";
   TRY(operation_check_experts(name, experts, precision));
-  TRY(loss_check(name, alpha, experts, loads, !loss));
-  TRY(loss_check(name, alpha, experts, frequency, !loss));
+  TRY(loss_check(name, alpha, experts, loads, loss == NULL));
+  TRY(loss_check(name, alpha, experts, frequency, loss == NULL));
   phibal_enclosure *t, *x;
   TRY(operation_scratch(name, 4, precision, &t));
   //@ assert scratch: vector_output(t, 4) && vector_in_use(t, 4);

@@ -64,7 +64,11 @@ static void price_sign(int32_t experts, const float *m, phibal_enclosure *price)
         in(price + i, sign_real((real)m[i]));
       loop assigns e, price[0 .. experts - 1];
       loop variant experts - e; */
-  for (int32_t e = 0; e < experts; e++) phibal_enclosure_set_si(&price[e], float_sign(m[e]));
+  for (int32_t e = 0; e < experts; e++) {
+    phibal_enclosure_set_si(&price[e], float_sign(m[e]));
+    //@ assert sign: in(price + e, sign_real((real)m[e]));
+    //@ assert left: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(price + i);
+  }
 }
 
 /* The largest of m; *n are as large. */
@@ -182,6 +186,8 @@ static phibal_status price_largest(int32_t experts, const float *m, phibal_enclo
         floats_are(m, experts, s) && 0 <= i < experts ==>
           in(price + i, maximum_share(s, experts, i)); */
   phibal_enclosure_clear(&number);
+  //@ assert outputs: vector_output(price, experts);
+  //@ assert frame: only_vector_written{Pre, Here}(price, experts);
   return status;
 }
 
@@ -211,6 +217,7 @@ static void price_arguments(bool floored, int32_t experts, const float *m, phiba
     //@ assert point: (real)point == price_point(floored, (real)m[e]);
     operation_set_float(&x[e], point);
     //@ assert set: in(x + e, price_point(floored, (real)m[e]));
+    //@ assert left: \forall integer i; 0 <= i < e ==> same{LoopCurrent, Here}(x + i);
   }
 }
 
