@@ -1,7 +1,8 @@
 #!/bin/sh
-# One command for a machine with a CUDA device, in ten minutes: builds the CUDA kernels for it, compares
-# them with the CPU's bit for bit, runs compute-sanitizer over that, measures, compares with PyTorch
-# where Python has it, and runs `phibal verify --backend cuda` where meson and MPFR are there.
+# One command for a machine with a CUDA device: builds the CUDA kernels for it, compares them with the
+# CPU's bit for bit, runs compute-sanitizer over that, measures, compares with PyTorch where Python has
+# it, and runs `phibal verify --backend cuda` where meson and MPFR are there. Meant for ten minutes; its
+# steps are stopped after seventeen in all.
 #   usage: bench/gpu.sh [--build-only] [FOLDER]     FOLDER (build-gpu): programs, and results in it
 # Needs nvcc, gcc, cuBLAS and the CUDA runtime only. Exit status 1 if anything failed, 77 without a device.
 set -u
