@@ -45,7 +45,12 @@ static phibal_status ema_vector(int32_t experts, float eta, const float *m, cons
   //@ assert use_enclosure && use_floating;
   phibal_enclosure_set_d(&t[1], (double)eta);
   phibal_enclosure_set_si(&t[0], 1);
-  TRY(phibal_enclosure_sub(&t[0], &t[0], &t[1]));
+  phibal_status subtracted = phibal_enclosure_sub(&t[0], &t[0], &t[1]);
+  //@ assert scratch: vector_output(t, 4);
+  //@ assert places: vector_output(next, experts);
+  /*@ assert places_apart: \forall integer i; 0 <= i < experts ==>
+        \separated(next + i, t + 2) && \separated(next + i, t + 3); */
+  if (subtracted != PHIBAL_OK) return subtracted;
   /*@ loop invariant index: 0 <= e <= experts;
       loop invariant weights: in(t + 0, 1.0 - (real)eta) && in(t + 1, (real)eta);
       loop invariant scratch: vector_output(t, 4);
@@ -57,6 +62,7 @@ static phibal_status ema_vector(int32_t experts, float eta, const float *m, cons
       loop assigns e, t[2 .. 3], next[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
+    //@ assert others_apart: \forall integer i; 0 <= i < e ==> \separated(next + i, next + e);
     phibal_status status = ema_element(m[e], loads[e], t, &next[e]);
     //@ assert scratch: vector_output(t, 4);
     //@ assert outputs: vector_output(next, experts);
@@ -92,6 +98,11 @@ typedef struct mean_count {
   int64_t whole, rest;
 } mean_count;
 
+/*@ // the mean of counts that sum to `total`
+    predicate mean_is(mean_count mean, integer experts, integer total) =
+      0 <= mean.rest < experts && mean.whole * experts + mean.rest == total;
+*/
+
 /* mean + count / experts. */
 /*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && 0 <= mean.rest < experts;
     requires experts * INT64_MIN <= mean.whole * experts + mean.rest + count <=
@@ -117,6 +128,8 @@ static mean_count mean_count_add(mean_count mean, int32_t experts, int64_t count
   /*@ assert sum: (mean.whole + whole) * experts + rest ==
         mean.whole * experts + mean.rest + count; */
   //@ assert above: 0 < (mean.whole + whole - INT64_MIN + 1) * experts;
+  /*@ assert below: mean.whole + whole - INT64_MIN + 1 <= 0 ==>
+        (mean.whole + whole - INT64_MIN + 1) * experts <= 0; */
   //@ assert low: INT64_MIN <= mean.whole + whole;
   //@ assert high: mean.whole + whole <= INT64_MAX;
   return (mean_count){mean.whole + whole, rest};
@@ -126,8 +139,7 @@ static mean_count mean_count_add(mean_count mean, int32_t experts, int64_t count
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures 0 <= \result.rest < experts;
-    ensures \result.whole * experts + \result.rest == count_sum(count, experts); */
+    ensures mean_is(\result, experts, count_sum(count, experts)); */
 static mean_count mean_count_compute(int32_t experts, const int64_t *count) {
   mean_count mean = {0, 0};
   /*@ loop invariant index: 0 <= e <= experts;
@@ -147,8 +159,8 @@ static mean_count mean_count_compute(int32_t experts, const int64_t *count) {
 /*@ terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \forall integer experts; 0 <= mean.rest < experts ==>
-      \result == sign_of(mean.whole * experts + mean.rest - experts * count); */
+    ensures \forall integer experts, total; mean_is(mean, experts, total) ==>
+      \result == sign_of(total - experts * count); */
 static int loss_free_sign(mean_count mean, int64_t count) {
   if (mean.whole != count) return mean.whole > count ? 1 : -1;
   return mean.rest > 0;
@@ -173,6 +185,35 @@ static phibal_status binary32_sum(float x, float y, phibal_enclosure *t, float *
   return PHIBAL_OK;
 }
 
+/*@ requires \is_finite(rate);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \is_finite(\result); */
+static float loss_free_step(int sign, float rate) { return sign > 0 ? rate : -rate; }
+
+/* next = bias + sign(mean(count) - count) rate. */
+/*@ requires \is_finite(rate) && \is_finite(bias) && vector_output(t, 2) && \valid(next);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 1], *next;
+    ensures enclosure(t + 0) && enclosure(t + 1) && only_two_written{Pre, Here}(t + 0, t + 1);
+    ensures \result == PHIBAL_OK ==> \forall integer experts, total;
+      mean_is(mean, experts, total) && total == experts * count ==> (real)*next == (real)bias; */
+static phibal_status loss_free_element(mean_count mean, float rate, int64_t count, float bias,
+                                       phibal_enclosure *t, float *next) {
+  //@ assert use_enclosure;
+  int sign = loss_free_sign(mean, count);
+  *next = bias;
+  if (sign == 0) return PHIBAL_OK;
+  return binary32_sum(bias, loss_free_step(sign, rate), t, next);
+}
+
+/*@ // expert e has the mean count; a predicate, which provers match where they would not an equation
+    predicate at_mean{L}(int64_t *count, integer n, integer e) =
+      count_sum(count, n) == n * count[e];
+*/
+
 /*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(rate);
     requires \valid_read(count + (0 .. experts - 1));
     requires \valid_read(bias + (0 .. experts - 1)) && finite_floats(bias, experts);
@@ -183,24 +224,29 @@ static phibal_status binary32_sum(float x, float y, phibal_enclosure *t, float *
     assigns t[0 .. 1], next[0 .. experts - 1];
     ensures enclosure(t + 0) && enclosure(t + 1) && only_two_written{Pre, Here}(t + 0, t + 1);
     ensures \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts &&
-      count_sum(count, experts) == experts * count[e] ==> (real)next[e] == (real)bias[e]; */
+      at_mean{Pre}(count, experts, e) ==> (real)next[e] == (real)bias[e]; */
 static phibal_status loss_free_vector(int32_t experts, float rate, const int64_t *count,
                                       const float *bias, phibal_enclosure *t, float *next) {
   //@ assert use_enclosure;
   mean_count mean = mean_count_compute(experts, count);
+  //@ assert mean: mean_is(mean, experts, count_sum{Pre}(count, experts));
   /*@ loop invariant index: 0 <= e <= experts;
       loop invariant outputs: enclosure(t + 0) && enclosure(t + 1);
       loop invariant frame: only_two_written{Pre, Here}(t + 0, t + 1);
+      loop invariant biases: \forall integer i; 0 <= i < experts ==> bias[i] == \at(bias[i], Pre);
       loop invariant kept: \forall integer i; 0 <= i < e &&
-        count_sum(count, experts) == experts * count[i] ==> (real)next[i] == (real)bias[i];
+        at_mean{Pre}(count, experts, i) ==> (real)next[i] == (real)bias[i];
       loop assigns e, t[0 .. 1], next[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
-    int sign = loss_free_sign(mean, count[e]);
-    //@ assert sign: sign == sign_of(mean.whole * experts + mean.rest - experts * count[e]);
-    //@ assert balanced: count_sum(count, experts) == experts * count[e] ==> sign == 0;
-    next[e] = bias[e];
-    if (sign != 0) TRY(binary32_sum(bias[e], sign > 0 ? rate : -rate, t, &next[e]));
+    //@ assert bias: \is_finite(bias[e]);
+    phibal_status status = loss_free_element(mean, rate, count[e], bias[e], t, &next[e]);
+    /*@ assert earlier: \forall integer i; 0 <= i < e ==>
+          next[i] == \at(next[i], LoopCurrent) && bias[i] == \at(bias[i], LoopCurrent); */
+    /*@ assert now: status == PHIBAL_OK && at_mean{Pre}(count, experts, e) ==> (real)next[e] == (real)bias[e]; */
+    /*@ assert kept: \forall integer i; 0 <= i < e &&
+          at_mean{Pre}(count, experts, i) ==> (real)next[i] == (real)bias[i]; */
+    if (status != PHIBAL_OK) return status;
   }
   return PHIBAL_OK;
 }

@@ -6,6 +6,8 @@
                                  phibal_enclosure *t) =
       \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, loss) &&
         optional_apart(r, condition) && vector_apart(r, t, 4) ==> same{A, B}(r);
+    // a weight as a real number: provers match the predicate where they would not an equation
+    predicate weight_is(float weight, real a) = a == (real)weight;
 */
 
 /* t[0] += weight x, t[1] += weight |x|; t[2..3] are temporaries. */
@@ -14,15 +16,28 @@
     exits \false;
     assigns t[0 .. 3];
     ensures vector_output(t, 4) && only_vector_written{Pre, Here}(t, 4);
-    ensures \result == PHIBAL_OK ==> \forall real c, a; in{Pre}(t + 0, c) && in{Pre}(x, a) ==>
-      in(t + 0, c + a * (real)weight);
-    ensures \result == PHIBAL_OK ==> \forall real c, a; in{Pre}(t + 1, c) && in{Pre}(x, a) ==>
-      in(t + 1, c + \abs(a) * (real)weight); */
+    ensures \result == PHIBAL_OK ==> \forall real c, a, b;
+      in{Pre}(t + 0, c) && in{Pre}(x, a) && weight_is(weight, b) ==> in(t + 0, c + a * b);
+    ensures \result == PHIBAL_OK ==> \forall real c, a, b;
+      in{Pre}(t + 1, c) && in{Pre}(x, a) && weight_is(weight, b) ==> in(t + 1, c + \abs(a) * b); */
 static phibal_status loss_add_term(const phibal_enclosure *x, float weight, phibal_enclosure *t) {
   //@ assert use_enclosure;
   operation_set_float(&t[2], weight);
+  //@ assert weight: \forall real b; weight_is(weight, b) ==> in(t + 2, b);
+  //@ assert set: same{Pre, Here}(t + 0) && same{Pre, Here}(t + 1) && same{Pre, Here}(x);
+  /*@ assert members: \forall real c, a, b;
+        in{Pre}(t + 0, c) && in{Pre}(x, a) && weight_is(weight, b) ==>
+          in(t + 0, c) && in(x, a) && in(t + 2, b); */
   TRY(operation_add_product(&t[0], x, &t[2], &t[3]));
-  return operation_add_magnitude(&t[1], x, &t[2], &t[3]);
+  /*@ assert product: \forall real c, a, b;
+        in{Pre}(t + 0, c) && in{Pre}(x, a) && weight_is(weight, b) ==>
+          in(t + 0, c + a * b); */
+  //@ assert factors: \forall real b; weight_is(weight, b) ==> in(t + 2, b);
+  //@ assert left: same{Pre, Here}(t + 1) && same{Pre, Here}(x);
+  //@ ghost first:;
+  phibal_status status = operation_add_magnitude(&t[1], x, &t[2], &t[3]);
+  //@ assert product_left: same{first, Here}(t + 0);
+  return status;
 }
 
 /* t[0] = sum_e weight_e x_e, t[1] = the same with |x_e|; t[2..3] are temporaries. */
@@ -54,18 +69,12 @@ static phibal_status loss_sums(int32_t experts, const float *weight, const phiba
   for (int32_t e = 0; e < experts; e++) {
     /*@ assert terms: \forall sequence s, w;
           members{Pre}(x, experts, s) && floats_are(weight, experts, w) ==>
-            in(x + e, term(s, e)) && term(w, e) == (real)weight[e]; */
+            in(x + e, term(s, e)) && weight_is(weight[e], term(w, e)); */
     /*@ assert unfold: \forall sequence s, w;
           dot(s, w, e + 1) == dot(s, w, e) + term(s, e) * term(w, e) &&
           absolute_dot(s, w, e + 1) == absolute_dot(s, w, e) + \abs(term(s, e)) * term(w, e); */
     //@ assert place: input(x + e) && vector_apart(x + e, t, 4) && \is_finite(weight[e]);
     TRY(loss_add_term(&x[e], weight[e], t));
-    /*@ assert weight: \forall sequence w; floats_are(weight, experts, w) ==>
-          term(w, e) == (real)weight[e]; */
-    /*@ assert added: \forall sequence s, w, real a;
-          members{Pre}(x, experts, s) && floats_are(weight, experts, w) &&
-          a == (real)weight[e] ==> in(t + 0, dot(s, w, e) + term(s, e) * a) &&
-            in(t + 1, absolute_dot(s, w, e) + \abs(term(s, e)) * a); */
     /*@ assert summed: \forall sequence s, w;
           members{Pre}(x, experts, s) && floats_are(weight, experts, w) ==>
             in(t + 0, dot(s, w, e) + term(s, e) * term(w, e)) &&
@@ -83,6 +92,7 @@ static phibal_status loss_sums(int32_t experts, const float *weight, const phiba
     exits \false;
     assigns t[2 .. 3], *loss, *condition;
     ensures enclosure(t + 2) && enclosure(t + 3) && enclosure(loss) && optional(condition);
+    ensures same{Pre, Here}(t + 0) && same{Pre, Here}(t + 1);
     ensures loss_written{Pre, Here}(loss, condition, t);
     ensures \result == PHIBAL_OK ==>
       \forall real a; in{Pre}(t + 0, a) ==> in(loss, (real)scale * experts * a);
@@ -165,8 +175,14 @@ phibal_status phibal_reference_balance_loss(const phibal_potential *potential, i
     //@ assert places: output(loss) && optional(condition);
     /*@ assert places_apart: vector_apart(loss, t, 4) &&
           (condition == \null || vector_apart(condition, t, 4)); */
+    /*@ assert prices_apart: vector_apart(loss, x, experts) &&
+          (condition == \null || vector_apart(condition, x, experts)); */
+    /*@ assert prices_left: \forall integer i; 0 <= i < experts ==>
+          \separated(x + i, loss) && optional_apart(x + i, condition) && vector_apart(x + i, t, 4); */
     if (status == PHIBAL_OK) status = loss_dot(experts, alpha, loads, x, t, loss, condition);
-    //@ assert used: vector_output(t, 4) && vector_output(x, experts);
+    //@ assert used: vector_output(t, 4);
+    //@ assert prices_used: vector_output(x, experts);
+    //@ assert results: output(loss) && optional(condition);
     operation_scratch_clear(x, (size_t)experts);
     //@ assert left: vector_output(t, 4);
   }
@@ -194,8 +210,14 @@ phibal_status phibal_reference_switch_loss(int32_t experts, double alpha, const 
     //@ assert places: output(loss) && optional(condition);
     /*@ assert places_apart: vector_apart(loss, t, 4) &&
           (condition == \null || vector_apart(condition, t, 4)); */
+    /*@ assert prices_apart: vector_apart(loss, x, experts) &&
+          (condition == \null || vector_apart(condition, x, experts)); */
+    /*@ assert prices_left: \forall integer i; 0 <= i < experts ==>
+          \separated(x + i, loss) && optional_apart(x + i, condition) && vector_apart(x + i, t, 4); */
     status = loss_dot(experts, alpha, loads, x, t, loss, condition);
-    //@ assert used: vector_output(t, 4) && vector_output(x, experts);
+    //@ assert used: vector_output(t, 4);
+    //@ assert prices_used: vector_output(x, experts);
+    //@ assert results: output(loss) && optional(condition);
     operation_scratch_clear(x, (size_t)experts);
     //@ assert left: vector_output(t, 4);
   }

@@ -177,6 +177,8 @@ static phibal_status price_largest(int32_t experts, const float *m, phibal_enclo
   phibal_enclosure_init(&number, 64);
   phibal_enclosure_set_si(&number, (long)n);
   //@ assert number: in(&number, (real)n) && (real)n > 0.0;
+  /*@ assert number_apart: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        same{Pre, Here}(r) && \valid_read(r) && \separated(r, &number); */
   //@ assert prices: vector_output(price, experts);
   phibal_status status = price_shares(experts, m, largest, &number, price);
   /*@ assert same_share: \forall sequence s, integer i; floats_are(m, experts, s) &&
@@ -185,7 +187,11 @@ static phibal_status price_largest(int32_t experts, const float *m, phibal_enclo
   /*@ assert shares: status == PHIBAL_OK ==> \forall sequence s, integer i;
         floats_are(m, experts, s) && 0 <= i < experts ==>
           in(price + i, maximum_share(s, experts, i)); */
+  //@ assert priced: vector_output(price, experts) && only_vector_written{Pre, Here}(price, experts);
+  //@ ghost computed:;
   phibal_enclosure_clear(&number);
+  /*@ assert left: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        same{computed, Here}(r) && \valid_read(r); */
   //@ assert outputs: vector_output(price, experts);
   //@ assert frame: only_vector_written{Pre, Here}(price, experts);
   return status;
@@ -243,8 +249,22 @@ static phibal_status price_gradient(const phibal_potential *potential, int32_t e
   phi.id = potential->id;
   phibal_enclosure_init(&phi.parameter, precision > 64 ? precision : 64);
   if (isfinite(potential->parameter)) phibal_enclosure_set_d(&phi.parameter, potential->parameter);
+  /*@ assert parameter: \is_finite(potential->parameter) ==>
+        in(&phi.parameter, (real)potential->parameter); */
+  /*@ assert parameter_apart: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        same{Pre, Here}(r) && \valid_read(r) && \separated(r, &phi); */
+  //@ assert places: vector_input(x, experts) && vector_output(price, experts);
   phibal_status status = phibal_reference_gradient(&phi, (size_t)experts, x, price);
+  //@ assert priced: vector_output(price, experts) && only_vector_written{Pre, Here}(price, experts);
+  /*@ assert prices: status == PHIBAL_OK && \is_finite(potential->parameter) ==>
+        \forall integer e, real r; 0 <= e < experts && in{Pre}(x + e, r) &&
+        separable(potential->id, (real)potential->parameter) ==>
+          price_exists(potential->id, (real)potential->parameter, r) &&
+          in(price + e, price_of(potential->id, (real)potential->parameter, r)); */
+  //@ ghost computed:;
   phibal_enclosure_clear(&phi.parameter);
+  /*@ assert left: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        same{computed, Here}(r) && \valid_read(r); */
   return status;
 }
 
@@ -315,8 +335,22 @@ static phibal_status price_compute(const char *name, const phibal_potential *pot
   //@ assert places_left: vector_output(price, experts);
   /*@ assert kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
         same{Pre, Here}(r) && vector_apart(r, x, experts); */
+  /*@ assert points: \is_finite(potential->parameter) ==> \forall integer e; 0 <= e < experts ==>
+        in(x + e, price_point(price_raised(potential->id, (real)potential->parameter),
+                              (real)m[e])); */
+  //@ assert scratch_apart: \forall integer i; 0 <= i < experts ==> vector_apart(x + i, price, experts);
   status = price_gradient(potential, experts, x, precision, price);
+  //@ assert scratch: vector_output(x, experts);
+  /*@ assert computed: status == PHIBAL_OK && \is_finite(potential->parameter) &&
+        separable(potential->id, (real)potential->parameter) ==> \forall integer e;
+        0 <= e < experts ==> in(price + e,
+          gradient_price(potential->id, (real)potential->parameter, (real)m[e])); */
+  /*@ assert others: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+        vector_apart(r, price, experts) ==> same{Pre, Here}(r) && vector_apart(r, x, experts); */
+  //@ assert priced: vector_output(price, experts);
+  //@ ghost before:;
   operation_scratch_clear(x, (size_t)experts);
+  //@ assert prices_left: vector_same{before, Here}(price, experts);
   //@ assert places_kept: vector_output(price, experts);
   return status;
 }
@@ -414,6 +448,7 @@ phibal_status phibal_reference_price_centred(const phibal_potential *potential, 
   //@ assert scratch: vector_output(t, 2) && vector_in_use(t, 2);
   phibal_status status = operation_scratch(name, (size_t)experts, precision, &x);
   //@ assert kept: vector_output(t, 2) && vector_in_use(t, 2);
+  //@ assert centred_kept: vector_output(centred, experts) && optional(largest);
   if (status == PHIBAL_OK) {
     //@ assert apart: vectors_apart(t, 2, x, experts);
     status = phibal_reference_price(potential, experts, m, precision, x, floored);
@@ -421,11 +456,35 @@ phibal_status phibal_reference_price_centred(const phibal_potential *potential, 
     //@ assert places: vector_output(centred, experts) && vectors_apart(centred, experts, t, 2);
     //@ assert places_apart: vectors_apart(centred, experts, x, experts);
     //@ assert largest: optional(largest);
+    /*@ assert largest_apart: largest == \null || (vector_apart(largest, t, 2) &&
+          vector_apart(largest, x, experts) && vector_apart(largest, centred, experts)); */
+    //@ assert apart_scratch: \forall integer i; 0 <= i < experts ==> vector_apart(x + i, t, 2);
+    //@ assert apart_centred: \forall integer i; 0 <= i < experts ==> vector_apart(x + i, centred, experts);
+    //@ assert apart_largest: \forall integer i; 0 <= i < experts ==> optional_apart(x + i, largest);
+    /*@ assert members: status == PHIBAL_OK && \is_finite(potential->parameter) &&
+          separable(potential->id, (real)potential->parameter) ==> \forall sequence s;
+          prices_are(potential->id, (real)potential->parameter, m, experts, s) ==>
+            members(x, experts, s); */
+    /*@ assert before: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
+          same{Pre, Here}(r) && vector_apart(r, t, 2) && vector_apart(r, x, experts); */
     if (status == PHIBAL_OK) status = prices_centre(experts, x, t, centred, largest);
-    //@ assert used: vector_output(t, 2) && vector_output(x, experts);
+    //@ assert used: vector_output(t, 2);
+    //@ assert prices_used: vector_output(x, experts);
+    //@ assert results: vector_output(centred, experts) && optional(largest);
+    /*@ assert centred: status == PHIBAL_OK && \is_finite(potential->parameter) &&
+          separable(potential->id, (real)potential->parameter) ==> \forall sequence s, integer e;
+          prices_are(potential->id, (real)potential->parameter, m, experts, s) &&
+          0 <= e < experts ==> in(centred + e, centred(s, experts, e)); */
+    /*@ assert others: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+          vector_apart(r, centred, experts) && optional_apart(r, largest) ==> same{Pre, Here}(r); */
+    //@ ghost computed:;
     operation_scratch_clear(x, (size_t)experts);
     //@ assert left: vector_output(t, 2);
+    /*@ assert kept_in_use: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
+          same{computed, Here}(r); */
   }
+  //@ assert results_left: vector_output(centred, experts) && optional(largest);
+  //@ assert results_apart: vectors_apart(centred, experts, t, 2);
   operation_scratch_clear(t, 2);
   return status;
 }
@@ -449,10 +508,25 @@ phibal_status phibal_reference_frequency_centred(int32_t experts, const float *f
     //@ assert scratch_kept: vector_output(t, 2);
     //@ assert places: vector_output(centred, experts) && vectors_apart(centred, experts, t, 2);
     //@ assert places_apart: vectors_apart(centred, experts, x, experts);
+    /*@ assert prices_apart: \forall integer i; 0 <= i < experts ==> vector_apart(x + i, t, 2) &&
+          vector_apart(x + i, centred, experts); */
+    //@ assert members: \forall sequence s; floats_are(frequency, experts, s) ==> members(x, experts, s);
+    /*@ assert before: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
+          same{Pre, Here}(r) && vector_apart(r, t, 2) && vector_apart(r, x, experts); */
     status = balance_vector_centre(experts, x, t, centred);
-    //@ assert used: vector_output(t, 2) && vector_output(x, experts);
+    //@ assert used: vector_output(t, 2);
+    //@ assert prices_used: vector_output(x, experts);
+    //@ assert results: vector_output(centred, experts);
+    /*@ assert centred: status == PHIBAL_OK ==> \forall sequence s, integer e;
+          floats_are(frequency, experts, s) && 0 <= e < experts ==>
+            in(centred + e, centred(s, experts, e)); */
+    /*@ assert others: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+          vector_apart(r, centred, experts) ==> same{Pre, Here}(r); */
+    //@ ghost computed:;
     operation_scratch_clear(x, (size_t)experts);
     //@ assert left: vector_output(t, 2);
+    /*@ assert kept_in_use: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
+          same{computed, Here}(r); */
   }
   operation_scratch_clear(t, 2);
   return status;
