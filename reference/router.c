@@ -105,9 +105,12 @@ static phibal_status token_weigh(phibal_reference_token *t, const phibal_router 
                                  const float *logits, float reference) {
   //@ assert use_enclosure;
   //@ ghost token_opened_up(t);
+  /*@ assert parts_apart: \forall integer i; 0 <= i < t->active ==>
+        vector_apart(t->part + i, t->weight, t->experts) && \separated(t->part + i, t); */
   phibal_status status = router_weights(t, router, t->experts, logits, reference, t->weight);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert parts_kept: \forall integer i; 0 <= i < t->active ==> same{Pre, Here}(t->part + i);
   //@ assert probabilitys: vector_output(t->probability, t->experts);
   //@ assert gates: vector_output(t->gate, t->active);
   //@ assert gradients: vector_output(t->gradient, t->experts);
@@ -138,6 +141,7 @@ static phibal_status token_normalise(phibal_reference_token *t) {
   phibal_status status = router_weights_normalise(t->experts, t->weight, &t->total, t->probability);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
+  //@ assert kept: \forall integer e; 0 <= e < t->experts ==> same{Pre, Here}(t->weight + e);
   //@ assert gates: vector_output(t->gate, t->active);
   //@ assert gradients: vector_output(t->gradient, t->experts);
   //@ assert conditions: vector_output(t->condition, t->experts);

@@ -1,45 +1,70 @@
 /* Losses over the tokens that a mask counts: of sequences (L4) and of logsumexps (L5). */
 #include "balance_work.h"
 
-/* total += sum_e count_e mean_e, which is k n_b sum_e f_e P_e of one sequence; t is a temporary. */
+/* t[0] += sum_e count_e mean_e, which is k n_b sum_e f_e P_e of one sequence; t[1..2] are
+   temporaries. */
 /*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \valid_read(count + (0 .. experts - 1));
-    requires vector_input(mean, experts) && vector_output(t, 2) && output(total);
-    requires vectors_apart(t, 2, mean, experts) && vector_apart(total, mean, experts) &&
-             vector_apart(total, t, 2);
+    requires vector_input(mean, experts) && vector_output(t, 3);
+    requires vectors_apart(mean, experts, t, 3);
     terminates \true;
     exits \false;
-    assigns t[0 .. 1], *total;
-    ensures enclosure(t + 0) && enclosure(t + 1) && enclosure(total);
-    ensures only_three_written{Pre, Here}(total, t + 0, t + 1);
+    assigns t[0 .. 2];
+    ensures vector_output(t, 3) && only_vector_written{Pre, Here}(t, 3);
     ensures \result == PHIBAL_OK ==> \forall sequence s, w, real a;
-      members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(total, a) ==>
-        in(total, a + dot(s, w, experts)); */
+      members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(t + 0, a) ==>
+        in(t + 0, a + dot(s, w, experts)); */
 static phibal_status sequence_add(int32_t experts, const int64_t *count,
-                                  const phibal_enclosure *mean, phibal_enclosure *t,
-                                  phibal_enclosure *total) {
+                                  const phibal_enclosure *mean, phibal_enclosure *t) {
   //@ assert use_enclosure;
   /*@ loop invariant index: 0 <= e <= experts;
-      loop invariant outputs: enclosure(t + 0) && enclosure(t + 1) && enclosure(total);
-      loop invariant frame: only_three_written{Pre, Here}(total, t + 0, t + 1);
+      loop invariant outputs: vector_output(t, 3);
+      loop invariant frame: only_vector_written{Pre, Here}(t, 3);
       loop invariant sum: \forall sequence s, w, real a;
-        members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(total, a) ==>
-          in(total, a + dot(s, w, e));
-      loop assigns e, t[0 .. 1], *total;
+        members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(t + 0, a) ==>
+          in(t + 0, a + dot(s, w, e));
+      loop assigns e, t[0 .. 2];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
-    phibal_enclosure_set_si(&t[0], (long)count[e]);
-    /*@ assert terms: \forall sequence s, w;
-          members{Pre}(mean, experts, s) && counts_are(count, experts, w) ==>
-            in(mean + e, term(s, e)) && in(t + 0, term(w, e)); */
+    phibal_enclosure_set_si(&t[1], (long)count[e]);
+    //@ assert mean: same{Pre, Here}(mean + e) && input(mean + e) && vector_apart(mean + e, t, 3);
+    /*@ assert terms: \forall sequence s, w, real a;
+          members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(t + 0, a) ==>
+            in(mean + e, term(s, e)) && in(t + 1, term(w, e)) && in(t + 0, a + dot(s, w, e)); */
     /*@ assert next: \forall sequence s, w, real a;
           a + dot(s, w, e + 1) == a + dot(s, w, e) + term(s, e) * term(w, e); */
-    TRY(operation_add_product(total, &mean[e], &t[0], &t[1]));
+    TRY(operation_add_product(&t[0], &mean[e], &t[1], &t[2]));
     /*@ assert summed: \forall sequence s, w, real a;
-          members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(total, a) ==>
-            in(total, a + dot(s, w, e) + term(s, e) * term(w, e)); */
+          members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(t + 0, a) ==>
+            in(t + 0, a + dot(s, w, e) + term(s, e) * term(w, e)); */
   }
   return PHIBAL_OK;
 }
+
+/*@ // a product that does not overflow; a predicate, which provers match where they would not a product
+    predicate product_fits(integer a, integer b) = a * b <= INT64_MAX;
+*/
+/* What is needed of products of sizes. */
+/*@ ghost
+  /@ requires 0 <= a <= b && 0 <= n;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures 0 <= a * n <= b * n; @/
+  void product_ordered(int64_t a, int64_t b, int64_t n) {
+    /@ assert 0 <= a * n; @/
+    /@ assert 0 <= (b - a) * n; @/
+  }
+
+  /@ requires 0 <= sequences && 0 <= length && 1 <= experts;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures 0 <= sequences * length <= sequences * length * experts; @/
+  void product_size(int64_t sequences, int64_t length, int32_t experts) {
+    /@ assert 0 <= sequences * length; @/
+    /@ assert 0 <= (sequences * length) * (experts - 1); @/
+  }
+*/
 
 /*@ requires tokens >= 0 && (mask != \null ==> \valid_read(mask + (0 .. tokens - 1)));
     terminates \true;
@@ -94,8 +119,7 @@ static phibal_status sequence_one(const phibal_router *router, int64_t length, c
   //@ assert scratch: vector_output(t, 3);
   //@ assert mean: vector_output(mean, router->experts);
   if (status != PHIBAL_OK) return status;
-  status = sequence_add(router->experts, count, mean, &t[1], &t[0]);
-  //@ assert scratch_left: output(t + 0) && output(t + 1) && output(t + 2);
+  status = sequence_add(router->experts, count, mean, t);
   //@ assert mean_left: vector_output(mean, router->experts);
   return status;
 }
@@ -126,7 +150,7 @@ static phibal_status sequence_one(const phibal_router *router, int64_t length, c
     ensures vector_output(mean, router->experts);
     ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
       vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==> same{Pre, Here}(r);
-    ensures 0 <= *counted && *counted * router->experts <= INT64_MAX;
+    ensures 0 <= *counted && product_fits(*counted, router->experts);
     ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts; */
 static phibal_status sequence_sum(const phibal_router *router, int64_t sequences, int64_t length,
                                   const float *logits, const float *bias, const uint8_t *mask,
@@ -134,8 +158,16 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
                                   phibal_enclosure *mean, int64_t *counted) {
   //@ assert use_enclosure;
   phibal_enclosure_set_si(&t[0], 0);
+  //@ assert places: vector_output(t, 3);
+  //@ assert mean: vector_output(mean, router->experts);
   *counted = 0;
-  if (length == 0) return PHIBAL_OK;
+  //@ assert none: product_fits(*counted, router->experts);
+  if (length == 0 || sequences == 0) return PHIBAL_OK;
+  const int32_t experts = router->experts;
+  //@ ghost product_size(sequences, length, experts);
+  const int64_t tokens = sequences * length;
+  //@ assert rows: token_rows(logits, mask, tokens, experts) && tokens <= TOKEN_LOGITS_MAX;
+  //@ assert rows_size: tokens * experts <= TOKEN_LOGITS_MAX;
   /*@ loop invariant index: 0 <= b <= sequences && 0 <= *counted <= b * length;
       loop invariant scratch: vector_output(t, 3) && vector_in_use(t, 3);
       loop invariant mean: vector_output(mean, router->experts) &&
@@ -143,30 +175,41 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
       loop invariant used: still_in_use{Pre, Here};
       loop invariant kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
         vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==> same{Pre, Here}(r);
+      loop invariant experts: router->experts == experts;
+      loop invariant fits: product_fits(*counted, experts);
       loop invariant active: 0 < *counted ==> 1 <= router->active <= router->experts;
       loop assigns b, t[0 .. 2], mean[0 .. router->experts - 1], count[0 .. router->experts - 1],
         *counted, LOADS_ALLOCATED;
       loop variant sequences - b; */
   for (int64_t b = 0; b < sequences; b++) {
-    /*@ assert size: 0 <= sequences * length <= sequences * length * router->experts; */
-    //@ assert before: 0 <= b * length && b * length + length <= sequences * length;
+    //@ ghost product_ordered(b, b + 1, length);
+    //@ ghost product_ordered(b + 1, sequences, length);
+    //@ assert before: 0 <= b * length && b * length + length <= tokens;
     int64_t n, first = b * length;
-    /*@ assert row: 0 <= first * router->experts && first * router->experts +
-          length * router->experts <= sequences * length * router->experts; */
-    phibal_status status = sequence_one(router, length, logits + first * router->experts, bias,
+    //@ ghost product_ordered(first, first + length, experts);
+    //@ ghost product_ordered(first + length, tokens, experts);
+    //@ ghost product_ordered(length, tokens, experts);
+    /*@ assert row: 0 <= first * experts && first * experts + length * experts <=
+          tokens * experts <= TOKEN_LOGITS_MAX; */
+    /*@ assert row_there: token_rows(logits + first * experts,
+          mask == \null ? mask : mask + first, length, experts); */
+    phibal_status status = sequence_one(router, length, logits + first * experts, bias,
                                         mask ? mask + first : NULL, precision, count, t, mean, &n);
     /*@ assert left: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
           vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==>
             in_use(r) && same{Pre, Here}(r); */
+    //@ assert experts: router->experts == experts;
     if (status != PHIBAL_OK) return status;
     *counted += n;
+    //@ ghost product_ordered(*counted, tokens, experts);
+    //@ assert fits: product_fits(*counted, experts);
   }
   return PHIBAL_OK;
 }
 
 /* loss = alpha E t[0] / (k n). */
 /*@ requires \valid_read(router) && 0 < counted && 1 <= router->active <= router->experts;
-    requires counted * router->experts <= INT64_MAX && \is_finite(alpha);
+    requires product_fits(counted, router->experts) && \is_finite(alpha);
     requires vector_output(t, 2) && output(loss) && vector_apart(loss, t, 2);
     terminates \true;
     exits \false;
@@ -185,6 +228,8 @@ static phibal_status sequence_scale(const phibal_router *router, double alpha, i
   TRY(phibal_enclosure_mul(&t[0], &t[0], &t[1]));
   /*@ assert product: \forall real a; in{Pre}(t + 0, a) ==>
         in(t + 0, a * (real)alpha * (real)router->experts); */
+  //@ ghost product_ordered(1, router->active, counted);
+  //@ ghost product_ordered(router->active, router->experts, counted);
   //@ assert positive: 0 < counted * router->active <= counted * router->experts;
   phibal_enclosure_set_si(&t[1], (long)counted * router->active);
   return phibal_enclosure_div(loss, &t[0], &t[1]);
@@ -214,11 +259,19 @@ phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_
     status = sequence_sum(router, sequences, length, logits, bias, mask, precision, count, t, mean,
                           &counted);
     //@ assert place: output(loss);
+    //@ assert place_apart: vector_apart(loss, t, 3) && vector_apart(loss, mean, router->experts);
+    //@ assert apart_loss: \forall integer i; 0 <= i < router->experts ==> \separated(mean + i, loss);
+    //@ assert sums: vector_output(t, 3);
+    //@ assert means: vector_output(mean, router->experts);
     if (status == PHIBAL_OK && counted > 0)
       status = sequence_scale(router, alpha, counted, t, loss);
     else if (status == PHIBAL_OK)
       phibal_enclosure_set_si(loss, 0);
-    //@ assert used: vector_output(t, 3) && vector_output(mean, router->experts);
+    //@ assert used: vector_output(t, 3);
+    //@ assert means_used: vector_output(mean, router->experts);
+    /*@ assert others: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+          \separated(r, loss) ==> same{Pre, Here}(r) && vector_apart(r, t, 3) &&
+            vector_apart(r, mean, router->experts); */
     operation_scratch_clear(mean, (size_t)router->experts);
     //@ assert left: vector_output(t, 3);
   }
@@ -248,7 +301,11 @@ static phibal_status z_sum(int64_t tokens, const float *logsumexp, const uint8_t
   for (int64_t i = 0; i < tokens; i++) {
     /*@ assert next: squares(logsumexp, mask, i + 1) == squares(logsumexp, mask, i) +
           (unmasked(mask, i) == 1 ? (real)logsumexp[i] * (real)logsumexp[i] : 0.0); */
-    if (mask && !mask[i]) continue;
+    if (mask && !mask[i]) {
+      //@ assert skipped: squares(logsumexp, mask, i + 1) == squares(logsumexp, mask, i);
+      continue;
+    }
+    //@ assert unmasked: unmasked(mask, i) == 1;
     if (!isfinite(logsumexp[i]))
       return phibal_status_set(PHIBAL_ERROR_NONFINITE,
                                "phibal_reference_z_loss: logsumexp of token %lld is %g; it must be "
@@ -256,6 +313,8 @@ static phibal_status z_sum(int64_t tokens, const float *logsumexp, const uint8_t
                                (long long)i, (double)logsumexp[i]);
     phibal_enclosure_set_d(&t[1], operation_exact_product(logsumexp[i], logsumexp[i]));
     TRY(phibal_enclosure_add(&t[0], &t[0], &t[1]));
+    //@ assert added: in(t + 0, squares(logsumexp, mask, i) + (real)logsumexp[i] * (real)logsumexp[i]);
+    //@ assert summed: in(t + 0, squares(logsumexp, mask, i + 1));
   }
   return PHIBAL_OK;
 }
@@ -294,6 +353,14 @@ phibal_status phibal_reference_z_loss(int64_t tokens, double coefficient, const 
   phibal_status status = z_sum(tokens, logsumexp, mask, t);
   if (status == PHIBAL_OK && n > 0) status = z_scale(coefficient, n, t, loss);
   if (status == PHIBAL_OK && n == 0) phibal_enclosure_set_si(loss, 0);
+  //@ assert apart: vector_apart(loss, t, 2);
+  /*@ assert value: status == PHIBAL_OK && n > 0 ==>
+        in(loss, z_loss((real)coefficient, logsumexp, mask, tokens)); */
+  //@ ghost before:;
   operation_scratch_clear(t, 2);
+  //@ assert left: same{before, Here}(loss);
+  //@ assert counted: n == tokens_counted(mask, tokens);
+  /*@ assert value_left: status == PHIBAL_OK && n > 0 ==>
+        in(loss, z_loss((real)coefficient, logsumexp, mask, tokens)); */
   return status;
 }
