@@ -268,6 +268,9 @@ static phibal_status gates_scale(int32_t n, float scale, const phibal_enclosure 
 static phibal_status token_scale(phibal_reference_token *t, const phibal_router *router) {
   //@ assert use_enclosure;
   //@ ghost token_opened_up(t);
+  //@ assert apart: vectors_apart(t->part, t->active, t->gate, t->active);
+  /*@ assert factor_apart: vector_apart(&t->factor, t->part, t->active) &&
+        vector_apart(&t->factor, t->gate, t->active); */
   phibal_status status = gates_scale(t->active, router->scale, t->part, &t->factor, t->gate);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert lies: token_lies(t);
