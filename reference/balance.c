@@ -190,7 +190,9 @@ static phibal_status binary32_sum(float x, float y, phibal_enclosure *t, float *
     exits \false;
     assigns \nothing;
     ensures \is_finite(\result); */
-static float loss_free_step(int sign, float rate) { return sign > 0 ? rate : -rate; }
+static float loss_free_step(int sign, float rate) {
+  return sign > 0 ? rate : -rate;
+}
 
 /* next = bias + sign(mean(count) - count) rate. */
 /*@ requires \is_finite(rate) && \is_finite(bias) && vector_output(t, 2) && \valid(next);
@@ -209,7 +211,7 @@ static phibal_status loss_free_element(mean_count mean, float rate, int64_t coun
   return binary32_sum(bias, loss_free_step(sign, rate), t, next);
 }
 
-/*@ // expert e has the mean count; a predicate, which provers match where they would not an equation
+/*@ // expert e has the mean count; provers match the predicate where they would not an equation
     predicate at_mean{L}(int64_t *count, integer n, integer e) =
       count_sum(count, n) == n * count[e];
 */
@@ -243,7 +245,8 @@ static phibal_status loss_free_vector(int32_t experts, float rate, const int64_t
     phibal_status status = loss_free_element(mean, rate, count[e], bias[e], t, &next[e]);
     /*@ assert earlier: \forall integer i; 0 <= i < e ==>
           next[i] == \at(next[i], LoopCurrent) && bias[i] == \at(bias[i], LoopCurrent); */
-    /*@ assert now: status == PHIBAL_OK && at_mean{Pre}(count, experts, e) ==> (real)next[e] == (real)bias[e]; */
+    /*@ assert now: status == PHIBAL_OK && at_mean{Pre}(count, experts, e) ==>
+          (real)next[e] == (real)bias[e]; */
     /*@ assert kept: \forall integer i; 0 <= i < e &&
           at_mean{Pre}(count, experts, i) ==> (real)next[i] == (real)bias[i]; */
     if (status != PHIBAL_OK) return status;

@@ -178,7 +178,8 @@ phibal_status phibal_reference_balance_loss(const phibal_potential *potential, i
     /*@ assert prices_apart: vector_apart(loss, x, experts) &&
           (condition == \null || vector_apart(condition, x, experts)); */
     /*@ assert prices_left: \forall integer i; 0 <= i < experts ==>
-          \separated(x + i, loss) && optional_apart(x + i, condition) && vector_apart(x + i, t, 4); */
+          \separated(x + i, loss) && optional_apart(x + i, condition) &&
+          vector_apart(x + i, t, 4); */
     if (status == PHIBAL_OK) status = loss_dot(experts, alpha, loads, x, t, loss, condition);
     //@ assert used: vector_output(t, 4);
     //@ assert prices_used: vector_output(x, experts);
@@ -213,7 +214,8 @@ phibal_status phibal_reference_switch_loss(int32_t experts, double alpha, const 
     /*@ assert prices_apart: vector_apart(loss, x, experts) &&
           (condition == \null || vector_apart(condition, x, experts)); */
     /*@ assert prices_left: \forall integer i; 0 <= i < experts ==>
-          \separated(x + i, loss) && optional_apart(x + i, condition) && vector_apart(x + i, t, 4); */
+          \separated(x + i, loss) && optional_apart(x + i, condition) &&
+          vector_apart(x + i, t, 4); */
     status = loss_dot(experts, alpha, loads, x, t, loss, condition);
     //@ assert used: vector_output(t, 4);
     //@ assert prices_used: vector_output(x, experts);

@@ -187,7 +187,8 @@ static phibal_status price_largest(int32_t experts, const float *m, phibal_enclo
   /*@ assert shares: status == PHIBAL_OK ==> \forall sequence s, integer i;
         floats_are(m, experts, s) && 0 <= i < experts ==>
           in(price + i, maximum_share(s, experts, i)); */
-  //@ assert priced: vector_output(price, experts) && only_vector_written{Pre, Here}(price, experts);
+  /*@ assert priced: vector_output(price, experts) &&
+        only_vector_written{Pre, Here}(price, experts); */
   //@ ghost computed:;
   phibal_enclosure_clear(&number);
   /*@ assert left: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
@@ -255,7 +256,8 @@ static phibal_status price_gradient(const phibal_potential *potential, int32_t e
         same{Pre, Here}(r) && \valid_read(r) && \separated(r, &phi); */
   //@ assert places: vector_input(x, experts) && vector_output(price, experts);
   phibal_status status = phibal_reference_gradient(&phi, (size_t)experts, x, price);
-  //@ assert priced: vector_output(price, experts) && only_vector_written{Pre, Here}(price, experts);
+  /*@ assert priced: vector_output(price, experts) &&
+        only_vector_written{Pre, Here}(price, experts); */
   /*@ assert prices: status == PHIBAL_OK && \is_finite(potential->parameter) ==>
         \forall integer e, real r; 0 <= e < experts && in{Pre}(x + e, r) &&
         separable(potential->id, (real)potential->parameter) ==>
@@ -338,7 +340,8 @@ static phibal_status price_compute(const char *name, const phibal_potential *pot
   /*@ assert points: \is_finite(potential->parameter) ==> \forall integer e; 0 <= e < experts ==>
         in(x + e, price_point(price_raised(potential->id, (real)potential->parameter),
                               (real)m[e])); */
-  //@ assert scratch_apart: \forall integer i; 0 <= i < experts ==> vector_apart(x + i, price, experts);
+  /*@ assert scratch_apart: \forall integer i; 0 <= i < experts ==>
+        vector_apart(x + i, price, experts); */
   status = price_gradient(potential, experts, x, precision, price);
   //@ assert scratch: vector_output(x, experts);
   /*@ assert computed: status == PHIBAL_OK && \is_finite(potential->parameter) &&
@@ -459,8 +462,10 @@ phibal_status phibal_reference_price_centred(const phibal_potential *potential, 
     /*@ assert largest_apart: largest == \null || (vector_apart(largest, t, 2) &&
           vector_apart(largest, x, experts) && vector_apart(largest, centred, experts)); */
     //@ assert apart_scratch: \forall integer i; 0 <= i < experts ==> vector_apart(x + i, t, 2);
-    //@ assert apart_centred: \forall integer i; 0 <= i < experts ==> vector_apart(x + i, centred, experts);
-    //@ assert apart_largest: \forall integer i; 0 <= i < experts ==> optional_apart(x + i, largest);
+    /*@ assert apart_centred: \forall integer i; 0 <= i < experts ==>
+          vector_apart(x + i, centred, experts); */
+    /*@ assert apart_largest: \forall integer i; 0 <= i < experts ==>
+          optional_apart(x + i, largest); */
     /*@ assert members: status == PHIBAL_OK && \is_finite(potential->parameter) &&
           separable(potential->id, (real)potential->parameter) ==> \forall sequence s;
           prices_are(potential->id, (real)potential->parameter, m, experts, s) ==>
@@ -510,7 +515,8 @@ phibal_status phibal_reference_frequency_centred(int32_t experts, const float *f
     //@ assert places_apart: vectors_apart(centred, experts, x, experts);
     /*@ assert prices_apart: \forall integer i; 0 <= i < experts ==> vector_apart(x + i, t, 2) &&
           vector_apart(x + i, centred, experts); */
-    //@ assert members: \forall sequence s; floats_are(frequency, experts, s) ==> members(x, experts, s);
+    /*@ assert members: \forall sequence s; floats_are(frequency, experts, s) ==>
+          members(x, experts, s); */
     /*@ assert before: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
           same{Pre, Here}(r) && vector_apart(r, t, 2) && vector_apart(r, x, experts); */
     status = balance_vector_centre(experts, x, t, centred);

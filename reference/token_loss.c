@@ -40,7 +40,7 @@ static phibal_status sequence_add(int32_t experts, const int64_t *count,
   return PHIBAL_OK;
 }
 
-/*@ // a product that does not overflow; a predicate, which provers match where they would not a product
+/*@ // a product that does not overflow; provers match the predicate where they would not a product
     predicate product_fits(integer a, integer b) = a * b <= INT64_MAX;
 */
 /* What is needed of products of sizes. */
@@ -260,7 +260,8 @@ phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_
                           &counted);
     //@ assert place: output(loss);
     //@ assert place_apart: vector_apart(loss, t, 3) && vector_apart(loss, mean, router->experts);
-    //@ assert apart_loss: \forall integer i; 0 <= i < router->experts ==> \separated(mean + i, loss);
+    /*@ assert apart_loss: \forall integer i; 0 <= i < router->experts ==>
+          \separated(mean + i, loss); */
     //@ assert sums: vector_output(t, 3);
     //@ assert means: vector_output(mean, router->experts);
     if (status == PHIBAL_OK && counted > 0)
@@ -313,7 +314,8 @@ static phibal_status z_sum(int64_t tokens, const float *logsumexp, const uint8_t
                                (long long)i, (double)logsumexp[i]);
     phibal_enclosure_set_d(&t[1], operation_exact_product(logsumexp[i], logsumexp[i]));
     TRY(phibal_enclosure_add(&t[0], &t[0], &t[1]));
-    //@ assert added: in(t + 0, squares(logsumexp, mask, i) + (real)logsumexp[i] * (real)logsumexp[i]);
+    /*@ assert added: in(t + 0, squares(logsumexp, mask, i) +
+          (real)logsumexp[i] * (real)logsumexp[i]); */
     //@ assert summed: in(t + 0, squares(logsumexp, mask, i + 1));
   }
   return PHIBAL_OK;
