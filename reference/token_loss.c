@@ -165,7 +165,7 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
   if (length == 0 || sequences == 0) return PHIBAL_OK;
   const int32_t experts = router->experts;
   //@ ghost product_size(sequences, length, experts);
-  const int64_t tokens = sequences * length;
+  //@ ghost int64_t tokens = sequences * length;
   //@ assert rows: token_rows(logits, mask, tokens, experts) && tokens <= TOKEN_LOGITS_MAX;
   //@ assert rows_size: tokens * experts <= TOKEN_LOGITS_MAX;
   /*@ loop invariant index: 0 <= b <= sequences && 0 <= *counted <= b * length;
