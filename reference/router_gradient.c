@@ -76,6 +76,10 @@ static phibal_status gradient_add_gates(phibal_reference_token *t, const phibal_
      sigmoid times 1 - sigma_s. Experts that are not selected get nothing. */
   TRY(reference_token_gates(t, router, logits, experts));
   //@ ghost token_opened_up(t);
+  //@ ghost token_beside_gradient(t);
+  //@ assert places: gradient_places(t, t->gradient, t->condition);
+  /*@ assert weights: \forall integer i; 0 <= i < t->active ==>
+        weight_input(t, t->gradient, t->condition, t->part + i); */
   /*@ assert gates: probabilities_held{Pre}(t, router->gate, logits) &&
         weights_held{Pre}(t, router->gate, logits) ==> \forall sequence g;
           gates_are(g, router->gate, logits, experts, t->active) ==>
@@ -115,7 +119,12 @@ static void gradient_clear(int32_t n, phibal_enclosure *gradient, phibal_enclosu
       loop variant n - e; */
   for (int32_t e = 0; e < n; e++) {
     phibal_enclosure_set_si(&gradient[e], 0);
+    //@ assert conditions: vector_output(condition, n);
     phibal_enclosure_set_si(&condition[e], 0);
+    //@ assert cleared: in(gradient + e, 0.0) && in(condition + e, 0.0);
+    /*@ assert left: \forall integer i; 0 <= i < e ==>
+          same{LoopCurrent, Here}(gradient + i) && same{LoopCurrent, Here}(condition + i); */
+    //@ assert outputs: vector_output(gradient, n) && vector_output(condition, n);
   }
 }
 
@@ -133,8 +142,13 @@ static void gradient_clear(int32_t n, phibal_enclosure *gradient, phibal_enclosu
 static void token_clear_gradient(phibal_reference_token *t) {
   //@ assert use_enclosure;
   //@ ghost token_opened_up(t);
+  //@ ghost token_beside_gradient(t);
   gradient_clear(t->experts, t->gradient, t->condition);
   //@ assert same: token_same{Pre, Here}(t);
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
+  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
+  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
   //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
   //@ assert probabilitys: vector_output(t->probability, t->experts);
@@ -168,9 +182,17 @@ static phibal_status token_add_price(phibal_reference_token *t, const phibal_rou
   //@ assert use_enclosure;
   //@ ghost token_opened_up(t);
   if (!price) return PHIBAL_OK;
+  //@ ghost token_beside_gradient(t);
+  //@ assert places: gradient_places(t, t->gradient, t->condition);
+  /*@ assert weights: \forall integer i; 0 <= i < t->experts ==>
+        weight_input(t, t->gradient, t->condition, t->probability + i); */
   phibal_status status = router_gradient_add_slots(t, router, t->experts, NULL, t->probability,
                                                    price, scale, logits, t->gradient, t->condition);
   //@ assert same: token_same{Pre, Here}(t);
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
+  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
+  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
   //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
   //@ assert probabilitys: vector_output(t->probability, t->experts);

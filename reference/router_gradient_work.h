@@ -67,9 +67,26 @@ phibal_status router_gradient_mean(phibal_reference_token *t, int32_t n,
     predicate weight_input{L}(phibal_reference_token *t, phibal_enclosure *gradient,
                               phibal_enclosure *condition, phibal_enclosure *w) =
       input(w) && \separated(w, t) && apart_from_gradient(t, gradient, condition, w);
+    // a vector of the token that terms of the gradient leave alone
+    predicate beside_gradient{L}(phibal_reference_token *t, phibal_enclosure *v, integer n) =
+      \forall integer i; 0 <= i < n ==>
+        \separated(v + i, t) && apart_from_gradient(t, t->gradient, t->condition, v + i);
     // z plus a
     predicate gained{A, B}(phibal_enclosure *z, real a) =
       \forall real g; in{A}(z, g) ==> in{B}(z, g + a);
+*/
+/*@ ghost
+  /@ requires token_ready(t);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures probability: beside_gradient(t, t->probability, t->experts);
+     ensures gate: beside_gradient(t, t->gate, t->active);
+     ensures weight: beside_gradient(t, t->weight, t->experts);
+     ensures part: beside_gradient(t, t->part, t->active); @/
+  void token_beside_gradient(const phibal_reference_token *t) {
+    token_opened_up(t);
+  }
 */
 
 /* For each slot i of n, with e its expert: gradient_e += scale weight_i (x_i - mean), for sigmoid

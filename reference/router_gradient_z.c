@@ -37,6 +37,7 @@ static phibal_status gradient_add_z_term(phibal_reference_token *t,
     ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
     ensures others: others_kept{Pre, Here}(t, gradient, condition, e);
     ensures factors: same{Pre, Here}(&t->total) && same{Pre, Here}(&t->factor);
+    ensures kept: logsumexp_kept{Pre, Here}(t);
     ensures value: \result == PHIBAL_OK ==> \forall real g, a, p;
       in{Pre}(gradient + e, g) && in{Pre}(&t->total, a) && in{Pre}(probability, p) ==>
         in(gradient + e, g + a * p);
@@ -60,6 +61,7 @@ static phibal_status gradient_add_z_at(phibal_reference_token *t,
     ensures scratch: token_scratch(t);
     ensures places: gradient_places(t, gradient, condition);
     ensures frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures kept: logsumexp_kept{Pre, Here}(t);
     ensures value: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
       in{Pre}(probability + e, p) && in{Pre}(&t->total, a) ==>
       gained{Pre, Here}(gradient + e, a * p);
@@ -75,6 +77,7 @@ static phibal_status gradient_add_z_terms(phibal_reference_token *t,
       loop invariant scratch: token_scratch(t);
       loop invariant places: gradient_places(t, gradient, condition);
       loop invariant frame: only_gradient_written{Pre, Here}(t, gradient, condition);
+      loop invariant kept: logsumexp_kept{Pre, Here}(t);
       loop invariant factors: same{Pre, Here}(&t->total) && same{Pre, Here}(&t->factor);
       loop invariant weights: \forall integer i; 0 <= i < t->experts ==>
         same{Pre, Here}(probability + i);
@@ -132,6 +135,7 @@ static phibal_status gradient_z_factors(phibal_reference_token *t, double scale)
             t->total;
     ensures token_scratch(t) && gradient_places(t, gradient, condition);
     ensures only_gradient_written{Pre, Here}(t, gradient, condition);
+    ensures kept: logsumexp_kept{Pre, Here}(t);
     ensures value: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
       in{Pre}(probability + e, p) && in{Pre}(&t->logsumexp, a) ==>
       gained{Pre, Here}(gradient + e, ((real)scale * a) * p);
@@ -154,8 +158,14 @@ phibal_status router_gradient_add_z(phibal_reference_token *t, double scale) {
   //@ assert use_enclosure && use_floating;
   //@ ghost token_opened_up(t);
   if (scale == 0.0) return PHIBAL_OK;
+  //@ ghost token_beside_gradient(t);
+  //@ assert places: gradient_places(t, t->gradient, t->condition);
   phibal_status status = gradient_add_z(t, scale, t->probability, t->gradient, t->condition);
   //@ assert same: token_same{Pre, Here}(t);
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
+  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
+  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
   //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
   //@ assert probabilitys: vector_output(t->probability, t->experts);
