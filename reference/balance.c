@@ -185,6 +185,7 @@ static phibal_status binary32_sum(float x, float y, phibal_enclosure *t, float *
   return PHIBAL_OK;
 }
 
+/* sign rate, for a sign of 1 or -1. */
 /*@ requires \is_finite(rate);
     terminates \true;
     exits \false;
