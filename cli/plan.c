@@ -154,9 +154,9 @@ static int plan_config(const arguments *a) {
   printf("%s\n", config.name);
   printf("  parameters            %10.4g in all, %.4g active\n", (double)e->total,
          (double)e->active);
-  printf("  memory                %10.4g GiB: %s, AdamW, micro-batches of %d x %d\n",
+  printf("  memory                %10.4g GiB on a device: %s, AdamW, micro-batches of %d x %d\n",
          memory * 0x1p-30,
-         config.training.precision == PRECISION_BFLOAT16 ? "bfloat16 on a device" : "binary32",
+         config.training.precision == PRECISION_BFLOAT16 ? "bfloat16" : "binary32",
          config.batch.micro_sequences, config.model.sequence);
   printf("  FLOPs a token         %10.4g forward and backward, %.4g without the output head\n",
          p.token_flops, p.body_token_flops);

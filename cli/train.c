@@ -232,9 +232,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
   return -1;
 }
 
-static int print_dry_run(const run_config *config, bool json) {
+static int print_dry_run(const run_config *config, bool on_device, bool json) {
   if (config->training.threads) omp_set_num_threads(config->training.threads);
-  const run_estimate e = run_estimate_compute(config);
+  const run_estimate e = run_estimate_compute(config, on_device);
   const int64_t memory = run_estimate_bytes(&e);
   if (json) {
     json_t *all = json_pack(
@@ -259,8 +259,9 @@ static int print_dry_run(const run_config *config, bool json) {
          config->training.precision == PRECISION_BFLOAT16 ? " and bfloat16" : "");
   printf("    gradients           %15.3f GiB\n", gib * (double)e.gradient_bytes);
   printf("    optimizer           %15.3f GiB, two moments\n", gib * (double)e.moment_bytes);
-  printf("    activations         %15.3f GiB, micro-batch of %d x %d tokens\n",
-         gib * (double)e.activation_bytes, config->batch.micro_sequences, config->model.sequence);
+  printf("    activations         %15.3f GiB%s, micro-batch of %d x %d tokens\n",
+         gib * (double)e.activation_bytes, on_device ? " on a device" : "",
+         config->batch.micro_sequences, config->model.sequence);
   printf("  FLOPs a token         %15.4g forward, %.4g for training\n", e.forward_flops,
          e.training_flops);
   printf("    forward  = 2 (active parameters but norms) + 2 L heads head_width (S + 1)\n"
@@ -376,10 +377,11 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
 
 /* Loads the potential where it is a file, and trains, or says what training would take. */
 static int run_or_estimate(run_config *config, const arguments *a, const checkpoint *from) {
+  const bool on_device = a->device || config->training.precision == PRECISION_BFLOAT16;
   if (config->balance.method == BALANCE_PHI && *config->potential_file) {
     static train_potential potential;
     if (train_potential_load(config, a->parameter, a->force, &potential)) return fail();
-    int code = a->dry_run ? print_dry_run(config, a->json) : run(config, a, from);
+    int code = a->dry_run ? print_dry_run(config, on_device, a->json) : run(config, a, from);
     train_potential_close(&potential);
     return code;
   }
@@ -387,7 +389,7 @@ static int run_or_estimate(run_config *config, const arguments *a, const checkpo
   if (a->parameter && strcmp(a->parameter, info->parameter))
     return command_usage_error("train", "the parameter of %s is %s, not '%s'", info->name,
                                *info->parameter ? info->parameter : "absent", a->parameter);
-  return a->dry_run ? print_dry_run(config, a->json) : run(config, a, from);
+  return a->dry_run ? print_dry_run(config, on_device, a->json) : run(config, a, from);
 }
 
 /* The configuration of the run to be resumed: its checkpoint's; that of its folder where it was

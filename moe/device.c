@@ -46,8 +46,8 @@ static void model_on_device(device *d, const model *host, model_precision precis
   d->model = (model){.config = host->config,
                      .balance = host->balance,
                      .precision = precision,
+                     .on_device = true,
                      .batch = host->batch,
-                     .threads = 1, /* of the CPU's scratch, which is not used */
                      .moe_layers = host->moe_layers,
                      .tensor_count = host->tensor_count,
                      .parameter_count = host->parameter_count,

@@ -70,7 +70,7 @@ phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch) 
   if (m->config.qk_norm) RUN(normalise_heads(d, w, on, &at));
   RUN(l->rope(&rope, m->scratch.rotation_cosine, m->scratch.rotation_sine, 1.0f, on->qkv,
               &d->call));
-  RUN(l->attention_forward(&shape, on->qkv, on->attended, on->largest, &d->call));
+  RUN(l->attention_forward(&shape, on->qkv, on->attended, on->attention_logsumexp, &d->call));
   RUN(l->linear(at.tokens, at.d, at.queries, d->rows, on->attended, device_weight(d, w->o), on->x,
                 PHIBAL_ROWS_F32, on->middle, &d->call));
   return status;
@@ -91,8 +91,8 @@ phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch)
                                 &d->call));
   RUN(l->linear_input_gradient(at.tokens, at.d, at.queries, d->rows, dy, device_weight(d, w->o),
                                d->rows, s->attended_gradient, &d->call));
-  RUN(l->attention_backward(&shape, on->qkv, on->attended, on->largest, s->attended_gradient,
-                            s->qkv_gradient, &d->call));
+  RUN(l->attention_backward(&shape, on->qkv, on->attended, on->attention_logsumexp,
+                            s->attended_gradient, s->qkv_gradient, &d->call));
   RUN(l->rope(&rope, s->rotation_cosine, s->rotation_sine, -1.0f, s->qkv_gradient, &d->call));
   if (m->config.qk_norm) {
     const int64_t raw = at.queries + at.keys;

@@ -120,12 +120,15 @@ static int64_t rows_between(const device *d, const exchange_layer *l, int32_t i,
   return offsets[(j + 1) * own] - offsets[j * own];
 }
 
-/* Routes' rows to the ranks that have their experts, or back from there. */
-static phibal_status exchange(device *d, const exchange_layer *l, bool back, const float *send,
-                              float *receive) {
+/* Of a row of the model's width, which travels as binary32 numbers: two of bfloat16 are one. */
+static int64_t numbers_of_row(const device *d) {
+  return d->model.config.width * (int64_t)device_row_size(d) / (int64_t)sizeof(float);
+}
+
+/* So many numbers of each route to the ranks that have their experts, or back from there. */
+static phibal_status exchange(device *d, const exchange_layer *l, bool back, int64_t row,
+                              const float *send, float *receive) {
   device_exchange *x = d->exchange;
-  /* They travel as binary32 numbers: two of bfloat16 are one. */
-  const int64_t row = d->model.config.width * (int64_t)device_row_size(d) / (int64_t)sizeof(float);
   int64_t *there = x->counts, *there_at = there + d->rank_count, *here = there_at + d->rank_count,
           *here_at = here + d->rank_count, sent = 0, came = 0;
   memset(there, 0, sizeof *there * 4 * (size_t)d->rank_count);
@@ -145,11 +148,10 @@ static phibal_status exchange(device *d, const exchange_layer *l, bool back, con
 }
 
 /* Between the two orders: from that of the ranks to that of the experts, or back. */
-static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert, const float *from,
-                             float *to) {
+static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert, int64_t row,
+                             const float *from, float *to) {
   const device_exchange *x = d->exchange;
   const int32_t own = x->own_experts, first = x->me * own;
-  const int64_t width = d->model.config.width;
   int64_t next[PHIBAL_MAX_EXPERTS], wire = 0;
   phibal_status status = PHIBAL_OK;
   memcpy(next, l->own, (size_t)own * sizeof *next);
@@ -158,28 +160,30 @@ static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert,
       const int64_t *offsets = l->offsets + (int64_t)r * (d->model.config.experts + 1) + first + e;
       const int64_t rows = offsets[1] - offsets[0], sorted = next[e];
       if (rows > 0)
-        RUN(d->library.copy(device_row_at(d, to, (by_expert ? sorted : wire) * width),
-                            device_row_at(d, from, (by_expert ? wire : sorted) * width),
-                            (size_t)(rows * width) * device_row_size(d), &d->call));
+        RUN(d->library.copy(to + (by_expert ? sorted : wire) * row,
+                            from + (by_expert ? wire : sorted) * row,
+                            (size_t)(rows * row) * sizeof *to, &d->call));
       next[e] += rows;
       wire += rows;
     }
   return status;
 }
 
-/* Rows of this rank's routes to their experts' ranks; those that come here, by expert. */
-static phibal_status bring(device *d, const exchange_layer *l, const float *routes, float *rows) {
+/* So many numbers of each of this rank's routes to their experts' ranks; those that come here, by
+   expert. */
+static phibal_status bring(device *d, const exchange_layer *l, int64_t row, const float *routes,
+                           float *rows) {
   float *wire = d->exchange->space.wire;
-  phibal_status status = exchange(d, l, false, routes, wire);
-  RUN(reorder(d, l, true, wire, rows));
+  phibal_status status = exchange(d, l, false, row, routes, wire);
+  RUN(reorder(d, l, true, row, wire, rows));
   return status;
 }
 
 /* What became of them back; `wire` has room for as many. */
-static phibal_status take_back(device *d, const exchange_layer *l, const float *rows, float *wire,
-                               float *routes) {
-  phibal_status status = reorder(d, l, false, rows, wire);
-  RUN(exchange(d, l, true, wire, routes));
+static phibal_status take_back(device *d, const exchange_layer *l, int64_t row, const float *rows,
+                               float *wire, float *routes) {
+  phibal_status status = reorder(d, l, false, row, rows, wire);
+  RUN(exchange(d, l, true, row, wire, routes));
   return status;
 }
 
@@ -207,7 +211,7 @@ phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets
     for (int32_t r = 0; r < x->group.count; r++)
       on->own[e + 1] += on->offsets[r * n + first + e + 1] - on->offsets[r * n + first + e];
   }
-  const exchange_memory memory = {d->name, device_row_size(d), l->allocate, l->free};
+  const exchange_memory memory = {d->name, device_row_size(d), true, l->allocate, l->free};
   RUN(exchange_make_room(&memory, on->own[own], d->model.config.width, d->model.config.hidden,
                          &on->rows, &x->space));
   RUN(l->copy(on->device_own, on->own, sizeof(int64_t) * (size_t)(own + 1), &d->call));
@@ -220,16 +224,18 @@ phibal_status device_exchange_forward(device *d, int32_t layer, const float *row
   const exchange_rows *kept = &l->rows;
   const exchange_space *space = &d->exchange->space;
   const phibal_ffn shape = shape_of(d);
-  phibal_status status = bring(d, l, rows, kept->x);
+  const int64_t row = numbers_of_row(d);
+  phibal_status status = bring(d, l, row, rows, kept->x);
   RUN(d->library.ffn_forward(&shape, d->rows, l->device_own, l->own, kept->x,
                              device_weight(d, w->gate), device_weight(d, w->up),
-                             device_weight(d, w->down), kept->a, kept->b, kept->h, space->rows,
-                             &d->call));
-  RUN(take_back(d, l, space->rows, space->wire, output));
+                             device_weight(d, w->down), kept->a, kept->b, space->h_gradient,
+                             space->rows, &d->call));
+  RUN(take_back(d, l, row, space->rows, space->wire, output));
   return status;
 }
 
-phibal_status device_exchange_backward(device *d, int32_t layer, const float *gradient,
+phibal_status device_exchange_backward(device *d, int32_t layer, const float *gates,
+                                       const float *gradient, float *gate_gradient,
                                        float *input_gradient) {
   const layer_weights *w = &d->model.weights.layers[layer];
   const layer_weights *g = &d->model.weight_gradients.layers[layer];
@@ -237,12 +243,17 @@ phibal_status device_exchange_backward(device *d, int32_t layer, const float *gr
   const exchange_rows *kept = &l->rows;
   const exchange_space *space = &d->exchange->space;
   const phibal_ffn shape = shape_of(d);
-  phibal_status status = bring(d, l, gradient, space->rows);
-  RUN(d->library.ffn_backward(&shape, d->rows, l->device_own, l->own, kept->x,
-                              device_weight(d, w->gate), device_weight(d, w->up),
-                              device_weight(d, w->down), kept->a, kept->b, kept->h, space->rows,
-                              space->h_gradient, space->wire, g->gate, g->up, g->down, &d->call));
-  RUN(take_back(d, l, space->wire, space->rows, input_gradient));
+  const int64_t row = numbers_of_row(d);
+  const phibal_cuda_routes routes = {l->own[d->exchange->own_experts], 1, NULL, space->gates,
+                                     space->gate_gradient};
+  phibal_status status = bring(d, l, 1, gates, space->gates);
+  RUN(bring(d, l, row, gradient, space->rows));
+  RUN(d->library.ffn_backward_recompute(
+      &shape, d->rows, l->device_own, l->own, &routes, kept->x, device_weight(d, w->gate),
+      device_weight(d, w->up), device_weight(d, w->down), kept->a, kept->b, space->rows,
+      space->h_gradient, kept->x, g->gate, g->up, g->down, &d->call));
+  RUN(take_back(d, l, 1, space->gate_gradient, space->wire, gate_gradient));
+  RUN(take_back(d, l, row, kept->x, space->wire, input_gradient));
   return status;
 }
 

@@ -10,10 +10,10 @@ static phibal_cuda_loads loads_of(const device *d, const phibal_cuda_loads *all,
 /* One dense gated FFN, added to `out`: that of an only expert, who has the call's tokens. */
 static phibal_status dense_forward(device *d, int64_t tokens, int32_t hidden, const float *x,
                                    const float *gate, const float *up, const float *down, float *a,
-                                   float *b, float *h, float *out) {
+                                   float *b, float *out) {
   const device_library *l = &d->library;
   const phibal_ffn shape = model_ffn_shape(&d->model.config, 1, hidden);
-  float *branch = d->model.scratch.branch;
+  float *branch = d->model.scratch.branch, *h = d->model.scratch.h_gradient;
   phibal_status status =
       l->ffn_forward(&shape, d->rows, d->dense_offsets, d->host_dense, x, device_weight(d, gate),
                      device_weight(d, up), device_weight(d, down), a, b, h, branch, &d->call);
@@ -148,19 +148,19 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   RUN(fetch_offsets(d, layer));
   if (status) return status;
   const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
-  float *gathered = d->exchange ? m->scratch.gathered_gradient : on->gathered;
+  float *gathered = m->scratch.gathered_gradient, *expert_output = m->scratch.route_gradient;
   status = l->gather(offsets[c->experts], c->active, width, d->rows, on->source, on->ffn_normed,
                      gathered, &d->call);
   if (d->exchange)
-    RUN(device_exchange_forward(d, layer, gathered, on->expert_output));
+    RUN(device_exchange_forward(d, layer, gathered, expert_output));
   else
     RUN(l->ffn_forward(&shape, d->rows, on->offsets, offsets, gathered, device_weight(d, w->gate),
-                       device_weight(d, w->up), device_weight(d, w->down), on->a, on->b, on->h,
-                       on->expert_output, &d->call));
+                       device_weight(d, w->up), device_weight(d, w->down), on->a, on->b,
+                       m->scratch.h_gradient, expert_output, &d->call));
   if (w->shared_gate)
     RUN(dense_forward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
-                      w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h, out));
-  RUN(l->combine(tokens, c->active, width, d->rows, on->row, on->gates, on->expert_output, out,
+                      w->shared_up, w->shared_down, on->shared_a, on->shared_b, out));
+  RUN(l->combine(tokens, c->active, width, d->rows, on->row, on->gates, expert_output, out,
                  &d->call));
   return status;
 }
@@ -181,25 +181,66 @@ phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, in
     RUN(experts_forward(d, layer, moe_layer, tokens, out));
   else
     RUN(dense_forward(d, tokens, c->dense_hidden, on->ffn_normed, w->gate, w->up, w->down, on->a,
-                      on->b, on->h, out));
+                      on->b, out));
   return status;
 }
 
-/* From the stream's gradient to that of the FFN's input, which is added to normed_gradient. */
+/* From dy, the stream's gradient as products multiply it, to that of the FFN's input, which is
+   added to normed_gradient. */
 static phibal_status dense_backward(device *d, int64_t tokens, int32_t hidden, const float *x,
-                                    const float *gate, const float *up, const float *down, float *a,
-                                    float *b, const float *h, float *g_gate, float *g_up,
-                                    float *g_down) {
+                                    const float *dy, const float *gate, const float *up,
+                                    const float *down, float *a, float *b, float *g_gate,
+                                    float *g_up, float *g_down) {
   const device_library *l = &d->library;
   model_scratch *s = &d->model.scratch;
   const phibal_ffn shape = model_ffn_shape(&d->model.config, 1, hidden);
-  const int64_t n = tokens * d->model.config.width;
-  phibal_status status = PHIBAL_OK;
-  const float *dy = device_stream_gradient(d, n, &status);
-  RUN(l->ffn_backward(&shape, d->rows, d->dense_offsets, d->host_dense, x, device_weight(d, gate),
-                      device_weight(d, up), device_weight(d, down), a, b, h, dy, s->h_gradient,
-                      s->branch, g_gate, g_up, g_down, &d->call));
-  RUN(l->add(n, d->rows, s->branch, s->normed_gradient, &d->call));
+  phibal_status status = l->ffn_backward_recompute(
+      &shape, d->rows, d->dense_offsets, d->host_dense, NULL, x, device_weight(d, gate),
+      device_weight(d, up), device_weight(d, down), a, b, dy, s->h_gradient, s->branch, g_gate,
+      g_up, g_down, &d->call);
+  RUN(l->add(tokens * d->model.config.width, d->rows, s->branch, s->normed_gradient, &d->call));
+  return status;
+}
+
+/* routes_backward where ranks divide the experts; route_gradient has dy by row. Gates and their
+   gradients travel with the rows, and lie between in the place of rows that are not there yet, or
+   no more. */
+static phibal_status exchanged_backward(device *d, int32_t layer, int64_t tokens, int64_t rows) {
+  const device_library *l = &d->library;
+  const layer_activations *on = &d->model.layers[layer];
+  model_scratch *s = &d->model.scratch;
+  const int64_t slots = tokens * d->model.config.active;
+  phibal_status status =
+      l->gather(rows, 1, 1, PHIBAL_ROWS_F32, on->source, on->gates, s->gathered_gradient, &d->call);
+  RUN(device_exchange_backward(d, layer, s->gathered_gradient, s->route_gradient, s->route_gradient,
+                               s->gathered_gradient));
+  RUN(l->zero(s->gate_gradient, sizeof(float) * (size_t)slots, &d->call));
+  RUN(l->gather_backward(slots, 1, 1, PHIBAL_ROWS_F32, on->row, s->route_gradient, s->gate_gradient,
+                         &d->call));
+  return status;
+}
+
+/* From dy to scratch.gate_gradient and, of the experts' inputs by row, gathered_gradient. */
+static phibal_status routes_backward(device *d, int32_t layer, int64_t tokens, const float *dy) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  model_scratch *s = &m->scratch;
+  const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
+  const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
+  const int64_t width = c->width, rows = offsets[c->experts];
+  const phibal_cuda_routes routes = {tokens, c->active, on->row, on->gates, s->gate_gradient};
+  phibal_status status =
+      l->gather(rows, c->active, width, d->rows, on->source, dy, s->route_gradient, &d->call);
+  if (d->exchange) return status ? status : exchanged_backward(d, layer, tokens, rows);
+  RUN(l->gather(rows, c->active, width, d->rows, on->source, on->ffn_normed, s->gathered_gradient,
+                &d->call));
+  RUN(l->ffn_backward_recompute(
+      &shape, d->rows, on->offsets, offsets, &routes, s->gathered_gradient,
+      device_weight(d, w->gate), device_weight(d, w->up), device_weight(d, w->down), on->a, on->b,
+      s->route_gradient, s->h_gradient, s->gathered_gradient, g->gate, g->up, g->down, &d->call));
   return status;
 }
 
@@ -214,9 +255,9 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   const int64_t width = c->width;
   const phibal_router router = model_router(&d->model.config);
   const double global = (double)m->global.tokens;
-  phibal_status status =
-      l->combine_backward(tokens, c->active, width, d->rows, on->row, on->gates, on->expert_output,
-                          s->stream_gradient, s->route_gradient, s->gate_gradient, &d->call);
+  phibal_status status = PHIBAL_OK;
+  const float *dy = device_stream_gradient(d, tokens * width, &status);
+  RUN(routes_backward(d, layer, tokens, dy));
   const float *x = router_input(d, layer, tokens, &status);
   RUN(l->router_backward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, s->mask, on->experts,
                          s->gate_gradient, on->has_price ? on->price : NULL,
@@ -226,19 +267,10 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
                                 g->router, &d->call));
   RUN(l->linear_input_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient,
                                w->router, PHIBAL_ROWS_F32, s->normed_gradient, &d->call));
-  const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
-  if (d->exchange)
-    RUN(device_exchange_backward(d, layer, s->route_gradient, s->gathered_gradient));
-  else
-    RUN(l->ffn_backward(&shape, d->rows, on->offsets,
-                        d->host_offsets + (int64_t)layer * (c->experts + 1), on->gathered,
-                        device_weight(d, w->gate), device_weight(d, w->up),
-                        device_weight(d, w->down), on->a, on->b, on->h, s->route_gradient,
-                        s->h_gradient, s->gathered_gradient, g->gate, g->up, g->down, &d->call));
   if (w->shared_gate)
-    RUN(dense_backward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
-                       w->shared_up, w->shared_down, on->shared_a, on->shared_b, on->shared_h,
-                       g->shared_gate, g->shared_up, g->shared_down));
+    RUN(dense_backward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, dy, w->shared_gate,
+                       w->shared_up, w->shared_down, on->shared_a, on->shared_b, g->shared_gate,
+                       g->shared_up, g->shared_down));
   RUN(l->gather_backward(tokens, c->active, width, d->rows, on->row, s->gathered_gradient,
                          s->normed_gradient, &d->call));
   return status;
@@ -257,8 +289,9 @@ phibal_status device_ffn_backward(device *d, int32_t layer, int32_t batch) {
     status = experts_backward(d, layer, tokens);
   } else {
     status = l->zero(s->normed_gradient, sizeof(float) * (size_t)(tokens * c->width), &d->call);
-    RUN(dense_backward(d, tokens, c->dense_hidden, on->ffn_normed, w->gate, w->up, w->down, on->a,
-                       on->b, on->h, g->gate, g->up, g->down));
+    const float *dy = device_stream_gradient(d, tokens * c->width, &status);
+    RUN(dense_backward(d, tokens, c->dense_hidden, on->ffn_normed, dy, w->gate, w->up, w->down,
+                       on->a, on->b, g->gate, g->up, g->down));
   }
   const phibal_cuda_norm norm = device_norm(d, tokens);
   RUN(l->norm_backward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_inverse,

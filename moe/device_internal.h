@@ -50,9 +50,8 @@
   X(gather)                                                                                        \
   X(gather_backward)                                                                               \
   X(combine)                                                                                       \
-  X(combine_backward)                                                                              \
   X(ffn_forward)                                                                                   \
-  X(ffn_backward)                                                                                  \
+  X(ffn_backward_recompute)                                                                        \
   X(ffn_workspace)                                                                                 \
   X(cross_entropy)                                                                                 \
   X(gradient_norm)                                                                                 \
@@ -134,9 +133,12 @@ void device_exchange_destroy(device *d);
 /* After the permutation: waits, gives the offsets [E + 1] of this rank's routes to the host, and
    makes room for the rows that come. */
 phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets);
-/* Rows [N][d] of this rank's routes to what their experts make of them, and back: device arrays. */
+/* Rows [N][d] of this rank's routes to what their experts make of them: device arrays. */
 phibal_status device_exchange_forward(device *d, int32_t layer, const float *rows, float *output);
-phibal_status device_exchange_backward(device *d, int32_t layer, const float *gradient,
+/* Back, from the routes' gates [N] and their tokens' gradients [N][d], which may lie where the
+   inputs' and the gates' gradients come. */
+phibal_status device_exchange_backward(device *d, int32_t layer, const float *gates,
+                                       const float *gradient, float *gate_gradient,
                                        float *input_gradient);
 /* Sums of the gradients over the ranks that have them, and the whole gradient's norm. */
 phibal_status device_exchange_gradients(device *d);

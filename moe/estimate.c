@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 /* Of so many sequences at once. */
-static int64_t activation_bytes(const run_config *config, int32_t sequences) {
+static int64_t activation_bytes(const run_config *config, bool on_device, int32_t sequences) {
   const model_config *m = &config->model;
-  const int64_t bytes =
-      model_activation_bytes(m, config->balance.method, config->training.precision, sequences);
+  const int64_t bytes = model_activation_bytes(m, config->balance.method,
+                                               config->training.precision, on_device, sequences);
   const int64_t dropout =
       config->lora.rank && config->lora.dropout > 0
           ? lora_dropout_bytes(m, config->lora.rank, (int64_t)sequences * m->sequence)
@@ -19,7 +19,7 @@ static int64_t weight_size(const run_config *config) {
   return config->training.precision == PRECISION_BFLOAT16 ? 6 : 4;
 }
 
-run_estimate run_estimate_compute(const run_config *config) {
+run_estimate run_estimate_compute(const run_config *config, bool on_device) {
   const model_config *m = &config->model;
   run_estimate e = {0};
   model_count(m, config->balance.method, &e.total, &e.active);
@@ -40,7 +40,7 @@ run_estimate run_estimate_compute(const run_config *config) {
       2.0 * (double)(e.active - norms) + (double)m->layers * heads * ((double)m->sequence + 1.0);
   e.training_flops = 3.0 * e.forward_flops;
   e.step_tokens = (int64_t)config->batch.sequences * m->sequence;
-  e.activation_bytes = activation_bytes(config, config->batch.micro_sequences);
+  e.activation_bytes = activation_bytes(config, on_device, config->batch.micro_sequences);
   return e;
 }
 
@@ -50,7 +50,7 @@ int64_t run_estimate_bytes(const run_estimate *e) {
 }
 
 run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
-  run_estimate e = run_estimate_compute(config);
+  run_estimate e = run_estimate_compute(config, false);
   const model_config *m = &config->model;
   if (ranks < 2) return e;
   const bool moe = config->balance.method != BALANCE_DENSE;
@@ -62,7 +62,7 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
   e.moment_bytes = 2 * (config->parallel.shard_optimizer ? e.total / ranks : parameters) *
                    (int64_t)sizeof(float);
   const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
-  e.activation_bytes = activation_bytes(config, own && own < micro ? own : micro);
+  e.activation_bytes = activation_bytes(config, false, own && own < micro ? own : micro);
   return e;
 }
 

@@ -14,7 +14,7 @@
    forward pass's. Softmax, norms, RoPE, and the recomputation of attention scores in the backward
    pass are left out. */
 typedef struct run_estimate {
-  int64_t total, active; /* parameters */
+  int64_t total, active;                /* parameters */
   int64_t weight_bytes, gradient_bytes; /* in bfloat16: with the binary32 master weights */
   int64_t moment_bytes;     /* with adapters: at most what they keep of the weights, nearly all */
   int64_t activation_bytes; /* of one micro-batch, scratch included */
@@ -22,11 +22,12 @@ typedef struct run_estimate {
   int64_t step_tokens;
 } run_estimate;
 
-run_estimate run_estimate_compute(const run_config *config);
+/* On a device, or on the host in binary32. */
+run_estimate run_estimate_compute(const run_config *config, bool on_device);
 /* Weights, gradients, moments and activations, at most INT64_MAX. */
 int64_t run_estimate_bytes(const run_estimate *e);
-/* The first with the bytes of one rank of so many, as the run file divides the experts and the
-   moments. Where ranks divide the experts, the activations are those of evenly loaded ones. */
+/* The first with the bytes of one rank of so many on hosts, as the run file divides the experts and
+   the moments. Where ranks divide the experts, the activations are those of evenly loaded ones. */
 run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks);
 /* PHIBAL_ERROR_MEMORY where a rank needs more than this machine has: an allocation beyond that may
    succeed, and the process be killed when it is used. */

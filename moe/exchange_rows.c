@@ -12,7 +12,7 @@ static float *grow(const exchange_memory *in, int64_t rows, int64_t row, int64_t
                    float *block) {
   if (rows <= *capacity && block) return block;
   in->release(block);
-  *capacity = rows + rows / 8 + 1;
+  *capacity = (rows + rows / 8 + 8) / 8 * 8; /* every array begins at a multiple of 16 bytes */
   block = in->allocate((size_t)(*capacity * row) * in->number);
   if (!block) *capacity = 0;
   return block;
@@ -25,13 +25,18 @@ static float *behind(const exchange_memory *in, float *array, int64_t numbers) {
 
 phibal_status exchange_make_room(const exchange_memory *in, int64_t rows, int64_t width,
                                  int64_t hidden, exchange_rows *layer, exchange_space *space) {
-  layer->x = grow(in, rows, width + 3 * hidden, &layer->capacity, layer->x);
-  space->wire = grow(in, rows, 2 * width + hidden, &space->capacity, space->wire);
+  const int64_t kept = in->on_device ? 2 : 3, binary32 = (int64_t)(sizeof(float) / in->number);
+  layer->x = grow(in, rows, width + kept * hidden, &layer->capacity, layer->x);
+  space->wire = grow(in, rows, 2 * width + hidden + (in->on_device ? 2 * binary32 : 0),
+                     &space->capacity, space->wire);
   if (!layer->x || !space->wire) return exchange_no_memory(in->name, rows);
   layer->a = behind(in, layer->x, layer->capacity * width);
   layer->b = behind(in, layer->a, layer->capacity * hidden);
-  layer->h = behind(in, layer->b, layer->capacity * hidden);
+  layer->h = in->on_device ? NULL : behind(in, layer->b, layer->capacity * hidden);
   space->rows = behind(in, space->wire, space->capacity * width);
   space->h_gradient = behind(in, space->rows, space->capacity * width);
+  if (!in->on_device) return PHIBAL_OK;
+  space->gates = behind(in, space->h_gradient, space->capacity * hidden);
+  space->gate_gradient = space->gates + space->capacity;
   return PHIBAL_OK;
 }

@@ -4,6 +4,7 @@
 #define PHIBAL_MOE_EXCHANGE_ROWS_H
 
 #include <phibal/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,20 +12,22 @@
    model_internal.h, these hold what the products multiply, whatever their pointers say. */
 typedef struct exchange_rows {
   int64_t capacity;
-  float *x, *a, *b, *h; /* [rows][d], [rows][f] */
+  float *x, *a, *b, *h; /* [rows][d], [rows][f]; h null on a device */
 } exchange_rows;
 
 /* What all layers use in turn: one block, from wire on. */
 typedef struct exchange_space {
   int64_t capacity;
-  float *wire, *rows; /* [rows][d] in the order of the ranks, and of the experts */
-  float *h_gradient;  /* [rows][f] */
+  float *wire, *rows;           /* [rows][d] in the order of the ranks, and of the experts */
+  float *h_gradient;            /* [rows][f] */
+  float *gates, *gate_gradient; /* [rows] in binary32, on a device alone */
 } exchange_space;
 
 /* Where the arrays lie. */
 typedef struct exchange_memory {
   const char *name; /* for messages */
   size_t number;    /* bytes of one */
+  bool on_device;
   void *(*allocate)(size_t bytes);
   void (*release)(void *block); /* null: nothing */
 } exchange_memory;

@@ -120,13 +120,13 @@ static int32_t count_moe_layers(const model_config *config, balance_method metho
 }
 
 int64_t model_activation_bytes(const model_config *config, balance_method method,
-                               model_precision precision, int32_t batch) {
+                               model_precision precision, bool on_device, int32_t batch) {
   model m = {.config = *config,
              .balance = {.method = method},
              .precision = precision,
+             .on_device = on_device,
              .batch = batch,
-             /* A device's mirror has the scratch of one, which it does not use. */
-             .threads = precision == PRECISION_BINARY32 ? omp_get_max_threads() : 1,
+             .threads = omp_get_max_threads(),
              .moe_layers = count_moe_layers(config, method)};
   arena measured = {0};
   model_cut(&m, &measured);

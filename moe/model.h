@@ -198,10 +198,11 @@ phibal_status model_config_check(const model_config *config);
 /* The parameters of a configuration without allocating them: in all, and those a token touches. */
 void model_count(const model_config *config, balance_method method, int64_t *total,
                  int64_t *active);
-/* Bytes of activations and scratch for batches of up to `batch` sequences, likewise; INT64_MAX
-   where they cannot be addressed. Parameters and gradients come on top, 4 bytes each. */
+/* Bytes of activations and scratch for batches of up to `batch` sequences, likewise, on the host or
+   a device; INT64_MAX where they cannot be addressed. Parameters and gradients come on top, 4 bytes
+   each. */
 int64_t model_activation_bytes(const model_config *config, balance_method method,
-                               model_precision precision, int32_t batch);
+                               model_precision precision, bool on_device, int32_t batch);
 
 /* One optimizer step is: begin, one forward_backward for each micro-batch (SPEC.md (M5)), finish.
    However a batch is split, m, the bias and the loads come out the same, to the bit.

@@ -28,7 +28,7 @@ static int32_t own_experts(const model *m) {
   return m->config.experts / m->expert_ranks->ranks;
 }
 
-static const exchange_memory memory = {"experts", sizeof(float), malloc, free};
+static const exchange_memory memory = {"experts", sizeof(float), false, malloc, free};
 
 phibal_status exchange_create(model *m) {
   const size_t ranks = (size_t)m->expert_ranks->ranks, own = (size_t)own_experts(m);

@@ -47,15 +47,17 @@ typedef struct layer_activations {
   float *q_latent, *q_latent_normed;     /* [T][cq] */
   float *q_latent_inverse;               /* [T] */
   float *attended;                       /* [T][heads v]* */
-  float *largest, *inverse_sum;          /* [T][heads]; on a device largest: logsumexp */
-  float *middle;                         /* [T][d] the residual stream after attention */
-  float *ffn_normed, *ffn_inverse;       /* [T][d]*, [T] */
-  float *logits, *gates, *logsumexp;     /* [T][E], [T][k], [T] */
-  int32_t *experts;                      /* [T][k] */
-  int64_t *offsets, *source, *row;       /* [E+1], [N], [N] */
-  float *gathered, *expert_output;       /* [N][d]* */
-  float *a, *b, *h;                      /* [N][f]*; [T][f]* if dense */
-  /* gathered, a, b, h are null where ranks divide the experts: model_exchange.c has theirs */
+  float *largest, *inverse_sum;      /* [T][heads]; null on a device, which has in their place */
+  float *attention_logsumexp;        /* [T][heads] */
+  float *middle;                     /* [T][d] the residual stream after attention */
+  float *ffn_normed, *ffn_inverse;   /* [T][d]*, [T] */
+  float *logits, *gates, *logsumexp; /* [T][E], [T][k], [T] */
+  int32_t *experts;                  /* [T][k] */
+  int64_t *offsets, *source, *row;   /* [E+1], [N], [N] */
+  float *gathered, *expert_output;   /* [N][d]* */
+  float *a, *b, *h;                  /* [N][f]*; [T][f]* if dense */
+  /* gathered, a, b, h are null where ranks divide the experts: model_exchange.c has theirs. On a
+     device h, gathered and expert_output are null. */
   float *shared_a, *shared_b, *shared_h; /* [T][f]* */
   float *price; /* [1][E], or [batch][E] for sequence-wise balancing; valid if has_price */
   bool has_price;
@@ -90,6 +92,7 @@ struct model {
   model_config config;
   balance_config balance;
   model_precision precision; /* binary32 but on a device */
+  bool on_device;            /* the arrays are those of a device's mirror, which keeps fewer */
   int32_t batch;             /* the most sequences of one call */
   int threads;
   int32_t moe_layers, tensor_count;

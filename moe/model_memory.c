@@ -1,6 +1,4 @@
-/* The model's working memory. For T tokens a call, each layer keeps, in numbers of 4 bytes (on a
-   device in bfloat16 2 bytes, but for inverses, logits and what a route has, and 2 d a token of the
-   residual stream, which stays binary32):
+/* The model's working memory. For T tokens a call, each layer keeps, in numbers of 4 bytes:
      attention   T (3 d + (2 heads + 2 kv heads) n + 2 heads + 1), and with qk_norm another
                  T (heads + kv heads) (n + 1); with MLA, T (3 d + heads (2 n + 2 v + 2) + 2 c + r +
                  2 cq + 3)
@@ -9,7 +7,16 @@
    and one layer's gradients, T (4 d + (2 heads + 2 kv heads) n + E) + T k (2 d + f + 1), are shared
    by all layers. Where ranks divide the experts, T k (d + 3 f) of a MoE layer and T k f of the
    gradients are those of the rows that reach this rank's experts, in model_exchange.c. Scores of
-   attention and logits of the head are made in blocks. */
+   attention and logits of the head are made in blocks.
+
+   A device keeps of the FFN its input and the pre-activations a and b alone: 2 f in the place of
+   3 f, and T k (2 f + 6) for the experts' routes, so that experts of half the width, twice as many
+   for a token, cost T (E + 6 k) more and no row. Rows by expert and h lie in the scratch of the
+   gradients, which is as large as on the host. Where ranks divide the experts, their rows' inputs
+   are kept beside a and b. Of attention it keeps one number a head, not two. In bfloat16 rows take
+   2 bytes; inverses, logits, what a route has, and 2 d a token of the residual stream stay
+   binary32.
+ */
 #include "model_internal.h"
 
 #include "norm.h"
@@ -44,8 +51,12 @@ static void cut_attention(const model *m, layer_activations *to, int64_t tokens,
     to->k_inverse = TAKE(tokens * c->key_value_heads, float);
   }
   to->attended = ROWS(tokens * c->heads * shape.value_width);
-  to->largest = TAKE(tokens * c->heads, float);
-  to->inverse_sum = TAKE(tokens * c->heads, float);
+  if (m->on_device) {
+    to->attention_logsumexp = TAKE(tokens * c->heads, float);
+  } else {
+    to->largest = TAKE(tokens * c->heads, float);
+    to->inverse_sum = TAKE(tokens * c->heads, float);
+  }
   to->middle = TAKE(tokens * d, float);
 }
 
@@ -59,7 +70,7 @@ static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t t
   if (!elsewhere) {
     to->a = ROWS(rows * f);
     to->b = ROWS(rows * f);
-    to->h = ROWS(rows * f);
+    if (!m->on_device) to->h = ROWS(rows * f);
   }
   if (dense) return;
   to->logits = TAKE(tokens * c->experts, float);
@@ -69,13 +80,13 @@ static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t t
   to->offsets = TAKE(c->experts + 1, int64_t);
   to->source = TAKE(routes, int64_t);
   to->row = TAKE(routes, int64_t);
-  if (!elsewhere) to->gathered = ROWS(routes * d);
-  to->expert_output = ROWS(routes * d);
+  if (!elsewhere && !m->on_device) to->gathered = ROWS(routes * d);
+  if (!m->on_device) to->expert_output = ROWS(routes * d);
   int64_t shared = (int64_t)c->shared_experts * c->hidden;
   if (shared) {
     to->shared_a = ROWS(tokens * shared);
     to->shared_b = ROWS(tokens * shared);
-    to->shared_h = ROWS(tokens * shared);
+    if (!m->on_device) to->shared_h = ROWS(tokens * shared);
   }
   int64_t prices = m->balance.method == BALANCE_SEQUENCE ? m->batch : 1;
   to->price = TAKE(prices * c->experts, float);
@@ -107,7 +118,7 @@ static void cut_scratch(model *m, int64_t tokens, arena *a) {
         TAKE(tokens * larger(c->latent_width + c->rope_width, c->query_latent_width), float);
     to->latent_normed_gradient = TAKE(tokens * c->latent_width, float);
   }
-  to->attention = TAKE(m->threads * attention_scratch(&attention), float);
+  if (!m->on_device) to->attention = TAKE(m->threads * attention_scratch(&attention), float);
   to->h_gradient =
       ROWS(larger(m->expert_ranks ? 0 : routes * c->hidden,
                   tokens * larger(c->dense_hidden, (int64_t)c->shared_experts * c->hidden)));
@@ -121,6 +132,7 @@ static void cut_scratch(model *m, int64_t tokens, arena *a) {
   to->output_inverse = TAKE(tokens, float);
   to->head_logits = ROWS(head_scratch(&head));
   to->row_loss = TAKE(tokens, double);
+  if (m->on_device) return;
   const int64_t projection = c->qk_norm == QK_NORM_PROJECTION ? c->heads * n : n;
   const int64_t latent = larger(c->latent_width, c->query_latent_width);
   to->norm = TAKE(norm_scratch(tokens, (int32_t)larger(d, larger(projection, latent))), double);

@@ -21,7 +21,7 @@ double plan_law_tokens_for(double token_flops) {
 }
 
 plan plan_compute(const run_config *config) {
-  plan p = {.estimate = run_estimate_compute(config)};
+  plan p = {.estimate = run_estimate_compute(config, true)};
   p.tokens = (double)p.estimate.step_tokens * (double)config->training.steps;
   p.token_flops = p.estimate.training_flops;
   /* The head is one product with [V][d] a token, forward and twice backward. */

@@ -17,7 +17,7 @@ double plan_law_tokens_for(double token_flops); /* D of M */
 /* A configuration beside the law. The paper does not say whether M counts the output head; the law
    is read both ways. */
 typedef struct plan {
-  run_estimate estimate;
+  run_estimate estimate;          /* on a device */
   double tokens, flops;           /* as the run file says: steps of whole batches; 6 N-like FLOPs */
   double token_flops;             /* M: of training, with the head */
   double body_token_flops;        /* without it */

@@ -80,5 +80,14 @@ embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*
 bfloat16 cut off instead of rounded|vector.h|embedding|cuda_trainer/rows*|numbers|s/return (uint16_t)((u + 0x7fffu + (u >> 16 \& 1u)) >> 16);/return (uint16_t)(u >> 16);/
 rows of bfloat16 taken for binary32|combine.cu|combine|cuda_kernels/rows*|bfloat16 1|s/const S \*in = (const S \*)a.in + n \* a.width;/const S *in = (const S *)((const float *)a.in + n * a.width);/
 rounded before it is added to the stream|products.cu|products|cuda_products/dense_products_of*|add 1|s/return {p.type, p.to, p.add ? 1.0f : 0.0f};/return {p.type, p.form == PRODUCT_FORWARD ? p.type : p.to, p.add ? 1.0f : 0.0f};/
+gradients without the gate|activation.cu|activation|cuda_recompute/*|a's gradient, row|s/const double gradient = gate \* (double)\*h_gradient/const double gradient = (double)*h_gradient/
+gate of the token's first route|activation.cu|activation|cuda_recompute/*|row|s/__ldg(r.routes.gates + slot)/__ldg(r.routes.gates + slot \/ r.routes.active * r.routes.active)/
+h without the gate|activation.cu|activation|cuda_recompute/*|gate h, row|s/(float)(gate \* h)/(float)h/
+last number of a row left out|activation.cu|activation|cuda_recompute/*|row|s/left = r.hidden - j;/left = r.hidden - j - 1;/
+gate's gradient times the gate|activation.cu|activation|cuda_recompute/*|gate's gradient, row|s/sum = CORE_FMA(gradient, activate_again/sum = CORE_FMA(gate * gradient, activate_again/
+routes without rows left as they are|activation.cu|activation|cuda_recompute/*|without a row|s/if (lane == 0 \&\& slot < slots) r/if (lane == 0 \&\& n >= 0) r/
+gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/sum = CORE_FMA(gradient, \(.*\), sum);/sum = (double)(float)CORE_FMA(gradient, \1, sum);/
+rows' gradients over rows still to be read|ffn.cu|ffn|cuda_recompute/*|bfloat16 0|/static phibal_status ffn_gradients/,/^}/{/a, w_gate, x_gradient, false/d;s/^ *{PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h/{PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},\n&/}
+no gradients of gates without rows|ffn.cu|ffn|cuda_recompute/*|a gate without|s/if (status == PHIBAL_OK) \/\* without rows too/if (status == PHIBAL_OK \&\& rows > 0) \/* without rows too/
 LIST
 [ $failed -eq 0 ]

@@ -1,15 +1,11 @@
 /* Training on a device in bfloat16, on the host's CUDA, whose memory can be read: each array of a
    step is what the CPU makes in binary32 of the arrays before it, rounded once where it is
    bfloat16 and not at all elsewhere. */
-#include "../kernels/cpu/gemm.h"
-#include "../kernels/core/core.h"
+#include "../kernels/core/activation.h"
+#include "device_arrays.h"
 #include "device_internal.h"
 #include "embedding.h"
 #include "norm.h"
-
-#include <criterion/criterion.h>
-#include <math.h>
-#include <stdlib.h>
 
 enum { BATCH = 2, CALLS = 2, LENGTH = 16, TOKENS = BATCH * LENGTH, V = 61, D = 24, E = 5, K = 2 };
 enum { QUERIES = 4 * 8, KEYS = 2 * 8, ALL = QUERIES + 2 * KEYS, F = 12, DENSE = 20 };
@@ -56,64 +52,6 @@ static model_batch make_batch(void) {
   return model_batch_count(CALLS * TOKENS, tokens, targets);
 }
 
-static uint16_t rounded(float x) {
-  const uint32_t u = core_bits32(x);
-  return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
-}
-
-/* n numbers, new: what these bfloat16 are, or what binary32 ones are after rounding. */
-static float *widened(const void *rows, int64_t n) {
-  float *x = malloc(sizeof *x * (size_t)n);
-  for (int64_t i = 0; i < n; i++) x[i] = core_float((uint32_t)((const uint16_t *)rows)[i] << 16);
-  return x;
-}
-
-static float *narrowed(const float *from, int64_t n) {
-  float *x = malloc(sizeof *x * (size_t)n);
-  for (int64_t i = 0; i < n; i++) x[i] = core_float((uint32_t)rounded(from[i]) << 16);
-  return x;
-}
-
-static float *copied(const float *from, int64_t n) {
-  float *x = malloc(sizeof *x * (size_t)n);
-  memcpy(x, from, sizeof *x * (size_t)n);
-  return x;
-}
-
-/* `want` is freed. */
-static void check_wide(const char *what, float *want, const float *got, int64_t n) {
-  for (int64_t i = 0; i < n; i++)
-    cr_assert_eq(core_bits32(want[i]), core_bits32(got[i]), "%s, number %d: %a, not %a", what,
-                 (int)i, (double)got[i], (double)want[i]);
-  free(want);
-}
-
-static void check_rows(const char *what, float *want, const void *got, int64_t n) {
-  float *w = narrowed(want, n);
-  free(want);
-  check_wide(what, w, widened(got, n), n); /* the test's process is short */
-}
-
-/* y = x w^T, or that added to `to`; x and w are freed. */
-static float *product(int64_t rows, int64_t out, int64_t in, float *x, float *w, const float *to) {
-  float *y = to ? copied(to, rows * out) : calloc((size_t)(rows * out), sizeof *y);
-  gemm_linear(rows, out, in, x, w, to != NULL, y);
-  free(x);
-  free(w);
-  return y;
-}
-
-/* `before` + dy^T x, rows one after another. */
-static float *outer(int64_t rows, int64_t out, int64_t in, const float *dy, const float *x,
-                    const float *before) {
-  float *g = copied(before, out * in);
-  for (int64_t t = 0; t < rows; t++)
-    for (int64_t o = 0; o < out; o++)
-      for (int64_t i = 0; i < in; i++)
-        g[o * in + i] = fmaf(dy[t * out + o], x[t * in + i], g[o * in + i]);
-  return g;
-}
-
 static float *normed(const float *x, const float *weight) {
   const norm_shape rows = {TOKENS, 1, D, shape.norm_epsilon};
   float inverse[TOKENS], *y = malloc(sizeof *y * TOKENS * D);
@@ -151,6 +89,34 @@ static void finish(training *t) {
   model_destroy(t->host);
 }
 
+/* A gated FFN of n rows x, in bfloat16 at each stage; the masters of its weights. */
+typedef struct ffn_rows {
+  int64_t n, f;
+  float *a, *b, *y;
+} ffn_rows;
+
+static ffn_rows ffn_of(int64_t n, int64_t f, const float *x, const float *gate, const float *up,
+                       const float *down) {
+  float *a = product(n, f, D, copied(x, n * D), narrowed(gate, f * D), NULL);
+  float *b = product(n, f, D, copied(x, n * D), narrowed(up, f * D), NULL);
+  ffn_rows r = {n, f, narrowed(a, n * f), narrowed(b, n * f), NULL};
+  float *h = a;
+  for (int64_t i = 0; i < n * f; i++)
+    h[i] = (float)(core_silu64((double)r.a[i]).value * (double)r.b[i]);
+  float *y = product(n, D, f, narrowed(h, n * f), narrowed(down, D * f), NULL);
+  r.y = narrowed(y, n * D);
+  free(y);
+  free(a);
+  free(b);
+  return r;
+}
+
+static void ffn_free(ffn_rows *r) {
+  free(r->a);
+  free(r->b);
+  free(r->y);
+}
+
 /* The forward pass of the last call. */
 static void check_forward(device *d, const int32_t *of_call) {
   const model *m = &d->model;
@@ -176,12 +142,13 @@ static void check_forward(device *d, const int32_t *of_call) {
   embedding_forward(TOKENS, D, of_call, model_embedding_scale(&shape), w->embedding, x);
   check_wide("embedding", x, m->layers[0].x, TOKENS * D);
   const layer_activations *dense = &m->layers[0], *on = &m->layers[1];
-  float *branch = product(TOKENS, D, DENSE, widened(dense->h, TOKENS * DENSE),
-                          narrowed(w->layers[0].down, D * DENSE), NULL);
-  float *out = copied(dense->middle, TOKENS * D), *part = narrowed(branch, TOKENS * D);
-  for (int i = 0; i < TOKENS * D; i++) out[i] += part[i];
-  free(part);
-  free(branch);
+  x = widened(dense->ffn_normed, TOKENS * D);
+  const layer_weights *of = &w->layers[0];
+  ffn_rows ffn = ffn_of(TOKENS, DENSE, x, of->gate, of->up, of->down);
+  float *out = copied(dense->middle, TOKENS * D);
+  for (int i = 0; i < TOKENS * D; i++) out[i] += ffn.y[i];
+  ffn_free(&ffn);
+  free(x);
   check_wide("dense layer", out, on->x, TOKENS * D);
   check_rows("output", normed(m->last, w->norm), m->scratch.output, TOKENS * D);
 }
@@ -205,26 +172,21 @@ static void check_router(device *d, phibal_loads *loads) {
   const int64_t rows = on->offsets[E];
   float *x = widened(on->ffn_normed, TOKENS * D), *g = malloc(sizeof *g * (size_t)rows * D);
   phibal_gather(rows, K, D, on->source, x, g);
-  free(x);
-  check_rows("gathered", g, on->gathered, rows * D);
-  float *y = malloc(sizeof *y * (size_t)rows * D);
+  float *y = malloc(sizeof *y * (size_t)rows * D), *out = copied(on->middle, TOKENS * D);
   for (int e = 0; e < E; e++) {
     const int64_t first = on->offsets[e], n = on->offsets[e + 1] - first;
-    float *of_expert = product(n, D, F, widened((uint16_t *)on->h + first * F, n * F),
-                               narrowed(of->down + e * D * F, D * F), NULL);
-    for (int64_t i = 0; i < n * D; i++) y[first * D + i] = of_expert[i];
-    free(of_expert);
+    ffn_rows r =
+        ffn_of(n, F, g + first * D, of->gate + e * F * D, of->up + e * F * D, of->down + e * D * F);
+    memcpy(y + first * D, r.y, sizeof *y * (size_t)(n * D));
+    ffn_free(&r);
   }
-  check_rows("experts", y, on->expert_output, rows * D);
-  float *branch = product(TOKENS, D, F, widened(on->shared_h, TOKENS * F),
-                          narrowed(of->shared_down, D * F), NULL);
-  float *shared = narrowed(branch, TOKENS * D), *out = copied(on->middle, TOKENS * D);
-  free(branch);
-  for (int i = 0; i < TOKENS * D; i++) out[i] += shared[i];
-  free(shared);
-  float *rows_out = widened(on->expert_output, rows * D);
-  phibal_combine(TOKENS, K, D, on->row, on->gates, rows_out, out);
-  free(rows_out);
+  ffn_rows shared = ffn_of(TOKENS, F, x, of->shared_gate, of->shared_up, of->shared_down);
+  for (int i = 0; i < TOKENS * D; i++) out[i] += shared.y[i];
+  ffn_free(&shared);
+  phibal_combine(TOKENS, K, D, on->row, on->gates, y, out);
+  free(y);
+  free(g);
+  free(x);
   check_wide("stream after the experts", out, m->last, TOKENS * D);
 }
 
@@ -251,13 +213,72 @@ static void check_stream(const device *d) {
   free(dx);
 }
 
+#define BEFORE(of) (before + ((of)-m->gradients))
+/* Row `row` of expert `e`, its gradients and its gate's in the device's orders: from dh to dL/da,
+   dL/db and gate h. */
+static void check_gate(const model *m, int64_t row, float *a, float *b, float *h) {
+  const layer_activations *on = &m->layers[1];
+  const int64_t slot = on->source[row];
+  double lanes[16] = {0};
+  for (int64_t j = 0; j < F; j++) {
+    const core_activation act = core_silu64((double)a[j]);
+    const double gate = (double)on->gates[slot], dh = (double)h[j], of = act.value * (double)b[j];
+    lanes[j / 4 % 16] = CORE_FMA(dh, of, lanes[j / 4 % 16]);
+    a[j] = (float)(gate * dh * (double)b[j] * act.derivative);
+    b[j] = (float)(gate * dh * act.value);
+    h[j] = (float)(gate * of);
+  }
+  for (int s = 8; s; s /= 2)
+    for (int i = 0; i < s; i++) lanes[i] += lanes[i + s];
+  cr_assert_eq(m->scratch.gate_gradient[slot], (float)lanes[0], "gradient of slot %d's gate",
+               (int)slot);
+}
+
+/* Those of the experts' layer. Tokens' gradients are its own, so that all rows of one are alike. */
+static void check_experts(const model *m, const float *before) {
+  const model_scratch *s = &m->scratch;
+  const layer_activations *on = &m->layers[1];
+  const layer_weights *of = &m->weights.layers[1], *g = &m->weight_gradients.layers[1];
+  const uint16_t *rows = (const uint16_t *)s->route_gradient;
+  for (int t = 0; t < TOKENS * K; t++) {
+    const int64_t row = on->row[t], next = t % K ? on->row[t - 1] : row;
+    cr_assert(row >= 0 || s->gate_gradient[t] == 0);
+    if (row >= 0) cr_assert_eq(memcmp(rows + row * D, rows + next * D, sizeof *rows * D), 0);
+  }
+  float *all = widened(on->ffn_normed, TOKENS * D), *x = malloc(sizeof *x * TOKENS * K * D);
+  phibal_gather(on->offsets[E], K, D, on->source, all, x);
+  for (int e = 0; e < E; e++) {
+    const int64_t at = on->offsets[e], n = on->offsets[e + 1] - at, matrix = e * F * D;
+    ffn_rows r = ffn_of(n, F, x + at * D, of->gate + matrix, of->up + matrix, of->down + matrix);
+    float *w[] = {narrowed(of->gate + matrix, F * D), narrowed(of->up + matrix, F * D),
+                  narrowed(of->down + matrix, F * D)};
+    float *dy = widened(rows + at * D, n * D), *wide = transposed(n, D, F, dy, w[2], NULL);
+    float *h = narrowed(wide, n * F), *dx;
+    for (int64_t i = 0; i < n; i++) check_gate(m, at + i, r.a + i * F, r.b + i * F, h + i * F);
+    float *a = narrowed(r.a, n * F), *b = narrowed(r.b, n * F), *gh = narrowed(h, n * F);
+    check_rows("dL/da", r.a, (uint16_t *)on->a + at * F, n * F);
+    check_rows("dL/db", r.b, (uint16_t *)on->b + at * F, n * F);
+    float *to[] = {g->gate + matrix, g->up + matrix, g->down + matrix};
+    check_wide("gate's gradient", outer(n, F, D, a, x + at * D, BEFORE(to[0])), to[0], F * D);
+    check_wide("up's gradient", outer(n, F, D, b, x + at * D, BEFORE(to[1])), to[1], F * D);
+    check_wide("down's gradient", outer(n, D, F, dy, gh, BEFORE(to[2])), to[2], D * F);
+    float *first = transposed(n, F, D, a, w[0], NULL);
+    dx = narrowed(first, n * D);
+    check_rows("rows' gradient", transposed(n, F, D, b, w[1], dx),
+               (uint16_t *)s->gathered_gradient + at * D, n * D);
+    float *const done[] = {r.y, w[0], w[1], w[2], dy, wide, h, a, b, gh, first, dx};
+    for (size_t i = 0; i < sizeof done / sizeof *done; i++) free(done[i]);
+  }
+  free(x);
+  free(all);
+}
+
 /* Gradients of the last call, of what its scratch still has; `before`: without them. */
 static void check_gradients(device *d, const float *before) {
   const model *m = &d->model;
   const model_scratch *s = &m->scratch;
   const layer_weights *g = m->weight_gradients.layers;
   const layer_activations *first = &m->layers[0], *on = &m->layers[1];
-#define BEFORE(of) (before + ((of)-m->gradients))
   float *dy = widened(s->narrow_gradient, TOKENS * D);
   float *x = widened(first->attended, TOKENS * QUERIES);
   check_wide("o's gradient", outer(TOKENS, D, QUERIES, dy, x, BEFORE(g[0].o)), g[0].o, D * QUERIES);
@@ -268,11 +289,8 @@ static void check_gradients(device *d, const float *before) {
   x = widened(first->normed, TOKENS * D);
   check_wide("qkv's gradient", outer(TOKENS, ALL, D, dy, x, BEFORE(g[0].qkv)), g[0].qkv, ALL * D);
   free(x);
-  float *w = narrowed(m->weights.layers[0].qkv, ALL * D), *dx = calloc(TOKENS * D, sizeof *dx);
-  for (int t = 0; t < TOKENS; t++)
-    for (int o = 0; o < ALL; o++)
-      for (int i = 0; i < D; i++)
-        dx[t * D + i] = fmaf(dy[t * ALL + o], w[o * D + i], dx[t * D + i]);
+  float *w = narrowed(m->weights.layers[0].qkv, ALL * D);
+  float *dx = transposed(TOKENS, ALL, D, dy, w, NULL);
   check_wide("gradient of attention's input", dx, s->normed_gradient, TOKENS * D);
   free(w);
   free(dy);
@@ -288,15 +306,7 @@ static void check_gradients(device *d, const float *before) {
                                       2 * phi.z_coefficient / global, logits),
                PHIBAL_OK);
   check_wide("logits' gradient", logits, s->logit_gradient, TOKENS * E);
-  for (int e = 0; e < E; e++) {
-    const int64_t at = on->offsets[e], n = on->offsets[e + 1] - at;
-    dy = widened((uint16_t *)s->route_gradient + at * D, n * D);
-    x = widened((uint16_t *)on->h + at * F, n * F);
-    float *to = g[1].down + e * D * F;
-    check_wide("an expert's gradient", outer(n, D, F, dy, x, BEFORE(to)), to, D * F);
-    free(dy);
-    free(x);
-  }
+  check_experts(m, before);
   dy = widened(s->head_logits, TOKENS * V);
   x = widened(s->output, TOKENS * D);
   check_wide("head's gradient", outer(TOKENS, V, D, dy, x, BEFORE(m->weight_gradients.head)),

@@ -83,7 +83,7 @@ Test(plan, command) {
   cr_assert_eq(command("--config 588M --json", text, sizeof text), 0);
   cr_expect_eq(number(text, "steps"), 20500);
   cr_expect(number(text, "law_steps") > 79000 && number(text, "law_steps") < 79500);
-  cr_expect(close_to(number(text, "memory_bytes") * 0x1p-30, 53.6, 0.01));
+  cr_expect(close_to(number(text, "memory_bytes") * 0x1p-30, 52.4, 0.01));
   cr_assert_eq(command("--paper", text, sizeof text), 0);
   cr_expect(strstr(text, "588M has a third"));
   cr_assert_eq(command("--config 986M", text, sizeof text), 0);

@@ -1,6 +1,5 @@
 /* Whole runs on a small token file: what they write, that threads change nothing, how they stop. */
 #include "data/sampler.h"
-#include "estimate.h"
 #include "report.h"
 #include "run_folder.h"
 #include "train_case.h"
@@ -406,67 +405,4 @@ Test(train, evaluation_windows) {
   cr_expect_eq(plan.window[4].domain, 1);
   evaluation_plan_destroy(&plan);
   token_file_close(&file);
-}
-
-/* The paper's sizes: 110.2, 337.8, 587.4 and 984.9 M active parameters, 3.34 B in all for 588M. */
-Test(train, paper_configurations) {
-  static const struct {
-    const char *name;
-    double active;
-  } sizes[] = {{"111M", 110.2}, {"338M", 337.8}, {"588M", 587.4}, {"986M", 984.9}};
-  for (size_t i = 0; i < 4; i++) {
-    run_config config;
-    cr_assert_eq(run_config_load(sizes[i].name, NULL, 0, &config), PHIBAL_OK, "%s",
-                 phibal_status_message());
-    run_estimate e = run_estimate_compute(&config);
-    cr_expect_float_eq((double)e.active * 1e-6, sizes[i].active, 0.05, "%s: %lld", sizes[i].name,
-                       (long long)e.active);
-    if (i == 2) cr_expect_float_eq((double)e.total * 1e-9, 3.34, 0.005);
-    cr_expect_eq(e.weight_bytes, 4 * e.total);
-    cr_expect_eq(e.moment_bytes, 8 * e.total);
-    cr_expect_gt(e.activation_bytes, 0);
-  }
-}
-
-/* Rows that products multiply are half as long; there is a copy of the weights, a router's input
-   and a narrow gradient more. All arrays are multiples of 64 bytes: 64 tokens. */
-Test(train, bytes_in_bfloat16) {
-  run_config config;
-  static const char text[] =
-      "model: {vocabulary: 50, width: 6, layers: 3, heads: 4, key_value_heads: 2, head_width: 2,\n"
-      "  sequence: 32, experts: 4, active: 3, hidden: 5, shared_experts: 2, dense_layers: 1,\n"
-      "  dense_hidden: 7}\n"
-      "batch: {sequences: 2}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
-  cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK);
-  omp_set_num_threads(1);
-  const run_estimate wide = run_estimate_compute(&config);
-  config.training.precision = PRECISION_BFLOAT16;
-  const run_estimate e = run_estimate_compute(&config);
-  const int64_t d = 6, f = 5, k = 3, queries = 8, row = 16, shared = 10, dense = 7, vocabulary = 50;
-  const int64_t attention = d + row + queries;                       /* normed, qkv, attended */
-  const int64_t layers = 3 * attention + (d + 3 * dense) +           /* the FFN's input, a, b, h */
-                         2 * (d + k * (2 * d + 3 * f) + 3 * shared); /* gathered and put out too */
-  const int64_t scratch = d + row + queries + k * f + k * 2 * d + d + vocabulary;
-  cr_expect_eq(e.weight_bytes, 6 * e.total);
-  cr_expect_eq(e.gradient_bytes, 4 * e.total);
-  cr_expect_eq(e.moment_bytes, 8 * e.total);
-  cr_expect_eq(wide.activation_bytes - e.activation_bytes, 64 * (2 * (layers + scratch) - 6 * d));
-}
-
-/* One token of a model small enough to count by hand: width 2, one layer, one head of width 2, one
-   expert of hidden width 3, five tokens, S = 4. Products: q, k, v, o 4 * 4; gate, up, down 3 * 6;
-   router 2; head 10: 46 multiplications, 92 operations. Attention: 2.5 keys on average, 2 * 2 * 2
-   operations each: 20. */
-Test(train, flops_by_hand) {
-  run_config config;
-  static const char text[] =
-      "model: {vocabulary: 5, width: 2, layers: 1, heads: 1, head_width: 2, sequence: 4,\n"
-      "  experts: 1, active: 1, hidden: 3}\n"
-      "batch: {sequences: 3}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
-  cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK);
-  run_estimate e = run_estimate_compute(&config);
-  cr_expect_eq(e.active, 46 + 3 * 2, "and three norms");
-  cr_expect_eq(e.forward_flops, 112.0);
-  cr_expect_eq(e.training_flops, 336.0);
-  cr_expect_eq(e.step_tokens, 12);
 }

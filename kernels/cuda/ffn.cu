@@ -2,12 +2,23 @@
    products.h with the activation between them. Bounds in binary32: those at the head of
    kernels/cpu/ffn.c, which hold for any order of the sums.
 
+   (E6b) phibal_cuda_ffn_backward_recompute, notation of (E3b), g the gate of a row; a and b taken
+   as exact, h = act(a) b and dh = W_down^T dL/dy, so that <dL/dy, W_down h> = <dh, h>. |error of
+   dh| <= D := gamma_d |W_down|^T |dL/dy|. g dh is exact in binary64; what (E3b) says of dL/db and
+   dL/da holds with |g| D for D and g dh for dL/dh. h is made in binary64 within 2^-40 of itself, a
+   term dh h is rounded with the sum, whose f terms go through at most f / 16 + 8 roundings of 2^-53
+   (by the order at the head of activation.cu, where f <= 2^16: below 2^-40 together): |error of
+   gate_gradient| <= sum |h| D + 2^-39 sum |h| (|dh| + D) + u (|<dh, h>| + sum |h| D) g h is rounded
+   once, H := (u + 2^-40) |g h|: |error of dW_down| <= |dL/dy|^T H + gamma_(n+1) (|before| +
+   |dL/dy|^T (|g h| + H)) and dW_gate, dW_up, dx as (E3b) has them. Underflow as there, of g h too.
+
    FLOPs, N rows in all, d and f the widths: 6 N d f forward, 12 N d f backward. Bytes are those of
    the operands, once for each product, and of the activation (activation.cu): at N = 81920, d =
    768, f = 1024 in bfloat16 forward moves about 1.6 GB for 387 GFLOP, so that a device of 800
    TFLOP/s and 3 TB/s would be a tenth over the floor of its arithmetic. What would go first: the
    activation fused into the products. Not measured yet. */
 #include "products.h"
+#include "trainer.h"
 
 size_t phibal_cuda_ffn_workspace(const phibal_ffn *ffn) {
   return ffn ? products_workspace(ffn->experts) : 0;
@@ -58,6 +69,28 @@ phibal_status phibal_cuda_ffn_forward(const phibal_ffn *ffn, phibal_rows type,
   return status == PHIBAL_OK ? products_grouped(name, outward, groups, call) : status;
 }
 
+/* The products behind the activation: a and b are their gradients now. x has been read where
+   x_gradient is written, so that they may be one. */
+static phibal_status ffn_gradients(const char *name, const phibal_ffn *ffn, phibal_rows type,
+                                   const product_groups &groups, const void *x, const void *w_gate,
+                                   const void *w_up, const void *a, const void *b, const void *h,
+                                   const void *y_gradient, void *x_gradient, float *w_gate_gradient,
+                                   float *w_up_gradient, float *w_down_gradient,
+                                   const phibal_cuda *call) {
+  const int64_t d = ffn->width, f = ffn->hidden;
+  const product products[] = {
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h, w_down_gradient, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, a, x, w_gate_gradient, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, b, x, w_up_gradient, true},
+      {PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},
+      {PRODUCT_INPUT_GRADIENT, type, type, f, d, b, w_up, x_gradient, true},
+  };
+  phibal_status status = PHIBAL_OK;
+  for (const product &p : products)
+    if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);
+  return status;
+}
+
 phibal_status phibal_cuda_ffn_backward(const phibal_ffn *ffn, phibal_rows type,
                                        const int64_t *offsets, const int64_t *host_offsets,
                                        const void *x, const void *w_gate, const void *w_up,
@@ -78,15 +111,34 @@ phibal_status phibal_cuda_ffn_backward(const phibal_ffn *ffn, phibal_rows type,
   status = products_grouped(name, first, groups, call);
   if (status == PHIBAL_OK)
     status = phibal_cuda_activate_backward(ffn->activation, type, rows * f, a, b, h_gradient, call);
-  /* a and b are their gradients now. */
-  const product rest[] = {
-      {PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},
-      {PRODUCT_INPUT_GRADIENT, type, type, f, d, b, w_up, x_gradient, true},
-      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, a, x, w_gate_gradient, true},
-      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, b, x, w_up_gradient, true},
-      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h, w_down_gradient, true},
-  };
-  for (const product &p : rest)
-    if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);
-  return status;
+  return status == PHIBAL_OK
+             ? ffn_gradients(name, ffn, type, groups, x, w_gate, w_up, a, b, h, y_gradient,
+                             x_gradient, w_gate_gradient, w_up_gradient, w_down_gradient, call)
+             : status;
+}
+
+phibal_status phibal_cuda_ffn_backward_recompute(
+    const phibal_ffn *ffn, phibal_rows type, const int64_t *offsets, const int64_t *host_offsets,
+    const phibal_cuda_routes *routes, const void *x, const void *w_gate, const void *w_up,
+    const void *w_down, void *a, void *b, const void *y_gradient, void *h_gradient,
+    void *x_gradient, float *w_gate_gradient, float *w_up_gradient, float *w_down_gradient,
+    const phibal_cuda *call) {
+  const char *name = "expert FFN backward";
+  phibal_status status = ffn_check(name, ffn, type, offsets, host_offsets, call);
+  if (status != PHIBAL_OK) return status;
+  const int64_t d = ffn->width, f = ffn->hidden, rows = host_offsets[ffn->experts];
+  if (rows > 0 && (!x || !w_gate || !w_up || !w_down || !a || !b || !y_gradient || !h_gradient ||
+                   !x_gradient || !w_gate_gradient || !w_up_gradient || !w_down_gradient))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
+  const product_groups groups = {ffn->experts, offsets, host_offsets};
+  const product first = {
+      PRODUCT_INPUT_GRADIENT, type, type, d, f, y_gradient, w_down, h_gradient, false};
+  status = products_grouped(name, first, groups, call);
+  if (status == PHIBAL_OK) /* without rows too: the gates have gradients of 0 */
+    status = phibal_cuda_activate_backward_recompute(ffn->activation, type, rows, f, routes, a, b,
+                                                     h_gradient, call);
+  return status == PHIBAL_OK
+             ? ffn_gradients(name, ffn, type, groups, x, w_gate, w_up, a, b, h_gradient, y_gradient,
+                             x_gradient, w_gate_gradient, w_up_gradient, w_down_gradient, call)
+             : status;
 }

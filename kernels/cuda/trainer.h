@@ -41,6 +41,34 @@ phibal_status phibal_cuda_norm_backward(const phibal_cuda_norm *norm, const void
                                         void *x_gradient, int64_t gradient_stride,
                                         float *weight_gradient, const phibal_cuda *call);
 
+/* Routes of T tokens to rows by expert, with their gates. */
+typedef struct phibal_cuda_routes {
+  int64_t tokens;
+  int32_t active;
+  const int64_t
+      *row; /* [T k] of each slot, as phibal_permutation gives them; null: slot n's is n */
+  const float *gates;   /* [T][k] */
+  float *gate_gradient; /* [T][k] out: <dL/dy of the token, W_down h of the row>; 0 without a row */
+} phibal_cuda_routes;
+
+/* (E3) and (E5) at once where the forward pass kept a and b alone, in the same calls and types as
+   phibal_cuda_ffn_backward: h is made again, and the experts' outputs are not needed. Row n, of
+   slot s, was weighted by gate s; y_gradient [N][d] are the tokens' gradients, gathered, without
+   gates. h_gradient [N][f] is scratch; x_gradient may be x. `routes` may be null: gates of 1.
+   Bounds: (E6b) at the head of ffn.cu. */
+phibal_status phibal_cuda_ffn_backward_recompute(
+    const phibal_ffn *ffn, phibal_rows type, const int64_t *offsets, const int64_t *host_offsets,
+    const phibal_cuda_routes *routes, const void *x, const void *w_gate, const void *w_up,
+    const void *w_down, void *a, void *b, const void *y_gradient, void *h_gradient,
+    void *x_gradient, float *w_gate_gradient, float *w_up_gradient, float *w_down_gradient,
+    const phibal_cuda *call);
+/* What that does between its products: from dh = W_down^T dL/dy in h_gradient, of `rows` rows of
+   `hidden` numbers, gate_gradient = <dh, h>; in place of a and b dL/da and dL/db, of dL/dh = gate
+   dh; in place of h_gradient gate h, which W_down's gradient multiplies. No workspace. */
+phibal_status phibal_cuda_activate_backward_recompute(
+    phibal_activation activation, phibal_rows type, int64_t rows, int64_t hidden,
+    const phibal_cuda_routes *routes, void *a, void *b, void *h_gradient, const phibal_cuda *call);
+
 /* As rope_apply: turns n numbers of each of `heads` heads in place, the pairs (x_i, x_(i + n/2)),
    or (x_2i, x_(2i+1)) where they are interleaved; row i is at position i % sequence. Strides are in
    numbers, from head to head and from row to row. */

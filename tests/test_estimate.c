@@ -1,0 +1,109 @@
+/* What a run takes, counted without it. */
+#include "config.h"
+#include "estimate.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+/* The paper's sizes: 110.2, 337.8, 587.4 and 984.9 M active parameters, 3.34 B in all for 588M. */
+Test(estimate, paper_configurations) {
+  static const struct {
+    const char *name;
+    double active;
+  } sizes[] = {{"111M", 110.2}, {"338M", 337.8}, {"588M", 587.4}, {"986M", 984.9}};
+  for (size_t i = 0; i < 4; i++) {
+    run_config config;
+    cr_assert_eq(run_config_load(sizes[i].name, NULL, 0, &config), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    run_estimate e = run_estimate_compute(&config, false);
+    cr_expect_float_eq((double)e.active * 1e-6, sizes[i].active, 0.05, "%s: %lld", sizes[i].name,
+                       (long long)e.active);
+    if (i == 2) cr_expect_float_eq((double)e.total * 1e-9, 3.34, 0.005);
+    cr_expect_eq(e.weight_bytes, 4 * e.total);
+    cr_expect_eq(e.moment_bytes, 8 * e.total);
+    cr_expect_gt(e.activation_bytes, 0);
+  }
+}
+
+/* Rows that products multiply are half as long; there is a copy of the weights, a router's input
+   and a narrow gradient more. All arrays are multiples of 64 bytes: 64 tokens. */
+Test(estimate, bytes_in_bfloat16) {
+  run_config config;
+  static const char text[] =
+      "model: {vocabulary: 50, width: 6, layers: 3, heads: 4, key_value_heads: 2, head_width: 2,\n"
+      "  sequence: 32, experts: 4, active: 3, hidden: 5, shared_experts: 2, dense_layers: 1,\n"
+      "  dense_hidden: 7}\n"
+      "batch: {sequences: 2}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
+  cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK);
+  const run_estimate wide = run_estimate_compute(&config, true);
+  config.training.precision = PRECISION_BFLOAT16;
+  const run_estimate e = run_estimate_compute(&config, true);
+  const int64_t d = 6, f = 5, k = 3, queries = 8, row = 16, shared = 10, dense = 7, vocabulary = 50;
+  const int64_t attention = d + row + queries;             /* normed, qkv, attended */
+  const int64_t layers = 3 * attention + (d + 2 * dense) + /* the FFN's input, a, b */
+                         2 * (d + k * 2 * f + 2 * shared);
+  const int64_t scratch = d + row + queries + k * f + k * 2 * d + d + vocabulary;
+  cr_expect_eq(e.weight_bytes, 6 * e.total);
+  cr_expect_eq(e.gradient_bytes, 4 * e.total);
+  cr_expect_eq(e.moment_bytes, 8 * e.total);
+  cr_expect_eq(wide.activation_bytes - e.activation_bytes, 64 * (2 * (layers + scratch) - 6 * d));
+}
+
+/* Experts of half the width, twice as many and twice as many of them for a token: on a device each
+   MoE layer keeps for a token 4 bytes a logit and 24 a route more, and nothing of the rows; on the
+   host their inputs and outputs too. What layers share is that of one. */
+Test(estimate, activations_of_fine_experts) {
+  static const char *const cut[] = {"experts: 8, active: 2, hidden: 32",
+                                    "experts: 16, active: 4, hidden: 16",
+                                    "experts: 32, active: 8, hidden: 8"};
+  enum { TOKENS = 64, WIDTH = 6 };
+  int64_t layer[2][2][3]; /* on a device, in bfloat16, by cut */
+  for (int i = 0; i < 12; i++) {
+    const int device = i & 1, half = i >> 1 & 1, fine = i >> 2;
+    int64_t bytes[2];
+    for (int layers = 1; layers <= 2; layers++) {
+      char text[400];
+      snprintf(text, sizeof text,
+               "model: {vocabulary: 50, width: %d, layers: %d, heads: 4, head_width: 2,\n"
+               "  sequence: 32, %s}\n"
+               "batch: {sequences: 2}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n",
+               WIDTH, layers, cut[fine]);
+      run_config config;
+      cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK, "%s",
+                   phibal_status_message());
+      if (half) config.training.precision = PRECISION_BFLOAT16;
+      bytes[layers - 1] = run_estimate_compute(&config, device).activation_bytes;
+    }
+    layer[device][half][fine] = bytes[1] - bytes[0];
+  }
+  for (int half = 0; half < 2; half++)
+    for (int fine = 0; fine < 2; fine++) {
+      const int64_t experts = 8 << fine, active = 2 << fine;
+      const int64_t routing = TOKENS * (4 * experts + 24 * active);
+      const int64_t *on = layer[1][half], *host = layer[0][half];
+      /* Arrays begin at multiples of 64 bytes: prices and offsets are longer by no more. */
+      const int64_t ends = 4 * experts + 8 * experts + 2 * 64;
+      const int64_t more = on[fine + 1] - on[fine] - routing;
+      cr_expect(more >= 0 && more <= ends, "%d: %lld bytes more", half, (long long)more);
+      const int64_t rows = TOKENS * active * 2 * WIDTH * (half ? 2 : 4);
+      cr_expect_eq(host[fine + 1] - host[fine], on[fine + 1] - on[fine] + rows);
+    }
+}
+
+/* One token of a model small enough to count by hand: width 2, one layer, one head of width 2, one
+   expert of hidden width 3, five tokens, S = 4. Products: q, k, v, o 4 * 4; gate, up, down 3 * 6;
+   router 2; head 10: 46 multiplications, 92 operations. Attention: 2.5 keys on average, 2 * 2 * 2
+   operations each: 20. */
+Test(estimate, flops_by_hand) {
+  run_config config;
+  static const char text[] =
+      "model: {vocabulary: 5, width: 2, layers: 1, heads: 1, head_width: 2, sequence: 4,\n"
+      "  experts: 1, active: 1, hidden: 3}\n"
+      "batch: {sequences: 3}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
+  cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK);
+  run_estimate e = run_estimate_compute(&config, false);
+  cr_expect_eq(e.active, 46 + 3 * 2, "and three norms");
+  cr_expect_eq(e.forward_flops, 112.0);
+  cr_expect_eq(e.training_flops, 336.0);
+  cr_expect_eq(e.step_tokens, 12);
+}
