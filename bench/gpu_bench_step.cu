@@ -133,7 +133,49 @@ void measure_experts(int64_t T, int32_t d, int32_t f, int E, int k, bool skewed)
                                                (uint16_t *)dx, dgate, dup, ddown, &s.call);
              }),
              rate);
+  const std::vector<float> ones((size_t)rows, 1.0f);
+  device_array<float> gates(ones.size(), ones.data()), gate_gradient(ones.size());
+  const phibal_cuda_routes routes = {rows, 1, nullptr, gates, gate_gradient};
+  flops_line(skewed ? "  h made again, skewed 4:1" : "  h made again, with gates", T, E, k, 6 * one,
+             median_microseconds([&](int) {
+               return phibal_cuda_ffn_backward_recompute(
+                   &ffn, PHIBAL_ROWS_BF16, on_device, offsets.data(), &routes, (uint16_t *)x,
+                   (uint16_t *)gate, (uint16_t *)up, (uint16_t *)down, (uint16_t *)a, (uint16_t *)b,
+                   (uint16_t *)dy, (uint16_t *)dh, (uint16_t *)dx, dgate, dup, ddown, &s.call);
+             }),
+             rate);
   finish(s, "experts");
+}
+
+/* The backward pass of the activation, with h kept, and from a and b alone with the gates of T
+   tokens; E stands for the experts' width f. */
+void measure_activation(int64_t T, int32_t f, int32_t k) {
+  const int64_t rows = T * k;
+  const size_t n = (size_t)(rows * f);
+  std::vector<float> host = logits_like(n);
+  std::vector<int64_t> any((size_t)rows);
+  for (int64_t i = 0; i < rows; i++) any[(size_t)i] = i / k + i % k * T; /* slots are far apart */
+  device_array<float> a(n, host.data()), b(n, host.data()), h(n, host.data());
+  device_array<float> gates((size_t)rows, host.data()), gate_gradient((size_t)rows);
+  device_array<int64_t> row(any.size(), any.data());
+  const phibal_cuda_routes routes = {T, k, row, gates, gate_gradient};
+  device_call s(0);
+  for (phibal_rows type : {PHIBAL_ROWS_F32, PHIBAL_ROWS_BF16}) {
+    const bool half = type == PHIBAL_ROWS_BF16;
+    const double element = half ? 2.0 : 4.0;
+    line(half ? "activation back., bfloat16" : "activation backward", T, f, k,
+         5 * element * (double)n, [&](int) {
+           return phibal_cuda_activate_backward(PHIBAL_ACTIVATION_SILU, type, rows * f, (float *)a,
+                                                (float *)b, (float *)h, &s.call);
+         });
+    line(half ? "  with gates, bfloat16" : "  with gates, h made again", T, f, k,
+         6 * element * (double)n + 16 * (double)rows, [&](int) {
+           return phibal_cuda_activate_backward_recompute(PHIBAL_ACTIVATION_SILU, type, rows, f,
+                                                          &routes, (float *)a, (float *)b,
+                                                          (float *)h, &s.call);
+         });
+  }
+  finish(s, "activation");
 }
 
 /* Causal attention in bfloat16, by the library where it has a plan, and by products; FLOPs of the
@@ -181,6 +223,8 @@ void gpu_bench_step() {
   measure_optimizer(small ? 20000 : 111000000);
   const int64_t T = small ? 16 : 40960;
   const int32_t d = small ? 32 : 768;
+  measure_activation(T, small ? 16 : 1024, 2);
+  measure_activation(T, small ? 16 : 256, 8);
   for (bool skewed : {false, true}) {
     measure_experts(T, d, small ? 16 : 1024, small ? 4 : 32, 2, skewed);
     measure_experts(T, d, small ? 16 : 256, small ? 8 : 128, small ? 2 : 8, skewed);

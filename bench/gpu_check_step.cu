@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "../fuzz/attention_judged.h"
+#include "../fuzz/recompute.h"
 #include "../fuzz/summed.h"
 #include "gpu.h"
 #include <cmath>
@@ -54,6 +55,11 @@ void check_norm(int64_t rows, int32_t n) {
   expect(good && dx2.same(dx.data()) && dw2.same(dw.data()), "RMSNorm backward");
 }
 
+uint16_t half_of(float x) {
+  const uint32_t u = core_bits32(x);
+  return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
 /* Binary32 rounded to bfloat16: by a norm, by itself; and added from there. */
 void check_narrow(int64_t rows, int32_t n) {
   const size_t size = (size_t)(rows * n);
@@ -62,10 +68,6 @@ void check_narrow(int64_t rows, int32_t n) {
   const floats x = numbers(21, size), w = numbers(22, (size_t)n);
   floats y(size), sum = x, inverse((size_t)rows);
   std::vector<uint16_t> want(size);
-  auto half_of = [](float v) {
-    const uint32_t u = core_bits32(v);
-    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
-  };
   device_call d(0);
   device_array<float> x2(size, x.data()), w2((size_t)n, w.data()), inverse2((size_t)rows);
   device_array<uint16_t> y2(size);
@@ -212,8 +214,31 @@ floats rounded(bool half, floats x) {
   return x;
 }
 
-/* The stages that are products; the activation between them has its own check. */
-void check_ffn(bool half) {
+/* dL/dx of rows, two products of which the second adds to what the first has rounded. */
+bool near_inputs(const phibal_ffn &ffn, const std::vector<int64_t> &offsets, const floats w[3],
+                 const floats &a, const floats &b, const floats &dx, bool half) {
+  const int64_t d = ffn.width, f = ffn.hidden;
+  bool good = true;
+  for (int64_t e = 0; e < ffn.experts; e++)
+    for (int64_t n = offsets[(size_t)e]; n < offsets[(size_t)e + 1]; n++)
+      for (int64_t j = 0; j < d; j++) {
+        summed gate, up;
+        for (int64_t i = 0; i < f; i++) {
+          const size_t at = (size_t)((e * f + i) * d + j), in = (size_t)(n * f + i);
+          gate.add((double)a[in] * (double)w[0][at]);
+          up.add((double)b[in] * (double)w[1][at]);
+        }
+        const double both = gate.value + up.value, got = (double)dx[(size_t)(n * d + j)];
+        const double sums = 1.001 * (double)(2 * f + 2) * 0x1p-24 * (gate.size + up.size);
+        const double stored = half ? 0x1p-8 * 1.01 * (std::fabs(gate.value) + std::fabs(both)) : 0;
+        good &= std::fabs(got - both) <= sums + stored;
+      }
+  return good;
+}
+
+/* The stages that are products; the activation between them has its own check. `kept`: h is, else
+   it is made again, and x overwritten with its gradient. */
+void check_ffn(bool half, bool kept) {
   const int E = 5, d = 64, f = 48;
   const std::vector<int64_t> offsets = {0, 33, 33, 100, 101, 160};
   const int64_t rows = offsets.back();
@@ -233,11 +258,17 @@ void check_ffn(bool half) {
   const phibal_rows type = half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
   bool good = c.good(phibal_cuda_ffn_forward(&ffn, type, offsets2, offsets.data(), x2.p, gate.p,
                                              up.p, down.p, a.p, b.p, h.p, y.p, &c.call));
-  const floats A = a.get(), H = h.get(), Y = y.get();
-  good &= c.good(phibal_cuda_ffn_backward(&ffn, type, offsets2, offsets.data(), x2.p, gate.p, up.p,
-                                          down.p, a.p, b.p, h.p, dy2.p, dh.p, dx.p, dw[0], dw[1],
-                                          dw[2], &c.call));
-  const floats DA = a.get(), DH = dh.get();
+  const floats A = a.get(), H = h.get(), Y = y.get(), gates = numbers(20, (size_t)rows);
+  device_array<float> gates2(gates.size(), gates.data()), gate_gradient(gates.size());
+  const phibal_cuda_routes routes = {rows, 1, nullptr, gates2, gate_gradient};
+  good &= c.good(kept ? phibal_cuda_ffn_backward(&ffn, type, offsets2, offsets.data(), x2.p, gate.p,
+                                                 up.p, down.p, a.p, b.p, h.p, dy2.p, dh.p, dx.p,
+                                                 dw[0], dw[1], dw[2], &c.call)
+                      : phibal_cuda_ffn_backward_recompute(
+                            &ffn, type, offsets2, offsets.data(), &routes, x2.p, gate.p, up.p,
+                            down.p, a.p, b.p, dy2.p, dh.p, x2.p, dw[0], dw[1], dw[2], &c.call));
+  const floats DA = a.get(), DB = b.get(), DH = dh.get(), DX = (kept ? dx : x2).get();
+  const floats &of_down_rows = kept ? H : DH; /* gate h */
   floats DW(weights), DOWN(weights);
   device_copy(DW.data(), (float *)dw[0], weights * 4);
   device_copy(DOWN.data(), (float *)dw[2], weights * 4);
@@ -256,7 +287,7 @@ void check_ffn(bool half) {
                         (double)w[2][(size_t)((e * d + k) * f + i)]);
             }
             good &= of_a.holds((double)A[(size_t)(n * f + i)], half);
-            good &= of_dh.holds((double)DH[(size_t)(n * f + i)], half);
+            good &= !kept || of_dh.holds((double)DH[(size_t)(n * f + i)], half);
           }
         }
         good &= of_y.holds((double)Y[(size_t)(n * d + j)], half);
@@ -266,13 +297,42 @@ void check_ffn(bool half) {
         summed of_gate, of_down;
         for (int64_t n = offsets[(size_t)e]; n < offsets[(size_t)e + 1]; n++) {
           of_gate.add((double)DA[(size_t)(n * f + i)] * (double)x[(size_t)(n * d + j)]);
-          of_down.add((double)dy[(size_t)(n * d + j)] * (double)H[(size_t)(n * f + i)]);
+          of_down.add((double)dy[(size_t)(n * d + j)] * (double)of_down_rows[(size_t)(n * f + i)]);
         }
         good &= of_gate.holds((double)DW[(size_t)((e * f + i) * d + j)], false);
         good &= of_down.holds((double)DOWN[(size_t)((e * d + j) * f + i)], false);
       }
   }
-  expect(good, half ? "experts' FFN in bfloat16" : "experts' FFN in binary32");
+  expect(good && near_inputs(ffn, offsets, w, DA, DB, DX, half),
+         half ? "experts' FFN in bfloat16" : "experts' FFN in binary32");
+}
+
+/* The activation's backward of a and b alone, with gates; every seventh slot has no row. */
+void check_recompute(bool half, int64_t f) {
+  const int64_t T = 61, k = 3, slots = T * k;
+  std::vector<int64_t> row((size_t)slots, -1);
+  int64_t rows = 0;
+  for (int64_t i = 0; i < slots; i++) /* 5 and T k have no common factor */
+    if (const int64_t s = i * 5 % slots; s % 7) row[(size_t)s] = rows++;
+  const size_t n = (size_t)(rows * f);
+  floats a = rounded(half, numbers(16, n)), b = rounded(half, numbers(17, n));
+  floats h = rounded(half, numbers(18, n)), gates = numbers(19, row.size()), want(row.size());
+  matrix a2(half, a), b2(half, b), h2(half, h);
+  device_array<int64_t> row2(row.size(), row.data());
+  device_array<float> gates2(row.size(), gates.data()), gradient(row.size(), gates.data());
+  const phibal_cuda_routes routes = {T, (int32_t)k, row2, gates2, gradient};
+  device_call c(0);
+  bool good = c.good(phibal_cuda_activate_backward_recompute(
+      PHIBAL_ACTIVATION_SILU, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32, rows, f, &routes, a2.p,
+      b2.p, h2.p, &c.call));
+  for (size_t s = 0; s < row.size(); s++)
+    if (const size_t at = (size_t)(row[s] * f); row[s] >= 0)
+      want[s] = recompute_row(PHIBAL_ACTIVATION_SILU, f, gates[s], &a[at], &b[at], &h[at]);
+  for (floats *x : {&a, &b, &h})
+    for (float &v : *x)
+      if (half) v = wide(half_of(v));
+  expect(good && gradient.same(want.data()) && a2.get() == a && b2.get() == b && h2.get() == h,
+         half ? "activation and gates backward in bfloat16" : "activation and gates backward");
 }
 
 /* In bfloat16 by cuDNN where it has a plan, and by products besides. */
@@ -317,11 +377,15 @@ int gpu_check_step() {
   check_rope();
   check_optimizer();
   check_loss();
-  check_ffn(false);
-  check_ffn(true);
+  for (bool half : {false, true})
+    for (bool kept : {false, true}) check_ffn(half, kept);
+  for (bool half : {false, true}) {
+    check_recompute(half, 256);
+    check_recompute(half, 67);
+  }
   check_attention(false, false);
   check_attention(true, false);
   check_attention(true, true);
-  printf("kernels of a training step on %s: %d of 13 groups differ\n", device_name(), wrong);
+  printf("kernels of a training step on %s: %d of 19 groups differ\n", device_name(), wrong);
   return wrong;
 }

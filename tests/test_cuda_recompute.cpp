@@ -4,7 +4,7 @@
 extern "C" {
 #include <cases.h>
 }
-#include "../kernels/core/activation.h"
+#include "../fuzz/recompute.h"
 #include "../kernels/cuda/trainer.h"
 #include "cuda_device.h"
 #include <cmath>
@@ -54,24 +54,6 @@ static truth act(phibal_activation activation, float a) {
   const real s = 1 / (1 + expl(-c * (x + cube * x * x * x)));
   const real other = 1 / (1 + expl(c * (x + cube * x * x * x)));
   return {x * s, s * (1 + x * other * c * (1 + 3 * cube * x * x))};
-}
-
-/* In the kernel's order. */
-static float in_order(phibal_activation activation, int64_t f, float gate, float *a, float *b,
-                      float *h) {
-  double lane[16] = {0};
-  for (int64_t j = 0; j < f; j++) {
-    const core_activation s = activation == PHIBAL_ACTIVATION_SILU ? core_silu64((double)a[j])
-                                                                   : core_gelu64((double)a[j]);
-    const double of = s.value * (double)b[j], dh = (double)h[j], dg = (double)gate * dh;
-    lane[j / 4 % 16] = CORE_FMA(dh, of, lane[j / 4 % 16]);
-    a[j] = (float)(dg * (double)b[j] * s.derivative);
-    b[j] = (float)(dg * s.value);
-    h[j] = (float)((double)gate * of);
-  }
-  for (int s = 8; s; s /= 2)
-    for (int l = 0; l < s; l++) lane[l] += lane[l + s];
-  return (float)lane[0];
 }
 
 /* Within 2^-39 of the terms, as (E6b), and the rounding to binary32. */
@@ -128,9 +110,9 @@ static void kernel_case(int64_t f, bool half, phibal_activation activation, int 
   const floats got = at.of_rows(at.gate_gradient), da = a2.get(), db = b2.get(), gh = h2.get();
   rows_of a3(a, half, shift), b3(b, half, shift), h3(dh, half, shift);
   floats by_row(gates.size());
-  const phibal_cuda_routes in_order_of_rows = {at.rows(), 1, nullptr, gates.data(), by_row.data()};
+  const phibal_cuda_routes in_order = {at.rows(), 1, nullptr, gates.data(), by_row.data()};
   OK(phibal_cuda_activate_backward_recompute(activation, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32,
-                                             at.rows(), f, &in_order_of_rows, a3.data(), b3.data(),
+                                             at.rows(), f, &in_order, a3.data(), b3.data(),
                                              h3.data(), &c.call));
   cr_assert(same(got, by_row) && same(da, a3.get()) && same(db, b3.get()) && same(gh, h3.get()));
   floats want_a = a, want_b = b, want_h = dh;
@@ -149,7 +131,7 @@ static void kernel_case(int64_t f, bool half, phibal_activation activation, int 
     }
     cr_assert(near(got[n], sum, terms), "gate's gradient, row %zu of width %d", n, (int)f);
     const float bits =
-        in_order(activation, f, gates[n], &want_a[first], &want_b[first], &want_h[first]);
+        recompute_row(activation, f, gates[n], &want_a[first], &want_b[first], &want_h[first]);
     cr_assert_eq(core_bits32(got[n]), core_bits32(bits), "row %zu of width %d", n, (int)f);
   }
   cr_assert(same(stored(want_a, half), da) && same(stored(want_b, half), db) &&

@@ -1,7 +1,7 @@
 /* Training on a device in bfloat16, on the host's CUDA, whose memory can be read: each array of a
    step is what the CPU makes in binary32 of the arrays before it, rounded once where it is
    bfloat16 and not at all elsewhere. */
-#include "../kernels/core/activation.h"
+#include "../fuzz/recompute.h"
 #include "device_arrays.h"
 #include "device_internal.h"
 #include "embedding.h"
@@ -214,26 +214,6 @@ static void check_stream(const device *d) {
 }
 
 #define BEFORE(of) (before + ((of)-m->gradients))
-/* Row `row` of expert `e`, its gradients and its gate's in the device's orders: from dh to dL/da,
-   dL/db and gate h. */
-static void check_gate(const model *m, int64_t row, float *a, float *b, float *h) {
-  const layer_activations *on = &m->layers[1];
-  const int64_t slot = on->source[row];
-  double lanes[16] = {0};
-  for (int64_t j = 0; j < F; j++) {
-    const core_activation act = core_silu64((double)a[j]);
-    const double gate = (double)on->gates[slot], dh = (double)h[j], of = act.value * (double)b[j];
-    lanes[j / 4 % 16] = CORE_FMA(dh, of, lanes[j / 4 % 16]);
-    a[j] = (float)(gate * dh * (double)b[j] * act.derivative);
-    b[j] = (float)(gate * dh * act.value);
-    h[j] = (float)(gate * of);
-  }
-  for (int s = 8; s; s /= 2)
-    for (int i = 0; i < s; i++) lanes[i] += lanes[i + s];
-  cr_assert_eq(m->scratch.gate_gradient[slot], (float)lanes[0], "gradient of slot %d's gate",
-               (int)slot);
-}
-
 /* Those of the experts' layer. Tokens' gradients are its own, so that all rows of one are alike. */
 static void check_experts(const model *m, const float *before) {
   const model_scratch *s = &m->scratch;
@@ -254,7 +234,12 @@ static void check_experts(const model *m, const float *before) {
                   narrowed(of->down + matrix, F * D)};
     float *dy = widened(rows + at * D, n * D), *wide = transposed(n, D, F, dy, w[2], NULL);
     float *h = narrowed(wide, n * F), *dx;
-    for (int64_t i = 0; i < n; i++) check_gate(m, at + i, r.a + i * F, r.b + i * F, h + i * F);
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t slot = on->source[at + i];
+      const float gate = recompute_row(PHIBAL_ACTIVATION_SILU, F, on->gates[slot], r.a + i * F,
+                                       r.b + i * F, h + i * F);
+      cr_assert_eq(s->gate_gradient[slot], gate, "gradient of slot %d's gate", (int)slot);
+    }
     float *a = narrowed(r.a, n * F), *b = narrowed(r.b, n * F), *gh = narrowed(h, n * F);
     check_rows("dL/da", r.a, (uint16_t *)on->a + at * F, n * F);
     check_rows("dL/db", r.b, (uint16_t *)on->b + at * F, n * F);
