@@ -234,9 +234,54 @@ Test(cuda_recompute, without_gates_as_with_h_kept) {
   }
 }
 
-/* Gates' and W_down's gradients in long double from a and b, within (E6b); the former also is the
-   token's gradient times the expert's output. */
-Test(cuda_recompute, gates_within_their_bound) {
+namespace {
+/* A number and how far from it (E6b) allows to be. */
+struct bounded {
+  real value = 0, error = 0;
+  real most() const {
+    return std::fabs(value) + error;
+  }
+  bool holds(float got) const {
+    return std::fabs((real)got - value) <= error + 0x1p-140L;
+  }
+};
+
+/* A sum in binary32 of products of a bounded number and one that is exact. */
+struct bounded_sum {
+  real value = 0, error = 0, size = 0;
+  int64_t terms = 0;
+  void add(const bounded &x, real by) {
+    value += x.value * by, error += x.error * std::fabs(by), size += x.most() * std::fabs(by);
+    terms++;
+  }
+  bool holds(float got) const {
+    const real gamma = 1.001L * (real)(terms + 1) * 0x1p-24L;
+    return std::fabs((real)got - value) <= error + gamma * size + 0x1p-140L;
+  }
+};
+
+/* One number of the hidden layer, back from dh = W_down^T dL/dy. */
+struct hidden_gradients {
+  bounded dh, h, a, b, gated;
+  hidden_gradients(phibal_activation activation, float gate, float a_, float b_, bounded dh_)
+      : dh(dh_) {
+    const real u = 0x1p-24L, g = std::fabs((real)gate), up = std::fabs((real)b_);
+    const truth of = act(activation, a_);
+    const real value = std::fabs(of.value), slope = std::fabs(of.slope);
+    h.value = of.value * b_;
+    a.value = (real)gate * dh.value * b_ * of.slope;
+    b.value = (real)gate * dh.value * of.value;
+    gated.value = gate * h.value;
+    a.error = up * slope * g * dh.error + (u * slope + 0x1p-41L) * up * g * dh.most();
+    b.error = value * g * dh.error + (u + 0x1p-40L) * value * g * dh.most();
+    gated.error = (u + 0x1p-40L) * std::fabs(gated.value);
+  }
+};
+} // namespace
+
+/* In long double from a and b, within (E6b): every gradient of rows with gates; and a gate's also
+   is its token's gradient times the expert's output. */
+Test(cuda_recompute, gradients_within_their_bounds) {
   const int64_t d = 11, f = 9;
   const real u = 0x1p-24L;
   random_stream r = random_start(SEED, 2, 0);
@@ -247,43 +292,52 @@ Test(cuda_recompute, gates_within_their_bound) {
   const phibal_cuda_routes routes = at.get();
   recompute(of, false, &routes, &g);
   const floats gates = at.of_rows(at.gates), got = at.of_rows(at.gate_gradient);
-  for (int64_t e = 0; e < 4; e++) {
-    const int64_t first = at.offsets[(size_t)e], last = at.offsets[(size_t)e + 1];
-    std::vector<real> dw((size_t)(d * f), 0.5L), bound((size_t)(d * f), 0.5L * u);
-    const real gamma_n = 1.001L * (real)(last - first + 1) * u;
-    for (int64_t n = first; n < last; n++) {
+  const floats a = g.a.get(), b = g.b.get(), h = g.h.get(), x = g.x.get();
+  auto inward = [&](int64_t e, int64_t j, int64_t i) { return (size_t)((e * f + j) * d + i); };
+  auto outward = [&](int64_t e, int64_t i, int64_t j) { return (size_t)((e * d + i) * f + j); };
+  std::vector<bounded_sum> of_gate(of.w[0].size()), of_up = of_gate, of_down = of_gate;
+  for (std::vector<bounded_sum> *w : {&of_gate, &of_up, &of_down})
+    for (bounded_sum &sum : *w) sum.value = sum.size = 0.5L; /* what was there */
+  for (int64_t e = 0, n = 0; e < 4; e++)
+    for (; n < at.offsets[(size_t)e + 1]; n++) {
+      const float *dy = &of.dy[(size_t)(n * d)], *in = &of.x[(size_t)(n * d)];
       real sum = 0, terms = 0, error = 0, output = 0, all = 0;
+      std::vector<bounded_sum> dx((size_t)d);
       for (int64_t j = 0; j < f; j++) {
-        const size_t i = (size_t)(n * f + j);
-        const real h = act(of.ffn.activation, of.a[i]).value * of.b[i], gh = gates[(size_t)n] * h;
-        real dh = 0, size = 0;
-        for (int64_t o = 0; o < d; o++) {
-          const real dy = of.dy[(size_t)(n * d + o)];
-          const real w = of.w[2][(size_t)((e * d + o) * f + j)];
-          dh += dy * w, size += std::fabs(dy * w);
-          const size_t to = (size_t)(o * f + j);
-          dw[to] += dy * gh;
-          bound[to] += std::fabs(dy * gh) * (u + 0x1p-40L + gamma_n * (1 + 2 * u));
+        const size_t k = (size_t)(n * f + j);
+        bounded_sum product;
+        for (int64_t i = 0; i < d; i++) product.add({dy[i], 0}, of.w[2][outward(e, i, j)]);
+        const bounded dh = {product.value, 1.001L * (real)d * u * product.size};
+        const hidden_gradients back(of.ffn.activation, gates[(size_t)n], of.a[k], of.b[k], dh);
+        cr_assert(back.a.holds(a[k]), "a's gradient, row %d", (int)n);
+        cr_assert(back.b.holds(b[k]), "b's gradient, row %d", (int)n);
+        cr_assert(back.gated.holds(h[k]), "gate h, row %d", (int)n);
+        const real made = std::fabs(back.h.value);
+        sum += dh.value * back.h.value;
+        error += made * dh.error, terms += made * dh.most(), all += made * product.size;
+        for (int64_t i = 0; i < d; i++) {
+          dx[(size_t)i].add(back.a, of.w[0][inward(e, j, i)]);
+          dx[(size_t)i].add(back.b, of.w[1][inward(e, j, i)]);
+          of_gate[inward(e, j, i)].add(back.a, in[i]);
+          of_up[inward(e, j, i)].add(back.b, in[i]);
+          of_down[outward(e, i, j)].add(back.gated, dy[i]);
         }
-        const real of_dh = 1.001L * (real)d * u * size;
-        sum += dh * h, error += std::fabs(h) * of_dh, all += std::fabs(h) * size;
-        terms += std::fabs(h) * (std::fabs(dh) + of_dh);
       }
-      for (int64_t o = 0; o < d; o++)
-        output += (real)of.dy[(size_t)(n * d + o)] * of.y[(size_t)(n * d + o)];
-      const real within = error + 0x1p-39L * terms + u * (std::fabs(sum) + error);
-      cr_assert(std::fabs(got[(size_t)n] - sum) <= within, "gate of row %d: %g, not %Lg", (int)n,
+      for (int64_t i = 0; i < d; i++) {
+        output += (real)dy[i] * of.y[(size_t)(n * d + i)];
+        cr_assert(dx[(size_t)i].holds(x[(size_t)(n * d + i)]), "dL/dx, row %d", (int)n);
+      }
+      const bounded gate = {sum, error + 0x1p-39L * terms + u * (std::fabs(sum) + error)};
+      cr_assert(gate.holds(got[(size_t)n]), "gate of row %d: %g, not %Lg", (int)n,
                 (double)got[(size_t)n], sum);
       /* y is a sum of f terms, and h in it is rounded. */
       cr_assert(std::fabs(output - sum) <= 1.001L * (real)(f + 1) * u * all, "row %d: %Lg, %Lg",
                 (int)n, output, sum);
     }
-    for (size_t i = 0; i < dw.size() && last > first; i++) {
-      const float w = g.w[2][(size_t)(e * d * f) + i];
-      cr_assert(std::fabs(w - dw[i]) <= bound[i] + gamma_n * 0.5L, "W_down's gradient, expert %d",
-                (int)e);
-    }
-  }
+  for (size_t i = 0; i < of_gate.size(); i++)
+    cr_assert(of_gate[i].holds(g.w[0][i]) && of_up[i].holds(g.w[1][i]) &&
+                  of_down[i].holds(g.w[2][i]),
+              "weights' gradient, number %zu", i);
 }
 
 /* Gradients of gates that lead nowhere are 0 though no expert has a row, and weights' stay. */
