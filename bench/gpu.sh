@@ -1,18 +1,37 @@
 #!/bin/sh
 # One command for a machine with a CUDA device: builds the CUDA kernels for it, compares them with the
-# CPU's bit for bit, runs compute-sanitizer over that, measures, compares with PyTorch where Python has
-# it, and runs `phibal verify --backend cuda` where meson and MPFR are there. Meant for ten minutes; its
-# steps are stopped after seventeen in all.
-#   usage: bench/gpu.sh [--build-only] [FOLDER]     FOLDER (build-gpu): programs, and results in it
-# Needs nvcc, gcc, cuBLAS and the CUDA runtime only. Exit status 1 if anything failed, 77 without a device.
+# CPU's bit for bit, measures, runs compute-sanitizer over the comparison, compares with PyTorch where Python has
+# it, and runs `phibal verify --backend cuda` and ten steps of training where meson and MPFR are there.
+#   usage: bench/gpu.sh [--seconds SECONDS] [--folder FOLDER] [--build-only] [STEP...]
+# Ends within SECONDS (600). Steps run in the order of what is worth most; one without time is named "left out", and
+# a later call with its name goes on from the programs in FOLDER (build-gpu), where results are too.
+# Needs nvcc, gcc, cuBLAS and the CUDA runtime only. Exit status 1 if anything failed, 3 if something was left out,
+# 2 for wrong usage, 77 without a device.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
-build_only=
-if [ "${1:-}" = --build-only ]; then build_only=yes; shift; fi
-work=${1:-$root/build-gpu}
-mkdir -p "$work/results" || exit 1
-results=$work/results
-failed=
+. "$root/bench/steps.sh"
+all="build check programs train model_steps bench memcheck verify torch racecheck ranks"
+seconds=600 work=$root/build-gpu build_only='' wanted=''
+usage() {
+  echo "usage: gpu.sh [--seconds SECONDS] [--folder FOLDER] [--build-only] [STEP...]; steps: $all" >&2
+  exit 2
+}
+while [ $# -gt 0 ]; do
+  case $1 in
+  --seconds | --folder)
+    [ $# -gt 1 ] || usage
+    if [ "$1" = --folder ]; then work=$2; else seconds=$2; fi
+    shift
+    ;;
+  --build-only) build_only=yes ;;
+  *)
+    case " $all " in *" $1 "*) wanted="$wanted $1" ;; *) usage ;; esac
+    ;;
+  esac
+  shift
+done
+case $seconds in '' | *[!0-9]*) usage ;; esac
+steps_begin "$seconds" "$work/results" || exit 1
 
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 [ -x "$nvcc" ] || { echo "gpu.sh: no nvcc" >&2; exit 77; }
@@ -21,23 +40,6 @@ if [ -z "$architecture" ]; then
   [ -n "$build_only" ] || { echo "gpu.sh: no CUDA device" >&2; exit 77; }
   architecture=90
 fi
-
-# step NAME SECONDS COMMAND...: what it prints goes to results/NAME.txt, and its end to the terminal.
-step() {
-  name=$1 limit=$2
-  shift 2
-  timeout "$limit" "$@" >"$results/$name.txt" 2>&1
-  status=$?
-  case $status in
-  0) echo "ok: $name" ;;
-  77) echo "skipped: $name: $(tail -n 1 "$results/$name.txt")" ;;
-  *)
-    echo "not ok: $name: status $status"
-    tail -n 5 "$results/$name.txt"
-    failed=yes
-    ;;
-  esac
-}
 
 build() {
   host="-D_GNU_SOURCE -O3 -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math"
@@ -63,38 +65,46 @@ build() {
   "$nvcc" "$work"/*.o -o "$work/bench_gpu" -Xcompiler=-fopenmp -lcublas -lcublasLt $cudnn -lm
 }
 
+# What the steps need of earlier ones, and of the machine.
+built() { [ -x "$work/bench_gpu" ] || { echo "needs the step build"; return 75; }; }
+made() {
+  able && { [ -x "$work/meson/cli/phibal" ] || { echo "needs the step programs"; return 75; }; }
+}
+able() {
+  command -v meson >/dev/null && pkg-config --exists mpfr 2>/dev/null || { echo "no meson or no MPFR"; return 77; }
+}
+
+check() { built && "$work/bench_gpu" check; }
+bench() { built && "$work/bench_gpu" bench; }
+
 sanitize() {
   command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer"; return 77; }
-  compute-sanitizer --tool "$1" --error-exitcode 1 "$work/bench_gpu" check 1
+  built && compute-sanitizer --tool "$1" --error-exitcode 1 "$work/bench_gpu" check 1
 }
+memcheck() { sanitize memcheck; }
+racecheck() { sanitize racecheck; }
 
 torch() {
   python3 -c 'import torch' 2>/dev/null || { echo "no PyTorch"; return 77; }
   python3 "$root/bench/gpu_torch.py"
 }
 
-configure() {
+# phibal itself; ninja takes up what a call that was stopped has made.
+programs() {
+  able || return
   [ -f "$work/meson/build.ninja" ] ||
-    meson setup "$work/meson" "$root" -Dgpu_architectures="$architecture"
+    meson setup "$work/meson" "$root" -Dgpu_architectures="$architecture" || return 1
+  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/tensor_bytes bench/bench_train_step
 }
 
-verify() {
-  command -v meson >/dev/null && pkg-config --exists mpfr 2>/dev/null ||
-    { echo "no meson or no MPFR: the bits are compared above"; return 77; }
-  configure || return 1
-  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/tensor_bytes &&
-    "$work/meson/cli/phibal" verify --backend cuda
-}
+verify() { made && "$work/meson/cli/phibal" verify --backend cuda; }
 
 # Ten steps of training beside the CPU's.
-train() {
-  [ -x "$work/meson/cli/phibal" ] || { echo "not built: see verify"; return 77; }
-  sh "$root/tests/train_device.sh" "$work/meson/cli/phibal" "$work/train" "$root" cuda
-}
+train() { made && sh "$root/tests/train_device.sh" "$work/meson/cli/phibal" "$work/train" "$root" cuda; }
 
 # One rank that goes through NCCL has the bits of a process alone; two ranks where there are two devices.
 ranks() {
-  [ -x "$work/meson/cli/phibal" ] || { echo "not built: see verify"; return 77; }
+  made || return
   "$work/meson/cli/phibal" info | grep -q 'NCCL *left out' && { echo "built without NCCL"; return 77; }
   devices=$(nvidia-smi -L | wc -l)
   sh "$root/tests/train_launched.sh" "$work/meson/cli/phibal" "$work/meson/tests/tensor_bytes" "$work/ranks" \
@@ -104,8 +114,7 @@ ranks() {
 # The whole training step of two of the paper's models, and PyTorch's of the same: CONFIG, sequences of a step, of
 # a call, steps. Lines go to results/model_steps.txt one by one, so that those before a limit are there.
 model_steps() {
-  command -v meson >/dev/null || { echo "no meson"; return 77; }
-  configure && ninja -C "$work/meson" bench/bench_train_step kernels/cuda/libphibal-cuda.so >/dev/null || return 1
+  made || return
   for of in "111M 32 8 10" "986M 8 4 5"; do
     # shellcheck disable=SC2086 # words
     set -- $of
@@ -121,24 +130,25 @@ model_steps() {
 }
 
 # A step runs a function of this script in a process of its own, which `timeout` can end.
-case ${GPU_STEP:-} in
-build | torch | verify | train | ranks | model_steps) "$GPU_STEP"; exit ;;
-memcheck | racecheck) sanitize "$GPU_STEP"; exit ;;
-esac
-again() { GPU_STEP=$1 step "$1" "$2" sh "$root/bench/gpu.sh" ${build_only:+--build-only} "$work"; }
+if [ -n "${GPU_STEP:-}" ]; then "$GPU_STEP"; exit; fi
 
-again build 180
-if [ -n "$build_only" ] || [ -n "$failed" ]; then [ -z "$failed" ]; exit; fi
-step check 60 "$work/bench_gpu" check
-step bench 90 "$work/bench_gpu" bench
-again memcheck 60
-again racecheck 60
-again torch 90
-again verify 120
-again train 60
-again ranks 60
-again model_steps 240
-cat "$results/bench.txt"
-[ ! -s "$results/torch.txt" ] || cat "$results/torch.txt"
-[ ! -s "$results/model_steps.txt" ] || cat "$results/model_steps.txt"
-[ -z "$failed" ]
+limit_of() {
+  case $1 in
+  build) echo "$seconds" ;; # without it there is nothing
+  programs | model_steps) echo 240 ;;
+  verify) echo 120 ;;
+  bench | torch) echo 90 ;;
+  *) echo 60 ;;
+  esac
+}
+
+[ -z "$build_only" ] || wanted=build
+for name in ${wanted:-$all}; do
+  step "$name" "$(limit_of "$name")" env GPU_STEP="$name" sh "$root/bench/gpu.sh" --folder "$work" \
+    ${build_only:+--build-only}
+  [ "$name" != build ] || [ -z "$failed" ] || break
+done
+for name in bench torch model_steps; do
+  case " ${wanted:-$all} " in *" $name "*) cat "$results/$name.txt" 2>/dev/null ;; esac
+done
+steps_end
