@@ -69,7 +69,7 @@ static void print_help(void) {
        "  --resume FOLDER      go on with a run from its newest whole checkpoint, to the bit;\n"
        "                       only threads, logs, evaluations, checkpoints, the division over\n"
        "                       ranks and the place of the data may be set anew\n"
-       "  --dry-run            parameters, memory and FLOPs; trains nothing\n"
+       "  --dry-run            parameters, memory (of --device) and FLOPs; trains nothing\n"
        "  --every-layer        routed-token ratios of all layers in the final tables\n"
        "  --json               print result.json (or the dry run) instead of tables\n"
        "  --quiet              no progress\n"
