@@ -237,14 +237,15 @@ static int print_dry_run(const run_config *config, bool on_device, bool json) {
   const run_estimate e = run_estimate_compute(config, on_device);
   const int64_t memory = run_estimate_bytes(&e);
   if (json) {
-    json_t *all = json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:I}", "name", config->name,
-        "parameters_total", (json_int_t)e.total, "parameters_active", (json_int_t)e.active,
-        "weight_bytes", (json_int_t)e.weight_bytes, "gradient_bytes", (json_int_t)e.gradient_bytes,
-        "moment_bytes", (json_int_t)e.moment_bytes, "activation_bytes",
-        (json_int_t)e.activation_bytes, "memory_bytes", (json_int_t)memory,
-        "forward_flops_per_token", e.forward_flops, "training_flops_per_token", e.training_flops,
-        "tokens_per_step", (json_int_t)e.step_tokens);
+    json_t *all =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "name",
+                  config->name, "parameters_total", (json_int_t)e.total, "parameters_active",
+                  (json_int_t)e.active, "weight_bytes", (json_int_t)e.weight_bytes,
+                  "gradient_bytes", (json_int_t)e.gradient_bytes, "moment_bytes",
+                  (json_int_t)e.moment_bytes, "activation_bytes", (json_int_t)e.activation_bytes,
+                  "memory_bytes", (json_int_t)memory, "forward_flops_per_token", e.forward_flops,
+                  "training_flops_per_token", e.training_flops, "recomputed_flops_per_token",
+                  e.recomputed_flops, "tokens_per_step", (json_int_t)e.step_tokens);
     json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     putchar('\n');
     json_decref(all);
@@ -266,6 +267,8 @@ static int print_dry_run(const run_config *config, bool on_device, bool json) {
          e.training_flops);
   printf("    forward  = 2 (active parameters but norms) + 2 L heads head_width (S + 1)\n"
          "    training = 3 forward; softmax, norms and recomputed attention scores left out\n");
+  if (e.recomputed_flops > 0)
+    printf("    and %.4g for what the backward pass computes again\n", e.recomputed_flops);
   printf("  run                   %15.4g tokens in %lld steps of %lld, %.4g FLOPs\n", tokens,
          (long long)config->training.steps, (long long)e.step_tokens, tokens * e.training_flops);
   return 0;
@@ -377,7 +380,8 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
 
 /* Loads the potential where it is a file, and trains, or says what training would take. */
 static int run_or_estimate(run_config *config, const arguments *a, const checkpoint *from) {
-  const bool on_device = a->device || config->training.precision == PRECISION_BFLOAT16;
+  const bool on_device = a->device || config->training.precision == PRECISION_BFLOAT16 ||
+                         config->training.recompute != RECOMPUTE_NONE;
   if (config->balance.method == BALANCE_PHI && *config->potential_file) {
     static train_potential potential;
     if (train_potential_load(config, a->parameter, a->force, &potential)) return fail();

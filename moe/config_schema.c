@@ -14,6 +14,7 @@ static const char *const method_names[] = {"phi",       "switch", "switch-global
 static const char *const track_names[] = {"probability", "frequency", NULL};
 static const char *const start_names[] = {"zero", "uniform", "zero-corrected", NULL};
 static const char *const precision_names[] = {"binary32", "bfloat16", NULL};
+static const char *const recompute_names[] = {"none", "layers", NULL};
 
 const config_key config_keys[] = {
 #define CONFIG_KEY(section, key, KIND, field, open, low, high, close, fallback, names, help)       \
@@ -30,6 +31,7 @@ _Static_assert(sizeof(balance_method) == sizeof(int) && sizeof(balance_track) ==
                    sizeof(balance_start) == sizeof(int) && sizeof(phibal_gate) == sizeof(int) &&
                    sizeof(phibal_activation) == sizeof(int) &&
                    sizeof(qk_norm_kind) == sizeof(int) && sizeof(model_precision) == sizeof(int) &&
+                   sizeof(model_recompute) == sizeof(int) &&
                    sizeof(phibal_potential_id) == sizeof(int),
                "enumerations are ints");
 

@@ -50,6 +50,7 @@
   X(gather)                                                                                        \
   X(gather_backward)                                                                               \
   X(combine)                                                                                       \
+  X(ffn_inward)                                                                                    \
   X(ffn_forward)                                                                                   \
   X(ffn_backward_recompute)                                                                        \
   X(ffn_workspace)                                                                                 \
@@ -148,6 +149,8 @@ phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch);
 phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch);
 phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, int32_t batch,
                                  float *out);
+/* What of that the backward pass reads and a layer has not kept. */
+phibal_status device_ffn_again(device *d, int32_t layer, int32_t batch);
 phibal_status device_ffn_backward(device *d, int32_t layer, int32_t batch);
 
 /* A failure's message is the library's. */

@@ -12,13 +12,14 @@
    (S + 1) / 2 keys that a causal token sees on average.
    A training step takes three times that: the backward pass forms two products for each of the
    forward pass's. Softmax, norms, RoPE, and the recomputation of attention scores in the backward
-   pass are left out. */
+   pass are left out, and what training.recompute computes again, 2 for each multiplication of the
+   attention and the inward products of all layers but the last, is a number of its own. */
 typedef struct run_estimate {
   int64_t total, active;                /* parameters */
   int64_t weight_bytes, gradient_bytes; /* in bfloat16: with the binary32 master weights */
   int64_t moment_bytes;     /* with adapters: at most what they keep of the weights, nearly all */
   int64_t activation_bytes; /* of one micro-batch, scratch included */
-  double forward_flops, training_flops; /* of one token */
+  double forward_flops, training_flops, recomputed_flops; /* of one token */
   int64_t step_tokens;
 } run_estimate;
 

@@ -120,11 +120,13 @@ static int32_t count_moe_layers(const model_config *config, balance_method metho
 }
 
 int64_t model_activation_bytes(const model_config *config, balance_method method,
-                               model_precision precision, bool on_device, int32_t batch) {
+                               model_precision precision, model_recompute recompute, bool on_device,
+                               int32_t batch) {
   model m = {.config = *config,
              .balance = {.method = method},
              .precision = precision,
              .on_device = on_device,
+             .recompute = recompute,
              .batch = batch,
              .threads = omp_get_max_threads(),
              .moe_layers = count_moe_layers(config, method)};

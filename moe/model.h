@@ -61,6 +61,9 @@ typedef struct model_config {
 /* Of the weights and rows that matrix products multiply on a device (device.h). */
 typedef enum model_precision { PRECISION_BINARY32, PRECISION_BFLOAT16 } model_precision;
 
+/* What a layer's backward pass computes again instead of keeping it (device.h). */
+typedef enum model_recompute { RECOMPUTE_NONE, RECOMPUTE_LAYERS } model_recompute;
+
 typedef enum balance_method {
   BALANCE_PHI,
   BALANCE_SWITCH,        /* f and P of the micro-batch */
@@ -202,7 +205,8 @@ void model_count(const model_config *config, balance_method method, int64_t *tot
    a device; INT64_MAX where they cannot be addressed. Parameters and gradients come on top, 4 bytes
    each. */
 int64_t model_activation_bytes(const model_config *config, balance_method method,
-                               model_precision precision, bool on_device, int32_t batch);
+                               model_precision precision, model_recompute recompute, bool on_device,
+                               int32_t batch);
 
 /* One optimizer step is: begin, one forward_backward for each micro-batch (SPEC.md (M5)), finish.
    However a batch is split, m, the bias and the loads come out the same, to the bit.

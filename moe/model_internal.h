@@ -34,8 +34,10 @@ typedef struct model_weights {
   float *norm; /* [d] */
 } model_weights;
 
-/* What the forward pass of a layer keeps for the backward pass. On a device in bfloat16 the arrays
-   of rows that products multiply hold that, whatever their pointers say: * behind their shapes. */
+/* What the forward pass of a layer keeps for the backward pass. Where layers are recomputed, x, the
+   routes and the price are a layer's own, and the rest is one set for all. On a device in bfloat16
+   the arrays of rows that products multiply hold that, whatever their pointers say: * behind their
+   shapes. */
 typedef struct layer_activations {
   float *x;                     /* [T][d] the residual stream into the layer */
   float *normed, *inverse;      /* [T][d]*, [T] */
@@ -92,6 +94,7 @@ struct model {
   model_config config;
   balance_config balance;
   model_precision precision; /* binary32 but on a device */
+  model_recompute recompute; /* of the layers, on a device alone */
   bool on_device;            /* the arrays are those of a device's mirror, which keeps fewer */
   int32_t batch;             /* the most sequences of one call */
   int threads;

@@ -15,7 +15,8 @@
    gradients, which is as large as on the host. Where ranks divide the experts, their rows' inputs
    are kept beside a and b. Of attention it keeps one number a head, not two. In bfloat16 rows take
    2 bytes; inverses, logits, what a route has, and 2 d a token of the residual stream stay
-   binary32.
+   binary32. Where layers are recomputed, each keeps T (d + E + 1) + 6 T k, a dense one T d, and the
+   rest is that of the largest.
  */
 #include "model_internal.h"
 
@@ -30,10 +31,26 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* What a layer has of its own even where the rest is made again. */
+static void cut_kept(const model *m, layer_activations *to, bool dense, int64_t tokens, arena *a) {
+  const model_config *c = &m->config;
+  const int64_t routes = tokens * c->active;
+  const int64_t prices = m->balance.method == BALANCE_SEQUENCE ? m->batch : 1;
+  to->x = TAKE(tokens * c->width, float);
+  if (dense) return;
+  to->logits = TAKE(tokens * c->experts, float);
+  to->gates = TAKE(routes, float);
+  to->logsumexp = TAKE(tokens, float);
+  to->experts = TAKE(routes, int32_t);
+  to->offsets = TAKE(c->experts + 1, int64_t);
+  to->source = TAKE(routes, int64_t);
+  to->row = TAKE(routes, int64_t);
+  to->price = TAKE(prices * c->experts, float);
+}
+
 static void cut_attention(const model *m, layer_activations *to, int64_t tokens, arena *a) {
   const model_config *c = &m->config;
   int64_t d = c->width, n = c->head_width;
-  to->x = TAKE(tokens * d, float);
   to->normed = ROWS(tokens * d);
   to->inverse = TAKE(tokens, float);
   const attention_shape shape = model_attention_shape(m, m->batch);
@@ -73,13 +90,6 @@ static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t t
     if (!m->on_device) to->h = ROWS(rows * f);
   }
   if (dense) return;
-  to->logits = TAKE(tokens * c->experts, float);
-  to->gates = TAKE(routes, float);
-  to->logsumexp = TAKE(tokens, float);
-  to->experts = TAKE(routes, int32_t);
-  to->offsets = TAKE(c->experts + 1, int64_t);
-  to->source = TAKE(routes, int64_t);
-  to->row = TAKE(routes, int64_t);
   if (!elsewhere && !m->on_device) to->gathered = ROWS(routes * d);
   if (!m->on_device) to->expert_output = ROWS(routes * d);
   int64_t shared = (int64_t)c->shared_experts * c->hidden;
@@ -88,8 +98,6 @@ static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t t
     to->shared_b = ROWS(tokens * shared);
     if (!m->on_device) to->shared_h = ROWS(tokens * shared);
   }
-  int64_t prices = m->balance.method == BALANCE_SEQUENCE ? m->batch : 1;
-  to->price = TAKE(prices * c->experts, float);
 }
 
 static void cut_scratch(model *m, int64_t tokens, arena *a) {
@@ -139,13 +147,24 @@ static void cut_scratch(model *m, int64_t tokens, arena *a) {
 }
 
 void model_cut(model *m, arena *a) {
-  int64_t tokens = (int64_t)m->batch * m->config.sequence;
-  for (int32_t layer = 0; layer < m->config.layers; layer++) {
+  const model_config *c = &m->config;
+  const int64_t tokens = (int64_t)m->batch * c->sequence;
+  for (int32_t layer = 0; layer < c->layers; layer++) {
     layer_activations cut = {0};
-    cut_attention(m, &cut, tokens, a);
-    cut_ffn(m, &cut, layer_is_dense(&m->config, m->balance.method, layer), tokens, a);
+    cut_kept(m, &cut, layer_is_dense(c, m->balance.method, layer), tokens, a);
     if (m->layers) m->layers[layer] = cut;
   }
-  m->last = TAKE(tokens * m->config.width, float);
+  const size_t from = a->used;
+  size_t behind = from; /* where layers share what follows, the largest of them */
+  for (int32_t layer = 0; layer < c->layers; layer++) {
+    layer_activations cut = m->layers ? m->layers[layer] : (layer_activations){0};
+    if (m->recompute == RECOMPUTE_LAYERS) a->used = from;
+    cut_attention(m, &cut, tokens, a);
+    cut_ffn(m, &cut, layer_is_dense(c, m->balance.method, layer), tokens, a);
+    if (m->layers) m->layers[layer] = cut;
+    if (a->used > behind) behind = a->used;
+  }
+  a->used = behind;
+  m->last = TAKE(tokens * c->width, float);
   cut_scratch(m, tokens, a);
 }

@@ -25,16 +25,18 @@ Test(estimate, paper_configurations) {
   }
 }
 
+/* All arrays are multiples of 64 bytes: 64 tokens. */
+static const char small[] =
+    "model: {vocabulary: 50, width: 6, layers: 3, heads: 4, key_value_heads: 2, head_width: 2,\n"
+    "  sequence: 32, experts: 4, active: 3, hidden: 5, shared_experts: 2, dense_layers: 1,\n"
+    "  dense_hidden: 7}\n"
+    "batch: {sequences: 2}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
+
 /* Rows that products multiply are half as long; there is a copy of the weights, a router's input
-   and a narrow gradient more. All arrays are multiples of 64 bytes: 64 tokens. */
+   and a narrow gradient more. */
 Test(estimate, bytes_in_bfloat16) {
   run_config config;
-  static const char text[] =
-      "model: {vocabulary: 50, width: 6, layers: 3, heads: 4, key_value_heads: 2, head_width: 2,\n"
-      "  sequence: 32, experts: 4, active: 3, hidden: 5, shared_experts: 2, dense_layers: 1,\n"
-      "  dense_hidden: 7}\n"
-      "batch: {sequences: 2}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
-  cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK);
+  cr_assert_eq(run_config_parse(small, "one.yaml", NULL, 0, &config), PHIBAL_OK);
   const run_estimate wide = run_estimate_compute(&config, true);
   config.training.precision = PRECISION_BFLOAT16;
   const run_estimate e = run_estimate_compute(&config, true);
@@ -47,6 +49,25 @@ Test(estimate, bytes_in_bfloat16) {
   cr_expect_eq(e.gradient_bytes, 4 * e.total);
   cr_expect_eq(e.moment_bytes, 8 * e.total);
   cr_expect_eq(wide.activation_bytes - e.activation_bytes, 64 * (2 * (layers + scratch) - 6 * d));
+}
+
+/* Layers that are recomputed share what the largest of them makes: of a dense layer and two with
+   experts, one of these is left. In its place is the work of the first two. */
+Test(estimate, recomputed_layers) {
+  run_config config;
+  cr_assert_eq(run_config_parse(small, "one.yaml", NULL, 0, &config), PHIBAL_OK);
+  const run_estimate kept = run_estimate_compute(&config, true);
+  config.training.recompute = RECOMPUTE_LAYERS;
+  const run_estimate e = run_estimate_compute(&config, true);
+  const int64_t d = 6, f = 5, k = 3, heads = 4, queries = 8, row = 16, shared = 10, dense = 7;
+  /* normed, inverse; qkv; attended; logsumexp; the stream after it; the FFN's input, inverse */
+  const int64_t both = (d + 1) + row + queries + heads + d + (d + 1);
+  cr_expect_eq(kept.activation_bytes - e.activation_bytes,
+               4 * 64 * (2 * both + 2 * dense + 2 * k * f + 2 * shared));
+  const double attention = 2 * (6 * 16 + 8 * 6) + 2 * 8 * 33;
+  cr_expect_eq(kept.recomputed_flops, 0);
+  cr_expect_eq(e.recomputed_flops, 2 * attention + 4 * 6 * 7 + 4 * 6 * 5 * (3 + 2));
+  cr_expect_eq(e.training_flops, kept.training_flops);
 }
 
 /* Experts of half the width, twice as many and twice as many of them for a token: on a device each

@@ -51,6 +51,11 @@ typedef struct phibal_cuda_routes {
   float *gate_gradient; /* [T][k] out: <dL/dy of the token, W_down h of the row>; 0 without a row */
 } phibal_cuda_routes;
 
+/* a and b of phibal_cuda_ffn_forward, to the bit, and nothing else. */
+phibal_status phibal_cuda_ffn_inward(const phibal_ffn *ffn, phibal_rows type,
+                                     const int64_t *offsets, const int64_t *host_offsets,
+                                     const void *x, const void *w_gate, const void *w_up, void *a,
+                                     void *b, const phibal_cuda *call);
 /* (E3) and (E5) at once where the forward pass kept a and b alone, in the same calls and types as
    phibal_cuda_ffn_backward: h is made again, and the experts' outputs are not needed. Row n, of
    slot s, was weighted by gate s; y_gradient [N][d] are the tokens' gradients, gathered, without
