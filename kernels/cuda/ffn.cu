@@ -3,14 +3,16 @@
    kernels/cpu/ffn.c, which hold for any order of the sums.
 
    (E6b) phibal_cuda_ffn_backward_recompute, notation of (E3b), g the gate of a row; a and b taken
-   as exact, h = act(a) b and dh = W_down^T dL/dy, so that <dL/dy, W_down h> = <dh, h>. |error of
-   dh| <= D := gamma_d |W_down|^T |dL/dy|. g dh is exact in binary64; what (E3b) says of dL/db and
-   dL/da holds with |g| D for D and g dh for dL/dh. h is made in binary64 within 2^-40 of itself, a
-   term dh h is rounded with the sum, whose f terms go through at most f / 16 + 8 roundings of 2^-53
-   (by the order at the head of activation.cu, where f <= 2^16: below 2^-40 together): |error of
-   gate_gradient| <= sum |h| D + 2^-39 sum |h| (|dh| + D) + u (|<dh, h>| + sum |h| D) g h is rounded
-   once, H := (u + 2^-40) |g h|: |error of dW_down| <= |dL/dy|^T H + gamma_(n+1) (|before| +
-   |dL/dy|^T (|g h| + H)) and dW_gate, dW_up, dx as (E3b) has them. Underflow as there, of g h too.
+   as exact, h = act(a) b and dh = W_down^T dL/dy, |error of dh| <= D := gamma_d |W_down|^T |dL/dy|.
+   g dh is exact in binary64: what (E3b) says of dL/db and dL/da holds with |g| D for D and g dh for
+   dL/dh. h is made in binary64 within 2^-40 of itself; a term dh h goes through at most f / 16 + 8
+   roundings of 2^-53 in its sum (the order is at the head of activation.cu), where f <= 2^16 below
+   2^-40 together:
+     |error of gate_gradient| <= sum |h| D + 2^-39 sum |h| (|dh| + D)
+                                 + u (|<dh, h>| + sum |h| D)
+   g h is rounded once, H := (u + 2^-40) |g h|:
+     |error of dW_down| <= |dL/dy|^T H + gamma_(n+1) (|before| + |dL/dy|^T (|g h| + H))
+   and dW_gate, dW_up, dx as (E3b) has them. Underflow as there, of g h too.
 
    FLOPs, N rows in all, d and f the widths: 6 N d f forward, 12 N d f backward. Bytes are those of
    the operands, once for each product, and of the activation (activation.cu): at N = 81920, d =

@@ -45,8 +45,7 @@ phibal_status phibal_cuda_norm_backward(const phibal_cuda_norm *norm, const void
 typedef struct phibal_cuda_routes {
   int64_t tokens;
   int32_t active;
-  const int64_t
-      *row; /* [T k] of each slot, as phibal_permutation gives them; null: slot n's is n */
+  const int64_t *row;   /* [T k] of each slot, by phibal_permutation; null: slot n's row is n */
   const float *gates;   /* [T][k] */
   float *gate_gradient; /* [T][k] out: <dL/dy of the token, W_down h of the row>; 0 without a row */
 } phibal_cuda_routes;
@@ -56,11 +55,11 @@ phibal_status phibal_cuda_ffn_inward(const phibal_ffn *ffn, phibal_rows type,
                                      const int64_t *offsets, const int64_t *host_offsets,
                                      const void *x, const void *w_gate, const void *w_up, void *a,
                                      void *b, const phibal_cuda *call);
-/* (E3) and (E5) at once where the forward pass kept a and b alone, in the same calls and types as
-   phibal_cuda_ffn_backward: h is made again, and the experts' outputs are not needed. Row n, of
-   slot s, was weighted by gate s; y_gradient [N][d] are the tokens' gradients, gathered, without
-   gates. h_gradient [N][f] is scratch; x_gradient may be x. `routes` may be null: gates of 1.
-   Bounds: (E6b) at the head of ffn.cu. */
+/* (E6): (E3) and (E5) at once where the forward pass kept a and b alone, in the same calls and
+   types as phibal_cuda_ffn_backward: h is made again, and the experts' outputs are not needed. Row
+   n, of slot s, was weighted by gate s; y_gradient [N][d] are the tokens' gradients, gathered,
+   without gates. h_gradient [N][f] is scratch; x_gradient may be x. `routes` may be null: gates
+   of 1. Bounds: (E6b) at the head of ffn.cu. */
 phibal_status phibal_cuda_ffn_backward_recompute(
     const phibal_ffn *ffn, phibal_rows type, const int64_t *offsets, const int64_t *host_offsets,
     const phibal_cuda_routes *routes, const void *x, const void *w_gate, const void *w_up,
