@@ -20,6 +20,8 @@
 
 namespace context = boost::context;
 
+int64_t cuda_on_host_started[3];
+
 namespace cuda_on_host {
 
 /* What happened to a word of shared memory. Times are numbers of barriers passed: of the block's
@@ -253,6 +255,7 @@ const char *fault() {
 
 bool run(dim3 grid, dim3 size, size_t shared_bytes, thread_function f, void *arguments) {
   fault_text[0] = 0;
+  cuda_on_host_started[0]++;
   if (dynamic.bytes != shared_bytes) region_create(&dynamic, shared_bytes);
   for (unsigned b = 0; b < grid.x; b++) {
     block_run r;

@@ -33,6 +33,9 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
+/* Kernels, dense and grouped products that have been started; whoever counts may set them. */
+extern "C" int64_t cuda_on_host_started[3];
+
 namespace cuda_on_host {
 
 /* Where in a source file. */

@@ -67,6 +67,7 @@ void phibal_cuda_products_destroy(phibal_cuda *call) {
 phibal_status library_grouped(const char *, int32_t count, const library_product *each,
                               library_types types, const void *const *a, const void *const *b,
                               void *const *c, const phibal_cuda *call) {
+  cuda_on_host_started[2]++;
   for (int32_t i = 0; i < count; i++)
     multiply((library *)call->products, each[i], types, a[i], b[i], c[i], c[i]);
   return PHIBAL_OK;
@@ -75,6 +76,7 @@ phibal_status library_grouped(const char *, int32_t count, const library_product
 phibal_status library_dense(const char *, const library_product &p, library_types types,
                             const void *a, const void *b, const void *c, void *d,
                             const phibal_cuda *call) {
+  cuda_on_host_started[1]++;
   multiply((library *)call->products, p, types, a, b, c, d);
   return PHIBAL_OK;
 }
