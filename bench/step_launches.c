@@ -97,8 +97,7 @@ static counts step(const run_config *c, int32_t layers, int32_t calls, int32_t b
   require(model_create(&small, &c->balance, batch, 1, &m));
   require(optimizer_create(&c->optimizer, model_tensor_count(m), model_tensors(m),
                            model_parameter_count(m), &o));
-  require(device_create("host-cuda", m, &o, PRECISION_BFLOAT16, c->training.recompute, calls, NULL,
-                        &d));
+  require(device_create("host-cuda", m, &o, PRECISION_BFLOAT16, calls, NULL, &d));
   started = dlsym(d->library.handle, "cuda_on_host_started");
   int32_t *ids = malloc((size_t)(tokens + 1) * sizeof *ids);
   if (!ids || !started) require(phibal_status_set(PHIBAL_ERROR_MEMORY, "no counts or no memory"));

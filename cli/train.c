@@ -380,8 +380,7 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
 
 /* Loads the potential where it is a file, and trains, or says what training would take. */
 static int run_or_estimate(run_config *config, const arguments *a, const checkpoint *from) {
-  const bool on_device = a->device || config->training.precision == PRECISION_BFLOAT16 ||
-                         config->training.recompute != RECOMPUTE_NONE;
+  const bool on_device = a->device || config->training.precision == PRECISION_BFLOAT16;
   if (config->balance.method == BALANCE_PHI && *config->potential_file) {
     static train_potential potential;
     if (train_potential_load(config, a->parameter, a->force, &potential)) return fail();

@@ -27,7 +27,6 @@ typedef struct run_config {
     int64_t steps, seed, log_every;
     int32_t threads;
     model_precision precision;
-    model_recompute recompute;
     bool tensorboard;
     /* A Hugging Face folder whose weights training starts from, or "". Where the run file leaves
        keys of the model section out, they come from its config.json. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What the kernels on a device do not have yet. */
-static phibal_status check(const model *m, model_precision precision, model_recompute recompute) {
+static phibal_status check(const model *m, model_precision precision) {
   const model_config *c = &m->config;
   const balance_config *b = &m->balance;
   const struct {
@@ -20,7 +20,6 @@ static phibal_status check(const model *m, model_precision precision, model_reco
       {c->heads > PHIBAL_MAX_EXPERTS, "more than 1024 heads"},
       {precision == PRECISION_BFLOAT16 && m->expert_ranks && c->width % 2,
        "parallel.experts with rows in bfloat16 of an odd width"},
-      {recompute != RECOMPUTE_NONE && m->expert_ranks, "training.recompute with parallel.experts"},
       {b->external != NULL, "a potential from a file"},
       {b->method == BALANCE_SWITCH_GLOBAL, "balance.method: switch-global"},
       {b->method == BALANCE_SEQUENCE, "balance.method: sequence"},
@@ -42,13 +41,11 @@ phibal_status device_result(device *d) {
   return status;
 }
 
-static void model_on_device(device *d, const model *host, model_precision precision,
-                            model_recompute recompute) {
+static void model_on_device(device *d, const model *host, model_precision precision) {
   d->rows = precision == PRECISION_BFLOAT16 ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
   d->model = (model){.config = host->config,
                      .balance = host->balance,
                      .precision = precision,
-                     .recompute = recompute,
                      .on_device = true,
                      .batch = host->batch,
                      .moe_layers = host->moe_layers,
@@ -111,10 +108,9 @@ static phibal_status join(device *d, const parallel *ranks) {
 }
 
 phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
-                            model_recompute recompute, int32_t calls, const parallel *ranks,
-                            device **created) {
+                            int32_t calls, const parallel *ranks, device **created) {
   *created = NULL;
-  phibal_status status = check(m, precision, recompute);
+  phibal_status status = check(m, precision);
   if (!status && o->parts)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training on a device has no divided optimizer yet");
@@ -127,7 +123,7 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, model_prec
   d->most_calls = calls;
   d->block_count = optimizer_blocks(o->tensor_count, o->tensors);
   d->step = device_adamw(&o->config);
-  model_on_device(d, m, precision, recompute);
+  model_on_device(d, m, precision);
   status = device_library_open(kind, &d->library);
   RUN(join(d, ranks));
   RUN(told(d, d->library.describe(&d->call)));
@@ -260,7 +256,7 @@ static phibal_status backward(device *d, int32_t batch) {
   const model_config *c = &m->config;
   phibal_status status = PHIBAL_OK;
   for (int32_t layer = c->layers - 1; layer >= 0; layer--) {
-    if (m->recompute == RECOMPUTE_LAYERS && layer + 1 < c->layers) {
+    if (c->recompute == RECOMPUTE_LAYERS && layer + 1 < c->layers) {
       RUN(device_attention_forward(d, layer, batch));
       RUN(device_ffn_again(d, layer, batch));
     }

@@ -11,11 +11,8 @@
    embeddings, norms' sums and weights, and the whole router: its input, weights, logits and their
    gradients.
 
-   With RECOMPUTE_LAYERS a layer keeps its place in the residual stream, its routes with their
-   logits, and its price. Its backward pass makes the rest again, by the same kernels from the same
-   inputs, so that no bit differs: attention, the FFN's input and its pre-activations, in memory
-   that all layers share, where the last layer's still is. Routes, loads, losses and prices are made
-   once.
+   Where layers are recomputed, the backward pass makes attention, the FFN's input and its
+   pre-activations again, by the same kernels from the same inputs.
 
    Memory is planned once: a step allocates nothing. It waits for the device once a MoE layer, for
    the offsets of the experts' rows, which the products need on the host, and once at its end.
@@ -36,8 +33,7 @@ typedef struct device device;
    null: this process alone. They have to make the same calls. PHIBAL_ERROR_UNSUPPORTED names what
    of the configuration has no kernels there. */
 phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
-                            model_recompute recompute, int32_t calls, const parallel *ranks,
-                            device **created);
+                            int32_t calls, const parallel *ranks, device **created);
 void device_destroy(device *d);
 
 /* As model_step_begin and model_forward_backward, whose losses device_step_finish gives. */

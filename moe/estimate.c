@@ -5,9 +5,8 @@
 /* Of so many sequences at once. */
 static int64_t activation_bytes(const run_config *config, bool on_device, int32_t sequences) {
   const model_config *m = &config->model;
-  const int64_t bytes =
-      model_activation_bytes(m, config->balance.method, config->training.precision,
-                             config->training.recompute, on_device, sequences);
+  const int64_t bytes = model_activation_bytes(m, config->balance.method,
+                                               config->training.precision, on_device, sequences);
   const int64_t dropout =
       config->lora.rank && config->lora.dropout > 0
           ? lora_dropout_bytes(m, config->lora.rank, (int64_t)sequences * m->sequence)
@@ -20,21 +19,21 @@ static int64_t weight_size(const run_config *config) {
   return config->training.precision == PRECISION_BFLOAT16 ? 6 : 4;
 }
 
-/* Of a token, beside training_flops: every layer but the last makes its attention and the FFN's two
-   inward products again. */
-static double recomputed_flops(const run_config *config) {
+/* Of a token, beside training_flops: every layer but the last makes its attention and FFN again, on
+   a device without the product outward. What of the forward pass is neither FFN nor router nor head
+   is attention, in each layer the same. */
+static double recomputed_flops(const run_config *config, bool on_device, double forward) {
   const model_config *m = &config->model;
-  if (config->training.recompute != RECOMPUTE_LAYERS) return 0;
-  const double d = m->width, n = m->head_width, heads = m->heads;
-  const double attention =
-      2 * d * n * (2 * heads + 2 * m->key_value_heads) + 2 * heads * n * ((double)m->sequence + 1);
-  const double routed = (double)m->hidden * (m->active + m->shared_experts);
-  double flops = 0;
-  for (int32_t layer = 0; layer + 1 < m->layers; layer++) {
+  if (m->recompute != RECOMPUTE_LAYERS) return 0;
+  const double d = m->width, routed = (double)m->hidden * (m->active + m->shared_experts);
+  double attention = forward - 2 * d * m->vocabulary, again = 0;
+  for (int32_t layer = 0; layer < m->layers; layer++) {
     const bool dense = layer < m->dense_layers || config->balance.method == BALANCE_DENSE;
-    flops += attention + 4 * d * (dense ? (double)m->dense_hidden : routed);
+    const double product = 2 * d * (dense ? (double)m->dense_hidden : routed);
+    attention -= 3 * product + (dense ? 0 : 2 * d * m->experts);
+    if (layer + 1 < m->layers) again += (on_device ? 2 : 3) * product;
   }
-  return flops;
+  return again + attention * (m->layers - 1) / m->layers;
 }
 
 run_estimate run_estimate_compute(const run_config *config, bool on_device) {
@@ -57,7 +56,7 @@ run_estimate run_estimate_compute(const run_config *config, bool on_device) {
   e.forward_flops =
       2.0 * (double)(e.active - norms) + (double)m->layers * heads * ((double)m->sequence + 1.0);
   e.training_flops = 3.0 * e.forward_flops;
-  e.recomputed_flops = recomputed_flops(config);
+  e.recomputed_flops = recomputed_flops(config, on_device, e.forward_flops);
   e.step_tokens = (int64_t)config->batch.sequences * m->sequence;
   e.activation_bytes = activation_bytes(config, on_device, config->batch.micro_sequences);
   return e;
@@ -88,7 +87,6 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
 phibal_status run_estimate_check(const run_config *config, int32_t ranks) {
   run_config host = *config; /* which computes in binary32 */
   host.training.precision = PRECISION_BINARY32;
-  host.training.recompute = RECOMPUTE_NONE;
   const run_estimate e = run_estimate_of_rank(&host, ranks);
   const double needed = (double)run_estimate_bytes(&e);
   const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);

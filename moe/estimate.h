@@ -12,8 +12,8 @@
    (S + 1) / 2 keys that a causal token sees on average.
    A training step takes three times that: the backward pass forms two products for each of the
    forward pass's. Softmax, norms, RoPE, and the recomputation of attention scores in the backward
-   pass are left out, and what training.recompute computes again, 2 for each multiplication of the
-   attention and the inward products of all layers but the last, is a number of its own. */
+   pass are left out, and what training.recompute computes again, is a number of its own: the
+   attention and FFN of all layers but the last, on a device without the product outward. */
 typedef struct run_estimate {
   int64_t total, active;                /* parameters */
   int64_t weight_bytes, gradient_bytes; /* in bfloat16: with the binary32 master weights */

@@ -120,13 +120,11 @@ static int32_t count_moe_layers(const model_config *config, balance_method metho
 }
 
 int64_t model_activation_bytes(const model_config *config, balance_method method,
-                               model_precision precision, model_recompute recompute, bool on_device,
-                               int32_t batch) {
+                               model_precision precision, bool on_device, int32_t batch) {
   model m = {.config = *config,
              .balance = {.method = method},
              .precision = precision,
              .on_device = on_device,
-             .recompute = recompute,
              .batch = batch,
              .threads = omp_get_max_threads(),
              .moe_layers = count_moe_layers(config, method)};
@@ -168,6 +166,9 @@ phibal_status model_create_part(const model_config *config, const balance_config
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "model: %d experts cannot be divided evenly among %d ranks",
                                config->experts, ranks->ranks);
+  if (!status && ranks && config->recompute != RECOMPUTE_NONE)
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "training.recompute has no experts divided over ranks yet");
   if (status) return status;
   model *m = calloc(1, sizeof *m);
   if (!m) return phibal_status_set(PHIBAL_ERROR_MEMORY, "model: out of memory");
@@ -351,9 +352,16 @@ static void head(model *m, int32_t batch, const int32_t *targets, bool training,
 static phibal_status backward(model *m, int32_t batch, const int32_t *tokens) {
   const model_config *c = &m->config;
   for (int32_t layer = c->layers - 1; layer >= 0; layer--) {
-    phibal_status status = ffn_branch_backward(m, layer, batch);
-    if (status) return status;
+    phibal_status status = PHIBAL_OK;
     double mark = model_now();
+    if (c->recompute == RECOMPUTE_LAYERS && layer + 1 < c->layers) {
+      attention_branch_forward(m, layer, batch);
+      model_clock(&mark, &m->times.attention);
+      status = ffn_branch_again(m, layer, batch);
+    }
+    if (!status) status = ffn_branch_backward(m, layer, batch);
+    if (status) return status;
+    mark = model_now();
     attention_branch_backward(m, layer, batch);
     model_clock(&mark, &m->times.attention);
   }

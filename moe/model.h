@@ -14,6 +14,8 @@ typedef enum qk_norm_kind {
   QK_NORM_PROJECTION, /* of all heads' queries together, and of all keys */
 } qk_norm_kind;
 
+typedef enum model_recompute { RECOMPUTE_NONE, RECOMPUTE_LAYERS } model_recompute;
+
 typedef struct model_config {
   int32_t vocabulary;      /* V */
   int32_t width;           /* d */
@@ -56,13 +58,14 @@ typedef struct model_config {
   int32_t value_width;        /* of a head, in MLA; else head_width */
   int32_t query_latent_width; /* of MLA's queries; 0: they are made from the stream itself */
   float latent_norm_epsilon;
+  /* RECOMPUTE_LAYERS: a layer keeps its place in the residual stream, its routes with their logits,
+     and its price. Its backward pass makes the rest again, to the same bits, in memory that all
+     layers share, where the last layer's still is. Loads, losses and prices are made once. */
+  model_recompute recompute;
 } model_config;
 
 /* Of the weights and rows that matrix products multiply on a device (device.h). */
 typedef enum model_precision { PRECISION_BINARY32, PRECISION_BFLOAT16 } model_precision;
-
-/* What a layer's backward pass computes again instead of keeping it (device.h). */
-typedef enum model_recompute { RECOMPUTE_NONE, RECOMPUTE_LAYERS } model_recompute;
 
 typedef enum balance_method {
   BALANCE_PHI,
@@ -205,8 +208,7 @@ void model_count(const model_config *config, balance_method method, int64_t *tot
    a device; INT64_MAX where they cannot be addressed. Parameters and gradients come on top, 4 bytes
    each. */
 int64_t model_activation_bytes(const model_config *config, balance_method method,
-                               model_precision precision, model_recompute recompute, bool on_device,
-                               int32_t batch);
+                               model_precision precision, bool on_device, int32_t batch);
 
 /* One optimizer step is: begin, one forward_backward for each micro-batch (SPEC.md (M5)), finish.
    However a batch is split, m, the bias and the loads come out the same, to the bit.

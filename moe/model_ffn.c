@@ -114,6 +114,29 @@ phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int
   return status;
 }
 
+phibal_status ffn_branch_again(model *m, int32_t layer, int32_t batch) {
+  const model_config *c = &m->config;
+  const layer_weights *w = &m->weights.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  const int64_t tokens = (int64_t)batch * c->sequence, offsets[2] = {0, tokens};
+  phibal_status status = PHIBAL_OK;
+  double mark = model_now();
+  norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
+  norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed, c->width, on->ffn_inverse);
+  if (w->router) {
+    const ffn_call call = experts_call(m, layer);
+    status = phibal_gather(on->offsets[c->experts], c->active, c->width, on->source, on->ffn_normed,
+                           on->gathered);
+    if (!status) status = adapted_ffn_forward(m, &call, on->expert_output);
+  }
+  if (!status && (!w->router || w->shared_gate)) {
+    const ffn_call dense = dense_call(m, layer, offsets);
+    status = adapted_ffn_forward(m, &dense, m->scratch.branch);
+  }
+  model_clock(&mark, &m->times.experts);
+  return status;
+}
+
 /* normed_gradient is overwritten with what reaches the FFN's input. */
 static phibal_status experts_backward(model *m, int32_t layer, int32_t batch, double *mark) {
   const model_config *c = &m->config;

@@ -94,7 +94,6 @@ struct model {
   model_config config;
   balance_config balance;
   model_precision precision; /* binary32 but on a device */
-  model_recompute recompute; /* of the layers, on a device alone */
   bool on_device;            /* the arrays are those of a device's mirror, which keeps fewer */
   int32_t batch;             /* the most sequences of one call */
   int threads;
@@ -171,6 +170,8 @@ void attention_branch_backward(model *m, int32_t layer, int32_t batch);
 /* `out` is the residual stream after the layer; moe_layer is -1 for a dense one. */
 phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
                                  bool training, model_losses *losses, float *out);
+/* What of that the backward pass reads and a layer has not kept. */
+phibal_status ffn_branch_again(model *m, int32_t layer, int32_t batch);
 phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch);
 
 /* model_balance.c: routes of one layer, with its loads and (training) its price and losses; and the

@@ -158,7 +158,7 @@ void model_cut(model *m, arena *a) {
   size_t behind = from; /* where layers share what follows, the largest of them */
   for (int32_t layer = 0; layer < c->layers; layer++) {
     layer_activations cut = m->layers ? m->layers[layer] : (layer_activations){0};
-    if (m->recompute == RECOMPUTE_LAYERS) a->used = from;
+    if (c->recompute == RECOMPUTE_LAYERS) a->used = from;
     cut_attention(m, &cut, tokens, a);
     cut_ffn(m, &cut, layer_is_dense(c, m->balance.method, layer), tokens, a);
     if (m->layers) m->layers[layer] = cut;

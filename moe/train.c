@@ -148,9 +148,9 @@ static phibal_status trainer_create(trainer *t) {
   if (!o->device && c->training.precision != PRECISION_BINARY32)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training.precision: bfloat16 needs a device (--device cuda)");
-  else if (!o->device && c->training.recompute != RECOMPUTE_NONE)
-    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                               "training.recompute: layers needs a device (--device cuda)");
+  else if (c->model.recompute != RECOMPUTE_NONE && c->lora.rank && c->lora.dropout > 0)
+    status =
+        phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "training.recompute has no lora.dropout yet");
   else if (c->batch.sequences % t->parallel.ranks)
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "batch.sequences: %d sequences cannot be divided evenly among %d "
@@ -193,8 +193,8 @@ static phibal_status trainer_create(trainer *t) {
                                "training on a device has no adapters (lora.rank) yet");
   if (!status && o->device)
     status = device_create(o->device, t->model, &t->optimizer, c->training.precision,
-                           c->training.recompute, (t->own + micro - 1) / micro,
-                           t->parallel.launched ? &t->parallel : NULL, &t->device);
+                           (t->own + micro - 1) / micro, t->parallel.launched ? &t->parallel : NULL,
+                           &t->device);
   const train_observer *see = &o->observer;
   if (!status && o->device && c->training.precision == PRECISION_BFLOAT16 && see->attention &&
       t->parallel.rank == 0)

@@ -75,8 +75,7 @@ static void start_with(const model_config *config, int32_t batch, int32_t calls,
                                 model_parameter_count(t->host), &t->optimizer),
                PHIBAL_OK);
   if (kind)
-    cr_assert_eq(device_create(kind, t->host, &t->optimizer, precision, RECOMPUTE_NONE, calls, NULL,
-                               &t->device),
+    cr_assert_eq(device_create(kind, t->host, &t->optimizer, precision, calls, NULL, &t->device),
                  PHIBAL_OK, "%s", phibal_status_message());
 }
 

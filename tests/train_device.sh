@@ -109,6 +109,5 @@ refuse() { # WORD OPTION...
 refuse switch-global --device $device --method switch-global
 refuse track --device $device --track frequency
 refuse training.precision --set training.precision=bfloat16
-refuse training.recompute --set training.recompute=layers
 refuse boundaries --device $device --set data.boundaries=true
 refuse "no device 'tpu'" --device tpu
