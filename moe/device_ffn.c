@@ -115,20 +115,6 @@ static phibal_status fetch_offsets(device *d, int32_t layer) {
   return status;
 }
 
-/* The FFN's input as the router has it, in binary32 whatever the experts have. */
-static const float *router_input(device *d, int32_t layer, int64_t tokens, phibal_status *status) {
-  model *m = &d->model;
-  layer_activations *on = &m->layers[layer];
-  const int64_t width = m->config.width;
-  const phibal_cuda_norm norm = device_norm(d, tokens);
-  if (d->rows == PHIBAL_ROWS_F32) return on->ffn_normed;
-  if (!*status)
-    *status = d->library.norm_forward(&norm, on->middle, width, m->weights.layers[layer].ffn_norm,
-                                      PHIBAL_ROWS_F32, m->scratch.router_input, width,
-                                      on->ffn_inverse, &d->call);
-  return m->scratch.router_input;
-}
-
 static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer, int64_t tokens,
                                      float *out) {
   const device_library *l = &d->library;
@@ -138,10 +124,9 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   layer_activations *on = &m->layers[layer];
   const int64_t width = c->width;
   const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
-  phibal_status status = PHIBAL_OK;
-  const float *x = router_input(d, layer, tokens, &status);
-  RUN(l->linear(tokens, c->experts, width, PHIBAL_ROWS_F32, x, w->router, NULL, PHIBAL_ROWS_F32,
-                on->logits, &d->call));
+  const float *x = d->rows == PHIBAL_ROWS_F32 ? on->ffn_normed : m->scratch.router_input;
+  phibal_status status = l->linear(tokens, c->experts, width, PHIBAL_ROWS_F32, x, w->router, NULL,
+                                   PHIBAL_ROWS_F32, on->logits, &d->call);
   RUN(route(d, layer, moe_layer, tokens));
   RUN(l->permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source, on->row,
                      &d->call));
@@ -165,6 +150,21 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   return status;
 }
 
+/* The FFN's input; in binary32 too for a router, whatever the experts have. */
+static phibal_status input_norm(device *d, int32_t layer, int64_t tokens) {
+  const device_library *l = &d->library;
+  model *m = &d->model;
+  const layer_weights *w = &m->weights.layers[layer];
+  layer_activations *on = &m->layers[layer];
+  const int64_t width = m->config.width;
+  const phibal_cuda_norm norm = device_norm(d, tokens);
+  if (w->router && d->rows == PHIBAL_ROWS_BF16)
+    return l->norm_forward_both(&norm, on->middle, width, w->ffn_norm, m->scratch.router_input,
+                                on->ffn_normed, width, on->ffn_inverse, &d->call);
+  return l->norm_forward(&norm, on->middle, width, w->ffn_norm, d->rows, on->ffn_normed, width,
+                         on->ffn_inverse, &d->call);
+}
+
 phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, int32_t batch,
                                  float *out) {
   const device_library *l = &d->library;
@@ -173,9 +173,7 @@ phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, in
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
   const int64_t tokens = (int64_t)batch * c->sequence;
-  const phibal_cuda_norm norm = device_norm(d, tokens);
-  phibal_status status = l->norm_forward(&norm, on->middle, c->width, w->ffn_norm, d->rows,
-                                         on->ffn_normed, c->width, on->ffn_inverse, &d->call);
+  phibal_status status = input_norm(d, layer, tokens);
   RUN(l->copy(out, on->middle, sizeof(float) * (size_t)(tokens * c->width), &d->call));
   if (w->router)
     RUN(experts_forward(d, layer, moe_layer, tokens, out));
@@ -272,6 +270,20 @@ static phibal_status routes_backward(device *d, int32_t layer, int64_t tokens, c
       device_weight(d, w->gate), device_weight(d, w->up), device_weight(d, w->down), on->a, on->b,
       s->route_gradient, s->h_gradient, s->gathered_gradient, g->gate, g->up, g->down, &d->call));
   return status;
+}
+
+/* The router's input of the forward pass, again. */
+static const float *router_input(device *d, int32_t layer, int64_t tokens, phibal_status *status) {
+  model *m = &d->model;
+  layer_activations *on = &m->layers[layer];
+  const int64_t width = m->config.width;
+  const phibal_cuda_norm norm = device_norm(d, tokens);
+  if (d->rows == PHIBAL_ROWS_F32) return on->ffn_normed;
+  if (!*status)
+    *status = d->library.norm_forward(&norm, on->middle, width, m->weights.layers[layer].ffn_norm,
+                                      PHIBAL_ROWS_F32, m->scratch.router_input, width,
+                                      on->ffn_inverse, &d->call);
+  return m->scratch.router_input;
 }
 
 /* normed_gradient is overwritten with what reaches the FFN's input. */

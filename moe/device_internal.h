@@ -29,6 +29,7 @@
   X(linear_input_gradient)                                                                         \
   X(linear_weight_gradient)                                                                        \
   X(norm_forward)                                                                                  \
+  X(norm_forward_both)                                                                             \
   X(norm_backward)                                                                                 \
   X(norm_backward_workspace)                                                                       \
   X(rope)                                                                                          \

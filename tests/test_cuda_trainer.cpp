@@ -119,12 +119,19 @@ Test(cuda_trainer, norm_rounds_what_it_writes_once) {
     const floats x = numbers(&r, (size_t)(s.rows * stride)), w = numbers(&r, (size_t)s.n);
     floats y = numbers(&r, x.size()), inverse((size_t)s.rows), inverse2 = inverse;
     narrow(&y);
+    const floats wide_before = y;
     halves y2 = halves_of(y);
+    const halves before = y2;
     norm_forward(&cpu, x.data(), stride, w.data(), y.data(), stride, inverse.data());
     device d(0, (int)(s.n % 3));
     OK(phibal_cuda_norm_forward(&gpu, x.data(), stride, w.data(), PHIBAL_ROWS_BF16, y2.data(),
                                 stride, inverse2.data(), &d.call));
     cr_expect(same(halves_of(y), y2) && same(inverse, inverse2), "n = %d", s.n);
+    floats wide = wide_before, inverse3((size_t)s.rows);
+    halves y3 = before;
+    OK(phibal_cuda_norm_forward_both(&gpu, x.data(), stride, w.data(), wide.data(), y3.data(),
+                                     stride, inverse3.data(), &d.call));
+    cr_expect(same(wide, y) && same(y3, y2) && same(inverse3, inverse2), "n = %d, both", s.n);
     const phibal_cuda_norm half = {s.rows, 1, s.n, 1e-6f, PHIBAL_ROWS_BF16};
     cr_expect_eq(phibal_cuda_norm_forward(&half, y2.data(), stride, w.data(), PHIBAL_ROWS_F32,
                                           y.data(), stride, inverse2.data(), &d.call),

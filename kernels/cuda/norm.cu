@@ -2,8 +2,8 @@
    binary64 sums of moe/lanes.h, a lane each, so half a warp has a vector; the weight's gradient is
    summed over the rows of a chunk in order, a thread for each column, and over the chunks in order.
 
-   Bytes of a number in binary32 (half of it in bfloat16, 6 from one to the other): forward must
-   move 8, the second reading
+   Bytes of a number in binary32 (half of it in bfloat16, 6 from one to the other, 10 to both):
+   forward must move 8, the second reading
    of x being from the cache as long as a multiprocessor's vectors fit there (64 of 1024 in 256
    KiB). Backward must move 12, or 16 where it adds; it moves 8 more, because the weight's gradient
    reads x and dy by itself: a chunk's sum has one order, and the columns of 128 rows are too few
@@ -24,7 +24,7 @@ typedef struct norm_arguments {
   const void *x, *y_gradient;
   int64_t x_stride, y_stride, gradient_stride;
   const float *weight;
-  void *y, *x_gradient;
+  void *y, *narrow, *x_gradient;
   float *inverse, *weight_gradient;
   double *share; /* [chunks][n] */
 } norm_arguments;
@@ -48,7 +48,7 @@ static __device__ __forceinline__ int64_t vector_place(const norm_arguments &a, 
   return v / a.heads * stride + v % a.heads * a.n;
 }
 
-template <class S, class T, int N>
+template <class S, class T, int N, bool BOTH = false>
 static __global__ void __launch_bounds__(NORM_THREADS) norm_forward_kernel(norm_arguments a) {
   const int lane = (int)threadIdx.x % NORM_LANES;
   EACH_VECTOR(v, a.vectors) {
@@ -72,6 +72,7 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_forward_kernel(norm_
 #pragma unroll
       for (int l = 0; l < N; l++) x.x[l] = x.x[l] * r * w.x[l];
       floats_store<N>(out + j, x);
+      if (BOTH) floats_store<N>((bfloat16 *)a.narrow + vector_place(a, v, a.y_stride) + j, x);
     }
   }
 }
@@ -195,6 +196,33 @@ phibal_status phibal_cuda_norm_forward(const phibal_cuda_norm *norm, const void 
       {norm_forward_kernel<float, bfloat16, 1>, norm_forward_kernel<float, bfloat16, 4>},
       {norm_forward_kernel<bfloat16, bfloat16, 1>, norm_forward_kernel<bfloat16, bfloat16, 4>}};
   return norm_launch(name, kernels[norm->type + y_type][four], a, call);
+}
+
+phibal_status phibal_cuda_norm_forward_both(const phibal_cuda_norm *norm, const float *x,
+                                            int64_t x_stride, const float *weight, float *y,
+                                            void *narrow, int64_t y_stride, float *inverse,
+                                            const phibal_cuda *call) {
+  const char *name = "RMSNorm";
+  phibal_status status =
+      norm_check(name, norm, !x || !weight || !y || !narrow || !inverse, 0, call);
+  if (status == PHIBAL_OK && norm->type != PHIBAL_ROWS_F32)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: two results of type %d", name,
+                             (int)norm->type);
+  if (status != PHIBAL_OK || norm->rows == 0) return status;
+  norm_arguments a = norm_arguments_of(norm);
+  a.x = x;
+  a.x_stride = x_stride;
+  a.weight = weight;
+  a.y = y;
+  a.narrow = narrow;
+  a.y_stride = y_stride;
+  a.inverse = inverse;
+  const bool four = norm->n % 4 == 0 && x_stride % 4 == 0 && y_stride % 4 == 0 && aligned16(x) &&
+                    aligned16(y) && aligned16(narrow) && aligned16(weight);
+  return norm_launch(name,
+                     four ? norm_forward_kernel<float, float, 4, true>
+                          : norm_forward_kernel<float, float, 1, true>,
+                     a, call);
 }
 
 size_t phibal_cuda_norm_backward_workspace(const phibal_cuda_norm *norm) {

@@ -32,6 +32,12 @@ phibal_status phibal_cuda_norm_forward(const phibal_cuda_norm *norm, const void 
                                        int64_t x_stride, const float *weight, phibal_rows y_type,
                                        void *y, int64_t y_stride, float *inverse,
                                        const phibal_cuda *call);
+/* Both results at once of binary32 x: y [..] in binary32 and `narrow` in bfloat16, of one stride,
+   neither of them x. */
+phibal_status phibal_cuda_norm_forward_both(const phibal_cuda_norm *norm, const float *x,
+                                            int64_t x_stride, const float *weight, float *y,
+                                            void *narrow, int64_t y_stride, float *inverse,
+                                            const phibal_cuda *call);
 /* Workspace: anything. x_gradient is overwritten, or added to with `add`; without, it may be
    y_gradient. weight_gradient [n] is added to. */
 size_t phibal_cuda_norm_backward_workspace(const phibal_cuda_norm *norm);
