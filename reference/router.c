@@ -153,13 +153,17 @@ static phibal_status token_normalise(phibal_reference_token *t) {
 }
 
 /* (R8), where there is one, and what cancels in it; else 0. */
-/*@ requires token_scratch(t) && \valid_read(router) && \is_finite(largest);
+/*@ requires token_ready(t) && \valid_read(router) && \is_finite(largest);
     terminates \true;
     exits \false;
     assigns t->logsumexp, t->logsumexp_terms, t->factor;
     ensures same: token_same{Pre, Here}(t);
     ensures scratch: token_scratch(t);
+    ensures vectors: token_vectors(t);
     ensures frame: only_token_struct_written{Pre, Here}(t);
+    ensures weights: \forall integer e; 0 <= e < t->experts ==> same{Pre, Here}(t->weight + e);
+    ensures probabilities: \forall integer e; 0 <= e < t->experts ==>
+      same{Pre, Here}(t->probability + e);
     ensures logsumexp: \result == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
       \forall real a; 0.0 < a && in{Pre}(&t->total, a) ==>
         in(&t->logsumexp, \log(a) + (real)largest) &&
@@ -167,10 +171,32 @@ static phibal_status token_normalise(phibal_reference_token *t) {
 static phibal_status token_set_logsumexp(phibal_reference_token *t, const phibal_router *router,
                                          float largest) {
   //@ assert use_enclosure;
-  if (router->gate != PHIBAL_GATE_SIGMOID) return token_logsumexp(t, largest);
-  phibal_enclosure_set_si(&t->logsumexp, 0);
-  phibal_enclosure_set_si(&t->logsumexp_terms, 0);
-  return PHIBAL_OK;
+  //@ ghost token_opened_up(t);
+  phibal_status status = PHIBAL_OK;
+  if (router->gate != PHIBAL_GATE_SIGMOID) {
+    status = token_logsumexp(t, largest);
+  } else {
+    phibal_enclosure_set_si(&t->logsumexp, 0);
+    phibal_enclosure_set_si(&t->logsumexp_terms, 0);
+  }
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert lies: token_lies(t);
+  //@ assert frame: only_token_struct_written{Pre, Here}(t);
+  //@ assert probabilities_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert gates_kept: vector_same{Pre, Here}(t->gate, t->active);
+  //@ assert gradients_kept: vector_same{Pre, Here}(t->gradient, t->experts);
+  //@ assert conditions_kept: vector_same{Pre, Here}(t->condition, t->experts);
+  //@ assert weights_kept: vector_same{Pre, Here}(t->weight, t->experts);
+  //@ assert parts_kept: vector_same{Pre, Here}(t->part, t->active);
+  //@ assert probabilities: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert gradients: vector_output(t->gradient, t->experts);
+  //@ assert conditions: vector_output(t->condition, t->experts);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
 }
 
 phibal_status reference_token_probabilities(phibal_reference_token *t, const phibal_router *router,
@@ -190,26 +216,30 @@ phibal_status reference_token_probabilities(phibal_reference_token *t, const phi
   //@ assert weights_kept: weights_held(t, router->gate, logits);
   /*@ assert total: in(&t->total,
         times(weight_sum(router->gate, logits, t->experts), shrink((real)reference))); */
-  /*@ assert relative: \forall integer e; 0 <= e < t->experts ==> in(t->probability + e,
-        times(logit_weight(router->gate, (real)logits[e]), shrink((real)reference)) /
-          times(weight_sum(router->gate, logits, t->experts), shrink((real)reference))); */
+  /*@ assert terms: \forall integer e; 0 <= e < t->experts ==>
+        term(relative_weights(router->gate, logits, t->experts, shrink((real)reference)), e) ==
+        times(logit_weight(router->gate, (real)logits[e]), shrink((real)reference)); */
+  /*@ assert summed: sum(relative_weights(router->gate, logits, t->experts,
+                                          shrink((real)reference)), t->experts) ==
+        times(weight_sum(router->gate, logits, t->experts), shrink((real)reference)); */
+  /*@ assert quotient_terms: \forall integer e; 0 <= e < t->experts ==> in(t->probability + e,
+        term(relative_weights(router->gate, logits, t->experts, shrink((real)reference)), e) /
+          sum(relative_weights(router->gate, logits, t->experts, shrink((real)reference)),
+              t->experts)); */
   /*@ assert quotients: \forall integer e; 0 <= e < t->experts ==>
         times(logit_weight(router->gate, (real)logits[e]), shrink((real)reference)) /
           times(weight_sum(router->gate, logits, t->experts), shrink((real)reference)) ==
         logit_weight(router->gate, (real)logits[e]) /
           weight_sum(router->gate, logits, t->experts); */
+  /*@ assert same_quotients: \forall integer e; 0 <= e < t->experts ==>
+        term(relative_weights(router->gate, logits, t->experts, shrink((real)reference)), e) /
+          sum(relative_weights(router->gate, logits, t->experts, shrink((real)reference)),
+              t->experts) ==
+        logit_weight(router->gate, (real)logits[e]) /
+          weight_sum(router->gate, logits, t->experts); */
   //@ assert probabilities: probabilities_held(t, router->gate, logits);
   //@ assert ready: token_ready(t);
-  //@ ghost token_opened_up(t);
   phibal_status status = token_set_logsumexp(t, router, largest);
-  //@ assert probability_outputs: vector_output(t->probability, t->experts);
-  //@ assert gate_outputs: vector_output(t->gate, t->active);
-  //@ assert gradient_outputs: vector_output(t->gradient, t->experts);
-  //@ assert condition_outputs: vector_output(t->condition, t->experts);
-  //@ assert weight_outputs: vector_output(t->weight, t->experts);
-  //@ assert part_outputs: vector_output(t->part, t->active);
-  //@ assert outputs: token_outputs(t);
-  //@ ghost token_put_together(t);
   /*@ assert logsumexp: status == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
         logsumexp_held(t, logits); */
   //@ assert weights_last: weights_held(t, router->gate, logits);
@@ -287,10 +317,18 @@ static phibal_status token_scale(phibal_reference_token *t, const phibal_router 
 phibal_status phibal_reference_token_forward(phibal_reference_token *token,
                                              const phibal_router *router, const float *logits,
                                              const float *bias) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && use_token;
+  /*@ assert elsewhere: token != \null ==> \forall phibal_enclosure *r; token_apart(token, r) ==>
+        \separated(r, token); */
+  /*@ assert beside: token != \null ==> \forall phibal_enclosure *r; token_apart(token, r) ==>
+        \separated(r, &token->term) && \separated(r, &token->factor); */
   TRY(phibal_reference_token_select(token, router, logits, bias));
+  //@ assert selected: only_token_written{Pre, Here}(token) && token_same{Pre, Here}(token);
   TRY(reference_token_probabilities(token, router, logits));
+  //@ assert weighed: only_token_written{Pre, Here}(token) && token_same{Pre, Here}(token);
   TRY(reference_token_gates(token, router, logits, token->selection));
-  //@ ghost token_opened_up(token);
-  return token_scale(token, router);
+  //@ assert gated: only_token_written{Pre, Here}(token) && token_same{Pre, Here}(token);
+  phibal_status status = token_scale(token, router);
+  //@ assert scaled: only_token_written{Pre, Here}(token) && token_same{Pre, Here}(token);
+  return status;
 }

@@ -45,6 +45,54 @@ static phibal_status gradient_check(const phibal_reference_token *t, const phiba
   return PHIBAL_OK;
 }
 
+/* (G1) through normalised gates g (t->part, unscaled): scale g_s (dg_s - sum_r g_r dg_r), for
+   sigmoid times 1 - sigma_s. Experts that are not selected get nothing. */
+/*@ requires token_ready(t) && \valid_read(router) && \is_finite(router->scale);
+    requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
+    requires selected_experts(experts, t->active, t->experts);
+    requires \valid_read(gate_gradient + (0 .. t->active - 1)) &&
+             finite_floats(gate_gradient, t->active);
+    terminates \true;
+    exits \false;
+    assigns t->gradient[0 .. t->experts - 1], t->condition[0 .. t->experts - 1], t->mean,
+            t->magnitude, t->term, t->factor, t->total;
+    ensures same: token_same{Pre, Here}(t);
+    ensures ready: token_ready(t);
+    ensures frame: only_token_written{Pre, Here}(t);
+    ensures value: \result == PHIBAL_OK ==> \forall sequence g, integer e;
+      members{Pre}(t->part, t->active, g) && 0 <= e < t->experts ==>
+        gained{Pre, Here}(t->gradient + e, gates_gradient(router->gate, logits, experts, t->active,
+          g, gate_gradient, (real)router->scale, e)); */
+static phibal_status gradient_add_normalised(phibal_reference_token *t, const phibal_router *router,
+                                             const float *logits, const int32_t *experts,
+                                             const float *gate_gradient) {
+  //@ assert use_enclosure && use_token;
+  //@ ghost token_opened_up(t);
+  //@ ghost token_beside_gradient(t);
+  //@ assert places: gradient_places(t, t->gradient, t->condition);
+  /*@ assert weight_inputs: \forall integer i; 0 <= i < t->active ==>
+        weight_input(t, t->gradient, t->condition, t->part + i); */
+  //@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1));
+  //@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1));
+  phibal_status status =
+      router_gradient_add_slots(t, router, t->active, experts, t->part, gate_gradient,
+                                (double)router->scale, logits, t->gradient, t->condition);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
+  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
+  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
+  //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
+}
+
+/* (G1): the gates' term. */
 /*@ requires token_ready(t) && \valid_read(router) && \is_finite(router->scale);
     requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
     requires selected_experts(experts, t->active, t->experts);
@@ -68,33 +116,37 @@ static phibal_status gradient_add_gates(phibal_reference_token *t, const phibal_
                                         const float *logits, const int32_t *experts,
                                         const float *gate_gradient) {
   //@ assert use_enclosure;
-  //@ ghost token_opened_up(t);
   bool plain = router->gate == PHIBAL_GATE_PROBABILITY ||
                (router->gate == PHIBAL_GATE_TOPK_SOFTMAX && t->active == 1);
-  if (plain) return router_gradient_add_probability(t, router, experts, gate_gradient);
-  /* (G1) through normalised gates g (token->part, unscaled): scale g_s (dg_s - sum_r g_r dg_r), for
-     sigmoid times 1 - sigma_s. Experts that are not selected get nothing. */
+  phibal_status status;
+  if (plain) {
+    status = router_gradient_add_probability(t, router, experts, gate_gradient);
+    /*@ assert selected: probabilities_held{Pre}(t, router->gate, logits) ==> \forall sequence q;
+          selected_are(q, router->gate, logits, t->experts, experts, t->active) ==>
+            \forall integer s; 0 <= s < t->active ==>
+              in{Pre}(\at(t->probability, Pre) + experts[s], term(q, s)); */
+    /*@ assert plain: status == PHIBAL_OK && probabilities_held{Pre}(t, router->gate, logits) ==>
+          \forall sequence p, q, integer e;
+            probabilities_are(p, router->gate, logits, t->experts) &&
+            selected_are(q, router->gate, logits, t->experts, experts, t->active) &&
+            0 <= e < t->experts ==>
+              gained{Pre, Here}(t->gradient + e, plain_gradient(experts, t->active, term(p, e), q,
+                gate_gradient, (real)router->scale, e)); */
+    return status;
+  }
   TRY(reference_token_gates(t, router, logits, experts));
-  //@ ghost token_opened_up(t);
-  //@ ghost token_beside_gradient(t);
-  //@ assert places: gradient_places(t, t->gradient, t->condition);
-  /*@ assert weights: \forall integer i; 0 <= i < t->active ==>
-        weight_input(t, t->gradient, t->condition, t->part + i); */
+  //@ assert gated: only_token_written{Pre, Here}(t) && token_same{Pre, Here}(t);
+  //@ assert gradient_kept: vector_same{Pre, Here}(t->gradient, t->experts);
   /*@ assert gates: probabilities_held{Pre}(t, router->gate, logits) &&
         weights_held{Pre}(t, router->gate, logits) ==> \forall sequence g;
           gates_are(g, router->gate, logits, experts, t->active) ==>
             members(t->part, t->active, g); */
-  phibal_status status =
-      router_gradient_add_slots(t, router, t->active, experts, t->part, gate_gradient,
-                                (double)router->scale, logits, t->gradient, t->condition);
-  //@ assert same: token_same{Pre, Here}(t);
-  //@ assert lies: token_lies(t);
-  //@ assert probabilitys: vector_output(t->probability, t->experts);
-  //@ assert gates: vector_output(t->gate, t->active);
-  //@ assert weights: vector_output(t->weight, t->experts);
-  //@ assert parts: vector_output(t->part, t->active);
-  //@ assert all_outputs: token_outputs(t);
-  //@ ghost token_put_together(t);
+  status = gradient_add_normalised(t, router, logits, experts, gate_gradient);
+  /*@ assert normalised: status == PHIBAL_OK && probabilities_held{Pre}(t, router->gate, logits) &&
+        weights_held{Pre}(t, router->gate, logits) ==> \forall sequence g, integer e;
+          gates_are(g, router->gate, logits, experts, t->active) && 0 <= e < t->experts ==>
+            gained{Pre, Here}(t->gradient + e, gates_gradient(router->gate, logits, experts,
+              t->active, g, gate_gradient, (real)router->scale, e)); */
   return status;
 }
 
@@ -140,10 +192,17 @@ static void gradient_clear(int32_t n, phibal_enclosure *gradient, phibal_enclosu
     ensures \forall integer e; 0 <= e < t->experts ==>
       in(t->gradient + e, 0.0) && in(t->condition + e, 0.0); */
 static void token_clear_gradient(phibal_reference_token *t) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && use_token;
   //@ ghost token_opened_up(t);
   //@ ghost token_beside_gradient(t);
+  //@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1));
+  //@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1));
+  /*@ assert logsumexp_apart: vector_apart(&t->logsumexp, t->gradient, t->experts) &&
+        vector_apart(&t->logsumexp, t->condition, t->experts); */
+  /*@ assert terms_apart: vector_apart(&t->logsumexp_terms, t->gradient, t->experts) &&
+        vector_apart(&t->logsumexp_terms, t->condition, t->experts); */
   gradient_clear(t->experts, t->gradient, t->condition);
+  //@ assert logsumexp_kept: logsumexp_kept{Pre, Here}(t);
   //@ assert same: token_same{Pre, Here}(t);
   //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
   //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
@@ -186,6 +245,8 @@ static phibal_status token_add_price(phibal_reference_token *t, const phibal_rou
   //@ assert places: gradient_places(t, t->gradient, t->condition);
   /*@ assert weights: \forall integer i; 0 <= i < t->experts ==>
         weight_input(t, t->gradient, t->condition, t->probability + i); */
+  /*@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1)); */
+  /*@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1)); */
   phibal_status status = router_gradient_add_slots(t, router, t->experts, NULL, t->probability,
                                                    price, scale, logits, t->gradient, t->condition);
   //@ assert same: token_same{Pre, Here}(t);
@@ -220,9 +281,28 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
         probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
           in(token->gradient + e, price_term(router->gate, logits, token->experts, p, price,
                                              (real)price_scale, e)); */
+  /*@ assert logsumexp_input: (real)z_scale != 0.0 ==>
+        in(&token->logsumexp, logsumexp(logits, token->experts)); */
+  /*@ assert probability_inputs: \forall sequence p, integer e;
+        probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
+          in(token->probability + e, term(p, e)); */
+  //@ ghost before_z: ;
   TRY(router_gradient_add_z(token, z_scale));
+  /*@ assert z_gained: (real)z_scale != 0.0 ==> \forall sequence p, integer e;
+        probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
+          gained{before_z, Here}(token->gradient + e,
+            z_gradient(term(p, e), logsumexp(logits, token->experts), (real)z_scale)); */
   /*@ assert held: weights_held(token, router->gate, logits) &&
         probabilities_held(token, router->gate, logits); */
+  /*@ assert without_z: (real)z_scale == 0.0 ==> \forall sequence p, integer e;
+        probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
+          in(token->gradient + e, price_term(router->gate, logits, token->experts, p, price,
+            (real)price_scale, e) + 0.0); */
+  /*@ assert some_z: (real)z_scale != 0.0 ==> \forall sequence p, integer e;
+        probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
+          in(token->gradient + e, price_term(router->gate, logits, token->experts, p, price,
+            (real)price_scale, e) +
+            z_gradient(term(p, e), logsumexp(logits, token->experts), (real)z_scale)); */
   /*@ assert with_z: \forall sequence p, integer e;
         probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
           in(token->gradient + e, price_term(router->gate, logits, token->experts, p, price,

@@ -257,48 +257,80 @@ static phibal_status gradient_add_selected(phibal_reference_token *t, float scal
   return status;
 }
 
-phibal_status router_gradient_add_probability(phibal_reference_token *t,
-                                              const phibal_router *router, const int32_t *experts,
-                                              const float *gate_gradient) {
-  //@ assert use_enclosure;
+/* t->mean = the mean of x over the selection, by probabilities, and t->magnitude. */
+/*@ requires token_ready(t) && selected_experts(experts, t->active, t->experts);
+    requires \valid_read(x + (0 .. t->active - 1)) && finite_floats(x, t->active);
+    terminates \true;
+    exits \false;
+    assigns t->mean, t->magnitude, t->term, t->factor;
+    ensures same: token_same{Pre, Here}(t);
+    ensures ready: token_ready(t);
+    ensures frame: only_token_written{Pre, Here}(t);
+    ensures probabilities: vector_same{Pre, Here}(t->probability, t->experts);
+    ensures gradients: vector_same{Pre, Here}(t->gradient, t->experts);
+    ensures mean: \result == PHIBAL_OK ==> \forall sequence q;
+      (\forall integer s; 0 <= s < t->active ==>
+         in{Pre}(t->probability + experts[s], term(q, s))) ==>
+      in(&t->mean, weighted_mean(q, x, t->active)); */
+static phibal_status token_mean(phibal_reference_token *t, const int32_t *experts,
+                                const float *x) {
+  //@ assert use_enclosure && use_token;
   //@ ghost token_opened_up(t);
-  /* (G1) through gates that are probabilities: scale p_j ([j selected] dg_j - sum_e p_e dg_e), e
-     over the selection, j over all experts. */
-  phibal_status status = router_gradient_mean(t, t->active, t->probability, experts, gate_gradient);
-  //@ assert same_mean: token_same{Pre, Here}(t);
-  //@ assert scratch_mean: token_scratch(t);
-  //@ assert lies_mean: token_lies(t);
-  //@ assert probabilitys_mean: vector_output(t->probability, t->experts);
-  //@ assert gates_mean: vector_output(t->gate, t->active);
-  //@ assert weights_mean: vector_output(t->weight, t->experts);
-  //@ assert parts_mean: vector_output(t->part, t->active);
-  //@ assert outputs_mean: token_outputs(t);
-  //@ ghost token_put_together(t);
-  /*@ assert kept_mean: \forall integer i; 0 <= i < t->experts ==>
-        same{Pre, Here}(t->probability + i) && same{Pre, Here}(t->gradient + i); */
-  if (status != PHIBAL_OK) return status;
-  status = gradient_subtract_mean(t, router->scale, t->probability, t->gradient, t->condition);
-  //@ assert same_subtracted: token_same{Pre, Here}(t);
-  //@ assert scratch_subtracted: token_scratch(t);
-  //@ assert lies_subtracted: token_lies(t);
-  //@ assert probabilitys_subtracted: vector_output(t->probability, t->experts);
-  //@ assert gates_subtracted: vector_output(t->gate, t->active);
-  //@ assert weights_subtracted: vector_output(t->weight, t->experts);
-  //@ assert parts_subtracted: vector_output(t->part, t->active);
-  //@ assert outputs_subtracted: token_outputs(t);
-  //@ ghost token_put_together(t);
-  /*@ assert kept_subtracted: \forall integer i; 0 <= i < t->experts ==>
-        same{Pre, Here}(t->probability + i); */
-  /*@ assert subtracted: status == PHIBAL_OK ==> \forall sequence q, real p, integer e;
-        (\forall integer s; 0 <= s < t->active ==>
-           in{Pre}(t->probability + experts[s], term(q, s))) &&
-        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
-          gained{Pre, Here}(t->gradient + e, (-(real)router->scale * p) *
-                                               weighted_mean(q, gate_gradient, t->active)); */
-  if (status != PHIBAL_OK) return status;
-  status = gradient_add_selected(t, router->scale, t->active, experts, t->probability,
-                                 gate_gradient, t->gradient, t->condition);
+  /*@ assert probability_inputs: \forall integer i; 0 <= i < t->active ==>
+        input(t->probability + slot_expert(experts, i)) &&
+        \separated(t->probability + slot_expert(experts, i), t); */
+  phibal_status status = router_gradient_mean(t, t->active, t->probability, experts, x);
   //@ assert same: token_same{Pre, Here}(t);
+  /*@ assert frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, t) ==>
+        same{Pre, Here}(r); */
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
+  //@ assert gradient_kept: vector_same{Pre, Here}(t->gradient, t->experts);
+  //@ assert condition_kept: vector_same{Pre, Here}(t->condition, t->experts);
+  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
+  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
+  //@ assert scratch: token_scratch(t);
+  //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert gradients: vector_output(t->gradient, t->experts);
+  //@ assert conditions: vector_output(t->condition, t->experts);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
+}
+
+/* t->gradient -= scale t->probability t->mean, and t->condition likewise. */
+/*@ requires token_ready(t) && \is_finite(scale);
+    terminates \true;
+    exits \false;
+    assigns t->gradient[0 .. t->experts - 1], t->condition[0 .. t->experts - 1], t->term, t->factor;
+    ensures same: token_same{Pre, Here}(t);
+    ensures ready: token_ready(t);
+    ensures frame: only_token_written{Pre, Here}(t);
+    ensures probabilities: vector_same{Pre, Here}(t->probability, t->experts);
+    ensures value: \result == PHIBAL_OK ==> \forall real p, a, integer e;
+      0 <= e < t->experts && in{Pre}(t->probability + e, p) && in{Pre}(&t->mean, a) ==>
+      gained{Pre, Here}(t->gradient + e, (-(real)scale * p) * a); */
+static phibal_status token_subtract_mean(phibal_reference_token *t, float scale) {
+  //@ assert use_enclosure && use_token;
+  //@ ghost token_opened_up(t);
+  //@ ghost token_beside_gradient(t);
+  //@ assert places: gradient_places(t, t->gradient, t->condition);
+  /*@ assert weight_inputs: \forall integer i; 0 <= i < t->experts ==>
+        weight_input(t, t->gradient, t->condition, t->probability + i); */
+  //@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1));
+  //@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1));
+  phibal_status status =
+      gradient_subtract_mean(t, scale, t->probability, t->gradient, t->condition);
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
+  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
+  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
+  //@ assert scratch: token_scratch(t);
   //@ assert lies: token_lies(t);
   //@ assert probabilitys: vector_output(t->probability, t->experts);
   //@ assert gates: vector_output(t->gate, t->active);
@@ -306,5 +338,82 @@ phibal_status router_gradient_add_probability(phibal_reference_token *t,
   //@ assert parts: vector_output(t->part, t->active);
   //@ assert all_outputs: token_outputs(t);
   //@ ghost token_put_together(t);
+  return status;
+}
+
+/* t->gradient += scale t->probability x of the slots, and t->condition likewise. */
+/*@ requires token_ready(t) && selected_experts(experts, t->active, t->experts);
+    requires \is_finite(scale);
+    requires \valid_read(x + (0 .. t->active - 1)) && finite_floats(x, t->active);
+    terminates \true;
+    exits \false;
+    assigns t->gradient[0 .. t->experts - 1], t->condition[0 .. t->experts - 1], t->term, t->factor,
+            t->total;
+    ensures same: token_same{Pre, Here}(t);
+    ensures ready: token_ready(t);
+    ensures frame: only_token_written{Pre, Here}(t);
+    ensures probabilities: vector_same{Pre, Here}(t->probability, t->experts);
+    ensures value: \result == PHIBAL_OK ==> \forall real p, integer e;
+      0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+      gained{Pre, Here}(t->gradient + e,
+                        selected_gain(experts, (real)scale * p, x, t->active, e)); */
+static phibal_status token_add_selected(phibal_reference_token *t, float scale,
+                                        const int32_t *experts, const float *x) {
+  //@ assert use_enclosure && use_token;
+  //@ ghost token_opened_up(t);
+  //@ ghost token_beside_gradient(t);
+  //@ assert places: gradient_places(t, t->gradient, t->condition);
+  /*@ assert weight_inputs: \forall integer i; 0 <= i < t->experts ==>
+        weight_input(t, t->gradient, t->condition, t->probability + i); */
+  //@ assert gradient_apart: \separated(t, t->gradient + (0 .. t->experts - 1));
+  //@ assert condition_apart: \separated(t, t->condition + (0 .. t->experts - 1));
+  phibal_status status = gradient_add_selected(t, scale, t->active, experts, t->probability, x,
+                                               t->gradient, t->condition);
+  //@ assert selection_same: \at(t->selection, Pre) == t->selection;
+  //@ assert score_same: \at(t->score, Pre) == t->score;
+  //@ assert gradient_same: \at(t->gradient, Pre) == t->gradient;
+  //@ assert condition_same: \at(t->condition, Pre) == t->condition;
+  //@ assert weight_same: \at(t->weight, Pre) == t->weight;
+  //@ assert same: token_same{Pre, Here}(t);
+  //@ assert probability_kept: vector_same{Pre, Here}(t->probability, t->experts);
+  //@ assert gate_kept: vector_same{Pre, Here}(t->gate, t->active);
+  //@ assert weight_kept: vector_same{Pre, Here}(t->weight, t->experts);
+  //@ assert part_kept: vector_same{Pre, Here}(t->part, t->active);
+  //@ assert scratch: token_scratch(t);
+  //@ assert lies: token_lies(t);
+  //@ assert probabilitys: vector_output(t->probability, t->experts);
+  //@ assert gates: vector_output(t->gate, t->active);
+  //@ assert weights: vector_output(t->weight, t->experts);
+  //@ assert parts: vector_output(t->part, t->active);
+  //@ assert all_outputs: token_outputs(t);
+  //@ ghost token_put_together(t);
+  return status;
+}
+
+/* (G1) through gates that are probabilities: scale p_j ([j selected] dg_j - sum_e p_e dg_e), e over
+   the selection, j over all experts. */
+phibal_status router_gradient_add_probability(phibal_reference_token *t,
+                                              const phibal_router *router, const int32_t *experts,
+                                              const float *gate_gradient) {
+  //@ assert use_enclosure;
+  TRY(token_mean(t, experts, gate_gradient));
+  //@ assert mean_frame: only_token_written{Pre, Here}(t) && token_same{Pre, Here}(t);
+  TRY(token_subtract_mean(t, router->scale));
+  //@ assert subtracted_frame: only_token_written{Pre, Here}(t) && token_same{Pre, Here}(t);
+  //@ assert probabilities: vector_same{Pre, Here}(t->probability, t->experts);
+  /*@ assert subtracted: \forall sequence q, real p, integer e;
+        (\forall integer s; 0 <= s < t->active ==>
+           in{Pre}(t->probability + experts[s], term(q, s))) &&
+        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+          gained{Pre, Here}(t->gradient + e, (-(real)router->scale * p) *
+                                               weighted_mean(q, gate_gradient, t->active)); */
+  phibal_status status = token_add_selected(t, router->scale, experts, gate_gradient);
+  /*@ assert added: status == PHIBAL_OK ==> \forall sequence q, real p, integer e;
+        (\forall integer s; 0 <= s < t->active ==>
+           in{Pre}(t->probability + experts[s], term(q, s))) &&
+        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+          gained{Pre, Here}(t->gradient + e, (-(real)router->scale * p) *
+                                               weighted_mean(q, gate_gradient, t->active) +
+            selected_gain(experts, (real)router->scale * p, gate_gradient, t->active, e)); */
   return status;
 }
