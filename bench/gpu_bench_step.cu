@@ -181,7 +181,7 @@ void measure_activation(int64_t T, int32_t f, int32_t k) {
 /* Causal attention in bfloat16, by the library where it has a plan, and by products; FLOPs of the
    triangle alone: 4 S (S + 1) n / 2 a head forward, and 5/2 of that backward. */
 void measure_attention(int32_t batch, int32_t sequence, int32_t heads, int32_t n) {
-  const phibal_cuda_attention shape = {batch, sequence, heads, heads, n, PHIBAL_ROWS_BF16};
+  const phibal_cuda_attention shape = {batch, sequence, heads, heads, n, PHIBAL_ROWS_BF16, nullptr};
   const size_t rows = (size_t)batch * (size_t)sequence, width = (size_t)(heads * n);
   const std::vector<float> host = logits_like(3 * rows * width);
   std::vector<uint16_t> narrow(host.size());

@@ -337,7 +337,8 @@ void check_recompute(bool half, int64_t f) {
 
 /* In bfloat16 by cuDNN where it has a plan, and by products besides. */
 void check_attention(bool half, bool by_library) {
-  const phibal_cuda_attention shape = {2, 140, 6, 2, 64, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32};
+  const phibal_cuda_attention shape = {
+      2, 140, 6, 2, 64, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32, nullptr};
   const size_t rows = 2 * 140, of_out = rows * 6 * 64, of_qkv = rows * 10 * 64;
   const floats qkv = rounded(half, numbers(14, of_qkv)), dout = rounded(half, numbers(15, of_out));
   phibal_cuda plans = {};

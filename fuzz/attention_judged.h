@@ -66,9 +66,10 @@ private:
     const size_t first = b * S * stride, q = first + i * stride + h * n;
     const size_t at = ((b * S + i) * H + h) * n;
     const double scale = 1 / std::sqrt((double)n), terms = (double)(S * group + 2) * U;
+    const size_t start = shape.starts ? (size_t)shape.starts[b * S + i] : 0;
     std::vector<double> p(i + 1), dp(i + 1), dp_error(i + 1);
     double sum = 0, most = 0, largest = -1e300, smallest = 1e300, along = 0, along_error = 0;
-    for (size_t j = 0; j <= i; j++) {
+    for (size_t j = start; j <= i; j++) {
       double size = 0;
       for (size_t c = 0; c < n; c++) {
         const double term = (double)qkv_[q + c] * (double)qkv_[first + j * stride + keys + c];
@@ -82,21 +83,21 @@ private:
       largest = std::fmax(largest, p[j]);
       smallest = std::fmin(smallest, p[j]);
     }
-    for (double &x : p) sum += x = std::exp(x - largest);
+    for (size_t j = start; j <= i; j++) sum += p[j] = std::exp(p[j] - largest);
     const double total = largest + std::log(sum);
     const double exponents =
         fused_ ? 8 * U * (1 + std::fabs(largest) + std::fabs(smallest) + std::fabs(total)) : 0;
     const double of_scores = scale * (double)(n + 1) * U * most;
     const double e = 2 * of_scores + 3 * U + exponents;
     logsumexp.add((b * H + h) * S + i, total, of_scores + U * (std::fabs(total) + 1) + exponents);
-    for (size_t j = 0; j <= i; j++) {
+    for (size_t j = start; j <= i; j++) {
       p[j] /= sum;
       along += p[j] * dp[j];
       along_error += 1.01 * p[j] * (e * std::fabs(dp[j]) + dp_error[j]);
     }
     for (size_t c = 0; c < n && fused_; c++) {
       double o = 0, o_error = 0;
-      for (size_t j = 0; j <= i; j++) {
+      for (size_t j = start; j <= i; j++) {
         const double term = p[j] * (double)qkv_[first + j * stride + values + c];
         o += term;
         o_error += (e + terms + half) * std::fabs(term);
@@ -104,7 +105,7 @@ private:
       o_error += half * (std::fabs(o) + o_error) + (double)(n + 1) * U * std::fabs(o);
       along_error += 1.01 * o_error * std::fabs((double)dout_[at + c]);
     }
-    for (size_t j = 0; j <= i; j++) {
+    for (size_t j = start; j <= i; j++) {
       const double ds = p[j] * (dp[j] - along) * scale;
       const double ds_error =
           1.01 * scale * p[j] *

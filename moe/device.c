@@ -123,6 +123,7 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, model_prec
   d->most_calls = calls;
   d->block_count = optimizer_blocks(o->tensor_count, o->tensors);
   d->step = device_adamw(&o->config);
+  d->starts = (int32_t *)m->starts;
   model_on_device(d, m, precision);
   status = device_library_open(kind, &d->library);
   RUN(join(d, ranks));
@@ -280,6 +281,10 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "device: %d sequences in call %d; planned were %d in each of %d",
                              batch, d->calls + 1, m->batch, d->most_calls);
+  if (!d->starts != !d->host->starts)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "device: documents apart (model_set_starts) are planned at the "
+                             "beginning, for all calls or none");
   phibal_status status = model_check_call(&m->config, batch, tokens, targets, d->host_mask);
   if (status) return status;
   const model_batch seen = model_batch_count((int64_t)n, tokens, targets);
@@ -288,6 +293,7 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
   d->shares[d->calls] = (double)seen.tokens / (double)m->global.tokens;
   status = l->copy(d->tokens, tokens, sizeof *tokens * n, &d->call);
   RUN(l->copy(d->targets, targets, sizeof *targets * n, &d->call));
+  if (d->starts) RUN(l->copy(d->starts, d->host->starts, sizeof *d->starts * n, &d->call));
   RUN(l->copy(m->scratch.mask, d->host_mask, n, &d->call));
   d->host_dense[1] = (int64_t)n;
   RUN(l->copy(d->dense_offsets, d->host_dense, sizeof d->host_dense, &d->call));

@@ -97,6 +97,9 @@ struct device {
   uint16_t *narrow;         /* in bfloat16: the parameters rounded; null */
   float *first, *second;
   int32_t *tokens, *targets; /* device, of one call */
+  /* Likewise, of the documents (model_set_starts); null: a sequence is one. Until memory is planned
+     the host's, which says that there are any. */
+  int32_t *starts;
   uint8_t *host_mask;
   int64_t *host_offsets;  /* [L][E+1] */
   int64_t *dense_offsets; /* device [2]: 0 and the call's tokens, the rows of a dense layer */
@@ -190,7 +193,7 @@ static inline phibal_cuda_norm device_norm(const device *d, int64_t tokens) {
 static inline phibal_cuda_attention device_attention(const device *d, int32_t batch) {
   const model_config *c = &d->model.config;
   return (phibal_cuda_attention){batch,         c->sequence, c->heads, c->key_value_heads,
-                                 c->head_width, d->rows};
+                                 c->head_width, d->rows,     d->starts};
 }
 
 /* One call after another as long as all goes well. */

@@ -33,6 +33,7 @@ static void cut_state(device *d, arena *a) {
   const int64_t tokens = (int64_t)m->batch * m->config.sequence;
   d->tokens = arena_take(a, tokens, sizeof(int32_t));
   d->targets = arena_take(a, tokens, sizeof(int32_t));
+  if (d->host->starts) d->starts = arena_take(a, tokens, sizeof(int32_t));
   d->call.failure = arena_take(a, 1, sizeof(uint64_t));
 }
 

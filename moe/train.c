@@ -184,13 +184,11 @@ static phibal_status trainer_create(trainer *t) {
   else if (!status && *c->training.from && !c->lora.rank)
     status = hf_load(c->training.from, &c->model, t->model);
   const int32_t micro = micro_sequences(t);
-  if (!status && o->device && t->mixture.apart)
-    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                               "training on a device has no data.boundaries yet, which examples "
-                               "need too");
   if (!status && o->device && c->lora.rank)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training on a device has no adapters (lora.rank) yet");
+  if (!status)
+    model_set_starts(t->model, t->mixture.apart ? t->starts : NULL); /* the device asks */
   if (!status && o->device)
     status = device_create(o->device, t->model, &t->optimizer, c->training.precision,
                            (t->own + micro - 1) / micro, t->parallel.launched ? &t->parallel : NULL,
@@ -274,6 +272,7 @@ static phibal_status device_step(trainer *t, model_batch batch, double lr, model
   for (int32_t i = 0; !status && i < t->own; i += micro) {
     const int32_t n = t->own - i < micro ? t->own - i : micro;
     const size_t offset = (size_t)(first + i) * (size_t)c->model.sequence;
+    model_set_starts(t->model, t->mixture.apart ? t->starts + offset : NULL);
     status = device_forward_backward(t->device, n, t->tokens + offset, t->targets + offset);
   }
   if (!status) status = device_step_finish(t->device, lr, sum, norm);

@@ -71,6 +71,11 @@ weights not transposed|products.cu|products|expert-ffn|FAIL|s/return {true, fals
 gradient overwritten, not added|products.cu|products|expert-ffn|FAIL|s/p.add ? 1.0f : 0.0f/0.0f/
 gradient of the gate's weights alone|ffn.cu|ffn|expert-ffn|FAIL|s/b, w_up, x_gradient, true}/b, w_up, x_gradient, false}/
 scores of the future|attention.cu|attention|cuda_attention/attention*|attention, element|s/row % a.sequence + 1;/a.sequence;/
+documents not apart|attention.cu|attention|cuda_attention/documents*|attention, element|s/return a.starts ? a.starts.*/return 0;/
+documents begin one position late|attention.cu|attention|cuda_attention/documents*|attention, element|s/\(return a.starts ? a.starts\[row % a.sequence\]\) :/\1 + (a.starts[row % a.sequence] < row % a.sequence) :/
+documents begin one position early|attention.cu|attention|cuda_attention/documents*|attention, element|s/\(return a.starts ? a.starts\[row % a.sequence\]\) :/\1 - (a.starts[row % a.sequence] > 0) :/
+documents of the first sequence for all|attention.cu|attention|cuda_attention/documents*|attention, element|s/at.shape->starts + sequence \* at.length/at.shape->starts/
+documents apart in the sums alone|attention.cu|attention|cuda_attention/documents*|attention, element|s/j >= start \&\& j < n$/j < n/
 scores' gradient without its mean|attention.cu|attention|cuda_attention/attention*|attention backward|s/((double)g\[j\] - along)/(double)g[j]/
 last head of a group alone|attention.cu|attention|cuda_attention/attention*|attention backward|s/g > 0 ? 1.0f : 0.0f/0.0f/
 narrow numbers over what is still to be read|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/__syncwarp();//

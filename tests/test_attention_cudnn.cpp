@@ -536,7 +536,7 @@ void within_bounds(const phibal_cuda_attention &s, bool by_library) {
   expect_none_left();
 }
 
-const phibal_cuda_attention usual = {2, 9, 4, 2, 8, PHIBAL_ROWS_BF16};
+const phibal_cuda_attention usual = {2, 9, 4, 2, 8, PHIBAL_ROWS_BF16, nullptr};
 
 /* Attention with this player: by matrix products, and why. */
 void by_products(phibal_cuda_attention s, const char *why) {
@@ -556,11 +556,11 @@ void by_products(phibal_cuda_attention s, const char *why) {
 } // namespace
 
 Test(attention_cudnn, the_graphs_are_attention) {
-  within_bounds({1, 1, 1, 1, 8, PHIBAL_ROWS_BF16}, true);
+  within_bounds({1, 1, 1, 1, 8, PHIBAL_ROWS_BF16, nullptr}, true);
   within_bounds(usual, true);
-  within_bounds({1, 37, 6, 2, 16, PHIBAL_ROWS_BF16}, true);
-  within_bounds({3, 12, 3, 3, 24, PHIBAL_ROWS_BF16}, true);
-  within_bounds({1, 12, 4, 1, 12, PHIBAL_ROWS_BF16}, false); /* width 12 */
+  within_bounds({1, 37, 6, 2, 16, PHIBAL_ROWS_BF16, nullptr}, true);
+  within_bounds({3, 12, 3, 3, 24, PHIBAL_ROWS_BF16, nullptr}, true);
+  within_bounds({1, 12, 4, 1, 12, PHIBAL_ROWS_BF16, nullptr}, false); /* width 12 */
 }
 
 Test(attention_cudnn, without_a_plan_products_go_on) {
@@ -588,6 +588,11 @@ Test(attention_cudnn, without_a_plan_products_go_on) {
   s = usual;
   s.type = PHIBAL_ROWS_F32;
   by_products(s, "binary32");
+  now = play();
+  s = usual;
+  const std::vector<int32_t> starts((size_t)(s.batch * s.sequence), 0);
+  s.starts = starts.data();
+  by_products(s, "documents");
 }
 
 Test(attention_cudnn, engines_are_tried_in_order) {

@@ -63,15 +63,29 @@ static void attention_case(phibal_cuda_attention s, int blocks) {
 }
 
 Test(cuda_attention, attention_is_within_its_bound) {
-  attention_case({1, 1, 1, 1, 2, PHIBAL_ROWS_F32}, 0);
-  attention_case({2, 5, 2, 2, 4, PHIBAL_ROWS_F32}, 1);
-  attention_case({1, 37, 4, 2, 6, PHIBAL_ROWS_F32}, 2);
-  attention_case({2, 33, 6, 1, 8, PHIBAL_ROWS_F32}, 3);
-  attention_case({1, 97, 2, 1, 3, PHIBAL_ROWS_F32}, 0);
+  attention_case({1, 1, 1, 1, 2, PHIBAL_ROWS_F32, nullptr}, 0);
+  attention_case({2, 5, 2, 2, 4, PHIBAL_ROWS_F32, nullptr}, 1);
+  attention_case({1, 37, 4, 2, 6, PHIBAL_ROWS_F32, nullptr}, 2);
+  attention_case({2, 33, 6, 1, 8, PHIBAL_ROWS_F32, nullptr}, 3);
+  attention_case({1, 97, 2, 1, 3, PHIBAL_ROWS_F32, nullptr}, 0);
+}
+
+/* Documents of 1, 2, 4 .. positions in the first sequence, of 3 in the second, one in the third. */
+Test(cuda_attention, documents_do_not_see_each_other) {
+  for (int32_t length : {5, 33, 70}) {
+    std::vector<int32_t> starts((size_t)(3 * length));
+    int32_t begin = 0;
+    for (int32_t i = 0; i < length; i++) {
+      if (i >= 2 * begin + 1) begin = i;
+      starts[(size_t)i] = begin;
+      starts[(size_t)(length + i)] = i - i % 3;
+    }
+    attention_case({3, length, 4, 2, 4, PHIBAL_ROWS_F32, starts.data()}, 2);
+  }
 }
 
 Test(cuda_attention, misuse_is_refused) {
-  phibal_cuda_attention s = {1, 4, 3, 2, 2, PHIBAL_ROWS_F32};
+  phibal_cuda_attention s = {1, 4, 3, 2, 2, PHIBAL_ROWS_F32, nullptr};
   floats x(200), y(200), z(200);
   device d(phibal_cuda_attention_workspace(&s, nullptr));
   auto forward = [&](void *out, float *logsumexp) {

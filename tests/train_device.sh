@@ -61,6 +61,24 @@ for key in loss gradient_norm balance_loss z_loss; do
   close padded-cpu "padded-$device" $key 1e-5 6
 done
 
+# Documents apart, of 1 to 80 bytes, so that windows have several: beside the CPU's, and neither is as if
+# they saw each other.
+mkdir pieces
+fold -b -w 80 text/SPEC.md | head -n 40 | awk '{ print substr($0, 1, 1 + NR * 37 % 80) >("pieces/" NR ".md") }'
+"$phibal" data build --out documents --validation 0 --domain text=pieces/ >log 2>&1 || { cat log >&2; fail "data build"; }
+for on in cpu $device; do
+  option=
+  [ $on = cpu ] || option="--device $device"
+  train "together-$on" --data documents/train.tokens --steps 10 $option
+  train "apart-$on" --data documents/train.tokens --steps 10 --set data.boundaries=true $option
+done
+for key in loss gradient_norm balance_loss z_loss; do
+  close apart-cpu "apart-$device" $key 1e-5 10
+done
+for on in cpu $device; do
+  if (close "apart-$on" "together-$on" gradient_norm 1e-3 10) >/dev/null 2>&1; then fail "$on: documents see each other"; fi
+done
+
 # The weights and moments came back to the host, and went out again.
 losses() { grep -o '"loss":[^,]*' "$1/metrics.jsonl"; }
 train again --method switch --steps 3 --device $device --set checkpoint.every=2
@@ -109,5 +127,4 @@ refuse() { # WORD OPTION...
 refuse switch-global --device $device --method switch-global
 refuse track --device $device --track frequency
 refuse training.precision --set training.precision=bfloat16
-refuse boundaries --device $device --set data.boundaries=true
 refuse "no device 'tpu'" --device tpu

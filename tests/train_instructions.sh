@@ -73,7 +73,14 @@ cmp "$(at whole 6)/model.safetensors" "$(at half 6)/model.safetensors" || fail "
 
 evaluates_alike whole
 
-refuses boundaries train $options --out no --device host-cuda
+# The kernels, compiled for the host: losses on the answers alone, examples apart, beside the CPU's in
+# binary32, in the same calls, whose prices they are. The bound: train_device.sh's.
+train device --quiet --micro 3 --device host-cuda
+for i in 1 2 3 4 5 6; do
+  for key in loss gradient_norm balance_loss; do
+    near 1e-5 "$(step device $i | value $key)" "$(step micro3 $i | value $key)" || fail "device: $key of step $i"
+  done
+done
 
 if [ "$mpirun" ]; then
   on 2 $options --quiet --out ranks || fail "2 ranks"

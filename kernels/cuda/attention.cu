@@ -1,7 +1,7 @@
 /* Causal attention by the library's products, for each sequence: with Q, K, V the heads' rows and P
-   the probabilities, S = Q K^T, P = softmax(S / sqrt(n)) over j <= i, O = P V; dP = dO V^T, dS = P
-   (dP - sum_j P dP) / sqrt(n), dQ = dS K, dK = dS^T Q, dV = P^T dO. A warp has a row of scores;
-   sums of it are binary64, in one order.
+   the probabilities, S = Q K^T, P = softmax(S / sqrt(n)) over start_i <= j <= i, O = P V; dP = dO
+   V^T, dS = P (dP - sum_j P dP) / sqrt(n), dQ = dS K, dK = dS^T Q, dV = P^T dO. A warp has a row of
+   scores; sums of it are binary64, in one order.
 
    S, P and dP are binary32. In bfloat16, P and dS are rounded to it where they are multiplied, and
    lie in the first half of the row that they were in; dK and dV are added up in binary32 over the
@@ -39,7 +39,8 @@ typedef struct score_arguments {
   int64_t rows, sequence; /* rows: of all heads */
   double scale;
   float *scores, *gradient;
-  float *logsumexp; /* [rows], or null */
+  float *logsumexp;      /* [rows], or null */
+  const int32_t *starts; /* [sequence], or null */
 } score_arguments;
 
 static __device__ __forceinline__ double warp_sum(double x) {
@@ -59,6 +60,11 @@ static __device__ __forceinline__ void narrow(bfloat16 *p, float x) {
   for (int64_t row = ((int64_t)blockIdx.x * ATTENTION_THREADS + threadIdx.x) / WARP;               \
        row < (a).rows; row += (int64_t)gridDim.x * (ATTENTION_THREADS / WARP))
 
+/* The first column that a row sees. */
+static __device__ __forceinline__ int64_t start_of(const score_arguments &a, int64_t row) {
+  return a.starts ? a.starts[row % a.sequence] : 0;
+}
+
 /* The columns of a row, 32 at a time: all lanes have read theirs before one writes narrower numbers
    over them, which end where those begin that are still to be read. */
 #define EACH_COLUMN(j, lane, a) for (int64_t j = lane; j - lane < (a).sequence; j += WARP)
@@ -69,23 +75,24 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS) softmax_kernel(score
   EACH_ROW(row, a) {
     float *s = a.scores + row * a.sequence;
     T *p = (T *)s;
-    const int64_t n = row % a.sequence + 1;
+    const int64_t start = start_of(a, row), n = row % a.sequence + 1;
     float largest = -3.402823466e38f;
-    for (int64_t j = lane; j < n; j += WARP) largest = s[j] > largest ? s[j] : largest;
+    for (int64_t j = start + lane; j < n; j += WARP) largest = s[j] > largest ? s[j] : largest;
 #pragma unroll
     for (int w = WARP / 2; w >= 1; w /= 2) {
       const float other = __shfl_xor_sync(ALL_LANES, largest, w);
       largest = other > largest ? other : largest;
     }
     double sum = 0.0;
-    for (int64_t j = lane; j < n; j += WARP)
+    for (int64_t j = start + lane; j < n; j += WARP)
       sum += core_exp64(((double)s[j] - (double)largest) * a.scale);
     sum = warp_sum(sum);
     if (a.logsumexp && lane == 0)
       a.logsumexp[row] = (float)((double)largest * a.scale + core_log64(sum));
     EACH_COLUMN(j, lane, a) {
-      const float x =
-          j < n ? (float)(core_exp64(((double)s[j] - (double)largest) * a.scale) / sum) : 0.0f;
+      const float x = j >= start && j < n
+                          ? (float)(core_exp64(((double)s[j] - (double)largest) * a.scale) / sum)
+                          : 0.0f;
       __syncwarp();
       if (j < a.sequence) narrow(p + j, x);
     }
@@ -100,13 +107,14 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS)
   EACH_ROW(row, a) {
     const float *p = a.scores + row * a.sequence, *g = a.gradient + row * a.sequence;
     T *p_narrow = (T *)p, *g_narrow = (T *)g;
-    const int64_t n = row % a.sequence + 1;
+    const int64_t start = start_of(a, row), n = row % a.sequence + 1;
     double along = 0.0;
-    for (int64_t j = lane; j < n; j += WARP) along += (double)p[j] * (double)g[j];
+    for (int64_t j = start + lane; j < n; j += WARP) along += (double)p[j] * (double)g[j];
     along = warp_sum(along);
     EACH_COLUMN(j, lane, a) {
-      const float x = j < n ? p[j] : 0.0f;
-      const float y = j < n ? (float)((double)x * ((double)g[j] - along) * a.scale) : 0.0f;
+      const bool seen = j >= start && j < n;
+      const float x = seen ? p[j] : 0.0f;
+      const float y = seen ? (float)((double)x * ((double)g[j] - along) * a.scale) : 0.0f;
       __syncwarp();
       if (j < a.sequence) {
         narrow(p_narrow + j, x);
@@ -269,14 +277,15 @@ static phibal_status multiply_transposed(const attention &at, const float *squar
   return status;
 }
 
-static phibal_status softmax(const attention &at, void (*kernel)(score_arguments),
+static phibal_status softmax(const attention &at, void (*kernel)(score_arguments), int64_t sequence,
                              float *logsumexp) {
   score_arguments a = {at.shape->heads * at.length,
                        at.length,
                        1.0 / std::sqrt((double)at.n),
                        at.scores,
                        at.gradient,
-                       logsumexp};
+                       logsumexp ? logsumexp + sequence * at.length * at.shape->heads : nullptr,
+                       at.shape->starts ? at.shape->starts + sequence * at.length : nullptr};
   const int64_t of_block = ATTENTION_THREADS / WARP;
   launch_shape shape = {
       blocks_for(at.call, (a.rows + of_block - 1) / of_block, ATTENTION_PER_MULTIPROCESSOR),
@@ -297,8 +306,8 @@ phibal_status phibal_cuda_attention_forward(const phibal_cuda_attention *shape, 
                            place(at, qkv, first, at.stride, at.keys), at.scores);
     if (status == PHIBAL_OK)
       status =
-          softmax(at, attention_narrow(shape) ? softmax_kernel<bfloat16> : softmax_kernel<float>,
-                  logsumexp ? logsumexp + first * shape->heads : nullptr);
+          softmax(at, attention_narrow(shape) ? softmax_kernel<bfloat16> : softmax_kernel<float>, b,
+                  logsumexp);
     if (status == PHIBAL_OK)
       status = multiply_square(at, at.scores, place(at, qkv, first, at.stride, at.values),
                                place(at, out, first, at.out_stride, 0), at.out_stride);
@@ -337,14 +346,14 @@ phibal_status phibal_cuda_attention_backward(const phibal_cuda_attention *shape,
     const void *dout = place(at, out_gradient, first, at.out_stride, 0);
     const void *dq = place(at, qkv_gradient, first, at.stride, 0);
     status = multiply_rows(at, q, at.stride, k, at.scores);
-    if (status == PHIBAL_OK) status = softmax(at, softmax_kernel<float>, nullptr);
+    if (status == PHIBAL_OK) status = softmax(at, softmax_kernel<float>, b, nullptr);
     if (status == PHIBAL_OK)
       status = multiply_rows(at, dout, at.out_stride, place(at, q, 0, 0, at.values), at.gradient);
     if (status == PHIBAL_OK)
       status = softmax(at,
                        attention_narrow(shape) ? softmax_backward_kernel<bfloat16>
                                                : softmax_backward_kernel<float>,
-                       nullptr);
+                       b, nullptr);
     if (status == PHIBAL_OK) status = multiply_square(at, at.gradient, k, dq, at.stride);
     if (status == PHIBAL_OK)
       status = keys_and_values(at, q, dout, (void *)place(at, dq, 0, 0, at.keys));

@@ -151,7 +151,8 @@ bool build_backward(const layout &at, graph *g) {
 
 bool same(const phibal_cuda_attention &a, const phibal_cuda_attention &b) {
   return a.batch == b.batch && a.sequence == b.sequence && a.heads == b.heads &&
-         a.key_value_heads == b.key_value_heads && a.head_width == b.head_width && a.type == b.type;
+         a.key_value_heads == b.key_value_heads && a.head_width == b.head_width &&
+         a.type == b.type && !a.starts == !b.starts;
 }
 
 const plans *find(const phibal_cuda_attention *shape, const phibal_cuda *call) {
@@ -168,6 +169,7 @@ int64_t sums_bytes(const phibal_cuda_attention &a) {
 /* Why cuDNN is not asked; null if it is. */
 const char *excluded(const phibal_cuda_attention &a, int major) {
   if (a.type != PHIBAL_ROWS_BF16) return "binary32";
+  if (a.starts) return "documents that do not see each other";
   if (cudnnGetVersion() < OLDEST) return "cuDNN is older than 9.16";
   if (major != 8 && major != 9)
     return "no deterministic attention of cuDNN's is known for this device";
