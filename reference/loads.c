@@ -1,5 +1,6 @@
 /* Loads over a batch: mean probabilities (R6), counts and frequencies (R7). */
 #include "operation.h"
+#include "product.h"
 #include <stdlib.h>
 #ifdef __FRAMAC__
 #include <phibal/acsl/loads.h>
@@ -243,22 +244,42 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
 static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch, int64_t first,
                                    int64_t end, loads_runs run, int64_t *counted) {
   //@ assert use_enclosure;
+  const int32_t experts = t->experts;
+  /*@ ghost const int32_t active = t->active;
+            int32_t *selection = t->selection;
+            double *score = t->score;
+            phibal_enclosure *probability = t->probability, *weight = t->weight; */
+  //@ ghost product_ordered(end - first, end, experts);
   *counted = 0;
   /*@ loop invariant index: first <= i <= end && 0 <= *counted <= i - first;
+      loop invariant experts: t->experts == experts;
       loop invariant token: token_ready(t) && token_same{Pre, Here}(t);
-      loop invariant counts: counts_below(run.count, t->experts, (i - first) * t->experts);
+      loop invariant counts: counts_below(run.count, experts, (i - first) * experts);
       loop invariant sums: sums_ready(run.sum, t->experts);
       loop invariant frame: only_loads_written{Pre, Here}(t, run.sum, t->experts);
-      loop assigns i, run.count[0 .. t->experts - 1], run.sum[0 .. t->experts - 1], *counted,
-        t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1],
-        t->probability[0 .. t->experts - 1], t->weight[0 .. t->experts - 1], t->total, t->term,
-        t->factor, t->logsumexp, t->logsumexp_terms;
+      loop assigns i, run.count[0 .. experts - 1], run.sum[0 .. experts - 1], *counted,
+        selection[0 .. active - 1], score[0 .. experts - 1], probability[0 .. experts - 1],
+        weight[0 .. experts - 1], t->total, t->term, t->factor, t->logsumexp, t->logsumexp_terms;
       loop variant end - i; */
   for (int64_t i = first; i < end; i++) {
+    //@ ghost product_next(i, experts);
+    //@ ghost product_ordered(i + 1, end, experts);
+    //@ ghost product_next(i - first, experts);
+    //@ ghost product_ordered(i - first + 1, end - first, experts);
     if (batch.mask && !batch.mask[i]) continue;
-    //@ assert row: 0 <= i * t->experts && (i + 1) * t->experts <= end * t->experts;
-    //@ assert room: (i - first) * t->experts <= INT64_MAX - t->experts;
-    TRY(loads_add_token(t, batch, batch.logits + i * t->experts, run));
+    //@ assert row: 0 <= i * experts && i * experts + experts <= end * experts;
+    //@ assert raise: (i - first) * experts + experts <= (end - first) * experts;
+    //@ assert most: (end - first) * experts <= end * experts <= TOKEN_LOGITS_MAX;
+    //@ assert room: (i - first) * experts + experts <= TOKEN_LOGITS_MAX;
+    /*@ assert elsewhere: \forall phibal_enclosure *r; token_apart{Pre}(t, r) ==>
+          token_apart(t, r); */
+    phibal_status status = loads_add_token(t, batch, batch.logits + i * experts, run);
+    //@ assert experts: t->experts == experts;
+    //@ assert same: token_same{Pre, Here}(t);
+    //@ assert frame: only_loads_written{Pre, Here}(t, run.sum, experts);
+    //@ assert raised: counts_below(run.count, experts, (i - first) * experts + experts);
+    //@ assert below: counts_below(run.count, experts, (end - first) * experts);
+    if (status != PHIBAL_OK) return status;
     ++*counted;
   }
   return PHIBAL_OK;
@@ -296,16 +317,36 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
 /*@ // what each of n runs counted, of tokens and of their experts
     predicate runs_counted{L}(int64_t *counted, integer n) =
       \forall integer r; 0 <= r < n ==> 0 <= counted[r] <= RUN_COUNT_MAX;
-    predicate runs_counts{L}(int64_t *count, integer experts, integer n) =
-      \forall integer r, e; 0 <= r < n && 0 <= e < experts ==>
-        0 <= count[r * experts + e] <= RUN_COUNT_MAX;
+    predicate runs_counts{L}(int64_t *count, integer cells) =
+      counts_below(count, cells, RUN_COUNT_MAX);
+    predicate no_counts{L}(int64_t *count, integer first, integer end) =
+      \forall integer i; first <= i < end ==> count[i] == 0;
 */
+/* What a run of n tokens can count. */
+/*@ ghost
+  /@ requires 0 <= tokens && 0 <= n <= tokens / 64 + 1 && 1 <= experts <= PHIBAL_MAX_EXPERTS;
+     requires tokens * experts <= TOKEN_LOGITS_MAX;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures 0 <= n <= n * experts <= RUN_COUNT_MAX; @/
+  static void run_size(int64_t tokens, int64_t n, int32_t experts) {
+    int64_t share = tokens / 64;
+    /@ assert 64 * share <= tokens; @/
+    product_ordered(64 * share, tokens, experts);
+    product_ordered(n, share + 1, experts);
+    product_ordered(1, experts, n);
+    /@ assert (share + 1) * experts == share * experts + experts; @/
+    /@ assert (64 * share) * experts == 64 * (share * experts); @/
+  }
+*/
+
 /* Run r of `tokens` tokens; what it counts goes to counted[r]. */
 /*@ requires token_ready(t) && \valid_read(batch.router) && 0 <= r < LOADS_RUNS;
     requires token_rows(batch.logits, batch.mask, tokens, t->experts);
     requires batch.bias != \null ==> \valid_read(batch.bias + (0 .. t->experts - 1));
     requires \valid(runs.count + (0 .. LOADS_RUNS * t->experts - 1));
-    requires \forall integer e; 0 <= e < t->experts ==> runs.count[r * t->experts + e] == 0;
+    requires no_counts(runs.count, r * t->experts, r * t->experts + t->experts);
     requires \valid(counted + (0 .. LOADS_RUNS - 1)) &&
              \separated(counted + (0 .. LOADS_RUNS - 1),
                         runs.count + (0 .. LOADS_RUNS * t->experts - 1));
@@ -320,23 +361,26 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
             t->factor, t->logsumexp, t->logsumexp_terms;
     ensures token_ready(t) && token_same{Pre, Here}(t);
     ensures 0 <= counted[r] <= RUN_COUNT_MAX;
-    ensures \forall integer e; 0 <= e < t->experts ==>
-      0 <= runs.count[r * t->experts + e] <= RUN_COUNT_MAX;
+    ensures counts: \forall integer i; r * t->experts <= i < r * t->experts + t->experts ==>
+      0 <= runs.count[i] <= RUN_COUNT_MAX;
     ensures sums_ready(runs.sum, LOADS_RUNS * t->experts);
     ensures only_loads_written{Pre, Here}(t, runs.sum, LOADS_RUNS * t->experts); */
 static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch batch,
                                         int64_t tokens, loads_runs runs, int r, int64_t *counted) {
   //@ assert use_enclosure;
+  const int32_t experts = t->experts;
   int64_t first = run_first(tokens, r), end = run_first(tokens, r + 1);
-  loads_runs run = loads_run(runs, t->experts, r);
-  //@ assert rows: 0 <= end * t->experts <= tokens * t->experts;
-  //@ assert share: 64 * ((tokens / 64) * t->experts) <= tokens * t->experts;
-  //@ assert length: 0 <= end - first <= tokens / 64 + 1 && tokens <= tokens * t->experts;
-  /*@ assert most: (end - first) * t->experts <= (tokens / 64) * t->experts + t->experts &&
-        (end - first) * t->experts <= RUN_COUNT_MAX; */
-  //@ assert places: 0 <= r * t->experts && r * t->experts + t->experts <= LOADS_RUNS * t->experts;
-  /*@ assert counts: \forall integer e; 0 <= e < t->experts ==>
-        \valid(run.count + e) && run.count[e] == 0; */
+  loads_runs run = loads_run(runs, experts, r);
+  //@ ghost product_ordered(end, tokens, experts);
+  //@ ghost product_ordered(r, LOADS_RUNS - 1, experts);
+  //@ ghost run_size(tokens, end - first, experts);
+  //@ assert rows: token_rows(batch.logits, batch.mask, end, experts);
+  //@ assert most: 0 <= end - first <= (end - first) * experts <= RUN_COUNT_MAX;
+  //@ assert places: 0 <= r * experts && r * experts + experts <= LOADS_RUNS * experts;
+  /*@ assert cells: \forall integer e; 0 <= e < experts ==>
+        run.count + e == runs.count + (r * experts + e); */
+  //@ assert count_places: \valid(run.count + (0 .. experts - 1));
+  //@ assert counts: counts_below(run.count, experts, 0);
   /*@ assert sums: run.sum != \null ==> \forall integer e; 0 <= e < t->experts ==>
         run.sum + e == runs.sum + (r * t->experts + e); */
   /*@ assert inside: run.sum != \null ==> \forall integer j;
@@ -347,7 +391,12 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
           vector_apart(runs.sum + j, run.sum, t->experts) && token_apart(t, runs.sum + j); */
   //@ assert run_sums: sums_ready(run.sum, t->experts);
   //@ assert run_apart: sums_token_apart(t, run.sum, t->experts);
-  return loads_add_run(t, batch, first, end, run, &counted[r]);
+  phibal_status status = loads_add_run(t, batch, first, end, run, &counted[r]);
+  //@ assert experts: t->experts == experts;
+  //@ assert below: counts_below(run.count, experts, RUN_COUNT_MAX);
+  /*@ assert cells_back: \forall integer i; r * experts <= i < r * experts + experts ==>
+        runs.count + i == run.count + (i - r * experts); */
+  return status;
 }
 
 /* All runs; what run r counts goes to counted[r], how it ended to status[r]. */
@@ -376,13 +425,11 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
       sums_apart(r, runs.sum, LOADS_RUNS * \old(batch.router->experts)) ==> same{Pre, Here}(r);
     ensures counted: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
       runs_counted(counted, LOADS_RUNS) &&
-      runs_counts(runs.count, \old(batch.router->experts), LOADS_RUNS); */
+      runs_counts(runs.count, LOADS_RUNS * \old(batch.router->experts)); */
 static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precision, loads_runs runs,
                           int64_t *counted, phibal_status *status) {
   //@ assert use_enclosure;
   int32_t experts = batch.router->experts, active = batch.router->active;
-  /*@ assert cells: \forall integer q, e; 0 <= q < LOADS_RUNS && 0 <= e < experts ==>
-        0 <= q * experts + e < LOADS_RUNS * experts; */
 #pragma omp parallel
   {
     phibal_reference_token t;
@@ -401,24 +448,21 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
           in_use{Pre}(p) && \valid_read{Pre}(p) ==> token_apart(&t, p);
         loop invariant frame: \forall phibal_enclosure *p; \valid_read{Pre}(p) &&
           in_use{Pre}(p) && sums_apart(p, runs.sum, LOADS_RUNS * experts) ==> same{Pre, Here}(p);
-        loop invariant zeros: \forall integer q, e; r <= q < LOADS_RUNS && 0 <= e < experts ==>
-          runs.count[q * experts + e] == 0;
+        loop invariant zeros: no_counts(runs.count, r * experts, LOADS_RUNS * experts);
         loop invariant heap: ready == PHIBAL_OK ==> token_in_heap(&t);
         loop invariant failed: ready != PHIBAL_OK ==>
           \forall integer q; 0 <= q < r ==> status[q] != PHIBAL_OK;
         loop invariant counted: ready == PHIBAL_OK ==> runs_counted(counted, r);
         loop invariant counts: ready == PHIBAL_OK ==>
-          runs_counts(runs.count, experts, r);
+          runs_counts(runs.count, r * experts);
         loop assigns r, t, counted[0 .. LOADS_RUNS - 1], status[0 .. LOADS_RUNS - 1],
           runs.count[0 .. LOADS_RUNS * experts - 1], runs.sum[0 .. LOADS_RUNS * experts - 1],
           enclosure_heap[0 .. ENCLOSURE_HEAP_SIZE - 1], index_heap[0 .. INDEX_HEAP_SIZE - 1],
           score_heap[0 .. INDEX_HEAP_SIZE - 1];
         loop variant LOADS_RUNS - r; */
     for (int r = 0; r < LOADS_RUNS; r++) {
-      /*@ assert later: \forall integer q, e; r < q && 0 <= e ==>
-            r * experts + experts <= q * experts + e; */
-      /*@ assert earlier: \forall integer q, e; q < r && e < experts ==>
-            q * experts + e < r * experts; */
+      //@ ghost product_next(r, experts);
+      //@ ghost product_ordered(r + 1, LOADS_RUNS, experts);
       //@ assert place: 0 <= r * experts && r * experts + experts <= LOADS_RUNS * experts;
       status[r] = ready;
       if (ready == PHIBAL_OK) status[r] = loads_add_numbered(&t, batch, tokens, runs, r, counted);
@@ -469,7 +513,7 @@ static int64_t loads_counted(const int64_t *counted) {
 /* What the runs count of expert e. */
 /*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && 0 <= e < experts;
     requires \valid_read(runs + (0 .. LOADS_RUNS * experts - 1));
-    requires runs_counts(runs, experts, LOADS_RUNS);
+    requires runs_counts(runs, LOADS_RUNS * experts);
     terminates \true;
     exits \false;
     assigns \nothing;
@@ -482,8 +526,8 @@ static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
       loop variant LOADS_RUNS - r; */
   for (int r = 0; r < LOADS_RUNS; r++) {
     size_t place = (size_t)r * (size_t)experts + (size_t)e;
+    //@ ghost product_ordered(r, LOADS_RUNS - 1, experts);
     //@ assert place: place == r * experts + e && 0 <= place < LOADS_RUNS * experts;
-    //@ assert bound: 0 <= runs[r * experts + e] <= RUN_COUNT_MAX;
     n += runs[place];
   }
   return n;
@@ -491,7 +535,7 @@ static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
 
 /*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS;
     requires \valid_read(runs + (0 .. LOADS_RUNS * experts - 1));
-    requires runs_counts(runs, experts, LOADS_RUNS);
+    requires runs_counts(runs, LOADS_RUNS * experts);
     requires \valid(count + (0 .. experts - 1)) &&
              \separated(count + (0 .. experts - 1), runs + (0 .. LOADS_RUNS * experts - 1));
     terminates \true;
@@ -499,11 +543,9 @@ static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
     assigns count[0 .. experts - 1];
     ensures \forall integer e; 0 <= e < experts ==> 0 <= count[e]; */
 static void loads_counts(const int64_t *runs, int32_t experts, int64_t *count) {
-  /*@ assert cells: \forall integer q, i; 0 <= q < LOADS_RUNS && 0 <= i < experts ==>
-        0 <= q * experts + i < LOADS_RUNS * experts; */
   /*@ loop invariant index: 0 <= e <= experts;
       loop invariant counts: \forall integer i; 0 <= i < e ==> 0 <= count[i];
-      loop invariant runs: runs_counts(runs, experts, LOADS_RUNS);
+      loop invariant runs: runs_counts(runs, LOADS_RUNS * experts);
       loop assigns e, count[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) count[e] = loads_count(runs, experts, e);
@@ -528,6 +570,7 @@ static phibal_status loads_total(const phibal_enclosure *sum, int32_t experts, i
       loop variant LOADS_RUNS - r; */
   for (int r = 0; r < LOADS_RUNS; r++) {
     size_t place = (size_t)r * (size_t)experts + (size_t)e;
+    //@ ghost product_ordered(r, LOADS_RUNS - 1, experts);
     //@ assert place: place == r * experts + e && 0 <= place < LOADS_RUNS * experts;
     TRY(phibal_enclosure_add(total, total, &sum[place]));
   }
@@ -645,7 +688,7 @@ static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_
   //@ assert run_counted: runs_counted(&run_counted[0], LOADS_RUNS);
   int64_t n = loads_counted(run_counted);
   if (counted) *counted = n;
-  //@ assert runs_counts: runs_counts(runs.count, experts, LOADS_RUNS);
+  //@ assert runs_counts: runs_counts(runs.count, LOADS_RUNS * experts);
   if (count) loads_counts(runs.count, experts, count);
   if (!mean) return PHIBAL_OK;
   if (n == 0)
@@ -700,8 +743,10 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
       loop assigns i;
       loop variant tokens - i; */
   for (int64_t i = 0; i < tokens; i++) {
+    //@ ghost product_next(i, router->experts);
+    //@ ghost product_ordered(i + 1, tokens, router->experts);
     /*@ assert row: 0 <= i * router->experts &&
-          (i + 1) * router->experts <= tokens * router->experts; */
+          i * router->experts + router->experts <= tokens * router->experts; */
     if (!mask || mask[i])
       TRY(loads_check_row(name, i, router->experts, logits + i * router->experts));
   }
@@ -812,7 +857,12 @@ static phibal_status frequency_divide(int32_t experts, const int64_t *count,
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
     phibal_enclosure_set_si(numerator, (long)count[e]);
-    TRY(phibal_enclosure_div(&frequency[e], numerator, divisor));
+    phibal_status status = phibal_enclosure_div(&frequency[e], numerator, divisor);
+    /*@ assert others: \forall integer i; 0 <= i < experts && i != e ==>
+          same{LoopCurrent, Here}(frequency + i); */
+    if (status != PHIBAL_OK) return status;
+    /*@ assert element: \forall real a; in{Pre}(divisor, a) && a > 0.0 ==>
+          in(frequency + e, (real)count[e] / a); */
   }
   return PHIBAL_OK;
 }

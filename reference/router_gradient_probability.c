@@ -272,8 +272,7 @@ static phibal_status gradient_add_selected(phibal_reference_token *t, float scal
       (\forall integer s; 0 <= s < t->active ==>
          in{Pre}(t->probability + experts[s], term(q, s))) ==>
       in(&t->mean, weighted_mean(q, x, t->active)); */
-static phibal_status token_mean(phibal_reference_token *t, const int32_t *experts,
-                                const float *x) {
+static phibal_status token_mean(phibal_reference_token *t, const int32_t *experts, const float *x) {
   //@ assert use_enclosure && use_token;
   //@ ghost token_opened_up(t);
   /*@ assert probability_inputs: \forall integer i; 0 <= i < t->active ==>

@@ -1,5 +1,6 @@
 /* Losses over the tokens that a mask counts: of sequences (L4) and of logsumexps (L5). */
 #include "balance_work.h"
+#include "product.h"
 
 /* t[0] += sum_e count_e mean_e, which is k n_b sum_e f_e P_e of one sequence; t[1..2] are
    temporaries. */
@@ -45,16 +46,6 @@ static phibal_status sequence_add(int32_t experts, const int64_t *count,
 */
 /* What is needed of products of sizes. */
 /*@ ghost
-  /@ requires 0 <= a <= b && 0 <= n;
-     terminates \true;
-     exits \false;
-     assigns \nothing;
-     ensures 0 <= a * n <= b * n; @/
-  void product_ordered(int64_t a, int64_t b, int64_t n) {
-    /@ assert 0 <= a * n; @/
-    /@ assert 0 <= (b - a) * n; @/
-  }
-
   /@ requires 0 <= sequences && 0 <= length && 1 <= experts;
      terminates \true;
      exits \false;
