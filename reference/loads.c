@@ -154,6 +154,16 @@ static phibal_status loads_count_token(phibal_reference_token *t, loads_batch ba
   void token_elsewhere(const phibal_reference_token *t) {
     /@ assert open_token; @/
   }
+
+  /@ requires token_ready(t) && token_in_heap(t);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures in_heap(t->probability, 4 * t->experts + 2 * t->active); @/
+  void token_whole(const phibal_reference_token *t) {
+    /@ assert open_token; @/
+    /@ assert last: t->part == t->probability + (4 * t->experts + t->active); @/
+  }
 */
 
 /* Adds the token's probabilities. */
@@ -465,9 +475,16 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
       //@ ghost product_ordered(r + 1, LOADS_RUNS, experts);
       //@ assert place: 0 <= r * experts && r * experts + experts <= LOADS_RUNS * experts;
       status[r] = ready;
+      /*@ assert counted_apart:
+            \separated(counted + r, runs.count + (0 .. LOADS_RUNS * experts - 1)); */
+      //@ assert zeros_left: no_counts(runs.count, r * experts + experts, LOADS_RUNS * experts);
       if (ready == PHIBAL_OK) status[r] = loads_add_numbered(&t, batch, tokens, runs, r, counted);
+      //@ assert left: no_counts(runs.count, r * experts + experts, LOADS_RUNS * experts);
     }
-    if (ready == PHIBAL_OK) phibal_reference_token_clear(&t);
+    if (ready == PHIBAL_OK) {
+      //@ ghost token_whole(&t);
+      phibal_reference_token_clear(&t);
+    }
     //@ assert sums_left: sums_ready(runs.sum, LOADS_RUNS * experts);
   }
 }
@@ -694,7 +711,12 @@ static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_
   if (n == 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "phibal_reference_loads: no unmasked token, so there is no mean");
-  return loads_means(runs.sum, experts, n, t, mean);
+  //@ assert sums: vector_output(runs.sum, LOADS_RUNS * experts);
+  //@ ghost added: ;
+  phibal_status divided = loads_means(runs.sum, experts, n, t, mean);
+  //@ assert sums_kept: vector_same{added, Here}(runs.sum, LOADS_RUNS * experts);
+  //@ assert sums_left: vector_output(runs.sum, LOADS_RUNS * experts);
+  return divided;
 }
 
 /* Are token i's logits finite? */
@@ -718,9 +740,11 @@ static phibal_status loads_check_row(const char *name, int64_t i, int32_t expert
 }
 
 /*@ requires router == \null || \valid_read(router);
-    requires router != \null && logits != \null && 0 <= tokens ==>
-      token_rows(logits, mask, tokens, router->experts);
-    requires router != \null && bias != \null ==> \valid_read(bias + (0 .. router->experts - 1));
+    requires router != \null && logits != \null && 0 <= tokens &&
+      1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
+        token_rows(logits, mask, tokens, router->experts);
+    requires router != \null && bias != \null && 1 <= router->experts <= PHIBAL_MAX_EXPERTS ==>
+      \valid_read(bias + (0 .. router->experts - 1));
     terminates \true;
     exits \false;
     assigns \nothing;
@@ -819,9 +843,16 @@ phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens
   if (mean) status = operation_scratch(name, cells, precision, &sum);
   //@ assert scratch: vector_output(t, 2) && vector_in_use(t, 2);
   //@ assert means_left: sums_ready(mean, router->experts);
+  //@ assert mean_apart: mean != \null ==> vectors_apart(mean, router->experts, t, 2);
+  /*@ assert sum_apart: status == PHIBAL_OK && mean != \null ==>
+        vectors_apart(sum, LOADS_RUNS * router->experts, t, 2); */
+  /*@ assert sum_mean_apart: status == PHIBAL_OK && mean != \null ==>
+        vectors_apart(sum, LOADS_RUNS * router->experts, mean, router->experts); */
   if (status == PHIBAL_OK) {
     status =
         loads_with_counts(batch, tokens, precision, mean ? sum : NULL, t, mean, count, counted);
+    /*@ assert router_left: router->experts == \at(router->experts, Pre) &&
+          router->active == \at(router->active, Pre); */
     if (mean) operation_scratch_clear(sum, cells);
     //@ assert scratch_left: vector_output(t, 2);
     //@ assert means_kept: sums_ready(mean, \at(router->experts, Pre));
@@ -879,15 +910,24 @@ phibal_status phibal_reference_frequency(int32_t experts, int32_t active, int64_
   phibal_enclosure numerator, divisor;
   phibal_enclosure_init(&numerator, 64);
   phibal_enclosure_init(&divisor, 128); /* the product is exact */
+  /*@ assert apart: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==> same{Pre, Here}(r) &&
+        \valid_read(r) && \separated(r, &numerator) && \separated(r, &divisor); */
   phibal_enclosure_set_si(&numerator, (long)active);
   phibal_enclosure_set_si(&divisor, (long)tokens);
   phibal_status status = phibal_enclosure_mul(&divisor, &divisor, &numerator);
   /*@ assert divisor: in(&divisor, (real)tokens * (real)active) &&
         (real)tokens * (real)active > 0.0; */
+  /*@ assert before: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==> same{Pre, Here}(r); */
   //@ assert places: vector_output(frequency, experts);
   if (status == PHIBAL_OK)
     status = frequency_divide(experts, count, &numerator, &divisor, frequency);
+  /*@ assert quotients: status == PHIBAL_OK ==> \forall integer e; 0 <= e < experts ==>
+        in(frequency + e, frequency_of(count[e], active, tokens)); */
+  //@ assert written: only_vector_written{Pre, Here}(frequency, experts);
+  //@ assert outputs: vector_output(frequency, experts);
+  //@ ghost computed: ;
   phibal_enclosure_clear(&divisor);
   phibal_enclosure_clear(&numerator);
+  //@ assert kept: vector_same{computed, Here}(frequency, experts);
   return status;
 }
