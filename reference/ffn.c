@@ -1,290 +1,325 @@
-/* The gated FFN over the rows of one expert, forward (E2), with first-order conditions carried
-   along the chain. */
-#include "ffn_work.h"
+/* The gated FFN over the rows of one expert, forward (E2): its scratch and its results. */
+#include "ffn_group.h"
 
-/* At least sup |act'|, in 64ths: it is 1.0998 for SiLU (at 2.40), 1.1290 for GELU's tanh form (at
-   1.42). */
-#define ACTIVATION_LIPSCHITZ 73
-
-/* t = act(a), h = act(a) b of one element. */
-/*@ requires \valid(work) && work_ready(work) && input(a) && input(b) && output(t) && output(h);
-    requires \separated(work, a) && \separated(work, b) && \separated(work, t) &&
-      \separated(work, h);
-    requires \separated(t, a) && \separated(t, b) && \separated(t, h) && \separated(h, b);
-    terminates \true;
-    exits \false;
-    assigns *work, *t, *h;
-    ensures work: work_ready(work);
-    ensures kind: work->activation == \old(work->activation);
-    ensures outputs: enclosure(t) && enclosure(h);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, work) &&
-      \separated(r, t) && \separated(r, h) ==> same{Pre, Here}(r);
-    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures activation: \result == PHIBAL_OK ==> \forall real p; in{Pre}(a, p) ==>
-      in(t, activation_value(work->activation, p));
-    ensures value: \result == PHIBAL_OK ==> \forall real p, q; in{Pre}(a, p) && in{Pre}(b, q) ==>
-      in(h, activation_value(work->activation, p) * q); */
-static phibal_status ffn_gate_value(activation_work *work, phibal_enclosure *t,
-                                    const phibal_enclosure *a, const phibal_enclosure *b,
-                                    phibal_enclosure *h) {
-  //@ assert use_enclosure;
-  TRY(activation_evaluate(work, a, t, NULL, NULL));
-  phibal_status status = phibal_enclosure_mul(h, t, b);
-  //@ assert work: work_ready(work);
-  return status;
-}
-
-/*@ // L u, where u is a condition
-    axiomatic Lipschitz {
-      logic real lipschitz(real u);
-    }
-    axiomatic LipschitzDefinition {
-      predicate open_lipschitz;
-      axiom lipschitz_opened: open_lipschitz;
-      axiom lipschitz_is: \forall real u; lipschitz(u) == ACTIVATION_LIPSCHITZ * u / 64.0;
-    }
+/*@ predicate forward_places{L}(phibal_reference_result a, phibal_reference_result b,
+                                phibal_reference_result h, integer n, phibal_reference_result y,
+                                integer m) =
+      result_there(a, n) && result_there(b, n) && result_there(h, n) && result_there(y, m) &&
+      forward_apart(a, b, h, n, y, m);
+    predicate forward_outside(phibal_enclosure *z, integer k, phibal_reference_result a,
+                              phibal_reference_result b, phibal_reference_result h, integer n,
+                              phibal_reference_result y, integer m) =
+      vector_result_apart(z, k, a, n) && vector_result_apart(z, k, b, n) &&
+      vector_result_apart(z, k, h, n) && vector_result_apart(z, k, y, m);
+    predicate only_forward_written{A, B}(phibal_reference_result a, phibal_reference_result b,
+                                         phibal_reference_result h, integer n,
+                                         phibal_reference_result y, integer m,
+                                         phibal_enclosure *all) =
+      \forall phibal_enclosure *r; \valid_read{A}(r) &&
+        vector_apart(r, all, FFN_TEMPORARIES + FFN_VECTORS * n) && result_apart(r, a, n) &&
+        result_apart(r, b, n) && result_apart(r, h, n) && result_apart(r, y, m) ==> same{A, B}(r);
 */
 
-/* The condition of h, L cond(a) |b| + |act(a)| cond(b); t[0] is act(a), t[1..2] are temporaries. */
-/*@ requires vector_output(t, 3) && input(a_condition) && input(b) && input(b_condition) &&
-      output(h_condition);
-    requires vector_apart(a_condition, t, 3) && vector_apart(b, t, 3) &&
-      vector_apart(b_condition, t, 3) && vector_apart(h_condition, t, 3);
-    requires \separated(h_condition, b) && \separated(h_condition, b_condition) &&
-      \separated(h_condition, a_condition);
-    terminates \true;
-    exits \false;
-    assigns t[1 .. 2], *h_condition;
-    ensures outputs: vector_output(t, 3) && enclosure(h_condition);
-    ensures frame: only_three_written{Pre, Here}(h_condition, t + 1, t + 2);
-    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures condition: \result == PHIBAL_OK ==> \forall real p, q, u, v;
-      in{Pre}(t + 0, p) && in{Pre}(b, q) && in{Pre}(a_condition, u) && in{Pre}(b_condition, v) ==>
-        in(h_condition, \abs(q) * lipschitz(u) + \abs(p) * v); */
-static phibal_status ffn_gate_condition(phibal_enclosure *t, const phibal_enclosure *a_condition,
-                                        const phibal_enclosure *b,
-                                        const phibal_enclosure *b_condition,
-                                        phibal_enclosure *h_condition) {
-  //@ assert use_enclosure && open_lipschitz;
-  phibal_enclosure_set_si(&t[1], ACTIVATION_LIPSCHITZ);
-  TRY(phibal_enclosure_mul(&t[1], &t[1], a_condition));
-  /*@ assert slope: \forall real u; in{Pre}(a_condition, u) ==>
-        in(t + 1, (real)ACTIVATION_LIPSCHITZ * u); */
-  phibal_enclosure_set_si(&t[2], 64);
-  //@ assert divisor: in(t + 2, 64.0);
-  TRY(phibal_enclosure_div(&t[1], &t[1], &t[2]));
-  /*@ assert share: \forall real u; in{Pre}(a_condition, u) ==>
-        in(t + 1, lipschitz(u)); */
-  phibal_enclosure_set_si(h_condition, 0);
-  /*@ assert zero: in(h_condition, 0.0) && \forall real u; in{Pre}(a_condition, u) ==>
-        in(t + 1, lipschitz(u)); */
-  TRY(operation_add_magnitude(h_condition, b, &t[1], &t[2]));
-  /*@ assert first: \forall real q, u; in{Pre}(b, q) && in{Pre}(a_condition, u) ==>
-        in(h_condition, \abs(q) * lipschitz(u)); */
-  /*@ assert kept: (\forall real p; in{Pre}(t + 0, p) ==> in(t + 0, p)) &&
-        \forall real v; in{Pre}(b_condition, v) ==> in(b_condition, v); */
-  return operation_add_magnitude(h_condition, &t[0], b_condition, &t[2]);
-}
-
-/* h = act(a) b and its condition L cond(a) |b| + |act(a)| cond(b), of one element. */
-/*@ requires \valid(work) && work_ready(work) && vector_output(t, 3);
-    requires input(a) && input(a_condition) && input(b) && input(b_condition) && output(h) &&
-      output(h_condition);
-    requires \separated(work, a) && \separated(work, a_condition) && \separated(work, b) &&
-      \separated(work, b_condition) && \separated(work, h) && \separated(work, h_condition) &&
-      vector_apart_work(t, 3, work);
-    requires vector_apart(a, t, 3) && vector_apart(a_condition, t, 3) && vector_apart(b, t, 3) &&
-      vector_apart(b_condition, t, 3) && vector_apart(h, t, 3) && vector_apart(h_condition, t, 3);
-    requires \separated(h, b) && \separated(h, a_condition) && \separated(h, b_condition) &&
-      \separated(h, h_condition);
-    requires \separated(h_condition, b) && \separated(h_condition, b_condition) &&
-      \separated(h_condition, a_condition);
-    terminates \true;
-    exits \false;
-    assigns *work, t[0 .. 2], *h, *h_condition;
-    ensures work: work_ready(work);
-    ensures kind: work->activation == \old(work->activation);
-    ensures outputs: vector_output(t, 3) && enclosure(h) && enclosure(h_condition);
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, work) &&
-      vector_apart(r, t, 3) && \separated(r, h) && \separated(r, h_condition) ==>
-        same{Pre, Here}(r);
-    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures value: \result == PHIBAL_OK ==> \forall real p, q; in{Pre}(a, p) && in{Pre}(b, q) ==>
-      in(h, activation_value(\old(work->activation), p) * q); */
-static phibal_status ffn_gate(activation_work *work, phibal_enclosure *t, const phibal_enclosure *a,
-                              const phibal_enclosure *a_condition, const phibal_enclosure *b,
-                              const phibal_enclosure *b_condition, phibal_enclosure *h,
-                              phibal_enclosure *h_condition) {
-  //@ assert use_enclosure;
-  phibal_status status = ffn_gate_value(work, &t[0], a, b, h);
-  if (status != PHIBAL_OK) return status;
-  //@ assert there: input(a_condition) && input(b) && input(b_condition) && output(h_condition);
-  status = ffn_gate_condition(t, a_condition, b, b_condition, h_condition);
-  //@ assert work: work_ready(work);
-  return status;
-}
-
-/*@ // nothing but work, t[0..2] and the n values and conditions of a result was written
-    predicate only_result_written{A, B}(activation_work *work, phibal_enclosure *t,
-                                        phibal_reference_result z, integer n) =
-      \forall phibal_enclosure *r; \valid_read{A}(r) && \separated(r, work) &&
-        vector_apart(r, t, 3) && vector_apart(r, z.value, n) && vector_apart(r, z.condition, n) ==>
-          same{A, B}(r);
-    predicate gates_held{A, B}(phibal_reference_result a, phibal_reference_result b,
-                               phibal_reference_result h, integer n, integer kind) =
-      \forall integer k, real p, q; 0 <= k < n && in{A}(a.value + k, p) && in{A}(b.value + k, q) ==>
-        in{B}(h.value + k, activation_value(kind, p) * q);
-*/
-
-/* ffn_gate of each element. */
-/*@ requires ffn_scratch_there(s, all, n);
-    requires \valid(work) && work_ready(work) &&
-      vector_apart_work(all, FFN_TEMPORARIES + FFN_VECTORS * n, work);
-    terminates \true;
-    exits \false;
-    assigns *work, s.t[0 .. 2], s.h.value[0 .. n - 1], s.h.condition[0 .. n - 1];
-    ensures work: work_ready(work);
-    ensures kind: work->activation == \old(work->activation);
-    ensures outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
-    ensures frame: only_result_written{Pre, Here}(work, s.t, s.h, n);
-    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
-    ensures value: \result == PHIBAL_OK ==>
-      gates_held{Pre, Here}(s.a, s.b, s.h, n, \old(work->activation)); */
-static phibal_status ffn_gates(int64_t n, activation_work *work, ffn_scratch s)
-/*@ ghost (phibal_enclosure *all) */ {
-  //@ assert use_enclosure;
-  /*@ loop invariant index: 0 <= k <= n;
-      loop invariant work: work_ready(work) && work->activation == \at(work->activation, Pre);
-      loop invariant outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
-      loop invariant frame: only_result_written{Pre, Here}(work, s.t, s.h, n);
-      loop invariant value: gates_held{Pre, Here}(s.a, s.b, s.h, k, work->activation);
-      loop assigns k, *work, s.t[0 .. 2], s.h.value[0 .. n - 1], s.h.condition[0 .. n - 1];
-      loop variant n - k; */
-  for (int64_t k = 0; k < n; k++) {
-    /*@ assert places: s.h.value + k == all + (FFN_TEMPORARIES + 4 * n + k) &&
-          s.h.condition + k == all + (FFN_TEMPORARIES + 5 * n + k) && s.t == all; */
-    //@ ghost before:;
-    phibal_status status = ffn_gate(work, s.t, &s.a.value[k], &s.a.condition[k], &s.b.value[k],
-                                    &s.b.condition[k], &s.h.value[k], &s.h.condition[k]);
-    /*@ assert written: enclosure(all + (FFN_TEMPORARIES + 4 * n + k)) &&
-          enclosure(all + (FFN_TEMPORARIES + 5 * n + k)) && vector_output(all, 3); */
-    /*@ assert others: \forall integer i; 3 <= i < FFN_TEMPORARIES + FFN_VECTORS * n &&
-          i != FFN_TEMPORARIES + 4 * n + k && i != FFN_TEMPORARIES + 5 * n + k ==>
-            same{before, Here}(all + i); */
-    //@ assert outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
-    if (status != PHIBAL_OK) return status;
-  }
-  return PHIBAL_OK;
-}
-
-/*@ predicate shape_ready{L}(ffn_shape shape, float *x, float *w_gate, float *w_up,
-                             float *w_down) =
-      shape_counted(shape) &&
-      plain_there(x, shape.rows, shape.width) &&
-      plain_there(w_gate, shape.hidden, shape.width) &&
-      plain_there(w_up, shape.hidden, shape.width) &&
-      plain_there(w_down, shape.width, shape.hidden) &&
-      weights_finite(shape.width, shape.hidden, shape.rows, x, w_gate, w_up, w_down);
-*/
-
-/*@ // a result of m elements, where it is wanted, is apart from work and the scratch
-    predicate result_placed{L}(phibal_reference_result y, integer m, activation_work *work,
-                               phibal_enclosure *all, integer n) =
-      result_there(y, m) && vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, y, m) &&
-      (y.value != \null ==> vector_apart_work(y.value, m, work)) &&
-      (y.condition != \null ==> vector_apart_work(y.condition, m, work));
-    // what the scratch holds after the forward pass
-    predicate forward_held{L}(ffn_scratch s, integer n, integer kind, float *x, float *w_gate,
-                              float *w_up, integer d, integer f) =
-      dots_held(s.a.value, n, f, d, x, d, 1, w_gate, 1, d) &&
-      magnitudes_held(s.a.condition, n, f, d, x, d, 1, w_gate, 1, d) &&
-      dots_held(s.b.value, n, f, d, x, d, 1, w_up, 1, d) &&
-      magnitudes_held(s.b.condition, n, f, d, x, d, 1, w_up, 1, d) &&
-      hidden_held(s.h.value, n, kind, x, w_gate, w_up, d, f);
-*/
-
-/* a and b of a group. */
-/*@ requires shape_counted(shape) && OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
-    requires plain_ready(x, shape.rows, shape.width) &&
-      plain_ready(w_gate, shape.hidden, shape.width) &&
-      plain_ready(w_up, shape.hidden, shape.width);
-    requires ffn_scratch_there(s, all, place(shape.rows, shape.hidden));
-    terminates \true;
-    exits \false;
-    assigns all[FFN_TEMPORARIES .. FFN_TEMPORARIES + 4 * place(shape.rows, shape.hidden) - 1];
-    ensures outputs: vector_output(all,
-      FFN_TEMPORARIES + FFN_VECTORS * place(shape.rows, shape.hidden));
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
-      vector_apart(r, all + FFN_TEMPORARIES, 4 * place(shape.rows, shape.hidden)) ==>
-        same{Pre, Here}(r);
-    ensures gates: \result == PHIBAL_OK ==>
-      dots_held(s.a.value, place(shape.rows, shape.hidden), shape.hidden, shape.width, x,
-                shape.width, 1, w_gate, 1, shape.width) &&
-      magnitudes_held(s.a.condition, place(shape.rows, shape.hidden), shape.hidden, shape.width,
-                      x, shape.width, 1, w_gate, 1, shape.width);
-    ensures ups: \result == PHIBAL_OK ==>
-      dots_held(s.b.value, place(shape.rows, shape.hidden), shape.hidden, shape.width, x,
-                shape.width, 1, w_up, 1, shape.width) &&
-      magnitudes_held(s.b.condition, place(shape.rows, shape.hidden), shape.hidden, shape.width,
-                      x, shape.width, 1, w_up, 1, shape.width); */
-static phibal_status ffn_projections(ffn_shape shape, ffn_scratch s, const float *x,
-                                     const float *w_gate, const float *w_up, mpfr_prec_t precision)
-/*@ ghost (phibal_enclosure *all) */ {
-  //@ assert use_enclosure;
-  int64_t d = shape.width, f = shape.hidden;
-  phibal_reference_matrix left = {x, d, 1}, gate = {w_gate, 1, d};
-  TRY(phibal_reference_product(shape.rows, d, f, &left, &gate, precision, s.a.value,
-                               s.a.condition));
-  //@ assert outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * place(shape.rows, f));
-  phibal_reference_matrix right = {x, d, 1}, up = {w_up, 1, d};
-  return phibal_reference_product(shape.rows, d, f, &right, &up, precision, s.b.value,
-                                  s.b.condition);
-}
-
+/* ffn_forward_group with an activation's constants of its own. */
 /*@ requires shape_ready(shape, x, w_gate, w_up, w_down) &&
       OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
-    requires ffn_scratch_there(s, all, place(shape.rows, shape.hidden)) &&
-      work_there(work, all, place(shape.rows, shape.hidden)) &&
-      result_placed(y, place(shape.rows, shape.width), work, all,
-                    place(shape.rows, shape.hidden));
+    requires n == place(shape.rows, shape.hidden) && m == place(shape.rows, shape.width) &&
+      0 <= m;
+    requires ffn_scratch_there(s, all, n) && result_there(y, m) &&
+      vector_result_apart(all, FFN_TEMPORARIES + FFN_VECTORS * n, y, m);
     terminates \true;
     exits \false;
-    assigns *work, all[0 .. FFN_TEMPORARIES + FFN_VECTORS * place(shape.rows, shape.hidden) - 1],
-            y.value[0 .. place(shape.rows, shape.width) - 1],
-            y.condition[0 .. place(shape.rows, shape.width) - 1];
-    ensures work: work_ready(work);
-    ensures kind: work->activation == \old(work->activation);
-    ensures outputs: vector_output(all,
-        FFN_TEMPORARIES + FFN_VECTORS * place(shape.rows, shape.hidden)) &&
-      result_there(y, place(shape.rows, shape.width));
-    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, work) &&
-      vector_apart(r, all, FFN_TEMPORARIES + FFN_VECTORS * place(shape.rows, shape.hidden)) &&
-      result_apart(r, y, place(shape.rows, shape.width)) ==> same{Pre, Here}(r);
+    assigns all[0 .. FFN_TEMPORARIES + FFN_VECTORS * n - 1], y.value[0 .. m - 1],
+            y.condition[0 .. m - 1];
+    ensures outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
+    ensures result: optional_vector(y.value, m);
+    ensures result_condition: optional_vector(y.condition, m);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+      vector_apart(r, all, FFN_TEMPORARIES + FFN_VECTORS * n) && result_apart(r, y, m) ==>
+        same{Pre, Here}(r);
     ensures value: \result == PHIBAL_OK ==>
-      forward_held(s, place(shape.rows, shape.hidden), \old(work->activation), x, w_gate, w_up,
-                   shape.width, shape.hidden);
-    ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence h;
-      hidden_are(h, place(shape.rows, shape.hidden), \old(work->activation), x, w_gate, w_up,
-                 shape.width, shape.hidden) ==>
-        chains_held(y.value, place(shape.rows, shape.width), shape.width, shape.hidden, h,
-                    shape.hidden, 1, w_down, 1, shape.hidden); */
-static phibal_status ffn_forward_group(ffn_shape shape, activation_work *work, ffn_scratch s,
-                                       const float *x, const float *w_gate, const float *w_up,
-                                       const float *w_down, mpfr_prec_t precision,
-                                       phibal_reference_result y)
-/*@ ghost (phibal_enclosure *all) */ {
-  //@ assert use_enclosure && use_place && open_place;
-  int64_t d = shape.width, f = shape.hidden, n = shape.rows * f;
-  phibal_reference_matrix down = {w_down, 1, f};
-  //@ assert size: n == place(shape.rows, f) && 0 <= n;
-  TRY(ffn_projections(shape, s, x, w_gate, w_up, precision) /*@ ghost (all) */);
-  //@ assert work: work_ready(work) && work->activation == \at(work->activation, Pre);
-  TRY(ffn_gates(n, work, s) /*@ ghost (all) */);
-  //@ assert held: forward_held(s, n, work->activation, x, w_gate, w_up, d, f);
-  /*@ assert members: \forall sequence h; hidden_are(h, n, work->activation, x, w_gate, w_up, d, f)
-        ==> members(s.h.value, n, h); */
-  //@ assert inside: strides_inside(shape.rows, f, f, 1, n);
-  return ffn_chain_product(shape.rows, f, d, s.h, f, 1, down, false, s.t, y) /*@ ghost (n) */;
+      forward_held(s, n, activation, x, w_gate, w_up, shape.width, shape.hidden);
+    ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence p;
+      hidden_are(p, n, activation, x, w_gate, w_up, shape.width, shape.hidden) ==>
+        chains_held(y.value, m, shape.width, shape.hidden, p, shape.hidden, 1, w_down, 1,
+                    shape.hidden); */
+static phibal_status
+ffn_forward_activated(const char *name, ffn_shape shape, phibal_activation activation,
+                      ffn_scratch s, const float *x, const float *w_gate, const float *w_up,
+                      const float *w_down, mpfr_prec_t precision, phibal_reference_result y)
+/*@ ghost (phibal_enclosure *all, int64_t n, int64_t m) */ {
+  //@ assert use_enclosure;
+  //@ ghost ffn_places(s, all, n);
+  activation_work work;
+  phibal_status status = activation_work_init(name, &work, activation, precision);
+  /*@ assert work_set: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        same{Pre, Here}(r) && \valid_read(r) && \separated(r, &work); */
+  //@ assert x_there: plain_there(x, shape.rows, shape.width);
+  //@ assert gate_there: plain_there(w_gate, shape.hidden, shape.width);
+  //@ assert up_there: plain_there(w_up, shape.hidden, shape.width);
+  //@ assert down_there: plain_there(w_down, shape.width, shape.hidden);
+  //@ assert scratch: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
+  //@ assert scratch_apart: vector_apart_work(all, FFN_TEMPORARIES + FFN_VECTORS * n, &work);
+  //@ assert y_there: optional_vector(y.value, m);
+  //@ assert y_condition_there: optional_vector(y.condition, m);
+  //@ assert y_apart: y.value != \null ==> vector_apart_work(y.value, m, &work);
+  //@ assert y_condition_apart: y.condition != \null ==> vector_apart_work(y.condition, m, &work);
+  if (status != PHIBAL_OK) return status;
+  status = ffn_forward_group(shape, &work, s, x, w_gate, w_up, w_down, precision, y)
+      /*@ ghost (all) */;
+  //@ ghost computed:;
+  /*@ assert others: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, all, FFN_TEMPORARIES + FFN_VECTORS * n) && result_apart(r, y, m) ==>
+          same{Pre, Here}(r); */
+  //@ assert a_before: \forall integer i; 0 <= i < n ==> \valid_read{Pre}(s.a.value + i);
+  /*@ assert a_condition_before: \forall integer i; 0 <= i < n ==>
+        \valid_read{Pre}(s.a.condition + i); */
+  //@ assert b_before: \forall integer i; 0 <= i < n ==> \valid_read{Pre}(s.b.value + i);
+  /*@ assert b_condition_before: \forall integer i; 0 <= i < n ==>
+        \valid_read{Pre}(s.b.condition + i); */
+  //@ assert h_before: \forall integer i; 0 <= i < n ==> \valid_read{Pre}(s.h.value + i);
+  activation_work_clear(&work);
+  /*@ assert cleared: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
+        same{computed, Here}(r); */
+  //@ assert all_kept: vector_same{computed, Here}(all, FFN_TEMPORARIES + FFN_VECTORS * n);
+  //@ assert y_kept: y.value != \null ==> vector_same{computed, Here}(y.value, m);
+  /*@ assert y_condition_kept: y.condition != \null ==>
+        vector_same{computed, Here}(y.condition, m); */
+  //@ assert a_kept: vector_same{computed, Here}(s.a.value, n);
+  //@ assert a_condition_kept: vector_same{computed, Here}(s.a.condition, n);
+  //@ assert b_kept: vector_same{computed, Here}(s.b.value, n);
+  //@ assert b_condition_kept: vector_same{computed, Here}(s.b.condition, n);
+  //@ assert h_kept: vector_same{computed, Here}(s.h.value, n);
+  //@ ghost int64_t d = shape.width, f = shape.hidden;
+  /*@ assert gates: status == PHIBAL_OK ==> dots_held(s.a.value, n, f, d, x, d, 1, w_gate, 1, d); */
+  /*@ assert gate_conditions: status == PHIBAL_OK ==>
+        magnitudes_held(s.a.condition, n, f, d, x, d, 1, w_gate, 1, d); */
+  /*@ assert ups: status == PHIBAL_OK ==> dots_held(s.b.value, n, f, d, x, d, 1, w_up, 1, d); */
+  /*@ assert up_conditions: status == PHIBAL_OK ==>
+        magnitudes_held(s.b.condition, n, f, d, x, d, 1, w_up, 1, d); */
+  /*@ assert values: status == PHIBAL_OK ==>
+        hidden_held(s.h.value, n, activation, x, w_gate, w_up, d, f); */
+  //@ assert y_left: optional_vector(y.value, m);
+  //@ assert y_condition_left: optional_vector(y.condition, m);
+  //@ assert y_pair: optional_vectors_apart(y.value, m, y.condition, m);
+  return status;
+}
+
+/* (E2) of a group, with a scratch. */
+/*@ requires shape_ready(shape, x, w_gate, w_up, w_down) &&
+      OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
+    requires n == place(shape.rows, shape.hidden) && m == place(shape.rows, shape.width) &&
+      0 <= m;
+    requires n <= FFN_LARGEST && vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
+    requires forward_places(a, b, h, n, y, m) &&
+      forward_outside(all, FFN_TEMPORARIES + FFN_VECTORS * n, a, b, h, n, y, m);
+    terminates \true;
+    exits \false;
+    assigns all[0 .. FFN_TEMPORARIES + FFN_VECTORS * n - 1],
+            a.value[0 .. n - 1], a.condition[0 .. n - 1], b.value[0 .. n - 1],
+            b.condition[0 .. n - 1], h.value[0 .. n - 1], h.condition[0 .. n - 1],
+            y.value[0 .. m - 1], y.condition[0 .. m - 1];
+    ensures scratch: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
+    ensures frame: only_forward_written{Pre, Here}(a, b, h, n, y, m, all);
+    ensures gates: \result == PHIBAL_OK && a.value != \null ==>
+      dots_held(a.value, n, shape.hidden, shape.width, x, shape.width, 1, w_gate, 1, shape.width);
+    ensures gate_conditions: \result == PHIBAL_OK && a.condition != \null ==>
+      magnitudes_held(a.condition, n, shape.hidden, shape.width, x, shape.width, 1, w_gate, 1,
+                      shape.width);
+    ensures ups: \result == PHIBAL_OK && b.value != \null ==>
+      dots_held(b.value, n, shape.hidden, shape.width, x, shape.width, 1, w_up, 1, shape.width);
+    ensures up_conditions: \result == PHIBAL_OK && b.condition != \null ==>
+      magnitudes_held(b.condition, n, shape.hidden, shape.width, x, shape.width, 1, w_up, 1,
+                      shape.width);
+    ensures hidden: \result == PHIBAL_OK && h.value != \null ==>
+      hidden_held(h.value, n, activation, x, w_gate, w_up, shape.width, shape.hidden);
+    ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence p;
+      hidden_are(p, n, activation, x, w_gate, w_up, shape.width, shape.hidden) ==>
+        chains_held(y.value, m, shape.width, shape.hidden, p, shape.hidden, 1, w_down, 1,
+                    shape.hidden); */
+static phibal_status
+ffn_forward_results(const char *name, ffn_shape shape, int64_t n, phibal_activation activation,
+                    phibal_enclosure *all, const float *x, const float *w_gate, const float *w_up,
+                    const float *w_down, mpfr_prec_t precision, phibal_reference_result a,
+                    phibal_reference_result b, phibal_reference_result h, phibal_reference_result y)
+/*@ ghost (int64_t m) */ {
+  //@ assert y_a: results_apart(y, m, a, n);
+  //@ assert y_b: results_apart(y, m, b, n);
+  //@ assert y_h: results_apart(y, m, h, n);
+  //@ assert a_y: optional_vectors_apart(a.value, n, y.value, m);
+  //@ assert a_y_condition: optional_vectors_apart(a.value, n, y.condition, m);
+  /*@ assert a_free: a.value != \null ==> \forall integer i; 0 <= i < n ==>
+        result_apart(a.value + i, y, m); */
+  //@ assert a_condition_y: optional_vectors_apart(a.condition, n, y.value, m);
+  //@ assert a_condition_y_condition: optional_vectors_apart(a.condition, n, y.condition, m);
+  /*@ assert a_condition_free: a.condition != \null ==> \forall integer i; 0 <= i < n ==>
+        result_apart(a.condition + i, y, m); */
+  //@ assert b_y: optional_vectors_apart(b.value, n, y.value, m);
+  //@ assert b_y_condition: optional_vectors_apart(b.value, n, y.condition, m);
+  /*@ assert b_free: b.value != \null ==> \forall integer i; 0 <= i < n ==>
+        result_apart(b.value + i, y, m); */
+  //@ assert b_condition_y: optional_vectors_apart(b.condition, n, y.value, m);
+  //@ assert b_condition_y_condition: optional_vectors_apart(b.condition, n, y.condition, m);
+  /*@ assert b_condition_free: b.condition != \null ==> \forall integer i; 0 <= i < n ==>
+        result_apart(b.condition + i, y, m); */
+  //@ assert h_y: optional_vectors_apart(h.value, n, y.value, m);
+  //@ assert h_y_condition: optional_vectors_apart(h.value, n, y.condition, m);
+  /*@ assert h_free: h.value != \null ==> \forall integer i; 0 <= i < n ==>
+        result_apart(h.value + i, y, m); */
+  //@ assert h_condition_y: optional_vectors_apart(h.condition, n, y.value, m);
+  //@ assert h_condition_y_condition: optional_vectors_apart(h.condition, n, y.condition, m);
+  /*@ assert h_condition_free: h.condition != \null ==> \forall integer i; 0 <= i < n ==>
+        result_apart(h.condition + i, y, m); */
+  /*@ assert y_free_a: y.value != \null ==> \forall integer i; 0 <= i < m ==>
+        result_apart(y.value + i, a, n); */
+  /*@ assert y_free_b: y.value != \null ==> \forall integer i; 0 <= i < m ==>
+        result_apart(y.value + i, b, n); */
+  /*@ assert y_free_h: y.value != \null ==> \forall integer i; 0 <= i < m ==>
+        result_apart(y.value + i, h, n); */
+  //@ assert use_enclosure;
+  ffn_scratch s = ffn_scratch_cut(all, (size_t)n);
+  //@ ghost int64_t d = shape.width, f = shape.hidden;
+  /*@ ghost ffn_parts_chained(s, all, n, a, n);
+            ffn_parts_chained(s, all, n, b, n);
+            ffn_parts_chained(s, all, n, h, n); */
+  phibal_status status = ffn_forward_activated(name, shape, activation, s, x, w_gate, w_up, w_down,
+                                               precision, y) /*@ ghost (all, n, m) */;
+  /*@ assert a_all: a.value != \null ==> \forall integer i; 0 <= i < n ==>
+        vector_apart(a.value + i, all, FFN_TEMPORARIES + FFN_VECTORS * n); */
+  //@ assert a_kept: a.value != \null ==> vector_same{Pre, Here}(a.value, n);
+  //@ assert a_there: optional_vector(a.value, n);
+  /*@ assert a_condition_all: a.condition != \null ==> \forall integer i; 0 <= i < n ==>
+        vector_apart(a.condition + i, all, FFN_TEMPORARIES + FFN_VECTORS * n); */
+  //@ assert a_condition_kept: a.condition != \null ==> vector_same{Pre, Here}(a.condition, n);
+  //@ assert a_condition_there: optional_vector(a.condition, n);
+  /*@ assert b_all: b.value != \null ==> \forall integer i; 0 <= i < n ==>
+        vector_apart(b.value + i, all, FFN_TEMPORARIES + FFN_VECTORS * n); */
+  //@ assert b_kept: b.value != \null ==> vector_same{Pre, Here}(b.value, n);
+  //@ assert b_there: optional_vector(b.value, n);
+  /*@ assert b_condition_all: b.condition != \null ==> \forall integer i; 0 <= i < n ==>
+        vector_apart(b.condition + i, all, FFN_TEMPORARIES + FFN_VECTORS * n); */
+  //@ assert b_condition_kept: b.condition != \null ==> vector_same{Pre, Here}(b.condition, n);
+  //@ assert b_condition_there: optional_vector(b.condition, n);
+  /*@ assert h_all: h.value != \null ==> \forall integer i; 0 <= i < n ==>
+        vector_apart(h.value + i, all, FFN_TEMPORARIES + FFN_VECTORS * n); */
+  //@ assert h_kept: h.value != \null ==> vector_same{Pre, Here}(h.value, n);
+  //@ assert h_there: optional_vector(h.value, n);
+  /*@ assert h_condition_all: h.condition != \null ==> \forall integer i; 0 <= i < n ==>
+        vector_apart(h.condition + i, all, FFN_TEMPORARIES + FFN_VECTORS * n); */
+  //@ assert h_condition_kept: h.condition != \null ==> vector_same{Pre, Here}(h.condition, n);
+  //@ assert h_condition_there: optional_vector(h.condition, n);
+  if (status != PHIBAL_OK) return status;
+  //@ ghost ffn_parts_there(s, all, n);
+  //@ assert gates_given: result_given(s.a, n);
+  //@ assert ups_given: result_given(s.b, n);
+  //@ assert hidden_given: result_given(s.h, n);
+  //@ assert gates_apart: results_apart(a, n, s.a, n);
+  //@ assert gates_apart_up: results_apart(a, n, s.b, n);
+  //@ assert gates_apart_hidden: results_apart(a, n, s.h, n);
+  //@ assert ups_apart: results_apart(b, n, s.b, n);
+  //@ assert ups_apart_hidden: results_apart(b, n, s.h, n);
+  //@ assert hidden_apart: results_apart(h, n, s.h, n);
+  //@ ghost computed:;
+  ffn_results_copy(n, s.a, a, s.b, b, s.h, h);
+  //@ assert all_kept: vector_same{computed, Here}(all, FFN_TEMPORARIES + FFN_VECTORS * n);
+  //@ assert y_kept: y.value != \null ==> vector_same{computed, Here}(y.value, m);
+  return status;
+}
+
+/* (E2) of a group. */
+/*@ requires shape_ready(shape, x, w_gate, w_up, w_down) &&
+      OPERATION_PRECISION <= precision <= MPFR_PREC_MAX;
+    requires n == place(shape.rows, shape.hidden) && m == place(shape.rows, shape.width) &&
+      0 <= m;
+    requires forward_places(a, b, h, n, y, m);
+    requires result_in_use(a, n) && result_in_use(b, n) && result_in_use(h, n) &&
+      result_in_use(y, m);
+    terminates \true;
+    exits \false;
+    assigns a.value[0 .. n - 1], a.condition[0 .. n - 1], b.value[0 .. n - 1],
+            b.condition[0 .. n - 1], h.value[0 .. n - 1], h.condition[0 .. n - 1],
+            y.value[0 .. m - 1], y.condition[0 .. m - 1], ALLOCATED;
+    ensures still_in_use{Pre, Here};
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+      result_apart(r, a, n) && result_apart(r, b, n) && result_apart(r, h, n) &&
+      result_apart(r, y, m) ==> same{Pre, Here}(r);
+    ensures gates: \result == PHIBAL_OK && a.value != \null ==>
+      dots_held(a.value, n, shape.hidden, shape.width, x, shape.width, 1, w_gate, 1, shape.width);
+    ensures gate_conditions: \result == PHIBAL_OK && a.condition != \null ==>
+      magnitudes_held(a.condition, n, shape.hidden, shape.width, x, shape.width, 1, w_gate, 1,
+                      shape.width);
+    ensures ups: \result == PHIBAL_OK && b.value != \null ==>
+      dots_held(b.value, n, shape.hidden, shape.width, x, shape.width, 1, w_up, 1, shape.width);
+    ensures up_conditions: \result == PHIBAL_OK && b.condition != \null ==>
+      magnitudes_held(b.condition, n, shape.hidden, shape.width, x, shape.width, 1, w_up, 1,
+                      shape.width);
+    ensures hidden: \result == PHIBAL_OK && h.value != \null ==>
+      hidden_held(h.value, n, activation, x, w_gate, w_up, shape.width, shape.hidden);
+    ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence p;
+      hidden_are(p, n, activation, x, w_gate, w_up, shape.width, shape.hidden) ==>
+        chains_held(y.value, m, shape.width, shape.hidden, p, shape.hidden, 1, w_down, 1,
+                    shape.hidden); */
+static phibal_status
+ffn_forward_counted(const char *name, ffn_shape shape, int64_t n, phibal_activation activation,
+                    const float *x, const float *w_gate, const float *w_up, const float *w_down,
+                    mpfr_prec_t precision, phibal_reference_result a, phibal_reference_result b,
+                    phibal_reference_result h, phibal_reference_result y)
+/*@ ghost (int64_t m) */ {
+  //@ assert use_enclosure;
+  size_t all = FFN_TEMPORARIES + FFN_VECTORS * (size_t)n;
+  //@ assert count: all == FFN_TEMPORARIES + FFN_VECTORS * n;
+  phibal_enclosure *scratch = NULL;
+  TRY(operation_scratch(name, all, precision, &scratch));
+  //@ assert x_there: plain_there(x, shape.rows, shape.width);
+  //@ assert gate_there: plain_there(w_gate, shape.hidden, shape.width);
+  //@ assert up_there: plain_there(w_up, shape.hidden, shape.width);
+  //@ assert down_there: plain_there(w_down, shape.width, shape.hidden);
+  //@ assert a_kept: a.value != \null ==> vector_same{Pre, Here}(a.value, n);
+  //@ assert a_there: optional_vector(a.value, n);
+  /*@ assert a_used: a.value != \null ==> \forall integer i; 0 <= i < n ==>
+        vector_apart(a.value + i, scratch, all); */
+  //@ assert a_free: a.value != \null ==> vectors_apart(scratch, all, a.value, n);
+  //@ assert a_condition_kept: a.condition != \null ==> vector_same{Pre, Here}(a.condition, n);
+  //@ assert a_condition_there: optional_vector(a.condition, n);
+  //@ assert a_condition_free: a.condition != \null ==> vectors_apart(scratch, all, a.condition, n);
+  //@ assert b_kept: b.value != \null ==> vector_same{Pre, Here}(b.value, n);
+  //@ assert b_there: optional_vector(b.value, n);
+  //@ assert b_free: b.value != \null ==> vectors_apart(scratch, all, b.value, n);
+  //@ assert b_condition_kept: b.condition != \null ==> vector_same{Pre, Here}(b.condition, n);
+  //@ assert b_condition_there: optional_vector(b.condition, n);
+  //@ assert b_condition_free: b.condition != \null ==> vectors_apart(scratch, all, b.condition, n);
+  //@ assert h_kept: h.value != \null ==> vector_same{Pre, Here}(h.value, n);
+  //@ assert h_there: optional_vector(h.value, n);
+  //@ assert h_free: h.value != \null ==> vectors_apart(scratch, all, h.value, n);
+  //@ assert h_condition_kept: h.condition != \null ==> vector_same{Pre, Here}(h.condition, n);
+  //@ assert h_condition_there: optional_vector(h.condition, n);
+  //@ assert h_condition_free: h.condition != \null ==> vectors_apart(scratch, all, h.condition, n);
+  //@ assert y_kept: y.value != \null ==> vector_same{Pre, Here}(y.value, m);
+  //@ assert y_there: optional_vector(y.value, m);
+  //@ assert y_free: y.value != \null ==> vectors_apart(scratch, all, y.value, m);
+  //@ assert y_condition_kept: y.condition != \null ==> vector_same{Pre, Here}(y.condition, m);
+  //@ assert y_condition_there: optional_vector(y.condition, m);
+  //@ assert y_condition_free: y.condition != \null ==> vectors_apart(scratch, all, y.condition, m);
+  //@ assert a_outside: vector_result_apart(scratch, all, a, n);
+  //@ assert b_outside: vector_result_apart(scratch, all, b, n);
+  //@ assert h_outside: vector_result_apart(scratch, all, h, n);
+  //@ assert y_outside: vector_result_apart(scratch, all, y, m);
+  phibal_status status = ffn_forward_results(name, shape, n, activation, scratch, x, w_gate, w_up,
+                                             w_down, precision, a, b, h, y) /*@ ghost (m) */;
+  //@ ghost computed:;
+  /*@ assert others: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
+        result_apart(r, a, n) && result_apart(r, b, n) && result_apart(r, h, n) &&
+        result_apart(r, y, m) ==> same{Pre, Here}(r) && vector_apart(r, scratch, all); */
+  operation_scratch_clear(scratch, all);
+  //@ assert a_left: a.value != \null ==> vector_same{computed, Here}(a.value, n);
+  //@ assert a_condition_left: a.condition != \null ==> vector_same{computed, Here}(a.condition, n);
+  //@ assert b_left: b.value != \null ==> vector_same{computed, Here}(b.value, n);
+  //@ assert b_condition_left: b.condition != \null ==> vector_same{computed, Here}(b.condition, n);
+  //@ assert h_left: h.value != \null ==> vector_same{computed, Here}(h.value, n);
+  //@ assert h_condition_left: h.condition != \null ==> vector_same{computed, Here}(h.condition, n);
+  //@ assert y_left: y.value != \null ==> vector_same{computed, Here}(y.value, m);
+  //@ assert y_condition_left: y.condition != \null ==> vector_same{computed, Here}(y.condition, m);
+  return status;
 }
 
 phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, const float *x,
@@ -296,19 +331,10 @@ phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, 
   //@ assert use_enclosure && use_place && open_place;
   TRY(ffn_check(name, ffn, rows, x, w_gate, w_up, w_down, precision));
   ffn_shape shape = {rows, ffn->width, ffn->hidden};
-  size_t n = (size_t)(rows * shape.hidden), all = FFN_TEMPORARIES + FFN_VECTORS * n;
-  //@ assert size: n == place(rows, ffn->hidden);
-  activation_work work;
-  TRY(activation_work_init(name, &work, ffn->activation, precision));
-  phibal_enclosure *scratch = NULL;
-  phibal_status status = operation_scratch(name, all, precision, &scratch);
-  if (status == PHIBAL_OK) {
-    ffn_scratch s = ffn_scratch_cut(scratch, n);
-    status = ffn_forward_group(shape, &work, s, x, w_gate, w_up, w_down, precision, y)
-        /*@ ghost (scratch) */;
-    if (status == PHIBAL_OK) ffn_results_copy((int64_t)n, s.a, a, s.b, b, s.h, h);
-    operation_scratch_clear(scratch, all);
-  }
-  activation_work_clear(&work);
-  return status;
+  //@ assert signs: 0 <= place(rows, ffn->hidden) && 0 <= place(rows, ffn->width);
+  //@ assert counted: shape_counted(shape);
+  //@ ghost int64_t m = ffn_output_size(shape);
+  //@ ghost ffn_size(shape);
+  return ffn_forward_counted(name, shape, rows * shape.hidden, ffn->activation, x, w_gate, w_up,
+                             w_down, precision, a, b, h, y) /*@ ghost (m) */;
 }

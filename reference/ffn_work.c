@@ -30,6 +30,17 @@ phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows, c
   return reference_matrix_check(name, "w_down", d, f, &(phibal_reference_matrix){w_down, f, 1});
 }
 
+phibal_status ffn_product(int64_t rows, int64_t inner, int64_t columns, phibal_reference_matrix a,
+                          phibal_reference_matrix b, mpfr_prec_t precision,
+                          phibal_enclosure *product, phibal_enclosure *condition) {
+  //@ assert use_enclosure;
+  phibal_reference_matrix left = a, right = b;
+  //@ assert left: matrix_there(left.data, left.row_stride, left.column_stride, rows, inner);
+  //@ assert right: matrix_there(right.data, right.row_stride, right.column_stride, inner, columns);
+  return phibal_reference_product(rows, inner, columns, &left, &right, precision, product,
+                                  condition);
+}
+
 /* to[0..n-1] = from[0..n-1], unless `to` is null. */
 /*@ requires 0 <= n && (to != \null ==> vector_input(from, n) && vector_output(to, n) &&
       vectors_apart(to, n, from, n));

@@ -88,6 +88,32 @@ phibal_status ffn_check(const char *name, const phibal_ffn *ffn, int64_t rows, c
                         const float *w_gate, const float *w_up, const float *w_down,
                         mpfr_prec_t precision);
 
+/* phibal_reference_product of matrices that are there, handed over by value. */
+/*@ requires 0 <= rows && 0 <= inner && 0 <= columns && precision <= MPFR_PREC_MAX;
+    requires place(rows, columns) <= ROUTING_MAX_SLOTS;
+    requires matrix_there(a.data, a.row_stride, a.column_stride, rows, inner);
+    requires matrix_there(b.data, b.row_stride, b.column_stride, inner, columns);
+    requires vector_output(product, place(rows, columns)) &&
+      optional_vector(condition, place(rows, columns)) &&
+      optional_vectors_apart(product, place(rows, columns), condition, place(rows, columns));
+    terminates \true;
+    exits \false;
+    assigns product[0 .. place(rows, columns) - 1], condition[0 .. place(rows, columns) - 1];
+    ensures product: vector_output(product, place(rows, columns));
+    ensures condition: optional_vector(condition, place(rows, columns));
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+      vector_apart(r, product, place(rows, columns)) &&
+      optional_vector_apart(r, condition, place(rows, columns)) ==> same{Pre, Here}(r);
+    ensures value: \result == PHIBAL_OK ==>
+      dots_held(product, place(rows, columns), columns, inner, a.data, a.row_stride,
+                a.column_stride, b.data, b.row_stride, b.column_stride);
+    ensures magnitude: \result == PHIBAL_OK && condition != \null ==>
+      magnitudes_held(condition, place(rows, columns), columns, inner, a.data, a.row_stride,
+                      a.column_stride, b.data, b.row_stride, b.column_stride); */
+phibal_status ffn_product(int64_t rows, int64_t inner, int64_t columns, phibal_reference_matrix a,
+                          phibal_reference_matrix b, mpfr_prec_t precision,
+                          phibal_enclosure *product, phibal_enclosure *condition);
+
 /*@ // elements (i, l) of what these strides describe are among the first n
     predicate strides_inside(integer rows, integer p, integer inner, integer p_in, integer n) =
       (\forall integer i; 0 <= i < rows ==> address(place(i, p))) &&
