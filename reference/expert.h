@@ -1,4 +1,4 @@
-/* Parts of expert.c that the FFN uses too. */
+/* Parts of expert.c that combines and the FFN use too. */
 #ifndef PHIBAL_REFERENCE_EXPERT_H
 #define PHIBAL_REFERENCE_EXPERT_H
 

@@ -1,0 +1,475 @@
+/* The gradients of a combine: (E5). */
+#include "combine.h"
+
+#ifdef __FRAMAC__
+#include <phibal/acsl/expert_steps.h>
+#endif
+
+/* A part of a vector of numbers. */
+/*@ ghost
+  /@ requires 0 <= from && 0 <= n && from + n <= m && floats_there(x, m);
+     requires \forall integer k; 0 <= k < n ==> p + k == x + (from + k);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures floats_there(p, n); @/
+  void floats_part(const float *p, const float *x, int64_t from, int64_t n, int64_t m) {
+    /@ assert there: \forall integer k; 0 <= k < n ==>
+         \valid_read(x + (from + k)) && \is_finite(x[from + k]); @/
+    /@ assert part: \forall integer k; 0 <= k < n ==>
+         p + k == x + (from + k) && \valid_read(p + k) && \is_finite(p[k]); @/
+    /@ assert last: 0 < n ==> \valid_read(p + 0) && \valid_read(p + (n - 1)); @/
+    /@ assert readable: \valid_read(p + (0 .. n - 1)); @/
+  }
+*/
+/* Every row that a slot has is among all rows. */
+/*@ ghost
+  /@ requires 0 <= tokens && 1 <= active && 0 <= width;
+     requires place(tokens, active) <= ROUTING_MAX_SLOTS;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall integer i; 0 <= i < place(tokens, active) && 0 <= row[i] ==>
+       0 <= place(row[i], width) &&
+       place(row[i], width) + width <= slots_size(row, place(tokens, active), width); @/
+  void rows_inside(int64_t tokens, int32_t active, int64_t width, const int64_t *row) {
+    /@ assert open_place && use_place; @/
+    int64_t n = tokens * active;
+    /@ assert n == place(tokens, active); @/
+    expert_rows_end(row, n);
+  }
+*/
+
+/*@ // row `row` of x is there; z is none of it
+    predicate row_output{L}(phibal_enclosure *x, integer row, integer width) =
+      \forall integer k; place(row, width) <= k < place(row, width) + width ==> output(x + k);
+    predicate row_apart(phibal_enclosure *z, phibal_enclosure *x, integer row, integer width) =
+      \forall integer k; place(row, width) <= k < place(row, width) + width ==>
+        \separated(z, x + k);
+*/
+/* Row `row` of expert_gradient = gate y_gradient[0..width-1]: products are binary64 numbers. */
+/*@ requires 0 <= width && \is_finite(gate) && floats_there(y_gradient, width);
+    requires 0 <= place(row, width) && place(row, width) + width <= ROUTING_MAX_SLOTS;
+    requires row_output(expert_gradient, row, width);
+    terminates \true;
+    exits \false;
+    assigns expert_gradient[place(row, width) .. place(row, width) + width - 1];
+    ensures outputs: row_output(expert_gradient, row, width);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+      row_apart(r, expert_gradient, row, width) ==> same{Pre, Here}(r);
+    ensures values: row_gradient_held(expert_gradient, row, y_gradient, (real)gate, width); */
+static void combine_backward_row(int64_t width, int64_t row, float gate, const float *y_gradient,
+                                 phibal_enclosure *expert_gradient) {
+  //@ assert use_enclosure && use_floating && open_place;
+  //@ assert place: place(row, width) == row * width;
+  const int64_t from = row * width;
+  /*@ loop invariant index: 0 <= j <= width;
+      loop invariant outputs: row_output(expert_gradient, row, width);
+      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        row_apart(r, expert_gradient, row, width) ==> same{Pre, Here}(r);
+      loop invariant values: \forall integer k; 0 <= k < j ==>
+        in(expert_gradient + (place(row, width) + k), scaled((real)gate, y_gradient, k));
+      loop assigns j, expert_gradient[place(row, width) .. place(row, width) + width - 1];
+      loop variant width - j; */
+  for (int64_t j = 0; j < width; j++) {
+    //@ assert inside: place(row, width) <= from + j < place(row, width) + width;
+    double product = operation_exact_product(gate, y_gradient[j]);
+    /*@ assert exactly: \is_finite(product) && (real)product == scaled((real)gate, y_gradient, j);
+     */
+    phibal_enclosure_set_d(&expert_gradient[from + j], product);
+    /*@ assert added: in(expert_gradient + (place(row, width) + j),
+          scaled((real)gate, y_gradient, j)); */
+  }
+}
+
+/* The gradient of one slot's gate, <y_gradient, the slot's row of expert_output>, 0 for padding
+   (row < 0), and its condition. */
+/*@ requires 0 <= width;
+    requires \valid_read(y_gradient + (0 .. width - 1)) && finite_floats(y_gradient, width);
+    requires 0 <= row ==> place(row, width) + width <= ROUTING_MAX_SLOTS &&
+      \valid_read(expert_output + (place(row, width) .. place(row, width) + width - 1)) &&
+      row_finite(expert_output, row, width);
+    requires output(t) && output(dot) && output(magnitude);
+    requires \separated(t, dot) && \separated(t, magnitude) && \separated(dot, magnitude);
+    terminates \true;
+    exits \false;
+    assigns *t, *dot, *magnitude;
+    ensures outputs: enclosure(t) && enclosure(dot) && enclosure(magnitude);
+    ensures frame: only_three_written{Pre, Here}(t, dot, magnitude);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures value: \result == PHIBAL_OK ==>
+      in(dot, gate_gradient(y_gradient, expert_output, row, width));
+    ensures condition: \result == PHIBAL_OK ==>
+      in(magnitude, gate_magnitude(y_gradient, expert_output, row, width)); */
+static phibal_status combine_backward_gate(int64_t width, int64_t row, const float *expert_output,
+                                           const float *y_gradient, phibal_enclosure *t,
+                                           phibal_enclosure *dot, phibal_enclosure *magnitude) {
+  //@ assert use_enclosure && open_place && use_place;
+  if (row < 0) {
+    phibal_enclosure_set_si(dot, 0);
+    phibal_enclosure_set_si(magnitude, 0);
+    return PHIBAL_OK;
+  }
+  //@ assert place: 0 <= place(row, width) == row * width;
+  //@ assert left: strided(y_gradient, width, 1);
+  //@ ghost expert_row_strided(expert_output + row * width, expert_output, row, width);
+  return reference_dot_compute(width, y_gradient, 1, expert_output + row * width, 1, t, dot,
+                               magnitude);
+}
+
+/* The same where each is wanted: gradient and condition may be null. */
+/*@ requires 0 <= width && floats_there(y_gradient, width) &&
+      slot_there(expert_output, row, width);
+    requires vector_output(t, 3) && optional(gradient) && optional(condition);
+    requires gradient == \null || vector_apart(gradient, t, 3);
+    requires condition == \null || vector_apart(condition, t, 3);
+    requires optional_apart(gradient, condition);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2], *gradient, *condition;
+    ensures outputs: vector_output(t, 3) && optional(gradient) && optional(condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 3) &&
+      optional_apart(r, gradient) && optional_apart(r, condition) ==> same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures value: \result == PHIBAL_OK && gradient != \null ==>
+      in(gradient, gate_gradient(y_gradient, expert_output, row, width));
+    ensures condition: \result == PHIBAL_OK && condition != \null ==>
+      in(condition, gate_magnitude(y_gradient, expert_output, row, width)); */
+static phibal_status combine_backward_slot(int64_t width, int64_t row, const float *expert_output,
+                                           const float *y_gradient, phibal_enclosure *t,
+                                           phibal_enclosure *gradient,
+                                           phibal_enclosure *condition) {
+  //@ assert use_enclosure && open_place;
+  phibal_enclosure *dot = gradient ? gradient : &t[1];
+  phibal_enclosure *magnitude = condition ? condition : &t[2];
+  //@ assert temporaries: output(t + 0) && output(t + 1) && output(t + 2);
+  /*@ assert apart: \separated(t + 0, t + 1) && \separated(t + 0, t + 2) &&
+        \separated(t + 1, t + 2); */
+  //@ assert dot: output(dot) && \separated(t + 0, dot);
+  //@ assert magnitude: output(magnitude) && \separated(t + 0, magnitude);
+  //@ assert results: \separated(dot, magnitude);
+  //@ assert second: dot == t + 1 || (\separated(dot, t + 1) && \separated(dot, t + 2));
+  /*@ assert third: magnitude == t + 2 ||
+        (\separated(magnitude, t + 1) && \separated(magnitude, t + 2)); */
+  phibal_status status =
+      combine_backward_gate(width, row, expert_output, y_gradient, &t[0], dot, magnitude);
+  //@ assert first_after: output(t + 0);
+  //@ assert second_after: output(t + 1);
+  //@ assert third_after: output(t + 2);
+  return status;
+}
+
+/* The gradients of all gates, each where it is wanted. Slot i is one of token i / active. */
+/*@ requires 0 <= tokens && 1 <= active && 0 <= width;
+    requires place(tokens, active) <= ROUTING_MAX_SLOTS &&
+      place(tokens, width) <= ROUTING_MAX_SLOTS;
+    requires \valid_read(row + (0 .. place(tokens, active) - 1));
+    requires slots_there(row, place(tokens, active), width, expert_output);
+    requires floats_there(y_gradient, place(tokens, width));
+    requires vector_output(t, 3) && optional_vector(gate_gradient, place(tokens, active)) &&
+      optional_vector(gate_condition, place(tokens, active));
+    requires optional_vectors_apart(gate_gradient, place(tokens, active), t, 3);
+    requires optional_vectors_apart(gate_condition, place(tokens, active), t, 3);
+    requires optional_vectors_apart(gate_gradient, place(tokens, active), gate_condition,
+      place(tokens, active));
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2], gate_gradient[0 .. place(tokens, active) - 1],
+            gate_condition[0 .. place(tokens, active) - 1];
+    ensures temporaries: vector_output(t, 3);
+    ensures gradients: optional_vector(gate_gradient, place(tokens, active));
+    ensures conditions: optional_vector(gate_condition, place(tokens, active));
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 3) &&
+      optional_vector_apart(r, gate_gradient, place(tokens, active)) &&
+      optional_vector_apart(r, gate_condition, place(tokens, active)) ==> same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures value: \result == PHIBAL_OK && gate_gradient != \null ==>
+      gate_gradients_held(gate_gradient, place(tokens, active), row, expert_output, y_gradient,
+                          active, width);
+    ensures condition: \result == PHIBAL_OK && gate_condition != \null ==>
+      gate_magnitudes_held(gate_condition, place(tokens, active), row, expert_output, y_gradient,
+                           active, width); */
+static phibal_status combine_backward_gates(int64_t tokens, int32_t active, int64_t width,
+                                            const int64_t *row, const float *expert_output,
+                                            const float *y_gradient, phibal_enclosure *t,
+                                            phibal_enclosure *gate_gradient,
+                                            phibal_enclosure *gate_condition) {
+  //@ assert use_enclosure && use_place && open_place;
+  const int64_t n = tokens * active;
+  //@ assert size: n == place(tokens, active);
+  /*@ loop invariant index: 0 <= i && (i <= n || i == 0);
+      loop invariant temporaries: vector_output(t, 3);
+      loop invariant gradients: optional_vector(gate_gradient, n);
+      loop invariant conditions: optional_vector(gate_condition, n);
+      loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+        vector_apart(r, t, 3) && optional_vector_apart(r, gate_gradient, n) &&
+        optional_vector_apart(r, gate_condition, n) ==> same{Pre, Here}(r);
+      loop invariant value: gate_gradient != \null ==>
+        gate_gradients_held(gate_gradient, i, row, expert_output, y_gradient, active, width);
+      loop invariant condition: gate_condition != \null ==>
+        gate_magnitudes_held(gate_condition, i, row, expert_output, y_gradient, active, width);
+      loop assigns i, t[0 .. 2], gate_gradient[0 .. n - 1], gate_condition[0 .. n - 1];
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++) {
+    phibal_enclosure *gradient = gate_gradient ? &gate_gradient[i] : NULL;
+    phibal_enclosure *condition = gate_condition ? &gate_condition[i] : NULL;
+    //@ assert index: 0 <= i / active < tokens;
+    /*@ assert token: place(i / active, width) == i / active * width &&
+          0 <= place(i / active, width) &&
+          place(i / active, width) + width <= place(tokens, width); */
+    const float *y = y_gradient + i / active * width;
+    //@ assert y: y == y_gradient + place(i / active, width);
+    //@ ghost floats_part(y, y_gradient, i / active * width, width, tokens * width);
+    //@ assert floats: floats_there(y, width);
+    //@ assert slot: slot_there(expert_output, row[i], width);
+    /*@ assert gradients_t: gate_gradient != \null ==> \forall integer k; 0 <= k < n ==>
+          vector_apart(gate_gradient + k, t, 3); */
+    /*@ assert gradients_i: gate_gradient != \null ==> \forall integer k; 0 <= k < n && k != i ==>
+          \separated(gate_gradient + k, gate_gradient + i); */
+    /*@ assert gradients_condition: gate_gradient != \null ==> \forall integer k; 0 <= k < n ==>
+          optional_apart(gate_gradient + k, condition); */
+    /*@ assert conditions_t: gate_condition != \null ==> \forall integer k; 0 <= k < n ==>
+          vector_apart(gate_condition + k, t, 3); */
+    /*@ assert conditions_i: gate_condition != \null ==> \forall integer k; 0 <= k < n && k != i ==>
+          \separated(gate_condition + k, gate_condition + i); */
+    /*@ assert pair: gate_gradient != \null && gate_condition != \null ==> \forall integer k;
+          0 <= k < n ==> \separated(gate_condition + k, gate_gradient + i); */
+    /*@ assert conditions_gradient: gate_condition != \null ==> \forall integer k; 0 <= k < n ==>
+          optional_apart(gate_condition + k, gradient); */
+    /*@ assert apart: \forall phibal_enclosure *r; optional_vector_apart(r, gate_gradient, n) &&
+          optional_vector_apart(r, gate_condition, n) ==>
+            optional_apart(r, gradient) && optional_apart(r, condition); */
+    //@ ghost before:;
+    phibal_status status =
+        combine_backward_slot(width, row[i], expert_output, y, t, gradient, condition);
+    /*@ assert rest: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 3) &&
+          optional_vector_apart(r, gate_gradient, n) &&
+          optional_vector_apart(r, gate_condition, n) ==>
+            same{Pre, before}(r) && same{before, Here}(r); */
+    /*@ assert gradients_kept: gate_gradient != \null ==> \forall integer k;
+          0 <= k < n && k != i ==> same{before, Here}(gate_gradient + k); */
+    /*@ assert conditions_kept: gate_condition != \null ==> \forall integer k;
+          0 <= k < n && k != i ==> same{before, Here}(gate_condition + k); */
+    //@ assert gradients: optional_vector(gate_gradient, n);
+    //@ assert conditions: optional_vector(gate_condition, n);
+    if (status != PHIBAL_OK) return status;
+  }
+  return PHIBAL_OK;
+}
+
+/* The gradients of all slots' rows. Slot i is one of token i / active. */
+/*@ requires 0 <= tokens && 1 <= active && 0 <= width;
+    requires place(tokens, active) <= ROUTING_MAX_SLOTS &&
+      place(tokens, width) <= ROUTING_MAX_SLOTS;
+    requires \valid_read(row + (0 .. place(tokens, active) - 1));
+    requires slots_size(row, place(tokens, active), width) <= ROUTING_MAX_SLOTS;
+    requires floats_there(gates, place(tokens, active)) &&
+      floats_there(y_gradient, place(tokens, width));
+    requires vector_output(expert_gradient, slots_size(row, place(tokens, active), width));
+    terminates \true;
+    exits \false;
+    assigns expert_gradient[0 .. slots_size(row, place(tokens, active), width) - 1];
+    ensures outputs: vector_output(expert_gradient,
+      slots_size(row, place(tokens, active), width));
+    ensures frame: only_vector_written{Pre, Here}(expert_gradient,
+      slots_size(row, place(tokens, active), width));
+    ensures rows: rows_distinct(row, place(tokens, active)) ==>
+      row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
+                         width); */
+static void combine_backward_rows(int64_t tokens, int32_t active, int64_t width, const int64_t *row,
+                                  const float *gates, const float *y_gradient,
+                                  phibal_enclosure *expert_gradient) {
+  //@ assert use_enclosure && use_place && open_place;
+  const int64_t n = tokens * active;
+  //@ assert size: n == place(tokens, active);
+  //@ ghost expert_rows_end(row, n);
+  /*@ loop invariant index: 0 <= i && (i <= n || i == 0);
+      loop invariant outputs: vector_output(expert_gradient, slots_size(row, n, width));
+      loop invariant frame: only_vector_written{Pre, Here}(expert_gradient,
+        slots_size(row, n, width));
+      loop invariant rows: rows_distinct(row, n) ==>
+        row_gradients_held(expert_gradient, i, row, gates, y_gradient, active, width);
+      loop assigns i, expert_gradient[0 .. slots_size(row, n, width) - 1];
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++) {
+    if (row[i] < 0) continue;
+    //@ assert index: 0 <= i / active < tokens;
+    /*@ assert token: place(i / active, width) == i / active * width &&
+          0 <= place(i / active, width) &&
+          place(i / active, width) + width <= place(tokens, width); */
+    /*@ assert row: place(row[i], width) == row[i] * width && 0 <= place(row[i], width) &&
+          place(row[i], width) + width <= slots_size(row, n, width); */
+    /*@ assert others: rows_distinct(row, n) ==> \forall integer m; 0 <= m < i && 0 <= row[m] ==>
+          0 <= place(row[m], width) &&
+          place(row[m], width) + width <= slots_size(row, n, width) &&
+          (place(row[m], width) + width <= place(row[i], width) ||
+           place(row[i], width) + width <= place(row[m], width)); */
+    /*@ assert apart: \forall phibal_enclosure *r;
+          vector_apart(r, expert_gradient, slots_size(row, n, width)) ==>
+            row_apart(r, expert_gradient, row[i], width); */
+    /*@ assert outside: \forall integer k; 0 <= k < slots_size(row, n, width) &&
+          (k < place(row[i], width) || place(row[i], width) + width <= k) ==>
+            row_apart(expert_gradient + k, expert_gradient, row[i], width); */
+    //@ assert there: row_output(expert_gradient, row[i], width);
+    const float *y = y_gradient + i / active * width;
+    //@ assert y: y == y_gradient + place(i / active, width);
+    //@ ghost floats_part(y, y_gradient, i / active * width, width, tokens * width);
+    //@ assert floats: floats_there(y, width);
+    //@ ghost before:;
+    combine_backward_row(width, row[i], gates[i], y, expert_gradient);
+    /*@ assert rest: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+          vector_apart(r, expert_gradient, slots_size(row, n, width)) ==>
+            same{Pre, before}(r) && same{before, Here}(r); */
+    /*@ assert kept: \forall integer k; 0 <= k < slots_size(row, n, width) &&
+          (k < place(row[i], width) || place(row[i], width) + width <= k) ==>
+            same{before, Here}(expert_gradient + k); */
+    //@ assert outputs: vector_output(expert_gradient, slots_size(row, n, width));
+    /*@ assert held: row_gradient_held(expert_gradient, row[i],
+          y_gradient + place(i / active, width), (real)gates[i], width); */
+    /*@ assert earlier: rows_distinct(row, n) ==>
+          row_gradients_held(expert_gradient, i, row, gates, y_gradient, active, width); */
+  }
+}
+
+/* Both, with temporaries t[0..2]. */
+/*@ requires 0 <= tokens && 1 <= active && 0 <= width;
+    requires place(tokens, active) <= ROUTING_MAX_SLOTS &&
+      place(tokens, width) <= ROUTING_MAX_SLOTS;
+    requires \valid_read(row + (0 .. place(tokens, active) - 1));
+    requires slots_size(row, place(tokens, active), width) <= ROUTING_MAX_SLOTS;
+    requires slots_there(row, place(tokens, active), width, expert_output);
+    requires floats_there(gates, place(tokens, active)) &&
+      floats_there(y_gradient, place(tokens, width));
+    requires vector_output(t, 3);
+    requires gradients_there(row, place(tokens, active), width, expert_gradient, gate_gradient,
+      gate_condition);
+    requires optional_vectors_apart(expert_gradient,
+      slots_size(row, place(tokens, active), width), t, 3);
+    requires optional_vectors_apart(gate_gradient, place(tokens, active), t, 3);
+    requires optional_vectors_apart(gate_condition, place(tokens, active), t, 3);
+    terminates \true;
+    exits \false;
+    assigns t[0 .. 2], gate_gradient[0 .. place(tokens, active) - 1],
+            gate_condition[0 .. place(tokens, active) - 1],
+            expert_gradient[0 .. slots_size(row, place(tokens, active), width) - 1];
+    ensures temporaries: vector_output(t, 3);
+    ensures outputs: gradients_there(row, place(tokens, active), width, expert_gradient,
+      gate_gradient, gate_condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 3) &&
+      optional_vector_apart(r, expert_gradient, slots_size(row, place(tokens, active), width)) &&
+      optional_vector_apart(r, gate_gradient, place(tokens, active)) &&
+      optional_vector_apart(r, gate_condition, place(tokens, active)) ==> same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures rows: expert_gradient != \null && rows_distinct(row, place(tokens, active)) ==>
+      row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
+                         width);
+    ensures value: \result == PHIBAL_OK && gate_gradient != \null ==>
+      gate_gradients_held(gate_gradient, place(tokens, active), row, expert_output, y_gradient,
+                          active, width);
+    ensures condition: \result == PHIBAL_OK && gate_condition != \null ==>
+      gate_magnitudes_held(gate_condition, place(tokens, active), row, expert_output, y_gradient,
+                           active, width); */
+static phibal_status combine_backward_all(int64_t tokens, int32_t active, int64_t width,
+                                          const int64_t *row, const float *gates,
+                                          const float *expert_output, const float *y_gradient,
+                                          phibal_enclosure *t, phibal_enclosure *expert_gradient,
+                                          phibal_enclosure *gate_gradient,
+                                          phibal_enclosure *gate_condition) {
+  //@ assert use_enclosure;
+  //@ ghost rows_inside(tokens, active, width, row);
+  /*@ assert t_apart: expert_gradient != \null ==> \forall integer i; 0 <= i < 3 ==>
+        vector_apart(t + i, expert_gradient, slots_size(row, place(tokens, active), width)); */
+  if (expert_gradient)
+    combine_backward_rows(tokens, active, width, row, gates, y_gradient, expert_gradient);
+  //@ assert temporaries_kept: vector_same{Pre, Here}(t, 3);
+  //@ assert temporaries: vector_output(t, 3);
+  /*@ assert gradients_kept: gate_gradient != \null ==>
+        vector_same{Pre, Here}(gate_gradient, place(tokens, active)); */
+  /*@ assert conditions_kept: gate_condition != \null ==>
+        vector_same{Pre, Here}(gate_condition, place(tokens, active)); */
+  //@ assert gradients: optional_vector(gate_gradient, place(tokens, active));
+  //@ assert conditions: optional_vector(gate_condition, place(tokens, active));
+  /*@ assert rows_t: expert_gradient != \null ==> \forall integer k;
+        0 <= k < slots_size(row, place(tokens, active), width) ==>
+          vector_apart(expert_gradient + k, t, 3); */
+  /*@ assert rows_gradient: expert_gradient != \null ==> \forall integer k;
+        0 <= k < slots_size(row, place(tokens, active), width) ==>
+          optional_vector_apart(expert_gradient + k, gate_gradient, place(tokens, active)); */
+  /*@ assert rows_condition: expert_gradient != \null ==> \forall integer k;
+        0 <= k < slots_size(row, place(tokens, active), width) ==>
+          optional_vector_apart(expert_gradient + k, gate_condition, place(tokens, active)); */
+  //@ ghost rows:;
+  phibal_status status = combine_backward_gates(tokens, active, width, row, expert_output,
+                                                y_gradient, t, gate_gradient, gate_condition);
+  /*@ assert rows_kept: expert_gradient != \null ==> vector_same{rows, Here}(expert_gradient,
+        slots_size(row, place(tokens, active), width)); */
+  /*@ assert rows_outputs: optional_vector(expert_gradient,
+        slots_size(row, place(tokens, active), width)); */
+  /*@ assert rows_held: expert_gradient != \null && rows_distinct(row, place(tokens, active)) ==>
+        row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient, active,
+                           width); */
+  return status;
+}
+
+phibal_status phibal_reference_combine_backward(int64_t tokens, int32_t active, int64_t width,
+                                                const int64_t *row, const float *gates,
+                                                const float *expert_output, const float *y_gradient,
+                                                mpfr_prec_t precision,
+                                                phibal_enclosure *expert_gradient,
+                                                phibal_enclosure *gate_gradient,
+                                                phibal_enclosure *gate_condition) {
+  const char *name = "phibal_reference_combine_backward";
+  //@ assert use_enclosure && use_place && open_place;
+  TRY(reference_combine_check(name, tokens, active, width, row, expert_output, precision));
+  //@ ghost expert_slots(tokens, active, width, row, expert_output);
+  if (tokens > 0 && (!gates || !y_gradient))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null gates or y_gradient", name);
+  TRY(operation_check_finite(name, "the gates", tokens * active, gates));
+  TRY(operation_check_finite(name, "y_gradient", tokens * width, y_gradient));
+  /*@ assert sizes: tokens * active == place(tokens, active) &&
+        tokens * width == place(tokens, width) && 0 <= place(tokens, width); */
+  /*@ assert floats: floats_there(gates, place(tokens, active)) &&
+        floats_there(y_gradient, place(tokens, width)); */
+  //@ assert sized: slots_size(row, place(tokens, active), width) <= ROUTING_MAX_SLOTS;
+  //@ ghost rows_inside(tokens, active, width, row);
+  /*@ assert rows_used: expert_gradient != \null ==>
+        vector_in_use{Pre}(expert_gradient, slots_size(row, place(tokens, active), width)); */
+  /*@ assert gradients_used: gate_gradient != \null ==>
+        vector_in_use{Pre}(gate_gradient, place(tokens, active)); */
+  /*@ assert conditions_used: gate_condition != \null ==>
+        vector_in_use{Pre}(gate_condition, place(tokens, active)); */
+  phibal_enclosure *t;
+  phibal_status status = operation_scratch(name, 3, precision, &t);
+  /*@ assert row_outputs: optional_vector(expert_gradient,
+        slots_size(row, place(tokens, active), width)); */
+  //@ assert gradients: optional_vector(gate_gradient, place(tokens, active));
+  //@ assert conditions: optional_vector(gate_condition, place(tokens, active));
+  if (status != PHIBAL_OK) return status;
+  /*@ assert fresh: \forall phibal_enclosure *r; in_use{Pre}(r) ==>
+        \separated(r, t + 0) && \separated(r, t + 1) && \separated(r, t + 2); */
+  /*@ assert rows_apart: optional_vectors_apart(expert_gradient,
+        slots_size(row, place(tokens, active), width), t, 3); */
+  //@ assert gradients_apart: optional_vectors_apart(gate_gradient, place(tokens, active), t, 3);
+  //@ assert conditions_apart: optional_vectors_apart(gate_condition, place(tokens, active), t, 3);
+  status = combine_backward_all(tokens, active, width, row, gates, expert_output, y_gradient, t,
+                                expert_gradient, gate_gradient, gate_condition);
+  //@ ghost computed:;
+  operation_scratch_clear(t, 3);
+  /*@ assert kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
+        same{computed, Here}(r); */
+  /*@ assert rows_same: expert_gradient != \null ==> vector_same{computed, Here}(expert_gradient,
+        slots_size(row, place(tokens, active), width)); */
+  /*@ assert gradients_same: gate_gradient != \null ==>
+        vector_same{computed, Here}(gate_gradient, place(tokens, active)); */
+  /*@ assert conditions_same: gate_condition != \null ==>
+        vector_same{computed, Here}(gate_condition, place(tokens, active)); */
+  /*@ assert row_outputs_after: optional_vector(expert_gradient,
+        slots_size(row, place(tokens, active), width)); */
+  //@ assert gradients_after: optional_vector(gate_gradient, place(tokens, active));
+  //@ assert conditions_after: optional_vector(gate_condition, place(tokens, active));
+  /*@ assert rows_held: expert_gradient != \null && status == PHIBAL_OK &&
+        rows_distinct(row, place(tokens, active)) ==>
+          row_gradients_held(expert_gradient, place(tokens, active), row, gates, y_gradient,
+                             active, width); */
+  return status;
+}
