@@ -1,6 +1,9 @@
 /* The gated FFN over the rows of one expert, backward (E3), with first-order conditions carried
    along the chain. */
 #include "ffn_work.h"
+#ifdef __FRAMAC__
+#include <phibal/acsl/ffn_steps.h>
+#endif
 
 /*@ predicate apart_from_gradients(phibal_enclosure *r, phibal_enclosure *a,
                                    phibal_enclosure *a_condition, phibal_enclosure *b,
@@ -190,6 +193,7 @@ static phibal_status ffn_gates_backward(int64_t n, activation_work *work, ffn_sc
                                         const float *a, const float *b)
 /*@ ghost (phibal_enclosure *all) */ {
   //@ assert use_enclosure;
+  //@ ghost ffn_places(s, all, n);
   /*@ loop invariant index: 0 <= k <= n;
       loop invariant work: work_ready(work) && work->activation == \at(work->activation, Pre);
       loop invariant outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
@@ -201,8 +205,74 @@ static phibal_status ffn_gates_backward(int64_t n, activation_work *work, ffn_sc
                    s.b.value[0 .. n - 1], s.b.condition[0 .. n - 1];
       loop variant n - k; */
   for (int64_t k = 0; k < n; k++) {
-    TRY(ffn_gate_backward(work, s.t, a[k], b[k], &s.back.value[k], &s.back.condition[k],
-                          &s.a.value[k], &s.a.condition[k], &s.b.value[k], &s.b.condition[k]));
+    //@ assert temporaries: s.t == all;
+    //@ assert back_place: s.back.value + k == all + (FFN_TEMPORARIES + 6 * n + k);
+    //@ assert back_there: output(all + (FFN_TEMPORARIES + 6 * n + k));
+    //@ assert back_work: \separated(work, s.back.value + k);
+    //@ assert back_free: vector_apart(s.back.value + k, s.t, 4);
+    //@ assert back_condition_place: s.back.condition + k == all + (FFN_TEMPORARIES + 7 * n + k);
+    //@ assert back_condition_there: output(all + (FFN_TEMPORARIES + 7 * n + k));
+    //@ assert back_condition_work: \separated(work, s.back.condition + k);
+    //@ assert back_condition_free: vector_apart(s.back.condition + k, s.t, 4);
+    //@ assert gate_place: s.a.value + k == all + (FFN_TEMPORARIES + k);
+    //@ assert gate_there: output(all + (FFN_TEMPORARIES + k));
+    //@ assert gate_work: \separated(work, s.a.value + k);
+    //@ assert gate_free: vector_apart(s.a.value + k, s.t, 4);
+    //@ assert gate_condition_place: s.a.condition + k == all + (FFN_TEMPORARIES + n + k);
+    //@ assert gate_condition_there: output(all + (FFN_TEMPORARIES + n + k));
+    //@ assert gate_condition_work: \separated(work, s.a.condition + k);
+    //@ assert gate_condition_free: vector_apart(s.a.condition + k, s.t, 4);
+    //@ assert up_place: s.b.value + k == all + (FFN_TEMPORARIES + 2 * n + k);
+    //@ assert up_there: output(all + (FFN_TEMPORARIES + 2 * n + k));
+    //@ assert up_work: \separated(work, s.b.value + k);
+    //@ assert up_free: vector_apart(s.b.value + k, s.t, 4);
+    //@ assert up_condition_place: s.b.condition + k == all + (FFN_TEMPORARIES + 3 * n + k);
+    //@ assert up_condition_there: output(all + (FFN_TEMPORARIES + 3 * n + k));
+    //@ assert up_condition_work: \separated(work, s.b.condition + k);
+    //@ assert up_condition_free: vector_apart(s.b.condition + k, s.t, 4);
+    //@ assert work_apart: vector_apart_work(s.t, 4, work);
+    //@ assert back_apart_gate: vector_apart(s.back.value + k, s.a.value, n);
+    //@ assert back_apart_gate_condition: vector_apart(s.back.value + k, s.a.condition, n);
+    //@ assert back_apart_up: vector_apart(s.back.value + k, s.b.value, n);
+    //@ assert back_apart_up_condition: vector_apart(s.back.value + k, s.b.condition, n);
+    //@ assert back_kept: same{Pre, Here}(s.back.value + k);
+    /*@ assert members: \forall real g; in{Pre}(s.back.value + k, g) ==> in(s.back.value + k, g); */
+    //@ ghost before:;
+    phibal_status status =
+        ffn_gate_backward(work, s.t, a[k], b[k], &s.back.value[k], &s.back.condition[k],
+                          &s.a.value[k], &s.a.condition[k], &s.b.value[k], &s.b.condition[k]);
+    //@ assert gate_written: enclosure(all + (FFN_TEMPORARIES + k));
+    //@ assert gate_condition_written: enclosure(all + (FFN_TEMPORARIES + n + k));
+    //@ assert up_written: enclosure(all + (FFN_TEMPORARIES + 2 * n + k));
+    //@ assert up_condition_written: enclosure(all + (FFN_TEMPORARIES + 3 * n + k));
+    //@ assert temporaries_written: vector_output(all, 4);
+    /*@ assert others: \forall integer i;
+          FFN_TEMPORARIES <= i < FFN_TEMPORARIES + FFN_VECTORS * n &&
+          i != FFN_TEMPORARIES + k && i != FFN_TEMPORARIES + n + k &&
+          i != FFN_TEMPORARIES + 2 * n + k && i != FFN_TEMPORARIES + 3 * n + k ==>
+            same{before, Here}(all + i); */
+    /*@ assert others_there: \forall integer i;
+          FFN_TEMPORARIES <= i < FFN_TEMPORARIES + FFN_VECTORS * n && i != FFN_TEMPORARIES + k &&
+          i != FFN_TEMPORARIES + n + k && i != FFN_TEMPORARIES + 2 * n + k &&
+          i != FFN_TEMPORARIES + 3 * n + k ==> output(all + i); */
+    /*@ assert rest_there: \forall integer i;
+          FFN_TEMPORARIES <= i < FFN_TEMPORARIES + FFN_VECTORS * n ==> output(all + i); */
+    //@ assert outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
+    if (status != PHIBAL_OK) return status;
+    /*@ assert gate_earlier_there: \forall integer i; 0 <= i < k ==>
+          same{before, Here}(all + (FFN_TEMPORARIES + i)); */
+    /*@ assert gate_earlier_place: \forall integer i; 0 <= i < k ==>
+          s.a.value + i == all + (FFN_TEMPORARIES + i); */
+    //@ assert gate_earlier: \forall integer i; 0 <= i < k ==> same{before, Here}(s.a.value + i);
+    /*@ assert up_earlier_there: \forall integer i; 0 <= i < k ==>
+          same{before, Here}(all + (FFN_TEMPORARIES + 2 * n + i)); */
+    /*@ assert up_earlier_place: \forall integer i; 0 <= i < k ==>
+          s.b.value + i == all + (FFN_TEMPORARIES + 2 * n + i); */
+    //@ assert up_earlier: \forall integer i; 0 <= i < k ==> same{before, Here}(s.b.value + i);
+    /*@ assert gate_last: \forall real g; in{Pre}(s.back.value + k, g) ==> in(s.a.value + k,
+          g * (activation_derivative(work->activation, (real)a[k]) * (real)b[k])); */
+    /*@ assert up_last: \forall real g; in{Pre}(s.back.value + k, g) ==>
+          in(s.b.value + k, g * activation_value(work->activation, (real)a[k])); */
   }
   return PHIBAL_OK;
 }
