@@ -1,9 +1,13 @@
 #!/bin/sh
 # Replays every proof and prints one table; exit status 0 only if all of them hold.
-#   prove.sh             everything, every goal to a prover; writes STATUS.md
-#   prove.sh --cached    the same, but WP's verdicts come from the committed proofs.cache where the
-#                        goal is the same to the letter; what is not there goes to a prover. No
-#                        unit is begun after ten minutes; those left out are named
+#   prove.sh             everything; of WP's units, those of which nothing changed since they were
+#                        proved as a whole are taken from frama-c/units.proved, the others are
+#                        replayed, and then as many of the former as ten minutes allow. Verdicts
+#                        come from the committed proofs.cache where a goal is the same to the letter;
+#                        what is not there goes to a prover
+#   prove.sh --replay    every goal of every unit, verdicts from proofs.cache; writes STATUS.md and
+#                        what is committed of the proofs
+#   prove.sh --uncached  every goal of every unit to a prover
 #   prove.sh --smoke     also asks the provers for a contradiction in every contract
 #   prove.sh --mutants   breaks the proved code line by line: each must break a proof
 set -eu
@@ -11,17 +15,17 @@ cd "$(dirname "$0")"
 work=../build-proofs
 mkdir -p "$work"
 
-wp_options=
 case "${1:-}" in
-'') ;;
---cached) wp_options="--cache --budget 600" ;;
+'') wp_options="--cache --record --budget 600" ;;
+--replay) wp_options="--cache --pack" ;;
+--uncached) wp_options= ;;
 --smoke) wp_options=--smoke ;;
 --mutants)
   frama-c/mutants.py
   exec gappa/faults.sh
   ;;
 *)
-  sed -n '2,9s/^# \{0,1\}//p' prove.sh >&2
+  sed -n '2,13s/^# \{0,1\}//p' prove.sh >&2
   exit 2
   ;;
 esac
@@ -51,9 +55,10 @@ echo "proof    result  time   what"
 step coq coq/check.sh
 step gappa gappa/check.sh
 step model model
+step record frama-c/record_test.py
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
-grep '^not ' "$work/wp.out" || true
-[ -n "$wp_options" ] || step status ./status.py "$work"
+grep -E '^(not|as recorded) ' "$work/wp.out" || true
+[ "${1:-}" != --replay ] || step status ./status.py "$work"
 [ -z "$failed" ] || {
   echo "not proved:$failed" >&2
   exit 1

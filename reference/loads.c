@@ -260,6 +260,8 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
             double *score = t->score;
             phibal_enclosure *probability = t->probability, *weight = t->weight; */
   //@ ghost product_ordered(end - first, end, experts);
+  //@ assert most: (end - first) * experts <= end * experts <= TOKEN_LOGITS_MAX;
+  //@ assert rows: 0 < end ==> \valid_read(batch.logits + (0 .. end * experts - 1));
   *counted = 0;
   /*@ loop invariant index: first <= i <= end && 0 <= *counted <= i - first;
       loop invariant experts: t->experts == experts;
@@ -278,8 +280,8 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
     //@ ghost product_ordered(i - first + 1, end - first, experts);
     if (batch.mask && !batch.mask[i]) continue;
     //@ assert row: 0 <= i * experts && i * experts + experts <= end * experts;
+    //@ assert logits: \valid_read(batch.logits + (i * experts .. i * experts + experts - 1));
     //@ assert raise: (i - first) * experts + experts <= (end - first) * experts;
-    //@ assert most: (end - first) * experts <= end * experts <= TOKEN_LOGITS_MAX;
     //@ assert room: (i - first) * experts + experts <= TOKEN_LOGITS_MAX;
     /*@ assert elsewhere: \forall phibal_enclosure *r; token_apart{Pre}(t, r) ==>
           token_apart(t, r); */
@@ -352,7 +354,8 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
 */
 
 /* Run r of `tokens` tokens; what it counts goes to counted[r]. */
-/*@ requires token_ready(t) && \valid_read(batch.router) && 0 <= r < LOADS_RUNS;
+/*@ requires token_ready(t) && token_in_heap(t);
+    requires \valid_read(batch.router) && 0 <= r < LOADS_RUNS;
     requires token_rows(batch.logits, batch.mask, tokens, t->experts);
     requires batch.bias != \null ==> \valid_read(batch.bias + (0 .. t->experts - 1));
     requires \valid(runs.count + (0 .. LOADS_RUNS * t->experts - 1));
@@ -366,9 +369,9 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
     exits \false;
     assigns runs.count[r * t->experts .. r * t->experts + t->experts - 1],
             runs.sum[r * t->experts .. r * t->experts + t->experts - 1], counted[r];
-    assigns t->selection[0 .. t->active - 1], t->score[0 .. t->experts - 1],
-            t->probability[0 .. t->experts - 1], t->weight[0 .. t->experts - 1], t->total, t->term,
-            t->factor, t->logsumexp, t->logsumexp_terms;
+    assigns index_heap[0 .. INDEX_HEAP_SIZE - 1], score_heap[0 .. INDEX_HEAP_SIZE - 1],
+            enclosure_heap[0 .. ENCLOSURE_HEAP_SIZE - 1], t->total, t->term, t->factor,
+            t->logsumexp, t->logsumexp_terms;
     ensures token_ready(t) && token_same{Pre, Here}(t);
     ensures 0 <= counted[r] <= RUN_COUNT_MAX;
     ensures counts: \forall integer i; r * t->experts <= i < r * t->experts + t->experts ==>
@@ -406,6 +409,12 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
   //@ assert below: counts_below(run.count, experts, RUN_COUNT_MAX);
   /*@ assert cells_back: \forall integer i; r * experts <= i < r * experts + experts ==>
         runs.count + i == run.count + (i - r * experts); */
+  /*@ assert outside_kept: run.sum != \null ==> \forall integer j;
+        0 <= j < r * experts || r * experts + experts <= j < LOADS_RUNS * experts ==>
+          same{Pre, Here}(runs.sum + j) && output(runs.sum + j); */
+  /*@ assert inside_output: run.sum != \null ==> \forall integer j;
+        r * experts <= j < r * experts + experts ==> output(runs.sum + j); */
+  //@ assert sums_back: sums_ready(runs.sum, LOADS_RUNS * experts);
   return status;
 }
 

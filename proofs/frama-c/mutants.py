@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks the proved code one line at a time and asks that a proof breaks too.
 
-  mutants.py [--jobs N] [NAME ...]
+  mutants.py [--jobs N] [--anew] [--budget SECONDS] [NAME ...]
 
 mutants.list: name | file | function | sed -E expression. The file, a source or a header with
 contracts, is changed in a copy of the tree, and WP runs on the function (on its unit, for a header:
@@ -9,19 +9,33 @@ file is then HEADER:UNIT). A mutant is caught when a goal is not proved that is 
 edit; one that Frama-C refuses to read shows nothing, and is a failure. Those of
 mutants.survivors (name: why) are known to pass WP, each because a test catches it or because it
 changes nothing; one that is caught after all, or a survivor not listed, is a failure.
+
+Provers get STEPS and TIMEOUT as below, less than for a proof that is to hold, and more only where the
+code as it stands needs it; the first goal that none of them proves ends a mutant.
+
+mutants.tried remembers what became of a mutant, with the hash of what Frama-C read of it, of WP's
+options and of the tools: while those are the same it is not tried again, unless --anew.
+
+  --budget  begins no mutant after so many seconds; those left out are named, and that is a failure too
 """
 import argparse
+import collections
 import concurrent.futures
 import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
+
+import committed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 WORK = os.path.join(ROOT, "build-proofs")
+LIMITS = {"STEPS": "300000", "TIMEOUT": "30"}
 TREES = ("reference", "spec", "kernels", "proofs/frama-c")
 
 
@@ -51,36 +65,51 @@ def survivors():
     return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
 
 
-def prove(tree, unit, function):
-    """(goals, proved, what was not proved first) of a function in a copy of the tree, or None when
-    Frama-C refuses."""
+def arguments_of(unit, function):
+    """WP's options for a function of a unit, or for all of it."""
+    return options_of(unit) + (["-wp-fct", function] if function != "*" else [])
+
+
+def prove(tree, unit, function, limits):
+    """'' when every goal of a function in a copy of the tree is proved, the first that is not, or None
+    when Frama-C refuses."""
     command = [os.path.join(tree, "proofs/frama-c/wp.sh"), os.path.join(tree, unit)]
-    command += options_of(unit)
-    if function != "*":
-        command += ["-wp-fct", function]
+    command += arguments_of(unit, function)
     command += ["-wp-cache", "update", "-wp-cache-dir", os.path.join(WORK, "cache")]
-    environment = dict(os.environ, PAR="1")
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=environment, check=False)
-    summary = re.search(r"Proved goals:\s+(\d+) / (\d+)", done.stdout)
-    if done.returncode != 0 or not summary:
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               env=dict(os.environ, PAR="1", **limits), start_new_session=True)
+    broken, goals = None, None
+    for line in process.stdout:
+        failed = re.search(r"\[Failed\].*?typed_(\w+)", line)
+        if failed:
+            broken = failed.group(1)
+            os.killpg(process.pid, signal.SIGTERM)
+            break
+        summary = re.search(r"Proved goals:\s+(\d+) / (\d+)", line)
+        if summary:
+            goals = tuple(map(int, summary.groups()))
+    process.stdout.close()
+    status = process.wait()
+    if broken:
+        return broken
+    if status != 0 or not goals or goals[1] == 0:
         return None
-    broken = re.search(r"\[Failed\].*?typed_(\w+)", done.stdout)
-    return int(summary.group(2)), int(summary.group(1)), broken.group(1) if broken else "a goal"
+    return "" if goals[0] == goals[1] else "a-goal"
 
 
 @functools.lru_cache(maxsize=None)
-def holds_unbroken(unit, function):
-    """Whether the code as it stands is proved: a proof that fails anyway catches nothing."""
-    outcome = prove(ROOT, unit, function)
-    return outcome is not None and 0 < outcome[0] == outcome[1]
+def limits_of(unit, function):
+    """Limits within which the code as it stands is proved, or None: a proof that fails anyway catches
+    nothing."""
+    for limits in (LIMITS, {}):
+        if prove(ROOT, unit, function, limits) == "":
+            return limits
+    return None
 
 
-def try_mutant(mutant):
-    """('caught' | 'alive' | 'void', what broke first)"""
+def try_mutant(mutant, tried, until):
+    """(hash, 'caught' | 'alive' | 'void' | 'left', what broke first)"""
     name, changed, unit, function, edit = mutant
-    if not holds_unbroken(unit, function):
-        return "void", "not proved unbroken"
     copy = os.path.join(WORK, "mutants", name)
     shutil.rmtree(copy, ignore_errors=True)
     for tree in TREES:
@@ -88,35 +117,57 @@ def try_mutant(mutant):
     target = os.path.join(copy, changed)
     before = open(target).read()
     subprocess.run(["sed", "-E", "-i", edit, target], check=True)
-    if open(target).read() == before:
-        return "void", "the edit matches nothing"
-    outcome = prove(copy, unit, function)
-    shutil.rmtree(copy)
-    if outcome is None:
-        return "void", "Frama-C refuses it"
-    goals, proved, broken = outcome
-    return ("caught", broken) if proved != goals else ("alive", "")
+    text = committed.text_of(unit, arguments_of(unit, function), copy)
+    try:
+        if open(target).read() == before:
+            return text, "void", "the-edit-matches-nothing"
+        if name in tried and tried[name][0] == text:
+            return tried[name]
+        if time.time() > until:
+            return text, "left", "-"
+        limits = limits_of(unit, function)
+        if limits is None:
+            return text, "void", "not-proved-unbroken"
+        broken = prove(copy, unit, function, limits)
+    finally:
+        shutil.rmtree(copy)
+    if broken is None:
+        return text, "void", "Frama-C-refuses-it"
+    return (text, "caught", broken) if broken else (text, "alive", "-")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--anew", action="store_true")
+    parser.add_argument("--budget", type=float, default=float("inf"))
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     os.makedirs(os.path.join(WORK, "cache"), exist_ok=True)
     mutants = [m for m in read_list() if not arguments.names or m[0] in arguments.names]
-    known, bad, caught = survivors(), 0, 0
+    known, wrong, counts = survivors(), 0, collections.Counter()
+    tried = committed.read_tried()
+    until = time.time() + arguments.budget
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for mutant, (verdict, why) in zip(mutants, pool.map(try_mutant, mutants)):
-            name = mutant[0]
-            expected = "alive" if name in known else "caught"
-            note = why if verdict != "alive" else known.get(name, "NOT CAUGHT")
-            print("%-8s %-40s %s" % (verdict, name, note), flush=True)
-            caught += verdict == "caught"
-            bad += verdict != expected
-    print("mutants: %d of %d break a proof, %d known survivors, %d wrong" % (
-        caught, len(mutants), len(mutants) - caught - bad, bad))
-    sys.exit(0 if not bad and mutants else 1)
+        jobs = {pool.submit(try_mutant, m, {} if arguments.anew else tried, until): m[0] for m in mutants}
+        for job in concurrent.futures.as_completed(jobs):
+            name, outcome = jobs[job], job.result()
+            _, verdict, why = outcome
+            counts[verdict] += 1
+            wrong += verdict != ("alive" if name in known else "caught")
+            if verdict in ("caught", "alive") and tried.get(name) != outcome:
+                tried[name] = outcome
+                committed.write_tried(tried)
+                print("%-8s %-40s %s" % (verdict, name, known.get(name, "NOT CAUGHT") if verdict == "alive" else why),
+                      flush=True)
+            elif verdict == "void":
+                print("%-8s %-40s %s" % (verdict, name, why), flush=True)
+    if not arguments.names:
+        committed.write_tried({m[0]: tried[m[0]] for m in mutants if m[0] in tried})
+    print("mutants: %d of %d break a proof, %d known survivors, %d without effect, %d not tried, %d wrong" % (
+        counts["caught"], len(mutants), sum(1 for m in mutants if m[0] in known), counts["void"], counts["left"],
+        wrong))
+    sys.exit(0 if not wrong and mutants else 1)
 
 
 if __name__ == "__main__":

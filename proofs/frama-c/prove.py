@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs WP over the units of units.list and says what is proved.
 
-  prove.py [--jobs N] [--cache [--pack]] [--smoke] [--budget SECONDS] [--report FILE.json] [UNIT ...]
+  prove.py [--jobs N] [--cache] [--record] [--pack] [--smoke] [--budget SECONDS] [--report FILE.json]
+           [UNIT ...]
 
 A unit is a line of units.list, named in full or in part. `partial` there: only functions that have
 contracts are proved, and the others are named as not under proof yet. `waiting`: its functions were
@@ -10,9 +11,17 @@ only when they are named, and nothing of them is claimed. Exit status 0 only if 
 unit is proved, every function defined there has a contract, WP warned of nothing that would weaken
 a proof, and the axioms are those of axioms.list. WP's own exit status is 0 even when goals fail.
 
+Each goal is given first to the prover that proved it before, as provers.list has it, and to the others
+of its unit only when that one gives up: to write a goal down for a prover takes longer than most proofs.
+
   --cache   takes verdicts of goals proved before from proofs.cache; without it every goal goes to a
             prover
-  --pack    with --cache: writes the verdicts, old and new, of every kind, to proofs.cache
+  --record  takes units as proved of which nothing changed since units.proved was written: not what
+            Frama-C reads, nor WP's options, nor the tools. They are replayed last, as far as --budget
+            goes, beginning with another one at each commit
+  --pack    writes the verdicts, old and new, to proofs.cache, and of the units that were run which
+            prover proved which goal to provers.list and, of those that hold, what was proved to
+            units.proved
   --budget  starts no unit after so many seconds, and names those it left out
   --smoke   asks the provers for a contradiction in every contract and every reachable place, and
             fails if they find one
@@ -27,10 +36,11 @@ import subprocess
 import sys
 import time
 
+import committed
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-WORK = os.path.join(ROOT, "build-proofs")
-CACHE = os.path.join(HERE, "proofs.cache")
+WORK = committed.WORK
 
 # What units.list says of units that are not replayed: their functions were proved one by one, or
 # contracts are stated and some goals are open.
@@ -153,10 +163,32 @@ class Result:
         self.failed, self.trouble = [], []
         self.functions, self.bare = [], []
         self.seconds = 0.0
+        self.text = ""  # hash of what the proof depends on
 
     @property
     def good(self):
         return self.goals > 0 and not (self.failed or self.trouble or self.bare)
+
+
+def wp_options(unit, options, contracts, inlines):
+    """WP's options for a unit, and its functions as functions_of has them."""
+    path = os.path.join(ROOT, unit)
+    options = list(options)
+    defined = functions_of(path)
+    gathering = unit.endswith("inline.c") or unit.endswith("lemmas.c")
+    if unit.endswith("inline.c"):
+        defined = {n: f for h in included(path) for n, f in functions_of(h).items() if f[2]}
+    elif unit.endswith("lemmas.c"):
+        defined = {}
+    if "partial" in options:
+        # The file's other functions have no contract yet and are counted as such.
+        options = [o for o in options if o != "partial"]
+        listed = sorted(n for n, f in defined.items() if f[0] and (f[1] or n in contracts))
+        options += ["-wp-fct", ",".join(listed)]
+    skipped = inlines & {n for h in included(path) for n in functions_of(h)} if not gathering else set()
+    if skipped:
+        options += ["-wp-skip-fct", ",".join(sorted(skipped))]
+    return options, defined
 
 
 def run_unit(unit, options, contracts, inlines, arguments):
@@ -166,22 +198,15 @@ def run_unit(unit, options, contracts, inlines, arguments):
     report = os.path.join(WORK, tag + ".json")
     if os.path.exists(report):
         os.remove(report)
-    defined = functions_of(path)
-    if unit.endswith("inline.c"):
-        defined = {n: f for h in included(path) for n, f in functions_of(h).items() if f[2]}
-    elif unit.endswith("lemmas.c"):
-        defined = {}
     partial = "partial" in options
-    if partial:
-        # The file's other functions have no contract yet and are counted as such.
-        options = [o for o in options if o != "partial"]
-        listed = sorted(n for n, f in defined.items() if f[0] and (f[1] or n in contracts))
-        options += ["-wp-fct", ",".join(listed)]
-    command = [os.path.join(HERE, "wp.sh"), path, "-wp-report-json", report] + options
-    gathering = unit.endswith("inline.c") or unit.endswith("lemmas.c")
-    skipped = inlines & {n for h in included(path) for n in functions_of(h)} if not gathering else set()
-    if skipped:
-        command += ["-wp-skip-fct", ",".join(sorted(skipped))]
+    options, defined = wp_options(unit, options, contracts, inlines)
+    result.text = committed.text_of(unit, options)
+    command = [os.path.join(HERE, "wp.sh"), path, "-wp-report-json", report]
+    if not arguments.smoke:
+        # WP keeps "scripts", one file a goal, that name the prover that proved it; "tip" asks that one
+        # first and writes the file anew when another did.
+        command += ["-wp-prover", "tip", "-wp-time-margin", "1000000", "-wp-session", committed.session_of(unit)]
+    command += options
     if arguments.cache:
         command += ["-wp-cache", "update", "-wp-cache-dir", os.path.join(WORK, "cache")]
     if arguments.smoke:
@@ -302,44 +327,11 @@ def axioms():
     return sorted(found)
 
 
-ENTRY = re.compile(r'\{ ?"prover": "([^"]*)", "verdict": "(\w+)"(?:, "time": ([\d.e-]+))?(?:, "steps": (\d+))? ?\}')
-
-
-def unpack_cache():
-    folder = os.path.join(WORK, "cache")
-    os.makedirs(folder, exist_ok=True)
-    if not os.path.exists(CACHE):
-        return
-    for line in open(CACHE):
-        digest, prover, verdict, seconds, steps = line.split()
-        entry = {"prover": prover.replace("=", " "), "verdict": verdict}
-        if seconds != "-":
-            entry["time"] = float(seconds)
-        if steps != "-":
-            entry["steps"] = int(steps)
-        with open(os.path.join(folder, digest + ".json"), "w") as file:
-            json.dump(entry, file)
-
-
-def pack_cache():
-    """Writes the verdicts, WP's own and those unpacked, to the committed file: also those of provers
-    that gave up, since WP asks one prover after another, and would wait for each again. They can prove
-    nothing. (WP's entries are not quite JSON: "10.".)"""
-    lines = []
-    for path in glob.glob(os.path.join(WORK, "cache", "*.json")):
-        entry = ENTRY.match(" ".join(open(path).read().split()))
-        if entry:
-            prover, verdict, seconds, steps = entry.groups()
-            lines.append(" ".join([os.path.basename(path)[:-5], prover.replace(" ", "="), verdict,
-                                   seconds or "-", steps or "-"]) + "\n")
-    with open(CACHE, "w") as cache:
-        cache.writelines(sorted(lines))
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--cache", action="store_true")
+    parser.add_argument("--record", action="store_true")
     parser.add_argument("--pack", action="store_true")
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--budget", type=float, default=float("inf"))
@@ -350,13 +342,16 @@ def main():
     with open(os.path.join(WORK, "why3.conf"), "w") as configuration:
         subprocess.run([os.path.join(HERE, "why3/configuration.sh")], stdout=configuration, check=True)
     if arguments.cache:
-        unpack_cache()
+        committed.unpack_cache()
     started = time.time()
     contracts, inlines = contracts_in_headers()
     units = read_units(arguments.units)
+    committed.unpack_provers([unit for unit, _ in units])
+    recorded = unchanged(units, contracts, inlines) if arguments.record else {}
     results, left = [], []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        jobs = {pool.submit(run_in_time, started, u, o, contracts, inlines, arguments): u for u, o in units}
+        jobs = {pool.submit(run_in_time, started, u, o, contracts, inlines, arguments): u
+                for u, o in in_turn(units, recorded)}
         for job in concurrent.futures.as_completed(jobs):
             result = job.result()
             if result is None:
@@ -368,28 +363,63 @@ def main():
                 len(result.bare), result.seconds), flush=True)
             for line in result.failed + result.trouble + ["no contract: " + n for n in result.bare]:
                 print("    " + line, flush=True)
-    ok = all(r.good for r in results) and bool(results)
+    ok = all(r.good for r in results)
     if not arguments.units:
         ok = check_axioms() and ok
-    if not arguments.units:
         for mark, what in (("waiting", "not replayed as a whole yet"), ("open", "not every goal proved yet")):
             if marked_units(mark):
                 print("not claimed, %s: %s" % (what, ", ".join(marked_units(mark))))
         outside = list(outside_units())
         if outside:
             print("not under proof yet: " + ", ".join("%s (%d functions)" % w for w in outside))
+    kept = [recorded[unit] for unit in sorted(left) if unit in recorded]
+    if kept:
+        print("as recorded: %d goals of %d units that nothing changed for: %s" % (
+            sum(k["goals"] for k in kept), len(kept), " ".join(k["unit"] for k in kept)))
+    left = sorted(unit for unit in left if unit not in recorded)
     if left:
-        print("not replayed here, for want of time: " + " ".join(sorted(left)))
+        print("not replayed here, for want of time: " + " ".join(left))
     goals, proved = sum(r.goals for r in results), sum(r.proved for r in results)
-    print("wp: %d of %d goals proved, %d functions in %d units, %.0f s" % (
-        proved, goals, sum(len(r.functions) for r in results), len(results), time.time() - started))
+    held = sum(k["goals"] for k in kept)
+    print("wp: %d of %d goals proved, %d of them replayed here, %d functions in %d units, %.0f s" % (
+        proved + held, goals + held, proved,
+        sum(len(r.functions) for r in results) + sum(len(k["functions"]) for k in kept),
+        len(results) + len(kept), time.time() - started))
+    entries = [vars(r) for r in results] + kept
+    ok = ok and bool(entries)
     if arguments.report:
         with open(arguments.report, "w") as report:
-            json.dump([{k: v for k, v in vars(r).items()} for r in sorted(results, key=lambda r: r.unit)],
-                      report, indent=1)
+            json.dump(sorted(entries, key=lambda entry: entry["unit"]), report, indent=1)
     if arguments.pack:
-        pack_cache()
+        pack(results, whole=not arguments.units and not left)
     sys.exit(0 if ok else 1)
+
+
+def unchanged(units, contracts, inlines):
+    """The units that are as units.proved has them: unit -> its entry."""
+    proved, found = committed.read_proved(), {}
+    for unit, options in units:
+        if unit in proved:
+            text = committed.text_of(unit, wp_options(unit, options, contracts, inlines)[0])
+            if text == proved[unit]["text"]:
+                found[unit] = proved[unit]
+    return found
+
+
+def in_turn(units, recorded):
+    """What changed first; then what is recorded, from another unit on at each commit."""
+    known = [u for u in units if u[0] in recorded]
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
+    first = int(commit or "0", 16) % max(1, len(known))
+    return [u for u in units if u[0] not in recorded] + known[first:] + known[:first]
+
+
+def pack(results, whole):
+    """Writes what was proved to the files that are committed."""
+    committed.pack_cache(whole)
+    committed.pack_provers([r.unit for r in results])
+    committed.write_proved([vars(r) for r in results if r.good])
 
 
 def check_axioms():

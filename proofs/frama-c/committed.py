@@ -1,0 +1,166 @@
+"""What is committed of WP's proofs, and what it takes to use it again.
+
+  proofs.cache     a verdict a line: hash of a goal as a prover reads it, prover, verdict, seconds, steps
+  provers.list     unit, goal, and the prover that proved it: the one to ask first
+  units.proved     units that were proved as a whole, one a line in JSON, with the hash of all that their
+                   proof depends on
+  mutants.tried    a mutant a line: name, hash of all that its proof would depend on, verdict, and the
+                   goal that breaks
+"""
+import functools
+import glob
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+WORK = os.path.join(ROOT, "build-proofs")
+CACHE = os.path.join(HERE, "proofs.cache")
+PROVERS = os.path.join(HERE, "provers.list")
+PROVED = os.path.join(HERE, "units.proved")
+TRIED = os.path.join(HERE, "mutants.tried")
+
+ENTRY = re.compile(r'\{ ?"prover": "([^"]*)", "verdict": "(\w+)"(?:, "time": ([\d.e-]+))?(?:, "steps": (\d+))? ?\}')
+SCRIPT = re.compile(r'\[ ?\{ ?"prover": "([^"]*)", "verdict": "valid"')
+
+
+def unpack_cache():
+    """Writes WP's cache from the committed file; what WP reads of it will bear a later time of access."""
+    folder = os.path.join(WORK, "cache")
+    os.makedirs(folder, exist_ok=True)
+    for line in open(CACHE) if os.path.exists(CACHE) else []:
+        digest, prover, verdict, seconds, steps = line.split()
+        entry = {"prover": prover.replace("=", " "), "verdict": verdict}
+        if seconds != "-":
+            entry["time"] = float(seconds)
+        if steps != "-":
+            entry["steps"] = int(steps)
+        with open(os.path.join(folder, digest + ".json"), "w") as file:
+            json.dump(entry, file)
+    for path in glob.glob(os.path.join(folder, "*.json")):
+        os.utime(path, (0, os.stat(path).st_mtime))
+
+
+def pack_cache(whole):
+    """Writes the verdicts that WP read or wrote to the committed file, and, unless the whole was
+    replayed, those that stand there: also those of provers that gave up, since WP asks one prover after
+    another, and would wait for each again. They can prove nothing. (WP's entries are not quite JSON:
+    "10.".)"""
+    paths = glob.glob(os.path.join(WORK, "cache", "*.json"))
+    used = {path for path in paths if os.stat(path).st_atime > 0}
+    if not used:
+        sys.exit("proofs.cache: nothing was read, or this file system keeps no times of access")
+    kept = {line.split()[0] for line in open(CACHE)} if os.path.exists(CACHE) and not whole else set()
+    lines = []
+    for path in paths:
+        if path not in used and os.path.basename(path)[:-5] not in kept:
+            continue
+        entry = ENTRY.match(" ".join(open(path).read().split()))
+        if entry:
+            prover, verdict, seconds, steps = entry.groups()
+            lines.append(" ".join([os.path.basename(path)[:-5], prover.replace(" ", "="), verdict,
+                                   seconds or "-", steps or "-"]) + "\n")
+    with open(CACHE, "w") as cache:
+        cache.writelines(sorted(lines))
+
+
+def session_of(unit):
+    """WP's session of a unit: its "scripts", one file a goal, name the prover that proved it."""
+    return os.path.join(WORK, "sessions", unit.replace("/", "_"))
+
+
+def scripts_of(unit):
+    return os.path.join(session_of(unit), "script")
+
+
+def unpack_provers(units):
+    """Writes the sessions of the units from the committed file."""
+    for unit in units:
+        shutil.rmtree(session_of(unit), ignore_errors=True)
+        os.makedirs(scripts_of(unit))
+    if not os.path.exists(PROVERS):
+        return
+    for line in open(PROVERS):
+        unit, goal, prover = line.split()
+        if unit in units:
+            with open(os.path.join(scripts_of(unit), goal + ".json"), "w") as file:
+                json.dump([{"prover": prover, "verdict": "valid"}], file)
+
+
+def pack_provers(units):
+    """Writes what the sessions of units that were run say to the committed file."""
+    lines = []
+    if os.path.exists(PROVERS):
+        lines = [line for line in open(PROVERS) if line.split()[0] not in units]
+    for unit in units:
+        for path in glob.glob(os.path.join(scripts_of(unit), "*.json")):
+            script = SCRIPT.match(" ".join(open(path).read().split()))
+            if script:
+                lines.append("%s %s %s\n" % (unit, os.path.basename(path)[:-5], script.group(1)))
+    with open(PROVERS, "w") as provers:
+        provers.writelines(sorted(lines))
+
+
+def output(*command, tree=ROOT):
+    return subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=True).stdout
+
+
+def without_comments(text):
+    """Preprocessed C without plain comments, annotations kept, and without the layout."""
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"|/\*(?!@).*?\*/|//(?!@)[^\n]*',
+                  lambda m: m.group(0) if m.group(0).startswith('"') else " ", text, flags=re.S)
+    return re.sub(r"\s+", " ", text)
+
+
+@functools.lru_cache
+def tools():
+    """Hash of the programs' versions and of what says how they are run."""
+    said = [output("frama-c", "-version"), output("why3", "--version"), output("z3", "--version"),
+            output("cvc4", "--version").splitlines()[0], output("cvc5", "--version").splitlines()[0]]
+    for path in sorted(glob.glob(os.path.join(HERE, "why3", "*")) +
+                       [os.path.join(HERE, "wp.sh"), os.path.join(HERE, "preprocess.sh")]):
+        said.append(open(path).read())
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()
+
+
+def text_of(unit, options, tree=ROOT):
+    """Hash of all that the proof of a unit depends on: what Frama-C reads, macros included, since its
+    annotations use them; WP's options; the tools. Comments and layout do not count."""
+    share = output("frama-c", "-print-share-path").strip()
+    folders = ["proofs/frama-c/include", "spec/include", "spec", "reference", "kernels", share + "/libc"]
+    read = output("gcc", "-E", "-C", "-P", "-dD", "-nostdinc", "-D__FRAMAC__", "-D__FC_MACHDEP_GCC_X86_64",
+                  *["-I" + folder for folder in folders], unit, tree=tree)
+    return hashlib.sha256("\n".join([without_comments(read), " ".join(options), tools()]).encode()).hexdigest()
+
+
+def read_proved():
+    """unit -> what was recorded of it."""
+    if not os.path.exists(PROVED):
+        return {}
+    return {entry["unit"]: entry for entry in map(json.loads, open(PROVED))}
+
+
+def write_proved(entries):
+    """Writes the entries, and those of other units as they stand."""
+    proved = read_proved()
+    proved.update((entry["unit"], entry) for entry in entries)
+    with open(PROVED, "w") as file:
+        file.writelines(json.dumps(proved[unit], sort_keys=True) + "\n" for unit in sorted(proved))
+
+
+def read_tried():
+    """name of a mutant -> (hash, verdict, goal)"""
+    if not os.path.exists(TRIED):
+        return {}
+    return {line.split()[0]: tuple(line.split()[1:]) for line in open(TRIED)}
+
+
+def write_tried(tried):
+    with open(TRIED, "w") as file:
+        file.writelines(" ".join((name,) + tried[name]) + "\n" for name in sorted(tried))
