@@ -1,9 +1,8 @@
-/* The order of rows that the experts work on (E1), and the copies into it and back (E1b).
+/* The order of rows that the experts work on (E1).
 
    One thread sorts: a slot costs a few nanoseconds, the expert's FFN on its row a thousand times
    that. The offsets are the counters, so nothing is allocated. */
 #include <phibal/expert.h>
-#include <string.h>
 
 /* offsets[e] = the slots of expert e, offsets[experts_count] = 0. Returns the first slot that is
    routed to no expert and is not padding, or `slots`. */
@@ -211,42 +210,5 @@ phibal_status phibal_permutation(int64_t tokens, int32_t active, int32_t experts
   slots_place(slots, experts, offsets, source, row) /*@ ghost (experts_count) */;
   offsets_shift(experts_count, offsets) /*@ ghost (slots, experts, source, row) */;
   //@ ghost routing_permutation(experts, experts_count, slots, offsets, source, row);
-  return PHIBAL_OK;
-}
-
-phibal_status phibal_gather(int64_t rows, int32_t active, int64_t width, const int64_t *source,
-                            const float *x, float *gathered) {
-  if (rows < 0 || active < 1 || width < 1)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "gather: %lld rows of %lld numbers, %d active experts",
-                             (long long)rows, (long long)width, active);
-  if (rows > 0 && (!source || !x || !gathered))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "gather: an array is null");
-#pragma omp parallel for schedule(static) if (rows * width > 65536)
-  for (int64_t n = 0; n < rows; n++)
-    memcpy(gathered + n * width, x + source[n] / active * width, (size_t)width * sizeof *x);
-  return PHIBAL_OK;
-}
-
-phibal_status phibal_gather_backward(int64_t tokens, int32_t active, int64_t width,
-                                     const int64_t *row, const float *gathered_gradient,
-                                     float *x_gradient) {
-  if (tokens < 0 || active < 1 || width < 1)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "gather backward: %lld tokens of %lld numbers, %d active experts",
-                             (long long)tokens, (long long)width, active);
-  if (tokens > 0 && (!row || !gathered_gradient || !x_gradient))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "gather backward: an array is null");
-#pragma omp parallel for schedule(static) if (tokens * active * width > 65536)
-  for (int64_t t = 0; t < tokens; t++) {
-    float *sum = x_gradient + t * width;
-    for (int32_t s = 0; s < active; s++) {
-      int64_t n = row[t * active + s];
-      if (n < 0) continue;
-      const float *gradient = gathered_gradient + n * width;
-#pragma GCC ivdep
-      for (int64_t i = 0; i < width; i++) sum[i] += gradient[i];
-    }
-  }
   return PHIBAL_OK;
 }
