@@ -78,9 +78,20 @@ static void vector_copy(int64_t n, const phibal_enclosure *from, phibal_enclosur
     ensures values: copied{Pre, Here}(from, to, n); */
 static void result_copy(int64_t n, phibal_reference_result from, phibal_reference_result to) {
   //@ assert use_enclosure;
+  //@ assert first_there: 0 < n ==> \valid_read(from.value + 0) && \valid_read(from.condition + 0);
+  //@ assert not_null: 0 < n ==> from.value != \null && from.condition != \null;
+  /*@ assert conditions_apart: to.value != \null ==> \forall integer i; 0 <= i < n ==>
+        vector_apart(from.condition + i, to.value, n); */
+  /*@ assert places_apart: to.value != \null && to.condition != \null ==> \forall integer i;
+        0 <= i < n ==> vector_apart(to.condition + i, to.value, n); */
   vector_copy(n, from.value, to.value);
   //@ assert kept: to.condition != \null ==> vector_same{Pre, Here}(from.condition, n);
   //@ assert first: optional_vector(to.value, n);
+  //@ assert inputs: to.condition != \null ==> vector_input(from.condition, n);
+  /*@ assert second_same: to.condition != \null ==> vector_same{Pre, Here}(to.condition, n); */
+  //@ assert second: optional_vector(to.condition, n);
+  /*@ assert apart_second: to.condition != \null ==>
+        vectors_apart(to.condition, n, from.condition, n); */
   //@ ghost copied:;
   vector_copy(n, from.condition, to.condition);
   /*@ assert apart: to.value != \null ==> \forall integer i; 0 <= i < n ==>
