@@ -76,6 +76,7 @@ phibal_status phibal_gather(int64_t rows, int32_t active, int64_t width, const i
     //@ ghost rows_before(n, width);
     //@ assert route: gather_source(x, gathered, rows, active, width, source[n]);
     int64_t token = source[n] / active;
+    //@ assert token: 0 <= token;
     //@ ghost product_ordered(token, token + 1, width);
     /*@ assert same: \forall integer i; token * width <= i < token * width + width ==>
           float_word(x[i]) == float_word(\at(x[i], Pre)); */
