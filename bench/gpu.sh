@@ -52,7 +52,7 @@ build() {
   {
     for source in spec/status.c spec/potential.c fuzz/cases.c kernels/cpu/loads.c \
       kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c \
-      kernels/cpu/balance.c kernels/cpu/balance_price.c kernels/cpu/balance_loss.c \
+      kernels/cpu/gather.c kernels/cpu/balance.c kernels/cpu/balance_price.c kernels/cpu/balance_loss.c \
       kernels/cpu/combine.c moe/norm.c moe/rope.c moe/optimizer.c; do
       echo "gcc -std=c17 $host -I$root/spec/include -c $root/$source -o $work/$(basename $source).o"
     done
