@@ -112,10 +112,13 @@ def output(*command, tree=ROOT):
 
 
 def without_comments(text):
-    """Preprocessed C without plain comments, annotations kept, and without the layout."""
-    text = re.sub(r'"(?:\\.|[^"\\\n])*"|/\*(?!@).*?\*/|//(?!@)[^\n]*',
-                  lambda m: m.group(0) if m.group(0).startswith('"') else " ", text, flags=re.S)
-    return re.sub(r"\s+", " ", text)
+    """C text without plain comments, of the same length; annotations stay."""
+    def blank(match):
+        token = match.group(0)
+        if token.startswith(("/*@", "//@", '"', "'")):
+            return token
+        return re.sub(r"[^\n]", " ", token)
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', blank, text, flags=re.S)
 
 
 @functools.lru_cache
@@ -136,7 +139,8 @@ def text_of(unit, options, tree=ROOT):
     folders = ["proofs/frama-c/include", "spec/include", "spec", "reference", "kernels", share + "/libc"]
     read = output("gcc", "-E", "-C", "-P", "-dD", "-nostdinc", "-D__FRAMAC__", "-D__FC_MACHDEP_GCC_X86_64",
                   *["-I" + folder for folder in folders], unit, tree=tree)
-    return hashlib.sha256("\n".join([without_comments(read), " ".join(options), tools()]).encode()).hexdigest()
+    read = re.sub(r"\s+", " ", without_comments(read))
+    return hashlib.sha256("\n".join([read, " ".join(options), tools()]).encode()).hexdigest()
 
 
 def read_proved():

@@ -160,11 +160,11 @@ def main():
                 committed.write_tried(tried)
                 print("%-8s %-40s %s" % (verdict, name, known.get(name, "NOT CAUGHT") if verdict == "alive" else why),
                       flush=True)
-            elif verdict == "void":
+            elif verdict in ("void", "left"):
                 print("%-8s %-40s %s" % (verdict, name, why), flush=True)
     if not arguments.names:
         committed.write_tried({m[0]: tried[m[0]] for m in mutants if m[0] in tried})
-    print("mutants: %d of %d break a proof, %d known survivors, %d without effect, %d not tried, %d wrong" % (
+    print("mutants: %d of %d break a proof, %d known survivors, %d void, %d left, %d wrong" % (
         counts["caught"], len(mutants), sum(1 for m in mutants if m[0] in known), counts["void"], counts["left"],
         wrong))
     sys.exit(0 if not wrong and mutants else 1)

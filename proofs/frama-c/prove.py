@@ -19,9 +19,9 @@ of its unit only when that one gives up: to write a goal down for a prover takes
   --record  takes units as proved of which nothing changed since units.proved was written: not what
             Frama-C reads, nor WP's options, nor the tools. They are replayed last, as far as --budget
             goes, beginning with another one at each commit
-  --pack    writes the verdicts, old and new, to proofs.cache, and of the units that were run which
-            prover proved which goal to provers.list and, of those that hold, what was proved to
-            units.proved
+  --pack    with --cache: writes the verdicts, old and new, to proofs.cache, and of the units that were
+            run which prover proved which goal to provers.list and, of those that hold, what was proved
+            to units.proved
   --budget  starts no unit after so many seconds, and names those it left out
   --smoke   asks the provers for a contradiction in every contract and every reachable place, and
             fails if they find one
@@ -70,22 +70,12 @@ def marked_units(mark):
             if mark in line.split("#")[0].split()]
 
 
-def without_comments(text):
-    """C text without plain comments, of the same length; annotations stay."""
-    def blank(match):
-        token = match.group(0)
-        if token.startswith(("/*@", "//@", '"', "'")):
-            return token
-        return re.sub(r"[^\n]", " ", token)
-    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', blank, text, flags=re.S)
-
-
 DEFINITION = re.compile(r"^(?!\s|#|typedef|enum|struct|union)([A-Za-z_][\w\s\*]*?\b(\w+)\s*\([^;{}]*?\))\s*([{;])", re.M)
 
 
 def functions_of(path):
     """name -> (defined here?, has a contract here?, inline?) of one C file or header."""
-    text = without_comments(open(path).read())
+    text = committed.without_comments(open(path).read())
     # What Frama-C does not see is not proved.
     text = re.sub(r"^#\s*ifndef __FRAMAC__.*?^#\s*endif", lambda m: re.sub(r"[^\n]", " ", m.group(0)), text,
                   flags=re.S | re.M)
@@ -312,7 +302,7 @@ def axioms():
               glob.glob(os.path.join(ROOT, "reference/**/*.[ch]"), recursive=True) +
               glob.glob(os.path.join(ROOT, "kernels/**/*.[ch]"), recursive=True) + headers())
     for path in places:
-        text = without_comments(open(path).read())
+        text = committed.without_comments(open(path).read())
         text = re.sub(r"//[^\n]*", "", "\n".join(re.findall(r"/\*@.*?\*/|//@[^\n]*", text, flags=re.S)))
         where = os.path.relpath(path, ROOT)
         stated = 0
