@@ -18,7 +18,7 @@ of its unit only when that one gives up: to write a goal down for a prover takes
             prover
   --record  takes units as proved of which nothing changed since units.proved was written: not what
             Frama-C reads, nor WP's options, nor the tools. They are replayed last, as far as --budget
-            goes, beginning with another one at each commit
+            goes, beginning with another one whenever the record changes
   --pack    with --cache: writes the verdicts, old and new, to proofs.cache, and of the units that were
             run which prover proved which goal to provers.list and, of those that hold, what was proved
             to units.proved
@@ -397,11 +397,9 @@ def unchanged(units, contracts, inlines):
 
 
 def in_turn(units, recorded):
-    """What changed first; then what is recorded, from another unit on at each commit."""
+    """What changed first; then what is recorded, from another unit on whenever the record changes."""
     known = [u for u in units if u[0] in recorded]
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE,
-                            stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
-    first = int(commit or "0", 16) % max(1, len(known))
+    first = sum(int(recorded[u[0]]["text"], 16) for u in known) % max(1, len(known))
     return [u for u in units if u[0] not in recorded] + known[first:] + known[:first]
 
 
