@@ -78,12 +78,14 @@ begin 105
 step wrong 60 takes 1 1 >"$folder/log"
 expect 1 "not ok: wrong: status 1" "said by wrong"
 
-# By the real clock: a step and what it started end at the deadline.
+# By the real clock: a step and what it started end at the deadline. How much of the 10 - 5 seconds is left when it
+# begins is the machine's.
 unset -f timeout
 now() { date +%s; }
-begin 6
+begin 10
 from=$(now)
-step real 60 sh -c 'sleep 30 & sleep 30' >"$folder/log"
-expect 3 "left out: no time: real (stopped after 1 of its 60 s)" "not done: real"
-[ $(($(now) - from)) -le 5 ] || fail "a step went on past the deadline"
+step real 60 sh -c 'sleep 30 & sleep 30' >"$folder/real"
+sed 's/ after [1-5] of / after SOME of /' "$folder/real" >"$folder/log"
+expect 3 "left out: no time: real (stopped after SOME of its 60 s)" "not done: real"
+[ $(($(now) - from)) -le 9 ] || fail "a step went on past the deadline"
 echo "deadlines: ok"
