@@ -117,6 +117,14 @@ static phibal_status chain_element(int64_t m, int64_t inner, int64_t columns,
                                    phibal_enclosure *value, phibal_enclosure *condition) {
   //@ assert use_enclosure && use_place && open_place;
   int64_t i = m / columns, j = m % columns;
+  /*@ assert apart: \forall integer l; 0 <= l < inner ==>
+        \separated(x.value + (place(i, x_row) + place(l, x_column)), t + 2); */
+  /*@ assert dropped: \forall integer l; 0 <= l < inner ==>
+        \separated(t + 2, x.value + (place(i, x_row) + place(l, x_column))); */
+  /*@ assert condition_apart: \forall integer l; 0 <= l < inner ==>
+        \separated(x.condition + (place(i, x_row) + place(l, x_column)), t + 2); */
+  /*@ assert condition_dropped: \forall integer l; 0 <= l < inner ==>
+        \separated(t + 2, x.condition + (place(i, x_row) + place(l, x_column))); */
   /*@ assert places: i == m / columns && j == m % columns && place(i, x_row) == i * x_row &&
         place(j, w.column_stride) == j * w.column_stride; */
   phibal_enclosure *magnitude = condition ? condition : &t[2];
@@ -125,9 +133,6 @@ static phibal_status chain_element(int64_t m, int64_t inner, int64_t columns,
   /*@ assert members: \forall sequence s;
         row_members{Pre}(x.value, place(i, x_row), x_column, inner, s) ==>
           row_members(x.value, place(i, x_row), x_column, inner, s); */
-  /*@ assert dropped: \forall integer l; 0 <= l < inner ==>
-        \separated(t + 2, x.value + (place(i, x_row) + place(l, x_column))) &&
-        \separated(t + 2, x.condition + (place(i, x_row) + place(l, x_column))); */
   /*@ assert third: output(magnitude) && \separated(value, magnitude) &&
         (magnitude == t + 2 || (magnitude == condition && \separated(magnitude, t + 2))); */
   phibal_status status = chain_dot(inner, x, i * x_row, x_column, w.data + j * w.column_stride,
@@ -144,7 +149,24 @@ phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns,
   //@ assert use_enclosure && use_place && open_place;
   if (!result.value) return PHIBAL_OK;
   const int64_t n = rows * columns;
-  //@ assert size: n == place(rows, columns);
+  //@ assert size: n == place(rows, columns) && 0 <= n;
+  //@ assert x_free: \forall integer i; 0 <= i < size ==> vector_apart(x.value + i, t, 3);
+  /*@ assert x_condition_free: \forall integer i; 0 <= i < size ==>
+        vector_apart(x.condition + i, t, 3); */
+  /*@ assert x_apart: \forall integer i; 0 <= i < size ==>
+        vector_apart(x.value + i, result.value, n); */
+  /*@ assert x_apart_condition: \forall integer i; 0 <= i < size ==>
+        optional_vector_apart(x.value + i, result.condition, n); */
+  /*@ assert x_condition_apart: \forall integer i; 0 <= i < size ==>
+        vector_apart(x.condition + i, result.value, n); */
+  /*@ assert x_condition_apart_condition: \forall integer i; 0 <= i < size ==>
+        optional_vector_apart(x.condition + i, result.condition, n); */
+  /*@ assert value_free: \forall integer k; 0 <= k < n ==>
+        vector_apart(result.value + k, t, 3); */
+  /*@ assert condition_free: result.condition != \null ==> \forall integer k; 0 <= k < n ==>
+        vector_apart(result.condition + k, t, 3); */
+  /*@ assert grow: \forall phibal_enclosure *r, integer k; 0 <= k <= n &&
+        result_apart(r, result, n) ==> result_apart(r, result, k); */
   /*@ loop invariant index: 0 <= m && (m <= n || m == 0);
       loop invariant outputs: vector_output(t, 3) && result_there(result, n);
       loop invariant frame: only_chain_written{Pre, Here}(t, result, m);
@@ -163,21 +185,55 @@ phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns,
       expert_column(w.data, w.row_stride, w.column_stride, inner, columns, m % columns); */
     /*@ assert inside: \forall integer l; 0 <= l < inner ==>
           0 <= place(m / columns, x_row) + place(l, x_column) < size; */
-    /*@ assert kept: vector_same{Pre, Here}(x.value, size) &&
-          vector_same{Pre, Here}(x.condition, size); */
+    phibal_enclosure *magnitude = result.condition ? &result.condition[m] : NULL;
+    /*@ assert magnitude: (result.condition == \null && magnitude == \null) ||
+          (result.condition != \null && magnitude == result.condition + m); */
+    /*@ assert values_apart: \forall integer i; 0 <= i < n && i != m ==>
+          \separated(result.value + i, result.value + m); */
+    /*@ assert values_apart_condition: \forall integer i; 0 <= i < n ==>
+          optional_apart(result.value + i, magnitude); */
+    /*@ assert conditions_apart: result.condition != \null ==> \forall integer i;
+          0 <= i < n ==> \separated(result.condition + i, result.value + m); */
+    /*@ assert conditions_apart_condition: result.condition != \null ==> \forall integer i;
+          0 <= i < n && i != m ==> \separated(result.condition + i, result.condition + m); */
+    /*@ assert value_apart: \forall integer l; 0 <= l < inner ==>
+          \separated(result.value + m, x.value + (place(m / columns, x_row) + place(l, x_column)));
+     */
+    /*@ assert value_apart_condition: \forall integer l; 0 <= l < inner ==>
+          \separated(result.value + m,
+                     x.condition + (place(m / columns, x_row) + place(l, x_column))); */
+    /*@ assert condition_apart: \forall integer l; 0 <= l < inner ==>
+          optional_apart(magnitude, x.value + (place(m / columns, x_row) + place(l, x_column))); */
+    /*@ assert condition_apart_condition: \forall integer l; 0 <= l < inner ==>
+          optional_apart(magnitude,
+                         x.condition + (place(m / columns, x_row) + place(l, x_column))); */
+    /*@ assert temporaries_apart: vector_apart(result.value + m, t, 3) &&
+          (magnitude == \null || vector_apart(magnitude, t, 3)); */
+    //@ assert later: vector_apart(result.value + m, result.value, m);
+    //@ assert later_condition: optional_vector_apart(result.value + m, result.condition, m);
+    //@ assert x_kept: vector_same{Pre, Here}(x.value, size);
+    //@ assert x_condition_kept: vector_same{Pre, Here}(x.condition, size);
+    //@ assert x_there: vector_input(x.value, size);
+    //@ assert x_condition_there: vector_input(x.condition, size);
     /*@ assert members: \forall sequence s; members{Pre}(x.value, size, s) ==>
           row_members(x.value, place(m / columns, x_row), x_column, inner, s); */
     //@ assert there: row_there(x, place(m / columns, x_row), x_column, inner, t);
-    phibal_enclosure *magnitude = result.condition ? &result.condition[m] : NULL;
+    //@ assert fresh: same{Pre, Here}(result.value + m);
     //@ ghost before:;
     phibal_status status = chain_element(m, inner, columns, x, x_row, x_column, w, add, t,
                                          &result.value[m], magnitude);
     /*@ assert written: enclosure(result.value + m) &&
           (result.condition == \null || enclosure(result.condition + m)); */
     /*@ assert others: \forall integer i; 0 <= i < n && i != m ==>
-          same{before, Here}(result.value + i) &&
-          (result.condition == \null || same{before, Here}(result.condition + i)); */
+          same{before, Here}(result.value + i); */
+    /*@ assert conditions: result.condition != \null ==> \forall integer i;
+          0 <= i < n && i != m ==> same{before, Here}(result.condition + i); */
     //@ assert outputs: vector_output(result.value, n) && optional_vector(result.condition, n);
+    /*@ assert element: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+          vector_apart(r, t, 3) && result_apart(r, result, m + 1) ==> same{before, Here}(r); */
+    /*@ assert earlier: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
+          vector_apart(r, t, 3) && result_apart(r, result, m + 1) ==> same{Pre, before}(r); */
+    //@ assert only: only_chain_written{Pre, Here}(t, result, m + 1);
     if (status != PHIBAL_OK) return status;
   }
   return PHIBAL_OK;
