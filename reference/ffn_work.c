@@ -1,5 +1,8 @@
 /* The scratch of an FFN's call, checks of its arguments, copies of its intermediates. */
 #include "ffn_work.h"
+#ifdef __FRAMAC__
+#include <phibal/acsl/ffn_results.h>
+#endif
 
 ffn_scratch ffn_scratch_cut(phibal_enclosure *all, size_t n) {
   phibal_enclosure *v = all + FFN_TEMPORARIES;
@@ -104,12 +107,68 @@ void ffn_results_copy(int64_t n, phibal_reference_result a, phibal_reference_res
                       phibal_reference_result b, phibal_reference_result to_b,
                       phibal_reference_result c, phibal_reference_result to_c) {
   //@ assert use_enclosure;
+  /*@ ghost ffn_results_free(b, n, to_a, n);
+            ffn_results_free(c, n, to_a, n);
+            ffn_results_free(c, n, to_b, n);
+            ffn_results_free(to_b, n, to_a, n);
+            ffn_results_free(to_c, n, to_a, n);
+            ffn_results_free(to_c, n, to_b, n); */
+  //@ assert to_a_pair: optional_vectors_apart(to_a.value, n, to_a.condition, n);
+  //@ assert to_b_pair: optional_vectors_apart(to_b.value, n, to_b.condition, n);
+  //@ assert to_c_pair: optional_vectors_apart(to_c.value, n, to_c.condition, n);
+  //@ assert b_first: 0 < n ==> \valid_read(b.value + 0) && \valid_read(b.condition + 0);
+  //@ assert b_not_null: 0 < n ==> b.value != \null && b.condition != \null;
+  //@ assert c_first: 0 < n ==> \valid_read(c.value + 0) && \valid_read(c.condition + 0);
+  //@ assert c_not_null: 0 < n ==> c.value != \null && c.condition != \null;
   result_copy(n, a, to_a);
-  /*@ assert kept: vector_same{Pre, Here}(b.value, n) && vector_same{Pre, Here}(b.condition, n) &&
-        vector_same{Pre, Here}(c.value, n) && vector_same{Pre, Here}(c.condition, n); */
+  //@ assert b_values: vector_same{Pre, Here}(b.value, n);
+  //@ assert b_conditions: vector_same{Pre, Here}(b.condition, n);
+  //@ assert c_values: vector_same{Pre, Here}(c.value, n);
+  //@ assert c_conditions: vector_same{Pre, Here}(c.condition, n);
+  //@ assert b_given: result_given(b, n);
+  //@ assert c_given: result_given(c, n);
+  //@ assert to_b_values_same: to_b.value != \null ==> vector_same{Pre, Here}(to_b.value, n);
+  /*@ assert to_b_conditions_same: to_b.condition != \null ==>
+        vector_same{Pre, Here}(to_b.condition, n); */
+  //@ assert b_there_value: optional_vector(to_b.value, n);
+  //@ assert b_there_condition: optional_vector(to_b.condition, n);
+  //@ assert b_there: result_there(to_b, n);
+  //@ assert to_c_values_same: to_c.value != \null ==> vector_same{Pre, Here}(to_c.value, n);
+  /*@ assert to_c_conditions_same: to_c.condition != \null ==>
+        vector_same{Pre, Here}(to_c.condition, n); */
+  //@ assert c_there_value: optional_vector(to_c.value, n);
+  //@ assert c_there_condition: optional_vector(to_c.condition, n);
+  //@ assert c_there: result_there(to_c, n);
+  //@ assert first_copied: copied{Pre, Here}(a, to_a, n);
+  //@ ghost one:;
   result_copy(n, b, to_b);
-  /*@ assert kept: vector_same{Pre, Here}(c.value, n) &&
-        vector_same{Pre, Here}(c.condition, n); */
-  //@ assert first: copied{Pre, Here}(a, to_a, n);
+  //@ assert one_values: to_a.value != \null ==> vector_same{one, Here}(to_a.value, n);
+  //@ assert one_conditions: to_a.condition != \null ==> vector_same{one, Here}(to_a.condition, n);
+  //@ assert first_kept: copied{Pre, Here}(a, to_a, n);
+  //@ assert first_there_value: optional_vector(to_a.value, n);
+  //@ assert first_there_condition: optional_vector(to_a.condition, n);
+  //@ assert first_there: result_there(to_a, n);
+  //@ assert second_copied: copied{Pre, Here}(b, to_b, n);
+  //@ assert c_values_kept: vector_same{one, Here}(c.value, n);
+  //@ assert c_conditions_kept: vector_same{one, Here}(c.condition, n);
+  //@ assert c_given_still: result_given(c, n);
+  //@ assert to_c_still_values_same: to_c.value != \null ==> vector_same{one, Here}(to_c.value, n);
+  /*@ assert to_c_still_conditions_same: to_c.condition != \null ==>
+        vector_same{one, Here}(to_c.condition, n); */
+  //@ assert c_there_still_value: optional_vector(to_c.value, n);
+  //@ assert c_there_still_condition: optional_vector(to_c.condition, n);
+  //@ assert c_there_still: result_there(to_c, n);
+  //@ ghost two:;
   result_copy(n, c, to_c);
+  //@ assert two_values: to_a.value != \null ==> vector_same{two, Here}(to_a.value, n);
+  //@ assert two_conditions: to_a.condition != \null ==> vector_same{two, Here}(to_a.condition, n);
+  //@ assert second_values: to_b.value != \null ==> vector_same{two, Here}(to_b.value, n);
+  /*@ assert second_conditions: to_b.condition != \null ==>
+        vector_same{two, Here}(to_b.condition, n); */
+  //@ assert first_left_value: optional_vector(to_a.value, n);
+  //@ assert first_left_condition: optional_vector(to_a.condition, n);
+  //@ assert first_left: result_there(to_a, n);
+  //@ assert second_left_value: optional_vector(to_b.value, n);
+  //@ assert second_left_condition: optional_vector(to_b.condition, n);
+  //@ assert second_left: result_there(to_b, n);
 }
