@@ -5,8 +5,9 @@
 #                        replayed, and then as many of the former as ten minutes allow. Verdicts
 #                        come from the committed proofs.cache where a goal is the same to the letter;
 #                        what is not there goes to a prover
-#   prove.sh --replay    every goal of every unit, verdicts from proofs.cache; writes STATUS.md and
-#                        what is committed of the proofs
+#   prove.sh --changed   of WP's units only those of which something changed; writes STATUS.md and what
+#                        is committed of the proofs
+#   prove.sh --replay    the same with every goal of every unit, verdicts from proofs.cache
 #   prove.sh --uncached  every goal of every unit to a prover
 #   prove.sh --smoke     also asks the provers for a contradiction in every contract
 #   prove.sh --mutants   breaks the proved code line by line: each must break a proof
@@ -17,6 +18,7 @@ mkdir -p "$work"
 
 case "${1:-}" in
 '') wp_options="--cache --record --budget 600" ;;
+--changed) wp_options="--cache --changed --pack" ;;
 --replay) wp_options="--cache --pack" ;;
 --uncached) wp_options= ;;
 --smoke) wp_options=--smoke ;;
@@ -25,7 +27,7 @@ case "${1:-}" in
   exec gappa/faults.sh
   ;;
 *)
-  sed -n '2,13s/^# \{0,1\}//p' prove.sh >&2
+  sed -n '2,14s/^# \{0,1\}//p' prove.sh >&2
   exit 2
   ;;
 esac
@@ -58,7 +60,7 @@ step model model
 step record frama-c/record_test.py
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
 grep -E '^(not|as recorded) ' "$work/wp.out" || true
-[ "${1:-}" != --replay ] || step status ./status.py "$work"
+case "${1:-}" in --changed | --replay) step status ./status.py "$work" ;; esac
 [ -z "$failed" ] || {
   echo "not proved:$failed" >&2
   exit 1

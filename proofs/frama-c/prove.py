@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs WP over the units of units.list and says what is proved.
 
-  prove.py [--jobs N] [--cache] [--record] [--pack] [--smoke] [--budget SECONDS] [--report FILE.json]
-           [UNIT ...]
+  prove.py [--jobs N] [--cache] [--record | --changed] [--pack] [--smoke] [--budget SECONDS]
+           [--report FILE.json] [UNIT ...]
 
 A unit is a line of units.list, named in full or in part. `partial` there: only functions that have
 contracts are proved, and the others are named as not under proof yet. `waiting`: its functions were
@@ -19,6 +19,7 @@ of its unit only when that one gives up: to write a goal down for a prover takes
   --record  takes units as proved of which nothing changed since units.proved was written: not what
             Frama-C reads, nor WP's options, nor the tools. They are replayed last, as far as --budget
             goes, beginning with another one whenever the record changes
+  --changed the same, and does not replay them at all
   --pack    with --cache: writes the verdicts, old and new, to proofs.cache, and of the units that were
             run which prover proved which goal to provers.list and, of those that hold, what was proved
             to units.proved
@@ -322,6 +323,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--cache", action="store_true")
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--changed", action="store_true")
     parser.add_argument("--pack", action="store_true")
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--budget", type=float, default=float("inf"))
@@ -337,11 +339,11 @@ def main():
     contracts, inlines = contracts_in_headers()
     units = read_units(arguments.units)
     committed.unpack_provers([unit for unit, _ in units])
-    recorded = unchanged(units, contracts, inlines) if arguments.record else {}
-    results, left = [], []
+    recorded = unchanged(units, contracts, inlines) if arguments.record or arguments.changed else {}
+    results, left = [], list(recorded) if arguments.changed else []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         jobs = {pool.submit(run_in_time, started, u, o, contracts, inlines, arguments): u
-                for u, o in in_turn(units, recorded)}
+                for u, o in in_turn(units, recorded) if u not in left}
         for job in concurrent.futures.as_completed(jobs):
             result = job.result()
             if result is None:
@@ -381,7 +383,7 @@ def main():
         with open(arguments.report, "w") as report:
             json.dump(sorted(entries, key=lambda entry: entry["unit"]), report, indent=1)
     if arguments.pack:
-        pack(results, whole=not arguments.units and not left)
+        pack(results, whole=not (arguments.units or left or kept))
     sys.exit(0 if ok else 1)
 
 
