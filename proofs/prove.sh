@@ -57,6 +57,7 @@ echo "proof    result  time   what"
 step coq coq/check.sh
 step gappa gappa/check.sh
 step model model
+step keys frama-c/select_key.sh
 step record frama-c/record_test.py
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
 grep -E '^(not|as recorded) ' "$work/wp.out" || true

@@ -1,7 +1,7 @@
 ; The key of kernels/cpu/select.h, bit by bit (select_key, select_index): keys of finite scores are
 ; in the order of (R2), higher score first and then the lower expert, and name their expert, if the
 ; bits that gave way to the index were 0. Asked for a counterexample, a solver must say "unsat".
-; Written by hand after the C; the C itself is tested. Run: z3 select_key.smt2
+; Written by hand after the C; the C itself is tested. select_key.sh asks.
 (set-logic QF_BVFP)
 (define-sort Number () (_ FloatingPoint 11 53))
 (define-sort Word () (_ BitVec 64))

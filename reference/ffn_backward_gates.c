@@ -1,0 +1,219 @@
+/* The gates of the gated FFN's backward pass, (E3), with first-order conditions. */
+#include "ffn_backward_gates.h"
+
+/*@ predicate apart_from_gradients(phibal_enclosure *r, phibal_enclosure *a,
+                                   phibal_enclosure *a_condition, phibal_enclosure *b,
+                                   phibal_enclosure *b_condition) =
+      \separated(r, a) && \separated(r, a_condition) && \separated(r, b) &&
+      \separated(r, b_condition);
+*/
+
+/* b' and its condition of one element from value = act(a), which becomes |act(a)|; back: h' and its
+   condition. */
+/*@ requires output(value) && input(back) && input(back_condition) && output(b_gradient) &&
+      output(b_condition);
+    requires \separated(value, back) && \separated(value, back_condition) &&
+      \separated(value, b_gradient) && \separated(value, b_condition) &&
+      \separated(b_gradient, back) && \separated(b_gradient, back_condition) &&
+      \separated(b_condition, back_condition) && \separated(b_gradient, b_condition);
+    terminates \true;
+    exits \false;
+    assigns *value, *b_gradient, *b_condition;
+    ensures outputs: enclosure(value) && enclosure(b_gradient) && enclosure(b_condition);
+    ensures frame: only_three_written{Pre, Here}(value, b_gradient, b_condition);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures ups: \result == PHIBAL_OK ==> \forall real g, v; in{Pre}(back, g) &&
+      in{Pre}(value, v) ==> in(b_gradient, g * v); */
+static phibal_status ffn_up_products(phibal_enclosure *value, const phibal_enclosure *back,
+                                     const phibal_enclosure *back_condition,
+                                     phibal_enclosure *b_gradient, phibal_enclosure *b_condition) {
+  //@ assert use_enclosure;
+  TRY(phibal_enclosure_mul(b_gradient, back, value));
+  phibal_enclosure_abs(value, value);
+  return phibal_enclosure_mul(b_condition, back_condition, value);
+}
+
+/* a' and its condition of one element from slope = act'(a), size, that derivative's condition, and
+   factor, a temporary; they are overwritten. */
+/*@ requires \is_finite(b) && output(slope) && output(size) && output(factor);
+    requires input(back) && input(back_condition) && output(a_gradient) && output(a_condition);
+    requires \separated(slope, size) && \separated(slope, factor) && \separated(size, factor);
+    requires \separated(slope, back) && \separated(slope, back_condition) &&
+      \separated(slope, a_gradient) && \separated(slope, a_condition);
+    requires \separated(size, back) && \separated(size, back_condition) &&
+      \separated(size, a_gradient) && \separated(size, a_condition);
+    requires \separated(factor, back) && \separated(factor, back_condition) &&
+      \separated(factor, a_gradient) && \separated(factor, a_condition);
+    requires \separated(a_gradient, back_condition) && \separated(a_gradient, back) &&
+      \separated(a_condition, back_condition) && \separated(a_gradient, a_condition);
+    terminates \true;
+    exits \false;
+    assigns *slope, *size, *factor, *a_gradient, *a_condition;
+    ensures temporaries: enclosure(slope) && enclosure(size) && enclosure(factor);
+    ensures outputs: enclosure(a_gradient) && enclosure(a_condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, slope) &&
+      \separated(r, size) && \separated(r, factor) && \separated(r, a_gradient) &&
+      \separated(r, a_condition) ==> same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures gates: \result == PHIBAL_OK ==> \forall real g, v; in{Pre}(back, g) &&
+      in{Pre}(slope, v) ==> in(a_gradient, g * (v * (real)b)); */
+static phibal_status
+ffn_slope_products(phibal_enclosure *slope, phibal_enclosure *size, phibal_enclosure *factor,
+                   float b, const phibal_enclosure *back, const phibal_enclosure *back_condition,
+                   phibal_enclosure *a_gradient, phibal_enclosure *a_condition) {
+  //@ assert use_enclosure;
+  operation_set_float(factor, b);
+  TRY(phibal_enclosure_mul(slope, slope, factor));
+  //@ assert slope: \forall real v; in{Pre}(slope, v) ==> in(slope, v * (real)b);
+  TRY(phibal_enclosure_mul(a_gradient, back, slope));
+  phibal_enclosure_abs(factor, factor);
+  //@ assert factors: output(slope) && output(size) && output(factor);
+  TRY(phibal_enclosure_mul(size, size, factor));
+  return phibal_enclosure_mul(a_condition, back_condition, size);
+}
+
+/* a' = h' b act'(a), b' = h' act(a) of one element; back: h' and its condition. */
+/*@ requires \valid(work) && work_ready(work) && \is_finite(a) && \is_finite(b);
+    requires vector_output(t, 4) && input(back) && input(back_condition);
+    requires output(a_gradient) && output(a_condition) && output(b_gradient) &&
+      output(b_condition);
+    requires vector_apart_work(t, 4, work) && \separated(work, back) &&
+      \separated(work, back_condition) && \separated(work, a_gradient) &&
+      \separated(work, a_condition) && \separated(work, b_gradient) &&
+      \separated(work, b_condition);
+    requires vector_apart(back, t, 4) && vector_apart(back_condition, t, 4) &&
+      vector_apart(a_gradient, t, 4) && vector_apart(a_condition, t, 4) &&
+      vector_apart(b_gradient, t, 4) && vector_apart(b_condition, t, 4);
+    requires apart_from_gradients(back, a_gradient, a_condition, b_gradient, b_condition) &&
+      apart_from_gradients(back_condition, a_gradient, a_condition, b_gradient, b_condition);
+    requires \separated(a_gradient, a_condition) && \separated(a_gradient, b_gradient) &&
+      \separated(a_gradient, b_condition) && \separated(a_condition, b_gradient) &&
+      \separated(a_condition, b_condition) && \separated(b_gradient, b_condition);
+    terminates \true;
+    exits \false;
+    assigns *work, t[0 .. 3], *a_gradient, *a_condition, *b_gradient, *b_condition;
+    ensures work: work_ready(work);
+    ensures kind: work->activation == \old(work->activation);
+    ensures outputs: vector_output(t, 4) && enclosure(a_gradient) && enclosure(a_condition) &&
+      enclosure(b_gradient) && enclosure(b_condition);
+    ensures frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) && \separated(r, work) &&
+      vector_apart(r, t, 4) &&
+      apart_from_gradients(r, a_gradient, a_condition, b_gradient, b_condition) ==>
+        same{Pre, Here}(r);
+    ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
+    ensures ups: \result == PHIBAL_OK ==> \forall real g; in{Pre}(back, g) ==>
+      in(b_gradient, g * activation_value(\old(work->activation), (real)a));
+    ensures gates: \result == PHIBAL_OK ==> \forall real g; in{Pre}(back, g) ==>
+      in(a_gradient,
+         g * (activation_derivative(\old(work->activation), (real)a) * (real)b)); */
+static phibal_status ffn_gate_backward(activation_work *work, phibal_enclosure *t, float a, float b,
+                                       const phibal_enclosure *back,
+                                       const phibal_enclosure *back_condition,
+                                       phibal_enclosure *a_gradient, phibal_enclosure *a_condition,
+                                       phibal_enclosure *b_gradient,
+                                       phibal_enclosure *b_condition) {
+  //@ assert use_enclosure;
+  operation_set_float(&t[3], a);
+  //@ assert work: work_ready(work);
+  phibal_status status = activation_evaluate(work, &t[3], &t[0], &t[1], &t[2]);
+  if (status != PHIBAL_OK) return status;
+  //@ assert kept: same{Pre, Here}(back) && same{Pre, Here}(back_condition);
+  //@ assert temporaries: output(t + 0) && output(t + 1) && output(t + 2) && output(t + 3);
+  status = ffn_up_products(&t[0], back, back_condition, b_gradient, b_condition);
+  //@ assert later: output(t + 0) && output(t + 1) && output(t + 2) && output(t + 3);
+  if (status != PHIBAL_OK) return status;
+  //@ assert still: same{Pre, Here}(back) && same{Pre, Here}(back_condition);
+  status =
+      ffn_slope_products(&t[1], &t[2], &t[3], b, back, back_condition, a_gradient, a_condition);
+  //@ assert last: output(t + 0) && output(t + 1) && output(t + 2) && output(t + 3);
+  //@ assert work: work_ready(work);
+  return status;
+}
+
+phibal_status ffn_gates_backward(int64_t n, activation_work *work, ffn_scratch s, const float *a,
+                                 const float *b)
+/*@ ghost (phibal_enclosure *all) */ {
+  //@ assert use_enclosure;
+  //@ ghost ffn_places(s, all, n);
+  /*@ loop invariant index: 0 <= k <= n;
+      loop invariant work: work_ready(work) && work->activation == \at(work->activation, Pre);
+      loop invariant outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
+      loop invariant frame: only_gradients_written{Pre, Here}(work, s.t, s.a, s.b, n);
+      loop invariant gates:
+        gate_gradients_given{Pre, Here}(s.back, s.a.value, k, work->activation, a, b);
+      loop invariant ups: up_gradients_given{Pre, Here}(s.back, s.b.value, k, work->activation, a);
+      loop assigns k, *work, s.t[0 .. 3], s.a.value[0 .. n - 1], s.a.condition[0 .. n - 1],
+                   s.b.value[0 .. n - 1], s.b.condition[0 .. n - 1];
+      loop variant n - k; */
+  for (int64_t k = 0; k < n; k++) {
+    //@ assert temporaries: s.t == all;
+    //@ assert back_place: s.back.value + k == all + (FFN_TEMPORARIES + 6 * n + k);
+    //@ assert back_there: output(all + (FFN_TEMPORARIES + 6 * n + k));
+    //@ assert back_work: \separated(work, s.back.value + k);
+    //@ assert back_free: vector_apart(s.back.value + k, s.t, 4);
+    //@ assert back_condition_place: s.back.condition + k == all + (FFN_TEMPORARIES + 7 * n + k);
+    //@ assert back_condition_there: output(all + (FFN_TEMPORARIES + 7 * n + k));
+    //@ assert back_condition_work: \separated(work, s.back.condition + k);
+    //@ assert back_condition_free: vector_apart(s.back.condition + k, s.t, 4);
+    //@ assert gate_place: s.a.value + k == all + (FFN_TEMPORARIES + k);
+    //@ assert gate_there: output(all + (FFN_TEMPORARIES + k));
+    //@ assert gate_work: \separated(work, s.a.value + k);
+    //@ assert gate_free: vector_apart(s.a.value + k, s.t, 4);
+    //@ assert gate_condition_place: s.a.condition + k == all + (FFN_TEMPORARIES + n + k);
+    //@ assert gate_condition_there: output(all + (FFN_TEMPORARIES + n + k));
+    //@ assert gate_condition_work: \separated(work, s.a.condition + k);
+    //@ assert gate_condition_free: vector_apart(s.a.condition + k, s.t, 4);
+    //@ assert up_place: s.b.value + k == all + (FFN_TEMPORARIES + 2 * n + k);
+    //@ assert up_there: output(all + (FFN_TEMPORARIES + 2 * n + k));
+    //@ assert up_work: \separated(work, s.b.value + k);
+    //@ assert up_free: vector_apart(s.b.value + k, s.t, 4);
+    //@ assert up_condition_place: s.b.condition + k == all + (FFN_TEMPORARIES + 3 * n + k);
+    //@ assert up_condition_there: output(all + (FFN_TEMPORARIES + 3 * n + k));
+    //@ assert up_condition_work: \separated(work, s.b.condition + k);
+    //@ assert up_condition_free: vector_apart(s.b.condition + k, s.t, 4);
+    //@ assert work_apart: vector_apart_work(s.t, 4, work);
+    //@ assert back_apart_gate: vector_apart(s.back.value + k, s.a.value, n);
+    //@ assert back_apart_gate_condition: vector_apart(s.back.value + k, s.a.condition, n);
+    //@ assert back_apart_up: vector_apart(s.back.value + k, s.b.value, n);
+    //@ assert back_apart_up_condition: vector_apart(s.back.value + k, s.b.condition, n);
+    //@ assert back_kept: same{Pre, Here}(s.back.value + k);
+    /*@ assert members: \forall real g; in{Pre}(s.back.value + k, g) ==> in(s.back.value + k, g); */
+    //@ ghost before:;
+    phibal_status status =
+        ffn_gate_backward(work, s.t, a[k], b[k], &s.back.value[k], &s.back.condition[k],
+                          &s.a.value[k], &s.a.condition[k], &s.b.value[k], &s.b.condition[k]);
+    //@ assert gate_written: enclosure(all + (FFN_TEMPORARIES + k));
+    //@ assert gate_condition_written: enclosure(all + (FFN_TEMPORARIES + n + k));
+    //@ assert up_written: enclosure(all + (FFN_TEMPORARIES + 2 * n + k));
+    //@ assert up_condition_written: enclosure(all + (FFN_TEMPORARIES + 3 * n + k));
+    //@ assert temporaries_written: vector_output(all, 4);
+    /*@ assert others: \forall integer i;
+          FFN_TEMPORARIES <= i < FFN_TEMPORARIES + FFN_VECTORS * n &&
+          i != FFN_TEMPORARIES + k && i != FFN_TEMPORARIES + n + k &&
+          i != FFN_TEMPORARIES + 2 * n + k && i != FFN_TEMPORARIES + 3 * n + k ==>
+            same{before, Here}(all + i); */
+    /*@ assert others_there: \forall integer i;
+          FFN_TEMPORARIES <= i < FFN_TEMPORARIES + FFN_VECTORS * n && i != FFN_TEMPORARIES + k &&
+          i != FFN_TEMPORARIES + n + k && i != FFN_TEMPORARIES + 2 * n + k &&
+          i != FFN_TEMPORARIES + 3 * n + k ==> output(all + i); */
+    /*@ assert rest_there: \forall integer i;
+          FFN_TEMPORARIES <= i < FFN_TEMPORARIES + FFN_VECTORS * n ==> output(all + i); */
+    //@ assert outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
+    if (status != PHIBAL_OK) return status;
+    /*@ assert gate_earlier_there: \forall integer i; 0 <= i < k ==>
+          same{before, Here}(all + (FFN_TEMPORARIES + i)); */
+    /*@ assert gate_earlier_place: \forall integer i; 0 <= i < k ==>
+          s.a.value + i == all + (FFN_TEMPORARIES + i); */
+    //@ assert gate_earlier: \forall integer i; 0 <= i < k ==> same{before, Here}(s.a.value + i);
+    /*@ assert up_earlier_there: \forall integer i; 0 <= i < k ==>
+          same{before, Here}(all + (FFN_TEMPORARIES + 2 * n + i)); */
+    /*@ assert up_earlier_place: \forall integer i; 0 <= i < k ==>
+          s.b.value + i == all + (FFN_TEMPORARIES + 2 * n + i); */
+    //@ assert up_earlier: \forall integer i; 0 <= i < k ==> same{before, Here}(s.b.value + i);
+    /*@ assert gate_last: \forall real g; in{Pre}(s.back.value + k, g) ==> in(s.a.value + k,
+          g * (activation_derivative(work->activation, (real)a[k]) * (real)b[k])); */
+    /*@ assert up_last: \forall real g; in{Pre}(s.back.value + k, g) ==>
+          in(s.b.value + k, g * activation_value(work->activation, (real)a[k])); */
+  }
+  return PHIBAL_OK;
+}

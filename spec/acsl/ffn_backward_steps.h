@@ -1,0 +1,121 @@
+/* What proofs of the gated FFN's backward pass do step by step. ACSL only; after ffn_steps.h. */
+#ifndef PHIBAL_ACSL_FFN_BACKWARD_STEPS_H
+#define PHIBAL_ACSL_FFN_BACKWARD_STEPS_H
+
+#include <phibal/acsl/ffn_results.h>
+
+/*@ // what a pass over the products leaves alone, of gradients of m, k, k and k elements; what the
+    // copies of h', a' and b', of n, leave alone
+    predicate outside_products(phibal_enclosure *r, phibal_enclosure *t,
+                               phibal_reference_ffn_gradients g, integer m, integer k) =
+      vector_apart(r, t, 3) && result_apart(r, g.x, m) && result_apart(r, g.w_gate, k) &&
+      result_apart(r, g.w_up, k) && result_apart(r, g.w_down, k);
+    predicate vector_apart_products(phibal_enclosure *z, integer n,
+                                    phibal_reference_ffn_gradients g, integer m, integer k) =
+      z != \null ==> \forall integer i; 0 <= i < n ==>
+        result_apart(z + i, g.x, m) && result_apart(z + i, g.w_gate, k) &&
+        result_apart(z + i, g.w_up, k) && result_apart(z + i, g.w_down, k);
+    predicate vector_apart_copies(phibal_enclosure *z, integer m,
+                                  phibal_reference_ffn_gradients g, integer n) =
+      z != \null ==> \forall integer i; 0 <= i < m ==>
+        result_apart(z + i, g.h, n) && result_apart(z + i, g.a, n) && result_apart(z + i, g.b, n);
+*/
+
+/* The elements of a weight's gradient. */
+/*@ ghost
+  /@ requires shape_counted(shape);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \result == place(shape.hidden, shape.width) && 0 <= \result <= ROUTING_MAX_SLOTS;
+     ensures \result == place(shape.width, shape.hidden); @/
+  static inline int64_t ffn_weight_size(ffn_shape shape) {
+    /@ assert use_place && open_place; @/
+    return shape.hidden * shape.width;
+  }
+*/
+
+/* Of two results apart from one another and from t, each is left alone by a product along the chain
+   into the other. */
+/*@ ghost
+  /@ requires results_apart(r, n, y, m);
+     requires vector_result_apart(t, 3, r, n) && vector_result_apart(t, 3, y, m);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures value: r.value != \null ==> vector_outside_chain(r.value, n, t, y, m);
+     ensures condition: r.condition != \null ==> vector_outside_chain(r.condition, n, t, y, m);
+     ensures other_value: y.value != \null ==> vector_outside_chain(y.value, m, t, r, n);
+     ensures other_condition:
+       y.condition != \null ==> vector_outside_chain(y.condition, m, t, r, n); @/
+  static inline void ffn_results_chained(phibal_reference_result r, int64_t n, phibal_enclosure *t,
+                                         phibal_reference_result y, int64_t m) {
+    ffn_results_free(y, m, r, n);
+    /@ assert value_free: r.value != \null ==> \forall integer i; 0 <= i < n ==>
+         vector_apart(r.value + i, t, 3); @/
+    /@ assert condition_free: r.condition != \null ==> \forall integer i; 0 <= i < n ==>
+         vector_apart(r.condition + i, t, 3); @/
+    /@ assert other_value_free: y.value != \null ==> \forall integer i; 0 <= i < m ==>
+         vector_apart(y.value + i, t, 3); @/
+    /@ assert other_condition_free: y.condition != \null ==> \forall integer i; 0 <= i < m ==>
+         vector_apart(y.condition + i, t, 3); @/
+  }
+*/
+
+/* A matrix read by its columns is there. */
+/*@ ghost
+  /@ requires plain_there(w, rows, columns);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures matrix_there(w, 1, columns, columns, rows); @/
+  static inline void ffn_transposed_there(const float *w, int64_t rows, int64_t columns) {
+    /@ assert there: w != \null ==> \forall integer i, j; 0 <= i < rows && 0 <= j < columns ==>
+         \valid_read(w + (place(i, columns) + place(j, 1))) &&
+         address(place(i, columns) + place(j, 1)); @/
+    /@ assert order: w != \null ==> \forall integer i, j; 0 <= i < rows && 0 <= j < columns ==>
+         \valid_read(w + (place(j, 1) + place(i, columns))) &&
+         address(place(j, 1) + place(i, columns)); @/
+  }
+*/
+
+/* Gradients apart from one another: what h', a' and b' are copied to is left alone by a pass over
+   the products, and the other way round. */
+/*@ ghost
+  /@ requires n == place(rows, f) && m == place(rows, d) && k == place(f, d) && k == place(d, f);
+     requires intermediate_gradients_apart(g, rows, d, f);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures h: vector_apart_products(g.h.value, n, g, m, k);
+     ensures h_condition: vector_apart_products(g.h.condition, n, g, m, k);
+     ensures a: vector_apart_products(g.a.value, n, g, m, k);
+     ensures a_condition: vector_apart_products(g.a.condition, n, g, m, k);
+     ensures b: vector_apart_products(g.b.value, n, g, m, k);
+     ensures b_condition: vector_apart_products(g.b.condition, n, g, m, k);
+     ensures x: vector_apart_copies(g.x.value, m, g, n);
+     ensures x_condition: vector_apart_copies(g.x.condition, m, g, n);
+     ensures w_gate: vector_apart_copies(g.w_gate.value, k, g, n);
+     ensures w_gate_condition: vector_apart_copies(g.w_gate.condition, k, g, n);
+     ensures w_up: vector_apart_copies(g.w_up.value, k, g, n);
+     ensures w_up_condition: vector_apart_copies(g.w_up.condition, k, g, n);
+     ensures w_down: vector_apart_copies(g.w_down.value, k, g, n);
+     ensures w_down_condition: vector_apart_copies(g.w_down.condition, k, g, n); @/
+  static inline void ffn_gradients_free(phibal_reference_ffn_gradients g, int64_t rows, int64_t d,
+                                        int64_t f, int64_t n, int64_t m, int64_t k) {
+    ffn_results_free(g.h, n, g.x, m);
+    ffn_results_free(g.a, n, g.x, m);
+    ffn_results_free(g.b, n, g.x, m);
+    ffn_results_free(g.h, n, g.w_gate, k);
+    ffn_results_free(g.a, n, g.w_gate, k);
+    ffn_results_free(g.b, n, g.w_gate, k);
+    ffn_results_free(g.h, n, g.w_up, k);
+    ffn_results_free(g.a, n, g.w_up, k);
+    ffn_results_free(g.b, n, g.w_up, k);
+    ffn_results_free(g.h, n, g.w_down, k);
+    ffn_results_free(g.a, n, g.w_down, k);
+    ffn_results_free(g.b, n, g.w_down, k);
+  }
+*/
+
+#endif
