@@ -36,6 +36,20 @@ def model_functions():
     return count
 
 
+def kernels_without_contract():
+    """Functions without contract in files of the kernels where others have one."""
+    units = [os.path.join(ROOT, unit) for unit, _ in prove.read_units([""])]
+    paths = {path for unit in units for path in prove.included(unit) | {unit} if "/kernels/" in path}
+    contracts, _ = prove.contracts_in_headers()
+    bare = []
+    for path in paths:
+        defined = {name: contract or name in contracts
+                   for name, (here, contract, _) in prove.functions_of(path).items() if here}
+        if any(defined.values()):
+            bare += [name for name, contract in defined.items() if not contract]
+    return sorted(bare)
+
+
 def main():
     work = sys.argv[1]
     units = json.load(open(os.path.join(work, "wp.json")))
@@ -58,6 +72,7 @@ def main():
            "| Coq | %s |" % last_line(work, "coq").replace("coq: ", ""),
            "| Gappa | %s |" % last_line(work, "gappa").replace("gappa: ", ""),
            "| Model of MPFR and GMP | %s |" % last_line(work, "model").replace("model: ", ""),
+           "| Keys of the kernels' selection | %s |" % last_line(work, "keys").replace("select_key: ", ""),
            "",
            "## Frama-C/WP",
            "",
@@ -74,6 +89,9 @@ def main():
     outside = list(prove.outside_units())
     if outside:
         out += ["", "Not under proof yet: " + ", ".join("`%s` (%d functions)" % w for w in outside) + "."]
+    bare = kernels_without_contract()
+    if bare:
+        out += ["", "Functions of proved kernels without contract: " + ", ".join("`%s`" % name for name in bare) + "."]
     out += ["", "Goals by prover: " + ", ".join(
         "%s %d" % (name.replace(":", " "), count) for name, count in provers.most_common()) + ".",
         "",

@@ -382,7 +382,7 @@ def main():
     if arguments.report:
         with open(arguments.report, "w") as report:
             json.dump(sorted(entries, key=lambda entry: entry["unit"]), report, indent=1)
-    if arguments.pack:
+    if arguments.pack and results:
         pack(results, whole=not (arguments.units or left or kept))
     sys.exit(0 if ok else 1)
 
