@@ -3,6 +3,7 @@
 #include "load_sum.h"
 #include "router_tile.h"
 #include "select.h"
+#include "select_scores.h"
 
 typedef struct forward_call {
   const phibal_router *router;
@@ -36,11 +37,15 @@ static inline double select_score(phibal_gate gate, float x, double bias) {
 /* For tokens of which a key did not hold all of a score. */
 static __attribute__((noinline)) void tile_select_by_scores(const phibal_router *router, int lanes,
                                                             const float *x, forward_work *work) {
-  double *score = work->tile.scratch;
-  for (int32_t i = 0; i < router->experts * lanes; i++)
-    score[i] = select_score(router->gate, x[i], work->bias[i / lanes]);
-  for (int l = 0; l < lanes; l++)
-    select_by_scores(router->experts, router->active, lanes, score + l, work->selected + l);
+  int32_t experts = router->experts, active = router->active;
+  double *score = work->tile.scratch; /* of one token */
+  int32_t selected[PHIBAL_MAX_EXPERTS];
+  for (int l = 0; l < lanes; l++) {
+    for (int32_t e = 0; e < experts; e++)
+      score[e] = select_score(router->gate, x[e * lanes + l], work->bias[e]);
+    select_by_scores(experts, active, score, selected);
+    for (int32_t s = 0; s < active; s++) work->selected[s * lanes + l] = selected[s];
+  }
 }
 
 /* (R2) */

@@ -5,7 +5,7 @@
    choice after a key is the largest key below it: nothing is ever marked as taken. This is exact
    whenever the ten bits were 0: always for scores that are binary32 numbers, and for sums of two
    unless their exponents are 20 or more apart. The other tokens, found out by the bits or-ed
-   together, are selected by comparing the scores themselves. */
+   together, are selected by the scores themselves (select_scores.h). */
 #ifndef PHIBAL_CPU_SELECT_H
 #define PHIBAL_CPU_SELECT_H
 
@@ -369,18 +369,5 @@ select_lanes(int32_t experts, int32_t active, int lanes, const int64_t *key, int
   }
 }
 #endif
-
-/* One of `lanes` tokens, by its scores, of which score [E][lanes] points to the first; they are
-   overwritten. For the rare scores of which a key cannot hold all bits. */
-static inline void select_by_scores(int32_t experts, int32_t active, int lanes, double *score,
-                                    int32_t *selected) {
-  for (int32_t s = 0; s < active; s++) {
-    int32_t best = 0;
-    for (int32_t e = 1; e < experts; e++)
-      if (score[e * lanes] > score[best * lanes]) best = e;
-    selected[s * lanes] = best;
-    score[best * lanes] = -CORE_INFINITY;
-  }
-}
 
 #endif

@@ -1,0 +1,2 @@
+/* Gathers the selection by scores, so that WP reads it. */
+#include "cpu/select_scores.h"
