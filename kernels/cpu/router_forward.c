@@ -69,7 +69,7 @@ ROUTER_INLINE void tile_select(const phibal_router *router, int lanes, const flo
   else if (lanes == 1)
     select_row(experts, active, work->key, work->selected);
   else
-    select_lanes(experts, active, lanes, work->key, work->selected);
+    select_lanes(experts, active, work->key, work->selected);
 }
 
 ROUTER_INLINE void tile_logsumexp_out(const forward_call *call, int lanes, const float *x,

@@ -16,9 +16,18 @@
 #include <phibal/acsl/select_keys.h>
 #endif
 
+/* Vectors for the loop that follows; Frama-C does not read the pragma. */
+#ifdef __FRAMAC__
+#define SELECT_SIMD(clause)
+#else
+#define SELECT_PRAGMA(text) _Pragma(#text)
+#define SELECT_SIMD(clause) SELECT_PRAGMA(omp simd clause)
+#endif
+
 #define SELECT_INDEX 1023 /* the bits of a key that hold the index */
 #define SELECT_NONE INT64_MIN
 #define SELECT_BLOCK 16
+#define SELECT_LANES 16
 
 _Static_assert(SELECT_INDEX == PHIBAL_MAX_EXPERTS - 1, "a key has room for every index");
 
@@ -46,32 +55,23 @@ static inline int32_t select_index(int64_t key) {
     assigns \nothing;
     ensures block_best(all, leaves, leaf, bound, \result); */
 static inline int64_t select_block_largest(const int64_t *key, int64_t bound)
-    /*@ ghost (const int64_t *all, int32_t leaves, int32_t leaf) */;
-
-#ifndef __FRAMAC__ /* which does not read vectors: what they compute is tested, not proved */
-/* Eight keys, in the vector extension that gcc and clang share and map to any width of machine:
-   left to themselves they do not vectorise these conditional maxima. */
-typedef int64_t select_vector __attribute__((vector_size(64)));
-
-/* v where it is below `bound` and above `most`, most elsewhere. */
-#define SELECT_BETTER(v, bound, most)                                                              \
-  (((v) & (((v) < (bound)) & ((v) > (most)))) | ((most) & ~(((v) < (bound)) & ((v) > (most)))))
-
-static inline int64_t select_block_largest(const int64_t *key, int64_t bound) {
-  select_vector bounds = bound - (select_vector){0};
-  select_vector most = SELECT_NONE - (select_vector){0};
-  for (int i = 0; i < SELECT_BLOCK; i += 8) {
-    select_vector v;
-    memcpy(&v, key + i, sizeof v);
-    most = SELECT_BETTER(v, bounds, most);
+/*@ ghost (const int64_t *all, int32_t leaves, int32_t leaf) */ {
+  int64_t most = SELECT_NONE;
+  //@ ghost int64_t first = 16 * ((int64_t)leaf - leaves);
+  SELECT_SIMD(reduction(max : most))
+  /*@ loop invariant 0 <= i <= SELECT_BLOCK;
+      loop invariant found: most == SELECT_NONE ||
+        (most < bound && first <= key_expert(most) < first + i && all[key_expert(most)] == most);
+      loop invariant largest: \forall integer e; first <= e < first + i && all[e] < bound ==>
+        all[e] <= most;
+      loop assigns i, most;
+      loop variant SELECT_BLOCK - i; */
+  for (int i = 0; i < SELECT_BLOCK; i++) {
+    int64_t below = key[i] < bound ? key[i] : SELECT_NONE;
+    most = below > most ? below : most;
   }
-  int64_t part[8];
-  memcpy(part, &most, sizeof part);
-  for (int half = 4; half >= 1; half /= 2)
-    for (int i = 0; i < half; i++) part[i] = part[i] > part[i + half] ? part[i] : part[i + half];
-  return part[0];
+  return most;
 }
-#endif
 
 /* Puts `most` into leaf i of a tournament and replays its games. */
 /*@ requires 1 <= leaves <= 64 && leaves <= i < 2 * leaves;
@@ -349,25 +349,35 @@ static inline void select_row(int32_t experts, int32_t active, int64_t *key, int
         (\forall integer t; 0 <= t < active ==> key[e] < key[selected[t]]); */
 }
 
-#ifndef __FRAMAC__
-/* `lanes` tokens side by side, one pass for each choice: for few experts. lanes is a multiple of 8;
-   key [E][lanes], selected [k][lanes]. */
-static inline __attribute__((always_inline)) void
-select_lanes(int32_t experts, int32_t active, int lanes, const int64_t *key, int32_t *selected) {
-  for (int group = 0; group < lanes; group += 8) {
-    select_vector bound = INT64_MAX - (select_vector){0};
-    for (int32_t s = 0; s < active; s++) {
-      select_vector most = SELECT_NONE - (select_vector){0};
-      for (int32_t e = 0; e < experts; e++) {
-        select_vector v;
-        memcpy(&v, key + e * lanes + group, sizeof v);
-        most = SELECT_BETTER(v, bound, most);
-      }
-      for (int l = 0; l < 8; l++) selected[s * lanes + group + l] = select_index(most[l]);
-      bound = most;
+/* The largest keys below bound [8] of eight tokens. */
+static inline void select_lanes_largest(int32_t experts, const int64_t *key, const int64_t *bound,
+                                        int64_t *most) {
+  for (int l = 0; l < 8; l++) most[l] = SELECT_NONE;
+  for (int32_t e = 0; e < experts; e++) {
+    SELECT_SIMD()
+    for (int l = 0; l < 8; l++) {
+      int64_t below =
+          key[e * SELECT_LANES + l] < bound[l] ? key[e * SELECT_LANES + l] : SELECT_NONE;
+      most[l] = below > most[l] ? below : most[l];
     }
   }
 }
-#endif
+
+/* SELECT_LANES tokens side by side, one pass for each choice: for few experts.
+   key [E][SELECT_LANES], selected [k][SELECT_LANES]. */
+static inline void select_lanes(int32_t experts, int32_t active, const int64_t *key,
+                                int32_t *selected) {
+  for (int group = 0; group < SELECT_LANES; group += 8) {
+    int64_t bound[8], most[8];
+    for (int l = 0; l < 8; l++) bound[l] = INT64_MAX;
+    for (int32_t s = 0; s < active; s++) {
+      select_lanes_largest(experts, key + group, bound, most);
+      for (int l = 0; l < 8; l++) {
+        selected[s * SELECT_LANES + group + l] = select_index(most[l]);
+        bound[l] = most[l];
+      }
+    }
+  }
+}
 
 #endif
