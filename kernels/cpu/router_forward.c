@@ -48,6 +48,8 @@ static __attribute__((noinline)) void tile_select_by_scores(const phibal_router 
   }
 }
 
+_Static_assert(ROUTER_LANES == SELECT_LANES, "a tile's tokens are selected side by side");
+
 /* (R2) */
 ROUTER_INLINE void tile_select(const phibal_router *router, int lanes, const float *x,
                                forward_work *work) {

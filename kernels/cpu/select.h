@@ -13,6 +13,7 @@
 #include <phibal/router.h>
 
 #ifdef __FRAMAC__
+#include <phibal/acsl/select_key.h>
 #include <phibal/acsl/select_keys.h>
 #endif
 
@@ -32,12 +33,22 @@
 _Static_assert(SELECT_INDEX == PHIBAL_MAX_EXPERTS - 1, "a key has room for every index");
 
 /* The key of a score; *lost collects the bits that gave way to the index. -0 counts as +0. */
+/*@ requires \is_finite(score) && 0 <= index <= SELECT_INDEX && \valid(lost);
+    terminates \true;
+    exits \false;
+    assigns *lost;
+    ensures \result == key_of(score, index);
+    ensures *lost == 0 ==> \old(*lost) == 0 && key_holds(score); */
+static inline int64_t select_key(double score, int32_t index, int64_t *lost);
+
+#ifndef __FRAMAC__ /* which does not read bits: proofs/frama-c/select_key.smt2 is about them */
 static inline int64_t select_key(double score, int32_t index, int64_t *lost) {
   int64_t bits = (int64_t)core_bits64(score + 0.0);
   *lost |= bits & SELECT_INDEX;
   int64_t ordered = bits ^ ((bits >> 63) & INT64_MAX);
   return (ordered & ~(int64_t)SELECT_INDEX) | (SELECT_INDEX - index);
 }
+#endif
 
 /*@ terminates \true;
     exits \false;
@@ -349,15 +360,15 @@ static inline void select_row(int32_t experts, int32_t active, int64_t *key, int
         (\forall integer t; 0 <= t < active ==> key[e] < key[selected[t]]); */
 }
 
-/* The largest keys below bound [8] of eight tokens. */
+/* most[l] = the largest key of token l below bound[l]; SELECT_NONE when there is none. */
 static inline void select_lanes_largest(int32_t experts, const int64_t *key, const int64_t *bound,
                                         int64_t *most) {
-  for (int l = 0; l < 8; l++) most[l] = SELECT_NONE;
+  for (int l = 0; l < SELECT_LANES; l++) most[l] = SELECT_NONE;
   for (int32_t e = 0; e < experts; e++) {
     SELECT_SIMD()
-    for (int l = 0; l < 8; l++) {
-      int64_t below =
-          key[e * SELECT_LANES + l] < bound[l] ? key[e * SELECT_LANES + l] : SELECT_NONE;
+    for (int l = 0; l < SELECT_LANES; l++) {
+      int64_t here = key[e * SELECT_LANES + l];
+      int64_t below = here < bound[l] ? here : SELECT_NONE;
       most[l] = below > most[l] ? below : most[l];
     }
   }
@@ -367,15 +378,13 @@ static inline void select_lanes_largest(int32_t experts, const int64_t *key, con
    key [E][SELECT_LANES], selected [k][SELECT_LANES]. */
 static inline void select_lanes(int32_t experts, int32_t active, const int64_t *key,
                                 int32_t *selected) {
-  for (int group = 0; group < SELECT_LANES; group += 8) {
-    int64_t bound[8], most[8];
-    for (int l = 0; l < 8; l++) bound[l] = INT64_MAX;
-    for (int32_t s = 0; s < active; s++) {
-      select_lanes_largest(experts, key + group, bound, most);
-      for (int l = 0; l < 8; l++) {
-        selected[s * SELECT_LANES + group + l] = select_index(most[l]);
-        bound[l] = most[l];
-      }
+  int64_t bound[SELECT_LANES], most[SELECT_LANES];
+  for (int l = 0; l < SELECT_LANES; l++) bound[l] = INT64_MAX;
+  for (int32_t s = 0; s < active; s++) {
+    select_lanes_largest(experts, key, bound, most);
+    for (int l = 0; l < SELECT_LANES; l++) {
+      selected[s * SELECT_LANES + l] = select_index(most[l]);
+      bound[l] = most[l];
     }
   }
 }

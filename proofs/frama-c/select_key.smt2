@@ -27,9 +27,14 @@
 (assert (distinct i j))
 (assert (= ((_ to_fp 11 53) u) (fp.add RNE x (_ +zero 11 53))))
 (assert (= ((_ to_fp 11 53) v) (fp.add RNE y (_ +zero 11 53))))
-(assert (= (bvand (bvor u v) index_bits) #x0000000000000000))
+; *lost: what it was, and after the first call and the second
+(declare-const lost Word)
+(define-fun once () Word (bvor lost (bvand u index_bits)))
+(define-fun twice () Word (bvor once (bvand v index_bits)))
+(assert (= twice #x0000000000000000))
 
 (assert (not (and
+  (= lost once #x0000000000000000) ; so that one call that lost nothing is enough
   (= (bvsgt (key u i) (key v j)) (or (fp.gt x y) (and (fp.eq x y) (bvult i j))))
   (= (key_index (key u i)) i)
   (bvsgt (key u i) #x8000000000000000)
