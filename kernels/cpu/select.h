@@ -14,7 +14,7 @@
 
 #ifdef __FRAMAC__
 #include <phibal/acsl/select_key.h>
-#include <phibal/acsl/select_keys.h>
+#include <phibal/acsl/select_lanes.h>
 #endif
 
 /* Vectors for the loop that follows; Frama-C does not read the pragma. */
@@ -360,32 +360,166 @@ static inline void select_row(int32_t experts, int32_t active, int64_t *key, int
         (\forall integer t; 0 <= t < active ==> key[e] < key[selected[t]]); */
 }
 
+/* The largest key of a token so far, when the next is `here`. */
+/*@ requires 0 <= e < experts && lane_names(lane, experts) && here == lane_key(lane, e);
+    requires lane_best(lane, e, bound, most);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures lane_best(lane, e + 1, bound, \result); */
+static inline int64_t select_better(int64_t here, int64_t bound, int64_t most)
+/*@ ghost (const int64_t *lane, int32_t experts, int32_t e) */ {
+  int64_t below = here < bound ? here : SELECT_NONE;
+  //@ assert named: INT64_MIN < here < INT64_MAX && key_expert(here) == e;
+  //@ ghost int64_t better = below > most ? below : most;
+  /*@ assert placed: better == INT64_MIN || (better < bound && 0 <= key_expert(better) < e + 1 &&
+        lane_key(lane, key_expert(better)) == better); */
+  /*@ assert before: \forall integer f; 0 <= f < e && lane_key(lane, f) < bound ==>
+        lane_key(lane, f) <= most <= better; */
+  //@ assert last: lane_key(lane, e) < bound ==> lane_key(lane, e) <= better;
+  /*@ assert largest: \forall integer f; 0 <= f < e + 1 && lane_key(lane, f) < bound ==>
+        lane_key(lane, f) <= better; */
+  return below > most ? below : most;
+}
+
 /* most[l] = the largest key of token l below bound[l]; SELECT_NONE when there is none. */
+/*@ requires 0 <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid_read(key + (0 .. 16 * experts - 1)) && \valid_read(bound + (0 .. 15));
+    requires \valid(most + (0 .. 15));
+    requires \separated(key + (0 .. 16 * experts - 1), most + (0 .. 15));
+    requires \separated(bound + (0 .. 15), most + (0 .. 15));
+    requires \forall integer l; 0 <= l < 16 ==> lane_names(key + l, experts);
+    terminates \true;
+    exits \false;
+    assigns most[0 .. 15];
+    ensures \forall integer l; 0 <= l < 16 ==> lane_best(key + l, experts, bound[l], most[l]); */
 static inline void select_lanes_largest(int32_t experts, const int64_t *key, const int64_t *bound,
                                         int64_t *most) {
+  /*@ loop invariant 0 <= l <= 16 && \forall integer k; 0 <= k < l ==> most[k] == INT64_MIN;
+      loop assigns l, most[0 .. 15];
+      loop variant 16 - l; */
   for (int l = 0; l < SELECT_LANES; l++) most[l] = SELECT_NONE;
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant names: \forall integer l; 0 <= l < 16 ==> lane_names(key + l, experts);
+      loop invariant best: \forall integer l; 0 <= l < 16 ==>
+        lane_best(key + l, e, bound[l], most[l]);
+      loop assigns e, most[0 .. 15];
+      loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
     SELECT_SIMD()
+    /*@ loop invariant index: 0 <= l <= 16;
+        loop invariant names: \forall integer k; 0 <= k < 16 ==> lane_names(key + k, experts);
+        loop invariant done: \forall integer k; 0 <= k < l ==>
+          lane_best(key + k, e + 1, bound[k], most[k]);
+        loop invariant left: \forall integer k; l <= k < 16 ==>
+          lane_best(key + k, e, bound[k], most[k]);
+        loop assigns l, most[0 .. 15];
+        loop variant 16 - l; */
     for (int l = 0; l < SELECT_LANES; l++) {
-      int64_t here = key[e * SELECT_LANES + l];
-      int64_t below = here < bound[l] ? here : SELECT_NONE;
-      most[l] = below > most[l] ? below : most[l];
+      //@ assert names_here: lane_names(key + l, experts);
+      most[l] = select_better(key[e * SELECT_LANES + l], bound[l], most[l])
+          /*@ ghost (key + l, experts, e) */;
+      /*@ assert same: \forall integer i; 0 <= i < 16 * experts ==>
+            key[i] == \at(key[i], LoopCurrent); */
+      /*@ assert lanes: \forall integer k; 0 <= k < 16 ==>
+            lane_same{LoopCurrent, Here}(key + k, experts); */
+      /*@ assert others: \forall integer k; 0 <= k < 16 ==>
+            bound[k] == \at(bound[k], LoopCurrent) &&
+            (k != l ==> most[k] == \at(most[k], LoopCurrent)); */
+      /*@ assert kept: \forall integer k, n; 0 <= k < 16 && k != l && n <= experts &&
+            lane_best{LoopCurrent}(key + k, n, bound[k], most[k]) ==>
+            lane_best(key + k, n, bound[k], most[k]); */
+      //@ assert own: lane_best(key + l, e + 1, bound[l], most[l]);
     }
   }
 }
 
+/* bound[l] = the largest key of token l below bound[l]. */
+/*@ requires 0 <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid_read(key + (0 .. 16 * experts - 1)) && \valid(bound + (0 .. 15));
+    requires \separated(key + (0 .. 16 * experts - 1), bound + (0 .. 15));
+    requires \forall integer l; 0 <= l < 16 ==> lane_names(key + l, experts) &&
+      lane_from(key + l, bound[l], experts) < experts;
+    terminates \true;
+    exits \false;
+    assigns bound[0 .. 15];
+    ensures names: \forall integer l; 0 <= l < 16 ==> lane_names(key + l, experts);
+    ensures best: \forall integer l; 0 <= l < 16 ==> INT64_MIN < bound[l] &&
+      lane_best(key + l, experts, \old(bound[l]), bound[l]);
+    ensures count: \forall integer l; 0 <= l < 16 ==>
+      lane_from(key + l, bound[l], experts) ==
+        lane_from{Pre}(key + l, \old(bound[l]), experts) + 1; */
+static inline void select_lanes_next(int32_t experts, const int64_t *key, int64_t *bound) {
+  int64_t most[SELECT_LANES];
+  //@ ghost int32_t k = 0;
+  /*@ ghost
+    /@ loop invariant 0 <= k <= 16;
+       loop invariant \forall integer l; 0 <= l < k ==> lane_more(key + l, experts, bound[l]);
+       loop assigns k;
+       loop variant 16 - k; @/
+    while (k < 16) {
+      lane_left(key + k, bound[k], experts);
+      k++;
+    } */
+  select_lanes_largest(experts, key, bound, most);
+  /*@ loop invariant index: 0 <= l <= 16;
+      loop invariant same: \forall integer i; 0 <= i < 16 * experts ==> key[i] == \at(key[i], Pre);
+      loop invariant done: \forall integer i; 0 <= i < l ==> bound[i] == most[i];
+      loop assigns l, bound[0 .. 15];
+      loop variant 16 - l; */
+  for (int l = 0; l < SELECT_LANES; l++) bound[l] = most[l];
+}
+
+/* Notes a token's choice, its next: row [k][SELECT_LANES] points to its first. */
+/*@ requires 0 <= s < PHIBAL_MAX_EXPERTS && \valid(row + 16 * s);
+    terminates \true;
+    exits \false;
+    assigns row[16 * s];
+    ensures \forall integer bound; lane_best(lane, experts, bound, most) && INT64_MIN < most &&
+      lane_names(lane, experts) && lane_taken{Pre}(lane, experts, s, bound, row) ==>
+      lane_taken(lane, experts, s + 1, most, row); */
+static inline void select_take(int64_t most, int32_t s, int32_t *row)
+/*@ ghost (const int64_t *lane, int32_t experts) */ {
+  row[s * SELECT_LANES] = select_index(most);
+  //@ assert new: lane_choice(row, s) == key_expert(most);
+  //@ assert kept: \forall integer t; 0 <= t < s ==> lane_choice(row, t) == lane_choice{Pre}(row, t);
+  /*@ assert at: \forall integer t, e; 0 <= t < s && lane_at{Pre}(row, t, e) ==>
+        lane_at(row, t, e); */
+  //@ assert at_new: lane_at(row, s, key_expert(most));
+  //@ assert has: \forall integer e; lane_has{Pre}(row, s, e) ==> lane_has(row, s + 1, e);
+  //@ assert has_new: lane_has(row, s + 1, key_expert(most));
+  /*@ assert lower: \forall integer b, t; 0 <= t < s && lane_best(lane, experts, b, most) &&
+        INT64_MIN < most && lane_taken{Pre}(lane, experts, s, b, row) ==>
+        0 <= lane_choice{Pre}(row, t) < experts &&
+        most < b <= lane_key(lane, lane_choice{Pre}(row, t)); */
+  /*@ assert falling: \forall integer b, t, u; 0 <= t < u < s &&
+        lane_taken{Pre}(lane, experts, s, b, row) ==>
+        lane_key(lane, lane_choice(row, t)) > lane_key(lane, lane_choice(row, u)); */
+  /*@ assert rest: \forall integer b, e; 0 <= e < experts && lane_names(lane, experts) &&
+        lane_best(lane, experts, b, most) && lane_taken{Pre}(lane, experts, s, b, row) ==>
+        lane_has(row, s + 1, e) || lane_key(lane, e) < most; */
+}
+
 /* SELECT_LANES tokens side by side, one pass for each choice: for few experts.
    key [E][SELECT_LANES], selected [k][SELECT_LANES]. */
+/*@ requires 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid_read(key + (0 .. 16 * experts - 1));
+    requires \valid(selected + (0 .. 16 * active - 1));
+    requires \separated(key + (0 .. 16 * experts - 1), selected + (0 .. 16 * active - 1));
+    requires \forall integer l; 0 <= l < 16 ==> lane_names(key + l, experts);
+    terminates \true;
+    exits \false;
+    assigns selected[0 .. 16 * active - 1];
+    ensures \forall integer l; 0 <= l < 16 ==>
+      lane_selection(key + l, experts, active, selected + l); */
 static inline void select_lanes(int32_t experts, int32_t active, const int64_t *key,
                                 int32_t *selected) {
-  int64_t bound[SELECT_LANES], most[SELECT_LANES];
+  int64_t bound[SELECT_LANES];
   for (int l = 0; l < SELECT_LANES; l++) bound[l] = INT64_MAX;
   for (int32_t s = 0; s < active; s++) {
-    select_lanes_largest(experts, key, bound, most);
-    for (int l = 0; l < SELECT_LANES; l++) {
-      selected[s * SELECT_LANES + l] = select_index(most[l]);
-      bound[l] = most[l];
-    }
+    select_lanes_next(experts, key, bound);
+    for (int l = 0; l < SELECT_LANES; l++)
+      select_take(bound[l], s, selected + l) /*@ ghost (key + l, experts) */;
   }
 }
 
