@@ -468,6 +468,41 @@ static inline void select_lanes_next(int32_t experts, const int64_t *key, int64_
       loop assigns l, bound[0 .. 15];
       loop variant 16 - l; */
   for (int l = 0; l < SELECT_LANES; l++) bound[l] = most[l];
+  /*@ assert lanes: \forall integer l; 0 <= l < 16 ==>
+        lane_same{Pre, Here}(key + l, experts); */
+  /*@ assert more: \forall integer l; 0 <= l < 16 ==>
+        lane_more{Pre}(key + l, experts, \at(bound[l], Pre)); */
+  /*@ assert best: \forall integer l; 0 <= l < 16 ==>
+        lane_best(key + l, experts, \at(bound[l], Pre), bound[l]); */
+  //@ ghost k = 0;
+  /*@ ghost
+    /@ loop invariant 0 <= k <= 16;
+       loop invariant some: \forall integer l; 0 <= l < k ==> INT64_MIN < bound[l];
+       loop invariant count: \forall integer l; 0 <= l < k ==>
+         lane_from(key + l, bound[l], experts) ==
+           lane_from{Pre}(key + l, \at(bound[l], Pre), experts) + 1;
+       loop assigns k;
+       loop variant 16 - k; @/
+    while (k < 16) {
+      /@ assert names_here: lane_names(key + k, experts); @/
+      /@ assert more_here: lane_more{Pre}(key + k, experts, \at(bound[\at(k, Here)], Pre)); @/
+      /@ assert same_here: lane_same{Pre, Here}(key + k, experts); @/
+      /@ assert best_here: lane_best(key + k, experts, \at(bound[\at(k, Here)], Pre), bound[k]); @/
+      /@ assert some_here: INT64_MIN < bound[k]; @/
+      int32_t i = 0;
+      /@ loop invariant 0 <= i <= experts;
+         loop invariant sum: lane_from(key + k, bound[k], i) ==
+           lane_from{Pre}(key + k, \at(bound[\at(k, Here)], Pre), i) +
+             (key_expert(bound[k]) < i ? 1 : 0);
+         loop assigns i;
+         loop variant experts - i; @/
+      while (i < experts) {
+        /@ assert one: lane_key(key + k, i) == bound[k] <==> i == key_expert(bound[k]); @/
+        /@ assert same: lane_key(key + k, i) == lane_key{Pre}(key + k, i); @/
+        i++;
+      }
+      k++;
+    } */
 }
 
 /* Notes a token's choice, its next: row [k][SELECT_LANES] points to its first. */
@@ -482,7 +517,8 @@ static inline void select_take(int64_t most, int32_t s, int32_t *row)
 /*@ ghost (const int64_t *lane, int32_t experts) */ {
   row[s * SELECT_LANES] = select_index(most);
   //@ assert new: lane_choice(row, s) == key_expert(most);
-  //@ assert kept: \forall integer t; 0 <= t < s ==> lane_choice(row, t) == lane_choice{Pre}(row, t);
+  /*@ assert kept: \forall integer t; 0 <= t < s ==>
+        lane_choice(row, t) == lane_choice{Pre}(row, t); */
   /*@ assert at: \forall integer t, e; 0 <= t < s && lane_at{Pre}(row, t, e) ==>
         lane_at(row, t, e); */
   //@ assert at_new: lane_at(row, s, key_expert(most));
@@ -515,12 +551,64 @@ static inline void select_take(int64_t most, int32_t s, int32_t *row)
 static inline void select_lanes(int32_t experts, int32_t active, const int64_t *key,
                                 int32_t *selected) {
   int64_t bound[SELECT_LANES];
+  /*@ loop invariant 0 <= l <= 16 && \forall integer k; 0 <= k < l ==> bound[k] == INT64_MAX;
+      loop assigns l, bound[0 .. 15];
+      loop variant 16 - l; */
   for (int l = 0; l < SELECT_LANES; l++) bound[l] = INT64_MAX;
+  //@ assert names: \forall integer l; 0 <= l < 16 ==> lane_names(key + l, experts);
+  //@ ghost lanes_none(key, experts);
+  /*@ assert all: \forall integer l; 0 <= l < 16 ==>
+        lane_from(key + l, bound[l], experts) == 0 &&
+        lane_taken(key + l, experts, 0, bound[l], selected + l); */
+  /*@ loop invariant index: 0 <= s <= active;
+      loop invariant names: \forall integer l; 0 <= l < 16 ==> lane_names(key + l, experts);
+      loop invariant count: \forall integer l; 0 <= l < 16 ==>
+        lane_from(key + l, bound[l], experts) == s;
+      loop invariant taken: \forall integer l; 0 <= l < 16 ==>
+        lane_taken(key + l, experts, s, bound[l], selected + l);
+      loop assigns s, bound[0 .. 15], selected[0 .. 16 * active - 1];
+      loop variant active - s; */
   for (int32_t s = 0; s < active; s++) {
+    //@ ghost Before:;
     select_lanes_next(experts, key, bound);
-    for (int l = 0; l < SELECT_LANES; l++)
+    /*@ assert lanes: \forall integer l; 0 <= l < 16 ==>
+          lane_same{Before, Here}(key + l, experts); */
+    /*@ assert still: \forall integer l; 0 <= l < 16 ==>
+          lane_taken(key + l, experts, s, \at(bound[l], Before), selected + l); */
+    /*@ loop invariant index: 0 <= l <= 16;
+        loop invariant done: \forall integer k; 0 <= k < l ==>
+          lane_taken(key + k, experts, s + 1, bound[k], selected + k);
+        loop invariant left: \forall integer k; l <= k < 16 ==>
+          lane_taken(key + k, experts, s, \at(bound[k], Before), selected + k);
+        loop assigns l, selected[16 * s .. 16 * s + 15];
+        loop variant 16 - l; */
+    for (int l = 0; l < SELECT_LANES; l++) {
+      /*@ assert ready: lane_taken(key + l, experts, s, \at(bound[\at(l, Here)], Before),
+            selected + l); */
+      /*@ assert best: lane_best(key + l, experts, \at(bound[\at(l, Here)], Before), bound[l]) &&
+            lane_names(key + l, experts) && INT64_MIN < bound[l]; */
       select_take(bound[l], s, selected + l) /*@ ghost (key + l, experts) */;
+      //@ assert own: lane_taken(key + l, experts, s + 1, bound[l], selected + l);
+      /*@ assert elsewhere: \forall integer i; i != 16 * s + l ==>
+            selected[i] == \at(selected[i], LoopCurrent); */
+      /*@ assert others: \forall integer k, t; 0 <= k < 16 && k != l && 0 <= t <= s ==>
+            lane_choice(selected + k, t) == lane_choice{LoopCurrent}(selected + k, t); */
+      /*@ assert rows: \forall integer k; 0 <= k < 16 && k != l ==>
+            lane_row_same{LoopCurrent, Here}(selected + k, s + 1); */
+      /*@ assert same: \forall integer k; 0 <= k < 16 ==>
+            lane_same{LoopCurrent, Here}(key + k, experts); */
+      /*@ assert done_before: \forall integer k; 0 <= k < l ==>
+            lane_row_same{LoopCurrent, Here}(selected + k, s + 1) &&
+            lane_same{LoopCurrent, Here}(key + k, experts) &&
+            lane_taken{LoopCurrent}(key + k, experts, s + 1, bound[k], selected + k); */
+      /*@ assert done: \forall integer k; 0 <= k < l ==>
+            lane_taken(key + k, experts, s + 1, bound[k], selected + k); */
+      /*@ assert left: \forall integer k; l < k < 16 ==>
+            lane_taken(key + k, experts, s, \at(bound[k], Before), selected + k); */
+    }
   }
+  /*@ assert selects: \forall integer l; 0 <= l < 16 ==>
+        lane_selection(key + l, experts, active, selected + l); */
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* The logic of keys of tokens side by side, 16 of them: a token's keys are every sixteenth, from its
-   first on, and so are its choices. ACSL only; definitions and no axiom. */
+/* The logic of keys of tokens side by side, 16 of them: a token's keys are every sixteenth, from
+   its first on, and so are its choices. ACSL only; definitions and no axiom. */
 #ifndef PHIBAL_ACSL_SELECT_LANES_H
 #define PHIBAL_ACSL_SELECT_LANES_H
 
@@ -24,7 +24,8 @@
     predicate lane_best{L}(int64_t *lane, integer experts, integer bound, integer most) =
       (most == INT64_MIN || (most < bound && 0 <= key_expert(most) < experts &&
                              lane_key(lane, key_expert(most)) == most)) &&
-      \forall integer e; 0 <= e < experts && lane_key(lane, e) < bound ==> lane_key(lane, e) <= most;
+      \forall integer e; 0 <= e < experts && lane_key(lane, e) < bound ==> lane_key(lane, e) <=
+   most;
 
     lemma lane_names_kept{A, B}: \forall int64_t *lane, integer n;
       lane_names{A}(lane, n) && lane_same{A, B}(lane, n) ==> lane_names{B}(lane, n);
@@ -43,15 +44,56 @@
       (\forall integer s, t; 0 <= s < t < n ==>
          lane_key(lane, lane_choice(row, s)) > lane_key(lane, lane_choice(row, t))) &&
       (\forall integer e; 0 <= e < experts ==> lane_has(row, n, e) || lane_key(lane, e) < bound);
+    predicate lane_row_same{A, B}(int32_t *row, integer n) =
+      \forall integer s; 0 <= s < n ==> lane_choice{A}(row, s) == lane_choice{B}(row, s);
+    lemma lane_at_kept{A, B}: \forall int32_t *row, integer s, m, e;
+      lane_at{A}(row, s, e) && 0 <= s < m && lane_row_same{A, B}(row, m) ==> lane_at{B}(row, s, e);
+    lemma lane_has_kept{A, B}: \forall int32_t *row, integer n, m, e;
+      lane_has{A}(row, n, e) && n <= m && lane_row_same{A, B}(row, m) ==> lane_has{B}(row, n, e);
+    lemma lane_taken_kept{A, B}:
+      \forall int64_t *lane, integer experts, n, m, bound, int32_t *row;
+      lane_taken{A}(lane, experts, n, bound, row) && lane_same{A, B}(lane, experts) && n <= m &&
+      lane_row_same{A, B}(row, m) ==> lane_taken{B}(lane, experts, n, bound, row);
     // (R2): the experts with the largest keys, in falling order
     predicate lane_selection{L}(int64_t *lane, integer experts, integer active, int32_t *row) =
       (\forall integer s; 0 <= s < active ==> 0 <= lane_choice(row, s) < experts) &&
       (\forall integer s, t; 0 <= s < t < active ==>
          lane_key(lane, lane_choice(row, s)) > lane_key(lane, lane_choice(row, t))) &&
       (\forall integer e; 0 <= e < experts ==> lane_has(row, active, e) ||
-         (\forall integer s; 0 <= s < active ==> lane_key(lane, e) < lane_key(lane, lane_choice(row, s))));
+         (\forall integer s; 0 <= s < active ==>
+            lane_key(lane, e) < lane_key(lane, lane_choice(row, s))));
+    lemma lane_taken_selects{L}:
+      \forall int64_t *lane, integer experts, n, bound, int32_t *row;
+      lane_taken(lane, experts, n, bound, row) ==> lane_selection(lane, experts, n, row);
 */
 
+/* No key is greater than all. */
+/*@ ghost
+  /@ requires 0 <= experts && \forall integer l; 0 <= l < 16 ==> lane_names(key + l, experts);
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall integer l; 0 <= l < 16 ==> lane_from(key + l, INT64_MAX, experts) == 0; @/
+  void lanes_none(const int64_t *key, int32_t experts) {
+    int32_t l = 0;
+    /@ loop invariant 0 <= l <= 16;
+       loop invariant \forall integer k; 0 <= k < l ==> lane_from(key + k, INT64_MAX, experts) == 0;
+       loop assigns l;
+       loop variant 16 - l; @/
+    while (l < 16) {
+      int32_t i = 0;
+      /@ assert lane_names(key + l, experts); @/
+      /@ loop invariant 0 <= i <= experts && lane_from(key + l, INT64_MAX, i) == 0;
+         loop assigns i;
+         loop variant experts - i; @/
+      while (i < experts) {
+        /@ assert lane_key(key + l, i) < INT64_MAX; @/
+        i++;
+      }
+      l++;
+    }
+  }
+*/
 /* When fewer than n keys are at least the bound, one is below it. */
 /*@ ghost
   /@ requires 0 <= n && \valid_read(lane + (0 .. 16 * n - 16)) && lane_from(lane, bound, n) < n;
