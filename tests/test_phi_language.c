@@ -244,6 +244,8 @@ Test(phi_language, what_is_wrong_is_said_with_its_place) {
       {HEAD "parameter delta in (0, 1) = 0.5\nvalue sum(detla)",
        "3:11: found 'detla'; expected a known name, perhaps 'delta'"},
       {HEAD "value sum(sqr(x))", "2:11: found 'sqr'; expected a known name, perhaps 'sqrt'"},
+      {HEAD "value sum(min(x, 1))", "2:11: found 'min'" NAME_WANTED},
+      {HEAD "value sum(expp(x))", "2:11: found 'expp'; expected a known name, perhaps 'exp'"},
       {HEAD "value sum(e*x)", "2:11: found 'e'" NAME_WANTED},
       {HEAD "value sum(inf*x)", "2:11: found 'inf'" NAME_WANTED},
       /* parameters */
