@@ -38,12 +38,13 @@ static json_t *judged_json(const judge_request *request, const judge_report *rep
   if (digest_text(request->cases, cases, sizeof cases) != PHIBAL_OK ||
       digest_text(request->results, results, sizeof results) != PHIBAL_OK)
     return NULL;
-  return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:f, s:I, s:I, s:o}", "cases",
+  return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:f, s:b, s:I, s:I, s:I, s:o}", "cases",
                    last_part(request->cases), "cases_digest", cases, "results",
                    last_part(request->results), "results_digest", results, "operation",
                    request->operation, "format", request->narrow ? request->format_name : NULL,
-                   "times", request->times, "judged", (json_int_t)report->count, "failed",
-                   (json_int_t)report->failed, "outputs", outputs_json(report));
+                   "times", request->times, "answered_only", report->answered_only, "judged",
+                   (json_int_t)judge_judged(report), "unanswered", (json_int_t)report->unanswered,
+                   "failed", (json_int_t)report->failed, "outputs", outputs_json(report));
 }
 
 phibal_status certificate_judged(const judge_request *request, const judge_report *report,
@@ -85,10 +86,23 @@ static void judge_again(findings *f, const judge_request *request, json_t *judge
     return;
   }
   json_t *outputs = outputs_json(&report);
+  const int64_t cases = judge_judged(&report);
+  json_int_t unanswered = report.unanswered; /* earlier certificates do not say how many */
+  json_unpack(judged, "{s?I}", "unanswered", &unanswered);
   if (!judge_passed(&report))
-    certificate_found(f, "%" PRId64 " of %" PRId64 " cases fail", report.failed, report.count);
+    certificate_found(f, "%" PRId64 " of %" PRId64 " cases fail", report.failed, cases);
+  else if (json_integer_value(json_object_get(judged, "judged")) != cases ||
+           unanswered != report.unanswered)
+    certificate_found(f,
+                      "judged again, %" PRId64 " cases are judged and %" PRId64
+                      " not answered; other numbers are certified",
+                      cases, report.unanswered);
   else if (!json_equal(outputs, json_object_get(judged, "outputs")))
     certificate_found(f, "judged again, the results have other errors than are certified");
+  else if (report.answered_only)
+    printf("  only about the %" PRId64 " cases that were answered; %" PRId64 " of %" PRId64
+           " were not\n",
+           cases, report.unanswered, report.count);
   f->again += (int)report.output_count;
   json_decref(outputs);
   judge_report_clear(&report);
@@ -97,7 +111,8 @@ static void judge_again(findings *f, const judge_request *request, json_t *judge
 void certificate_check_judged(findings *f, json_t *judged) {
   const char *cases, *cases_digest, *results, *results_digest;
   const char *format = json_string_value(json_object_get(judged, "format"));
-  judge_request request = {.times = 1};
+  judge_request request = {.times = 1,
+                           .answered_only = json_is_true(json_object_get(judged, "answered_only"))};
   request.operation = json_string_value(json_object_get(judged, "operation"));
   if (json_unpack(judged, "{s:s, s:s, s:s, s:s, s:F}", "cases", &cases, "cases_digest",
                   &cases_digest, "results", &results, "results_digest", &results_digest, "times",

@@ -26,6 +26,9 @@ static const char help[] =
     "                 must be a number that keeps the bound, rounded once\n"
     "  --times X      bounds are X times the promised ones, for an implementation that promises\n"
     "                 less; what must be exact stays exact\n"
+    "  --answered-only\n"
+    "                 a case without any result tensor is counted, and is no failure; a case with\n"
+    "                 some of its outputs must have all. Exit status 1 if no case has any\n"
     "  --all          every failing case, not only the first ten\n"
     "  --json         one JSON object\n"
     "  --junit FILE   a report for continuous integration, one test for each case\n"
@@ -109,13 +112,19 @@ static void print_report(const judge_arguments *a, const judge_report *r) {
   if (r->stray)
     printf("%" PRId64 " tensors of the results belong to no output, the first is %s\n", r->stray,
            r->stray_name);
-  if (r->unanswered) printf("%" PRId64 " cases have no result at all\n", r->unanswered);
+  if (r->unanswered && !r->answered_only)
+    printf("%" PRId64 " cases have no result at all%s\n", r->unanswered,
+           r->unanswered < r->count ? " (--answered-only judges the others only)" : "");
+  const char *of = r->answered_only ? "answered cases" : "cases";
   if (judge_passed(r))
-    printf("all %" PRId64 " cases passed\n", r->count);
-  else if (r->count)
-    printf("%" PRId64 " of %" PRId64 " cases failed\n", r->failed, r->count);
+    printf("all %" PRId64 " %s passed", judge_judged(r), of);
+  else if (judge_judged(r))
+    printf("%" PRId64 " of %" PRId64 " %s failed", r->failed, judge_judged(r), of);
   else
-    puts("there is no case to judge");
+    fputs(r->count ? "no case was answered" : "there is no case to judge", stdout);
+  if (r->answered_only && r->count)
+    printf("; %" PRId64 " of %" PRId64 " were not answered", r->unanswered, r->count);
+  puts("");
 }
 
 static json_t *number(double x) {
@@ -129,9 +138,10 @@ static void print_json(const judge_request *request, const judge_report *r) {
     json_array_append_new(likely, json_string(flag_describe(r->likely[i])->name));
   for (int64_t i = 0; i < r->count; i++) {
     const judged_case *c = &r->cases[i];
-    json_t *row = json_pack("{s:s, s:s, s:b, s:b, s:I, s:I}", "id", c->id, "prefix", c->prefix,
-                            "passed", c->failures == 0, "answered", c->answered, "elements",
-                            (json_int_t)c->elements, "wrong", (json_int_t)c->wrong);
+    json_t *row =
+        json_pack("{s:s, s:s, s:b, s:b, s:I, s:I}", "id", c->id, "prefix", c->prefix, "passed",
+                  c->failures == 0 && (c->answered || !r->answered_only), "answered", c->answered,
+                  "elements", (json_int_t)c->elements, "wrong", (json_int_t)c->wrong);
     if (c->failures) json_object_set_new(row, "first", json_string(c->first.words));
     json_array_append_new(cases, row);
   }
@@ -148,11 +158,11 @@ static void print_json(const judge_request *request, const judge_report *r) {
                            (json_int_t)o->wrong, "not_given", (json_int_t)o->not_given, "worst",
                            number(o->worst), "bound", o->bound, "unit", measure_unit(o->measure)));
   }
-  json_t *all = json_pack("{s:b, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "passed",
-                          judge_passed(r), "times", request->times, "judged", (json_int_t)r->count,
-                          "failed", (json_int_t)r->failed, "unanswered", (json_int_t)r->unanswered,
-                          "stray", (json_int_t)r->stray, "likely", likely, "outputs", outputs,
-                          "flags", flags, "cases", cases);
+  json_t *all = json_pack(
+      "{s:b, s:f, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "passed", judge_passed(r), "times",
+      request->times, "answered_only", r->answered_only, "judged", (json_int_t)judge_judged(r),
+      "failed", (json_int_t)r->failed, "unanswered", (json_int_t)r->unanswered, "stray",
+      (json_int_t)r->stray, "likely", likely, "outputs", outputs, "flags", flags, "cases", cases);
   json_dumpf(all, stdout, JSON_INDENT(2));
   puts("");
   json_decref(all);
@@ -164,7 +174,8 @@ static phibal_status write_junit(const char *path, const judge_report *r) {
     const judged_case *c = &r->cases[i];
     char name[200];
     snprintf(name, sizeof name, "%s %s", c->id, c->kind);
-    junit_case(report, c->operation, name, c->failures ? c->first.words : NULL, NULL);
+    junit_case(report, c->operation, name, c->failures ? c->first.words : NULL,
+               r->answered_only && !c->answered ? "not answered" : NULL);
   }
   return junit_finish(report, path);
 }
@@ -183,12 +194,17 @@ static int check_certificate(const judge_arguments *a) {
 
 /* -1 to go on, or the exit status. */
 static int read_arguments(int argc, char **argv, judge_arguments *a) {
-  static const struct option options[] = {
-      {"op", required_argument, NULL, 'o'},     {"format", required_argument, NULL, 'f'},
-      {"times", required_argument, NULL, 't'},  {"all", no_argument, NULL, 'a'},
-      {"json", no_argument, NULL, 'j'},         {"junit", required_argument, NULL, 'u'},
-      {"help", no_argument, NULL, 'h'},         {"certificate", required_argument, NULL, 'c'},
-      {"plugin", required_argument, NULL, 'p'}, {0}};
+  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
+                                          {"format", required_argument, NULL, 'f'},
+                                          {"times", required_argument, NULL, 't'},
+                                          {"all", no_argument, NULL, 'a'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"junit", required_argument, NULL, 'u'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"certificate", required_argument, NULL, 'c'},
+                                          {"plugin", required_argument, NULL, 'p'},
+                                          {"answered-only", no_argument, NULL, 'n'},
+                                          {0}};
   char *end;
   for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'o':
@@ -205,6 +221,9 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
       if (end == optarg || *end || !(a->request.times >= 1 && a->request.times <= 1e12))
         return command_usage_error("judge", "--times takes a number from 1 to 1e12, not '%s'",
                                    optarg);
+      break;
+    case 'n':
+      a->request.answered_only = true;
       break;
     case 'a':
       a->all = true;
@@ -231,6 +250,9 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
     }
   if (a->plugin && !a->certificate)
     return command_usage_error("judge", "--plugin goes with --certificate");
+  if (a->certificate && optind == argc && a->request.answered_only)
+    return command_usage_error("judge", "--answered-only is for two files; a certificate says "
+                                        "itself whether it is about answered cases only");
   if (a->certificate && optind == argc) return check_certificate(a);
   if (argc - optind != 2)
     return command_usage_error("judge", "needs two files: cases.safetensors results.safetensors");

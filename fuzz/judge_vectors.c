@@ -294,6 +294,22 @@ static const safetensors_tensor *find(const safetensors_file *f, const char *pre
   return safetensors_find(f, path);
 }
 
+/* Whether the results have anything under PREFIX/out/: an output under a wrong name is an answer,
+   so that the case fails for what is missing. Tensors are sorted by name. */
+static bool has_results(const safetensors_file *f, const char *prefix) {
+  char folder[80];
+  const size_t n = (size_t)snprintf(folder, sizeof folder, "%s/out/", prefix);
+  int64_t low = 0, high = f->count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (strcmp(f->tensors[middle].name, folder) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < f->count && strncmp(f->tensors[low].name, folder, n) == 0;
+}
+
 static judged_output *output_row(judge_report *report, const judge_files *f, const char *name,
                                  const char *output, const char *promise) {
   for (int64_t i = 0; i < report->output_count; i++)
@@ -344,7 +360,6 @@ static phibal_status judge_output(const judge_request *request, judge_files *f, 
              c->prefix, output);
     if (!optional) fail(&m, words);
   } else {
-    c->answered = true;
     f->used[m.got - f->results.tensors] = true;
     if (usable(&m, dtype))
       for (int64_t i = 0; i < m.expected->elements; i++) {
@@ -383,6 +398,8 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, si
     flag_id known = json_is_string(flag) ? flag_find(json_string_value(flag)) : FLAG_COUNT;
     if (known < FLAG_COUNT) c->flags |= UINT64_C(1) << known;
   }
+  c->answered = has_results(&f->results, c->prefix);
+  if (request->answered_only && !c->answered) return PHIBAL_OK;
   const char *output;
   json_object_foreach(outputs, output, described_output) {
     phibal_status status = judge_output(request, f, c, output, described_output, report);
@@ -452,6 +469,7 @@ static void sum_up(judge_report *report, const judge_files *f) {
     const judged_case *c = &report->cases[i];
     report->failed += c->failures > 0;
     report->unanswered += !c->answered;
+    if (report->answered_only && !c->answered) continue;
     for (int flag = 0; flag < FLAG_COUNT; flag++) {
       if (!(c->flags >> flag & 1)) continue;
       if (c->failures)
@@ -468,6 +486,7 @@ static void sum_up(judge_report *report, const judge_files *f) {
 
 phibal_status judge_vectors(const judge_request *request, judge_report *report) {
   memset(report, 0, sizeof *report);
+  report->answered_only = request->answered_only;
   judge_files f;
   phibal_status status = files_open(request, &f);
   if (status != PHIBAL_OK) return status;
@@ -493,6 +512,10 @@ void judge_report_clear(judge_report *report) {
   memset(report, 0, sizeof *report);
 }
 
+int64_t judge_judged(const judge_report *report) {
+  return report->count - (report->answered_only ? report->unanswered : 0);
+}
+
 bool judge_passed(const judge_report *report) {
-  return report->count > 0 && report->failed == 0;
+  return judge_judged(report) > 0 && report->failed == 0;
 }

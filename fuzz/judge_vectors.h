@@ -18,6 +18,7 @@ typedef struct judge_request {
   phibal_format format;
   const char *format_name; /* as it was asked for */
   double times;            /* bounds are multiplied by this; 1 for the promise itself */
+  bool answered_only;      /* a case without any result is counted, and is no failure */
 } judge_request;
 
 /* One output of one case that failed. */
@@ -30,7 +31,7 @@ typedef struct judged_case {
   char id[96], prefix[64], operation[40], kind[40], group[40];
   size_t index; /* in the manifest */
   uint64_t flags;
-  bool answered;        /* at least one of its outputs is there */
+  bool answered;        /* the results have a tensor PREFIX/out/..., whatever its name */
   int64_t elements;     /* compared */
   int64_t wrong;        /* elements over their bound */
   int failures;         /* outputs that failed, */
@@ -55,7 +56,8 @@ enum { LIKELY_FLAGS = 3 };
 
 typedef struct judge_report {
   judged_case *cases;
-  int64_t count, failed, unanswered;
+  int64_t count, failed, unanswered; /* count: of all cases, the unanswered ones too */
+  bool answered_only;                /* as requested */
   judged_output *outputs;
   int64_t output_count;
   judged_flag flags[FLAG_COUNT];
@@ -74,7 +76,8 @@ phibal_status judge_vectors(const judge_request *request, judge_report *report);
 void judge_report_clear(judge_report *report);
 
 /* True if at least one case was answered and all that were judged passed. A case that nobody
-   answered fails. */
+   answered fails, or with answered_only is not judged. */
+int64_t judge_judged(const judge_report *report); /* how many cases the verdict is about */
 bool judge_passed(const judge_report *report);
 
 #endif

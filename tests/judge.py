@@ -1,0 +1,142 @@
+"""What `phibal judge` says of results that are not whole: unanswered cases, tensors that belong to
+nothing.
+
+usage: judge.py PHIBAL CERTIFICATE_SCHEMA
+
+Wrong judges that would be noticed: one that lets a case pass which lacks one of its outputs, or has it
+under a wrong name; that passes when nothing was answered; that judges an answered case less; that forgets
+in the certificate, the JUnit report or the JSON that cases were left out.
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+phibal, schema_file = sys.argv[1:]
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+    print("no python3-jsonschema: certificates are not held against their schema")
+
+
+def load(path):
+    """{name: (dtype, shape, bytes)} of a safetensors file."""
+    with open(path, "rb") as f:
+        size = struct.unpack("<Q", f.read(8))[0]
+        header, data = json.loads(f.read(size)), f.read()
+    header.pop("__metadata__", None)
+    return {name: (t["dtype"], t["shape"], data[slice(*t["data_offsets"])]) for name, t in header.items()}
+
+
+def save(path, tensors):
+    header, blocks, at = {}, [], 0
+    for name, (dtype, shape, data) in sorted(tensors.items(), key=lambda t: t[1][0] not in ("F64", "I64")):
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+        blocks.append(data)
+        at += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + b"".join(blocks))
+
+
+def run(status, *arguments):
+    done = subprocess.run([phibal, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+with tempfile.TemporaryDirectory() as folder:
+    at = lambda name: os.path.join(folder, name)
+    cases, results = at("cases.safetensors"), at("results.safetensors")
+    run(0, "vectors", "--op", "router-forward", "--cases", "12", "--out", cases, "--results", at("all.safetensors"))
+    answers = load(at("all.safetensors"))
+    some = {name: t for name, t in answers.items() if name[:4] in ("0001", "0004", "0007")}
+    assert {"0001/out/gates", "0001/out/experts"} <= set(some)
+
+    def judge(status, tensors, *options):
+        save(results, tensors)
+        return run(status, "judge", cases, results, *options)
+
+    # Three of twelve: a failure, unless only answered cases were asked for.
+    said = judge(1, some)
+    assert "9 of 12 cases failed" in said and "--answered-only" in said, said
+    said = judge(0, some, "--answered-only")
+    assert "all 3 answered cases passed; 9 of 12 were not answered" in said, said
+    assert "not given" not in said and "FAIL" not in said and "likely" not in said, said
+    said = judge(0, answers, "--answered-only")
+    assert "all 12 answered cases passed; 0 of 12 were not answered" in said, said
+
+    # A case with some of its outputs, or with one under another name, fails.
+    for left in ("0004/out/gates", "0004/out/experts"):
+        less = {name: t for name, t in some.items() if name != left}
+        said = judge(1, less, "--answered-only")
+        assert "1 of 3 answered cases failed; 9 of 12" in said and left in said, said
+    alone = {name: t for name, t in some.items() if not name.startswith("0007")}
+    said = judge(1, {**alone, "0007/out/gate": some["0007/out/gates"]}, "--answered-only")
+    assert "1 of 3 answered cases failed" in said and "0007/out/gate" in said, said
+    # ... but what lies elsewhere than in P/out is no answer.
+    said = judge(0, {**alone, "0007/in/logits": some["0007/out/gates"]}, "--answered-only")
+    assert "all 2 answered cases passed; 10 of 12" in said, said
+
+    # Wrong is wrong, and nothing is nothing.
+    dtype, shape, data = some["0001/out/gates"]
+    wrong = {**some, "0001/out/gates": (dtype, shape, data[:-4] + struct.pack("<f", 7.5))}
+    said = judge(1, wrong, "--answered-only")
+    assert "1 of 3 answered cases failed" in said and "got 7.5" in said, said
+    for nothing in ({}, {"x": some["0001/out/gates"]}):
+        said = judge(1, nothing, "--answered-only")
+        assert "no case was answered; 12 of 12" in said, said
+
+    # With the other options.
+    told = json.loads(judge(0, some, "--answered-only", "--json"))
+    assert told["passed"] and told["answered_only"] and (told["judged"], told["unanswered"], told["failed"]) == (3, 9, 0)
+    assert [c["prefix"] for c in told["cases"] if c["passed"]] == ["0001", "0004", "0007"]
+    assert [c["answered"] for c in told["cases"]].count(False) == 9
+    assert sum(f["passed"] for f in told["flags"].values()) > 0
+    assert sum(f["failed"] for f in told["flags"].values()) == 0 and not told["likely"]
+    assert all(o["not_given"] == 0 for o in told["outputs"])
+    told = json.loads(judge(1, some, "--json"))
+    assert not told["answered_only"] and (told["judged"], told["unanswered"], told["failed"]) == (12, 9, 9)
+    told = json.loads(judge(1, {}, "--answered-only", "--json"))
+    assert not told["passed"] and (told["judged"], told["unanswered"]) == (0, 12)
+
+    judge(0, some, "--answered-only", "--junit", at("j.xml"))
+    suite = xml.parse(at("j.xml")).getroot()
+    assert [suite.get(k) for k in ("tests", "failures", "skipped")] == ["12", "0", "9"]
+
+    half = lambda x: struct.pack("<e", x)
+    floats = lambda data: struct.unpack("<%df" % (len(data) // 4), data)
+    narrow = {name: (("F16", t[1], b"".join(map(half, floats(t[2])))) if t[0] == "F32" else t)
+              for name, t in some.items()}
+    judge(1, narrow, "--answered-only")
+    judge(0, narrow, "--answered-only", "--format", "binary16")
+    near = {**some, "0001/out/gates": (dtype, shape, b"".join(struct.pack("<f", x * (1 + 2e-6)) for x in floats(data)))}
+    judge(1, near, "--answered-only")
+    assert "multiplied by 1000" in judge(0, near, "--answered-only", "--times", "1000")
+    assert "no case" in judge(1, some, "--answered-only", "--op", "ema")
+
+    # The certificate says it, and holds only for what it says.
+    judge(0, some, "--answered-only", "--certificate", at("c.json"))
+    said = run(0, "judge", "--certificate", at("c.json"))
+    assert "3 cases that were answered; 9 of 12 were not" in said and "certificate holds" in said, said
+    with open(at("c.json"), encoding="utf-8") as f:
+        good = json.load(f)
+    assert good["judged"]["answered_only"] and (good["judged"]["judged"], good["judged"]["unanswered"]) == (3, 9)
+    if jsonschema:
+        with open(schema_file, encoding="utf-8") as f:
+            jsonschema.validate(good, json.load(f))
+    for change in ({"answered_only": False}, {"unanswered": 8}, {"judged": 12}):
+        with open(at("w.json"), "w", encoding="utf-8") as f:
+            json.dump({**good, "judged": {**good["judged"], **change}}, f)
+        said = run(1, "judge", "--certificate", at("w.json"))
+        assert "does not hold" in said, (change, said)
+    judge(1, some, "--certificate", at("c.json"))
+    assert "does not hold" in run(1, "judge", "--certificate", at("c.json"))
+    said = run(2, "judge", "--answered-only", "--certificate", at("c.json"))
+    assert said.count("\n") <= 2 and "--answered-only" in said, said
+print("ok")
