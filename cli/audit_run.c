@@ -49,46 +49,6 @@ phibal_status audit_load(const char *source, phi_potential **phi, bool *builtin)
 
 /* ---- parameters ---- */
 
-/* Reads value or lo..hi into z. */
-static phibal_status read_interval(const char *text, phibal_enclosure *z) {
-  const char *dots = strstr(text, "..");
-  if (!dots) return phibal_enclosure_set_str(z, text);
-  char *lo = strndup(text, (size_t)(dots - text));
-  if (!lo) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-  phibal_enclosure end;
-  phibal_enclosure_init(&end, AUDIT_PRECISION);
-  phibal_status status = phibal_enclosure_set_str(z, lo);
-  if (status == PHIBAL_OK) status = phibal_enclosure_set_str(&end, dots + 2);
-  if (status == PHIBAL_OK && mpfr_greater_p(z->lo, end.hi))
-    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "the second number is the smaller one");
-  if (status == PHIBAL_OK) phibal_enclosure_hull(z, z, &end);
-  phibal_enclosure_clear(&end);
-  free(lo);
-  return status;
-}
-
-static int find_parameter(const phi_potential *phi, const char *text) {
-  size_t length = strcspn(text, "=");
-  for (int i = 0; i < phi->parameters; i++)
-    if (strlen(phi->parameter[i].name) == length &&
-        strncmp(phi->parameter[i].name, text, length) == 0)
-      return i;
-  return -1;
-}
-
-static int unknown_parameter(const phi_potential *phi, const char *text) {
-  char known[512] = "";
-  for (int i = 0; i < phi->parameters; i++)
-    snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
-             phi->parameter[i].name);
-  if (phi->parameters == 0)
-    return command_usage_error("audit", "%s has no parameters; leave --param %s out", phi->name,
-                               text);
-  return command_usage_error("audit", "--param %s: the parameters of %s: %s; write %s=1 or %s=1..2",
-                             text, phi->name, known, phi->parameter[0].name,
-                             phi->parameter[0].name);
-}
-
 /* Where an interval is asked for, what needs points takes the default if that is inside, else the
    middle. */
 static void choose_point(phibal_enclosure *at, const phibal_enclosure *asked) {
@@ -102,18 +62,17 @@ static void choose_point(phibal_enclosure *at, const phibal_enclosure *asked) {
 }
 
 static int set_parameter(const char *text, audit_report *r, bool *given) {
-  int i = find_parameter(r->phi, text);
-  const char *value = strchr(text, '=');
-  if (i < 0 || !value) return unknown_parameter(r->phi, text);
+  int i;
+  phibal_status status = phi_read_parameter(r->phi, text, true, r->asked, &i);
+  if (i < 0) return command_usage_error("audit", "--param %s: %s", text, phibal_status_message());
   if (given[i])
     return command_usage_error("audit", "--param %s is given twice", r->phi->parameter[i].name);
   given[i] = true;
-  phibal_status status = read_interval(value + 1, &r->asked[i]);
   if (status != PHIBAL_OK) {
     fprintf(stderr, "phibal audit: --param %s: %s\n", text, phibal_status_message());
     return 2;
   }
-  if (strstr(value, ".."))
+  if (strstr(text, ".."))
     choose_point(&r->at[i], &r->asked[i]);
   else
     phibal_enclosure_set(&r->at[i], &r->asked[i]);

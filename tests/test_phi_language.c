@@ -553,6 +553,57 @@ Test(phi_language, parameters_are_checked_against_their_ranges) {
   phi_destroy(phi);
 }
 
+/* As --param gives them: the second of two is set and the first is not; fractions are exact, not
+   the binary64 next to them. */
+Test(phi_language, given_parameters) {
+  static const struct {
+    const char *text;
+    bool intervals;
+    int which, status;
+    const char *lo, *hi, *message;
+  } cases[] = {
+      {"bb=1/2", false, 1, PHIBAL_OK, "1/2", "1/2", NULL},
+      {"bb= 1/3", false, 1, PHIBAL_OK, "1/3", "1/3", NULL},
+      {"bb=0.1", false, 1, PHIBAL_OK, "1/10", "1/10", NULL},
+      {"b=2e-1", false, 0, PHIBAL_OK, "1/5", "1/5", NULL},
+      {"bb=1/3..2/3", true, 1, PHIBAL_OK, "1/3", "2/3", NULL},
+      {"bb=1/3..2/3", false, 1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "one number is wanted"},
+      {"bb=2/3..1/3", true, 1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "the smaller one"},
+      {"bb=1/0", true, 1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "1/0"},
+      {"bb", true, -1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "b, bb; write b=1/2 or b=1/4..1/2"},
+      {"bbb=1", false, -1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "of t: b, bb; write b=1/2"},
+  };
+  phi_potential *phi =
+      phi_of_text(HEAD "parameter b in (0, 1) = 1/2\nparameter bb in (0, 1) = 1/2\n"
+                       "value sum(b*x^2 + bb*x)");
+  phibal_enclosure *p = phibal_enclosure_vector(2, 200);
+  mpq_t q;
+  mpq_init(q);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int j = 0; j < 2; j++) phibal_enclosure_set_si(&p[j], 7);
+    int which;
+    const phibal_status status =
+        phi_read_parameter(phi, cases[i].text, cases[i].intervals, p, &which);
+    cr_assert_eq(status, (phibal_status)cases[i].status, "%s", cases[i].text);
+    cr_assert_eq(which, cases[i].which, "%s", cases[i].text);
+    if (cases[i].message) {
+      cr_expect_not_null(strstr(phibal_status_message(), cases[i].message), "%s: %s", cases[i].text,
+                         phibal_status_message());
+      continue;
+    }
+    mpq_set_str(q, cases[i].lo, 10);
+    cr_expect(mpfr_cmp_q(p[which].lo, q) <= 0 && phibal_enclosure_is_positive(&p[which]));
+    mpq_set_str(q, cases[i].hi, 10);
+    cr_expect(mpfr_cmp_q(p[which].hi, q) >= 0, "%s", cases[i].text);
+    cr_expect(mpfr_cmp_si(p[1 - which].lo, 7) == 0, "%s sets the other", cases[i].text);
+    phibal_enclosure_width(p[1 - which].lo, &p[which]);
+    cr_expect(cases[i].intervals || mpfr_cmp_d(p[1 - which].lo, 0x1p-198) < 0, "%s", cases[i].text);
+  }
+  mpq_clear(q);
+  phibal_enclosure_vector_clear(p, 2);
+  phi_destroy(phi);
+}
+
 Test(phi_language, separable_forms) {
   static const char *const cases[][2] = {
       {"sum(x^2)", "x^2"},
