@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "estimate.h"
 #include "report.h"
+#include "schedule.h"
 #include "train.h"
 #include "train_potential.h"
 #include "clock.h"
@@ -68,7 +69,10 @@ static void print_help(void) {
        "  --overwrite          replace the run that the folder holds\n"
        "  --resume FOLDER      go on with a run from its newest whole checkpoint, to the bit;\n"
        "                       only threads, logs, evaluations, checkpoints, the division over\n"
-       "                       ranks and the place of the data may be set anew\n"
+       "                       ranks and the place of the data may be set anew, and --steps:\n"
+       "                       a run goes on to that step, one that has ended too. The learning\n"
+       "                       rate is from there that of a run of so many steps; the warm-up\n"
+       "                       stays as long as it was and does not come again\n"
        "  --dry-run            parameters, memory (of --device) and FLOPs; trains nothing\n"
        "  --every-layer        routed-token ratios of all layers in the final tables\n"
        "  --json               print result.json (or the dry run) instead of tables\n"
@@ -396,32 +400,75 @@ static int run_or_estimate(run_config *config, const arguments *a, const checkpo
 }
 
 /* The configuration of the run to be resumed: its checkpoint's; that of its folder where it was
-   killed before there was one. */
-static phibal_status load_resumed(const arguments *a, const checkpoint *from, run_config *config) {
-  static run_config then;
-  char path[2 * CONFIG_TEXT_MAX];
+   killed before there was one. How many steps it is to take says the folder's, which knows what was
+   asked for since, and then the options. *before is what it says without them. */
+static phibal_status load_resumed(const arguments *a, const checkpoint *from, run_config *before,
+                                  run_config *config) {
+  static run_config folder;
+  static config_override override[OVERRIDES_MAX + 2];
+  char path[2 * CONFIG_TEXT_MAX], steps[32];
   snprintf(path, sizeof path, "%s/config.yaml", a->resume);
   const bool saved = from->step >= 0;
   phibal_status status =
-      saved ? checkpoint_config(from, NULL, 0, &then) : run_config_load(path, NULL, 0, &then);
-  if (!status)
-    status = saved ? checkpoint_config(from, a->override, a->overrides, config)
-                   : run_config_load(path, a->override, a->overrides, config);
-  return status ? status : checkpoint_config_continues(&then, config);
+      saved ? checkpoint_config(from, NULL, 0, before) : run_config_load(path, NULL, 0, before);
+  if (status) return status;
+  if (saved && !access(path, F_OK)) {
+    if (!run_config_load(path, NULL, 0, &folder)) {
+      before->training.steps = folder.training.steps;
+      memcpy(before->training.continued, folder.training.continued,
+             sizeof before->training.continued);
+    } else if (!job.rank) {
+      fprintf(stderr, "phibal train: %s; the checkpoint's own is taken\n", phibal_status_message());
+    }
+  }
+  snprintf(steps, sizeof steps, "%lld", (long long)before->training.steps);
+  override[0] = (config_override){"training.steps", steps, path};
+  override[1] = (config_override){"training.continued", "", path};
+  memcpy(override + 2, a->override, a->overrides * sizeof *override);
+  status = saved ? checkpoint_config(from, override, a->overrides + 2, config)
+                 : run_config_load(path, override, a->overrides + 2, config);
+  if (status) return status;
+  const int64_t asked = config->training.steps;
+  config->training.steps = before->training.steps;
+  if (!*config->training.continued)
+    memcpy(config->training.continued, before->training.continued,
+           sizeof config->training.continued);
+  status = checkpoint_config_continues(before, config);
+  return status ? status : schedule_continue(config, saved ? from->step : 0, asked);
+}
+
+/* What becomes of the learning rate where the run is to take another number of steps. */
+static void tell_schedule(const run_config *before, const run_config *now, int64_t step) {
+  schedule old, new;
+  if (before->training.steps == now->training.steps) return;
+  schedule_read(before->training.continued, before->training.steps, &old);
+  schedule_read(now->training.continued, now->training.steps, &new);
+  const optimizer_config *o = &now->optimizer;
+  fprintf(stderr,
+          "phibal train: %lld steps now, %lld were planned: the learning rate is from here that of "
+          "a run of %lld",
+          (long long)new.steps, (long long)old.steps, (long long)new.steps);
+  if (step > 0 && step < new.steps)
+    fprintf(stderr, ", %.3g where it was %.3g", schedule_rate(&new, o, step),
+            schedule_rate(&old, o, step - 1));
+  fprintf(stderr, "; warm-up stays the first %lld steps\n", (long long)schedule_warmup(&new, o));
 }
 
 static int resume(const arguments *a) {
-  static run_config config;
+  static run_config config, before;
   static checkpoint from;
   char *passed_over;
   if (checkpoint_newest(a->resume, &from, &passed_over)) return fail();
   for (const char *line = job.rank ? "" : passed_over; *line; line += strcspn(line, "\n") + 1)
     fprintf(stderr, "phibal train: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
   free(passed_over);
-  int code = load_resumed(a, &from, &config) ? fail() : -1;
-  if (code < 0 && !a->quiet && !job.rank)
-    fprintf(stderr, "phibal train: %s after step %lld of %lld\n", a->resume,
-            from.step > 0 ? (long long)from.step : 0, (long long)config.training.steps);
+  const int64_t step = from.step > 0 ? from.step : 0;
+  int code = load_resumed(a, &from, &before, &config) ? fail() : -1;
+  if (code < 0 && !a->quiet && !job.rank) {
+    fprintf(stderr, "phibal train: %s after step %lld of %lld\n", a->resume, (long long)step,
+            (long long)config.training.steps);
+    tell_schedule(&before, &config, step);
+  }
   if (code < 0) code = run_or_estimate(&config, a, &from);
   checkpoint_close(&from);
   return code;

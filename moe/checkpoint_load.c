@@ -133,8 +133,8 @@ phibal_status checkpoint_config_continues(const run_config *then, const run_conf
       return phibal_status_set(
           PHIBAL_ERROR_ARGUMENT,
           "%s: %s, but the run that is resumed has %s; only threads, logs, "
-          "evaluations, checkpoints, the division over ranks and the place of the "
-          "data may change",
+          "evaluations, checkpoints, the division over ranks, the place of the "
+          "data and, with --steps, the number of steps may change",
           key, is, was);
   }
   return PHIBAL_OK;

@@ -2,6 +2,7 @@
 #include "config_internal.h"
 #include "file.h"
 #include "hf/hf.h"
+#include "schedule.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -121,6 +122,11 @@ static phibal_status check(const source *from, const run_config *config) {
   if (config->balance.z_coefficient > 0 && m->gate == PHIBAL_GATE_SIGMOID)
     return fail_at(from, config_key_find("balance.z_coefficient"), PHIBAL_ERROR_UNSUPPORTED,
                    "the z-loss needs a softmax router, and model.gate is sigmoid");
+  schedule plans;
+  phibal_status status = schedule_read(config->training.continued, config->training.steps, &plans);
+  if (status)
+    return fail_at(from, config_key_find("training.continued"), status, "%s",
+                   phibal_status_message());
   if (config->lora.rank && !*config->training.from)
     return fail_at(from, config_key_find("lora.rank"), bad,
                    "adapters are for a model of training.from");
@@ -128,7 +134,7 @@ static phibal_status check(const source *from, const run_config *config) {
     return fail_at(from, config_key_find("lora.rank"), PHIBAL_ERROR_UNSUPPORTED,
                    "adapters are not divided over ranks (parallel.experts, "
                    "parallel.shard_optimizer)");
-  phibal_status status = model_config_check(m);
+  status = model_config_check(m);
   if (status) return phibal_status_set(status, "%s: %s", from->origin, phibal_status_message());
   return PHIBAL_OK;
 }

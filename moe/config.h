@@ -31,6 +31,7 @@ typedef struct run_config {
     /* A Hugging Face folder whose weights training starts from, or "". Where the run file leaves
        keys of the model section out, they come from its config.json. */
     char from[CONFIG_TEXT_MAX];
+    char continued[CONFIG_TEXT_MAX]; /* the plans before `steps` (schedule.h) */
   } training;
   /* Of lora.h; rank 0: all weights are trained. */
   struct {

@@ -2,15 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-double learning_rate(const optimizer_config *config, int64_t step, int64_t steps) {
-  int64_t warmup = (int64_t)(config->warmup * (double)steps + 0.5);
-  if (step < warmup) return config->peak_lr * (double)(step + 1) / (double)warmup;
-  double floor = config->final_lr * config->peak_lr;
-  /* The last step is progress 1; with no step after the warm-up there is nothing to divide by. */
-  double progress = (double)(step + 1 - warmup) / (double)(steps - warmup);
-  return floor + (config->peak_lr - floor) * 0.5 * (1.0 + cos(progress * 0x1.921fb54442d18p+1));
-}
-
 phibal_status optimizer_create(const optimizer_config *config, int32_t tensor_count,
                                const model_tensor *tensors, int64_t parameters,
                                optimizer *created) {

@@ -1,5 +1,5 @@
-/* AdamW, the learning rate's schedule, and the norm of the gradient. The same bits for any number
-   of threads and of ranks: elements are independent, and the norm is summed in fixed blocks. */
+/* AdamW and the norm of the gradient. The same bits for any number of threads and of ranks:
+   elements are independent, and the norm is summed in fixed blocks. */
 #ifndef PHIBAL_MOE_OPTIMIZER_H
 #define PHIBAL_MOE_OPTIMIZER_H
 
@@ -30,10 +30,6 @@ typedef struct optimizer {
   float *first, *second;           /* the moments: [parameters], or of the parts */
   double beta1_power, beta2_power; /* beta^t after t updates */
 } optimizer;
-
-/* Learning rate of step 0 .. steps-1: with w = round(warmup steps), peak (step + 1) / w while
-   step < w, then the cosine from peak to final_lr peak, which the last step has exactly. */
-double learning_rate(const optimizer_config *config, int64_t step, int64_t steps);
 
 phibal_status optimizer_create(const optimizer_config *config, int32_t tensor_count,
                                const model_tensor *tensors, int64_t parameters, optimizer *created);

@@ -1,4 +1,5 @@
 #include "result.h"
+#include "schedule.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -219,14 +220,23 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
     format_key(config, "training.precision", precision, sizeof precision);
     json_object_set_new(result, "precision", json_string(precision));
   }
+  schedule plans;
+  phibal_status status = schedule_read(config->training.continued, config->training.steps, &plans);
+  json_t *earlier = json_array();
+  for (int32_t i = 0; !status && i < plans.earlier; i++)
+    json_array_append_new(earlier, json_pack("{s:I, s:I}", "steps", (json_int_t)plans.plan[i].steps,
+                                             "until", (json_int_t)plans.plan[i].until));
+  json_object_set_new(result, "schedule",
+                      json_pack("{s:I, s:o}", "warmup_steps",
+                                (json_int_t)schedule_warmup(&plans, &config->optimizer),
+                                "earlier_plans", earlier));
   if (method == BALANCE_PHI) {
     char track[32];
     format_key(config, "balance.track", track, sizeof track);
     json_object_set_new(result, "track", json_string(track));
   }
   json_object_set_new(result, "seconds", seconds_json(totals));
-  phibal_status status = PHIBAL_OK;
-  if (final) {
+  if (final && !status) {
     json_t *evaluated = NULL;
     status = result_evaluation(final, config, validation, &evaluated);
     if (!status) status = add_bigrams(validation, evaluated);

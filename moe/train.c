@@ -7,6 +7,7 @@
 #include "result.h"
 #include "run_data.h"
 #include "run_folder.h"
+#include "schedule.h"
 #include "sharding.h"
 #include <math.h>
 #include <omp.h>
@@ -24,6 +25,7 @@ typedef struct trainer {
   optimizer optimizer;
   int32_t *tokens, *targets, *starts; /* [sequences][S], the global batch */
   run_totals totals;
+  schedule schedule;
   parallel parallel;
   model_ranks ranks;
   sharding sharding;
@@ -144,7 +146,8 @@ static phibal_status trainer_create(trainer *t) {
   t->parallel = o->parallel ? *o->parallel : (parallel){.ranks = 1};
   t->totals.ranks = t->parallel.ranks;
   t->own = c->batch.sequences / t->parallel.ranks;
-  phibal_status status = PHIBAL_OK;
+  phibal_status status = schedule_read(c->training.continued, c->training.steps, &t->schedule);
+  if (status) return status;
   if (!o->device && c->training.precision != PRECISION_BINARY32)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training.precision: bfloat16 needs a device (--device cuda)");
@@ -317,7 +320,7 @@ static phibal_status train_step(trainer *t, int64_t step, train_progress *progre
   const double start = seconds_now();
   const model_batch batch = read_batch(t);
   const double read = seconds_now();
-  const double lr = learning_rate(&c->optimizer, step, c->training.steps);
+  const double lr = schedule_rate(&t->schedule, &c->optimizer, step);
   model_losses losses;
   double norm = 0, computed = read;
   phibal_status status = t->device ? device_step(t, batch, lr, &losses, &norm)

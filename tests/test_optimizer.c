@@ -1,5 +1,6 @@
 /* AdamW against a long double rewriting of its definition; the norm, clipping, the schedule. */
 #include "optimizer.h"
+#include "schedule.h"
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
@@ -172,4 +173,71 @@ Test(optimizer, schedule) {
   cr_expect_float_eq(learning_rate(&c, 0, 1), 3e-4, 3e-3 * step, "one step is the last step");
   c.warmup = 1;
   cr_expect_float_eq(learning_rate(&c, 9, 10), 3e-3, 3e-3 * step, "warm-up only");
+}
+
+static run_config planned(const char *continued, int64_t steps) {
+  run_config c = {.optimizer = base, .training.steps = steps};
+  strcpy(c.training.continued, continued);
+  return c;
+}
+
+/* What a run remembers of its plans when it gets another, after whichever step. */
+Test(optimizer, plans) {
+  static const struct {
+    const char *before;
+    int64_t planned, step, steps;
+    const char *after;
+  } cases[] = {{"", 100, 100, 200, "100@100"},
+               {"", 100, 40, 60, "100@40"},
+               {"", 100, 0, 200, ""},   /* nothing was taken by the old plan */
+               {"", 100, 100, 100, ""}, /* no other plan */
+               {"100@100", 200, 150, 300, "100@100,200@150"},
+               {"100@100", 200, 100, 300, "100@100"}, /* no step was taken by 200 */
+               {"100@100", 200, 70, 300, "100@70"},   /* from an older checkpoint */
+               {"100@50,200@150", 400, 90, 95, "100@50,200@90"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run_config c = planned(cases[i].before, cases[i].planned);
+    cr_assert_eq(schedule_continue(&c, cases[i].step, cases[i].steps), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    cr_expect_str_eq(c.training.continued, cases[i].after);
+    cr_expect_eq(c.training.steps, cases[i].steps);
+    schedule s; /* what was written is read */
+    cr_expect_eq(schedule_read(c.training.continued, c.training.steps, &s), PHIBAL_OK, "%s",
+                 phibal_status_message());
+  }
+  run_config c = planned("", 100);
+  cr_expect_eq(schedule_continue(&c, 50, 49), PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(c.training.steps, 100);
+  static const char *const wrong[] = {"100",
+                                      "100@",
+                                      "@100",
+                                      "100@50,",
+                                      "x@5",
+                                      "100@60 ",
+                                      "100@0",
+                                      "50@60",
+                                      "100@300",
+                                      "100@50,200@50",
+                                      "100@50,200@40",
+                                      "-5@2",
+                                      "99999999999999999999@5"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    schedule s;
+    cr_expect_neq(schedule_read(wrong[i], 250, &s), PHIBAL_OK, "%s", wrong[i]);
+  }
+}
+
+/* Each step has the rate of the plan in force, and the first plan's warm-up. */
+Test(optimizer, rates_of_plans) {
+  schedule s;
+  cr_assert_eq(schedule_read("100@60,400@200", 300, &s), PHIBAL_OK);
+  cr_expect_eq(schedule_warmup(&s, &base), 10);
+  optimizer_config ten400 = base, ten300 = base;
+  ten400.warmup = 10 / 400.0, ten300.warmup = 10 / 300.0;
+  for (int64_t step = 0; step < 300; step++) {
+    const double wanted = step < 60    ? learning_rate(&base, step, 100)
+                          : step < 200 ? learning_rate(&ten400, step, 400)
+                                       : learning_rate(&ten300, step, 300);
+    cr_expect_eq(schedule_rate(&s, &base, step), wanted, "step %lld", (long long)step);
+  }
 }

@@ -2,6 +2,7 @@
 #include "data/sampler.h"
 #include "report.h"
 #include "run_folder.h"
+#include "schedule.h"
 #include "train_case.h"
 #include <criterion/criterion.h>
 #include <math.h>

@@ -86,6 +86,18 @@ train again --method switch --steps 3 --device $device --set checkpoint.every=2
 rm -r again/checkpoints/step-000000000003 again/result.json
 "$phibal" train --resume again --device $device --quiet >log 2>error || { cat error >&2; fail resume; }
 [ "$(losses cuda-switch)" = "$(losses again)" ] || fail "a resumed run differs"
+# more steps than were planned, in one go and killed between
+cp -r again longer
+"$phibal" train --resume again --device $device --steps 10 --quiet >log 2>error || { cat error >&2; fail "more steps"; }
+"$phibal" train --resume longer --device $device --steps 10 --set checkpoint.every=1 >log 2>error & pid=$!
+while [ "$(wc -l <longer/metrics.jsonl)" -lt $(($(wc -l <cuda-switch/metrics.jsonl) + 1)) ]; do
+  kill -0 $pid 2>/dev/null || break
+  sleep 0.01
+done
+kill -9 $pid 2>/dev/null || :
+wait $pid || :
+"$phibal" train --resume longer --device $device --quiet >log 2>error || { cat error >&2; fail "a killed continuation"; }
+[ "$(losses again)" = "$(losses longer)" ] && grep -q '"steps": 10' longer/result.json || fail "a continued run differs"
 
 # In bfloat16: the same bits each time, stopped and resumed too; the masters are what is kept.
 train half --steps 6 --device $device --set training.precision=bfloat16
