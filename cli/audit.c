@@ -2,6 +2,7 @@
 #include "audit_command.h"
 #include "commands.h"
 #include <errno.h>
+#include <file.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ static void print_help(void) {
        "  --seed       of the points that are drawn (1)\n"
        "  --json       the certificate as an object (spec/audit-certificate.schema.json)\n"
        "  --html       writes it as a page with pictures to this file\n"
+       "  --overwrite  replaces that file, where there is one\n"
        "  --check      exit status 1 unless everything asked for is proved, or checked where it\n"
        "               can only be checked\n"
        "  --all        the built-ins side by side for 8, 16, 64 and 256 experts, and what that\n"
@@ -155,6 +157,7 @@ static bool take_flag(int c, audit_options *o) {
                : c == 'l' ? &o->all
                : c == 'j' ? &o->json
                : c == 'h' ? &o->help
+               : c == 'o' ? &o->overwrite
                           : NULL;
   if (flag) *flag = true;
   return flag != NULL;
@@ -171,6 +174,7 @@ static int parse_options(int argc, char **argv, audit_options *o) {
                                         {"alpha", required_argument, NULL, 'A'},
                                         {"lr", required_argument, NULL, 'L'},
                                         {"html", required_argument, NULL, 'H'},
+                                        {"overwrite", no_argument, NULL, 'o'},
                                         {"ranges", no_argument, NULL, 'g'},
                                         {"quick", no_argument, NULL, 'q'},
                                         {"check", no_argument, NULL, 'c'},
@@ -196,6 +200,10 @@ static int check_options(const audit_options *o) {
     return usage("%s", "--all takes --json and nothing that is about one potential");
   if (!o->all && !o->source)
     return usage("%s", "name a file, or a built-in with --potential; or --all");
+  if (o->html && file_may_write(o->html, o->overwrite, NULL)) {
+    fprintf(stderr, "phibal audit: %s\n", phibal_status_message());
+    return 2;
+  }
   if (o->eta > 1.0) return usage("%s", "--eta is a number in (0, 1]");
   return 0;
 }

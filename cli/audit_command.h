@@ -38,7 +38,7 @@ typedef struct audit_options {
   int parameters;
   bool ranges; /* convexity, Legendre and gradient over the stated ranges despite --param */
   int32_t least_experts, most_experts;
-  bool quick, check, all, json, help;
+  bool quick, check, all, json, help, overwrite;
   const char *html;
   bool skip[AUDIT_PART_COUNT];
   double seconds, eta, alpha, lr;

@@ -12,6 +12,18 @@
 
 enum { CERTIFICATE_VERSION = 1 };
 
+phibal_status certificate_may_write(const char *to, const char *junit) {
+  phibal_status status = PHIBAL_OK;
+  if (to) status = file_may_write(to, false, "\"format\": \"phibal-certificate\"");
+  if (status == PHIBAL_OK && junit)
+    status = file_may_write(junit, false, "<testsuite name=\"phibal ");
+  if (status == PHIBAL_OK && to && junit && strcmp(to, junit) == 0 &&
+      strncmp(junit, "/dev/", 5) != 0)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "%s cannot be both the certificate and the report", junit);
+  return status;
+}
+
 /* The processor's name, as Linux gives it. */
 static void processor_name(char *text, size_t size) {
   snprintf(text, size, "unknown processor");

@@ -9,6 +9,11 @@
 
 typedef struct certificate certificate;
 
+/* Whether the files that a command was asked for, each null if it was not, may be written. They are
+   made again with every run of continuous integration: a certificate replaces a certificate, a
+   JUnit report one of phibal's, and neither any other file. */
+phibal_status certificate_may_write(const char *to, const char *junit);
+
 /* device: null for the processor. Null when memory is out; the others take that. */
 certificate *certificate_start(const char *backend, const char *device, uint64_t seed);
 /* Cases first .. first + count - 1 of an operation, the worst of which stand in the tallies; and

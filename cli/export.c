@@ -1,6 +1,7 @@
 /* `phibal export`: a trained model as a folder that Hugging Face transformers loads. */
 #include "commands.h"
 #include "trained.h"
+#include <file.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +113,8 @@ int command_export(int argc, char **argv) {
   static trained t;
   int code = read_arguments(argc, argv, &a);
   if (code >= 0) return code;
-  phibal_status status = trained_open(a.load, 0, &t);
+  phibal_status status = folder_may_write(a.out, false, "name another");
+  if (!status) status = trained_open(a.load, 0, &t);
   if (!status) status = a.adapters ? save_adapters(&a, &t) : save_model(&a, &t);
   trained_close(&t);
   if (!status) return 0;

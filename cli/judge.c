@@ -265,8 +265,9 @@ int command_judge(int argc, char **argv) {
   judge_arguments a = {.request = {.times = 1}};
   int done = read_arguments(argc, argv, &a);
   if (done >= 0) return done;
-  judge_report report;
-  phibal_status status = judge_vectors(&a.request, &report);
+  judge_report report = {0};
+  phibal_status status = certificate_may_write(a.certificate, a.junit);
+  if (status == PHIBAL_OK) status = judge_vectors(&a.request, &report);
   if (status == PHIBAL_OK && a.junit) status = write_junit(a.junit, &report);
   if (status == PHIBAL_OK && a.certificate)
     status = certificate_judged(&a.request, &report, a.certificate);

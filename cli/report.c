@@ -14,13 +14,16 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: phibal report FOLDER... [--out FILE] [--pictures FOLDER]\n\n"
+    "usage: phibal report FOLDER... [--out FILE] [--pictures FOLDER] [--overwrite]\n\n"
     "Writes a page of curves, loads, tables and configurations of runs of `phibal train`, ended "
     "or\n"
     "not, or of a sweep (a folder with sweep.json). The page is one HTML file that loads nothing;\n"
     "its pictures are drawn by gnuplot, and left out where that is missing.\n\n"
     "  --out FILE         the page (default: report.html in the first folder)\n"
-    "  --pictures FOLDER  writes each picture there as well, as an SVG file";
+    "  --pictures FOLDER  writes each picture there as well, as an SVG file\n"
+    "  --overwrite        replaces a page that is there, and writes into a folder that is not "
+    "empty;\n"
+    "                     a run's own report.html is made again without it";
 
 static int fail(void) {
   fprintf(stderr, "phibal report: %s\n", phibal_status_message());
@@ -207,15 +210,20 @@ static phibal_status report_runs(int n, char **folders, const target *out) {
 int command_report(int argc, char **argv) {
   static const struct option options[] = {{"out", required_argument, NULL, 'o'},
                                           {"pictures", required_argument, NULL, 'p'},
+                                          {"overwrite", no_argument, NULL, 'w'},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
   const char *given = NULL, *pictures = NULL;
+  bool overwrite = false;
   for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'o':
       given = optarg;
       break;
     case 'p':
       pictures = optarg;
+      break;
+    case 'w':
+      overwrite = true;
       break;
     case 'h':
       puts(help);
@@ -232,9 +240,15 @@ int command_report(int argc, char **argv) {
   char **folders = argv + optind;
   char *out = given ? strdup(given) : string_format("%s/report.html", folders[0]);
   char *list = string_format("%s/sweep.json", folders[0]);
-  phibal_status status = PHIBAL_ERROR_MEMORY;
-  if (!out || !list)
-    phibal_status_set(status, "out of memory");
+  phibal_status status = out && list ? PHIBAL_OK : PHIBAL_ERROR_MEMORY;
+  if (status) phibal_status_set(status, "out of memory");
+  /* The page in a run's own folder is made again; what else has its name stays. */
+  if (!status && (given || !access(out, F_OK)))
+    status = file_may_write(out, overwrite, given ? NULL : "phibal report</title>");
+  if (!status && pictures)
+    status = folder_may_write(pictures, overwrite, "--overwrite writes into it");
+  if (status)
+    ;
   else if (!access(list, F_OK) && n == 1)
     status = report_sweep(folders[0], list, &(target){out, pictures});
   else

@@ -1,5 +1,6 @@
 /* `phibal vectors`: golden vectors as files. */
 #include "commands.h"
+#include <file.h>
 #include <getopt.h>
 #include <phibal/status.h>
 #include <stdio.h>
@@ -18,7 +19,8 @@ static const char help[] =
     "  --cases N       cases of each operation; 24 unless given\n"
     "  --seed S        1 unless given\n"
     "  --out FILE      where to\n"
-    "  --results FILE  writes what the built-in CPU kernels make of the same cases, too\n";
+    "  --results FILE  writes what the built-in CPU kernels make of the same cases, too\n"
+    "  --overwrite     replaces files that are there\n";
 
 static bool read_number(const char *text, int64_t least, int64_t *n) {
   char *end;
@@ -30,6 +32,7 @@ typedef struct vectors_arguments {
   const operation *chosen[64];
   vectors_request request;
   const char *out, *results;
+  bool overwrite;
 } vectors_arguments;
 
 static bool choose(vectors_arguments *a, const char *name) {
@@ -47,13 +50,11 @@ static bool choose(vectors_arguments *a, const char *name) {
 
 /* -1 to go on, or the exit status. */
 static int read_arguments(int argc, char **argv, vectors_arguments *a) {
-  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
-                                          {"cases", required_argument, NULL, 'n'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"out", required_argument, NULL, 'f'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"results", required_argument, NULL, 'r'},
-                                          {0}};
+  static const struct option options[] = {
+      {"op", required_argument, NULL, 'o'},      {"cases", required_argument, NULL, 'n'},
+      {"seed", required_argument, NULL, 's'},    {"out", required_argument, NULL, 'f'},
+      {"overwrite", no_argument, NULL, 'w'},     {"help", no_argument, NULL, 'h'},
+      {"results", required_argument, NULL, 'r'}, {0}};
   int64_t n;
   for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'o':
@@ -78,6 +79,9 @@ static int read_arguments(int argc, char **argv, vectors_arguments *a) {
     case 'r':
       a->results = optarg;
       break;
+    case 'w':
+      a->overwrite = true;
+      break;
     case 'h':
       fputs(help, stdout);
       return 0;
@@ -94,13 +98,33 @@ static int read_arguments(int argc, char **argv, vectors_arguments *a) {
   return -1;
 }
 
+/* That nothing is replaced: the two files, and the manifest beside the first. */
+static phibal_status check_files(const vectors_arguments *a) {
+  char *manifest = a->out ? vectors_manifest_path(a->out) : NULL;
+  const char *const paths[] = {a->out, manifest, a->results};
+  phibal_status status = PHIBAL_OK;
+  if (a->out && !manifest) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  if (a->out && file_is_device(a->out))
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "%s: a file is wanted, its manifest is written beside it", a->out);
+  for (int i = 0; i < 3 && status == PHIBAL_OK; i++) {
+    if (!paths[i]) continue;
+    status = file_may_write(paths[i], a->overwrite, NULL);
+    for (int j = 0; j < i && status == PHIBAL_OK; j++)
+      if (paths[j] && strcmp(paths[i], paths[j]) == 0)
+        status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is named twice", paths[i]);
+  }
+  free(manifest);
+  return status;
+}
+
 int command_vectors(int argc, char **argv) {
   vectors_arguments a = {.request = {.seed = 1, .cases = 24}};
   a.request.operations = a.chosen;
   int done = read_arguments(argc, argv, &a);
   if (done >= 0) return done;
-  phibal_status status = PHIBAL_OK;
-  if (a.out) status = vectors_write(&a.request, a.out);
+  phibal_status status = check_files(&a);
+  if (status == PHIBAL_OK && a.out) status = vectors_write(&a.request, a.out);
   if (status == PHIBAL_OK && a.results)
     status = vectors_answer(&a.request, &backend_cpu, a.results);
   if (status != PHIBAL_OK) {

@@ -1,4 +1,5 @@
 /* `phibal verify`: the kernels against the reference. */
+#include "certificate.h"
 #include "commands.h"
 #include "verify_exhaustive.h"
 #include "verify_run.h"
@@ -236,6 +237,10 @@ int command_verify(int argc, char **argv) {
     return command_usage_error("verify", "--junit is not offered with --exhaustive");
   if (a.hardest && !a.exhaustive)
     return command_usage_error("verify", "--hardest goes with --exhaustive");
+  if (certificate_may_write(r->certificate, r->junit) != PHIBAL_OK) {
+    fprintf(stderr, "phibal verify: %s\n", phibal_status_message());
+    return 2;
+  }
   if (a.hardest) return verify_hardest(a.last_chosen, (int)a.hardest);
   if (a.exhaustive) return verify_exhaustive(a.last_chosen, (int)a.stride, r->json, r->certificate);
   if (a.stride != 1) return command_usage_error("verify", "--stride goes with --exhaustive");

@@ -156,9 +156,69 @@ static char *folder_of(const char *path) {
   return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+bool file_is_device(const char *path) {
+  struct stat info;
+  return !strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/stderr") ||
+         !strncmp(path, "/dev/fd/", 8) ||
+         (!stat(path, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
+phibal_status file_may_write(const char *path, bool overwrite, const char *own) {
+  struct stat info;
+  char *folder = folder_of(path);
+  if (!folder) return memory_error();
+  const bool folder_there = !stat(folder, &info) && S_ISDIR(info.st_mode);
+  const bool there = !lstat(path, &info);
+  phibal_status status = PHIBAL_OK;
+  if (!*path || !folder_there)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s': there is no folder '%s' to write in",
+                               path, folder);
+  free(folder);
+  if (status || !there || file_is_device(path)) return status;
+  const bool link = S_ISLNK(info.st_mode), broken = stat(path, &info);
+  if (!broken && S_ISDIR(info.st_mode))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is a folder; name a file", path);
+  if (overwrite || (!broken && !link && !info.st_size)) return PHIBAL_OK;
+  char start[1024] = {0};
+  int fd = own && !broken ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  if (fd >= 0) {
+    ssize_t n = read(fd, start, sizeof start);
+    close(fd);
+    if (n > 0 && memmem(start, (size_t)n, own, strlen(own))) return PHIBAL_OK;
+  }
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           own ? "%s is there already, and is a file of another kind; move it away "
+                                 "or name another"
+                               : "%s is there already; --overwrite replaces it",
+                           path);
+}
+
+phibal_status folder_may_write(const char *path, bool overwrite, const char *advice) {
+  DIR *d = opendir(path);
+  if (!d && errno == ENOENT) return PHIBAL_OK;
+  if (!d) return io_error("write to the folder", path);
+  bool empty = true;
+  for (struct dirent *entry; (entry = readdir(d));)
+    empty &= !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+  closedir(d);
+  if (empty || overwrite) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "%s: the folder is there already and is not empty; %s", path, advice);
+}
+
 phibal_status file_create_temporary(const char *path, char **temporary, int *fd) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   *fd = -1;
+  *temporary = NULL;
+  if (file_is_device(path)) {
+    /* Opened again, a file behind standard output would be written from its beginning. */
+    const int standard = !strcmp(path, "/dev/stdout")   ? STDOUT_FILENO
+                         : !strcmp(path, "/dev/stderr") ? STDERR_FILENO
+                                                        : -1;
+    if (standard == STDOUT_FILENO) fflush(stdout);
+    *fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
+    return *fd < 0 ? io_error("write to", path) : PHIBAL_OK;
+  }
   *temporary = string_format("%.*s.%s.XXXXXX", (int)(name - path), path, name);
   if (!*temporary) return memory_error();
   *fd = mkostemp(*temporary, O_CLOEXEC);
@@ -174,7 +234,12 @@ phibal_status file_create_temporary(const char *path, char **temporary, int *fd)
   return PHIBAL_OK;
 }
 
+bool file_sync(int fd) {
+  return !fsync(fd) || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+}
+
 phibal_status file_publish(const char *temporary, const char *path) {
+  if (!temporary) return PHIBAL_OK;
   if (rename(temporary, path)) return io_error("rename a finished file to", path);
   char *folder = folder_of(path);
   if (!folder) return memory_error();
@@ -192,11 +257,52 @@ phibal_status file_write(const char *path, const void *data, size_t bytes) {
   char *temporary;
   int fd;
   phibal_status status = file_create_temporary(path, &temporary, &fd);
-  if (!status && (!file_write_all(fd, data, bytes) || fsync(fd))) status = io_error("write", path);
+  if (!status && (!file_write_all(fd, data, bytes) || !file_sync(fd)))
+    status = io_error("write", path);
   if (fd >= 0) close(fd);
   if (!status) status = file_publish(temporary, path);
   if (status && temporary) unlink(temporary);
   free(temporary);
+  return status;
+}
+
+/* Another name, in *kept, for the file at `path`, which stays where it is; null if there is none.
+ */
+static phibal_status file_keep(const char *path, char **kept) {
+  *kept = NULL;
+  struct stat info;
+  if (lstat(path, &info)) return errno == ENOENT ? PHIBAL_OK : io_error("replace", path);
+  int fd;
+  phibal_status status = file_create_temporary(path, kept, &fd);
+  if (fd >= 0) close(fd);
+  /* A file system without hard links: it is moved, and moved back after an error. */
+  if (!status && *kept && (unlink(*kept) || (link(path, *kept) && rename(path, *kept))))
+    status = io_error("replace", path);
+  return status;
+}
+
+phibal_status files_publish(const finished_file *files, size_t count) {
+  char **kept = calloc(count + 1, sizeof *kept);
+  phibal_status status = kept ? PHIBAL_OK : memory_error();
+  for (size_t i = 0; i < count && !status; i++) status = file_keep(files[i].path, &kept[i]);
+  size_t done = 0;
+  while (done < count && !status) {
+    const finished_file *f = &files[done];
+    if (f->temporary)
+      status = file_publish(f->temporary, f->path);
+    else if (unlink(f->path) && errno != ENOENT)
+      status = io_error("remove", f->path);
+    if (!status) done++;
+  }
+  for (size_t i = 0; kept && i < count; i++) {
+    if (kept[i] && status)
+      (void)!rename(kept[i], files[i].path); /* where both are one file, nothing happens */
+    else if (status && i < done)
+      unlink(files[i].path);
+    if (kept[i]) unlink(kept[i]);
+    free(kept[i]);
+  }
+  free(kept);
   return status;
 }
 

@@ -41,12 +41,36 @@ void file_unmap(void *mapping, size_t bytes); /* accepts null */
 /* False with errno set. */
 bool file_write_all(int fd, const void *data, size_t bytes);
 
-/* A new file beside `path`, open for writing, whose name (to be freed) starts with a dot. */
+/* Whether `path` is no file that could be replaced, but one to write into: a device, a pipe, a
+   socket, /dev/stdout. */
+bool file_is_device(const char *path);
+/* Whether a command may write its result to `path`; asked before the work is done. A file that is
+   there and not empty is replaced only with `overwrite`, or where `own` is among its first 1024
+   bytes: what every file of the command's own kind has there (null: nothing). Otherwise
+   PHIBAL_ERROR_ARGUMENT, one line, as where a folder is there, or no folder to write in. A device
+   is written into. */
+phibal_status file_may_write(const char *path, bool overwrite, const char *own);
+/* The same for a folder: one that is not there, is empty, or `overwrite`. The advice ends the line.
+ */
+phibal_status folder_may_write(const char *path, bool overwrite, const char *advice);
+
+/* A new file beside `path`, open for writing, whose name (to be freed) starts with a dot. A
+   device is opened itself, and *temporary is null. */
 phibal_status file_create_temporary(const char *path, char **temporary, int *fd);
-/* Renames a finished file to its name and makes the rename durable. */
+/* Waits until the disk has it, where there is a disk; false with errno set. */
+bool file_sync(int fd);
+/* Renames a finished file to its name and makes the rename durable; null: there is nothing to
+   rename. */
 phibal_status file_publish(const char *temporary, const char *path);
 /* Writes a whole file through a temporary name. */
 phibal_status file_write(const char *path, const void *data, size_t bytes);
+
+/* A finished file and its name; or null, for a name that is to be no file's. */
+typedef struct finished_file {
+  const char *temporary, *path;
+} finished_file;
+/* Gives all their names, or none: after an error, what was there before is there again. */
+phibal_status files_publish(const finished_file *files, size_t count);
 
 /* Writes a file that nothing depends on if the machine stops: in place, not waiting for the disk.
  */

@@ -159,7 +159,7 @@ static phibal_status file_fill(const char *path, int fd, const char *header, siz
       status = write_error(path);
     if (status) return status;
   }
-  return fsync(fd) ? write_error(path) : PHIBAL_OK;
+  return file_sync(fd) ? PHIBAL_OK : write_error(path);
 }
 
 static phibal_status file_make(const char *path, const char *header, size_t header_bytes,

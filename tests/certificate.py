@@ -92,7 +92,8 @@ with tempfile.TemporaryDirectory() as folder:
         jsonschema.validate(good, schema)
     altered(lambda c: c["judged"]["outputs"][0].update(worst=0.25), "other errors")
     altered(lambda c: c["judged"].update(results_digest="0" * 16), "certified as 0000")
-    run(0, "vectors", "--op", "ema", "--cases", "8", "--seed", "2", "--results", at("er.safetensors"))
+    run(0, "vectors", "--op", "ema", "--cases", "8", "--seed", "2", "--results", at("er.safetensors"),
+        "--overwrite")
     assert "digest" in run(1, "judge", "--certificate", at("jc.json"))
     run(1, "judge", at("e.safetensors"), at("er.safetensors"), "--certificate", at("jc.json"))
     assert "cases fail" in run(1, "judge", "--certificate", at("jc.json"))
@@ -102,7 +103,7 @@ with tempfile.TemporaryDirectory() as folder:
         "--results", at("r.safetensors"))
     run(0, "judge", at("v.safetensors"), at("r.safetensors"), "--junit", at("j.xml"))
     assert counts(at("j.xml")) == (8, 0)
-    run(0, "vectors", "--op", "frequencies", "--cases", "7", "--results", at("r.safetensors"))
+    run(0, "vectors", "--op", "frequencies", "--cases", "7", "--results", at("r.safetensors"), "--overwrite")
     said = run(1, "judge", at("v.safetensors"), at("r.safetensors"), "--junit", at("j.xml"))
     assert counts(at("j.xml")) == (8, 1) and "0007/out/frequencies" in said, said
     run(2, "judge", at("v.safetensors"), at("absent.safetensors"))

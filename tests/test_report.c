@@ -156,7 +156,7 @@ Test(report, sweeps) {
     cr_assert_eq(file_write(path, text, strlen(text)), PHIBAL_OK);
     cr_assert_eq(phibal_command("", "sweep s.yaml --quiet", output, sizeof output), 0, "%s",
                  output);
-    snprintf(text, sizeof text, "report %s --out s.html", out);
+    snprintf(text, sizeof text, "report %s --out s.html --overwrite", out);
     cr_assert_eq(phibal_command("", text, output, sizeof output), 0, "%s", output);
     char *html = page("s.html");
     expect_whole(html);

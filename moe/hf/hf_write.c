@@ -231,13 +231,8 @@ static phibal_status copy_beside(const char *like, const char *folder) {
 
 /* Files of another model would be loaded with this one. */
 phibal_status hf_folder_create(const char *folder) {
-  phibal_status status = folder_create(folder);
-  DIR *d = status ? NULL : opendir(folder);
-  for (struct dirent *entry; d && !status && (entry = readdir(d));)
-    if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: the folder is not empty", folder);
-  if (d) closedir(d);
-  return status;
+  phibal_status status = folder_may_write(folder, false, "name another");
+  return status ? status : folder_create(folder);
 }
 
 phibal_status hf_save(const char *folder, const model_config *config, model *m,

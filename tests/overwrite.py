@@ -1,0 +1,119 @@
+"""No command replaces what it did not just make: a file that is there stays, byte for byte, with one line
+of refusal and exit status 2, until --overwrite is said.
+
+usage: overwrite.py PHIBAL
+
+Wrong commands that would be noticed: one that refuses after it has written, or has written one of its
+files; that refuses nothing under another name of the same option; that replaces a device by a file.
+"""
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+
+phibal = os.path.abspath(sys.argv[1])
+
+
+def run(status, *arguments):
+    done = subprocess.run([phibal, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
+    return done.stdout, done.stderr
+
+
+def put(path, text):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def everything(folder="."):
+    """{path: bytes} below a folder."""
+    found = {}
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(where, name), "rb") as f:
+                found[os.path.join(where, name)] = f.read()
+    return found
+
+
+def refuses(word, *arguments):
+    before = everything()
+    out, error = run(2, *arguments)
+    assert error.count("\n") == 1 and word in error and not out, (arguments, out, error)
+    assert everything() == before, arguments
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    ema = ("vectors", "--op", "ema", "--cases", "3")
+
+    # Vectors: the file, its manifest and the results; each alone is enough.
+    for there in ("v.safetensors", "v.json", "r.safetensors"):
+        put(there, "mine")
+        refuses(there + " is there already; --overwrite", *ema, "--out", "v.safetensors", "--results", "r.safetensors")
+        os.remove(there)
+    run(0, *ema, "--out", "v.safetensors", "--results", "r.safetensors")
+    refuses("v.safetensors", *ema, "--out", "v.safetensors")
+    refuses("named twice", *ema, "--out", "w.safetensors", "--results", "w.safetensors", "--overwrite")
+    refuses("named twice", *ema, "--out", "w.safetensors", "--results", "w.json")
+    put("v.safetensors", "mine")
+    run(0, *ema, "--out", "v.safetensors", "--overwrite")
+    run(0, "judge", "v.safetensors", "r.safetensors")
+
+    # Certificates and JUnit reports are made anew with each run, but only over their own kind.
+    judge = ("judge", "v.safetensors", "r.safetensors")
+    verify = ("verify", "--op", "ema", "--cases", "2")
+    for command in (judge, verify):
+        for _ in range(2):
+            run(0, *command, "--certificate", "c", "--junit", "j")
+        refuses("another kind", *command, "--certificate", "j")
+        refuses("another kind", *command, "--junit", "c")
+        refuses("another kind", *command, "--certificate", "v.json")
+        refuses("another kind", *command, "--junit", "v.safetensors")
+        refuses("both", *command, "--junit", "new", "--certificate", "new")
+        for option in ("--certificate", "--junit"):
+            run(0, *command, option, "/dev/null")
+            assert stat.S_ISCHR(os.stat("/dev/null").st_mode), command
+            with open("caught", "wb") as f:
+                subprocess.run([phibal, *command, option, "/dev/stdout"], stdout=f, check=True)
+            with open("caught", "rb") as f:
+                caught = f.read()
+            assert (b"phibal-certificate" in caught or b"<testsuite" in caught) and b"ema" in caught, caught
+            refuses("no folder", *command, option, "nowhere/at/all")
+
+    # The page of an audit.
+    audit = ("audit", "--potential", "euclid", "--skip", "convexity,legendre,gradient,conjugate,core,dynamics")
+    put("mine.html", "mine")
+    refuses("mine.html is there already", *audit, "--html", "mine.html")
+    run(0, *audit, "--html", "mine.html", "--overwrite")
+    run(0, *audit, "--html", "new.html")
+    refuses("new.html is there already", *audit, "--html", "new.html")
+    run(0, *audit, "--html", "/dev/null")
+
+    # A report: where it is said to go, it replaces nothing; in the run's own folder it is made again.
+    put("text.txt", "All the world's a stage. " * 400)
+    run(0, "data", "build", "--out", "data", "--validation", "0", "--document-bytes", "2000", "text.txt")
+    run(0, "train", "--config", "tiny", "--data", "data/train.tokens", "--steps", "2", "--batch", "2", "--quiet",
+        "--set", "model.layers=2", "--set", "model.sequence=32", "--set", "model.activation=silu",
+        "--set", "model.embedding_scale=false", "--out", "run")
+    run(0, "report", "run")
+    run(0, "report", "run")
+    put("run/report.html", "mine")
+    refuses("run/report.html", "report", "run")
+    run(0, "report", "run", "--overwrite")
+    put("page.html", "mine")
+    refuses("page.html is there already", "report", "run", "--out", "page.html")
+    run(0, "report", "run", "--out", "page.html", "--overwrite")
+    refuses("page.html", "report", "run", "--out", "page.html")
+    put("pictures/mine.svg", "mine")
+    refuses("pictures", "report", "run", "--out", "other.html", "--pictures", "pictures")
+    run(0, "report", "run", "--out", "other.html", "--pictures", "pictures", "--overwrite")
+    assert everything("pictures")["pictures/mine.svg"] == b"mine"
+
+    # An exported model never goes into a folder with something in it.
+    put("model/mine", "mine")
+    refuses("model", "export", "--load", "run", "--out", "model")
+    run(0, "export", "--load", "run", "--out", "exported")
+    refuses("exported", "export", "--load", "run", "--out", "exported")
+print("ok")
