@@ -188,7 +188,7 @@ static int parse_options(int argc, char **argv, audit_options *o) {
     if (c == ':')
       status = usage("%s needs a value", argv[optind - 1]);
     else if (c == '?')
-      status = usage("unknown option '%s'", argv[optind - 1]);
+      status = command_unknown_option("audit", argv, table);
     else if (!take_flag(c, o))
       status = take_value(c, optarg, o);
   for (; status == 0 && optind < argc; optind++) status = set_source(argv[optind], o);

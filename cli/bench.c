@@ -118,7 +118,7 @@ int command_bench(int argc, char **argv) {
     case ':':
       return command_usage_error("bench", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("bench", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("bench", argv, options);
     }
   if (optind < argc) return command_usage_error("bench", "unexpected '%s'", argv[optind]);
   static run_config config;

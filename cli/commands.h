@@ -4,6 +4,8 @@
 #ifndef PHIBAL_CLI_COMMANDS_H
 #define PHIBAL_CLI_COMMANDS_H
 
+#include <getopt.h>
+
 typedef int (*phibal_command)(int argc, char **argv);
 
 int command_info(int argc, char **argv) __attribute__((weak));
@@ -25,5 +27,8 @@ int command_bench(int argc, char **argv) __attribute__((weak));
 /* Prints "phibal <command>: <message>" and where help is, to stderr; returns 2. */
 int command_usage_error(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The same of the option that getopt_long did not know, with the nearest that there is. */
+int command_unknown_option(const char *command, char **argv, const struct option *options);
 
 #endif

@@ -42,7 +42,7 @@ int command_compare(int argc, char **argv) {
       puts(help);
       return 0;
     default:
-      return command_usage_error("compare", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("compare", argv, options);
     }
   int n = argc - optind;
   if (n < 1 || n > RUNS_MAX)

@@ -124,7 +124,7 @@ static int parse_options(int argc, char **argv, options *o) {
     else if (c == ':')
       status = command_usage_error("eval", "%s needs a value", argv[optind - 1]);
     else
-      status = command_usage_error("eval", "unknown option '%s'", argv[optind - 1]);
+      status = command_unknown_option("eval", argv, table);
   }
   if (status == 0 && !o->help && optind < argc)
     return command_usage_error("eval", "unexpected '%s'", argv[optind]);

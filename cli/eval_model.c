@@ -124,7 +124,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     case ':':
       return command_usage_error("eval-model", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("eval-model", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("eval-model", argv, options);
     }
   if (optind < argc) return command_usage_error("eval-model", "unexpected '%s'", argv[optind]);
   if (!a->load) return command_usage_error("eval-model", "--load is needed");

@@ -76,7 +76,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     case ':':
       return command_usage_error("export", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("export", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("export", argv, options);
     }
   if (optind < argc) return command_usage_error("export", "unexpected '%s'", argv[optind]);
   if (!a->load || !a->out)

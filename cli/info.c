@@ -73,7 +73,7 @@ int command_info(int argc, char **argv) {
       puts("usage: phibal info [--json]\n\nWhat this build holds, what it leaves out and why.");
       return 0;
     default:
-      return command_usage_error("info", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("info", argv, options);
     }
   if (optind < argc) return command_usage_error("info", "unexpected '%s'", argv[optind]);
 

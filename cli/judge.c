@@ -246,7 +246,7 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
     case ':':
       return command_usage_error("judge", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("judge", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("judge", argv, options);
     }
   if (a->plugin && !a->certificate)
     return command_usage_error("judge", "--plugin goes with --certificate");

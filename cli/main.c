@@ -1,7 +1,12 @@
-/* `phibal <command> [options]`: finds the command and hands over. */
+/* `phibal <command> [options]`: finds the command and hands over; what it prints has been written
+   when the exit status is 0 or 1. */
 #include "commands.h"
 #include "build_features.h"
+#include "near_name.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +36,28 @@ static const command commands[] = {
     {"bench", command_bench, "tokens a second, and where the time goes"},
 };
 
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
 static void print_help(FILE *to) {
   fputs("usage: phibal <command> [options]\n\n", to);
-  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+  for (int i = 0; i < COMMANDS; i++)
     fprintf(to, "  %-10s %s%s\n", commands[i].name, commands[i].summary,
             commands[i].run ? "" : " (not in this build: no MPFR)");
   fputs("\n`phibal <command> --help` says more. Exit status: 0 good, 1 the answer is no, "
-        "2 usage or input error.\n",
+        "2 usage, input or output error.\n",
         to);
+}
+
+static int unknown_command(const char *name) {
+  near_name near = {.wrong = name, .wrong_length = strlen(name)};
+  fprintf(stderr, "phibal: unknown command '%s'", name);
+  for (int i = 0; i < COMMANDS; i++)
+    near_name_consider(&near, commands[i].name, strlen(commands[i].name));
+  if (near.text) fprintf(stderr, "; perhaps '%s'", near.text);
+  fputs("\ncommands:", stderr);
+  for (int i = 0; i < COMMANDS; i++) fprintf(stderr, " %s", commands[i].name);
+  fputs("\n'phibal --help' says what they do\n", stderr);
+  return 2;
 }
 
 int command_usage_error(const char *name, const char *format, ...) {
@@ -49,6 +68,72 @@ int command_usage_error(const char *name, const char *format, ...) {
   fprintf(stderr, "\ntry 'phibal %s --help'\n", name);
   va_end(arguments);
   return 2;
+}
+
+int command_unknown_option(const char *name, char **argv, const struct option *options) {
+  const char *wrong = argv[optind - 1], *text = wrong + strspn(wrong, "-");
+  near_name near = {.wrong = text, .wrong_length = strcspn(text, "=")};
+  for (; options->name; options++) near_name_consider(&near, options->name, strlen(options->name));
+  if (near.text && near.edits)
+    return command_usage_error(name, "unknown option '%s'; perhaps '--%s'", wrong, near.text);
+  return command_usage_error(name, "unknown option '%s'", wrong);
+}
+
+/* Standard output. An answer that could not be written is status 2 and one line, whatever the
+   command itself would have said. So the first error is kept until the end, where stdio would know
+   that there was one but not which; the stream is the command's own.
+
+   SIGPIPE stays as phibal was started with it: by default `phibal train --keys | head -1` ends
+   there in silence, as other filters do. Where the one who started phibal ignores the signal, a
+   reader who left is status 2 without a line: nobody waits for the rest.
+
+   Nothing in phibal calls exit(); a plugin may, and must not end a verification as if it were done.
+   What calls _exit() ends the process unseen. */
+static struct {
+  const char *command;
+  int error; /* errno of the first write that failed */
+  bool returned;
+} output = {.command = ""};
+
+static ssize_t write_output(void *cookie, const char *bytes, size_t count) {
+  (void)cookie;
+  size_t done = 0;
+  while (done < count && !output.error) {
+    const ssize_t n = write(STDOUT_FILENO, bytes + done, count - done);
+    if (n >= 0)
+      done += (size_t)n;
+    else if (errno != EINTR)
+      output.error = errno;
+  }
+  return (ssize_t)done;
+}
+
+static void end_output(int status, void *unused) {
+  (void)unused;
+  const char *space = *output.command ? " " : "";
+  fflush(stdout);
+  /* Some file systems say only here that there was no space. */
+  if (close(STDOUT_FILENO) && !output.error) output.error = errno;
+  if (output.error && output.error != EPIPE)
+    fprintf(stderr, "phibal%s%s: standard output: %s\n", space, output.command,
+            strerror(output.error));
+  if (!output.returned && !status)
+    fprintf(stderr, "phibal%s%s: a library called exit(0) before the end\n", space, output.command);
+  if (output.error || (!output.returned && !status)) _exit(2);
+}
+
+static void begin_output(void) {
+  /* A closed descriptor would go to the next file that is opened, and get what is printed. These
+     refuse instead: reading from 0, writing to 1. */
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      (void)!open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
+  FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_output});
+  if (stream) {
+    if (isatty(STDOUT_FILENO)) setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+    stdout = stream;
+  }
+  on_exit(end_output, NULL);
 }
 
 /* Threads that spin for long at the end of a parallel region take the core from the one they wait
@@ -64,8 +149,7 @@ static void wait_briefly(char **argv) {
     execv("/proc/self/exe", argv);
 }
 
-int main(int argc, char **argv) {
-  wait_briefly(argv);
+static int run(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
     return 2;
@@ -78,13 +162,20 @@ int main(int argc, char **argv) {
     puts("phibal " PHIBAL_VERSION);
     return 0;
   }
-  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+  for (int i = 0; i < COMMANDS; i++)
     if (!strcmp(argv[1], commands[i].name)) {
+      output.command = commands[i].name;
       if (commands[i].run) return commands[i].run(argc - 1, argv + 1);
       fprintf(stderr, "phibal %s: not in this build, which was made without MPFR\n", argv[1]);
       return 2;
     }
-  fprintf(stderr, "phibal: unknown command '%s'\n", argv[1]);
-  print_help(stderr);
-  return 2;
+  return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv) {
+  wait_briefly(argv);
+  begin_output();
+  const int status = run(argc, argv);
+  output.returned = true;
+  return status;
 }

@@ -86,7 +86,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     case ':':
       return command_usage_error("plan", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("plan", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("plan", argv, options);
     }
   if (optind < argc) return command_usage_error("plan", "unexpected '%s'", argv[optind]);
   if (!!a->config + (a->flops > 0) + a->paper != 1)

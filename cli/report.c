@@ -231,7 +231,7 @@ int command_report(int argc, char **argv) {
     case ':':
       return command_usage_error("report", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("report", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("report", argv, options);
     }
   const int n = argc - optind;
   if (n < 1 || n > REPORT_RUNS_MAX)

@@ -149,7 +149,7 @@ int command_sweep(int argc, char **argv) {
       puts(help);
       return 0;
     default:
-      return command_usage_error("sweep", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("sweep", argv, options);
     }
   if (argc - optind != 1) return command_usage_error("sweep", "one sweep file is wanted");
   sweep s;

@@ -221,7 +221,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     case ':':
       return command_usage_error("train", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("train", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("train", argv, options);
     }
   }
   if (optind < argc) return command_usage_error("train", "unexpected '%s'", argv[optind]);

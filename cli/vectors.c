@@ -88,7 +88,7 @@ static int read_arguments(int argc, char **argv, vectors_arguments *a) {
     case ':':
       return command_usage_error("vectors", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("vectors", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("vectors", argv, options);
     }
   if (optind < argc) return command_usage_error("vectors", "unexpected '%s'", argv[optind]);
   if (!a->request.count)

@@ -217,7 +217,7 @@ int command_verify(int argc, char **argv) {
     case ':':
       return command_usage_error("verify", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_usage_error("verify", "unknown option '%s'", argv[optind - 1]);
+      return command_unknown_option("verify", argv, options);
     }
   if (optind < argc) return command_usage_error("verify", "unexpected '%s'", argv[optind]);
   if (r->only >= 0 && !r->any_chosen)

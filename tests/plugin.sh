@@ -64,6 +64,7 @@ done <<LIST
 1|its allocate refuses
 1|FAIL loss-free bias
 2|router-forward leaves out every output
+2|a library called exit(0) before the end
 LIST
 
 so=$work/nothing.so
