@@ -128,6 +128,9 @@ static void build_help(void) {
        "                          of which what the assistant says, or the completion, is learned\n"
        "    --template FILE         JSON, {role: [before, after], ...}; without it\n"
        "                            [\"<|ROLE|>\\n\", \"\\n\"], nothing after the assistant's\n"
+       "  --overwrite             replace the corpus that DIR has; a run that was trained on it "
+       "can\n"
+       "                          then not be resumed\n"
        "  --json                  the table as JSON\n"
        "\n"
        "In folders, names that begin with a dot and symbolic links are left out.");
@@ -237,6 +240,9 @@ static int take_option(build_arguments *a, int option, const char *text) {
   case 'V':
     if (parse_integer(text, 300, 1 << 24, &a->vocabulary)) return 0;
     return command_usage_error("data build", "--vocabulary %s: 300 to 16777216 is wanted", text);
+  case 'w':
+    a->options.overwrite = true;
+    return 0;
   case 'j':
     a->json = 1;
     return 0;
@@ -303,6 +309,7 @@ static int data_build(int argc, char **argv) {
                                                {"vocabulary", required_argument, NULL, 'V'},
                                                {"instructions", no_argument, NULL, 'I'},
                                                {"template", required_argument, NULL, 'C'},
+                                               {"overwrite", no_argument, NULL, 'w'},
                                                {"json", no_argument, NULL, 'j'},
                                                {"help", no_argument, NULL, 'h'},
                                                {0}};
@@ -332,7 +339,8 @@ static int debian_help(void) {
        "\n"
        "A corpus of different domains out of Debian 12's packages. They are downloaded and\n"
        "unpacked inside DIR, not installed: root is not needed and the system stays as it is.\n"
-       "A corpus that DIR holds already is used again.\n");
+       "A corpus in DIR that was made with the same options is used as it is; another one is not\n"
+       "replaced.\n");
   const char *domain, *packages, *what;
   for (int i = 0; debian_domain(i, &domain, &packages, &what); i++)
     printf("  %-11s %s (%s)\n", domain, what, packages);
@@ -341,7 +349,7 @@ static int debian_help(void) {
        "  --validation SHARE      of the documents, by a hash of their text (0.05)\n"
        "  --seed N                of that hash (1)\n"
        "  --keep-text             leave the documents in DIR/text\n"
-       "  --force                 build it again\n"
+       "  --overwrite             build it again, over any corpus in DIR (--force: the same)\n"
        "  --json                  the table as JSON");
   return 0;
 }
@@ -352,6 +360,7 @@ static int data_debian(int argc, char **argv) {
                                                {"validation", required_argument, NULL, 'v'},
                                                {"seed", required_argument, NULL, 's'},
                                                {"keep-text", no_argument, NULL, 'k'},
+                                               {"overwrite", no_argument, NULL, 'f'},
                                                {"force", no_argument, NULL, 'f'},
                                                {"json", no_argument, NULL, 'j'},
                                                {"help", no_argument, NULL, 'h'},
@@ -386,7 +395,7 @@ static int data_debian(int argc, char **argv) {
       options.keep_text = true;
       break;
     case 'f':
-      options.force = true;
+      options.overwrite = true;
       break;
     case 'j':
       json = 1;

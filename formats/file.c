@@ -253,13 +253,24 @@ phibal_status file_publish(const char *temporary, const char *path) {
   return PHIBAL_OK;
 }
 
-phibal_status file_write(const char *path, const void *data, size_t bytes) {
-  char *temporary;
+phibal_status file_write_temporary(const char *path, const void *data, size_t bytes,
+                                   char **temporary) {
   int fd;
-  phibal_status status = file_create_temporary(path, &temporary, &fd);
+  phibal_status status = file_create_temporary(path, temporary, &fd);
   if (!status && (!file_write_all(fd, data, bytes) || !file_sync(fd)))
     status = io_error("write", path);
   if (fd >= 0) close(fd);
+  if (status && *temporary) {
+    unlink(*temporary);
+    free(*temporary);
+    *temporary = NULL;
+  }
+  return status;
+}
+
+phibal_status file_write(const char *path, const void *data, size_t bytes) {
+  char *temporary;
+  phibal_status status = file_write_temporary(path, data, bytes, &temporary);
   if (!status) status = file_publish(temporary, path);
   if (status && temporary) unlink(temporary);
   free(temporary);

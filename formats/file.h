@@ -62,6 +62,9 @@ bool file_sync(int fd);
 /* Renames a finished file to its name and makes the rename durable; null: there is nothing to
    rename. */
 phibal_status file_publish(const char *temporary, const char *path);
+/* Writes a whole file beside `path`, to be published; its name is to be freed. */
+phibal_status file_write_temporary(const char *path, const void *data, size_t bytes,
+                                   char **temporary);
 /* Writes a whole file through a temporary name. */
 phibal_status file_write(const char *path, const void *data, size_t bytes);
 

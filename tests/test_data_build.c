@@ -253,7 +253,8 @@ Test(data_build, one_text_is_on_one_side) {
   }
   for (uint64_t seed = 0; seed < 20; seed++)
     for (int large = 0; large < 2; large++) {
-      must(run_one((build_options){.validation = large ? 0.5 : 1e-4, .seed = seed}, "d"));
+      must(run_one(
+          (build_options){.validation = large ? 0.5 : 1e-4, .seed = seed, .overwrite = true}, "d"));
       token_file f = open_part(out, 1), g = open_part(out, 0);
       cr_assert_eq(f.documents, 25);
       cr_assert_eq(g.documents, 25);
@@ -308,12 +309,81 @@ Test(data_build, domains_are_told_apart) {
   free(link);
 }
 
-Test(data_build, without_validation_an_old_part_goes) {
+static void expect_refused(build_options o, const char *part) {
+  cr_expect_eq(run_one(o, "d"), PHIBAL_ERROR_ARGUMENT, "%s", part);
+  cr_expect(message_has(part), "wanted '%s', got: %s", part, phibal_status_message());
+}
+
+static void put_out(const char *name, const char *contents) {
+  char *path = string_format("out/%s", name);
+  put_text(folder, path, contents);
+  free(path);
+}
+
+static bool out_holds(const char *name, const char *wanted) {
+  char *path = string_format("%s/%s", out, name);
+  text_buffer bytes = {0};
+  const bool same = !file_read_all(path, &bytes) && bytes.count == strlen(wanted) &&
+                    !memcmp(bytes.bytes, wanted, bytes.count);
+  text_buffer_free(&bytes);
+  free(path);
+  return same;
+}
+
+/* Not even a part that the new corpus has none of, and not by a build that would fail later. */
+Test(data_build, a_corpus_that_is_there_is_not_replaced) {
+  put_numbered(20);
+  static const char *const names[] = {"train.tokens", "validation.tokens", "corpus.json",
+                                      "tokenizer.model"};
+  for (int i = 0; i < 4; i++) {
+    put_out(names[i], "mine");
+    expect_refused((build_options){.validation = 0.2}, names[i]);
+    expect_refused((build_options){.validation = 0}, "--overwrite");
+    cr_expect(out_holds(names[i], "mine"), "%s", names[i]);
+    cr_expect_eq(count_names(out), 1);
+    folder_remove(out);
+  }
+  put_out("text.txt", "mine");
+  must(run_one((build_options){.validation = 0.2}, "d"));
+  cr_expect_eq(count_names(out), 4, "what has another name is no obstacle");
+  expect_refused((build_options){.validation = 0.2}, "train.tokens is there already");
+  must(run_one((build_options){.validation = 0.2, .seed = 4, .overwrite = true}, "d"));
+  cr_expect(strstr(notices, "replacing the corpus") && strstr(notices, "resumed"), "%s", notices);
+  cr_expect(out_holds("text.txt", "mine"));
+}
+
+Test(data_build, without_validation_an_old_part_goes_if_a_build_made_it) {
   put_numbered(20);
   must(run_one((build_options){.validation = 0.2}, "d"));
   cr_assert_eq(count_names(out), 3);
-  must(run_one((build_options){.validation = 0}, "d"));
+  must(run_one((build_options){.validation = 0, .overwrite = true}, "d"));
   cr_assert_eq(count_names(out), 2, "train.tokens and corpus.json");
+  /* This one is nobody's: the corpus beside it has none. */
+  put_out("validation.tokens", "mine");
+  expect_refused((build_options){.validation = 0, .overwrite = true},
+                 "validation.tokens would not");
+  cr_expect(out_holds("validation.tokens", "mine"));
+  must(run_one((build_options){.validation = 0.2, .overwrite = true}, "d"));
+  put_out("tokenizer.model", "mine");
+  expect_refused((build_options){.validation = 0.2, .overwrite = true},
+                 "tokenizer.model would not");
+  cr_expect(out_holds("tokenizer.model", "mine"));
+}
+
+/* The old corpus stays until the new one is complete. */
+Test(data_build, a_replacement_that_fails_leaves_the_old_corpus) {
+  put_numbered(20);
+  must(run_one((build_options){.validation = 0.2}, "d"));
+  token_file before = open_part(out, 0);
+  put_text(text, "bad", "Caf\xe9 noir");
+  cr_expect_eq(run_one((build_options){.validation = 0, .overwrite = true}, "d"),
+               PHIBAL_ERROR_FORMAT);
+  cr_expect_eq(count_names(out), 3);
+  token_file after = open_part(out, 0), validation = open_part(out, 1);
+  cr_expect_eq(before.tokens, after.tokens);
+  token_file_close(&before);
+  token_file_close(&after);
+  token_file_close(&validation);
 }
 
 /* A failing build leaves a folder as it was, or does not even make it. */
@@ -347,7 +417,8 @@ Test(data_build, bad_text_is_refused_with_its_place) {
   cr_assert_eq(f.documents + g.documents, 2);
   token_file_close(&f);
   token_file_close(&g);
-  must(run_one((build_options){.validation = 0.2, .invalid = BUILD_INVALID_KEEP}, "d"));
+  must(run_one((build_options){.validation = 0.2, .invalid = BUILD_INVALID_KEEP, .overwrite = true},
+               "d"));
   f = open_part(out, 0), g = open_part(out, 1);
   cr_assert_eq(holds(&f, "Caf\xe9 noir") + holds(&g, "Caf\xe9 noir"), 1);
   token_file_close(&f);
@@ -383,6 +454,7 @@ Test(data_build, an_interrupted_build_changes_nothing) {
                            .source_count = 1,
                            .validation = 0.2,
                            .seed = 2,
+                           .overwrite = true,
                            .notice = stop_at_notice,
                            .interrupted = &stop};
   cr_assert_eq(build_run(&o, &report), PHIBAL_ERROR_IO);
@@ -466,8 +538,10 @@ Test(data_build, sentencepiece) {
   cr_assert_eq(tokenizer_load(wrong, &t), PHIBAL_ERROR_FORMAT);
   cr_assert(message_has(wrong));
   /* More pieces than so little text can give. */
-  cr_assert_eq(run_one((build_options){.validation = 0.2, .train_vocabulary = 9000}, "d"),
-               PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(
+      run_one((build_options){.validation = 0.2, .train_vocabulary = 9000, .overwrite = true}, "d"),
+      PHIBAL_ERROR_ARGUMENT);
+  cr_assert(!message_has("--overwrite"), "%s", phibal_status_message());
   cr_assert_eq(count_names(out), 4);
   free(wrong);
   free(again);

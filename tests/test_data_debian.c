@@ -312,14 +312,14 @@ static const char apt_that_works[] = "while [ \"$1\" != download ]; do shift; do
 
 static int64_t domain_bytes = 1 << 20;
 
-static phibal_status run(const char *out, bool keep, bool force, build_report *report) {
+static phibal_status run(const char *out, bool keep, bool overwrite, build_report *report) {
   char *path = string_format("%s/%s", folder, out);
   const debian_options o = {.folder = path,
                             .domain_bytes = domain_bytes,
                             .validation = 0.1,
                             .seed = 1,
                             .keep_text = keep,
-                            .force = force};
+                            .overwrite = overwrite};
   phibal_status status = debian_run(&o, report);
   free(path);
   return status;
@@ -386,7 +386,8 @@ Test(data_debian, a_corpus_is_made_once_and_the_same_again) {
     }
   }
 
-  /* Without the network what is there is used, but only if it is whole and not forced. */
+  /* Without the network what is there is used, but only if it is whole, and is not
+     to be replaced. What another command made is refused before anything is fetched. */
   put_program("apt-get", "echo 'E: Unable to fetch some archives'; exit 100\n");
   must(run("b", false, false, &r));
   cr_assert_eq(r.domain_count, 8);
@@ -397,10 +398,13 @@ Test(data_debian, a_corpus_is_made_once_and_the_same_again) {
   must(run("b", false, false, &r));
   build_report_free(&r);
   domain_bytes++;
-  cr_assert_eq(run("b", false, false, &r), PHIBAL_ERROR_IO, "made with other options");
+  cr_assert_eq(run("b", false, false, &r), PHIBAL_ERROR_ARGUMENT, "made with other options");
+  cr_assert(message_has("--overwrite"), "%s", phibal_status_message());
+  cr_assert_eq(run("b", false, true, &r), PHIBAL_ERROR_IO);
   domain_bytes--;
   put_text(folder, "b/train.tokens", "damaged");
-  cr_assert_eq(run("b", false, false, &r), PHIBAL_ERROR_IO);
+  cr_assert_eq(run("b", false, false, &r), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(run("b", false, true, &r), PHIBAL_ERROR_IO);
   cr_assert_eq(names_in("b"), 3, "and nothing is left of the attempts");
 }
 

@@ -6,6 +6,7 @@
 #include "tokenizer.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What the first pass learns of a document. */
@@ -321,24 +322,78 @@ static phibal_status documents_write(build *b, token_writer *const writers[2]) {
   return status;
 }
 
-static phibal_status model_write(const build *b) {
-  if (!b->model) return PHIBAL_OK;
-  char *path = string_format("%s/tokenizer.model", b->options->folder);
-  phibal_status status = path ? file_write(path, b->model, b->model_bytes) : memory_error();
-  free(path);
+/* What a corpus is on the disk. */
+enum { FILE_TRAIN, FILE_VALIDATION, FILE_MODEL, FILE_MANIFEST, FILES };
+static const char *const file_names[FILES] = {"train.tokens", "validation.tokens",
+                                              "tokenizer.model", "corpus.json"};
+
+/* Whether an earlier build made folder/validation.tokens. */
+static bool validation_is_ours(const char *folder) {
+  build_report report;
+  json_t *origin;
+  bool ours = false;
+  if (manifest_read(folder, &report, &origin)) return false;
+  for (int32_t d = 0; d < report.domain_count; d++)
+    ours |= report.domains[d].validation.documents > 0;
+  json_decref(origin);
+  build_report_free(&report);
+  return ours;
+}
+
+static bool same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+phibal_status build_may_write(const build_options *o) {
+  phibal_status status = PHIBAL_OK;
+  bool replaced = false;
+  for (int f = 0; f < FILES && !status; f++) {
+    char *path = string_format("%s/%s", o->folder, file_names[f]);
+    struct stat info;
+    if (!path) return memory_error();
+    const bool there = !lstat(path, &info);
+    const bool stale =
+        (f == FILE_VALIDATION && o->validation <= 0) ||
+        (f == FILE_MODEL && !o->train_vocabulary && !(o->model && same_file(o->model, path)));
+    replaced |= there && f != FILE_MODEL;
+    if (there && S_ISDIR(info.st_mode))
+      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is a folder", path);
+    else if (there && !o->overwrite && (f != FILE_MODEL || o->train_vocabulary || stale))
+      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                                 "%s is there already; --overwrite replaces the corpus in %s", path,
+                                 o->folder);
+    else if (there && stale && !(f == FILE_VALIDATION && validation_is_ours(o->folder)))
+      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                                 "%s would not belong to the new corpus, and no build is known to "
+                                 "have made it; move it away",
+                                 path);
+    free(path);
+  }
+  if (!status && replaced && o->notice) {
+    char *message = string_format(
+        "replacing the corpus in %s: a run that was trained on it can then not be resumed",
+        o->folder);
+    if (message) o->notice(message);
+    free(message);
+  }
   return status;
 }
 
+/* Second pass, and all files under their names or none. */
 static phibal_status files_write(build *b) {
-  static const char *const names[2] = {"train.tokens", "validation.tokens"};
-  const int parts = b->options->validation > 0 ? 2 : 1;
+  const build_options *o = b->options;
+  const int parts = o->validation > 0 ? 2 : 1;
   token_writer *writers[2] = {NULL, NULL};
-  char *paths[2] = {NULL, NULL};
+  finished_file files[FILES] = {{0}};
+  char *paths[FILES] = {NULL}, *temporary[FILES] = {NULL}, *text = NULL;
+  size_t count = 0;
   phibal_status status = PHIBAL_OK;
-  for (int p = 0; p < 2 && !status; p++) {
-    paths[p] = string_format("%s/%s", b->options->folder, names[p]);
-    if (!paths[p]) status = memory_error();
-    if (status || p >= parts) continue;
+  for (int f = 0; f < FILES && !status; f++) {
+    paths[f] = string_format("%s/%s", o->folder, file_names[f]);
+    if (!paths[f]) status = memory_error();
+  }
+  for (int p = 0; p < parts && !status; p++) {
     status = token_writer_create(paths[p], b->tokenizer.vocabulary, b->tokenizer.end_of_document,
                                  &writers[p]);
     for (int32_t d = 0; d < b->report->domain_count && !status; d++)
@@ -346,13 +401,26 @@ static phibal_status files_write(build *b) {
   }
   if (!status) status = documents_write(b, writers);
   for (int p = 0; p < parts && !status; p++) status = token_writer_finish(writers[p]);
-  for (int p = 0; p < parts && !status; p++) status = token_writer_publish(writers[p]);
+  for (int p = 0; p < parts && !status; p++) temporary[p] = token_writer_release(writers[p]);
+  if (!status && b->model)
+    status =
+        file_write_temporary(paths[FILE_MODEL], b->model, b->model_bytes, &temporary[FILE_MODEL]);
+  if (!status) status = manifest_text(o, b->report, &b->tokenizer, &text);
+  if (!status)
+    status =
+        file_write_temporary(paths[FILE_MANIFEST], text, strlen(text), &temporary[FILE_MANIFEST]);
   /* A validation part of earlier documents would not be apart from this training part. */
-  if (!status && parts == 1) unlink(paths[1]);
-  for (int p = 0; p < 2; p++) {
-    token_writer_destroy(writers[p]);
-    free(paths[p]);
+  for (int f = 0; f < FILES; f++)
+    if (temporary[f] || f == FILE_VALIDATION)
+      files[count++] = (finished_file){temporary[f], paths[f]};
+  if (!status) status = files_publish(files, count);
+  for (int f = 0; f < FILES; f++) {
+    if (status && temporary[f]) unlink(temporary[f]);
+    free(temporary[f]);
+    free(paths[f]);
   }
+  for (int p = 0; p < 2; p++) token_writer_destroy(writers[p]);
+  free(text);
   return status;
 }
 
@@ -386,6 +454,7 @@ phibal_status build_run(const build_options *options, build_report *report) {
   *report = (build_report){0};
   build b = {.options = options, .report = report};
   phibal_status status = options_check(options);
+  if (!status) status = build_may_write(options);
   if (!status) status = files_find(&b);
   if (!status) status = documents_survey(&b);
   if (!status) status = documents_split(&b);
@@ -393,8 +462,6 @@ phibal_status build_run(const build_options *options, build_report *report) {
   const bool new_folder = !status && access(options->folder, F_OK);
   if (!status) status = folder_create(options->folder);
   if (!status) status = files_write(&b);
-  if (!status) status = model_write(&b);
-  if (!status) status = manifest_write(options, report, &b.tokenizer);
   if (status && new_folder) rmdir(options->folder);
   report->vocabulary = b.tokenizer.vocabulary;
   tokenizer_free(&b.tokenizer);

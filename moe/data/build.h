@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <phibal/status.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,7 @@ typedef struct build_options {
   int32_t train_vocabulary;  /* > 0: train one on the training part, into folder/tokenizer.model */
   const chat_template *chat; /* the files are examples (instructions.h), each line a document;
                                 null: they are text */
+  bool overwrite;            /* replaces the corpus that the folder has */
   json_t *origin;            /* kept in the manifest under "origin"; borrowed; null: none */
   void (*notice)(const char *message);      /* what was left out and why; null: nobody listens */
   const volatile sig_atomic_t *interrupted; /* nonzero ends the build; null: never */
@@ -63,12 +65,16 @@ typedef struct build_report {
    text with the smallest (largest) hash is moved to it; a domain with one text only has no
    validation part, which is said as a notice.
 
-   The files appear under their names when both are complete, then the manifest, corpus.json. On an
-   error nothing is left behind and files that were there stay.
+   The files and their manifest, corpus.json, appear under their names when all are complete. On an
+   error nothing is left behind and files that were there stay. An old validation.tokens goes with
+   the old corpus, if an earlier build made it.
    PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT (not UTF-8: file and byte; examples: file, line and field),
    PHIBAL_ERROR_ARGUMENT (a domain without text, no validation part at all, options out of range),
    those of the tokenizer. */
 phibal_status build_run(const build_options *options, build_report *report);
+/* Whether the folder may be built in, as build_run asks first: it has no corpus, or `overwrite`
+   allows its replacement, which is then said as a notice. PHIBAL_ERROR_ARGUMENT. */
+phibal_status build_may_write(const build_options *options);
 void build_report_free(build_report *report);
 
 #endif

@@ -303,6 +303,7 @@ static phibal_status tokens_build(const debian *d, json_t *origin, build_report 
                                  .source_count = RECIPES,
                                  .validation = d->options->validation,
                                  .seed = d->options->seed,
+                                 .overwrite = d->options->overwrite,
                                  .origin = origin,
                                  .notice = d->options->notice,
                                  .interrupted = d->options->interrupted};
@@ -364,16 +365,20 @@ static bool corpus_there(const debian_options *o, build_report *report) {
 
 phibal_status debian_run(const debian_options *o, build_report *report) {
   debian d = {.options = o};
-  if (!o->force && corpus_there(o, report)) {
-    notice(&d, "the corpus is there already (--force builds it again)");
+  if (!o->overwrite && corpus_there(o, report)) {
+    notice(&d, "the corpus is there already, made with the same options, and used as it is "
+               "(--overwrite builds it again)");
     return PHIBAL_OK;
   }
   *report = (build_report){0};
+  phibal_status status = build_may_write(&(build_options){
+      .folder = o->folder, .validation = o->validation, .overwrite = o->overwrite});
+  if (status) return status;
   if (o->keep_text && folder_has(o->folder, "text"))
     return phibal_status_set(PHIBAL_ERROR_IO, "%s/text is there already; remove it first",
                              o->folder);
   const bool new_folder = access(o->folder, F_OK);
-  phibal_status status = folder_create(o->folder);
+  status = folder_create(o->folder);
   if (status) return status;
   char *folder = realpath(o->folder, NULL); /* programs run inside it, so names must be absolute */
   d.work = folder ? string_format("%s/.debian.XXXXXX", folder) : NULL;

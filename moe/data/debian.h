@@ -11,7 +11,7 @@ typedef struct debian_options {
   double validation;    /* as in build_options */
   uint64_t seed;
   bool keep_text; /* leave the documents in folder/text/<domain>/ */
-  bool force;     /* build even if the corpus is there */
+  bool overwrite; /* build even if the corpus is there, or another one */
   void (*notice)(const char *message);
   const volatile sig_atomic_t *interrupted;
 } debian_options;
@@ -20,7 +20,8 @@ typedef struct debian_options {
    temporary folder inside `folder`: nothing is installed, no maintainer script runs, root is not
    needed, and nothing outside `folder` changes (where apt has no package lists, or old ones, fresh
    ones are fetched into the temporary folder too). The same package versions give the same bytes;
-   corpus.json records them under "origin". A corpus made with the same options is used again.
+   corpus.json records them under "origin". A corpus made with the same options is used again;
+   another one is replaced only with `overwrite`.
 
    PHIBAL_ERROR_UNSUPPORTED: no apt-get or dpkg-deb, so not a Debian system.
    PHIBAL_ERROR_IO: a package cannot be fetched (apt's own words are in the message), or

@@ -14,8 +14,8 @@ static json_t *part_json(const build_part *p) {
                    (json_int_t)p->bytes, "tokens", (json_int_t)p->tokens);
 }
 
-phibal_status manifest_write(const build_options *o, const build_report *report,
-                             const tokenizer *t) {
+phibal_status manifest_text(const build_options *o, const build_report *report, const tokenizer *t,
+                            char **text) {
   json_t *domains = json_array();
   for (int32_t d = 0; d < report->domain_count; d++) {
     const build_domain *domain = &report->domains[d];
@@ -30,13 +30,9 @@ phibal_status manifest_write(const build_options *o, const build_report *report,
                 o->validation, "document_bytes", (json_int_t)o->document_bytes, "domains", domains);
   if (root && o->chat) json_object_set(root, "template", o->chat->roles);
   if (root && o->origin) json_object_set(root, "origin", o->origin);
-  char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+  *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
   json_decref(root);
-  char *path = string_format("%s/corpus.json", o->folder);
-  phibal_status status = text && path ? file_write(path, text, strlen(text)) : memory_error();
-  free(text);
-  free(path);
-  return status;
+  return *text ? PHIBAL_OK : memory_error();
 }
 
 static phibal_status bad(const char *name, const char *what) {

@@ -5,8 +5,9 @@
 #include "build.h"
 #include "tokenizer.h"
 
-phibal_status manifest_write(const build_options *options, const build_report *report,
-                             const tokenizer *t);
+/* The text of the file, to be freed. */
+phibal_status manifest_text(const build_options *options, const build_report *report,
+                            const tokenizer *t, char **text);
 /* The report of an earlier build and its origin (a new reference; null if it has none).
    PHIBAL_ERROR_IO, or PHIBAL_ERROR_FORMAT where the file says what no build can have made: then
    *report is empty. */

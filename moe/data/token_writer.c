@@ -211,6 +211,12 @@ phibal_status token_writer_publish(token_writer *w) {
   return PHIBAL_OK;
 }
 
+char *token_writer_release(token_writer *w) {
+  char *temporary = w->temporary;
+  w->temporary = NULL;
+  return temporary;
+}
+
 void token_writer_destroy(token_writer *w) {
   if (!w) return;
   if (w->fd >= 0) close(w->fd);

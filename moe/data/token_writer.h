@@ -33,6 +33,9 @@ phibal_status token_writer_finish(token_writer *writer);
 /* After finish: gives the file its name. */
 phibal_status token_writer_publish(token_writer *writer);
 
+/* After finish, instead: hands over the file under its temporary name, which is to be freed. */
+char *token_writer_release(token_writer *writer);
+
 /* Frees the writer; a file that was not published is removed. Accepts null. */
 void token_writer_destroy(token_writer *writer);
 
