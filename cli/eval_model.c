@@ -27,8 +27,9 @@ static const char help[] =
     "usage: phibal eval-model --load FOLDER [options]\n\n"
     "Loss, perplexity, accuracy and balance of a trained model on held-out text, by layer and by\n"
     "domain; multiple choice by log-likelihood.\n\n"
-    "  --load FOLDER       a run, of which the newest whole checkpoint is taken, a checkpoint, or\n"
-    "                      a Hugging Face model (config.json and safetensors)\n"
+    "  --load FOLDER       a run, of which the newest whole checkpoint is taken, a checkpoint, a\n"
+    "                      folder with model.safetensors and config.yaml, or a Hugging Face model\n"
+    "                      (config.json and safetensors)\n"
     "  --adapters FOLDER   of PEFT (LoRA), added to a Hugging Face model's weights\n"
     "  --data FILE         a token file (default: the run's data.validation)\n"
     "  --sequences N       of it, spread evenly (default 0: all)\n"
@@ -242,9 +243,10 @@ static phibal_status load_and_evaluate(const arguments *a, const trained *t, jso
   if (!status) {
     char label[128];
     result_label(config, label, sizeof label);
-    *found = json_pack("{s:s, s:I, s:s, s:s, s:{s:i, s:i}}", "checkpoint", path, "step",
-                       (json_int_t)t->checkpoint.step, "name", config->name, "label", label,
-                       "routing", "experts", config->model.experts, "active", config->model.active);
+    *found = json_pack("{s:s, s:o, s:s, s:s, s:{s:i, s:i}}", "checkpoint", path, "step",
+                       t->checkpoint.step < 0 ? json_null() : json_integer(t->checkpoint.step),
+                       "name", config->name, "label", label, "routing", "experts",
+                       config->model.experts, "active", config->model.active);
     status = evaluate_all(a, config, m, *found);
   }
   model_destroy(m);
@@ -267,6 +269,8 @@ int command_eval_model(int argc, char **argv) {
   } else if (!status) {
     if (t.hf.folder)
       printf("%s, %d tokens at once\n", t.hf.folder, t.config.model.sequence);
+    else if (t.checkpoint.step < 0)
+      printf("%s\n", t.checkpoint.path);
     else
       printf("%s, after step %lld\n", t.checkpoint.path, (long long)t.checkpoint.step);
     if (json_object_get(found, "validation")) report_write_evaluation(stdout, found, a.every_layer);

@@ -5,6 +5,7 @@
 #include "schedule.h"
 #include "train.h"
 #include "train_potential.h"
+#include "trained.h"
 #include "clock.h"
 #include <getopt.h>
 #include <omp.h>
@@ -17,7 +18,8 @@ static const struct {
   const char *option, *key, *parameter, *help;
 } key_options[] = {
     {"data", "data.train", NULL, "token file to train on"},
-    {"from", "training.from", NULL, "a Hugging Face model's folder, to start from"},
+    {"from", "training.from", NULL,
+     "whose weights to start from: a run, a checkpoint, or a Hugging Face model"},
     {"validation", "data.validation", NULL, "token file to evaluate on"},
     {"method", "balance.method", NULL,
      "phi, switch, switch-global, sequence, loss-free, none, dense"},
@@ -52,13 +54,14 @@ typedef struct arguments {
 
 static void print_help(void) {
   puts("usage: phibal train --config NAME|FILE --data FILE [--validation FILE] [options]\n"
-       "       phibal train --resume FOLDER [options]\n\n"
+       "       phibal train --resume FOLDER [options]\n"
+       "       phibal train --from RUN --out FOLDER [options]\n\n"
        "Trains a mixture-of-experts language model; in several processes where mpirun starts it,\n"
        "or with --device torchrun or srun.\n"
        "NAME is a built-in run file:");
   for (size_t i = 0; i < builtin_configs_count; i++) printf("  %s", builtin_configs[i].name);
   puts("\n\n"
-       "  --config NAME|FILE   the run file\n"
+       "  --config NAME|FILE   the run file; with --from RUN that of the run, unless given\n"
        "  --set SECTION.KEY=V  any key of the run file; repeatable\n"
        "  --param NAME=V       the potential's parameter\n"
        "  --force              trains with a potential from a file that its audit refutes\n"
@@ -232,7 +235,6 @@ static int read_arguments(int argc, char **argv, arguments *a) {
                                : a->out       ? "out"
                                : a->overwrite ? "overwrite"
                                               : "dry-run");
-  if (!a->config && !a->resume) return command_usage_error("train", "--config is needed");
   return -1;
 }
 
@@ -454,13 +456,17 @@ static void tell_schedule(const run_config *before, const run_config *now, int64
   fprintf(stderr, "; warm-up stays the first %lld steps\n", (long long)schedule_warmup(&new, o));
 }
 
+static void tell_passed_over(const char *lines) {
+  for (const char *line = job.rank || !lines ? "" : lines; *line; line += strcspn(line, "\n") + 1)
+    fprintf(stderr, "phibal train: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
+}
+
 static int resume(const arguments *a) {
   static run_config config, before;
   static checkpoint from;
   char *passed_over;
   if (checkpoint_newest(a->resume, &from, &passed_over)) return fail();
-  for (const char *line = job.rank ? "" : passed_over; *line; line += strcspn(line, "\n") + 1)
-    fprintf(stderr, "phibal train: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
+  tell_passed_over(passed_over);
   free(passed_over);
   const int64_t step = from.step > 0 ? from.step : 0;
   int code = load_resumed(a, &from, &before, &config) ? fail() : -1;
@@ -474,10 +480,39 @@ static int resume(const arguments *a) {
   return code;
 }
 
+/* The run file; without one, that of the run whose weights are taken. Its plans are its own. */
+static phibal_status load_new(const arguments *a, run_config *config) {
+  static config_override override[OVERRIDES_MAX + 1];
+  char path[2 * CONFIG_TEXT_MAX];
+  const char *from = NULL;
+  for (size_t i = 0; i < a->overrides; i++)
+    if (!strcmp(a->override[i].key, "training.from")) from = a->override[i].value;
+  if (a->config) return run_config_load(a->config, a->override, a->overrides, config);
+  if (!from || hf_is_checkpoint(from))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--config is needed");
+  snprintf(path, sizeof path, "%s/config.yaml", from);
+  override[0] = (config_override){"training.continued", "", path};
+  memcpy(override + 1, a->override, a->overrides * sizeof *override);
+  return run_config_load(path, override, a->overrides + 1, config);
+}
+
 static int train(const arguments *a) {
   static run_config config;
   if (a->resume) return resume(a);
-  if (run_config_load(a->config, a->override, a->overrides, &config)) return usage();
+  if (load_new(a, &config)) return usage();
+  if (*config.training.from) {
+    bool is_phibal;
+    char *passed_over;
+    phibal_status status = trained_settle(config.training.from, &is_phibal, &passed_over);
+    tell_passed_over(status ? NULL : passed_over);
+    free(passed_over);
+    if (status) return fail();
+    if (is_phibal && !a->quiet && !job.rank)
+      fprintf(stderr,
+              "phibal train: the weights of %s; steps, learning rate, AdamW's moments, m and the "
+              "data begin anew\n",
+              config.training.from);
+  }
   return run_or_estimate(&config, a, NULL);
 }
 

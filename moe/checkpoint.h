@@ -53,6 +53,9 @@ phibal_status checkpoint_save(const char *run, const checkpoint_state *state, in
 /* Opens one checkpoint's folder. PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT (truncated, corrupt, not a
    checkpoint: the message names the file). On failure *c is closed. */
 phibal_status checkpoint_open(const char *path, checkpoint *c);
+/* A folder of which only the weights are wanted: model.safetensors and config.yaml, checked against
+   checkpoint.json where that is there too. c->step is -1, and c->training closed. */
+phibal_status checkpoint_open_weights(const char *path, checkpoint *c);
 /* The newest checkpoint of a run that opens. *passed_over says why newer ones do not, one a line,
    "" if there is none (to be freed; null on failure). PHIBAL_ERROR_FORMAT if there are checkpoints
    and none opens; PHIBAL_OK with c->step = -1 if there is none at all. */
@@ -70,6 +73,9 @@ phibal_status checkpoint_config_continues(const run_config *then, const run_conf
 /* Weights and bias only. PHIBAL_ERROR_FORMAT names the first tensor that is missing, of another
    shape, or that the model has no place for; the model is then unspecified. */
 phibal_status checkpoint_restore_model(const checkpoint *c, const run_config *config, model *m);
+/* The same where the model is divided over ranks (null: it is not). */
+phibal_status checkpoint_restore_divided(const checkpoint *c, const run_config *config, model *m,
+                                         const sharding *divided);
 /* Everything, totals included. Besides, PHIBAL_ERROR_ARGUMENT if the training data or the kernel of
    an external potential are not those of the checkpoint. */
 phibal_status checkpoint_restore(const checkpoint *c, const checkpoint_state *state);

@@ -27,9 +27,10 @@ static phibal_status manifest_read(const char *path, checkpoint *c) {
   return PHIBAL_OK;
 }
 
-static phibal_status files_check(const char *path, const checkpoint *c) {
+static phibal_status files_check(const char *path, const checkpoint *c, bool weights_only) {
   const json_t *files = json_object_get(c->manifest, "files");
   for (int i = 0; i < CHECKPOINT_FILES; i++) {
+    if (weights_only && i == CHECKPOINT_TRAINING) continue;
     char file[CHECKPOINT_FILE_PATH_MAX];
     checkpoint_file_path(path, checkpoint_files[i], file);
     const json_t *entry = json_object_get(files, checkpoint_files[i]);
@@ -72,8 +73,25 @@ phibal_status checkpoint_open(const char *path, checkpoint *c) {
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "checkpoint: the path is too long");
   snprintf(c->path, sizeof c->path, "%s", path);
   phibal_status status = manifest_read(path, c);
-  if (!status) status = files_check(path, c);
+  if (!status) status = files_check(path, c, false);
   if (!status) status = open_files(path, c);
+  if (status) checkpoint_close(c);
+  return status;
+}
+
+phibal_status checkpoint_open_weights(const char *path, checkpoint *c) {
+  char file[CHECKPOINT_FILE_PATH_MAX];
+  *c = (checkpoint){.step = -1};
+  if (strlen(path) >= sizeof c->path)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "checkpoint: the path is too long");
+  snprintf(c->path, sizeof c->path, "%s", path);
+  phibal_status status = PHIBAL_OK;
+  if (folder_has(path, CHECKPOINT_MANIFEST)) {
+    status = manifest_read(path, c);
+    if (!status) status = files_check(path, c, true);
+  }
+  checkpoint_file_path(path, checkpoint_files[CHECKPOINT_MODEL], file);
+  if (!status) status = safetensors_open(file, &c->model);
   if (status) checkpoint_close(c);
   return status;
 }
@@ -185,6 +203,11 @@ static phibal_status restore_model(const checkpoint *c, const run_config *config
 
 phibal_status checkpoint_restore_model(const checkpoint *c, const run_config *config, model *m) {
   return restore_model(c, config, m, NULL);
+}
+
+phibal_status checkpoint_restore_divided(const checkpoint *c, const run_config *config, model *m,
+                                         const sharding *divided) {
+  return restore_model(c, config, m, divided);
 }
 
 /* What the run goes on with has to be what it began with. */

@@ -44,13 +44,31 @@ static bool in_model(int key) {
   return !strcmp(config_keys[key].section, "model") && strcmp(config_keys[key].name, "sequence");
 }
 
-/* Reads the config.json of training.from where the run file does not say all of the model: what a
-   run has written of itself does, and needs the folder no more. */
+/* Reads the config.json of training.from, or the config.yaml where that is phibal's, where the run
+   file does not say all of the model: what a run has written of itself does, and needs the folder
+   no more. */
 static phibal_status find_model(source *from, run_config *found) {
   const char *folder = given(from, config_key_find("training.from"));
   bool whole = true;
   for (int i = 0; i < (int)config_key_count; i++) whole &= !in_model(i) || given(from, i);
   if (!folder || !*folder || whole) return PHIBAL_OK;
+  const bool is_hf = hf_is_checkpoint(folder), is_phibal = folder_has(folder, "config.yaml");
+  if (!is_hf && !is_phibal)
+    return fail_at(from, config_key_find("training.from"), PHIBAL_ERROR_IO,
+                   "'%s' is neither a Hugging Face model (config.json) nor a run, a checkpoint or "
+                   "weights of phibal (config.yaml)",
+                   folder);
+  if (!is_hf) {
+    /* Its own origins are behind it. */
+    const config_override alone[] = {{"training.from", "", folder}, {"lora.rank", "0", folder}};
+    char *path = string_format("%s/config.yaml", folder);
+    phibal_status status = path ? run_config_load(path, alone, 2, found)
+                                : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+    free(path);
+    found->model.selection_bias |= found->balance.method == BALANCE_LOSS_FREE;
+    if (!status) from->model = found;
+    return status;
+  }
   hf_config read;
   phibal_status status = hf_config_read(folder, &read);
   if (status) return status;

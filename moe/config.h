@@ -1,6 +1,6 @@
 /* Run files: YAML in two levels (section, key), checked against the schema of config_keys.def.
-   Values come, in this order, from the schema's defaults, the config.json of training.from (the
-   model section only, without `sequence`), the file, and the overrides. */
+   Values come, in this order, from the schema's defaults, the config.json or config.yaml of
+   training.from (the model section only, without `sequence`), the file, and the overrides. */
 #ifndef PHIBAL_MOE_CONFIG_H
 #define PHIBAL_MOE_CONFIG_H
 
@@ -28,8 +28,8 @@ typedef struct run_config {
     int32_t threads;
     model_precision precision;
     bool tensorboard;
-    /* A Hugging Face folder whose weights training starts from, or "". Where the run file leaves
-       keys of the model section out, they come from its config.json. */
+    /* Whose weights training starts from (trained.h), or "". Where the run file leaves keys of the
+       model section out, they come from its config.json or config.yaml. */
     char from[CONFIG_TEXT_MAX];
     char continued[CONFIG_TEXT_MAX]; /* the plans before `steps` (schedule.h) */
   } training;

@@ -15,7 +15,7 @@
 /* Learning rate of step 0 .. steps-1: with w = round(warmup steps), peak (step + 1) / w while
    step < w, then the cosine from peak to final_lr peak, which the last step has exactly. */
 double learning_rate(const optimizer_config *config, int64_t step, int64_t steps);
-/* w above; and the same with another warm-up than that */
+/* w above; and the same with another warm-up than that. */
 int64_t learning_rate_warmup(const optimizer_config *config, int64_t steps);
 double learning_rate_after(const optimizer_config *config, int64_t step, int64_t steps,
                            int64_t warmup);

@@ -3,12 +3,14 @@
 #include "data/mixture.h"
 #include "device.h"
 #include "estimate.h"
+#include "file.h"
 #include "hf/hf.h"
 #include "result.h"
 #include "run_data.h"
 #include "run_folder.h"
 #include "schedule.h"
 #include "sharding.h"
+#include "trained.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -101,6 +103,11 @@ static phibal_status adapt(trainer *t) {
   const run_config *c = t->config;
   hf_checkpoint from;
   const lora_config config = {c->lora.rank, c->lora.alpha, c->lora.targets, c->lora.dropout};
+  if (folder_has(c->training.from, "config.yaml") && !hf_is_checkpoint(c->training.from))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "lora.rank: adapters are for a Hugging Face model, and '%s' is "
+                             "phibal's; 'phibal export' makes one of it",
+                             c->training.from);
   phibal_status status = hf_open(c->training.from, &from);
   if (!status) status = hf_restore(&from, &c->model, t->model);
   if (!status)
@@ -185,7 +192,7 @@ static phibal_status trainer_create(trainer *t) {
   if (!status && o->from)
     status = checkpoint_restore(o->from, &state);
   else if (!status && *c->training.from && !c->lora.rank)
-    status = hf_load(c->training.from, &c->model, t->model);
+    status = trained_begin(c, t->model, &t->sharding);
   const int32_t micro = micro_sequences(t);
   if (!status && o->device && c->lora.rank)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,

@@ -18,14 +18,23 @@ static phibal_status open_hf(const char *path, int32_t sequence, trained *t) {
   return run_config_parse("{}", path, overrides, sizeof overrides / sizeof *overrides, &t->config);
 }
 
+/* A checkpoint's folder, or what of one it takes to evaluate. */
+static bool is_weights(const char *path) {
+  return folder_has(path, "checkpoint.json") ||
+         (folder_has(path, "model.safetensors") && folder_has(path, "config.yaml"));
+}
+
 static phibal_status open_checkpoint(const char *path, int32_t sequence, trained *t) {
-  phibal_status status = folder_has(path, "checkpoint.json")
-                             ? checkpoint_open(path, &t->checkpoint)
-                             : checkpoint_newest(path, &t->checkpoint, &t->passed_over);
-  if (!status && t->checkpoint.step < 0)
+  const bool weights = is_weights(path);
+  const bool whole =
+      weights && folder_has(path, "checkpoint.json") && folder_has(path, "training.safetensors");
+  phibal_status status = whole     ? checkpoint_open(path, &t->checkpoint)
+                         : weights ? checkpoint_open_weights(path, &t->checkpoint)
+                                   : checkpoint_newest(path, &t->checkpoint, &t->passed_over);
+  if (!status && !weights && t->checkpoint.step < 0)
     status = phibal_status_set(PHIBAL_ERROR_IO,
-                               "'%s' is neither a checkpoint nor a run with one, nor a Hugging "
-                               "Face model",
+                               "'%s' is neither a checkpoint nor a run with one, nor a folder with "
+                               "model.safetensors and config.yaml, nor a Hugging Face model",
                                path);
   char tokens[16];
   snprintf(tokens, sizeof tokens, "%d", sequence);
@@ -56,6 +65,73 @@ phibal_status trained_model(const trained *t, int32_t batch, model **created) {
     model_destroy(*created);
     *created = NULL;
   }
+  return status;
+}
+
+phibal_status trained_settle(char path[CONFIG_TEXT_MAX], bool *is_phibal, char **passed_over) {
+  *passed_over = NULL;
+  *is_phibal = !hf_is_checkpoint(path);
+  if (!*is_phibal || is_weights(path)) return PHIBAL_OK;
+  checkpoint newest;
+  phibal_status status = checkpoint_newest(path, &newest, passed_over);
+  if (status) return status;
+  if (newest.step < 0)
+    status = phibal_status_set(PHIBAL_ERROR_IO,
+                               "training.from: '%s' is neither a Hugging Face model nor a run with "
+                               "a checkpoint, nor a folder with model.safetensors and config.yaml",
+                               path);
+  else if (strlen(newest.path) >= CONFIG_TEXT_MAX)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "training.from: the path is too long");
+  else
+    memcpy(path, newest.path, strlen(newest.path) + 1);
+  checkpoint_close(&newest);
+  return status;
+}
+
+/* The keys of `model` but its sequence, which has no weights; what a bias of loss-free balancing
+   has moved in the selection must stay there. */
+static phibal_status check_architecture(const run_config *config, const trained *t) {
+  const char *path = config->training.from;
+  const run_config *then = &t->config;
+  const bool dense = config->balance.method == BALANCE_DENSE;
+  if (dense != (then->balance.method == BALANCE_DENSE))
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT, "balance.method: %s, but '%s' has %s (training.from)",
+        dense ? "dense has no experts" : "not dense", path, dense ? "experts" : "none");
+  for (size_t i = 0; i < config_key_count; i++) {
+    const config_key *key = &config_keys[i];
+    char had[64], has[64];
+    if (strcmp(key->section, "model") || !strcmp(key->name, "sequence")) continue;
+    if (!strcmp(key->name, "selection_bias")) {
+      if (!model_has_bias(&then->model, then->balance.method) ||
+          model_has_bias(&config->model, config->balance.method))
+        continue;
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "model.selection_bias: false, but '%s' selects experts with a bias "
+                               "(training.from): set it to true, which keeps the bias",
+                               path);
+    }
+    run_config_format(then, key, had, sizeof had);
+    run_config_format(config, key, has, sizeof has);
+    if (strcmp(had, has))
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "model.%s: %s, but the model of '%s' has %s (training.from); leave "
+                               "the key out to take it from there",
+                               key->name, has, path, had);
+  }
+  return PHIBAL_OK;
+}
+
+phibal_status trained_begin(const run_config *config, model *m, const sharding *divided) {
+  if (hf_is_checkpoint(config->training.from))
+    return hf_load(config->training.from, &config->model, m);
+  trained *t = calloc(1, sizeof *t);
+  if (!t) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  phibal_status status = trained_open(config->training.from, 0, t);
+  if (!status) status = check_architecture(config, t);
+  if (!status) status = checkpoint_restore_divided(&t->checkpoint, &t->config, m, divided);
+  trained_close(t);
+  free(t);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* A model that was trained, wherever it lies: a run's folder, of which the newest whole checkpoint
-   is taken, one checkpoint's folder, or a Hugging Face model's. */
+   is taken, one checkpoint's folder, one with model.safetensors and config.yaml alone, or a Hugging
+   Face model's. */
 #ifndef PHIBAL_MOE_TRAINED_H
 #define PHIBAL_MOE_TRAINED_H
 
@@ -24,6 +25,15 @@ phibal_status trained_model(const trained *t, int32_t batch, model **created);
 /* Adds adapters of PEFT (lora.h), which are for Hugging Face models and runs that began with one.
  */
 phibal_status trained_merge(const trained *t, const char *adapters, model *m);
+
+/* training.from. A run's folder becomes that of its newest whole checkpoint, so that a run which is
+   begun again has the weights that it had; *is_phibal is whether it is phibal's, and *passed_over
+   as checkpoint_newest has it (to be freed; null where no run was looked into). */
+phibal_status trained_settle(char path[CONFIG_TEXT_MAX], bool *is_phibal, char **passed_over);
+/* Gives m, created with `config` and divided over ranks or not (null), the weights of
+   config->training.from, and the selection's bias where that has one and m too.
+   PHIBAL_ERROR_ARGUMENT names the first key in which a phibal model is another one. */
+phibal_status trained_begin(const run_config *config, model *m, const sharding *divided);
 void trained_close(trained *t);
 
 #endif
