@@ -55,9 +55,9 @@ static phibal_status find_model(source *from, run_config *found) {
   const bool is_hf = hf_is_checkpoint(folder), is_phibal = folder_has(folder, "config.yaml");
   if (!is_hf && !is_phibal)
     return fail_at(from, config_key_find("training.from"), PHIBAL_ERROR_IO,
-                   "'%s' is neither a Hugging Face model (config.json) nor a run, a checkpoint or "
-                   "weights of phibal (config.yaml)",
-                   folder);
+                   "there is neither '%s/config.json' (of a Hugging Face model) nor "
+                   "'%s/config.yaml' (of a run, a checkpoint or weights of phibal)",
+                   folder, folder);
   if (!is_hf) {
     /* Its own origins are behind it. */
     const config_override alone[] = {{"training.from", "", folder}, {"lora.rank", "0", folder}};

@@ -77,7 +77,7 @@ refuses "model.width: 128, but the model of 'source/checkpoints/step-0*31' has 3
 refuses "model.gate: probability" train --config tiny $shape $run --from source --set model.gate=probability --steps 1 --out no
 refuses "balance.method: dense has no experts" train --config tiny $shape $run --from source --method dense --steps 1 --out no
 refuses "lora.rank.*'source/" train --config tiny $shape $run --from source --set lora.rank=2 --steps 1 --out no
-refuses "'text' is neither" train --config tiny $shape $run --from text --steps 1 --out no
+refuses "neither 'text/config.json'.*nor 'text/config.yaml'" train --config tiny $shape $run --from text --steps 1 --out no
 refuses "text/config.yaml" train $run --from text --steps 1 --out no
 refuses "config is needed" train $run --steps 1 --out no
 refuses "config is needed" train $run --from hf --steps 1 --out no
