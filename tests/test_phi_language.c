@@ -569,7 +569,7 @@ Test(phi_language, given_parameters) {
       {"bb=1/3..2/3", true, 1, PHIBAL_OK, "1/3", "2/3", NULL},
       {"bb=1/3..2/3", false, 1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "one number is wanted"},
       {"bb=2/3..1/3", true, 1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "the smaller one"},
-      {"bb=1/0", true, 1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "1/0"},
+      {"bb=1/0", true, 1, PHIBAL_ERROR_FORMAT, NULL, NULL, "1/0"},
       {"bb", true, -1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "b, bb; write b=1/2 or b=1/4..1/2"},
       {"bbb=1", false, -1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "of t: b, bb; write b=1/2"},
   };

@@ -86,8 +86,8 @@ void phi_destroy(phi_potential *phi);
 void phi_fallbacks(const phi_potential *phi, phibal_enclosure *parameters);
 /* Reads "name=value" or, where `intervals`, also "name=lo..hi", for whoever takes --param. Numbers
    are exact: 0.1, 1/3, 2e-3 or inf, enclosed at the precision of parameters[*which], which is set.
-   PHIBAL_ERROR_ARGUMENT with *which = -1 where phi has no such parameter, and with its number where
-   the value is wrong; the message then says all but "--param". Ranges are phi_check_parameters'. */
+   PHIBAL_ERROR_ARGUMENT with *which = -1 where phi has no such parameter; its number, and any error,
+   where the value is wrong; the message then says all but "--param". Ranges are phi_check_parameters'. */
 phibal_status phi_read_parameter(const phi_potential *phi, const char *text, bool intervals,
                                  phibal_enclosure *parameters, int *which);
 /* "(0, 1) or (1, inf)", cut to `size` characters with the final null. */
