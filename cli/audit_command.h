@@ -1,6 +1,6 @@
 /* The parts of `phibal audit`: what is asked (audit.c), the examination (audit_run.c), how it is
-   shown (audit_text.c, audit_json.c, audit_html.c, audit_picture.c), and the comparison of the
-   built-ins (audit_all.c). */
+   shown (audit_text.c, audit_json.c, audit_html.c, audit_picture.c), what it comes to
+   (audit_advice.c), and the comparison of the built-ins (audit_all.c). */
 #ifndef PHIBAL_CLI_AUDIT_COMMAND_H
 #define PHIBAL_CLI_AUDIT_COMMAND_H
 
@@ -27,8 +27,11 @@ typedef enum audit_part {
       AUDIT_PART_COUNT
 } audit_part;
 const char *audit_part_name(audit_part part);
+/* Which part answers for a claim. */
+audit_part audit_part_of(audit_claim claim);
 
 enum { AUDIT_PRECISION = 128, AUDIT_EXPERT_COUNTS = 4 };
+enum { AUDIT_LOADS = 0x3f800000 }; /* binary32 numbers in (0, 1] */
 /* The numbers of experts for which dynamics are told: 8, 16, 64, 256. */
 extern const int32_t audit_expert_counts[AUDIT_EXPERT_COUNTS];
 
@@ -39,6 +42,7 @@ typedef struct audit_options {
   bool ranges; /* convexity, Legendre and gradient over the stated ranges despite --param */
   int32_t least_experts, most_experts;
   bool quick, check, all, json, help, overwrite;
+  bool check_quick; /* --check=quick: --check takes a sample of the loads for all of them */
   const char *html;
   bool skip[AUDIT_PART_COUNT];
   double seconds, eta, alpha, lr;
@@ -62,6 +66,7 @@ typedef struct audit_report {
   phibal_enclosure *asked; /* else these */
   phibal_enclosure *at;    /* everything else: these points */
   certificate certificate;
+  certificate here; /* convexity and the mirror step at `at` alone, where more is not proved */
   audit_dynamics *dynamics; /* [counts] */
   audit_loop loop[AUDIT_EXPERT_COUNTS];
   size_t counts;
@@ -76,9 +81,52 @@ int audit_run(const audit_options *options, audit_report *report);
 /* Reads a file, or a built-in by its name; messages say which there are. */
 phibal_status audit_load(const char *source, phi_potential **phi, bool *builtin);
 void audit_report_clear(audit_report *report);
-/* Everything asked for is proved, or checked where it can only be checked. A part that the options
-   leave out is not asked for. */
+
+/* ---- what it comes to: audit_advice.c. Texts are malloc'ed, one line each ---- */
+
+/* Everything asked for is proved, or checked where it can only be checked; the kernel at every
+   load unless --check=quick takes a sample. A part that the options leave out is not asked for. */
 bool audit_passes(const audit_options *options, const audit_report *report);
+bool audit_claim_holds(const audit_options *options, const audit_report *report, audit_claim claim);
+/* "yes, everything asked for holds", or "no: " and because of what, and which option helps. */
+char *audit_check_line(const audit_options *options, const audit_report *report);
+/* What is refuted, undecided and left out, in a sentence or two. */
+char *audit_verdict_line(const audit_options *options, const audit_report *report);
+/* The part of the binary32 loads that the kernel ran over, from 0 to 1; NaN where it did not. */
+double audit_coverage(const audit_report *report);
+/* Now in UTC, or $SOURCE_DATE_EPOCH: 2026-01-31T12:00:00Z */
+char *audit_date_text(void);
+/* As one would write them, defaults included. */
+char *audit_options_text(const audit_options *options);
+
+typedef enum audit_answer {
+  AUDIT_TRAIN_YES,
+  AUDIT_TRAIN_WITH_CARE,
+  AUDIT_TRAIN_NO,
+  AUDIT_TRAIN_UNSAID, /* what it rests on was left out */
+} audit_answer;
+const char *audit_answer_name(audit_answer answer); /* "yes", "with care", "no", "not said" */
+
+/* For one number of experts: as strong as negative entropy at its default alpha. */
+typedef struct audit_alpha {
+  int32_t experts;
+  double alpha, effective; /* alpha E psi''(1/E) */
+  double lr;               /* below it the closed loop is stable at this alpha and eta 0.65 */
+} audit_alpha;
+
+enum { AUDIT_MOST_REASONS = 12 };
+typedef struct audit_advice {
+  audit_answer answer;
+  char *reason[AUDIT_MOST_REASONS]; /* a sentence each */
+  int reasons;
+  audit_alpha alpha[AUDIT_EXPERT_COUNTS]; /* none where the answer is no, or nothing is known */
+  size_t alphas;
+  char *alpha_reason; /* a sentence; null where there is no alpha */
+} audit_advice;
+/* Whether to train with it; it says no more than was computed. */
+void audit_advise(const audit_options *options, const audit_report *report, audit_advice *advice);
+void audit_advice_clear(audit_advice *advice);
+json_t *audit_advice_json(const audit_advice *advice);
 
 void audit_print_text(const audit_options *options, const audit_report *report, FILE *to);
 json_t *audit_report_json(const audit_options *options, const audit_report *report);

@@ -63,7 +63,8 @@ static json_t *findings_json(const certificate *c, audit_claim claim) {
   return array;
 }
 
-static json_t *claims_json(const certificate *c) {
+static json_t *claims_json(const audit_options *o, const audit_report *r) {
+  const certificate *c = &r->certificate;
   json_t *array = json_array();
   for (int i = 0; i < AUDIT_CLAIM_COUNT; i++) {
     audit_claim claim = (audit_claim)i;
@@ -73,7 +74,7 @@ static json_t *claims_json(const certificate *c) {
     json_object_set_new(object, "section", json_string(audit_claim_section(claim)));
     json_object_set_new(object, "claim", json_string(audit_claim_text(claim)));
     json_object_set_new(object, "verdict", json_string(audit_verdict_name(verdict)));
-    json_object_set_new(object, "passes", json_boolean(audit_claim_passes(claim, verdict)));
+    json_object_set_new(object, "passes", json_boolean(audit_claim_holds(o, r, claim)));
     json_object_set_new(object, "findings", findings_json(c, claim));
     json_array_append_new(array, object);
   }
@@ -110,19 +111,40 @@ static json_t *seconds_json(const audit_options *o, const audit_report *r) {
   return object;
 }
 
+/* A text that is freed. */
+static json_t *string_of(char *text) {
+  json_t *string = json_string(text ? text : "");
+  free(text);
+  return string;
+}
+
+static json_t *check_json(const audit_options *o, const audit_report *r) {
+  return json_pack("{s:s, s:b, s:o}", "takes", o->check_quick ? "a sample" : "every load", "passes",
+                   audit_passes(o, r), "why", string_of(audit_check_line(o, r)));
+}
+
 json_t *audit_report_json(const audit_options *o, const audit_report *r) {
   json_t *object = json_object();
   if (!object) return NULL;
   json_object_set_new(object, "certificate", json_string("phibal-audit/1"));
   json_object_set_new(object, "phibal", json_string(PHIBAL_VERSION));
+  json_object_set_new(object, "date", string_of(audit_date_text()));
+  json_object_set_new(object, "options", string_of(audit_options_text(o)));
+  json_object_set_new(object, "verdict", string_of(audit_verdict_line(o, r)));
   json_object_set_new(object, "potential", potential_json(r));
   json_object_set_new(
       object, "experts",
       json_pack("{s:i, s:i}", "least", (int)o->least_experts, "most", (int)o->most_experts));
   json_object_set_new(object, "quick", json_boolean(o->quick));
   json_object_set_new(object, "seed", json_integer((json_int_t)o->seed));
-  json_object_set_new(object, "claims", claims_json(&r->certificate));
+  json_object_set_new(object, "coverage", number(audit_coverage(r)));
+  json_object_set_new(object, "claims", claims_json(o, r));
   json_object_set_new(object, "passes", json_boolean(audit_passes(o, r)));
+  json_object_set_new(object, "check", check_json(o, r));
+  audit_advice advice;
+  audit_advise(o, r, &advice);
+  json_object_set_new(object, "advice", audit_advice_json(&advice));
+  audit_advice_clear(&advice);
   json_object_set_new(object, "dynamics", dynamics_json(o, r));
   json_object_set_new(object, "seconds", seconds_json(o, r));
   return object;

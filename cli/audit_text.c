@@ -1,5 +1,6 @@
 /* A certificate for people. */
 #include "audit_command.h"
+#include "build_features.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -181,7 +182,12 @@ static void print_heading(FILE *to, const audit_options *o, const audit_report *
   if (o->most_experts > o->least_experts) fprintf(to, " to %d", (int)o->most_experts);
   fprintf(to, "\n  %-11severything else: ", "");
   print_settings(to, r, false);
-  putc('\n', to);
+  char *date = audit_date_text(), *options = audit_options_text(o);
+  fprintf(to, "\n  %-11sphibal " PHIBAL_VERSION ", %s\n  %-11s", "made by", date ? date : "",
+          "options");
+  audit_print_wrapped(to, options ? options : "", INDENT);
+  free(date);
+  free(options);
 }
 
 /* ---- claims ---- */
@@ -254,25 +260,41 @@ static void print_row(void *context, const char *label, size_t n, audit_cell *ce
 
 /* ---- the whole ---- */
 
+/* "Verdict:" and what is said, its lines below each other. */
+static void print_line(FILE *to, const char *label, char *text) {
+  fprintf(to, "%s ", label);
+  audit_print_wrapped(to, text ? text : "out of memory", strlen(label) + 1);
+  free(text);
+}
+
+static void print_advice(FILE *to, const audit_options *o, const audit_report *r) {
+  audit_advice a;
+  audit_advise(o, r, &a);
+  char *all = NULL;
+  for (int i = 0; i < a.reasons; i++) audit_append(&all, "%s%s", i ? " " : "", a.reason[i]);
+  fprintf(to, "Train with it: %s\n", audit_answer_name(a.answer));
+  print_block(to, all ? all : "");
+  for (size_t i = 0; i < a.alphas; i++)
+    fprintf(
+        to,
+        "%*salpha = %.4g for %d experts: the closed loop (eta 0.65) is stable for lr below %.4g\n",
+        INDENT, "", a.alpha[i].alpha, (int)a.alpha[i].experts, a.alpha[i].lr);
+  if (a.alpha_reason) print_block(to, a.alpha_reason);
+  free(all);
+  audit_advice_clear(&a);
+}
+
 static void print_summary(FILE *to, const audit_options *o, const audit_report *r) {
   int count[AUDIT_ABSENT + 1] = {0};
   double seconds = 0.0;
   for (int i = 0; i < AUDIT_CLAIM_COUNT; i++)
     count[certificate_verdict(&r->certificate, (audit_claim)i)]++;
   for (int i = 0; i < AUDIT_PART_COUNT; i++) seconds += r->seconds[i];
-  fprintf(to, "\n%d proved, %d checked, %d refuted, %d undecided; %.1f s\n", count[AUDIT_PROVED],
+  fprintf(to, "\n%d proved, %d checked, %d refuted, %d undecided; %.1f s\n\n", count[AUDIT_PROVED],
           count[AUDIT_CHECKED], count[AUDIT_REFUTED], count[AUDIT_UNDECIDED], seconds);
-  bool left_out = false;
-  for (int i = 0; i < AUDIT_PART_COUNT; i++) {
-    if (!o->skip[i]) continue;
-    fprintf(to, "%s%s", left_out ? ", " : "left out as asked: ", audit_part_name((audit_part)i));
-    left_out = true;
-  }
-  if (left_out) putc('\n', to);
-  if (o->check)
-    fprintf(to, "check: %s\n",
-            audit_passes(o, r) ? "yes, everything asked for holds"
-                               : "no, not everything asked for is proved or checked");
+  print_line(to, "Verdict:", audit_verdict_line(o, r));
+  print_line(to, o->check ? "check:" : "--check would say:", audit_check_line(o, r));
+  print_advice(to, o, r);
 }
 
 void audit_print_text(const audit_options *o, const audit_report *r, FILE *to) {

@@ -89,6 +89,12 @@ static double middle(const json_t *object, const char *key) {
                 atof(json_string_value(json_object_get(x, "hi"))));
 }
 
+static const char *text_at(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  cr_assert_not_null(text, "no %s", key);
+  return text;
+}
+
 static void expect_verdict(const json_t *object, const char *id, const char *verdict) {
   const json_t *claim = find_claim(object, id);
   cr_assert_str_eq(json_string_value(json_object_get(claim, "verdict")), verdict, "%s", id);
@@ -219,17 +225,103 @@ Test(audit_command, what_is_asked) {
   }
 }
 
-/* A sample is a sample; and --check is content with it only where that is all there can be. */
+/* A sample is a sample: --check is content with it only where it is asked for by name. */
 Test(audit_command, a_sampled_kernel_is_not_proved) {
-  json_t *object = run_json("--potential euclid --quick --json --check "
-                            "--skip convexity,legendre,gradient,conjugate,dynamics",
-                            0);
+  static const char only[] = "--skip convexity,legendre,gradient,conjugate,dynamics";
+  char arguments[256];
+  snprintf(arguments, sizeof arguments, "--potential euclid --check --quick --json %s", only);
+  json_t *object = run_json(arguments, 1);
+  expect_verdict(object, "core", "checked");
+  cr_assert(json_is_false(json_object_get(object, "passes")));
+  cr_assert(json_is_false(json_object_get(find_claim(object, "core"), "passes")));
+  const char *why = text_at(json_object_get(object, "check"), "why");
+  cr_assert_not_null(strstr(why, "--check=quick accepts"), "%s", why);
+  json_decref(object);
+  snprintf(arguments, sizeof arguments, "--potential euclid --check=quick --json %s", only);
+  object = run_json(arguments, 0);
+  cr_assert(json_is_true(json_object_get(object, "quick")));
+  cr_assert_str_eq(text_at(json_object_get(object, "check"), "takes"), "a sample");
+  why = text_at(json_object_get(object, "check"), "why");
+  cr_assert_not_null(strstr(why, "0.105 % of the binary32 loads"), "%s", why);
+  cr_assert_float_eq(json_number_value(json_object_get(object, "coverage")),
+                     1122304.0 / 1065353216.0, 1e-12);
   expect_verdict(object, "core", "checked");
   const json_t *finding =
       json_array_get(json_object_get(find_claim(object, "core"), "findings"), 0);
   cr_assert(json_is_false(json_object_get(json_object_get(finding, "data"), "exhaustive")));
   /* Nothing was asked of the rest, and nothing is said. */
   expect_verdict(object, "strictly-convex", "absent");
+  json_decref(object);
+}
+
+/* Whether to train with it, for which reason, and at the alpha that makes it as strong as negative
+   entropy at 0.01: alpha psi''(1/E) = 0.01 E. */
+Test(audit_command, advice) {
+  static const struct {
+    const char *potential, *arguments, *train, *reason;
+    double alpha; /* for 8 experts; 0: none is named */
+  } rows[] = {
+      {"value sum(xlogx(x))", "", "yes", "proved to be strictly convex on the simplex", 0.01},
+      {"value sum(x^2/2)", "", "yes", "centred price of an empty expert is finite, -0.125", 0.08},
+      {"value sum(x^4)", "", "yes", "pulls weakly while m grows from 0", 0.01 * 8 * 64 / 12},
+      {"value sum(x^2)\ngradient 2*x + x^2", "", "no", "not that of the value", 0},
+      {"value sum(x^2 - x^3)", "", "no", "not strictly convex on the simplex:", 0},
+      {"value sum(x)", "--skip convexity", "no", "does not pull back", 0},
+      {"value sum(x^2 + max(0, x - 1/3))", "", "with care", "prices jump", 0.04},
+      {"value sum(x^2)", "--skip convexity", "not said", "was left out", 0.04},
+      {"parameter a in [0, 2] = 1/4\nvalue sum(x^2 - a*x^3)", "", "yes",
+       "at a = 0.25, though not for all", 0.08 / (2 - 1.5 / 8)},
+      {"parameter a in [0, 2] = 1\nvalue sum(x^2 - a*x^3)", "", "no", "simplex at a = 1:", 0},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[256], arguments[128];
+    snprintf(text, sizeof text, "potential mine\n%s\n", rows[i].potential);
+    write_potential(text);
+    snprintf(arguments, sizeof arguments, "--experts 8 %s --skip core", rows[i].arguments);
+    json_t *object = run_file(arguments, 0);
+    const json_t *advice = json_object_get(object, "advice"),
+                 *reasons = json_object_get(advice, "reasons"),
+                 *alpha = json_object_get(advice, "alpha");
+    cr_expect_str_eq(text_at(advice, "train"), rows[i].train, "%s: %s", text,
+                     text_at(advice, "train"));
+    bool found = false;
+    size_t j;
+    json_t *reason;
+    json_array_foreach(reasons, j, reason) found =
+        found || strstr(json_string_value(reason), rows[i].reason);
+    cr_expect(found, "%s: no reason '%s'", text, rows[i].reason);
+    cr_expect_eq(json_array_size(alpha), rows[i].alpha > 0, "%s", text);
+    cr_expect_float_eq(json_number_value(json_object_get(json_array_get(alpha, 0), "alpha")),
+                       rows[i].alpha, 1e-12 * (1 + rows[i].alpha), "%s", text);
+    json_decref(object);
+  }
+  /* the text says the same, after the verdict and what --check would say */
+  write_potential("potential mine\nvalue sum(x^2/2)\n");
+  char arguments[128];
+  snprintf(arguments, sizeof arguments, "%s --experts 8 --skip core", file);
+  run(arguments, false);
+  const char *verdict = strstr(o.text, "\nVerdict: Nothing is refuted"),
+             *check = strstr(o.text, "\n--check would say: yes, everything asked for holds"),
+             *train = strstr(o.text, "\nTrain with it: yes\n"),
+             *alpha = strstr(o.text, "alpha = 0.08 for 8 experts");
+  cr_assert(verdict && check && train && alpha, "%s", o.text);
+  cr_assert(verdict < check && check < train && train < alpha);
+}
+
+/* A date that can be set, so that certificates can be made again byte by byte; version, options. */
+Test(audit_command, heading) {
+  setenv("SOURCE_DATE_EPOCH", "86400", 1);
+  json_t *object = run_json("--potential lp --param p=5/2 --seed 7 --json --skip core,dynamics", 0);
+  cr_assert_str_eq(text_at(object, "date"), "1970-01-02T00:00:00Z");
+  cr_assert_str_eq(text_at(object, "options"),
+                   "--param p=5/2 --experts 2..4096 --skip core,dynamics "
+                   "--seconds 60 --seed 7");
+  run("--potential lp --skip core,dynamics", false);
+  cr_assert_not_null(strstr(o.text, ", 1970-01-02T00:00:00Z\n"), "%s", o.text);
+  cr_assert_not_null(strstr(o.text, "made by    phibal "), "%s", o.text);
+  unsetenv("SOURCE_DATE_EPOCH");
+  object = run_json("--potential lp --json --skip core,dynamics,convexity,legendre,gradient", 0);
+  cr_assert_geq(atoi(text_at(object, "date")), 2025);
   json_decref(object);
 }
 
