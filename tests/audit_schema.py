@@ -39,7 +39,7 @@ good = certificate("--potential", "soft-l1", *quick)
 schema.expect(against, True, good, "soft-l1")
 note(good)
 for what, arguments in {
-    "renyi": ["--potential", "renyi", "--param", "alpha=1/2..3/4", *quick],
+    "renyi": ["--potential", "renyi", "--param", "alpha=1/2..3/4", "--seconds", "3", *quick],
     "lp, refuted": ["--potential", "lp", "--param", "p=1", *quick],
     "lp, at infinity": ["--potential", "lp", "--param", "p=inf"],
     "with a kernel": ["--potential", "negentropy", "--quick", "--experts", "2"],
