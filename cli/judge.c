@@ -184,7 +184,7 @@ static int check_certificate(const judge_arguments *a) {
   if (!a->plugin) return certificate_check(a->certificate, &backend_cpu);
   backend b;
   int status = 2;
-  if (backend_plugin_open(a->plugin, &b) == PHIBAL_OK)
+  if (backend_plugin_open(a->plugin, PLUGIN_SECONDS, &b) == PHIBAL_OK)
     status = certificate_check(a->certificate, &b);
   else
     fprintf(stderr, "phibal judge: %s\n", phibal_status_message());

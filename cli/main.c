@@ -3,6 +3,9 @@
 #include "commands.h"
 #include "build_features.h"
 #include "near_name.h"
+#if PHIBAL_HAVE_REFERENCE
+#include <plugin_worker.h>
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -87,8 +90,7 @@ int command_unknown_option(const char *name, char **argv, const struct option *o
    there in silence, as other filters do. Where the one who started phibal ignores the signal, a
    reader who left is status 2 without a line: nobody waits for the rest.
 
-   Nothing in phibal calls exit(); a plugin may, and must not end a verification as if it were done.
-   What calls _exit() ends the process unseen. */
+   Nothing in phibal calls exit(); a library that does must not end a command as if it were done. */
 static struct {
   const char *command;
   int error; /* errno of the first write that failed */
@@ -174,6 +176,9 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   wait_briefly(argv);
+#if PHIBAL_HAVE_REFERENCE
+  if (argc == 3 && !strcmp(argv[1], "--plugin-worker")) return plugin_worker(argv[2]);
+#endif
   begin_output();
   const int status = run(argc, argv);
   output.returned = true;

@@ -17,7 +17,8 @@ static const char help[] =
     "elements, the worst error and the promised bound. Exit status 1 if any bound is broken.\n\n"
     "  --plugin FILE   your kernels in a shared library (phibal/plugin.h) instead of the built-in "
     "ones:\n"
-    "                  the operations that it offers\n"
+    "                  the operations that it offers, in a process of their own\n"
+    "  --time-limit T  with --plugin: for loading it, and for each case (120s unless given)\n"
     "  --backend NAME  cpu (unless given), cuda, or host-cuda: the CUDA kernels compiled for this\n"
     "                  processor; router and balance operations are compared with the CPU's too, "
     "bit\n"
@@ -53,6 +54,7 @@ typedef struct verify_arguments {
   bool exhaustive;
   int64_t stride, hardest; /* hardest: 0 for none */
   const char *plugin;      /* null: the built-in kernels */
+  double plugin_seconds;   /* for a case of it */
   const char *backend;     /* cpu, cuda, host-cuda; null for cpu */
 } verify_arguments;
 
@@ -67,7 +69,7 @@ static void list_operations(void) {
 static int run_plugin(const verify_arguments *a) {
   backend b;
   int status = 2;
-  if (backend_plugin_open(a->plugin, &b) != PHIBAL_OK) {
+  if (backend_plugin_open(a->plugin, a->plugin_seconds, &b) != PHIBAL_OK) {
     fprintf(stderr, "phibal verify: %s\n", phibal_status_message());
   } else {
     status = 0;
@@ -132,13 +134,15 @@ int command_verify(int argc, char **argv) {
       {"op", required_argument, NULL, 'o'},      {"cases", required_argument, NULL, 'n'},
       {"case", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 's'},
       {"first-failure", no_argument, NULL, 'f'}, {"small", no_argument, NULL, 'm'},
-      {"plugin", required_argument, NULL, 'p'},  {"backend", required_argument, NULL, 'k'},
+      {"plugin", required_argument, NULL, 'p'},  {"time-limit", required_argument, NULL, 't'},
+      {"backend", required_argument, NULL, 'k'},
       {"exhaustive", no_argument, NULL, 'x'},    {"stride", required_argument, NULL, 'r'},
       {"hardest", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'},
       {"list", no_argument, NULL, 'l'},          {"budget", required_argument, NULL, 'b'},
       {"junit", required_argument, NULL, 'u'},   {"certificate", required_argument, NULL, 'e'},
       {"help", no_argument, NULL, 'h'},          {0}};
-  verify_arguments a = {.request = {.seed = 1, .only = -1}, .stride = 1};
+  verify_arguments a = {.request = {.seed = 1, .only = -1}, .stride = 1, .plugin_seconds = PLUGIN_SECONDS};
+  bool time_limit = false;
   verify_request *r = &a.request;
   int64_t n;
   for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
@@ -181,6 +185,12 @@ int command_verify(int argc, char **argv) {
     case 'p':
       a.plugin = optarg;
       break;
+    case 't':
+      if (!read_seconds(optarg, &a.plugin_seconds))
+        return command_usage_error("verify", "--time-limit takes a time like 20s or 5m, not '%s'",
+                                   optarg);
+      time_limit = true;
+      break;
     case 'm':
       r->small = true;
       break;
@@ -222,6 +232,8 @@ int command_verify(int argc, char **argv) {
   if (optind < argc) return command_usage_error("verify", "unexpected '%s'", argv[optind]);
   if (r->only >= 0 && !r->any_chosen)
     return command_usage_error("verify", "--case needs --op: cases are numbered by operation");
+  if (time_limit && !a.plugin)
+    return command_usage_error("verify", "--time-limit goes with --plugin");
   if (a.plugin && a.backend)
     return command_usage_error("verify", "--plugin and --backend exclude each other");
   if (a.exhaustive && (a.plugin || a.backend))

@@ -81,10 +81,13 @@ const char *backend_cuda_left_out(bool device) {
   return cuda_left_out(device);
 }
 
+/* The host runs large cases in minutes. */
+enum { CASE_SECONDS = 1800 };
+
 static phibal_status open_library(bool device, backend *b) {
   char path[4300];
   phibal_status status = cuda_find(device, path, sizeof path);
-  return status == PHIBAL_OK ? backend_plugin_open(path, b) : status;
+  return status == PHIBAL_OK ? backend_plugin_open(path, CASE_SECONDS, b) : status;
 }
 
 phibal_status backend_cuda_open(bool device, backend *b) {

@@ -1,190 +1,325 @@
 #include "backend_plugin.h"
-#include <dlfcn.h>
-#include <phibal/plugin.h>
+#include "plugin_worker.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-/* Before and after each tensor lie so many bytes that nobody may write. */
-enum { GUARD = 256, GUARD_BYTE = 0xa5 };
+extern char **environ;
 
-typedef struct loaded {
-  void *library;
-  const phibal_plugin *plugin;
-} loaded;
+enum { PRINTED_LINES = 200 };
 
-/* A tensor while a plugin works on it: a block of its memory, and one of ours. */
+typedef struct plugin {
+  const char *path;
+  double seconds;
+  /* What it said of itself when it was loaded first; the process may change its memory later. */
+  char name[WIRE_TEXT], device[WIRE_TEXT];
+  int operations;
+  wire_operation operation[WIRE_OPERATIONS];
+  /* The process; 0 where there is none. */
+  pid_t process;
+  int socket, printed; /* `printed`: what it writes to standard output and error */
+  uint64_t calls;
+  int memory;
+  wire *shared;
+  size_t bytes;
+  /* A line of what it prints, as far as it is there, and how many there were. */
+  char line[400];
+  size_t line_bytes;
+  int lines;
+} plugin;
+
+/* A tensor of the case: where it lies in the memory that both see. */
 typedef struct placed {
   const tensor *from;
-  size_t bytes; /* without the guards */
-  char *host, *device;
+  size_t at, bytes;
 } placed;
 
-static const phibal_plugin *plugin_of(const backend *b) {
-  return ((const loaded *)b->context)->plugin;
-}
-
 const char *backend_plugin_name(const backend *b) {
-  return plugin_of(b)->name;
+  return ((const plugin *)b->context)->name;
 }
 
 const char *backend_plugin_device(const backend *b) {
-  const phibal_plugin *p = plugin_of(b);
-  return p->device ? p->device : p->allocate ? "device" : "host";
+  return ((const plugin *)b->context)->device;
 }
 
-static const phibal_plugin_operation *offer_of(const phibal_plugin *p, const operation *o) {
-  for (const phibal_plugin_operation *i = p->operations; i->name; i++)
-    if (strcmp(i->name, o->name) == 0) return i;
+static const wire_operation *offer_of(const plugin *p, const operation *o) {
+  for (int i = 0; i < p->operations; i++)
+    if (strcmp(p->operation[i].name, o->name) == 0) return &p->operation[i];
   return NULL;
 }
 
 static bool plugin_offers(void *context, const operation *o) {
-  return offer_of(((const loaded *)context)->plugin, o) != NULL;
+  return offer_of(context, o) != NULL;
 }
 
 /* Whether `name` is one of the words of `list`. */
 static bool has_word(const char *list, const char *name) {
   size_t n = strlen(name);
-  for (const char *at = list; at && (at = strstr(at, name)); at += n)
+  for (const char *at = list; (at = strstr(at, name)); at += n)
     if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) return true;
   return false;
 }
 
 static bool plugin_gives(void *context, const operation *o, const char *output) {
-  const phibal_plugin_operation *offer = offer_of(((const loaded *)context)->plugin, o);
+  const wire_operation *offer = offer_of(context, o);
   return offer && !has_word(offer->without, output);
 }
 
-static void placed_release(const phibal_plugin *p, placed *t, int n) {
-  for (int i = 0; i < n; i++) {
-    free(t[i].host);
-    if (p->allocate && t[i].device) p->release(t[i].device);
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void show_line(plugin *p) {
+  p->line[p->line_bytes] = 0;
+  p->line_bytes = 0;
+  for (char *c = p->line; *c; c++)
+    if (iscntrl((unsigned char)*c) && *c != '\t') *c = '?';
+  if (p->lines++ < PRINTED_LINES) fprintf(stderr, "plugin: %s\n", p->line);
+  if (p->lines == PRINTED_LINES) fputs("plugin: [what it prints further is left out]\n", stderr);
+}
+
+/* What the plugin has printed up to now. */
+static void show_printed(plugin *p) {
+  char block[4096];
+  ssize_t n;
+  while ((n = read(p->printed, block, sizeof block)) > 0)
+    for (ssize_t i = 0; i < n; i++) {
+      if (block[i] != '\n') p->line[p->line_bytes++] = block[i];
+      if (block[i] == '\n' || p->line_bytes == sizeof p->line - 1) show_line(p);
+    }
+}
+
+/* Ends the process and what it has started; its exit status as waitpid has it. */
+static int end_process(plugin *p) {
+  int state = 0;
+  if (!p->process) return 0;
+  /* Where it has ended by itself, the rest of its session is all that is left to be ended. */
+  pid_t ended = waitpid(p->process, &state, WNOHANG);
+  kill(-p->process, SIGKILL);
+  while (ended == 0 && waitpid(p->process, &state, 0) < 0 && errno == EINTR) continue;
+  p->process = 0;
+  show_printed(p);
+  if (p->line_bytes) show_line(p);
+  close(p->socket);
+  close(p->printed);
+  return state;
+}
+
+/* Waits for the process to say that it is done. Otherwise it is ended, and the message is what
+   happened. */
+static phibal_status wait_for_answer(plugin *p, const char *doing) {
+  const double end = now() + p->seconds;
+  for (;;) {
+    struct pollfd watched[2] = {{p->socket, POLLIN, 0}, {p->printed, POLLIN, 0}};
+    double left = end - now();
+    /* In steps: a process that has ended may have left the socket to one that it started. */
+    int step = left > 0.05 ? 50 : left > 0 ? 1 : 0, state;
+    uint64_t answer;
+    poll(watched, 2, step);
+    if (watched[1].revents) show_printed(p);
+    ssize_t said = watched[0].revents ? recv(p->socket, &answer, sizeof answer, MSG_DONTWAIT) : 0;
+    if (said == sizeof answer && answer == p->calls) return PHIBAL_OK;
+    if (said > 0) {
+      end_process(p);
+      return phibal_status_set(PHIBAL_ERROR_IO, "it wrote to its connection with phibal %s", doing);
+    }
+    siginfo_t gone = {0};
+    bool ended = waitid(P_PID, (id_t)p->process, &gone, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                 gone.si_pid == p->process;
+    if (ended || (watched[0].revents & (POLLHUP | POLLERR))) {
+      /* A process that has closed the socket is about to end; one that does not is ended. */
+      for (int i = 0; !ended && i < 100; i++) {
+        gone.si_pid = 0;
+        usleep(10000);
+        ended = waitid(P_PID, (id_t)p->process, &gone, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                gone.si_pid == p->process;
+      }
+      state = end_process(p);
+      if (!ended)
+        return phibal_status_set(PHIBAL_ERROR_IO, "it closed its connection with phibal %s", doing);
+      if (WIFSIGNALED(state))
+        return phibal_status_set(PHIBAL_ERROR_IO, "its process died of signal %d (%s) %s",
+                                 WTERMSIG(state), strsignal(WTERMSIG(state)), doing);
+      return phibal_status_set(PHIBAL_ERROR_IO, "it ended its process, with exit status %d, %s",
+                               WEXITSTATUS(state), doing);
+    }
+    if (left <= 0) {
+      end_process(p);
+      return phibal_status_set(PHIBAL_ERROR_IO, "no answer within %g s %s; --time-limit sets it",
+                               p->seconds, doing);
+    }
   }
 }
 
-/* A tensor between guards, in the memory of the plugin. */
-static phibal_status place(const phibal_plugin *p, const tensor *from, placed *t) {
-  t->from = from;
-  t->bytes = tensor_type_bytes(from->type) * (size_t)tensor_size(from);
-  size_t all = (t->bytes + 2 * GUARD + GUARD - 1) / GUARD * GUARD;
-  t->host = aligned_alloc(GUARD, all);
-  if (!t->host) return arena_out_of_memory();
-  memset(t->host, GUARD_BYTE, all);
-  memcpy(t->host + GUARD, from->data, t->bytes);
-  if (!p->allocate) return PHIBAL_OK;
-  t->device = p->allocate(t->bytes + 2 * GUARD);
-  if (!t->device)
-    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: its allocate refuses %zu bytes", p->name,
-                             t->bytes + 2 * GUARD);
-  if (p->upload(t->device, t->host, t->bytes + 2 * GUARD))
-    return phibal_status_set(PHIBAL_ERROR_IO, "%s: its upload fails", p->name);
+static bool map_memory(plugin *p, size_t bytes) {
+  if (p->shared) munmap(p->shared, p->bytes);
+  p->shared = NULL;
+  p->bytes = bytes;
+  if (ftruncate(p->memory, (off_t)bytes)) return false;
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p->memory, 0);
+  if (memory != MAP_FAILED) p->shared = memory;
+  return p->shared != NULL;
+}
+
+/* Copies of a descriptor away from those that the process is given. */
+static int raised(int fd) {
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, 16);
+  close(fd);
+  return high;
+}
+
+/* Starts the process, with its own session so that all of it can be ended, and lets it load the
+   plugin. */
+static phibal_status start_process(plugin *p) {
+  int sockets[2], printed[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+    return phibal_status_set(PHIBAL_ERROR_IO, "a process for the plugin: %s", strerror(errno));
+  if (pipe2(printed, O_CLOEXEC)) {
+    close(sockets[0]);
+    close(sockets[1]);
+    return phibal_status_set(PHIBAL_ERROR_IO, "a process for the plugin: %s", strerror(errno));
+  }
+  int theirs = raised(sockets[1]), out = raised(printed[1]);
+  p->socket = sockets[0];
+  p->printed = printed[0];
+  fcntl(p->printed, F_SETFL, O_NONBLOCK);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, 1);
+  posix_spawn_file_actions_adddup2(&actions, out, 2);
+  posix_spawn_file_actions_adddup2(&actions, theirs, WORKER_SOCKET);
+  posix_spawn_file_actions_adddup2(&actions, p->memory, WORKER_MEMORY);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  char *arguments[] = {"phibal", "--plugin-worker", (char *)p->path, NULL};
+  memset(p->shared, 0, sizeof *p->shared);
+  p->calls = 0;
+  int bad = posix_spawn(&p->process, "/proc/self/exe", &actions, &attributes, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(theirs);
+  close(out);
+  if (bad) {
+    p->process = 0;
+    close(p->socket);
+    close(p->printed);
+    return phibal_status_set(PHIBAL_ERROR_IO, "a process for the plugin: %s", strerror(bad));
+  }
+  phibal_status status = wait_for_answer(p, "while it was loaded");
+  if (status) return phibal_status_set(status, "%s: %s", p->path, phibal_status_message());
+  if (!p->shared->refused) return PHIBAL_OK;
+  char why[sizeof p->shared->why];
+  memcpy(why, p->shared->why, sizeof why);
+  why[sizeof why - 1] = 0;
+  return phibal_status_set((phibal_status)p->shared->refused, "%s", why);
+}
+
+/* A case into the memory that both see, each tensor between guards. */
+static phibal_status write_case(plugin *p, const operation_case *c, placed *place) {
+  const int n = c->input_count + c->output_count;
+  size_t end = (sizeof *p->shared + WIRE_GUARD - 1) / WIRE_GUARD * WIRE_GUARD;
+  for (int i = 0; i < n; i++) {
+    const tensor *from = i < c->input_count ? &c->inputs[i] : &c->outputs[i - c->input_count];
+    size_t bytes = tensor_type_bytes(from->type) * (size_t)tensor_size(from);
+    place[i] = (placed){from, end + WIRE_GUARD, bytes};
+    end = (end + 2 * WIRE_GUARD + bytes + WIRE_GUARD - 1) / WIRE_GUARD * WIRE_GUARD;
+  }
+  if (end > p->bytes && !map_memory(p, 2 * end)) return arena_out_of_memory();
+  wire *w = p->shared;
+  w->called = (int32_t)(offer_of(p, c->operation) - p->operation);
+  w->parameters = c->parameter_count;
+  w->inputs = c->input_count;
+  w->outputs = c->output_count;
+  for (int i = 0; i < c->parameter_count; i++) {
+    const parameter *from = &c->parameters[i];
+    wire_parameter *to = &w->parameter[i];
+    *to = (wire_parameter){.kind = (int32_t)from->kind, .integer = from->integer, .real = from->real};
+    snprintf(to->name, sizeof to->name, "%s", from->name);
+    snprintf(to->text, sizeof to->text, "%s", from->text ? from->text : "");
+  }
+  for (int i = 0; i < n; i++) {
+    const tensor *from = place[i].from;
+    wire_tensor *to = &w->tensor[i];
+    *to = (wire_tensor){
+        .type = (int32_t)from->type, .rank = from->rank, .at = place[i].at, .bytes = place[i].bytes};
+    snprintf(to->name, sizeof to->name, "%s", from->name);
+    memcpy(to->shape, from->shape, sizeof to->shape);
+    char *data = (char *)w + place[i].at;
+    memset(data - WIRE_GUARD, WIRE_GUARD_BYTE, 2 * WIRE_GUARD + place[i].bytes);
+    if (place[i].bytes) memcpy(data, from->data, place[i].bytes);
+  }
   return PHIBAL_OK;
 }
 
-static bool guards_intact(const placed *t) {
-  for (size_t i = 0; i < GUARD; i++)
-    if ((unsigned char)t->host[i] != GUARD_BYTE ||
-        (unsigned char)t->host[GUARD + t->bytes + i] != GUARD_BYTE)
-      return false;
+static bool guards_intact(const unsigned char *data, size_t bytes) {
+  for (size_t i = 0; i < WIRE_GUARD; i++)
+    if (data[bytes + i] != WIRE_GUARD_BYTE || data[i - WIRE_GUARD] != WIRE_GUARD_BYTE) return false;
   return true;
 }
 
-/* Brings a tensor back; an output is then that of the case. */
-static phibal_status fetch(const phibal_plugin *p, const placed *t, bool is_output) {
-  if (p->allocate && p->download(t->host, t->device, t->bytes + 2 * GUARD))
-    return phibal_status_set(PHIBAL_ERROR_IO, "%s: its download fails", p->name);
-  if (!guards_intact(t))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: it wrote beyond the ends of the %s '%s'",
-                             p->name, is_output ? "output" : "input", t->from->name);
-  if (is_output)
-    memcpy(t->from->data, t->host + GUARD, t->bytes);
-  else if (memcmp(t->from->data, t->host + GUARD, t->bytes) != 0)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: it changed the input '%s'", p->name,
-                             t->from->name);
-  return PHIBAL_OK;
-}
-
-static phibal_status call(const phibal_plugin *p, const phibal_plugin_operation *offer,
-                          const operation_case *c, const placed *t) {
-  static const phibal_plugin_type types[] = {
-      PHIBAL_PLUGIN_F32, PHIBAL_PLUGIN_F64, PHIBAL_PLUGIN_I32, PHIBAL_PLUGIN_I64, PHIBAL_PLUGIN_U8};
-  phibal_plugin_tensor tensors[2 * CASE_TENSORS];
-  phibal_plugin_parameter parameters[CASE_PARAMETERS];
+/* Outputs become those of the case; inputs must be what they were. */
+static phibal_status read_case(const plugin *p, const operation_case *c, const placed *place) {
+  char failed[sizeof p->shared->failed];
+  memcpy(failed, p->shared->failed, sizeof failed);
+  failed[sizeof failed - 1] = 0;
+  if (failed[0]) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %s", p->name, failed);
   for (int i = 0; i < c->input_count + c->output_count; i++) {
-    const tensor *from = t[i].from;
-    char *block = t[i].device ? t[i].device : t[i].host;
-    tensors[i] =
-        (phibal_plugin_tensor){from->name, types[from->type], from->rank, {0}, block + GUARD};
-    for (int d = 0; d < from->rank; d++) tensors[i].shape[d] = from->shape[d];
+    const bool is_output = i >= c->input_count;
+    const tensor *from = place[i].from;
+    const char *data = (const char *)p->shared + place[i].at;
+    if (!guards_intact((const unsigned char *)data, place[i].bytes))
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: it wrote beyond the ends of the %s '%s'",
+                               p->name, is_output ? "output" : "input", from->name);
+    if (!place[i].bytes) continue;
+    if (is_output)
+      memcpy(from->data, data, place[i].bytes);
+    else if (memcmp(from->data, data, place[i].bytes) != 0)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: it changed the input '%s'", p->name,
+                               from->name);
   }
-  for (int i = 0; i < c->parameter_count; i++) {
-    const parameter *from = &c->parameters[i];
-    parameters[i] = (phibal_plugin_parameter){from->name, (phibal_plugin_kind)from->kind,
-                                              from->integer, from->real, from->text};
-  }
-  phibal_plugin_case given = {.operation = c->operation->name,
-                              .parameters = c->parameter_count,
-                              .inputs = c->input_count,
-                              .outputs = c->output_count,
-                              .parameter = parameters,
-                              .input = tensors,
-                              .output = tensors + c->input_count};
-  int result = offer->run(&given);
-  given.misuse[sizeof given.misuse - 1] = given.message[sizeof given.message - 1] = 0;
-  if (given.misuse[0])
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %s", p->name, given.misuse);
-  if (result)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: it returned %d%s%s", p->name, result,
-                             given.message[0] ? ": " : "", given.message);
   return PHIBAL_OK;
 }
 
 static phibal_status plugin_run(void *context, operation_case *c) {
-  const phibal_plugin *p = ((const loaded *)context)->plugin;
-  placed tensors[2 * CASE_TENSORS] = {0};
-  int n = c->input_count + c->output_count;
-  phibal_status status = PHIBAL_OK;
-  for (int i = 0; i < n && !status; i++)
-    status =
-        place(p, i < c->input_count ? &c->inputs[i] : &c->outputs[i - c->input_count], &tensors[i]);
-  if (!status) status = call(p, offer_of(p, c->operation), c, tensors);
-  for (int i = 0; i < n && !status; i++) status = fetch(p, &tensors[i], i >= c->input_count);
-  placed_release(p, tensors, n);
-  return status;
-}
-
-static phibal_status table_check(const char *path, const phibal_plugin *p) {
-  if (!p) return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: phibal_plugin_get gives null", path);
-  if (p->version != PHIBAL_PLUGIN_VERSION)
-    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "%s: a plugin of version %d; this phibal takes %d", path, p->version,
-                             PHIBAL_PLUGIN_VERSION);
-  if (!p->name || !p->operations || !p->operations->name)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: the plugin has no name or no operations",
-                             path);
-  int callbacks = !!p->allocate + !!p->release + !!p->upload + !!p->download;
-  if (callbacks != 0 && callbacks != 4)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                             "%s: %d of allocate, release, upload and download, where all or none "
-                             "are needed",
-                             path, callbacks);
-  for (const phibal_plugin_operation *i = p->operations; i->name; i++) {
-    if (!operation_find(i->name))
-      return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                               "%s: there is no operation '%.60s'; `phibal verify --list` names "
-                               "them",
-                               path, i->name);
-    if (!i->run)
-      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: the operation '%s' has no function", path,
-                               i->name);
-  }
-  return PHIBAL_OK;
+  plugin *p = context;
+  placed place[2 * CASE_TENSORS];
+  phibal_status status = p->process ? PHIBAL_OK : start_process(p);
+  if (!status) status = write_case(p, c, place);
+  if (status) return status;
+  const wire_call call = {++p->calls, p->bytes};
+  if (send(p->socket, &call, sizeof call, MSG_NOSIGNAL) == sizeof call)
+    status = wait_for_answer(p, "while it computed the case");
+  else /* it has ended between the cases: wait says how */
+    status = wait_for_answer(p, "after the case before");
+  if (status) return phibal_status_set(status, "%s: %s", p->name, phibal_status_message());
+  return read_case(p, c, place);
 }
 
 /* Words of `without` that are no output of a case: a slip of the pen would go unnoticed. And
    something must be left to be judged. */
-static phibal_status without_check(const char *path, const phibal_plugin_operation *offer) {
+static phibal_status without_check(const char *path, const wire_operation *offer) {
   operation_case c;
-  if (!offer->without) return PHIBAL_OK;
+  if (!operation_find(offer->name))
+    return phibal_status_set(
+        PHIBAL_ERROR_FORMAT, "%s: there is no operation '%s'; `phibal verify --list` names them",
+        path, offer->name);
+  if (!offer->has_function)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: the operation '%s' has no function", path,
+                             offer->name);
+  if (!offer->without[0]) return PHIBAL_OK;
   phibal_status status = operation_make(operation_find(offer->name), 1, 0, &c);
   if (status) return status;
   char word[64];
@@ -202,35 +337,53 @@ static phibal_status without_check(const char *path, const phibal_plugin_operati
   return status;
 }
 
-phibal_status backend_plugin_open(const char *path, backend *b) {
+/* A text of the plugin's that ends, and does nothing to a terminal. */
+static void copy_text(char *to, const char *from, size_t size) {
+  memmove(to, from, size);
+  to[size - 1] = 0;
+  for (; *to; to++)
+    if (iscntrl((unsigned char)*to)) *to = '?';
+}
+
+phibal_status backend_plugin_open(const char *path, double seconds, backend *b) {
   *b = (backend){0};
-  loaded *l = calloc(1, sizeof *l);
-  if (!l) return arena_out_of_memory();
+  plugin *p = calloc(1, sizeof *p);
+  if (!p) return arena_out_of_memory();
   *b = (backend){.name = "plugin",
-                 .context = l,
+                 .context = p,
                  .offers = plugin_offers,
                  .gives = plugin_gives,
                  .run = plugin_run};
-  l->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!l->library)
-    return phibal_status_set(PHIBAL_ERROR_IO, "cannot load the plugin: %s%s", dlerror(),
-                             strchr(path, '/') ? "" : " (a path with a '/' is needed, ./mine.so)");
-  const phibal_plugin *(*get)(void);
-  *(void **)&get = dlsym(l->library, "phibal_plugin_get");
-  if (!get)
-    return phibal_status_set(PHIBAL_ERROR_IO, "%s: exports no phibal_plugin_get (phibal/plugin.h)",
-                             path);
-  l->plugin = get();
-  phibal_status status = table_check(path, l->plugin);
-  for (const phibal_plugin_operation *i = l->plugin ? l->plugin->operations : NULL;
-       !status && i->name; i++)
-    status = without_check(path, i);
+  p->path = path;
+  p->seconds = seconds;
+  int memory = memfd_create("phibal plugin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  p->memory = memory < 0 ? -1 : raised(memory);
+  /* A plugin that made it shorter would end phibal by a signal. */
+  if (p->memory < 0 || fcntl(p->memory, F_ADD_SEALS, F_SEAL_SHRINK) ||
+      !map_memory(p, (size_t)1 << 20))
+    return phibal_status_set(PHIBAL_ERROR_IO, "memory for the plugin: %s", strerror(errno));
+  phibal_status status = start_process(p);
+  if (status) return status;
+  copy_text(p->name, p->shared->name, sizeof p->name);
+  copy_text(p->device, p->shared->device, sizeof p->device);
+  p->operations = p->shared->operations;
+  if (p->operations < 0 || p->operations > WIRE_OPERATIONS) p->operations = 0;
+  memcpy(p->operation, p->shared->operation, sizeof p->operation);
+  for (int i = 0; i < p->operations; i++) {
+    copy_text(p->operation[i].name, p->operation[i].name, WIRE_NAME);
+    copy_text(p->operation[i].without, p->operation[i].without, WIRE_TEXT);
+  }
+  for (int i = 0; !status && i < p->operations; i++) status = without_check(path, &p->operation[i]);
   return status;
 }
 
 void backend_plugin_close(backend *b) {
-  loaded *l = b->context;
-  if (l && l->library) dlclose(l->library);
-  free(l);
+  plugin *p = b->context;
+  if (p) {
+    end_process(p);
+    if (p->shared) munmap(p->shared, p->bytes);
+    if (p->memory > 0) close(p->memory);
+  }
+  free(p);
   *b = (backend){0};
 }

@@ -73,6 +73,51 @@ echo 'int nothing;' >"$work/empty.c"
 compile empty "$work/empty.c"
 expect 2 "exports no phibal_plugin_get"
 
+# Plugins that try to be believed. Each is named for what it did, costs `ema` alone, and no verdict, line,
+# certificate or report of phibal's comes from it.
+if [ "$(uname -m)" = x86_64 ]; then
+  number=0
+  while IFS='|' read -r status text; do
+    compile "hostile-$number" "$root/tests/plugin_hostile.c" -Wno-unused -DHOSTILE=$number
+    rm -f "$work/certificate" "$work/junit"
+    began=$(date +%s)
+    expect "$status" "$text" --op ema --op loss-free --cases 30 --time-limit 2s \
+      --certificate "$work/certificate" --junit "$work/junit"
+    took=$(($(date +%s) - began))
+    wrong=
+    [ $took -le 20 ] || wrong="$took seconds"
+    ! grep -q "^all .* operations kept" "$work/log" || [ "$status" = 0 ] || wrong="a claim of the plugin's"
+    [ "$status" = 2 ] || grep -q '^loss-free  *bias  *30 .* ok$' "$work/log" || wrong="loss-free is not ok"
+    ! grep -q "$(printf '\033')" "$work/log" || wrong="control characters"
+    case $status in
+    2) [ ! -e "$work/certificate" ] && [ ! -e "$work/junit" ] || wrong="files of a plugin that is not usable" ;;
+    1) grep -q '"passed": false' "$work/certificate" && grep -q '<failure' "$work/junit" || wrong="files" ;;
+    0) grep -q '"passed": true' "$work/certificate" || wrong="certificate" ;;
+    esac
+    ! pgrep -f "plugin-worker $so" >/dev/null || wrong="processes are left"
+    [ -z "$wrong" ] || { echo "not ok: hostile-$number: $wrong"; failed=$((failed + 1)); }
+    number=$((number + 1))
+  done <<LIST
+2|it ended its process, with exit status 0, while it was loaded
+1|hostile?\[2J: it ended its process, with exit status 0, while it computed the case
+1|it ended its process, with exit status 0, while it computed the case
+1|1 of 2 operations broke a bound
+1|its process died of signal 11 (Segmentation fault) while it computed the case
+1|no answer within 2 s while it computed the case; --time-limit sets it
+2|no answer within 2 s while it was loaded
+1|it returned with the floating-point environment changed: flush-to-zero
+1|it returned with the floating-point environment changed: rounding upward
+2|loading it sets flush-to-zero for the whole process
+1|it ended its process, with exit status 0, while it computed the case
+1|it wrote beyond the ends of
+0|all 2 operations kept their bounds
+1|it wrote to its connection with phibal
+1|it closed its connection with phibal
+0|plugin: \[what it prints further is left out\]
+1|its process died of signal 14
+LIST
+fi
+
 # A GPU is not needed to compile for one.
 if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
   nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <phibal/balance.h>
 #include <string.h>
+#include <phibal/environment.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -322,39 +323,67 @@ Test(codegen, overflow_is_not_passed_over) {
   fixture_clear(&f);
 }
 
-static time_t modified(const char *path) {
-  struct stat s;
-  cr_assert_eq(stat(path, &s), 0, "%s", path);
-  return s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec;
+/* A library whose constructor leaves a mark, in place of every file below a folder that could be a
+   compiled kernel. */
+static void plant(const char *folder, const char *mark) {
+  char command[1024];
+  snprintf(command, sizeof command,
+           "cd '%s' && printf '#include <stdio.h>\n__attribute__((constructor)) static void f(void)"
+           "{ fclose(fopen(\"%s\", \"w\")); }\n' >planted.c && cc -shared -fPIC -o planted planted.c "
+           "&& find . -name '*.so' | while read -r so; do cp --remove-destination planted $so; done",
+           folder, mark);
+  cr_assert_eq(system(command), 0);
 }
 
-Test(codegen, compiled_kernels_are_found_again) {
+/* Nothing that lies in a folder from before is opened as code, however it is named, and nothing is
+   left behind. */
+Test(codegen, no_other_code_is_loaded) {
+  static const char *const places[] = {"XDG_CACHE_HOME", "HOME", "TMPDIR"};
   fixture f;
+  char mark[sizeof cache_folder + 16], command[sizeof cache_folder + 64];
+  snprintf(mark, sizeof mark, "%s/mark", cache_folder);
+  for (int i = 0; i < 3; i++) setenv(places[i], cache_folder, 1);
   fixture_builtin(&f, "euclid", 0, true);
-  char *path = strdup(f.kernel.path);
-  cr_assert(!strncmp(path, cache_folder, strlen(cache_folder)), "%s", path);
-  time_t first = modified(path);
   codegen_close(&f.kernel);
-  fixture_load(&f);
-  cr_assert_eq(modified(path), first);
-  codegen_close(&f.kernel);
-  /* A damaged file is made anew; it is removed first, as it may be mapped. */
-  cr_assert_eq(unlink(path), 0);
-  FILE *file = fopen(path, "wb");
-  fputs("no library", file);
-  fclose(file);
+  snprintf(command, sizeof command, "[ -z \"$(ls -A '%s')\" ]", cache_folder);
+  cr_expect_eq(system(command), 0, "something is left behind");
+  plant(cache_folder, mark);
   fixture_load(&f);
   float m = 0.25f, price;
   cr_assert_eq(f.kernel.price(1, &m, &price, NULL), 0);
   cr_assert_eq(price, 0.25f);
-  /* Other flags or another compiler, another file. */
-  setenv("CC", "cc -DOTHER", 1);
-  codegen_kernel other;
-  cr_assert_eq(codegen_load_source(f.source, &other), PHIBAL_OK, "%s", phibal_status_message());
-  cr_assert_str_neq(other.path, path);
-  codegen_close(&other);
-  free(path);
+  cr_assert_neq(access(mark, F_OK), 0, "a planted constructor ran");
   fixture_clear(&f);
+}
+
+/* Where others may rename files, a kernel could be exchanged between compiling and loading. */
+Test(codegen, a_shared_folder_is_refused) {
+  codegen_kernel kernel;
+  setenv("TMPDIR", cache_folder, 1);
+  cr_assert_eq(chmod(cache_folder, 0777), 0);
+  cr_assert_eq(codegen_load_source("int x;\n", &kernel), PHIBAL_ERROR_IO);
+  cr_assert(strstr(phibal_status_message(), "TMPDIR"), "%s", phibal_status_message());
+  cr_assert_eq(chmod(cache_folder, 01777), 0);
+  cr_assert_eq(codegen_load_source("int x;\n", &kernel), PHIBAL_ERROR_FORMAT);
+  setenv("TMPDIR", "/nonexistent", 1);
+  cr_assert_eq(codegen_load_source("int x;\n", &kernel), PHIBAL_ERROR_IO);
+}
+
+/* A compiler that was told to make fast mathematics. */
+Test(codegen, a_changed_environment_is_refused) {
+  codegen_kernel kernel;
+  char file[sizeof cache_folder + 16], compiler[sizeof file + 8];
+  snprintf(file, sizeof file, "%s/load.c", cache_folder);
+  FILE *c = fopen(file, "w");
+  fputs("#include <fenv.h>\n"
+        "__attribute__((constructor)) static void f(void) { fesetround(FE_UPWARD); }\n",
+        c);
+  fclose(c);
+  snprintf(compiler, sizeof compiler, "cc %s", file);
+  setenv("CC", compiler, 1);
+  cr_assert_eq(codegen_load_source("int x;\n", &kernel), PHIBAL_ERROR_UNSUPPORTED);
+  cr_assert(strstr(phibal_status_message(), "rounding upward"), "%s", phibal_status_message());
+  cr_assert_null(phibal_environment_changed());
 }
 
 Test(codegen, no_compiler_is_said) {

@@ -26,7 +26,6 @@ uint64_t codegen_hash(const char *text);
 /* A kernel in memory. The functions are those of kernel/entry.h; they may run in many threads. */
 typedef struct codegen_kernel {
   void *library;
-  char *path; /* of the compiled file in the cache */
   int (*price)(int n, const float *m, float *price, int *floored);
   int (*price_centred)(int n, const float *m, float *centred, int *floored);
   int (*examine)(int n, const float *m, int others, const float *rest, double *fast,
@@ -36,10 +35,10 @@ typedef struct codegen_kernel {
                double *ulps, unsigned char *path);
 } codegen_kernel;
 
-/* Compiles the source, or finds it compiled: in $XDG_CACHE_HOME/phibal, or ~/.cache/phibal, by the
-   source, the flags and the compiler's version. The compiler is $CC, or cc from the PATH.
-   PHIBAL_ERROR_UNSUPPORTED where there is none; PHIBAL_ERROR_IO where it fails, with its first
-   line. */
+/* Compiles the source (a third of a second) in a folder of this user's alone, loads it and removes
+   the folder. The compiler is $CC, or cc from the PATH. PHIBAL_ERROR_UNSUPPORTED where there is
+   none, or its code changes the floating-point environment; PHIBAL_ERROR_IO where it fails, with
+   its first line, or where $TMPDIR (or /tmp) is a folder in which others can rename files. */
 phibal_status codegen_load_source(const char *text, codegen_kernel *kernel);
 /* Both. */
 phibal_status codegen_load(phi_potential *phi, const phibal_enclosure *parameters,

@@ -1,9 +1,9 @@
-/* Compiling and loading generated kernels, with a cache. */
+/* Compiling and loading generated kernels. */
 #include "codegen.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <phibal/environment.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,28 +107,29 @@ static void main_line(char *text) {
   text[strcspn(text, "\n")] = 0;
 }
 
-static phibal_status make_folder(const char *path) {
-  if (mkdir(path, 0700) == 0 || errno == EEXIST) return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_IO, "kernel cache '%s': %s", path, strerror(errno));
-}
-
-static phibal_status cache_folder(char *path, size_t size) {
-  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  int n;
-  phibal_status status = PHIBAL_OK;
-  if (cache && cache[0] == '/') {
-    n = snprintf(path, size, "%s", cache);
-  } else if (home && home[0] == '/') {
-    n = snprintf(path, size, "%s/.cache", home);
-  } else {
-    return phibal_status_set(
-        PHIBAL_ERROR_IO, "no place for compiled kernels: neither XDG_CACHE_HOME nor HOME is set");
-  }
-  if (n < 0 || (size_t)n + sizeof "/phibal" > size)
-    return phibal_status_set(PHIBAL_ERROR_IO, "the path of the kernel cache is too long");
-  status = make_folder(path);
-  strcat(path, "/phibal");
-  return status ? status : make_folder(path);
+/* A folder of this user's alone, for as long as a kernel is compiled. What is loaded as code must
+   come from where nobody else can put anything: no cache outlives the command, and $TMPDIR (or
+   /tmp) must be a folder in which others cannot rename it. */
+static phibal_status private_folder(char *path, size_t size) {
+  const char *parent = getenv("TMPDIR");
+  struct stat s;
+  if (!parent || parent[0] != '/') parent = "/tmp";
+  if (stat(parent, &s))
+    return phibal_status_set(PHIBAL_ERROR_IO, "no place to compile a kernel in: '%s': %s", parent,
+                             strerror(errno));
+  bool shared = (s.st_mode & (S_IWGRP | S_IWOTH)) && !(s.st_mode & S_ISVTX);
+  if (!S_ISDIR(s.st_mode) || shared || (s.st_uid != 0 && s.st_uid != geteuid()))
+    return phibal_status_set(PHIBAL_ERROR_IO,
+                             "no kernel is compiled in '%.200s', where others could replace it: "
+                             "set TMPDIR to a folder of your own",
+                             parent);
+  int n = snprintf(path, size, "%s/phibal-XXXXXX", parent);
+  if (n < 0 || (size_t)n >= size)
+    return phibal_status_set(PHIBAL_ERROR_IO, "the path of TMPDIR is too long");
+  if (!mkdtemp(path)) /* mode 0700 */
+    return phibal_status_set(PHIBAL_ERROR_IO, "no place to compile a kernel in: '%s': %s", parent,
+                             strerror(errno));
+  return PHIBAL_OK;
 }
 
 uint64_t codegen_hash(const char *text) {
@@ -137,50 +138,12 @@ uint64_t codegen_hash(const char *text) {
   return hash;
 }
 
-/* The source, and above it what else decides the compiled file. */
-static phibal_status keyed_source(const char *text, char **keyed) {
-  command version, flags;
-  char answer[1024];
-  int code;
-  phibal_status status = command_start(&version);
-  if (!status) status = command_start(&flags);
-  if (status) return status;
-  command_add(&version, "--version");
-  status = command_run(&version, answer, sizeof answer, &code);
-  if (status) return status;
-  command_add_flags(&flags);
-  for (char *end; (end = strstr(answer, "*/"));) *end = ' ';
-  size_t length;
-  FILE *file = open_memstream(keyed, &length);
-  if (!file) return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for a kernel's text");
-  fputs("/*", file);
-  for (int i = 0; i < flags.arguments; i++) fprintf(file, " %s", flags.argument[i]);
-  fprintf(file, "\n%s*/\n%s", answer, text);
-  if (fclose(file) == 0) return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for a kernel's text");
-}
-
-/* Whether the file holds exactly this text. */
-static bool file_is(const char *path, const char *text) {
-  FILE *file = fopen(path, "rb");
-  if (!file) return false;
-  bool same = true;
-  char block[4096];
-  for (size_t n; same && (n = fread(block, 1, sizeof block, file)) > 0; text += n)
-    same = strlen(text) >= n && memcmp(block, text, n) == 0;
-  same = same && !*text && !ferror(file);
-  fclose(file);
-  return same;
-}
-
-static phibal_status write_file(int descriptor, const char *path, const char *text) {
-  size_t length = strlen(text), done = 0;
-  for (ssize_t n; done < length; done += (size_t)n) {
-    n = write(descriptor, text + done, length - done);
-    if (n < 0 && errno == EINTR) n = 0;
-    if (n < 0) return phibal_status_set(PHIBAL_ERROR_IO, "'%s': %s", path, strerror(errno));
-  }
-  return PHIBAL_OK;
+static phibal_status write_source(const char *path, const char *text) {
+  FILE *file = fopen(path, "wxe");
+  bool good = file && fputs(text, file) >= 0;
+  if (file && fclose(file)) good = false;
+  if (good) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_IO, "'%s': %s", path, strerror(errno));
 }
 
 static phibal_status compile(const char *source, const char *object) {
@@ -201,32 +164,7 @@ static phibal_status compile(const char *source, const char *object) {
                            *answer ? answer : "it says nothing");
 }
 
-/* Compiles under names of its own and renames: another process sees all of it or nothing, the
-   object first, so that a source in the cache has its object. */
-static phibal_status compile_into(const char *stem, const char *text) {
-  char source[MOST_TEXT], object[MOST_TEXT], to[MOST_TEXT];
-  snprintf(source, sizeof source, "%s.XXXXXX.c", stem);
-  int descriptor = mkostemps(source, 2, O_CLOEXEC);
-  if (descriptor < 0)
-    return phibal_status_set(PHIBAL_ERROR_IO, "kernel cache '%s': %s", source, strerror(errno));
-  snprintf(object, sizeof object, "%.*s.so", (int)strlen(source) - 2, source);
-  phibal_status status = write_file(descriptor, source, text);
-  if (close(descriptor) && !status)
-    status = phibal_status_set(PHIBAL_ERROR_IO, "'%s': %s", source, strerror(errno));
-  if (!status) status = compile(source, object);
-  for (int i = 0; i < 2 && !status; i++) {
-    snprintf(to, sizeof to, "%s.%s", stem, i ? "c" : "so");
-    if (rename(i ? source : object, to))
-      status = phibal_status_set(PHIBAL_ERROR_IO, "'%s': %s", to, strerror(errno));
-  }
-  if (status) {
-    unlink(source);
-    unlink(object);
-  }
-  return status;
-}
-
-static phibal_status open_library(codegen_kernel *k) {
+static phibal_status open_library(const char *object, codegen_kernel *k) {
   struct {
     const char *name;
     void *to;
@@ -235,40 +173,39 @@ static phibal_status open_library(codegen_kernel *k) {
                    {"phi_examine", &k->examine},
                    {"phi_examine_centred", &k->examine_centred},
                    {"phi_sweep", &k->sweep}};
-  k->library = dlopen(k->path, RTLD_NOW | RTLD_LOCAL);
+  k->library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
   if (!k->library) return phibal_status_set(PHIBAL_ERROR_IO, "loading a kernel: %s", dlerror());
+  const char *changed = phibal_environment_changed();
+  if (changed) {
+    phibal_environment_reset();
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "the kernel that the compiler makes sets %s when it is loaded: is "
+                             "-ffast-math in CC?",
+                             changed);
+  }
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     void *address = dlsym(k->library, functions[i].name);
     if (!address)
-      return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s': no function %s", k->path,
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "a compiled kernel has no function %s",
                                functions[i].name);
     memcpy(functions[i].to, &address, sizeof address);
   }
   return PHIBAL_OK;
 }
 
-static phibal_status load(const char *text, codegen_kernel *kernel) {
-  char folder[MOST_TEXT - 64], stem[MOST_TEXT - 32], source[MOST_TEXT];
-  phibal_status status = cache_folder(folder, sizeof folder);
-  if (status) return status;
-  snprintf(stem, sizeof stem, "%s/%016" PRIx64, folder, codegen_hash(text));
-  snprintf(source, sizeof source, "%s.c", stem);
-  kernel->path = malloc(strlen(stem) + sizeof ".so");
-  if (!kernel->path) return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for a kernel");
-  sprintf(kernel->path, "%s.so", stem);
-  if (file_is(source, text) && open_library(kernel) == PHIBAL_OK) return PHIBAL_OK;
-  if (kernel->library) dlclose(kernel->library);
-  kernel->library = NULL;
-  status = compile_into(stem, text);
-  return status ? status : open_library(kernel);
-}
-
 phibal_status codegen_load_source(const char *text, codegen_kernel *kernel) {
+  char folder[MOST_TEXT], source[MOST_TEXT + 16], object[MOST_TEXT + 16];
   *kernel = (codegen_kernel){0};
-  char *keyed = NULL;
-  phibal_status status = keyed_source(text, &keyed);
-  if (!status) status = load(keyed, kernel);
-  free(keyed);
+  phibal_status status = private_folder(folder, sizeof folder);
+  if (status) return status;
+  snprintf(source, sizeof source, "%s/kernel.c", folder);
+  snprintf(object, sizeof object, "%s/kernel.so", folder);
+  status = write_source(source, text);
+  if (!status) status = compile(source, object);
+  if (!status) status = open_library(object, kernel);
+  unlink(source); /* what is loaded stays mapped */
+  unlink(object);
+  rmdir(folder);
   if (status) codegen_close(kernel);
   return status;
 }
@@ -285,6 +222,5 @@ phibal_status codegen_load(phi_potential *phi, const phibal_enclosure *parameter
 
 void codegen_close(codegen_kernel *kernel) {
   if (kernel->library) dlclose(kernel->library);
-  free(kernel->path);
   *kernel = (codegen_kernel){0};
 }

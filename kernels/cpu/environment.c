@@ -1,0 +1,50 @@
+/* Reads the control registers themselves: what a compiler thinks of them does not count. */
+#include <phibal/environment.h>
+#include <fenv.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+
+enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040, ROUNDING = 0x6000, MASKS = 0x1f80 };
+
+const char *phibal_environment_changed(void) {
+  static const char *const rounding[] = {"", "rounding downward", "rounding upward",
+                                         "rounding towards zero"};
+  unsigned mxcsr = _mm_getcsr();
+  unsigned short x87;
+  __asm__ volatile("fnstcw %0" : "=m"(x87));
+  if (mxcsr & FLUSH_TO_ZERO) return "flush-to-zero";
+  if (mxcsr & DENORMALS_ARE_ZERO) return "denormals-are-zero";
+  if (mxcsr & ROUNDING) return rounding[(mxcsr & ROUNDING) >> 13];
+  if (x87 & 0x0c00) return rounding[(x87 & 0x0c00) >> 10];
+  if ((x87 & 0x0300) != 0x0300) return "reduced x87 precision";
+  return (mxcsr & MASKS) == MASKS && (x87 & 0x003f) == 0x003f ? NULL : "trapping exceptions";
+}
+#elif defined(__aarch64__)
+enum { FLUSH_TO_ZERO = 1 << 24, FLUSH_INPUTS_TO_ZERO = 1 << 0, ROUNDING = 3 << 22, TRAPS = 0x9f00 };
+
+const char *phibal_environment_changed(void) {
+  static const char *const rounding[] = {"", "rounding upward", "rounding downward",
+                                         "rounding towards zero"};
+  uint64_t fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  if (fpcr & FLUSH_TO_ZERO) return "flush-to-zero";
+  if (fpcr & FLUSH_INPUTS_TO_ZERO) return "denormals-are-zero";
+  if (fpcr & ROUNDING) return rounding[(fpcr & ROUNDING) >> 22];
+  return fpcr & TRAPS ? "trapping exceptions" : NULL;
+}
+#else
+/* Without the register: what its settings do to the smallest numbers. */
+const char *phibal_environment_changed(void) {
+  volatile float least = 0x1p-126f, subnormal = 0x1p-127f;
+  if (fegetround() != FE_TONEAREST) return "another rounding than to nearest";
+  if (least * 0.5f == 0) return "flush-to-zero";
+  return subnormal * 2.0f == 0 ? "denormals-are-zero" : NULL;
+}
+#endif
+
+void phibal_environment_reset(void) {
+  fesetenv(FE_DFL_ENV);
+}
