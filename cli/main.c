@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "build_features.h"
 #include "near_name.h"
+#include <phibal/environment.h>
 #if PHIBAL_HAVE_REFERENCE
 #include <plugin_worker.h>
 #endif
@@ -151,6 +152,26 @@ static void wait_briefly(char **argv) {
     execv("/proc/self/exe", argv);
 }
 
+/* Bounds, bits and enclosures are those of IEEE 754's default environment. What was loaded before
+   main (a library preloaded, or linked with -ffast-math) may have set another. */
+static void compute_by_ieee754(void) {
+  const char *changed = phibal_environment_changed();
+  if (!changed) return;
+  phibal_environment_reset();
+  fprintf(stderr, "phibal: a library that was loaded before it began had set %s; this is undone\n",
+          changed);
+}
+
+/* A result whose environment changed while it was computed is none. */
+static int run_command(const command *c, int argc, char **argv) {
+  int status = c->run(argc, argv);
+  const char *changed = phibal_environment_changed();
+  if (!changed) return status;
+  fprintf(stderr, "phibal %s: a library set %s while it ran: do not trust what it has computed\n",
+          c->name, changed);
+  return 2;
+}
+
 static int run(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
@@ -167,7 +188,7 @@ static int run(int argc, char **argv) {
   for (int i = 0; i < COMMANDS; i++)
     if (!strcmp(argv[1], commands[i].name)) {
       output.command = commands[i].name;
-      if (commands[i].run) return commands[i].run(argc - 1, argv + 1);
+      if (commands[i].run) return run_command(&commands[i], argc - 1, argv + 1);
       fprintf(stderr, "phibal %s: not in this build, which was made without MPFR\n", argv[1]);
       return 2;
     }
@@ -176,6 +197,7 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   wait_briefly(argv);
+  compute_by_ieee754();
 #if PHIBAL_HAVE_REFERENCE
   if (argc == 3 && !strcmp(argv[1], "--plugin-worker")) return plugin_worker(argv[2]);
 #endif
