@@ -130,18 +130,27 @@ static bool read_seconds(const char *text, double *seconds) {
 }
 
 int command_verify(int argc, char **argv) {
-  static const struct option options[] = {
-      {"op", required_argument, NULL, 'o'},      {"cases", required_argument, NULL, 'n'},
-      {"case", required_argument, NULL, 'c'},    {"seed", required_argument, NULL, 's'},
-      {"first-failure", no_argument, NULL, 'f'}, {"small", no_argument, NULL, 'm'},
-      {"plugin", required_argument, NULL, 'p'},  {"time-limit", required_argument, NULL, 't'},
-      {"backend", required_argument, NULL, 'k'},
-      {"exhaustive", no_argument, NULL, 'x'},    {"stride", required_argument, NULL, 'r'},
-      {"hardest", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'},
-      {"list", no_argument, NULL, 'l'},          {"budget", required_argument, NULL, 'b'},
-      {"junit", required_argument, NULL, 'u'},   {"certificate", required_argument, NULL, 'e'},
-      {"help", no_argument, NULL, 'h'},          {0}};
-  verify_arguments a = {.request = {.seed = 1, .only = -1}, .stride = 1, .plugin_seconds = PLUGIN_SECONDS};
+  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
+                                          {"cases", required_argument, NULL, 'n'},
+                                          {"case", required_argument, NULL, 'c'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"first-failure", no_argument, NULL, 'f'},
+                                          {"small", no_argument, NULL, 'm'},
+                                          {"plugin", required_argument, NULL, 'p'},
+                                          {"time-limit", required_argument, NULL, 't'},
+                                          {"backend", required_argument, NULL, 'k'},
+                                          {"exhaustive", no_argument, NULL, 'x'},
+                                          {"stride", required_argument, NULL, 'r'},
+                                          {"hardest", required_argument, NULL, 'd'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"budget", required_argument, NULL, 'b'},
+                                          {"junit", required_argument, NULL, 'u'},
+                                          {"certificate", required_argument, NULL, 'e'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+  verify_arguments a = {
+      .request = {.seed = 1, .only = -1}, .stride = 1, .plugin_seconds = PLUGIN_SECONDS};
   bool time_limit = false;
   verify_request *r = &a.request;
   int64_t n;

@@ -246,15 +246,18 @@ static phibal_status write_case(plugin *p, const operation_case *c, placed *plac
   for (int i = 0; i < c->parameter_count; i++) {
     const parameter *from = &c->parameters[i];
     wire_parameter *to = &w->parameter[i];
-    *to = (wire_parameter){.kind = (int32_t)from->kind, .integer = from->integer, .real = from->real};
+    *to =
+        (wire_parameter){.kind = (int32_t)from->kind, .integer = from->integer, .real = from->real};
     snprintf(to->name, sizeof to->name, "%s", from->name);
     snprintf(to->text, sizeof to->text, "%s", from->text ? from->text : "");
   }
   for (int i = 0; i < n; i++) {
     const tensor *from = place[i].from;
     wire_tensor *to = &w->tensor[i];
-    *to = (wire_tensor){
-        .type = (int32_t)from->type, .rank = from->rank, .at = place[i].at, .bytes = place[i].bytes};
+    *to = (wire_tensor){.type = (int32_t)from->type,
+                        .rank = from->rank,
+                        .at = place[i].at,
+                        .bytes = place[i].bytes};
     snprintf(to->name, sizeof to->name, "%s", from->name);
     memcpy(to->shape, from->shape, sizeof to->shape);
     char *data = (char *)w + place[i].at;
@@ -313,9 +316,9 @@ static phibal_status plugin_run(void *context, operation_case *c) {
 static phibal_status without_check(const char *path, const wire_operation *offer) {
   operation_case c;
   if (!operation_find(offer->name))
-    return phibal_status_set(
-        PHIBAL_ERROR_FORMAT, "%s: there is no operation '%s'; `phibal verify --list` names them",
-        path, offer->name);
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: there is no operation '%s'; `phibal verify --list` names them",
+                             path, offer->name);
   if (!offer->has_function)
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: the operation '%s' has no function", path,
                              offer->name);

@@ -79,11 +79,10 @@ static const phibal_plugin *describe(const char *path) {
     refuse(PHIBAL_ERROR_FORMAT,
            "%s: %d of allocate, release, upload and download, where all or none are needed", path,
            callbacks);
-  if (!copy_text(shared->name, WIRE_TEXT, p->name) ||
-      !copy_text(shared->device, WIRE_TEXT,
-                 p->device     ? p->device
-                 : p->allocate ? "device"
-                               : "host"))
+  if (!copy_text(shared->name, WIRE_TEXT, p->name) || !copy_text(shared->device, WIRE_TEXT,
+                                                                 p->device     ? p->device
+                                                                 : p->allocate ? "device"
+                                                                               : "host"))
     refuse(PHIBAL_ERROR_FORMAT, "%s: its name or its device's has more than %d characters", path,
            WIRE_TEXT - 1);
   for (const phibal_plugin_operation *i = p->operations; !shared->refused && i->name; i++) {
@@ -91,8 +90,8 @@ static const phibal_plugin *describe(const char *path) {
     if (shared->operations == WIRE_OPERATIONS)
       refuse(PHIBAL_ERROR_FORMAT, "%s: more than %d operations", path, WIRE_OPERATIONS);
     else if (!copy_text(o->name, WIRE_NAME, i->name))
-      refuse(PHIBAL_ERROR_FORMAT, "%s: there is no operation '%.60s'; `phibal verify --list` names them",
-             path, i->name);
+      refuse(PHIBAL_ERROR_FORMAT,
+             "%s: there is no operation '%.60s'; `phibal verify --list` names them", path, i->name);
     else if (!copy_text(o->without, WIRE_TEXT, i->without))
       refuse(PHIBAL_ERROR_FORMAT, "%s: what %s leaves out has more than %d characters", path,
              i->name, WIRE_TEXT - 1);
@@ -136,9 +135,9 @@ static void compute(const phibal_plugin *p) {
   }
   for (int i = 0; i < shared->parameters; i++) {
     const wire_parameter *from = &shared->parameter[i];
-    parameters[i] = (phibal_plugin_parameter){from->name, (phibal_plugin_kind)from->kind,
-                                              from->integer, from->real,
-                                              from->kind == PARAMETER_TEXT ? from->text : NULL};
+    parameters[i] =
+        (phibal_plugin_parameter){from->name, (phibal_plugin_kind)from->kind, from->integer,
+                                  from->real, from->kind == PARAMETER_TEXT ? from->text : NULL};
   }
   if (!shared->failed[0]) {
     phibal_plugin_case c = {.operation = shared->operation[shared->called].name,

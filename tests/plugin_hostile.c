@@ -93,15 +93,17 @@ static int loss_free(phibal_plugin_case *c) {
   float rate = (float)phibal_plugin_real(c, "rate");
   for (int64_t e = 0; e < E; e++) total += count[e];
   for (int64_t e = 0; e < E; e++)
-    next[e] = count[e] * E < total ? bias[e] + rate : count[e] * E > total ? bias[e] - rate : bias[e];
+    next[e] = count[e] * E < total   ? bias[e] + rate
+              : count[e] * E > total ? bias[e] - rate
+                                     : bias[e];
   return 0;
 }
 
 static const phibal_plugin_operation operations[] = {
     {"ema", ema, NULL}, {"loss-free", loss_free, NULL}, {NULL, NULL, NULL}};
 /* A name that would clear a terminal. */
-static const phibal_plugin plugin = {PHIBAL_PLUGIN_VERSION, "hostile\033[2J", operations,
-                                     NULL, NULL, NULL, NULL, NULL};
+static const phibal_plugin plugin = {
+    PHIBAL_PLUGIN_VERSION, "hostile\033[2J", operations, NULL, NULL, NULL, NULL, NULL};
 
 const phibal_plugin *phibal_plugin_get(void) {
   if (HOSTILE == LOADING_EXITS) {

@@ -1,7 +1,7 @@
 /* Generated kernels: against the kernels written by hand, against the enclosed truth, and with
    faults planted in them. */
 #include "../fuzz/random.h"
-#include "kernel_cache.h"
+#include "kernel_folder.h"
 #include <codegen.h>
 #include <core_check.h>
 #include <core_truth.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(codegen, .init = cache_create, .fini = cache_remove);
+TestSuite(codegen, .init = folder_create_own, .fini = folder_remove_own);
 
 enum { MOST_EXPERTS = 40, VECTORS = 200, LOADS = 700 };
 
@@ -327,11 +327,12 @@ Test(codegen, overflow_is_not_passed_over) {
    compiled kernel. */
 static void plant(const char *folder, const char *mark) {
   char command[1024];
-  snprintf(command, sizeof command,
-           "cd '%s' && printf '#include <stdio.h>\n__attribute__((constructor)) static void f(void)"
-           "{ fclose(fopen(\"%s\", \"w\")); }\n' >planted.c && cc -shared -fPIC -o planted planted.c "
-           "&& find . -name '*.so' | while read -r so; do cp --remove-destination planted $so; done",
-           folder, mark);
+  snprintf(
+      command, sizeof command,
+      "cd '%s' && printf '#include <stdio.h>\n__attribute__((constructor)) static void f(void)"
+      "{ fclose(fopen(\"%s\", \"w\")); }\n' >planted.c && cc -shared -fPIC -o planted planted.c "
+      "&& find . -name '*.so' | while read -r so; do cp --remove-destination planted $so; done",
+      folder, mark);
   cr_assert_eq(system(command), 0);
 }
 
@@ -340,14 +341,14 @@ static void plant(const char *folder, const char *mark) {
 Test(codegen, no_other_code_is_loaded) {
   static const char *const places[] = {"XDG_CACHE_HOME", "HOME", "TMPDIR"};
   fixture f;
-  char mark[sizeof cache_folder + 16], command[sizeof cache_folder + 64];
-  snprintf(mark, sizeof mark, "%s/mark", cache_folder);
-  for (int i = 0; i < 3; i++) setenv(places[i], cache_folder, 1);
+  char mark[sizeof kernel_folder + 16], command[sizeof kernel_folder + 64];
+  snprintf(mark, sizeof mark, "%s/mark", kernel_folder);
+  for (int i = 0; i < 3; i++) setenv(places[i], kernel_folder, 1);
   fixture_builtin(&f, "euclid", 0, true);
   codegen_close(&f.kernel);
-  snprintf(command, sizeof command, "[ -z \"$(ls -A '%s')\" ]", cache_folder);
+  snprintf(command, sizeof command, "[ -z \"$(ls -A '%s')\" ]", kernel_folder);
   cr_expect_eq(system(command), 0, "something is left behind");
-  plant(cache_folder, mark);
+  plant(kernel_folder, mark);
   fixture_load(&f);
   float m = 0.25f, price;
   cr_assert_eq(f.kernel.price(1, &m, &price, NULL), 0);
@@ -359,11 +360,11 @@ Test(codegen, no_other_code_is_loaded) {
 /* Where others may rename files, a kernel could be exchanged between compiling and loading. */
 Test(codegen, a_shared_folder_is_refused) {
   codegen_kernel kernel;
-  setenv("TMPDIR", cache_folder, 1);
-  cr_assert_eq(chmod(cache_folder, 0777), 0);
+  setenv("TMPDIR", kernel_folder, 1);
+  cr_assert_eq(chmod(kernel_folder, 0777), 0);
   cr_assert_eq(codegen_load_source("int x;\n", &kernel), PHIBAL_ERROR_IO);
   cr_assert(strstr(phibal_status_message(), "TMPDIR"), "%s", phibal_status_message());
-  cr_assert_eq(chmod(cache_folder, 01777), 0);
+  cr_assert_eq(chmod(kernel_folder, 01777), 0);
   cr_assert_eq(codegen_load_source("int x;\n", &kernel), PHIBAL_ERROR_FORMAT);
   setenv("TMPDIR", "/nonexistent", 1);
   cr_assert_eq(codegen_load_source("int x;\n", &kernel), PHIBAL_ERROR_IO);
@@ -372,8 +373,8 @@ Test(codegen, a_shared_folder_is_refused) {
 /* A compiler that was told to make fast mathematics. */
 Test(codegen, a_changed_environment_is_refused) {
   codegen_kernel kernel;
-  char file[sizeof cache_folder + 16], compiler[sizeof file + 8];
-  snprintf(file, sizeof file, "%s/load.c", cache_folder);
+  char file[sizeof kernel_folder + 16], compiler[sizeof file + 8];
+  snprintf(file, sizeof file, "%s/load.c", kernel_folder);
   FILE *c = fopen(file, "w");
   fputs("#include <fenv.h>\n"
         "__attribute__((constructor)) static void f(void) { fesetround(FE_UPWARD); }\n",

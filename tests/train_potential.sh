@@ -7,8 +7,6 @@ phibal=$(realpath "$1") folder=$2 source=$3
 rm -rf "$folder"
 mkdir -p "$folder/text"
 cd "$folder"
-export XDG_CACHE_HOME="$folder/cache"
-mkdir cache
 fail() { echo "FAIL: $*" >&2; exit 1; }
 
 cp "$source/spec/SPEC.md" "$source/spec/ERRATA.md" "$source/README.md" text/
@@ -53,6 +51,5 @@ refuse "No such file" --potential absent.phi
 train forced --potential bump.phi --force || { cat error >&2; fail "--force is refused"; }
 grep -q refuted error || fail "--force is silent"
 export CC=/nonexistent/cc
-rm -rf cache && mkdir cache
 refuse "/nonexistent/cc" --potential entropy.phi
 echo "potentials from files train"

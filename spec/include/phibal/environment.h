@@ -1,7 +1,8 @@
-/* The floating-point environment that phibal's numbers are computed in: IEEE 754's default. Rounding
-   is to nearest, subnormal numbers are numbers, nothing traps. Code linked with -ffast-math changes
-   it for the thread that loads it, and the threads which that one starts inherit the change; bounds
-   and bits then hold no longer. Look before you compute, and after foreign code has run. */
+/* The floating-point environment that phibal's numbers are computed in: IEEE 754's default.
+   Rounding is to nearest, subnormal numbers are numbers, nothing traps. Code linked with
+   -ffast-math changes it for the thread that loads it, and the threads which that one starts
+   inherit the change; bounds and bits then hold no longer. Look before you compute, and after
+   foreign code has run. */
 #ifndef PHIBAL_ENVIRONMENT_H
 #define PHIBAL_ENVIRONMENT_H
 
