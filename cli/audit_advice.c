@@ -37,6 +37,8 @@ char *audit_options_text(const audit_options *o) {
       skipped = true;
     }
   audit_append(&text, " --seconds %g --seed %llu", o->seconds, (unsigned long long)o->seed);
+  if (o->kernel_seconds > o->seconds && !o->quick && !o->skip[AUDIT_PART_CORE])
+    audit_append(&text, " (the kernel: %g s)", o->kernel_seconds);
   if (!o->skip[AUDIT_PART_DYNAMICS])
     audit_append(&text, " --eta %g --alpha %g --lr %g", o->eta, o->alpha, o->lr);
   return text;
@@ -93,7 +95,8 @@ static void append_failure(char **text, const audit_options *o, const audit_repo
   append_coverage(text, r);
   if (json_is_number(all))
     audit_append(text, "; --seconds %.0f would cover all, and --check=quick accepts a sample",
-                 json_number_value(all));
+                 /* a tenth more than at the rate measured, in tens */
+                 10.0 * ceil(0.11 * json_number_value(all)));
   else
     audit_append(text, "%s and --check=quick accepts them",
                  o->quick ? "; without --quick it runs over all," : ",");

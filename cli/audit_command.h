@@ -45,7 +45,9 @@ typedef struct audit_options {
   bool check_quick; /* --check=quick: --check takes a sample of the loads for all of them */
   const char *html;
   bool skip[AUDIT_PART_COUNT];
-  double seconds, eta, alpha, lr;
+  double seconds;        /* for each part */
+  double kernel_seconds; /* for the run of the kernel */
+  double eta, alpha, lr;
   uint64_t seed;
 } audit_options;
 

@@ -166,13 +166,41 @@ static phibal_status run_dynamics(const audit_options *o, audit_report *r) {
   return PHIBAL_OK;
 }
 
+/* ---- progress, on a terminal ---- */
+
+/* On standard error if that is a terminal; not beside JSON that goes elsewhere. */
+static bool shows_progress(const audit_options *o) {
+  return isatty(STDERR_FILENO) && (!o->json || isatty(STDOUT_FILENO));
+}
+
+/* Which part is at work; the line is gone when it ends. */
+static void show_progress(const audit_options *o, int part) {
+  if (!shows_progress(o)) return;
+  fputs("\r\033[K", stderr);
+  if (part < AUDIT_PART_COUNT)
+    fprintf(stderr, "phibal audit: part %d of %d, %s (up to %g s)", part + 1, AUDIT_PART_COUNT,
+            audit_part_name((audit_part)part),
+            part == AUDIT_PART_CORE ? o->kernel_seconds : o->seconds);
+}
+
+/* How far the kernel has come, and for how long it will go on. */
+static void show_kernel_progress(void *options, double done, double seconds_left) {
+  const audit_options *o = options;
+  if (!shows_progress(o)) return;
+  fprintf(stderr, "\r\033[Kphibal audit: part %d of %d, %s: %.0f %% of the %s, %.0f s left",
+          AUDIT_PART_CORE + 1, AUDIT_PART_COUNT, audit_part_name(AUDIT_PART_CORE), 100.0 * done,
+          o->quick ? "sample" : "binary32 loads", seconds_left);
+}
+
 static phibal_status run_part(audit_part part, const audit_options *o, audit_report *r) {
   audit_request request = {.parameters = r->at,
                            .least_experts = o->least_experts,
                            .most_experts = o->most_experts,
                            .quick = o->quick,
                            .seed = o->seed,
-                           .seconds = o->seconds};
+                           .seconds = part == AUDIT_PART_CORE ? o->kernel_seconds : o->seconds,
+                           .progress = show_kernel_progress,
+                           .progress_context = (void *)(uintptr_t)o};
   audit_request wide = request;
   wide.parameters = r->asked;
   wide.ranges = r->ranges;
@@ -213,16 +241,6 @@ static int check_defined(const audit_options *o, const audit_report *r) {
   fprintf(stderr, "phibal audit: %s: %s has no value at uniform loads of %zu experts: %s\n",
           r->source, r->phi->name, n, phibal_status_message());
   return 2;
-}
-
-/* Which part is at work, on a terminal; the line is gone when it ends. */
-static void show_progress(const audit_options *o, int part) {
-  if (!isatty(STDERR_FILENO)) return;
-  if (part < AUDIT_PART_COUNT)
-    fprintf(stderr, "\r\033[Kphibal audit: part %d of %d, %s (up to %g s)", part + 1,
-            AUDIT_PART_COUNT, audit_part_name((audit_part)part), o->seconds);
-  else
-    fputs("\r\033[K", stderr);
 }
 
 audit_part audit_part_of(audit_claim claim) {

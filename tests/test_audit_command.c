@@ -254,6 +254,36 @@ Test(audit_command, a_sampled_kernel_is_not_proved) {
   json_decref(object);
 }
 
+/* Time that is up is no silent pass: how much was covered, and what would help. */
+Test(audit_command, a_kernel_that_is_cut_short) {
+  static const char only[] = "--skip convexity,legendre,conjugate,dynamics --seconds 0.05";
+  char arguments[256];
+  snprintf(arguments, sizeof arguments, "--potential negentropy --check --json %s", only);
+  json_t *object = run_json(arguments, 1);
+  expect_verdict(object, "core", "checked");
+  double covered = json_number_value(json_object_get(object, "coverage"));
+  cr_assert(covered > 0 && covered < 1);
+  const json_t *data = json_object_get(
+      json_array_get(json_object_get(find_claim(object, "core"), "findings"), 0), "data");
+  cr_assert_eq(json_number_value(json_object_get(data, "coverage")), covered);
+  double all = json_number_value(json_object_get(data, "seconds_for_all"));
+  cr_assert_gt(all, 0.05);
+  char part[64];
+  snprintf(part, sizeof part, "the kernel ran over %.3g %% of the binary32 loads", 100 * covered);
+  const char *why = text_at(json_object_get(object, "check"), "why");
+  cr_assert_not_null(strstr(why, part), "%s", why);
+  const char *seconds = strstr(why, "; --seconds ");
+  cr_assert(seconds && atof(seconds + 12) >= all, "%s", why);
+  cr_assert_not_null(strstr(why, "would cover all, and --check=quick accepts a sample"), "%s", why);
+  json_decref(object);
+  snprintf(arguments, sizeof arguments, "--potential negentropy %s", only);
+  run(arguments, false);
+  cr_assert_eq(o.exit_status, 0, "without --check the answer is given, and that is that");
+  cr_assert_not_null(strstr(o.text, "% of the positive binary32"), "%s", o.text);
+  cr_assert_not_null(strstr(o.text, "--check would say: no: the kernel ran over"), "%s", o.text);
+  expect_error("--potential euclid --check=full", 2, "--check=quick");
+}
+
 /* Whether to train with it, for which reason, and at the alpha that makes it as strong as negative
    entropy at 0.01: alpha psi''(1/E) = 0.01 E. */
 Test(audit_command, advice) {

@@ -4,6 +4,7 @@
 #include "kernel_folder.h"
 #include <codegen.h>
 #include <core_check.h>
+#include <core_sweep.h>
 #include <core_truth.h>
 #include <math.h>
 #include <phibal/balance.h>
@@ -442,4 +443,92 @@ Test(codegen, the_source_is_cpp_as_well) {
   }
   codegen_close(&other);
   fixture_clear(&f);
+}
+
+/* ---- which loads a kernel runs over ---- */
+
+static int slow;
+static uint64_t seen; /* loads, and their bits added up */
+static uint64_t added;
+
+static int fake_sweep(int n, const float *m, int others, const float *rest, float *price,
+                      double *off, double *ulps, unsigned char *path) {
+  (void)others;
+  (void)rest;
+  uint64_t sum = 0;
+  for (int i = 0; i < n; i++) {
+    uint32_t bits;
+    memcpy(&bits, &m[i], sizeof bits);
+    sum += bits;
+    price[i] = m[i];
+    off[i] = 0;
+    ulps[i] = 0.5;
+    path[i] = 0;
+  }
+#pragma omp atomic
+  seen += (uint64_t)n;
+#pragma omp atomic
+  added += sum;
+  if (slow) usleep((useconds_t)slow);
+  return 0;
+}
+
+typedef struct told {
+  int times;
+  double last, left;
+} told;
+
+static void note(void *context, double done, double seconds_left) {
+  told *t = context;
+  cr_assert(done >= t->last && done <= 1 && seconds_left >= 0);
+  t->times++;
+  t->last = done;
+  t->left = seconds_left;
+}
+
+static core_sweep run_fake(bool quick, double seconds, int microseconds, told *t) {
+  const codegen_kernel kernel = {.sweep = fake_sweep};
+  const audit_request request = {
+      .quick = quick, .seed = 1, .seconds = seconds, .progress = note, .progress_context = t};
+  core_sweep s;
+  *t = (told){0};
+  seen = added = 0;
+  slow = microseconds;
+  cr_assert_eq(core_sweep_run(&kernel, 0, NULL, &request, &s), PHIBAL_OK);
+  cr_assert_eq(s.inputs, seen);
+  return s;
+}
+
+/* All of them once, and that is said. */
+Test(codegen, every_load_is_run_over) {
+  told t;
+  const core_sweep s = run_fake(false, 600, 0, &t);
+  cr_assert(s.exhaustive && !s.cut_short);
+  cr_assert_eq(s.inputs, 0x3f800000u);
+  cr_assert_eq(added, 0x3f800000ull * 0x3f800001ull / 2);
+}
+
+/* Time is up: how much, and how long the rest would take; progress as it goes. */
+Test(codegen, a_run_that_is_cut_short_says_so) {
+  told t;
+  const core_sweep s = run_fake(false, 1, 2000, &t);
+  cr_assert(s.cut_short && !s.exhaustive);
+  cr_assert(s.inputs > 0 && s.inputs < 0x3f800000u);
+  const double rate = 0x3f800000u / (double)s.inputs;
+  cr_assert(s.seconds_for_all > 0.9 * rate && s.seconds_for_all < 2.5 * rate, "%g, rate %g",
+            s.seconds_for_all, rate);
+  cr_assert(t.times >= 2 && t.times <= 6, "%d", t.times);
+  cr_assert_float_eq(t.last, (double)s.inputs / 0x3f800000u, 0.5 * t.last);
+  cr_assert_lt(t.left, 1);
+}
+
+/* A sample is the same on a machine of any speed. */
+Test(codegen, a_sample_does_not_depend_on_time) {
+  told t;
+  const core_sweep fast = run_fake(true, 600, 0, &t);
+  const uint64_t first = added;
+  const core_sweep late = run_fake(true, 0.001, 2000, &t);
+  cr_assert_eq(fast.inputs, late.inputs);
+  cr_assert_eq(first, added);
+  cr_assert(!late.cut_short && !late.exhaustive);
 }

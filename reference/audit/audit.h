@@ -18,6 +18,10 @@ typedef struct audit_request {
   bool quick;                          /* a stratified sample instead of every binary32 */
   uint64_t seed;
   double seconds; /* no part goes on for longer than this, about; it says "undecided" then */
+  /* Null, or told now and then, by one thread, which part of the kernel's loads is done, from 0 to 1,
+     and how many seconds it will go on. */
+  void (*progress)(void *context, double done, double seconds_left);
+  void *progress_context;
 } audit_request;
 
 /* symmetric, differentiable, strictly-convex, unique-minimiser */

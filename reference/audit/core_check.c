@@ -153,6 +153,9 @@ static json_t *data(const checked *k) {
                 "undecided", (json_int_t)s->path[2], "bound_ulp", number(s->worst), "bound_load",
                 (double)s->worst_load, "error_by_binade", curve);
   if (!all) return NULL;
+  json_object_set_new(all, "coverage", json_real((double)s->inputs / CORE_LOADS));
+  json_object_set_new(all, "seconds_for_all",
+                      s->cut_short ? json_real(s->seconds_for_all) : json_null());
   json_object_set_new(all, "inexact", range_json(&s->inexact));
   json_object_set_new(all, "unbounded", range_json(&s->unbounded));
   json_object_set_new(all, "underflow", range_json(&s->underflow));
@@ -170,10 +173,20 @@ static json_t *data(const checked *k) {
   return all;
 }
 
-static const char *extent(const checked *k) {
-  if (k->sweep.exhaustive) return "every positive binary32 up to 1";
-  return k->sweep.cut_short ? "the binary32 loads that there was time for"
-                            : "a sample of binary32 loads from every binade up to 1";
+/* The loads that the kernel ran over, in words. */
+static void extent(const checked *k, char *text, size_t size) {
+  const core_sweep *s = &k->sweep;
+  const double percent = 100.0 * (double)s->inputs / CORE_LOADS;
+  if (s->exhaustive)
+    snprintf(text, size, "every positive binary32 up to 1");
+  else if (s->cut_short)
+    snprintf(text, size,
+             "%.3g %% of the positive binary32 numbers up to 1, as many as there was time for (all "
+             "would take about %.0f s here)",
+             percent, ceil(s->seconds_for_all));
+  else
+    snprintf(text, size, "a sample of binary32 loads from every binade up to 1, %.3g %% of them",
+             percent);
 }
 
 static phibal_status report_wrong(const checked *k, certificate *c) {
@@ -245,14 +258,15 @@ static phibal_status report(const checked *k, const audit_request *request, cert
         " At %llu, from %a to %a, something overflows or is not defined, and nothing is said.",
         (unsigned long long)s->unbounded.count, (double)s->unbounded.low,
         (double)s->unbounded.high);
-  char *measured = measures(k);
+  char *measured = measures(k), where[160];
+  extent(k, where, sizeof where);
   audit_finding *f = certificate_add(
       c, AUDIT_CORE, verdict, data(k),
       "At %s, %llu loads%s, the kernel's price has an error of at most %.9g ULP by its running "
       "error bound, and is the correctly rounded one at all but %llu.%s Held against the enclosed "
       "derivative of the value, at 320 bits, at %llu of these loads, %s among them, and for %llu "
       "vectors of centred prices: no bound broken, %.9g ULP at worst, at load %a. %s",
-      extent(k), (unsigned long long)s->inputs,
+      where, (unsigned long long)s->inputs,
       k->subject.others ? " beside others of 1/2, 1/4 and 1/1024" : "", s->worst,
       (unsigned long long)s->path[2], rest, (unsigned long long)k->point.compared,
       request->quick ? "one bfloat16 in 16" : "every bfloat16",
@@ -263,8 +277,8 @@ static phibal_status report(const checked *k, const audit_request *request, cert
 }
 
 static phibal_status check(checked *k, const audit_request *request, certificate *c) {
-  phibal_status status = core_sweep_run(k->subject.kernel, k->subject.others, k->subject.rest,
-                                        request->quick, request->seed, request->seconds, &k->sweep);
+  phibal_status status =
+      core_sweep_run(k->subject.kernel, k->subject.others, k->subject.rest, request, &k->sweep);
   if (!status) status = compare_points(k, request);
   if (!status) status = compare_vectors(k, request);
   if (!status) {

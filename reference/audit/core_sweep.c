@@ -1,12 +1,13 @@
 /* The sweep: blocks of neighbouring loads, in any order and on all processors. */
 #include "core_sweep.h"
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 #include <time.h>
 
 enum {
   BLOCK = 8192,
-  LAST = 0x3f800000,      /* the bits of 1.0f */
+  LAST = CORE_LOADS,      /* the bits of 1.0f */
   EXPONENTS = LAST >> 23, /* of normal numbers below 1, and the one of subnormals */
   STEP = 61               /* blocks are taken in this stride, prime to their number */
 };
@@ -128,10 +129,26 @@ static void join(core_sweep *to, const core_sweep *from) {
   range_join(&to->overflow, &from->overflow);
 }
 
+typedef struct stopwatch {
+  const audit_request *request;
+  double start, end, told;
+} stopwatch;
+
+/* By one thread, five times a second. */
+static void tell(stopwatch *w, double done) {
+  const double t = now(), spent = t - w->start;
+  if (!w->request->progress || !(done > 0) || t - w->told < 0.2) return;
+  w->told = t;
+  w->request->progress(w->request->progress_context, done,
+                       fmin(spent / done - spent, fmax(w->end - t, 0)));
+}
+
 phibal_status core_sweep_run(const codegen_kernel *kernel, int others, const float *rest,
-                             bool quick, uint64_t seed, double seconds, core_sweep *result) {
+                             const audit_request *request, core_sweep *result) {
+  const bool quick = request->quick;
   const uint32_t blocks = quick ? 23 + EXPONENTS : LAST / BLOCK + 1;
-  const double end = now() + seconds;
+  stopwatch watch = {.request = request, .start = now()};
+  watch.end = quick ? HUGE_VAL : watch.start + request->seconds;
   int failed = 0;
   uint32_t done = 0;
   *result = (core_sweep){0};
@@ -141,29 +158,31 @@ phibal_status core_sweep_run(const codegen_kernel *kernel, int others, const flo
     double off[BLOCK], ulps[BLOCK];
     unsigned char path[BLOCK];
     core_sweep mine = {0};
-    uint32_t taken = 0;
+    bool first = true;
 #pragma omp for schedule(dynamic, 8)
     for (uint32_t i = 0; i < blocks; i++) {
-      if (now() > end) continue;
+      if (!first && now() > watch.end) continue;
+      first = false;
       uint32_t block = quick ? i : (uint32_t)((uint64_t)i * STEP % blocks);
-      int n = quick ? block_sample(block, seed, m) : block_all(block, m);
+      int n = quick ? block_sample(block, request->seed, m) : block_all(block, m);
       if (kernel->sweep(n, m, others, rest, price, off, ulps, path)) {
 #pragma omp atomic write
         failed = 1;
         continue;
       }
       count(&mine, n, m, price, off, ulps, path);
-      taken++;
+      uint32_t all;
+#pragma omp atomic capture
+      all = ++done;
+      if (omp_get_thread_num() == 0) tell(&watch, (double)all / blocks);
     }
 #pragma omp critical
-    {
-      join(result, &mine);
-      done += taken;
-    }
+    join(result, &mine);
   }
   if (failed)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "the kernel refuses a load between 0 and 1");
   result->cut_short = done < blocks;
   result->exhaustive = !quick && !result->cut_short;
+  if (result->cut_short) result->seconds_for_all = (now() - watch.start) * blocks / done;
   return PHIBAL_OK;
 }

@@ -2,11 +2,13 @@
 #ifndef PHIBAL_AUDIT_CORE_SWEEP_H
 #define PHIBAL_AUDIT_CORE_SWEEP_H
 
+#include "audit.h"
 #include "codegen.h"
 
 /* What a price may be off by, in ULP, to count as rounded once. */
 #define CORE_ROUNDED_ULPS 0.501
 
+enum { CORE_LOADS = 0x3f800000 }; /* positive binary32 numbers up to 1 */
 enum { CORE_BINADES = 150, CORE_EXAMPLES = 64 };
 
 /* Inputs of a kind: how many, between which, and some of them. */
@@ -21,8 +23,9 @@ typedef struct core_sweep {
   bool exhaustive; /* every positive binary32 up to 1 */
   bool cut_short;  /* time was up: `inputs` of them, from all sizes alike */
   uint64_t inputs;
-  uint64_t path[3]; /* decided in binary64; in double-double; rounding not decided */
-  double worst;     /* ULP, a bound; the unbounded left aside */
+  double seconds_for_all; /* at the rate measured, where cut short; else 0 */
+  uint64_t path[3];       /* decided in binary64; in double-double; rounding not decided */
+  double worst;           /* ULP, a bound; the unbounded left aside */
   float worst_load;
   double binade[CORE_BINADES]; /* the worst for loads from 2^(i - 149), the last: 1 */
   core_range inexact;          /* the bound is above CORE_ROUNDED_ULPS */
@@ -33,9 +36,10 @@ typedef struct core_sweep {
   core_range overflow;         /* an infinite price */
 } core_sweep;
 
-/* Runs the kernel over every such input, or over `quick` a stratified sample, for about `seconds`
-   at most; `others` loads rest[] are the other experts'. */
+/* Runs the kernel over every such input, for about request->seconds at most; where request->quick
+   over a stratified sample, all of it however long that takes, so that it does not depend on the
+   machine. `others` loads rest[] are the other experts'. */
 phibal_status core_sweep_run(const codegen_kernel *kernel, int others, const float *rest,
-                             bool quick, uint64_t seed, double seconds, core_sweep *result);
+                             const audit_request *request, core_sweep *result);
 
 #endif
