@@ -58,8 +58,8 @@ static void print_outputs(const judge_report *r) {
                            : "",
              "exact", verdict);
     else
-      printf("%-16s %-18s %10" PRId64 "  %-10.4f %-6g %-10s %s", o->operation, o->output,
-             o->elements, o->worst, o->bound, measure_unit(o->measure), verdict);
+      printf("%-16s %-18s %10" PRId64 "  %-10s %-6g %-10s %s", o->operation, o->output, o->elements,
+             show_error(o->worst).text, o->bound, measure_unit(o->measure), verdict);
     if (o->wrong) printf(" (%" PRId64 " elements; worst in %s)", o->wrong, o->worst_where);
     if (o->not_given) printf(" not given in %" PRId64 " cases", o->not_given);
     puts("");
@@ -109,7 +109,11 @@ static void print_report(const judge_arguments *a, const judge_report *r) {
   print_failures(r, a->all);
   print_likely(r);
   if (a->request.times != 1) printf("bounds were multiplied by %g\n", a->request.times);
-  if (r->stray)
+  /* Inputs that were saved along are worth a word only where something may be missing. */
+  if (r->misnamed)
+    printf("results under names that are no output's: %" PRId64 ", the first is %s\n", r->misnamed,
+           r->misnamed_name);
+  else if (r->stray && r->failed)
     printf("%" PRId64 " tensors of the results belong to no output, the first is %s\n", r->stray,
            r->stray_name);
   if (r->unanswered && !r->answered_only)

@@ -104,7 +104,14 @@ static phibal_status check_files(const vectors_arguments *a) {
   const char *const paths[] = {a->out, manifest, a->results};
   phibal_status status = PHIBAL_OK;
   if (a->out && !manifest) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-  if (a->out && file_is_device(a->out))
+  static const char *const others[] = {".npz", ".npy", ".pt", ".pth", ".bin", ".gguf", ".h5"};
+  for (int i = 0; i < 3; i += 2)
+    for (size_t e = 0; paths[i] && e < sizeof others / sizeof *others; e++)
+      if (string_ends_with(paths[i], others[e]))
+        status = phibal_status_set(
+            PHIBAL_ERROR_ARGUMENT,
+            "%s: what is written is safetensors; name it so, NAME.safetensors", paths[i]);
+  if (status == PHIBAL_OK && a->out && file_is_device(a->out))
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "%s: a file is wanted, its manifest is written beside it", a->out);
   for (int i = 0; i < 3 && status == PHIBAL_OK; i++) {

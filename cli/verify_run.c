@@ -50,9 +50,9 @@ static void print_rows(const verification *v, const operation *op, bool all_comp
       printf("%-16s %-18s %7" PRId64 " %10" PRId64 "  %-10s %-17s %s\n", p->operation, p->output,
              t->cases, t->elements, t->failures ? "wrong" : "exact", "exact", good ? "ok" : "FAIL");
     else
-      printf("%-16s %-18s %7" PRId64 " %10" PRId64 "  %-10.4f %-6g %-10s %s\n", p->operation,
-             p->output, t->cases, t->elements, t->worst, p->bound, measure_unit(p->measure),
-             good ? "ok" : "FAIL");
+      printf("%-16s %-18s %7" PRId64 " %10" PRId64 "  %-10s %-6g %-10s %s\n", p->operation,
+             p->output, t->cases, t->elements, show_error(t->worst).text, p->bound,
+             measure_unit(p->measure), good ? "ok" : "FAIL");
     if (t->failures)
       print_failure(op, t, v->request->seed);
     else if (!good)

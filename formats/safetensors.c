@@ -209,6 +209,47 @@ static phibal_status tensors_read(const reading *r, json_t *root) {
   return status;
 }
 
+/* What a file is whose beginning is no length of a header, and what makes safetensors of it; null:
+   not known. */
+static const char *foreign_format(const char *bytes, size_t n) {
+  static const struct {
+    const char *magic;
+    size_t bytes;
+    const char *what;
+  } known[] = {
+      {"\x93NUMPY", 6,
+       "a NumPy .npy file; from Python: safetensors.numpy.save_file({'NAME': "
+       "numpy.load('FILE')}, 'FILE.safetensors')"},
+      {"GGUF", 4,
+       "a GGUF file, whose tensors are quantised for llama.cpp; convert from the original"},
+      {"\x89HDF\r\n", 6, "an HDF5 file; write its arrays with safetensors.numpy.save_file"},
+      {"\x80\x02", 2,
+       "a pickle, as old versions of torch.save write it; from Python: "
+       "safetensors.torch.save_file(torch.load('FILE'), 'FILE.safetensors')"},
+      {"\x80\x03", 2, "a pickle of Python"},
+      {"\x80\x04", 2, "a pickle of Python"},
+      {"\x80\x05", 2, "a pickle of Python"},
+      {"version https://git-lfs", 23,
+       "a pointer of Git LFS to a file that was not fetched: git lfs pull"},
+      {"{", 1, "JSON"},
+  };
+  /* zip: the name of its first member tells which. */
+  if (n > 30 && !memcmp(bytes, "PK\3\4", 4)) {
+    const size_t given = (unsigned char)bytes[26] | (size_t)(unsigned char)bytes[27] << 8;
+    const size_t name = given < n - 30 ? given : n - 30;
+    if (name >= 4 && !memcmp(bytes + 30 + name - 4, ".npy", 4))
+      return "a NumPy .npz file; from Python: "
+             "safetensors.numpy.save_file(dict(numpy.load('FILE')), 'FILE.safetensors')";
+    if (memmem(bytes + 30, name, "data.pkl", 8))
+      return "a file of torch.save; from Python: "
+             "safetensors.torch.save_file(torch.load('FILE'), 'FILE.safetensors')";
+    return "a zip archive";
+  }
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (n >= known[i].bytes && !memcmp(bytes, known[i].magic, known[i].bytes)) return known[i].what;
+  return NULL;
+}
+
 /* The header's length and its JSON, which file->header then holds. */
 static phibal_status header_read(safetensors_file *file, const char *bytes, size_t n,
                                  size_t *header_bytes) {
@@ -219,6 +260,10 @@ static phibal_status header_read(safetensors_file *file, const char *bytes, size
                              file->name, n);
   uint64_t length = 0;
   for (int i = 7; i >= 0; i--) length = length << 8 | (unsigned char)bytes[i];
+  const char *foreign = length > SAFETENSORS_MAX_HEADER ? foreign_format(bytes, n) : NULL;
+  if (foreign)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not safetensors but %s", file->name,
+                             foreign);
   if (length > SAFETENSORS_MAX_HEADER)
     return phibal_status_set(PHIBAL_ERROR_FORMAT,
                              "%s: a header of %llu bytes, where at most %d are possible: not a "

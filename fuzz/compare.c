@@ -23,6 +23,12 @@ const char *measure_unit(output_measure m) {
   return units[m];
 }
 
+shown_error show_error(double error) {
+  shown_error shown;
+  snprintf(shown.text, sizeof shown.text, fabs(error) < 1e5 ? "%.4f" : "%.3g", error);
+  return shown;
+}
+
 void tally_start(tally *t, output_id output) {
   memset(t, 0, sizeof *t);
   t->output = output;

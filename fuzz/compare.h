@@ -32,6 +32,11 @@ const output_promise *output_describe(output_id id);
 /* "ulp32" and so on; and what an error in that measure counts: "ULP". */
 const char *measure_name(output_measure m);
 const char *measure_unit(output_measure m);
+/* An error as a table shows it: four decimals, or three digits and a power of ten. */
+typedef struct shown_error {
+  char text[24];
+} shown_error;
+shown_error show_error(double error);
 
 /* How far from the exact value the promise lets an output lie, rounded down: what tally_real
    compares with, as a number. terms as there; 0 for EXACT. */

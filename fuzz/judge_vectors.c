@@ -294,9 +294,9 @@ static const safetensors_tensor *find(const safetensors_file *f, const char *pre
   return safetensors_find(f, path);
 }
 
-/* Whether the results have anything under PREFIX/out/: an output under a wrong name is an answer,
-   so that the case fails for what is missing. Tensors are sorted by name. */
-static bool has_results(const safetensors_file *f, const char *prefix) {
+/* The tensors under PREFIX/out/: *count of them from the one that is returned on. They are sorted
+   by name. */
+static int64_t results_of(const safetensors_file *f, const char *prefix, int64_t *count) {
   char folder[80];
   const size_t n = (size_t)snprintf(folder, sizeof folder, "%s/out/", prefix);
   int64_t low = 0, high = f->count;
@@ -307,7 +307,10 @@ static bool has_results(const safetensors_file *f, const char *prefix) {
     else
       high = middle;
   }
-  return low < f->count && strncmp(f->tensors[low].name, folder, n) == 0;
+  *count = 0;
+  while (low + *count < f->count && strncmp(f->tensors[low + *count].name, folder, n) == 0)
+    ++*count;
+  return low;
 }
 
 static judged_output *output_row(judge_report *report, const judge_files *f, const char *name,
@@ -384,7 +387,11 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, si
       !json_is_object(outputs))
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: case %lld of the manifest is incomplete",
                              request->cases, (long long)report->count);
-  if (request->operation && strcmp(name, request->operation) != 0) return PHIBAL_OK;
+  int64_t results, first = results_of(&f->results, prefix, &results);
+  if (request->operation && strcmp(name, request->operation) != 0) {
+    memset(f->used + first, true, (size_t)results); /* of another operation, so not astray */
+    return PHIBAL_OK;
+  }
   judged_case *c = &report->cases[report->count++];
   snprintf(c->id, sizeof c->id, "%s", id);
   snprintf(c->prefix, sizeof c->prefix, "%s", prefix);
@@ -398,13 +405,18 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, si
     flag_id known = json_is_string(flag) ? flag_find(json_string_value(flag)) : FLAG_COUNT;
     if (known < FLAG_COUNT) c->flags |= UINT64_C(1) << known;
   }
-  c->answered = has_results(&f->results, c->prefix);
+  /* An output under a wrong name is an answer: the case fails for what is missing. */
+  c->answered = results > 0;
   if (request->answered_only && !c->answered) return PHIBAL_OK;
   const char *output;
   json_object_foreach(outputs, output, described_output) {
     phibal_status status = judge_output(request, f, c, output, described_output, report);
     if (status != PHIBAL_OK) return status;
   }
+  for (int64_t i = first; i < first + results; i++)
+    if (!f->used[i] && !report->misnamed++)
+      snprintf(report->misnamed_name, sizeof report->misnamed_name, "%s",
+               f->results.tensors[i].name);
   return PHIBAL_OK;
 }
 

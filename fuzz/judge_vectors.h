@@ -66,8 +66,10 @@ typedef struct judge_report {
      of its cases that failed). */
   flag_id likely[LIKELY_FLAGS];
   int likely_count;
-  int64_t stray; /* tensors of the results that belong to no output */
+  int64_t stray; /* tensors of the results that belong to no output of any case, */
   char stray_name[160];
+  int64_t misnamed; /* and those among them that lie in a judged case's PREFIX/out */
+  char misnamed_name[160];
 } judge_report;
 
 /* PHIBAL_ERROR_IO or PHIBAL_ERROR_FORMAT where a file cannot be used; wrong results are in the

@@ -120,6 +120,31 @@ with tempfile.TemporaryDirectory() as folder:
     assert "multiplied by 1000" in judge(0, near, "--answered-only", "--times", "1000")
     assert "no case" in judge(1, some, "--answered-only", "--op", "ema")
 
+    # Numbers that can be read, and the exact ones in JSON.
+    huge = {**some, "0001/out/gates": (dtype, shape, data[:-4] + struct.pack("<f", 3e38))}
+    said = judge(1, huge, "--answered-only")
+    row = next(line for line in said.splitlines() if line.startswith("router-forward   gates"))
+    assert "e+4" in row and len(row.split(" (")[0]) < 90, row
+    told = json.loads(judge(1, huge, "--answered-only", "--json"))
+    worst = next(o["worst"] for o in told["outputs"] if o["output"] == "gates")
+    assert worst > 1e40 and len(repr(worst)) > 15, worst
+
+    # Tensors that are no results: no word where all is well, one where something is missing; a result
+    # under a name that no output has is always worth one.
+    along = {**answers, **{"%04d/in/logits" % i: answers["0001/out/gates"] for i in range(9)}}
+    said = judge(0, along)
+    assert "belong" not in said and "no output" not in said, said
+    assert json.loads(judge(0, along, "--json"))["stray"] == 9
+    said = judge(1, {name: t for name, t in along.items() if name != "0001/out/gates"})
+    assert "9 tensors of the results belong to no output, the first is 0000/in/logits" in said, said
+    said = judge(0, {**along, "0001/out/margins": answers["0001/out/gates"]})
+    assert "results under names that are no output's: 1, the first is 0001/out/margins" in said, said
+    # Results of another operation are not astray when one is judged alone.
+    run(0, "vectors", "--op", "ema", "--op", "price", "--cases", "3", "--out", at("two.safetensors"), "--results",
+        at("both.safetensors"))
+    told = json.loads(run(0, "judge", at("two.safetensors"), at("both.safetensors"), "--op", "ema", "--json"))
+    assert told["stray"] == 0 and told["judged"] == 3, told
+
     # The certificate says it, and holds only for what it says.
     judge(0, some, "--answered-only", "--certificate", at("c.json"))
     said = run(0, "judge", "--certificate", at("c.json"))

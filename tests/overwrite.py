@@ -57,6 +57,9 @@ with tempfile.TemporaryDirectory() as folder:
     refuses("v.safetensors", *ema, "--out", "v.safetensors")
     refuses("named twice", *ema, "--out", "w.safetensors", "--results", "w.safetensors", "--overwrite")
     refuses("named twice", *ema, "--out", "w.safetensors", "--results", "w.json")
+    for ending in ("npz", "npy", "pt"):
+        refuses("name it so", *ema, "--out", "v." + ending)
+        refuses("name it so", *ema, "--results", "v." + ending)
     put("v.safetensors", "mine")
     run(0, *ema, "--out", "v.safetensors", "--overwrite")
     run(0, "judge", "v.safetensors", "r.safetensors")

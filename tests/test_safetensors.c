@@ -56,6 +56,39 @@ static phibal_status view_status(const char *header, size_t header_bytes, size_t
 #define GOOD(name, begin, end)                                                                     \
   "\"" name "\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[" #begin "," #end "]}"
 
+/* What else there is is named; what only begins like it is not. */
+Test(safetensors, other_formats_are_named) {
+  static const struct {
+    const char *bytes;
+    size_t n;
+    const char *part;
+  } rows[] = {
+#define ROW(bytes, part) {bytes, sizeof bytes - 1, part}
+      ROW("PK\3\4-\0\0\0\0\0\0\0!\0\0\0\0\0\377\377\377\377\377\377\377\377\5\0\24\0a.npy\1\0\20\0",
+          "a NumPy .npz file; from Python"),
+      ROW("PK\3\4\0\0\10\10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\0\0\0archive/data.pklxx",
+          "a file of torch.save; from Python"),
+      ROW("PK\3\4\0\0\10\10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0a.txtxx", "a zip archive"),
+      ROW("\x93NUMPY\1\0v\0{'descr': '<f4'", "a NumPy .npy file"),
+      ROW("GGUF\3\0\0\0\1\0\0\0", "a GGUF file"),
+      ROW("\200\2\212\nl\374\234F\371 j\250P\31.", "torch.save"),
+      ROW("\x80\4\x95\1\1\1\1\1\1", "a pickle"),
+      ROW("\x89HDF\r\n\x1a\n\0\0", "HDF5"),
+      ROW("version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+      ROW("{\"a\": [1, 2]}", "not safetensors but JSON"),
+      ROW("anything else", "a header of "),
+      /* Lengths of headers whose bytes are '{' and the mark of a pickle. */
+      ROW("{\0\0\0\0\0\0\0{}", "truncated: a header of 123 bytes"),
+      ROW("\x80\2\0\0\0\0\0\0{}", "truncated: a header of 640 bytes"),
+#undef ROW
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    safetensors_file f;
+    must_fail(safetensors_view(rows[i].bytes, rows[i].n, "some", &f), PHIBAL_ERROR_FORMAT,
+              rows[i].part);
+  }
+}
+
 Test(safetensors, every_dtype_and_shape_comes_back) {
   int64_t data[16];
   for (int i = 0; i < 16; i++) data[i] = i * 0x0102030405060708;
