@@ -45,7 +45,7 @@ enum { KEY_OPTIONS = sizeof key_options / sizeof *key_options, OVERRIDES_MAX = 2
 
 typedef struct arguments {
   const char *config, *out, *resume, *device;
-  const char *parameter; /* the name of the potential's parameter that was given; null: none */
+  const char *parameter; /* which of the options that name one gave it (--p); null: none */
   bool overwrite, dry_run, keys, json, quiet, every_layer, force;
   size_t overrides;
   config_override override[OVERRIDES_MAX];
@@ -63,7 +63,7 @@ static void print_help(void) {
   puts("\n\n"
        "  --config NAME|FILE   the run file; with --from RUN that of the run, unless given\n"
        "  --set SECTION.KEY=V  any key of the run file; repeatable\n"
-       "  --param NAME=V       the potential's parameter\n"
+       "  --param NAME=V       a parameter of the potential, as 0.5 or 1/2; repeatable\n"
        "  --force              trains with a potential from a file that its audit refutes\n"
        "  --out FOLDER         run folder (default runs/CONFIG-METHOD)\n"
        "  --device NAME        cpu (unless given), cuda, or host-cuda: the CUDA kernels compiled "
@@ -93,6 +93,8 @@ static int usage(void) {
   return command_usage_error("train", "%s", phibal_status_message());
 }
 
+static const char param_option[] = "--param";
+
 /* Adds an override; `key` and `from` must outlive the arguments. */
 static bool add_override(arguments *a, const char *key, const char *value, const char *from) {
   if (a->overrides == OVERRIDES_MAX) return false;
@@ -114,16 +116,17 @@ static phibal_status add_set(arguments *a, const char *text) {
   return PHIBAL_OK;
 }
 
-/* "name=value" of the potential's parameter. */
+/* "name=value" of one of the potential's parameters. */
 static phibal_status add_parameter(arguments *a, const char *text) {
   const char *equals = strchr(text, '=');
-  char *name = a->text[a->overrides % OVERRIDES_MAX];
-  if (!equals || (size_t)(equals - text) >= sizeof a->text[0])
+  if (!equals || equals == text || strchr(text, ','))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--param '%s': NAME=VALUE is wanted", text);
-  memcpy(name, text, (size_t)(equals - text));
-  name[equals - text] = 0;
-  a->parameter = name;
-  if (!add_override(a, "balance.parameter", equals + 1, "--param"))
+  const size_t n = (size_t)(equals - text) + 1;
+  for (size_t i = 0; i < a->overrides; i++)
+    if (a->override[i].from == param_option && !strncmp(a->override[i].value, text, n))
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--param %.*s is given twice", (int)n - 1,
+                               text);
+  if (!add_override(a, "balance.parameters", text, param_option))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "more than %d options", OVERRIDES_MAX);
   return PHIBAL_OK;
 }

@@ -10,24 +10,35 @@
 
 enum { PRECISION = 192, AUDIT_SECONDS = 20 };
 
-/* The file's defaults; the run's value for its only parameter where it has one. */
+/* The file's defaults, and over them what the run says: by name, exactly, or as the value of the
+   only one, which is a binary64 number. */
 static phibal_status set_parameters(const phi_potential *phi, const run_config *config,
                                     const char *name, phibal_enclosure *parameters) {
+  const char *file = config->potential_file;
   phi_fallbacks(phi, parameters);
   const double value = config->balance.potential.parameter;
   if (name && (phi->parameters != 1 || strcmp(phi->parameter[0].name, name)))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "'%s' has no parameter '%s' that can be set here",
-                             config->potential_file, name);
-  if (isnan(value)) return PHIBAL_OK;
-  if (phi->parameters != 1)
-    return phibal_status_set(
-        PHIBAL_ERROR_ARGUMENT,
-        "'%s' has %d parameters: a run sets the value of an only one; write the "
-        "others as defaults in the file",
-        config->potential_file, phi->parameters);
-  phibal_enclosure_set_d(&parameters[0], value);
-  return phi_check_parameters(phi, parameters);
+                             "'%s' has no parameter '%s' of which --%s would be the only one; "
+                             "--param NAME=VALUE names any",
+                             file, name, name);
+  if (!isnan(value) && phi->parameters != 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "'%s' has %d parameters, and balance.parameter is of an only one; "
+                             "--param NAME=VALUE (balance.parameters) names them",
+                             file, phi->parameters);
+  if (!isnan(value)) phibal_enclosure_set_d(&parameters[0], value);
+  char list[CONFIG_TEXT_MAX];
+  memcpy(list, config->parameters, sizeof list);
+  char *rest = list;
+  for (char *one; *list && (one = strsep(&rest, ",")) != NULL;) {
+    int which;
+    if (phi_read_parameter(phi, one, false, parameters, &which))
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s': --param %s: %s", file, one,
+                               phibal_status_message());
+  }
+  phibal_status status = phi_check_parameters(phi, parameters);
+  return status ? phibal_status_set(status, "'%s': %s", file, phibal_status_message()) : PHIBAL_OK;
 }
 
 static phibal_status refuse(const run_config *config, const audit_finding *f, bool force) {

@@ -13,6 +13,7 @@ typedef struct source {
   const char *origin;
   const config_values *file;
   const config_override *override[CONFIG_KEYS_MAX]; /* the last one of each key; null: none */
+  char parameters[CONFIG_TEXT_MAX]; /* balance.parameters of all overrides together */
   const run_config *model; /* of which the keys of the model section fall back on; null: none */
 } source;
 
@@ -21,7 +22,7 @@ static phibal_status fail_at(const source *from, int key, phibal_status status, 
                              ...) __attribute__((format(printf, 4, 5)));
 static phibal_status fail_at(const source *from, int key, phibal_status status, const char *format,
                              ...) {
-  char message[384];
+  char message[1024];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
@@ -78,15 +79,28 @@ static phibal_status find_model(source *from, run_config *found) {
 }
 
 static phibal_status apply(const source *from, run_config *config) {
-  int potential = config_key_find("balance.potential");
+  const int potential = config_key_find("balance.potential");
+  const int one = config_key_find("balance.parameter"), all = config_key_find("balance.parameters");
+  char parameters[CONFIG_TEXT_MAX];
   char fallback[2 * CONFIG_TEXT_MAX + 3];
   for (int i = 0; i < (int)config_key_count; i++) {
     const config_key *key = &config_keys[i];
     const char *value = from->file->value[i];
-    if (from->override[i])
+    /* The file's parameters belong to the file's potential. */
+    if ((i == one || i == all) && from->override[potential]) value = NULL;
+    if (i == one && from->override[all]) value = NULL;
+    if (i == all && from->override[one]) value = NULL;
+    if (i == all && from->override[all]) {
+      phibal_status status = config_parameters_merge(
+          value && *from->override[i]->value ? value : "", from->parameters, parameters);
+      if (status) return fail_at(from, i, status, "%s", phibal_status_message());
+      value = parameters;
+    } else if (from->override[i]) {
       value = from->override[i]->value;
-    else if (key->kind == CONFIG_PARAMETER && from->override[potential])
-      value = NULL; /* the file's parameter belongs to the file's potential */
+    }
+    if (i == all && value && *value && given(from, one) && strcmp(given(from, one), "default") &&
+        !from->override[one] == !from->override[all])
+      return fail_at(from, i, PHIBAL_ERROR_ARGUMENT, "balance.parameter is given too");
     if (!value && from->model && in_model(i)) {
       /* Through the text, so that its range is checked. */
       run_config_format(from->model, key, fallback, sizeof fallback);
@@ -165,6 +179,11 @@ static phibal_status find_overrides(const config_override *overrides, size_t n, 
                                "%s: unknown key '%s' ('phibal train --keys' lists them all)",
                                overrides[i].from, overrides[i].key);
     from->override[key] = &overrides[i];
+    if (config_keys[key].kind != CONFIG_PARAMETERS) continue;
+    if (!*overrides[i].value) from->parameters[0] = 0; /* none, the file's neither */
+    phibal_status status =
+        config_parameters_merge(from->parameters, overrides[i].value, from->parameters);
+    if (status) return fail_at(from, key, status, "%s", phibal_status_message());
   }
   return PHIBAL_OK;
 }

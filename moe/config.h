@@ -19,6 +19,8 @@ typedef struct run_config {
      balance.external is to be set before training, and balance.potential.parameter is the value of
      its only parameter, NaN for the file's default. */
   char potential_file[CONFIG_TEXT_MAX];
+  char parameters[CONFIG_TEXT_MAX]; /* of the file, "a=1/2,b=3", exactly; "" for one of the
+                                       catalogue */
   struct {
     int32_t sequences, micro_sequences;
   } batch;
@@ -65,7 +67,8 @@ typedef enum config_kind {
   CONFIG_BOOLEAN,
   CONFIG_CHOICE,
   CONFIG_POTENTIAL,
-  CONFIG_PARAMETER, /* a real, or "default": what the catalogue gives the potential */
+  CONFIG_PARAMETER,  /* a real, or "default": what the catalogue gives the potential */
+  CONFIG_PARAMETERS, /* NAME=VALUE,... */
   CONFIG_TEXT,
 } config_kind;
 

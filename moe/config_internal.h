@@ -22,6 +22,12 @@ void config_values_clear(config_values *values);
    knows whether a file or an override is meant. */
 phibal_status config_value_parse(const config_key *key, const char *text, run_config *config);
 
+/* Parameters by name: those of `over`, and those of `under` that it does not have.
+   PHIBAL_ERROR_FORMAT for what is no list of them, PHIBAL_ERROR_ARGUMENT where one has a name
+   twice. */
+phibal_status config_parameters_merge(const char *under, const char *over,
+                                      char to[CONFIG_TEXT_MAX]);
+
 /* Index into config_keys of "section.key"; -1 if there is none. */
 int config_key_find(const char *dotted);
 

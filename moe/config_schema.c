@@ -91,6 +91,22 @@ static phibal_status parse_real(const char *text, bool infinite, double *value) 
   return PHIBAL_OK;
 }
 
+/* The same, or a fraction of two whole numbers: then the quotient, rounded once. */
+static phibal_status parse_fraction(const char *text, bool infinite, double *value) {
+  const char *slash = strchr(text, '/');
+  if (!slash) return parse_real(text, infinite, value);
+  const char *digits = text + (*text == '-' || *text == '+');
+  const size_t above = strspn(digits, "0123456789"), below = strspn(slash + 1, "0123456789");
+  const double n = strtod(text, NULL), d = strtod(slash + 1, NULL);
+  if (!above || digits + above != slash || !below || slash[1 + below] || !(fabs(n) <= 0x1p53) ||
+      !(d > 0 && d <= 0x1p53))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "'%s' is not a number, nor a fraction of whole numbers such as 1/3",
+                             text);
+  *value = n / d;
+  return PHIBAL_OK;
+}
+
 static phibal_status parse_choice(const config_key *key, const char *text, int *value) {
   char list[256] = "";
   for (int i = 0; key->names[i]; i++) {
@@ -121,18 +137,84 @@ static phibal_status parse_potential(const char *text, run_config *config) {
 static phibal_status parse_parameter(const char *text, run_config *config) {
   phibal_potential *potential = &config->balance.potential;
   if (!strcmp(text, "default")) return PHIBAL_OK; /* choosing the potential has set it */
-  if (*config->potential_file) return parse_real(text, false, &potential->parameter);
+  if (*config->potential_file) return parse_fraction(text, false, &potential->parameter);
   const phibal_potential_info *info = phibal_potential_describe(potential->id);
   if (!*info->parameter)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s has no parameter; leave it out",
                              info->name);
   double value;
-  phibal_status status = parse_real(text, true, &value);
+  phibal_status status = parse_fraction(text, true, &value);
   if (status) return status;
   phibal_potential chosen = {potential->id, value};
   status = phibal_potential_check(&chosen);
   if (!status) *potential = chosen;
   return status;
+}
+
+/* The next "name=value" of a list, without the blanks around it; false where there is none that is
+   one. *list is then as it was. */
+static bool next_parameter(const char **list, char name[CONFIG_TEXT_MAX],
+                           char value[CONFIG_TEXT_MAX]) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  const char *at = *list + strspn(*list, " ");
+  const size_t n = strspn(at, letters);
+  const char *equals = at + n + strspn(at + n, " ");
+  const char *from = equals + 1 + (*equals == '=' ? strspn(equals + 1, " ") : 0);
+  const size_t v = *equals == '=' ? strcspn(from, ", =") : 0;
+  if (!n || !v || n >= CONFIG_TEXT_MAX || v >= CONFIG_TEXT_MAX) return false;
+  const char *end = from + v + strspn(from + v, " ");
+  if (*end && (*end != ',' || !end[1])) return false;
+  snprintf(name, CONFIG_TEXT_MAX, "%.*s", (int)n, at);
+  snprintf(value, CONFIG_TEXT_MAX, "%.*s", (int)v, from);
+  *list = end + (*end == ',');
+  return true;
+}
+
+static bool has_parameter(const char *list, const char *name) {
+  char other[CONFIG_TEXT_MAX], value[CONFIG_TEXT_MAX];
+  while (*list && next_parameter(&list, other, value))
+    if (!strcmp(name, other)) return true;
+  return false;
+}
+
+phibal_status config_parameters_merge(const char *under, const char *over,
+                                      char to[CONFIG_TEXT_MAX]) {
+  char name[CONFIG_TEXT_MAX], value[CONFIG_TEXT_MAX], made[CONFIG_TEXT_MAX] = "";
+  size_t n = 0;
+  for (int list = 0; list < 2; list++)
+    for (const char *at = list ? over : under; *at && n < sizeof made;) {
+      if (!next_parameter(&at, name, value))
+        return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s': NAME=VALUE,NAME=VALUE,... is wanted",
+                                 list ? over : under);
+      if (!list && has_parameter(over, name)) continue;
+      if (has_parameter(made, name))
+        return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s' is given twice", name);
+      n += (size_t)snprintf(made + n, sizeof made - n, "%s%s=%s", n ? "," : "", name, value);
+    }
+  if (n >= sizeof made)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "longer than %d bytes", CONFIG_TEXT_MAX - 1);
+  memcpy(to, made, sizeof made);
+  return PHIBAL_OK;
+}
+
+/* Of a file as they are: the reader of its language knows what they may be. */
+static phibal_status parse_parameters(const char *text, run_config *config) {
+  char name[CONFIG_TEXT_MAX], value[CONFIG_TEXT_MAX];
+  phibal_status status = config_parameters_merge("", text, config->parameters);
+  if (status || *config->potential_file) return status;
+  const phibal_potential_info *info = phibal_potential_describe(config->balance.potential.id);
+  for (const char *at = config->parameters; *at && next_parameter(&at, name, value);) {
+    if (!*info->parameter)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s has no parameters, and no '%s'",
+                               info->name, name);
+    if (strcmp(name, info->parameter))
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "the parameter of %s is %s, not '%s'",
+                               info->name, info->parameter, name);
+    status = parse_parameter(value, config);
+    if (status) return status;
+  }
+  config->parameters[0] = 0; /* balance.parameter says it */
+  return PHIBAL_OK;
 }
 
 phibal_status config_value_parse(const config_key *key, const char *text, run_config *config) {
@@ -173,6 +255,9 @@ phibal_status config_value_parse(const config_key *key, const char *text, run_co
     break;
   case CONFIG_PARAMETER:
     status = parse_parameter(text, config);
+    break;
+  case CONFIG_PARAMETERS:
+    status = parse_parameters(text, config);
     break;
   case CONFIG_TEXT:
     if (strlen(text) >= CONFIG_TEXT_MAX)
@@ -243,6 +328,7 @@ void run_config_format(const run_config *config, const config_key *key, char *te
     else
       snprintf(text, size, "default");
     break;
+  case CONFIG_PARAMETERS:
   case CONFIG_TEXT:
     format_text(field, text, size);
     break;
@@ -265,7 +351,8 @@ static void write_domain(const config_key *key, FILE *to) {
   static const char *const plain[] = {[CONFIG_BOOLEAN] = "true, false",
                                       [CONFIG_POTENTIAL] =
                                           "`phibal eval --help` lists them; or a .phi file",
-                                      [CONFIG_PARAMETER] = "number",
+                                      [CONFIG_PARAMETER] = "number or fraction",
+                                      [CONFIG_PARAMETERS] = "NAME=VALUE,...",
                                       [CONFIG_TEXT] = "text"};
   char interval[64];
   interval_format(key, interval, sizeof interval);

@@ -125,11 +125,19 @@ static void format_key(const run_config *config, const char *dotted, char *text,
   run_config_format(config, config_key_get(dotted), text, size);
 }
 
+/* "3", "a=1/2,b=3", "default" */
+static void format_parameter(const run_config *config, char *text, size_t size) {
+  if (*config->parameters)
+    snprintf(text, size, "%.*s", (int)size - 1, config->parameters);
+  else
+    format_key(config, "balance.parameter", text, size);
+}
+
 void result_label(const run_config *config, char *label, size_t size) {
   char method[32], parameter[64];
   const phibal_potential_info *info = phibal_potential_describe(config->balance.potential.id);
   format_key(config, "balance.method", method, sizeof method);
-  format_key(config, "balance.parameter", parameter, sizeof parameter);
+  format_parameter(config, parameter, sizeof parameter);
   if (config->balance.method != BALANCE_PHI)
     snprintf(label, size, "%s", method);
   else if (config->balance.external && strcmp(parameter, "default"))
@@ -177,9 +185,9 @@ static phibal_status add_bigrams(const token_file *file, json_t *validation) {
 phibal_status result_build(const run_config *config, const run_totals *totals,
                            const mixture_examples *examples, const evaluation *final,
                            const token_file *validation, json_t **json) {
-  char label[128], parameter[64];
+  char label[128], parameter[CONFIG_TEXT_MAX];
   result_label(config, label, sizeof label);
-  format_key(config, "balance.parameter", parameter, sizeof parameter);
+  format_parameter(config, parameter, sizeof parameter);
   const phibal_potential_info *potential = phibal_potential_describe(config->balance.potential.id);
   const model_potential *external = config->balance.external;
   const balance_method method = config->balance.method;

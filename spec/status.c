@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local char message[512];
+static _Thread_local char message[2048];
 
 const char *phibal_status_message(void) {
   return message;

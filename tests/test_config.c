@@ -196,6 +196,52 @@ Test(config, potential_from_a_file) {
   cr_expect_eq(c.balance.potential.id, PHIBAL_POTENTIAL_EUCLID);
 }
 
+static phibal_status parse_with(const char *text, const config_override *o, size_t n,
+                                run_config *c) {
+  return run_config_parse(text, "f.yaml", o, n, c);
+}
+
+/* Parameters by name: options add to the run file's, another potential forgets them, and nothing
+   that is said twice is taken once. */
+Test(config, parameters_by_name) {
+  static const char text[] = WITH("  potential: two.phi\n  parameters: ' a = 1/3,b=2 '\n");
+  static const char builtin[] = WITH("  potential: lp\n  parameter: 11/5\n");
+  run_config c;
+  cr_assert_eq(parse(text, &c), PHIBAL_OK, "%s", phibal_status_message());
+  cr_expect_str_eq(c.parameters, "a=1/3,b=2");
+  const config_override o[] = {
+      {"balance.parameters", "b=5", "--param"},   {"balance.parameters", "d=7", "--param"},
+      {"balance.potential", "lp", "-"},           {"balance.parameter", "4", "--p"},
+      {"balance.parameters", "p=1/2", "--param"}, {"balance.parameters", "", "--set"}};
+  cr_assert_eq(parse_with(text, o, 2, &c), PHIBAL_OK);
+  cr_expect_str_eq(c.parameters, "a=1/3,b=5,d=7");
+  cr_assert_eq(parse_with(text, o + 2, 1, &c), PHIBAL_OK, "%s", phibal_status_message());
+  cr_expect_str_empty(c.parameters);
+  cr_expect_eq(c.balance.potential.parameter, 3.0);
+  cr_assert_eq(parse_with(text, o + 3, 1, &c), PHIBAL_OK);
+  cr_expect_str_empty(c.parameters, "the value of the only one, not beside two");
+  cr_assert_eq(parse_with(text, o + 5, 1, &c), PHIBAL_OK);
+  cr_expect_str_empty(c.parameters);
+  cr_expect_eq(parse_with(text, o + 2, 2, &c), PHIBAL_OK);
+  cr_expect_eq(c.balance.potential.parameter, 4.0);
+  cr_expect_eq(parse_with(text, o + 3, 2, &c), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "given too"), "%s", phibal_status_message());
+  cr_assert_eq(parse(builtin, &c), PHIBAL_OK, "%s", phibal_status_message());
+  cr_expect_eq(c.balance.potential.parameter, 2.2);
+  const config_override p = {"balance.parameters", "p=7/2", "--param"};
+  cr_assert_eq(parse_with(builtin, &p, 1, &c), PHIBAL_OK, "%s", phibal_status_message());
+  cr_expect_eq(c.balance.potential.parameter, 3.5);
+  cr_expect_str_empty(c.parameters, "balance.parameter says it");
+  static const char *const wrong[] = {"a",    "=1",      "a=",      "a=1,",
+                                      ",a=1", "a=1;b=2", "a=1,a=2", "a=1=2"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const config_override bad = {"balance.parameters", wrong[i], "--set"};
+    cr_expect_neq(parse_with(text, &bad, 1, &c), PHIBAL_OK, "%s", wrong[i]);
+    cr_expect(strstr(phibal_status_message(), "--set: balance.parameters"), "%s",
+              phibal_status_message());
+  }
+}
+
 /* What run_config_write writes reads back to the same bits, numbers without short decimals and
    quotes in paths included. */
 Test(config, round_trip) {

@@ -35,6 +35,35 @@ train lp_catalogue --potential lp --param p=2.5
 [ "$(losses lp)" = "$(losses lp_catalogue)" ] || fail "--param is not used"
 [ "$(losses lp)" != "$(losses file)" ] || fail "the potential makes no difference"
 
+# Fractions, and several parameters: a x^2/2 + b x^3/6 is Euclid's at b = 0 and the same for a = 1/3 however it is written.
+train half --potential "$source/spec/phi/tsallis.phi" --param alpha=1/2
+train half_catalogue --potential tsallis --param alpha=1/2
+train half_decimal --potential tsallis --set balance.parameter=0.5
+[ "$(losses half)" = "$(losses half_catalogue)" ] && [ "$(losses half)" = "$(losses half_decimal)" ] || fail "1/2 is not 0.5"
+[ "$(losses half)" != "$(losses catalogue)" ] || fail "alpha = 1/2 makes no difference"
+grep -q "parameter: 0.5" half_catalogue/config.yaml || fail "config.yaml does not say 1/2 as a number"
+printf 'potential two\nparameter a in (0, 10] = 1\nparameter b in [0, 10] = 0\nvalue sum(a*x^2/2 + b*x^3/6)\n' >two.phi
+train two --potential two.phi || { cat error >&2; fail "a potential with two parameters is refused"; }
+train euclid --potential euclid
+[ "$(losses two)" = "$(losses euclid)" ] || fail "the defaults are not used"
+train two_scaled --potential two.phi --param a=1/3 --param b=2
+printf 'potential scaled\nvalue sum(x^2/6 + x^3/3)\n' >scaled.phi
+train scaled --potential scaled.phi
+[ "$(losses two_scaled)" = "$(losses scaled)" ] || fail "two parameters are not used, or not exactly"
+[ "$(losses two_scaled)" != "$(losses two)" ] || fail "two parameters make no difference"
+grep -q '"parameter": "a=1/3,b=2"' two_scaled/result.json || fail "result.json does not say the parameters"
+train two_again --config two_scaled/config.yaml
+[ "$(losses two_again)" = "$(losses two_scaled)" ] || fail "config.yaml does not say the parameters"
+sed "s/parameters: .*/parameters: 'b = 2, a=5'/" two_scaled/config.yaml >two.yaml
+train two_merged --config two.yaml --param a=1/3
+[ "$(losses two_merged)" = "$(losses two_scaled)" ] || fail "--param does not win over the run file, by name"
+cp -r two_scaled two_resumed
+rm two_resumed/result.json
+"$phibal" train --resume two_resumed --quiet >log 2>error || { cat error >&2; fail "a run with two parameters cannot be resumed"; }
+train fifth --potential lp --param p=11/5
+train fifth_rounded --potential lp --set balance.parameters=p=2.2
+[ "$(losses fifth)" = "$(losses fifth_rounded)" ] || fail "11/5 is not 2.2"
+
 refuse() { # WORD OPTION...
   word=$1
   shift
@@ -46,7 +75,29 @@ printf 'potential bump\nvalue sum(x^2 - x^3)\n' >bump.phi
 printf 'potential wrong\nvalue sum(x^2)/2\ngradient 2*x\n' >wrong.phi
 refuse "strictly convex" --potential bump.phi
 refuse "the gradient given is the gradient" --potential wrong.phi
-refuse "no parameter 'q'" --potential "$source/spec/phi/lp.phi" --param q=3
+refuse "lp.phi': --param q=3: the parameters of lp: p" --potential "$source/spec/phi/lp.phi" --param q=3
+refuse "two.phi' has 2 parameters" --potential two.phi --set balance.parameter=1
+refuse "two.phi': --param a=x:" --potential two.phi --param a=x
+refuse "two.phi': .*(0, 10]" --potential two.phi --param a=11
+refuse_usage() { # WORD OPTION...
+  word=$1
+  shift
+  if train refused "$@"; then fail "$* is not refused"; fi
+  head -1 error | grep -q -e "$word" || { cat error >&2; fail "$*: no word of '$word'"; }
+}
+refuse_usage "the parameter of lp is p, not 'q'" --potential lp --param q=3
+refuse_usage "'1/0' is not a number" --potential tsallis --param alpha=1/0
+refuse_usage "'1/2/3' is not a number" --potential tsallis --param alpha=1/2/3
+refuse_usage "'0.1/3' is not a number" --potential tsallis --param alpha=0.1/3
+refuse_usage "euclid has no parameters" --potential euclid --param q=3
+refuse_usage "param a is given twice" --potential two.phi --param a=1 --param a=2
+refuse_usage "'a' is given twice" --potential two.phi --set balance.parameters=a=1,a=2
+refuse_usage "NAME=VALUE,NAME=VALUE" --potential two.phi --set balance.parameters=a
+refuse_usage "balance.parameter is given too" --potential two.phi --set balance.parameter=1 --param a=2
+# the reason stands there whole, and not what fits into a line of 500 bytes
+printf 'potential long_enough_to_fill_a_line\nvalue sum(x*log(x) + x^2/7 - x^3*8)\n' >a_potential_whose_file_has_a_long_name_as_people_give_them_to_files.phi
+refuse "strictly convex" --potential a_potential_whose_file_has_a_long_name_as_people_give_them_to_files.phi
+grep -q "which is not below the mean$" error || { cat error >&2; fail "the reason is cut"; }
 refuse "No such file" --potential absent.phi
 train forced --potential bump.phi --force || { cat error >&2; fail "--force is refused"; }
 grep -q refuted error || fail "--force is silent"
