@@ -33,7 +33,7 @@ static void write_parameter(FILE *to, const audit_report *r, int i) {
 }
 
 static void write_heading(FILE *to, const audit_options *o, const audit_report *r) {
-  page_begin(to, r->phi->name, "phibal audit");
+  page_begin(to, r->phi->name, "phibal audit", NULL);
   fputs("<p class=\"soft\">Certificate by phibal " PHIBAL_VERSION ", of ", to);
   page_escape(to, r->builtin ? "a built-in potential" : r->source);
   fprintf(to, ", for %d to %d experts</p>\n<dl>\n", (int)o->least_experts, (int)o->most_experts);

@@ -1,8 +1,10 @@
 /* Figures of runs: curves over the steps, and where the tokens went in the end. */
+#include "file.h"
 #include "gnuplot.h"
 #include "page.h"
 #include "report.h"
 #include "report_internal.h"
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +13,37 @@
 enum { POINTS = 400 };
 
 const char *report_colour(int i) {
-  static const char *const colours[] = {"#2f6fde", "#d9480f", "#2b8a3e", "#9c36b5",
-                                        "#e8a400", "#0c8599", "#c2255c", "#5f3dc4"};
+  static const char *const colours[] = {"#2f6fde", "#d9480f", "#2b8a3e", "#a63fc4",
+                                        "#c98a00", "#0c8599", "#d6336c", "#7a63e8"};
   return colours[i % (int)(sizeof colours / sizeof *colours)];
 }
 
-void report_write_figure(FILE *to, char *script, const char *caption) {
+void report_write_dot(FILE *to, int i) {
+  fprintf(to, "<i class=\"dot\" style=\"background:%s\"></i>", report_colour(i));
+}
+
+void report_begin_figure(FILE *to, const char *name, int colour) {
+  fputs("<figure>", to);
+  if (!name) return;
+  fputs("<p class=\"run\">", to);
+  report_write_dot(to, colour);
+  page_escape(to, name);
+  fputs("</p>", to);
+}
+
+void report_end_figure(FILE *to, const char *caption) {
+  fputs("<figcaption>", to);
+  page_escape(to, caption);
+  fputs("</figcaption></figure>\n", to);
+}
+
+void report_write_figure(FILE *to, char *script, const char *name, int colour,
+                         const char *caption) {
   char *svg = script ? gnuplot_draw(script) : NULL;
   if (svg) {
-    fprintf(to, "<figure>%s<figcaption>", svg);
-    page_escape(to, caption);
-    fputs("</figcaption></figure>\n", to);
+    report_begin_figure(to, name, colour);
+    fputs(svg, to);
+    report_end_figure(to, caption);
   }
   free(svg);
   free(script);
@@ -29,8 +51,9 @@ void report_write_figure(FILE *to, char *script, const char *caption) {
 
 void report_begin_script(FILE *to, const char *x, const char *y) {
   fputs("set terminal svg size 480,320 dynamic font 'sans-serif,12'\nset encoding utf8\n"
-        "set grid lc rgb 'gray'\nset key above\nset border 3\nset xtics nomirror\n"
-        "set ytics nomirror\nset palette defined (0 '#f1f3f9', 0.5 '#74a9ff', 1 '#12387a')\n",
+        "set grid lc rgb 'gray'\nset key above\nset border 3\nset "
+        "xtics nomirror\n"
+        "set ytics nomirror\n",
         to);
   fprintf(to, "set xlabel '%s'\nset ylabel '%s'\n", x, y);
 }
@@ -68,12 +91,33 @@ typedef struct curve {
   const char *axis, *caption;
 } curve;
 
-/* The points of one run; how many there are. */
-static int write_points(FILE *to, const report_run *run, const curve *c) {
-  size_t i;
+static const curve curves[] = {
+    {"step", "loss", false, "nats a token", "Training loss."},
+    {"evaluation", "loss", false, "nats a token", "Loss on the validation text."},
+    {"evaluation", "accuracy", false, "accuracy", "Accuracy on the validation text."},
+    {"step", "maxvio_loads", true, "MaxVio",
+     "MaxVio of the selection counts of each step's batch, the mean of the layers; 0 is even."},
+    {"step", "maxvio_mean", true, "MaxVio of means",
+     "MaxVio of the mean probabilities of each step's batch, the mean of the layers."},
+    {"step", "gini_loads", true, "Gini",
+     "Gini's coefficient of the selection counts, the mean of the layers; 0 is even."},
+    {"step", "gradient_norm", false, "norm", "Norm of the gradient, before clipping."}};
+enum { CURVES = sizeof curves / sizeof *curves, FIRST_LOSS = 0, LOSSES = 2 };
+
+/* The points of one curve of a run, as text for gnuplot, and how many there are. */
+typedef struct points {
+  char *text;
+  int count;
+} points;
+
+static points find_points(const report_run *run, const curve *c, report_scales *scales) {
+  points found = {0};
+  size_t i, size = 0;
   json_t *line;
-  int lines = 0, written = 0, in_bin = 0;
+  int lines = 0, in_bin = 0;
   double value, steps = 0, sum = 0;
+  FILE *to = open_memstream(&found.text, &size);
+  if (!to) return found;
   json_array_foreach(run->metrics, i, line) {
     const char *type = json_string_value(json_object_get(line, "type"));
     lines += type && !strcmp(type, c->type) && value_of(line, c->key, c->layers, &value);
@@ -86,90 +130,88 @@ static int write_points(FILE *to, const report_run *run, const curve *c) {
     sum += value;
     lines--;
     if (++in_bin < bin && lines) continue;
-    fprintf(to, "%.9g %.9g\n", steps / in_bin, sum / in_bin);
-    written++;
+    const double step = steps / in_bin, mean = sum / in_bin;
+    fprintf(to, "%.9g %.9g\n", step, mean);
+    found.count++;
+    if (scales) {
+      scales->steps = fmax(scales->steps, step);
+      if (c < curves + FIRST_LOSS + LOSSES) {
+        scales->least_loss = fmin(scales->least_loss, mean);
+        scales->most_loss = fmax(scales->most_loss, mean);
+      }
+    }
     steps = sum = in_bin = 0;
   }
-  return written;
+  fclose(to);
+  return found;
 }
 
-static void write_curve(FILE *to, int n, const report_run *runs, const curve *c) {
+report_scales report_scale(int n, const report_run *runs) {
+  report_scales s = {.least_loss = NAN, .most_loss = NAN, .load = 2, .first = -1};
+  for (int i = 0; i < n; i++) {
+    size_t l, e, d;
+    json_t *layer, *load, *domain;
+    for (int c = 0; c < CURVES; c++) free(find_points(&runs[i], &curves[c], &s).text);
+    json_array_foreach(runs[i].loads.layers, l, layer) {
+      const json_t *loads = json_object_get(layer, "frequency");
+      const long long index = json_integer_value(json_object_get(layer, "layer"));
+      s.first = s.first < 0 || index < s.first ? index : s.first;
+      s.last = index > s.last ? index : s.last;
+      json_array_foreach(loads, e, load) s.load =
+          fmax(s.load, json_number_value(load) * (double)json_array_size(loads));
+    }
+    json_array_foreach(runs[i].loads.ratios, l, layer) {
+      json_array_foreach(layer, d, domain) {
+        json_array_foreach(domain, e, load) s.load =
+            fmax(s.load, json_number_value(load) * (double)json_array_size(domain));
+      }
+    }
+  }
+  return s;
+}
+
+static void write_curve(FILE *to, int n, const report_run *runs, const curve *c,
+                        const report_scales *scales) {
+  enum { SHORT = 24 }; /* curves of fewer points bear a mark at each */
   char *script = NULL;
   size_t size = 0;
   FILE *s = open_memstream(&script, &size);
   if (!s) return;
   int drawn[REPORT_RUNS_MAX] = {0}, any = 0;
   report_begin_script(s, "step", c->axis);
+  fprintf(s, "set xrange [0:%g]\n", fmax(scales->steps, 1));
+  if (c < curves + FIRST_LOSS + LOSSES) {
+    const double room = fmax(0.04 * (scales->most_loss - scales->least_loss), 1e-3);
+    fprintf(s, "set yrange [%.9g:%.9g]\n", scales->least_loss - room, scales->most_loss + room);
+  } else if (c->layers) {
+    fputs("set yrange [0:*]\n", s);
+  }
   for (int i = 0; i < n; i++) {
-    fprintf(s, "$d%d << EOD\n", i);
-    drawn[i] = write_points(s, &runs[i], c);
-    fputs("EOD\n", s);
+    points p = find_points(&runs[i], c, NULL);
+    fprintf(s, "$d%d << EOD\n%sEOD\n", i, p.text ? p.text : "");
+    drawn[i] = p.count;
+    free(p.text);
   }
   for (int i = 0; i < n; i++) {
     if (!drawn[i]) continue;
     fprintf(s, "%s$d%d using 1:2 with %s lw 1.5 lc rgb '%s' title ", any++ ? ", " : "plot ", i,
-            drawn[i] > 1 ? "lines" : "points pt 7", report_colour(i));
+            drawn[i] >= SHORT ? "lines"
+            : drawn[i] > 2    ? "linespoints pt 7 ps 0.45"
+                              : "linespoints pt 7 ps 0.7",
+            report_colour(i));
     report_write_string(s, runs[i].label);
     fputs(" noenhanced", s);
   }
   fputc('\n', s);
   fclose(s);
   if (any)
-    report_write_figure(to, script, c->caption);
+    report_write_figure(to, script, NULL, 0, c->caption);
   else
     free(script);
 }
 
-void report_write_curves(FILE *to, int n, const report_run *runs) {
-  static const curve curves[] = {
-      {"step", "loss", false, "nats a token", "Training loss."},
-      {"evaluation", "loss", false, "nats a token", "Loss on the validation text."},
-      {"evaluation", "accuracy", false, "accuracy", "Accuracy on the validation text."},
-      {"step", "maxvio_loads", true, "MaxVio",
-       "MaxVio of the selection counts of each step's batch, the mean of the layers; 0 is even."},
-      {"step", "maxvio_mean", true, "MaxVio",
-       "MaxVio of the mean probabilities of each step's batch, the mean of the layers."},
-      {"step", "gini_loads", true, "Gini",
-       "Gini's coefficient of the selection counts, the mean of the layers; 0 is even."},
-      {"step", "gradient_norm", false, "norm", "Norm of the gradient, before clipping."}};
-  for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) write_curve(to, n, runs, &curves[i]);
-}
-
-/* Rows of numbers as a heat map; `names` of the rows, or null for `first` and on. */
-static void write_map(FILE *to, const json_t *rows, const json_t *names, int first, const char *y,
-                      const char *caption) {
-  char *script = NULL;
-  size_t size = 0, r, e, drawn = 0;
-  json_t *row, *cell;
-  FILE *s = open_memstream(&script, &size);
-  if (!s) return;
-  report_begin_script(s, "expert", y);
-  fputs("set cblabel 'share of the routes'\nset cbrange [0:*]\nunset grid\nset ytics (", s);
-  json_array_foreach(rows, r, row) {
-    const char *name = json_string_value(json_object_get(json_array_get(names, r), "name"));
-    char number[24];
-    snprintf(number, sizeof number, "%zu", r + (size_t)first);
-    if (r) fputs(", ", s);
-    report_write_string(s, name ? name : number);
-    fprintf(s, " %zu", r);
-  }
-  fputs(") noenhanced\n$d << EOD\n", s);
-  json_array_foreach(rows, r, row) {
-    json_array_foreach(row, e, cell) {
-      fprintf(s, "%zu %zu %.9g\n", e, r, json_number_value(cell));
-      drawn++;
-    }
-  }
-  fprintf(s,
-          "EOD\nset xrange [-0.5:%g]\nset yrange [%g:-0.5]\n"
-          "plot $d using 1:2:(0.5):(0.5):3 with boxxyerror fs solid fc palette notitle\n",
-          (double)json_array_size(json_array_get(rows, 0)) - 0.5,
-          (double)json_array_size(rows) - 0.5);
-  fclose(s);
-  if (drawn)
-    report_write_figure(to, script, caption);
-  else
-    free(script);
+void report_write_curves(FILE *to, int n, const report_run *runs, const report_scales *scales) {
+  for (int i = 0; i < CURVES; i++) write_curve(to, n, runs, &curves[i], scales);
 }
 
 static int compare_doubles(const void *a, const void *b) {
@@ -178,15 +220,16 @@ static int compare_doubles(const void *a, const void *b) {
 }
 
 /* Of each layer's experts: the least and the most loaded, the middle half, and the ideal. */
-static void write_bands(FILE *to, const json_t *layers) {
+static void write_boxes(FILE *to, const report_run *run, int colour, const report_scales *scales) {
   char *script = NULL;
-  size_t size = 0, l, e, experts = 0;
+  size_t size = 0, l, e;
   json_t *layer, *cell;
+  bool any = false;
   FILE *s = open_memstream(&script, &size);
   if (!s) return;
-  report_begin_script(s, "layer", "share of the routes");
+  report_begin_script(s, "layer", "load, in even shares");
   fputs("$d << EOD\n", s);
-  json_array_foreach(layers, l, layer) {
+  json_array_foreach(run->loads.layers, l, layer) {
     const json_t *loads = json_object_get(layer, "frequency");
     const size_t n = json_array_size(loads);
     double *sorted = calloc(n + 1, sizeof *sorted);
@@ -194,51 +237,110 @@ static void write_bands(FILE *to, const json_t *layers) {
       free(sorted);
       continue;
     }
-    json_array_foreach(loads, e, cell) sorted[e] = json_number_value(cell);
+    json_array_foreach(loads, e, cell) sorted[e] = json_number_value(cell) * (double)n;
     qsort(sorted, n, sizeof *sorted, compare_doubles);
     fprintf(s, "%lld %.9g %.9g %.9g %.9g %.9g\n",
             (long long)json_integer_value(json_object_get(layer, "layer")), sorted[0],
             sorted[(n - 1) / 4], sorted[n / 2], sorted[n - 1 - (n - 1) / 4], sorted[n - 1]);
     free(sorted);
-    experts = n;
+    any = true;
   }
-  fputs("EOD\nset yrange [0:*]\nset xtics 1\nset boxwidth 0.5\n", s);
-  const double lowest =
-      (double)json_integer_value(json_object_get(json_array_get(layers, 0), "layer"));
-  fprintf(s, "set xrange [%g:%g]\n", lowest - 0.6, lowest + (double)json_array_size(layers) - 0.4);
-  if (experts)
-    fprintf(s, "plot %.9g with lines dt 2 lc rgb '#d9480f' title 'ideal', ", 1.0 / (double)experts);
-  fputs("$d using 1:3:2:6:5 with candlesticks whiskerbars lc rgb '#2f6fde' "
+  /* The same axes for every run. */
+  const long long layers = scales->last - scales->first + 1;
+  fprintf(s,
+          "EOD\nset yrange [0:%.9g]\nset xrange [%g:%g]\nset xtics %lld,%lld\nset boxwidth 0.5\n",
+          1.04 * scales->load, (double)scales->first - 0.6, (double)scales->last + 0.6,
+          scales->first, 1 + (layers - 1) / 12);
+  fputs("plot 1 with lines dt 2 lc rgb '#d9480f' title 'even share', "
+        "$d using 1:3:2:6:5 with candlesticks whiskerbars lc rgb '#2f6fde' "
         "fs transparent solid 0.25 title 'least, middle half, most', "
         "$d using 1:4:4:4:4 with candlesticks lc rgb '#2f6fde' notitle\n",
         s);
   fclose(s);
-  if (experts)
-    report_write_figure(to, script,
-                        "Loads of each layer's experts on the validation text, against the ideal.");
+  if (any)
+    report_write_figure(to, script, run->label, colour,
+                        "Loads of each layer's experts on the validation text, against the even "
+                        "share.");
   else
     free(script);
 }
 
-void report_write_loads(FILE *to, const report_run *run) {
-  const json_t *layers = report_member(run->result, "validation.layers");
-  const json_t *domains = report_member(run->result, "validation.domains");
-  const json_t *ratios = report_member(run->result, "validation.routed_token_ratio");
-  const size_t n = json_array_size(layers);
-  if (!n) return;
-  write_bands(to, layers);
-  json_t *rows = json_array(), *layer;
-  size_t l;
-  json_array_foreach(layers, l, layer) json_array_append(rows, json_object_get(layer, "frequency"));
-  const int first = (int)json_integer_value(json_object_get(json_array_get(layers, 0), "layer"));
-  write_map(to, rows, NULL, first, "layer", "Loads of every expert on the validation text.");
-  json_decref(rows);
-  if (json_array_size(domains) < 2) return;
-  for (l = 0; l < n; l++) {
-    char caption[96];
-    if (l != n / 2 && l + 1 != n) continue;
-    snprintf(caption, sizeof caption, "Where each domain's tokens went, layer %lld.",
-             (long long)json_integer_value(json_object_get(json_array_get(layers, l), "layer")));
-    write_map(to, json_array_get(ratios, l), domains, 0, "", caption);
+void report_write_boxes(FILE *to, int n, const report_run *runs, const report_scales *scales) {
+  for (int i = 0; i < n; i++) write_boxes(to, &runs[i], i, scales);
+}
+
+/* Rows of loads, as shares of the routes, as a map in even shares; `names` of the rows, or null for
+   their "layer" of `layers`. */
+static void write_loads(FILE *to, const json_t *rows, const json_t *names, const json_t *layers,
+                        const report_run *run, int colour, const report_scales *scales,
+                        const char *caption) {
+  const size_t n = json_array_size(rows);
+  size_t r, e, columns = 0;
+  json_t *row, *load;
+  json_array_foreach(rows, r, row) if (json_array_size(row) > columns) columns =
+      json_array_size(row);
+  double *value = calloc(n * columns + 1, sizeof *value);
+  char **row_name = calloc(n + 1, sizeof *row_name), **column = calloc(columns + 1, sizeof *column);
+  bool good = value && row_name && column && columns;
+  for (r = 0; good && r < n; r++) {
+    const char *name = json_string_value(json_object_get(json_array_get(names, r), "name"));
+    const json_t *layer = json_object_get(json_array_get(layers, r), "layer");
+    row_name[r] = name ? strdup(name) : string_format("%lld", (long long)json_integer_value(layer));
+    good = row_name[r];
+    for (e = 0; e < columns; e++) {
+      load = json_array_get(json_array_get(rows, r), e);
+      value[r * columns + e] =
+          json_is_number(load) ? json_number_value(load) * (double)columns : NAN;
+    }
+  }
+  for (e = 0; good && e < columns; e++) good = (column[e] = string_format("%zu", e));
+  if (good)
+    report_write_map(to,
+                     &(report_map){.rows = (int)n,
+                                   .columns = (int)columns,
+                                   .value = value,
+                                   .row = row_name,
+                                   .column = column,
+                                   .x = "expert",
+                                   .y = names ? "" : "layer",
+                                   .unit = "load, in even shares",
+                                   .loads = true,
+                                   .high = scales->load},
+                     run->label, colour, caption);
+  for (r = 0; row_name && r < n; r++) free(row_name[r]);
+  for (e = 0; column && e < columns; e++) free(column[e]);
+  free(value);
+  free(row_name);
+  free(column);
+}
+
+void report_write_layers(FILE *to, int n, const report_run *runs, const report_scales *scales) {
+  for (int i = 0; i < n; i++) {
+    const json_t *layers = runs[i].loads.layers;
+    json_t *rows = json_array(), *layer;
+    size_t l;
+    json_array_foreach(layers, l, layer)
+        json_array_append(rows, json_object_get(layer, "frequency"));
+    if (json_array_size(rows))
+      write_loads(to, rows, NULL, layers, &runs[i], i, scales,
+                  "Loads of every expert on the validation text.");
+    json_decref(rows);
+  }
+}
+
+void report_write_domains(FILE *to, int n, const report_run *runs, const report_scales *scales) {
+  for (int i = 0; i < n; i++) {
+    const report_loads *loads = &runs[i].loads;
+    const size_t layers = json_array_size(loads->layers);
+    if (json_array_size(loads->domains) < 2) continue;
+    for (size_t l = 0; l < layers; l++) {
+      char caption[96];
+      if (l != layers / 2 && l + 1 != layers) continue;
+      snprintf(caption, sizeof caption, "Where each domain's tokens went, layer %lld.",
+               (long long)json_integer_value(
+                   json_object_get(json_array_get(loads->layers, l), "layer")));
+      write_loads(to, json_array_get(loads->ratios, l), loads->domains, NULL, &runs[i], i, scales,
+                  caption);
+    }
   }
 }

@@ -50,25 +50,27 @@ static void expect_whole(const char *html) {
             !strstr(html, "@import"));
 }
 
-/* The ten pictures of the page, each whole, with a namespace and with what it is called. */
+/* The ten pictures of the page, each whole, with a namespace and with what it is called; one that
+   is of one run bears its name. Maps need no gnuplot. */
 static void expect_pictures(bool drawn) {
   string_list files = {0};
   char path[256];
   path_to("all/of", path);
   cr_assert_eq(folder_files(path, &files), PHIBAL_OK, "%s", phibal_status_message());
-  cr_assert_eq(files.count, drawn ? 10 : 0);
+  cr_assert_eq(files.count, drawn ? 10 : 2);
   for (size_t i = 0; i < files.count; i++) {
     text_buffer text = {0};
     cr_assert_eq(file_read_all(files.items[i], &text), PHIBAL_OK);
     cr_assert_eq(text_buffer_append(&text, "", 1), PHIBAL_OK);
     cr_expect_eq(strncmp(text.bytes, "<svg xmlns=\"http://www.w3.org/2000/svg\"", 39), 0);
     cr_expect(string_ends_with(text.bytes, "</svg>") && count(text.bytes, "<svg") == 1 &&
-              count(text.bytes, "<path") > 2);
+              count(text.bytes, "<path") + count(text.bytes, "<rect") > 2);
     text_buffer_free(&text);
   }
   if (drawn)
     cr_expect(string_ends_with(files.items[0], "/01-training-loss.svg") &&
-                  string_ends_with(files.items[9], "/10-where-each-domain-s-tokens-went.svg"),
+                  string_ends_with(files.items[9],
+                                   "/10-where-each-domain-s-tokens-went-phi-negentropy.svg"),
               "%s, %s", files.items[0], files.items[9]);
   string_list_free(&files);
 }
@@ -97,7 +99,7 @@ Test(report, runs) {
   cr_expect(strstr(html, "potential: negentropy") && strstr(html, "All tables"));
   /* Seven curves; for the run with experts its loads, a map of layers, and one of domains: of two
      layers, the middle one is the last. */
-  cr_expect_eq(count(html, "<svg"), gnuplot ? 7 + 3 : 0);
+  cr_expect_eq(count(html, "<svg"), gnuplot ? 7 + 3 : 2);
   cr_expect_eq(count(html, "<figure>"), count(html, "<figcaption>"));
   free(html);
   expect_pictures(gnuplot);
@@ -107,7 +109,8 @@ Test(report, runs) {
   cr_expect_str_eq(output, "phi/report.html\n");
   html = page("phi/report.html");
   expect_whole(html);
-  cr_expect(strstr(html, "gnuplot was not found") && !strstr(html, "<svg"));
+  cr_expect(strstr(html, "The curves and box plots are left out: gnuplot was not found"));
+  cr_expect_eq(count(html, "<svg"), 2);
   free(html);
   json_decref(phi), json_decref(dense);
 }
@@ -160,7 +163,7 @@ Test(report, sweeps) {
     cr_assert_eq(phibal_command("", text, output, sizeof output), 0, "%s", output);
     char *html = page("s.html");
     expect_whole(html);
-    cr_expect_eq(count(html, "<svg"), gnuplot ? figures[i] : 0);
+    cr_expect_eq(count(html, "<svg"), gnuplot ? figures[i] : figures[i] - 5);
     snprintf(text, sizeof text, "%s/sweep.json", out);
     path_to(text, path);
     json_t *results = json_load_file(path, 0, NULL);
@@ -172,6 +175,103 @@ Test(report, sweeps) {
     json_decref(results);
     free(html);
   }
+}
+
+/* A run whose result.json says these loads and MaxVio of its one layer of 4 experts, 2 active. */
+static void pretend(const char *name, const char *loads, double maxvio) {
+  char path[256], text[1024];
+  path_to(name, path);
+  cr_assert_eq(folder_create(path), PHIBAL_OK);
+  snprintf(text, sizeof text, "%s/config.yaml", name);
+  path_to(text, path);
+  static const char config[] = "model:\n  experts: 4\n  active: 2\nbalance:\n  method: none\n"
+                               "data:\n  train: 'some/text.tokens'\n  validation: 'it''s.tokens'\n";
+  cr_assert_eq(file_write(path, config, strlen(config)), PHIBAL_OK);
+  snprintf(text, sizeof text, "%s/metrics.jsonl", name);
+  path_to(text, path);
+  cr_assert_eq(file_write(path, "", 0), PHIBAL_OK);
+  snprintf(text, sizeof text, "%s/result.json", name);
+  path_to(text, path);
+  snprintf(text, sizeof text,
+           "{\"label\": \"%s\", \"validation\": {\"loss\": 2.5, \"layers\": [{\"layer\": 7, "
+           "\"frequency\": [%s], \"maxvio_loads\": %g}]}}",
+           name, loads, maxvio);
+  cr_assert_eq(file_write(path, text, strlen(text)), PHIBAL_OK);
+}
+
+/* Of 4 experts, 2 active, MaxVio is at most 1: beyond 2/3 of that a run has collapsed. What the
+   page says of each run stands in the verdict and in its row, and not in the others'. */
+Test(report, a_collapsed_run_is_named) {
+  static char output[4096];
+  static const struct {
+    const char *name, *loads;
+    double maxvio;
+    const char *state, *says;
+  } cases[] = {{"even", "0.25, 0.25, 0.25, 0.25", 0, "all in use",
+                "1.00 times its even share (layer 7); none"},
+               {"near", "0.41, 0.19, 0.2, 0.2", 0.64, "all in use", "1.64 times"},
+               {"idle", "0.333, 0.333, 0.334, 0", 0.336, "idle experts",
+                "1 of the 4 experts of all layers gets nothing."},
+               {"rare", "0.333, 0.333, 0.333, 0.001", 0.332, "idle experts",
+                "gets nothing, or less than 1/100"},
+               {"seldom", "0.331, 0.332, 0.333, 0.004", 0.332, "all in use", "1.33 times"},
+               {"fallen", "0.45, 0.183, 0.183, 0.184", 0.8, "collapsed",
+                "1.80 times its even share (layer 7); none"}};
+  enum { CASES = sizeof cases / sizeof *cases };
+  for (int i = 0; i < CASES; i++) pretend(cases[i].name, cases[i].loads, cases[i].maxvio);
+  for (int i = 0; i < CASES; i++) {
+    char text[128];
+    snprintf(text, sizeof text, "report %s --out one.html --overwrite", cases[i].name);
+    cr_assert_eq(phibal_command("", text, output, sizeof output), 0, "%s", output);
+    char *html = page("one.html");
+    expect_whole(html);
+    const char *row = strstr(html, "<tbody>"), *end = strstr(html, "</tbody>");
+    cr_assert(row && end);
+    snprintf(text, sizeof text, ">%s</span>", cases[i].state);
+    const char *state = strstr(row, text), *says = strstr(row, cases[i].says);
+    cr_expect(state && state < end && says && says < end, "%s: %.*s", cases[i].name,
+              (int)(end - row), row);
+    const char *verdict = strstr(html, "class=\"verdict ");
+    cr_assert(verdict && verdict < row);
+    verdict += strlen("class=\"verdict ");
+    const char *kind = *cases[i].state == 'c' ? "bad" : *cases[i].state == 'i' ? "open" : "good";
+    cr_expect_eq(strncmp(verdict, kind, strlen(kind)), 0, "%s: %.20s", cases[i].name, verdict);
+    cr_expect(strstr(html, "some/text.tokens"));
+    free(html);
+  }
+  cr_assert_eq(
+      phibal_command("", "report even idle fallen rare --out four.html", output, sizeof output), 0,
+      "%s", output);
+  char *html = page("four.html");
+  cr_expect(strstr(html, "<b>1 of 4 runs has collapsed:</b> fallen.") &&
+            strstr(html, "<b>2 of 4 runs have left experts idle:</b> idle, rare."));
+  free(html);
+}
+
+/* SOURCE_DATE_EPOCH dates the page and all that is younger; the same page twice is the same bytes.
+ */
+Test(report, dates_and_the_command) {
+  static char output[4096];
+  pretend("dated", "0.25, 0.25, 0.25, 0.25", 0);
+  char *html[3];
+  static const char *const before[] = {"SOURCE_DATE_EPOCH=86400", "SOURCE_DATE_EPOCH=86400",
+                                       "SOURCE_DATE_EPOCH=172800"};
+  for (int i = 0; i < 3; i++) {
+    cr_assert_eq(phibal_command(before[i], "report dated --overwrite --out \"a b.html\"", output,
+                                sizeof output),
+                 0, "%s", output);
+    html[i] = page("a b.html");
+  }
+  cr_expect_str_eq(html[0], html[1]);
+  cr_expect(strcmp(html[0], html[2]));
+  cr_expect_eq(count(html[0], "<time>1970-01-02 00:00 UTC</time>"), 2);
+  cr_expect_eq(count(html[2], "<time>1970-01-03 00:00 UTC</time>"), 2);
+  cr_expect(strstr(html[0], "<code>phibal report dated --overwrite --out 'a b.html'</code>"));
+  for (int i = 0; i < 3; i++) free(html[i]);
+  cr_assert_eq(phibal_command("", "report dated --out now.html", output, sizeof output), 0);
+  char *now = page("now.html");
+  cr_expect(!strstr(now, "1970-") && count(now, "<time>20") == 2);
+  free(now);
 }
 
 /* What is no sweep is refused, however much of one it has. */
