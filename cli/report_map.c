@@ -121,7 +121,7 @@ void report_write_map(FILE *to, const report_map *m, const char *name, int colou
           "<svg class=\"map\" viewBox=\"0 0 %d %.0f\" font-family=\"sans-serif\" "
           "font-size=\"12\"><g fill=\"black\">\n",
           WIDTH, bottom + 88);
-  write_text(to, left - 8, 13, "end", m->y);
+  if (*m->y) write_text(to, left - 8, 13, "end", m->y);
   for (int r = 0; r < m->rows; r++) {
     char text[96];
     shorten(m->row[r], text, sizeof text, 20);

@@ -1,7 +1,10 @@
 """The pages of `phibal report` and `phibal audit --html` in a browser, on a wide and a narrow window, light
 and dark: nothing is wider than the window, no text of a picture lies over another or outside of it, every
 text can be told from its background (4.5:1, WCAG 2 AA), and the screenshot has a drawing where each picture
-stands. Pages with a fault planted in them must be refused.
+stands. What can be compared is: one axis or range of colours for one quantity, and one colour for one
+value, in all pictures of a page; curves of few points bear marks. The page begins with what it has found,
+its sections stand in order, and every row of its tables says what it means. Pages with a fault planted in
+them must be refused.
 
 usage: pages.py PHIBAL BROWSER SOURCE_ROOT
 """
@@ -10,6 +13,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,12 +52,42 @@ PROBE = """<script>addEventListener('load', () => {
         if (!(slanted[i] && slanted[j]) && over(a, boxes[j]) > 1)
           wrong.push(labels[i].textContent.trim() + ' over ' + labels[j].textContent.trim());
     });
-    return {frame, labels: labels.length, wrong};
+    /* Axes: their numbers, and what they are of. */
+    const own = t => [...t.childNodes].filter(n => n.nodeName != 'title').map(n => n.textContent).join('').trim();
+    const anchor = t => (t.closest('[text-anchor]') || t).getAttribute('text-anchor');
+    const numeric = t => own(t) && isFinite(own(t)), turned = t => Math.abs(t.getScreenCTM().a) < 1e-3;
+    const axis = labels.map(own), map = svg.classList.contains('map');
+    const last = list => list.length ? list[list.length - 1] : null;
+    const figure = svg.closest('figure');
+    const name = labels.filter(turned).map(own)[0];
+    return {frame, labels: labels.length, wrong, map,
+      caption: figure ? figure.querySelector('figcaption').textContent : '',
+      quantity: map ? last(axis) : name,
+      across: map ? null : last(labels.filter(t => !turned(t) && !numeric(t) && anchor(t) == 'middle').map(own)),
+      y: labels.filter(t => numeric(t) && anchor(t) == 'end' && !map).map(t => +own(t)),
+      x: labels.filter(t => numeric(t) && anchor(t) == 'middle' && !map).map(t => +own(t)),
+      legend: [...svg.querySelectorAll('.legend text')].map(t => +own(t)),
+      cells: [...svg.querySelectorAll('rect > title')].map(e =>
+        [+e.textContent.split(': ').pop(), getComputedStyle(e.parentElement).fill]),
+      marks: [...svg.querySelectorAll('use')].filter(e => e.getClientRects().length &&
+        getComputedStyle(e).visibility == 'visible').length};
   });
+  /* What stands on the page, from top to bottom: the first class of what leads, headings, rows. */
+  const outline = [...document.querySelector('main').children].map(e => e.tagName == 'H2' ? e.textContent :
+    e.classList.length ? '.' + e.classList[0] : e.tagName);
+  let heading = '';
+  const rows = [];
+  for (const e of document.querySelectorAll('main h2, main tbody tr')) {
+    if (e.tagName == 'H2') { heading = e.textContent; continue; }
+    const meaning = [...e.querySelectorAll('td:first-child small')].map(s => s.textContent.trim()).join('');
+    rows.push([heading, e.cells[0].textContent.trim().slice(0, 60), meaning,
+               [...e.querySelectorAll('.badge')].map(b => b.textContent).join()]);
+  }
+  const verdict = (document.querySelector('.verdict') || document.body).textContent;
   const wide = [...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll *') &&
     e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName);
   document.title = JSON.stringify({width: document.documentElement.scrollWidth,
-    height: document.documentElement.scrollHeight, wide, faint, pictures});
+    height: document.documentElement.scrollHeight, wide, faint, pictures, outline, rows, verdict});
 });</script></main>"""
 
 
@@ -115,7 +149,66 @@ def drawn(page, width, height, dark, frames):
     return title(browse(looking, width, 900, dark))
 
 
-def faults(page, width, dark, look):
+def same_scales(pictures):
+    """Pictures that cannot be compared although they show one quantity."""
+    wrong = []
+    for side, of in ("y", "quantity"), ("x", "across"):
+        for name in {p[of] for p in pictures if p[of] and not p["map"]}:
+            axes = {tuple(p[side]) for p in pictures if p[of] == name and not p["map"]}
+            if len(axes) > 1:
+                wrong.append("axes of '%s' differ: %s" % (name, sorted(axes)[:2]))
+    for name in {p["quantity"] for p in pictures if p["map"]}:
+        maps = [p for p in pictures if p["map"] and p["quantity"] == name]
+        if len({tuple(p["legend"]) for p in maps}) > 1:
+            wrong.append("colours of '%s' have different ranges" % name)
+        low, high = min(maps[0]["legend"]), max(maps[0]["legend"])
+        for p in pictures:
+            if p["quantity"] == name and not p["map"]:
+                step = p["y"][1] - p["y"][0]
+                if abs(min(p["y"]) - low) > 1.1 * abs(step) or abs(max(p["y"]) - high) > 1.1 * abs(step):
+                    wrong.append("'%s' has axes from %g to %g and colours from %g to %g"
+                                 % (name, min(p["y"]), max(p["y"]), low, high))
+        # A colour belongs to an interval of values, whichever map it is in.
+        fills, seen = [fill for _, fill in sorted(c for p in maps for c in p["cells"])], set()
+        for i, fill in enumerate(fills):
+            if i and fill != fills[i - 1] and fill in seen:
+                wrong.append("a colour of '%s' stands for values far apart" % name)
+                break
+            seen.add(fill)
+        if not fills:
+            wrong.append("no cells in the maps of '%s'" % name)
+    return wrong
+
+
+def misplaced(found, want):
+    """What is wrong with the page's words: order, marks of runs, explanations."""
+    wrong, outline = [], found["outline"]
+    leading = [e for e in outline if e not in ("H1", ".made")]
+    if leading[:1] != [".verdict"]:
+        wrong.append("begins with %s, not with the verdict" % leading[:1])
+    headings = [h for h in outline if h[0] != "." and h in want["sections"]]
+    if headings != want["sections"]:
+        wrong.append("sections: %s" % headings)
+    for heading in want["explained"]:
+        rows = [r for r in found["rows"] if r[0] == heading]
+        if not rows:
+            wrong.append("no rows under '%s'" % heading)
+        wrong += ["'%s' is not explained" % r[1] for r in rows if len(r[2].split()) < 3][:3]
+    for text in want.get("says", []):
+        if text not in found["verdict"]:
+            wrong.append("the verdict lacks '%s'" % text)
+    for name, state in want.get("states", {}).items():
+        badges = [r[3] for r in found["rows"] if r[1].startswith(name)]
+        if badges[:1] != [state]:
+            wrong.append("'%s' is marked %s, not %s" % (name, badges[:1], state))
+    for caption, marks in want.get("marks", {}).items():
+        have = [p["marks"] for p in found["pictures"] if p["caption"].startswith(caption)]
+        if have != [marks]:
+            wrong.append("'%s' has %s marks, not %d" % (caption, have, marks))
+    return wrong
+
+
+def faults(page, width, dark, look, want):
     """What is wrong with a page, in words."""
     with open(page, encoding="utf-8") as f:
         text = f.read()
@@ -126,6 +219,7 @@ def faults(page, width, dark, look):
     wrong = ["%d pixels wide" % found["width"]] if found["width"] > width else []
     wrong += ["wider than the window: " + e for e in found["wide"][:3]]
     wrong += ["hardly seen: " + e for e in found["faint"][:3]]
+    wrong += same_scales(found["pictures"]) + misplaced(found, want)
     for i, picture in enumerate(found["pictures"]):
         wrong += ["picture %d: %s" % (i, w) for w in picture["wrong"][:3]]
         if not picture["labels"]:
@@ -150,9 +244,28 @@ def planted(page, name, change):
     return path
 
 
-def first_picture(text, change):
-    start, end = text.index("<svg"), text.index("</svg>")
+def picture(text, change, caption="", last=False):
+    """The page with a change in its first, or last, picture of a caption."""
+    begins = [m.start() for m in re.finditer("<svg", text)
+              if text[text.index("<figcaption>", m.start()):].startswith("<figcaption>" + caption)]
+    start = begins[-1 if last else 0]
+    end = text.index("</svg>", start)
     return text[:start] + change(text[start:end]) + text[end:]
+
+
+def between(text, start, end, change):
+    """The page with a change from one text to the next other."""
+    a = text.index(start)
+    b = text.index(end, a)
+    return text[:a] + change(text[a:b]) + text[b:]
+
+
+def other_colours(svg):
+    """A map whose colours are of a scale of its own."""
+    fills = dict(re.findall(r'class="h(\d+)"[^>]*?fill="([^"]*)"', svg))
+    other = lambda n: str(min(int(n) + 12, 36))
+    return re.sub(r'class="h(\d+)"([^>]*?)fill="[^"]*"([^>]*)><title',
+                  lambda m: 'class="h%s"%sfill="%s"%s><title' % (other(m[1]), m[2], fills[other(m[1])], m[3]), svg)
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -173,15 +286,43 @@ with tempfile.TemporaryDirectory() as folder:
         f.write("base: ./one/config.yaml\nout: cases\ncases: [{name: soft-l1, balance.potential: soft-l1}, "
                 "{name: negentropy}, {name: a case of some length, balance.method: none}]\n")
     run(phibal, "sweep", "cases.yaml", "--quiet")
-    run(phibal, "report", "one", "two", "three", "--out", "runs.html", "--pictures", "pictures")
+    # Loads half as uneven as those of so short runs; one that has collapsed; one that was stopped after a step.
+    shutil.copytree("one", "fallen")
+    for name in "one", "two", "three", "fallen":
+        with open(name + "/result.json", encoding="utf-8") as f:
+            result = json.load(f)
+        for layer in result["validation"]["layers"]:
+            layer["frequency"] = [(v + 1 / 8) / 2 for v in layer["frequency"]]
+            if name == "fallen":
+                layer["frequency"] = [.5, .5, 0, 0, 0, 0, 0, 0]
+            layer["maxvio_loads"] = 8 * max(layer["frequency"]) - 1
+        with open(name + "/result.json", "w", encoding="utf-8") as f:
+            json.dump(result, f)
+    shutil.copytree("two", "stopped")
+    os.remove("stopped/result.json")
+    with open("two/metrics.jsonl", encoding="utf-8") as f, open("stopped/metrics.jsonl", "w", encoding="utf-8") as to:
+        to.write(next(line for line in f if '"type":"step"' in line))
+    run(phibal, "report", "one", "two", "three", "fallen", "stopped", "--out", "runs.html", "--pictures", "pictures")
     run(phibal, "report", "swept", "--out", "sweep.html")
     run(phibal, "report", "cases", "--out", "cases.html")
     run(phibal, "audit", "--potential", "soft-l1", "--experts", "8..16", "--quick", "--skip",
         "convexity,legendre,gradient,conjugate", "--html", "audit.html")
-    for page in "runs.html", "sweep.html", "cases.html", "audit.html":
+    wanted = {
+        # Three evaluations of four runs, twelve steps of them and one of the fifth; a mark more in the legend.
+        "runs.html": {"sections": ["Summary", "Curves", "Loads of experts", "Loads by domain", "Results",
+                                   "Where the configurations differ", "Configurations"],
+                      "explained": ["Results"], "states": {"one": "all in use", "two": "all in use", "three": "all in use",
+                                                          "fallen": "collapsed"},
+                      "says": ["has collapsed: fallen"],
+                      "marks": {"Loss on the validation text": 4 * (3 + 1), "Training loss": 4 * (12 + 1) + 1 + 1}},
+        "sweep.html": {"sections": ["Points", "Along the last axis", "Over both axes"], "explained": [],
+                       "says": ["The least loss"]},
+        "cases.html": {"sections": ["Points", "Along the last axis"], "explained": [], "says": ["The least loss"]},
+    }
+    for page in wanted:
         path = os.path.join(folder, page)
         for width, dark, look in (1280, False, True), (390, True, False):
-            wrong = faults(path, width, dark, look)
+            wrong = faults(path, width, dark, look, wanted[page])
             check(not wrong, "%s, %d pixels, %s%s" % (page, width, "dark" if dark else "light",
                                                       "".join("\n  " + w for w in wrong)))
     # Runs of one label are told apart in the legends.
@@ -190,21 +331,49 @@ with tempfile.TemporaryDirectory() as folder:
     check(text.index(">one<", text.index("<svg")) > 0 and text.index(">three<", text.index("<svg")) > 0,
           "runs of one label bear their folders' names")
 
-    picture = os.path.join(folder, "pictures/01-training-loss.svg")
-    check(drawn(picture, 480, 320, True, [[0, 0, 480, 320]]) == [True], "a picture by itself, dark")
+    check(drawn(os.path.join(folder, "pictures/01-training-loss.svg"), 480, 320, True, [[0, 0, 480, 320]]) == [True], "a picture by itself, dark")
 
-    runs = os.path.join(folder, "runs.html")
-    for name, width, dark, look, change in (
-            ("pictures that do not shrink", 390, False, False,
-             lambda t: t.replace("</style>", "figure{min-width:24rem}</style>", 1)),
-            ("black on black", 390, True, False, lambda t: t.replace("</style>", "svg text{fill:#000}</style>", 1)),
-            ("labels over each other", 1280, False, False,
-             lambda t: first_picture(t, lambda s: s.replace("</text>", "</text><text x='0' y='0'>step</text>"))),
-            ("a label that is cut", 1280, False, False,
-             lambda t: first_picture(t, lambda s: s + "<text x='-30' y='9'>lost</text>")),
-            ("curves without a line", 1280, False, True,
-             lambda t: first_picture(t, lambda s: re.sub(r"<path\b[^>]*/>", "", s, flags=re.S))),
-            ("no pictures", 1280, False, False, lambda t: re.sub(r"<svg.*?</svg>", "", t, flags=re.S))):
-        wrong = faults(planted(runs, name, change), width, dark, look)
-        check(bool(wrong), "planted: %s: %s" % (name, "; ".join(wrong)[:120] or "not noticed"))
+    plants = {"runs.html": (
+        ("pictures that do not shrink", 390, False, "wider than the window",
+         lambda t: t.replace("</style>", "figure{min-width:24rem}</style>", 1)),
+        ("black on black", 390, True, "hardly seen", lambda t: t.replace("</style>", "svg text{fill:#000}</style>", 1)),
+        ("labels over each other", 1280, False, "step over",
+         lambda t: picture(t, lambda s: s.replace("</text>", "</text><text x='0' y='0'>step</text>"))),
+        ("a label that is cut", 1280, False, "outside: lost",
+         lambda t: picture(t, lambda s: s + "<text x='-30' y='9'>lost</text>")),
+        ("curves without a line", 1280, False, "picture 0 is empty",
+         lambda t: picture(t, lambda s: re.sub(r"<(path|use)\b[^>]*/>", "", s, flags=re.S))),
+        ("no pictures", 1280, False, "no pictures", lambda t: re.sub(r"<svg.*?</svg>", "", t, flags=re.S)),
+        ("an axis of its own", 1280, False, "axes of 'load, in even shares' differ",
+         lambda t: picture(t, lambda s: s.replace("> 3<", "> 0.3<"), "Loads of each layer", True)),
+        ("losses of different axes", 1280, False, "axes of 'nats a token' differ",
+         lambda t: picture(t, lambda s: re.sub(r"> (5\.[0-9]*)<", r"> 1\1<", s), "Loss on the validation")),
+        ("steps of its own", 1280, False, "axes of 'step' differ",
+         lambda t: picture(t, lambda s: s.replace("> 12<", "> 24<"), "Norm of the gradient")),
+        ("a range of colours of its own", 1280, False, "have different ranges",
+         lambda t: picture(t, lambda s: s.replace(">4</text></g>", ">2.5</text></g>"), "Loads of every expert")),
+        ("ranges of colours that are not the axes'", 1280, False, "and colours from 0 to 9",
+         lambda t: t.replace(">4</text></g>", ">9</text></g>")),
+        ("colours of its own", 1280, False, "stands for values far apart",
+         lambda t: picture(t, other_colours, "Loads of every expert")),
+        ("a collapse without a mark", 1280, False, "'fallen' is marked ['all in use'], not collapsed",
+         lambda t: t.replace('<span class="badge collapsed">collapsed<', '<span class="badge fine">all in use<')),
+        ("a run marked as collapsed that is not", 1280, False, "'one' is marked ['collapsed'], not all in use",
+         lambda t: t.replace('<span class="badge fine">all in use<', '<span class="badge collapsed">collapsed<', 1)),
+        ("a verdict without the run", 1280, False, "the verdict lacks",
+         lambda t: between(t, 'class="verdict', "</div>", lambda s: s.replace("fallen", "a run"))),
+        ("a verdict at the end", 1280, False, "not with the verdict",
+         lambda t: re.sub(r'(<div class="verdict.*?</div>)(.*)(</main>)', r"\2\1\3", t, flags=re.S)),
+        ("sections in disorder", 1280, False, "sections: ",
+         lambda t: t.replace("<h2>Curves<", "<h2>-<").replace("<h2>Results<", "<h2>Curves<").replace("<h2>-<", "<h2>Results<")),
+        ("points without marks", 1280, False, "marks, not 16",
+         lambda t: picture(t, lambda s: re.sub(r"<use\b[^>]*/>", "", s), "Loss on the validation")),
+        ("one point without its mark", 1280, False, "marks, not 54",
+         lambda t: picture(t, lambda s: s[:s.rindex("<use")] + s[s.index("/>", s.rindex("<use")) + 2:], "Training loss")),
+        ("a row without a meaning", 1280, False, "is not explained",
+         lambda t: between(t, "<h2>Results<", "</table>", lambda s: re.sub(r"<small>.*?</small>", "", s, count=1))))}
+    for page, faulty in plants.items():
+        for name, width, dark, says, change in faulty:
+            wrong = faults(planted(os.path.join(folder, page), name, change), width, dark, "empty" in says, wanted[page])
+            check(any(says in w for w in wrong), "planted: %s: %s" % (name, "; ".join(wrong)[:160] or "not noticed"))
 sys.exit(bad > 0)
