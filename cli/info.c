@@ -98,6 +98,8 @@ int command_info(int argc, char **argv) {
     {"NCCL", device_nccl(), "one process trains on CUDA devices"},
     {"cuDNN", device_cudnn(), "attention on a device is by matrix products"},
     {"MPI", parallel_library(), "one process trains a model: no `mpirun phibal train`"},
+    {"libsodium", PHIBAL_HAVE_SODIUM ? "yes" : NULL,
+     "one process trains on devices: no processes of torchrun or srun"},
   };
   size_t n = sizeof features / sizeof *features;
   if (json) return print_json(features, n);

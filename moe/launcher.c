@@ -1,8 +1,15 @@
 #include "launcher.h"
+#include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if PHIBAL_HAVE_SODIUM
+#include <sodium.h>
+#endif
 
 enum { DEFAULT_PORT = 29500, SLURM_FIRST_PORT = 20000, SLURM_PORTS = 10000 };
 
@@ -38,10 +45,95 @@ phibal_status launcher_first_host(const char *list, char *host, size_t size) {
                            list);
 }
 
-/* FNV-1a. */
-static uint64_t hash(uint64_t h, const char *text) {
-  for (; text && *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-  return h;
+enum { SECRET_LEAST = 16, SECRET_MOST = 1024 };
+
+/* 8-4-4-4-12 hexadecimal digits. */
+static bool is_uuid(const char *text) {
+  static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  size_t i = 0;
+  while (form[i] && text[i] && (form[i] == '-' ? text[i] == '-' : isxdigit((unsigned char)text[i])))
+    i++;
+  return !form[i] && !text[i];
+}
+
+/* The text of a file, without the end of its line, that others cannot read. */
+static phibal_status read_secret(const char *path, char *secret) {
+  struct stat s;
+  FILE *file = fopen(path, "re");
+  if (!file || fstat(fileno(file), &s)) {
+    const int wrong = errno;
+    if (file) fclose(file);
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "PHIBAL_SECRET_FILE '%s': %s", path,
+                             strerror(wrong));
+  }
+  phibal_status status = PHIBAL_OK;
+  const size_t n = fread(secret, 1, SECRET_MOST, file);
+  secret[n] = 0;
+  if (!S_ISREG(s.st_mode) || (s.st_mode & (S_IRWXG | S_IRWXO)))
+    status =
+        phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                          "PHIBAL_SECRET_FILE '%s': a file of mode 600 is needed, which nobody "
+                          "else can read",
+                          path);
+  else if (strlen(secret) != n || n == SECRET_MOST)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "PHIBAL_SECRET_FILE '%s': a text of less than %d characters is "
+                               "needed",
+                               path, SECRET_MOST);
+  fclose(file);
+  secret[strcspn(secret, "\r\n")] = 0;
+  return status;
+}
+
+/* The key is the BLAKE2b hash of the secret and of what names the job, so that two jobs of one
+   secret do not meet. */
+static phibal_status find_key(launcher *l) {
+#if PHIBAL_HAVE_SODIUM
+  const char *given = getenv("PHIBAL_SECRET"), *file = getenv("PHIBAL_SECRET_FILE");
+  const char *run = getenv("TORCHELASTIC_RUN_ID");
+  static const char *const names[] = {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID"};
+  char secret[SECRET_MOST + 1];
+  if (sodium_init() < 0)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "libsodium cannot be used here");
+  if (given && *given) {
+    if (snprintf(secret, sizeof secret, "%s", given) >= SECRET_MOST)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "PHIBAL_SECRET has %d characters or more",
+                               SECRET_MOST);
+  } else if (file && *file) {
+    const phibal_status status = read_secret(file, secret);
+    if (status) return status;
+  } else if (run && is_uuid(run)) {
+    strcpy(secret, run);
+  } else {
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "%d processes need a secret that they share, so that no other can join "
+        "them: PHIBAL_SECRET, the same random text for all, or "
+        "PHIBAL_SECRET_FILE",
+        l->ranks);
+  }
+  if (strlen(secret) < SECRET_LEAST)
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "the secret (PHIBAL_SECRET, PHIBAL_SECRET_FILE) needs %d characters or "
+        "more",
+        SECRET_LEAST);
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, NULL, 0, sizeof l->key);
+  const char *parts[] = {"phibal rendezvous 2", secret, NULL, NULL, NULL};
+  for (int i = 0; i < 3; i++) parts[2 + i] = getenv(names[i]);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    crypto_generichash_update(&state, (const unsigned char *)(parts[i] ? parts[i] : ""),
+                              (parts[i] ? strlen(parts[i]) : 0) + 1);
+  crypto_generichash_final(&state, l->key, sizeof l->key);
+  sodium_memzero(secret, sizeof secret);
+  return PHIBAL_OK;
+#else
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "%d processes that something else than mpirun has started need "
+                           "libsodium, which this build was made without",
+                           l->ranks);
+#endif
 }
 
 /* Where rank 0 is, for a job of several ranks. torchrun's own store may listen at MASTER_PORT: it
@@ -101,7 +193,7 @@ phibal_status launcher_find(launcher *l) {
   l->rank = (int32_t)rank;
   l->ranks = (int32_t)ranks;
   l->local = (int32_t)local;
-  l->job = hash(0xcbf29ce484222325u, getenv("TORCHELASTIC_RUN_ID"));
-  if (slurm) l->job = hash(hash(l->job, getenv("SLURM_JOB_ID")), getenv("SLURM_STEP_ID"));
-  return ranks > 1 ? find_place(l, slurm) : PHIBAL_OK;
+  if (ranks == 1) return PHIBAL_OK;
+  status = find_place(l, slurm);
+  return status ? status : find_key(l);
 }

@@ -7,18 +7,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { LAUNCHER_KEY_BYTES = 32 };
+
 typedef struct launcher {
   int32_t rank, ranks; /* ranks is 0 where nothing says that there are several */
   int32_t local;       /* which of its machine's processes this is */
   char host[256];      /* where rank 0 listens; empty for one rank */
   int port;
-  uint64_t job; /* the same number for all processes of a job, another one for most others */
+  unsigned char key[LAUNCHER_KEY_BYTES]; /* what only the processes of this job have */
 } launcher;
 
 /* RANK and WORLD_SIZE win over Slurm's variables. Slurm's count in a step of srun only: a batch
    script has SLURM_PROCID and SLURM_NTASKS too, and is one process. MASTER_ADDR and MASTER_PORT
    stand for Slurm's nodes and a port from the job's number where they are set.
-   PHIBAL_ERROR_ARGUMENT names a variable that is missing or makes no sense. */
+
+   The key of several ranks is made of a secret that all of them have, and of the job's identifiers:
+   PHIBAL_SECRET, or the text of the file PHIBAL_SECRET_FILE, which nobody else may read; at least
+   16 characters. Without these the identifier of a run of torchrun is taken if it is a UUID, as
+   torchrun --standalone draws one.
+
+   PHIBAL_ERROR_ARGUMENT names a variable that is missing or makes no sense, and a file that cannot
+   be used; PHIBAL_ERROR_UNSUPPORTED: several ranks in a build without libsodium. */
 phibal_status launcher_find(launcher *l);
 
 /* The first host of a Slurm list, as node[007-012,20],gpu1: node007. PHIBAL_ERROR_ARGUMENT if there

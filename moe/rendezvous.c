@@ -9,12 +9,80 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#if PHIBAL_HAVE_SODIUM
+#include <sodium.h>
+#endif
 
-/* Before what every rank has: its bytes, or that a rank is lost. */
+/* Every message: a frame, its bytes, the code of both. */
 typedef struct frame {
-  uint64_t bytes; /* UINT64_MAX: lost */
-  int64_t rank;   /* which one */
+  uint64_t bytes; /* LOST: none follow */
+  int32_t rank;   /* which one is lost */
+  int32_t silent; /* it is there, and says nothing */
 } frame;
+#define LOST UINT64_MAX
+
+#if PHIBAL_HAVE_SODIUM
+static void mac_of(const unsigned char *key, const char *what, const void *a, size_t a_bytes,
+                   const void *b, size_t b_bytes, unsigned char *mac) {
+  crypto_auth_hmacsha512256_state state;
+  crypto_auth_hmacsha512256_init(&state, key, LAUNCHER_KEY_BYTES);
+  crypto_auth_hmacsha512256_update(&state, (const unsigned char *)what, strlen(what) + 1);
+  crypto_auth_hmacsha512256_update(&state, a, a_bytes);
+  if (b_bytes) crypto_auth_hmacsha512256_update(&state, b, b_bytes);
+  crypto_auth_hmacsha512256_final(&state, mac);
+}
+
+void rendezvous_mac(const unsigned char *key, const char *what, const void *a, size_t a_bytes,
+                    const void *b, size_t b_bytes, unsigned char *mac) {
+  mac_of(key, what, a, a_bytes, b, b_bytes, mac);
+}
+
+bool rendezvous_mac_is(const unsigned char *key, const char *what, const void *a, size_t a_bytes,
+                       const void *b, size_t b_bytes, const unsigned char *mac) {
+  unsigned char right[MAC_BYTES];
+  mac_of(key, what, a, a_bytes, b, b_bytes, right);
+  return sodium_memcmp(right, mac, sizeof right) == 0; /* in the same time, equal or not */
+}
+#else
+/* Without libsodium launcher_find refuses several ranks. */
+void rendezvous_mac(const unsigned char *key, const char *what, const void *a, size_t a_bytes,
+                    const void *b, size_t b_bytes, unsigned char *mac) {
+  (void)key, (void)what, (void)a, (void)a_bytes, (void)b, (void)b_bytes;
+  memset(mac, 0, MAC_BYTES);
+}
+
+bool rendezvous_mac_is(const unsigned char *key, const char *what, const void *a, size_t a_bytes,
+                       const void *b, size_t b_bytes, const unsigned char *mac) {
+  (void)key, (void)what, (void)a, (void)a_bytes, (void)b, (void)b_bytes, (void)mac;
+  return false;
+}
+#endif
+
+/* A frame with the number of its message, which its code covers. */
+typedef struct numbered {
+  frame head;
+  uint64_t number;
+} numbered;
+
+static const char *direction(bool from_rank_0) {
+  return from_rank_0 ? "from rank 0" : "to rank 0";
+}
+
+static bool send_message(const rendezvous *r, connection *c, frame head, const void *data) {
+  unsigned char mac[MAC_BYTES];
+  const size_t bytes = head.bytes == LOST ? 0 : head.bytes;
+  const numbered n = {head, c->sent++};
+  rendezvous_mac(c->key, direction(r->rank == 0), &n, sizeof n, data, bytes, mac);
+  return rendezvous_send(c->socket, &head, sizeof head) &&
+         rendezvous_send(c->socket, data, bytes) && rendezvous_send(c->socket, mac, sizeof mac);
+}
+
+static bool message_is_right(const rendezvous *r, const connection *c, frame head, const void *data,
+                             const unsigned char *mac) {
+  const numbered n = {head, c->received};
+  return rendezvous_mac_is(c->key, direction(r->rank != 0), &n, sizeof n, data,
+                           head.bytes == LOST ? 0 : head.bytes, mac);
+}
 
 bool rendezvous_send(int socket, const void *data, size_t bytes) {
   for (size_t sent = 0; sent < bytes;) {
@@ -44,12 +112,23 @@ bool rendezvous_receive(int socket, void *data, size_t bytes, double until) {
 }
 
 /* Rank 0 tells the others, so that all name the same rank. */
-static const char *lose(rendezvous *r, int64_t rank) {
+static const char *lose(rendezvous *r, int32_t rank, bool silent) {
   if (*r->lost) return r->lost;
-  snprintf(r->lost, sizeof r->lost, "rank %lld has ended", (long long)rank);
-  const frame told = {UINT64_MAX, rank};
+  if (silent)
+    snprintf(r->lost, sizeof r->lost, "rank %d has said nothing for %g s (PHIBAL_TIMEOUT)", rank,
+             r->seconds);
+  else
+    snprintf(r->lost, sizeof r->lost, "rank %d has ended", rank);
   for (int32_t i = 1; i < r->ranks && r->rank == 0; i++)
-    if (i != rank) rendezvous_send(r->sockets[i], &told, sizeof told);
+    if (i != rank) send_message(r, &r->to[i], (frame){LOST, rank, silent}, NULL);
+  return r->lost;
+}
+
+/* Nobody of the job has said it: a connection that somebody else has broken into. */
+static const char *forged(rendezvous *r, int32_t rank) {
+  lose(r, rank, false);
+  snprintf(r->lost, sizeof r->lost, "what came from rank %d was not said by a rank of this job",
+           rank);
   return r->lost;
 }
 
@@ -62,28 +141,36 @@ const char *rendezvous_lost(rendezvous *r) {
   if (*r->lost) return r->lost;
   if (r->rank == 0) {
     for (int32_t i = 1; i < r->ranks; i++)
-      if (ended(r->sockets[i])) return lose(r, i);
+      if (ended(r->to[i].socket)) return lose(r, i, false);
     return NULL;
   }
   /* Rank 0 says nothing of itself but that a rank is lost. */
-  frame said;
-  if (recv(r->sockets[0], &said, sizeof said, MSG_PEEK | MSG_DONTWAIT) == sizeof said &&
-      said.bytes == UINT64_MAX)
-    return lose(r, said.rank);
-  return ended(r->sockets[0]) ? lose(r, 0) : NULL;
+  struct {
+    frame head;
+    unsigned char mac[MAC_BYTES];
+  } said;
+  if (recv(r->to[0].socket, &said, sizeof said, MSG_PEEK | MSG_DONTWAIT) == sizeof said &&
+      said.head.bytes == LOST)
+    return message_is_right(r, &r->to[0], said.head, NULL, said.mac)
+               ? lose(r, said.head.rank, said.head.silent)
+               : forged(r, 0);
+  return ended(r->to[0].socket) ? lose(r, 0, false) : NULL;
 }
 
-/* What has come from a rank: a frame, then its bytes. */
+/* What has come from a rank: a frame, its bytes, their code. */
 typedef struct arriving {
   frame head;
   size_t got;
+  unsigned char mac[MAC_BYTES];
 } arriving;
 
 /* Takes what is there; false where the rank has ended. */
 static bool take(int socket, size_t bytes, arriving *a, unsigned char *to) {
-  unsigned char *place =
-      a->got < sizeof a->head ? (unsigned char *)&a->head + a->got : to + (a->got - sizeof a->head);
-  const size_t end = a->got < sizeof a->head ? sizeof a->head : sizeof a->head + bytes;
+  const size_t data = sizeof a->head, mac = data + bytes;
+  unsigned char *place = a->got < data  ? (unsigned char *)&a->head + a->got
+                         : a->got < mac ? to + (a->got - data)
+                                        : a->mac + (a->got - mac);
+  const size_t end = a->got < data ? data : a->got < mac ? mac : mac + MAC_BYTES;
   const ssize_t n = recv(socket, place, end - a->got, MSG_DONTWAIT);
   if (n > 0) a->got += (size_t)n;
   return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
@@ -92,32 +179,40 @@ static bool take(int socket, size_t bytes, arriving *a, unsigned char *to) {
 /* Rank 0 looks at all the others at once, so that one that ends is seen whoever is late. */
 static const char *collect(rendezvous *r, size_t bytes, unsigned char *all, arriving *from,
                            struct pollfd *others) {
-  const size_t whole = sizeof(frame) + bytes;
+  const size_t whole = sizeof(frame) + bytes + MAC_BYTES;
+  const double until = seconds_now() + r->seconds;
   for (int32_t missing = r->ranks - 1; missing > 0;) {
     for (int32_t i = 1; i < r->ranks; i++)
-      others[i - 1] = (struct pollfd){.fd = r->sockets[i],
+      others[i - 1] = (struct pollfd){.fd = r->to[i].socket,
                                       .events = (short)(from[i].got < whole ? POLLIN : POLLRDHUP)};
-    if (poll(others, (nfds_t)r->ranks - 1, -1) < 0 && errno != EINTR)
+    if (poll(others, (nfds_t)r->ranks - 1, 1000) < 0 && errno != EINTR)
       return "the connections to the other ranks cannot be waited for";
     for (int32_t i = 1; i < r->ranks; i++) {
       if (!others[i - 1].revents) continue;
-      if (from[i].got == whole) return lose(r, i);
-      if (!take(r->sockets[i], bytes, &from[i], all + (size_t)i * bytes)) return lose(r, i);
+      unsigned char *place = all + (size_t)i * bytes;
+      if (from[i].got == whole) return lose(r, i, false);
+      if (!take(r->to[i].socket, bytes, &from[i], place)) return lose(r, i, false);
       if (from[i].got >= sizeof(frame) && from[i].head.bytes != bytes) {
         snprintf(r->lost, sizeof r->lost, "rank %d gives %llu bytes where rank 0 gives %zu", i,
                  (unsigned long long)from[i].head.bytes, bytes);
         return r->lost;
       }
-      missing -= from[i].got == whole;
+      if (from[i].got < whole) continue;
+      if (!message_is_right(r, &r->to[i], from[i].head, place, from[i].mac)) return forged(r, i);
+      r->to[i].received++;
+      missing--;
     }
+    for (int32_t i = 1; missing > 0 && seconds_now() > until && i < r->ranks; i++)
+      if (from[i].got < whole) return lose(r, i, true);
   }
-  const frame head = {bytes, 0};
   for (int32_t i = 1; i < r->ranks; i++)
-    if (!rendezvous_send(r->sockets[i], &head, sizeof head) ||
-        !rendezvous_send(r->sockets[i], all, bytes * (size_t)r->ranks))
-      return lose(r, i);
+    if (!send_message(r, &r->to[i], (frame){(uint64_t)r->ranks * bytes, 0, 0}, all))
+      return lose(r, i, false);
   return NULL;
 }
+
+/* The others wait a little longer than rank 0 does, who knows which rank is missing. */
+enum { RANK_0_SECONDS = 5 };
 
 const char *rendezvous_gather(rendezvous *r, const void *own, size_t bytes, void *all) {
   if (*r->lost) return r->lost;
@@ -132,34 +227,40 @@ const char *rendezvous_gather(rendezvous *r, const void *own, size_t bytes, void
     free(others);
     return wrong;
   }
-  frame head = {bytes, 0};
-  if (!rendezvous_send(r->sockets[0], &head, sizeof head) ||
-      !rendezvous_send(r->sockets[0], own, bytes) ||
-      !rendezvous_receive(r->sockets[0], &head, sizeof head, 0)) {
-    const char *why = rendezvous_lost(r); /* rank 0 may have said who */
-    return why ? why : lose(r, 0);
+  connection *c = &r->to[0];
+  const double until = seconds_now() + r->seconds + RANK_0_SECONDS;
+  const size_t everything = bytes * (size_t)r->ranks;
+  frame head = {0};
+  unsigned char mac[MAC_BYTES];
+  if (send_message(r, c, (frame){bytes, 0, 0}, own) &&
+      rendezvous_receive(c->socket, &head, sizeof head, until) &&
+      (head.bytes == LOST || head.bytes == everything) &&
+      (head.bytes == LOST || rendezvous_receive(c->socket, all, everything, until)) &&
+      rendezvous_receive(c->socket, mac, sizeof mac, until)) {
+    if (!message_is_right(r, c, head, all, mac)) return forged(r, 0);
+    c->received++;
+    return head.bytes == LOST ? lose(r, head.rank, head.silent) : NULL;
   }
-  if (head.bytes == UINT64_MAX) return lose(r, head.rank);
-  if (head.bytes == bytes && rendezvous_receive(r->sockets[0], all, bytes * (size_t)r->ranks, 0))
-    return NULL;
-  return lose(r, 0);
+  const char *why = rendezvous_lost(r); /* rank 0 may have said who */
+  return why ? why : lose(r, 0, seconds_now() > until);
 }
 
 phibal_status rendezvous_open(const launcher *l, double seconds, rendezvous **opened) {
   *opened = NULL;
   rendezvous *r = calloc(1, sizeof *r);
-  if (r) r->sockets = malloc(sizeof *r->sockets * (size_t)l->ranks);
-  if (!r || !r->sockets) {
+  if (r) r->to = calloc((size_t)l->ranks, sizeof *r->to);
+  if (!r || !r->to) {
     free(r);
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory to meet %d ranks", l->ranks);
   }
   r->rank = l->rank;
   r->ranks = l->ranks;
-  for (int32_t i = 0; i < l->ranks; i++) r->sockets[i] = -1;
+  r->seconds = seconds;
+  for (int32_t i = 0; i < l->ranks; i++) r->to[i].socket = -1;
   phibal_status status = PHIBAL_OK;
   if (l->ranks > 1)
-    status = l->rank == 0 ? rendezvous_await(l, seconds, r->sockets)
-                          : rendezvous_visit(l, seconds, r->sockets);
+    status =
+        l->rank == 0 ? rendezvous_await(l, seconds, r->to) : rendezvous_visit(l, seconds, r->to);
   if (status)
     rendezvous_close(r);
   else
@@ -170,7 +271,7 @@ phibal_status rendezvous_open(const launcher *l, double seconds, rendezvous **op
 void rendezvous_close(rendezvous *r) {
   if (!r) return;
   for (int32_t i = 0; i < r->ranks; i++)
-    if (r->sockets[i] >= 0) close(r->sockets[i]);
-  free(r->sockets);
+    if (r->to[i].socket >= 0) close(r->to[i].socket);
+  free(r->to);
   free(r);
 }

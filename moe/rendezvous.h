@@ -8,14 +8,15 @@
 
 typedef struct rendezvous rendezvous;
 
-/* Meets the other ranks of l, for at most so many seconds. Who connects and is no rank of this job
-   is sent away, and keeps nobody waiting. Errors on every rank that was there: a rank that does not
-   come, a port that is taken, ranks of different WORLD_SIZE, two of one rank; they name the rank
-   and the place. One rank meets nobody. */
+/* Meets the other ranks of l, for at most so many seconds. Each side shows the other that it has
+   l's key; who has not is sent away, whatever it says, and keeps nobody waiting. Errors on every
+   rank that was there: a rank that does not come, a port that is taken, ranks of different
+   WORLD_SIZE, two of one rank; they name the rank and the place. One rank meets nobody. */
 phibal_status rendezvous_open(const launcher *l, double seconds, rendezvous **opened);
 
 /* all [ranks][bytes] becomes what every rank has in own [bytes]; all ranks call it with the same
-   bytes. Waits as long as the others are there. Returns null, or which rank has ended: then every
+   bytes. Waits as long as the others are there, and for the same seconds at most. Returns null, or
+   which rank has ended, or says nothing, or not what only a rank of the job can say: then every
    later call does so at once. */
 const char *rendezvous_gather(rendezvous *r, const void *own, size_t bytes, void *all);
 

@@ -4,6 +4,10 @@
 #include "launcher.h"
 #include "rendezvous.h"
 #include <arpa/inet.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <fcntl.h>
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +30,8 @@ static int bound(int *port) {
 static launcher job(int32_t rank, int32_t ranks) {
   static int port;
   if (!port) close(bound(&port));
-  return (launcher){rank, ranks, rank, "127.0.0.1", port, 7};
+  return (launcher){
+      .rank = rank, .ranks = ranks, .local = rank, .host = "127.0.0.1", .port = port, .key = {7}};
 }
 
 /* A process that runs f(l) and says in its exit status whether the message has `word`; null:
@@ -82,37 +87,159 @@ Test(rendezvous, four_ranks_tell_each_other) {
   pid_t children[4];
   for (int r = 3; r >= 0; r--) children[r] = start(talk, job(r, 4), NULL);
   finish(children, 4);
-  const launcher alone = {0, 1, 0, "", 0, 7};
+  const launcher alone = {.ranks = 1};
   cr_expect_null(talk(&alone));
 }
 
-/* Silent, talkative, too short, of another job: none keeps the ranks waiting or takes a place. */
-static const char *intrude(const launcher *l) {
+static int connected(const launcher *l) {
   struct sockaddr_in at = {.sin_family = AF_INET,
                            .sin_port = htons((uint16_t)l->port),
                            .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  static const char *const said[] = {"", "GET / HTTP/1.0\r\nHost: here\r\n\r\n", "phibal 1", NULL};
+  const int s = socket(AF_INET, SOCK_STREAM, 0);
+  while (connect(s, (struct sockaddr *)&at, sizeof at)) usleep(10000);
+  return s;
+}
+
+/* As rendezvous_meet.c has them. */
+enum { GREETING = 40, VISIT = 80 };
+
+/* Silent, talkative, too short, and without the key: of any rank, of another number of ranks. None
+   keeps the ranks waiting, takes a place or ends the job. */
+static const char *intrude(const launcher *l) {
+  static const char *const said[] = {"", "GET / HTTP/1.0\r\nHost: here\r\n\r\n", "phibal 2", NULL};
   for (int i = 0; i < 40; i++) {
-    const int s = socket(AF_INET, SOCK_STREAM, 0);
-    while (connect(s, (struct sockaddr *)&at, sizeof at)) usleep(10000);
+    const int s = connected(l);
     const char *text = said[i % 3];
     if (send(s, text, strlen(text), MSG_NOSIGNAL) < 0) return "not sent";
     if (i % 4 == 0) close(s); /* the others stay, and say no more */
   }
-  launcher other = *l;
-  other.job = 8;
-  other.rank = 1;
-  rendezvous *r;
-  return meet_within(&other, 20, &r);
+  const char *wrong = NULL;
+  const int32_t sizes[] = {3, 99, 3};
+  for (int32_t i = 0; i < 3; i++) {
+    launcher other = *l;
+    other.key[31] = 1;
+    other.rank = i ? 1 : 2;
+    other.ranks = sizes[i];
+    rendezvous *r;
+    wrong = meet_within(&other, 20, &r);
+    if (!wrong || !strstr(wrong, "no rank 0 of this job")) return wrong;
+  }
+  return wrong;
 }
 
 Test(rendezvous, strangers_are_sent_away) {
   pid_t children[4];
   children[0] = start(talk, job(0, 3), NULL);
   children[3] = start(intrude, job(0, 3), "no rank 0 of this job");
-  usleep(300000);
+  int status = -1;
+  waitpid(children[3], &status, 0); /* before any rank comes */
+  cr_expect_eq(status, 0);
   for (int r = 1; r < 3; r++) children[r] = start(talk, job(r, 3), NULL);
-  finish(children, 4);
+  finish(children, 3);
+}
+
+/* What a rank once said, said again by another: rank 0 draws a new nonce for each connection. */
+static const char *repeat(const launcher *l) {
+  launcher elsewhere = *l;
+  const int trap = bound(&elsewhere.port);
+  elsewhere.rank = 1;
+  char greeting[GREETING] = "phibal 2", visit[VISIT], answer;
+  if (!fork()) {
+    rendezvous *r;
+    _exit(meet_within(&elsewhere, 5, &r) == NULL);
+  }
+  const int from = accept(trap, NULL, NULL);
+  if (send(from, greeting, sizeof greeting, 0) != GREETING ||
+      recv(from, visit, sizeof visit, MSG_WAITALL) != VISIT)
+    return "nothing to repeat";
+  const int to = connected(l);
+  if (recv(to, greeting, sizeof greeting, MSG_WAITALL) != GREETING) return "no greeting";
+  if (send(to, visit, sizeof visit, 0) != VISIT) return "not sent";
+  return recv(to, &answer, 1, 0) > 0 ? "it was let in" : "sent away";
+}
+
+Test(rendezvous, what_was_said_once_does_not_count_again) {
+  pid_t children[3];
+  children[0] = start(talk, job(0, 2), NULL);
+  children[1] = start(repeat, job(0, 2), "sent away");
+  finish(children + 1, 1);
+  children[1] = start(talk, job(1, 2), NULL);
+  finish(children, 2);
+}
+
+/* A process between rank 1 and rank 0 that turns a bit of the Nth byte in one direction. */
+static void between(const launcher *l, int trap, bool towards_rank_0, long turned) {
+  const int ends[2] = {accept(trap, NULL, NULL), connected(l)};
+  long passed[2] = {0};
+  alarm(20);
+  for (;;) {
+    struct pollfd ready[2] = {{ends[0], POLLIN, 0}, {ends[1], POLLIN, 0}};
+    poll(ready, 2, -1);
+    for (int i = 0; i < 2; i++) {
+      unsigned char block[4096];
+      if (!ready[i].revents) continue;
+      const ssize_t n = recv(ends[i], block, sizeof block, 0);
+      if (n <= 0) _exit(0);
+      const long at = turned - passed[i];
+      if (i == !towards_rank_0 && at >= 0 && at < n) block[at] ^= 4;
+      passed[i] += n;
+      if (send(ends[!i], block, (size_t)n, MSG_NOSIGNAL) != n) _exit(0);
+    }
+  }
+}
+
+/* In the data of a message, and in its frame. */
+Test(rendezvous, a_message_that_was_changed_is_none) {
+  static const struct {
+    bool towards_rank_0;
+    long byte; /* after the greeting and the answer (48), or the visit */
+    const char *rank_0, *rank_1;
+  } cases[] = {
+      {true, VISIT + 16 + 3, "what came from rank 1 was not said", "rank 0 has ended"},
+      {true, VISIT + 16 + 8 + 31, "what came from rank 1 was not said", "rank 0 has ended"},
+      {true, VISIT + 8, "what came from rank 1 was not said", "rank 0 has ended"},
+      {false, GREETING + 48 + 16 + 9, NULL, "what came from rank 0 was not said"},
+      {false, GREETING + 48 + 12, NULL, "what came from rank 0 was not said"},
+      {false, GREETING + 12, NULL, "a strange answer"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    launcher l[2] = {job(0, 2), job(1, 2)};
+    const int trap = bound(&l[1].port);
+    const pid_t proxy = fork();
+    if (!proxy) between(&l[0], trap, cases[i].towards_rank_0, cases[i].byte);
+    close(trap);
+    pid_t children[2];
+    /* Where rank 1 alone can see it, rank 0 sees that rank 1 ends. */
+    for (int r = 0; r < 2; r++)
+      children[r] = start(talk, l[r],
+                          r                 ? cases[i].rank_1
+                          : cases[i].rank_0 ? cases[i].rank_0
+                          : i == 5          ? "rank 1"
+                                            : "rank 1 has ended");
+    finish(children, 2);
+    kill(proxy, SIGKILL);
+    waitpid(proxy, NULL, 0);
+  }
+}
+
+/* Rank 2 is there, and says nothing. */
+static const char *say_nothing(const launcher *l) {
+  rendezvous *r;
+  const char *wrong = meet_within(l, 2, &r);
+  uint64_t all[3], own = 1;
+  if (!wrong) wrong = rendezvous_gather(r, &own, sizeof own, all);
+  if (wrong || l->rank == 2) {
+    sleep(wrong ? 0 : 6);
+    return wrong;
+  }
+  return rendezvous_gather(r, &own, sizeof own, all);
+}
+
+Test(rendezvous, a_silent_rank_is_named) {
+  pid_t children[3];
+  for (int r = 0; r < 3; r++)
+    children[r] = start(say_nothing, job(r, 3), r == 2 ? NULL : "rank 2 has said nothing for 2 s");
+  finish(children, 3);
 }
 
 static const char *wait_a_second(const launcher *l) {
@@ -163,10 +290,8 @@ Test(rendezvous, the_port_is_taken) {
   /* And who comes to the other program is told something else than a rank's answer. */
   l.rank = 1;
   const pid_t child = start(wait_a_second, l, "a strange answer from 127.0.0.1");
-  char said[64];
   const int s = accept(taken, NULL, NULL);
-  cr_expect(recv(s, said, sizeof said, 0) > 0);
-  cr_expect(send(s, "HTTP/1.0 400 Bad Request\r\n\r\n", 28, 0) == 28);
+  cr_expect(send(s, "HTTP/1.0 400 Bad Request, whatever was asked\r\n\r\n", 48, 0) == 48);
   finish(&child, 1);
   close(s), close(taken);
 }
@@ -246,11 +371,13 @@ static const char *const variables[] = {"RANK",
                                         "SLURM_STEP_NODELIST",
                                         "SLURM_JOB_NODELIST",
                                         "SLURM_LAUNCH_NODE_IPADDR",
-                                        "TORCHELASTIC_USE_AGENT_STORE"};
+                                        "TORCHELASTIC_USE_AGENT_STORE",
+                                        "PHIBAL_SECRET_FILE"};
 
-/* "NAME=value NAME=value" and nothing else. */
+/* "NAME=value NAME=value" and nothing else but a secret. */
 static phibal_status in_environment(const char *text, launcher *l) {
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
+  setenv("PHIBAL_SECRET", "a secret of sixteen characters and more", 1);
   char copy[512], *word, *rest = copy;
   snprintf(copy, sizeof copy, "%s", text);
   while ((word = strsep(&rest, " "))) {
@@ -261,8 +388,8 @@ static phibal_status in_environment(const char *text, launcher *l) {
 }
 
 /* The ranks that variables give, and which job they are of. */
-static uint64_t job_of(const char *environment, const launcher *wanted) {
-  launcher l;
+static const unsigned char *job_of(const char *environment, const launcher *wanted) {
+  static launcher l;
   cr_assert_eq(in_environment(environment, &l), PHIBAL_OK, "%s: %s", environment,
                phibal_status_message());
   cr_expect_eq(l.ranks, wanted->ranks, "%s: %d ranks", environment, l.ranks);
@@ -270,34 +397,74 @@ static uint64_t job_of(const char *environment, const launcher *wanted) {
   cr_expect_eq(l.local, wanted->local, "%s: local rank %d", environment, l.local);
   cr_expect_eq(l.port, wanted->port, "%s: port %d", environment, l.port);
   cr_expect_str_eq(l.host, wanted->host, "%s: host %s", environment, l.host);
-  return l.job;
+  return memcpy(malloc(sizeof l.key), l.key, sizeof l.key);
 }
 
 Test(launcher, environments) {
   job_of("", &(launcher){0});
-  const uint64_t torchrun =
+  const unsigned char *torchrun =
       job_of("RANK=5 WORLD_SIZE=8 LOCAL_RANK=1 MASTER_ADDR=node7 MASTER_PORT=1234 "
              "TORCHELASTIC_RUN_ID=a SLURM_PROCID=3 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_LOCALID=3",
              &(launcher){.rank = 5, .ranks = 8, .local = 1, .port = 1234, .host = "node7"});
-  const uint64_t another =
+  const unsigned char *another =
       job_of("RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=h TORCHELASTIC_RUN_ID=b "
              "TORCHELASTIC_USE_AGENT_STORE=True",
              &(launcher){.ranks = 2, .port = 29501, .host = "h"});
-  cr_expect_neq(another, torchrun);
+  cr_expect(memcmp(another, torchrun, LAUNCHER_KEY_BYTES));
   job_of("WORLD_SIZE=1 RANK=0", &(launcher){.ranks = 1});
-  const uint64_t step =
+  const unsigned char *step =
       job_of("SLURM_PROCID=6 SLURM_NTASKS=99 SLURM_STEP_NUM_TASKS=12 SLURM_LOCALID=2 "
              "SLURM_STEP_ID=4 SLURM_JOB_ID=1230042 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1 "
              "SLURM_JOB_NODELIST=gpu[07-09]",
              &(launcher){.rank = 6, .ranks = 12, .local = 2, .port = 20042, .host = "gpu07"});
-  const uint64_t next =
+  const unsigned char *next =
       job_of("SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=1 SLURM_STEP_ID=5 SLURM_JOB_ID=1230042 "
              "SLURM_LAUNCH_NODE_IPADDR=10.0.0.1",
              &(launcher){.rank = 1, .ranks = 2, .local = 1, .port = 20042, .host = "10.0.0.1"});
-  cr_expect_neq(next, step);
+  cr_expect(memcmp(next, step, LAUNCHER_KEY_BYTES));
   /* A batch script, which is one process whatever it says. */
   job_of("SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_LOCALID=0 SLURM_JOB_ID=7 SLURM_JOB_NODELIST=a",
          &(launcher){0});
+}
+
+/* Where the secret comes from, and what is none. */
+Test(launcher, secrets) {
+  const launcher two = {.ranks = 2, .port = 1234, .host = "h"};
+  const char *job = "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=h MASTER_PORT=1234";
+  char file[] = "/tmp/phibal-secret-XXXXXX", whole[512];
+  const int fd = mkstemp(file);
+  cr_assert_eq(write(fd, "0123456789abcdef\n", 17), 17);
+  const char *given[] = {"PHIBAL_SECRET=0123456789abcdef", "PHIBAL_SECRET=0123456789abcdeg",
+                         "PHIBAL_SECRET= PHIBAL_SECRET_FILE=",
+                         "PHIBAL_SECRET= TORCHELASTIC_RUN_ID=4b2c7f0e-5a71-4b53-9c1c-0d6f3c9d2a11",
+                         "PHIBAL_SECRET= TORCHELASTIC_RUN_ID=4b2c7f0e-5a71-4b53-9c1c-0d6f3c9d2a12"};
+  const unsigned char *key[5];
+  for (int i = 0; i < 5; i++) {
+    snprintf(whole, sizeof whole, "%s %s%s", job, given[i], i == 2 ? file : "");
+    key[i] = job_of(whole, &two);
+    for (int j = 0; j < i; j++)
+      cr_expect_eq(memcmp(key[i], key[j], LAUNCHER_KEY_BYTES) == 0, i == 2 && j == 0, "%d %d", i,
+                   j);
+  }
+  const char *wrong[][2] = {{"PHIBAL_SECRET=", "PHIBAL_SECRET"},
+                            {"PHIBAL_SECRET=0123456789abcde", "16 characters"},
+                            {"PHIBAL_SECRET= TORCHELASTIC_RUN_ID=none", "PHIBAL_SECRET"},
+                            {"PHIBAL_SECRET= PHIBAL_SECRET_FILE=/nonexistent", "No such file"},
+                            {"PHIBAL_SECRET= PHIBAL_SECRET_FILE=/dev/null", "mode 600"}};
+  launcher l;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    snprintf(whole, sizeof whole, "%s %s", job, wrong[i][0]);
+    cr_expect_eq(in_environment(whole, &l), PHIBAL_ERROR_ARGUMENT, "%s", whole);
+    cr_expect(strstr(phibal_status_message(), wrong[i][1]), "%s: %s", whole,
+              phibal_status_message());
+  }
+  fchmod(fd, 0640);
+  snprintf(whole, sizeof whole, "%s PHIBAL_SECRET= PHIBAL_SECRET_FILE=%s", job, file);
+  cr_expect_eq(in_environment(whole, &l), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "mode 600"), "%s", phibal_status_message());
+  unlink(file);
+  /* One process needs none. */
+  cr_expect_eq(in_environment("WORLD_SIZE=1 RANK=0 PHIBAL_SECRET=", &l), PHIBAL_OK);
 }
 
 Test(launcher, what_makes_no_sense_is_named) {

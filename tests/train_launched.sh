@@ -8,8 +8,8 @@ phibal=$(realpath "$1") tensor=$(realpath "$2") folder=$3 source=$(realpath "$4"
 device=${5:-host-cuda} most=${6:-2}
 . "$source/tests/ranks.sh"
 begin
-unset RANK WORLD_SIZE LOCAL_RANK TORCHELASTIC_RUN_ID TORCHELASTIC_USE_AGENT_STORE
-export MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 10000))
+unset PHIBAL_SECRET_FILE RANK WORLD_SIZE LOCAL_RANK TORCHELASTIC_RUN_ID TORCHELASTIC_USE_AGENT_STORE
+export PHIBAL_SECRET=tests-only-0123456789abcdef MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 10000))
 # On a device a row's bits may depend on the rows beside it: with the same micro-batches they are the same.
 micro=
 [ $device = host-cuda ] || micro="--micro 2"
@@ -76,4 +76,8 @@ if wait $other; then fail "divided experts of rank 1"; fi
 grep -q "needs ranks that mpirun has started" error.0 || { cat error.0 >&2; fail "no word of divided experts"; }
 if (launch 0 2 $options --out cpu); then fail "the CPU is not refused"; fi
 grep -q "are started by mpirun" error.0 || fail "no word of mpirun"
+# Without the secret nobody begins; with another one, nobody joins, and the job does not end of it.
+unset PHIBAL_SECRET
+if (launch 0 2 $options --device $device --out no); then fail "ranks without a secret"; fi
+grep -q "PHIBAL_SECRET" error.0 || fail "no word of the secret"
 echo "two ranks by the environment: one m"
