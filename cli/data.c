@@ -94,9 +94,24 @@ static void print_report(const char *folder, const build_report *report, int jso
     if (!json) print_row(&r);
   }
   json_t *root =
-      json_pack("{s:s, s:i, s:o, s:I, s:I}", "folder", folder, "vocabulary", report->vocabulary,
-                "domains", domains, "empty_files", (json_int_t)report->empty_files, "invalid_files",
-                (json_int_t)report->invalid_files);
+      json_pack("{s:s, s:i, s:o, s:I}", "folder", folder, "vocabulary", report->vocabulary,
+                "domains", domains, "files", (json_int_t)report->files);
+  const struct {
+    const char *key, *words;
+    int64_t count;
+  } left_out[] = {{"empty_files", "empty", report->empty_files},
+                  {"invalid_files", "not UTF-8", report->invalid_files},
+                  {"zero_files", "with zero bytes", report->zero_files},
+                  {"hidden_names", "with names that begin with a dot", report->hidden},
+                  {"repeated_files", "other names of files that were read", report->again},
+                  {"broken_links", "links that lead nowhere", report->broken_links},
+                  {"no_files", "pipes or devices", report->no_files}};
+  enum { REASONS = sizeof left_out / sizeof *left_out };
+  int64_t all = 0;
+  for (int i = 0; i < REASONS; i++) {
+    all += left_out[i].count;
+    json_object_set_new(root, left_out[i].key, json_integer(left_out[i].count));
+  }
   if (json) {
     print_json(root);
     return;
@@ -105,39 +120,61 @@ static void print_report(const char *folder, const build_report *report, int jso
   print_row(&total);
   printf("%s/train.tokens%s, vocabulary %d\n", folder,
          total.validation.tokens ? " and validation.tokens" : "", report->vocabulary);
+  if (!report->files) return;
+  printf("%lld file%s read, %lld left out", (long long)report->files, report->files == 1 ? "" : "s",
+         (long long)all);
+  const char *between = " (";
+  for (int i = 0; i < REASONS; i++)
+    if (left_out[i].count) {
+      printf("%s%lld %s", between, (long long)left_out[i].count, left_out[i].words);
+      between = ", ";
+    }
+  printf("%s; %lld documents, %lld tokens\n", all ? ")" : "",
+         (long long)(total.train.documents + total.validation.documents),
+         (long long)(total.train.tokens + total.validation.tokens));
 }
 
 static void build_help(void) {
-  puts("usage: phibal data build --out DIR [options] [--domain NAME=PATH]... [PATH]...\n"
-       "\n"
-       "Text files, or folders of them (recursively), to DIR/train.tokens and\n"
-       "DIR/validation.tokens. Each PATH is a domain, named after it.\n"
-       "\n"
-       "  --domain NAME=PATH      a domain with a name; the same name again adds to it\n"
-       "  --validation SHARE      of the documents, by a hash of their text (0.05; 0: none)\n"
-       "  --seed N                of that hash (1)\n"
-       "  --document-bytes N      divide longer files, at an empty line where there is one\n"
-       "  --invalid-utf8 WHAT     error (default), skip the file, or keep its bytes\n"
-       "  --tokenizer KIND        bytes (default), or sentencepiece, with one of:\n"
-       "    --model FILE            a SentencePiece model\n"
-       "    --train-model           train one on the training part\n"
-       "    --vocabulary N          its size (8000)\n"
-       "  --instructions          the files are JSONL, each line an example:\n"
-       "                            {\"messages\": [{\"role\": ..., \"content\": ...}, ...]} or\n"
-       "                            {\"prompt\": ..., \"completion\": ...}\n"
-       "                          of which what the assistant says, or the completion, is learned\n"
-       "    --template FILE         JSON, {role: [before, after], ...}; without it\n"
-       "                            [\"<|ROLE|>\\n\", \"\\n\"], nothing after the assistant's\n"
-       "  --overwrite             replace the corpus that DIR has; a run that was trained on it "
-       "can\n"
-       "                          then not be resumed\n"
-       "  --json                  the table as JSON\n"
-       "\n"
-       "In folders, names that begin with a dot and symbolic links are left out.");
+  puts(
+      "usage: phibal data build --out DIR [options] [--domain NAME=PATH]... [PATH]...\n"
+      "\n"
+      "Text files, or folders of them (recursively), to DIR/train.tokens and\n"
+      "DIR/validation.tokens. Each PATH is a domain, named after it; - is standard input.\n"
+      "Each file is a document, but a domain that is one file is divided into documents of a\n"
+      "64th of it, 1 to 32 KiB, at empty lines where it has them. Of a file NAME.jsonl each line\n"
+      "is an object whose \"text\" is a document.\n"
+      "\n"
+      "  --domain NAME=PATH      a domain with a name; the same name again adds to it\n"
+      "  --validation SHARE      of the documents, by a hash of their text (0.05; 0: none)\n"
+      "  --seed N                of that hash (1)\n"
+      "  --document-bytes N      divide longer files, at an empty line where there is one; 0: no\n"
+      "                          file is divided\n"
+      "  --jsonl WHICH           files are JSON lines: named (default), those called .jsonl; all,\n"
+      "                          standard input too; none\n"
+      "  --invalid-utf8 WHAT     of a file that is not UTF-8, or has zero bytes: error (default),\n"
+      "                          skip it, or keep its bytes\n"
+      "  --tokenizer KIND        bytes (default), or sentencepiece, with one of:\n"
+      "    --model FILE            a SentencePiece model\n"
+      "    --train-model           train one on the training part\n"
+      "    --vocabulary N          its size (8000)\n"
+      "  --instructions          the files are JSONL, each line an example:\n"
+      "                            {\"messages\": [{\"role\": ..., \"content\": ...}, ...]} or\n"
+      "                            {\"prompt\": ..., \"completion\": ...}\n"
+      "                          of which what the assistant says, or the completion, is learned\n"
+      "    --template FILE         JSON, {role: [before, after], ...}; without it\n"
+      "                            [\"<|ROLE|>\\n\", \"\\n\"], nothing after the assistant's\n"
+      "  --overwrite             replace the corpus that DIR has; a run that was trained on it "
+      "can\n"
+      "                          then not be resumed\n"
+      "  --json                  the table as JSON\n"
+      "\n"
+      "In folders, names that begin with a dot are left out. Links are followed, and each file is\n"
+      "taken once. What was left out is counted at the end, by reason.");
 }
 
 /* The last part of a path without a trailing slash or an extension; to be freed. */
 static char *path_name(const char *path) {
+  if (!strcmp(path, "-")) return strdup("text");
   size_t end = strlen(path);
   while (end > 1 && path[end - 1] == '/') end--;
   size_t start = end;
@@ -191,6 +228,7 @@ static int option_error(const char *command, int option, const char *word) {
 /* One option; 0 or the exit status of a usage error. */
 static int take_option(build_arguments *a, int option, const char *text) {
   static const char *const invalid[] = {"error", "skip", "keep"}; /* in build_invalid's order */
+  static const char *const lines[] = {"named", "all", "none"};    /* in build_lines' */
   long long n;
   switch (option) {
   case 'o':
@@ -211,7 +249,15 @@ static int take_option(build_arguments *a, int option, const char *text) {
       return command_usage_error("data build", "--document-bytes %s: a number of bytes is wanted",
                                  text);
     a->options.document_bytes = n;
+    a->options.divide_one = false;
     return 0;
+  case 'l':
+    for (int i = 0; i < 3; i++)
+      if (!strcmp(text, lines[i])) {
+        a->options.lines = (build_lines)i;
+        return 0;
+      }
+    return command_usage_error("data build", "--jsonl %s: named, all or none is wanted", text);
   case 'i':
     for (int i = 0; i < 3; i++)
       if (!strcmp(text, invalid[i])) {
@@ -256,7 +302,8 @@ static int check_arguments(build_arguments *a) {
   const int pieces = a->options.model || a->train;
   if (!a->options.folder) return command_usage_error("data build", "--out DIR is missing");
   if (!a->options.source_count)
-    return command_usage_error("data build", "no text: name files or folders");
+    return command_usage_error("data build",
+                               "no text: name files or folders, or - for standard input");
   if (a->options.model && a->train)
     return command_usage_error("data build", "--model and --train-model: choose one");
   if (a->vocabulary && !a->train)
@@ -302,6 +349,7 @@ static int data_build(int argc, char **argv) {
                                                {"validation", required_argument, NULL, 'v'},
                                                {"seed", required_argument, NULL, 's'},
                                                {"document-bytes", required_argument, NULL, 'b'},
+                                               {"jsonl", required_argument, NULL, 'l'},
                                                {"invalid-utf8", required_argument, NULL, 'i'},
                                                {"tokenizer", required_argument, NULL, 't'},
                                                {"model", required_argument, NULL, 'm'},
@@ -313,9 +361,11 @@ static int data_build(int argc, char **argv) {
                                                {"json", no_argument, NULL, 'j'},
                                                {"help", no_argument, NULL, 'h'},
                                                {0}};
-  build_arguments a = {
-      .options = {
-          .validation = 0.05, .seed = 1, .notice = print_notice, .interrupted = &interrupted}};
+  build_arguments a = {.options = {.validation = 0.05,
+                                   .seed = 1,
+                                   .divide_one = true,
+                                   .notice = print_notice,
+                                   .interrupted = &interrupted}};
   a.sources = calloc((size_t)argc + 1, sizeof *a.sources);
   if (!a.sources) return 2;
   a.options.sources = a.sources;

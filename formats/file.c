@@ -391,6 +391,91 @@ phibal_status folder_files(const char *path, string_list *files) {
   return phibal_status_set(PHIBAL_ERROR_IO, "%s: neither a file nor a folder", path);
 }
 
+/* Files and folders that were met, by their numbers: a table with open addresses, half full at
+   most. */
+typedef struct met {
+  struct met_id {
+    dev_t device;
+    ino_t number;
+    bool used;
+  } * ids;
+  size_t count, capacity; /* a power of two */
+} met;
+
+/* PHIBAL_OK and *again says whether it was there already. */
+static phibal_status met_add(met *m, const struct stat *info, bool *again) {
+  if (2 * m->count >= m->capacity) {
+    met grown = {.capacity = m->capacity ? 2 * m->capacity : 256};
+    grown.ids = calloc(grown.capacity, sizeof *grown.ids);
+    if (!grown.ids) return memory_error();
+    for (size_t i = 0; i < m->capacity; i++) {
+      bool never;
+      if (m->ids[i].used)
+        met_add(&grown, &(struct stat){.st_dev = m->ids[i].device, .st_ino = m->ids[i].number},
+                &never);
+    }
+    free(m->ids);
+    *m = grown;
+  }
+  size_t at = (size_t)((uint64_t)info->st_ino * UINT64_C(0x9e3779b97f4a7c15) >> 20);
+  for (;; at++) {
+    struct met_id *id = &m->ids[at & (m->capacity - 1)];
+    *again = id->used && id->device == info->st_dev && id->number == info->st_ino;
+    if (*again) return PHIBAL_OK;
+    if (id->used) continue;
+    *id = (struct met_id){info->st_dev, info->st_ino, true};
+    m->count++;
+    return PHIBAL_OK;
+  }
+}
+
+static phibal_status linked_walk(const char *path, met *m, string_list *files,
+                                 folder_left_out *left_out) {
+  struct stat info;
+  bool again;
+  if (stat(path, &info)) {
+    const bool broken = errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
+    return broken ? string_list_append(&left_out->broken, path) : io_error("read", path);
+  }
+  if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
+    return string_list_append(&left_out->no_files, path);
+  phibal_status status = met_add(m, &info, &again);
+  if (!status && again) left_out->again++;
+  if (status || again) return status;
+  if (S_ISREG(info.st_mode)) return string_list_append(files, path);
+  struct dirent **entries;
+  int n = scandir(path, &entries, NULL, name_compare);
+  if (n < 0) return io_error("list the folder", path);
+  for (int i = 0; i < n; i++) {
+    const char *name = entries[i]->d_name;
+    if (!status && *name != '.') {
+      char *inner = string_format("%s/%s", path, name);
+      status = inner ? linked_walk(inner, m, files, left_out) : memory_error();
+      free(inner);
+    } else if (strcmp(name, ".") && strcmp(name, "..")) {
+      left_out->hidden++;
+    }
+    free(entries[i]);
+  }
+  free(entries);
+  return status;
+}
+
+phibal_status folder_files_linked(const char *path, string_list *files, folder_left_out *left_out) {
+  struct stat info;
+  if (stat(path, &info)) return io_error("open", path);
+  met m = {0};
+  phibal_status status = linked_walk(path, &m, files, left_out);
+  free(m.ids);
+  return status;
+}
+
+void folder_left_out_free(folder_left_out *left_out) {
+  string_list_free(&left_out->broken);
+  string_list_free(&left_out->no_files);
+  *left_out = (folder_left_out){0};
+}
+
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
   (void)info, (void)kind, (void)place;
   (void)remove(path);

@@ -6,6 +6,7 @@
 #include <phibal/status.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A list of strings that it owns. All zeros is the empty list. */
 typedef struct string_list {
@@ -87,6 +88,19 @@ bool folder_has(const char *folder, const char *name);
    the bytes of their names. Inside a folder, names that begin with a dot and symbolic links are
    left out (a link could lead round in a circle, or to the same text twice). */
 phibal_status folder_files(const char *path, string_list *files);
+
+/* The same, with links followed: to files and to folders, each of which is taken once however many
+   names lead to it, so that circles end. What was left out is counted, or named. All zeros is
+   nothing. */
+typedef struct folder_left_out {
+  int64_t hidden;       /* names that begin with a dot */
+  int64_t again;        /* other names of what was taken already */
+  string_list broken;   /* links that lead nowhere */
+  string_list no_files; /* pipes, sockets and devices */
+} folder_left_out;
+phibal_status folder_files_linked(const char *path, string_list *files, folder_left_out *left_out);
+void folder_left_out_free(folder_left_out *left_out);
+
 /* Removes a folder and all in it, as far as that is possible. */
 void folder_remove(const char *path);
 

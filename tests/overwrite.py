@@ -100,6 +100,7 @@ with tempfile.TemporaryDirectory() as folder:
     run(0, "train", "--config", "tiny", "--data", "data/train.tokens", "--steps", "2", "--batch", "2", "--quiet",
         "--set", "model.layers=2", "--set", "model.sequence=32", "--set", "model.activation=silu",
         "--set", "model.embedding_scale=false", "--out", "run")
+    refuses("data/train.tokens is there already", "data", "build", "--out", "data", "--validation", "0", "text.txt")
     run(0, "report", "run")
     run(0, "report", "run")
     put("run/report.html", "mine")

@@ -272,11 +272,12 @@ Test(data_build, domains_are_told_apart) {
   put_text(folder, "c/3", "c");
   char *a = string_format("%s/a", folder), *b = string_format("%s/b.txt", folder),
        *c = string_format("%s/c", folder), *link = string_format("%s/a/link", folder);
-  cr_assert_eq(symlink(b, link), 0);
+  cr_assert_eq(symlink("2", link), 0); /* leads nowhere */
   const build_source sources[] = {{"A", a}, {"B", b}, {"A", c}};
   build_report r;
   must(run((build_options){.sources = sources, .source_count = 3, .validation = 0}, &r));
   cr_assert_eq(r.domain_count, 2);
+  cr_assert(r.files == 4 && r.hidden == 1 && r.broken_links == 1 && !r.again && !r.no_files);
   cr_assert_str_eq(r.domains[0].name, "A");
   cr_assert_eq(r.domains[0].train.documents, 3);
   cr_assert_eq(r.domains[0].train.bytes, 8);
@@ -307,6 +308,248 @@ Test(data_build, domains_are_told_apart) {
   free(b);
   free(c);
   free(link);
+}
+
+/* A failing build leaves a folder as it was, or does not even make it. */
+static void expect_error(build_options o, phibal_status wanted, const char *part) {
+  cr_assert_eq(run_one(o, "d"), wanted, "%s: %s", part, phibal_status_message());
+  cr_assert(message_has(part), "wanted '%s', got: %s", part, phibal_status_message());
+  cr_assert_eq(count_names(out), -1, "%s", part);
+}
+
+/* Every file once, by whatever name is the first; circles end; what leads nowhere is counted. */
+Test(data_build, links_are_followed_and_files_taken_once) {
+  put_text(text, "a", "one");
+  put_text(text, "b/c", "two");
+  put_text(folder, "elsewhere/d", "three");
+  put_text(folder, "elsewhere/e/f", "four");
+  static const char *const links[][2] = {{"a", "z"},
+                                         {"../a", "b/again"},
+                                         {"..", "b/up"},
+                                         {".", "self"},
+                                         {"nowhere", "broken"},
+                                         {"circle", "circle"},
+                                         {"../elsewhere", "far"},
+                                         {"../elsewhere/e", "far-e"},
+                                         {"a/b", "through-a-file"}};
+  enum { LINKS = sizeof links / sizeof *links };
+  char *paths[LINKS + 1];
+  for (int i = 0; i < LINKS; i++) {
+    paths[i] = string_format("%s/%s", text, links[i][1]);
+    cr_assert_eq(symlink(links[i][0], paths[i]), 0);
+  }
+  paths[LINKS] = string_format("%s/pipe", text);
+  cr_assert_eq(mkfifo(paths[LINKS], 0600), 0);
+  const build_source source = {"d", text};
+  build_report r;
+  must(run((build_options){.sources = &source, .source_count = 1}, &r));
+  cr_expect_eq(r.files, 4);
+  cr_expect_eq(r.domains[0].train.documents, 4);
+  cr_expect_eq(r.again, 5, "z, b/again, b/up, self, far-e: %d", (int)r.again);
+  cr_expect_eq(r.broken_links, 3, "%d", (int)r.broken_links);
+  cr_expect_eq(r.no_files, 1);
+  cr_expect(strstr(notices, "/broken: a link that leads nowhere"), "%s", notices);
+  token_file f = open_part(out, 0);
+  static const char *const texts[] = {"one", "two", "three", "four"};
+  for (int i = 0; i < 4; i++) cr_expect_eq(holds(&f, texts[i]), 1, "%s", texts[i]);
+  token_file_close(&f);
+  build_report_free(&r);
+  for (int i = 0; i <= LINKS; i++) free(paths[i]);
+}
+
+/* Paragraphs of 100 bytes, an empty line behind each. */
+static void put_paragraphs(const char *name, int n) {
+  text_buffer all = {0};
+  for (int i = 0; i < n; i++) {
+    char contents[128];
+    snprintf(
+        contents, sizeof contents, "%-98.*s\n\n", 20 + i % 60,
+        "nobler in the mind to suffer the slings and arrows of outrageous fortune, or to take");
+    snprintf(contents, 8, "%06d", i);
+    contents[6] = ' ';
+    must(text_buffer_string(&all, contents));
+  }
+  put_file(folder, name, all.bytes, all.count);
+  text_buffer_free(&all);
+}
+
+/* What nanoGPT calls input.txt: no option is needed, no paragraph is cut, and both parts are there.
+   A folder of files is not divided, nor what is small, nor where a size was said. */
+Test(data_build, one_file_is_divided) {
+  put_paragraphs("input.txt", 11154);
+  put_paragraphs("two/a", 300);
+  put_paragraphs("two/b", 301);
+  char *one = string_format("%s/input.txt", folder), *two = string_format("%s/two", folder);
+  const build_source sources[] = {{"one", one}, {"two", two}};
+  build_options o = {
+      .sources = sources, .source_count = 2, .validation = 0.05, .seed = 1, .divide_one = true};
+  build_report r;
+  must(run(o, &r));
+  cr_expect(strstr(notices, "input.txt is one file: divided") && strstr(notices, "17428 bytes"),
+            "%s", notices);
+  cr_expect_eq(r.domains[0].document_bytes, 17428);
+  cr_expect_eq(r.domains[1].document_bytes, 0);
+  cr_expect_eq(r.domains[1].train.documents + r.domains[1].validation.documents, 2);
+  const int64_t documents = r.domains[0].train.documents + r.domains[0].validation.documents;
+  cr_expect(documents >= 64 && documents < 128 && r.domains[0].validation.documents, "%ld",
+            (long)documents);
+  for (int p = 0; p < 2; p++) {
+    token_file f = open_part(out, p);
+    for (int64_t d = 0; d < f.documents; d++) {
+      const token_document *t = &f.table[d];
+      if (t->domain) continue;
+      cr_expect(t->length <= 17429 && (t->length - 1) % 100 == 0, "%ld bytes", (long)t->length - 1);
+    }
+    token_file_close(&f);
+  }
+  build_report_free(&r);
+  text_buffer manifest = {0};
+  char *path = string_format("%s/corpus.json", out);
+  must(file_read_all(path, &manifest));
+  must(text_buffer_append(&manifest, "", 1));
+  cr_expect(strstr(manifest.bytes, "\"document_bytes\": 17428"), "%s", manifest.bytes);
+  text_buffer_free(&manifest);
+
+  o.source_count = 1;
+  o.overwrite = true;
+  o.document_bytes = 50000;
+  must(run(o, &r));
+  cr_expect_eq(r.domains[0].document_bytes, 0);
+  cr_expect_eq(r.domains[0].train.documents + r.domains[0].validation.documents, 23);
+  build_report_free(&r);
+  o.document_bytes = 0;
+  put_paragraphs("input.txt", 10);
+  cr_expect_eq(run(o, &r), PHIBAL_ERROR_ARGUMENT, "1000 bytes are one document");
+  cr_expect(message_has("--document-bytes"), "%s", phibal_status_message());
+  put_paragraphs("input.txt", 12);
+  must(run(o, &r));
+  cr_expect_eq(r.domains[0].document_bytes, 1024);
+  build_report_free(&r);
+  cr_expect_eq(build_document_bytes(INT64_C(1) << 40), 32768);
+  free(one);
+  free(two);
+  free(path);
+}
+
+Test(data_build, zero_bytes_are_no_text) {
+  const build_options o = {.validation = 0.2};
+  put_text(text, "other", "another text");
+  put_text(text, "third", "a third");
+  put_file(text, "zeros", "ab\0c\0\0", 6);
+  cr_expect_eq(run_one(o, "d"), PHIBAL_ERROR_FORMAT);
+  cr_expect(message_has("/zeros: 3 zero bytes, the first at byte 2"), "%s",
+            phibal_status_message());
+  const build_source source = {"d", text};
+  build_report r;
+  build_options with = {.sources = &source, .source_count = 1, .invalid = BUILD_INVALID_SKIP};
+  must(run(with, &r));
+  cr_expect(r.zero_files == 1 && !r.invalid_files && r.files == 2 &&
+            r.domains[0].train.documents == 2);
+  cr_expect(strstr(notices, "/zeros: 3 zero bytes, left out"), "%s", notices);
+  build_report_free(&r);
+  with.invalid = BUILD_INVALID_KEEP;
+  with.overwrite = true;
+  must(run(with, &r));
+  cr_expect(!r.zero_files && r.files == 3 && r.domains[0].train.bytes == 12 + 7 + 6);
+  cr_expect(strstr(notices, "/zeros: 3 zero bytes, kept"), "%s", notices);
+  build_report_free(&r);
+}
+
+Test(data_build, lines_of_json) {
+  const build_options o = {.validation = 0};
+  put_text(text, "a.jsonl",
+           "{\"text\": \"one\", \"id\": 7}\r\n\n{\"text\": \"\"}\n"
+           "{\"text\": \"tw\\u00f6\"}");
+  put_text(text, "b.json", "{\"text\": \"as it is\"}");
+  must(run_one(o, "d"));
+  token_file f = open_part(out, 0);
+  cr_expect_eq(f.documents, 3);
+  cr_expect(holds(&f, "one") && holds(&f, "tw\u00f6") && holds(&f, "{\"text\": \"as it is\"}"));
+  token_file_close(&f);
+  must(run_one((build_options){.lines = BUILD_LINES_ALL, .overwrite = true}, "d"));
+  f = open_part(out, 0);
+  cr_expect(f.documents == 3 && holds(&f, "as it is"));
+  token_file_close(&f);
+  must(run_one((build_options){.lines = BUILD_LINES_NONE, .overwrite = true}, "d"));
+  f = open_part(out, 0);
+  cr_expect_eq(f.documents, 2);
+  token_file_close(&f);
+  /* A long text is divided as any other. */
+  must(run_one((build_options){.document_bytes = 2, .overwrite = true}, "d"));
+  f = open_part(out, 0);
+  cr_expect(holds(&f, "on") && holds(&f, "e") && holds(&f, "tw") && holds(&f, "\u00f6"));
+  token_file_close(&f);
+  folder_remove(out);
+
+  static const char *const bad[][2] = {
+      {"{\"text\": \"one\"}\n{\"text\": 1}", "a.jsonl:2: an object"},
+      {"{\"messages\": []}", "--instructions"},
+      {"[1]", "a.jsonl:1: an object"},
+      {"\n{\"text\": \"one\"", "a.jsonl:2: no JSON"},
+      {"{\"text\": \"\\u0000\"}", "a.jsonl:1: no JSON"},
+      {"plain text", "--jsonl none"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    put_text(text, "a.jsonl", bad[i][0]);
+    expect_error(o, PHIBAL_ERROR_FORMAT, bad[i][1]);
+  }
+}
+
+/* In any number of pieces; then there is no more of it. */
+Test(data_build, standard_input) {
+  int ends[2];
+  cr_assert_eq(pipe(ends), 0);
+  pid_t writer = fork();
+  if (!writer) {
+    close(ends[0]);
+    for (int i = 0; i < 3000; i++) {
+      char contents[128];
+      numbered(contents, sizeof contents, i);
+      if (write(ends[1], contents, strlen(contents)) < 0) _exit(1);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  cr_assert_geq(dup2(ends[0], STDIN_FILENO), 0);
+  text_buffer all = {0};
+  for (int i = 0; i < 3000; i++) {
+    char contents[128];
+    numbered(contents, sizeof contents, i);
+    must(text_buffer_string(&all, contents));
+  }
+  put_file(folder, "whole", all.bytes, all.count);
+  char *whole = string_format("%s/whole", folder), *other = string_format("%s/other", folder);
+  const build_source from_input = {"d", "-"}, from_file = {"d", whole};
+  build_options o = {
+      .sources = &from_input, .source_count = 1, .validation = 0.2, .divide_one = true};
+  build_report r;
+  must(run(o, &r));
+  cr_expect(r.files == 1 &&
+            r.domains[0].train.bytes + r.domains[0].validation.bytes == (int64_t)all.count);
+  build_report_free(&r);
+  o.sources = &from_file;
+  o.folder = other;
+  must(run(o, &r));
+  build_report_free(&r);
+  static const char *const names[] = {"train.tokens", "validation.tokens", "corpus.json"};
+  for (int i = 0; i < 3; i++) cr_expect(same_files(out, other, names[i]), "%s", names[i]);
+
+  folder_remove(out);
+  o.folder = out;
+  o.sources = &from_input;
+  cr_expect_eq(run(o, &r), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(notices, "standard input: empty"), "%s", notices);
+  const build_source twice[] = {{"d", "-"}, {"e", "-"}};
+  o.sources = twice;
+  o.source_count = 2;
+  cr_expect_eq(run(o, &r), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(message_has("standard input is named twice"), "%s", phibal_status_message());
+  close(STDIN_FILENO);
+  o.source_count = 1;
+  cr_expect_eq(run(o, &r), PHIBAL_ERROR_IO);
+  cr_expect(message_has("standard input: cannot read"), "%s", phibal_status_message());
+  text_buffer_free(&all);
+  free(whole);
+  free(other);
 }
 
 static void expect_refused(build_options o, const char *part) {
@@ -384,13 +627,6 @@ Test(data_build, a_replacement_that_fails_leaves_the_old_corpus) {
   token_file_close(&before);
   token_file_close(&after);
   token_file_close(&validation);
-}
-
-/* A failing build leaves a folder as it was, or does not even make it. */
-static void expect_error(build_options o, phibal_status wanted, const char *part) {
-  cr_assert_eq(run_one(o, "d"), wanted, "%s: %s", part, phibal_status_message());
-  cr_assert(message_has(part), "wanted '%s', got: %s", part, phibal_status_message());
-  cr_assert_eq(count_names(out), -1, "%s", part);
 }
 
 Test(data_build, bad_text_is_refused_with_its_place) {

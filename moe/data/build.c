@@ -4,8 +4,11 @@
 #include "text.h"
 #include "token_writer.h"
 #include "tokenizer.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,11 +19,20 @@ typedef struct document {
   bool validation;
 } document;
 
+/* What came by standard input or a pipe, and can be read only once. */
+typedef struct spool {
+  bool used;
+  void *bytes;
+  size_t count;
+} spool;
+
 typedef struct build {
   const build_options *options;
   build_report *report;
   string_list files;
   int32_t *file_domains; /* [files.count] */
+  spool *spools;         /* [files.count], all zeros for a file */
+  int64_t *domain_files; /* [domain_count] */
   document *documents;
   size_t count, capacity;
   tokenizer tokenizer;
@@ -34,11 +46,22 @@ typedef struct cursor {
   bool first_pass; /* notices are given and counted once */
   size_t file;     /* the next to be read */
   text_buffer buffer;
-  size_t offset;
-  int64_t line; /* of examples, the one given */
+  const char *bytes; /* of the file, in the buffer or in a spool */
+  size_t size, offset;
+  int64_t limit;  /* of a document's bytes; 0: none */
+  bool lines;     /* JSON lines */
+  int64_t line;   /* the one given */
+  json_t *object; /* of that line, */
+  const char *rest;
+  size_t rest_bytes; /* and what is left of its text */
   int32_t domain;
   size_t document; /* given so far */
 } cursor;
+
+static void cursor_free(cursor *c) {
+  text_buffer_free(&c->buffer);
+  json_decref(c->object);
+}
 
 static void notice(const build *b, const char *format, const char *path, long long number) {
   if (!b->options->notice) return;
@@ -47,36 +70,97 @@ static void notice(const build *b, const char *format, const char *path, long lo
   free(message);
 }
 
-/* Reads the next file into the cursor; leaves the buffer empty if the file is to be left out. */
+/* One of many that are alike: the first of them are named, all are counted. */
+static void left_out(const build *b, int64_t *count, const char *format, const char *path,
+                     long long number) {
+  enum { NAMED = 8 };
+  if (++*count <= NAMED) notice(b, format, path, number);
+  if (*count == NAMED + 1) notice(b, "%s and others likewise, counted at the end", path, 0);
+}
+
+int64_t build_document_bytes(int64_t bytes) {
+  const int64_t part = bytes / 64;
+  return part < 1024 ? 1024 : part > 32768 ? 32768 : part;
+}
+
+/* Whether a file is text; PHIBAL_ERROR_FORMAT where the options say that it must be, else *text. */
+static phibal_status text_check(const cursor *c, const char *path, bool *text) {
+  const build *b = c->build;
+  const build_invalid rule = b->options->invalid;
+  const size_t valid = text_utf8_valid(c->bytes, c->size);
+  int64_t zeros = 0;
+  const char *first = memchr(c->bytes, 0, c->size), *end = c->bytes + c->size;
+  for (const char *at = first; at;
+       at = at + 1 < end ? memchr(at + 1, 0, (size_t)(end - at - 1)) : NULL)
+    zeros++;
+  *text = rule == BUILD_INVALID_KEEP || (valid == c->size && !zeros);
+  if (rule == BUILD_INVALID_KEEP && zeros && c->first_pass)
+    notice(b, "%s: %lld zero bytes, kept", path, zeros);
+  if (*text) return PHIBAL_OK;
+  if (rule == BUILD_INVALID_ERROR && valid < c->size)
+    return phibal_status_set(
+        PHIBAL_ERROR_FORMAT,
+        "%s: not UTF-8 at byte %zu (0x%02x)%s; convert it, or leave such files "
+        "out (--invalid-utf8 skip) or take their bytes as they are "
+        "(--invalid-utf8 keep)",
+        path, valid, (unsigned char)c->bytes[valid],
+        c->size > 2 && !memcmp(c->bytes, "\x1f\x8b", 2)
+            ? ", compressed by gzip: zcat it into standard input, -"
+            : "");
+  if (rule == BUILD_INVALID_ERROR)
+    return phibal_status_set(
+        PHIBAL_ERROR_FORMAT,
+        "%s: %lld zero bytes, the first at byte %lld, as text has none (UTF-16 "
+        "has); convert it, or leave such files out (--invalid-utf8 skip) or "
+        "take their bytes as they are (--invalid-utf8 keep)",
+        path, (long long)zeros, (long long)(first - c->bytes));
+  if (!c->first_pass) return PHIBAL_OK;
+  if (valid < c->size)
+    left_out(b, &b->report->invalid_files, "%s: not UTF-8 at byte %lld, left out", path,
+             (long long)valid);
+  else
+    left_out(b, &b->report->zero_files, "%s: %lld zero bytes, left out", path, zeros);
+  return PHIBAL_OK;
+}
+
+/* Reads the next file into the cursor; its size is 0 if the file is to be left out. */
 static phibal_status cursor_read(cursor *c) {
   build *b = c->build;
-  const char *path = b->files.items[c->file];
-  c->domain = b->file_domains[c->file++];
-  c->offset = 0;
+  const build_options *o = b->options;
+  const size_t file = c->file++;
+  const char *path = b->files.items[file];
+  c->domain = b->file_domains[file];
+  c->offset = c->size = 0;
   c->line = 0;
-  phibal_status status = file_read_all(path, &c->buffer);
+  phibal_status status = PHIBAL_OK;
+  if (b->spools[file].used) {
+    c->bytes = b->spools[file].bytes;
+    c->size = b->spools[file].count;
+  } else if (!(status = file_read_all(path, &c->buffer))) {
+    c->bytes = c->buffer.bytes;
+    c->size = c->buffer.count;
+  }
   if (status) return status;
-  if (!c->buffer.count) {
-    if (c->first_pass) {
-      b->report->empty_files++;
-      notice(b, "%s: empty, left out", path, 0);
-    }
-    return PHIBAL_OK;
+  bool text = c->size > 0;
+  if (!text && c->first_pass) left_out(b, &b->report->empty_files, "%s: empty, left out", path, 0);
+  if (text) status = text_check(c, path, &text);
+  if (!text) c->size = 0;
+  if (!text || status) return status;
+  if (c->first_pass) b->report->files++;
+  c->lines = !o->chat && (o->lines == BUILD_LINES_ALL ||
+                          (o->lines == BUILD_LINES_NAMED && string_ends_with(path, ".jsonl")));
+  c->limit = o->document_bytes;
+  build_domain *domain = &b->report->domains[c->domain];
+  if (o->divide_one && !o->chat && !c->lines && b->domain_files[c->domain] == 1 && !c->limit &&
+      (int64_t)c->size > (c->limit = build_document_bytes((int64_t)c->size))) {
+    if (c->first_pass)
+      notice(
+          b,
+          "%s is one file: divided into documents of at most %lld bytes, at empty lines where it "
+          "has them (--document-bytes N: another size; 0: not divided)",
+          path, c->limit);
+    domain->document_bytes = c->limit;
   }
-  if (b->options->invalid == BUILD_INVALID_KEEP) return PHIBAL_OK;
-  size_t valid = text_utf8_valid(c->buffer.bytes, c->buffer.count);
-  if (valid == c->buffer.count) return PHIBAL_OK;
-  if (b->options->invalid == BUILD_INVALID_ERROR)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                             "%s: not UTF-8 at byte %zu (0x%02x); convert it, or leave such files "
-                             "out (--invalid-utf8 skip) or take their bytes as they are "
-                             "(--invalid-utf8 keep)",
-                             path, valid, (unsigned char)c->buffer.bytes[valid]);
-  if (c->first_pass) {
-    b->report->invalid_files++;
-    notice(b, "%s: not UTF-8 at byte %lld, left out", path, (long long)valid);
-  }
-  c->buffer.count = 0;
   return PHIBAL_OK;
 }
 
@@ -85,20 +169,51 @@ static bool is_blank(const char *text, size_t n) {
   return !n;
 }
 
-/* The document at the cursor, and the cursor behind it; blank lines among examples are none. */
-static bool cursor_take(cursor *c, const char **text, size_t *bytes) {
-  const size_t left = c->buffer.count - c->offset;
-  *text = c->buffer.bytes + c->offset;
-  if (!c->build->options->chat) {
-    *bytes = text_document_length(*text, left, c->build->options->document_bytes);
+/* The text of a JSON line, as what is left of it. */
+static phibal_status line_read(cursor *c, const char *line, size_t bytes) {
+  const char *path = c->build->files.items[c->file - 1];
+  json_error_t error;
+  json_decref(c->object);
+  c->object = json_loadb(line, bytes, 0, &error);
+  const json_t *text = json_object_get(c->object, "text");
+  if (!c->object)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s:%lld: no JSON: %.100s (--jsonl none takes the file as it is)",
+                             path, (long long)c->line, error.text);
+  if (!json_is_string(text))
+    return phibal_status_set(
+        PHIBAL_ERROR_FORMAT,
+        "%s:%lld: an object with a string \"text\" is wanted; --instructions is "
+        "for prompts and chats, --jsonl none takes the file as it is",
+        path, (long long)c->line);
+  c->rest = json_string_value(text);
+  c->rest_bytes = json_string_length(text);
+  return PHIBAL_OK;
+}
+
+/* The document at the cursor, and the cursor behind it; *text is null for a line without one. */
+static phibal_status cursor_take(cursor *c, const char **text, size_t *bytes) {
+  const size_t left = c->size - c->offset;
+  phibal_status status = PHIBAL_OK;
+  *text = c->bytes + c->offset;
+  if (c->rest_bytes) {
+    *text = c->rest;
+    *bytes = text_document_length(*text, c->rest_bytes, c->limit);
+    c->rest += *bytes;
+    c->rest_bytes -= *bytes;
+  } else if (!c->lines && !c->build->options->chat) {
+    *bytes = text_document_length(*text, left, c->limit);
     c->offset += *bytes;
-    return true;
+  } else {
+    const char *end = memchr(*text, '\n', left);
+    *bytes = end ? (size_t)(end - *text) : left;
+    c->offset += *bytes + (end != NULL);
+    c->line++;
+    const bool blank = is_blank(*text, *bytes);
+    if (c->lines && !blank) status = line_read(c, *text, *bytes);
+    if (c->lines || blank) *text = NULL;
   }
-  const char *end = memchr(*text, '\n', left);
-  *bytes = end ? (size_t)(end - *text) : left;
-  c->offset += *bytes + (end != NULL);
-  c->line++;
-  return !is_blank(*text, *bytes);
+  return status;
 }
 
 /* The next document; *text is null at the end. */
@@ -107,17 +222,17 @@ static phibal_status cursor_next(cursor *c, const char **text, size_t *bytes) {
   *text = NULL;
   if (b->options->interrupted && *b->options->interrupted)
     return phibal_status_set(PHIBAL_ERROR_IO, "interrupted; nothing was written");
-  const char *found;
-  do {
-    while (c->offset == c->buffer.count) {
-      if (c->file == b->files.count) return PHIBAL_OK;
-      phibal_status status = cursor_read(c);
-      if (status) return status;
-    }
-  } while (!cursor_take(c, &found, bytes));
-  *text = found;
-  c->document++;
-  return PHIBAL_OK;
+  phibal_status status = PHIBAL_OK;
+  while (!status && !*text) {
+    if (c->offset < c->size || c->rest_bytes)
+      status = cursor_take(c, text, bytes);
+    else if (c->file == b->files.count)
+      return PHIBAL_OK;
+    else
+      status = cursor_read(c);
+  }
+  c->document += !status;
+  return status;
 }
 
 static phibal_status memory_error(void) {
@@ -138,21 +253,106 @@ static int32_t domain_number(build_report *report, const char *name) {
   return report->domain_count++;
 }
 
-static phibal_status files_find(build *b) {
-  for (size_t i = 0; i < b->options->source_count; i++) {
-    const build_source *source = &b->options->sources[i];
-    int32_t domain = domain_number(b->report, source->domain);
-    if (domain < 0) return memory_error();
-    size_t before = b->files.count;
-    phibal_status status = folder_files(source->path, &b->files);
-    if (status) return status;
-    if (b->files.count == before) continue;
-    int32_t *domains = realloc(b->file_domains, b->files.count * sizeof *domains);
-    if (!domains) return memory_error();
-    b->file_domains = domains;
-    for (size_t f = before; f < b->files.count; f++) domains[f] = domain;
+/* Keeps what can be read only once in a file without a name, which is mapped: not in memory. */
+static phibal_status spool_fill(const build *b, const char *path, int from, spool *s) {
+  if (fcntl(from, F_GETFD) < 0) /* closed: the next file that is opened would have its number */
+    return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot read: %s", path, strerror(errno));
+  const char *folder = getenv("TMPDIR");
+  char *name = string_format("%s/.phibal.XXXXXX", folder && *folder ? folder : "/tmp");
+  if (!name) return memory_error();
+  int to = mkostemp(name, O_CLOEXEC);
+  if (to >= 0) unlink(name);
+  phibal_status status = PHIBAL_OK;
+  if (to < 0)
+    status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot create: %s", name, strerror(errno));
+  static char part[1 << 16];
+  while (!status) {
+    const ssize_t got = read(from, part, sizeof part);
+    if (b->options->interrupted && *b->options->interrupted)
+      status = phibal_status_set(PHIBAL_ERROR_IO, "interrupted; nothing was written");
+    else if (got < 0 && errno == EINTR)
+      continue;
+    else if (got < 0)
+      status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot read: %s", path, strerror(errno));
+    else if (got && !file_write_all(to, part, (size_t)got))
+      status = phibal_status_set(PHIBAL_ERROR_IO,
+                                 "%s: cannot be kept in %s: %s (TMPDIR names another folder)", path,
+                                 folder && *folder ? folder : "/tmp", strerror(errno));
+    s->count += got > 0 ? (size_t)got : 0;
+    if (got <= 0) break;
   }
-  return PHIBAL_OK;
+  if (!status && s->count) {
+    void *at = mmap(NULL, s->count, PROT_READ, MAP_PRIVATE, to, 0);
+    if (at == MAP_FAILED)
+      status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot map: %s", path, strerror(errno));
+    else
+      s->bytes = at;
+  }
+  if (to >= 0) close(to);
+  free(name);
+  return status;
+}
+
+/* Standard input or a pipe as the one file of its source. */
+static phibal_status stream_find(build *b, const char *path, spool *s) {
+  const bool standard = !strcmp(path, "-");
+  const char *name = standard ? "standard input" : path;
+  s->used = true;
+  for (size_t f = 0; standard && f < b->files.count; f++)
+    if (b->spools[f].used && !strcmp(b->files.items[f], name))
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "standard input is named twice");
+  if (standard && isatty(STDIN_FILENO))
+    notice(b, "%s is read from the terminal, to its end", name, 0);
+  int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot open: %s", path, strerror(errno));
+  phibal_status status = spool_fill(b, name, fd, s);
+  if (!standard) close(fd);
+  return status ? status : string_list_append(&b->files, name);
+}
+
+static phibal_status files_find(build *b) {
+  build_report *report = b->report;
+  phibal_status status = PHIBAL_OK;
+  for (size_t i = 0; i < b->options->source_count && !status; i++) {
+    const build_source *source = &b->options->sources[i];
+    const int32_t domain = domain_number(report, source->domain);
+    if (domain < 0) return memory_error();
+    const size_t before = b->files.count;
+    spool stream = {0};
+    folder_left_out out = {0};
+    struct stat info;
+    const bool pipe =
+        !strcmp(source->path, "-") ||
+        (!stat(source->path, &info) && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)));
+    status = pipe ? stream_find(b, source->path, &stream)
+                  : folder_files_linked(source->path, &b->files, &out);
+    report->hidden += out.hidden;
+    report->again += out.again;
+    for (size_t k = 0; k < out.broken.count; k++)
+      left_out(b, &report->broken_links, "%s: a link that leads nowhere, left out",
+               out.broken.items[k], 0);
+    for (size_t k = 0; k < out.no_files.count; k++)
+      left_out(b, &report->no_files, "%s: no file, left out", out.no_files.items[k], 0);
+    folder_left_out_free(&out);
+    const size_t after = b->files.count;
+    int32_t *domains = realloc(b->file_domains, (after + 1) * sizeof *domains);
+    if (domains) b->file_domains = domains;
+    spool *spools = realloc(b->spools, (after + 1) * sizeof *spools);
+    if (spools) b->spools = spools;
+    if (!domains || !spools) {
+      if (stream.bytes) munmap(stream.bytes, stream.count);
+      return memory_error();
+    }
+    for (size_t f = before; f < after; f++) {
+      domains[f] = domain;
+      spools[f] = stream;
+    }
+  }
+  b->domain_files = calloc((size_t)report->domain_count + 1, sizeof *b->domain_files);
+  if (!b->domain_files) return memory_error();
+  for (size_t f = 0; f < b->files.count && !status; f++) b->domain_files[b->file_domains[f]]++;
+  return status;
 }
 
 /* First pass: every file is read, judged and divided before anything is written. */
@@ -175,7 +375,7 @@ static phibal_status documents_survey(build *b) {
     b->documents[b->count++] =
         (document){.hash = text_hash(b->options->seed, text, bytes), .domain = c.domain};
   }
-  text_buffer_free(&c.buffer);
+  cursor_free(&c);
   return status;
 }
 
@@ -267,7 +467,7 @@ static phibal_status tokenizer_prepare(build *b) {
   phibal_status status =
       tokenizer_train(next_line, &reader, o->train_vocabulary, &b->model, &b->model_bytes);
   if (reader.status) status = reader.status;
-  text_buffer_free(&reader.cursor.buffer);
+  cursor_free(&reader.cursor);
   if (!status) status = tokenizer_parse("the new model", b->model, b->model_bytes, &b->tokenizer);
   return status;
 }
@@ -317,7 +517,7 @@ static phibal_status documents_write(build *b, token_writer *const writers[2]) {
   }
   if (!status && c.document != b->count)
     status = phibal_status_set(PHIBAL_ERROR_IO, "a file changed while it was being read");
-  text_buffer_free(&c.buffer);
+  cursor_free(&c);
   instruction_tokens_free(&encoded);
   return status;
 }
@@ -465,7 +665,11 @@ phibal_status build_run(const build_options *options, build_report *report) {
   if (status && new_folder) rmdir(options->folder);
   report->vocabulary = b.tokenizer.vocabulary;
   tokenizer_free(&b.tokenizer);
+  for (size_t f = 0; b.spools && f < b.files.count; f++)
+    if (b.spools[f].bytes) munmap(b.spools[f].bytes, b.spools[f].count);
   string_list_free(&b.files);
+  free(b.spools);
+  free(b.domain_files);
   free(b.file_domains);
   free(b.documents);
   free(b.model);

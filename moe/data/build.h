@@ -13,11 +13,19 @@
 
 typedef struct build_source {
   const char *domain; /* sources of one name are one domain */
-  const char *path;   /* a file, or a folder whose files are taken recursively */
+  const char *path;   /* a file, a folder whose files are taken recursively, links followed
+                         (folder_files_linked), or "-", standard input; a pipe is read as it is */
 } build_source;
 
+/* Files of JSON lines, each an object whose "text" is a document. */
+typedef enum build_lines {
+  BUILD_LINES_NAMED, /* those whose name ends in .jsonl */
+  BUILD_LINES_ALL,
+  BUILD_LINES_NONE,
+} build_lines;
+
 typedef enum build_invalid {
-  BUILD_INVALID_ERROR, /* a file that is not UTF-8 ends the build */
+  BUILD_INVALID_ERROR, /* a file that is not UTF-8, or has zero bytes, ends the build */
   BUILD_INVALID_SKIP,  /* it is left out, with a notice */
   BUILD_INVALID_KEEP,  /* its bytes are kept as they are */
 } build_invalid;
@@ -30,6 +38,9 @@ typedef struct build_options {
   uint64_t seed;     /* of the split */
   int64_t
       document_bytes; /* longer files are divided (text_document_length); 0: one document each */
+  bool divide_one;    /* a domain that is one file is divided anyway, by its size
+                         (build_document_bytes) */
+  build_lines lines;
   build_invalid invalid;
   const char *model;         /* a SentencePiece model to use; null: none */
   int32_t train_vocabulary;  /* > 0: train one on the training part, into folder/tokenizer.model */
@@ -50,14 +61,21 @@ typedef struct build_part {
 typedef struct build_domain {
   char *name;
   build_part train, validation;
+  int64_t document_bytes; /* of the one file that it is, where that was divided; else 0 */
 } build_domain;
 
 typedef struct build_report {
   build_domain *domains; /* in the order of the sources */
   int32_t domain_count;
   int32_t vocabulary;
-  int64_t empty_files, invalid_files; /* left out */
+  /* Of a build, and zero where it was read from a manifest: files that were read, and left out. */
+  int64_t files, empty_files, invalid_files, zero_files;
+  int64_t hidden, again, broken_links, no_files; /* folder_left_out */
 } build_report;
+
+/* The documents that one long text is divided into have at most so many bytes: a 64th of it, from
+   1024 to 32768. So there are enough for both parts, and what belongs together stays together. */
+int64_t build_document_bytes(int64_t bytes);
 
 /* A document goes to the validation part if the hash of (seed, its text) is below that share of all
    hashes: so the split does not depend on names, order or machine, one text given twice lands on

@@ -19,9 +19,12 @@ phibal_status manifest_text(const build_options *o, const build_report *report, 
   json_t *domains = json_array();
   for (int32_t d = 0; d < report->domain_count; d++) {
     const build_domain *domain = &report->domains[d];
-    json_array_append_new(domains, json_pack("{s:s, s:o, s:o}", "name", domain->name, "train",
-                                             part_json(&domain->train), "validation",
-                                             part_json(&domain->validation)));
+    json_t *row =
+        json_pack("{s:s, s:o, s:o}", "name", domain->name, "train", part_json(&domain->train),
+                  "validation", part_json(&domain->validation));
+    if (domain->document_bytes)
+      json_object_set_new(row, "document_bytes", json_integer(domain->document_bytes));
+    json_array_append_new(domains, row);
   }
   json_t *root =
       json_pack("{s:s, s:i, s:i, s:I, s:f, s:I, s:o}", "tokenizer",
