@@ -303,6 +303,18 @@ static phibal_status look_here(const audit_options *o, audit_report *r) {
   return status;
 }
 
+/* No claim of a part that ran is without a word. */
+static phibal_status leave_no_gap(audit_part part, audit_report *r) {
+  phibal_status status = PHIBAL_OK;
+  for (int i = 0; i < AUDIT_CLAIM_COUNT && status == PHIBAL_OK; i++) {
+    audit_claim claim = (audit_claim)i;
+    if (audit_part_of(claim) == part && !audit_was_examined(&r->certificate, claim))
+      status = audit_added(certificate_add(&r->certificate, claim, AUDIT_UNDECIDED, NULL,
+                                           "The examination ended before it came to this."));
+  }
+  return status;
+}
+
 int audit_run(const audit_options *o, audit_report *r) {
   *r = (audit_report){.source = o->source};
   if (audit_load(o->source, &r->phi, &r->builtin) != PHIBAL_OK) return fail_from_status();
@@ -316,6 +328,7 @@ int audit_run(const audit_options *o, audit_report *r) {
     phibal_status done = run_part((audit_part)part, o, r);
     r->seconds[part] = now() - start;
     show_progress(o, AUDIT_PART_COUNT);
+    if (done == PHIBAL_OK && part != AUDIT_PART_DYNAMICS) done = leave_no_gap((audit_part)part, r);
     if (done != PHIBAL_OK) status = fail_from_status();
   }
   if (status == 0 && look_here(o, r) != PHIBAL_OK) status = fail_from_status();

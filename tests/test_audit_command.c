@@ -196,6 +196,93 @@ Test(audit_command, wrong_gradient) {
   json_decref(run_file("--skip core,dynamics,gradient --experts 2..64 --check", 0));
 }
 
+/* An error of the file is not blamed on the kernel, whether the gradient was looked at or not; and
+   a kernel is held against the value where the gradient is right. */
+Test(audit_command, a_wrong_gradient_is_not_the_kernels) {
+  static const struct {
+    const char *gradient, *arguments, *against, *verdict;
+  } rows[] = {
+      {"1 + log(x) + x/1000000", "", "gradient given", "refuted"},
+      {"1 + log(x) + x/1000000", ",gradient", "gradient given", "absent"},
+      {"1 + log(x)", "", "derivative of the value", "proved"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[128], arguments[128];
+    snprintf(text, sizeof text, "potential slip\nvalue sum(xlogx(x))\ngradient %s\n",
+             rows[i].gradient);
+    write_potential(text);
+    snprintf(arguments, sizeof arguments, "--quick --skip dynamics,convexity,legendre%s",
+             rows[i].arguments);
+    json_t *object = run_file(arguments, 0);
+    expect_verdict(object, "core", "checked");
+    const char *verdict = text_at(find_claim(object, "gradient"), "verdict");
+    cr_expect(strcmp(verdict, rows[i].verdict) == 0 || strcmp(verdict, "checked") == 0, "%s",
+              verdict);
+    const json_t *finding =
+        json_array_get(json_object_get(find_claim(object, "core"), "findings"), 0);
+    cr_expect_str_eq(text_at(json_object_get(finding, "data"), "against"), rows[i].against);
+    json_decref(object);
+  }
+}
+
+/* Two numbers that differ are shown to. */
+Test(audit_command, digits_that_differ) {
+  write_potential("potential near\nvalue sum(x^2/2)\ngradient x + x*1e-60\n");
+  json_t *object = run_file("--skip dynamics,convexity,legendre,core", 0);
+  const char *text =
+      text_at(json_array_get(json_object_get(find_claim(object, "gradient"), "findings"), 0),
+              "counterexample");
+  /* x (1 + 1e-60), between the last digit down and up */
+  const char *zeros = "00000000000000000000000000000000000000000000000000000000000";
+  char part[160];
+  snprintf(part, sizeof part, "in [0.5%s4", zeros);
+  cr_expect_not_null(strstr(text, part), "%s", text);
+  snprintf(part, sizeof part, ", 0.5%s5", zeros);
+  cr_expect_not_null(strstr(text, part), "%s", text);
+  cr_expect_not_null(strstr(text, "the derivative of the value 0.5, at least "), "%s", text);
+  json_decref(object);
+}
+
+/* What was asked for has a finding with a reason, and what has none did not pass unseen: after a
+   counterexample to one of two claims the other is undecided, not absent. */
+Test(audit_command, every_claim_that_was_asked_has_a_finding) {
+  static const struct {
+    const char *text, *undecided, *refuted;
+  } rows[] = {
+      {"parameter a in (1, inf) = 3\nvalue sum(x^a/a)\ngradient x^(a-1)\n"
+       "conjugate sum((a-1)/a*y^(a/(a-1))) where y >= 0\n",
+       "conjugate", "conjugate-domain"},
+      {"parameter w in [0, 1] = 1/2\nvalue sum(w*xlogx(x) + (1 - w)*x^2/2)\n"
+       "conjugate sum(y^2/2)\n",
+       "conjugate-domain", "conjugate"},
+      {"value sum(x^2)\n", NULL, NULL},
+      {"value sum(x^2 - x^3)\ngradient x\n", NULL, NULL},
+      {"value log(sum(exp(x)))\n", NULL, NULL},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[256];
+    snprintf(text, sizeof text, "potential mine\n%s", rows[i].text);
+    write_potential(text);
+    json_t *object = run_file("--skip core,dynamics --experts 2..8 --seconds 5", 0), *claim;
+    size_t j;
+    json_array_foreach(json_object_get(object, "claims"), j, claim) {
+      const json_t *findings = json_object_get(claim, "findings");
+      const char *id = text_at(claim, "id");
+      cr_expect(json_array_size(findings) > 0 || strcmp(id, "core") == 0, "%s: nothing on %s", text,
+                id);
+      for (size_t k = 0; k < json_array_size(findings); k++)
+        cr_expect_gt(strlen(text_at(json_array_get(findings, k), "how")), 10);
+    }
+    if (rows[i].undecided) {
+      expect_verdict(object, rows[i].refuted, "refuted");
+      expect_verdict(object, rows[i].undecided, "undecided");
+      cr_expect(json_is_false(json_object_get(find_claim(object, rows[i].undecided), "passes")));
+      cr_expect_not_null(strstr(text_at(json_object_get(object, "check"), "why"), "is undecided"));
+    }
+    json_decref(object);
+  }
+}
+
 /* Convex for a <= 1/3, by default 1/4: what is asked decides. */
 Test(audit_command, what_is_asked) {
   static const struct {

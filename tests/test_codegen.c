@@ -115,7 +115,7 @@ static void check_by_hand(const fixture *f, const char *name, double parameter) 
 /* Every bound holds against the enclosed derivative of the value. */
 static void check_bounds(const fixture *f, int others, bool floored, double most_ulps) {
   static const float rest[] = {0.5f, 0.25f, 0x1p-60f, 0x1p-10f};
-  core_subject s = {f->phi, f->parameters, &f->kernel, others, rest, floored};
+  core_subject s = {f->phi, f->parameters, &f->kernel, others, rest, floored, false};
   random_stream r = random_start(22, 0, 0);
   float m[LOADS];
   for (int i = 0; i < LOADS; i++) {
@@ -207,7 +207,8 @@ Test(codegen, every_function_has_a_kernel) {
     fixture_read(&f, text, 0);
     fixture_load(&f);
     static const float rest[] = {0.5f, 0.25f};
-    core_subject s = {f.phi, f.parameters, &f.kernel, i == 6 ? 2 : 0, rest, is_floored(&f.kernel)};
+    core_subject s = {f.phi, f.parameters,          &f.kernel, i == 6 ? 2 : 0,
+                      rest,  is_floored(&f.kernel), false};
     float m[LOADS];
     random_stream r = random_start(23, i, 0);
     for (int k = 0; k < LOADS; k++)
@@ -232,7 +233,9 @@ static char *planted(const char *source, const char *from, const char *to) {
   return text;
 }
 
-static audit_verdict verdict_of(fixture *f, const char *source, bool *counterexample) {
+/* `gradient`: what was found of the file's gradient before. */
+static audit_verdict verdict_after(fixture *f, audit_verdict gradient, const char *source,
+                                   bool *counterexample) {
   audit_request request = {.parameters = f->parameters,
                            .least_experts = 2,
                            .most_experts = 64,
@@ -240,12 +243,17 @@ static audit_verdict verdict_of(fixture *f, const char *source, bool *counterexa
                            .seed = 1,
                            .seconds = 60};
   certificate c = {0};
+  cr_assert_not_null(certificate_add(&c, AUDIT_GRADIENT, gradient, NULL, "before"));
   cr_assert_eq(core_check(f->phi, &request, source, &c), PHIBAL_OK, "%s", phibal_status_message());
-  cr_assert_eq(c.findings, 1);
-  audit_verdict verdict = c.finding[0].verdict;
-  *counterexample = c.finding[0].counterexample && strstr(c.finding[0].counterexample, "load");
+  cr_assert_eq(c.findings, 2);
+  audit_verdict verdict = c.finding[1].verdict;
+  *counterexample = c.finding[1].counterexample && strstr(c.finding[1].counterexample, "load");
   certificate_clear(&c);
   return verdict;
+}
+
+static audit_verdict verdict_of(fixture *f, const char *source, bool *counterexample) {
+  return verdict_after(f, AUDIT_PROVED, source, counterexample);
 }
 
 /* One wrong constant or sign each: in the price, in the elementary functions below it, in a bound.
@@ -289,16 +297,6 @@ Test(codegen, sound_kernels_are_checked) {
     cr_assert_not(counterexample);
     fixture_clear(&f);
   }
-}
-
-/* The core is held against the value: a wrong gradient in the file makes a wrong kernel. */
-Test(codegen, a_wrong_gradient_is_refuted) {
-  fixture f;
-  fixture_read(&f, "potential wrong\nvalue sum(x^3)\ngradient 2*x^2\n", 0);
-  bool counterexample;
-  cr_assert_eq(verdict_of(&f, f.source, &counterexample), AUDIT_REFUTED);
-  cr_assert(counterexample);
-  fixture_clear(&f);
 }
 
 /* Prices whose formula cancels to 0 or to a sign, and prices next to powers of two. */
@@ -442,6 +440,24 @@ Test(codegen, the_source_is_cpp_as_well) {
     cr_assert_arr_eq(one, two, (size_t)n * sizeof *one);
   }
   codegen_close(&other);
+  fixture_clear(&f);
+}
+
+/* A gradient that is refuted is no fault of the kernel, which computes it; a kernel that does not
+   is still at fault. Where the gradient counts as proved, the same kernel is held against the
+   value. */
+Test(codegen, a_wrong_gradient_is_not_the_kernels) {
+  fixture f;
+  bool counterexample;
+  fixture_read(&f, "potential t\nvalue sum(x^3)\ngradient 3*x^2 + x/1000000", 0);
+  cr_assert_eq(verdict_after(&f, AUDIT_REFUTED, f.source, &counterexample), AUDIT_CHECKED);
+  cr_assert_not(counterexample);
+  cr_assert_eq(verdict_after(&f, AUDIT_ABSENT, f.source, &counterexample), AUDIT_CHECKED);
+  cr_assert_eq(verdict_after(&f, AUDIT_PROVED, f.source, &counterexample), AUDIT_REFUTED);
+  char *edited = planted(f.source, "core_ball_dd_add(", "core_ball_dd_sub(");
+  cr_assert_eq(verdict_after(&f, AUDIT_REFUTED, edited, &counterexample), AUDIT_REFUTED);
+  cr_assert(counterexample);
+  free(edited);
   fixture_clear(&f);
 }
 

@@ -36,8 +36,8 @@ typedef enum audit_need {
   CLAIM(MIRROR, "mirror-step", "Legendre", "the mirror step is the moving average", PROOF)         \
   CLAIM(CONJUGATE, "conjugate", "Conjugate", "the conjugate given is the conjugate",               \
         CHECK_IF_GIVEN)                                                                            \
-  CLAIM(CONJUGATE_DOMAIN, "conjugate-domain", "Conjugate", "its domain is the one given",          \
-        CHECK_IF_GIVEN)                                                                            \
+  CLAIM(CONJUGATE_DOMAIN, "conjugate-domain", "Conjugate",                                         \
+        "the conjugate's domain is the one given", CHECK_IF_GIVEN)                                 \
   CLAIM(CORE, "core", "Numerics", "the generated kernel keeps its bound", CHECK)
 
 typedef enum audit_claim {

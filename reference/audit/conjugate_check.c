@@ -5,6 +5,7 @@
    conjugate is closed: it is bounded by what it tends to at an end of its domain. */
 #include "conjugate_check.h"
 #include "conjugate_shape.h"
+#include "enclosure_text.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,14 +57,14 @@ phibal_status conjugate_hold_support(conjugate_state *s, size_t n, const mpq_t *
                                      const phibal_enclosure *support) {
   s->inequalities++;
   if (!phibal_enclosure_is_less(given, support)) return PHIBAL_OK;
-  decimal z = conjugate_decimal_of(given), sup = conjugate_decimal_of(support);
+  audit_pair z;
+  audit_pair_text(given, support, &z);
   char *at = conjugate_vector_text(n, y), *from = conjugate_vector_text(n, x);
   phibal_status status = conjugate_refute(
       s, AUDIT_CONJUGATE,
-      "y = %s%s: the conjugate given is in [%s, %s], and %s - phi(x) at x = %s is larger, in "
-      "[%s, %s]",
-      at ? at : "?", s->where, z.lo, z.hi, n > 1 ? "<x, y>" : "x y", from ? from : "?", sup.lo,
-      sup.hi);
+      "y = %s%s: the conjugate given is %s, and %s - phi(x) at x = %s is larger, %s%s",
+      at ? at : "?", s->where, z.first, n > 1 ? "<x, y>" : "x y", from ? from : "?", z.second,
+      z.apart);
   free(at);
   free(from);
   return status;
@@ -77,14 +78,15 @@ phibal_status conjugate_hold_supremum(conjugate_state *s, size_t n, const mpq_t 
     s->maximised += mpfr_number_p(computed->hi) || mpfr_inf_p(computed->lo);
     return PHIBAL_OK;
   }
-  decimal z = conjugate_decimal_of(given), sup = conjugate_decimal_of(computed);
+  audit_pair z;
+  audit_pair_text(given, computed, &z);
   char *at = conjugate_vector_text(n, y);
   bool domain = mpfr_inf_p(given->lo) || mpfr_inf_p(computed->lo);
   phibal_status status = conjugate_refute(
       s, domain ? AUDIT_CONJUGATE_DOMAIN : AUDIT_CONJUGATE,
-      "y = %s%s: the conjugate given is in [%s, %s]; the supremum of %s, is in [%s, %s]",
-      at ? at : "?", s->where, z.lo, z.hi,
-      n > 1 ? "<x, y> - phi(x), computed" : "x y - phi(x), by maximising", sup.lo, sup.hi);
+      "y = %s%s: the conjugate given is %s; the supremum of %s, is %s%s", at ? at : "?", s->where,
+      z.first, n > 1 ? "<x, y> - phi(x), computed" : "x y - phi(x), by maximising", z.second,
+      z.apart);
   free(at);
   return status;
 }
@@ -155,16 +157,17 @@ static phibal_status judge_equality(state *s, vectors *v, mpq_srcptr x) {
     s->unequal_unknown++;
     return PHIBAL_OK;
   }
-  decimal y = conjugate_decimal_of(&v->y[0]), given = conjugate_decimal_of(&v->given),
-          sup = conjugate_decimal_of(&v->sup);
+  decimal y = conjugate_decimal_of(&v->y[0]);
+  audit_pair z;
+  audit_pair_text(&v->sup, &v->given, &z);
   char *at = audit_rational_text(x);
   bool outside = mpfr_inf_p(v->given.lo) && mpfr_sgn(v->given.lo) > 0;
   phibal_status status = conjugate_refute(
       s, outside ? AUDIT_CONJUGATE_DOMAIN : AUDIT_CONJUGATE,
-      "x = %s%s%s: at y = grad phi(x), in [%s, %s]%s, the conjugate is <x, y> - phi(x), in "
-      "[%s, %s]; the one given is in [%s, %s]",
+      "x = %s%s%s: at y = grad phi(x), in [%s, %s]%s, the conjugate is <x, y> - phi(x), %s; the "
+      "one given is %s%s",
       at ? at : "?", s->n > 1 ? " beside 1/2 and 1/4" : "", s->where, y.lo, y.hi,
-      s->n > 1 ? " for the first" : "", sup.lo, sup.hi, given.lo, given.hi);
+      s->n > 1 ? " for the first" : "", z.first, z.second, z.apart);
   free(at);
   return status;
 }
@@ -409,7 +412,16 @@ static phibal_status report_refuted(state *s, certificate *c) {
       s->claim == AUDIT_CONJUGATE
           ? "The conjugate given is not the supremum of <x, y> - phi(x)."
           : "The conjugate given is finite where the supremum is not, or the other way round.");
-  return audit_counterexample(f, "%s", s->refuted);
+  phibal_status status = audit_counterexample(f, "%s", s->refuted);
+  if (status) return status;
+  bool domain = s->claim == AUDIT_CONJUGATE_DOMAIN;
+  return audit_added(certificate_add(
+      c, domain ? AUDIT_CONJUGATE : AUDIT_CONJUGATE_DOMAIN, AUDIT_UNDECIDED, NULL,
+      "The check ended with the counterexample to %s. Until then the conjugate given was <x, y> - "
+      "phi(x) at y = grad phi(x) for %llu x, and %llu inequalities and %llu computed suprema "
+      "agreed.",
+      domain ? "its domain" : "its value", (unsigned long long)s->equal,
+      (unsigned long long)s->inequalities, (unsigned long long)s->maximised));
 }
 
 static phibal_status report(state *s, certificate *c) {

@@ -1,5 +1,7 @@
 /* audit_core: the generated kernel over the binary32 loads, by its own bounds; its bounds, and it,
-   at thousands of loads against the enclosed derivative of the value. */
+   at thousands of loads against the enclosed derivative of the value. Where the file's gradient,
+   which the kernel computes, is not known to be that, it is held against this gradient: an error of
+   the file is no error of the kernel. */
 #include "core_check.h"
 #include "codegen.h"
 #include "core_sweep.h"
@@ -161,6 +163,8 @@ static json_t *data(const checked *k) {
   json_object_set_new(all, "underflow", range_json(&s->underflow));
   json_object_set_new(all, "overflow", range_json(&s->overflow));
   json_object_set_new(all, "compared", json_integer((json_int_t)k->point.compared));
+  json_object_set_new(all, "against",
+                      json_string(k->subject.given ? "gradient given" : "derivative of the value"));
   json_object_set_new(all, "measured_ulp", number(k->point.worst));
   json_object_set_new(all, "measured_load", number((double)k->point.worst_load));
   json_object_set_new(all, "centred_compared", json_integer((json_int_t)k->centred.compared));
@@ -189,14 +193,24 @@ static void extent(const checked *k, char *text, size_t size) {
              percent);
 }
 
+/* What the kernel is compared with. */
+static const char *truth_of(const checked *k, certificate *c) {
+  if (!k->subject.given) return "derivative of the value";
+  return certificate_verdict(c, AUDIT_GRADIENT) == AUDIT_REFUTED
+             ? "gradient given, which it computes and which is refuted as the derivative of the "
+               "value"
+             : "gradient given, which it computes and which is not checked against the value here";
+}
+
 static phibal_status report_wrong(const checked *k, certificate *c) {
   const char *counterexample = k->point.wrong ? k->point.counterexample : k->centred.counterexample;
   uint64_t wrong = k->point.wrong + k->centred.wrong;
-  audit_finding *f =
-      certificate_add(c, AUDIT_CORE, AUDIT_REFUTED, data(k),
-                      "Of %llu loads and %llu load vectors, the generated kernel is wrong at %llu.",
-                      (unsigned long long)k->point.compared,
-                      (unsigned long long)k->centred.compared, (unsigned long long)wrong);
+  audit_finding *f = certificate_add(
+      c, AUDIT_CORE, AUDIT_REFUTED, data(k),
+      "Of %llu loads and %llu load vectors, the generated kernel is wrong at %llu, "
+      "held against the %s.",
+      (unsigned long long)k->point.compared, (unsigned long long)k->centred.compared,
+      (unsigned long long)wrong, truth_of(k, c));
   return audit_counterexample(f, "%s", counterexample ? counterexample : "");
 }
 
@@ -264,11 +278,12 @@ static phibal_status report(const checked *k, const audit_request *request, cert
       c, AUDIT_CORE, verdict, data(k),
       "At %s, %llu loads%s, the kernel's price has an error of at most %.9g ULP by its running "
       "error bound, and is the correctly rounded one at all but %llu.%s Held against the enclosed "
-      "derivative of the value, at 320 bits, at %llu of these loads, %s among them, and for %llu "
+      "%s, "
+      "at 320 bits, at %llu of these loads, %s among them, and for %llu "
       "vectors of centred prices: no bound broken, %.9g ULP at worst, at load %a. %s",
       where, (unsigned long long)s->inputs,
       k->subject.others ? " beside others of 1/2, 1/4 and 1/1024" : "", s->worst,
-      (unsigned long long)s->path[2], rest, (unsigned long long)k->point.compared,
+      (unsigned long long)s->path[2], rest, truth_of(k, c), (unsigned long long)k->point.compared,
       request->quick ? "one bfloat16 in 16" : "every bfloat16",
       (unsigned long long)k->centred.compared, k->point.worst, (double)k->point.worst_load,
       measured ? measured : "");
@@ -309,7 +324,15 @@ phibal_status core_check(phi_potential *phi, const audit_request *request, const
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for the check of a kernel");
   } else {
     int others = phi_separable(phi) ? 0 : AMONG;
-    k->subject = (core_subject){phi, request->parameters, &kernel, others, among, floored > 0};
+    audit_verdict gradient = certificate_verdict(c, AUDIT_GRADIENT);
+    bool right = gradient == AUDIT_PROVED || gradient == AUDIT_CHECKED;
+    k->subject = (core_subject){.phi = phi,
+                                .parameters = request->parameters,
+                                .kernel = &kernel,
+                                .others = others,
+                                .rest = among,
+                                .floored = floored > 0,
+                                .given = phi->gradient.expression && !right};
     status = check(k, request, c);
   }
   free(k);

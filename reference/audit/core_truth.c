@@ -1,12 +1,13 @@
 /* Comparisons of one kernel with the truth. */
 #include "core_truth.h"
+#include "enclosure_text.h"
 #include <math.h>
 #include <phibal/rounding.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PRECISION = 320, DIGITS = 25 };
+enum { PRECISION = 320 };
 
 static double raised(const core_subject *s, float m) {
   return s->floored && m < 0x1p-126f ? 0x1p-126 : (double)m;
@@ -21,12 +22,20 @@ static phibal_enclosure *vector(const core_subject *s, float m) {
   return x;
 }
 
+/* Prices by the file's gradient, or by differentiation. */
+static phibal_status gradient_of(const core_subject *s, size_t n, const phibal_enclosure *x,
+                                 phibal_enclosure *gradient) {
+  if (!s->given) return phi_gradient(s->phi, s->parameters, n, x, gradient);
+  const phibal_status status = phi_given_gradient(s->phi, s->parameters, n, x, gradient);
+  return status == PHIBAL_ERROR_UNDECIDED ? PHIBAL_ERROR_DOMAIN : status;
+}
+
 /* The price of the expert with load m; PHIBAL_ERROR_DOMAIN where there is none. */
 static phibal_status truth(const core_subject *s, float m, phibal_enclosure *price) {
   size_t n = (size_t)s->others + 1;
   phibal_enclosure *x = vector(s, m), *gradient = phibal_enclosure_vector(n, PRECISION);
   phibal_status status = PHIBAL_ERROR_MEMORY;
-  if (x && gradient) status = phi_gradient(s->phi, s->parameters, n, x, gradient);
+  if (x && gradient) status = gradient_of(s, n, x, gradient);
   if (!status) phibal_enclosure_set(price, &gradient[0]);
   phibal_enclosure_vector_clear(x, n);
   phibal_enclosure_vector_clear(gradient, n);
@@ -48,18 +57,33 @@ static double distance(double high, double low, const phibal_enclosure *t) {
   return least;
 }
 
-static phibal_status fail(core_comparison *r, const phibal_enclosure *t, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static phibal_status fail(core_comparison *r, const phibal_enclosure *t, const char *format, ...) {
+/* `got` is what the kernel has, high and low part; null where it has nothing. */
+static phibal_status fail(core_comparison *r, const phibal_enclosure *t, const double *got,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+static phibal_status fail(core_comparison *r, const phibal_enclosure *t, const double *got,
+                          const char *format, ...) {
   if (r->wrong++) return PHIBAL_OK;
-  char lo[PHIBAL_DECIMAL_SIZE(DIGITS)], hi[PHIBAL_DECIMAL_SIZE(DIGITS)], said[400];
-  phibal_status status = phibal_enclosure_get_decimal(t, DIGITS, lo, hi, sizeof lo);
-  if (status) return status;
+  phibal_enclosure kernel;
+  phibal_enclosure_init(&kernel, 2400); /* any sum of two is exact */
+  phibal_enclosure_set(&kernel, t);
+  if (got && isfinite(got[0])) {
+    phibal_enclosure_set_d(&kernel, got[0]);
+    mpfr_add_d(kernel.lo, kernel.lo, got[1], MPFR_RNDN);
+    mpfr_set(kernel.hi, kernel.lo, MPFR_RNDN);
+  }
+  audit_pair pair;
+  audit_pair_text(&kernel, t, &pair);
+  phibal_enclosure_clear(&kernel);
+  char said[400];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(said, sizeof said, format, arguments);
   va_end(arguments);
-  if (asprintf(&r->counterexample, "%s; it is in [%s, %s]", said, lo, hi) >= 0) return PHIBAL_OK;
+  int made = got && isfinite(got[0])
+                 ? asprintf(&r->counterexample, "%s: %s; the price is %s%s", said, pair.first,
+                            pair.second, pair.apart)
+                 : asprintf(&r->counterexample, "%s; the price is %s", said, pair.second);
+  if (made >= 0) return PHIBAL_OK;
   r->counterexample = NULL;
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a counterexample");
 }
@@ -78,14 +102,15 @@ static phibal_status compare_rounded(float m, float price, double ulps, unsigned
   bool decided = phibal_round_enclosure(t, PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, &nearest);
   bool bounded = ulps < HUGE_VAL;
   if (decided && (path < 2 || !bounded) && (double)price != nearest)
-    return fail(r, t, "load %a: the kernel's price is %.9g (%a), and the price rounds to %.9g",
-                (double)m, (double)price, (double)price, nearest);
+    return fail(r, t, (double[]){(double)price, 0},
+                "load %a: the price rounds to %.9g (%a), the kernel's price is %.9g (%a)",
+                (double)m, nearest, nearest, (double)price, (double)price);
   if (!bounded && !decided && !isfinite(price))
-    return fail(r, t, "load %a: the kernel's price is %g", (double)m, (double)price);
+    return fail(r, t, NULL, "load %a: the kernel's price is %g", (double)m, (double)price);
   if (!bounded || !isfinite(price)) return PHIBAL_OK;
   double off = ulps_off(price, t);
   if (off > ulps * (1 + 0x1p-40))
-    return fail(r, t,
+    return fail(r, t, (double[]){(double)price, 0},
                 "load %a: the kernel's price %.9g (%a) is off by %.6g ULP, its bound %.6g ULP",
                 (double)m, (double)price, (double)price, off, ulps);
   if (off > r->worst) {
@@ -114,20 +139,19 @@ static phibal_status compare_one(const core_subject *s, float m, core_comparison
   if (!status && (s->kernel->examine(1, &m, s->others, s->rest, &a.fast, &a.fast_error, &a.high,
                                      &a.low, &a.error) ||
                   s->kernel->sweep(1, &m, s->others, s->rest, &a.price, &a.off, &a.ulps, &a.path)))
-    status = fail(r, &t, "load %a is refused", (double)m);
+    status = fail(r, &t, NULL, "load %a is refused", (double)m);
   else if (!status) {
     r->compared++;
     /* Without a bound, that is where it is infinite or NaN, nothing is said. */
     if (isfinite(a.fast_error) && distance(a.fast, 0, &t) > a.fast_error)
-      status = fail(r, &t,
-                    "load %a: in binary64 the kernel's price is %.17g (%a) with an error of %.3g "
-                    "at most",
-                    (double)m, a.fast, a.fast, a.fast_error);
+      status = fail(r, &t, (double[]){a.fast, 0},
+                    "load %a: in binary64 the kernel's price, with an error of %.3g at most, is %a",
+                    (double)m, a.fast_error, a.fast);
     else if (isfinite(a.error) && distance(a.high, a.low, &t) > a.error)
-      status = fail(r, &t,
-                    "load %a: in double-double the kernel's price is %a %+a with an error of %.3g "
-                    "at most",
-                    (double)m, a.high, a.low, a.error);
+      status = fail(r, &t, (double[]){a.high, a.low},
+                    "load %a: in double-double the kernel's price, with an error of %.3g at most, "
+                    "is %a %+a",
+                    (double)m, a.error, a.high, a.low);
     else
       status = compare_rounded(m, a.price, a.ulps, a.path, &t, r);
   }
@@ -194,7 +218,7 @@ static phibal_status compare_centred(const core_subject *s, int n, const float *
                                      core_comparison *r, double *lost) {
   if (s->kernel->examine_centred(n, m, a->high, a->low, a->error) ||
       s->kernel->price_centred(n, m, a->centred, NULL))
-    return fail(r, &q[0], "the centred price of a vector of %d loads is refused", n);
+    return fail(r, &q[0], NULL, "the centred price of a vector of %d loads is refused", n);
   double largest = 0, error = 0;
   phibal_status status = PHIBAL_OK;
   r->compared++;
@@ -204,15 +228,15 @@ static phibal_status compare_centred(const core_subject *s, int n, const float *
     error = fmax(error, a->error[e]);
     double rounding = 0.501 * phibal_format_ulp(PHIBAL_FORMAT_BINARY32, fabs(a->high[e]));
     if (distance(a->high[e], a->low[e], &q[e]) > a->error[e])
-      status =
-          fail(r, &q[e],
-               "expert %d of %d, load %a: the kernel's centred price is %.17g with an error of "
-               "%.3g at most",
-               e, n, (double)m[e], a->high[e], a->error[e]);
+      status = fail(
+          r, &q[e], (double[]){a->high[e], a->low[e]},
+          "expert %d of %d, load %a: the kernel's centred price, with an error of %.3g at most, "
+          "is",
+          e, n, (double)m[e], a->error[e]);
     else if (isfinite(a->centred[e]) &&
              distance((double)a->centred[e], 0, &q[e]) > rounding + a->error[e])
-      status = fail(r, &q[e], "expert %d of %d, load %a: the kernel's centred price is %.9g", e, n,
-                    (double)m[e], (double)a->centred[e]);
+      status = fail(r, &q[e], (double[]){(double)a->centred[e], 0},
+                    "expert %d of %d, load %a: the kernel's centred price is", e, n, (double)m[e]);
   }
   if (largest > 0) *lost = fmax(*lost, log2(error / largest));
   return status;
@@ -226,7 +250,7 @@ phibal_status core_compare_centred(const core_subject *s, int n, const float *m,
   phibal_status status = PHIBAL_ERROR_MEMORY;
   if (x && q && answer) {
     for (int e = 0; e < n; e++) phibal_enclosure_set_d(&x[e], raised(s, m[e]));
-    status = phi_gradient(s->phi, s->parameters, (size_t)n, x, q);
+    status = gradient_of(s, (size_t)n, x, q);
     if (!status) status = centre(n, q);
     if (!status) {
       status = compare_centred(s, n, m, q, answer, result, lost);
@@ -273,7 +297,7 @@ double core_condition(const core_subject *s, float x) {
   phibal_enclosure_init(&g, PRECISION);
   phibal_enclosure_init(&h, PRECISION);
   double condition = NAN;
-  if (truth(s, x, &g) == PHIBAL_OK && stiffness(s, x, &h) == PHIBAL_OK &&
+  if (!s->given && truth(s, x, &g) == PHIBAL_OK && stiffness(s, x, &h) == PHIBAL_OK &&
       !phibal_enclosure_contains_zero(&g))
     condition = fabs((double)x * mpfr_get_d(h.lo, MPFR_RNDN) / mpfr_get_d(g.lo, MPFR_RNDN));
   phibal_enclosure_clear(&g);

@@ -1,4 +1,5 @@
-/* A generated kernel against the enclosed derivative of the potential's value. */
+/* A generated kernel against the enclosed derivative of the potential's value, or against the
+   enclosed gradient that the file gives. */
 #ifndef PHIBAL_AUDIT_CORE_TRUTH_H
 #define PHIBAL_AUDIT_CORE_TRUTH_H
 
@@ -14,6 +15,7 @@ typedef struct core_subject {
   int others;
   const float *rest;
   bool floored; /* loads below 2^-126 stand for 2^-126 */
+  bool given;   /* the truth is the gradient that the file gives, not the derivative of its value */
 } core_subject;
 
 /* What came of comparisons: all counts 0 at first. */
@@ -34,7 +36,8 @@ phibal_status core_compare(const core_subject *s, int n, const float *m, core_co
 phibal_status core_compare_centred(const core_subject *s, int n, const float *m,
                                    core_comparison *result, double *lost);
 
-/* |x psi''(x) / psi'(x)|, the condition number of the price at load x; NaN where it has none. */
+/* |x psi''(x) / psi'(x)|, the condition number of the price at load x; NaN where it has none, or
+   where the price is not the derivative of the value. */
 double core_condition(const core_subject *s, float x);
 
 #endif

@@ -2,6 +2,7 @@
    algebra and at points. */
 #include "audit_points.h"
 #include "domain_walk.h"
+#include "enclosure_text.h"
 #include "gradient.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +51,8 @@ static bool narrow(const phibal_enclosure *x) {
 
 static phibal_status describe(comparison *c, const audit_points *x, size_t e,
                               const phibal_enclosure *given, const phibal_enclosure *derived) {
-  enum { DIGITS = 25 };
-  char text[4][PHIBAL_DECIMAL_SIZE(DIGITS)];
-  phibal_enclosure_get_decimal(given, DIGITS, text[0], text[1], sizeof text[0]);
-  phibal_enclosure_get_decimal(derived, DIGITS, text[2], text[3], sizeof text[2]);
+  audit_pair pair;
+  audit_pair_text(given, derived, &pair);
   char *at = audit_rational_text(x->x[e]), *where = NULL;
   for (int i = 0; i < c->phi->parameters; i++) {
     char *value = audit_rational_text(c->parameter[i]);
@@ -73,11 +72,10 @@ static phibal_status describe(comparison *c, const audit_points *x, size_t e,
     }
   }
   if (file) fclose(file);
-  int made = asprintf(
-      &c->counterexample,
-      "x_e = %s%s%s: the gradient given is in [%s, %s], the derivative of the value "
-      "in [%s, %s]",
-      at ? at : "?", others ? others : "", where ? where : "", text[0], text[1], text[2], text[3]);
+  int made = asprintf(&c->counterexample,
+                      "x_e = %s%s%s: the gradient given is %s, the derivative of the value %s%s",
+                      at ? at : "?", others ? others : "", where ? where : "", pair.first,
+                      pair.second, pair.apart);
   free(at);
   free(others);
   free(where);
