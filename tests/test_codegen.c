@@ -449,12 +449,12 @@ Test(codegen, the_source_is_cpp_as_well) {
 Test(codegen, a_wrong_gradient_is_not_the_kernels) {
   fixture f;
   bool counterexample;
-  fixture_read(&f, "potential t\nvalue sum(x^3)\ngradient 3*x^2 + x/1000000", 0);
+  fixture_read(&f, "potential t\nvalue sum(x^3)\ngradient 3*x^2 + abs(x)/1000000", 0);
   cr_assert_eq(verdict_after(&f, AUDIT_REFUTED, f.source, &counterexample), AUDIT_CHECKED);
   cr_assert_not(counterexample);
   cr_assert_eq(verdict_after(&f, AUDIT_ABSENT, f.source, &counterexample), AUDIT_CHECKED);
   cr_assert_eq(verdict_after(&f, AUDIT_PROVED, f.source, &counterexample), AUDIT_REFUTED);
-  char *edited = planted(f.source, "core_ball_dd_add(", "core_ball_dd_sub(");
+  char *edited = planted(f.source, "core_ball_dd_abs(t", "core_ball_dd_neg(t");
   cr_assert_eq(verdict_after(&f, AUDIT_REFUTED, edited, &counterexample), AUDIT_REFUTED);
   cr_assert(counterexample);
   free(edited);
