@@ -10,11 +10,14 @@
 
 typedef struct arguments {
   const char *config;
-  double flops, peak, mfu; /* flops 0: not given */
+  const char *precision;   /* null: the run file's; without one bfloat16 */
+  double flops, peak, mfu; /* flops and peak 0: not given */
   int64_t batch;           /* tokens */
   int32_t devices;
   bool paper, json;
 } arguments;
+
+static const char *const precision_names[] = {"binary32", "bfloat16"}; /* as run files have them */
 
 static void print_help(void) {
   puts("usage: phibal plan --flops C [options]\n"
@@ -27,10 +30,24 @@ static void print_help(void) {
        "  --config NAME|FILE   what a run file takes, and what the law gives a model of its size\n"
        "  --paper              the paper's four models beside the law\n"
        "  --batch N            tokens in a step, with --flops (default 524288: 256 x 2048)\n"
-       "  --peak F             FLOP/s of a device (default 989.4e12: an H100's, bfloat16, dense)\n"
+       "  --precision P        binary32 or bfloat16, for memory and hours both (default: the run\n"
+       "                       file's training.precision; with --flops bfloat16)\n"
+       "  --peak F             FLOP/s of a device (default: an H100's on dense products, 989.4e12\n"
+       "                       in bfloat16, 66.9e12 in binary32)\n"
        "  --mfu U              the fraction of it that training reaches (default 0.4)\n"
        "  --devices N          (default 1)\n"
        "  --json");
+}
+
+/* What hours are counted by: FLOP/s of a device, and whose they are. */
+static double peak_of(const arguments *a, model_precision precision) {
+  const double h100 = precision == PRECISION_BFLOAT16 ? 989.4e12 : 66.9e12;
+  return a->peak > 0 ? a->peak : h100;
+}
+
+static void print_peak(const arguments *a, model_precision precision) {
+  printf("%d x %.4g FLOP/s (%s%s), %.3g of it reached", a->devices, peak_of(a, precision),
+         precision_names[precision], a->peak > 0 ? "" : ", an H100's", a->mfu);
 }
 
 static bool read_number(const char *text, double most, double *value) {
@@ -41,12 +58,17 @@ static bool read_number(const char *text, double most, double *value) {
 
 /* Returns -1 to go on, else the exit status. */
 static int read_arguments(int argc, char **argv, arguments *a) {
-  static const struct option options[] = {
-      {"flops", required_argument, NULL, 'f'},   {"config", required_argument, NULL, 'c'},
-      {"paper", no_argument, NULL, 'a'},         {"batch", required_argument, NULL, 'b'},
-      {"peak", required_argument, NULL, 'p'},    {"mfu", required_argument, NULL, 'm'},
-      {"devices", required_argument, NULL, 'd'}, {"json", no_argument, NULL, 'j'},
-      {"help", no_argument, NULL, 'h'},          {0}};
+  static const struct option options[] = {{"flops", required_argument, NULL, 'f'},
+                                          {"config", required_argument, NULL, 'c'},
+                                          {"paper", no_argument, NULL, 'a'},
+                                          {"batch", required_argument, NULL, 'b'},
+                                          {"peak", required_argument, NULL, 'p'},
+                                          {"mfu", required_argument, NULL, 'm'},
+                                          {"devices", required_argument, NULL, 'd'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"precision", required_argument, NULL, 'r'},
+                                          {0}};
   double whole;
   for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
     case 'f':
@@ -77,6 +99,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
         return command_usage_error("plan", "--devices '%s': 1 to 1e6", optarg);
       a->devices = (int32_t)whole;
       break;
+    case 'r':
+      a->precision = optarg;
+      break;
     case 'j':
       a->json = true;
       break;
@@ -91,6 +116,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
   if (optind < argc) return command_usage_error("plan", "unexpected '%s'", argv[optind]);
   if (!!a->config + (a->flops > 0) + a->paper != 1)
     return command_usage_error("plan", "one of --flops, --config and --paper is needed");
+  if (a->precision && strcmp(a->precision, precision_names[PRECISION_BINARY32]) &&
+      strcmp(a->precision, precision_names[PRECISION_BFLOAT16]))
+    return command_usage_error("plan", "--precision '%s': binary32 or bfloat16", a->precision);
   if (a->batch && a->config)
     return command_usage_error("plan", "--batch: the run file has it, or --config sets it");
   return -1;
@@ -106,20 +134,26 @@ static int print_json(json_t *json) {
 static int plan_budget(const arguments *a) {
   const double m = plan_law_token_flops(a->flops), d = plan_law_tokens(a->flops);
   const int64_t batch = a->batch ? a->batch : 524288, steps = plan_steps(d, batch);
-  const double hours = plan_hours(a->flops, a->peak, a->mfu, a->devices);
+  const model_precision precision =
+      a->precision && !strcmp(a->precision, precision_names[PRECISION_BINARY32])
+          ? PRECISION_BINARY32
+          : PRECISION_BFLOAT16;
+  const double peak = peak_of(a, precision), hours = plan_hours(a->flops, peak, a->mfu, a->devices);
   if (a->json)
-    return print_json(json_pack("{s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "flops", a->flops, "tokens",
-                                d, "flops_per_token", m, "active_parameters", m / 6,
+    return print_json(json_pack("{s:f, s:f, s:f, s:f, s:I, s:I, s:f, s:s, s:f}", "flops", a->flops,
+                                "tokens", d, "flops_per_token", m, "active_parameters", m / 6,
                                 "tokens_per_step", (json_int_t)batch, "steps", (json_int_t)steps,
-                                "hours", hours));
+                                "hours", hours, "precision", precision_names[precision],
+                                "peak_flops", peak));
   printf("%.4g FLOPs by the scaling law\n", a->flops);
   printf("  tokens                %12.4g\n", d);
   printf("  FLOPs a token         %12.4g   forward and backward\n", m);
   printf("  active parameters     %12.4g   six FLOPs each; attention's come off\n", m / 6);
   printf("  tokens a parameter    %12.4g\n", 6 * d / m);
   printf("  steps                 %12lld   of %lld tokens\n", (long long)steps, (long long)batch);
-  printf("  hours                 %12.4g   %d x %.4g FLOP/s, %.3g of it reached\n", hours,
-         a->devices, a->peak, a->mfu);
+  printf("  hours                 %12.4g   ", hours);
+  print_peak(a, precision);
+  puts("");
   printf("memory depends on the model: phibal plan --config\n");
   return 0;
 }
@@ -127,16 +161,18 @@ static int plan_budget(const arguments *a) {
 static json_t *plan_json(const run_config *config, const plan *p, const arguments *a) {
   const run_estimate *e = &p->estimate;
   const int64_t memory = run_estimate_bytes(e);
-  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f}", "name",
-                   config->name, "parameters_total", (json_int_t)e->total, "parameters_active",
-                   (json_int_t)e->active, "memory_bytes", (json_int_t)memory, "steps",
-                   (json_int_t)config->training.steps, "tokens", p->tokens, "flops", p->flops,
-                   "flops_per_token", p->token_flops, "flops_per_token_without_head",
-                   p->body_token_flops, "law_tokens", p->law_tokens, "law_tokens_without_head",
-                   p->body_tokens, "law_steps",
-                   (json_int_t)plan_steps(p->law_tokens, e->step_tokens), "hours",
-                   plan_hours(p->flops, a->peak, a->mfu, a->devices), "law_hours",
-                   plan_hours(p->law_tokens * p->token_flops, a->peak, a->mfu, a->devices));
+  const double peak = peak_of(a, config->training.precision);
+  return json_pack(
+      "{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:s, s:f}", "name",
+      config->name, "parameters_total", (json_int_t)e->total, "parameters_active",
+      (json_int_t)e->active, "memory_bytes", (json_int_t)memory, "steps",
+      (json_int_t)config->training.steps, "tokens", p->tokens, "flops", p->flops, "flops_per_token",
+      p->token_flops, "flops_per_token_without_head", p->body_token_flops, "law_tokens",
+      p->law_tokens, "law_tokens_without_head", p->body_tokens, "law_steps",
+      (json_int_t)plan_steps(p->law_tokens, e->step_tokens), "hours",
+      plan_hours(p->flops, peak, a->mfu, a->devices), "law_hours",
+      plan_hours(p->law_tokens * p->token_flops, peak, a->mfu, a->devices), "precision",
+      precision_names[config->training.precision], "peak_flops", peak);
 }
 
 static int fail(void) {
@@ -144,9 +180,14 @@ static int fail(void) {
   return 2;
 }
 
+static phibal_status load(const arguments *a, const char *name, run_config *config) {
+  const config_override precision = {"training.precision", a->precision, "--precision"};
+  return run_config_load(name, &precision, a->precision != NULL, config);
+}
+
 static int plan_config(const arguments *a) {
   static run_config config;
-  if (run_config_load(a->config, NULL, 0, &config)) return fail();
+  if (load(a, a->config, &config)) return fail();
   const plan p = plan_compute(&config);
   const run_estimate *e = &p.estimate;
   if (a->json) return print_json(plan_json(&config, &p, a));
@@ -155,9 +196,8 @@ static int plan_config(const arguments *a) {
   printf("  parameters            %10.4g in all, %.4g active\n", (double)e->total,
          (double)e->active);
   printf("  memory                %10.4g GiB on a device: %s, AdamW, micro-batches of %d x %d\n",
-         memory * 0x1p-30,
-         config.training.precision == PRECISION_BFLOAT16 ? "bfloat16" : "binary32",
-         config.batch.micro_sequences, config.model.sequence);
+         memory * 0x1p-30, precision_names[config.training.precision], config.batch.micro_sequences,
+         config.model.sequence);
   printf("  FLOPs a token         %10.4g forward and backward, %.4g without the output head\n",
          p.token_flops, p.body_token_flops);
   printf("                        %12s %12s %12s %12s %10s\n", "tokens", "a parameter", "steps",
@@ -173,11 +213,11 @@ static int plan_config(const arguments *a) {
     printf("  %-20s  %12.4g %12.4g %12lld %12.4g %10.4g\n", rows[i].name, rows[i].tokens,
            rows[i].tokens / (double)e->active,
            (long long)plan_steps(rows[i].tokens, e->step_tokens), flops,
-           plan_hours(flops, a->peak, a->mfu, a->devices));
+           plan_hours(flops, peak_of(a, config.training.precision), a->mfu, a->devices));
   }
-  printf("  hours on %d x %.4g FLOP/s, %.3g of it reached; the run file has %.3g of the law's "
-         "tokens\n",
-         a->devices, a->peak, a->mfu, p.tokens / p.law_tokens);
+  printf("  hours on ");
+  print_peak(a, config.training.precision);
+  printf("\n  the run file has %.3g of the law's tokens\n", p.tokens / p.law_tokens);
   return 0;
 }
 
@@ -192,7 +232,7 @@ static int plan_paper(const arguments *a) {
         "model    active M    steps   tokens  a parameter   of the law's tokens: M   without "
         "head\n");
   for (int i = 0; i < 4; i++) {
-    if (run_config_load(names[i], NULL, 0, &config)) {
+    if (load(a, names[i], &config)) {
       json_decref(all);
       return fail();
     }
@@ -213,7 +253,7 @@ static int plan_paper(const arguments *a) {
 }
 
 int command_plan(int argc, char **argv) {
-  arguments a = {.peak = 989.4e12, .mfu = 0.4, .devices = 1};
+  arguments a = {.mfu = 0.4, .devices = 1};
   int code = read_arguments(argc, argv, &a);
   if (code >= 0) return code;
   return a.paper ? plan_paper(&a) : a.config ? plan_config(&a) : plan_budget(&a);

@@ -84,6 +84,30 @@ Test(plan, command) {
   cr_expect_eq(number(text, "steps"), 20500);
   cr_expect(number(text, "law_steps") > 79000 && number(text, "law_steps") < 79500);
   cr_expect(close_to(number(text, "memory_bytes") * 0x1p-30, 52.4, 0.01));
+  /* Memory and hours are of one precision: the run file's, which is binary32, or another for both.
+   */
+  const double wide = number(text, "hours");
+  cr_expect(strstr(text, "\"precision\": \"binary32\""), "%s", text);
+  cr_expect(close_to(wide, number(text, "flops") / (66.9e12 * 0.4) / 3600, 1e-14), "%g", wide);
+  cr_assert_eq(command("--config 588M --json --precision bfloat16", text, sizeof text), 0);
+  cr_expect(strstr(text, "\"precision\": \"bfloat16\""), "%s", text);
+  cr_expect(
+      close_to(number(text, "hours"), number(text, "flops") / (989.4e12 * 0.4) / 3600, 1e-14));
+  cr_expect(close_to(number(text, "hours") / wide, 66.9 / 989.4, 1e-14));
+  /* Two bytes more for each weight, and less for activations. */
+  cr_expect(!close_to(number(text, "memory_bytes") * 0x1p-30, 52.4, 0.05));
+  cr_expect_eq(number(text, "peak_flops"), 989.4e12);
+  cr_assert_eq(command("--config 588M", text, sizeof text), 0);
+  cr_expect(strstr(text, "GiB on a device: binary32") &&
+                strstr(text, "FLOP/s (binary32, an H100's)"),
+            "%s", text);
+  cr_assert_eq(command("--config 588M --precision bfloat16 --peak 1e15", text, sizeof text), 0);
+  cr_expect(strstr(text, "GiB on a device: bfloat16") && strstr(text, "1e+15 FLOP/s (bfloat16),"),
+            "%s", text);
+  cr_assert_eq(command("--flops 1e20", text, sizeof text), 0);
+  cr_expect(strstr(text, "9.894e+14 FLOP/s (bfloat16, an H100's)"), "%s", text);
+  cr_assert_eq(command("--flops 1e20 --precision binary32 --json", text, sizeof text), 0);
+  cr_expect(close_to(number(text, "hours"), 1e20 / (66.9e12 * 0.4) / 3600, 1e-14));
   cr_assert_eq(command("--paper", text, sizeof text), 0);
   cr_expect(strstr(text, "588M has a third"));
   cr_assert_eq(command("--config 986M", text, sizeof text), 0);
@@ -96,7 +120,8 @@ Test(plan, command) {
                                     "--flops 1e20 --devices 1.5",
                                     "--config 588M --batch 5",
                                     "--config none",
-                                    "--flops nan"};
+                                    "--flops nan",
+                                    "--flops 1e20 --precision tf32"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     cr_expect_eq(command(bad[i], text, sizeof text), 2, "%s", bad[i]);
 }
