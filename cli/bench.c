@@ -1,15 +1,15 @@
 /* `phibal bench`: tokens a second, and where the time goes. */
 #include "commands.h"
 #include "benchmark.h"
+#include "processor.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <stdlib.h>
 
 static const char help[] =
     "usage: phibal bench [options]\n\n"
-    "Times training steps, section by section, beside what this machine reaches in the same run "
-    "on\n"
-    "matrix products and on copies.\n\n"
+    "Times training steps, section by section, beside what this machine reaches in the same run:\n"
+    "multiply-adds by a loop of its own, OpenBLAS's products, and copies.\n\n"
     "  --config NAME|FILE   the run file (default tiny)\n"
     "  --data FILE          a token file (default: made-up tokens)\n"
     "  --steps N            steps that count (default 20), after two that do not\n"
@@ -24,12 +24,13 @@ static double share(const benchmark *b, benchmark_section s) {
   return b->section_seconds[s] / sum;
 }
 
-/* Of the peak of products, or for the optimizer of the copy bandwidth; 0 where neither fits. */
+/* Of the peak of multiply-adds, or for the optimizer of the copy bandwidth; 0 where neither fits.
+ */
 static double of_peak(const benchmark *b, benchmark_section s) {
   double seconds = b->section_seconds[s];
   if (!(seconds > 0)) return 0;
   if (s == SECTION_OPTIMIZER) return b->optimizer_bytes / seconds / b->copy_bytes;
-  return b->section_flops[s] / seconds / b->gemm_flops;
+  return b->section_flops[s] / seconds / b->peak_flops;
 }
 
 static double all_flops(const benchmark *b) {
@@ -44,14 +45,16 @@ static void print_json(const run_config *config, const benchmark *b) {
     json_object_set_new(sections, benchmark_section_names[s],
                         json_pack("{s:f, s:f, s:f}", "seconds_per_step", b->section_seconds[s],
                                   "share", share(b, s), "of_peak", of_peak(b, s)));
-  json_t *all = json_pack("{s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "name",
-                          config->name, "threads", (int)b->threads, "steps", (int)b->steps,
-                          "tokens_per_step", (json_int_t)b->step_tokens, "tokens_per_second",
-                          (double)b->step_tokens / b->step_seconds[0], "step_seconds_median",
-                          b->step_seconds[0], "step_seconds_least", b->step_seconds[1],
-                          "step_seconds_most", b->step_seconds[2], "gemm_flops_per_second",
-                          b->gemm_flops, "copy_bytes_per_second", b->copy_bytes, "of_gemm_peak",
-                          all_flops(b) / b->step_seconds[0] / b->gemm_flops, "sections", sections);
+  json_t *all = json_pack(
+      "{s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:s, s:s, s:f, s:s, s:f, s:f, s:f, s:o}", "name",
+      config->name, "threads", (int)b->threads, "steps", (int)b->steps, "tokens_per_step",
+      (json_int_t)b->step_tokens, "tokens_per_second", (double)b->step_tokens / b->step_seconds[0],
+      "step_seconds_median", b->step_seconds[0], "step_seconds_least", b->step_seconds[1],
+      "step_seconds_most", b->step_seconds[2], "processor", processor_name(), "vectors",
+      vector_instruction_names[processor_vectors()], "peak_flops_per_second", b->peak_flops,
+      "openblas_kernels", blas_chosen().kernels, "gemm_flops_per_second", b->gemm_flops,
+      "copy_bytes_per_second", b->copy_bytes, "of_peak",
+      all_flops(b) / b->step_seconds[0] / b->peak_flops, "sections", sections);
   json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
   putchar('\n');
   json_decref(all);
@@ -63,17 +66,20 @@ static void print_text(const run_config *config, const benchmark *b) {
   printf("  tokens a second   %10.0f  (median step %.1f ms; least %.1f, most %.1f)\n",
          (double)b->step_tokens / b->step_seconds[0], 1e3 * b->step_seconds[0],
          1e3 * b->step_seconds[1], 1e3 * b->step_seconds[2]);
-  printf("  machine           %10.1f GFLOP/s on products, %.1f GB/s on copies\n",
-         1e-9 * b->gemm_flops, 1e-9 * b->copy_bytes);
-  printf("  whole step        %10.1f %% of the peak of products\n\n",
-         100.0 * all_flops(b) / b->step_seconds[0] / b->gemm_flops);
+  printf("  processor         %s\n", processor_name());
+  printf("  peak              %10.1f GFLOP/s by multiply-adds in %s; copies at %.1f GB/s\n",
+         1e-9 * b->peak_flops, vector_instruction_names[processor_vectors()], 1e-9 * b->copy_bytes);
+  printf("  OpenBLAS's sgemm  %10.1f %% of the peak, with %s's kernels\n",
+         100.0 * b->gemm_flops / b->peak_flops, blas_chosen().kernels);
+  printf("  whole step        %10.1f %% of the peak\n\n",
+         100.0 * all_flops(b) / b->step_seconds[0] / b->peak_flops);
   printf("  %-14s %10s %9s   %s\n", "section", "ms a step", "share", "of the machine's peak");
   for (int s = 0; s < BENCHMARK_SECTIONS; s++) {
     printf("  %-14s %10.3f %7.2f %%", benchmark_section_names[s], 1e3 * b->section_seconds[s],
            100.0 * share(b, s));
     if (of_peak(b, s) > 0)
       printf("   %5.1f %% of %s", 100.0 * of_peak(b, s),
-             s == SECTION_OPTIMIZER ? "copies" : "products");
+             s == SECTION_OPTIMIZER ? "copies" : "multiply-adds");
     putchar('\n');
   }
   printf("\n  router path: %.2f %% of the step; with the permutation of tokens %.2f %%\n",

@@ -3,6 +3,7 @@
 #include "build_features.h"
 #include "device.h"
 #include "parallel.h"
+#include "processor.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <omp.h>
@@ -27,6 +28,8 @@ typedef struct feature {
   const char *without; /* what a build without it lacks */
 } feature;
 
+enum { FEATURE_OPENBLAS = 0 };
+
 /* What a program says of its version, in one line; null where it is not found. */
 static const char *program_version(const char *command, char *text, int size) {
   FILE *pipe = popen(command, "r");
@@ -36,14 +39,28 @@ static const char *program_version(const char *command, char *text, int size) {
   return pclose(pipe) == 0 ? line : NULL;
 }
 
+/* Kernels of OpenBLAS are chosen by the processor, and by old releases for one that they do not
+   know badly: a backward pass may take three times as long. */
+static void print_blas(const blas_choice *b) {
+  printf("  %-14s %s's kernels, chosen by %s", "", b->kernels, b->chosen_by);
+  if (b->instead_of)
+    printf(" in place of %s's: OpenBLAS does not know this processor", b->instead_of);
+  if (b->better) printf("; slow here: OPENBLAS_CORETYPE=%s suits this processor", b->better);
+  puts("");
+}
+
 static void print_text(const feature *features, size_t n) {
   puts("phibal " PHIBAL_VERSION);
   puts("  compiler       " PHIBAL_COMPILER ", kernels for -march=" PHIBAL_CPU);
+  printf("  processor      %s, %s\n", processor_name(),
+         vector_instruction_names[processor_vectors()]);
   printf("  threads        %d\n", omp_get_max_threads());
+  const blas_choice blas = blas_chosen();
   for (size_t i = 0; i < n; i++)
-    if (features[i].version)
+    if (features[i].version) {
       printf("  %-14s %s\n", features[i].name, features[i].version);
-    else
+      if (i == FEATURE_OPENBLAS) print_blas(&blas);
+    } else
       printf("  %-14s left out: %s\n", features[i].name, features[i].without);
 }
 
@@ -55,6 +72,13 @@ static int print_json(const feature *features, size_t n) {
     json_object_set_new(list, features[i].name,
                         features[i].version ? json_string(features[i].version) : json_null());
   json_object_set_new(all, "features", list);
+  const blas_choice b = blas_chosen();
+  json_object_set_new(all, "processor",
+                      json_pack("{s:s, s:s}", "name", processor_name(), "vectors",
+                                vector_instruction_names[processor_vectors()]));
+  json_object_set_new(all, "openblas",
+                      json_pack("{s:s, s:s, s:s?, s:s?}", "kernels", b.kernels, "chosen_by",
+                                b.chosen_by, "instead_of", b.instead_of, "better", b.better));
   json_dumpf(all, stdout, JSON_INDENT(2));
   puts("");
   json_decref(all);

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "build_features.h"
 #include "near_name.h"
+#include "processor.h"
 #include <phibal/environment.h>
 #if PHIBAL_HAVE_REFERENCE
 #include <plugin_worker.h>
@@ -144,12 +145,18 @@ static void begin_output(void) {
    the next region, tens of microseconds away. On two cores `phibal bench` makes, alone and beside
    two busy loops: 25 000 and 17 000 tokens a second without spinning, 31 000 and 14 000 with about
    10 000 turns of it, 32 000 and 9 000 or less with the runtime's own 300 000. The OpenMP runtimes
-   (GNU's; LLVM's counts milliseconds) read their settings before main, hence the second start;
-   where that fails the first goes on. */
-static void wait_briefly(char **argv) {
-  if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME")) return;
-  if (!setenv("GOMP_SPINCOUNT", "10000", 0) && !setenv("KMP_BLOCKTIME", "0", 0))
-    execv("/proc/self/exe", argv);
+   (GNU's; LLVM's counts milliseconds) read their settings before main. */
+static bool wait_briefly(void) {
+  if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME"))
+    return false;
+  return !setenv("GOMP_SPINCOUNT", "10000", 0) && !setenv("KMP_BLOCKTIME", "0", 0);
+}
+
+/* Libraries that read the environment before main get it as it ought to be in a second start; in
+   that nothing is left to ask for. Where it fails the first goes on. */
+static void start_again(char **argv) {
+  const bool waits = wait_briefly(), better = blas_ask_for_better();
+  if (waits || better) execv("/proc/self/exe", argv);
 }
 
 /* Bounds, bits and enclosures are those of IEEE 754's default environment. What was loaded before
@@ -196,7 +203,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  wait_briefly(argv);
+  start_again(argv);
   compute_by_ieee754();
 #if PHIBAL_HAVE_REFERENCE
   if (argc == 3 && !strcmp(argv[1], "--plugin-worker")) return plugin_worker(argv[2]);

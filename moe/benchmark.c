@@ -1,6 +1,7 @@
 #include "benchmark.h"
 #include "clock.h"
 #include "data/sampler.h"
+#include "processor.h"
 #include <cblas.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -200,6 +201,7 @@ phibal_status benchmark_run(const run_config *config, const token_file *file, in
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "bench: the CPU trains in binary32, not in the run file's "
                              "training.precision: bfloat16");
+  r.peak_flops = processor_peak(r.threads);
   phibal_status status = measure_gemm(r.threads, &r.gemm_flops);
   if (!status) status = measure_copy(r.threads, &r.copy_bytes);
   if (!status && file)

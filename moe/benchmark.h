@@ -21,7 +21,8 @@ extern const char *const benchmark_section_names[BENCHMARK_SECTIONS];
 typedef struct benchmark {
   int32_t threads, steps;
   int64_t step_tokens;
-  double gemm_flops;      /* a second: single-precision products of 512 x 512, all threads */
+  double peak_flops;      /* a second: multiply-adds in binary32, all threads (processor_peak) */
+  double gemm_flops;      /* a second: OpenBLAS's products of 512 x 512, all threads */
   double copy_bytes;      /* a second, read and written: copies far larger than the caches */
   double step_seconds[3]; /* median, least, most */
   /* Of one step. Medians over the steps, section by section: a step during which another process
