@@ -16,7 +16,7 @@ const char *const benchmark_section_names[BENCHMARK_SECTIONS] = {
 /* What every thread reaches together on products of its own: the best of a few rounds, because
    anything else the machine does can only slow one down. */
 static phibal_status measure_gemm(int threads, double *flops) {
-  enum { N = 512, REPEATS = 4, ROUNDS = 5 };
+  enum { N = 512, REPEATS = 4, ROUNDS = 3 };
   const size_t matrix = (size_t)N * N;
   float *memory = malloc(3 * matrix * (size_t)threads * sizeof *memory);
   if (!memory) return phibal_status_set(PHIBAL_ERROR_MEMORY, "bench: out of memory");
@@ -201,8 +201,15 @@ phibal_status benchmark_run(const run_config *config, const token_file *file, in
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "bench: the CPU trains in binary32, not in the run file's "
                              "training.precision: bfloat16");
-  r.peak_flops = processor_peak(r.threads);
-  phibal_status status = measure_gemm(r.threads, &r.gemm_flops);
+  /* In turn, so that both meet the same of what else the machine does. */
+  phibal_status status = PHIBAL_OK;
+  for (int i = 0; i < 3 && !status; i++) {
+    double products;
+    const double peak = processor_peak(r.threads);
+    status = measure_gemm(r.threads, &products);
+    if (peak > r.peak_flops) r.peak_flops = peak;
+    if (!status && products > r.gemm_flops) r.gemm_flops = products;
+  }
   if (!status) status = measure_copy(r.threads, &r.copy_bytes);
   if (!status && file)
     status =

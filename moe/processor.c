@@ -117,7 +117,7 @@ PEAK_LOOP(loop_avx, 32, __attribute__((target("avx"))))
 PEAK_LOOP(loop_default, 16, )
 
 double processor_peak(int threads) {
-  enum { ROUNDS = 8 };
+  enum { ROUNDS = 3 };
   typedef float loop(long turns);
   loop *run = loop_default;
   double lanes = 4;
