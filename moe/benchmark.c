@@ -204,7 +204,7 @@ phibal_status benchmark_run(const run_config *config, const token_file *file, in
   /* In turn, so that both meet the same of what else the machine does. */
   phibal_status status = PHIBAL_OK;
   for (int i = 0; i < 3 && !status; i++) {
-    double products;
+    double products = 0;
     const double peak = processor_peak(r.threads);
     status = measure_gemm(r.threads, &products);
     if (peak > r.peak_flops) r.peak_flops = peak;
