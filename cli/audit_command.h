@@ -136,11 +136,14 @@ phibal_status audit_write_html(const audit_options *options, const audit_report 
                                const char *file);
 int audit_all(const audit_options *options);
 
-/* One cell of the table of dynamics, and who takes its rows; headings have no cells. */
+/* One cell of the table of dynamics, and who takes its rows: what a row is called, and what it
+   means to someone who did not write it. Headings have no cells, notes begin with a mark of the
+   cells and have no meaning. */
 typedef struct audit_cell {
   char text[64];
 } audit_cell;
-typedef void audit_row_emitter(void *context, const char *label, size_t n, audit_cell *cell);
+typedef void audit_row_emitter(void *context, const char *label, const char *meaning, size_t n,
+                               audit_cell *cell);
 void audit_dynamics_rows(const audit_options *options, const audit_report *report,
                          audit_row_emitter *emit, void *context);
 

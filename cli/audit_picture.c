@@ -53,6 +53,7 @@ static void slice_point(const audit_report *r, double share, double *value, doub
 
 static void write_slice(FILE *to, const audit_report *r, bool price) {
   begin(to, "share of one expert", price ? "centred price" : "φ", false);
+  fputs("set xrange [2**-20:1]\n", to);
   fprintf(to, "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dt 2 lc rgb 'gray'\n",
           1.0 / EXPERTS, 1.0 / EXPERTS);
   fputs("$d << EOD\n", to);
@@ -134,7 +135,7 @@ static bool write_errors(FILE *to, const audit_report *r) {
   size_t i;
   json_t *binade;
   if (!errors) return false;
-  begin(to, "load", "ULP", false);
+  begin(to, "binary32 load", "ULP", false);
   fputs("set yrange [0:*]\n$d << EOD\n", to);
   json_array_foreach(errors, i, binade)
       point(to, exp2((double)json_integer_value(json_object_get(binade, "exponent"))),

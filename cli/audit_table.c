@@ -11,17 +11,18 @@ typedef struct table {
   void *context;
 } table;
 
-static void emit_row(const table *t, const char *label, cell_writer *write, int row) {
+static void emit_row(const table *t, const char *label, const char *meaning, cell_writer *write,
+                     int row) {
   audit_cell cells[AUDIT_EXPERT_COUNTS];
   for (size_t i = 0; i < t->report->counts; i++) {
     strcpy(cells[i].text, "-");
     write(t->report, i, row, &cells[i]);
   }
-  t->emit(t->context, label, t->report->counts, cells);
+  t->emit(t->context, label, meaning, t->report->counts, cells);
 }
 
-static void emit_heading(const table *t, const char *label) {
-  t->emit(t->context, label, 0, NULL);
+static void emit_heading(const table *t, const char *label, const char *meaning) {
+  t->emit(t->context, label, meaning, 0, NULL);
 }
 
 static void experts_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
@@ -87,36 +88,56 @@ static void settle_cell(const audit_report *r, size_t i, int row, audit_cell *ce
 }
 
 static void emit_prices(const table *t) {
-  static const char *const shares[] = {"0", "1/4", "1/2", "2", "4", "8"};
-  emit_heading(t, "centred price of an expert with this much of its share, the others equal");
-  for (int i = 0; i < AUDIT_SHARES; i++) {
-    char label[32];
-    snprintf(label, sizeof label, "  %s", shares[i]);
-    emit_row(t, label, share_cell, i);
-  }
-  emit_row(t, "price of the only expert", vertex_cell, 0);
-  emit_row(t, "price of an empty one beside it", vertex_cell, 1);
+  static const struct {
+    const char *label, *meaning;
+  } shares[AUDIT_SHARES] = {{"  0", "an idle expert: below 0, tokens are drawn to it"},
+                            {"  1/4", "a quarter of its share"},
+                            {"  1/2", "half of its share"},
+                            {"  2", "twice its share: above 0, tokens are driven from it"},
+                            {"  4", "four times its share"},
+                            {"  8", "eight times its share; with 8 experts it has everything"}};
+  emit_heading(t, "centred price of an expert with this much of its share, the others equal",
+               "times alpha E, it is the gradient of the balancing loss in the expert's mean "
+               "probability; over the experts its mean is 0");
+  for (int i = 0; i < AUDIT_SHARES; i++)
+    emit_row(t, shares[i].label, shares[i].meaning, share_cell, i);
+  emit_row(t, "price of the only expert", "not centred, where one expert has every token",
+           vertex_cell, 0);
+  emit_row(t, "price of an empty one beside it",
+           "the difference to the row above is what drives tokens from one to the other",
+           vertex_cell, 1);
 }
 
 static void emit_scales(const table *t) {
   static const struct {
     int row;
-    const char *label;
-  } rows[] = {{1, "  1/2"}, {4, "  1/16"}, {10, "  2^-10"}, {20, "  2^-20"}};
-  emit_heading(t, "restoring force while m has only grown to this part of the simplex");
+    const char *label, *meaning;
+  } rows[] = {{1, "  1/2", "as after a first step with eta 1/2"},
+              {4, "  1/16", "as after a first step with eta 1/16"},
+              {10, "  2^-10", "as after a first step with eta of about 0.001"},
+              {20, "  2^-20", "as after a first step with eta of about a millionth"}};
+  emit_heading(t, "restoring force while m has only grown to this part of the simplex",
+               "m, the average of loads that prices are taken of, starts at 0; 1 is the force on "
+               "the same relative imbalance once it has grown");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    emit_row(t, rows[i].label, scale_cell, rows[i].row);
-  emit_row(t, "  goes as this power of it, near 0", power_cell, 0);
+    emit_row(t, rows[i].label, rows[i].meaning, scale_cell, rows[i].row);
+  emit_row(t, "  goes as this power of it, near 0",
+           "0: as strong from the start; above 0: weak at first; below: strong at first",
+           power_cell, 0);
 }
 
 static void emit_limits(const table *t) {
-  emit_heading(t, "lr alpha at which the closed loop near uniform loads");
+  emit_heading(t, "lr alpha at which the closed loop near uniform loads",
+               "the product of learning rate and alpha, for a router that gradient descent moves "
+               "by the balancing loss alone");
   for (int i = 0; i < AUDIT_ETAS; i++) {
     char label[64];
     snprintf(label, sizeof label, "  eta %g: overshoots above", audit_eta[i]);
-    emit_row(t, label, overshoot_cell, i);
-    emit_row(t, "    is stable below, linearised", stable_cell, i);
-    emit_row(t, "    and in a simulation", measured_cell, i);
+    emit_row(t, label, "loads swing past balance before they come to rest", overshoot_cell, i);
+    emit_row(t, "    is stable below, linearised",
+             "a small imbalance dies away, to first order; above, it grows", stable_cell, i);
+    emit_row(t, "    and in a simulation", "the same limit, measured on the loop itself",
+             measured_cell, i);
   }
 }
 
@@ -132,22 +153,33 @@ static bool any_floored(const audit_report *r) {
 void audit_dynamics_rows(const audit_options *o, const audit_report *r, audit_row_emitter *emit,
                          void *context) {
   const table t = {r, emit, context};
-  char text[128];
-  emit_row(&t, "experts E", experts_cell, 0);
+  char text[128], never[64];
+  emit_row(&t, "experts E", NULL, experts_cell, 0);
   emit_row(&t, phi_separable(r->phi) ? "stiffness psi''(1/E)" : "stiffness h, on the tangent space",
-           stiffness_cell, 0);
-  emit_row(&t, "effective coefficient for alpha = 1", stiffness_cell, 1);
-  emit_row(&t, "alpha as strong as negentropy's 1", stiffness_cell, 2);
-  emit_row(&t, "alpha as strong as ST-MoE's 1", stiffness_cell, 3);
+           "how fast an expert's price rises with its load, where loads are even", stiffness_cell,
+           0);
+  emit_row(&t, "effective coefficient for alpha = 1",
+           "E times the stiffness: how hard a small relative imbalance is pushed back",
+           stiffness_cell, 1);
+  emit_row(&t, "alpha as strong as negentropy's 1",
+           "near even loads this alpha pushes as hard as negative entropy with alpha 1",
+           stiffness_cell, 2);
+  emit_row(&t, "alpha as strong as ST-MoE's 1",
+           "the same against the loss of Switch and ST-MoE, whose price is the load itself",
+           stiffness_cell, 3);
   emit_prices(&t);
   emit_scales(&t);
   emit_limits(&t);
   snprintf(text, sizeof text, "simulation, eta %g, alpha %g, lr %g, one logit %g ahead, m from 0",
            o->eta, o->alpha, o->lr, audit_settle_head);
-  emit_heading(&t, text);
+  emit_heading(&t, text,
+               "a router of logits alone, moved by gradient descent on the balancing loss");
   snprintf(text, sizeof text, "  steps until all loads stay within %g %%", 100 * audit_settle_goal);
-  emit_row(&t, text, settle_cell, 0);
-  emit_row(&t, "  least load on the way, in shares", settle_cell, 1);
+  snprintf(never, sizeof never, "of an even share; never: not within %d steps", AUDIT_SETTLE_STEPS);
+  emit_row(&t, text, never, settle_cell, 0);
+  emit_row(&t, "  least load on the way, in shares",
+           "of the expert that gets least: near 0, one was starved on the way", settle_cell, 1);
   if (any_floored(r))
-    emit_heading(&t, "* unbounded at an empty expert: at the smallest load of kernels, 2^-126");
+    emit_heading(&t, "* unbounded at an empty expert: at the smallest load of kernels, 2^-126",
+                 NULL);
 }

@@ -251,8 +251,10 @@ static void print_claims(FILE *to, const certificate *c) {
 
 /* ---- dynamics ---- */
 
-static void print_row(void *context, const char *label, size_t n, audit_cell *cell) {
+static void print_row(void *context, const char *label, const char *meaning, size_t n,
+                      audit_cell *cell) {
   FILE *to = context;
+  (void)meaning;
   fprintf(to, "  %-*s", n ? LABEL : 0, label);
   for (size_t i = 0; i < n; i++) fprintf(to, "%*s", COLUMN, cell[i].text);
   putc('\n', to);

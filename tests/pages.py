@@ -79,15 +79,18 @@ PROBE = """<script>addEventListener('load', () => {
   const rows = [];
   for (const e of document.querySelectorAll('main h2, main tbody tr')) {
     if (e.tagName == 'H2') { heading = e.textContent; continue; }
+    if (e.cells.length == 1) continue; /* a heading inside a table */
     const meaning = [...e.querySelectorAll('td:first-child small')].map(s => s.textContent.trim()).join('');
     rows.push([heading, e.cells[0].textContent.trim().slice(0, 60), meaning,
                [...e.querySelectorAll('.badge')].map(b => b.textContent).join()]);
   }
+  const advice = ([...document.querySelectorAll('.verdict')].pop() || document.body).textContent;
+  const made = (document.querySelector('.made') || document.body).textContent;
   const verdict = (document.querySelector('.verdict') || document.body).textContent;
   const wide = [...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll *') &&
     e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName);
   document.title = JSON.stringify({width: document.documentElement.scrollWidth,
-    height: document.documentElement.scrollHeight, wide, faint, pictures, outline, rows, verdict});
+    height: document.documentElement.scrollHeight, wide, faint, pictures, outline, rows, made, verdict, advice});
 });</script></main>"""
 
 
@@ -194,9 +197,13 @@ def misplaced(found, want):
         if not rows:
             wrong.append("no rows under '%s'" % heading)
         wrong += ["'%s' is not explained" % r[1] for r in rows if len(r[2].split()) < 3][:3]
-    for text in want.get("says", []):
+    if not re.match(r"Made on 20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2} UTC by phibal [0-9.]+: phibal "
+                    + want["made"], found["made"]):
+        wrong.append("made: " + found["made"])
+    for text in want["says"]:
         if text not in found["verdict"]:
             wrong.append("the verdict lacks '%s'" % text)
+    wrong += ["the advice lacks '%s'" % text for text in want.get("advises", []) if text not in found["advice"]]
     for name, state in want.get("states", {}).items():
         badges = [r[3] for r in found["rows"] if r[1].startswith(name)]
         if badges[:1] != [state]:
@@ -268,6 +275,14 @@ def other_colours(svg):
                   lambda m: 'class="h%s"%sfill="%s"%s><title' % (other(m[1]), m[2], fills[other(m[1])], m[3]), svg)
 
 
+def verdict_of(certificate):
+    """What the page has to begin and to end with, from the certificate as JSON."""
+    with open(certificate, encoding="utf-8") as f:
+        made = json.load(f)
+    return ([made["verdict"], made["check"]["why"], "train with it?" + made["advice"]["train"]],
+            ["Train with it: " + made["advice"]["train"]] + made["advice"]["reasons"])
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     run(phibal, "data", "build", "--out", "data", "--document-bytes", "2048", "--domain", "page=" + os.path.join(root, "README.md"),
@@ -305,19 +320,32 @@ with tempfile.TemporaryDirectory() as folder:
     run(phibal, "report", "one", "two", "three", "fallen", "stopped", "--out", "runs.html", "--pictures", "pictures")
     run(phibal, "report", "swept", "--out", "sweep.html")
     run(phibal, "report", "cases", "--out", "cases.html")
-    run(phibal, "audit", "--potential", "soft-l1", "--experts", "8..16", "--quick", "--skip",
-        "convexity,legendre,gradient,conjugate", "--html", "audit.html")
+    with open("audit.json", "w", encoding="utf-8") as f:
+        f.write(run(phibal, "audit", "--potential", "soft-l1", "--experts", "8..16", "--check=quick", "--skip",
+                    "legendre,gradient,conjugate", "--html", "audit.html", "--json"))
+    with open("refuted.json", "w", encoding="utf-8") as f:
+        f.write(run(phibal, "audit", os.path.join(root, "tests/phi/square-minus-cube.phi"), "--experts", "8", "--quick",
+                    "--skip", "legendre", "--html", "refuted.html", "--json"))
+    begin, end = verdict_of("audit.json")
+    bad_begin, bad_end = verdict_of("refuted.json")
     wanted = {
         # Three evaluations of four runs, twelve steps of them and one of the fifth; a mark more in the legend.
-        "runs.html": {"sections": ["Summary", "Curves", "Loads of experts", "Loads by domain", "Results",
+        "runs.html": {"made": "report one two three fallen stopped --out", "sections": ["Summary", "Curves", "Loads of experts", "Loads by domain", "Results",
                                    "Where the configurations differ", "Configurations"],
                       "explained": ["Results"], "states": {"one": "all in use", "two": "all in use", "three": "all in use",
                                                           "fallen": "collapsed"},
                       "says": ["has collapsed: fallen"],
                       "marks": {"Loss on the validation text": 4 * (3 + 1), "Training loss": 4 * (12 + 1) + 1 + 1}},
-        "sweep.html": {"sections": ["Points", "Along the last axis", "Over both axes"], "explained": [],
+        "sweep.html": {"made": "report swept --out", "sections": ["Points", "Along the last axis", "Over both axes"], "explained": [],
                        "says": ["The least loss"]},
-        "cases.html": {"sections": ["Points", "Along the last axis"], "explained": [], "says": ["The least loss"]},
+        "cases.html": {"made": "report cases --out", "sections": ["Points", "Along the last axis"], "explained": [],
+                       "says": ["The least loss"]},
+        "audit.html": {"made": "audit of --potential soft-l1 with --experts 8..16 --quick --skip .* --check=quick$",
+                       "sections": ["The potential", "Pictures", "Claims", "Dynamics", "Advice"],
+                       "explained": ["Claims", "Dynamics", "Advice"], "says": begin, "advises": end},
+        "refuted.html": {"made": "audit of .*minus-cube.phi with --experts 8 --quick",
+                         "sections": ["The potential", "Pictures", "Claims", "Dynamics", "Advice"],
+                         "explained": ["Claims", "Dynamics"], "says": bad_begin + ["would say"], "advises": bad_end},
     }
     for page in wanted:
         path = os.path.join(folder, page)
@@ -371,7 +399,22 @@ with tempfile.TemporaryDirectory() as folder:
         ("one point without its mark", 1280, False, "marks, not 54",
          lambda t: picture(t, lambda s: s[:s.rindex("<use")] + s[s.index("/>", s.rindex("<use")) + 2:], "Training loss")),
         ("a row without a meaning", 1280, False, "is not explained",
-         lambda t: between(t, "<h2>Results<", "</table>", lambda s: re.sub(r"<small>.*?</small>", "", s, count=1))))}
+         lambda t: between(t, "<h2>Results<", "</table>", lambda s: re.sub(r"<small>.*?</small>", "", s, count=1))),
+        ("no date", 1280, False, "made: ", lambda t: re.sub(r"Made on <time>.*?</time> ", "Made ", t))),
+              "audit.html": (
+        ("the verdict after the pictures", 1280, False, "not with the verdict",
+         lambda t: re.sub(r'(<div class="verdict.*?</div>)(.*)(<h2>Claims)', r"\2\1\3", t, count=1, flags=re.S)),
+        ("no result of --check", 1280, False, "the verdict lacks 'yes, everything",
+         lambda t: t.replace("<dd>yes, everything asked for holds", "<dd>", 1)),
+        ("tables before the pictures", 1280, False, "sections: ",
+         lambda t: re.sub(r"(<h2>Pictures.*)(<h2>Claims.*?)(<h2>Dynamics)", r"\2\1\3", t, flags=re.S)),
+        ("options left out", 1280, False, "made: ", lambda t: t.replace(" --check=quick</code>", "</code>", 1)),
+        ("a number without a meaning", 1280, False, "'stiffness psi",
+         lambda t: between(t, "<td>stiffness psi", "</td>", lambda s: re.sub(r"<small>.*?</small>", "", s))),
+        ("a claim without a meaning", 1280, False, "is not explained",
+         lambda t: between(t, "<h2>Claims", "</table>", lambda s: re.sub(r"<small>.*?</small>", "<small>-</small>", s, count=1))),
+        ("advice without a reason", 1280, False, "the advice lacks",
+         lambda t: between(t, '<h2 id="advice">', "</ul>", lambda s: re.sub(r"<li>.*?</li>", "", s, count=1))))}
     for page, faulty in plants.items():
         for name, width, dark, says, change in faulty:
             wrong = faults(planted(os.path.join(folder, page), name, change), width, dark, "empty" in says, wanted[page])

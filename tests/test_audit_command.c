@@ -670,6 +670,18 @@ Test(audit_command, html) {
   cr_assert_not_null(strstr(text, "class=\"badge refuted\""));
   cr_assert_not_null(strstr(text, "</html>"));
   cr_assert_not_null(strstr(text, "where abs(y) &lt; 1"));
+  /* In this order: what is found, what --check says, pictures, tables, advice. */
+  static const char *const order[] = {"Made on <time>20",  "<div class=\"verdict bad\">",
+                                      "Refuted: ",         "<dt>--check would say",
+                                      "<dd>no: ",          "href=\"#advice\">no<",
+                                      "<h2>Pictures</h2>", "<h2>Claims</h2>",
+                                      "<h2>Dynamics</h2>", "<h2 id=\"advice\">Advice",
+                                      "Train with it: no."};
+  const char *at = text;
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    at = strstr(at, order[i]);
+    cr_assert_not_null(at, "%s", order[i]);
+  }
   bool gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
   cr_assert_eq(strstr(text, "<svg") != NULL, gnuplot);
   free(text);
