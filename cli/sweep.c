@@ -27,6 +27,7 @@ typedef struct arguments {
 
 typedef struct display {
   const arguments *a;
+  char folder[CONFIG_TEXT_MAX]; /* of the run at hand */
   train_potential potential;
   bool loaded;
 } display;
@@ -45,7 +46,7 @@ static int fail(void) {
 static phibal_status prepare(void *context, run_config *config) {
   display *d = context;
   if (config->balance.method != BALANCE_PHI || !*config->potential_file) return PHIBAL_OK;
-  phibal_status status = train_potential_load(config, NULL, d->a->force, &d->potential);
+  phibal_status status = train_potential_load(config, d->folder, NULL, d->a->force, &d->potential);
   d->loaded = !status;
   return status;
 }
@@ -57,7 +58,8 @@ static void release(void *context) {
 }
 
 static void begins(void *context, int64_t run, int64_t runs, const char *folder, bool done) {
-  const display *d = context;
+  display *d = context;
+  snprintf(d->folder, sizeof d->folder, "%s", folder);
   if (!d->a->quiet)
     fprintf(stderr, "%lld/%lld %s%s\n", (long long)run + 1, (long long)runs, folder,
             done ? ": is there" : "");

@@ -321,6 +321,11 @@ static void show_packed(void *context, const char *key, int32_t sequence,
   fputc('\n', stderr);
 }
 
+static void show_note(void *context, const char *line) {
+  (void)context;
+  fprintf(stderr, "phibal train: %s\n", line);
+}
+
 static void show_attention(void *context, const char *by) {
   (void)context;
   fprintf(stderr, "phibal train: attention by %s\n", by);
@@ -349,19 +354,19 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
   /* A terminal line is redrawn five times a second at most; a log gets a line every ten seconds. */
   bool terminal = isatty(STDERR_FILENO);
   display d = {.terminal = terminal, .every = terminal ? 0.2 : 10};
-  const train_options options = {.out = a->resume ? a->resume
-                                        : a->out  ? a->out
-                                                  : folder,
-                                 .overwrite = a->overwrite,
-                                 .resume = a->resume,
-                                 .from = from && from->step > 0 ? from : NULL,
-                                 .stop = &interrupted,
-                                 .parallel = &job,
-                                 .device = a->device,
-                                 .observer = a->quiet
-                                                 ? (train_observer){0}
-                                                 : (train_observer){&d, show_step, show_evaluation,
-                                                                    show_packed, show_attention}};
+  const train_options options = {
+      .out = a->resume ? a->resume
+             : a->out  ? a->out
+                       : folder,
+      .overwrite = a->overwrite,
+      .resume = a->resume,
+      .from = from && from->step > 0 ? from : NULL,
+      .stop = &interrupted,
+      .parallel = &job,
+      .device = a->device,
+      .observer = a->quiet ? (train_observer){.note = show_note}
+                           : (train_observer){&d, show_step, show_evaluation, show_packed,
+                                              show_attention, show_note}};
   /* The second signal has its default effect. */
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);
@@ -392,7 +397,7 @@ static int run_or_estimate(run_config *config, const arguments *a, const checkpo
   const bool on_device = a->device || config->training.precision == PRECISION_BFLOAT16;
   if (config->balance.method == BALANCE_PHI && *config->potential_file) {
     static train_potential potential;
-    if (train_potential_load(config, a->parameter, a->force, &potential)) return fail();
+    if (train_potential_load(config, a->resume, a->parameter, a->force, &potential)) return fail();
     int code = a->dry_run ? print_dry_run(config, on_device, a->json) : run(config, a, from);
     train_potential_close(&potential);
     return code;

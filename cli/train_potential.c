@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #if PHIBAL_HAVE_REFERENCE
+#include "file.h"
+#include "run_folder.h"
 #include <audit.h>
 #include <math.h>
 #include <stdlib.h>
@@ -99,12 +101,40 @@ static phibal_status load(phi_potential *phi, const phibal_enclosure *parameters
   return status;
 }
 
-phibal_status train_potential_load(run_config *config, const char *parameter, bool force,
-                                   train_potential *to) {
+/* The run's copy, where it has one: what it trains with, whatever has become of the file. */
+static phibal_status read_source(const char *file, const char *run, phi_potential **phi,
+                                 char **source) {
+  text_buffer text = {0}, original = {0};
+  char *copy = run ? string_format("%s/%s", run, RUN_FOLDER_POTENTIAL) : NULL;
+  const bool kept = copy && folder_has(run, RUN_FOLDER_POTENTIAL);
+  /* Reads it twice, for the errors and limits of the language's own reader. */
+  phibal_status status = phi_read_file(kept ? copy : file, phi);
+  if (!status) status = file_read_all(kept ? copy : file, &text);
+  if (!status && kept && !file_read_all(file, &original) &&
+      (original.count != text.count || memcmp(original.bytes, text.bytes, text.count)))
+    fprintf(stderr,
+            "phibal train: '%s' has changed since the run began; it goes on with its own "
+            "copy, %s\n",
+            file, copy);
+  text_buffer_free(&original);
+  if (!status) *source = strndup(text.bytes, text.count);
+  if (!status && !*source)
+    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a potential");
+  text_buffer_free(&text);
+  free(copy);
+  return status;
+}
+
+phibal_status train_potential_load(run_config *config, const char *run, const char *parameter,
+                                   bool force, train_potential *to) {
   *to = (train_potential){0};
-  phi_potential *phi;
-  phibal_status status = phi_read_file(config->potential_file, &phi);
-  if (status) return status;
+  phi_potential *phi = NULL;
+  phibal_status status = read_source(config->potential_file, run, &phi, &to->source);
+  if (status) {
+    phi_destroy(phi);
+    return status;
+  }
+  to->prices.source = to->source;
   phibal_enclosure *parameters = phibal_enclosure_vector(PHI_MAX_PARAMETERS, PRECISION);
   if (!parameters) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a potential");
   if (!status) status = set_parameters(phi, config, parameter, parameters);
@@ -113,17 +143,21 @@ phibal_status train_potential_load(run_config *config, const char *parameter, bo
   if (!status) config->balance.external = &to->prices;
   phibal_enclosure_vector_clear(parameters, PHI_MAX_PARAMETERS);
   phi_destroy(phi);
+  if (status) train_potential_close(to);
   return status;
 }
 
 void train_potential_close(train_potential *potential) {
   codegen_close(&potential->kernel);
+  free(potential->source);
+  *potential = (train_potential){0};
 }
 
 #else
 
-phibal_status train_potential_load(run_config *config, const char *parameter, bool force,
-                                   train_potential *potential) {
+phibal_status train_potential_load(run_config *config, const char *run, const char *parameter,
+                                   bool force, train_potential *potential) {
+  (void)run;
   (void)parameter;
   (void)force;
   *potential = (train_potential){0};

@@ -10,17 +10,19 @@
 
 typedef struct train_potential {
   model_potential prices;
+  char *source;
 #if PHIBAL_HAVE_REFERENCE
   codegen_kernel kernel;
 #endif
 } train_potential;
 
-/* Sets config->balance.external to prices of config->potential_file; `parameter` is the name that
-   --param gave its parameter, or null. Refused with the reason where strict convexity for the run's
-   number of experts, or the gradient given, is refuted, unless `force`: then, and where convexity
-   is not decided, standard error says so. */
-phibal_status train_potential_load(run_config *config, const char *parameter, bool force,
-                                   train_potential *potential);
+/* Sets config->balance.external to prices of config->potential_file, or of the copy that the run in
+   the folder `run` (null: none) has of it; `parameter` is the name that --p and its like gave the
+   parameter, or null. Refused with the reason where strict convexity for the run's number of
+   experts, or the gradient given, is refuted, unless `force`: then, where convexity is not decided,
+   and where the file is not what the copy is, standard error says so. */
+phibal_status train_potential_load(run_config *config, const char *run, const char *parameter,
+                                   bool force, train_potential *potential);
 void train_potential_close(train_potential *potential);
 
 #endif

@@ -5,7 +5,8 @@
                              that Hugging Face has for it
        training.safetensors  AdamW's moments and powers, m, the steps done, the sequences read
        config.yaml           the run file
-       checkpoint.json       the length and CRC-32 of each of the three, and the clocks so far
+       checkpoint.json       the length and CRC-32 of each of the three, the names, tokens and
+                             checksums of the data, and the clocks so far
 
    that appears whole or not at all: it is written and synced under a name with a dot in front, then
    renamed. Random numbers are drawn by counter (random.h, data/sampler.h), so the seed, which
@@ -14,6 +15,7 @@
 #define PHIBAL_MOE_CHECKPOINT_H
 
 #include "config.h"
+#include "data/corpus.h"
 #include "lora.h"
 #include "result.h"
 #include "safetensors.h"
@@ -30,11 +32,11 @@ typedef struct checkpoint {
   json_t *manifest;
 } checkpoint;
 
-/* What is saved, and restored in place. `config` is the run's, `data` the checksum of what it
-   trains on. */
+/* What is saved, and restored in place. `config` is the run's. */
 typedef struct checkpoint_state {
   const run_config *config;
-  uint64_t data;
+  const corpus *train;
+  const token_file *validation; /* of no tokens: none */
   model *model;
   optimizer *optimizer;
   run_totals *totals;
@@ -69,6 +71,12 @@ phibal_status checkpoint_config(const checkpoint *c, const config_override *over
 /* PHIBAL_ERROR_ARGUMENT names the first key that a resumed run must leave as it was and `now` does
    not: all but threads, logs, evaluations, checkpoints, and where the data are. */
 phibal_status checkpoint_config_continues(const run_config *then, const run_config *now);
+
+/* "'data/train.tokens' of 1234 tokens, checksum ...", of "train" or "validation" as the run had
+   them, cut to `size`; "" where the checkpoint does not say. */
+void checkpoint_data_text(const checkpoint *c, const char *key, char *text, size_t size);
+/* Whether the validation text is another than the run has been evaluated on. */
+bool checkpoint_validation_changed(const checkpoint *c, const token_file *validation);
 
 /* Weights and bias only. PHIBAL_ERROR_FORMAT names the first tensor that is missing, of another
    shape, or that the model has no place for; the model is then unspecified. */

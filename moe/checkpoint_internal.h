@@ -7,6 +7,7 @@
 #define CHECKPOINT_VERSION 1
 #define CHECKPOINT_MANIFEST "checkpoint.json"
 #define CHECKPOINT_KEY_DATA "data.train.checksum"
+#define CHECKPOINT_DATA "data" /* in checkpoint.json */
 #define CHECKPOINT_KEY_KERNEL "potential.kernel_hash"
 
 enum { CHECKPOINT_CLOCKS = 11, CHECKPOINT_HASH = 17 };

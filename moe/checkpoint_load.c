@@ -210,18 +210,63 @@ phibal_status checkpoint_restore_divided(const checkpoint *c, const run_config *
   return restore_model(c, config, m, divided);
 }
 
+static const json_t *data_entry(const checkpoint *c, const char *key, size_t i) {
+  return json_array_get(json_object_get(json_object_get(c->manifest, CHECKPOINT_DATA), key), i);
+}
+
+void checkpoint_data_text(const checkpoint *c, const char *key, char *text, size_t size) {
+  size_t n = 0;
+  const json_t *entry;
+  for (size_t i = 0; (entry = data_entry(c, key, i)) && n < size; i++)
+    n += (size_t)snprintf(text + n, size - n,
+                          "%s'%s' of %" JSON_INTEGER_FORMAT " tokens, checksum %s", i ? "; " : "",
+                          json_string_value(json_object_get(entry, "file")),
+                          json_integer_value(json_object_get(entry, "tokens")),
+                          json_string_value(json_object_get(entry, "checksum")));
+  if (!n) *text = 0;
+}
+
+static bool is_entry(const json_t *entry, const token_file *file) {
+  char hash[CHECKPOINT_HASH];
+  checkpoint_hash(file->checksum, hash);
+  const char *had = json_string_value(json_object_get(entry, "checksum"));
+  return had && !strcmp(had, hash);
+}
+
+bool checkpoint_validation_changed(const checkpoint *c, const token_file *validation) {
+  const json_t *entry = data_entry(c, "validation", 0);
+  return entry && validation->tokens && !is_entry(entry, validation);
+}
+
+/* Names the first file that is another than the run had, or the whole list. */
+static phibal_status data_changed(const checkpoint *c, const corpus *now, const char *list,
+                                  const char *is, const char *was) {
+  char had[1024], hash[CHECKPOINT_HASH];
+  checkpoint_data_text(c, "train", had, sizeof had);
+  for (int32_t i = 0; i < now->shards; i++) {
+    if (is_entry(data_entry(c, "train", (size_t)i), &now->shard[i])) continue;
+    checkpoint_hash(now->shard[i].checksum, hash);
+    if (!*had) break;
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "data.train: '%.1000s' has %lld tokens and checksum %s; the run has "
+                             "trained on data with %s (--data says where these are now)",
+                             now->path[i], (long long)now->shard[i].tokens, hash, had);
+  }
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "data.train '%s' has checksum %s; the run has trained on data with %s",
+                           list, is, *had ? had : was);
+}
+
 /* What the run goes on with has to be what it began with. */
 static phibal_status identity_check(const checkpoint *c, const checkpoint_state *s) {
   char data[CHECKPOINT_HASH], kernel[CHECKPOINT_HASH];
   const model_potential *external = s->config->balance.external;
-  checkpoint_hash(s->data, data);
+  checkpoint_hash(s->train->checksum, data);
   checkpoint_hash(external ? external->hash : 0, kernel);
   const char *had_data = safetensors_metadata(&c->training, CHECKPOINT_KEY_DATA);
   const char *had_kernel = safetensors_metadata(&c->training, CHECKPOINT_KEY_KERNEL);
   if (!had_data || strcmp(data, had_data))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "data.train '%s' has checksum %s; the run has trained on data with %s",
-                             s->config->data.train, data, had_data ? had_data : "none");
+    return data_changed(c, s->train, s->config->data.train, data, had_data ? had_data : "none");
   if (!had_kernel || strcmp(kernel, had_kernel))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "balance.potential '%s' gives kernel %s; the run has trained with %s",

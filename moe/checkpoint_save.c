@@ -117,7 +117,7 @@ static phibal_status write_training(const char *folder, writing *w) {
   const checkpoint_state *s = w->state;
   char data[CHECKPOINT_HASH], kernel[CHECKPOINT_HASH];
   const model_potential *external = s->config->balance.external;
-  checkpoint_hash(s->data, data);
+  checkpoint_hash(s->train->checksum, data);
   checkpoint_hash(external ? external->hash : 0, kernel);
   const safetensors_entry metadata[] = {{CHECKPOINT_KEY_DATA, data},
                                         {CHECKPOINT_KEY_KERNEL, kernel}};
@@ -128,6 +128,23 @@ static phibal_status write_config(const char *folder, const checkpoint_state *s)
   char path[CHECKPOINT_FILE_PATH_MAX];
   checkpoint_file_path(folder, checkpoint_files[CHECKPOINT_CONFIG], path);
   return run_config_save(s->config, path);
+}
+
+/* What a run that is resumed will look for. */
+static json_t *data_file(const char *path, const token_file *file) {
+  char hash[CHECKPOINT_HASH];
+  checkpoint_hash(file->checksum, hash);
+  return json_pack("{s:s, s:I, s:s}", "file", path, "tokens", (json_int_t)file->tokens, "checksum",
+                   hash);
+}
+
+static json_t *data_files(const checkpoint_state *s) {
+  json_t *train = json_array(), *validation = json_array();
+  for (int32_t i = 0; i < s->train->shards; i++)
+    json_array_append_new(train, data_file(s->train->path[i], &s->train->shard[i]));
+  if (s->validation->tokens)
+    json_array_append_new(validation, data_file(s->config->data.validation, s->validation));
+  return json_pack("{s:o, s:o}", "train", train, "validation", validation);
 }
 
 /* Last, so that its presence says that the others are there. */
@@ -148,8 +165,9 @@ static phibal_status write_manifest(const char *folder, const checkpoint_state *
   double *clock[CHECKPOINT_CLOCKS];
   checkpoint_clocks(s->totals, clock);
   for (int i = 0; i < CHECKPOINT_CLOCKS; i++) json_array_append_new(seconds, json_real(*clock[i]));
-  json_t *manifest = json_pack("{s:s, s:i, s:o, s:o}", "format", "phibal checkpoint", "version",
-                               CHECKPOINT_VERSION, "files", files, "seconds", seconds);
+  json_t *manifest = json_pack("{s:s, s:i, s:o, s:o, s:o}", "format", "phibal checkpoint",
+                               "version", CHECKPOINT_VERSION, "files", files, CHECKPOINT_DATA,
+                               data_files(s), "seconds", seconds);
   char *text = manifest ? json_dumps(manifest, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
   if (!status && !text) status = memory_error();
   checkpoint_file_path(folder, CHECKPOINT_MANIFEST, path);

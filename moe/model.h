@@ -88,6 +88,7 @@ typedef struct model_potential {
   uint64_t hash; /* of the kernel's text */
   int (*price)(int experts, const float *m, float *price, int *floored);
   int (*price_centred)(int experts, const float *m, float *centred, int *floored);
+  const char *source; /* the file it was made from, for the run's folder; null: not known */
 } model_potential;
 
 typedef struct balance_config {

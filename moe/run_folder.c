@@ -19,7 +19,7 @@ static phibal_status io_error(const char *what, const char *path) {
 }
 
 static const char *const run_files[] = {"result.json", "metrics.jsonl", "config.yaml",
-                                        TENSORBOARD_FILE};
+                                        RUN_FOLDER_POTENTIAL, TENSORBOARD_FILE};
 
 static phibal_status clear_old_run(const char *folder, bool overwrite) {
   char path[PATH_BYTES];
@@ -36,6 +36,15 @@ static phibal_status clear_old_run(const char *folder, bool overwrite) {
   file_path(folder, "checkpoints", path);
   if (overwrite) folder_remove(path);
   return PHIBAL_OK;
+}
+
+/* Where it is not there: a run that is resumed has read it from there. */
+static phibal_status keep_potential(const char *folder, const run_config *config) {
+  char path[PATH_BYTES];
+  const model_potential *external = config->balance.external;
+  file_path(folder, RUN_FOLDER_POTENTIAL, path);
+  if (!external || !external->source || !access(path, F_OK)) return PHIBAL_OK;
+  return file_write(path, external->source, strlen(external->source));
 }
 
 static phibal_status write_config(const char *folder, const run_config *config) {
@@ -88,6 +97,7 @@ phibal_status run_folder_create(const char *path, bool overwrite, const run_conf
   if (!status) status = folder_create(path);
   if (!status) status = open_folder(path, folder);
   if (!status) status = clear_old_run(path, overwrite);
+  if (!status) status = keep_potential(path, config);
   if (!status) status = write_config(path, config);
   if (!status) status = open_metrics(folder, "we");
   if (!status) status = open_events(folder, config);
@@ -132,7 +142,8 @@ phibal_status run_folder_continue(const char *path, int64_t step, const run_conf
   if (status) return status;
   file_path(path, run_files[0], result);
   if (unlink(result) && errno != ENOENT) return io_error("remove", result);
-  status = write_config(path, config);
+  status = keep_potential(path, config);
+  if (!status) status = write_config(path, config);
   if (!status) status = cut_metrics(path, step, config->training.steps);
   if (!status) status = open_metrics(folder, "ae");
   if (!status) status = open_events(folder, config);

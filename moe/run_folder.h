@@ -1,10 +1,13 @@
-/* The folder a run writes: config.yaml, metrics.jsonl, result.json, checkpoints (checkpoint.h), and
-   TensorBoard's events where the configuration wants them. */
+/* The folder a run writes: config.yaml, metrics.jsonl, result.json, checkpoints (checkpoint.h), a
+   copy of the potential where that is from a file, potential.phi, and TensorBoard's events where
+   the configuration wants them. */
 #ifndef PHIBAL_MOE_RUN_FOLDER_H
 #define PHIBAL_MOE_RUN_FOLDER_H
 
 #include "config.h"
 #include <jansson.h>
+
+#define RUN_FOLDER_POTENTIAL "potential.phi"
 
 typedef struct run_folder {
   char path[CONFIG_TEXT_MAX];

@@ -51,6 +51,16 @@ static void trainer_destroy(trainer *t) {
   corpus_close(&t->train);
 }
 
+/* Of data that cannot be opened: what the run that is resumed had there. */
+static phibal_status expected(const trainer *t, phibal_status status, const char *key,
+                              const char *option) {
+  char had[1024] = "";
+  if (t->options->from) checkpoint_data_text(t->options->from, key, had, sizeof had);
+  if (!status || !*had) return status;
+  return phibal_status_set(status, "data.%s: %s; the run that is resumed had %s (%s)", key,
+                           phibal_status_message(), had, option);
+}
+
 static phibal_status open_data(trainer *t) {
   const run_config *c = t->config;
   if (!*c->data.train)
@@ -59,7 +69,7 @@ static phibal_status open_data(trainer *t) {
         "no data: give a token file with --data (or data.train); 'phibal data' "
         "makes them");
   phibal_status status = run_data_open_training(c, &t->train);
-  if (status) return status;
+  if (status) return expected(t, status, "train", "--data says where it is now");
   bool examples = false;
   for (int32_t i = 0; i < t->train.shards; i++) examples |= t->train.shard[i].learned != NULL;
   if (!examples && t->train.tokens <= c->model.sequence)
@@ -72,6 +82,8 @@ static phibal_status open_data(trainer *t) {
   if (status) return phibal_status_set(status, "data.train: %s", phibal_status_message());
   if (!*c->data.validation) return PHIBAL_OK;
   status = run_data_open(c->data.validation, "data.validation", c, &t->validation);
+  status = expected(t, status, "validation",
+                    "--validation says where it is now; --validation '' goes on without");
   if (!status)
     status = evaluation_plan_create(&t->validation, c->model.sequence, c->evaluation.sequences,
                                     c->data.boundaries, &t->plan);
@@ -84,7 +96,8 @@ static phibal_status open_data(trainer *t) {
 
 static checkpoint_state state_of(trainer *t) {
   return (checkpoint_state){.config = t->config,
-                            .data = t->train.checksum,
+                            .train = &t->train,
+                            .validation = &t->validation,
                             .model = t->model,
                             .optimizer = &t->optimizer,
                             .totals = &t->totals,
@@ -193,6 +206,16 @@ static phibal_status trainer_create(trainer *t) {
     status = checkpoint_restore(o->from, &state);
   else if (!status && *c->training.from && !c->lora.rank)
     status = trained_begin(c, t->model, &t->sharding);
+  if (!status && o->from && o->observer.note && t->parallel.rank == 0 &&
+      checkpoint_validation_changed(o->from, &t->validation)) {
+    char had[1024], note[2 * CONFIG_TEXT_MAX + 256];
+    checkpoint_data_text(o->from, "validation", had, sizeof had);
+    snprintf(note, sizeof note,
+             "data.validation '%.1000s' is another text than before, %s: evaluations before and "
+             "after cannot be compared",
+             c->data.validation, had);
+    o->observer.note(o->observer.context, note);
+  }
   const int32_t micro = micro_sequences(t);
   if (!status && o->device && c->lora.rank)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,

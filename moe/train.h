@@ -26,6 +26,7 @@ typedef struct train_observer {
   void (*packed)(void *context, const char *key, int32_t sequence,
                  const mixture_examples *examples);
   void (*attention)(void *context, const char *by); /* on a device in bfloat16; may be null */
+  void (*note)(void *context, const char *line);    /* what a reader should know; may be null */
 } train_observer;
 
 /* What *train_options.stop asks for after the current step, which is saved first. */

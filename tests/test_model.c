@@ -138,7 +138,7 @@ static int outside_infinite(int experts, const float *m, float *price, int *floo
 
 /* Prices from outside the catalogue make the step that the same prices from it make. */
 Test(model, external_prices_are_used) {
-  model_potential external = {"outside", 0, outside_price, outside_centred};
+  model_potential external = {"outside", 0, outside_price, outside_centred, NULL};
   balance_config balance = phi;
   balance.potential = outside;
   model_losses losses, others;
@@ -157,7 +157,7 @@ Test(model, external_prices_that_fail_stop_the_step) {
                                                                       outside_infinite};
   static const char *const said[] = {"expert 2", "not finite"};
   for (int i = 0; i < 2; i++) {
-    model_potential external = {"outside", 0, outside_price, faulty[i]};
+    model_potential external = {"outside", 0, outside_price, faulty[i], NULL};
     balance_config balance = phi;
     balance.external = &external;
     model *m;

@@ -64,6 +64,49 @@ train fifth --potential lp --param p=11/5
 train fifth_rounded --potential lp --set balance.parameters=p=2.2
 [ "$(losses fifth)" = "$(losses fifth_rounded)" ] || fail "11/5 is not 2.2"
 
+# The run has what it needs to be resumed: with the file gone, and with another in its place, of which a word is said.
+resumes() { # NAME
+  rm -rf gone && cp -r half_done gone
+  "$phibal" train --resume gone --quiet >log 2>error || { cat error >&2; fail "not resumed: $1"; }
+  [ "$(losses gone)" = "$(losses kept)" ] || fail "resumed with another potential: $1"
+}
+printf 'potential mine\nparameter w in (0, 1) = 1/2\nvalue sum(w*x*log(x) + (1-w)*x^2/2)\n' >mine.phi
+train kept --potential mine.phi --param w=1/3 --set checkpoint.every=2
+cmp mine.phi kept/potential.phi || fail "the run keeps no copy of its potential"
+cp -r kept half_done && rm -r half_done/checkpoints/step-*4 half_done/result.json
+resumes "unchanged"
+[ ! -s error ] || fail "something is said although nothing has changed"
+printf 'potential mine\nparameter w in (0, 1) = 1/2\nvalue sum(w*x*log(x) + (1-w)*x^4)\n' >mine.phi
+resumes "changed"
+grep -q "'mine.phi' has changed since the run began; it goes on with its own copy, gone/potential.phi" error || fail "nothing is said of the change"
+rm mine.phi
+resumes "removed"
+rm -rf begun && cp -r half_done begun && rm -r begun/checkpoints # killed before it had one
+"$phibal" train --resume begun --quiet >log 2>error || { cat error >&2; fail "not resumed from the start"; }
+[ "$(losses begun)" = "$(losses kept)" ] || fail "begun again with another potential"
+rm half_done/potential.phi # as runs are that older programs made
+rm -rf gone && cp -r half_done gone
+if "$phibal" train --resume gone --quiet >log 2>error; then fail "resumed without a potential"; fi
+grep -q "mine.phi" error || fail "the file that is missing is not named"
+printf 'potential mine\nparameter w in (0, 1) = 1/2\nvalue sum(w*x*log(x) + (1-w)*x^2/2)\n' >mine.phi
+resumes "a run of an older program"
+cmp mine.phi gone/potential.phi || fail "a run that is resumed keeps no copy"
+sed 's/x^2/x^3/' mine.phi >half_done/potential.phi # not what the run has trained with
+rm -rf gone && cp -r half_done gone
+if "$phibal" train --resume gone --quiet >log 2>error; then fail "resumed with a copy that somebody changed"; fi
+grep -q "gives kernel.*the run has trained with" error || fail "not said that the copy is another"
+if train kept --potential negentropy --set training.steps=x; then fail "steps x"; fi
+[ -e kept/potential.phi ] || fail "a refusal has removed the copy"
+train kept --potential negentropy
+[ ! -e kept/potential.phi ] || fail "--overwrite leaves the old potential"
+mkdir own && cp mine.phi own/potential.phi # a folder that was no run
+if "$phibal" train --config tiny --data data/train.tokens --out own --quiet >log 2>error; then fail "a potential.phi is taken for nothing"; fi
+grep -q "own' holds a run already (potential.phi)" error && cmp mine.phi own/potential.phi || fail "a potential.phi that is no run's"
+printf 'base: tiny\nout: swept\nset: {data.train: data/train.tokens, training.steps: 2, batch.sequences: 2, model.layers: 1, model.sequence: 64, balance.potential: mine.phi}\ngrid:\n  balance.parameters: ["w=1/4", "w=3/4"]\n' >sweep.yaml
+"$phibal" sweep sweep.yaml --quiet >log 2>error || { cat error >&2; fail "a sweep over a parameter"; }
+for run in swept/*seed=1; do cmp mine.phi "$run/potential.phi" || fail "a sweep keeps no copy"; done
+[ "$(losses 'swept/parameters=w=1_4,seed=1')" != "$(losses 'swept/parameters=w=3_4,seed=1')" ] || fail "a sweep's parameter is not used"
+
 refuse() { # WORD OPTION...
   word=$1
   shift

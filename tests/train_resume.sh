@@ -82,6 +82,27 @@ for step in killed/checkpoints/step-*; do truncate -s 0 "$step/checkpoint.json";
 if "$phibal" train --resume killed --quiet >log 2>error; then fail "resumed from nothing"; fi
 grep -q "no checkpoint can be used" error || fail "not said that no checkpoint can be used"
 
+# Data that have changed or gone: the file, and what the run had.
+"$phibal" data build --out other --domain text=text/ --validation 0.2 >log 2>&1 || fail "data build"
+"$phibal" train $options --validation other/validation.tokens --set evaluation.final_sequences=4 --out depends >log 2>error || fail "a run with validation"
+cp -r data was
+cp other/train.tokens data/train.tokens
+refuses "data.train: 'data/train.tokens' has .* the run has trained on data with 'data/train.tokens' of [0-9]* tokens, checksum" train --quiet --resume straight
+rm data/train.tokens
+refuses "data.train: data/train.tokens: .*the run that is resumed had 'data/train.tokens' of [0-9]* tokens" train --quiet --resume straight
+[ "$(wc -l <error)" -eq 1 ] || fail "more than one line about the data"
+"$phibal" train --resume straight --data was/train.tokens --quiet >log 2>error || fail "data in another place"
+[ ! -s error ] || fail "something is said of data that are the same"
+mv was/train.tokens data/
+mv other/validation.tokens gone.tokens
+refuses "data.validation: other/validation.tokens: .*had 'other/validation.tokens' of [0-9]* tokens.*--validation" train --quiet --resume depends
+"$phibal" train --resume depends --validation gone.tokens --quiet >log 2>error || fail "validation in another place"
+[ ! -s error ] || fail "something is said of a validation text that is the same"
+cp data/train.tokens other/validation.tokens
+"$phibal" train --resume depends --validation other/validation.tokens --quiet >log 2>error || fail "another validation text"
+grep -q "data.validation 'other/validation.tokens' is another text than before, '[a-z/.]*' of [0-9]* tokens" error || fail "nothing said of another validation text"
+"$phibal" train --resume depends --validation '' --quiet >log 2>error || fail "without validation"
+
 refuses "optimizer.peak_lr" train --resume straight --lr 1e-4
 refuses "no --config" train --resume straight --config tiny
 refuses "config.yaml" train --resume absent
