@@ -54,9 +54,9 @@ static void print_help(void) {
        "\n"
        "Exit status: 0 done; 1 with --check: not everything holds; 2 wrong usage or input.\n"
        "\n"
-       "  phibal audit my.phi --check --html my.html\n"
+       "  phibal audit my.phi --check=quick --html my.html\n"
        "  phibal audit --potential lp --param p=3 --experts 64 --quick\n"
-       "  phibal audit --potential tsallis --param alpha=1/2..2");
+       "  phibal audit --potential tsallis --param alpha=1/2..9/10");
 }
 
 static int usage(const char *format, const char *text) {

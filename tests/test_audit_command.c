@@ -532,7 +532,7 @@ Test(audit_command, usage) {
                "/nowhere/at/all.html");
   run("--help", false);
   cr_assert_eq(o.exit_status, 0);
-  cr_assert_not_null(strstr(o.text, "phibal audit my.phi --check"));
+  cr_assert_not_null(strstr(o.text, "phibal audit my.phi --check=quick"));
 }
 
 Test(audit_command, malformed) {

@@ -244,9 +244,19 @@ Test(phi_language, what_is_wrong_is_said_with_its_place) {
       {HEAD "parameter delta in (0, 1) = 0.5\nvalue sum(detla)",
        "3:11: found 'detla'; expected a known name, perhaps 'delta'"},
       {HEAD "value sum(sqr(x))", "2:11: found 'sqr'; expected a known name, perhaps 'sqrt'"},
-      {HEAD "value sum(min(x, 1))", "2:11: found 'min'" NAME_WANTED},
+      /* names of other languages: as it is written here, not what is spelt alike */
+      {HEAD "value sum(min(x, 1))", "2:11: found 'min'; expected what this language has: the "
+                                    "lesser of s and t is -max(-s, -t)"},
+      {HEAD "value sum(x*ln(x))", "2:13: found 'ln'; expected what this language has: the "
+                                  "natural logarithm is log(t)"},
+      {HEAD "value sum(pow(x, 2))",
+       "2:11: found 'pow'; expected what this language has: powers are written s^t"},
+      {HEAD "value sum(log10(x))", "2:11: found 'log10'; expected what this language has: the "
+                                   "logarithm to base 10 is log(t)/log(10)"},
+      {HEAD "value sum(x**2)",
+       "2:13: found '*'; expected a number, a name or '('; powers are written x^y"},
       {HEAD "value sum(expp(x))", "2:11: found 'expp'; expected a known name, perhaps 'exp'"},
-      {HEAD "value sum(e*x)", "2:11: found 'e'" NAME_WANTED},
+      {HEAD "value sum(e*x)", "2:11: found 'e'; expected what this language has: it is exp(1)"},
       {HEAD "value sum(inf*x)", "2:11: found 'inf'" NAME_WANTED},
       /* parameters */
       {HEAD "parameter x in (0, 1) = 0.5",

@@ -67,3 +67,36 @@ const char *phi_near_name(const phi_parser *p, const phi_token *name, char *buff
   buffer[s.length] = 0;
   return buffer;
 }
+
+/* Names of other languages, and how one writes it here. */
+const char *phi_foreign_name(const phi_token *name) {
+  static const struct {
+    const char *name, *here;
+  } table[] = {
+      {"min", "the lesser of s and t is -max(-s, -t)"},
+      {"ln", "the natural logarithm is log(t)"},
+      {"log2", "the logarithm to base 2 is log(t)/log(2)"},
+      {"log10", "the logarithm to base 10 is log(t)/log(10)"},
+      {"exp2", "it is 2^t"},
+      {"pow", "powers are written s^t"},
+      {"power", "powers are written s^t"},
+      {"square", "the square is t^2"},
+      {"fabs", "the absolute value is abs(t)"},
+      {"sign", "the sign is sgn(t)"},
+      {"signum", "the sign is sgn(t)"},
+      {"relu", "it is max(0, t)"},
+      {"clip", "it is max(a, -max(-t, -b))"},
+      {"clamp", "it is max(a, -max(-t, -b))"},
+      {"if", "there are no cases; kinks are written with max, abs and sgn"},
+      {"tan", "it is sin(t)/cos(t)"},
+      {"coth", "it is cosh(t)/sinh(t)"},
+      {"cbrt", "it is t^(1/3)"},
+      {"log_cosh", "it is logcosh(t)"},
+      {"xlogy", "x log x is xlogx(t)"},
+      {"e", "it is exp(1)"},
+      {"mean", "the mean of t is sum(t)/sum(x^0)"},
+  };
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (phi_token_is(name, table[i].name)) return table[i].here;
+  return NULL;
+}

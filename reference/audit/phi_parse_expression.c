@@ -166,8 +166,11 @@ static operand parse_let_use(phi_parser *p, const phi_let *let) {
 
 static operand parse_unknown(phi_parser *p) {
   char buffer[64];
-  const char *near = phi_near_name(p, &p->token, buffer, sizeof buffer);
-  if (near)
+  const char *here = phi_foreign_name(&p->token);
+  const char *near = here ? NULL : phi_near_name(p, &p->token, buffer, sizeof buffer);
+  if (here)
+    phi_fail(p, &p->token, "what this language has: %s", here);
+  else if (near)
     phi_fail(p, &p->token, "a known name, perhaps '%s'", near);
   else
     phi_fail(p, &p->token, "a known name: x, a parameter, a name of 'let', or a function");
