@@ -106,7 +106,8 @@ def run(steps, folder, start, environment, wrong):
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         seconds = time.monotonic() - began
         if ended.returncode and NO_INDEX.search(ended.stdout):
-            print("skipped: %s: no package index is reachable, or there is no venv" % name)
+            print("skipped: %s: no package index is reachable, or there is no venv: %s" %
+                  (name, ended.stdout.strip().split("\n")[-1]))
             continue
         if name not in files:
             good, said = ended.returncode == 0, ""
@@ -150,12 +151,12 @@ def in_bare_debian(steps):
     try:
         subprocess.run(["debootstrap", "--variant=minbase", "bookworm", tree], check=True, stdout=subprocess.DEVNULL)
         # How this machine reaches the network.
-        for name in ("apt/apt.conf.d", "apt/sources.list.d", "ssl/certs"):
-            if os.path.isdir("/etc/" + name):
-                shutil.copytree("/etc/" + name, os.path.join(tree, "etc", name), dirs_exist_ok=True)
-        for name in ("resolv.conf", "pip.conf"):
-            if os.path.exists("/etc/" + name):
-                shutil.copy("/etc/" + name, os.path.join(tree, "etc", name))
+        for name in ("etc/apt/apt.conf.d", "etc/apt/sources.list.d", "etc/ssl/certs", "usr/local/share/ca-certificates"):
+            if os.path.isdir("/" + name):
+                shutil.copytree("/" + name, os.path.join(tree, name), dirs_exist_ok=True)
+        for name in ("etc/resolv.conf", "etc/pip.conf"):
+            if os.path.exists("/" + name):
+                shutil.copy("/" + name, os.path.join(tree, name))
         os.mkdir(work)
         mine(work, False)
         git("clone", "-q", "--bare", root, os.path.join(tree, "phibal.git"))

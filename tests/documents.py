@@ -21,7 +21,8 @@ block is, or needs, a comment in front of it says:
 
 Several stand apart by semicolons. A block that is not understood fails, and so does a mark without a block. Options that
 stand in back ticks have to be in the help of their command, or of any where none is named; links to files have
-to lead somewhere. The test first tries itself on documents with a fault."""
+to lead somewhere. The examples in `phibal COMMAND --help` are run too, and the potentials that PHI-LANGUAGE.md
+lists are looked up. The test first tries itself on documents with a fault."""
 import json
 import os
 import re
@@ -32,7 +33,7 @@ import sys
 import tempfile
 
 DOCUMENTS = ["README.md", "spec/VECTORS.md", "spec/CI.md", "spec/AUDIT.md", "spec/PHI-LANGUAGE.md", "moe/README.md"]
-SECONDS = {False: 120, True: 3600}
+SECONDS = {False: 300, True: 7200}
 NO_INDEX = re.compile("No matching distribution|Max retries exceeded|Temporary failure in name resolution|ensurepip is not")
 
 # PHI-LANGUAGE.md's errors, and a file that has each.
@@ -215,7 +216,8 @@ class Reader:
             self.stand_in("books/")
             self.need("phibal data build --out mydata books/")
         elif name == "my.phi":
-            self.put(name, "potential my\nparameter a in (0, 1) = 1/2\nvalue sum(x^2 + a*x^3)\n")
+            self.put(name, "potential my\nparameter a in (0, 1) = 1/2\nparameter b in [0, 3] = 1\n"
+                     "value sum(x^2 + a*x^3 + b*x^4)\n")
         elif name == "mine.py":
             # Somebody's kernels: phibal's own, on the same cases.
             self.put(name, "import subprocess, sys\nsubprocess.run(['phibal', 'vectors', '--op', 'switch-step',"
@@ -379,6 +381,40 @@ class Reader:
             if ended != status or said not in printed:
                 raise Wrong("the script with %s: '%s' ended in %d:\n%s" % (faults, command, ended, printed[-2000:]))
 
+    def listed_potentials(self, text):
+        rows = re.findall(r"(?m)^\| ([a-z-]+) \| `(.*?)` \|", text[text.index("## Examples"):])
+        if len(rows) < 5:
+            raise Wrong("no list of examples")
+        for name, value in rows:
+            with open(os.path.join(self.root, "tests/phi", name + ".phi"), encoding="utf-8") as f:
+                file = f.read()
+            written = re.search(r"(?m)^value\s+(.*)$", file).group(1)
+            for let, means in re.findall(r"(?m)^let (\w+) += (.*)$", file):
+                written = re.sub(r"\b%s\b" % let, means, written)
+            if written != value:
+                raise Wrong("tests/phi/%s.phi has not the value %s" % (name, value))
+
+    def examples_of_help(self):
+        """None, or which example of a help does not work: lines of two spaces and a command."""
+        self.open("--help")
+        try:
+            for command in re.findall(r"(?m)^  ([a-z-]+) ", self.shell("phibal --help")[1]):
+                printed = self.shell("phibal %s --help" % command)[1]
+                lines = re.findall(r"(?m)^  phibal (?:[^\n]*\\\n)*[^\n]*", printed)
+                for example in lines:
+                    # What looks at every binary32, or at as many as a minute has time for.
+                    if not self.all and re.search(r"audit (?!.*--(quick|check=quick))", example):
+                        self.skip(0, "long: with --all: %s" % example.strip())
+                        continue
+                    for name in re.findall(r"\bmy\.phi", example):
+                        self.stand_in(name)
+                    self.run(0, example.strip(), None, 0, "")
+            return None if self.ran >= 5 else "few examples: %d" % self.ran
+        except Wrong as wrong:
+            return str(wrong)
+        finally:
+            self.close()
+
     def help_of(self, command):
         if command not in self.help:
             status, printed = self.shell("phibal %s --help" % command, self.folder)
@@ -421,6 +457,8 @@ class Reader:
             self.links(text)
             if document == "spec/VECTORS.md":
                 self.script_of_vectors()
+            if document == "spec/PHI-LANGUAGE.md":
+                self.listed_potentials(text)
             return None
         except Wrong as wrong:
             return str(wrong)
@@ -543,6 +581,13 @@ def main(arguments):
         for reason in reader.skipped:
             print("skipped: %s" % reason)
         print("%s: %s: %d commands%s" % ("not ok" if wrong else "ok", document, reader.ran, "\n" + wrong if wrong else ""))
+    if not arguments[2:]:
+        reader = Reader(phibal, root, everything)
+        wrong = reader.examples_of_help()
+        bad += wrong is not None
+        for reason in reader.skipped:
+            print("skipped: %s" % reason)
+        print("%s: examples of --help: %d commands%s" % ("not ok" if wrong else "ok", reader.ran, "\n" + wrong if wrong else ""))
     return 1 if bad else 0
 
 
