@@ -42,6 +42,43 @@ static const char *end_text(const audit_finding *f, const char *key) {
   return json_string_value(json_is_string(end) ? end : json_object_get(end, "value"));
 }
 
+/* w x log x + (1 - w) x^2/2 has an infinite price of an empty expert for every w but 0: each part
+   of the range of w is said by itself, all of it once, and the mirror step stays one claim. A
+   parameter that makes no difference is not divided. */
+Test(audit_legendre, an_end_of_a_parameter_that_differs) {
+  static const char *const parts[][2] = {
+      {"for v in [1, 2], w in (0, 1): ", "tends to -inf as a share goes to 0"},
+      {"for v in [1, 2], w = 1: ", "tends to -inf as a share goes to 0"},
+      {"for v in [1, 2], w = 0: ",
+       "tends to 0 as a share goes to 0, where the price of an unused"}};
+  audited a = audit_potential(
+      phi_of_text("potential t\nparameter v in [1, 2] = 1\nparameter w in [0, 1] = 1/2\n"
+                  "value sum(w*xlogx(x) + v*(1 - w)*x^2/2)\n"),
+      NULL);
+  for (int i = 0; i < 3; i++) {
+    const audit_finding *boundary = finding(&a.c, AUDIT_BOUNDARY, i),
+                        *range = finding(&a.c, AUDIT_DUAL_DOMAIN, i);
+    cr_assert(boundary && range);
+    cr_assert(boundary->verdict == AUDIT_PROVED && range->verdict == AUDIT_PROVED);
+    cr_expect_eq(strncmp(boundary->how, parts[i][0], strlen(parts[i][0])), 0, "%s", boundary->how);
+    cr_expect_eq(strncmp(range->how, parts[i][0], strlen(parts[i][0])), 0, "%s", range->how);
+    cr_expect_not_null(strstr(boundary->how, parts[i][1]), "%s", boundary->how);
+  }
+  cr_assert_null(finding(&a.c, AUDIT_BOUNDARY, 3));
+  cr_assert_null(finding(&a.c, AUDIT_MIRROR, 1));
+  audited_clear(&a);
+  /* where no end helps, it is said of which limit nothing is known */
+  a = audit_potential(phi_of_text("potential t\nparameter w in [0, 1] = 1/2\n"
+                                  "value sum(x^2 + w*max(0, x - 1/3))\n"),
+                      NULL);
+  bool said = false;
+  for (int i = 0; finding(&a.c, AUDIT_BOUNDARY, i); i++)
+    said = said ||
+           strstr(finding(&a.c, AUDIT_BOUNDARY, i)->how, "the limit of psi' at 0 was not found");
+  cr_assert(said);
+  audited_clear(&a);
+}
+
 /* On whole ranges: set, range of psi', psi'(0+), per range of the parameter. */
 Test(audit_legendre, the_catalogue_has_the_ranges_of_the_design) {
   static const struct {

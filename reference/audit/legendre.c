@@ -76,10 +76,11 @@ static phibal_status report_boundary(const legendre_proof *p, bool separable, co
                         where));
   bool both = p->at_zero.kind != END_UNKNOWN && p->at_one.kind != END_UNKNOWN;
   if (!both)
-    return audit_added(
-        certificate_add(c, AUDIT_BOUNDARY, AUDIT_UNDECIDED, NULL,
-                        "%sthe limits of psi' at 0 and 1 were not both found (%s, %s)", where,
-                        text_of(&p->at_zero), text_of(&p->at_one)));
+    return audit_added(certificate_add(
+        c, AUDIT_BOUNDARY, AUDIT_UNDECIDED, NULL,
+        "%sthe limit of psi' at 0 %s%s, the one at 1 %s%s", where,
+        p->at_zero.text ? "is " : "was not found", p->at_zero.text ? p->at_zero.text : "",
+        p->at_one.text ? "is " : "was not found", p->at_one.text ? p->at_one.text : ""));
   json_t *data = json_pack("{s:o, s:o, s:s?}", "psi'(0+)", end_json(&p->at_zero), "psi'(1-)",
                            end_json(&p->at_one), "psi'", p->slope);
   return audit_added(certificate_add(c, AUDIT_BOUNDARY, AUDIT_PROVED, data,
@@ -176,23 +177,101 @@ static phibal_status report_mirror(const legendre_proof *p, const char *where, c
       where, lemma, p->set == LEGENDRE_UNIT ? "(0, 1)^E" : "x > 0"));
 }
 
+static void prove(phi_potential *phi, const expression *psi, const audit_domain *domain,
+                  legendre_proof *p) {
+  legendre_proof_init(p);
+  if (phi->value.conditions)
+    audit_say(&p->how, "the value has a condition, which was not examined");
+  else
+    legendre_by_algebra(phi, psi, domain, p);
+}
+
+/* How many limits were not found. */
+static int count_unknown(const legendre_proof *p, bool separable) {
+  int unknown = p->at_zero.kind == END_UNKNOWN;
+  if (!separable) return unknown;
+  unknown += p->at_one.kind == END_UNKNOWN;
+  if (p->set == LEGENDRE_NONE || p->set == LEGENDRE_ORTHANT) return unknown;
+  return unknown + (p->lo.kind == END_UNKNOWN) + (p->hi.kind == END_UNKNOWN);
+}
+
+/* End number `end` of the parameters' ranges, two for each: where it belongs to a range that has
+   more than it, the domain at this end alone, and the domain without it. */
+static bool part_at(const audit_domain *domain, int end, audit_domain *at, audit_domain *rest) {
+  const phi_range *range = &domain->parameter[end / 2];
+  const phi_end *cut = end % 2 ? &range->hi : &range->lo;
+  if (cut->infinite || !cut->closed ||
+      (!range->lo.infinite && !range->hi.infinite && mpq_equal(range->lo.value, range->hi.value)))
+    return false;
+  domain_copy(at, domain);
+  domain_copy(rest, domain);
+  domain_end_set(end % 2 ? &at->parameter[end / 2].lo : &at->parameter[end / 2].hi, cut);
+  (end % 2 ? &rest->parameter[end / 2].hi : &rest->parameter[end / 2].lo)->closed = false;
+  return true;
+}
+
+/* The end of a parameter's range without which the most limits are found, of fewer than `unknown`
+   that are not; -1: there is none. */
+static int choose_end(phi_potential *phi, const expression *psi, const audit_domain *domain,
+                      int unknown) {
+  int best = -1;
+  audit_domain at, rest;
+  domain_init(&at);
+  domain_init(&rest);
+  for (int end = 0; end < 2 * domain->parameters && unknown > 0; end++) {
+    if (!part_at(domain, end, &at, &rest)) continue;
+    legendre_proof p;
+    prove(phi, psi, &rest, &p);
+    int left = count_unknown(&p, psi != NULL);
+    if (left < unknown) best = end, unknown = left;
+    legendre_proof_clear(&p);
+  }
+  domain_clear(&at);
+  domain_clear(&rest);
+  return best;
+}
+
+/* The boundary and the range of the gradient. What differs between the ends of the parameters'
+   ranges and the rest, as between 0 and what is above it, is said of each by itself; `cuts` more
+   times. */
+static phibal_status report_limits(phi_potential *phi, const expression *psi,
+                                   const audit_domain *domain, int cuts, certificate *c) {
+  legendre_proof p;
+  prove(phi, psi, domain, &p);
+  phibal_status status = PHIBAL_OK;
+  int end = cuts > 0 ? choose_end(phi, psi, domain, count_unknown(&p, psi != NULL)) : -1;
+  if (end >= 0) {
+    audit_domain at, rest;
+    domain_init(&at);
+    domain_init(&rest);
+    part_at(domain, end, &at, &rest);
+    status = report_limits(phi, psi, &rest, cuts - 1, c);
+    if (status == PHIBAL_OK) status = report_limits(phi, psi, &at, cuts - 1, c);
+    domain_clear(&at);
+    domain_clear(&rest);
+  } else {
+    char *where = where_of(domain);
+    status = report_boundary(&p, psi != NULL, where ? where : "", c);
+    if (status == PHIBAL_OK) status = report_range(&p, where ? where : "", c);
+    free(where);
+  }
+  legendre_proof_clear(&p);
+  return status;
+}
+
 static phibal_status one_domain(phi_potential *phi, const expression *psi,
                                 const audit_request *request, const audit_domain *domain,
                                 double deadline, certificate *c) {
+  enum { MOST_CUTS = 3 };
+  phibal_status status = report_limits(phi, psi, domain, MOST_CUTS, c);
+  if (status != PHIBAL_OK) return status;
   legendre_proof p;
-  legendre_proof_init(&p);
-  if (phi->value.conditions)
-    audit_say(&p.how, "the value has a condition, which was not examined");
-  else
-    legendre_by_algebra(phi, psi, domain, &p);
+  prove(phi, psi, domain, &p);
   char *where = where_of(domain);
   const char *at = where ? where : "";
-  phibal_status status = report_boundary(&p, psi != NULL, at, c);
-  if (status == PHIBAL_OK) status = report_range(&p, at, c);
-  if (status == PHIBAL_OK)
-    status = p.set == LEGENDRE_NONE
-                 ? report_restricted(phi, psi, request, domain, &p, deadline, at, c)
-                 : report_mirror(&p, at, c);
+  status = p.set == LEGENDRE_NONE
+               ? report_restricted(phi, psi, request, domain, &p, deadline, at, c)
+               : report_mirror(&p, at, c);
   free(where);
   legendre_proof_clear(&p);
   return status;
