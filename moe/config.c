@@ -2,6 +2,7 @@
 #include "config_internal.h"
 #include "file.h"
 #include "hf/hf.h"
+#include "near_name.h"
 #include "schedule.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -174,10 +175,12 @@ static phibal_status check(const source *from, const run_config *config) {
 static phibal_status find_overrides(const config_override *overrides, size_t n, source *from) {
   for (size_t i = 0; i < n; i++) {
     int key = config_key_find(overrides[i].key);
+    char perhaps[CONFIG_PERHAPS];
+    if (key < 0) config_key_perhaps(overrides[i].key, perhaps);
     if (key < 0)
       return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                               "%s: unknown key '%s' ('phibal train --keys' lists them all)",
-                               overrides[i].from, overrides[i].key);
+                               "%s: unknown key '%s'%s ('phibal train --keys' lists them all)",
+                               overrides[i].from, overrides[i].key, perhaps);
     from->override[key] = &overrides[i];
     if (config_keys[key].kind != CONFIG_PARAMETERS) continue;
     if (!*overrides[i].value) from->parameters[0] = 0; /* none, the file's neither */
@@ -236,8 +239,10 @@ static phibal_status read_text(const char *path, char **text) {
 phibal_status run_config_load(const char *name, const config_override *overrides, size_t n,
                               run_config *config) {
   if (!strpbrk(name, "./")) {
-    char list[256] = "";
+    char list[256] = "", perhaps[CONFIG_PERHAPS] = "";
+    near_name near = {.wrong = name, .wrong_length = strlen(name)};
     for (size_t i = 0; i < builtin_configs_count; i++) {
+      near_name_consider(&near, builtin_configs[i].name, strlen(builtin_configs[i].name));
       if (!strcmp(name, builtin_configs[i].name)) {
         char origin[80];
         snprintf(origin, sizeof origin, "%s.yaml", name);
@@ -245,10 +250,12 @@ phibal_status run_config_load(const char *name, const config_override *overrides
       }
       snprintf(list + strlen(list), sizeof list - strlen(list), " %s", builtin_configs[i].name);
     }
+    if (near.text)
+      snprintf(perhaps, sizeof perhaps, "; perhaps '%.*s'", (int)near.length, near.text);
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "no built-in configuration '%s'; there are:%s; a file is given by its "
-                             "path, with a '/' or its ending in it",
-                             name, list);
+                             "path, with a '/' or its ending in it%s",
+                             name, list, perhaps);
   }
   char *text;
   phibal_status status = read_text(name, &text);

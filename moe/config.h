@@ -90,6 +90,11 @@ extern const size_t config_key_count;
 /* The row of "section.key"; null if there is none. */
 const config_key *config_key_get(const char *dotted);
 
+/* "; perhaps 'optimizer.peak_lr'" for a key, or a section alone, that is not known; "" where none
+   is near. */
+enum { CONFIG_PERHAPS = 128 };
+void config_key_perhaps(const char *dotted, char text[CONFIG_PERHAPS]);
+
 /* Sets one key over the file's value. `from` is what the user typed, for messages ("--eta"). Later
    overrides of the same key win. */
 typedef struct config_override {

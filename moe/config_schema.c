@@ -1,5 +1,6 @@
 /* The schema's table, and how a value is read from and written to text. */
 #include "config_internal.h"
+#include "near_name.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -48,6 +49,39 @@ int config_key_find(const char *dotted) {
 const config_key *config_key_get(const char *dotted) {
   int i = config_key_find(dotted);
   return i < 0 ? NULL : &config_keys[i];
+}
+
+static void write_perhaps(const near_name *near, const char *section, char text[CONFIG_PERHAPS]) {
+  text[0] = 0;
+  if (near->text)
+    snprintf(text, CONFIG_PERHAPS, "; perhaps '%s%s%.*s'", section, *section ? "." : "",
+             (int)near->length, near->text);
+}
+
+void config_key_perhaps(const char *dotted, char text[CONFIG_PERHAPS]) {
+  char names[CONFIG_KEYS_MAX][64];
+  const char *dot = strrchr(dotted, '.'), *name = dot ? dot + 1 : dotted;
+  near_name whole = {.wrong = dotted, .wrong_length = strlen(dotted)}, section = whole;
+  near_name key = {.wrong = name, .wrong_length = strlen(name)};
+  const char *key_section = "";
+  for (size_t i = 0; i < config_key_count; i++) {
+    const config_key *row = &config_keys[i];
+    snprintf(names[i], sizeof names[i], "%s.%s", row->section, row->name);
+    near_name_consider(&whole, names[i], strlen(names[i]));
+    if (!dot) near_name_consider(&section, row->section, strlen(row->section));
+    const char *before = key.text;
+    near_name_consider(&key, row->name, strlen(row->name));
+    if (key.text != before) key_section = row->section;
+  }
+  /* The key under its own section, a section, the key under another one. */
+  if (whole.text)
+    write_perhaps(&whole, "", text);
+  else if (section.text && !section.edits)
+    snprintf(text, CONFIG_PERHAPS, "; that is a section, of keys '%s.KEY'", section.text);
+  else if (section.text && !dot && !(key.text && key.edits < section.edits))
+    write_perhaps(&section, "", text);
+  else
+    write_perhaps(&key, key_section, text);
 }
 
 static void interval_format(const config_key *key, char *text, size_t size) {
@@ -108,16 +142,19 @@ static phibal_status parse_fraction(const char *text, bool infinite, double *val
 }
 
 static phibal_status parse_choice(const config_key *key, const char *text, int *value) {
-  char list[256] = "";
+  char list[256] = "", perhaps[CONFIG_PERHAPS];
+  near_name near = {.wrong = text, .wrong_length = strlen(text)};
   for (int i = 0; key->names[i]; i++) {
     if (!strcmp(text, key->names[i])) {
       *value = i;
       return PHIBAL_OK;
     }
+    near_name_consider(&near, key->names[i], strlen(key->names[i]));
     if (i) strncat(list, ", ", sizeof list - strlen(list) - 1);
     strncat(list, key->names[i], sizeof list - strlen(list) - 1);
   }
-  return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s' is none of: %s", text, list);
+  write_perhaps(&near, "", perhaps);
+  return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s' is none of: %s%s", text, list, perhaps);
 }
 
 /* A name of the catalogue, or a file: with a '/' in it, or ending in .phi. */
@@ -125,7 +162,19 @@ static phibal_status parse_potential(const char *text, run_config *config) {
   size_t n = strlen(text);
   bool file = strchr(text, '/') || (n > 4 && !strcmp(text + n - 4, ".phi"));
   config->potential_file[0] = 0;
-  if (!file) return phibal_potential_find(text, &config->balance.potential);
+  if (!file) {
+    near_name near = {.wrong = text, .wrong_length = n};
+    char perhaps[CONFIG_PERHAPS];
+    phibal_status status = phibal_potential_find(text, &config->balance.potential);
+    for (int id = 0; status && id < PHIBAL_POTENTIAL_COUNT; id++) {
+      const char *name = phibal_potential_describe((phibal_potential_id)id)->name;
+      near_name_consider(&near, name, strlen(name));
+    }
+    write_perhaps(&near, "", perhaps);
+    return status ? phibal_status_set(status, "%s; a file's name ends in .phi%s",
+                                      phibal_status_message(), perhaps)
+                  : PHIBAL_OK;
+  }
   if (n >= CONFIG_TEXT_MAX)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "longer than %d bytes", CONFIG_TEXT_MAX - 1);
   memcpy(config->potential_file, text, n + 1);

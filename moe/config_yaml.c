@@ -132,10 +132,13 @@ static phibal_status explain(const char *text, const char *origin, const yaml_lo
   if (!strncmp(log->message, unknown, strlen(unknown))) {
     const char *key = log->message + strlen(unknown);
     const char *section = inner ? inner : NULL;
+    char dotted[CONFIG_PERHAPS], perhaps[CONFIG_PERHAPS];
+    snprintf(dotted, sizeof dotted, "%s%s%.60s", section ? section : "", section ? "." : "", key);
+    config_key_perhaps(dotted, perhaps);
     return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                             "%s:%d: unknown %s '%s%s%s' ('phibal train --keys' lists them all)",
+                             "%s:%d: unknown %s '%s%s%s'%s ('phibal train --keys' lists them all)",
                              origin, find_line(text, section, key, 1), section ? "key" : "section",
-                             section ? section : "", section ? "." : "", key);
+                             section ? section : "", section ? "." : "", key, perhaps);
   }
   if (!strncmp(log->message, repeated, strlen(repeated))) {
     const char *key = log->message + strlen(repeated);

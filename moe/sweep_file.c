@@ -1,5 +1,6 @@
 /* Reading sweep files, through libyaml. */
 #include "file.h"
+#include "near_name.h"
 #include "sweep.h"
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +58,13 @@ static phibal_status check_map(const reader *r, const yaml_node_t *map, const ch
 static phibal_status add_setting(const reader *r, const yaml_node_t *key, const yaml_node_t *value,
                                  sweep_choice *to) {
   if (!scalar(value)) return bad(r, value, scalar(key), "a single value is wanted");
-  if (!config_key_get(scalar(key)))
-    return bad(r, key, scalar(key), "no key of a run file ('phibal train --keys' lists them all)");
+  if (!config_key_get(scalar(key))) {
+    char perhaps[CONFIG_PERHAPS], wanted[CONFIG_PERHAPS + 80];
+    config_key_perhaps(scalar(key), perhaps);
+    snprintf(wanted, sizeof wanted, "no key of a run file%s ('phibal train --keys' lists them all)",
+             perhaps);
+    return bad(r, key, scalar(key), wanted);
+  }
   if (!strcmp(scalar(key), "training.seed"))
     return bad(r, key, scalar(key), "is what 'seeds' sets");
   sweep_setting *grown = realloc(to->settings, (to->count + 1) * sizeof *grown);
@@ -174,6 +180,21 @@ static phibal_status read_seeds(const reader *r, const yaml_node_t *list, sweep 
   return PHIBAL_OK;
 }
 
+static phibal_status unknown_part(const reader *r, const yaml_node_t *key) {
+  static const char *const known[] = {"base", "out", "seeds", "set", "cases", "grid"};
+  char wanted[256] = "unknown: base, out, seeds, set, cases and grid are known";
+  near_name near = {.wrong = scalar(key), .wrong_length = strlen(scalar(key))};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    near_name_consider(&near, known[i], strlen(known[i]));
+  char perhaps[CONFIG_PERHAPS] = "";
+  if (near.text)
+    snprintf(perhaps, sizeof perhaps, "; perhaps '%s'", near.text);
+  else if (strchr(scalar(key), '.') && config_key_get(scalar(key)))
+    snprintf(perhaps, sizeof perhaps, "; a run file's keys stand under 'set', 'grid' or 'cases'");
+  strncat(wanted, perhaps, sizeof wanted - strlen(wanted) - 1);
+  return bad(r, key, scalar(key), wanted);
+}
+
 static phibal_status read_root(const reader *r, sweep *s) {
   const yaml_node_t *root = yaml_document_get_root_node(r->document);
   if (!root) return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: is empty", r->path);
@@ -199,7 +220,7 @@ static phibal_status read_root(const reader *r, sweep *s) {
       else if (!strcmp(name, "grid"))
         status = read_grid(r, value, s);
       else
-        status = bad(r, key, name, "unknown: base, out, seeds, set, cases and grid are known");
+        status = unknown_part(r, key);
     }
   if (!status && (!s->base || !s->out || !s->axis_count))
     status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s is missing", r->path,

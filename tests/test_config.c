@@ -196,6 +196,41 @@ Test(config, potential_from_a_file) {
   cr_expect_eq(c.balance.potential.id, PHIBAL_POTENTIAL_EUCLID);
 }
 
+/* What was perhaps meant, in run files and options; nothing where nothing is near. */
+Test(config, suggestions) {
+  static const struct {
+    const char *text, *message;
+  } files[] = {{"optimizer: {paek_lr: 1}\n", "'optimizer.paek_lr'; perhaps 'optimizer.peak_lr'"},
+               {"optimiser: {peak_lr: 1}\n", "section 'optimiser'; perhaps 'optimizer'"},
+               {"peak_lr: 1\n", "'peak_lr'; perhaps 'optimizer.peak_lr'"},
+               {"training: {peak_lr: 1}\n", "'training.peak_lr'; perhaps 'optimizer.peak_lr'"},
+               {"model: {nothing_like_it: 1}\n", "'model.nothing_like_it' ('phibal"},
+               {"else: {a: 1}\n", "section 'else' ('phibal"}};
+  static const struct {
+    const char *key, *value, *message;
+  } options[] = {{"training.setps", "1", "'training.setps'; perhaps 'training.steps'"},
+                 {"steps", "1", "'steps'; perhaps 'training.steps'"},
+                 {"optimizer", "1", "'optimizer'; that is a section"},
+                 {"zzz", "1", "'zzz' ('phibal"},
+                 {"balance.method", "loss_free", "dense; perhaps 'loss-free'"},
+                 {"balance.method", "sqrt", "none, dense"},
+                 {"balance.potential", "negentropi", "perhaps 'negentropy'"},
+                 {"balance.potential", "tsalis", "perhaps 'tsallis'"},
+                 {"model.gate", "sigmoyd", "perhaps 'sigmoid'"}};
+  run_config c;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    cr_expect_neq(parse(files[i].text, &c), PHIBAL_OK);
+    cr_expect(strstr(phibal_status_message(), files[i].message), "%s", phibal_status_message());
+  }
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    const config_override o = {options[i].key, options[i].value, "--set"};
+    cr_expect_neq(run_config_parse(MODEL REST, "f.yaml", &o, 1, &c), PHIBAL_OK);
+    cr_expect(strstr(phibal_status_message(), options[i].message), "%s", phibal_status_message());
+  }
+  cr_expect_neq(run_config_load("tinny", NULL, 0, &c), PHIBAL_OK);
+  cr_expect(strstr(phibal_status_message(), "perhaps 'tiny'"), "%s", phibal_status_message());
+}
+
 static phibal_status parse_with(const char *text, const config_override *o, size_t n,
                                 run_config *c) {
   return run_config_parse(text, "f.yaml", o, n, c);

@@ -83,6 +83,12 @@ Test(sweep, what_is_no_sweep) {
       {"base: tiny\ngrid: {balance.eta: [1]}\n", "out is missing"},
       {"base: tiny\nout: o\n", "cases or grid is missing"},
       {"base: tiny\nout: o\nmore: 3\n", "s.yaml:3: more: unknown"},
+      {"base: tiny\nseds: [1]\n",
+       "s.yaml:2: seds: unknown: base, out, seeds, set, cases and grid are "
+       "known; perhaps 'seeds'"},
+      {"base: tiny\nout: o\ntraining.steps: 3\n", "keys stand under 'set'"},
+      {"base: tiny\nout: o\nset: {training.setps: 3}\n",
+       "s.yaml:3: training.setps: no key of a run file; perhaps 'training.steps'"},
       {"base: tiny\nbase: tiny\n", "s.yaml:2: base: is given twice"},
       {"base: tiny\nout: o\ngrid:\n  balance.etta: [1]\n", "s.yaml:4: balance.etta: no key"},
       {"base: tiny\nout: o\ngrid:\n  balance.eta: 1\n", "s.yaml:4: balance.eta: a list"},
