@@ -18,7 +18,8 @@ static const char help[] =
     "  --json      sweep.json instead of the table\n"
     "  --quiet     no progress\n\n"
     "A run whose loss or gradient is not finite is left out, and the exit status is then 1. An\n"
-    "interrupt (Ctrl-C) and SIGTERM end the sweep after the current step, with a checkpoint.";
+    "interrupt (Ctrl-C), SIGTERM and SIGUSR1 end the sweep after the current step, with a\n"
+    "checkpoint, and the exit status is 130, 143 or 138.";
 
 typedef struct arguments {
   const char *file;
@@ -32,9 +33,9 @@ typedef struct display {
   bool loaded;
 } display;
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, stopping_signal;
 static void interrupt(int number) {
-  (void)number;
+  stopping_signal = number;
   interrupted = TRAIN_STOP_AT_ONCE;
 }
 
@@ -104,6 +105,7 @@ static int run(const sweep *s, const arguments *a) {
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGUSR1, &action, NULL);
   int64_t failures = 0;
   if (!a->table && sweep_run(s, &options, &failures)) return fail();
   json_t *results = NULL;
@@ -117,8 +119,11 @@ static int run(const sweep *s, const arguments *a) {
   } else {
     sweep_print(stdout, results);
   }
-  if (interrupted) fprintf(stderr, "phibal sweep: stopped; the same command goes on\n");
   json_decref(results);
+  if (interrupted) {
+    fprintf(stderr, "phibal sweep: stopped; the same command goes on\n");
+    return 128 + stopping_signal;
+  }
   return failures ? 1 : 0;
 }
 

@@ -86,7 +86,9 @@ static void print_help(void) {
   puts("\nOptions win over the file, later ones over earlier ones. An interrupt (Ctrl-C), SIGTERM "
        "and\n"
        "SIGUSR1 end the run after the current step, with a checkpoint; an interrupt evaluates it\n"
-       "besides. A second one stops at once. mpirun passes on SIGUSR1 only.");
+       "besides. A second one stops at once. mpirun passes on SIGUSR1 only.\n\n"
+       "Exit status: 0 the run has reached its last step; 130, 143, 138 an interrupt, SIGTERM or\n"
+       "SIGUSR1 has ended it before, to be resumed; 2 usage, input or output error.");
 }
 
 static int usage(void) {
@@ -333,7 +335,7 @@ static void show_attention(void *context, const char *by) {
 
 static volatile sig_atomic_t interrupted;
 static void interrupt(int number) {
-  interrupted = number == SIGINT ? TRAIN_STOP_EVALUATED : TRAIN_STOP_AT_ONCE;
+  interrupted = number;
 }
 
 static parallel job = {.ranks = 1};
@@ -354,6 +356,7 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
   /* A terminal line is redrawn five times a second at most; a log gets a line every ten seconds. */
   bool terminal = isatty(STDERR_FILENO);
   display d = {.terminal = terminal, .every = terminal ? 0.2 : 10};
+  int stopped_by = 0;
   const train_options options = {
       .out = a->resume ? a->resume
              : a->out  ? a->out
@@ -362,6 +365,7 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
       .resume = a->resume,
       .from = from && from->step > 0 ? from : NULL,
       .stop = &interrupted,
+      .stopped_by = &stopped_by,
       .parallel = &job,
       .device = a->device,
       .observer = a->quiet ? (train_observer){.note = show_note}
@@ -375,7 +379,10 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
   sigaction(SIGUSR1, &action, NULL);
   json_t *result = NULL;
   phibal_status status = train_run(config, &options, &result);
-  if (!status && job.rank) return 0; /* the first rank has said it all */
+  /* Not 0, so that scripts and schedulers can tell a run that has ended from one to be resumed; as
+     if the signal had killed it, on every rank. */
+  const int code = stopped_by ? 128 + stopped_by : 0;
+  if (!status && job.rank) return code; /* the first rank has said it all */
   if (!status && a->json) {
     json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     putchar('\n');
@@ -387,7 +394,7 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
            config->checkpoint.keep ? ", checkpoints" : "");
   }
   json_decref(result);
-  if (!status) return 0;
+  if (!status) return code;
   if (terminal) fputc('\n', stderr);
   return fail();
 }
@@ -530,7 +537,7 @@ int command_train(int argc, char **argv) {
   if (code >= 0) return code;
   if (parallel_begin(a.device != NULL, &job)) return fail();
   code = train(&a);
-  if (code) parallel_abort(&job, code);
+  if (code && code < 128) parallel_abort(&job, code); /* after a signal all ranks end alike */
   parallel_end(&job);
   return code;
 }

@@ -519,8 +519,9 @@ phibal_status train_run(const run_config *config, const train_options *options, 
   t.totals.stopped = t.totals.steps < config->training.steps;
   const bool first = t.parallel.rank == 0;
   /* Asked of all ranks: the signal may have reached another one than the first. */
-  const bool at_once = !status && stop_asked(&t) == TRAIN_STOP_AT_ONCE;
-  const bool evaluates = t.final_plan.window && !(t.totals.stopped && at_once);
+  const int stop = !status && t.totals.stopped ? stop_asked(&t) : 0;
+  if (options->stopped_by) *options->stopped_by = stop;
+  const bool evaluates = t.final_plan.window && (!stop || stop == TRAIN_STOP_EVALUATED);
   const bool evaluated = first && evaluates;
   if (!status && evaluates)
     status = evaluate(&t, &t.final_plan, t.totals.steps, !t.totals.stopped, &final);

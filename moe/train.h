@@ -29,8 +29,9 @@ typedef struct train_observer {
   void (*note)(void *context, const char *line);    /* what a reader should know; may be null */
 } train_observer;
 
-/* What *train_options.stop asks for after the current step, which is saved first. */
-enum { TRAIN_STOP_EVALUATED = 1, TRAIN_STOP_AT_ONCE };
+/* What *train_options.stop asks for after the current step, which is saved first: a signal's
+   number; an interrupt evaluates, SIGTERM and all others do not. */
+enum { TRAIN_STOP_EVALUATED = SIGINT, TRAIN_STOP_AT_ONCE = SIGTERM };
 
 typedef struct train_options {
   const char *out; /* the run folder */
@@ -38,6 +39,8 @@ typedef struct train_options {
   bool resume;                       /* goes on in the folder that is there: */
   const checkpoint *from;            /* from this checkpoint, or (null) from the first step */
   const volatile sig_atomic_t *stop; /* 0: go on; may be null */
+  int *stopped_by;                   /* may be null; the same on all ranks: what has stopped the run
+                                        before its last step (the largest, of several), or 0 */
   train_observer observer;           /* of the first rank */
   const parallel *parallel;          /* null: one process */
   const char *device;                /* null: the CPU; else as device_create has it */

@@ -57,8 +57,10 @@ begin_long() {
 }
 begin_long
 kill -TERM $other
-wait $other || fail "status $? of the rank that was told to stop"
-wait $leader || fail "status $? of the other"
+status=0; wait $other || status=$?
+[ $status -eq 143 ] || fail "status $status of the rank that was told to stop"
+status=0; wait $leader || status=$?
+[ $status -eq 143 ] || fail "status $status of the other"
 [ -d "long/checkpoints/step-$(printf %012d "$(wc -l <long/metrics.jsonl)")" ] || fail "no checkpoint"
 for killed in 1 0; do
   begin_long

@@ -55,11 +55,16 @@ await() { # LINES: until metrics.jsonl of `long` has so many
     sleep 0.02
   done
 }
+stopped_by_usr1() { # PID: of mpirun, which has the ranks' status
+  status=0
+  wait "$1" || status=$?
+  [ $status -eq 138 ] || fail "status $status after SIGUSR1"
+}
 on 2 $long --out long & pid=$!
 await 3
 find_job
 kill -USR1 "$job"
-wait $pid || fail "status $? after SIGUSR1"
+stopped_by_usr1 $pid
 grep -q '"stopped": true' long/result.json || fail "not stopped"
 steps=$(wc -l <long/metrics.jsonl)
 [ -d "long/checkpoints/step-$(printf %012d "$steps")" ] || fail "no checkpoint"
@@ -75,7 +80,7 @@ on 4 --resume long --quiet & pid=$!
 await $((steps + 8))
 find_job
 kill -USR1 "$job"
-wait $pid || fail "status $? on four ranks"
+stopped_by_usr1 $pid
 grep -q '"ranks": 4' long/result.json || fail "result.json is not of the four ranks"
 
 # So does one that reaches a single rank, not the first; nothing is evaluated then, as for one process.
@@ -84,7 +89,7 @@ on 4 --resume long --quiet & pid=$!
 await $((steps + 3))
 find_job
 kill -USR1 "$(ranks_of_job | tail -n 1)"
-wait $pid || fail "status $? after SIGUSR1 to one rank"
+stopped_by_usr1 $pid
 grep -q '"stopped": true' long/result.json || fail "one rank's signal stops nothing"
 if grep -q '"validation"' long/result.json; then fail "evaluated after SIGUSR1"; fi
 [ "$(sed 's/.*"step":\([0-9]*\),.*/\1/' long/metrics.jsonl)" = \

@@ -25,27 +25,56 @@ same() { # FOLDER: as the run that nothing interrupted
 }
 "$phibal" train $options --out straight >log 2>error || fail "a run"
 
-# A signal: the step is finished and saved, the exit status is 0, and the next start goes on.
-signal() { # SIGNAL LINES COMMAND...: sends it when metrics.jsonl has so many lines
-  signal=$1 wanted=$2
-  shift 2
+# A signal: the step is finished and saved, the exit status says so, and the next start goes on.
+signal() { # SIGNAL STATUS LINES COMMAND...: sends it when metrics.jsonl has so many lines
+  signal=$1 expected=$2 wanted=$3
+  shift 3
   "$@" >log 2>error & pid=$!
   while [ "$(cat long/metrics.jsonl 2>/dev/null | wc -l)" -lt "$wanted" ]; do
     kill -0 $pid 2>/dev/null || fail "ended before SIG$signal"
     sleep 0.01
   done
   kill -s "$signal" $pid
-  wait $pid || fail "status $? after SIG$signal"
+  status=0
+  wait $pid || status=$?
+  [ $status -eq "$expected" ] || fail "status $status after SIG$signal"
   grep -q '"stopped": true' long/result.json || fail "SIG$signal: not stopped"
   grep -q -e "--resume long" log || fail "SIG$signal: not said how to go on"
   steps=$(wc -l <long/metrics.jsonl)
   [ -d "long/checkpoints/step-$(printf %012d "$steps")" ] || fail "SIG$signal: no checkpoint"
 }
-signal TERM 2 "$phibal" train $options --set checkpoint.every=0 --steps 1000000 --out long
+signal TERM 143 2 "$phibal" train $options --set checkpoint.every=0 --steps 1000000 --out long
 lines long >before
-signal INT $((steps + 2)) "$phibal" train --resume long --quiet
+signal INT 130 $((steps + 2)) "$phibal" train --resume long --quiet
+signal USR1 138 $((steps + 2)) "$phibal" train --resume long --quiet
 lines long | head -n "$(wc -l <before)" | cmp - before || fail "lines have changed"
 [ "$(sed 's/.*"step":\([0-9]*\),.*/\1/' long/metrics.jsonl)" = "$(seq "$steps")" ] || fail "steps lost"
+
+# A sweep likewise; its last start ends well.
+cat >sweep.yaml <<END
+base: tiny
+out: sweep
+seeds: [1, 2]
+set: {data.train: data/train.tokens, training.steps: 150, training.threads: 1, model.layers: 2, model.width: 32,
+  model.sequence: 24, batch.sequences: 2, batch.micro_sequences: 2}
+grid:
+  balance.eta: [0.5, 1]
+END
+status=0
+for pair in INT:130 TERM:143 USR1:138; do
+  before=$(cat sweep/*/*/metrics.jsonl sweep/*/metrics.jsonl 2>/dev/null | wc -l)
+  "$phibal" sweep sweep.yaml --quiet >log 2>error & pid=$!
+  until [ "$(cat sweep/*/*/metrics.jsonl sweep/*/metrics.jsonl 2>/dev/null | wc -l)" -gt "$before" ]; do
+    kill -0 $pid 2>/dev/null || fail "the sweep ended before SIG${pair%:*}"
+    sleep 0.01
+  done
+  kill -s ${pair%:*} $pid
+  status=0
+  wait $pid || status=$?
+  [ $status -eq ${pair#*:} ] || fail "status $status of a sweep after SIG${pair%:*}"
+  grep -q "stopped; the same command goes on" error || fail "the sweep does not say that it has stopped"
+done
+"$phibal" sweep sweep.yaml --quiet >log 2>error || fail "status $? of a sweep that has ended"
 
 # kill -9 at random moments of starting, training and saving. A run that got through is compared and
 # begun again, until there have been as many kills as asked for.
