@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -109,6 +111,52 @@ phibal_status file_read_all(const char *path, text_buffer *buffer) {
   return status;
 }
 
+/* What is mapped, for the line that a lost file ends in. Only additions and removals are locked:
+   the handler runs when nothing else will. */
+typedef struct mapped {
+  struct mapped *next;
+  const char *from;
+  size_t bytes;
+  char path[];
+} mapped;
+
+static mapped *all_mapped;
+static pthread_mutex_t all_mapped_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void say(const char *text) {
+  (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+static void bus_error(int number, siginfo_t *info, void *context) {
+  (void)context;
+  const char *at = info->si_addr;
+  for (const mapped *m = all_mapped; m; m = m->next)
+    if (at >= m->from && at < m->from + m->bytes) {
+      say("phibal: '");
+      say(m->path);
+      say("' has become shorter while it was read, or its disk does not answer\n");
+      _exit(2);
+    }
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+static void watch_mapped(const char *path, const void *from, size_t bytes) {
+  struct sigaction now;
+  mapped *m = malloc(sizeof *m + strlen(path) + 1);
+  if (!m) return; /* nothing but the line is lost */
+  *m = (mapped){.from = from, .bytes = bytes};
+  strcpy(m->path, path);
+  pthread_mutex_lock(&all_mapped_lock);
+  if (sigaction(SIGBUS, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+    struct sigaction own = {.sa_sigaction = bus_error, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &own, NULL);
+  }
+  m->next = all_mapped;
+  all_mapped = m;
+  pthread_mutex_unlock(&all_mapped_lock);
+}
+
 phibal_status file_map(const char *path, void **mapping, size_t *bytes) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return io_error("open", path);
@@ -127,6 +175,7 @@ phibal_status file_map(const char *path, void **mapping, size_t *bytes) {
     } else {
       *mapping = at;
       *bytes = (size_t)info.st_size;
+      watch_mapped(path, at, *bytes);
     }
   }
   close(fd);
@@ -134,7 +183,17 @@ phibal_status file_map(const char *path, void **mapping, size_t *bytes) {
 }
 
 void file_unmap(void *mapping, size_t bytes) {
-  if (mapping) munmap(mapping, bytes);
+  if (!mapping) return;
+  pthread_mutex_lock(&all_mapped_lock);
+  for (mapped **m = &all_mapped; *m; m = &(*m)->next)
+    if ((*m)->from == mapping) {
+      mapped *gone = *m;
+      *m = gone->next;
+      free(gone);
+      break;
+    }
+  pthread_mutex_unlock(&all_mapped_lock);
+  munmap(mapping, bytes);
 }
 
 bool file_write_all(int fd, const void *data, size_t bytes) {

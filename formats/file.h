@@ -36,7 +36,8 @@ char *string_format(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Replaces *buffer by the whole of a regular file. */
 phibal_status file_read_all(const char *path, text_buffer *buffer);
 /* Maps a regular file for reading; *mapping is null if it is empty, or on failure (PHIBAL_ERROR_IO,
-   PHIBAL_ERROR_FORMAT for what is no regular file). */
+   PHIBAL_ERROR_FORMAT for what is no regular file). Where the file becomes shorter later, reading
+   what is gone ends the process, with exit status 2 and a line that names it. */
 phibal_status file_map(const char *path, void **mapping, size_t *bytes);
 void file_unmap(void *mapping, size_t bytes); /* accepts null */
 /* False with errno set. */

@@ -54,7 +54,7 @@ typedef struct run_config {
   struct {
     char train[CONFIG_TEXT_MAX], validation[CONFIG_TEXT_MAX];
     char mixture[CONFIG_TEXT_MAX];
-    bool boundaries;
+    bool boundaries, copy;
     int32_t end_of_document;
   } data;
 } run_config;

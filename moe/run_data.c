@@ -23,6 +23,7 @@ phibal_status run_data_open(const char *path, const char *key, const run_config 
                             token_file *file) {
   phibal_status status = token_file_open_with(path, config->data.end_of_document, file);
   if (status) return status;
+  if (config->data.copy && (status = token_file_copy(file))) return status;
   char what[CONFIG_TEXT_MAX + 64];
   snprintf(what, sizeof what, "%s '%s'", key, path);
   return run_data_vocabulary(what, file->vocabulary, file->vocabulary_open, config);
@@ -34,6 +35,7 @@ phibal_status run_data_open_training(const run_config *config, corpus *c) {
     char what[CONFIG_TEXT_MAX + 64];
     snprintf(what, sizeof what, "data.train '%.1000s'", c->path[i]);
     status = run_data_vocabulary(what, c->shard[i].vocabulary, c->shard[i].vocabulary_open, config);
+    if (!status && config->data.copy) status = token_file_copy(&c->shard[i]);
   }
   return status;
 }

@@ -457,6 +457,27 @@ static phibal_status save(trainer *t) {
                            (long long)t->totals.steps, phibal_status_message());
 }
 
+/* Nothing that was learned from data which changed is evaluated or saved: an older checkpoint is
+   what the run goes on from. At the end the whole files are looked at. */
+static phibal_status data_unchanged(trainer *t, bool whole) {
+  const train_observer *see = &t->options->observer;
+  phibal_status status = PHIBAL_OK;
+  for (int32_t i = 0; i <= t->train.shards && !status; i++) {
+    token_file *file = i < t->train.shards ? &t->train.shard[i] : &t->validation;
+    bool replaced;
+    status = token_file_unchanged(file, whole, &replaced);
+    if (!replaced || file->reported) continue;
+    file->reported = true;
+    char line[CONFIG_TEXT_MAX + 128];
+    snprintf(line, sizeof line,
+             "'%s' is another file by now, or gone: the run goes on with what it has opened, and "
+             "cannot be resumed without it",
+             file->stamp.path);
+    if (see->note) see->note(see->context, line);
+  }
+  return status;
+}
+
 /* Tells how examples came into windows: some may be left out. */
 static void tell_packed(const trainer *t) {
   const train_observer *o = &t->options->observer;
@@ -491,13 +512,16 @@ static phibal_status train_steps(trainer *t) {
     if (!status && observer->step && !t->parallel.rank)
       observer->step(observer->context, &progress);
     if (!status && !last && t->plan.window && c->evaluation.every &&
-        (step + 1) % c->evaluation.every == 0)
-      status = evaluate(t, &t->plan, step + 1, true, NULL);
+        (step + 1) % c->evaluation.every == 0) {
+      status = data_unchanged(t, false);
+      if (!status) status = evaluate(t, &t->plan, step + 1, true, NULL);
+    }
     /* Read once, so that what a stop has saved is where the run ends. */
     stop = stop_asked(t);
     const bool due = c->checkpoint.every && (step + 1) % c->checkpoint.every == 0;
     if (!status && (due || last || stop)) {
-      status = save(t);
+      status = data_unchanged(t, last || stop);
+      if (!status) status = save(t);
       /* No device waits for another rank meanwhile: its patience has an end. */
       if (!status && t->device) parallel_meet(&t->parallel);
     }

@@ -2,8 +2,11 @@
 #include "token_format.h"
 #include "foreign_file.h"
 #include "file.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 /* The sizes that the header claims, against each other and against the file's. */
 static phibal_status header_check(const char *path, const token_header *h, int64_t bytes) {
@@ -185,6 +188,23 @@ static phibal_status contents_check(const char *path, const void *contents, size
   return PHIBAL_OK;
 }
 
+static phibal_status stamp(const char *path, int32_t end_of_document, token_file *file) {
+  struct stat info;
+  char *copy = strdup(path);
+  if (!copy || stat(path, &info)) {
+    free(copy);
+    return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", path, strerror(errno));
+  }
+  file->stamp = (struct token_stamp){.path = copy,
+                                     .given_end_of_document = end_of_document,
+                                     .device = info.st_dev,
+                                     .inode = info.st_ino,
+                                     .bytes = info.st_size,
+                                     .seconds = info.st_mtim.tv_sec,
+                                     .nanoseconds = info.st_mtim.tv_nsec};
+  return PHIBAL_OK;
+}
+
 phibal_status token_file_open(const char *path, token_file *file) {
   return token_file_open_with(path, -1, file);
 }
@@ -199,8 +219,68 @@ phibal_status token_file_open_with(const char *path, int32_t end_of_document, to
     status = foreign_file_read(path, end_of_document, file);
   else if (!status)
     status = contents_check(path, file->mapping, file->mapping_bytes, file);
+  if (!status) status = stamp(path, end_of_document, file);
   if (status) token_file_close(file);
   return status;
+}
+
+phibal_status token_file_copy(token_file *file) {
+  if (!file->stamp.path) return PHIBAL_OK;
+  const char *from = file->mapping;
+  char *to =
+      mmap(NULL, file->mapping_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (to == MAP_FAILED)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for a copy (data.copy)",
+                             file->stamp.path);
+  memcpy(to, from, file->mapping_bytes);
+  bool replaced;
+  phibal_status status = token_file_unchanged(file, false, &replaced);
+  if (status) {
+    munmap(to, file->mapping_bytes);
+    return status;
+  }
+  /* What pointed into the file; the rest is memory of its own. */
+  const void **pointers[] = {(const void **)&file->table, (const void **)&file->data16,
+                             (const void **)&file->data32, (const void **)&file->learned};
+  for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
+    const char *at = *pointers[i];
+    if (at && at >= from && at < from + file->mapping_bytes) *pointers[i] = to + (at - from);
+  }
+  for (int32_t d = 0; d < file->domains; d++) {
+    const char **name = (const char **)&file->domain_names[d];
+    if (*name >= from && *name < from + file->mapping_bytes) *name = to + (*name - from);
+  }
+  file_unmap(file->mapping, file->mapping_bytes);
+  file->mapping = to;
+  free(file->stamp.path);
+  file->stamp.path = NULL;
+  return PHIBAL_OK;
+}
+
+phibal_status token_file_unchanged(token_file *file, bool whole, bool *replaced) {
+  struct token_stamp *s = &file->stamp;
+  struct stat now;
+  *replaced = false;
+  if (!s->path) return PHIBAL_OK;
+  if (stat(s->path, &now) || now.st_dev != s->device || now.st_ino != s->inode) {
+    *replaced = true;
+    return PHIBAL_OK;
+  }
+  const bool same = now.st_size == s->bytes && now.st_mtim.tv_sec == s->seconds &&
+                    now.st_mtim.tv_nsec == s->nanoseconds;
+  if (same && !whole) return PHIBAL_OK;
+  token_file again;
+  phibal_status status = token_file_open_with(s->path, s->given_end_of_document, &again);
+  if (!status && (again.checksum != file->checksum || again.tokens != file->tokens))
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "other tokens than at the start");
+  if (!status) { /* touched, and not changed */
+    s->seconds = again.stamp.seconds;
+    s->nanoseconds = again.stamp.nanoseconds;
+  }
+  token_file_close(&again);
+  if (!status) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s' was changed while it was read: %s", s->path,
+                           phibal_status_message());
 }
 
 phibal_status token_file_view(const void *bytes, size_t n, const char *name, token_file *file) {
@@ -213,6 +293,7 @@ phibal_status token_file_view(const void *bytes, size_t n, const char *name, tok
 void token_file_close(token_file *file) {
   free((void *)file->domain_names);
   free(file->owned);
+  free(file->stamp.path);
   file_unmap(file->mapping, file->mapping_bytes);
   *file = (token_file){0};
 }

@@ -40,6 +40,13 @@ typedef struct token_file {
   void *mapping;        /* private */
   size_t mapping_bytes; /* private */
   void *owned;          /* private */
+  bool reported;        /* the caller's: that the file was replaced */
+  struct token_stamp {
+    char *path; /* null: not a file, or copied */
+    int32_t given_end_of_document;
+    uint64_t device, inode;
+    int64_t bytes, seconds, nanoseconds; /* the time of the last change */
+  } stamp;                               /* private: of the file when it was opened */
 } token_file;
 
 /* PHIBAL_ERROR_IO (missing, unreadable), PHIBAL_ERROR_FORMAT (not a token file, truncated, corrupt,
@@ -53,6 +60,12 @@ phibal_status token_file_open_with(const char *path, int32_t end_of_document, to
 /* The same from bytes[n], aligned to 8, which must outlive *file; `name` stands for the path in
    messages. */
 phibal_status token_file_view(const void *bytes, size_t n, const char *name, token_file *file);
+/* Copies it into memory, so that nothing which happens to the file matters any more. */
+phibal_status token_file_copy(token_file *file);
+/* PHIBAL_ERROR_FORMAT if the file holds something else than when it was opened. By its size and
+   time; where these differ, and where `whole`, by its checksum. *replaced: another file, or none,
+   has its name by now; what was opened is still being read. */
+phibal_status token_file_unchanged(token_file *file, bool whole, bool *replaced);
 /* Accepts a file that is all zeros. */
 void token_file_close(token_file *file);
 
