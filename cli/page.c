@@ -20,7 +20,8 @@ static const char style[] =
     "margin:3rem 0 .35rem}h3{font-size:1rem;font-weight:650;margin:1.75rem 0 .25rem}"
     "p{margin:.25rem 0;max-width:44rem}.soft{color:var(--soft)}h2+.soft{margin-bottom:1rem}"
     "code,pre{font:.875em/1.5 ui-monospace,'Cascadia Mono',Menlo,Consolas,monospace}"
-    "code{overflow-wrap:anywhere}.made{color:var(--soft);font-size:.9rem;max-width:none}"
+    "code{overflow-wrap:anywhere}time{white-space:nowrap}.made{color:var(--soft);font-size:.9rem;"
+    "max-width:none}"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.3rem 1.5rem;margin:1rem 0}"
     "dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}"
     /* what the page has found, in a sentence or two */

@@ -102,15 +102,12 @@ static double last_loss(const report_run *run, bool *training, long long *step) 
 }
 
 static void write_verdict(FILE *to, int n, const report_run *runs) {
-  static const char *const words[] = {"collapsed", "left experts idle"};
-  int count[REPORT_STATES] = {0};
+  static const char *const words[] = {"collapsed", "left experts idle", "uneven loads"};
+  int count[REPORT_STATES] = {0}, bad = 0;
   for (int i = 0; i < n; i++) count[runs[i].loads.state]++;
-  const char *kind = count[REPORT_COLLAPSED] ? "bad"
-                     : count[REPORT_IDLE]    ? "open"
-                     : count[REPORT_FINE]    ? "good"
-                                             : "";
-  fprintf(to, "<div class=\"verdict %s\">\n", kind);
-  for (int s = REPORT_COLLAPSED; s <= REPORT_IDLE; s++) {
+  for (int s = 0; s < REPORT_FINE; s++) bad += count[s];
+  fprintf(to, "<div class=\"verdict %s\">\n", report_verdict_kind(count));
+  for (int s = 0; s < REPORT_FINE; s++) {
     if (!count[s]) continue;
     if (n == 1)
       fprintf(to, "<p><b>This run has %s.</b>", words[s]);
@@ -129,7 +126,7 @@ static void write_verdict(FILE *to, int n, const report_run *runs) {
     }
     fputs(n > 1 ? ".</p>\n" : "</p>\n", to);
   }
-  if (!count[REPORT_COLLAPSED] && !count[REPORT_IDLE]) {
+  if (!bad) {
     if (count[REPORT_FINE] == n)
       fputs(n == 1
                 ? "<p><b>No collapse.</b> Every expert gets tokens.</p>\n"
@@ -176,7 +173,6 @@ static void write_summary(FILE *to, int n, const report_run *runs) {
         "</tr></thead>\n<tbody>\n",
         to);
   for (int i = 0; i < n; i++) {
-    static const char *const kinds[REPORT_STATES] = {"collapsed", "idle", "fine", "unknown"};
     const report_loads *loads = &runs[i].loads;
     bool training;
     long long step;
@@ -204,8 +200,8 @@ static void write_summary(FILE *to, int n, const report_run *runs) {
       fprintf(to, "%.2f", loads->maxvio);
     if (loads->step >= 0)
       fprintf(to, "<small>%sstep %lld</small>", loads->batch ? "batch of " : "", loads->step);
-    fprintf(to, "</td><td><span class=\"badge %s\">%s</span><small>", kinds[loads->state],
-            report_state_name(loads->state));
+    fprintf(to, "</td><td><span class=\"badge %s\">%s</span><small>",
+            report_state_kind(loads->state), report_state_name(loads->state));
     report_write_judgement(to, loads);
     fputs("</small></td></tr>\n", to);
   }

@@ -11,26 +11,30 @@
 
 enum { REPORT_RUNS_MAX = 32 };
 
-/* What became of the experts of a run, from bad to good. */
+/* What became of the experts of a run, from bad to good. Collapsed: in some layer MaxVio is above
+   2/3 of the most that it can be, E/k - 1, or half of the experts are idle, or more. An expert is
+   idle that gets less than REPORT_IDLE_SHARE of its even share. */
 typedef enum report_state {
-  REPORT_COLLAPSED, /* a layer's MaxVio is beyond `limit` of report_loads */
-  REPORT_IDLE,      /* an expert gets less than REPORT_IDLE_SHARE of its even share */
+  REPORT_COLLAPSED,
+  REPORT_IDLE,   /* some expert is idle */
+  REPORT_UNEVEN, /* some layer's MaxVio is above REPORT_UNEVEN_MAXVIO */
   REPORT_FINE,
   REPORT_UNKNOWN, /* nothing is known of the loads yet, or there are no experts */
   REPORT_STATES
 } report_state;
 #define REPORT_IDLE_SHARE 0.01
+#define REPORT_UNEVEN_MAXVIO 2.0
 
 typedef struct report_loads {
   report_state state;
   bool batch;            /* of the last step's batch: MaxVio alone is known, not each load */
   long long step;        /* of the batch, or of the evaluation; -1: of the one that ends the run */
   double maxvio;         /* of the worst layer; NaN: unknown */
-  double limit;          /* min(2, 2/3 of the most that MaxVio can be, E/k - 1) */
   long long layer;       /* the worst */
   size_t experts;        /* of a layer */
   size_t idle, nothing;  /* of all layers' experts: how many are idle, or get nothing at all */
   size_t all;            /* experts of all layers */
+  bool half;             /* of some layer's experts are idle */
   const json_t *layers;  /* as in result.json, with each expert's load; null: not known */
   const json_t *domains; /* likewise, of the same evaluation */
   const json_t *ratios;
@@ -53,6 +57,10 @@ void report_config(const report_run *run, const char *key, char *text, size_t si
 void report_judge(report_run *run);
 /* "collapsed", and what there is to say of it, in a sentence. */
 const char *report_state_name(report_state state);
+/* The class of its mark in the page's style. */
+const char *report_state_kind(report_state state);
+/* The class of the verdict on runs of which some are in these states: "bad", "open", "good", "". */
+const char *report_verdict_kind(const int count[REPORT_STATES]);
 void report_write_judgement(FILE *to, const report_loads *loads);
 /* What the words mean. */
 void report_write_terms(FILE *to);

@@ -46,11 +46,14 @@ static void count_idle(const json_t *layers, report_loads *to) {
     const json_t *loads = json_object_get(layer, "frequency");
     to->experts = json_array_size(loads);
     to->all += to->experts;
+    size_t idle = 0;
     json_array_foreach(loads, e, load) {
       const double shares = json_number_value(load) * (double)to->experts;
       to->idle += shares < REPORT_IDLE_SHARE;
       to->nothing += !(shares > 0);
+      idle += shares < REPORT_IDLE_SHARE;
     }
+    to->half |= 2 * idle >= to->experts && to->experts;
   }
 }
 
@@ -88,18 +91,35 @@ void report_judge(report_run *run) {
   report_config(run, "model.experts", experts, sizeof experts);
   report_config(run, "model.active", active, sizeof active);
   const double E = strtod(experts, NULL), k = strtod(active, NULL);
-  loads->limit = k >= 1 && E >= k ? fmin(2, 2 * (E / k - 1) / 3) : 2;
   /* Where every token goes to every expert, MaxVio is 0 but for rounding. */
-  loads->state = loads->maxvio > loads->limit + 1e-6 ? REPORT_COLLAPSED
-                 : loads->idle                       ? REPORT_IDLE
-                 : isnan(loads->maxvio)              ? REPORT_UNKNOWN
-                                                     : REPORT_FINE;
+  const double most = k >= 1 && E >= k ? E / k - 1 : INFINITY;
+  loads->state = loads->maxvio > 2 * most / 3 + 1e-6 || loads->half ? REPORT_COLLAPSED
+                 : loads->idle                                      ? REPORT_IDLE
+                 : isnan(loads->maxvio)                             ? REPORT_UNKNOWN
+                 : loads->maxvio > REPORT_UNEVEN_MAXVIO             ? REPORT_UNEVEN
+                                                                    : REPORT_FINE;
 }
 
+static const struct {
+  const char *name, *kind, *verdict;
+} states[REPORT_STATES] = {[REPORT_COLLAPSED] = {"collapsed", "collapsed", "bad"},
+                           [REPORT_IDLE] = {"idle experts", "idle", "open"},
+                           [REPORT_UNEVEN] = {"uneven", "idle", "open"},
+                           [REPORT_FINE] = {"all in use", "fine", "good"},
+                           [REPORT_UNKNOWN] = {"not known", "unknown", ""}};
+
 const char *report_state_name(report_state state) {
-  static const char *const names[REPORT_STATES] = {"collapsed", "idle experts", "all in use",
-                                                   "not known"};
-  return names[state];
+  return states[state].name;
+}
+
+const char *report_state_kind(report_state state) {
+  return states[state].kind;
+}
+
+const char *report_verdict_kind(const int count[REPORT_STATES]) {
+  int worst = REPORT_COLLAPSED;
+  while (worst < REPORT_UNKNOWN && !count[worst]) worst++;
+  return states[worst].verdict;
 }
 
 void report_write_judgement(FILE *to, const report_loads *l) {
@@ -119,10 +139,12 @@ void report_write_judgement(FILE *to, const report_loads *l) {
 }
 
 void report_write_terms(FILE *to) {
-  fputs("<p class=\"notes\">An even share is 1/E of a layer's routes, which each of its E experts "
-        "has where loads are balanced. <b>MaxVio</b> is how far the busiest expert is above it, in "
-        "even shares: 0 is balance, E/k − 1 the most that is possible. <b>Collapsed</b>: in some "
-        "layer MaxVio is above 2, or above 2/3 of the most that is possible where that is less. "
-        "<b>Idle experts</b>: some expert gets less than 1/100 of its even share.</p>\n",
-        to);
+  fputs(
+      "<p class=\"notes\">An even share is 1/E of a layer's routes, which each of its E experts "
+      "has where loads are balanced. <b>MaxVio</b> is how far the busiest expert is above it, in "
+      "even shares: 0 is balance, E/k − 1 the most that is possible. An expert is <b>idle</b> that "
+      "gets less than 1/100 of its even share. <b>Collapsed</b>: in some layer MaxVio is above "
+      "2/3 of the most that is possible, or half of the experts or more are idle. "
+      "<b>Uneven</b>: in some layer MaxVio is above 2.</p>\n",
+      to);
 }

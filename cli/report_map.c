@@ -114,7 +114,10 @@ void report_write_map(FILE *to, const report_map *m, const char *name, int colou
   const double left = 14 + 7.2 * longest, width = WIDTH - left - 12, top = *m->y ? 22 : 4;
   const double column = width / m->columns;
   const double row = fmin(fmax(150.0 / m->rows, 6), 34), bottom = top + row * m->rows;
-  const int every_row = (int)ceil(14 / row), every = (int)ceil((8 + 7.2 * widest) / column);
+  /* Of the names as many as there is room for: each, each second, fourth, ... */
+  int every_row = 1, every = 1;
+  while (every_row * row < 14) every_row *= 2;
+  while (every * column < 8 + 7.2 * widest) every *= 2;
   const double gap = fmin(column, row) > 8 ? 1.5 : 0;
   report_begin_figure(to, name, colour);
   fprintf(to,

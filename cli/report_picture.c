@@ -179,6 +179,9 @@ static void write_curve(FILE *to, int n, const report_run *runs, const curve *c,
   if (!s) return;
   int drawn[REPORT_RUNS_MAX] = {0}, any = 0;
   report_begin_script(s, "step", c->axis);
+  /* Room for many names. */
+  if (n > 3)
+    fprintf(s, "set terminal svg size 480,%d dynamic font 'sans-serif,12'\n", 320 + 14 * (n - 3));
   fprintf(s, "set xrange [0:%g]\n", fmax(scales->steps, 1));
   if (c < curves + FIRST_LOSS + LOSSES) {
     const double room = fmax(0.04 * (scales->most_loss - scales->least_loss), 1e-3);

@@ -51,10 +51,9 @@ static point_runs judge_point(const char *folder, const json_t *point) {
 }
 
 static void write_state(FILE *to, const point_runs *p, long long runs) {
-  static const char *const kinds[REPORT_STATES] = {"collapsed", "idle", "fine", "unknown"};
   int worst = REPORT_COLLAPSED;
   while (worst < REPORT_UNKNOWN && !p->count[worst]) worst++;
-  fprintf(to, "<span class=\"badge %s\">%s</span><small>", kinds[worst],
+  fprintf(to, "<span class=\"badge %s\">%s</span><small>", report_state_kind((report_state)worst),
           runs ? report_state_name((report_state)worst) : "no runs");
   if (worst < REPORT_FINE) fprintf(to, "%d of ", p->count[worst]);
   fprintf(to, "%lld run%s</small>", runs, runs == 1 ? "" : "s");
@@ -99,7 +98,8 @@ static void write_table(FILE *to, const json_t *sweep, const point_runs *judged)
 
 /* The least loss, and whether there are points that it should not be read without. */
 static void write_verdict(FILE *to, const json_t *sweep, const point_runs *judged) {
-  static const char *const words[] = {"runs that have collapsed", "runs with idle experts"};
+  static const char *const words[] = {"runs that have collapsed", "runs with idle experts",
+                                      "runs with uneven loads"};
   const json_t *best = NULL;
   double least = INFINITY;
   size_t p, points = json_array_size(json_object_get(sweep, "points")), best_at = 0;
@@ -113,17 +113,13 @@ static void write_verdict(FILE *to, const json_t *sweep, const point_runs *judge
     best = json_object_get(point, "label");
     best_at = p;
   }
-  fprintf(to, "<div class=\"verdict %s\">\n",
-          count[REPORT_COLLAPSED] ? "bad"
-          : count[REPORT_IDLE]    ? "open"
-          : best                  ? "good"
-                                  : "");
+  fprintf(to, "<div class=\"verdict %s\">\n", report_verdict_kind(count));
   if (best) {
     fputs("<p><b>The least loss, ", to);
     fprintf(to, "%.4f, is of ", least);
     page_escape(to, json_string_value(best));
     fputs(".</b>", to);
-    for (int s = 0; s <= REPORT_IDLE; s++)
+    for (int s = 0; s < REPORT_FINE; s++)
       if (judged[best_at].count[s]) {
         fprintf(to, " It has %s.", words[s]);
         break;
@@ -132,7 +128,7 @@ static void write_verdict(FILE *to, const json_t *sweep, const point_runs *judge
   } else {
     fputs("<p><b>No run of the sweep has ended.</b></p>\n", to);
   }
-  for (int s = 0; s <= REPORT_IDLE; s++) {
+  for (int s = 0; s < REPORT_FINE; s++) {
     if (!count[s]) continue;
     fprintf(to, "<p>%d of %zu points %s %s: ", count[s], points, count[s] == 1 ? "has" : "have",
             words[s]);
@@ -144,8 +140,8 @@ static void write_verdict(FILE *to, const json_t *sweep, const point_runs *judge
     }
     fputs(".</p>\n", to);
   }
-  if (best && !count[REPORT_COLLAPSED] && !count[REPORT_IDLE])
-    fputs(count[REPORT_FINE] ? "<p>No run has collapsed or left experts idle.</p>\n"
+  if (best && !count[REPORT_COLLAPSED] && !count[REPORT_IDLE] && !count[REPORT_UNEVEN])
+    fputs(count[REPORT_FINE] ? "<p>No run has collapsed, or has idle experts or uneven loads.</p>\n"
                              : "<p>The loads of the runs' experts are not known.</p>\n",
           to);
   fputs("</div>\n", to);

@@ -177,16 +177,18 @@ Test(report, sweeps) {
   }
 }
 
-/* A run whose result.json says these loads and MaxVio of its one layer of 4 experts, 2 active. */
-static void pretend(const char *name, const char *loads, double maxvio) {
+/* A run whose result.json says these loads and MaxVio of its one layer, of so many experts. */
+static void pretend(const char *name, int experts, int active, const char *loads, double maxvio) {
   char path[256], text[1024];
   path_to(name, path);
   cr_assert_eq(folder_create(path), PHIBAL_OK);
   snprintf(text, sizeof text, "%s/config.yaml", name);
   path_to(text, path);
-  static const char config[] = "model:\n  experts: 4\n  active: 2\nbalance:\n  method: none\n"
-                               "data:\n  train: 'some/text.tokens'\n  validation: 'it''s.tokens'\n";
-  cr_assert_eq(file_write(path, config, strlen(config)), PHIBAL_OK);
+  snprintf(text, sizeof text,
+           "model:\n  experts: %d\n  active: %d\nbalance:\n  method: none\ndata:\n"
+           "  train: 'some/text.tokens'\n  validation: 'other.tokens'\n",
+           experts, active);
+  cr_assert_eq(file_write(path, text, strlen(text)), PHIBAL_OK);
   snprintf(text, sizeof text, "%s/metrics.jsonl", name);
   path_to(text, path);
   cr_assert_eq(file_write(path, "", 0), PHIBAL_OK);
@@ -199,29 +201,42 @@ static void pretend(const char *name, const char *loads, double maxvio) {
   cr_assert_eq(file_write(path, text, strlen(text)), PHIBAL_OK);
 }
 
-/* Of 4 experts, 2 active, MaxVio is at most 1: beyond 2/3 of that a run has collapsed. What the
-   page says of each run stands in the verdict and in its row, and not in the others'. */
+/* Of 4 experts, 2 active, MaxVio is at most 1: beyond 2/3 of that a run has collapsed; of 16 that
+   stand alone, beyond 10, or where 8 are idle. What the page says of a run stands in its row. */
 Test(report, a_collapsed_run_is_named) {
   static char output[4096];
   static const struct {
-    const char *name, *loads;
+    const char *name;
+    int experts, active;
+    const char *loads;
     double maxvio;
     const char *state, *says;
-  } cases[] = {{"even", "0.25, 0.25, 0.25, 0.25", 0, "all in use",
-                "1.00 times its even share (layer 7); none"},
-               {"near", "0.41, 0.19, 0.2, 0.2", 0.64, "all in use", "1.64 times"},
-               {"idle", "0.333, 0.333, 0.334, 0", 0.336, "idle experts",
-                "1 of the 4 experts of all layers gets nothing."},
-               {"rare", "0.333, 0.333, 0.333, 0.001", 0.332, "idle experts",
-                "gets nothing, or less than 1/100"},
-               {"seldom", "0.331, 0.332, 0.333, 0.004", 0.332, "all in use", "1.33 times"},
-               {"fallen", "0.45, 0.183, 0.183, 0.184", 0.8, "collapsed",
-                "1.80 times its even share (layer 7); none"}};
+  } cases[] = {
+      {"even", 4, 2, "0.25, 0.25, 0.25, 0.25", 0, "all in use",
+       "1.00 times its even share (layer 7); none"},
+      {"near", 4, 2, "0.41, 0.19, 0.2, 0.2", 0.64, "all in use", "1.64 times"},
+      {"idle", 4, 2, "0.333, 0.333, 0.334, 0", 0.336, "idle experts",
+       "1 of the 4 experts of all layers gets nothing."},
+      {"rare", 4, 2, "0.333, 0.333, 0.333, 0.001", 0.332, "idle experts",
+       "gets nothing, or less than 1/100"},
+      {"seldom", 4, 2, "0.331, 0.332, 0.333, 0.004", 0.332, "all in use", "1.33 times"},
+      {"fallen", 4, 2, "0.45, 0.183, 0.183, 0.184", 0.8, "collapsed",
+       "1.80 times its even share (layer 7); none"},
+      {"at the limit", 4, 1, "0.8, 0.1, 0.05, 0.05", 2.0, "all in use", "3.00 times"},
+      {"above", 8, 1, "0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05", 2.2, "uneven", "3.20 times"},
+      {"seven", 16, 1,
+       "0.1111111111, 0.1111111111, 0.1111111111, 0.1111111111, 0.1111111111, 0.1111111111, "
+       "0.1111111111, 0.1111111111, 0.1111111111, 0, 0, 0, 0, 0, 0, 0",
+       0.78, "idle experts", "7 of the 16"},
+      {"eight", 16, 1,
+       "0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0, 0, 0, 0, 0, 0, 0, 0", 1,
+       "collapsed", "8 of the 16"}};
   enum { CASES = sizeof cases / sizeof *cases };
-  for (int i = 0; i < CASES; i++) pretend(cases[i].name, cases[i].loads, cases[i].maxvio);
+  for (int i = 0; i < CASES; i++)
+    pretend(cases[i].name, cases[i].experts, cases[i].active, cases[i].loads, cases[i].maxvio);
   for (int i = 0; i < CASES; i++) {
     char text[128];
-    snprintf(text, sizeof text, "report %s --out one.html --overwrite", cases[i].name);
+    snprintf(text, sizeof text, "report '%s' --out one.html --overwrite", cases[i].name);
     cr_assert_eq(phibal_command("", text, output, sizeof output), 0, "%s", output);
     char *html = page("one.html");
     expect_whole(html);
@@ -234,7 +249,7 @@ Test(report, a_collapsed_run_is_named) {
     const char *verdict = strstr(html, "class=\"verdict ");
     cr_assert(verdict && verdict < row);
     verdict += strlen("class=\"verdict ");
-    const char *kind = *cases[i].state == 'c' ? "bad" : *cases[i].state == 'i' ? "open" : "good";
+    const char *kind = *cases[i].state == 'c' ? "bad" : *cases[i].state == 'a' ? "good" : "open";
     cr_expect_eq(strncmp(verdict, kind, strlen(kind)), 0, "%s: %.20s", cases[i].name, verdict);
     cr_expect(strstr(html, "some/text.tokens"));
     free(html);
@@ -252,7 +267,7 @@ Test(report, a_collapsed_run_is_named) {
  */
 Test(report, dates_and_the_command) {
   static char output[4096];
-  pretend("dated", "0.25, 0.25, 0.25, 0.25", 0);
+  pretend("dated", 4, 2, "0.25, 0.25, 0.25, 0.25", 0);
   char *html[3];
   static const char *const before[] = {"SOURCE_DATE_EPOCH=86400", "SOURCE_DATE_EPOCH=86400",
                                        "SOURCE_DATE_EPOCH=172800"};
