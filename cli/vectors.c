@@ -12,9 +12,9 @@ static const char help[] =
     "usage: phibal vectors --op NAME|all --out cases.safetensors [options]\n\n"
     "Writes generated cases of operations: inputs, expected outputs, and for each element the "
     "bound\n"
-    "it must keep, as safetensors; and a manifest, cases.json, beside them (spec/VECTORS.md). An\n"
-    "implementation that has run them is judged by `phibal judge`. The same options give the same\n"
-    "bytes on every machine.\n\n"
+    "it must keep, as safetensors, or as NumPy's arrays into a file called .npz; and a manifest,\n"
+    "cases.json, beside them (spec/VECTORS.md). An implementation that has run them is judged by\n"
+    "`phibal judge`. The same options give the same bytes on every machine.\n\n"
     "  --op NAME       the operation (repeatable), or all; `phibal verify --list` names them\n"
     "  --cases N       cases of each operation; 24 unless given\n"
     "  --seed S        1 unless given\n"
@@ -104,13 +104,14 @@ static phibal_status check_files(const vectors_arguments *a) {
   const char *const paths[] = {a->out, manifest, a->results};
   phibal_status status = PHIBAL_OK;
   if (a->out && !manifest) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-  static const char *const others[] = {".npz", ".npy", ".pt", ".pth", ".bin", ".gguf", ".h5"};
+  static const char *const others[] = {".npy", ".pt", ".pth", ".bin", ".gguf", ".h5"};
   for (int i = 0; i < 3; i += 2)
     for (size_t e = 0; paths[i] && e < sizeof others / sizeof *others; e++)
       if (string_ends_with(paths[i], others[e]))
         status = phibal_status_set(
             PHIBAL_ERROR_ARGUMENT,
-            "%s: what is written is safetensors; name it so, NAME.safetensors", paths[i]);
+            "%s: what is written is safetensors; name it so, NAME.safetensors, or NAME.npz",
+            paths[i]);
   if (status == PHIBAL_OK && a->out && file_is_device(a->out))
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "%s: a file is wanted, its manifest is written beside it", a->out);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <npz.h>
 #include <safetensors.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +63,8 @@ static phibal_status open_manifest(const judge_request *request, judge_files *f)
 
 static phibal_status files_open(const judge_request *request, judge_files *f) {
   memset(f, 0, sizeof *f);
-  phibal_status status = safetensors_open(request->cases, &f->cases);
-  if (status == PHIBAL_OK) status = safetensors_open(request->results, &f->results);
+  phibal_status status = tensors_open(request->cases, &f->cases);
+  if (status == PHIBAL_OK) status = tensors_open(request->results, &f->results);
   if (status == PHIBAL_OK) status = open_manifest(request, f);
   if (status == PHIBAL_OK && !(f->used = calloc((size_t)f->results.count + 1, 1)))
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <npz.h>
 #include <safetensors.h>
 #include <stdio.h>
 #include <string.h>
@@ -222,9 +223,13 @@ static json_t *manifest_json(const vectors_request *request, const collection *a
 }
 
 char *vectors_manifest_path(const char *path) {
-  static const char ending[] = ".safetensors";
-  size_t n = strlen(path), cut = sizeof ending - 1;
-  if (n > cut && strcmp(path + n - cut, ending) == 0) n -= cut;
+  static const char *const endings[] = {".safetensors", ".npz"};
+  size_t n = strlen(path);
+  for (int i = 0; i < 2; i++)
+    if (n > strlen(endings[i]) && string_ends_with(path, endings[i])) {
+      n -= strlen(endings[i]);
+      break;
+    }
   char *to = NULL;
   return asprintf(&to, "%.*s.json", (int)n, path) < 0 ? NULL : to;
 }
@@ -261,7 +266,7 @@ static phibal_status write_manifest(const vectors_request *request, const collec
 phibal_status vectors_write(const vectors_request *request, const char *path) {
   collection all = {0};
   phibal_status status = collect(request, NULL, &all);
-  if (status == PHIBAL_OK) status = safetensors_write(path, all.tensors, all.tensor_count, NULL, 0);
+  if (status == PHIBAL_OK) status = tensors_write(path, all.tensors, all.tensor_count);
   if (status == PHIBAL_OK) status = write_manifest(request, &all, path);
   collection_clear(&all);
   return status;
@@ -270,7 +275,7 @@ phibal_status vectors_write(const vectors_request *request, const char *path) {
 phibal_status vectors_answer(const vectors_request *request, const backend *b, const char *path) {
   collection all = {0};
   phibal_status status = collect(request, b, &all);
-  if (status == PHIBAL_OK) status = safetensors_write(path, all.tensors, all.tensor_count, NULL, 0);
+  if (status == PHIBAL_OK) status = tensors_write(path, all.tensors, all.tensor_count);
   collection_clear(&all);
   return status;
 }

@@ -19,11 +19,12 @@ typedef struct vectors_request {
   int64_t cases; /* of each operation */
 } vectors_request;
 
-/* Where the manifest of a file of vectors is: its name with .json for .safetensors. Null when
-   memory is out; the caller frees it. */
+/* Where the manifest of a file of vectors is: its name with .json for .safetensors or .npz. Null
+   when memory is out; the caller frees it. */
 char *vectors_manifest_path(const char *path);
 
-/* Writes the file and its manifest. The same request gives the same bytes on every machine. */
+/* Writes the file, safetensors or by its name NumPy's .npz, and its manifest. The same request
+ * gives the same bytes on every machine. */
 phibal_status vectors_write(const vectors_request *request, const char *path);
 
 /* Writes what a backend makes of the same cases, as a file of results; operations that it does not

@@ -57,7 +57,7 @@ with tempfile.TemporaryDirectory() as folder:
     refuses("v.safetensors", *ema, "--out", "v.safetensors")
     refuses("named twice", *ema, "--out", "w.safetensors", "--results", "w.safetensors", "--overwrite")
     refuses("named twice", *ema, "--out", "w.safetensors", "--results", "w.json")
-    for ending in ("npz", "npy", "pt"):
+    for ending in ("npy", "pt", "gguf"):
         refuses("name it so", *ema, "--out", "v." + ending)
         refuses("name it so", *ema, "--results", "v." + ending)
     put("v.safetensors", "mine")
