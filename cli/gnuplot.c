@@ -35,18 +35,23 @@ bool gnuplot_is_there(void) {
   return can;
 }
 
-/* What is inside a page needs no XML declaration and no namespaces. */
+/* What is inside a page needs no XML declaration, no namespaces, and no title, which browsers show
+   over the whole picture. */
 static char *trim_svg(char *text) {
   char *start = text ? strstr(text, "<svg") : NULL;
   if (!start) {
     free(text);
     return NULL;
   }
-  static const char *const noise[] = {" xmlns=\"http://www.w3.org/2000/svg\"",
-                                      " xmlns:xlink=\"http://www.w3.org/1999/xlink\""};
-  for (int i = 0; i < 2; i++) {
-    char *found = strstr(start, noise[i]);
-    if (found) memset(found, ' ', strlen(noise[i]));
+  static const char *const noise[][2] = {{" xmlns=\"", "http://www.w3.org/2000/svg\""},
+                                         {" xmlns:xlink=\"", "http://www.w3.org/1999/xlink\""},
+                                         {"<title>", "</title>"},
+                                         {"<desc>", "</desc>"}};
+  for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
+    char *found = strstr(start, noise[i][0]), *end = found ? strstr(found, noise[i][1]) : NULL;
+    if (!end) continue;
+    end += strlen(noise[i][1]);
+    memmove(found, end, strlen(end) + 1);
   }
   memmove(text, start, strlen(start) + 1);
   return text;

@@ -366,9 +366,10 @@ static void write_runs(FILE *to, int n, const report_run *runs, bool can_draw) {
     if (can_draw) {
       fputs("<div class=\"pictures\">\n", to);
       report_write_boxes(to, n, runs, &scales);
-      fputs("</div>\n", to);
     }
-    fputs("<div class=\"pictures\">\n", to);
+    /* The pictures of one run stand side by side. */
+    if (!can_draw || n > 1)
+      fputs(can_draw ? "</div>\n<div class=\"pictures\">\n" : "<div class=\"pictures\">\n", to);
     report_write_layers(to, n, runs, &scales);
     fputs("</div>\n", to);
   }

@@ -263,6 +263,52 @@ Test(report, a_collapsed_run_is_named) {
   free(html);
 }
 
+/* A sweep's points are marked by their runs, which stand where the sweep put them or, moved with
+   it, in its folder; the point of the least loss is named, and that its runs have collapsed. */
+Test(report, a_sweep_names_collapsed_points) {
+  static char output[4096];
+  char path[256];
+  path_to("moved", path);
+  cr_assert_eq(folder_create(path), PHIBAL_OK);
+  pretend("sound", 4, 2, "0.25, 0.25, 0.25, 0.25", 0);
+  pretend("moved/fallen", 4, 2, "0.45, 0.183, 0.183, 0.184", 0.8);
+  pretend("moved/idle", 4, 2, "0.333, 0.333, 0.334, 0", 0.336);
+  static const char sweep[] =
+      "{\"seeds\": [1, 2], \"axes\": [{\"name\": \"case\", \"values\": [\"p\", \"q\", \"r\"]}],"
+      " \"points\": ["
+      "{\"label\": \"p\", \"index\": [0], \"runs\": 2, \"folders\": [\"sound\", \"old/fallen\"],"
+      " \"metrics\": {\"loss\": {\"mean\": 2.25, \"deviation\": 0.5}}},"
+      "{\"label\": \"q\", \"index\": [1], \"runs\": 1, \"folders\": [\"sound\"],"
+      " \"metrics\": {\"loss\": {\"mean\": 2.5, \"deviation\": null}}},"
+      "{\"label\": \"r\", \"index\": [2], \"runs\": 2, \"folders\": [\"sound\", \"idle\"],"
+      " \"metrics\": {\"loss\": {\"mean\": 2.5, \"deviation\": 0.25}}}]}";
+  path_to("moved/sweep.json", path);
+  cr_assert_eq(file_write(path, sweep, strlen(sweep)), PHIBAL_OK);
+  cr_assert_eq(phibal_command("", "report moved", output, sizeof output), 0, "%s", output);
+  char *html = page("moved/report.html");
+  expect_whole(html);
+  static const char *const order[] = {
+      "<div class=\"verdict bad\">",
+      "The least loss, 2.2500, is of p.</b> It has runs that have collapsed.",
+      "1 of 3 points has runs that have collapsed: p.",
+      "1 of 3 points has runs with idle experts: r.",
+      "<td>p</td>",
+      ">collapsed</span><small>1 of 2 runs<",
+      "<td>0.80</td>",
+      "<td>q</td>",
+      ">all in use</span><small>1 run<",
+      "<td>0.00</td>",
+      "<td>r</td>",
+      ">idle experts</span><small>1 of 2 runs<"};
+  const char *at = html;
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    const char *next = strstr(at, order[i]);
+    cr_assert(next, "%s", order[i]);
+    at = next;
+  }
+  free(html);
+}
+
 /* SOURCE_DATE_EPOCH dates the page and all that is younger; the same page twice is the same bytes.
  */
 Test(report, dates_and_the_command) {
