@@ -150,8 +150,8 @@ char *audit_verdict_line(const audit_options *o, const audit_report *r) {
   }
   if (!bad)
     audit_append(&text,
-                 "Nothing is refuted and nothing that was asked for is undecided: %d claims "
-                 "are proved, %d checked. ",
+                 "Nothing is refuted and nothing that was asked for is undecided: %d proved, "
+                 "%d checked. ",
                  proved, checked);
   if (is_sample(r)) {
     audit_append(&text, "The kernel ran over ");

@@ -5,18 +5,43 @@
 
 typedef void cell_writer(const audit_report *r, size_t column, int row, audit_cell *cell);
 
+/* Why there is no number. */
+typedef enum gap { NOT_SMOOTH, NOT_STIFF, NO_PRICE, NO_SCALE, NO_LIMIT, GAPS } gap;
+static const char *const gaps[GAPS] = {
+    [NOT_SMOOTH] = "no second derivative is enclosed at uniform loads",
+    [NOT_STIFF] = "the stiffness, by which this is divided, is not known to be positive",
+    [NO_PRICE] = "so many shares are more than everything, or there is no price at such loads",
+    [NO_SCALE] = "no second derivative is enclosed with m so small",
+    [NO_LIMIT] = "the simulation was left out, or found no step that it is stable below",
+};
+
 typedef struct table {
   const audit_report *report;
   audit_row_emitter *emit;
   void *context;
+  int *footnote; /* [GAPS]: the number of each that the rows refer to, from 1 */
 } table;
+
+static void leave_out(audit_cell *cell, gap why) {
+  snprintf(cell->text, sizeof cell->text, "?%d", (int)why);
+}
+
+/* "- [1]" with the footnote's number for what leave_out has left. */
+static void number_gap(const table *t, audit_cell *cell) {
+  if (cell->text[0] != '?') return;
+  int *number = &t->footnote[cell->text[1] - '0'], last = 0;
+  for (int why = 0; why < GAPS; why++)
+    if (t->footnote[why] > last) last = t->footnote[why];
+  if (!*number) *number = last + 1;
+  snprintf(cell->text, sizeof cell->text, "- [%d]", *number);
+}
 
 static void emit_row(const table *t, const char *label, const char *meaning, cell_writer *write,
                      int row) {
   audit_cell cells[AUDIT_EXPERT_COUNTS];
   for (size_t i = 0; i < t->report->counts; i++) {
-    strcpy(cells[i].text, "-");
     write(t->report, i, row, &cells[i]);
+    number_gap(t, &cells[i]);
   }
   t->emit(t->context, label, meaning, t->report->counts, cells);
 }
@@ -34,11 +59,17 @@ static void stiffness_cell(const audit_report *r, size_t i, int row, audit_cell 
   const audit_dynamics *d = &r->dynamics[i];
   const phibal_enclosure *x[] = {&d->stiffness, &d->effective, &d->equal_negentropy,
                                  &d->equal_switch};
-  if (row < 2 ? d->known : d->stiff) audit_short(x[row], cell->text, sizeof cell->text);
+  if (row < 2 ? d->known : d->stiff)
+    audit_short(x[row], cell->text, sizeof cell->text);
+  else
+    leave_out(cell, d->known ? NOT_STIFF : NOT_SMOOTH);
 }
 
 static void price_cell(const audit_price *p, audit_cell *cell) {
-  if (!p->exists) return;
+  if (!p->exists) {
+    leave_out(cell, NO_PRICE);
+    return;
+  }
   audit_short(&p->value, cell->text, sizeof cell->text);
   if (p->floored && strlen(cell->text) + 1 < sizeof cell->text) strcat(cell->text, "*");
 }
@@ -53,33 +84,48 @@ static void vertex_cell(const audit_report *r, size_t i, int row, audit_cell *ce
 
 static void scale_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
   const audit_dynamics *d = &r->dynamics[i];
-  if (row < d->scales) audit_short(&d->scale[row], cell->text, sizeof cell->text);
+  if (row < d->scales)
+    audit_short(&d->scale[row], cell->text, sizeof cell->text);
+  else
+    leave_out(cell, d->stiff ? NO_SCALE : d->known ? NOT_STIFF : NOT_SMOOTH);
 }
 
 static void power_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
   (void)row;
   const audit_dynamics *d = &r->dynamics[i];
-  if (d->scales == AUDIT_SCALES) audit_short(&d->scale_power, cell->text, sizeof cell->text);
+  if (d->scales == AUDIT_SCALES)
+    audit_short(&d->scale_power, cell->text, sizeof cell->text);
+  else
+    leave_out(cell, d->stiff ? NO_SCALE : d->known ? NOT_STIFF : NOT_SMOOTH);
 }
 
 static void stable_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
   const audit_dynamics *d = &r->dynamics[i];
-  if (d->stiff) audit_short(&d->stable[row], cell->text, sizeof cell->text);
+  if (d->stiff)
+    audit_short(&d->stable[row], cell->text, sizeof cell->text);
+  else
+    leave_out(cell, d->known ? NOT_STIFF : NOT_SMOOTH);
 }
 
 static void overshoot_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
   const audit_dynamics *d = &r->dynamics[i];
-  if (d->stiff) audit_short(&d->overshoots[row], cell->text, sizeof cell->text);
+  if (d->stiff)
+    audit_short(&d->overshoots[row], cell->text, sizeof cell->text);
+  else
+    leave_out(cell, d->known ? NOT_STIFF : NOT_SMOOTH);
 }
 
 static void measured_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
   const audit_loop *loop = &r->loop[i];
   if (loop->simulated && !isnan(loop->limit[row]))
     snprintf(cell->text, sizeof cell->text, "%.6g", loop->limit[row]);
+  else
+    leave_out(cell, NO_LIMIT);
 }
 
 static void settle_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
   const audit_loop *loop = &r->loop[i];
+  leave_out(cell, NO_LIMIT);
   if (!loop->simulated) return;
   if (row == 0 && loop->settled >= 0) snprintf(cell->text, sizeof cell->text, "%d", loop->settled);
   if (row == 0 && loop->settled < 0) snprintf(cell->text, sizeof cell->text, "never");
@@ -152,7 +198,8 @@ static bool any_floored(const audit_report *r) {
 
 void audit_dynamics_rows(const audit_options *o, const audit_report *r, audit_row_emitter *emit,
                          void *context) {
-  const table t = {r, emit, context};
+  int footnote[GAPS] = {0};
+  const table t = {r, emit, context, footnote};
   char text[128], never[64];
   emit_row(&t, "experts E", NULL, experts_cell, 0);
   emit_row(&t, phi_separable(r->phi) ? "stiffness psi''(1/E)" : "stiffness h, on the tangent space",
@@ -179,6 +226,12 @@ void audit_dynamics_rows(const audit_options *o, const audit_report *r, audit_ro
   emit_row(&t, text, never, settle_cell, 0);
   emit_row(&t, "  least load on the way, in shares",
            "of the expert that gets least: near 0, one was starved on the way", settle_cell, 1);
+  for (int number = 1; number <= GAPS; number++)
+    for (int why = 0; why < GAPS; why++) {
+      if (footnote[why] != number) continue;
+      snprintf(text, sizeof text, "[%d] %s", number, gaps[why]);
+      emit_heading(&t, text, NULL);
+    }
   if (any_floored(r))
     emit_heading(&t, "* unbounded at an empty expert: at the smallest load of kernels, 2^-126",
                  NULL);

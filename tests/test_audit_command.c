@@ -425,6 +425,27 @@ Test(audit_command, advice) {
   cr_assert(verdict < check && check < train && train < alpha);
 }
 
+/* Numbers as people write them; a cell without a number has a footnote, which says why. */
+Test(audit_command, numbers_and_gaps_are_explained) {
+  write_potential("potential flat\nvalue sum(x)\n");
+  char arguments[128];
+  snprintf(arguments, sizeof arguments, "%s --experts 4 --skip core", file);
+  run(arguments, false);
+  cr_assert_not_null(strstr(o.text, "alpha as strong as negentropy's 1                - [1]\n"),
+                     "%s", o.text);
+  cr_assert_not_null(strstr(o.text, "\n  [1] the stiffness, by which this is divided, is not"));
+  cr_assert_not_null(strstr(o.text, "- [2]\n  price of the only expert"), "%s", o.text);
+  cr_assert_not_null(strstr(o.text, "\n  [2] so many shares are more than everything"));
+  cr_assert_null(strstr(o.text, "[3]"), "a footnote that nothing refers to");
+  cr_assert_null(strstr(o.text, " -\n"), "%s", o.text);
+  run("--potential euclid --experts 8 --skip core", false);
+  cr_assert_null(strstr(o.text, "[1]"), "%s", o.text);
+  /* the price is the load itself: its error is next to nothing */
+  run("--potential euclid --quick --skip convexity,legendre,gradient,conjugate,dynamics", false);
+  cr_assert_null(strstr(o.text, "e-2"), "%s", o.text);
+  cr_assert_not_null(strstr(o.text, "an error of less than 1e-6 ULP"), "%s", o.text);
+}
+
 /* A date that can be set, so that certificates can be made again byte by byte; version, options. */
 Test(audit_command, heading) {
   setenv("SOURCE_DATE_EPOCH", "86400", 1);

@@ -251,6 +251,14 @@ static char *measures(const checked *k) {
   return text;
 }
 
+/* Nobody reads 1.69e-277: what is below a millionth is said to be so. */
+static void print_ulps(double ulps, char *text, size_t size) {
+  if (ulps > 0 && ulps < 1e-6)
+    snprintf(text, size, "less than 1e-6");
+  else
+    snprintf(text, size, "%.9g", ulps);
+}
+
 static phibal_status report(const checked *k, const audit_request *request, certificate *c) {
   const core_sweep *s = &k->sweep;
   if (k->point.wrong || k->centred.wrong) return report_wrong(k, c);
@@ -273,19 +281,22 @@ static phibal_status report(const checked *k, const audit_request *request, cert
         (unsigned long long)s->unbounded.count, (double)s->unbounded.low,
         (double)s->unbounded.high);
   char *measured = measures(k), where[160];
+  char bound[32], worst[32];
   extent(k, where, sizeof where);
+  print_ulps(s->worst, bound, sizeof bound);
+  print_ulps(k->point.worst, worst, sizeof worst);
   audit_finding *f = certificate_add(
       c, AUDIT_CORE, verdict, data(k),
-      "At %s, %llu loads%s, the kernel's price has an error of at most %.9g ULP by its running "
+      "At %s, %llu loads%s, the kernel's price has an error of %s%s ULP by its running "
       "error bound, and is the correctly rounded one at all but %llu.%s Held against the enclosed "
-      "%s, "
-      "at 320 bits, at %llu of these loads, %s among them, and for %llu "
-      "vectors of centred prices: no bound broken, %.9g ULP at worst, at load %a. %s",
+      "%s, at 320 bits, at %llu of these loads, %s among them, and for %llu "
+      "vectors of centred prices: no bound broken, %s ULP at worst, at load %a. %s",
       where, (unsigned long long)s->inputs,
-      k->subject.others ? " beside others of 1/2, 1/4 and 1/1024" : "", s->worst,
-      (unsigned long long)s->path[2], rest, truth_of(k, c), (unsigned long long)k->point.compared,
+      k->subject.others ? " beside others of 1/2, 1/4 and 1/1024" : "",
+      *bound == 'l' ? "" : "at most ", bound, (unsigned long long)s->path[2], rest, truth_of(k, c),
+      (unsigned long long)k->point.compared,
       request->quick ? "one bfloat16 in 16" : "every bfloat16",
-      (unsigned long long)k->centred.compared, k->point.worst, (double)k->point.worst_load,
+      (unsigned long long)k->centred.compared, worst, (double)k->point.worst_load,
       measured ? measured : "");
   free(measured);
   return audit_added(f);
