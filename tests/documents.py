@@ -505,6 +505,12 @@ END
 $x
 ```
 
+<!-- run: potentials -->
+```
+value sum(x^2)
+gradient 2*x
+```
+
 <!-- run: long false -->
 ```
 false     # with --all
@@ -533,6 +539,9 @@ FAULTS = [
     ("a reason that is missing", "not, a reason", "not,", "is not understood"),
     ("a long command that is not there", "long false", "long falls", "no command of the block"),
     ("a long command that is another", "long false", "long echo", "status 1"),
+    ("a potential that is refuted", "gradient 2*x", "gradient 3*x", "status 1"),
+    ("a potential that is none", "sum(x^2)", "sum(x^2", "status 2"),
+    ("an error that no file has", "<!-- run: potentials -->", "<!-- run: errors -->", "no file of the test"),
     ("an unknown mark", "exit 3 -->", "leave 3 -->", "is not understood"),
     ("a mark without a block", "    cat a.txt", "<!-- run: long -->", "a mark without a block"),
     ("a mark at the end", "exit 3\n" + FENCE, "exit 3\n" + FENCE + "\n<!-- run: long -->", "a mark without a block"),
@@ -559,7 +568,7 @@ def try_itself(phibal, root):
             wrong = reader.all_of("README.md", text)
             good = wrong is None if said is None else wrong is not None and said in wrong
             if said is None:
-                good = good and reader.ran == 9 and len(reader.skipped) == 2
+                good = good and reader.ran == 11 and len(reader.skipped) == 2
         if not good:
             bad += 1
             print("not ok: a document with %s: %s" % (what, wrong))
