@@ -78,7 +78,13 @@ static phibal_status cuda_again(void *context, const operation_case *c, tally *t
 }
 
 const char *backend_cuda_left_out(bool device) {
-  return cuda_left_out(device);
+  const char *without = cuda_left_out(device);
+  char path[4300];
+  if (without) return without;
+  if (cuda_find(device, path, sizeof path) == PHIBAL_OK && access(path, R_OK) == 0) return NULL;
+  return device ? "its library is not there; `ninja -C build` makes it (libphibal-cuda.so)"
+                : "its library is not there; `./dev build` makes it, or `ninja -C build` "
+                  "(libphibal-cuda-on-host.so)";
 }
 
 /* The host runs large cases in minutes. */
@@ -87,6 +93,12 @@ enum { CASE_SECONDS = 1800 };
 static phibal_status open_library(bool device, backend *b) {
   char path[4300];
   phibal_status status = cuda_find(device, path, sizeof path);
+  if (status == PHIBAL_ERROR_IO) {
+    char *why = strdup(phibal_status_message());
+    phibal_status_set(status, "%s; `%s` makes it", why ? why : "",
+                      device ? "ninja -C build" : "./dev build");
+    free(why);
+  }
   return status == PHIBAL_OK ? backend_plugin_open(path, CASE_SECONDS, b) : status;
 }
 

@@ -12,7 +12,7 @@ phibal_status backend_cuda_open(bool device, backend *b);
 void backend_cuda_close(backend *b);
 const char *backend_cuda_device(const backend *b);
 
-/* Null where this build has it, otherwise why not. */
+/* Null where this build has it and its library is there, otherwise why not. */
 const char *backend_cuda_left_out(bool device);
 
 #endif
