@@ -11,6 +11,7 @@ block is, or needs, a comment in front of it says:
   <!-- run: not, REASON -->     is not run; the reason is printed
   <!-- run: long -->            with --all (or PHIBAL_ALL=1) only
   <!-- run: long WORDS -->      so are those of its commands that have these words
+  <!-- run: needs MODULE -->    skipped where Python has no such module
   <!-- run: network -->         skipped where a command of it finds no package index
   <!-- run: with NAME ... -->   needs files that a reader would have; stand_ins below makes them
   <!-- run: file NAME -->       the block is the text of this file
@@ -287,6 +288,9 @@ class Reader:
                     return self.skip(block.line, "long: with --all")
             elif word == "long":
                 long.append(rest)
+            elif word == "needs" and rest.isidentifier():
+                if self.shell("python3 -c 'import %s'" % rest)[0]:
+                    return self.skip(block.line, "Python has no " + rest)
             elif mark == "network":
                 network = True
             elif word == "with" and rest:

@@ -257,7 +257,15 @@ Test(huggingface_command, refuses) {
   run_config config;
   configure(&config, PAIRS("training.steps", "1"));
   json_decref(run(&config, "own"));
-  expect(2, "export --load own --out x", "model.embedding_scale");
+  expect(
+      2, "export --load own --out x",
+      "a model trained with --set model.activation=silu --set model.embedding_scale=false can be "
+      "exported");
+  configure(&config, PAIRS("training.steps", "1", "model.embedding_scale", "false",
+                           "model.activation", "silu", "balance.method", "loss-free"));
+  json_decref(run(&config, "free"));
+  expect(2, "export --load free --out x",
+         "trained with --method phi (or any but loss-free) can be");
   configure(&config, PAIRS("training.steps", "1", "model.embedding_scale", "false",
                            "model.activation", "silu", "model.qk_norm", "true"));
   json_decref(run(&config, "qwen"));

@@ -30,15 +30,18 @@ static model_config plain_options(const model_config *config) {
   return c;
 }
 
-/* Lists the options in which two models differ, "model.width 16 / 32, ..."; returns their number.
+/* Lists the options in which two models differ, "model.width (16, there 32), ..."; returns their
+   number. `options` (or null) gets what training takes to have none, " --set model.width=32 ...".
  */
-static int differences(const model_config *a, const model_config *b, char text[DIFFERENCES]) {
+static int differences(const model_config *a, const model_config *b, char text[DIFFERENCES],
+                       char options[DIFFERENCES]) {
   static run_config first, second;
   int count = 0;
-  size_t used = 0;
+  size_t used = 0, set = 0;
   first.model = plain_options(a);
   second.model = plain_options(b);
   *text = 0;
+  if (options) *options = 0;
   for (size_t i = 0; i < config_key_count; i++) {
     const config_key *key = &config_keys[i];
     char one[64], other[64];
@@ -49,6 +52,13 @@ static int differences(const model_config *a, const model_config *b, char text[D
     if (used < DIFFERENCES)
       used += (size_t)snprintf(text + used, DIFFERENCES - used, "%smodel.%s (%s, there %s)",
                                count ? ", " : "", key->name, one, other);
+    /* A bias is loss-free balancing's, whatever the key says. */
+    if (options && set < DIFFERENCES)
+      set += strcmp(key->name, "selection_bias")
+                 ? (size_t)snprintf(options + set, DIFFERENCES - set, " --set model.%s=%s",
+                                    key->name, other)
+                 : (size_t)snprintf(options + set, DIFFERENCES - set,
+                                    " --method phi (or any but loss-free)");
     count++;
   }
   return count;
@@ -56,7 +66,7 @@ static int differences(const model_config *a, const model_config *b, char text[D
 
 /* The first architecture whose config.json, read again, is the model. */
 static phibal_status choose(const model_config *config, json_t **json, hf_config *chosen) {
-  char text[DIFFERENCES], least[DIFFERENCES] = "";
+  char text[DIFFERENCES], least[DIFFERENCES] = "", set[DIFFERENCES], options[DIFFERENCES] = "";
   const char *nearest = "";
   int fewest = INT32_MAX;
   for (int i = 0; i < hf_architecture_count; i++) {
@@ -64,7 +74,7 @@ static phibal_status choose(const model_config *config, json_t **json, hf_config
     *json = hf_config_make(a, config);
     if (!*json) return memory_error();
     const bool read = !hf_config_parse(*json, "config.json", chosen);
-    const int count = read ? differences(config, &chosen->model, text) : INT32_MAX;
+    const int count = read ? differences(config, &chosen->model, text, set) : INT32_MAX;
     if (!count) return PHIBAL_OK;
     json_decref(*json);
     *json = NULL;
@@ -72,12 +82,13 @@ static phibal_status choose(const model_config *config, json_t **json, hf_config
     fewest = count;
     nearest = a->class_name;
     memcpy(least, text, sizeof least);
+    memcpy(options, set, sizeof options);
   }
   return phibal_status_set(
       PHIBAL_ERROR_UNSUPPORTED,
       "no architecture of transformers that phibal knows is this model; of the "
-      "nearest, %s, differ: %s",
-      nearest, least);
+      "nearest, %s, differ: %s; a model trained with%s can be exported",
+      nearest, least, options);
 }
 
 /* The config.json of `like`, which has to describe the same model. */
@@ -88,7 +99,7 @@ static phibal_status take(const char *like, const model_config *config, json_t *
   if (!path) return memory_error();
   phibal_status status = hf_json_read(path, json);
   if (!status) status = hf_config_parse(*json, path, chosen);
-  if (!status && differences(config, &chosen->model, text))
+  if (!status && differences(config, &chosen->model, text, NULL))
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is another model: %s", path, text);
   if (status) {
     json_decref(*json);
