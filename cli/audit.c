@@ -56,7 +56,7 @@ static void print_help(void) {
        "\n"
        "  phibal audit my.phi --check=quick --html my.html\n"
        "  phibal audit --potential lp --param p=3 --experts 64 --quick\n"
-       "  phibal audit --potential tsallis --param alpha=1/2..9/10");
+       "  phibal audit --potential tsallis --param alpha=1/2..9/10 --quick");
 }
 
 static int usage(const char *format, const char *text) {

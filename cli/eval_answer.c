@@ -3,6 +3,7 @@
 #include "eval.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TRY(call)                                                                                  \
   do {                                                                                             \
@@ -50,9 +51,18 @@ static phibal_status read_list(phibal_enclosure *z, const eval_list *list, const
   return PHIBAL_OK;
 }
 
+static phibal_status read_parameter(phibal_enclosure *z, const eval_parameter *p) {
+  phibal_status status = phibal_enclosure_set_str(z, p->text);
+  if (status == PHIBAL_OK) return PHIBAL_OK;
+  return phibal_status_set(status, "--param %s=%s: %s", p->name, p->text,
+                           strstr(p->text, "..")
+                               ? "an interval; one number is wanted here, such as 0.1 or 1/3"
+                               : phibal_status_message());
+}
+
 static phibal_status read_arguments(const eval_request *r, arguments *a) {
   for (int i = 0; i < r->parameters; i++)
-    TRY(read_number(&a->parameters[i], r->parameter[i].text, "--param", 1));
+    TRY(read_parameter(&a->parameters[i], &r->parameter[i]));
   if (r->phi) TRY(phi_check_parameters(r->phi, a->parameters));
   if (!r->phi && r->parameters) phibal_enclosure_set(&a->phi.parameter, &a->parameters[0]);
   TRY(read_list(a->at, &r->at, "--at"));
