@@ -20,7 +20,7 @@ typedef struct arguments {
   const char *choices[CHOICE_FILES_MAX];
   int choice_files, threads, batch, sequence;
   long long sequences;
-  bool json, every_layer;
+  bool json, every_layer, overwrite;
 } arguments;
 
 static const char help[] =
@@ -36,6 +36,7 @@ static const char help[] =
     "  --choices FILE      questions, one JSON object a line, as HellaSwag, MMLU or C-Eval have\n"
     "                      them; repeatable\n"
     "  --details FILE      a line for each question, with the log-likelihood of each option\n"
+    "  --overwrite         replaces that file, where there is one\n"
     "  --tokenizer WHAT    bytes, or a SentencePiece model (default: tokenizer.model beside the\n"
     "                      run's data if it is there, else bytes)\n"
     "  --batch N           sequences at once (default: the run's)\n"
@@ -73,6 +74,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
                                           {"adapters", required_argument, NULL, 'A'},
                                           {"threads", required_argument, NULL, 't'},
                                           {"every-layer", no_argument, NULL, 'e'},
+                                          {"overwrite", no_argument, NULL, 'w'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
@@ -113,6 +115,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       if (!read_number("--threads", optarg, 1, 4096, &value)) return 2;
       a->threads = (int)value;
       break;
+    case 'w':
+      a->overwrite = true;
+      break;
     case 'e':
       a->every_layer = true;
       break;
@@ -131,6 +136,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
   if (!a->load) return command_usage_error("eval-model", "--load is needed");
   if (a->details && !a->choice_files)
     return command_usage_error("eval-model", "--details is about the questions of --choices");
+  if (a->details && file_may_write(a->details, a->overwrite, NULL)) return fail();
   return -1;
 }
 

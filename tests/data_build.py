@@ -8,6 +8,7 @@ without saying how many and why; that replaces or empties a corpus before it has
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -64,6 +65,19 @@ with tempfile.TemporaryDirectory() as folder:
     assert "gzip" in error and error.count("\n") == 1, error
     told = json.loads(subprocess.run([phibal, "data", "show", "--json", "b/train.tokens"], capture_output=True, check=True).stdout)
     assert told["domains"][0]["name"] == "input" and told["vocabulary"] == 257
+
+    # Interrupted while it waits for more: nothing is left.
+    assert len(play) > 2 * 65536
+    before = set(os.listdir("."))
+    waiting = subprocess.Popen([phibal, "data", "build", "--out", "d", "-"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    waiting.stdin.write(play)  # more than a pipe holds, so most of it is read when this returns
+    waiting.stdin.flush()
+    waiting.send_signal(signal.SIGINT)
+    status = waiting.wait(timeout=20)  # the pipe is open still
+    said = waiting.stderr.read().decode()
+    assert status != 0 and "interrupted; nothing was written" in said, (status, said)
+    assert set(os.listdir(".")) == before
 
     # JSON lines.
     put("lines.jsonl", b"".join(json.dumps({"text": "document %d" % i}).encode() + b"\n" for i in range(40)))

@@ -115,6 +115,13 @@ with tempfile.TemporaryDirectory() as folder:
     run(0, "report", "run", "--out", "other.html", "--pictures", "pictures", "--overwrite")
     assert everything("pictures")["pictures/mine.svg"] == b"mine"
 
+    # What is told of each question.
+    put("q.jsonl", '{"ctx": "All the", "endings": ["world", "q#"], "label": 0}\n')
+    put("details.jsonl", "mine")
+    questions = ("eval-model", "--load", "run", "--choices", "q.jsonl", "--details", "details.jsonl")
+    refuses("details.jsonl is there already", *questions)
+    run(0, *questions, "--overwrite")
+
     # An exported model never goes into a folder with something in it.
     put("model/mine", "mine")
     refuses("model", "export", "--load", "run", "--out", "model")

@@ -6,6 +6,7 @@
 #include "tokenizer.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -267,10 +268,12 @@ static phibal_status spool_fill(const build *b, const char *path, int from, spoo
     status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot create: %s", name, strerror(errno));
   static char part[1 << 16];
   while (!status) {
-    const ssize_t got = read(from, part, sizeof part);
+    /* A signal just before the wait would not end it. */
+    const bool waits = !poll(&(struct pollfd){.fd = from, .events = POLLIN}, 1, 500);
+    const ssize_t got = waits ? 0 : read(from, part, sizeof part);
     if (b->options->interrupted && *b->options->interrupted)
       status = phibal_status_set(PHIBAL_ERROR_IO, "interrupted; nothing was written");
-    else if (got < 0 && errno == EINTR)
+    else if (waits || (got < 0 && errno == EINTR))
       continue;
     else if (got < 0)
       status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot read: %s", path, strerror(errno));
