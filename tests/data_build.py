@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 phibal = os.path.abspath(sys.argv[1])
 
@@ -73,6 +74,7 @@ with tempfile.TemporaryDirectory() as folder:
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     waiting.stdin.write(play)  # more than a pipe holds, so most of it is read when this returns
     waiting.stdin.flush()
+    time.sleep(0.3)  # and then all of it, so that it waits
     waiting.send_signal(signal.SIGINT)
     status = waiting.wait(timeout=20)  # the pipe is open still
     said = waiting.stderr.read().decode()

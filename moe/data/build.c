@@ -269,7 +269,7 @@ static phibal_status spool_fill(const build *b, const char *path, int from, spoo
   static char part[1 << 16];
   while (!status) {
     /* A signal just before the wait would not end it. */
-    const bool waits = !poll(&(struct pollfd){.fd = from, .events = POLLIN}, 1, 500);
+    const bool waits = poll(&(struct pollfd){.fd = from, .events = POLLIN}, 1, 500) <= 0;
     const ssize_t got = waits ? 0 : read(from, part, sizeof part);
     if (b->options->interrupted && *b->options->interrupted)
       status = phibal_status_set(PHIBAL_ERROR_IO, "interrupted; nothing was written");
