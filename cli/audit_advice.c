@@ -178,22 +178,33 @@ const char *audit_answer_name(audit_answer answer) {
   return names[answer];
 }
 
+/* no, then not said, with care, yes */
+static int rank(audit_answer answer) {
+  static const int ranks[] = {[AUDIT_TRAIN_YES] = 0,
+                              [AUDIT_TRAIN_WITH_CARE] = 1,
+                              [AUDIT_TRAIN_UNSAID] = 2,
+                              [AUDIT_TRAIN_NO] = 3};
+  return ranks[answer];
+}
+
 static void say(audit_advice *a, audit_answer answer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Adds a reason; a worse answer than yet replaces it: no, then not said, with care, yes. */
+/* Adds a reason, behind those that weigh as much or more. The worst answer is the answer. */
 static void say(audit_advice *a, audit_answer answer, const char *format, ...) {
-  static const int rank[] = {[AUDIT_TRAIN_YES] = 0,
-                             [AUDIT_TRAIN_WITH_CARE] = 1,
-                             [AUDIT_TRAIN_UNSAID] = 2,
-                             [AUDIT_TRAIN_NO] = 3};
   if (a->reasons == AUDIT_MOST_REASONS) return;
   va_list arguments;
   va_start(arguments, format);
   char *text = audit_format(format, arguments);
   va_end(arguments);
   if (!text) return;
-  a->reason[a->reasons++] = text;
-  if (rank[answer] > rank[a->answer]) a->answer = answer;
+  int i = a->reasons++;
+  for (; i > 0 && rank(answer) > rank(a->weight[i - 1]); i--) {
+    a->reason[i] = a->reason[i - 1];
+    a->weight[i] = a->weight[i - 1];
+  }
+  a->reason[i] = text;
+  a->weight[i] = answer;
+  a->answer = a->weight[0];
 }
 
 /* At the parameters that a run would have: where the whole set that was asked for is not proved,
@@ -219,7 +230,12 @@ static void judge_convexity(const audit_options *o, const audit_report *r, audit
     audit_append(&at, "%s%s = %s", i ? ", " : " at ", r->phi->parameter[i].name, value);
   }
   const char *where = at ? at : "";
-  if (here == AUDIT_REFUTED)
+  if (here == AUDIT_REFUTED && verdict_here(r, AUDIT_MINIMISER) == AUDIT_PROVED)
+    say(a, AUDIT_TRAIN_WITH_CARE,
+        "It is not strictly convex on the simplex%s, though least at uniform loads only: prices do "
+        "not tell all other loads apart.",
+        where);
+  else if (here == AUDIT_REFUTED)
     say(a, AUDIT_TRAIN_NO,
         "It is not strictly convex on the simplex%s: nothing says that balancing pulls to uniform "
         "loads.",
@@ -257,6 +273,8 @@ static void judge_gradient(const audit_options *o, const audit_report *r, audit_
   else if (verdict == AUDIT_PROVED || verdict == AUDIT_CHECKED)
     say(a, AUDIT_TRAIN_YES, "The gradient given is %s.",
         verdict == AUDIT_PROVED ? "proved to be right" : "right at all points that were compared");
+  else if (verdict == AUDIT_ABSENT)
+    say(a, AUDIT_TRAIN_YES, "The gradient given is not for these parameters.");
   else
     say(a, AUDIT_TRAIN_WITH_CARE, "Whether the gradient given is right is undecided.");
 }
@@ -299,8 +317,8 @@ static void judge_pull(const audit_options *o, const audit_report *r, audit_advi
         "Its stiffness at uniform loads is not known to be positive for every number of experts.");
   const audit_dynamics *d = r->counts ? &r->dynamics[r->counts - 1] : NULL;
   if (!d) {
-    if (o->skip[AUDIT_PART_DYNAMICS])
-      say(a, AUDIT_TRAIN_YES, "No alpha is named: dynamics were left out.");
+    say(a, AUDIT_TRAIN_YES, "No alpha is named: %s.",
+        o->skip[AUDIT_PART_DYNAMICS] ? "dynamics were left out" : "its dynamics were not computed");
     return;
   }
   char price[64] = "";
@@ -312,9 +330,8 @@ static void judge_pull(const audit_options *o, const audit_report *r, audit_advi
         price, (int)d->experts);
   else if (d->share[0].exists)
     say(a, AUDIT_TRAIN_YES,
-        "The centred price of an empty expert is finite, %s (%d experts): it cannot force back one "
-        "that the task keeps away from by more.",
-        price, (int)d->experts);
+        "The pull towards an empty expert is bounded: its centred price is %s (%d experts).", price,
+        (int)d->experts);
   if (d->scales == AUDIT_SCALES && mpfr_cmp_d(d->scale_power.lo, 0.01) > 0) {
     audit_short(&d->scale[4], price, sizeof price);
     say(a, AUDIT_TRAIN_YES,
@@ -349,10 +366,11 @@ static void choose_alpha(const audit_report *r, audit_advice *a) {
   }
   if (a->alphas)
     audit_append(&a->alpha_reason,
-                 "With it the effective coefficient alpha E psi''(1/E) is the one that negative "
+                 "With it the effective coefficient alpha E %s is the one that negative "
                  "entropy has at its default alpha of %g (%.4g for %d experts); at equal stiffness "
                  "the built-ins balanced alike in the sweeps of moe/RESULTS.md (8 experts).",
-                 usual_alpha, a->alpha[0].effective, (int)a->alpha[0].experts);
+                 phi_separable(r->phi) ? "psi''(1/E)" : "h", usual_alpha, a->alpha[0].effective,
+                 (int)a->alpha[0].experts);
 }
 
 void audit_advise(const audit_options *o, const audit_report *r, audit_advice *a) {

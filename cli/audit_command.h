@@ -119,7 +119,8 @@ typedef struct audit_alpha {
 enum { AUDIT_MOST_REASONS = 12 };
 typedef struct audit_advice {
   audit_answer answer;
-  char *reason[AUDIT_MOST_REASONS]; /* a sentence each */
+  char *reason[AUDIT_MOST_REASONS];        /* a sentence each, the weightiest first */
+  audit_answer weight[AUDIT_MOST_REASONS]; /* the answer that it alone would make */
   int reasons;
   audit_alpha alpha[AUDIT_EXPERT_COUNTS]; /* none where the answer is no, or nothing is known */
   size_t alphas;

@@ -379,12 +379,15 @@ Test(audit_command, advice) {
     double alpha; /* for 8 experts; 0: none is named */
   } rows[] = {
       {"value sum(xlogx(x))", "", "yes", "proved to be strictly convex on the simplex", 0.01},
-      {"value sum(x^2/2)", "", "yes", "centred price of an empty expert is finite, -0.125", 0.08},
+      {"value sum(x^2/2)", "", "yes", "an empty expert is bounded: its centred price is -0.125",
+       0.08},
       {"value sum(x^4)", "", "yes", "pulls weakly while m grows from 0", 0.01 * 8 * 64 / 12},
       {"value sum(x^2)\ngradient 2*x + x^2", "", "no", "not that of the value", 0},
       {"value sum(x^2 - x^3)", "", "no", "not strictly convex on the simplex:", 0},
       {"value sum(x)", "--skip convexity", "no", "does not pull back", 0},
       {"value sum(x^2 + max(0, x - 1/3))", "", "with care", "prices jump", 0.04},
+      {"value sum(max(x, 1/8)^2)", "", "no", "not strictly convex on the simplex:", 0},
+      {"value log(sum(exp(x)))", "", "yes", "proved to be strictly convex", 0.08 * 8},
       {"value sum(x^2)", "--skip convexity", "not said", "was left out", 0.04},
       {"parameter a in [0, 2] = 1/4\nvalue sum(x^2 - a*x^3)", "", "yes",
        "at a = 0.25, though not for all", 0.08 / (2 - 1.5 / 8)},
@@ -407,6 +410,11 @@ Test(audit_command, advice) {
     json_array_foreach(reasons, j, reason) found =
         found || strstr(json_string_value(reason), rows[i].reason);
     cr_expect(found, "%s: no reason '%s'", text, rows[i].reason);
+    /* what is not a yes begins with what makes it none */
+    cr_expect(strcmp(rows[i].train, "yes") == 0 ||
+                  strstr(json_string_value(json_array_get(reasons, 0)), rows[i].reason) ||
+                  strstr(rows[i].reason, "pull back"),
+              "%s: %s", text, json_string_value(json_array_get(reasons, 0)));
     cr_expect_eq(json_array_size(alpha), rows[i].alpha > 0, "%s", text);
     cr_expect_float_eq(json_number_value(json_object_get(json_array_get(alpha, 0), "alpha")),
                        rows[i].alpha, 1e-12 * (1 + rows[i].alpha), "%s", text);
