@@ -29,6 +29,6 @@ int command_usage_error(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The same of the option that getopt_long did not know, with the nearest that there is. */
-int command_unknown_option(const char *command, char **argv, const struct option *options);
+int command_unknown_option(const char *command, char *const *argv, const struct option *options);
 
 #endif

@@ -196,6 +196,7 @@ typedef struct build_arguments {
   const char *template; /* null: the default one */
   long long vocabulary; /* 0: not said */
   char *const *words;   /* argv */
+  const struct option *table;
 } build_arguments;
 
 static int add_named(build_arguments *a, const char *text) {
@@ -220,9 +221,10 @@ static int add_positional(build_arguments *a, const char *path) {
 }
 
 /* What getopt did not take: an option without its value (':'), or one that there is not. */
-static int option_error(const char *command, int option, const char *word) {
-  return command_usage_error(command, option == ':' ? "'%s' needs a value" : "unknown option '%s'",
-                             word);
+static int option_error(const char *command, int option, char *const *words,
+                        const struct option *options) {
+  if (option != ':') return command_unknown_option(command, words, options);
+  return command_usage_error(command, "'%s' needs a value", words[optind - 1]);
 }
 
 /* One option; 0 or the exit status of a usage error. */
@@ -293,7 +295,7 @@ static int take_option(build_arguments *a, int option, const char *text) {
     a->json = 1;
     return 0;
   default:
-    return option_error("data build", option, a->words[optind - 1]);
+    return option_error("data build", option, a->words, a->table);
   }
 }
 
@@ -370,6 +372,7 @@ static int data_build(int argc, char **argv) {
   if (!a.sources) return 2;
   a.options.sources = a.sources;
   a.words = argv;
+  a.table = long_options;
   int result = 0, help = 0;
   for (int c; !result && !help && (c = getopt_long(argc, argv, ":", long_options, NULL)) != -1;)
     if (!(help = c == 'h')) result = take_option(&a, c, optarg);
@@ -453,7 +456,7 @@ static int data_debian(int argc, char **argv) {
     case 'h':
       return debian_help();
     default:
-      return option_error("data debian", c, argv[optind - 1]);
+      return option_error("data debian", c, argv, long_options);
     }
   if (optind < argc) return command_usage_error("data debian", "unexpected '%s'", argv[optind]);
   if (!options.folder) return command_usage_error("data debian", "--out DIR is missing");
@@ -479,7 +482,7 @@ static int data_show(int argc, char **argv) {
            "model that sees one token back can reach at best.");
       return 0;
     default:
-      return option_error("data show", c, argv[optind - 1]);
+      return option_error("data show", c, argv, long_options);
     }
   if (argc - optind != 1) return command_usage_error("data show", "one token file is wanted");
   token_file file;

@@ -75,7 +75,7 @@ int command_usage_error(const char *name, const char *format, ...) {
   return 2;
 }
 
-int command_unknown_option(const char *name, char **argv, const struct option *options) {
+int command_unknown_option(const char *name, char *const *argv, const struct option *options) {
   const char *wrong = argv[optind - 1], *text = wrong + strspn(wrong, "-");
   near_name near = {.wrong = text, .wrong_length = strcspn(text, "=")};
   for (; options->name; options++) near_name_consider(&near, options->name, strlen(options->name));

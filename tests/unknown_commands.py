@@ -26,11 +26,11 @@ for wrong, near in [("tarin", "train"), ("evla", "eval"), ("eval_model", "eval-m
 for wrong in ["", "x", "launch", "tr", "a" * 5000]:
     refused([wrong], f"phibal: unknown command '{wrong}'", 3)
 for name in listed:
-    # The last letter is missing, or two change places: prefixes alone are getopt's business.
-    verb = ["data", "show"] if name == "data" else [name]
-    if name != "data":
-        refused([*verb, "--hlep"], f"phibal {name}: unknown option '--hlep'; perhaps '--help'", 2)
-        refused([*verb, "--zzzz"], f"phibal {name}: unknown option '--zzzz'", 2)
+    # Two letters change places: prefixes alone are getopt's business.
+    for words in [["data", "build"], ["data", "debian"], ["data", "show"]] if name == "data" else [[name]]:
+        command = " ".join(words)
+        refused([*words, "--hlep"], f"phibal {command}: unknown option '--hlep'; perhaps '--help'", 2)
+        refused([*words, "--zzzz"], f"phibal {command}: unknown option '--zzzz'", 2)
 refused(["train", "--dta=x"], "phibal train: unknown option '--dta=x'; perhaps '--data'", 2)
 refused(["eval", "--protential", "x"], "phibal eval: unknown option '--protential'; perhaps '--potential'", 2)
 sys.exit(failures > 0)
