@@ -5,14 +5,15 @@
 
 typedef void cell_writer(const audit_report *r, size_t column, int row, audit_cell *cell);
 
-/* Why there is no number. */
-typedef enum gap { NOT_SMOOTH, NOT_STIFF, NO_PRICE, NO_SCALE, NO_LIMIT, GAPS } gap;
+/* Why there is no number, or none but 0. */
+typedef enum gap { NOT_SMOOTH, NOT_STIFF, NO_PRICE, NO_SCALE, NO_LIMIT, NEAR_ZERO, GAPS } gap;
 static const char *const gaps[GAPS] = {
     [NOT_SMOOTH] = "no second derivative is enclosed at uniform loads",
     [NOT_STIFF] = "the stiffness, by which this is divided, is not known to be positive",
     [NO_PRICE] = "so many shares are more than everything, or there is no price at such loads",
     [NO_SCALE] = "no second derivative is enclosed with m so small",
     [NO_LIMIT] = "the simulation was left out, or found no step that it is stable below",
+    [NEAR_ZERO] = "0, or closer to it than 1e-25",
 };
 
 typedef struct table {
@@ -26,14 +27,16 @@ static void leave_out(audit_cell *cell, gap why) {
   snprintf(cell->text, sizeof cell->text, "?%d", (int)why);
 }
 
-/* "- [1]" with the footnote's number for what leave_out has left. */
+/* "- [1]" with the footnote's number for what leave_out has left; "0 [1]" for what audit_short
+   writes as "0+-3e-39". */
 static void number_gap(const table *t, audit_cell *cell) {
-  if (cell->text[0] != '?') return;
-  int *number = &t->footnote[cell->text[1] - '0'], last = 0;
+  const bool zero = strncmp(cell->text, "0+-", 3) == 0;
+  if (cell->text[0] != '?' && !zero) return;
+  int *number = &t->footnote[zero ? NEAR_ZERO : cell->text[1] - '0'], last = 0;
   for (int why = 0; why < GAPS; why++)
     if (t->footnote[why] > last) last = t->footnote[why];
   if (!*number) *number = last + 1;
-  snprintf(cell->text, sizeof cell->text, "- [%d]", *number);
+  snprintf(cell->text, sizeof cell->text, "%c [%d]", zero ? '0' : '-', *number);
 }
 
 static void emit_row(const table *t, const char *label, const char *meaning, cell_writer *write,
@@ -118,7 +121,8 @@ static void overshoot_cell(const audit_report *r, size_t i, int row, audit_cell 
 static void measured_cell(const audit_report *r, size_t i, int row, audit_cell *cell) {
   const audit_loop *loop = &r->loop[i];
   if (loop->simulated && !isnan(loop->limit[row]))
-    snprintf(cell->text, sizeof cell->text, "%.6g", loop->limit[row]);
+    snprintf(cell->text, sizeof cell->text, isinf(loop->limit[row]) ? "any" : "%.6g",
+             loop->limit[row]);
   else
     leave_out(cell, NO_LIMIT);
 }

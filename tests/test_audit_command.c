@@ -448,6 +448,9 @@ Test(audit_command, numbers_and_gaps_are_explained) {
   cr_assert_null(strstr(o.text, " -\n"), "%s", o.text);
   run("--potential euclid --experts 8 --skip core", false);
   cr_assert_null(strstr(o.text, "[1]"), "%s", o.text);
+  run("--potential soft-l1 --experts 8 --skip core,conjugate", false);
+  cr_assert_not_null(strstr(o.text, " 0 [1]\n"), "%s", o.text);
+  cr_assert_not_null(strstr(o.text, "\n  [1] 0, or closer to it than 1e-25\n"), "%s", o.text);
   /* the price is the load itself: its error is next to nothing */
   run("--potential euclid --quick --skip convexity,legendre,gradient,conjugate,dynamics", false);
   cr_assert_null(strstr(o.text, "e-2"), "%s", o.text);
