@@ -167,7 +167,8 @@ class Reader:
         os.makedirs(os.path.join(self.folder, "bin"))
         os.mkdir(self.work)
         os.symlink(self.phibal, os.path.join(self.folder, "bin/phibal"))
-        self.environment = dict(os.environ, PATH=os.path.join(self.folder, "bin") + ":" + os.environ["PATH"],
+        self.environment = dict(os.environ, PATH=":".join((os.path.join(self.folder, "bin"), os.path.dirname(sys.executable),
+                                                               os.environ["PATH"])),
                                 OMP_WAIT_POLICY="passive", HOME=self.folder, LC_ALL="C.UTF-8")
 
     def close(self):
@@ -546,6 +547,7 @@ FAULTS = [
     ("a potential that is refuted", "gradient 2*x", "gradient 3*x", "status 1"),
     ("a potential that is none", "sum(x^2)", "sum(x^2", "status 2"),
     ("an error that no file has", "<!-- run: potentials -->", "<!-- run: errors -->", "no file of the test"),
+    ("a module that is there, and a command that fails", "long false", "needs json", "status 1"),
     ("an unknown mark", "exit 3 -->", "leave 3 -->", "is not understood"),
     ("a mark without a block", "    cat a.txt", "<!-- run: long -->", "a mark without a block"),
     ("a mark at the end", "exit 3\n" + FENCE, "exit 3\n" + FENCE + "\n<!-- run: long -->", "a mark without a block"),
