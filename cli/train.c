@@ -1,6 +1,7 @@
 /* `phibal train`: reads the options, shows progress, prints the final tables. */
 #include "commands.h"
 #include "estimate.h"
+#include "file.h"
 #include "report.h"
 #include "schedule.h"
 #include "train.h"
@@ -446,6 +447,11 @@ static phibal_status load_resumed(const arguments *a, const checkpoint *from, ru
                  : run_config_load(path, override, a->overrides + 2, config);
   if (status) return status;
   const int64_t asked = config->training.steps;
+  if (!saved && asked != before->training.steps && folder_has(a->resume, "result.json"))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "--steps: '%s' has ended and has no checkpoint to go on from "
+                             "(checkpoint.keep)",
+                             a->resume);
   config->training.steps = before->training.steps;
   if (!*config->training.continued)
     memcpy(config->training.continued, before->training.continued,
@@ -489,6 +495,8 @@ static int resume(const arguments *a) {
     fprintf(stderr, "phibal train: %s after step %lld of %lld\n", a->resume, (long long)step,
             (long long)config.training.steps);
     tell_schedule(&before, &config, step);
+    if (step == config.training.steps)
+      fprintf(stderr, "phibal train: all its steps are taken; --steps N goes on to step N\n");
   }
   if (code < 0) code = run_or_estimate(&config, a, &from);
   checkpoint_close(&from);
@@ -511,6 +519,20 @@ static phibal_status load_new(const arguments *a, run_config *config) {
   return run_config_load(path, override, a->overrides + 1, config);
 }
 
+/* The run whose weights are taken may be going on meanwhile. */
+static phibal_status same_on_all_ranks(const char *path) {
+  uint32_t hash = 2166136261u;
+  for (const char *c = path; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
+  const int mine = (int)(hash >> 1);
+  /* Each rank asks both. */
+  const int largest = parallel_largest(&job, mine), smallest = -parallel_largest(&job, -mine);
+  if (largest == smallest) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_IO,
+                           "training.from: the ranks have found different checkpoints, this one "
+                           "'%s'; give one of them",
+                           path);
+}
+
 static int train(const arguments *a) {
   static run_config config;
   if (a->resume) return resume(a);
@@ -521,6 +543,7 @@ static int train(const arguments *a) {
     phibal_status status = trained_settle(config.training.from, &is_phibal, &passed_over);
     tell_passed_over(status ? NULL : passed_over);
     free(passed_over);
+    if (!status) status = same_on_all_ranks(config.training.from);
     if (status) return fail();
     if (is_phibal && !a->quiet && !job.rank)
       fprintf(stderr,

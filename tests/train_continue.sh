@@ -99,6 +99,10 @@ refuses "training.continued" train --resume said --set training.continued=30@30
 refuses "optimizer.warmup" train --resume said --steps 60 --set optimizer.warmup=0.5
 [ -e said/result.json ] || fail "a refusal has removed result.json"
 train --resume said --steps 40
+grep -q "all its steps are taken; --steps N" error || fail "not said how to go on"
+train $base --steps 3 --set checkpoint.keep=0 --out bare
+refuses "bare' has ended and has no checkpoint" train --resume bare --steps 5
+[ -e bare/result.json ] || fail "a refusal has removed the result"
 
 # A run that was stopped takes fewer steps than were planned, and ends there.
 kill_at short 30 "$phibal" train $base --steps 100000 --set optimizer.warmup=0.0001 --set checkpoint.every=1 --out short

@@ -86,6 +86,10 @@ train again --method switch --steps 3 --device $device --set checkpoint.every=2
 rm -r again/checkpoints/step-000000000003 again/result.json
 "$phibal" train --resume again --device $device --quiet >log 2>error || { cat error >&2; fail resume; }
 [ "$(losses cuda-switch)" = "$(losses again)" ] || fail "a resumed run differs"
+# from the weights of a run, as the CPU takes its first step from them
+train weights --method switch --steps 1 --device $device --from again
+train weights-cpu --method switch --steps 1 --from again
+close weights-cpu weights loss 1e-5 1
 # more steps than were planned, in one go and killed between
 cp -r again longer
 "$phibal" train --resume again --device $device --steps 10 --quiet >log 2>error || { cat error >&2; fail "more steps"; }

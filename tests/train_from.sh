@@ -108,5 +108,13 @@ if [ -n "$mpirun" ]; then
   "$mpirun" --allow-run-as-root --oversubscribe -np 2 "$phibal" train $anew --micro 2 --from $newest --expert-parallel 2 \
     --quiet --out divided >log 2>error || fail "two ranks"
   [ "$(step divided 1 | layers)" = "$(step from-source 1 | layers)" ] || fail "two ranks: other loads in the first step"
+  # and continued on two ranks, as one process takes the same steps in one go
+  "$mpirun" --allow-run-as-root --oversubscribe -np 2 "$phibal" train --resume divided --steps 6 --quiet >log 2>error || fail "two ranks go on"
+  "$mpirun" --allow-run-as-root --oversubscribe -np 2 "$phibal" train --config divided/config.yaml --quiet --out at-once >log 2>error || fail "two ranks in one go"
+  for file in model training; do
+    cmp divided/checkpoints/step-000000000006/$file.safetensors at-once/checkpoints/step-000000000006/$file.safetensors || fail "two ranks: another $file.safetensors"
+  done
+  # given the run's folder, each of them finds the same checkpoint
+  "$mpirun" --allow-run-as-root --oversubscribe -np 2 "$phibal" train --from divided --steps 1 --quiet --out ranks >log 2>error || fail "two ranks from a run"
 fi
 echo "runs have begun from runs"

@@ -111,6 +111,25 @@ for step in killed/checkpoints/step-*; do truncate -s 0 "$step/checkpoint.json";
 if "$phibal" train --resume killed --quiet >log 2>error; then fail "resumed from nothing"; fi
 grep -q "no checkpoint can be used" error || fail "not said that no checkpoint can be used"
 
+# A run as older programs left it, which knew neither the names of the data nor the plans of the schedule.
+cp -r straight older
+rm -r older/checkpoints/*40 older/result.json
+at=older/checkpoints/step-000000000039
+for file in older $at; do
+  sed '/^  continued:/d; /^  parameters:/d' $file/config.yaml >old && mv old $file/config.yaml
+  ! grep -q -e continued -e parameters: $file/config.yaml || fail "not an older config.yaml"
+done
+crc() { gzip -c "$1" | tail -c 8 | od -An -N4 -tu4 | tr -d ' '; }
+sed '/^ "data": {/,/^ }/d' $at/checkpoint.json | awk -v bytes="$(wc -c <$at/config.yaml)" -v crc="$(crc $at/config.yaml)" '
+  /"config.yaml"/ { here = 2 }
+  here && /"bytes"/ { sub(/[0-9]+/, bytes); here-- }
+  here && /"crc32"/ { n = index($0, ":"); $0 = substr($0, 1, n) " " crc; here-- }
+  { print }' >old && mv old $at/checkpoint.json
+! grep -q '"checksum"' $at/checkpoint.json || fail "not an older checkpoint"
+"$phibal" train --resume older --quiet >log 2>error || fail "a run of an older program"
+[ ! -s error ] || fail "something is said of a run of an older program"
+same older
+
 # Data that have changed or gone: the file, and what the run had.
 "$phibal" data build --out other --domain text=text/ --validation 0.2 >log 2>&1 || fail "data build"
 "$phibal" train $options --validation other/validation.tokens --set evaluation.final_sequences=4 --out depends >log 2>error || fail "a run with validation"
