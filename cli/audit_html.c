@@ -191,17 +191,15 @@ static void write_dynamics(FILE *to, const audit_options *o, const audit_report 
   if (r->counts == 0) return;
   fputs("<h2>Dynamics</h2>\n<p class=\"soft\">What the potential does to a router. Numbers are "
         "enclosures, shown to five digits; what is simulated says so.</p>\n"
-        "<div class=\"scroll\"><table>\n",
+        "<div class=\"scroll\">",
         to);
+  fprintf(to, "<table class=\"stack\" style=\"--columns:%zu\">\n", r->counts);
   audit_dynamics_rows(o, r, write_row, &t);
   fputs("</tbody></table></div>\n", to);
-  if (t.notes) {
+  for (char *note = t.notes ? strtok(t.notes, "\n") : NULL; note; note = strtok(NULL, "\n")) {
     fputs("<p class=\"notes\">", to);
-    for (char *note = strtok(t.notes, "\n"); note; note = strtok(NULL, "\n")) {
-      page_escape(to, note);
-      fputs(". ", to);
-    }
-    fputs("</p>\n", to);
+    page_escape(to, note);
+    fputs(".</p>\n", to);
   }
   free(t.notes);
 }
@@ -239,7 +237,10 @@ static void write_alphas(FILE *to, const audit_advice *a) {
                offsetof(audit_alpha, lr)}};
   fputs("<h3>At which alpha</h3>\n<p>", to);
   page_escape(to, a->alpha_reason ? a->alpha_reason : "");
-  fputs("</p>\n<div class=\"scroll\"><table>\n<thead><tr><th>experts E</th>", to);
+  fprintf(to,
+          "</p>\n<div class=\"scroll\"><table class=\"stack\" style=\"--columns:%zu\">\n"
+          "<thead><tr><th>experts E</th>",
+          a->alphas);
   for (size_t i = 0; i < a->alphas; i++) fprintf(to, "<th>%d</th>", (int)a->alpha[i].experts);
   fputs("</tr></thead>\n<tbody>\n", to);
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {

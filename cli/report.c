@@ -212,7 +212,9 @@ static void write_summary(FILE *to, int n, const report_run *runs) {
 /* ---- tables ---- */
 
 static void write_names(FILE *to, int n, const report_run *runs) {
-  fputs("<div class=\"scroll\"><table>\n<thead><tr><th></th>", to);
+  enum { STACKED = 4 }; /* more columns have no room in a narrow window */
+  fprintf(to, "<div class=\"scroll\"><table%s style=\"--columns:%d\">\n<thead><tr><th></th>",
+          n > STACKED ? "" : " class=\"stack\"", n);
   for (int i = 0; i < n; i++) {
     fputs("<th>", to);
     report_write_dot(to, i);

@@ -87,7 +87,7 @@ PROBE = """<script>addEventListener('load', () => {
   const advice = ([...document.querySelectorAll('.verdict')].pop() || document.body).textContent;
   const made = (document.querySelector('.made') || document.body).textContent;
   const verdict = (document.querySelector('.verdict') || document.body).textContent;
-  const wide = [...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll *') &&
+  const wide = [...document.querySelectorAll('main *')].filter(e => (!e.closest('.scroll *') || e.closest('.stack')) &&
     e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName);
   document.title = JSON.stringify({width: document.documentElement.scrollWidth,
     height: document.documentElement.scrollHeight, wide, faint, pictures, outline, rows, made, verdict, advice});
@@ -404,6 +404,8 @@ with tempfile.TemporaryDirectory() as folder:
               "audit.html": (
         ("the verdict after the pictures", 1280, False, "not with the verdict",
          lambda t: re.sub(r'(<div class="verdict.*?</div>)(.*)(<h2>Claims)', r"\2\1\3", t, count=1, flags=re.S)),
+        ("numbers beyond the window", 390, True, "wider than the window: T",
+         lambda t: t.replace("</style>", ".stack tr{grid-template-columns:repeat(4,9rem)!important}</style>", 1)),
         ("no result of --check", 1280, False, "the verdict lacks 'yes, everything",
          lambda t: t.replace("<dd>yes, everything asked for holds", "<dd>", 1)),
         ("tables before the pictures", 1280, False, "sections: ",
