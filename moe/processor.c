@@ -95,15 +95,17 @@ int blas_ask_for_better(void) {
 
 /* The loops of processor_peak, one for each kind of vectors. This file is compiled so that the
    compiler may fuse a multiplication and an addition (meson.build), which is what is measured. Ten
-   sums, each of its own: two a cycle that take four or five cycles each. Their values go to 1. */
+   sums, each of its own: two a cycle that take four or five cycles each. Their values go to 1; what
+   they begin with the compiler does not know, and so cannot leave out. */
+static volatile float peak_factor = 0.75f, peak_term = 0.25f, peak_first = 0.125f;
 enum { SUMS = 10 };
 #define PEAK_LOOP(NAME, BYTES, TARGET)                                                             \
   TARGET static float NAME(long turns) {                                                           \
     typedef float vector __attribute__((vector_size(BYTES)));                                      \
     vector sum[SUMS], factor = {0}, term = {0}, all = {0};                                         \
-    factor += 0.75f;                                                                               \
-    term += 0.25f;                                                                                 \
-    for (int i = 0; i < SUMS; i++) sum[i] = term * (float)i;                                       \
+    factor += peak_factor;                                                                         \
+    term += peak_term;                                                                             \
+    for (int i = 0; i < SUMS; i++) sum[i] = term * (float)i + peak_first;                          \
     for (long t = 0; t < turns; t++)                                                               \
       _Pragma("GCC unroll 16") for (int i = 0; i < SUMS; i++) sum[i] = sum[i] * factor + term;     \
     for (int i = 0; i < SUMS; i++) all += sum[i];                                                  \
