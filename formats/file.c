@@ -86,9 +86,15 @@ char *string_format(const char *format, ...) {
   return length < 0 ? NULL : text;
 }
 
+/* Of a file that is read whole. Opening a FIFO must not wait for a writer: it is no regular file.
+ */
+static int open_to_read(const char *path) {
+  return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 phibal_status file_read_all(const char *path, text_buffer *buffer) {
   buffer->count = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open_to_read(path);
   if (fd < 0) return io_error("open", path);
   struct stat info;
   phibal_status status = PHIBAL_OK;
@@ -158,7 +164,7 @@ static void watch_mapped(const char *path, const void *from, size_t bytes) {
 }
 
 phibal_status file_map(const char *path, void **mapping, size_t *bytes) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open_to_read(path);
   if (fd < 0) return io_error("open", path);
   struct stat info;
   phibal_status status = PHIBAL_OK;

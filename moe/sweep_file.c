@@ -230,7 +230,44 @@ static phibal_status read_root(const reader *r, sweep *s) {
   return status;
 }
 
+/* What no sweep needs is refused before a document is made of it: libyaml's time grows with the
+   square of what is open. */
+static phibal_status check_extent(const char *text, size_t bytes, const char *path) {
+  enum { BYTES_MOST = 1 << 20, DEPTH_MOST = 16, EVENTS_MOST = 200000 };
+  if (bytes > BYTES_MOST)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: larger than 1 MiB", path);
+  yaml_parser_t parser;
+  if (!yaml_parser_initialize(&parser))
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", path);
+  yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
+  phibal_status status = PHIBAL_OK;
+  bool more = true;
+  for (int depth = 0, events = 0; more && !status; events++) {
+    yaml_event_t event;
+    if (!yaml_parser_parse(&parser, &event)) break; /* said when it is read */
+    const int line = (int)event.start_mark.line + 1;
+    if (event.type == YAML_MAPPING_START_EVENT || event.type == YAML_SEQUENCE_START_EVENT)
+      depth++;
+    else if (event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT)
+      depth--;
+    more = event.type != YAML_STREAM_END_EVENT;
+    yaml_event_delete(&event);
+    if (depth > DEPTH_MOST)
+      status =
+          phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: more than %d levels of lists and keys",
+                            path, line, DEPTH_MOST);
+    else if (events > EVENTS_MOST)
+      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: more than %d keys and values", path,
+                                 line, EVENTS_MOST / 2);
+  }
+  yaml_parser_delete(&parser);
+  return status;
+}
+
 phibal_status sweep_parse(const char *text, size_t bytes, const char *path, sweep *s) {
+  *s = (sweep){0};
+  phibal_status status = check_extent(text, bytes, path);
+  if (status) return status;
   *s = (sweep){.path = strdup(path), .points = 1, .seed_count = 1};
   yaml_parser_t parser;
   yaml_document_t document;
@@ -241,7 +278,6 @@ phibal_status sweep_parse(const char *text, size_t bytes, const char *path, swee
   }
   s->seeds[0] = 1;
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
-  phibal_status status;
   if (yaml_parser_load(&parser, &document)) {
     const reader r = {&document, path};
     status = read_root(&r, s);

@@ -2,6 +2,8 @@
 #include "data_files.h"
 #include "safetensors.h"
 #include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static char *folder, *path;
 
@@ -367,6 +369,12 @@ Test(safetensors, what_cannot_be_opened_is_named) {
   safetensors_file f;
   must_fail(safetensors_open(path, &f), PHIBAL_ERROR_IO, "No such file");
   must_fail(safetensors_open(folder, &f), PHIBAL_ERROR_FORMAT, "not a regular file");
+  /* A FIFO that nobody writes to. */
+  cr_assert_eq(mkfifo(path, 0600), 0);
+  alarm(5);
+  must_fail(safetensors_open(path, &f), PHIBAL_ERROR_FORMAT, "not a regular file");
+  alarm(0);
+  unlink(path);
   put_text(folder, "some.safetensors", "");
   must_fail(safetensors_open(path, &f), PHIBAL_ERROR_FORMAT, "0 bytes: too short");
   char *nowhere = string_format("%s/missing/x", folder);

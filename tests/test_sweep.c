@@ -119,6 +119,27 @@ Test(sweep, what_is_no_sweep) {
 }
 
 /* The sweeps of the repository make runs that the trainer takes. */
+/* Large and deep files are refused at once; libyaml would take minutes. */
+Test(sweep, what_no_sweep_needs_is_refused, .timeout = 20) {
+  static const char *const units[] = {"[", "{a: ", "- ", "a: b\n", "? ", "- [&a ["};
+  enum { MOST = 1000000 };
+  char *text = malloc(MOST + 32);
+  for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+    for (size_t bytes = 1000; bytes <= MOST; bytes *= 1000) {
+      size_t n = 0;
+      while (n < bytes) n += (size_t)sprintf(text + n, "%s", units[u]);
+      sweep s;
+      cr_expect_neq(sweep_parse(text, n, "s.yaml", &s), PHIBAL_OK, "%s", units[u]);
+      cr_expect(!strncmp(phibal_status_message(), "s.yaml:", 7), "%s", phibal_status_message());
+    }
+  sweep s;
+  char *large = calloc(1, (1 << 20) + 2);
+  memset(large, '#', (1 << 20) + 1);
+  cr_expect_eq(sweep_parse(large, (1 << 20) + 1, "s.yaml", &s), PHIBAL_ERROR_FORMAT);
+  cr_expect_str_eq(phibal_status_message(), "s.yaml: larger than 1 MiB");
+  free(large), free(text);
+}
+
 Test(sweep, those_of_the_repository) {
   string_list files = {0};
   cr_assert_eq(folder_files(PHIBAL_SOURCE_DIR "/moe/sweeps", &files), PHIBAL_OK);
