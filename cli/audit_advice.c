@@ -1,6 +1,7 @@
 /* What the findings come to: a verdict in one sentence, what --check says, and an advice whether to
    train with the potential and at which alpha. For the text, the JSON and the page alike. */
 #include "audit_command.h"
+#include "page.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,9 @@ static const double usual_alpha = 0.01;
 /* ---- when, and with which options ---- */
 
 char *audit_date_text(void) {
-  const char *epoch = getenv("SOURCE_DATE_EPOCH");
-  char *end = NULL, *text = NULL;
-  time_t when = epoch ? (time_t)strtoll(epoch, &end, 10) : time(NULL);
-  if (epoch && (end == epoch || *end)) when = time(NULL);
+  const time_t when = page_time();
   struct tm utc;
-  char date[32] = "";
+  char date[32] = "", *text = NULL;
   if (gmtime_r(&when, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
   audit_append(&text, "%s", date);
   return text;

@@ -298,8 +298,14 @@ static phibal_status look_here(const audit_options *o, audit_report *r) {
   for (int i = 0; i < 2; i++)
     open = open || (!o->skip[parts[i].part] &&
                     certificate_verdict(&r->certificate, parts[i].claim) != AUDIT_PROVED);
-  for (int i = 0; i < 2 && more && open && r->phi->parameters && status == PHIBAL_OK; i++)
-    if (!o->skip[parts[i].part]) status = parts[i].examine(r->phi, &request, &r->here);
+  for (int i = 0; i < 2 && more && open && r->phi->parameters && status == PHIBAL_OK; i++) {
+    if (o->skip[parts[i].part]) continue;
+    double start = now();
+    show_progress(o, parts[i].part);
+    status = parts[i].examine(r->phi, &request, &r->here);
+    show_progress(o, AUDIT_PART_COUNT);
+    r->seconds[parts[i].part] += now() - start;
+  }
   return status;
 }
 
