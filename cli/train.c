@@ -349,6 +349,15 @@ static int fail(void) {
   return 2;
 }
 
+static bool is_within(const char *path, const char *folder) {
+  char *inner = realpath(path, NULL), *outer = realpath(folder, NULL);
+  const size_t n = outer ? strlen(outer) : 0;
+  const bool is = inner && outer && !strncmp(inner, outer, n) && (inner[n] == '/' || !inner[n]);
+  free(inner);
+  free(outer);
+  return is;
+}
+
 static int run(const run_config *config, const arguments *a, const checkpoint *from) {
   char folder[2 * CONFIG_TEXT_MAX];
   char method[32];
@@ -372,6 +381,14 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
       .observer = a->quiet ? (train_observer){.note = show_note}
                            : (train_observer){&d, show_step, show_evaluation, show_packed,
                                               show_attention, show_note}};
+  if (options.overwrite && *config->training.from &&
+      is_within(config->training.from, options.out)) {
+    phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                      "--overwrite would remove the weights that are taken, '%s'; choose another "
+                      "--out than '%s'",
+                      config->training.from, options.out);
+    return fail();
+  }
   /* The second signal has its default effect. */
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);
@@ -405,7 +422,9 @@ static int run_or_estimate(run_config *config, const arguments *a, const checkpo
   const bool on_device = a->device || config->training.precision == PRECISION_BFLOAT16;
   if (config->balance.method == BALANCE_PHI && *config->potential_file) {
     static train_potential potential;
-    if (train_potential_load(config, a->resume, a->parameter, a->force, &potential)) return fail();
+    if (train_potential_load(config, a->resume, a->parameter, a->force, job.rank ? NULL : stderr,
+                             &potential))
+      return fail();
     int code = a->dry_run ? print_dry_run(config, on_device, a->json) : run(config, a, from);
     train_potential_close(&potential);
     return code;

@@ -43,33 +43,37 @@ static phibal_status set_parameters(const phi_potential *phi, const run_config *
   return status ? phibal_status_set(status, "'%s': %s", file, phibal_status_message()) : PHIBAL_OK;
 }
 
-static phibal_status refuse(const run_config *config, const audit_finding *f, bool force) {
+static phibal_status refuse(const run_config *config, const audit_finding *f, bool force,
+                            FILE *words) {
   const char *file = config->potential_file, *claim = audit_claim_text(f->claim);
   if (!force)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "'%s': refuted: %s (--force trains all the same): %s", file, claim,
                              f->counterexample ? f->counterexample : f->how);
-  fprintf(stderr, "phibal train: '%s': refuted: %s; trained all the same, as --force says\n", file,
-          claim);
+  if (words)
+    fprintf(words, "phibal train: '%s': refuted: %s; trained all the same, as --force says\n", file,
+            claim);
   return PHIBAL_OK;
 }
 
 /* Looks at the claims that training rests on. */
-static phibal_status judge(const run_config *config, const certificate *c, bool force) {
+static phibal_status judge(const run_config *config, const certificate *c, bool force,
+                           FILE *words) {
   for (size_t i = 0; i < c->findings; i++) {
     const audit_finding *f = &c->finding[i];
     if (f->claim != AUDIT_CONVEX && f->claim != AUDIT_GRADIENT) continue;
-    phibal_status status = f->verdict == AUDIT_REFUTED ? refuse(config, f, force) : PHIBAL_OK;
+    phibal_status status =
+        f->verdict == AUDIT_REFUTED ? refuse(config, f, force, words) : PHIBAL_OK;
     if (status) return status;
   }
-  if (certificate_verdict(c, AUDIT_CONVEX) == AUDIT_UNDECIDED)
-    fprintf(stderr, "phibal train: whether %s is strictly convex is undecided\n",
+  if (words && certificate_verdict(c, AUDIT_CONVEX) == AUDIT_UNDECIDED)
+    fprintf(words, "phibal train: whether %s is strictly convex is undecided\n",
             config->potential_file);
   return PHIBAL_OK;
 }
 
 static phibal_status audit(phi_potential *phi, const phibal_enclosure *parameters,
-                           const run_config *config, bool force) {
+                           const run_config *config, bool force, FILE *words) {
   const int32_t experts = config->model.experts < 2 ? 2 : config->model.experts;
   const audit_request request = {.parameters = parameters,
                                  .least_experts = experts,
@@ -80,7 +84,7 @@ static phibal_status audit(phi_potential *phi, const phibal_enclosure *parameter
   certificate c = {0};
   phibal_status status = audit_convexity(phi, &request, &c);
   if (!status) status = audit_gradient(phi, &request, &c);
-  if (!status) status = judge(config, &c, force);
+  if (!status) status = judge(config, &c, force, words);
   certificate_clear(&c);
   return status;
 }
@@ -102,17 +106,17 @@ static phibal_status load(phi_potential *phi, const phibal_enclosure *parameters
 }
 
 /* The run's copy, where it has one: what it trains with, whatever has become of the file. */
-static phibal_status read_source(const char *file, const char *run, phi_potential **phi,
-                                 char **source) {
+static phibal_status read_source(const char *file, const char *run, FILE *words,
+                                 phi_potential **phi, char **source) {
   text_buffer text = {0}, original = {0};
   char *copy = run ? string_format("%s/%s", run, RUN_FOLDER_POTENTIAL) : NULL;
   const bool kept = copy && folder_has(run, RUN_FOLDER_POTENTIAL);
   /* Reads it twice, for the errors and limits of the language's own reader. */
   phibal_status status = phi_read_file(kept ? copy : file, phi);
   if (!status) status = file_read_all(kept ? copy : file, &text);
-  if (!status && kept && !file_read_all(file, &original) &&
+  if (!status && words && kept && !file_read_all(file, &original) &&
       (original.count != text.count || memcmp(original.bytes, text.bytes, text.count)))
-    fprintf(stderr,
+    fprintf(words,
             "phibal train: '%s' has changed since the run began; it goes on with its own "
             "copy, %s\n",
             file, copy);
@@ -126,10 +130,10 @@ static phibal_status read_source(const char *file, const char *run, phi_potentia
 }
 
 phibal_status train_potential_load(run_config *config, const char *run, const char *parameter,
-                                   bool force, train_potential *to) {
+                                   bool force, FILE *words, train_potential *to) {
   *to = (train_potential){0};
   phi_potential *phi = NULL;
-  phibal_status status = read_source(config->potential_file, run, &phi, &to->source);
+  phibal_status status = read_source(config->potential_file, run, words, &phi, &to->source);
   if (status) {
     phi_destroy(phi);
     return status;
@@ -138,7 +142,7 @@ phibal_status train_potential_load(run_config *config, const char *run, const ch
   phibal_enclosure *parameters = phibal_enclosure_vector(PHI_MAX_PARAMETERS, PRECISION);
   if (!parameters) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for a potential");
   if (!status) status = set_parameters(phi, config, parameter, parameters);
-  if (!status) status = audit(phi, parameters, config, force);
+  if (!status) status = audit(phi, parameters, config, force, words);
   if (!status) status = load(phi, parameters, to);
   if (!status) config->balance.external = &to->prices;
   phibal_enclosure_vector_clear(parameters, PHI_MAX_PARAMETERS);
@@ -156,7 +160,8 @@ void train_potential_close(train_potential *potential) {
 #else
 
 phibal_status train_potential_load(run_config *config, const char *run, const char *parameter,
-                                   bool force, train_potential *potential) {
+                                   bool force, FILE *words, train_potential *potential) {
+  (void)words;
   (void)run;
   (void)parameter;
   (void)force;

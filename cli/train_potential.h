@@ -4,6 +4,7 @@
 
 #include "build_features.h"
 #include "config.h"
+#include <stdio.h>
 #if PHIBAL_HAVE_REFERENCE
 #include <codegen.h>
 #endif
@@ -20,9 +21,9 @@ typedef struct train_potential {
    the folder `run` (null: none) has of it; `parameter` is the name that --p and its like gave the
    parameter, or null. Refused with the reason where strict convexity for the run's number of
    experts, or the gradient given, is refuted, unless `force`: then, where convexity is not decided,
-   and where the file is not what the copy is, standard error says so. */
+   and where the file is not what the copy is, `words` (null: nothing) says so. */
 phibal_status train_potential_load(run_config *config, const char *run, const char *parameter,
-                                   bool force, train_potential *potential);
+                                   bool force, FILE *words, train_potential *potential);
 void train_potential_close(train_potential *potential);
 
 #endif

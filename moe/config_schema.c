@@ -254,11 +254,12 @@ static phibal_status parse_parameters(const char *text, run_config *config) {
   const phibal_potential_info *info = phibal_potential_describe(config->balance.potential.id);
   for (const char *at = config->parameters; *at && next_parameter(&at, name, value);) {
     if (!*info->parameter)
-      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s has no parameters, and no '%s'",
-                               info->name, name);
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s': %s has no parameters", name,
+                               info->name);
     if (strcmp(name, info->parameter))
-      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "the parameter of %s is %s, not '%s'",
-                               info->name, info->parameter, name);
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "'%s': the parameters of %s: %s; write %s=1/2", name, info->name,
+                               info->parameter, info->parameter);
     status = parse_parameter(value, config);
     if (status) return status;
   }

@@ -81,6 +81,11 @@ refuses "neither 'text/config.json'.*nor 'text/config.yaml'" train --config tiny
 refuses "text/config.yaml" train $run --from text --steps 1 --out no
 refuses "config is needed" train $run --steps 1 --out no
 refuses "config is needed" train $run --from hf --steps 1 --out no
+refuses "would remove the weights that are taken" train $run --from source --steps 1 --out ./source/ --overwrite
+mkdir -p runs && cp -r source runs/tiny-phi # where a run lies whose --out was not said
+refuses "would remove the weights that are taken" train $run --from runs/tiny-phi --steps 1 --overwrite
+[ -d runs/tiny-phi/checkpoints/step-000000000030 ] || fail "the weights are gone"
+[ -d $newest ] && refuses "holds a run already" train $run --from source --steps 1 --out source || fail "the source is gone"
 [ ! -e no ] || fail "a refusal leaves a folder"
 
 # eval-model: the same numbers from each.

@@ -128,11 +128,11 @@ refuse_usage() { # WORD OPTION...
   if train refused "$@"; then fail "$* is not refused"; fi
   head -1 error | grep -q -e "$word" || { cat error >&2; fail "$*: no word of '$word'"; }
 }
-refuse_usage "the parameter of lp is p, not 'q'" --potential lp --param q=3
+refuse_usage "'q': the parameters of lp: p; write p=1/2" --potential lp --param q=3
 refuse_usage "'1/0' is not a number" --potential tsallis --param alpha=1/0
 refuse_usage "'1/2/3' is not a number" --potential tsallis --param alpha=1/2/3
 refuse_usage "'0.1/3' is not a number" --potential tsallis --param alpha=0.1/3
-refuse_usage "euclid has no parameters" --potential euclid --param q=3
+refuse_usage "'q': euclid has no parameters" --potential euclid --param q=3
 refuse_usage "param a is given twice" --potential two.phi --param a=1 --param a=2
 refuse_usage "'a' is given twice" --potential two.phi --set balance.parameters=a=1,a=2
 refuse_usage "NAME=VALUE,NAME=VALUE" --potential two.phi --set balance.parameters=a
