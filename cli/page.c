@@ -58,6 +58,7 @@ static const char style[] =
     ".notes{color:var(--soft);font-size:.85rem;margin-top:.6rem}.notes+.notes{margin-top:.2rem}"
     ".glance td,.glance th{text-align:left;white-space:normal}"
     ".glance .number{text-align:right;white-space:nowrap}.glance small{max-width:none}"
+    ".glance th:first-child{min-width:15.5rem}"
     ".dot{display:inline-block;width:.65em;height:.65em;border-radius:50%;margin-right:.5em}"
     "details{margin:.6rem 0}summary{cursor:pointer;color:var(--soft)}"
     ".pictures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(25rem,100%),1fr));"

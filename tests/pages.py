@@ -84,13 +84,17 @@ PROBE = """<script>addEventListener('load', () => {
     rows.push([heading, e.cells[0].textContent.trim().slice(0, 60), meaning,
                [...e.querySelectorAll('.badge')].map(b => b.textContent).join()]);
   }
+  const notes = [...document.querySelectorAll('.notes')].map(e => (e.textContent.match(/^(\\*|\\[[0-9]+\\])/) || [''])[0])
+    .filter(n => n);
+  const marked = [...document.querySelectorAll('td')].map(e =>
+    (e.textContent.match(/^[-+.e0-9]* ?(\\*|\\[[0-9]+\\])$/) || [, ''])[1]).filter(n => n);
   const advice = ([...document.querySelectorAll('.verdict')].pop() || document.body).textContent;
   const made = (document.querySelector('.made') || document.body).textContent;
   const verdict = (document.querySelector('.verdict') || document.body).textContent;
   const wide = [...document.querySelectorAll('main *')].filter(e => (!e.closest('.scroll *') || e.closest('.stack')) &&
     e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName);
   document.title = JSON.stringify({width: document.documentElement.scrollWidth,
-    height: document.documentElement.scrollHeight, wide, faint, pictures, outline, rows, made, verdict, advice});
+    height: document.documentElement.scrollHeight, wide, faint, pictures, outline, rows, made, verdict, advice, notes, marked});
 });</script></main>"""
 
 
@@ -203,6 +207,10 @@ def misplaced(found, want):
     for text in want["says"]:
         if text not in found["verdict"]:
             wrong.append("the verdict lacks '%s'" % text)
+    if set(found["notes"]) != set(found["marked"]):
+        wrong.append("notes %s for marks %s" % (found["notes"], found["marked"]))
+    if want.get("notes") and want["notes"] not in found["notes"]:
+        wrong.append("no note " + want["notes"])
     wrong += ["the advice lacks '%s'" % text for text in want.get("advises", []) if text not in found["advice"]]
     for name, state in want.get("states", {}).items():
         badges = [r[3] for r in found["rows"] if r[1].startswith(name)]
@@ -327,7 +335,7 @@ with tempfile.TemporaryDirectory() as folder:
         f.write(run(phibal, "audit", "--potential", "soft-l1", "--experts", "8..16", "--check=quick", "--skip",
                     "legendre,gradient,conjugate", "--html", "audit.html", "--json"))
     with open("refuted.json", "w", encoding="utf-8") as f:
-        f.write(run(phibal, "audit", os.path.join(root, "tests/phi/square-minus-cube.phi"), "--experts", "8", "--quick",
+        f.write(run(phibal, "audit", os.path.join(root, "tests/phi/hinge.phi"), "--experts", "8..16", "--quick",
                     "--skip", "legendre", "--html", "refuted.html", "--json"))
     begin, end = verdict_of("audit.json")
     bad_begin, bad_end = verdict_of("refuted.json")
@@ -346,9 +354,9 @@ with tempfile.TemporaryDirectory() as folder:
         "audit.html": {"made": "audit of --potential soft-l1 with --experts 8..16 --quick --skip .* --check=quick$",
                        "sections": ["The potential", "Pictures", "Claims", "Dynamics", "Advice"],
                        "explained": ["Claims", "Dynamics", "Advice"], "says": begin, "advises": end},
-        "refuted.html": {"made": "audit of .*minus-cube.phi with --experts 8 --quick",
+        "refuted.html": {"made": "audit of .*hinge.phi with --experts 8..16 --quick",
                          "sections": ["The potential", "Pictures", "Claims", "Dynamics", "Advice"],
-                         "explained": ["Claims", "Dynamics"], "says": bad_begin + ["would say"], "advises": bad_end},
+                         "explained": ["Claims", "Dynamics"], "says": bad_begin + ["would say"], "advises": bad_end, "notes": "[1]"},
     }
     for page in wanted:
         path = os.path.join(folder, page)
@@ -420,6 +428,8 @@ with tempfile.TemporaryDirectory() as folder:
          lambda t: between(t, "<h2>Claims", "</table>", lambda s: re.sub(r"<small>.*?</small>", "<small>-</small>", s, count=1))),
         ("advice without a reason", 1280, False, "the advice lacks",
          lambda t: between(t, '<h2 id="advice">', "</ul>", lambda s: re.sub(r"<li>.*?</li>", "", s, count=1))))}
+    plants["refuted.html"] = (
+        ("a mark without its note", 1280, False, "notes [] for marks", lambda t: re.sub(r'<p class="notes">.*?</p>', "", t)),)
     for page, faulty in plants.items():
         for name, width, dark, says, change in faulty:
             wrong = faults(planted(os.path.join(folder, page), name, change), width, dark, "empty" in says, wanted[page])
