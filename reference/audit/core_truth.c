@@ -113,7 +113,8 @@ static phibal_status compare_rounded(float m, float price, double ulps, unsigned
     return fail(r, t, (double[]){(double)price, 0},
                 "load %a: the kernel's price %.9g (%a) is off by %.6g ULP, its bound %.6g ULP",
                 (double)m, (double)price, (double)price, off, ulps);
-  if (off > r->worst) {
+  /* of equal ones the least load, whichever thread comes first */
+  if (off > r->worst || (off == r->worst && m < r->worst_load)) {
     r->worst = off;
     r->worst_load = m;
   }
@@ -163,7 +164,7 @@ static void join(core_comparison *to, core_comparison *from) {
   to->compared += from->compared;
   to->undefined += from->undefined;
   to->wrong += from->wrong;
-  if (from->worst > to->worst) {
+  if (from->worst > to->worst || (from->worst == to->worst && from->worst_load < to->worst_load)) {
     to->worst = from->worst;
     to->worst_load = from->worst_load;
   }
