@@ -341,6 +341,20 @@ Test(audit_command, a_sampled_kernel_is_not_proved) {
   json_decref(object);
 }
 
+/* Over every load the same --check says yes, and the bound is proved; euclid's kernel is the
+ * quickest. */
+Test(audit_command, a_kernel_over_every_load) {
+  json_t *object = run_json("--potential euclid --check --json "
+                            "--skip convexity,legendre,gradient,conjugate,dynamics",
+                            0);
+  expect_verdict(object, "core", "proved");
+  cr_assert_eq(json_number_value(json_object_get(object, "coverage")), 1.0);
+  cr_assert_str_eq(text_at(json_object_get(object, "check"), "takes"), "every load");
+  cr_assert_str_eq(text_at(json_object_get(object, "check"), "why"),
+                   "yes, everything asked for holds");
+  json_decref(object);
+}
+
 /* Time that is up is no silent pass: how much was covered, and what would help. */
 Test(audit_command, a_kernel_that_is_cut_short) {
   static const char only[] = "--skip convexity,legendre,conjugate,dynamics --seconds 0.05";
