@@ -2,9 +2,9 @@
 #include "audit_command.h"
 #include "audit_picture.h"
 #include "build_features.h"
+#include "file.h"
 #include "gnuplot.h"
 #include "page.h"
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,8 +272,10 @@ static void write_advice(FILE *to, const audit_advice *a) {
 }
 
 phibal_status audit_write_html(const audit_options *o, const audit_report *r, const char *file) {
-  FILE *to = fopen(file, "w");
-  if (!to) return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", file, strerror(errno));
+  char *text = NULL;
+  size_t size = 0;
+  FILE *to = open_memstream(&text, &size);
+  if (!to) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   audit_advice advice;
   audit_advise(o, r, &advice);
   write_top(to, o, r, &advice);
@@ -283,8 +285,10 @@ phibal_status audit_write_html(const audit_options *o, const audit_report *r, co
   write_advice(to, &advice);
   audit_advice_clear(&advice);
   page_end(to);
-  bool good = !ferror(to);
-  if (fclose(to) != 0 || !good)
-    return phibal_status_set(PHIBAL_ERROR_IO, "%s: could not be written", file);
-  return PHIBAL_OK;
+  const bool good = !ferror(to);
+  phibal_status status = fclose(to) || !good
+                             ? phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory")
+                             : file_write(file, text, size); /* an older page stays till then */
+  free(text);
+  return status;
 }

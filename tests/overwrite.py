@@ -89,7 +89,9 @@ with tempfile.TemporaryDirectory() as folder:
     audit = ("audit", "--potential", "euclid", "--skip", "convexity,legendre,gradient,conjugate,core,dynamics")
     put("mine.html", "mine")
     refuses("mine.html is there already", *audit, "--html", "mine.html")
+    os.link("mine.html", "kept")
     run(0, *audit, "--html", "mine.html", "--overwrite")
+    assert open("kept").read() == "mine", "the page was written in place: an error would lose the old one"
     run(0, *audit, "--html", "new.html")
     refuses("new.html is there already", *audit, "--html", "new.html")
     run(0, *audit, "--html", "/dev/null")
