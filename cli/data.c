@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted; /* the signal's number */
 
 static void on_signal(int number) {
-  (void)number;
-  interrupted = 1;
+  interrupted = number;
 }
 
 /* Lets the work in progress end as an error does, which removes its temporary files. */
@@ -30,7 +29,7 @@ static void print_notice(const char *message) {
 
 static int fail(void) {
   fprintf(stderr, "phibal data: %s\n", phibal_status_message());
-  return 2;
+  return interrupted ? 128 + interrupted : 2;
 }
 
 static int parse_integer(const char *text, long long low, long long high, long long *value) {

@@ -78,7 +78,7 @@ with tempfile.TemporaryDirectory() as folder:
     waiting.send_signal(signal.SIGINT)
     status = waiting.wait(timeout=20)  # the pipe is open still
     said = waiting.stderr.read().decode()
-    assert status != 0 and "interrupted; nothing was written" in said, (status, said)
+    assert status == 130 and "interrupted; nothing was written" in said, (status, said)
     assert set(os.listdir(".")) == before
 
     # JSON lines.
