@@ -359,7 +359,7 @@ Test(train, nonfinite_numbers_name_the_step) {
 static volatile sig_atomic_t stop;
 static void stop_after_two(void *context, const train_progress *p) {
   (void)context;
-  if (p->step == 2) stop = 1;
+  if (p->step == 2) stop = TRAIN_STOP_EVALUATED;
 }
 
 Test(train, stops_after_the_current_step) {

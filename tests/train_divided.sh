@@ -104,7 +104,11 @@ for what in layers "value loss" "value balance_loss"; do
   [ "$(step tuned1 1 | $what)" = "$(step tuned2 1 | $what)" ] || fail "tuned: other $what"
 done
 near 1e-6 "$(step tuned2 2 | value loss)" "$(step tuned1 2 | value loss)" || fail "tuned: later loss"
-near 0.1 "$(step tuned1 1 | value loss)" "$(step source 40 | value loss)" || fail "from other weights"
+# The weights are those that one process begins from, and trained ones: a nat below the first loss of the source.
+"$phibal" train --config tune.yaml --from folder --quiet --out tuned >log 2>error || fail "tuned alone"
+near 1.5e-14 "$(step tuned1 1 | value loss)" "$(step tuned 1 | value loss)" || fail "from other weights"
+awk -v t="$(step tuned 1 | value loss)" -v s="$(step source 1 | value loss)" 'BEGIN { exit !(t < s - 1) }' ||
+  fail "from weights that are not trained"
 near 0.2 "$(step source 40 | value loss)" "$(step source 1 | value loss)" &&
   fail "the source has learnt too little to tell its weights from random ones"
 

@@ -21,7 +21,8 @@ write = "--write" in sys.argv[3:]
 
 
 def vectors(path, operation, cases):
-    subprocess.run([phibal, "vectors", "--op", operation, "--cases", str(cases), "--out", path], check=True)
+    subprocess.run([phibal, "vectors", "--op", operation, "--cases", str(cases), "--out", path, "--overwrite"],
+                   check=True)
 
 
 def same(a, b):

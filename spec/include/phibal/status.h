@@ -22,7 +22,7 @@ typedef enum phibal_status {
    empty before the first failure. Valid until the next failing call on the same thread. */
 const char *phibal_status_message(void);
 
-/* Records a message (printf style, cut at 511 bytes) for this thread and returns `status`, so that
+/* Records a message (printf style, cut at 2047 bytes) for this thread and returns `status`, so that
    a failing function ends in `return phibal_status_set(PHIBAL_ERROR_..., "...", ...)`. The message
    that is there may be among the arguments, to say more before or after it. */
 phibal_status phibal_status_set(phibal_status status, const char *format, ...)
