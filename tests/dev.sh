@@ -63,7 +63,7 @@ END
 chmod +x bin/*
 : >installed
 export STUBS="$PWD" PATH="$PWD/bin:$PATH"
-unset CI || true
+unset CI
 dev() { : >log; (cd repository && sh ./dev "$@") >answer 2>error || fail "dev $*"; }
 has() { grep -q -e "$1" log || fail "no '$1' in"; }
 lacks() { if grep -q -e "$1" log; then fail "'$1' in"; fi; }

@@ -10,7 +10,7 @@ rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
 fail() { echo "FAIL: $*" >&2; exit 1; }
-unset OPENBLAS_CORETYPE OMP_WAIT_POLICY GOMP_SPINCOUNT KMP_BLOCKTIME PHIBAL_OPENBLAS_INSTEAD_OF || true
+unset OPENBLAS_CORETYPE OMP_WAIT_POLICY GOMP_SPINCOUNT KMP_BLOCKTIME PHIBAL_OPENBLAS_INSTEAD_OF
 
 cat >old.c <<'END'
 #include <dlfcn.h>

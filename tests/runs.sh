@@ -1,5 +1,12 @@
 # What the tests of `phibal train` share; read by them.
 fail() { echo "FAIL: $*" >&2; [ ! -s error ] || cat error >&2; exit 1; }
+begin_with_corpus() { # OPTION...: $folder, empty but for a corpus of the manual's text; of `data build`
+  rm -rf "$folder"
+  mkdir -p "$folder/text"
+  cd "$folder"
+  cp "$source/README.md" "$source/spec/SPEC.md" text/
+  "$phibal" data build --out data --domain text=text/ "$@" >log 2>error || fail "data build"
+}
 lines() { sed 's/"tokens_per_second":[^,]*,//; s/"seconds":[^,]*,//' "$1/metrics.jsonl"; }
 step() { lines "$1" | sed -n "$2p"; }
 value() { sed "s/.*\"$1\": *\\([-0-9.e]*\\).*/\\1/"; }

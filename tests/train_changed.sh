@@ -47,7 +47,9 @@ newest=$(ls changed/checkpoints | tail -1)
 begin undisturbed $forever --set checkpoint.keep=100
 until [ -d undisturbed/checkpoints/$newest ]; do kill -0 $run || fail "undisturbed"; sleep 0.02; done
 kill -KILL $run
-wait $run || true
+status=0
+wait $run || status=$?
+[ $status -eq 137 ] || fail "undisturbed: status $status"
 cmp undisturbed/checkpoints/$newest/model.safetensors changed/checkpoints/$newest/model.safetensors ||
   fail "what was changed is in the newest checkpoint"
 "$phibal" train --resume changed --quiet --steps $(($(echo $newest | sed 's/step-0*//') + 4)) >log 2>error ||

@@ -6,12 +6,7 @@
 set -eu
 phibal=$(realpath "$1") tensor_bytes=$(realpath "$2") folder=$3 source=$(realpath "$4") mpirun=${5:-}
 . "$source/tests/runs.sh"
-rm -rf "$folder"
-mkdir -p "$folder/text"
-cd "$folder"
-
-cp "$source/README.md" "$source/spec/SPEC.md" text/
-"$phibal" data build --out data --domain text=text/ --validation 0.1 >log 2>&1 || { cat log >&2; fail "data build"; }
+begin_with_corpus --validation 0.1
 shape="--set model.layers=2 --set model.width=32 --set model.sequence=32 --set model.activation=silu
   --set model.embedding_scale=false"
 run="--data data/train.tokens --validation data/validation.tokens --threads 1 --batch 4
