@@ -25,6 +25,9 @@ static const char help[] =
     "                  for bit\n"
     "  --op NAME       this operation only (repeatable); --list names them\n"
     "  --cases N       cases per operation, instead of the operation's own number\n"
+    "  --first-case N  with --cases: from case N on (with --small, of the small ones), so that "
+    "runs\n"
+    "                  can go on where others ended\n"
     "  --case N        this one case only (with --op)\n"
     "  --seed S        of the generated cases; 1 unless given\n"
     "  --small         small cases instead: few experts, tokens and columns, so that a million "
@@ -133,6 +136,7 @@ int command_verify(int argc, char **argv) {
   static const struct option options[] = {{"op", required_argument, NULL, 'o'},
                                           {"cases", required_argument, NULL, 'n'},
                                           {"case", required_argument, NULL, 'c'},
+                                          {"first-case", required_argument, NULL, 'i'},
                                           {"seed", required_argument, NULL, 's'},
                                           {"first-failure", no_argument, NULL, 'f'},
                                           {"small", no_argument, NULL, 'm'},
@@ -171,6 +175,11 @@ int command_verify(int argc, char **argv) {
       if (!read_count(optarg, 0, &r->only))
         return command_usage_error("verify", "--case takes a number of at least 0, not '%s'",
                                    optarg);
+      break;
+    case 'i':
+      if (!read_count(optarg, 0, &r->first) || r->first >= (int64_t)SMALL_CASES)
+        return command_usage_error("verify", "--first-case takes a number from 0 to %lld, not '%s'",
+                                   (long long)SMALL_CASES - 1, optarg);
       break;
     case 's':
       if (!read_count(optarg, 0, &n))
@@ -250,6 +259,11 @@ int command_verify(int argc, char **argv) {
   if (r->small && r->only >= 0)
     return command_usage_error("verify", "--small goes without --case: small cases have numbers of "
                                          "their own");
+  if (r->first > 0 && r->cases == 0)
+    return command_usage_error("verify", "--first-case goes with --cases");
+  if (r->cases > (int64_t)SMALL_CASES - r->first)
+    return command_usage_error("verify", "cases are numbered up to %lld",
+                               (long long)SMALL_CASES - 1);
   if (r->budget > 0 &&
       (r->cases > 0 || r->only >= 0 || r->small || r->first_failure || a.exhaustive))
     return command_usage_error("verify", "--budget goes without --cases, --case, --small, "

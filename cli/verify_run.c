@@ -127,7 +127,8 @@ static void run_each(verification *v) {
   for (int i = 0; i < operation_count; i++) {
     const operation *op = &operations[i];
     if (!wanted(v, i)) continue;
-    uint64_t first = r->only >= 0 ? (uint64_t)r->only : r->small ? SMALL_CASES : 0;
+    uint64_t first =
+        r->only >= 0 ? (uint64_t)r->only : (uint64_t)r->first + (r->small ? SMALL_CASES : 0);
     int64_t count = r->only >= 0 ? 1 : r->cases > 0 ? r->cases : op->cases;
     if (!r->json && isatty(STDERR_FILENO)) fprintf(stderr, "%s ...\r", op->name);
     phibal_status status =

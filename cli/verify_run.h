@@ -8,6 +8,7 @@
 typedef struct verify_request {
   uint64_t seed;
   int64_t cases; /* 0: each operation's own number */
+  int64_t first; /* the first of them */
   int64_t only;  /* -1: all */
   bool small;    /* cases from SMALL_CASES on */
   bool first_failure;
