@@ -150,9 +150,12 @@ check(any("| b | 100 000 | y | %s | exact | exact |" % search.grouped(11 + 6 * C
           for line in lines("fuzz/SEARCHES.md")), lines("fuzz/SEARCHES.md"))
 # The next goes on with the chunk that was lost, and takes nothing twice.
 os.remove(os.path.join(folder, "slow"))
-subprocess.run(command("--resume", "--minutes", "0.02", "cases"), stdout=subprocess.DEVNULL, check=True)
-done = lines("cases")
-check(len(done) > 5 and done[3] == done[4], done)
+for _ in range(10):
+    subprocess.run(command("--resume", "--minutes", "0.05", "cases"), stdout=subprocess.DEVNULL, check=True)
+    done = lines("cases")
+    if len(done) > 7:
+        break
+check(len(done) > 7 and done[3] == done[4], done)
 later = done[:3] + done[4:]
 check(len(set(later)) == len(later), "cases twice")
 for operation, first in (("a", 75000), ("b", 50000)):
@@ -161,12 +164,12 @@ for operation, first in (("a", 75000), ("b", 50000)):
     check(counts()["operation", operation]["cases"] == numbers[-1] + CHUNK, operation)
 # A broken bound is a finding, and ends the operation's turns.
 write("broken", "")
-run = subprocess.run(command("--resume", "--minutes", "0.03", "cases"), capture_output=True, text=True)
+run = subprocess.run(command("--resume", "--minutes", "0.3", "cases"), capture_output=True, text=True)
 check(run.returncode == 1 and "again: phibal verify --op b --case" in run.stdout, run.stdout)
 check(counts()["operation", "b"]["findings"] == 1, "findings")
 
 # Parsers: the least time first; what the corpus held is not counted; one that fails is a finding.
-run = subprocess.run(command("--resume", "--minutes", "0.09", "old", "new", "mid", "bad"),
+run = subprocess.run(command("--resume", "--minutes", "0.12", "old", "new", "mid", "bad"),
                      capture_output=True, text=True)
 order = [line.split()[0] for line in lines("called")]
 check(run.returncode == 1, run.stdout)
