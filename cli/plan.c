@@ -133,7 +133,13 @@ static int print_json(json_t *json) {
 
 static int plan_budget(const arguments *a) {
   const double m = plan_law_token_flops(a->flops), d = plan_law_tokens(a->flops);
-  const int64_t batch = a->batch ? a->batch : 524288, steps = plan_steps(d, batch);
+  const int64_t batch = a->batch ? a->batch : 524288;
+  if (d / (double)batch > 0x1p62)
+    return command_usage_error("plan",
+                               "--flops %g: %.3g steps with --batch %lld are too many to "
+                               "count",
+                               a->flops, d / (double)batch, (long long)batch);
+  const int64_t steps = plan_steps(d, batch);
   const model_precision precision =
       a->precision && !strcmp(a->precision, precision_names[PRECISION_BINARY32])
           ? PRECISION_BINARY32

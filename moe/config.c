@@ -168,6 +168,7 @@ static phibal_status check(const source *from, const run_config *config) {
                    "adapters are not divided over ranks (parallel.experts, "
                    "parallel.shard_optimizer)");
   status = model_config_check(m);
+  if (!status) status = model_check_size(m, config->batch.micro_sequences);
   if (status) return phibal_status_set(status, "%s: %s", from->origin, phibal_status_message());
   return PHIBAL_OK;
 }

@@ -50,16 +50,8 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: %s is %lld, not in %lld .. %lld",
                                bounds[i].name, (long long)bounds[i].value, (long long)bounds[i].low,
                                (long long)bounds[i].high);
-  /* In binary64, so that no product below overflows: 2^56 numbers are more than any machine has. */
-  double rows = (double)batch * (double)c->sequence * (double)c->active;
-  double row = (double)c->width + (double)c->hidden * (1.0 + (double)c->shared_experts) +
-               (double)c->dense_hidden +
-               3.0 * (double)c->heads * ((double)c->head_width + (double)c->value_width) +
-               (double)c->latent_width + (double)c->query_latent_width + (double)c->vocabulary +
-               (double)c->experts;
-  double weights = (double)c->layers * (double)c->experts * row * (double)c->width;
-  if (rows * row * (double)c->layers > 0x1p56 || weights > 0x1p56)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: too large for any memory");
+  phibal_status status = model_check_size(c, batch);
+  if (status) return status;
   if (c->heads % c->key_value_heads)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "model: key_value_heads %d does not divide heads %d",
@@ -76,7 +68,7 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
     if (!(b->eta > 0 && b->eta <= 1))
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: eta %g is not in (0, 1]",
                                (double)b->eta);
-    phibal_status status = b->external ? PHIBAL_OK : phibal_potential_check(&b->potential);
+    status = b->external ? PHIBAL_OK : phibal_potential_check(&b->potential);
     if (status) return status;
   }
   if (b->z_coefficient > 0 && c->gate == PHIBAL_GATE_SIGMOID)

@@ -202,6 +202,11 @@ void model_set_ranks(model *m, const model_ranks *ranks);
    of YaRN. */
 phibal_status model_config_check(const model_config *config);
 
+/* PHIBAL_ERROR_ARGUMENT where weights, and what is kept for so many sequences at once, are more
+   numbers than any memory holds; the line says which sizes make them. Sizes are positive. What the
+   functions below compute then fits in their types. */
+phibal_status model_check_size(const model_config *config, int64_t sequences);
+
 /* The parameters of a configuration without allocating them: in all, and those a token touches. */
 void model_count(const model_config *config, balance_method method, int64_t *total,
                  int64_t *active);

@@ -53,6 +53,52 @@ phibal_status model_config_check(const model_config *c) {
   return status ? status : check_rope(c);
 }
 
+/* Whatever has such sizes is a mistake. Below, no product of sizes overflows int64_t, here, in
+   model_layout.c, model_memory.c and estimate.c: each is a factor of a term, and 18 bytes for each
+   number are 2^61. */
+#define MOST_NUMBERS 0x1p56
+
+phibal_status model_check_size(const model_config *c, int64_t sequences) {
+  const double d = c->width, layers = c->layers, experts = c->experts, hidden = c->hidden;
+  const double vocabulary = c->vocabulary, dense = c->dense_hidden, heads = c->heads;
+  const double head = (double)c->head_width + c->rope_width + c->value_width;
+  const double latent = (double)c->latent_width + c->query_latent_width + c->rope_width;
+  const double tokens = (double)sequences * c->sequence, active = c->active;
+  const double shared = (double)c->shared_experts * hidden;
+  const struct {
+    const char *what;
+    double numbers;
+  } terms[] = {
+      {"vocabulary x width", 2 * vocabulary * d},
+      {"layers x heads x head_width x width", 4 * layers * heads * head * d},
+      {"layers x latent_width x (width + heads x head_width)",
+       2 * layers * latent * (d + heads * head)},
+      {"layers x experts x width", layers * experts * d},
+      {"layers x experts x hidden x width", 3 * layers * experts * hidden * d},
+      {"layers x shared_experts x hidden x width", 3 * layers * shared * d},
+      {"layers x dense_hidden x width", 3 * layers * dense * d},
+      {"micro_sequences x sequence x layers x width", 16 * tokens * layers * d},
+      {"micro_sequences x sequence x layers x heads x head_width",
+       8 * tokens * layers * heads * head},
+      {"micro_sequences x sequence x layers x latent_width", 6 * tokens * layers * latent},
+      {"micro_sequences x sequence x layers x experts", 4 * tokens * layers * experts},
+      {"micro_sequences x sequence x layers x active x (width + hidden)",
+       4 * tokens * layers * active * (2 * d + hidden + 2)},
+      {"micro_sequences x sequence x layers x shared_experts x hidden",
+       4 * tokens * layers * shared},
+      {"micro_sequences x sequence x layers x dense_hidden", 4 * tokens * layers * dense},
+  };
+  double all = 0;
+  size_t largest = 0;
+  for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+    all += terms[i].numbers;
+    if (terms[i].numbers > terms[largest].numbers) largest = i;
+  }
+  if (!(all > MOST_NUMBERS)) return PHIBAL_OK;
+  refuse("too large for any memory: %.2g numbers, %.2g of them for %s", all, terms[largest].numbers,
+         terms[largest].what);
+}
+
 model_batch model_batch_count(int64_t n, const int32_t *tokens, const int32_t *targets) {
   model_batch counted = {0, 0};
   for (int64_t i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The paper's sizes: 110.2, 337.8, 587.4 and 984.9 M active parameters, 3.34 B in all for 588M. */
 Test(estimate, paper_configurations) {
@@ -130,4 +131,35 @@ Test(estimate, flops_by_hand) {
   cr_expect_eq(e.forward_flops, 112.0);
   cr_expect_eq(e.training_flops, 336.0);
   cr_expect_eq(e.step_tokens, 12);
+}
+
+/* The largest size of every key is refused, each line naming the sizes that make it too large. In
+   fuzz/targets/sizes.c what is not refused is counted under a sanitizer. */
+Test(estimate, too_large) {
+  static const struct {
+    const char *sizes, *sequences, *named;
+  } cases[] = {
+      {"heads: 1024, head_width: 4096, sequence: 1048576", "1048576", "x heads x head_width"},
+      {"heads: 1, head_width: 2, sequence: 1048576, active: 8, hidden: 1048576", "1048576",
+       "micro_sequences x sequence x layers x active x (width + hidden)"},
+      {"heads: 1, head_width: 2, sequence: 1, width: 65536, layers: 1024, experts: 1024, "
+       "hidden: 1048576",
+       "1", "layers x experts x hidden x width"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[600];
+    const char *sizes = cases[i].sizes;
+    snprintf(text, sizeof text,
+             "model: {vocabulary: 50, %s%s%s%s%s}\nbatch: {sequences: %s}\n"
+             "optimizer: {peak_lr: 1}\ntraining: {steps: 1}\n",
+             sizes, strstr(sizes, "layers") ? "" : ", width: 6, layers: 3",
+             strstr(sizes, "experts") ? "" : ", experts: 8",
+             strstr(sizes, "active") ? "" : ", active: 1",
+             strstr(sizes, "hidden") ? "" : ", hidden: 5", cases[i].sequences);
+    run_config config;
+    cr_expect_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_ERROR_ARGUMENT);
+    cr_expect(strstr(phibal_status_message(), "one.yaml: model: too large for any memory") &&
+                  strstr(phibal_status_message(), cases[i].named),
+              "%s", phibal_status_message());
+  }
 }
