@@ -251,8 +251,8 @@ Test(huggingface_command, refuses) {
   expect(2, "export --load olmoe --out x --dtype int8", "float32 or bfloat16");
   expect(2, "export --load olmoe --out x --shard-gib 0", "a number above 0");
   put_text(path, "olmoe/config.json", "{\"model_type\": \"gpt2\"}");
-  expect(2, "eval-model --load olmoe --data validation.tokens", "model_type \"gpt2\"");
-  expect(2, "train --config tune.yaml --from olmoe", "model_type \"gpt2\"");
+  expect(2, "eval-model --load olmoe --data validation.tokens", "'model_type' is \"gpt2\"");
+  expect(2, "train --config tune.yaml --from olmoe", "'model_type' is \"gpt2\"");
   /* phibal's own models: embeddings that are scaled are none of transformers'. */
   run_config config;
   configure(&config, PAIRS("training.steps", "1"));

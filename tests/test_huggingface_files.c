@@ -150,7 +150,7 @@ Test(huggingface_files, refuses_what_it_has_not) {
   enum { OLMOE, MIXTRAL, QWEN, MOE16, LITE, MOONLIGHT };
   const phibal_status no = PHIBAL_ERROR_UNSUPPORTED, bad = PHIBAL_ERROR_FORMAT;
   expect_refused(OLMOE, "model_type", "\"llama\"", no, "llama");
-  expect_refused(OLMOE, "model_type", NULL, no, "model_type none");
+  expect_refused(OLMOE, "model_type", NULL, no, "'model_type' is none");
   expect_refused(OLMOE, "architectures", "[\"OlmoeForSequenceClassification\"]", no,
                  "OlmoeForSequenceClassification");
   expect_refused(OLMOE, "clip_qkv", "8.0", no, "'clip_qkv' is 8.0");
@@ -184,6 +184,157 @@ Test(huggingface_files, refuses_what_it_has_not) {
   expect_refused(MOONLIGHT, "norm_topk_prob", "false", no, "'norm_topk_prob' is false");
   expect_refused(MOONLIGHT, "scoring_func", "\"softmax\"", no, "'scoring_func'");
   expect_refused(MOONLIGHT, "n_group", "3", PHIBAL_ERROR_ARGUMENT, "expert_groups");
+}
+
+/* Every key of the published files, and those that only others have, with a value of every other
+   kind: refused by the key's name. */
+Test(huggingface_files, refuses_every_wrong_kind) {
+  enum {
+
+    REAL = 2,
+    BOOLEAN = 4,
+
+    LIST = 16,
+    OBJECT = 32,
+    NONE = 64,
+    ZERO = 128
+  };
+  static const struct {
+    const char *value;
+    int kinds; /* of which it is a good value, or none that is looked at here */
+  } values[] = {{"null", NONE},
+                {"true", BOOLEAN},
+                {"false", BOOLEAN},
+                {"0", ZERO},
+                {"-1", 0},
+                {"0.5", REAL},
+                {"2147483648", REAL},
+                {"9223372036854775807", REAL},
+                {"-9223372036854775808", 0},
+                {"1e300", 0},
+                {"\"\"", 0},
+                {"\"8\"", 0},
+                {"\"softmax \"", 0},
+                {"[]", LIST},
+                {"[1]", 0},
+                {"[1, 2]", 0},
+                {"[null]", 0},
+                {"[[\"OlmoeForCausalLM\"]]", 0},
+                {"{}", OBJECT},
+                {"{\"a\": 1}", 0}};
+  static const struct {
+    const char *key;
+    int kind; /* NONE: null is as good as no key; ZERO: it may be 0 */
+  } keys[] = {{"architectures", NONE},
+              {"model_type", 0},
+              {"hidden_act", NONE},
+              {"attention_bias", BOOLEAN | NONE},
+              {"mlp_bias", BOOLEAN | NONE},
+              {"quantization_config", NONE},
+              {"rope_scaling", OBJECT | NONE},
+              {"rope_parameters", OBJECT | NONE},
+              {"tie_word_embeddings", BOOLEAN | NONE},
+              {"clip_qkv", NONE},
+              {"hidden_size", 0},
+              {"intermediate_size", ZERO},
+              {"max_position_embeddings", 0},
+              {"norm_topk_prob", BOOLEAN | NONE},
+              {"num_attention_heads", 0},
+              {"num_experts", 0},
+              {"num_local_experts", NONE},
+              {"num_experts_per_tok", 0},
+              {"num_hidden_layers", 0},
+              {"num_key_value_heads", NONE},
+              {"head_dim", NONE},
+              {"rms_norm_eps", REAL},
+              {"rope_theta", REAL},
+              {"vocab_size", 0},
+              {"sliding_window", NONE},
+              {"decoder_sparse_step", NONE},
+              {"mlp_only_layers", LIST | NONE},
+              {"moe_intermediate_size", 0},
+              {"use_sliding_window", BOOLEAN | NONE},
+              {"first_k_dense_replace", NONE | ZERO},
+              {"moe_layer_freq", NONE},
+              {"n_routed_experts", 0},
+              {"n_shared_experts", NONE | ZERO},
+              {"scoring_func", NONE},
+              {"kv_lora_rank", 0},
+              {"n_group", NONE | ZERO},
+              {"topk_group", NONE | ZERO},
+              {"q_lora_rank", NONE},
+              {"qk_nope_head_dim", ZERO},
+              {"qk_rope_head_dim", 0},
+              {"v_head_dim", 0},
+              {"routed_scaling_factor", REAL | NONE},
+              {"topk_method", NONE},
+              {"rope_interleave", BOOLEAN | NONE}};
+  enum { KEYS = sizeof keys / sizeof *keys };
+  /* Which of the published files read a key that is not among theirs. */
+  static const struct {
+    const char *key;
+    int which;
+  } others[] = {{"quantization_config", 0}, {"num_local_experts", 0}, {"head_dim", 0},
+                {"rope_parameters", 0},     {"mlp_bias", 3},          {"rope_interleave", 5}};
+  int looked_at = 0;
+  for (int which = 0; which < PUBLISHED; which++)
+    for (int k = 0; k < KEYS; k++) {
+      json_t *json = json_loads(published[which].json, 0, NULL);
+      bool read = json_object_get(json, keys[k].key);
+      for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        read |= others[i].which == which && !strcmp(others[i].key, keys[k].key);
+      /* Moot beside use_sliding_window. */
+      if (which == 2 && !strcmp(keys[k].key, "sliding_window")) read = false;
+      looked_at += read;
+      for (size_t v = 0; read && v < sizeof values / sizeof *values; v++) {
+        if (values[v].kinds & keys[k].kind) continue;
+        hf_config config;
+        char named[64];
+        snprintf(named, sizeof named, "'%s'", keys[k].key);
+        json_object_set_new(json, keys[k].key, json_loads(values[v].value, JSON_DECODE_ANY, NULL));
+        cr_expect_neq(hf_config_parse(json, "config.json", &config), PHIBAL_OK, "%s: %s: %s",
+                      published[which].name, keys[k].key, values[v].value);
+        cr_expect(message_has(named), "%s: %s: %s", keys[k].key, values[v].value,
+                  phibal_status_message());
+      }
+      json_decref(json);
+    }
+  cr_expect_geq(looked_at, 100);
+  /* No key of a published file is left out above. */
+  for (int which = 0; which < PUBLISHED; which++) {
+    json_t *json = json_loads(published[which].json, 0, NULL), *value;
+    const char *key;
+    json_object_foreach(json, key, value) {
+      int k = 0;
+      while (k < KEYS && strcmp(keys[k].key, key)) k++;
+      cr_expect_lt(k, KEYS, "%s", key);
+    }
+    json_decref(json);
+  }
+}
+
+Test(huggingface_files, refuses_every_wrong_kind_of_yarn) {
+  static const char *const keys[] = {"factor",           "original_max_position_embeddings",
+                                     "beta_fast",        "beta_slow",
+                                     "mscale",           "mscale_all_dim",
+                                     "attention_factor", "truncate",
+                                     "rope_type",        "type"};
+  static const char *const values[] = {"\"1\"", "[1]", "{}", "-1", "1e300"};
+  for (int parameters = 0; parameters < 2; parameters++)
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+      for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+        hf_config config;
+        json_t *json = json_loads(published[4].json, 0, NULL);
+        json_t *rope = json_deep_copy(json_object_get(json, "rope_scaling"));
+        char named[64];
+        snprintf(named, sizeof named, "'%s'", keys[k]);
+        json_object_set_new(rope, keys[k], json_loads(values[v], JSON_DECODE_ANY, NULL));
+        json_object_set_new(json, parameters ? "rope_parameters" : "rope_scaling", rope);
+        cr_expect_neq(hf_config_parse(json, "config.json", &config), PHIBAL_OK, "%s: %s", keys[k],
+                      values[v]);
+        cr_expect(message_has(named), "%s: %s: %s", keys[k], values[v], phibal_status_message());
+        json_decref(json);
+      }
 }
 
 /* A copy of a fixture in which tensors may be changed before it is written. */
@@ -323,6 +474,57 @@ Test(huggingface_files, refuses_folders) {
   cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_IO);
   folder_remove(folder);
   free(folder);
+}
+
+/* An index against its files, of which each has half of the tensors. */
+Test(huggingface_files, refuses_another_index) {
+  static const struct {
+    const char *tensor; /* and the file that the index has it in; null: it has it not */
+    const char *file, *message;
+  } cases[] = {
+      {NULL, NULL, NULL},
+      {"model.norm.weight", "b.safetensors", "tensor \"model.norm.weight\" is in "},
+      {"model.norm.weight", NULL, "the index has it nowhere"},
+      {"lm_head.weights", "a.safetensors",
+       "tensor \"lm_head.weights\" is not in \"a.safetensors\""},
+      {"model.norm.weight", "", "\"\" is no file of the folder"},
+      {"model.norm.weight", "[\"a.safetensors\"]", "is no file of the folder"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    copy c = copy_begin("olmoe");
+    hf_checkpoint opened;
+    json_t *map = json_object();
+    safetensors_tensor *half = c.tensors;
+    int64_t n = c.count / 2;
+    for (int file = 0; file < 2; file++) {
+      char path[600];
+      const char *name = file ? "b.safetensors" : "a.safetensors";
+      snprintf(path, sizeof path, "%s/%s", c.folder, name);
+      if (file) half += n, n = c.count - n;
+      must(safetensors_write(path, half, n, NULL, 0));
+      for (int64_t t = 0; t < n; t++) {
+        const bool moved = cases[i].tensor && !strcmp(half[t].name, cases[i].tensor);
+        /* Whichever file has it, the index says the other one. */
+        const char *has = moved && cases[i].file && strstr(cases[i].file, "b.safe")
+                              ? file ? "a.safetensors" : "b.safetensors"
+                              : name;
+        if (!moved || cases[i].file) json_object_set_new(map, half[t].name, json_string(has));
+      }
+    }
+    if (cases[i].tensor && cases[i].file && !strstr(cases[i].file, "b.safe"))
+      json_object_set_new(map, cases[i].tensor,
+                          *cases[i].file == '[' ? json_loads(cases[i].file, 0, NULL)
+                                                : json_string(cases[i].file));
+    json_t *index = json_pack("{s:o}", "weight_map", map);
+    must(hf_json_write(c.folder, "model.safetensors.index.json", index));
+    json_decref(index);
+    const phibal_status status = hf_open(c.folder, &opened);
+    cr_expect_eq(status, cases[i].message ? PHIBAL_ERROR_FORMAT : PHIBAL_OK, "case %zu: %s", i,
+                 phibal_status_message());
+    if (cases[i].message)
+      cr_expect(message_has(cases[i].message), "case %zu: %s", i, phibal_status_message());
+    copy_end(&c, &opened, NULL);
+  }
 }
 
 /* Written, in one file or many, and read again: the same bits. The fixtures' weights are bfloat16

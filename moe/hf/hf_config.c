@@ -74,33 +74,35 @@ typedef struct integer_key {
   const char *name;
   size_t offset;
   bool required;
+  int32_t least;
   const char *none; /* what an option of 0 is written as, in JSON; null: 0 */
 } integer_key;
 
 #define OPTION(field) offsetof(model_config, field)
 static const integer_key integer_keys[] = {
-    {HF_ALL, "vocab_size", OPTION(vocabulary), true, NULL},
-    {HF_ALL, "hidden_size", OPTION(width), true, NULL},
-    {HF_ALL, "num_hidden_layers", OPTION(layers), true, NULL},
-    {HF_ALL, "num_attention_heads", OPTION(heads), true, NULL},
-    {HF_ALL, "num_key_value_heads", OPTION(key_value_heads), false, NULL},
-    {HF_ALL, "max_position_embeddings", OPTION(sequence), true, NULL},
-    {HF_OLMOE | HF_MIXTRAL | HF_QWEN3 | HF_DEEPSEEK, "head_dim", OPTION(head_width), false, NULL},
-    {HF_OLMOE | HF_QWEN3, "num_experts", OPTION(experts), false, NULL},
-    {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL, "num_local_experts", OPTION(experts), false, NULL},
-    {HF_ALL_DEEPSEEK, "n_routed_experts", OPTION(experts), true, NULL},
-    {HF_ALL, "num_experts_per_tok", OPTION(active), true, NULL},
-    {HF_OLMOE | HF_MIXTRAL, "intermediate_size", OPTION(hidden), true, NULL},
-    {HF_QWEN3 | HF_ALL_DEEPSEEK, "moe_intermediate_size", OPTION(hidden), true, NULL},
-    {HF_QWEN3 | HF_ALL_DEEPSEEK, "intermediate_size", OPTION(dense_hidden), true, NULL},
-    {HF_ALL_DEEPSEEK, "n_shared_experts", OPTION(shared_experts), false, NULL},
-    {HF_ALL_DEEPSEEK, "first_k_dense_replace", OPTION(dense_layers), false, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "kv_lora_rank", OPTION(latent_width), true, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "q_lora_rank", OPTION(query_latent_width), false, "null"},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "qk_rope_head_dim", OPTION(rope_width), true, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "v_head_dim", OPTION(value_width), true, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "n_group", OPTION(expert_groups), false, "1"},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "topk_group", OPTION(active_groups), false, "1"},
+    {HF_ALL, "vocab_size", OPTION(vocabulary), true, 1, NULL},
+    {HF_ALL, "hidden_size", OPTION(width), true, 1, NULL},
+    {HF_ALL, "num_hidden_layers", OPTION(layers), true, 1, NULL},
+    {HF_ALL, "num_attention_heads", OPTION(heads), true, 1, NULL},
+    {HF_ALL, "num_key_value_heads", OPTION(key_value_heads), false, 1, NULL},
+    {HF_ALL, "max_position_embeddings", OPTION(sequence), true, 1, NULL},
+    {HF_OLMOE | HF_MIXTRAL | HF_QWEN3 | HF_DEEPSEEK, "head_dim", OPTION(head_width), false, 1,
+     NULL},
+    {HF_OLMOE | HF_QWEN3, "num_experts", OPTION(experts), false, 1, NULL},
+    {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL, "num_local_experts", OPTION(experts), false, 1, NULL},
+    {HF_ALL_DEEPSEEK, "n_routed_experts", OPTION(experts), true, 1, NULL},
+    {HF_ALL, "num_experts_per_tok", OPTION(active), true, 1, NULL},
+    {HF_OLMOE | HF_MIXTRAL, "intermediate_size", OPTION(hidden), true, 1, NULL},
+    {HF_QWEN3 | HF_ALL_DEEPSEEK, "moe_intermediate_size", OPTION(hidden), true, 1, NULL},
+    {HF_QWEN3 | HF_ALL_DEEPSEEK, "intermediate_size", OPTION(dense_hidden), true, 0, NULL},
+    {HF_ALL_DEEPSEEK, "n_shared_experts", OPTION(shared_experts), false, 0, NULL},
+    {HF_ALL_DEEPSEEK, "first_k_dense_replace", OPTION(dense_layers), false, 0, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "kv_lora_rank", OPTION(latent_width), true, 1, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "q_lora_rank", OPTION(query_latent_width), false, 1, "null"},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "qk_rope_head_dim", OPTION(rope_width), true, 1, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "v_head_dim", OPTION(value_width), true, 1, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "n_group", OPTION(expert_groups), false, 0, "1"},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "topk_group", OPTION(active_groups), false, 0, "1"},
 };
 enum { INTEGER_KEYS = sizeof integer_keys / sizeof *integer_keys };
 
@@ -138,18 +140,25 @@ void hf_architectures_list(char *text, size_t size) {
 static phibal_status find_architecture(const json_t *json, const char *path,
                                        const hf_architecture **found) {
   const char *type = json_string_value(json_object_get(json, "model_type"));
-  const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+  /* A file need not say a class; where it does, each of them has to be the one. */
+  const json_t *classes = json_object_get(json, "architectures");
+  const bool none = !classes || json_is_null(classes);
   for (int i = 0; i < hf_architecture_count; i++) {
     const hf_architecture *a = &hf_architectures[i];
     if (!type || strcmp(type, a->model_type)) continue;
-    if (name && strcmp(name, a->class_name)) continue;
+    bool fits = none || json_array_size(classes) > 0;
+    for (size_t j = 0; j < json_array_size(classes); j++) {
+      const char *name = json_string_value(json_array_get(classes, j));
+      fits &= name && !strcmp(name, a->class_name);
+    }
+    if (!fits) continue;
     *found = a;
     return PHIBAL_OK;
   }
   char known[256], type_shown[HF_SHOWN], name_shown[HF_SHOWN];
   hf_architectures_list(known, sizeof known);
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                           "%s: model_type %s, architectures %s; phibal has %s", path,
+                           "%s: 'model_type' is %s, 'architectures' %s; phibal has %s", path,
                            hf_json_show(json_object_get(json, "model_type"), type_shown),
                            hf_json_show(json_object_get(json, "architectures"), name_shown), known);
 }
@@ -178,6 +187,10 @@ static phibal_status parse_integers(const json_t *json, const char *path, unsign
     int32_t *option = (int32_t *)((char *)c + key->offset), before = *option;
     phibal_status status = hf_json_integer(json, path, key->name, key->required, option);
     if (status) return status;
+    const json_t *given = json_object_get(json, key->name);
+    if (json_is_integer(given) && *option < key->least)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %d, and %d is the least", path,
+                               key->name, *option, key->least);
     if (before && *option != before)
       return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %d, and another key says %d", path,
                                key->name, *option, before);
@@ -219,7 +232,8 @@ static phibal_status parse_gate(const json_t *json, const char *path, const hf_a
 static phibal_status parse_groups(const json_t *json, const char *path, const hf_architecture *a,
                                   model_config *c) {
   const json_t *method = json_object_get(json, "topk_method");
-  const char *name = json_is_string(method) ? json_string_value(method) : "greedy";
+  const bool none = !method || json_is_null(method);
+  const char *name = none ? "greedy" : json_is_string(method) ? json_string_value(method) : "";
   char shown[HF_SHOWN];
   if (a->flag == HF_DEEPSEEK2 && strcmp(name, "greedy") && strcmp(name, "group_limited_greedy"))
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: 'topk_method' is %s", path,
@@ -233,10 +247,16 @@ static phibal_status parse_groups(const json_t *json, const char *path, const hf
 static phibal_status parse_dense(const json_t *json, const char *path, model_config *c) {
   const json_t *list = json_object_get(json, "mlp_only_layers");
   if (!list || json_is_null(list)) return PHIBAL_OK;
-  for (size_t i = 0; i < json_array_size(list); i++)
-    if (json_integer_value(json_array_get(list, i)) != (json_int_t)i)
-      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                               "%s: 'mlp_only_layers' has others than the first ones", path);
+  bool first = json_is_array(list) && json_array_size(list) <= (size_t)c->layers;
+  for (size_t i = 0; first && i < json_array_size(list); i++) {
+    const json_t *layer = json_array_get(list, i);
+    first = json_is_integer(layer) && json_integer_value(layer) == (json_int_t)i;
+  }
+  char shown[HF_SHOWN];
+  if (!first)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: 'mlp_only_layers' is %s, not a list of the first layers", path,
+                             hf_json_show(list, shown));
   c->dense_layers = (int32_t)json_array_size(list);
   return PHIBAL_OK;
 }
@@ -246,8 +266,11 @@ static phibal_status parse_heads(const json_t *json, const char *path, const hf_
   if (!c->key_value_heads) c->key_value_heads = c->heads;
   c->latent_norm_epsilon = 1e-6f; /* whatever rms_norm_eps is: a constant of their code */
   if (!a->latent) {
-    if (!c->head_width && c->heads) c->head_width = c->width / c->heads;
-    return PHIBAL_OK;
+    if (!c->head_width) c->head_width = c->width / c->heads;
+    if (c->head_width) return PHIBAL_OK;
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: 'num_attention_heads' is %d, and 'hidden_size' %d", path,
+                             c->heads, c->width);
   }
   int32_t plain = 0;
   phibal_status status = hf_json_integer(json, path, "qk_nope_head_dim", true, &plain);
@@ -279,6 +302,16 @@ phibal_status hf_config_parse(const json_t *json, const char *path, hf_config *c
   if (!status && a->flag == HF_QWEN3) status = parse_dense(json, path, c);
   if (!status) status = hf_rope_parse(json, path, a, c);
   if (status) return status;
+  const struct {
+    const char *key;
+    float value;
+  } above_0[] = {{"rms_norm_eps", c->norm_epsilon},
+                 {"rope_theta", c->rope_theta},
+                 {"routed_scaling_factor", c->route_scale}};
+  for (size_t i = 0; i < sizeof above_0 / sizeof *above_0; i++)
+    if (!(above_0[i].value > 0))
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %g, and must be above 0", path,
+                               above_0[i].key, (double)above_0[i].value);
   c->untied_head = !tied;
   status = model_config_check(c);
   return status ? phibal_status_set(status, "%s: %s", path, phibal_status_message()) : PHIBAL_OK;

@@ -8,40 +8,79 @@ static phibal_status memory_error(const char *folder) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory to read it", folder);
 }
 
-/* The different files of an index, sorted. Names with a '/' could lead anywhere. */
-static phibal_status index_files(const char *path, string_list *names) {
-  json_t *json = NULL, *value;
+/* The different files of an index, in *names, and where it has each tensor, in *map (to be freed).
+   Names with a '/' could lead anywhere. */
+static phibal_status index_files(const char *path, string_list *names, json_t **map) {
+  json_t *json = NULL, *value, *seen = json_object();
   const char *tensor;
   phibal_status status = hf_json_read(path, &json);
-  if (status) return status;
-  json_t *map = json_object_get(json, "weight_map");
-  if (!json_is_object(map) || !json_object_size(map))
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no 'weight_map'", path);
-  json_object_foreach(map, tensor, value) {
-    const char *name = json_string_value(value);
-    if (status) break;
-    if (!name || strchr(name, '/')) {
+  *map = json_incref(json_object_get(json, "weight_map"));
+  if (!status && !seen) status = memory_error(path);
+  if (!status && (!json_is_object(*map) || !json_object_size(*map)))
+    status =
+        phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'weight_map' is no object with tensors", path);
+  if (!status) json_object_foreach(*map, tensor, value) {
+      const char *name = json_string_value(value);
       char shown[HF_SHOWN];
-      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s is no file of the folder", path,
-                                 hf_json_show(value, shown));
-      break;
+      if (!name || !*name || strchr(name, '/'))
+        status =
+            phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'weight_map': %s is no file of the folder",
+                              path, hf_json_show(value, shown));
+      else if (!json_object_get(seen, name) && json_object_set_new(seen, name, json_true()))
+        status = memory_error(path);
+      if (status) break;
     }
-    bool known = false;
-    for (size_t i = 0; i < names->count; i++) known |= !strcmp(names->items[i], name);
-    if (!known) status = string_list_append(names, name);
-  }
+  if (!status) json_object_foreach(seen, tensor, value) {
+      status = string_list_append(names, tensor);
+      if (status) break;
+    }
+  json_decref(seen);
   json_decref(json);
   return status;
 }
 
+/* Each tensor is in the file that the index names for it, and the index has every tensor of the
+   files, but for frequencies, which are made anew. */
+static phibal_status check_index(const char *path, const json_t *map, const string_list *names,
+                                 const hf_checkpoint *c) {
+  char shown[HF_SHOWN], file[HF_SHOWN];
+  int64_t placed = 0;
+  for (size_t i = 0; i < names->count; i++)
+    for (int64_t t = 0; t < c->file[i].count; t++) {
+      const char *tensor = c->file[i].tensors[t].name;
+      const char *has = json_string_value(json_object_get(map, tensor));
+      if (!has && string_ends_with(tensor, ".rotary_emb.inv_freq")) continue;
+      if (!has || strcmp(has, names->items[i]))
+        return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                                 "%s: tensor %s is in %s, the index has it %s%s", path,
+                                 hf_json_show_text(tensor, shown), c->file[i].name,
+                                 has ? "in " : "nowhere", has ? hf_json_show_text(has, file) : "");
+      placed++;
+    }
+  if (placed == (int64_t)json_object_size(map)) return PHIBAL_OK;
+  const char *tensor;
+  json_t *value;
+  json_object_foreach((json_t *)(uintptr_t)map, tensor, value) {
+    bool found = false;
+    for (size_t i = 0; i < names->count && !found; i++)
+      found = !strcmp(names->items[i], json_string_value(value)) &&
+              safetensors_find(&c->file[i], tensor);
+    if (!found)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor %s is not in %s", path,
+                               hf_json_show_text(tensor, shown), hf_json_show(value, file));
+  }
+  return PHIBAL_OK;
+}
+
 static phibal_status open_files(const char *folder, hf_checkpoint *c) {
   string_list names = {0};
+  json_t *map = NULL;
   char *index = string_format("%s/model.safetensors.index.json", folder);
   phibal_status status = index ? PHIBAL_OK : memory_error(folder);
   if (!status && folder_has(folder, "model.safetensors"))
     status = string_list_append(&names, "model.safetensors");
   else if (!status && folder_has(folder, "model.safetensors.index.json"))
-    status = index_files(index, &names);
+    status = index_files(index, &names, &map);
   else if (!status)
     status = phibal_status_set(PHIBAL_ERROR_IO,
                                "%s: neither model.safetensors nor model.safetensors.index.json "
@@ -54,7 +93,9 @@ static phibal_status open_files(const char *folder, hf_checkpoint *c) {
     if (!status) c->files++;
     free(path);
   }
+  if (!status && map) status = check_index(index, map, &names, c);
   string_list_free(&names);
+  json_decref(map);
   free(index);
   return status;
 }

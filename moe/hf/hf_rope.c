@@ -26,7 +26,8 @@ static phibal_status check_keys(const json_t *rope, const char *path) {
     found |= !strcmp(key, "partial_rotary_factor") && json_number_value(value) == 1.0;
     if (found) continue;
     char shown[HF_SHOWN];
-    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s of the rotary positions", path,
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: %s in 'rope_scaling' or 'rope_parameters'", path,
                              hf_json_show_text(key, shown));
   }
   return PHIBAL_OK;
@@ -49,9 +50,22 @@ static phibal_status parse_yarn(const json_t *rope, const char *path, bool laten
   if (!status) status = hf_json_real(rope, path, "attention_factor", false, &magnitude);
   if (!status) status = hf_json_boolean(rope, path, "truncate", &truncate);
   if (status) return status;
-  if (!(c->rope_factor > 0))
-    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: YaRN's 'factor' is %g", path,
-                             (double)c->rope_factor);
+  const struct {
+    const char *key;
+    float value;
+    bool fits;
+  } numbers[] = {
+      {"factor", c->rope_factor, c->rope_factor > 0},
+      {"original_max_position_embeddings", (float)c->rope_original, c->rope_original > 0},
+      {"beta_fast", c->rope_fast, c->rope_fast > 0},
+      {"beta_slow", c->rope_slow, c->rope_slow > 0},
+      {"mscale", m, m >= 0},
+      {"mscale_all_dim", all, all >= 0},
+      {"attention_factor", magnitude, magnitude >= 0}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (!numbers[i].fits)
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: YaRN's '%s' is %g", path, numbers[i].key,
+                               (double)numbers[i].value);
   const double factor = (double)c->rope_factor;
   c->rope_fraction = !truncate;
   const double ratio = magnitude > 0 ? (double)magnitude
@@ -70,6 +84,13 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
                             const hf_architecture *architecture, model_config *c) {
   const json_t *whole = json_object_get(json, "rope_parameters");
   const json_t *scaling = json_object_get(json, "rope_scaling");
+  const json_t *const objects[] = {whole, scaling};
+  char shown[HF_SHOWN];
+  for (int i = 0; i < 2; i++)
+    if (objects[i] && !json_is_null(objects[i]) && !json_is_object(objects[i]))
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %s, where an object is wanted",
+                               path, i ? "rope_scaling" : "rope_parameters",
+                               hf_json_show(objects[i], shown));
   const json_t *rope = json_is_object(whole) ? whole : scaling;
   c->rope_fast = ROPE_FAST;
   c->rope_slow = ROPE_SLOW;
@@ -78,15 +99,16 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
   if (status || !json_is_object(rope)) return status;
   status = check_keys(rope, path);
   if (status) return status;
-  const json_t *type = json_object_get(rope, "rope_type");
-  if (!type) type = json_object_get(rope, "type");
-  const char *name = json_is_string(type) ? json_string_value(type) : "default";
+  const json_t *type = json_object_get(rope, "rope_type"), *old = json_object_get(rope, "type");
+  const char *key = type && !json_is_null(type) ? "rope_type" : "type";
+  if (!strcmp(key, "type")) type = old;
+  const bool none = !type || json_is_null(type);
+  const char *name = none ? "default" : json_is_string(type) ? json_string_value(type) : "";
   if (!strcmp(name, "default")) return PHIBAL_OK;
   if (!strcmp(name, "yarn")) return parse_yarn(rope, path, architecture->latent, c);
-  char shown[HF_SHOWN];
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                           "%s: rotary positions of type %s; phibal has \"default\" and \"yarn\"",
-                           path, hf_json_show(type, shown));
+                           "%s: rotary positions: '%s' is %s; phibal has \"default\" and \"yarn\"",
+                           path, key, hf_json_show(type, shown));
 }
 
 void hf_rope_make(const hf_architecture *architecture, const model_config *c, json_t *json) {
