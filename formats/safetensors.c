@@ -1,6 +1,7 @@
 #include "safetensors_internal.h"
 #include "file.h"
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -382,4 +383,57 @@ phibal_status safetensors_get(const safetensors_file *file, const char *name,
                           (long long)t->shape[d], (long long)shape[d]);
   *tensor = t;
   return PHIBAL_OK;
+}
+
+/* Whether any of x[n], unsigned numbers whose bits `mask` are an exponent, has all of them set. */
+#define NONFINITE_IN(type)                                                                         \
+  for (int64_t i = 0; i < n && at < 0; i += BLOCK) {                                               \
+    const type *x = (const type *)t->data + i;                                                     \
+    const int64_t end = n - i < BLOCK ? n - i : BLOCK;                                             \
+    unsigned found = 0;                                                                            \
+    for (int64_t j = 0; j < end; j++) found |= (x[j] & (type)mask) == (type)mask;                  \
+    for (int64_t j = 0; found && j < end && at < 0; j++)                                           \
+      if ((x[j] & (type)mask) == (type)mask) at = i + j;                                           \
+  }
+
+int64_t safetensors_nonfinite(const safetensors_tensor *t) {
+  enum { BLOCK = 4096 };
+  const int64_t n = t->elements;
+  int64_t at = -1;
+  const uint64_t mask = t->dtype == SAFETENSORS_F64    ? UINT64_C(0x7ff) << 52
+                        : t->dtype == SAFETENSORS_F32  ? 0x7f800000
+                        : t->dtype == SAFETENSORS_BF16 ? 0x7f80
+                                                       : 0x7c00;
+  if (t->dtype == SAFETENSORS_F64) {
+    NONFINITE_IN(uint64_t)
+  } else if (t->dtype == SAFETENSORS_F32) {
+    NONFINITE_IN(uint32_t)
+  } else if (t->dtype == SAFETENSORS_BF16 || t->dtype == SAFETENSORS_F16) {
+    NONFINITE_IN(uint16_t)
+  }
+  return at;
+}
+
+phibal_status safetensors_check_finite(const char *file, const safetensors_tensor *t) {
+  const int64_t at = safetensors_nonfinite(t);
+  if (at < 0) return PHIBAL_OK;
+  char index[24 * SAFETENSORS_MAX_DIMENSIONS] = "";
+  int64_t left = at, size = t->elements;
+  size_t used = 0;
+  for (int32_t d = 0; d < t->dimensions; d++) {
+    size /= t->shape[d];
+    used += (size_t)snprintf(index + used, sizeof index - used, "[%lld]", (long long)(left / size));
+    left %= size;
+  }
+  /* NaN has bits of a fraction beside those of its exponent. */
+  const unsigned char *bits = (const unsigned char *)t->data + at * dtypes[t->dtype].bytes;
+  uint64_t number = 0;
+  memcpy(&number, bits, (size_t)dtypes[t->dtype].bytes);
+  const int fraction = t->dtype == SAFETENSORS_F64    ? 52
+                       : t->dtype == SAFETENSORS_F32  ? 23
+                       : t->dtype == SAFETENSORS_BF16 ? 7
+                                                      : 10;
+  const bool nan = number & ((UINT64_C(1) << fraction) - 1);
+  return phibal_status_set(PHIBAL_ERROR_NONFINITE, "%s: tensor '%s'%s is %s", file,
+                           safetensors_show(t->name).text, index, nan ? "NaN" : "infinite");
 }

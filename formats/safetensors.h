@@ -90,6 +90,11 @@ phibal_status safetensors_get(const safetensors_file *file, const char *name,
                               safetensors_dtype dtype, int32_t dimensions, const int64_t *shape,
                               const safetensors_tensor **tensor);
 
+/* The first element that is NaN or infinite; -1 for none, and for integers. */
+int64_t safetensors_nonfinite(const safetensors_tensor *tensor);
+/* PHIBAL_ERROR_NONFINITE says which it is; `file` stands before it. */
+phibal_status safetensors_check_finite(const char *file, const safetensors_tensor *tensor);
+
 /* Writes tensors[count] and metadata[metadata_count], in any order, to a file that appears whole or
    not at all. The bytes depend on the contents only, not on the order given. Data stream from where
    they are: nothing is gathered in memory. PHIBAL_ERROR_ARGUMENT names the tensor that a reader

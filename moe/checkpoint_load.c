@@ -175,13 +175,14 @@ static phibal_status read_places(const safetensors_file *file, const sharding *d
                                  const checkpoint_place *places, int64_t count) {
   if (!places)
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory to read it", file->name);
-  /* All shapes before the first copy. */
+  /* All shapes and numbers before the first copy. */
   for (int pass = 0; pass < 2; pass++)
     for (int64_t i = 0; i < count; i++) {
       const checkpoint_place *p = &places[i];
       const safetensors_tensor *tensor;
       phibal_status status =
           safetensors_get(file, p->name, p->dtype, p->dimensions, p->shape, &tensor);
+      if (!status && !pass) status = safetensors_check_finite(file->name, tensor);
       if (status) return status;
       if (pass && p->tensor)
         sharding_put(divided, p->tensor, p->data, p->moments, 0, tensor->elements, tensor->data);

@@ -52,6 +52,8 @@ static phibal_status write_tensors(const char *path, const safetensors_file *tra
   for (int64_t i = 0; i < training->count && !status; i++) {
     const char *name = training->tensors[i].name;
     if (strncmp(name, FROM_TRAINING, sizeof FROM_TRAINING - 1)) continue;
+    status = safetensors_check_finite(training->name, &training->tensors[i]);
+    if (status) break;
     tensors[count] = training->tensors[i];
     tensors[count].name = string_format("%s%s", PREFIX, name + sizeof FROM_TRAINING - 1);
     if (!tensors[count++].name) status = memory_error();
@@ -99,7 +101,8 @@ static phibal_status read_config(const char *folder, int32_t *rank, float *alpha
   if (!status && (!json_is_string(type) || strcmp(json_string_value(type), "LORA")))
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: adapters of type %s", path,
                                hf_json_show(type, shown));
-  if (!status && json_is_string(bias) && strcmp(json_string_value(bias), "none"))
+  if (!status && bias && !json_is_null(bias) &&
+      (!json_is_string(bias) || strcmp(json_string_value(bias), "none")))
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: 'bias' is %s", path,
                                hf_json_show(bias, shown));
   for (size_t i = 0; i < sizeof variants / sizeof *variants && !status; i++)
@@ -135,6 +138,8 @@ static phibal_status merge_matrix(const safetensors_file *file, const char *a_na
   const safetensors_tensor *a, *b;
   phibal_status status = safetensors_get(file, a_name, SAFETENSORS_F32, 2, a_shape, &a);
   if (!status) status = safetensors_get(file, b_name, SAFETENSORS_F32, 2, b_shape, &b);
+  if (!status) status = safetensors_check_finite(file->name, a);
+  if (!status) status = safetensors_check_finite(file->name, b);
   if (status) return status;
   float *product = malloc((size_t)(rows * columns) * sizeof *product);
   if (!product) return memory_error();

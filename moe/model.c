@@ -307,6 +307,7 @@ static phibal_status forward(model *m, int32_t batch, const int32_t *tokens, boo
   int32_t moe_layer = 0;
   for (int32_t layer = 0; layer < c->layers; layer++) {
     mark = model_now();
+    m->reached = layer;
     attention_branch_forward(m, layer, batch);
     model_clock(&mark, &m->times.attention);
     float *out = layer + 1 < c->layers ? m->layers[layer + 1].x : m->last;
@@ -314,6 +315,7 @@ static phibal_status forward(model *m, int32_t batch, const int32_t *tokens, boo
     if (status) return status;
     if (m->weights.layers[layer].router) moe_layer++;
   }
+  m->reached = c->layers;
   mark = model_now();
   norm_shape norm = {count, 1, c->width, c->norm_epsilon};
   norm_forward(&norm, m->last, c->width, m->weights.norm, m->scratch.output, c->width,
@@ -364,6 +366,16 @@ static phibal_status backward(model *m, int32_t batch, const int32_t *tokens) {
   return PHIBAL_OK;
 }
 
+/* Says in the message of the failure where it came from. */
+static void say_origin(const model *m, int32_t batch) {
+  char origin[MODEL_ORIGIN];
+  char *said = strdup(phibal_status_message());
+  model_name_origin(m, batch, origin);
+  phibal_status_set(PHIBAL_ERROR_NONFINITE, "%s%s%s", said ? said : "", *origin ? "; " : "",
+                    origin);
+  free(said);
+}
+
 phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tokens,
                                      const int32_t *targets, model_losses *losses) {
   *losses = (model_losses){0};
@@ -374,7 +386,11 @@ phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tok
   phibal_status status = accept(m, batch, tokens, targets);
   m->adapting = true;
   if (!status) status = forward(m, batch, tokens, true, losses);
+  if (status == PHIBAL_ERROR_NONFINITE) say_origin(m, batch);
   if (!status) head(m, batch, targets, true, losses);
+  /* The backward pass writes over some of it. Other ranks learn it from the sum of the losses. */
+  const double sum = losses->cross_entropy + losses->balance + losses->z;
+  if (!status && !isfinite(sum) && !*m->origin) model_name_origin(m, batch, m->origin);
   if (!status) status = backward(m, batch, tokens);
   m->adapting = false;
   if (status) return status;
@@ -406,6 +422,9 @@ phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, con
   if (!status) exchange_call(m, &(int64_t){1});
   if (!status) status = forward(m, batch, tokens, false, losses);
   if (!status) head(m, batch, targets, false, losses);
+  if (!status && !isfinite(losses->cross_entropy))
+    status = phibal_status_set(PHIBAL_ERROR_NONFINITE, "the loss is %f", losses->cross_entropy);
+  if (status == PHIBAL_ERROR_NONFINITE) say_origin(m, batch);
   for (int32_t i = 0; loads && i < m->moe_layers && !status; i++)
     status = phibal_loads_add(&loads[i], &m->loads[i]);
   m->times = kept;

@@ -207,6 +207,13 @@ phibal_status model_config_check(const model_config *config);
    functions below compute then fits in their types. */
 phibal_status model_check_size(const model_config *config, int64_t sequences);
 
+/* PHIBAL_ERROR_NONFINITE names the first weight that is NaN or infinite, and its place. */
+phibal_status model_check_weights(const model *m);
+/* Of the first call of forward_backward whose losses were not finite: what was first not finite, of
+   the weights or of what the call had made from them, in the order in which it was made; "" where
+   there was none. A failure says it in its message. */
+const char *model_origin(const model *m);
+
 /* The parameters of a configuration without allocating them: in all, and those a token touches. */
 void model_count(const model_config *config, balance_method method, int64_t *total,
                  int64_t *active);

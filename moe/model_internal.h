@@ -8,6 +8,8 @@
 #include "head.h"
 #include "model.h"
 
+enum { MODEL_ORIGIN = 192 };
+
 /* One layer's part of an array laid out as the tensors: parameters or gradients. Null where the
    layer has no such tensor. */
 typedef struct layer_weights {
@@ -119,6 +121,8 @@ struct model {
   const model_adapters *adapters; /* null: none */
   int64_t first_token;            /* of the call, for the adapters */
   bool adapting;                  /* in a call of forward_backward */
+  int32_t reached;                /* by the call: a layer, or all of them */
+  char origin[MODEL_ORIGIN];      /* of the first call whose losses were not finite */
   model_times times;
 };
 
@@ -136,6 +140,10 @@ void model_initialise(model *m, uint64_t seed);
 /* model_memory.c: cuts every array of the activations out of `a`, or measures (m->layers may then
    be null). */
 void model_cut(model *m, arena *a);
+
+/* model_finite.c: what is first not finite after a forward pass of `batch` sequences on the host,
+   as far as it came; "" where nothing is found. Messages are lost. */
+void model_name_origin(const model *m, int32_t batch, char text[MODEL_ORIGIN]);
 
 /* model_check.c: whether a call's tokens and targets are what they may be; the mask [n] of those
    that are not padding. */

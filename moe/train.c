@@ -318,18 +318,20 @@ static phibal_status fetch(const trainer *t) {
   return t->device ? device_fetch(t->device) : PHIBAL_OK;
 }
 
-static phibal_status check_finite(const model_losses *losses) {
+static phibal_status check_finite(const trainer *t, const model_losses *losses) {
   const struct {
     const char *name;
     double value;
   } all[] = {{"loss", losses->cross_entropy},
              {"balancing loss", losses->balance},
              {"router z-loss", losses->z}};
+  const char *origin = model_origin(t->model);
   for (int i = 0; i < 3; i++)
     if (!isfinite(all[i].value))
       return phibal_status_set(PHIBAL_ERROR_NONFINITE,
-                               "the %s is %f; a lower optimizer.peak_lr or optimizer.clip may help",
-                               all[i].name, all[i].value);
+                               "the %s is %f%s%s; a lower optimizer.peak_lr or optimizer.clip "
+                               "may help",
+                               all[i].name, all[i].value, *origin ? ": " : "", origin);
   return PHIBAL_OK;
 }
 
@@ -337,7 +339,7 @@ static phibal_status check_finite(const model_losses *losses) {
 static phibal_status host_step(trainer *t, model_batch batch, double lr, model_losses *losses,
                                double *norm, double *computed) {
   phibal_status status = compute_gradient(t, batch, losses);
-  if (!status) status = check_finite(losses);
+  if (!status) status = check_finite(t, losses);
   *computed = seconds_now();
   if (!status) status = gradient_norm(t, norm);
   if (!status) update(t, lr, clip_scale(t->config->optimizer.clip, *norm));
@@ -451,6 +453,7 @@ static phibal_status save(trainer *t) {
     return PHIBAL_OK;
   checkpoint_state state = state_of(t);
   phibal_status status = fetch(t);
+  if (!status) status = model_check_weights(t->model);
   if (!status) status = checkpoint_save(t->folder.path, &state, c->checkpoint.keep);
   if (!status) return PHIBAL_OK;
   return phibal_status_set(status, "the checkpoint of step %lld: %s; older ones are untouched",

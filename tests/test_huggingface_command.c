@@ -272,3 +272,105 @@ Test(huggingface_command, refuses) {
   expect(0, "export --load qwen --out x", "");
   cr_expect_eq(loss_of("x"), loss_of("qwen"));
 }
+
+/* Sets an element of a tensor in a file to NaN (bits 0x7fc0), infinite (0x7f80) or very large. */
+static void poison(const char *folder, const char *tensor, int64_t element, uint16_t high) {
+  char path[256], file[600];
+  path_to(folder, path);
+  snprintf(file, sizeof file, "%s/model.safetensors", path);
+  safetensors_file opened = weights_of(folder);
+  const safetensors_tensor *t = safetensors_find(&opened, tensor);
+  cr_assert(t && element < t->elements, "%s", tensor);
+  const int64_t size = safetensors_dtype_bytes(t->dtype);
+  cr_assert(t->dtype == SAFETENSORS_F32 || t->dtype == SAFETENSORS_BF16);
+  const long at = (long)((const char *)t->data - (const char *)opened.mapping + element * size);
+  const unsigned char bytes[4] = {0, 0, (unsigned char)high, (unsigned char)(high >> 8)};
+  safetensors_close(&opened);
+  FILE *to = fopen(file, "r+b");
+  cr_assert(to && !fseek(to, at, SEEK_SET) && fwrite(bytes + 4 - size, (size_t)size, 1, to) == 1 &&
+            !fclose(to));
+}
+
+Test(huggingface_command, names_weights_that_are_not_finite) {
+  static const struct {
+    const char *tensor, *named; /* for a place in a matrix of 16 columns */
+    int64_t element;
+    uint16_t bits;
+  } cases[] = {
+      {"model.embed_tokens.weight", "'model.embed_tokens.weight'[3][5] is NaN", 53, 0x7fc0},
+      {"model.layers.1.mlp.experts.2.up_proj.weight",
+       "'model.layers.1.mlp.experts.2.up_proj.weight'[1][1] is infinite", 17, 0xff80},
+      {"model.layers.0.mlp.gate.weight", "'model.layers.0.mlp.gate.weight'[0][2] is NaN", 2,
+       0xffc1},
+      {"model.norm.weight", "'model.norm.weight'[4] is infinite", 4, 0x7f80}};
+  put_run_file();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    take("olmoe");
+    poison("olmoe", cases[i].tensor, cases[i].element, cases[i].bits);
+    expect(2, "eval-model --load olmoe --data validation.tokens --sequence 8 --batch 1",
+           cases[i].named);
+    expect(2, "export --load olmoe --out made", cases[i].named);
+    expect(2, "train --config tune.yaml --from olmoe --out run", cases[i].named);
+    cr_expect_eq(phibal_command("test ! -e made && test ! -e run && : ", "", output, sizeof output),
+                 0, "a folder is left behind");
+    cr_assert_eq(phibal_command("rm -r olmoe; : ", "", output, sizeof output), 0);
+  }
+  /* The same of a run's own checkpoint, and of its weights alone. */
+  take("olmoe");
+  expect(0, "train --config tune.yaml --from olmoe --out run", "");
+  expect(0, "export --load run --out fine", "");
+  cr_assert_eq(phibal_command(
+                   "cp -r run/checkpoints/step-000000000003 weights && rm weights/checkpoint.json "
+                   "weights/training.safetensors; : ",
+                   "", output, sizeof output),
+               0, "%s", output);
+  poison("weights", "model.layers.0.mlp.experts.down_proj.weight", 7, 0x7fc0);
+  expect(2, "export --load weights --out made",
+         "'model.layers.0.mlp.experts.down_proj.weight'[0][0][7] is NaN");
+  expect(2, "eval-model --load weights", "is NaN");
+}
+
+/* Finite weights from which nothing finite comes: which numbers were the first. */
+Test(huggingface_command, names_where_numbers_stop_being_finite) {
+  static const struct {
+    const char *tensor, *named;
+  } cases[] = {{"model.layers.0.input_layernorm.weight", "the input of attention of layer 0 is"},
+               {"model.layers.1.mlp.gate.weight", "the router's logits of layer 1 is"},
+               {"model.layers.1.mlp.experts.0.gate_proj.weight", "of layer 1 is"}};
+  put_run_file();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    take("olmoe");
+    for (int64_t e = 0; e < 16; e++) poison("olmoe", cases[i].tensor, e, 0x7f7f);
+    expect(2, "train --config tune.yaml --from olmoe --out run --overwrite", cases[i].named);
+    expect(2, "eval-model --load olmoe --data validation.tokens --sequence 8 --batch 1",
+           cases[i].named);
+    cr_assert_eq(phibal_command("rm -r olmoe; : ", "", output, sizeof output), 0);
+  }
+}
+
+/* The largest number of binary32 is infinite in bfloat16. */
+Test(huggingface_command, exports_no_infinity) {
+  safetensors_file opened;
+  put_run_file();
+  take("olmoe");
+  expect(0, "train --config tune.yaml --from olmoe --out run", "");
+  cr_assert_eq(phibal_command(
+                   "cp -r run/checkpoints/step-000000000003 weights && rm weights/checkpoint.json "
+                   "weights/training.safetensors; : ",
+                   "", output, sizeof output),
+               0, "%s", output);
+  char path[256], file[600];
+  path_to("weights", path);
+  snprintf(file, sizeof file, "%s/model.safetensors", path);
+  opened = weights_of("weights");
+  const safetensors_tensor *t = safetensors_find(&opened, "model.norm.weight");
+  const long at = (long)((const char *)t->data - (const char *)opened.mapping);
+  safetensors_close(&opened);
+  FILE *to = fopen(file, "r+b");
+  cr_assert(to && !fseek(to, at, SEEK_SET) && fwrite("\xff\xff\x7f\x7f", 4, 1, to) == 1 &&
+            !fclose(to));
+  expect(0, "export --load weights --out wide --dtype float32", "");
+  expect(2, "export --load weights --out narrow --dtype bfloat16",
+         "'model.norm.weight': element 0, 3.40282e+38, would be infinite in bfloat16");
+  cr_expect_eq(phibal_command("test ! -e narrow && : ", "", output, sizeof output), 0);
+}

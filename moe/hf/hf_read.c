@@ -239,9 +239,14 @@ phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, mod
   for (int64_t i = 0; i < count && !status; i++) status = check_part(c, &parts[i], &found[i]);
   if (!status) status = check_unknown(c, parts, count);
   if (!status) {
-#pragma omp parallel for schedule(dynamic)
-    for (int64_t i = 0; i < count; i++)
-      if (parts[i].data) copy_numbers(found[i], parts[i].data);
+    int64_t bad = count;
+#pragma omp parallel for schedule(dynamic) reduction(min : bad)
+    for (int64_t i = 0; i < count; i++) {
+      if (!parts[i].data) continue;
+      copy_numbers(found[i], parts[i].data);
+      if (safetensors_nonfinite(found[i]) >= 0 && i < bad) bad = i;
+    }
+    if (bad < count) status = safetensors_check_finite(c->folder, found[bad]);
   }
   free(found);
   free(parts);

@@ -156,6 +156,28 @@ static phibal_status write_shard(const char *path, const hf_part *parts, int64_t
   return status;
 }
 
+/* Before anything is written: every number is finite, in bfloat16 too. */
+static phibal_status check_finite(const hf_part *parts, int64_t count, hf_dtype dtype) {
+  for (int64_t i = 0; i < count; i++) {
+    const hf_part *part = &parts[i];
+    const safetensors_tensor tensor = {.name = part->name,
+                                       .dtype = SAFETENSORS_F32,
+                                       .dimensions = part->dimensions,
+                                       .shape = {part->shape[0], part->shape[1]},
+                                       .data = part->data,
+                                       .elements = part_elements(part)};
+    phibal_status status = safetensors_check_finite("the model", &tensor);
+    for (int64_t j = 0; dtype == HF_BFLOAT16 && !part->wide && j < tensor.elements && !status; j++)
+      if ((to_bfloat16(part->data[j]) & 0x7fff) == 0x7f80)
+        status = phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                                   "the model: tensor '%s': element %lld, %g, would be infinite in "
+                                   "bfloat16",
+                                   part->name, (long long)j, (double)part->data[j]);
+    if (status) return status;
+  }
+  return PHIBAL_OK;
+}
+
 /* Cuts the parts into shards of at most `most` bytes; returns their number. */
 static int64_t cut(const hf_part *parts, int64_t count, int64_t most, hf_dtype dtype,
                    shard *shards) {
@@ -260,7 +282,8 @@ phibal_status hf_save(const char *folder, const model_config *config, model *m,
   const bool old = json_object_get(json, "torch_dtype"), new = json_object_get(json, "dtype");
   if (old || !new) json_object_set_new(json, "torch_dtype", json_string(dtype));
   if (new) json_object_set_new(json, "dtype", json_string(dtype));
-  status = parts ? hf_folder_create(folder) : memory_error();
+  status = parts ? check_finite(parts, count, o->dtype) : memory_error();
+  if (!status) status = hf_folder_create(folder);
   if (!status) status = write_weights(folder, parts, count, o);
   if (!status && o->like) status = copy_beside(o->like, folder);
   if (!status) status = hf_json_write(folder, "config.json", json);
