@@ -5,6 +5,7 @@
 #include <builtin.h>
 #include <math.h>
 #include <phi64.h>
+#include <phibal/environment.h>
 #include <phibal/potential.h>
 #include <simulation.h>
 #include <stdlib.h>
@@ -332,6 +333,7 @@ int audit_run(const audit_options *o, audit_report *r) {
     show_progress(o, part);
     double start = now();
     phibal_status done = run_part((audit_part)part, o, r);
+    if (done == PHIBAL_OK) done = phibal_environment_check("the examination");
     r->seconds[part] = now() - start;
     show_progress(o, AUDIT_PART_COUNT);
     if (done == PHIBAL_OK && part != AUDIT_PART_DYNAMICS) done = leave_no_gap((audit_part)part, r);

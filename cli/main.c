@@ -4,6 +4,7 @@
 #include "build_features.h"
 #include "near_name.h"
 #include "processor.h"
+#include "surroundings.h"
 #include <phibal/environment.h>
 #if PHIBAL_HAVE_REFERENCE
 #include <plugin_worker.h>
@@ -121,9 +122,11 @@ static void end_output(int status, void *unused) {
   if (output.error && output.error != EPIPE)
     fprintf(stderr, "phibal%s%s: standard output: %s\n", space, output.command,
             strerror(output.error));
-  if (!output.returned && !status)
-    fprintf(stderr, "phibal%s%s: a library called exit(0) before the end\n", space, output.command);
-  if (output.error || (!output.returned && !status)) _exit(2);
+  const bool wrong = !output.returned && status < 2; /* neither good nor an answer */
+  if (wrong)
+    fprintf(stderr, "phibal%s%s: a library called exit(%d) before the end\n", space, output.command,
+            status);
+  if (output.error || wrong) _exit(2);
 }
 
 static void begin_output(void) {
@@ -155,27 +158,17 @@ static bool wait_briefly(void) {
 /* Libraries that read the environment before main get it as it ought to be in a second start; in
    that nothing is left to ask for. Where it fails the first goes on. */
 static void start_again(char **argv) {
-  const bool waits = wait_briefly(), better = blas_ask_for_better();
-  if (waits || better) execv("/proc/self/exe", argv);
+  const bool waits = wait_briefly(), better = blas_ask_for_better(), larger = surroundings_ask();
+  if (waits || better || larger) execv("/proc/self/exe", argv);
 }
 
-/* Bounds, bits and enclosures are those of IEEE 754's default environment. What was loaded before
-   main (a library preloaded, or linked with -ffast-math) may have set another. */
-static void compute_by_ieee754(void) {
-  const char *changed = phibal_environment_changed();
-  if (!changed) return;
-  phibal_environment_reset();
-  fprintf(stderr, "phibal: a library that was loaded before it began had set %s; this is undone\n",
-          changed);
-}
-
-/* A result whose environment changed while it was computed is none. */
+/* A result whose surroundings changed while it was computed is none. An error has its line,
+   which names the floating-point environment where that was the cause. */
 static int run_command(const command *c, int argc, char **argv) {
   int status = c->run(argc, argv);
-  const char *changed = phibal_environment_changed();
-  if (!changed) return status;
-  fprintf(stderr, "phibal %s: a library set %s while it ran: do not trust what it has computed\n",
-          c->name, changed);
+  const char *changed = surroundings_changed();
+  if (!changed || (status >= 2 && phibal_environment_check(c->name))) return status;
+  fprintf(stderr, "phibal %s: do not trust what it has printed: %s\n", c->name, changed);
   return 2;
 }
 
@@ -204,10 +197,10 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   start_again(argv);
-  compute_by_ieee754();
 #if PHIBAL_HAVE_REFERENCE
   if (argc == 3 && !strcmp(argv[1], "--plugin-worker")) return plugin_worker(argv[2]);
 #endif
+  if (!surroundings_set()) return 2;
   begin_output();
   const int status = run(argc, argv);
   output.returned = true;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <phibal/environment.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,10 @@ int verify_exhaustive(const char *only, int stride, bool json, const char *certi
                                             (json_int_t)r.mpfr_calls, "wrong", (json_int_t)r.wrong,
                                             "worst_ulp", r.worst_ulp, "worst_input",
                                             (json_int_t)r.worst_input, "seconds", r.seconds));
+  }
+  if (phibal_environment_check_threads("phibal verify") != PHIBAL_OK) {
+    fprintf(stderr, "%s\n", phibal_status_message());
+    return 2;
   }
   if (json) {
     json_t *all =

@@ -1,9 +1,11 @@
 #include "verify_run.h"
 #include "certificate.h"
 #include "junit.h"
+#include "surroundings.h"
 #include <budget.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <phibal/environment.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -133,6 +135,7 @@ static void run_each(verification *v) {
     if (!r->json && isatty(STDERR_FILENO)) fprintf(stderr, "%s ...\r", op->name);
     phibal_status status =
         verify_run(op, v->b, r->seed, first, count, r->first_failure, v->tallies);
+    if (phibal_environment_check_threads(op->name)) break;
     bool all_compared = r->only < 0 && !r->first_failure && count >= op->cases;
     if (status == PHIBAL_OK)
       report(v, op, first, count, 0, all_compared);
@@ -207,6 +210,13 @@ int verify_run_all(const verify_request *request, const backend *b) {
     run_budget(&v);
   else
     run_each(&v);
+  /* No verdict, no certificate and no report on what another environment may have changed. */
+  if (phibal_environment_check_threads("no verdict")) {
+    fflush(stdout);
+    fprintf(stderr, "phibal verify: %s\n", phibal_status_message());
+    return 2;
+  }
+  if (surroundings_changed()) return 2; /* with a line of main's */
   print_sum(&v, now() - start);
   json_decref(v.rows);
   return write_files(&v);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <phibal/environment.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -303,7 +304,16 @@ bool file_sync(int fd) {
   return !fsync(fd) || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
 }
 
+/* Nothing that may have been computed in another floating-point environment takes its place. */
+static phibal_status may_publish(const char *path) {
+  phibal_status status = phibal_environment_check(path);
+  if (!status) return PHIBAL_OK;
+  return phibal_status_set(status, "not written: %s", phibal_status_message());
+}
+
 phibal_status file_publish(const char *temporary, const char *path) {
+  phibal_status status = may_publish(path);
+  if (status) return status;
   if (!temporary) return PHIBAL_OK;
   if (rename(temporary, path)) return io_error("rename a finished file to", path);
   char *folder = folder_of(path);

@@ -1,5 +1,6 @@
 #include "verify.h"
 #include "judgement.h"
+#include <phibal/environment.h>
 #include <string.h>
 
 static phibal_status judge(const operation_case *c, const backend *b, tally *tallies) {
@@ -19,6 +20,7 @@ static phibal_status run_one(const operation *o, const backend *b, uint64_t seed
   status = b->run(b->context, &c);
   if (status == PHIBAL_OK && b->again) status = b->again(b->context, &c, tallies);
   if (status == PHIBAL_OK) status = judge(&c, b, tallies);
+  if (status == PHIBAL_OK) status = phibal_environment_check("the case");
   operation_case_clear(&c);
   return status;
 }

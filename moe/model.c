@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <phibal/environment.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -428,5 +429,5 @@ phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, con
   for (int32_t i = 0; loads && i < m->moe_layers && !status; i++)
     status = phibal_loads_add(&loads[i], &m->loads[i]);
   m->times = kept;
-  return status;
+  return status ? status : phibal_environment_check_threads("evaluation");
 }

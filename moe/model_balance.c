@@ -3,6 +3,7 @@
 #include "model_internal.h"
 
 #include <math.h>
+#include <phibal/environment.h>
 #include <stdlib.h>
 
 phibal_status balance_create(model *m) {
@@ -73,6 +74,7 @@ static phibal_status external_price(const balance_config *b, int32_t experts, co
   int refused = p->price_centred(experts, state, centred, NULL);
   if (!refused) refused = p->price(experts, state, price, NULL);
   if (refused) return external_refusal(p, refused);
+  phibal_environment_watch("a generated kernel");
   double sum = 0;
   for (int32_t e = 0; e < experts; e++) {
     if (!isfinite(centred[e]))

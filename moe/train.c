@@ -13,6 +13,7 @@
 #include "trained.h"
 #include <math.h>
 #include <omp.h>
+#include <phibal/environment.h>
 #include <stdlib.h>
 
 typedef struct trainer {
@@ -163,10 +164,18 @@ static phibal_status trainer_create(trainer *t) {
   if (c->training.threads) omp_set_num_threads(c->training.threads);
   t->totals.threads = omp_get_max_threads();
   const train_options *o = t->options;
+  phibal_status status = phibal_environment_check("before the first step");
+  if (status) return status;
+  const char *began = phibal_environment_reset_threads();
+  if (began && o->observer.note) {
+    char line[128];
+    snprintf(line, sizeof line, "threads of OpenMP began with %s; this is undone", began);
+    o->observer.note(o->observer.context, line);
+  }
   t->parallel = o->parallel ? *o->parallel : (parallel){.ranks = 1};
   t->totals.ranks = t->parallel.ranks;
   t->own = c->batch.sequences / t->parallel.ranks;
-  phibal_status status = schedule_read(c->training.continued, c->training.steps, &t->schedule);
+  status = schedule_read(c->training.continued, c->training.steps, &t->schedule);
   if (status) return status;
   if (!o->device && c->training.precision != PRECISION_BINARY32)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
@@ -501,6 +510,8 @@ static phibal_status train_steps(trainer *t) {
     train_progress progress = {.step = step + 1};
     json_t *layers = NULL;
     status = train_step(t, step, &progress);
+    /* Nothing that was computed in another environment is logged, evaluated or saved. */
+    if (!status) status = phibal_environment_check_threads("training");
     if (!status) status = step_layers(t, &progress.maxvio, &layers);
     /* What fails without a rank that has ended fails for that. */
     const char *lost = parallel_lost(&t->parallel);

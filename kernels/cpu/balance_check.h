@@ -3,10 +3,11 @@
 #define PHIBAL_KERNELS_BALANCE_CHECK_H
 
 #include <phibal/balance.h>
+#include <phibal/environment.h>
 #include <math.h>
 
 static inline phibal_status balance_check_experts(const char *function, int32_t experts) {
-  if (experts >= 1 && experts <= PHIBAL_MAX_EXPERTS) return PHIBAL_OK;
+  if (experts >= 1 && experts <= PHIBAL_MAX_EXPERTS) return phibal_environment_check(function);
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d experts; there must be 1 to %d", function,
                            (int)experts, PHIBAL_MAX_EXPERTS);
 }

@@ -28,7 +28,8 @@ phibal_status phibal_z_loss(int64_t tokens, double coefficient, const float *log
   if (!loss || (tokens > 0 && !logsumexp)) return balance_null(function);
   if (tokens < 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld tokens", function, (long long)tokens);
-  phibal_status status = balance_check_scale(function, "coefficient", coefficient);
+  phibal_status status = phibal_environment_check(function);
+  if (status == PHIBAL_OK) status = balance_check_scale(function, "coefficient", coefficient);
   if (status != PHIBAL_OK) return status;
   uint64_t sum[CORE_SQUARE_LIMBS] = {0};
   int64_t n = 0;

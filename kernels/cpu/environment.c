@@ -1,6 +1,7 @@
 /* Reads the control registers themselves: what a compiler thinks of them does not count. */
 #include <phibal/environment.h>
 #include <fenv.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,50 @@ const char *phibal_environment_changed(void) {
 }
 #endif
 
+/* The first change that was noted: by the one who first wrote `noted`. */
+static const char *_Atomic noted, *_Atomic noted_after;
+
 void phibal_environment_reset(void) {
   fesetenv(FE_DFL_ENV);
+  atomic_store(&noted_after, NULL);
+  atomic_store(&noted, NULL);
+}
+
+const char *phibal_environment_reset_threads(void) {
+  const char *found = NULL;
+#pragma omp parallel
+  {
+    const char *own = phibal_environment_changed();
+    if (own) {
+#pragma omp atomic write
+      found = own;
+    }
+    phibal_environment_reset();
+  }
+  return found;
+}
+
+void phibal_environment_watch(const char *where) {
+  const char *changed = phibal_environment_changed(), *none = NULL;
+  if (changed && atomic_compare_exchange_strong(&noted, &none, changed))
+    atomic_store(&noted_after, where);
+}
+
+phibal_status phibal_environment_check(const char *who) {
+  const char *own = phibal_environment_changed(), *found = atomic_load(&noted);
+  if (!own && !found) return PHIBAL_OK;
+  const char *after = found ? atomic_load(&noted_after) : NULL;
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "%s: %s is set%s%s: a library changed the floating-point environment, "
+                           "and what is computed in it cannot be trusted",
+                           who, found ? found : own, after ? ", found after " : "",
+                           after ? after : "");
+}
+
+phibal_status phibal_environment_check_threads(const char *who) {
+  phibal_status status = phibal_environment_check(who);
+  if (status) return status;
+#pragma omp parallel
+  phibal_environment_watch("work in a thread of OpenMP");
+  return phibal_environment_check(who);
 }

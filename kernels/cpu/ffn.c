@@ -31,6 +31,9 @@
 #include "gemm.h"
 
 #include "../core/activation.h"
+#include <phibal/environment.h>
+
+#define OPENMP_BEGAN "a thread of OpenMP began"
 
 void ffn_activate(phibal_activation activation, int64_t n, const float *restrict a,
                   const float *restrict b, float *restrict h) {
@@ -77,7 +80,7 @@ static phibal_status ffn_check(const phibal_ffn *ffn, const int64_t *offsets) {
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "expert FFN: offsets fall from %lld to %lld at expert %d",
                                (long long)offsets[e], (long long)offsets[e + 1], e);
-  return PHIBAL_OK;
+  return phibal_environment_check("expert FFN");
 }
 
 /* Tiles of the largest group: the loops below run over experts times this, and skip what a smaller
@@ -99,18 +102,22 @@ phibal_status phibal_ffn_forward(const phibal_ffn *ffn, const int64_t *offsets, 
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "expert FFN: null array");
   int64_t d = ffn->width, f = ffn->hidden, tiles = most_tiles(ffn, offsets);
   phibal_activation activation = ffn->activation;
-#pragma omp parallel for collapse(2) schedule(dynamic)
-  for (int64_t e = 0; e < ffn->experts; e++)
-    for (int64_t tile = 0; tile < tiles; tile++) {
-      int64_t row = offsets[e] + tile * GEMM_TILE_ROWS;
-      if (row >= offsets[e + 1]) continue;
-      int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
-      gemm_rows(n, f, d, x + row * d, d, w_gate + e * f * d, d, 0, a + row * f, f);
-      gemm_rows(n, f, d, x + row * d, d, w_up + e * f * d, d, 0, b + row * f, f);
-      ffn_activate(activation, n * f, a + row * f, b + row * f, h + row * f);
-      gemm_rows(n, d, f, h + row * f, f, w_down + e * d * f, f, 0, y + row * d, d);
-    }
-  return PHIBAL_OK;
+#pragma omp parallel
+  {
+    phibal_environment_watch(OPENMP_BEGAN);
+#pragma omp for collapse(2) schedule(dynamic)
+    for (int64_t e = 0; e < ffn->experts; e++)
+      for (int64_t tile = 0; tile < tiles; tile++) {
+        int64_t row = offsets[e] + tile * GEMM_TILE_ROWS;
+        if (row >= offsets[e + 1]) continue;
+        int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
+        gemm_rows(n, f, d, x + row * d, d, w_gate + e * f * d, d, 0, a + row * f, f);
+        gemm_rows(n, f, d, x + row * d, d, w_up + e * f * d, d, 0, b + row * f, f);
+        ffn_activate(activation, n * f, a + row * f, b + row * f, h + row * f);
+        gemm_rows(n, d, f, h + row * f, f, w_down + e * d * f, f, 0, y + row * d, d);
+      }
+  }
+  return phibal_environment_check("expert FFN");
 }
 
 /* Tile `tile` of w_gradient[e] [m][n] += left^T right over the rows of expert e, numbered along the
@@ -145,6 +152,7 @@ phibal_status phibal_ffn_backward(const phibal_ffn *ffn, const int64_t *offsets,
   gemm_begin();
 #pragma omp parallel
   {
+    phibal_environment_watch(OPENMP_BEGAN);
 #pragma omp for collapse(2) schedule(dynamic)
     for (int64_t e = 0; e < ffn->experts; e++)
       for (int64_t tile = 0; tile < tiles; tile++) {
@@ -173,5 +181,5 @@ phibal_status phibal_ffn_backward(const phibal_ffn *ffn, const int64_t *offsets,
                                w_down_gradient + e * d * f);
       }
   }
-  return PHIBAL_OK;
+  return phibal_environment_check("expert FFN backward");
 }

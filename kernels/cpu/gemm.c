@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <omp.h>
+#include <phibal/environment.h>
 #include <string.h>
 
 void gemm_begin(void) {
@@ -31,6 +32,7 @@ void gemm_nt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const
   beta = clear(m, n, beta, c, ldc);
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f, a,
               (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
+  phibal_environment_watch("cblas_sgemm");
 }
 
 void gemm_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
@@ -39,6 +41,7 @@ void gemm_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const
   beta = clear(m, n, beta, c, ldc);
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
               a, (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
+  phibal_environment_watch("cblas_sgemm");
 }
 
 void gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
@@ -47,6 +50,7 @@ void gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const
   beta = clear(m, n, beta, c, ldc);
   cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f, a,
               (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
+  phibal_environment_watch("cblas_sgemm");
 }
 
 void gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, const float *w, int add,

@@ -1,6 +1,7 @@
 /* The exact loads of phibal_loads: life, addition, and the one rounding when they are read. */
 #include "../core/exact_sum.h"
 #include "../core/quotient.h"
+#include <phibal/environment.h>
 #include <phibal/router.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,8 @@ phibal_status phibal_loads_mean(const phibal_loads *loads, float *mean) {
   if (loads->tokens < 1)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "mean loads: no token was counted, so there is no mean");
+  phibal_status status = phibal_environment_check("mean loads");
+  if (status) return status;
   for (int32_t e = 0; e < loads->experts; e++)
     mean[e] = core_limbs_quotient(loads->probability + (int64_t)e * PHIBAL_LOAD_LIMBS,
                                   (unsigned __int128)loads->tokens);
@@ -81,6 +84,8 @@ phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency
   if (loads->tokens < 1)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "load frequencies: no token was counted, so there are none");
+  phibal_status status = phibal_environment_check("load frequencies");
+  if (status) return status;
   unsigned __int128 routes = (unsigned __int128)loads->tokens * (unsigned)loads->active;
   for (int32_t e = 0; e < loads->experts; e++) {
     uint64_t limb[PHIBAL_LOAD_LIMBS] = {(uint64_t)loads->count[e]};

@@ -1,6 +1,7 @@
 /* How balanced is it (V1 to V4). u below is 2^-53. */
 #include "../core/log64.h"
 #include "../core/tree.h"
+#include <phibal/environment.h>
 #include <phibal/metrics.h>
 #include <phibal/router.h>
 #include <stdbool.h>
@@ -12,7 +13,7 @@ static phibal_status metric_check(const char *metric, int32_t experts, const voi
                              experts, PHIBAL_MAX_EXPERTS);
   if (!x || !result)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: an array or the result is null", metric);
-  return PHIBAL_OK;
+  return phibal_environment_check(metric);
 }
 
 /* numerator / denominator, correctly rounded; 0 <= numerator < 2^63, 0 < denominator < 2^53. A

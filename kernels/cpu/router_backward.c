@@ -225,6 +225,7 @@ phibal_status phibal_router_backward(const phibal_router *router, int64_t tokens
   backward_failure first = {{INT64_MAX, 0}, false};
 #pragma omp parallel if (blocks > 1)
   {
+    phibal_environment_watch("a thread of OpenMP began");
     backward_work work;
     for (int32_t e = 0; e < router->experts; e++) work.price[e] = price ? (double)price[e] : 0.0;
 #pragma omp for schedule(dynamic)
@@ -245,5 +246,6 @@ phibal_status phibal_router_backward(const phibal_router *router, int64_t tokens
       }
     }
   }
-  return first.place.token == INT64_MAX ? PHIBAL_OK : backward_report(&call, &first);
+  if (first.place.token != INT64_MAX) return backward_report(&call, &first);
+  return phibal_environment_check("router backward");
 }

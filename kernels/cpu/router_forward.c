@@ -210,6 +210,7 @@ phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
   router_failure first = {INT64_MAX, 0};
 #pragma omp parallel if (blocks > 1)
   {
+    phibal_environment_watch("a thread of OpenMP began");
     forward_work work;
     load_sum_clear(&work.sum, router->experts, lanes);
     work.counted = 0;
@@ -247,5 +248,5 @@ phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
         "router forward: the logit of token %lld for expert %d is %g, not a finite number",
         (long long)first.token, first.expert,
         (double)logits[first.token * router->experts + first.expert]);
-  return PHIBAL_OK;
+  return phibal_environment_check("router forward");
 }

@@ -18,6 +18,7 @@
 
 #include "../core/router.h"
 #include "../core/tree.h"
+#include <phibal/environment.h>
 #include <phibal/router.h>
 #include <stdbool.h>
 #include <string.h>
@@ -212,7 +213,7 @@ static inline phibal_status router_check(const char *where, const phibal_router 
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: the gates' scale is not finite", where);
   if (tokens < 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld tokens", where, (long long)tokens);
-  return PHIBAL_OK;
+  return phibal_environment_check(where);
 }
 
 /* The first expert whose number is not finite, or -1; a null vector has none. */

@@ -1,6 +1,7 @@
 #include "tokenizer.h"
 #include "file.h"
 #include "sentencepiece.h"
+#include <phibal/environment.h>
 #include <stdlib.h>
 
 phibal_status token_buffer_append(token_buffer *buffer, uint32_t id) {
@@ -36,6 +37,7 @@ phibal_status tokenizer_parse(const char *name, const char *model, size_t bytes,
   t->pieces = sentencepiece_load(model, bytes, &t->vocabulary, &end);
   if (!t->pieces)
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not a SentencePiece model", name);
+  phibal_environment_watch("SentencePiece");
   t->end_of_document = end >= 0 ? end : t->vocabulary++;
   return PHIBAL_OK;
 }
@@ -43,7 +45,10 @@ phibal_status tokenizer_parse(const char *name, const char *model, size_t bytes,
 phibal_status tokenizer_train(tokenizer_lines lines, void *context, int32_t vocabulary,
                               char **model, size_t *bytes) {
   char *error;
-  if (!sentencepiece_train(lines, context, vocabulary, model, bytes, &error)) return PHIBAL_OK;
+  if (!sentencepiece_train(lines, context, vocabulary, model, bytes, &error)) {
+    phibal_environment_watch("SentencePiece");
+    return phibal_environment_check("training a SentencePiece model");
+  }
   phibal_status status =
       phibal_status_set(PHIBAL_ERROR_ARGUMENT, "training a SentencePiece model of %d pieces: %s",
                         vocabulary, error ? error : "out of memory");
@@ -55,7 +60,8 @@ static phibal_status pieces_encode(const tokenizer *t, const char *text, size_t 
                                    token_buffer *buffer) {
   if (sentencepiece_encode(t->pieces, text, n, buffer))
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "SentencePiece cannot encode %zu bytes", n);
-  return PHIBAL_OK;
+  phibal_environment_watch("SentencePiece");
+  return phibal_environment_check("tokens");
 }
 
 #else

@@ -2,6 +2,7 @@
 #include "core_sweep.h"
 #include <math.h>
 #include <omp.h>
+#include <phibal/environment.h>
 #include <string.h>
 #include <time.h>
 
@@ -170,6 +171,7 @@ phibal_status core_sweep_run(const codegen_kernel *kernel, int others, const flo
         failed = 1;
         continue;
       }
+      phibal_environment_watch("a generated kernel");
       count(&mine, n, m, price, off, ulps, path);
       uint32_t all;
 #pragma omp atomic capture
@@ -184,5 +186,5 @@ phibal_status core_sweep_run(const codegen_kernel *kernel, int others, const flo
   result->cut_short = done < blocks;
   result->exhaustive = !quick && !result->cut_short;
   if (result->cut_short) result->seconds_for_all = (now() - watch.start) * blocks / done;
-  return PHIBAL_OK;
+  return phibal_environment_check("a sweep over loads");
 }

@@ -2,6 +2,7 @@
 #include "core_truth.h"
 #include "enclosure_text.h"
 #include <math.h>
+#include <phibal/environment.h>
 #include <phibal/rounding.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -185,6 +186,7 @@ phibal_status core_compare(const core_subject *s, int n, const float *m, core_co
 #pragma omp for schedule(dynamic, 64)
     for (int i = 0; i < n; i++)
       if (!status) status = compare_one(s, m[i], &mine);
+    phibal_environment_watch("a generated kernel");
     mpfr_free_cache();
 #pragma omp critical
     {
@@ -192,7 +194,7 @@ phibal_status core_compare(const core_subject *s, int n, const float *m, core_co
       if (status) first = status;
     }
   }
-  return first;
+  return first ? first : phibal_environment_check("a comparison with the truth");
 }
 
 /* q[e] = q[e] - mean of q. */
@@ -220,6 +222,7 @@ static phibal_status compare_centred(const core_subject *s, int n, const float *
   if (s->kernel->examine_centred(n, m, a->high, a->low, a->error) ||
       s->kernel->price_centred(n, m, a->centred, NULL))
     return fail(r, &q[0], NULL, "the centred price of a vector of %d loads is refused", n);
+  phibal_environment_watch("a generated kernel");
   double largest = 0, error = 0;
   phibal_status status = PHIBAL_OK;
   r->compared++;

@@ -173,6 +173,9 @@ static phibal_status open_library(const char *object, codegen_kernel *k) {
                    {"phi_examine", &k->examine},
                    {"phi_examine_centred", &k->examine_centred},
                    {"phi_sweep", &k->sweep}};
+  /* What was set before is not the kernel's doing, and what it has changed is not forgotten. */
+  phibal_status status = phibal_environment_check("loading a kernel");
+  if (status) return status;
   k->library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
   if (!k->library) return phibal_status_set(PHIBAL_ERROR_IO, "loading a kernel: %s", dlerror());
   const char *changed = phibal_environment_changed();
