@@ -1,6 +1,7 @@
 /* `phibal audit`: a certificate about a potential. */
 #include "audit_command.h"
 #include "commands.h"
+#include <convexity.h>
 #include <errno.h>
 #include <file.h>
 #include <getopt.h>
@@ -40,8 +41,9 @@ static void print_help(void) {
        "  --quick      a stratified sample of binary32 inputs for the kernel, not all of them\n"
        "  --skip       parts to leave out, separated by commas: convexity, legendre, gradient,\n"
        "               conjugate, core, dynamics\n"
-       "  --seconds    no part goes on for longer than about this (60; with --check the kernel\n"
-       "               has 900); a sample is always run through\n"
+       "  --seconds    the whole command ends within so many seconds and two (90; with --check\n"
+       "               and every load 1500): reading, each part, its compiler, pictures. What\n"
+       "               was not decided by then is undecided, and said\n"
        "  --seed       of the points that are drawn (1)\n"
        "  --json       the certificate as an object (spec/audit-certificate.schema.json)\n"
        "  --html       writes it as a page with pictures to this file\n"
@@ -149,7 +151,6 @@ static int take_value(int c, const char *text, audit_options *o) {
   case 'r':
     return read_seed(text, o);
   case 't':
-    o->kernel_seconds = 0;
     return read_real("seconds", text, 0.001, &o->seconds);
   case 'c':
     return read_check(text, o);
@@ -222,31 +223,72 @@ static int check_options(const audit_options *o) {
   return 0;
 }
 
+/* ---- the answer ---- */
+
+typedef struct show_work {
+  const audit_options *o;
+  const audit_report *r; /* null with --all */
+} show_work;
+
+static phibal_status work_show(void *context, FILE *to) {
+  const show_work *w = context;
+  char *text = NULL;
+  size_t size = 0;
+  phibal_status status = PHIBAL_OK;
+  if (w->o->html) {
+    status = audit_html(w->o, w->r, &text, &size);
+    if (status != PHIBAL_OK) return status;
+    audit_send(to, AUDIT_RECORD_PAGE, text, size);
+    free(text);
+  }
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for the certificate");
+  if (!w->r) {
+    stdout = out; /* of this process, which ends with this */
+    status = audit_all(w->o);
+  } else if (w->o->json) {
+    json_t *object = audit_report_json(w->o, w->r);
+    if (!object || json_dumpf(object, out, JSON_INDENT(2)))
+      status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for the certificate");
+    putc('\n', out);
+  } else {
+    audit_print_text(w->o, w->r, out);
+  }
+  if (ferror(out) || fclose(out))
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory for the certificate");
+  audit_send(to, AUDIT_RECORD_TEXT, text, size);
+  return status;
+}
+
+/* Shown by another process too: what is shown may be as endless as what is examined. */
 static int show(const audit_options *o, const audit_report *report) {
-  if (o->html && audit_write_html(o, report, o->html) != PHIBAL_OK) {
+  show_work work = {o, report};
+  audit_found answer;
+  audit_record kind;
+  size_t at = 0, bytes;
+  phibal_status status = audit_in_time(work_show, &work, o->begun + o->seconds + 1.5, &answer);
+  if (status == PHIBAL_OK && !answer.ended)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "time was up before the answer was written (--seconds %g): nothing "
+                               "is decided",
+                               o->seconds);
+  for (const char *data;
+       status == PHIBAL_OK && (data = audit_receive(&answer, &at, &kind, &bytes));) {
+    if (kind == AUDIT_RECORD_PAGE) status = file_write(o->html, data, bytes);
+    if (kind == AUDIT_RECORD_TEXT) fwrite(data, 1, bytes, stdout);
+  }
+  audit_found_clear(&answer);
+  if (status != PHIBAL_OK) {
     fprintf(stderr, "phibal audit: %s\n", phibal_status_message());
     return 2;
   }
-  if (o->json) {
-    json_t *object = audit_report_json(o, report);
-    if (!object) {
-      fputs("phibal audit: out of memory for the certificate\n", stderr);
-      return 2;
-    }
-    json_dumpf(object, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(object);
-  } else {
-    audit_print_text(o, report, stdout);
-  }
-  return o->check && !audit_passes(o, report) ? 1 : 0;
+  return report && o->check && !audit_passes(o, report) ? 1 : 0;
 }
 
 int command_audit(int argc, char **argv) {
   audit_options o = {.least_experts = LEAST_EXPERTS,
                      .most_experts = MOST_EXPERTS,
-                     .seconds = 60.0,
-                     .kernel_seconds = 900.0,
+                     .begun = audit_clock(),
                      .seed = 1,
                      .eta = 0.65,
                      .alpha = 0.01,
@@ -258,8 +300,8 @@ int command_audit(int argc, char **argv) {
   }
   if (status == 0) status = check_options(&o);
   if (status != 0) return status;
-  if (o.all) return audit_all(&o);
-  if (o.kernel_seconds == 0 || !o.check) o.kernel_seconds = o.seconds;
+  if (o.seconds == 0) o.seconds = o.check && !o.quick ? 1500 : 90;
+  if (o.all) return show(&o, NULL);
   audit_report report;
   status = audit_run(&o, &report);
   if (status == 0) status = show(&o, &report);

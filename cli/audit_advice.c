@@ -35,8 +35,6 @@ char *audit_options_text(const audit_options *o) {
       skipped = true;
     }
   audit_append(&text, " --seconds %g --seed %llu", o->seconds, (unsigned long long)o->seed);
-  if (o->kernel_seconds > o->seconds && !o->quick && !o->skip[AUDIT_PART_CORE])
-    audit_append(&text, " (the kernel: %g s)", o->kernel_seconds);
   if (!o->skip[AUDIT_PART_DYNAMICS])
     audit_append(&text, " --eta %g --alpha %g --lr %g", o->eta, o->alpha, o->lr);
   return text;
@@ -72,6 +70,8 @@ bool audit_passes(const audit_options *o, const audit_report *r) {
     audit_claim claim = (audit_claim)i;
     if (!o->skip[audit_part_of(claim)] && !audit_claim_holds(o, r, claim)) return false;
   }
+  for (int i = 0; i < AUDIT_PART_COUNT; i++)
+    if (r->late[i]) return false;
   return true;
 }
 
@@ -93,8 +93,9 @@ static void append_failure(char **text, const audit_options *o, const audit_repo
   append_coverage(text, r);
   if (json_is_number(all))
     audit_append(text, "; --seconds %.0f would cover all, and --check=quick accepts a sample",
-                 /* a tenth more than at the rate measured, in tens */
-                 10.0 * ceil(0.11 * json_number_value(all)));
+                 /* of which the kernel has nearly six tenths, a tenth more than at the rate
+                    measured, and some for the other parts; in tens */
+                 10.0 * ceil(0.2 * json_number_value(all) + 1.0));
   else
     audit_append(text, "%s and --check=quick accepts them",
                  o->quick ? "; without --quick it runs over all," : ",");
@@ -108,6 +109,9 @@ char *audit_check_line(const audit_options *o, const audit_report *r) {
     audit_append(&text, "%s", text ? "; " : "no: ");
     append_failure(&text, o, r, claim);
   }
+  if (r->late[AUDIT_PART_DYNAMICS])
+    audit_append(&text, "%stime was up before the dynamics were computed", text ? "; " : "no: ");
+  if (!text && !audit_passes(o, r)) audit_append(&text, "no: time was up");
   if (text) return text;
   audit_append(&text, "yes, everything asked for holds");
   if (is_sample(r)) {
@@ -156,7 +160,13 @@ char *audit_verdict_line(const audit_options *o, const audit_report *r) {
     append_coverage(&text, r);
     audit_append(&text, ". ");
   }
-  bool left_out = false;
+  bool left_out = false, late = false;
+  for (int i = 0; i < AUDIT_PART_COUNT; i++)
+    if (r->late[i]) {
+      audit_append(&text, "%s%s", late ? ", " : "Time was up in: ", audit_part_name((audit_part)i));
+      late = true;
+    }
+  if (late) audit_append(&text, " (--seconds %g). ", o->seconds);
   for (int i = 0; i < AUDIT_PART_COUNT; i++)
     if (o->skip[i]) {
       audit_append(&text, "%s%s",
@@ -208,8 +218,9 @@ static void say(audit_advice *a, audit_answer answer, const char *format, ...) {
 /* At the parameters that a run would have: where the whole set that was asked for is not proved,
    these were examined by themselves. */
 static audit_verdict verdict_here(const audit_report *r, audit_claim claim) {
-  audit_verdict all = certificate_verdict(&r->certificate, claim);
-  return all == AUDIT_PROVED || !r->here.findings ? all : certificate_verdict(&r->here, claim);
+  const audit_verdict all = certificate_verdict(&r->certificate, claim),
+                      here = certificate_verdict(&r->here, claim);
+  return all == AUDIT_PROVED || here == AUDIT_ABSENT ? all : here;
 }
 
 static void judge_convexity(const audit_options *o, const audit_report *r, audit_advice *a) {
@@ -316,7 +327,9 @@ static void judge_pull(const audit_options *o, const audit_report *r, audit_advi
   const audit_dynamics *d = r->counts ? &r->dynamics[r->counts - 1] : NULL;
   if (!d) {
     say(a, AUDIT_TRAIN_YES, "No alpha is named: %s.",
-        o->skip[AUDIT_PART_DYNAMICS] ? "dynamics were left out" : "its dynamics were not computed");
+        o->skip[AUDIT_PART_DYNAMICS]   ? "dynamics were left out"
+        : r->late[AUDIT_PART_DYNAMICS] ? "time was up before its dynamics were computed"
+                                       : "its dynamics were not computed");
     return;
   }
   char price[64] = "";

@@ -177,7 +177,7 @@ static phibal_status compare(int32_t experts, bool first, json_t *list) {
   return status;
 }
 
-int audit_all(const audit_options *o) {
+phibal_status audit_all(const audit_options *o) {
   json_t *list = o->json ? json_array() : NULL;
   phibal_status status = PHIBAL_OK;
   for (int i = 0; status == PHIBAL_OK && i < AUDIT_EXPERT_COUNTS; i++)
@@ -185,9 +185,8 @@ int audit_all(const audit_options *o) {
   audit_paper paper;
   if (status == PHIBAL_OK) status = audit_paper_compare(&paper);
   if (status != PHIBAL_OK) {
-    fprintf(stderr, "phibal audit: %s\n", phibal_status_message());
     json_decref(list);
-    return 2;
+    return status;
   }
   if (o->json) {
     json_t *object = json_pack("{s:o, s:o}", "potentials", list, "paper", audit_paper_json(&paper));
@@ -197,5 +196,5 @@ int audit_all(const audit_options *o) {
   } else {
     audit_paper_print(&paper, stdout);
   }
-  return 0;
+  return PHIBAL_OK;
 }

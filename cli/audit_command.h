@@ -1,6 +1,7 @@
 /* The parts of `phibal audit`: what is asked (audit.c), the examination (audit_run.c), how it is
    shown (audit_text.c, audit_json.c, audit_html.c, audit_picture.c), what it comes to
-   (audit_advice.c), and the comparison of the built-ins (audit_all.c). */
+   (audit_advice.c), the time that it takes (audit_time.c), and the comparison of the built-ins
+   (audit_all.c). */
 #ifndef PHIBAL_CLI_AUDIT_COMMAND_H
 #define PHIBAL_CLI_AUDIT_COMMAND_H
 
@@ -30,7 +31,7 @@ const char *audit_part_name(audit_part part);
 /* Which part answers for a claim. */
 audit_part audit_part_of(audit_claim claim);
 
-enum { AUDIT_PRECISION = 128, AUDIT_EXPERT_COUNTS = 4 };
+enum { AUDIT_PRECISION = 128, AUDIT_EXPERT_COUNTS = 4, AUDIT_PICTURES = 5 };
 enum { AUDIT_LOADS = 0x3f800000 }; /* binary32 numbers in (0, 1] */
 /* The numbers of experts for which dynamics are told: 8, 16, 64, 256. */
 extern const int32_t audit_expert_counts[AUDIT_EXPERT_COUNTS];
@@ -45,8 +46,7 @@ typedef struct audit_options {
   bool check_quick; /* --check=quick: --check takes a sample of the loads for all of them */
   const char *html;
   bool skip[AUDIT_PART_COUNT];
-  double seconds;        /* for each part */
-  double kernel_seconds; /* for the run of the kernel */
+  double seconds, begun; /* for the whole command, from when on */
   double eta, alpha, lr;
   uint64_t seed;
 } audit_options;
@@ -73,6 +73,9 @@ typedef struct audit_report {
   audit_loop loop[AUDIT_EXPERT_COUNTS];
   size_t counts;
   double seconds[AUDIT_PART_COUNT];
+  bool late[AUDIT_PART_COUNT]; /* time was up before it ended */
+  char *picture[AUDIT_PICTURES];
+  bool pictures_late;
 } audit_report;
 
 enum { AUDIT_SETTLE_STEPS = 4000 };
@@ -84,6 +87,38 @@ int audit_run(const audit_options *options, audit_report *report);
 phibal_status audit_load(const char *source, phi_potential **phi, bool *builtin);
 void audit_report_clear(audit_report *report);
 
+/* ---- time: audit_time.c ---- */
+
+typedef enum audit_record {
+  AUDIT_RECORD_ERROR,    /* a message */
+  AUDIT_RECORD_FINDING,  /* JSON */
+  AUDIT_RECORD_DYNAMICS, /* for one number of experts */
+  AUDIT_RECORD_PICTURE,  /* its number, and SVG */
+  AUDIT_RECORD_PAGE,     /* HTML */
+  AUDIT_RECORD_TEXT,     /* for standard output */
+} audit_record;
+
+/* What came back. */
+typedef struct audit_found {
+  char *data;
+  size_t bytes;
+  bool ended; /* else time was up */
+} audit_found;
+
+/* Sends its results; what else it changes is lost. */
+typedef phibal_status audit_work(void *context, FILE *to);
+/* Does the work in a process of its own, which is ended at `end` (of audit_clock()) with all that it
+   has started. A failure of the work's is the failure here; that time was up is none. The answer is
+   cleared by the caller. */
+phibal_status audit_in_time(audit_work *work, void *context, double end, audit_found *answer);
+void audit_found_clear(audit_found *answer);
+void audit_send(FILE *to, audit_record kind, const void *data, size_t bytes);
+/* The record at *at, which goes on to the next; null after the last whole one. */
+const char *audit_receive(const audit_found *answer, size_t *at, audit_record *kind,
+                          size_t *bytes);
+/* Of --seconds for what is to be found; a twentieth is for showing it. */
+double audit_seconds_left(const audit_options *options);
+
 /* ---- what it comes to: audit_advice.c. Texts are malloc'ed, one line each ---- */
 
 /* Everything asked for is proved, or checked where it can only be checked; the kernel at every
@@ -92,7 +127,7 @@ bool audit_passes(const audit_options *options, const audit_report *report);
 bool audit_claim_holds(const audit_options *options, const audit_report *report, audit_claim claim);
 /* "yes, everything asked for holds", or "no: " and because of what, and which option helps. */
 char *audit_check_line(const audit_options *options, const audit_report *report);
-/* What is refuted, undecided and left out, in a sentence or two. */
+/* What is refuted, undecided and left out, and where time was up, in a sentence or two. */
 char *audit_verdict_line(const audit_options *options, const audit_report *report);
 /* The part of the binary32 loads that the kernel ran over, from 0 to 1; NaN where it did not. */
 double audit_coverage(const audit_report *report);
@@ -133,9 +168,11 @@ json_t *audit_advice_json(const audit_advice *advice);
 
 void audit_print_text(const audit_options *options, const audit_report *report, FILE *to);
 json_t *audit_report_json(const audit_options *options, const audit_report *report);
-phibal_status audit_write_html(const audit_options *options, const audit_report *report,
-                               const char *file);
-int audit_all(const audit_options *options);
+/* A malloc'ed page. */
+phibal_status audit_html(const audit_options *options, const audit_report *report, char **text,
+                         size_t *size);
+/* To standard output. */
+phibal_status audit_all(const audit_options *options);
 
 /* One cell of the table of dynamics, and who takes its rows: what a row is called, and what it
    means to someone who did not write it. Headings have no cells, notes begin with a mark of the

@@ -2,7 +2,6 @@
 #include "audit_command.h"
 #include "audit_picture.h"
 #include "build_features.h"
-#include "file.h"
 #include "gnuplot.h"
 #include "page.h"
 #include <stddef.h>
@@ -211,14 +210,13 @@ static void write_pictures(FILE *to, const audit_report *r) {
     return;
   }
   fputs("<div class=\"pictures\">\n", to);
-  for (int i = 0; i < AUDIT_PICTURES; i++) {
-    char *svg = audit_picture(r, i);
-    if (svg)
-      fprintf(to, "<figure>%s<figcaption>%s</figcaption></figure>\n", svg,
+  for (int i = 0; i < AUDIT_PICTURES; i++)
+    if (r->picture[i])
+      fprintf(to, "<figure>%s<figcaption>%s</figcaption></figure>\n", r->picture[i],
               audit_picture_caption(i));
-    free(svg);
-  }
   fputs("</div>\n", to);
+  if (r->pictures_late)
+    fputs("<p class=\"soft\">Time was up before all pictures were drawn.</p>\n", to);
 }
 
 static void write_alphas(FILE *to, const audit_advice *a) {
@@ -271,10 +269,9 @@ static void write_advice(FILE *to, const audit_advice *a) {
   if (a->alphas) write_alphas(to, a);
 }
 
-phibal_status audit_write_html(const audit_options *o, const audit_report *r, const char *file) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *to = open_memstream(&text, &size);
+phibal_status audit_html(const audit_options *o, const audit_report *r, char **text, size_t *size) {
+  *text = NULL;
+  FILE *to = open_memstream(text, size);
   if (!to) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   audit_advice advice;
   audit_advise(o, r, &advice);
@@ -286,9 +283,8 @@ phibal_status audit_write_html(const audit_options *o, const audit_report *r, co
   audit_advice_clear(&advice);
   page_end(to);
   const bool good = !ferror(to);
-  phibal_status status = fclose(to) || !good
-                             ? phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory")
-                             : file_write(file, text, size); /* an older page stays till then */
-  free(text);
-  return status;
+  if (!fclose(to) && good) return PHIBAL_OK;
+  free(*text);
+  *text = NULL;
+  return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
 }

@@ -6,7 +6,6 @@
 
 /* The picture numbered i: its caption, and the drawing, malloc'ed; null where there is nothing to
    draw, or where gnuplot is missing or fails. */
-enum { AUDIT_PICTURES = 5 };
 char *audit_picture(const audit_report *report, int i);
 const char *audit_picture_caption(int i);
 

@@ -357,7 +357,7 @@ Test(audit_command, a_kernel_over_every_load) {
 
 /* Time that is up is no silent pass: how much was covered, and what would help. */
 Test(audit_command, a_kernel_that_is_cut_short) {
-  static const char only[] = "--skip convexity,legendre,conjugate,dynamics --seconds 0.05";
+  static const char only[] = "--skip convexity,legendre,conjugate,dynamics --seconds 10";
   char arguments[256];
   snprintf(arguments, sizeof arguments, "--potential negentropy --check --json %s", only);
   json_t *object = run_json(arguments, 1);
@@ -368,7 +368,7 @@ Test(audit_command, a_kernel_that_is_cut_short) {
       json_array_get(json_object_get(find_claim(object, "core"), "findings"), 0), "data");
   cr_assert_eq(json_number_value(json_object_get(data, "coverage")), covered);
   double all = json_number_value(json_object_get(data, "seconds_for_all"));
-  cr_assert_gt(all, 0.05);
+  cr_assert_gt(all, 10);
   char part[64];
   snprintf(part, sizeof part, "the kernel ran over %.3g %% of the binary32 loads", 100 * covered);
   const char *why = text_at(json_object_get(object, "check"), "why");
@@ -478,7 +478,7 @@ Test(audit_command, heading) {
   cr_assert_str_eq(text_at(object, "date"), "1970-01-02T00:00:00Z");
   cr_assert_str_eq(text_at(object, "options"),
                    "--param p=5/2 --experts 2..4096 --skip core,dynamics "
-                   "--seconds 60 --seed 7");
+                   "--seconds 90 --seed 7");
   run("--potential lp --skip core,dynamics", false);
   cr_assert_not_null(strstr(o.text, ", 1970-01-02T00:00:00Z\n"), "%s", o.text);
   cr_assert_not_null(strstr(o.text, "made by    phibal "), "%s", o.text);

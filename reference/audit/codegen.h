@@ -35,6 +35,9 @@ typedef struct codegen_kernel {
                double *ulps, unsigned char *path);
 } codegen_kernel;
 
+/* Makes a folder of this user's alone, phibal-XXXXXX in $TMPDIR or /tmp. PHIBAL_ERROR_IO where that
+   is a folder in which others can rename files. */
+phibal_status codegen_folder(char *path, size_t size);
 /* Compiles the source (a third of a second) in a folder of this user's alone, loads it and removes
    the folder. The compiler is $CC, or cc from the PATH. PHIBAL_ERROR_UNSUPPORTED where there is
    none, or its code changes the floating-point environment; PHIBAL_ERROR_IO where it fails, with

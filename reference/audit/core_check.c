@@ -4,6 +4,7 @@
    the file is no error of the kernel. */
 #include "core_check.h"
 #include "codegen.h"
+#include "convexity.h"
 #include "core_sweep.h"
 #include "core_truth.h"
 #include <math.h>
@@ -318,8 +319,11 @@ static phibal_status check(checked *k, const audit_request *request, certificate
 
 phibal_status core_check(phi_potential *phi, const audit_request *request, const char *source,
                          certificate *c) {
+  const double start = audit_clock();
   codegen_kernel kernel;
   phibal_status status = codegen_load_source(source, &kernel);
+  audit_request rest = *request; /* compiling takes its part of the time */
+  rest.seconds = fmax(0.0, request->seconds - (audit_clock() - start));
   if (status == PHIBAL_ERROR_UNSUPPORTED || status == PHIBAL_ERROR_IO) {
     audit_verdict verdict = status == PHIBAL_ERROR_IO ? AUDIT_UNDECIDED : AUDIT_ABSENT;
     return audit_added(certificate_add(c, AUDIT_CORE, verdict, NULL, "No kernel was run: %s.",
@@ -344,7 +348,7 @@ phibal_status core_check(phi_potential *phi, const audit_request *request, const
                                 .rest = among,
                                 .floored = floored > 0,
                                 .given = phi->gradient.expression && !right};
-    status = check(k, request, c);
+    status = check(k, &rest, c);
   }
   free(k);
   codegen_close(&kernel);

@@ -293,26 +293,34 @@ static phibal_status find_quotients(audit_dynamics *d, workspace *w) {
   return PHIBAL_OK;
 }
 
-static void dynamics_init(audit_dynamics *d, int32_t experts) {
-  *d = (audit_dynamics){.experts = experts};
-  phibal_enclosure_init(&d->stiffness, PRECISION);
-  phibal_enclosure_init(&d->effective, PRECISION);
-  phibal_enclosure_init(&d->equal_negentropy, PRECISION);
-  phibal_enclosure_init(&d->equal_switch, PRECISION);
-  for (int i = 0; i < AUDIT_SHARES; i++) phibal_enclosure_init(&d->share[i].value, PRECISION);
-  phibal_enclosure_init(&d->full.value, PRECISION);
-  phibal_enclosure_init(&d->empty.value, PRECISION);
-  for (int i = 0; i < AUDIT_SCALES; i++) phibal_enclosure_init(&d->scale[i], PRECISION);
-  phibal_enclosure_init(&d->scale_power, PRECISION);
+size_t audit_dynamics_enclosures(audit_dynamics *d, phibal_enclosure **all) {
+  size_t n = 0;
+  all[n++] = &d->stiffness;
+  all[n++] = &d->effective;
+  all[n++] = &d->equal_negentropy;
+  all[n++] = &d->equal_switch;
+  for (int i = 0; i < AUDIT_SHARES; i++) all[n++] = &d->share[i].value;
+  all[n++] = &d->full.value;
+  all[n++] = &d->empty.value;
+  for (int i = 0; i < AUDIT_SCALES; i++) all[n++] = &d->scale[i];
+  all[n++] = &d->scale_power;
   for (int i = 0; i < AUDIT_ETAS; i++) {
-    phibal_enclosure_init(&d->stable[i], PRECISION);
-    phibal_enclosure_init(&d->overshoots[i], PRECISION);
+    all[n++] = &d->stable[i];
+    all[n++] = &d->overshoots[i];
   }
+  return n;
+}
+
+void audit_dynamics_init(audit_dynamics *d, int32_t experts) {
+  phibal_enclosure *all[AUDIT_DYNAMICS_ENCLOSURES];
+  *d = (audit_dynamics){.experts = experts};
+  const size_t n = audit_dynamics_enclosures(d, all);
+  for (size_t i = 0; i < n; i++) phibal_enclosure_init(all[i], PRECISION);
 }
 
 phibal_status audit_dynamics_find(const phi_potential *phi, const phibal_enclosure *parameters,
                                   int32_t experts, audit_dynamics *d) {
-  dynamics_init(d, experts);
+  audit_dynamics_init(d, experts);
   workspace *w = workspace_create(phi->value.sums);
   if (!w) return PHIBAL_ERROR_MEMORY;
   phibal_enclosure one;
@@ -333,17 +341,7 @@ phibal_status audit_dynamics_find(const phi_potential *phi, const phibal_enclosu
 }
 
 void audit_dynamics_clear(audit_dynamics *d) {
-  phibal_enclosure_clear(&d->stiffness);
-  phibal_enclosure_clear(&d->effective);
-  phibal_enclosure_clear(&d->equal_negentropy);
-  phibal_enclosure_clear(&d->equal_switch);
-  for (int i = 0; i < AUDIT_SHARES; i++) phibal_enclosure_clear(&d->share[i].value);
-  phibal_enclosure_clear(&d->full.value);
-  phibal_enclosure_clear(&d->empty.value);
-  for (int i = 0; i < AUDIT_SCALES; i++) phibal_enclosure_clear(&d->scale[i]);
-  phibal_enclosure_clear(&d->scale_power);
-  for (int i = 0; i < AUDIT_ETAS; i++) {
-    phibal_enclosure_clear(&d->stable[i]);
-    phibal_enclosure_clear(&d->overshoots[i]);
-  }
+  phibal_enclosure *all[AUDIT_DYNAMICS_ENCLOSURES];
+  const size_t n = audit_dynamics_enclosures(d, all);
+  for (size_t i = 0; i < n; i++) phibal_enclosure_clear(all[i]);
 }

@@ -51,6 +51,11 @@ phibal_status audit_dynamics_find(const phi_potential *phi, const phibal_enclosu
                                   int32_t experts, audit_dynamics *d);
 void audit_dynamics_clear(audit_dynamics *d);
 
+/* For results that come from another process: empty ones, and the addresses of all enclosures. */
+enum { AUDIT_DYNAMICS_ENCLOSURES = 7 + AUDIT_SHARES + AUDIT_SCALES + 2 * AUDIT_ETAS };
+void audit_dynamics_init(audit_dynamics *d, int32_t experts);
+size_t audit_dynamics_enclosures(audit_dynamics *d, phibal_enclosure **all);
+
 /* The eigenvalue h alone, at loads c/E. PHIBAL_ERROR_DOMAIN where it does not exist. */
 phibal_status audit_stiffness(const phi_potential *phi, const phibal_enclosure *parameters,
                               int32_t experts, const phibal_enclosure *c, phibal_enclosure *h);

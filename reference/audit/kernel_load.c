@@ -110,7 +110,7 @@ static void main_line(char *text) {
 /* A folder of this user's alone, for as long as a kernel is compiled. What is loaded as code must
    come from where nobody else can put anything: no cache outlives the command, and $TMPDIR (or
    /tmp) must be a folder in which others cannot rename it. */
-static phibal_status private_folder(char *path, size_t size) {
+phibal_status codegen_folder(char *path, size_t size) {
   const char *parent = getenv("TMPDIR");
   struct stat s;
   if (!parent || parent[0] != '/') parent = "/tmp";
@@ -199,7 +199,7 @@ static phibal_status open_library(const char *object, codegen_kernel *k) {
 phibal_status codegen_load_source(const char *text, codegen_kernel *kernel) {
   char folder[MOST_TEXT], source[MOST_TEXT + 16], object[MOST_TEXT + 16];
   *kernel = (codegen_kernel){0};
-  phibal_status status = private_folder(folder, sizeof folder);
+  phibal_status status = codegen_folder(folder, sizeof folder);
   if (status) return status;
   snprintf(source, sizeof source, "%s/kernel.c", folder);
   snprintf(object, sizeof object, "%s/kernel.so", folder);
