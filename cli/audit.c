@@ -42,7 +42,7 @@ static void print_help(void) {
        "  --skip       parts to leave out, separated by commas: convexity, legendre, gradient,\n"
        "               conjugate, core, dynamics\n"
        "  --seconds    the whole command ends within so many seconds and two (90; with --check\n"
-       "               and every load 1500): reading, each part, its compiler, pictures. What\n"
+       "               and every load 1200): reading, each part, its compiler, pictures. What\n"
        "               was not decided by then is undecided, and said\n"
        "  --seed       of the points that are drawn (1)\n"
        "  --json       the certificate as an object (spec/audit-certificate.schema.json)\n"
@@ -300,7 +300,7 @@ int command_audit(int argc, char **argv) {
   }
   if (status == 0) status = check_options(&o);
   if (status != 0) return status;
-  if (o.seconds == 0) o.seconds = o.check && !o.quick ? 1500 : 90;
+  if (o.seconds == 0) o.seconds = o.check && !o.quick ? 1200 : 90;
   if (o.all) return show(&o, NULL);
   audit_report report;
   status = audit_run(&o, &report);

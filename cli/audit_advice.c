@@ -95,7 +95,7 @@ static void append_failure(char **text, const audit_options *o, const audit_repo
     audit_append(text, "; --seconds %.0f would cover all, and --check=quick accepts a sample",
                  /* of which the kernel has nearly six tenths, a tenth more than at the rate
                     measured, and some for the other parts; in tens */
-                 10.0 * ceil(0.2 * json_number_value(all) + 1.0));
+                 10.0 * ceil(0.12 * json_number_value(all) + 4.0));
   else
     audit_append(text, "%s and --check=quick accepts them",
                  o->quick ? "; without --quick it runs over all," : ",");

@@ -243,8 +243,10 @@ static const struct {
 } part_time[AUDIT_PART_COUNT] = {
     [AUDIT_PART_CONVEXITY] = {0.3, 0.4}, [AUDIT_PART_LEGENDRE] = {0.3, 0.4},
     [AUDIT_PART_GRADIENT] = {0.2, 0.3},  [AUDIT_PART_CONJUGATE] = {0.2, 0.3},
-    [AUDIT_PART_CORE] = {0.6, 0.95},     [AUDIT_PART_DYNAMICS] = {0.5, 0.8},
+    [AUDIT_PART_CORE] = {0.4, 0.95},     [AUDIT_PART_DYNAMICS] = {0.5, 0.8},
 };
+
+static const double kernel_rest = 24;
 
 /* A part that runs in a process of its own. */
 typedef struct part_work {
@@ -259,14 +261,17 @@ static phibal_status work_part(void *context, FILE *to) {
   const audit_options *o = w->o;
   audit_report *r = w->r;
   if (w->part == AUDIT_PART_DYNAMICS) return send_all_dynamics(o, r, to);
+  const double left = audit_seconds_left(o);
   audit_request request = {.parameters = r->at,
                            .least_experts = o->least_experts,
                            .most_experts = o->most_experts,
                            .quick = o->quick,
                            .seed = o->seed,
-                           .seconds = part_time[w->part].end * audit_seconds_left(o),
+                           .seconds = part_time[w->part].end * left,
                            .progress = show_kernel_progress,
                            .progress_context = (void *)(uintptr_t)o};
+  /* Behind the run of the kernel come comparisons that take some seconds whatever is left. */
+  if (w->part == AUDIT_PART_CORE) request.seconds = fmax(request.seconds, left - kernel_rest);
   audit_request wide = request;
   if (!w->here) {
     wide.parameters = r->asked;
