@@ -178,6 +178,8 @@ def same_or_refused(command, what, at, refused, **more):
         return
     check(status == 2 and NAMES[what] in error and len(error.splitlines()) == 1, *where)
     check(refused is None or refused, *where, "refused")
+    if at.startswith("sgemm") and what != "traps":
+        check("cblas_sgemm" in error, *where, "after which call?")
     if command is not evaluate and what not in ("mpfr", "locale"):
         # What was saved before it, at most.
         check(not made or made == plain[command][2], *where, "left something else")
@@ -194,6 +196,14 @@ def while_it_runs():
     # In the middle of training, in one thread and in all: always before the first checkpoint.
     for what, at in itertools.product(("flush-to-zero", "upward", "x87-53", "traps"), ("sgemm=3", "sgemm=40", "sgemms=90")):
         same_or_refused(train, what, at, True)
+    # As the last of all calls returns, found by bisection: before the checkpoint, too.
+    least, beyond = 90, 1 << 20
+    while beyond - least > 1:
+        middle = (least + beyond) // 2
+        status, _, _ = train(environment=preload("flush-to-zero", f"sgemm={middle}"))
+        least, beyond = (middle, beyond) if status else (least, middle)
+    same_or_refused(train, "flush-to-zero", f"sgemm={least}", True)
+    check(not saved("run"), "a checkpoint was written after the last call of BLAS had changed the environment")
     # In threads as they start: undone where training begins, refused elsewhere.
     for what, at in itertools.product(("flush-to-zero", "towards-zero"), ("thread=1", "thread=2")):
         same_or_refused(train, what, at, None)

@@ -38,6 +38,36 @@ int main(void) {
 END
 cc -Wall -Werror "$work/use.c" -o "$work/use" $(pkg-config --cflags --libs phibal)
 "$work/use"
+# A program whose link sets flush-to-zero (GCC's crtfastmath.o): the kernels refuse, and leave it as it is,
+# until it calls phibal_environment_reset.
+cat >"$work/fast.c" <<'END'
+#include <phibal/balance.h>
+#include <phibal/environment.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+  const float m[2] = {0x1p-140f, 1.0f};
+  float next[2];
+  const char *changed = phibal_environment_changed();
+  if (!changed) return 77;
+  if (!phibal_ema(2, 1.0f, m, m, next) || !strstr(phibal_status_message(), changed)) return 1;
+  if (!phibal_environment_changed() || strcmp(phibal_environment_changed(), changed)) return 2;
+  phibal_environment_reset();
+  if (phibal_ema(2, 1.0f, m, m, next)) return 3;
+  unsigned bits;
+  memcpy(&bits, &next[0], sizeof bits);
+  return bits != 1u << 9; /* 2^-140 in units of 2^-149 */
+}
+END
+cc -O2 -ffast-math -Wall -Werror "$work/fast.c" -o "$work/fast" $(pkg-config --cflags --libs phibal)
+status=0
+"$work/fast" || status=$?
+case $status in
+0) ;;
+77) echo "the compiler's -ffast-math leaves the environment alone: that was not tried" ;;
+*) echo "not ok: a program with -ffast-math: $status"; exit 1 ;;
+esac
 if [ -f "$prefix/include/phibal/reference.h" ]; then
   cat >"$work/reference.c" <<'END'
 #include <phibal/reference.h>
