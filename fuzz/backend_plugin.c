@@ -80,6 +80,14 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* A text of the plugin's that ends, and does nothing to a terminal. */
+static void copy_text(char *to, const char *from, size_t size) {
+  memmove(to, from, size);
+  to[size - 1] = 0;
+  for (; *to; to++)
+    if (iscntrl((unsigned char)*to)) *to = '?';
+}
+
 static void show_line(plugin *p) {
   p->line[p->line_bytes] = 0;
   p->line_bytes = 0;
@@ -222,8 +230,7 @@ static phibal_status start_process(plugin *p) {
   if (status) return phibal_status_set(status, "%s: %s", p->path, phibal_status_message());
   if (!p->shared->refused) return PHIBAL_OK;
   char why[sizeof p->shared->why];
-  memcpy(why, p->shared->why, sizeof why);
-  why[sizeof why - 1] = 0;
+  copy_text(why, p->shared->why, sizeof why);
   return phibal_status_set((phibal_status)p->shared->refused, "%s", why);
 }
 
@@ -276,8 +283,7 @@ static bool guards_intact(const unsigned char *data, size_t bytes) {
 /* Outputs become those of the case; inputs must be what they were. */
 static phibal_status read_case(const plugin *p, const operation_case *c, const placed *place) {
   char failed[sizeof p->shared->failed];
-  memcpy(failed, p->shared->failed, sizeof failed);
-  failed[sizeof failed - 1] = 0;
+  copy_text(failed, p->shared->failed, sizeof failed);
   if (failed[0]) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %s", p->name, failed);
   for (int i = 0; i < c->input_count + c->output_count; i++) {
     const bool is_output = i >= c->input_count;
@@ -340,12 +346,21 @@ static phibal_status without_check(const char *path, const wire_operation *offer
   return status;
 }
 
-/* A text of the plugin's that ends, and does nothing to a terminal. */
-static void copy_text(char *to, const char *from, size_t size) {
-  memmove(to, from, size);
-  to[size - 1] = 0;
-  for (; *to; to++)
-    if (iscntrl((unsigned char)*to)) *to = '?';
+/* What the process said of itself when it was loaded, copied from memory that it can change. */
+static phibal_status read_description(plugin *p) {
+  copy_text(p->name, p->shared->name, sizeof p->name);
+  copy_text(p->device, p->shared->device, sizeof p->device);
+  p->operations = p->shared->operations;
+  if (p->operations < 0 || p->operations > WIRE_OPERATIONS) p->operations = 0;
+  memcpy(p->operation, p->shared->operation, sizeof p->operation);
+  for (int i = 0; i < p->operations; i++) {
+    copy_text(p->operation[i].name, p->operation[i].name, WIRE_NAME);
+    copy_text(p->operation[i].without, p->operation[i].without, WIRE_TEXT);
+  }
+  phibal_status status = PHIBAL_OK;
+  for (int i = 0; !status && i < p->operations; i++)
+    status = without_check(p->path, &p->operation[i]);
+  return status;
 }
 
 phibal_status backend_plugin_open(const char *path, double seconds, backend *b) {
@@ -367,17 +382,7 @@ phibal_status backend_plugin_open(const char *path, double seconds, backend *b) 
     return phibal_status_set(PHIBAL_ERROR_IO, "memory for the plugin: %s", strerror(errno));
   phibal_status status = start_process(p);
   if (status) return status;
-  copy_text(p->name, p->shared->name, sizeof p->name);
-  copy_text(p->device, p->shared->device, sizeof p->device);
-  p->operations = p->shared->operations;
-  if (p->operations < 0 || p->operations > WIRE_OPERATIONS) p->operations = 0;
-  memcpy(p->operation, p->shared->operation, sizeof p->operation);
-  for (int i = 0; i < p->operations; i++) {
-    copy_text(p->operation[i].name, p->operation[i].name, WIRE_NAME);
-    copy_text(p->operation[i].without, p->operation[i].without, WIRE_TEXT);
-  }
-  for (int i = 0; !status && i < p->operations; i++) status = without_check(path, &p->operation[i]);
-  return status;
+  return read_description(p);
 }
 
 void backend_plugin_close(backend *b) {
