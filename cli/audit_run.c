@@ -18,7 +18,7 @@ const int32_t audit_expert_counts[AUDIT_EXPERT_COUNTS] = {8, 16, 64, 256};
 const double audit_settle_head = 2.0, audit_settle_goal = 0.1;
 
 static int fail(const char *what) {
-  fprintf(stderr, "phibal audit: %s\n", what);
+  command_say("audit", "%s", what);
   return 2;
 }
 
@@ -221,7 +221,7 @@ static bool shows_progress(const audit_options *o) {
 /* Which part is at work; the line is gone when it ends. */
 static void show_progress(const audit_options *o, int part, double seconds) {
   if (!shows_progress(o)) return;
-  fputs("\r\033[K", stderr);
+  command_clear_line();
   if (part < AUDIT_PART_COUNT)
     fprintf(stderr, "phibal audit: part %d of %d, %s (up to %.3g s)", part + 1, AUDIT_PART_COUNT,
             audit_part_name((audit_part)part), seconds);
@@ -231,7 +231,8 @@ static void show_progress(const audit_options *o, int part, double seconds) {
 static void show_kernel_progress(void *options, double done, double seconds_left) {
   const audit_options *o = options;
   if (!shows_progress(o)) return;
-  fprintf(stderr, "\r\033[Kphibal audit: part %d of %d, %s: %.0f %% of the %s, %.0f s left",
+  command_clear_line();
+  fprintf(stderr, "phibal audit: part %d of %d, %s: %.0f %% of the %s, %.0f s left",
           AUDIT_PART_CORE + 1, AUDIT_PART_COUNT, audit_part_name(AUDIT_PART_CORE), 100.0 * done,
           o->quick ? "sample" : "binary32 loads", seconds_left);
 }

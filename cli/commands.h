@@ -28,6 +28,12 @@ int command_bench(int argc, char **argv) __attribute__((weak));
 int command_usage_error(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Prints "phibal <command>: <message>", one line whatever names are in it, to stderr. */
+void command_say(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* On a terminal: begins its last line again. Nothing else that is printed moves the cursor. */
+void command_clear_line(void);
+
 /* The same of the option that getopt_long did not know, with the nearest that there is. */
 int command_unknown_option(const char *command, char *const *argv, const struct option *options);
 

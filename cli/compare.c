@@ -1,5 +1,6 @@
 /* `phibal compare`: the final tables of several runs, side by side. */
 #include "commands.h"
+#include "json_text.h"
 #include "report.h"
 #include "run_folder.h"
 #include <getopt.h>
@@ -53,7 +54,7 @@ int command_compare(int argc, char **argv) {
     if (run_folder_result(argv[optind + i], &runs[i]))
       code = command_usage_error("compare", "%s", phibal_status_message());
   for (int i = 0; i < n && !code && !json; i++)
-    json_object_set_new(runs[i], "folder", json_string(argv[optind + i]));
+    json_object_set_new(runs[i], "folder", json_text(argv[optind + i]));
   if (!code) code = print_runs(n, runs, every_layer, json);
   for (int i = 0; i < n; i++) json_decref(runs[i]);
   return code;

@@ -1,5 +1,6 @@
 /* `phibal data build | debian | show`: text to token files. */
 #include "commands.h"
+#include "json_text.h"
 #include "data/build.h"
 #include "data/debian.h"
 #include "data/token_file.h"
@@ -24,7 +25,7 @@ static void catch_interrupts(void) {
 }
 
 static void print_notice(const char *message) {
-  fprintf(stderr, "phibal data: %s\n", message);
+  command_say("data", "%s", message);
 }
 
 static int fail(void) {
@@ -93,8 +94,8 @@ static void print_report(const char *folder, const build_report *report, int jso
     if (!json) print_row(&r);
   }
   json_t *root =
-      json_pack("{s:s, s:i, s:o, s:I}", "folder", folder, "vocabulary", report->vocabulary,
-                "domains", domains, "files", (json_int_t)report->files);
+      json_pack("{s:o, s:i, s:o, s:I}", "folder", json_text(folder), "vocabulary",
+                report->vocabulary, "domains", domains, "files", (json_int_t)report->files);
   const struct {
     const char *key, *words;
     int64_t count;
@@ -505,8 +506,8 @@ static int data_show(int argc, char **argv) {
     if (!json && !known) printf("%-16s %9lld %11lld %14s\n", name, documents, tokens, "-");
   }
   json_t *root =
-      json_pack("{s:s, s:i, s:i, s:o}", "file", argv[optind], "vocabulary", file.vocabulary,
-                "end_of_document", file.end_of_document, "domains", domains);
+      json_pack("{s:o, s:i, s:i, s:o}", "file", json_text(argv[optind]), "vocabulary",
+                file.vocabulary, "end_of_document", file.end_of_document, "domains", domains);
   long long learned = 0;
   for (int64_t i = 0; file.learned && i < file.tokens; i++) learned += token_file_learned(&file, i);
   if (file.learned) json_object_set_new(root, "learned_tokens", json_integer(learned));

@@ -1,5 +1,6 @@
 /* `phibal eval-model`: a trained model on held-out text and on multiple-choice questions. */
 #include "commands.h"
+#include "json_text.h"
 #include "choices.h"
 #include "evaluate.h"
 #include "file.h"
@@ -249,7 +250,7 @@ static phibal_status load_and_evaluate(const arguments *a, const trained *t, jso
   if (!status) {
     char label[128];
     result_label(config, label, sizeof label);
-    *found = json_pack("{s:s, s:o, s:s, s:s, s:{s:i, s:i}}", "checkpoint", path, "step",
+    *found = json_pack("{s:o, s:o, s:s, s:s, s:{s:i, s:i}}", "checkpoint", json_text(path), "step",
                        t->checkpoint.step < 0 ? json_null() : json_integer(t->checkpoint.step),
                        "name", config->name, "label", label, "routing", "experts",
                        config->model.experts, "active", config->model.active);

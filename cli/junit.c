@@ -15,18 +15,20 @@ static void put(junit *r, const char *text) {
   r->broken |= text_buffer_string(&r->cases, text) != PHIBAL_OK;
 }
 
-/* Attribute text; what XML does not allow becomes a question mark. */
+/* Attribute text. XML allows no control characters, and only UTF-8: they are shown as on a
+ * terminal. */
 static void put_escaped(junit *r, const char *text) {
-  for (; *text; text++) {
-    char one[2] = {*text, 0};
-    unsigned char c = (unsigned char)*text;
-    put(r, c == '<'    ? "&lt;"
-           : c == '>'  ? "&gt;"
-           : c == '&'  ? "&amp;"
-           : c == '"'  ? "&quot;"
-           : c == '\n' ? "&#10;"
-           : c < ' '   ? "?"
-                       : one);
+  for (size_t left = strlen(text); left;) {
+    char one[PHIBAL_SHOWN];
+    const size_t n = phibal_character_show(text, left, one);
+    put(r, *text == '<'    ? "&lt;"
+           : *text == '>'  ? "&gt;"
+           : *text == '&'  ? "&amp;"
+           : *text == '"'  ? "&quot;"
+           : *text == '\n' ? "&#10;"
+           : n             ? one
+                           : "?");
+    text += n ? n : left, left -= n ? n : left;
   }
 }
 

@@ -56,7 +56,9 @@ static void print_help(FILE *to) {
 
 static int unknown_command(const char *name) {
   near_name near = {.wrong = name, .wrong_length = strlen(name)};
-  fprintf(stderr, "phibal: unknown command '%s'", name);
+  char shown[256];
+  phibal_text_show(name, shown, sizeof shown);
+  fprintf(stderr, "phibal: unknown command '%s'", shown);
   for (int i = 0; i < COMMANDS; i++)
     near_name_consider(&near, commands[i].name, strlen(commands[i].name));
   if (near.text) fprintf(stderr, "; perhaps '%s'", near.text);
@@ -66,14 +68,33 @@ static int unknown_command(const char *name) {
   return 2;
 }
 
+static void say(const char *name, const char *format, va_list arguments) {
+  char text[4096], shown[4096];
+  vsnprintf(text, sizeof text, format, arguments);
+  phibal_text_show(text, shown, sizeof shown);
+  fprintf(stderr, "phibal %s: %s\n", name, shown);
+}
+
+void command_say(const char *name, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  say(name, format, arguments);
+  va_end(arguments);
+}
+
 int command_usage_error(const char *name, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  fprintf(stderr, "phibal %s: ", name);
-  vfprintf(stderr, format, arguments);
-  fprintf(stderr, "\ntry 'phibal %s --help'\n", name);
+  say(name, format, arguments);
+  fprintf(stderr, "try 'phibal %s --help'\n", name);
   va_end(arguments);
   return 2;
+}
+
+void command_clear_line(void) {
+  static const char again[] = "\r\033[K";
+  fflush(stderr);
+  (void)!write(STDERR_FILENO, again, sizeof again - 1);
 }
 
 int command_unknown_option(const char *name, char *const *argv, const struct option *options) {
@@ -93,30 +114,86 @@ int command_unknown_option(const char *name, char *const *argv, const struct opt
    there in silence, as other filters do. Where the one who started phibal ignores the signal, a
    reader who left is status 2 without a line: nobody waits for the rest.
 
-   Nothing in phibal calls exit(); a library that does must not end a command as if it were done. */
+   Nothing in phibal calls exit(); a library that does must not end a command as if it were done.
+
+   Names of files, tensors, runs and whatever else came from outside are in what is printed. No
+   character of it but the end of a line and a tab has a meaning to a terminal: the rest is shown as
+   phibal_text_show does, on standard error too. In JSON that is the same text. */
+typedef struct shown_stream {
+  int fd;
+  char left[4]; /* the beginning of a character whose end was not written yet */
+  size_t left_bytes;
+} shown_stream;
+
 static struct {
   const char *command;
   int error; /* errno of the first write that failed */
   bool returned;
-} output = {.command = ""};
+  shown_stream out, err;
+} output = {.command = "", .out = {.fd = STDOUT_FILENO}, .err = {.fd = STDERR_FILENO}};
 
-static ssize_t write_output(void *cookie, const char *bytes, size_t count) {
-  (void)cookie;
+static void write_shown(const shown_stream *to, const char *bytes, size_t count) {
   size_t done = 0;
-  while (done < count && !output.error) {
-    const ssize_t n = write(STDOUT_FILENO, bytes + done, count - done);
+  while (done < count && (to->fd != STDOUT_FILENO || !output.error)) {
+    const ssize_t n = write(to->fd, bytes + done, count - done);
     if (n >= 0)
       done += (size_t)n;
+    else if (errno != EINTR && to->fd != STDOUT_FILENO)
+      return;
     else if (errno != EINTR)
       output.error = errno;
   }
-  return (ssize_t)done;
+}
+
+static ssize_t write_output(void *cookie, const char *bytes, size_t count) {
+  shown_stream *to = cookie;
+  char shown[4096];
+  size_t used = 0, at = 0;
+  while (at < count) {
+    char one[PHIBAL_SHOWN], start[8];
+    size_t n;
+    if (used > sizeof shown - PHIBAL_SHOWN) write_shown(to, shown, used), used = 0;
+    if (to->left_bytes) {
+      memcpy(start, to->left, to->left_bytes);
+      start[to->left_bytes] = bytes[at];
+      n = phibal_character_show(start, to->left_bytes + 1, one);
+      if (!n) {
+        to->left[to->left_bytes++] = bytes[at++];
+        continue;
+      }
+      /* One byte of what was kept turned out to be none of UTF-8, or all of it is a character. */
+      at += n > to->left_bytes;
+      const size_t kept = n > to->left_bytes ? 0 : to->left_bytes - n;
+      memmove(to->left, to->left + n, kept);
+      to->left_bytes = kept;
+    } else if (bytes[at] == '\n' || bytes[at] == '\t') {
+      one[0] = bytes[at++], one[1] = 0;
+    } else {
+      n = phibal_character_show(bytes + at, count - at, one);
+      if (!n) {
+        to->left_bytes = count - at;
+        memcpy(to->left, bytes + at, count - at);
+        break;
+      }
+      at += n;
+    }
+    const size_t length = strlen(one);
+    memcpy(shown + used, one, length);
+    used += length;
+  }
+  write_shown(to, shown, used);
+  return to->fd == STDOUT_FILENO && output.error ? 0 : (ssize_t)count;
 }
 
 static void end_output(int status, void *unused) {
   (void)unused;
   const char *space = *output.command ? " " : "";
   fflush(stdout);
+  for (size_t i = 0; i < output.out.left_bytes; i++) {
+    char byte[8];
+    write_shown(&output.out, byte,
+                (size_t)snprintf(byte, sizeof byte, "\\x%02x", (unsigned char)output.out.left[i]));
+  }
   /* Some file systems say only here that there was no space. */
   if (close(STDOUT_FILENO) && !output.error) output.error = errno;
   if (output.error && output.error != EPIPE)
@@ -135,10 +212,16 @@ static void begin_output(void) {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
       (void)!open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
-  FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_output});
+  const cookie_io_functions_t functions = {.write = write_output};
+  FILE *stream = fopencookie(&output.out, "w", functions);
+  FILE *errors = fopencookie(&output.err, "w", functions);
   if (stream) {
     if (isatty(STDOUT_FILENO)) setvbuf(stream, NULL, _IOLBF, BUFSIZ);
     stdout = stream;
+  }
+  if (errors) {
+    setvbuf(errors, NULL, _IONBF, 0);
+    stderr = errors;
   }
   on_exit(end_output, NULL);
 }

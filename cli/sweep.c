@@ -69,7 +69,7 @@ static void begins(void *context, int64_t run, int64_t runs, const char *folder,
 
 static void failed(void *context, const char *folder) {
   (void)context;
-  fprintf(stderr, "phibal sweep: %s: %s\n", folder, phibal_status_message());
+  command_say("sweep", "%s: %s", folder, phibal_status_message());
 }
 
 static int list_runs(const sweep *s) {

@@ -298,18 +298,18 @@ static void show_step(void *context, const train_progress *p) {
   if (!done && p->step > 1 && now - d->last < d->every) return;
   d->last = now;
   long left = (long)(p->seconds_left + 0.5);
-  fprintf(
-      stderr, "%sstep %lld/%lld  loss %.4f  MaxVio %.3f  lr %.2e  %.0f tokens/s  ETA %ld:%02ld%s",
-      d->terminal ? "\r\033[K" : "", (long long)p->step, (long long)p->steps, p->loss, p->maxvio,
-      p->lr, p->tokens_per_second, left / 60, left % 60, d->terminal && !done ? "" : "\n");
+  if (d->terminal) command_clear_line();
+  fprintf(stderr, "step %lld/%lld  loss %.4f  MaxVio %.3f  lr %.2e  %.0f tokens/s  ETA %ld:%02ld%s",
+          (long long)p->step, (long long)p->steps, p->loss, p->maxvio, p->lr, p->tokens_per_second,
+          left / 60, left % 60, d->terminal && !done ? "" : "\n");
   fflush(stderr);
 }
 
 static void show_evaluation(void *context, int64_t step, const evaluation *e) {
   const display *d = context;
-  fprintf(stderr, "%sstep %lld: validation loss %.4f, accuracy %.2f %% (%lld tokens, %.1f s)\n",
-          d->terminal ? "\r\033[K" : "", (long long)step,
-          e->all.cross_entropy / (double)e->all.targets,
+  if (d->terminal) command_clear_line();
+  fprintf(stderr, "step %lld: validation loss %.4f, accuracy %.2f %% (%lld tokens, %.1f s)\n",
+          (long long)step, e->all.cross_entropy / (double)e->all.targets,
           100.0 * (double)e->all.correct / (double)e->all.targets, (long long)e->all.targets,
           e->seconds);
 }
@@ -326,7 +326,7 @@ static void show_packed(void *context, const char *key, int32_t sequence,
 
 static void show_note(void *context, const char *line) {
   (void)context;
-  fprintf(stderr, "phibal train: %s\n", line);
+  command_say("train", "%s", line);
 }
 
 static void show_attention(void *context, const char *by) {

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 static void show_progress(void *context, double fraction) {
-  fprintf(stderr, "\r%-8s %3.0f %%", (const char *)context, 100 * fraction);
+  command_clear_line();
+  fprintf(stderr, "%-8s %3.0f %%", (const char *)context, 100 * fraction);
 }
 
 static void print_report(const char *core, const exhaustive_report *r) {
@@ -74,7 +75,7 @@ int verify_exhaustive(const char *only, int stride, bool json, const char *certi
     bool terminal = isatty(STDERR_FILENO);
     phibal_status status =
         exhaustive_run(core, stride, terminal ? show_progress : NULL, (void *)core, &r);
-    if (terminal) fprintf(stderr, "\r%20s\r", "");
+    if (terminal) command_clear_line();
     if (status != PHIBAL_OK) {
       fprintf(stderr, "phibal verify: %s: %s\n", core, phibal_status_message());
       failed++;

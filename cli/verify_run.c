@@ -1,3 +1,4 @@
+#include "commands.h"
 #include "verify_run.h"
 #include "certificate.h"
 #include "junit.h"
@@ -132,9 +133,11 @@ static void run_each(verification *v) {
     uint64_t first =
         r->only >= 0 ? (uint64_t)r->only : (uint64_t)r->first + (r->small ? SMALL_CASES : 0);
     int64_t count = r->only >= 0 ? 1 : r->cases > 0 ? r->cases : op->cases;
-    if (!r->json && isatty(STDERR_FILENO)) fprintf(stderr, "%s ...\r", op->name);
+    const bool terminal = !r->json && isatty(STDERR_FILENO);
+    if (terminal) fprintf(stderr, "%s ...", op->name);
     phibal_status status =
         verify_run(op, v->b, r->seed, first, count, r->first_failure, v->tallies);
+    if (terminal) command_clear_line();
     if (phibal_environment_check_threads(op->name)) break;
     bool all_compared = r->only < 0 && !r->first_failure && count >= op->cases;
     if (status == PHIBAL_OK)

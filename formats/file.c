@@ -150,10 +150,11 @@ static void bus_error(int number, siginfo_t *info, void *context) {
 
 static void watch_mapped(const char *path, const void *from, size_t bytes) {
   struct sigaction now;
-  mapped *m = malloc(sizeof *m + strlen(path) + 1);
+  const size_t room = 6 * strlen(path) + 1;
+  mapped *m = malloc(sizeof *m + room);
   if (!m) return; /* nothing but the line is lost */
   *m = (mapped){.from = from, .bytes = bytes};
-  strcpy(m->path, path);
+  phibal_text_show(path, m->path, room); /* in a handler there is no time for it */
   pthread_mutex_lock(&all_mapped_lock);
   if (sigaction(SIGBUS, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
     struct sigaction own = {.sa_sigaction = bus_error, .sa_flags = SA_SIGINFO};

@@ -91,9 +91,9 @@ static void copy_text(char *to, const char *from, size_t size) {
 static void show_line(plugin *p) {
   p->line[p->line_bytes] = 0;
   p->line_bytes = 0;
-  for (char *c = p->line; *c; c++)
-    if (iscntrl((unsigned char)*c) && *c != '\t') *c = '?';
-  if (p->lines++ < PRINTED_LINES) fprintf(stderr, "plugin: %s\n", p->line);
+  char shown[6 * sizeof p->line];
+  phibal_text_show(p->line, shown, sizeof shown);
+  if (p->lines++ < PRINTED_LINES) fprintf(stderr, "plugin: %s\n", shown);
   if (p->lines == PRINTED_LINES) fputs("plugin: [what it prints further is left out]\n", stderr);
 }
 

@@ -1,5 +1,6 @@
 /* Writing checkpoints. */
 #include "checkpoint_internal.h"
+#include "json_text.h"
 #include "checksum.h"
 #include "file.h"
 #include <dirent.h>
@@ -134,8 +135,8 @@ static phibal_status write_config(const char *folder, const checkpoint_state *s)
 static json_t *data_file(const char *path, const token_file *file) {
   char hash[CHECKPOINT_HASH];
   checkpoint_hash(file->checksum, hash);
-  return json_pack("{s:s, s:I, s:s}", "file", path, "tokens", (json_int_t)file->tokens, "checksum",
-                   hash);
+  return json_pack("{s:o, s:I, s:s}", "file", json_text(path), "tokens", (json_int_t)file->tokens,
+                   "checksum", hash);
 }
 
 static json_t *data_files(const checkpoint_state *s) {

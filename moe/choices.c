@@ -1,4 +1,5 @@
 #include "choices.h"
+#include "json_text.h"
 #include "file.h"
 #include <math.h>
 #include <stdlib.h>
@@ -158,7 +159,7 @@ static phibal_status sum_up(const choice_file *file, const choice_likelihood *fo
     return status;
   }
   *json = tally_json(&all);
-  json_object_set_new(*json, "file", json_string(file->path));
+  json_object_set_new(*json, "file", json_text(file->path));
   json_object_set_new(*json, "subjects", list);
   return PHIBAL_OK;
 }

@@ -124,6 +124,10 @@ static void resolve(run_config *config, const char *origin) {
   const char *name = slash ? slash + 1 : origin;
   if (!*config->name)
     snprintf(config->name, sizeof config->name, "%.*s", (int)strcspn(name, "."), name);
+  /* It stands in tables, JSON and pages. */
+  char shown[CONFIG_TEXT_MAX];
+  phibal_text_show(config->name, shown, sizeof shown);
+  strcpy(config->name, shown);
   if (!m->key_value_heads) m->key_value_heads = m->heads;
   if (!m->dense_hidden) m->dense_hidden = (m->active + m->shared_experts) * m->hidden;
   if (!config->batch.micro_sequences) config->batch.micro_sequences = config->batch.sequences;

@@ -2,6 +2,7 @@
 #include "lora.h"
 
 #include "file.h"
+#include "json_text.h"
 #include "hf/hf_internal.h"
 
 #include "../kernels/cpu/gemm.h"
@@ -37,11 +38,11 @@ static json_t *target_modules(const safetensors_file *training) {
 
 static json_t *make_config(const lora_config *config, const char *base,
                            const safetensors_file *training) {
-  return json_pack("{s:s, s:s, s:i, s:f, s:o, s:f, s:s, s:b, s:b, s:s}", "peft_type", "LORA",
+  return json_pack("{s:s, s:s, s:i, s:f, s:o, s:f, s:s, s:b, s:b, s:o}", "peft_type", "LORA",
                    "task_type", "CAUSAL_LM", "r", config->rank, "lora_alpha", config->alpha,
                    "target_modules", target_modules(training), "lora_dropout", config->dropout,
                    "bias", "none", "fan_in_fan_out", 0, "inference_mode", 1,
-                   "base_model_name_or_path", base);
+                   "base_model_name_or_path", json_text(base));
 }
 
 static phibal_status write_tensors(const char *path, const safetensors_file *training) {

@@ -1,4 +1,5 @@
 #include "result.h"
+#include "json_text.h"
 #include "schedule.h"
 #include <inttypes.h>
 #include <math.h>
@@ -64,7 +65,7 @@ phibal_status result_evaluation(const evaluation *e, const run_config *config,
   phibal_status status = PHIBAL_OK;
   for (int32_t d = 0; d < e->domains; d++) {
     json_t *score = score_json(&e->domain[d]);
-    json_object_set_new(score, "name", json_string(file->domain_names[d]));
+    json_object_set_new(score, "name", json_text(file->domain_names[d]));
     json_array_append_new(domains, score);
   }
   for (int32_t l = 0; !status && l < e->moe_layers; l++) {
@@ -150,6 +151,9 @@ void result_label(const run_config *config, char *label, size_t size) {
     snprintf(label, size, "%s, %s %s=%s", method, info->name, info->parameter, parameter);
   else
     snprintf(label, size, "%s, %s", method, info->name);
+  char shown[128];
+  phibal_text_show(label, shown, sizeof shown < size ? sizeof shown : size);
+  strcpy(label, shown);
 }
 
 static json_t *seconds_json(const run_totals *t) {
@@ -198,10 +202,10 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
   int64_t total, active;
   model_count(&config->model, method, &total, &active);
   json_t *result = json_pack(
-      "{s:s, s:s, s:{s:s, s:s}, s:o, s:o, s:I, s:I, s:I, s:b, s:{s:I, s:I}, s:{s:i, s:i}}", "name",
+      "{s:s, s:s, s:{s:o, s:s}, s:o, s:o, s:I, s:I, s:I, s:b, s:{s:I, s:I}, s:{s:i, s:i}}", "name",
       config->name, "label", label, "potential", "name",
-      external ? external->name : potential->name, "parameter", parameter, "eta", eta, "alpha",
-      alpha, "seed", (json_int_t)config->training.seed, "steps", (json_int_t)totals->steps,
+      json_text(external ? external->name : potential->name), "parameter", parameter, "eta", eta,
+      "alpha", alpha, "seed", (json_int_t)config->training.seed, "steps", (json_int_t)totals->steps,
       "steps_planned", (json_int_t)config->training.steps, "stopped", totals->stopped, "parameters",
       "total", (json_int_t)total, "active", (json_int_t)active, "routing", "experts",
       config->model.experts, "active", config->model.active);
@@ -210,7 +214,7 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
     char hash[17];
     snprintf(hash, sizeof hash, "%016" PRIx64, external->hash);
     json_t *from = json_object_get(result, "potential");
-    json_object_set_new(from, "file", json_string(config->potential_file));
+    json_object_set_new(from, "file", json_text(config->potential_file));
     json_object_set_new(from, "kernel_hash", json_string(hash));
   }
   double rate = totals->step_seconds > 0 ? (double)totals->tokens / totals->step_seconds : 0;

@@ -1,5 +1,6 @@
 /* The runs of a sweep, and what they found. */
 #include "sweep.h"
+#include "json_text.h"
 #include "file.h"
 #include "report.h"
 #include "run_folder.h"
@@ -218,7 +219,7 @@ static json_t *point_results(const sweep *s, int64_t point) {
     json_t *result = result_of(folder);
     if (!result) continue;
     json_array_append_new(results, result);
-    json_array_append_new(folders, json_string(folder));
+    json_array_append_new(folders, json_text(folder));
   }
   json_t *found = json_object();
   for (size_t i = 0; i < METRICS; i++) {
@@ -240,12 +241,12 @@ phibal_status sweep_results(const sweep *s, json_t **json) {
   for (size_t a = 0; a < s->axis_count; a++) {
     json_t *values = json_array();
     for (size_t i = 0; i < s->axes[a].count; i++)
-      json_array_append_new(values, json_string(s->axes[a].choices[i].label));
+      json_array_append_new(values, json_text(s->axes[a].choices[i].label));
     json_array_append_new(axes, json_pack("{s:s, s:o}", "name", s->axes[a].name, "values", values));
   }
   for (int64_t p = 0; p < s->points; p++) json_array_append_new(points, point_results(s, p));
-  *json = json_pack("{s:s, s:o, s:o, s:o}", "sweep", s->path, "seeds", seeds, "axes", axes,
-                    "points", points);
+  *json = json_pack("{s:o, s:o, s:o, s:o}", "sweep", json_text(s->path), "seeds", seeds, "axes",
+                    axes, "points", points);
   return *json ? PHIBAL_OK
                : phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for results", s->path);
 }
