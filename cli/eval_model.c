@@ -183,8 +183,13 @@ static phibal_status evaluate_choices(const arguments *a, const run_config *conf
   tokenizer t = {0};
   FILE *details = NULL;
   phibal_status status = open_tokenizer(a, config, &t);
-  if (!status && a->details && !(details = fopen(a->details, "w")))
+  char *temporary = NULL;
+  int fd = -1;
+  if (!status && a->details) status = file_create_temporary(a->details, &temporary, &fd);
+  if (!status && a->details && !(details = fdopen(fd, "w"))) {
     status = phibal_status_set(PHIBAL_ERROR_IO, "cannot write '%s'", a->details);
+    close(fd);
+  }
   for (int i = 0; i < a->choice_files && !status; i++) {
     choice_file file;
     json_t *found = NULL;
@@ -196,6 +201,9 @@ static phibal_status evaluate_choices(const arguments *a, const run_config *conf
   }
   if (details && (ferror(details) | fclose(details)) && !status)
     status = phibal_status_set(PHIBAL_ERROR_IO, "cannot write '%s'", a->details);
+  if (!status && a->details) status = file_publish(temporary, a->details);
+  if (status && temporary) unlink(temporary);
+  free(temporary);
   tokenizer_free(&t);
   return status;
 }

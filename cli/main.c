@@ -54,11 +54,19 @@ static void print_help(FILE *to) {
         to);
 }
 
+/* As phibal_text_show has it, to be freed; null when out of memory. */
+static char *text_shown(const char *text) {
+  const size_t room = 6 * strlen(text) + 1;
+  char *shown = malloc(room);
+  if (shown) phibal_text_show(text, shown, room);
+  return shown;
+}
+
 static int unknown_command(const char *name) {
   near_name near = {.wrong = name, .wrong_length = strlen(name)};
-  char shown[256];
-  phibal_text_show(name, shown, sizeof shown);
-  fprintf(stderr, "phibal: unknown command '%s'", shown);
+  char *shown = text_shown(name);
+  fprintf(stderr, "phibal: unknown command '%s'", shown ? shown : "");
+  free(shown);
   for (int i = 0; i < COMMANDS; i++)
     near_name_consider(&near, commands[i].name, strlen(commands[i].name));
   if (near.text) fprintf(stderr, "; perhaps '%s'", near.text);
@@ -69,10 +77,12 @@ static int unknown_command(const char *name) {
 }
 
 static void say(const char *name, const char *format, va_list arguments) {
-  char text[4096], shown[4096];
-  vsnprintf(text, sizeof text, format, arguments);
-  phibal_text_show(text, shown, sizeof shown);
-  fprintf(stderr, "phibal %s: %s\n", name, shown);
+  char *text = NULL;
+  if (vasprintf(&text, format, arguments) < 0) text = NULL;
+  char *shown = text ? text_shown(text) : NULL;
+  fprintf(stderr, "phibal %s: %s\n", name, shown ? shown : "out of memory");
+  free(shown);
+  free(text);
 }
 
 void command_say(const char *name, const char *format, ...) {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -241,13 +242,21 @@ phibal_status file_may_write(const char *path, bool overwrite, const char *own) 
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s': there is no folder '%s' to write in",
                                path, folder);
   free(folder);
-  if (status || !there || file_is_device(path)) return status;
+  if (status || !there) return status;
   const bool link = S_ISLNK(info.st_mode), broken = stat(path, &info);
+  if (!broken && S_ISBLK(info.st_mode))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is a disk; name a file", path);
+  if (file_is_device(path)) return PHIBAL_OK;
   if (!broken && S_ISDIR(info.st_mode))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is a folder; name a file", path);
-  if (overwrite || (!broken && !link && !info.st_size)) return PHIBAL_OK;
+  /* Written through, a link that somebody else has put there would choose the file; replaced, it
+     would be gone. */
+  if (link)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s is a symbolic link; name the file that it leads to", path);
+  if (overwrite || !info.st_size) return PHIBAL_OK;
   char start[1024] = {0};
-  int fd = own && !broken ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  int fd = own ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
   if (fd >= 0) {
     ssize_t n = read(fd, start, sizeof start);
     close(fd);
@@ -273,6 +282,61 @@ phibal_status folder_may_write(const char *path, bool overwrite, const char *adv
                            "%s: the folder is there already and is not empty; %s", path, advice);
 }
 
+/* Files that are being made, each under one name beside what it will be, so that a process that is
+   killed leaves one at most, and the next one takes its place. The lock says that it is alive; it
+   is held here until the file has its name, when the descriptor of who writes is long closed. */
+typedef struct making {
+  struct making *next;
+  int lock;
+  char path[];
+} making;
+
+static making *all_making;
+static pthread_mutex_t all_making_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void making_end(const char *path) {
+  pthread_mutex_lock(&all_making_lock);
+  for (making **m = &all_making; *m; m = &(*m)->next)
+    if (!strcmp((*m)->path, path)) {
+      making *gone = *m;
+      *m = gone->next;
+      close(gone->lock);
+      free(gone);
+      break;
+    }
+  pthread_mutex_unlock(&all_making_lock);
+}
+
+/* False where another process, or somebody else, has the name: then it takes a name of its own. */
+static bool create_fixed(const char *path, int *fd) {
+  struct stat opened, named;
+  making *m = malloc(sizeof *m + strlen(path) + 1);
+  mode_t mask = umask(0);
+  umask(mask);
+  int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666 & ~mask);
+  /* What was opened may have got its name meanwhile: then it is no longer here. */
+  const bool own = m && made >= 0 && !fstat(made, &opened) && S_ISREG(opened.st_mode) &&
+                   opened.st_uid == geteuid() && opened.st_nlink == 1 &&
+                   !flock(made, LOCK_EX | LOCK_NB) && !lstat(path, &named) &&
+                   named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+  const int lock = own ? fcntl(made, F_DUPFD_CLOEXEC, 0) : -1;
+  if (lock < 0 || ftruncate(made, 0) || fchmod(made, 0666 & ~mask)) {
+    if (lock >= 0) close(lock);
+    if (made >= 0) close(made);
+    free(m);
+    return false;
+  }
+  strcpy(m->path, path);
+  m->lock = lock;
+  making_end(path); /* one that was given up */
+  pthread_mutex_lock(&all_making_lock);
+  m->next = all_making;
+  all_making = m;
+  pthread_mutex_unlock(&all_making_lock);
+  *fd = made;
+  return true;
+}
+
 phibal_status file_create_temporary(const char *path, char **temporary, int *fd) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   *fd = -1;
@@ -283,9 +347,20 @@ phibal_status file_create_temporary(const char *path, char **temporary, int *fd)
                          : !strcmp(path, "/dev/stderr") ? STDERR_FILENO
                                                         : -1;
     if (standard == STDOUT_FILENO) fflush(stdout);
-    *fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
-    return *fd < 0 ? io_error("write to", path) : PHIBAL_OK;
+    /* A pipe that nobody reads is no place to wait at. */
+    *fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0)
+                        : open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0 && errno == ENXIO)
+      return phibal_status_set(PHIBAL_ERROR_IO, "%s: nobody reads from it", path);
+    if (*fd < 0) return io_error("write to", path);
+    const int flags = standard >= 0 ? 0 : fcntl(*fd, F_GETFL);
+    if (flags > 0) fcntl(*fd, F_SETFL, flags & ~O_NONBLOCK);
+    return PHIBAL_OK;
   }
+  *temporary = string_format("%.*s.%s.new", (int)(name - path), path, name);
+  if (!*temporary) return memory_error();
+  if (create_fixed(*temporary, fd)) return PHIBAL_OK;
+  free(*temporary);
   *temporary = string_format("%.*s.%s.XXXXXX", (int)(name - path), path, name);
   if (!*temporary) return memory_error();
   *fd = mkostemp(*temporary, O_CLOEXEC);
@@ -316,7 +391,11 @@ phibal_status file_publish(const char *temporary, const char *path) {
   phibal_status status = may_publish(path);
   if (status) return status;
   if (!temporary) return PHIBAL_OK;
-  if (rename(temporary, path)) return io_error("rename a finished file to", path);
+  const bool failed = rename(temporary, path);
+  const int why = errno;
+  making_end(temporary);
+  errno = why;
+  if (failed) return io_error("rename a finished file to", path);
   char *folder = folder_of(path);
   if (!folder) return memory_error();
   int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -359,9 +438,19 @@ static phibal_status file_keep(const char *path, char **kept) {
   *kept = NULL;
   struct stat info;
   if (lstat(path, &info)) return errno == ENOENT ? PHIBAL_OK : io_error("replace", path);
-  int fd;
-  phibal_status status = file_create_temporary(path, kept, &fd);
-  if (fd >= 0) close(fd);
+  if (file_is_device(path)) return PHIBAL_OK;
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  *kept = string_format("%.*s.%s.XXXXXX", (int)(name - path), path, name);
+  int fd = *kept ? mkostemp(*kept, O_CLOEXEC) : -1;
+  phibal_status status = PHIBAL_OK;
+  if (fd >= 0)
+    close(fd);
+  else
+    status = *kept ? io_error("replace", path) : memory_error();
+  if (status) {
+    free(*kept);
+    *kept = NULL;
+  }
   /* A file system without hard links: it is moved, and moved back after an error. */
   if (!status && *kept && (unlink(*kept) || (link(path, *kept) && rename(path, *kept))))
     status = io_error("replace", path);

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 phibal = os.path.abspath(sys.argv[1])
 
@@ -123,6 +124,79 @@ with tempfile.TemporaryDirectory() as folder:
     questions = ("eval-model", "--load", "run", "--choices", "q.jsonl", "--details", "details.jsonl")
     refuses("details.jsonl is there already", *questions)
     run(0, *questions, "--overwrite")
+
+    # Every option that names a file, onto everything that is no file: it is written into as what it is, or refused,
+    # and stays what it is. Vectors are named by their endings.
+    outputs = [(command, option, "x", overwrite) for command, overwrite in ((judge, ()), (verify, ()))
+               for option in ("--certificate", "--junit")]
+    outputs += [(audit, "--html", "x", ("--overwrite",)), (("report", "run"), "--out", "x", ("--overwrite",)),
+                (questions[:-2], "--details", "x", ("--overwrite",)), (ema, "--out", "x.safetensors", ("--overwrite",)),
+                ((*ema, "--out", "y.safetensors"), "--results", "x.safetensors", ("--overwrite",))]
+    put("target", "mine")
+    os.mkdir("into")
+    for command, option, x, overwrite in outputs:
+        for kind in ("link", "broken", "folder link", "folder", "device link", "read pipe", "pipe", "full"):
+            name, got = x, b""
+            if kind == "link":
+                os.symlink("target", x)
+            elif kind == "broken":
+                os.symlink("nowhere", x)
+            elif kind == "folder link":
+                os.symlink("into", x)
+            elif kind == "folder":
+                os.mkdir(x)
+            elif kind in ("device link", "full"):
+                os.symlink("/dev/null" if kind == "device link" else "/dev/full", x)
+            else:
+                os.mkfifo(x)
+            before = os.lstat(name)
+            reader = os.open(x, os.O_RDONLY | os.O_NONBLOCK) if kind == "read pipe" else None
+            with open("said", "w+", encoding="utf-8") as out, open("error", "w+", encoding="utf-8") as error:
+                process = subprocess.Popen([phibal, *command, option, name, *overwrite], stdout=out, stderr=error)
+                for _ in range(12000):
+                    ended = process.poll() is not None
+                    try:
+                        got += os.read(reader, 1 << 20) if reader is not None else b""
+                    except BlockingIOError:
+                        pass
+                    if ended:
+                        break
+                    time.sleep(0.005)
+                else:
+                    process.kill()
+                out.seek(0)
+                error.seek(0)
+                done = subprocess.CompletedProcess(command, process.wait(), out.read(), error.read())
+            if reader is not None:
+                os.close(reader)
+            what = (command, option, kind, done.returncode, done.stdout[-200:], done.stderr)
+            after = os.lstat(name)
+            assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode), what
+            # A file of vectors has its manifest beside it: no device is one.
+            if kind in ("device link", "read pipe") and done.returncode == 0:
+                assert not done.stderr and (kind == "device link" or got), what
+            else:
+                assert done.returncode == 2 and done.stderr.count("\n") == 1, what
+                assert kind not in ("device link", "read pipe") or command[0] == "vectors", what
+            (os.rmdir if kind == "folder" else os.unlink)(x)
+            assert open("target").read() == "mine" and not os.listdir("into"), what
+            assert not os.path.lexists("nowhere"), what
+            for made in ("x.json", "y.safetensors", "y.json", "said", "error"):
+                if os.path.lexists(made):
+                    os.remove(made)
+    assert not [n for n in os.listdir(".") if n.startswith(".")], os.listdir(".")
+
+    # A run that is killed again and again leaves nothing behind when it has ended.
+    killed = ["train", "--config", "tiny", "--data", "data/train.tokens", "--steps", "6", "--batch", "2", "--quiet",
+              "--set", "model.layers=1", "--set", "model.sequence=32", "--set", "checkpoint.every=1", "--out", "killed"]
+    for i in range(12):
+        process = subprocess.Popen([phibal, *killed, "--overwrite"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.03 + 0.02 * i)
+        process.kill()
+        process.wait()
+    run(0, *killed, "--overwrite")
+    left = [os.path.join(w, n) for w, d, f in os.walk("killed") for n in d + f if n.startswith(".")]
+    assert not left, left
 
     # An exported model never goes into a folder with something in it.
     put("model/mine", "mine")

@@ -1,7 +1,9 @@
 /* Files that appear all at once or not at all, and what may be replaced. */
 #include "data_files.h"
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static char *folder;
 
@@ -40,12 +42,58 @@ Test(file, what_is_there_is_replaced_only_when_asked_for) {
   cr_expect(!may(".", true, NULL) && message_has("is a folder"));
   cr_expect(!may("no/new", true, NULL) && message_has("no folder 'no'"));
   cr_expect(!may("", true, NULL));
-  /* A link is something, wherever it leads. */
+  /* A link is something, wherever it leads; it is neither followed nor replaced. */
   cr_assert(!symlink("old", "link") && !symlink("nowhere", "broken") &&
             !symlink("empty", "hollow"));
   cr_expect(!may("link", false, NULL) && !may("broken", false, NULL) &&
             !may("hollow", false, NULL));
-  cr_expect(may("link", true, NULL) && may("broken", true, NULL));
+  cr_expect(!may("link", true, NULL) && message_has("link is a symbolic link"));
+  cr_expect(!may("broken", true, NULL) && !may("link", false, "some"));
+}
+
+/* What a killed process leaves is what the next one begins with; what is somebody's is not. */
+Test(file, one_temporary_file_beside_each) {
+  char *first, *second;
+  int one, two;
+  for (int i = 0; i < 3; i++) {
+    const pid_t child = fork();
+    if (!child) {
+      if (file_create_temporary("out", &first, &one) || !file_write_all(one, "half", 4)) _exit(1);
+      kill(getpid(), SIGKILL);
+    }
+    int ended;
+    cr_assert_eq(waitpid(child, &ended, 0), child);
+    cr_assert(WIFSIGNALED(ended));
+    cr_expect_eq(count_names("."), 1, "%d", count_names("."));
+  }
+  must(file_write("out", "whole", 5));
+  cr_expect(holds("out", "whole"));
+  cr_expect_eq(count_names("."), 1);
+  /* Two at once, as two processes would. */
+  must(file_create_temporary("out", &first, &one));
+  must(file_create_temporary("out", &second, &two));
+  cr_expect_str_neq(first, second);
+  cr_assert(file_write_all(one, "first", 5) && file_write_all(two, "second", 6));
+  close(one), close(two);
+  /* Closed, and still its maker's. */
+  must(file_write("out", "third", 5));
+  cr_expect(holds(first, "first") && holds(second, "second"));
+  must(file_publish(second, "out"));
+  cr_expect(holds("out", "second"));
+  must(file_publish(first, "out"));
+  cr_expect(holds("out", "first"));
+  free(first), free(second);
+  cr_expect_eq(count_names("."), 1);
+  /* A trap under the name: a link, a second name of another file, a pipe. */
+  put_text(".", "mine", "mine");
+  for (int trap = 0; trap < 3; trap++) {
+    cr_assert(trap == 0   ? !symlink("mine", ".out.new")
+              : trap == 1 ? !link("mine", ".out.new")
+                          : !mkfifo(".out.new", 0600));
+    must(file_write("out", "again", 5));
+    cr_expect(holds("out", "again") && holds("mine", "mine"), "%d", trap);
+    cr_assert_eq(unlink(".out.new"), 0);
+  }
 }
 
 Test(file, a_report_replaces_one_of_its_kind) {
@@ -90,6 +138,8 @@ Test(file, a_device_is_written_into) {
   cr_assert_eq(read(fd, got, sizeof got), 4);
   cr_expect_str_eq(got, "text");
   close(fd);
+  cr_expect_eq(file_write("pipe", "text", 4), PHIBAL_ERROR_IO);
+  cr_expect(message_has("nobody reads"));
   cr_assert(!lstat("pipe", &info) && S_ISFIFO(info.st_mode));
 }
 
