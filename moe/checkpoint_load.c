@@ -285,6 +285,21 @@ phibal_status checkpoint_restore(const checkpoint *c, const checkpoint_state *st
   status = read_places(&c->training, state->sharding, places, count);
   free(places);
   if (status) return status;
+  /* Each step takes one batch; the powers are those of numbers below 1. */
+  int64_t sequences;
+  if (numbers.step < 0 ||
+      __builtin_mul_overflow(numbers.step, (int64_t)state->config->batch.sequences, &sequences) ||
+      numbers.sequences != sequences)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: 'sequences' is %lld, which %lld steps of %d do not make",
+                             c->training.name, (long long)numbers.sequences,
+                             (long long)numbers.step, state->config->batch.sequences);
+  if (!(numbers.beta1_power >= 0 && numbers.beta1_power <= 1) ||
+      !(numbers.beta2_power >= 0 && numbers.beta2_power <= 1))
+    return phibal_status_set(
+        PHIBAL_ERROR_FORMAT,
+        "%s: 'adamw.beta1_power' %g or 'adamw.beta2_power' %g is not in 0 .. 1", c->training.name,
+        numbers.beta1_power, numbers.beta2_power);
   run_totals *totals = state->totals;
   totals->steps = *model_steps(state->model) = numbers.step;
   totals->sequences = numbers.sequences;

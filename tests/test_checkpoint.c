@@ -295,6 +295,36 @@ Test(checkpoint, damage_is_found_and_the_one_before_is_used) {
 
 /* The list of files has no checksum of its own: every bit of it either is found to be wrong or
    changes nothing but clocks. */
+/* Right checksums, and numbers that no run has: sequences without end were read for ever. */
+Test(checkpoint, numbers_that_no_run_has) {
+  static const struct {
+    const char *name, *word;
+    int64_t whole;
+    double real;
+  } cases[] = {{"sequences", "'sequences' is 9223372036854775807", INT64_MAX, 0},
+               {"sequences", "'sequences' is -1", -1, 0},
+               {"adamw.beta1_power", "adamw.beta1_power", 0, 2},
+               {"adamw.beta2_power", "adamw.beta2_power", 0, -1}};
+  run_config config;
+  configure(&config, PAIRS("training.steps", "4", "checkpoint.every", "2"));
+  json_decref(run_until(&config, "run", 2));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    checkpoint c;
+    json_t *result = NULL;
+    char out[256];
+    path_to("run", out);
+    cr_assert_eq(open_step("run", 2, &c), PHIBAL_OK, "%s", phibal_status_message());
+    safetensors_tensor *t =
+        (safetensors_tensor *)(uintptr_t)safetensors_find(&c.training, cases[i].name);
+    cr_assert(t);
+    t->data = t->dtype == SAFETENSORS_I64 ? (const void *)&cases[i].whole : &cases[i].real;
+    const train_options options = {.out = out, .resume = true, .from = &c};
+    cr_expect_eq(train_run(&config, &options, &result), PHIBAL_ERROR_FORMAT, "case %zu", i);
+    cr_expect(strstr(phibal_status_message(), cases[i].word), "%s", phibal_status_message());
+    checkpoint_close(&c);
+  }
+}
+
 Test(checkpoint, every_bit_of_the_list) {
   run_config config;
   configure(&config, PAIRS("training.steps", "2"));
