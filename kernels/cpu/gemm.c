@@ -3,13 +3,49 @@
 #include <cblas.h>
 #include <omp.h>
 #include <phibal/environment.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 void gemm_begin(void) {
   /* Where OpenBLAS has threads of its own. Built on OpenMP it needs no telling, and telling it
      would change the whole program's number of threads. */
   if (openblas_get_parallel() == OPENBLAS_THREAD && openblas_get_num_threads() != 1)
     openblas_set_num_threads(1);
+}
+
+phibal_status gemm_take_memory(void) {
+  enum { SIZE = 160, BUFFER_MB = 136 }; /* a product too large to do without a buffer */
+  struct rlimit space;
+  if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur == RLIM_INFINITY) return PHIBAL_OK;
+  const int threads = omp_get_max_threads();
+  const size_t bytes = ((size_t)threads * BUFFER_MB) << 20;
+  void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY,
+                             "too little memory: OpenBLAS needs %zu MB of addresses for %d threads "
+                             "(ulimit -v; fewer threads by OMP_NUM_THREADS)",
+                             bytes >> 20, threads);
+  munmap(room, bytes);
+  float *zeros = calloc((size_t)SIZE * SIZE, sizeof *zeros);
+  float *products = calloc((size_t)threads * SIZE * SIZE, sizeof *products);
+  if (zeros && products) {
+    gemm_begin();
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp barrier
+      gemm_nt(SIZE, SIZE, SIZE, zeros, SIZE, zeros, SIZE, 0.0f,
+              products + (size_t)omp_get_thread_num() * SIZE * SIZE, SIZE);
+    }
+  }
+  const bool good = zeros && products;
+  free(zeros);
+  free(products);
+  return good
+             ? PHIBAL_OK
+             : phibal_status_set(PHIBAL_ERROR_MEMORY, "too little memory for products of matrices");
 }
 
 /* OpenBLAS on OpenMP asks whether it is inside an active parallel region, which one of a single

@@ -21,6 +21,7 @@
 #ifndef PHIBAL_CPU_GEMM_H
 #define PHIBAL_CPU_GEMM_H
 
+#include <phibal/status.h>
 #include <stdint.h>
 
 /* Edges of a tile of rows (tokens), of columns (features), and of rows of a weight gradient. */
@@ -67,5 +68,10 @@ void gemm_linear_input_gradient(int64_t rows, int64_t out, int64_t in, const flo
 /* w_gradient [out][in] += y_gradient^T x. */
 void gemm_linear_weight_gradient(int64_t rows, int64_t out, int64_t in, const float *y_gradient,
                                  const float *x, float *w_gradient);
+
+/* OpenBLAS takes memory for each thread at its first product and keeps it; where the system refuses
+   it asks again for ever. Takes it now, for as many threads as there will be, where there is room;
+   else PHIBAL_ERROR_MEMORY. */
+phibal_status gemm_take_memory(void);
 
 #endif
