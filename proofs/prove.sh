@@ -59,6 +59,8 @@ step gappa gappa/check.sh
 step model model
 step keys frama-c/select_key.sh
 step record frama-c/record_test.py
+step declared frama-c/declarations.py
+step rogues frama-c/declarations_test.py
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
 grep -E '^(not|as recorded) ' "$work/wp.out" || true
 case "${1:-}" in --changed | --replay) step status ./status.py "$work" ;; esac

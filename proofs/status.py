@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "frama-c"))
+import committed  # noqa: E402
 import prove  # noqa: E402
 
 
@@ -39,7 +40,7 @@ def model_functions():
 def kernels_without_contract():
     """Functions without contract in files of the kernels where others have one."""
     units = [os.path.join(ROOT, unit) for unit, _ in prove.read_units([""])]
-    paths = {path for unit in units for path in prove.included(unit) | {unit} if "/kernels/" in path}
+    paths = {path for unit in units for path in committed.included(unit) | {unit} if "/kernels/" in path}
     contracts, _ = prove.contracts_in_headers()
     bare = []
     for path in paths:
@@ -59,7 +60,6 @@ def main():
     provers = collections.Counter()
     for unit in units:
         provers.update(unit["provers"])
-    kinds = collections.Counter(kind for kind, _, _ in prove.axioms())
     out = ["# What is proved",
            "",
            "Written by `./dev prove`; what the figures mean and what they do not is in"
@@ -97,11 +97,8 @@ def main():
         "",
         "## Trusted base",
         "",
-        "Taken without proof in ACSL: %d definitions of logic symbols (each one equation for a symbol"
-        " that has no other; `frama-c/prove.py` checks the form), %d keys (predicates without meaning"
-        " that sort what provers see), %d lemmas about real numbers proved in Coq under the same name,"
-        " %d other axioms%s." % (kinds["definition"], kinds["key"], kinds["coq"], kinds["axiom"],
-                                 " (`frama-c/axioms.list`)" if kinds["axiom"] else ""),
+        "Taken without proof in ACSL: %s. `frama-c/declarations.py --list` names each; `frama-c/axioms.list` and"
+        " `frama-c/contracts.list` have the reasons." % last_line(work, "declared").replace("declarations: ", ""),
         "",
         "Trusted contracts: " + ", ".join("%d functions in `frama-c/include/%s`" % (n, name)
                                           for name, n in model_functions().items() if n) + ".",

@@ -14,9 +14,14 @@ import re
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-# What other files use comes first.
-SOURCES = [os.path.join(ROOT, path) for path in ("proofs/frama-c/include/mpfr.h", "spec/acsl/real.h")]
-SOURCES += sorted(set(glob.glob(os.path.join(ROOT, "spec/acsl/*.h"))) - set(SOURCES))
+
+
+def sources(tree=ROOT):
+    """The files that are translated; what other files use comes first."""
+    first = [os.path.join(tree, path) for path in ("proofs/frama-c/include/mpfr.h", "spec/acsl/real.h")]
+    return first + sorted(set(glob.glob(os.path.join(tree, "spec/acsl/*.h"))) - set(first))
+
+
 # Where a sequence, a function from the integers to the reals, may be a parameter.
 WITH_SEQUENCES = ("renyi.h",)
 COQ_TYPES = {"S": "Z -> R"}
@@ -324,7 +329,7 @@ OPAQUE = re.compile(r"\baxiom\s+(\w+)_is\s*:\s*\\forall\s+((?:real|integer)\s[\w
 def definitions():
     """Coq definitions in order, and the functions they define: name -> (kinds, result)."""
     functions, lines = {}, []
-    for path in SOURCES:
+    for path in sources():
         text = acsl_text(path)
         found = [(m.start(), "explicit", m) for m in DEFINITION.finditer(text)]
         found += [(m.start(), "opaque", m) for m in OPAQUE.finditer(text)]
@@ -395,8 +400,8 @@ def recursive(name, listed, kind, body, functions, lines):
 LEMMA = re.compile(r"\bCOQ_LEMMA\s+(\w+)\s*:\s*(.*?);\s*(?=(?:COQ_LEMMA|LEMMA|axiom|predicate|logic|lemma|\}|$))", re.S)
 
 
-def lemmas():
-    for path in SOURCES:
+def lemmas(tree=ROOT):
+    for path in sources(tree):
         for match in LEMMA.finditer(acsl_text(path)):
             yield os.path.basename(path), match.group(1), re.sub(r"GIVEN\(\w+\)", "", match.group(2))
 

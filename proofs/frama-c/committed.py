@@ -121,6 +121,35 @@ def without_comments(text):
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', blank, text, flags=re.S)
 
 
+LEXEME = re.compile(r'''
+  (?P<directive> ^[ \t]*\#(?:\\\n|/\*.*?\*/|[^\n])* )
+| (?P<block> /\*@.*?\*/ )
+| (?P<line> //@(?:\\\n|[^\n])* )
+| (?P<comment> /\*.*?\*/ | //(?:\\\n|[^\n])* )
+| (?P<space> \s+ | \\\n )
+| (?P<token> /@ | @/ | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])+' | [A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|[\w.])*
+  | \.\.\. | <==> | ==> | <<= | >>= | -> | \+\+ | -- | << | >> | [<>=!]= | && | \|\| | \^\^ | [-+*/%&^|]= | \#\# | . )
+''', re.M | re.S | re.X)
+
+
+def tokens(text):
+    """What compilers and Frama-C make of a text: its tokens, and the ends of what ends with its line,
+    directives and annotations behind //@. Layout and plain comments are all that is lost."""
+    found = []
+    for lexeme in LEXEME.finditer(text):
+        kind, part = lexeme.lastgroup, lexeme.group()
+        if kind == "token":
+            found.append(part)
+        elif kind == "block":
+            found += ["/*@"] + tokens(part[3:-2]) + ["*/"]
+        elif kind == "line":
+            found += ["//@"] + tokens(part[3:]) + ["\n"]
+        elif kind == "directive":
+            parameters = re.match(r"\s*#\s*define\s+\w+\(", part) is not None
+            found += ["\n", "macro" if parameters else "#"] + tokens(part.lstrip(" \t#")) + ["\n"]
+    return found
+
+
 @functools.lru_cache
 def tools():
     """Hash of the programs' versions and of what says how they are run."""
@@ -132,15 +161,31 @@ def tools():
     return hashlib.sha256("\n".join(said).encode()).hexdigest()
 
 
+def included(path, tree=ROOT, seen=None):
+    """The project's headers that a file includes, directly or not, in whatever branch."""
+    seen = set() if seen is None else seen
+    for name in re.findall(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', open(path).read(), re.M):
+        for base in (os.path.dirname(path), "proofs/frama-c/include", "spec/include", "spec", "reference", "kernels"):
+            candidate = os.path.normpath(os.path.join(tree, base, name))
+            if os.path.exists(candidate) and candidate not in seen:
+                seen.add(candidate)
+                included(candidate, tree, seen)
+    return seen
+
+
 def text_of(unit, options, tree=ROOT):
-    """Hash of all that the proof of a unit depends on: what Frama-C reads, macros included, since its
-    annotations use them; WP's options; the tools. Comments and layout do not count."""
+    """Hash of all that the proof of a unit depends on: the tokens that Frama-C reads, macros included,
+    since its annotations use them; the tokens of the project's files that were read for it, since what
+    compilers read of them is what is proved; WP's options; the tools."""
     share = output("frama-c", "-print-share-path").strip()
     folders = ["proofs/frama-c/include", "spec/include", "spec", "reference", "kernels", share + "/libc"]
     read = output("gcc", "-E", "-C", "-P", "-dD", "-nostdinc", "-D__FRAMAC__", "-D__FC_MACHDEP_GCC_X86_64",
                   *["-I" + folder for folder in folders], unit, tree=tree)
-    read = re.sub(r"\s+", " ", without_comments(read))
-    return hashlib.sha256("\n".join([read, " ".join(options), tools()]).encode()).hexdigest()
+    path = os.path.join(tree, unit)
+    files = [path] + sorted(included(path, tree))
+    parts = [tokens(read)] + [[os.path.relpath(f, tree)] + tokens(open(f).read()) for f in files]
+    parts += [options, [tools()]]
+    return hashlib.sha256("\1".join("\0".join(part) for part in parts).encode()).hexdigest()
 
 
 def read_proved():

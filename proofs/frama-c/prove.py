@@ -8,8 +8,8 @@ A unit is a line of units.list, named in full or in part. `partial` there: only 
 contracts are proved, and the others are named as not under proof yet. `waiting`: its functions were
 proved one by one; `open`: contracts are stated and some goals are not proved. Such units are replayed
 only when they are named, and nothing of them is claimed. Exit status 0 only if every goal of every
-unit is proved, every function defined there has a contract, WP warned of nothing that would weaken
-a proof, and the axioms are those of axioms.list. WP's own exit status is 0 even when goals fail.
+unit is proved, every function defined there has a contract, and WP warned of nothing that would weaken
+a proof; what it takes without proof is declarations.py's question. WP's own exit status is 0 even when goals fail.
 
 Each goal is given first to the prover that proved it before, as provers.list has it, and to the others
 of its unit only when that one gives up: to write a goal down for a prover takes longer than most proofs.
@@ -115,18 +115,6 @@ def contracts_in_headers():
     return contracts, inlines
 
 
-def included(path, seen=None):
-    """The project's headers that a file includes, directly or not."""
-    seen = set() if seen is None else seen
-    for name in re.findall(r'^#\s*include\s+[<"]([^>"]+)[>"]', open(path).read(), re.M):
-        for base in (os.path.dirname(path), "reference", "spec/include", "kernels", "spec"):
-            candidate = os.path.normpath(os.path.join(ROOT, base, name))
-            if os.path.exists(candidate) and candidate not in seen:
-                seen.add(candidate)
-                included(candidate, seen)
-    return seen
-
-
 TESTED = os.path.join("reference", "audit")  # what rests on the proved enclosures and is tested itself
 
 
@@ -168,15 +156,18 @@ def wp_options(unit, options, contracts, inlines):
     defined = functions_of(path)
     gathering = unit.endswith("inline.c") or unit.endswith("lemmas.c")
     if unit.endswith("inline.c"):
-        defined = {n: f for h in included(path) for n, f in functions_of(h).items() if f[2]}
+        defined = {n: f for h in committed.included(path) for n, f in functions_of(h).items() if f[2]}
     elif unit.endswith("lemmas.c"):
         defined = {}
     if "partial" in options:
-        # The file's other functions have no contract yet and are counted as such.
+        # The file's other functions have no contract yet and are counted as such. Frama-C says which
+        # have one: functions of ghost code are in no text that a pattern finds.
+        import declarations
+        declarations.compile_plugin()
+        listed = sorted(declarations.contracted(declarations.read_unit(unit, options)))
         options = [o for o in options if o != "partial"]
-        listed = sorted(n for n, f in defined.items() if f[0] and (f[1] or n in contracts))
         options += ["-wp-fct", ",".join(listed)]
-    skipped = inlines & {n for h in included(path) for n in functions_of(h)} if not gathering else set()
+    skipped = inlines & {n for h in committed.included(path) for n in functions_of(h)} if not gathering else set()
     if skipped:
         options += ["-wp-skip-fct", ",".join(sorted(skipped))]
     return options, defined
@@ -257,67 +248,6 @@ def read_report(result, report, output):
         result.failed.append("%s of %s goals proved" % summary.groups())
 
 
-STATEMENT = re.compile(r"\b(axiom|COQ_LEMMA)\s+(\w+)\s*(?:\{[^}]*\})?\s*:(.*?);\s*(?=(?:axiom|COQ_LEMMA|LEMMA|lemma|"
-                       r"predicate|logic|type|\}|#|$))", re.S)
-
-
-def kind_of(name, statement, text):
-    """What a statement taken without proof is.
-
-    key         a predicate without arguments, declared and never defined, is true: it says nothing
-    definition  ..._is: forall variables, F(variables and constants) == or <==> something without F,
-                for an F that is declared, not defined, and not said to be anything else at the same
-                constants: there is such an F, so nothing can go wrong
-    axiom       anything else
-    """
-    statement = " ".join(statement.split())
-    if re.fullmatch(r"\w+", statement) and re.search(r"\bpredicate\s+%s\s*;" % statement, text):
-        return "key"
-    equation = re.match(r"\\forall ([^;]*); (\w+)(?:\{[^}]*\})?\(([\w\s,]*)\) (?:<==>|==) (.*)$", statement)
-    if not name.endswith("_is") or not equation:
-        return "axiom"
-    bound, symbol, arguments, body = equation.groups()
-    arguments = [a.strip() for a in arguments.split(",")]
-    variables = [a for a in arguments if a in re.findall(r"\w+", bound)]
-    constants = [a for a in arguments if a not in variables]
-    declared = re.search(r"\b%s(?:\{[^}]*\})?\s*\([^()]*\)\s*(?:reads[^;]*)?;" % symbol, text)
-    case = ",".join(a if a in constants else "" for a in arguments)
-    cases = []
-    for listed in re.findall(r"\baxiom\s+\w+_is\s*(?:\{[^}]*\})?\s*:\s*\\forall [^;]*;\s*%s(?:\{[^}]*\})?\(([\w\s,]*)\)" % symbol, text):
-        words = [a.strip() for a in listed.split(",")]
-        cases.append(",".join(a if re.fullmatch(r"[A-Z][A-Z0-9_]*|\d+", a) else "" for a in words))
-    if (declared and len(set(variables)) == len(variables) and cases.count(case) == 1 and
-            len({c.count(",") for c in cases}) == 1 and
-            len({tuple(bool(w) for w in c.split(",")) for c in cases}) == 1 and
-            all(re.fullmatch(r"[A-Z][A-Z0-9_]*|\d+", a) for a in constants) and
-            not re.search(r"\b%s\s*[({]" % symbol, body)):
-        return "definition"
-    return "axiom"
-
-
-def axioms():
-    """Every statement that WP takes without proof: (kind, file, name), sorted."""
-    found = set()
-    places = (glob.glob(os.path.join(ROOT, "spec/acsl/*.h")) + glob.glob(os.path.join(HERE, "include/*.h")) +
-              glob.glob(os.path.join(HERE, "*.c")) +
-              glob.glob(os.path.join(ROOT, "reference/**/*.[ch]"), recursive=True) +
-              glob.glob(os.path.join(ROOT, "kernels/**/*.[ch]"), recursive=True) + headers())
-    for path in places:
-        text = committed.without_comments(open(path).read())
-        text = re.sub(r"//[^\n]*", "", "\n".join(re.findall(r"/\*@.*?\*/|//@[^\n]*", text, flags=re.S)))
-        where = os.path.relpath(path, ROOT)
-        stated = 0
-        for keyword, name, statement in STATEMENT.findall(text):
-            kind = "coq" if keyword == "COQ_LEMMA" else kind_of(name, statement, text)
-            found.add((kind, where, name))
-            stated += 1
-        if stated != len(re.findall(r"\b(?:axiom|COQ_LEMMA)\s+\w+\s*(?:\{[^}]*\})?\s*:", text)):
-            found.add(("axiom", where, "a statement that could not be read"))
-        if re.search(r"\badmit\b", text):
-            found.add(("axiom", where, "admit"))
-    return sorted(found)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -357,7 +287,6 @@ def main():
                 print("    " + line, flush=True)
     ok = all(r.good for r in results)
     if not arguments.units:
-        ok = check_axioms() and ok
         for mark, what in (("waiting", "not replayed as a whole yet"), ("open", "not every goal proved yet")):
             if marked_units(mark):
                 print("not claimed, %s: %s" % (what, ", ".join(marked_units(mark))))
@@ -366,8 +295,9 @@ def main():
             print("not under proof yet: " + ", ".join("%s (%d functions)" % w for w in outside))
     kept = [recorded[unit] for unit in sorted(left) if unit in recorded]
     if kept:
-        print("as recorded: %d goals of %d units that nothing changed for: %s" % (
-            sum(k["goals"] for k in kept), len(kept), " ".join(k["unit"] for k in kept)))
+        print("as recorded, on trust in units.proved: %d goals of %d units that nothing changed for; `./dev prove "
+              "--uncached` takes nothing on trust: %s" % (
+                  sum(k["goals"] for k in kept), len(kept), " ".join(k["unit"] for k in kept)))
     left = sorted(unit for unit in left if unit not in recorded)
     if left:
         print("not replayed here, for want of time: " + " ".join(left))
@@ -410,19 +340,6 @@ def pack(results, whole):
     committed.pack_cache(whole)
     committed.pack_provers([r.unit for r in results])
     committed.write_proved([vars(r) for r in results if r.good])
-
-
-def check_axioms():
-    """Axioms that are neither keys, nor definitions, nor proved in Coq must stand in axioms.list."""
-    path = os.path.join(HERE, "axioms.list")
-    lines = [line.split("#")[0].split() for line in open(path)] if os.path.exists(path) else []
-    listed = {tuple(words[:2]) for words in lines if len(words) >= 2}
-    found = {(where, name) for kind, where, name in axioms() if kind == "axiom"}
-    for where, name in sorted(found - listed):
-        print("    an axiom that axioms.list does not give a reason for: %s %s" % (where, name))
-    for where, name in sorted(listed - found):
-        print("    in axioms.list and no longer there: %s %s" % (where, name))
-    return found == listed
 
 
 if __name__ == "__main__":

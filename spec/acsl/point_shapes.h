@@ -27,13 +27,13 @@
         (point_le(s, f, a, x, y) && point_le(s, f, a, y, z)) ||
         (point_le(s, f, a, z, y) && point_le(s, f, a, y, x));
     }
-    predicate entropy(integer s) = s == FAMILY_NEGENTROPY || s == FAMILY_TSALLIS;
+    predicate entropic(integer s) = s == FAMILY_NEGENTROPY || s == FAMILY_TSALLIS;
     predicate convex_point(integer s, integer f) =
-      (entropy(s) && f == FUNCTION_VALUE) || (s == FAMILY_SOFTPLUS && f == FUNCTION_CONJUGATE);
+      (entropic(s) && f == FUNCTION_VALUE) || (s == FAMILY_SOFTPLUS && f == FUNCTION_CONJUGATE);
     predicate even_point(integer s, integer f) =
       !convex_point(s, f) &&
-      ((f == FUNCTION_VALUE && s != FAMILY_SOFTPLUS) || (f == FUNCTION_SECOND && !entropy(s)) ||
-       (f == FUNCTION_CONJUGATE && !entropy(s)));
+      ((f == FUNCTION_VALUE && s != FAMILY_SOFTPLUS) || (f == FUNCTION_SECOND && !entropic(s)) ||
+       (f == FUNCTION_CONJUGATE && !entropic(s)));
     predicate monotone_point(integer s, integer f) = !convex_point(s, f) && !even_point(s, f);
     logic integer dual(integer f) = f == FUNCTION_VALUE ? FUNCTION_CONJUGATE : FUNCTION_VALUE;
     logic integer dual_gradient(integer f) =
