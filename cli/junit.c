@@ -1,4 +1,5 @@
 #include "junit.h"
+#include <phibal/text.h>
 #include <file.h>
 #include <stdio.h>
 #include <stdlib.h>

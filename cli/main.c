@@ -6,6 +6,7 @@
 #include "processor.h"
 #include "surroundings.h"
 #include <phibal/environment.h>
+#include <phibal/text.h>
 #if PHIBAL_HAVE_REFERENCE
 #include <plugin_worker.h>
 #endif

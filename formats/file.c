@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <phibal/environment.h>
+#include <phibal/text.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <phibal/status.h>
+#include <phibal/text.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 #include "backend_plugin.h"
 #include "plugin_worker.h"
+#include <phibal/text.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 #include "hf/hf.h"
 #include "near_name.h"
 #include "schedule.h"
+#include <phibal/text.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "result.h"
 #include "json_text.h"
 #include "schedule.h"
+#include <phibal/text.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

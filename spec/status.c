@@ -1,5 +1,6 @@
 /* One message per thread; the only state that the library keeps outside its arguments. */
 #include <phibal/status.h>
+#include <phibal/text.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>

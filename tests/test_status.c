@@ -3,6 +3,7 @@
  */
 #include <criterion/criterion.h>
 #include <phibal/status.h>
+#include <phibal/text.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,9 @@ Test(status, a_message_is_shown) {
                {"\033]0;x\a", "\\u001b]0;x\\u0007"},
                {"a\nphibal: good\r\t", "a\\u000aphibal: good\\u000d\\u0009"},
                {"\x7f\x9b\xff", "\\u007f\\x9b\\xff"},
-               {"\xc2\x9b" "2J", "\\u009b2J"},
+               {"\xc2\x9b"
+                "2J",
+                "\\u009b2J"},
                {"\u202egnp.exe\u2066\u200f", "\\u202egnp.exe\\u2066\\u200f"},
                {"\u2028", "\\u2028"},
                {"\xc0\xaf", "\\xc0\\xaf"},          /* too long for '/' */

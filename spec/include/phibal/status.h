@@ -2,8 +2,6 @@
 #ifndef PHIBAL_STATUS_H
 #define PHIBAL_STATUS_H
 
-#include <stddef.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,19 +25,9 @@ const char *phibal_status_message(void);
 /* Records a message (printf style, cut at 2047 bytes) for this thread and returns `status`, so that
    a failing function ends in `return phibal_status_set(PHIBAL_ERROR_..., "...", ...)`. The message
    that is there may be among the arguments, to say more before or after it. Names in it come from
-   anywhere: it is kept as phibal_text_show gives it, in one line. */
+   anywhere: it is kept as phibal_text_show (text.h) gives it, in one line. */
 phibal_status phibal_status_set(phibal_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-/* Text as it may be shown on a terminal and in one line: control characters (C0, DEL, C1),
-   separators of lines and signs that turn the direction of writing become \uXXXX, which is the same
-   character in JSON, and bytes that are not UTF-8 become \xNN. At most size - 1 bytes, and a zero.
- */
-void phibal_text_show(const char *text, char *shown, size_t size);
-/* The same of the first character of text[bytes], bytes > 0, for streams. Returns how many bytes it
-   has; 0 where it goes on behind them. */
-#define PHIBAL_SHOWN 8
-size_t phibal_character_show(const char *text, size_t bytes, char shown[PHIBAL_SHOWN]);
 
 #ifdef __FRAMAC__
 /* Proofs see that a failing function returns its status; they do not look at messages. */
