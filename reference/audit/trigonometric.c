@@ -60,11 +60,12 @@ static bool is_far(mpfr_srcptr t) {
 
 static phibal_status enclose(phibal_enclosure *z, trigonometric f, const phibal_enclosure *x,
                              unsigned long shift) {
-  if (mpfr_inf_p(x->lo) && mpfr_inf_p(x->hi) && phibal_enclosure_is_exact(x)) {
+  /* An infinite end may be a member, as +inf is one of 0^[-1, 1], and has no sine. */
+  if (mpfr_inf_p(x->lo) || mpfr_inf_p(x->hi)) {
     function_forget(z);
     return phibal_status_set(PHIBAL_ERROR_DOMAIN, "sin or cos of infinity");
   }
-  if (mpfr_inf_p(x->lo) || mpfr_inf_p(x->hi) || is_far(x->lo) || is_far(x->hi)) {
+  if (is_far(x->lo) || is_far(x->hi)) {
     whole_range(z);
     return PHIBAL_OK;
   }
