@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits the reference works with: results come out with a relative width below 2^-60, so that the
-   enclosure's own width adds less than 2^-30 ULP to the error counted. */
-enum { PRECISION = 96, RECORDED_PRECISION = 256 };
+/* Bits the reference works with, so that results come out with a width below 2^-60 of their terms,
+   and the enclosure's own width adds less than 2^-30 ULP to the error counted. Where gates, prices
+   or scores of extreme size cancel and it does not, it is asked with more, up to MOST_PRECISION. */
+enum { PRECISION = 96, RECORDED_PRECISION = 256, MOST_PRECISION = 3072 };
 
 enum { STREAM_FORWARD = 1, STREAM_BACKWARD, STREAM_SEQUENCE };
 
@@ -21,6 +22,37 @@ const char *operation_kind_route(uint64_t number) {
    the least probability. */
 static mpfr_prec_t precision_for(const judgement *j) {
   return judge_has_outputs(j) ? PRECISION : RECORDED_PRECISION;
+}
+
+/* Is one of x[n] wider than 2^-60 of its terms (of itself where they are null)? What binary32
+   cannot tell from 0 may be wider. */
+static bool is_wide(const phibal_enclosure *x, const phibal_enclosure *terms, int64_t n) {
+  bool wide = false;
+  mpfr_t width, least;
+  mpfr_init2(width, 53);
+  mpfr_init2(least, 53);
+  for (int64_t i = 0; i < n && !wide; i++) {
+    mpfr_sub(width, x[i].hi, x[i].lo, MPFR_RNDU);
+    mpfr_abs(least, terms ? terms[i].lo : x[i].lo, MPFR_RNDD);
+    mpfr_mul_2si(least, least, -60, MPFR_RNDD);
+    mpfr_add_d(least, least, 0x1p-210, MPFR_RNDD);
+    wide = mpfr_greater_p(width, least);
+  }
+  mpfr_clear(width);
+  mpfr_clear(least);
+  return wide;
+}
+
+/* The same token with twice the bits; its results so far are lost. */
+static phibal_status doubled(phibal_reference_token *truth) {
+  const int32_t experts = truth->experts, active = truth->active;
+  const mpfr_prec_t precision = 2 * truth->precision;
+  phibal_reference_token finer;
+  phibal_status status = phibal_reference_token_init(&finer, experts, active, precision);
+  if (status != PHIBAL_OK) return status;
+  phibal_reference_token_clear(truth);
+  *truth = finer;
+  return PHIBAL_OK;
 }
 
 static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid"};
@@ -287,6 +319,12 @@ static phibal_status judge_tokens(const routing *r, const operation_case *c, jud
       continue;
     }
     status = phibal_reference_token_forward(&truth, &r->router, r->logits + i * E, r->bias);
+    while (status == PHIBAL_OK && truth.precision < MOST_PRECISION &&
+           (is_wide(truth.probability, NULL, E) || is_wide(truth.gate, NULL, r->router.active))) {
+      status = doubled(&truth);
+      if (status == PHIBAL_OK)
+        status = phibal_reference_token_forward(&truth, &r->router, r->logits + i * E, r->bias);
+    }
     if (status != PHIBAL_OK) break;
     judge_token(r, i, &truth, c, j);
     if (r->router.gate == PHIBAL_GATE_SIGMOID)
@@ -404,10 +442,16 @@ phibal_status operation_router_backward_truth(const operation_case *c, judgement
         judge_exact(j, OUTPUT_ROUTER_GRADIENT, gradient, i * E + e, 0);
       continue;
     }
-    status = phibal_reference_token_backward(
-        &truth, &r.router, r.logits + i * E, experts + i * k,
-        gate_gradient ? gate_gradient + i * k : NULL, case_input_data(c, "price"),
-        case_get_real(c, "price-scale"), case_get_real(c, "z-scale"));
+    bool wide = false;
+    do {
+      if (wide) status = doubled(&truth);
+      if (status == PHIBAL_OK)
+        status = phibal_reference_token_backward(
+            &truth, &r.router, r.logits + i * E, experts + i * k,
+            gate_gradient ? gate_gradient + i * k : NULL, case_input_data(c, "price"),
+            case_get_real(c, "price-scale"), case_get_real(c, "z-scale"));
+      wide = status == PHIBAL_OK && is_wide(truth.gradient, truth.condition, E);
+    } while (wide && truth.precision < MOST_PRECISION);
     if (status != PHIBAL_OK) break;
     for (int64_t e = 0; e < E; e++)
       judge_real(j, OUTPUT_ROUTER_GRADIENT, gradient, i * E + e, &truth.gradient[e],
