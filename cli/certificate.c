@@ -1,6 +1,7 @@
 #include "certificate.h"
 #include "build_features.h"
 #include "certificate_internal.h"
+#include <text_limits.h>
 #include <file.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -229,13 +230,17 @@ static void check_all(findings *f, const backend *b, json_t *json) {
 }
 
 int certificate_check(const char *path, const backend *b) {
-  json_error_t error;
-  json_t *json = json_load_file(path, 0, &error);
+  json_t *json;
+  file_read_json(path, TEXT_CERTIFICATE, 0, &json);
   const char *format = json ? json_string_value(json_object_get(json, "format")) : NULL;
   json_int_t version = json ? json_integer_value(json_object_get(json, "version")) : 0;
   if (!format || strcmp(format, "phibal-certificate") != 0 || version != CERTIFICATE_VERSION) {
-    fprintf(stderr, "phibal judge: %s: %s\n", path,
-            json ? "is no certificate of phibal verify that this version reads" : error.text);
+    if (json)
+      fprintf(stderr,
+              "phibal judge: %s: is no certificate of phibal verify that this version reads\n",
+              path);
+    else
+      fprintf(stderr, "phibal judge: %s\n", phibal_status_message());
     json_decref(json);
     return 2;
   }

@@ -6,6 +6,7 @@
 #include "report.h"
 #include "report_internal.h"
 #include "run_folder.h"
+#include <text_limits.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -42,7 +43,7 @@ static phibal_status load_run(const char *folder, bool metrics, report_run *run)
   char *lines = string_format("%s/metrics.jsonl", folder);
   text_buffer text = {0};
   phibal_status status = path && result && lines
-                             ? file_read_all(path, &text)
+                             ? file_read_text(path, TEXT_RUN_FILE, &text)
                              : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   if (!status) status = text_buffer_append(&text, "", 1);
   run->config = text.bytes;
@@ -431,14 +432,12 @@ static phibal_status write_page(const target *out, const char *heading, int n,
 }
 
 static phibal_status report_sweep(const char *folder, const char *list, const target *out) {
-  json_error_t error;
-  json_t *sweep = json_load_file(list, 0, &error);
-  if (!sweep)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: %s", list, error.line, error.text);
-  phibal_status status =
-      report_is_sweep(sweep)
-          ? write_page(out, folder, 0, NULL, sweep)
-          : phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not the results of a sweep", list);
+  json_t *sweep;
+  phibal_status status = file_read_json(list, TEXT_RESULT, 0, &sweep);
+  if (status) return status;
+  status = report_is_sweep(sweep)
+               ? write_page(out, folder, 0, NULL, sweep)
+               : phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: not the results of a sweep", list);
   json_decref(sweep);
   return status;
 }

@@ -96,7 +96,12 @@ static int open_to_read(const char *path) {
 }
 
 phibal_status file_read_all(const char *path, text_buffer *buffer) {
-  buffer->count = 0;
+  size_t bytes;
+  return file_read_most(path, SIZE_MAX, buffer, &bytes);
+}
+
+phibal_status file_read_most(const char *path, size_t most, text_buffer *buffer, size_t *bytes) {
+  buffer->count = *bytes = 0;
   int fd = open_to_read(path);
   if (fd < 0) return io_error("open", path);
   struct stat info;
@@ -105,17 +110,21 @@ phibal_status file_read_all(const char *path, text_buffer *buffer) {
     status = io_error("read", path);
   else if (!S_ISREG(info.st_mode))
     status = phibal_status_set(PHIBAL_ERROR_IO, "%s: not a regular file", path);
+  else if ((size_t)info.st_size > most)
+    *bytes = (size_t)info.st_size;
   /* One byte more than the size, so that the end is seen without growing. */
   else
     status = text_buffer_reserve(buffer, (size_t)info.st_size + 1);
-  while (!status) {
+  while (!status && !*bytes) {
     if (buffer->count == buffer->capacity && (status = text_buffer_reserve(buffer, 65536))) break;
     ssize_t got = read(fd, buffer->bytes + buffer->count, buffer->capacity - buffer->count);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) status = io_error("read", path);
     if (got <= 0) break;
     buffer->count += (size_t)got;
+    if (buffer->count > most) break; /* it has grown since */
   }
+  if (!*bytes) *bytes = buffer->count;
   close(fd);
   return status;
 }

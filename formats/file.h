@@ -35,6 +35,9 @@ char *string_format(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* Replaces *buffer by the whole of a regular file. */
 phibal_status file_read_all(const char *path, text_buffer *buffer);
+/* The same of one with at most `most` bytes; *bytes is how many it has, and where they are more,
+   nothing is read. */
+phibal_status file_read_most(const char *path, size_t most, text_buffer *buffer, size_t *bytes);
 /* Maps a regular file for reading; *mapping is null if it is empty, or on failure (PHIBAL_ERROR_IO,
    PHIBAL_ERROR_FORMAT for what is no regular file). Where the file becomes shorter later, reading
    what is gone ends the process, with exit status 2 and a line that names it. */

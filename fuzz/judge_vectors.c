@@ -1,5 +1,6 @@
 #include "judge_vectors.h"
 #include "vectors.h"
+#include <text_limits.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -30,17 +31,15 @@ static phibal_status bad_manifest(const char *path, const char *what) {
 static phibal_status open_manifest(const judge_request *request, judge_files *f) {
   char *path = vectors_manifest_path(request->cases);
   if (!path) return phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
-  json_error_t error;
-  f->manifest = json_load_file(path, 0, &error);
-  phibal_status status = PHIBAL_OK;
+  phibal_status status = file_read_json(path, TEXT_MANIFEST, 0, &f->manifest);
   const char *format, *digest;
   int version;
   json_t *cases, *promises;
   uint64_t actual = 0;
   char hex[24];
   if (!f->manifest)
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s (line %d); the manifest lies beside %s",
-                               path, error.text, error.line, request->cases);
+    status = phibal_status_set(status, "%s; the manifest lies beside %s", phibal_status_message(),
+                               request->cases);
   else if (json_unpack(f->manifest, "{s:s, s:i, s:s, s:o, s:o}", "format", &format, "version",
                        &version, "digest", &digest, "cases", &cases, "promises", &promises) ||
            strcmp(format, "phibal-vectors") != 0 || !json_is_array(cases) ||

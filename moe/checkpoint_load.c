@@ -2,6 +2,7 @@
 #include "checkpoint_internal.h"
 #include "checksum.h"
 #include "file.h"
+#include <text_limits.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ static phibal_status manifest_read(const char *path, checkpoint *c) {
   json_error_t error;
   text_buffer text = {0};
   checkpoint_file_path(path, CHECKPOINT_MANIFEST, file);
-  phibal_status status = file_read_all(file, &text);
+  phibal_status status = file_read_text(file, TEXT_MANIFEST, &text);
   if (status) return status;
   c->manifest = json_loadb(text.bytes, text.count, JSON_REJECT_DUPLICATES, &error);
   text_buffer_free(&text);

@@ -1,6 +1,7 @@
 /* Reading questions. */
 #include "choices.h"
 #include "file.h"
+#include <text_limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,9 +100,10 @@ static phibal_status read_exam(const place *at, const json_t *json, choice_quest
 static phibal_status read_question(const place *at, const char *line, size_t bytes,
                                    choice_question *q) {
   json_error_t error;
-  json_t *json = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &error);
+  phibal_status status = text_line_within(at->path, at->line, bytes);
+  json_t *json = status ? NULL : json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &error);
   q->line = at->line;
-  phibal_status status;
+  if (status) return status;
   if (!json)
     status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: not JSON: %s", at->path, at->line,
                                error.text);

@@ -4,6 +4,7 @@
 #include "hf/hf.h"
 #include "near_name.h"
 #include "schedule.h"
+#include <text_limits.h>
 #include <phibal/text.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -214,31 +215,20 @@ phibal_status run_config_parse(const char *text, const char *origin,
   return status;
 }
 
-/* The whole file as a string. Run files are small; a mebibyte is not a run file. */
+/* The whole file as a string. */
 static phibal_status read_text(const char *path, char **text) {
-  enum { LIMIT = 1 << 20 };
+  text_buffer buffer = {0};
   *text = NULL;
-  FILE *file = fopen(path, "rb");
-  if (!file) return phibal_status_set(PHIBAL_ERROR_IO, "run file '%s': %s", path, strerror(errno));
-  char *buffer = malloc(LIMIT + 1);
-  size_t n = buffer ? fread(buffer, 1, LIMIT + 1, file) : 0;
-  int failed = ferror(file) ? errno : 0;
-  fclose(file);
-  phibal_status status = PHIBAL_OK;
-  if (!buffer)
-    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "run file '%s': out of memory", path);
-  else if (failed)
-    status = phibal_status_set(PHIBAL_ERROR_IO, "run file '%s': %s", path, strerror(failed));
-  else if (n > LIMIT)
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "run file '%s': larger than 1 MiB", path);
-  else if (memchr(buffer, 0, n))
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "run file '%s': holds zero bytes", path);
+  phibal_status status = file_read_text(path, TEXT_RUN_FILE, &buffer);
+  if (!status && memchr(buffer.bytes, 0, buffer.count))
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: holds zero bytes", path);
+  if (!status) status = text_buffer_append(&buffer, "", 1);
   if (status) {
-    free(buffer);
+    status = phibal_status_set(status, "run file %s", phibal_status_message());
+    text_buffer_free(&buffer);
     return status;
   }
-  buffer[n] = 0;
-  *text = buffer;
+  *text = buffer.bytes;
   return PHIBAL_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "run_folder.h"
 #include "tensorboard.h"
 #include "file.h"
+#include <text_limits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -186,12 +187,7 @@ phibal_status run_folder_result(const char *path, json_t **result) {
   phibal_status status = check_path(path);
   if (status) return status;
   file_path(path, "result.json", file);
-  if (access(file, R_OK)) return io_error("read", file);
-  json_error_t error;
-  *result = json_load_file(file, 0, &error);
-  if (!*result)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: %s", file, error.line, error.text);
-  return PHIBAL_OK;
+  return file_read_json(file, TEXT_RESULT, 0, result);
 }
 
 phibal_status run_folder_metrics(const char *path, json_t **lines) {
@@ -207,7 +203,10 @@ phibal_status run_folder_metrics(const char *path, json_t **lines) {
     const char *start = text.bytes + at, *end = memchr(start, '\n', text.count - at);
     if (!end) break;
     json_error_t error;
-    json_t *object = json_loadb(start, (size_t)(end - start), 0, &error);
+    json_t *object = NULL;
+    status = text_line_within(file, line, (size_t)(end - start));
+    if (!status) object = json_loadb(start, (size_t)(end - start), 0, &error);
+    if (status) break;
     if (!object)
       status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: %s", file, line, error.text);
     else

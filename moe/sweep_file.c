@@ -2,6 +2,7 @@
 #include "file.h"
 #include "near_name.h"
 #include "sweep.h"
+#include <text_limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -233,14 +234,13 @@ static phibal_status read_root(const reader *r, sweep *s) {
 /* What no sweep needs is refused before a document is made of it: libyaml's time grows with the
    square of what is open. */
 static phibal_status check_extent(const char *text, size_t bytes, const char *path) {
-  enum { BYTES_MOST = 1 << 20, DEPTH_MOST = 16, EVENTS_MOST = 200000 };
-  if (bytes > BYTES_MOST)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: larger than 1 MiB", path);
+  enum { EVENTS_MOST = 200000 };
+  phibal_status status = text_within(TEXT_SWEEP, path, bytes);
+  if (status) return status;
   yaml_parser_t parser;
   if (!yaml_parser_initialize(&parser))
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", path);
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
-  phibal_status status = PHIBAL_OK;
   bool more = true;
   for (int depth = 0, events = 0; more && !status; events++) {
     yaml_event_t event;
@@ -252,10 +252,10 @@ static phibal_status check_extent(const char *text, size_t bytes, const char *pa
       depth--;
     more = event.type != YAML_STREAM_END_EVENT;
     yaml_event_delete(&event);
-    if (depth > DEPTH_MOST)
+    if (depth > YAML_LEVELS)
       status =
           phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: more than %d levels of lists and keys",
-                            path, line, DEPTH_MOST);
+                            path, line, YAML_LEVELS);
     else if (events > EVENTS_MOST)
       status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s:%d: more than %d keys and values", path,
                                  line, EVENTS_MOST / 2);
@@ -295,7 +295,7 @@ phibal_status sweep_parse(const char *text, size_t bytes, const char *path, swee
 phibal_status sweep_read(const char *path, sweep *s) {
   text_buffer text = {0};
   *s = (sweep){0};
-  phibal_status status = file_read_all(path, &text);
+  phibal_status status = file_read_text(path, TEXT_SWEEP, &text);
   if (!status) status = sweep_parse(text.bytes, text.count, path, s);
   text_buffer_free(&text);
   return status;

@@ -136,7 +136,7 @@ Test(sweep, what_no_sweep_needs_is_refused, .timeout = 20) {
   char *large = calloc(1, (1 << 20) + 2);
   memset(large, '#', (1 << 20) + 1);
   cr_expect_eq(sweep_parse(large, (1 << 20) + 1, "s.yaml", &s), PHIBAL_ERROR_FORMAT);
-  cr_expect_str_eq(phibal_status_message(), "s.yaml: larger than 1 MiB");
+  cr_expect_str_eq(phibal_status_message(), "s.yaml: 1048577 bytes; a sweep has at most 1 MiB");
   free(large), free(text);
 }
 

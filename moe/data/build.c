@@ -4,6 +4,7 @@
 #include "text.h"
 #include "token_writer.h"
 #include "tokenizer.h"
+#include <text_limits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -175,6 +176,9 @@ static phibal_status line_read(cursor *c, const char *line, size_t bytes) {
   const char *path = c->build->files.items[c->file - 1];
   json_error_t error;
   json_decref(c->object);
+  c->object = NULL;
+  phibal_status status = text_line_within(path, c->line, bytes);
+  if (status) return status;
   c->object = json_loadb(line, bytes, 0, &error);
   const json_t *text = json_object_get(c->object, "text");
   if (!c->object)

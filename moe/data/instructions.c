@@ -1,4 +1,5 @@
 #include "instructions.h"
+#include <text_limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ phibal_status chat_template_read(const char *path, chat_template *t) {
   text_buffer text = {0};
   json_error_t error;
   *t = (chat_template){0};
-  phibal_status status = file_read_all(path, &text);
+  phibal_status status = file_read_text(path, TEXT_CHAT_TEMPLATE, &text);
   if (status) return status;
   t->roles = json_loadb(text.bytes, text.count, JSON_REJECT_DUPLICATES, &error);
   status = t->roles ? template_check(path, t->roles)
@@ -140,9 +141,10 @@ phibal_status instruction_parse(const chat_template *t, const char *path, int64_
   json_error_t error;
   text_buffer read = {0}, learned = {0};
   *example = (string_list){0};
-  json_t *json = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &error);
+  phibal_status status = text_line_within(path, line, n);
+  json_t *json = status ? NULL : json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &error);
   const json_t *tools = json_object_get(json, "tools");
-  phibal_status status;
+  if (status) return status;
   if (!json)
     status = bad(&at, "not JSON: %s", error.text);
   else if (!json_is_object(json))

@@ -1,6 +1,7 @@
 #include "manifest.h"
 #include "file.h"
 #include "token_format.h"
+#include <text_limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,10 +101,9 @@ phibal_status manifest_read(const char *folder, build_report *report, json_t **o
   *origin = NULL;
   char *path = string_format("%s/corpus.json", folder);
   if (!path) return memory_error();
-  json_error_t error;
-  json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-  phibal_status status = root ? report_read(path, root, report)
-                              : phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", path, error.text);
+  json_t *root;
+  phibal_status status = file_read_json(path, TEXT_MANIFEST, JSON_REJECT_DUPLICATES, &root);
+  if (!status) status = report_read(path, root, report);
   if (status)
     build_report_free(report);
   else

@@ -1,6 +1,7 @@
 #include "tokenizer.h"
 #include "file.h"
 #include "sentencepiece.h"
+#include <text_limits.h>
 #include <phibal/environment.h>
 #include <stdlib.h>
 
@@ -100,7 +101,7 @@ static phibal_status pieces_encode(const tokenizer *t, const char *text, size_t 
 phibal_status tokenizer_load(const char *path, tokenizer *t) {
   *t = (tokenizer){0};
   text_buffer model = {0};
-  phibal_status status = file_read_all(path, &model);
+  phibal_status status = file_read_text(path, TEXT_TOKENIZER, &model);
   if (!status) status = tokenizer_parse(path, model.bytes, model.count, t);
   text_buffer_free(&model);
   return status;

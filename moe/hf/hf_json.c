@@ -1,5 +1,6 @@
 #include "file.h"
 #include "hf_internal.h"
+#include <text_limits.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -100,7 +101,7 @@ phibal_status hf_json_read(const char *path, json_t **json) {
   text_buffer text = {0};
   json_error_t error;
   *json = NULL;
-  phibal_status status = file_read_all(path, &text);
+  phibal_status status = file_read_text(path, TEXT_HUGGING_FACE, &text);
   if (status) return status;
   *json = json_loadb(text.bytes, text.count, JSON_REJECT_DUPLICATES, &error);
   text_buffer_free(&text);
