@@ -100,6 +100,10 @@ static phibal_status how_it_ended(int state, const audit_found *answer) {
   if (WIFEXITED(state))
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "the examination ended with status %d",
                              WEXITSTATUS(state));
+  if (WTERMSIG(state) == SIGFPE)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "a library let floating-point exceptions trap while it ran; it cannot "
+                             "compute so, and ends");
   return phibal_status_set(PHIBAL_ERROR_IO, "the examination ended by signal %d (%s)",
                            WTERMSIG(state), strsignal(WTERMSIG(state)));
 }
@@ -123,6 +127,7 @@ phibal_status audit_in_time(audit_work *work, void *context, double end, audit_f
   if (child == 0) {
     setpgid(0, 0);
     sigprocmask(SIG_SETMASK, &before, NULL);
+    signal(SIGFPE, SIG_DFL); /* one line of it, the parent's */
     close(ends[0]);
     work_alone(work, context, folder, ends[1], parent);
   }
