@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <phibal/environment.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ bool surroundings_ask(void) {
 /* A library that lets floating-point exceptions trap while phibal runs: what it computes is the
    same up to there, and nothing beyond. Integer division by zero is phibal's own fault. */
 static void on_trap(int signal_number, siginfo_t *info, void *unused) {
+  static atomic_flag said = ATOMIC_FLAG_INIT;
   static const char line[] = "phibal: a library let floating-point exceptions trap while it ran; "
                              "it cannot compute so, and ends\n";
   (void)unused;
@@ -75,6 +77,8 @@ static void on_trap(int signal_number, siginfo_t *info, void *unused) {
     raise(signal_number);
     return;
   }
+  /* Threads may trap together: one speaks, and ends them all. */
+  while (atomic_flag_test_and_set(&said)) pause();
   (void)!write(STDERR_FILENO, line, sizeof line - 1);
   _exit(2);
 }
