@@ -16,6 +16,20 @@ cp ./*.v "$build"
 python3 acsl.py definitions > "$build/AcslDefinitions.v" || fail "spec/acsl cannot be translated"
 python3 acsl.py statements > "$build/AcslStatements.v" || fail "spec/acsl cannot be translated"
 expected=$PWD/assumptions.expected
+# Trees in which ACSL says another thing under the same name.
+planted() { # FILE EDIT
+  rm -rf "$build/tree"
+  mkdir -p "$build/tree/proofs/coq" "$build/tree/proofs/frama-c"
+  cp acsl.py "$build/tree/proofs/coq"
+  cp -rP ../frama-c/include "$build/tree/proofs/frama-c"
+  cp -rP ../../spec "$build/tree/spec"
+  sed -i "$2" "$build/tree/$1"
+  cmp -s "../../$1" "$build/tree/$1" && fail "$1 has nothing of $2"
+  python3 "$build/tree/proofs/coq/acsl.py" statements
+}
+planted proofs/frama-c/include/mpfr.h 's/2.0 \* power_of_two(n - 1)/3.0 * power_of_two(n - 1)/' > "$build/Planted1.v.txt"
+planted proofs/frama-c/include/mpfr.h 's/x \* integer_power(x, n - 1)/x + integer_power(x, n - 1)/' > "$build/Planted2.v.txt"
+planted spec/acsl/real.h 's/COQ_LEMMA pi_positive:.*/COQ_LEMMA pi_positive: pi < 0.0;/' > "$build/Planted3.v.txt"
 cited=$({
   grep '^|' README.md | sed 's/.*|\([^|]*\)|$/\1/'
   awk '/^Coq:/ { on = 1 } /^$/ { on = 0 } on' ../../spec/ERRATA.md
@@ -34,6 +48,12 @@ if grep -nE '(Unset|Set) (Guard|Positivity|Universe) Checking|type-in-type' ./*.
   fail "a check of the kernel is switched off"
 fi
 for f in $files; do coqc -q -w none -R . Phibal "$f.v" || fail "$f.v does not build"; done
+
+for n in 1 2 3; do
+  mv "Planted$n.v.txt" "Planted$n.v"
+  if coqc -q -w none -R . Phibal "Planted$n.v" >/dev/null 2>&1; then fail "planted fault $n is proved"; fi
+  rm "Planted$n.v"
+done
 
 # One lemma that uses every result, so that its assumptions are those of all of them.
 names=$(for f in $files; do
