@@ -59,6 +59,7 @@ step gappa gappa/check.sh
 step model model
 step keys frama-c/select_key.sh
 step record frama-c/record_test.py
+step branches frama-c/branches.py
 step declared frama-c/declarations.py
 step rogues frama-c/declarations_test.py
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
