@@ -143,7 +143,11 @@ static void write_claims(FILE *to, const certificate *c) {
     for (size_t f = 0; f < c->findings; f++)
       if (c->finding[f].claim == claim && !audit_repeats(c, f))
         write_finding(to, &c->finding[f], worst);
-    fputs("</td></tr>\n", to);
+    fputs("<p class=\"soft\">Proved code: ", to);
+    page_escape(to, audit_claim_proved(claim));
+    fputs(". Tested code: ", to);
+    page_escape(to, audit_claim_tested(claim));
+    fputs(".</p></td></tr>\n", to);
   }
   fputs("</tbody></table></div>\n", to);
 }

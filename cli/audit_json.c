@@ -75,6 +75,9 @@ static json_t *claims_json(const audit_options *o, const audit_report *r) {
     json_object_set_new(object, "claim", json_string(audit_claim_text(claim)));
     json_object_set_new(object, "verdict", json_string(audit_verdict_name(verdict)));
     json_object_set_new(object, "passes", json_boolean(audit_claim_holds(o, r, claim)));
+    json_object_set_new(object, "rests_on",
+                        json_pack("{s:s, s:s}", "proved", audit_claim_proved(claim), "tested",
+                                  audit_claim_tested(claim)));
     json_object_set_new(object, "findings", findings_json(c, claim));
     json_array_append_new(array, object);
   }

@@ -249,6 +249,21 @@ static void print_claims(FILE *to, const certificate *c) {
   }
 }
 
+/* One claim below the other: proved code first, so that no "proved" above is taken for more. */
+static void print_ground(FILE *to, const certificate *c) {
+  fputs("\nWhat the verdicts rest on (proofs/SOUNDNESS.md)\n", to);
+  for (int i = 0; i < AUDIT_CLAIM_COUNT; i++) {
+    audit_claim claim = (audit_claim)i;
+    if (!audit_was_examined(c, claim)) continue;
+    fprintf(to, "  %s\n", audit_claim_id(claim));
+    char *said = NULL;
+    audit_append(&said, "proved code: %s; tested code: %s", audit_claim_proved(claim),
+                 audit_claim_tested(claim));
+    print_block(to, said ? said : "");
+    free(said);
+  }
+}
+
 /* ---- dynamics ---- */
 
 static void print_row(void *context, const char *label, const char *meaning, size_t n,
@@ -306,5 +321,6 @@ void audit_print_text(const audit_options *o, const audit_report *r, FILE *to) {
     fputs("\nDynamics (enclosures, here to five digits; simulations are called so)\n", to);
     audit_dynamics_rows(o, r, print_row, to);
   }
+  print_ground(to, &r->certificate);
   print_summary(to, o, r);
 }

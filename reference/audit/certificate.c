@@ -7,8 +7,10 @@
 static const struct {
   const char *id, *section, *text;
   audit_need need;
+  const char *proved, *tested;
 } claims[AUDIT_CLAIM_COUNT] = {
-#define CLAIM(ID, id, section, text, need) {id, section, text, AUDIT_NEEDS_##need},
+#define CLAIM(ID, id, section, text, need, proved, tested)                                         \
+  {id, section, text, AUDIT_NEEDS_##need, proved, tested},
     AUDIT_CLAIMS(CLAIM)
 #undef CLAIM
 };
@@ -110,6 +112,14 @@ const char *audit_claim_text(audit_claim claim) {
 
 const char *audit_claim_section(audit_claim claim) {
   return claims[claim].section;
+}
+
+const char *audit_claim_proved(audit_claim claim) {
+  return claims[claim].proved;
+}
+
+const char *audit_claim_tested(audit_claim claim) {
+  return claims[claim].tested;
 }
 
 bool audit_claim_passes(audit_claim claim, audit_verdict verdict) {

@@ -23,25 +23,45 @@ typedef enum audit_need {
   AUDIT_NEEDS_CHECK_IF_GIVEN, /* the same, where the file says anything to be checked */
 } audit_need;
 
-/* CLAIM(ID, "id", "section", what is claimed, audit_need without its prefix) */
+/* CLAIM(ID, "id", "section", what is claimed, audit_need without its prefix, what its verdicts rest
+   on that is proved, and the code of the audit that is tested and under no proof). "Enclosures" are
+   all that the audit calls of the reference: functions whose contracts proofs/STATUS.md counts. Of
+   a theorem the audit decides by tested code that its premises hold. */
 #define AUDIT_CLAIMS(CLAIM)                                                                        \
-  CLAIM(SYMMETRIC, "symmetric", "Form", "symmetric in the experts", PROOF)                         \
-  CLAIM(DIFFERENTIABLE, "differentiable", "Form", "differentiable on the open simplex", PROOF)     \
-  CLAIM(GRADIENT, "gradient", "Form", "the gradient given is the gradient", CHECK_IF_GIVEN)        \
-  CLAIM(CONVEX, "strictly-convex", "Convexity", "strictly convex on the simplex", PROOF)           \
+  CLAIM(SYMMETRIC, "symmetric", "Form", "symmetric in the experts", PROOF, "nothing",              \
+        "that the language has no other potentials (phi_parse_expression.c)")                      \
+  CLAIM(DIFFERENTIABLE, "differentiable", "Form", "differentiable on the open simplex", PROOF,     \
+        "enclosures", "the search for kinks (kink.c, jet.c)")                                      \
+  CLAIM(                                                                                           \
+      GRADIENT, "gradient", "Form", "the gradient given is the gradient", CHECK_IF_GIVEN,          \
+      "enclosures",                                                                                \
+      "derivatives (derivative.c), exact algebra (gradient_algebra.c), points (gradient_check.c)") \
+  CLAIM(CONVEX, "strictly-convex", "Convexity", "strictly convex on the simplex", PROOF,           \
+        "enclosures",                                                                              \
+        "derivatives (derivative.c, jet.c), exact algebra (convexity_algebra.c), the division of " \
+        "ranges (convexity_search.c)")                                                             \
   CLAIM(MINIMISER, "unique-minimiser", "Convexity", "uniform loads are the unique minimiser",      \
-        PROOF)                                                                                     \
-  CLAIM(BOUNDARY, "boundary", "Legendre", "the gradient at the boundary of the simplex", NOTHING)  \
-  CLAIM(DUAL_DOMAIN, "dual-domain", "Legendre", "the range of the gradient", NOTHING)              \
-  CLAIM(MIRROR, "mirror-step", "Legendre", "the mirror step is the moving average", PROOF)         \
+        PROOF, "Lemma 1 (uniform_unique_minimiser_symmetric), enclosures",                         \
+        "its premises, symmetry and convexity (convexity.c)")                                      \
+  CLAIM(BOUNDARY, "boundary", "Legendre", "the gradient at the boundary of the simplex", NOTHING,  \
+        "enclosures", "limits (legendre_algebra.c, symbolic_limit.c)")                             \
+  CLAIM(DUAL_DOMAIN, "dual-domain", "Legendre", "the range of the gradient", NOTHING,              \
+        "enclosures", "limits (legendre_algebra.c, symbolic_limit.c), convexity (convexity.c)")    \
+  CLAIM(MIRROR, "mirror-step", "Legendre", "the mirror step is the moving average", PROOF,         \
+        "Lemma 2 (mirror_ascent_is_ema), enclosures",                                              \
+        "its premises, limits and convexity (legendre.c, convexity.c)")                            \
   CLAIM(CONJUGATE, "conjugate", "Conjugate", "the conjugate given is the conjugate",               \
-        CHECK_IF_GIVEN)                                                                            \
+        CHECK_IF_GIVEN, "enclosures",                                                              \
+        "the conjugate computed (conjugate.c, conjugate_form.c, conjugate_newton.c), points "      \
+        "(conjugate_check.c)")                                                                     \
   CLAIM(CONJUGATE_DOMAIN, "conjugate-domain", "Conjugate",                                         \
-        "the conjugate's domain is the one given", CHECK_IF_GIVEN)                                 \
-  CLAIM(CORE, "core", "Numerics", "the generated kernel keeps its bound", CHECK)
+        "the conjugate's domain is the one given", CHECK_IF_GIVEN, "enclosures",                   \
+        "the conjugate computed (conjugate.c), points (conjugate_check.c)")                        \
+  CLAIM(CORE, "core", "Numerics", "the generated kernel keeps its bound", CHECK, "enclosures",     \
+        "the comparison (core_sweep.c, core_truth.c, evaluation.c) and the compiler")
 
 typedef enum audit_claim {
-#define CLAIM(ID, id, section, text, need) AUDIT_##ID,
+#define CLAIM(ID, id, section, text, need, proved, tested) AUDIT_##ID,
   AUDIT_CLAIMS(CLAIM)
 #undef CLAIM
       AUDIT_CLAIM_COUNT
@@ -82,6 +102,8 @@ void certificate_clear(certificate *c);
 const char *audit_claim_id(audit_claim claim);
 const char *audit_claim_text(audit_claim claim);
 const char *audit_claim_section(audit_claim claim);
+const char *audit_claim_proved(audit_claim claim); /* what its verdicts rest on that is proved, */
+const char *audit_claim_tested(audit_claim claim); /* and that is tested */
 /* The verdict is enough for --check. */
 bool audit_claim_passes(audit_claim claim, audit_verdict verdict);
 const char *audit_verdict_name(audit_verdict verdict); /* "proved", ... */
