@@ -60,10 +60,11 @@ step model model
 step keys frama-c/select_key.sh
 step record frama-c/record_test.py
 step branches frama-c/branches.py
-step declared frama-c/declarations.py
+step declared frama-c/declarations.py --list
 step rogues frama-c/declarations_test.py
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
 grep -E '^(not|as recorded) ' "$work/wp.out" || true
+./trusted.py "$work" || failed="$failed trusted"
 case "${1:-}" in --changed | --replay) step status ./status.py "$work" ;; esac
 [ -z "$failed" ] || {
   echo "not proved:$failed" >&2

@@ -66,9 +66,12 @@ def main():
            " [SOUNDNESS.md](SOUNDNESS.md).",
            "",
            "| | |", "|---|---|",
-           "| Frama-C/WP | %d of %d goals proved, run-time errors included; %d functions under contract, %d"
-           " of the reference's not yet |" % (proved, goals, functions,
-                                             sum(n for _, n in prove.outside_units())),
+           "| Frama-C/WP | %d of %d goals proved, run-time errors included; %d functions under contract |" % (
+               proved, goals, functions),
+           "| Not under contract | of the reference %d functions%s |" % (
+               sum(n for _, n in prove.outside_units()), "".join(
+                   " and, in `%s`, all %d of %d files, which are tested" % (folder, inside, files)
+                   for folder, (files, inside) in prove.tested_folders().items())),
            "| Coq | %s |" % last_line(work, "coq").replace("coq: ", ""),
            "| Gappa | %s |" % last_line(work, "gappa").replace("gappa: ", ""),
            "| Model of MPFR and GMP | %s |" % last_line(work, "model").replace("model: ", ""),

@@ -134,6 +134,12 @@ def outside_units():
             yield name, sum(1 for n, f in defined.items() if not f[1] and n not in contracts)
 
 
+def tested_folders():
+    """Folder -> (files, functions) of the reference that no unit proves and that is only tested."""
+    paths = glob.glob(os.path.join(ROOT, TESTED, "**/*.c"), recursive=True)
+    return {TESTED: (len(paths), sum(sum(1 for f in functions_of(path).values() if f[0]) for path in paths))}
+
+
 class Result:
     def __init__(self, unit):
         self.unit = unit
