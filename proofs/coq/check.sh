@@ -30,6 +30,7 @@ planted() { # FILE EDIT
 planted proofs/frama-c/include/mpfr.h 's/2.0 \* power_of_two(n - 1)/3.0 * power_of_two(n - 1)/' > "$build/Planted1.v.txt"
 planted proofs/frama-c/include/mpfr.h 's/x \* integer_power(x, n - 1)/x + integer_power(x, n - 1)/' > "$build/Planted2.v.txt"
 planted spec/acsl/real.h 's/COQ_LEMMA pi_positive:.*/COQ_LEMMA pi_positive: pi < 0.0;/' > "$build/Planted3.v.txt"
+rm -r "$build/tree"
 cited=$({
   grep '^|' README.md | sed 's/.*|\([^|]*\)|$/\1/'
   awk '/^Coq:/ { on = 1 } /^$/ { on = 0 } on' ../../spec/ERRATA.md
