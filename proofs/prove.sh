@@ -1,5 +1,5 @@
 #!/bin/sh
-# Replays every proof and prints one table; exit status 0 only if all of them hold.
+# Replays every proof and prints one table, and what is trusted; exit status 0 only if all of them hold.
 #   prove.sh             everything; of WP's units, those of which nothing changed since they were
 #                        proved as a whole are taken from frama-c/units.proved, the others are
 #                        replayed, and then as many of the former as ten minutes allow. Verdicts
