@@ -310,22 +310,35 @@ Test(number, written_outward) {
 }
 
 Test(number, room_for_the_longest) {
-  phibal_enclosure z;
-  phibal_enclosure_init(&z, 64);
-  char lo[PHIBAL_DECIMAL_SIZE(3) + 1], hi[PHIBAL_DECIMAL_SIZE(3) + 1];
-  memset(lo, '#', sizeof lo);
-  mpfr_set_inf(z.lo, -1);
-  mpfr_nextabove(z.lo);
-  mpfr_set_zero(z.hi, 1);
-  mpfr_nextabove(z.hi);
-  cr_assert_eq(phibal_enclosure_get_decimal(&z, 3, lo, hi, sizeof lo - 1), PHIBAL_OK);
-  cr_assert_str_eq(lo, "-2.1e323228496");
-  cr_assert_eq(lo[sizeof lo - 1], '#');
-  cr_assert_str_eq(hi, "2.39e-323228497");
-  cr_assert_eq(phibal_enclosure_get_decimal(&z, 3, NULL, hi, sizeof hi), PHIBAL_OK);
-  cr_assert_eq(phibal_enclosure_get_decimal(&z, 3, lo, NULL, sizeof hi), PHIBAL_OK);
-  cr_assert_eq(phibal_enclosure_get_decimal(&z, 4, lo, hi, PHIBAL_DECIMAL_SIZE(3)),
-               PHIBAL_ERROR_ARGUMENT);
-  cr_assert_eq(phibal_enclosure_get_decimal(&z, 0, lo, hi, sizeof lo), PHIBAL_ERROR_ARGUMENT);
-  phibal_enclosure_clear(&z);
+  const mpfr_exp_t emin = mpfr_get_emin(), emax = mpfr_get_emax();
+  const struct {
+    mpfr_exp_t emin, emax;
+    const char *most_negative, *least_positive;
+  } ranges[] = {{MPFR_EMIN_DEFAULT, MPFR_EMAX_DEFAULT, "-2.1e323228496", "2.39e-323228497"},
+                {mpfr_get_emin_min(), mpfr_get_emax_max(), "-5.88e1388255822130839282",
+                 "8.51e-1388255822130839284"}};
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    mpfr_set_emin(ranges[i].emin);
+    mpfr_set_emax(ranges[i].emax);
+    phibal_enclosure z;
+    phibal_enclosure_init(&z, 64);
+    char lo[PHIBAL_DECIMAL_SIZE(3) + 1], hi[PHIBAL_DECIMAL_SIZE(3) + 1];
+    memset(lo, '#', sizeof lo);
+    mpfr_set_inf(z.lo, -1);
+    mpfr_nextabove(z.lo);
+    mpfr_set_zero(z.hi, 1);
+    mpfr_nextabove(z.hi);
+    cr_assert_eq(phibal_enclosure_get_decimal(&z, 3, lo, hi, sizeof lo - 1), PHIBAL_OK);
+    cr_assert_str_eq(lo, ranges[i].most_negative);
+    cr_assert_eq(lo[sizeof lo - 1], '#');
+    cr_assert_str_eq(hi, ranges[i].least_positive);
+    cr_assert_eq(phibal_enclosure_get_decimal(&z, 3, NULL, hi, sizeof hi), PHIBAL_OK);
+    cr_assert_eq(phibal_enclosure_get_decimal(&z, 3, lo, NULL, sizeof hi), PHIBAL_OK);
+    cr_assert_eq(phibal_enclosure_get_decimal(&z, 4, lo, hi, PHIBAL_DECIMAL_SIZE(3)),
+                 PHIBAL_ERROR_ARGUMENT);
+    cr_assert_eq(phibal_enclosure_get_decimal(&z, 0, lo, hi, sizeof lo), PHIBAL_ERROR_ARGUMENT);
+    phibal_enclosure_clear(&z);
+  }
+  mpfr_set_emin(emin);
+  mpfr_set_emax(emax);
 }

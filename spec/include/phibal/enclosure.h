@@ -7,7 +7,10 @@
    at infinite members. NaN never appears, and -0 is 0. A function that is undefined somewhere in
    its arguments (inf - inf, 0 * inf, inf / inf, inf^0, 1^inf, a divisor that holds 0, a negative
    logarithm) returns PHIBAL_ERROR_DOMAIN and leaves z the whole line [-inf, +inf].
-   MPFR's exponent range is taken as it is on this thread and never changed. */
+   MPFR's range of exponents and the floating-point environment belong to the caller's thread. Each
+   function computes in a range that holds the caller's and MPFR's default, in the default
+   environment, and puts both back. An end that the caller's range does not hold is rounded outward
+   to it. */
 #ifndef PHIBAL_ENCLOSURE_H
 #define PHIBAL_ENCLOSURE_H
 

@@ -14,6 +14,9 @@
      PHIBAL_ERROR_UNDECIDED  some members are inside and some are not, as happens to an inexact
                              argument next to the end of a domain: more precision may decide
      PHIBAL_ERROR_ARGUMENT   a null pointer, n = 0, a parameter that is not valid
+     PHIBAL_ERROR_UNSUPPORTED  this thread's range of exponents is narrower than MPFR's default
+                             (mpfr_set_emin, mpfr_set_emax), or its floating-point environment is
+                             not IEEE 754's default: nothing was computed
    After a failure outputs hold nothing of use.
 
    At x = 0: lp has the second derivative +inf for p < 2; tsallis with alpha > 1 has the one-sided

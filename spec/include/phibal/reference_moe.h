@@ -8,7 +8,10 @@
    `precision` (the working precision in bits, at least 32) and the outputs' own precision allow.
    A *condition* is the sum of the absolute values of the terms of the equation (the quantity that a
    componentwise bound c u condition multiplies), as an enclosure; a null pointer leaves it out.
-   Every function may be called from several threads on different outputs. */
+   Every function may be called from several threads on different outputs. Where a thread's range of
+   exponents is narrower than MPFR's default (mpfr_set_emin, mpfr_set_emax), or its floating-point
+   environment is not IEEE 754's default, a function returns PHIBAL_ERROR_UNSUPPORTED and has
+   computed nothing; where a team of OpenMP computes, this goes for each of its threads. */
 #ifndef PHIBAL_REFERENCE_MOE_H
 #define PHIBAL_REFERENCE_MOE_H
 

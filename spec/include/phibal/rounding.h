@@ -75,7 +75,8 @@ phibal_status phibal_evaluate(phibal_evaluator evaluate, void *context, mpfr_pre
    two roundings but whose enclosures never become a point, such as sqrt(2)^2. When the evaluator
    returns PHIBAL_ERROR_DOMAIN or PHIBAL_ERROR_UNDECIDED, which a wide enclosure on the way may
    cause, the precision is raised too, and at the cap that status is returned; any other failure at
-   once. */
+   once. The evaluator is called in a range of exponents that holds MPFR's default, in the default
+   floating-point environment; the caller's are put back. */
 /*@ requires result == \null || \valid(result);
     terminates \true;
     exits \false;
