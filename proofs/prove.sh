@@ -63,6 +63,7 @@ step branches frama-c/branches.py
 step declared frama-c/declarations.py --list
 step rogues frama-c/declarations_test.py
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
+step casts frama-c/conversions.py
 grep -E '^(not|as recorded) ' "$work/wp.out" || true
 ./trusted.py "$work" || failed="$failed trusted"
 case "${1:-}" in --changed | --replay) step status ./status.py "$work" ;; esac
