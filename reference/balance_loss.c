@@ -1,4 +1,5 @@
 /* Balancing losses: scaled products of loads and prices (L1) or frequencies (L3). */
+#include "balance_price.h"
 #include "balance_work.h"
 
 /*@ // nothing but a loss, its condition where there is one, and t[0..3] was written
@@ -171,6 +172,8 @@ phibal_status phibal_reference_balance_loss(const phibal_potential *potential, i
   if (status == PHIBAL_OK) {
     //@ assert apart: vectors_apart(t, 4, x, experts);
     status = phibal_reference_price(potential, experts, m, precision, x, NULL);
+    /*@ assert any: status == PHIBAL_OK ==> \forall sequence v, s;
+          prices_at(potential, m, experts, v, s) ==> members(x, experts, s); */
     //@ assert scratch_kept: vector_output(t, 4);
     //@ assert places: output(loss) && optional(condition);
     /*@ assert places_apart: vector_apart(loss, t, 4) &&

@@ -1,4 +1,5 @@
 /* Prices: (M2), centred (M3), and the frequencies' (L3). */
+#include "balance_price.h"
 #include "balance_work.h"
 
 /* (P.k): do kernels raise small m_e for this potential? Where the price has no bound at 0. */
@@ -6,7 +7,7 @@
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \is_finite(potential->parameter) ==>
+    ensures \is_finite(potential->parameter) || potential->id != PHIBAL_POTENTIAL_TSALLIS ==>
       \result == price_raised(potential->id, (real)potential->parameter); */
 static bool price_is_floored(const phibal_potential *potential) {
   //@ assert use_floating;
@@ -207,12 +208,14 @@ static phibal_status price_largest(int32_t experts, const float *m, phibal_enclo
     assigns x[0 .. experts - 1], *raised;
     ensures vector_output(x, experts) && only_vector_written{Pre, Here}(x, experts);
     ensures 0 <= *raised <= experts;
+    ensures counted: *raised == raised_loads(floored, m, experts);
     ensures \forall integer e; 0 <= e < experts ==>
       in(x + e, price_point(floored, (real)m[e])); */
 static void price_arguments(bool floored, int32_t experts, const float *m, phibal_enclosure *x,
                             int32_t *raised) {
   //@ assert use_enclosure;
   /*@ loop invariant index: 0 <= e <= experts && 0 <= *raised <= e;
+      loop invariant counted: *raised == raised_loads(floored, m, e);
       loop invariant outputs: vector_output(x, experts);
       loop invariant frame: only_vector_written{Pre, Here}(x, experts);
       loop invariant points: \forall integer i; 0 <= i < e ==>
@@ -241,7 +244,11 @@ static void price_arguments(bool floored, int32_t experts, const float *m, phiba
       0 <= e < experts && in{Pre}(x + e, r) &&
       separable(potential->id, (real)potential->parameter) ==>
         price_exists(potential->id, (real)potential->parameter, r) &&
-        in(price + e, price_of(potential->id, (real)potential->parameter, r)); */
+        in(price + e, price_of(potential->id, (real)potential->parameter, r));
+    ensures renyi: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
+      potential->id == PHIBAL_POTENTIAL_RENYI ==> \forall sequence s, integer e;
+      members{Pre}(x, experts, s) && 0 <= e < experts ==>
+        in(price + e, renyi_gradient((real)potential->parameter, s, experts, e)); */
 static phibal_status price_gradient(const phibal_potential *potential, int32_t experts,
                                     const phibal_enclosure *x, mpfr_prec_t precision,
                                     phibal_enclosure *price) {
@@ -263,6 +270,10 @@ static phibal_status price_gradient(const phibal_potential *potential, int32_t e
         separable(potential->id, (real)potential->parameter) ==>
           price_exists(potential->id, (real)potential->parameter, r) &&
           in(price + e, price_of(potential->id, (real)potential->parameter, r)); */
+  /*@ assert renyi: status == PHIBAL_OK && \is_finite(potential->parameter) &&
+        potential->id == PHIBAL_POTENTIAL_RENYI ==> \forall sequence s, integer e;
+        members{Pre}(x, experts, s) && 0 <= e < experts ==>
+          in(price + e, renyi_gradient((real)potential->parameter, s, experts, e)); */
   //@ ghost computed:;
   phibal_enclosure_clear(&phi.parameter);
   /*@ assert left: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
@@ -321,7 +332,12 @@ static phibal_status price_gradient(const phibal_potential *potential, int32_t e
     ensures prices: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
       separable(potential->id, (real)potential->parameter) ==> \forall integer e;
       0 <= e < experts ==> in(price + e,
-        gradient_price(potential->id, (real)potential->parameter, (real)m[e])); */
+        gradient_price(potential->id, (real)potential->parameter, (real)m[e]));
+    ensures renyi: \result == PHIBAL_OK && \is_finite(potential->parameter) &&
+      potential->id == PHIBAL_POTENTIAL_RENYI ==> \forall sequence s, integer e;
+      points_are(1, m, experts, s) && 0 <= e < experts ==>
+        in(price + e, renyi_gradient((real)potential->parameter, s, experts, e));
+    ensures counted: \result == PHIBAL_OK ==> raised_is(potential, m, experts, *raised); */
 static phibal_status price_compute(const char *name, const phibal_potential *potential,
                                    int32_t experts, const float *m, mpfr_prec_t precision,
                                    phibal_enclosure *price, int32_t *raised) {
@@ -334,12 +350,15 @@ static phibal_status price_compute(const char *name, const phibal_potential *pot
   //@ ghost ranges_apart(price, experts, x, experts);
   bool floored = price_is_floored(potential);
   price_arguments(floored, experts, m, x, raised);
+  //@ assert counted: raised_is(potential, m, experts, *raised);
   //@ assert places_left: vector_output(price, experts);
   /*@ assert kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) ==>
         same{Pre, Here}(r) && vector_apart(r, x, experts); */
   /*@ assert points: \is_finite(potential->parameter) ==> \forall integer e; 0 <= e < experts ==>
         in(x + e, price_point(price_raised(potential->id, (real)potential->parameter),
                               (real)m[e])); */
+  /*@ assert renyi_points: potential->id == PHIBAL_POTENTIAL_RENYI ==> \forall sequence s;
+        points_are(1, m, experts, s) ==> members(x, experts, s); */
   /*@ assert scratch_apart: \forall integer i; 0 <= i < experts ==>
         vector_apart(x + i, price, experts); */
   status = price_gradient(potential, experts, x, precision, price);
@@ -348,6 +367,10 @@ static phibal_status price_compute(const char *name, const phibal_potential *pot
         separable(potential->id, (real)potential->parameter) ==> \forall integer e;
         0 <= e < experts ==> in(price + e,
           gradient_price(potential->id, (real)potential->parameter, (real)m[e])); */
+  /*@ assert renyi: status == PHIBAL_OK && \is_finite(potential->parameter) &&
+        potential->id == PHIBAL_POTENTIAL_RENYI ==> \forall sequence s, integer e;
+        points_are(1, m, experts, s) && 0 <= e < experts ==>
+          in(price + e, renyi_gradient((real)potential->parameter, s, experts, e)); */
   /*@ assert others: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
         vector_apart(r, price, experts) ==> same{Pre, Here}(r) && vector_apart(r, x, experts); */
   //@ assert priced: vector_output(price, experts);
@@ -357,6 +380,22 @@ static phibal_status price_compute(const char *name, const phibal_potential *pot
   //@ assert places_kept: vector_output(price, experts);
   return status;
 }
+
+/* No load is raised where none is to be. By induction. */
+/*@ ghost
+  /@ requires 0 <= n;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures raised_loads(0, m, n) == 0; @/
+  void nothing_raised(const float *m, int32_t n) {
+    int32_t i = 0;
+    /@ loop invariant 0 <= i <= n && raised_loads(0, m, i) == 0;
+       loop assigns i;
+       loop variant n - i; @/
+    while (i < n) i++;
+  }
+*/
 
 phibal_status phibal_reference_price(const phibal_potential *potential, int32_t experts,
                                      const float *m, mpfr_prec_t precision, phibal_enclosure *price,
@@ -378,14 +417,27 @@ phibal_status phibal_reference_price(const phibal_potential *potential, int32_t 
         separable(potential->id, (real)potential->parameter) ==> \forall integer e;
         0 <= e < experts ==>
           in(price + e, kernel_price(potential->id, (real)potential->parameter, (real)m[e])); */
+  /*@ assert separate: status == PHIBAL_OK && \is_finite(potential->parameter) &&
+        separable(potential->id, (real)potential->parameter) ==> \forall sequence s;
+        prices_are(potential->id, (real)potential->parameter, m, experts, s) ==>
+          members(price, experts, s); */
+  /*@ assert renyi: status == PHIBAL_OK && \is_finite(potential->parameter) &&
+        potential->id == PHIBAL_POTENTIAL_RENYI ==> \forall sequence x, s;
+        points_are(1, m, experts, x) &&
+        renyi_prices_are((real)potential->parameter, x, experts, s) ==>
+          members(price, experts, s); */
+  /*@ assert largest: status == PHIBAL_OK && potential->id == PHIBAL_POTENTIAL_LP &&
+        !\is_finite(potential->parameter) ==> \forall sequence x, s;
+        floats_are(m, experts, x) && shares_are(x, experts, s) ==> members(price, experts, s); */
+  /*@ assert any: status == PHIBAL_OK ==> \forall sequence x, s;
+        prices_at(potential, m, experts, x, s) ==> members(price, experts, s); */
+  //@ ghost nothing_raised(m, experts);
+  /*@ assert none: potential->id == PHIBAL_POTENTIAL_LP ==>
+        raised_is(potential, m, experts, 0); */
+  //@ assert counted: status == PHIBAL_OK ==> raised_is(potential, m, experts, raised);
   if (floored) *floored = raised;
   return status;
 }
-
-/*@ // the absolute values of the terms are members
-    predicate sizes_in{L}(phibal_enclosure *z, sequence s, integer n) =
-      \forall integer i; 0 <= i < n ==> in(z, \abs(term(s, i)));
-*/
 
 /* The hull of 0 and every |x_e|: its upper end is at least each of them. */
 /*@ requires 1 <= experts && vector_input(x, experts) && output(t) && output(largest);
@@ -466,6 +518,10 @@ phibal_status phibal_reference_price_centred(const phibal_potential *potential, 
           vector_apart(x + i, centred, experts); */
     /*@ assert apart_largest: \forall integer i; 0 <= i < experts ==>
           optional_apart(x + i, largest); */
+    /*@ assert any_members: status == PHIBAL_OK ==> \forall sequence v, s;
+          prices_at(potential, m, experts, v, s) ==> members(x, experts, s); */
+    /*@ assert counted: status == PHIBAL_OK && floored != \null ==>
+          raised_is(potential, m, experts, *floored); */
     /*@ assert members: status == PHIBAL_OK && \is_finite(potential->parameter) &&
           separable(potential->id, (real)potential->parameter) ==> \forall sequence s;
           prices_are(potential->id, (real)potential->parameter, m, experts, s) ==>
@@ -480,6 +536,11 @@ phibal_status phibal_reference_price_centred(const phibal_potential *potential, 
           separable(potential->id, (real)potential->parameter) ==> \forall sequence s, integer e;
           prices_are(potential->id, (real)potential->parameter, m, experts, s) &&
           0 <= e < experts ==> in(centred + e, centred(s, experts, e)); */
+    /*@ assert any_centred: status == PHIBAL_OK ==> \forall sequence v, s, integer e;
+          prices_at(potential, m, experts, v, s) && 0 <= e < experts ==>
+            in(centred + e, centred(s, experts, e)); */
+    /*@ assert any_sizes: status == PHIBAL_OK && largest != \null ==> \forall sequence v, s;
+          prices_at(potential, m, experts, v, s) ==> sizes_in(largest, s, experts); */
     /*@ assert others: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
           vector_apart(r, centred, experts) && optional_apart(r, largest) ==> same{Pre, Here}(r); */
     //@ ghost computed:;

@@ -1,6 +1,7 @@
 /* Loads over a batch: mean probabilities (R6), counts and frequencies (R7). */
 #include "operation.h"
 #include "product.h"
+#include "router_scores.h"
 #include <stdlib.h>
 #ifdef __FRAMAC__
 #include <phibal/acsl/loads.h>

@@ -1,5 +1,6 @@
 /* The router forward, one token at a time: probabilities (R1), (R1s), logsumexp (R8), and with the
    selection (R2) the scaled gates (R3) to (R5). */
+#include "router_scores.h"
 #include "router_work.h"
 
 phibal_status reference_token_check(const char *name, const phibal_reference_token *token,

@@ -1,5 +1,6 @@
 /* The router's selection (R2): scores, correctly rounded where they are sigmoids, and the experts
    that come first. */
+#include "router_scores.h"
 #include "router_work.h"
 #include <phibal/rounding.h>
 #ifdef __FRAMAC__
@@ -63,6 +64,18 @@ static phibal_status sigmoid_score(phibal_reference_token *t, float x, double *s
                            SIGMOID_CAP);
 }
 
+/* x + bias in binary64. */
+/*@ requires \is_finite(bias);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \is_finite(\result) ==> nearest_sum(x, bias, \result); */
+static double score_sum(double x, float bias) {
+  double sum = x + (double)bias;
+  //@ assert finite: \is_finite(sum) ==> \is_finite(x);
+  return sum;
+}
+
 /* *score = what the selection compares of one expert; `bias` is null where there is none. */
 /*@ requires token_scratch(t) && \valid_read(router) && \valid(score);
     requires \is_finite(x) && (bias != \null ==> \valid_read(bias) && \is_finite(*bias));
@@ -73,13 +86,16 @@ static phibal_status sigmoid_score(phibal_reference_token *t, float x, double *s
     ensures only_two_written{Pre, Here}(&t->term, &t->factor);
     ensures \result == PHIBAL_OK ==> \is_finite(*score);
     ensures unbiased: \result == PHIBAL_OK && bias == \null ==>
-      unbiased_score(router->gate, (real)x, *score); */
+      unbiased_score(router->gate, (real)x, *score);
+    ensures biased: \result == PHIBAL_OK && bias != \null ==>
+      biased_score(router->gate, (real)x, *bias, *score); */
 static phibal_status token_score(phibal_reference_token *t, const phibal_router *router, float x,
                                  const float *bias, double *score) {
   //@ assert use_enclosure && use_floating;
   double sum = (double)x;
   if (router->gate == PHIBAL_GATE_SIGMOID) TRY(sigmoid_score(t, x, &sum));
-  if (bias) sum += (double)*bias;
+  //@ assert unbiased: unbiased_score(router->gate, (real)x, sum);
+  if (bias) sum = score_sum(sum, *bias);
   *score = sum;
   if (isfinite(sum)) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_NONFINITE, "the score of the logit %g is %g", (double)x,
@@ -96,8 +112,7 @@ static phibal_status token_score(phibal_reference_token *t, const phibal_router 
     ensures enclosure(&t->factor) && enclosure(&t->term);
     ensures only_two_written{Pre, Here}(&t->term, &t->factor);
     ensures \result == PHIBAL_OK ==> scores_finite(score, n);
-    ensures unbiased: \result == PHIBAL_OK && bias == \null ==> \forall integer i; 0 <= i < n ==>
-      unbiased_score(router->gate, (real)logits[i], score[i]); */
+    ensures scores: \result == PHIBAL_OK ==> scores_are(router->gate, n, logits, bias, score); */
 static phibal_status token_scores(phibal_reference_token *t, const phibal_router *router, int32_t n,
                                   const float *logits, const float *bias, double *score) {
   //@ assert use_enclosure;
@@ -106,9 +121,8 @@ static phibal_status token_scores(phibal_reference_token *t, const phibal_router
       loop invariant frame: only_two_written{Pre, Here}(&t->term, &t->factor);
       loop invariant scratch: token_scratch(t);
       loop invariant finite: status == PHIBAL_OK ==> scores_finite(score, e);
-      loop invariant unbiased: status == PHIBAL_OK && bias == \null ==>
-        \forall integer i; 0 <= i < e ==>
-          unbiased_score(router->gate, (real)logits[i], score[i]);
+      loop invariant scores: status == PHIBAL_OK ==>
+        scores_are(router->gate, e, logits, bias, score);
       loop assigns e, status, score[0 .. n - 1], t->term, t->factor;
       loop variant n - e; */
   for (int32_t e = 0; e < n && status == PHIBAL_OK; e++)
@@ -202,8 +216,9 @@ static void score_select(int32_t experts, int32_t active, const double *score, i
     ensures ranking: \result == PHIBAL_OK ==>
       selection(t->score, t->experts, t->active, t->selection) &&
       (\forall integer s; 0 <= s < t->active ==> 0 <= t->selection[s] < t->experts);
-    ensures unbiased: \result == PHIBAL_OK && bias == \null ==> \forall integer e;
-      0 <= e < t->experts ==> unbiased_score(router->gate, (real)logits[e], t->score[e]); */
+    ensures finite: \result == PHIBAL_OK ==> scores_finite(t->score, t->experts);
+    ensures scores: \result == PHIBAL_OK ==>
+      scores_are(router->gate, t->experts, logits, bias, t->score); */
 static phibal_status token_select(phibal_reference_token *t, const phibal_router *router,
                                   const float *logits, const float *bias) {
   //@ assert use_enclosure;
