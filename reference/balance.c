@@ -2,6 +2,10 @@
 #include "balance_work.h"
 #include <phibal/rounding.h>
 
+#ifdef __FRAMAC__
+#include <phibal/acsl/loss_free.h>
+#endif
+
 /* A sum of two binary32 numbers is a multiple of 2^-149 below 2^129: exact in so many bits. */
 #define EXACT_BINARY32_SUM 288
 
@@ -159,6 +163,7 @@ static mean_count mean_count_compute(int32_t experts, const int64_t *count) {
 /*@ terminates \true;
     exits \false;
     assigns \nothing;
+    ensures -1 <= \result <= 1;
     ensures \forall integer experts, total; mean_is(mean, experts, total) ==>
       \result == sign_of(total - experts * count); */
 static int loss_free_sign(mean_count mean, int64_t count) {
@@ -166,33 +171,35 @@ static int loss_free_sign(mean_count mean, int64_t count) {
   return mean.rest > 0;
 }
 
-/* The binary32 nearest to x + y, from the exact sum. t[0..1] hold EXACT_BINARY32_SUM bits. */
-/*@ requires \is_finite(x) && \is_finite(y) && vector_output(t, 2) && \valid(sum);
+/* *next = the binary32 nearest to bias + sign rate for a sign of 1 or -1, from the exact sum.
+   t[0..1] hold EXACT_BINARY32_SUM bits. No conversion of a rounded sum to float changes it; proofs
+   know that from the comparison. */
+/*@ requires \is_finite(bias) && \is_finite(rate) && (sign == 1 || sign == -1);
+    requires vector_output(t, 2) && \valid(next);
     terminates \true;
     exits \false;
-    assigns t[0 .. 1], *sum;
-    ensures enclosure(t + 0) && enclosure(t + 1) && only_two_written{Pre, Here}(t + 0, t + 1); */
-static phibal_status binary32_sum(float x, float y, phibal_enclosure *t, float *sum) {
-  //@ assert use_enclosure;
+    assigns t[0 .. 1], *next;
+    ensures enclosure(t + 0) && enclosure(t + 1) && only_two_written{Pre, Here}(t + 0, t + 1);
+    ensures rounded: \result == PHIBAL_OK ==> rounded_to(PHIBAL_FORMAT_BINARY32,
+      PHIBAL_ROUND_NEAREST, (real)bias + (real)rate * sign, (double)*next); */
+static phibal_status loss_free_move(float bias, int sign, float rate, phibal_enclosure *t,
+                                    float *next) {
+  //@ assert use_enclosure && use_floating && use_whole_doubles;
   double rounded;
-  operation_set_float(&t[0], x);
-  operation_set_float(&t[1], y);
+  operation_set_float(&t[0], bias);
+  if (sign > 0)
+    operation_set_float(&t[1], rate);
+  else
+    operation_set_negated(&t[1], rate);
+  //@ assert step: in(t + 1, (real)rate * sign);
   TRY(phibal_enclosure_add(&t[0], &t[0], &t[1]));
-  if (!phibal_round_enclosure(&t[0], PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, &rounded))
-    return phibal_status_set(PHIBAL_ERROR_UNDECIDED, "the sum of %a and %a is not exact", (double)x,
-                             (double)y);
-  *sum = (float)rounded;
+  //@ assert member: in(t + 0, (real)bias + (real)rate * sign);
+  if (!phibal_round_enclosure(&t[0], PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, &rounded) ||
+      (double)(float)rounded != rounded)
+    return phibal_status_set(PHIBAL_ERROR_UNDECIDED, "the sum of %a and %d times %a is not exact",
+                             (double)bias, sign, (double)rate);
+  *next = (float)rounded;
   return PHIBAL_OK;
-}
-
-/* sign rate, for a sign of 1 or -1. */
-/*@ requires \is_finite(rate);
-    terminates \true;
-    exits \false;
-    assigns \nothing;
-    ensures \is_finite(\result); */
-static float loss_free_step(int sign, float rate) {
-  return sign > 0 ? rate : -rate;
 }
 
 /* next = bias + sign(mean(count) - count) rate. */
@@ -202,20 +209,16 @@ static float loss_free_step(int sign, float rate) {
     assigns t[0 .. 1], *next;
     ensures enclosure(t + 0) && enclosure(t + 1) && only_two_written{Pre, Here}(t + 0, t + 1);
     ensures \result == PHIBAL_OK ==> \forall integer experts, total;
-      mean_is(mean, experts, total) && total == experts * count ==> (real)*next == (real)bias; */
+      mean_is(mean, experts, total) ==>
+        bias_moved((real)bias, (real)rate, sign_of(total - experts * count), *next); */
 static phibal_status loss_free_element(mean_count mean, float rate, int64_t count, float bias,
                                        phibal_enclosure *t, float *next) {
   //@ assert use_enclosure;
   int sign = loss_free_sign(mean, count);
   *next = bias;
   if (sign == 0) return PHIBAL_OK;
-  return binary32_sum(bias, loss_free_step(sign, rate), t, next);
+  return loss_free_move(bias, sign, rate, t, next);
 }
-
-/*@ // expert e has the mean count; provers match the predicate where they would not an equation
-    predicate at_mean{L}(int64_t *count, integer n, integer e) =
-      count_sum(count, n) == n * count[e];
-*/
 
 /*@ requires 1 <= experts <= PHIBAL_MAX_EXPERTS && \is_finite(rate);
     requires \valid_read(count + (0 .. experts - 1));
@@ -226,8 +229,8 @@ static phibal_status loss_free_element(mean_count mean, float rate, int64_t coun
     exits \false;
     assigns t[0 .. 1], next[0 .. experts - 1];
     ensures enclosure(t + 0) && enclosure(t + 1) && only_two_written{Pre, Here}(t + 0, t + 1);
-    ensures \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts &&
-      at_mean{Pre}(count, experts, e) ==> (real)next[e] == (real)bias[e]; */
+    ensures moved: \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts ==>
+      bias_moved((real)bias[e], (real)rate, load_sign{Pre}(count, experts, e), next[e]); */
 static phibal_status loss_free_vector(int32_t experts, float rate, const int64_t *count,
                                       const float *bias, phibal_enclosure *t, float *next) {
   //@ assert use_enclosure;
@@ -237,8 +240,8 @@ static phibal_status loss_free_vector(int32_t experts, float rate, const int64_t
       loop invariant outputs: enclosure(t + 0) && enclosure(t + 1);
       loop invariant frame: only_two_written{Pre, Here}(t + 0, t + 1);
       loop invariant biases: \forall integer i; 0 <= i < experts ==> bias[i] == \at(bias[i], Pre);
-      loop invariant kept: \forall integer i; 0 <= i < e &&
-        at_mean{Pre}(count, experts, i) ==> (real)next[i] == (real)bias[i];
+      loop invariant moved: \forall integer i; 0 <= i < e ==>
+        bias_moved((real)bias[i], (real)rate, load_sign{Pre}(count, experts, i), next[i]);
       loop assigns e, t[0 .. 1], next[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
@@ -246,10 +249,10 @@ static phibal_status loss_free_vector(int32_t experts, float rate, const int64_t
     phibal_status status = loss_free_element(mean, rate, count[e], bias[e], t, &next[e]);
     /*@ assert earlier: \forall integer i; 0 <= i < e ==>
           next[i] == \at(next[i], LoopCurrent) && bias[i] == \at(bias[i], LoopCurrent); */
-    /*@ assert now: status == PHIBAL_OK && at_mean{Pre}(count, experts, e) ==>
-          (real)next[e] == (real)bias[e]; */
-    /*@ assert kept: \forall integer i; 0 <= i < e &&
-          at_mean{Pre}(count, experts, i) ==> (real)next[i] == (real)bias[i]; */
+    /*@ assert now: status == PHIBAL_OK ==>
+          bias_moved((real)bias[e], (real)rate, load_sign{Pre}(count, experts, e), next[e]); */
+    /*@ assert moved: \forall integer i; 0 <= i < e ==>
+          bias_moved((real)bias[i], (real)rate, load_sign{Pre}(count, experts, i), next[i]); */
     if (status != PHIBAL_OK) return status;
   }
   return PHIBAL_OK;
