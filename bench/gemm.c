@@ -2,7 +2,7 @@
    its time beside that of OpenBLAS's sgemm, on the products of the trainer's configurations. Both
    are given the same tiles on the same threads, by turns; the ratio is of the two medians. The time
    is the processor's, of all threads: what else runs on the machine takes none of it. */
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

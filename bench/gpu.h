@@ -2,7 +2,7 @@
 #ifndef PHIBAL_BENCH_GPU_H
 #define PHIBAL_BENCH_GPU_H
 
-#include "../fuzz/cuda_memory.h"
+#include "verify/cuda_memory.h"
 #include <cstdio>
 #include <cstdlib>
 

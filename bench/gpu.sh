@@ -50,16 +50,16 @@ build() {
     device="$device -DPHIBAL_HAVE_CUDNN=1" cudnn=-lcudnn
   fi
   {
-    for source in spec/status.c spec/potential.c fuzz/cases.c kernels/cpu/loads.c \
+    for source in spec/status.c spec/potential.c verify/cases.c kernels/cpu/loads.c \
       kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c \
       kernels/cpu/gather.c kernels/cpu/balance.c kernels/cpu/balance_price.c kernels/cpu/balance_loss.c \
       kernels/cpu/combine.c moe/norm.c moe/rope.c moe/optimizer.c; do
-      echo "gcc -std=c17 $host -I$root/spec/include -c $root/$source -o $work/$(basename $source).o"
+      echo "gcc -std=c17 $host -I$root/spec/include -iquote $root -c $root/$source -o $work/$(basename $source).o"
     done
     # What takes longest comes first.
     for source in $(ls -S "$root"/kernels/cuda/router_*.cu) \
       $(ls "$root"/kernels/cuda/*.cu | grep -v /router_) "$root"/bench/gpu_*.cu; do
-      echo "$nvcc $device -I$root/spec/include -I$root/fuzz -c $source -o $work/$(basename $source).o"
+      echo "$nvcc $device -I$root/spec/include -I$root -c $source -o $work/$(basename $source).o"
     done
   } | tr '\n' '\0' | xargs -0 -P "$(nproc)" -I{} sh -c '{}' || return 1
   "$nvcc" "$work"/*.o -o "$work/bench_gpu" -Xcompiler=-fopenmp -lcublas -lcublasLt $cudnn -lm

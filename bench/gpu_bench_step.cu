@@ -2,8 +2,8 @@
    products, by FLOPs beside a dense product of as many, measured in the same run. */
 #include "gpu_time.h"
 
-#include "../kernels/cuda/products.h"
-#include "../kernels/cuda/trainer.h"
+#include "kernels/cuda/products.h"
+#include "kernels/cuda/trainer.h"
 
 namespace {
 

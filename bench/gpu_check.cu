@@ -6,7 +6,7 @@
 #include "gpu.h"
 #include <vector>
 extern "C" {
-#include <cases.h>
+#include "verify/cases.h"
 }
 
 static int differences;

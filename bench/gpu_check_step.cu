@@ -3,17 +3,17 @@
    cross-entropy within its bound. */
 #include <cstdio>
 
-#include "../fuzz/attention_judged.h"
-#include "../fuzz/recompute.h"
-#include "../fuzz/summed.h"
+#include "verify/attention_judged.h"
+#include "verify/recompute.h"
+#include "verify/summed.h"
 #include "gpu.h"
 #include <cmath>
 #include <vector>
 extern "C" {
-#include "../moe/device_adamw.h"
-#include "../moe/norm.h"
-#include "../moe/rope.h"
-#include "../fuzz/random.h"
+#include "moe/device_adamw.h"
+#include "moe/norm.h"
+#include "moe/rope.h"
+#include "verify/random.h"
 }
 
 namespace {

@@ -1,9 +1,9 @@
 /* `phibal audit`: a certificate about a potential. */
 #include "audit_command.h"
 #include "commands.h"
-#include <convexity.h>
+#include "audit/convexity.h"
 #include <errno.h>
-#include <file.h>
+#include "formats/file.h"
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  */
 #include "audit_command.h"
 #include "audit_paper.h"
-#include <builtin.h>
+#include "audit/builtin.h"
 #include <math.h>
-#include <phi64.h>
-#include <simulation.h>
+#include "audit/phi64.h"
+#include "audit/simulation.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,11 +5,11 @@
 #ifndef PHIBAL_CLI_AUDIT_COMMAND_H
 #define PHIBAL_CLI_AUDIT_COMMAND_H
 
-#include <audit.h>
-#include <certificate.h>
-#include <dynamics.h>
+#include "audit/audit.h"
+#include "audit/certificate.h"
+#include "audit/dynamics.h"
 #include <jansson.h>
-#include <phi.h>
+#include "audit/phi.h"
 #include <stdio.h>
 
 /* PART(ID, "name"): in the order in which they run. */

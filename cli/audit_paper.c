@@ -1,8 +1,8 @@
 #include "audit_paper.h"
 #include "audit_command.h"
-#include <builtin.h>
+#include "audit/builtin.h"
 #include <math.h>
-#include <phi64.h>
+#include "audit/phi64.h"
 #include <stdlib.h>
 #include <string.h>
 

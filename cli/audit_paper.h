@@ -3,7 +3,7 @@
 #define PHIBAL_CLI_AUDIT_PAPER_H
 
 #include <jansson.h>
-#include <phi.h>
+#include "audit/phi.h"
 #include <stdint.h>
 #include <stdio.h>
 

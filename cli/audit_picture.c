@@ -1,8 +1,8 @@
 #include "audit_picture.h"
 #include "gnuplot.h"
 #include <math.h>
-#include <phi64.h>
-#include <simulation.h>
+#include "audit/phi64.h"
+#include "audit/simulation.h"
 #include <stdlib.h>
 
 enum { POINTS = 241, EXPERTS = 16 };

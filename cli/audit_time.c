@@ -2,11 +2,11 @@
    when its time is up, with the compiler or gnuplot that it has started. What it has found by then
    comes back in records; what is missing was not decided. */
 #include "audit_command.h"
-#include <codegen.h>
-#include <convexity.h>
+#include "audit/codegen.h"
+#include "audit/convexity.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <file.h>
+#include "formats/file.h"
 #include <math.h>
 #include <phibal/environment.h>
 #include <poll.h>

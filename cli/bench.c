@@ -1,7 +1,7 @@
 /* `phibal bench`: tokens a second, and where the time goes. */
 #include "commands.h"
-#include "benchmark.h"
-#include "processor.h"
+#include "moe/benchmark.h"
+#include "moe/processor.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <stdlib.h>

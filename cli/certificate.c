@@ -1,15 +1,15 @@
 #include "certificate.h"
 #include "build_features.h"
 #include "certificate_internal.h"
-#include <text_limits.h>
-#include <file.h>
+#include "formats/text_limits.h"
+#include "formats/file.h"
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <vectors.h>
-#include <verify.h>
+#include "verify/vectors.h"
+#include "verify/verify.h"
 
 enum { CERTIFICATE_VERSION = 1 };
 

@@ -3,8 +3,8 @@
 #ifndef PHIBAL_CLI_CERTIFICATE_H
 #define PHIBAL_CLI_CERTIFICATE_H
 
-#include <judge_vectors.h>
-#include <operation.h>
+#include "verify/judge_vectors.h"
+#include "verify/operation.h"
 #include <stdint.h>
 
 typedef struct certificate certificate;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <vectors.h>
+#include "verify/vectors.h"
 
 static const char *last_part(const char *path) {
   const char *slash = strrchr(path, '/');

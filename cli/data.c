@@ -1,9 +1,9 @@
 /* `phibal data build | debian | show`: text to token files. */
 #include "commands.h"
-#include "json_text.h"
-#include "data/build.h"
-#include "data/debian.h"
-#include "data/token_file.h"
+#include "formats/json_text.h"
+#include "moe/data/build.h"
+#include "moe/data/debian.h"
+#include "moe/data/token_file.h"
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #ifndef PHIBAL_CLI_EVAL_H
 #define PHIBAL_CLI_EVAL_H
 
-#include <phi.h>
+#include "audit/phi.h"
 #include <phibal/reference.h>
 #include <phibal/rounding.h>
 

@@ -1,13 +1,13 @@
 /* `phibal eval-model`: a trained model on held-out text and on multiple-choice questions. */
 #include "commands.h"
-#include "json_text.h"
-#include "choices.h"
-#include "evaluate.h"
-#include "file.h"
-#include "report.h"
-#include "result.h"
-#include "run_data.h"
-#include "trained.h"
+#include "formats/json_text.h"
+#include "moe/choices.h"
+#include "moe/evaluate.h"
+#include "formats/file.h"
+#include "moe/report.h"
+#include "moe/result.h"
+#include "moe/run_data.h"
+#include "moe/trained.h"
 #include <getopt.h>
 #include <omp.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* `phibal eval` for a potential from a file. */
 #include "eval.h"
-#include <conjugate.h>
+#include "audit/conjugate.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* `phibal export`: a trained model as a folder that Hugging Face transformers loads. */
 #include "commands.h"
-#include "trained.h"
-#include <file.h>
+#include "moe/trained.h"
+#include "formats/file.h"
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* `phibal info`: what was built in, what was left out, versions. */
 #include "commands.h"
 #include "build_features.h"
-#include "device.h"
-#include "parallel.h"
-#include "processor.h"
+#include "moe/device.h"
+#include "moe/parallel.h"
+#include "moe/processor.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <omp.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #if PHIBAL_HAVE_REFERENCE
-#include <backend_cuda.h>
+#include "verify/backend_cuda.h"
 #include <mpfr.h>
 #endif
 #if PHIBAL_HAVE_FLINT

@@ -2,11 +2,11 @@
 #include "certificate.h"
 #include "commands.h"
 #include "junit.h"
-#include <backend_plugin.h>
+#include "verify/backend_plugin.h"
 #include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <judge_vectors.h>
+#include "verify/judge_vectors.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "junit.h"
 #include <phibal/text.h>
-#include <file.h>
+#include "formats/file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

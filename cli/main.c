@@ -2,15 +2,15 @@
    when the exit status is 0 or 1. */
 #include "commands.h"
 #include "build_features.h"
-#include "near_name.h"
-#include "processor.h"
+#include "formats/near_name.h"
+#include "moe/processor.h"
 #include "surroundings.h"
 #include <phibal/environment.h>
 #include <phibal/text.h>
 #if PHIBAL_HAVE_REFERENCE
-#include <plugin_worker.h>
+#include "verify/plugin_worker.h"
 #endif
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

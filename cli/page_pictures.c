@@ -1,5 +1,5 @@
 /* The pictures of a page as files of their own, for a paper or a text elsewhere. */
-#include "file.h"
+#include "formats/file.h"
 #include "page.h"
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,12 +1,12 @@
 /* `phibal report`: runs, or a sweep, as one page that needs nothing but itself. */
 #include "commands.h"
-#include "file.h"
+#include "formats/file.h"
 #include "gnuplot.h"
 #include "page.h"
-#include "report.h"
+#include "moe/report.h"
 #include "report_internal.h"
-#include "run_folder.h"
-#include <text_limits.h>
+#include "moe/run_folder.h"
+#include "formats/text_limits.h"
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Figures of runs: curves over the steps, and where the tokens went in the end. */
-#include "file.h"
+#include "formats/file.h"
 #include "gnuplot.h"
 #include "page.h"
-#include "report.h"
+#include "moe/report.h"
 #include "report_internal.h"
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Figures and the table of a sweep. */
-#include "file.h"
+#include "formats/file.h"
 #include "page.h"
 #include "report_internal.h"
 #include <math.h>

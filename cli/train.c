@@ -1,13 +1,13 @@
 /* `phibal train`: reads the options, shows progress, prints the final tables. */
 #include "commands.h"
-#include "estimate.h"
-#include "file.h"
-#include "report.h"
-#include "schedule.h"
-#include "train.h"
+#include "moe/estimate.h"
+#include "formats/file.h"
+#include "moe/report.h"
+#include "moe/schedule.h"
+#include "moe/train.h"
 #include "train_potential.h"
-#include "trained.h"
-#include "clock.h"
+#include "moe/trained.h"
+#include "moe/clock.h"
 #include <getopt.h>
 #include <omp.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #if PHIBAL_HAVE_REFERENCE
-#include "file.h"
-#include "run_folder.h"
-#include <audit.h>
+#include "formats/file.h"
+#include "moe/run_folder.h"
+#include "audit/audit.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

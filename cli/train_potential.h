@@ -3,10 +3,10 @@
 #define PHIBAL_CLI_TRAIN_POTENTIAL_H
 
 #include "build_features.h"
-#include "config.h"
+#include "moe/config.h"
 #include <stdio.h>
 #if PHIBAL_HAVE_REFERENCE
-#include <codegen.h>
+#include "audit/codegen.h"
 #endif
 
 typedef struct train_potential {

@@ -1,12 +1,12 @@
 /* `phibal vectors`: golden vectors as files. */
 #include "commands.h"
-#include <file.h>
+#include "formats/file.h"
 #include <getopt.h>
 #include <phibal/status.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <vectors.h>
+#include "verify/vectors.h"
 
 static const char help[] =
     "usage: phibal vectors --op NAME|all --out cases.safetensors [options]\n\n"

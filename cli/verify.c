@@ -3,8 +3,8 @@
 #include "commands.h"
 #include "verify_exhaustive.h"
 #include "verify_run.h"
-#include <backend_cuda.h>
-#include <backend_plugin.h>
+#include "verify/backend_cuda.h"
+#include "verify/backend_plugin.h"
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static const char help[] =
     "  --stride N      with --exhaustive: every N-th block of inputs only\n"
     "  --hardest N     with --exhaustive: instead, the N inputs whose values are nearest to the "
     "middle of\n"
-    "                  two numbers, as fuzz/hard_inputs.def has them\n"
+    "                  two numbers, as verify/hard_inputs.def has them\n"
     "  --json          one JSON object\n"
     "  --junit FILE    a report for continuous integration, one test for each output\n"
     "  --certificate FILE  what was verified, of which build, on what, and how near to its "

@@ -3,7 +3,7 @@
 #include "certificate.h"
 #include "commands.h"
 #include <ctype.h>
-#include <exhaustive.h>
+#include "verify/exhaustive.h"
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>

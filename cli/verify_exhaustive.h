@@ -8,7 +8,7 @@
    or a JSON row each. Returns the exit status. */
 int verify_exhaustive(const char *only, int stride, bool json, const char *certificate_path);
 
-/* `--hardest N`: the table of fuzz/hard_inputs.def. */
+/* `--hardest N`: the table of verify/hard_inputs.def. */
 int verify_hardest(const char *only, int count);
 
 #endif

@@ -3,7 +3,7 @@
 #include "certificate.h"
 #include "junit.h"
 #include "surroundings.h"
-#include <budget.h>
+#include "verify/budget.h"
 #include <inttypes.h>
 #include <jansson.h>
 #include <phibal/environment.h>
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <vectors.h>
-#include <verify.h>
+#include "verify/vectors.h"
+#include "verify/verify.h"
 
 /* One run, while it goes on. */
 typedef struct verification {

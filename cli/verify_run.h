@@ -2,7 +2,7 @@
 #ifndef PHIBAL_CLI_VERIFY_RUN_H
 #define PHIBAL_CLI_VERIFY_RUN_H
 
-#include <operation.h>
+#include "verify/operation.h"
 #include <stdbool.h>
 
 typedef struct verify_request {

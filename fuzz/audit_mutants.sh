@@ -48,7 +48,7 @@ plant_and_try() {
   if cmp -s "$root/$file" "$work/$(basename "$file")"; then
     : >"$work/log"
     not_ok "$name: the edit changes nothing in $file"
-  elif ! $CC $AUDIT_CFLAGS -w -O1 -I"$(dirname "$root/$file")" -c "$work/$(basename "$file")" \
+  elif ! $CC $AUDIT_CFLAGS -w -O1 -iquote "$root/audit" -c "$work/$(basename "$file")" \
     -o "$work/objects/fault.o" 2>"$work/log" ||
     ! build faulty "${check%%:*}" "$work/objects/fault.o" 2>>"$work/log"; then
     not_ok "$name: does not build"

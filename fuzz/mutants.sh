@@ -67,13 +67,13 @@ row() { [ -z "$table" ] || printf '| %s | %s | `%s` | %s | %s | %s |\n' "$@" >>"
 
 # Compiles the mutant at hand; false if it changes nothing or does not build.
 plant() {
-  rm -rf "$work/kernels" "$work/moe" "$work/fuzz"
-  cp -r "$root/kernels" "$root/moe" "$root/fuzz" "$work/"
+  rm -rf "$work/kernels" "$work/moe" "$work/verify"
+  cp -r "$root/kernels" "$root/moe" "$root/verify" "$work/"
   sed "$edit" "$root/$file" >"$work/$file"
   if cmp -s "$root/$file" "$work/$file"; then
     not_ok "$name: the edit changes nothing in $file"
-  elif ! $CC $KERNEL_CFLAGS -w -O1 -I"$root/spec/include" -I"$work/moe" -I"$work/kernels" \
-    -I"$work/fuzz" -I"$root/formats" -c "$work/${source:-$file}" -o "$work/fault.o" 2>"$work/log" ||
+  elif ! $CC $KERNEL_CFLAGS -w -O1 -I"$root/spec/include" -iquote "$work" -iquote "$root" \
+    -c "$work/${source:-$file}" -o "$work/fault.o" 2>"$work/log" ||
     ! build faulty "$check" "$work/fault.o" 2>>"$work/log"; then
     not_ok "$name: does not build"
   else

@@ -2,8 +2,8 @@
 
 #include "lanes.h"
 
-#include "../kernels/core/exp64.h"
-#include "../kernels/cpu/gemm.h"
+#include "kernels/core/exp64.h"
+#include "kernels/cpu/gemm.h"
 
 #include <math.h>
 #include <omp.h>

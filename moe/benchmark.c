@@ -1,6 +1,6 @@
 #include "benchmark.h"
 #include "clock.h"
-#include "data/sampler.h"
+#include "moe/data/sampler.h"
 #include "processor.h"
 #include <cblas.h>
 #include <omp.h>

@@ -3,7 +3,7 @@
 #define PHIBAL_MOE_BENCHMARK_H
 
 #include "config.h"
-#include "data/token_file.h"
+#include "moe/data/token_file.h"
 
 typedef enum benchmark_section {
   SECTION_ROUTER, /* logits, selection, loads, balancing loss, and their gradients */

@@ -15,10 +15,10 @@
 #define PHIBAL_MOE_CHECKPOINT_H
 
 #include "config.h"
-#include "data/corpus.h"
+#include "moe/data/corpus.h"
 #include "lora.h"
 #include "result.h"
-#include "safetensors.h"
+#include "formats/safetensors.h"
 #include "sharding.h"
 #include <jansson.h>
 

@@ -1,8 +1,8 @@
 /* Reading checkpoints: nothing in one is believed before its checksums agree. */
 #include "checkpoint_internal.h"
-#include "checksum.h"
-#include "file.h"
-#include <text_limits.h>
+#include "formats/checksum.h"
+#include "formats/file.h"
+#include "formats/text_limits.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Writing checkpoints. */
 #include "checkpoint_internal.h"
-#include "json_text.h"
-#include "checksum.h"
-#include "file.h"
+#include "formats/json_text.h"
+#include "formats/checksum.h"
+#include "formats/file.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

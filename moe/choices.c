@@ -1,6 +1,6 @@
 #include "choices.h"
-#include "json_text.h"
-#include "file.h"
+#include "formats/json_text.h"
+#include "formats/file.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #ifndef PHIBAL_MOE_CHOICES_H
 #define PHIBAL_MOE_CHOICES_H
 
-#include "data/tokenizer.h"
+#include "moe/data/tokenizer.h"
 #include "model.h"
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* Reading questions. */
 #include "choices.h"
-#include "file.h"
-#include <text_limits.h>
+#include "formats/file.h"
+#include "formats/text_limits.h"
 #include <stdlib.h>
 #include <string.h>
 

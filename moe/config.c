@@ -1,10 +1,10 @@
 /* A run's configuration: defaults, file, overrides, and what must hold between keys. */
 #include "config_internal.h"
-#include "file.h"
-#include "hf/hf.h"
-#include "near_name.h"
+#include "formats/file.h"
+#include "moe/hf/hf.h"
+#include "formats/near_name.h"
 #include "schedule.h"
-#include <text_limits.h>
+#include "formats/text_limits.h"
 #include <phibal/text.h>
 #include <errno.h>
 #include <stdarg.h>

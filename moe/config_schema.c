@@ -1,6 +1,6 @@
 /* The schema's table, and how a value is read from and written to text. */
 #include "config_internal.h"
-#include "near_name.h"
+#include "formats/near_name.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "optimizer.h"
 
-#include "../kernels/cuda/trainer.h"
+#include "kernels/cuda/trainer.h"
 #include <string.h>
 
 /* What stays from step to step; parameters, stretches, rate and scales are for the caller. */

@@ -5,8 +5,8 @@
 #include "device.h"
 #include "model_internal.h"
 
-#include "../kernels/cuda/ranks.h"
-#include "../kernels/cuda/trainer.h"
+#include "kernels/cuda/ranks.h"
+#include "kernels/cuda/trainer.h"
 
 /* The functions of the library, phibal_cuda_ before each name. */
 #define DEVICE_FUNCTIONS(X)                                                                        \

@@ -1,7 +1,7 @@
 /* Opens the library of the kernels. */
 #include "device_internal.h"
 
-#include "../kernels/cuda/find.h"
+#include "kernels/cuda/find.h"
 
 #include <dlfcn.h>
 

@@ -6,7 +6,7 @@
 #ifndef PHIBAL_MOE_EVALUATE_H
 #define PHIBAL_MOE_EVALUATE_H
 
-#include "data/mixture.h"
+#include "moe/data/mixture.h"
 #include "model.h"
 #include <jansson.h>
 #include <phibal/metrics.h>

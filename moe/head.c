@@ -2,10 +2,10 @@
 
 #include "lanes.h"
 
-#include "../kernels/core/exp64.h"
-#include "../kernels/core/log64.h"
-#include "../kernels/core/softcap.h"
-#include "../kernels/cpu/gemm.h"
+#include "kernels/core/exp64.h"
+#include "kernels/core/log64.h"
+#include "kernels/core/softcap.h"
+#include "kernels/cpu/gemm.h"
 
 /* About 16 MiB of logits, in whole tiles of the products. */
 #define LOGITS_AT_ONCE ((int64_t)1 << 22)

@@ -1,10 +1,10 @@
 #include "lora.h"
 
-#include "file.h"
-#include "hf/hf_internal.h"
+#include "formats/file.h"
+#include "moe/hf/hf_internal.h"
 #include "random.h"
 
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 
 #include <math.h>
 #include <stdlib.h>

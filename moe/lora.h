@@ -14,7 +14,7 @@
 #ifndef PHIBAL_MOE_LORA_H
 #define PHIBAL_MOE_LORA_H
 
-#include "hf/hf.h"
+#include "moe/hf/hf.h"
 #include "optimizer.h"
 
 typedef struct lora_config {

@@ -6,7 +6,7 @@
 
 #include "random.h"
 
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* Adapters as PEFT has them. */
 #include "lora.h"
 
-#include "file.h"
-#include "json_text.h"
-#include "hf/hf_internal.h"
+#include "formats/file.h"
+#include "formats/json_text.h"
+#include "moe/hf/hf_internal.h"
 
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 
 #include <stdlib.h>
 #include <string.h>

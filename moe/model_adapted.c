@@ -2,8 +2,8 @@
    where they reach between its products. */
 #include "model_internal.h"
 
-#include "../kernels/cpu/ffn.h"
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/ffn.h"
+#include "kernels/cpu/gemm.h"
 
 static bool is_adapted(const model *m) {
   return m->adapting && m->adapters;

@@ -4,7 +4,7 @@
 #include "norm.h"
 #include "rope.h"
 
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 
 #include <string.h>
 

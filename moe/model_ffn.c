@@ -3,7 +3,7 @@
 
 #include "norm.h"
 
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 
 #include <stdio.h>
 #include <string.h>

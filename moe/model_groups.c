@@ -6,7 +6,7 @@
    of groups. */
 #include "model_internal.h"
 
-#include "../kernels/core/sigmoid.h"
+#include "kernels/core/sigmoid.h"
 
 #include <math.h>
 

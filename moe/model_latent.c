@@ -7,7 +7,7 @@
 
 #include "norm.h"
 
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 
 #include <string.h>
 

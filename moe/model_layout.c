@@ -1,7 +1,7 @@
 /* The tensors of a model: names, shapes, places, initial values. */
 #include "model_internal.h"
 
-#include "file.h"
+#include "formats/file.h"
 #include "random.h"
 
 #include <math.h>

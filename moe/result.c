@@ -1,5 +1,5 @@
 #include "result.h"
-#include "json_text.h"
+#include "formats/json_text.h"
 #include "schedule.h"
 #include <phibal/text.h>
 #include <inttypes.h>

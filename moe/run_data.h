@@ -3,7 +3,7 @@
 #define PHIBAL_MOE_RUN_DATA_H
 
 #include "config.h"
-#include "data/corpus.h"
+#include "moe/data/corpus.h"
 
 /* Whether a vocabulary of the data fits the model's: the model may have up to 127 more, as padding,
    and any number more than the largest token of data that do not say (`open`), and where it comes

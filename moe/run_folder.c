@@ -1,7 +1,7 @@
 #include "run_folder.h"
 #include "tensorboard.h"
-#include "file.h"
-#include <text_limits.h>
+#include "formats/file.h"
+#include "formats/text_limits.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The runs of a sweep, and what they found. */
 #include "sweep.h"
-#include "json_text.h"
-#include "file.h"
+#include "formats/json_text.h"
+#include "formats/file.h"
 #include "report.h"
 #include "run_folder.h"
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Reading sweep files, through libyaml. */
-#include "file.h"
-#include "near_name.h"
+#include "formats/file.h"
+#include "formats/near_name.h"
 #include "sweep.h"
-#include <text_limits.h>
+#include "formats/text_limits.h"
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>

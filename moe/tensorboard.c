@@ -1,5 +1,5 @@
 #include "tensorboard.h"
-#include "file.h"
+#include "formats/file.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 #include "trained.h"
-#include "file.h"
+#include "formats/file.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #define PHIBAL_MOE_TRAINED_H
 
 #include "checkpoint.h"
-#include "hf/hf.h"
+#include "moe/hf/hf.h"
 
 /* All zeros is a closed one. */
 typedef struct trained {

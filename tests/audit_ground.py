@@ -31,7 +31,7 @@ for line in read("proofs/frama-c/units.proved").splitlines():
 units = {line.split()[0] for line in read("proofs/frama-c/units.list").splitlines() if line.strip()}
 # What the audit calls that is of the product and not its own, and what no contract says anything of but that it ends.
 audit = "".join(re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\]|\\.)*\"", " ", read(path), flags=re.S)
-                for path in glob.glob("reference/audit/**/*.[ch]", recursive=True))
+                for path in glob.glob("audit/**/*.[ch]", recursive=True))
 calls = set(re.findall(r"\b(phibal_\w+)\s*\(", audit))
 ENVIRONMENT = re.compile(r"phibal_(environment|status)_\w+")
 
@@ -49,7 +49,7 @@ def wrong(ground, calls=frozenset(calls)):
         if not files:
             found.append("%s: no tested code, though the audit is under no proof" % claim)
         for name in files:
-            path = "reference/audit/" + name
+            path = "audit/" + name
             if not os.path.exists(path) or path in units:
                 found.append("%s: not tested code of the audit: %s" % (claim, name))
     return found

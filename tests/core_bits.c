@@ -1,14 +1,14 @@
 /* Prints one hash of what every core gives on a fixed sample. core_bits.sh compiles it in several
    ways, with several compilers: the hash must be the same. As CUDA it is evaluated on the device.
  */
-#include "../kernels/core/activation.h"
-#include "../kernels/core/exact_sum.h"
-#include "../kernels/core/exp.h"
-#include "../kernels/core/expm1.h"
-#include "../kernels/core/log.h"
-#include "../kernels/core/log1p.h"
-#include "../kernels/core/price.h"
-#include "../kernels/core/tanh.h"
+#include "kernels/core/activation.h"
+#include "kernels/core/exact_sum.h"
+#include "kernels/core/exp.h"
+#include "kernels/core/expm1.h"
+#include "kernels/core/log.h"
+#include "kernels/core/log1p.h"
+#include "kernels/core/price.h"
+#include "kernels/core/tanh.h"
 #include <stdio.h>
 #include <stdlib.h>
 

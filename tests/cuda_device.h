@@ -2,13 +2,13 @@
 #ifndef PHIBAL_TESTS_CUDA_DEVICE_H
 #define PHIBAL_TESTS_CUDA_DEVICE_H
 
-#include "../kernels/core/core.h"
+#include "kernels/core/core.h"
 #include <criterion/criterion.h>
 #include <cstring>
 #include <phibal/cuda.h>
 #include <vector>
 extern "C" {
-#include <random.h>
+#include "verify/random.h"
 }
 
 typedef std::vector<float> floats;

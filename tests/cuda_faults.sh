@@ -21,7 +21,7 @@ while IFS='|' read -r name file source operation message edit; do
   fi
   # shellcheck disable=SC2046 # one word an object
   ${CXX:-c++} -std=c++17 -x c++ -O0 -fPIC -ffp-contract=off -D_GNU_SOURCE -I"$root/spec/include" \
-    -I"$root/tests/cuda_on_host" -c "$work/kernels/cuda/$source.cu" -o "$work/$source.o" 2>"$work/log" &&
+    -I"$root/kernels/cuda/host" -iquote "$work" -iquote "$root" -c "$work/kernels/cuda/$source.cu" -o "$work/$source.o" 2>"$work/log" &&
     case $operation in
     */*) ${CXX:-c++} -o "$work/faulty" "$work/$source.o" \
       $(find "$test_objects" -name '*.o' ! -name "*generated_$source.cpp.o") $TEST_LINK ;;

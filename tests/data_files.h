@@ -2,7 +2,7 @@
 #ifndef PHIBAL_TESTS_DATA_FILES_H
 #define PHIBAL_TESTS_DATA_FILES_H
 
-#include "file.h"
+#include "formats/file.h"
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 #ifndef PHIBAL_TESTS_DEVICE_ARRAYS_H
 #define PHIBAL_TESTS_DEVICE_ARRAYS_H
 
-#include "../kernels/cpu/gemm.h"
-#include "../kernels/core/core.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/core/core.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

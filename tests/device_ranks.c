@@ -1,8 +1,8 @@
 /* Sums and exchanges of device memory among ranks (kernels/cuda/ranks.h), by the kernels compiled
    for the host: the bits of the CPU's ranks, uneven parts, blocks and counts. To be run by mpirun
    on 4 ranks. */
-#include "device_internal.h"
-#include "parallel.h"
+#include "moe/device_internal.h"
+#include "moe/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

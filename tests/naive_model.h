@@ -4,7 +4,7 @@
 #ifndef PHIBAL_TESTS_NAIVE_MODEL_H
 #define PHIBAL_TESTS_NAIVE_MODEL_H
 
-#include "model.h"
+#include "moe/model.h"
 
 #define NAIVE_TOKENS 16 /* of one call */
 #define NAIVE_WIDTH 24  /* of the model, of all heads together, of a hidden layer */

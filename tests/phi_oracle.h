@@ -5,7 +5,7 @@
 
 #include "arb_oracle.h"
 #include <arb_poly.h>
-#include <phi.h>
+#include "audit/phi.h"
 
 /* Length: a value and three derivatives. */
 enum { PHI_ORACLE_LENGTH = 4, PHI_ORACLE_PRECISION = 2500 };

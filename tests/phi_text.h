@@ -3,7 +3,7 @@
 #define PHIBAL_TESTS_PHI_TEXT_H
 
 #include <criterion/criterion.h>
-#include <phi.h>
+#include "audit/phi.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef PHIBAL_TEST_RANDOM_EXPRESSION_H
 #define PHIBAL_TEST_RANDOM_EXPRESSION_H
 
-#include <phi.h>
+#include "audit/phi.h"
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Reads a safetensors file and writes what it understood: for safetensors_peer.py.
      usage: safetensors_copy FROM TO FROM TO ...
    One line for each pair: "ok", or why not. */
-#include "safetensors.h"
+#include "formats/safetensors.h"
 #include <stdio.h>
 
 int main(int argc, char **argv) {

@@ -1,6 +1,6 @@
 /* The bytes of one tensor of a safetensors file, to stdout.
    usage: tensor_bytes FILE NAME */
-#include "safetensors.h"
+#include "formats/safetensors.h"
 #include <stdio.h>
 
 int main(int argc, char **argv) {

@@ -1,7 +1,7 @@
 /* Whether two safetensors files hold the same tensors to a band: for each of binary32 whose name
    begins with PREFIX, |a - b| <= BAND |b| in the Euclidean norm.
    usage: tensor_near BAND PREFIX A B */
-#include "safetensors.h"
+#include "formats/safetensors.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The arena: what it hands out is aligned, disjoint, measured alike, and never too much. */
-#include "arena.h"
+#include "moe/arena.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

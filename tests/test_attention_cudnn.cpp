@@ -1,8 +1,8 @@
 /* How attention_cudnn.cu calls cuDNN and what its graphs mean. cuDNN is played here: it keeps what
    it is given, looks whether calls are in order, and computes the graph operation by operation, so
    that attention by it is held to the bound of attention_judged.h. */
-#include "../fuzz/attention_judged.h"
-#include "../kernels/cuda/attention_library.h"
+#include "verify/attention_judged.h"
+#include "kernels/cuda/attention_library.h"
 #include "cuda_device.h"
 #include <algorithm>
 #include <cudnn.h>

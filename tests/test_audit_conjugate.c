@@ -1,9 +1,9 @@
 /* audit_conjugate: right conjugates pass, wrong ones are refuted, those that are wrong at one point
    only too; and the conjugate found by maximising. */
 #include "phi_text.h"
-#include "../fuzz/random.h"
-#include <audit.h>
-#include <conjugate.h>
+#include "verify/random.h"
+#include "audit/audit.h"
+#include "audit/conjugate.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <phibal/reference.h>

@@ -1,12 +1,12 @@
 /* Conjugates of potentials that are not separable: computed ones against those that are known, and
    wrong ones in files, by a sign, a number or one point of their domain, refuted. */
 #include "phi_text.h"
-#include "../fuzz/random.h"
-#include <audit.h>
-#include <conditions.h>
-#include <conjugate.h>
+#include "verify/random.h"
+#include "audit/audit.h"
+#include "audit/conditions.h"
+#include "audit/conjugate.h"
 #include <math.h>
-#include <rational.h>
+#include "audit/rational.h"
 
 enum { PRECISION = 192, MOST = 4 };
 

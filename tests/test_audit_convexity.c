@@ -2,7 +2,7 @@
    counterexample evaluated again, and every proof against random points. */
 #include "phi_text.h"
 #include "random_expression.h"
-#include <audit.h>
+#include "audit/audit.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* Dynamics of potentials: enclosures against values worked out by hand, the simulation against
    the linearised loop and against equations that its rest must satisfy. */
 #include <criterion/criterion.h>
-#include <dynamics.h>
+#include "audit/dynamics.h"
 #include <math.h>
-#include <phi64.h>
+#include "audit/phi64.h"
 #include <phibal/potential.h>
-#include <simulation.h>
+#include "audit/simulation.h"
 #include <string.h>
 
 enum { MOST = 64 };

@@ -1,10 +1,10 @@
 /* audit_gradient: right gradients are proved, and each of many small mistakes is found. */
 #include "phi_text.h"
 #include "random_expression.h"
-#include <audit.h>
+#include "audit/audit.h"
 #include <criterion/criterion.h>
-#include <derivative.h>
-#include <gradient.h>
+#include "audit/derivative.h"
+#include "audit/gradient.h"
 #include <stdlib.h>
 #include <string.h>
 

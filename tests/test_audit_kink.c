@@ -1,6 +1,6 @@
 /* Kinks and jumps are never proved away, least of all where they lie on the common end of two boxes
    of a search that bisects. */
-#include <audit.h>
+#include "audit/audit.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The balance kernels against the reference, on what breaks formulas: alphas next to 1, vectors
    next to uniform, zeros, one expert, odd numbers of experts, extreme parameters; and against
    written-down answers where the mathematics is exact. `phibal verify` has the generated cases. */
-#include "../fuzz/random.h"
+#include "verify/random.h"
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>

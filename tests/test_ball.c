@@ -1,7 +1,7 @@
 /* The running error bounds of kernels/core/ball*.h: for arguments anywhere within their bounds, the
    exact result lies within the result's; and the bounds are tight enough to be of use. */
-#include "../kernels/core/ball_dd.h"
-#include "../fuzz/random.h"
+#include "kernels/core/ball_dd.h"
+#include "verify/random.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <mpfr.h>

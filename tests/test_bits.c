@@ -2,7 +2,7 @@
    and backend (SPEC.md N4 to N7); bounds do not see a change of bits that keeps them. One hash for
    each output over the generated cases stands here, and changes only when the specification does.
  */
-#include <cases.h>
+#include "verify/cases.h"
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <phibal/balance.h>

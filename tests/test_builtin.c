@@ -1,8 +1,8 @@
 /* The potentials that every executable carries: the files of spec/phi/, one for each row of the
    catalogue. */
-#include <builtin.h>
+#include "audit/builtin.h"
 #include <criterion/criterion.h>
-#include <phi.h>
+#include "audit/phi.h"
 #include <phibal/potential.h>
 #include <stdio.h>
 #include <string.h>

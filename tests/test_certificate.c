@@ -1,5 +1,5 @@
 /* The list of findings that an audit makes. */
-#include <certificate.h>
+#include "audit/certificate.h"
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Checkpoints: runs that are stopped and resumed give the bits of those that are not; whatever is
    wrong with a file is said, and the checkpoint before it is used. */
-#include "file.h"
+#include "formats/file.h"
 #include "train_case.h"
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* Generated kernels: against the kernels written by hand, against the enclosed truth, and with
    faults planted in them. */
-#include "../fuzz/random.h"
+#include "verify/random.h"
 #include "kernel_folder.h"
-#include <codegen.h>
-#include <core_check.h>
-#include <core_sweep.h>
-#include <core_truth.h>
+#include "audit/codegen.h"
+#include "audit/core_check.h"
+#include "audit/core_sweep.h"
+#include "audit/core_truth.h"
 #include <math.h>
 #include <phibal/balance.h>
 #include <string.h>

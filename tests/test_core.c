@@ -1,13 +1,13 @@
 /* The cores against MPFR: every error bound that a comment in kernels/core derives is measured
    here, on random and adversarial arguments, and must hold. */
-#include "../kernels/core/activation.h"
-#include "../kernels/core/exact_sum.h"
-#include "../kernels/core/exp.h"
-#include "../kernels/core/expm1.h"
-#include "../kernels/core/log.h"
-#include "../kernels/core/log1p.h"
-#include "../kernels/core/tanh.h"
-#include "../fuzz/random.h"
+#include "kernels/core/activation.h"
+#include "kernels/core/exact_sum.h"
+#include "kernels/core/exp.h"
+#include "kernels/core/expm1.h"
+#include "kernels/core/log.h"
+#include "kernels/core/log1p.h"
+#include "kernels/core/tanh.h"
+#include "verify/random.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <mpfr.h>

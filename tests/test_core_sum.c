@@ -1,7 +1,7 @@
 /* The two ways of adding: the halving tree's order, and exact sums. */
-#include "../kernels/core/dd.h"
-#include "../kernels/core/exact_sum.h"
-#include "../fuzz/random.h"
+#include "kernels/core/dd.h"
+#include "kernels/core/exact_sum.h"
+#include "verify/random.h"
 #include <criterion/criterion.h>
 #include <gmp.h>
 #include <math.h>

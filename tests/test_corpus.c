@@ -1,8 +1,8 @@
 /* Other programs' token files, shards, mixtures, boundaries: against the definitions in the
    headers, from bytes that are written here. */
-#include "data/mixture.h"
-#include "data/sampler.h"
-#include "data/token_writer.h"
+#include "moe/data/mixture.h"
+#include "moe/data/sampler.h"
+#include "moe/data/token_writer.h"
 #include "data_files.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>

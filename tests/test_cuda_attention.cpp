@@ -1,10 +1,10 @@
 /* Attention and embedding on the host, under AddressSanitizer and UBSan: attention within a bound
    carried along beside the same in binary64, the embedding with the CPU's bits. */
 extern "C" {
-#include <cases.h>
-#include <embedding.h>
+#include "verify/cases.h"
+#include "moe/embedding.h"
 }
-#include "../fuzz/attention_judged.h"
+#include "verify/attention_judged.h"
 #include "cuda_device.h"
 
 static constexpr uint64_t SEED = 80;

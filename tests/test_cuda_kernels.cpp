@@ -3,7 +3,7 @@
    that the sanitizer finds what goes beyond; the limbs of the loads have the CPU's bits; workspaces
    are left zero; a bad number is named and changes no load; bfloat16. */
 extern "C" {
-#include <cases.h>
+#include "verify/cases.h"
 }
 #include "cuda_device.h"
 #include <cstdlib>

@@ -2,11 +2,11 @@
    forward pass has the CPU's bits (the host's library sums as gemm_rows does); in bfloat16 each
    stage is judged from the stage before, in binary64. */
 extern "C" {
-#include <cases.h>
+#include "verify/cases.h"
 }
-#include "../fuzz/summed.h"
-#include "../kernels/cuda/products.h"
-#include "../kernels/cuda/trainer.h"
+#include "verify/summed.h"
+#include "kernels/cuda/products.h"
+#include "kernels/cuda/trainer.h"
 #include "cuda_device.h"
 #include <cmath>
 

@@ -2,10 +2,10 @@
    kernel beside sums in the order that activation.cu states, to the bit, and in long double within
    their bound; the whole beside gradients in long double within (E6b) of ffn.cu. */
 extern "C" {
-#include <cases.h>
+#include "verify/cases.h"
 }
-#include "../fuzz/recompute.h"
-#include "../kernels/cuda/trainer.h"
+#include "verify/recompute.h"
+#include "kernels/cuda/trainer.h"
 #include "cuda_device.h"
 #include <cmath>
 

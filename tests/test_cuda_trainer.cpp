@@ -2,13 +2,13 @@
    bits in binary32, and in bfloat16 the bits of the CPU's result rounded; the cross-entropy within
    the bounds of kernels/cuda/trainer.h. Launches of any number of blocks. */
 extern "C" {
-#include "../moe/device_adamw.h"
-#include <cases.h>
-#include <head.h>
-#include <norm.h>
-#include <rope.h>
+#include "moe/device_adamw.h"
+#include "verify/cases.h"
+#include "moe/head.h"
+#include "moe/norm.h"
+#include "moe/rope.h"
 }
-#include "../kernels/cuda/trainer.h"
+#include "kernels/cuda/trainer.h"
 #include "cuda_device.h"
 #include <cmath>
 

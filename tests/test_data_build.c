@@ -1,10 +1,10 @@
 /* Text to token files: what is taken, how it is divided and split, and what is refused. */
 #include "data_files.h"
-#include "data/token_file.h"
-#include "data/build.h"
-#include "data/manifest.h"
-#include "data/text.h"
-#include "data/tokenizer.h"
+#include "moe/data/token_file.h"
+#include "moe/data/build.h"
+#include "moe/data/manifest.h"
+#include "moe/data/text.h"
+#include "moe/data/tokenizer.h"
 #include <math.h>
 #include <sys/stat.h>
 

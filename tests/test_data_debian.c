@@ -1,10 +1,10 @@
 /* Text out of packages: each extraction on a small case, and the whole way with programs that stand
    in for apt-get and dpkg-deb, so that no network is needed. */
 #include "data_files.h"
-#include "data/debian.h"
-#include "data/extract.h"
-#include "data/manifest.h"
-#include "data/manual.h"
+#include "moe/data/debian.h"
+#include "moe/data/extract.h"
+#include "moe/data/manifest.h"
+#include "moe/data/manual.h"
 #include <sys/stat.h>
 #include <zlib.h>
 

@@ -1,11 +1,11 @@
 /* Training on a device in bfloat16, on the host's CUDA, whose memory can be read: each array of a
    step is what the CPU makes in binary32 of the arrays before it, rounded once where it is
    bfloat16 and not at all elsewhere. */
-#include "../fuzz/recompute.h"
+#include "verify/recompute.h"
 #include "device_arrays.h"
-#include "device_internal.h"
-#include "embedding.h"
-#include "norm.h"
+#include "moe/device_internal.h"
+#include "moe/embedding.h"
+#include "moe/norm.h"
 
 enum { BATCH = 2, CALLS = 2, LENGTH = 16, TOKENS = BATCH * LENGTH, V = 61, D = 24, E = 5, K = 2 };
 enum { QUERIES = 4 * 8, KEYS = 2 * 8, ALL = QUERIES + 2 * KEYS, F = 12, DENSE = 20 };

@@ -1,11 +1,11 @@
 /* The exhaustive certification: a thin run of every core passes, and wrong cores are found. The
    cores it sees are replaced here by ones that can be told to err. */
-#include <core/exp.h>
-#include <core/expm1.h>
-#include <core/log.h>
-#include <core/log1p.h>
-#include <core/sigmoid.h>
-#include <core/tanh.h>
+#include "kernels/core/exp.h"
+#include "kernels/core/expm1.h"
+#include "kernels/core/log.h"
+#include "kernels/core/log1p.h"
+#include "kernels/core/sigmoid.h"
+#include "kernels/core/tanh.h"
 
 /* x where the planted error is, and what it adds to the bits of the result. */
 static uint32_t fault_at = 0x80000001u;
@@ -32,7 +32,7 @@ FAULTY(sigmoid)
 #define core_log1p faulty_log1p
 #define core_tanh faulty_tanh
 #define core_sigmoid faulty_sigmoid
-#include "../fuzz/exhaustive.c"
+#include "verify/exhaustive.c"
 #include <criterion/criterion.h>
 
 static exhaustive_report run(const char *core, int stride) {
@@ -127,7 +127,7 @@ Test(exhaustive, hardest, .timeout = 280) {
 #define CORE_LOG(bits)
 #define CORE_LOG1P(bits)
 #define CORE_TANH(bits)
-#include "../fuzz/hard_inputs.def"
+#include "verify/hard_inputs.def"
   };
   enum { COUNT = sizeof table / sizeof *table };
   exhaustive_hard found[COUNT];

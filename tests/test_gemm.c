@@ -1,6 +1,6 @@
 /* The tiled products against loops in binary64, within gamma_n of gemm.h, at shapes of less than a
    tile, of whole tiles, and of several with a rest in every dimension. */
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Models of Hugging Face against transformers: small checkpoints of each architecture, and what
    transformers computed with them (huggingface/make_fixtures.py). What is off is measured in parts
    of the largest number of its kind; both sides compute in binary32, and are off by some 1e-6. */
-#include "huggingface/parity.h"
+#include "tests/huggingface/parity.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "train_case.h"
 
 #include "data_files.h"
-#include "hf/hf.h"
+#include "moe/hf/hf.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

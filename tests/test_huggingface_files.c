@@ -1,8 +1,8 @@
 /* config.json and weights of Hugging Face models: what is read, what is refused, what is written.
    That the numbers mean what they should is test_huggingface.c's. */
 #include "data_files.h"
-#include "hf/hf_internal.h"
-#include "huggingface/parity.h"
+#include "moe/hf/hf_internal.h"
+#include "tests/huggingface/parity.h"
 
 #include <math.h>
 

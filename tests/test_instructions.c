@@ -1,9 +1,9 @@
 /* Instruction data: what is read and what is learned of an example, its way into a token file and
    into windows, and the loss of a step. */
-#include "data/instructions.h"
-#include "data/mixture.h"
-#include "data/token_format.h"
-#include "data/token_writer.h"
+#include "moe/data/instructions.h"
+#include "moe/data/mixture.h"
+#include "moe/data/token_format.h"
+#include "moe/data/token_writer.h"
 #include "data_files.h"
 #include "train_case.h"
 #include <math.h>

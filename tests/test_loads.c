@@ -1,7 +1,7 @@
 /* The exact loads: what the kernels add up, to the bit, and the one rounding at the end. */
-#include "../kernels/core/exact_sum.h"
-#include "../kernels/core/exp64.h"
-#include "../kernels/core/tree.h"
+#include "kernels/core/exact_sum.h"
+#include "kernels/core/exp64.h"
+#include "kernels/core/tree.h"
 #include "router_oracle.h"
 #include <criterion/criterion.h>
 #include <omp.h>

@@ -1,6 +1,6 @@
 /* Low-rank adapters against their definition, differentiated by torch (make_fixtures.py). */
 #include "data_files.h"
-#include "huggingface/adapted.h"
+#include "tests/huggingface/adapted.h"
 
 #include <omp.h>
 

@@ -1,10 +1,10 @@
 /* Dropout before adapters: its products against their definition, the places where the model has
    them, and what the draws depend on. */
 #include "data_files.h"
-#include "huggingface/adapted.h"
-#include "random.h"
+#include "tests/huggingface/adapted.h"
+#include "moe/random.h"
 
-#include "../kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm.h"
 
 #include <math.h>
 #include <omp.h>

@@ -1,7 +1,7 @@
 /* The built-in potentials in the φ language, against their hand-written reference. */
 #include "phi_text.h"
 #include "potential_cases.h"
-#include <phi.h>
+#include "audit/phi.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 

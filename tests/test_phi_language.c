@@ -2,7 +2,7 @@
    is said of files that are none. */
 #include "phi_text.h"
 #include "potential_cases.h"
-#include <phi.h>
+#include "audit/phi.h"
 #include <criterion/criterion.h>
 #include <glob.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #undef calloc
 #undef strndup
 #undef open_memstream
-#include <phi.h>
+#include "audit/phi.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
    together, boundaries and intervals are in test_potential_laws.c. */
 #include "potential_cases.h"
 #include "potential_oracle.h"
-#include "../reference/potentials/potentials.h"
+#include "reference/potentials/potentials.h"
 #include <criterion/criterion.h>
 
 enum { POINTS = 60, COORDINATES = 3, LEAST_PRECISION = 24, MORE_PRECISIONS = 200 };

@@ -1,7 +1,7 @@
 /* The double-double prices, before any rounding to binary32 can hide what is wrong with them,
    against the reference: both forms, to the bound that kernels/core/price.h states. */
-#include "../fuzz/random.h"
-#include "../kernels/core/price.h"
+#include "verify/random.h"
+#include "kernels/core/price.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <phibal/reference_moe.h>

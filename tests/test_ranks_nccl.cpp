@@ -1,7 +1,7 @@
 /* How ranks_nccl.cu calls NCCL: which messages, that nothing else is begun before NCCL has done
    what it has begun, and that every wait ends where NCCL fails, a rank is lost, or none comes. NCCL
    itself is played here: a communicator that is never ready at once. */
-#include "../kernels/cuda/ranks.h"
+#include "kernels/cuda/ranks.h"
 #include <criterion/criterion.h>
 #include <cstdlib>
 #include <cstring>

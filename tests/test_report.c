@@ -1,7 +1,7 @@
 /* `phibal report`: the page holds the numbers of the runs, loads nothing, and is whole with and
    without gnuplot, for runs that have not ended, and for names that HTML or gnuplot would take for
    their own. */
-#include "file.h"
+#include "formats/file.h"
 #include "train_case.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>

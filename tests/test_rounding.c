@@ -1,7 +1,7 @@
 /* Correct rounding held against the formats' bit patterns: neighbours, the point halfway between
    them, and points just beside, in every direction. For the two 16-bit formats all of them. */
 #include <phibal/rounding.h>
-#include "../fuzz/random.h"
+#include "verify/random.h"
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>

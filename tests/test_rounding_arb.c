@@ -1,6 +1,6 @@
 /* Correct rounding of elementary functions against Arb's own (arb_fpwrap: binary64, to nearest). */
 #include <phibal/rounding.h>
-#include "../fuzz/random.h"
+#include "verify/random.h"
 #include <arb_fpwrap.h>
 #include <criterion/criterion.h>
 #include <math.h>

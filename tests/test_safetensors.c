@@ -1,6 +1,6 @@
 /* Safetensors: what is written is read back, and nothing else is. */
 #include "data_files.h"
-#include "safetensors.h"
+#include "formats/safetensors.h"
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* Windows of a token file, and its bigram entropy. */
 #include "data_files.h"
-#include "data/token_writer.h"
-#include "data/sampler.h"
+#include "moe/data/token_writer.h"
+#include "moe/data/sampler.h"
 #include <math.h>
 
 static char *folder, *path;

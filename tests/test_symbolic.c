@@ -1,8 +1,8 @@
 /* Exact algebra against enclosures: whatever it says of an expression must hold at random points.
  */
 #include "random_expression.h"
-#include <symbolic.h>
-#include <symbolic_limit.h>
+#include "audit/symbolic.h"
+#include "audit/symbolic_limit.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Token files: what is written is read back, and nothing else is. */
 #include "data_files.h"
-#include "data/token_writer.h"
-#include "data/token_format.h"
+#include "moe/data/token_writer.h"
+#include "moe/data/token_format.h"
 
 static char *folder, *path;
 

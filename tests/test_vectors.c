@@ -2,13 +2,13 @@
    zeros, a corrupted tile, a last element, bfloat16's precision, a transposed square do not. Which
    wrong answer would pass? One that is wrong only where no case of these looks: see faults of the
    independent implementation (vectors_faults.py) for those. */
-#include "../fuzz/judge_vectors.h"
-#include "../fuzz/vectors.h"
+#include "verify/judge_vectors.h"
+#include "verify/vectors.h"
 #include <criterion/criterion.h>
-#include <file.h>
+#include "formats/file.h"
 #include <math.h>
 #include <phibal/reference_moe.h>
-#include <safetensors.h>
+#include "formats/safetensors.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,10 +2,10 @@
    straight from the equations of spec/SPEC.md, for the sets in spec/vectors and for new ones. What
    disagrees is printed. Which wrong vectors would pass? Those of `permutation`'s rows and of
    `loss-free`, integers and one rounding, which Arb has nothing to say about. */
-#include "../fuzz/vectors.h"
+#include "verify/vectors.h"
 #include "vectors_arb_checks.h"
 #include <criterion/criterion.h>
-#include <file.h>
+#include "formats/file.h"
 
 enum { NEW_CASES = 40 };
 

@@ -1,5 +1,5 @@
 #include "train_case.h"
-#include "data/token_writer.h"
+#include "moe/data/token_writer.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <arb.h>
 #include <jansson.h>
 #include <math.h>
-#include <safetensors.h>
+#include "formats/safetensors.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

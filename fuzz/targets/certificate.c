@@ -1,6 +1,6 @@
 /* Certificates: each is refused, found wanting, or holds, which is an exit status. The kernels are
    not run: a certificate that names cases gets the answer that they cannot be. */
-#include "certificate.h"
+#include "cli/certificate.h"
 #include "target.h"
 
 static phibal_status refuse(void *context, operation_case *c) {

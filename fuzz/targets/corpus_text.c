@@ -1,5 +1,5 @@
 /* Text out of files of other people: the first byte chooses the kind of file. */
-#include "data/extract.h"
+#include "moe/data/extract.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -3,8 +3,8 @@
      usage: <target> [-runs=N] [-seed=S] [-seconds=T] [FILE or FOLDER]...
    Runs N mutations (stops earlier after T seconds). An input that fails is written to ./crash-input
    (or $FUZZ_CRASH); exit status 1, or death by the sanitizer. */
-#include "file.h"
-#include "../random.h"
+#include "formats/file.h"
+#include "verify/random.h"
 #include "target.h"
 #include <fcntl.h>
 #include <sanitizer/lsan_interface.h>

@@ -1,6 +1,6 @@
 /* The model.safetensors.index.json of a Hugging Face model, beside a config.json and one file of
    weights: refused with a message, or opened with files of the folder and no others. */
-#include "hf/hf.h"
+#include "moe/hf/hf.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

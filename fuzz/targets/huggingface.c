@@ -1,6 +1,6 @@
 /* The config.json of a Hugging Face model: refused with a message, or said again by what is made
    from its options. */
-#include "hf/hf_internal.h"
+#include "moe/hf/hf_internal.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,6 +1,6 @@
 /* Lines of instruction data, and chat templates: refused with a message that names the place, or an
    example whose learned texts follow something that is read, and its tokens with their marks. */
-#include "data/instructions.h"
+#include "moe/data/instructions.h"
 #include "target.h"
 
 static void check_tokens(const string_list *example) {

@@ -1,8 +1,8 @@
 /* The judge's files: a manifest, a zero byte, and a file of results, beside the vectors of `ema` in
    spec/vectors. Refused with a message, or judged, and the sums of the report agree. */
-#include "judge_vectors.h"
+#include "verify/judge_vectors.h"
 #include "target.h"
-#include "vectors.h"
+#include "verify/vectors.h"
 
 static char cases_path[sizeof fuzz_folder_path + 64], digest_text[17];
 

@@ -1,6 +1,6 @@
 /* An .npz archive: refused with a message, or every array has the bytes that its shape takes, and
    what was read is read again when it is written. */
-#include "npz.h"
+#include "formats/npz.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -4,7 +4,7 @@
 
    byte 0 the operation, 1 to 4 seed and number of the case; then edits of 8 bytes: which tensor or
    parameter, how, which element (2 bytes), and 4 bytes of pattern. */
-#include "judgement.h"
+#include "verify/judgement.h"
 #include "target.h"
 #include <math.h>
 #include <omp.h>

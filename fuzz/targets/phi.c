@@ -1,7 +1,7 @@
 /* A .phi file: refused with one line that names a place, or read; then its expressions as text read
    back as the same trees, and what is true of every member of an interval is true of a point. */
 #include "target.h"
-#include <phi.h>
+#include "audit/phi.h"
 
 enum { PRECISION = 53, MOST_SIZE = 300 };
 

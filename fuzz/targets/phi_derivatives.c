@@ -1,6 +1,6 @@
 /* A potential in the phi language that can be read: its value, gradient and Hessian obey
    the mean value theorem. The first three bytes are the point, the rest is the file. */
-#include "phi.h"
+#include "audit/phi.h"
 #include "target.h"
 
 enum { PRECISION = 128, EXPERTS = 2, MOST_NODES = 300, MOST_DEPTH = 40 };

@@ -3,7 +3,7 @@
    (three bytes), a length and as many bytes. The answer is refused with a message, or it is what
    the memory holds, and the case's inputs are what they were. What the process said of itself when
    it was loaded is in that memory, too. */
-#include "../backend_plugin.c"
+#include "verify/backend_plugin.c"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,6 +1,6 @@
 /* A safetensors file: refused with a message, or every tensor lies in it and every byte is some
    tensor's. */
-#include "safetensors.h"
+#include "formats/safetensors.h"
 #include "target.h"
 
 static void tensor_check(const safetensors_file *file, const safetensors_tensor *t) {

@@ -3,7 +3,7 @@
 #ifndef PHIBAL_FUZZ_TARGET_H
 #define PHIBAL_FUZZ_TARGET_H
 
-#include "file.h"
+#include "formats/file.h"
 #include <phibal/status.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 #ifndef PHIBAL_FUZZ_TOKEN_CONTENTS_H
 #define PHIBAL_FUZZ_TOKEN_CONTENTS_H
 
-#include "data/token_file.h"
-#include "data/token_format.h"
+#include "moe/data/token_file.h"
+#include "moe/data/token_format.h"
 #include "target.h"
 
 static inline void token_contents_check(const token_file *f) {

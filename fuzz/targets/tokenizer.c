@@ -1,7 +1,7 @@
 /* A SentencePiece model: refused with a message, or a tokenizer whose ids are of its vocabulary.
    What is searched is above all SentencePiece, which has no sanitizers here: a crash is seen, a
    read beyond an end may not be. */
-#include "data/tokenizer.h"
+#include "moe/data/tokenizer.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -8,7 +8,7 @@
    16 of a slot. gate_gradient is summed in binary64, half a warp a slot: lane l of 16 adds the
    products of elements 4 (l + 16 i) .. 4 (l + 16 i) + 3 for i = 0, 1, ..., one fma each, and the
    lanes' sums are added in a tree of neighbours at distance 8, 4, 2, 1. */
-#include "../core/activation.h"
+#include "kernels/core/activation.h"
 #include "trainer.h"
 #include "vector.h"
 

@@ -4,8 +4,8 @@
    A layer of E experts reads and writes less than 100 E bytes: what it costs is the launch and the
    longest chain of dependent operations, a logarithm and an exponential in double-double and ten
    levels of two trees. Not measured yet. */
-#include "../core/balance.h"
-#include "../core/quotient.h"
+#include "kernels/core/balance.h"
+#include "kernels/core/quotient.h"
 #include "block.h"
 
 enum { BALANCE_THREADS = 256 };

@@ -3,7 +3,7 @@
 #ifndef PHIBAL_CUDA_BLOCK_H
 #define PHIBAL_CUDA_BLOCK_H
 
-#include "../core/dd.h"
+#include "kernels/core/dd.h"
 #include "device.h"
 
 /* Largest of an int over the block; -x gives the smallest. */

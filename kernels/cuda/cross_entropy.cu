@@ -15,8 +15,8 @@
    Arithmetic: two exponentials, about 40 binary64 operations: 2.7 ps a logit by the count of
    README.md, and 8 bytes at 3.35 TB/s are 2.4 ps. So arithmetic is the floor, narrowly in binary32
    and twofold in bfloat16. Not measured yet. */
-#include "../core/log64.h"
-#include "../core/softcap.h"
+#include "kernels/core/log64.h"
+#include "kernels/core/softcap.h"
 #include "trainer.h"
 #include "vector.h"
 

@@ -1,15 +1,15 @@
 /* What the kernels need of CUDA, for both of its compilers: nvcc, and an ordinary C++ compiler with
-   tests/cuda_on_host. */
+   kernels/cuda/host. */
 #ifndef PHIBAL_CUDA_DEVICE_H
 #define PHIBAL_CUDA_DEVICE_H
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 #else
-#include <cuda_on_host.h>
+#include "kernels/cuda/host/cuda_on_host.h"
 #endif
 
-#include "../core/core.h"
+#include "kernels/core/core.h"
 #include <phibal/cuda.h>
 
 #ifdef __CUDACC__

@@ -3,7 +3,7 @@
 #ifndef PHIBAL_CUDA_FIND_H
 #define PHIBAL_CUDA_FIND_H
 
-#include "cuda/cuda_features.h"
+#include "kernels/cuda/cuda_features.h"
 #include <phibal/status.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef PHIBAL_CUDA_LOAD_LEVELS_H
 #define PHIBAL_CUDA_LOAD_LEVELS_H
 
-#include "../core/exact_sum.h"
+#include "kernels/core/exact_sum.h"
 #include "device.h"
 
 enum { LEVELS = 4 };

@@ -1,5 +1,5 @@
 /* The exact loads of phibal_cuda_loads: addition. */
-#include "../core/exact_sum.h"
+#include "kernels/core/exact_sum.h"
 #include "device.h"
 
 enum { LOADS_THREADS = 256 };

@@ -1,6 +1,6 @@
 /* Matrix products with weights, ragged over the experts' groups of rows or dense, and the small
    interface of the library that makes them: cuBLAS for a device (products_cublas.cu), loops for the
-   host (tests/cuda_on_host/products.cpp). What a product means to the library is said in one place,
+   host (kernels/cuda/host/products.cpp). What a product means to the library is said in one place,
    products.cu, which both share; so all but the library's own adapter runs on the host.
 
    Row-major; with u = 2^-24 and n the length of the inner sum, the error of an element is at most

@@ -3,7 +3,7 @@
    to make the same calls with arguments that agree.
 
    What moves the numbers is a thin layer: NCCL between devices (ranks_nccl.cu), or on the host what
-   the caller gathers with (tests/cuda_on_host/ranks.cpp). The order of sums is in ranks.cu, for
+   the caller gathers with (kernels/cuda/host/ranks.cpp). The order of sums is in ranks.cu, for
    both: the same number of ranks gives the same bits each time, and those of the CPU's ranks
    (moe/parallel.h). */
 #ifndef PHIBAL_CUDA_RANKS_H

@@ -7,9 +7,9 @@
 #ifndef PHIBAL_CUDA_ROW_H
 #define PHIBAL_CUDA_ROW_H
 
-#include "../core/router.h"
-#include "../core/sigmoid.h"
-#include "../core/tree.h"
+#include "kernels/core/router.h"
+#include "kernels/core/sigmoid.h"
+#include "kernels/core/tree.h"
 #include "device.h"
 #include <climits>
 

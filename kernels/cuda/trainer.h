@@ -162,7 +162,7 @@ phibal_status phibal_cuda_adamw_update(const phibal_cuda_adamw *step, const doub
    of all heads of one sequence exist at a time. At most PHIBAL_MAX_EXPERTS heads. Rounded otherwise
    than the CPU's (probabilities are divided by their sum, sums are the library's); scores are
    binary32, and in bfloat16 probabilities and the scores' gradients are rounded to it before they
-   are multiplied. fuzz/attention_judged.h has the bound. */
+   are multiplied. verify/attention_judged.h has the bound. */
 typedef struct phibal_cuda_attention {
   int32_t batch, sequence, heads, key_value_heads, head_width;
   phibal_rows type; /* of qkv, out and their gradients */

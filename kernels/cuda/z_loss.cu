@@ -3,7 +3,7 @@
    integer atomics, and the last block to end reads them.
 
    Bytes: 4 of a token, and 1 with a mask. Not measured yet. */
-#include "../core/balance.h"
+#include "kernels/core/balance.h"
 #include "device.h"
 
 enum { Z_THREADS = 128, Z_BLOCKS = 4 };

@@ -1,10 +1,10 @@
 #include "build.h"
-#include "file.h"
+#include "formats/file.h"
 #include "manifest.h"
 #include "text.h"
 #include "token_writer.h"
 #include "tokenizer.h"
-#include <text_limits.h>
+#include "formats/text_limits.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 #include "corpus.h"
-#include "file.h"
+#include "formats/file.h"
 #include "token_format.h"
 #include <stdlib.h>
 #include <string.h>

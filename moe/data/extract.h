@@ -2,7 +2,7 @@
 #ifndef PHIBAL_MOE_EXTRACT_H
 #define PHIBAL_MOE_EXTRACT_H
 
-#include "file.h"
+#include "formats/file.h"
 #include <stdint.h>
 
 /* The documents of one domain, in the order they were found. All zeros is none. */

@@ -1,5 +1,5 @@
 #include "foreign_file.h"
-#include "file.h"
+#include "formats/file.h"
 #include "token_format.h"
 #include <errno.h>
 #include <stdlib.h>

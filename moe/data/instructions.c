@@ -1,5 +1,5 @@
 #include "instructions.h"
-#include <text_limits.h>
+#include "formats/text_limits.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

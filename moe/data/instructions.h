@@ -11,7 +11,7 @@
 #ifndef PHIBAL_MOE_INSTRUCTIONS_H
 #define PHIBAL_MOE_INSTRUCTIONS_H
 
-#include "file.h"
+#include "formats/file.h"
 #include "tokenizer.h"
 #include <jansson.h>
 

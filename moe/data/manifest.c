@@ -1,7 +1,7 @@
 #include "manifest.h"
-#include "file.h"
+#include "formats/file.h"
 #include "token_format.h"
-#include <text_limits.h>
+#include "formats/text_limits.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

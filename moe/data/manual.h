@@ -2,7 +2,7 @@
 #ifndef PHIBAL_MOE_MANUAL_H
 #define PHIBAL_MOE_MANUAL_H
 
-#include "file.h"
+#include "formats/file.h"
 
 /* Appends the text of a page in the man macros of groff(7): headings, paragraphs and examples are
    kept, fonts, sizes, requests, comments and the layout of tables are dropped. A page that only

@@ -1,7 +1,7 @@
 /* Opening a token file: nothing in it is believed before it has been checked. */
 #include "token_format.h"
 #include "foreign_file.h"
-#include "file.h"
+#include "formats/file.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The other half of token_file.c. */
 #include "token_writer.h"
-#include "file.h"
+#include "formats/file.h"
 #include "token_format.h"
 #include <errno.h>
 #include <stdio.h>

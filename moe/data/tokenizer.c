@@ -1,7 +1,7 @@
 #include "tokenizer.h"
-#include "file.h"
+#include "formats/file.h"
 #include "sentencepiece.h"
-#include <text_limits.h>
+#include "formats/text_limits.h"
 #include <phibal/environment.h>
 #include <stdlib.h>
 

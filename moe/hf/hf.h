@@ -7,8 +7,8 @@
 #ifndef PHIBAL_MOE_HF_H
 #define PHIBAL_MOE_HF_H
 
-#include "../model.h"
-#include "safetensors.h"
+#include "moe/model.h"
+#include "formats/safetensors.h"
 
 typedef struct hf_architecture hf_architecture;
 

@@ -1,5 +1,5 @@
 /* config.json to the options of a model, and back. */
-#include "file.h"
+#include "formats/file.h"
 #include "hf_internal.h"
 #include <stddef.h>
 #include <stdlib.h>

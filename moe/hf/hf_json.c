@@ -1,6 +1,6 @@
-#include "file.h"
+#include "formats/file.h"
 #include "hf_internal.h"
-#include <text_limits.h>
+#include "formats/text_limits.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Weights from the files of a checkpoint. */
-#include "file.h"
+#include "formats/file.h"
 #include "hf_internal.h"
 #include <stdlib.h>
 #include <string.h>

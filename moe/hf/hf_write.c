@@ -1,6 +1,6 @@
 /* A model as a folder that transformers loads. */
-#include "../config.h"
-#include "file.h"
+#include "moe/config.h"
+#include "formats/file.h"
 #include "hf_internal.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "adapted.h"
 
-#include "../data_files.h"
+#include "tests/data_files.h"
 
 static const struct {
   const char *name, *targets;

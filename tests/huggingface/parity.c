@@ -1,8 +1,8 @@
 #include "parity.h"
 
-#include "model_internal.h"
+#include "moe/model_internal.h"
 
-#include "hf/hf_internal.h"
+#include "moe/hf/hf_internal.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,218 @@
+/* The stand-in for CUDA itself: what it computes, and that it notices what it says it notices. Each
+   fault has a twin that differs in the one line and passes. */
+#include "kernels/cuda/device.h"
+#include <criterion/criterion.h>
+#include <cstring>
+
+static const phibal_cuda here = {nullptr, nullptr, 0, nullptr, 2, 0, nullptr, nullptr};
+
+#define RUN(kernel, blocks, threads, ...)                                                          \
+  launch(#kernel, kernel, launch_shape{blocks, threads, 0}, &here, __VA_ARGS__)
+
+static void expect_fault(phibal_status status, const char *text) {
+  cr_assert_neq(status, PHIBAL_OK, "the fault was not noticed");
+  cr_expect(strstr(phibal_status_message(), text), "got '%s', wanted '%s'", phibal_status_message(),
+            text);
+}
+
+/* Reverses 64 numbers in shared memory. */
+static __global__ void reverse(int *x, int barrier) {
+  SHARED_ARRAY(int, shared, 64);
+  int i = (int)threadIdx.x;
+  shared[i] = x[blockIdx.x * 64 + threadIdx.x];
+  if (barrier) __syncthreads();
+  x[blockIdx.x * 64 + threadIdx.x] = shared[63 - i];
+}
+
+Test(cuda_on_host, a_missing_barrier_is_noticed) {
+  int x[128];
+  for (int i = 0; i < 128; i++) x[i] = i;
+  cr_expect_eq(RUN(reverse, 2, 64, x, 1), PHIBAL_OK, "%s", phibal_status_message());
+  for (int i = 0; i < 128; i++) cr_expect_eq(x[i], i / 64 * 64 + 63 - i % 64);
+  expect_fault(RUN(reverse, 1, 64, x, 0), "which nothing wrote");
+}
+
+/* Two rounds: the second writes what the first is still read from. */
+static __global__ void rounds(int *x, int barrier) {
+  SHARED_ARRAY(int, shared, 64);
+  int i = (int)threadIdx.x, sum = 0;
+  for (int round = 0; round < 2; round++) {
+    shared[i] = i + round;
+    __syncthreads();
+    sum += shared[63 - i];
+    if (barrier) __syncthreads();
+  }
+  x[i] = sum;
+}
+
+Test(cuda_on_host, a_barrier_missing_before_the_next_write_is_noticed) {
+  int x[64];
+  cr_expect_eq(RUN(rounds, 1, 64, x, 1), PHIBAL_OK, "%s", phibal_status_message());
+  for (int i = 0; i < 64; i++) cr_expect_eq(x[i], 2 * (63 - i) + 1);
+  expect_fault(RUN(rounds, 1, 64, x, 0), "race");
+}
+
+/* Neighbours of one warp: __syncwarp is enough, and a shuffle is not. */
+static __global__ void neighbours(int *x, int how) {
+  SHARED_ARRAY(int, shared, 32);
+  int i = (int)threadIdx.x;
+  shared[i] = 7 * i;
+  if (how == 1) __syncwarp();
+  if (how == 2) __shfl_xor_sync(ALL_LANES, i, 1);
+  x[i] = shared[i ^ 1];
+}
+
+Test(cuda_on_host, lanes_of_a_warp_need_a_barrier_too) {
+  int x[32];
+  cr_expect_eq(RUN(neighbours, 1, 32, x, 1), PHIBAL_OK, "%s", phibal_status_message());
+  for (int i = 0; i < 32; i++) cr_expect_eq(x[i], 7 * (i ^ 1));
+  expect_fault(RUN(neighbours, 1, 32, x, 0), "shared memory");
+  expect_fault(RUN(neighbours, 1, 32, x, 2), "race");
+}
+
+/* __syncwarp orders nothing between warps. */
+static __global__ void across_warps(int *x, int whole) {
+  SHARED_ARRAY(int, shared, 64);
+  int i = (int)threadIdx.x;
+  shared[i] = i;
+  if (whole)
+    __syncthreads();
+  else
+    __syncwarp();
+  x[i] = shared[i ^ 32];
+}
+
+Test(cuda_on_host, a_warps_barrier_does_not_order_two_warps) {
+  int x[64];
+  cr_expect_eq(RUN(across_warps, 1, 64, x, 1), PHIBAL_OK, "%s", phibal_status_message());
+  expect_fault(RUN(across_warps, 1, 64, x, 0), "shared memory");
+}
+
+static __global__ void beyond(int *x, int n) {
+  SHARED_ARRAY(int, shared, 32);
+  for (int i = 0; i < n; i++)
+    if (threadIdx.x == 0) shared[i] = i;
+  if (threadIdx.x == 0) x[0] = shared[n - 1];
+}
+
+Test(cuda_on_host, an_access_beyond_shared_memory_is_noticed) {
+  int x[1];
+  cr_expect_eq(RUN(beyond, 1, 32, x, 32), PHIBAL_OK, "%s", phibal_status_message());
+  cr_expect_eq(x[0], 31);
+  expect_fault(RUN(beyond, 1, 32, x, 33), "writes");
+  cr_expect(strstr(phibal_status_message(), "beyond shared memory: byte 128 of 128"));
+}
+
+static __global__ void dynamic(int *x, int i) {
+  SHARED_DYNAMIC(int, shared);
+  if (threadIdx.x == 0) {
+    (shared + 2)[i] = 5;
+    x[0] = shared[2 + i];
+  }
+}
+
+Test(cuda_on_host, dynamic_shared_memory_has_an_end_and_a_beginning) {
+  int x[1];
+  launch_shape shape = {1, 32, 4 * sizeof(int)};
+  cr_expect_eq(launch("dynamic", dynamic, shape, &here, x, 1), PHIBAL_OK);
+  cr_expect_eq(x[0], 5);
+  expect_fault(launch("dynamic", dynamic, shape, &here, x, 2), "beyond shared memory");
+  expect_fault(launch("dynamic", dynamic, shape, &here, x, -3), "beyond shared memory");
+}
+
+/* Half of the threads leave, or wait elsewhere. */
+static __global__ void divergent(int *x, int how) {
+  if (how == 1 && threadIdx.x >= 32) return;
+  if (how == 2 && threadIdx.x >= 32)
+    __syncthreads();
+  else
+    __syncthreads();
+  x[threadIdx.x] = 1;
+}
+
+Test(cuda_on_host, divergent_barriers_are_noticed) {
+  int x[64];
+  cr_expect_eq(RUN(divergent, 1, 64, x, 0), PHIBAL_OK, "%s", phibal_status_message());
+  expect_fault(RUN(divergent, 1, 64, x, 1), "thread 32 has ended");
+  expect_fault(RUN(divergent, 1, 64, x, 2), "divergent __syncthreads");
+  /* And the next launch is as if nothing had been. */
+  cr_expect_eq(RUN(divergent, 1, 64, x, 0), PHIBAL_OK, "%s", phibal_status_message());
+}
+
+/* A shuffle that half of the lanes do not come to. */
+static __global__ void half_a_shuffle(int *x, int how) {
+  int i = (int)threadIdx.x, y = i;
+  if (how == 0 || i < 16) y = __shfl_xor_sync(how == 2 ? 0xffffu : ALL_LANES, i, 1);
+  x[i] = y;
+}
+
+Test(cuda_on_host, a_collective_without_some_of_its_lanes_is_noticed) {
+  int x[32];
+  cr_expect_eq(RUN(half_a_shuffle, 1, 32, x, 0), PHIBAL_OK, "%s", phibal_status_message());
+  cr_expect_eq(RUN(half_a_shuffle, 1, 32, x, 2), PHIBAL_OK, "%s", phibal_status_message());
+  for (int i = 0; i < 32; i++) cr_expect_eq(x[i], i < 16 ? i ^ 1 : i);
+  expect_fault(RUN(half_a_shuffle, 1, 32, x, 1), "divergent __shfl_xor_sync");
+  expect_fault(RUN(half_a_shuffle, 1, 24, x, 0), "only 24 threads");
+}
+
+/* Atomic additions of all threads, and one that is not atomic. */
+static __global__ void add_all(int *x, int atomic) {
+  SHARED_ARRAY(int, sum, 1);
+  if (threadIdx.x == 0) sum[0] = 0;
+  __syncthreads();
+  if (atomic)
+    shared_add(sum, 0, (int)threadIdx.x);
+  else
+    sum[0] += (int)threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) x[blockIdx.x] = sum[0];
+}
+
+Test(cuda_on_host, additions_race_unless_they_are_atomic) {
+  int x[3];
+  cr_expect_eq(RUN(add_all, 3, 64, x, 1), PHIBAL_OK, "%s", phibal_status_message());
+  for (int i = 0; i < 3; i++) cr_expect_eq(x[i], 63 * 64 / 2);
+  expect_fault(RUN(add_all, 1, 64, x, 0), "race");
+}
+
+/* Every collective beside what it is. */
+static __global__ void collectives(int *x) {
+  int i = (int)threadIdx.x, n = 32;
+  x[0 * n + i] = __shfl_sync(ALL_LANES, i * i, 5);
+  x[1 * n + i] = __shfl_sync(ALL_LANES, i * i, 3, 8);
+  x[2 * n + i] = __shfl_xor_sync(ALL_LANES, i * i, 4, 8);
+  x[3 * n + i] = __shfl_up_sync(ALL_LANES, i * i, 2);
+  x[4 * n + i] = (int)__ballot_sync(ALL_LANES, i % 3 == 0);
+  x[5 * n + i] = (int)__match_any_sync(ALL_LANES, i % 5);
+  x[6 * n + i] = __reduce_max_sync(ALL_LANES, i == 9 ? -1 : -i - 2);
+  x[7 * n + i] = (int)__reduce_min_sync(ALL_LANES, (unsigned)(i == 9 ? -1 : i + 2));
+  x[8 * n + i] = __any_sync(ALL_LANES, i == 31);
+  double wide = __shfl_xor_sync(ALL_LANES, 0.1 * i, 1);
+  x[9 * n + i] = wide == 0.1 * (i ^ 1);
+}
+
+Test(cuda_on_host, collectives_are_those_of_the_device) {
+  int x[10 * 32];
+  cr_expect_eq(RUN(collectives, 1, 32, x), PHIBAL_OK, "%s", phibal_status_message());
+  for (int i = 0; i < 32; i++) {
+    unsigned ballot = 0, match = 0;
+    int from = i / 8 * 8 + 3;
+    for (int l = 0; l < 32; l++) {
+      ballot |= (unsigned)(l % 3 == 0) << l;
+      match |= (unsigned)(l % 5 == i % 5) << l;
+    }
+    int wanted[] = {25,
+                    from * from,
+                    (i ^ 4) * (i ^ 4),
+                    i < 2 ? i * i : (i - 2) * (i - 2),
+                    (int)ballot,
+                    (int)match,
+                    -1,
+                    2,
+                    1,
+                    1};
+    for (int c = 0; c < 10; c++)
+      cr_expect_eq(x[c * 32 + i], wanted[c], "collective %d, lane %d: %d, not %d", c, i,
+                   x[c * 32 + i], wanted[c]);
+  }
+}

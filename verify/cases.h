@@ -1,0 +1,60 @@
+/* Generated inputs for the routing operations: each case is a function of (seed, case number), so a
+   failure is named by two numbers. The kinds cover what breaks routers; `verify` goes through them
+   round robin. */
+#ifndef PHIBAL_VERIFY_CASES_H
+#define PHIBAL_VERIFY_CASES_H
+
+#include "random.h"
+#include "small_case.h"
+#include <phibal/router.h>
+#include <stdbool.h>
+
+/* CASE(ID, "name", what it is) */
+#define ROUTE_CASES(CASE)                                                                          \
+  CASE(ORDINARY, "ordinary", "bell-shaped logits")                                                 \
+  CASE(TIES, "ties", "logits from a few values, +0 and -0 among them")                             \
+  CASE(NEAR_TIES, "near-ties", "logits one unit in the last place apart")                          \
+  CASE(ONE_HOT, "one-hot", "one logit far above the rest")                                         \
+  CASE(ALL_EQUAL, "all-equal", "every logit the same")                                             \
+  CASE(WITHIN_80, "within-80", "logits up to 80 in size")                                          \
+  CASE(WITHIN_1E4, "within-1e4", "logits up to ten thousand in size")                              \
+  CASE(SUBNORMAL, "subnormal", "subnormal logits")                                                 \
+  CASE(NEAR_UNDERFLOW, "near-underflow", "probabilities around the smallest subnormal")            \
+  CASE(DEAD_EXPERT, "dead-expert", "one expert that no token wants")                               \
+  CASE(ONE_EXPERT, "one-expert", "E = 1")                                                          \
+  CASE(ODD_EXPERTS, "odd-experts", "E a multiple of nothing")                                      \
+  CASE(MOST_EXPERTS, "most-experts", "E = 1024")                                                   \
+  CASE(E128_K8, "e128-k8", "E = 128, k = 8")                                                       \
+  CASE(K_EQUALS_E, "k-equals-e", "every expert selected")                                          \
+  CASE(ONE_TOKEN, "one-token", "T = 1")                                                            \
+  CASE(NO_TOKEN, "no-token", "T = 0")                                                              \
+  CASE(PADDING, "padding", "masked tokens, NaN among their logits")                                \
+  CASE(BIAS, "bias", "a selection bias, negative, zero or tiny for some experts")                  \
+  CASE(MANY_TOKENS, "many-tokens", "T = 100000")
+
+typedef enum case_kind {
+#define CASE(ID, name, what) CASE_##ID,
+  ROUTE_CASES(CASE)
+#undef CASE
+      CASE_KINDS
+} case_kind;
+
+typedef struct route_case {
+  case_kind kind;
+  uint64_t number;
+  int64_t tokens;
+  phibal_router router;
+  float *logits;        /* [T][E] */
+  float *bias;          /* [E], or null */
+  uint8_t *mask;        /* [T], or null */
+  random_stream random; /* for what else an operation needs: gradients, prices */
+} route_case;
+
+/* Case `number` of the operation; numbers below CASE_KINDS hold each kind once at its full size,
+   later ones keep T small, small cases (small_case.h) E too. */
+phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t number, route_case *c);
+void route_case_destroy(route_case *c);
+case_kind case_kind_of(uint64_t number);
+const char *case_kind_name(case_kind kind);
+
+#endif

@@ -1,0 +1,533 @@
+#include "judge_vectors.h"
+#include "vectors.h"
+#include "formats/text_limits.h"
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include "formats/npz.h"
+#include "formats/safetensors.h"
+#include <stdio.h>
+#include <string.h>
+
+typedef struct judge_files {
+  safetensors_file cases, results;
+  json_t *manifest;
+  bool *used; /* [results.count] */
+} judge_files;
+
+static void files_close(judge_files *f) {
+  safetensors_close(&f->cases);
+  safetensors_close(&f->results);
+  json_decref(f->manifest);
+  free(f->used);
+  memset(f, 0, sizeof *f);
+}
+
+static phibal_status bad_manifest(const char *path, const char *what) {
+  return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s", path, what);
+}
+
+/* The manifest must be that of this very file. */
+static phibal_status open_manifest(const judge_request *request, judge_files *f) {
+  char *path = vectors_manifest_path(request->cases);
+  if (!path) return phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
+  phibal_status status = file_read_json(path, TEXT_MANIFEST, 0, &f->manifest);
+  const char *format, *digest;
+  int version;
+  json_t *cases, *promises;
+  uint64_t actual = 0;
+  char hex[24];
+  if (!f->manifest)
+    status = phibal_status_set(status, "%s; the manifest lies beside %s", phibal_status_message(),
+                               request->cases);
+  else if (json_unpack(f->manifest, "{s:s, s:i, s:s, s:o, s:o}", "format", &format, "version",
+                       &version, "digest", &digest, "cases", &cases, "promises", &promises) ||
+           strcmp(format, "phibal-vectors") != 0 || !json_is_array(cases) ||
+           !json_is_object(promises))
+    status = bad_manifest(path, "is no manifest of phibal's vectors");
+  else if (version != VECTORS_VERSION)
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: version %d; this phibal reads %d", path,
+                               version, VECTORS_VERSION);
+  else if ((status = vectors_digest(request->cases, &actual)) == PHIBAL_OK) {
+    snprintf(hex, sizeof hex, "%016" PRIx64, actual);
+    if (strcmp(hex, digest) != 0)
+      status = phibal_status_set(PHIBAL_ERROR_FORMAT,
+                                 "%s: is the manifest of another file than %s (its digest is %s, "
+                                 "the file's %s)",
+                                 path, request->cases, digest, hex);
+  }
+  free(path);
+  return status;
+}
+
+static phibal_status files_open(const judge_request *request, judge_files *f) {
+  memset(f, 0, sizeof *f);
+  phibal_status status = tensors_open(request->cases, &f->cases);
+  if (status == PHIBAL_OK) status = tensors_open(request->results, &f->results);
+  if (status == PHIBAL_OK) status = open_manifest(request, f);
+  if (status == PHIBAL_OK && !(f->used = calloc((size_t)f->results.count + 1, 1)))
+    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
+  if (status != PHIBAL_OK) files_close(f);
+  return status;
+}
+
+/* Elements of a file's tensor. */
+
+static bool is_real(safetensors_dtype t) {
+  return t == SAFETENSORS_F16 || t == SAFETENSORS_BF16 || t == SAFETENSORS_F32 ||
+         t == SAFETENSORS_F64;
+}
+
+static bool is_integer(safetensors_dtype t) {
+  return t == SAFETENSORS_BOOL || t == SAFETENSORS_U8 || t == SAFETENSORS_I8 ||
+         t == SAFETENSORS_I16 || t == SAFETENSORS_U16 || t == SAFETENSORS_I32 ||
+         t == SAFETENSORS_U32 || t == SAFETENSORS_I64;
+}
+
+static double half_precision(uint16_t bits) {
+  int exponent = bits >> 10 & 31;
+  double fraction = bits & 1023;
+  double size = exponent == 31 ? (fraction > 0 ? (double)NAN : (double)INFINITY)
+                : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                               : ldexp(fraction, -24);
+  return bits >> 15 ? -size : size;
+}
+
+static double brain_precision(uint16_t bits) {
+  uint32_t wide = (uint32_t)bits << 16;
+  float x;
+  memcpy(&x, &wide, sizeof x);
+  return (double)x;
+}
+
+static double real_element(const safetensors_tensor *t, int64_t i) {
+  switch (t->dtype) {
+  case SAFETENSORS_F64:
+    return ((const double *)t->data)[i];
+  case SAFETENSORS_F16:
+    return half_precision(((const uint16_t *)t->data)[i]);
+  case SAFETENSORS_BF16:
+    return brain_precision(((const uint16_t *)t->data)[i]);
+  default:
+    return (double)((const float *)t->data)[i];
+  }
+}
+
+static int64_t integer_element(const safetensors_tensor *t, int64_t i) {
+  switch (t->dtype) {
+  case SAFETENSORS_I64:
+    return ((const int64_t *)t->data)[i];
+  case SAFETENSORS_U32:
+    return ((const uint32_t *)t->data)[i];
+  case SAFETENSORS_I32:
+    return ((const int32_t *)t->data)[i];
+  case SAFETENSORS_U16:
+    return ((const uint16_t *)t->data)[i];
+  case SAFETENSORS_I16:
+    return ((const int16_t *)t->data)[i];
+  case SAFETENSORS_I8:
+    return ((const int8_t *)t->data)[i];
+  default:
+    return ((const uint8_t *)t->data)[i];
+  }
+}
+
+/* Rounds a binary64 number to the format that was asked for. */
+static double round_to(phibal_format format, double x) {
+  if (!isfinite(x)) return x;
+  phibal_enclosure point;
+  double rounded = x;
+  phibal_enclosure_init(&point, 53);
+  phibal_enclosure_set_d(&point, x);
+  phibal_round_enclosure(&point, format, PHIBAL_ROUND_NEAREST, &rounded);
+  phibal_enclosure_clear(&point);
+  return rounded;
+}
+
+/* Shapes are the same if they are without their dimensions of size 1. */
+static bool same_shape(const safetensors_tensor *a, const safetensors_tensor *b) {
+  int32_t i = 0, j = 0;
+  for (;;) {
+    while (i < a->dimensions && a->shape[i] == 1) i++;
+    while (j < b->dimensions && b->shape[j] == 1) j++;
+    if (i == a->dimensions || j == b->dimensions) return i == a->dimensions && j == b->dimensions;
+    if (a->shape[i++] != b->shape[j++]) return false;
+  }
+}
+
+static void print_shape(const safetensors_tensor *t, char *text, size_t size) {
+  size_t n = (size_t)snprintf(text, size, "[");
+  for (int32_t i = 0; i < t->dimensions && n < size; i++)
+    n += (size_t)snprintf(text + n, size - n, "%s%" PRId64, i ? ", " : "", t->shape[i]);
+  if (n < size) snprintf(text + n, size - n, "]");
+}
+
+static void print_index(const safetensors_tensor *t, int64_t element, char *text, size_t size) {
+  int64_t index[SAFETENSORS_MAX_DIMENSIONS];
+  for (int32_t i = t->dimensions; i-- > 0;) {
+    index[i] = t->shape[i] ? element % t->shape[i] : 0;
+    element = t->shape[i] ? element / t->shape[i] : 0;
+  }
+  size_t n = (size_t)snprintf(text, size, "[");
+  for (int32_t i = 0; i < t->dimensions && n < size; i++)
+    n += (size_t)snprintf(text + n, size - n, "%s%" PRId64, i ? ", " : "", index[i]);
+  if (n < size) snprintf(text + n, size - n, "]");
+}
+
+/* One output of one case, while it is judged. */
+typedef struct comparison {
+  const judge_request *request;
+  const safetensors_tensor *expected, *bound, *got;
+  judged_case *c;
+  judged_output *to;
+  const char *output;
+  bool failed;
+} comparison;
+
+static void fail(comparison *m, const char *words) {
+  m->failed = true;
+  if (m->c->failures) return;
+  snprintf(m->c->first.output, sizeof m->c->first.output, "%s", m->output);
+  snprintf(m->c->first.words, sizeof m->c->first.words, "%s", words);
+}
+
+static void wrong_element(comparison *m, int64_t i, const char *got, const char *expected,
+                          const char *bound) {
+  char where[80], words[320];
+  m->c->wrong++;
+  m->to->wrong++;
+  if (m->failed) return;
+  print_index(m->expected, i, where, sizeof where);
+  snprintf(words, sizeof words, "%s%s: got %s, expected %s%s", m->output, where, got, expected,
+           bound);
+  fail(m, words);
+}
+
+static void note_error(comparison *m, int64_t i, double error) {
+  judged_output *to = m->to;
+  if (!(error > to->worst) && !isnan(error)) return;
+  char where[80];
+  print_index(m->expected, i, where, sizeof where);
+  to->worst = isnan(error) ? (double)INFINITY : error;
+  snprintf(to->worst_where, sizeof to->worst_where, "%.60s %.60s", m->c->id, where);
+}
+
+/* An error in the promise's measure: the bound is promise->bound of its units. */
+static double in_measure(const comparison *m, double distance, double expected, double bound) {
+  if (distance == 0) return 0;
+  if (m->to->measure == MEASURE_ULP64)
+    return distance / phibal_format_ulp(PHIBAL_FORMAT_BINARY64, expected);
+  return bound > 0 ? distance / bound * m->to->bound : (double)INFINITY;
+}
+
+/* How far `got` lies outside of what may be rounded to it; 0 if it does not. */
+static double narrow_distance(phibal_format format, double got, double expected, double bound) {
+  double low = round_to(format, nextafter(expected - bound, (double)-INFINITY));
+  double high = round_to(format, nextafter(expected + bound, (double)INFINITY));
+  return got < low ? low - got : got > high ? got - high : 0;
+}
+
+static void compare_real(comparison *m, int64_t i) {
+  double got = real_element(m->got, i), expected = real_element(m->expected, i);
+  double bound = real_element(m->bound, i), allowed = bound * m->request->times;
+  bool right;
+  double error = 0;
+  if (isnan(expected) || isnan(got) || isinf(expected) || isinf(got)) {
+    bool narrow = m->request->narrow && !isnan(expected) && !isnan(got);
+    right = (isnan(expected) && isnan(got)) || got == expected ||
+            (narrow && narrow_distance(m->request->format, got, expected, allowed) == 0);
+    if (!right) error = (double)INFINITY;
+  } else if (m->request->narrow) {
+    double distance = narrow_distance(m->request->format, got, expected, allowed);
+    right = distance == 0;
+    error = right ? 0 : in_measure(m, distance + allowed, expected, bound);
+  } else {
+    double distance = fabs(got - expected);
+    right = distance <= allowed;
+    error = in_measure(m, distance, expected, bound);
+  }
+  note_error(m, i, error);
+  if (right) return;
+  char got_text[48], expected_text[48], bound_text[48];
+  snprintf(got_text, sizeof got_text, "%.9g", got);
+  snprintf(expected_text, sizeof expected_text, "%.9g", expected);
+  snprintf(bound_text, sizeof bound_text, " within %.3g", allowed);
+  wrong_element(m, i, got_text, expected_text, bound_text);
+}
+
+static void compare_integer(comparison *m, int64_t i) {
+  int64_t got = integer_element(m->got, i), expected = integer_element(m->expected, i);
+  note_error(m, i, got == expected ? 0 : (double)INFINITY);
+  if (got == expected) return;
+  char got_text[24], expected_text[24];
+  snprintf(got_text, sizeof got_text, "%" PRId64, got);
+  snprintf(expected_text, sizeof expected_text, "%" PRId64, expected);
+  wrong_element(m, i, got_text, expected_text, "");
+}
+
+/* Whether results of that type can be judged at all; says why not. */
+static bool usable(comparison *m, const char *dtype) {
+  char words[200], has[80], wants[80];
+  bool real = m->bound != NULL;
+  if (!same_shape(m->got, m->expected)) {
+    print_shape(m->got, has, sizeof has);
+    print_shape(m->expected, wants, sizeof wants);
+    snprintf(words, sizeof words, "%s: shape %s, must be %s", m->output, has, wants);
+    fail(m, words);
+    return false;
+  }
+  safetensors_dtype got = m->got->dtype;
+  bool wide = m->request->narrow || got == SAFETENSORS_F64 ||
+              (got == SAFETENSORS_F32 && strcmp(dtype, "F32") == 0);
+  if (real ? is_real(got) && wide : is_integer(got)) return true;
+  snprintf(words, sizeof words, "%s: dtype %s, must be %s%s", m->output,
+           safetensors_dtype_name(got), real ? dtype : "an integer type",
+           real && is_real(got) ? " (or say --format, to judge a narrower one)" : "");
+  fail(m, words);
+  return false;
+}
+
+static const safetensors_tensor *find(const safetensors_file *f, const char *prefix,
+                                      const char *folder, const char *name) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s/%s", prefix, folder, name);
+  return safetensors_find(f, path);
+}
+
+/* The tensors under PREFIX/out/: *count of them from the one that is returned on. They are sorted
+   by name. */
+static int64_t results_of(const safetensors_file *f, const char *prefix, int64_t *count) {
+  char folder[80];
+  const size_t n = (size_t)snprintf(folder, sizeof folder, "%s/out/", prefix);
+  int64_t low = 0, high = f->count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (strcmp(f->tensors[middle].name, folder) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  *count = 0;
+  while (low + *count < f->count && strncmp(f->tensors[low + *count].name, folder, n) == 0)
+    ++*count;
+  return low;
+}
+
+static judged_output *output_row(judge_report *report, const judge_files *f, const char *name,
+                                 const char *output, const char *promise) {
+  for (int64_t i = 0; i < report->output_count; i++)
+    if (strcmp(report->outputs[i].operation, name) == 0 &&
+        strcmp(report->outputs[i].output, output) == 0)
+      return &report->outputs[i];
+  void *more = realloc(report->outputs, sizeof(judged_output) * (size_t)(report->output_count + 1));
+  if (!more) return NULL;
+  report->outputs = more;
+  judged_output *to = &report->outputs[report->output_count++];
+  memset(to, 0, sizeof *to);
+  snprintf(to->operation, sizeof to->operation, "%s", name);
+  snprintf(to->output, sizeof to->output, "%s", output);
+  const char *measure = "";
+  json_t *row =
+      json_object_get(json_object_get(json_object_get(f->manifest, "promises"), name), promise);
+  json_unpack(row, "{s:s, s:F}", "measure", &measure, "bound", &to->bound);
+  for (int m = MEASURE_EXACT; m <= MEASURE_FRACTION; m++)
+    if (strcmp(measure, measure_name((output_measure)m)) == 0) to->measure = (output_measure)m;
+  return to;
+}
+
+static phibal_status judge_output(const judge_request *request, judge_files *f, judged_case *c,
+                                  const char *output, json_t *described, judge_report *report) {
+  const char *dtype, *promise;
+  int optional;
+  if (json_unpack(described, "{s:s, s:s, s:b}", "dtype", &dtype, "promise", &promise, "optional",
+                  &optional))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: the manifest's output %s has no dtype, "
+                             "promise or optional",
+                             c->id, output);
+  comparison m = {.request = request, .c = c, .output = output};
+  m.expected = find(&f->cases, c->prefix, "expected", output);
+  m.bound = find(&f->cases, c->prefix, "bound", output);
+  m.got = find(&f->results, c->prefix, "out", output);
+  m.to = output_row(report, f, c->operation, output, promise);
+  if (!m.to) return phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
+  if (!m.expected || (m.bound && m.bound->elements != m.expected->elements) ||
+      (m.bound ? m.expected->dtype != SAFETENSORS_F64 || m.bound->dtype != SAFETENSORS_F64
+               : !is_integer(m.expected->dtype)))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no expected %s/expected/%s with its bound",
+                             request->cases, c->prefix, output);
+  if (!m.got) {
+    m.to->not_given++;
+    char words[200];
+    snprintf(words, sizeof words, "%s: missing; the results need a tensor %s/out/%s", output,
+             c->prefix, output);
+    if (!optional) fail(&m, words);
+  } else {
+    f->used[m.got - f->results.tensors] = true;
+    if (usable(&m, dtype))
+      for (int64_t i = 0; i < m.expected->elements; i++) {
+        c->elements++;
+        m.to->elements++;
+        if (m.bound)
+          compare_real(&m, i);
+        else
+          compare_integer(&m, i);
+      }
+  }
+  c->failures += m.failed;
+  return PHIBAL_OK;
+}
+
+static phibal_status judge_case(const judge_request *request, judge_files *f, size_t index,
+                                json_t *described, judge_report *report) {
+  const char *id, *prefix, *name, *kind;
+  json_t *flags, *outputs, *described_output, *flag;
+  if (json_unpack(described, "{s:s, s:s, s:s, s:s, s:o, s:o}", "id", &id, "prefix", &prefix,
+                  "operation", &name, "kind", &kind, "flags", &flags, "outputs", &outputs) ||
+      !json_is_object(outputs))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: case %lld of the manifest is incomplete",
+                             request->cases, (long long)report->count);
+  int64_t results, first = results_of(&f->results, prefix, &results);
+  if (request->operation && strcmp(name, request->operation) != 0) {
+    memset(f->used + first, true, (size_t)results); /* of another operation, so not astray */
+    return PHIBAL_OK;
+  }
+  judged_case *c = &report->cases[report->count++];
+  snprintf(c->id, sizeof c->id, "%s", id);
+  snprintf(c->prefix, sizeof c->prefix, "%s", prefix);
+  snprintf(c->operation, sizeof c->operation, "%s", name);
+  snprintf(c->kind, sizeof c->kind, "%s", kind);
+  const char *group = json_string_value(json_object_get(described, "group"));
+  if (group) snprintf(c->group, sizeof c->group, "%s", group);
+  c->index = index;
+  size_t place;
+  json_array_foreach(flags, place, flag) {
+    flag_id known = json_is_string(flag) ? flag_find(json_string_value(flag)) : FLAG_COUNT;
+    if (known < FLAG_COUNT) c->flags |= UINT64_C(1) << known;
+  }
+  /* An output under a wrong name is an answer: the case fails for what is missing. */
+  c->answered = results > 0;
+  if (request->answered_only && !c->answered) return PHIBAL_OK;
+  const char *output;
+  json_object_foreach(outputs, output, described_output) {
+    phibal_status status = judge_output(request, f, c, output, described_output, report);
+    if (status != PHIBAL_OK) return status;
+  }
+  for (int64_t i = first; i < first + results; i++)
+    if (!f->used[i] && !report->misnamed++)
+      snprintf(report->misnamed_name, sizeof report->misnamed_name, "%s",
+               f->results.tensors[i].name);
+  return PHIBAL_OK;
+}
+
+/* A case that repeats another must have the same bits. */
+static void judge_repeat(const judge_files *f, const judged_case *first, judged_case *again,
+                         json_t *outputs) {
+  const char *output;
+  json_t *described;
+  json_object_foreach(outputs, output, described) {
+    const safetensors_tensor *a = find(&f->results, first->prefix, "out", output);
+    const safetensors_tensor *b = find(&f->results, again->prefix, "out", output);
+    if (!a || !b || (a->bytes == b->bytes && memcmp(a->data, b->data, (size_t)a->bytes) == 0))
+      continue;
+    if (!again->failures) {
+      snprintf(again->first.output, sizeof again->first.output, "%s", output);
+      snprintf(again->first.words, sizeof again->first.words,
+               "%.60s: other bits than in %.60s, which has the same inputs", output, first->prefix);
+    }
+    again->failures++;
+  }
+}
+
+static void judge_repeats(const judge_files *f, judge_report *report) {
+  json_t *cases = json_object_get(f->manifest, "cases");
+  for (int64_t i = 0; i < report->count; i++) {
+    judged_case *again = &report->cases[i];
+    if (!again->group[0]) continue;
+    for (int64_t k = 0; k < i; k++) {
+      const judged_case *first = &report->cases[k];
+      if (strcmp(first->group, again->group) != 0 ||
+          strcmp(first->operation, again->operation) != 0)
+        continue;
+      judge_repeat(f, first, again,
+                   json_object_get(json_array_get(cases, (size_t)again->index), "outputs"));
+      break;
+    }
+  }
+}
+
+/* How well the flag explains the failures: 1 if its cases are exactly the failed ones. */
+static double likelihood(const judge_report *report, int flag) {
+  const judged_flag *f = &report->flags[flag];
+  return 2 * (double)f->failed / (double)(f->failed + f->passed + report->failed);
+}
+
+static void find_likely(judge_report *report) {
+  bool taken[FLAG_COUNT] = {false};
+  while (report->likely_count < LIKELY_FLAGS) {
+    int best = FLAG_COUNT;
+    for (int f = 0; f < FLAG_COUNT; f++)
+      if (!taken[f] && f != FLAG_ORDINARY && report->flags[f].failed &&
+          (best == FLAG_COUNT || likelihood(report, f) > likelihood(report, best)))
+        best = f;
+    if (best == FLAG_COUNT) return;
+    taken[best] = true;
+    report->likely[report->likely_count++] = (flag_id)best;
+  }
+}
+
+static void sum_up(judge_report *report, const judge_files *f) {
+  for (int64_t i = 0; i < report->count; i++) {
+    const judged_case *c = &report->cases[i];
+    report->failed += c->failures > 0;
+    report->unanswered += !c->answered;
+    if (report->answered_only && !c->answered) continue;
+    for (int flag = 0; flag < FLAG_COUNT; flag++) {
+      if (!(c->flags >> flag & 1)) continue;
+      if (c->failures)
+        report->flags[flag].failed++;
+      else
+        report->flags[flag].passed++;
+    }
+  }
+  find_likely(report);
+  for (int64_t i = 0; i < f->results.count; i++)
+    if (!f->used[i] && !report->stray++)
+      snprintf(report->stray_name, sizeof report->stray_name, "%s", f->results.tensors[i].name);
+}
+
+phibal_status judge_vectors(const judge_request *request, judge_report *report) {
+  memset(report, 0, sizeof *report);
+  report->answered_only = request->answered_only;
+  judge_files f;
+  phibal_status status = files_open(request, &f);
+  if (status != PHIBAL_OK) return status;
+  json_t *cases = json_object_get(f.manifest, "cases"), *described;
+  report->cases = calloc(json_array_size(cases) + 1, sizeof *report->cases);
+  if (!report->cases) status = phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
+  size_t index;
+  if (status == PHIBAL_OK) json_array_foreach(cases, index, described) {
+      status = judge_case(request, &f, index, described, report);
+      if (status != PHIBAL_OK) break;
+    }
+  if (status == PHIBAL_OK) {
+    judge_repeats(&f, report);
+    sum_up(report, &f);
+  }
+  files_close(&f);
+  return status;
+}
+
+void judge_report_clear(judge_report *report) {
+  free(report->cases);
+  free(report->outputs);
+  memset(report, 0, sizeof *report);
+}
+
+int64_t judge_judged(const judge_report *report) {
+  return report->count - (report->answered_only ? report->unanswered : 0);
+}
+
+bool judge_passed(const judge_report *report) {
+  return judge_judged(report) > 0 && report->failed == 0;
+}

@@ -1,0 +1,85 @@
+/* The judge of results made elsewhere: a file of golden vectors, its manifest, and a file of
+   results, case by case and flag by flag. Needs no reference: what is right stands in the vectors.
+ */
+#ifndef PHIBAL_VERIFY_JUDGE_VECTORS_H
+#define PHIBAL_VERIFY_JUDGE_VECTORS_H
+
+#include "compare.h"
+#include "flags.h"
+#include <phibal/rounding.h>
+#include <stdbool.h>
+
+typedef struct judge_request {
+  const char *cases, *results; /* paths */
+  const char *operation;       /* this one only; null for all */
+  /* The format of the results, where it is narrower than the output's own: an element passes if it
+     is the rounding, once, of a number that keeps the bound. */
+  bool narrow;
+  phibal_format format;
+  const char *format_name; /* as it was asked for */
+  double times;            /* bounds are multiplied by this; 1 for the promise itself */
+  bool answered_only;      /* a case without any result is counted, and is no failure */
+} judge_request;
+
+/* One output of one case that failed. */
+typedef struct judged_failure {
+  char output[40];
+  char words[320]; /* what is wrong: a line for people */
+} judged_failure;
+
+typedef struct judged_case {
+  char id[96], prefix[64], operation[40], kind[40], group[40];
+  size_t index; /* in the manifest */
+  uint64_t flags;
+  bool answered;        /* the results have a tensor PREFIX/out/..., whatever its name */
+  int64_t elements;     /* compared */
+  int64_t wrong;        /* elements over their bound */
+  int failures;         /* outputs that failed, */
+  judged_failure first; /* and the first of them */
+} judged_case;
+
+/* One output of an operation over all cases. */
+typedef struct judged_output {
+  char operation[40], output[40];
+  output_measure measure;
+  double bound;
+  int64_t elements, wrong, not_given;
+  double worst; /* largest error in the promise's measure */
+  char worst_where[160];
+} judged_output;
+
+typedef struct judged_flag {
+  int64_t passed, failed;
+} judged_flag;
+
+enum { LIKELY_FLAGS = 3 };
+
+typedef struct judge_report {
+  judged_case *cases;
+  int64_t count, failed, unanswered; /* count: of all cases, the unanswered ones too */
+  bool answered_only;                /* as requested */
+  judged_output *outputs;
+  int64_t output_count;
+  judged_flag flags[FLAG_COUNT];
+  /* The flags that explain the failures best, the best first: those whose cases are most nearly the
+     failed ones (the harmonic mean of the share of failed cases that carry the flag and the share
+     of its cases that failed). */
+  flag_id likely[LIKELY_FLAGS];
+  int likely_count;
+  int64_t stray; /* tensors of the results that belong to no output of any case, */
+  char stray_name[160];
+  int64_t misnamed; /* and those among them that lie in a judged case's PREFIX/out */
+  char misnamed_name[160];
+} judge_report;
+
+/* PHIBAL_ERROR_IO or PHIBAL_ERROR_FORMAT where a file cannot be used; wrong results are in the
+   report. judge_report_clear in any case. */
+phibal_status judge_vectors(const judge_request *request, judge_report *report);
+void judge_report_clear(judge_report *report);
+
+/* True if at least one case was answered and all that were judged passed. A case that nobody
+   answered fails, or with answered_only is not judged. */
+int64_t judge_judged(const judge_report *report); /* how many cases the verdict is about */
+bool judge_passed(const judge_report *report);
+
+#endif

@@ -1,0 +1,134 @@
+/* An operation of the catalogue (spec/ops.def) as data: a case has named parameters, named input
+   tensors and named output tensors. What the outputs must be is said once, by the operation's
+   `truth`; it is heard by a judge, which compares outputs with it, or by a writer of golden
+   vectors, which records it (judgement.h). Who computes the outputs is a backend's business. */
+#ifndef PHIBAL_VERIFY_OPERATION_H
+#define PHIBAL_VERIFY_OPERATION_H
+
+#include "arena.h"
+#include "compare.h"
+#include "flags.h"
+#include "random.h"
+#include "small_case.h"
+#include <stdbool.h>
+
+typedef enum tensor_type {
+  TENSOR_F32,
+  TENSOR_F64,
+  TENSOR_I32,
+  TENSOR_I64,
+  TENSOR_U8,
+} tensor_type;
+
+enum { TENSOR_RANK = 4, CASE_PARAMETERS = 16, CASE_TENSORS = 16 };
+
+typedef struct tensor {
+  const char *name;
+  tensor_type type;
+  int rank;
+  int64_t shape[TENSOR_RANK]; /* row-major */
+  void *data;
+  output_id promise; /* outputs: what most of its elements promise */
+  bool optional;     /* outputs: an intermediate result that an implementation may not have */
+} tensor;
+
+int64_t tensor_size(const tensor *t); /* elements */
+size_t tensor_type_bytes(tensor_type type);
+/* Element i as a binary64 number; integers beyond 2^53 are rounded. */
+double tensor_real(const tensor *t, int64_t i);
+/* Element i of an integer tensor. */
+int64_t tensor_integer(const tensor *t, int64_t i);
+
+typedef enum parameter_kind { PARAMETER_INTEGER, PARAMETER_REAL, PARAMETER_TEXT } parameter_kind;
+
+typedef struct parameter {
+  const char *name;
+  parameter_kind kind;
+  int64_t integer;
+  double real;
+  const char *text;
+} parameter;
+
+struct operation;
+
+typedef struct operation_case {
+  const struct operation *operation;
+  uint64_t seed, number;
+  const char *kind; /* what the case is, for people */
+  uint64_t flags;   /* a bit for each flag_id it carries */
+  char group[32];   /* cases that must have the same results share it; empty for none */
+  int parameter_count, input_count, output_count;
+  parameter parameters[CASE_PARAMETERS];
+  tensor inputs[CASE_TENSORS], outputs[CASE_TENSORS];
+  arena memory;
+} operation_case;
+
+/* What hears the truth; judgement.h. */
+typedef struct judgement judgement;
+
+typedef struct operation {
+  const char *name; /* as in spec/ops.def */
+  /* The case of c->seed and c->number: parameters, inputs, and outputs that are allocated and
+     filled with what no implementation may leave behind. */
+  phibal_status (*make)(operation_case *c);
+  /* Tells every element of every output: an enclosure of its value and what the promise's measure
+     needs. Where a promise holds stage by stage, the stages' inputs are the case's outputs, unless
+     the judgement has none; the promise is then carried through the stages. */
+  phibal_status (*truth)(const operation_case *c, judgement *j);
+  /* The built-in CPU kernels. */
+  phibal_status (*cpu)(operation_case *c);
+  const char *(*kind)(uint64_t number);
+  const char *family; /* the kinds' family: "core", "route" and so on */
+  int64_t cases;      /* how many are run unless the caller says */
+} operation;
+
+extern const operation operations[];
+extern const int operation_count;
+
+/* Null if there is none of that name. */
+const operation *operation_find(const char *name);
+/* Whether an output of spec/ops.def is the operation's. */
+bool operation_owns(const operation *o, output_id output);
+
+/* Who computes the outputs of cases. */
+typedef struct backend {
+  const char *name;
+  void *context;
+  /* Null: every operation. */
+  bool (*offers)(void *context, const operation *o);
+  /* Whether it computes an output of an operation that it offers. Null: all of them. */
+  bool (*gives)(void *context, const operation *o, const char *output);
+  phibal_status (*run)(void *context, operation_case *c);
+  /* After run: the same case again, otherwise distributed, to the same bits. May be null. */
+  phibal_status (*again)(void *context, const operation_case *c, tally *tallies);
+} backend;
+
+extern const backend backend_cpu;
+
+/* Makes a case; after PHIBAL_OK, operation_case_clear. */
+phibal_status operation_make(const operation *o, uint64_t seed, uint64_t number, operation_case *c);
+void operation_case_clear(operation_case *c);
+
+/* For `make`. Tensors come filled: inputs with 0, outputs with NaN or a senseless integer. After a
+   failed allocation data is null, and case_status says so. Shapes of rank 1 to 4 as varying
+   arguments of type int64_t. */
+void case_flag(operation_case *c, flag_id flag);
+void case_integer(operation_case *c, const char *name, int64_t value);
+void case_real(operation_case *c, const char *name, double value);
+void case_text(operation_case *c, const char *name, const char *value);
+void *case_add_input(operation_case *c, const char *name, tensor_type type, int rank, ...);
+tensor *case_add_output(operation_case *c, output_id promise, const char *name, tensor_type type,
+                        int rank, ...);
+phibal_status case_status(const operation_case *c);
+
+/* By name. A parameter or an output that the case does not have is a programming error, answered
+   with 0 or null; an input that is null was left out. */
+int64_t case_get_integer(const operation_case *c, const char *name);
+double case_get_real(const operation_case *c, const char *name);
+const char *case_get_text(const operation_case *c, const char *name);
+const tensor *case_input(const operation_case *c, const char *name);
+const tensor *case_output(const operation_case *c, const char *name);
+void *case_input_data(const operation_case *c, const char *name);
+void *case_output_data(const operation_case *c, const char *name);
+
+#endif

@@ -1,0 +1,281 @@
+/* Cases are made and kept until all of them are written. */
+#include "vectors.h"
+#include "judgement.h"
+#include "formats/file.h"
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include "formats/npz.h"
+#include "formats/safetensors.h"
+#include <stdio.h>
+#include <string.h>
+
+typedef struct kept_case {
+  operation_case made;
+  arena memory; /* expected values, bounds and names */
+  char prefix[64];
+} kept_case;
+
+typedef struct collection {
+  kept_case *cases;
+  int64_t count;
+  safetensors_tensor *tensors;
+  int64_t tensor_count, tensor_room;
+  char **names; /* of the tensors */
+} collection;
+
+static phibal_status out_of_memory(void) {
+  return phibal_status_set(PHIBAL_ERROR_MEMORY, "vectors: out of memory");
+}
+
+static void collection_clear(collection *all) {
+  for (int64_t i = 0; i < all->count; i++) {
+    operation_case_clear(&all->cases[i].made);
+    arena_free(&all->cases[i].memory);
+  }
+  for (int64_t i = 0; i < all->tensor_count; i++) free(all->names[i]);
+  free(all->cases);
+  free(all->tensors);
+  free(all->names);
+  memset(all, 0, sizeof *all);
+}
+
+static safetensors_dtype dtype_of(tensor_type type) {
+  static const safetensors_dtype dtypes[] = {SAFETENSORS_F32, SAFETENSORS_F64, SAFETENSORS_I32,
+                                             SAFETENSORS_I64, SAFETENSORS_U8};
+  return dtypes[type];
+}
+
+static bool collection_grow(collection *all) {
+  if (all->tensor_count < all->tensor_room) return true;
+  int64_t room = all->tensor_room ? 2 * all->tensor_room : 256;
+  void *tensors = realloc(all->tensors, sizeof *all->tensors * (size_t)room);
+  if (tensors) all->tensors = tensors;
+  void *names = realloc(all->names, sizeof *all->names * (size_t)room);
+  if (names) all->names = names;
+  if (!tensors || !names) return false;
+  all->tensor_room = room;
+  return true;
+}
+
+static phibal_status collection_add(collection *all, const char *prefix, const char *folder,
+                                    const tensor *t) {
+  if (!collection_grow(all)) return out_of_memory();
+  char *name = NULL;
+  if (asprintf(&name, "%s/%s/%s", prefix, folder, t->name) < 0) return out_of_memory();
+  safetensors_tensor to = {.name = name, .dtype = dtype_of(t->type), .dimensions = t->rank};
+  for (int i = 0; i < t->rank; i++) to.shape[i] = t->shape[i];
+  to.data = t->data;
+  all->names[all->tensor_count] = name;
+  all->tensors[all->tensor_count++] = to;
+  return PHIBAL_OK;
+}
+
+/* A NaN has many patterns, and processors differ in which they make; one is written. */
+static void settle_nans(const tensor *t) {
+  int64_t n = tensor_size(t);
+  if (t->type == TENSOR_F32)
+    for (float *x = t->data; n-- > 0; x++) *x = isnan(*x) ? (float)NAN : *x;
+  else if (t->type == TENSOR_F64)
+    for (double *x = t->data; n-- > 0; x++) *x = isnan(*x) ? (double)NAN : *x;
+}
+
+static phibal_status add_vectors(collection *all, kept_case *k) {
+  operation_case *c = &k->made;
+  tensor expected[CASE_TENSORS], bound[CASE_TENSORS];
+  phibal_status status = operation_expect(c, &k->memory, expected, bound);
+  for (int i = 0; status == PHIBAL_OK && i < c->input_count; i++) {
+    settle_nans(&c->inputs[i]);
+    status = collection_add(all, k->prefix, "in", &c->inputs[i]);
+  }
+  for (int i = 0; status == PHIBAL_OK && i < c->output_count; i++) {
+    settle_nans(&expected[i]);
+    status = collection_add(all, k->prefix, "expected", &expected[i]);
+    if (status == PHIBAL_OK && bound[i].data)
+      status = collection_add(all, k->prefix, "bound", &bound[i]);
+  }
+  return status;
+}
+
+static phibal_status add_results(collection *all, kept_case *k, const backend *b) {
+  operation_case *c = &k->made;
+  phibal_status status = b->run(b->context, c);
+  for (int i = 0; status == PHIBAL_OK && i < c->output_count; i++)
+    status = collection_add(all, k->prefix, "out", &c->outputs[i]);
+  return status;
+}
+
+/* Makes all cases and adds their tensors: vectors, or where b is given its results. */
+static phibal_status collect(const vectors_request *request, const backend *b, collection *all) {
+  int64_t total = request->count * request->cases;
+  all->cases = calloc((size_t)total + 1, sizeof *all->cases);
+  if (!all->cases) return out_of_memory();
+  for (int i = 0; i < request->count; i++) {
+    const operation *o = request->operations[i];
+    if (b && b->offers && !b->offers(b->context, o)) continue;
+    for (int64_t n = 0; n < request->cases; n++) {
+      kept_case *k = &all->cases[all->count];
+      phibal_status status =
+          operation_make(o, request->seed, VECTORS_FIRST + (uint64_t)n, &k->made);
+      if (status != PHIBAL_OK) return status;
+      all->count++;
+      if (request->count == 1)
+        snprintf(k->prefix, sizeof k->prefix, "%04" PRId64, n);
+      else
+        snprintf(k->prefix, sizeof k->prefix, "%s/%04" PRId64, o->name, n);
+      status = b ? add_results(all, k, b) : add_vectors(all, k);
+      if (status != PHIBAL_OK) return status;
+    }
+  }
+  return PHIBAL_OK;
+}
+
+static json_t *shape_json(const tensor *t) {
+  json_t *shape = json_array();
+  for (int i = 0; i < t->rank; i++) json_array_append_new(shape, json_integer(t->shape[i]));
+  return shape;
+}
+
+static json_t *parameters_json(const operation_case *c) {
+  json_t *to = json_object();
+  for (int i = 0; i < c->parameter_count; i++) {
+    const parameter *p = &c->parameters[i];
+    json_t *value = p->kind == PARAMETER_INTEGER ? json_integer(p->integer)
+                    : p->kind == PARAMETER_TEXT  ? json_string(p->text)
+                    : isfinite(p->real)          ? json_real(p->real)
+                                                 : json_string("inf");
+    json_object_set_new(to, p->name, value);
+  }
+  return to;
+}
+
+static json_t *flags_json(uint64_t flags) {
+  json_t *to = json_array();
+  for (int f = 0; f < FLAG_COUNT; f++)
+    if (flags >> f & 1) json_array_append_new(to, json_string(flag_describe((flag_id)f)->name));
+  return to;
+}
+
+static json_t *case_json(const kept_case *k) {
+  const operation_case *c = &k->made;
+  char id[96];
+  snprintf(id, sizeof id, "%s/%" PRIu64 "/%" PRIu64, c->operation->name, c->seed, c->number);
+  json_t *inputs = json_object(), *outputs = json_object();
+  for (int i = 0; i < c->input_count; i++)
+    json_object_set_new(inputs, c->inputs[i].name,
+                        json_pack("{s:s, s:o}", "dtype",
+                                  safetensors_dtype_name(dtype_of(c->inputs[i].type)), "shape",
+                                  shape_json(&c->inputs[i])));
+  for (int i = 0; i < c->output_count; i++) {
+    const tensor *t = &c->outputs[i];
+    json_object_set_new(outputs, t->name,
+                        json_pack("{s:s, s:o, s:s, s:b}", "dtype",
+                                  safetensors_dtype_name(dtype_of(t->type)), "shape", shape_json(t),
+                                  "promise", output_describe(t->promise)->output, "optional",
+                                  t->optional));
+  }
+  json_t *to = json_pack("{s:s, s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "id", id, "prefix",
+                         k->prefix, "operation", c->operation->name, "number",
+                         (json_int_t)c->number, "kind", c->kind, "flags", flags_json(c->flags),
+                         "parameters", parameters_json(c), "inputs", inputs, "outputs", outputs);
+  if (c->group[0]) json_object_set_new(to, "group", json_string(c->group));
+  return to;
+}
+
+static json_t *promises_json(const vectors_request *request) {
+  json_t *to = json_object();
+  for (int i = 0; i < request->count; i++) {
+    json_t *promises = json_object();
+    for (int o = 0; o < OUTPUT_COUNT; o++) {
+      const output_promise *p = output_describe((output_id)o);
+      if (!operation_owns(request->operations[i], (output_id)o)) continue;
+      json_object_set_new(promises, p->output,
+                          json_pack("{s:s, s:f, s:f, s:s}", "measure", measure_name(p->measure),
+                                    "bound", p->bound, "slack", p->slack, "equation", p->equation));
+    }
+    json_object_set_new(to, request->operations[i]->name, promises);
+  }
+  return to;
+}
+
+static json_t *manifest_json(const vectors_request *request, const collection *all,
+                             const char *file, uint64_t digest) {
+  json_t *cases = json_array(), *flags = json_object();
+  uint64_t used = 0;
+  for (int64_t i = 0; i < all->count; i++) {
+    used |= all->cases[i].made.flags;
+    json_array_append_new(cases, case_json(&all->cases[i]));
+  }
+  for (int f = 0; f < FLAG_COUNT; f++) {
+    const flag_description *d = flag_describe((flag_id)f);
+    if (used >> f & 1)
+      json_object_set_new(
+          flags, d->name,
+          json_pack("{s:s, s:s, s:s}", "bug", d->bug, "effect", d->effect, "seen", d->seen));
+  }
+  char hex[24];
+  snprintf(hex, sizeof hex, "%016" PRIx64, digest);
+  const char *name = strrchr(file, '/');
+  return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o, s:o}", "format", "phibal-vectors",
+                   "version", VECTORS_VERSION, "tensors", name ? name + 1 : file, "digest", hex,
+                   "seed", (json_int_t)request->seed, "promises", promises_json(request), "flags",
+                   flags, "cases", cases);
+}
+
+char *vectors_manifest_path(const char *path) {
+  static const char *const endings[] = {".safetensors", ".npz"};
+  size_t n = strlen(path);
+  for (int i = 0; i < 2; i++)
+    if (n > strlen(endings[i]) && string_ends_with(path, endings[i])) {
+      n -= strlen(endings[i]);
+      break;
+    }
+  char *to = NULL;
+  return asprintf(&to, "%.*s.json", (int)n, path) < 0 ? NULL : to;
+}
+
+phibal_status vectors_digest(const char *path, uint64_t *digest) {
+  FILE *f = fopen(path, "rb");
+  if (!f) return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot be read", path);
+  uint64_t hash = 0xcbf29ce484222325u;
+  unsigned char buffer[1 << 16];
+  for (size_t n; (n = fread(buffer, 1, sizeof buffer, f)) > 0;)
+    for (size_t i = 0; i < n; i++) hash = (hash ^ buffer[i]) * 0x100000001b3u;
+  bool failed = ferror(f) != 0;
+  fclose(f);
+  if (failed) return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot be read", path);
+  *digest = hash;
+  return PHIBAL_OK;
+}
+
+static phibal_status write_manifest(const vectors_request *request, const collection *all,
+                                    const char *path) {
+  uint64_t digest;
+  phibal_status status = vectors_digest(path, &digest);
+  if (status != PHIBAL_OK) return status;
+  char *to = vectors_manifest_path(path);
+  json_t *manifest = manifest_json(request, all, path, digest);
+  char *text = manifest ? json_dumps(manifest, JSON_INDENT(1)) : NULL;
+  json_decref(manifest);
+  status = to && text ? file_write(to, text, strlen(text)) : out_of_memory();
+  free(text);
+  free(to);
+  return status;
+}
+
+phibal_status vectors_write(const vectors_request *request, const char *path) {
+  collection all = {0};
+  phibal_status status = collect(request, NULL, &all);
+  if (status == PHIBAL_OK) status = tensors_write(path, all.tensors, all.tensor_count);
+  if (status == PHIBAL_OK) status = write_manifest(request, &all, path);
+  collection_clear(&all);
+  return status;
+}
+
+phibal_status vectors_answer(const vectors_request *request, const backend *b, const char *path) {
+  collection all = {0};
+  phibal_status status = collect(request, b, &all);
+  if (status == PHIBAL_OK) status = tensors_write(path, all.tensors, all.tensor_count);
+  collection_clear(&all);
+  return status;
+}
