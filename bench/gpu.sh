@@ -53,7 +53,7 @@ build() {
     for source in spec/status.c spec/potential.c verify/cases.c kernels/cpu/loads.c \
       kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c \
       kernels/cpu/gather.c kernels/cpu/balance.c kernels/cpu/balance_price.c kernels/cpu/balance_loss.c \
-      kernels/cpu/combine.c moe/norm.c moe/rope.c moe/optimizer.c; do
+      kernels/cpu/combine.c moe/model/norm.c moe/model/rope.c moe/model/optimizer.c; do
       echo "gcc -std=c17 $host -I$root/spec/include -iquote $root -c $root/$source -o $work/$(basename $source).o"
     done
     # What takes longest comes first.

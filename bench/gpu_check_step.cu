@@ -10,9 +10,9 @@
 #include <cmath>
 #include <vector>
 extern "C" {
-#include "moe/device_adamw.h"
-#include "moe/norm.h"
-#include "moe/rope.h"
+#include "moe/device/device_adamw.h"
+#include "moe/model/norm.h"
+#include "moe/model/rope.h"
 #include "verify/random.h"
 }
 

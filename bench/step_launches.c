@@ -7,9 +7,9 @@
      usage: bench_step_launches CONFIG SEQUENCES MICRO [PEAK]
    SEQUENCES of a step, MICRO of them at a time; PEAK in FLOP/s (989.4e12, an H100's and H200's in
    bfloat16). */
-#include "moe/device_internal.h"
+#include "moe/device/device_internal.h"
 #include <dlfcn.h>
-#include "moe/plan.h"
+#include "moe/plan/plan.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,11 +6,11 @@
    bfloat16). With phi-balancing and without, each twice, one after the other, from the same
    weights; two steps are made before those that are timed. (With host-cuda, which is to try this
    program, once and none.) Without steps: prints the run file with all its keys. */
-#include "moe/clock.h"
-#include "moe/config.h"
-#include "moe/device.h"
-#include "moe/model_internal.h"
-#include "moe/plan.h"
+#include "moe/machine/clock.h"
+#include "moe/config/config.h"
+#include "moe/device/device.h"
+#include "moe/model/model_internal.h"
+#include "moe/plan/plan.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

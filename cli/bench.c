@@ -1,7 +1,7 @@
 /* `phibal bench`: tokens a second, and where the time goes. */
 #include "commands.h"
-#include "moe/benchmark.h"
-#include "moe/processor.h"
+#include "moe/train/benchmark.h"
+#include "moe/machine/processor.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* `phibal compare`: the final tables of several runs, side by side. */
 #include "commands.h"
 #include "formats/json_text.h"
-#include "moe/report.h"
-#include "moe/run_folder.h"
+#include "moe/report/report.h"
+#include "moe/train/run_folder.h"
 #include <getopt.h>
 
 enum { RUNS_MAX = 16 };

@@ -1,13 +1,13 @@
 /* `phibal eval-model`: a trained model on held-out text and on multiple-choice questions. */
 #include "commands.h"
 #include "formats/json_text.h"
-#include "moe/choices.h"
-#include "moe/evaluate.h"
+#include "moe/train/choices.h"
+#include "moe/train/evaluate.h"
 #include "formats/file.h"
-#include "moe/report.h"
-#include "moe/result.h"
-#include "moe/run_data.h"
-#include "moe/trained.h"
+#include "moe/report/report.h"
+#include "moe/train/result.h"
+#include "moe/train/run_data.h"
+#include "moe/train/trained.h"
 #include <getopt.h>
 #include <omp.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* `phibal export`: a trained model as a folder that Hugging Face transformers loads. */
 #include "commands.h"
-#include "moe/trained.h"
+#include "moe/train/trained.h"
 #include "formats/file.h"
+#include "moe/export/hf_write.h"
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* `phibal info`: what was built in, what was left out, versions. */
 #include "commands.h"
 #include "build_features.h"
-#include "moe/device.h"
-#include "moe/parallel.h"
-#include "moe/processor.h"
+#include "moe/device/device.h"
+#include "moe/parallel/parallel.h"
+#include "moe/machine/processor.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <omp.h>

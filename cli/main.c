@@ -3,7 +3,7 @@
 #include "commands.h"
 #include "build_features.h"
 #include "formats/near_name.h"
-#include "moe/processor.h"
+#include "moe/machine/processor.h"
 #include "surroundings.h"
 #include <phibal/environment.h>
 #include <phibal/text.h>

@@ -1,7 +1,7 @@
 /* `phibal plan`: what a compute budget buys by the paper's scaling law, what a configuration takes,
    and where the two differ. */
 #include "commands.h"
-#include "moe/plan.h"
+#include "moe/plan/plan.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <math.h>

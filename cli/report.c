@@ -3,9 +3,9 @@
 #include "formats/file.h"
 #include "gnuplot.h"
 #include "page.h"
-#include "moe/report.h"
+#include "moe/report/report.h"
 #include "report_internal.h"
-#include "moe/run_folder.h"
+#include "moe/train/run_folder.h"
 #include "formats/text_limits.h"
 #include <errno.h>
 #include <getopt.h>

@@ -1,5 +1,5 @@
 /* What the loads of a run say: whether its router has collapsed, or leaves experts idle. */
-#include "moe/report.h"
+#include "moe/report/report.h"
 #include "report_internal.h"
 #include <math.h>
 #include <stdlib.h>

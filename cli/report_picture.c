@@ -2,7 +2,7 @@
 #include "formats/file.h"
 #include "gnuplot.h"
 #include "page.h"
-#include "moe/report.h"
+#include "moe/report/report.h"
 #include "report_internal.h"
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* `phibal sweep`: a grid of training runs, gone on with where it was left. */
 #include "commands.h"
 #include "formats/file.h"
-#include "moe/sweep.h"
+#include "moe/report/sweep.h"
 #include "train_potential.h"
 #include <getopt.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* `phibal train`: reads the options, shows progress, prints the final tables. */
 #include "commands.h"
-#include "moe/estimate.h"
+#include "moe/plan/estimate.h"
 #include "formats/file.h"
-#include "moe/report.h"
-#include "moe/schedule.h"
-#include "moe/train.h"
+#include "moe/report/report.h"
+#include "moe/config/schedule.h"
+#include "moe/train/train.h"
 #include "train_potential.h"
-#include "moe/trained.h"
-#include "moe/clock.h"
+#include "moe/train/trained.h"
+#include "moe/machine/clock.h"
 #include <getopt.h>
 #include <omp.h>
 #include <stdlib.h>

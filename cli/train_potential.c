@@ -4,7 +4,7 @@
 
 #if PHIBAL_HAVE_REFERENCE
 #include "formats/file.h"
-#include "moe/run_folder.h"
+#include "moe/train/run_folder.h"
 #include "audit/audit.h"
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define PHIBAL_CLI_TRAIN_POTENTIAL_H
 
 #include "build_features.h"
-#include "moe/config.h"
+#include "moe/config/config.h"
 #include <stdio.h>
 #if PHIBAL_HAVE_REFERENCE
 #include "audit/codegen.h"

@@ -1,8 +1,8 @@
 /* Sums and exchanges of device memory among ranks (kernels/cuda/ranks.h), by the kernels compiled
    for the host: the bits of the CPU's ranks, uneven parts, blocks and counts. To be run by mpirun
    on 4 ranks. */
-#include "moe/device_internal.h"
-#include "moe/parallel.h"
+#include "moe/device/device_internal.h"
+#include "moe/parallel/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* The whole training loss of a step in binary64, in plain loops over the equations of SPEC.md and
-   the description in moe/model.h; it shares nothing with the model but the names of the tensors.
+   the description in moe/model/model.h; it shares nothing with the model but the names of the tensors.
    Small shapes only. */
 #ifndef PHIBAL_TESTS_NAIVE_MODEL_H
 #define PHIBAL_TESTS_NAIVE_MODEL_H
 
-#include "moe/model.h"
+#include "moe/model/model.h"
 
 #define NAIVE_TOKENS 16 /* of one call */
 #define NAIVE_WIDTH 24  /* of the model, of all heads together, of a hidden layer */

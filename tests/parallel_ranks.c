@@ -1,6 +1,6 @@
 /* The collectives that divide a model, on the ranks of one job: uneven parts, empty ones, ranks
    that send nothing and ranks that nobody sends to. To be run by mpirun on 4 ranks. */
-#include "moe/parallel.h"
+#include "moe/parallel/parallel.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

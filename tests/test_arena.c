@@ -1,5 +1,5 @@
 /* The arena: what it hands out is aligned, disjoint, measured alike, and never too much. */
-#include "moe/arena.h"
+#include "moe/machine/arena.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

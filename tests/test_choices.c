@@ -1,6 +1,6 @@
 /* Multiple choice: how questions are read, where an option's tokens stand, and its log-likelihood
    against whole sequences. */
-#include "moe/choices.h"
+#include "moe/train/choices.h"
 #include "train_case.h"
 #include <criterion/criterion.h>
 #include <math.h>

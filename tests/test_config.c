@@ -1,6 +1,6 @@
 /* Run files: the schema, the places that messages name, overrides, and the built-in configurations.
  */
-#include "moe/config.h"
+#include "moe/config/config.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
    carried along beside the same in binary64, the embedding with the CPU's bits. */
 extern "C" {
 #include "verify/cases.h"
-#include "moe/embedding.h"
+#include "moe/model/embedding.h"
 }
 #include "verify/attention_judged.h"
 #include "cuda_device.h"

@@ -2,11 +2,11 @@
    bits in binary32, and in bfloat16 the bits of the CPU's result rounded; the cross-entropy within
    the bounds of kernels/cuda/trainer.h. Launches of any number of blocks. */
 extern "C" {
-#include "moe/device_adamw.h"
+#include "moe/device/device_adamw.h"
 #include "verify/cases.h"
-#include "moe/head.h"
-#include "moe/norm.h"
-#include "moe/rope.h"
+#include "moe/model/head.h"
+#include "moe/model/norm.h"
+#include "moe/model/rope.h"
 }
 #include "kernels/cuda/trainer.h"
 #include "cuda_device.h"

@@ -3,9 +3,9 @@
    bfloat16 and not at all elsewhere. */
 #include "verify/recompute.h"
 #include "device_arrays.h"
-#include "moe/device_internal.h"
-#include "moe/embedding.h"
-#include "moe/norm.h"
+#include "moe/device/device_internal.h"
+#include "moe/model/embedding.h"
+#include "moe/model/norm.h"
 
 enum { BATCH = 2, CALLS = 2, LENGTH = 16, TOKENS = BATCH * LENGTH, V = 61, D = 24, E = 5, K = 2 };
 enum { QUERIES = 4 * 8, KEYS = 2 * 8, ALL = QUERIES + 2 * KEYS, F = 12, DENSE = 20 };

@@ -1,6 +1,6 @@
 /* What a run takes, counted without it. */
-#include "moe/config.h"
-#include "moe/estimate.h"
+#include "moe/config/config.h"
+#include "moe/plan/estimate.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "data_files.h"
 #include "moe/hf/hf_internal.h"
 #include "tests/huggingface/parity.h"
+#include "moe/export/hf_write.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
    them, and what the draws depend on. */
 #include "data_files.h"
 #include "tests/huggingface/adapted.h"
-#include "moe/random.h"
+#include "moe/machine/random.h"
 
 #include "kernels/cpu/gemm.h"
 

@@ -1,6 +1,6 @@
 /* The model as a whole: the same bits for any number of threads and any cut into micro-batches,
    parameter counts, refusals. */
-#include "moe/model.h"
+#include "moe/model/model.h"
 
 #include <criterion/criterion.h>
 #include <phibal/balance.h>

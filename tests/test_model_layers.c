@@ -1,11 +1,11 @@
 /* The model's layers one by one against loops in binary64, at sizes with several blocks of rows.
    Each bound is the layer's own: u = 2^-24, gamma_n = n u / (1 - n u); terms of order u^2 are
    covered by the factor SECOND_ORDER, which at these sizes they stay far below. */
-#include "moe/attention.h"
-#include "moe/embedding.h"
-#include "moe/head.h"
-#include "moe/norm.h"
-#include "moe/rope.h"
+#include "moe/model/attention.h"
+#include "moe/model/embedding.h"
+#include "moe/model/head.h"
+#include "moe/model/norm.h"
+#include "moe/model/rope.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* AdamW against a long double rewriting of its definition; the norm, clipping, the schedule. */
-#include "moe/optimizer.h"
-#include "moe/schedule.h"
+#include "moe/model/optimizer.h"
+#include "moe/config/schedule.h"
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>

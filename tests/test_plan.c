@@ -1,5 +1,5 @@
 /* The scaling law against its definition, the paper's models against it, and the command. */
-#include "moe/plan.h"
+#include "moe/plan/plan.h"
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Which of OpenBLAS's kernels suit a processor, and that the peak is one. */
-#include "moe/processor.h"
+#include "moe/machine/processor.h"
 #include <criterion/criterion.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Random numbers by counter: pure, different for every seed, stream and index, and of the right
    distribution as far as a million numbers can tell. */
-#include "moe/random.h"
+#include "moe/machine/random.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -2,7 +2,7 @@
    of ten steps without, in losses, norms, loads, weights, moments, m and biases. Loads or losses
    that are counted again, another price, a layer that is not made again or in too little room: each
    shows. */
-#include "moe/device_internal.h"
+#include "moe/device/device_internal.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

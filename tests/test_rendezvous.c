@@ -1,8 +1,8 @@
 /* Processes of one machine that meet by TCP: what they tell each other, and what each says when
    another does not come, ends, is of another job, or is no rank at all. And where a process stands
    by its environment. */
-#include "moe/launcher.h"
-#include "moe/rendezvous.h"
+#include "moe/parallel/launcher.h"
+#include "moe/parallel/rendezvous.h"
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdbool.h>

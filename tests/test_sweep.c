@@ -1,8 +1,8 @@
 /* Sweeps: how the file is read, which runs it makes, that a sweep that is stopped and begun again
    ends with the results of one that was not, and the statistics. */
 #include "formats/file.h"
-#include "moe/run_folder.h"
-#include "moe/sweep.h"
+#include "moe/train/run_folder.h"
+#include "moe/report/sweep.h"
 #include "train_case.h"
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* TensorBoard's events are read back here byte by byte: every number of metrics.jsonl is there
    once, under its path, with the checksums that TensorFlow wants; also after a run that was cut
    short. */
-#include "moe/run_folder.h"
-#include "moe/tensorboard.h"
+#include "moe/train/run_folder.h"
+#include "moe/train/tensorboard.h"
 #include "train_case.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>

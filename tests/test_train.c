@@ -1,8 +1,8 @@
 /* Whole runs on a small token file: what they write, that threads change nothing, how they stop. */
 #include "moe/data/sampler.h"
-#include "moe/report.h"
-#include "moe/run_folder.h"
-#include "moe/schedule.h"
+#include "moe/report/report.h"
+#include "moe/train/run_folder.h"
+#include "moe/config/schedule.h"
 #include "train_case.h"
 #include <criterion/criterion.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef PHIBAL_TESTS_TRAIN_CASE_H
 #define PHIBAL_TESTS_TRAIN_CASE_H
 
-#include "moe/train.h"
+#include "moe/train/train.h"
 
 enum { VOCABULARY = 17, END = 16, SEQUENCE = 8 };
 

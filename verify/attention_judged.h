@@ -1,4 +1,4 @@
-/* Causal attention (moe/attention.h) in binary64 with a bound carried along beside each number, for
+/* Causal attention (moe/model/attention.h) in binary64 with a bound carried along beside each number, for
    the checks of the CUDA kernels. */
 #ifndef PHIBAL_VERIFY_ATTENTION_JUDGED_H
 #define PHIBAL_VERIFY_ATTENTION_JUDGED_H

@@ -1,6 +1,6 @@
 /* The list of a checkpoint's files, checkpoint.json: refused with a message, as the files that it
    names are not there, whatever it says of them. */
-#include "moe/checkpoint_internal.h"
+#include "moe/train/checkpoint_internal.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

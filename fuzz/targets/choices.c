@@ -1,6 +1,6 @@
 /* Questions, one JSON object a line: refused with a message, or each with an answer among its
    options. */
-#include "moe/choices.h"
+#include "moe/train/choices.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,6 +1,6 @@
 /* The metrics.jsonl of a run: refused with a message that names a line, or an array of what its
    whole lines say. */
-#include "moe/run_folder.h"
+#include "moe/train/run_folder.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -10,7 +10,7 @@
 
    Without the key a gather fails with a line; with it it gives what was sent, or a line. A stranger
    neither ends the meeting nor takes a place. */
-#include "moe/rendezvous_internal.h"
+#include "moe/parallel/rendezvous_internal.h"
 #include "target.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* The result.json of a run, as `phibal compare` prints it. */
-#include "moe/report.h"
-#include "moe/run_folder.h"
+#include "moe/report/report.h"
+#include "moe/train/run_folder.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

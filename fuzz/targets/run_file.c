@@ -1,5 +1,5 @@
 /* A run file: refused with a message, or written and read again to the same bits. */
-#include "moe/config.h"
+#include "moe/config/config.h"
 #include "target.h"
 
 static char *written(const run_config *config) {

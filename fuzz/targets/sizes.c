@@ -1,8 +1,8 @@
 /* A model of any sizes: refused by name, or its layout, its memory and its plan are counted without
    an overflow. Each byte chooses a key's size: the least, the most, or one between. */
-#include "moe/config.h"
-#include "moe/estimate.h"
-#include "moe/plan.h"
+#include "moe/config/config.h"
+#include "moe/plan/estimate.h"
+#include "moe/plan/plan.h"
 #include "target.h"
 
 /* One of 16: the ends of its range, powers of two between, and one less than them. */

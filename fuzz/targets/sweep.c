@@ -1,6 +1,6 @@
 /* A sweep file: refused with a message, or its points have labels, folders and, on a built-in run
    file, configurations that are refused or checked. */
-#include "moe/sweep.h"
+#include "moe/report/sweep.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,5 +1,5 @@
 /* RMSNorm and its gradients, with the CPU's bits: a vector is summed in the sixteen interleaved
-   binary64 sums of moe/lanes.h, a lane each, so half a warp has a vector; the weight's gradient is
+   binary64 sums of moe/machine/lanes.h, a lane each, so half a warp has a vector; the weight's gradient is
    summed over the rows of a chunk in order, a thread for each column, and over the chunks in order.
 
    Bytes of a number in binary32 (half of it in bfloat16, 6 from one to the other, 10 to both):

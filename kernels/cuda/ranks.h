@@ -5,7 +5,7 @@
    What moves the numbers is a thin layer: NCCL between devices (ranks_nccl.cu), or on the host what
    the caller gathers with (kernels/cuda/host/ranks.cpp). The order of sums is in ranks.cu, for
    both: the same number of ranks gives the same bits each time, and those of the CPU's ranks
-   (moe/parallel.h). */
+   (moe/parallel/parallel.h). */
 #ifndef PHIBAL_CUDA_RANKS_H
 #define PHIBAL_CUDA_RANKS_H
 

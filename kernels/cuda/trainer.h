@@ -1,5 +1,5 @@
 /* What a training step on a device needs beside the operations of phibal/cuda.h: the CUDA
-   counterparts of moe/norm.h, rope.h, head.h and optimizer.h. As those, they belong to the trainer
+   counterparts of moe/model/norm.h, rope.h, head.h and optimizer.h. As those, they belong to the trainer
    and are no operations of the catalogue. Conventions are those of phibal/cuda.h: device pointers,
    the call last, no waiting and no allocation; failures found on the device are left in
    call->failure.
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* RMSNorm, as moe/norm.h: y = w x r, r = 1 / sqrt(mean(x^2) + epsilon), over vectors of n numbers,
+/* RMSNorm, as moe/model/norm.h: y = w x r, r = 1 / sqrt(mean(x^2) + epsilon), over vectors of n numbers,
    `heads` of them side by side in each row. Strides are in numbers. */
 typedef struct phibal_cuda_norm {
   int64_t rows;
@@ -158,7 +158,7 @@ phibal_status phibal_cuda_adamw_update(const phibal_cuda_adamw *step, const doub
                                        const float *gradients, float *first, float *second,
                                        float *weights, uint16_t *narrow, const phibal_cuda *call);
 
-/* Causal attention with grouped queries, as moe/attention.h, by the library's products: the scores
+/* Causal attention with grouped queries, as moe/model/attention.h, by the library's products: the scores
    of all heads of one sequence exist at a time. At most PHIBAL_MAX_EXPERTS heads. Rounded otherwise
    than the CPU's (probabilities are divided by their sum, sums are the library's); scores are
    binary32, and in bfloat16 probabilities and the scores' gradients are rounded to it before they
@@ -194,7 +194,7 @@ phibal_status phibal_cuda_attention_backward(const phibal_cuda_attention *shape,
                                              const void *out_gradient, void *qkv_gradient,
                                              const phibal_cuda *call);
 
-/* As moe/embedding.h, with its bits: a column is added up by one thread, rows in order. */
+/* As moe/model/embedding.h, with its bits: a column is added up by one thread, rows in order. */
 phibal_status phibal_cuda_embedding_forward(int64_t rows, int32_t width, const int32_t *tokens,
                                             float scale, const float *weight, float *x,
                                             const phibal_cuda *call);

@@ -7,7 +7,7 @@
 #ifndef PHIBAL_MOE_HF_H
 #define PHIBAL_MOE_HF_H
 
-#include "moe/model.h"
+#include "moe/model/model.h"
 #include "formats/safetensors.h"
 
 typedef struct hf_architecture hf_architecture;
@@ -48,24 +48,6 @@ phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, mod
 
 /* Opens, restores, closes. */
 phibal_status hf_load(const char *folder, const model_config *config, model *m);
-
-typedef enum hf_dtype { HF_FLOAT32, HF_BFLOAT16 } hf_dtype;
-
-typedef struct hf_save_options {
-  /* A Hugging Face folder of the same model: its config.json is taken, with another dtype, and the
-     files beside it that are neither weights nor folders, such as its tokenizer. Null: config.json
-     is made from the options of the model. */
-  const char *like;
-  hf_dtype dtype;      /* BF16 rounds to nearest, ties to even; the selection bias stays F32 */
-  int64_t shard_bytes; /* of tensors in a file; larger tensors get one of their own */
-} hf_save_options;
-
-/* Writes a folder, which must not be there or be empty; config.json comes last. The architecture is
-   the first of the table that can say all of `config`. PHIBAL_ERROR_UNSUPPORTED names the options
-   that stand in the way where none can; PHIBAL_ERROR_ARGUMENT those in which `like` is another
-   model. */
-phibal_status hf_save(const char *folder, const model_config *config, model *m,
-                      const hf_save_options *options);
 
 /* "OlmoeForCausalLM, ..." */
 void hf_architectures_list(char *text, size_t size);

@@ -2,7 +2,7 @@
 #ifndef PHIBAL_TESTS_HUGGINGFACE_ADAPTED_H
 #define PHIBAL_TESTS_HUGGINGFACE_ADAPTED_H
 
-#include "moe/lora.h"
+#include "moe/lora/lora.h"
 #include "parity.h"
 
 #define ADAPTED_PREFIX "base_model.model."

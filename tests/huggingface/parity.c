@@ -1,6 +1,6 @@
 #include "parity.h"
 
-#include "moe/model_internal.h"
+#include "moe/model/model_internal.h"
 
 #include "moe/hf/hf_internal.h"
 #include <criterion/criterion.h>

@@ -2,6 +2,7 @@
    written to OUT as phibal writes it; OUT/phibal.json has the logits [B][S][V] of the fixture's
    tokens that phibal computes with it then. */
 #include "parity.h"
+#include "moe/export/hf_write.h"
 
 #include <stdio.h>
 #include <stdlib.h>

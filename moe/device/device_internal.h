@@ -1,0 +1,205 @@
+/* What the files of training on a device share. */
+#ifndef PHIBAL_MOE_DEVICE_INTERNAL_H
+#define PHIBAL_MOE_DEVICE_INTERNAL_H
+
+#include "device.h"
+#include "moe/model/model_internal.h"
+
+#include "kernels/cuda/ranks.h"
+#include "kernels/cuda/trainer.h"
+
+/* The functions of the library, phibal_cuda_ before each name. */
+#define DEVICE_FUNCTIONS(X)                                                                        \
+  X(describe)                                                                                      \
+  X(expect)                                                                                        \
+  X(result)                                                                                        \
+  X(products_create)                                                                               \
+  X(products_destroy)                                                                              \
+  X(allocate)                                                                                      \
+  X(free)                                                                                          \
+  X(copy)                                                                                          \
+  X(copy_rows)                                                                                     \
+  X(zero)                                                                                          \
+  X(wait)                                                                                          \
+  X(embedding_forward)                                                                             \
+  X(embedding_backward)                                                                            \
+  X(add)                                                                                           \
+  X(narrow)                                                                                        \
+  X(linear)                                                                                        \
+  X(linear_input_gradient)                                                                         \
+  X(linear_weight_gradient)                                                                        \
+  X(norm_forward)                                                                                  \
+  X(norm_forward_both)                                                                             \
+  X(norm_backward)                                                                                 \
+  X(norm_backward_workspace)                                                                       \
+  X(rope)                                                                                          \
+  X(attention_create)                                                                              \
+  X(attention_destroy)                                                                             \
+  X(attention_by)                                                                                  \
+  X(attention_forward)                                                                             \
+  X(attention_backward)                                                                            \
+  X(attention_workspace)                                                                           \
+  X(router_forward)                                                                                \
+  X(router_forward_workspace)                                                                      \
+  X(router_backward)                                                                               \
+  X(loads_add)                                                                                     \
+  X(balance_step)                                                                                  \
+  X(z_loss)                                                                                        \
+  X(z_loss_workspace)                                                                              \
+  X(permutation)                                                                                   \
+  X(permutation_workspace)                                                                         \
+  X(gather)                                                                                        \
+  X(gather_backward)                                                                               \
+  X(combine)                                                                                       \
+  X(ffn_inward)                                                                                    \
+  X(ffn_forward)                                                                                   \
+  X(ffn_backward_recompute)                                                                        \
+  X(ffn_workspace)                                                                                 \
+  X(cross_entropy)                                                                                 \
+  X(gradient_norm)                                                                                 \
+  X(gradient_norm_workspace)                                                                       \
+  X(adamw_update)                                                                                  \
+  X(ranks_create)                                                                                  \
+  X(ranks_destroy)                                                                                 \
+  X(ranks_wait)                                                                                    \
+  X(ranks_sum)                                                                                     \
+  X(ranks_sum_workspace)                                                                           \
+  X(ranks_sum_integers)                                                                            \
+  X(ranks_exchange)                                                                                \
+  X(gradient_blocks)                                                                               \
+  X(gradient_norm_of)
+
+typedef struct device_library {
+  void *handle;
+  const char *(*message)(void); /* of its last failure */
+#define DEVICE_FUNCTION(name) __typeof__(phibal_cuda_##name) *name;
+  DEVICE_FUNCTIONS(DEVICE_FUNCTION)
+#undef DEVICE_FUNCTION
+} device_library;
+
+/* A step's sums, on the device. */
+typedef struct device_sums {
+  double cross_entropy, norm;
+  int64_t correct, targets;
+} device_sums;
+
+typedef struct device_exchange device_exchange;
+
+struct device {
+  device_library library;
+  char name[128];
+  model *host;
+  optimizer *optimizer;     /* of the host */
+  model model;              /* its arrays lie on the device */
+  unsigned char *memory[3]; /* device: state, activations, workspaces */
+  phibal_cuda call, zeroed; /* zeroed: with a workspace that is zero between calls */
+  phibal_rows rows;         /* the type of the rows and weights that products multiply */
+  uint16_t *narrow;         /* in bfloat16: the parameters rounded; null */
+  float *first, *second;
+  int32_t *tokens, *targets; /* device, of one call */
+  /* Likewise, of the documents (model_set_starts); null: a sequence is one. Until memory is planned
+     the host's, which says that there are any. */
+  int32_t *starts;
+  uint8_t *host_mask;
+  int64_t *host_offsets;  /* [L][E+1] */
+  int64_t *dense_offsets; /* device [2]: 0 and the call's tokens, the rows of a dense layer */
+  int64_t host_dense[2];
+  phibal_cuda_loads step_loads, call_loads; /* [moe layers] */
+  float *mean, *state;                      /* [moe layers][E], [E] */
+  float *losses;                            /* [calls][2][moe layers], balance and z of each call */
+  float *host_losses;
+  double *shares; /* [calls] of the global batch, on the host */
+  int32_t calls, most_calls;
+  device_sums *sums;
+  phibal_cuda_ranks *ranks; /* null: alone */
+  int32_t rank_count;
+  device_exchange *exchange; /* null: this rank has every expert */
+  uint64_t *layer_sum;       /* device [layer_sum_count], loads of one layer: this rank's, all's */
+  int64_t layer_sum_count;
+  int64_t *blocks; /* device [block count + 1], of the gradient's norm */
+  int64_t block_count;
+  phibal_cuda_adamw step;
+};
+
+/* Waits for the device; PHIBAL_OK, or what failed first. */
+phibal_status device_result(device *d);
+
+/* device_library.c */
+phibal_status device_library_open(const char *kind, device_library *l);
+void device_library_close(device_library *l);
+
+/* device_memory.c: takes the memory and points the model into it; then what the optimizer reads. */
+phibal_status device_plan_memory(device *d);
+phibal_status device_plan_optimizer(device *d);
+
+/* device_exchange.c: the experts' FFN where ranks divide them; nothing where they do not. */
+phibal_status device_exchange_create(device *d, const parallel *ranks);
+void device_exchange_destroy(device *d);
+/* After the permutation: waits, gives the offsets [E + 1] of this rank's routes to the host, and
+   makes room for the rows that come. */
+phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets);
+/* Rows [N][d] of this rank's routes to what their experts make of them: device arrays. */
+phibal_status device_exchange_forward(device *d, int32_t layer, const float *rows, float *output);
+/* Back, from the routes' gates [N] and their tokens' gradients [N][d], which may lie where the
+   inputs' and the gates' gradients come. */
+phibal_status device_exchange_backward(device *d, int32_t layer, const float *gates,
+                                       const float *gradient, float *gate_gradient,
+                                       float *input_gradient);
+/* Sums of the gradients over the ranks that have them, and the whole gradient's norm. */
+phibal_status device_exchange_gradients(device *d);
+
+/* device_ffn.c, device_attention.c: one branch of a layer, as the functions of model_internal.h. */
+phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch);
+phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch);
+phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, int32_t batch,
+                                 float *out);
+/* What of that the backward pass reads and a layer has not kept. */
+phibal_status device_ffn_again(device *d, int32_t layer, int32_t batch);
+phibal_status device_ffn_backward(device *d, int32_t layer, int32_t batch);
+
+/* A failure's message is the library's. */
+static inline phibal_status told(const device *d, phibal_status status) {
+  if (status) phibal_status_set(status, "%s: %s", d->name, d->library.message());
+  return status;
+}
+
+/* What products multiply as weights, by where the parameters have them. */
+static inline const void *device_weight(const device *d, const float *parameter) {
+  return d->narrow ? (const void *)(d->narrow + (parameter - d->model.parameters)) : parameter;
+}
+
+/* Of a number in rows that products multiply, and the place of one of them. */
+static inline size_t device_row_size(const device *d) {
+  return d->rows == PHIBAL_ROWS_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+static inline void *device_row_at(const device *d, const float *rows, int64_t number) {
+  return (unsigned char *)rows + number * (int64_t)device_row_size(d);
+}
+
+/* The residual stream's gradient [n] as products multiply it. */
+static inline const float *device_stream_gradient(device *d, int64_t n, phibal_status *status) {
+  model_scratch *s = &d->model.scratch;
+  if (d->rows == PHIBAL_ROWS_F32) return s->stream_gradient;
+  if (!*status) *status = d->library.narrow(n, s->stream_gradient, s->narrow_gradient, &d->call);
+  return s->narrow_gradient;
+}
+
+/* RMSNorm of rows of the residual stream. */
+static inline phibal_cuda_norm device_norm(const device *d, int64_t tokens) {
+  const model_config *c = &d->model.config;
+  return (phibal_cuda_norm){tokens, 1, c->width, c->norm_epsilon, PHIBAL_ROWS_F32};
+}
+
+static inline phibal_cuda_attention device_attention(const device *d, int32_t batch) {
+  const model_config *c = &d->model.config;
+  return (phibal_cuda_attention){batch,         c->sequence, c->heads, c->key_value_heads,
+                                 c->head_width, d->rows,     d->starts};
+}
+
+/* One call after another as long as all goes well. */
+#define RUN(call)                                                                                  \
+  do {                                                                                             \
+    if (!status) status = (call);                                                                  \
+  } while (0)
+
+#endif

@@ -1,0 +1,91 @@
+/* Low-rank adapters (LoRA; Hu et al., arXiv:2106.09685): a matrix W [m][n] that is not trained
+   itself becomes W + s B A with A [r][n] and B [m][r], s = alpha / r, and only A and B are trained.
+
+   The model computes with the sum, formed anew after each step from the W that was read. So every
+   matrix can have an adapter, experts and the router included, and the gradients are exact:
+   dA = s B^T dW, dB = s dW A^T. Gradients of W are formed in full; what is saved is AdamW's
+   moments, and what is won a small file.
+
+   With dropout the adapter reads D x, where each number of x is 0 with probability p and else
+   divided by 1 - p: y = W x + s B A D x. What training adds to the product with the sum is
+   s B A (D - 1) x (lora_dropout.c). D is drawn by counter, from the seed, the matrix, the token's
+   number in the run and the column: it does not depend on threads, ranks or micro-batches, and an
+   expert's matrices have it for each of its tokens. Evaluations have no dropout. */
+#ifndef PHIBAL_MOE_LORA_H
+#define PHIBAL_MOE_LORA_H
+
+#include "moe/hf/hf.h"
+#include "moe/model/optimizer.h"
+
+typedef struct lora_config {
+  int32_t rank; /* 0: no adapters */
+  double alpha;
+  const char *targets; /* names of matrices, with commas between; see lora_create */
+  double dropout;      /* p, in [0, 1): see lora_dropout_create */
+} lora_config;
+
+typedef struct lora_matrix {
+  float *weight;         /* [rows][columns] in the model's parameters */
+  const float *gradient; /* likewise */
+  int64_t rows, columns;
+  int64_t base; /* where in lora.base W begins */
+  int64_t a, b; /* where in lora.parameters A and B do */
+} lora_matrix;
+
+/* All zeros is none. */
+typedef struct lora {
+  int32_t rank;
+  float scale;
+  int32_t count;
+  lora_matrix *matrices;
+  model_tensor *tensors; /* [2 count]: A and B of each, "model....q_proj.lora_A.weight" */
+  int64_t parameter_count;
+  float *parameters, *gradients;
+  float *base;    /* W of all matrices */
+  double dropout; /* 0: none, and what follows is not there */
+  uint64_t seed;
+  float *changed, *gathered, *narrow; /* of a product's rows */
+  model_adapters adapters;
+} lora;
+
+/* Adapters for a model that has the weights they are added to; `architecture` names its matrices.
+   A target is the last word of a matrix's name without ".weight" (q_proj, gate_proj, gate, w1), or
+   more words of its end; each has to fit one matrix at least (PHIBAL_ERROR_ARGUMENT names it), but
+   for q_proj, k_proj and v_proj with latent attention. gate_proj, up_proj and down_proj are an
+   expert's matrices whatever the architecture calls them.
+   A is drawn with PEFT's variance, 1 / (3 n), B is 0: the model does not change. */
+phibal_status lora_create(const lora_config *config, const hf_architecture *architecture,
+                          const model_config *model_options, model *m, uint64_t seed, lora *l);
+void lora_destroy(lora *l);
+
+/* Dropout for these adapters: model_set_adapters takes l->adapters, and as first_token the number
+   of sequences read before the call's times S. `rows`: the most tokens of a call. The lora must not
+   move afterwards. */
+phibal_status lora_dropout_create(lora *l, double dropout, uint64_t seed, int64_t rows);
+/* Bytes that it takes, at most: no matrix of the model has a longer side than the widest. */
+int64_t lora_dropout_bytes(const model_config *model_options, int32_t rank, int64_t rows);
+/* Whether the adapter of matrix `matrix` reads column `column` of a token. */
+bool lora_keeps(const lora *l, int32_t matrix, int64_t token, int64_t column);
+/* Before the first call of a step. */
+void lora_step_begin(lora *l);
+
+/* The model's gradients to those of the adapters; with dropout, they are added to what the calls
+   have left in l->gradients, which several ranks have to have added up. */
+void lora_gradients(lora *l);
+/* The adapters into the model's weights. The same bits for any number of threads. */
+void lora_apply(const lora *l);
+
+/* Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors, with the names
+   that modules have in a checkpoint (experts one by one).
+
+   Writes those of a checkpoint's training.safetensors into a folder, which must not be there or be
+   empty; `base` is the model they belong to. */
+phibal_status lora_save(const char *folder, const lora_config *config, const char *base,
+                        const safetensors_file *training);
+/* Adds adapters to the weights of a model. PHIBAL_ERROR_UNSUPPORTED: variants (DoRA, rsLoRA, other
+   ranks for some modules, modules saved whole); PHIBAL_ERROR_FORMAT names a tensor without its
+   partner, or that fits no matrix. */
+phibal_status lora_merge(const char *folder, const hf_architecture *architecture,
+                         const model_config *model_options, model *m);
+
+#endif

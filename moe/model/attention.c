@@ -1,0 +1,147 @@
+#include "attention.h"
+
+#include "moe/machine/lanes.h"
+
+#include "kernels/core/exp64.h"
+#include "kernels/cpu/gemm.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stddef.h>
+
+/* Rows of scores made at once: 64 rows of 2048 columns stay in a 512 KiB cache, and a
+   panel of keys is packed for 64 rows. */
+#define BLOCK_ROWS 64
+
+typedef struct layout {
+  int64_t n, v, stride, out_stride, heads, group;
+  int64_t keys, values; /* where the first key and value head start in a row */
+  double scale;
+} layout;
+
+static layout layout_of(const attention_shape *shape) {
+  layout at = {.n = shape->head_width,
+               .v = shape->value_width ? shape->value_width : shape->head_width,
+               .heads = shape->heads,
+               .group = shape->heads / shape->key_value_heads};
+  at.keys = at.heads * at.n;
+  at.values = at.keys + shape->key_value_heads * at.n;
+  at.stride = at.values + shape->key_value_heads * at.v;
+  at.out_stride = at.heads * at.v;
+  at.scale = 1.0 / sqrt((double)at.n);
+  if (shape->multiplier > 0) at.scale *= shape->multiplier;
+  return at;
+}
+
+int64_t attention_row(const attention_shape *shape) {
+  return layout_of(shape).stride;
+}
+
+int64_t attention_scratch(const attention_shape *shape) {
+  return 2 * BLOCK_ROWS * (((int64_t)shape->sequence + 15) / 16 * 16);
+}
+
+/* The first position that row t of all sequences sees. */
+static int64_t start_of(const attention_shape *shape, int64_t t) {
+  return shape->starts ? shape->starts[t] : 0;
+}
+
+/* p_j = exp((s_j - largest) scale) factor for start <= j < n, and 0 elsewhere up to `columns`, in
+   place. */
+static void exponentials(int64_t start, int64_t n, int64_t columns, double scale, float largest,
+                         double factor, float *restrict s) {
+  for (int64_t j = 0; j < start; j++) s[j] = 0.0f;
+  for (int64_t j = start; j < n; j++)
+    s[j] = (float)(factor * core_exp64((double)(s[j] - largest) * scale));
+  for (int64_t j = n; j < columns; j++) s[j] = 0.0f;
+}
+
+void attention_forward(const attention_shape *shape, const float *qkv, float *out, float *largest,
+                       float *inverse_sum, int threads, float *scratch) {
+  layout at = layout_of(shape);
+  int64_t length = shape->sequence, each = attention_scratch(shape);
+#pragma omp parallel for collapse(3) schedule(dynamic) num_threads(threads)
+  for (int64_t b = 0; b < shape->batch; b++)
+    for (int64_t head = 0; head < at.heads; head++)
+      for (int64_t first = 0; first < length; first += BLOCK_ROWS) {
+        float *scores = scratch + omp_get_thread_num() * each;
+        const float *base = qkv + b * length * at.stride;
+        const float *q = base + head * at.n, *k = base + at.keys + head / at.group * at.n;
+        const float *v = base + at.values + head / at.group * at.v;
+        int64_t rows = smaller(BLOCK_ROWS, length - first), columns = first + rows;
+        gemm_rows(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, 0, scores,
+                  columns);
+        for (int64_t i = 0; i < rows; i++) {
+          float *row = scores + i * columns;
+          int64_t t = (b * length + first + i) * at.heads + head;
+          int64_t start = start_of(shape, b * length + first + i), seen = first + i + 1 - start;
+          largest[t] = lanes_max(seen, row + start);
+          exponentials(start, first + i + 1, columns, at.scale, largest[t], 1.0, row);
+          inverse_sum[t] = (float)(1.0 / lanes_sum(seen, row + start));
+        }
+        float *o = out + (b * length + first) * at.out_stride + head * at.v;
+        gemm_rows_nn(rows, at.v, columns, scores, columns, v, at.stride, 0, o, at.out_stride);
+        for (int64_t i = 0; i < rows; i++) {
+          float inverse = inverse_sum[(b * length + first + i) * at.heads + head];
+          for (int64_t j = 0; j < at.v; j++) o[i * at.out_stride + j] *= inverse;
+        }
+      }
+}
+
+/* The gradients of one block of rows of one head. With P the probabilities, dP = dO V^T and
+   D_i = <dO_i, O_i> = sum_j P_ij dP_ij: dS = P (dP - D) scale, dQ = dS K,
+   dV = P^T dO + beta dV, dK = dS^T Q + beta dK. */
+static void block_backward(const layout *at, int64_t rows, int64_t first, float beta,
+                           const int32_t *starts, const float *q, const float *k, const float *v,
+                           const float *o, const float *largest, const float *inverse_sum,
+                           const float *o_gradient, float *q_gradient, float *k_gradient,
+                           float *v_gradient, float *scratch) {
+  int64_t columns = first + rows;
+  float *p = scratch, *s_gradient = scratch + rows * columns;
+  gemm_rows(rows, columns, at->n, q, at->stride, k, at->stride, 0, p, columns);
+  gemm_rows(rows, columns, at->v, o_gradient, at->out_stride, v, at->stride, 0, s_gradient,
+            columns);
+  for (int64_t i = 0; i < rows; i++) {
+    float *row = p + i * columns;
+    float *restrict gradient = s_gradient + i * columns;
+    exponentials(starts ? starts[i] : 0, first + i + 1, columns, at->scale, largest[i * at->heads],
+                 (double)inverse_sum[i * at->heads], row);
+    float along = (float)lanes_dot(at->v, o + i * at->out_stride, o_gradient + i * at->out_stride);
+    float scale = (float)at->scale;
+    for (int64_t j = 0; j < columns; j++) gradient[j] = row[j] * (gradient[j] - along) * scale;
+  }
+  gemm_tn(columns, at->v, rows, p, columns, o_gradient, at->out_stride, beta, v_gradient,
+          at->stride);
+  gemm_rows_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, 0, q_gradient, at->stride);
+  gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, beta, k_gradient, at->stride);
+}
+
+void attention_backward(const attention_shape *shape, const float *qkv, const float *out,
+                        const float *largest, const float *inverse_sum, const float *out_gradient,
+                        float *qkv_gradient, int threads, float *scratch) {
+  layout at = layout_of(shape);
+  int64_t length = shape->sequence, each = attention_scratch(shape);
+  gemm_begin();
+  /* A thread has a key and value head to itself, with all the query heads that read it: nothing is
+     added to by two threads. */
+#pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
+  for (int64_t b = 0; b < shape->batch; b++)
+    for (int64_t shared = 0; shared < shape->key_value_heads; shared++) {
+      int64_t k = at.keys + shared * at.n, v = at.values + shared * at.v;
+      const float *base = qkv + b * length * at.stride;
+      float *gradient = qkv_gradient + b * length * at.stride;
+      for (int64_t head = shared * at.group; head < (shared + 1) * at.group; head++)
+        for (int64_t first = (length - 1) / BLOCK_ROWS * BLOCK_ROWS; first >= 0;
+             first -= BLOCK_ROWS) {
+          /* From the last rows, which see every key: the first block sets, the others add. */
+          float beta = head == shared * at.group && first + BLOCK_ROWS >= length ? 0.0f : 1.0f;
+          int64_t t = b * length + first, q = first * at.stride + head * at.n;
+          int64_t o = t * at.out_stride + head * at.v;
+          block_backward(&at, smaller(BLOCK_ROWS, length - first), first, beta,
+                         shape->starts ? shape->starts + t : NULL, base + q, base + k, base + v,
+                         out + o, largest + t * at.heads + head, inverse_sum + t * at.heads + head,
+                         out_gradient + o, gradient + q, gradient + k, gradient + v,
+                         scratch + omp_get_thread_num() * each);
+        }
+    }
+}

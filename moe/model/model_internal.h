@@ -1,0 +1,235 @@
+/* What the files of the model share. Shapes: T tokens of a call (batch times S), d the width, f a
+   hidden width, E experts, k active, N = T k routes at most. */
+#ifndef PHIBAL_MOE_MODEL_INTERNAL_H
+#define PHIBAL_MOE_MODEL_INTERNAL_H
+
+#include "moe/machine/arena.h"
+#include "attention.h"
+#include "head.h"
+#include "model.h"
+
+enum { MODEL_ORIGIN = 192 };
+
+/* One layer's part of an array laid out as the tensors: parameters or gradients. Null where the
+   layer has no such tensor. */
+typedef struct layer_weights {
+  float *attention_norm;  /* [d] */
+  float *qkv;             /* [(heads + 2 kv heads) n][d]: q, k, v in a row; null with MLA */
+  float *q_norm, *k_norm; /* [n], or [heads n] and [kv heads n] */
+  /* MLA: c the latent's width, cq the queries', r that of the shared key, v of a head's values. */
+  float *q;                    /* [heads n][d], or [heads n][cq] */
+  float *q_down, *q_down_norm; /* [cq][d], [cq]; null without cq */
+  float *kv_down;              /* [c + r][d] */
+  float *kv_down_norm;         /* [c] */
+  float *kv_up;                /* [heads (n - r + v)][c] */
+  float *o;                    /* [d][heads v] */
+  float *ffn_norm;             /* [d] */
+  float *router;               /* [E][d]; null: a dense layer */
+  float *gate, *up, *down;     /* [E][f][d], [E][f][d], [E][d][f]; E = 1 if dense */
+  float *shared_gate, *shared_up, *shared_down; /* [f][d], [f][d], [d][f] */
+} layer_weights;
+
+typedef struct model_weights {
+  float *embedding; /* [V][d] */
+  float *head;      /* [V][d]; the embedding where they are tied */
+  layer_weights *layers;
+  float *norm; /* [d] */
+} model_weights;
+
+/* What the forward pass of a layer keeps for the backward pass. Where layers are recomputed, x, the
+   routes and the price are a layer's own, and the rest is one set for all. On a device in bfloat16
+   the arrays of rows that products multiply hold that, whatever their pointers say: * behind their
+   shapes. */
+typedef struct layer_activations {
+  float *x;                     /* [T][d] the residual stream into the layer */
+  float *normed, *inverse;      /* [T][d]*, [T] */
+  float *qkv;                   /* [T][attention_row]* after norm and rotation */
+  float *qk_raw;                /* [T][(heads + kv heads) n]* before; null without qk_norm */
+  float *q_inverse, *k_inverse; /* [T][heads], [T][kv heads], or [T] */
+  float *latent;                /* [T][c + r], MLA's, before norm and rotation */
+  float *latent_normed, *latent_inverse; /* [T][c], [T] */
+  float *q_latent, *q_latent_normed;     /* [T][cq] */
+  float *q_latent_inverse;               /* [T] */
+  float *attended;                       /* [T][heads v]* */
+  float *largest, *inverse_sum;      /* [T][heads]; null on a device, which has in their place */
+  float *attention_logsumexp;        /* [T][heads] */
+  float *middle;                     /* [T][d] the residual stream after attention */
+  float *ffn_normed, *ffn_inverse;   /* [T][d]*, [T] */
+  float *logits, *gates, *logsumexp; /* [T][E], [T][k], [T] */
+  int32_t *experts;                  /* [T][k] */
+  int64_t *offsets, *source, *row;   /* [E+1], [N], [N] */
+  float *gathered, *expert_output;   /* [N][d]* */
+  float *a, *b, *h;                  /* [N][f]*; [T][f]* if dense */
+  /* gathered, a, b, h are null where ranks divide the experts: model_exchange.c has theirs. On a
+     device h, gathered and expert_output are null. */
+  float *shared_a, *shared_b, *shared_h; /* [T][f]* */
+  float *price; /* [1][E], or [batch][E] for sequence-wise balancing; valid if has_price */
+  bool has_price;
+} layer_activations;
+
+/* Used by one layer after another; * as above. */
+typedef struct model_scratch {
+  float *rotation_cosine, *rotation_sine; /* [S][rotated numbers / 2] */
+  float *projected;              /* [T][..] MLA: queries, or keys and values, of all heads */
+  float *latent_gradient;        /* [T][c + r], or [T][cq] */
+  float *latent_normed_gradient; /* [T][c] */
+  uint8_t *mask;                 /* [T] */
+  float *stream_gradient;        /* [T][d] of the residual stream */
+  float *normed_gradient;        /* [T][d] */
+  float *branch;                 /* [T][d]* a branch's output, or its input's gradient */
+  float *router_input;           /* [T][d] in bfloat16 only: the FFN's input unrounded */
+  float *narrow_gradient;        /* [T][d]* in bfloat16 only: stream_gradient rounded */
+  float *qkv_gradient, *attended_gradient;   /* * */
+  float *attention;                          /* attention_scratch for each thread */
+  float *route_gradient, *gathered_gradient; /* [N][d]* */
+  float *h_gradient;                         /* [N][f]* */
+  float *logit_gradient, *gate_gradient;     /* [T][E], [T][k] */
+  float *output, *output_inverse;            /* [T][d]*, [T] the normed output of the last layer */
+  float *head_logits;                        /* * */
+  double *row_loss;                          /* [T] */
+  double *norm;
+} model_scratch;
+
+typedef struct model_exchange model_exchange;
+
+struct model {
+  model_config config;
+  balance_config balance;
+  model_precision precision; /* binary32 but on a device */
+  bool on_device;            /* the arrays are those of a device's mirror, which keeps fewer */
+  int32_t batch;             /* the most sequences of one call */
+  int threads;
+  int32_t moe_layers, tensor_count;
+  int64_t parameter_count;
+  model_tensor *tensors;
+  arena state;       /* parameters, gradients, m, bias */
+  arena activations; /* the rest */
+  float *parameters, *gradients;
+  model_weights weights, weight_gradients;
+  layer_activations *layers; /* [L] */
+  float *last;               /* [T][d] the residual stream out of the last layer */
+  model_scratch scratch;
+  /* Balancing: one for each MoE layer. */
+  float *m, *bias;                        /* [moe layers][E] */
+  phibal_loads *step_loads, *loads;       /* of the step so far, and of the call */
+  int64_t steps;                          /* finished */
+  const int32_t *starts;                  /* of the documents in the call's sequences; null */
+  model_batch global, step;               /* of the step: announced, and seen so far */
+  const model_ranks *ranks;               /* null: alone */
+  const model_expert_ranks *expert_ranks; /* null: this rank has every expert */
+  model_exchange *exchange;
+  const model_adapters *adapters; /* null: none */
+  int64_t first_token;            /* of the call, for the adapters */
+  bool adapting;                  /* in a call of forward_backward */
+  int32_t reached;                /* by the call: a layer, or all of them */
+  char origin[MODEL_ORIGIN];      /* of the first call whose losses were not finite */
+  model_times times;
+};
+
+/* model_layout.c */
+bool layer_is_dense(const model_config *config, balance_method method, int32_t layer);
+/* Fills tensors (if not null) and returns their number; *total and *active count parameters. */
+int32_t model_layout(const model_config *config, balance_method method, model_tensor *tensors,
+                     int64_t *total, int64_t *active);
+/* Leaves rank `rank` of `ranks` its own part of the experts; returns the parameters that it has. */
+int64_t model_layout_divide(int32_t count, model_tensor *tensors, int32_t rank, int32_t ranks);
+/* Points `weights` into an array laid out as the tensors. */
+void model_bind(const model *m, float *base, model_weights *weights);
+void model_initialise(model *m, uint64_t seed);
+
+/* model_memory.c: cuts every array of the activations out of `a`, or measures (m->layers may then
+   be null). */
+void model_cut(model *m, arena *a);
+
+/* model_finite.c: what is first not finite after a forward pass of `batch` sequences on the host,
+   as far as it came; "" where nothing is found. Messages are lost. */
+void model_name_origin(const model *m, int32_t batch, char text[MODEL_ORIGIN]);
+
+/* model_check.c: whether a call's tokens and targets are what they may be; the mask [n] of those
+   that are not padding. */
+phibal_status model_check_call(const model_config *config, int32_t batch, const int32_t *tokens,
+                               const int32_t *targets, uint8_t *mask);
+phibal_status model_check_begin(model_batch global);
+phibal_status model_check_finish(model_batch global, model_batch step);
+
+/* model_attention.c, model.c: what follows from the configuration. */
+attention_shape model_attention_shape(const model *m, int32_t batch);
+/* How many of a head's numbers are turned. */
+int32_t model_rope_width(const model_config *config);
+static inline phibal_router model_router(const model_config *c) {
+  return (phibal_router){c->experts, c->active, c->gate, c->route_scale};
+}
+/* Of the experts, of those that are shared, or of a dense layer, by their number and width. */
+static inline phibal_ffn model_ffn_shape(const model_config *c, int32_t experts, int32_t hidden) {
+  return (phibal_ffn){experts, c->width, hidden, c->activation};
+}
+/* What embeddings are multiplied by. */
+float model_embedding_scale(const model_config *config);
+
+/* model_latent.c: on->normed to on->qkv before the rotation, and scratch.qkv_gradient, turned back,
+   to scratch.normed_gradient, in place of plain projections. */
+void latent_forward(model *m, int32_t layer, int32_t batch);
+void latent_backward(model *m, int32_t layer, int32_t batch);
+
+/* model_attention.c, model_ffn.c: one branch of a layer on T tokens. Backward turns
+   scratch.stream_gradient from that of the branch's output into that of its input. */
+void attention_branch_forward(model *m, int32_t layer, int32_t batch);
+void attention_branch_backward(model *m, int32_t layer, int32_t batch);
+/* `out` is the residual stream after the layer; moe_layer is -1 for a dense one. */
+phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
+                                 bool training, model_losses *losses, float *out);
+/* What of that the backward pass reads and a layer has not kept. */
+phibal_status ffn_branch_again(model *m, int32_t layer, int32_t batch);
+phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch);
+
+/* model_balance.c: routes of one layer, with its loads and (training) its price and losses; and the
+   gradient of the logits. */
+phibal_status balance_create(model *m);
+void balance_destroy(model *m);
+phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
+                            bool training, model_losses *losses);
+phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch);
+phibal_status balance_finish(model *m);
+
+/* model_groups.c: the bias [E] with which the router selects, for one token with these logits [E],
+   from its best groups; `bias` [E] is the model's own, or null. */
+void groups_bias(const model_config *c, const float *logits, const float *bias, float *selection);
+
+/* model_adapted.c: what adapters add to y = x W^T of the call's tokens, and to the gradient of x;
+   nothing without adapters, and in an evaluation. */
+void adapted_forward(const model *m, const float *weight, int64_t rows, const float *x,
+                     int64_t stride, float *y);
+void adapted_backward(const model *m, const float *weight, int64_t rows, const float *x,
+                      int64_t stride, const float *y_gradient, float *x_gradient);
+
+/* A gated FFN of rows by expert, with adapters or without: arrays as phibal_ffn_forward and
+   phibal_ffn_backward have them, `source` as phibal_gather (null: row i is of token i). The
+   gradients may be null in the forward pass. */
+typedef struct ffn_call {
+  phibal_ffn shape;
+  const int64_t *offsets, *source;
+  const float *x, *gate, *up, *down;
+  float *a, *b, *h;
+  float *gate_gradient, *up_gradient, *down_gradient;
+} ffn_call;
+
+phibal_status adapted_ffn_forward(const model *m, const ffn_call *call, float *y);
+phibal_status adapted_ffn_backward(const model *m, const ffn_call *call, const float *y_gradient,
+                                   float *h_gradient, float *x_gradient);
+
+/* model_exchange.c: the experts' FFN where ranks divide them. offsets [E + 1], x, y [N][d] and
+   their gradients are those of this rank's tokens. */
+phibal_status exchange_create(model *m);
+void exchange_destroy(model *m);
+phibal_status exchange_forward(model *m, int32_t layer, const int64_t *offsets, const float *x,
+                               float *y);
+phibal_status exchange_backward(model *m, int32_t layer, const float *y_gradient,
+                                float *x_gradient);
+/* Tells the other ranks whether this one (rank 0) evaluates, or is told. */
+void exchange_call(const model *m, int64_t *evaluates);
+
+double model_now(void); /* seconds */
+/* Adds the time since *mark to *section and moves *mark. */
+void model_clock(double *mark, double *section);
+
+#endif

@@ -1,0 +1,98 @@
+#include "estimate.h"
+#include "moe/lora/lora.h"
+#include <unistd.h>
+
+/* Of so many sequences at once. */
+static int64_t activation_bytes(const run_config *config, bool on_device, int32_t sequences) {
+  const model_config *m = &config->model;
+  const int64_t bytes = model_activation_bytes(m, config->balance.method,
+                                               config->training.precision, on_device, sequences);
+  const int64_t dropout =
+      config->lora.rank && config->lora.dropout > 0
+          ? lora_dropout_bytes(m, config->lora.rank, (int64_t)sequences * m->sequence)
+          : 0;
+  return bytes > INT64_MAX - dropout ? INT64_MAX : bytes + dropout;
+}
+
+/* Of one weight: in bfloat16 it is there twice. */
+static int64_t weight_size(const run_config *config) {
+  return config->training.precision == PRECISION_BFLOAT16 ? 6 : 4;
+}
+
+/* Of a token, beside training_flops: every layer but the last makes its attention and FFN again, on
+   a device without the product outward. What of the forward pass is neither FFN nor router nor head
+   is attention, in each layer the same. */
+static double recomputed_flops(const run_config *config, bool on_device, double forward) {
+  const model_config *m = &config->model;
+  if (m->recompute != RECOMPUTE_LAYERS) return 0;
+  const double d = m->width, routed = (double)m->hidden * (m->active + m->shared_experts);
+  double attention = forward - 2 * d * m->vocabulary, again = 0;
+  for (int32_t layer = 0; layer < m->layers; layer++) {
+    const bool dense = layer < m->dense_layers || config->balance.method == BALANCE_DENSE;
+    const double product = 2 * d * (dense ? (double)m->dense_hidden : routed);
+    attention -= 3 * product + (dense ? 0 : 2 * d * m->experts);
+    if (layer + 1 < m->layers) again += (on_device ? 2 : 3) * product;
+  }
+  return again + attention * (m->layers - 1) / m->layers;
+}
+
+run_estimate run_estimate_compute(const run_config *config, bool on_device) {
+  const model_config *m = &config->model;
+  run_estimate e = {0};
+  model_count(m, config->balance.method, &e.total, &e.active);
+  const int64_t bytes = (int64_t)sizeof(float);
+  e.weight_bytes = e.total * weight_size(config);
+  e.gradient_bytes = e.total * bytes;
+  /* Adapters have small moments, and keep the weights that they are added to. */
+  e.moment_bytes = (config->lora.rank ? 1 : 2) * e.total * bytes;
+  int64_t norms = (int64_t)m->width * (2 * (int64_t)m->layers + 1);
+  if (m->qk_norm == QK_NORM_HEADS) norms += 2 * (int64_t)m->layers * m->head_width;
+  if (m->qk_norm == QK_NORM_PROJECTION)
+    norms += (int64_t)m->layers * (m->heads + m->key_value_heads) * m->head_width;
+  norms += (int64_t)m->layers * (m->latent_width + m->query_latent_width);
+  const int32_t value_width = m->latent_width ? m->value_width : m->head_width;
+  const double heads = (double)m->heads * ((double)m->head_width + (double)value_width);
+  if (m->untied_head) norms += m->width; /* the embedding's row, which multiplies nothing */
+  e.forward_flops =
+      2.0 * (double)(e.active - norms) + (double)m->layers * heads * ((double)m->sequence + 1.0);
+  e.training_flops = 3.0 * e.forward_flops;
+  e.recomputed_flops = recomputed_flops(config, on_device, e.forward_flops);
+  e.step_tokens = (int64_t)config->batch.sequences * m->sequence;
+  e.activation_bytes = activation_bytes(config, on_device, config->batch.micro_sequences);
+  return e;
+}
+
+int64_t run_estimate_bytes(const run_estimate *e) {
+  const int64_t state = e->weight_bytes + e->gradient_bytes + e->moment_bytes;
+  return state > INT64_MAX - e->activation_bytes ? INT64_MAX : state + e->activation_bytes;
+}
+
+run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
+  run_estimate e = run_estimate_compute(config, false);
+  const model_config *m = &config->model;
+  if (ranks < 2) return e;
+  const bool moe = config->balance.method != BALANCE_DENSE;
+  const int64_t experts =
+      moe ? 3 * (int64_t)(m->layers - m->dense_layers) * m->experts * m->hidden * m->width : 0;
+  const int64_t parameters = e.total - experts + experts / config->parallel.experts;
+  e.weight_bytes = parameters * weight_size(config);
+  e.gradient_bytes = parameters * (int64_t)sizeof(float);
+  e.moment_bytes = 2 * (config->parallel.shard_optimizer ? e.total / ranks : parameters) *
+                   (int64_t)sizeof(float);
+  const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
+  e.activation_bytes = activation_bytes(config, false, own && own < micro ? own : micro);
+  return e;
+}
+
+phibal_status run_estimate_check(const run_config *config, int32_t ranks) {
+  run_config host = *config; /* which computes in binary32 */
+  host.training.precision = PRECISION_BINARY32;
+  const run_estimate e = run_estimate_of_rank(&host, ranks);
+  const double needed = (double)run_estimate_bytes(&e);
+  const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  if (needed <= present) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_MEMORY,
+                           "the run needs %.1f GiB and this machine has %.1f GiB; --dry-run says "
+                           "what takes it (batch.micro_sequences bounds the activations)",
+                           needed * 0x1p-30, present * 0x1p-30);
+}
