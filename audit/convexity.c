@@ -1,5 +1,5 @@
 /* Symmetric, differentiable, strictly convex, uniform as the unique minimiser. */
-#include "convexity_search.h"
+#include "convexity_internal.h"
 #include "domain_walk.h"
 #include "kink.h"
 #include <stdlib.h>

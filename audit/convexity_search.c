@@ -1,7 +1,7 @@
 /* First the whole box, by algebra and by boxes in x; then a counterexample at some parameters in
    it; then halves. A counterexample anywhere refutes the whole, but the division goes on for a
    while, to say where the potential is convex after all. */
-#include "convexity_search.h"
+#include "convexity_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

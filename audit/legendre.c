@@ -13,7 +13,7 @@
    (1 - eta) m0 + eta p, so at q1 for m1 the moving average. Any two such q differ by a multiple of
    (1, .., 1), which no router sees. */
 #include "legendre.h"
-#include "convexity_search.h"
+#include "convexity_internal.h"
 #include "domain_walk.h"
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* A potential as a whole: its end, its sums, its separable form. */
-#include "phi_parser.h"
+#include "phi_internal.h"
 #include <stdlib.h>
 
 static void range_clear(phi_range *r) {

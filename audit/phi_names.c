@@ -1,5 +1,5 @@
 /* Names in a .phi file: which are taken, and which one was perhaps meant. */
-#include "phi_parser.h"
+#include "phi_internal.h"
 #include "formats/near_name.h"
 #include <string.h>
 

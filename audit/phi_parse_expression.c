@@ -1,6 +1,6 @@
 /* Expressions: the grammar's sum, product, factor, power and atom, one function each, and which
    names may stand where. */
-#include "phi_parser.h"
+#include "phi_internal.h"
 
 /* What was read: `literal` where it is a number and was not in parentheses, so that 1/3 and -2 are
    numbers too. */

@@ -1,5 +1,5 @@
 /* parameter NAME in RANGE { or RANGE } = DEFAULT */
-#include "phi_parser.h"
+#include "phi_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* .phi files: their statements, in order. */
-#include "phi_parser.h"
+#include "phi_internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

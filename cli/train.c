@@ -476,7 +476,9 @@ static phibal_status load_resumed(const arguments *a, const checkpoint *from, ru
     memcpy(config->training.continued, before->training.continued,
            sizeof config->training.continued);
   status = checkpoint_config_continues(before, config);
-  return status ? status : schedule_continue(config, saved ? from->step : 0, asked);
+  return status ? status
+                : schedule_continue(saved ? from->step : 0, asked, &config->training.steps,
+                                    config->training.continued, sizeof config->training.continued);
 }
 
 /* What becomes of the learning rate where the run is to take another number of steps. */

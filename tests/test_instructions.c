@@ -2,7 +2,7 @@
    into windows, and the loss of a step. */
 #include "moe/data/instructions.h"
 #include "moe/data/mixture.h"
-#include "moe/data/token_format.h"
+#include "moe/data/token_file_internal.h"
 #include "moe/data/token_writer.h"
 #include "data_files.h"
 #include "train_case.h"

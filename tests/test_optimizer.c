@@ -175,6 +175,11 @@ Test(optimizer, schedule) {
   cr_expect_float_eq(learning_rate(&c, 9, 10), 3e-3, 3e-3 * step, "warm-up only");
 }
 
+static phibal_status continue_plan(run_config *c, int64_t step, int64_t steps) {
+  return schedule_continue(step, steps, &c->training.steps, c->training.continued,
+                           sizeof c->training.continued);
+}
+
 static run_config planned(const char *continued, int64_t steps) {
   run_config c = {.optimizer = base, .training.steps = steps};
   strcpy(c.training.continued, continued);
@@ -197,7 +202,7 @@ Test(optimizer, plans) {
                {"100@50,200@150", 400, 90, 95, "100@50,200@90"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run_config c = planned(cases[i].before, cases[i].planned);
-    cr_assert_eq(schedule_continue(&c, cases[i].step, cases[i].steps), PHIBAL_OK, "%s",
+    cr_assert_eq(continue_plan(&c, cases[i].step, cases[i].steps), PHIBAL_OK, "%s",
                  phibal_status_message());
     cr_expect_str_eq(c.training.continued, cases[i].after);
     cr_expect_eq(c.training.steps, cases[i].steps);
@@ -206,7 +211,7 @@ Test(optimizer, plans) {
                  phibal_status_message());
   }
   run_config c = planned("", 100);
-  cr_expect_eq(schedule_continue(&c, 50, 49), PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(continue_plan(&c, 50, 49), PHIBAL_ERROR_ARGUMENT);
   cr_expect_eq(c.training.steps, 100);
   static const char *const wrong[] = {"100",
                                       "100@",

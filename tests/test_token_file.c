@@ -1,7 +1,7 @@
 /* Token files: what is written is read back, and nothing else is. */
 #include "data_files.h"
 #include "moe/data/token_writer.h"
-#include "moe/data/token_format.h"
+#include "moe/data/token_file_internal.h"
 
 static char *folder, *path;
 
@@ -154,7 +154,7 @@ Test(token_file, every_changed_bit_is_noticed) {
   text_buffer_free(&bytes);
 }
 
-/* The checksum as token_format.h describes it, written once more. */
+/* The checksum as token_file_internal.h describes it, written once more. */
 static void repair_checksum(text_buffer *b) {
   uint64_t sum = 0, word;
   for (size_t i = 64; i < b->count - 8 + 64; i += 8) {

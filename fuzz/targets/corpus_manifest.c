@@ -1,6 +1,6 @@
 /* corpus.json: refused with a message, or a report that a build can have made. */
 #include "moe/data/manifest.h"
-#include "moe/data/token_format.h"
+#include "moe/data/token_file_internal.h"
 #include "target.h"
 
 static void part_check(const build_part *p) {

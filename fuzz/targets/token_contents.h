@@ -3,7 +3,7 @@
 #define PHIBAL_FUZZ_TOKEN_CONTENTS_H
 
 #include "moe/data/token_file.h"
-#include "moe/data/token_format.h"
+#include "moe/data/token_file_internal.h"
 #include "target.h"
 
 static inline void token_contents_check(const token_file *f) {

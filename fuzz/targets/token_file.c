@@ -1,6 +1,6 @@
 /* A token file as it is, and once more with its size and checksum made right, without which nothing
    but the checksum would be tested. */
-#include "moe/data/token_format.h"
+#include "moe/data/token_file_internal.h"
 #include "token_contents.h"
 
 static void try(const void *bytes, size_t size) {

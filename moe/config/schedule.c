@@ -66,16 +66,17 @@ double schedule_rate(const schedule *s, const optimizer_config *config, int64_t 
   return learning_rate_after(config, step, plan_at(s, step), schedule_warmup(s, config));
 }
 
-phibal_status schedule_continue(run_config *config, int64_t step, int64_t steps) {
+phibal_status schedule_continue(int64_t step, int64_t steps, int64_t *planned, char *continued,
+                                size_t capacity) {
   schedule s;
-  char text[CONFIG_TEXT_MAX] = "";
+  char text[4096] = "";
   if (steps < step)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "training.steps: %" PRId64 ", but the run has taken %" PRId64
                              " steps already",
                              steps, step);
-  phibal_status status = schedule_read(config->training.continued, config->training.steps, &s);
-  if (status || steps == config->training.steps) return status;
+  phibal_status status = schedule_read(continued, *planned, &s);
+  if (status || steps == *planned) return status;
   /* What was planned for steps after this one is forgotten. */
   const int64_t plan = step ? plan_at(&s, step - 1) : 0;
   size_t n = 0;
@@ -85,9 +86,9 @@ phibal_status schedule_continue(run_config *config, int64_t step, int64_t steps)
   if (step && n < sizeof text)
     n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRId64 "@%" PRId64, n ? "," : "", plan,
                           step);
-  if (n >= sizeof text || s.earlier == SCHEDULE_PLANS_MAX)
+  if (n >= sizeof text || n >= capacity || s.earlier == SCHEDULE_PLANS_MAX)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "training.continued: too many plans");
-  memcpy(config->training.continued, text, n + 1);
-  config->training.steps = steps;
+  memcpy(continued, text, n + 1);
+  *planned = steps;
   return PHIBAL_OK;
 }

@@ -10,7 +10,7 @@
 #ifndef PHIBAL_MOE_SCHEDULE_H
 #define PHIBAL_MOE_SCHEDULE_H
 
-#include "config.h"
+#include "moe/model/optimizer.h"
 
 /* Learning rate of step 0 .. steps-1: with w = round(warmup steps), peak (step + 1) / w while
    step < w, then the cosine from peak to final_lr peak, which the last step has exactly. */
@@ -38,8 +38,10 @@ double schedule_rate(const schedule *s, const optimizer_config *config, int64_t 
 /* Steps of the warm-up. */
 int64_t schedule_warmup(const schedule *s, const optimizer_config *config);
 
-/* Gives a run that has done `step` steps another number of them; training.continued remembers the
-   plan until then. PHIBAL_ERROR_ARGUMENT where more steps than that have been taken. */
-phibal_status schedule_continue(run_config *config, int64_t step, int64_t steps);
+/* Gives a run of *planned steps that has done `step` of them another number, `steps`; continued
+   [capacity], training.continued, remembers the plan until then. PHIBAL_ERROR_ARGUMENT where more
+   steps than that have been taken. */
+phibal_status schedule_continue(int64_t step, int64_t steps, int64_t *planned, char *continued,
+                                size_t capacity);
 
 #endif

@@ -1,6 +1,6 @@
 #include "corpus.h"
 #include "formats/file.h"
-#include "token_format.h"
+#include "token_file_internal.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,5 @@
-#include "foreign_file.h"
 #include "formats/file.h"
-#include "token_format.h"
+#include "token_file_internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

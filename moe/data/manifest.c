@@ -1,6 +1,6 @@
 #include "manifest.h"
 #include "formats/file.h"
-#include "token_format.h"
+#include "token_file_internal.h"
 #include "formats/text_limits.h"
 #include <stdbool.h>
 #include <stdlib.h>

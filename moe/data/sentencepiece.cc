@@ -1,4 +1,4 @@
-#include "sentencepiece.h"
+#include "tokenizer_internal.h"
 #include <cstdlib>
 #include <cstring>
 #include <exception>

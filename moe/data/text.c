@@ -1,5 +1,5 @@
 #include "text.h"
-#include "token_format.h"
+#include "token_file_internal.h"
 #include <string.h>
 
 /* Length of the sequence that starts at s (Unicode 15, table 3-7), 0 if it is not well-formed. */

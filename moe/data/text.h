@@ -15,8 +15,8 @@ size_t text_utf8_valid(const char *text, size_t n);
    else up to the last line end there, else as many whole characters as fit (at least one). */
 size_t text_document_length(const char *text, size_t n, int64_t limit);
 
-/* 64-bit hash of text under a seed: the checksum of token_format.h over the words of the text, its
-   length and the seed, finished by splitmix64's finaliser. */
+/* 64-bit hash of text under a seed: the checksum of token_file_internal.h over the words of the
+   text, its length and the seed, finished by splitmix64's finaliser. */
 uint64_t text_hash(uint64_t seed, const char *text, size_t n);
 
 #endif

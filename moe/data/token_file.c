@@ -1,6 +1,5 @@
 /* Opening a token file: nothing in it is believed before it has been checked. */
-#include "token_format.h"
-#include "foreign_file.h"
+#include "token_file_internal.h"
 #include "formats/file.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
 /* Token files: what `phibal data` writes and the trainer reads. Little-endian: a header, the
-   tokens, a table of documents, the names of the domains, a checksum (token_format.h). Read through
-   mmap. So are other programs' files, as they are:
-     Megatron-LM     NAME.bin with NAME.idx beside it, of tokens uint16 or int32
-     llm.c           NAME.bin with magic 20240520 (uint16) or 20240801 (uint32)
-     nanoGPT         any other NAME.bin: uint16, nothing else in it
-   They are of one domain, the name of the file. Documents end where the index says, in nanoGPT's
-   files after an end of document, in llm.c's before one. */
+   tokens, a table of documents, the names of the domains, a checksum (token_file_internal.h). Read
+   through mmap. So are other programs' files, as they are: Megatron-LM     NAME.bin with NAME.idx
+   beside it, of tokens uint16 or int32 llm.c           NAME.bin with magic 20240520 (uint16) or
+   20240801 (uint32) nanoGPT         any other NAME.bin: uint16, nothing else in it They are of one
+   domain, the name of the file. Documents end where the index says, in nanoGPT's files after an end
+   of document, in llm.c's before one. */
 #ifndef PHIBAL_MOE_TOKEN_FILE_H
 #define PHIBAL_MOE_TOKEN_FILE_H
 

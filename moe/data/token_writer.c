@@ -1,7 +1,7 @@
 /* The other half of token_file.c. */
 #include "token_writer.h"
 #include "formats/file.h"
-#include "token_format.h"
+#include "token_file_internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "tokenizer.h"
 #include "formats/file.h"
-#include "sentencepiece.h"
+#include "tokenizer_internal.h"
 #include "formats/text_limits.h"
 #include <phibal/environment.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Strict convexity over a box of parameters that may have to be divided. */
-#ifndef PHIBAL_AUDIT_CONVEXITY_SEARCH_H
-#define PHIBAL_AUDIT_CONVEXITY_SEARCH_H
+#ifndef PHIBAL_AUDIT_CONVEXITY_INTERNAL_H
+#define PHIBAL_AUDIT_CONVEXITY_INTERNAL_H
 
 #include "convexity.h"
 

@@ -1,6 +1,6 @@
 /* What the parts of the parser of .phi files share. */
-#ifndef PHIBAL_AUDIT_PHI_PARSER_H
-#define PHIBAL_AUDIT_PHI_PARSER_H
+#ifndef PHIBAL_AUDIT_PHI_INTERNAL_H
+#define PHIBAL_AUDIT_PHI_INTERNAL_H
 
 #include "phi.h"
 #include "phi_lexer.h"
@@ -53,7 +53,8 @@ bool phi_new_name(phi_parser *p, phi_token *name);
 /* The parameter or the `let` of that name, -1 if there is none. */
 int phi_find_parameter(const phi_parser *p, const phi_token *name);
 int phi_find_let(const phi_parser *p, const phi_token *name);
-/* How one writes here what has this name elsewhere: "powers are written s^t"; null if it is none. */
+/* How one writes here what has this name elsewhere: "powers are written s^t"; null if it is none.
+ */
 const char *phi_foreign_name(const phi_token *name);
 /* The known name next to an unknown one; null if none is near. */
 const char *phi_near_name(const phi_parser *p, const phi_token *name, char *buffer, size_t size);

@@ -9,8 +9,8 @@
      checksum     8 bytes: token_checksum of all between the header and it, and then the header
 
    Tokens come first so that a writer can stream them; the header is filled in last. */
-#ifndef PHIBAL_MOE_TOKEN_FORMAT_H
-#define PHIBAL_MOE_TOKEN_FORMAT_H
+#ifndef PHIBAL_MOE_TOKEN_FILE_INTERNAL_H
+#define PHIBAL_MOE_TOKEN_FILE_INTERNAL_H
 
 #include "token_file.h"
 #include <assert.h>
@@ -71,5 +71,9 @@ static inline int64_t token_format_bytes(const token_header *h) {
          h->documents * (int64_t)sizeof(token_document) + h->name_bytes + token_format_learned(h) +
          8;
 }
+
+/* Other programs' token files (foreign_file.c). `file` has the mapping of NAME.bin and nothing else
+   yet. PHIBAL_ERROR_FORMAT, _UNSUPPORTED (another type of token); the caller closes it then. */
+phibal_status foreign_file_read(const char *path, int32_t end_of_document, token_file *file);
 
 #endif

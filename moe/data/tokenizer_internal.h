@@ -1,6 +1,6 @@
 /* SentencePiece's C++ interface as C. No exception leaves it. */
-#ifndef PHIBAL_MOE_SENTENCEPIECE_H
-#define PHIBAL_MOE_SENTENCEPIECE_H
+#ifndef PHIBAL_MOE_TOKENIZER_INTERNAL_H
+#define PHIBAL_MOE_TOKENIZER_INTERNAL_H
 
 #include "tokenizer.h"
 
