@@ -1,5 +1,6 @@
 /* AdamW against a long double rewriting of its definition; the norm, clipping, the schedule. */
 #include "moe/model/optimizer.h"
+#include "moe/config/config.h"
 #include "moe/config/schedule.h"
 #include <criterion/criterion.h>
 #include <float.h>

@@ -11,6 +11,7 @@
 #define PHIBAL_MOE_SCHEDULE_H
 
 #include "moe/model/optimizer.h"
+#include <stddef.h>
 
 /* Learning rate of step 0 .. steps-1: with w = round(warmup steps), peak (step + 1) / w while
    step < w, then the cosine from peak to final_lr peak, which the last step has exactly. */

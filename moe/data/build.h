@@ -25,6 +25,5 @@ phibal_status build_run(const build_options *options, build_report *report);
 /* Whether the folder may be built in, as build_run asks first: it has no corpus, or `overwrite`
    allows its replacement, which is then said as a notice. PHIBAL_ERROR_ARGUMENT. */
 phibal_status build_may_write(const build_options *options);
-void build_report_free(build_report *report);
 
 #endif

@@ -80,5 +80,6 @@ phibal_status manifest_text(const build_options *options, const build_report *re
    PHIBAL_ERROR_IO, or PHIBAL_ERROR_FORMAT where the file says what no build can have made: then
    *report is empty. */
 phibal_status manifest_read(const char *folder, build_report *report, json_t **origin);
+void build_report_free(build_report *report);
 
 #endif

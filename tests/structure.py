@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""The structure that ARCHITECTURE.md describes is the repository's, and tools/structure.py notices where it is not.
+
+usage: structure.py SOURCE_ROOT
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+source = sys.argv[1]
+
+
+def run(root):
+    done = subprocess.run([sys.executable, os.path.join(root, "tools/structure.py")], stdout=subprocess.PIPE, text=True)
+    return done.returncode, done.stdout
+
+
+status, text = run(source)
+print(text)
+assert status == 0
+
+# An edit, and what has to be said of it.
+FAULTS = [
+    ("formats/file.h", "#endif", '#include "moe/model/model.h"\n#endif', "which ARCHITECTURE.md does not allow"),
+    ("audit/phi.h", "#endif", '#include "verify/cases.h"\n#endif', "which ARCHITECTURE.md does not allow"),
+    ("kernels/core/dd.h", "#endif", '#include "price.h"\n#endif', "files include each other: "),
+    ("moe/train/train.c", '#include "', '#include "nowhere.h"\n#include "', "nowhere.h, which is nowhere"),
+    ("cli/main.c", '#include "', '#include "tests/data_files.h"\n#include "', "whose row does not stand above"),
+    ("ARCHITECTURE.md", "`kernels/cpu/loads.c`", "`kernels/cpu/lode.c`", "kernels/cpu/lode.c is not there"),
+    ("ARCHITECTURE.md", "| R6 R7 |", "| R6 R77 |", "no equation (R77)"),
+    ("ARCHITECTURE.md", "`balance-loss`", "`balance-losses`", "no operation `balance-losses`"),
+    ("ARCHITECTURE.md", "| `spec` `formats` |\n| `verify`", "| `spec` `formats` `kernels` |\n| `verify`", "allows it for nothing"),
+    ("ARCHITECTURE.md", "| moving average |", "| average |", "is not the picture"),
+]
+with tempfile.TemporaryDirectory() as work:
+    copy = os.path.join(work, "tree")
+    shutil.copytree(source, copy, ignore=lambda folder, names: [
+        n for n in names if n.startswith((".", "build", "shared")) and not n.startswith("build.") or n == "corpus"])
+    assert run(copy)[0] == 0, run(copy)[1]
+    for path, old, new, message in FAULTS:
+        path = os.path.join(copy, path)
+        with open(path, encoding="utf-8") as f:
+            whole = f.read()
+        assert old in whole, (path, old)
+        # Header guards end with the last #endif.
+        at = whole.rindex(old) if old == "#endif" else whole.index(old)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(whole[:at] + new + whole[at + len(old):])
+        status, text = run(copy)
+        assert status == 1 and message in text, (path, message, text[-600:])
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(whole)
+print("%d of %d faults of structure are noticed" % (len(FAULTS), len(FAULTS)))
