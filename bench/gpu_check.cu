@@ -6,6 +6,7 @@
 #include "gpu.h"
 #include <vector>
 extern "C" {
+#include "verify/case_number.h"
 #include "verify/cases.h"
 }
 
@@ -21,7 +22,7 @@ static void expect(bool good, const char *what, uint64_t number, const char *kin
 static void check_balance(const phibal_loads &loads, uint64_t number, std::vector<float> *centred) {
   const size_t E = (size_t)loads.experts;
   std::vector<float> mean(E), m(E, 0.0f), zero(E, 0.0f);
-  phibal_potential potential = {(phibal_potential_id)(number % PHIBAL_POTENTIAL_COUNT), 0};
+  phibal_potential potential = {case_potential_id(number, number), 0};
   potential.parameter = phibal_potential_describe(potential.id)->fallback;
   float loss = 0;
   phibal_loads_mean(&loads, mean.data());

@@ -135,8 +135,10 @@ static void run_each(verification *v) {
     int64_t count = r->only >= 0 ? 1 : r->cases > 0 ? r->cases : op->cases;
     const bool terminal = !r->json && isatty(STDERR_FILENO);
     if (terminal) fprintf(stderr, "%s ...", op->name);
+    if (r->only >= 0) verify_start(op, v->tallies);
     phibal_status status =
-        verify_run(op, v->b, r->seed, first, count, r->first_failure, v->tallies);
+        r->only >= 0 ? verify_case(op, v->b, r->seed, first, v->tallies)
+                     : verify_run(op, v->b, r->seed, first, count, r->first_failure, v->tallies);
     if (terminal) command_clear_line();
     if (phibal_environment_check_threads(op->name)) break;
     bool all_compared = r->only < 0 && !r->first_failure && count >= op->cases;

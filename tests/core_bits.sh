@@ -5,7 +5,7 @@
 set -eu
 source=$1 scratch=$2
 mkdir -p "$scratch"
-common="-D_GNU_SOURCE -ffp-contract=off -Wall -Wextra -Werror -I$source/spec/include"
+common="-D_GNU_SOURCE -ffp-contract=off -Wall -Wextra -Werror -I$source/spec/include -I$source"
 first=
 
 check() { # name, hash
@@ -33,7 +33,7 @@ done
 
 if command -v nvcc >/dev/null; then
   # The host compiler's halves of the functions must compile too; warnings there are its own.
-  nvcc -x cu --fmad=false -arch=sm_80 -O3 -I"$source/spec/include" -Xcompiler -ffp-contract=off \
+  nvcc -x cu --fmad=false -arch=sm_80 -O3 -I"$source/spec/include" -I"$source" -Xcompiler -ffp-contract=off \
     "$source/tests/core_bits.c" -o "$scratch/core_bits_cuda"
   echo "nvcc: compiles"
   if [ -e /dev/nvidia0 ]; then check "nvcc, on the device" "$("$scratch/core_bits_cuda")"

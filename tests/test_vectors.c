@@ -2,6 +2,7 @@
    zeros, a corrupted tile, a last element, bfloat16's precision, a transposed square do not. Which
    wrong answer would pass? One that is wrong only where no case of these looks: see faults of the
    independent implementation (vectors_faults.py) for those. */
+#include "verify/case_number.h"
 #include "verify/judge_vectors.h"
 #include "verify/vectors.h"
 #include <criterion/criterion.h>
@@ -287,6 +288,35 @@ Test(vectors, each_flag_is_some_case_s) {
     }
   for (int f = 0; f < FLAG_COUNT; f++)
     cr_expect(seen >> f & 1, "no case has the flag %s", flag_describe((flag_id)f)->name);
+}
+
+/* A row that is added to the catalogue of potentials renumbers no case, and gets cases of its own.
+ */
+Test(vectors, a_new_potential_renumbers_no_case) {
+  enum { TRIED = 3000 };
+  for (uint64_t start = 0; start <= SMALL_CASES; start += SMALL_CASES)
+    for (uint64_t rows = CASE_FIRST_POTENTIALS; rows < CASE_FIRST_POTENTIALS + 4; rows++) {
+      uint64_t next = start, own[4] = {0};
+      for (uint64_t i = 0; i < TRIED; i++) {
+        uint64_t n = case_number(start + i, rows), row = n >> CASE_ROW_BITS;
+        cr_assert_eq(case_is_small(n), start > 0);
+        if (row == 0) {
+          cr_assert_eq(n, next++, "the old cases, in order");
+          continue;
+        }
+        cr_assert(row >= CASE_FIRST_POTENTIALS && row < rows);
+        cr_assert_eq(case_potential_id(n, 0), row);
+        cr_assert_eq(case_base(n) - start, own[row - CASE_FIRST_POTENTIALS]++);
+      }
+      cr_assert_eq(next - start,
+                   TRIED / rows * CASE_FIRST_POTENTIALS + (TRIED % rows < CASE_FIRST_POTENTIALS
+                                                               ? TRIED % rows
+                                                               : CASE_FIRST_POTENTIALS));
+    }
+  operation_case c;
+  uint64_t none = (uint64_t)PHIBAL_POTENTIAL_COUNT << CASE_ROW_BITS;
+  cr_expect_eq(operation_make(operation_find("price"), 1, none, &c), PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(operation_make(operation_find("metrics"), 1, none, &c), PHIBAL_ERROR_ARGUMENT);
 }
 
 static uint64_t digest_of(const char *path) {

@@ -19,8 +19,9 @@ static int weight_of(const operation *o) {
 }
 
 static void run_case(budget_share *s, const backend *b, uint64_t seed, tally *tallies) {
-  uint64_t number = s->cases < BUDGET_PASS ? VECTORS_FIRST + (uint64_t)s->cases
-                                           : (uint64_t)(s->cases - BUDGET_PASS);
+  bool pass = s->cases < BUDGET_PASS;
+  uint64_t number = operation_number(s->operation, (uint64_t)(s->cases - (pass ? 0 : BUDGET_PASS)));
+  if (pass) number += VECTORS_FIRST;
   double start = now();
   if (verify_case(s->operation, b, seed, number, tallies) != PHIBAL_OK) {
     s->broken = true;

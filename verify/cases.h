@@ -5,7 +5,7 @@
 #define PHIBAL_VERIFY_CASES_H
 
 #include "random.h"
-#include "small_case.h"
+#include "case_number.h"
 #include <phibal/router.h>
 #include <stdbool.h>
 
@@ -51,7 +51,7 @@ typedef struct route_case {
 } route_case;
 
 /* Case `number` of the operation; numbers below CASE_KINDS hold each kind once at its full size,
-   later ones keep T small, small cases (small_case.h) E too. */
+   later ones keep T small, small cases (case_number.h) E too. */
 phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t number, route_case *c);
 void route_case_destroy(route_case *c);
 case_kind case_kind_of(uint64_t number);

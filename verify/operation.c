@@ -1,5 +1,6 @@
 /* The catalogue's operations, and cases as named tensors. */
 #include "operation.h"
+#include "case_number.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -67,9 +68,20 @@ int64_t tensor_integer(const tensor *t, int64_t i) {
   }
 }
 
+static bool on_potentials(const operation *o) {
+  return !strcmp(o->family, "loads") || !strcmp(o->family, "step");
+}
+
+uint64_t operation_number(const operation *o, uint64_t i) {
+  return on_potentials(o) ? case_number(i, PHIBAL_POTENTIAL_COUNT) : i;
+}
+
 phibal_status operation_make(const operation *o, uint64_t seed, uint64_t number,
                              operation_case *c) {
   memset(c, 0, sizeof *c);
+  if (!case_is_there(number, on_potentials(o)))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s has no case %llu", o->name,
+                             (unsigned long long)number);
   c->operation = o;
   c->seed = seed;
   c->number = number;

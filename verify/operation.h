@@ -9,7 +9,7 @@
 #include "compare.h"
 #include "flags.h"
 #include "random.h"
-#include "small_case.h"
+#include "case_number.h"
 #include <stdbool.h>
 
 typedef enum tensor_type {
@@ -105,7 +105,10 @@ typedef struct backend {
 
 extern const backend backend_cpu;
 
-/* Makes a case; after PHIBAL_OK, operation_case_clear. */
+/* The number of an operation's i-th case (case_number.h). */
+uint64_t operation_number(const operation *o, uint64_t i);
+/* Makes a case; after PHIBAL_OK, operation_case_clear. PHIBAL_ERROR_ARGUMENT: no case has this
+   number. */
 phibal_status operation_make(const operation *o, uint64_t seed, uint64_t number, operation_case *c);
 void operation_case_clear(operation_case *c);
 

@@ -34,7 +34,7 @@ typedef enum loads_kind {
 } loads_kind;
 
 static loads_kind loads_kind_of(uint64_t number) {
-  loads_kind kind = (loads_kind)(number % LOADS_KINDS);
+  loads_kind kind = (loads_kind)(case_base(number) % LOADS_KINDS);
   return kind == LOADS_MOST_EXPERTS && case_is_small(number) ? LOADS_ORDINARY : kind;
 }
 
@@ -50,8 +50,9 @@ const char *operation_kind_loads(uint64_t number) {
 /* In every other round of the kinds, loads that are one unit off are so just below a power of two.
  */
 static bool below_power(uint64_t number) {
-  return loads_kind_of(number) == LOADS_ONE_ULP_OFF &&
-         number / LOADS_KINDS / PHIBAL_POTENTIAL_COUNT % 2;
+  uint64_t round = case_base(number) / LOADS_KINDS;
+  if (!(number >> CASE_ROW_BITS)) round /= CASE_FIRST_POTENTIALS;
+  return loads_kind_of(number) == LOADS_ONE_ULP_OFF && round % 2;
 }
 
 static int32_t choose_experts(loads_kind kind, bool small, random_stream *r) {
@@ -110,36 +111,42 @@ static void choose_loads(uint64_t number, random_stream *r, int32_t E, float *m)
   }
 }
 
-/* Every potential in turn, with parameters from the places where formulas cancel or overflow. */
-static phibal_potential choose_potential(uint64_t number, random_stream *r) {
-  static const double lp[] = {1, 1.5, 2, 3, 10, 100, INFINITY};
-  static const double tsallis[] = {0.05, 0.5, 0.999, 0.999999, 1.000001, 1.001, 1.1, 2, 20};
-  static const double renyi[] = {0.05, 0.5, 0.95, 0.999, 0.999999};
-  static const double scale[] = {1e-6, 0.01, 0.1, 1, 10, 1e4};
-  phibal_potential p = {(phibal_potential_id)((number / LOADS_KINDS) % PHIBAL_POTENTIAL_COUNT), 0};
-  switch (p.id) {
-  case PHIBAL_POTENTIAL_LP:
-    p.parameter = lp[random_integer(r, 0, 6)];
-    break;
-  case PHIBAL_POTENTIAL_TSALLIS:
-    p.parameter = tsallis[random_integer(r, 0, 8)];
-    break;
-  case PHIBAL_POTENTIAL_RENYI:
-    p.parameter = renyi[random_integer(r, 0, 4)];
-    break;
-  case PHIBAL_POTENTIAL_SOFT_L1:
-  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
-  case PHIBAL_POTENTIAL_LOG_COSH:
-    p.parameter = scale[random_integer(r, 0, 5)];
-    /* As small as the last place of a load, so that load + delta is one or the other side of the
-       power of two, and with bits that are lost in it. */
-    if (below_power(number))
-      p.parameter = ldexp(1 + random_unit(r), -(int)random_integer(r, 26, 34));
-    break;
-  default:
-    break;
-  }
-  return p;
+/* Parameters from the places where formulas cancel or overflow; none where a potential has none. */
+typedef struct parameters {
+  int count;
+  double value[9];
+  bool is_scale; /* of the loads */
+} parameters;
+
+#define SCALES                                                                                     \
+  { 6, {1e-6, 0.01, 0.1, 1, 10, 1e4}, true }
+static const parameters tried[PHIBAL_POTENTIAL_COUNT] = {
+    [PHIBAL_POTENTIAL_LP] = {7, {1, 1.5, 2, 3, 10, 100, INFINITY}, false},
+    [PHIBAL_POTENTIAL_TSALLIS] = {9,
+                                  {0.05, 0.5, 0.999, 0.999999, 1.000001, 1.001, 1.1, 2, 20},
+                                  false},
+    [PHIBAL_POTENTIAL_RENYI] = {5, {0.05, 0.5, 0.95, 0.999, 0.999999}, false},
+    [PHIBAL_POTENTIAL_SOFT_L1] = SCALES,
+    [PHIBAL_POTENTIAL_PSEUDO_HUBER] = SCALES,
+    [PHIBAL_POTENTIAL_LOG_COSH] = SCALES,
+};
+
+/* Every potential in turn. PHIBAL_ERROR_UNSUPPORTED for a row whose parameters are not above. */
+static phibal_status choose_potential(uint64_t number, random_stream *r, phibal_potential *p) {
+  *p = (phibal_potential){case_potential_id(number, case_base(number) / LOADS_KINDS), 0};
+  const parameters *of = &tried[p->id];
+  const phibal_potential_info *info = phibal_potential_describe(p->id);
+  if (!of->count && info->parameter[0])
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "verify/operation_balance.c lists no values of %s's parameter %s",
+                             info->name, info->parameter);
+  if (!of->count) return PHIBAL_OK;
+  p->parameter = of->value[random_integer(r, 0, of->count - 1)];
+  /* As small as the last place of a load, so that load + delta is one or the other side of the
+     power of two, and with bits that are lost in it. */
+  if (of->is_scale && below_power(number))
+    p->parameter = ldexp(1 + random_unit(r), -(int)random_integer(r, 26, 34));
+  return PHIBAL_OK;
 }
 
 /* Two vectors of loads, and the stream for what else an operation needs. */
@@ -205,7 +212,10 @@ phibal_status operation_ema_truth(const operation_case *c, judgement *j) {
 phibal_status operation_price_make(operation_case *c) {
   loads_case l;
   loads_case_start(c, STREAM_PRICE, "m", NULL, &l);
-  case_add_potential(c, choose_potential(c->number, &l.random));
+  phibal_potential potential;
+  phibal_status status = choose_potential(c->number, &l.random, &potential);
+  if (status != PHIBAL_OK) return status;
+  case_add_potential(c, potential);
   case_add_output(c, OUTPUT_PRICE, "price", TENSOR_F32, 1, (int64_t)l.experts);
   case_add_output(c, OUTPUT_PRICE_CENTRED, "centred", TENSOR_F32, 1, (int64_t)l.experts);
   /* How many loads were raised to the smallest: as the price says, and as the centred one does. */
@@ -247,7 +257,10 @@ phibal_status operation_price_truth(const operation_case *c, judgement *j) {
 phibal_status operation_balance_loss_make(operation_case *c) {
   loads_case l;
   loads_case_start(c, STREAM_LOSS, "m", "loads", &l);
-  case_add_potential(c, choose_potential(c->number, &l.random));
+  phibal_potential potential;
+  phibal_status status = choose_potential(c->number, &l.random, &potential);
+  if (status != PHIBAL_OK) return status;
+  case_add_potential(c, potential);
   case_real(c, "alpha", random_uniform(&l.random, 0.001, 1));
   case_add_output(c, OUTPUT_BALANCE_LOSS, "loss", TENSOR_F32, 1, (int64_t)1);
   return PHIBAL_OK;

@@ -56,7 +56,7 @@ typedef struct step_shape {
 } step_shape;
 
 static step_shape choose_shape(uint64_t number, random_stream *r) {
-  step_shape s = {.kind = step_kind_of(number), .round = number / STEP_KINDS};
+  step_shape s = {.kind = step_kind_of(number), .round = case_base(number) / STEP_KINDS};
   bool small = case_is_small(number);
   s.L = 1;
   s.T = 4 * random_integer(r, small ? 1 : 2, small ? 1 : 5);
@@ -167,9 +167,9 @@ phibal_status operation_balance_step_make(operation_case *c) {
   phibal_status status = make_step(c, &s, &r);
   if (status != PHIBAL_OK) return status;
   float eta = s.kind == STEP_STILL ? 0x1p-30f : (float)random_uniform(&r, 0.1, 0.4);
-  phibal_potential_id id = s.round % 2 == 0
+  phibal_potential_id id = s.round % 2 == 0 && !(c->number >> CASE_ROW_BITS)
                                ? PHIBAL_POTENTIAL_NEGENTROPY
-                               : (phibal_potential_id)(s.round / 2 % PHIBAL_POTENTIAL_COUNT);
+                               : case_potential_id(c->number, s.round / 2);
   if (s.kind == STEP_STILL) id = PHIBAL_POTENTIAL_NEGENTROPY;
   /* Where m = P the slope of negative entropy's price is the same for all experts. */
   if (s.kind == STEP_STEADY) id = PHIBAL_POTENTIAL_EUCLID;

@@ -3,7 +3,7 @@
 #define PHIBAL_VERIFY_SHAPES_H
 
 #include "random.h"
-#include "small_case.h"
+#include "case_number.h"
 #include <phibal/enclosure.h>
 
 /* By case number, round robin; operation_kind_expert names them. */

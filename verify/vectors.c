@@ -115,8 +115,8 @@ static phibal_status collect(const vectors_request *request, const backend *b, c
     if (b && b->offers && !b->offers(b->context, o)) continue;
     for (int64_t n = 0; n < request->cases; n++) {
       kept_case *k = &all->cases[all->count];
-      phibal_status status =
-          operation_make(o, request->seed, VECTORS_FIRST + (uint64_t)n, &k->made);
+      phibal_status status = operation_make(
+          o, request->seed, VECTORS_FIRST + operation_number(o, (uint64_t)n), &k->made);
       if (status != PHIBAL_OK) return status;
       all->count++;
       if (request->count == 1)

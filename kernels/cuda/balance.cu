@@ -61,8 +61,8 @@ static __device__ core_price layer_plan(const phibal_cuda_balance &b, core_price
   EACH_EXPERT(e, b.experts) ties += (int32_t)core_bits32(m[e] + 0.0f) == high;
   ties = (int32_t)block_sum((uint64_t)ties);
   core_dd sum = core_dd_from(1.0);
-  if (b.potential.id == PHIBAL_POTENTIAL_RENYI) {
-    EACH_EXPERT(e, b.experts) scratch[e] = core_price_renyi_term(&plan, m[e]);
+  if (core_price_has_sum(b.potential.id)) {
+    EACH_EXPERT(e, b.experts) scratch[e] = core_price_term(&plan, m[e]);
     sum = block_dd_tree_sum(scratch, b.experts);
   }
   core_price_finish(&plan, (double)core_float((uint32_t)low), (double)core_float((uint32_t)high),

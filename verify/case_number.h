@@ -1,0 +1,49 @@
+/* What a case's number says. An operation's cases are numbered from 0; vectors and reports name a
+   case by its number for good, so numbers never change.
+
+   Small cases, those from SMALL_CASES on, have the fewest experts, tokens and columns that their
+   kind can have, so that a million of an operation take minutes. Kinds that are about size (the
+   most experts, tiles, long batches) are ordinary ones there.
+
+   Operations on a potential take the first nine rows of spec/potentials.def in turn. A later row
+   has numbers of its own, ROW << CASE_ROW_BITS and on: a new row renumbers no case. */
+#ifndef PHIBAL_VERIFY_CASE_NUMBER_H
+#define PHIBAL_VERIFY_CASE_NUMBER_H
+
+#include <phibal/potential.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SMALL_CASES (UINT64_C(1) << 32)
+enum { CASE_ROW_BITS = 40, CASE_FIRST_POTENTIALS = 9 };
+
+/* The number within its row. */
+static inline uint64_t case_base(uint64_t number) {
+  return number & ((UINT64_C(1) << CASE_ROW_BITS) - 1);
+}
+
+static inline bool case_is_small(uint64_t number) {
+  return case_base(number) >= SMALL_CASES;
+}
+
+/* The potential of a case that is the turn-th of those on a potential. */
+static inline phibal_potential_id case_potential_id(uint64_t number, uint64_t turn) {
+  uint64_t row = number >> CASE_ROW_BITS;
+  return (phibal_potential_id)(row ? row : turn % CASE_FIRST_POTENTIALS);
+}
+
+/* Whether there can be such a case. */
+static inline bool case_is_there(uint64_t number, bool on_potentials) {
+  uint64_t row = number >> CASE_ROW_BITS;
+  return !row || (on_potentials && row >= CASE_FIRST_POTENTIALS && row < PHIBAL_POTENTIAL_COUNT);
+}
+
+/* The number of the i-th case that is run: one of each later row after nine of the first rows'. */
+static inline uint64_t case_number(uint64_t i, uint64_t rows) {
+  const uint64_t first = CASE_FIRST_POTENTIALS;
+  uint64_t small = i >= SMALL_CASES ? SMALL_CASES : 0, round = (i - small) / rows,
+           place = (i - small) % rows;
+  return small + (place < first ? round * first + place : (place << CASE_ROW_BITS) + round);
+}
+
+#endif
