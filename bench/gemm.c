@@ -25,14 +25,15 @@ static float *made(int64_t n) {
   return x;
 }
 
-/* gemm_linear, by OpenBLAS. */
+/* phibal_gemm_linear, by OpenBLAS. */
 static void openblas_linear(const product *p, const float *x, const float *w, float *y) {
-  gemm_begin();
+  phibal_gemm_begin();
 #pragma omp parallel for collapse(2) schedule(dynamic)
   for (int64_t j = 0; j < p->out; j += GEMM_TILE_COLUMNS)
     for (int64_t i = 0; i < p->rows; i += GEMM_TILE_ROWS)
-      gemm_nt(smaller(GEMM_TILE_ROWS, p->rows - i), smaller(GEMM_TILE_COLUMNS, p->out - j), p->in,
-              x + i * p->in, p->in, w + j * p->in, p->in, 0.0f, y + i * p->out + j, p->out);
+      phibal_gemm_nt(smaller(GEMM_TILE_ROWS, p->rows - i), smaller(GEMM_TILE_COLUMNS, p->out - j),
+                     p->in, x + i * p->in, p->in, w + j * p->in, p->in, 0.0f, y + i * p->out + j,
+                     p->out);
 }
 
 static double processor_seconds(void) {
@@ -57,7 +58,7 @@ static void measure(const product *p) {
       const double start = processor_seconds();
       for (int i = 0; i < repeats; i++)
         if (ours)
-          gemm_linear(p->rows, p->out, p->in, x, w, 0, y);
+          phibal_gemm_linear(p->rows, p->out, p->in, x, w, 0, y);
         else
           openblas_linear(p, x, w, y);
       if (round >= 0) seconds[ours][round] = (processor_seconds() - start) / repeats;

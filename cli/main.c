@@ -290,7 +290,7 @@ static void start_again(char **argv) {
 /* A result whose surroundings changed while it was computed is none. An error has its line,
    which names the floating-point environment where that was the cause. */
 static int run_command(const command *c, int argc, char **argv) {
-  if (c->multiplies && gemm_take_memory() != PHIBAL_OK) {
+  if (c->multiplies && phibal_gemm_take_memory() != PHIBAL_OK) {
     fprintf(stderr, "phibal %s: %s\n", c->name, phibal_status_message());
     return 2;
   }

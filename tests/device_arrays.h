@@ -52,7 +52,7 @@ static inline void check_rows(const char *what, float *want, const void *got, in
 static inline float *product(int64_t rows, int64_t out, int64_t in, float *x, float *w,
                              const float *to) {
   float *y = to ? copied(to, rows * out) : calloc((size_t)(rows * out), sizeof *y);
-  gemm_linear(rows, out, in, x, w, to != NULL, y);
+  phibal_gemm_linear(rows, out, in, x, w, to != NULL, y);
   free(x);
   free(w);
   return y;

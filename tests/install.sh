@@ -12,14 +12,12 @@ prefix=$(find "$work/root" -name phibal.pc | sed "s|/$libdir/pkgconfig/phibal.pc
 sed -i "s|^prefix=.*|prefix=$prefix|" "$prefix/$libdir"/pkgconfig/phibal*.pc
 export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
 cat >"$work/use.c" <<'END'
-#include <phibal/balance.h>
-#include <phibal/expert.h>
-#include <phibal/metrics.h>
-#include <phibal/router.h>
+#include <phibal/phibal.h>
 #include <stdio.h>
+#include <string.h>
 
 /* One token prefers expert 1: it must be routed there, and the heavier expert must be dearer. */
-int main(void) {
+int main(int argc, char **argv) {
   const phibal_router router = {3, 1, PHIBAL_GATE_TOPK_SOFTMAX, 1.0f};
   const float logits[3] = {0.0f, 2.0f, -1.0f};
   float gate, mean[3], price[3];
@@ -33,11 +31,39 @@ int main(void) {
     return 1;
   }
   phibal_loads_destroy(&loads);
+  if (argc < 2 || strcmp(argv[1], PHIBAL_VERSION)) return 2;
   return !(expert == 1 && price[1] > price[0] && price[0] > price[2]);
 }
 END
-cc -Wall -Werror "$work/use.c" -o "$work/use" $(pkg-config --cflags --libs phibal)
-"$work/use"
+# Linked to the shared library and to the archive, from C and from C++.
+version=$(pkg-config --modversion phibal)
+static() { pkg-config --static --libs "$1" | sed 's/-lphibal[a-z-]*/-Wl,-Bstatic & -Wl,-Bdynamic/g'; }
+linked() { readelf -d "$1" | grep -c 'NEEDED.*libphibal' || true; }
+try() { # libraries that it must need, compiler, source, package, arguments...
+  needed=$1 compiler=$2 source=$3 package=$4
+  shift 4
+  for kind in shared static; do
+    if [ $kind = static ]; then libraries=$(static "$package") needed=0; else libraries=$(pkg-config --libs "$package"); fi
+    # shellcheck disable=SC2046,SC2086 # one word an option
+    $compiler -Wall -Werror "$source" -o "$work/linked" $(pkg-config --cflags "$package") $libraries
+    [ "$(linked "$work/linked")" = $needed ] || { echo "not ok: $source, $kind: needs $(linked "$work/linked") libraries"; exit 1; }
+    LD_LIBRARY_PATH="$prefix/$libdir" "$work/linked" "$@" || { echo "not ok: $source, $compiler, $kind: $?"; exit 1; }
+  done
+}
+cp "$work/use.c" "$work/use.cc"
+try 1 cc "$work/use.c" phibal "$version"
+if command -v c++ >/dev/null; then try 1 c++ "$work/use.cc" phibal "$version"; fi
+# No symbol of the libraries is another's, and what is behind the doors is not shown.
+for library in "$prefix/$libdir"/libphibal*.a "$prefix/$libdir"/libphibal*.so; do
+  case $library in *.so) dynamic=-D ;; *) dynamic= ;; esac
+  # shellcheck disable=SC2086 # empty is no argument
+  foreign=$(nm $dynamic -g --defined-only "$library" | awk 'NF == 3 {print $3}' | grep -v '^phibal_\|^\.gomp_' || true)
+  [ -z "$foreign" ] || { echo "not ok: $library defines" $foreign; exit 1; }
+  inside=$(nm -D -g --defined-only "$library" 2>/dev/null | awk '{print $3}' | grep '_inside\|gemm' || true)
+  [ -z "$inside" ] || { echo "not ok: $library shows" $inside; exit 1; }
+done
+[ "$(readelf -d "$prefix/$libdir/libphibal.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" = libphibal.so.0 ] ||
+  { echo "not ok: libphibal.so has another soname"; exit 1; }
 # A program whose link sets flush-to-zero (GCC's crtfastmath.o): the kernels refuse, and leave it as it is,
 # until it calls phibal_environment_reset.
 cat >"$work/fast.c" <<'END'
@@ -62,7 +88,7 @@ int main(void) {
 END
 cc -O2 -ffast-math -Wall -Werror "$work/fast.c" -o "$work/fast" $(pkg-config --cflags --libs phibal)
 status=0
-"$work/fast" || status=$?
+LD_LIBRARY_PATH="$prefix/$libdir" "$work/fast" || status=$?
 case $status in
 0) ;;
 77) echo "the compiler's -ffast-math leaves the environment alone: that was not tried" ;;
@@ -84,9 +110,9 @@ int main(void) {
   return wrong;
 }
 END
-  cc -Wall -Werror "$work/reference.c" -o "$work/reference" \
-    $(pkg-config --cflags --libs phibal-reference)
-  "$work/reference"
+  cp "$work/reference.c" "$work/reference.cc"
+  try 1 cc "$work/reference.c" phibal-reference
+  if command -v c++ >/dev/null; then try 1 c++ "$work/reference.cc" phibal-reference; fi
 fi
 if command -v c++ >/dev/null && [ -f "$prefix/include/phibal/reference.h" ]; then
   for header in "$prefix"/include/phibal/*.h; do

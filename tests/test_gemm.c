@@ -58,14 +58,14 @@ static void check_linear(int64_t rows, int64_t out, int64_t in) {
   for (int beta = 0; beta < 2; beta++) {
     float *y = make(rows * out), *y_before = copy(rows * out, y);
     float *dx = make(rows * in), *dx_before = copy(rows * in, dx);
-    gemm_linear(rows, out, in, x, w, beta, y);
-    gemm_linear_input_gradient(rows, out, in, dy, w, (float)beta, dx);
+    phibal_gemm_linear(rows, out, in, x, w, beta, y);
+    phibal_gemm_linear_input_gradient(rows, out, in, dy, w, (float)beta, dx);
     check("y", &(product){rows, out, in, x, w, y_before, y, in, 1, 1, in, beta});
     check("dx", &(product){rows, in, out, dy, w, dx_before, dx, out, 1, in, 1, beta});
     free(y), free(y_before), free(dx), free(dx_before);
   }
   float *dw = make(out * in), *dw_before = copy(out * in, dw);
-  gemm_linear_weight_gradient(rows, out, in, dy, x, dw);
+  phibal_gemm_linear_weight_gradient(rows, out, in, dy, x, dw);
   check("dw", &(product){out, in, rows, dy, x, dw_before, dw, 1, out, in, 1, 1});
   free(x), free(w), free(dy), free(dw), free(dw_before);
 }
@@ -84,7 +84,7 @@ static void check_chain_of(int64_t m, int64_t n, int64_t k, int add, int plain) 
   const int64_t stride = (plain ? n : k) + 3;
   const int64_t along = plain ? stride : 1, across = plain ? 1 : stride;
   float *x = make(m * k), *w = make((n + k) * stride), *y = make(m * n), *before = copy(m * n, y);
-  (plain ? gemm_rows_nn : gemm_rows)(m, n, k, x, k, w, stride, add, y, n);
+  (plain ? phibal_gemm_rows_nn : phibal_gemm_rows)(m, n, k, x, k, w, stride, add, y, n);
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++) {
       float sum = add ? before[i * n + j] : 0.0f;
@@ -112,10 +112,10 @@ Test(gemm, rows_are_chains) {
 Test(gemm, rows_do_not_see_each_other) {
   enum { M = 80, N = 75, K = 300, WIDE = 90 };
   float *x = make(M * K), *w = make(N * K), *whole = make(M * N), *part = make(M * WIDE);
-  gemm_rows(M, N, K, x, K, w, K, 0, whole, N);
+  phibal_gemm_rows(M, N, K, x, K, w, K, 0, whole, N);
   for (int64_t first = 0; first < M; first += 3)
     for (int64_t rows = 1; first + rows <= M; rows += 7) {
-      gemm_rows(rows, N, K, x + first * K, K, w, K, 0, part, WIDE);
+      phibal_gemm_rows(rows, N, K, x + first * K, K, w, K, 0, part, WIDE);
       for (int64_t i = 0; i < rows; i++)
         cr_assert_eq(memcmp(part + i * WIDE, whole + (first + i) * N, N * sizeof(float)), 0);
     }
@@ -124,9 +124,9 @@ Test(gemm, rows_do_not_see_each_other) {
 
 Test(gemm, no_rows_change_nothing) {
   float w[4] = {1, 2, 3, 4}, dw[4] = {5, 6, 7, 8};
-  gemm_linear(0, 2, 2, w, w, 0, dw);
-  gemm_linear_input_gradient(0, 2, 2, w, w, 0.0f, dw);
-  gemm_linear_weight_gradient(0, 2, 2, w, w, dw);
+  phibal_gemm_linear(0, 2, 2, w, w, 0, dw);
+  phibal_gemm_linear_input_gradient(0, 2, 2, w, w, 0.0f, dw);
+  phibal_gemm_linear_weight_gradient(0, 2, 2, w, w, dw);
   for (int i = 0; i < 4; i++) cr_assert_eq(dw[i], 5.0f + (float)i);
 }
 
@@ -134,9 +134,9 @@ Test(gemm, no_rows_change_nothing) {
 Test(gemm, threads_are_kept) {
   float *x = make(600 * 70), *w = make(70 * 70), *one = make(600 * 70), *many = make(600 * 70);
   omp_set_num_threads(1);
-  gemm_linear(600, 70, 70, x, w, 0, one);
+  phibal_gemm_linear(600, 70, 70, x, w, 0, one);
   omp_set_num_threads(3);
-  gemm_linear(600, 70, 70, x, w, 0, many);
+  phibal_gemm_linear(600, 70, 70, x, w, 0, many);
   cr_assert_eq(omp_get_max_threads(), 3);
   cr_assert_eq(memcmp(one, many, 600 * 70 * sizeof(float)), 0);
   free(x), free(w), free(one), free(many);

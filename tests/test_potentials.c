@@ -2,6 +2,7 @@
    together, boundaries and intervals are in test_potential_laws.c. */
 #include "potential_cases.h"
 #include "potential_oracle.h"
+#include "reference/names.h"
 #include "reference/potentials/potentials.h"
 #include <criterion/criterion.h>
 

@@ -35,16 +35,16 @@
 
 #define OPENMP_BEGAN "a thread of OpenMP began"
 
-void ffn_activate(phibal_activation activation, int64_t n, const float *restrict a,
-                  const float *restrict b, float *restrict h) {
+void phibal_ffn_activate(phibal_activation activation, int64_t n, const float *restrict a,
+                         const float *restrict b, float *restrict h) {
   if (activation == PHIBAL_ACTIVATION_SILU)
     for (int64_t i = 0; i < n; i++) h[i] = (float)(core_silu64((double)a[i]).value * (double)b[i]);
   else
     for (int64_t i = 0; i < n; i++) h[i] = (float)(core_gelu64((double)a[i]).value * (double)b[i]);
 }
 
-void ffn_activate_backward(phibal_activation activation, int64_t n, float *restrict a,
-                           float *restrict b, const float *restrict h_gradient) {
+void phibal_ffn_activate_backward(phibal_activation activation, int64_t n, float *restrict a,
+                                  float *restrict b, const float *restrict h_gradient) {
   if (activation == PHIBAL_ACTIVATION_SILU) {
     for (int64_t i = 0; i < n; i++) {
       core_activation act = core_silu64((double)a[i]);
@@ -111,10 +111,10 @@ phibal_status phibal_ffn_forward(const phibal_ffn *ffn, const int64_t *offsets, 
         int64_t row = offsets[e] + tile * GEMM_TILE_ROWS;
         if (row >= offsets[e + 1]) continue;
         int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
-        gemm_rows(n, f, d, x + row * d, d, w_gate + e * f * d, d, 0, a + row * f, f);
-        gemm_rows(n, f, d, x + row * d, d, w_up + e * f * d, d, 0, b + row * f, f);
-        ffn_activate(activation, n * f, a + row * f, b + row * f, h + row * f);
-        gemm_rows(n, d, f, h + row * f, f, w_down + e * d * f, f, 0, y + row * d, d);
+        phibal_gemm_rows(n, f, d, x + row * d, d, w_gate + e * f * d, d, 0, a + row * f, f);
+        phibal_gemm_rows(n, f, d, x + row * d, d, w_up + e * f * d, d, 0, b + row * f, f);
+        phibal_ffn_activate(activation, n * f, a + row * f, b + row * f, h + row * f);
+        phibal_gemm_rows(n, d, f, h + row * f, f, w_down + e * d * f, f, 0, y + row * d, d);
       }
   }
   return phibal_environment_check("expert FFN");
@@ -126,8 +126,8 @@ static void weight_gradient_tile(int64_t tile, int64_t m, int64_t n, int64_t row
                                  const float *left, const float *right, float *w_gradient) {
   int64_t across = (n + GEMM_TILE_COLUMNS - 1) / GEMM_TILE_COLUMNS;
   int64_t i = tile / across * GEMM_TILE_ROWS, j = tile % across * GEMM_TILE_COLUMNS;
-  gemm_tn(smaller(GEMM_TILE_ROWS, m - i), smaller(GEMM_TILE_COLUMNS, n - j), rows, left + i, m,
-          right + j, n, 1.0f, w_gradient + i * n + j, n);
+  phibal_gemm_tn(smaller(GEMM_TILE_ROWS, m - i), smaller(GEMM_TILE_COLUMNS, n - j), rows, left + i,
+                 m, right + j, n, 1.0f, w_gradient + i * n + j, n);
 }
 
 static int64_t weight_tiles(int64_t m, int64_t n) {
@@ -149,7 +149,7 @@ phibal_status phibal_ffn_backward(const phibal_ffn *ffn, const int64_t *offsets,
   int64_t d = ffn->width, f = ffn->hidden, tiles = most_tiles(ffn, offsets);
   phibal_activation activation = ffn->activation;
   int64_t inward = weight_tiles(f, d), outward = weight_tiles(d, f);
-  gemm_begin();
+  phibal_gemm_begin();
 #pragma omp parallel
   {
     phibal_environment_watch(OPENMP_BEGAN);
@@ -159,11 +159,13 @@ phibal_status phibal_ffn_backward(const phibal_ffn *ffn, const int64_t *offsets,
         int64_t row = offsets[e] + tile * GEMM_TILE_ROWS;
         if (row >= offsets[e + 1]) continue;
         int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
-        gemm_nn(n, f, d, y_gradient + row * d, d, w_down + e * d * f, f, 0.0f, h_gradient + row * f,
-                f);
-        ffn_activate_backward(activation, n * f, a + row * f, b + row * f, h_gradient + row * f);
-        gemm_nn(n, d, f, a + row * f, f, w_gate + e * f * d, d, 0.0f, x_gradient + row * d, d);
-        gemm_nn(n, d, f, b + row * f, f, w_up + e * f * d, d, 1.0f, x_gradient + row * d, d);
+        phibal_gemm_nn(n, f, d, y_gradient + row * d, d, w_down + e * d * f, f, 0.0f,
+                       h_gradient + row * f, f);
+        phibal_ffn_activate_backward(activation, n * f, a + row * f, b + row * f,
+                                     h_gradient + row * f);
+        phibal_gemm_nn(n, d, f, a + row * f, f, w_gate + e * f * d, d, 0.0f, x_gradient + row * d,
+                       d);
+        phibal_gemm_nn(n, d, f, b + row * f, f, w_up + e * f * d, d, 1.0f, x_gradient + row * d, d);
       }
 #pragma omp for collapse(2) schedule(dynamic)
     for (int64_t e = 0; e < ffn->experts; e++)

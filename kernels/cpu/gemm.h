@@ -36,42 +36,44 @@ static inline int64_t smaller(int64_t a, int64_t b) {
 
 /* Keeps OpenBLAS from using threads of its own. To be called before a parallel region that calls
    the products of one tile below. */
-void gemm_begin(void);
+void phibal_gemm_begin(void);
 
 /* One product on the calling thread, inside a parallel region: C = A B^T + beta C with
    A [m][k], B [n][k], C [m][n] and row strides lda, ldb, ldc. */
-void gemm_nt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
-             int64_t ldb, float beta, float *c, int64_t ldc);
+void phibal_gemm_nt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                    int64_t ldb, float beta, float *c, int64_t ldc);
 /* C = A B + beta C with A [m][k], B [k][n]. */
-void gemm_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
-             int64_t ldb, float beta, float *c, int64_t ldc);
+void phibal_gemm_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                    int64_t ldb, float beta, float *c, int64_t ldc);
 /* C = A^T B + beta C with A [k][m], B [k][n]. */
-void gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
-             int64_t ldb, float beta, float *c, int64_t ldc);
+void phibal_gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                    int64_t ldb, float beta, float *c, int64_t ldc);
 
-/* C = A B^T, or with `add` (not 0) C + A B^T; operands as gemm_nt. Row i of C depends on row i of A
-   and on B alone, not on m or i (k >= 1): each element is the chain c <- fma(a_l, b_l, c) for l = 0
+/* C = A B^T, or with `add` (not 0) C + A B^T; operands as phibal_gemm_nt. Row i of C depends on row
+   i of A and on B alone, not on m or i (k >= 1): each element is the chain c <- fma(a_l, b_l, c)
+   for l = 0
    .. k-1. On the calling thread; allocates nothing. */
-void gemm_rows(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
-               int64_t ldb, int add, float *c, int64_t ldc);
+void phibal_gemm_rows(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                      int64_t ldb, int add, float *c, int64_t ldc);
 /* The same for C = A B or C + A B, B [k][n]. */
-void gemm_rows_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
-                  int64_t ldb, int add, float *c, int64_t ldc);
+void phibal_gemm_rows_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                         const float *b, int64_t ldb, int add, float *c, int64_t ldc);
 
 /* Whole matrices, on all threads. y [rows][out] = x [rows][in] w^T, w [out][in], added to y with
-   `add`; by gemm_rows, so that a row of y depends on its row of x alone. */
-void gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, const float *w, int add,
-                 float *y);
+   `add`; by phibal_gemm_rows, so that a row of y depends on its row of x alone. */
+void phibal_gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, const float *w,
+                        int add, float *y);
 /* x_gradient [rows][in] = y_gradient [rows][out] w + beta x_gradient. */
-void gemm_linear_input_gradient(int64_t rows, int64_t out, int64_t in, const float *y_gradient,
-                                const float *w, float beta, float *x_gradient);
+void phibal_gemm_linear_input_gradient(int64_t rows, int64_t out, int64_t in,
+                                       const float *y_gradient, const float *w, float beta,
+                                       float *x_gradient);
 /* w_gradient [out][in] += y_gradient^T x. */
-void gemm_linear_weight_gradient(int64_t rows, int64_t out, int64_t in, const float *y_gradient,
-                                 const float *x, float *w_gradient);
+void phibal_gemm_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
+                                        const float *y_gradient, const float *x, float *w_gradient);
 
 /* OpenBLAS takes memory for each thread at its first product and keeps it; where the system refuses
    it asks again for ever. Takes it now, for as many threads as there will be, where there is room;
    else PHIBAL_ERROR_MEMORY. */
-phibal_status gemm_take_memory(void);
+phibal_status phibal_gemm_take_memory(void);
 
 #endif

@@ -192,12 +192,12 @@ static void product(int64_t m, int64_t n, int64_t k, const float *x, int64_t ldx
     }
 }
 
-void gemm_rows(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
-               int64_t ldb, int add, float *c, int64_t ldc) {
+void phibal_gemm_rows(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                      int64_t ldb, int add, float *c, int64_t ldc) {
   product(m, n, k, a, lda, b, ldb, true, add, c, ldc);
 }
 
-void gemm_rows_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
-                  int64_t ldb, int add, float *c, int64_t ldc) {
+void phibal_gemm_rows_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                         const float *b, int64_t ldb, int add, float *c, int64_t ldc) {
   product(m, n, k, a, lda, b, ldb, false, add, c, ldc);
 }

@@ -69,8 +69,8 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
         const float *q = base + head * at.n, *k = base + at.keys + head / at.group * at.n;
         const float *v = base + at.values + head / at.group * at.v;
         int64_t rows = smaller(BLOCK_ROWS, length - first), columns = first + rows;
-        gemm_rows(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, 0, scores,
-                  columns);
+        phibal_gemm_rows(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, 0,
+                         scores, columns);
         for (int64_t i = 0; i < rows; i++) {
           float *row = scores + i * columns;
           int64_t t = (b * length + first + i) * at.heads + head;
@@ -80,7 +80,8 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
           inverse_sum[t] = (float)(1.0 / lanes_sum(seen, row + start));
         }
         float *o = out + (b * length + first) * at.out_stride + head * at.v;
-        gemm_rows_nn(rows, at.v, columns, scores, columns, v, at.stride, 0, o, at.out_stride);
+        phibal_gemm_rows_nn(rows, at.v, columns, scores, columns, v, at.stride, 0, o,
+                            at.out_stride);
         for (int64_t i = 0; i < rows; i++) {
           float inverse = inverse_sum[(b * length + first + i) * at.heads + head];
           for (int64_t j = 0; j < at.v; j++) o[i * at.out_stride + j] *= inverse;
@@ -98,9 +99,9 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, float 
                            float *v_gradient, float *scratch) {
   int64_t columns = first + rows;
   float *p = scratch, *s_gradient = scratch + rows * columns;
-  gemm_rows(rows, columns, at->n, q, at->stride, k, at->stride, 0, p, columns);
-  gemm_rows(rows, columns, at->v, o_gradient, at->out_stride, v, at->stride, 0, s_gradient,
-            columns);
+  phibal_gemm_rows(rows, columns, at->n, q, at->stride, k, at->stride, 0, p, columns);
+  phibal_gemm_rows(rows, columns, at->v, o_gradient, at->out_stride, v, at->stride, 0, s_gradient,
+                   columns);
   for (int64_t i = 0; i < rows; i++) {
     float *row = p + i * columns;
     float *restrict gradient = s_gradient + i * columns;
@@ -110,10 +111,12 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, float 
     float scale = (float)at->scale;
     for (int64_t j = 0; j < columns; j++) gradient[j] = row[j] * (gradient[j] - along) * scale;
   }
-  gemm_tn(columns, at->v, rows, p, columns, o_gradient, at->out_stride, beta, v_gradient,
-          at->stride);
-  gemm_rows_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, 0, q_gradient, at->stride);
-  gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, beta, k_gradient, at->stride);
+  phibal_gemm_tn(columns, at->v, rows, p, columns, o_gradient, at->out_stride, beta, v_gradient,
+                 at->stride);
+  phibal_gemm_rows_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, 0, q_gradient,
+                      at->stride);
+  phibal_gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, beta, k_gradient,
+                 at->stride);
 }
 
 void attention_backward(const attention_shape *shape, const float *qkv, const float *out,
@@ -121,7 +124,7 @@ void attention_backward(const attention_shape *shape, const float *qkv, const fl
                         float *qkv_gradient, int threads, float *scratch) {
   layout at = layout_of(shape);
   int64_t length = shape->sequence, each = attention_scratch(shape);
-  gemm_begin();
+  phibal_gemm_begin();
   /* A thread has a key and value head to itself, with all the query heads that read it: nothing is
      added to by two threads. */
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)

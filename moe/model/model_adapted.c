@@ -51,8 +51,8 @@ static void expert_forward(const model *m, const ffn_call *c, int64_t e, float *
   const float *gate = c->gate + e * f * d, *up = c->up + e * f * d, *down = c->down + e * d * f;
   const float *x = c->x + row * d;
   float *a = c->a + row * f, *b = c->b + row * f, *h = c->h + row * f;
-  gemm_linear(n, f, d, x, gate, 0, a);
-  gemm_linear(n, f, d, x, up, 0, b);
+  phibal_gemm_linear(n, f, d, x, gate, 0, a);
+  phibal_gemm_linear(n, f, d, x, up, 0, b);
   const model_product of_gate = expert_product(m, c, e, gate, x, f);
   const model_product of_up = expert_product(m, c, e, up, x, f);
   const model_product of_down = expert_product(m, c, e, down, h, d);
@@ -60,8 +60,8 @@ static void expert_forward(const model *m, const ffn_call *c, int64_t e, float *
   to->forward(to->context, &of_up, b);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++)
-    ffn_activate(c->shape.activation, f, a + i * f, b + i * f, h + i * f);
-  gemm_linear(n, d, f, h, down, 0, y + row * d);
+    phibal_ffn_activate(c->shape.activation, f, a + i * f, b + i * f, h + i * f);
+  phibal_gemm_linear(n, d, f, h, down, 0, y + row * d);
   to->forward(to->context, &of_down, y + row * d);
 }
 
@@ -86,16 +86,16 @@ static void expert_backward(const model *m, const ffn_call *c, int64_t e, const 
   const model_product of_gate = expert_product(m, c, e, gate, x, f);
   const model_product of_up = expert_product(m, c, e, up, x, f);
   const model_product of_down = expert_product(m, c, e, down, h, d);
-  gemm_linear_weight_gradient(n, d, f, dy, h, c->down_gradient + matrix);
-  gemm_linear_input_gradient(n, d, f, dy, down, 0.0f, dh);
+  phibal_gemm_linear_weight_gradient(n, d, f, dy, h, c->down_gradient + matrix);
+  phibal_gemm_linear_input_gradient(n, d, f, dy, down, 0.0f, dh);
   to->backward(to->context, &of_down, dy, dh);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++)
-    ffn_activate_backward(c->shape.activation, f, a + i * f, b + i * f, dh + i * f);
-  gemm_linear_weight_gradient(n, f, d, a, x, c->gate_gradient + matrix);
-  gemm_linear_weight_gradient(n, f, d, b, x, c->up_gradient + matrix);
-  gemm_linear_input_gradient(n, f, d, a, gate, 0.0f, dx);
-  gemm_linear_input_gradient(n, f, d, b, up, 1.0f, dx);
+    phibal_ffn_activate_backward(c->shape.activation, f, a + i * f, b + i * f, dh + i * f);
+  phibal_gemm_linear_weight_gradient(n, f, d, a, x, c->gate_gradient + matrix);
+  phibal_gemm_linear_weight_gradient(n, f, d, b, x, c->up_gradient + matrix);
+  phibal_gemm_linear_input_gradient(n, f, d, a, gate, 0.0f, dx);
+  phibal_gemm_linear_input_gradient(n, f, d, b, up, 1.0f, dx);
   to->backward(to->context, &of_gate, a, dx);
   to->backward(to->context, &of_up, b, dx);
 }
