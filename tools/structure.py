@@ -3,7 +3,8 @@
 
 usage: structure.py [--draw]
 
-Prints the edges of includes between folders, circles of files, and what ARCHITECTURE.md says that is not so:
+Prints how many lines of contracts the reference has to how many of code, and the functions with the most parameters;
+the edges of includes between folders, circles of files, and what ARCHITECTURE.md says that is not so:
 an edge that its table does not allow or that is there no more, a file that is not there, a tag without an
 equation, an operation that is none, a picture that is not this page's. --draw writes the picture anew.
 Ends in 1 if anything is wrong."""
@@ -77,6 +78,30 @@ def circles(graph):
         if f not in state:
             visit(f)
     return found
+
+
+def lines_of(text):
+    """(code, ACSL): lines with code, and lines of annotations, less empty ones and plain comments."""
+    code = acsl = 0
+    state = None
+    for line in text.split("\n"):
+        line = line.strip()
+        if state == "acsl" or not state and line.startswith(("/*@", "//@")):
+            acsl += bool(line)
+            if not line.startswith("//@"):
+                state = None if line.endswith("*/") else "acsl"
+        elif state == "comment" or not state and line.startswith("/*"):
+            state = None if line.endswith("*/") else "comment"
+        elif line and not line.startswith("//"):
+            code += 1
+    return code, acsl
+
+
+def parameters_of(text):
+    """Function defined at the margin -> how many parameters it has."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+    found = re.findall(r"(?m)^[A-Za-z_][\w \t*]*?\b(\w+)\(([^;{}()]*)\)\s*\{", text)
+    return {name: 0 if said.strip() in ("", "void") else said.count(",") + 1 for name, said in found}
 
 
 def tables(page):
@@ -160,6 +185,17 @@ def main():
 
     paths = sorted(sources())
     graph, wrong = includes(paths)
+    counted = {path: lines_of(read(path)) for path in paths if path.startswith("reference/")}
+    code, acsl = (sum(n[i] for n in counted.values()) for i in (0, 1))
+    print("reference: %d lines of code, %d of ACSL, %.2f to one" % (code, acsl, acsl / code))
+    for path, (c, a) in sorted(counted.items(), key=lambda item: -item[1][1] / max(item[1][0], 1))[:5]:
+        print("  %-40s %4d code %4d ACSL  %.1f" % (path, c, a, a / max(c, 1)))
+    parameters = [(n, name, path) for path in paths if path.split("/")[0] not in ("tests", "fuzz", "bench", "proofs")
+                  for name, n in parameters_of(read(path)).items()]
+    print("functions of more than 8 parameters: %d, %d of them in reference/" % (
+        sum(n > 8 for n, _, _ in parameters), sum(n > 8 and p.startswith("reference/") for n, _, p in parameters)))
+    for n, name, path in sorted(parameters, reverse=True)[:5]:
+        print("  %2d  %s (%s)" % (n, name, path))
     edges = {}
     for path, targets in graph.items():
         for target in targets:
