@@ -30,9 +30,9 @@ static void print_help(void) {
        "refuted with a counterexample, what is undecided. spec/AUDIT.md says how to read it,\n"
        "spec/PHI-LANGUAGE.md how to write a potential.\n"
        "\n"
-       "  --potential  a built-in: euclid, log-cosh, lp, negentropy, pseudo-huber, renyi,\n"
-       "               soft-l1, softplus, tsallis\n"
-       "  --param      name=value or name=lo..hi; may be repeated. Without it convexity, the\n"
+       "  --potential  a built-in:");
+  command_print_potentials();
+  puts("  --param      name=value or name=lo..hi; may be repeated. Without it convexity, the\n"
        "               Legendre property and the gradient are asked for over the whole stated\n"
        "               ranges, and everything else at the defaults\n"
        "  --ranges     the whole stated ranges for these three although --param is given\n"

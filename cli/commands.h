@@ -31,6 +31,8 @@ int command_usage_error(const char *command, const char *format, ...)
 /* Prints "phibal <command>: <message>", one line whatever names are in it, to stderr. */
 void command_say(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* For a help text, indented: "lp (p); soft-l1 (delta); negentropy; ...". */
+void command_print_potentials(void);
 /* On a terminal: begins its last line again. Nothing else that is printed moves the cursor. */
 void command_clear_line(void);
 

@@ -26,8 +26,9 @@ static void print_help(void) {
       "A potential's functions at given points, as digits that are certain.\n"
       "\n"
       "  --potential  a file in the language of spec/PHI-LANGUAGE.md (its name has a / or ends in\n"
-      "               .phi), or euclid; lp (p); soft-l1 (delta); negentropy; tsallis (alpha);\n"
-      "               renyi (alpha); pseudo-huber (delta); log-cosh (beta); softplus\n"
+      "               .phi), or one of");
+  command_print_potentials();
+  puts(
       "  --param      the potential's parameter, such as beta=2 or p=inf; a file may have several\n"
       "  --fn         value, gradient, hessian (the diagonal; the matrix for renyi),\n"
       "               conjugate, conjugate-gradient, mirror-step (both ways: the average,\n"

@@ -6,6 +6,7 @@
 #include "moe/machine/processor.h"
 #include "surroundings.h"
 #include <phibal/environment.h>
+#include <phibal/potential.h>
 #include <phibal/text.h>
 #if PHIBAL_HAVE_REFERENCE
 #include "verify/plugin_worker.h"
@@ -105,6 +106,26 @@ int command_usage_error(const char *name, const char *format, ...) {
   fprintf(stderr, "try 'phibal %s --help'\n", name);
   va_end(arguments);
   return 2;
+}
+
+void command_print_potentials(void) {
+  enum { INDENT = 15, COLUMNS = 88 };
+  int column = COLUMNS;
+  for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++) {
+    const phibal_potential_info *p = phibal_potential_describe((phibal_potential_id)id);
+    char item[64];
+    int n = snprintf(item, sizeof item, p->parameter[0] ? "%s (%s)%s" : "%s%.0s%s", p->name,
+                     p->parameter, id + 1 < PHIBAL_POTENTIAL_COUNT ? ";" : "");
+    if (column + 1 + n > COLUMNS) {
+      printf("%s%*s", id ? "\n" : "", INDENT, "");
+      column = INDENT - 1;
+    } else {
+      putchar(' ');
+    }
+    fputs(item, stdout);
+    column += 1 + n;
+  }
+  putchar('\n');
 }
 
 void command_clear_line(void) {

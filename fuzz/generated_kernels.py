@@ -8,11 +8,14 @@ with --given nothing else is run, and the table says so.
 Exits with 1 if a kernel breaks its bound somewhere, or was not run over everything.
 """
 import json
+import os
 import platform
+import re
 import subprocess
 import sys
 
-NAMES = ["euclid", "lp", "soft-l1", "negentropy", "tsallis", "renyi", "pseudo-huber", "log-cosh", "softplus"]
+with open(os.path.join(os.path.dirname(__file__), "../spec/potentials.def"), encoding="utf-8") as catalogue:
+    NAMES = re.findall(r'^PHIBAL_POTENTIAL\([^"]*"([^"]+)"', catalogue.read(), re.M)
 HEAD = """# Generated kernels, over every load
 
 `phibal audit` generates a kernel of each built-in's price at its default parameter, compiles it, and runs it over

@@ -2,6 +2,7 @@
 #include <phibal/potential.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const phibal_potential_info catalogue[PHIBAL_POTENTIAL_COUNT] = {
@@ -23,10 +24,16 @@ phibal_status phibal_potential_find(const char *name, phibal_potential *potentia
       *potential = (phibal_potential){(phibal_potential_id)id, catalogue[id].fallback};
       return PHIBAL_OK;
     }
-  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           "unknown potential '%s'; there are euclid, lp, soft-l1, negentropy, "
-                           "tsallis, renyi, pseudo-huber, log-cosh and softplus",
-                           name);
+  char names[512] = "";
+  size_t used = 0;
+  for (int id = 0; id < PHIBAL_POTENTIAL_COUNT && used < sizeof names; id++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                             id == 0                            ? ""
+                             : id + 1 == PHIBAL_POTENTIAL_COUNT ? " and "
+                                                                : ", ",
+                             catalogue[id].name);
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "unknown potential '%s'; there are %s", name,
+                           names);
 }
 
 phibal_status phibal_potential_check(const phibal_potential *potential) {
