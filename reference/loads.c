@@ -1,11 +1,9 @@
 /* Loads over a batch: mean probabilities (R6), counts and frequencies (R7). */
+#include "loads_results.h"
 #include "operation.h"
 #include "product.h"
 #include "router_scores.h"
 #include <stdlib.h>
-#ifdef __FRAMAC__
-#include <phibal/acsl/loads.h>
-#endif
 
 /* Tokens are summed in this many runs whatever the number of threads, and the runs are then added
    in order: the enclosures never depend on the threads. */
@@ -179,7 +177,10 @@ static phibal_status loads_count_token(phibal_reference_token *t, loads_batch ba
             t->factor, t->logsumexp, t->logsumexp_terms;
     ensures token_ready(t) && token_same{Pre, Here}(t);
     ensures vector_output(sum, t->experts);
-    ensures only_loads_written{Pre, Here}(t, sum, t->experts); */
+    ensures only_loads_written{Pre, Here}(t, sum, t->experts);
+    ensures added: \result == PHIBAL_OK ==> \forall integer e, real a;
+      0 <= e < t->experts && in{Pre}(sum + e, a) ==>
+        in(sum + e, a + probability(router->gate, logits, t->experts, e)); */
 static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_router *router,
                                      const float *logits, phibal_enclosure *sum) {
   //@ assert use_enclosure;
@@ -192,6 +193,8 @@ static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_rou
   //@ ghost token_probabilities(t);
   //@ ghost token_sums(t, sum);
   //@ assert range: \separated(t, sum + (0 .. t->experts - 1));
+  /*@ assert terms: \forall integer e; 0 <= e < t->experts ==>
+        in(t->probability + e, probability(router->gate, logits, t->experts, e)); */
   phibal_status status = sums_add(t->experts, t->probability, sum);
   /*@ assert addresses: t->probability == \at(t->probability, Pre) &&
         t->selection == \at(t->selection, Pre) && t->gate == \at(t->gate, Pre) &&
@@ -219,7 +222,10 @@ static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_rou
     ensures token_ready(t) && token_same{Pre, Here}(t);
     ensures counts_raised{Pre, Here}(run.count, t->experts, t->experts);
     ensures sums_ready(run.sum, t->experts);
-    ensures only_loads_written{Pre, Here}(t, run.sum, t->experts); */
+    ensures only_loads_written{Pre, Here}(t, run.sum, t->experts);
+    ensures added: \result == PHIBAL_OK && run.sum != \null ==> \forall integer e, real a;
+      0 <= e < t->experts && in{Pre}(run.sum + e, a) ==>
+        in(run.sum + e, a + probability(batch.router->gate, logits, t->experts, e)); */
 static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batch,
                                      const float *logits, loads_runs run) {
   //@ assert use_enclosure;
@@ -230,6 +236,8 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
         token_apart(t, r) && same{Pre, Here}(r); */
   //@ assert apart: sums_token_apart(t, run.sum, t->experts);
   //@ assert sums: sums_ready(run.sum, t->experts);
+  /*@ assert sums_left: run.sum != \null ==> \forall integer e; 0 <= e < t->experts ==>
+        same{Pre, Here}(run.sum + e); */
   if (status != PHIBAL_OK || !run.sum) return status;
   return loads_sum_token(t, batch.router, logits, run.sum);
 }
@@ -241,6 +249,7 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
     requires \valid(run.count + (0 .. t->experts - 1)) && counts_below(run.count, t->experts, 0);
     requires \valid(counted) && \separated(counted, run.count + (0 .. t->experts - 1));
     requires sums_ready(run.sum, t->experts) && sums_token_apart(t, run.sum, t->experts);
+    requires no_sums(run.sum, 0, t->experts);
     terminates \true;
     exits \false;
     assigns run.count[0 .. t->experts - 1], run.sum[0 .. t->experts - 1], *counted;
@@ -251,7 +260,12 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
     ensures 0 <= *counted <= end - first;
     ensures counts_below(run.count, t->experts, (end - first) * t->experts);
     ensures sums_ready(run.sum, t->experts);
-    ensures only_loads_written{Pre, Here}(t, run.sum, t->experts); */
+    ensures only_loads_written{Pre, Here}(t, run.sum, t->experts);
+    ensures counted: \result == PHIBAL_OK ==>
+      *counted == counted_between(batch.mask, first, end);
+    ensures sums: \result == PHIBAL_OK ==>
+      sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, t->experts, first, end);
+*/
 static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch, int64_t first,
                                    int64_t end, loads_runs run, int64_t *counted) {
   //@ assert use_enclosure;
@@ -264,12 +278,17 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
   //@ assert most: (end - first) * experts <= end * experts <= TOKEN_LOGITS_MAX;
   //@ assert rows: 0 < end ==> \valid_read(batch.logits + (0 .. end * experts - 1));
   *counted = 0;
+  /*@ assert nothing: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, experts,
+        first, first); */
   /*@ loop invariant index: first <= i <= end && 0 <= *counted <= i - first;
       loop invariant experts: t->experts == experts;
       loop invariant token: token_ready(t) && token_same{Pre, Here}(t);
       loop invariant counts: counts_below(run.count, experts, (i - first) * experts);
       loop invariant sums: sums_ready(run.sum, t->experts);
       loop invariant frame: only_loads_written{Pre, Here}(t, run.sum, t->experts);
+      loop invariant counted: *counted == counted_between(batch.mask, first, i);
+      loop invariant held: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask,
+        experts, first, i);
       loop assigns i, run.count[0 .. experts - 1], run.sum[0 .. experts - 1], *counted,
         selection[0 .. active - 1], score[0 .. experts - 1], probability[0 .. experts - 1],
         weight[0 .. experts - 1], t->total, t->term, t->factor, t->logsumexp, t->logsumexp_terms;
@@ -279,7 +298,18 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
     //@ ghost product_ordered(i + 1, end, experts);
     //@ ghost product_next(i - first, experts);
     //@ ghost product_ordered(i - first + 1, end - first, experts);
-    if (batch.mask && !batch.mask[i]) continue;
+    /*@ assert next: counted_between(batch.mask, first, i + 1) ==
+          counted_between(batch.mask, first, i) + unmasked(batch.mask, i); */
+    /*@ assert next_sum: \forall integer e;
+          sum_between(batch.router->gate, batch.logits, batch.mask, experts, e, first, i + 1) ==
+          sum_between(batch.router->gate, batch.logits, batch.mask, experts, e, first, i) +
+            token_share(batch.router->gate, batch.logits, batch.mask, experts, e, i); */
+    if (batch.mask && !batch.mask[i]) {
+      /*@ assert skipped: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask,
+            experts, first, i + 1); */
+      continue;
+    }
+    //@ assert unmasked: unmasked(batch.mask, i) == 1;
     //@ assert row: 0 <= i * experts && i * experts + experts <= end * experts;
     //@ assert logits: \valid_read(batch.logits + (i * experts .. i * experts + experts - 1));
     //@ assert raise: (i - first) * experts + experts <= (end - first) * experts;
@@ -293,10 +323,56 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
     //@ assert raised: counts_below(run.count, experts, (i - first) * experts + experts);
     //@ assert below: counts_below(run.count, experts, (end - first) * experts);
     if (status != PHIBAL_OK) return status;
+    /*@ assert added: run.sum != \null ==> \forall integer e; 0 <= e < experts ==>
+          in(run.sum + e,
+             sum_between(batch.router->gate, batch.logits, batch.mask, experts, e, first, i) +
+             probability(batch.router->gate, batch.logits + i * experts, experts, e)); */
+    /*@ assert shares: \forall integer e;
+          token_share(batch.router->gate, batch.logits, batch.mask, experts, e, i) ==
+          probability(batch.router->gate, batch.logits + i * experts, experts, e); */
+    /*@ assert summed: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, experts,
+          first, i + 1); */
     ++*counted;
   }
   return PHIBAL_OK;
 }
+
+/* Where runs begin and end: the tokens', and their places among the sums. */
+/*@ ghost
+  /@ terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall integer tokens; 0 <= tokens ==>
+       run_begin(tokens, 0) == 0 && run_begin(tokens, 64) == tokens; @/
+  static void run_ends(void) {
+    /@ assert open_runs; @/
+    /@ assert ends: \forall integer tokens; 0 <= tokens ==>
+         run_start(tokens, 0) == 0 && run_start(tokens, 64) == tokens; @/
+  }
+
+  /@ requires 0 <= r <= 64 && 1 <= experts <= PHIBAL_MAX_EXPERTS;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures before: \forall integer q, e; 0 <= q < r && 0 <= e < experts ==>
+       0 <= run_cell(experts, q, e) < r * experts;
+     ensures own: \forall integer e; run_cell(experts, r, e) == r * experts + e; @/
+  static void run_places(int32_t r, int32_t experts) {
+    /@ assert open_runs; @/
+    int32_t i = 0;
+    /@ loop invariant 0 <= i <= r;
+       loop invariant 0 <= i * experts;
+       loop invariant \forall integer q, e; 0 <= q < i && 0 <= e < experts ==>
+         0 <= run_cell(experts, q, e) < i * experts;
+       loop assigns i;
+       loop variant r - i; @/
+    while (i < r) {
+      product_next(i, experts);
+      /@ assert own: \forall integer e; run_cell(experts, i, e) == i * experts + e; @/
+      i++;
+    }
+  }
+*/
 
 /* The first of `tokens` tokens in run r; that of run LOADS_RUNS is `tokens`. */
 /*@ requires 0 <= tokens && 0 <= r <= LOADS_RUNS;
@@ -304,10 +380,12 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
     exits \false;
     assigns \nothing;
     ensures \result == run_start(tokens, r) && 0 <= \result <= tokens;
+    ensures \result == run_begin(tokens, r);
     ensures r == LOADS_RUNS ==> \result == tokens;
     ensures r < LOADS_RUNS ==> \result <= run_start(tokens, r + 1) <= tokens &&
       run_start(tokens, r + 1) <= \result + tokens / 64 + 1; */
 static int64_t run_first(int64_t tokens, int r) {
+  //@ assert open_runs;
   int64_t share = tokens / LOADS_RUNS, rest = tokens % LOADS_RUNS;
   //@ assert shared: tokens == share * LOADS_RUNS + rest && 0 <= share && 0 <= rest < LOADS_RUNS;
   return share * r + (r < rest ? r : rest);
@@ -366,6 +444,7 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
                         runs.count + (0 .. LOADS_RUNS * t->experts - 1));
     requires sums_ready(runs.sum, LOADS_RUNS * t->experts) &&
              sums_token_apart(t, runs.sum, LOADS_RUNS * t->experts);
+    requires no_sums(runs.sum, r * t->experts, r * t->experts + t->experts);
     terminates \true;
     exits \false;
     assigns runs.count[r * t->experts .. r * t->experts + t->experts - 1],
@@ -378,7 +457,21 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
     ensures counts: \forall integer i; r * t->experts <= i < r * t->experts + t->experts ==>
       0 <= runs.count[i] <= RUN_COUNT_MAX;
     ensures sums_ready(runs.sum, LOADS_RUNS * t->experts);
-    ensures only_loads_written{Pre, Here}(t, runs.sum, LOADS_RUNS * t->experts); */
+    ensures only_loads_written{Pre, Here}(t, runs.sum, LOADS_RUNS * t->experts);
+    ensures heap: token_in_heap(t);
+    ensures counted_left: \forall integer q; 0 <= q < r ==> counted[q] == \old(counted[q]);
+    ensures counts_left: no_counts{Pre}(runs.count, r * t->experts + t->experts,
+                                        LOADS_RUNS * t->experts) ==>
+      no_counts(runs.count, r * t->experts + t->experts, LOADS_RUNS * t->experts);
+    ensures empty: no_sums{Pre}(runs.sum, r * t->experts + t->experts, LOADS_RUNS * t->experts) ==>
+      no_sums(runs.sum, r * t->experts + t->experts, LOADS_RUNS * t->experts);
+    ensures before: \forall integer q; 0 <= q < r &&
+      run_sums{Pre}(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens,
+                    q) ==>
+        run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens, q);
+    ensures counted: \result == PHIBAL_OK ==> run_counts_tokens(counted, batch.mask, tokens, r);
+    ensures sums: \result == PHIBAL_OK ==>
+      run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens, r); */
 static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch batch,
                                         int64_t tokens, loads_runs runs, int r, int64_t *counted) {
   //@ assert use_enclosure;
@@ -387,6 +480,7 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
   loads_runs run = loads_run(runs, experts, r);
   //@ ghost product_ordered(end, tokens, experts);
   //@ ghost product_ordered(r, LOADS_RUNS - 1, experts);
+  //@ ghost run_places(r, experts);
   //@ ghost run_size(tokens, end - first, experts);
   //@ assert rows: token_rows(batch.logits, batch.mask, end, experts);
   //@ assert most: 0 <= end - first <= (end - first) * experts <= RUN_COUNT_MAX;
@@ -403,9 +497,14 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
   /*@ assert outside: run.sum != \null ==> \forall integer j;
         0 <= j < r * t->experts || r * t->experts + t->experts <= j < LOADS_RUNS * t->experts ==>
           vector_apart(runs.sum + j, run.sum, t->experts) && token_apart(t, runs.sum + j); */
+  //@ assert own_cells: \forall integer e; run_cell(experts, r, e) == r * experts + e;
+  /*@ assert run_cells: run.sum != \null ==> \forall integer e; 0 <= e < experts ==>
+        runs.sum + run_cell(experts, r, e) == run.sum + e; */
   //@ assert run_sums: sums_ready(run.sum, t->experts);
   //@ assert run_apart: sums_token_apart(t, run.sum, t->experts);
+  //@ assert run_empty: no_sums(run.sum, 0, t->experts);
   phibal_status status = loads_add_run(t, batch, first, end, run, &counted[r]);
+  //@ assert frame: only_loads_written{Pre, Here}(t, runs.sum, LOADS_RUNS * t->experts);
   //@ assert experts: t->experts == experts;
   //@ assert below: counts_below(run.count, experts, RUN_COUNT_MAX);
   /*@ assert cells_back: \forall integer i; r * experts <= i < r * experts + experts ==>
@@ -416,6 +515,24 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
   /*@ assert inside_output: run.sum != \null ==> \forall integer j;
         r * experts <= j < r * experts + experts ==> output(runs.sum + j); */
   //@ assert sums_back: sums_ready(runs.sum, LOADS_RUNS * experts);
+  /*@ assert held: status == PHIBAL_OK ==>
+        sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, experts, first, end); */
+  /*@ assert held_cells: status == PHIBAL_OK && runs.sum != \null ==> \forall integer e;
+        0 <= e < experts ==>
+          runs.sum + run_cell(experts, r, e) == run.sum + e &&
+          in(run.sum + e,
+             sum_between(batch.router->gate, batch.logits, batch.mask, experts, e, first, end)); */
+  /*@ assert held_back: status == PHIBAL_OK ==>
+        run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, r); */
+  /*@ assert addresses: t->experts == \at(t->experts, Pre) &&
+        t->active == \at(t->active, Pre) && t->probability == \at(t->probability, Pre) &&
+        t->selection == \at(t->selection, Pre) && t->gate == \at(t->gate, Pre) &&
+        t->gradient == \at(t->gradient, Pre) && t->condition == \at(t->condition, Pre) &&
+        t->weight == \at(t->weight, Pre) && t->part == \at(t->part, Pre) &&
+        t->score == \at(t->score, Pre); */
+  //@ assert heap: token_in_heap(t);
+  /*@ assert cells_same: runs.sum != \null ==> \forall integer q, e;
+        0 <= q < r && 0 <= e < experts ==> same{Pre, Here}(runs.sum + run_cell(experts, q, e)); */
   return status;
 }
 
@@ -431,7 +548,9 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
     requires runs.sum == \null ||
              (vector_output(runs.sum, LOADS_RUNS * batch.router->experts) &&
               vector_in_use(runs.sum, LOADS_RUNS * batch.router->experts));
+    requires no_sums(runs.sum, 0, LOADS_RUNS * batch.router->experts);
     requires \valid(counted + (0 .. LOADS_RUNS - 1)) && \valid(status + (0 .. LOADS_RUNS - 1));
+    requires \separated(batch.router, status + (0 .. LOADS_RUNS - 1));
     requires \separated(counted + (0 .. LOADS_RUNS - 1),
                         runs.count + (0 .. LOADS_RUNS * batch.router->experts - 1));
     terminates \true;
@@ -445,7 +564,13 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
       sums_apart(r, runs.sum, LOADS_RUNS * \old(batch.router->experts)) ==> same{Pre, Here}(r);
     ensures counted: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
       runs_counted(counted, LOADS_RUNS) &&
-      runs_counts(runs.count, LOADS_RUNS * \old(batch.router->experts)); */
+      runs_counts(runs.count, LOADS_RUNS * \old(batch.router->experts));
+    ensures tokens: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
+      \forall integer r; 0 <= r < LOADS_RUNS ==>
+        run_counts_tokens(counted, batch.mask, tokens, r);
+    ensures sums: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
+      runs_sums(runs.sum, \old(batch.router->gate), batch.logits, batch.mask,
+                \old(batch.router->experts), tokens); */
 static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precision, loads_runs runs,
                           int64_t *counted, phibal_status *status) {
   //@ assert use_enclosure;
@@ -457,6 +582,7 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
     /*@ assert new: ready == PHIBAL_OK && runs.sum != \null ==> \forall integer i;
           0 <= i < LOADS_RUNS * experts ==> token_apart(&t, runs.sum + i); */
     //@ assert sums_new: sums_ready(runs.sum, LOADS_RUNS * experts);
+    //@ assert empty_new: no_sums(runs.sum, 0, LOADS_RUNS * experts);
 #pragma omp for schedule(dynamic)
     /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
         loop invariant token: ready == PHIBAL_OK ==> token_ready(&t) && t.experts == experts &&
@@ -475,6 +601,11 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
         loop invariant counted: ready == PHIBAL_OK ==> runs_counted(counted, r);
         loop invariant counts: ready == PHIBAL_OK ==>
           runs_counts(runs.count, r * experts);
+        loop invariant empty: no_sums(runs.sum, r * experts, LOADS_RUNS * experts);
+        loop invariant tokens: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK ==>
+          run_counts_tokens(counted, batch.mask, tokens, q);
+        loop invariant held: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK ==>
+          run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, q);
         loop assigns r, t, counted[0 .. LOADS_RUNS - 1], status[0 .. LOADS_RUNS - 1],
           runs.count[0 .. LOADS_RUNS * experts - 1], runs.sum[0 .. LOADS_RUNS * experts - 1],
           enclosure_heap[0 .. ENCLOSURE_HEAP_SIZE - 1], index_heap[0 .. INDEX_HEAP_SIZE - 1],
@@ -487,15 +618,40 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
       status[r] = ready;
       /*@ assert counted_apart:
             \separated(counted + r, runs.count + (0 .. LOADS_RUNS * experts - 1)); */
+      //@ assert empty_left: no_sums(runs.sum, r * experts + experts, LOADS_RUNS * experts);
       //@ assert zeros_left: no_counts(runs.count, r * experts + experts, LOADS_RUNS * experts);
-      if (ready == PHIBAL_OK) status[r] = loads_add_numbered(&t, batch, tokens, runs, r, counted);
+      if (ready == PHIBAL_OK) {
+        /*@ assert cells: t.experts == experts && 0 <= r * t.experts &&
+              r * t.experts + t.experts <= LOADS_RUNS * t.experts; */
+        status[r] = loads_add_numbered(&t, batch, tokens, runs, r, counted);
+        //@ assert size: t.experts == experts;
+        //@ assert empty_after: no_sums(runs.sum, r * experts + experts, LOADS_RUNS * experts);
+      }
+      //@ assert counted_all: ready == PHIBAL_OK ==> runs_counted(counted, r + 1);
       //@ assert left: no_counts(runs.count, r * experts + experts, LOADS_RUNS * experts);
+      /*@ assert empty_ready: ready == PHIBAL_OK ==>
+            no_sums(runs.sum, r * experts + experts, LOADS_RUNS * experts); */
+      /*@ assert empty_failed: ready != PHIBAL_OK ==>
+            no_sums(runs.sum, r * experts + experts, LOADS_RUNS * experts); */
     }
+    //@ assert failed_first: ready != PHIBAL_OK ==> status[0] != PHIBAL_OK;
     if (ready == PHIBAL_OK) {
       //@ ghost token_whole(&t);
+      //@ ghost run_places(LOADS_RUNS, experts);
+      //@ ghost computed: ;
       phibal_reference_token_clear(&t);
+      /*@ assert sums_same: runs.sum != \null ==> \forall integer i;
+            0 <= i < LOADS_RUNS * experts ==> same{computed, Here}(runs.sum + i); */
+      /*@ assert cells_same: runs.sum != \null ==> \forall integer q, i;
+            0 <= q < LOADS_RUNS && 0 <= i < experts ==>
+              same{computed, Here}(runs.sum + run_cell(experts, q, i)); */
+      /*@ assert held_all: \forall integer q; 0 <= q < LOADS_RUNS && status[q] == PHIBAL_OK ==>
+            run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, q); */
     }
     //@ assert sums_left: sums_ready(runs.sum, LOADS_RUNS * experts);
+    //@ assert gate: batch.router->gate == \at(batch.router->gate, Pre);
+    /*@ assert held_left: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
+          runs_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens); */
   }
 }
 
@@ -526,14 +682,29 @@ static phibal_status loads_status(int64_t tokens, const phibal_status *status) {
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures 0 <= \result; */
+    ensures 0 <= \result;
+    ensures tokens: \forall uint8_t *mask, integer tokens; 0 <= tokens &&
+      (\forall integer r; 0 <= r < LOADS_RUNS ==> run_counts_tokens(counted, mask, tokens, r)) ==>
+        \result == tokens_counted(mask, tokens); */
 static int64_t loads_counted(const int64_t *counted) {
   int64_t n = 0;
+  //@ ghost run_ends();
   /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
       loop invariant bound: 0 <= n <= r * RUN_COUNT_MAX;
+      loop invariant tokens: \forall uint8_t *mask, integer tokens; 0 <= tokens &&
+        (\forall integer q; 0 <= q < LOADS_RUNS ==>
+          run_counts_tokens(counted, mask, tokens, q)) ==>
+            n == tokens_counted(mask, run_begin(tokens, r));
       loop assigns r, n;
       loop variant LOADS_RUNS - r; */
-  for (int r = 0; r < LOADS_RUNS; r++) n += counted[r];
+  for (int r = 0; r < LOADS_RUNS; r++) {
+    /*@ assert run: \forall uint8_t *mask, integer tokens;
+          (\forall integer q; 0 <= q < LOADS_RUNS ==>
+            run_counts_tokens(counted, mask, tokens, q)) ==>
+              tokens_counted(mask, run_begin(tokens, r + 1)) ==
+                tokens_counted(mask, run_begin(tokens, r)) + counted[r]; */
+    n += counted[r];
+  }
   return n;
 }
 
@@ -585,21 +756,44 @@ static void loads_counts(const int64_t *runs, int32_t experts, int64_t *count) {
     terminates \true;
     exits \false;
     assigns *total;
-    ensures enclosure(total) && only_written{Pre, Here}(total); */
+    ensures enclosure(total) && only_written{Pre, Here}(total);
+    ensures value: \result == PHIBAL_OK ==>
+      \forall integer gate, float *x, uint8_t *mask, integer tokens;
+        0 <= tokens && runs_sums{Pre}(sum, gate, x, mask, experts, tokens) && sum != \null ==>
+          in(total, probability_sum(gate, x, mask, experts, e, tokens)); */
 static phibal_status loads_total(const phibal_enclosure *sum, int32_t experts, int32_t e,
                                  phibal_enclosure *total) {
   //@ assert use_enclosure;
+  //@ ghost run_ends();
   phibal_enclosure_set_si(total, 0);
+  /*@ assert nothing: \forall integer gate, float *x, uint8_t *mask, integer tokens;
+        0 <= tokens ==>
+          in(total, probability_sum(gate, x, mask, experts, e, run_begin(tokens, 0))); */
   /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
       loop invariant output: enclosure(total);
       loop invariant frame: only_written{Pre, Here}(total);
+      loop invariant value: \forall integer gate, float *x, uint8_t *mask, integer tokens;
+        0 <= tokens && runs_sums{Pre}(sum, gate, x, mask, experts, tokens) && sum != \null ==>
+          in(total, probability_sum(gate, x, mask, experts, e, run_begin(tokens, r)));
       loop assigns r, *total;
       loop variant LOADS_RUNS - r; */
   for (int r = 0; r < LOADS_RUNS; r++) {
     size_t place = (size_t)r * (size_t)experts + (size_t)e;
     //@ ghost product_ordered(r, LOADS_RUNS - 1, experts);
     //@ assert place: place == r * experts + e && 0 <= place < LOADS_RUNS * experts;
+    //@ ghost run_places(r, experts);
+    //@ assert cell: place == run_cell(experts, r, e);
+    //@ assert term: same{Pre, Here}(sum + place);
+    /*@ assert share: \forall integer gate, float *x, uint8_t *mask, integer tokens;
+          0 <= tokens && runs_sums{Pre}(sum, gate, x, mask, experts, tokens) && sum != \null ==>
+            in(sum + place, sum_between(gate, x, mask, experts, e, run_begin(tokens, r),
+                                        run_begin(tokens, r + 1))); */
     TRY(phibal_enclosure_add(total, total, &sum[place]));
+    /*@ assert added: \forall integer gate, float *x, uint8_t *mask, integer tokens;
+          0 <= tokens && runs_sums{Pre}(sum, gate, x, mask, experts, tokens) && sum != \null ==>
+            in(total, probability_sum(gate, x, mask, experts, e, run_begin(tokens, r)) +
+                        sum_between(gate, x, mask, experts, e, run_begin(tokens, r),
+                                    run_begin(tokens, r + 1))); */
   }
   return PHIBAL_OK;
 }
@@ -611,7 +805,12 @@ static phibal_status loads_total(const phibal_enclosure *sum, int32_t experts, i
     terminates \true;
     exits \false;
     assigns t[1], *mean;
-    ensures enclosure(t + 1) && enclosure(mean) && only_two_written{Pre, Here}(t + 1, mean); */
+    ensures enclosure(t + 1) && enclosure(mean) && only_two_written{Pre, Here}(t + 1, mean);
+    ensures value: \result == PHIBAL_OK ==>
+      \forall integer gate, float *x, uint8_t *mask, integer tokens;
+        0 <= tokens && runs_sums{Pre}(sum, gate, x, mask, experts, tokens) && sum != \null &&
+        0 < tokens_counted(mask, tokens) && in{Pre}(t + 0, tokens_counted(mask, tokens)) ==>
+          in(mean, mean_probability(gate, x, mask, experts, e, tokens)); */
 static phibal_status loads_mean(const phibal_enclosure *sum, int32_t experts, int32_t e,
                                 phibal_enclosure *t, phibal_enclosure *mean) {
   //@ assert use_enclosure;
@@ -640,11 +839,17 @@ static phibal_status loads_mean(const phibal_enclosure *sum, int32_t experts, in
     ensures vector_output(t, 2);
     ensures vector_output(mean, experts);
     ensures \forall phibal_enclosure *r; \valid_read{Pre}(r) && vector_apart(r, t, 2) &&
-      vector_apart(r, mean, experts) ==> same{Pre, Here}(r); */
+      vector_apart(r, mean, experts) ==> same{Pre, Here}(r);
+    ensures value: \result == PHIBAL_OK ==>
+      \forall integer gate, float *x, uint8_t *mask, integer tokens;
+        0 <= tokens && runs_sums{Pre}(sum, gate, x, mask, experts, tokens) && sum != \null &&
+        counted == tokens_counted(mask, tokens) ==>
+          means_held(mean, gate, x, mask, experts, tokens); */
 static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, int64_t counted,
                                  phibal_enclosure *t, phibal_enclosure *mean) {
   //@ assert use_enclosure;
   //@ ghost apart_back(sum, LOADS_RUNS * experts, t, 2);
+  //@ ghost run_places(LOADS_RUNS, experts);
   phibal_enclosure_set_si(&t[0], (long)counted);
   /*@ loop invariant index: 0 <= e <= experts;
       loop invariant scratch: vector_output(t, 2);
@@ -652,12 +857,27 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
       loop invariant sums: vector_input(sum, LOADS_RUNS * experts);
       loop invariant frame: \forall phibal_enclosure *r; \valid_read{Pre}(r) &&
         vector_apart(r, t, 2) && vector_apart(r, mean, experts) ==> same{Pre, Here}(r);
+      loop invariant divisor: in(t + 0, (real)counted);
+      loop invariant values: \forall integer gate, float *x, uint8_t *mask, integer tokens;
+        0 <= tokens && runs_sums{Pre}(sum, gate, x, mask, experts, tokens) && sum != \null &&
+        counted == tokens_counted(mask, tokens) ==>
+          \forall integer i; 0 <= i < e ==>
+            in(mean + i, mean_probability(gate, x, mask, experts, i, tokens));
       loop assigns e, t[1], mean[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
+    //@ assert terms: vector_same{Pre, Here}(sum, LOADS_RUNS * experts);
+    /*@ assert cells_same: \forall integer r, i; 0 <= r < LOADS_RUNS && 0 <= i < experts ==>
+          same{Pre, Here}(sum + run_cell(experts, r, i)); */
+    /*@ assert sums_same: \forall integer gate, float *x, uint8_t *mask, integer tokens;
+          runs_sums{Pre}(sum, gate, x, mask, experts, tokens) ==>
+            runs_sums(sum, gate, x, mask, experts, tokens); */
     phibal_status status = loads_mean(sum, experts, e, t, &mean[e]);
     //@ assert scratch_left: vector_output(t, 2);
     //@ assert means_left: vector_output(mean, experts);
+    /*@ assert others: \forall integer i; 0 <= i < experts && i != e ==>
+          same{LoopCurrent, Here}(mean + i); */
+    //@ assert divisor_left: same{LoopCurrent, Here}(t + 0);
     if (status != PHIBAL_OK) return status;
   }
   return PHIBAL_OK;
@@ -684,6 +904,7 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
               vectors_apart(mean, batch.router->experts, t, 2) &&
               vectors_apart(runs.sum, LOADS_RUNS * batch.router->experts, mean,
                             batch.router->experts));
+    requires no_sums(runs.sum, 0, LOADS_RUNS * batch.router->experts);
     requires vector_output(t, 2) && vector_in_use(t, 2);
     requires count == \null || (\valid(count + (0 .. batch.router->experts - 1)) &&
       \separated(count + (0 .. batch.router->experts - 1),
@@ -700,7 +921,13 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
             sums_ready(runs.sum, LOADS_RUNS * \old(batch.router->experts));
     ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
       vector_apart(r, t, 2) && sums_apart(r, mean, \old(batch.router->experts)) &&
-      sums_apart(r, runs.sum, LOADS_RUNS * \old(batch.router->experts)) ==> same{Pre, Here}(r); */
+      sums_apart(r, runs.sum, LOADS_RUNS * \old(batch.router->experts)) ==> same{Pre, Here}(r);
+    ensures counted: \result == PHIBAL_OK && counted != \null &&
+      count_apart(counted, count, \old(batch.router->experts)) ==>
+        *counted == tokens_counted(batch.mask, tokens);
+    ensures means: \result == PHIBAL_OK && mean != \null ==>
+      means_held(mean, \old(batch.router->gate), batch.logits, batch.mask,
+                 \old(batch.router->experts), tokens); */
 static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
                                    loads_runs runs, phibal_enclosure *t, phibal_enclosure *mean,
                                    int64_t *count, int64_t *counted) {
@@ -714,6 +941,7 @@ static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_
   TRY(loads_status(tokens, status));
   //@ assert run_counted: runs_counted(&run_counted[0], LOADS_RUNS);
   int64_t n = loads_counted(run_counted);
+  //@ assert tokens: n == tokens_counted(batch.mask, tokens);
   if (counted) *counted = n;
   //@ assert runs_counts: runs_counts(runs.count, LOADS_RUNS * experts);
   if (count) loads_counts(runs.count, experts, count);
@@ -722,6 +950,8 @@ static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "phibal_reference_loads: no unmasked token, so there is no mean");
   //@ assert sums: vector_output(runs.sum, LOADS_RUNS * experts);
+  /*@ assert held: runs_sums(runs.sum, \at(batch.router->gate, Pre), batch.logits, batch.mask,
+        experts, tokens); */
   //@ ghost added: ;
   phibal_status divided = loads_means(runs.sum, experts, n, t, mean);
   //@ assert sums_kept: vector_same{added, Here}(runs.sum, LOADS_RUNS * experts);
@@ -797,6 +1027,7 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
     requires mean == \null <==> sum == \null;
     requires sum == \null || (vector_output(sum, LOADS_RUNS * batch.router->experts) &&
       vector_in_use(sum, LOADS_RUNS * batch.router->experts));
+    requires no_sums(sum, 0, LOADS_RUNS * batch.router->experts);
     requires mean == \null ||
              (vector_output(mean, batch.router->experts) &&
               vector_in_use(mean, batch.router->experts) &&
@@ -820,7 +1051,13 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
             sums_ready(sum, LOADS_RUNS * \old(batch.router->experts));
     ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
       vector_apart(r, t, 2) && sums_apart(r, mean, \old(batch.router->experts)) &&
-      sums_apart(r, sum, LOADS_RUNS * \old(batch.router->experts)) ==> same{Pre, Here}(r); */
+      sums_apart(r, sum, LOADS_RUNS * \old(batch.router->experts)) ==> same{Pre, Here}(r);
+    ensures counted: \result == PHIBAL_OK && counted != \null &&
+      count_apart(counted, count, \old(batch.router->experts)) ==>
+        *counted == tokens_counted(batch.mask, tokens);
+    ensures means: \result == PHIBAL_OK && mean != \null ==>
+      means_held(mean, \old(batch.router->gate), batch.logits, batch.mask,
+                 \old(batch.router->experts), tokens); */
 static phibal_status loads_with_counts(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
                                        phibal_enclosure *sum, phibal_enclosure *t,
                                        phibal_enclosure *mean, int64_t *count, int64_t *counted) {
@@ -858,16 +1095,27 @@ phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens
         vectors_apart(sum, LOADS_RUNS * router->experts, t, 2); */
   /*@ assert sum_mean_apart: status == PHIBAL_OK && mean != \null ==>
         vectors_apart(sum, LOADS_RUNS * router->experts, mean, router->experts); */
+  /*@ assert empty: status == PHIBAL_OK && mean != \null ==>
+        no_sums(sum, 0, LOADS_RUNS * router->experts); */
   if (status == PHIBAL_OK) {
     status =
         loads_with_counts(batch, tokens, precision, mean ? sum : NULL, t, mean, count, counted);
     /*@ assert router_left: router->experts == \at(router->experts, Pre) &&
           router->active == \at(router->active, Pre); */
+    //@ ghost computed: ;
     if (mean) operation_scratch_clear(sum, cells);
     //@ assert scratch_left: vector_output(t, 2);
     //@ assert means_kept: sums_ready(mean, \at(router->experts, Pre));
+    /*@ assert means_same: mean != \null ==> \forall integer e;
+          0 <= e < \at(router->experts, Pre) ==> same{computed, Here}(mean + e); */
+    /*@ assert means_held: status == PHIBAL_OK && mean != \null ==>
+          means_held(mean, \at(router->gate, Pre), logits, mask, \at(router->experts, Pre),
+                     tokens); */
   }
+  //@ ghost divided: ;
   operation_scratch_clear(t, 2);
+  /*@ assert means_left_same: mean != \null ==> \forall integer e;
+        0 <= e < \at(router->experts, Pre) ==> same{divided, Here}(mean + e); */
   return status;
 }
 

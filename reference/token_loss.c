@@ -1,5 +1,6 @@
 /* Losses over the tokens that a mask counts: of sequences (L4) and of logsumexps (L5). */
 #include "balance_work.h"
+#include "loads_results.h"
 #include "product.h"
 
 /* t[0] += sum_e count_e mean_e, which is k n_b sum_e f_e P_e of one sequence; t[1..2] are
