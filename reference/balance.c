@@ -1,10 +1,7 @@
 /* The state of balancing and its biases: the average (M1) and the loss-free update (L6). */
+#include "balance_update.h"
 #include "balance_work.h"
 #include <phibal/rounding.h>
-
-#ifdef __FRAMAC__
-#include <phibal/acsl/loss_free.h>
-#endif
 
 /* A sum of two binary32 numbers is a multiple of 2^-149 below 2^129: exact in so many bits. */
 #define EXACT_BINARY32_SUM 288

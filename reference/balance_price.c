@@ -17,9 +17,16 @@ static bool price_is_floored(const phibal_potential *potential) {
     return true;
   case PHIBAL_POTENTIAL_TSALLIS:
     return potential->parameter < 1.0;
-  default:
-    return false;
+  case PHIBAL_POTENTIAL_EUCLID:
+  case PHIBAL_POTENTIAL_LP:
+  case PHIBAL_POTENTIAL_SOFT_L1:
+  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
+  case PHIBAL_POTENTIAL_LOG_COSH:
+  case PHIBAL_POTENTIAL_SOFTPLUS:
+  case PHIBAL_POTENTIAL_COUNT:
+    break;
   }
+  return false;
 }
 
 /* The m_e that the price is taken at; *raised counts those below the floor. */

@@ -192,7 +192,7 @@ static void potential_gradient(const phibal_potential *potential, int experts, c
     case PHIBAL_POTENTIAL_SOFTPLUS:
       q[e] = sigmoid(x);
       break;
-    default:
+    case PHIBAL_POTENTIAL_COUNT:
       cr_assert_fail("unknown potential");
     }
   }

@@ -116,9 +116,13 @@ static inline double random_dual(phibal_potential_id id, double a, uint64_t *sta
                                     too */
     if (fabs(a - 1.0) < 1e-9) return 8.0 * u - 6.0;
     return (4.0 * u - 1.0) / (a - 1.0) * (next_random(state) % 2 ? 1.0 : 0x1p-10);
-  default:
-    return sign * random_positive(state);
+  case PHIBAL_POTENTIAL_EUCLID:
+  case PHIBAL_POTENTIAL_LP:
+  case PHIBAL_POTENTIAL_NEGENTROPY:
+  case PHIBAL_POTENTIAL_COUNT:
+    break;
   }
+  return sign * random_positive(state);
 }
 
 #endif

@@ -31,9 +31,16 @@ static double added_constant(phibal_potential p) {
     return p.parameter <= 2 ? 1 : 1 / (p.parameter - 1);
   case PHIBAL_POTENTIAL_SOFTPLUS:
     return 0.5;
-  default:
-    return 0;
+  case PHIBAL_POTENTIAL_EUCLID:
+  case PHIBAL_POTENTIAL_LP:
+  case PHIBAL_POTENTIAL_SOFT_L1:
+  case PHIBAL_POTENTIAL_RENYI:
+  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
+  case PHIBAL_POTENTIAL_LOG_COSH:
+  case PHIBAL_POTENTIAL_COUNT:
+    break;
   }
+  return 0;
 }
 
 static void check_full(phibal_potential p, int E, const float *m, const phibal_enclosure *truth) {

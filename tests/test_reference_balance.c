@@ -88,9 +88,11 @@ static void oracle_gradient(phibal_potential_id id, arb_t q, const arb_t x, cons
     arb_mul(t, a, x, P);
     arb_tanh(q, t, P);
     break;
-  default:
+  case PHIBAL_POTENTIAL_SOFTPLUS:
     oracle_sigmoid(q, x);
-    break; /* softplus */
+    break;
+  case PHIBAL_POTENTIAL_COUNT:
+    cr_assert_fail("no such potential");
   }
   arb_clear(b);
   arb_clear(t);

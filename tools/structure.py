@@ -6,7 +6,8 @@ usage: structure.py [--draw]
 Prints how many lines of contracts the reference has to how many of code, and the functions with the most parameters;
 the edges of includes between folders, circles of files, and what ARCHITECTURE.md says that is not so:
 an edge that its table does not allow or that is there no more, a file that is not there, a tag without an
-equation, an operation that is none, a picture that is not this page's. --draw writes the picture anew.
+equation, an operation that is none, a picture that is not this page's; and switches over potentials or operations
+with a default. --draw writes the picture anew.
 Ends in 1 if anything is wrong."""
 import html
 import os
@@ -102,6 +103,19 @@ def parameters_of(text):
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
     found = re.findall(r"(?m)^[A-Za-z_][\w \t*]*?\b(\w+)\(([^;{}()]*)\)\s*\{", text)
     return {name: 0 if said.strip() in ("", "void") else said.count(",") + 1 for name, said in found}
+
+
+def open_switches(text):
+    """How many switches over potentials or operations have a default: a new row would take it in silence."""
+    found = 0
+    for start in re.finditer(r"\bswitch\s*\([^{]*\)\s*\{", text):
+        depth, at = 1, start.end()
+        while depth and at < len(text):
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+            at += 1
+        body = text[start.end():at]
+        found += bool(re.search(r"\bcase (PHIBAL_POTENTIAL|OPERATION)_", body) and re.search(r"\bdefault\s*:", body))
+    return found
 
 
 def tables(page):
@@ -217,6 +231,9 @@ def main():
                 wrong.append("%s includes nothing of %s: %s allows it for nothing" % (a, b, PAGE))
             if order.index(b) > order.index(a):
                 wrong.append("%s stands below %s, which it includes" % (b, a))
+    for path in paths:
+        if open_switches(read(path)):
+            wrong.append("%s: a switch over potentials or operations has a default" % path)
     for circle in circles(graph):
         wrong.append("files include each other: " + " ".join(circle))
     specification, operations = read("spec/SPEC.md"), read("spec/ops.def")

@@ -40,11 +40,11 @@ TEXTS = {
         core_dd t = core_dd_expm1(core_dd_scale(y, 2.0)); return core_dd_div(t, core_dd_add_d(t, 2.0));""",
     "core_dd_sigmoid": """core_dd e = core_dd_exp(core_dd_from(-core_abs(x)));
         return core_dd_div(x < 0 ? e : core_dd_from(1.0), core_dd_add_d(e, 1.0));""",
-    "core_price_pseudo_huber": """if (delta > 0x1p400) return core_dd_from(m / delta);
+    "core_pseudo_huber_quotient": """if (delta > 0x1p400) return core_dd_from(m / delta);
         core_dd square = core_dd_add_d(core_two_product(delta, delta), m * m);
         return core_dd_div(core_dd_from(m), core_dd_sqrt(square));""",
 }
-HEADERS = {"core_dd_sigmoid": "sigmoid.h", "core_price_pseudo_huber": "price.h"}
+HEADERS = {"core_dd_sigmoid": "sigmoid.h", "core_pseudo_huber_quotient": "potentials/pseudo_huber.h"}
 
 
 def text_stands(name, core):
@@ -193,7 +193,7 @@ def dd_sigmoid(bounds, core=None):
 
 def dd_pseudo_huber(bounds, core=None):
     """m / sqrt(m^2 + delta^2),"""
-    text_stands("core_price_pseudo_huber", core)
+    text_stands("core_pseudo_huber_quotient", core)
     return together(number(bounds["dd_add_d"]) / 2 * (1 + U), number(bounds["dd_sqrt"]), number(bounds["dd_div"]), U**3)
 
 
