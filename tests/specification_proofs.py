@@ -49,7 +49,7 @@ for line in read("proofs/frama-c/units.proved").splitlines():
         functions |= set(unit["functions"])
 
 page = read("spec/SPEC.md")
-faults = [page.replace("`euclid_five`", "`euclid_six`"), page.replace("| R6 | not proved", "| R6 | argued"),
+faults = [page.replace("`euclid_five`", "`euclid_six`"), page.replace("| L4 | not proved", "| L4 | argued"),
           page.replace("| L4 | not proved | |\n", ""), page.replace("**(N8)**", "**(N8)** and **(N9)**"),
           page.replace("| N1 | definition", "| N1 | `phibal_enclosure`"), page.partition("## What is proved")[0],
           page.replace("**(P.k)**", "(P.k)"), page.replace("| P9 | softplus |", "| P10 | softplus |")]
