@@ -12,8 +12,8 @@ Ends in 1 if anything is wrong."""
 import html
 import os
 import re
-import subprocess
 import sys
+import xml.etree.ElementTree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE, PICTURE = "ARCHITECTURE.md", "ARCHITECTURE.svg"
@@ -181,7 +181,7 @@ def drawing(page):
             x += w + 10
         y += 32
     head = ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">\n'
-            '<!-- Made by tools/structure.py --draw from the tables of ARCHITECTURE.md. -->\n'
+            '<!-- Made by tools/structure.py from the tables of ARCHITECTURE.md. -->\n'
             '<defs><marker id="tip" markerWidth="6" markerHeight="6" refX="3" refY="3" orient="auto">'
             '<path d="M0 0L6 3L0 6Z" fill="#345"/></marker></defs>\n<rect width="100%%" height="100%%" fill="#fff"/>\n')
     return head % (width, y + 8) + "\n".join(out) + "\n</svg>\n"
@@ -245,6 +245,7 @@ def main():
                 os.path.exists(os.path.join(ROOT, folder, name)) for folder in ("kernels",)):
             wrong.append("%s is not there" % name)
     picture = drawing(page)
+    xml.etree.ElementTree.fromstring(picture)  # well-formed
     if "--draw" in sys.argv[1:]:
         with open(os.path.join(ROOT, PICTURE), "w", encoding="utf-8") as f:
             f.write(picture)
