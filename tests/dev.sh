@@ -101,6 +101,20 @@ mkdir none && printf '#!/bin/sh\nexit 0\n' >none/apt-get && chmod +x none/apt-ge
 (PATH="$PWD/none:$PATH"; dev build)
 lacks "libphibal-cuda-on-host"
 
+# Tests: all but the long ones, all, those named; what is neither is refused.
+mkdir -p repository/build/meson-logs
+printf 'Ok:                 7   \nFail:               0   \nSkipped:            1   \n' >repository/build/meson-logs/testlog.txt
+dev test
+has "^meson test -C build .*--no-suite long"
+[ "$(cat answer)" = "7 passed, 0 failed, 1 skipped" ] || fail "another count"
+dev test --all
+has "^meson test -C build"
+lacks "no-suite"
+dev test price "planted faults"
+has "^meson test -C build .* price planted faults"
+lacks "no-suite"
+if (cd repository && sh ./dev test --some) >answer 2>error; then fail "--some is taken"; fi
+
 # The demo: both runs in one page, whose name is the last line; nothing is built that it does not use.
 rm -rf repository/build
 dev demo
