@@ -4,6 +4,9 @@
 #include "product.h"
 #include "router_scores.h"
 #include <stdlib.h>
+#ifdef __FRAMAC__
+#include <phibal/acsl/selection_rank.h>
+#endif
 
 /* Tokens are summed in this many runs whatever the number of threads, and the runs are then added
    in order: the enclosures never depend on the threads. */
@@ -55,10 +58,18 @@ static void counts_free(int64_t *count) {
     terminates \true;
     exits \false;
     assigns count[0 .. t->experts - 1];
-    ensures counts_raised{Pre, Here}(count, t->experts, t->active); */
+    ensures counts_raised{Pre, Here}(count, t->experts, t->active);
+    ensures held: slots_differ(t->selection, t->active) ==>
+      \forall integer e; 0 <= e < t->experts ==>
+        (slot_of(t->selection, t->active, e) ==> count[e] == \old(count[e]) + 1) &&
+        (!slot_of(t->selection, t->active, e) ==> count[e] == \old(count[e])); */
 static void counts_add(const phibal_reference_token *t, int64_t *count) {
   /*@ loop invariant index: 0 <= s <= t->active;
       loop invariant raised: counts_raised{Pre, Here}(count, t->experts, s);
+      loop invariant held: slots_differ(t->selection, t->active) ==>
+        \forall integer e; 0 <= e < t->experts ==>
+          (slot_of(t->selection, s, e) ==> count[e] == \at(count[e], Pre) + 1) &&
+          (!slot_of(t->selection, s, e) ==> count[e] == \at(count[e], Pre));
       loop assigns s, count[0 .. t->experts - 1];
       loop variant t->active - s; */
   for (int32_t s = 0; s < t->active; s++) count[t->selection[s]]++;
@@ -95,6 +106,23 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
   return PHIBAL_OK;
 }
 
+/* A softmax router's score of the logit x with the bias b. */
+/*@ ghost
+  /@ terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall integer gate, real x, float b, double score; gate != PHIBAL_GATE_SIGMOID &&
+       biased_score(gate, x, b, score) ==>
+         (real)score == (real)\round_double(\NearestEven, x + (real)b); @/
+  static void score_of_softmax(void) {
+    /@ assert plain: \forall integer gate, real x, double u; gate != PHIBAL_GATE_SIGMOID &&
+         unbiased_score(gate, x, u) ==> (real)u == x; @/
+    /@ assert sum: \forall real x, float b, double u, score; (real)u == x &&
+         nearest_sum(u, b, score) ==>
+           (real)score == (real)\round_double(\NearestEven, x + (real)b); @/
+  }
+*/
+
 /* Selects the token's experts and counts them. */
 /*@ requires token_ready(t) && \valid_read(batch.router);
     requires \valid_read(logits + (0 .. t->experts - 1));
@@ -108,10 +136,29 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
     ensures token_ready(t) && token_same{Pre, Here}(t);
     ensures only_two_written{Pre, Here}(&t->term, &t->factor);
     ensures counts_raised{Pre, Here}(count, t->experts, t->experts);
-    ensures \result == PHIBAL_OK ==> finite_floats(logits, t->experts); */
+    ensures \result == PHIBAL_OK ==> finite_floats(logits, t->experts);
+    ensures held: \result == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+      \forall integer e; 0 <= e < t->experts ==>
+        count[e] ==
+          \old(count[e]) + (rank(logits, batch.bias, e, t->experts) < t->active ? 1 : 0); */
 static phibal_status loads_count_token(phibal_reference_token *t, loads_batch batch,
                                        const float *logits, int64_t *count) {
   TRY(phibal_reference_token_select(t, batch.router, logits, batch.bias));
+  //@ assert differ: slots_differ(t->selection, t->active);
+  /*@ assert unbiased: batch.router->gate != PHIBAL_GATE_SIGMOID && batch.bias == \null ==>
+        \forall integer e; 0 <= e < t->experts ==>
+          (real)t->score[e] == softmax_score(logits, batch.bias, e); */
+  /*@ assert rounded: batch.bias != \null ==> \forall integer e; 0 <= e < t->experts ==>
+        biased_score(batch.router->gate, (real)logits[e], batch.bias[e], t->score[e]); */
+  //@ ghost score_of_softmax();
+  /*@ assert biased: batch.router->gate != PHIBAL_GATE_SIGMOID && batch.bias != \null ==>
+        \forall integer e; 0 <= e < t->experts ==>
+          (real)t->score[e] == softmax_score(logits, batch.bias, e); */
+  /*@ assert scores: batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+        scores_softmax(t->score, logits, batch.bias, t->experts); */
+  /*@ ghost
+    if (batch.router->gate != PHIBAL_GATE_SIGMOID)
+      selection_holds(t->score, logits, batch.bias, t->selection, t->active, t->experts); */
   counts_add(t, count);
   return PHIBAL_OK;
 }
@@ -225,7 +272,11 @@ static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_rou
     ensures only_loads_written{Pre, Here}(t, run.sum, t->experts);
     ensures added: \result == PHIBAL_OK && run.sum != \null ==> \forall integer e, real a;
       0 <= e < t->experts && in{Pre}(run.sum + e, a) ==>
-        in(run.sum + e, a + probability(batch.router->gate, logits, t->experts, e)); */
+        in(run.sum + e, a + probability(batch.router->gate, logits, t->experts, e));
+    ensures held: \result == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+      \forall integer e; 0 <= e < t->experts ==>
+        run.count[e] ==
+          \old(run.count[e]) + (rank(logits, batch.bias, e, t->experts) < t->active ? 1 : 0); */
 static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batch,
                                      const float *logits, loads_runs run) {
   //@ assert use_enclosure;
@@ -265,11 +316,14 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
       *counted == counted_between(batch.mask, first, end);
     ensures sums: \result == PHIBAL_OK ==>
       sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, t->experts, first, end);
-*/
+    ensures counts: \result == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+      counts_between(run.count, batch.logits, batch.bias, batch.mask, t->experts, t->active, first,
+                     end); */
 static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch, int64_t first,
                                    int64_t end, loads_runs run, int64_t *counted) {
   //@ assert use_enclosure;
   const int32_t experts = t->experts;
+  //@ ghost const phibal_gate gate = batch.router->gate;
   /*@ ghost const int32_t active = t->active;
             int32_t *selection = t->selection;
             double *score = t->score;
@@ -289,6 +343,8 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
       loop invariant counted: *counted == counted_between(batch.mask, first, i);
       loop invariant held: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask,
         experts, first, i);
+      loop invariant selected: gate != PHIBAL_GATE_SIGMOID ==>
+        counts_between(run.count, batch.logits, batch.bias, batch.mask, experts, active, first, i);
       loop assigns i, run.count[0 .. experts - 1], run.sum[0 .. experts - 1], *counted,
         selection[0 .. active - 1], score[0 .. experts - 1], probability[0 .. experts - 1],
         weight[0 .. experts - 1], t->total, t->term, t->factor, t->logsumexp, t->logsumexp_terms;
@@ -304,6 +360,11 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
           sum_between(batch.router->gate, batch.logits, batch.mask, experts, e, first, i + 1) ==
           sum_between(batch.router->gate, batch.logits, batch.mask, experts, e, first, i) +
             token_share(batch.router->gate, batch.logits, batch.mask, experts, e, i); */
+    /*@ assert next_count: \forall integer e;
+          selected_between(batch.logits, batch.bias, batch.mask, experts, active, e, first,
+                           i + 1) ==
+          selected_between(batch.logits, batch.bias, batch.mask, experts, active, e, first, i) +
+            token_selects(batch.logits, batch.bias, batch.mask, experts, active, e, i); */
     if (batch.mask && !batch.mask[i]) {
       /*@ assert skipped: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask,
             experts, first, i + 1); */
@@ -330,6 +391,12 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
     /*@ assert shares: \forall integer e;
           token_share(batch.router->gate, batch.logits, batch.mask, experts, e, i) ==
           probability(batch.router->gate, batch.logits + i * experts, experts, e); */
+    /*@ assert selects: \forall integer e;
+          token_selects(batch.logits, batch.bias, batch.mask, experts, active, e, i) ==
+          (rank(batch.logits + i * experts, batch.bias, e, experts) < active ? 1 : 0); */
+    /*@ assert raised_by: gate != PHIBAL_GATE_SIGMOID ==>
+          counts_between(run.count, batch.logits, batch.bias, batch.mask, experts, active, first,
+                         i + 1); */
     /*@ assert summed: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, experts,
           first, i + 1); */
     ++*counted;
