@@ -17,7 +17,9 @@ both() { # FILE MEBIBYTES WHAT COMMAND...
   file=$1 bytes=$(($2 * 1048576)) what="$3 has at most $2 MiB"
   shift 3
   filled "$file" $bytes
-  "$@" >out 2>&1 || true
+  status=0
+  "$@" >out 2>&1 || status=$?
+  [ $status -le 2 ] || fail "$file of $bytes bytes: exit status $status: $(head -c 300 out)"
   ! grep -q "has at most" out || fail "$file of $bytes bytes: $(cat out)"
   printf ' ' >>"$file"
   status=0

@@ -166,13 +166,9 @@ def drawing(page):
     level = {}
     for folder, _, includes_cell in table["Folders"]:
         names = re.findall(r"`([^`]+)`", includes_cell)
-        level[plain(folder)] = (1 + max(level.values()) if includes_cell == "any" else
+        level[plain(folder)] = (level["moe/report"] + 1 if includes_cell == "any" else
                                 1 + max([level[n] for n in names], default=-1))
-    tops = max(level.values())
-    last = min(v for f, v in level.items() if f == "cli")
-    level = {f: min(v, last) for f, v in level.items()}
-    tops = max(level.values())
-    for n in range(tops + 1):
+    for n in range(max(level.values()) + 1):
         x = 20
         for folder in (f for f, v in level.items() if v == n):
             w = 16 + 7.2 * len(folder)
@@ -239,7 +235,8 @@ def main():
     specification, operations = read("spec/SPEC.md"), read("spec/ops.def")
     for row in table["The way of a logit to its gradient"]:
         wrong += ["no equation (%s)" % tag for tag in row[1].split() if "(%s)" % tag not in specification]
-        wrong += ["no operation %s" % row[5] for _ in [0] if '"%s"' % row[5].strip("`") not in operations]
+        if '"%s"' % row[5].strip("`") not in operations:
+            wrong.append("no operation %s" % row[5])
     for name in set(re.findall(r"`([a-z]+/[\w./-]*)`", page)):
         if not os.path.exists(os.path.join(ROOT, name)) and not any(
                 os.path.exists(os.path.join(ROOT, folder, name)) for folder in ("kernels",)):

@@ -68,6 +68,7 @@ int64_t tensor_integer(const tensor *t, int64_t i) {
   }
 }
 
+/* By family: operations of these that use no potential get a few more cases. */
 static bool on_potentials(const operation *o) {
   return !strcmp(o->family, "loads") || !strcmp(o->family, "step");
 }

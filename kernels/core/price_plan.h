@@ -70,17 +70,12 @@ CORE_FUNCTION core_dd core_price_scaled_power(const core_price *price, double m)
   return price->offset.hi == 0.0 ? value : core_dd_add(value, price->offset);
 }
 
-/* For a potential whose price is finite at 0, or is not: then loads are raised to
-   PHIBAL_SMALLEST_LOAD first. */
-#define CORE_PRICE_NOT_FLOORED(stem)                                                               \
+/* Whether loads are raised to PHIBAL_SMALLEST_LOAD first, as they are where the price has no bound
+   at 0: for any parameter, or for none. */
+#define CORE_PRICE_FLOORED(stem, is)                                                               \
   CORE_FUNCTION int core_##stem##_floored(double parameter) {                                      \
     (void)parameter;                                                                               \
-    return 0;                                                                                      \
-  }
-#define CORE_PRICE_FLOORED(stem)                                                                   \
-  CORE_FUNCTION int core_##stem##_floored(double parameter) {                                      \
-    (void)parameter;                                                                               \
-    return 1;                                                                                      \
+    return is;                                                                                     \
   }
 /* For a potential whose prices have nothing in common. */
 #define CORE_PRICE_NO_PLAN(stem)                                                                   \

@@ -4,7 +4,7 @@
 
 #include "../price_plan.h"
 
-CORE_PRICE_NOT_FLOORED(euclid)
+CORE_PRICE_FLOORED(euclid, 0)
 CORE_PRICE_NO_PLAN(euclid)
 
 /* m, exact. */

@@ -4,7 +4,7 @@
 
 #include "../price_plan.h"
 
-CORE_PRICE_NOT_FLOORED(log_cosh)
+CORE_PRICE_FLOORED(log_cosh, 0)
 CORE_PRICE_NO_PLAN(log_cosh)
 
 /* tanh(beta m): beta m is exact above 2^-960, and far below binary32 elsewhere. */

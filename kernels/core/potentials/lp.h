@@ -4,7 +4,7 @@
 
 #include "../price_plan.h"
 
-CORE_PRICE_NOT_FLOORED(lp)
+CORE_PRICE_FLOORED(lp, 0)
 
 /* m^(p - 1) = e^(y - shift); p = inf: 1 / largest for each of the largest. */
 CORE_FUNCTION void core_lp_plan(core_price *price, double low, double high, int largest,

@@ -4,7 +4,7 @@
 
 #include "../price_plan.h"
 
-CORE_PRICE_FLOORED(negentropy)
+CORE_PRICE_FLOORED(negentropy, 1)
 CORE_PRICE_NO_PLAN(negentropy)
 
 /* log m + 1; reduced: log m. */

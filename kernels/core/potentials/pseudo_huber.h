@@ -4,7 +4,7 @@
 
 #include "../price_plan.h"
 
-CORE_PRICE_NOT_FLOORED(pseudo_huber)
+CORE_PRICE_FLOORED(pseudo_huber, 0)
 CORE_PRICE_NO_PLAN(pseudo_huber)
 
 /* m / sqrt(m^2 + delta^2), m > 0; error <= 17 u^2: the sum's 2 u^2 count half under the root, the

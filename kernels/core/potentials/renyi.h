@@ -4,7 +4,7 @@
 
 #include "../price_plan.h"
 
-CORE_PRICE_FLOORED(renyi)
+CORE_PRICE_FLOORED(renyi, 1)
 
 /* A term of (P6.g)'s S, the sum over the experts. */
 CORE_FUNCTION core_dd core_renyi_term(const core_price *price, double m) {

@@ -4,7 +4,7 @@
 
 #include "../price_plan.h"
 
-CORE_PRICE_NOT_FLOORED(soft_l1)
+CORE_PRICE_FLOORED(soft_l1, 0)
 CORE_PRICE_NO_PLAN(soft_l1)
 
 /* m / (m + delta). */

@@ -4,7 +4,7 @@
 
 #include "../price_plan.h"
 
-CORE_PRICE_NOT_FLOORED(softplus)
+CORE_PRICE_FLOORED(softplus, 0)
 CORE_PRICE_NO_PLAN(softplus)
 
 /* 1 / (1 + e^-m) = 1/2 + tanh(m / 2) / 2; reduced: without the 1/2. */
