@@ -5,8 +5,9 @@
    kind can have, so that a million of an operation take minutes. Kinds that are about size (the
    most experts, tiles, long batches) are ordinary ones there.
 
-   Operations on a potential take the first nine rows of spec/potentials.def in turn. A later row
-   has numbers of its own, ROW << CASE_ROW_BITS and on: a new row renumbers no case. */
+   Operations that take a potential go through the first nine rows of spec/potentials.def in turn.
+   Cases of a later row are numbered from ROW << CASE_ROW_BITS on, so adding a row to the catalogue
+   renumbers no case. */
 #ifndef PHIBAL_VERIFY_CASE_NUMBER_H
 #define PHIBAL_VERIFY_CASE_NUMBER_H
 
