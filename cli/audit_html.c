@@ -209,7 +209,7 @@ static void write_dynamics(FILE *to, const audit_options *o, const audit_report 
 
 static void write_pictures(FILE *to, const audit_report *r) {
   fputs("<h2>Pictures</h2>\n", to);
-  if (!gnuplot_is_there()) {
+  if (!gnuplot_exists()) {
     fputs("<p class=\"soft\">Left out: gnuplot was not found when this page was made.</p>\n", to);
     return;
   }

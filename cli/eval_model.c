@@ -274,7 +274,7 @@ int command_eval_model(int argc, char **argv) {
   if (code >= 0) return code;
   static trained t;
   if (trained_open(a.load, a.sequence, &t)) return fail();
-  for (const char *line = t.passed_over; *line; line += strcspn(line, "\n") + 1)
+  for (const char *line = t.skipped_checkpoints; *line; line += strcspn(line, "\n") + 1)
     fprintf(stderr, "phibal eval-model: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
   json_t *found = NULL;
   phibal_status status = load_and_evaluate(&a, &t, &found);

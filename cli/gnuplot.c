@@ -28,7 +28,7 @@ static char *output_of(const char *command) {
   return text;
 }
 
-bool gnuplot_is_there(void) {
+bool gnuplot_exists(void) {
   char *version = output_of("gnuplot --version 2>/dev/null");
   bool can = version && strncmp(version, "gnuplot", 7) == 0;
   free(version);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-bool gnuplot_is_there(void);
+bool gnuplot_exists(void);
 /* Runs a script whose terminal is svg; what it draws as an <svg> element that can stand in a page,
    to be freed; null if gnuplot refuses it. */
 char *gnuplot_draw(const char *script);

@@ -4,7 +4,7 @@
 #include "build_features.h"
 #include "formats/near_name.h"
 #include "moe/machine/processor.h"
-#include "surroundings.h"
+#include "process_state.h"
 #include <phibal/environment.h>
 #include <phibal/potential.h>
 #include <phibal/text.h>
@@ -282,7 +282,7 @@ static bool wait_briefly(void) {
    begun. */
 enum { LEAST_ROOM_MB = 384 };
 
-static void look_for_room(void) {
+static void check_address_space(void) {
   const size_t bytes = (size_t)LEAST_ROOM_MB << 20;
   void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room != MAP_FAILED) {
@@ -299,12 +299,14 @@ static void look_for_room(void) {
   if (write(STDERR_FILENO, line, sizeof line - 1) < 0) _exit(2);
   _exit(2);
 }
-__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = look_for_room;
+__attribute__((section(".preinit_array"),
+               used)) static void (*const first)(void) = check_address_space;
 
 /* Libraries that read the environment before main get it as it ought to be in a second start; in
    that nothing is left to ask for. Where it fails the first goes on. */
-static void start_again(char **argv) {
-  const bool waits = wait_briefly(), better = blas_ask_for_better(), larger = surroundings_ask();
+static void reexec(char **argv) {
+  const bool waits = wait_briefly(), better = blas_ask_for_better(),
+             larger = process_state_request();
   if (waits || better || larger) execv("/proc/self/exe", argv);
 }
 
@@ -316,7 +318,7 @@ static int run_command(const command *c, int argc, char **argv) {
     return 2;
   }
   int status = c->run(argc, argv);
-  const char *changed = surroundings_changed();
+  const char *changed = process_state_changed();
   if (!changed || (status >= 2 && phibal_environment_check(c->name))) return status;
   fprintf(stderr, "phibal %s: do not trust what it has printed: %s\n", c->name, changed);
   return 2;
@@ -346,12 +348,12 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  start_again(argv);
+  reexec(argv);
   signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f` a write fails, and is named */
 #if PHIBAL_HAVE_REFERENCE
   if (argc == 3 && !strcmp(argv[1], "--plugin-worker")) return plugin_worker(argv[2]);
 #endif
-  if (!surroundings_set()) return 2;
+  if (!process_state_reset()) return 2;
   begin_output();
   const int status = run(argc, argv);
   output.returned = true;

@@ -412,7 +412,7 @@ static phibal_status write_page(const target *out, const char *heading, int n,
   size_t size = 0;
   FILE *to = open_memstream(&text, &size);
   if (!to) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-  const bool can_draw = gnuplot_is_there();
+  const bool can_draw = gnuplot_exists();
   page_begin(to, heading, "phibal report", report_write_map_style);
   page_made(to, out->argc, out->argv);
   if (!can_draw)

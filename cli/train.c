@@ -482,7 +482,7 @@ static phibal_status load_resumed(const arguments *a, const checkpoint *from, ru
 }
 
 /* What becomes of the learning rate where the run is to take another number of steps. */
-static void tell_schedule(const run_config *before, const run_config *now, int64_t step) {
+static void print_schedule(const run_config *before, const run_config *now, int64_t step) {
   schedule old, new;
   if (before->training.steps == now->training.steps) return;
   schedule_read(before->training.continued, before->training.steps, &old);
@@ -498,7 +498,7 @@ static void tell_schedule(const run_config *before, const run_config *now, int64
   fprintf(stderr, "; warm-up stays the first %lld steps\n", (long long)schedule_warmup(&new, o));
 }
 
-static void tell_passed_over(const char *lines) {
+static void print_skipped(const char *lines) {
   for (const char *line = job.rank || !lines ? "" : lines; *line; line += strcspn(line, "\n") + 1)
     fprintf(stderr, "phibal train: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
 }
@@ -506,16 +506,16 @@ static void tell_passed_over(const char *lines) {
 static int resume(const arguments *a) {
   static run_config config, before;
   static checkpoint from;
-  char *passed_over;
-  if (checkpoint_newest(a->resume, &from, &passed_over)) return fail();
-  tell_passed_over(passed_over);
-  free(passed_over);
+  char *skipped_checkpoints;
+  if (checkpoint_newest(a->resume, &from, &skipped_checkpoints)) return fail();
+  print_skipped(skipped_checkpoints);
+  free(skipped_checkpoints);
   const int64_t step = from.step > 0 ? from.step : 0;
   int code = load_resumed(a, &from, &before, &config) ? fail() : -1;
   if (code < 0 && !a->quiet && !job.rank) {
     fprintf(stderr, "phibal train: %s after step %lld of %lld\n", a->resume, (long long)step,
             (long long)config.training.steps);
-    tell_schedule(&before, &config, step);
+    print_schedule(&before, &config, step);
     if (step == config.training.steps)
       fprintf(stderr, "phibal train: all its steps are taken; --steps N goes on to step N\n");
   }
@@ -546,7 +546,7 @@ static phibal_status same_on_all_ranks(const char *path) {
   for (const char *c = path; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
   const int mine = (int)(hash >> 1);
   /* Each rank asks both. */
-  const int largest = parallel_largest(&job, mine), smallest = -parallel_largest(&job, -mine);
+  const int largest = parallel_max(&job, mine), smallest = -parallel_max(&job, -mine);
   if (largest == smallest) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_IO,
                            "training.from: the ranks have found different checkpoints, this one "
@@ -560,10 +560,10 @@ static int train(const arguments *a) {
   if (load_new(a, &config)) return usage();
   if (*config.training.from) {
     bool is_phibal;
-    char *passed_over;
-    phibal_status status = trained_settle(config.training.from, &is_phibal, &passed_over);
-    tell_passed_over(status ? NULL : passed_over);
-    free(passed_over);
+    char *skipped_checkpoints;
+    phibal_status status = trained_settle(config.training.from, &is_phibal, &skipped_checkpoints);
+    print_skipped(status ? NULL : skipped_checkpoints);
+    free(skipped_checkpoints);
     if (!status) status = same_on_all_ranks(config.training.from);
     if (status) return fail();
     if (is_phibal && !a->quiet && !job.rank)

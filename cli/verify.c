@@ -77,7 +77,7 @@ static int run_plugin(const verify_arguments *a) {
   } else {
     status = 0;
     for (int i = 0; i < operation_count && !status; i++)
-      if (a->request.chosen[i] && !b.offers(b.context, &operations[i]))
+      if (a->request.chosen[i] && !b.supports(b.context, &operations[i]))
         status = command_usage_error("verify", "%s does not offer '%s'", backend_plugin_name(&b),
                                      operations[i].name);
     if (!status && !a->request.json)
@@ -100,7 +100,7 @@ static int run_cuda(const verify_arguments *a) {
   } else {
     status = 0;
     for (int i = 0; i < operation_count && !status; i++)
-      if (a->request.chosen[i] && !b.offers(b.context, &operations[i]))
+      if (a->request.chosen[i] && !b.supports(b.context, &operations[i]))
         status =
             command_usage_error("verify", "%s does not offer '%s'", b.name, operations[i].name);
     verify_request request = a->request;

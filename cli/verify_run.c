@@ -2,7 +2,7 @@
 #include "verify_run.h"
 #include "certificate.h"
 #include "junit.h"
-#include "surroundings.h"
+#include "process_state.h"
 #include "verify/budget.h"
 #include <inttypes.h>
 #include <jansson.h>
@@ -122,7 +122,7 @@ static void report_broken(verification *v, const operation *op, const char *mess
 static bool wanted(const verification *v, int i) {
   const verify_request *r = v->request;
   if (r->any_chosen) return r->chosen[i];
-  return !v->b->offers || v->b->offers(v->b->context, &operations[i]);
+  return !v->b->supports || v->b->supports(v->b->context, &operations[i]);
 }
 
 static void run_each(verification *v) {
@@ -221,7 +221,7 @@ int verify_run_all(const verify_request *request, const backend *b) {
     fprintf(stderr, "phibal verify: %s\n", phibal_status_message());
     return 2;
   }
-  if (surroundings_changed()) return 2; /* with a line of main's */
+  if (process_state_changed()) return 2; /* with a line of main's */
   print_sum(&v, now() - start);
   json_decref(v.rows);
   return write_files(&v);

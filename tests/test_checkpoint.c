@@ -22,12 +22,12 @@ static void stop_there(void *context, const train_progress *p) {
 
 /* Goes on with folder/name, or begins it, until `until` steps are done. */
 static json_t *run_until(const run_config *config, const char *name, int64_t until) {
-  char out[256], *passed_over;
+  char out[256], *skipped_checkpoints;
   path_to(name, out);
   checkpoint from;
-  cr_assert_eq(checkpoint_newest(out, &from, &passed_over), PHIBAL_OK, "%s",
+  cr_assert_eq(checkpoint_newest(out, &from, &skipped_checkpoints), PHIBAL_OK, "%s",
                phibal_status_message());
-  cr_expect_str_eq(passed_over, "");
+  cr_expect_str_eq(skipped_checkpoints, "");
   stop = 0;
   stop_at = until;
   const bool saved = from.step >= 0;
@@ -40,7 +40,7 @@ static json_t *run_until(const run_config *config, const char *name, int64_t unt
   cr_assert_eq(train_run(config, &options, &result), PHIBAL_OK, "%s", phibal_status_message());
   cr_expect_eq((int64_t)number(result, "steps"), until);
   checkpoint_close(&from);
-  free(passed_over);
+  free(skipped_checkpoints);
   return result;
 }
 
@@ -241,7 +241,7 @@ Test(checkpoint, damage_is_found_and_the_one_before_is_used) {
   run_config config;
   configure(&config, PAIRS("training.steps", "8", "checkpoint.every", "4"));
   json_decref(run(&config, "run"));
-  char out[256], *passed_over;
+  char out[256], *skipped_checkpoints;
   path_to("run", out);
   checkpoint c;
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -255,11 +255,12 @@ Test(checkpoint, damage_is_found_and_the_one_before_is_used) {
         cr_expect(strstr(phibal_status_message(), files[i]), "%s", phibal_status_message());
         cr_expect(strstr(phibal_status_message(), cut ? "truncated" : "corrupt"), "%s",
                   phibal_status_message());
-        cr_assert_eq(checkpoint_newest(out, &c, &passed_over), PHIBAL_OK);
+        cr_assert_eq(checkpoint_newest(out, &c, &skipped_checkpoints), PHIBAL_OK);
         cr_expect_eq(c.step, 4);
-        cr_expect(strstr(passed_over, "step-000000000008") && strstr(passed_over, files[i]));
+        cr_expect(strstr(skipped_checkpoints, "step-000000000008") &&
+                  strstr(skipped_checkpoints, files[i]));
         checkpoint_close(&c);
-        free(passed_over);
+        free(skipped_checkpoints);
         char name[128], path[256];
         snprintf(name, sizeof name, "run/checkpoints/step-000000000008/%s", files[i]);
         path_to(name, path);
@@ -274,23 +275,23 @@ Test(checkpoint, damage_is_found_and_the_one_before_is_used) {
   /* The steps from 4 on are done again, and the corrupt checkpoint is replaced. */
   json_t *straight = run(&config, "straight");
   damage("run", 8, "model.safetensors", 1000, 3);
-  cr_assert_eq(checkpoint_newest(out, &c, &passed_over), PHIBAL_OK);
+  cr_assert_eq(checkpoint_newest(out, &c, &skipped_checkpoints), PHIBAL_OK);
   json_t *again = NULL;
   const train_options options = {.out = out, .resume = true, .from = &c};
   cr_assert_eq(train_run(&config, &options, &again), PHIBAL_OK, "%s", phibal_status_message());
   expect_same_run("straight", straight, "run", again, 8);
   checkpoint_close(&c);
-  free(passed_over);
+  free(skipped_checkpoints);
   json_decref(straight), json_decref(again);
 
   /* None is left: an error, and not a silent start from the first step. */
   damage("run", 8, "config.yaml", 0, -1);
   damage("run", 4, "training.safetensors", 100, 0);
-  cr_expect_eq(checkpoint_newest(out, &c, &passed_over), PHIBAL_ERROR_FORMAT);
+  cr_expect_eq(checkpoint_newest(out, &c, &skipped_checkpoints), PHIBAL_ERROR_FORMAT);
   cr_expect(strstr(phibal_status_message(), "no checkpoint can be used") &&
                 strstr(phibal_status_message(), "step-000000000008/config.yaml"),
             "%s", phibal_status_message());
-  cr_expect(!passed_over);
+  cr_expect(!skipped_checkpoints);
 }
 
 /* The list of files has no checksum of its own: every bit of it either is found to be wrong or
@@ -398,17 +399,17 @@ Test(checkpoint, what_a_resumed_run_must_keep) {
   json_decref(run_until(&config, "run", 2));
   json_t *before = metrics("run");
   write_tokens("train.tokens", 20, 26);
-  char out[256], *passed_over;
+  char out[256], *skipped_checkpoints;
   path_to("run", out);
   checkpoint c;
-  cr_assert_eq(checkpoint_newest(out, &c, &passed_over), PHIBAL_OK);
+  cr_assert_eq(checkpoint_newest(out, &c, &skipped_checkpoints), PHIBAL_OK);
   const train_options options = {.out = out, .resume = true, .from = &c};
   cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_ARGUMENT);
   cr_expect(strstr(phibal_status_message(), "checksum"), "%s", phibal_status_message());
   json_t *after = metrics("run");
   cr_expect(json_equal(before, after));
   checkpoint_close(&c);
-  free(passed_over);
+  free(skipped_checkpoints);
   json_decref(before), json_decref(after);
 }
 
@@ -424,7 +425,7 @@ Test(checkpoint, full_disk) {
   run_config config;
   configure(&config, PAIRS("training.steps", "9", "checkpoint.every", "2"));
   json_t *straight = run(&config, "straight");
-  char out[256], *passed_over;
+  char out[256], *skipped_checkpoints;
   path_to("run", out);
   signal(SIGXFSZ, SIG_IGN);
   const train_options options = {.out = out, .observer = {.step = fill_disk}};
@@ -436,11 +437,11 @@ Test(checkpoint, full_disk) {
   cr_expect_eq(entries("run"), 2, "nothing of the third stays");
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY});
   checkpoint c;
-  cr_assert_eq(checkpoint_newest(out, &c, &passed_over), PHIBAL_OK);
-  cr_expect_str_eq(passed_over, "");
+  cr_assert_eq(checkpoint_newest(out, &c, &skipped_checkpoints), PHIBAL_OK);
+  cr_expect_str_eq(skipped_checkpoints, "");
   cr_expect_eq(c.step, 4);
   checkpoint_close(&c);
-  free(passed_over);
+  free(skipped_checkpoints);
   json_t *resumed = run_until(&config, "run", 9);
   expect_same_run("straight", straight, "run", resumed, 9);
   json_decref(straight), json_decref(resumed);

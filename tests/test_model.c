@@ -83,7 +83,8 @@ static void check_same(model *one, model *other, const char *what) {
                what);
   for (int32_t i = 0; i < model_moe_layers(one); i++) {
     size_t row = (size_t)wide.experts * sizeof(float);
-    cr_assert_eq(memcmp(model_m(one, i), model_m(other, i), row), 0, "%s: m", what);
+    cr_assert_eq(memcmp(model_balance_state(one, i), model_balance_state(other, i), row), 0,
+                 "%s: m", what);
     cr_assert_eq(memcmp(model_bias(one, i), model_bias(other, i), row), 0, "%s: bias", what);
   }
 }
@@ -187,9 +188,10 @@ Test(model, micro_batches_make_the_same_step) {
   cr_assert_eq(losses.correct, whole_losses.correct);
   cr_assert_float_eq(losses.cross_entropy, whole_losses.cross_entropy,
                      1e-6 * whole_losses.cross_entropy);
-  cr_assert_eq(memcmp(model_m(whole, 0), model_m(parts, 0), sizeof(float) * (size_t)wide.experts),
+  cr_assert_eq(memcmp(model_balance_state(whole, 0), model_balance_state(parts, 0),
+                      sizeof(float) * (size_t)wide.experts),
                0);
-  cr_assert_neq(model_m(whole, 0)[0], 0.0f);
+  cr_assert_neq(model_balance_state(whole, 0)[0], 0.0f);
   const phibal_loads *a = model_step_loads(whole, 0), *b = model_step_loads(parts, 0);
   cr_assert_eq(memcmp(a->probability, b->probability,
                       (size_t)wide.experts * PHIBAL_LOAD_LIMBS * sizeof(uint64_t)),
@@ -212,12 +214,12 @@ Test(model, evaluation_is_the_forward_pass) {
   phibal_loads loads[2];
   phibal_router router = {wide.experts, wide.active, wide.gate, 1.0f};
   for (int i = 0; i < 2; i++) cr_assert_eq(phibal_loads_create(&router, &loads[i]), PHIBAL_OK);
-  float before = model_m(m, 0)[0];
+  float before = model_balance_state(m, 0)[0];
   cr_assert_eq(model_evaluate(m, BATCH, tokens, targets, &evaluated, loads), PHIBAL_OK);
   cr_assert_eq(evaluated.cross_entropy, losses.cross_entropy);
   cr_assert_eq(evaluated.correct, losses.correct);
   cr_assert_eq(evaluated.targets, losses.targets);
-  cr_assert_eq(model_m(m, 0)[0], before);
+  cr_assert_eq(model_balance_state(m, 0)[0], before);
   for (int i = 0; i < 2; i++) {
     cr_assert_eq(memcmp(loads[i].count, model_step_loads(m, i)->count,
                         (size_t)wide.experts * sizeof(int64_t)),
@@ -336,7 +338,7 @@ Test(model, nothing_but_padding) {
   cr_assert_eq(model_step_finish(alone), PHIBAL_OK);
   for (int32_t e = 0; e < wide.experts; e++) {
     cr_assert_eq(model_step_loads(m, 0)->count[e], model_step_loads(alone, 0)->count[e]);
-    cr_assert_float_eq(model_m(m, 0)[e], model_m(alone, 0)[e], 1e-6f);
+    cr_assert_float_eq(model_balance_state(m, 0)[e], model_balance_state(alone, 0)[e], 1e-6f);
   }
   model_destroy(m);
   model_destroy(alone);

@@ -95,7 +95,8 @@ static void populate(naive_model *n, model *m) {
     double sum = 0, share[NAIVE_EXPERTS];
     for (int32_t e = 0; e < n->config.experts; e++) sum += share[e] = uniform() + 1.2;
     for (int32_t e = 0; e < n->config.experts; e++) {
-      float *own = &model_m(m, layer - first)[e], *bias = &model_bias(m, layer - first)[e];
+      float *own = &model_balance_state(m, layer - first)[e],
+            *bias = &model_bias(m, layer - first)[e];
       /* START_ZERO_CORRECTED: as after the updates that model_steps tells. */
       double mass = n->balance.start == START_ZERO_CORRECTED
                         ? 1 - pow(1 - (double)n->balance.eta, (double)n->updates)
@@ -211,7 +212,7 @@ static void check_state(const variant *v, const naive_model *n, model *m) {
     int64_t total = 0;
     for (int32_t e = 0; e < n->config.experts; e++) total += n->count[layer][e];
     for (int32_t e = 0; e < n->config.experts; e++) {
-      double got = (double)model_m(m, layer - first)[e];
+      double got = (double)model_balance_state(m, layer - first)[e];
       double bias = (double)model_bias(m, layer - first)[e];
       int64_t over = total - n->config.experts * n->count[layer][e];
       double turn = n->balance.method == BALANCE_LOSS_FREE ? (over > 0) - (over < 0) : 0;

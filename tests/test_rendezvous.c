@@ -57,14 +57,14 @@ static void finish(const pid_t *children, int n) {
   }
 }
 
-static const char *meet_within(const launcher *l, double seconds, rendezvous **r) {
+static const char *open_within(const launcher *l, double seconds, rendezvous **r) {
   return rendezvous_open(l, seconds, r) ? phibal_status_message() : NULL;
 }
 
 /* Several rounds of other sizes, one larger than a socket's buffers. */
 static const char *talk(const launcher *l) {
   rendezvous *r;
-  const char *wrong = meet_within(l, 20, &r);
+  const char *wrong = open_within(l, 20, &r);
   if (wrong) return wrong;
   const size_t sizes[] = {8, 0, 128, 3000001};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !wrong; i++) {
@@ -100,8 +100,8 @@ static int connected(const launcher *l) {
   return s;
 }
 
-/* As rendezvous_meet.c has them. */
-enum { GREETING = 40, VISIT = 80 };
+/* As rendezvous_handshake.c has them. */
+enum { CHALLENGE = 40, HELLO = 80 };
 
 /* Silent, talkative, too short, and without the key: of any rank, of another number of ranks. None
    keeps the ranks waiting, takes a place or ends the job. */
@@ -121,8 +121,8 @@ static const char *intrude(const launcher *l) {
     other.rank = i ? 1 : 2;
     other.ranks = sizes[i];
     rendezvous *r;
-    wrong = meet_within(&other, 20, &r);
-    if (!wrong || !strstr(wrong, "no rank 0 of this job")) return wrong;
+    wrong = open_within(&other, 20, &r);
+    if (!wrong || !strstr(wrong, "not rank 0 of this job")) return wrong;
   }
   return wrong;
 }
@@ -130,7 +130,7 @@ static const char *intrude(const launcher *l) {
 Test(rendezvous, strangers_are_sent_away) {
   pid_t children[4];
   children[0] = start(talk, job(0, 3), NULL);
-  children[3] = start(intrude, job(0, 3), "no rank 0 of this job");
+  children[3] = start(intrude, job(0, 3), "not rank 0 of this job");
   int status = -1;
   waitpid(children[3], &status, 0); /* before any rank comes */
   cr_expect_eq(status, 0);
@@ -143,18 +143,18 @@ static const char *repeat(const launcher *l) {
   launcher elsewhere = *l;
   const int trap = bound(&elsewhere.port);
   elsewhere.rank = 1;
-  char greeting[GREETING] = "phibal 2", visit[VISIT], answer;
+  char challenge[CHALLENGE] = "phibal 2", hello[HELLO], answer;
   if (!fork()) {
     rendezvous *r;
-    _exit(meet_within(&elsewhere, 5, &r) == NULL);
+    _exit(open_within(&elsewhere, 5, &r) == NULL);
   }
   const int from = accept(trap, NULL, NULL);
-  if (send(from, greeting, sizeof greeting, 0) != GREETING ||
-      recv(from, visit, sizeof visit, MSG_WAITALL) != VISIT)
+  if (send(from, challenge, sizeof challenge, 0) != CHALLENGE ||
+      recv(from, hello, sizeof hello, MSG_WAITALL) != HELLO)
     return "nothing to repeat";
   const int to = connected(l);
-  if (recv(to, greeting, sizeof greeting, MSG_WAITALL) != GREETING) return "no greeting";
-  if (send(to, visit, sizeof visit, 0) != VISIT) return "not sent";
+  if (recv(to, challenge, sizeof challenge, MSG_WAITALL) != CHALLENGE) return "no challenge";
+  if (send(to, hello, sizeof hello, 0) != HELLO) return "not sent";
   return recv(to, &answer, 1, 0) > 0 ? "it was let in" : "sent away";
 }
 
@@ -192,15 +192,16 @@ static void between(const launcher *l, int trap, bool towards_rank_0, long turne
 Test(rendezvous, a_message_that_was_changed_is_none) {
   static const struct {
     bool towards_rank_0;
-    long byte; /* after the greeting and the answer (48), or the visit */
+    long byte; /* after the challenge and the answer (48), or the hello */
     const char *rank_0, *rank_1;
   } cases[] = {
-      {true, VISIT + 16 + 3, "what came from rank 1 was not said", "rank 0 has ended"},
-      {true, VISIT + 16 + 8 + 31, "what came from rank 1 was not said", "rank 0 has ended"},
-      {true, VISIT + 8, "what came from rank 1 was not said", "rank 0 has ended"},
-      {false, GREETING + 48 + 16 + 9, NULL, "what came from rank 0 was not said"},
-      {false, GREETING + 48 + 12, NULL, "what came from rank 0 was not said"},
-      {false, GREETING + 12, NULL, "a strange answer"},
+      {true, HELLO + 16 + 3, "a message from rank 1 failed authentication", "rank 0 has ended"},
+      {true, HELLO + 16 + 8 + 31, "a message from rank 1 failed authentication",
+       "rank 0 has ended"},
+      {true, HELLO + 8, "a message from rank 1 failed authentication", "rank 0 has ended"},
+      {false, CHALLENGE + 48 + 16 + 9, NULL, "a message from rank 0 failed authentication"},
+      {false, CHALLENGE + 48 + 12, NULL, "a message from rank 0 failed authentication"},
+      {false, CHALLENGE + 12, NULL, "an invalid reply"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     launcher l[2] = {job(0, 2), job(1, 2)};
@@ -225,7 +226,7 @@ Test(rendezvous, a_message_that_was_changed_is_none) {
 /* Rank 2 is there, and says nothing. */
 static const char *say_nothing(const launcher *l) {
   rendezvous *r;
-  const char *wrong = meet_within(l, 2, &r);
+  const char *wrong = open_within(l, 2, &r);
   uint64_t all[3], own = 1;
   if (!wrong) wrong = rendezvous_gather(r, &own, sizeof own, all);
   if (wrong || l->rank == 2) {
@@ -244,14 +245,14 @@ Test(rendezvous, a_silent_rank_is_named) {
 
 static const char *wait_a_second(const launcher *l) {
   rendezvous *r;
-  return meet_within(l, 1, &r);
+  return open_within(l, 1, &r);
 }
 
 Test(rendezvous, a_rank_that_does_not_come_is_named) {
   pid_t children[3];
   const int here[] = {0, 1, 3};
   for (int i = 0; i < 3; i++)
-    children[i] = start(wait_a_second, job(here[i], 4), "rank 2 has not come in time");
+    children[i] = start(wait_a_second, job(here[i], 4), "timed out waiting for rank 2");
   finish(children, 3);
 }
 
@@ -259,7 +260,7 @@ Test(rendezvous, nobody_listens) {
   const launcher l = job(1, 2);
   const char *wrong = wait_a_second(&l);
   cr_assert_not_null(wrong);
-  cr_expect(strstr(wrong, "rank 0 was not reached at 127.0.0.1:"), "%s", wrong);
+  cr_expect(strstr(wrong, "cannot reach rank 0 at 127.0.0.1:"), "%s", wrong);
 }
 
 Test(rendezvous, another_number_of_ranks) {
@@ -273,7 +274,7 @@ Test(rendezvous, another_number_of_ranks) {
 
 Test(rendezvous, one_rank_twice) {
   pid_t children[3];
-  children[0] = start(talk, job(0, 3), "two processes say that they are rank 1");
+  children[0] = start(talk, job(0, 3), "two processes claim rank 1");
   children[1] = start(talk, job(1, 3), "two processes");
   children[2] = start(talk, job(1, 3), "two processes");
   finish(children, 3);
@@ -285,11 +286,11 @@ Test(rendezvous, the_port_is_taken) {
   const char *wrong = wait_a_second(&l);
   cr_assert_not_null(wrong);
   char place[64];
-  snprintf(place, sizeof place, "127.0.0.1:%d (MASTER_ADDR, MASTER_PORT): another", l.port);
+  snprintf(place, sizeof place, "127.0.0.1:%d (MASTER_ADDR, MASTER_PORT): the port is in use", l.port);
   cr_expect(strstr(wrong, place), "%s", wrong);
   /* And who comes to the other program is told something else than a rank's answer. */
   l.rank = 1;
-  const pid_t child = start(wait_a_second, l, "a strange answer from 127.0.0.1");
+  const pid_t child = start(wait_a_second, l, "an invalid reply from 127.0.0.1");
   const int s = accept(taken, NULL, NULL);
   cr_expect(send(s, "HTTP/1.0 400 Bad Request, whatever was asked\r\n\r\n", 48, 0) == 48);
   finish(&child, 1);
@@ -300,7 +301,7 @@ Test(rendezvous, the_port_is_taken) {
    the second round, and rank 3 hears it from there. */
 static const char *lose_rank_2(const launcher *l) {
   rendezvous *r;
-  const char *wrong = meet_within(l, 20, &r);
+  const char *wrong = open_within(l, 20, &r);
   uint64_t all[4], own = 1;
   if (!wrong) wrong = rendezvous_gather(r, &own, sizeof own, all);
   if (wrong) return "the first round fails";
@@ -325,7 +326,7 @@ Test(rendezvous, a_rank_that_dies_is_named) {
 
 static const char *lose_rank_0(const launcher *l) {
   rendezvous *r;
-  const char *wrong = meet_within(l, 20, &r);
+  const char *wrong = open_within(l, 20, &r);
   if (wrong) return wrong;
   uint64_t all[4], own = 1;
   if (l->rank == 0) return NULL; /* ends without a word */
@@ -343,7 +344,7 @@ Test(rendezvous, rank_0_too) {
 
 static const char *disagree(const launcher *l) {
   rendezvous *r;
-  const char *wrong = meet_within(l, 20, &r);
+  const char *wrong = open_within(l, 20, &r);
   if (wrong) return wrong;
   uint64_t all[4], own[2] = {0};
   return rendezvous_gather(r, own, l->rank ? 16 : 8, all);

@@ -285,7 +285,7 @@ Test(train, split_of_the_batch_leaves_m) {
       cr_assert_eq(model_step_finish(m), PHIBAL_OK);
       for (int32_t l = 0; l < LAYERS; l++) {
         const phibal_loads *loads = model_step_loads(m, l);
-        memcpy(left[micro].m[l], model_m(m, l), sizeof left->m[l]);
+        memcpy(left[micro].m[l], model_balance_state(m, l), sizeof left->m[l]);
         memcpy(left[micro].bias[l], model_bias(m, l), sizeof left->bias[l]);
         memcpy(left[micro].count[l], loads->count, sizeof left->count[l]);
         memcpy(left[micro].probability[l], loads->probability, sizeof left->probability[l]);

@@ -21,14 +21,14 @@ typedef struct cuda_backend {
   backend plugin;
 } cuda_backend;
 
-static bool cuda_offers(void *context, const operation *o) {
+static bool cuda_supports(void *context, const operation *o) {
   const backend *p = &((const cuda_backend *)context)->plugin;
-  return p->offers(p->context, o);
+  return p->supports(p->context, o);
 }
 
-static bool cuda_gives(void *context, const operation *o, const char *output) {
+static bool cuda_has_output(void *context, const operation *o, const char *output) {
   const backend *p = &((const cuda_backend *)context)->plugin;
-  return p->gives(p->context, o, output);
+  return p->has_output(p->context, o, output);
 }
 
 /* The first output, and element, of which the two cases have other bits; null if there is none. */
@@ -36,7 +36,7 @@ static const tensor *other_bits(const cuda_backend *b, const operation_case *c,
                                 const operation_case *cpu, int64_t *element) {
   for (int o = 0; o < c->output_count; o++) {
     const tensor *t = &c->outputs[o];
-    if (!b->plugin.gives(b->plugin.context, c->operation, t->name)) continue;
+    if (!b->plugin.has_output(b->plugin.context, c->operation, t->name)) continue;
     size_t bytes = tensor_type_bytes(t->type);
     const char *mine = t->data, *theirs = cpu->outputs[o].data;
     for (*element = 0; *element < tensor_size(t); ++*element)
@@ -70,7 +70,7 @@ static phibal_status cuda_run(void *context, operation_case *c) {
 }
 
 /* `same-bits` of a CUDA backend: those of the CPU's kernel, compared before. */
-static phibal_status cuda_again(void *context, const operation_case *c, tally *tallies) {
+static phibal_status cuda_repeat(void *context, const operation_case *c, tally *tallies) {
   (void)context;
   if (strcmp(c->operation->name, "router-forward") == 0)
     tally_integer(&tallies[OUTPUT_ROUTER_SAME_BITS], 0, 0, 0);
@@ -108,10 +108,10 @@ phibal_status backend_cuda_open(bool device, backend *b) {
   if (!own) return arena_out_of_memory();
   *b = (backend){.name = device ? "cuda" : "host-cuda",
                  .context = own,
-                 .offers = cuda_offers,
-                 .gives = cuda_gives,
+                 .supports = cuda_supports,
+                 .has_output = cuda_has_output,
                  .run = cuda_run,
-                 .again = cuda_again};
+                 .repeat = cuda_repeat};
   phibal_status status = open_library(device, &own->plugin);
   if (status != PHIBAL_OK) return status;
   const char *name = backend_plugin_device(&own->plugin);

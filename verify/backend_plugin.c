@@ -58,7 +58,7 @@ static const wire_operation *offer_of(const plugin *p, const operation *o) {
   return NULL;
 }
 
-static bool plugin_offers(void *context, const operation *o) {
+static bool plugin_supports(void *context, const operation *o) {
   return offer_of(context, o) != NULL;
 }
 
@@ -70,7 +70,7 @@ static bool has_word(const char *list, const char *name) {
   return false;
 }
 
-static bool plugin_gives(void *context, const operation *o, const char *output) {
+static bool plugin_has_output(void *context, const operation *o, const char *output) {
   const wire_operation *offer = offer_of(context, o);
   return offer && !has_word(offer->without, output);
 }
@@ -370,8 +370,8 @@ phibal_status backend_plugin_open(const char *path, double seconds, backend *b) 
   if (!p) return arena_out_of_memory();
   *b = (backend){.name = "plugin",
                  .context = p,
-                 .offers = plugin_offers,
-                 .gives = plugin_gives,
+                 .supports = plugin_supports,
+                 .has_output = plugin_has_output,
                  .run = plugin_run};
   p->path = path;
   p->seconds = seconds;

@@ -34,7 +34,7 @@ static inline phibal_potential_id case_potential_id(uint64_t number, uint64_t tu
 }
 
 /* Whether there can be such a case. */
-static inline bool case_is_there(uint64_t number, bool on_potentials) {
+static inline bool case_exists(uint64_t number, bool on_potentials) {
   uint64_t row = number >> CASE_ROW_BITS;
   return !row || (on_potentials && row >= CASE_FIRST_POTENTIALS && row < PHIBAL_POTENTIAL_COUNT);
 }

@@ -108,7 +108,7 @@ void judge_nan(judgement *j, output_id promise, const tensor *output, int64_t el
 
 phibal_status operation_judge(const operation_case *c, tally *tallies) {
   judgement j = {.c = c, .tallies = tallies};
-  return c->operation->truth(c, &j);
+  return c->operation->expected(c, &j);
 }
 
 static phibal_status prepare(judgement *j, arena *a) {
@@ -130,12 +130,12 @@ static phibal_status prepare(judgement *j, arena *a) {
 phibal_status operation_expect(const operation_case *c, arena *a, tensor *expected, tensor *bound) {
   judgement j = {.c = c, .expected = expected, .bound = bound};
   phibal_status status = prepare(&j, a);
-  if (status == PHIBAL_OK) status = c->operation->truth(c, &j);
+  if (status == PHIBAL_OK) status = c->operation->expected(c, &j);
   for (int o = 0; status == PHIBAL_OK && o < c->output_count; o++)
     for (int64_t i = 0; i < tensor_size(&c->outputs[o]); i++)
       if (!j.reached[o][i])
         return phibal_status_set(
-            PHIBAL_ERROR_UNSUPPORTED, "%s, case %llu: element %lld of %s is not said by the truth",
+            PHIBAL_ERROR_UNSUPPORTED, "%s, case %llu: element %lld of %s has no expected value",
             c->operation->name, (unsigned long long)c->number, (long long)i, c->outputs[o].name);
   return status;
 }

@@ -7,7 +7,7 @@
 /* Each operation of spec/ops.def needs all of its functions: one that is missing does not link. */
 #define PHIBAL_OPERATION(ID, name, stem, kinds, cases)                                             \
   phibal_status operation_##stem##_make(operation_case *c);                                        \
-  phibal_status operation_##stem##_truth(const operation_case *c, judgement *j);                   \
+  phibal_status operation_##stem##_expected(const operation_case *c, judgement *j);                \
   phibal_status operation_##stem##_cpu(operation_case *c);                                         \
   const char *operation_kind_##kinds(uint64_t number);
 #include <phibal/ops.def>
@@ -16,7 +16,7 @@ const operation operations[] = {
 #define PHIBAL_OPERATION(ID, name, stem, kinds, cases)                                             \
   {name,                                                                                           \
    operation_##stem##_make,                                                                        \
-   operation_##stem##_truth,                                                                       \
+   operation_##stem##_expected,                                                                    \
    operation_##stem##_cpu,                                                                         \
    operation_kind_##kinds,                                                                         \
    #kinds,                                                                                         \
@@ -80,7 +80,7 @@ uint64_t operation_number(const operation *o, uint64_t i) {
 phibal_status operation_make(const operation *o, uint64_t seed, uint64_t number,
                              operation_case *c) {
   memset(c, 0, sizeof *c);
-  if (!case_is_there(number, on_potentials(o)))
+  if (!case_exists(number, on_potentials(o)))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s has no case %llu", o->name,
                              (unsigned long long)number);
   c->operation = o;

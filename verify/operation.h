@@ -63,7 +63,7 @@ typedef struct operation_case {
   arena memory;
 } operation_case;
 
-/* What hears the truth; judgement.h. */
+/* What consumes expected outputs; judgement.h. */
 typedef struct judgement judgement;
 
 typedef struct operation {
@@ -74,7 +74,7 @@ typedef struct operation {
   /* Tells every element of every output: an enclosure of its value and what the promise's measure
      needs. Where a promise holds stage by stage, the stages' inputs are the case's outputs, unless
      the judgement has none; the promise is then carried through the stages. */
-  phibal_status (*truth)(const operation_case *c, judgement *j);
+  phibal_status (*expected)(const operation_case *c, judgement *j);
   /* The built-in CPU kernels. */
   phibal_status (*cpu)(operation_case *c);
   const char *(*kind)(uint64_t number);
@@ -95,12 +95,12 @@ typedef struct backend {
   const char *name;
   void *context;
   /* Null: every operation. */
-  bool (*offers)(void *context, const operation *o);
-  /* Whether it computes an output of an operation that it offers. Null: all of them. */
-  bool (*gives)(void *context, const operation *o, const char *output);
+  bool (*supports)(void *context, const operation *o);
+  /* Whether it computes an output of an operation that it supports. Null: all of them. */
+  bool (*has_output)(void *context, const operation *o, const char *output);
   phibal_status (*run)(void *context, operation_case *c);
   /* After run: the same case again, otherwise distributed, to the same bits. May be null. */
-  phibal_status (*again)(void *context, const operation_case *c, tally *tallies);
+  phibal_status (*repeat)(void *context, const operation_case *c, tally *tallies);
 } backend;
 
 extern const backend backend_cpu;

@@ -197,7 +197,7 @@ phibal_status operation_ema_cpu(operation_case *c) {
                     case_input_data(c, "loads"), case_output_data(c, "m"));
 }
 
-phibal_status operation_ema_truth(const operation_case *c, judgement *j) {
+phibal_status operation_ema_expected(const operation_case *c, judgement *j) {
   int32_t E = experts_of(c);
   phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, PRECISION);
   if (!truth) return arena_out_of_memory();
@@ -234,7 +234,7 @@ phibal_status operation_price_cpu(operation_case *c) {
                               &floored[1]);
 }
 
-phibal_status operation_price_truth(const operation_case *c, judgement *j) {
+phibal_status operation_price_expected(const operation_case *c, judgement *j) {
   int32_t E = experts_of(c), floored;
   phibal_potential potential = case_get_potential(c);
   const float *m = case_input_data(c, "m");
@@ -273,7 +273,7 @@ phibal_status operation_balance_loss_cpu(operation_case *c) {
                              case_output_data(c, "loss"));
 }
 
-phibal_status operation_balance_loss_truth(const operation_case *c, judgement *j) {
+phibal_status operation_balance_loss_expected(const operation_case *c, judgement *j) {
   phibal_potential potential = case_get_potential(c);
   phibal_enclosure truth, terms;
   phibal_enclosure_init(&truth, PRECISION);
@@ -306,7 +306,7 @@ phibal_status operation_switch_loss_cpu(operation_case *c) {
   return phibal_frequency_centred(experts_of(c), frequencies, case_output_data(c, "centred"));
 }
 
-phibal_status operation_switch_loss_truth(const operation_case *c, judgement *j) {
+phibal_status operation_switch_loss_expected(const operation_case *c, judgement *j) {
   int32_t E = experts_of(c);
   const float *frequencies = case_input_data(c, "frequencies");
   phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, PRECISION);
@@ -355,7 +355,7 @@ phibal_status operation_z_loss_cpu(operation_case *c) {
                        case_output_data(c, "loss"));
 }
 
-phibal_status operation_z_loss_truth(const operation_case *c, judgement *j) {
+phibal_status operation_z_loss_expected(const operation_case *c, judgement *j) {
   phibal_enclosure truth;
   phibal_enclosure_init(&truth, PRECISION);
   phibal_status status = phibal_reference_z_loss(
@@ -397,7 +397,7 @@ phibal_status operation_loss_free_cpu(operation_case *c) {
                                  case_input_data(c, "counts"), bias);
 }
 
-phibal_status operation_loss_free_truth(const operation_case *c, judgement *j) {
+phibal_status operation_loss_free_expected(const operation_case *c, judgement *j) {
   int32_t E = experts_of(c);
   float expected[PHIBAL_MAX_EXPERTS];
   phibal_status status = phibal_reference_loss_free_update(E, (float)case_get_real(c, "rate"),

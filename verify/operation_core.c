@@ -113,8 +113,8 @@ static phibal_status core_make(operation_case *c, output_id output) {
   return PHIBAL_OK;
 }
 
-static phibal_status core_truth_told(const operation_case *c, judgement *j, output_id output,
-                                     core_truth truth) {
+static phibal_status core_expected(const operation_case *c, judgement *j, output_id output,
+                                   core_truth truth) {
   const float *input = case_input_data(c, "x");
   const tensor *value = case_output(c, "value");
   phibal_enclosure x, z;
@@ -147,8 +147,8 @@ static phibal_status core_run(operation_case *c, float (*core)(float)) {
   phibal_status operation_##name##_make(operation_case *c) {                                       \
     return core_make(c, OUTPUT_##OUTPUT);                                                          \
   }                                                                                                \
-  phibal_status operation_##name##_truth(const operation_case *c, judgement *j) {                  \
-    return core_truth_told(c, j, OUTPUT_##OUTPUT, truth);                                          \
+  phibal_status operation_##name##_expected(const operation_case *c, judgement *j) {               \
+    return core_expected(c, j, OUTPUT_##OUTPUT, truth);                                            \
   }                                                                                                \
   phibal_status operation_##name##_cpu(operation_case *c) {                                        \
     return core_run(c, core_##name);                                                               \

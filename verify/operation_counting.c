@@ -95,7 +95,7 @@ static void judge_frequencies(judgement *j, output_id promise, const operation_c
     judge_real(j, promise, case_output(c, "frequencies"), e, &truth[e], NULL);
 }
 
-phibal_status operation_loads_truth(const operation_case *c, judgement *j) {
+phibal_status operation_loads_expected(const operation_case *c, judgement *j) {
   phibal_router router = router_of(c);
   int32_t E = router.experts;
   int64_t count[PHIBAL_MAX_EXPERTS], counted;
@@ -163,7 +163,7 @@ phibal_status operation_frequencies_cpu(operation_case *c) {
   return phibal_loads_frequency(&loads, case_output_data(c, "frequencies"));
 }
 
-phibal_status operation_frequencies_truth(const operation_case *c, judgement *j) {
+phibal_status operation_frequencies_expected(const operation_case *c, judgement *j) {
   int32_t E = (int32_t)case_input(c, "counts")->shape[0];
   phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, PRECISION);
   if (!truth) return arena_out_of_memory();

@@ -140,7 +140,7 @@ phibal_status operation_permutation_cpu(operation_case *c) {
                                 case_input_data(c, "gathered-gradient"), x_gradient);
 }
 
-phibal_status operation_permutation_truth(const operation_case *c, judgement *j) {
+phibal_status operation_permutation_expected(const operation_case *c, judgement *j) {
   routes s = routes_of(c, "x");
   arena a = {0};
   permutation p = {0};
@@ -215,7 +215,7 @@ phibal_status operation_combine_cpu(operation_case *c) {
       case_output_data(c, "expert-gradient"), case_output_data(c, "gate-gradient"));
 }
 
-phibal_status operation_combine_truth(const operation_case *c, judgement *j) {
+phibal_status operation_combine_expected(const operation_case *c, judgement *j) {
   routes s = routes_of(c, "y");
   const int64_t *row = case_input_data(c, "row");
   const float *gates = case_input_data(c, "gates"), *output = case_input_data(c, "expert-output");

@@ -1,6 +1,6 @@
 /* The expert FFN, forward and backward. Outputs are judged stage by stage, each from the outputs of
    the stage before, so that each bound is that of one stage; golden vectors, which have to be
-   written before there are any outputs, carry the bounds through (operation_ffn_expect.c). */
+   written before there are any outputs, carry the bounds through (operation_ffn_expected.c). */
 #include "ffn_case.h"
 
 enum { STREAM_FFN = 40 };
@@ -260,7 +260,7 @@ static phibal_status judge_expert(const operation_case *c, const ffn_case *k, in
   return status;
 }
 
-phibal_status operation_expert_ffn_truth(const operation_case *c, judgement *j) {
+phibal_status operation_expert_ffn_expected(const operation_case *c, judgement *j) {
   ffn_case f = ffn_case_of(c);
   if (!judge_has_outputs(j)) return ffn_expect(c, &f, j);
   phibal_status status = judge_elements(c, &f, j);

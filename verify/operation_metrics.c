@@ -108,7 +108,7 @@ phibal_status operation_metrics_cpu(operation_case *c) {
   return status == PHIBAL_OK ? phibal_entropy(E, x, case_output_data(c, "entropy")) : status;
 }
 
-phibal_status operation_metrics_truth(const operation_case *c, judgement *j) {
+phibal_status operation_metrics_expected(const operation_case *c, judgement *j) {
   int32_t E = (int32_t)case_get_integer(c, "experts");
   const double *x = case_input_data(c, "x");
   phibal_enclosure truth, one;

@@ -225,7 +225,7 @@ static phibal_status forward_cut(const routing *r, forward_outputs *o) {
 
 /* One thread and two calls instead of all threads and one call: every bit must be the same, those
    of the exact sums behind the loads too. */
-phibal_status router_forward_again(const operation_case *c, tally *t) {
+phibal_status router_forward_repeat(const operation_case *c, tally *t) {
   routing r = routing_of(c);
   arena a = {0};
   forward_outputs cut = {0}, whole = {0};
@@ -358,7 +358,7 @@ static phibal_status judge_loads(const routing *r, const operation_case *c, judg
   return status;
 }
 
-phibal_status operation_router_forward_truth(const operation_case *c, judgement *j) {
+phibal_status operation_router_forward_expected(const operation_case *c, judgement *j) {
   routing r = routing_of(c);
   phibal_status status = judge_tokens(&r, c, j);
   if (status != PHIBAL_OK) return status;
@@ -425,7 +425,7 @@ phibal_status operation_router_backward_cpu(operation_case *c) {
                                 case_get_real(c, "z-scale"), case_output_data(c, "logit-gradient"));
 }
 
-phibal_status operation_router_backward_truth(const operation_case *c, judgement *j) {
+phibal_status operation_router_backward_expected(const operation_case *c, judgement *j) {
   routing r = routing_of(c);
   int64_t E = r.router.experts, k = r.router.active;
   const int32_t *experts = case_input_data(c, "experts");
@@ -502,7 +502,7 @@ phibal_status operation_sequence_loss_cpu(operation_case *c) {
   return status;
 }
 
-phibal_status operation_sequence_loss_truth(const operation_case *c, judgement *j) {
+phibal_status operation_sequence_loss_expected(const operation_case *c, judgement *j) {
   routing r = routing_of(c);
   int64_t sequences = case_get_integer(c, "sequences");
   phibal_enclosure truth;

@@ -20,7 +20,7 @@ typedef struct collection {
   kept_case *cases;
   int64_t count;
   safetensors_tensor *tensors;
-  int64_t tensor_count, tensor_room;
+  int64_t tensor_count, tensor_capacity;
   char **names; /* of the tensors */
 } collection;
 
@@ -47,14 +47,14 @@ static safetensors_dtype dtype_of(tensor_type type) {
 }
 
 static bool collection_grow(collection *all) {
-  if (all->tensor_count < all->tensor_room) return true;
-  int64_t room = all->tensor_room ? 2 * all->tensor_room : 256;
+  if (all->tensor_count < all->tensor_capacity) return true;
+  int64_t room = all->tensor_capacity ? 2 * all->tensor_capacity : 256;
   void *tensors = realloc(all->tensors, sizeof *all->tensors * (size_t)room);
   if (tensors) all->tensors = tensors;
   void *names = realloc(all->names, sizeof *all->names * (size_t)room);
   if (names) all->names = names;
   if (!tensors || !names) return false;
-  all->tensor_room = room;
+  all->tensor_capacity = room;
   return true;
 }
 
@@ -112,7 +112,7 @@ static phibal_status collect(const vectors_request *request, const backend *b, c
   if (!all->cases) return out_of_memory();
   for (int i = 0; i < request->count; i++) {
     const operation *o = request->operations[i];
-    if (b && b->offers && !b->offers(b->context, o)) continue;
+    if (b && b->supports && !b->supports(b->context, o)) continue;
     for (int64_t n = 0; n < request->cases; n++) {
       kept_case *k = &all->cases[all->count];
       phibal_status status = operation_make(

@@ -6,7 +6,7 @@
 static phibal_status judge(const operation_case *c, const backend *b, tally *tallies) {
   bool given[CASE_TENSORS], all = true;
   for (int o = 0; o < c->output_count; o++) {
-    given[o] = !b->gives || b->gives(b->context, c->operation, c->outputs[o].name);
+    given[o] = !b->has_output || b->has_output(b->context, c->operation, c->outputs[o].name);
     all &= given[o];
   }
   return all ? operation_judge(c, tallies) : operation_judge_given(c, given, tallies);
@@ -18,7 +18,7 @@ static phibal_status run_one(const operation *o, const backend *b, uint64_t seed
   phibal_status status = operation_make(o, seed, number, &c);
   if (status != PHIBAL_OK) return status;
   status = b->run(b->context, &c);
-  if (status == PHIBAL_OK && b->again) status = b->again(b->context, &c, tallies);
+  if (status == PHIBAL_OK && b->repeat) status = b->repeat(b->context, &c, tallies);
   if (status == PHIBAL_OK) status = judge(&c, b, tallies);
   if (status == PHIBAL_OK) status = phibal_environment_check("the case");
   operation_case_clear(&c);
@@ -64,15 +64,15 @@ static bool gives_promise(const operation *o, const backend *b, output_id output
     operation_case c;
     if (operation_make(o, 1, number, &c) != PHIBAL_OK) continue;
     for (int i = 0; i < c.output_count; i++)
-      found |= c.outputs[i].promise == output && b->gives(b->context, o, c.outputs[i].name);
+      found |= c.outputs[i].promise == output && b->has_output(b->context, o, c.outputs[i].name);
     operation_case_clear(&c);
   }
   return found;
 }
 
 bool verify_expects(const operation *o, const backend *b, output_id output) {
-  if (output == OUTPUT_ROUTER_SAME_BITS) return b->again != NULL;
-  return !b->gives || gives_promise(o, b, output);
+  if (output == OUTPUT_ROUTER_SAME_BITS) return b->repeat != NULL;
+  return !b->has_output || gives_promise(o, b, output);
 }
 
 bool verify_passed(const operation *o, const backend *b, const tally *tallies, bool all_compared) {

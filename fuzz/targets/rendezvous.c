@@ -145,7 +145,7 @@ static void address(const launcher *l, struct sockaddr_in *at) {
 }
 
 /* Ends without waiting: thousands of connections a second would use up the ports. */
-static void slam(int socket) {
+static void close_at_once(int socket) {
   const struct linger now = {1, 0};
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, sizeof now);
   close(socket);
@@ -154,36 +154,36 @@ static void slam(int socket) {
 static void *run_stranger(void *context) {
   stranger *s = context;
   if (s->door >= 0) {
-    const int visitor = accept(s->door, NULL, NULL);
-    put(visitor, s->data, s->size);
-    shutdown(visitor, SHUT_WR);
+    const int client = accept(s->door, NULL, NULL);
+    put(client, s->data, s->size);
+    shutdown(client, SHUT_WR);
     char rest[256];
-    while (recv(visitor, rest, sizeof rest, 0) > 0) continue;
-    slam(visitor);
+    while (recv(client, rest, sizeof rest, 0) > 0) continue;
+    close_at_once(client);
     return NULL;
   }
   const launcher l = make_launcher(1);
   struct sockaddr_in at;
   address(&l, &at);
-  int guest = -1;
-  for (int i = 0; i < 2000 && guest < 0; i++) {
-    guest = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (!connect(guest, (void *)&at, sizeof at)) break;
-    close(guest);
-    guest = -1;
+  int client = -1;
+  for (int i = 0; i < 2000 && client < 0; i++) {
+    client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (!connect(client, (void *)&at, sizeof at)) break;
+    close(client);
+    client = -1;
     usleep(500);
   }
-  FUZZ_REQUIRE(guest >= 0, "rank 0 does not listen");
-  put(guest, s->data, s->size);
+  FUZZ_REQUIRE(client >= 0, "rank 0 does not listen");
+  put(client, s->data, s->size);
   connection to = {.socket = -1};
-  s->other = rendezvous_visit(&l, SECONDS, &to);
+  s->other = rendezvous_connect(&l, SECONDS, &to);
   FUZZ_REQUIRE(!s->other, "%s", phibal_status_message());
-  slam(guest);
-  slam(to.socket);
+  close_at_once(client);
+  close_at_once(to.socket);
   return NULL;
 }
 
-static void visit_stranger(const uint8_t *data, size_t size) {
+static void connect_stranger(const uint8_t *data, size_t size) {
   const launcher l = make_launcher(1);
   const int yes = 1;
   struct sockaddr_in at;
@@ -194,23 +194,23 @@ static void visit_stranger(const uint8_t *data, size_t size) {
   pthread_t thread;
   FUZZ_REQUIRE(!pthread_create(&thread, NULL, run_stranger, &s), "no thread");
   connection to = {.socket = -1};
-  FUZZ_REQUIRE(rendezvous_visit(&l, SECONDS, &to), "met without the key");
+  FUZZ_REQUIRE(rendezvous_connect(&l, SECONDS, &to), "met without the key");
   FUZZ_REQUIRE_MESSAGE();
-  if (to.socket >= 0) slam(to.socket);
+  if (to.socket >= 0) close_at_once(to.socket);
   pthread_join(thread, NULL);
   close(s.door);
 }
 
-static void await_stranger(const uint8_t *data, size_t size) {
+static void accept_stranger(const uint8_t *data, size_t size) {
   const launcher l = make_launcher(0);
   stranger s = {data, size, -1, PHIBAL_OK};
   pthread_t thread;
   make_launcher(1);
   FUZZ_REQUIRE(!pthread_create(&thread, NULL, run_stranger, &s), "no thread");
   connection to[2] = {{.socket = -1}, {.socket = -1}};
-  FUZZ_REQUIRE(!rendezvous_await(&l, SECONDS, to), "%s", phibal_status_message());
+  FUZZ_REQUIRE(!rendezvous_accept(&l, SECONDS, to), "%s", phibal_status_message());
   pthread_join(thread, NULL);
-  slam(to[1].socket);
+  close_at_once(to[1].socket);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -225,10 +225,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     gather_messages(data[0] % 6 - 2, data + 1, size - 1);
     break;
   case 4:
-    visit_stranger(data + 1, size - 1);
+    connect_stranger(data + 1, size - 1);
     break;
   default:
-    await_stranger(data + 1, size - 1);
+    accept_stranger(data + 1, size - 1);
   }
   return 0;
 }

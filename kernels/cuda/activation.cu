@@ -37,8 +37,8 @@ static __global__ void __launch_bounds__(PIECE_THREADS) activate_kernel(activati
 }
 
 /* From a, b and dh, h's gradient without the gate, to dL/da, dL/db and gate h. Returns h. */
-static __device__ __forceinline__ double activate_again(bool silu, double gate, float *a, float *b,
-                                                        float *h_gradient) {
+static __device__ __forceinline__ double recompute_activation(bool silu, double gate, float *a,
+                                                              float *b, float *h_gradient) {
   const core_activation act = activation_of(silu, *a);
   const double gradient = gate * (double)*h_gradient, h = act.value * (double)*b;
   *a = (float)(gradient * (double)*b * act.derivative);
@@ -74,7 +74,7 @@ static __global__ void __launch_bounds__(PIECE_THREADS) recompute_kernel(activat
     floats<N> a = floats_load<N>((S *)s.a + i), b = floats_load<N>((S *)s.b + i);
     floats<N> h = floats_load<N>((S *)s.h + i);
 #pragma unroll
-    for (int l = 0; l < N; l++) activate_again(s.silu, 1.0, &a.x[l], &b.x[l], &h.x[l]);
+    for (int l = 0; l < N; l++) recompute_activation(s.silu, 1.0, &a.x[l], &b.x[l], &h.x[l]);
     floats_store<N>((S *)s.a + i, a);
     floats_store<N>((S *)s.b + i, b);
     floats_store<N>((S *)s.h + i, h);
@@ -134,7 +134,8 @@ static __global__ void __launch_bounds__(ROUTE_THREADS) route_kernel(route_argum
 #pragma unroll
         for (int l = 0; l < 4; l++) {
           const double gradient = (double)h.x[l];
-          sum = CORE_FMA(gradient, activate_again(r.silu, gate, &a.x[l], &b.x[l], &h.x[l]), sum);
+          sum = CORE_FMA(gradient, recompute_activation(r.silu, gate, &a.x[l], &b.x[l], &h.x[l]),
+                         sum);
         }
         route_store<FOUR>((S *)r.a + at, a, left);
         route_store<FOUR>((S *)r.b + at, b, left);

@@ -49,10 +49,10 @@ static phibal_status ffn_check(const char *name, const phibal_ffn *ffn, phibal_r
   return call_check(name, call, phibal_cuda_ffn_workspace(ffn));
 }
 
-phibal_status phibal_cuda_ffn_inward(const phibal_ffn *ffn, phibal_rows type,
-                                     const int64_t *offsets, const int64_t *host_offsets,
-                                     const void *x, const void *w_gate, const void *w_up, void *a,
-                                     void *b, const phibal_cuda *call) {
+phibal_status phibal_cuda_ffn_gate_up(const phibal_ffn *ffn, phibal_rows type,
+                                      const int64_t *offsets, const int64_t *host_offsets,
+                                      const void *x, const void *w_gate, const void *w_up, void *a,
+                                      void *b, const phibal_cuda *call) {
   const char *name = "expert FFN";
   phibal_status status = ffn_check(name, ffn, type, offsets, host_offsets, call);
   if (status != PHIBAL_OK || host_offsets[ffn->experts] == 0) return status;
@@ -60,9 +60,9 @@ phibal_status phibal_cuda_ffn_inward(const phibal_ffn *ffn, phibal_rows type,
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
   const int64_t d = ffn->width, f = ffn->hidden;
   const product_groups groups = {ffn->experts, offsets, host_offsets};
-  const product inward[] = {{PRODUCT_FORWARD, type, type, f, d, x, w_gate, a, false},
-                            {PRODUCT_FORWARD, type, type, f, d, x, w_up, b, false}};
-  for (const product &p : inward)
+  const product gate_up[] = {{PRODUCT_FORWARD, type, type, f, d, x, w_gate, a, false},
+                             {PRODUCT_FORWARD, type, type, f, d, x, w_up, b, false}};
+  for (const product &p : gate_up)
     if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);
   return status;
 }
@@ -78,7 +78,7 @@ phibal_status phibal_cuda_ffn_forward(const phibal_ffn *ffn, phibal_rows type,
   if (!w_down || !h || !y) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
   const int64_t d = ffn->width, f = ffn->hidden, rows = host_offsets[ffn->experts];
   const product_groups groups = {ffn->experts, offsets, host_offsets};
-  status = phibal_cuda_ffn_inward(ffn, type, offsets, host_offsets, x, w_gate, w_up, a, b, call);
+  status = phibal_cuda_ffn_gate_up(ffn, type, offsets, host_offsets, x, w_gate, w_up, a, b, call);
   if (status == PHIBAL_OK)
     status = phibal_cuda_activate(ffn->activation, type, rows * f, a, b, h, call);
   const product outward = {PRODUCT_FORWARD, type, type, d, f, h, w_down, y, false};

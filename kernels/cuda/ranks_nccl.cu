@@ -86,7 +86,7 @@ phibal_status settle(phibal_cuda_ranks *r, const char *what, ncclResult_t result
   return result == ncclSuccess ? PHIBAL_OK : nccl_failed(r, what, result);
 }
 
-phibal_status still_there(const phibal_cuda_ranks *r, const char *what) {
+phibal_status ranks_alive(const phibal_cuda_ranks *r, const char *what) {
   if (r && r->all) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_IO, "%s: these ranks have failed before", what);
 }
@@ -159,7 +159,7 @@ int32_t phibal_cuda_ranks_rank(const phibal_cuda_ranks *r) {
 
 phibal_status phibal_cuda_ranks_wait(phibal_cuda_ranks *r, const phibal_cuda *call) {
   const char *what = "waiting for the device";
-  phibal_status status = still_there(r, what);
+  phibal_status status = ranks_alive(r, what);
   watch w = {now(), 0};
   while (status == PHIBAL_OK) {
     const cudaError_t error = cudaStreamQuery((cudaStream_t)call->stream);
@@ -178,7 +178,7 @@ phibal_status phibal_cuda_ranks_wait(phibal_cuda_ranks *r, const phibal_cuda *ca
 phibal_status phibal_cuda_ranks_sum_integers(phibal_cuda_ranks *r, int64_t n, uint64_t *x,
                                              const phibal_cuda *call) {
   const char *what = "sum of integers over ranks";
-  phibal_status status = still_there(r, what);
+  phibal_status status = ranks_alive(r, what);
   if (status != PHIBAL_OK) return status;
   return settle(
       r, what,
@@ -190,7 +190,7 @@ phibal_status phibal_cuda_ranks_exchange(phibal_cuda_ranks *r, const int64_t *to
                                          const int64_t *from, const int64_t *from_at,
                                          float *receive, const phibal_cuda *call) {
   const char *what = "exchange between ranks";
-  phibal_status status = still_there(r, what);
+  phibal_status status = ranks_alive(r, what);
   if (status != PHIBAL_OK) return status;
   const cudaStream_t stream = (cudaStream_t)call->stream;
   ncclResult_t result = ncclGroupStart();

@@ -1,7 +1,7 @@
 /* What a training step on a device needs beside the operations of phibal/cuda.h: the CUDA
-   counterparts of moe/model/norm.h, rope.h, head.h and optimizer.h. As those, they belong to the trainer
-   and are no operations of the catalogue. Conventions are those of phibal/cuda.h: device pointers,
-   the call last, no waiting and no allocation; failures found on the device are left in
+   counterparts of moe/model/norm.h, rope.h, head.h and optimizer.h. As those, they belong to the
+   trainer and are no operations of the catalogue. Conventions are those of phibal/cuda.h: device
+   pointers, the call last, no waiting and no allocation; failures found on the device are left in
    call->failure.
 
    Rows are binary32 or bfloat16 (`type`); what is computed from them, and every weight of a norm,
@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* RMSNorm, as moe/model/norm.h: y = w x r, r = 1 / sqrt(mean(x^2) + epsilon), over vectors of n numbers,
-   `heads` of them side by side in each row. Strides are in numbers. */
+/* RMSNorm, as moe/model/norm.h: y = w x r, r = 1 / sqrt(mean(x^2) + epsilon), over vectors of n
+   numbers, `heads` of them side by side in each row. Strides are in numbers. */
 typedef struct phibal_cuda_norm {
   int64_t rows;
   int32_t heads;
@@ -57,10 +57,10 @@ typedef struct phibal_cuda_routes {
 } phibal_cuda_routes;
 
 /* a and b of phibal_cuda_ffn_forward, to the bit, and nothing else. */
-phibal_status phibal_cuda_ffn_inward(const phibal_ffn *ffn, phibal_rows type,
-                                     const int64_t *offsets, const int64_t *host_offsets,
-                                     const void *x, const void *w_gate, const void *w_up, void *a,
-                                     void *b, const phibal_cuda *call);
+phibal_status phibal_cuda_ffn_gate_up(const phibal_ffn *ffn, phibal_rows type,
+                                      const int64_t *offsets, const int64_t *host_offsets,
+                                      const void *x, const void *w_gate, const void *w_up, void *a,
+                                      void *b, const phibal_cuda *call);
 /* (E6): (E3) and (E5) at once where the forward pass kept a and b alone, in the same calls and
    types as phibal_cuda_ffn_backward: h is made again, and the experts' outputs are not needed. Row
    n, of slot s, was weighted by gate s; y_gradient [N][d] are the tokens' gradients, gathered,
@@ -158,11 +158,11 @@ phibal_status phibal_cuda_adamw_update(const phibal_cuda_adamw *step, const doub
                                        const float *gradients, float *first, float *second,
                                        float *weights, uint16_t *narrow, const phibal_cuda *call);
 
-/* Causal attention with grouped queries, as moe/model/attention.h, by the library's products: the scores
-   of all heads of one sequence exist at a time. At most PHIBAL_MAX_EXPERTS heads. Rounded otherwise
-   than the CPU's (probabilities are divided by their sum, sums are the library's); scores are
-   binary32, and in bfloat16 probabilities and the scores' gradients are rounded to it before they
-   are multiplied. verify/attention_judged.h has the bound. */
+/* Causal attention with grouped queries, as moe/model/attention.h, by the library's products: the
+   scores of all heads of one sequence exist at a time. At most PHIBAL_MAX_EXPERTS heads. Rounded
+   otherwise than the CPU's (probabilities are divided by their sum, sums are the library's); scores
+   are binary32, and in bfloat16 probabilities and the scores' gradients are rounded to it before
+   they are multiplied. verify/attention_judged.h has the bound. */
 typedef struct phibal_cuda_attention {
   int32_t batch, sequence, heads, key_value_heads, head_width;
   phibal_rows type; /* of qkv, out and their gradients */

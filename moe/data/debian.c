@@ -338,7 +338,7 @@ static phibal_status corpus_make(debian *d, build_report *report) {
 }
 
 /* Whether the folder holds a whole corpus made with these options. */
-static bool corpus_there(const debian_options *o, build_report *report) {
+static bool corpus_exists(const debian_options *o, build_report *report) {
   json_t *origin, *wanted = origin_of(o);
   bool there = !manifest_read(o->folder, report, &origin);
   if (there) {
@@ -365,7 +365,7 @@ static bool corpus_there(const debian_options *o, build_report *report) {
 
 phibal_status debian_run(const debian_options *o, build_report *report) {
   debian d = {.options = o};
-  if (!o->overwrite && corpus_there(o, report)) {
+  if (!o->overwrite && corpus_exists(o, report)) {
     notice(&d, "the corpus is there already, made with the same options, and used as it is "
                "(--overwrite builds it again)");
     return PHIBAL_OK;

@@ -83,7 +83,7 @@ static phibal_status read_weights(const corpus *c, const char *text, double *wei
 }
 
 /* Neighbouring documents of one domain, to that domain's part. */
-static phibal_status cut_domains(const corpus *c, int32_t sequence, mixture_part *parts) {
+static phibal_status split_domains(const corpus *c, int32_t sequence, mixture_part *parts) {
   for (int32_t s = 0; s < c->shards; s++) {
     const token_file *file = &c->shard[s];
     for (int64_t d = 0; d < file->documents;) {
@@ -144,7 +144,7 @@ static phibal_status cut(mixture *m, const char *weights) {
   }
   double *weight = calloc((size_t)c->domains, sizeof *weight);
   status = weight ? read_weights(c, weights, weight) : memory_error();
-  if (!status) status = cut_domains(c, m->sequence, m->part);
+  if (!status) status = split_domains(c, m->sequence, m->part);
   if (!status) status = keep_weighted(m, weight);
   free(weight);
   return status;

@@ -74,7 +74,7 @@ static phibal_status push(device *d) {
   RUN(l->copy(m->scratch.rotation_cosine, host->scratch.rotation_cosine, rotation, &d->call));
   RUN(l->copy(m->scratch.rotation_sine, host->scratch.rotation_sine, rotation, &d->call));
   RUN(l->wait(&d->call));
-  return told(d, status);
+  return check_call(d, status);
 }
 
 static phibal_status create_host_side(device *d) {
@@ -101,10 +101,10 @@ static phibal_status join(device *d, const parallel *ranks) {
                                    .rank = ranks->rank,
                                    .ranks = ranks->ranks,
                                    .local = ranks->local,
-                                   .seconds = parallel_patience(),
+                                   .seconds = parallel_timeout(),
                                    .gather = parallel_gather,
                                    .lost = parallel_lost};
-  return told(d, d->library.ranks_create(&peers, &d->ranks));
+  return check_call(d, d->library.ranks_create(&peers, &d->ranks));
 }
 
 phibal_status device_create(const char *kind, model *m, optimizer *o, model_precision precision,
@@ -127,11 +127,11 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, model_prec
   model_on_device(d, m, precision);
   status = device_library_open(kind, &d->library);
   RUN(join(d, ranks));
-  RUN(told(d, d->library.describe(&d->call)));
-  RUN(told(d, d->library.products_create(&d->call)));
+  RUN(check_call(d, d->library.describe(&d->call)));
+  RUN(check_call(d, d->library.products_create(&d->call)));
   const phibal_cuda_attention attention = device_attention(d, d->model.batch);
   if (precision == PRECISION_BFLOAT16)
-    RUN(told(d, d->library.attention_create(&attention, &d->call)));
+    RUN(check_call(d, d->library.attention_create(&attention, &d->call)));
   RUN(create_host_side(d));
   RUN(device_plan_memory(d));
   RUN(device_plan_optimizer(d));
@@ -192,7 +192,7 @@ phibal_status device_step_begin(device *d, model_batch global) {
   RUN(l->zero(d->losses, sizeof(float) * 2 * (size_t)d->most_calls * (size_t)m->moe_layers,
               &d->call));
   RUN(l->zero(d->sums, sizeof *d->sums, &d->call));
-  return told(d, status);
+  return check_call(d, status);
 }
 
 static phibal_status forward(device *d, int32_t batch) {
@@ -213,7 +213,7 @@ static phibal_status forward(device *d, int32_t batch) {
   const phibal_cuda_norm norm = device_norm(d, tokens);
   RUN(l->norm_forward(&norm, m->last, c->width, m->weights.norm, d->rows, m->scratch.output,
                       c->width, m->scratch.output_inverse, &d->call));
-  return told(d, status);
+  return check_call(d, status);
 }
 
 /* Logits exist for a block of rows at a time. */
@@ -248,7 +248,7 @@ static phibal_status head(device *d, int32_t batch) {
   RUN(l->norm_backward(&norm, m->last, width, m->weights.norm, s->output_inverse,
                        s->normed_gradient, width, 0, s->stream_gradient, width,
                        m->weight_gradients.norm, &d->call));
-  return told(d, status);
+  return check_call(d, status);
 }
 
 static phibal_status backward(device *d, int32_t batch) {
@@ -259,7 +259,7 @@ static phibal_status backward(device *d, int32_t batch) {
   for (int32_t layer = c->layers - 1; layer >= 0; layer--) {
     if (c->recompute == RECOMPUTE_LAYERS && layer + 1 < c->layers) {
       RUN(device_attention_forward(d, layer, batch));
-      RUN(device_ffn_again(d, layer, batch));
+      RUN(device_ffn_recompute(d, layer, batch));
     }
     RUN(device_ffn_backward(d, layer, batch));
     RUN(device_attention_backward(d, layer, batch));
@@ -267,7 +267,7 @@ static phibal_status backward(device *d, int32_t batch) {
   RUN(l->embedding_backward((int64_t)batch * c->sequence, c->width, d->tokens,
                             model_embedding_scale(c), m->scratch.stream_gradient,
                             m->weight_gradients.embedding, &d->call));
-  return told(d, status);
+  return check_call(d, status);
 }
 
 /* Tokens, targets, mask and the rows of dense layers to the device; the call's tokens are counted
@@ -299,7 +299,7 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
   RUN(l->copy(d->dense_offsets, d->host_dense, sizeof d->host_dense, &d->call));
   RUN(zero_loads(d, &d->call_loads));
   RUN(l->wait(&d->call)); /* the host's arrays may be used again */
-  return told(d, status);
+  return check_call(d, status);
 }
 
 phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *tokens,
@@ -387,7 +387,7 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
               sizeof(float) * 2 * (size_t)d->calls * (size_t)m->moe_layers, &d->call));
   RUN(l->copy(&sums, d->sums, sizeof sums, &d->call));
   RUN(device_result(d));
-  if (status) return told(d, status);
+  if (status) return check_call(d, status);
   o->beta1_power = power1;
   o->beta2_power = power2;
   m->steps = ++d->host->steps;
@@ -413,5 +413,5 @@ phibal_status device_fetch(device *d) {
   RUN(l->copy(d->host->m, m->m, balance, &d->call));
   RUN(l->copy(d->host->bias, m->bias, balance, &d->call));
   RUN(l->wait(&d->call));
-  return told(d, status);
+  return check_call(d, status);
 }

@@ -50,7 +50,7 @@ static phibal_status plan_norm(device *d) {
   phibal_status status = l->copy(x->index, index, sizeof *index * (size_t)global, &d->call);
   RUN(l->wait(&d->call));
   free(index);
-  return told(d, status);
+  return check_call(d, status);
 }
 
 phibal_status device_exchange_create(device *d, const parallel *ranks) {
@@ -100,7 +100,7 @@ void device_exchange_destroy(device *d) {
 }
 
 /* The same n numbers to every rank of the group; of rank i they arrive at place i n. */
-static phibal_status to_group(device *d, int64_t n, const float *send, float *receive) {
+static phibal_status group_gather(device *d, int64_t n, const float *send, float *receive) {
   device_exchange *x = d->exchange;
   int64_t *to = x->counts, *to_at = to + d->rank_count, *from = to_at + d->rank_count,
           *from_at = from + d->rank_count;
@@ -171,8 +171,8 @@ static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert,
 
 /* So many numbers of each of this rank's routes to their experts' ranks; those that come here, by
    expert. */
-static phibal_status bring(device *d, const exchange_layer *l, int64_t row, const float *routes,
-                           float *rows) {
+static phibal_status dispatch_rows(device *d, const exchange_layer *l, int64_t row,
+                                   const float *routes, float *rows) {
   float *wire = d->exchange->space.wire;
   phibal_status status = exchange(d, l, false, row, routes, wire);
   RUN(reorder(d, l, true, row, wire, rows));
@@ -180,8 +180,8 @@ static phibal_status bring(device *d, const exchange_layer *l, int64_t row, cons
 }
 
 /* What became of them back; `wire` has room for as many. */
-static phibal_status take_back(device *d, const exchange_layer *l, int64_t row, const float *rows,
-                               float *wire, float *routes) {
+static phibal_status return_rows(device *d, const exchange_layer *l, int64_t row, const float *rows,
+                                 float *wire, float *routes) {
   phibal_status status = reorder(d, l, false, row, rows, wire);
   RUN(exchange(d, l, true, row, wire, routes));
   return status;
@@ -198,8 +198,8 @@ phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets
   const int64_t n = d->model.config.experts + 1;
   const int32_t own = x->own_experts, first = x->me * own;
   /* 64-bit numbers travel as pairs of 32-bit ones. */
-  phibal_status status =
-      to_group(d, 2 * n, (const float *)d->model.layers[layer].offsets, (float *)x->all_offsets);
+  phibal_status status = group_gather(d, 2 * n, (const float *)d->model.layers[layer].offsets,
+                                      (float *)x->all_offsets);
   RUN(l->copy(on->offsets, x->all_offsets, sizeof(int64_t) * (size_t)(x->group.count * n),
               &d->call));
   RUN(device_result(d));
@@ -212,8 +212,8 @@ phibal_status device_exchange_offsets(device *d, int32_t layer, int64_t *offsets
       on->own[e + 1] += on->offsets[r * n + first + e + 1] - on->offsets[r * n + first + e];
   }
   const exchange_memory memory = {d->name, device_row_size(d), true, l->allocate, l->free};
-  RUN(exchange_make_room(&memory, on->own[own], d->model.config.width, d->model.config.hidden,
-                         &on->rows, &x->space));
+  RUN(exchange_reserve(&memory, on->own[own], d->model.config.width, d->model.config.hidden,
+                       &on->rows, &x->space));
   RUN(l->copy(on->device_own, on->own, sizeof(int64_t) * (size_t)(own + 1), &d->call));
   return status;
 }
@@ -225,12 +225,12 @@ phibal_status device_exchange_forward(device *d, int32_t layer, const float *row
   const exchange_space *space = &d->exchange->space;
   const phibal_ffn shape = shape_of(d);
   const int64_t row = numbers_of_row(d);
-  phibal_status status = bring(d, l, row, rows, kept->x);
+  phibal_status status = dispatch_rows(d, l, row, rows, kept->x);
   RUN(d->library.ffn_forward(&shape, d->rows, l->device_own, l->own, kept->x,
                              device_weight(d, w->gate), device_weight(d, w->up),
                              device_weight(d, w->down), kept->a, kept->b, space->h_gradient,
                              space->rows, &d->call));
-  RUN(take_back(d, l, row, space->rows, space->wire, output));
+  RUN(return_rows(d, l, row, space->rows, space->wire, output));
   return status;
 }
 
@@ -246,14 +246,14 @@ phibal_status device_exchange_backward(device *d, int32_t layer, const float *ga
   const int64_t row = numbers_of_row(d);
   const phibal_cuda_routes routes = {l->own[d->exchange->own_experts], 1, NULL, space->gates,
                                      space->gate_gradient};
-  phibal_status status = bring(d, l, 1, gates, space->gates);
-  RUN(bring(d, l, row, gradient, space->rows));
+  phibal_status status = dispatch_rows(d, l, 1, gates, space->gates);
+  RUN(dispatch_rows(d, l, row, gradient, space->rows));
   RUN(d->library.ffn_backward_recompute(
       &shape, d->rows, l->device_own, l->own, &routes, kept->x, device_weight(d, w->gate),
       device_weight(d, w->up), device_weight(d, w->down), kept->a, kept->b, space->rows,
       space->h_gradient, kept->x, g->gate, g->up, g->down, &d->call));
-  RUN(take_back(d, l, 1, space->gate_gradient, space->wire, gate_gradient));
-  RUN(take_back(d, l, row, kept->x, space->wire, input_gradient));
+  RUN(return_rows(d, l, 1, space->gate_gradient, space->wire, gate_gradient));
+  RUN(return_rows(d, l, row, kept->x, space->wire, input_gradient));
   return status;
 }
 
@@ -272,7 +272,7 @@ phibal_status device_exchange_gradients(device *d) {
                      &d->call));
   }
   RUN(l->gradient_blocks(x->blocks, d->blocks, m->gradients, x->sums, &d->call));
-  RUN(to_group(d, 2 * x->blocks, (const float *)x->sums, (float *)(x->sums + x->blocks)));
+  RUN(group_gather(d, 2 * x->blocks, (const float *)x->sums, (float *)(x->sums + x->blocks)));
   RUN(l->gradient_norm_of(d->block_count, x->sums + x->blocks, x->index, &d->sums->norm, &d->call));
   return status;
 }

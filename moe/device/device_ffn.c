@@ -183,7 +183,7 @@ phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, in
   return status;
 }
 
-phibal_status device_ffn_again(device *d, int32_t layer, int32_t batch) {
+phibal_status device_ffn_recompute(device *d, int32_t layer, int32_t batch) {
   const device_library *l = &d->library;
   model *m = &d->model;
   const model_config *c = &m->config;
@@ -195,21 +195,21 @@ phibal_status device_ffn_again(device *d, int32_t layer, int32_t batch) {
                                          on->ffn_normed, width, on->ffn_inverse, &d->call);
   if (!w->router) {
     const phibal_ffn dense = model_ffn_shape(c, 1, c->dense_hidden);
-    RUN(l->ffn_inward(&dense, d->rows, d->dense_offsets, d->host_dense, on->ffn_normed,
-                      device_weight(d, w->gate), device_weight(d, w->up), on->a, on->b, &d->call));
+    RUN(l->ffn_gate_up(&dense, d->rows, d->dense_offsets, d->host_dense, on->ffn_normed,
+                       device_weight(d, w->gate), device_weight(d, w->up), on->a, on->b, &d->call));
     return status;
   }
   const phibal_ffn routed = model_ffn_shape(c, c->experts, c->hidden);
   const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
   RUN(l->gather(offsets[c->experts], c->active, width, d->rows, on->source, on->ffn_normed,
                 m->scratch.gathered_gradient, &d->call));
-  RUN(l->ffn_inward(&routed, d->rows, on->offsets, offsets, m->scratch.gathered_gradient,
-                    device_weight(d, w->gate), device_weight(d, w->up), on->a, on->b, &d->call));
+  RUN(l->ffn_gate_up(&routed, d->rows, on->offsets, offsets, m->scratch.gathered_gradient,
+                     device_weight(d, w->gate), device_weight(d, w->up), on->a, on->b, &d->call));
   if (!w->shared_gate) return status;
   const phibal_ffn shared = model_ffn_shape(c, 1, c->shared_experts * c->hidden);
-  RUN(l->ffn_inward(&shared, d->rows, d->dense_offsets, d->host_dense, on->ffn_normed,
-                    device_weight(d, w->shared_gate), device_weight(d, w->shared_up), on->shared_a,
-                    on->shared_b, &d->call));
+  RUN(l->ffn_gate_up(&shared, d->rows, d->dense_offsets, d->host_dense, on->ffn_normed,
+                     device_weight(d, w->shared_gate), device_weight(d, w->shared_up), on->shared_a,
+                     on->shared_b, &d->call));
   return status;
 }
 

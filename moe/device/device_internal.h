@@ -51,7 +51,7 @@
   X(gather)                                                                                        \
   X(gather_backward)                                                                               \
   X(combine)                                                                                       \
-  X(ffn_inward)                                                                                    \
+  X(ffn_gate_up)                                                                                   \
   X(ffn_forward)                                                                                   \
   X(ffn_backward_recompute)                                                                        \
   X(ffn_workspace)                                                                                 \
@@ -154,11 +154,11 @@ phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch)
 phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, int32_t batch,
                                  float *out);
 /* What of that the backward pass reads and a layer has not kept. */
-phibal_status device_ffn_again(device *d, int32_t layer, int32_t batch);
+phibal_status device_ffn_recompute(device *d, int32_t layer, int32_t batch);
 phibal_status device_ffn_backward(device *d, int32_t layer, int32_t batch);
 
 /* A failure's message is the library's. */
-static inline phibal_status told(const device *d, phibal_status status) {
+static inline phibal_status check_call(const device *d, phibal_status status) {
   if (status) phibal_status_set(status, "%s: %s", d->name, d->library.message());
   return status;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* Cut or measured: parameters, gradients, moments, and what balancing keeps. */
-static void cut_state(device *d, arena *a) {
+static void allocate_state(device *d, arena *a) {
   model *m = &d->model;
   const int64_t n = m->parameter_count, E = m->config.experts, L = m->moe_layers;
   m->parameters = arena_take(a, n, sizeof(float));
@@ -73,19 +73,19 @@ phibal_status device_plan_memory(device *d) {
   const device_library *l = &d->library;
   model *m = &d->model;
   arena measured = {0};
-  cut_state(d, &measured);
+  allocate_state(d, &measured);
   phibal_status status = take(d, 0, measured.used);
   if (status) return status;
   arena state = {.base = d->memory[0], .capacity = measured.used};
-  cut_state(d, &state);
+  allocate_state(d, &state);
   model_bind(m, m->parameters, &m->weights);
   model_bind(m, m->gradients, &m->weight_gradients);
   measured = (arena){0};
-  model_cut(m, &measured);
+  model_allocate_activations(m, &measured);
   status = take(d, 1, measured.used);
   if (status) return status;
   arena activations = {.base = d->memory[1], .capacity = measured.used};
-  model_cut(m, &activations);
+  model_allocate_activations(m, &activations);
   const phibal_router router = model_router(&m->config);
   const size_t any = (workspace_bytes(d) + 255) / 256 * 256;
   const size_t zeroed = larger(l->router_forward_workspace(&router), l->z_loss_workspace());
@@ -96,8 +96,8 @@ phibal_status device_plan_memory(device *d) {
   d->call.workspace_bytes = any;
   d->zeroed.workspace = d->memory[2] + any;
   d->zeroed.workspace_bytes = zeroed;
-  RUN(told(d, l->zero(d->memory[0], state.used, &d->call)));
-  RUN(told(d, l->zero(d->zeroed.workspace, zeroed, &d->call)));
+  RUN(check_call(d, l->zero(d->memory[0], state.used, &d->call)));
+  RUN(check_call(d, l->zero(d->zeroed.workspace, zeroed, &d->call)));
   return status;
 }
 
@@ -125,11 +125,11 @@ phibal_status device_plan_optimizer(device *d) {
   }
   if (!status) {
     const int64_t n = optimizer_own_blocks(m->tensor_count, m->tensors, blocks);
-    RUN(told(d, l->copy(d->blocks, blocks, sizeof *blocks * (size_t)(n + 1), &d->call)));
-    RUN(told(d,
-             l->copy((void *)d->step.end, end, sizeof *end * (size_t)m->tensor_count, &d->call)));
-    RUN(told(d, l->copy((void *)d->step.decays, decays, (size_t)m->tensor_count, &d->call)));
-    RUN(told(d, l->wait(&d->call)));
+    RUN(check_call(d, l->copy(d->blocks, blocks, sizeof *blocks * (size_t)(n + 1), &d->call)));
+    RUN(check_call(
+        d, l->copy((void *)d->step.end, end, sizeof *end * (size_t)m->tensor_count, &d->call)));
+    RUN(check_call(d, l->copy((void *)d->step.decays, decays, (size_t)m->tensor_count, &d->call)));
+    RUN(check_call(d, l->wait(&d->call)));
   }
   free(decays);
   free(end);

@@ -19,24 +19,24 @@ static float *grow(const exchange_memory *in, int64_t rows, int64_t row, int64_t
 }
 
 /* Behind so many numbers of an array. */
-static float *behind(const exchange_memory *in, float *array, int64_t numbers) {
+static float *array_after(const exchange_memory *in, float *array, int64_t numbers) {
   return (float *)((unsigned char *)array + (size_t)numbers * in->number);
 }
 
-phibal_status exchange_make_room(const exchange_memory *in, int64_t rows, int64_t width,
-                                 int64_t hidden, exchange_rows *layer, exchange_space *space) {
+phibal_status exchange_reserve(const exchange_memory *in, int64_t rows, int64_t width,
+                               int64_t hidden, exchange_rows *layer, exchange_space *space) {
   const int64_t kept = in->on_device ? 2 : 3, binary32 = (int64_t)(sizeof(float) / in->number);
   layer->x = grow(in, rows, width + kept * hidden, &layer->capacity, layer->x);
   space->wire = grow(in, rows, 2 * width + hidden + (in->on_device ? 2 * binary32 : 0),
                      &space->capacity, space->wire);
   if (!layer->x || !space->wire) return exchange_no_memory(in->name, rows);
-  layer->a = behind(in, layer->x, layer->capacity * width);
-  layer->b = behind(in, layer->a, layer->capacity * hidden);
-  layer->h = in->on_device ? NULL : behind(in, layer->b, layer->capacity * hidden);
-  space->rows = behind(in, space->wire, space->capacity * width);
-  space->h_gradient = behind(in, space->rows, space->capacity * width);
+  layer->a = array_after(in, layer->x, layer->capacity * width);
+  layer->b = array_after(in, layer->a, layer->capacity * hidden);
+  layer->h = in->on_device ? NULL : array_after(in, layer->b, layer->capacity * hidden);
+  space->rows = array_after(in, space->wire, space->capacity * width);
+  space->h_gradient = array_after(in, space->rows, space->capacity * width);
   if (!in->on_device) return PHIBAL_OK;
-  space->gates = behind(in, space->h_gradient, space->capacity * hidden);
+  space->gates = array_after(in, space->h_gradient, space->capacity * hidden);
   space->gate_gradient = space->gates + space->capacity;
   return PHIBAL_OK;
 }

@@ -34,8 +34,8 @@ typedef struct exchange_memory {
 
 /* Room for so many rows of both, and for an eighth more, so that it seldom has to grow again; where
    it does the contents are lost. */
-phibal_status exchange_make_room(const exchange_memory *in, int64_t rows, int64_t width,
-                                 int64_t hidden, exchange_rows *layer, exchange_space *space);
+phibal_status exchange_reserve(const exchange_memory *in, int64_t rows, int64_t width,
+                               int64_t hidden, exchange_rows *layer, exchange_space *space);
 phibal_status exchange_no_memory(const char *name, int64_t rows);
 
 #endif

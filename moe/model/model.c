@@ -122,16 +122,16 @@ int64_t model_activation_bytes(const model_config *config, balance_method method
              .threads = omp_get_max_threads(),
              .moe_layers = count_moe_layers(config, method)};
   arena measured = {0};
-  model_cut(&m, &measured);
+  model_allocate_activations(&m, &measured);
   return measured.used > INT64_MAX ? INT64_MAX : (int64_t)measured.used;
 }
 
 static phibal_status create_activations(model *m) {
   arena measured = {0};
-  model_cut(m, &measured);
+  model_allocate_activations(m, &measured);
   phibal_status status = arena_create(measured.used, &m->activations);
   if (status) return status;
-  model_cut(m, &m->activations);
+  model_allocate_activations(m, &m->activations);
   const model_config *c = &m->config;
   const rope_frequencies frequencies = {.theta = (double)c->rope_theta,
                                         .factor = (double)c->rope_factor,
@@ -220,7 +220,7 @@ int32_t model_moe_layers(const model *m) {
   return m->moe_layers;
 }
 
-float *model_m(model *m, int32_t moe_layer) {
+float *model_balance_state(model *m, int32_t moe_layer) {
   return m->m + (int64_t)moe_layer * m->config.experts;
 }
 
@@ -352,7 +352,7 @@ static phibal_status backward(model *m, int32_t batch, const int32_t *tokens) {
     if (c->recompute == RECOMPUTE_LAYERS && layer + 1 < c->layers) {
       attention_branch_forward(m, layer, batch);
       model_clock(&mark, &m->times.attention);
-      status = ffn_branch_again(m, layer, batch);
+      status = ffn_branch_recompute(m, layer, batch);
     }
     if (!status) status = ffn_branch_backward(m, layer, batch);
     if (status) return status;

@@ -165,9 +165,9 @@ phibal_status model_create_part(const model_config *config, const balance_config
                                 int32_t batch, uint64_t seed, const model_expert_ranks *ranks,
                                 model **created);
 /* On the other ranks: takes part in each model_evaluate of rank 0 until that calls
-   model_lend_end. */
-phibal_status model_lend_experts(model *m);
-void model_lend_end(model *m);
+   model_serve_end. */
+phibal_status model_serve_experts(model *m);
+void model_serve_end(model *m);
 
 int64_t model_parameter_count(const model *m);
 float *model_parameters(model *m); /* one arena, in the order of the tensors */
@@ -175,7 +175,7 @@ float *model_gradients(model *m);  /* the same layout */
 int32_t model_tensor_count(const model *m);
 const model_tensor *model_tensors(const model *m);
 int32_t model_moe_layers(const model *m);
-float *model_m(model *m, int32_t moe_layer); /* [E], the balancing state */
+float *model_balance_state(model *m, int32_t moe_layer); /* [E], the balancing state */
 /* [E], the bias in the selection, of loss-free balancing and of selection_bias; zeros otherwise */
 float *model_bias(model *m, int32_t moe_layer);
 bool model_has_bias(const model_config *config, balance_method method);

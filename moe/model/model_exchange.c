@@ -96,8 +96,8 @@ static void reorder(const model *m, const exchange_layer *l, bool by_expert, con
 }
 
 /* Rows of this rank's routes to their experts' ranks; those that come here, by expert. */
-static phibal_status bring(const model *m, const exchange_layer *l, const float *routes,
-                           float *rows) {
+static phibal_status dispatch_rows(const model *m, const exchange_layer *l, const float *routes,
+                                   float *rows) {
   const model_expert_ranks *ranks = m->expert_ranks;
   float *wire = m->exchange->space.wire;
   phibal_status status = ranks->rows(ranks->context, m->config.width, l->to, routes, l->from, wire);
@@ -106,8 +106,8 @@ static phibal_status bring(const model *m, const exchange_layer *l, const float 
 }
 
 /* What became of them back; `wire` has room for as many. */
-static phibal_status take_back(const model *m, const exchange_layer *l, const float *rows,
-                               float *wire, float *routes) {
+static phibal_status return_rows(const model *m, const exchange_layer *l, const float *rows,
+                                 float *wire, float *routes) {
   const model_expert_ranks *ranks = m->expert_ranks;
   reorder(m, l, false, rows, wire);
   return ranks->rows(ranks->context, m->config.width, l->from, wire, l->to, routes);
@@ -125,13 +125,13 @@ phibal_status exchange_forward(model *m, int32_t layer, const int64_t *offsets, 
   exchange_space *space = &m->exchange->space;
   const phibal_ffn shape = shape_of(m);
   exchange_counts(m, l, offsets);
-  phibal_status status = exchange_make_room(&memory, l->offsets[own_experts(m)], m->config.width,
-                                            m->config.hidden, kept, space);
-  if (!status) status = bring(m, l, x, kept->x);
+  phibal_status status = exchange_reserve(&memory, l->offsets[own_experts(m)], m->config.width,
+                                          m->config.hidden, kept, space);
+  if (!status) status = dispatch_rows(m, l, x, kept->x);
   if (!status)
     status = phibal_ffn_forward(&shape, l->offsets, kept->x, w->gate, w->up, w->down, kept->a,
                                 kept->b, kept->h, space->rows);
-  return status ? status : take_back(m, l, space->rows, space->wire, y);
+  return status ? status : return_rows(m, l, space->rows, space->wire, y);
 }
 
 phibal_status exchange_backward(model *m, int32_t layer, const float *y_gradient,
@@ -141,23 +141,23 @@ phibal_status exchange_backward(model *m, int32_t layer, const float *y_gradient
   const exchange_rows *kept = &l->rows;
   const exchange_space *space = &m->exchange->space;
   const phibal_ffn shape = shape_of(m);
-  phibal_status status = bring(m, l, y_gradient, space->rows);
+  phibal_status status = dispatch_rows(m, l, y_gradient, space->rows);
   if (!status)
     status = phibal_ffn_backward(&shape, l->offsets, kept->x, w->gate, w->up, w->down, kept->a,
                                  kept->b, kept->h, space->rows, space->h_gradient, space->wire,
                                  g->gate, g->up, g->down);
-  return status ? status : take_back(m, l, space->wire, space->rows, x_gradient);
+  return status ? status : return_rows(m, l, space->wire, space->rows, x_gradient);
 }
 
 void exchange_call(const model *m, int64_t *evaluates) {
   if (m->expert_ranks) m->expert_ranks->broadcast(m->expert_ranks->context, evaluates);
 }
 
-void model_lend_end(model *m) {
+void model_serve_end(model *m) {
   exchange_call(m, &(int64_t){0});
 }
 
-phibal_status model_lend_experts(model *m) {
+phibal_status model_serve_experts(model *m) {
   static const int64_t none[PHIBAL_MAX_EXPERTS + 1];
   const float nothing = 0;
   float back;

@@ -114,7 +114,7 @@ phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int
   return status;
 }
 
-phibal_status ffn_branch_again(model *m, int32_t layer, int32_t batch) {
+phibal_status ffn_branch_recompute(model *m, int32_t layer, int32_t batch) {
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];

@@ -139,7 +139,7 @@ void model_initialise(model *m, uint64_t seed);
 
 /* model_memory.c: cuts every array of the activations out of `a`, or measures (m->layers may then
    be null). */
-void model_cut(model *m, arena *a);
+void model_allocate_activations(model *m, arena *a);
 
 /* model_finite.c: what is first not finite after a forward pass of `batch` sequences on the host,
    as far as it came; "" where nothing is found. Messages are lost. */
@@ -179,7 +179,7 @@ void attention_branch_backward(model *m, int32_t layer, int32_t batch);
 phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
                                  bool training, model_losses *losses, float *out);
 /* What of that the backward pass reads and a layer has not kept. */
-phibal_status ffn_branch_again(model *m, int32_t layer, int32_t batch);
+phibal_status ffn_branch_recompute(model *m, int32_t layer, int32_t batch);
 phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch);
 
 /* model_balance.c: routes of one layer, with its loads and (training) its price and losses; and the

@@ -32,7 +32,8 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 
 /* What a layer has of its own even where the rest is made again. */
-static void cut_kept(const model *m, layer_activations *to, bool dense, int64_t tokens, arena *a) {
+static void allocate_saved(const model *m, layer_activations *to, bool dense, int64_t tokens,
+                           arena *a) {
   const model_config *c = &m->config;
   const int64_t routes = tokens * c->active;
   const int64_t prices = m->balance.method == BALANCE_SEQUENCE ? m->batch : 1;
@@ -48,7 +49,7 @@ static void cut_kept(const model *m, layer_activations *to, bool dense, int64_t 
   to->price = TAKE(prices * c->experts, float);
 }
 
-static void cut_attention(const model *m, layer_activations *to, int64_t tokens, arena *a) {
+static void allocate_attention(const model *m, layer_activations *to, int64_t tokens, arena *a) {
   const model_config *c = &m->config;
   int64_t d = c->width, n = c->head_width;
   to->normed = ROWS(tokens * d);
@@ -77,7 +78,8 @@ static void cut_attention(const model *m, layer_activations *to, int64_t tokens,
   to->middle = TAKE(tokens * d, float);
 }
 
-static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t tokens, arena *a) {
+static void allocate_ffn(const model *m, layer_activations *to, bool dense, int64_t tokens,
+                         arena *a) {
   const model_config *c = &m->config;
   int64_t d = c->width, routes = tokens * c->active;
   int64_t rows = dense ? tokens : routes, f = dense ? c->dense_hidden : c->hidden;
@@ -100,7 +102,7 @@ static void cut_ffn(const model *m, layer_activations *to, bool dense, int64_t t
   }
 }
 
-static void cut_scratch(model *m, int64_t tokens, arena *a) {
+static void allocate_scratch(model *m, int64_t tokens, arena *a) {
   const model_config *c = &m->config;
   model_scratch *to = &m->scratch;
   int64_t d = c->width, n = c->head_width, routes = tokens * c->active;
@@ -146,12 +148,12 @@ static void cut_scratch(model *m, int64_t tokens, arena *a) {
   to->norm = TAKE(norm_scratch(tokens, (int32_t)larger(d, larger(projection, latent))), double);
 }
 
-void model_cut(model *m, arena *a) {
+void model_allocate_activations(model *m, arena *a) {
   const model_config *c = &m->config;
   const int64_t tokens = (int64_t)m->batch * c->sequence;
   for (int32_t layer = 0; layer < c->layers; layer++) {
     layer_activations cut = {0};
-    cut_kept(m, &cut, layer_is_dense(c, m->balance.method, layer), tokens, a);
+    allocate_saved(m, &cut, layer_is_dense(c, m->balance.method, layer), tokens, a);
     if (m->layers) m->layers[layer] = cut;
   }
   const size_t from = a->used;
@@ -159,12 +161,12 @@ void model_cut(model *m, arena *a) {
   for (int32_t layer = 0; layer < c->layers; layer++) {
     layer_activations cut = m->layers ? m->layers[layer] : (layer_activations){0};
     if (c->recompute == RECOMPUTE_LAYERS) a->used = from;
-    cut_attention(m, &cut, tokens, a);
-    cut_ffn(m, &cut, layer_is_dense(c, m->balance.method, layer), tokens, a);
+    allocate_attention(m, &cut, tokens, a);
+    allocate_ffn(m, &cut, layer_is_dense(c, m->balance.method, layer), tokens, a);
     if (m->layers) m->layers[layer] = cut;
     if (a->used > behind) behind = a->used;
   }
   a->used = behind;
   m->last = TAKE(tokens * c->width, float);
-  cut_scratch(m, tokens, a);
+  allocate_scratch(m, tokens, a);
 }

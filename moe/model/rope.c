@@ -5,13 +5,13 @@
 #define PI 3.14159265358979323846
 
 /* Of YaRN: the pair, not whole, that turns so many times over the original positions. */
-static double pair_turning(const rope_frequencies *f, int32_t n, double turns) {
+static double pair_of_turns(const rope_frequencies *f, int32_t n, double turns) {
   return (double)n * log(f->original / (turns * 2.0 * PI)) / (2.0 * log(f->theta));
 }
 
 /* How much of f_i / factor is in the frequency of pair i, 0 .. 1. */
 static double interpolated(const rope_frequencies *f, int32_t n, int32_t i) {
-  double low = pair_turning(f, n, f->fast), high = pair_turning(f, n, f->slow);
+  double low = pair_of_turns(f, n, f->fast), high = pair_of_turns(f, n, f->slow);
   if (f->whole) low = floor(low), high = ceil(high);
   low = fmax(low, 0.0), high = fmin(high, (double)n - 1.0);
   /* As the reference implementation avoids a division by zero. */
@@ -38,8 +38,8 @@ void rope_table(int32_t sequence, int32_t n, const rope_frequencies *frequencies
 }
 
 /* One head. The two of a pair are `apart` from each other, pairs `next`. */
-static inline void turn_head(int64_t half, int64_t apart, int64_t next, const float *restrict c,
-                             const float *restrict s, float direction, float *x) {
+static inline void rotate_head(int64_t half, int64_t apart, int64_t next, const float *restrict c,
+                               const float *restrict s, float direction, float *x) {
   float *restrict low = x, *restrict high = x + apart;
   for (int64_t j = 0; j < half; j++) {
     float turn = direction * s[j];
@@ -59,9 +59,9 @@ void rope_apply(const rope_shape *shape, const float *cosine, const float *sine,
     for (int64_t head = 0; head < heads; head++) {
       float *at = x + i * shape->row_stride + head * shape->head_stride;
       if (shape->interleaved)
-        turn_head(half, 1, 2, c, s, direction, at);
+        rotate_head(half, 1, 2, c, s, direction, at);
       else
-        turn_head(half, half, 1, c, s, direction, at);
+        rotate_head(half, half, 1, c, s, direction, at);
     }
   }
 }

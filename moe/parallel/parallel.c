@@ -32,24 +32,24 @@ phibal_status parallel_begin(bool devices, parallel *p) {
                              l.rank, l.ranks);
   if (!devices || l.ranks == 0) return PHIBAL_OK;
   *p = (parallel){.rank = l.rank, .ranks = l.ranks, .local = l.local, .launched = true};
-  return rendezvous_open(&l, parallel_patience(), &p->meeting);
+  return rendezvous_open(&l, parallel_timeout(), &p->rendezvous);
 }
 
 const char *parallel_lost(const void *context) {
   const parallel *p = context;
-  return p->meeting ? rendezvous_lost(p->meeting) : NULL;
+  return p->rendezvous ? rendezvous_lost(p->rendezvous) : NULL;
 }
 
 /* By the meeting, [ranks][bytes]; null where a rank has ended. */
-static void *met(const parallel *p, const void *own, size_t bytes) {
+static void *tcp_gather(const parallel *p, const void *own, size_t bytes) {
   void *all = malloc((size_t)p->ranks * bytes);
-  if (all && !rendezvous_gather(p->meeting, own, bytes, all)) return all;
+  if (all && !rendezvous_gather(p->rendezvous, own, bytes, all)) return all;
   free(all);
   return NULL;
 }
 
-static void met_doubles(const parallel *p, double *x, int32_t n) {
-  double *all = met(p, x, (size_t)n * sizeof *x);
+static void tcp_sum_doubles(const parallel *p, double *x, int32_t n) {
+  double *all = tcp_gather(p, x, (size_t)n * sizeof *x);
   for (int32_t i = 0; i < n && all; i++) {
     x[i] = 0;
     for (int32_t r = 0; r < p->ranks; r++) x[i] += all[r * n + i];
@@ -57,15 +57,15 @@ static void met_doubles(const parallel *p, double *x, int32_t n) {
   free(all);
 }
 
-static void met_integer(const parallel *p, int64_t *x) {
-  int64_t *all = met(p, x, sizeof *x);
+static void tcp_sum_integer(const parallel *p, int64_t *x) {
+  int64_t *all = tcp_gather(p, x, sizeof *x);
   if (all) *x = 0;
   for (int32_t r = 0; r < p->ranks && all; r++) *x += all[r];
   free(all);
 }
 
-static int met_largest(const parallel *p, int x) {
-  int *all = met(p, &x, sizeof x);
+static int tcp_max(const parallel *p, int x) {
+  int *all = tcp_gather(p, &x, sizeof x);
   for (int32_t r = 0; r < p->ranks && all; r++) x = all[r] > x ? all[r] : x;
   free(all);
   return x;
@@ -73,11 +73,11 @@ static int met_largest(const parallel *p, int x) {
 
 /* A run that ends well ends on all ranks at once, so that none takes another for lost. */
 static void leave(const parallel *p) {
-  parallel_meet(p);
-  rendezvous_close(p->meeting);
+  parallel_barrier(p);
+  rendezvous_close(p->rendezvous);
 }
 
-double parallel_patience(void) {
+double parallel_timeout(void) {
   const char *value = getenv("PHIBAL_TIMEOUT");
   const double seconds = value ? atof(value) : 0;
   return seconds > 0 ? seconds : 600;
@@ -110,7 +110,7 @@ static phibal_status begin_mpi(parallel *p) {
 }
 
 void parallel_end(const parallel *p) {
-  if (p->meeting) leave(p);
+  if (p->rendezvous) leave(p);
   int begun, ended;
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
@@ -122,14 +122,14 @@ static MPI_Comm ranks_of(const parallel *p) {
 }
 
 void parallel_abort(parallel *p, int status) {
-  if (!p->meeting && p->ranks > 1) MPI_Abort(MPI_COMM_WORLD, status);
-  rendezvous_close(p->meeting);
-  p->meeting = NULL;
+  if (!p->rendezvous && p->ranks > 1) MPI_Abort(MPI_COMM_WORLD, status);
+  rendezvous_close(p->rendezvous);
+  p->rendezvous = NULL;
 }
 
 void parallel_split(const parallel *p, int32_t colour, parallel *part) {
   *part = (parallel){.ranks = 1};
-  if (p->ranks == 1 || p->meeting) return;
+  if (p->ranks == 1 || p->rendezvous) return;
   MPI_Comm found;
   int rank, ranks;
   MPI_Comm_split(ranks_of(p), colour, p->rank, &found);
@@ -218,7 +218,7 @@ void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n) {
 
 const char *parallel_gather(const void *context, const void *own, size_t bytes, void *all) {
   const parallel *p = context;
-  if (p->meeting) return rendezvous_gather(p->meeting, own, bytes, all);
+  if (p->rendezvous) return rendezvous_gather(p->rendezvous, own, bytes, all);
   if (bytes > INT_MAX) return "2 GiB or more of a rank, which MPI cannot count";
   if (p->ranks == 1)
     memcpy(all, own, bytes);
@@ -283,8 +283,8 @@ phibal_status parallel_exchange_rows(const void *context, int32_t width, const i
 }
 
 void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
-  if (p->meeting) {
-    met_doubles(p, x, n);
+  if (p->rendezvous) {
+    tcp_sum_doubles(p, x, n);
     return;
   }
   double sum[16] = {0}, theirs[16];
@@ -298,14 +298,14 @@ void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
 
 void parallel_sum_integer(const void *context, int64_t *x) {
   const parallel *p = context;
-  if (p->meeting)
-    met_integer(p, x);
+  if (p->rendezvous)
+    tcp_sum_integer(p, x);
   else if (p->ranks > 1)
     MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_INT64_T, MPI_SUM, ranks_of(p));
 }
 
-int parallel_largest(const parallel *p, int x) {
-  if (p->meeting) return met_largest(p, x);
+int parallel_max(const parallel *p, int x) {
+  if (p->rendezvous) return tcp_max(p, x);
   if (p->ranks > 1) MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_MAX, ranks_of(p));
   return x;
 }
@@ -341,13 +341,13 @@ static phibal_status begin_mpi(parallel *p) {
 }
 
 void parallel_end(const parallel *p) {
-  if (p->meeting) leave(p);
+  if (p->rendezvous) leave(p);
 }
 
 void parallel_abort(parallel *p, int status) {
   (void)status;
-  rendezvous_close(p->meeting);
-  p->meeting = NULL;
+  rendezvous_close(p->rendezvous);
+  p->rendezvous = NULL;
 }
 
 void parallel_split(const parallel *p, int32_t colour, parallel *part) {
@@ -378,7 +378,7 @@ void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n) {
 
 const char *parallel_gather(const void *context, const void *own, size_t bytes, void *all) {
   const parallel *p = context;
-  if (p->meeting) return rendezvous_gather(p->meeting, own, bytes, all);
+  if (p->rendezvous) return rendezvous_gather(p->rendezvous, own, bytes, all);
   memcpy(all, own, bytes);
   return NULL;
 }
@@ -406,16 +406,16 @@ phibal_status parallel_sum_floats(const parallel *p, float *x, int64_t n) {
 }
 
 void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
-  if (p->meeting) met_doubles(p, x, n);
+  if (p->rendezvous) tcp_sum_doubles(p, x, n);
 }
 
 void parallel_sum_integer(const void *context, int64_t *x) {
   const parallel *p = context;
-  if (p->meeting) met_integer(p, x);
+  if (p->rendezvous) tcp_sum_integer(p, x);
 }
 
-int parallel_largest(const parallel *p, int x) {
-  return p->meeting ? met_largest(p, x) : x;
+int parallel_max(const parallel *p, int x) {
+  return p->rendezvous ? tcp_max(p, x) : x;
 }
 
 phibal_status parallel_add_loads(const void *context, const phibal_loads *own, phibal_loads *to) {
@@ -426,6 +426,6 @@ phibal_status parallel_add_loads(const void *context, const phibal_loads *own, p
 #endif
 
 /* None knows the largest before all have said theirs. */
-void parallel_meet(const parallel *p) {
-  parallel_largest(p, 0);
+void parallel_barrier(const parallel *p) {
+  parallel_max(p, 0);
 }

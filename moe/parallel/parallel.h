@@ -15,11 +15,11 @@
 #include <stddef.h>
 
 typedef struct parallel {
-  int32_t rank, ranks;        /* 0 <= rank < ranks */
-  int32_t communicator;       /* MPI's handle, as Fortran has it; of no meaning where ranks is 1 */
-  int32_t local;              /* which of its machine's ranks this is; of the whole job only */
-  bool launched;              /* by something that starts several, be this the only one */
-  struct rendezvous *meeting; /* null: MPI, or alone */
+  int32_t rank, ranks;  /* 0 <= rank < ranks */
+  int32_t communicator; /* MPI's handle, as Fortran has it; of no meaning where ranks is 1 */
+  int32_t local;        /* which of its machine's ranks this is; of the whole job only */
+  bool launched;        /* by something that starts several, be this the only one */
+  struct rendezvous *rendezvous; /* null: MPI, or alone */
 } parallel;
 
 /* "Open MPI v4.1.4, ..."; null where the build has no MPI. */
@@ -35,7 +35,7 @@ const char *parallel_lost(const void *context);
 void parallel_end(const parallel *p);
 /* Seconds that a rank waits for another before it gives up: PHIBAL_TIMEOUT, or 600. MPI itself
    waits for ever. */
-double parallel_patience(void);
+double parallel_timeout(void);
 /* Ends every rank of the job with this exit status, so that none waits for this one. */
 void parallel_abort(parallel *p, int status);
 
@@ -71,11 +71,11 @@ phibal_status parallel_exchange_rows(const void *context, int32_t width, const i
 void parallel_sum_doubles(const parallel *p, double *x, int32_t n); /* n <= 16 */
 void parallel_sum_integer(const void *context, int64_t *x);
 /* The largest of all ranks. */
-int parallel_largest(const parallel *p, int x);
+int parallel_max(const parallel *p, int x);
 /* to += the sum of every rank's `own`, exactly. This, the sum of integers and the exchanges take a
    `const parallel *` as the context that model_ranks and model_expert_ranks have. */
 phibal_status parallel_add_loads(const void *context, const phibal_loads *own, phibal_loads *to);
 /* Waits until every rank is here. */
-void parallel_meet(const parallel *p);
+void parallel_barrier(const parallel *p);
 
 #endif

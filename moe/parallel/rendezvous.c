@@ -127,8 +127,7 @@ static const char *lose(rendezvous *r, int32_t rank, bool silent) {
 /* Nobody of the job has said it: a connection that somebody else has broken into. */
 static const char *forged(rendezvous *r, int32_t rank) {
   lose(r, rank, false);
-  snprintf(r->lost, sizeof r->lost, "what came from rank %d was not said by a rank of this job",
-           rank);
+  snprintf(r->lost, sizeof r->lost, "a message from rank %d failed authentication", rank);
   return r->lost;
 }
 
@@ -260,7 +259,7 @@ phibal_status rendezvous_open(const launcher *l, double seconds, rendezvous **op
   phibal_status status = PHIBAL_OK;
   if (l->ranks > 1)
     status =
-        l->rank == 0 ? rendezvous_await(l, seconds, r->to) : rendezvous_visit(l, seconds, r->to);
+        l->rank == 0 ? rendezvous_accept(l, seconds, r->to) : rendezvous_connect(l, seconds, r->to);
   if (status)
     rendezvous_close(r);
   else

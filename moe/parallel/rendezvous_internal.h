@@ -1,4 +1,4 @@
-/* What the meeting (rendezvous_meet.c) and what goes on afterwards (rendezvous.c) share. */
+/* What the meeting (rendezvous_handshake.c) and what goes on afterwards (rendezvous.c) share. */
 #ifndef PHIBAL_MOE_RENDEZVOUS_INTERNAL_H
 #define PHIBAL_MOE_RENDEZVOUS_INTERNAL_H
 
@@ -35,7 +35,7 @@ bool rendezvous_mac_is(const unsigned char *key, const char *what, const void *a
                        const void *b, size_t b_bytes, const unsigned char *mac);
 
 /* Rank 0: until every rank is connected. The others: until rank 0 says so. */
-phibal_status rendezvous_await(const launcher *l, double seconds, connection *to);
-phibal_status rendezvous_visit(const launcher *l, double seconds, connection *to);
+phibal_status rendezvous_accept(const launcher *l, double seconds, connection *to);
+phibal_status rendezvous_connect(const launcher *l, double seconds, connection *to);
 
 #endif

@@ -115,11 +115,11 @@ static phibal_status check_folder(const sweep *s, const char *folder, const run_
 static phibal_status make_run(const run_config *config, const char *folder, bool resume,
                               const sweep_options *o) {
   checkpoint *from = calloc(1, sizeof *from);
-  char *passed_over = NULL;
+  char *skipped_checkpoints = NULL;
   json_t *result = NULL;
   phibal_status status =
       from ? PHIBAL_OK : phibal_status_set(PHIBAL_ERROR_MEMORY, "sweep: out of memory");
-  if (!status && resume) status = checkpoint_newest(folder, from, &passed_over);
+  if (!status && resume) status = checkpoint_newest(folder, from, &skipped_checkpoints);
   const train_options options = {.out = folder,
                                  .resume = resume,
                                  .from = !status && resume && from->step > 0 ? from : NULL,
@@ -127,7 +127,7 @@ static phibal_status make_run(const run_config *config, const char *folder, bool
                                  .observer = {.context = o->context, .step = o->step}};
   if (!status) status = train_run(config, &options, &result);
   json_decref(result);
-  free(passed_over);
+  free(skipped_checkpoints);
   if (from) checkpoint_close(from);
   free(from);
   return status;

@@ -76,7 +76,7 @@ checkpoint_place *checkpoint_training_places(const checkpoint_state *state,
                                             .dtype = SAFETENSORS_F32,
                                             .dimensions = 2,
                                             .shape = {layers, state->config->model.experts},
-                                            .data = model_m(m, 0)};
+                                            .data = model_balance_state(m, 0)};
   return places;
 }
 

@@ -58,10 +58,11 @@ phibal_status checkpoint_open(const char *path, checkpoint *c);
 /* A folder of which only the weights are wanted: model.safetensors and config.yaml, checked against
    checkpoint.json where that is there too. c->step is -1, and c->training closed. */
 phibal_status checkpoint_open_weights(const char *path, checkpoint *c);
-/* The newest checkpoint of a run that opens. *passed_over says why newer ones do not, one a line,
+/* The newest checkpoint of a run that opens. *skipped_checkpoints says why newer ones do not, one a
+   line,
    "" if there is none (to be freed; null on failure). PHIBAL_ERROR_FORMAT if there are checkpoints
    and none opens; PHIBAL_OK with c->step = -1 if there is none at all. */
-phibal_status checkpoint_newest(const char *run, checkpoint *c, char **passed_over);
+phibal_status checkpoint_newest(const char *run, checkpoint *c, char **skipped_checkpoints);
 /* Accepts a closed one (all zeros). */
 void checkpoint_close(checkpoint *c);
 

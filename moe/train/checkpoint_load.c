@@ -97,9 +97,9 @@ phibal_status checkpoint_open_weights(const char *path, checkpoint *c) {
   return status;
 }
 
-phibal_status checkpoint_newest(const char *run, checkpoint *c, char **passed_over) {
+phibal_status checkpoint_newest(const char *run, checkpoint *c, char **skipped_checkpoints) {
   *c = (checkpoint){.step = -1};
-  *passed_over = NULL;
+  *skipped_checkpoints = NULL;
   if (strlen(run) >= CONFIG_TEXT_MAX)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "run folder: the path is too long");
   int64_t *steps;
@@ -124,7 +124,7 @@ phibal_status checkpoint_newest(const char *run, checkpoint *c, char **passed_ov
     text_buffer_free(&refused);
     return status;
   }
-  *passed_over = refused.bytes;
+  *skipped_checkpoints = refused.bytes;
   return PHIBAL_OK;
 }
 

@@ -194,7 +194,7 @@ static void remove_remains(const char *folder) {
 }
 
 /* Takes the name away first: a folder that is being removed is no checkpoint any more. */
-static phibal_status retire(const char *folder, const char *path) {
+static phibal_status remove_checkpoint(const char *folder, const char *path) {
   char *hidden = string_format("%s/.%s", folder, strrchr(path, '/') + 1);
   if (!hidden) return memory_error();
   folder_remove(hidden);
@@ -215,7 +215,7 @@ static phibal_status prune(const char *run, const char *folder, int64_t keep) {
   for (size_t i = (size_t)keep; i < count && !status; i++) {
     char path[CHECKPOINT_PATH_MAX];
     checkpoint_path(run, steps[i], path);
-    status = retire(folder, path);
+    status = remove_checkpoint(folder, path);
   }
   free(steps);
   return status;
@@ -241,7 +241,7 @@ static phibal_status write_checkpoint(const char *run, writing *w, int64_t keep)
   status = folder_create(temporary);
   if (!status) status = fill(temporary, w);
   /* One of this step is there if it was found corrupt and its steps have been done again. */
-  if (!status) status = retire(folder, path);
+  if (!status) status = remove_checkpoint(folder, path);
   if (!status) status = file_publish(temporary, path);
   if (status) folder_remove(temporary);
   free(temporary);

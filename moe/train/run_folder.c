@@ -117,7 +117,7 @@ static bool line_stays(const char *line, size_t bytes, int64_t step, int64_t ste
   return stays;
 }
 
-static phibal_status cut_metrics(const char *folder, int64_t step, int64_t steps) {
+static phibal_status truncate_metrics(const char *folder, int64_t step, int64_t steps) {
   char path[PATH_BYTES];
   text_buffer text = {0};
   file_path(folder, "metrics.jsonl", path);
@@ -145,7 +145,7 @@ phibal_status run_folder_continue(const char *path, int64_t step, const run_conf
   if (unlink(result) && errno != ENOENT) return io_error("remove", result);
   status = keep_potential(path, config);
   if (!status) status = write_config(path, config);
-  if (!status) status = cut_metrics(path, step, config->training.steps);
+  if (!status) status = truncate_metrics(path, step, config->training.steps);
   if (!status) status = open_metrics(folder, "ae");
   if (!status) status = open_events(folder, config);
   return status;

@@ -17,7 +17,7 @@ phibal_status sharding_create(const run_config *config, const parallel *world, s
                              "parallel.experts: %d ranks are to divide the experts, which do not "
                              "divide the %d of the job (mpirun -np)",
                              n, world->ranks);
-  if (n > 1 && world->meeting)
+  if (n > 1 && world->rendezvous)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "parallel.experts: dividing the experts needs ranks that mpirun has "
                              "started");
@@ -51,7 +51,7 @@ static bool is_experts(const sharding *s, const model_tensor *tensor) {
   return s->experts && tensor->dimensions == 3;
 }
 
-static const parallel *sharers(const sharding *s, bool experts) {
+static const parallel *sharing_ranks(const sharding *s, bool experts) {
   return experts ? &s->replicas : s->world;
 }
 
@@ -74,7 +74,7 @@ static const model_tensor *tensor_at(const sharding *s, int32_t *t, int64_t at) 
 
 /* Cuts the parameters into runs, and each into a part for every rank that has it, of as many blocks
    within one. */
-static phibal_status cut_runs(sharding *s, const int64_t *begins, int64_t count) {
+static phibal_status split_runs(sharding *s, const int64_t *begins, int64_t count) {
   const size_t stride = (size_t)s->world->ranks + 1;
   s->runs = calloc((size_t)count + 1, sizeof *s->runs);
   if (s->runs) {
@@ -97,7 +97,7 @@ static phibal_status cut_runs(sharding *s, const int64_t *begins, int64_t count)
   int64_t first = 0, at = 0;
   for (int64_t i = 0; i < s->run_count; i++) {
     const sharding_run *run = &s->runs[i];
-    const parallel *with = sharers(s, run->experts);
+    const parallel *with = sharing_ranks(s, run->experts);
     int64_t *starts = s->starts + (size_t)i * stride, last = first;
     while (last < count && begins[last] < run->end) last++;
     for (int32_t r = 0; r <= with->ranks; r++)
@@ -114,7 +114,7 @@ phibal_status sharding_divide(sharding *s, model *m) {
   if (!sharding_is_divided(s)) return PHIBAL_OK;
   int64_t *begins, count;
   phibal_status status = find_blocks(s, &begins, &count);
-  if (!status) status = cut_runs(s, begins, count);
+  if (!status) status = split_runs(s, begins, count);
   free(begins);
   const int64_t blocks = optimizer_blocks(model_tensor_count(m), model_tensors(m));
   if (!status && !(s->sums = calloc((size_t)blocks + 1, sizeof *s->sums)))
@@ -140,7 +140,7 @@ phibal_status sharding_sum_gradients(const sharding *s) {
   phibal_status status = PHIBAL_OK;
   for (int64_t i = 0; i < s->run_count && !status; i++) {
     const sharding_run *run = &s->runs[i];
-    const parallel *with = sharers(s, run->experts);
+    const parallel *with = sharing_ranks(s, run->experts);
     status = s->starts ? parallel_sum_parts(with, s->starts + (size_t)i * stride, gradients)
                        : parallel_sum_floats(with, gradients + run->begin, run->end - run->begin);
   }
@@ -148,8 +148,8 @@ phibal_status sharding_sum_gradients(const sharding *s) {
 }
 
 /* Whether this rank is the one that speaks for what several have. */
-static bool speaks_for(const sharding *s, const model_tensor *tensor) {
-  return s->optimizer || sharers(s, is_experts(s, tensor))->rank == 0;
+static bool counts_tensor(const sharding *s, const model_tensor *tensor) {
+  return s->optimizer || sharing_ranks(s, is_experts(s, tensor))->rank == 0;
 }
 
 phibal_status sharding_norm(const sharding *s, const optimizer *o, double *norm) {
@@ -160,7 +160,7 @@ phibal_status sharding_norm(const sharding *s, const optimizer *o, double *norm)
   for (int32_t t = 0; t < o->tensor_count; t++) {
     const model_tensor *tensor = &o->tensors[t];
     const int64_t blocks = optimizer_tensor_blocks(tensor);
-    if (!speaks_for(s, tensor)) memset(sums, 0, (size_t)blocks * sizeof *sums);
+    if (!counts_tensor(s, tensor)) memset(sums, 0, (size_t)blocks * sizeof *sums);
     sums += blocks;
   }
   parallel_merge_doubles(s->world, s->sums, sums - s->sums);
@@ -170,7 +170,7 @@ phibal_status sharding_norm(const sharding *s, const optimizer *o, double *norm)
 void sharding_gather_weights(const sharding *s) {
   const size_t stride = (size_t)s->world->ranks + 1;
   for (int64_t i = 0; i < s->run_count && s->starts; i++)
-    parallel_gather_parts(sharers(s, s->runs[i].experts), s->starts + (size_t)i * stride,
+    parallel_gather_parts(sharing_ranks(s, s->runs[i].experts), s->starts + (size_t)i * stride,
                           model_parameters(s->model));
 }
 
@@ -197,7 +197,7 @@ static void copy_elements(const sharding *s, const model_tensor *tensor, float *
 
 void sharding_take(const sharding *s, const model_tensor *tensor, const float *array, bool moments,
                    int64_t at, int64_t n, float *to) {
-  const bool one = sharers(s, is_experts(s, tensor))->rank == 0;
+  const bool one = sharing_ranks(s, is_experts(s, tensor))->rank == 0;
   if (one || (moments && s->parts))
     copy_elements(s, tensor, (float *)array, moments, at, n, to, true);
 }

@@ -429,9 +429,9 @@ static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t s
   const bool lends = t->sharding.experts && t->parallel.rank < c->parallel.experts;
   if (t->parallel.rank && !lends) return PHIBAL_OK;
   phibal_status status = fetch(t);
-  if (t->parallel.rank) return status ? status : model_lend_experts(t->model);
+  if (t->parallel.rank) return status ? status : model_serve_experts(t->model);
   if (!status) status = evaluation_run(t->model, &c->model, plan, micro_sequences(t), &e);
-  if (t->sharding.experts) model_lend_end(t->model);
+  if (t->sharding.experts) model_serve_end(t->model);
   if (status) return status;
   t->totals.evaluation_seconds += e.seconds;
   json_t *found = NULL;
@@ -453,7 +453,7 @@ static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t s
 
 /* Signals reach the ranks at different steps: they stop together. */
 static int stop_asked(const trainer *t) {
-  return parallel_largest(&t->parallel, t->options->stop ? *t->options->stop : 0);
+  return parallel_max(&t->parallel, t->options->stop ? *t->options->stop : 0);
 }
 
 static phibal_status save(trainer *t) {
@@ -491,7 +491,7 @@ static phibal_status data_unchanged(trainer *t, bool whole) {
 }
 
 /* Tells how examples came into windows: some may be left out. */
-static void tell_packed(const trainer *t) {
+static void print_packed(const trainer *t) {
   const train_observer *o = &t->options->observer;
   if (!o->packed || t->parallel.rank) return;
   const int32_t sequence = t->config->model.sequence;
@@ -537,7 +537,7 @@ static phibal_status train_steps(trainer *t) {
       status = data_unchanged(t, last || stop);
       if (!status) status = save(t);
       /* No device waits for another rank meanwhile: its patience has an end. */
-      if (!status && t->device) parallel_meet(&t->parallel);
+      if (!status && t->device) parallel_barrier(&t->parallel);
     }
   }
   return status;
@@ -552,7 +552,7 @@ phibal_status train_run(const run_config *config, const train_options *options, 
         "balance.potential: '%s' is a file, and its prices have not been loaded",
         config->potential_file);
   phibal_status status = trainer_create(&t);
-  if (!status) tell_packed(&t);
+  if (!status) print_packed(&t);
   if (!status) status = train_steps(&t);
   t.totals.stopped = t.totals.steps < config->training.steps;
   const bool first = t.parallel.rank == 0;

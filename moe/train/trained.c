@@ -28,9 +28,10 @@ static phibal_status open_checkpoint(const char *path, int32_t sequence, trained
   const bool weights = is_weights(path);
   const bool whole =
       weights && folder_has(path, "checkpoint.json") && folder_has(path, "training.safetensors");
-  phibal_status status = whole     ? checkpoint_open(path, &t->checkpoint)
-                         : weights ? checkpoint_open_weights(path, &t->checkpoint)
-                                   : checkpoint_newest(path, &t->checkpoint, &t->passed_over);
+  phibal_status status = whole ? checkpoint_open(path, &t->checkpoint)
+                         : weights
+                             ? checkpoint_open_weights(path, &t->checkpoint)
+                             : checkpoint_newest(path, &t->checkpoint, &t->skipped_checkpoints);
   if (!status && !weights && t->checkpoint.step < 0)
     status = phibal_status_set(PHIBAL_ERROR_IO,
                                "'%s' is neither a checkpoint nor a run with one, nor a folder with "
@@ -47,7 +48,7 @@ phibal_status trained_open(const char *path, int32_t sequence, trained *t) {
   memset(t, 0, sizeof *t);
   phibal_status status =
       hf_is_checkpoint(path) ? open_hf(path, sequence, t) : open_checkpoint(path, sequence, t);
-  if (!status && !t->passed_over && !(t->passed_over = strdup("")))
+  if (!status && !t->skipped_checkpoints && !(t->skipped_checkpoints = strdup("")))
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   if (status) trained_close(t);
   return status;
@@ -68,12 +69,13 @@ phibal_status trained_model(const trained *t, int32_t batch, model **created) {
   return status;
 }
 
-phibal_status trained_settle(char path[CONFIG_TEXT_MAX], bool *is_phibal, char **passed_over) {
-  *passed_over = NULL;
+phibal_status trained_settle(char path[CONFIG_TEXT_MAX], bool *is_phibal,
+                             char **skipped_checkpoints) {
+  *skipped_checkpoints = NULL;
   *is_phibal = !hf_is_checkpoint(path);
   if (!*is_phibal || is_weights(path)) return PHIBAL_OK;
   checkpoint newest;
-  phibal_status status = checkpoint_newest(path, &newest, passed_over);
+  phibal_status status = checkpoint_newest(path, &newest, skipped_checkpoints);
   if (status) return status;
   if (newest.step < 0)
     status = phibal_status_set(PHIBAL_ERROR_IO,
@@ -149,6 +151,6 @@ phibal_status trained_merge(const trained *t, const char *adapters, model *m) {
 void trained_close(trained *t) {
   checkpoint_close(&t->checkpoint);
   hf_close(&t->hf);
-  free(t->passed_over);
+  free(t->skipped_checkpoints);
   memset(t, 0, sizeof *t);
 }

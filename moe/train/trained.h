@@ -12,7 +12,8 @@ typedef struct trained {
   checkpoint checkpoint; /* closed for a Hugging Face model */
   hf_checkpoint hf;      /* closed for a run's */
   run_config config; /* a Hugging Face model's: its own options, one sequence at once, no data */
-  char *passed_over; /* why newer checkpoints do not open, one a line; never null when open */
+  char *
+      skipped_checkpoints; /* why newer checkpoints do not open, one a line; never null when open */
 } trained;
 
 /* With sequence > 0, the model reads so many tokens at once; else as many as it was trained with,
@@ -27,9 +28,11 @@ phibal_status trained_model(const trained *t, int32_t batch, model **created);
 phibal_status trained_merge(const trained *t, const char *adapters, model *m);
 
 /* training.from. A run's folder becomes that of its newest whole checkpoint, so that a run which is
-   begun again has the weights that it had; *is_phibal is whether it is phibal's, and *passed_over
-   as checkpoint_newest has it (to be freed; null where no run was looked into). */
-phibal_status trained_settle(char path[CONFIG_TEXT_MAX], bool *is_phibal, char **passed_over);
+   begun again has the weights that it had; *is_phibal is whether it is phibal's, and
+   *skipped_checkpoints as checkpoint_newest has it (to be freed; null where no run was looked
+   into). */
+phibal_status trained_settle(char path[CONFIG_TEXT_MAX], bool *is_phibal,
+                             char **skipped_checkpoints);
 /* Gives m, created with `config` and divided over ranks or not (null), the weights of
    config->training.from, and the selection's bias where that has one and m too.
    PHIBAL_ERROR_ARGUMENT names the first key in which a phibal model is another one. */

@@ -1,4 +1,4 @@
-#include "surroundings.h"
+#include "process_state.h"
 #include "build_features.h"
 #include <errno.h>
 #include <locale.h>
@@ -45,7 +45,7 @@ static unsigned long long stack_of(const char *text) {
   return n >> (63 - shift) ? STACK_NEEDED : n << shift;
 }
 
-bool surroundings_ask(void) {
+bool process_state_request(void) {
   static const char *const names[] = {"OMP_STACKSIZE", "GOMP_STACKSIZE"};
   bool asked = false;
   struct rlimit stack;
@@ -110,7 +110,7 @@ static const char *locale_changed(void) {
   return uselocale((locale_t)0) == LC_GLOBAL_LOCALE ? NULL : "of a thread";
 }
 
-bool surroundings_set(void) {
+bool process_state_reset(void) {
   static const char before[] = "phibal: a library that was loaded before it began had set";
   const char *changed = phibal_environment_changed(), *place = locale_changed();
   if (changed) {
@@ -142,7 +142,7 @@ bool surroundings_set(void) {
   return true;
 }
 
-const char *surroundings_changed(void) {
+const char *process_state_changed(void) {
   static char line[200];
   const char *place = locale_changed();
   if (phibal_environment_check("this command")) return phibal_status_message();

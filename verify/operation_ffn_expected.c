@@ -47,8 +47,8 @@ static float nearest(const phibal_enclosure *x) {
 }
 
 /* Records a block of an output; bound is multiplied by what covers its own roundings. */
-static void told(judgement *j, const operation_case *c, const char *output, int64_t place,
-                 const phibal_enclosure *truth, double bound) {
+static void expect_element(judgement *j, const operation_case *c, const char *output, int64_t place,
+                           const phibal_enclosure *truth, double bound) {
   phibal_enclosure terms;
   phibal_enclosure_init(&terms, 53);
   phibal_enclosure_set_d(&terms, bound * (1 + 0x1p-40));
@@ -110,9 +110,9 @@ static phibal_status expect_forward(const operation_case *c, const ffn_case *s, 
     double b_size = magnitude(&b.value[i]);
     double H = ((size + SLOPE * A) * B + SLOPE * A * b_size) * ROUNDED +
                (ROUNDED - 1) * size * b_size + 0x1p-149;
-    told(j, c, "a", place, &a.value[i], A);
-    told(j, c, "b", place, &b.value[i], B);
-    told(j, c, "h", place, &h.value[i], H);
+    expect_element(j, c, "a", place, &a.value[i], A);
+    expect_element(j, c, "b", place, &b.value[i], B);
+    expect_element(j, c, "h", place, &h.value[i], H);
     k->da[i] = A + U * magnitude(&a.value[i]) + 0x1p-149;
     k->db[i] = B + U * b_size + 0x1p-149;
     k->dh[i] = H + U * magnitude(&h.value[i]) + 0x1p-149;
@@ -121,8 +121,8 @@ static phibal_status expect_forward(const operation_case *c, const ffn_case *s, 
     const float *w = k->w_down + i % d * f;
     double moved = product(f, w, 1, k->dh + i / d * f, 1);
     double size = product_floats(f, w, 1, k->h + i / d * f, 1) + moved;
-    told(j, c, "y", first * d + i, &y.value[i],
-         moved + gamma_of(f) * size + (double)(f + 1) * 0x1p-149);
+    expect_element(j, c, "y", first * d + i, &y.value[i],
+                   moved + gamma_of(f) * size + (double)(f + 1) * 0x1p-149);
   }
   phibal_enclosure_clear(&act);
   phibal_enclosure_vector_clear(v, 3 * thin + wide + 1);
@@ -152,9 +152,9 @@ static phibal_status expect_slopes(const operation_case *c, const ffn_case *s, b
         U * up * b * slope + 0x1p-149;
     k->a_gradient[i] = magnitude(&g->a.value[i]);
     k->b_gradient[i] = magnitude(&g->b.value[i]);
-    told(j, c, "h-gradient", first * k->f + i, &g->h.value[i], D);
-    told(j, c, "a-gradient", first * k->f + i, &g->a.value[i], k->D_a[i]);
-    told(j, c, "b-gradient", first * k->f + i, &g->b.value[i], k->D_b[i]);
+    expect_element(j, c, "h-gradient", first * k->f + i, &g->h.value[i], D);
+    expect_element(j, c, "a-gradient", first * k->f + i, &g->a.value[i], k->D_a[i]);
+    expect_element(j, c, "b-gradient", first * k->f + i, &g->b.value[i], k->D_b[i]);
   }
   phibal_enclosure_vector_clear(v, 2);
   return status;
@@ -168,8 +168,9 @@ static void expect_x_gradient(const operation_case *c, const block *k, int64_t f
                    product(k->f, k->w_up + column, k->d, k->D_b + row, 1);
     double size = product(k->f, k->w_gate + column, k->d, k->a_gradient + row, 1) +
                   product(k->f, k->w_up + column, k->d, k->b_gradient + row, 1);
-    told(j, c, "x-gradient", first * k->d + i, &truth[i],
-         moved + gamma_of(2 * k->f + 1) * (size + moved) + (double)(2 * k->f + 1) * 0x1p-149);
+    expect_element(j, c, "x-gradient", first * k->d + i, &truth[i],
+                   moved + gamma_of(2 * k->f + 1) * (size + moved) +
+                       (double)(2 * k->f + 1) * 0x1p-149);
   }
 }
 
@@ -187,8 +188,8 @@ static void expect_weight(const operation_case *c, const char *output, int64_t f
   phibal_enclosure_clear(&start);
   double moved = product(n, left + column, left_width, error + right_column, right_width);
   double size = product(n, left + column, left_width, right + right_column, right_width) + moved;
-  told(j, c, output, first, truth,
-       moved + gamma_of(n + 1) * (fabs(before) + size) + (double)(n + 1) * 0x1p-149);
+  expect_element(j, c, output, first, truth,
+                 moved + gamma_of(n + 1) * (fabs(before) + size) + (double)(n + 1) * 0x1p-149);
 }
 
 static void expect_weights(const operation_case *c, const block *k, int64_t expert, const double *h,

@@ -32,7 +32,7 @@ static double ulp(double size) {
 }
 
 /* One layer while it is told. E values each, exact and how far they may be off. */
-typedef struct layer_truth {
+typedef struct expected_layer {
   const operation_case *c;
   const step_case *s;
   judgement *j;
@@ -44,7 +44,7 @@ typedef struct layer_truth {
   double dc[PHIBAL_MAX_EXPERTS], loss_bound;
   phibal_reference_token token;
   output_id counts, loss_promise, gradient;
-} layer_truth;
+} expected_layer;
 
 static int64_t count_unmasked(const step_case *s, int64_t first, int64_t n) {
   int64_t counted = 0;
@@ -52,12 +52,12 @@ static int64_t count_unmasked(const step_case *s, int64_t first, int64_t n) {
   return counted;
 }
 
-static const float *layer_logits(const layer_truth *w, int64_t token) {
+static const float *layer_logits(const expected_layer *w, int64_t token) {
   return w->s->logits + (w->layer * w->s->tokens + token) * w->s->router.experts;
 }
 
 /* Mean probabilities (or for Switch frequencies) of tokens first .. first + n - 1. */
-static phibal_status tracked_loads(layer_truth *w, int64_t first, int64_t n, bool frequencies,
+static phibal_status tracked_loads(expected_layer *w, int64_t first, int64_t n, bool frequencies,
                                    phibal_enclosure *to) {
   const step_case *s = w->s;
   int64_t count[PHIBAL_MAX_EXPERTS], counted;
@@ -85,7 +85,7 @@ static double deviation(const phibal_enclosure *box, const phibal_enclosure *exa
 }
 
 /* q = grad phi(m) and dq, from P of the batch so far. */
-static phibal_status price_of_state(layer_truth *w, int64_t so_far) {
+static phibal_status price_of_state(expected_layer *w, int64_t so_far) {
   const step_case *s = w->s;
   size_t E = (size_t)s->router.experts;
   const float *m = s->m + w->layer * (int64_t)E;
@@ -112,7 +112,7 @@ static phibal_status price_of_state(layer_truth *w, int64_t so_far) {
   return status;
 }
 
-static phibal_status price_of_frequencies(layer_truth *w, int64_t first, int64_t n) {
+static phibal_status price_of_frequencies(expected_layer *w, int64_t first, int64_t n) {
   bool global = w->s->global;
   phibal_status status = tracked_loads(w, global ? 0 : first, global ? first + n : n, true, w->q);
   for (int32_t e = 0; e < w->s->router.experts; e++) w->dq[e] = ulp(magnitude(&w->q[e]));
@@ -120,7 +120,7 @@ static phibal_status price_of_frequencies(layer_truth *w, int64_t first, int64_t
 }
 
 /* centred = q - mean q, and dc. */
-static void centre(layer_truth *w) {
+static void centre(expected_layer *w) {
   int32_t E = w->s->router.experts;
   phibal_enclosure_sum(w->sum, (size_t)E, w->q);
   phibal_enclosure_set_si(w->factor, E);
@@ -138,7 +138,7 @@ static void centre(layer_truth *w) {
 }
 
 /* Adds the micro-batch's part to the loss: w->P is made its own P_a. */
-static phibal_status add_loss(layer_truth *w, int64_t first, int64_t n, int64_t counted) {
+static phibal_status add_loss(expected_layer *w, int64_t first, int64_t n, int64_t counted) {
   const step_case *s = w->s;
   int32_t E = s->router.experts;
   phibal_status status = tracked_loads(w, first, n, false, w->P);
@@ -162,7 +162,7 @@ static phibal_status add_loss(layer_truth *w, int64_t first, int64_t n, int64_t 
   return PHIBAL_OK;
 }
 
-static void judge_token_gradient(layer_truth *w, int64_t token) {
+static void judge_token_gradient(expected_layer *w, int64_t token) {
   const step_case *s = w->s;
   int32_t E = s->router.experts;
   const phibal_enclosure *p = w->token.probability;
@@ -192,7 +192,7 @@ static void judge_token_gradient(layer_truth *w, int64_t token) {
   }
 }
 
-static phibal_status judge_micro_batch(layer_truth *w, int64_t a) {
+static phibal_status judge_micro_batch(expected_layer *w, int64_t a) {
   const step_case *s = w->s;
   int64_t E = s->router.experts, n = s->tokens / s->micro_batches, first = a * n;
   int64_t counted = count_unmasked(s, first, n);
@@ -217,7 +217,7 @@ static phibal_status judge_micro_batch(layer_truth *w, int64_t a) {
   return status;
 }
 
-static phibal_status judge_layer(layer_truth *w) {
+static phibal_status judge_layer(expected_layer *w) {
   const step_case *s = w->s;
   int64_t E = s->router.experts, count[PHIBAL_MAX_EXPERTS], counted;
   phibal_enclosure_set_si(w->loss, 0);
@@ -241,17 +241,17 @@ static phibal_status judge_layer(layer_truth *w) {
   return PHIBAL_OK;
 }
 
-static phibal_status step_truth(const operation_case *c, judgement *j, output_id counts,
-                                output_id loss, output_id gradient) {
+static phibal_status expected_step(const operation_case *c, judgement *j, output_id counts,
+                                   output_id loss, output_id gradient) {
   step_case s = step_case_of(c);
   size_t E = (size_t)s.router.experts, all = 6 * E + 5;
-  layer_truth w = {.c = c,
-                   .s = &s,
-                   .j = j,
-                   .counted = count_unmasked(&s, 0, s.tokens),
-                   .counts = counts,
-                   .loss_promise = loss,
-                   .gradient = gradient};
+  expected_layer w = {.c = c,
+                      .s = &s,
+                      .j = j,
+                      .counted = count_unmasked(&s, 0, s.tokens),
+                      .counts = counts,
+                      .loss_promise = loss,
+                      .gradient = gradient};
   w.v = phibal_enclosure_vector(all, PRECISION);
   if (!w.v) return arena_out_of_memory();
   phibal_enclosure **vectors[] = {&w.P, &w.m, &w.q, &w.box, &w.box_q, &w.centred};
@@ -269,11 +269,11 @@ static phibal_status step_truth(const operation_case *c, judgement *j, output_id
   return status;
 }
 
-phibal_status operation_balance_step_truth(const operation_case *c, judgement *j) {
-  return step_truth(c, j, OUTPUT_STEP_COUNTS, OUTPUT_STEP_LOSS, OUTPUT_STEP_GRADIENT);
+phibal_status operation_balance_step_expected(const operation_case *c, judgement *j) {
+  return expected_step(c, j, OUTPUT_STEP_COUNTS, OUTPUT_STEP_LOSS, OUTPUT_STEP_GRADIENT);
 }
 
-phibal_status operation_switch_step_truth(const operation_case *c, judgement *j) {
-  return step_truth(c, j, OUTPUT_SWITCH_STEP_COUNTS, OUTPUT_SWITCH_STEP_LOSS,
-                    OUTPUT_SWITCH_STEP_GRADIENT);
+phibal_status operation_switch_step_expected(const operation_case *c, judgement *j) {
+  return expected_step(c, j, OUTPUT_SWITCH_STEP_COUNTS, OUTPUT_SWITCH_STEP_LOSS,
+                       OUTPUT_SWITCH_STEP_GRADIENT);
 }
