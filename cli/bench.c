@@ -9,13 +9,19 @@
 static const char help[] =
     "usage: phibal bench [options]\n\n"
     "Times training steps, section by section, beside what this machine reaches in the same run:\n"
-    "multiply-adds by a loop of its own, OpenBLAS's products, and copies.\n\n"
+    "multiply-adds and copies by loops of their own, and a linear layer's products.\n\n"
     "  --config NAME|FILE   the run file (default tiny)\n"
     "  --data FILE          a token file (default: made-up tokens)\n"
     "  --steps N            steps that count (default 20), after two that do not\n"
     "  --threads N          OpenMP threads\n"
     "  --method METHOD      balancing method\n"
     "  --json               one JSON object";
+
+/* Of a linear layer, in the order of benchmark.product_flops. */
+static const struct {
+  const char *key, *text;
+} product_names[] = {
+    {"forward", "Y = X W^T"}, {"input_gradient", "dX = dY W"}, {"weight_gradient", "dW += dY^T X"}};
 
 /* Of the sections' sum. */
 static double share(const benchmark *b, benchmark_section s) {
@@ -45,16 +51,24 @@ static void print_json(const run_config *config, const benchmark *b) {
     json_object_set_new(sections, benchmark_section_names[s],
                         json_pack("{s:f, s:f, s:f}", "seconds_per_step", b->section_seconds[s],
                                   "share", share(b, s), "of_peak", of_peak(b, s)));
+  json_t *products = json_object();
+  for (int form = 0; form < 3; form++)
+    json_object_set_new(products, product_names[form].key,
+                        json_pack("{s:f, s:f}", "flops_per_second", b->product_flops[form],
+                                  "of_peak", b->product_flops[form] / b->peak_flops));
+  json_object_set_new(products, "rows_out_in",
+                      json_pack("[I, I, I]", (json_int_t)b->product_shape[0],
+                                (json_int_t)b->product_shape[1], (json_int_t)b->product_shape[2]));
   json_t *all = json_pack(
-      "{s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:s, s:s, s:f, s:s, s:f, s:f, s:f, s:o}", "name",
+      "{s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:s, s:s, s:f, s:f, s:f, s:o, s:o}", "name",
       config->name, "threads", (int)b->threads, "steps", (int)b->steps, "tokens_per_step",
       (json_int_t)b->step_tokens, "tokens_per_second", (double)b->step_tokens / b->step_seconds[0],
       "step_seconds_median", b->step_seconds[0], "step_seconds_least", b->step_seconds[1],
       "step_seconds_most", b->step_seconds[2], "processor", processor_name(), "vectors",
       vector_instruction_names[processor_vectors()], "peak_flops_per_second", b->peak_flops,
-      "openblas_kernels", blas_chosen().kernels, "gemm_flops_per_second", b->gemm_flops,
       "copy_bytes_per_second", b->copy_bytes, "of_peak",
-      all_flops(b) / b->step_seconds[0] / b->peak_flops, "sections", sections);
+      all_flops(b) / b->step_seconds[0] / b->peak_flops, "products", products, "sections",
+      sections);
   json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
   putchar('\n');
   json_decref(all);
@@ -69,8 +83,11 @@ static void print_text(const run_config *config, const benchmark *b) {
   printf("  processor         %s\n", processor_name());
   printf("  peak              %10.1f GFLOP/s by multiply-adds in %s; copies at %.1f GB/s\n",
          1e-9 * b->peak_flops, vector_instruction_names[processor_vectors()], 1e-9 * b->copy_bytes);
-  printf("  OpenBLAS's sgemm  %10.1f %% of the peak, with %s's kernels\n",
-         100.0 * b->gemm_flops / b->peak_flops, blas_chosen().kernels);
+  const long long rows = b->product_shape[0], out = b->product_shape[1], in = b->product_shape[2];
+  printf("  products, X %lld x %lld, W %lld x %lld:\n", rows, in, out, in);
+  for (int form = 0; form < 3; form++)
+    printf("    %-14s  %10.1f %% of the peak\n", product_names[form].text,
+           100.0 * b->product_flops[form] / b->peak_flops);
   printf("  whole step        %10.1f %% of the peak\n\n",
          100.0 * all_flops(b) / b->step_seconds[0] / b->peak_flops);
   printf("  %-14s %10s %9s   %s\n", "section", "ms a step", "share", "of the machine's peak");

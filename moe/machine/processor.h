@@ -18,7 +18,8 @@ vector_instructions processor_vectors(void);
 /* As it names itself. */
 const char *processor_name(void);
 /* Multiplications and additions in binary32 a second that so many threads reach together, by fused
-   multiply-adds that wait for nothing but the ones before them; two for each. */
+   multiply-adds that wait for nothing but the ones before them; two for each. Seconds are those of
+   each thread on its processor, so that what else the machine does does not count. */
 double processor_peak(int threads);
 
 /* The OPENBLAS_CORETYPE for a processor with these instructions, on which OpenBLAS has chosen the

@@ -1,8 +1,8 @@
 #include "benchmark.h"
+#include "kernels/cpu/gemm.h"
 #include "moe/machine/clock.h"
 #include "moe/data/sampler.h"
 #include "moe/machine/processor.h"
-#include <cblas.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,29 +13,34 @@ const char *const benchmark_section_names[BENCHMARK_SECTIONS] = {
     [SECTION_EMBEDDING] = "embedding", [SECTION_HEAD] = "head",
     [SECTION_OPTIMIZER] = "optimizer", [SECTION_OTHER] = "other"};
 
-/* What every thread reaches together on products of its own: the best of a few rounds, because
-   anything else the machine does can only slow one down. */
-static phibal_status measure_gemm(int threads, double *flops) {
-  enum { N = 512, REPEATS = 4, ROUNDS = 3 };
-  const size_t matrix = (size_t)N * N;
-  float *memory = malloc(3 * matrix * (size_t)threads * sizeof *memory);
+/* A linear layer's three products on all threads, FLOP a second: Y = X W^T, dX = dY W and
+   dW += dY^T X, with X [rows][in], W [out][in]. Each the best of a few rounds, because anything
+   else that the machine does can only slow one down. */
+static phibal_status measure_products(const int64_t shape[3], double flops[3]) {
+  enum { ROUNDS = 3 };
+  const int64_t rows = shape[0], out = shape[1], in = shape[2];
+  const int64_t numbers = rows * in + out * in + rows * out;
+  float *memory = malloc(2 * (size_t)numbers * sizeof *memory);
   if (!memory) return phibal_status_set(PHIBAL_ERROR_MEMORY, "bench: out of memory");
-  for (size_t i = 0; i < 3 * matrix * (size_t)threads; i++) memory[i] = (float)(i % 7) * 0.125f;
-  double best = 0;
-  for (int round = 0; round < ROUNDS; round++) {
-    double start = seconds_now();
-#pragma omp parallel num_threads(threads)
-    {
-      float *a = memory + 3 * matrix * (size_t)omp_get_thread_num();
-      for (int i = 0; i < REPEATS; i++)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0f, a, N, a + matrix, N,
-                    0.0f, a + 2 * matrix, N);
+  for (int64_t i = 0; i < 2 * numbers; i++) memory[i] = (float)(i % 7 - 3);
+  const float *x = memory, *w = x + rows * in, *dy = w + out * in;
+  float *dx = memory + numbers, *dw = dx + rows * in, *y = dw + out * in;
+  const double work = 2.0 * (double)rows * (double)out * (double)in;
+  const int repeats = 1 + (int)(1e9 / work); /* some 10 ms */
+  for (int round = 0; round < ROUNDS; round++)
+    for (int form = 0; form < 3; form++) {
+      const double start = seconds_now();
+      for (int i = 0; i < repeats; i++)
+        if (form == 0)
+          phibal_gemm_linear(rows, out, in, x, w, 0, y);
+        else if (form == 1)
+          phibal_gemm_linear_input_gradient(rows, out, in, dy, w, 0.0f, dx);
+        else
+          phibal_gemm_linear_weight_gradient(rows, out, in, dy, x, dw);
+      const double rate = work * repeats / (seconds_now() - start);
+      if (rate > flops[form]) flops[form] = rate;
     }
-    double rate = 2.0 * N * N * N * REPEATS * threads / (seconds_now() - start);
-    if (rate > best) best = rate;
-  }
   free(memory);
-  *flops = best;
   return PHIBAL_OK;
 }
 
@@ -201,14 +206,18 @@ phibal_status benchmark_run(const run_config *config, const token_file *file, in
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "bench: the CPU trains in binary32, not in the run file's "
                              "training.precision: bfloat16");
+  /* Of an expert's matrix, on the tokens of a micro-batch, or as many of them as there are in a
+     common one. */
+  const int64_t tokens = (int64_t)config->batch.micro_sequences * config->model.sequence;
+  r.product_shape[0] = smaller(tokens, 2048);
+  r.product_shape[1] = config->model.hidden;
+  r.product_shape[2] = config->model.width;
   /* In turn, so that both meet the same of what else the machine does. */
   phibal_status status = PHIBAL_OK;
   for (int i = 0; i < 3 && !status; i++) {
-    double products = 0;
     const double peak = processor_peak(r.threads);
-    status = measure_gemm(r.threads, &products);
     if (peak > r.peak_flops) r.peak_flops = peak;
-    if (!status && products > r.gemm_flops) r.gemm_flops = products;
+    status = measure_products(r.product_shape, r.product_flops);
   }
   if (!status) status = measure_copy(r.threads, &r.copy_bytes);
   if (!status && file)

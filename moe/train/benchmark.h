@@ -21,10 +21,11 @@ extern const char *const benchmark_section_names[BENCHMARK_SECTIONS];
 typedef struct benchmark {
   int32_t threads, steps;
   int64_t step_tokens;
-  double peak_flops;      /* a second: multiply-adds in binary32, all threads (processor_peak) */
-  double gemm_flops;      /* a second: OpenBLAS's products of 512 x 512, all threads */
-  double copy_bytes;      /* a second, read and written: copies far larger than the caches */
-  double step_seconds[3]; /* median, least, most */
+  double peak_flops;        /* a second: multiply-adds in binary32, all threads (processor_peak) */
+  int64_t product_shape[3]; /* rows, out, in of a linear layer; of its products */
+  double product_flops[3];  /* a second, all threads: Y = X W^T, dX = dY W, dW += dY^T X */
+  double copy_bytes;        /* a second, read and written: copies far larger than the caches */
+  double step_seconds[3];   /* median, least, most */
   /* Of one step. Medians over the steps, section by section: a step during which another process
      took a core counts as one bad step and not by its length. */
   double section_seconds[BENCHMARK_SECTIONS];
