@@ -140,7 +140,7 @@ def drawing(page):
     plain = lambda s: s.replace("`", "")
     step, top = 46, 50
     text(20, 28, "From a logit to its gradient", font_weight="bold")
-    logit = table["The way of a logit to its gradient"]
+    logit = table["From a logit to its gradient"]
     for i, (station, equation, reference, cpu, _, operation) in enumerate(logit):
         y = top + i * step
         box(20, y, 560, 34, "#eef4fa")
@@ -152,7 +152,7 @@ def drawing(page):
         if i:
             arrow(60, y - step + 34, y - 3)
     text(620, 28, "From a row to a certificate", font_weight="bold")
-    potential = table["The way of a potential from its row to a certificate"]
+    potential = table["A potential, from its catalogue row to a certificate"]
     for i, (station, where) in enumerate(potential):
         y = top + i * step
         box(620, y, 360, 34, "#f6f1e4")
@@ -233,7 +233,7 @@ def main():
     for circle in circles(graph):
         wrong.append("files include each other: " + " ".join(circle))
     specification, operations = read("spec/SPEC.md"), read("spec/ops.def")
-    for row in table["The way of a logit to its gradient"]:
+    for row in table["From a logit to its gradient"]:
         wrong += ["no equation (%s)" % tag for tag in row[1].split() if "(%s)" % tag not in specification]
         if '"%s"' % row[5].strip("`") not in operations:
             wrong.append("no operation %s" % row[5])
