@@ -94,20 +94,20 @@ programs() {
   able || return
   [ -f "$work/meson/build.ninja" ] ||
     meson setup "$work/meson" "$root" -Dgpu_architectures="$architecture" || return 1
-  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/tensor_bytes bench/bench_train_step
+  ninja -C "$work/meson" cli/phibal kernels/cuda/libphibal-cuda.so tests/formats/tensor_bytes bench/bench_train_step
 }
 
 verify() { made && "$work/meson/cli/phibal" verify --backend cuda; }
 
 # Ten steps of training beside the CPU's.
-train() { made && sh "$root/tests/train_device.sh" "$work/meson/cli/phibal" "$work/train" "$root" cuda; }
+train() { made && sh "$root/tests/moe/device/train_device.sh" "$work/meson/cli/phibal" "$work/train" "$root" cuda; }
 
 # One rank that goes through NCCL has the bits of a process alone; two ranks where there are two devices.
 ranks() {
   made || return
   "$work/meson/cli/phibal" info | grep -q 'NCCL *left out' && { echo "built without NCCL"; return 77; }
   devices=$(nvidia-smi -L | wc -l)
-  sh "$root/tests/train_launched.sh" "$work/meson/cli/phibal" "$work/meson/tests/tensor_bytes" "$work/ranks" \
+  sh "$root/tests/moe/parallel/train_launched.sh" "$work/meson/cli/phibal" "$work/meson/tests/formats/tensor_bytes" "$work/ranks" \
     "$root" cuda $((devices > 1 ? 2 : 1))
 }
 

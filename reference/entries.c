@@ -13,7 +13,7 @@
 
    The functions themselves have the suffix _inside; inside.h gives it to them when the library is
    compiled, so that they call each other without these doors. What is no more than memory,
-   comparisons or names has none (tests/entries.py holds the list against the headers). */
+   comparisons or names has none (tests/reference/entries.py holds the list against the headers). */
 #include <fenv.h>
 #include <phibal/environment.h>
 #include <phibal/reference.h>

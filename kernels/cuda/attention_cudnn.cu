@@ -6,8 +6,8 @@
 
    Deterministic: dQ is the product dS K itself, with dS in the workspace, and no sum in binary32
    that blocks add to in whatever order; and engines that cuDNN notes as nondeterministic are not
-   taken. How it calls cuDNN, and what the graph means, is tried without (tests/
-   test_attention_cudnn.cpp); on a device it has not run yet. */
+   taken. How it calls cuDNN, and what the graph means, is tried without
+   (tests/kernels/cuda/test_attention_cudnn.cpp); on a device it has not run yet. */
 #include "attention_library.h"
 #include "device.h"
 

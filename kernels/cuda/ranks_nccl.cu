@@ -1,5 +1,5 @@
 /* The ranks of ranks.h between devices, by NCCL. Compiled and linked where nvcc and NCCL are; how
-   it calls NCCL is tried without (tests/test_ranks_nccl.cpp), on a device it has not run yet.
+   it calls NCCL is tried without (tests/kernels/cuda/test_ranks_nccl.cpp), on a device it has not run yet.
 
    The communicator does not block: whatever NCCL has begun is waited for here, where a rank that is
    lost, an error of NCCL's and the end of patience are looked at meanwhile. Each of them aborts the

@@ -1,0 +1,642 @@
+/* config.json and weights of Hugging Face models: what is read, what is refused, what is written.
+   That the numbers mean what they should is test_huggingface.c's. */
+#include "tests/data_files.h"
+#include "moe/hf/hf_internal.h"
+#include "parity.h"
+#include "moe/export/hf_write.h"
+
+#include <math.h>
+
+#define LLAMA_LIKE                                                                                 \
+  "\"hidden_act\": \"silu\", \"attention_bias\": false, \"rope_scaling\": null,"                   \
+  " \"tie_word_embeddings\": false, "
+
+/* The options of published models, as their config.json has them. */
+static const struct {
+  const char *name, *json;
+  int64_t parameters; /* as published; Moonlight's is added up by hand from its shapes */
+} published[] = {
+    {"OLMoE-1B-7B",
+     "{\"architectures\": [\"OlmoeForCausalLM\"], \"model_type\": \"olmoe\", " LLAMA_LIKE
+     "\"clip_qkv\": null, \"hidden_size\": 2048, \"intermediate_size\": 1024, "
+     "\"max_position_embeddings\": 4096, \"norm_topk_prob\": false, \"num_attention_heads\": 16, "
+     "\"num_experts\": 64, \"num_experts_per_tok\": 8, \"num_hidden_layers\": 16, "
+     "\"num_key_value_heads\": 16, \"rms_norm_eps\": 1e-05, \"rope_theta\": 10000.0, "
+     "\"vocab_size\": 50304}",
+     6919161856},
+    {"Mixtral-8x7B",
+     "{\"architectures\": [\"MixtralForCausalLM\"], \"model_type\": \"mixtral\", " LLAMA_LIKE
+     "\"hidden_size\": 4096, \"intermediate_size\": 14336, \"max_position_embeddings\": 32768, "
+     "\"num_attention_heads\": 32, \"num_experts_per_tok\": 2, \"num_hidden_layers\": 32, "
+     "\"num_key_value_heads\": 8, \"num_local_experts\": 8, \"rms_norm_eps\": 1e-05, "
+     "\"rope_theta\": 1000000.0, \"sliding_window\": null, \"vocab_size\": 32000}",
+     46702792704},
+    {"Qwen3-30B-A3B",
+     "{\"architectures\": [\"Qwen3MoeForCausalLM\"], \"model_type\": \"qwen3_moe\", " LLAMA_LIKE
+     "\"decoder_sparse_step\": 1, \"head_dim\": 128, \"hidden_size\": 2048, "
+     "\"intermediate_size\": 6144, \"max_position_embeddings\": 40960, \"mlp_only_layers\": [], "
+     "\"moe_intermediate_size\": 768, \"norm_topk_prob\": true, \"num_attention_heads\": 32, "
+     "\"num_experts\": 128, \"num_experts_per_tok\": 8, \"num_hidden_layers\": 48, "
+     "\"num_key_value_heads\": 4, \"rms_norm_eps\": 1e-06, \"rope_theta\": 1000000.0, "
+     "\"sliding_window\": null, \"use_sliding_window\": false, \"vocab_size\": 151936}",
+     30532122624},
+    {"deepseek-moe-16b",
+     "{\"architectures\": [\"DeepseekForCausalLM\"], \"model_type\": \"deepseek\", " LLAMA_LIKE
+     "\"first_k_dense_replace\": 1, \"hidden_size\": 2048, \"intermediate_size\": 10944, "
+     "\"max_position_embeddings\": 4096, \"moe_intermediate_size\": 1408, \"moe_layer_freq\": 1, "
+     "\"n_routed_experts\": 64, \"n_shared_experts\": 2, \"norm_topk_prob\": false, "
+     "\"num_attention_heads\": 16, \"num_experts_per_tok\": 6, \"num_hidden_layers\": 28, "
+     "\"num_key_value_heads\": 16, \"rms_norm_eps\": 1e-06, \"rope_theta\": 10000, "
+     "\"scoring_func\": \"softmax\", \"vocab_size\": 102400}",
+     16375728128},
+    {"DeepSeek-V2-Lite",
+     "{\"architectures\": [\"DeepseekV2ForCausalLM\"], \"model_type\": \"deepseek_v2\", "
+     "\"hidden_act\": \"silu\", \"attention_bias\": false, \"tie_word_embeddings\": false, "
+     "\"first_k_dense_replace\": 1, \"hidden_size\": 2048, \"intermediate_size\": 10944, "
+     "\"kv_lora_rank\": 512, \"max_position_embeddings\": 163840, "
+     "\"moe_intermediate_size\": 1408, \"moe_layer_freq\": 1, \"n_group\": 1, "
+     "\"n_routed_experts\": 64, \"n_shared_experts\": 2, \"norm_topk_prob\": false, "
+     "\"num_attention_heads\": 16, \"num_experts_per_tok\": 6, \"num_hidden_layers\": 27, "
+     "\"num_key_value_heads\": 16, \"q_lora_rank\": null, \"qk_nope_head_dim\": 128, "
+     "\"qk_rope_head_dim\": 64, \"rms_norm_eps\": 1e-06, \"rope_scaling\": {\"beta_fast\": 32, "
+     "\"beta_slow\": 1, \"factor\": 40, \"mscale\": 0.707, \"mscale_all_dim\": 0.707, "
+     "\"original_max_position_embeddings\": 4096, \"type\": \"yarn\"}, \"rope_theta\": 10000, "
+     "\"routed_scaling_factor\": 1.0, \"scoring_func\": \"softmax\", \"topk_group\": 1, "
+     "\"topk_method\": \"greedy\", \"v_head_dim\": 128, \"vocab_size\": 102400}",
+     15706484224},
+    {"Moonlight-16B-A3B",
+     "{\"architectures\": [\"DeepseekV3ForCausalLM\"], \"model_type\": \"deepseek_v3\", " LLAMA_LIKE
+     "\"first_k_dense_replace\": 1, \"hidden_size\": 2048, \"intermediate_size\": 11264, "
+     "\"kv_lora_rank\": 512, \"max_position_embeddings\": 8192, \"moe_intermediate_size\": 1408, "
+     "\"moe_layer_freq\": 1, \"n_group\": 1, \"n_routed_experts\": 64, \"n_shared_experts\": 2, "
+     "\"norm_topk_prob\": true, \"num_attention_heads\": 16, \"num_experts_per_tok\": 6, "
+     "\"num_hidden_layers\": 27, \"num_key_value_heads\": 16, \"q_lora_rank\": null, "
+     "\"qk_nope_head_dim\": 128, \"qk_rope_head_dim\": 64, \"rms_norm_eps\": 1e-05, "
+     "\"rope_theta\": 50000.0, \"routed_scaling_factor\": 2.446, \"scoring_func\": \"sigmoid\", "
+     "\"topk_group\": 1, \"topk_method\": \"noaux_tc\", \"v_head_dim\": 128, "
+     "\"vocab_size\": 163840}",
+     15960108544}};
+enum { PUBLISHED = sizeof published / sizeof *published };
+
+static phibal_status parse(const char *text, hf_config *config) {
+  json_error_t error;
+  json_t *json = json_loads(text, 0, &error);
+  cr_assert(json, "%s: %s", error.text, text);
+  phibal_status status = hf_config_parse(json, "config.json", config);
+  json_decref(json);
+  return status;
+}
+
+Test(huggingface_files, published_models) {
+  for (int i = 0; i < PUBLISHED; i++) {
+    hf_config config;
+    int64_t total, active;
+    must(parse(published[i].json, &config));
+    model_count(&config.model, BALANCE_NONE, &total, &active);
+    cr_expect_eq(total, published[i].parameters, "%s: %lld parameters, not %lld", published[i].name,
+                 (long long)total, (long long)published[i].parameters);
+  }
+  hf_config lite;
+  must(parse(published[4].json, &lite));
+  /* The scores are multiplied by 192^-1/2 (0.1 0.707 log 40 + 1)^2, cosines by 1. */
+  cr_expect_float_eq(lite.model.attention_multiplier, 1.5896262f, 1e-6f);
+  cr_expect_eq(lite.model.rope_magnitude, 0);
+  cr_expect_eq(lite.model.head_width, 192);
+  hf_config moonlight;
+  must(parse(published[5].json, &moonlight));
+  cr_expect_eq(moonlight.model.latent_norm_epsilon, 1e-6f);
+  cr_expect_eq(moonlight.model.norm_epsilon, 1e-5f);
+  cr_expect_eq(moonlight.model.expert_groups, 0);
+  cr_expect(moonlight.model.selection_bias && moonlight.model.rope_interleaved);
+}
+
+/* What is made from the options says the same again, and is recognised as the same architecture. */
+Test(huggingface_files, config_both_ways) {
+  for (int i = 0; i < PUBLISHED + parity_count; i++) {
+    char folder[512];
+    hf_config config, again;
+    if (i < PUBLISHED) {
+      must(parse(published[i].json, &config));
+    } else {
+      parity_folder(parity_names[i - PUBLISHED], folder);
+      must(hf_config_read(folder, &config));
+    }
+    json_t *json = hf_config_make(config.architecture, &config.model);
+    must(hf_config_parse(json, "made", &again));
+    json_decref(json);
+    cr_expect_eq(again.architecture, config.architecture);
+    /* YaRN's temperature goes through a logarithm and a square. */
+    cr_expect_float_eq(again.model.attention_multiplier, config.model.attention_multiplier, 2e-7f);
+    again.model.attention_multiplier = config.model.attention_multiplier;
+    cr_expect_eq(memcmp(&again.model, &config.model, sizeof config.model), 0, "config %d", i);
+  }
+}
+
+/* A key of a published config.json set to something else, or (null) taken away. */
+static void expect_refused(int which, const char *key, const char *value, phibal_status status,
+                           const char *message) {
+  hf_config config;
+  json_t *json = json_loads(published[which].json, 0, NULL);
+  if (value)
+    json_object_set_new(json, key, json_loads(value, JSON_DECODE_ANY, NULL));
+  else
+    json_object_del(json, key);
+  cr_expect_eq(hf_config_parse(json, "config.json", &config), status, "%s = %s: %s", key, value,
+               phibal_status_message());
+  cr_expect(message_has(message), "'%s' not in: %s", message, phibal_status_message());
+  json_decref(json);
+}
+
+Test(huggingface_files, refuses_what_it_has_not) {
+  enum { OLMOE, MIXTRAL, QWEN, MOE16, LITE, MOONLIGHT };
+  const phibal_status no = PHIBAL_ERROR_UNSUPPORTED, bad = PHIBAL_ERROR_FORMAT;
+  expect_refused(OLMOE, "model_type", "\"llama\"", no, "llama");
+  expect_refused(OLMOE, "model_type", NULL, no, "'model_type' is none");
+  expect_refused(OLMOE, "architectures", "[\"OlmoeForSequenceClassification\"]", no,
+                 "OlmoeForSequenceClassification");
+  expect_refused(OLMOE, "clip_qkv", "8.0", no, "'clip_qkv' is 8.0");
+  expect_refused(OLMOE, "hidden_act", "\"gelu\"", no, "'hidden_act'");
+  expect_refused(OLMOE, "attention_bias", "true", no, "'attention_bias'");
+  expect_refused(OLMOE, "quantization_config", "{\"quant_method\": \"fp8\"}", no, "fp8");
+  expect_refused(OLMOE, "num_experts", NULL, bad, "'num_experts' is missing");
+  expect_refused(OLMOE, "num_local_experts", "32", bad, "'num_local_experts' is 32");
+  expect_refused(OLMOE, "hidden_size", "\"2048\"", bad, "'hidden_size' is a text");
+  expect_refused(OLMOE, "hidden_size", "-1", bad, "'hidden_size' is -1");
+  expect_refused(OLMOE, "hidden_size", "1e3", bad, "'hidden_size' is not whole");
+  expect_refused(OLMOE, "rms_norm_eps", "1e40", bad, "'rms_norm_eps' is 1e+40");
+  expect_refused(OLMOE, "hidden_size", NULL, bad, "'hidden_size' is missing");
+  expect_refused(OLMOE, "rope_theta", NULL, bad, "'rope_theta' is missing");
+  expect_refused(OLMOE, "norm_topk_prob", "1", bad, "'norm_topk_prob' is a number");
+  expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"llama3\", \"factor\": 8}", no, "llama3");
+  expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"yarn\", \"short_factor\": [1]}", no,
+                 "\"short_factor\"");
+  expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"yarn\", \"factor\": 8}", bad,
+                 "'original_max_position_embeddings' is missing");
+  expect_refused(MIXTRAL, "sliding_window", "4096", no, "'sliding_window' is 4096");
+  expect_refused(MIXTRAL, "num_experts_per_tok", "1", no, "a gate of 1");
+  expect_refused(QWEN, "mlp_only_layers", "[0, 2]", no, "'mlp_only_layers'");
+  expect_refused(QWEN, "decoder_sparse_step", "2", no, "'decoder_sparse_step' is 2");
+  expect_refused(QWEN, "use_sliding_window", "true", no, "'use_sliding_window'");
+  expect_refused(MOE16, "moe_layer_freq", "2", no, "'moe_layer_freq' is 2");
+  expect_refused(MOE16, "scoring_func", "\"sigmoid\"", no, "'scoring_func'");
+  expect_refused(LITE, "norm_topk_prob", "true", no, "'norm_topk_prob' is true");
+  expect_refused(LITE, "topk_method", "\"noaux_tc\"", no, "'topk_method' is \"noaux_tc\"");
+  expect_refused(LITE, "qk_rope_head_dim", "63", PHIBAL_ERROR_ARGUMENT, "rope_width 63");
+  expect_refused(MOONLIGHT, "norm_topk_prob", "false", no, "'norm_topk_prob' is false");
+  expect_refused(MOONLIGHT, "scoring_func", "\"softmax\"", no, "'scoring_func'");
+  expect_refused(MOONLIGHT, "n_group", "3", PHIBAL_ERROR_ARGUMENT, "expert_groups");
+}
+
+/* Every key of the published files, and those that only others have, with a value of every other
+   kind: refused by the key's name. */
+Test(huggingface_files, refuses_every_wrong_kind) {
+  enum {
+
+    REAL = 2,
+    BOOLEAN = 4,
+
+    LIST = 16,
+    OBJECT = 32,
+    NONE = 64,
+    ZERO = 128
+  };
+  static const struct {
+    const char *value;
+    int kinds; /* of which it is a good value, or none that is looked at here */
+  } values[] = {{"null", NONE},
+                {"true", BOOLEAN},
+                {"false", BOOLEAN},
+                {"0", ZERO},
+                {"-1", 0},
+                {"0.5", REAL},
+                {"2147483648", REAL},
+                {"9223372036854775807", REAL},
+                {"-9223372036854775808", 0},
+                {"1e300", 0},
+                {"\"\"", 0},
+                {"\"8\"", 0},
+                {"\"softmax \"", 0},
+                {"[]", LIST},
+                {"[1]", 0},
+                {"[1, 2]", 0},
+                {"[null]", 0},
+                {"[[\"OlmoeForCausalLM\"]]", 0},
+                {"{}", OBJECT},
+                {"{\"a\": 1}", 0}};
+  static const struct {
+    const char *key;
+    int kind; /* NONE: null is as good as no key; ZERO: it may be 0 */
+  } keys[] = {{"architectures", NONE},
+              {"model_type", 0},
+              {"hidden_act", NONE},
+              {"attention_bias", BOOLEAN | NONE},
+              {"mlp_bias", BOOLEAN | NONE},
+              {"quantization_config", NONE},
+              {"rope_scaling", OBJECT | NONE},
+              {"rope_parameters", OBJECT | NONE},
+              {"tie_word_embeddings", BOOLEAN | NONE},
+              {"clip_qkv", NONE},
+              {"hidden_size", 0},
+              {"intermediate_size", ZERO},
+              {"max_position_embeddings", 0},
+              {"norm_topk_prob", BOOLEAN | NONE},
+              {"num_attention_heads", 0},
+              {"num_experts", 0},
+              {"num_local_experts", NONE},
+              {"num_experts_per_tok", 0},
+              {"num_hidden_layers", 0},
+              {"num_key_value_heads", NONE},
+              {"head_dim", NONE},
+              {"rms_norm_eps", REAL},
+              {"rope_theta", REAL},
+              {"vocab_size", 0},
+              {"sliding_window", NONE},
+              {"decoder_sparse_step", NONE},
+              {"mlp_only_layers", LIST | NONE},
+              {"moe_intermediate_size", 0},
+              {"use_sliding_window", BOOLEAN | NONE},
+              {"first_k_dense_replace", NONE | ZERO},
+              {"moe_layer_freq", NONE},
+              {"n_routed_experts", 0},
+              {"n_shared_experts", NONE | ZERO},
+              {"scoring_func", NONE},
+              {"kv_lora_rank", 0},
+              {"n_group", NONE | ZERO},
+              {"topk_group", NONE | ZERO},
+              {"q_lora_rank", NONE},
+              {"qk_nope_head_dim", ZERO},
+              {"qk_rope_head_dim", 0},
+              {"v_head_dim", 0},
+              {"routed_scaling_factor", REAL | NONE},
+              {"topk_method", NONE},
+              {"rope_interleave", BOOLEAN | NONE}};
+  enum { KEYS = sizeof keys / sizeof *keys };
+  /* Which of the published files read a key that is not among theirs. */
+  static const struct {
+    const char *key;
+    int which;
+  } others[] = {{"quantization_config", 0}, {"num_local_experts", 0}, {"head_dim", 0},
+                {"rope_parameters", 0},     {"mlp_bias", 3},          {"rope_interleave", 5}};
+  int looked_at = 0;
+  for (int which = 0; which < PUBLISHED; which++)
+    for (int k = 0; k < KEYS; k++) {
+      json_t *json = json_loads(published[which].json, 0, NULL);
+      bool read = json_object_get(json, keys[k].key);
+      for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        read |= others[i].which == which && !strcmp(others[i].key, keys[k].key);
+      /* Moot beside use_sliding_window. */
+      if (which == 2 && !strcmp(keys[k].key, "sliding_window")) read = false;
+      looked_at += read;
+      for (size_t v = 0; read && v < sizeof values / sizeof *values; v++) {
+        if (values[v].kinds & keys[k].kind) continue;
+        hf_config config;
+        char named[64];
+        snprintf(named, sizeof named, "'%s'", keys[k].key);
+        json_object_set_new(json, keys[k].key, json_loads(values[v].value, JSON_DECODE_ANY, NULL));
+        cr_expect_neq(hf_config_parse(json, "config.json", &config), PHIBAL_OK, "%s: %s: %s",
+                      published[which].name, keys[k].key, values[v].value);
+        cr_expect(message_has(named), "%s: %s: %s", keys[k].key, values[v].value,
+                  phibal_status_message());
+      }
+      json_decref(json);
+    }
+  cr_expect_geq(looked_at, 100);
+  /* No key of a published file is left out above. */
+  for (int which = 0; which < PUBLISHED; which++) {
+    json_t *json = json_loads(published[which].json, 0, NULL), *value;
+    const char *key;
+    json_object_foreach(json, key, value) {
+      int k = 0;
+      while (k < KEYS && strcmp(keys[k].key, key)) k++;
+      cr_expect_lt(k, KEYS, "%s", key);
+    }
+    json_decref(json);
+  }
+}
+
+Test(huggingface_files, refuses_every_wrong_kind_of_yarn) {
+  static const char *const keys[] = {"factor",           "original_max_position_embeddings",
+                                     "beta_fast",        "beta_slow",
+                                     "mscale",           "mscale_all_dim",
+                                     "attention_factor", "truncate",
+                                     "rope_type",        "type"};
+  static const char *const values[] = {"\"1\"", "[1]", "{}", "-1", "1e300"};
+  for (int parameters = 0; parameters < 2; parameters++)
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+      for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+        hf_config config;
+        json_t *json = json_loads(published[4].json, 0, NULL);
+        json_t *rope = json_deep_copy(json_object_get(json, "rope_scaling"));
+        char named[64];
+        snprintf(named, sizeof named, "'%s'", keys[k]);
+        json_object_set_new(rope, keys[k], json_loads(values[v], JSON_DECODE_ANY, NULL));
+        json_object_set_new(json, parameters ? "rope_parameters" : "rope_scaling", rope);
+        cr_expect_neq(hf_config_parse(json, "config.json", &config), PHIBAL_OK, "%s: %s", keys[k],
+                      values[v]);
+        cr_expect(message_has(named), "%s: %s: %s", keys[k], values[v], phibal_status_message());
+        json_decref(json);
+      }
+}
+
+/* A copy of a fixture in which tensors may be changed before it is written. */
+typedef struct copy {
+  char *folder;
+  safetensors_file from;
+  safetensors_tensor tensors[200];
+  int64_t count;
+} copy;
+
+static copy copy_begin(const char *name) {
+  char folder[512], path[600];
+  text_buffer text = {0};
+  copy c = {.folder = scratch_folder()};
+  parity_folder(name, folder);
+  snprintf(path, sizeof path, "%s/config.json", folder);
+  must(file_read_all(path, &text));
+  put_file(c.folder, "config.json", text.bytes, text.count);
+  text_buffer_free(&text);
+  snprintf(path, sizeof path, "%s/model.safetensors", folder);
+  must(safetensors_open(path, &c.from));
+  c.count = c.from.count;
+  cr_assert_leq(c.count, 199);
+  memcpy(c.tensors, c.from.tensors, (size_t)c.count * sizeof *c.tensors);
+  return c;
+}
+
+static safetensors_tensor *tensor_of(copy *c, const char *name) {
+  int64_t i = 0;
+  while (i < c->count && strcmp(c->tensors[i].name, name)) i++;
+  cr_assert_lt(i, c->count, "no %s", name);
+  return &c->tensors[i];
+}
+
+static phibal_status copy_load(copy *c, hf_checkpoint *opened, model **m) {
+  const balance_config none = {.method = BALANCE_NONE};
+  char path[600];
+  snprintf(path, sizeof path, "%s/model.safetensors", c->folder);
+  must(safetensors_write(path, c->tensors, c->count, NULL, 0));
+  must(hf_open(c->folder, opened));
+  opened->config.model.sequence = 4;
+  must(model_create(&opened->config.model, &none, 1, 3, m));
+  return hf_restore(opened, &opened->config.model, *m);
+}
+
+static void copy_end(copy *c, hf_checkpoint *opened, model *m) {
+  model_destroy(m);
+  hf_close(opened);
+  safetensors_close(&c->from);
+  folder_remove(c->folder);
+  free(c->folder);
+}
+
+static void expect_load_refused(copy *c, phibal_status status, const char *message) {
+  hf_checkpoint opened;
+  model *m;
+  cr_expect_eq(copy_load(c, &opened, &m), status);
+  cr_expect(message_has(message), "'%s' not in: %s", message, phibal_status_message());
+  copy_end(c, &opened, m);
+}
+
+Test(huggingface_files, refuses_tensors) {
+  static const float numbers[1024];
+  copy c = copy_begin("olmoe");
+  c.tensors[c.count++] =
+      (safetensors_tensor){.name = "model.layers.0.mlp.shared_expert_gate.weight",
+                           .dtype = SAFETENSORS_F32,
+                           .dimensions = 1,
+                           .shape = {16},
+                           .data = numbers};
+  expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "\"model.layers.0.mlp.shared_expert_gate.weight\"");
+  c = copy_begin("olmoe");
+  *tensor_of(&c, "model.layers.1.mlp.experts.3.up_proj.weight") = c.tensors[--c.count];
+  expect_load_refused(&c, PHIBAL_ERROR_FORMAT,
+                      "'model.layers.1.mlp.experts.3.up_proj.weight' is missing");
+  c = copy_begin("olmoe");
+  tensor_of(&c, "model.layers.1.self_attn.k_norm.weight")->shape[0] = 4;
+  expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "'model.layers.1.self_attn.k_norm.weight' has 1");
+}
+
+/* Transposed where they are not square, of a type that is not read, a tied head that is another. */
+Test(huggingface_files, refuses_shapes_and_types) {
+  static const double wide[1024];
+  copy c = copy_begin("deepseek_v2");
+  safetensors_tensor *tensor = tensor_of(&c, "model.layers.1.mlp.experts.0.down_proj.weight");
+  tensor->shape[0] = 6, tensor->shape[1] = 16;
+  expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "[6, 16, ...]; the configuration wants 2, [16, 6]");
+  c = copy_begin("deepseek_v2");
+  tensor = tensor_of(&c, "model.norm.weight");
+  tensor->dtype = SAFETENSORS_F64, tensor->data = wide;
+  expect_load_refused(&c, PHIBAL_ERROR_UNSUPPORTED, "'model.norm.weight' is of type F64");
+  c = copy_begin("qwen3_moe");
+  c.tensors[c.count] = *tensor_of(&c, "model.embed_tokens.weight");
+  c.tensors[c.count].name = "lm_head.weight";
+  c.tensors[c.count++].data = wide;
+  expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "\"lm_head.weight\"");
+}
+
+/* A tied head that is there once more; binary16, subnormals and signs included. */
+Test(huggingface_files, reads_what_old_files_have) {
+  static const uint16_t half[16] = {0x0000, 0x8000, 0x3c00, 0xbc00, 0x3c01, 0x7bff, 0x0001, 0x83ff,
+                                    0x0400, 0x3555, 0xc000, 0x4248, 0x2e66, 0x6400, 0xfbff, 0x1400};
+  static const float value[16] = {
+      0.0f,     -0.0f,       1.0f,  -1.0f,     0x1.004p0f,  65504.0f, 0x1p-24f,  -0x3ffp-24f,
+      0x1p-14f, 0x1.554p-2f, -2.0f, 3.140625f, 0x1.998p-4f, 1024.0f,  -65504.0f, 0x1p-10f};
+  hf_checkpoint opened;
+  model *m;
+  copy c = copy_begin("qwen3_moe");
+  c.tensors[c.count] = *tensor_of(&c, "model.embed_tokens.weight");
+  c.tensors[c.count++].name = "lm_head.weight";
+  safetensors_tensor *norm = tensor_of(&c, "model.norm.weight");
+  norm->dtype = SAFETENSORS_F16, norm->data = half;
+  must(copy_load(&c, &opened, &m));
+  const float *read = model_parameters(m) + parity_tensor(m, "model.norm.weight")->offset;
+  cr_expect_eq(memcmp(read, value, sizeof value), 0);
+  copy_end(&c, &opened, m);
+}
+
+Test(huggingface_files, refuses_folders) {
+  hf_checkpoint c;
+  char *folder = scratch_folder();
+  cr_expect_not(hf_is_checkpoint(folder));
+  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_IO);
+  put_text(folder, "config.json", "{\"model_type\": ");
+  cr_expect(hf_is_checkpoint(folder));
+  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_FORMAT);
+  put_text(folder, "config.json", "[]");
+  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_FORMAT);
+  put_text(folder, "config.json", published[0].json);
+  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_IO);
+  cr_expect(message_has("neither model.safetensors nor"), "%s", phibal_status_message());
+  put_text(folder, "model.safetensors.index.json", "{\"weight_map\": {\"a\": \"../b\"}}");
+  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_FORMAT);
+  put_text(folder, "model.safetensors.index.json", "{\"weight_map\": {}}");
+  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_FORMAT);
+  put_text(folder, "model.safetensors.index.json", "{\"weight_map\": {\"a\": \"none\"}}");
+  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_IO);
+  folder_remove(folder);
+  free(folder);
+}
+
+/* An index against its files, of which each has half of the tensors. */
+Test(huggingface_files, refuses_another_index) {
+  static const struct {
+    const char *tensor; /* and the file that the index has it in; null: it has it not */
+    const char *file, *message;
+  } cases[] = {
+      {NULL, NULL, NULL},
+      {"model.norm.weight", "b.safetensors", "tensor \"model.norm.weight\" is in "},
+      {"model.norm.weight", NULL, "the index has it nowhere"},
+      {"lm_head.weights", "a.safetensors",
+       "tensor \"lm_head.weights\" is not in \"a.safetensors\""},
+      {"model.norm.weight", "", "\"\" is no file of the folder"},
+      {"model.norm.weight", "[\"a.safetensors\"]", "is no file of the folder"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    copy c = copy_begin("olmoe");
+    hf_checkpoint opened;
+    json_t *map = json_object();
+    safetensors_tensor *half = c.tensors;
+    int64_t n = c.count / 2;
+    for (int file = 0; file < 2; file++) {
+      char path[600];
+      const char *name = file ? "b.safetensors" : "a.safetensors";
+      snprintf(path, sizeof path, "%s/%s", c.folder, name);
+      if (file) half += n, n = c.count - n;
+      must(safetensors_write(path, half, n, NULL, 0));
+      for (int64_t t = 0; t < n; t++) {
+        const bool moved = cases[i].tensor && !strcmp(half[t].name, cases[i].tensor);
+        /* Whichever file has it, the index says the other one. */
+        const char *has = moved && cases[i].file && strstr(cases[i].file, "b.safe")
+                              ? file ? "a.safetensors" : "b.safetensors"
+                              : name;
+        if (!moved || cases[i].file) json_object_set_new(map, half[t].name, json_string(has));
+      }
+    }
+    if (cases[i].tensor && cases[i].file && !strstr(cases[i].file, "b.safe"))
+      json_object_set_new(map, cases[i].tensor,
+                          *cases[i].file == '[' ? json_loads(cases[i].file, 0, NULL)
+                                                : json_string(cases[i].file));
+    json_t *index = json_pack("{s:o}", "weight_map", map);
+    must(hf_json_write(c.folder, "model.safetensors.index.json", index));
+    json_decref(index);
+    const phibal_status status = hf_open(c.folder, &opened);
+    cr_expect_eq(status, cases[i].message ? PHIBAL_ERROR_FORMAT : PHIBAL_OK, "case %zu: %s", i,
+                 phibal_status_message());
+    if (cases[i].message)
+      cr_expect(message_has(cases[i].message), "case %zu: %s", i, phibal_status_message());
+    copy_end(&c, &opened, NULL);
+  }
+}
+
+/* Written, in one file or many, and read again: the same bits. The fixtures' weights are bfloat16
+   numbers, so that type loses nothing of them; the bias, which stays F32, gets others. */
+Test(huggingface_files, written_and_read_again) {
+  for (int i = 0; i < 3 * parity_count; i++) {
+    parity p = {0};
+    parity_open(parity_names[i / 3], NULL, &p);
+    if (p.config.selection_bias) model_bias(p.m, 0)[1] = 0.123456789f;
+    char *folder = scratch_folder();
+    const hf_save_options options = {.like = i % 3 == 2 ? p.folder : NULL,
+                                     .dtype = i % 3 ? HF_BFLOAT16 : HF_FLOAT32,
+                                     .shard_bytes = i % 3 == 1 ? 5000 : 1 << 30};
+    must(hf_save(folder, &p.config, p.m, &options));
+    hf_checkpoint c;
+    model *again;
+    const balance_config none = {.method = BALANCE_NONE};
+    must(hf_open(folder, &c));
+    cr_expect_eq(c.files > 2, i % 3 == 1);
+    cr_expect_eq(c.config.architecture, p.checkpoint.config.architecture);
+    must(model_create(&p.config, &none, 1, 3, &again));
+    must(hf_restore(&c, &p.config, again));
+    cr_expect_eq(memcmp(model_parameters(again), model_parameters(p.m),
+                        (size_t)model_parameter_count(again) * sizeof(float)),
+                 0);
+    cr_expect_eq(
+        memcmp(model_bias(again, 0), model_bias(p.m, 0), (size_t)p.config.experts * sizeof(float)),
+        0);
+    cr_expect_eq(hf_save(folder, &p.config, p.m, &options), PHIBAL_ERROR_ARGUMENT);
+    cr_expect(message_has("not empty"));
+    /* Of the folder it is like, all but weights comes along. */
+    char *beside = string_format("%s/expected.safetensors", folder);
+    cr_expect(access(beside, F_OK), "weights must not come along");
+    free(beside);
+    model_destroy(again);
+    hf_close(&c);
+    parity_close(&p);
+    folder_remove(folder);
+    free(folder);
+  }
+}
+
+/* To nearest, ties to even; what would not be finite is refused, and no folder made. */
+Test(huggingface_files, bfloat16_rounds_to_nearest) {
+  static const float given[] = {1.0f,       0x1.01p0f,       0x1.010002p0f, 0x1.03p0f,
+                                -0x1.01p0f, 0x1.fefffep127f, 0x1p-133f,     0x1.8p-134f};
+  static const float wanted[] = {1.0f,  1.0f,        0x1.02p0f, 0x1.04p0f,
+                                 -1.0f, 0x1.fep127f, 0x1p-133f, 0x1p-133f};
+  static const float refused[] = {0x1.fffffep127f, -0x1.ffp127f, INFINITY, NAN};
+  enum { N = sizeof given / sizeof *given };
+  parity p = {0};
+  parity_open("olmoe", NULL, &p);
+  memcpy(model_parameters(p.m), given, sizeof given);
+  char *folder = scratch_folder();
+  float *last = &model_parameters(p.m)[N], kept = *last;
+  for (int i = 0; i < 4; i++) {
+    char inside[600];
+    snprintf(inside, sizeof inside, "%s/inside", folder);
+    *last = refused[i];
+    cr_expect_eq(hf_save(inside, &p.config, p.m,
+                         &(hf_save_options){.dtype = HF_BFLOAT16, .shard_bytes = 1 << 30}),
+                 PHIBAL_ERROR_NONFINITE, "%a", (double)refused[i]);
+    cr_expect(message_has("'model.embed_tokens.weight'"), "%s", phibal_status_message());
+    cr_expect(access(inside, F_OK));
+  }
+  *last = kept;
+  must(hf_save(folder, &p.config, p.m,
+               &(hf_save_options){.dtype = HF_BFLOAT16, .shard_bytes = 1 << 30}));
+  must(hf_load(folder, &p.config, p.m));
+  for (int i = 0; i < N; i++)
+    cr_expect_eq(model_parameters(p.m)[i], wanted[i], "%a gives %a", (double)given[i],
+                 (double)model_parameters(p.m)[i]);
+  folder_remove(folder);
+  free(folder);
+  parity_close(&p);
+}
+
+/* The tokenizer goes along; a model that is another, or that no architecture is, is refused. */
+Test(huggingface_files, like_another) {
+  parity p = {0};
+  char *like = scratch_folder(), *folder = scratch_folder();
+  parity_open("olmoe", NULL, &p);
+  const hf_save_options options = {.like = like, .shard_bytes = 1 << 30};
+  json_t *json = hf_config_make(p.checkpoint.config.architecture, &p.config);
+  json_object_set_new(json, "eos_token_id", json_integer(31));
+  char *text = json_dumps(json, 0);
+  put_text(like, "config.json", text);
+  put_text(like, "tokenizer.json", "{}");
+  put_text(like, "pytorch_model.bin", "weights");
+  must(hf_save(folder, &p.config, p.m, &options));
+  free(text);
+  json_decref(json);
+  cr_expect_eq(count_names(folder), 3); /* and config.json, model.safetensors */
+  char *path = string_format("%s/config.json", folder);
+  must(hf_json_read(path, &json));
+  cr_expect_eq(json_integer_value(json_object_get(json, "eos_token_id")), 31);
+  cr_expect_str_eq(json_string_value(json_object_get(json, "torch_dtype")), "float32");
+  json_decref(json);
+  free(path);
+  folder_remove(folder);
+  p.config.rope_theta = 7;
+  cr_expect_eq(hf_save(folder, &p.config, p.m, &options), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(message_has("model.rope_theta (7, there 5e+01)"), "%s", phibal_status_message());
+  p.config.embedding_scale = true;
+  cr_expect_eq(hf_save(folder, &p.config, p.m, &(hf_save_options){.shard_bytes = 1 << 30}),
+               PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(message_has("OlmoeForCausalLM, differ: model.embedding_scale (true, there false)"),
+            "%s", phibal_status_message());
+  cr_expect_eq(count_names(folder), -1, "nothing is written before that");
+  folder_remove(like);
+  free(like);
+  free(folder);
+  parity_close(&p);
+}

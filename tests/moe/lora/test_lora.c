@@ -1,0 +1,155 @@
+/* Low-rank adapters against their definition, differentiated by torch (make_fixtures.py). */
+#include "tests/data_files.h"
+#include "adapted.h"
+
+#include <omp.h>
+
+Test(lora, gradients_are_the_definitions) {
+  for (int i = 0; i < ADAPTED_CASES; i++) {
+    adapted t = {0};
+    adapted_open(i, &t);
+    cr_expect_geq(adapted_logits_off(&t), 1e-2, "adapters that change nothing test nothing");
+    lora_apply(&t.l);
+    cr_expect_leq(adapted_logits_off(&t), 1e-4);
+    const int32_t *tokens = safetensors_find(&t.p.expected, "tokens")->data;
+    const int32_t *targets = safetensors_find(&t.p.expected, "targets")->data;
+    model_losses losses;
+    must(model_step_begin(t.p.m, model_batch_count(PARITY_TOKENS, tokens, targets)));
+    must(model_forward_backward(t.p.m, PARITY_BATCH, tokens, targets, &losses));
+    lora_gradients(&t.l);
+    for (int32_t k = 0; k < 2 * t.l.count; k++) {
+      const safetensors_tensor *theirs = adapted_named(&t.expected, "gradient.", &t.l.tensors[k]);
+      const double off =
+          parity_difference(theirs->elements, t.l.gradients + t.l.tensors[k].offset, theirs->data);
+      cr_expect_leq(off, 1e-3, "%s is off by %g", theirs->name, off);
+    }
+    adapted_close(&t);
+  }
+}
+
+/* Formed anew from the weights that were read, not added up step by step. */
+Test(lora, applied_twice_is_once) {
+  adapted t = {0};
+  adapted_open(0, &t);
+  const size_t bytes = (size_t)model_parameter_count(t.p.m) * sizeof(float);
+  float *once = malloc(bytes);
+  omp_set_num_threads(1);
+  lora_apply(&t.l);
+  memcpy(once, model_parameters(t.p.m), bytes);
+  omp_set_num_threads(3);
+  lora_apply(&t.l);
+  cr_expect_eq(memcmp(once, model_parameters(t.p.m), bytes), 0);
+  free(once);
+  adapted_close(&t);
+}
+
+/* B is 0 at first: the model is what it was. */
+Test(lora, begins_with_the_model) {
+  adapted t = {0};
+  /* By what they are, or by Mixtral's names. */
+  const lora_config config = {3, 8, "gate_proj,w2,block_sparse_moe.gate", 0};
+  parity_open("mixtral", NULL, &t.p);
+  const size_t bytes = (size_t)model_parameter_count(t.p.m) * sizeof(float);
+  float *before = malloc(bytes);
+  memcpy(before, model_parameters(t.p.m), bytes);
+  must(lora_create(&config, t.p.checkpoint.config.architecture, &t.p.config, t.p.m, 1, &t.l));
+  cr_expect_eq(t.l.count, 2 * (2 * 4 + 1), "two of three matrices of every expert, and routers");
+  lora_apply(&t.l);
+  cr_expect_eq(memcmp(before, model_parameters(t.p.m), bytes), 0);
+  double square = 0;
+  const lora_matrix *w = &t.l.matrices[0];
+  for (int64_t j = 0; j < 3 * w->columns; j++)
+    square += (double)t.l.parameters[w->a + j] * (double)t.l.parameters[w->a + j];
+  cr_expect(square > 0.2 && square < 3, "A has a variance of 1 / (3 n): %g", square);
+  free(before);
+  adapted_close(&t);
+}
+
+Test(lora, merges_what_peft_has) {
+  for (int i = 0; i < ADAPTED_CASES; i++) {
+    adapted t = {0};
+    char folder[600];
+    adapted_open(i, &t);
+    snprintf(folder, sizeof folder, "%s/adapters", t.p.folder);
+    must(lora_merge(folder, t.p.checkpoint.config.architecture, &t.p.config, t.p.m));
+    cr_expect_leq(adapted_logits_off(&t), 1e-4);
+    adapted_close(&t);
+  }
+}
+
+static void expect_refused(const parity *p, const char *folder, const char *config,
+                           phibal_status status, const char *message) {
+  put_text(folder, "adapter_config.json", config);
+  cr_expect_eq(lora_merge(folder, p->checkpoint.config.architecture, &p->config, p->m), status,
+               "%s: %s", config, phibal_status_message());
+  cr_expect(message_has(message), "'%s' not in: %s", message, phibal_status_message());
+}
+
+Test(lora, refuses) {
+  static const float numbers[64];
+  parity p = {0};
+  lora l;
+  parity_open("qwen3_moe", NULL, &p);
+  const hf_architecture *a = p.checkpoint.config.architecture;
+  cr_expect_eq(lora_create(&(lora_config){2, 1, "q_proj,proj", 0}, a, &p.config, p.m, 1, &l),
+               PHIBAL_ERROR_ARGUMENT, "a part of a word is no name");
+  cr_expect(message_has("'proj'"));
+  cr_expect_eq(lora_create(&(lora_config){2, 1, " , ", 0}, a, &p.config, p.m, 1, &l),
+               PHIBAL_ERROR_ARGUMENT);
+  cr_expect_eq(lora_create(&(lora_config){2, 1, "q_norm", 0}, a, &p.config, p.m, 1, &l),
+               PHIBAL_ERROR_ARGUMENT, "a vector is no matrix");
+
+  parity latent = {0};
+  parity_open("deepseek_v3", NULL, &latent);
+  must(lora_create(&(lora_config){2, 1, "q_proj,k_proj,v_proj,o_proj", 0},
+                   latent.checkpoint.config.architecture, &latent.config, latent.m, 1, &l));
+  cr_expect_eq(l.count, 2, "latent attention has o_proj only");
+  lora_destroy(&l);
+  cr_expect_eq(lora_create(&(lora_config){2, 1, "k_proj", 0}, latent.checkpoint.config.architecture,
+                           &latent.config, latent.m, 1, &l),
+               PHIBAL_ERROR_ARGUMENT, "and nothing of k_proj");
+  parity_close(&latent);
+  cr_expect_eq(lora_create(&(lora_config){2, 1, "q_proj,kv_b_proj", 0}, a, &p.config, p.m, 1, &l),
+               PHIBAL_ERROR_ARGUMENT);
+  cr_expect(message_has("'kv_b_proj'"));
+  char *folder = scratch_folder(), *path = string_format("%s/adapter_model.safetensors", folder);
+#define PLAIN "{\"peft_type\": \"LORA\", \"r\": 2, \"lora_alpha\": 4"
+  expect_refused(&p, folder, "{\"peft_type\": \"LOHA\"}", PHIBAL_ERROR_UNSUPPORTED, "\"LOHA\"");
+  expect_refused(&p, folder, PLAIN ", \"use_dora\": true}", PHIBAL_ERROR_UNSUPPORTED, "use_dora");
+  expect_refused(&p, folder, PLAIN ", \"rank_pattern\": {\"q_proj\": 4}}", PHIBAL_ERROR_UNSUPPORTED,
+                 "rank_pattern");
+  expect_refused(&p, folder, PLAIN ", \"bias\": \"all\"}", PHIBAL_ERROR_UNSUPPORTED, "'bias'");
+  expect_refused(&p, folder, "{\"peft_type\": \"LORA\", \"lora_alpha\": 4}", PHIBAL_ERROR_FORMAT,
+                 "'r' is missing");
+  expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_IO, "adapter_model.safetensors");
+  const char *q = ADAPTED_PREFIX "model.layers.1.self_attn.q_proj";
+  char *with_a = string_format("%s.lora_A.weight", q),
+       *with_b = string_format("%s.lora_B.weight", q);
+  safetensors_tensor tensors[2] = {{.name = with_a,
+                                    .dtype = SAFETENSORS_F32,
+                                    .dimensions = 2,
+                                    .shape = {2, 16},
+                                    .data = numbers},
+                                   {.name = with_b,
+                                    .dtype = SAFETENSORS_F32,
+                                    .dimensions = 2,
+                                    .shape = {24, 2},
+                                    .data = numbers}};
+  must(safetensors_write(path, tensors, 2, NULL, 0));
+  put_text(folder, "adapter_config.json", PLAIN ", \"rank_pattern\": {}, \"use_dora\": false}");
+  must(lora_merge(folder, a, &p.config, p.m));
+  must(safetensors_write(path, tensors, 1, NULL, 0));
+  expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "lora_B.weight");
+  must(safetensors_write(path, tensors + 1, 1, NULL, 0));
+  expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "lora_A.weight");
+  tensors[0].shape[1] = 8;
+  must(safetensors_write(path, tensors, 2, NULL, 0));
+  expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "lora_A.weight");
+  tensors[0].name = ADAPTED_PREFIX "model.layers.9.self_attn.q_proj.lora_A.weight";
+  must(safetensors_write(path, tensors, 1, NULL, 0));
+  expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "fits no matrix");
+  free(with_a), free(with_b), free(path);
+  folder_remove(folder);
+  free(folder);
+  parity_close(&p);
+}

@@ -1,0 +1,115 @@
+#!/bin/sh
+# `mpirun phibal train --device host-cuda`: the same m, biases and loads on 1, 2 and 4 ranks, losses within
+# the CPU's band, the same bits after a resumption, and what is refused.
+# usage: train_device_ranks.sh PHIBAL TENSOR_BYTES TENSOR_NEAR DEVICE_RANKS FOLDER SOURCE MPIRUN
+set -eu
+phibal=$(realpath "$1") tensor=$(realpath "$2") tensor_near=$(realpath "$3") device_ranks=$(realpath "$4")
+folder=$5 source=$(realpath "$6") mpirun=$7
+. "$source/tests/moe/ranks.sh"
+begin
+PHIBAL_CUDA_LIBRARY=$(dirname "$phibal")/../kernels/cuda/libphibal-cuda-on-host.so
+export PHIBAL_CUDA_LIBRARY
+"$mpirun" -np 4 "$device_ranks" >log 2>error || fail "sums and exchanges"
+
+options="--config tiny --data data/train.tokens --threads 1 --batch 8 --quiet --steps 3
+  --set model.layers=3 --set model.width=40 --set model.hidden=24 --set model.sequence=32
+  --set model.dense_layers=1 --set model.shared_experts=1 --set balance.eta=0.3
+  --set balance.z_coefficient=1e-3 --set checkpoint.every=1 --set checkpoint.keep=3
+  --validation data/train.tokens --set evaluation.final_sequences=8 --set evaluation.every=2"
+# Lines of metrics.jsonl: steps 1, 2, an evaluation, step 3, an evaluation.
+device="$options --device host-cuda"
+first=checkpoints/step-000000000001
+
+# After the first step, from the same weights: m, biases and loads to the bit, micro-batches or none; the
+# loss is a sum of 256 binary64 numbers in another order, so within 256 * 2^-53. Later the ranks' gradients,
+# rounded once more, move the losses apart: the band is that of train_ranks.sh, beside the CPU that of
+# train_device.sh (attention is rounded otherwise there, so m is not the CPU's to the bit).
+"$phibal" train $options --out cpu >log 2>error || fail "the CPU"
+"$phibal" train $device --out alone >log 2>error || fail "one process"
+"$phibal" train $device --out alone-bias --method loss-free >log 2>error || fail "loss-free"
+m_of() { "$tensor" $1/$first/training.safetensors balance.m >$1.m || fail "no m in $1"; }
+m_of alone
+same() { # RUN: as alone, and as the CPU
+  m_of $1
+  cmp alone.m $1.m || fail "$1: another m"
+  "$tensor_near" 1e-5 balance.m $1/$first/training.safetensors cpu/$first/training.safetensors >near 2>error ||
+    fail "$1: not the CPU's m"
+  [ "$(step alone 1 | layers)" = "$(step $1 1 | layers)" ] || fail "$1: other loads"
+  near 2.9e-14 "$(step $1 1 | value loss)" "$(step alone 1 | value loss)" || fail "$1: loss"
+  for key in loss gradient_norm; do
+    near 1e-6 "$(step $1 4 | value $key)" "$(step alone 4 | value $key)" || fail "$1: later $key"
+    near 1e-5 "$(step $1 4 | value $key)" "$(step cpu 4 | value $key)" || fail "$1: $key beside the CPU's"
+  done
+}
+same alone
+on 1 $device --out one || fail "one rank"
+lines alone >a; lines one >b; cmp a b || fail "one rank is not one process"
+same one
+on 2 $device --out two || fail "two ranks"
+same two
+on 4 $device --out four --micro 1 || fail "four ranks, micro-batches"
+# Prices of micro-batches are of the loads up to them, so beside the same division on the CPU.
+on 4 $options --out cpu-four --micro 1 || fail "four ranks, the CPU"
+m_of four
+cmp alone.m four.m || fail "four ranks: another m"
+for key in balance_loss z_loss loss; do
+  near 1e-5 "$(step four 4 | value $key)" "$(step cpu-four 4 | value $key)" || fail "micro-batches: $key"
+done
+
+# Experts divided over pairs of the four ranks: as train_divided.sh has it of the CPU. m, loads and losses
+# from the same weights to the bit, gradients within the rounding of their sums, and what the first rank
+# says of the validation text with the experts of the second.
+on 4 $device --out experts --micro 1 --expert-parallel 2 || fail "experts over 2 of 4 ranks"
+m_of experts
+cmp four.m experts.m || fail "divided experts: another m"
+for what in layers "value loss" "value balance_loss" "value z_loss"; do
+  [ "$(step four 1 | $what)" = "$(step experts 1 | $what)" ] || fail "divided experts: other $what"
+done
+"$tensor_near" 1e-5 adamw.first. experts/$first/training.safetensors four/$first/training.safetensors \
+  >near 2>error || fail "divided experts: other gradients"
+for key in loss gradient_norm; do
+  near 1e-6 "$(step experts 4 | value $key)" "$(step four 4 | value $key)" || fail "divided experts: later $key"
+done
+for line in 3 5; do # before a checkpoint and behind one
+  near 1e-6 "$(step experts $line | value loss)" "$(step four $line | value loss)" ||
+    fail "divided experts: evaluation"
+done
+rm -r experts/checkpoints/step-000000000003 experts/result.json
+cp -r experts resumed
+on 4 --resume resumed --device host-cuda --quiet || fail "divided experts: resume"
+lines experts >a; lines resumed >b; cmp a b || fail "divided experts: a resumed run differs"
+
+# In bfloat16: m and loads from the same weights to the bit; gradients of weights are sums of the same
+# numbers in another order; what a rank has of the others' experts is half as long.
+half="$device --set training.precision=bfloat16"
+"$phibal" train $half --out half >log 2>error || fail "one process in bfloat16"
+on 4 $half --out half-experts --expert-parallel 2 || fail "experts over 2 of 4 ranks in bfloat16"
+m_of half; m_of half-experts
+cmp half.m half-experts.m || fail "divided experts in bfloat16: another m"
+cmp -s half.m alone.m && fail "bfloat16 was not used"
+[ "$(step half 1 | layers)" = "$(step half-experts 1 | layers)" ] || fail "divided experts in bfloat16: other loads"
+near 2.9e-14 "$(step half 1 | value loss)" "$(step half-experts 1 | value loss)" ||
+  fail "divided experts in bfloat16: loss"
+"$tensor_near" 1e-5 adamw.first. half-experts/$first/training.safetensors half/$first/training.safetensors \
+  >near 2>error || fail "divided experts in bfloat16: other gradients"
+
+on 2 $device --out bias --method loss-free --micro 2 || fail "two ranks, loss-free"
+name=model.layers.2.mlp.gate.e_score_correction_bias
+for run in alone-bias bias; do "$tensor" $run/$first/model.safetensors $name >$run.bias || fail "no bias"; done
+cmp alone-bias.bias bias.bias || fail "another bias"
+[ "$(step alone 4 | layers)" != "$(step alone 1 | layers)" ] || fail "nothing has moved"
+
+# The same bits where a run is cut short and goes on.
+cp -r two cut
+rm -r cut/checkpoints/step-000000000003 cut/result.json
+on 2 --resume cut --device host-cuda --quiet || fail "resume"
+lines two >a; lines cut >b; cmp a b || fail "a resumed run differs"
+
+refuse() { # WORD OPTION...
+  word=$1
+  shift
+  if on 2 $device --out no "$@"; then fail "$* is not refused"; fi
+  grep -q -- "$word" error || fail "no '$word' in the message"
+}
+refuse "divided optimizer" --shard-optimizer true
+echo "1, 2 and 4 ranks on devices: one m"
