@@ -16,21 +16,21 @@ import sys
 
 with open(os.path.join(os.path.dirname(__file__), "../spec/potentials.def"), encoding="utf-8") as catalogue:
     NAMES = re.findall(r'^PHIBAL_POTENTIAL\([^"]*"([^"]+)"', catalogue.read(), re.M)
-HEAD = """# Generated kernels, over every load
+HEAD = """# Generated kernels over all loads
 
 `phibal audit` generates a kernel of each built-in's price at its default parameter, compiles it, and runs it over
-all 1 065 353 216 positive binary32 loads up to 1, each with its own bound of the error, derived in running error
-analysis. The bounds and the prices are held against the enclosed derivative at every bfloat16 up to 1 and at
-thousands of loads more ("compared"). The command, about 45 minutes of processor time in all:
+all 1 065 353 216 positive binary32 loads up to 1, each with its own error bound from running error
+analysis. Bounds and prices are compared with the enclosed derivative at every bfloat16 up to 1 and at
+thousands of other loads ("compared"). The command takes about 45 minutes of CPU time:
 
 ```
 python3 fuzz/generated_kernels.py build/cli/phibal fuzz/KERNELS.md
 ```
 
-"Not decided" are loads whose price is not proved to be correctly rounded: ties, and what lies closer to one than
-the bound of double-double; the bound in ULP holds for them as for all. What the columns are is in
-[`AUDIT.md`](../spec/AUDIT.md), under `core`. A price is *proved* where no load depends on others; Rényi's is
-*checked* beside loads of 1/2, 1/4 and 1/1024.
+"Not decided" are loads whose price is not proved to be correctly rounded: ties, and values closer to a tie than
+the double-double bound; the bound in ULP holds for them too. [`AUDIT.md`](../spec/AUDIT.md) explains the columns,
+under `core`. A price is *proved* if it depends on one load only; Rényi's is *checked* with other loads of 1/2, 1/4 and
+1/1024.
 
 | potential | verdict | loads | in binary64 | in double-double | not decided | largest bound, ULP | at | compared | largest error found, ULP | underflow at or below | centred bits | condition |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -127,11 +127,11 @@ if [ -n "$table" ]; then
 # Planted faults
 
 One line of a kernel is changed at a time ([\`mutants.list\`](mutants.list)); \`phibal verify\` then runs
-generated cases of one operation until an output breaks its bound: its usual cases, then others for
-$seconds seconds. \`./dev mutants\` makes this table again. "Cases" is how many it took; a dash stands for a unit test. Cases and their order
-depend on the seed alone, seconds on the machine.
+generated cases of one operation until an output exceeds its bound: its usual cases, then others for
+$seconds seconds. \`./dev mutants\` regenerates this table. "Cases" is the number run until then; a dash is a unit test. Cases
+and their order depend only on the seed, seconds on the machine.
 
-**$found of $((found + failed)) faults found**, and $equivalent mutants that are not faults, each with the argument.
+**$found of $((found + failed)) faults found**, and $equivalent equivalent mutants, each with a reason.
 
 | fault | kind | in | noticed by | cases | seconds |
 | --- | --- | --- | --- | --- | --- |

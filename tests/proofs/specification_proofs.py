@@ -19,7 +19,7 @@ def read(path):
 
 def wrong(text):
     """What is wrong with the list at the end of the specification."""
-    body, _, section = text.partition("\n## What is proved of it\n")
+    body, _, section = text.partition("\n## What is proved\n")
     tags = re.findall(r"\(([A-Z][0-9.][\w.∞]*)\)", " ".join(re.findall(r"\*\*(\([^*]*\))\*\*", body)))
     tags += re.findall(r"\(([A-Z]\.k)\)\*\*", body)
     tags += re.findall(r"(?m)^\| (P\d+) \| [a-z]", body)
