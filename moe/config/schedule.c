@@ -1,7 +1,7 @@
 #include "schedule.h"
+#include "kernels/core/cos_turn64.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ double learning_rate_after(const optimizer_config *config, int64_t step, int64_t
   double floor = config->final_lr * config->peak_lr;
   /* The last step is progress 1; with no step after the warm-up there is nothing to divide by. */
   double progress = (double)(step + 1 - warmup) / (double)(steps - warmup);
-  return floor + (config->peak_lr - floor) * 0.5 * (1.0 + cos(progress * 0x1.921fb54442d18p+1));
+  return floor + (config->peak_lr - floor) * 0.5 * (1.0 + core_cos_turn64(0.5 * progress));
 }
 
 phibal_status schedule_read(const char *continued, int64_t steps, schedule *s) {

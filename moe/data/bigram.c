@@ -1,7 +1,7 @@
 /* Conditional bigram entropy, in memory that grows with the tokens and not with the vocabulary's
    square. */
 #include "token_file.h"
-#include <math.h>
+#include "kernels/core/log64.h"
 #include <stdlib.h>
 
 /* Whether the pair (token i, token i + 1) counts; `*document` follows i, which must rise. */
@@ -18,7 +18,7 @@ static double entropy_after(const uint32_t *next, int64_t n, int64_t *counts) {
   for (int64_t i = 0; i < n; i++) counts[next[i]]++;
   for (int64_t i = 0; i < n; i++) {
     int64_t count = counts[next[i]];
-    if (count) sum += (double)count * log((double)n / (double)count);
+    if (count) sum += (double)count * core_log64((double)n / (double)count);
     counts[next[i]] = 0;
   }
   return sum;

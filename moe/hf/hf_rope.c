@@ -1,6 +1,7 @@
 /* Rotary positions in config.json: transformers 5 has one object, `rope_parameters`; before, there
    were `rope_theta` and `rope_scaling`, which every version reads, and which are written. */
 #include "hf_internal.h"
+#include "kernels/core/dd_elementary.h"
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 /* YaRN's temperature: 0.1 m log(s) + 1 (arXiv:2309.00071, equation 22, with DeepSeek's m). */
 static double mscale(double factor, double m) {
-  return factor <= 1 ? 1.0 : 0.1 * m * log(factor) + 1.0;
+  return factor <= 1 ? 1.0 : 0.1 * m * core_dd_log(factor).hi + 1.0;
 }
 
 static phibal_status check_keys(const json_t *rope, const char *path) {
@@ -123,7 +124,7 @@ void hf_rope_make(const hf_architecture *architecture, const model_config *c, js
                 (double)c->rope_factor, "original_max_position_embeddings", c->rope_original,
                 "beta_fast", (double)c->rope_fast, "beta_slow", (double)c->rope_slow,
                 "attention_factor", magnitude, "truncate", !c->rope_fraction);
-  const double logarithm = log((double)c->rope_factor);
+  const double logarithm = core_dd_log((double)c->rope_factor).hi;
   if (architecture->latent && c->attention_multiplier > 0 && logarithm > 0) {
     const double all = (sqrt((double)c->attention_multiplier) - 1.0) / (0.1 * logarithm);
     json_object_set_new(rope, "mscale_all_dim", json_real(all));

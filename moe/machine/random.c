@@ -1,6 +1,7 @@
 #include "random.h"
 
-#include <math.h>
+#include "kernels/core/cos_turn64.h"
+#include "kernels/core/log64.h"
 
 /* The finaliser of SplitMix64 (Steele, Lea and Flood, 2014), a bijection of 64 bits. */
 static uint64_t mix(uint64_t z) {
@@ -21,5 +22,5 @@ double random_normal(uint64_t seed, uint64_t stream, uint64_t index) {
   uint64_t second = random_bits(seed, stream, 2 * index + 1);
   double radius = ((double)(first >> 11) + 1.0) * 0x1p-53; /* in (0, 1] */
   double turn = (double)(second >> 11) * 0x1p-53;          /* in [0, 1) */
-  return sqrt(-2.0 * log(radius)) * cos(6.283185307179586476925 * turn);
+  return CORE_SQRT(-2.0 * core_log64(radius)) * core_cos_turn64(turn);
 }

@@ -1,38 +1,46 @@
 #include "rope.h"
 
+#include "kernels/core/dd_elementary.h"
+#include "kernels/core/dd_sine.h"
 #include <math.h>
 
 #define PI 3.14159265358979323846
 
 /* Of YaRN: the pair, not whole, that turns so many times over the original positions. */
 static double pair_of_turns(const rope_frequencies *f, int32_t n, double turns) {
-  return (double)n * log(f->original / (turns * 2.0 * PI)) / (2.0 * log(f->theta));
+  const double turned = core_dd_log(f->original / (turns * 2.0 * PI)).hi;
+  return (double)n * turned / (2.0 * core_dd_log(f->theta).hi);
 }
 
 /* How much of f_i / factor is in the frequency of pair i, 0 .. 1. */
 static double interpolated(const rope_frequencies *f, int32_t n, int32_t i) {
   double low = pair_of_turns(f, n, f->fast), high = pair_of_turns(f, n, f->slow);
   if (f->whole) low = floor(low), high = ceil(high);
-  low = fmax(low, 0.0), high = fmin(high, (double)n - 1.0);
+  if (low < 0.0) low = 0.0;
+  if (high > (double)n - 1.0) high = (double)n - 1.0;
   /* As the reference implementation avoids a division by zero. */
   if (low == high) high += 0.001;
-  return fmin(fmax(((double)i - low) / (high - low), 0.0), 1.0);
+  const double part = ((double)i - low) / (high - low);
+  return part < 0.0 ? 0.0 : part > 1.0 ? 1.0 : part;
 }
 
 void rope_table(int32_t sequence, int32_t n, const rope_frequencies *frequencies, float *cosine,
                 float *sine) {
   int32_t half = n / 2;
   double magnitude = frequencies->magnitude > 0 ? frequencies->magnitude : 1.0;
+#pragma omp parallel for schedule(static)
   for (int32_t i = 0; i < half; i++) {
-    double frequency = pow(frequencies->theta, -2.0 * (double)i / (double)n);
+    double frequency = core_dd_power(frequencies->theta, -2.0 * (double)i / (double)n).hi;
     if (frequencies->factor > 0) {
       double part = interpolated(frequencies, n, i);
       frequency = frequency / frequencies->factor * part + frequency * (1.0 - part);
     }
     for (int32_t s = 0; s < sequence; s++) {
       double angle = (double)s * frequency;
-      cosine[(int64_t)s * half + i] = (float)(magnitude * cos(angle));
-      sine[(int64_t)s * half + i] = (float)(magnitude * sin(angle));
+      core_dd c = core_dd_mul_d(core_dd_cos(angle), magnitude);
+      core_dd d = core_dd_mul_d(core_dd_sin(angle), magnitude);
+      cosine[(int64_t)s * half + i] = core_dd_to_float(c);
+      sine[(int64_t)s * half + i] = core_dd_to_float(d);
     }
   }
 }

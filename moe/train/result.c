@@ -1,9 +1,9 @@
 #include "result.h"
 #include "formats/json_text.h"
+#include "kernels/core/dd_elementary.h"
 #include "moe/config/schedule.h"
 #include <phibal/text.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 static json_t *score_json(const evaluation_score *score) {
@@ -99,7 +99,9 @@ phibal_status result_evaluation(const evaluation *e, const run_config *config,
 static void add_perplexity(json_t *score) {
   json_t *loss = json_object_get(score, "loss");
   json_object_set_new(score, "perplexity",
-                      json_is_real(loss) ? json_real(exp(json_real_value(loss))) : json_null());
+                      json_is_real(loss)
+                          ? json_real(core_dd_exp(core_dd_from(json_real_value(loss))).hi)
+                          : json_null());
 }
 
 phibal_status result_details(const evaluation *e, json_t *json) {

@@ -25,6 +25,9 @@ class Polynomial:
         pad = lambda p: p.c + [Fraction(0)] * (n - len(p.c))
         return Polynomial(a + b for a, b in zip(pad(self), pad(other)))
 
+    def __neg__(self):
+        return Polynomial(-a for a in self.c)
+
     def __sub__(self, other):
         return self + Polynomial(-a for a in other.c)
 
@@ -113,6 +116,30 @@ def exp_tail_relative(bounds, core=None):
     return rest + largest(difference * inverse, -limit, limit)
 
 
+def turn_tail(bounds, name, first, least, core):
+    """The relative error of a polynomial in z = r^2 <= turn_range: the series has the terms first, first + 2, ..
+    of e^(2 pi i r), and is at least `least` in size."""
+    limit, terms = number(bounds["turn_range"]), 20
+    eight, cut = eight_over_pi()
+    assert cut < Fraction(1, 2**99)
+    middle = Fraction(round(16 / eight * 2**100), 2**100)  # 2 pi
+    sign = lambda n: (-1) ** (n // 2)
+    series = Polynomial(sign(first + 2 * i) * middle ** (first + 2 * i) / factorial(first + 2 * i) for i in range(terms))
+    # 2 pi is off by less than 2^-96, and each term by that times its power; 7^n / n! z^(n/2) is below 50.
+    rest = Fraction(1, 2**80) + 2 * 7 ** (first + 2 * terms) * limit**terms / factorial(first + 2 * terms)
+    return (rest + largest(from_header("cos_turn64.h", name, core) - series, Fraction(0), limit)) / Fraction(least)
+
+
+def sin_turn_tail(bounds, core=None):
+    """|S(z) / (sin(2 pi r) / r) - 1| for 0 <= z = r^2 <= turn_range."""
+    return turn_tail(bounds, "core_sin_turn_tail", 1, "5.65", core)
+
+
+def cos_turn_tail(bounds, core=None):
+    """|C(z) / ((cos(2 pi r) - 1) / r^2) - 1| for 0 <= z = r^2 <= turn_range."""
+    return turn_tail(bounds, "core_cos_turn_tail", 2, "18.7", core)
+
+
 def log2_low(bounds, core=None):
     """log 2, above log2_low;"""
     low = number(bounds["log2_low"])
@@ -173,4 +200,5 @@ def fast_path(bounds, core=None):
 
 
 BOUNDS = {f.__name__: f for f in (log2_low, log2_high, exp_tail, exp_tail_relative, exp_shift, log_tail, fast_path,
+                                 sin_turn_tail, cos_turn_tail,
                                  gelu_a_low, gelu_a_high, gelu_shift)}

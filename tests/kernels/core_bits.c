@@ -2,6 +2,8 @@
    ways, with several compilers: the hash must be the same. As CUDA it is evaluated on the device.
  */
 #include "kernels/core/activation.h"
+#include "kernels/core/cos_turn64.h"
+#include "kernels/core/dd_sine.h"
 #include "kernels/core/exact_sum.h"
 #include "kernels/core/exp.h"
 #include "kernels/core/expm1.h"
@@ -48,6 +50,10 @@ CORE_FUNCTION uint64_t mix_finite(uint64_t h, double x) {
   h = mix_dd(h, core_dd_expm1(core_dd_from(x)));
   h = mix_dd(h, core_dd_tanh(core_dd_from(core_abs(x))));
   h = mix_dd(h, core_dd_log(core_abs(x) + 0x1p-100));
+  h = mix_double(h, core_cos_turn64(x));
+  h = mix_dd(h, core_dd_sin(0x1p21 * x));
+  h = mix_dd(h, core_dd_cos(0x1p21 * x));
+  h = mix_dd(h, core_dd_power(core_abs(x) + 0x1p-60, 0.75));
   return mix_dd(h, core_dd_sqrt(core_dd_from(core_abs(x))));
 }
 

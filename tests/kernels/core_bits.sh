@@ -1,6 +1,6 @@
 #!/bin/sh
 # The cores give the same bits from every compiler at every level of optimisation, with and without
-# the processor's vectors and fused multiply-add, and on a GPU where there is one.
+# the processor's vectors and fused multiply-add, on aarch64, and on a GPU where there is one.
 # usage: core_bits.sh SOURCE_DIR SCRATCH_DIR
 set -eu
 source=$1 scratch=$2
@@ -30,6 +30,13 @@ for compiler in gcc clang; do
   build "$compiler -O3 -march=native" $compiler -std=c17 -O3 -march=native
 done
 [ -n "$first" ] || { echo "skipped: neither gcc nor clang"; exit 77; }
+
+if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then
+  aarch64-linux-gnu-gcc -std=c17 -O3 -static $common "$source/tests/kernels/core_bits.c" -o "$scratch/core_bits_aarch64" -lm
+  check "gcc, aarch64" "$(qemu-aarch64 "$scratch/core_bits_aarch64")"
+else
+  echo "skipped: no aarch64-linux-gnu-gcc, or no qemu-aarch64"
+fi
 
 if command -v nvcc >/dev/null; then
   # The host compiler's halves of the functions must compile too; warnings there are its own.

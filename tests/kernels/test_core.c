@@ -1,6 +1,8 @@
 /* The cores against MPFR: every error bound that a comment in kernels/core derives is measured
    here, on random and adversarial arguments, and must hold. */
 #include "kernels/core/activation.h"
+#include "kernels/core/cos_turn64.h"
+#include "kernels/core/dd_sine.h"
 #include "kernels/core/exact_sum.h"
 #include "kernels/core/exp.h"
 #include "kernels/core/expm1.h"
@@ -341,6 +343,130 @@ Test(core, special_values) {
 }
 
 /* Activations: relative for the values, absolute for the derivatives, as their comments say. */
+/* Angles up to 2^31, half of them as near to a multiple of pi/4 as a binary64 or its neighbours
+   are, and those that are nearest to one of pi/2 of all. */
+static double draw_angle(random_stream *r, int i, mpfr_srcptr pi) {
+  static const double nearest[] = {
+      0x1.6c6cbc45dc8dep+5,  0x1.6c6cbc45dc8dep+6,  0x1.6c6cbc45dc8dep+9,
+      0x1.b951f1572eba5p+23, 0x1.b951f1572eba5p+24, 0x1p31,
+      0x1.921fb54442d18p+0,  0x1.921fb54442d18p+1,  0x1.921fb54442d18p-1};
+  if (i < (int)(sizeof nearest / sizeof *nearest)) return nearest[i];
+  double x = ldexp(1 + random_unit(r), (int)random_integer(r, -40, 30));
+  if (random_integer(r, 0, 1)) {
+    mpfr_t y;
+    mpfr_init2(y, PRECISION);
+    mpfr_mul_d(y, pi, 0.25 * ceil(ldexp(random_unit(r), (int)random_integer(r, 0, 31))), MPFR_RNDN);
+    x = mpfr_get_d(y, MPFR_RNDN);
+    for (int64_t n = random_integer(r, -2, 2); n; n += n < 0 ? 1 : -1)
+      x = nextafter(x, n < 0 ? -INFINITY : INFINITY);
+    mpfr_clear(y);
+  }
+  return random_integer(r, 0, 1) ? -x : x;
+}
+
+Test(core, sine_and_cosine_keep_their_bound_up_to_2_31) {
+  mpfr_t x, y, pi;
+  mpfr_inits2(PRECISION, x, y, pi, (mpfr_ptr)0);
+  mpfr_const_pi(pi, MPFR_RNDN);
+  random_stream r = random_start(7, 6, 0);
+  double worst = 0, worst_x = 0;
+  int not_nearest = 0;
+  for (int i = 0; i < 60000; i++) {
+    const double angle = draw_angle(&r, i, pi);
+    mpfr_set_d(x, angle, MPFR_RNDN);
+    for (int cosine = 0; cosine <= 1; cosine++) {
+      (cosine ? mpfr_cos : mpfr_sin)(y, x, MPFR_RNDN);
+      core_dd got = cosine ? core_dd_cos(angle) : core_dd_sin(angle);
+      double e = relative_error(got.hi, got.lo, y);
+      if (!(e <= worst)) worst = e, worst_x = angle;
+      not_nearest += got.hi != mpfr_get_d(y, MPFR_RNDN);
+    }
+  }
+  cr_expect(worst <= 12.2 * U2, "%a: %g u^2", worst_x, worst / U2);
+  cr_expect(worst > U2, "%g u^2 is too good", worst / U2);
+  cr_expect_eq(not_nearest, 0);
+  cr_expect(core_dd_sin(0).hi == 0 && core_dd_cos(0).hi == 1);
+
+  /* The parts of pi/2. */
+  static const double part[] = {CORE_HALF_PI_1, CORE_HALF_PI_2, CORE_HALF_PI_3, CORE_HALF_PI_4};
+  mpfr_div_2ui(pi, pi, 1, MPFR_RNDN);
+  for (int i = 0; i < 4; i++) {
+    cr_expect_eq(mpfr_get_d(pi, MPFR_RNDN), part[i], "part %d", i);
+    mpfr_sub_d(pi, pi, part[i], MPFR_RNDN);
+  }
+  cr_expect(fabs(mpfr_get_d(pi, MPFR_RNDN)) <= 0x1p-217);
+  mpfr_clears(x, y, pi, (mpfr_ptr)0);
+}
+
+Test(core, cosine_of_turns_keeps_its_bound) {
+  mpfr_t x, y;
+  mpfr_inits2(PRECISION, x, y, (mpfr_ptr)0);
+  random_stream r = random_start(7, 7, 0);
+  double worst[2] = {0}; /* sines, and cosines */
+  for (int i = 0; i < 200000; i++) {
+    double t = random_unit(&r);
+    if (i % 4 == 1) t = ldexp(t, (int)random_integer(&r, -60, 40));
+    if (i % 4 == 2) t = ldexp((double)random_integer(&r, -64, 64), -3) + ldexp(t, -(i / 4 % 50));
+    if (i % 8 >= 4) t = -t;
+    mpfr_const_pi(x, MPFR_RNDN);
+    mpfr_mul_d(x, x, 2 * t, MPFR_RNDN);
+    mpfr_cos(y, x, MPFR_RNDN);
+    if (4 * t == rint(4 * t)) continue; /* whole quarters are below */
+    double e = relative_error(core_cos_turn64(t), 0, y);
+    int cosine = fabs(4 * t - rint(4 * t)) <= 0.5 && !((int64_t)rint(4 * t) & 1);
+    if (!(e <= worst[cosine])) worst[cosine] = e;
+  }
+  for (int c = 0; c <= 1; c++) {
+    cr_expect(worst[c] <= (c ? 1.8 : 2.4) * 0x1p-53, "%d: %g u", c, worst[c] * 0x1p53);
+    cr_expect(worst[c] > 0x1p-53, "%d: %g u is too good", c, worst[c] * 0x1p53);
+  }
+  static const double whole[] = {1, 0, -1, 0};
+  for (int i = -9; i <= 9; i++) cr_expect_eq(core_cos_turn64(0.25 * i), whole[i & 3]);
+  mpfr_clears(x, y, (mpfr_ptr)0);
+}
+
+Test(core, powers_keep_their_bound) {
+  mpfr_t x, y, z;
+  mpfr_inits2(PRECISION, x, y, z, (mpfr_ptr)0);
+  random_stream r = random_start(7, 8, 0);
+  double worst = 0;
+  for (int i = 0; i < 30000; i++) {
+    /* As rotary positions have them, and any of which the result is no smaller than 2^-900. */
+    double base = i % 2 ? 1e4 * (double)random_integer(&r, 1, 1000) : draw(&r, -40, 40);
+    double exponent = i % 2 ? -2.0 * (double)random_integer(&r, 0, 63) / 128 : draw(&r, -30, 4);
+    base = fabs(base);
+    mpfr_set_d(x, base, MPFR_RNDN);
+    mpfr_set_d(y, exponent, MPFR_RNDN);
+    mpfr_pow(z, x, y, MPFR_RNDN);
+    core_dd got = core_dd_power(base, exponent);
+    double e = relative_error(got.hi, got.lo, z) / (9 + 29.1 * fabs(exponent * log(base)));
+    if (!(e <= worst)) worst = e;
+  }
+  cr_expect(worst <= U2, "%g of the bound", worst / U2);
+  cr_expect(worst > 0.02 * U2, "%g of the bound is too good", worst / U2);
+  mpfr_clears(x, y, z, (mpfr_ptr)0);
+}
+
+/* FNV-1a of what training has in libm's place, on a fixed sample: the same on every processor. */
+Test(core, bits_in_place_of_libm) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  random_stream r = random_start(7, 9, 0);
+  for (int i = 0; i < 20000; i++) {
+    const double t = random_unit(&r), angle = ldexp(t, i % 32), base = 1e5 * t + 1;
+    const core_dd all[] = {core_dd_sin(angle),
+                           core_dd_cos(angle),
+                           core_dd_power(base, -random_unit(&r)),
+                           core_dd_log(base),
+                           core_dd_exp(core_dd_from(20 * t)),
+                           {core_cos_turn64(t), core_log64(1 - t)}};
+    for (size_t f = 0; f < sizeof all / sizeof *all; f++) {
+      hash = (hash ^ core_bits64(all[f].hi)) * 0x100000001b3u;
+      hash = (hash ^ core_bits64(all[f].lo)) * 0x100000001b3u;
+    }
+  }
+  cr_expect(hash == 0x0c2f89df33e85269u, "%016llx", (unsigned long long)hash);
+}
+
 Test(core, activations_keep_their_bounds) {
   mpfr_t x, v, s, t;
   mpfr_inits2(PRECISION, x, v, s, t, (mpfr_ptr)0);
