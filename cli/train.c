@@ -408,6 +408,8 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
     status = report_write(stdout, 1, &result, a->every_layer);
     if (json_is_true(json_object_get(result, "stopped")))
       printf("\nstopped before the last step; 'phibal train --resume %s' goes on\n", options.out);
+    printf("\nSHA-256 of the weights and the balancing state: %s\n",
+           json_string_value(json_object_get(result, "digest")));
     printf("\n%s: config.yaml, metrics.jsonl, result.json%s\n", options.out,
            config->checkpoint.keep ? ", checkpoints" : "");
   }

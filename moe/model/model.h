@@ -6,6 +6,7 @@
 #include <phibal/balance.h>
 #include <phibal/expert.h>
 #include <phibal/router.h>
+#include "formats/sha256.h"
 #include <stdbool.h>
 
 typedef enum qk_norm_kind {
@@ -213,6 +214,22 @@ phibal_status model_check_weights(const model *m);
    the weights or of what the call had made from them, in the order in which it was made; "" where
    there was none. A failure says it in its message. */
 const char *model_origin(const model *m);
+
+/* Elements at .. at + n - 1 of a tensor whose experts ranks divide, counted in the whole tensor,
+   into `to` [n] on the rank that computes the digest; the others give theirs. */
+typedef struct model_gathering {
+  const void *context;
+  void (*gather)(const void *context, const model_tensor *tensor, int64_t at, int64_t n, float *to);
+} model_gathering;
+
+/* What a model is: the SHA-256 of, in the order of their names, all tensors, with the selection
+   bias of each layer where there is one (model.layers.N.mlp.gate.e_score_correction_bias), and last
+   the balancing state, "balance.m" [moe layers][E], where there are experts. Of each come its name,
+   a zero byte, the number of its dimensions, these, as 64-bit integers, and its binary32 numbers,
+   all bytes from the lowest up. Where ranks divide the experts all of them call it; null: every
+   rank has them. */
+phibal_status model_digest(const model *m, const model_gathering *gathering,
+                           char digest[SHA256_TEXT]);
 
 /* The parameters of a configuration without allocating them: in all, and those a token touches. */
 void model_count(const model_config *config, balance_method method, int64_t *total,

@@ -190,8 +190,8 @@ static phibal_status add_bigrams(const token_file *file, json_t *validation) {
 }
 
 phibal_status result_build(const run_config *config, const run_totals *totals,
-                           const mixture_examples *examples, const evaluation *final,
-                           const token_file *validation, json_t **json) {
+                           const mixture_examples *examples, const char *digest,
+                           const evaluation *final, const token_file *validation, json_t **json) {
   char label[128], parameter[CONFIG_TEXT_MAX];
   result_label(config, label, sizeof label);
   format_parameter(config, parameter, sizeof parameter);
@@ -213,6 +213,7 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
       "total", (json_int_t)total, "active", (json_int_t)active, "routing", "experts",
       config->model.experts, "active", config->model.active);
   if (!result) return phibal_status_set(PHIBAL_ERROR_MEMORY, "result.json: out of memory");
+  json_object_set_new(result, "digest", json_string(digest));
   if (external) {
     char hash[17];
     snprintf(hash, sizeof hash, "%016" PRIx64, external->hash);

@@ -26,10 +26,11 @@ phibal_status result_evaluation(const evaluation *e, const run_config *config,
    by itself, domain_balance [layer][domain], null for a domain without tokens. */
 phibal_status result_details(const evaluation *e, json_t *json);
 
-/* result.json; `final` is null where nothing was evaluated. examples: of the training data. */
+/* result.json; `final` is null where nothing was evaluated. examples: of the training data; digest:
+   of the model (model_digest). */
 phibal_status result_build(const run_config *config, const run_totals *totals,
-                           const mixture_examples *examples, const evaluation *final,
-                           const token_file *validation, json_t **json);
+                           const mixture_examples *examples, const char *digest,
+                           const evaluation *final, const token_file *validation, json_t **json);
 
 /* "phi, negentropy", "phi, lp p=3", "switch" ... */
 void result_label(const run_config *config, char *label, size_t size);

@@ -206,3 +206,17 @@ void sharding_put(const sharding *s, const model_tensor *tensor, float *array, b
                   int64_t at, int64_t n, const float *from) {
   copy_elements(s, tensor, array, moments, at, n, (float *)from, false);
 }
+
+static void gather_piece(const void *context, const model_tensor *tensor, int64_t at, int64_t n,
+                         float *to) {
+  const sharding *s = context;
+  memset(to, 0, (size_t)n * sizeof *to);
+  sharding_take(s, tensor, model_parameters(s->model), false, at, n, to);
+  parallel_merge_words(s->world, (uint32_t *)to, n);
+}
+
+phibal_status sharding_digest(const sharding *s, char digest[SHA256_TEXT]) {
+  const model_gathering gathering = {s, gather_piece};
+  if (s->experts) return model_digest(s->model, &gathering, digest);
+  return s->world->rank ? PHIBAL_OK : model_digest(s->model, NULL, digest);
+}

@@ -52,6 +52,9 @@ phibal_status sharding_norm(const sharding *s, const optimizer *o, double *norm)
 /* After the update: every rank gets what it has not updated itself. */
 void sharding_gather_weights(const sharding *s);
 
+/* model_digest, on rank 0; every rank calls it. */
+phibal_status sharding_digest(const sharding *s, char digest[SHA256_TEXT]);
+
 /* Copies of a tensor's elements at .. at + n - 1, counted in the whole tensor, those that this rank
    has. `moments`: `array` is an optimizer's first or second, else the parameters. take: what this
    rank alone of all is to give goes into `to`, whose other elements stay; else: from `from` into

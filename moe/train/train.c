@@ -564,8 +564,11 @@ phibal_status train_run(const run_config *config, const train_options *options, 
   if (!status && evaluates)
     status = evaluate(&t, &t.final_plan, t.totals.steps, !t.totals.stopped, &final);
   json_t *built = NULL;
+  char digest[SHA256_TEXT];
+  if (!status && (first || t.sharding.experts)) status = fetch(&t);
+  if (!status) status = sharding_digest(&t.sharding, digest);
   if (!status && first)
-    status = result_build(config, &t.totals, &t.mixture.examples, evaluated ? &final : NULL,
+    status = result_build(config, &t.totals, &t.mixture.examples, digest, evaluated ? &final : NULL,
                           &t.validation, &built);
   if (!status && first) status = run_folder_finish(&t.folder, built);
   if (status)

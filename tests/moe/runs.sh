@@ -28,3 +28,8 @@ evaluates_alike() { # RUN: eval-model finds what the run found
     [ -s a ] && cmp a b || fail "eval-model finds another $key than the run $1"
   done
 }
+digest() { sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' "$1/result.json"; }
+digests() { # RUN...: are those of their newest checkpoints, where there is Python to say so
+  ! command -v python3 >/dev/null || python3 -B "$source/tests/moe/train/digest.py" "$@" >found 2>error ||
+    fail "digest"
+}

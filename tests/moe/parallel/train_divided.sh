@@ -53,6 +53,9 @@ same whole parts 3
 [ "$(step whole 1 | value gradient_norm | cut -c1)" != 0 ] || fail "a norm below 1: nothing is clipped"
 on 4 $options $free --out both --expert-parallel 2 --shard-optimizer true || fail "both divided"
 same experts2 both 3
+digests whole parts both experts2 experts4
+[ "$(digest whole)" = "$(digest parts)" ] || fail "a divided optimizer has another digest"
+[ "$(digest experts2)" = "$(digest both)" ] || fail "both divided: another digest"
 
 # On another number of ranks, from a checkpoint of each, with each division.
 for run in plain both; do

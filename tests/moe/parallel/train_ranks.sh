@@ -39,12 +39,15 @@ on 4 $options --micro 1 --out micro || fail "4 ranks, micro-batches"
 "$tensor" micro/$first/training.safetensors balance.m >micro.m
 cmp alone.m micro.m || fail "4 ranks, micro-batches: another m"
 lines alone >a; lines phi1 >b; cmp a b || fail "one rank is not one process"
+digests alone phi1 phi2 phi4
+[ "$(digest alone)" = "$(digest phi1)" ] || fail "one rank has another digest than one process"
 [ "$(step alone 4 | layers)" != "$(step alone 1 | layers)" ] || fail "nothing has moved"
 grep -q '"ranks": 4' phi4/result.json || fail "result.json does not say how many ranks"
 
 # Again the same bits on the same ranks, however often it is interrupted.
 on 2 $options --out again2 || fail "again"
 lines phi2 >a; lines again2 >b; cmp a b || fail "two runs on two ranks differ"
+[ "$(digest phi2)" = "$(digest again2)" ] || fail "two runs on two ranks have two digests"
 
 # SIGUSR1, which mpirun passes on, reaches every rank, and all stop at one step.
 long="$options --steps 1000000 --set checkpoint.keep=3
