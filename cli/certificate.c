@@ -5,6 +5,7 @@
 #include "formats/file.h"
 #include <inttypes.h>
 #include <jansson.h>
+#include <phibal/isa.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,7 @@ certificate *certificate_start(const char *backend_name, const char *device, uin
       json_pack("{s:s, s:i, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s}, s:I, s:o, s:o}", "format",
                 "phibal-certificate", "version", CERTIFICATE_VERSION, "backend", backend_name,
                 "device", device ? device : processor, "build", "phibal", PHIBAL_VERSION, "digest",
-                hex, "compiler", PHIBAL_COMPILER, "flags", PHIBAL_KERNEL_FLAGS, "march", PHIBAL_CPU,
+                hex, "compiler", PHIBAL_COMPILER, "flags", PHIBAL_KERNEL_FLAGS, "isa", phibal_isa(),
                 "seed", (json_int_t)seed, "operations", c->operations, "exhaustive", c->exhaustive);
   if (c->json) return c;
   free(c);

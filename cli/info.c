@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <jansson.h>
 #include <omp.h>
+#include <phibal/isa.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,15 +21,11 @@
 #define FLINT_VERSION NULL
 #endif
 
-extern char *openblas_get_config(void);
-
 typedef struct feature {
   const char *name;
   const char *version; /* null: left out */
   const char *without; /* what a build without it lacks */
 } feature;
-
-enum { FEATURE_OPENBLAS = 0 };
 
 /* What a program says of its version, in one line; null where it is not found. */
 static const char *program_version(const char *command, char *text, int size) {
@@ -39,46 +36,34 @@ static const char *program_version(const char *command, char *text, int size) {
   return pclose(pipe) == 0 ? line : NULL;
 }
 
-/* Kernels of OpenBLAS are chosen by the processor, and by old releases for one that they do not
-   know badly: a backward pass may take three times as long. */
-static void print_blas(const blas_choice *b) {
-  printf("  %-14s %s's kernels, chosen by %s", "", b->kernels, b->chosen_by);
-  if (b->instead_of)
-    printf(" in place of %s's: OpenBLAS does not know this processor", b->instead_of);
-  if (b->better) printf("; slow here: OPENBLAS_CORETYPE=%s suits this processor", b->better);
-  puts("");
-}
-
 static void print_text(const feature *features, size_t n) {
   puts("phibal " PHIBAL_VERSION);
-  puts("  compiler       " PHIBAL_COMPILER ", kernels for -march=" PHIBAL_CPU);
+  puts("  compiler       " PHIBAL_COMPILER);
   printf("  processor      %s, %s\n", processor_name(),
          vector_instruction_names[processor_vectors()]);
+  if (phibal_isa_check() == PHIBAL_OK)
+    printf("  kernels        %s\n", phibal_isa());
+  else
+    printf("  kernels        refused: %s\n", phibal_status_message());
   printf("  threads        %d\n", omp_get_max_threads());
-  const blas_choice blas = blas_chosen();
   for (size_t i = 0; i < n; i++)
-    if (features[i].version) {
+    if (features[i].version)
       printf("  %-14s %s\n", features[i].name, features[i].version);
-      if (i == FEATURE_OPENBLAS) print_blas(&blas);
-    } else
+    else
       printf("  %-14s left out: %s\n", features[i].name, features[i].without);
 }
 
 static int print_json(const feature *features, size_t n) {
   json_t *all = json_pack("{s:s, s:s, s:s, s:i}", "version", PHIBAL_VERSION, "compiler",
-                          PHIBAL_COMPILER, "march", PHIBAL_CPU, "threads", omp_get_max_threads());
+                          PHIBAL_COMPILER, "isa", phibal_isa(), "threads", omp_get_max_threads());
   json_t *list = json_object();
   for (size_t i = 0; i < n; i++)
     json_object_set_new(list, features[i].name,
                         features[i].version ? json_string(features[i].version) : json_null());
   json_object_set_new(all, "features", list);
-  const blas_choice b = blas_chosen();
   json_object_set_new(all, "processor",
                       json_pack("{s:s, s:s}", "name", processor_name(), "vectors",
                                 vector_instruction_names[processor_vectors()]));
-  json_object_set_new(all, "openblas",
-                      json_pack("{s:s, s:s, s:s?, s:s?}", "kernels", b.kernels, "chosen_by",
-                                b.chosen_by, "instead_of", b.instead_of, "better", b.better));
   json_dumpf(all, stdout, JSON_INDENT(2));
   puts("");
   json_decref(all);
@@ -103,7 +88,6 @@ int command_info(int argc, char **argv) {
 
   char gnuplot[80];
   const feature features[] = {
-    {"OpenBLAS", openblas_get_config(), ""},
     {"jansson", jansson_version_str(), ""},
 #if PHIBAL_HAVE_REFERENCE
     {"MPFR", mpfr_get_version(), ""},

@@ -3,15 +3,14 @@
 #include "commands.h"
 #include "build_features.h"
 #include "formats/near_name.h"
-#include "moe/machine/processor.h"
 #include "process_state.h"
 #include <phibal/environment.h>
+#include <phibal/isa.h>
 #include <phibal/potential.h>
 #include <phibal/text.h>
 #if PHIBAL_HAVE_REFERENCE
 #include "verify/plugin_worker.h"
 #endif
-#include "kernels/cpu/gemm.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -20,33 +19,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 typedef struct command {
   const char *name;
   phibal_command run; /* null where this build leaves it out (see commands.h) */
   const char *summary;
-  bool multiplies; /* by OpenBLAS */
 } command;
 
 static const command commands[] = {
-    {"info", command_info, "what was built in, what was left out, versions", false},
-    {"eval", command_eval, "a potential or a mirror step, to guaranteed digits", false},
-    {"audit", command_audit, "a certificate about a potential, built-in or your own", false},
-    {"verify", command_verify, "the kernels against the reference", true},
-    {"vectors", command_vectors, "golden vectors: cases with what is right, as files", false},
-    {"judge", command_judge, "somebody's results against golden vectors", true},
-    {"data", command_data, "text to token files; a corpus from Debian's packages", false},
-    {"train", command_train, "train a mixture-of-experts model", true},
-    {"sweep", command_sweep, "a grid of training runs, with means over seeds", true},
-    {"eval-model", command_eval_model, "loss, balance and multiple choice of a trained model",
-     true},
-    {"export", command_export, "a trained model in Hugging Face's layout", false},
-    {"report", command_report, "a page with curves, loads and tables of runs or of a sweep", false},
-    {"plan", command_plan, "tokens, steps and hours by the paper's scaling law", false},
-    {"compare", command_compare, "the final tables of several runs, side by side", false},
-    {"bench", command_bench, "tokens a second, and where the time goes", true},
+    {"info", command_info, "what was built in, what was left out, versions"},
+    {"eval", command_eval, "a potential or a mirror step, to guaranteed digits"},
+    {"audit", command_audit, "a certificate about a potential, built-in or your own"},
+    {"verify", command_verify, "the kernels against the reference"},
+    {"vectors", command_vectors, "golden vectors: cases with what is right, as files"},
+    {"judge", command_judge, "somebody's results against golden vectors"},
+    {"data", command_data, "text to token files; a corpus from Debian's packages"},
+    {"train", command_train, "train a mixture-of-experts model"},
+    {"sweep", command_sweep, "a grid of training runs, with means over seeds"},
+    {"eval-model", command_eval_model, "loss, balance and multiple choice of a trained model"},
+    {"export", command_export, "a trained model in Hugging Face's layout"},
+    {"report", command_report, "a page with curves, loads and tables of runs or of a sweep"},
+    {"plan", command_plan, "tokens, steps and hours by the paper's scaling law"},
+    {"compare", command_compare, "the final tables of several runs, side by side"},
+    {"bench", command_bench, "tokens a second, and where the time goes"},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -275,45 +271,19 @@ static bool wait_briefly(void) {
   return !setenv("GOMP_SPINCOUNT", "10000", 0) && !setenv("KMP_BLOCKTIME", "0", 0);
 }
 
-/* OpenBLAS takes memory when it is loaded, before main, and where the system refuses (ulimit -v) it
-   asks again for ever. So it is looked before anything of it runs, in .preinit_array, whose
-   functions come before the constructors of shared libraries: whether there is room for what it
-   takes, the stacks of its threads, and phibal's own start. Nothing here needs a library that has
-   begun. */
-enum { LEAST_ROOM_MB = 384 };
-
-static void check_address_space(void) {
-  const size_t bytes = (size_t)LEAST_ROOM_MB << 20;
-  void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room != MAP_FAILED) {
-    munmap(room, bytes);
-    return;
-  }
-#define DIGITS(n) #n
-#define LINE(n)                                                                                    \
-  "phibal: too little memory to begin: OpenBLAS needs " DIGITS(n) " MB of addresses beside the "   \
-                                                                  "libraries (ulimit -v)\n"
-  static const char line[] = LINE(384);
-#undef LINE
-#undef DIGITS
-  if (write(STDERR_FILENO, line, sizeof line - 1) < 0) _exit(2);
-  _exit(2);
-}
-__attribute__((section(".preinit_array"),
-               used)) static void (*const first)(void) = check_address_space;
-
 /* Libraries that read the environment before main get it as it ought to be in a second start; in
    that nothing is left to ask for. Where it fails the first goes on. */
 static void reexec(char **argv) {
-  const bool waits = wait_briefly(), better = blas_ask_for_better(),
-             larger = process_state_request();
-  if (waits || better || larger) execv("/proc/self/exe", argv);
+  const bool waits = wait_briefly(), larger = process_state_request();
+  if (waits || larger) execv("/proc/self/exe", argv);
 }
 
 /* A result whose surroundings changed while it was computed is none. An error has its line,
    which names the floating-point environment where that was the cause. */
 static int run_command(const command *c, int argc, char **argv) {
-  if (c->multiplies && phibal_gemm_take_memory() != PHIBAL_OK) {
+  if (c->run == command_info)
+    return c->run(argc, argv); /* computes nothing, and says what is wrong */
+  if (phibal_isa_check() != PHIBAL_OK) {
     fprintf(stderr, "phibal %s: %s\n", c->name, phibal_status_message());
     return 2;
   }

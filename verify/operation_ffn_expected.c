@@ -169,7 +169,7 @@ static void expect_x_gradient(const operation_case *c, const block *k, int64_t f
     double size = product(k->f, k->w_gate + column, k->d, k->a_gradient + row, 1) +
                   product(k->f, k->w_up + column, k->d, k->b_gradient + row, 1);
     expect_element(j, c, "x-gradient", first * k->d + i, &truth[i],
-                   moved + gamma_of(2 * k->f + 1) * (size + moved) +
+                   moved + gamma_of(2 * k->f) * (size + moved) +
                        (double)(2 * k->f + 1) * 0x1p-149);
   }
 }

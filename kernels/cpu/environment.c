@@ -1,5 +1,7 @@
 /* Reads the control registers themselves: what a compiler thinks of them does not count. */
+#include "isa.h"
 #include <phibal/environment.h>
+#include <phibal/isa.h>
 #include <fenv.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -77,6 +79,7 @@ void phibal_environment_watch(const char *where) {
 
 phibal_status phibal_environment_check(const char *who) {
   const char *own = phibal_environment_changed(), *found = atomic_load(&noted);
+  if (phibal_isa_refused) return phibal_isa_check();
   if (!own && !found) return PHIBAL_OK;
   const char *after = found ? atomic_load(&noted_after) : NULL;
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,

@@ -20,11 +20,12 @@
      |error of dL/db| <= |act(a)| D + (u + 2^-40) |act(a)| (|dL/dh| + D) =: D_b
      |error of dL/da| <= |b act'(a)| D + (u |act'(a)| + 2^-41) |b| (|dL/dh| + D) =: D_a
      dx = W_gate^T da + W_up^T db, two products the second of which adds to the first:
-     |error| <= |W_gate|^T D_a + |W_up|^T D_b + gamma_(2 f + 1) (|W_gate|^T (|da| + D_a)
+     |error| <= |W_gate|^T D_a + |W_up|^T D_b + gamma_(2 f) (|W_gate|^T (|da| + D_a)
                                                                  + |W_up|^T (|db| + D_b))
      dW = dW_before + sum over the n rows of the group:
-     |error of dW_down| <= gamma_(n+1) (|before| + |dy|^T |h|)
-     |error of dW_gate| <= |x|^T D_a + gamma_(n+1) (|before| + (|da| + D_a)^T |x|); W_up likewise.
+     |error of dW_down| <= gamma_n (|before| + |dy|^T |h|)
+     |error of dW_gate| <= |x|^T D_a + gamma_n (|before| + (|da| + D_a)^T |x|); W_up likewise
+   (`phibal verify` allows gamma_(n+1): who adds a finished product rounds once more).
    Underflow adds at most 2^-149 to h, da and db, and (n + 1) 2^-149 to a sum of n terms. */
 #include "ffn.h"
 
@@ -111,10 +112,10 @@ phibal_status phibal_ffn_forward(const phibal_ffn *ffn, const int64_t *offsets, 
         int64_t row = offsets[e] + tile * GEMM_TILE_ROWS;
         if (row >= offsets[e + 1]) continue;
         int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
-        phibal_gemm_rows(n, f, d, x + row * d, d, w_gate + e * f * d, d, 0, a + row * f, f);
-        phibal_gemm_rows(n, f, d, x + row * d, d, w_up + e * f * d, d, 0, b + row * f, f);
+        phibal_gemm_nt(n, f, d, x + row * d, d, w_gate + e * f * d, d, false, a + row * f, f);
+        phibal_gemm_nt(n, f, d, x + row * d, d, w_up + e * f * d, d, false, b + row * f, f);
         phibal_ffn_activate(activation, n * f, a + row * f, b + row * f, h + row * f);
-        phibal_gemm_rows(n, d, f, h + row * f, f, w_down + e * d * f, f, 0, y + row * d, d);
+        phibal_gemm_nt(n, d, f, h + row * f, f, w_down + e * d * f, f, false, y + row * d, d);
       }
   }
   return phibal_environment_check("expert FFN");
@@ -127,7 +128,7 @@ static void weight_gradient_tile(int64_t tile, int64_t m, int64_t n, int64_t row
   int64_t across = (n + GEMM_TILE_COLUMNS - 1) / GEMM_TILE_COLUMNS;
   int64_t i = tile / across * GEMM_TILE_ROWS, j = tile % across * GEMM_TILE_COLUMNS;
   phibal_gemm_tn(smaller(GEMM_TILE_ROWS, m - i), smaller(GEMM_TILE_COLUMNS, n - j), rows, left + i,
-                 m, right + j, n, 1.0f, w_gradient + i * n + j, n);
+                 m, right + j, n, true, w_gradient + i * n + j, n);
 }
 
 static int64_t weight_tiles(int64_t m, int64_t n) {
@@ -149,7 +150,6 @@ phibal_status phibal_ffn_backward(const phibal_ffn *ffn, const int64_t *offsets,
   int64_t d = ffn->width, f = ffn->hidden, tiles = most_tiles(ffn, offsets);
   phibal_activation activation = ffn->activation;
   int64_t inward = weight_tiles(f, d), outward = weight_tiles(d, f);
-  phibal_gemm_begin();
 #pragma omp parallel
   {
     phibal_environment_watch(OPENMP_BEGAN);
@@ -159,13 +159,13 @@ phibal_status phibal_ffn_backward(const phibal_ffn *ffn, const int64_t *offsets,
         int64_t row = offsets[e] + tile * GEMM_TILE_ROWS;
         if (row >= offsets[e + 1]) continue;
         int64_t n = smaller(GEMM_TILE_ROWS, offsets[e + 1] - row);
-        phibal_gemm_nn(n, f, d, y_gradient + row * d, d, w_down + e * d * f, f, 0.0f,
+        phibal_gemm_nn(n, f, d, y_gradient + row * d, d, w_down + e * d * f, f, false,
                        h_gradient + row * f, f);
         phibal_ffn_activate_backward(activation, n * f, a + row * f, b + row * f,
                                      h_gradient + row * f);
-        phibal_gemm_nn(n, d, f, a + row * f, f, w_gate + e * f * d, d, 0.0f, x_gradient + row * d,
+        phibal_gemm_nn(n, d, f, a + row * f, f, w_gate + e * f * d, d, false, x_gradient + row * d,
                        d);
-        phibal_gemm_nn(n, d, f, b + row * f, f, w_up + e * f * d, d, 1.0f, x_gradient + row * d, d);
+        phibal_gemm_nn(n, d, f, b + row * f, f, w_up + e * f * d, d, true, x_gradient + row * d, d);
       }
 #pragma omp for collapse(2) schedule(dynamic)
     for (int64_t e = 0; e < ffn->experts; e++)

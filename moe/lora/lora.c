@@ -156,15 +156,14 @@ static void scale_numbers(int64_t n, float scale, float *x) {
 
 void lora_gradients(lora *l) {
   const int64_t r = l->rank;
-  const float beta = l->dropout > 0 ? 1.0f : 0.0f;
-  phibal_gemm_begin();
+  const bool add = l->dropout > 0;
 #pragma omp parallel for schedule(dynamic)
   for (int32_t i = 0; i < l->count; i++) {
     const lora_matrix *w = &l->matrices[i];
     const float *a = l->parameters + w->a, *b = l->parameters + w->b;
     float *da = l->gradients + w->a, *db = l->gradients + w->b;
-    phibal_gemm_tn(r, w->columns, w->rows, b, r, w->gradient, w->columns, beta, da, w->columns);
-    phibal_gemm_nt(w->rows, r, w->columns, w->gradient, w->columns, a, w->columns, beta, db, r);
+    phibal_gemm_tn(r, w->columns, w->rows, b, r, w->gradient, w->columns, add, da, w->columns);
+    phibal_gemm_nt(w->rows, r, w->columns, w->gradient, w->columns, a, w->columns, add, db, r);
     scale_numbers(r * w->columns, l->scale, da);
     scale_numbers(w->rows * r, l->scale, db);
   }
@@ -172,14 +171,13 @@ void lora_gradients(lora *l) {
 
 void lora_apply(const lora *l) {
   const int64_t r = l->rank;
-  phibal_gemm_begin();
 #pragma omp parallel for schedule(dynamic)
   for (int32_t i = 0; i < l->count; i++) {
     const lora_matrix *w = &l->matrices[i];
     const int64_t n = w->rows * w->columns;
     const float *base = l->base + w->base;
     phibal_gemm_nn(w->rows, w->columns, r, l->parameters + w->b, r, l->parameters + w->a,
-                   w->columns, 0.0f, w->weight, w->columns);
+                   w->columns, false, w->weight, w->columns);
     for (int64_t j = 0; j < n; j++) w->weight[j] = base[j] + l->scale * w->weight[j];
   }
 }

@@ -58,12 +58,12 @@ static void forward(void *context, const model_product *p, float *y) {
   const int64_t r = l->rank;
   const float *b = l->parameters + w->b;
   change(l, i, p, p->x, false, 0, l->changed);
-  phibal_gemm_linear(p->rows, r, w->columns, l->changed, l->parameters + w->a, 0, l->narrow);
+  phibal_gemm_linear(p->rows, r, w->columns, l->changed, l->parameters + w->a, false, l->narrow);
   for (int64_t j = 0; j < p->rows * r; j++) l->narrow[j] *= l->scale;
 #pragma omp parallel for schedule(dynamic)
   for (int64_t row = 0; row < p->rows; row += GEMM_TILE_ROWS)
-    phibal_gemm_rows(smaller(GEMM_TILE_ROWS, p->rows - row), w->rows, r, l->narrow + row * r, r, b,
-                     r, 1, y + row * p->stride, p->stride);
+    phibal_gemm_nt(smaller(GEMM_TILE_ROWS, p->rows - row), w->rows, r, l->narrow + row * r, r, b, r,
+                   true, y + row * p->stride, p->stride);
 }
 
 /* The gradients of A and B are added up without s, which lora_gradients brings. */
@@ -81,11 +81,11 @@ static void backward(void *context, const model_product *p, const float *y_gradi
     dy = l->gathered;
   }
   change(l, i, p, p->x, false, 0, l->changed);
-  phibal_gemm_linear(n, r, in, l->changed, a, 0, l->narrow);
+  phibal_gemm_linear(n, r, in, l->changed, a, false, l->narrow);
   phibal_gemm_linear_weight_gradient(n, out, r, dy, l->narrow, l->gradients + w->b);
-  phibal_gemm_linear_input_gradient(n, out, r, dy, b, 0.0f, l->narrow);
+  phibal_gemm_linear_input_gradient(n, out, r, dy, b, false, l->narrow);
   phibal_gemm_linear_weight_gradient(n, r, in, l->narrow, l->changed, l->gradients + w->a);
-  phibal_gemm_linear_input_gradient(n, r, in, l->narrow, a, 0.0f, l->changed);
+  phibal_gemm_linear_input_gradient(n, r, in, l->narrow, a, false, l->changed);
   change(l, i, p, l->changed, true, l->scale, x_gradient);
 }
 

@@ -144,8 +144,7 @@ static phibal_status merge_matrix(const safetensors_file *file, const char *a_na
   if (status) return status;
   float *product = malloc((size_t)(rows * columns) * sizeof *product);
   if (!product) return memory_error();
-#pragma omp parallel num_threads(1)
-  phibal_gemm_nn(rows, columns, rank, b->data, rank, a->data, columns, 0.0f, product, columns);
+  phibal_gemm_nn(rows, columns, rank, b->data, rank, a->data, columns, false, product, columns);
   for (int64_t i = 0; i < rows * columns; i++) part->data[i] = part->data[i] + scale * product[i];
   free(product);
   return PHIBAL_OK;
@@ -162,7 +161,6 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
   hf_part *parts = hf_parts_make(architecture, model_options, m, &count);
   if (!status && (!path || !parts)) status = memory_error();
   if (!status) status = safetensors_open(path, &file);
-  phibal_gemm_begin();
   for (int64_t i = 0; i < file.count && !status; i++) {
     const safetensors_tensor *tensor = &file.tensors[i];
     const hf_part *part = part_of(tensor->name, parts, count);

@@ -2,7 +2,6 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #if defined __x86_64__ || defined __i386__
 #include <cpuid.h>
@@ -10,8 +9,6 @@
 #else
 #define X86 0
 #endif
-
-extern char *openblas_get_corename(void);
 
 const char *const vector_instruction_names[] = {"the compiler's default", "SSE", "AVX",
                                                 "AVX2 and FMA", "AVX-512"};
@@ -43,55 +40,6 @@ const char *processor_name(void) {
 #else
   return "not an x86";
 #endif
-}
-
-const char *blas_coretype(const char *chosen, vector_instructions vectors) {
-  /* Names of kernels that OpenBLAS has had up to 0.3.28; those for more than AVX2 are never less
-     than the processor's. What a later release calls otherwise is left to it. */
-  static const struct {
-    const char *kernels;
-    vector_instructions vectors;
-  } known[] = {
-      {"Katmai", VECTORS_SSE},       {"Coppermine", VECTORS_SSE},  {"Northwood", VECTORS_SSE},
-      {"Prescott", VECTORS_SSE},     {"Banias", VECTORS_SSE},      {"Atom", VECTORS_SSE},
-      {"Core2", VECTORS_SSE},        {"Penryn", VECTORS_SSE},      {"Dunnington", VECTORS_SSE},
-      {"Nehalem", VECTORS_SSE},      {"Athlon", VECTORS_SSE},      {"Opteron", VECTORS_SSE},
-      {"Opteron_SSE3", VECTORS_SSE}, {"Barcelona", VECTORS_SSE},   {"Nano", VECTORS_SSE},
-      {"Bobcat", VECTORS_SSE},       {"Sandybridge", VECTORS_AVX}, {"Bulldozer", VECTORS_AVX},
-      {"Piledriver", VECTORS_AVX},   {"Steamroller", VECTORS_AVX}, {"Excavator", VECTORS_AVX2},
-      {"Haswell", VECTORS_AVX2},     {"Zen", VECTORS_AVX2},
-  };
-  /* Names that 0.3.21 takes; it knows Cooperlake's kernels too, but not by name. */
-  static const char *const suits[] = {NULL, NULL, "Sandybridge", "Haswell", "SkylakeX"};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (!strcasecmp(chosen, known[i].kernels))
-      return known[i].vectors < vectors ? suits[vectors] : NULL;
-  return NULL;
-}
-
-/* For the second start: what OpenBLAS had chosen in the first. */
-static const char instead_of[] = "PHIBAL_OPENBLAS_INSTEAD_OF", coretype[] = "OPENBLAS_CORETYPE";
-
-blas_choice blas_chosen(void) {
-  const vector_instructions vectors = processor_vectors();
-  const char *asked = getenv(coretype), *before = getenv(instead_of);
-  blas_choice c = {.kernels = openblas_get_corename(), .chosen_by = "OpenBLAS"};
-  c.better = blas_coretype(c.kernels, vectors);
-  if (!asked || strcasecmp(asked, c.kernels)) return c; /* a name that OpenBLAS does not know */
-  c.chosen_by = coretype;
-  const char *ours = before ? blas_coretype(before, vectors) : NULL;
-  if (ours && !strcmp(ours, asked)) {
-    c.chosen_by = "phibal";
-    c.instead_of = before;
-  }
-  return c;
-}
-
-int blas_ask_for_better(void) {
-  if (getenv(coretype)) return 0; /* the user's wish, or ours already */
-  const char *chosen = openblas_get_corename();
-  const char *better = blas_coretype(chosen, processor_vectors());
-  return better && !setenv(instead_of, chosen, 1) && !setenv(coretype, better, 1);
 }
 
 /* The loops of processor_peak, one for each kind of vectors. This file is compiled so that the

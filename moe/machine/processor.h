@@ -1,5 +1,5 @@
-/* The processor, as far as speed depends on it: its name, its vector instructions, what it can
-   reach, and which of OpenBLAS's kernels suit it. */
+/* The processor, as far as speed depends on it: its name, its vector instructions, and what it can
+   reach. */
 #ifndef PHIBAL_MOE_PROCESSOR_H
 #define PHIBAL_MOE_PROCESSOR_H
 
@@ -21,23 +21,5 @@ const char *processor_name(void);
    multiply-adds that wait for nothing but the ones before them; two for each. Seconds are those of
    each thread on its processor, so that what else the machine does does not count. */
 double processor_peak(int threads);
-
-/* The OPENBLAS_CORETYPE for a processor with these instructions, on which OpenBLAS has chosen the
-   kernels named `chosen` (openblas_get_corename()); null where they use what the processor has, or
-   where it is not known what they use. */
-const char *blas_coretype(const char *chosen, vector_instructions vectors);
-
-/* What OpenBLAS runs with, and who chose it. */
-typedef struct blas_choice {
-  const char *kernels;    /* openblas_get_corename() */
-  const char *chosen_by;  /* "OpenBLAS", "OPENBLAS_CORETYPE" (the user), "phibal" */
-  const char *instead_of; /* what OpenBLAS had chosen itself, where phibal did; else null */
-  const char *better;     /* the OPENBLAS_CORETYPE that would suit; null: there is none */
-} blas_choice;
-blas_choice blas_chosen(void);
-/* Asks for the kernels that suit, for OpenBLAS to read when the process is begun again: it chooses
-   before main. Returns nonzero where it has asked: where OpenBLAS has chosen kernels for a lesser
-   processor, and nobody else has asked for others. */
-int blas_ask_for_better(void);
 
 #endif

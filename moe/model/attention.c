@@ -69,8 +69,8 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
         const float *q = base + head * at.n, *k = base + at.keys + head / at.group * at.n;
         const float *v = base + at.values + head / at.group * at.v;
         int64_t rows = smaller(BLOCK_ROWS, length - first), columns = first + rows;
-        phibal_gemm_rows(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, 0,
-                         scores, columns);
+        phibal_gemm_nt(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, false,
+                       scores, columns);
         for (int64_t i = 0; i < rows; i++) {
           float *row = scores + i * columns;
           int64_t t = (b * length + first + i) * at.heads + head;
@@ -80,8 +80,7 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
           inverse_sum[t] = (float)(1.0 / lanes_sum(seen, row + start));
         }
         float *o = out + (b * length + first) * at.out_stride + head * at.v;
-        phibal_gemm_rows_nn(rows, at.v, columns, scores, columns, v, at.stride, 0, o,
-                            at.out_stride);
+        phibal_gemm_nn(rows, at.v, columns, scores, columns, v, at.stride, false, o, at.out_stride);
         for (int64_t i = 0; i < rows; i++) {
           float inverse = inverse_sum[(b * length + first + i) * at.heads + head];
           for (int64_t j = 0; j < at.v; j++) o[i * at.out_stride + j] *= inverse;
@@ -91,17 +90,17 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
 
 /* The gradients of one block of rows of one head. With P the probabilities, dP = dO V^T and
    D_i = <dO_i, O_i> = sum_j P_ij dP_ij: dS = P (dP - D) scale, dQ = dS K,
-   dV = P^T dO + beta dV, dK = dS^T Q + beta dK. */
-static void block_backward(const layout *at, int64_t rows, int64_t first, float beta,
+   dV = P^T dO and dK = dS^T Q, or with `add` added to them. */
+static void block_backward(const layout *at, int64_t rows, int64_t first, bool add,
                            const int32_t *starts, const float *q, const float *k, const float *v,
                            const float *o, const float *largest, const float *inverse_sum,
                            const float *o_gradient, float *q_gradient, float *k_gradient,
                            float *v_gradient, float *scratch) {
   int64_t columns = first + rows;
   float *p = scratch, *s_gradient = scratch + rows * columns;
-  phibal_gemm_rows(rows, columns, at->n, q, at->stride, k, at->stride, 0, p, columns);
-  phibal_gemm_rows(rows, columns, at->v, o_gradient, at->out_stride, v, at->stride, 0, s_gradient,
-                   columns);
+  phibal_gemm_nt(rows, columns, at->n, q, at->stride, k, at->stride, false, p, columns);
+  phibal_gemm_nt(rows, columns, at->v, o_gradient, at->out_stride, v, at->stride, false, s_gradient,
+                 columns);
   for (int64_t i = 0; i < rows; i++) {
     float *row = p + i * columns;
     float *restrict gradient = s_gradient + i * columns;
@@ -111,11 +110,11 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, float 
     float scale = (float)at->scale;
     for (int64_t j = 0; j < columns; j++) gradient[j] = row[j] * (gradient[j] - along) * scale;
   }
-  phibal_gemm_tn(columns, at->v, rows, p, columns, o_gradient, at->out_stride, beta, v_gradient,
+  phibal_gemm_tn(columns, at->v, rows, p, columns, o_gradient, at->out_stride, add, v_gradient,
                  at->stride);
-  phibal_gemm_rows_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, 0, q_gradient,
-                      at->stride);
-  phibal_gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, beta, k_gradient,
+  phibal_gemm_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, false, q_gradient,
+                 at->stride);
+  phibal_gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, add, k_gradient,
                  at->stride);
 }
 
@@ -124,7 +123,6 @@ void attention_backward(const attention_shape *shape, const float *qkv, const fl
                         float *qkv_gradient, int threads, float *scratch) {
   layout at = layout_of(shape);
   int64_t length = shape->sequence, each = attention_scratch(shape);
-  phibal_gemm_begin();
   /* A thread has a key and value head to itself, with all the query heads that read it: nothing is
      added to by two threads. */
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
@@ -137,10 +135,10 @@ void attention_backward(const attention_shape *shape, const float *qkv, const fl
         for (int64_t first = (length - 1) / BLOCK_ROWS * BLOCK_ROWS; first >= 0;
              first -= BLOCK_ROWS) {
           /* From the last rows, which see every key: the first block sets, the others add. */
-          float beta = head == shared * at.group && first + BLOCK_ROWS >= length ? 0.0f : 1.0f;
+          const bool add = head != shared * at.group || first + BLOCK_ROWS < length;
           int64_t t = b * length + first, q = first * at.stride + head * at.n;
           int64_t o = t * at.out_stride + head * at.v;
-          block_backward(&at, smaller(BLOCK_ROWS, length - first), first, beta,
+          block_backward(&at, smaller(BLOCK_ROWS, length - first), first, add,
                          shape->starts ? shape->starts + t : NULL, base + q, base + k, base + v,
                          out + o, largest + t * at.heads + head, inverse_sum + t * at.heads + head,
                          out_gradient + o, gradient + q, gradient + k, gradient + v,

@@ -26,7 +26,7 @@ static void cap_row(int64_t n, double cap, float *z) {
 }
 
 void head_logits(const head_shape *shape, const float *x, const float *weight, float *logits) {
-  phibal_gemm_linear(shape->rows, shape->vocabulary, shape->width, x, weight, 0, logits);
+  phibal_gemm_linear(shape->rows, shape->vocabulary, shape->width, x, weight, false, logits);
   cap_row(shape->rows * shape->vocabulary, (double)shape->softcap, logits);
 }
 
@@ -82,7 +82,7 @@ void head_loss(const head_shape *shape, const float *x, const float *weight, con
   int64_t right_rows = 0, rows_counted = 0;
   for (int64_t first = 0; first < shape->rows; first += block) {
     int64_t rows = block < shape->rows - first ? block : shape->rows - first;
-    phibal_gemm_linear(rows, n, d, x + first * d, weight, 0, logits);
+    phibal_gemm_linear(rows, n, d, x + first * d, weight, false, logits);
 #pragma omp parallel for schedule(static) reduction(+ : right_rows, rows_counted)
     for (int64_t i = 0; i < rows; i++) {
       float *z = logits + i * n;
@@ -100,7 +100,7 @@ void head_loss(const head_shape *shape, const float *x, const float *weight, con
       rows_counted++;
     }
     if (!x_gradient) continue;
-    phibal_gemm_linear_input_gradient(rows, n, d, logits, weight, 0.0f, x_gradient + first * d);
+    phibal_gemm_linear_input_gradient(rows, n, d, logits, weight, false, x_gradient + first * d);
     phibal_gemm_linear_weight_gradient(rows, n, d, logits, x + first * d, weight_gradient);
   }
   double sum = 0.0;

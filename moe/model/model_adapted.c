@@ -51,8 +51,8 @@ static void expert_forward(const model *m, const ffn_call *c, int64_t e, float *
   const float *gate = c->gate + e * f * d, *up = c->up + e * f * d, *down = c->down + e * d * f;
   const float *x = c->x + row * d;
   float *a = c->a + row * f, *b = c->b + row * f, *h = c->h + row * f;
-  phibal_gemm_linear(n, f, d, x, gate, 0, a);
-  phibal_gemm_linear(n, f, d, x, up, 0, b);
+  phibal_gemm_linear(n, f, d, x, gate, false, a);
+  phibal_gemm_linear(n, f, d, x, up, false, b);
   const model_product of_gate = expert_product(m, c, e, gate, x, f);
   const model_product of_up = expert_product(m, c, e, up, x, f);
   const model_product of_down = expert_product(m, c, e, down, h, d);
@@ -61,7 +61,7 @@ static void expert_forward(const model *m, const ffn_call *c, int64_t e, float *
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++)
     phibal_ffn_activate(c->shape.activation, f, a + i * f, b + i * f, h + i * f);
-  phibal_gemm_linear(n, d, f, h, down, 0, y + row * d);
+  phibal_gemm_linear(n, d, f, h, down, false, y + row * d);
   to->forward(to->context, &of_down, y + row * d);
 }
 
@@ -87,15 +87,15 @@ static void expert_backward(const model *m, const ffn_call *c, int64_t e, const 
   const model_product of_up = expert_product(m, c, e, up, x, f);
   const model_product of_down = expert_product(m, c, e, down, h, d);
   phibal_gemm_linear_weight_gradient(n, d, f, dy, h, c->down_gradient + matrix);
-  phibal_gemm_linear_input_gradient(n, d, f, dy, down, 0.0f, dh);
+  phibal_gemm_linear_input_gradient(n, d, f, dy, down, false, dh);
   to->backward(to->context, &of_down, dy, dh);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++)
     phibal_ffn_activate_backward(c->shape.activation, f, a + i * f, b + i * f, dh + i * f);
   phibal_gemm_linear_weight_gradient(n, f, d, a, x, c->gate_gradient + matrix);
   phibal_gemm_linear_weight_gradient(n, f, d, b, x, c->up_gradient + matrix);
-  phibal_gemm_linear_input_gradient(n, f, d, a, gate, 0.0f, dx);
-  phibal_gemm_linear_input_gradient(n, f, d, b, up, 1.0f, dx);
+  phibal_gemm_linear_input_gradient(n, f, d, a, gate, false, dx);
+  phibal_gemm_linear_input_gradient(n, f, d, b, up, true, dx);
   to->backward(to->context, &of_gate, a, dx);
   to->backward(to->context, &of_up, b, dx);
 }

@@ -82,7 +82,7 @@ static void normalise_heads(const model *m, const layer_weights *w, layer_activa
 static void plain_forward(model *m, int32_t layer, const widths *at) {
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
-  phibal_gemm_linear(at->tokens, at->all, at->d, on->normed, w->qkv, 0, on->qkv);
+  phibal_gemm_linear(at->tokens, at->all, at->d, on->normed, w->qkv, false, on->qkv);
   const int64_t first[] = {0, at->queries, at->queries + at->keys}; /* of q, k, v in a row */
   for (int i = 0; i < 3; i++)
     adapted_forward(m, w->qkv + first[i] * at->d, at->tokens, on->normed, at->all,
@@ -107,7 +107,7 @@ static void plain_backward(model *m, int32_t layer, const widths *at) {
   }
   phibal_gemm_linear_weight_gradient(at->tokens, at->all, at->d, s->qkv_gradient, on->normed,
                                      g->qkv);
-  phibal_gemm_linear_input_gradient(at->tokens, at->all, at->d, s->qkv_gradient, w->qkv, 0.0f,
+  phibal_gemm_linear_input_gradient(at->tokens, at->all, at->d, s->qkv_gradient, w->qkv, false,
                                     s->normed_gradient);
   const int64_t first[] = {0, at->queries, at->queries + at->keys};
   for (int i = 0; i < 3; i++)
@@ -131,7 +131,7 @@ void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
   attention_forward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum, m->threads,
                     m->scratch.attention);
   memcpy(on->middle, on->x, (size_t)(at.tokens * at.d) * sizeof(float));
-  phibal_gemm_linear(at.tokens, at.d, at.values, on->attended, w->o, 1, on->middle);
+  phibal_gemm_linear(at.tokens, at.d, at.values, on->attended, w->o, true, on->middle);
   adapted_forward(m, w->o, at.tokens, on->attended, at.d, on->middle);
 }
 
@@ -144,7 +144,7 @@ void attention_branch_backward(model *m, int32_t layer, int32_t batch) {
   const widths at = widths_of(m, &shape);
   phibal_gemm_linear_weight_gradient(at.tokens, at.d, at.values, s->stream_gradient, on->attended,
                                      g->o);
-  phibal_gemm_linear_input_gradient(at.tokens, at.d, at.values, s->stream_gradient, w->o, 0.0f,
+  phibal_gemm_linear_input_gradient(at.tokens, at.d, at.values, s->stream_gradient, w->o, false,
                                     s->attended_gradient);
   adapted_backward(m, w->o, at.tokens, on->attended, at.d, s->stream_gradient,
                    s->attended_gradient);

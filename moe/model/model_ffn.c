@@ -71,7 +71,7 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
   int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
-  phibal_gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, 0, on->logits);
+  phibal_gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, false, on->logits);
   adapted_forward(m, w->router, tokens, on->ffn_normed, c->experts, on->logits);
   phibal_status status = balance_route(m, layer, moe_layer, batch, training, losses);
   if (status) return phibal_status_set(status, "layer %d: %s", layer, phibal_status_message());
@@ -153,7 +153,7 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch, do
   if (status) return status;
   phibal_gemm_linear_weight_gradient(tokens, c->experts, d, s->logit_gradient, on->ffn_normed,
                                      g->router);
-  phibal_gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router, 0.0f,
+  phibal_gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router, false,
                                     s->normed_gradient);
   adapted_backward(m, w->router, tokens, on->ffn_normed, c->experts, s->logit_gradient,
                    s->normed_gradient);

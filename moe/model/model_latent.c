@@ -43,7 +43,7 @@ static void project_queries(model *m, const layer_weights *w, layer_activations 
   const float *from = on->normed;
   int64_t width = at->d;
   if (w->q_down) {
-    phibal_gemm_linear(at->tokens, at->query_latent, at->d, on->normed, w->q_down, 0, on->q_latent);
+    phibal_gemm_linear(at->tokens, at->query_latent, at->d, on->normed, w->q_down, false, on->q_latent);
     adapted_forward(m, w->q_down, at->tokens, on->normed, at->query_latent, on->q_latent);
     const norm_shape norm = latent_norm(m, at, at->query_latent);
     norm_forward(&norm, on->q_latent, at->query_latent, w->q_down_norm, on->q_latent_normed,
@@ -52,7 +52,7 @@ static void project_queries(model *m, const layer_weights *w, layer_activations 
     width = at->query_latent;
   }
   const int64_t queries = at->heads * at->n;
-  phibal_gemm_linear(at->tokens, queries, width, from, w->q, 0, m->scratch.projected);
+  phibal_gemm_linear(at->tokens, queries, width, from, w->q, false, m->scratch.projected);
   adapted_forward(m, w->q, at->tokens, from, queries, m->scratch.projected);
 #pragma omp parallel for schedule(static)
   for (int64_t t = 0; t < at->tokens; t++)
@@ -82,12 +82,12 @@ void latent_forward(model *m, int32_t layer, int32_t batch) {
   const widths at = widths_of(m, batch);
   project_queries(m, w, on, &at);
   const int64_t wide = at.latent + at.rope;
-  phibal_gemm_linear(at.tokens, wide, at.d, on->normed, w->kv_down, 0, on->latent);
+  phibal_gemm_linear(at.tokens, wide, at.d, on->normed, w->kv_down, false, on->latent);
   adapted_forward(m, w->kv_down, at.tokens, on->normed, wide, on->latent);
   const norm_shape norm = latent_norm(m, &at, at.latent);
   norm_forward(&norm, on->latent, wide, w->kv_down_norm, on->latent_normed, at.latent,
                on->latent_inverse);
-  phibal_gemm_linear(at.tokens, at.expanded, at.latent, on->latent_normed, w->kv_up, 0,
+  phibal_gemm_linear(at.tokens, at.expanded, at.latent, on->latent_normed, w->kv_up, false,
                      m->scratch.projected);
   adapted_forward(m, w->kv_up, at.tokens, on->latent_normed, at.expanded, m->scratch.projected);
   place_keys_and_values(m, on, &at);
@@ -104,14 +104,14 @@ static void queries_backward(model *m, const layer_weights *w, const layer_weigh
            (size_t)queries * sizeof(float));
   if (!w->q_down) {
     phibal_gemm_linear_weight_gradient(at->tokens, queries, at->d, s->projected, on->normed, g->q);
-    phibal_gemm_linear_input_gradient(at->tokens, queries, at->d, s->projected, w->q, 0.0f,
+    phibal_gemm_linear_input_gradient(at->tokens, queries, at->d, s->projected, w->q, false,
                                       s->normed_gradient);
     adapted_backward(m, w->q, at->tokens, on->normed, queries, s->projected, s->normed_gradient);
     return;
   }
   phibal_gemm_linear_weight_gradient(at->tokens, queries, narrow, s->projected, on->q_latent_normed,
                                      g->q);
-  phibal_gemm_linear_input_gradient(at->tokens, queries, narrow, s->projected, w->q, 0.0f,
+  phibal_gemm_linear_input_gradient(at->tokens, queries, narrow, s->projected, w->q, false,
                                     s->latent_gradient);
   adapted_backward(m, w->q, at->tokens, on->q_latent_normed, queries, s->projected,
                    s->latent_gradient);
@@ -120,7 +120,7 @@ static void queries_backward(model *m, const layer_weights *w, const layer_weigh
                 s->latent_gradient, narrow, 0, s->latent_gradient, narrow, g->q_down_norm, s->norm);
   phibal_gemm_linear_weight_gradient(at->tokens, narrow, at->d, s->latent_gradient, on->normed,
                                      g->q_down);
-  phibal_gemm_linear_input_gradient(at->tokens, narrow, at->d, s->latent_gradient, w->q_down, 0.0f,
+  phibal_gemm_linear_input_gradient(at->tokens, narrow, at->d, s->latent_gradient, w->q_down, false,
                                     s->normed_gradient);
   adapted_backward(m, w->q_down, at->tokens, on->normed, narrow, s->latent_gradient,
                    s->normed_gradient);
@@ -155,7 +155,7 @@ void latent_backward(model *m, int32_t layer, int32_t batch) {
   gather_keys_and_values(m, &at);
   phibal_gemm_linear_weight_gradient(at.tokens, at.expanded, at.latent, s->projected,
                                      on->latent_normed, g->kv_up);
-  phibal_gemm_linear_input_gradient(at.tokens, at.expanded, at.latent, s->projected, w->kv_up, 0.0f,
+  phibal_gemm_linear_input_gradient(at.tokens, at.expanded, at.latent, s->projected, w->kv_up, false,
                                     s->latent_normed_gradient);
   adapted_backward(m, w->kv_up, at.tokens, on->latent_normed, at.expanded, s->projected,
                    s->latent_normed_gradient);
@@ -166,7 +166,7 @@ void latent_backward(model *m, int32_t layer, int32_t batch) {
                 s->norm);
   phibal_gemm_linear_weight_gradient(at.tokens, wide, at.d, s->latent_gradient, on->normed,
                                      g->kv_down);
-  phibal_gemm_linear_input_gradient(at.tokens, wide, at.d, s->latent_gradient, w->kv_down, 1.0f,
+  phibal_gemm_linear_input_gradient(at.tokens, wide, at.d, s->latent_gradient, w->kv_down, true,
                                     s->normed_gradient);
   adapted_backward(m, w->kv_down, at.tokens, on->normed, wide, s->latent_gradient,
                    s->normed_gradient);

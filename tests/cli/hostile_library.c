@@ -2,11 +2,10 @@
    HOSTILE_WHAT  flush-to-zero, denormals-are-zero, upward, downward, towards-zero, x87-53, x87-24,
                  traps, mpfr (its range), or locale (HOSTILE_LOCALE)
    HOSTILE_AT    load: before main; thread=N: in each thread that is started from the N-th on;
-                 sgemm=N: as cblas_sgemm returns for the N-th time, in the thread that called it;
-                 sgemms=N: for the N-th time and each further one; malloc=N: in the N-th malloc;
+                 chunk=N: as OpenMP hands out the N-th further chunk of a dynamic loop, in the thread
+                 that gets it; chunks=N: the N-th and each after it; malloc=N: in the N-th malloc;
                  sentencepiece=N: as its N-th encoding ends
    Compilers and other children inherit LD_PRELOAD and are left alone. */
-#include <cblas.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fenv.h>
@@ -97,18 +96,12 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, start_ro
   return real(thread, attributes, started, s);
 }
 
-void cblas_sgemm(OPENBLAS_CONST enum CBLAS_ORDER order, OPENBLAS_CONST enum CBLAS_TRANSPOSE a_is,
-                 OPENBLAS_CONST enum CBLAS_TRANSPOSE b_is, OPENBLAS_CONST blasint m,
-                 OPENBLAS_CONST blasint n, OPENBLAS_CONST blasint k, OPENBLAS_CONST float alpha,
-                 OPENBLAS_CONST float *a, OPENBLAS_CONST blasint lda, OPENBLAS_CONST float *b,
-                 OPENBLAS_CONST blasint ldb, OPENBLAS_CONST float beta, float *c,
-                 OPENBLAS_CONST blasint ldc) {
-  static void (*_Atomic real)(enum CBLAS_ORDER, enum CBLAS_TRANSPOSE, enum CBLAS_TRANSPOSE, blasint,
-                              blasint, blasint, float, const float *, blasint, const float *,
-                              blasint, float, float *, blasint);
-  if (!real) real = (__typeof__(real + 0))dlsym(RTLD_NEXT, "cblas_sgemm");
-  real(order, a_is, b_is, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-  if (now("sgemm", false) || now("sgemms", true)) change();
+bool GOMP_loop_nonmonotonic_dynamic_next(long *first, long *end) {
+  static bool (*_Atomic real)(long *, long *);
+  if (!real) real = (__typeof__(real + 0))dlsym(RTLD_NEXT, "GOMP_loop_nonmonotonic_dynamic_next");
+  const bool more = real(first, end);
+  if (now("chunk", false) || now("chunks", true)) change();
+  return more;
 }
 
 /* Status SentencePieceProcessor::Encode(std::string_view, std::vector<int> *) const, as the Itanium

@@ -8,7 +8,6 @@ rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
 fail() { echo "FAIL: $*" >&2; exit 1; }
-unset OPENBLAS_NUM_THREADS
 
 # limited KIND BLOCKS COMMAND...: its status in `got`
 limited() {
@@ -21,19 +20,12 @@ limited() {
 # A build with AddressSanitizer reserves terabytes of addresses.
 if nm "$phibal" 2>/dev/null | grep -q __asan_init; then echo "skipped: a sanitizer's build"; exit 77; fi
 
-# Memory, from where libraries are mapped up.
+# Memory: enough for the libraries is enough to begin.
 "$phibal" --version >version
-refused=0 answered=0
-for size in 100000 150000 200000 250000 300000 400000 500000 700000 1000000 2000000; do
+for size in 100000 150000 200000 250000 300000 400000 1000000; do
   limited -v $size --version
-  case $got in
-  0) cmp out version || fail "--version in $size kB: $(cat out)"; answered=$((answered + 1)) ;;
-  2) grep -q "^phibal: too little memory to begin: " err || fail "--version in $size kB: $(cat err)"
-     [ "$(wc -l <err)" -eq 1 ] || fail "$size kB: more than a line"; refused=$((refused + 1)) ;;
-  *) fail "--version in $size kB ends with $got: $(cat err)" ;;
-  esac
+  [ $got -eq 0 ] && cmp out version || fail "--version in $size kB: status $got: $(cat out err)"
 done
-[ $refused -ge 3 ] && [ $answered -ge 3 ] || fail "$refused refused, $answered answered"
 
 # Files: a result that does not fit is named by its error, and an older one stays.
 mkdir text

@@ -28,7 +28,7 @@ SECONDS = 60 if ALL else 20
 SHARE = 9  # mutants of a format that the command gets where not all of them are wanted
 shutil.rmtree(folder, ignore_errors=True)
 os.makedirs(folder)
-environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "OPENBLAS_NUM_THREADS": "1",
+environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive",
                "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:abort_on_error=1",
                "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1"}
 

@@ -6,6 +6,7 @@
 #include <phibal/balance.h>
 #include <phibal/environment.h>
 #include <phibal/expert.h>
+#include <phibal/isa.h>
 #include <phibal/metrics.h>
 #include <phibal/potential.h>
 #include <phibal/router.h>

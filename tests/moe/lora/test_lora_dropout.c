@@ -159,7 +159,7 @@ static void check_product(adapted *t, int32_t which, uint64_t *state) {
                            .active = 2,
                            .x = x};
   for (int64_t i = 0; i < ROWS; i++) {
-    phibal_gemm_linear(1, out, in, x + i * in, w->weight, 0, y + i * stride);
+    phibal_gemm_linear(1, out, in, x + i * in, w->weight, false, y + i * stride);
     for (int64_t j = out; j < stride; j++) y[i * stride + j] = 7;
   }
   l->adapters.forward(l->adapters.context, &p, y);
@@ -183,7 +183,7 @@ static void check_product(adapted *t, int32_t which, uint64_t *state) {
   float *gradient = model_gradients(t->p.m) + (w->weight - model_parameters(t->p.m));
   memset(model_gradients(t->p.m), 0, (size_t)model_parameter_count(t->p.m) * sizeof(float));
   phibal_gemm_linear_weight_gradient(ROWS, out, in, tight, x, gradient);
-  phibal_gemm_linear_input_gradient(ROWS, out, in, tight, w->weight, 0, dx);
+  phibal_gemm_linear_input_gradient(ROWS, out, in, tight, w->weight, false, dx);
   l->adapters.backward(l->adapters.context, &p, dy, dx);
   lora_gradients(l);
   for (int64_t i = 0; i < ROWS; i++)

@@ -1,46 +1,9 @@
-/* Which of OpenBLAS's kernels suit a processor, and that the peak is one. */
+/* The processor's vectors are those that the system says it has. */
 #include "moe/machine/processor.h"
 #include <criterion/criterion.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-Test(processor, kernels_for_a_lesser_one_are_replaced_and_no_others) {
-  static const struct {
-    const char *chosen;
-    const char *sse, *avx, *avx2, *avx512; /* on a processor with these */
-  } cases[] = {
-      {"Prescott", NULL, "Sandybridge", "Haswell", "SkylakeX"},
-      {"prescott", NULL, "Sandybridge", "Haswell", "SkylakeX"},
-      {"Nehalem", NULL, "Sandybridge", "Haswell", "SkylakeX"},
-      {"Core2", NULL, "Sandybridge", "Haswell", "SkylakeX"},
-      {"Sandybridge", NULL, NULL, "Haswell", "SkylakeX"},
-      {"Piledriver", NULL, NULL, "Haswell", "SkylakeX"},
-      {"Haswell", NULL, NULL, NULL, "SkylakeX"},
-      {"Zen", NULL, NULL, NULL, "SkylakeX"},
-      {"Excavator", NULL, NULL, NULL, "SkylakeX"},
-      {"SkylakeX", NULL, NULL, NULL, NULL},
-      {"Cooperlake", NULL, NULL, NULL, NULL},
-      {"SapphireRapids", NULL, NULL, NULL, NULL},
-      {"of a later release", NULL, NULL, NULL, NULL},
-      {"", NULL, NULL, NULL, NULL},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    const char *const wanted[] = {
-        [VECTORS_OTHER] = NULL,
-        [VECTORS_SSE] = cases[i].sse,
-        [VECTORS_AVX] = cases[i].avx,
-        [VECTORS_AVX2] = cases[i].avx2,
-        [VECTORS_AVX512] = cases[i].avx512,
-    };
-    for (int v = VECTORS_OTHER; v <= VECTORS_AVX512; v++) {
-      const char *got = blas_coretype(cases[i].chosen, (vector_instructions)v);
-      cr_expect(got == wanted[v] || (got && wanted[v] && !strcmp(got, wanted[v])),
-                "%s on %s: %s, not %s", cases[i].chosen, vector_instruction_names[v],
-                got ? got : "none", wanted[v] ? wanted[v] : "none");
-    }
-  }
-}
 
 /* What /proc/cpuinfo says of the processor, where there is such a file. */
 static bool has_flag(const char *flag) {
