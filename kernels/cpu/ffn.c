@@ -8,7 +8,8 @@
    Bounds, u = 2^-24, gamma_n = n u / (1 - n u), |.| componentwise, products exact:
    The activation is evaluated in binary64 (core/activation.h): its value within 2^-41 relative, its
    derivative within 2^-42 absolutely, |act'| <= 1.13 (SiLU: 1.0998 at 2.40; GELU, tanh form: 1.129
-   at 1.47). The products with b and dh are made in binary64 and rounded once.
+   at 1.47); far below 0 both are what binary32 rounds to 0, times any b and dh. The products with b
+   and dh are made in binary64 and rounded once.
 
    (E2b) Let A = |W_gate||x|, B = |W_up||x| and g = gamma_d. From gemm.h |da| <= g A, |db| <= g B,
    so |dh| <= H := 1.13 g A (|b| + g B) + |act(a)| g B

@@ -96,6 +96,18 @@ def exp_tail(bounds, core=None):
     return rest + largest(from_header("exp64.h", "core_exp_tail", core) - series, -limit, limit)
 
 
+def exp2_slope(bounds, core=None):
+    """|r p(r) - (2^r - 1)| / 2^r for |r| <= 1/2"""
+    # As exp_tail_relative, in fewer terms, and with log 2 to 96 bits, which moves the difference by
+    # less than 2^-96.
+    half, terms, log2 = Fraction(1, 2), 20, Fraction(int(log_two()[0] * 2**96), 2**96)
+    series = Polynomial([Fraction(0)] + [log2**i / factorial(i) for i in range(1, terms)])
+    inverse = Polynomial((-log2) ** i / factorial(i) for i in range(terms))
+    difference = Polynomial([0, 1]) * from_header("exp2.h", "core_exp2_slope", core) - series
+    rest = 4 * half**terms / factorial(terms) + Fraction(1, 2**94)
+    return rest + largest(difference * inverse, -half, half)
+
+
 def log_tail(bounds, core=None):
     """|L(z) - (log((1 + s) / (1 - s)) - 2 s) / s^3| for 0 <= z = s^2 <= log_range."""
     limit = number(bounds["log_range"])
@@ -186,10 +198,18 @@ def gelu_a_high(bounds, core=None):
     return high if high**2 > value + cut else high + 1
 
 
+def shift(bounds, t):
+    return number(bounds[t]) * (1 + 321 * number(bounds[t])) * (1 + number(bounds["exp2"]))
+
+
+def silu_shift(bounds, core=None):
+    """|e^(w x) - 1| (1 + exp2) / x for |w| <= silu_t and 0 < x <= 320,"""
+    return shift(bounds, "silu_t")
+
+
 def gelu_shift(bounds, core=None):
-    """|e^(w x) - 1| (1 + exp64) / x for |w| <= gelu_w and 0 < x <= 708,"""
-    w = number(bounds["gelu_w"])
-    return w * (1 + 709 * w) * (1 + number(bounds["exp64"]))
+    """|e^(w x) - 1| (1 + exp2) / x for |w| <= gelu_t and 0 < x <= 320,"""
+    return shift(bounds, "gelu_t")
 
 
 def fast_path(bounds, core=None):
@@ -199,6 +219,6 @@ def fast_path(bounds, core=None):
     return max(number(bounds[n]) for n in names) + Fraction(1, 2**58)
 
 
-BOUNDS = {f.__name__: f for f in (log2_low, log2_high, exp_tail, exp_tail_relative, exp_shift, log_tail, fast_path,
-                                 sin_turn_tail, cos_turn_tail,
-                                 gelu_a_low, gelu_a_high, gelu_shift)}
+BOUNDS = {f.__name__: f for f in (log2_low, log2_high, exp_tail, exp_tail_relative, exp_shift, exp2_slope, log_tail,
+                                 fast_path, sin_turn_tail, cos_turn_tail,
+                                 silu_shift, gelu_a_low, gelu_a_high, gelu_shift)}

@@ -104,7 +104,10 @@ class Model:
         self.lines = []
 
     def constants(self, header):
+        """The #defines of a header and of those it includes."""
         found = {}
+        for included in re.findall(r'#include "(\w+\.h)"', source(header, self.core)):
+            found |= self.constants(included)
         for name, value in re.findall(r"#define (\w+) (0x[0-9a-f.]+p[+-]?\d+)\n", source(header, self.core)):
             found[name] = value
         return found

@@ -9,6 +9,7 @@
 #include "kernels/core/expm1.h"
 #include "kernels/core/log.h"
 #include "kernels/core/log1p.h"
+#include "kernels/core/sigmoid.h"
 #include "kernels/core/price.h"
 #include "kernels/core/tanh.h"
 #include <stdio.h>
@@ -41,6 +42,7 @@ CORE_FUNCTION uint64_t mix_functions(uint64_t h, float x) {
 /* x finite, |x| <= 600. */
 CORE_FUNCTION uint64_t mix_finite(uint64_t h, double x) {
   h = mix_double(h, core_exp64(x));
+  h = mix_double(h, core_exp2(x));
   h = mix_double(h, core_log64(core_abs(x) + 0x1p-100));
   h = mix_double(h, core_silu64(x).value);
   h = mix_double(h, core_silu64(x).derivative);
