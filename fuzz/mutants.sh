@@ -3,15 +3,16 @@
 # notices.
 #   usage: mutants.sh SOURCE_ROOT WORK_DIR LIST [SECONDS [TABLE]]
 # with the compiler in CC, its flags in KERNEL_CFLAGS, and what makes `phibal verify`,
-# test_model_gradient, test_bits and test_loads, less the faulty object, in VERIFY_LINK, MODEL_LINK,
-# BITS_LINK and LOADS_LINK.
+# test_model_gradient, test_bits, test_loads and test_gemm, less the faulty object, in VERIFY_LINK, MODEL_LINK,
+# BITS_LINK, LOADS_LINK and GEMM_LINK.
 # With SECONDS, an operation that its usual cases find nothing wrong with gets others (of another seed)
 # for so long. TABLE is written in Markdown. In the list,
 #
 #   [edited file]  or  [edited file > compiled source]
 #   name | kind | check that must fail | sed command
 #
-# where the check is an operation of `phibal verify`, or model-gradient, bits or test-loads. A line
+# where the check is an operation of `phibal verify`, or model-gradient, bits, test-loads or test-gemm. A
+# line
 #
 #   equivalent: why
 #
@@ -32,6 +33,7 @@ build() {
   model-gradient) link=$MODEL_LINK ;;
   bits) link=$BITS_LINK ;;
   test-loads) link=$LOADS_LINK ;;
+  test-gemm) link=$GEMM_LINK ;;
   *) link=$VERIFY_LINK ;;
   esac
   shift 2
@@ -41,7 +43,7 @@ build() {
 # run NAME CHECK: its status, output in the log.
 run() {
   case $2 in
-  model-gradient | bits | test-loads) "$work/$1" ;;
+  model-gradient | bits | test-loads | test-gemm) "$work/$1" ;;
   *) "$work/$1" verify --op "$2" --first-failure ;;
   esac >"$work/log" 2>&1
 }
@@ -52,7 +54,7 @@ run_on() {
   limit=$seconds
   [ -z "$why" ] || [ "$limit" -le 20 ] || limit=20
   case $2 in
-  model-gradient | bits | test-loads) return 0 ;;
+  model-gradient | bits | test-loads | test-gemm) return 0 ;;
   *) timeout "$limit" "$work/$1" verify --op "$2" --seed 2 --cases 1000000000 --first-failure ;;
   esac >"$work/log" 2>&1
 }
