@@ -29,8 +29,8 @@ static void print_report(const char *core, const exhaustive_report *r) {
 
 /* The name of a core as in spec/ops.def. */
 static bool core_known(const char *only) {
-  for (int i = 0; i < exhaustive_core_count; i++)
-    if (!only || strcmp(only, exhaustive_cores[i]) == 0) return true;
+  for (int i = 0; exhaustive_core(i); i++)
+    if (!only || strcmp(only, exhaustive_core(i)) == 0) return true;
   command_usage_error("verify",
                       "%s is not a function of one number; --exhaustive takes exp, expm1, log, "
                       "log1p, tanh and sigmoid",
@@ -41,8 +41,8 @@ static bool core_known(const char *only) {
 int verify_hardest(const char *only, int count) {
   if (!core_known(only)) return 2;
   exhaustive_hard *hardest = calloc((size_t)count, sizeof *hardest);
-  for (int c = 0; hardest && c < exhaustive_core_count; c++) {
-    const char *core = exhaustive_cores[c];
+  for (int c = 0; hardest && exhaustive_core(c); c++) {
+    const char *core = exhaustive_core(c);
     if (only && strcmp(only, core) != 0) continue;
     if (exhaustive_hardest(core, count, hardest) != PHIBAL_OK) break;
     for (int i = 0; i < count && hardest[i].input; i++) {
@@ -68,8 +68,8 @@ int verify_exhaustive(const char *only, int stride, bool json, const char *certi
   if (!json)
     printf("%-8s %11s %12s %8s  %-12s %-8s  %7s\n", "core", "inputs", "MPFR calls", "wrong",
            "worst ULP", "at bits", "seconds");
-  for (int i = 0; i < exhaustive_core_count; i++) {
-    const char *core = exhaustive_cores[i];
+  for (int i = 0; exhaustive_core(i); i++) {
+    const char *core = exhaustive_core(i);
     if (only && strcmp(only, core) != 0) continue;
     exhaustive_report r;
     bool terminal = isatty(STDERR_FILENO);

@@ -179,8 +179,11 @@ static const core_trial trials[] = {
     {"tanh", evaluate_tanh, enclose_tanh, expand_tanh, -CORE_INFINITY, true},
     {"sigmoid", evaluate_sigmoid, enclose_sigmoid, expand_sigmoid, -CORE_INFINITY, true},
 };
-const char *const exhaustive_cores[] = {"exp", "expm1", "log", "log1p", "tanh", "sigmoid"};
-const int exhaustive_core_count = sizeof exhaustive_cores / sizeof *exhaustive_cores;
+enum { TRIALS = sizeof trials / sizeof *trials };
+
+const char *exhaustive_core(int i) {
+  return i < TRIALS ? trials[i].name : NULL;
+}
 
 static void workspace_init(workspace *w) {
   for (int n = 0; n <= DEGREE; n++) mpfr_init2(w->a[n], PRECISION);
@@ -429,7 +432,7 @@ phibal_status exhaustive_run(const char *core, int stride, exhaustive_progress p
   if (!core || !report || stride < 1)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "exhaustive_run: null argument or stride < 1");
   *report = (exhaustive_report){0};
-  for (int i = 0; i < exhaustive_core_count; i++)
+  for (int i = 0; i < TRIALS; i++)
     if (strcmp(core, trials[i].name) == 0) {
       double start = omp_get_wtime();
       phibal_status status = run_all(&trials[i], stride, progress, context, report);
@@ -506,7 +509,7 @@ static void hard_binade(const core_trial *trial, workspace *w, uint32_t first, h
 
 phibal_status exhaustive_hardest(const char *core, int count, exhaustive_hard *hardest) {
   const core_trial *trial = NULL;
-  for (int i = 0; core && i < exhaustive_core_count; i++)
+  for (int i = 0; core && i < TRIALS; i++)
     if (strcmp(core, trials[i].name) == 0) trial = &trials[i];
   if (!trial || !hardest || count < 1)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "exhaustive_hardest: no such core, or count");

@@ -20,8 +20,7 @@ typedef struct exhaustive_report {
 typedef void (*exhaustive_progress)(void *context, double fraction);
 
 /* The names of the cores: exp, expm1, log, log1p, tanh, sigmoid. */
-extern const char *const exhaustive_cores[];
-extern const int exhaustive_core_count;
+const char *exhaustive_core(int i); /* null after the last */
 
 /* Runs one core over every `stride`-th block of 2^13 neighbouring bit patterns: stride 1 is the
    certification, an odd number a quick look at every binade and sign.
