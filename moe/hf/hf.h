@@ -7,10 +7,8 @@
 #ifndef PHIBAL_MOE_HF_H
 #define PHIBAL_MOE_HF_H
 
-#include "moe/model/model.h"
+#include "hf_architecture.h"
 #include "formats/safetensors.h"
-
-typedef struct hf_architecture hf_architecture;
 
 /* What a config.json says. model.sequence is its max_position_embeddings. */
 typedef struct hf_config {

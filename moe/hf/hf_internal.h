@@ -5,25 +5,6 @@
 #include "hf.h"
 #include <jansson.h>
 
-/* How an architecture differs from the others, where options of the model alone do not say it. */
-typedef enum hf_normalisation {
-  HF_NORMALISED,     /* gates are always divided by their sum */
-  HF_BY_KEY,         /* norm_topk_prob says */
-  HF_NOT_NORMALISED, /* norm_topk_prob has to be false */
-} hf_normalisation;
-
-struct hf_architecture {
-  const char *model_type, *class_name;
-  unsigned flag;
-  bool sigmoid; /* scores; then gates are normalised and scaled, and there is a selection bias */
-  hf_normalisation normalisation;
-  qk_norm_kind qk_norm;
-  bool latent;      /* MLA */
-  bool interleaved; /* rotary pairs, unless a key says otherwise */
-  /* Below "model.layers.N.": the router's matrix and an expert's three. */
-  const char *router, *expert, *gate, *up, *down;
-};
-
 #define HF_OLMOE 1u
 #define HF_MIXTRAL 2u
 #define HF_QWEN3 4u
@@ -63,18 +44,5 @@ const char *hf_json_show_text(const char *value, char text[HF_SHOWN]);
 
 /* hf_write.c: PHIBAL_ERROR_ARGUMENT for a folder with anything in it. */
 phibal_status hf_folder_create(const char *folder);
-
-/* hf_parts.c: a tensor of a checkpoint, and where its numbers are in a model. */
-typedef struct hf_part {
-  char name[96];
-  int32_t dimensions;
-  int64_t shape[2];
-  float *data; /* null: an expert of another rank */
-  bool wide;   /* always F32 */
-} hf_part;
-
-/* The list, to be freed; null when out of memory. */
-hf_part *hf_parts_make(const hf_architecture *architecture, const model_config *config, model *m,
-                       int64_t *count);
 
 #endif

@@ -1,7 +1,7 @@
 /* The tensors of a checkpoint, in the order of the model's. Names are those of the model, but for
    experts, which a checkpoint has one by one, and for Mixtral's router. */
 #include "formats/file.h"
-#include "hf_internal.h"
+#include "hf_architecture.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

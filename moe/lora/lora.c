@@ -1,12 +1,13 @@
 #include "lora.h"
 
 #include "formats/file.h"
-#include "moe/hf/hf_internal.h"
+#include "moe/hf/hf_architecture.h"
 #include "moe/machine/random.h"
 
 #include "kernels/cpu/gemm.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
