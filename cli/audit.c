@@ -15,7 +15,7 @@ static const char *const part_names[] = {
 #define PART(ID, name) name,
     AUDIT_PARTS(PART)
 #undef PART
-};
+        NULL};
 
 const char *audit_part_name(audit_part part) {
   return part_names[part];
@@ -30,29 +30,32 @@ static void print_help(void) {
        "refuted with a counterexample, what is undecided. spec/AUDIT.md says how to read it,\n"
        "spec/PHI-LANGUAGE.md how to write a potential.\n"
        "\n"
-       "  --potential  a built-in:");
-  command_print_potentials();
-  puts("  --param      name=value or name=lo..hi; may be repeated. Without it convexity, the\n"
-       "               Legendre property and the gradient are asked for over the whole stated\n"
-       "               ranges, and everything else at the defaults\n"
-       "  --ranges     the whole stated ranges for these three although --param is given\n"
-       "  --experts    a number or lo..hi of experts, from 2 to 4096 (2..4096)\n"
-       "  --eta --alpha --lr   of the simulated router (0.65, 0.01, 10)\n"
-       "  --quick      a stratified sample of binary32 inputs for the kernel, not all of them\n"
-       "  --skip       parts to leave out, separated by commas: convexity, legendre, gradient,\n"
-       "               conjugate, core, dynamics\n"
-       "  --seconds    the whole command ends within so many seconds and two (90; with --check\n"
-       "               and every load 1200): reading, each part, its compiler, pictures. What\n"
-       "               was not decided by then is undecided, and said\n"
-       "  --seed       of the points that are drawn (1)\n"
-       "  --json       the certificate as an object (spec/audit-certificate.schema.json)\n"
-       "  --html       writes it as a page with pictures to this file\n"
-       "  --overwrite  replaces that file, where there is one\n"
-       "  --check      exit status 1 unless everything asked for is proved, or checked where it\n"
-       "               can only be checked, and the kernel has run over every load;\n"
-       "               --check=quick implies --quick and takes its sample\n"
-       "  --all        the built-ins side by side for 8, 16, 64 and 256 experts, and what that\n"
-       "               says about the paper's ablation\n"
+       "  --potential NAME      a built-in:");
+  command_print_potentials(24);
+  puts("  --param NAME=X        or NAME=LO..HI; may be repeated. Without it convexity, the\n"
+       "                        Legendre property and the gradient are asked for over the whole\n"
+       "                        stated ranges, and everything else at the defaults\n"
+       "  --ranges              the whole stated ranges for these three although --param is\n"
+       "                        given\n"
+       "  --experts N           a number or LO..HI of experts, from 2 to 4096 (2..4096)\n"
+       "  --eta --alpha --lr X  of the simulated router (0.65, 0.01, 10)\n"
+       "  --quick               a stratified sample of binary32 inputs for the kernel, not all\n"
+       "                        of them\n"
+       "  --skip PART,...       parts to leave out: convexity, legendre, gradient, conjugate,\n"
+       "                        core, dynamics\n"
+       "  --seconds T           the whole command ends within so many seconds and two (90; with\n"
+       "                        --check and every load 1200): reading, each part, its compiler,\n"
+       "                        pictures. What was not decided by then is undecided, and said\n"
+       "  --seed N              of the points that are drawn (1)\n"
+       "  --json                the certificate as an object\n"
+       "                        (spec/audit-certificate.schema.json)\n"
+       "  --html FILE           writes it as a page with pictures\n"
+       "  --overwrite           replaces that file, where there is one\n"
+       "  --check[=quick]       exit status 1 unless everything asked for is proved, or checked\n"
+       "                        where it can only be checked, and the kernel has run over every\n"
+       "                        load; --check=quick implies --quick and takes its sample\n"
+       "  --all                 the built-ins side by side for 8, 16, 64 and 256 experts, and\n"
+       "                        what that says about the paper's ablation\n"
        "\n"
        "Exit status: 0 done; 1 with --check: not everything holds; 2 wrong usage or input.\n"
        "\n"
@@ -178,32 +181,43 @@ static bool take_flag(int c, audit_options *o) {
   return flag != NULL;
 }
 
+static const char *const *names(const char *option) {
+  static const char *const samples[] = {"quick", NULL};
+  if (!strcmp(option, "potential")) return command_potential_names;
+  if (!strcmp(option, "check")) return samples;
+  return strcmp(option, "skip") ? NULL : part_names;
+}
+
+static const struct option table[] = {{"potential", required_argument, NULL, 'p'},
+                                      {"param", required_argument, NULL, 'a'},
+                                      {"experts", required_argument, NULL, 'e'},
+                                      {"skip", required_argument, NULL, 's'},
+                                      {"seed", required_argument, NULL, 'r'},
+                                      {"seconds", required_argument, NULL, 't'},
+                                      {"eta", required_argument, NULL, 'E'},
+                                      {"alpha", required_argument, NULL, 'A'},
+                                      {"lr", required_argument, NULL, 'L'},
+                                      {"html", required_argument, NULL, 'H'},
+                                      {"overwrite", no_argument, NULL, 'o'},
+                                      {"ranges", no_argument, NULL, 'g'},
+                                      {"quick", no_argument, NULL, 'q'},
+                                      {"check", optional_argument, NULL, 'c'},
+                                      {"all", no_argument, NULL, 'l'},
+                                      {"json", no_argument, NULL, 'j'},
+                                      {"help", no_argument, NULL, 'h'},
+                                      {0}};
+
+const command_manual manual_audit = {
+    .name = "audit", .print = print_help, .options = table, .names = names, .operands = "FILE"};
+
 static int parse_options(int argc, char **argv, audit_options *o) {
-  static const struct option table[] = {{"potential", required_argument, NULL, 'p'},
-                                        {"param", required_argument, NULL, 'a'},
-                                        {"experts", required_argument, NULL, 'e'},
-                                        {"skip", required_argument, NULL, 's'},
-                                        {"seed", required_argument, NULL, 'r'},
-                                        {"seconds", required_argument, NULL, 't'},
-                                        {"eta", required_argument, NULL, 'E'},
-                                        {"alpha", required_argument, NULL, 'A'},
-                                        {"lr", required_argument, NULL, 'L'},
-                                        {"html", required_argument, NULL, 'H'},
-                                        {"overwrite", no_argument, NULL, 'o'},
-                                        {"ranges", no_argument, NULL, 'g'},
-                                        {"quick", no_argument, NULL, 'q'},
-                                        {"check", optional_argument, NULL, 'c'},
-                                        {"all", no_argument, NULL, 'l'},
-                                        {"json", no_argument, NULL, 'j'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {0}};
   opterr = 0;
   int status = 0;
-  for (int c; status == 0 && (c = getopt_long(argc, argv, ":", table, NULL)) != -1;)
+  for (int c; status == 0 && (c = command_option(&manual_audit, argc, argv, NULL)) != -1;)
     if (c == ':')
       status = usage("%s needs a value", argv[optind - 1]);
     else if (c == '?')
-      status = command_unknown_option("audit", argv, table);
+      status = command_unknown_option("audit", argv, manual_audit.options);
     else if (!take_flag(c, o))
       status = take_value(c, optarg, o);
   for (; status == 0 && optind < argc; optind++) status = set_source(argv[optind], o);
@@ -294,10 +308,7 @@ int command_audit(int argc, char **argv) {
                      .alpha = 0.01,
                      .lr = 10.0};
   int status = parse_options(argc, argv, &o);
-  if (status == 0 && o.help) {
-    print_help();
-    return 0;
-  }
+  if (status == 0 && o.help) return command_help(&manual_audit);
   if (status == 0) status = check_options(&o);
   if (status != 0) return status;
   if (o.seconds == 0) o.seconds = o.check && !o.quick ? 1200 : 90;

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "usage: phibal bench [options]\n\n"
@@ -104,19 +105,28 @@ static void print_text(const run_config *config, const benchmark *b) {
          100.0 * (share(b, SECTION_ROUTER) + share(b, SECTION_PERMUTATION)));
 }
 
+static const char *const *names(const char *option) {
+  if (!strcmp(option, "config")) return builtin_config_names();
+  return strcmp(option, "method") ? NULL : config_key_get("balance.method")->names;
+}
+
+static const struct option options[] = {
+    {"config", required_argument, NULL, 'c'}, {"data", required_argument, NULL, 'd'},
+    {"steps", required_argument, NULL, 's'},  {"threads", required_argument, NULL, 't'},
+    {"method", required_argument, NULL, 'm'}, {"json", no_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},         {0}};
+
+const command_manual manual_bench = {
+    .name = "bench", .text = help, .options = options, .names = names};
+
 int command_bench(int argc, char **argv) {
-  static const struct option options[] = {
-      {"config", required_argument, NULL, 'c'}, {"data", required_argument, NULL, 'd'},
-      {"steps", required_argument, NULL, 's'},  {"threads", required_argument, NULL, 't'},
-      {"method", required_argument, NULL, 'm'}, {"json", no_argument, NULL, 'j'},
-      {"help", no_argument, NULL, 'h'},         {0}};
   const char *name = "tiny", *data = NULL;
   config_override overrides[3];
   size_t n = 0;
   bool json = false;
   /* The schedule's steps are those of the benchmark, checked by the same schema. */
   overrides[n++] = (config_override){"training.steps", "20", "--steps"};
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_bench, argc, argv, NULL)) != -1;) switch (c) {
     case 'c':
       name = optarg;
       break;
@@ -136,12 +146,11 @@ int command_bench(int argc, char **argv) {
       json = true;
       break;
     case 'h':
-      puts(help);
-      return 0;
+      return command_help(&manual_bench);
     case ':':
       return command_usage_error("bench", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_unknown_option("bench", argv, options);
+      return command_unknown_option("bench", argv, manual_bench.options);
     }
   if (optind < argc) return command_usage_error("bench", "unexpected '%s'", argv[optind]);
   static run_config config;

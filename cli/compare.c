@@ -26,13 +26,17 @@ static int print_runs(int n, json_t *const *runs, bool every_layer, bool json) {
   return 0;
 }
 
+static const struct option options[] = {{"every-layer", no_argument, NULL, 'l'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+
+const command_manual manual_compare = {
+    .name = "compare", .text = help, .options = options, .operands = "FOLDER"};
+
 int command_compare(int argc, char **argv) {
-  static const struct option options[] = {{"every-layer", no_argument, NULL, 'l'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
   bool every_layer = false, json = false;
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_compare, argc, argv, NULL)) != -1;) switch (c) {
     case 'l':
       every_layer = true;
       break;
@@ -40,10 +44,9 @@ int command_compare(int argc, char **argv) {
       json = true;
       break;
     case 'h':
-      puts(help);
-      return 0;
+      return command_help(&manual_compare);
     default:
-      return command_unknown_option("compare", argv, options);
+      return command_unknown_option("compare", argv, manual_compare.options);
     }
   int n = argc - optind;
   if (n < 1 || n > RUNS_MAX)

@@ -134,43 +134,42 @@ static void print_report(const char *folder, const build_report *report, int jso
          (long long)(total.train.tokens + total.validation.tokens));
 }
 
-static void build_help(void) {
-  puts(
-      "usage: phibal data build --out DIR [options] [--domain NAME=PATH]... [PATH]...\n"
-      "\n"
-      "Text files, or folders of them (recursively), to DIR/train.tokens and\n"
-      "DIR/validation.tokens. Each PATH is a domain, named after it; - is standard input.\n"
-      "Each file is a document, but a domain that is one file is divided into documents of a\n"
-      "64th of it, 1 to 32 KiB, at empty lines where it has them. Of a file NAME.jsonl each line\n"
-      "is an object whose \"text\" is a document.\n"
-      "\n"
-      "  --domain NAME=PATH      a domain with a name; the same name again adds to it\n"
-      "  --validation SHARE      of the documents, by a hash of their text (0.05; 0: none)\n"
-      "  --seed N                of that hash (1)\n"
-      "  --document-bytes N      divide longer files, at an empty line where there is one; 0: no\n"
-      "                          file is divided\n"
-      "  --jsonl WHICH           files are JSON lines: named (default), those called .jsonl; all,\n"
-      "                          standard input too; none\n"
-      "  --invalid-utf8 WHAT     of a file that is not UTF-8, or has zero bytes: error (default),\n"
-      "                          skip it, or keep its bytes\n"
-      "  --tokenizer KIND        bytes (default), or sentencepiece, with one of:\n"
-      "    --model FILE            a SentencePiece model\n"
-      "    --train-model           train one on the training part\n"
-      "    --vocabulary N          its size (8000)\n"
-      "  --instructions          the files are JSONL, each line an example:\n"
-      "                            {\"messages\": [{\"role\": ..., \"content\": ...}, ...]} or\n"
-      "                            {\"prompt\": ..., \"completion\": ...}\n"
-      "                          of which what the assistant says, or the completion, is learned\n"
-      "    --template FILE         JSON, {role: [before, after], ...}; without it\n"
-      "                            [\"<|ROLE|>\\n\", \"\\n\"], nothing after the assistant's\n"
-      "  --overwrite             replace the corpus that DIR has; a run that was trained on it "
-      "can\n"
-      "                          then not be resumed\n"
-      "  --json                  the table as JSON\n"
-      "\n"
-      "In folders, names that begin with a dot are left out. Links are followed, and each file is\n"
-      "taken once. What was left out is counted at the end, by reason.");
-}
+static const char build_help[] =
+    "usage: phibal data build --out DIR [options] [--domain NAME=PATH]... [PATH]...\n"
+    "\n"
+    "Text files, or folders of them (recursively), to DIR/train.tokens and\n"
+    "DIR/validation.tokens. Each PATH is a domain, named after it; - is standard input.\n"
+    "Each file is a document, but a domain that is one file is divided into documents of a\n"
+    "64th of it, 1 to 32 KiB, at empty lines where it has them. Of a file NAME.jsonl each line\n"
+    "is an object whose \"text\" is a document.\n"
+    "\n"
+    "  --out DIR               where to\n"
+    "  --domain NAME=PATH      a domain with a name; the same name again adds to it\n"
+    "  --validation SHARE      of the documents, by a hash of their text (0.05; 0: none)\n"
+    "  --seed N                of that hash (1)\n"
+    "  --document-bytes N      divide longer files, at an empty line where there is one; 0: no\n"
+    "                          file is divided\n"
+    "  --jsonl WHICH           files are JSON lines: named (default), those called .jsonl; all,\n"
+    "                          standard input too; none\n"
+    "  --invalid-utf8 WHAT     of a file that is not UTF-8, or has zero bytes: error (default),\n"
+    "                          skip it, or keep its bytes\n"
+    "  --tokenizer KIND        bytes (default), or sentencepiece, with one of:\n"
+    "    --model FILE            a SentencePiece model\n"
+    "    --train-model           train one on the training part\n"
+    "    --vocabulary N          its size (8000)\n"
+    "  --instructions          the files are JSONL, each line an example:\n"
+    "                            {\"messages\": [{\"role\": ..., \"content\": ...}, ...]} or\n"
+    "                            {\"prompt\": ..., \"completion\": ...}\n"
+    "                          of which what the assistant says, or the completion, is learned\n"
+    "    --template FILE         JSON, {role: [before, after], ...}; without it\n"
+    "                            [\"<|ROLE|>\\n\", \"\\n\"], nothing after the assistant's\n"
+    "  --overwrite             replace the corpus that DIR has; a run that was trained on it "
+    "can\n"
+    "                          then not be resumed\n"
+    "  --json                  the table as JSON\n"
+    "\n"
+    "In folders, names that begin with a dot are left out. Links are followed, and each file is\n"
+    "taken once. What was left out is counted at the end, by reason.";
 
 /* The last part of a path without a trailing slash or an extension; to be freed. */
 static char *path_name(const char *path) {
@@ -196,7 +195,6 @@ typedef struct build_arguments {
   const char *template; /* null: the default one */
   long long vocabulary; /* 0: not said */
   char *const *words;   /* argv */
-  const struct option *table;
 } build_arguments;
 
 static int add_named(build_arguments *a, const char *text) {
@@ -227,10 +225,19 @@ static int option_error(const char *command, int option, char *const *words,
   return command_usage_error(command, "'%s' needs a value", words[optind - 1]);
 }
 
+/* In the order of build_invalid and of build_lines. */
+static const char *const invalid_names[] = {"error", "skip", "keep", NULL};
+static const char *const lines_names[] = {"named", "all", "none", NULL};
+static const char *const tokenizer_names[] = {"bytes", "sentencepiece", NULL};
+
+static const char *const *build_names(const char *option) {
+  if (!strcmp(option, "invalid-utf8")) return invalid_names;
+  if (!strcmp(option, "tokenizer")) return tokenizer_names;
+  return strcmp(option, "jsonl") ? NULL : lines_names;
+}
+
 /* One option; 0 or the exit status of a usage error. */
 static int take_option(build_arguments *a, int option, const char *text) {
-  static const char *const invalid[] = {"error", "skip", "keep"}; /* in build_invalid's order */
-  static const char *const lines[] = {"named", "all", "none"};    /* in build_lines' */
   long long n;
   switch (option) {
   case 'o':
@@ -255,14 +262,14 @@ static int take_option(build_arguments *a, int option, const char *text) {
     return 0;
   case 'l':
     for (int i = 0; i < 3; i++)
-      if (!strcmp(text, lines[i])) {
+      if (!strcmp(text, lines_names[i])) {
         a->options.lines = (build_lines)i;
         return 0;
       }
     return command_usage_error("data build", "--jsonl %s: named, all or none is wanted", text);
   case 'i':
     for (int i = 0; i < 3; i++)
-      if (!strcmp(text, invalid[i])) {
+      if (!strcmp(text, invalid_names[i])) {
         a->options.invalid = (build_invalid)i;
         return 0;
       }
@@ -295,7 +302,7 @@ static int take_option(build_arguments *a, int option, const char *text) {
     a->json = 1;
     return 0;
   default:
-    return option_error("data build", option, a->words, a->table);
+    return option_error("data build", option, a->words, manual_data_build.options);
   }
 }
 
@@ -345,24 +352,33 @@ static int run_build(build_arguments *a) {
   return 0;
 }
 
+static const struct option data_build_options[] = {{"out", required_argument, NULL, 'o'},
+                                                   {"domain", required_argument, NULL, 'd'},
+                                                   {"validation", required_argument, NULL, 'v'},
+                                                   {"seed", required_argument, NULL, 's'},
+                                                   {"document-bytes", required_argument, NULL, 'b'},
+                                                   {"jsonl", required_argument, NULL, 'l'},
+                                                   {"invalid-utf8", required_argument, NULL, 'i'},
+                                                   {"tokenizer", required_argument, NULL, 't'},
+                                                   {"model", required_argument, NULL, 'm'},
+                                                   {"train-model", no_argument, NULL, 'T'},
+                                                   {"vocabulary", required_argument, NULL, 'V'},
+                                                   {"instructions", no_argument, NULL, 'I'},
+                                                   {"template", required_argument, NULL, 'C'},
+                                                   {"overwrite", no_argument, NULL, 'w'},
+                                                   {"json", no_argument, NULL, 'j'},
+                                                   {"help", no_argument, NULL, 'h'},
+                                                   {0}};
+
+const command_manual manual_data_build = {
+    .name = "data build",
+    .summary = "text files and folders, or instruction data, to token files",
+    .text = build_help,
+    .names = build_names,
+    .operands = "PATH",
+    .options = data_build_options};
+
 static int data_build(int argc, char **argv) {
-  static const struct option long_options[] = {{"out", required_argument, NULL, 'o'},
-                                               {"domain", required_argument, NULL, 'd'},
-                                               {"validation", required_argument, NULL, 'v'},
-                                               {"seed", required_argument, NULL, 's'},
-                                               {"document-bytes", required_argument, NULL, 'b'},
-                                               {"jsonl", required_argument, NULL, 'l'},
-                                               {"invalid-utf8", required_argument, NULL, 'i'},
-                                               {"tokenizer", required_argument, NULL, 't'},
-                                               {"model", required_argument, NULL, 'm'},
-                                               {"train-model", no_argument, NULL, 'T'},
-                                               {"vocabulary", required_argument, NULL, 'V'},
-                                               {"instructions", no_argument, NULL, 'I'},
-                                               {"template", required_argument, NULL, 'C'},
-                                               {"overwrite", no_argument, NULL, 'w'},
-                                               {"json", no_argument, NULL, 'j'},
-                                               {"help", no_argument, NULL, 'h'},
-                                               {0}};
   build_arguments a = {.options = {.validation = 0.05,
                                    .seed = 1,
                                    .divide_one = true,
@@ -372,13 +388,12 @@ static int data_build(int argc, char **argv) {
   if (!a.sources) return 2;
   a.options.sources = a.sources;
   a.words = argv;
-  a.table = long_options;
   int result = 0, help = 0;
-  for (int c; !result && !help && (c = getopt_long(argc, argv, ":", long_options, NULL)) != -1;)
+  for (int c; !result && !help && (c = command_option(&manual_data_build, argc, argv, NULL)) != -1;)
     if (!(help = c == 'h')) result = take_option(&a, c, optarg);
   for (int i = optind; i < argc && !result && !help; i++) result = add_positional(&a, argv[i]);
   if (help) {
-    build_help();
+    command_help(&manual_data_build);
   } else if (!result && !(result = check_arguments(&a))) {
     result = run_build(&a);
   }
@@ -387,7 +402,7 @@ static int data_build(int argc, char **argv) {
   return result;
 }
 
-static int debian_help(void) {
+static void debian_help(void) {
   puts("usage: phibal data debian --out DIR [options]\n"
        "\n"
        "A corpus of different domains out of Debian 12's packages. They are downloaded and\n"
@@ -398,26 +413,33 @@ static int debian_help(void) {
   for (int i = 0; debian_domain(i, &domain, &packages, &what); i++)
     printf("  %-11s %s (%s)\n", domain, what, packages);
   puts("\n"
+       "  --out DIR               where to\n"
        "  --domain-bytes N        at most so much text of each domain (4194304)\n"
        "  --validation SHARE      of the documents, by a hash of their text (0.05)\n"
        "  --seed N                of that hash (1)\n"
        "  --keep-text             leave the documents in DIR/text\n"
-       "  --overwrite             build it again, over any corpus in DIR (--force: the same)\n"
+       "  --overwrite --force     build it again, over any corpus in DIR\n"
        "  --json                  the table as JSON");
-  return 0;
 }
 
+static const struct option data_debian_options[] = {{"out", required_argument, NULL, 'o'},
+                                                    {"domain-bytes", required_argument, NULL, 'b'},
+                                                    {"validation", required_argument, NULL, 'v'},
+                                                    {"seed", required_argument, NULL, 's'},
+                                                    {"keep-text", no_argument, NULL, 'k'},
+                                                    {"overwrite", no_argument, NULL, 'f'},
+                                                    {"force", no_argument, NULL, 'f'},
+                                                    {"json", no_argument, NULL, 'j'},
+                                                    {"help", no_argument, NULL, 'h'},
+                                                    {0}};
+
+const command_manual manual_data_debian = {.name = "data debian",
+                                           .summary =
+                                               "a corpus of eight domains from Debian's packages",
+                                           .print = debian_help,
+                                           .options = data_debian_options};
+
 static int data_debian(int argc, char **argv) {
-  static const struct option long_options[] = {{"out", required_argument, NULL, 'o'},
-                                               {"domain-bytes", required_argument, NULL, 'b'},
-                                               {"validation", required_argument, NULL, 'v'},
-                                               {"seed", required_argument, NULL, 's'},
-                                               {"keep-text", no_argument, NULL, 'k'},
-                                               {"overwrite", no_argument, NULL, 'f'},
-                                               {"force", no_argument, NULL, 'f'},
-                                               {"json", no_argument, NULL, 'j'},
-                                               {"help", no_argument, NULL, 'h'},
-                                               {0}};
   debian_options options = {.domain_bytes = 4 << 20,
                             .validation = 0.05,
                             .seed = 1,
@@ -425,7 +447,7 @@ static int data_debian(int argc, char **argv) {
                             .interrupted = &interrupted};
   int json = 0;
   long long n;
-  for (int c; (c = getopt_long(argc, argv, ":", long_options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_data_debian, argc, argv, NULL)) != -1;) switch (c) {
     case 'o':
       options.folder = optarg;
       break;
@@ -454,9 +476,9 @@ static int data_debian(int argc, char **argv) {
       json = 1;
       break;
     case 'h':
-      return debian_help();
+      return command_help(&manual_data_debian);
     default:
-      return option_error("data debian", c, argv, long_options);
+      return option_error("data debian", c, argv, manual_data_debian.options);
     }
   if (optind < argc) return command_usage_error("data debian", "unexpected '%s'", argv[optind]);
   if (!options.folder) return command_usage_error("data debian", "--out DIR is missing");
@@ -468,21 +490,31 @@ static int data_debian(int argc, char **argv) {
   return 0;
 }
 
+static const char show_help[] =
+    "usage: phibal data show [--json] FILE\n\n"
+    "What a token file holds, and its conditional bigram entropy (nats per token): what a\n"
+    "model that sees one token back can reach at best.\n\n"
+    "  --json  as an object";
+
+static const struct option data_show_options[] = {
+    {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+
+const command_manual manual_data_show = {.name = "data show",
+                                         .summary = "what a token file holds",
+                                         .text = show_help,
+                                         .operands = "FILE",
+                                         .options = data_show_options};
+
 static int data_show(int argc, char **argv) {
-  static const struct option long_options[] = {
-      {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
   int json = 0;
-  for (int c; (c = getopt_long(argc, argv, ":", long_options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_data_show, argc, argv, NULL)) != -1;) switch (c) {
     case 'j':
       json = 1;
       break;
     case 'h':
-      puts("usage: phibal data show [--json] FILE\n\n"
-           "What a token file holds, and its conditional bigram entropy (nats per token): what a\n"
-           "model that sees one token back can reach at best.");
-      return 0;
+      return command_help(&manual_data_show);
     default:
-      return option_error("data show", c, argv, long_options);
+      return option_error("data show", c, argv, manual_data_show.options);
     }
   if (argc - optind != 1) return command_usage_error("data show", "one token file is wanted");
   token_file file;
@@ -522,6 +554,17 @@ static int data_show(int argc, char **argv) {
   return 0;
 }
 
+static const command_manual *const data_parts[] = {&manual_data_build, &manual_data_debian,
+                                                   &manual_data_show, NULL};
+
+static void data_help(void) {
+  puts("usage: phibal data build|debian|show [options]\n");
+  for (int i = 0; data_parts[i]; i++)
+    printf("  %-7s %s\n", strrchr(data_parts[i]->name, ' ') + 1, data_parts[i]->summary);
+}
+
+const command_manual manual_data = {.name = "data", .print = data_help, .parts = data_parts};
+
 int command_data(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "";
   if (!strcmp(name, "build")) return data_build(argc - 1, argv + 1);
@@ -530,9 +573,5 @@ int command_data(int argc, char **argv) {
   if (strcmp(name, "--help") && strcmp(name, "-h"))
     return command_usage_error("data", *name ? "unknown command '%s'" : "%sbuild, debian or show?",
                                name);
-  puts("usage: phibal data build|debian|show [options]\n\n"
-       "  build   text files and folders, or instruction data, to token files\n"
-       "  debian  a corpus of eight domains from Debian's packages\n"
-       "  show    what a token file holds");
-  return 0;
+  return command_help(&manual_data);
 }

@@ -8,55 +8,55 @@
 
 enum { DEFAULT_DIGITS = 20, MOST_DIGITS = 10000 };
 
-static const char *const function_names[] = {"value",     "gradient",           "hessian",
-                                             "conjugate", "conjugate-gradient", "mirror-step"};
+static const char *const function_names[] = {
+    "value", "gradient", "hessian", "conjugate", "conjugate-gradient", "mirror-step", NULL};
 
 const char *eval_function_name(eval_function function) {
   return function_names[function];
 }
 
 static void print_help(void) {
-  puts(
-      "usage: phibal eval --potential <name> [--param <name>=<number>] --fn <function>\n"
-      "                   --at <numbers> [--digits <d>] [--json]\n"
-      "                   [--round <format> [--direction <direction>]]\n"
-      "       phibal eval --potential <name> [--param ...] --fn mirror-step --at <m>\n"
-      "                   --loads <P> --eta <number>\n"
-      "\n"
-      "A potential's functions at given points, as digits that are certain.\n"
-      "\n"
-      "  --potential  a file in the language of spec/PHI-LANGUAGE.md (its name has a / or ends in\n"
-      "               .phi), or one of");
-  command_print_potentials();
-  puts(
-      "  --param      the potential's parameter, such as beta=2 or p=inf; a file may have several\n"
-      "  --fn         value, gradient, hessian (the diagonal; the matrix for renyi),\n"
-      "               conjugate, conjugate-gradient, mirror-step (both ways: the average,\n"
-      "               then the gradient; and the argmax of the proximal objective; from a\n"
-      "               file the state whose price that gradient is, by maximising, where it is\n"
-      "               found: equal to the average where the argmax is)\n"
-      "  --at         one number for each coordinate, separated by commas. Numbers are read\n"
-      "               exactly: 0.1, 0x1.8p-3, 1/3\n"
-      "  --loads      the loads P of a mirror step; --at is then m\n"
-      "  --eta        its step, in (0, 1]\n"
-      "  --digits     significant digits (20)\n"
-      "  --json       one object: potential, params, fn, at, and lo and hi, decimal strings\n"
-      "               rounded outward\n"
-      "  --round      binary64, binary32, bfloat16 or binary16: the correctly rounded numbers,\n"
-      "               in C99 hexadecimal\n"
-      "  --direction  nearest (default), down, up, zero\n"
-      "\n"
-      "Exit status: 0 done; 1 undecided at the precision cap (the enclosures are printed), or\n"
-      "the two ways of a mirror step differ; 2 wrong usage, or outside a domain.\n"
-      "\n"
-      "  phibal eval --potential log-cosh --param beta=2 --fn gradient --at 0.1,0.2,0.7 "
-      "--digits 40\n"
-      "  phibal eval --potential tsallis --param alpha=1/2 --fn conjugate --at -0.5,1/3 --json\n"
-      "  phibal eval --potential negentropy --fn gradient --at 0.3 --round bfloat16 "
-      "--direction up\n"
-      "  phibal eval --potential ./my.phi --param a=1/3 --param b=2 --fn hessian --at 0.2,0.8\n"
-      "  phibal eval --potential renyi --param alpha=0.9 --fn mirror-step --at 0.2,0.3,0.5 \\\n"
-      "    --loads 0.6,0,0.4 --eta 0.3");
+  puts("usage: phibal eval --potential <name> [--param <name>=<number>] --fn <function>\n"
+       "                   --at <numbers> [--digits <d>] [--json]\n"
+       "                   [--round <format> [--direction <direction>]]\n"
+       "       phibal eval --potential <name> [--param ...] --fn mirror-step --at <m>\n"
+       "                   --loads <P> --eta <number>\n"
+       "\n"
+       "A potential's functions at given points, as digits that are certain.\n"
+       "\n"
+       "  --potential NAME|FILE  a file in the language of spec/PHI-LANGUAGE.md (its name has a\n"
+       "                         / or ends in .phi), or one of");
+  command_print_potentials(25);
+  puts("  --param NAME=X         the potential's parameter, such as beta=2 or p=inf; a file may\n"
+       "                         have several\n"
+       "  --fn NAME              value, gradient, hessian (the diagonal; the matrix for renyi),\n"
+       "                         conjugate, conjugate-gradient, mirror-step (both ways: the\n"
+       "                         average, then the gradient; and the argmax of the proximal\n"
+       "                         objective; from a file the state whose price that gradient is,\n"
+       "                         by maximising, where it is found: equal to the average where\n"
+       "                         the argmax is)\n"
+       "  --at X,...             one number for each coordinate, separated by commas. Numbers\n"
+       "                         are read exactly: 0.1, 0x1.8p-3, 1/3\n"
+       "  --loads P,...          the loads P of a mirror step; --at is then m\n"
+       "  --eta X                its step, in (0, 1]\n"
+       "  --digits N             significant digits (20)\n"
+       "  --json                 one object: potential, params, fn, at, and lo and hi, decimal\n"
+       "                         strings rounded outward\n"
+       "  --round FORMAT         binary64, binary32, bfloat16 or binary16: the correctly rounded\n"
+       "                         numbers, in C99 hexadecimal\n"
+       "  --direction NAME       nearest (default), down, up, zero\n"
+       "\n"
+       "Exit status: 0 done; 1 undecided at the precision cap (the enclosures are printed), or\n"
+       "the two ways of a mirror step differ; 2 wrong usage, or outside a domain.\n"
+       "\n"
+       "  phibal eval --potential log-cosh --param beta=2 --fn gradient --at 0.1,0.2,0.7 "
+       "--digits 40\n"
+       "  phibal eval --potential tsallis --param alpha=1/2 --fn conjugate --at -0.5,1/3 --json\n"
+       "  phibal eval --potential negentropy --fn gradient --at 0.3 --round bfloat16 "
+       "--direction up\n"
+       "  phibal eval --potential ./my.phi --param a=1/3 --param b=2 --fn hessian --at 0.2,0.8\n"
+       "  phibal eval --potential renyi --param alpha=0.9 --fn mirror-step --at 0.2,0.3,0.5 \\\n"
+       "      --loads 0.6,0,0.4 --eta 0.3");
 }
 
 /* The options as they were written; null where not given. */
@@ -89,22 +89,34 @@ static int add_parameter(options *o) {
   return 0;
 }
 
+static const char *const *names(const char *option) {
+  static const char *const directions[] = {"nearest", "down", "up", "zero", NULL};
+  if (!strcmp(option, "potential")) return command_potential_names;
+  if (!strcmp(option, "fn")) return function_names;
+  if (!strcmp(option, "round")) return command_format_names;
+  return strcmp(option, "direction") ? NULL : directions;
+}
+
+static const struct option table[] = {{"potential", required_argument, NULL, 'p'},
+                                      {"param", required_argument, NULL, 'a'},
+                                      {"fn", required_argument, NULL, 'f'},
+                                      {"at", required_argument, NULL, 'x'},
+                                      {"loads", required_argument, NULL, 'l'},
+                                      {"eta", required_argument, NULL, 'e'},
+                                      {"digits", required_argument, NULL, 'd'},
+                                      {"round", required_argument, NULL, 'r'},
+                                      {"direction", required_argument, NULL, 'o'},
+                                      {"json", no_argument, NULL, 'j'},
+                                      {"help", no_argument, NULL, 'h'},
+                                      {0}};
+
+const command_manual manual_eval = {
+    .name = "eval", .print = print_help, .options = table, .names = names};
+
 static int parse_options(int argc, char **argv, options *o) {
-  static const struct option table[] = {{"potential", required_argument, NULL, 'p'},
-                                        {"param", required_argument, NULL, 'a'},
-                                        {"fn", required_argument, NULL, 'f'},
-                                        {"at", required_argument, NULL, 'x'},
-                                        {"loads", required_argument, NULL, 'l'},
-                                        {"eta", required_argument, NULL, 'e'},
-                                        {"digits", required_argument, NULL, 'd'},
-                                        {"round", required_argument, NULL, 'r'},
-                                        {"direction", required_argument, NULL, 'o'},
-                                        {"json", no_argument, NULL, 'j'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {0}};
   opterr = 0;
   int index = 0, status = 0;
-  for (int c; status == 0 && (c = getopt_long(argc, argv, ":", table, &index)) != -1;) {
+  for (int c; status == 0 && (c = command_option(&manual_eval, argc, argv, &index)) != -1;) {
     const char **slot = c == 'p'   ? &o->potential
                         : c == 'f' ? &o->function
                         : c == 'x' ? &o->at
@@ -125,7 +137,7 @@ static int parse_options(int argc, char **argv, options *o) {
     else if (c == ':')
       status = command_usage_error("eval", "%s needs a value", argv[optind - 1]);
     else
-      status = command_unknown_option("eval", argv, table);
+      status = command_unknown_option("eval", argv, manual_eval.options);
   }
   if (status == 0 && !o->help && optind < argc)
     return command_usage_error("eval", "unexpected '%s'", argv[optind]);
@@ -195,7 +207,7 @@ static int set_parameters(const options *o, eval_request *r) {
 
 static int set_function(const options *o, eval_request *r) {
   if (!o->function) return usage("--fn is missing");
-  for (size_t i = 0; i < sizeof function_names / sizeof *function_names; i++)
+  for (size_t i = 0; function_names[i]; i++)
     if (strcmp(o->function, function_names[i]) == 0) {
       r->function = (eval_function)i;
       return 0;
@@ -329,10 +341,7 @@ int command_eval(int argc, char **argv) {
   options o = {0};
   int status = parse_options(argc, argv, &o);
   if (status != 0) return status;
-  if (o.help) {
-    print_help();
-    return 0;
-  }
+  if (o.help) return command_help(&manual_eval);
   char *at = strdup(o.at ? o.at : ""), *loads = strdup(o.loads ? o.loads : "");
   status = at && loads ? run(&o, at, loads) : usage("out of memory");
   free(at);

@@ -38,7 +38,8 @@ static const char help[] =
     "                      them; repeatable\n"
     "  --details FILE      a line for each question, with the log-likelihood of each option\n"
     "  --overwrite         replaces that file, where there is one\n"
-    "  --tokenizer WHAT    bytes, or a SentencePiece model (default: tokenizer.model beside the\n"
+    "  --tokenizer NAME|FILE  bytes, or a SentencePiece model (default: tokenizer.model beside "
+    "the\n"
     "                      run's data if it is there, else bytes)\n"
     "  --batch N           sequences at once (default: the run's)\n"
     "  --sequence N        tokens read at once (default: as in training; of a Hugging Face\n"
@@ -63,24 +64,33 @@ static bool read_number(const char *option, const char *text, long long low, lon
   return false;
 }
 
+static const char *const *names(const char *option) {
+  static const char *const tokenizers[] = {"bytes", NULL};
+  return strcmp(option, "tokenizer") ? NULL : tokenizers;
+}
+
+static const struct option options[] = {{"load", required_argument, NULL, 'l'},
+                                        {"data", required_argument, NULL, 'd'},
+                                        {"sequences", required_argument, NULL, 's'},
+                                        {"choices", required_argument, NULL, 'c'},
+                                        {"details", required_argument, NULL, 'D'},
+                                        {"tokenizer", required_argument, NULL, 'k'},
+                                        {"batch", required_argument, NULL, 'b'},
+                                        {"sequence", required_argument, NULL, 'S'},
+                                        {"adapters", required_argument, NULL, 'A'},
+                                        {"threads", required_argument, NULL, 't'},
+                                        {"every-layer", no_argument, NULL, 'e'},
+                                        {"overwrite", no_argument, NULL, 'w'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+
+const command_manual manual_eval_model = {
+    .name = "eval-model", .text = help, .options = options, .names = names};
+
 static int read_arguments(int argc, char **argv, arguments *a) {
-  static const struct option options[] = {{"load", required_argument, NULL, 'l'},
-                                          {"data", required_argument, NULL, 'd'},
-                                          {"sequences", required_argument, NULL, 's'},
-                                          {"choices", required_argument, NULL, 'c'},
-                                          {"details", required_argument, NULL, 'D'},
-                                          {"tokenizer", required_argument, NULL, 'k'},
-                                          {"batch", required_argument, NULL, 'b'},
-                                          {"sequence", required_argument, NULL, 'S'},
-                                          {"adapters", required_argument, NULL, 'A'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"every-layer", no_argument, NULL, 'e'},
-                                          {"overwrite", no_argument, NULL, 'w'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
   long long value;
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_eval_model, argc, argv, NULL)) != -1;) switch (c) {
     case 'l':
       a->load = optarg;
       break;
@@ -126,12 +136,11 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       a->json = true;
       break;
     case 'h':
-      puts(help);
-      return 0;
+      return command_help(&manual_eval_model);
     case ':':
       return command_usage_error("eval-model", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_unknown_option("eval-model", argv, options);
+      return command_unknown_option("eval-model", argv, manual_eval_model.options);
     }
   if (optind < argc) return command_usage_error("eval-model", "unexpected '%s'", argv[optind]);
   if (!a->load) return command_usage_error("eval-model", "--load is needed");

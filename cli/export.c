@@ -32,17 +32,26 @@ static void print_help(void) {
          known);
 }
 
+static const char *const *names(const char *option) {
+  static const char *const types[] = {"float32", "bfloat16", NULL};
+  return strcmp(option, "dtype") ? NULL : types;
+}
+
+static const struct option options[] = {{"load", required_argument, NULL, 'l'},
+                                        {"out", required_argument, NULL, 'o'},
+                                        {"like", required_argument, NULL, 'k'},
+                                        {"merge", required_argument, NULL, 'm'},
+                                        {"adapters", no_argument, NULL, 'a'},
+                                        {"dtype", required_argument, NULL, 'd'},
+                                        {"shard-gib", required_argument, NULL, 's'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+
+const command_manual manual_export = {
+    .name = "export", .print = print_help, .options = options, .names = names};
+
 static int read_arguments(int argc, char **argv, arguments *a) {
-  static const struct option options[] = {{"load", required_argument, NULL, 'l'},
-                                          {"out", required_argument, NULL, 'o'},
-                                          {"like", required_argument, NULL, 'k'},
-                                          {"merge", required_argument, NULL, 'm'},
-                                          {"adapters", no_argument, NULL, 'a'},
-                                          {"dtype", required_argument, NULL, 'd'},
-                                          {"shard-gib", required_argument, NULL, 's'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_export, argc, argv, NULL)) != -1;) switch (c) {
     case 'l':
       a->load = optarg;
       break;
@@ -72,12 +81,11 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       break;
     }
     case 'h':
-      print_help();
-      return 0;
+      return command_help(&manual_export);
     case ':':
       return command_usage_error("export", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_unknown_option("export", argv, options);
+      return command_unknown_option("export", argv, manual_export.options);
     }
   if (optind < argc) return command_usage_error("export", "unexpected '%s'", argv[optind]);
   if (!a->load || !a->out)

@@ -70,19 +70,25 @@ static int print_json(const feature *features, size_t n) {
   return 0;
 }
 
+static const char help[] = "usage: phibal info [--json]\n\n"
+                           "What this build holds, what it leaves out and why.\n\n"
+                           "  --json  as an object";
+
+static const struct option options[] = {
+    {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+
+const command_manual manual_info = {.name = "info", .text = help, .options = options};
+
 int command_info(int argc, char **argv) {
-  static const struct option options[] = {
-      {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
   int json = 0;
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_info, argc, argv, NULL)) != -1;) switch (c) {
     case 'j':
       json = 1;
       break;
     case 'h':
-      puts("usage: phibal info [--json]\n\nWhat this build holds, what it leaves out and why.");
-      return 0;
+      return command_help(&manual_info);
     default:
-      return command_unknown_option("info", argv, options);
+      return command_unknown_option("info", argv, manual_info.options);
     }
   if (optind < argc) return command_usage_error("info", "unexpected '%s'", argv[optind]);
 

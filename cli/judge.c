@@ -195,21 +195,30 @@ static int check_certificate(const judge_arguments *a) {
   return status;
 }
 
+static const char *const *names(const char *option) {
+  if (!strcmp(option, "op")) return command_operation_names;
+  return strcmp(option, "format") ? NULL : command_format_names + 1;
+}
+
+static const struct option options[] = {{"op", required_argument, NULL, 'o'},
+                                        {"format", required_argument, NULL, 'f'},
+                                        {"times", required_argument, NULL, 't'},
+                                        {"all", no_argument, NULL, 'a'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"junit", required_argument, NULL, 'u'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {"certificate", required_argument, NULL, 'c'},
+                                        {"plugin", required_argument, NULL, 'p'},
+                                        {"answered-only", no_argument, NULL, 'n'},
+                                        {0}};
+
+const command_manual manual_judge = {
+    .name = "judge", .text = help, .options = options, .names = names, .operands = "FILE"};
+
 /* -1 to go on, or the exit status. */
 static int read_arguments(int argc, char **argv, judge_arguments *a) {
-  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
-                                          {"format", required_argument, NULL, 'f'},
-                                          {"times", required_argument, NULL, 't'},
-                                          {"all", no_argument, NULL, 'a'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"junit", required_argument, NULL, 'u'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"certificate", required_argument, NULL, 'c'},
-                                          {"plugin", required_argument, NULL, 'p'},
-                                          {"answered-only", no_argument, NULL, 'n'},
-                                          {0}};
   char *end;
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_judge, argc, argv, NULL)) != -1;) switch (c) {
     case 'o':
       a->request.operation = optarg;
       break;
@@ -244,12 +253,11 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
       a->plugin = optarg;
       break;
     case 'h':
-      fputs(help, stdout);
-      return 0;
+      return command_help(&manual_judge);
     case ':':
       return command_usage_error("judge", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_unknown_option("judge", argv, options);
+      return command_unknown_option("judge", argv, manual_judge.options);
     }
   if (a->plugin && !a->certificate)
     return command_usage_error("judge", "--plugin goes with --certificate");

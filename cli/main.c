@@ -24,25 +24,30 @@
 typedef struct command {
   const char *name;
   phibal_command run; /* null where this build leaves it out (see commands.h) */
+  const command_manual *manual;
   const char *summary;
 } command;
 
 static const command commands[] = {
-    {"info", command_info, "what was built in, what was left out, versions"},
-    {"eval", command_eval, "a potential or a mirror step, to guaranteed digits"},
-    {"audit", command_audit, "a certificate about a potential, built-in or your own"},
-    {"verify", command_verify, "the kernels against the reference"},
-    {"vectors", command_vectors, "golden vectors: cases with what is right, as files"},
-    {"judge", command_judge, "somebody's results against golden vectors"},
-    {"data", command_data, "text to token files; a corpus from Debian's packages"},
-    {"train", command_train, "train a mixture-of-experts model"},
-    {"sweep", command_sweep, "a grid of training runs, with means over seeds"},
-    {"eval-model", command_eval_model, "loss, balance and multiple choice of a trained model"},
-    {"export", command_export, "a trained model in Hugging Face's layout"},
-    {"report", command_report, "a page with curves, loads and tables of runs or of a sweep"},
-    {"plan", command_plan, "tokens, steps and hours by the paper's scaling law"},
-    {"compare", command_compare, "the final tables of several runs, side by side"},
-    {"bench", command_bench, "tokens a second, and where the time goes"},
+    {"info", command_info, &manual_info, "what was built in, what was left out, versions"},
+    {"eval", command_eval, &manual_eval, "a potential or a mirror step, to guaranteed digits"},
+    {"audit", command_audit, &manual_audit,
+     "a certificate about a potential, built-in or your own"},
+    {"verify", command_verify, &manual_verify, "the kernels against the reference"},
+    {"vectors", command_vectors, &manual_vectors,
+     "golden vectors: cases with what is right, as files"},
+    {"judge", command_judge, &manual_judge, "somebody's results against golden vectors"},
+    {"data", command_data, &manual_data, "text to token files; a corpus from Debian's packages"},
+    {"train", command_train, &manual_train, "train a mixture-of-experts model"},
+    {"sweep", command_sweep, &manual_sweep, "a grid of training runs, with means over seeds"},
+    {"eval-model", command_eval_model, &manual_eval_model,
+     "loss, balance and multiple choice of a trained model"},
+    {"export", command_export, &manual_export, "a trained model in Hugging Face's layout"},
+    {"report", command_report, &manual_report,
+     "a page with curves, loads and tables of runs or of a sweep"},
+    {"plan", command_plan, &manual_plan, "tokens, steps and hours by the paper's scaling law"},
+    {"compare", command_compare, &manual_compare, "the final tables of several runs, side by side"},
+    {"bench", command_bench, &manual_bench, "tokens a second, and where the time goes"},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -104,8 +109,8 @@ int command_usage_error(const char *name, const char *format, ...) {
   return 2;
 }
 
-void command_print_potentials(void) {
-  enum { INDENT = 15, COLUMNS = 88 };
+void command_print_potentials(int indent) {
+  enum { COLUMNS = 88 };
   int column = COLUMNS;
   for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++) {
     const phibal_potential_info *p = phibal_potential_describe((phibal_potential_id)id);
@@ -113,8 +118,8 @@ void command_print_potentials(void) {
     int n = snprintf(item, sizeof item, p->parameter[0] ? "%s (%s)%s" : "%s%.0s%s", p->name,
                      p->parameter, id + 1 < PHIBAL_POTENTIAL_COUNT ? ";" : "");
     if (column + 1 + n > COLUMNS) {
-      printf("%s%*s", id ? "\n" : "", INDENT, "");
-      column = INDENT - 1;
+      printf("%s%*s", id ? "\n" : "", indent, "");
+      column = indent - 1;
     } else {
       putchar(' ');
     }
@@ -128,6 +133,31 @@ void command_clear_line(void) {
   static const char again[] = "\r\033[K";
   fflush(stderr);
   (void)!write(STDERR_FILENO, again, sizeof again - 1);
+}
+
+const char *const command_potential_names[] = {
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored) name,
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
+    NULL};
+
+const char *const command_operation_names[] = {
+#define PHIBAL_OPERATION(ID, name, stem, kinds, cases) name,
+#include <phibal/ops.def>
+    NULL};
+
+const char *const command_format_names[] = {"binary64", "binary32", "bfloat16", "binary16", NULL};
+
+int command_option(const command_manual *m, int argc, char **argv, int *row) {
+  return getopt_long(argc, argv, ":", m->options, row);
+}
+
+int command_help(const command_manual *m) {
+  if (!m->text)
+    m->print();
+  else
+    fputs(m->text, stdout), fputs(m->text[strlen(m->text) - 1] == '\n' ? "" : "\n", stdout);
+  return 0;
 }
 
 int command_unknown_option(const char *name, char *const *argv, const struct option *options) {
@@ -294,12 +324,51 @@ static int run_command(const command *c, int argc, char **argv) {
   return 2;
 }
 
+/* `phibal help [COMMAND [PART]]`, and what the build makes of the same texts:
+   `phibal help --man [COMMAND [PART]]` and `phibal help --completion bash|zsh`. */
+static int command_help_about(int argc, char **argv) {
+  manual_command all[COMMANDS];
+  for (int i = 0; i < COMMANDS; i++)
+    all[i] = (manual_command){commands[i].name, commands[i].summary,
+                              commands[i].run ? commands[i].manual : NULL};
+  const char *mode = argc > 1 && !strncmp(argv[1], "--", 2) ? argv[1] : NULL;
+  char **words = argv + (mode ? 2 : 1);
+  const int count = argc - (mode ? 2 : 1);
+  phibal_status status;
+  if (mode && !strcmp(mode, "--completion") && count == 1) {
+    status = manual_write_completion(stdout, words[0], all, COMMANDS);
+    return status ? command_usage_error("help", "%s", phibal_status_message()) : 0;
+  }
+  if ((mode && strcmp(mode, "--man")) || count > 2)
+    return command_usage_error("help", "[COMMAND], --man [COMMAND], or --completion bash or zsh");
+  if (!count && !mode) {
+    print_help(stdout);
+    return 0;
+  }
+  status = count ? PHIBAL_OK : manual_write_main(stdout, all, COMMANDS);
+  const command_manual *m = NULL;
+  const char *summary = "";
+  for (int i = 0; count && i < COMMANDS; i++)
+    if (!strcmp(words[0], all[i].name)) m = all[i].manual, summary = all[i].summary;
+  if (count && !m) return unknown_command(words[0]);
+  if (count == 2) {
+    const command_manual *const *part = m->parts;
+    while (part && *part && strcmp(strrchr((*part)->name, ' ') + 1, words[1])) part++;
+    if (!part || !*part) return unknown_command(words[1]);
+    m = *part, summary = m->summary;
+  }
+  if (m && !mode) return command_help(m);
+  if (m) status = manual_write_page(stdout, summary, m);
+  return status ? command_usage_error("help", "%s", phibal_status_message()) : 0;
+}
+
 static int run(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
     return 2;
   }
-  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+  if (!strcmp(argv[1], "help")) return command_help_about(argc - 1, argv + 1);
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
     print_help(stdout);
     return 0;
   }

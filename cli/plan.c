@@ -19,25 +19,24 @@ typedef struct arguments {
 
 static const char *const precision_names[] = {"binary32", "bfloat16"}; /* as run files have them */
 
-static void print_help(void) {
-  puts("usage: phibal plan --flops C [options]\n"
-       "       phibal plan --config NAME|FILE [options]\n"
-       "       phibal plan --paper [--json]\n\n"
-       "A training run by the scaling law of the paper (its appendix on hyperparameters): C FLOPs\n"
-       "are spent best on D = 5.2232 C^0.4905 tokens of M = 0.1915 C^0.5095 FLOPs each, forward\n"
-       "and backward.\n\n"
-       "  --flops C            the budget: tokens, FLOPs a token, steps, hours\n"
-       "  --config NAME|FILE   what a run file takes, and what the law gives a model of its size\n"
-       "  --paper              the paper's four models beside the law\n"
-       "  --batch N            tokens in a step, with --flops (default 524288: 256 x 2048)\n"
-       "  --precision P        binary32 or bfloat16, for memory and hours both (default: the run\n"
-       "                       file's training.precision; with --flops bfloat16)\n"
-       "  --peak F             FLOP/s of a device (default: an H100's on dense products, 989.4e12\n"
-       "                       in bfloat16, 66.9e12 in binary32)\n"
-       "  --mfu U              the fraction of it that training reaches (default 0.4)\n"
-       "  --devices N          (default 1)\n"
-       "  --json");
-}
+static const char help[] =
+    "usage: phibal plan --flops C [options]\n"
+    "       phibal plan --config NAME|FILE [options]\n"
+    "       phibal plan --paper [--json]\n\n"
+    "A training run by the scaling law of the paper (its appendix on hyperparameters): C FLOPs\n"
+    "are spent best on D = 5.2232 C^0.4905 tokens of M = 0.1915 C^0.5095 FLOPs each, forward\n"
+    "and backward.\n\n"
+    "  --flops C            the budget: tokens, FLOPs a token, steps, hours\n"
+    "  --config NAME|FILE   what a run file takes, and what the law gives a model of its size\n"
+    "  --paper              the paper's four models beside the law\n"
+    "  --batch N            tokens in a step, with --flops (default 524288: 256 x 2048)\n"
+    "  --precision P        binary32 or bfloat16, for memory and hours both (default: the run\n"
+    "                       file's training.precision; with --flops bfloat16)\n"
+    "  --peak F             FLOP/s of a device (default: an H100's on dense products, 989.4e12\n"
+    "                       in bfloat16, 66.9e12 in binary32)\n"
+    "  --mfu U              the fraction of it that training reaches (default 0.4)\n"
+    "  --devices N          (default 1)\n"
+    "  --json               as an object";
 
 /* What hours are counted by: FLOP/s of a device, and whose they are. */
 static double peak_of(const arguments *a, model_precision precision) {
@@ -56,21 +55,30 @@ static bool read_number(const char *text, double most, double *value) {
   return *text && !*end && *value > 0 && *value <= most;
 }
 
+static const char *const *names(const char *option) {
+  if (!strcmp(option, "config")) return builtin_config_names();
+  return strcmp(option, "precision") ? NULL : config_key_get("training.precision")->names;
+}
+
+static const struct option options[] = {{"flops", required_argument, NULL, 'f'},
+                                        {"config", required_argument, NULL, 'c'},
+                                        {"paper", no_argument, NULL, 'a'},
+                                        {"batch", required_argument, NULL, 'b'},
+                                        {"peak", required_argument, NULL, 'p'},
+                                        {"mfu", required_argument, NULL, 'm'},
+                                        {"devices", required_argument, NULL, 'd'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {"precision", required_argument, NULL, 'r'},
+                                        {0}};
+
+const command_manual manual_plan = {
+    .name = "plan", .text = help, .options = options, .names = names};
+
 /* Returns -1 to go on, else the exit status. */
 static int read_arguments(int argc, char **argv, arguments *a) {
-  static const struct option options[] = {{"flops", required_argument, NULL, 'f'},
-                                          {"config", required_argument, NULL, 'c'},
-                                          {"paper", no_argument, NULL, 'a'},
-                                          {"batch", required_argument, NULL, 'b'},
-                                          {"peak", required_argument, NULL, 'p'},
-                                          {"mfu", required_argument, NULL, 'm'},
-                                          {"devices", required_argument, NULL, 'd'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"precision", required_argument, NULL, 'r'},
-                                          {0}};
   double whole;
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_plan, argc, argv, NULL)) != -1;) switch (c) {
     case 'f':
       if (!read_number(optarg, 1e40, &a->flops) || a->flops < 1)
         return command_usage_error("plan", "--flops '%s': a number from 1 to 1e40", optarg);
@@ -106,12 +114,11 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       a->json = true;
       break;
     case 'h':
-      print_help();
-      return 0;
+      return command_help(&manual_plan);
     case ':':
       return command_usage_error("plan", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_unknown_option("plan", argv, options);
+      return command_unknown_option("plan", argv, manual_plan.options);
     }
   if (optind < argc) return command_usage_error("plan", "unexpected '%s'", argv[optind]);
   if (!!a->config + (a->flops > 0) + a->paper != 1)

@@ -464,19 +464,23 @@ static phibal_status report_runs(int n, char **folders, const target *out) {
   return status;
 }
 
+static const struct option options[] = {{"out", required_argument, NULL, 'o'},
+                                        {"pictures", required_argument, NULL, 'p'},
+                                        {"overwrite", no_argument, NULL, 'w'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+
+const command_manual manual_report = {
+    .name = "report", .text = help, .options = options, .operands = "FOLDER"};
+
 int command_report(int argc, char **argv) {
-  static const struct option options[] = {{"out", required_argument, NULL, 'o'},
-                                          {"pictures", required_argument, NULL, 'p'},
-                                          {"overwrite", no_argument, NULL, 'w'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
   const char *given = NULL;
   bool overwrite = false;
   /* As it was given: getopt_long moves options to the front. */
   char *words[REPORT_RUNS_MAX + 8];
   target target = {.argc = argc < REPORT_RUNS_MAX + 8 ? argc : REPORT_RUNS_MAX + 8, .argv = words};
   memcpy(words, argv, (size_t)target.argc * sizeof *argv);
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_report, argc, argv, NULL)) != -1;) switch (c) {
     case 'o':
       given = optarg;
       break;
@@ -487,12 +491,11 @@ int command_report(int argc, char **argv) {
       overwrite = true;
       break;
     case 'h':
-      puts(help);
-      return 0;
+      return command_help(&manual_report);
     case ':':
       return command_usage_error("report", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_unknown_option("report", argv, options);
+      return command_unknown_option("report", argv, manual_report.options);
     }
   const int n = argc - optind;
   if (n < 1 || n > REPORT_RUNS_MAX)

@@ -128,16 +128,20 @@ static int run(const sweep *s, const arguments *a) {
   return failures ? 1 : 0;
 }
 
+static const struct option options[] = {{"dry-run", no_argument, NULL, 'n'},
+                                        {"table", no_argument, NULL, 't'},
+                                        {"force", no_argument, NULL, 'f'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"quiet", no_argument, NULL, 'q'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+
+const command_manual manual_sweep = {
+    .name = "sweep", .text = help, .options = options, .operands = "FILE"};
+
 int command_sweep(int argc, char **argv) {
-  static const struct option options[] = {{"dry-run", no_argument, NULL, 'n'},
-                                          {"table", no_argument, NULL, 't'},
-                                          {"force", no_argument, NULL, 'f'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"quiet", no_argument, NULL, 'q'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
   arguments a = {0};
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_sweep, argc, argv, NULL)) != -1;) switch (c) {
     case 'n':
       a.dry_run = true;
       break;
@@ -154,10 +158,9 @@ int command_sweep(int argc, char **argv) {
       a.quiet = true;
       break;
     case 'h':
-      puts(help);
-      return 0;
+      return command_help(&manual_sweep);
     default:
-      return command_unknown_option("sweep", argv, options);
+      return command_unknown_option("sweep", argv, manual_sweep.options);
     }
   if (argc - optind != 1) return command_usage_error("sweep", "one sweep file is wanted");
   sweep s;

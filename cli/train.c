@@ -14,35 +14,42 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Options that set a key of the run file. A parameter's option also names the parameter. */
+/* Options that set a key of the run file: name, what it takes, key, the parameter that it names
+ * besides. */
+#define KEY_OPTIONS(ROW)                                                                           \
+  ROW("data", "FILE", "data.train", NULL, "token file to train on")                                \
+  ROW("from", "FOLDER", "training.from", NULL,                                                     \
+      "whose weights to start from: a run, a checkpoint, or a Hugging Face model")                 \
+  ROW("validation", "FILE", "data.validation", NULL, "token file to evaluate on")                  \
+  ROW("method", "NAME", "balance.method", NULL,                                                    \
+      "phi, switch, switch-global, sequence, loss-free, none, dense")                              \
+  ROW("potential", "NAME|FILE", "balance.potential", NULL,                                         \
+      "phi's potential: a name, or a .phi file")                                                   \
+  ROW("p", "X", "balance.parameter", "p", "parameter of lp (1 and inf too)")                       \
+  ROW("delta", "X", "balance.parameter", "delta", "parameter of soft-l1, pseudo-huber")            \
+  ROW("beta", "X", "balance.parameter", "beta", "parameter of log-cosh")                           \
+  ROW("eta", "X", "balance.eta", NULL, "weight of the new loads in the moving average")            \
+  ROW("alpha", "X", "balance.alpha", NULL, "coefficient of the balancing loss")                    \
+  ROW("track", "NAME", "balance.track", NULL, "probability or frequency")                          \
+  ROW("lr", "X", "optimizer.peak_lr", NULL, "peak learning rate")                                  \
+  ROW("batch", "N", "batch.sequences", NULL, "sequences in a global batch")                        \
+  ROW("micro", "N", "batch.micro_sequences", NULL, "sequences computed at once")                   \
+  ROW("steps", "N", "training.steps", NULL, "optimizer steps")                                     \
+  ROW("seed", "N", "training.seed", NULL, "of the weights and of the data's order")                \
+  ROW("expert-parallel", "N", "parallel.experts", NULL, "ranks that divide each layer's experts")  \
+  ROW("shard-optimizer", "V", "parallel.shard_optimizer", NULL,                                    \
+      "true: each rank has a part of AdamW's moments")                                             \
+  ROW("tensorboard", "V", "training.tensorboard", NULL, "true: TensorBoard's events too")          \
+  ROW("threads", "N", "training.threads", NULL, "OpenMP threads; results do not depend on it")
+
 static const struct {
-  const char *option, *key, *parameter, *help;
+  const char *option, *takes, *key, *parameter, *help;
 } key_options[] = {
-    {"data", "data.train", NULL, "token file to train on"},
-    {"from", "training.from", NULL,
-     "whose weights to start from: a run, a checkpoint, or a Hugging Face model"},
-    {"validation", "data.validation", NULL, "token file to evaluate on"},
-    {"method", "balance.method", NULL,
-     "phi, switch, switch-global, sequence, loss-free, none, dense"},
-    {"potential", "balance.potential", NULL, "phi's potential: a name, or a .phi file"},
-    {"p", "balance.parameter", "p", "parameter of lp (1 and inf too)"},
-    {"delta", "balance.parameter", "delta", "parameter of soft-l1, pseudo-huber"},
-    {"beta", "balance.parameter", "beta", "parameter of log-cosh"},
-    {"eta", "balance.eta", NULL, "weight of the new loads in the moving average"},
-    {"alpha", "balance.alpha", NULL, "coefficient of the balancing loss"},
-    {"track", "balance.track", NULL, "probability or frequency"},
-    {"lr", "optimizer.peak_lr", NULL, "peak learning rate"},
-    {"batch", "batch.sequences", NULL, "sequences in a global batch"},
-    {"micro", "batch.micro_sequences", NULL, "sequences computed at once"},
-    {"steps", "training.steps", NULL, "optimizer steps"},
-    {"seed", "training.seed", NULL, "of the weights and of the data's order"},
-    {"expert-parallel", "parallel.experts", NULL, "ranks that divide each layer's experts"},
-    {"shard-optimizer", "parallel.shard_optimizer", NULL,
-     "true: each rank has a part of AdamW's moments"},
-    {"tensorboard", "training.tensorboard", NULL, "true: TensorBoard's events too"},
-    {"threads", "training.threads", NULL, "OpenMP threads; results do not depend on it"},
+#define ROW(option, takes, key, parameter, help) {option, takes, key, parameter, help},
+    KEY_OPTIONS(ROW)
+#undef ROW
 };
-enum { KEY_OPTIONS = sizeof key_options / sizeof *key_options, OVERRIDES_MAX = 256 };
+enum { KEYS = sizeof key_options / sizeof *key_options, OVERRIDES_MAX = 256 };
 
 typedef struct arguments {
   const char *config, *out, *resume, *device;
@@ -82,8 +89,11 @@ static void print_help(void) {
        "  --json               print result.json (or the dry run) instead of tables\n"
        "  --quiet              no progress\n"
        "  --keys               every key, its values and default, as a Markdown table\n");
-  for (int i = 0; i < KEY_OPTIONS; i++)
-    printf("  --%-18s %s [%s]\n", key_options[i].option, key_options[i].help, key_options[i].key);
+  for (int i = 0; i < KEYS; i++) {
+    char label[64];
+    snprintf(label, sizeof label, "--%s %s", key_options[i].option, key_options[i].takes);
+    printf("  %-19s  %s [%s]\n", label, key_options[i].help, key_options[i].key);
+  }
   puts("\nOptions win over the file, later ones over earlier ones. An interrupt (Ctrl-C), SIGTERM "
        "and\n"
        "SIGUSR1 end the run after the current step, with a checkpoint; an interrupt evaluates it\n"
@@ -135,7 +145,8 @@ static phibal_status add_parameter(arguments *a, const char *text) {
 }
 
 enum {
-  OPTION_CONFIG = 1000,
+  OPTION_KEY = 1000,
+  OPTION_CONFIG,
   OPTION_SET,
   OPTION_PARAM,
   OPTION_OUT,
@@ -151,8 +162,13 @@ enum {
   OPTION_HELP
 };
 
-static const struct option plain_options[] = {
-    {"config", required_argument, NULL, OPTION_CONFIG},
+/* The rows of key_options are first, in their order. */
+static const struct option options[] = {
+#define ROW(option, takes, key, parameter, help) {option, required_argument, NULL, OPTION_KEY},
+    KEY_OPTIONS(ROW)
+#undef ROW
+
+        {"config", required_argument, NULL, OPTION_CONFIG},
     {"set", required_argument, NULL, OPTION_SET},
     {"param", required_argument, NULL, OPTION_PARAM},
     {"out", required_argument, NULL, OPTION_OUT},
@@ -165,26 +181,33 @@ static const struct option plain_options[] = {
     {"every-layer", no_argument, NULL, OPTION_EVERY_LAYER},
     {"force", no_argument, NULL, OPTION_FORCE},
     {"device", required_argument, NULL, OPTION_DEVICE},
-    {"help", no_argument, NULL, OPTION_HELP}};
-enum { PLAIN_OPTIONS = sizeof plain_options / sizeof *plain_options };
+    {"help", no_argument, NULL, OPTION_HELP},
+    {0}};
+
+static const char *const *names(const char *option) {
+  static const char *const devices[] = {"cpu", "cuda", "host-cuda", NULL};
+  if (!strcmp(option, "device")) return devices;
+  if (!strcmp(option, "config")) return builtin_config_names();
+  if (!strcmp(option, "potential")) return command_potential_names;
+  for (int i = 0; i < KEYS; i++)
+    if (!strcmp(option, key_options[i].option)) return config_key_get(key_options[i].key)->names;
+  return NULL;
+}
+
+const command_manual manual_train = {
+    .name = "train", .print = print_help, .options = options, .names = names};
 
 /* Returns -1 to go on, else the exit status. */
 static int read_arguments(int argc, char **argv, arguments *a) {
-  struct option options[PLAIN_OPTIONS + KEY_OPTIONS + 1] = {0};
-  memcpy(options, plain_options, sizeof plain_options);
-  for (int i = 0; i < KEY_OPTIONS; i++)
-    options[PLAIN_OPTIONS + i] =
-        (struct option){key_options[i].option, required_argument, NULL, i + 1};
-  static char flags[KEY_OPTIONS][32];
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-    if (c >= 1 && c <= KEY_OPTIONS) {
-      snprintf(flags[c - 1], sizeof flags[0], "--%s", key_options[c - 1].option);
-      if (key_options[c - 1].parameter) a->parameter = key_options[c - 1].parameter;
-      if (!add_override(a, key_options[c - 1].key, optarg, flags[c - 1]))
-        return command_usage_error("train", "more than %d options", OVERRIDES_MAX);
-      continue;
-    }
+  static char flags[KEYS][32];
+  for (int c, row; (c = command_option(&manual_train, argc, argv, &row)) != -1;) {
     switch (c) {
+    case OPTION_KEY:
+      snprintf(flags[row], sizeof flags[0], "--%s", key_options[row].option);
+      if (key_options[row].parameter) a->parameter = key_options[row].parameter;
+      if (!add_override(a, key_options[row].key, optarg, flags[row]))
+        return command_usage_error("train", "more than %d options", OVERRIDES_MAX);
+      break;
     case OPTION_CONFIG:
       a->config = optarg;
       break;
@@ -225,8 +248,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       a->device = strcmp(optarg, "cpu") == 0 ? NULL : optarg;
       break;
     case OPTION_HELP:
-      print_help();
-      return 0;
+      return command_help(&manual_train);
     case ':':
       return command_usage_error("train", "'%s' needs a value", argv[optind - 1]);
     default:

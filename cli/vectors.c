@@ -48,15 +48,27 @@ static bool choose(vectors_arguments *a, const char *name) {
   return found;
 }
 
+static const char *const *names(const char *option) {
+  static const char *const all[] = {
+#define PHIBAL_OPERATION(ID, name, stem, kinds, cases) name,
+#include <phibal/ops.def>
+      "all", NULL};
+  return strcmp(option, "op") ? NULL : all;
+}
+
+static const struct option options[] = {
+    {"op", required_argument, NULL, 'o'},      {"cases", required_argument, NULL, 'n'},
+    {"seed", required_argument, NULL, 's'},    {"out", required_argument, NULL, 'f'},
+    {"overwrite", no_argument, NULL, 'w'},     {"help", no_argument, NULL, 'h'},
+    {"results", required_argument, NULL, 'r'}, {0}};
+
+const command_manual manual_vectors = {
+    .name = "vectors", .text = help, .options = options, .names = names};
+
 /* -1 to go on, or the exit status. */
 static int read_arguments(int argc, char **argv, vectors_arguments *a) {
-  static const struct option options[] = {
-      {"op", required_argument, NULL, 'o'},      {"cases", required_argument, NULL, 'n'},
-      {"seed", required_argument, NULL, 's'},    {"out", required_argument, NULL, 'f'},
-      {"overwrite", no_argument, NULL, 'w'},     {"help", no_argument, NULL, 'h'},
-      {"results", required_argument, NULL, 'r'}, {0}};
   int64_t n;
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_vectors, argc, argv, NULL)) != -1;) switch (c) {
     case 'o':
       if (!choose(a, optarg))
         return command_usage_error("vectors",
@@ -83,12 +95,11 @@ static int read_arguments(int argc, char **argv, vectors_arguments *a) {
       a->overwrite = true;
       break;
     case 'h':
-      fputs(help, stdout);
-      return 0;
+      return command_help(&manual_vectors);
     case ':':
       return command_usage_error("vectors", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_unknown_option("vectors", argv, options);
+      return command_unknown_option("vectors", argv, manual_vectors.options);
     }
   if (optind < argc) return command_usage_error("vectors", "unexpected '%s'", argv[optind]);
   if (!a->request.count)

@@ -32,7 +32,8 @@ static const char help[] =
     "  --seed S        of the generated cases; 1 unless given\n"
     "  --small         small cases instead: few experts, tokens and columns, so that a million "
     "take minutes\n"
-    "  --first-failure stop an operation at its first failing case\n"
+    "  --first-failure\n"
+    "                  stop an operation at its first failing case\n"
     "  --budget T      as many cases as fit into a time (20s, 5m): first small cases of each kind\n"
     "                  of each operation, whatever the time; then the usual ones, the time shared\n"
     "                  out by the number of outputs\n"
@@ -132,33 +133,43 @@ static bool read_seconds(const char *text, double *seconds) {
   return true;
 }
 
+static const char *const *names(const char *option) {
+  static const char *const backends[] = {"cpu", "cuda", "host-cuda", NULL};
+  if (!strcmp(option, "backend")) return backends;
+  return strcmp(option, "op") ? NULL : command_operation_names;
+}
+
+static const struct option options[] = {{"op", required_argument, NULL, 'o'},
+                                        {"cases", required_argument, NULL, 'n'},
+                                        {"case", required_argument, NULL, 'c'},
+                                        {"first-case", required_argument, NULL, 'i'},
+                                        {"seed", required_argument, NULL, 's'},
+                                        {"first-failure", no_argument, NULL, 'f'},
+                                        {"small", no_argument, NULL, 'm'},
+                                        {"plugin", required_argument, NULL, 'p'},
+                                        {"time-limit", required_argument, NULL, 't'},
+                                        {"backend", required_argument, NULL, 'k'},
+                                        {"exhaustive", no_argument, NULL, 'x'},
+                                        {"stride", required_argument, NULL, 'r'},
+                                        {"hardest", required_argument, NULL, 'd'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"list", no_argument, NULL, 'l'},
+                                        {"budget", required_argument, NULL, 'b'},
+                                        {"junit", required_argument, NULL, 'u'},
+                                        {"certificate", required_argument, NULL, 'e'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+
+const command_manual manual_verify = {
+    .name = "verify", .text = help, .options = options, .names = names};
+
 int command_verify(int argc, char **argv) {
-  static const struct option options[] = {{"op", required_argument, NULL, 'o'},
-                                          {"cases", required_argument, NULL, 'n'},
-                                          {"case", required_argument, NULL, 'c'},
-                                          {"first-case", required_argument, NULL, 'i'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"first-failure", no_argument, NULL, 'f'},
-                                          {"small", no_argument, NULL, 'm'},
-                                          {"plugin", required_argument, NULL, 'p'},
-                                          {"time-limit", required_argument, NULL, 't'},
-                                          {"backend", required_argument, NULL, 'k'},
-                                          {"exhaustive", no_argument, NULL, 'x'},
-                                          {"stride", required_argument, NULL, 'r'},
-                                          {"hardest", required_argument, NULL, 'd'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"budget", required_argument, NULL, 'b'},
-                                          {"junit", required_argument, NULL, 'u'},
-                                          {"certificate", required_argument, NULL, 'e'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
   verify_arguments a = {
       .request = {.seed = 1, .only = -1}, .stride = 1, .plugin_seconds = PLUGIN_SECONDS};
   bool time_limit = false;
   verify_request *r = &a.request;
   int64_t n;
-  for (int c; (c = getopt_long(argc, argv, ":", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = command_option(&manual_verify, argc, argv, NULL)) != -1;) switch (c) {
     case 'o': {
       const operation *op = operation_find(optarg);
       if (!op) return command_usage_error("verify", "no operation '%s'; --list names them", optarg);
@@ -240,12 +251,11 @@ int command_verify(int argc, char **argv) {
       list_operations();
       return 0;
     case 'h':
-      fputs(help, stdout);
-      return 0;
+      return command_help(&manual_verify);
     case ':':
       return command_usage_error("verify", "'%s' needs a value", argv[optind - 1]);
     default:
-      return command_unknown_option("verify", argv, options);
+      return command_unknown_option("verify", argv, manual_verify.options);
     }
   if (optind < argc) return command_usage_error("verify", "unexpected '%s'", argv[optind]);
   if (r->only >= 0 && !r->any_chosen)

@@ -272,3 +272,10 @@ phibal_status run_config_save(const run_config *config, const char *path) {
   free(text);
   return status;
 }
+
+const char *const *builtin_config_names(void) {
+  static const char *names[32];
+  for (size_t i = 0; i < builtin_configs_count && i < sizeof names / sizeof *names - 1; i++)
+    names[i] = builtin_configs[i].name;
+  return names;
+}

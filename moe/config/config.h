@@ -128,5 +128,6 @@ typedef struct builtin_config {
 } builtin_config;
 extern const builtin_config builtin_configs[];
 extern const size_t builtin_configs_count;
+const char *const *builtin_config_names(void); /* ended by null */
 
 #endif

@@ -10,6 +10,12 @@ DESTDIR="$work/root" meson install -C "$build" --no-rebuild >/dev/null
 prefix=$(find "$work/root" -name phibal.pc | sed "s|/$libdir/pkgconfig/phibal.pc||")
 # The files name the configured prefix; here they lie below another root.
 sed -i "s|^prefix=.*|prefix=$prefix|" "$prefix/$libdir"/pkgconfig/phibal*.pc
+# Manual pages and completions, where the build could make them.
+if [ -d "$build/cli/pages" ]; then
+  for file in phibal.1 phibal-data-build.1 bash-completion/completions/phibal zsh/site-functions/_phibal; do
+    [ -n "$(find "$prefix" -path "*/$file" -size +0)" ] || { echo "not ok: no $file"; exit 1; }
+  done
+fi
 export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
 cat >"$work/use.c" <<'END'
 #include <phibal/phibal.h>
