@@ -26,8 +26,8 @@ typedef struct phibal_enclosure {
   mpfr_t lo, hi;
 } phibal_enclosure;
 
-/* The contracts in ACSL, proved by `./dev prove`, say it for real members: in(x, a) is "a is a
-   member of x". Their vocabulary is in <phibal/acsl/enclosure.h>. */
+// The contracts in ACSL, proved by `./dev prove`, say it for real members: in(x, a) is "a is a
+// member of x". Their vocabulary is in <phibal/acsl/enclosure.h>.
 #ifdef __FRAMAC__
 #include <phibal/acsl/heap.h>
 #endif
