@@ -207,10 +207,11 @@ void audit_paper_print(const audit_paper *p, FILE *to) {
   fprintf(to, "  %-22s%11s%11s%14s%14s\n", "potential", "stiffness", "paper", "same alpha",
           "equal stiffn.");
   for (int i = 0; i < AUDIT_PAPER_ROWS; i++) print_row(to, &p->row[i]);
-  fputs("  (*) the paper does not state the parameter; this catalogue's default\n"
-        "  -   there is none: p = inf has no derivative at uniform loads, and no alpha makes p = 1,\n"
-        "      whose prices are all equal, as strong as another\n\n",
-        to);
+  fputs(
+      "  (*) the paper does not state the parameter; this catalogue's default\n"
+      "  -   there is none: p = inf has no derivative at uniform loads, and no alpha makes p = 1,\n"
+      "      whose prices are all equal, as strong as another\n\n",
+      to);
   char *text = verdict_text(p);
   if (text) audit_print_wrapped(to, text, 0);
   free(text);

@@ -12,8 +12,8 @@ static const char help[] =
     "Times training steps, section by section, beside what this machine reaches in the same run:\n"
     "multiply-adds and copies by loops of their own, and a linear layer's products.\n\n"
     "  --config NAME|FILE   the run file (default tiny)\n"
-    "  --data FILE          a token file (default: made-up tokens)\n"
-    "  --steps N            steps that count (default 20), after two that do not\n"
+    "  --data FILE          a token file (default: random tokens)\n"
+    "  --steps N            measured steps (default 20), after two warm-up steps\n"
     "  --threads N          OpenMP threads\n"
     "  --method METHOD      balancing method\n"
     "  --json               one JSON object";

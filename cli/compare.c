@@ -10,8 +10,8 @@ enum { RUNS_MAX = 16 };
 static const char help[] =
     "usage: phibal compare [--every-layer] [--json] FOLDER...\n\n"
     "Prints the final tables of runs of `phibal train` side by side, from their result.json.\n\n"
-    "  --every-layer   routed-token ratios of all layers, not of the middle and the last one\n"
-    "  --json          an array of the runs' result.json";
+    "  --every-layer   routed-token ratios of all layers, not only the middle and last one\n"
+    "  --json          print an array of the runs' result.json";
 
 static int print_runs(int n, json_t *const *runs, bool every_layer, bool json) {
   if (!json) {

@@ -61,8 +61,7 @@ static phibal_status read_parameter(phibal_enclosure *z, const eval_parameter *p
 }
 
 static phibal_status read_arguments(const eval_request *r, arguments *a) {
-  for (int i = 0; i < r->parameters; i++)
-    TRY(read_parameter(&a->parameters[i], &r->parameter[i]));
+  for (int i = 0; i < r->parameters; i++) TRY(read_parameter(&a->parameters[i], &r->parameter[i]));
   if (r->phi) TRY(phi_check_parameters(r->phi, a->parameters));
   if (!r->phi && r->parameters) phibal_enclosure_set(&a->phi.parameter, &a->parameters[0]);
   TRY(read_list(a->at, &r->at, "--at"));

@@ -19,16 +19,16 @@ static void print_help(void) {
   hf_architectures_list(known, sizeof known);
   printf("usage: phibal export --load FOLDER --out FOLDER [options]\n\n"
          "Writes a model for Hugging Face transformers: config.json and safetensors. The\n"
-         "architecture is the one that can say all of the model:\n%s.\n\n"
+         "architecture is the one that covers the model:\n%s.\n\n"
          "  --load FOLDER        a run, a checkpoint, or a Hugging Face model\n"
-         "  --out FOLDER         a folder that is not there, or empty\n"
-         "  --like FOLDER        a Hugging Face model of the same shape, the one that training\n"
-         "                       started from: its config.json is kept, and the tokenizer and\n"
-         "                       other files beside its weights go along\n"
-         "  --merge FOLDER       adds adapters of PEFT (LoRA) to the weights first\n"
-         "  --adapters           of a run with lora.rank, the adapters only, for PEFT\n"
+         "  --out FOLDER         a new or empty folder\n"
+         "  --like FOLDER        a Hugging Face model of the same shape, such as the one training\n"
+         "                       started from: keeps its config.json and copies the tokenizer and\n"
+         "                       other files next to its weights\n"
+         "  --merge FOLDER       first add PEFT (LoRA) adapters to the weights\n"
+         "  --adapters           for a run with lora.rank: write only the adapters, for PEFT\n"
          "  --dtype TYPE         float32 (default) or bfloat16\n"
-         "  --shard-gib N        of weights in one file (default 5)\n",
+         "  --shard-gib N        maximum size of a weight file (default 5)\n",
          known);
 }
 

@@ -17,18 +17,16 @@
 
 static const char help[] =
     "usage: phibal report FOLDER... [--out FILE] [--pictures FOLDER] [--overwrite]\n\n"
-    "Writes a page that compares runs of `phibal train`, ended or not: which have collapsed, "
-    "curves,\n"
-    "loads, tables, where their configurations differ. Or the page of a sweep (a folder with\n"
-    "sweep.json). All pictures of one quantity have one scale. The page is one HTML file that "
-    "loads\n"
-    "nothing. Curves and box plots need gnuplot, and are left out where that is missing. With\n"
-    "SOURCE_DATE_EPOCH set the page has that date, and nothing on it is younger.\n\n"
+    "Writes an HTML report that compares runs of `phibal train`, finished or not: which have\n"
+    "collapsed, curves, loads, tables, differences between configurations. Or the report of a\n"
+    "sweep (a folder with sweep.json). All plots of a quantity have the same scale. The page is\n"
+    "self-contained. Curves and box plots need gnuplot and are omitted without it.\n"
+    "SOURCE_DATE_EPOCH sets the date of the page and is the latest date on it.\n"
+    "\n"
     "  --out FILE         the page (default: report.html in the first folder)\n"
-    "  --pictures FOLDER  writes each picture there as well, as an SVG file\n"
-    "  --overwrite        replaces a page that is there, and writes into a folder that is not "
-    "empty;\n"
-    "                     a run's own report.html is made again without it";
+    "  --pictures FOLDER  also write each plot there as an SVG file\n"
+    "  --overwrite        replace an existing page, and write into a folder that is not empty;\n"
+    "                     not needed for a run's own report.html";
 
 static int fail(void) {
   fprintf(stderr, "phibal report: %s\n", phibal_status_message());

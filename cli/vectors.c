@@ -10,17 +10,17 @@
 
 static const char help[] =
     "usage: phibal vectors --op NAME|all --out cases.safetensors [options]\n\n"
-    "Writes generated cases of operations: inputs, expected outputs, and for each element the "
-    "bound\n"
-    "it must keep, as safetensors, or as NumPy's arrays into a file called .npz; and a manifest,\n"
-    "cases.json, beside them (spec/VECTORS.md). An implementation that has run them is judged by\n"
-    "`phibal judge`. The same options give the same bytes on every machine.\n\n"
+    "Writes generated cases of operations, with inputs, expected outputs and an error bound for\n"
+    "each element, to a safetensors file or, by the name, .npz; and a manifest, cases.json, next\n"
+    "to it (spec/VECTORS.md). `phibal judge` compares an implementation's results with them. The\n"
+    "same options give the same bytes on every machine.\n"
+    "\n"
     "  --op NAME       the operation (repeatable), or all; `phibal verify --list` names them\n"
-    "  --cases N       cases of each operation; 24 unless given\n"
-    "  --seed S        1 unless given\n"
-    "  --out FILE      where to\n"
-    "  --results FILE  writes what the built-in CPU kernels make of the same cases, too\n"
-    "  --overwrite     replaces files that are there\n";
+    "  --cases N       cases per operation (default 24)\n"
+    "  --seed S        seed (default 1)\n"
+    "  --out FILE      output file\n"
+    "  --results FILE  also write the results of the built-in CPU kernels\n"
+    "  --overwrite     replace existing files\n";
 
 static bool read_number(const char *text, int64_t least, int64_t *n) {
   char *end;
