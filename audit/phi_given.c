@@ -10,8 +10,7 @@ static phibal_status read_value(const char *text, bool intervals, phibal_enclosu
   if (!dots) return phibal_enclosure_set_str(z, text);
   if (!intervals)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "'%s' is an interval; one number is wanted here, such as 0.1 or 1/3",
-                             text);
+                             "'%s' is an interval; expected one number, such as 0.1 or 1/3", text);
   char *lo = strndup(text, (size_t)(dots - text));
   if (!lo) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   phibal_enclosure end;

@@ -293,17 +293,16 @@ static void judge_kernel(const audit_options *o, const audit_report *r, audit_ad
   if (o->skip[AUDIT_PART_CORE])
     say(a, AUDIT_TRAIN_YES, "Its kernel was not examined, as asked.");
   else if (verdict == AUDIT_REFUTED)
-    say(a, AUDIT_TRAIN_NO, "The kernel that would compute its prices breaks its bound.");
+    say(a, AUDIT_TRAIN_NO, "The kernel that would compute its prices exceeds its error bound.");
   else if (verdict == AUDIT_UNDECIDED || verdict == AUDIT_ABSENT)
     say(a, AUDIT_TRAIN_WITH_CARE,
-        "The kernel that would compute its prices is not known to keep a "
-        "bound.");
+        "The kernel that would compute its prices has no known error bound.");
   else if (is_sample(r))
     say(a, AUDIT_TRAIN_YES,
-        "Its kernel kept its error bound at all loads that it ran over, %.3g %% of them.",
+        "Its kernel is within its error bound at all loads that it ran over, %.3g %% of them.",
         100.0 * audit_coverage(r));
   else
-    say(a, AUDIT_TRAIN_YES, "Its kernel kept its error bound at every load.");
+    say(a, AUDIT_TRAIN_YES, "Its kernel is within its error bound at every load.");
 }
 
 static double middle(const phibal_enclosure *x) {

@@ -193,7 +193,8 @@ static phibal_status take_dynamics(audit_report *r, const char *data, size_t byt
       good = !mpfr_fpif_import(all[i]->lo, record) && !mpfr_fpif_import(all[i]->hi, record);
   }
   fclose(record);
-  return good ? PHIBAL_OK : phibal_status_set(PHIBAL_ERROR_FORMAT, "dynamics got lost on the way");
+  return good ? PHIBAL_OK
+              : phibal_status_set(PHIBAL_ERROR_FORMAT, "the dynamics could not be transferred");
 }
 
 static phibal_status send_all_dynamics(const audit_options *o, const audit_report *r, FILE *to) {
@@ -331,7 +332,7 @@ static phibal_status take_finding(certificate *c, const char *data, size_t bytes
     status = audit_added(f);
     if (status == PHIBAL_OK && example) status = audit_counterexample(f, "%s", example);
   } else {
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "a finding got lost on the way");
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "a finding could not be transferred");
   }
   json_decref(object);
   return status;
@@ -350,8 +351,8 @@ static phibal_status leave_no_gap(const audit_options *o, audit_part part, bool 
                                            "Time was up before this was decided (--seconds %g).",
                                            o->seconds));
     else if (!audit_was_examined(c, claim))
-      status = audit_added(certificate_add(c, claim, AUDIT_UNDECIDED, NULL,
-                                           "The examination ended before it came to this."));
+      status = audit_added(
+          certificate_add(c, claim, AUDIT_UNDECIDED, NULL, "The audit ended before this part."));
   }
   return status;
 }

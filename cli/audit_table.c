@@ -10,7 +10,7 @@ typedef enum gap { NOT_SMOOTH, NOT_STIFF, NO_PRICE, NO_SCALE, NO_LIMIT, NEAR_ZER
 static const char *const gaps[GAPS] = {
     [NOT_SMOOTH] = "no second derivative is enclosed at uniform loads",
     [NOT_STIFF] = "the stiffness, by which this is divided, is not known to be positive",
-    [NO_PRICE] = "so many shares are more than everything, or there is no price at such loads",
+    [NO_PRICE] = "more than the total load, or no price at such loads",
     [NO_SCALE] = "no second derivative is enclosed with m so small",
     [NO_LIMIT] = "the simulation was left out, or found no step that it is stable below",
     [NEAR_ZERO] = "0, or closer to it than 1e-25",

@@ -101,9 +101,9 @@ static phibal_status how_it_ended(int state, const audit_found *answer) {
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "the examination ended with status %d",
                              WEXITSTATUS(state));
   if (WTERMSIG(state) == SIGFPE)
-    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "a library let floating-point exceptions trap while it ran; it cannot "
-                             "compute so, and ends");
+    return phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED,
+        "a library let floating-point exceptions trap while it ran; it cannot continue");
   return phibal_status_set(PHIBAL_ERROR_IO, "the examination ended by signal %d (%s)",
                            WTERMSIG(state), strsignal(WTERMSIG(state)));
 }
@@ -150,7 +150,8 @@ phibal_status audit_in_time(audit_work *work, void *context, double end, audit_f
   if (*folder) folder_remove(folder);
   if (stopped) raise(stopped); /* held until here */
   sigprocmask(SIG_SETMASK, &before, NULL);
-  if (failed) return phibal_status_set(PHIBAL_ERROR_IO, "no second process: %s", strerror(failed));
+  if (failed)
+    return phibal_status_set(PHIBAL_ERROR_IO, "cannot start a process: %s", strerror(failed));
   return answer->ended ? how_it_ended(state, answer) : PHIBAL_OK;
 }
 

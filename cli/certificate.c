@@ -207,7 +207,7 @@ static void check_all(findings *f, const backend *b, json_t *json) {
   int passed = 0;
   json_unpack(json, "{s:{s:s}, s:s, s:I, s:b}", "build", "digest", &digest, "backend",
               &backend_name, "seed", &seed, "passed", &passed);
-  if (!passed) certificate_found(f, "it says itself that bounds were broken");
+  if (!passed) certificate_found(f, "it reports exceeded bounds itself");
   if (own_digest(hex, sizeof hex) != PHIBAL_OK || strcmp(hex, digest) != 0)
     certificate_found(f, "it is of another binary: digest %s, this one's is %s", digest, hex);
   json_t *judged = json_object_get(json, "judged");
@@ -237,9 +237,7 @@ int certificate_check(const char *path, const backend *b) {
   json_int_t version = json ? json_integer_value(json_object_get(json, "version")) : 0;
   if (!format || strcmp(format, "phibal-certificate") != 0 || version != CERTIFICATE_VERSION) {
     if (json)
-      fprintf(stderr,
-              "phibal judge: %s: is no certificate of phibal verify that this version reads\n",
-              path);
+      fprintf(stderr, "phibal judge: %s: is not a certificate that this version reads\n", path);
     else
       fprintf(stderr, "phibal judge: %s\n", phibal_status_message());
     json_decref(json);

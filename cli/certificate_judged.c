@@ -118,7 +118,7 @@ void certificate_check_judged(findings *f, json_t *judged) {
                   &cases_digest, "results", &results, "results_digest", &results_digest, "times",
                   &request.times) ||
       (format && phibal_format_find(format, &request.format) != PHIBAL_OK)) {
-    certificate_found(f, "what was judged is not said");
+    certificate_found(f, "it does not say what was judged");
     return;
   }
   request.narrow = format != NULL;

@@ -50,7 +50,7 @@ int command_compare(int argc, char **argv) {
     }
   int n = argc - optind;
   if (n < 1 || n > RUNS_MAX)
-    return command_usage_error("compare", "1 to %d run folders are wanted, not %d", RUNS_MAX, n);
+    return command_usage_error("compare", "expected 1 to %d run folders, not %d", RUNS_MAX, n);
   json_t *runs[RUNS_MAX] = {0};
   int code = 0;
   for (int i = 0; i < n && !code; i++)

@@ -104,7 +104,7 @@ static void print_report(const char *folder, const build_report *report, int jso
                   {"zero_files", "with zero bytes", report->zero_files},
                   {"hidden_names", "with names that begin with a dot", report->hidden},
                   {"repeated_files", "other names of files that were read", report->again},
-                  {"broken_links", "links that lead nowhere", report->broken_links},
+                  {"broken_links", "broken links", report->broken_links},
                   {"no_files", "pipes or devices", report->no_files}};
   enum { REASONS = sizeof left_out / sizeof *left_out };
   int64_t all = 0;
@@ -121,7 +121,7 @@ static void print_report(const char *folder, const build_report *report, int jso
   printf("%s/train.tokens%s, vocabulary %d\n", folder,
          total.validation.tokens ? " and validation.tokens" : "", report->vocabulary);
   if (!report->files) return;
-  printf("%lld file%s read, %lld left out", (long long)report->files, report->files == 1 ? "" : "s",
+  printf("%lld file%s read, %lld skipped", (long long)report->files, report->files == 1 ? "" : "s",
          (long long)all);
   const char *between = " (";
   for (int i = 0; i < REASONS; i++)
@@ -200,7 +200,7 @@ typedef struct build_arguments {
 static int add_named(build_arguments *a, const char *text) {
   const char *equals = strchr(text, '=');
   if (!equals || equals == text || !equals[1])
-    return command_usage_error("data build", "--domain %s: NAME=PATH is wanted", text);
+    return command_usage_error("data build", "--domain %s: expected NAME=PATH", text);
   a->sources[a->options.source_count++] =
       (build_source){.domain = strndup(text, (size_t)(equals - text)), .path = equals + 1};
   return 0;
@@ -247,15 +247,15 @@ static int take_option(build_arguments *a, int option, const char *text) {
     return add_named(a, text);
   case 'v':
     if (parse_share(text, &a->options.validation)) return 0;
-    return command_usage_error("data build", "--validation %s: 0 to 0.5 is wanted", text);
+    return command_usage_error("data build", "--validation %s: expected 0 to 0.5", text);
   case 's':
     if (!parse_integer(text, 0, INT64_MAX, &n))
-      return command_usage_error("data build", "--seed %s: a whole number is wanted", text);
+      return command_usage_error("data build", "--seed %s: expected an integer", text);
     a->options.seed = (uint64_t)n;
     return 0;
   case 'b':
     if (!parse_integer(text, 0, (long long)1 << 40, &n))
-      return command_usage_error("data build", "--document-bytes %s: a number of bytes is wanted",
+      return command_usage_error("data build", "--document-bytes %s: expected a number of bytes",
                                  text);
     a->options.document_bytes = n;
     a->options.divide_one = false;
@@ -266,19 +266,19 @@ static int take_option(build_arguments *a, int option, const char *text) {
         a->options.lines = (build_lines)i;
         return 0;
       }
-    return command_usage_error("data build", "--jsonl %s: named, all or none is wanted", text);
+    return command_usage_error("data build", "--jsonl %s: expected named, all or none", text);
   case 'i':
     for (int i = 0; i < 3; i++)
       if (!strcmp(text, invalid_names[i])) {
         a->options.invalid = (build_invalid)i;
         return 0;
       }
-    return command_usage_error("data build", "--invalid-utf8 %s: error, skip or keep is wanted",
+    return command_usage_error("data build", "--invalid-utf8 %s: expected error, skip or keep",
                                text);
   case 't':
     a->tokenizer = text;
     if (!strcmp(text, "bytes") || !strcmp(text, "sentencepiece")) return 0;
-    return command_usage_error("data build", "--tokenizer %s: bytes or sentencepiece is wanted",
+    return command_usage_error("data build", "--tokenizer %s: expected bytes or sentencepiece",
                                text);
   case 'm':
     a->options.model = text;
@@ -294,7 +294,7 @@ static int take_option(build_arguments *a, int option, const char *text) {
     return 0;
   case 'V':
     if (parse_integer(text, 300, 1 << 24, &a->vocabulary)) return 0;
-    return command_usage_error("data build", "--vocabulary %s: 300 to 16777216 is wanted", text);
+    return command_usage_error("data build", "--vocabulary %s: expected 300 to 16777216", text);
   case 'w':
     a->options.overwrite = true;
     return 0;
@@ -329,8 +329,8 @@ static int check_arguments(build_arguments *a) {
     return command_usage_error("data build", "--template is for --instructions");
   if (a->instructions && (a->train || a->options.document_bytes))
     return command_usage_error("data build",
-                               "--instructions: examples are not divided, and are to have the "
-                               "tokens of the model that is tuned: no --%s",
+                               "--instructions: examples are not split, and need the tokenizer of "
+                               "the tuned model: no --%s",
                                a->train ? "train-model" : "document-bytes");
   a->options.train_vocabulary = a->train ? (int32_t)(a->vocabulary ? a->vocabulary : 8000) : 0;
   return 0;
@@ -453,17 +453,17 @@ static int data_debian(int argc, char **argv) {
       break;
     case 'b':
       if (!parse_integer(optarg, 65536, (long long)1 << 40, &n))
-        return command_usage_error("data debian", "--domain-bytes %s: at least 65536 is wanted",
+        return command_usage_error("data debian", "--domain-bytes %s: expected at least 65536",
                                    optarg);
       options.domain_bytes = n;
       break;
     case 'v':
       if (!parse_share(optarg, &options.validation))
-        return command_usage_error("data debian", "--validation %s: 0 to 0.5 is wanted", optarg);
+        return command_usage_error("data debian", "--validation %s: expected 0 to 0.5", optarg);
       break;
     case 's':
       if (!parse_integer(optarg, 0, INT64_MAX, &n))
-        return command_usage_error("data debian", "--seed %s: a whole number is wanted", optarg);
+        return command_usage_error("data debian", "--seed %s: expected an integer", optarg);
       options.seed = (uint64_t)n;
       break;
     case 'k':
@@ -516,7 +516,7 @@ static int data_show(int argc, char **argv) {
     default:
       return option_error("data show", c, argv, manual_data_show.options);
     }
-  if (argc - optind != 1) return command_usage_error("data show", "one token file is wanted");
+  if (argc - optind != 1) return command_usage_error("data show", "expected one token file");
   token_file file;
   if (token_file_open(argv[optind], &file)) return fail();
   json_t *domains = json_array();

@@ -56,7 +56,7 @@ static phibal_status read_parameter(phibal_enclosure *z, const eval_parameter *p
   if (status == PHIBAL_OK) return PHIBAL_OK;
   return phibal_status_set(status, "--param %s=%s: %s", p->name, p->text,
                            strstr(p->text, "..")
-                               ? "an interval; one number is wanted here, such as 0.1 or 1/3"
+                               ? "an interval; expected one number, such as 0.1 or 1/3"
                                : phibal_status_message());
 }
 

@@ -59,8 +59,8 @@ static bool read_number(const char *option, const char *text, long long low, lon
   char *end;
   *value = strtoll(text, &end, 10);
   if (*text && !*end && *value >= low && *value <= high) return true;
-  command_usage_error("eval-model", "%s '%s': a whole number from %lld to %lld is wanted", option,
-                      text, low, high);
+  command_usage_error("eval-model", "%s '%s': expected an integer from %lld to %lld", option, text,
+                      low, high);
   return false;
 }
 
@@ -284,7 +284,7 @@ int command_eval_model(int argc, char **argv) {
   static trained t;
   if (trained_open(a.load, a.sequence, &t)) return fail();
   for (const char *line = t.skipped_checkpoints; *line; line += strcspn(line, "\n") + 1)
-    fprintf(stderr, "phibal eval-model: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
+    fprintf(stderr, "phibal eval-model: skipped: %.*s\n", (int)strcspn(line, "\n"), line);
   json_t *found = NULL;
   phibal_status status = load_and_evaluate(&a, &t, &found);
   if (!status && a.json) {

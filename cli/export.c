@@ -97,7 +97,7 @@ static phibal_status save_adapters(const arguments *a, const trained *t) {
   const run_config *c = &t->config;
   const lora_config config = {c->lora.rank, c->lora.alpha, c->lora.targets, c->lora.dropout};
   if (t->hf.folder || !c->lora.rank)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s' is no run with adapters (lora.rank)",
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s' is not a run with adapters (lora.rank)",
                              a->load);
   return lora_save(a->out, &config, c->training.from, &t->checkpoint.training);
 }

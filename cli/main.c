@@ -320,7 +320,7 @@ static int run_command(const command *c, int argc, char **argv) {
   int status = c->run(argc, argv);
   const char *changed = process_state_changed();
   if (!changed || (status >= 2 && phibal_environment_check(c->name))) return status;
-  fprintf(stderr, "phibal %s: do not trust what it has printed: %s\n", c->name, changed);
+  fprintf(stderr, "phibal %s: do not trust its output: %s\n", c->name, changed);
   return 2;
 }
 

@@ -58,7 +58,7 @@ bool process_state_request(void) {
     const char *value = getenv(names[i]);
     const unsigned long long size = value ? stack_of(value) : 0;
     if (!size || size >= STACK_NEEDED) continue;
-    fprintf(stderr, "phibal: %s=%s is too little for its threads; they get 2 MiB\n", names[i],
+    fprintf(stderr, "phibal: %s=%s is too little for the threads; they get 2 MiB\n", names[i],
             value);
     asked |= !setenv(names[i], "2M", 1);
   }
@@ -70,7 +70,7 @@ bool process_state_request(void) {
 static void on_trap(int signal_number, siginfo_t *info, void *unused) {
   static atomic_flag said = ATOMIC_FLAG_INIT;
   static const char line[] = "phibal: a library let floating-point exceptions trap while it ran; "
-                             "it cannot compute so, and ends\n";
+                             "it cannot continue\n";
   (void)unused;
   if (info->si_code == FPE_INTDIV || info->si_code == FPE_INTOVF || info->si_code <= 0) {
     signal(signal_number, SIG_DFL);
@@ -115,15 +115,15 @@ bool process_state_reset(void) {
   const char *changed = phibal_environment_changed(), *place = locale_changed();
   if (changed) {
     phibal_environment_reset();
-    fprintf(stderr, "%s %s; this is undone\n", before, changed);
+    fprintf(stderr, "%s %s; this has been reset\n", before, changed);
   }
   if (place) {
-    fprintf(stderr, "%s the locale %.60s; this is undone\n", before, place);
+    fprintf(stderr, "%s the locale %.60s; this has been reset\n", before, place);
     uselocale(LC_GLOBAL_LOCALE);
     setlocale(LC_ALL, "C");
   }
   if (mpfr_changed()) {
-    fprintf(stderr, "%s MPFR's range, precision or rounding; this is undone\n", before);
+    fprintf(stderr, "%s MPFR's range, precision or rounding; this has been reset\n", before);
     mpfr_reset();
   }
   sigaction(SIGFPE, &(struct sigaction){.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO}, NULL);
@@ -135,7 +135,7 @@ bool process_state_reset(void) {
   }
   /* So many take OpenMP's runtime beyond its own stack, and it ends without a word. */
   if (omp_get_max_threads() > MOST_THREADS) {
-    fprintf(stderr, "phibal: %d threads are asked for, and %d is the most: see OMP_NUM_THREADS\n",
+    fprintf(stderr, "phibal: %d threads requested, the maximum is %d: see OMP_NUM_THREADS\n",
             omp_get_max_threads(), MOST_THREADS);
     return false;
   }

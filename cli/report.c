@@ -497,7 +497,7 @@ int command_report(int argc, char **argv) {
     }
   const int n = argc - optind;
   if (n < 1 || n > REPORT_RUNS_MAX)
-    return command_usage_error("report", "1 to %d run folders, or a sweep's, are wanted, not %d",
+    return command_usage_error("report", "expected 1 to %d run folders, or that of a sweep, not %d",
                                REPORT_RUNS_MAX, n);
   char **folders = argv + optind;
   char *out = given ? strdup(given) : string_format("%s/report.html", folders[0]);

@@ -122,7 +122,7 @@ static int run(const sweep *s, const arguments *a) {
   }
   json_decref(results);
   if (interrupted) {
-    fprintf(stderr, "phibal sweep: stopped; the same command goes on\n");
+    fprintf(stderr, "phibal sweep: stopped; repeat the command to continue\n");
     return 128 + stopping_signal;
   }
   return failures ? 1 : 0;
@@ -162,7 +162,7 @@ int command_sweep(int argc, char **argv) {
     default:
       return command_unknown_option("sweep", argv, manual_sweep.options);
     }
-  if (argc - optind != 1) return command_usage_error("sweep", "one sweep file is wanted");
+  if (argc - optind != 1) return command_usage_error("sweep", "expected one sweep file");
   sweep s;
   if (sweep_read(argv[optind], &s)) return fail();
   int code = a.dry_run ? list_runs(&s) : run(&s, &a);

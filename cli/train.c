@@ -120,8 +120,7 @@ static phibal_status add_set(arguments *a, const char *text) {
   const char *equals = strchr(text, '=');
   char *key = a->text[a->overrides % OVERRIDES_MAX];
   if (!equals || equals == text || (size_t)(equals - text) >= sizeof a->text[0])
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--set '%s': SECTION.KEY=VALUE is wanted",
-                             text);
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--set '%s': expected SECTION.KEY=VALUE", text);
   memcpy(key, text, (size_t)(equals - text));
   key[equals - text] = 0;
   if (!add_override(a, key, equals + 1, "--set"))
@@ -133,7 +132,7 @@ static phibal_status add_set(arguments *a, const char *text) {
 static phibal_status add_parameter(arguments *a, const char *text) {
   const char *equals = strchr(text, '=');
   if (!equals || equals == text || strchr(text, ','))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--param '%s': NAME=VALUE is wanted", text);
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--param '%s': expected NAME=VALUE", text);
   const size_t n = (size_t)(equals - text) + 1;
   for (size_t i = 0; i < a->overrides; i++)
     if (a->override[i].from == param_option && !strncmp(a->override[i].value, text, n))
@@ -258,7 +257,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
   if (optind < argc) return command_usage_error("train", "unexpected '%s'", argv[optind]);
   if (a->resume && (a->config || a->out || a->overwrite || a->dry_run))
     return command_usage_error("train",
-                               "--resume has the run's own configuration and folder: no --%s",
+                               "--resume uses the run's own configuration and folder: no --%s",
                                a->config      ? "config"
                                : a->out       ? "out"
                                : a->overwrite ? "overwrite"
@@ -342,7 +341,7 @@ static void show_packed(void *context, const char *key, int32_t sequence,
   fprintf(stderr, "phibal train: %s: %lld examples in %lld windows of %d, %.1f %% full", key,
           (long long)e->examples, (long long)e->windows, sequence,
           100.0 * (double)e->tokens / ((double)e->windows * (double)sequence));
-  if (e->left_out) fprintf(stderr, "; %lld longer ones are left out", (long long)e->left_out);
+  if (e->left_out) fprintf(stderr, "; %lld longer ones are skipped", (long long)e->left_out);
   fputc('\n', stderr);
 }
 
@@ -405,10 +404,10 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
                                               show_attention, show_note}};
   if (options.overwrite && *config->training.from &&
       is_within(config->training.from, options.out)) {
-    phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                      "--overwrite would remove the weights that are taken, '%s'; choose another "
-                      "--out than '%s'",
-                      config->training.from, options.out);
+    phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "--overwrite would delete the source weights '%s'; choose an --out other than '%s'",
+        config->training.from, options.out);
     return fail();
   }
   /* The second signal has its default effect. */
@@ -429,7 +428,8 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
   } else if (!status) {
     status = report_write(stdout, 1, &result, a->every_layer);
     if (json_is_true(json_object_get(result, "stopped")))
-      printf("\nstopped before the last step; 'phibal train --resume %s' goes on\n", options.out);
+      printf("\nstopped before the last step; continue with 'phibal train --resume %s'\n",
+             options.out);
     printf("\nSHA-256 of the weights and the balancing state: %s\n",
            json_string_value(json_object_get(result, "digest")));
     printf("\n%s: config.yaml, metrics.jsonl, result.json%s\n", options.out,
@@ -479,7 +479,8 @@ static phibal_status load_resumed(const arguments *a, const checkpoint *from, ru
       memcpy(before->training.continued, folder.training.continued,
              sizeof before->training.continued);
     } else if (!job.rank) {
-      fprintf(stderr, "phibal train: %s; the checkpoint's own is taken\n", phibal_status_message());
+      fprintf(stderr, "phibal train: %s; the copy in the checkpoint is used\n",
+              phibal_status_message());
     }
   }
   snprintf(steps, sizeof steps, "%lld", (long long)before->training.steps);
@@ -492,7 +493,7 @@ static phibal_status load_resumed(const arguments *a, const checkpoint *from, ru
   const int64_t asked = config->training.steps;
   if (!saved && asked != before->training.steps && folder_has(a->resume, "result.json"))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "--steps: '%s' has ended and has no checkpoint to go on from "
+                             "--steps: '%s' has ended and has no checkpoint to continue from "
                              "(checkpoint.keep)",
                              a->resume);
   config->training.steps = before->training.steps;
@@ -513,18 +514,18 @@ static void print_schedule(const run_config *before, const run_config *now, int6
   schedule_read(now->training.continued, now->training.steps, &new);
   const optimizer_config *o = &now->optimizer;
   fprintf(stderr,
-          "phibal train: %lld steps now, %lld were planned: the learning rate is from here that of "
+          "phibal train: %lld steps, %lld were planned: from here on the learning rate is that of "
           "a run of %lld",
           (long long)new.steps, (long long)old.steps, (long long)new.steps);
   if (step > 0 && step < new.steps)
-    fprintf(stderr, ", %.3g where it was %.3g", schedule_rate(&new, o, step),
+    fprintf(stderr, ", %.3g instead of %.3g", schedule_rate(&new, o, step),
             schedule_rate(&old, o, step - 1));
   fprintf(stderr, "; warm-up stays the first %lld steps\n", (long long)schedule_warmup(&new, o));
 }
 
 static void print_skipped(const char *lines) {
   for (const char *line = job.rank || !lines ? "" : lines; *line; line += strcspn(line, "\n") + 1)
-    fprintf(stderr, "phibal train: passed over: %.*s\n", (int)strcspn(line, "\n"), line);
+    fprintf(stderr, "phibal train: skipped: %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
 static int resume(const arguments *a) {
@@ -541,7 +542,7 @@ static int resume(const arguments *a) {
             (long long)config.training.steps);
     print_schedule(&before, &config, step);
     if (step == config.training.steps)
-      fprintf(stderr, "phibal train: all its steps are taken; --steps N goes on to step N\n");
+      fprintf(stderr, "phibal train: all steps are done; --steps N continues to step N\n");
   }
   if (code < 0) code = run_or_estimate(&config, a, &from);
   checkpoint_close(&from);
@@ -572,10 +573,9 @@ static phibal_status same_on_all_ranks(const char *path) {
   /* Each rank asks both. */
   const int largest = parallel_max(&job, mine), smallest = -parallel_max(&job, -mine);
   if (largest == smallest) return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_IO,
-                           "training.from: the ranks have found different checkpoints, this one "
-                           "'%s'; give one of them",
-                           path);
+  return phibal_status_set(
+      PHIBAL_ERROR_IO,
+      "training.from: the ranks found different checkpoints, this one '%s'; choose one", path);
 }
 
 static int train(const arguments *a) {
@@ -593,7 +593,7 @@ static int train(const arguments *a) {
     if (is_phibal && !a->quiet && !job.rank)
       fprintf(stderr,
               "phibal train: the weights of %s; steps, learning rate, AdamW's moments, m and the "
-              "data begin anew\n",
+              "data start afresh\n",
               config.training.from);
   }
   return run_or_estimate(&config, a, NULL);

@@ -20,14 +20,14 @@ static phibal_status set_parameters(const phi_potential *phi, const run_config *
   phi_fallbacks(phi, parameters);
   const double value = config->balance.potential.parameter;
   if (name && (phi->parameters != 1 || strcmp(phi->parameter[0].name, name)))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "'%s' has no parameter '%s' of which --%s would be the only one; "
-                             "--param NAME=VALUE names any",
-                             file, name, name);
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "'%s' does not have '%s' as its only parameter, as --%s requires; use --param NAME=VALUE",
+        file, name, name);
   if (!isnan(value) && phi->parameters != 1)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "'%s' has %d parameters, and balance.parameter is of an only one; "
-                             "--param NAME=VALUE (balance.parameters) names them",
+                             "'%s' has %d parameters, but balance.parameter is for a single one; "
+                             "set them with --param NAME=VALUE (balance.parameters)",
                              file, phi->parameters);
   if (!isnan(value)) phibal_enclosure_set_d(&parameters[0], value);
   char list[CONFIG_TEXT_MAX];
@@ -47,11 +47,10 @@ static phibal_status refuse(const run_config *config, const audit_finding *f, bo
                             FILE *words) {
   const char *file = config->potential_file, *claim = audit_claim_text(f->claim);
   if (!force)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "'%s': refuted: %s (--force trains all the same): %s", file, claim,
-                             f->counterexample ? f->counterexample : f->how);
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s': refuted: %s (--force trains anyway): %s",
+                             file, claim, f->counterexample ? f->counterexample : f->how);
   if (words)
-    fprintf(words, "phibal train: '%s': refuted: %s; trained all the same, as --force says\n", file,
+    fprintf(words, "phibal train: '%s': refuted: %s; trained anyway because of --force\n", file,
             claim);
   return PHIBAL_OK;
 }
@@ -116,10 +115,10 @@ static phibal_status read_source(const char *file, const char *run, FILE *words,
   if (!status) status = file_read_all(kept ? copy : file, &text);
   if (!status && words && kept && !file_read_all(file, &original) &&
       (original.count != text.count || memcmp(original.bytes, text.bytes, text.count)))
-    fprintf(words,
-            "phibal train: '%s' has changed since the run began; it goes on with its own "
-            "copy, %s\n",
-            file, copy);
+    fprintf(
+        words,
+        "phibal train: '%s' has changed since the run began; it continues with its own copy, %s\n",
+        file, copy);
   text_buffer_free(&original);
   if (!status) *source = strndup(text.bytes, text.count);
   if (!status && !*source)
@@ -168,7 +167,7 @@ phibal_status train_potential_load(run_config *config, const char *run, const ch
   *potential = (train_potential){0};
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                            "'%s': a potential from a file is audited first, and this build has no "
-                           "MPFR; take one of the catalogue",
+                           "MPFR; use a built-in one",
                            config->potential_file);
 }
 

@@ -119,13 +119,11 @@ static phibal_status check_files(const vectors_arguments *a) {
   for (int i = 0; i < 3; i += 2)
     for (size_t e = 0; paths[i] && e < sizeof others / sizeof *others; e++)
       if (string_ends_with(paths[i], others[e]))
-        status = phibal_status_set(
-            PHIBAL_ERROR_ARGUMENT,
-            "%s: what is written is safetensors; name it so, NAME.safetensors, or NAME.npz",
-            paths[i]);
+        status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                                   "%s: the name must end in .safetensors or .npz", paths[i]);
   if (status == PHIBAL_OK && a->out && file_is_device(a->out))
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                               "%s: a file is wanted, its manifest is written beside it", a->out);
+                               "%s: expected a file; its manifest is written next to it", a->out);
   for (int i = 0; i < 3 && status == PHIBAL_OK; i++) {
     if (!paths[i]) continue;
     status = file_may_write(paths[i], a->overwrite, NULL);

@@ -179,11 +179,11 @@ static void print_sum(const verification *v, double seconds) {
     puts("");
     json_decref(all);
   } else if (v->failed) {
-    printf("%d of %d operations broke a bound (seed %" PRIu64 ", %.1f s)\n", v->failed, v->run,
+    printf("%d of %d operations exceeded a bound (seed %" PRIu64 ", %.1f s)\n", v->failed, v->run,
            r->seed, seconds);
   } else {
-    printf("all %d operations kept their bounds (seed %" PRIu64 ", %.1f s)\n", v->run, r->seed,
-           seconds);
+    printf("all %d operations are within their bounds (seed %" PRIu64 ", %.1f s)\n", v->run,
+           r->seed, seconds);
   }
 }
 

@@ -255,7 +255,7 @@ phibal_status file_may_write(const char *path, bool overwrite, const char *own) 
   if (status || !there) return status;
   const bool link = S_ISLNK(info.st_mode), broken = stat(path, &info);
   if (!broken && S_ISBLK(info.st_mode))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is a disk; name a file", path);
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is a block device; name a file", path);
   if (file_is_device(path)) return PHIBAL_OK;
   if (!broken && S_ISDIR(info.st_mode))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is a folder; name a file", path);
@@ -263,7 +263,7 @@ phibal_status file_may_write(const char *path, bool overwrite, const char *own) 
      would be gone. */
   if (link)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "%s is a symbolic link; name the file that it leads to", path);
+                             "%s is a symbolic link; name the file that it points to", path);
   if (overwrite || !info.st_size) return PHIBAL_OK;
   char start[1024] = {0};
   int fd = own ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -272,11 +272,11 @@ phibal_status file_may_write(const char *path, bool overwrite, const char *own) 
     close(fd);
     if (n > 0 && memmem(start, (size_t)n, own, strlen(own))) return PHIBAL_OK;
   }
-  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           own ? "%s is there already, and is a file of another kind; move it away "
-                                 "or name another"
-                               : "%s is there already; --overwrite replaces it",
-                           path);
+  return phibal_status_set(
+      PHIBAL_ERROR_ARGUMENT,
+      own ? "%s already exists and is a file of another kind; move it away or choose another name"
+          : "%s already exists; --overwrite replaces it",
+      path);
 }
 
 phibal_status folder_may_write(const char *path, bool overwrite, const char *advice) {
@@ -289,7 +289,7 @@ phibal_status folder_may_write(const char *path, bool overwrite, const char *adv
   closedir(d);
   if (empty || overwrite) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           "%s: the folder is there already and is not empty; %s", path, advice);
+                           "%s: the folder already exists and is not empty; %s", path, advice);
 }
 
 /* Files that are being made, each under one name beside what it will be, so that a process that is
@@ -361,7 +361,7 @@ phibal_status file_create_temporary(const char *path, char **temporary, int *fd)
     *fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0)
                         : open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (*fd < 0 && errno == ENXIO)
-      return phibal_status_set(PHIBAL_ERROR_IO, "%s: nobody reads from it", path);
+      return phibal_status_set(PHIBAL_ERROR_IO, "%s: no process reads from it", path);
     if (*fd < 0) return io_error("write to", path);
     const int flags = standard >= 0 ? 0 : fcntl(*fd, F_GETFL);
     if (flags > 0) fcntl(*fd, F_SETFL, flags & ~O_NONBLOCK);

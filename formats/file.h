@@ -99,7 +99,7 @@ phibal_status folder_files(const char *path, string_list *files);
 typedef struct folder_left_out {
   int64_t hidden;       /* names that begin with a dot */
   int64_t again;        /* other names of what was taken already */
-  string_list broken;   /* links that lead nowhere */
+  string_list broken;   /* broken links */
   string_list no_files; /* pipes, sockets and devices */
 } folder_left_out;
 phibal_status folder_files_linked(const char *path, string_list *files, folder_left_out *left_out);

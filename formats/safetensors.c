@@ -112,10 +112,10 @@ static phibal_status offsets_read(const reading *r, const json_t *value, safeten
         "its data_offsets %lld to %lld are not within the file's %lld bytes of data", begin, end,
         (long long)r->data_bytes);
   if (end - begin != t->bytes)
-    return tensor_error(
-        PHIBAL_ERROR_FORMAT, r->file, t,
-        "its data_offsets leave %lld bytes for %lld elements of %s, which take %lld", end - begin,
-        (long long)t->elements, dtypes[t->dtype].name, (long long)t->bytes);
+    return tensor_error(PHIBAL_ERROR_FORMAT, r->file, t,
+                        "its data_offsets give %lld bytes for %lld elements of %s, which take %lld",
+                        end - begin, (long long)t->elements, dtypes[t->dtype].name,
+                        (long long)t->bytes);
   if (begin % dtypes[t->dtype].bytes)
     return tensor_error(PHIBAL_ERROR_FORMAT, r->file, t,
                         "its data begin at offset %lld, unaligned for %s", begin,
@@ -128,14 +128,13 @@ static phibal_status tensor_read(const reading *r, const char *name, const json_
                                  safetensors_tensor *t) {
   t->name = name;
   if (!json_is_object(info))
-    return tensor_error(PHIBAL_ERROR_FORMAT, r->file, t, "what is said of it is not an %s",
-                        "object");
+    return tensor_error(PHIBAL_ERROR_FORMAT, r->file, t, "its entry is not an %s", "object");
   static const char *const keys[] = {"dtype", "shape", "data_offsets"};
   for (int i = 0; i < 3; i++)
     if (!json_object_get(info, keys[i]))
       return tensor_error(PHIBAL_ERROR_FORMAT, r->file, t, "'%s' is missing", keys[i]);
   if (json_object_size(info) != 3)
-    return tensor_error(PHIBAL_ERROR_FORMAT, r->file, t, "more is said of it than %s",
+    return tensor_error(PHIBAL_ERROR_FORMAT, r->file, t, "its entry has more than %s",
                         "dtype, shape and data_offsets");
   phibal_status status = dtype_read(r->file, json_object_get(info, keys[0]), t);
   if (!status) status = shape_read(r->file, json_object_get(info, keys[1]), t);
@@ -255,10 +254,10 @@ static const char *foreign_format(const char *bytes, size_t n) {
 static phibal_status header_read(safetensors_file *file, const char *bytes, size_t n,
                                  size_t *header_bytes) {
   if (n < 8)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                             "%s: %zu bytes: too short to say how long its header is, so truncated "
-                             "or not a safetensors file",
-                             file->name, n);
+    return phibal_status_set(
+        PHIBAL_ERROR_FORMAT,
+        "%s: %zu bytes: too short for a safetensors header: truncated, or not a safetensors file",
+        file->name, n);
   uint64_t length = 0;
   for (int i = 7; i >= 0; i--) length = length << 8 | (unsigned char)bytes[i];
   const char *foreign = length > SAFETENSORS_MAX_HEADER ? foreign_format(bytes, n) : NULL;
@@ -371,15 +370,15 @@ phibal_status safetensors_get(const safetensors_file *file, const char *name,
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is missing", file->name,
                              safetensors_show(name).text);
   if (t->dtype != dtype)
-    return tensor_error(PHIBAL_ERROR_FORMAT, file, t, "it is %s, where %s is wanted",
+    return tensor_error(PHIBAL_ERROR_FORMAT, file, t, "it is %s, expected %s",
                         dtypes[t->dtype].name, dtypes[dtype].name);
   if (t->dimensions != dimensions)
-    return tensor_error(PHIBAL_ERROR_FORMAT, file, t, "it has %d dimensions, where %d are wanted",
+    return tensor_error(PHIBAL_ERROR_FORMAT, file, t, "it has %d dimensions, expected %d",
                         t->dimensions, dimensions);
   for (int32_t d = 0; d < dimensions; d++)
     if (shape[d] != -1 && shape[d] != t->shape[d])
       return tensor_error(PHIBAL_ERROR_FORMAT, file, t,
-                          "extent %d of its shape is %lld, where %lld is wanted", d,
+                          "extent %d of its shape is %lld, expected %lld", d,
                           (long long)t->shape[d], (long long)shape[d]);
   *tensor = t;
   return PHIBAL_OK;

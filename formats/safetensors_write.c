@@ -22,7 +22,7 @@ static phibal_status tensor_check(const char *path, safetensors_tensor *t, bool 
   if (!t->name)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a tensor without a name", path);
   if (!strcmp(t->name, SAFETENSORS_METADATA))
-    return tensor_error(path, t, "%s", "the format has another use for this name");
+    return tensor_error(path, t, "%s", "the format reserves this name");
   if (!safetensors_dtype_name(t->dtype))
     return tensor_error(path, t, "there is no dtype %d", (int)t->dtype);
   if (t->dimensions < 0 || t->dimensions > SAFETENSORS_MAX_DIMENSIONS)
@@ -46,7 +46,7 @@ static phibal_status tensors_arrange(const char *path, safetensors_tensor *tenso
   qsort(tensors, (size_t)count, sizeof *tensors, safetensors_compare_names);
   for (int64_t i = 1; i < count; i++)
     if (!strcmp(tensors[i - 1].name, tensors[i].name))
-      return tensor_error(path, &tensors[i], "%s", "the name is there twice");
+      return tensor_error(path, &tensors[i], "%s", "the name is duplicated");
   qsort(tensors, (size_t)count, sizeof *tensors, compare_layout);
   return PHIBAL_OK;
 }
@@ -68,7 +68,7 @@ static phibal_status metadata_describe(const char *path, const safetensors_entry
   for (int64_t i = 0; i < count && !status; i++) {
     const char *key = sorted[i].key;
     if (i && !strcmp(sorted[i - 1].key, key))
-      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: metadata: the key '%s' is there twice",
+      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: metadata: the key '%s' is duplicated",
                                  path, safetensors_show(key).text);
     else if (json_object_set_new(map, key, json_string(sorted[i].value)))
       status =

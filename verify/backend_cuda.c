@@ -82,8 +82,8 @@ const char *backend_cuda_left_out(bool device) {
   char path[4300];
   if (without) return without;
   if (cuda_find(device, path, sizeof path) == PHIBAL_OK && access(path, R_OK) == 0) return NULL;
-  return device ? "its library is not there; `ninja -C build` makes it (libphibal-cuda.so)"
-                : "its library is not there; `./dev build` makes it, or `ninja -C build` "
+  return device ? "its library is missing; `ninja -C build` makes it (libphibal-cuda.so)"
+                : "its library is missing; `./dev build` makes it, or `ninja -C build` "
                   "(libphibal-cuda-on-host.so)";
 }
 

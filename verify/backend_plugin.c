@@ -95,7 +95,7 @@ static void show_line(plugin *p) {
   char shown[6 * sizeof p->line];
   phibal_text_show(p->line, shown, sizeof shown);
   if (p->lines++ < PRINTED_LINES) fprintf(stderr, "plugin: %s\n", shown);
-  if (p->lines == PRINTED_LINES) fputs("plugin: [what it prints further is left out]\n", stderr);
+  if (p->lines == PRINTED_LINES) fputs("plugin: [further output is omitted]\n", stderr);
 }
 
 /* What the plugin has printed up to now. */
@@ -141,7 +141,7 @@ static phibal_status wait_for_answer(plugin *p, const char *doing) {
     if (said == sizeof answer && answer == p->calls) return PHIBAL_OK;
     if (said > 0) {
       end_process(p);
-      return phibal_status_set(PHIBAL_ERROR_IO, "it wrote to its connection with phibal %s", doing);
+      return phibal_status_set(PHIBAL_ERROR_IO, "it wrote to phibal's pipe %s", doing);
     }
     siginfo_t gone = {0};
     bool ended = waitid(P_PID, (id_t)p->process, &gone, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -155,8 +155,7 @@ static phibal_status wait_for_answer(plugin *p, const char *doing) {
                 gone.si_pid == p->process;
       }
       state = end_process(p);
-      if (!ended)
-        return phibal_status_set(PHIBAL_ERROR_IO, "it closed its connection with phibal %s", doing);
+      if (!ended) return phibal_status_set(PHIBAL_ERROR_IO, "it closed phibal's pipe %s", doing);
       if (WIFSIGNALED(state))
         return phibal_status_set(PHIBAL_ERROR_IO, "its process died of signal %d (%s) %s",
                                  WTERMSIG(state), strsignal(WTERMSIG(state)), doing);

@@ -38,13 +38,13 @@ static phibal_status open_manifest(const judge_request *request, judge_files *f)
   uint64_t actual = 0;
   char hex[24];
   if (!f->manifest)
-    status = phibal_status_set(status, "%s; the manifest lies beside %s", phibal_status_message(),
-                               request->cases);
+    status = phibal_status_set(status, "%s; the manifest must be next to %s",
+                               phibal_status_message(), request->cases);
   else if (json_unpack(f->manifest, "{s:s, s:i, s:s, s:o, s:o}", "format", &format, "version",
                        &version, "digest", &digest, "cases", &cases, "promises", &promises) ||
            strcmp(format, "phibal-vectors") != 0 || !json_is_array(cases) ||
            !json_is_object(promises))
-    status = bad_manifest(path, "is no manifest of phibal's vectors");
+    status = bad_manifest(path, "is not a manifest of phibal's vectors");
   else if (version != VECTORS_VERSION)
     status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: version %d; this phibal reads %d", path,
                                version, VECTORS_VERSION);

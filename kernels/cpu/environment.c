@@ -42,7 +42,7 @@ const char *phibal_environment_changed(void) {
 /* Without the register: what its settings do to the smallest numbers. */
 const char *phibal_environment_changed(void) {
   volatile float least = 0x1p-126f, subnormal = 0x1p-127f;
-  if (fegetround() != FE_TONEAREST) return "another rounding than to nearest";
+  if (fegetround() != FE_TONEAREST) return "rounding other than to nearest";
   if (least * 0.5f == 0) return "flush-to-zero";
   return subnormal * 2.0f == 0 ? "denormals-are-zero" : NULL;
 }

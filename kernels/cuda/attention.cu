@@ -175,8 +175,7 @@ static phibal_status attention_create(const char *name, const phibal_cuda_attent
                                       attention *at) {
   if (!shape || !attention_is_good(*shape) || null || (attention_narrow(shape) && !kept))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "%s: a null array, or a shape that is no grouped heads, at most %d "
-                             "of them",
+                             "%s: a null array, or an invalid shape (grouped heads, at most %d)",
                              name, PHIBAL_MAX_EXPERTS);
   phibal_status status = products_check(name, call, phibal_cuda_attention_workspace(shape, call));
   if (status != PHIBAL_OK) return status;

@@ -169,12 +169,11 @@ int64_t sums_bytes(const phibal_cuda_attention &a) {
 /* Why cuDNN is not asked; null if it is. */
 const char *excluded(const phibal_cuda_attention &a, int major) {
   if (a.type != PHIBAL_ROWS_BF16) return "binary32";
-  if (a.starts) return "documents that do not see each other";
+  if (a.starts) return "isolated documents";
   if (cudnnGetVersion() < OLDEST) return "cuDNN is older than 9.16";
-  if (major != 8 && major != 9)
-    return "no deterministic attention of cuDNN's is known for this device";
+  if (major != 8 && major != 9) return "cuDNN has no known deterministic attention for this device";
   if (a.head_width % 8 || a.head_width > (major == 9 ? 256 : 128))
-    return "a head is wider than cuDNN's, or no multiple of 8";
+    return "the head width is too large for cuDNN, or not a multiple of 8";
   return nullptr;
 }
 
@@ -236,7 +235,8 @@ void split(const phibal_cuda_attention *shape, const void *rows, slot first, voi
 phibal_status phibal_cuda_attention_create(const phibal_cuda_attention *shape, phibal_cuda *call) {
   const char *name = "attention's plans";
   if (!shape || !call || !attention_is_good(*shape) || shape->batch < 1)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a null argument, or no shape", name);
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a null argument, or an invalid shape",
+                             name);
   if (find(shape, call)) return PHIBAL_OK;
   library *l = (library *)call->attention;
   if (!l) {
@@ -308,7 +308,7 @@ phibal_status library_attention_backward(const phibal_cuda_attention *shape, con
 phibal_status phibal_cuda_attention_create(const phibal_cuda_attention *shape, phibal_cuda *call) {
   if (shape && call && attention_is_good(*shape) && shape->batch > 0) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           "attention's plans: a null argument, or no shape");
+                           "attention's plans: a null argument, or an invalid shape");
 }
 
 void phibal_cuda_attention_destroy(phibal_cuda *) {}

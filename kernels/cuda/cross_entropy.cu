@@ -208,8 +208,8 @@ phibal_status phibal_cuda_cross_entropy(const phibal_cuda_loss *shape, const int
   const char *name = "cross-entropy";
   if (!shape || shape->rows < 0 || shape->vocabulary < 1 || !(shape->softcap >= 0) ||
       (shape->type != PHIBAL_ROWS_F32 && shape->type != PHIBAL_ROWS_BF16))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "%s: no shape, or one that is no rows of logits", name);
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null or invalid shape of the logits",
+                             name);
   if (!loss || !correct || !counted || (shape->rows > 0 && (!targets || !logits || !row_loss)))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a null array", name);
   phibal_status status = call_check(name, call, 0);

@@ -48,10 +48,10 @@ static inline phibal_status cuda_find(bool on_device, char *path, size_t size) {
     snprintf(path, size, "%s/%s", folders[i], library);
     if (access(path, R_OK) == 0) return PHIBAL_OK;
   }
-  return phibal_status_set(PHIBAL_ERROR_IO,
-                           "%s is neither beside phibal nor where it was built or installed; "
-                           "PHIBAL_CUDA_LIBRARY may name it",
-                           library);
+  return phibal_status_set(
+      PHIBAL_ERROR_IO,
+      "%s is neither next to phibal nor where it was built or installed; set PHIBAL_CUDA_LIBRARY",
+      library);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* RMSNorm and its gradients, with the CPU's bits: a vector is summed in the sixteen interleaved
-   binary64 sums of moe/machine/lanes.h, a lane each, so half a warp has a vector; the weight's gradient is
-   summed over the rows of a chunk in order, a thread for each column, and over the chunks in order.
+   binary64 sums of moe/machine/lanes.h, a lane each, so half a warp has a vector; the weight's
+   gradient is summed over the rows of a chunk in order, a thread for each column, and over the
+   chunks in order.
 
    Bytes of a number in binary32 (half of it in bfloat16, 6 from one to the other, 10 to both):
    forward must move 8, the second reading
@@ -144,8 +145,8 @@ static phibal_status norm_check(const char *name, const phibal_cuda_norm *norm, 
                                 size_t bytes, const phibal_cuda *call) {
   if (!norm || norm->rows < 0 || norm->heads < 1 || norm->n < 1 ||
       (norm->type != PHIBAL_ROWS_F32 && norm->type != PHIBAL_ROWS_BF16))
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "%s: no shape, or one that is no rows of heads of numbers", name);
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null or invalid shape of rows and heads",
+                             name);
   if (norm->rows > 0 && null)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a null array", name);
   return call_check(name, call, norm->rows > 0 ? bytes : 0);

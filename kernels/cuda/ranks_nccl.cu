@@ -1,5 +1,6 @@
 /* The ranks of ranks.h between devices, by NCCL. Compiled and linked where nvcc and NCCL are; how
-   it calls NCCL is tried without (tests/kernels/cuda/test_ranks_nccl.cpp), on a device it has not run yet.
+   it calls NCCL is tried without (tests/kernels/cuda/test_ranks_nccl.cpp), on a device it has not
+   run yet.
 
    The communicator does not block: whatever NCCL has begun is waited for here, where a rank that is
    lost, an error of NCCL's and the end of patience are looked at meanwhile. Each of them aborts the
@@ -66,7 +67,7 @@ phibal_status watch_ranks(phibal_cuda_ranks *r, const char *what, watch *w) {
   if (lost) return end(r, what, lost);
   if (now() - w->begin > r->peers.seconds) {
     char why[96];
-    snprintf(why, sizeof why, "another rank has not come for %g s (PHIBAL_TIMEOUT)",
+    snprintf(why, sizeof why, "timed out waiting %g s for another rank (PHIBAL_TIMEOUT)",
              r->peers.seconds);
     return end(r, what, why);
   }
@@ -211,8 +212,8 @@ phibal_status phibal_cuda_ranks_exchange(phibal_cuda_ranks *r, const int64_t *to
 phibal_status phibal_cuda_ranks_create(const phibal_cuda_peers *, phibal_cuda_ranks **created) {
   *created = nullptr;
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                           "several processes with a device each need NCCL, and the CUDA library "
-                           "was built without: install libnccl-dev and build again");
+                           "several processes with a device each need NCCL, but the CUDA library "
+                           "was built without it: install libnccl-dev and build again");
 }
 
 void phibal_cuda_ranks_destroy(phibal_cuda_ranks *) {}

@@ -48,7 +48,7 @@ phibal_status phibal_cuda_rope(const phibal_cuda_rope_shape *shape, const float 
   if (!shape || shape->rows < 0 || shape->sequence < 1 || shape->heads < 1 || shape->n < 2 ||
       shape->n % 2 || (shape->type != PHIBAL_ROWS_F32 && shape->type != PHIBAL_ROWS_BF16))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "%s: no shape, or one that is no rows of heads of pairs", name);
+                             "%s: null or invalid shape of rows, heads and pairs", name);
   if (shape->rows > 0 && (!cosine || !sine || !x))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a null array", name);
   phibal_status status = call_check(name, call, 0);

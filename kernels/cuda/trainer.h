@@ -167,7 +167,7 @@ typedef struct phibal_cuda_attention {
   int32_t batch, sequence, heads, key_value_heads, head_width;
   phibal_rows type; /* of qkv, out and their gradients */
   /* Device [batch][sequence]: the first position that each one attends to, 0 .. its own, where a
-     sequence has documents that do not see each other; null: 0. Then cuDNN has no plan. */
+     sequence has isolated documents; null: 0. Then cuDNN has no plan. */
   const int32_t *starts;
 } phibal_cuda_attention;
 

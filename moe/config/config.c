@@ -146,7 +146,7 @@ static phibal_status check(const source *from, const run_config *config) {
                    "%d does not divide %d heads", m->key_value_heads, m->heads);
   if (m->head_width % 2)
     return fail_at(from, config_key_find("model.head_width"), bad,
-                   "%d is odd: rotary positions turn pairs", m->head_width);
+                   "%d is odd: rotary positions rotate pairs", m->head_width);
   if (m->dense_layers > m->layers)
     return fail_at(from, config_key_find("model.dense_layers"), bad, "%d of %d layers",
                    m->dense_layers, m->layers);

@@ -233,7 +233,7 @@ phibal_status config_parameters_merge(const char *under, const char *over,
   for (int list = 0; list < 2; list++)
     for (const char *at = list ? over : under; *at && n < sizeof made;) {
       if (!next_parameter(&at, name, value))
-        return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s': NAME=VALUE,NAME=VALUE,... is wanted",
+        return phibal_status_set(PHIBAL_ERROR_FORMAT, "'%s': expected NAME=VALUE,NAME=VALUE,...",
                                  list ? over : under);
       if (!list && has_parameter(over, name)) continue;
       if (has_parameter(made, name))

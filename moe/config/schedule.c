@@ -34,10 +34,10 @@ phibal_status schedule_read(const char *continued, int64_t steps, schedule *s) {
     const bool both = digit && *end == '@' && end[1] >= '0' && end[1] <= '9';
     const int64_t until = both ? strtoll(end + 1, &end, 10) : 0;
     if (!both || errno || (*end && (*end != ',' || !end[1])))
-      return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                               "'%s': PLAN@STEP, ... is wanted: the numbers of steps that were "
-                               "planned until these steps",
-                               continued);
+      return phibal_status_set(
+          PHIBAL_ERROR_FORMAT,
+          "'%s': expected PLAN@STEP,...: the numbers of steps planned until these steps",
+          continued);
     if (until <= before || until > plan || until > steps)
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "'%s': a plan of %" PRId64 " steps until step %" PRId64

@@ -1,10 +1,10 @@
-/* Conditional bigram entropy, in memory that grows with the tokens and not with the vocabulary's
-   square. */
+/* Conditional bigram entropy, in memory proportional to the tokens, not to the squared vocabulary.
+ */
 #include "token_file.h"
 #include "kernels/core/log64.h"
 #include <stdlib.h>
 
-/* Whether the pair (token i, token i + 1) counts; `*document` follows i, which must rise. */
+/* Whether the pair (token i, token i + 1) counts; `*document` tracks i, which must increase. */
 static int pair_counts(const token_file *file, int32_t domain, int64_t i, int64_t *document) {
   while (*document + 1 < file->documents && file->table[*document + 1].start <= i) ++*document;
   return domain < 0 || file->table[*document].domain == domain;

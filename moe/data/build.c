@@ -14,14 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the first pass learns of a document. */
+/* What the first pass records about a document. */
 typedef struct document {
   uint64_t hash;
   int32_t domain;
   bool validation;
 } document;
 
-/* What came by standard input or a pipe, and can be read only once. */
+/* Data from standard input or a pipe, which can be read only once. */
 typedef struct spool {
   bool used;
   void *bytes;
@@ -42,7 +42,7 @@ typedef struct build {
   size_t model_bytes;
 } build;
 
-/* Walks all documents of all files, the same each time. */
+/* Iterates over all documents of all files, in the same order each time. */
 typedef struct cursor {
   build *build;
   bool first_pass; /* notices are given and counted once */
@@ -72,7 +72,7 @@ static void notice(const build *b, const char *format, const char *path, long lo
   free(message);
 }
 
-/* One of many that are alike: the first of them are named, all are counted. */
+/* One of many similar notices: the first are printed, all are counted. */
 static void left_out(const build *b, int64_t *count, const char *format, const char *path,
                      long long number) {
   enum { NAMED = 8 };
@@ -100,32 +100,30 @@ static phibal_status text_check(const cursor *c, const char *path, bool *text) {
     notice(b, "%s: %lld zero bytes, kept", path, zeros);
   if (*text) return PHIBAL_OK;
   if (rule == BUILD_INVALID_ERROR && valid < c->size)
-    return phibal_status_set(
-        PHIBAL_ERROR_FORMAT,
-        "%s: not UTF-8 at byte %zu (0x%02x)%s; convert it, or leave such files "
-        "out (--invalid-utf8 skip) or take their bytes as they are "
-        "(--invalid-utf8 keep)",
-        path, valid, (unsigned char)c->bytes[valid],
-        c->size > 2 && !memcmp(c->bytes, "\x1f\x8b", 2)
-            ? ", compressed by gzip: zcat it into standard input, -"
-            : "");
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: not UTF-8 at byte %zu (0x%02x)%s; convert it, or skip such files "
+                             "(--invalid-utf8 skip) or keep their bytes (--invalid-utf8 keep)",
+                             path, valid, (unsigned char)c->bytes[valid],
+                             c->size > 2 && !memcmp(c->bytes, "\x1f\x8b", 2)
+                                 ? ", compressed by gzip: zcat it into standard input, -"
+                                 : "");
   if (rule == BUILD_INVALID_ERROR)
     return phibal_status_set(
         PHIBAL_ERROR_FORMAT,
         "%s: %lld zero bytes, the first at byte %lld, as text has none (UTF-16 "
-        "has); convert it, or leave such files out (--invalid-utf8 skip) or "
-        "take their bytes as they are (--invalid-utf8 keep)",
+        "has); convert it, or skip such files (--invalid-utf8 skip) or keep their bytes "
+        "(--invalid-utf8 keep)",
         path, (long long)zeros, (long long)(first - c->bytes));
   if (!c->first_pass) return PHIBAL_OK;
   if (valid < c->size)
-    left_out(b, &b->report->invalid_files, "%s: not UTF-8 at byte %lld, left out", path,
+    left_out(b, &b->report->invalid_files, "%s: not UTF-8 at byte %lld, skipped", path,
              (long long)valid);
   else
-    left_out(b, &b->report->zero_files, "%s: %lld zero bytes, left out", path, zeros);
+    left_out(b, &b->report->zero_files, "%s: %lld zero bytes, skipped", path, zeros);
   return PHIBAL_OK;
 }
 
-/* Reads the next file into the cursor; its size is 0 if the file is to be left out. */
+/* Reads the next file into the cursor; its size is 0 if the file is to be skipped. */
 static phibal_status cursor_read(cursor *c) {
   build *b = c->build;
   const build_options *o = b->options;
@@ -144,7 +142,7 @@ static phibal_status cursor_read(cursor *c) {
   }
   if (status) return status;
   bool text = c->size > 0;
-  if (!text && c->first_pass) left_out(b, &b->report->empty_files, "%s: empty, left out", path, 0);
+  if (!text && c->first_pass) left_out(b, &b->report->empty_files, "%s: empty, skipped", path, 0);
   if (text) status = text_check(c, path, &text);
   if (!text) c->size = 0;
   if (!text || status) return status;
@@ -156,11 +154,10 @@ static phibal_status cursor_read(cursor *c) {
   if (o->divide_one && !o->chat && !c->lines && b->domain_files[c->domain] == 1 && !c->limit &&
       (int64_t)c->size > (c->limit = build_document_bytes((int64_t)c->size))) {
     if (c->first_pass)
-      notice(
-          b,
-          "%s is one file: divided into documents of at most %lld bytes, at empty lines where it "
-          "has them (--document-bytes N: another size; 0: not divided)",
-          path, c->limit);
+      notice(b,
+             "%s is one file: split into documents of at most %lld bytes, at empty lines if "
+             "possible (--document-bytes N: another size; 0: no splitting)",
+             path, c->limit);
     domain->document_bytes = c->limit;
   }
   return PHIBAL_OK;
@@ -171,7 +168,7 @@ static bool is_blank(const char *text, size_t n) {
   return !n;
 }
 
-/* The text of a JSON line, as what is left of it. */
+/* The text of a JSON line. */
 static phibal_status line_read(cursor *c, const char *line, size_t bytes) {
   const char *path = c->build->files.items[c->file - 1];
   json_error_t error;
@@ -188,7 +185,7 @@ static phibal_status line_read(cursor *c, const char *line, size_t bytes) {
   if (!json_is_string(text))
     return phibal_status_set(
         PHIBAL_ERROR_FORMAT,
-        "%s:%lld: an object with a string \"text\" is wanted; --instructions is "
+        "%s:%lld: expected an object with a string \"text\"; --instructions is "
         "for prompts and chats, --jsonl none takes the file as it is",
         path, (long long)c->line);
   c->rest = json_string_value(text);
@@ -196,7 +193,7 @@ static phibal_status line_read(cursor *c, const char *line, size_t bytes) {
   return PHIBAL_OK;
 }
 
-/* The document at the cursor, and the cursor behind it; *text is null for a line without one. */
+/* The document at the cursor, which moves past it; *text is null for a line without one. */
 static phibal_status cursor_take(cursor *c, const char **text, size_t *bytes) {
   const size_t left = c->size - c->offset;
   phibal_status status = PHIBAL_OK;
@@ -258,7 +255,7 @@ static int32_t domain_number(build_report *report, const char *name) {
   return report->domain_count++;
 }
 
-/* Keeps what can be read only once in a file without a name, which is mapped: not in memory. */
+/* Stores data that can be read only once in a mapped, unnamed file, not in memory. */
 static phibal_status spool_fill(const build *b, const char *path, int from, spool *s) {
   if (fcntl(from, F_GETFD) < 0) /* closed: the next file that is opened would have its number */
     return phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot read: %s", path, strerror(errno));
@@ -272,7 +269,7 @@ static phibal_status spool_fill(const build *b, const char *path, int from, spoo
     status = phibal_status_set(PHIBAL_ERROR_IO, "%s: cannot create: %s", name, strerror(errno));
   static char part[1 << 16];
   while (!status) {
-    /* A signal just before the wait would not end it. */
+    /* A signal just before the wait would not interrupt it. */
     const bool waits = poll(&(struct pollfd){.fd = from, .events = POLLIN}, 1, 500) <= 0;
     const ssize_t got = waits ? 0 : read(from, part, sizeof part);
     if (b->options->interrupted && *b->options->interrupted)
@@ -337,10 +334,9 @@ static phibal_status files_find(build *b) {
     report->hidden += out.hidden;
     report->again += out.again;
     for (size_t k = 0; k < out.broken.count; k++)
-      left_out(b, &report->broken_links, "%s: a link that leads nowhere, left out",
-               out.broken.items[k], 0);
+      left_out(b, &report->broken_links, "%s: a broken link, skipped", out.broken.items[k], 0);
     for (size_t k = 0; k < out.no_files.count; k++)
-      left_out(b, &report->no_files, "%s: no file, left out", out.no_files.items[k], 0);
+      left_out(b, &report->no_files, "%s: not a file, skipped", out.no_files.items[k], 0);
     folder_left_out_free(&out);
     const size_t after = b->files.count;
     int32_t *domains = realloc(b->file_domains, (after + 1) * sizeof *domains);
@@ -362,7 +358,7 @@ static phibal_status files_find(build *b) {
   return status;
 }
 
-/* First pass: every file is read, judged and divided before anything is written. */
+/* First pass: every file is read, checked and split before anything is written. */
 static phibal_status documents_survey(build *b) {
   cursor c = {.build = b, .first_pass = true};
   const char *text;
@@ -386,7 +382,7 @@ static phibal_status documents_survey(build *b) {
   return status;
 }
 
-/* Decides the side of every document of one domain. */
+/* Assigns every document of one domain to training or validation. */
 static phibal_status domain_split(build *b, int32_t domain) {
   const char *name = b->report->domains[domain].name;
   uint64_t least = UINT64_MAX, most = 0;
@@ -404,10 +400,9 @@ static phibal_status domain_split(build *b, int32_t domain) {
   if (b->options->validation <= 0 || (validation && validation < documents)) return PHIBAL_OK;
   if (least == most)
     notice(b,
-           b->options->chat
-               ? "domain '%s' is one example, so none of it is for validation"
-               : "domain '%s' is one text, so none of it is for validation; --document-bytes "
-                 "divides long files",
+           b->options->chat ? "domain '%s' is one example, so none of it is for validation"
+                            : "domain '%s' is one text, so none of it is for validation; "
+                              "--document-bytes splits long files",
            name, 0);
   for (size_t i = 0; i < b->count; i++) {
     document *d = &b->documents[i];
@@ -430,13 +425,12 @@ static phibal_status documents_split(build *b) {
   if (b->options->validation <= 0) return PHIBAL_OK;
   for (size_t i = 0; i < b->count; i++)
     if (b->documents[i].validation) return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           b->options->chat
-                               ? "nothing is left for validation: every domain is one example; do "
-                                 "without (--validation 0)"
-                               : "nothing is left for validation: every domain is one text; divide "
-                                 "long files (--document-bytes 32768), or do without (--validation "
-                                 "0)");
+  return phibal_status_set(
+      PHIBAL_ERROR_ARGUMENT,
+      b->options->chat ? "nothing is left for validation: every domain is one example; do "
+                         "without (--validation 0)"
+                       : "nothing is left for validation: every domain is one text; split long "
+                         "files (--document-bytes 32768), or do without (--validation 0)");
 }
 
 /* The training part, line by line, for the tokenizer's training. */
@@ -479,7 +473,7 @@ static phibal_status tokenizer_prepare(build *b) {
   return status;
 }
 
-/* encoded->tokens are the document's, without its end. */
+/* encoded->tokens are the document's, without the end-of-document token. */
 static phibal_status document_write(const cursor *c, const char *text, size_t bytes, int32_t domain,
                                     instruction_tokens *encoded, token_writer *to) {
   const build *b = c->build;
@@ -529,7 +523,7 @@ static phibal_status documents_write(build *b, token_writer *const writers[2]) {
   return status;
 }
 
-/* What a corpus is on the disk. */
+/* The files of a corpus. */
 enum { FILE_TRAIN, FILE_VALIDATION, FILE_MODEL, FILE_MANIFEST, FILES };
 static const char *const file_names[FILES] = {"train.tokens", "validation.tokens",
                                               "tokenizer.model", "corpus.json"};
@@ -568,26 +562,24 @@ phibal_status build_may_write(const build_options *o) {
       status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is a folder", path);
     else if (there && !o->overwrite && (f != FILE_MODEL || o->train_vocabulary || stale))
       status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                                 "%s is there already; --overwrite replaces the corpus in %s", path,
+                                 "%s already exists; --overwrite replaces the corpus in %s", path,
                                  o->folder);
     else if (there && stale && !(f == FILE_VALIDATION && validation_is_ours(o->folder)))
-      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                                 "%s would not belong to the new corpus, and no build is known to "
-                                 "have made it; move it away",
-                                 path);
+      status = phibal_status_set(
+          PHIBAL_ERROR_ARGUMENT,
+          "%s is not part of the new corpus and was not made by a build; move it away", path);
     free(path);
   }
   if (!status && replaced && o->notice) {
     char *message = string_format(
-        "replacing the corpus in %s: a run that was trained on it can then not be resumed",
-        o->folder);
+        "replacing the corpus in %s: runs trained on it can then not be resumed", o->folder);
     if (message) o->notice(message);
     free(message);
   }
   return status;
 }
 
-/* Second pass, and all files under their names or none. */
+/* Second pass; publishes all files or none. */
 static phibal_status files_write(build *b) {
   const build_options *o = b->options;
   const int parts = o->validation > 0 ? 2 : 1;
@@ -616,7 +608,7 @@ static phibal_status files_write(build *b) {
   if (!status)
     status =
         file_write_temporary(paths[FILE_MANIFEST], text, strlen(text), &temporary[FILE_MANIFEST]);
-  /* A validation part of earlier documents would not be apart from this training part. */
+  /* The old validation part could overlap with the new training part. */
   for (int f = 0; f < FILES; f++)
     if (temporary[f] || f == FILE_VALIDATION)
       files[count++] = (finished_file){temporary[f], paths[f]};
@@ -633,7 +625,7 @@ static phibal_status files_write(build *b) {
 
 static phibal_status options_check(const build_options *o) {
   if (!o->folder || !*o->folder || !o->source_count)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "a folder to write to and text are needed");
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "needs an output folder and text");
   if (!(o->validation >= 0 && o->validation <= 0.5))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "validation share %g: 0 to 0.5 is possible",
                              o->validation);

@@ -39,7 +39,7 @@ static phibal_status memory_error(void) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for the list of token files");
 }
 
-/* Its domains join those of the shards before it. */
+/* Merges its domains with those of the previous shards. */
 static phibal_status join_domains(corpus *c, int32_t shard) {
   const token_file *file = &c->shard[shard];
   const char **names = realloc(c->domain, (size_t)(c->domains + file->domains) * sizeof *c->domain);

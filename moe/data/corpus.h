@@ -1,4 +1,4 @@
-/* Training data in many files, or shards, which stay on the disk and are read through mmap. */
+/* Training data in one or more files (shards), read through mmap. */
 #ifndef PHIBAL_MOE_CORPUS_H
 #define PHIBAL_MOE_CORPUS_H
 
@@ -18,8 +18,8 @@ typedef struct corpus {
 } corpus;
 
 /* `list`: token files separated by commas; a folder stands for the files below it that end in
-   .tokens or .bin, by the bytes of their names. A path with a comma in it cannot be said.
-   PHIBAL_ERROR_ARGUMENT where a folder has none; else as token_file_open_with. On failure *c is all
+   .tokens or .bin, by the bytes of their names. Paths cannot contain commas.
+   PHIBAL_ERROR_ARGUMENT if a folder has none; else as token_file_open_with. On failure *c is all
    zeros. */
 phibal_status corpus_open(const char *list, int32_t end_of_document, corpus *c);
 /* Accepts all zeros. */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where each domain's text is. The domains differ in language, register and form; every package is
-   in Debian 12's main archive, 27 MB to fetch in all. */
+/* The source of each domain's text. The domains differ in language, register and form; all packages
+ * are in Debian 12's main archive, 27 MB in total. */
 static const struct recipe {
   const char *domain;
   const char *packages; /* separated by a space */
@@ -34,7 +34,7 @@ static const struct recipe {
      "C headers of Linux's interface"},
     {"python", "libpython3.11-stdlib libpython3.11-minimal", "usr/lib", "", ".py", NULL,
      extract_plain, "Python's standard library"},
-    /* Tables of character sets, a megabyte each, are no Lisp anybody wrote. */
+    /* Skips character set tables, a megabyte each: not hand-written Lisp. */
     {"lisp", "sbcl-source", "usr/share/sbcl-source", "", ".lisp", "/external-formats/",
      extract_plain, "the sources of a Common Lisp compiler"},
 };
@@ -82,8 +82,8 @@ static phibal_status packages_list(string_list *packages) {
   return status;
 }
 
-/* The last of the gravest lines in the log of apt-get or dpkg-deb, cut to `size`; false if it has
-   none. */
+/* The last line of the highest severity in the log of apt-get or dpkg-deb, truncated to `size`;
+ * false if there is none. */
 static bool log_complaint(const char *log, char *complaint, size_t size) {
   static const char *const marks[] = {"Err:", "W: ", "W: Failed to fetch",
                                       "E: ", "dpkg-deb: error: "};
@@ -114,7 +114,7 @@ static phibal_status apt_run(const debian *d, bool own, const char *verb, int *e
     int n = 0;
     argv[n++] = "apt-get";
     argv[n++] = "-q";
-    /* Root's downloads go to a folder that the user _apt may not write to. */
+    /* As root, downloads go to a folder that the user _apt cannot write to. */
     if (!geteuid()) argv[n++] = "-o", argv[n++] = "APT::Sandbox::User=root";
     argv[n++] = "-o", argv[n++] = "Acquire::Retries=2";
     argv[n++] = "-o", argv[n++] = "Acquire::Languages=none";
@@ -156,7 +156,7 @@ static phibal_status packages_download(const debian *d) {
         "elsewhere give your own text to `phibal data build --out DIR PATH...`");
   if (status || !failed) return status;
 
-  /* No lists on this system, or lists older than the archive. */
+  /* No package lists, or lists older than the archive. */
   char update[200], download[200];
   int update_failed;
   notice(d, "apt's package lists are missing or old: fetching fresh ones for this run");
@@ -282,7 +282,7 @@ static phibal_status domain_write(const debian *d, const struct recipe *r) {
   return status;
 }
 
-/* What decides the corpus besides the packages' versions. */
+/* The options that determine the corpus, with the package versions. */
 static json_t *origin_of(const debian_options *o) {
   return json_pack("{s:s, s:i, s:I, s:f, s:I}", "source", "debian", "recipe", RECIPE_VERSION,
                    "domain_bytes", (json_int_t)o->domain_bytes, "validation", o->validation, "seed",
@@ -337,7 +337,7 @@ static phibal_status corpus_make(debian *d, build_report *report) {
   return status;
 }
 
-/* Whether the folder holds a whole corpus made with these options. */
+/* Whether the folder has a complete corpus made with these options. */
 static bool corpus_exists(const debian_options *o, build_report *report) {
   json_t *origin, *wanted = origin_of(o);
   bool there = !manifest_read(o->folder, report, &origin);
@@ -366,8 +366,9 @@ static bool corpus_exists(const debian_options *o, build_report *report) {
 phibal_status debian_run(const debian_options *o, build_report *report) {
   debian d = {.options = o};
   if (!o->overwrite && corpus_exists(o, report)) {
-    notice(&d, "the corpus is there already, made with the same options, and used as it is "
-               "(--overwrite builds it again)");
+    notice(
+        &d,
+        "the corpus already exists with the same options and is reused (--overwrite rebuilds it)");
     return PHIBAL_OK;
   }
   *report = (build_report){0};
@@ -375,8 +376,7 @@ phibal_status debian_run(const debian_options *o, build_report *report) {
       .folder = o->folder, .validation = o->validation, .overwrite = o->overwrite});
   if (status) return status;
   if (o->keep_text && folder_has(o->folder, "text"))
-    return phibal_status_set(PHIBAL_ERROR_IO, "%s/text is there already; remove it first",
-                             o->folder);
+    return phibal_status_set(PHIBAL_ERROR_IO, "%s/text already exists; remove it first", o->folder);
   const bool new_folder = access(o->folder, F_OK);
   status = folder_create(o->folder);
   if (status) return status;

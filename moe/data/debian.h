@@ -1,4 +1,4 @@
-/* A corpus of clearly different domains from the text and source that Debian's packages carry. */
+/* A corpus of clearly different domains from the text and source code in Debian packages. */
 #ifndef PHIBAL_MOE_DEBIAN_H
 #define PHIBAL_MOE_DEBIAN_H
 
@@ -18,10 +18,10 @@ typedef struct debian_options {
 
 /* Fetches the packages with `apt-get download` and unpacks them with `dpkg-deb --extract` into a
    temporary folder inside `folder`: nothing is installed, no maintainer script runs, root is not
-   needed, and nothing outside `folder` changes (where apt has no package lists, or old ones, fresh
-   ones are fetched into the temporary folder too). The same package versions give the same bytes;
-   corpus.json records them under "origin". A corpus made with the same options is used again;
-   another one is replaced only with `overwrite`.
+   needed, and nothing outside `folder` changes (missing or old package lists are fetched into the
+   temporary folder too). The same package versions give the same bytes; corpus.json records them
+   under "origin". A corpus made with the same options is reused; a different one is replaced only
+   with `overwrite`.
 
    PHIBAL_ERROR_UNSUPPORTED: no apt-get or dpkg-deb, so not a Debian system.
    PHIBAL_ERROR_IO: a package cannot be fetched (apt's own words are in the message), or

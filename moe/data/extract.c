@@ -80,7 +80,7 @@ phibal_status extract_dictionary(const text_buffer *file, const char *path, extr
   size_t start = 0;
   for (size_t i = 1; i < file->count && !status; i++) {
     const char *at = file->bytes + i;
-    /* A letter or a sign at the margin, behind an empty line, begins an entry. */
+    /* An entry begins with a letter or sign at the margin after an empty line. */
     if (i - start >= GROUP_BYTES && at[-1] == '\n' && at[-2] == '\n' && *at != ' ' && *at != '\n') {
       status = document_append(to, file->bytes + start, i - start);
       start = i;
@@ -90,7 +90,7 @@ phibal_status extract_dictionary(const text_buffer *file, const char *path, extr
 }
 
 /* One line of a data file: offset, file number, type, count of words in hexadecimal, then word and
-   number in turn, pointers, and the gloss behind a bar. */
+   number in turn, pointers, and the gloss after a bar. */
 static phibal_status synonyms_append(const char *line, const char *end, text_buffer *text) {
   const char *bar = memchr(line, '|', (size_t)(end - line));
   if (!bar || end - line < 18 || line[0] == ' ') return PHIBAL_OK;
@@ -130,8 +130,7 @@ phibal_status extract_wordnet(const text_buffer *file, const char *path, extract
   return status;
 }
 
-/* Appends OSIS text without its elements, notes with what they hold, and white space as single
-   spaces. */
+/* Appends OSIS text without markup and notes, with white space collapsed. */
 static phibal_status osis_append(const char *s, size_t n, text_buffer *text) {
   const char *end = s + n;
   const size_t before = text->count;

@@ -7,8 +7,8 @@
 
 enum { GPT2_END = 50256, LLAMA3_BEGIN = 128000 };
 
-/* NAME.bin as one of the formats; where in its mapping the tokens begin, and how many bytes each
-   has. */
+/* Recognises the format of NAME.bin: where the tokens begin in its mapping, and the bytes per
+ * token. */
 typedef struct layout {
   size_t begin;
   int32_t token_bytes;
@@ -20,15 +20,15 @@ static phibal_status format_error(const char *path, const char *what, long long 
   return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %s (%lld)", path, what, number);
 }
 
-/* github.com/karpathy/llm.c, dev/data/data_common.py: 256 int32, of which magic, version and the
-   number of tokens mean something. */
+/* github.com/karpathy/llm.c, dev/data/data_common.py: 256 int32, of which magic, version and number
+ * of tokens are used. */
 static phibal_status llmc_layout(const char *path, const token_file *file, layout *at) {
   int32_t header[256];
   memcpy(header, file->mapping, sizeof header);
   const bool wide = header[0] == 20240801;
   *at = (layout){sizeof header, wide ? 4 : 2, wide ? LLAMA3_BEGIN : GPT2_END, true};
   if (header[1] != (wide ? 7 : 1))
-    return format_error(path, "llm.c's data in a version that is not known", header[1]);
+    return format_error(path, "llm.c data of an unknown version", header[1]);
   const size_t tokens = (file->mapping_bytes - sizeof header) / (size_t)at->token_bytes;
   if (header[2] < 1 || (size_t)header[2] != tokens ||
       (file->mapping_bytes - sizeof header) % (size_t)at->token_bytes)
@@ -38,7 +38,7 @@ static phibal_status llmc_layout(const char *path, const token_file *file, layou
   return PHIBAL_OK;
 }
 
-/* Makes room for the table of documents, behind the pointer to the name and the name. */
+/* Allocates the table of documents, after the pointer to the name and the name. */
 static token_document *table_make(const char *path, int64_t documents, token_file *file) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const size_t bytes = strlen(name) - strlen(".bin");
@@ -64,7 +64,7 @@ static phibal_status memory_error(const char *path) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory for its table of documents", path);
 }
 
-/* Cuts at every end of document. */
+/* Splits at every end-of-document token. */
 static phibal_status documents_cut(const char *path, const layout *at, token_file *file) {
   int64_t documents = 1;
   for (int64_t i = 0; i < file->tokens; i++)
@@ -130,7 +130,7 @@ static phibal_status megatron_documents(const char *path, const char *index,
   if (!table) return memory_error(path);
   int64_t token = 0, bound = 0;
   for (int64_t s = 0; s < sequences; s++) {
-    /* Before sequence s: every document that begins here. One without tokens is none. */
+    /* Before sequence s: every document that begins here; empty documents are dropped. */
     for (; bound + 1 < bounds && read64(starts + 8 * bound) <= s; bound++) {
       if (read64(starts + 8 * bound) != s)
         return format_error(index, "document bounds are not in order at", bound);
@@ -140,13 +140,13 @@ static phibal_status megatron_documents(const char *path, const char *index,
     int32_t length;
     memcpy(&length, lengths + 4 * s, sizeof length);
     if (length < 0 || length > file->tokens - token)
-      return format_error(index, "a length that the tokens do not have, of sequence", s);
+      return format_error(index, "wrong length of sequence", s);
     if (read64(places + 8 * s) != token * at->token_bytes)
-      return format_error(index, "not behind the one before it: sequence", s);
+      return format_error(index, "not after the previous one: sequence", s);
     token += length;
   }
   if (bound != bounds - 1 || read64(starts + 8 * bound) != sequences || read64(starts) != 0)
-    return format_error(index, "the document bounds do not go from 0 to the sequences", sequences);
+    return format_error(index, "the document bounds do not span the sequences", sequences);
   if (token != file->tokens)
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: %lld tokens, of which %s has %lld", index,
                              (long long)token, path, (long long)file->tokens);
@@ -156,7 +156,7 @@ static phibal_status megatron_documents(const char *path, const char *index,
   return PHIBAL_OK;
 }
 
-/* The tokens by `at`; refuses what is no token. */
+/* Reads the tokens; rejects out-of-range values. */
 static phibal_status tokens_find(const char *path, const layout *at, token_file *file) {
   const size_t bytes = file->mapping_bytes - at->begin;
   if (bytes % (size_t)at->token_bytes || !bytes)
@@ -171,13 +171,14 @@ static phibal_status tokens_find(const char *path, const layout *at, token_file 
   for (int64_t i = 0; i < file->tokens; i++) {
     const uint32_t token = file->data16 ? file->data16[i] : file->data32[i];
     if (token >= (uint32_t)TOKEN_FORMAT_MAX_VOCABULARY)
-      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: token %lld is %u, which none can be", path,
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: token %lld is %u, out of range", path,
                                (long long)i, token);
     if (token > largest) largest = token;
   }
   file->vocabulary = (int32_t)largest + 1;
   file->vocabulary_open = true;
-  /* What fills windows up has to be a token of the model's; where the data have no mark, any is. */
+  /* Padding must be a token of the model; if the data have no end-of-document token, any will do.
+   */
   file->end_of_document = (uint32_t)at->end_of_document <= largest ? at->end_of_document : 0;
   const int64_t words = (int64_t)(bytes / 8);
   uint64_t last = (uint64_t)bytes;

@@ -43,7 +43,7 @@ static phibal_status template_check(const char *path, const json_t *roles) {
   json_object_foreach((json_t *)(uintptr_t)roles, role, around) {
     if (json_array_size(around) != 2 || !json_is_string(json_array_get(around, 0)) ||
         !json_is_string(json_array_get(around, 1)))
-      return bad(&at, "\"%.40s\": two texts are wanted, [before, after] its messages", role);
+      return bad(&at, "\"%.40s\": expected two strings, [before, after] its messages", role);
   }
   return json_object_get(roles, "assistant")
              ? PHIBAL_OK
@@ -86,14 +86,14 @@ static phibal_status read_message(const place *at, size_t i, const json_t *messa
                                   const char **role, const char **content) {
   const char *key;
   json_t *value;
-  if (!json_is_object(message)) return bad(at, "\"messages\"[%zu] is no object", i);
+  if (!json_is_object(message)) return bad(at, "\"messages\"[%zu] is not an object", i);
   *role = json_string_value(json_object_get(message, "role"));
   *content = json_string_value(json_object_get(message, "content"));
   if (!*role) return bad(at, "\"messages\"[%zu].\"role\" is no text", i);
   if (!*content) return bad(at, "\"messages\"[%zu].\"content\" is no text", i);
   json_object_foreach((json_t *)(uintptr_t)message, key, value) {
     if (!json_is_null(value) && strcmp(key, "role") && strcmp(key, "content"))
-      return bad(at, "\"messages\"[%zu].\"%.40s\" cannot be said by the template", i, key);
+      return bad(at, "\"messages\"[%zu].\"%.40s\" is not supported by the template", i, key);
   }
   return PHIBAL_OK;
 }
@@ -117,12 +117,12 @@ static phibal_status parse_chat(const place *at, const chat_template *t, const j
     if (!status) status = append(at, content, said);
     if (!status) status = append(at, after, said);
     if (!status && own && !to->count && !read->count)
-      return bad(at, "\"messages\"[%zu]: nothing stands before the assistant's first message", i);
+      return bad(at, "\"messages\"[%zu]: the assistant's first message has nothing before it", i);
     if (!status && own) status = add_text(at, read, to);
     if (!status && own) status = add_text(at, learned, to);
     if (status) return status;
   }
-  return to->count ? PHIBAL_OK : bad(at, "\"messages\" has no message of the assistant");
+  return to->count ? PHIBAL_OK : bad(at, "\"messages\" has no assistant message");
 }
 
 static phibal_status parse_plain(const place *at, const json_t *json, string_list *to) {
@@ -130,7 +130,7 @@ static phibal_status parse_plain(const place *at, const json_t *json, string_lis
   const char *completion = json_string_value(json_object_get(json, "completion"));
   if (!prompt) return bad(at, "\"prompt\" is no text");
   if (!completion) return bad(at, "\"completion\" is no text");
-  if (!*prompt) return bad(at, "\"prompt\" is empty: nothing stands before the completion");
+  if (!*prompt) return bad(at, "\"prompt\" is empty: the completion has nothing before it");
   return string_list_append(to, prompt) || string_list_append(to, completion) ? memory_error(at)
                                                                               : PHIBAL_OK;
 }
@@ -150,7 +150,7 @@ phibal_status instruction_parse(const chat_template *t, const char *path, int64_
   else if (!json_is_object(json))
     status = bad(&at, "no object");
   else if (tools && !json_is_null(tools))
-    status = bad(&at, "\"tools\" cannot be said by the template");
+    status = bad(&at, "\"tools\" is not supported by the template");
   else if (json_object_get(json, "messages"))
     status = parse_chat(&at, t, json_object_get(json, "messages"), &read, &learned, example);
   else if (json_object_get(json, "prompt") || json_object_get(json, "completion"))
@@ -188,7 +188,7 @@ phibal_status instruction_encode(const string_list *example, const tokenizer *t,
     for (size_t j = 0; j < to->of_text.count && !status; j++)
       status = token_buffer_append(&to->tokens, to->of_text.ids[j]);
     if (!status && !i && !to->tokens.count)
-      status = bad(&at, "what stands before the first completion has no token");
+      status = bad(&at, "there is no token before the first completion");
     if (!status && i % 2 && i + 1 < example->count)
       status = token_buffer_append(&to->tokens, (uint32_t)t->end_of_document);
     if (!status && !mark(to, first, i % 2)) status = memory_error(&at);

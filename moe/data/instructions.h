@@ -1,13 +1,14 @@
-/* Instruction data: examples of which only what the model is to say is learned. JSON objects, one a
-   line, in one of two layouts, told apart by their keys:
-     chat    {"messages": [{"role": "user", "content": "..."}, ...]}: what the assistant says is
-             learned; other keys of the line are passed over
-     plain   {"prompt": "...", "completion": "..."}: the completion is learned
-   A chat becomes text by a template, which has for each role what stands before and after a
-   message. Each of the assistant's messages, with what the template has after it, and each
-   completion ends with an end of document, which is learned with it. What follows the assistant's
-   last message is left out. Every other key of a message that is not null, and "tools", are refused
-   by name, because leaving them out would change what is said. */
+/* Instruction data: examples with a loss mask. JSON objects, one per line, in one of two layouts,
+   recognised by their keys:
+
+     chat    {"messages": [{"role": "user", "content": "..."}, ...]}: the assistant's messages are
+             targets; other keys of the line are ignored
+     plain   {"prompt": "...", "completion": "..."}: the completion is the target
+
+   A template with a prefix and suffix for the messages of each role turns a chat into text. Each
+   assistant message with its suffix, and each completion, ends with an end-of-document token, which
+   is a target too. Text after the assistant's last message is dropped. Other keys of a message that
+   are not null, and "tools", are errors, because dropping them would change the meaning. */
 #ifndef PHIBAL_MOE_INSTRUCTIONS_H
 #define PHIBAL_MOE_INSTRUCTIONS_H
 
@@ -19,23 +20,22 @@ typedef struct chat_template {
   json_t *roles; /* {role: [before, after]}, with "assistant" */
 } chat_template;
 
-/* "<|ROLE|>\n" before a message of system, user, tool and assistant, a line's end after it, but
-   nothing after the assistant's. */
+/* "<|ROLE|>\n" before a message of system, user, tool and assistant, a newline after it, nothing
+ * after the assistant's. */
 phibal_status chat_template_default(chat_template *t);
 /* From a JSON file {"user": ["[INST] ", " [/INST]"], "assistant": ["", ""], ...}. On failure *t is
    all zeros. */
 phibal_status chat_template_read(const char *path, chat_template *t);
 void chat_template_free(chat_template *t); /* accepts all zeros */
 
-/* The texts of one line, bytes[n], by turns: read, learned, read, ..., learned. An end of document
-   follows each learned one; the first is not empty. PHIBAL_ERROR_FORMAT names the path, the line
-   and the field. On failure *example is all zeros. */
+/* The texts of one line, bytes[n], alternating: prompt, target, prompt, ..., target. An end of
+   document follows each target; the first text is not empty. PHIBAL_ERROR_FORMAT names the path,
+   the line and the field. On failure *example is all zeros. */
 phibal_status instruction_parse(const chat_template *t, const char *path, int64_t line,
                                 const char *bytes, size_t n, string_list *example);
 
-/* Tokens, each text by itself, as a model meets them: a prompt is given, and the rest is its own.
-   learned [tokens->count] is 1 where a token is learned; both are without the last end of document.
-   PHIBAL_ERROR_FORMAT where the first text has no token. */
+/* Tokenizes each text separately, as at inference. learned [tokens->count] is 1 for target tokens;
+   both are without the last end of document. PHIBAL_ERROR_FORMAT if the first text has no token. */
 typedef struct instruction_tokens {
   token_buffer tokens;
   uint8_t *learned;

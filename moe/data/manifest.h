@@ -1,4 +1,4 @@
-/* What token files are made of, and corpus.json, which stands beside them and says it. */
+/* The composition of token files, and corpus.json, which records it next to them. */
 #ifndef PHIBAL_MOE_MANIFEST_H
 #define PHIBAL_MOE_MANIFEST_H
 
@@ -68,7 +68,7 @@ typedef struct build_report {
   build_domain *domains; /* in the order of the sources */
   int32_t domain_count;
   int32_t vocabulary;
-  /* Of a build, and zero where it was read from a manifest: files that were read, and left out. */
+  /* Of a build; zero if read from a manifest: files read and skipped. */
   int64_t files, empty_files, invalid_files, zero_files;
   int64_t hidden, again, broken_links, no_files; /* folder_left_out */
 } build_report;
@@ -77,8 +77,8 @@ typedef struct build_report {
 phibal_status manifest_text(const build_options *options, const build_report *report,
                             const tokenizer *t, char **text);
 /* The report of an earlier build and its origin (a new reference; null if it has none).
-   PHIBAL_ERROR_IO, or PHIBAL_ERROR_FORMAT where the file says what no build can have made: then
-   *report is empty. */
+ * PHIBAL_ERROR_IO, or PHIBAL_ERROR_FORMAT if the file cannot be from a build: then *report is
+ * empty. */
 phibal_status manifest_read(const char *folder, build_report *report, json_t **origin);
 void build_report_free(build_report *report);
 

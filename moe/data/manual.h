@@ -6,7 +6,7 @@
 
 /* Appends the text of a page in the man macros of groff(7): headings, paragraphs and examples are
    kept, fonts, sizes, requests, comments and the layout of tables are dropped. A page that only
-   names another (.so) has no text. What is not understood is left out or left as it is: a light
+   names another (.so) has no text. Unknown constructs are dropped or kept as they are: a light
    cleaning for language models, not a formatter. */
 phibal_status manual_text(const char *page, size_t n, text_buffer *text);
 

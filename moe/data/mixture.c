@@ -12,7 +12,7 @@ static phibal_status memory_error(void) {
 static phibal_status add_stretch(mixture_part *p, int32_t sequence, mixture_stretch s) {
   const int64_t targets = s.end - s.start - 1;
   if (targets < 1) return PHIBAL_OK;
-  /* Room grows by doubling. */
+  /* Capacity grows by doubling. */
   if (!(p->stretches & (p->stretches - 1))) {
     const size_t room = p->stretches ? 2 * (size_t)p->stretches : 1;
     mixture_stretch *more = realloc(p->stretch, room * sizeof *more);
@@ -54,7 +54,7 @@ static phibal_status add_documents(mixture_part *p, const corpus *c, int32_t sha
   return status;
 }
 
-/* Which domain has how much; a weight of 0 leaves it out. */
+/* The weights of the domains; 0: not used. */
 static phibal_status read_weights(const corpus *c, const char *text, double *weight) {
   for (const char *at = text; *at; at += *at == ',') {
     const size_t n = strcspn(at, ",");
@@ -67,7 +67,7 @@ static phibal_status read_weights(const corpus *c, const char *text, double *wei
     const double value = equals ? strtod(equals + 1, &end) : 0;
     if (!equals || end != at + n || equals + 1 == end || !(value > 0) || !isfinite(value))
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                               "'%.*s': DOMAIN=WEIGHT is wanted, a number above 0", (int)n, at);
+                               "'%.*s': expected DOMAIN=WEIGHT, a number above 0", (int)n, at);
     if (d == c->domains)
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "'%.*s': the data have no such domain; the first of their %d is "
@@ -82,7 +82,7 @@ static phibal_status read_weights(const corpus *c, const char *text, double *wei
   return PHIBAL_OK;
 }
 
-/* Neighbouring documents of one domain, to that domain's part. */
+/* Appends runs of documents of one domain to that domain's part. */
 static phibal_status split_domains(const corpus *c, int32_t sequence, mixture_part *parts) {
   for (int32_t s = 0; s < c->shards; s++) {
     const token_file *file = &c->shard[s];
@@ -97,7 +97,7 @@ static phibal_status split_domains(const corpus *c, int32_t sequence, mixture_pa
   return PHIBAL_OK;
 }
 
-/* Takes the parts without weight away, and makes the weights add up to 1. */
+/* Drops the parts without weight, and normalises the weights. */
 static phibal_status keep_weighted(mixture *m, const double *weight) {
   double sum = 0;
   int32_t kept = 0;
@@ -113,7 +113,7 @@ static phibal_status keep_weighted(mixture *m, const double *weight) {
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                p->examples.left_out
                                    ? "domain '%s': every example is longer than model.sequence"
-                                   : "domain '%s' has no token to predict",
+                                   : "domain '%s' has no target",
                                m->corpus->domain[d]);
     p->weight = weight[d] / sum;
     m->part[kept++] = *p;
@@ -139,7 +139,7 @@ static phibal_status cut(mixture *m, const char *weights) {
           phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                             "every example is longer than %d tokens (model.sequence)", m->sequence);
     else if (!status && !m->part->windows)
-      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "the data hold no token to predict");
+      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "the data have no target");
     return status;
   }
   double *weight = calloc((size_t)c->domains, sizeof *weight);

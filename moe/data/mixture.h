@@ -1,18 +1,17 @@
-/* The order in which a run reads its data: windows of S tokens out of many shards, shuffled, and
-   mixed by domain. A pure function of (corpus, S, seed, weights, index), so that a run reproduces
-   and resumes by the number of sequences that it has read.
+/* The order in which a run reads its data: windows of S tokens from many shards, shuffled, and
+   mixed by domain. A pure function of (corpus, S, seed, weights, index), so the number of sequences
+   read is enough to reproduce and resume a run.
 
-   A stretch is a shard, or with weights neighbouring documents of one domain in one shard. Windows
-   never cross from one stretch into another: window w of a stretch holds its tokens w S .. w S + S
+   A stretch is a shard, or with weights a run of documents of one domain in one shard. Windows
+   never cross stretches: window w of a stretch holds its tokens w S .. w S + S
    - 1, the next tokens as targets. A file whose documents are examples (token_file.learned) has a
-   stretch for each window: as many neighbouring examples as S tokens hold, whole; longer ones are
-   left out. They are kept apart as with boundaries, and only what is learned is a target. Without
-   weights each window comes once an epoch, in an order that the seed and the epoch decide. With
+   stretch for each window: as many consecutive whole examples as fit into S tokens; longer ones are
+   skipped. They are isolated as with boundaries, and only masked tokens are targets. Without
+   weights each window is used once per epoch, in an order given by the seed and the epoch. With
    weights each domain has its own windows, epochs and order, and sequence i comes from the domain
-   of which the sequences before it have the least for its weight: the largest w_d (i + 1) - n_d,
-   n_d being how many it has had; of equals the first. So that the first n sequences have a domain
-   w_d n times, to less than the number of domains; one that is small for its weight is read more
-   often than others. */
+   furthest below its weight: the largest w_d (i + 1) - n_d, n_d being its sequences so far; of
+   equals the first. So the first n sequences have w_d n of domain d, up to the number of domains; a
+   domain that is small for its weight is read more often. */
 #ifndef PHIBAL_MOE_MIXTURE_H
 #define PHIBAL_MOE_MIXTURE_H
 
@@ -24,7 +23,7 @@ typedef struct mixture_stretch {
   int64_t windows;    /* of the stretches before it */
 } mixture_stretch;
 
-/* How examples came into windows. */
+/* How examples were packed into windows. */
 typedef struct mixture_examples {
   int64_t windows, examples, tokens; /* tokens of the examples in the windows */
   int64_t left_out;                  /* examples longer than a window */
@@ -50,15 +49,15 @@ typedef struct mixture {
   int64_t next; /* how many sequences have been handed out: what `taken` counts */
 } mixture;
 
-/* weights: "name=weight,..." for domains of the corpus, the others are left out; "": none. Weights
-   are numbers above 0, of any sum. boundaries: a window's documents do not know of each other.
-   PHIBAL_ERROR_ARGUMENT: sequence < 1, only examples that are longer, an unknown domain, one that
-   is there twice, no weight, or no window with a target. */
+/* weights: "name=weight,..." for domains of the corpus, the others are not used; "": none. Weights
+   are numbers above 0, of any sum. boundaries: isolates the documents of a window.
+   PHIBAL_ERROR_ARGUMENT: sequence < 1, only examples that are longer, an unknown or repeated
+   domain, no weight, or no window with a target. */
 phibal_status mixture_create(const corpus *c, int32_t sequence, uint64_t seed, const char *weights,
                              bool boundaries, mixture *m);
 void mixture_destroy(mixture *m);
 
-/* Sequence `index`, in rising order at no cost; any other order counts again from the first.
+/* Sequence `index`; ascending order is free, any other order counts again from the first.
    tokens, targets [S]; past the end of a stretch tokens are -1, padding. A target is -1 there, at
    the stretch's last token and, with boundaries, where the next token begins another document:
    such a token is still read. starts [S] (may be null): the first position of the window
@@ -66,9 +65,9 @@ void mixture_destroy(mixture *m);
 void mixture_sequence(mixture *m, int64_t index, int32_t *tokens, int32_t *targets,
                       int32_t *starts);
 
-/* The next window of a file's examples: neighbouring documents from *document on, before `last`,
-   that have up to `sequence` tokens together, which are *start .. *end - 1. Longer ones are passed
-   over. Moves *document on and counts; false where none is left. */
+/* The next window of a file's examples: consecutive documents from *document on, before `last`,
+ * with up to `sequence` tokens in total, *start .. *end - 1. Longer ones are skipped. Advances
+ * *document and counts; false if none is left. */
 bool mixture_pack(const token_file *file, int64_t last, int32_t sequence, int64_t *document,
                   mixture_examples *counts, int64_t *start, int64_t *end);
 

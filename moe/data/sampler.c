@@ -1,4 +1,4 @@
-/* Windows of a token file in a shuffled order that needs no array. */
+/* Windows of a token file in a shuffled order, without a permutation array. */
 #include "sampler.h"
 
 /* The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection of 64 bits. */
@@ -36,7 +36,7 @@ phibal_status sampler_create(const token_file *file, int32_t sequence, uint64_t 
                              sequence);
   if (file->tokens < 2)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "the token file holds %lld token: nothing follows it to be predicted",
+                             "the token file has only %lld token, so no target",
                              (long long)file->tokens);
   int64_t windows = (file->tokens - 1 + sequence - 1) / sequence;
   *s = (sampler){.file = file, .sequence = sequence, .seed = seed, .windows = windows};

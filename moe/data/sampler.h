@@ -1,10 +1,10 @@
-/* Batches out of a token file. Stateless: sequence number `index` of the order that `seed` decides
-   is a pure function of (file, sequence length, seed, index), so that a run reproduces and resumes
-   by a number.
+/* Batches from a token file. Stateless: sequence `index` of the order given by `seed` is a pure
+   function of (file, sequence length, seed, index), so a number is enough to reproduce and resume a
+   run.
 
-   The documents stand one behind the other, each closed by its end-of-document token; window w
-   holds the tokens w S .. w S + S - 1 of that stream, so a window may cross from one document into
-   the next, and attention inside a window sees both. */
+   Documents are concatenated, each followed by its end-of-document token; window w has the tokens w
+   S .. w S + S - 1 of that stream, so a window may cross documents, and attention within it sees
+   both. */
 #ifndef PHIBAL_MOE_SAMPLER_H
 #define PHIBAL_MOE_SAMPLER_H
 

@@ -1,4 +1,4 @@
-/* Opening a token file: nothing in it is believed before it has been checked. */
+/* Opens a token file. Nothing in it is trusted before it has been checked. */
 #include "token_file_internal.h"
 #include "formats/file.h"
 #include <errno.h>
@@ -24,8 +24,7 @@ static phibal_status header_check(const char *path, const token_header *h, int64
                              (long long)h->file_bytes, (long long)bytes);
   if (h->file_bytes < bytes)
     return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                             "%s: the header says %lld bytes, the file has %lld: something follows "
-                             "the end",
+                             "%s: the header says %lld bytes, the file has %lld: trailing data",
                              path, (long long)h->file_bytes, (long long)bytes);
   const char *bad = NULL;
   long long value = 0;
@@ -47,8 +46,8 @@ static phibal_status header_check(const char *path, const token_header *h, int64
   else if (h->reserved)
     bad = "reserved", value = h->reserved;
   if (bad)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: header: %s is %lld, which cannot be", path,
-                             bad, value);
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: header: %s is %lld, out of range", path, bad,
+                             value);
   const int64_t expected = token_format_bytes(h);
   if (expected != bytes)
     return phibal_status_set(PHIBAL_ERROR_FORMAT,
@@ -92,8 +91,9 @@ static phibal_status documents_check(const char *path, const token_header *h,
     next += t->length;
     if (token_file_at(file, next - 1) != h->end_of_document)
       return phibal_status_set(
-          PHIBAL_ERROR_FORMAT, "%s: document %lld ends in token %d, not in the end of document, %d",
-          path, (long long)i, token_file_at(file, next - 1), h->end_of_document);
+          PHIBAL_ERROR_FORMAT,
+          "%s: document %lld ends in token %d, not in the end-of-document token %d", path,
+          (long long)i, token_file_at(file, next - 1), h->end_of_document);
   }
   if (next != h->tokens)
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: the documents cover %lld tokens of %lld",
@@ -106,7 +106,7 @@ static phibal_status tokens_check(const char *path, const token_header *h, const
     uint32_t token = file->data16 ? file->data16[i] : file->data32[i];
     if (token >= (uint32_t)h->vocabulary)
       return phibal_status_set(
-          PHIBAL_ERROR_FORMAT, "%s: token %lld (byte %lld) is %u, beyond the vocabulary of %d",
+          PHIBAL_ERROR_FORMAT, "%s: token %lld (byte %lld) is %u, outside the vocabulary of %d",
           path, (long long)i, (long long)((int64_t)sizeof *h + i * h->token_bytes), token,
           h->vocabulary);
   }
@@ -116,19 +116,17 @@ static phibal_status tokens_check(const char *path, const token_header *h, const
 static phibal_status learned_check(const char *path, const token_file *file) {
   for (int64_t i = file->tokens; i % 64; i++)
     if (token_file_learned(file, i))
-      return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                               "%s: a token behind the last one is to be predicted", path);
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: a target lies after the last token", path);
   for (int64_t d = 0; d < file->documents; d++) {
     const token_document *t = &file->table[d];
     int64_t i = t->start;
     if (token_file_learned(file, i))
       return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                               "%s: document %lld: its first token is to be predicted", path,
+                               "%s: document %lld: its first token is a target", path,
                                (long long)d);
     while (i < t->start + t->length && !token_file_learned(file, i)) i++;
     if (i == t->start + t->length)
-      return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                               "%s: document %lld: no token is to be predicted", path,
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: document %lld: it has no target", path,
                                (long long)d);
   }
   return PHIBAL_OK;
@@ -271,7 +269,7 @@ phibal_status token_file_unchanged(token_file *file, bool whole, bool *replaced)
   token_file again;
   phibal_status status = token_file_open_with(s->path, s->given_end_of_document, &again);
   if (!status && (again.checksum != file->checksum || again.tokens != file->tokens))
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "other tokens than at the start");
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "its tokens differ from those at the start");
   if (!status) { /* touched, and not changed */
     s->seconds = again.stamp.seconds;
     s->nanoseconds = again.stamp.nanoseconds;

@@ -1,10 +1,13 @@
-/* Token files: what `phibal data` writes and the trainer reads. Little-endian: a header, the
-   tokens, a table of documents, the names of the domains, a checksum (token_file_internal.h). Read
-   through mmap. So are other programs' files, as they are: Megatron-LM     NAME.bin with NAME.idx
-   beside it, of tokens uint16 or int32 llm.c           NAME.bin with magic 20240520 (uint16) or
-   20240801 (uint32) nanoGPT         any other NAME.bin: uint16, nothing else in it They are of one
-   domain, the name of the file. Documents end where the index says, in nanoGPT's files after an end
-   of document, in llm.c's before one. */
+/* Token files: written by `phibal data`, read by the trainer. Little-endian: a header, the tokens,
+   a table of documents, the names of the domains, a checksum (token_file_internal.h). Read through
+   mmap. Files of other programs are read directly:
+
+     Megatron-LM     NAME.bin with NAME.idx, tokens uint16 or int32
+     llm.c           NAME.bin with magic 20240520 (uint16) or 20240801 (uint32)
+     nanoGPT         any other NAME.bin: uint16 tokens only
+
+   They have a single domain, named after the file. Documents end according to the index, in nanoGPT
+   files after an end-of-document token, in llm.c files before one. */
 #ifndef PHIBAL_MOE_TOKEN_FILE_H
 #define PHIBAL_MOE_TOKEN_FILE_H
 
@@ -31,9 +34,9 @@ typedef struct token_file {
   const token_document *table;     /* [documents], by rising start, covering all tokens */
   const uint16_t *data16;          /* the tokens if vocabulary <= 65536, else null */
   const uint32_t *data32;          /* the tokens otherwise */
-  /* Bit i % 8 of byte i / 8: whether token i is to be predicted; null: every token is that follows
-     another. Where it is there, each document is an example that is learned by itself: it has a
-     token to be predicted, which is not its first. */
+  /* The loss mask, bit i % 8 of byte i / 8: whether token i is a target; null: every token that
+   * follows another. With a mask each document is an example with at least one target, which is not
+   * its first token. */
   const uint8_t *learned;
   uint64_t checksum;    /* of all that stands in the file */
   void *mapping;        /* private */
@@ -49,21 +52,21 @@ typedef struct token_file {
 } token_file;
 
 /* PHIBAL_ERROR_IO (missing, unreadable), PHIBAL_ERROR_FORMAT (not a token file, truncated, corrupt,
-   a token id beyond the vocabulary: each said with the place). Reads the whole file once. On
-   failure *file is all zeros. */
+   a token id outside the vocabulary: each with its position). Reads the whole file once. On failure
+   *file is all zeros. */
 phibal_status token_file_open(const char *path, token_file *file);
-/* The same where another program's file has `end_of_document` for that; -1: 50256 (GPT-2's), in
-   llm.c's uint32 files 128000 (Llama 3's), and in Megatron's, where it is not needed, 0. Of no
-   effect on phibal's own. */
+/* The same, with the end-of-document token of other programs' files; -1: 50256 (GPT-2's), in
+   llm.c's uint32 files 128000 (Llama 3's), and in Megatron's, where it is not needed, 0. No effect
+   on phibal's own files. */
 phibal_status token_file_open_with(const char *path, int32_t end_of_document, token_file *file);
 /* The same from bytes[n], aligned to 8, which must outlive *file; `name` stands for the path in
    messages. */
 phibal_status token_file_view(const void *bytes, size_t n, const char *name, token_file *file);
-/* Copies it into memory, so that nothing which happens to the file matters any more. */
+/* Copies it into memory, so that later changes to the file do not matter. */
 phibal_status token_file_copy(token_file *file);
-/* PHIBAL_ERROR_FORMAT if the file holds something else than when it was opened. By its size and
-   time; where these differ, and where `whole`, by its checksum. *replaced: another file, or none,
-   has its name by now; what was opened is still being read. */
+/* PHIBAL_ERROR_FORMAT if the contents have changed since it was opened, by size and time; if these
+ * differ, or with `whole`, by checksum. *replaced: the name now refers to another file, or none;
+ * the opened one is still used. */
 phibal_status token_file_unchanged(token_file *file, bool whole, bool *replaced);
 /* Accepts a file that is all zeros. */
 void token_file_close(token_file *file);

@@ -1,12 +1,13 @@
-/* The bytes of a token file, shared by its reader and its writer. All numbers are little-endian.
+/* The layout of a token file, shared by reader and writer. All numbers are little-endian.
 
      header       token_header, 64 bytes
      tokens       tokens x token_bytes, padded with zeros to a multiple of 8
      documents    documents x token_document (24 bytes, the last four of them zero)
-     names        the domains' names, each ended by a zero byte, padded with zeros to a multiple of
-   8 learned      in version 2 only: a bit for each token, the lowest of a byte first, 1 where the
-                  token is to be predicted, padded with zeros to a multiple of 8 bytes
-     checksum     8 bytes: token_checksum of all between the header and it, and then the header
+          names        the domains' names, zero-terminated, padded with zeros to a multiple of 8
+     learned      the loss mask, in version 2 only: a bit per token, the lowest of a byte first, 1
+                  for targets, padded with zeros to a multiple of 8 bytes
+     checksum     8 bytes: token_checksum of everything between the header and it, then of the
+   header
 
    Tokens come first so that a writer can stream them; the header is filled in last. */
 #ifndef PHIBAL_MOE_TOKEN_FILE_INTERNAL_H
@@ -65,15 +66,15 @@ static inline int64_t token_format_learned(const token_header *h) {
   return h->version == TOKEN_FORMAT_VERSION_LEARNED ? token_format_padded((h->tokens + 7) / 8) : 0;
 }
 
-/* Bytes of the file that the header's other numbers make. */
+/* File size implied by the other numbers of the header. */
 static inline int64_t token_format_bytes(const token_header *h) {
   return (int64_t)sizeof *h + token_format_padded(h->tokens * h->token_bytes) +
          h->documents * (int64_t)sizeof(token_document) + h->name_bytes + token_format_learned(h) +
          8;
 }
 
-/* Other programs' token files (foreign_file.c). `file` has the mapping of NAME.bin and nothing else
-   yet. PHIBAL_ERROR_FORMAT, _UNSUPPORTED (another type of token); the caller closes it then. */
+/* Token files of other programs (foreign_file.c). `file` has only the mapping of NAME.bin so far.
+ * PHIBAL_ERROR_FORMAT, _UNSUPPORTED (another type of token); the caller closes it then. */
 phibal_status foreign_file_read(const char *path, int32_t end_of_document, token_file *file);
 
 #endif

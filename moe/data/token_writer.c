@@ -1,4 +1,4 @@
-/* The other half of token_file.c. */
+/* Writes token files; the counterpart of token_file.c. */
 #include "token_writer.h"
 #include "formats/file.h"
 #include "token_file_internal.h"
@@ -115,7 +115,7 @@ static phibal_status learned_append(token_writer *w, const uint8_t *learned, int
   const int64_t first = w->header.tokens, bytes = token_format_padded((first + n + 8) / 8);
   if (n < 1 || learned[0])
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "%s: document %lld: its first token cannot be predicted", w->path,
+                             "%s: document %lld: its first token cannot be a target", w->path,
                              (long long)w->header.documents);
   if (bytes > w->learned_capacity) {
     const int64_t capacity = 2 * bytes;
@@ -139,9 +139,10 @@ static phibal_status append(token_writer *w, const uint32_t *tokens, const uint8
                              w->header.domains);
   for (int64_t i = 0; i < n; i++)
     if (tokens[i] >= (uint32_t)w->header.vocabulary)
-      return phibal_status_set(
-          PHIBAL_ERROR_ARGUMENT, "%s: document %lld: token %lld is %u, beyond the vocabulary of %d",
-          w->path, (long long)w->header.documents, (long long)i, tokens[i], w->header.vocabulary);
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "%s: document %lld: token %lld is %u, outside the vocabulary of %d",
+                               w->path, (long long)w->header.documents, (long long)i, tokens[i],
+                               w->header.vocabulary);
   if (n < 0 || n >= TOKEN_FORMAT_MAX_TOKENS - w->header.tokens)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld more tokens are too many", w->path,
                              (long long)n);

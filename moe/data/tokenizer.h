@@ -1,4 +1,4 @@
-/* Text to token ids: bytes, or a SentencePiece model where the build has SentencePiece. */
+/* Tokenizers: bytes, or a SentencePiece model if the build has SentencePiece. */
 #ifndef PHIBAL_MOE_TOKENIZER_H
 #define PHIBAL_MOE_TOKENIZER_H
 
@@ -17,7 +17,7 @@ typedef struct tokenizer {
   void *pieces; /* private; null: bytes */
 } tokenizer;
 
-/* Token ids that grow. All zeros is empty. */
+/* A growing array of token ids. All zeros is empty. */
 typedef struct token_buffer {
   uint32_t *ids;
   size_t count, capacity;
@@ -27,7 +27,7 @@ phibal_status token_buffer_append(token_buffer *buffer, uint32_t id);
 void token_buffer_free(token_buffer *buffer);
 
 /* Bytes 0 to 255 are themselves, 256 is the end of a document; vocabulary 257. Every text, valid
-   UTF-8 or not, is coded, and can be read back. */
+ * UTF-8 or not, can be encoded and decoded. */
 void tokenizer_bytes(tokenizer *t);
 
 bool tokenizer_has_sentencepiece(void);
@@ -40,13 +40,13 @@ phibal_status tokenizer_parse(const char *name, const char *model, size_t bytes,
 
 /* One line of text of *bytes bytes, valid until the next call; false at the end. */
 typedef bool (*tokenizer_lines)(void *context, const char **line, size_t *bytes);
-/* Trains a model of `vocabulary` pieces: *model[*bytes], to be freed. Byte pair encoding with bytes
-   for characters that have no piece, no normalisation and no added space: decoding gives back the
-   text, except that U+2581, which stands for a space in pieces, comes back as one. */
+/* Trains a model of `vocabulary` pieces: *model[*bytes], to be freed. Byte pair encoding with byte
+ * fallback, no normalisation and no added space: decoding returns the text, except that U+2581, the
+ * space symbol of pieces, becomes a space. */
 phibal_status tokenizer_train(tokenizer_lines lines, void *context, int32_t vocabulary,
                               char **model, size_t *bytes);
 
-/* Replaces the ids in *buffer by those of text[n], without an end of document. */
+/* Replaces the ids in *buffer by those of text[n], without an end-of-document token. */
 phibal_status tokenizer_encode(const tokenizer *t, const char *text, size_t n,
                                token_buffer *buffer);
 void tokenizer_free(tokenizer *t);

@@ -113,7 +113,7 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, model_prec
   phibal_status status = check(m, precision);
   if (!status && o->parts)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                               "training on a device has no divided optimizer yet");
+                               "training on a device has no sharded optimizer yet");
   if (status) return status;
   device *d = calloc(1, sizeof *d);
   if (!d) return phibal_status_set(PHIBAL_ERROR_MEMORY, "device: out of memory");
@@ -279,11 +279,11 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
   const size_t n = (size_t)batch * (size_t)m->config.sequence;
   if (batch < 1 || batch > m->batch || d->calls >= d->most_calls)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "device: %d sequences in call %d; planned were %d in each of %d",
+                             "device: %d sequences in call %d, but %d in each of %d were planned",
                              batch, d->calls + 1, m->batch, d->most_calls);
   if (!d->starts != !d->host->starts)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "device: documents apart (model_set_starts) are planned at the "
+                             "device: isolated documents (model_set_starts) must be set at the "
                              "beginning, for all calls or none");
   phibal_status status = model_check_call(&m->config, batch, tokens, targets, d->host_mask);
   if (status) return status;

@@ -117,8 +117,8 @@ phibal_status device_plan_optimizer(device *d) {
     int64_t units, elements;
     optimizer_unit(&m->tensors[t], &units, &elements);
     if (m->tensors[t].offset != at)
-      status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s does not follow its neighbour",
-                                 d->name, m->tensors[t].name);
+      status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s is not contiguous", d->name,
+                                 m->tensors[t].name);
     at += units * elements;
     end[t] = at;
     decays[t] = m->tensors[t].decay;

@@ -84,11 +84,10 @@ static phibal_status choose(const model_config *config, json_t **json, hf_config
     memcpy(least, text, sizeof least);
     memcpy(options, set, sizeof options);
   }
-  return phibal_status_set(
-      PHIBAL_ERROR_UNSUPPORTED,
-      "no architecture of transformers that phibal knows is this model; of the "
-      "nearest, %s, differ: %s; a model trained with%s can be exported",
-      nearest, least, options);
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "no transformers architecture known to phibal matches this model; the "
+                           "nearest, %s, differs in: %s; a model trained with%s can be exported",
+                           nearest, least, options);
 }
 
 /* The config.json of `like`, which has to describe the same model. */

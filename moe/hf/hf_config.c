@@ -189,7 +189,7 @@ static phibal_status parse_integers(const json_t *json, const char *path, unsign
     if (status) return status;
     const json_t *given = json_object_get(json, key->name);
     if (json_is_integer(given) && *option < key->least)
-      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %d, and %d is the least", path,
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %d; the minimum is %d", path,
                                key->name, *option, key->least);
     if (before && *option != before)
       return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %d, and another key says %d", path,
@@ -218,10 +218,9 @@ static phibal_status parse_gate(const json_t *json, const char *path, const hf_a
                              path, normalised ? "true" : "false", a->class_name);
   /* One expert's gate divided by itself is 1; DeepSeek leaves it as it is. */
   if (normalised && c->active == 1 && !a->sigmoid && a->flag != HF_DEEPSEEK)
-    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "%s: one expert a token with a gate of 1, which teaches a router "
-                             "nothing",
-                             path);
+    return phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED,
+        "%s: one expert per token with a gate of 1, which gives the router no gradient", path);
   c->gate = a->sigmoid                    ? PHIBAL_GATE_SIGMOID
             : normalised && c->active > 1 ? PHIBAL_GATE_TOPK_SOFTMAX
                                           : PHIBAL_GATE_PROBABILITY;

@@ -42,7 +42,7 @@ static phibal_status find(const json_t *json, const char *path, const char *key,
                     : PHIBAL_OK;
   if (!is_wanted(value, kind)) {
     const bool fraction = kind == WANTED_INTEGER && json_is_real(value);
-    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %s, where %s is wanted", path, key,
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %s, expected %s", path, key,
                              fraction ? "not whole" : kind_of(value), names[kind]);
   }
   *found = value;

@@ -17,15 +17,15 @@ static phibal_status index_files(const char *path, string_list *names, json_t **
   *map = json_incref(json_object_get(json, "weight_map"));
   if (!status && !seen) status = memory_error(path);
   if (!status && (!json_is_object(*map) || !json_object_size(*map)))
-    status =
-        phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'weight_map' is no object with tensors", path);
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: 'weight_map' is not an object with tensors", path);
   if (!status) json_object_foreach(*map, tensor, value) {
       const char *name = json_string_value(value);
       char shown[HF_SHOWN];
       if (!name || !*name || strchr(name, '/'))
-        status =
-            phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'weight_map': %s is no file of the folder",
-                              path, hf_json_show(value, shown));
+        status = phibal_status_set(PHIBAL_ERROR_FORMAT,
+                                   "%s: 'weight_map': %s is not a file of the folder", path,
+                                   hf_json_show(value, shown));
       else if (!json_object_get(seen, name) && json_object_set_new(seen, name, json_true()))
         status = memory_error(path);
       if (status) break;
@@ -213,7 +213,7 @@ static phibal_status check_unknown(const hf_checkpoint *c, const hf_part *parts,
       if (part || is_spare(c, tensor)) continue;
       char shown[HF_SHOWN];
       return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                               "%s: tensor %s: %s as config.json describes it has no place for it",
+                               "%s: tensor %s: not part of %s as described by config.json",
                                c->file[i].name, hf_json_show_text(tensor->name, shown),
                                c->config.architecture->class_name);
     }

@@ -89,8 +89,8 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
   char shown[HF_SHOWN];
   for (int i = 0; i < 2; i++)
     if (objects[i] && !json_is_null(objects[i]) && !json_is_object(objects[i]))
-      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %s, where an object is wanted",
-                               path, i ? "rope_scaling" : "rope_parameters",
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %s, expected an object", path,
+                               i ? "rope_scaling" : "rope_parameters",
                                hf_json_show(objects[i], shown));
   const json_t *rope = json_is_object(whole) ? whole : scaling;
   c->rope_fast = ROPE_FAST;

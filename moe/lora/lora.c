@@ -58,12 +58,12 @@ static phibal_status choose(const hf_architecture *a, const char *targets, const
     }
     if (n && !found && !may_be_absent(a, at, n))
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                               "lora.targets: '%.*s' is the end of no matrix's name", (int)n, at);
+                               "lora.targets: '%.*s' is not the suffix of any matrix name", (int)n,
+                               at);
     at += n;
     at += strspn(at, ", ");
   }
-  if (!*matrices)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "lora.targets: no matrix is named");
+  if (!*matrices) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "lora.targets: no name given");
   return PHIBAL_OK;
 }
 

@@ -166,8 +166,9 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
     const hf_part *part = part_of(tensor->name, parts, count);
     char shown[HF_SHOWN], partner[160];
     if (!part) {
-      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor %s fits no matrix of the model",
-                                 path, hf_json_show_text(tensor->name, shown));
+      status =
+          phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor %s matches no matrix of the model",
+                            path, hf_json_show_text(tensor->name, shown));
       break;
     }
     const bool is_a = string_ends_with(tensor->name, LORA_A);

@@ -33,7 +33,7 @@ const char *processor_name(void) {
   for (unsigned int i = 0; i < 3; i++)
     if (!__get_cpuid(0x80000002 + i, words + 4 * i, words + 4 * i + 1, words + 4 * i + 2,
                      words + 4 * i + 3))
-      return "an x86 without a name";
+      return "unnamed x86";
   char *name = (char *)words;
   for (size_t n = strlen(name); n && name[n - 1] == ' ';) name[--n] = 0;
   return name + strspn(name, " ");

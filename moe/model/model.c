@@ -161,7 +161,7 @@ phibal_status model_create_part(const model_config *config, const balance_config
                                config->experts, ranks->ranks);
   if (!status && ranks && config->recompute != RECOMPUTE_NONE)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                               "training.recompute has no experts divided over ranks yet");
+                               "training.recompute does not support parallel.experts yet");
   if (status) return status;
   model *m = calloc(1, sizeof *m);
   if (!m) return phibal_status_set(PHIBAL_ERROR_MEMORY, "model: out of memory");
@@ -381,8 +381,7 @@ phibal_status model_forward_backward(model *m, int32_t batch, const int32_t *tok
                                      const int32_t *targets, model_losses *losses) {
   *losses = (model_losses){0};
   if (m->global.targets < 1)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "model: forward_backward outside of a step; begin one first");
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: forward_backward outside a step");
   double start = model_now();
   phibal_status status = accept(m, batch, tokens, targets);
   m->adapting = true;

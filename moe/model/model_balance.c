@@ -61,7 +61,7 @@ static void correct(const model *m, float *next) {
 
 static phibal_status external_refusal(const model_potential *p, int refused) {
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           "model: the kernel of %s refuses the load of expert %d", p->name,
+                           "model: the kernel of %s rejects the load of expert %d", p->name,
                            refused - 1);
 }
 

@@ -11,13 +11,13 @@ static phibal_status check_latent(const model_config *c) {
     return PHIBAL_OK;
   }
   if (c->rope_width < 2 || c->rope_width % 2 || c->rope_width > c->head_width)
-    refuse("rope_width %d: an even number from 2 to head_width %d is wanted", c->rope_width,
+    refuse("rope_width %d: expected an even number from 2 to head_width %d", c->rope_width,
            c->head_width);
   if (c->value_width < 1) refuse("latent attention needs value_width");
   if (c->key_value_heads != c->heads)
     refuse("latent attention has a key for each of %d heads, not %d key_value_heads", c->heads,
            c->key_value_heads);
-  if (c->qk_norm) refuse("latent attention has norms of its own: no qk_norm");
+  if (c->qk_norm) refuse("latent attention has its own norms: no qk_norm");
   if (!(c->latent_norm_epsilon >= 0)) refuse("latent_norm_epsilon must not be negative");
   return PHIBAL_OK;
 }

@@ -13,7 +13,7 @@
 
 enum { DEFAULT_PORT = 29500, SLURM_FIRST_PORT = 20000, SLURM_PORTS = 10000 };
 
-/* Whether a variable is there, and then its number. */
+/* Whether a variable is set, and its number. */
 static bool given(const char *name, int64_t low, int64_t high, int64_t *x, phibal_status *status) {
   const char *value = getenv(name);
   if (!value || !*value) return false;
@@ -34,7 +34,7 @@ phibal_status launcher_first_host(const char *list, char *host, size_t size) {
       host[n++] = *at++;
       continue;
     }
-    /* Of a range the first number, and what follows the range. */
+    /* The first number of a range, and the text after the range. */
     for (at++; *at && !strchr("-,]", *at) && n + 1 < size;) host[n++] = *at++;
     at += strcspn(at, "]");
     if (*at) at++;
@@ -56,7 +56,7 @@ static bool is_uuid(const char *text) {
   return !form[i] && !text[i];
 }
 
-/* The text of a file, without the end of its line, that others cannot read. */
+/* The text of a file that others cannot read, without the newline. */
 static phibal_status read_secret(const char *path, char *secret) {
   struct stat s;
   FILE *file = fopen(path, "re");
@@ -85,8 +85,8 @@ static phibal_status read_secret(const char *path, char *secret) {
   return status;
 }
 
-/* The key is the BLAKE2b hash of the secret and of what names the job, so that two jobs of one
-   secret do not meet. */
+/* The key is the BLAKE2b hash of the secret and the job's identifiers, so that two jobs with the
+ * same secret do not connect. */
 static phibal_status find_key(launcher *l) {
 #if PHIBAL_HAVE_SODIUM
   const char *given = getenv("PHIBAL_SECRET"), *file = getenv("PHIBAL_SECRET_FILE");
@@ -105,12 +105,10 @@ static phibal_status find_key(launcher *l) {
   } else if (run && is_uuid(run)) {
     strcpy(secret, run);
   } else {
-    return phibal_status_set(
-        PHIBAL_ERROR_ARGUMENT,
-        "%d processes need a secret that they share, so that no other can join "
-        "them: PHIBAL_SECRET, the same random text for all, or "
-        "PHIBAL_SECRET_FILE",
-        l->ranks);
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%d processes need a shared secret: the same random text for all in "
+                             "PHIBAL_SECRET, or in PHIBAL_SECRET_FILE",
+                             l->ranks);
   }
   if (strlen(secret) < SECRET_LEAST)
     return phibal_status_set(
@@ -129,10 +127,9 @@ static phibal_status find_key(launcher *l) {
   sodium_memzero(secret, sizeof secret);
   return PHIBAL_OK;
 #else
-  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                           "%d processes that something else than mpirun has started need "
-                           "libsodium, which this build was made without",
-                           l->ranks);
+  return phibal_status_set(
+      PHIBAL_ERROR_UNSUPPORTED,
+      "%d processes not started by mpirun need libsodium, which this build lacks", l->ranks);
 #endif
 }
 

@@ -1,5 +1,5 @@
-/* What started this process as one of several, by the environment: torchrun, and whatever sets the
-   same variables (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT), or srun. */
+/* Finds the launcher of a multi-process job from the environment: torchrun, or others that set the
+ * same variables (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT), or srun. */
 #ifndef PHIBAL_MOE_LAUNCHER_H
 #define PHIBAL_MOE_LAUNCHER_H
 
@@ -17,17 +17,15 @@ typedef struct launcher {
   unsigned char key[LAUNCHER_KEY_BYTES]; /* what only the processes of this job have */
 } launcher;
 
-/* RANK and WORLD_SIZE win over Slurm's variables. Slurm's count in a step of srun only: a batch
-   script has SLURM_PROCID and SLURM_NTASKS too, and is one process. MASTER_ADDR and MASTER_PORT
-   stand for Slurm's nodes and a port from the job's number where they are set.
+/* RANK and WORLD_SIZE override Slurm's variables. Those count only in a step of srun: a batch
+   script has SLURM_PROCID and SLURM_NTASKS too, and is one process. MASTER_ADDR and MASTER_PORT, if
+   set, replace Slurm's first node and a port from the job id. The key is derived from a shared
+   secret and the job's identifiers. The secret is PHIBAL_SECRET, or the contents of the file
+   PHIBAL_SECRET_FILE, which nobody else may read; at least 16 characters. Without these torchrun's
+   run identifier is used if it is a UUID, as torchrun --standalone draws one.
 
-   The key of several ranks is made of a secret that all of them have, and of the job's identifiers:
-   PHIBAL_SECRET, or the text of the file PHIBAL_SECRET_FILE, which nobody else may read; at least
-   16 characters. Without these the identifier of a run of torchrun is taken if it is a UUID, as
-   torchrun --standalone draws one.
-
-   PHIBAL_ERROR_ARGUMENT names a variable that is missing or makes no sense, and a file that cannot
-   be used; PHIBAL_ERROR_UNSUPPORTED: several ranks in a build without libsodium. */
+   PHIBAL_ERROR_ARGUMENT names a missing or invalid variable, or an unusable file;
+   PHIBAL_ERROR_UNSUPPORTED: several ranks in a build without libsodium. */
 phibal_status launcher_find(launcher *l);
 
 /* The first host of a Slurm list, as node[007-012,20],gpu1: node007. PHIBAL_ERROR_ARGUMENT if there

@@ -17,7 +17,7 @@ static int ranks_of_environment(void) {
 
 static phibal_status begin_mpi(parallel *p);
 
-/* srun may offer PMI as well, which not every MPI understands: devices do without. */
+/* srun may offer PMI too, which not every MPI supports; devices do not use it. */
 phibal_status parallel_begin(bool devices, parallel *p) {
   *p = (parallel){.ranks = 1};
   if (ranks_of_variable("OMPI_COMM_WORLD_SIZE")) return begin_mpi(p);
@@ -40,7 +40,7 @@ const char *parallel_lost(const void *context) {
   return p->rendezvous ? rendezvous_lost(p->rendezvous) : NULL;
 }
 
-/* By the meeting, [ranks][bytes]; null where a rank has ended. */
+/* All-gather over TCP, [ranks][bytes]; null if a rank has ended. */
 static void *tcp_gather(const parallel *p, const void *own, size_t bytes) {
   void *all = malloc((size_t)p->ranks * bytes);
   if (all && !rendezvous_gather(p->rendezvous, own, bytes, all)) return all;
@@ -71,7 +71,7 @@ static int tcp_max(const parallel *p, int x) {
   return x;
 }
 
-/* A run that ends well ends on all ranks at once, so that none takes another for lost. */
+/* A successful run ends on all ranks at once, so that none reports another as lost. */
 static void leave(const parallel *p) {
   parallel_barrier(p);
   rendezvous_close(p->rendezvous);
@@ -219,7 +219,7 @@ void parallel_merge_words(const parallel *p, uint32_t *x, int64_t n) {
 const char *parallel_gather(const void *context, const void *own, size_t bytes, void *all) {
   const parallel *p = context;
   if (p->rendezvous) return rendezvous_gather(p->rendezvous, own, bytes, all);
-  if (bytes > INT_MAX) return "2 GiB or more of a rank, which MPI cannot count";
+  if (bytes > INT_MAX) return "2 GiB or more per rank, too much for MPI";
   if (p->ranks == 1)
     memcpy(all, own, bytes);
   else
@@ -241,7 +241,7 @@ void parallel_exchange_counts(const void *context, int32_t n, const int64_t *sen
     MPI_Alltoall(send, n, MPI_INT64_T, receive, n, MPI_INT64_T, ranks_of(p));
 }
 
-/* MPI's counts and places, in rows; false where they do not fit. */
+/* MPI's counts and displacements, in rows; false if they do not fit. */
 static bool rows_place(int32_t ranks, const int64_t *rows, int *counts, int *places) {
   int64_t at = 0;
   for (int32_t r = 0; r < ranks; r++) {
@@ -425,7 +425,7 @@ phibal_status parallel_add_loads(const void *context, const phibal_loads *own, p
 
 #endif
 
-/* None knows the largest before all have said theirs. */
+/* No rank has the maximum before all have contributed. */
 void parallel_barrier(const parallel *p) {
   parallel_max(p, 0);
 }

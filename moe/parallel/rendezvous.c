@@ -13,7 +13,7 @@
 #include <sodium.h>
 #endif
 
-/* Every message: a frame, its bytes, the code of both. */
+/* Every message: a frame, its bytes, the MAC of both. */
 typedef struct frame {
   uint64_t bytes; /* LOST: none follow */
   int32_t rank;   /* which one is lost */
@@ -58,7 +58,7 @@ bool rendezvous_mac_is(const unsigned char *key, const char *what, const void *a
 }
 #endif
 
-/* A frame with the number of its message, which its code covers. */
+/* A frame with its message number, which the MAC covers. */
 typedef struct numbered {
   frame head;
   uint64_t number;
@@ -115,7 +115,7 @@ bool rendezvous_receive(int socket, void *data, size_t bytes, double until) {
 static const char *lose(rendezvous *r, int32_t rank, bool silent) {
   if (*r->lost) return r->lost;
   if (silent)
-    snprintf(r->lost, sizeof r->lost, "rank %d has said nothing for %g s (PHIBAL_TIMEOUT)", rank,
+    snprintf(r->lost, sizeof r->lost, "no message from rank %d for %g s (PHIBAL_TIMEOUT)", rank,
              r->seconds);
   else
     snprintf(r->lost, sizeof r->lost, "rank %d has ended", rank);
@@ -124,7 +124,7 @@ static const char *lose(rendezvous *r, int32_t rank, bool silent) {
   return r->lost;
 }
 
-/* Nobody of the job has said it: a connection that somebody else has broken into. */
+/* The message is not from this job: somebody has tampered with the connection. */
 static const char *forged(rendezvous *r, int32_t rank) {
   lose(r, rank, false);
   snprintf(r->lost, sizeof r->lost, "a message from rank %d failed authentication", rank);
@@ -143,7 +143,7 @@ const char *rendezvous_lost(rendezvous *r) {
       if (ended(r->to[i].socket)) return lose(r, i, false);
     return NULL;
   }
-  /* Rank 0 says nothing of itself but that a rank is lost. */
+  /* The only unsolicited message of rank 0 is that a rank is lost. */
   struct {
     frame head;
     unsigned char mac[MAC_BYTES];
@@ -156,14 +156,14 @@ const char *rendezvous_lost(rendezvous *r) {
   return ended(r->to[0].socket) ? lose(r, 0, false) : NULL;
 }
 
-/* What has come from a rank: a frame, its bytes, their code. */
+/* Data received from a rank: a frame, its bytes, their MAC. */
 typedef struct arriving {
   frame head;
   size_t got;
   unsigned char mac[MAC_BYTES];
 } arriving;
 
-/* Takes what is there; false where the rank has ended. */
+/* Receives what is available; false if the rank has ended. */
 static bool take(int socket, size_t bytes, arriving *a, unsigned char *to) {
   const size_t data = sizeof a->head, mac = data + bytes;
   unsigned char *place = a->got < data  ? (unsigned char *)&a->head + a->got
@@ -175,7 +175,7 @@ static bool take(int socket, size_t bytes, arriving *a, unsigned char *to) {
   return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Rank 0 looks at all the others at once, so that one that ends is seen whoever is late. */
+/* Rank 0 polls all the others at once, so a rank that ends is noticed whoever is late. */
 static const char *collect(rendezvous *r, size_t bytes, unsigned char *all, arriving *from,
                            struct pollfd *others) {
   const size_t whole = sizeof(frame) + bytes + MAC_BYTES;
@@ -185,7 +185,7 @@ static const char *collect(rendezvous *r, size_t bytes, unsigned char *all, arri
       others[i - 1] = (struct pollfd){.fd = r->to[i].socket,
                                       .events = (short)(from[i].got < whole ? POLLIN : POLLRDHUP)};
     if (poll(others, (nfds_t)r->ranks - 1, 1000) < 0 && errno != EINTR)
-      return "the connections to the other ranks cannot be waited for";
+      return "waiting for the other ranks failed";
     for (int32_t i = 1; i < r->ranks; i++) {
       if (!others[i - 1].revents) continue;
       unsigned char *place = all + (size_t)i * bytes;
@@ -210,7 +210,7 @@ static const char *collect(rendezvous *r, size_t bytes, unsigned char *all, arri
   return NULL;
 }
 
-/* The others wait a little longer than rank 0 does, who knows which rank is missing. */
+/* The others wait a little longer than rank 0, which knows which rank is missing. */
 enum { RANK_0_SECONDS = 5 };
 
 const char *rendezvous_gather(rendezvous *r, const void *own, size_t bytes, void *all) {

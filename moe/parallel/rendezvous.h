@@ -1,6 +1,6 @@
-/* The processes of a job find each other by TCP and stay connected: rank 0 listens, the others come
-   to it. What goes through it is small: the identifier of a communicator, the sums of a step, and
-   whether a rank has ended, which closes its connection. */
+/* The processes of a job connect over TCP and stay connected: rank 0 listens, the others connect.
+ * Little data is exchanged: the identifier of a communicator, the sums of a step, and the end of a
+ * rank, which closes its connection. */
 #ifndef PHIBAL_MOE_RENDEZVOUS_H
 #define PHIBAL_MOE_RENDEZVOUS_H
 
@@ -8,22 +8,22 @@
 
 typedef struct rendezvous rendezvous;
 
-/* Meets the other ranks of l, for at most so many seconds. Each side shows the other that it has
-   l's key; who has not is sent away, whatever it says, and keeps nobody waiting. Errors on every
-   rank that was there: a rank that does not come, a port that is taken, ranks of different
-   WORLD_SIZE, two of one rank; they name the rank and the place. One rank meets nobody. */
+/* Connects to the other ranks of l, with a timeout in seconds. Both sides prove that they have l's
+ * key; unknown clients are rejected and delay nobody. Errors on every connected rank: a missing
+ * rank, a port in use, different WORLD_SIZE, duplicate ranks; they name the rank and the address. A
+ * single rank connects to nobody. */
 phibal_status rendezvous_open(const launcher *l, double seconds, rendezvous **opened);
 
-/* all [ranks][bytes] becomes what every rank has in own [bytes]; all ranks call it with the same
-   bytes. Waits as long as the others are there, and for the same seconds at most. Returns null, or
-   which rank has ended, or says nothing, or not what only a rank of the job can say: then every
-   later call does so at once. */
+/* All-gather: all [ranks][bytes] from own [bytes] of every rank; all ranks call it with the same
+ * bytes. Waits while the others are connected, with the same timeout. Returns null, or which rank
+ * has ended, is silent, or sent a message that failed authentication: then every later call returns
+ * that at once. */
 const char *rendezvous_gather(rendezvous *r, const void *own, size_t bytes, void *all);
 
 /* Null, or which rank has ended; does not wait. Between calls of gather. */
 const char *rendezvous_lost(rendezvous *r);
 
-/* The others see this rank end. Null: nothing. */
+/* Disconnects from the others. Accepts null. */
 void rendezvous_close(rendezvous *r);
 
 #endif

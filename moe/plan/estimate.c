@@ -92,7 +92,7 @@ phibal_status run_estimate_check(const run_config *config, int32_t ranks) {
   const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   if (needed <= present) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_MEMORY,
-                           "the run needs %.1f GiB and this machine has %.1f GiB; --dry-run says "
-                           "what takes it (batch.micro_sequences bounds the activations)",
+                           "the run needs %.1f GiB and this machine has %.1f GiB; --dry-run gives "
+                           "a breakdown (batch.micro_sequences limits the activations)",
                            needed * 0x1p-30, present * 0x1p-30);
 }

@@ -102,10 +102,10 @@ static phibal_status check_folder(const sweep *s, const char *folder, const run_
   if (*is_there) {
     status = run_config_load(path, NULL, 0, then);
     if (!status && checkpoint_config_continues(then, config))
-      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                                 "%s: the run '%s' is there with another configuration; choose "
-                                 "another 'out': %s",
-                                 s->path, folder, phibal_status_message());
+      status = phibal_status_set(
+          PHIBAL_ERROR_ARGUMENT,
+          "%s: the run '%s' exists with a different configuration; choose another 'out': %s",
+          s->path, folder, phibal_status_message());
   }
   free(path);
   free(then);

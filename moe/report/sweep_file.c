@@ -44,11 +44,11 @@ static size_t item_count(const yaml_node_t *list) {
 
 /* Names of keys are texts, each there once. */
 static phibal_status check_map(const reader *r, const yaml_node_t *map, const char *what) {
-  if (map->type != YAML_MAPPING_NODE) return bad(r, map, what, "keys and values are wanted");
+  if (map->type != YAML_MAPPING_NODE) return bad(r, map, what, "expected keys and values");
   const yaml_node_pair_t *pairs = map->data.mapping.pairs.start;
   for (size_t i = 0; i < pair_count(map); i++) {
     const yaml_node_t *key = node_at(r, pairs[i].key);
-    if (!scalar(key)) return bad(r, key, what, "a key is no text");
+    if (!scalar(key)) return bad(r, key, what, "a key is not a string");
     for (size_t j = 0; j < i; j++)
       if (!strcmp(scalar(node_at(r, pairs[j].key)), scalar(key)))
         return bad(r, key, scalar(key), "is given twice");
@@ -58,12 +58,12 @@ static phibal_status check_map(const reader *r, const yaml_node_t *map, const ch
 
 static phibal_status add_setting(const reader *r, const yaml_node_t *key, const yaml_node_t *value,
                                  sweep_choice *to) {
-  if (!scalar(value)) return bad(r, value, scalar(key), "a single value is wanted");
+  if (!scalar(value)) return bad(r, value, scalar(key), "expected a single value");
   if (!config_key_get(scalar(key))) {
     char perhaps[CONFIG_PERHAPS], wanted[CONFIG_PERHAPS + 80];
     config_key_perhaps(scalar(key), perhaps);
-    snprintf(wanted, sizeof wanted, "no key of a run file%s ('phibal train --keys' lists them all)",
-             perhaps);
+    snprintf(wanted, sizeof wanted,
+             "not a key of a run file%s ('phibal train --keys' lists them all)", perhaps);
     return bad(r, key, scalar(key), wanted);
   }
   if (!strcmp(scalar(key), "training.seed"))
@@ -89,7 +89,7 @@ static phibal_status read_set(const reader *r, const yaml_node_t *map, sweep *s)
 static phibal_status add_axis(const reader *r, const yaml_node_t *list, const char *name, sweep *s,
                               sweep_axis **added) {
   if (list->type != YAML_SEQUENCE_NODE || !item_count(list))
-    return bad(r, list, name, "a list of values is wanted, as [0.1, 0.5]");
+    return bad(r, list, name, "expected a list of values, such as [0.1, 0.5]");
   sweep_axis *grown = realloc(s->axes, (s->axis_count + 1) * sizeof *grown);
   if (!grown) return memory_error(r);
   s->axes = grown;
@@ -108,7 +108,7 @@ static phibal_status check_labels(const reader *r, const yaml_node_t *list,
     for (size_t j = 0; j < i; j++)
       if (!strcmp(axis->choices[i].label, axis->choices[j].label))
         return bad(r, node_at(r, list->data.sequence.items.start[i]), axis->choices[i].label,
-                   "is there twice");
+                   "is duplicated");
   return PHIBAL_OK;
 }
 
@@ -134,7 +134,7 @@ static phibal_status read_grid(const reader *r, const yaml_node_t *map, sweep *s
 
 static phibal_status read_text(const reader *r, const yaml_node_t *node, const char *key,
                                char **text) {
-  if (!scalar(node) || !*scalar(node)) return bad(r, node, key, "a text is wanted");
+  if (!scalar(node) || !*scalar(node)) return bad(r, node, key, "expected a string");
   *text = strdup(scalar(node));
   return *text ? PHIBAL_OK : memory_error(r);
 }
@@ -164,7 +164,7 @@ static phibal_status read_cases(const reader *r, const yaml_node_t *list, sweep 
 
 static phibal_status read_seeds(const reader *r, const yaml_node_t *list, sweep *s) {
   if (list->type != YAML_SEQUENCE_NODE || !item_count(list))
-    return bad(r, list, "seeds", "a list of integers is wanted, as [1, 2, 3]");
+    return bad(r, list, "seeds", "expected a list of integers, such as [1, 2, 3]");
   free(s->seeds);
   s->seeds = calloc(item_count(list), sizeof *s->seeds);
   if (!s->seeds) return memory_error(r);
@@ -173,17 +173,17 @@ static phibal_status read_seeds(const reader *r, const yaml_node_t *list, sweep 
     const yaml_node_t *node = node_at(r, list->data.sequence.items.start[i]);
     const char *text = scalar(node);
     if (!text || !*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 15)
-      return bad(r, node, "seeds", "an integer from 0 on, below 1e15, is wanted");
+      return bad(r, node, "seeds", "expected an integer in [0, 1e15)");
     s->seeds[i] = strtoll(text, NULL, 10);
     for (size_t j = 0; j < i; j++)
-      if (s->seeds[i] == s->seeds[j]) return bad(r, node, "seeds", "one is there twice");
+      if (s->seeds[i] == s->seeds[j]) return bad(r, node, "seeds", "one is duplicated");
   }
   return PHIBAL_OK;
 }
 
 static phibal_status unknown_part(const reader *r, const yaml_node_t *key) {
   static const char *const known[] = {"base", "out", "seeds", "set", "cases", "grid"};
-  char wanted[256] = "unknown: base, out, seeds, set, cases and grid are known";
+  char wanted[256] = "unknown; the keys are base, out, seeds, set, cases and grid";
   near_name near = {.wrong = scalar(key), .wrong_length = strlen(scalar(key))};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     near_name_consider(&near, known[i], strlen(known[i]));
@@ -191,7 +191,7 @@ static phibal_status unknown_part(const reader *r, const yaml_node_t *key) {
   if (near.text)
     snprintf(perhaps, sizeof perhaps, "; perhaps '%s'", near.text);
   else if (strchr(scalar(key), '.') && config_key_get(scalar(key)))
-    snprintf(perhaps, sizeof perhaps, "; a run file's keys stand under 'set', 'grid' or 'cases'");
+    snprintf(perhaps, sizeof perhaps, "; keys of a run file belong under 'set', 'grid' or 'cases'");
   strncat(wanted, perhaps, sizeof wanted - strlen(wanted) - 1);
   return bad(r, key, scalar(key), wanted);
 }

@@ -1,4 +1,4 @@
-/* How fast training steps are, against what the machine can do, measured in the same process. */
+/* Speed of training steps, compared with the machine's peak measured in the same process. */
 #ifndef PHIBAL_MOE_BENCHMARK_H
 #define PHIBAL_MOE_BENCHMARK_H
 

@@ -1,4 +1,4 @@
-/* What a checkpoint holds, and what a run's folder of them holds. */
+/* The contents of a checkpoint, and of a run's folder of checkpoints. */
 #include "checkpoint_internal.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,16 +1,15 @@
-/* Checkpoints: what a run is between two steps. Each is a folder
+/* Checkpoints: the state of a run between two steps. Each is a folder
 
      RUN/checkpoints/step-000000000100/
-       model.safetensors     the weights; under loss-free balancing also the bias, under the name
-                             that Hugging Face has for it
-       training.safetensors  AdamW's moments and powers, m, the steps done, the sequences read
+       model.safetensors     the weights; under loss-free balancing also the bias, with its Hugging
+   Face name training.safetensors  AdamW's moments and powers, m, the steps done, the sequences read
        config.yaml           the run file
        checkpoint.json       the length and CRC-32 of each of the three, the names, tokens and
                              checksums of the data, and the clocks so far
 
-   that appears whole or not at all: it is written and synced under a name with a dot in front, then
-   renamed. Random numbers are drawn by counter (random.h, data/sampler.h), so the seed, which
-   config.yaml has, and the sequences read are all of their state. */
+   that is written atomically: it is written and synced under a name with a leading dot, then
+   renamed. The random number generator is counter-based (random.h, data/sampler.h), so the seed, in
+   config.yaml, and the number of sequences read are its whole state. */
 #ifndef PHIBAL_MOE_CHECKPOINT_H
 #define PHIBAL_MOE_CHECKPOINT_H
 

@@ -1,4 +1,4 @@
-/* What writing and reading checkpoints share. */
+/* Shared by the writer and the reader of checkpoints. */
 #ifndef PHIBAL_MOE_CHECKPOINT_INTERNAL_H
 #define PHIBAL_MOE_CHECKPOINT_INTERNAL_H
 

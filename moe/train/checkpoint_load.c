@@ -1,4 +1,4 @@
-/* Reading checkpoints: nothing in one is believed before its checksums agree. */
+/* Reads checkpoints. Nothing in one is trusted before its checksums match. */
 #include "checkpoint_internal.h"
 #include "formats/checksum.h"
 #include "formats/file.h"
@@ -37,8 +37,8 @@ static phibal_status files_check(const char *path, const checkpoint *c, bool wei
     const json_t *entry = json_object_get(files, checkpoint_files[i]);
     const json_t *bytes = json_object_get(entry, "bytes"), *crc = json_object_get(entry, "crc32");
     if (!json_is_integer(bytes) || !json_is_integer(crc))
-      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s/%s: says no length and checksum of %s",
-                               path, CHECKPOINT_MANIFEST, checkpoint_files[i]);
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s/%s: has no length and checksum of %s", path,
+                               CHECKPOINT_MANIFEST, checkpoint_files[i]);
     int64_t found_bytes;
     uint32_t found;
     phibal_status status = file_checksum(file, &found_bytes, &found);
@@ -165,9 +165,8 @@ static phibal_status unknown_tensor(const safetensors_file *file, const checkpoi
     int64_t p = 0;
     while (p < count && strcmp(places[p].name, file->tensors[t].name)) p++;
     if (p == count)
-      return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                               "%s: tensor '%.100s': this model has no place for it", file->name,
-                               file->tensors[t].name);
+      return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%.100s': not part of this model",
+                               file->name, file->tensors[t].name);
   }
   return PHIBAL_OK;
 }
@@ -292,7 +291,7 @@ phibal_status checkpoint_restore(const checkpoint *c, const checkpoint_state *st
       __builtin_mul_overflow(numbers.step, (int64_t)state->config->batch.sequences, &sequences) ||
       numbers.sequences != sequences)
     return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                             "%s: 'sequences' is %lld, which %lld steps of %d do not make",
+                             "%s: 'sequences' is %lld, which does not match %lld steps of %d",
                              c->training.name, (long long)numbers.sequences,
                              (long long)numbers.step, state->config->batch.sequences);
   if (!(numbers.beta1_power >= 0 && numbers.beta1_power <= 1) ||

@@ -1,12 +1,16 @@
-/* Multiple choice by log-likelihood: of a question's options, the one that the model finds most
-   probable after the question.
+/* Multiple choice by log-likelihood: picks the option that the model finds most probable after the
+   question.
 
-   Questions are JSON objects, one a line, in one of three layouts, told apart by their keys:
-     HellaSwag  {"ctx", "endings": [...], "label": 0 .. or "0"}: each ending follows the context,
-   with a space between MMLU       {"question", "choices": [...], "answer": 0 .. or "A" ..}: options
-   are listed as "A. ...", then stands "Answer:", and " A", " B" .. are compared C-Eval {"question",
-   "A", "B", "C", "D", "answer": "A" ..}: likewise, with its own word for an answer, and no space
-   before the letter No examples are put before a question. A "subject" counts by itself too. */
+   Questions are JSON objects, one per line, in one of three layouts, recognised by their keys:
+
+     HellaSwag  {"ctx", "endings": [...], "label": 0 .. or "0"}: each ending follows the context
+                and a space
+     MMLU       {"question", "choices": [...], "answer": 0 .. or "A" ..}: options are listed as
+                "A. ...", followed by "Answer:", and " A", " B" .. are compared
+     C-Eval     {"question", "A", "B", "C", "D", "answer": "A" ..}: likewise, with its own word for
+                an answer and no space before the letter
+
+   Zero-shot: no examples precede a question. Accuracy is also reported for each "subject". */
 #ifndef PHIBAL_MOE_CHOICES_H
 #define PHIBAL_MOE_CHOICES_H
 

@@ -39,10 +39,10 @@ static phibal_status read_options(const place *at, const json_t *json, const cha
                                   const char **option, int32_t *count) {
   const json_t *list = json_object_get(json, key);
   const size_t n = json_array_size(list);
-  if (n < 2 || n > CHOICES_MAX) return bad(at, key, "is no list of 2 to 26 options");
+  if (n < 2 || n > CHOICES_MAX) return bad(at, key, "is not a list of 2 to 26 options");
   for (size_t i = 0; i < n; i++)
     if (!(option[i] = json_string_value(json_array_get(list, i))))
-      return bad(at, key, "holds what is not a text");
+      return bad(at, key, "has an element that is not a string");
   *count = (int32_t)n;
   return PHIBAL_OK;
 }

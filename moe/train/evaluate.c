@@ -50,8 +50,8 @@ phibal_status evaluation_plan_create(const token_file *file, int32_t sequence, i
                              sequence);
   if (!all.kept)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "the validation data hold no token to predict: every stretch of one "
-                             "domain is shorter than two tokens");
+                             "the validation data have no target: every stretch of one domain is "
+                             "shorter than two tokens");
   /* Windows are counted through all domains, so that each domain keeps its share. */
   window_list kept = {.every = limit > 0 ? (all.kept + limit - 1) / limit : 1};
   *plan = (evaluation_plan){.file = file,

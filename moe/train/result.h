@@ -1,4 +1,4 @@
-/* What a run found, as JSON: the lines of evaluations and result.json. */
+/* Results of a run as JSON: evaluation lines and result.json. */
 #ifndef PHIBAL_MOE_RESULT_H
 #define PHIBAL_MOE_RESULT_H
 

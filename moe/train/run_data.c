@@ -10,8 +10,8 @@ phibal_status run_data_vocabulary(const char *what, int32_t data, bool open,
   if (data <= own && (open || own - data <= PADDING_MAX)) return PHIBAL_OK;
   if (*config->training.from)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "%s has a vocabulary of %d tokens, the model of '%s' one of %d: data "
-                             "are to be made with the model's own tokenizer",
+                             "%s has a vocabulary of %d tokens, the model of '%s' one of %d: token "
+                             "files must be made with the model's own tokenizer",
                              what, data, config->training.from, own);
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                            "%s has a vocabulary of %d tokens, the model one of %d: set "

@@ -29,8 +29,8 @@ static phibal_status clear_old_run(const char *folder, bool overwrite) {
     if (access(path, F_OK)) continue;
     if (!overwrite)
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                               "'%s' holds a run already (%s); go on with it by --resume, choose "
-                               "another --out, or say --overwrite",
+                               "'%s' already holds a run (%s); continue it with --resume, choose "
+                               "another --out, or use --overwrite",
                                folder, run_files[i]);
     if (unlink(path)) return io_error("remove", path);
   }

@@ -1,6 +1,6 @@
 /* The folder a run writes: config.yaml, metrics.jsonl, result.json, checkpoints (checkpoint.h), a
-   copy of the potential where that is from a file, potential.phi, and TensorBoard's events where
-   the configuration wants them. */
+   copy of the potential if it is from a file, potential.phi, and TensorBoard events if configured.
+ */
 #ifndef PHIBAL_MOE_RUN_FOLDER_H
 #define PHIBAL_MOE_RUN_FOLDER_H
 
@@ -18,7 +18,7 @@ typedef struct run_folder {
 
 /* Creates the folder (and those above it), writes config.yaml and opens metrics.jsonl.
    PHIBAL_ERROR_IO if it cannot be written, PHIBAL_ERROR_ARGUMENT if another process trains in it,
-   or if it holds a run already and `overwrite` is false; with `overwrite` that run's files and
+   or if it already holds a run and `overwrite` is false; with `overwrite` that run's files and
    checkpoints are removed first. */
 phibal_status run_folder_create(const char *path, bool overwrite, const run_config *config,
                                 run_folder *folder);

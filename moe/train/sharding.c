@@ -13,20 +13,17 @@ phibal_status sharding_create(const run_config *config, const parallel *world, s
                   .experts = n > 1,
                   .optimizer = config->parallel.shard_optimizer && world->ranks > 1};
   if (world->ranks % n)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "parallel.experts: %d ranks are to divide the experts, which do not "
-                             "divide the %d of the job (mpirun -np)",
-                             n, world->ranks);
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "parallel.experts: %d does not divide the %d ranks of the job (mpirun -np)", n,
+        world->ranks);
   if (n > 1 && world->rendezvous)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "parallel.experts: dividing the experts needs ranks that mpirun has "
-                             "started");
+                             "parallel.experts: expert parallelism needs ranks started by mpirun");
   if (n > 1 && (config->balance.method == BALANCE_DENSE ||
                 config->model.dense_layers == config->model.layers))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "parallel.experts: %d ranks are to divide the experts, and the model "
-                             "has none",
-                             n);
+                             "parallel.experts: %d, but the model has no experts", n);
   if (!s->experts) return PHIBAL_OK;
   parallel_split(world, world->rank / n, &s->group);
   parallel_split(world, world->rank % n, &s->replicas);

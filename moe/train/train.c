@@ -84,7 +84,7 @@ static phibal_status open_data(trainer *t) {
   if (!*c->data.validation) return PHIBAL_OK;
   status = run_data_open(c->data.validation, "data.validation", c, &t->validation);
   status = expected(t, status, "validation",
-                    "--validation says where it is now; --validation '' goes on without");
+                    "--validation says where it is now; --validation '' continues without it");
   if (!status)
     status = evaluation_plan_create(&t->validation, c->model.sequence, c->evaluation.sequences,
                                     c->data.boundaries, &t->plan);
@@ -119,8 +119,8 @@ static phibal_status adapt(trainer *t) {
   const lora_config config = {c->lora.rank, c->lora.alpha, c->lora.targets, c->lora.dropout};
   if (folder_has(c->training.from, "config.yaml") && !hf_is_checkpoint(c->training.from))
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "lora.rank: adapters are for a Hugging Face model, and '%s' is "
-                             "phibal's; 'phibal export' makes one of it",
+                             "lora.rank: adapters are for a Hugging Face model, and '%s' is a "
+                             "phibal model; 'phibal export' converts it",
                              c->training.from);
   phibal_status status = hf_open(c->training.from, &from);
   if (!status) status = hf_restore(&from, &c->model, t->model);
@@ -169,7 +169,7 @@ static phibal_status trainer_create(trainer *t) {
   const char *began = phibal_environment_reset_threads();
   if (began && o->observer.note) {
     char line[128];
-    snprintf(line, sizeof line, "threads of OpenMP began with %s; this is undone", began);
+    snprintf(line, sizeof line, "threads of OpenMP began with %s; this has been reset", began);
     o->observer.note(o->observer.context, line);
   }
   t->parallel = o->parallel ? *o->parallel : (parallel){.ranks = 1};
@@ -181,8 +181,8 @@ static phibal_status trainer_create(trainer *t) {
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training.precision: bfloat16 needs a device (--device cuda)");
   else if (c->model.recompute != RECOMPUTE_NONE && c->lora.rank && c->lora.dropout > 0)
-    status =
-        phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "training.recompute has no lora.dropout yet");
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "training.recompute does not support lora.dropout yet");
   else if (c->batch.sequences % t->parallel.ranks)
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "batch.sequences: %d sequences cannot be divided evenly among %d "
@@ -220,8 +220,8 @@ static phibal_status trainer_create(trainer *t) {
     char had[1024], note[2 * CONFIG_TEXT_MAX + 256];
     checkpoint_data_text(o->from, "validation", had, sizeof had);
     snprintf(note, sizeof note,
-             "data.validation '%.1000s' is another text than before, %s: evaluations before and "
-             "after cannot be compared",
+             "data.validation '%.1000s' differs from the validation text before, %s: evaluations "
+             "before and after are not comparable",
              c->data.validation, had);
     o->observer.note(o->observer.context, note);
   }
@@ -465,7 +465,7 @@ static phibal_status save(trainer *t) {
   if (!status) status = model_check_weights(t->model);
   if (!status) status = checkpoint_save(t->folder.path, &state, c->checkpoint.keep);
   if (!status) return PHIBAL_OK;
-  return phibal_status_set(status, "the checkpoint of step %lld: %s; older ones are untouched",
+  return phibal_status_set(status, "the checkpoint of step %lld: %s; older ones are kept",
                            (long long)t->totals.steps, phibal_status_message());
 }
 
@@ -482,8 +482,8 @@ static phibal_status data_unchanged(trainer *t, bool whole) {
     file->reported = true;
     char line[CONFIG_TEXT_MAX + 128];
     snprintf(line, sizeof line,
-             "'%s' is another file by now, or gone: the run goes on with what it has opened, and "
-             "cannot be resumed without it",
+             "'%s' was replaced or removed: the run continues with the file it opened, and cannot "
+             "be resumed without it",
              file->stamp.path);
     if (see->note) see->note(see->context, line);
   }
@@ -547,10 +547,9 @@ phibal_status train_run(const run_config *config, const train_options *options, 
   trainer t = {.config = config, .options = options};
   evaluation final = {0};
   if (config->balance.method == BALANCE_PHI && *config->potential_file && !config->balance.external)
-    return phibal_status_set(
-        PHIBAL_ERROR_UNSUPPORTED,
-        "balance.potential: '%s' is a file, and its prices have not been loaded",
-        config->potential_file);
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "balance.potential: the kernel of the file '%s' is not loaded",
+                             config->potential_file);
   phibal_status status = trainer_create(&t);
   if (!status) print_packed(&t);
   if (!status) status = train_steps(&t);

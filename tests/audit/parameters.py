@@ -55,5 +55,5 @@ with tempfile.TemporaryDirectory() as folder:
             assert done.returncode == 2 and not done.stdout, (command, text)
             assert part in done.stderr.splitlines()[0], (command, text, done.stderr)
     done = run("eval", "--potential", file, "--fn", "value", "--at", "1", "--param", "a=1/4..1/2")
-    assert done.returncode == 2 and "one number is wanted here" in done.stderr, done.stderr
+    assert done.returncode == 2 and "expected one number" in done.stderr, done.stderr
 print("fractions and several parameters mean the same")

@@ -457,7 +457,7 @@ Test(audit_command, numbers_and_gaps_are_explained) {
                      "%s", o.text);
   cr_assert_not_null(strstr(o.text, "\n  [1] the stiffness, by which this is divided, is not"));
   cr_assert_not_null(strstr(o.text, "- [2]\n  price of the only expert"), "%s", o.text);
-  cr_assert_not_null(strstr(o.text, "\n  [2] so many shares are more than everything"));
+  cr_assert_not_null(strstr(o.text, "\n  [2] more than the total load"));
   cr_assert_null(strstr(o.text, "[3]"), "a footnote that nothing refers to");
   cr_assert_null(strstr(o.text, " -\n"), "%s", o.text);
   run("--potential euclid --experts 8 --skip core", false);

@@ -577,7 +577,7 @@ Test(phi_language, given_parameters) {
       {"bb=0.1", false, 1, PHIBAL_OK, "1/10", "1/10", NULL},
       {"b=2e-1", false, 0, PHIBAL_OK, "1/5", "1/5", NULL},
       {"bb=1/3..2/3", true, 1, PHIBAL_OK, "1/3", "2/3", NULL},
-      {"bb=1/3..2/3", false, 1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "one number is wanted"},
+      {"bb=1/3..2/3", false, 1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "expected one number"},
       {"bb=2/3..1/3", true, 1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "the smaller one"},
       {"bb=1/0", true, 1, PHIBAL_ERROR_FORMAT, NULL, NULL, "1/0"},
       {"bb", true, -1, PHIBAL_ERROR_ARGUMENT, NULL, NULL, "b, bb; write b=1/2 or b=1/4..1/2"},

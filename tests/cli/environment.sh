@@ -47,7 +47,7 @@ for library in *.so; do
   export LD_PRELOAD="$folder/$library"
   run "$name"
   unset LD_PRELOAD
-  [ "$(grep -c "had set $name; this is undone" "$name/error" | sed 's/\./ /g')" -ge 4 ] || fail "no word of $name"
+  [ "$(grep -c "had set $name; this has been reset" "$name/error" | sed 's/\./ /g')" -ge 4 ] || fail "no word of $name"
   for file in plain/run/checkpoints/*/*.safetensors; do
     cmp "$file" "$name/${file#plain/}" || fail "other bits under $name"
   done

@@ -162,7 +162,7 @@ def under_load():
         where = (command.__name__, what, count, "threads", "busy" if busy else "quiet")
         with Busy(busy):
             status, error, made = command(count, environment=preload(what, "load") if what else {})
-        undone = f"phibal: a library that was loaded before it began had set {NAMES[what]}; this is undone\n" \
+        undone = f"phibal: a library that was loaded before it began had set {NAMES[what]}; this has been reset\n" \
             if what else ""
         check((status, error) == (0, undone), *where, status, error)
         check(made == plain[command][2], *where, "other bits")
@@ -284,7 +284,7 @@ def table():
     comma = {"LOCPATH": folder, "HOSTILE_LOCALE": "de_DE.UTF-8"}
     for command in (train, verify, audit):
         status, error, made = command(environment=preload("locale", "load", **comma))
-        check(status == 0 and "had set the locale de_DE.UTF-8; this is undone" in error, command.__name__, error)
+        check(status == 0 and "had set the locale de_DE.UTF-8; this has been reset" in error, command.__name__, error)
         check(made == plain[command][2], command.__name__, "other bits with a decimal comma")
         status, error, made = command(environment=preload("locale", "malloc=60", **comma))
         check(status == 0 and made == plain[command][2] or status == 2 and "locale" in error,

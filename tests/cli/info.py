@@ -28,5 +28,5 @@ assert there or "./dev build" in run(verify)[2], run(verify)
 missing = {"PHIBAL_CUDA_LIBRARY": library + ".not"}
 assert feature(**missing) is None
 line = [line for line in run(["info"], **missing)[1].splitlines() if "CUDA on host" in line]
-assert len(line) == 1 and "left out: its library is not there; `./dev build` makes it" in line[0], line
+assert len(line) == 1 and "left out: its library is missing; `./dev build` makes it" in line[0], line
 assert run(verify, **missing)[0] == 2

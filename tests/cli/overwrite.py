@@ -52,15 +52,15 @@ with tempfile.TemporaryDirectory() as folder:
     # Vectors: the file, its manifest and the results; each alone is enough.
     for there in ("v.safetensors", "v.json", "r.safetensors"):
         put(there, "mine")
-        refuses(there + " is there already; --overwrite", *ema, "--out", "v.safetensors", "--results", "r.safetensors")
+        refuses(there + " already exists; --overwrite", *ema, "--out", "v.safetensors", "--results", "r.safetensors")
         os.remove(there)
     run(0, *ema, "--out", "v.safetensors", "--results", "r.safetensors")
     refuses("v.safetensors", *ema, "--out", "v.safetensors")
     refuses("named twice", *ema, "--out", "w.safetensors", "--results", "w.safetensors", "--overwrite")
     refuses("named twice", *ema, "--out", "w.safetensors", "--results", "w.json")
     for ending in ("npy", "pt", "gguf"):
-        refuses("name it so", *ema, "--out", "v." + ending)
-        refuses("name it so", *ema, "--results", "v." + ending)
+        refuses("the name must end in", *ema, "--out", "v." + ending)
+        refuses("the name must end in", *ema, "--results", "v." + ending)
     put("v.safetensors", "mine")
     run(0, *ema, "--out", "v.safetensors", "--overwrite")
     run(0, "judge", "v.safetensors", "r.safetensors")
@@ -89,12 +89,12 @@ with tempfile.TemporaryDirectory() as folder:
     # The page of an audit.
     audit = ("audit", "--potential", "euclid", "--skip", "convexity,legendre,gradient,conjugate,core,dynamics")
     put("mine.html", "mine")
-    refuses("mine.html is there already", *audit, "--html", "mine.html")
+    refuses("mine.html already exists", *audit, "--html", "mine.html")
     os.link("mine.html", "kept")
     run(0, *audit, "--html", "mine.html", "--overwrite")
     assert open("kept").read() == "mine", "the page was written in place: an error would lose the old one"
     run(0, *audit, "--html", "new.html")
-    refuses("new.html is there already", *audit, "--html", "new.html")
+    refuses("new.html already exists", *audit, "--html", "new.html")
     run(0, *audit, "--html", "/dev/null")
 
     # A report: where it is said to go, it replaces nothing; in the run's own folder it is made again.
@@ -103,14 +103,14 @@ with tempfile.TemporaryDirectory() as folder:
     run(0, "train", "--config", "tiny", "--data", "data/train.tokens", "--steps", "2", "--batch", "2", "--quiet",
         "--set", "model.layers=2", "--set", "model.sequence=32", "--set", "model.activation=silu",
         "--set", "model.embedding_scale=false", "--out", "run")
-    refuses("data/train.tokens is there already", "data", "build", "--out", "data", "--validation", "0", "text.txt")
+    refuses("data/train.tokens already exists", "data", "build", "--out", "data", "--validation", "0", "text.txt")
     run(0, "report", "run")
     run(0, "report", "run")
     put("run/report.html", "mine")
     refuses("run/report.html", "report", "run")
     run(0, "report", "run", "--overwrite")
     put("page.html", "mine")
-    refuses("page.html is there already", "report", "run", "--out", "page.html")
+    refuses("page.html already exists", "report", "run", "--out", "page.html")
     run(0, "report", "run", "--out", "page.html", "--overwrite")
     refuses("page.html", "report", "run", "--out", "page.html")
     put("pictures/mine.svg", "mine")
@@ -122,7 +122,7 @@ with tempfile.TemporaryDirectory() as folder:
     put("q.jsonl", '{"ctx": "All the", "endings": ["world", "q#"], "label": 0}\n')
     put("details.jsonl", "mine")
     questions = ("eval-model", "--load", "run", "--choices", "q.jsonl", "--details", "details.jsonl")
-    refuses("details.jsonl is there already", *questions)
+    refuses("details.jsonl already exists", *questions)
     run(0, *questions, "--overwrite")
 
     # Every option that names a file, onto everything that is no file: it is written into as what it is, or refused,

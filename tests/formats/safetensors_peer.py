@@ -29,7 +29,7 @@ except ImportError:
 WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4,
           "int16": 2, "int8": 1, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "bool": 1}
 # The library takes these; ours does not, and says so.
-OURS_ONLY = ["cannot be read", "dimensions, where at most", "unaligned for", "more is said of it",
+OURS_ONLY = ["cannot be read", "dimensions, where at most", "unaligned for", "its entry has more",
              "\\u0000", "NUL"]
 
 

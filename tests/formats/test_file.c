@@ -34,7 +34,7 @@ static bool may(const char *path, bool overwrite, const char *own) {
 Test(file, what_is_there_is_replaced_only_when_asked_for) {
   cr_expect(may("new", false, NULL) && may("./new", false, "x"));
   put_text(".", "old", "something");
-  cr_expect(!may("old", false, NULL) && message_has("old is there already; --overwrite"));
+  cr_expect(!may("old", false, NULL) && message_has("old already exists; --overwrite"));
   cr_expect(may("old", true, NULL));
   put_text(".", "empty", "");
   cr_expect(may("empty", false, NULL));
@@ -139,7 +139,7 @@ Test(file, a_device_is_written_into) {
   cr_expect_str_eq(got, "text");
   close(fd);
   cr_expect_eq(file_write("pipe", "text", 4), PHIBAL_ERROR_IO);
-  cr_expect(message_has("nobody reads"));
+  cr_expect(message_has("no process reads"));
   cr_assert(!lstat("pipe", &info) && S_ISFIFO(info.st_mode));
 }
 

@@ -247,13 +247,13 @@ Test(safetensors, a_header_that_cannot_be_is_refused) {
 }
 
 Test(safetensors, a_tensor_that_cannot_be_is_named) {
-  refused("{\"a\":1}", 0, "tensor 'a': what is said of it is not an object");
+  refused("{\"a\":1}", 0, "tensor 'a': its entry is not an object");
   refused("{\"a\\n\\u001b[2J\":1}", 0, "tensor 'a??[2J'");
   refused("{\"a\":{\"shape\":[],\"data_offsets\":[0,1]}}", 1, "tensor 'a': 'dtype' is missing");
   refused("{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,1]}}", 1, "'shape' is missing");
   refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[]}}", 1, "'data_offsets' is missing");
   refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1],\"x\":0}}", 1,
-          "more is said of it");
+          "its entry has more");
   refused(ONE("8", "[1]", "[0,1]"), 1, "dtype is not a string");
   must_fail(view_status(ONE("\"F31\"", "[1]", "[0,4]"), strlen(ONE("\"F31\"", "[1]", "[0,4]")), 4),
             PHIBAL_ERROR_UNSUPPORTED, "dtype 'F31'");
@@ -280,8 +280,8 @@ Test(safetensors, offsets_that_cannot_be_are_named) {
   refused(ONE("\"U8\"", "[1]", "[1,0]"), 1, "1 to 0 are not within");
   refused(ONE("\"U8\"", "[2]", "[0,2]"), 1, "0 to 2 are not within the file's 1 bytes");
   refused(ONE("\"U8\"", "[0]", "[9223372036854775807,9223372036854775807]"), 1, "not within");
-  refused(ONE("\"F32\"", "[2]", "[0,7]"), 8, "leave 7 bytes for 2 elements of F32, which take 8");
-  refused(ONE("\"U8\"", "[1]", "[0,0]"), 0, "leave 0 bytes");
+  refused(ONE("\"F32\"", "[2]", "[0,7]"), 8, "give 7 bytes for 2 elements of F32, which take 8");
+  refused(ONE("\"U8\"", "[1]", "[0,0]"), 0, "give 0 bytes");
   refused("{" GOOD("a", 0, 4) "}", 5, "1 bytes follow the data");
   refused("{}", 1, "1 bytes follow the data");
   refused("{" GOOD("a", 0, 4) "," GOOD("b", 5, 9) "}", 9, "tensor 'b': its data begin at offset 5");
@@ -317,11 +317,11 @@ Test(safetensors, get_says_what_is_there_and_what_is_wanted) {
             PHIBAL_ERROR_FORMAT, "some: tensor 'b' is missing");
   cr_assert_null(t);
   must_fail(safetensors_get(&f, "a", SAFETENSORS_I32, 2, (int64_t[]){2, 3}, &t),
-            PHIBAL_ERROR_FORMAT, "it is F32, where I32 is wanted");
+            PHIBAL_ERROR_FORMAT, "it is F32, expected I32");
   must_fail(safetensors_get(&f, "a", SAFETENSORS_F32, 1, (int64_t[]){6}, &t), PHIBAL_ERROR_FORMAT,
-            "it has 2 dimensions, where 1 are wanted");
+            "it has 2 dimensions, expected 1");
   must_fail(safetensors_get(&f, "a", SAFETENSORS_F32, 2, (int64_t[]){3, -1}, &t),
-            PHIBAL_ERROR_FORMAT, "extent 0 of its shape is 2, where 3 is wanted");
+            PHIBAL_ERROR_FORMAT, "extent 0 of its shape is 2, expected 3");
   cr_assert_null(t);
   safetensors_close(&f);
   free(bytes);
@@ -354,7 +354,7 @@ Test(safetensors, writer_refuses_what_a_reader_would) {
   const safetensors_tensor twice[] = {good, {.name = "b", .data = "y"}, good};
   must_fail(safetensors_write(path, twice, 3, NULL, 0), PHIBAL_ERROR_ARGUMENT, "'a': the name is");
   must_fail(safetensors_write(path, &good, 1, (safetensors_entry[]){{"k", ""}, {"k", ""}}, 2),
-            PHIBAL_ERROR_ARGUMENT, "the key 'k' is there twice");
+            PHIBAL_ERROR_ARGUMENT, "the key 'k' is duplicated");
   must_fail(safetensors_write(path, &good, 1, (safetensors_entry[]){{"k", "\xff"}}, 1),
             PHIBAL_ERROR_ARGUMENT, "not UTF-8");
   must(file_read_all(path, &after));

@@ -65,7 +65,7 @@ with tempfile.TemporaryDirectory() as folder:
     altered(lambda c: first(c).update(equation="M9"), "promises something else")
     altered(lambda c: first(c).update(worst=0.125), "certified as 0.125")
     altered(lambda c: first(c).update(failures=1), "broke the bound")
-    altered(lambda c: c.update(passed=False), "bounds were broken")
+    altered(lambda c: c.update(passed=False), "exceeded bounds")
     altered(lambda c: c.update(backend="mine"), "backend 'mine'")
     altered(lambda c: c["operations"][0].update(name="emb"), "no operation 'emb'")
     with open(at("wrong.json"), "w", encoding="utf-8") as f:

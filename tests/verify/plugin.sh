@@ -31,11 +31,11 @@ expect() {
 }
 
 compile router "$root/examples/plugin/router.c"
-expect 0 "all 2 operations kept their bounds" --cases 60
+expect 0 "all 2 operations are within their bounds" --cases 60
 expect 2 "does not offer 'ema'" --op ema
 compile fault "$root/examples/plugin/router.c" -DPLUGIN_FAULT
 expect 1 "FAIL router-forward experts: .*worst in case" --op router-forward --first-failure
-expect 0 "all 1 operations kept their bounds" --op loss-free
+expect 0 "all 1 operations are within their bounds" --op loss-free
 # Outputs left out are not judged, the others are, against bounds carried through from the inputs.
 compile without "$root/examples/plugin/router.c" '-DPLUGIN_WITHOUT="loads logsumexp"'
 expect 0 "loads  *-  *-  not given" --op router-forward --cases 60
@@ -86,7 +86,7 @@ if [ "$(uname -m)" = x86_64 ]; then
     took=$(($(date +%s) - began))
     wrong=
     [ $took -le 20 ] || wrong="$took seconds"
-    ! grep -q "^all .* operations kept" "$work/log" || [ "$status" = 0 ] || wrong="a claim of the plugin's"
+    ! grep -q "^all .* operations are within" "$work/log" || [ "$status" = 0 ] || wrong="a claim of the plugin's"
     [ "$status" = 2 ] || grep -q '^loss-free  *bias  *30 .* ok$' "$work/log" || wrong="loss-free is not ok"
     ! grep -q "$(printf '\033')" "$work/log" || wrong="control characters"
     case $status in
@@ -101,7 +101,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 2|it ended its process, with exit status 0, while it was loaded
 1|hostile?\[2J: it ended its process, with exit status 0, while it computed the case
 1|it ended its process, with exit status 0, while it computed the case
-1|1 of 2 operations broke a bound
+1|1 of 2 operations exceeded a bound
 1|its process died of signal 11 (Segmentation fault) while it computed the case
 1|no answer within 2 s while it computed the case; --time-limit sets it
 2|no answer within 2 s while it was loaded
@@ -110,10 +110,10 @@ if [ "$(uname -m)" = x86_64 ]; then
 2|loading it sets flush-to-zero for the whole process
 1|it ended its process, with exit status 0, while it computed the case
 1|it wrote beyond the ends of
-0|all 2 operations kept their bounds
+0|all 2 operations are within their bounds
 1|it wrote to its connection with phibal
 1|it closed its connection with phibal
-0|plugin: \[what it prints further is left out\]
+0|plugin: \[further output is omitted\]
 1|its process died of signal 14
 LIST
 fi
@@ -126,7 +126,7 @@ if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
     echo "ok: loss_free.cu compiles"
     if [ -e /dev/nvidia0 ]; then
       so=$work/loss_free.so
-      expect 0 "all 1 operations kept their bounds" --cases 240
+      expect 0 "all 1 operations are within their bounds" --cases 240
     else
       echo "skipped: loss_free.cu is not run: no GPU"
     fi

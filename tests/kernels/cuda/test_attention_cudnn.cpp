@@ -579,11 +579,11 @@ Test(attention_cudnn, without_a_plan_products_go_on) {
   by_products(s, "older than 9.16");
   now = play();
   now.major = 10;
-  by_products(s, "no deterministic attention");
+  by_products(s, "no known deterministic attention");
   now = play();
   now.major = 8;
   s.head_width = 136;
-  by_products(s, "wider");
+  by_products(s, "the head width is too large");
   now = play();
   s = usual;
   s.type = PHIBAL_ROWS_F32;

@@ -297,7 +297,7 @@ Test(ranks_nccl, a_wait_ends_where_patience_does) {
   here.stream = &stream;
   cr_assert_eq(phibal_cuda_ranks_create(&peers, &r), PHIBAL_OK);
   now.ready_after = -1;
-  wait_in_vain(r, "another rank has not come for 0.05 s");
+  wait_in_vain(r, "timed out waiting 0.05 s for another rank");
 }
 
 Test(ranks_nccl, a_message_that_fails) {

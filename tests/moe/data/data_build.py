@@ -49,8 +49,8 @@ with tempfile.TemporaryDirectory() as folder:
 
     # One file, without an option; the same through a pipe, by either way.
     out, error = build(0, "--out", "a", "input.txt")
-    assert "input.txt is one file: divided" in error and "--document-bytes" in error, error
-    count = int(out.split("1 file read, 0 left out; ")[1].split(" documents")[0])
+    assert "input.txt is one file: split" in error and "--document-bytes" in error, error
+    count = int(out.split("1 file read, 0 skipped; ")[1].split(" documents")[0])
     assert 64 <= count < 128 and "%d tokens" % (len(play) + count) in out, out
     assert set(held("a")) == {"train.tokens", "validation.tokens", "corpus.json"}
     build(0, "--out", "b", "--domain", "input=-", given=play)
@@ -109,8 +109,8 @@ with tempfile.TemporaryDirectory() as folder:
     out, error = build(0, "--out", "d", "mixed", "--invalid-utf8", "skip", "--domain", "more=mixed/picture",
                        "--domain", "more=input.txt")
     assert "30 empty, 2 not UTF-8, 1 with zero bytes, 1 with names that begin with a dot" in out, out
-    assert "1 links that lead nowhere" in out and "other names of files that were read" in out, out
-    assert error.count("empty, left out") == 8 and "others likewise" in error, error
+    assert "1 broken links" in out and "other names of files that were read" in out, out
+    assert error.count("empty, skipped") == 8 and "others likewise" in error, error
     told = json.loads(build(0, "--out", "g", "mixed", "--invalid-utf8", "skip", "--json")[0])
     assert (told["empty_files"], told["zero_files"], told["broken_links"], told["hidden_names"]) == (30, 1, 1, 1), told
     assert told["repeated_files"] >= 2 and told["no_files"] == 1, told  # 0.txt and the circle
@@ -119,7 +119,7 @@ with tempfile.TemporaryDirectory() as folder:
     before = held("a")
     for options in (["--validation", "0"], ["--json"], []):
         error = build(2, "--out", "a", *options, "input.txt")[1]
-        assert "train.tokens is there already; --overwrite" in error and error.count("\n") == 1, error
+        assert "train.tokens already exists; --overwrite" in error and error.count("\n") == 1, error
         assert held("a") == before
     build(2, "--out", "a", "--overwrite", "--validation", "0", "mixed")
     assert held("a") == before

@@ -348,7 +348,7 @@ Test(data_build, links_are_followed_and_files_taken_once) {
   cr_expect_eq(r.again, 5, "z, b/again, b/up, self, far-e: %d", (int)r.again);
   cr_expect_eq(r.broken_links, 3, "%d", (int)r.broken_links);
   cr_expect_eq(r.no_files, 1);
-  cr_expect(strstr(notices, "/broken: a link that leads nowhere"), "%s", notices);
+  cr_expect(strstr(notices, "/broken: a broken link"), "%s", notices);
   token_file f = open_part(out, 0);
   static const char *const texts[] = {"one", "two", "three", "four"};
   for (int i = 0; i < 4; i++) cr_expect_eq(holds(&f, texts[i]), 1, "%s", texts[i]);
@@ -385,8 +385,8 @@ Test(data_build, one_file_is_divided) {
       .sources = sources, .source_count = 2, .validation = 0.05, .seed = 1, .divide_one = true};
   build_report r;
   must(run(o, &r));
-  cr_expect(strstr(notices, "input.txt is one file: divided") && strstr(notices, "17428 bytes"),
-            "%s", notices);
+  cr_expect(strstr(notices, "input.txt is one file: split") && strstr(notices, "17428 bytes"), "%s",
+            notices);
   cr_expect_eq(r.domains[0].document_bytes, 17428);
   cr_expect_eq(r.domains[1].document_bytes, 0);
   cr_expect_eq(r.domains[1].train.documents + r.domains[1].validation.documents, 2);
@@ -445,7 +445,7 @@ Test(data_build, zero_bytes_are_no_text) {
   must(run(with, &r));
   cr_expect(r.zero_files == 1 && !r.invalid_files && r.files == 2 &&
             r.domains[0].train.documents == 2);
-  cr_expect(strstr(notices, "/zeros: 3 zero bytes, left out"), "%s", notices);
+  cr_expect(strstr(notices, "/zeros: 3 zero bytes, skipped"), "%s", notices);
   build_report_free(&r);
   with.invalid = BUILD_INVALID_KEEP;
   with.overwrite = true;
@@ -482,7 +482,7 @@ Test(data_build, lines_of_json) {
   folder_remove(out);
 
   static const char *const bad[][2] = {
-      {"{\"text\": \"one\"}\n{\"text\": 1}", "a.jsonl:2: an object"},
+      {"{\"text\": \"one\"}\n{\"text\": 1}", "a.jsonl:2: expected an object"},
       {"{\"messages\": []}", "--instructions"},
       {"[1]", "a.jsonl:1: an object"},
       {"\n{\"text\": \"one\"", "a.jsonl:2: no JSON"},
@@ -589,7 +589,7 @@ Test(data_build, a_corpus_that_is_there_is_not_replaced) {
   put_out("text.txt", "mine");
   must(run_one((build_options){.validation = 0.2}, "d"));
   cr_expect_eq(count_names(out), 4, "what has another name is no obstacle");
-  expect_refused((build_options){.validation = 0.2}, "train.tokens is there already");
+  expect_refused((build_options){.validation = 0.2}, "train.tokens already exists");
   must(run_one((build_options){.validation = 0.2, .seed = 4, .overwrite = true}, "d"));
   cr_expect(strstr(notices, "replacing the corpus") && strstr(notices, "resumed"), "%s", notices);
   cr_expect(out_holds("text.txt", "mine"));
@@ -604,12 +604,12 @@ Test(data_build, without_validation_an_old_part_goes_if_a_build_made_it) {
   /* This one is nobody's: the corpus beside it has none. */
   put_out("validation.tokens", "mine");
   expect_refused((build_options){.validation = 0, .overwrite = true},
-                 "validation.tokens would not");
+                 "validation.tokens is not part");
   cr_expect(out_holds("validation.tokens", "mine"));
   must(run_one((build_options){.validation = 0.2, .overwrite = true}, "d"));
   put_out("tokenizer.model", "mine");
   expect_refused((build_options){.validation = 0.2, .overwrite = true},
-                 "tokenizer.model would not");
+                 "tokenizer.model is not part");
   cr_expect(out_holds("tokenizer.model", "mine"));
 }
 
@@ -634,7 +634,7 @@ Test(data_build, bad_text_is_refused_with_its_place) {
   expect_error(o, PHIBAL_ERROR_IO, "text: cannot open: No such file");
   put_text(text, "empty", "");
   expect_error(o, PHIBAL_ERROR_ARGUMENT, "domain 'd' has no text");
-  cr_assert(strstr(notices, "/empty: empty, left out"), "%s", notices);
+  cr_assert(strstr(notices, "/empty: empty, skipped"), "%s", notices);
   put_text(text, "only", "one text");
   expect_error(o, PHIBAL_ERROR_ARGUMENT, "--document-bytes");
   put_text(text, "bad", "Caf\xe9 noir");
@@ -648,7 +648,7 @@ Test(data_build, bad_text_is_refused_with_its_place) {
                  PHIBAL_ERROR_IO, "/no/model: cannot open");
 
   must(run_one((build_options){.validation = 0.2, .invalid = BUILD_INVALID_SKIP}, "d"));
-  cr_assert(strstr(notices, "/bad: not UTF-8 at byte 3, left out"), "%s", notices);
+  cr_assert(strstr(notices, "/bad: not UTF-8 at byte 3, skipped"), "%s", notices);
   token_file f = open_part(out, 0), g = open_part(out, 1);
   cr_assert_eq(f.documents + g.documents, 2);
   token_file_close(&f);

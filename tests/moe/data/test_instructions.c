@@ -66,10 +66,10 @@ Test(instructions, errors_name_line_and_field) {
       {"{\"prompt\": [], \"completion\": \"a\"}", "\"prompt\" is no text"},
       {"{\"prompt\": \"\", \"completion\": \"a\"}", "\"prompt\" is empty"},
       {"{\"messages\": {}}", "\"messages\" is no list"},
-      {"{\"messages\": []}", "no message of the assistant"},
-      {"{\"messages\": [3]}", "\"messages\"[0] is no object"},
+      {"{\"messages\": []}", "no assistant message"},
+      {"{\"messages\": [3]}", "\"messages\"[0] is not an object"},
       {"{\"messages\": [{\"content\": \"a\"}]}", "\"messages\"[0].\"role\" is no text"},
-      {"{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}", "no message of the assistant"},
+      {"{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}", "no assistant message"},
       {"{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"assistant\","
        " \"content\": [{\"type\": \"text\"}]}]}",
        "\"messages\"[1].\"content\" is no text"},
@@ -106,13 +106,13 @@ Test(instructions, templates) {
   string_list_free(&example);
   static const char first[] = "{\"messages\": [{\"role\": \"assistant\", \"content\": \"A\"}]}";
   cr_expect_eq(instruction_parse(&t, "e", 1, first, strlen(first), &example), PHIBAL_ERROR_FORMAT);
-  cr_expect(strstr(phibal_status_message(), "nothing stands before"), "%s",
+  cr_expect(strstr(phibal_status_message(), "has nothing before it"), "%s",
             phibal_status_message());
   chat_template_free(&t);
   static const char *const bad[][2] = {{"{", "not JSON"},
                                        {"{\"user\": [\"a\", \"b\"]}", "\"assistant\""},
-                                       {"{\"assistant\": [\"a\"]}", "two texts"},
-                                       {"{\"assistant\": \"a\"}", "two texts"},
+                                       {"{\"assistant\": [\"a\"]}", "expected two strings"},
+                                       {"{\"assistant\": \"a\"}", "expected two strings"},
                                        {"[]", "\"assistant\""}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     cr_expect_eq(read_template(bad[i][0], &t), PHIBAL_ERROR_FORMAT);
@@ -209,8 +209,8 @@ Test(instructions, a_file_keeps_what_is_learned) {
     int64_t bit;
     const char *message;
   } cases[] = {{0, "document 0: its first token"},
-               {h.tokens, "behind the last"},
-               {length_of(0) - 1, "document 0: no token is to be predicted"},
+               {h.tokens, "after the last"},
+               {length_of(0) - 1, "document 0: it has no target"},
                {length_of(0) + 1, NULL}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     char *byte = &b.bytes[section + (size_t)cases[c].bit / 8];

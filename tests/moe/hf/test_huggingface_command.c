@@ -39,8 +39,8 @@ static double loss_of(const char *load) {
 static void take(const char *name) {
   char command[1024], path[256];
   path_to(name, path);
-  snprintf(command, sizeof command, "cp -r '%s/tests/moe/hf/fixtures/%s' '%s'",
-           PHIBAL_SOURCE_DIR, name, path);
+  snprintf(command, sizeof command, "cp -r '%s/tests/moe/hf/fixtures/%s' '%s'", PHIBAL_SOURCE_DIR,
+           name, path);
   cr_assert_eq(system(command), 0);
 }
 
@@ -218,7 +218,7 @@ Test(huggingface_command, adapters) {
   cr_expect_float_eq(loss_of("again"), after, 1e-6);
   cr_expect_float_eq(loss_of("qwen3_moe --adapters adapters"), after, 1e-6);
   cr_expect_float_eq(loss_of("merged"), after, 1e-12);
-  expect(2, "export --load qwen3_moe --adapters --out x", "no run with adapters");
+  expect(2, "export --load qwen3_moe --adapters --out x", "not a run with adapters");
   expect(2, "train --config tune.yaml --from qwen3_moe --set lora.rank=2 --set lora.targets=w1",
          "'w1'");
   expect(2, "train --config tiny --set lora.rank=2", "training.from");

@@ -488,8 +488,8 @@ Test(huggingface_files, refuses_another_index) {
       {"model.norm.weight", NULL, "the index has it nowhere"},
       {"lm_head.weights", "a.safetensors",
        "tensor \"lm_head.weights\" is not in \"a.safetensors\""},
-      {"model.norm.weight", "", "\"\" is no file of the folder"},
-      {"model.norm.weight", "[\"a.safetensors\"]", "is no file of the folder"},
+      {"model.norm.weight", "", "\"\" is not a file of the folder"},
+      {"model.norm.weight", "[\"a.safetensors\"]", "is not a file of the folder"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     copy c = copy_begin("olmoe");
@@ -632,7 +632,7 @@ Test(huggingface_files, like_another) {
   p.config.embedding_scale = true;
   cr_expect_eq(hf_save(folder, &p.config, p.m, &(hf_save_options){.shard_bytes = 1 << 30}),
                PHIBAL_ERROR_UNSUPPORTED);
-  cr_expect(message_has("OlmoeForCausalLM, differ: model.embedding_scale (true, there false)"),
+  cr_expect(message_has("OlmoeForCausalLM, differs in: model.embedding_scale (true, there false)"),
             "%s", phibal_status_message());
   cr_expect_eq(count_names(folder), -1, "nothing is written before that");
   folder_remove(like);

@@ -147,7 +147,7 @@ Test(lora, refuses) {
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "lora_A.weight");
   tensors[0].name = ADAPTED_PREFIX "model.layers.9.self_attn.q_proj.lora_A.weight";
   must(safetensors_write(path, tensors, 1, NULL, 0));
-  expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "fits no matrix");
+  expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "matches no matrix");
   free(with_a), free(with_b), free(path);
   folder_remove(folder);
   free(folder);

@@ -239,7 +239,7 @@ static const char *say_nothing(const launcher *l) {
 Test(rendezvous, a_silent_rank_is_named) {
   pid_t children[3];
   for (int r = 0; r < 3; r++)
-    children[r] = start(say_nothing, job(r, 3), r == 2 ? NULL : "rank 2 has said nothing for 2 s");
+    children[r] = start(say_nothing, job(r, 3), r == 2 ? NULL : "no message from rank 2 for 2 s");
   finish(children, 3);
 }
 
@@ -286,7 +286,8 @@ Test(rendezvous, the_port_is_taken) {
   const char *wrong = wait_a_second(&l);
   cr_assert_not_null(wrong);
   char place[64];
-  snprintf(place, sizeof place, "127.0.0.1:%d (MASTER_ADDR, MASTER_PORT): the port is in use", l.port);
+  snprintf(place, sizeof place, "127.0.0.1:%d (MASTER_ADDR, MASTER_PORT): the port is in use",
+           l.port);
   cr_expect(strstr(wrong, place), "%s", wrong);
   /* And who comes to the other program is told something else than a rank's answer. */
   l.rank = 1;

@@ -111,5 +111,5 @@ refuse() { # WORD OPTION...
   if on 2 $device --out no "$@"; then fail "$* is not refused"; fi
   grep -q -- "$word" error || fail "no '$word' in the message"
 }
-refuse "divided optimizer" --shard-optimizer true
+refuse "sharded optimizer" --shard-optimizer true
 echo "1, 2 and 4 ranks on devices: one m"

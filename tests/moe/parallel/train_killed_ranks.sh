@@ -42,7 +42,7 @@ while [ "$count" -lt "$kills" ]; do
     [ $struck = yes ] || fail "a job ended by itself after $count kills"
     count=$((count + 1))
   fi
-  if grep -q "passed over" error; then fail "kill $count left a checkpoint that cannot be loaded"; fi
+  if grep -q "skipped:" error; then fail "kill $count left a checkpoint that cannot be loaded"; fi
 done
 how="$options --out killed"
 [ ! -e killed/config.yaml ] || how="--resume killed --quiet"

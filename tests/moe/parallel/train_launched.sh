@@ -75,7 +75,7 @@ done
 (launch 1 2 $options --device $device --out no --expert-parallel 2) & other=$!
 if (launch 0 2 $options --device $device --out no --expert-parallel 2); then fail "divided experts"; fi
 if wait $other; then fail "divided experts of rank 1"; fi
-grep -q "needs ranks that mpirun has started" error.0 || { cat error.0 >&2; fail "no word of divided experts"; }
+grep -q "needs ranks started by mpirun" error.0 || { cat error.0 >&2; fail "no word of divided experts"; }
 if (launch 0 2 $options --out cpu); then fail "the CPU is not refused"; fi
 grep -q "are started by mpirun" error.0 || fail "no word of mpirun"
 # Without the secret nobody begins; with another one, nobody joins, and the job does not end of it.

@@ -109,7 +109,7 @@ Test(report, runs) {
   cr_expect_str_eq(output, "phi/report.html\n");
   html = page("phi/report.html");
   expect_whole(html);
-  cr_expect(strstr(html, "The curves and box plots are left out: gnuplot was not found"));
+  cr_expect(strstr(html, "The curves and box plots are omitted: gnuplot was not found"));
   cr_expect_eq(count(html, "<svg"), 2);
   free(html);
   json_decref(phi), json_decref(dense);

@@ -78,7 +78,7 @@ Test(sweep, what_is_no_sweep) {
   static const char *const bad[][2] = {
       {"", "empty"},
       {"base: [", "s.yaml:2: not YAML"},
-      {"- a\n", "s.yaml:1: a sweep file: keys and values"},
+      {"- a\n", "s.yaml:1: a sweep file: expected keys and values"},
       {"out: o\ngrid: {balance.eta: [1]}\n", "base is missing"},
       {"base: tiny\ngrid: {balance.eta: [1]}\n", "out is missing"},
       {"base: tiny\nout: o\n", "cases or grid is missing"},
@@ -86,21 +86,23 @@ Test(sweep, what_is_no_sweep) {
       {"base: tiny\nseds: [1]\n",
        "s.yaml:2: seds: unknown: base, out, seeds, set, cases and grid are "
        "known; perhaps 'seeds'"},
-      {"base: tiny\nout: o\ntraining.steps: 3\n", "keys stand under 'set'"},
+      {"base: tiny\nout: o\ntraining.steps: 3\n", "of a run file belong under 'set'"},
       {"base: tiny\nout: o\nset: {training.setps: 3}\n",
-       "s.yaml:3: training.setps: no key of a run file; perhaps 'training.steps'"},
+       "s.yaml:3: training.setps: not a key of a run file; perhaps 'training.steps'"},
       {"base: tiny\nbase: tiny\n", "s.yaml:2: base: is given twice"},
-      {"base: tiny\nout: o\ngrid:\n  balance.etta: [1]\n", "s.yaml:4: balance.etta: no key"},
-      {"base: tiny\nout: o\ngrid:\n  balance.eta: 1\n", "s.yaml:4: balance.eta: a list"},
-      {"base: tiny\nout: o\ngrid:\n  balance.eta: []\n", "s.yaml:4: balance.eta: a list"},
-      {"base: tiny\nout: o\ngrid:\n  balance.eta: [1, 1]\n", "s.yaml:4: eta=1: is there twice"},
-      {"base: tiny\nout: o\ngrid:\n  balance.eta: [[1]]\n", "s.yaml:4: balance.eta: a single"},
+      {"base: tiny\nout: o\ngrid:\n  balance.etta: [1]\n", "s.yaml:4: balance.etta: not a key"},
+      {"base: tiny\nout: o\ngrid:\n  balance.eta: 1\n", "s.yaml:4: balance.eta: expected a list"},
+      {"base: tiny\nout: o\ngrid:\n  balance.eta: []\n", "s.yaml:4: balance.eta: expected a list"},
+      {"base: tiny\nout: o\ngrid:\n  balance.eta: [1, 1]\n", "s.yaml:4: eta=1: is duplicated"},
+      {"base: tiny\nout: o\ngrid:\n  balance.eta: [[1]]\n",
+       "s.yaml:4: balance.eta: expected a single"},
       {"base: tiny\nout: o\ngrid:\n  training.seed: [1]\n", "s.yaml:4: training.seed"},
       {"base: tiny\nout: o\ncases:\n  - {balance.eta: 1}\n", "s.yaml:4: cases: each needs a name"},
-      {"base: tiny\nout: o\ncases:\n  - {name: a, base: [b]}\n", "s.yaml:4: base: a text"},
-      {"base: tiny\nout: o\nseeds: 3\n", "s.yaml:3: seeds: a list"},
-      {"base: tiny\nout: o\nseeds: [1, -2]\n", "s.yaml:3: seeds: an integer"},
-      {"base: tiny\nout: o\nseeds: [1, 1]\n", "s.yaml:3: seeds: one is there twice"}};
+      {"base: tiny\nout: o\ncases:\n  - {name: a, base: [b]}\n",
+       "s.yaml:4: base: expected a string"},
+      {"base: tiny\nout: o\nseeds: 3\n", "s.yaml:3: seeds: expected a list"},
+      {"base: tiny\nout: o\nseeds: [1, -2]\n", "s.yaml:3: seeds: expected an integer"},
+      {"base: tiny\nout: o\nseeds: [1, 1]\n", "s.yaml:3: seeds: one is duplicated"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     sweep s;
     cr_expect_eq(sweep_parse(bad[i][0], strlen(bad[i][0]), "s.yaml", &s), PHIBAL_ERROR_FORMAT, "%s",

@@ -75,7 +75,7 @@ for change in replaced removed copied; do
   copied) : >data/train.tokens ;;
   esac
   wait $run || fail "$change: status $?"
-  words=$(grep -c "is another file by now, or gone" error || true)
+  words=$(grep -c "was replaced or removed" error || true)
   [ "$words" = $([ $change = copied ] && echo 0 || echo 1) ] || fail "$change: $words lines"
 done
 "$phibal" train $options --steps 400 --data built/train.tokens --out long >log 2>error || fail "long"

@@ -94,7 +94,7 @@ refuses "training.continued" train --resume said --set training.continued=30@30
 refuses "optimizer.warmup" train --resume said --steps 60 --set optimizer.warmup=0.5
 [ -e said/result.json ] || fail "a refusal has removed result.json"
 train --resume said --steps 40
-grep -q "all its steps are taken; --steps N" error || fail "not said how to go on"
+grep -q "all steps are done; --steps N" error || fail "not said how to go on"
 train $base --steps 3 --set checkpoint.keep=0 --out bare
 refuses "bare' has ended and has no checkpoint" train --resume bare --steps 5
 [ -e bare/result.json ] || fail "a refusal has removed the result"

@@ -26,7 +26,7 @@ for from in source $newest bare hf; do
   lines $name >a
   lines from-source >b
   [ -s a ] && cmp a b || fail "--from $from: other steps than --from source"
-  [ $from = hf ] || grep -q "begin anew" error || fail "--from $from: nothing said"
+  [ $from = hf ] || grep -q "start afresh" error || fail "--from $from: nothing said"
 done
 grep -q "from: '$newest'" from-source/config.yaml || fail "config.yaml does not say which checkpoint"
 train $anew --out scratch
@@ -76,11 +76,11 @@ refuses "neither 'text/config.json'.*nor 'text/config.yaml'" train --config tiny
 refuses "text/config.yaml" train $run --from text --steps 1 --out no
 refuses "config is needed" train $run --steps 1 --out no
 refuses "config is needed" train $run --from hf --steps 1 --out no
-refuses "would remove the weights that are taken" train $run --from source --steps 1 --out ./source/ --overwrite
+refuses "would delete the source weights" train $run --from source --steps 1 --out ./source/ --overwrite
 mkdir -p runs && cp -r source runs/tiny-phi # where a run lies whose --out was not said
-refuses "would remove the weights that are taken" train $run --from runs/tiny-phi --steps 1 --overwrite
+refuses "would delete the source weights" train $run --from runs/tiny-phi --steps 1 --overwrite
 [ -d runs/tiny-phi/checkpoints/step-000000000030 ] || fail "the weights are gone"
-[ -d $newest ] && refuses "holds a run already" train $run --from source --steps 1 --out source || fail "the source is gone"
+[ -d $newest ] && refuses "already holds a run" train $run --from source --steps 1 --out source || fail "the source is gone"
 [ ! -e no ] || fail "a refusal leaves a folder"
 
 # eval-model: the same numbers from each.
@@ -100,7 +100,7 @@ rm bare/config.yaml
 refuses "'bare' is neither" eval-model --load bare
 truncate -s 100 source/checkpoints/step-000000000031/model.safetensors
 train --from source $run --steps 1 --out older
-grep -q "passed over.*step-000000000031/model.safetensors: truncated" error || fail "not said what is passed over"
+grep -q "skipped:.*step-000000000031/model.safetensors: truncated" error || fail "not said what is passed over"
 grep -q "from: '$newest'" older/config.yaml || fail "not the checkpoint before"
 
 # Experts divided over ranks.

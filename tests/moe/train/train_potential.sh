@@ -78,7 +78,7 @@ resumes "unchanged"
 [ ! -s error ] || fail "something is said although nothing has changed"
 printf 'potential mine\nparameter w in (0, 1) = 1/2\nvalue sum(w*x*log(x) + (1-w)*x^4)\n' >mine.phi
 resumes "changed"
-grep -q "'mine.phi' has changed since the run began; it goes on with its own copy, gone/potential.phi" error || fail "nothing is said of the change"
+grep -q "'mine.phi' has changed since the run began; it continues with its own copy, gone/potential.phi" error || fail "nothing is said of the change"
 rm mine.phi
 resumes "removed"
 rm -rf begun && cp -r half_done begun && rm -r begun/checkpoints # killed before it had one
@@ -101,7 +101,7 @@ train kept --potential negentropy
 [ ! -e kept/potential.phi ] || fail "--overwrite leaves the old potential"
 mkdir own && cp mine.phi own/potential.phi # a folder that was no run
 if "$phibal" train --config tiny --data data/train.tokens --out own --quiet >log 2>error; then fail "a potential.phi is taken for nothing"; fi
-grep -q "own' holds a run already (potential.phi)" error && cmp mine.phi own/potential.phi || fail "a potential.phi that is no run's"
+grep -q "own' already holds a run (potential.phi)" error && cmp mine.phi own/potential.phi || fail "a potential.phi that is no run's"
 printf 'base: tiny\nout: swept\nset: {data.train: data/train.tokens, training.steps: 2, batch.sequences: 2, model.layers: 1, model.sequence: 64, balance.potential: mine.phi}\ngrid:\n  balance.parameters: ["w=1/4", "w=3/4"]\n' >sweep.yaml
 "$phibal" sweep sweep.yaml --quiet >log 2>error || { cat error >&2; fail "a sweep over a parameter"; }
 for run in swept/*seed=1; do cmp mine.phi "$run/potential.phi" || fail "a sweep keeps no copy"; done

@@ -72,7 +72,7 @@ for pair in INT:130 TERM:143 USR1:138; do
   status=0
   wait $pid || status=$?
   [ $status -eq ${pair#*:} ] || fail "status $status of a sweep after SIG${pair%:*}"
-  grep -q "stopped; the same command goes on" error || fail "the sweep does not say that it has stopped"
+  grep -q "stopped; repeat the command to continue" error || fail "the sweep does not say that it has stopped"
 done
 "$phibal" sweep sweep.yaml --quiet >log 2>error || fail "status $? of a sweep that has ended"
 
@@ -89,7 +89,7 @@ while [ "$count" -lt "$kills" ]; do
   how="$options --out killed"
   [ ! -e killed/config.yaml ] || how="--resume killed --quiet"
   timeout -s KILL "$wait" "$phibal" train $how >log 2>error || status=$?
-  ! grep -q "passed over" error || fail "kill $count left a checkpoint that cannot be loaded"
+  ! grep -q "skipped:" error || fail "kill $count left a checkpoint that cannot be loaded"
   case $status in
   0) same killed && rm -rf killed && done=$((done + 1)) ;;
   137) count=$((count + 1)) ;;
@@ -105,7 +105,7 @@ same killed
 newest=killed/checkpoints/step-000000000040
 truncate -s 1000 $newest/model.safetensors
 "$phibal" train --resume killed --quiet >log 2>error || fail "the checkpoint before a damaged one is not used"
-grep -q "passed over.*step-000000000040/model.safetensors: truncated" error || fail "nothing said"
+grep -q "skipped:.*step-000000000040/model.safetensors: truncated" error || fail "nothing said"
 same killed
 for step in killed/checkpoints/step-*; do truncate -s 0 "$step/checkpoint.json"; done
 if "$phibal" train --resume killed --quiet >log 2>error; then fail "resumed from nothing"; fi
@@ -148,11 +148,11 @@ refuses "data.validation: other/validation.tokens: .*had 'other/validation.token
 [ ! -s error ] || fail "something is said of a validation text that is the same"
 cp data/train.tokens other/validation.tokens
 "$phibal" train --resume depends --validation other/validation.tokens --quiet >log 2>error || fail "another validation text"
-grep -q "data.validation 'other/validation.tokens' is another text than before, '[a-z/.]*' of [0-9]* tokens" error || fail "nothing said of another validation text"
+grep -q "data.validation 'other/validation.tokens' differs from the validation text before, '[a-z/.]*' of [0-9]* tokens" error || fail "nothing said of another validation text"
 "$phibal" train --resume depends --validation '' --quiet >log 2>error || fail "without validation"
 
 refuses "optimizer.peak_lr" train --resume straight --lr 1e-4
 refuses "no --config" train --resume straight --config tiny
 refuses "config.yaml" train --resume absent
-refuses "holds a run already.*--resume" train --config tiny --data data/train.tokens --out straight
+refuses "already holds a run.*--resume" train --config tiny --data data/train.tokens --out straight
 echo "$kills kills, $done runs that got through between them: nothing lost"
