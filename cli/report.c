@@ -415,7 +415,7 @@ static phibal_status write_page(const target *out, const char *heading, int n,
   page_made(to, out->argc, out->argv);
   if (!can_draw)
     fprintf(to,
-            "<p class=\"made\">%s left out: gnuplot was not found when this page was made.</p>\n",
+            "<p class=\"made\">%s omitted: gnuplot was not found when this page was made.</p>\n",
             sweep ? "The curves are" : "The curves and box plots are");
   if (sweep)
     report_write_sweep(to, heading, sweep, can_draw);

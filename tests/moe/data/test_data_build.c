@@ -484,7 +484,7 @@ Test(data_build, lines_of_json) {
   static const char *const bad[][2] = {
       {"{\"text\": \"one\"}\n{\"text\": 1}", "a.jsonl:2: expected an object"},
       {"{\"messages\": []}", "--instructions"},
-      {"[1]", "a.jsonl:1: an object"},
+      {"[1]", "a.jsonl:1: expected an object"},
       {"\n{\"text\": \"one\"", "a.jsonl:2: no JSON"},
       {"{\"text\": \"\\u0000\"}", "a.jsonl:1: no JSON"},
       {"plain text", "--jsonl none"}};

@@ -135,9 +135,9 @@ refuse() { # WORD RANKS OPTION...
   if on "$@"; then fail "$* is not refused"; fi
   grep -q "$word" error || fail "$*: no word of '$word'"
 }
-refuse "3 ranks are to divide the experts, which do not divide the 2" 2 $options --out no \
+refuse "3 does not divide the 2 ranks" 2 $options --out no \
   --set model.experts=6 --expert-parallel 3
 refuse "cannot be divided evenly over 3 ranks" 3 $options --out no --expert-parallel 3
-refuse "the model has none" 2 $options --out no --expert-parallel 2 --method dense
+refuse "the model has no experts" 2 $options --out no --expert-parallel 2 --method dense
 [ ! -e no ] || fail "a refused run has left a folder"
 echo "divided experts and optimizers: as undivided ones"

@@ -84,8 +84,8 @@ Test(sweep, what_is_no_sweep) {
       {"base: tiny\nout: o\n", "cases or grid is missing"},
       {"base: tiny\nout: o\nmore: 3\n", "s.yaml:3: more: unknown"},
       {"base: tiny\nseds: [1]\n",
-       "s.yaml:2: seds: unknown: base, out, seeds, set, cases and grid are "
-       "known; perhaps 'seeds'"},
+       "s.yaml:2: seds: unknown; the keys are base, out, seeds, set, cases and grid; "
+       "perhaps 'seeds'"},
       {"base: tiny\nout: o\ntraining.steps: 3\n", "of a run file belong under 'set'"},
       {"base: tiny\nout: o\nset: {training.setps: 3}\n",
        "s.yaml:3: training.setps: not a key of a run file; perhaps 'training.steps'"},

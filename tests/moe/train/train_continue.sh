@@ -82,7 +82,7 @@ grep -q "continued: '20@20'" accumulated/config.yaml || fail "nor config.yaml"
 # What is said at the start.
 train $base --steps 20 --out said
 train --resume said --steps 40
-grep -q "40 steps now, 20 were planned" error || fail "the start does not say the schedule"
+grep -q "40 steps, 20 were planned" error || fail "the start does not say the schedule"
 grep -q "warm-up stays the first 2 steps" error || fail "nor the warm-up"
 train --resume said
 ! grep -q "were planned" error || fail "said again though nothing changed"
