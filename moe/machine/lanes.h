@@ -26,15 +26,6 @@ static inline double lanes_dot(int64_t n, const float *restrict x, const float *
   return lanes_reduce(sum);
 }
 
-static inline double lanes_sum(int64_t n, const float *x) {
-  double sum[LANES] = {0};
-  int64_t j = 0;
-  for (; j + LANES <= n; j += LANES)
-    for (int64_t l = 0; l < LANES; l++) sum[l] += (double)x[j + l];
-  for (int64_t l = 0; j + l < n; l++) sum[l] += (double)x[j + l];
-  return lanes_reduce(sum);
-}
-
 /* The largest element, n >= 1. */
 static inline float lanes_max(int64_t n, const float *x) {
   float most[LANES];

@@ -2,7 +2,7 @@
 
 #include "moe/machine/lanes.h"
 
-#include "kernels/core/exp64.h"
+#include "kernels/core/exp2.h"
 #include "kernels/cpu/gemm.h"
 
 #include <math.h>
@@ -37,8 +37,13 @@ int64_t attention_row(const attention_shape *shape) {
   return layout_of(shape).stride;
 }
 
+/* A row of scores in memory: whole vectors. */
+static int64_t padded(int64_t columns) {
+  return (columns + LANES - 1) / LANES * LANES;
+}
+
 int64_t attention_scratch(const attention_shape *shape) {
-  return 2 * BLOCK_ROWS * (((int64_t)shape->sequence + 15) / 16 * 16);
+  return 2 * BLOCK_ROWS * padded(shape->sequence);
 }
 
 /* The first position that row t of all sequences sees. */
@@ -46,14 +51,32 @@ static int64_t start_of(const attention_shape *shape, int64_t t) {
   return shape->starts ? shape->starts[t] : 0;
 }
 
-/* p_j = exp((s_j - largest) scale) factor for start <= j < n, and 0 elsewhere up to `columns`, in
-   place. */
-static void exponentials(int64_t start, int64_t n, int64_t columns, double scale, float largest,
-                         double factor, float *restrict s) {
-  for (int64_t j = 0; j < start; j++) s[j] = 0.0f;
-  for (int64_t j = start; j < n; j++)
-    s[j] = (float)(factor * core_exp64((double)(s[j] - largest) * scale));
-  for (int64_t j = n; j < columns; j++) s[j] = 0.0f;
+/* Of whole vectors of a row of scores, those that hold start <= j < n: what they hold besides
+   becomes -inf. Returns where they begin; they end at padded(n). */
+static int64_t seen_only(int64_t start, int64_t n, float *s) {
+  const int64_t from = start / LANES * LANES;
+  for (int64_t j = from; j < start; j++) s[j] = -INFINITY;
+  for (int64_t j = n; j < padded(n); j++) s[j] = -INFINITY;
+  return from;
+}
+
+/* p_j = w_j factor, w_j = exp((s_j - largest) scale), for from <= j < to, and 0 elsewhere up to
+   padded(columns), in place; returns the sum of w_j. w_j is made in binary64, within 2^-50 and
+   three roundings of its exponent, and p_j rounded once. */
+static inline double exponentials(int64_t from, int64_t to, int64_t columns, double scale,
+                                  float largest, double factor, float *restrict s) {
+  const double binary = scale * CORE_LOG2_E;
+  double sum[LANES] = {0};
+  for (int64_t j = 0; j < from; j++) s[j] = 0.0f;
+  for (int64_t j = from; j < to; j += LANES)
+    for (int64_t l = 0; l < LANES; l++) {
+      const double t = (double)(s[j + l] - largest) * binary;
+      const double w = core_exp2(t < -1000.0 ? -1000.0 : t); /* 2^-1000 is 0 in sum and p */
+      sum[l] += w;
+      s[j + l] = (float)(w * factor);
+    }
+  for (int64_t j = to; j < padded(columns); j++) s[j] = 0.0f;
+  return lanes_reduce(sum);
 }
 
 void attention_forward(const attention_shape *shape, const float *qkv, float *out, float *largest,
@@ -69,18 +92,20 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
         const float *q = base + head * at.n, *k = base + at.keys + head / at.group * at.n;
         const float *v = base + at.values + head / at.group * at.v;
         int64_t rows = smaller(BLOCK_ROWS, length - first), columns = first + rows;
+        int64_t stride = padded(columns);
         phibal_gemm_nt(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, false,
-                       scores, columns);
+                       scores, stride);
         for (int64_t i = 0; i < rows; i++) {
-          float *row = scores + i * columns;
+          float *row = scores + i * stride;
           int64_t t = (b * length + first + i) * at.heads + head;
-          int64_t start = start_of(shape, b * length + first + i), seen = first + i + 1 - start;
-          largest[t] = lanes_max(seen, row + start);
-          exponentials(start, first + i + 1, columns, at.scale, largest[t], 1.0, row);
-          inverse_sum[t] = (float)(1.0 / lanes_sum(seen, row + start));
+          int64_t n = first + i + 1, to = padded(n);
+          int64_t from = seen_only(start_of(shape, b * length + first + i), n, row);
+          largest[t] = lanes_max(to - from, row + from);
+          inverse_sum[t] =
+              (float)(1.0 / exponentials(from, to, columns, at.scale, largest[t], 1.0, row));
         }
         float *o = out + (b * length + first) * at.out_stride + head * at.v;
-        phibal_gemm_nn(rows, at.v, columns, scores, columns, v, at.stride, false, o, at.out_stride);
+        phibal_gemm_nn(rows, at.v, columns, scores, stride, v, at.stride, false, o, at.out_stride);
         for (int64_t i = 0; i < rows; i++) {
           float inverse = inverse_sum[(b * length + first + i) * at.heads + head];
           for (int64_t j = 0; j < at.v; j++) o[i * at.out_stride + j] *= inverse;
@@ -96,25 +121,26 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, bool a
                            const float *o, const float *largest, const float *inverse_sum,
                            const float *o_gradient, float *q_gradient, float *k_gradient,
                            float *v_gradient, float *scratch) {
-  int64_t columns = first + rows;
-  float *p = scratch, *s_gradient = scratch + rows * columns;
-  phibal_gemm_nt(rows, columns, at->n, q, at->stride, k, at->stride, false, p, columns);
+  int64_t columns = first + rows, stride = padded(columns);
+  float *p = scratch, *s_gradient = scratch + rows * stride;
+  phibal_gemm_nt(rows, columns, at->n, q, at->stride, k, at->stride, false, p, stride);
   phibal_gemm_nt(rows, columns, at->v, o_gradient, at->out_stride, v, at->stride, false, s_gradient,
-                 columns);
+                 stride);
   for (int64_t i = 0; i < rows; i++) {
-    float *row = p + i * columns;
-    float *restrict gradient = s_gradient + i * columns;
-    exponentials(starts ? starts[i] : 0, first + i + 1, columns, at->scale, largest[i * at->heads],
+    float *row = p + i * stride;
+    float *restrict gradient = s_gradient + i * stride;
+    int64_t n = first + i + 1, from = seen_only(starts ? starts[i] : 0, n, row);
+    exponentials(from, padded(n), columns, at->scale, largest[i * at->heads],
                  (double)inverse_sum[i * at->heads], row);
     float along = (float)lanes_dot(at->v, o + i * at->out_stride, o_gradient + i * at->out_stride);
     float scale = (float)at->scale;
     for (int64_t j = 0; j < columns; j++) gradient[j] = row[j] * (gradient[j] - along) * scale;
   }
-  phibal_gemm_tn(columns, at->v, rows, p, columns, o_gradient, at->out_stride, add, v_gradient,
+  phibal_gemm_tn(columns, at->v, rows, p, stride, o_gradient, at->out_stride, add, v_gradient,
                  at->stride);
-  phibal_gemm_nn(rows, at->n, columns, s_gradient, columns, k, at->stride, false, q_gradient,
+  phibal_gemm_nn(rows, at->n, columns, s_gradient, stride, k, at->stride, false, q_gradient,
                  at->stride);
-  phibal_gemm_tn(columns, at->n, rows, s_gradient, columns, q, at->stride, add, k_gradient,
+  phibal_gemm_tn(columns, at->n, rows, s_gradient, stride, q, at->stride, add, k_gradient,
                  at->stride);
 }
 
