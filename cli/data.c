@@ -137,39 +137,37 @@ static void print_report(const char *folder, const build_report *report, int jso
 static const char build_help[] =
     "usage: phibal data build --out DIR [options] [--domain NAME=PATH]... [PATH]...\n"
     "\n"
-    "Text files, or folders of them (recursively), to DIR/train.tokens and\n"
-    "DIR/validation.tokens. Each PATH is a domain, named after it; - is standard input.\n"
-    "Each file is a document, but a domain that is one file is divided into documents of a\n"
-    "64th of it, 1 to 32 KiB, at empty lines where it has them. Of a file NAME.jsonl each line\n"
-    "is an object whose \"text\" is a document.\n"
+    "Makes DIR/train.tokens and DIR/validation.tokens from text files or folders (recursively).\n"
+    "Each PATH is a domain, named after it; - is standard input. Each file is a document, but\n"
+    "a domain that is a single file is split into documents of a 64th of it, 1 to 32 KiB, at\n"
+    "empty lines where possible. In a file NAME.jsonl each line is an object whose \"text\" is a\n"
+    "document.\n"
     "\n"
     "  --out DIR               where to\n"
     "  --domain NAME=PATH      a domain with a name; the same name again adds to it\n"
-    "  --validation SHARE      of the documents, by a hash of their text (0.05; 0: none)\n"
-    "  --seed N                of that hash (1)\n"
-    "  --document-bytes N      divide longer files, at an empty line where there is one; 0: no\n"
-    "                          file is divided\n"
-    "  --jsonl WHICH           files are JSON lines: named (default), those called .jsonl; all,\n"
-    "                          standard input too; none\n"
-    "  --invalid-utf8 WHAT     of a file that is not UTF-8, or has zero bytes: error (default),\n"
+    "  --validation SHARE      fraction of the documents, by a hash of their text (0.05; 0: none)\n"
+    "  --seed N                seed of that hash (1)\n"
+    "  --document-bytes N      split longer files, at an empty line if possible; 0: never\n"
+    "  --jsonl WHICH           which files are JSONL: named (default), those called .jsonl; all,\n"
+    "                          including standard input; none\n"
+    "  --invalid-utf8 WHAT     for a file that is not UTF-8, or has zero bytes: error (default),\n"
     "                          skip it, or keep its bytes\n"
     "  --tokenizer KIND        bytes (default), or sentencepiece, with one of:\n"
     "    --model FILE            a SentencePiece model\n"
     "    --train-model           train one on the training part\n"
     "    --vocabulary N          its size (8000)\n"
-    "  --instructions          the files are JSONL, each line an example:\n"
+    "  --instructions          the files are JSONL, one example per line:\n"
     "                            {\"messages\": [{\"role\": ..., \"content\": ...}, ...]} or\n"
     "                            {\"prompt\": ..., \"completion\": ...}\n"
-    "                          of which what the assistant says, or the completion, is learned\n"
-    "    --template FILE         JSON, {role: [before, after], ...}; without it\n"
+    "                          targets are the assistant's messages, or the completion\n"
+    "    --template FILE         JSON, {role: [before, after], ...}; default\n"
     "                            [\"<|ROLE|>\\n\", \"\\n\"], nothing after the assistant's\n"
-    "  --overwrite             replace the corpus that DIR has; a run that was trained on it "
-    "can\n"
-    "                          then not be resumed\n"
-    "  --json                  the table as JSON\n"
+    "  --overwrite             replace the corpus in DIR; runs trained on it can then not be\n"
+    "                          resumed\n"
+    "  --json                  print the table as JSON\n"
     "\n"
-    "In folders, names that begin with a dot are left out. Links are followed, and each file is\n"
-    "taken once. What was left out is counted at the end, by reason.";
+    "In folders, names that begin with a dot are skipped. Links are followed, and each file is\n"
+    "taken once. Skipped files are counted at the end, by reason.";
 
 /* The last part of a path without a trailing slash or an extension; to be freed. */
 static char *path_name(const char *path) {
@@ -405,21 +403,21 @@ static int data_build(int argc, char **argv) {
 static void debian_help(void) {
   puts("usage: phibal data debian --out DIR [options]\n"
        "\n"
-       "A corpus of different domains out of Debian 12's packages. They are downloaded and\n"
-       "unpacked inside DIR, not installed: root is not needed and the system stays as it is.\n"
-       "A corpus in DIR that was made with the same options is used as it is; another one is not\n"
-       "replaced.\n");
+       "Makes a corpus of several domains from Debian 12 packages. They are downloaded and "
+       "unpacked\n"
+       "inside DIR, not installed: no root is needed and the system is unchanged. A corpus in DIR\n"
+       "made with the same options is reused; a different one is not replaced.\n");
   const char *domain, *packages, *what;
   for (int i = 0; debian_domain(i, &domain, &packages, &what); i++)
     printf("  %-11s %s (%s)\n", domain, what, packages);
   puts("\n"
        "  --out DIR               where to\n"
-       "  --domain-bytes N        at most so much text of each domain (4194304)\n"
-       "  --validation SHARE      of the documents, by a hash of their text (0.05)\n"
-       "  --seed N                of that hash (1)\n"
-       "  --keep-text             leave the documents in DIR/text\n"
-       "  --overwrite --force     build it again, over any corpus in DIR\n"
-       "  --json                  the table as JSON");
+       "  --domain-bytes N        maximum text per domain (4194304)\n"
+       "  --validation SHARE      fraction of the documents, by a hash of their text (0.05)\n"
+       "  --seed N                seed of that hash (1)\n"
+       "  --keep-text             keep the documents in DIR/text\n"
+       "  --overwrite --force     rebuild, replacing any corpus in DIR\n"
+       "  --json                  print the table as JSON");
 }
 
 static const struct option data_debian_options[] = {{"out", required_argument, NULL, 'o'},
@@ -492,8 +490,8 @@ static int data_debian(int argc, char **argv) {
 
 static const char show_help[] =
     "usage: phibal data show [--json] FILE\n\n"
-    "What a token file holds, and its conditional bigram entropy (nats per token): what a\n"
-    "model that sees one token back can reach at best.\n\n"
+    "Shows the contents of a token file and its conditional bigram entropy (nats per token), the\n"
+    "best loss of a model that sees only the previous token.\n\n"
     "  --json  as an object";
 
 static const struct option data_show_options[] = {

@@ -71,7 +71,7 @@ static int print_json(const feature *features, size_t n) {
 }
 
 static const char help[] = "usage: phibal info [--json]\n\n"
-                           "What this build holds, what it leaves out and why.\n\n"
+                           "Prints the features of this build, and why others are missing.\n\n"
                            "  --json  as an object";
 
 static const struct option options[] = {

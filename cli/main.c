@@ -29,25 +29,24 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {"info", command_info, &manual_info, "what was built in, what was left out, versions"},
-    {"eval", command_eval, &manual_eval, "a potential or a mirror step, to guaranteed digits"},
-    {"audit", command_audit, &manual_audit,
-     "a certificate about a potential, built-in or your own"},
-    {"verify", command_verify, &manual_verify, "the kernels against the reference"},
+    {"info", command_info, &manual_info, "build features and versions"},
+    {"eval", command_eval, &manual_eval,
+     "evaluate a potential or a mirror step to guaranteed digits"},
+    {"audit", command_audit, &manual_audit, "certify a potential, built-in or your own"},
+    {"verify", command_verify, &manual_verify, "test kernels against the reference"},
     {"vectors", command_vectors, &manual_vectors,
-     "golden vectors: cases with what is right, as files"},
-    {"judge", command_judge, &manual_judge, "somebody's results against golden vectors"},
-    {"data", command_data, &manual_data, "text to token files; a corpus from Debian's packages"},
+     "write test vectors: inputs, expected outputs, bounds"},
+    {"judge", command_judge, &manual_judge, "judge results against test vectors"},
+    {"data", command_data, &manual_data, "make token files from text or Debian packages"},
     {"train", command_train, &manual_train, "train a mixture-of-experts model"},
-    {"sweep", command_sweep, &manual_sweep, "a grid of training runs, with means over seeds"},
+    {"sweep", command_sweep, &manual_sweep, "run a grid of training runs, with means over seeds"},
     {"eval-model", command_eval_model, &manual_eval_model,
-     "loss, balance and multiple choice of a trained model"},
-    {"export", command_export, &manual_export, "a trained model in Hugging Face's layout"},
-    {"report", command_report, &manual_report,
-     "a page with curves, loads and tables of runs or of a sweep"},
-    {"plan", command_plan, &manual_plan, "tokens, steps and hours by the paper's scaling law"},
-    {"compare", command_compare, &manual_compare, "the final tables of several runs, side by side"},
-    {"bench", command_bench, &manual_bench, "tokens a second, and where the time goes"},
+     "evaluate a trained model: loss, balance, multiple choice"},
+    {"export", command_export, &manual_export, "export a trained model to Hugging Face format"},
+    {"report", command_report, &manual_report, "write an HTML report of runs or of a sweep"},
+    {"plan", command_plan, &manual_plan, "plan tokens, steps and hours by the paper's scaling law"},
+    {"compare", command_compare, &manual_compare, "compare the final tables of several runs"},
+    {"bench", command_bench, &manual_bench, "benchmark training steps"},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -57,8 +56,8 @@ static void print_help(FILE *to) {
   for (int i = 0; i < COMMANDS; i++)
     fprintf(to, "  %-10s %s%s\n", commands[i].name, commands[i].summary,
             commands[i].run ? "" : " (not in this build: no MPFR)");
-  fputs("\n`phibal <command> --help` says more. Exit status: 0 good, 1 the answer is no, "
-        "2 usage, input or output error.\n",
+  fputs("\nSee `phibal <command> --help`. Exit status: 0 success, 1 a check failed, 2 usage, input "
+        "or output error.\n",
         to);
 }
 

@@ -64,42 +64,42 @@ static void print_help(void) {
   puts("usage: phibal train --config NAME|FILE --data FILE [--validation FILE] [options]\n"
        "       phibal train --resume FOLDER [options]\n"
        "       phibal train --from RUN --out FOLDER [options]\n\n"
-       "Trains a mixture-of-experts language model; in several processes where mpirun starts it,\n"
-       "or with --device torchrun or srun.\n"
+       "Trains a mixture-of-experts language model, in several processes if started by mpirun\n"
+       "or, with --device, by torchrun or srun.\n"
        "NAME is a built-in run file:");
   for (size_t i = 0; i < builtin_configs_count; i++) printf("  %s", builtin_configs[i].name);
   puts("\n\n"
-       "  --config NAME|FILE   the run file; with --from RUN that of the run, unless given\n"
-       "  --set SECTION.KEY=V  any key of the run file; repeatable\n"
-       "  --param NAME=V       a parameter of the potential, as 0.5 or 1/2; repeatable\n"
-       "  --force              trains with a potential from a file that its audit refutes\n"
+       "  --config NAME|FILE   run file; default with --from RUN: that of the run\n"
+       "  --set SECTION.KEY=V  set any key of the run file; repeatable\n"
+       "  --param NAME=V       set a parameter of the potential, such as 0.5 or 1/2; repeatable\n"
+       "  --force              train even if the audit refutes a potential from a file\n"
        "  --out FOLDER         run folder (default runs/CONFIG-METHOD)\n"
-       "  --device NAME        cpu (unless given), cuda, or host-cuda: the CUDA kernels compiled "
-       "for\n"
-       "                       this machine's processor, a trial of them and slow\n"
-       "  --overwrite          replace the run that the folder holds\n"
-       "  --resume FOLDER      go on with a run from its newest whole checkpoint, to the bit;\n"
-       "                       only threads, logs, evaluations, checkpoints, the division over\n"
-       "                       ranks and the place of the data may be set anew, and --steps:\n"
-       "                       a run goes on to that step, one that has ended too. The learning\n"
-       "                       rate is from there that of a run of so many steps; the warm-up\n"
-       "                       stays as long as it was and does not come again\n"
-       "  --dry-run            parameters, memory (of --device) and FLOPs; trains nothing\n"
+       "  --device NAME        cpu (default), cuda, or host-cuda: the CUDA kernels compiled for "
+       "the\n"
+       "                       CPU, slow, for testing\n"
+       "  --overwrite          replace the run in that folder\n"
+       "  --resume FOLDER      continue a run from its newest valid checkpoint, bit for bit;\n"
+       "                       only threads, logging, evaluations, checkpoints, the parallel\n"
+       "                       layout and the location of the data may change, and --steps,\n"
+       "                       which also extends a finished run. The learning rate from there\n"
+       "                       on is that of a run with this number of steps; the warm-up keeps\n"
+       "                       its length and is not repeated\n"
+       "  --dry-run            print parameters, memory (of --device) and FLOPs without training\n"
        "  --every-layer        routed-token ratios of all layers in the final tables\n"
        "  --json               print result.json (or the dry run) instead of tables\n"
        "  --quiet              no progress\n"
-       "  --keys               every key, its values and default, as a Markdown table\n");
+       "  --keys               list all keys, values and defaults as a Markdown table\n");
   for (int i = 0; i < KEYS; i++) {
     char label[64];
     snprintf(label, sizeof label, "--%s %s", key_options[i].option, key_options[i].takes);
     printf("  %-19s  %s [%s]\n", label, key_options[i].help, key_options[i].key);
   }
-  puts("\nOptions win over the file, later ones over earlier ones. An interrupt (Ctrl-C), SIGTERM "
-       "and\n"
-       "SIGUSR1 end the run after the current step, with a checkpoint; an interrupt evaluates it\n"
-       "besides. A second one stops at once. mpirun passes on SIGUSR1 only.\n\n"
-       "Exit status: 0 the run has reached its last step; 130, 143, 138 an interrupt, SIGTERM or\n"
-       "SIGUSR1 has ended it before, to be resumed; 2 usage, input or output error.");
+  puts("\nOptions override the file, later ones override earlier ones. An interrupt (Ctrl-C), "
+       "SIGTERM\n"
+       "and SIGUSR1 end the run after the current step, with a checkpoint; an interrupt also\n"
+       "evaluates. A second one stops at once. mpirun only forwards SIGUSR1.\n\n"
+       "Exit status: 0 the run reached its last step; 130, 143, 138 ended early by an interrupt,\n"
+       "SIGTERM or SIGUSR1, can be resumed; 2 usage, input or output error.");
 }
 
 static int usage(void) {
