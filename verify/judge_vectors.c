@@ -1,5 +1,5 @@
 #include "judge_vectors.h"
-#include "vectors.h"
+#include "vectors_file.h"
 #include "formats/text_limits.h"
 #include <inttypes.h>
 #include <jansson.h>

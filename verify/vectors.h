@@ -5,8 +5,7 @@
 #define PHIBAL_VERIFY_VECTORS_H
 
 #include "operation.h"
-
-enum { VECTORS_VERSION = 1 };
+#include "vectors_file.h"
 
 /* Case i of a file is case VECTORS_FIRST + i of the generator: past the cases that are large on
    purpose, and a multiple of every period of the kinds. */
@@ -19,10 +18,6 @@ typedef struct vectors_request {
   int64_t cases; /* of each operation */
 } vectors_request;
 
-/* Where the manifest of a file of vectors is: its name with .json for .safetensors or .npz. Null
-   when memory is out; the caller frees it. */
-char *vectors_manifest_path(const char *path);
-
 /* Writes the file, safetensors or by its name NumPy's .npz, and its manifest. The same request
  * gives the same bytes on every machine. */
 phibal_status vectors_write(const vectors_request *request, const char *path);
@@ -30,8 +25,5 @@ phibal_status vectors_write(const vectors_request *request, const char *path);
 /* Writes what a backend makes of the same cases, as a file of results; operations that it does not
    offer are left out. */
 phibal_status vectors_answer(const vectors_request *request, const backend *b, const char *path);
-
-/* FNV-1a, 64 bits, of a file's bytes: what ties a manifest to its file. */
-phibal_status vectors_digest(const char *path, uint64_t *digest);
 
 #endif
