@@ -2,6 +2,8 @@
 negentropy, in the ways that people write it. One token sequence a row; every position has a target.
 
   Model(config, weights, variant)   config: {key: value} of a run file's sections, flat; weights: {name: tensor}
+  Model(..., exact=True)            the same with its arithmetic in binary64: weights and moments are in binary32
+                                    between the steps, as they are in both programs
   train(model, batches, rates)      a list of {loss, balance_loss, gradient_norm, seconds, processor}
 
 Variants of the experts (each a product of equal flops, but `padded`, which computes the padding too):
@@ -9,15 +11,21 @@ Variants of the experts (each a product of equal flops, but `padded`, which comp
   grouped   the rows sorted by expert, three calls of torch.nn.functional.grouped_mm
   padded    the rows sorted and padded to the largest group, three calls of bmm
 `compiled` after a plus sign passes everything through torch.compile: `loop+compiled`.
-In binary64 each layer keeps in `gap` the smallest distance of a selected logit from one that is not.
+With `exact` a layer is computed in binary64 from its weights, which are converted for it alone, and once more for
+its gradients, and the head a few rows at a time, so that little more memory is needed than in binary32; the
+gradients are rounded to binary32 as they leave a layer. Each layer keeps in `gap` the smallest distance of a selected
+logit from one that is not.
 `mistake` names one of MISTAKES, for the check that the comparison would notice it."""
 
 import time
 
 import torch
 import torch.nn.functional as F
+from torch.func import functional_call
+from torch.utils.checkpoint import checkpoint
 
 VARIANTS = ("loop", "grouped", "padded")
+HEAD_ROWS = 256  # of the logits at a time, with `exact`
 MISTAKES = ("embedding_scale", "gelu_erf", "rope_interleaved", "attention_scale", "not_causal", "norm_epsilon",
             "gates", "active", "balance", "alpha", "eta", "clip", "decay", "beta1", "beta2", "untied", "one_expert")
 
@@ -87,7 +95,7 @@ class Experts(torch.nn.Module):
 
 
 class Layer(torch.nn.Module):
-    def __init__(self, c, weights, layer, variant, mistake):
+    def __init__(self, c, weights, layer, variant, mistake, exact):
         super().__init__()
         self.c, self.mistake = c, mistake
         stem = f"model.layers.{layer}"
@@ -99,7 +107,7 @@ class Layer(torch.nn.Module):
         self.router = parameter("mlp.gate.weight")
         self.experts = Experts(c, weights, f"{stem}.mlp", variant, mistake)
         self.gap = float("inf")
-        self.register_buffer("m", torch.zeros(c["experts"], dtype=self.o.dtype))
+        self.register_buffer("m", torch.zeros(c["experts"], dtype=torch.float64 if exact else torch.float32))
 
     def forward(self, x, cosine, sine):
         c, mistake = self.c, self.mistake
@@ -138,36 +146,53 @@ class Layer(torch.nn.Module):
         x = x + self.experts(normed, experts, gates).view_as(x)
         return x, loss.detach() if mistake == "balance" else loss
 
+    def exactly(self, x, cosine, sine):
+        """forward in binary64, which the backward pass computes a second time, with the m from before."""
+        before, after = self.m.clone(), []
+
+        def run(x):
+            after[:] = [before.clone()]
+            weights = {name: w.double() for name, w in self.named_parameters()}
+            return functional_call(self, {**weights, "m": after[0]}, (x, cosine, sine))
+
+        out = checkpoint(run, x, use_reentrant=False)
+        self.m.copy_(after[0])
+        return out
+
 
 class Model(torch.nn.Module):
-    def __init__(self, c, weights, variant="loop", mistake="", dtype=torch.float32):
+    def __init__(self, c, weights, variant="loop", mistake="", exact=False):
         super().__init__()
         variant, _, compiled = variant.partition("+")
         if (c["method"], c["potential"], c["gate"]) != ("phi", "negentropy", "topk_softmax") or variant not in VARIANTS:
             raise ValueError("only phi with negentropy, gates topk_softmax, and the variants " + ", ".join(VARIANTS))
-        weights = {name: w.to(dtype) for name, w in weights.items()}
-        self.c, self.mistake = c, mistake
+        self.c, self.mistake, self.exact = c, mistake, exact
         self.embedding = torch.nn.Parameter(weights["model.embed_tokens.weight"].clone())
         self.head = torch.nn.Parameter(weights["model.embed_tokens.weight"].clone()) if mistake == "untied" else None
-        self.layers = torch.nn.ModuleList(Layer(c, weights, i, variant, mistake) for i in range(c["layers"]))
+        self.layers = torch.nn.ModuleList(Layer(c, weights, i, variant, mistake, exact) for i in range(c["layers"]))
         self.norm = torch.nn.Parameter(weights["model.norm.weight"].clone())
         for name, table in zip(("cosine", "sine"), rotation(c["sequence"], c["head_width"], c["rope_theta"])):
-            self.register_buffer(name, table.to(dtype))
+            self.register_buffer(name, table.to(torch.float64 if exact else torch.float32))
         self.run = torch.compile(self.losses, dynamic=True) if compiled else self.losses
 
     def losses(self, tokens, targets):
         """Mean cross-entropy, and the layers' balancing losses."""
-        c = self.c
-        x = F.embedding(tokens, self.embedding)
+        c, embedding = self.c, self.embedding.double() if self.exact else self.embedding
+        x = F.embedding(tokens, embedding)
         if c["embedding_scale"] and self.mistake != "embedding_scale":
             x = x * c["width"] ** 0.5
         balance = 0
         for layer in self.layers:
-            x, loss = layer(x, self.cosine, self.sine)
+            x, loss = (layer.exactly if self.exact else layer)(x, self.cosine, self.sine)
             balance = balance + loss
-        x = F.rms_norm(x, (c["width"],), self.norm, c["norm_epsilon"])
-        logits = F.linear(x, self.embedding if self.head is None else self.head)
-        return F.cross_entropy(logits.flatten(0, 1), targets.flatten()), balance
+        norm = self.norm.double() if self.exact else self.norm
+        x = F.rms_norm(x, (c["width"],), norm, c["norm_epsilon"]).flatten(0, 1)
+        head = embedding if self.head is None else self.head
+        if not self.exact:
+            return F.cross_entropy(F.linear(x, head), targets.flatten()), balance
+        rows = lambda x, targets: F.cross_entropy(F.linear(x, head), targets, reduction="sum")
+        parts = zip(x.split(HEAD_ROWS), targets.flatten().split(HEAD_ROWS))
+        return sum(checkpoint(rows, *part, use_reentrant=False) for part in parts) / len(x), balance
 
 
 def exact_norm(parameters):

@@ -1,24 +1,38 @@
 """CPU training of phibal beside the same model in PyTorch, in one run: tokens a second and peak memory.
 
   python3 bench/train_torch.py [--phibal build/cli/phibal] [--config tiny] [--threads 2,1] [--rounds 7] [--steps 20]
-                               [--variants loop,grouped+compiled,...] [--set SECTION.KEY=VALUE ...] [--mistakes]
+                               [--variants loop,grouped+compiled,...] [--isa avx2] [--set SECTION.KEY=VALUE ...]
+                               [--mistakes]
 
 Both start from the same weights (a phibal checkpoint) and read the same tokens; in every run the loss, the
 balancing loss and the gradient norm of the first ten steps have to agree within BAND, or this ends with status 1.
+Where the run file has gradients summed over micro-batches, a step is one of them.
 The runs alternate; a ratio is of runs of one round. Processor time is that of all threads, in the kernel too;
-what else runs on the machine is not in it. --mistakes instead trains PyTorch's model with each of
-torch_model.MISTAKES and ends with status 1 if one of them is not noticed. Status 77: no PyTorch."""
+what else runs on the machine is not in it.
+Both are measured as installed, so that nothing in the environment may choose their instructions, threads or
+libraries (SETTINGS): status 2 if something does. --isa avx2 holds both to AVX2, each by its own variable.
+--mistakes instead trains PyTorch's model with each of torch_model.MISTAKES and ends with status 1 if one of them is
+not noticed. Status 77: no PyTorch."""
 
 import argparse
-import glob
 import json
 import os
 import platform
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from statistics import median
+
+# What such variables begin with. A worker has those of --isa.
+SETTINGS = ("ATEN_", "BLIS_", "DNNL_", "GOMP_", "GOTO_", "KMP_", "LD_PRELOAD", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_",
+            "PHIBAL_ISA", "TORCH")
+given = sorted(name for name in os.environ if name.startswith(SETTINGS))
+if given and sys.argv[1:2] != ["--worker"]:
+    print("set in the environment: " + ", ".join(given) + "; unset, so that both run as installed", file=sys.stderr)
+    sys.exit(2)
 
 try:
     import numpy
@@ -30,55 +44,30 @@ except ImportError as error:
     print(f"skipped: {error} (pip install torch numpy safetensors)")
     sys.exit(77)
 
+import corpus
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CHECKED = 10  # steps
+CHECKED = 10  # steps, at most
 UNCOUNTED = 3  # steps at the beginning of a run that are not timed
 TIE = 2e-6  # logits nearer than that may be put in another order by roundings
-# Rising slowly, as a whole run's do. AdamW's first steps move each weight by the rate whatever its gradient's
-# size, so that a large one makes roundings of small gradients show.
-RATES = ("optimizer.warmup=1", "optimizer.peak_lr=3e-4")
+# The learning rate rises slowly, as a whole run's does, by so much a step. AdamW's first steps move each weight by the
+# rate whatever its gradient's size, so that a large one makes roundings of small gradients show.
+RATE = 1.3e-5
 # Relative distances of two programs that round alike but in another order. See TRAINING.md.
 BAND = {"loss": 2e-6, "balance_loss": 2e-6, "gradient_norm": 1e-5}
-
-
-def mix(x):
-    mask = (1 << 64) - 1
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & mask
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & mask
-    return x ^ (x >> 31)
-
-
-def shuffled(seed, index, n):
-    """moe/data/sampler.c: place `index` of the order in which the n windows are read."""
-    mask = (1 << 64) - 1
-    key = mix(seed + mix(index // n + 0x9E3779B97F4A7C15 & mask) & mask)
-    half = 1
-    while 1 << 2 * half < n:
-        half += 1
-    low, x = (1 << half) - 1, index % n
-    while True:
-        left, right = x >> half, x & low
-        for turn in range(8):
-            left, right = right, left ^ (mix(key + mix(right + (turn << 56) & mask) & mask) & low)
-        x = left << half | right
-        if x < n:
-            return x
+# What holds phibal to an instruction set, and what holds PyTorch, its MKL and its oneDNN; what phibal, PyTorch and MKL
+# then may say that they run.
+ISAS = {"avx2": ({"PHIBAL_ISA": "x86-64-v3"},
+                 {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+                 "x86-64-v3", "AVX2", "AVX2|does not say|none")}
+PROBE = """import torch
+print(torch.backends.cpu.get_cpu_capability(), flush=True)
+with torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON):
+    torch.mm(torch.ones(64, 64), torch.ones(64, 64))"""
 
 
 def write_tokens(path, vocabulary, sequence, windows):
-    """A nanoGPT file of this repository's text: bytes, or ranks of pairs of them where the vocabulary is larger."""
-    names = sorted(glob.glob(f"{ROOT}/**/*.[ch]", recursive=True) + glob.glob(f"{ROOT}/**/*.md", recursive=True))
-    text = numpy.frombuffer(b"".join(open(name, "rb").read() for name in names), dtype=numpy.uint8)
-    if vocabulary > 257:
-        pairs = text[: len(text) // 2 * 2].view(numpy.uint16)
-        values, places, counts = numpy.unique(pairs, return_inverse=True, return_counts=True)
-        rank = numpy.empty(len(values), dtype=numpy.int64)
-        rank[numpy.argsort(-counts, kind="stable")] = numpy.arange(len(values))
-        text = rank[places] % vocabulary
-    tokens = numpy.resize(text, windows * sequence + 1).astype(numpy.uint16)
-    tokens[0] = vocabulary - 1
-    tokens.tofile(path)
-    return torch.from_numpy(tokens.astype(numpy.int64))
+    return torch.from_numpy(numpy.asarray(corpus.write(path, vocabulary, windows * sequence + 1)).astype(numpy.int64))
 
 
 def batches_of(given, steps):
@@ -86,14 +75,14 @@ def batches_of(given, steps):
     windows = (len(tokens) - 1) // sequence
     made = []
     for step in range(steps):
-        at = [shuffled(given["seed"], step * sequences + i, windows) * sequence for i in range(sequences)]
+        at = [corpus.shuffled(given["seed"], step * sequences + i, windows) * sequence for i in range(sequences)]
         made.append((torch.stack([tokens[i : i + sequence] for i in at]),
                      torch.stack([tokens[i + 1 : i + 1 + sequence] for i in at])))
     return made
 
 
 def read_config(path):
-    """What a run folder's config.yaml says of the model and its training, sections flattened."""
+    """What a run file says of the model and its training, sections flattened."""
     found, section = {}, ""
     for line in open(path):
         key, colon, value = line.strip().partition(":")
@@ -109,6 +98,27 @@ def read_config(path):
         except ValueError:
             found[key] = value
     return found
+
+
+def environment(o, side):
+    """Of phibal (0) or PyTorch (1)."""
+    return dict(os.environ, **(ISAS[o.isa][side] if o.isa else {}))
+
+
+def instructions(o):
+    """What phibal, PyTorch and its MKL say that they run; ends the program where that is not what was asked for."""
+    info = json.loads(subprocess.run([o.phibal, "info", "--json"], capture_output=True, text=True, check=True,
+                                     env=environment(o, 0)).stdout)
+    ours = info["isa"]
+    probed = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True,
+                            env=environment(o, 1)).stdout
+    theirs, _, verbose = probed.partition("\n")
+    mkl = re.search(r"\(Intel\(R\) (AVX[-\w]*)\)", verbose)
+    mkl = mkl.group(1) if mkl else "does not say" if "MKL_VERBOSE" in verbose else "none"
+    for what, said, wanted in zip(("phibal", "PyTorch", "MKL"), (ours, theirs, mkl), ISAS[o.isa][2:] if o.isa else ()):
+        if not re.fullmatch(wanted, said):
+            sys.exit(f"not held to {o.isa}: {what} runs {said}")
+    return f"phibal: {ours}; PyTorch {torch.__version__}: {theirs}, its MKL: {mkl}"
 
 
 def peak_memory(process="self"):
@@ -129,11 +139,12 @@ def phibal(o, folder, out, threads, steps, *sets):
     """Trains; returns the steps' lines with their seconds, the peak memory in MiB and the processor's seconds."""
     command = [o.phibal, "train", "--config", o.config, "--data", f"{folder}/tokens.bin", "--out", f"{folder}/{out}",
                "--overwrite", "--quiet", "--threads", str(threads), "--seed", str(o.seed), "--steps", str(steps)]
-    for setting in ("checkpoint.keep=0", "data.end_of_document=0", *RATES, *o.set, *sets):
+    rates = ("optimizer.warmup=1", f"optimizer.peak_lr={RATE * steps}")
+    for setting in ("checkpoint.keep=0", "data.end_of_document=0", *rates, *o.set, *sets):
         command += ["--set", setting]
     peak, used = 0, -processor_seconds()
     with open(f"{folder}/said", "w+") as said:
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, env=environment(o, 0))
         while child.poll() is None:
             # Not from its resource usage, which begins with this process's own memory.
             peak = max(peak, peak_memory(child.pid))
@@ -154,8 +165,7 @@ def phibal(o, folder, out, threads, steps, *sets):
 
 def worst(ours, theirs):
     """Of each quantity, the largest relative distance over the checked steps."""
-    return {key: max(abs(a[key] - b[key]) / abs(a[key]) for a, b in zip(ours[:CHECKED], theirs[:CHECKED]))
-            for key in BAND}
+    return {key: max(abs(a[key] - b[key]) / abs(a[key]) for a, b in zip(ours[:CHECKED], theirs)) for key in BAND}
 
 
 def agrees(distances):
@@ -165,15 +175,14 @@ def agrees(distances):
 class Peer:
     """PyTorch in a process of its own, that keeps what it has compiled."""
 
-    def __init__(self, folder, variant, threads):
+    def __init__(self, o, folder, variant, threads):
         self.variant = variant
-        environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
         self.process = subprocess.Popen([sys.executable, __file__, "--worker", folder, variant, str(threads)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(o, 1))
 
-    def run(self):
+    def run(self, steps):
         """None where this PyTorch cannot."""
-        self.process.stdin.write("run\n")
+        self.process.stdin.write(f"{steps}\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         return json.loads(line) if line else None
@@ -187,20 +196,20 @@ def worker(folder, variant, threads):
     torch.set_num_threads(int(threads))
     imported = peak_memory()
     given = torch.load(f"{folder}/given.pt")
-    weights = load_file(f"{folder}/weights.safetensors")
     batches = batches_of(given, len(given["rates"]))
-    model = torch_model.Model(given["config"], weights, variant)
-    start = {name: value.clone() for name, value in model.state_dict().items()} if "+" in variant else None
-    del weights
-    for _ in sys.stdin:
-        if start is None:
+    fresh = lambda: torch_model.Model(given["config"], load_file(f"{folder}/weights.safetensors"), variant)
+    model = None
+    for line in sys.stdin:
+        if model is None or "+" not in variant:
             model = None
-            model = torch_model.Model(given["config"], load_file(f"{folder}/weights.safetensors"), variant)
-        else:
-            model.load_state_dict(start)
-        lines = torch_model.train(model, batches, given["rates"], CHECKED)
-        peak = peak_memory()
-        print(json.dumps({"lines": lines, "peak": peak, "imported": imported}), flush=True)
+            model = fresh()
+        else:  # which has been compiled
+            model.load_state_dict(fresh().state_dict())
+        steps = int(line)
+        lines = torch_model.train(model, batches[:steps], given["rates"][:steps], CHECKED)
+        if "+" not in variant:
+            model = None  # the others need its memory
+        print(json.dumps({"lines": lines, "peak": peak_memory(), "imported": imported}), flush=True)
 
 
 def check_mistakes(given, folder, lines):
@@ -228,19 +237,19 @@ def processor():
 
 def measure(o, given, folder, threads):
     tokens = given["config"]["sequences"] * given["config"]["sequence"]
-    seconds = lambda lines: sum(line["seconds"] for line in lines[UNCOUNTED:]) / (len(lines) - UNCOUNTED)
-    peers = [Peer(folder, variant, threads) for variant in o.variants.split(",")]
+    seconds = lambda lines: sum(line["seconds"] for line in lines[UNCOUNTED:]) / o.steps
+    peers = [Peer(o, folder, variant, threads) for variant in o.variants.split(",")]
     found = {"phibal": [], **{peer.variant: [] for peer in peers}}
     processor_ms = {variant: [] for variant in found}
     peaks, failed = {}, False
-    _, _, start = phibal(o, folder, "run", threads, UNCOUNTED)
-    for number in range(-1, o.rounds):  # the first is for compilers and caches
-        lines, peaks["phibal"], whole = phibal(o, folder, "run", threads, o.steps + UNCOUNTED)
+    lines, _, start = phibal(o, folder, "run", threads, UNCOUNTED)
+    for number in range(-1, o.rounds):  # the first, of few steps, is for compilers and caches
         if number >= 0:
+            lines, peaks["phibal"], whole = phibal(o, folder, "run", threads, o.steps + UNCOUNTED)
             found["phibal"].append(seconds(lines))
             processor_ms["phibal"].append(1e3 * (whole - start) / o.steps)
         for peer in [p for p in peers if p.variant in found]:
-            answer = peer.run()
+            answer = peer.run(UNCOUNTED + (o.steps if number >= 0 else 0))
             if answer is None:
                 print(f"{peer.variant}: not with this PyTorch", file=sys.stderr)
                 del found[peer.variant]
@@ -254,8 +263,13 @@ def measure(o, given, folder, threads):
                 found[peer.variant].append(seconds(answer["lines"]))
                 used = sum(line["processor"] for line in answer["lines"][UNCOUNTED:])
                 processor_ms[peer.variant].append(1e3 * used / o.steps)
+        if number >= 0:
+            rates = [f"{name} {tokens / all[-1]:.0f}" for name, all in found.items()]
+            print(f"round {number + 1}, tokens a second: " + ", ".join(rates), file=sys.stderr, flush=True)
     for peer in peers:
         peer.end()
+    if len(found) == 1:
+        sys.exit("none of the variants runs with this PyTorch")
     print(f"\n{' '.join([o.config, *o.set])}; {threads} thread{'s' * (threads > 1)}, {o.rounds} rounds of {o.steps} "
           f"steps of {tokens} tokens")
     print(f"{'':18} {'tokens/s':>9} {'phibal is faster by (least, most)':>36} "
@@ -268,33 +282,50 @@ def measure(o, given, folder, threads):
         print(f"{variant:18} {tokens / median(theirs):9.0f} "
               f"{median(ratios):16.2f} ({min(ratios):8.2f},{max(ratios):8.2f}) {median(used):17.0f} "
               f"{median([b / a for a, b in zip(own, used)]):18.2f} {peaks[variant]:9.0f}")
+    best = [min(times) / a for a, *times in zip(ours, *found.values())]
+    print(f"{'best of a round':18} {'':9} {median(best):16.2f} ({min(best):8.2f},{max(best):8.2f})")
     print(f"(PyTorch's memory: {imported:.0f} MiB once it is imported)", flush=True)
     return failed
+
+
+def one_micro_batch(o):
+    """Where gradients are summed over micro-batches, a step of one."""
+    at = o.config if os.path.isfile(o.config) else f"{ROOT}/moe/configs/{o.config}.yaml"
+    found = {"micro_sequences": 0, **(read_config(at) if os.path.isfile(at) else {})}
+    for setting in o.set:
+        key, _, value = setting.partition("=")
+        if key in ("batch.sequences", "batch.micro_sequences"):
+            found[key.partition(".")[2]] = int(value)
+    if found["micro_sequences"] not in (0, found.get("sequences")):
+        o.set.append(f"batch.sequences={found['micro_sequences']}")
 
 
 def prepare(o, folder):
     """Weights, tokens and rates for the first seed with which no route hangs on a rounding; returns them, phibal's
     steps and their distances from those of PyTorch's model in binary64."""
-    torch.set_num_threads(1)
-    steps = o.steps + UNCOUNTED
+    steps, threads = o.steps + UNCOUNTED, max(int(n) for n in o.threads.split(","))
+    torch.set_num_threads(threads)
     for o.seed in range(1, 100):
         # A learning rate that moves no binary32 number leaves the initial weights in a checkpoint. The
-        # model's shape is not known before: the first tokens are only to be legal ones.
-        write_tokens(f"{folder}/tokens.bin", 257, 128, 8)
-        phibal(o, folder, "start", 1, 1, "optimizer.peak_lr=1e-100", "checkpoint.keep=1")
+        # model's shape is not known before: the first tokens are only to be legal ones, and enough of them.
+        write_tokens(f"{folder}/tokens.bin", 257, 1 << 16, 8)
+        phibal(o, folder, "start", threads, 1, "optimizer.peak_lr=1e-100", "checkpoint.keep=1")
         os.rename(f"{folder}/start/checkpoints/step-000000000001/model.safetensors", f"{folder}/weights.safetensors")
         config = read_config(f"{folder}/start/config.yaml")
+        shutil.rmtree(f"{folder}/start")
         if config["micro_sequences"] not in (0, config["sequences"]):
             sys.exit("batch.micro_sequences has to be batch.sequences")
         windows = config["sequences"] * steps
         tokens = write_tokens(f"{folder}/tokens.bin", config["vocabulary"], config["sequence"], windows)
-        lines, _, _ = phibal(o, folder, "run", 1, steps)
+        lines, _, _ = phibal(o, folder, "run", threads, steps)
         given = {"config": config, "tokens": tokens, "seed": o.seed, "rates": [line["lr"] for line in lines]}
         torch.save(given, f"{folder}/given.pt")
-        model = torch_model.Model(config, load_file(f"{folder}/weights.safetensors"), "loop", dtype=torch.float64)
-        exact = torch_model.train(model, batches_of(given, CHECKED), given["rates"][:CHECKED])
+        batches = batches_of(given, min(CHECKED, steps))
+        model = torch_model.Model(config, load_file(f"{folder}/weights.safetensors"), exact=True)
+        exact = torch_model.train(model, batches, given["rates"][: len(batches)], CHECKED)
         if min(layer.gap for layer in model.layers) > TIE:
             return given, lines, worst(lines, exact)
+        print(f"seed {o.seed}: two logits within {TIE}; the next", file=sys.stderr, flush=True)
     sys.exit("with every seed a route hangs on a rounding")
 
 
@@ -308,13 +339,17 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=20, help="timed steps in a run")
     parser.add_argument("--variants", default="loop,grouped,padded,loop+compiled,grouped+compiled")
+    parser.add_argument("--isa", choices=sorted(ISAS), help="hold both to these instructions")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--mistakes", action="store_true")
     o = parser.parse_args()
-    if o.steps + UNCOUNTED < CHECKED:
-        parser.error(f"--steps: at least {CHECKED - UNCOUNTED}, so that {CHECKED} are compared")
-    print(f"{processor()}; {os.cpu_count()} processors; PyTorch {torch.__version__}, "
-          f"{torch.backends.cpu.get_cpu_capability()}; band {BAND}", flush=True)
+    if o.steps < 1 or o.rounds < 1:
+        parser.error("--steps, --rounds: at least 1")
+    if o.mistakes and o.steps + UNCOUNTED < CHECKED:
+        parser.error(f"--mistakes: at least {CHECKED - UNCOUNTED} --steps, so that {CHECKED} are compared")
+    one_micro_batch(o)
+    print(f"{processor()}; {os.cpu_count()} processors; nothing set in the environment"
+          f"{f', both held to {o.isa}' if o.isa else ''}\n{instructions(o)}; band {BAND}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         given, lines, distances = prepare(o, folder)
         print(f"seed {o.seed}; phibal from the model in binary64: "

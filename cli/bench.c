@@ -4,6 +4,7 @@
 #include "moe/machine/processor.h"
 #include <getopt.h>
 #include <jansson.h>
+#include <phibal/isa.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,13 +62,13 @@ static void print_json(const run_config *config, const benchmark *b) {
                       json_pack("[I, I, I]", (json_int_t)b->product_shape[0],
                                 (json_int_t)b->product_shape[1], (json_int_t)b->product_shape[2]));
   json_t *all = json_pack(
-      "{s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:s, s:s, s:f, s:f, s:f, s:o, s:o}", "name",
+      "{s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:s, s:s, s:s, s:f, s:f, s:f, s:o, s:o}", "name",
       config->name, "threads", (int)b->threads, "steps", (int)b->steps, "tokens_per_step",
       (json_int_t)b->step_tokens, "tokens_per_second", (double)b->step_tokens / b->step_seconds[0],
       "step_seconds_median", b->step_seconds[0], "step_seconds_least", b->step_seconds[1],
       "step_seconds_most", b->step_seconds[2], "processor", processor_name(), "vectors",
-      vector_instruction_names[processor_vectors()], "peak_flops_per_second", b->peak_flops,
-      "copy_bytes_per_second", b->copy_bytes, "of_peak",
+      vector_instruction_names[processor_chosen_vectors()], "isa", phibal_isa(),
+      "peak_flops_per_second", b->peak_flops, "copy_bytes_per_second", b->copy_bytes, "of_peak",
       all_flops(b) / b->step_seconds[0] / b->peak_flops, "products", products, "sections",
       sections);
   json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
@@ -81,9 +82,10 @@ static void print_text(const run_config *config, const benchmark *b) {
   printf("  tokens a second   %10.0f  (median step %.1f ms; least %.1f, most %.1f)\n",
          (double)b->step_tokens / b->step_seconds[0], 1e3 * b->step_seconds[0],
          1e3 * b->step_seconds[1], 1e3 * b->step_seconds[2]);
-  printf("  processor         %s\n", processor_name());
+  printf("  processor         %s; kernels for %s\n", processor_name(), phibal_isa());
   printf("  peak              %10.1f GFLOP/s by multiply-adds in %s; copies at %.1f GB/s\n",
-         1e-9 * b->peak_flops, vector_instruction_names[processor_vectors()], 1e-9 * b->copy_bytes);
+         1e-9 * b->peak_flops, vector_instruction_names[processor_chosen_vectors()],
+         1e-9 * b->copy_bytes);
   const long long rows = b->product_shape[0], out = b->product_shape[1], in = b->product_shape[2];
   printf("  products, X %lld x %lld, W %lld x %lld:\n", rows, in, out, in);
   for (int form = 0; form < 3; form++)

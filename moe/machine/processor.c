@@ -1,5 +1,6 @@
 #include "processor.h"
 #include <omp.h>
+#include <phibal/isa.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +26,14 @@ vector_instructions processor_vectors(void) {
 #else
   return VECTORS_OTHER;
 #endif
+}
+
+vector_instructions processor_chosen_vectors(void) {
+  const char *isa = phibal_isa();
+  return !strcmp(isa, "x86-64-v4")   ? VECTORS_AVX512
+         : !strcmp(isa, "x86-64-v3") ? VECTORS_AVX2
+         : !strcmp(isa, "x86-64-v2") ? VECTORS_SSE
+                                     : VECTORS_OTHER;
 }
 
 const char *processor_name(void) {
@@ -63,7 +72,6 @@ enum { SUMS = 10 };
 #if X86
 PEAK_LOOP(loop_avx512, 64, __attribute__((target("avx512f,fma"))))
 PEAK_LOOP(loop_avx2, 32, __attribute__((target("avx2,fma"))))
-PEAK_LOOP(loop_avx, 32, __attribute__((target("avx"))))
 #endif
 PEAK_LOOP(loop_default, 16, )
 
@@ -80,10 +88,9 @@ double processor_peak(int threads) {
   loop *run = loop_default;
   double lanes = 4;
 #if X86
-  const vector_instructions vectors = processor_vectors();
-  if (vectors >= VECTORS_AVX) run = loop_avx, lanes = 8;
-  if (vectors >= VECTORS_AVX2) run = loop_avx2;
-  if (vectors >= VECTORS_AVX512) run = loop_avx512, lanes = 16;
+  const vector_instructions vectors = processor_chosen_vectors();
+  if (vectors == VECTORS_AVX2) run = loop_avx2, lanes = 8;
+  if (vectors == VECTORS_AVX512) run = loop_avx512, lanes = 16;
 #endif
   const long turns = 2000000; /* some 10 ms */
   const double at_once = threads < omp_get_num_procs() ? threads : omp_get_num_procs();
