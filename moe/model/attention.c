@@ -81,9 +81,14 @@ static inline double exponentials(int64_t from, int64_t to, int64_t columns, dou
 
 void attention_forward(const attention_shape *shape, const float *qkv, float *out, float *largest,
                        float *inverse_sum, int threads, float *scratch) {
+  if (!omp_get_level()) {
+#pragma omp parallel num_threads(threads)
+    attention_forward(shape, qkv, out, largest, inverse_sum, threads, scratch);
+    return;
+  }
   layout at = layout_of(shape);
   int64_t length = shape->sequence, each = attention_scratch(shape);
-#pragma omp parallel for collapse(3) schedule(dynamic) num_threads(threads)
+#pragma omp for collapse(3) schedule(dynamic)
   for (int64_t b = 0; b < shape->batch; b++)
     for (int64_t head = 0; head < at.heads; head++)
       for (int64_t first = 0; first < length; first += BLOCK_ROWS) {
@@ -147,11 +152,17 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, bool a
 void attention_backward(const attention_shape *shape, const float *qkv, const float *out,
                         const float *largest, const float *inverse_sum, const float *out_gradient,
                         float *qkv_gradient, int threads, float *scratch) {
+  if (!omp_get_level()) {
+#pragma omp parallel num_threads(threads)
+    attention_backward(shape, qkv, out, largest, inverse_sum, out_gradient, qkv_gradient, threads,
+                       scratch);
+    return;
+  }
   layout at = layout_of(shape);
   int64_t length = shape->sequence, each = attention_scratch(shape);
   /* A thread has a key and value head to itself, with all the query heads that read it: nothing is
      added to by two threads. */
-#pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
+#pragma omp for collapse(2) schedule(dynamic)
   for (int64_t b = 0; b < shape->batch; b++)
     for (int64_t shared = 0; shared < shape->key_value_heads; shared++) {
       int64_t k = at.keys + shared * at.n, v = at.values + shared * at.v;

@@ -25,7 +25,8 @@ int64_t attention_row(const attention_shape *shape);
 /* qkv [batch S][(heads + kv heads) n + kv heads v]: the queries, keys and values of a row side by
    side; out [batch S][heads v]; largest, inverse_sum [batch S][heads]: max_j <q, k_j> and
    1 / sum_j exp((<q, k_j> - max) multiplier / sqrt(n)) over the positions j from the row's start
-   up to its own. */
+   up to its own. Outside of a parallel region a call takes `threads` threads; inside, each of its
+   threads, at most so many, has to make the call. */
 void attention_forward(const attention_shape *shape, const float *qkv, float *out, float *largest,
                        float *inverse_sum, int threads, float *scratch);
 

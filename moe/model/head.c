@@ -100,8 +100,11 @@ void head_loss(const head_shape *shape, const float *x, const float *weight, con
       rows_counted++;
     }
     if (!x_gradient) continue;
-    phibal_gemm_linear_input_gradient(rows, n, d, logits, weight, false, x_gradient + first * d);
-    phibal_gemm_linear_weight_gradient(rows, n, d, logits, x + first * d, weight_gradient);
+#pragma omp parallel
+    {
+      phibal_gemm_linear_input_gradient(rows, n, d, logits, weight, false, x_gradient + first * d);
+      phibal_gemm_linear_weight_gradient(rows, n, d, logits, x + first * d, weight_gradient);
+    }
   }
   double sum = 0.0;
   for (int64_t i = 0; i < shape->rows; i++) sum += row_loss[i];

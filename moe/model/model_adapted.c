@@ -5,7 +5,7 @@
 #include "kernels/cpu/ffn.h"
 #include "kernels/cpu/gemm.h"
 
-static bool is_adapted(const model *m) {
+bool model_is_adapted(const model *m) {
   return m->adapting && m->adapters;
 }
 
@@ -21,14 +21,14 @@ static model_product product(const model *m, const float *weight, int64_t rows, 
 
 void adapted_forward(const model *m, const float *weight, int64_t rows, const float *x,
                      int64_t stride, float *y) {
-  if (!is_adapted(m)) return;
+  if (!model_is_adapted(m)) return;
   const model_product p = product(m, weight, rows, x, stride);
   m->adapters->forward(m->adapters->context, &p, y);
 }
 
 void adapted_backward(const model *m, const float *weight, int64_t rows, const float *x,
                       int64_t stride, const float *y_gradient, float *x_gradient) {
-  if (!is_adapted(m)) return;
+  if (!model_is_adapted(m)) return;
   const model_product p = product(m, weight, rows, x, stride);
   m->adapters->backward(m->adapters->context, &p, y_gradient, x_gradient);
 }
@@ -66,7 +66,7 @@ static void expert_forward(const model *m, const ffn_call *c, int64_t e, float *
 }
 
 phibal_status adapted_ffn_forward(const model *m, const ffn_call *c, float *y) {
-  if (!is_adapted(m))
+  if (!model_is_adapted(m))
     return phibal_ffn_forward(&c->shape, c->offsets, c->x, c->gate, c->up, c->down, c->a, c->b,
                               c->h, y);
   for (int64_t e = 0; e < c->shape.experts; e++)
@@ -102,7 +102,7 @@ static void expert_backward(const model *m, const ffn_call *c, int64_t e, const 
 
 phibal_status adapted_ffn_backward(const model *m, const ffn_call *c, const float *y_gradient,
                                    float *h_gradient, float *x_gradient) {
-  if (!is_adapted(m))
+  if (!model_is_adapted(m))
     return phibal_ffn_backward(&c->shape, c->offsets, c->x, c->gate, c->up, c->down, c->a, c->b,
                                c->h, y_gradient, h_gradient, x_gradient, c->gate_gradient,
                                c->up_gradient, c->down_gradient);

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/gemm.h"
 
+#include <omp.h>
 #include <string.h>
 
 typedef struct widths {
@@ -65,13 +66,24 @@ static void head_norms(const model *m, const widths *at, norm_shape *q, norm_sha
                     c->norm_epsilon};
 }
 
+/* Rows of n numbers; by all threads of a parallel region, as norm_forward. */
+static void copy_rows(int64_t rows, int64_t n, const float *from, int64_t from_stride, float *to,
+                      int64_t to_stride) {
+  if (!omp_get_level()) {
+#pragma omp parallel
+    copy_rows(rows, n, from, from_stride, to, to_stride);
+    return;
+  }
+#pragma omp for schedule(static)
+  for (int64_t i = 0; i < rows; i++)
+    memcpy(to + i * to_stride, from + i * from_stride, (size_t)n * sizeof(float));
+}
+
 /* Norm of the queries and keys; the raw ones are kept. */
 static void normalise_heads(const model *m, const layer_weights *w, layer_activations *on,
                             const widths *at) {
   int64_t raw = at->queries + at->keys;
-#pragma omp parallel for schedule(static)
-  for (int64_t t = 0; t < at->tokens; t++)
-    memcpy(on->qk_raw + t * raw, on->qkv + t * at->all, (size_t)raw * sizeof(float));
+  copy_rows(at->tokens, raw, on->qkv, at->all, on->qk_raw, raw);
   norm_shape q, k;
   head_norms(m, at, &q, &k);
   norm_forward(&q, on->qkv, at->all, w->q_norm, on->qkv, at->all, on->q_inverse);
@@ -115,7 +127,13 @@ static void plain_backward(model *m, int32_t layer, const widths *at) {
                      s->qkv_gradient + first[i], s->normed_gradient);
 }
 
-void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
+/* Whether the whole branch is one parallel region, of whose threads each calls what lies in it. Not
+   where adapters come between the products: they have regions of their own. */
+static bool is_one_region(const model *m) {
+  return !m->config.latent_width && !model_is_adapted(m);
+}
+
+static void branch_forward(model *m, int32_t layer, int32_t batch) {
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
@@ -130,12 +148,21 @@ void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
   rotate(m, &at, 1.0f, on->qkv);
   attention_forward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum, m->threads,
                     m->scratch.attention);
-  memcpy(on->middle, on->x, (size_t)(at.tokens * at.d) * sizeof(float));
+  copy_rows(at.tokens, at.d, on->x, at.d, on->middle, at.d);
   phibal_gemm_linear(at.tokens, at.d, at.values, on->attended, w->o, true, on->middle);
   adapted_forward(m, w->o, at.tokens, on->attended, at.d, on->middle);
 }
 
-void attention_branch_backward(model *m, int32_t layer, int32_t batch) {
+void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
+  if (!is_one_region(m)) {
+    branch_forward(m, layer, batch);
+    return;
+  }
+#pragma omp parallel num_threads(m->threads)
+  branch_forward(m, layer, batch);
+}
+
+static void branch_backward(model *m, int32_t layer, int32_t batch) {
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
   layer_activations *on = &m->layers[layer];
@@ -158,4 +185,13 @@ void attention_branch_backward(model *m, int32_t layer, int32_t batch) {
   norm_shape norm = {at.tokens, 1, at.d, c->norm_epsilon};
   norm_backward(&norm, on->x, at.d, w->attention_norm, on->inverse, s->normed_gradient, at.d, 1,
                 s->stream_gradient, at.d, g->attention_norm, s->norm);
+}
+
+void attention_branch_backward(model *m, int32_t layer, int32_t batch) {
+  if (!is_one_region(m)) {
+    branch_backward(m, layer, batch);
+    return;
+  }
+#pragma omp parallel num_threads(m->threads)
+  branch_backward(m, layer, batch);
 }

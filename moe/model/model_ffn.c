@@ -105,8 +105,14 @@ phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int
   int64_t tokens = (int64_t)batch * c->sequence;
   double mark = model_now();
   norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
-  norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed, c->width, on->ffn_inverse);
-  memcpy(out, on->middle, (size_t)(tokens * c->width) * sizeof(float));
+#pragma omp parallel
+  {
+    norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed, c->width,
+                 on->ffn_inverse);
+#pragma omp for schedule(static)
+    for (int64_t t = 0; t < tokens; t++)
+      memcpy(out + t * c->width, on->middle + t * c->width, (size_t)c->width * sizeof(float));
+  }
   model_clock(&mark, &m->times.experts);
   if (w->router) return experts_forward(m, layer, moe_layer, batch, training, losses, out, &mark);
   phibal_status status = dense_forward(m, layer, tokens, out);
@@ -151,10 +157,13 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch, do
   model_clock(mark, &m->times.permutation);
   status = balance_route_backward(m, layer, batch);
   if (status) return status;
-  phibal_gemm_linear_weight_gradient(tokens, c->experts, d, s->logit_gradient, on->ffn_normed,
-                                     g->router);
-  phibal_gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router, false,
-                                    s->normed_gradient);
+#pragma omp parallel
+  {
+    phibal_gemm_linear_weight_gradient(tokens, c->experts, d, s->logit_gradient, on->ffn_normed,
+                                       g->router);
+    phibal_gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router, false,
+                                      s->normed_gradient);
+  }
   adapted_backward(m, w->router, tokens, on->ffn_normed, c->experts, s->logit_gradient,
                    s->normed_gradient);
   model_clock(mark, &m->times.router);

@@ -195,7 +195,9 @@ phibal_status balance_finish(model *m);
    from its best groups; `bias` [E] is the model's own, or null. */
 void groups_bias(const model_config *c, const float *logits, const float *bias, float *selection);
 
-/* model_adapted.c: what adapters add to y = x W^T of the call's tokens, and to the gradient of x;
+/* model_adapted.c: whether adapters come between the products of this call. */
+bool model_is_adapted(const model *m);
+/* What adapters add to y = x W^T of the call's tokens, and to the gradient of x;
    nothing without adapters, and in an evaluation. */
 void adapted_forward(const model *m, const float *weight, int64_t rows, const float *x,
                      int64_t stride, float *y);

@@ -43,7 +43,8 @@ static void project_queries(model *m, const layer_weights *w, layer_activations 
   const float *from = on->normed;
   int64_t width = at->d;
   if (w->q_down) {
-    phibal_gemm_linear(at->tokens, at->query_latent, at->d, on->normed, w->q_down, false, on->q_latent);
+    phibal_gemm_linear(at->tokens, at->query_latent, at->d, on->normed, w->q_down, false,
+                       on->q_latent);
     adapted_forward(m, w->q_down, at->tokens, on->normed, at->query_latent, on->q_latent);
     const norm_shape norm = latent_norm(m, at, at->query_latent);
     norm_forward(&norm, on->q_latent, at->query_latent, w->q_down_norm, on->q_latent_normed,
@@ -155,8 +156,8 @@ void latent_backward(model *m, int32_t layer, int32_t batch) {
   gather_keys_and_values(m, &at);
   phibal_gemm_linear_weight_gradient(at.tokens, at.expanded, at.latent, s->projected,
                                      on->latent_normed, g->kv_up);
-  phibal_gemm_linear_input_gradient(at.tokens, at.expanded, at.latent, s->projected, w->kv_up, false,
-                                    s->latent_normed_gradient);
+  phibal_gemm_linear_input_gradient(at.tokens, at.expanded, at.latent, s->projected, w->kv_up,
+                                    false, s->latent_normed_gradient);
   adapted_backward(m, w->kv_up, at.tokens, on->latent_normed, at.expanded, s->projected,
                    s->latent_normed_gradient);
   const int64_t wide = at.latent + at.rope;

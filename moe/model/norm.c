@@ -3,6 +3,7 @@
 #include "moe/machine/lanes.h"
 
 #include <math.h>
+#include <omp.h>
 
 /* Rows whose share of the weight's gradient is summed by one thread, in order; the shares are then
    added in order. Fixed, so that threads do not show. */
@@ -10,8 +11,13 @@
 
 void norm_forward(const norm_shape *shape, const float *x, int64_t x_stride, const float *weight,
                   float *y, int64_t y_stride, float *inverse) {
+  if (!omp_get_level()) {
+#pragma omp parallel
+    norm_forward(shape, x, x_stride, weight, y, y_stride, inverse);
+    return;
+  }
   int64_t n = shape->n, heads = shape->heads;
-#pragma omp parallel for schedule(static)
+#pragma omp for schedule(static)
   for (int64_t i = 0; i < shape->rows; i++)
     for (int64_t head = 0; head < heads; head++) {
       const float *in = x + i * x_stride + head * n;
@@ -49,9 +55,15 @@ void norm_backward(const norm_shape *shape, const float *x, int64_t x_stride, co
                    const float *inverse, const float *y_gradient, int64_t y_stride, int add,
                    float *x_gradient, int64_t gradient_stride, float *weight_gradient,
                    double *scratch) {
+  if (!omp_get_level()) {
+#pragma omp parallel
+    norm_backward(shape, x, x_stride, weight, inverse, y_gradient, y_stride, add, x_gradient,
+                  gradient_stride, weight_gradient, scratch);
+    return;
+  }
   int64_t n = shape->n, heads = shape->heads;
   int64_t blocks = (shape->rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
-#pragma omp parallel for schedule(static)
+#pragma omp for schedule(static)
   for (int64_t block = 0; block < blocks; block++) {
     double *share = scratch + block * n;
     for (int64_t j = 0; j < n; j++) share[j] = 0.0;
@@ -61,6 +73,7 @@ void norm_backward(const norm_shape *shape, const float *x, int64_t x_stride, co
                         y_gradient + i * y_stride + head * n, add,
                         x_gradient + i * gradient_stride + head * n, share);
   }
+#pragma omp for schedule(static)
   for (int64_t j = 0; j < n; j++) {
     double sum = 0.0;
     for (int64_t block = 0; block < blocks; block++) sum += scratch[block * n + j];

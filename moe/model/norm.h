@@ -1,6 +1,7 @@
 /* RMSNorm: y = w x r with r = 1 / sqrt(mean(x^2) + epsilon), over vectors of width n, `heads` of
    them side by side in each row (1 for the norm of a whole row). The sum and r are formed in
-   binary64. The same bits for any number of threads. */
+   binary64. The same bits for any number of threads. Outside of a parallel region a call takes all
+   threads; inside, each of its threads has to make the call. */
 #ifndef PHIBAL_MOE_NORM_H
 #define PHIBAL_MOE_NORM_H
 

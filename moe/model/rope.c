@@ -3,6 +3,7 @@
 #include "kernels/core/dd_elementary.h"
 #include "kernels/core/dd_sine.h"
 #include <math.h>
+#include <omp.h>
 
 #define PI 3.14159265358979323846
 
@@ -59,8 +60,13 @@ static inline void rotate_head(int64_t half, int64_t apart, int64_t next, const 
 
 void rope_apply(const rope_shape *shape, const float *cosine, const float *sine, float direction,
                 float *x) {
+  if (!omp_get_level()) {
+#pragma omp parallel
+    rope_apply(shape, cosine, sine, direction, x);
+    return;
+  }
   const int64_t half = shape->n / 2, heads = shape->heads;
-#pragma omp parallel for schedule(static)
+#pragma omp for schedule(static)
   for (int64_t i = 0; i < shape->rows; i++) {
     const float *restrict c = cosine + i % shape->sequence * half;
     const float *restrict s = sine + i % shape->sequence * half;

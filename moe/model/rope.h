@@ -33,7 +33,8 @@ typedef struct rope_shape {
 } rope_shape;
 
 /* Turns x in place. `direction` is 1, or -1 for the backward pass: a rotation's transpose is its
-   inverse. */
+   inverse. Outside of a parallel region a call takes all threads; inside, each of its threads has to
+   make the call. */
 void rope_apply(const rope_shape *shape, const float *cosine, const float *sine, float direction,
                 float *x);
 

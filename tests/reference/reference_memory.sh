@@ -38,7 +38,7 @@ for fault in unwritten after twice; do
 done
 
 [ -f "$work/build/build.ninja" ] ||
-  meson setup "$work/build" "$source" -Dcpu= -Dcuda=disabled -Dbuildtype=debugoptimized >"$work/setup.log"
+  meson setup "$work/build" "$source" -Dcuda=disabled -Dbuildtype=debugoptimized >"$work/setup.log"
 programs=
 for test in $tests; do programs="$programs tests/test_$test"; done
 ninja -C "$work/build" $programs >"$work/ninja.log"
