@@ -1,4 +1,4 @@
-"""The error bounds of dd_elementary.h from those of the operations in dd.h, in rational arithmetic.
+"""The error bounds of dd_elementary.h and dd_sine.h from those of the operations in dd.h, in rational arithmetic.
 
 Bounds are relative. What an operation makes of its arguments' errors is added up step by step, for
 the whole range of the argument; the product (1 + a) (1 + b) .. - 1 stands for several. Each function
@@ -38,13 +38,27 @@ TEXTS = {
         core_dd t = core_two_sum(1.0, x); return core_dd_add_d(core_dd_log(t.hi), t.lo / t.hi);""",
     "core_dd_tanh": """if (y.hi > 350.0) return core_dd_from(1.0);
         core_dd t = core_dd_expm1(core_dd_scale(y, 2.0)); return core_dd_div(t, core_dd_add_d(t, 2.0));""",
+    "core_dd_power": "return core_dd_exp(core_dd_mul_d(core_dd_log(x), y));",
+    "core_dd_reduce_half_pi": """const double shifter = 0x1.8p52;
+        double k = CORE_FMA(x, 0x1.45f306dc9c883p-1, shifter) - shifter; *quarters = (int64_t)k;
+        double d = CORE_FMA(-k, CORE_HALF_PI_1, x); core_dd second = core_two_product(-k, CORE_HALF_PI_2);
+        core_dd r = core_dd_add_d(core_two_sum(d, second.hi), second.lo);
+        return core_dd_add(r, core_dd_mul_d(core_dd_make(CORE_HALF_PI_3, CORE_HALF_PI_4), -k));""",
+    "core_dd_alternating": """core_dd b = core_dd_from(1.0); for (int j = 14; j >= 1; j--) {
+        double divisor = (double)((n + 2 * j - 2) * (n + 2 * j - 1));
+        b = core_dd_add_d(core_dd_neg(core_dd_div_d(core_dd_mul(z, b), divisor)), 1.0); } return b;""",
+    "core_dd_sine": """int64_t k; core_dd r = core_dd_reduce_half_pi(x, &k);
+        int quadrant = (int)((k + quarters) & 3); core_dd z = core_dd_mul(r, r);
+        core_dd s = quadrant & 1 ? core_dd_alternating(z, 1) : core_dd_mul(r, core_dd_alternating(z, 2));
+        return quadrant & 2 ? core_dd_neg(s) : s;""",
     "core_dd_sigmoid": """core_dd e = core_dd_exp(core_dd_from(-core_abs(x)));
         return core_dd_div(x < 0 ? e : core_dd_from(1.0), core_dd_add_d(e, 1.0));""",
     "core_pseudo_huber_quotient": """if (delta > 0x1p400) return core_dd_from(m / delta);
         core_dd square = core_dd_add_d(core_two_product(delta, delta), m * m);
         return core_dd_div(core_dd_from(m), core_dd_sqrt(square));""",
 }
-HEADERS = {"core_dd_sigmoid": "sigmoid.h", "core_pseudo_huber_quotient": "potentials/pseudo_huber.h"}
+HEADERS = {"core_dd_reduce_half_pi": "dd_sine.h", "core_dd_alternating": "dd_sine.h", "core_dd_sine": "dd_sine.h",
+           "core_dd_sigmoid": "sigmoid.h", "core_pseudo_huber_quotient": "potentials/pseudo_huber.h"}
 
 
 def text_stands(name, core):
@@ -174,6 +188,90 @@ def dd_log1p(bounds, core=None):
                     number(bounds["dd_add_d"]))
 
 
+def dd_power(bounds, core=None):
+    """x^y beside 1 + |y log x|, for |y log x| <= 660,"""
+    text_stands("core_dd_power", core)
+    w = together(number(bounds["dd_log"]), number(bounds["dd_mul_d"]))
+    # e^w's argument is off by w |y log x| =: d, e^d - 1 <= d + d^2; what does not grow with y log x is exp's own.
+    largest = 660 * w
+    return max(number(bounds["dd_exp"]), w) * (1 + largest) * (1 + number(bounds["dd_exp"]))
+
+
+def half_pi():
+    """pi / 2 and by how much it is off, by Machin's formula."""
+    def arctan(n):
+        return sum(Fraction((-1) ** i, (2 * i + 1) * n ** (2 * i + 1)) for i in range(60))
+    return 8 * arctan(5) - 2 * arctan(239), Fraction(1, 2**270)
+
+
+def dd_half_pi(bounds, core=None):
+    """|pi/2 - its four parts|, the first a multiple of 2^-52, the second of 2^-106,"""
+    parts = model.Model(core).constants("dd_sine.h")
+    part = [(-1 if parts[n].startswith("-") else 1) * number(parts[n].lstrip("-"))
+            for n in ("CORE_HALF_PI_%d" % i for i in (1, 2, 3, 4))]
+    if (part[0] * 2**52).denominator != 1 or (part[1] * 2**106).denominator != 1:
+        raise model.Unmodelled("the first parts of pi/2 have too many bits")
+    value, cut = half_pi()
+    return abs(value - sum(part)) + cut
+
+
+def nearest_half_pi(bounds, core=None):
+    """1 / the distance of a binary64 in 2^-1 .. 2^31 from a multiple of pi/2"""
+    # x = m 2^j, 2^52 <= m < 2^53. Where k / m is no convergent of a = 2^j / (pi/2), |m a - k| >= 1 / (2 m) (Legendre);
+    # else m is a multiple of the convergent's denominator.
+    value, cut = half_pi()
+    least = Fraction(1, 2**54)
+    for j in range(-53, -21):
+        a = rest = Fraction(2) ** j / value
+        p, q, before = 1, 0, (0, 1)
+        while True:
+            whole = rest.numerator // rest.denominator
+            p, q, before = whole * p + before[0], whole * q + before[1], (p, q)
+            if q >= 2**53:
+                break
+            times = max(1, -(-(2**52) // q))
+            least = min(least, times * abs(q * a - p) - Fraction(2**53, 2**200))
+            rest = 1 / (rest - whole)
+    return 1 / (least * value)
+
+
+def dd_reduce_half_pi(bounds, core=None):
+    """x - k pi/2, |x| <= 2^31,"""
+    text_stands("core_dd_reduce_half_pi", core)
+    k = Fraction(2**31) * 2 / 3
+    tail = k * Fraction(2, 2**110)  # k (P_3 + P_4)
+    off = number(bounds["dd_mul_d"]) * tail + k * number(bounds["dd_half_pi"])
+    return together(number(bounds["dd_add"]), off * number(bounds["nearest_half_pi"]))
+
+
+def dd_alternating(bounds, core=None, n=2):
+    """sin r / r, beside the error of r,"""
+    text_stands("core_dd_alternating", core)
+    divide, multiply, add = (number(bounds["dd_" + o]) for o in ("div_d", "mul", "add_d"))
+    z = Fraction(7855, 10000) ** 2
+    error, b = Fraction(0), Fraction(1)
+    for j in range(14, 0, -1):
+        # B_j falls as z grows, so that the weight of its other term, (1 - B_j) / B_j, is largest for the largest z.
+        b = 1 - z / ((n + 2 * j - 2) * (n + 2 * j - 1)) * b
+        error = together((1 - b) / b * together(multiply, multiply, divide, error), add)
+    return error + 2 * z**15 / factorial(29 + (n == 2)) / (1 - z / (n * (n + 1)))
+
+
+def dd_alternating_cosine(bounds, core=None):
+    """cos r, beside the error of r,"""
+    return dd_alternating(bounds, core, 1)
+
+
+def dd_sine(bounds, core=None):
+    """sine and cosine, |x| <= 2^31,"""
+    text_stands("core_dd_sine", core)
+    r = number(bounds["dd_reduce_half_pi"])
+    # |r cot r| <= 1; |r tan r| <= 0.7855 tan 0.7855 < 0.787.
+    sine = together(r + r**2, number(bounds["dd_alternating"]), number(bounds["dd_mul"]))
+    cosine = together(Fraction(787, 1000) * r + r**2, number(bounds["dd_alternating_cosine"]))
+    return max(sine, cosine)
+
+
 def quotient(bounds, e):
     """a / (a + constant) where a's error counts at most once."""
     return together(e, number(bounds["dd_add_d"]), 2 * number(bounds["dd_add_d"]) ** 2, number(bounds["dd_div"]), e**2)
@@ -198,4 +296,5 @@ def dd_pseudo_huber(bounds, core=None):
 
 
 BOUNDS = {f.__name__: f for f in (dd_log2, dd_sub_log2, dd_expm1_reduced, dd_exp, dd_expm1, dd_log_ratio,
-                                 dd_log, dd_log1p, dd_tanh, dd_sigmoid, dd_pseudo_huber)}
+                                 dd_log, dd_log1p, dd_tanh, dd_sigmoid, dd_pseudo_huber, dd_power, dd_half_pi,
+                                 nearest_half_pi, dd_reduce_half_pi, dd_alternating, dd_alternating_cosine, dd_sine)}

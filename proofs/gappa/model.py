@@ -108,7 +108,7 @@ class Model:
         found = {}
         for included in re.findall(r'#include "(\w+\.h)"', source(header, self.core)):
             found |= self.constants(included)
-        for name, value in re.findall(r"#define (\w+) (0x[0-9a-f.]+p[+-]?\d+)\n", source(header, self.core)):
+        for name, value in re.findall(r"#define (\w+) (-?0x[0-9a-f.]+p[+-]?\d+)\n", source(header, self.core)):
             found[name] = value
         return found
 

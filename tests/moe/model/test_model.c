@@ -316,6 +316,29 @@ Test(model, refusals_say_what_is_wrong) {
   model_destroy(m);
 }
 
+/* Angles of rotary positions stay within what their sines are right for. */
+Test(model, frequencies_above_1_are_refused) {
+  model_config c = wide;
+  c.rope_original = 16, c.rope_fast = 32, c.rope_slow = 1;
+  const struct {
+    float theta, factor;
+    const char *message; /* null: fits */
+  } cases[] = {{1, 0, NULL},
+               {0.99f, 0, "rope_theta must be 1 or more"},
+               {NAN, 0, "rope_theta must be 1 or more"},
+               {10, 1, NULL},
+               {10, 0.5f, "rope_factor must be 1 or more"},
+               {10, -1, "rope_factor must be 1 or more"},
+               {1, 2, "rope_theta must be above 1"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    c.rope_theta = cases[i].theta, c.rope_factor = cases[i].factor;
+    const phibal_status status = model_config_check(&c);
+    cr_expect_eq(status, cases[i].message ? PHIBAL_ERROR_ARGUMENT : PHIBAL_OK, "case %zu", i);
+    if (cases[i].message)
+      cr_expect(strstr(phibal_status_message(), cases[i].message), "%s", phibal_status_message());
+  }
+}
+
 /* Sequences of padding alone, and a whole call of it, take part in nothing. */
 Test(model, nothing_but_padding) {
   model *m, *alone;

@@ -4,7 +4,7 @@
    adapters, the losses, the norm of the gradient and the metrics of every step, and an evaluation.
    training_bits.sh compiles it for several processors in several ways: the lines must be the same.
 
-   usage: training_bits [NAME]    the run of this name alone, or none */
+   usage: training_bits [NAME]    the run of this name alone; - for no run */
 #include "formats/sha256.h"
 #include "moe/config/schedule.h"
 #include "moe/hf/hf_architecture.h"

@@ -52,7 +52,7 @@ build)
     same "$threads threads" env OMP_NUM_THREADS=$threads "$program"
   done
   for isa in x86-64-v2 x86-64-v3 x86-64-v4; do
-    if PHIBAL_ISA=$isa "$program" none 2>"$scratch/refused"; then
+    if PHIBAL_ISA=$isa "$program" - 2>"$scratch/refused"; then
       same "PHIBAL_ISA=$isa" env PHIBAL_ISA=$isa OMP_NUM_THREADS=2 "$program"
     else
       echo "skipped: $(cat "$scratch/refused")"
