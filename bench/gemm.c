@@ -4,7 +4,7 @@
 
    usage: bench_gemm [--check] [LIBRARY ...]
    A library is any with sgemm_, by the name that dlopen takes; without one OpenBLAS and MKL, where
-   they are found. MKL is in the package mkl of PyPI (libmkl_rt.so.2) and in PyTorch
+   they are found. MKL is in the package mkl of PyPI (libmkl_rt.so.3) and in PyTorch
    (torch/lib/libtorch_cpu.so), which multiplies binary32 by it. OMP_NUM_THREADS is the number of
    threads. PHIBAL_ISA=x86-64-v3 holds all of them to AVX2.
 
@@ -341,7 +341,7 @@ static bool library_open(const char *name, char **argv, library *l) {
 }
 
 int main(int argc, char **argv) {
-  static const char *const usual[] = {"libopenblas.so.0", "libmkl_rt.so.2"};
+  static const char *const usual[] = {"libopenblas.so.0", "libmkl_rt.so.3", "libmkl_rt.so.2"};
   const bool check = argc > 1 && !strcmp(argv[1], "--check");
   library libraries[LIBRARIES] = {{"phibal", NULL, NULL}};
   int n = 1, wrong = 0;
@@ -357,7 +357,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   if (processor_chosen_vectors() == VECTORS_AVX2) setenv("MKL_ENABLE_INSTRUCTIONS", "AVX2", 1);
-  for (int i = 0; i < (given ? given : 2); i++)
+  for (int i = 0; i < (given ? given : 3); i++)
     n += library_open(given ? argv[first + i] : usual[i], argv, &libraries[n]);
   const double peak = processor_peak(threads);
   if (!check) {
