@@ -1,5 +1,11 @@
 /* `phibal audit`: a certificate about a potential. */
-#include "audit_command.h"
+#include "audit_advice.h"
+#include "audit_all.h"
+#include "audit_html.h"
+#include "audit_json.h"
+#include "audit_run.h"
+#include "audit_text.h"
+#include "audit_time.h"
 #include "commands.h"
 #include "audit/convexity.h"
 #include <errno.h>
@@ -10,16 +16,6 @@
 #include <string.h>
 
 enum { LEAST_EXPERTS = 2, MOST_EXPERTS = 4096 };
-
-static const char *const part_names[] = {
-#define PART(ID, name) name,
-    AUDIT_PARTS(PART)
-#undef PART
-        NULL};
-
-const char *audit_part_name(audit_part part) {
-  return part_names[part];
-}
 
 static void print_help(void) {
   puts("usage: phibal audit <file.phi> [options]\n"
@@ -96,8 +92,8 @@ static int read_experts(const char *text, audit_options *o) {
 static int read_skip(const char *text, audit_options *o) {
   while (*text) {
     size_t length = strcspn(text, ","), i = 0;
-    while (i < AUDIT_PART_COUNT &&
-           (strlen(part_names[i]) != length || strncmp(part_names[i], text, length) != 0))
+    while (i < AUDIT_PART_COUNT && (strlen(audit_part_names[i]) != length ||
+                                    strncmp(audit_part_names[i], text, length) != 0))
       i++;
     if (i == AUDIT_PART_COUNT)
       return usage("--skip %s: the parts are convexity, legendre, gradient, conjugate, core, "
@@ -184,7 +180,7 @@ static const char *const *names(const char *option) {
   static const char *const samples[] = {"quick", NULL};
   if (!strcmp(option, "potential")) return command_potential_names;
   if (!strcmp(option, "check")) return samples;
-  return strcmp(option, "skip") ? NULL : part_names;
+  return strcmp(option, "skip") ? NULL : audit_part_names;
 }
 
 static const struct option table[] = {{"potential", required_argument, NULL, 'p'},

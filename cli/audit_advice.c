@@ -1,44 +1,13 @@
 /* What the findings come to: a verdict in one sentence, what --check says, and an advice whether to
    train with the potential and at which alpha. For the text, the JSON and the page alike. */
-#include "audit_command.h"
-#include "page.h"
+#include "audit_advice.h"
+#include "audit_words.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Negative entropy's alpha in `phibal train`, to which other potentials are made as strong. */
 static const double usual_alpha = 0.01;
-
-/* ---- when, and with which options ---- */
-
-char *audit_date_text(void) {
-  const time_t when = page_time();
-  struct tm utc;
-  char date[32] = "", *text = NULL;
-  if (gmtime_r(&when, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  audit_append(&text, "%s", date);
-  return text;
-}
-
-char *audit_options_text(const audit_options *o) {
-  char *text = NULL;
-  for (int i = 0; i < o->parameters; i++) audit_append(&text, "--param %s ", o->parameter[i]);
-  if (o->ranges) audit_append(&text, "--ranges ");
-  audit_append(&text, "--experts %d", (int)o->least_experts);
-  if (o->most_experts > o->least_experts) audit_append(&text, "..%d", (int)o->most_experts);
-  if (o->quick) audit_append(&text, " --quick");
-  bool skipped = false;
-  for (int i = 0; i < AUDIT_PART_COUNT; i++)
-    if (o->skip[i]) {
-      audit_append(&text, "%s%s", skipped ? "," : " --skip ", audit_part_name((audit_part)i));
-      skipped = true;
-    }
-  audit_append(&text, " --seconds %g --seed %llu", o->seconds, (unsigned long long)o->seed);
-  if (!o->skip[AUDIT_PART_DYNAMICS])
-    audit_append(&text, " --eta %g --alpha %g --lr %g", o->eta, o->alpha, o->lr);
-  return text;
-}
 
 /* ---- what --check says ---- */
 
@@ -163,14 +132,13 @@ char *audit_verdict_line(const audit_options *o, const audit_report *r) {
   bool left_out = false, late = false;
   for (int i = 0; i < AUDIT_PART_COUNT; i++)
     if (r->late[i]) {
-      audit_append(&text, "%s%s", late ? ", " : "Time was up in: ", audit_part_name((audit_part)i));
+      audit_append(&text, "%s%s", late ? ", " : "Time was up in: ", audit_part_names[i]);
       late = true;
     }
   if (late) audit_append(&text, " (--seconds %g). ", o->seconds);
   for (int i = 0; i < AUDIT_PART_COUNT; i++)
     if (o->skip[i]) {
-      audit_append(&text, "%s%s",
-                   left_out ? ", " : "Left out as asked: ", audit_part_name((audit_part)i));
+      audit_append(&text, "%s%s", left_out ? ", " : "Left out as asked: ", audit_part_names[i]);
       left_out = true;
     }
   if (left_out) audit_append(&text, ". ");

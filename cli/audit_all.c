@@ -1,7 +1,8 @@
 /* `phibal audit --all`: the built-ins side by side, and what that says about the paper's ablation.
  */
-#include "audit_command.h"
+#include "audit_all.h"
 #include "audit_paper.h"
+#include "audit_words.h"
 #include "audit/builtin.h"
 #include <math.h>
 #include "audit/phi64.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_POTENTIALS = 32, REST_STEPS = 20000 };
+enum { MOST_POTENTIALS = 32 };
 
 /* A potential with its default parameters, for one number of experts. */
 typedef struct row {
@@ -40,38 +41,6 @@ static void close_row(row *r) {
 
 static double to_double(const phibal_enclosure *x) {
   return 0.5 * (mpfr_get_d(x->lo, MPFR_RNDN) + mpfr_get_d(x->hi, MPFR_RNDN));
-}
-
-double audit_rest(const phi_potential *phi, const double *parameters, int32_t experts,
-                  double stiffness, double alpha, const audit_task *task) {
-  double violation = NAN;
-  router_loop loop = {.phi = phi,
-                      .parameters = parameters,
-                      .experts = experts,
-                      .eta = 1.0,
-                      .alpha = alpha,
-                      .pull = task->pull,
-                      .target = task->target,
-                      .lr = 0.5 * experts / (task->pull + alpha * stiffness)};
-  return simulation_rest(&loop, REST_STEPS, &violation) == PHIBAL_OK ? violation : NAN;
-}
-
-phibal_status audit_task_fit(int32_t experts, audit_task *task) {
-  task->target = calloc((size_t)experts, sizeof *task->target);
-  if (!task->target) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-  simulation_target(experts, audit_paper_unbalanced, task->target);
-  row r = {0};
-  phibal_status status = open_row(phi_builtin_find("negentropy"), &r);
-  double lo = -10.0, hi = 10.0; /* log2 of the pull over alpha E, which is what counts */
-  while (status == PHIBAL_OK && hi - lo > 1e-6) {
-    double middle = 0.5 * (lo + hi);
-    task->pull = experts * exp2(middle);
-    bool less =
-        audit_rest(r.phi, r.parameter, experts, experts, 1.0, task) < audit_paper_negentropy;
-    *(less ? &lo : &hi) = middle;
-  }
-  close_row(&r);
-  return status;
 }
 
 static phibal_status fill_row(row *r, int32_t experts, const audit_task *task) {

@@ -1,6 +1,9 @@
 /* A certificate as one page that needs nothing but itself. */
-#include "audit_command.h"
+#include "audit_html.h"
+#include "audit_advice.h"
 #include "audit_picture.h"
+#include "audit_table.h"
+#include "audit_words.h"
 #include "build_features.h"
 #include "gnuplot.h"
 #include "page.h"

@@ -1,5 +1,7 @@
 /* A certificate for machines; its schema is spec/audit-certificate.schema.json. */
-#include "audit_command.h"
+#include "audit_json.h"
+#include "audit_advice.h"
+#include "audit_words.h"
 #include "build_features.h"
 #include <math.h>
 #include <stdlib.h>
@@ -109,7 +111,7 @@ static json_t *dynamics_json(const audit_options *o, const audit_report *r) {
 static json_t *seconds_json(const audit_options *o, const audit_report *r) {
   json_t *object = json_object();
   for (int i = 0; i < AUDIT_PART_COUNT; i++)
-    json_object_set_new(object, audit_part_name((audit_part)i),
+    json_object_set_new(object, audit_part_names[i],
                         o->skip[i] ? json_null() : json_real(r->seconds[i]));
   return object;
 }

@@ -1,12 +1,15 @@
 #include "audit_paper.h"
-#include "audit_command.h"
+#include "audit_words.h"
 #include "audit/builtin.h"
 #include <math.h>
 #include "audit/phi64.h"
+#include "audit/simulation.h"
 #include <stdlib.h>
 #include <string.h>
 
-const double audit_paper_unbalanced = 0.77, audit_paper_negentropy = 0.104;
+enum { REST_STEPS = 20000 };
+
+static const double unbalanced = 0.77, with_negentropy = 0.104;
 
 /* Table 2, top-2 of 16 experts. For the robust potentials it says "delta > 0" and "beta > 0". */
 static const audit_paper_row table[AUDIT_PAPER_ROWS] = {
@@ -22,6 +25,39 @@ static const audit_paper_row table[AUDIT_PAPER_ROWS] = {
     {"lp, p = 1", "lp", "1", true, 0.77, 0, 0, 0},
     {"softplus", "softplus", NULL, true, 0.81, 0, 0, 0},
 };
+
+double audit_rest(const phi_potential *phi, const double *parameters, int32_t experts,
+                  double stiffness, double alpha, const audit_task *task) {
+  double violation = NAN;
+  router_loop loop = {.phi = phi,
+                      .parameters = parameters,
+                      .experts = experts,
+                      .eta = 1.0,
+                      .alpha = alpha,
+                      .pull = task->pull,
+                      .target = task->target,
+                      .lr = 0.5 * experts / (task->pull + alpha * stiffness)};
+  return simulation_rest(&loop, REST_STEPS, &violation) == PHIBAL_OK ? violation : NAN;
+}
+
+phibal_status audit_task_fit(int32_t experts, audit_task *task) {
+  task->target = calloc((size_t)experts, sizeof *task->target);
+  if (!task->target) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  simulation_target(experts, unbalanced, task->target);
+  const phi_builtin *b = phi_builtin_find("negentropy");
+  phi_potential *phi = NULL;
+  const double none[PHI_MAX_PARAMETERS] = {0}; /* it has no parameter */
+  const phibal_status status = phi_read(b->name, b->text, strlen(b->text), &phi);
+  double lo = -10.0, hi = 10.0; /* log2 of the pull over alpha E, which is what counts */
+  while (status == PHIBAL_OK && hi - lo > 1e-6) {
+    double middle = 0.5 * (lo + hi);
+    task->pull = experts * exp2(middle);
+    bool less = audit_rest(phi, none, experts, experts, 1.0, task) < with_negentropy;
+    *(less ? &lo : &hi) = middle;
+  }
+  if (phi) phi_destroy(phi);
+  return status;
+}
 
 static phibal_status find_stiffness(const phi_potential *phi, const phibal_enclosure *at,
                                     double *stiffness) {
@@ -169,8 +205,8 @@ static void say_gap(const audit_paper *p, char **text) {
                "is, and %.3f with negative entropy), rests at %.3f with p = 2 at the same alpha, "
                "where the paper has %.3f: stiffness alone makes %.0f %% of that gap. At equal "
                "stiffness it rests between %.3f and %.3f with any of them. ",
-               audit_paper_unbalanced, audit_paper_negentropy, euclid->common,
-               euclid->max_violation, 100.0 * explained(p), least, most);
+               unbalanced, with_negentropy, euclid->common, euclid->max_violation,
+               100.0 * explained(p), least, most);
 }
 
 static void say_verdict(const audit_paper *p, char **text) {

@@ -15,7 +15,6 @@ enum { AUDIT_PAPER_EXPERTS = 16, AUDIT_PAPER_ROWS = 11 };
 typedef struct audit_task {
   double *target, pull;
 } audit_task;
-extern const double audit_paper_unbalanced, audit_paper_negentropy;
 
 /* task->target is malloc'ed. alpha is 1 here: at rest only pull / alpha counts. */
 phibal_status audit_task_fit(int32_t experts, audit_task *task);

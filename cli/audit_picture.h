@@ -2,7 +2,7 @@
 #ifndef PHIBAL_CLI_AUDIT_PICTURE_H
 #define PHIBAL_CLI_AUDIT_PICTURE_H
 
-#include "audit_command.h"
+#include "audit_report.h"
 
 /* The picture numbered i: its caption, and the drawing, malloc'ed; null where there is nothing to
    draw, or where gnuplot is missing or fails. */

@@ -1,6 +1,7 @@
 /* The examination: reads the potential and its parameters, then runs the parts one by one, each in
    its time. */
-#include "audit_command.h"
+#include "audit_run.h"
+#include "audit_time.h"
 #include "commands.h"
 #include "audit_picture.h"
 #include "audit/audit_lp_max.h"
@@ -13,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-const int32_t audit_expert_counts[AUDIT_EXPERT_COUNTS] = {8, 16, 64, 256};
-const double audit_settle_head = 2.0, audit_settle_goal = 0.1;
 
 static int fail(const char *what) {
   command_say("audit", "%s", what);
@@ -41,7 +39,8 @@ static phibal_status unknown_builtin(const char *name) {
                            name, known);
 }
 
-phibal_status audit_load(const char *source, phi_potential **phi, bool *builtin) {
+/* Reads a file, or a built-in by its name; messages say which there are. */
+static phibal_status load(const char *source, phi_potential **phi, bool *builtin) {
   *phi = NULL;
   *builtin = !is_file(source);
   if (!*builtin) return phi_read_file(source, phi);
@@ -225,7 +224,7 @@ static void show_progress(const audit_options *o, int part, double seconds) {
   command_clear_line();
   if (part < AUDIT_PART_COUNT)
     fprintf(stderr, "phibal audit: part %d of %d, %s (up to %.3g s)", part + 1, AUDIT_PART_COUNT,
-            audit_part_name((audit_part)part), seconds);
+            audit_part_names[part], seconds);
 }
 
 /* How far the kernel has come, and for how long it will go on. */
@@ -234,7 +233,7 @@ static void show_kernel_progress(void *options, double done, double seconds_left
   if (!shows_progress(o)) return;
   command_clear_line();
   fprintf(stderr, "phibal audit: part %d of %d, %s: %.0f %% of the %s, %.0f s left",
-          AUDIT_PART_CORE + 1, AUDIT_PART_COUNT, audit_part_name(AUDIT_PART_CORE), 100.0 * done,
+          AUDIT_PART_CORE + 1, AUDIT_PART_COUNT, audit_part_names[AUDIT_PART_CORE], 100.0 * done,
           o->quick ? "sample" : "binary32 loads", seconds_left);
 }
 
@@ -400,24 +399,6 @@ static int check_defined(const audit_options *o, const audit_report *r) {
   return 2;
 }
 
-audit_part audit_part_of(audit_claim claim) {
-  switch (claim) {
-  case AUDIT_GRADIENT:
-    return AUDIT_PART_GRADIENT;
-  case AUDIT_BOUNDARY:
-  case AUDIT_DUAL_DOMAIN:
-  case AUDIT_MIRROR:
-    return AUDIT_PART_LEGENDRE;
-  case AUDIT_CONJUGATE:
-  case AUDIT_CONJUGATE_DOMAIN:
-    return AUDIT_PART_CONJUGATE;
-  case AUDIT_CORE:
-    return AUDIT_PART_CORE;
-  default:
-    return AUDIT_PART_CONVEXITY;
-  }
-}
-
 /* lp with p = inf, which the catalogue trains with: another function than the file's. */
 static bool is_lp_max(const audit_report *r) {
   phibal_potential potential;
@@ -462,7 +443,7 @@ typedef struct read_work {
 } read_work;
 
 static int read_all(const audit_options *o, audit_report *r) {
-  if (audit_load(o->source, &r->phi, &r->builtin) != PHIBAL_OK) return fail_from_status();
+  if (load(o->source, &r->phi, &r->builtin) != PHIBAL_OK) return fail_from_status();
   int status = set_parameters(o, r);
   return status == 0 && !is_lp_max(r) ? check_defined(o, r) : status;
 }
@@ -539,16 +520,4 @@ int audit_run(const audit_options *o, audit_report *r) {
   }
   if (status == 0 && o->html && draw_pictures(o, r) != PHIBAL_OK) status = fail_from_status();
   return status;
-}
-
-void audit_report_clear(audit_report *r) {
-  size_t n = r->phi ? (size_t)r->phi->parameters : 0;
-  if (r->asked) phibal_enclosure_vector_clear(r->asked, n);
-  if (r->at) phibal_enclosure_vector_clear(r->at, n);
-  for (size_t i = 0; i < r->counts; i++) audit_dynamics_clear(&r->dynamics[i]);
-  for (int i = 0; i < AUDIT_PICTURES; i++) free(r->picture[i]);
-  free(r->dynamics);
-  certificate_clear(&r->certificate);
-  certificate_clear(&r->here);
-  if (r->phi) phi_destroy(r->phi);
 }

@@ -1,5 +1,6 @@
 /* The dynamics as a table, for the text and for the page. */
-#include "audit_command.h"
+#include "audit_table.h"
+#include "audit_words.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,146 +1,18 @@
 /* A certificate for people. */
-#include "audit_command.h"
+#include "audit_text.h"
+#include "audit_advice.h"
+#include "audit_table.h"
+#include "audit_words.h"
 #include "build_features.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 92, INDENT = 13, LABEL = 41, COLUMN = 13, SHORT_DIGITS = 5 };
-
-/* ---- numbers and ranges ---- */
-
-/* The numbers that end in the same digits are shown once. */
-static void print_narrow(const phibal_enclosure *x, char *text, size_t size) {
-  mpfr_t middle;
-  mpfr_init2(middle, AUDIT_PRECISION);
-  mpfr_add(middle, x->lo, x->hi, MPFR_RNDN);
-  mpfr_div_2ui(middle, middle, 1, MPFR_RNDN);
-  mpfr_snprintf(text, size, "%.*Rg", SHORT_DIGITS, middle);
-  mpfr_clear(middle);
-}
-
-static bool is_narrow(const phibal_enclosure *x) {
-  if (phibal_enclosure_is_exact(x)) return true;
-  mpfr_t width, size;
-  mpfr_init2(width, 64);
-  mpfr_init2(size, 64);
-  phibal_enclosure_width(width, x);
-  mpfr_abs(size, mpfr_cmpabs(x->lo, x->hi) < 0 ? x->lo : x->hi, MPFR_RNDD);
-  mpfr_mul_d(size, size, 1e-8, MPFR_RNDD);
-  bool narrow = mpfr_less_p(width, size) != 0;
-  mpfr_clear(width);
-  mpfr_clear(size);
-  return narrow;
-}
-
-void audit_short(const phibal_enclosure *x, char *text, size_t size) {
-  char lo[PHIBAL_DECIMAL_SIZE(SHORT_DIGITS)], hi[PHIBAL_DECIMAL_SIZE(SHORT_DIGITS)];
-  if (phibal_enclosure_contains_zero(x) && mpfr_cmp_d(x->hi, 1e-25) < 0 &&
-      mpfr_cmp_d(x->lo, -1e-25) > 0 && !phibal_enclosure_is_exact(x)) {
-    mpfr_srcptr far = mpfr_cmpabs(x->lo, x->hi) > 0 ? x->lo : x->hi;
-    mpfr_snprintf(text, size, "0+-%.0RUe", far);
-    if (mpfr_sgn(far) < 0) memmove(text + 3, text + 4, strlen(text) - 3);
-    return;
-  }
-  if (is_narrow(x)) {
-    print_narrow(x, text, size);
-    return;
-  }
-  phibal_enclosure_get_decimal(x, SHORT_DIGITS - 2, lo, hi, sizeof lo);
-  snprintf(text, size, "%s..%s", lo, hi);
-}
-
-void audit_append(char **text, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  char *more = audit_format(format, arguments), *grown = NULL;
-  va_end(arguments);
-  if (more && asprintf(&grown, "%s%s", *text ? *text : "", more) >= 0) {
-    free(*text);
-    *text = grown;
-  }
-  free(more);
-}
-
-static void append_end(char **text, const phi_end *end) {
-  if (end->infinite) {
-    audit_append(text, end->infinite < 0 ? "-inf" : "inf");
-    return;
-  }
-  char *number = mpq_get_str(NULL, 10, end->value);
-  audit_append(text, "%s", number);
-  void (*release)(void *, size_t);
-  mp_get_memory_functions(NULL, NULL, &release);
-  release(number, strlen(number) + 1);
-}
-
-char *audit_range_text(const phi_parameter *p) {
-  char *text = NULL;
-  for (int i = 0; i < p->ranges; i++) {
-    audit_append(&text, "%s%c", i ? " or " : "", p->range[i].lo.closed ? '[' : '(');
-    append_end(&text, &p->range[i].lo);
-    audit_append(&text, ", ");
-    append_end(&text, &p->range[i].hi);
-    audit_append(&text, "%c", p->range[i].hi.closed ? ']' : ')');
-  }
-  return text;
-}
-
-/* ---- prose ---- */
-
-static size_t shown_length(const char *text, size_t bytes) {
-  size_t n = 0;
-  for (size_t i = 0; i < bytes; i++) n += ((unsigned char)text[i] & 0xc0) != 0x80;
-  return n;
-}
-
-void audit_print_wrapped(FILE *to, const char *text, size_t indent) {
-  size_t column = indent;
-  while (*text) {
-    size_t bytes = strcspn(text, " \n"), length = shown_length(text, bytes);
-    if (column > indent && column + 1 + length > WIDTH) {
-      fprintf(to, "\n%*s", (int)indent, "");
-      column = indent;
-    }
-    if (column > indent) {
-      putc(' ', to);
-      column++;
-    }
-    fwrite(text, 1, bytes, to);
-    column += length;
-    text += bytes;
-    if (*text == '\n') {
-      fprintf(to, "\n%*s", (int)indent, "");
-      column = indent;
-    }
-    text += *text != 0;
-  }
-  putc('\n', to);
-}
+enum { INDENT = 13, LABEL = 41, COLUMN = 13 };
 
 static void print_block(FILE *to, const char *text) {
   fprintf(to, "%*s", INDENT, "");
   audit_print_wrapped(to, text, INDENT);
-}
-
-char *audit_section_text(const phi_potential *phi, const phi_section *section,
-                         const char *variable) {
-  static const char *const relations[] = {"<", "<=", ">", ">=", "="};
-  const char *names[PHI_MAX_PARAMETERS];
-  if (!section->expression) return NULL;
-  for (int i = 0; i < phi->parameters; i++) names[i] = phi->parameter[i].name;
-  char *text = expression_text(section->expression, names, variable);
-  for (int i = 0; text && i < section->conditions; i++) {
-    const phi_condition *c = &section->condition[i];
-    char *left = expression_text(c->left, names, variable);
-    char *right = expression_text(c->right, names, variable);
-    if (left && right)
-      audit_append(&text, " %s %s %s %s", i ? "and" : "where", left, relations[c->relation], right);
-    free(left);
-    free(right);
-  }
-  return text;
 }
 
 static void print_section(FILE *to, const char *name, const phi_potential *phi,
@@ -197,23 +69,6 @@ static void print_verdict(FILE *to, audit_verdict verdict) {
   snprintf(name, sizeof name, "%s", audit_verdict_name(verdict));
   for (char *c = name; *c; c++) *c = (char)(*c - ('a' <= *c && *c <= 'z' ? 'a' - 'A' : 0));
   fprintf(to, "  %-11s", name);
-}
-
-bool audit_was_examined(const certificate *c, audit_claim claim) {
-  for (size_t i = 0; i < c->findings; i++)
-    if (c->finding[i].claim == claim) return true;
-  return false;
-}
-
-bool audit_repeats(const certificate *c, size_t i) {
-  const audit_finding *f = &c->finding[i];
-  for (size_t j = 0; j < i; j++) {
-    const audit_finding *g = &c->finding[j];
-    if (g->claim == f->claim && g->verdict == f->verdict && !f->counterexample &&
-        strcmp(g->how, f->how) == 0)
-      return true;
-  }
-  return false;
 }
 
 static void print_finding(FILE *to, const audit_finding *f, audit_verdict worst) {

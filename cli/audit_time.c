@@ -1,7 +1,7 @@
 /* `phibal audit --seconds`: what may take for ever is done in a process of its own, which is ended
    when its time is up, with the compiler or gnuplot that it has started. What it has found by then
    comes back in records; what is missing was not decided. */
-#include "audit_command.h"
+#include "audit_time.h"
 #include "audit/codegen.h"
 #include "audit/convexity.h"
 #include <errno.h>
