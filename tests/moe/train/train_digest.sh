@@ -1,6 +1,6 @@
 #!/bin/sh
-# The digest of a run: that of its newest checkpoint, the same for any number of threads and after an
-# interruption, another for anything else.
+# The digest of a run: that of its newest checkpoint, the same for any number of threads, with each
+# instruction set and after an interruption, another for anything else.
 # usage: train_digest.sh PHIBAL FOLDER SOURCE
 set -eu
 phibal=$(realpath "$1") folder=$2 source=$(realpath "$3")
@@ -21,6 +21,13 @@ train $options --threads 1 --steps 1 --set balance.alpha=0 --set balance.eta=0.5
 cmp quarter/checkpoints/*1/model.safetensors half/checkpoints/*1/model.safetensors || fail "other weights"
 digests phi threads loss-free dense quarter half
 [ "$(digest phi)" = "$(digest threads)" ] || fail "threads change the digest"
+for isa in x86-64-v2 x86-64-v3 x86-64-v4; do
+  PHIBAL_ISA=$isa "$phibal" train $options --threads 2 --out $isa >log 2>error || {
+    grep PHIBAL_ISA error || fail "PHIBAL_ISA=$isa"
+    continue
+  }
+  [ "$(digest phi)" = "$(digest $isa)" ] || fail "$isa changes the digest"
+done
 [ "$(for run in phi loss-free dense quarter half; do digest $run; done | sort -u | wc -l)" = 5 ] ||
   fail "runs that differ have one digest"
 cp -r phi resumed
