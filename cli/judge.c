@@ -1,4 +1,4 @@
-/* `phibal judge`: somebody's results against golden vectors. */
+/* `phibal judge`: judges results against test vectors. */
 #include "certificate.h"
 #include "commands.h"
 #include "junit.h"

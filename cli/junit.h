@@ -1,4 +1,4 @@
-/* Test reports in JUnit's XML, as continuous integration reads them. */
+/* JUnit XML reports. */
 #ifndef PHIBAL_CLI_JUNIT_H
 #define PHIBAL_CLI_JUNIT_H
 

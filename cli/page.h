@@ -1,4 +1,4 @@
-/* Pages of one file, which need nothing but themselves: their frame, style, and text. */
+/* Self-contained HTML pages: frame, style and text. */
 #ifndef PHIBAL_CLI_PAGE_H
 #define PHIBAL_CLI_PAGE_H
 

@@ -1,5 +1,5 @@
-/* A text from outside, such as a file's name, as a JSON string: as it is, or where it is not UTF-8,
-   which JSON has to be, as phibal_text_show shows it. Null when out of memory. */
+/* External text, such as a file name, as a JSON string: unchanged if UTF-8, else escaped by
+ * phibal_text_show. Null when out of memory. */
 #ifndef PHIBAL_FORMATS_JSON_TEXT_H
 #define PHIBAL_FORMATS_JSON_TEXT_H
 

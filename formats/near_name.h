@@ -1,5 +1,5 @@
-/* Which name was perhaps meant by one that does not exist. All here, so that the language of
-   potentials, which is also compiled by itself, needs no library for it. */
+/* Suggests a known name for an unknown one. Header-only, since the language of potentials is also
+ * compiled on its own. */
 #ifndef PHIBAL_FORMATS_NEAR_NAME_H
 #define PHIBAL_FORMATS_NEAR_NAME_H
 
@@ -17,8 +17,8 @@ typedef struct near_name {
   int edits; /* that make it of the wrong name: letters to insert, remove or change */
 } near_name;
 
-/* At most two edits, and at most half of the letters; a name of up to three letters begins alike
-   (not 'sin' for 'min'): short names are near to too many. */
+/* At most two edits, and at most half of the letters; names of up to three letters must share the
+ * first one (not 'sin' for 'min'), since short names are close to many. */
 static inline void near_name_consider(near_name *search, const char *text, size_t length) {
   int row[NEAR_NAME_MOST + 1];
   if (search->wrong_length > NEAR_NAME_MOST || length > NEAR_NAME_MOST) return;

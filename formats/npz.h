@@ -1,5 +1,5 @@
 /* NumPy's .npz, read and written: a zip archive with an array, NAME.npy, for each tensor. Members
-   are stored or deflated. What an archive claims is checked before any of it is believed.
+   are stored or deflated. Everything in an archive is checked before use.
 
    Formats: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html,
    https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT */
@@ -9,7 +9,7 @@
 #include "safetensors.h"
 #include <stdbool.h>
 
-/* Whether the bytes begin as such an archive does. */
+/* Whether the bytes begin like such an archive. */
 bool npz_recognised(const void *bytes, size_t n);
 /* As safetensors_view, with all data in memory of the file's own. Arrays in Fortran's order come
    out row-major. PHIBAL_ERROR_FORMAT, or PHIBAL_ERROR_UNSUPPORTED (a dtype, big-endian numbers, a
@@ -20,7 +20,7 @@ phibal_status npz_view(const void *bytes, size_t n, const char *name, safetensor
    65535 members). */
 phibal_status npz_write(const char *path, const safetensors_tensor *tensors, int64_t count);
 
-/* Either kind: a file by what it begins with, written by whether its name ends in .npz. */
+/* Either format: detected by the first bytes when reading, by the suffix .npz when writing. */
 phibal_status tensors_open(const char *path, safetensors_file *file);
 phibal_status tensors_write(const char *path, const safetensors_tensor *tensors, int64_t count);
 

@@ -1,6 +1,6 @@
 /* Safetensors files, read and written: a 64-bit length, a JSON header of that length, then the
-   tensors' data, little-endian, one after the other without gaps. What a file claims is checked
-   before any of it is believed; what is written is laid out as the format's own library does.
+   tensors' data, little-endian, one after the other without gaps. Everything in a file is checked
+   before use; files are written with the layout of the format's own library.
 
    Format: https://github.com/huggingface/safetensors#format */
 #ifndef PHIBAL_FORMATS_SAFETENSORS_H
@@ -52,7 +52,7 @@ typedef struct safetensors_entry {
   const char *key, *value;
 } safetensors_entry;
 
-/* A file that is open. All zeros is a closed one. Everything belongs to it, and ends with it. */
+/* An open file. All zeros is a closed one. It owns everything it returns. */
 typedef struct safetensors_file {
   int64_t count;
   safetensors_tensor *tensors; /* [count], by the bytes of their names */
@@ -65,14 +65,14 @@ typedef struct safetensors_file {
   void *copy;                  /* private */
 } safetensors_file;
 
-/* "F32"; null for what is no dtype. */
+/* "F32"; null for an invalid dtype. */
 const char *safetensors_dtype_name(safetensors_dtype dtype);
 int64_t safetensors_dtype_bytes(safetensors_dtype dtype);
 
-/* Maps a file. PHIBAL_ERROR_IO (missing, unreadable), PHIBAL_ERROR_FORMAT (anything that is not as
-   the format wants it: the message names the file, the tensor, and what), PHIBAL_ERROR_UNSUPPORTED
-   (a dtype or a number of dimensions beyond those above). On failure *file is all zeros. Data that
-   a header of odd length leaves unaligned are copied to memory. A BOOL may be any byte. */
+/* Maps a file. PHIBAL_ERROR_IO (missing, unreadable), PHIBAL_ERROR_FORMAT (any violation of the
+   format: the message names the file, the tensor, and the violation), PHIBAL_ERROR_UNSUPPORTED (a
+   dtype or a number of dimensions beyond those above). On failure *file is all zeros. Data that a
+   header of odd length leaves unaligned are copied to memory. A BOOL may be any byte. */
 phibal_status safetensors_open(const char *path, safetensors_file *file);
 /* The same from bytes[n], which must outlive *file; `name` stands for the path in messages. */
 phibal_status safetensors_view(const void *bytes, size_t n, const char *name,
@@ -85,7 +85,8 @@ const safetensors_tensor *safetensors_find(const safetensors_file *file, const c
 /* The value of a metadata key; null if there is none. */
 const char *safetensors_metadata(const safetensors_file *file, const char *key);
 /* The tensor of that name, which must have this dtype and shape; -1 in `shape` allows any extent.
-   Otherwise PHIBAL_ERROR_FORMAT says what the file has and what is wanted, and *tensor is null. */
+   Otherwise PHIBAL_ERROR_FORMAT says what the file has and what is expected, and *tensor is null.
+ */
 phibal_status safetensors_get(const safetensors_file *file, const char *name,
                               safetensors_dtype dtype, int32_t dimensions, const int64_t *shape,
                               const safetensors_tensor **tensor);
@@ -95,16 +96,16 @@ int64_t safetensors_nonfinite(const safetensors_tensor *tensor);
 /* PHIBAL_ERROR_NONFINITE says which it is; `file` stands before it. */
 phibal_status safetensors_check_finite(const char *file, const safetensors_tensor *tensor);
 
-/* Writes tensors[count] and metadata[metadata_count], in any order, to a file that appears whole or
-   not at all. The bytes depend on the contents only, not on the order given. Data stream from where
-   they are: nothing is gathered in memory. PHIBAL_ERROR_ARGUMENT names the tensor that a reader
-   would refuse (a name twice, not UTF-8, or "__metadata__"; a negative extent; null data). */
+/* Writes tensors[count] and metadata[metadata_count], in any order, atomically. The bytes do not
+ * depend on the order given. Data are streamed, not gathered in memory. PHIBAL_ERROR_ARGUMENT names
+ * a tensor that a reader would reject (a duplicate name, not UTF-8, or "__metadata__"; a negative
+ * extent; null data). */
 phibal_status safetensors_write(const char *path, const safetensors_tensor *tensors, int64_t count,
                                 const safetensors_entry *metadata, int64_t metadata_count);
 
-/* Where the data of tensors come from that have none in memory: SAFETENSORS_BLOCK bytes of it,
-   fewer at its end, from byte `at` on. The tensors are read in the order of the file: wide elements
-   first, then by the bytes of the names; each from its beginning. */
+/* Supplies the data of tensors that are not in memory: SAFETENSORS_BLOCK bytes, fewer at the end,
+   from byte `at` on. The tensors are read in the order of the file: wide elements first, then by
+   the bytes of the names; each from its beginning. */
 enum { SAFETENSORS_BLOCK = 4 << 20 };
 typedef struct safetensors_source {
   void *context;

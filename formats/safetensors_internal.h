@@ -1,4 +1,4 @@
-/* What reading and writing share. */
+/* Shared by the reader and the writer. */
 #ifndef PHIBAL_FORMATS_SAFETENSORS_INTERNAL_H
 #define PHIBAL_FORMATS_SAFETENSORS_INTERNAL_H
 
@@ -8,8 +8,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data go to files as t
 
 #define SAFETENSORS_METADATA "__metadata__"
 
-/* As much of a name as leaves room in a message for what is wrong with it, without control
-   characters: messages are one line. */
+/* A name, truncated to leave room for the error in a message, without control characters: messages
+ * are one line. */
 typedef struct safetensors_shown {
   char text[101];
 } safetensors_shown;

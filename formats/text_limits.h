@@ -1,6 +1,6 @@
-/* How much of each kind of text from outside is read. The table is all there is: refusals name it,
-   SECURITY.md has it, tests/formats/text_limits.sh goes to each limit and beyond. (safetensors' headers
-   have the format's own limit, .phi files those of audit/phi.h.) JSON has at most 2048
+/* Size limits of external text files. This table is the only place: error messages use it,
+   SECURITY.md has it, tests/formats/text_limits.sh goes to each limit and beyond. (safetensors'
+   headers have the format's own limit, .phi files those of audit/phi.h.) JSON has at most 2048
    levels, as jansson reads it, YAML YAML_LEVELS. */
 #ifndef PHIBAL_FORMATS_TEXT_LIMITS_H
 #define PHIBAL_FORMATS_TEXT_LIMITS_H

@@ -14,7 +14,7 @@ typedef struct arena {
   bool failed;
 } arena;
 
-/* `bytes` bytes, each `fill`; null, and `failed`, where memory is out. */
+/* `bytes` bytes, each `fill`; null, with `failed` set, when out of memory. */
 static inline void *arena_take(arena *a, size_t bytes, int fill) {
   void *p = malloc(bytes + 8);
   if (!p || a->count == (int)(sizeof a->blocks / sizeof *a->blocks)) {

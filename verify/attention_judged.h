@@ -1,5 +1,5 @@
-/* Causal attention (moe/model/attention.h) in binary64 with a bound carried along beside each number, for
-   the checks of the CUDA kernels. */
+/* Causal attention (moe/model/attention.h) in binary64 with a running error bound for each number,
+ * for the checks of the CUDA kernels. */
 #ifndef PHIBAL_VERIFY_ATTENTION_JUDGED_H
 #define PHIBAL_VERIFY_ATTENTION_JUDGED_H
 
@@ -15,7 +15,7 @@ struct judged {
     value[i] += term;
     bound[i] += error;
   }
-  /* The first element that is out of its bound, or -1. `half`: results are rounded to bfloat16. The
+  /* The first element that exceeds its bound, or -1. `half`: results are rounded to bfloat16. The
      last terms are for numbers below the normal ones. */
   template <class T> int64_t first_wrong(const T &got, bool half) const {
     for (size_t i = 0; i < value.size(); i++) {

@@ -1,11 +1,12 @@
-/* `phibal verify --budget`: as many cases as a time allows, where they are worth most.
+/* `phibal verify --budget`: as many cases as fit into a time, the most valuable first.
 
    First each operation's small cases, PASS of them from number VECTORS_FIRST on: every kind of
-   every operation, whatever the time. Then its usual cases 0, 1, 2, ..., the large ones among them,
-   one at a time: always the operation whose time so far, divided by its weight, is least. The
-   weight is the number of outputs in the catalogue, each one more way to be wrong; functions of one
-   number have none, since `--exhaustive` takes all their inputs. So the same seed gives the same
-   cases in the same order for each operation on every machine, and the time decides how many. */
+   every operation, regardless of the time. Then its usual cases 0, 1, 2, ..., the large ones among
+   them, one at a time: always the operation whose time so far, divided by its weight, is least. The
+   weight is the number of outputs in the catalogue, since each can be wrong; functions of one
+   number have weight 0, since `--exhaustive` covers all their inputs. So the same seed gives the
+   same cases in the same order for each operation on every machine, and the time determines how
+   many. */
 #ifndef PHIBAL_VERIFY_BUDGET_H
 #define PHIBAL_VERIFY_BUDGET_H
 

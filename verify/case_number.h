@@ -1,9 +1,9 @@
-/* What a case's number says. An operation's cases are numbered from 0; vectors and reports name a
-   case by its number for good, so numbers never change.
+/* The encoding of case numbers. An operation's cases are numbered from 0; vectors and reports refer
+   to them by number, so numbers never change.
 
    Small cases, those from SMALL_CASES on, have the fewest experts, tokens and columns that their
-   kind can have, so that a million of an operation take minutes. Kinds that are about size (the
-   most experts, tiles, long batches) are ordinary ones there.
+   kind allows, so that a million per operation take minutes. Kinds defined by size (most experts,
+   tiles, long batches) are ordinary there.
 
    Operations that take a potential go through the first nine rows of spec/potentials.def in turn.
    Cases of a later row are numbered from ROW << CASE_ROW_BITS on, so adding a row to the catalogue
@@ -33,7 +33,7 @@ static inline phibal_potential_id case_potential_id(uint64_t number, uint64_t tu
   return (phibal_potential_id)(row ? row : turn % CASE_FIRST_POTENTIALS);
 }
 
-/* Whether there can be such a case. */
+/* Whether the number is valid. */
 static inline bool case_exists(uint64_t number, bool on_potentials) {
   uint64_t row = number >> CASE_ROW_BITS;
   return !row || (on_potentials && row >= CASE_FIRST_POTENTIALS && row < PHIBAL_POTENTIAL_COUNT);

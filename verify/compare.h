@@ -1,5 +1,5 @@
-/* Comparison of a kernel's output with an enclosure of the truth, in the measure that spec/ops.def
-   promises. The error counted is an upper bound: from the output to the far end of the enclosure.
+/* Compares a kernel's output with an enclosure of the exact value, in the measure promised by
+ * spec/ops.def. The error is an upper bound: the distance to the far end of the enclosure.
  */
 #ifndef PHIBAL_VERIFY_COMPARE_H
 #define PHIBAL_VERIFY_COMPARE_H
@@ -38,12 +38,12 @@ typedef struct shown_error {
 } shown_error;
 shown_error show_error(double error);
 
-/* How far from the exact value the promise lets an output lie, rounded down: what tally_real
-   compares with, as a number. terms as there; 0 for EXACT. */
+/* The error that the promise allows, rounded down: what tally_real compares with. terms as there; 0
+ * for EXACT. */
 void promise_allowance(const output_promise *p, const phibal_enclosure *truth,
                        const phibal_enclosure *terms, mpfr_ptr allowed);
 
-/* What has been seen of one output so far. */
+/* Statistics of one output so far. */
 typedef struct tally {
   output_id output;
   int64_t cases;       /* calls of tally_case */
@@ -67,9 +67,9 @@ void tally_case(tally *t, uint64_t number); /* the elements that follow belong t
    the promise has a slack, and for COMPONENTWISE; null otherwise. For FRACTION it is the bound. */
 void tally_real(tally *t, int64_t element, const phibal_enclosure *truth,
                 const phibal_enclosure *terms, double got);
-/* The same where the exact value is known by a number and how far from it an output may lie. */
+/* The same for an exact value given as a number with an absolute bound. */
 void tally_within(tally *t, int64_t element, double expected, double bound, double got);
-/* One right value; zeros of either sign are equal. */
+/* A single right value; zeros of either sign are equal. */
 void tally_exact(tally *t, int64_t element, double expected, double got);
 void tally_integer(tally *t, int64_t element, int64_t expected, int64_t got);
 

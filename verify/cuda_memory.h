@@ -1,12 +1,11 @@
-/* Copies and zeros that wait, for what drives the kernels: plugin and benchmark. Memory is that of
-   trainer.h. */
+/* Synchronous copies and memset, for the plugin and the benchmark. Memory is that of trainer.h. */
 #ifndef PHIBAL_VERIFY_CUDA_MEMORY_H
 #define PHIBAL_VERIFY_CUDA_MEMORY_H
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/trainer.h"
 
-/* These give 0 if it went well; what was started before on the default stream is done. */
+/* These return 0 on success, after earlier work on the default stream. */
 static inline int device_copy(void *to, const void *from, size_t bytes) {
 #ifdef __CUDACC__
   return cudaMemcpy(to, from, bytes, cudaMemcpyDefault) != cudaSuccess;
@@ -25,7 +24,7 @@ static inline int device_zero(void *p, size_t bytes) {
 #endif
 }
 
-/* The device's name, or why there is none, which begins with "no CUDA device". */
+/* The device's name, or an error that begins with "no CUDA device". */
 static inline const char *device_name(void) {
 #ifdef __CUDACC__
   static cudaDeviceProp properties;

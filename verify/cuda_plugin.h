@@ -1,12 +1,12 @@
 /* The CUDA kernels as a plugin (phibal/plugin.h), compiled by nvcc for a device or with
-   kernels/cuda/host for the host. What the files of operations share. */
+   kernels/cuda/host for the host. Shared by the files of the operations. */
 #ifndef PHIBAL_VERIFY_CUDA_PLUGIN_H
 #define PHIBAL_VERIFY_CUDA_PLUGIN_H
 
 #include <phibal/cuda.h>
 #include <phibal/plugin.h>
 
-/* A call of the kernels, with the memory that it took; ended by run_end. */
+/* A kernel call with its memory; ended by run_end. */
 typedef struct device_run {
   phibal_plugin_case *c;
   phibal_cuda call;
@@ -24,7 +24,7 @@ void run_workspace(device_run *r, size_t bytes);
 void run_copy(device_run *r, void *to, const void *from, size_t bytes);
 /* One 8-byte number from the device. */
 int64_t run_read(device_run *r, const int64_t *from);
-/* Waits, frees, and gives 0 or, with the message, what failed. */
+/* Synchronises, frees, and returns 0 or, with the message, the error. */
 int run_end(device_run *r);
 
 /* By name; null where the case does not have it. */

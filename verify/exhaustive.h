@@ -16,7 +16,7 @@ typedef struct exhaustive_report {
   double seconds;       /* elapsed */
 } exhaustive_report;
 
-/* Called now and then, from one thread at a time, with the fraction done so far. */
+/* Called occasionally, from one thread at a time, with the fraction done. */
 typedef void (*exhaustive_progress)(void *context, double fraction);
 
 /* The names of the cores: exp, expm1, log, log1p, tanh, sigmoid. */

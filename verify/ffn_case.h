@@ -1,4 +1,4 @@
-/* The expert FFN's case, shared by its judge and by what carries its bounds through. */
+/* A case of the expert FFN, shared by the stage-wise check and the propagation of bounds. */
 #ifndef PHIBAL_VERIFY_FFN_CASE_H
 #define PHIBAL_VERIFY_FFN_CASE_H
 

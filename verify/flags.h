@@ -1,4 +1,4 @@
-/* The flags of spec/flags.def: what a case is good for. */
+/* The flags of spec/flags.def: the bugs a case can reveal. */
 #ifndef PHIBAL_VERIFY_FLAGS_H
 #define PHIBAL_VERIFY_FLAGS_H
 

@@ -1,5 +1,5 @@
-/* The judge of results made elsewhere: a file of golden vectors, its manifest, and a file of
-   results, case by case and flag by flag. Needs no reference: what is right stands in the vectors.
+/* Judges results computed elsewhere: test vectors, their manifest, and a file of results, by case
+ * and by flag. Needs no reference: the vectors contain the expected outputs.
  */
 #ifndef PHIBAL_VERIFY_JUDGE_VECTORS_H
 #define PHIBAL_VERIFY_JUDGE_VECTORS_H
@@ -12,8 +12,8 @@
 typedef struct judge_request {
   const char *cases, *results; /* paths */
   const char *operation;       /* this one only; null for all */
-  /* The format of the results, where it is narrower than the output's own: an element passes if it
-     is the rounding, once, of a number that keeps the bound. */
+  /* The format of the results, if narrower than the output's: an element passes if it is some
+   * number within the bound, rounded once. */
   bool narrow;
   phibal_format format;
   const char *format_name; /* as it was asked for */

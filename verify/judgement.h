@@ -1,6 +1,6 @@
-/* What an operation's truth is told to. With tallies, the outputs of the case are compared with it
-   at once; without, it is recorded: for each output the value nearest to the exact one, and how far
-   from that value the promise lets an output lie. */
+/* Consumes the expected outputs of an operation. With tallies, the outputs of the case are compared
+ * with them; without, they are recorded: for each element the value nearest to the exact one, and
+ * the distance from it that the promise allows. */
 #ifndef PHIBAL_VERIFY_JUDGEMENT_H
 #define PHIBAL_VERIFY_JUDGEMENT_H
 
@@ -14,14 +14,14 @@ struct judgement {
      itself the bound is the distance of the farthest binary64 number that keeps the promise.
      Integers are recorded as they are, with no bound. */
   tensor *expected, *bound;
-  bool *reached[CASE_TENSORS]; /* which elements were told */
+  bool *reached[CASE_TENSORS]; /* elements received so far */
 };
 
-/* The truth of one element; terms as for tally_real. The promise may be another than the tensor's
-   own. */
+/* The expected value of one element; terms as for tally_real. The promise may differ from the
+ * tensor's own. */
 void judge_real(judgement *j, output_id promise, const tensor *output, int64_t element,
                 const phibal_enclosure *truth, const phibal_enclosure *terms);
-/* An element, integer or not, that has one right value. */
+/* An element with a single right value. */
 void judge_exact(judgement *j, output_id promise, const tensor *output, int64_t element,
                  double value);
 void judge_integer(judgement *j, output_id promise, const tensor *output, int64_t element,
@@ -29,7 +29,7 @@ void judge_integer(judgement *j, output_id promise, const tensor *output, int64_
 /* An element that must be NaN. */
 void judge_nan(judgement *j, output_id promise, const tensor *output, int64_t element);
 
-/* True where elements may be left out to save time; a recording takes all. */
+/* True if elements may be skipped to save time; a recording needs all. */
 static inline bool judge_may_sample(const judgement *j) {
   return j->tallies != NULL;
 }
@@ -45,7 +45,7 @@ phibal_status operation_judge(const operation_case *c, tally *tallies);
 phibal_status operation_judge_given(const operation_case *c, const bool *given, tally *tallies);
 
 /* expected[i] and bound[i] for c->outputs[i], in memory of `a`; bound[i].data is null for integers.
-   PHIBAL_ERROR_UNSUPPORTED if the truth leaves an element out. */
+   PHIBAL_ERROR_UNSUPPORTED if an element has no expected value. */
 phibal_status operation_expect(const operation_case *c, arena *a, tensor *expected, tensor *bound);
 
 #endif

@@ -1,7 +1,7 @@
 /* An operation of the catalogue (spec/ops.def) as data: a case has named parameters, named input
-   tensors and named output tensors. What the outputs must be is said once, by the operation's
-   `truth`; it is heard by a judge, which compares outputs with it, or by a writer of golden
-   vectors, which records it (judgement.h). Who computes the outputs is a backend's business. */
+   tensors and named output tensors. Expected outputs are defined once, by the operation's
+   `expected`, and consumed by a comparator or by a writer of test vectors (judgement.h). Backends
+   compute the outputs. */
 #ifndef PHIBAL_VERIFY_OPERATION_H
 #define PHIBAL_VERIFY_OPERATION_H
 
@@ -68,12 +68,12 @@ typedef struct judgement judgement;
 
 typedef struct operation {
   const char *name; /* as in spec/ops.def */
-  /* The case of c->seed and c->number: parameters, inputs, and outputs that are allocated and
-     filled with what no implementation may leave behind. */
+  /* The case of c->seed and c->number: parameters, inputs, and outputs, allocated and filled with
+   * values that no implementation may leave. */
   phibal_status (*make)(operation_case *c);
-  /* Tells every element of every output: an enclosure of its value and what the promise's measure
-     needs. Where a promise holds stage by stage, the stages' inputs are the case's outputs, unless
-     the judgement has none; the promise is then carried through the stages. */
+  /* Produces every element of every output: an enclosure of its value and what its error measure
+   * needs. For promises that hold stage by stage, the inputs of a stage are the case's outputs; if
+   * there are none, bounds are propagated through the stages. */
   phibal_status (*expected)(const operation_case *c, judgement *j);
   /* The built-in CPU kernels. */
   phibal_status (*cpu)(operation_case *c);
@@ -90,7 +90,7 @@ const operation *operation_find(const char *name);
 /* Whether an output of spec/ops.def is the operation's. */
 bool operation_owns(const operation *o, output_id output);
 
-/* Who computes the outputs of cases. */
+/* Computes the outputs of cases. */
 typedef struct backend {
   const char *name;
   void *context;
@@ -99,7 +99,8 @@ typedef struct backend {
   /* Whether it computes an output of an operation that it supports. Null: all of them. */
   bool (*has_output)(void *context, const operation *o, const char *output);
   phibal_status (*run)(void *context, operation_case *c);
-  /* After run: the same case again, otherwise distributed, to the same bits. May be null. */
+  /* After run: repeats the case with a different distribution of work, to the same bits. May be
+   * null. */
   phibal_status (*repeat)(void *context, const operation_case *c, tally *tallies);
 } backend;
 
@@ -112,7 +113,7 @@ uint64_t operation_number(const operation *o, uint64_t i);
 phibal_status operation_make(const operation *o, uint64_t seed, uint64_t number, operation_case *c);
 void operation_case_clear(operation_case *c);
 
-/* For `make`. Tensors come filled: inputs with 0, outputs with NaN or a senseless integer. After a
+/* For `make`. Tensors come filled: inputs with 0, outputs with NaN or an invalid integer. After a
    failed allocation data is null, and case_status says so. Shapes of rank 1 to 4 as varying
    arguments of type int64_t. */
 void case_flag(operation_case *c, flag_id flag);
@@ -124,8 +125,8 @@ tensor *case_add_output(operation_case *c, output_id promise, const char *name, 
                         int rank, ...);
 phibal_status case_status(const operation_case *c);
 
-/* By name. A parameter or an output that the case does not have is a programming error, answered
-   with 0 or null; an input that is null was left out. */
+/* By name. A missing parameter or output is a programming error that returns 0 or null; a null
+ * input is absent. */
 int64_t case_get_integer(const operation_case *c, const char *name);
 double case_get_real(const operation_case *c, const char *name);
 const char *case_get_text(const operation_case *c, const char *name);

@@ -1,10 +1,8 @@
-/* The process that a plugin runs in, and what phibal and it say to each other.
-
-   phibal starts itself again as `phibal --plugin-worker FILE`; that process loads the plugin, says
-   what it offers, and then computes one case after another. Tensors lie in memory that both see.
-   phibal reads results from there once it is told that they are complete, and trusts nothing else
-   that is in it: whatever the plugin does to its process (exit, crash, hang, write anywhere) costs
-   the case, and no verdict can come from it. */
+/* The process that runs a plugin, and its protocol. phibal starts itself as `phibal --plugin-worker
+ * FILE`; that process loads the plugin, reports its operations, and then computes one case after
+ * another. Tensors are in shared memory. phibal reads results there once they are reported
+ * complete, and trusts nothing else in it: anything the plugin does to its process (exit, crash,
+ * hang, stray writes) fails the case and cannot change a verdict. */
 #ifndef PHIBAL_VERIFY_PLUGIN_WORKER_H
 #define PHIBAL_VERIFY_PLUGIN_WORKER_H
 
@@ -16,8 +14,7 @@ enum {
   WIRE_NAME = 64, /* bytes of names, with their ends */
   WIRE_TEXT = 256,
   WIRE_OPERATIONS = 64,
-  /* Before and after each tensor lie so many bytes that nobody may write. Tensors begin at
-     multiples of it. */
+  /* Size of the guard bytes before and after each tensor, and alignment of tensors. */
   WIRE_GUARD = 256,
   WIRE_GUARD_BYTE = 0xa5,
 };
@@ -43,17 +40,18 @@ typedef struct wire_tensor {
 
 /* At the start of the memory; tensors follow. */
 typedef struct wire {
-  /* Said once, by the process: what the plugin is, or why it cannot be used (a phibal_status). */
+  /* Sent once by the process: a description of the plugin, or why it cannot be used (a
+   * phibal_status). */
   int32_t refused;
   char why[512];
   char name[WIRE_TEXT], device[WIRE_TEXT];
   int32_t operations;
   wire_operation operation[WIRE_OPERATIONS];
-  /* A case, said by phibal: inputs, then outputs. */
+  /* A case, sent by phibal: inputs, then outputs. */
   int32_t called, parameters, inputs, outputs;
   wire_parameter parameter[CASE_PARAMETERS];
   wire_tensor tensor[2 * CASE_TENSORS];
-  /* The answer: why it could not be computed, or an empty text. */
+  /* The reply: an error message, or an empty text. */
   char failed[512];
 } wire;
 

@@ -1,4 +1,4 @@
-/* What the cases of the expert layer share: the kinds of shapes, and the bound of a sum. */
+/* Shared by the cases of the expert layer: kinds of shapes, and the bound of a sum. */
 #ifndef PHIBAL_VERIFY_SHAPES_H
 #define PHIBAL_VERIFY_SHAPES_H
 

@@ -1,4 +1,4 @@
-/* A sum of products beside its binary64 value, for the checks of the CUDA kernels. */
+/* A sum of products with its binary64 value, for the checks of the CUDA kernels. */
 #ifndef PHIBAL_VERIFY_SUMMED_H
 #define PHIBAL_VERIFY_SUMMED_H
 

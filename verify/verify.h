@@ -20,8 +20,8 @@ phibal_status verify_run(const operation *o, const backend *b, uint64_t seed, ui
    single case need not reach them all). */
 bool verify_passed(const operation *o, const backend *b, const tally *tallies, bool all_compared);
 
-/* Whether the backend can be asked for the output at all: one without `again` has no "same-bits",
-   and one may leave out the tensors that an output is about. */
+/* Whether the backend provides the output: one without `repeat` has no "same-bits", and others may
+ * lack the tensors of an output. */
 bool verify_expects(const operation *o, const backend *b, output_id output);
 
 #endif

@@ -30,8 +30,8 @@ typedef struct run_config {
     int32_t threads;
     model_precision precision;
     bool tensorboard;
-    /* Whose weights training starts from (trained.h), or "". Where the run file leaves keys of the
-       model section out, they come from its config.json or config.yaml. */
+    /* The source of the initial weights (trained.h), or "". Keys of the model section missing from
+     * the run file come from its config.json or config.yaml. */
     char from[CONFIG_TEXT_MAX];
     char continued[CONFIG_TEXT_MAX]; /* the plans before `steps` (schedule.h) */
   } training;
@@ -106,7 +106,7 @@ typedef struct config_override {
 /* Reads a run file: the name of a built-in configuration, or a path (anything with a '/' or a '.').
    Every error names the file and line (or the override) and the key: PHIBAL_ERROR_IO (unreadable),
    PHIBAL_ERROR_FORMAT (not YAML, unknown, repeated, missing or ill-typed key),
-   PHIBAL_ERROR_ARGUMENT (out of range; contradicts another key). */
+   PHIBAL_ERROR_ARGUMENT (out of range, or conflicts with another key). */
 phibal_status run_config_load(const char *name, const config_override *overrides, size_t n,
                               run_config *config);
 /* The same from a text; `origin` stands for the file in messages and gives config its name. */
@@ -115,7 +115,7 @@ phibal_status run_config_parse(const char *text, const char *origin,
 
 /* Writes every key with its value, so that run_config_parse gives the same bits back. */
 void run_config_write(const run_config *config, FILE *to);
-/* Into a file: whole or not at all. PHIBAL_ERROR_IO, PHIBAL_ERROR_MEMORY. */
+/* Writes a file, atomically. PHIBAL_ERROR_IO, PHIBAL_ERROR_MEMORY. */
 phibal_status run_config_save(const run_config *config, const char *path);
 /* The value of one key as run_config_write writes it. */
 void run_config_format(const run_config *config, const config_key *key, char *text, size_t size);

@@ -1,12 +1,12 @@
-/* The learning rate over a run whose number of steps was changed on the way.
+/* The learning rate of a run whose number of steps was changed midway.
 
    A plan is a number of steps. The warm-up is a fraction of the first plan's, and comes once. From
    there each step has the rate that a run of the plan in force would have at that step: the cosine
    of the new plan, at the place that has been reached. nanoGPT, transformers' Trainer and Megatron
-   do so when they go on with another number of steps.
+   do the same when a run is continued with another number of steps.
 
    training.steps is the last plan; training.continued lists the earlier ones, "PLAN@STEP, ...":
-   PLAN was in force until STEP. So a configuration says all of its schedule. */
+   PLAN was in force until STEP. So a configuration determines its whole schedule. */
 #ifndef PHIBAL_MOE_SCHEDULE_H
 #define PHIBAL_MOE_SCHEDULE_H
 

@@ -1,4 +1,4 @@
-/* A model's mirror on a device: the step, what goes there and back. */
+/* A model on a device: the training step, and transfers to and from the host. */
 #include "device_adamw.h"
 #include "device_internal.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the kernels on a device do not have yet. */
+/* Features without device kernels. */
 static phibal_status check(const model *m, model_precision precision) {
   const model_config *c = &m->config;
   const balance_config *b = &m->balance;

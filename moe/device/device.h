@@ -1,8 +1,8 @@
-/* Training on a device: what model_forward_backward and optimizer_update do, by the CUDA kernels of
-   a library that is opened when it is asked for. The model and the optimizer of the
-   host stay the owners: they give the device what it starts from, and get it back (device_fetch)
-   before they are evaluated or written. Equations, shapes and messages are the host's; results
-   differ by roundings where sums have another order (kernels/cuda/trainer.h).
+/* Training on a device: model_forward_backward and optimizer_update with the CUDA kernels of a
+   library that is loaded on demand. The model and optimizer on the host remain the owners: they
+   initialise the device and get its state back (device_fetch) before they are evaluated or written.
+   Equations, shapes and messages are the host's; results differ by roundings where sums have
+   another order (kernels/cuda/trainer.h).
 
    In bfloat16 the products multiply rows and weights of that type and add up in binary32: the
    weights are a copy of binary32 ones, which the optimizer updates and which the host gets.
@@ -37,7 +37,7 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, model_prec
                             int32_t calls, const parallel *ranks, device **created);
 void device_destroy(device *d);
 
-/* As model_step_begin and model_forward_backward, whose losses device_step_finish gives. */
+/* Like model_step_begin and model_forward_backward; device_step_finish returns the losses. */
 phibal_status device_step_begin(device *d, model_batch global);
 phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *tokens,
                                       const int32_t *targets);

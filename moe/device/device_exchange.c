@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a layer keeps for the backward pass. */
+/* Saved by a layer for the backward pass. */
 typedef struct exchange_layer {
   int64_t *offsets;    /* host [group ranks][E + 1]: of every rank's routes */
   int64_t *own;        /* host [own experts + 1]: of the rows that came, by expert */
@@ -99,7 +99,7 @@ void device_exchange_destroy(device *d) {
   d->exchange = NULL;
 }
 
-/* The same n numbers to every rank of the group; of rank i they arrive at place i n. */
+/* All-gather of n numbers within the group; those of rank i arrive at offset i n. */
 static phibal_status group_gather(device *d, int64_t n, const float *send, float *receive) {
   device_exchange *x = d->exchange;
   int64_t *to = x->counts, *to_at = to + d->rank_count, *from = to_at + d->rank_count,
@@ -169,8 +169,8 @@ static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert,
   return status;
 }
 
-/* So many numbers of each of this rank's routes to their experts' ranks; those that come here, by
-   expert. */
+/* Sends `row` numbers of each of this rank's routes to the ranks of their experts; receives those
+ * for its own, ordered by expert. */
 static phibal_status dispatch_rows(device *d, const exchange_layer *l, int64_t row,
                                    const float *routes, float *rows) {
   float *wire = d->exchange->space.wire;
@@ -179,7 +179,7 @@ static phibal_status dispatch_rows(device *d, const exchange_layer *l, int64_t r
   return status;
 }
 
-/* What became of them back; `wire` has room for as many. */
+/* Returns their results; `wire` has the same capacity. */
 static phibal_status return_rows(device *d, const exchange_layer *l, int64_t row, const float *rows,
                                  float *wire, float *routes) {
   phibal_status status = reorder(d, l, false, row, rows, wire);

@@ -104,7 +104,7 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
   return status;
 }
 
-/* The offsets on the host, which the products need: the one wait of a layer. */
+/* The offsets on the host, needed by the products: the one synchronisation of a layer. */
 static phibal_status fetch_offsets(device *d, int32_t layer) {
   const device_library *l = &d->library;
   const int64_t n = d->model.config.experts + 1;
@@ -272,7 +272,7 @@ static phibal_status routes_backward(device *d, int32_t layer, int64_t tokens, c
   return status;
 }
 
-/* The router's input of the forward pass, again. */
+/* Recomputes the router's input of the forward pass. */
 static const float *router_input(device *d, int32_t layer, int64_t tokens, phibal_status *status) {
   model *m = &d->model;
   layer_activations *on = &m->layers[layer];

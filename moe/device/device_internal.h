@@ -1,4 +1,4 @@
-/* What the files of training on a device share. */
+/* Shared by the files of training on a device. */
 #ifndef PHIBAL_MOE_DEVICE_INTERNAL_H
 #define PHIBAL_MOE_DEVICE_INTERNAL_H
 
@@ -153,7 +153,7 @@ phibal_status device_attention_forward(device *d, int32_t layer, int32_t batch);
 phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch);
 phibal_status device_ffn_forward(device *d, int32_t layer, int32_t moe_layer, int32_t batch,
                                  float *out);
-/* What of that the backward pass reads and a layer has not kept. */
+/* Recomputes activations that were not saved for the backward pass. */
 phibal_status device_ffn_recompute(device *d, int32_t layer, int32_t batch);
 phibal_status device_ffn_backward(device *d, int32_t layer, int32_t batch);
 
@@ -196,7 +196,7 @@ static inline phibal_cuda_attention device_attention(const device *d, int32_t ba
                                  c->head_width, d->rows,     d->starts};
 }
 
-/* One call after another as long as all goes well. */
+/* Returns on the first failure. */
 #define RUN(call)                                                                                  \
   do {                                                                                             \
     if (!status) status = (call);                                                                  \

@@ -1,9 +1,9 @@
-/* The memory of a model's mirror on a device, planned once. */
+/* The memory of a model on a device, planned once. */
 #include "device_internal.h"
 
 #include <stdlib.h>
 
-/* Cut or measured: parameters, gradients, moments, and what balancing keeps. */
+/* Allocates or measures parameters, gradients, moments and balancing state. */
 static void allocate_state(device *d, arena *a) {
   model *m = &d->model;
   const int64_t n = m->parameter_count, E = m->config.experts, L = m->moe_layers;

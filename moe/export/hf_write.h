@@ -1,4 +1,4 @@
-/* A model as a folder that transformers loads. */
+/* Writes a model as a folder that transformers loads. */
 #ifndef PHIBAL_MOE_HF_WRITE_H
 #define PHIBAL_MOE_HF_WRITE_H
 

@@ -3,8 +3,8 @@
 
    The model computes with the sum, formed anew after each step from the W that was read. So every
    matrix can have an adapter, experts and the router included, and the gradients are exact:
-   dA = s B^T dW, dB = s dW A^T. Gradients of W are formed in full; what is saved is AdamW's
-   moments, and what is won a small file.
+   dA = s B^T dW, dB = s dW A^T. Gradients of W are formed in full; adapters save AdamW's moments
+   and give small files.
 
    With dropout the adapter reads D x, where each number of x is 0 with probability p and else
    divided by 1 - p: y = W x + s B A D x. What training adds to the product with the sum is
@@ -72,7 +72,7 @@ void lora_step_begin(lora *l);
 /* The model's gradients to those of the adapters; with dropout, they are added to what the calls
    have left in l->gradients, which several ranks have to have added up. */
 void lora_gradients(lora *l);
-/* The adapters into the model's weights. The same bits for any number of threads. */
+/* Adds the adapters to the model's weights. The same bits for any number of threads. */
 void lora_apply(const lora *l);
 
 /* Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors, with the names

@@ -1,4 +1,4 @@
-/* Adapters as PEFT has them. */
+/* Adapters in the format of PEFT. */
 #include "lora.h"
 
 #include "formats/file.h"

@@ -1,5 +1,5 @@
-/* One allocation from which a model's arrays are cut, each aligned to 64 bytes. The same cutting
-   code run on an arena without memory measures how much is needed. */
+/* One allocation for all arrays of a model, each aligned to 64 bytes. Running the same code on an
+ * arena without memory measures the size needed. */
 #ifndef PHIBAL_MOE_ARENA_H
 #define PHIBAL_MOE_ARENA_H
 
@@ -16,7 +16,7 @@ typedef struct arena {
 /* Memory is not zeroed, and its pages are first touched by whoever writes them. */
 phibal_status arena_create(size_t bytes, arena *a);
 void arena_destroy(arena *a);
-/* count elements of `size` bytes; null while measuring, and where the arena is too small. */
+/* count elements of `size` bytes; null while measuring, or if the arena is too small. */
 void *arena_take(arena *a, int64_t count, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* Random numbers by counter: a pure function of (seed, stream, index), so that the threads may draw
-   them in any order. */
+/* Counter-based random numbers: a pure function of (seed, stream, index), so threads may draw them
+ * in any order. */
 #ifndef PHIBAL_MOE_RANDOM_H
 #define PHIBAL_MOE_RANDOM_H
 

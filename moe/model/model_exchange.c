@@ -95,7 +95,8 @@ static void reorder(const model *m, const exchange_layer *l, bool by_expert, con
     }
 }
 
-/* Rows of this rank's routes to their experts' ranks; those that come here, by expert. */
+/* Sends rows of this rank's routes to the ranks of their experts; receives those for its own,
+ * ordered by expert. */
 static phibal_status dispatch_rows(const model *m, const exchange_layer *l, const float *routes,
                                    float *rows) {
   const model_expert_ranks *ranks = m->expert_ranks;
@@ -105,7 +106,7 @@ static phibal_status dispatch_rows(const model *m, const exchange_layer *l, cons
   return status;
 }
 
-/* What became of them back; `wire` has room for as many. */
+/* Returns their results; `wire` has the same capacity. */
 static phibal_status return_rows(const model *m, const exchange_layer *l, const float *rows,
                                  float *wire, float *routes) {
   const model_expert_ranks *ranks = m->expert_ranks;

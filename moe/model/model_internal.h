@@ -1,4 +1,4 @@
-/* What the files of the model share. Shapes: T tokens of a call (batch times S), d the width, f a
+/* Shared by the files of the model. Shapes: T tokens of a call (batch times S), d the width, f a
    hidden width, E experts, k active, N = T k routes at most. */
 #ifndef PHIBAL_MOE_MODEL_INTERNAL_H
 #define PHIBAL_MOE_MODEL_INTERNAL_H
@@ -36,7 +36,7 @@ typedef struct model_weights {
   float *norm; /* [d] */
 } model_weights;
 
-/* What the forward pass of a layer keeps for the backward pass. Where layers are recomputed, x, the
+/* Activations of a layer saved for the backward pass. Where layers are recomputed, x, the
    routes and the price are a layer's own, and the rest is one set for all. On a device in bfloat16
    the arrays of rows that products multiply hold that, whatever their pointers say: * behind their
    shapes. */
@@ -137,8 +137,8 @@ int64_t model_layout_divide(int32_t count, model_tensor *tensors, int32_t rank, 
 void model_bind(const model *m, float *base, model_weights *weights);
 void model_initialise(model *m, uint64_t seed);
 
-/* model_memory.c: cuts every array of the activations out of `a`, or measures (m->layers may then
-   be null). */
+/* model_memory.c: allocates every array of the activations from `a`, or measures (m->layers may
+ * then be null). */
 void model_allocate_activations(model *m, arena *a);
 
 /* model_finite.c: what is first not finite after a forward pass of `batch` sequences on the host,
@@ -154,7 +154,7 @@ phibal_status model_check_finish(model_batch global, model_batch step);
 
 /* model_attention.c, model.c: what follows from the configuration. */
 attention_shape model_attention_shape(const model *m, int32_t batch);
-/* How many of a head's numbers are turned. */
+/* Rotary dimensions of a head. */
 int32_t model_rope_width(const model_config *config);
 static inline phibal_router model_router(const model_config *c) {
   return (phibal_router){c->experts, c->active, c->gate, c->route_scale};
@@ -163,7 +163,7 @@ static inline phibal_router model_router(const model_config *c) {
 static inline phibal_ffn model_ffn_shape(const model_config *c, int32_t experts, int32_t hidden) {
   return (phibal_ffn){experts, c->width, hidden, c->activation};
 }
-/* What embeddings are multiplied by. */
+/* The scale of embeddings. */
 float model_embedding_scale(const model_config *config);
 
 /* model_latent.c: on->normed to on->qkv before the rotation, and scratch.qkv_gradient, turned back,
@@ -178,7 +178,7 @@ void attention_branch_backward(model *m, int32_t layer, int32_t batch);
 /* `out` is the residual stream after the layer; moe_layer is -1 for a dense one. */
 phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
                                  bool training, model_losses *losses, float *out);
-/* What of that the backward pass reads and a layer has not kept. */
+/* Recomputes activations that were not saved for the backward pass. */
 phibal_status ffn_branch_recompute(model *m, int32_t layer, int32_t batch);
 phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch);
 
@@ -227,7 +227,7 @@ phibal_status exchange_forward(model *m, int32_t layer, const int64_t *offsets, 
                                float *y);
 phibal_status exchange_backward(model *m, int32_t layer, const float *y_gradient,
                                 float *x_gradient);
-/* Tells the other ranks whether this one (rank 0) evaluates, or is told. */
+/* Broadcasts from rank 0 whether it evaluates. */
 void exchange_call(const model *m, int64_t *evaluates);
 
 double model_now(void); /* seconds */

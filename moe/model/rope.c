@@ -7,7 +7,7 @@
 
 #define PI 3.14159265358979323846
 
-/* Of YaRN: the pair, not whole, that turns so many times over the original positions. */
+/* YaRN: the fractional index of the pair with this many rotations over the original positions. */
 static double pair_of_turns(const rope_frequencies *f, int32_t n, double turns) {
   const double turned = core_dd_log(f->original / (turns * 2.0 * PI)).hi;
   return (double)n * turned / (2.0 * core_dd_log(f->theta).hi);

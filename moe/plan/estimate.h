@@ -1,4 +1,4 @@
-/* What a configuration costs, without allocating it. */
+/* Memory and FLOPs of a configuration, without allocating it. */
 #ifndef PHIBAL_MOE_ESTIMATE_H
 #define PHIBAL_MOE_ESTIMATE_H
 

@@ -1,4 +1,4 @@
-/* What a compute budget buys, by the scaling law that the paper takes its budgets from (appendix
+/* Plans for a compute budget, by the scaling law of the paper's budgets (appendix
    "Hyperparameters", after Tian et al. 2025): with C the FLOPs of a whole training run,
      M = 0.1915 C^0.5095 FLOPs a token, D = 5.2232 C^0.4905 tokens.
    M D = 1.0002 C, so M counts the forward and the backward pass. The paper calls D / M = 27.3
@@ -14,8 +14,8 @@ double plan_law_tokens(double flops);           /* D of C */
 double plan_law_flops(double token_flops);      /* C of M: the inverse */
 double plan_law_tokens_for(double token_flops); /* D of M */
 
-/* A configuration beside the law. The paper does not say whether M counts the output head; the law
-   is read both ways. */
+/* Compares a configuration with the law. The paper does not say whether M counts the output head;
+   the law is read both ways. */
 typedef struct plan {
   run_estimate estimate;          /* on a device */
   double tokens, flops;           /* as the run file says: steps of whole batches; 6 N-like FLOPs */

@@ -1,5 +1,4 @@
-/* The tables a person reads at the end of a run, from result.json: one run, or several side by
- * side. */
+/* The final tables of a run, from result.json: one run, or several side by side. */
 #ifndef PHIBAL_MOE_REPORT_H
 #define PHIBAL_MOE_REPORT_H
 
@@ -8,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A member by its path, such as "validation.mean.maxvio_loads"; null where it ends. */
+/* A member by its path, such as "validation.mean.maxvio_loads"; null if missing. */
 json_t *report_member(const json_t *json, const char *path);
 /* Writes the tables of n >= 1 results. Routed-token ratios are shown for the middle and the last
    MoE layer, or for every layer. PHIBAL_ERROR_FORMAT if a result lacks what a table needs. */

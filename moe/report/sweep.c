@@ -1,4 +1,4 @@
-/* The runs of a sweep, and what they found. */
+/* The runs of a sweep and their results. */
 #include "sweep.h"
 #include "formats/json_text.h"
 #include "formats/file.h"

@@ -56,9 +56,9 @@ void sweep_free(sweep *s); /* accepts one that is all zeros */
 
 /* Which choice of an axis a point has, 0 <= point < points. */
 size_t sweep_index(const sweep *s, int64_t point, size_t axis);
-/* "lp 3, eta=0.1": a case's name, and the last part of each key with its value. */
+/* "lp 3, eta=0.1": a case's name, and the last component of each key with its value. */
 void sweep_label(const sweep *s, int64_t point, char label[SWEEP_LABEL]);
-/* OUT/LABEL,seed=N, with '_' for what does not go well in a file's name. */
+/* OUT/LABEL,seed=N, with '_' for characters unsuitable in file names. */
 void sweep_folder(const sweep *s, int64_t point, size_t seed, char path[CONFIG_TEXT_MAX]);
 /* A point's configuration; errors name the line of the sweep file. */
 phibal_status sweep_config(const sweep *s, int64_t point, size_t seed, run_config *config);
@@ -77,10 +77,9 @@ typedef struct sweep_options {
   void (*step)(void *context, const train_progress *progress);
 } sweep_options;
 
-/* Makes every run that is not there yet and goes on with those that are half done, after all
-   configurations have been checked. A run whose folder has another configuration than the sweep
-   gives it is PHIBAL_ERROR_ARGUMENT. A run that fails as training does (PHIBAL_ERROR_NONFINITE) is
-   left out and the next one made; *failures counts them. Any other error ends the sweep. */
+/* Checks all configurations, then makes missing runs and resumes unfinished ones. A run folder with
+ * a different configuration is PHIBAL_ERROR_ARGUMENT. A run that diverges (PHIBAL_ERROR_NONFINITE)
+ * is skipped; *failures counts them. Any other error ends the sweep. */
 phibal_status sweep_run(const sweep *s, const sweep_options *options, int64_t *failures);
 
 /* The results so far: {"sweep", "seeds", "axes": [{"name", "values"}], "points": [{"label",
@@ -88,7 +87,7 @@ phibal_status sweep_run(const sweep *s, const sweep_options *options, int64_t *f
    [...], "runs", "folders": [...], "metrics": {NAME: {"mean", "deviation", "n"}}}]}. deviation is
    the sample's, over n - 1, null for n = 1; a metric that no run has is left out. */
 phibal_status sweep_results(const sweep *s, json_t **json);
-/* A point a line, mean and deviation. */
+/* One line per point, mean and deviation. */
 void sweep_print(FILE *to, const json_t *results);
 
 #endif
