@@ -17,7 +17,7 @@ static void put(junit *r, const char *text) {
 }
 
 /* Attribute text. XML allows no control characters, and only UTF-8: they are shown as on a
- * terminal. */
+   terminal. */
 static void put_escaped(junit *r, const char *text) {
   for (size_t left = strlen(text); left;) {
     char one[PHIBAL_SHOWN];

@@ -7,8 +7,7 @@
 #include <time.h>
 
 /* Up to and with the heading; the title is "heading: command". `more` writes more style; null:
- * none.
- */
+   none. */
 void page_begin(FILE *to, const char *heading, const char *command, void (*more)(FILE *to));
 void page_end(FILE *to);
 /* Text, with what HTML would take for its own escaped. */

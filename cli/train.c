@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* Options that set a key of the run file: name, what it takes, key, the parameter that it names
- * besides. */
+   besides. */
 #define KEY_OPTIONS(ROW)                                                                           \
   ROW("data", "FILE", "data.train", NULL, "token file to train on")                                \
   ROW("from", "FOLDER", "training.from", NULL,                                                     \

@@ -47,17 +47,16 @@ bool file_write_all(int fd, const void *data, size_t bytes);
 /* Whether `path` is written into rather than replaced: a device, a pipe, a socket, /dev/stdout. */
 bool file_is_device(const char *path);
 /* Whether a command may write its result to `path`; checked before the work is done. An existing
- * nonempty file is replaced only with `overwrite`, or if its first 1024 bytes contain `own`, the
- * signature of the command's own files (null: none). Otherwise PHIBAL_ERROR_ARGUMENT, as for a
- * folder at `path` or a missing parent folder. A device is written into. */
+   nonempty file is replaced only with `overwrite`, or if its first 1024 bytes contain `own`, the
+   signature of the command's own files (null: none). Otherwise PHIBAL_ERROR_ARGUMENT, as for a
+   folder at `path` or a missing parent folder. A device is written into. */
 phibal_status file_may_write(const char *path, bool overwrite, const char *own);
 /* The same for a folder: it must be new or empty, unless `overwrite`. The message ends with
- * `advice`.
- */
+   `advice`. */
 phibal_status folder_may_write(const char *path, bool overwrite, const char *advice);
 
 /* Creates a file next to `path` whose name (to be freed) starts with a dot, open for writing. A
- * device is opened itself, and *temporary is null. */
+   device is opened itself, and *temporary is null. */
 phibal_status file_create_temporary(const char *path, char **temporary, int *fd);
 /* Syncs to disk, if it is on one; false with errno set. */
 bool file_sync(int fd);
@@ -77,8 +76,7 @@ typedef struct finished_file {
 /* Publishes all or none: after an error the previous files are restored. */
 phibal_status files_publish(const finished_file *files, size_t count);
 
-/* Writes a file that need not survive a crash: in place, without syncing.
- */
+/* Writes a file that need not survive a crash: in place, without syncing. */
 phibal_status file_write_scratch(const char *path, const void *data, size_t bytes);
 
 /* Creates a folder and the ones above it. */
@@ -91,7 +89,7 @@ bool folder_has(const char *folder, const char *name);
 phibal_status folder_files(const char *path, string_list *files);
 
 /* The same, following links to files and folders; each is taken once, so circular links end.
- * Skipped entries are counted or named. All zeros is empty. */
+   Skipped entries are counted or named. All zeros is empty. */
 typedef struct folder_left_out {
   int64_t hidden;       /* names that begin with a dot */
   int64_t again;        /* other names of what was taken already */

@@ -1,5 +1,5 @@
 /* External text, such as a file name, as a JSON string: unchanged if UTF-8, else escaped by
- * phibal_text_show. Null when out of memory. */
+   phibal_text_show. Null when out of memory. */
 #ifndef PHIBAL_FORMATS_JSON_TEXT_H
 #define PHIBAL_FORMATS_JSON_TEXT_H
 

@@ -1,5 +1,5 @@
 /* Suggests a known name for an unknown one. Header-only, since the language of potentials is also
- * compiled on its own. */
+   compiled on its own. */
 #ifndef PHIBAL_FORMATS_NEAR_NAME_H
 #define PHIBAL_FORMATS_NEAR_NAME_H
 
@@ -18,7 +18,7 @@ typedef struct near_name {
 } near_name;
 
 /* At most two edits, and at most half of the letters; names of up to three letters must share the
- * first one (not 'sin' for 'min'), since short names are close to many. */
+   first one (not 'sin' for 'min'), since short names are close to many. */
 static inline void near_name_consider(near_name *search, const char *text, size_t length) {
   int row[NEAR_NAME_MOST + 1];
   if (search->wrong_length > NEAR_NAME_MOST || length > NEAR_NAME_MOST) return;

@@ -97,9 +97,9 @@ int64_t safetensors_nonfinite(const safetensors_tensor *tensor);
 phibal_status safetensors_check_finite(const char *file, const safetensors_tensor *tensor);
 
 /* Writes tensors[count] and metadata[metadata_count], in any order, atomically. The bytes do not
- * depend on the order given. Data are streamed, not gathered in memory. PHIBAL_ERROR_ARGUMENT names
- * a tensor that a reader would reject (a duplicate name, not UTF-8, or "__metadata__"; a negative
- * extent; null data). */
+   depend on the order given. Data are streamed, not gathered in memory. PHIBAL_ERROR_ARGUMENT names
+   a tensor that a reader would reject (a duplicate name, not UTF-8, or "__metadata__"; a negative
+   extent; null data). */
 phibal_status safetensors_write(const char *path, const safetensors_tensor *tensors, int64_t count,
                                 const safetensors_entry *metadata, int64_t metadata_count);
 

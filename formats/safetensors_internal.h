@@ -9,7 +9,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data go to files as t
 #define SAFETENSORS_METADATA "__metadata__"
 
 /* A name, truncated to leave room for the error in a message, without control characters: messages
- * are one line. */
+   are one line. */
 typedef struct safetensors_shown {
   char text[101];
 } safetensors_shown;

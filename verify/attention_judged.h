@@ -1,5 +1,5 @@
 /* Causal attention (moe/model/attention.h) in binary64 with a running error bound for each number,
- * for the checks of the CUDA kernels. */
+   for the checks of the CUDA kernels. */
 #ifndef PHIBAL_VERIFY_ATTENTION_JUDGED_H
 #define PHIBAL_VERIFY_ATTENTION_JUDGED_H
 

@@ -1,5 +1,5 @@
 /* A user's shared library (phibal/plugin.h) as a backend, run in a separate process
- * (plugin_worker.h). */
+   (plugin_worker.h). */
 #ifndef PHIBAL_VERIFY_BACKEND_PLUGIN_H
 #define PHIBAL_VERIFY_BACKEND_PLUGIN_H
 

@@ -1,6 +1,6 @@
 /* Generated inputs for the routing operations: each case is a function of (seed, case number), so
- * two numbers identify a failure. The kinds cover what breaks routers; `verify` cycles through
- * them. */
+   two numbers identify a failure. The kinds cover what breaks routers; `verify` cycles through
+   them. */
 #ifndef PHIBAL_VERIFY_CASES_H
 #define PHIBAL_VERIFY_CASES_H
 

@@ -1,6 +1,5 @@
 /* Compares a kernel's output with an enclosure of the exact value, in the measure promised by
- * spec/ops.def. The error is an upper bound: the distance to the far end of the enclosure.
- */
+   spec/ops.def. The error is an upper bound: the distance to the far end of the enclosure. */
 #ifndef PHIBAL_VERIFY_COMPARE_H
 #define PHIBAL_VERIFY_COMPARE_H
 
@@ -39,7 +38,7 @@ typedef struct shown_error {
 shown_error show_error(double error);
 
 /* The error that the promise allows, rounded down: what tally_real compares with. terms as there; 0
- * for EXACT. */
+   for EXACT. */
 void promise_allowance(const output_promise *p, const phibal_enclosure *truth,
                        const phibal_enclosure *terms, mpfr_ptr allowed);
 

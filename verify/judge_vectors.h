@@ -1,6 +1,5 @@
 /* Judges results computed elsewhere: test vectors, their manifest, and a file of results, by case
- * and by flag. Needs no reference: the vectors contain the expected outputs.
- */
+   and by flag. Needs no reference: the vectors contain the expected outputs. */
 #ifndef PHIBAL_VERIFY_JUDGE_VECTORS_H
 #define PHIBAL_VERIFY_JUDGE_VECTORS_H
 
@@ -13,7 +12,7 @@ typedef struct judge_request {
   const char *cases, *results; /* paths */
   const char *operation;       /* this one only; null for all */
   /* The format of the results, if narrower than the output's: an element passes if it is some
-   * number within the bound, rounded once. */
+     number within the bound, rounded once. */
   bool narrow;
   phibal_format format;
   const char *format_name; /* as it was asked for */

@@ -1,6 +1,6 @@
 /* Consumes the expected outputs of an operation. With tallies, the outputs of the case are compared
- * with them; without, they are recorded: for each element the value nearest to the exact one, and
- * the distance from it that the promise allows. */
+   with them; without, they are recorded: for each element the value nearest to the exact one, and
+   the distance from it that the promise allows. */
 #ifndef PHIBAL_VERIFY_JUDGEMENT_H
 #define PHIBAL_VERIFY_JUDGEMENT_H
 
@@ -18,7 +18,7 @@ struct judgement {
 };
 
 /* The expected value of one element; terms as for tally_real. The promise may differ from the
- * tensor's own. */
+   tensor's own. */
 void judge_real(judgement *j, output_id promise, const tensor *output, int64_t element,
                 const phibal_enclosure *truth, const phibal_enclosure *terms);
 /* An element with a single right value. */

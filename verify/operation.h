@@ -69,11 +69,11 @@ typedef struct judgement judgement;
 typedef struct operation {
   const char *name; /* as in spec/ops.def */
   /* The case of c->seed and c->number: parameters, inputs, and outputs, allocated and filled with
-   * values that no implementation may leave. */
+     values that no implementation may leave. */
   phibal_status (*make)(operation_case *c);
   /* Produces every element of every output: an enclosure of its value and what its error measure
-   * needs. For promises that hold stage by stage, the inputs of a stage are the case's outputs; if
-   * there are none, bounds are propagated through the stages. */
+     needs. For promises that hold stage by stage, the inputs of a stage are the case's outputs; if
+     there are none, bounds are propagated through the stages. */
   phibal_status (*expected)(const operation_case *c, judgement *j);
   /* The built-in CPU kernels. */
   phibal_status (*cpu)(operation_case *c);
@@ -100,7 +100,7 @@ typedef struct backend {
   bool (*has_output)(void *context, const operation *o, const char *output);
   phibal_status (*run)(void *context, operation_case *c);
   /* After run: repeats the case with a different distribution of work, to the same bits. May be
-   * null. */
+     null. */
   phibal_status (*repeat)(void *context, const operation_case *c, tally *tallies);
 } backend;
 
@@ -126,7 +126,7 @@ tensor *case_add_output(operation_case *c, output_id promise, const char *name, 
 phibal_status case_status(const operation_case *c);
 
 /* By name. A missing parameter or output is a programming error that returns 0 or null; a null
- * input is absent. */
+   input is absent. */
 int64_t case_get_integer(const operation_case *c, const char *name);
 double case_get_real(const operation_case *c, const char *name);
 const char *case_get_text(const operation_case *c, const char *name);

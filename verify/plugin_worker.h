@@ -1,8 +1,8 @@
 /* The process that runs a plugin, and its protocol. phibal starts itself as `phibal --plugin-worker
- * FILE`; that process loads the plugin, reports its operations, and then computes one case after
- * another. Tensors are in shared memory. phibal reads results there once they are reported
- * complete, and trusts nothing else in it: anything the plugin does to its process (exit, crash,
- * hang, stray writes) fails the case and cannot change a verdict. */
+   FILE`; that process loads the plugin, reports its operations, and then computes one case after
+   another. Tensors are in shared memory. phibal reads results there once they are reported
+   complete, and trusts nothing else in it: anything the plugin does to its process (exit, crash,
+   hang, stray writes) fails the case and cannot change a verdict. */
 #ifndef PHIBAL_VERIFY_PLUGIN_WORKER_H
 #define PHIBAL_VERIFY_PLUGIN_WORKER_H
 
@@ -41,7 +41,7 @@ typedef struct wire_tensor {
 /* At the start of the memory; tensors follow. */
 typedef struct wire {
   /* Sent once by the process: a description of the plugin, or why it cannot be used (a
-   * phibal_status). */
+     phibal_status). */
   int32_t refused;
   char why[512];
   char name[WIRE_TEXT], device[WIRE_TEXT];

@@ -1,6 +1,6 @@
 /* A balancing step of several layers from the logits on, shared by its generator, the built-in
- * kernels and the expected outputs. Tokens of the global batch are ordered by micro-batch (of equal
- * size), and within one by rank. */
+   kernels and the expected outputs. Tokens of the global batch are ordered by micro-batch (of equal
+   size), and within one by rank. */
 #ifndef PHIBAL_VERIFY_STEP_CASE_H
 #define PHIBAL_VERIFY_STEP_CASE_H
 

@@ -19,7 +19,7 @@ typedef struct vectors_request {
 } vectors_request;
 
 /* Writes the file, safetensors or by its name NumPy's .npz, and its manifest. The same request
- * gives the same bytes on every machine. */
+   gives the same bytes on every machine. */
 phibal_status vectors_write(const vectors_request *request, const char *path);
 
 /* Writes what a backend makes of the same cases, as a file of results; operations that it does not

@@ -21,7 +21,7 @@ phibal_status verify_run(const operation *o, const backend *b, uint64_t seed, ui
 bool verify_passed(const operation *o, const backend *b, const tally *tallies, bool all_compared);
 
 /* Whether the backend provides the output: one without `repeat` has no "same-bits", and others may
- * lack the tensors of an output. */
+   lack the tensors of an output. */
 bool verify_expects(const operation *o, const backend *b, output_id output);
 
 #endif

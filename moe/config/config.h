@@ -31,7 +31,7 @@ typedef struct run_config {
     model_precision precision;
     bool tensorboard;
     /* The source of the initial weights (trained.h), or "". Keys of the model section missing from
-     * the run file come from its config.json or config.yaml. */
+       the run file come from its config.json or config.yaml. */
     char from[CONFIG_TEXT_MAX];
     char continued[CONFIG_TEXT_MAX]; /* the plans before `steps` (schedule.h) */
   } training;

@@ -1,12 +1,12 @@
 /* Makes a pair of token files, train.tokens and validation.tokens, from text files or examples,
- * split by document. */
+   split by document. */
 #ifndef PHIBAL_MOE_BUILD_H
 #define PHIBAL_MOE_BUILD_H
 
 #include "manifest.h"
 
 /* Maximum size of the documents that one long text is split into: a 64th of it, from 1024 to 32768
- * bytes. This gives enough documents for both parts and keeps related text together. */
+   bytes. This gives enough documents for both parts and keeps related text together. */
 int64_t build_document_bytes(int64_t bytes);
 
 /* A document goes to the validation part if the hash of (seed, its text) is below that share of all
@@ -22,7 +22,7 @@ int64_t build_document_bytes(int64_t bytes);
    text, no validation part at all, options out of range), those of the tokenizer. */
 phibal_status build_run(const build_options *options, build_report *report);
 /* Whether build_run may write to the folder: it has no corpus, or `overwrite` allows replacing it,
- * with a notice. PHIBAL_ERROR_ARGUMENT. */
+   with a notice. PHIBAL_ERROR_ARGUMENT. */
 phibal_status build_may_write(const build_options *options);
 
 #endif

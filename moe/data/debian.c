@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* The source of each domain's text. The domains differ in language, register and form; all packages
- * are in Debian 12's main archive, 27 MB in total. */
+   are in Debian 12's main archive, 27 MB in total. */
 static const struct recipe {
   const char *domain;
   const char *packages; /* separated by a space */
@@ -83,7 +83,7 @@ static phibal_status packages_list(string_list *packages) {
 }
 
 /* The last line of the highest severity in the log of apt-get or dpkg-deb, truncated to `size`;
- * false if there is none. */
+   false if there is none. */
 static bool log_complaint(const char *log, char *complaint, size_t size) {
   static const char *const marks[] = {"Err:", "W: ", "W: Failed to fetch",
                                       "E: ", "dpkg-deb: error: "};

@@ -27,17 +27,17 @@ phibal_status extract_manual(const text_buffer *file, const char *path, extract 
 /* A dictd database: entries start at the margin; a few kilobytes of them form a document. */
 phibal_status extract_dictionary(const text_buffer *file, const char *path, extract *to);
 /* A WordNet data file (wndb(5WN)): "word, word: gloss" for each set of synonyms, a few kilobytes of
- * lines per document. */
+   lines per document. */
 phibal_status extract_wordnet(const text_buffer *file, const char *path, extract *to);
 /* A SWORD module's block index (.bzs, with .bzv and .bzz next to it): the text of each chapter
- * without markup and notes, one verse per line. */
+   without markup and notes, one verse per line. */
 phibal_status extract_scripture(const text_buffer *file, const char *path, extract *to);
 
 /* Unpacks gzip data (RFC 1952, concatenated members too) in place; other data are unchanged. */
 phibal_status extract_gunzip(text_buffer *file, const char *path);
 
 /* Keeps documents of at most `bytes` bytes in total, in the order of the hash of their text, so
- * that they are spread over the domain; duplicates are kept once. */
+   that they are spread over the domain; duplicates are kept once. */
 phibal_status extract_choose(extract *e, int64_t bytes);
 void extract_free(extract *e);
 

@@ -8,7 +8,7 @@
 enum { GPT2_END = 50256, LLAMA3_BEGIN = 128000 };
 
 /* Recognises the format of NAME.bin: where the tokens begin in its mapping, and the bytes per
- * token. */
+   token. */
 typedef struct layout {
   size_t begin;
   int32_t token_bytes;
@@ -21,7 +21,7 @@ static phibal_status format_error(const char *path, const char *what, long long 
 }
 
 /* github.com/karpathy/llm.c, dev/data/data_common.py: 256 int32, of which magic, version and number
- * of tokens are used. */
+   of tokens are used. */
 static phibal_status llmc_layout(const char *path, const token_file *file, layout *at) {
   int32_t header[256];
   memcpy(header, file->mapping, sizeof header);

@@ -21,7 +21,7 @@ typedef struct chat_template {
 } chat_template;
 
 /* "<|ROLE|>\n" before a message of system, user, tool and assistant, a newline after it, nothing
- * after the assistant's. */
+   after the assistant's. */
 phibal_status chat_template_default(chat_template *t);
 /* From a JSON file {"user": ["[INST] ", " [/INST]"], "assistant": ["", ""], ...}. On failure *t is
    all zeros. */

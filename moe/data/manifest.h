@@ -77,8 +77,8 @@ typedef struct build_report {
 phibal_status manifest_text(const build_options *options, const build_report *report,
                             const tokenizer *t, char **text);
 /* The report of an earlier build and its origin (a new reference; null if it has none).
- * PHIBAL_ERROR_IO, or PHIBAL_ERROR_FORMAT if the file cannot be from a build: then *report is
- * empty. */
+   PHIBAL_ERROR_IO, or PHIBAL_ERROR_FORMAT if the file cannot be from a build: then *report is
+   empty. */
 phibal_status manifest_read(const char *folder, build_report *report, json_t **origin);
 void build_report_free(build_report *report);
 

@@ -66,8 +66,8 @@ void mixture_sequence(mixture *m, int64_t index, int32_t *tokens, int32_t *targe
                       int32_t *starts);
 
 /* The next window of a file's examples: consecutive documents from *document on, before `last`,
- * with up to `sequence` tokens in total, *start .. *end - 1. Longer ones are skipped. Advances
- * *document and counts; false if none is left. */
+   with up to `sequence` tokens in total, *start .. *end - 1. Longer ones are skipped. Advances
+   *document and counts; false if none is left. */
 bool mixture_pack(const token_file *file, int64_t last, int32_t sequence, int64_t *document,
                   mixture_examples *counts, int64_t *start, int64_t *end);
 

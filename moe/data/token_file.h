@@ -35,8 +35,8 @@ typedef struct token_file {
   const uint16_t *data16;          /* the tokens if vocabulary <= 65536, else null */
   const uint32_t *data32;          /* the tokens otherwise */
   /* The loss mask, bit i % 8 of byte i / 8: whether token i is a target; null: every token that
-   * follows another. With a mask each document is an example with at least one target, which is not
-   * its first token. */
+     follows another. With a mask each document is an example with at least one target, which is not
+     its first token. */
   const uint8_t *learned;
   uint64_t checksum;    /* of all that stands in the file */
   void *mapping;        /* private */
@@ -65,8 +65,8 @@ phibal_status token_file_view(const void *bytes, size_t n, const char *name, tok
 /* Copies it into memory, so that later changes to the file do not matter. */
 phibal_status token_file_copy(token_file *file);
 /* PHIBAL_ERROR_FORMAT if the contents have changed since it was opened, by size and time; if these
- * differ, or with `whole`, by checksum. *replaced: the name now refers to another file, or none;
- * the opened one is still used. */
+   differ, or with `whole`, by checksum. *replaced: the name now refers to another file, or none;
+   the opened one is still used. */
 phibal_status token_file_unchanged(token_file *file, bool whole, bool *replaced);
 /* Accepts a file that is all zeros. */
 void token_file_close(token_file *file);

@@ -74,7 +74,7 @@ static inline int64_t token_format_bytes(const token_header *h) {
 }
 
 /* Token files of other programs (foreign_file.c). `file` has only the mapping of NAME.bin so far.
- * PHIBAL_ERROR_FORMAT, _UNSUPPORTED (another type of token); the caller closes it then. */
+   PHIBAL_ERROR_FORMAT, _UNSUPPORTED (another type of token); the caller closes it then. */
 phibal_status foreign_file_read(const char *path, int32_t end_of_document, token_file *file);
 
 #endif

@@ -1,5 +1,5 @@
 /* Writes a token file: streamed to a temporary name next to the path, and renamed only when
- * complete and synced. On any earlier failure the path keeps its contents. */
+   complete and synced. On any earlier failure the path keeps its contents. */
 #ifndef PHIBAL_MOE_TOKEN_WRITER_H
 #define PHIBAL_MOE_TOKEN_WRITER_H
 

@@ -27,7 +27,7 @@ phibal_status token_buffer_append(token_buffer *buffer, uint32_t id);
 void token_buffer_free(token_buffer *buffer);
 
 /* Bytes 0 to 255 are themselves, 256 is the end of a document; vocabulary 257. Every text, valid
- * UTF-8 or not, can be encoded and decoded. */
+   UTF-8 or not, can be encoded and decoded. */
 void tokenizer_bytes(tokenizer *t);
 
 bool tokenizer_has_sentencepiece(void);
@@ -41,8 +41,8 @@ phibal_status tokenizer_parse(const char *name, const char *model, size_t bytes,
 /* One line of text of *bytes bytes, valid until the next call; false at the end. */
 typedef bool (*tokenizer_lines)(void *context, const char **line, size_t *bytes);
 /* Trains a model of `vocabulary` pieces: *model[*bytes], to be freed. Byte pair encoding with byte
- * fallback, no normalisation and no added space: decoding returns the text, except that U+2581, the
- * space symbol of pieces, becomes a space. */
+   fallback, no normalisation and no added space: decoding returns the text, except that U+2581, the
+   space symbol of pieces, becomes a space. */
 phibal_status tokenizer_train(tokenizer_lines lines, void *context, int32_t vocabulary,
                               char **model, size_t *bytes);
 

@@ -170,7 +170,7 @@ static phibal_status reorder(device *d, const exchange_layer *l, bool by_expert,
 }
 
 /* Sends `row` numbers of each of this rank's routes to the ranks of their experts; receives those
- * for its own, ordered by expert. */
+   for its own, ordered by expert. */
 static phibal_status dispatch_rows(device *d, const exchange_layer *l, int64_t row,
                                    const float *routes, float *rows) {
   float *wire = d->exchange->space.wire;

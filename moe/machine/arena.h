@@ -1,5 +1,5 @@
 /* One allocation for all arrays of a model, each aligned to 64 bytes. Running the same code on an
- * arena without memory measures the size needed. */
+   arena without memory measures the size needed. */
 #ifndef PHIBAL_MOE_ARENA_H
 #define PHIBAL_MOE_ARENA_H
 

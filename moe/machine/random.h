@@ -1,5 +1,5 @@
 /* Counter-based random numbers: a pure function of (seed, stream, index), so threads may draw them
- * in any order. */
+   in any order. */
 #ifndef PHIBAL_MOE_RANDOM_H
 #define PHIBAL_MOE_RANDOM_H
 

@@ -1,5 +1,5 @@
 /* Arrays for the rows received by this rank's experts, on the host (model_exchange.c) or a device
- * (device_exchange.c). Their number is known only on arrival: the arrays grow. */
+   (device_exchange.c). Their number is known only on arrival: the arrays grow. */
 #ifndef PHIBAL_MOE_EXCHANGE_ROWS_H
 #define PHIBAL_MOE_EXCHANGE_ROWS_H
 

@@ -96,7 +96,7 @@ static void reorder(const model *m, const exchange_layer *l, bool by_expert, con
 }
 
 /* Sends rows of this rank's routes to the ranks of their experts; receives those for its own,
- * ordered by expert. */
+   ordered by expert. */
 static phibal_status dispatch_rows(const model *m, const exchange_layer *l, const float *routes,
                                    float *rows) {
   const model_expert_ranks *ranks = m->expert_ranks;

@@ -138,7 +138,7 @@ void model_bind(const model *m, float *base, model_weights *weights);
 void model_initialise(model *m, uint64_t seed);
 
 /* model_memory.c: allocates every array of the activations from `a`, or measures (m->layers may
- * then be null). */
+   then be null). */
 void model_allocate_activations(model *m, arena *a);
 
 /* model_finite.c: what is first not finite after a forward pass of `batch` sequences on the host,

@@ -1,5 +1,5 @@
-/* Rotary position embedding: at position s the pair i of the n numbers that are turned, by the
-   angle s f_i, f_i = theta^(-2 i / n). The pair is (x_i, x_(i + n/2)), as in Hugging Face's
+/* Rotary position embedding: at position s rotates pair i of n numbers by the angle s f_i,
+   f_i = theta^(-2 i / n). The pair is (x_i, x_(i + n/2)), as in Hugging Face's
    rotate_half, or (x_(2 i), x_(2 i + 1)), interleaved, as DeepSeek-V2 and V3 have it. */
 #ifndef PHIBAL_MOE_ROPE_H
 #define PHIBAL_MOE_ROPE_H
@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Frequencies. With factor > 0, YaRN's (Peng et al., arXiv:2309.00071, section 3.2): a pair that
-   turns more than `fast` times over `original` positions keeps f_i, one that turns less than `slow`
-   times gets f_i / factor, with a linear ramp over i between. */
+/* Frequencies. With factor > 0, YaRN's (Peng et al., arXiv:2309.00071, section 3.2): a pair with
+   more than `fast` rotations over `original` positions keeps f_i, one with less than `slow` gets
+   f_i / factor, with a linear ramp over i between. */
 typedef struct rope_frequencies {
   double theta;
   double factor; /* 0: as above, without YaRN */
@@ -32,9 +32,9 @@ typedef struct rope_shape {
   bool interleaved;
 } rope_shape;
 
-/* Turns x in place. `direction` is 1, or -1 for the backward pass: a rotation's transpose is its
-   inverse. Outside of a parallel region a call takes all threads; inside, each of its threads has to
-   make the call. */
+/* Rotates x in place. `direction` is 1, or -1 for the backward pass: a rotation's transpose is its
+   inverse. Outside of a parallel region a call takes all threads; inside, each of its threads has
+   to make the call. */
 void rope_apply(const rope_shape *shape, const float *cosine, const float *sine, float direction,
                 float *x);
 

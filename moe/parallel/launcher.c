@@ -86,7 +86,7 @@ static phibal_status read_secret(const char *path, char *secret) {
 }
 
 /* The key is the BLAKE2b hash of the secret and the job's identifiers, so that two jobs with the
- * same secret do not connect. */
+   same secret do not connect. */
 static phibal_status find_key(launcher *l) {
 #if PHIBAL_HAVE_SODIUM
   const char *given = getenv("PHIBAL_SECRET"), *file = getenv("PHIBAL_SECRET_FILE");

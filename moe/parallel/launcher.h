@@ -1,5 +1,5 @@
 /* Finds the launcher of a multi-process job from the environment: torchrun, or others that set the
- * same variables (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT), or srun. */
+   same variables (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT), or srun. */
 #ifndef PHIBAL_MOE_LAUNCHER_H
 #define PHIBAL_MOE_LAUNCHER_H
 

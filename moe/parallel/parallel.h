@@ -26,15 +26,15 @@ typedef struct parallel {
 const char *parallel_library(void);
 
 /* Joins the job of mpirun (Open MPI's, or one with PMI); with `devices` also of torchrun and srun.
- * PHIBAL_ERROR_UNSUPPORTED if there is a job of several ranks that cannot be joined: without MPI in
- * the build, or by torchrun or srun and without devices. */
+   PHIBAL_ERROR_UNSUPPORTED if there is a job of several ranks that cannot be joined: without MPI in
+   the build, or by torchrun or srun and without devices. */
 phibal_status parallel_begin(bool devices, parallel *p);
 /* Null, or which rank has ended; always null under MPI, where mpirun ends them all. Does not wait.
    The context is a `const parallel *`. */
 const char *parallel_lost(const void *context);
 void parallel_end(const parallel *p);
 /* Seconds until a rank gives up waiting for another: PHIBAL_TIMEOUT, or 600. MPI itself waits
- * forever. */
+   forever. */
 double parallel_timeout(void);
 /* Ends all ranks of the job with this exit status. */
 void parallel_abort(parallel *p, int status);
@@ -46,8 +46,8 @@ void parallel_release(parallel *part);
 /* x becomes the sum over all ranks; each sum is formed in binary64 and rounded once. */
 phibal_status parallel_sum_floats(const parallel *p, float *x, int64_t n);
 /* Reduce-scatter and all-gather. Part r of x [starts[0] .. starts[ranks]) begins at starts[r]. The
- * first gives every rank the sums of its own part and leaves the others unchanged; the second
- * distributes the parts to all. starts[ranks] - starts[0] < 2^31. */
+   first gives every rank the sums of its own part and leaves the others unchanged; the second
+   distributes the parts to all. starts[ranks] - starts[0] < 2^31. */
 phibal_status parallel_sum_parts(const parallel *p, const int64_t *starts, float *x);
 void parallel_gather_parts(const parallel *p, const int64_t *starts, float *x);
 /* Each element is nonzero on at most one rank; x becomes that value on all, exactly. */

@@ -9,7 +9,7 @@
 enum { MAC_BYTES = 32, NONCE_BYTES = 32 };
 
 /* A connection to another rank. Every message ends with a MAC (HMAC-SHA-512-256) under a key of
- * this connection, over the direction, the message number and the message. */
+   this connection, over the direction, the message number and the message. */
 typedef struct connection {
   int socket; /* -1: none */
   unsigned char key[LAUNCHER_KEY_BYTES];
@@ -24,7 +24,7 @@ struct rendezvous {
 };
 
 /* Sends or receives all bytes; false if the other side has ended, or at the deadline `until`
- * (seconds_now; 0: none). */
+   (seconds_now; 0: none). */
 bool rendezvous_send(int socket, const void *data, size_t bytes);
 bool rendezvous_receive(int socket, void *data, size_t bytes, double until);
 

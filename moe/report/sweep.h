@@ -78,8 +78,8 @@ typedef struct sweep_options {
 } sweep_options;
 
 /* Checks all configurations, then makes missing runs and resumes unfinished ones. A run folder with
- * a different configuration is PHIBAL_ERROR_ARGUMENT. A run that diverges (PHIBAL_ERROR_NONFINITE)
- * is skipped; *failures counts them. Any other error ends the sweep. */
+   a different configuration is PHIBAL_ERROR_ARGUMENT. A run that diverges (PHIBAL_ERROR_NONFINITE)
+   is skipped; *failures counts them. Any other error ends the sweep. */
 phibal_status sweep_run(const sweep *s, const sweep_options *options, int64_t *failures);
 
 /* The results so far: {"sweep", "seeds", "axes": [{"name", "values"}], "points": [{"label",

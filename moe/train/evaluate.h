@@ -1,7 +1,7 @@
 /* Loss, accuracy and loads of a model on a token file, by domain. Windows never cross domains, so
- * one forward pass over the file gives the exact loads of each domain, and no token has another
- * domain in its context. The first token of a domain's stretch is not a target. Files of examples
- * use the windows of mixture_pack. */
+   one forward pass over the file gives the exact loads of each domain, and no token has another
+   domain in its context. The first token of a domain's stretch is not a target. Files of examples
+   use the windows of mixture_pack. */
 #ifndef PHIBAL_MOE_EVALUATE_H
 #define PHIBAL_MOE_EVALUATE_H
 

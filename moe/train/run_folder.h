@@ -37,7 +37,7 @@ void run_folder_close(run_folder *folder);
 /* Reads the result.json of a run folder. */
 phibal_status run_folder_result(const char *path, json_t **result);
 /* Reads metrics.jsonl as an array; a last line that was cut, as a killed run leaves it, is left
- * out. */
+   out. */
 phibal_status run_folder_metrics(const char *path, json_t **lines);
 
 #endif

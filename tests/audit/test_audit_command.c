@@ -342,7 +342,7 @@ Test(audit_command, a_sampled_kernel_is_not_proved) {
 }
 
 /* Over every load the same --check says yes, and the bound is proved; euclid's kernel is the
- * quickest. */
+   quickest. */
 Test(audit_command, a_kernel_over_every_load) {
   json_t *object = run_json("--potential euclid --check --json "
                             "--skip convexity,legendre,gradient,conjugate,dynamics",

@@ -15,7 +15,7 @@
 enum { PRECISION = 1200, MOST = PHIBAL_MAX_EXPERTS };
 
 /* got against [lo, hi]: the error's upper bound over the ULP of the truth, after `slack`
- * absolutely. */
+   absolutely. */
 static double error_ulp(const phibal_enclosure *truth, double slack, float got) {
   if (isinf(got)) { /* right if the truth rounds to it */
     double rounded;

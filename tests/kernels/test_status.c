@@ -1,6 +1,5 @@
 /* Messages: one that says more of the one before it keeps it whole, and is cut where its place
- * ends.
- */
+   ends. */
 #include <criterion/criterion.h>
 #include <phibal/status.h>
 #include <phibal/text.h>

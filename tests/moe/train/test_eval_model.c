@@ -1,5 +1,5 @@
 /* `phibal eval-model` on runs that have just been trained: the numbers are those the run ended
- * with. */
+   with. */
 #include "tests/moe/train_case.h"
 #include <criterion/criterion.h>
 #include <math.h>
