@@ -2,7 +2,7 @@
 negentropy, in the ways that people write it. One token sequence a row; every position has a target.
 
   Model(config, weights, variant)   config: {key: value} of a run file's sections, flat; weights: {name: tensor}
-  Model(..., exact=True)            the same with its arithmetic in binary64: weights and moments are in binary32
+  Model(..., exact=GAP)             the same with its arithmetic in binary64: weights and moments are in binary32
                                     between the steps, as they are in both programs
   train(model, batches, rates)      a list of {loss, balance_loss, gradient_norm, seconds, processor}
 
@@ -13,8 +13,8 @@ Variants of the experts (each a product of equal flops, but `padded`, which comp
 `compiled` after a plus sign passes everything through torch.compile: `loop+compiled`.
 With `exact` a layer is computed in binary64 from its weights, which are converted for it alone, and once more for
 its gradients, and the head a few rows at a time, so that little more memory is needed than in binary32; the
-gradients are rounded to binary32 as they leave a layer. Each layer keeps in `gap` the smallest distance of a selected
-logit from one that is not.
+gradients are rounded to binary32 as they leave a layer. A selected logit that is nearer than GAP to one that is not
+raises Tie.
 `mistake` names one of MISTAKES, for the check that the comparison would notice it."""
 
 import time
@@ -28,6 +28,10 @@ VARIANTS = ("loop", "grouped", "padded")
 HEAD_ROWS = 256  # of the logits at a time, with `exact`
 MISTAKES = ("embedding_scale", "gelu_erf", "rope_interleaved", "attention_scale", "not_causal", "norm_epsilon",
             "gates", "active", "balance", "alpha", "eta", "clip", "decay", "beta1", "beta2", "untied", "one_expert")
+
+
+class Tie(Exception):
+    """With the distance of the two logits."""
 
 
 def rotation(sequence, width, theta):
@@ -106,7 +110,7 @@ class Layer(torch.nn.Module):
         self.o = parameter("self_attn.o_proj.weight")
         self.router = parameter("mlp.gate.weight")
         self.experts = Experts(c, weights, f"{stem}.mlp", variant, mistake)
-        self.gap = float("inf")
+        self.exact = exact
         self.register_buffer("m", torch.zeros(c["experts"], dtype=torch.float64 if exact else torch.float32))
 
     def forward(self, x, cosine, sine):
@@ -135,7 +139,9 @@ class Layer(torch.nn.Module):
             experts[0, 0] = (experts[0, 0] + 1) % c["experts"]
         if logits.dtype == torch.float64:
             best = torch.topk(logits.detach(), c["active"] + 1, -1).values
-            self.gap = min(self.gap, (best[:, -2] - best[:, -1]).min().item())
+            gap = (best[:, -2] - best[:, -1]).min().item()
+            if gap < self.exact:
+                raise Tie(gap)
         mean = p.mean(0)
         with torch.no_grad():
             eta = 0.5 * c["eta"] if mistake == "eta" else c["eta"]
@@ -161,7 +167,7 @@ class Layer(torch.nn.Module):
 
 
 class Model(torch.nn.Module):
-    def __init__(self, c, weights, variant="loop", mistake="", exact=False):
+    def __init__(self, c, weights, variant="loop", mistake="", exact=0.0):
         super().__init__()
         variant, _, compiled = variant.partition("+")
         if (c["method"], c["potential"], c["gate"]) != ("phi", "negentropy", "topk_softmax") or variant not in VARIANTS:
