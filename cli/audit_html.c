@@ -1,4 +1,4 @@
-/* A certificate as one page that needs nothing but itself. */
+/* A certificate as a self-contained HTML page. */
 #include "audit_html.h"
 #include "audit_advice.h"
 #include "audit_picture.h"

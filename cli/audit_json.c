@@ -1,4 +1,4 @@
-/* A certificate for machines; its schema is spec/audit-certificate.schema.json. */
+/* A certificate as JSON; its schema is spec/audit-certificate.schema.json. */
 #include "audit_json.h"
 #include "audit_advice.h"
 #include "audit_words.h"

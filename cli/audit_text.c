@@ -1,4 +1,4 @@
-/* A certificate for people. */
+/* A certificate as text. */
 #include "audit_text.h"
 #include "audit_advice.h"
 #include "audit_table.h"
