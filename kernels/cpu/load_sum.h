@@ -24,13 +24,16 @@ typedef struct load_sum {
   int64_t count[PHIBAL_MAX_EXPERTS];
 } load_sum;
 
-/* Levels 2 and 3, for the remainders below 2^-80. The last is cut towards zero, which the nearest
-   multiple exceeds by one unit at most; the remainder may be negative only where level 2 is
+/* Levels 2 and 3, for what levels 0 and 1 leave of p. The last is cut towards zero, which the
+   nearest multiple exceeds by one unit at most; the remainder may be negative only where level 2 is
    positive, and then the floor of the remainder is still the floor of the whole. */
-static inline void load_sum_low(load_sum *sum, int32_t n, const double *rest) {
+static inline void load_sum_low(load_sum *sum, int32_t n, const double *p) {
+#pragma GCC ivdep
   for (int32_t i = 0; i < n; i++) {
-    double nearest = (rest[i] + 0x1.8p-68) - 0x1.8p-68;
-    double below = rest[i] - nearest;
+    double rest = p[i] - ((p[i] + 0x1.8p12) - 0x1.8p12);
+    rest -= (rest + 0x1.8p-28) - 0x1.8p-28;
+    double nearest = (rest + 0x1.8p-68) - 0x1.8p-68;
+    double below = rest - nearest;
     double last = (below + 0x1.8p-108) - 0x1.8p-108;
     last = last > below ? last - 0x1p-160 : last;
     sum->level[2][i] += nearest;
@@ -38,22 +41,20 @@ static inline void load_sum_low(load_sum *sum, int32_t n, const double *rest) {
   }
 }
 
-/* Adds p[i] to accumulator i. `rest` is scratch of n. Probabilities of at least 2^-28 end in level
-   1; only a row that holds a smaller one pays for the levels below. */
-static inline void load_sum_add(load_sum *sum, int32_t n, const double *p, double *rest) {
+/* Adds p[i] to accumulator i. Probabilities of at least 2^-28 end in level 1; only a row that holds
+   a smaller one pays for the levels below. */
+static inline void load_sum_add(load_sum *sum, int32_t n, const double *p) {
   int64_t left = 0;
 #pragma GCC ivdep
   for (int32_t i = 0; i < n; i++) {
     double nearest = (p[i] + 0x1.8p12) - 0x1.8p12;
     double below = p[i] - nearest;
     double second = (below + 0x1.8p-28) - 0x1.8p-28;
-    double remainder = below - second;
     sum->level[0][i] += nearest;
     sum->level[1][i] += second;
-    rest[i] = remainder;
-    left |= remainder != 0.0;
+    left |= below != second;
   }
-  if (left) load_sum_low(sum, n, rest);
+  if (left) load_sum_low(sum, n, p);
 }
 
 /* digit += units 2^(shift - 160), for |units| <= 2^53 and a shift of 0, 40, 80 or 120. */

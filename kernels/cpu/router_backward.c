@@ -32,9 +32,10 @@ typedef struct backward_call {
 typedef struct backward_work {
   router_tile tile;
   double gradient[PHIBAL_MAX_EXPERTS];  /* [E][lanes] */
+  float rounded[PHIBAL_MAX_EXPERTS];    /* [E][lanes] */
   double price[PHIBAL_MAX_EXPERTS];     /* [E] times price_scale is the price's part */
   int32_t selected[PHIBAL_MAX_EXPERTS]; /* [k][lanes]; 0 in dead lanes */
-  float chosen[PHIBAL_MAX_EXPERTS];     /* [k][lanes], the selected logits */
+  float chosen[PHIBAL_MAX_EXPERTS];     /* [k][lanes], dL/dgate, and then the selected logits */
   double gate[PHIBAL_MAX_EXPERTS];      /* [k][lanes], unscaled */
   double incoming[PHIBAL_MAX_EXPERTS];  /* [k][lanes], scale dL/dgate; 0 in dead lanes */
   double inner[ROUTER_LANES];           /* sum over the selection of gate incoming */
@@ -45,25 +46,53 @@ typedef struct backward_failure {
   bool logit; /* a logit, otherwise a route to an expert that does not exist */
 } backward_failure;
 
+/* The place of the first route to an expert that does not exist, of a tile that has one. */
+static __attribute__((noinline)) void tile_no_expert(int32_t experts, int32_t active, int lanes,
+                                                     const int32_t *selected, int64_t token,
+                                                     router_failure *failure) {
+  for (int l = 0; l < lanes; l++) {
+    for (int32_t s = 0; s < active; s++) {
+      int32_t expert = selected[s * lanes + l];
+      if (expert < 0 || expert >= experts) {
+        failure->token = token + l;
+        failure->expert = expert;
+        return;
+      }
+    }
+  }
+}
+
 /* Reads the tile's routes; false, with the place, at an expert outside 0 .. E-1. */
 ROUTER_INLINE bool tile_routes(const backward_call *call, int lanes, int64_t token,
                                backward_work *work, router_failure *failure) {
-  int32_t active = call->router->active;
+  const router_tile *tile = &work->tile;
+  int32_t experts = call->router->experts, active = call->router->active;
   double scale = (double)call->router->scale;
-  for (int l = 0; l < lanes; l++) {
-    bool live = work->tile.live[l];
-    for (int32_t s = 0; s < active; s++) {
-      int64_t slot = (token + l) * active + s;
-      int32_t expert = live ? call->experts[slot] : 0;
-      if (expert < 0 || expert >= call->router->experts) {
-        failure->token = token + l;
-        failure->expert = expert;
-        return false;
-      }
-      work->selected[s * lanes + l] = expert;
-      work->incoming[s * lanes + l] = live ? scale * (double)call->gate_gradient[slot] : 0.0;
+  int32_t *selected = work->selected;
+  float *arriving = work->chosen;
+  tile_transpose(tile->tokens, active, call->experts + token * active, active, selected, lanes);
+  tile_transpose(tile->tokens, active, call->gate_gradient + token * active, active, arriving,
+                 lanes);
+  for (int l = 0; l < lanes && !tile->all_live; l++) {
+    for (int32_t s = 0; s < active && !tile->live[l]; s++) {
+      selected[s * lanes + l] = 0;
+      arriving[s * lanes + l] = 0.0f;
     }
   }
+  int32_t bad[ROUTER_LANES] = {0}, any = 0;
+  for (int32_t s = 0; s < active; s++)
+#pragma omp simd
+    for (int l = 0; l < lanes; l++)
+      bad[l] |= selected[s * lanes + l] < 0 || selected[s * lanes + l] >= experts;
+  for (int l = 0; l < lanes; l++) any |= bad[l];
+  if (any) {
+    tile_no_expert(experts, active, lanes, selected, token, failure);
+    return false;
+  }
+  for (int32_t s = 0; s < active; s++)
+#pragma omp simd
+    for (int l = 0; l < lanes; l++)
+      work->incoming[s * lanes + l] = scale * (double)arriving[s * lanes + l];
   return true;
 }
 
@@ -73,11 +102,13 @@ ROUTER_INLINE void tile_gate_products(const phibal_router *router, int lanes, co
   int32_t active = router->active;
   double product[PHIBAL_MAX_EXPERTS];
   if (gates_are_probabilities(router)) {
-    for (int32_t i = 0; i < active * lanes; i++)
-      work->gate[i] = work->tile.p[work->selected[i] * lanes + i % lanes];
+    for (int32_t s = 0; s < active; s++)
+      for (int l = 0; l < lanes; l++)
+        work->gate[s * lanes + l] = work->tile.p[work->selected[s * lanes + l] * lanes + l];
   } else {
-    for (int32_t i = 0; i < active * lanes; i++)
-      work->chosen[i] = x[work->selected[i] * lanes + i % lanes];
+    for (int32_t s = 0; s < active; s++)
+      for (int l = 0; l < lanes; l++)
+        work->chosen[s * lanes + l] = x[work->selected[s * lanes + l] * lanes + l];
     tile_gates(router->gate, active, lanes, work->chosen, work->tile.scratch, work->gate);
   }
   for (int32_t i = 0; i < active * lanes; i++) product[i] = work->gate[i] * work->incoming[i];
@@ -86,19 +117,26 @@ ROUTER_INLINE void tile_gate_products(const phibal_router *router, int lanes, co
 
 /* Adds the selected experts' own part: for gates that are probabilities the sum over e was taken
    care of with the other terms that every p_j multiplies. */
-ROUTER_INLINE void tile_gate_gradient(const phibal_router *router, int lanes, const float *x,
-                                      backward_work *work) {
+ROUTER_INLINE void tile_gate_gradient(const phibal_router *router, int lanes, backward_work *work) {
   bool probabilities = gates_are_probabilities(router);
+  double *part = work->tile.scratch;
   for (int32_t s = 0; s < router->active; s++) {
+#pragma omp simd
     for (int l = 0; l < lanes; l++) {
-      int32_t j = work->selected[s * lanes + l] * lanes + l;
       double g = work->gate[s * lanes + l];
       double incoming = work->incoming[s * lanes + l];
-      double part = probabilities ? g * incoming : g * (incoming - work->inner[l]);
-      if (router->gate == PHIBAL_GATE_SIGMOID) part *= core_one_minus_sigmoid((double)x[j]);
-      work->gradient[j] += part;
+      part[s * lanes + l] = probabilities ? g * incoming : g * (incoming - work->inner[l]);
     }
   }
+  if (router->gate == PHIBAL_GATE_SIGMOID)
+    for (int32_t s = 0; s < router->active; s++)
+#pragma omp simd
+      for (int l = 0; l < lanes; l++)
+        part[s * lanes + l] *= core_one_minus_sigmoid((double)work->chosen[s * lanes + l]);
+  for (int32_t s = 0; s < router->active; s++)
+    for (int l = 0; l < lanes; l++) {
+      work->gradient[work->selected[s * lanes + l] * lanes + l] += part[s * lanes + l];
+    }
 }
 
 /* What multiplies every p_j: price_scale (c_j - sum p c) + z_scale lse - sum_e p_e dg_e. */
@@ -107,24 +145,36 @@ ROUTER_INLINE void tile_common_gradient(const backward_call *call, int lanes, co
   router_tile *tile = &work->tile;
   int32_t experts = call->router->experts;
   bool sigmoid = call->router->gate == PHIBAL_GATE_SIGMOID;
-  double mean[ROUTER_LANES], constant[ROUTER_LANES], logsumexp[ROUTER_LANES];
-  for (int32_t e = 0; e < experts; e++)
-    for (int l = 0; l < lanes; l++)
-      work->gradient[e * lanes + l] = tile->p[e * lanes + l] * work->price[e];
+  double price_scale = call->price_scale, mean[ROUTER_LANES];
+  double constant[ROUTER_LANES], logsumexp[ROUTER_LANES];
+  for (int32_t e = 0; e < experts; e++) {
+    double price = work->price[e];
+#pragma omp simd
+    for (int l = 0; l < lanes; l++) work->gradient[e * lanes + l] = tile->p[e * lanes + l] * price;
+  }
   tile_sum(experts, lanes, work->gradient, tile->scratch, mean);
   if (call->z_scale != 0.0) tile_logsumexp(tile, experts, lanes, x, logsumexp);
   for (int l = 0; l < lanes; l++) {
     constant[l] = call->z_scale != 0.0 ? call->z_scale * logsumexp[l] : 0.0;
     if (call->gate_gradient && gates_are_probabilities(call->router)) constant[l] -= work->inner[l];
   }
-  for (int32_t e = 0; e < experts; e++)
+  for (int32_t e = 0; e < experts; e++) {
+    double price = work->price[e];
+#pragma omp simd
     for (int l = 0; l < lanes; l++)
       work->gradient[e * lanes + l] =
-          tile->p[e * lanes + l] * (call->price_scale * (work->price[e] - mean[l]) + constant[l]);
+          tile->p[e * lanes + l] * (price_scale * (price - mean[l]) + constant[l]);
+  }
   if (sigmoid)
     for (int32_t e = 0; e < experts; e++)
+#pragma omp simd
       for (int l = 0; l < lanes; l++)
         work->gradient[e * lanes + l] *= core_one_minus_sigmoid((double)x[e * lanes + l]);
+}
+
+static void backward_padding(const backward_call *call, int64_t token) {
+  int32_t experts = call->router->experts;
+  memset(call->logit_gradient + token * experts, 0, (size_t)experts * sizeof(float));
 }
 
 ROUTER_INLINE bool backward_tile(const backward_call *call, int lanes, int64_t token,
@@ -146,12 +196,13 @@ ROUTER_INLINE bool backward_tile(const backward_call *call, int lanes, int64_t t
     for (int32_t i = 0; i < experts * lanes; i++) work->gradient[i] = 0.0;
     if (call->gate_gradient) tile_gate_products(router, lanes, x, work);
   }
-  if (call->gate_gradient) tile_gate_gradient(router, lanes, x, work);
-  for (int l = 0; l < lanes && token + l < call->tokens; l++) {
-    float *row = call->logit_gradient + (token + l) * experts;
-    for (int32_t e = 0; e < experts; e++)
-      row[e] = tile->live[l] ? (float)work->gradient[e * lanes + l] : 0.0f;
-  }
+  if (call->gate_gradient) tile_gate_gradient(router, lanes, work);
+  float *row = call->logit_gradient + token * experts;
+  float *rounded = lanes == 1 ? row : work->rounded;
+  for (int32_t i = 0; i < experts * lanes; i++) rounded[i] = (float)work->gradient[i];
+  if (lanes > 1) tile_transpose(experts, tile->tokens, rounded, lanes, row, experts);
+  for (int l = 0; l < tile->tokens && !tile->all_live; l++)
+    if (!tile->live[l]) backward_padding(call, token + l);
   return true;
 }
 
@@ -164,7 +215,7 @@ __attribute__((flatten)) static bool backward_block(const backward_call *call, i
     if (side_by_side) {
       if (!backward_tile(call, ROUTER_LANES, token, work, failure)) return false;
     } else if (call->mask && call->mask[token] == 0) {
-      memset(call->logit_gradient + token * experts, 0, (size_t)experts * sizeof(float));
+      backward_padding(call, token);
     } else if (!backward_tile(call, 1, token, work, failure)) {
       return false;
     }

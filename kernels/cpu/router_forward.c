@@ -23,7 +23,8 @@ typedef struct forward_work {
   _Alignas(64) int64_t key[PHIBAL_MAX_EXPERTS];
   int32_t selected[PHIBAL_MAX_EXPERTS]; /* [k][lanes] */
   float chosen[PHIBAL_MAX_EXPERTS];     /* [k][lanes], the selected logits */
-  double gate[PHIBAL_MAX_EXPERTS];      /* [k][lanes] */
+  double gate[PHIBAL_MAX_EXPERTS];      /* [k][lanes]; before that, weights [E][lanes] */
+  float rounded[PHIBAL_MAX_EXPERTS];    /* [E][lanes], the probabilities */
   double bias[PHIBAL_MAX_EXPERTS];      /* zeros for none */
   load_sum sum;
   int64_t counted;
@@ -54,19 +55,21 @@ _Static_assert(ROUTER_LANES == SELECT_LANES, "a tile's tokens are selected side 
 ROUTER_INLINE void tile_select(const phibal_router *router, int lanes, const float *x,
                                forward_work *work) {
   int32_t experts = router->experts, active = router->active;
-  int64_t lost = 0;
+  int64_t lost[ROUTER_LANES] = {0}, any = 0;
   if (router->gate == PHIBAL_GATE_SIGMOID) {
     for (int32_t e = 0; e < experts; e++)
       for (int l = 0; l < lanes; l++)
         work->key[e * lanes + l] = select_key(
-            select_score(PHIBAL_GATE_SIGMOID, x[e * lanes + l], work->bias[e]), e, &lost);
+            select_score(PHIBAL_GATE_SIGMOID, x[e * lanes + l], work->bias[e]), e, &lost[l]);
   } else {
     for (int32_t e = 0; e < experts; e++)
+#pragma omp simd
       for (int l = 0; l < lanes; l++)
         work->key[e * lanes + l] = select_key(
-            select_score(PHIBAL_GATE_PROBABILITY, x[e * lanes + l], work->bias[e]), e, &lost);
+            select_score(PHIBAL_GATE_PROBABILITY, x[e * lanes + l], work->bias[e]), e, &lost[l]);
   }
-  if (lost != 0)
+  for (int l = 0; l < lanes; l++) any |= lost[l];
+  if (any != 0)
     tile_select_by_scores(router, lanes, x, work);
   else if (lanes == 1)
     select_row(experts, active, work->key, work->selected);
@@ -79,67 +82,60 @@ ROUTER_INLINE void tile_logsumexp_out(const forward_call *call, int lanes, const
   router_tile *tile = &work->tile;
   int32_t experts = call->router->experts;
   if (call->router->gate == PHIBAL_GATE_SIGMOID) {
-    tile_weights(PHIBAL_GATE_PROBABILITY, experts, lanes, x, tile->largest, tile->p);
-    tile_sum(experts, lanes, tile->p, tile->scratch, tile->total);
+    tile_weights(PHIBAL_GATE_PROBABILITY, experts, lanes, x, tile->largest, work->gate);
+    tile_sum(experts, lanes, work->gate, tile->scratch, tile->total);
   }
   double result[ROUTER_LANES];
+  float rounded[ROUTER_LANES];
   tile_logsumexp(tile, experts, lanes, x, result);
-  for (int l = 0; l < lanes && token + l < call->tokens; l++)
-    call->logsumexp[token + l] = tile->live[l] ? (float)result[l] : 0.0f;
+  for (int l = 0; l < lanes; l++) rounded[l] = (float)result[l];
+  memcpy(call->logsumexp + token, rounded, (size_t)tile->tokens * sizeof(float));
 }
 
 /* (R3) to (R5), and the routes. */
 ROUTER_INLINE void tile_routes(const forward_call *call, int lanes, const float *x, int64_t token,
                                forward_work *work) {
   const phibal_router *router = call->router;
+  const router_tile *tile = &work->tile;
   int32_t active = router->active;
   const int32_t *selected = work->selected;
   if (gates_are_probabilities(router)) {
     for (int32_t s = 0; s < active; s++)
       for (int l = 0; l < lanes; l++)
-        work->gate[s * lanes + l] = work->tile.p[selected[s * lanes + l] * lanes + l];
+        work->gate[s * lanes + l] = tile->p[selected[s * lanes + l] * lanes + l];
   } else {
     for (int32_t s = 0; s < active; s++)
       for (int l = 0; l < lanes; l++)
         work->chosen[s * lanes + l] = x[selected[s * lanes + l] * lanes + l];
     tile_gates(router->gate, active, lanes, work->chosen, work->tile.scratch, work->gate);
   }
-  for (int l = 0; l < lanes && token + l < call->tokens; l++) {
-    bool live = work->tile.live[l];
-    int32_t *experts = call->experts + (token + l) * active;
-    float *gates = call->gates + (token + l) * active;
-    for (int32_t s = 0; s < active; s++) {
-      experts[s] = live ? selected[s * lanes + l] : -1;
-      gates[s] = live ? (float)(work->gate[s * lanes + l] * (double)router->scale) : 0.0f;
-      work->sum.count[selected[s * lanes + l]] += live;
+  double scale = (double)router->scale;
+  float *gates = work->chosen; /* which have been used */
+  for (int32_t s = 0; s < active; s++)
+#pragma omp simd
+    for (int l = 0; l < lanes; l++)
+      gates[s * lanes + l] = (float)(work->gate[s * lanes + l] * scale);
+  tile_transpose(active, tile->tokens, selected, lanes, call->experts + token * active, active);
+  tile_transpose(active, tile->tokens, gates, lanes, call->gates + token * active, active);
+  if (tile->all_live) {
+    for (int32_t i = 0; i < active * lanes; i++) work->sum.count[selected[i]]++;
+    work->counted += lanes;
+  } else {
+    for (int l = 0; l < lanes; l++) {
+      for (int32_t s = 0; s < active; s++)
+        work->sum.count[selected[s * lanes + l]] += tile->live[l];
+      work->counted += tile->live[l];
     }
-    work->counted += live;
   }
 }
 
 ROUTER_INLINE void tile_probabilities_out(const forward_call *call, int lanes, int64_t token,
-                                          const router_tile *tile) {
+                                          forward_work *work) {
   int32_t experts = call->router->experts;
-  for (int l = 0; l < lanes && token + l < call->tokens; l++) {
-    float *row = call->probabilities + (token + l) * experts;
-    for (int32_t e = 0; e < experts; e++) row[e] = (float)tile->p[e * lanes + l];
-  }
-}
-
-/* False, with the place, at a logit that is not finite. */
-ROUTER_INLINE bool forward_tile(const forward_call *call, int lanes, int64_t token,
-                                forward_work *work, router_failure *failure) {
-  int32_t experts = call->router->experts;
-  router_tile *tile = &work->tile;
-  const float *x = tile_load(tile, experts, lanes, call->tokens, call->logits, call->mask, token);
-  if (!tile_largest(tile, experts, lanes, x, token, failure)) return false;
-  tile_probabilities(tile, call->router->gate, experts, lanes, x);
-  if (call->probabilities) tile_probabilities_out(call, lanes, token, tile);
-  load_sum_add(&work->sum, experts * lanes, tile->p, tile->scratch);
-  tile_select(call->router, lanes, x, work);
-  tile_routes(call, lanes, x, token, work);
-  if (call->logsumexp) tile_logsumexp_out(call, lanes, x, token, work);
-  return true;
+  float *row = call->probabilities + token * experts;
+  float *rounded = lanes == 1 ? row : work->rounded;
+  for (int32_t i = 0; i < experts * lanes; i++) rounded[i] = (float)work->tile.p[i];
+  if (lanes > 1) tile_transpose(experts, work->tile.tokens, rounded, lanes, row, experts);
 }
 
 static void forward_padding(const forward_call *call, int64_t token) {
@@ -151,6 +147,24 @@ static void forward_padding(const forward_call *call, int64_t token) {
   if (call->probabilities)
     memset(call->probabilities + token * experts, 0, (size_t)experts * sizeof(float));
   if (call->logsumexp) call->logsumexp[token] = 0.0f;
+}
+
+/* False, with the place, at a logit that is not finite. */
+ROUTER_INLINE bool forward_tile(const forward_call *call, int lanes, int64_t token,
+                                forward_work *work, router_failure *failure) {
+  int32_t experts = call->router->experts;
+  router_tile *tile = &work->tile;
+  const float *x = tile_load(tile, experts, lanes, call->tokens, call->logits, call->mask, token);
+  if (!tile_largest(tile, experts, lanes, x, token, failure)) return false;
+  tile_probabilities(tile, call->router->gate, experts, lanes, x);
+  if (call->probabilities) tile_probabilities_out(call, lanes, token, work);
+  if (call->logsumexp) tile_logsumexp_out(call, lanes, x, token, work);
+  load_sum_add(&work->sum, experts * lanes, tile->p);
+  tile_select(call->router, lanes, x, work);
+  tile_routes(call, lanes, x, token, work);
+  for (int l = 0; l < tile->tokens && !tile->all_live; l++)
+    if (!tile->live[l]) forward_padding(call, token + l);
+  return true;
 }
 
 /* The tokens from .. to - 1. */

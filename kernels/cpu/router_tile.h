@@ -5,7 +5,10 @@
    experts are worked on with ROUTER_LANES tokens side by side, many with one token, and every step
    is a loop over contiguous elements that the compiler vectorises. Each element sees the same
    operations in either form, so the bits do not depend on it. The functions are inlined with
-   `lanes` constant.
+   `lanes` constant. Loops over lanes are marked `omp simd` where gcc would unroll them first and
+   then make vectors across experts, whose elements are `lanes` apart. In dead lanes, of padding and
+   beyond the last token, logits are 0 and what comes out counts for nothing; the rows of padding
+   are written over.
 
    Rounding. d = x - max in binary64 has a relative error of 2^-53, so exp(d) inherits at most
    |d| 2^-53 < 2^-46 where it matters to binary32 (|d| < 111); core_exp64 adds 2^-51; the halving
@@ -24,8 +27,10 @@
 #include <string.h>
 
 #define ROUTER_LANES 16
-#define ROUTER_LANES_EXPERTS 32 /* up to so many experts, tokens go side by side */
+#define ROUTER_LANES_EXPERTS 64 /* up to so many experts, tokens go side by side */
 #define ROUTER_INLINE static inline __attribute__((always_inline))
+
+_Static_assert(ROUTER_LANES *ROUTER_LANES_EXPERTS <= PHIBAL_MAX_EXPERTS, "a tile has the room");
 
 /* Aligned, so that no vector straddles two cache lines. */
 typedef struct router_tile {
@@ -34,7 +39,9 @@ typedef struct router_tile {
   _Alignas(64) double scratch[PHIBAL_MAX_EXPERTS];
   double largest[ROUTER_LANES]; /* max of the logits */
   double total[ROUTER_LANES];   /* sum of the unnormalised probabilities */
+  int tokens;                   /* lanes that are not beyond the last token */
   bool live[ROUTER_LANES];      /* neither padding nor beyond the last token */
+  bool all_live;
 } router_tile;
 
 /* Where a batch first goes wrong, for the message. */
@@ -42,6 +49,61 @@ typedef struct router_failure {
   int64_t token; /* INT64_MAX: nowhere */
   int32_t expert;
 } router_failure;
+
+typedef int32_t tile_words __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t tile_word __attribute__((may_alias));
+
+/* to[j][i] = from[i][j] of 4-byte words, i < rows, j < columns: in blocks of 4 by 4, which are
+   four of the narrowest vectors, 2 by 4 and 4 by 2, and what is left word by word. */
+ROUTER_INLINE void tile_transpose(int32_t rows, int32_t columns, const void *from, int64_t from_row,
+                                  void *to, int64_t to_row) {
+  const tile_word *a = from;
+  tile_word *b = to;
+  int32_t j = 0;
+  for (; j + 4 <= columns; j += 4) {
+    int32_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      const tile_word *block = a + i * from_row + j;
+      tile_word *turned = b + j * to_row + i;
+      tile_words r0 = *(const tile_words *)block, r1 = *(const tile_words *)(block + from_row);
+      tile_words r2 = *(const tile_words *)(block + 2 * from_row);
+      tile_words r3 = *(const tile_words *)(block + 3 * from_row);
+      tile_words low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+      tile_words low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+      tile_words high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+      tile_words high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+      *(tile_words *)turned = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+      *(tile_words *)(turned + to_row) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+      *(tile_words *)(turned + 2 * to_row) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+      *(tile_words *)(turned + 3 * to_row) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+    }
+    for (; i + 2 <= rows; i += 2) {
+      const tile_word *block = a + i * from_row + j;
+      tile_word *turned = b + j * to_row + i;
+      tile_words r0 = *(const tile_words *)block, r1 = *(const tile_words *)(block + from_row);
+      tile_words pairs[2] = {__builtin_shufflevector(r0, r1, 0, 4, 1, 5),
+                             __builtin_shufflevector(r0, r1, 2, 6, 3, 7)};
+      for (int c = 0; c < 4; c++) memcpy(turned + c * to_row, (const char *)pairs + c * 8, 8);
+    }
+    for (; i < rows; i++)
+      for (int c = 0; c < 4; c++) b[(j + c) * to_row + i] = a[i * from_row + j + c];
+  }
+  for (; j + 2 <= columns; j += 2) {
+    int32_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      const tile_word *block = a + i * from_row + j;
+      tile_words pairs[2];
+      for (int r = 0; r < 4; r++) memcpy((char *)pairs + r * 8, block + r * from_row, 8);
+      tile_word *turned = b + j * to_row + i;
+      *(tile_words *)turned = __builtin_shufflevector(pairs[0], pairs[1], 0, 2, 4, 6);
+      *(tile_words *)(turned + to_row) = __builtin_shufflevector(pairs[0], pairs[1], 1, 3, 5, 7);
+    }
+    for (; i < rows; i++)
+      for (int c = 0; c < 2; c++) b[(j + c) * to_row + i] = a[i * from_row + j + c];
+  }
+  for (; j < columns; j++)
+    for (int32_t i = 0; i < rows; i++) b[j * to_row + i] = a[i * from_row + j];
+}
 
 /* sum[lane] = sum over n elements of a in the order of core_tree_sum, which it equals to the bit;
    a is kept, and scratch holds half of its padded length. */
@@ -66,10 +128,12 @@ ROUTER_INLINE void tile_weights(phibal_gate gate, int32_t n, int lanes, const fl
                                 const double *largest, double *weight) {
   if (gate == PHIBAL_GATE_SIGMOID) {
     for (int32_t e = 0; e < n; e++)
+#pragma omp simd
       for (int l = 0; l < lanes; l++)
         weight[e * lanes + l] = core_sigmoid_weight((double)x[e * lanes + l], largest[l]);
   } else {
     for (int32_t e = 0; e < n; e++)
+#pragma omp simd
       for (int l = 0; l < lanes; l++)
         weight[e * lanes + l] = core_exp64((double)x[e * lanes + l] - largest[l]);
   }
@@ -79,21 +143,36 @@ ROUTER_INLINE void tile_weights(phibal_gate gate, int32_t n, int lanes, const fl
    which of them are live. For one lane the logits are used where they are. Returns the logits. */
 ROUTER_INLINE const float *tile_load(router_tile *tile, int32_t experts, int lanes, int64_t tokens,
                                      const float *logits, const uint8_t *mask, int64_t token) {
-  for (int l = 0; l < lanes; l++)
-    tile->live[l] = token + l < tokens && (!mask || mask[token + l] != 0);
-  if (lanes == 1) return logits + token * experts;
+  tile->tokens = tokens - token < lanes ? (int)(tokens - token) : lanes;
+  tile->all_live = tile->tokens == lanes;
   for (int l = 0; l < lanes; l++) {
-    if (!tile->live[l]) {
-      for (int32_t e = 0; e < experts; e++) tile->logit[e * lanes + l] = 0.0f;
-      continue;
-    }
-    const float *row = logits + (token + l) * experts;
-    for (int32_t e = 0; e < experts; e++) tile->logit[e * lanes + l] = row[e];
+    tile->live[l] = l < tile->tokens && (!mask || mask[token + l] != 0);
+    tile->all_live &= tile->live[l];
   }
+  if (lanes == 1) return logits + token * experts;
+  tile_transpose(tile->tokens, experts, logits + token * experts, experts, tile->logit, lanes);
+  for (int l = 0; l < lanes && !tile->all_live; l++)
+    for (int32_t e = 0; e < experts && !tile->live[l]; e++) tile->logit[e * lanes + l] = 0.0f;
   return tile->logit;
 }
 
-/* The largest logit of each lane; false, with the place, if one is not finite. */
+/* The place of the first logit that is not finite, of a tile that has one. */
+static __attribute__((noinline)) void tile_not_finite(int32_t experts, int lanes, const float *x,
+                                                      int64_t token, router_failure *failure) {
+  for (int l = 0; l < lanes; l++) {
+    for (int32_t e = 0; e < experts; e++) {
+      if (!__builtin_isfinite(x[e * lanes + l])) {
+        failure->token = token + l;
+        failure->expert = e;
+        return;
+      }
+    }
+  }
+}
+
+/* The largest logit of each lane; false, with the place, if one is not finite. Side by side, four
+   experts are compared before what was found is: each comparison with that waits for the one
+   before. The last expert stands in for those that are missing from the last four. */
 ROUTER_INLINE bool tile_largest(router_tile *tile, int32_t experts, int lanes, const float *x,
                                 int64_t token, router_failure *failure) {
   int32_t high[ROUTER_LANES], low[ROUTER_LANES];
@@ -108,31 +187,32 @@ ROUTER_INLINE bool tile_largest(router_tile *tile, int32_t experts, int lanes, c
     high[0] = most;
     low[0] = least;
   } else {
-    for (int32_t e = 1; e < experts; e++) {
+    for (int32_t e = 0; e < experts; e += 4) {
+      int32_t last = experts - 1;
+      const float *a = x + e * lanes, *b = x + (e + 1 < last ? e + 1 : last) * lanes;
+      const float *c = x + (e + 2 < last ? e + 2 : last) * lanes;
+      const float *d = x + (e + 3 < last ? e + 3 : last) * lanes;
+#pragma GCC ivdep
       for (int l = 0; l < lanes; l++) {
-        int32_t key = core_float_key(x[e * lanes + l]);
-        high[l] = key > high[l] ? key : high[l];
-        low[l] = key < low[l] ? key : low[l];
+        int32_t ka = core_float_key(a[l]), kb = core_float_key(b[l]);
+        int32_t kc = core_float_key(c[l]), kd = core_float_key(d[l]);
+        int32_t most = ka > kb ? ka : kb, least = ka < kb ? ka : kb;
+        int32_t more = kc > kd ? kc : kd, less = kc < kd ? kc : kd;
+        most = more > most ? more : most;
+        least = less < least ? less : least;
+        high[l] = most > high[l] ? most : high[l];
+        low[l] = least < low[l] ? least : low[l];
       }
     }
   }
-  bool finite = true;
+  int32_t bad = 0;
   for (int l = 0; l < lanes; l++) {
-    finite &=
-        high[l] < core_float_key(__builtin_inff()) && low[l] > core_float_key(-__builtin_inff());
-    tile->largest[l] = (double)core_float_from_key(high[l]);
+    bad |= high[l] >= core_float_key(__builtin_inff());
+    bad |= low[l] <= core_float_key(-__builtin_inff());
   }
-  if (finite) return true;
-  for (int l = 0; l < lanes; l++) {
-    for (int32_t e = 0; e < experts; e++) {
-      if (!__builtin_isfinite(x[e * lanes + l])) {
-        failure->token = token + l;
-        failure->expert = e;
-        return false;
-      }
-    }
-  }
-  return true;
+  for (int l = 0; l < lanes; l++) tile->largest[l] = (double)core_float_from_key(high[l]);
+  if (bad) tile_not_finite(experts, lanes, x, token, failure);
+  return !bad;
 }
 
 /* tile->p and tile->total from logits whose largest are known. */
@@ -141,8 +221,10 @@ ROUTER_INLINE void tile_probabilities(router_tile *tile, phibal_gate gate, int32
   tile_weights(gate, experts, lanes, x, tile->largest, tile->p);
   tile_sum(experts, lanes, tile->p, tile->scratch, tile->total);
   double inverse[ROUTER_LANES];
-  for (int l = 0; l < lanes; l++) inverse[l] = tile->live[l] ? 1.0 / tile->total[l] : 0.0;
+  for (int l = 0; l < lanes; l++) inverse[l] = 1.0 / tile->total[l];
+  for (int l = 0; l < lanes && !tile->all_live; l++) inverse[l] = tile->live[l] ? inverse[l] : 0.0;
   for (int32_t e = 0; e < experts; e++)
+#pragma omp simd
     for (int l = 0; l < lanes; l++) tile->p[e * lanes + l] *= inverse[l];
 }
 
@@ -166,9 +248,11 @@ static __attribute__((noinline)) double small_logsumexp(int32_t experts, int lan
 /* (R8) of every lane, from tile->largest and the total of a softmax. */
 ROUTER_INLINE void tile_logsumexp(const router_tile *tile, int32_t experts, int lanes,
                                   const float *x, double *result) {
+  int64_t small = 0;
   for (int l = 0; l < lanes; l++) result[l] = tile->largest[l] + core_log64(tile->total[l]);
-  for (int l = 0; l < lanes; l++)
-    if (tile->live[l] && core_abs(result[l]) < CORE_LOGSUMEXP_SMALL)
+  for (int l = 0; l < lanes; l++) small |= core_abs(result[l]) < CORE_LOGSUMEXP_SMALL;
+  for (int l = 0; l < lanes && small; l++)
+    if (core_abs(result[l]) < CORE_LOGSUMEXP_SMALL)
       result[l] = small_logsumexp(experts, lanes, x + l, tile->largest[l]);
 }
 
@@ -178,6 +262,7 @@ ROUTER_INLINE void tile_gates(phibal_gate gate, int32_t active, int lanes, const
   double largest[ROUTER_LANES], total[ROUTER_LANES];
   for (int l = 0; l < lanes; l++) largest[l] = (double)chosen[l];
   for (int32_t s = 1; s < active; s++) {
+#pragma omp simd
     for (int l = 0; l < lanes; l++) {
       double v = (double)chosen[s * lanes + l];
       largest[l] = v > largest[l] ? v : largest[l];
@@ -187,6 +272,7 @@ ROUTER_INLINE void tile_gates(phibal_gate gate, int32_t active, int lanes, const
   tile_sum(active, lanes, g, scratch, total);
   for (int l = 0; l < lanes; l++) total[l] = 1.0 / total[l];
   for (int32_t s = 0; s < active; s++)
+#pragma omp simd
     for (int l = 0; l < lanes; l++) g[s * lanes + l] *= total[l];
 }
 

@@ -102,7 +102,7 @@ Test(router_backward, agrees_with_mpfr) {
       for (int kind = 0; kind < LOGITS_KINDS; kind++)
         for (int parts = 0; parts < (gates[g] == PHIBAL_GATE_SIGMOID ? 4 : 8); parts++) {
           phibal_router router = {shapes[i][0], shapes[i][1], gates[g], 1.5f};
-          batch b = batch_create(router, shapes[i][0] > 40 ? 1 : 17, kind, i * 100 + (size_t)kind);
+          batch b = batch_create(router, shapes[i][0] > 64 ? 1 : 17, kind, i * 100 + (size_t)kind);
           compare(&b, parts, "random");
           batch_destroy(&b);
         }
@@ -227,6 +227,31 @@ Test(router_backward, the_same_bits_always) {
       cr_assert_arr_eq(cut, b.gradient, (size_t)(T * E) * sizeof(float));
       free(cut);
       batch_destroy(&b);
+    }
+  }
+}
+
+/* As of the forward pass: each token comes out as it does alone, for every rest of tokens, experts
+   and slots. */
+Test(router_backward, a_token_among_others_as_alone) {
+  static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 9, 12, 31, 63, 64, 65};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    int32_t E = sizes[i];
+    for (int32_t k = 1; k <= E; k = k < 8 ? k + 1 : k < E - 1 ? E - 1 : k + 1) {
+      for (int64_t T = 1; T <= 35; T = T < 18 ? T + 1 : T + 17) {
+        phibal_router router = {E, k, gates[(T + k) % 3], 1.5f};
+        int parts = router.gate == PHIBAL_GATE_SIGMOID ? GATES | PRICE : GATES | PRICE | Z;
+        batch b = batch_create(router, T, LOGITS_ORDINARY, (uint64_t)(T * 64 + k));
+        float *alone = malloc((size_t)(T * E) * sizeof(float));
+        cr_assert_eq(backward(&b, parts, NULL, 0, T, b.gradient), PHIBAL_OK);
+        for (int64_t t = 0; t < T; t++)
+          cr_assert_eq(backward(&b, parts, NULL, t, t + 1, alone), PHIBAL_OK);
+        cr_assert_arr_eq(b.gradient, alone, (size_t)(T * E) * sizeof(float));
+        for (int64_t j = T * E * 4; j < (T + 1) * E * 4; j++)
+          cr_assert_eq(((uint8_t *)b.gradient)[j], 0xee, "written beyond the last token");
+        free(alone);
+        batch_destroy(&b);
+      }
     }
   }
 }

@@ -112,7 +112,7 @@ Test(router_forward, agrees_with_mpfr) {
     for (int g = 0; g < 3; g++) {
       for (int kind = 0; kind < LOGITS_KINDS; kind++) {
         /* 19 is not a multiple of anything tokens are grouped by. */
-        int64_t tokens = shapes[i][0] > 40 ? 2 : 19;
+        int64_t tokens = shapes[i][0] > 64 ? 2 : 19;
         batch b =
             batch_create((phibal_router){shapes[i][0], shapes[i][1], gates[g], 2.446f}, tokens);
         random_logits(&state, kind, tokens * b.router.experts, b.logits);
@@ -143,7 +143,7 @@ Test(router_forward, all_experts_of_the_largest_router) {
 
 /* One dominating logit near 0: the logsumexp is what the others add, far below the ULP of 1. */
 Test(router_forward, small_logsumexp) {
-  for (int32_t experts = 8; experts <= 64; experts += 56) {
+  for (int32_t experts = 8; experts <= 72; experts += 64) {
     batch b = batch_create((phibal_router){experts, 1, PHIBAL_GATE_TOPK_SOFTMAX, 1}, 40);
     for (int64_t t = 0; t < 40; t++)
       for (int32_t e = 0; e < experts; e++)
@@ -162,7 +162,7 @@ Test(router_forward, small_logsumexp) {
 }
 
 Test(router_forward, ties_go_to_the_lower_index) {
-  static const int32_t sizes[] = {4, 40};
+  static const int32_t sizes[] = {4, 70};
   for (int i = 0; i < 2; i++) {
     int32_t E = sizes[i];
     batch b = batch_create((phibal_router){E, 3, PHIBAL_GATE_TOPK_SOFTMAX, 1}, 3);
@@ -196,7 +196,7 @@ Test(router_forward, zeros_of_logits_and_bias_are_equal) {
 /* Scores that differ only in the last bits of binary64, with the better one at the higher index: a
    comparison in binary32, or of truncated keys, takes the lower index. */
 Test(router_forward, bias_is_added_in_binary64) {
-  static const int32_t sizes[] = {5, 50};
+  static const int32_t sizes[] = {5, 70};
   for (int i = 0; i < 2; i++) {
     int32_t E = sizes[i];
     batch b = batch_create((phibal_router){E, 4, PHIBAL_GATE_TOPK_SOFTMAX, 1}, 2);
@@ -242,7 +242,7 @@ Test(router_forward, one_active_expert_has_its_probability) {
 
 /* Padding may hold anything, and the rest comes out as if it were not there. */
 Test(router_forward, padding_counts_in_nothing) {
-  static const int32_t sizes[] = {8, 40};
+  static const int32_t sizes[] = {8, 70};
   for (int i = 0; i < 2; i++) {
     for (int g = 0; g < 3; g++) {
       int32_t E = sizes[i], k = 3;
@@ -251,6 +251,8 @@ Test(router_forward, padding_counts_in_nothing) {
       phibal_router router = {E, k, gates[g], 1};
       batch b = batch_create(router, T), dense = batch_create(router, T);
       random_logits(&state, LOGITS_ORDINARY, T * E, b.logits);
+      for (int32_t e = 0; e < E; e++) b.bias[e] = (float)random_unit(&state);
+      const float *bias = i == g % 2 ? b.bias : NULL;
       for (int64_t t = 0; t < T; t++) {
         /* Anything but 0 is a token. */
         b.mask[t] = random_bits(&state) % 3 != 0 ? (uint8_t)(1 + 2 * t) : 0;
@@ -259,8 +261,8 @@ Test(router_forward, padding_counts_in_nothing) {
         else
           b.logits[t * E + t % E] = t % 2 ? NAN : INFINITY;
       }
-      cr_assert_eq(batch_part(&b, NULL, b.mask, 0, T), PHIBAL_OK, "%s", phibal_status_message());
-      cr_assert_eq(batch_part(&dense, NULL, NULL, 0, kept), PHIBAL_OK);
+      cr_assert_eq(batch_part(&b, bias, b.mask, 0, T), PHIBAL_OK, "%s", phibal_status_message());
+      cr_assert_eq(batch_part(&dense, bias, NULL, 0, kept), PHIBAL_OK);
       int64_t n = 0;
       for (int64_t t = 0; t < T; t++) {
         if (b.mask[t]) {
@@ -330,8 +332,40 @@ Test(router_forward, the_same_bits_always) {
   }
 }
 
+/* Up to 64 experts, tokens go side by side and by fours: for every rest of tokens, experts and
+   slots, each token comes out as it does alone, where the tile's other lanes are empty. Ties, a
+   bias. */
+Test(router_forward, a_token_among_others_as_alone) {
+  static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 9, 12, 31, 63, 64, 65};
+  uint64_t state = 12;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    int32_t E = sizes[i];
+    for (int32_t k = 1; k <= E; k = k < 8 ? k + 1 : k < E - 1 ? E - 1 : k + 1) {
+      for (int64_t T = 1; T <= 35; T = T < 18 ? T + 1 : T + 17) {
+        phibal_router router = {E, k, gates[(T + k) % 3], 1.5f};
+        batch together = batch_create(router, T), alone = batch_create(router, T);
+        random_logits(&state, LOGITS_ORDINARY, T * E, together.logits);
+        for (int64_t j = 0; j < T * E; j += 3) together.logits[j] = 0.25f;
+        for (int32_t e = 0; e < E; e++) together.bias[e] = (float)(e % 4) * 0.125f;
+        memcpy(alone.logits, together.logits, (size_t)(T * E) * sizeof(float));
+        const float *bias = T % 2 ? together.bias : NULL;
+        cr_assert_eq(batch_part(&together, bias, NULL, 0, T), PHIBAL_OK);
+        for (int64_t t = 0; t < T; t++)
+          cr_assert_eq(batch_part(&alone, bias, NULL, t, t + 1), PHIBAL_OK);
+        same(&together, &alone);
+        untouched(together.probabilities + T * E, (size_t)E * sizeof(float));
+        untouched(together.experts + T * k, (size_t)k * sizeof(int32_t));
+        untouched(together.gates + T * k, (size_t)k * sizeof(float));
+        untouched(together.logsumexp + T, sizeof(float));
+        batch_destroy(&together);
+        batch_destroy(&alone);
+      }
+    }
+  }
+}
+
 Test(router_forward, names_the_first_number_that_is_not_finite) {
-  static const int32_t sizes[] = {8, 40};
+  static const int32_t sizes[] = {8, 70};
   static const float bad[] = {NAN, INFINITY, -INFINITY};
   for (int i = 0; i < 2; i++) {
     for (int threads = 1; threads <= 4; threads++) {
@@ -344,7 +378,7 @@ Test(router_forward, names_the_first_number_that_is_not_finite) {
       size_t bytes = (size_t)E * PHIBAL_LOAD_LIMBS * sizeof(uint64_t);
       uint64_t *before = malloc(bytes);
       memcpy(before, b.loads.probability, bytes);
-      int64_t counts[64];
+      int64_t counts[70];
       memcpy(counts, b.loads.count, (size_t)E * sizeof *counts);
       b.mask[3] = 0;
       b.logits[3 * E] = NAN;
