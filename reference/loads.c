@@ -536,6 +536,14 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
       run_sums{Pre}(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens,
                     q) ==>
         run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens, q);
+    ensures selected_before: \forall integer q; 0 <= q < r &&
+      run_selected{Pre}(runs.count, batch.logits, batch.bias, batch.mask, t->experts, t->active,
+                        tokens, q) ==>
+        run_selected(runs.count, batch.logits, batch.bias, batch.mask, t->experts, t->active,
+                     tokens, q);
+    ensures selected: \result == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+      run_selected(runs.count, batch.logits, batch.bias, batch.mask, t->experts, t->active, tokens,
+                   r);
     ensures counted: \result == PHIBAL_OK ==> run_counts_tokens(counted, batch.mask, tokens, r);
     ensures sums: \result == PHIBAL_OK ==>
       run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens, r); */
@@ -543,6 +551,7 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
                                         int64_t tokens, loads_runs runs, int r, int64_t *counted) {
   //@ assert use_enclosure;
   const int32_t experts = t->experts;
+  //@ ghost const int32_t active = t->active;
   int64_t first = run_first(tokens, r), end = run_first(tokens, r + 1);
   loads_runs run = loads_run(runs, experts, r);
   //@ ghost product_ordered(end, tokens, experts);
@@ -567,9 +576,12 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
   //@ assert own_cells: \forall integer e; run_cell(experts, r, e) == r * experts + e;
   /*@ assert run_cells: run.sum != \null ==> \forall integer e; 0 <= e < experts ==>
         runs.sum + run_cell(experts, r, e) == run.sum + e; */
+  /*@ assert count_cells: \forall integer e; 0 <= e < experts ==>
+        runs.count + run_cell(experts, r, e) == run.count + e; */
   //@ assert run_sums: sums_ready(run.sum, t->experts);
   //@ assert run_apart: sums_token_apart(t, run.sum, t->experts);
   //@ assert run_empty: no_sums(run.sum, 0, t->experts);
+  //@ ghost counting: ;
   phibal_status status = loads_add_run(t, batch, first, end, run, &counted[r]);
   //@ assert frame: only_loads_written{Pre, Here}(t, runs.sum, LOADS_RUNS * t->experts);
   //@ assert experts: t->experts == experts;
@@ -591,6 +603,20 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
              sum_between(batch.router->gate, batch.logits, batch.mask, experts, e, first, end)); */
   /*@ assert held_back: status == PHIBAL_OK ==>
         run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, r); */
+  /*@ assert selected: status == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+        counts_between(run.count, batch.logits, batch.bias, batch.mask, experts, active, first,
+                       end); */
+  /*@ assert selected_cells: status == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+        \forall integer e; 0 <= e < experts ==>
+          runs.count + run_cell(experts, r, e) == run.count + e &&
+          run.count[e] == selected_between(batch.logits, batch.bias, batch.mask, experts, active,
+                                           e, first, end); */
+  /*@ assert selected_back: status == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+        run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active, tokens,
+                     r); */
+  /*@ assert counts_same: \forall integer q, e; 0 <= q < r && 0 <= e < experts ==>
+        runs.count[run_cell(experts, q, e)] ==
+          \at(runs.count[run_cell(experts, q, e)], counting); */
   /*@ assert addresses: t->experts == \at(t->experts, Pre) &&
         t->active == \at(t->active, Pre) && t->probability == \at(t->probability, Pre) &&
         t->selection == \at(t->selection, Pre) && t->gate == \at(t->gate, Pre) &&
@@ -637,7 +663,11 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
         run_counts_tokens(counted, batch.mask, tokens, r);
     ensures sums: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
       runs_sums(runs.sum, \old(batch.router->gate), batch.logits, batch.mask,
-                \old(batch.router->experts), tokens); */
+                \old(batch.router->experts), tokens);
+    ensures selected: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) &&
+      \old(batch.router->gate) != PHIBAL_GATE_SIGMOID ==>
+        runs_selected(runs.count, batch.logits, batch.bias, batch.mask,
+                      \old(batch.router->experts), \old(batch.router->active), tokens); */
 static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precision, loads_runs runs,
                           int64_t *counted, phibal_status *status) {
   //@ assert use_enclosure;
@@ -655,6 +685,7 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
         loop invariant token: ready == PHIBAL_OK ==> token_ready(&t) && t.experts == experts &&
           token_same{LoopEntry, Here}(&t);
         loop invariant sums: sums_ready(runs.sum, LOADS_RUNS * experts);
+        loop invariant active: ready == PHIBAL_OK ==> t.active == active;
         loop invariant apart: ready == PHIBAL_OK ==>
           sums_token_apart(&t, runs.sum, LOADS_RUNS * experts);
         loop invariant elsewhere: ready == PHIBAL_OK ==> \forall phibal_enclosure *p;
@@ -673,6 +704,10 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
           run_counts_tokens(counted, batch.mask, tokens, q);
         loop invariant held: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK ==>
           run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, q);
+        loop invariant selected: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK &&
+          batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+            run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active, tokens,
+                         q);
         loop assigns r, t, counted[0 .. LOADS_RUNS - 1], status[0 .. LOADS_RUNS - 1],
           runs.count[0 .. LOADS_RUNS * experts - 1], runs.sum[0 .. LOADS_RUNS * experts - 1],
           enclosure_heap[0 .. ENCLOSURE_HEAP_SIZE - 1], index_heap[0 .. INDEX_HEAP_SIZE - 1],
@@ -691,7 +726,16 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
         /*@ assert cells: t.experts == experts && 0 <= r * t.experts &&
               r * t.experts + t.experts <= LOADS_RUNS * t.experts; */
         status[r] = loads_add_numbered(&t, batch, tokens, runs, r, counted);
-        //@ assert size: t.experts == experts;
+        //@ assert size: t.experts == experts && t.active == active;
+        /*@ assert held_before: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK ==>
+              run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens,
+                       q); */
+        /*@ assert held_own: status[r] == PHIBAL_OK ==>
+              run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens,
+                       r); */
+        /*@ assert held_after: \forall integer q; 0 <= q < r + 1 && status[q] == PHIBAL_OK ==>
+              run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens,
+                       q); */
         //@ assert empty_after: no_sums(runs.sum, r * experts + experts, LOADS_RUNS * experts);
       }
       //@ assert counted_all: ready == PHIBAL_OK ==> runs_counted(counted, r + 1);
@@ -716,6 +760,10 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
             run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, q); */
     }
     //@ assert sums_left: sums_ready(runs.sum, LOADS_RUNS * experts);
+    /*@ assert selected_left: (\forall integer r; 0 <= r < LOADS_RUNS ==>
+          status[r] == PHIBAL_OK) && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+            runs_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active,
+                          tokens); */
     //@ assert gate: batch.router->gate == \at(batch.router->gate, Pre);
     /*@ assert held_left: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
           runs_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens); */
@@ -782,17 +830,42 @@ static int64_t loads_counted(const int64_t *counted) {
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures 0 <= \result; */
+    ensures 0 <= \result;
+    ensures selected:
+      \forall float *x, float *bias, uint8_t *mask, integer active, tokens; 0 <= tokens &&
+        runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
+          \result == selected_count(x, bias, mask, experts, active, e, tokens); */
 static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
   int64_t n = 0;
+  //@ ghost run_ends();
   /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
       loop invariant bound: 0 <= n <= r * RUN_COUNT_MAX;
+      loop invariant selected:
+        \forall float *x, float *bias, uint8_t *mask, integer active, tokens; 0 <= tokens &&
+          runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
+            n == selected_count(x, bias, mask, experts, active, e, run_begin(tokens, r));
       loop assigns r, n;
       loop variant LOADS_RUNS - r; */
   for (int r = 0; r < LOADS_RUNS; r++) {
     size_t place = (size_t)r * (size_t)experts + (size_t)e;
     //@ ghost product_ordered(r, LOADS_RUNS - 1, experts);
     //@ assert place: place == r * experts + e && 0 <= place < LOADS_RUNS * experts;
+    //@ ghost run_places(r, experts);
+    //@ assert cell: place == run_cell(experts, r, e);
+    //@ assert counted: runs[place] == runs[run_cell(experts, r, e)];
+    /*@ assert share: \forall float *x, float *bias, uint8_t *mask, integer active, tokens;
+          runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
+            run_selected(runs, x, bias, mask, experts, active, tokens, r); */
+    /*@ assert cell_share: \forall float *x, float *bias, uint8_t *mask, integer active, tokens;
+          runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
+            runs[run_cell(experts, r, e)] ==
+              selected_between(x, bias, mask, experts, active, e, run_begin(tokens, r),
+                               run_begin(tokens, r + 1)); */
+    /*@ assert run: \forall float *x, float *bias, uint8_t *mask, integer active, tokens;
+          runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
+            selected_count(x, bias, mask, experts, active, e, run_begin(tokens, r + 1)) ==
+              selected_count(x, bias, mask, experts, active, e, run_begin(tokens, r)) +
+                runs[place]; */
     n += runs[place];
   }
   return n;
@@ -806,14 +879,34 @@ static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
     terminates \true;
     exits \false;
     assigns count[0 .. experts - 1];
-    ensures \forall integer e; 0 <= e < experts ==> 0 <= count[e]; */
+    ensures \forall integer e; 0 <= e < experts ==> 0 <= count[e];
+    ensures selected:
+      \forall float *x, float *bias, uint8_t *mask, integer active, tokens; 0 <= tokens &&
+        runs_selected{Pre}(runs, x, bias, mask, experts, active, tokens) ==>
+          counts_held(count, x, bias, mask, experts, active, tokens); */
 static void loads_counts(const int64_t *runs, int32_t experts, int64_t *count) {
+  //@ ghost run_places(LOADS_RUNS, experts);
   /*@ loop invariant index: 0 <= e <= experts;
       loop invariant counts: \forall integer i; 0 <= i < e ==> 0 <= count[i];
       loop invariant runs: runs_counts(runs, LOADS_RUNS * experts);
+      loop invariant same: \forall integer i; 0 <= i < LOADS_RUNS * experts ==>
+        runs[i] == \at(runs[i], Pre);
+      loop invariant selected:
+        \forall float *x, float *bias, uint8_t *mask, integer active, tokens; 0 <= tokens &&
+          runs_selected{Pre}(runs, x, bias, mask, experts, active, tokens) ==>
+            \forall integer i; 0 <= i < e ==>
+              count[i] == selected_count(x, bias, mask, experts, active, i, tokens);
       loop assigns e, count[0 .. experts - 1];
       loop variant experts - e; */
-  for (int32_t e = 0; e < experts; e++) count[e] = loads_count(runs, experts, e);
+  for (int32_t e = 0; e < experts; e++) {
+    /*@ assert cells_same: \forall integer r, i; 0 <= r < LOADS_RUNS && 0 <= i < experts ==>
+          runs[run_cell(experts, r, i)] == \at(runs[run_cell(experts, r, i)], Pre); */
+    /*@ assert runs_same:
+          \forall float *x, float *bias, uint8_t *mask, integer active, tokens;
+            runs_selected{Pre}(runs, x, bias, mask, experts, active, tokens) ==>
+              runs_selected(runs, x, bias, mask, experts, active, tokens); */
+    count[e] = loads_count(runs, experts, e);
+  }
 }
 
 /* total = the sum of the runs' sums for expert e. */
@@ -994,7 +1087,11 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
         *counted == tokens_counted(batch.mask, tokens);
     ensures means: \result == PHIBAL_OK && mean != \null ==>
       means_held(mean, \old(batch.router->gate), batch.logits, batch.mask,
-                 \old(batch.router->experts), tokens); */
+                 \old(batch.router->experts), tokens);
+    ensures counts: \result == PHIBAL_OK && count != \null &&
+      \old(batch.router->gate) != PHIBAL_GATE_SIGMOID ==>
+        counts_held(count, batch.logits, batch.bias, batch.mask, \old(batch.router->experts),
+                    \old(batch.router->active), tokens); */
 static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
                                    loads_runs runs, phibal_enclosure *t, phibal_enclosure *mean,
                                    int64_t *count, int64_t *counted) {
@@ -1009,9 +1106,20 @@ static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_
   //@ assert run_counted: runs_counted(&run_counted[0], LOADS_RUNS);
   int64_t n = loads_counted(run_counted);
   //@ assert tokens: n == tokens_counted(batch.mask, tokens);
+  //@ ghost run_places(LOADS_RUNS, experts);
+  //@ ghost runs_added: ;
   if (counted) *counted = n;
+  /*@ assert cells_same: \forall integer r, e; 0 <= r < LOADS_RUNS && 0 <= e < experts ==>
+        runs.count[run_cell(experts, r, e)] ==
+          \at(runs.count[run_cell(experts, r, e)], runs_added); */
+  /*@ assert selected: \at(batch.router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+        runs_selected(runs.count, batch.logits, batch.bias, batch.mask, experts,
+                      \at(batch.router->active, Pre), tokens); */
   //@ assert runs_counts: runs_counts(runs.count, LOADS_RUNS * experts);
   if (count) loads_counts(runs.count, experts, count);
+  /*@ assert counts: count != \null && \at(batch.router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+        counts_held(count, batch.logits, batch.bias, batch.mask, experts,
+                    \at(batch.router->active, Pre), tokens); */
   if (!mean) return PHIBAL_OK;
   if (n == 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
@@ -1124,7 +1232,11 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
         *counted == tokens_counted(batch.mask, tokens);
     ensures means: \result == PHIBAL_OK && mean != \null ==>
       means_held(mean, \old(batch.router->gate), batch.logits, batch.mask,
-                 \old(batch.router->experts), tokens); */
+                 \old(batch.router->experts), tokens);
+    ensures counts: \result == PHIBAL_OK && count != \null &&
+      \old(batch.router->gate) != PHIBAL_GATE_SIGMOID ==>
+        counts_held(count, batch.logits, batch.bias, batch.mask, \old(batch.router->experts),
+                    \old(batch.router->active), tokens); */
 static phibal_status loads_with_counts(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
                                        phibal_enclosure *sum, phibal_enclosure *t,
                                        phibal_enclosure *mean, int64_t *count, int64_t *counted) {
@@ -1169,12 +1281,13 @@ phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens
         loads_with_counts(batch, tokens, precision, mean ? sum : NULL, t, mean, count, counted);
     /*@ assert router_left: router->experts == \at(router->experts, Pre) &&
           router->active == \at(router->active, Pre); */
+    //@ assert means_computed: sums_ready(mean, \at(router->experts, Pre));
     //@ ghost computed: ;
     if (mean) operation_scratch_clear(sum, cells);
     //@ assert scratch_left: vector_output(t, 2);
-    //@ assert means_kept: sums_ready(mean, \at(router->experts, Pre));
     /*@ assert means_same: mean != \null ==> \forall integer e;
           0 <= e < \at(router->experts, Pre) ==> same{computed, Here}(mean + e); */
+    //@ assert means_kept: sums_ready(mean, \at(router->experts, Pre));
     /*@ assert means_held: status == PHIBAL_OK && mean != \null ==>
           means_held(mean, \at(router->gate, Pre), logits, mask, \at(router->experts, Pre),
                      tokens); */
