@@ -111,8 +111,8 @@ if [ "$(uname -m)" = x86_64 ]; then
 1|it ended its process, with exit status 0, while it computed the case
 1|it wrote beyond the ends of
 0|all 2 operations are within their bounds
-1|it wrote to its connection with phibal
-1|it closed its connection with phibal
+1|it wrote to phibal's pipe
+1|it closed phibal's pipe
 0|plugin: \[further output is omitted\]
 1|its process died of signal 14
 LIST
