@@ -27,18 +27,19 @@ static void compress(uint32_t state[8], const uint8_t block[64]) {
            (rotate_right(x, 7) ^ rotate_right(x, 18) ^ x >> 3) + w[t - 16];
   }
   memcpy(s, state, sizeof s);
-  for (int t = 0; t < 64; t++) {
-    const uint32_t a = s[0], e = s[4];
-    const uint32_t choice = (e & s[5]) ^ (~e & s[6]);
-    const uint32_t majority = (a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]);
-    const uint32_t first = s[7] + (rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25)) +
-                           choice + round_constants[t] + w[t];
-    const uint32_t second =
-        (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) + majority;
-    memmove(s + 1, s, 7 * sizeof *s);
-    s[4] += first;
-    s[0] = first + second;
-  }
+  /* a is s[0] in the first of eight rounds, s[7] in the second ..: nothing is moved. */
+  for (int t = 0; t < 64; t += 8)
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+      const uint32_t a = s[-i & 7], b = s[(1 - i) & 7], c = s[(2 - i) & 7];
+      const uint32_t e = s[(4 - i) & 7], f = s[(5 - i) & 7], g = s[(6 - i) & 7];
+      const uint32_t first = s[(7 - i) & 7] + round_constants[t + i] + w[t + i] +
+                             (rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25)) +
+                             ((e & f) ^ (~e & g));
+      s[(3 - i) & 7] += first;
+      s[(7 - i) & 7] = first + (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) +
+                       ((a & b) ^ (a & c) ^ (b & c));
+    }
   for (int i = 0; i < 8; i++) state[i] += s[i];
 }
 

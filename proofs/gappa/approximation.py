@@ -129,9 +129,9 @@ def exp_tail_relative(bounds, core=None):
 
 
 def turn_tail(bounds, name, first, least, core):
-    """The relative error of a polynomial in z = r^2 <= turn_range: the series has the terms first, first + 2, ..
+    """The relative error of a polynomial in z = r^2 <= 1/64: the series has the terms first, first + 2, ..
     of e^(2 pi i r), and is at least `least` in size."""
-    limit, terms = number(bounds["turn_range"]), 20
+    limit, terms = Fraction(1, 64), 20
     eight, cut = eight_over_pi()
     assert cut < Fraction(1, 2**99)
     middle = Fraction(round(16 / eight * 2**100), 2**100)  # 2 pi
@@ -143,12 +143,12 @@ def turn_tail(bounds, name, first, least, core):
 
 
 def sin_turn_tail(bounds, core=None):
-    """|S(z) / (sin(2 pi r) / r) - 1| for 0 <= z = r^2 <= turn_range."""
+    """|S(z) / (sin(2 pi r) / r) - 1| for 0 <= z = r^2 <= 1/64."""
     return turn_tail(bounds, "core_sin_turn_tail", 1, "5.65", core)
 
 
 def cos_turn_tail(bounds, core=None):
-    """|C(z) / ((cos(2 pi r) - 1) / r^2) - 1| for 0 <= z = r^2 <= turn_range."""
+    """|C(z) / ((cos(2 pi r) - 1) / r^2) - 1| for 0 <= z = r^2 <= 1/64."""
     return turn_tail(bounds, "core_cos_turn_tail", 2, "18.7", core)
 
 
