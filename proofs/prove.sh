@@ -3,11 +3,11 @@
 #   prove.sh             everything; of WP's units, those of which nothing changed since they were
 #                        proved as a whole are taken from frama-c/units.proved, the others are
 #                        replayed, and then as many of the former as ten minutes allow. Verdicts
-#                        come from the committed proofs.cache where a goal is the same to the letter;
+#                        come from the committed verdicts.xz where a goal is the same to the letter;
 #                        what is not there goes to a prover
 #   prove.sh --changed   of WP's units only those of which something changed; writes STATUS.md and what
 #                        is committed of the proofs
-#   prove.sh --replay    the same with every goal of every unit, verdicts from proofs.cache
+#   prove.sh --replay    the same with every goal of every unit, verdicts from verdicts.xz
 #   prove.sh --uncached  every goal of every unit to a prover
 #   prove.sh --smoke     also asks the provers for a contradiction in every contract
 #   prove.sh --mutants   breaks the proved code line by line: each must break a proof

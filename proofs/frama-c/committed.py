@@ -1,7 +1,8 @@
 """What is committed of WP's proofs, and what it takes to use it again.
 
-  proofs.cache     a verdict a line: hash of a goal as a prover reads it, prover, verdict, seconds, steps
-  provers.list     unit, goal, and the prover that proved it: the one to ask first
+  verdicts.xz      compressed text (`xzcat`); two kinds of lines:
+                     goal    hash of a goal as a prover reads it, prover, verdict, seconds, steps
+                     prover  unit, goal, and the prover that proved it: the one to ask first
   units.proved     units that were proved as a whole, one a line in JSON, with the hash of all that their
                    proof depends on
   mutants.tried    a mutant a line: name, hash of all that its proof would depend on, verdict, and the
@@ -11,6 +12,7 @@ import functools
 import glob
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
@@ -20,8 +22,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 WORK = os.path.join(ROOT, "build-proofs")
-CACHE = os.path.join(HERE, "proofs.cache")
-PROVERS = os.path.join(HERE, "provers.list")
+VERDICTS = os.path.join(HERE, "verdicts.xz")
 PROVED = os.path.join(HERE, "units.proved")
 TRIED = os.path.join(HERE, "mutants.tried")
 
@@ -29,12 +30,28 @@ ENTRY = re.compile(r'\{ ?"prover": "([^"]*)", "verdict": "(\w+)"(?:, "time": ([\
 SCRIPT = re.compile(r'\[ ?\{ ?"prover": "([^"]*)", "verdict": "valid"')
 
 
+def read_verdicts(kind):
+    """The words of each committed line of a kind, less the kind."""
+    if not os.path.exists(VERDICTS):
+        return []
+    with lzma.open(VERDICTS, "rt") as file:
+        return [line.split()[1:] for line in file if line.startswith(kind + " ")]
+
+
+def write_verdicts(kind, rows):
+    """Replaces the lines of a kind; the same rows give the same bytes."""
+    kinds = {other: read_verdicts(other) for other in ("goal", "prover")}
+    kinds[kind] = rows
+    with lzma.open(VERDICTS, "wt", preset=9 | lzma.PRESET_EXTREME) as file:
+        for name, lines in kinds.items():
+            file.writelines(" ".join([name, *words]) + "\n" for words in sorted(lines))
+
+
 def unpack_cache():
     """Writes WP's cache from the committed file; what WP reads of it will bear a later time of access."""
     folder = os.path.join(WORK, "cache")
     os.makedirs(folder, exist_ok=True)
-    for line in open(CACHE) if os.path.exists(CACHE) else []:
-        digest, prover, verdict, seconds, steps = line.split()
+    for digest, prover, verdict, seconds, steps in read_verdicts("goal"):
         entry = {"prover": prover.replace("=", " "), "verdict": verdict}
         if seconds != "-":
             entry["time"] = float(seconds)
@@ -54,19 +71,17 @@ def pack_cache(whole):
     paths = glob.glob(os.path.join(WORK, "cache", "*.json"))
     used = {path for path in paths if os.stat(path).st_atime > 0}
     if not used:
-        sys.exit("proofs.cache: nothing was read, or this file system keeps no times of access")
-    kept = {line.split()[0] for line in open(CACHE)} if os.path.exists(CACHE) and not whole else set()
-    lines = []
+        sys.exit("verdicts.xz: nothing was read, or this file system keeps no times of access")
+    kept = set() if whole else {words[0] for words in read_verdicts("goal")}
+    rows = []
     for path in paths:
         if path not in used and os.path.basename(path)[:-5] not in kept:
             continue
         entry = ENTRY.match(" ".join(open(path).read().split()))
         if entry:
             prover, verdict, seconds, steps = entry.groups()
-            lines.append(" ".join([os.path.basename(path)[:-5], prover.replace(" ", "="), verdict,
-                                   seconds or "-", steps or "-"]) + "\n")
-    with open(CACHE, "w") as cache:
-        cache.writelines(sorted(lines))
+            rows.append([os.path.basename(path)[:-5], prover.replace(" ", "="), verdict, seconds or "-", steps or "-"])
+    write_verdicts("goal", rows)
 
 
 def session_of(unit):
@@ -83,10 +98,7 @@ def unpack_provers(units):
     for unit in units:
         shutil.rmtree(session_of(unit), ignore_errors=True)
         os.makedirs(scripts_of(unit))
-    if not os.path.exists(PROVERS):
-        return
-    for line in open(PROVERS):
-        unit, goal, prover = line.split()
+    for unit, goal, prover in read_verdicts("prover"):
         if unit in units:
             with open(os.path.join(scripts_of(unit), goal + ".json"), "w") as file:
                 json.dump([{"prover": prover, "verdict": "valid"}], file)
@@ -94,16 +106,13 @@ def unpack_provers(units):
 
 def pack_provers(units):
     """Writes what the sessions of units that were run say to the committed file."""
-    lines = []
-    if os.path.exists(PROVERS):
-        lines = [line for line in open(PROVERS) if line.split()[0] not in units]
+    rows = [words for words in read_verdicts("prover") if words[0] not in units]
     for unit in units:
         for path in glob.glob(os.path.join(scripts_of(unit), "*.json")):
             script = SCRIPT.match(" ".join(open(path).read().split()))
             if script:
-                lines.append("%s %s %s\n" % (unit, os.path.basename(path)[:-5], script.group(1)))
-    with open(PROVERS, "w") as provers:
-        provers.writelines(sorted(lines))
+                rows.append([unit, os.path.basename(path)[:-5], script.group(1)])
+    write_verdicts("prover", rows)
 
 
 def output(*command, tree=ROOT):

@@ -11,17 +11,17 @@ only when they are named, and nothing of them is claimed. Exit status 0 only if 
 unit is proved, every function defined there has a contract, and WP warned of nothing that would weaken
 a proof; what it takes without proof is declarations.py's question. WP's own exit status is 0 even when goals fail.
 
-Each goal is given first to the prover that proved it before, as provers.list has it, and to the others
+Each goal is given first to the prover that proved it before, as verdicts.xz has it, and to the others
 of its unit only when that one gives up: to write a goal down for a prover takes longer than most proofs.
 
-  --cache   takes verdicts of goals proved before from proofs.cache; without it every goal goes to a
+  --cache   takes verdicts of goals proved before from verdicts.xz; without it every goal goes to a
             prover
   --record  takes units as proved of which nothing changed since units.proved was written: not what
             Frama-C reads, nor WP's options, nor the tools. They are replayed last, as far as --budget
             goes, beginning with another one whenever the record changes
   --changed the same, and does not replay them at all
-  --pack    with --cache: writes the verdicts, old and new, to proofs.cache, and of the units that were
-            run which prover proved which goal to provers.list and, of those that hold, what was proved
+  --pack    with --cache: writes the verdicts, old and new, to verdicts.xz, and of the units that were
+            run which prover proved which goal and, of those that hold, what was proved
             to units.proved
   --budget  starts no unit after so many seconds, and names those it left out
   --smoke   asks the provers for a contradiction in every contract and every reachable place, and
