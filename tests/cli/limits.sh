@@ -14,7 +14,7 @@ limited() {
   kind=$1 size=$2
   shift 2
   got=0
-  (ulimit "$kind" "$size" && exec timeout -s KILL 12 "$phibal" "$@" >out 2>err) || got=$?
+  (ulimit "$kind" "$size" && exec timeout -s KILL 60 "$phibal" "$@" >out 2>err) || got=$?
 }
 
 # A build with AddressSanitizer reserves terabytes of addresses.
