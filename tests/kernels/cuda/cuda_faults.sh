@@ -91,7 +91,7 @@ h without the gate|activation.cu|activation|cuda_recompute/*|gate h, row|s/(floa
 last number of a row left out|activation.cu|activation|cuda_recompute/*|row|s/left = r.hidden - j;/left = r.hidden - j - 1;/
 gate's gradient times the gate|activation.cu|activation|cuda_recompute/*|gate's gradient, row|s/sum = CORE_FMA(gradient, recompute_activation/sum = CORE_FMA(gate * gradient, recompute_activation/
 routes without rows left as they are|activation.cu|activation|cuda_recompute/*|without a row|s/if (lane == 0 \&\& slot < slots) r/if (lane == 0 \&\& n >= 0) r/
-gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/sum = CORE_FMA(gradient, \(.*\), sum);/sum = (double)(float)CORE_FMA(gradient, \1, sum);/
+gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/sum = CORE_FMA(gradient, recompute/sum = (double)(float)CORE_FMA(gradient, recompute/
 rows' gradients over rows still to be read|ffn.cu|ffn|cuda_recompute/*|bfloat16 0|/static phibal_status ffn_gradients/,/^}/{/a, w_gate, x_gradient, false/d;s/^ *{PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h/{PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},\n&/}
 no gradients of gates without rows|ffn.cu|ffn|cuda_recompute/*|a gate without|s/if (status == PHIBAL_OK) \/\* without rows too/if (status == PHIBAL_OK \&\& rows > 0) \/* without rows too/
 LIST
