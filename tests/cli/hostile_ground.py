@@ -258,7 +258,7 @@ def table():
         ("a soft limit of 256 KiB", {},
          lambda: resource.setrlimit(resource.RLIMIT_STACK,
                                     (256 << 10, resource.getrlimit(resource.RLIMIT_STACK)[1])), None),
-        ("a hundred thousand threads", {"OMP_NUM_THREADS": "100000"}, None, "100000 threads are asked for"),
+        ("a hundred thousand threads", {"OMP_NUM_THREADS": "100000"}, None, "100000 threads requested"),
         ("no standard input", {}, close(0), None),
         ("no standard error", {}, close(2), None),
         ("nothing open", {}, close(0, 2), None),
