@@ -65,7 +65,7 @@ void phibal_gemm_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
     phibal_gemm_linear_weight_gradient(rows, out, in, y_gradient, x, w_gradient);
     return;
   }
-  const tiling t = tiles_of(out, in, 96, 512);
+  const tiling t = tiles_of(out, in, 256, 512);
 #pragma omp for collapse(2) schedule(dynamic)
   for (int64_t i = 0; i < out; i += t.rows)
     for (int64_t j = 0; j < in; j += t.columns)

@@ -176,19 +176,20 @@ static void pack_columns(int64_t n, int64_t k, const float *b, int64_t ldb, int6
   }
 }
 
-/* `rows` rows by a panel of VECTORS vectors: c += a panel, from c where `from_c`, else from 0. Of
-   A, element (r, l) is a[r lda + l], or with `columns` a[l lda + r]. */
+/* `rows` rows by a panel of VECTORS vectors, the steps of which lie ldp apart: c += a panel, from c
+   where `from_c`, else from 0. Of A, element (r, l) is a[r lda + l], or with `columns` a[l lda +
+   r]. */
 #define DEFINE_BLOCK(NAME, VECTOR, WIDTH, VECTORS, ROWS)                                           \
   static inline __attribute__((always_inline)) void NAME##_block(                                  \
       int rows, bool columns, int64_t k, const float *a, int64_t lda, const float *panel,          \
-      bool from_c, float *c, int64_t ldc) {                                                        \
+      int64_t ldp, bool from_c, float *c, int64_t ldc) {                                           \
     VECTOR sum[ROWS][VECTORS];                                                                     \
     for (int r = 0; r < rows; r++)                                                                 \
       for (int v = 0; v < VECTORS; v++)                                                            \
         sum[r][v] = from_c ? VECTOR##_load(c + r * ldc + v * WIDTH) : VECTOR##_all(0.0f);          \
     for (int64_t l = 0; l < k; l++) {                                                              \
       VECTOR b[VECTORS];                                                                           \
-      for (int v = 0; v < VECTORS; v++) b[v] = VECTOR##_load(panel + (l * VECTORS + v) * WIDTH);   \
+      for (int v = 0; v < VECTORS; v++) b[v] = VECTOR##_load(panel + l * ldp + v * WIDTH);         \
       for (int r = 0; r < rows; r++) {                                                             \
         const VECTOR at = VECTOR##_all(columns ? a[l * lda + r] : a[r * lda + l]);                 \
         for (int v = 0; v < VECTORS; v++) sum[r][v] = VECTOR##_fma(at, b[v], sum[r][v]);           \
@@ -198,7 +199,7 @@ static void pack_columns(int64_t n, int64_t k, const float *b, int64_t ldb, int6
       for (int v = 0; v < VECTORS; v++) VECTOR##_store(c + r * ldc + v * WIDTH, sum[r][v]);        \
   }                                                                                                \
   static void NAME(int rows, bool columns, int64_t k, const float *a, int64_t lda,                 \
-                   const float *panel, bool from_c, float *c, int64_t ldc) {                       \
+                   const float *panel, int64_t ldp, bool from_c, float *c, int64_t ldc) {          \
     switch (rows) {                                                                                \
       BLOCKS_TO(ROWS, NAME)                                                                        \
     default:                                                                                       \
@@ -208,9 +209,9 @@ static void pack_columns(int64_t n, int64_t k, const float *b, int64_t ldb, int6
 #define BLOCK(NAME, N)                                                                             \
   case N:                                                                                          \
     if (columns)                                                                                   \
-      NAME##_block(N, true, k, a, lda, panel, from_c, c, ldc);                                     \
+      NAME##_block(N, true, k, a, lda, panel, ldp, from_c, c, ldc);                                \
     else                                                                                           \
-      NAME##_block(N, false, k, a, lda, panel, from_c, c, ldc);                                    \
+      NAME##_block(N, false, k, a, lda, panel, ldp, from_c, c, ldc);                               \
     break;
 #define BLOCKS_TO_4(NAME) BLOCK(NAME, 1) BLOCK(NAME, 2) BLOCK(NAME, 3) BLOCK(NAME, 4)
 #define BLOCKS_TO_6(NAME) BLOCKS_TO_4(NAME) BLOCK(NAME, 5) BLOCK(NAME, 6)
@@ -247,9 +248,13 @@ static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda
       const int64_t left = n - j;
       width = left > LANES ? WIDE : left > FEW ? LANES : FEW;
       const int64_t present = smaller(width, left), most = width == WIDE ? ROWS_WIDE : ROWS_NARROW;
+      /* Where one or two blocks of rows pass, whole panels are read where they are. */
+      const bool in_place = !transposed && present == width && m <= 2 * most;
+      const float *steps = in_place ? b + l * ldb + j : panel;
+      const int64_t ldp = in_place ? ldb : width;
       if (transposed)
         pack_rows(present, terms, b + j * ldb + l, ldb, width, panel);
-      else
+      else if (!in_place)
         pack_columns(present, terms, b + l * ldb + j, ldb, width, panel);
       for (int64_t i = 0, rows; i < m; i += rows) {
         rows = next_rows(m - i, most);
@@ -263,11 +268,11 @@ static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda
               edge[r * width + q] = from_c && q < present ? to[r * ldc + q] : 0.0f;
         }
         if (width == WIDE)
-          wide((int)rows, columns, terms, from, lda, panel, from_c, into, ldi);
+          wide((int)rows, columns, terms, from, lda, steps, ldp, from_c, into, ldi);
         else if (width == LANES)
-          narrow((int)rows, columns, terms, from, lda, panel, from_c, into, ldi);
+          narrow((int)rows, columns, terms, from, lda, steps, ldp, from_c, into, ldi);
         else
-          narrowest((int)rows, columns, terms, from, lda, panel, from_c, into, ldi);
+          narrowest((int)rows, columns, terms, from, lda, steps, ldp, from_c, into, ldi);
         if (present < width)
           for (int64_t r = 0; r < rows; r++)
             for (int64_t q = 0; q < present; q++) to[r * ldc + q] = edge[r * width + q];
@@ -290,8 +295,8 @@ void phibal_gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda
                     int64_t ldb, bool add, float *c, int64_t ldc) {
   /* Where A's rows lie pages apart, so that each step of a chain is in another page, and enough
      panels pass along: by copies of CHUNK columns of A. */
-  enum { CHUNK = 96, PAGE = 1024 };
-  if (k == 0 || lda < PAGE || n < 8 * WIDE || m < CHUNK / 2) {
+  enum { CHUNK = 256, PAGE = 1024 };
+  if (k == 0 || lda < PAGE || n < 8 * WIDE || m < 48) {
     product(m, n, k, a, lda, true, b, ldb, false, add, c, ldc);
     return;
   }
