@@ -1,6 +1,6 @@
 /* The library of matrix products on the host: loops, with the arguments that cuBLAS gets. Each
    element is the chain c <- fma(a_l, b_l, c) for l = 0 .. k-1 in binary32, from C where beta is 1,
-   as phibal_gemm_rows makes it: the forward products have the CPU's bits. */
+   as phibal_gemm_nt makes it: the forward products have the CPU's bits. */
 #include "kernels/cuda/products.h"
 
 #include <cstdlib>

@@ -34,8 +34,8 @@ void phibal_environment_reset(void);
 const char *phibal_environment_reset_threads(void);
 
 /* Notes for the whole process that this thread's environment has changed, where it has and nothing
-   was noted before. `where` is a literal that says what ran last: "cblas_sgemm". For the inside of
-   parallel loops: a few nanoseconds. */
+   was noted before. `where` is a literal that says what ran last: "a generated kernel". For
+   the inside of parallel loops: a few nanoseconds. */
 void phibal_environment_watch(const char *where);
 
 /* PHIBAL_ERROR_UNSUPPORTED where this thread's environment has changed or something is noted. The

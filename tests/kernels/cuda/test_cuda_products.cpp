@@ -1,5 +1,5 @@
 /* The expert FFN by grouped products on the host, under AddressSanitizer and UBSan. In binary32 its
-   forward pass has the CPU's bits (the host's library sums as phibal_gemm_rows does); in bfloat16
+   forward pass has the CPU's bits (the host's library sums as phibal_gemm_nt does); in bfloat16
    each stage is judged from the stage before, in binary64. */
 extern "C" {
 #include "verify/cases.h"

@@ -248,7 +248,7 @@ Test(train, config_reproduces_the_run) {
 
 /* (M5): however a global batch is split into micro-batches, the step leaves the same m, bias and
    loads in every layer, to the bit: a token's experts do not depend on what is computed beside it
-   (gemm_rows.c), and loads are summed exactly. Weights after the step agree within the rounding of
+   (gemm_product.c), and loads are summed exactly. Weights after the step agree within the rounding of
    the gradients' sums only, and under phi a micro-batch is priced by what came before it; so this
    is about one step from the same weights. The batch has 7 sequences, the splits every size. */
 Test(train, split_of_the_batch_leaves_m) {
