@@ -6,17 +6,18 @@
 
 enum { LEAST = 64 };
 
-/* The edges of the tiles of an [m][n] result: no larger than `rows` by `columns`, and small enough
-   that every thread gets a few, as long as they are worth the copies of panels. */
+/* The edges of the tiles of an [m][n] result: no larger than 256 by 512, and small enough that each
+   of several threads gets a few. A copy of a panel of columns serves all rows of its tile, so tiles
+   get narrower before they get lower. */
 typedef struct tiling {
   int64_t rows, columns;
 } tiling;
 
-static tiling tiles_of(int64_t m, int64_t n, int64_t rows, int64_t columns) {
-  tiling t = {rows, columns};
-  const int64_t wanted = 4 * omp_get_num_threads();
+static tiling tiles_of(int64_t m, int64_t n) {
+  tiling t = {GEMM_TILE_ROWS, GEMM_TILE_COLUMNS};
+  const int threads = omp_get_num_threads(), wanted = threads > 1 ? 4 * threads : 1;
   while ((m + t.rows - 1) / t.rows * ((n + t.columns - 1) / t.columns) < wanted) {
-    if (t.columns >= 2 * t.rows && t.columns >= 2 * LEAST)
+    if (t.columns >= 2 * LEAST)
       t.columns /= 2;
     else if (t.rows >= 2 * LEAST)
       t.rows /= 2;
@@ -33,7 +34,7 @@ void phibal_gemm_linear(int64_t rows, int64_t out, int64_t in, const float *x, c
     phibal_gemm_linear(rows, out, in, x, w, add, y);
     return;
   }
-  const tiling t = tiles_of(rows, out, 256, 512);
+  const tiling t = tiles_of(rows, out);
 #pragma omp for collapse(2) schedule(dynamic)
   for (int64_t j = 0; j < out; j += t.columns)
     for (int64_t i = 0; i < rows; i += t.rows)
@@ -49,7 +50,7 @@ void phibal_gemm_linear_input_gradient(int64_t rows, int64_t out, int64_t in,
     phibal_gemm_linear_input_gradient(rows, out, in, y_gradient, w, add, x_gradient);
     return;
   }
-  const tiling t = tiles_of(rows, in, 256, 512);
+  const tiling t = tiles_of(rows, in);
 #pragma omp for collapse(2) schedule(dynamic)
   for (int64_t j = 0; j < in; j += t.columns)
     for (int64_t i = 0; i < rows; i += t.rows)
@@ -65,7 +66,7 @@ void phibal_gemm_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
     phibal_gemm_linear_weight_gradient(rows, out, in, y_gradient, x, w_gradient);
     return;
   }
-  const tiling t = tiles_of(out, in, 256, 512);
+  const tiling t = tiles_of(out, in);
 #pragma omp for collapse(2) schedule(dynamic)
   for (int64_t i = 0; i < out; i += t.rows)
     for (int64_t j = 0; j < in; j += t.columns)

@@ -8,9 +8,11 @@
    processor's vectors or the number of threads. A chain that is interrupted after INNER terms goes
    on from the binary32 number that it has reached, which is what an uninterrupted one would do.
 
-   A panel of columns of B is copied so that a step of the chain reads it in a row, and a few rows
-   of A pass along it together: their sums stay in registers. In A^T B the "rows" of A are its
-   columns. */
+   A panel of columns of B is copied so that a step of the chain reads it in a row, and a block of a
+   few rows of A passes along it: their sums stay in registers. In A^T B the "rows" of A are its
+   columns. A step in a training run finds little of its operands in the caches, so each block also
+   fetches what the next one and the next panel read and add to; without, a step of `tiny` spends a
+   seventh of its time waiting for memory. */
 #include "gemm.h"
 
 #include <stdbool.h>
@@ -178,25 +180,39 @@ static void pack_columns(int64_t n, int64_t k, const float *b, int64_t ldb, int6
 
 /* `rows` rows by a panel of VECTORS vectors, the steps of which lie ldp apart: c += a panel, from c
    where `from_c`, else from 0. Of A, element (r, l) is a[r lda + l], or with `columns` a[l lda +
-   r]. */
+   r]. Every third row has a pointer of its own, which the compiler must not derive from another:
+   the rest are at most 2 lda beyond one, so that all addresses stay in registers. */
 #define DEFINE_BLOCK(NAME, VECTOR, WIDTH, VECTORS, ROWS)                                           \
   static inline __attribute__((always_inline)) void NAME##_block(                                  \
       int rows, bool columns, int64_t k, const float *a, int64_t lda, const float *panel,          \
       int64_t ldp, bool from_c, float *c, int64_t ldc) {                                           \
+    enum { THIRDS = (ROWS + 2) / 3 };                                                              \
     VECTOR sum[ROWS][VECTORS];                                                                     \
-    for (int r = 0; r < rows; r++)                                                                 \
-      for (int v = 0; v < VECTORS; v++)                                                            \
-        sum[r][v] = from_c ? VECTOR##_load(c + r * ldc + v * WIDTH) : VECTOR##_all(0.0f);          \
+    const float *at[THIRDS];                                                                       \
+    _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++)                                        \
+        _Pragma("GCC unroll 2") for (int v = 0; v < VECTORS; v++) sum[r][v] =                      \
+            from_c ? VECTOR##_load(c + r * ldc + v * WIDTH) : VECTOR##_all(0.0f);                  \
+    _Pragma("GCC unroll 4") for (int t = 0; t < THIRDS; t++) at[t] = a + 3 * t * lda;              \
     for (int64_t l = 0; l < k; l++) {                                                              \
       VECTOR b[VECTORS];                                                                           \
-      for (int v = 0; v < VECTORS; v++) b[v] = VECTOR##_load(panel + l * ldp + v * WIDTH);         \
-      for (int r = 0; r < rows; r++) {                                                             \
-        const VECTOR at = VECTOR##_all(columns ? a[l * lda + r] : a[r * lda + l]);                 \
-        for (int v = 0; v < VECTORS; v++) sum[r][v] = VECTOR##_fma(at, b[v], sum[r][v]);           \
+      _Pragma("GCC unroll 2") for (int v = 0; v < VECTORS; v++) b[v] =                             \
+          VECTOR##_load(panel + v * WIDTH);                                                        \
+      panel += ldp;                                                                                \
+      if (!columns)                                                                                \
+        _Pragma("GCC unroll 4") for (int t = 0; t < THIRDS; t++) __asm__("" : "+r"(at[t]));        \
+      _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++) {                                    \
+        const VECTOR x = VECTOR##_all(columns ? a[r] : at[r / 3][r % 3 * lda]);                    \
+        _Pragma("GCC unroll 2") for (int v = 0; v < VECTORS; v++) sum[r][v] =                      \
+            VECTOR##_fma(x, b[v], sum[r][v]);                                                      \
       }                                                                                            \
+      if (columns)                                                                                 \
+        a += lda;                                                                                  \
+      else                                                                                         \
+        _Pragma("GCC unroll 4") for (int t = 0; t < THIRDS; t++) at[t]++;                          \
     }                                                                                              \
-    for (int r = 0; r < rows; r++)                                                                 \
-      for (int v = 0; v < VECTORS; v++) VECTOR##_store(c + r * ldc + v * WIDTH, sum[r][v]);        \
+    _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++)                                        \
+        _Pragma("GCC unroll 2") for (int v = 0; v < VECTORS; v++)                                  \
+            VECTOR##_store(c + r * ldc + v * WIDTH, sum[r][v]);                                    \
   }                                                                                                \
   static void NAME(int rows, bool columns, int64_t k, const float *a, int64_t lda,                 \
                    const float *panel, int64_t ldp, bool from_c, float *c, int64_t ldc) {          \
@@ -225,16 +241,39 @@ DEFINE_BLOCK(wide, lanes, LANES, 2, ROWS_WIDE)
 DEFINE_BLOCK(narrow, lanes, LANES, 1, ROWS_NARROW)
 DEFINE_BLOCK(narrowest, few, FEW, 1, ROWS_NARROW)
 
-/* How many of `left` rows the next block takes: as even a share as the blocks of at most `most`
-   allow, so that none is left with too few sums to keep the multipliers busy. */
-static int64_t next_rows(int64_t left, int64_t most) {
-  const int64_t blocks = (left + most - 1) / most;
-  return (left + blocks - 1) / blocks;
+/* How m rows are cut into blocks of at most `most`: as evenly as can be, so that none is left with
+   too few sums to keep the multipliers busy. The first `longer` have one row more than `rows`. */
+typedef struct cut {
+  int64_t rows, longer;
+} cut;
+
+static cut cut_of(int64_t m, int64_t most) {
+  const int64_t blocks = (m + most - 1) / most;
+  return m ? (cut){m / blocks, m % blocks} : (cut){0, 0};
 }
 
-/* C [m][n] += A times n columns of panels, from 0 without `add`. Of A, element (i, l) is
-   a[i lda + l], or with `columns` a[l lda + i]; b: [n][k] if `transposed`, else [k][n]. */
-static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, bool columns,
+/* How A lies in memory: element (i, l) is a[i lda + l], a[l lda + i], or in strips. */
+typedef enum form { BY_ROWS, BY_COLUMNS, IN_STRIPS } form;
+
+/* A strip has the rows of one block as its steps take them, element (r, l) at r + l rows; the slack
+   is for what copy_strips writes past a strip's end. */
+enum { STRIP = INNER * ROWS_WIDE + ROWS_WIDE };
+
+/* Asks for lines that a later block reads, or adds to: while the present one multiplies. */
+static inline __attribute__((always_inline)) void fetch(const float *from, int64_t ld, int64_t rows,
+                                                        int64_t n, bool to_write) {
+  enum { LINE = 16 };
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t q = 0; q < n; q += LINE)
+      if (to_write)
+        __builtin_prefetch(from + r * ld + q, 1);
+      else
+        __builtin_prefetch(from + r * ld + q, 0);
+}
+
+/* C [m][n] += A times n columns of panels, from 0 without `add`. b: [n][k] if `transposed`, else
+   [k][n]. In strips, k <= INNER. */
+static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, form a_form,
                     const float *b, int64_t ldb, bool transposed, bool add, float *c, int64_t ldc) {
   float panel[INNER * WIDE] __attribute__((aligned(64)));
   float edge[ROWS_NARROW > ROWS_WIDE ? ROWS_NARROW * WIDE : ROWS_WIDE * WIDE];
@@ -244,35 +283,64 @@ static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda
     const int64_t terms = smaller(INNER, k - l);
     const bool from_c = add || l;
     for (int64_t j = 0, width; j < n; j += width) {
-      /* A last panel that is not full has the narrowest vectors that it fits. */
+      /* A last panel that is not full has the narrowest vectors that it fits; strips have ROWS_WIDE
+         rows, so they meet wide panels alone. */
       const int64_t left = n - j;
-      width = left > LANES ? WIDE : left > FEW ? LANES : FEW;
+      width = left > LANES || a_form == IN_STRIPS ? WIDE : left > FEW ? LANES : FEW;
       const int64_t present = smaller(width, left), most = width == WIDE ? ROWS_WIDE : ROWS_NARROW;
       /* Where one or two blocks of rows pass, whole panels are read where they are. */
-      const bool in_place = !transposed && present == width && m <= 2 * most;
+      const bool few_blocks = m <= 2 * most;
+      const bool in_place = few_blocks && !transposed && present == width;
       const float *steps = in_place ? b + l * ldb + j : panel;
       const int64_t ldp = in_place ? ldb : width;
       if (transposed)
         pack_rows(present, terms, b + j * ldb + l, ldb, width, panel);
       else if (!in_place)
         pack_columns(present, terms, b + l * ldb + j, ldb, width, panel);
-      for (int64_t i = 0, rows; i < m; i += rows) {
-        rows = next_rows(m - i, most);
-        const float *from = columns ? a + l * lda + i : a + i * lda + l;
+      const float *strip = a;
+      const cut blocks = cut_of(m, most);
+      for (int64_t i = 0, block = 0, rows; i < m; i += rows, block++, strip += STRIP) {
+        rows = blocks.rows + (block < blocks.longer);
+        const int64_t next = smaller(rows, m - i - rows), after = smaller(width, left - width);
+        const float *from = strip;
+        int64_t ld = rows;
+        if (a_form != IN_STRIPS)
+          ld = lda, from = a_form == BY_ROWS ? a + i * lda + l : a + l * lda + i;
         float *to = c + i * ldc + j, *into = to;
         int64_t ldi = ldc;
+        if (!few_blocks) {
+          /* Of the next block: C, and in the first panel A. Of the next panel: this block's share
+             of B, and C at last. */
+          if (next > 0)
+            fetch(to + rows * ldc, ldc, next, present, true);
+          else if (after > 0)
+            fetch(c + j + width, ldc, rows, after, true);
+          if (next > 0 && j == 0 && a_form == BY_ROWS)
+            fetch(from + rows * lda, lda, next, terms, false);
+          if (next > 0 && j == 0 && a_form == BY_COLUMNS)
+            fetch(from + rows, lda, terms, next, false);
+          if (after > 0) {
+            const int64_t of = transposed ? after : terms, first = i * of / m;
+            const int64_t count = (i + rows) * of / m - first;
+            if (transposed)
+              fetch(b + (j + width + first) * ldb + l, ldb, count, terms, false);
+            else
+              fetch(b + (l + first) * ldb + j + width, ldb, count, after, false);
+          }
+        }
         if (present < width) { /* through a copy that has all the panel's columns */
           into = edge, ldi = width;
           for (int64_t r = 0; r < rows; r++)
             for (int64_t q = 0; q < width; q++)
               edge[r * width + q] = from_c && q < present ? to[r * ldc + q] : 0.0f;
         }
+        const bool columns = a_form != BY_ROWS;
         if (width == WIDE)
-          wide((int)rows, columns, terms, from, lda, steps, ldp, from_c, into, ldi);
+          wide((int)rows, columns, terms, from, ld, steps, ldp, from_c, into, ldi);
         else if (width == LANES)
-          narrow((int)rows, columns, terms, from, lda, steps, ldp, from_c, into, ldi);
+          narrow((int)rows, columns, terms, from, ld, steps, ldp, from_c, into, ldi);
         else
-          narrowest((int)rows, columns, terms, from, lda, steps, ldp, from_c, into, ldi);
+          narrowest((int)rows, columns, terms, from, ld, steps, ldp, from_c, into, ldi);
         if (present < width)
           for (int64_t r = 0; r < rows; r++)
             for (int64_t q = 0; q < present; q++) to[r * ldc + q] = edge[r * width + q];
@@ -281,32 +349,48 @@ static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda
   }
 }
 
+/* The strips of m columns of A, each as many steps: by rows of A, which lie in a row in memory. A
+   strip of fewer than ROWS_WIDE rows is copied with ROWS_WIDE, of which its next step overwrites
+   the excess, except at the end of A's last row, past which nothing is read. */
+static void copy_strips(int64_t m, int64_t terms, const float *a, int64_t lda, float *restrict to) {
+  const cut strips = cut_of(m, ROWS_WIDE);
+  for (int64_t l = 0; l < terms; l++, a += lda) {
+    float *at = to;
+    for (int64_t i = 0, strip = 0, rows; i < m; i += rows, strip++, at += STRIP) {
+      rows = strips.rows + (strip < strips.longer);
+      if (i + ROWS_WIDE <= m)
+        __builtin_memcpy(at + l * rows, a + i, ROWS_WIDE * sizeof *a);
+      else
+        for (int64_t r = 0; r < rows; r++) at[l * rows + r] = a[i + r];
+    }
+  }
+}
+
 void phibal_gemm_nt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
                     int64_t ldb, bool add, float *c, int64_t ldc) {
-  product(m, n, k, a, lda, false, b, ldb, true, add, c, ldc);
+  product(m, n, k, a, lda, BY_ROWS, b, ldb, true, add, c, ldc);
 }
 
 void phibal_gemm_nn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
                     int64_t ldb, bool add, float *c, int64_t ldc) {
-  product(m, n, k, a, lda, false, b, ldb, false, add, c, ldc);
+  product(m, n, k, a, lda, BY_ROWS, b, ldb, false, add, c, ldc);
 }
 
 void phibal_gemm_tn(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
                     int64_t ldb, bool add, float *c, int64_t ldc) {
-  /* Where A's rows lie pages apart, so that each step of a chain is in another page, and enough
-     panels pass along: by copies of CHUNK columns of A. */
-  enum { CHUNK = 256, PAGE = 1024 };
-  if (k == 0 || lda < PAGE || n < 8 * WIDE || m < 48) {
-    product(m, n, k, a, lda, true, b, ldb, false, add, c, ldc);
+  /* Where enough panels pass along them, columns of A are copied: a step of theirs is a line of its
+     own, and a page of its own where A's rows are long. */
+  enum { CHUNK = 256 };
+  if (k == 0 || m < 96 || n < 4 * WIDE) {
+    product(m, n, k, a, lda, BY_COLUMNS, b, ldb, false, add, c, ldc);
     return;
   }
-  float copy[INNER * CHUNK] __attribute__((aligned(64)));
+  float strips[(CHUNK / ROWS_WIDE + 1) * STRIP] __attribute__((aligned(64)));
   for (int64_t i = 0; i < m; i += CHUNK)
     for (int64_t l = 0; l < k; l += INNER) {
       const int64_t rows = smaller(CHUNK, m - i), terms = smaller(INNER, k - l);
-      for (int64_t t = 0; t < terms; t++)
-        memcpy(copy + t * CHUNK, a + (l + t) * lda + i, (size_t)rows * sizeof *copy);
-      product(rows, n, terms, copy, CHUNK, true, b + l * ldb, ldb, false, add || l, c + i * ldc,
+      copy_strips(rows, terms, a + l * lda + i, lda, strips);
+      product(rows, n, terms, strips, 0, IN_STRIPS, b + l * ldb, ldb, false, add || l, c + i * ldc,
               ldc);
     }
 }

@@ -176,7 +176,7 @@ static void update(const adamw *a, int64_t n, const float *restrict g, float *re
   const double beta1 = a->beta1, beta2 = a->beta2, epsilon = a->epsilon, decay = a->decay;
   const double first_scale = a->first_scale, second_scale = a->second_scale;
   const double lr = a->lr, scale = a->scale;
-#pragma omp parallel for simd schedule(static) if (n > 16384)
+#pragma omp parallel for simd simdlen(8) schedule(static) if (n > 16384)
   for (int64_t i = 0; i < n; i++) {
     double gradient = scale * (double)g[i], weight = (double)w[i];
     double m = beta1 * (double)first[i] + (1.0 - beta1) * gradient;

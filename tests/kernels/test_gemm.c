@@ -127,7 +127,8 @@ Test(gemm, elements_are_chains) {
 
 /* Where the rows of A^T lie pages apart and their columns are copied first. */
 Test(gemm, far_apart_rows_are_chains) {
-  const int64_t sizes[][3] = {{48, 512, 3}, {97, 513, 260}, {300, 700, 2}, {47, 512, 5}};
+  const int64_t sizes[][3] = {
+      {48, 512, 3}, {97, 513, 260}, {300, 700, 2}, {47, 512, 5}, {290, 141, 520}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (int add = 0; add < 2; add++)
       check_chain_of(TN, sizes[i][0], sizes[i][1], sizes[i][2], 1024, add);
