@@ -17,7 +17,7 @@
 enum { CHOICE_FILES_MAX = 16 };
 
 typedef struct arguments {
-  const char *load, *data, *tokenizer, *details, *adapters;
+  const char *load, *data, *tokenizer, *details, *adapters, *ignored;
   const char *choices[CHOICE_FILES_MAX];
   int choice_files, threads, batch, sequence;
   long long sequences;
@@ -32,6 +32,8 @@ static const char help[] =
     "                      model.safetensors and config.yaml, or a Hugging Face model\n"
     "                      (config.json and safetensors)\n"
     "  --adapters FOLDER   PEFT (LoRA) adapters to add to a Hugging Face model\n"
+    "  --ignore-key KEY,...  keys of a Hugging Face model's config.json to go on without, though\n"
+    "                      phibal does not know them\n"
     "  --data FILE         a token file (default: the run's data.validation)\n"
     "  --sequences N       number of sequences, evenly spaced (default 0: all)\n"
     "  --choices FILE      questions in JSONL, in the format of HellaSwag, MMLU or C-Eval;\n"
@@ -77,6 +79,7 @@ static const struct option options[] = {{"load", required_argument, NULL, 'l'},
                                         {"batch", required_argument, NULL, 'b'},
                                         {"sequence", required_argument, NULL, 'S'},
                                         {"adapters", required_argument, NULL, 'A'},
+                                        {"ignore-key", required_argument, NULL, 'i'},
                                         {"threads", required_argument, NULL, 't'},
                                         {"every-layer", no_argument, NULL, 'e'},
                                         {"overwrite", no_argument, NULL, 'w'},
@@ -113,6 +116,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     case 'b':
       if (!read_number("--batch", optarg, 1, 1 << 20, &value)) return 2;
       a->batch = (int)value;
+      break;
+    case 'i':
+      a->ignored = optarg;
       break;
     case 'A':
       a->adapters = optarg;
@@ -281,7 +287,7 @@ int command_eval_model(int argc, char **argv) {
   int code = read_arguments(argc, argv, &a);
   if (code >= 0) return code;
   static trained t;
-  if (trained_open(a.load, a.sequence, &t)) return fail();
+  if (trained_open(a.load, a.sequence, a.ignored, &t)) return fail();
   for (const char *line = t.skipped_checkpoints; *line; line += strcspn(line, "\n") + 1)
     fprintf(stderr, "phibal eval-model: skipped: %.*s\n", (int)strcspn(line, "\n"), line);
   json_t *found = NULL;

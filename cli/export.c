@@ -17,19 +17,24 @@ typedef struct arguments {
 static void print_help(void) {
   char known[256];
   hf_architectures_list(known, sizeof known);
-  printf("usage: phibal export --load FOLDER --out FOLDER [options]\n\n"
-         "Writes a model for Hugging Face transformers: config.json and safetensors. The\n"
-         "architecture is the one that covers the model:\n%s.\n\n"
-         "  --load FOLDER        a run, a checkpoint, or a Hugging Face model\n"
-         "  --out FOLDER         a new or empty folder\n"
-         "  --like FOLDER        a Hugging Face model of the same shape, such as the one training\n"
-         "                       started from: keeps its config.json and copies the tokenizer and\n"
-         "                       other files next to its weights\n"
-         "  --merge FOLDER       first add PEFT (LoRA) adapters to the weights\n"
-         "  --adapters           for a run with lora.rank: write only the adapters, for PEFT\n"
-         "  --dtype TYPE         float32 (default) or bfloat16\n"
-         "  --shard-gib N        maximum size of a weight file (default 5)\n",
-         known);
+  printf(
+      "usage: phibal export --load FOLDER --out FOLDER [options]\n\n"
+      "Writes a model for Hugging Face transformers: config.json and safetensors. The\n"
+      "architecture is the one that covers the model:\n%s.\n\n"
+      "  --load FOLDER        a run, a checkpoint, or a Hugging Face model\n"
+      "  --out FOLDER         a new or empty folder\n"
+      "  --like FOLDER        a Hugging Face model of the same shape, such as the one training\n"
+      "                       started from: keeps its config.json and copies the tokenizer and\n"
+      "                       other files next to its weights\n"
+      "  --positions N        max_position_embeddings without --like (default: that of the model\n"
+      "                       training started from, or the longest sequence it was trained with)\n"
+      "  --ignore-key KEY,...  keys of a Hugging Face model's config.json to go on without,\n"
+      "                       though phibal does not know them\n"
+      "  --merge FOLDER       first add PEFT (LoRA) adapters to the weights\n"
+      "  --adapters           for a run with lora.rank: write only the adapters, for PEFT\n"
+      "  --dtype TYPE         float32 (default) or bfloat16\n"
+      "  --shard-gib N        maximum size of a weight file (default 5)\n",
+      known);
 }
 
 static const char *const *names(const char *option) {
@@ -40,6 +45,8 @@ static const char *const *names(const char *option) {
 static const struct option options[] = {{"load", required_argument, NULL, 'l'},
                                         {"out", required_argument, NULL, 'o'},
                                         {"like", required_argument, NULL, 'k'},
+                                        {"positions", required_argument, NULL, 'p'},
+                                        {"ignore-key", required_argument, NULL, 'i'},
                                         {"merge", required_argument, NULL, 'm'},
                                         {"adapters", no_argument, NULL, 'a'},
                                         {"dtype", required_argument, NULL, 'd'},
@@ -60,6 +67,17 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       break;
     case 'k':
       a->options.like = optarg;
+      break;
+    case 'p': {
+      char *end;
+      const long positions = strtol(optarg, &end, 10);
+      if (!*optarg || *end || positions < 1 || positions > INT32_MAX)
+        return command_usage_error("export", "--positions '%s': a whole number above 0", optarg);
+      a->options.positions = (int32_t)positions;
+      break;
+    }
+    case 'i':
+      a->options.ignored = optarg;
       break;
     case 'm':
       a->merge = optarg;
@@ -112,7 +130,11 @@ static phibal_status save_model(const arguments *a, const trained *t) {
   /* Whatever gave the model a bias in the selection, here it is part of it. */
   config.selection_bias |=
       config.gate == PHIBAL_GATE_SIGMOID || model_has_bias(&config, t->config.balance.method);
-  if (!status) status = hf_save(a->out, &config, m, &a->options);
+  hf_save_options options = a->options;
+  if (!status && !options.like && !options.positions && trained_positions(t, &options.positions))
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s; give --like or --positions",
+                               phibal_status_message());
+  if (!status) status = hf_save(a->out, &config, m, &options);
   model_destroy(m);
   return status;
 }
@@ -123,7 +145,7 @@ int command_export(int argc, char **argv) {
   int code = read_arguments(argc, argv, &a);
   if (code >= 0) return code;
   phibal_status status = folder_may_write(a.out, false, "name another");
-  if (!status) status = trained_open(a.load, 0, &t);
+  if (!status) status = trained_open(a.load, 0, a.options.ignored, &t);
   if (!status) status = a.adapters ? save_adapters(&a, &t) : save_model(&a, &t);
   trained_close(&t);
   if (!status) return 0;

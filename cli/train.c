@@ -20,6 +20,8 @@
   ROW("data", "FILE", "data.train", NULL, "token file to train on")                                \
   ROW("from", "FOLDER", "training.from", NULL,                                                     \
       "whose weights to start from: a run, a checkpoint, or a Hugging Face model")                 \
+  ROW("ignore-key", "KEY,...", "training.ignore_keys", NULL,                                       \
+      "keys of its config.json to go on without, though phibal does not know them")                \
   ROW("validation", "FILE", "data.validation", NULL, "token file to evaluate on")                  \
   ROW("method", "NAME", "balance.method", NULL,                                                    \
       "phi, switch, switch-global, sequence, loss-free, none, dense")                              \

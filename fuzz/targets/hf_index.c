@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   fuzz_file("model.safetensors.index.json", data, size);
   hf_checkpoint c;
-  if (hf_open(fuzz_folder_path, &c)) {
+  if (hf_open(fuzz_folder_path, NULL, &c)) {
     FUZZ_REQUIRE_MESSAGE();
     FUZZ_REQUIRE(!c.file && !c.folder && !c.files, "something is left");
     return 0;

@@ -74,7 +74,8 @@ static phibal_status find_model(source *from, run_config *found) {
     return status;
   }
   hf_config read;
-  phibal_status status = hf_config_read(folder, &read);
+  phibal_status status =
+      hf_config_read(folder, given(from, config_key_find("training.ignore_keys")), &read);
   if (status) return status;
   found->model = read.model;
   from->model = found;

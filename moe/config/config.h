@@ -33,7 +33,8 @@ typedef struct run_config {
     /* The source of the initial weights (trained.h), or "". Keys of the model section missing from
        the run file come from its config.json or config.yaml. */
     char from[CONFIG_TEXT_MAX];
-    char continued[CONFIG_TEXT_MAX]; /* the plans before `steps` (schedule.h) */
+    char ignore_keys[CONFIG_TEXT_MAX]; /* of that config.json: hf_config_read */
+    char continued[CONFIG_TEXT_MAX];   /* the plans before `steps` (schedule.h) */
   } training;
   /* Of lora.h; rank 0: all weights are trained. */
   struct {

@@ -73,7 +73,7 @@ static phibal_status choose(const model_config *config, json_t **json, hf_config
     const hf_architecture *a = &hf_architectures[i];
     *json = hf_config_make(a, config);
     if (!*json) return memory_error();
-    const bool read = !hf_config_parse(*json, "config.json", chosen);
+    const bool read = !hf_config_parse(*json, "config.json", NULL, chosen);
     const int count = read ? differences(config, &chosen->model, text, set) : INT32_MAX;
     if (!count) return PHIBAL_OK;
     json_decref(*json);
@@ -91,13 +91,13 @@ static phibal_status choose(const model_config *config, json_t **json, hf_config
 }
 
 /* The config.json of `like`, which has to describe the same model. */
-static phibal_status take(const char *like, const model_config *config, json_t **json,
-                          hf_config *chosen) {
+static phibal_status take(const char *like, const char *ignored, const model_config *config,
+                          json_t **json, hf_config *chosen) {
   char text[DIFFERENCES];
   char *path = string_format("%s/config.json", like);
   if (!path) return memory_error();
   phibal_status status = hf_json_read(path, json);
-  if (!status) status = hf_config_parse(*json, path, chosen);
+  if (!status) status = hf_config_parse(*json, path, ignored, chosen);
   if (!status && differences(config, &chosen->model, text, NULL))
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s is another model: %s", path, text);
   if (status) {
@@ -272,8 +272,10 @@ phibal_status hf_save(const char *folder, const model_config *config, model *m,
   json_t *json = NULL;
   hf_config chosen;
   phibal_status status =
-      o->like ? take(o->like, config, &json, &chosen) : choose(config, &json, &chosen);
+      o->like ? take(o->like, o->ignored, config, &json, &chosen) : choose(config, &json, &chosen);
   if (status) return status;
+  if (!o->like && o->positions > 0)
+    json_object_set_new(json, "max_position_embeddings", json_integer(o->positions));
   int64_t count = 0;
   hf_part *parts = hf_parts_make(chosen.architecture, config, m, &count);
   const char *dtype = o->dtype == HF_BFLOAT16 ? "bfloat16" : "float32";

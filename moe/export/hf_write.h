@@ -11,6 +11,8 @@ typedef struct hf_save_options {
      files beside it that are neither weights nor folders, such as its tokenizer. Null: config.json
      is made from the options of the model. */
   const char *like;
+  const char *ignored; /* of that config.json: hf_config_read */
+  int32_t positions;   /* without `like`: max_position_embeddings; 0: the model's sequence */
   hf_dtype dtype;      /* BF16 rounds to nearest, ties to even; the selection bias stays F32 */
   int64_t shard_bytes; /* of tensors in a file; larger tensors get one of their own */
 } hf_save_options;

@@ -27,14 +27,15 @@ typedef struct hf_checkpoint {
 /* Whether a folder has a config.json. */
 bool hf_is_checkpoint(const char *folder);
 
-/* Reads folder/config.json. PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT (not JSON; a key that is missing
-   or ill-typed), PHIBAL_ERROR_UNSUPPORTED (an architecture or a value that phibal has no equal of):
-   the message names the file and the key. */
-phibal_status hf_config_read(const char *folder, hf_config *config);
+/* Reads folder/config.json. `ignored` (null: none) names, with commas between, the keys that may be
+   there although phibal does not know them. PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT (not JSON; a key
+   that is missing or ill-typed), PHIBAL_ERROR_UNSUPPORTED (an architecture or a value that phibal
+   has no equal of): the message names the file and the key. */
+phibal_status hf_config_read(const char *folder, const char *ignored, hf_config *config);
 
 /* Opens config.json and the weights: model.safetensors, or the files that
    model.safetensors.index.json lists. On failure *c is closed. */
-phibal_status hf_open(const char *folder, hf_checkpoint *c);
+phibal_status hf_open(const char *folder, const char *ignored, hf_checkpoint *c);
 /* Accepts a closed one. */
 void hf_close(hf_checkpoint *c);
 
@@ -45,7 +46,8 @@ void hf_close(hf_checkpoint *c);
 phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, model *m);
 
 /* Opens, restores, closes. */
-phibal_status hf_load(const char *folder, const model_config *config, model *m);
+phibal_status hf_load(const char *folder, const char *ignored, const model_config *config,
+                      model *m);
 
 /* "OlmoeForCausalLM, ..." */
 void hf_architectures_list(char *text, size_t size);

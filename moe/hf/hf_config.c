@@ -67,64 +67,44 @@ const hf_architecture hf_architectures[] = {
 };
 const int hf_architecture_count = sizeof hf_architectures / sizeof *hf_architectures;
 
-/* Whole numbers that go straight into an option. Of two rows of one option a file has one; the
-   first is written. */
+/* Whole numbers that go straight into an option. Where two rows of one option are both in a file,
+   they have to agree; the first is written. */
 typedef struct integer_key {
   unsigned architectures;
   const char *name;
   size_t offset;
-  bool required;
   int32_t least;
   const char *none; /* what an option of 0 is written as, in JSON; null: 0 */
 } integer_key;
 
 #define OPTION(field) offsetof(model_config, field)
 static const integer_key integer_keys[] = {
-    {HF_ALL, "vocab_size", OPTION(vocabulary), true, 1, NULL},
-    {HF_ALL, "hidden_size", OPTION(width), true, 1, NULL},
-    {HF_ALL, "num_hidden_layers", OPTION(layers), true, 1, NULL},
-    {HF_ALL, "num_attention_heads", OPTION(heads), true, 1, NULL},
-    {HF_ALL, "num_key_value_heads", OPTION(key_value_heads), false, 1, NULL},
-    {HF_ALL, "max_position_embeddings", OPTION(sequence), true, 1, NULL},
-    {HF_OLMOE | HF_MIXTRAL | HF_QWEN3 | HF_DEEPSEEK, "head_dim", OPTION(head_width), false, 1,
-     NULL},
-    {HF_OLMOE | HF_QWEN3, "num_experts", OPTION(experts), false, 1, NULL},
-    {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL, "num_local_experts", OPTION(experts), false, 1, NULL},
-    {HF_ALL_DEEPSEEK, "n_routed_experts", OPTION(experts), true, 1, NULL},
-    {HF_ALL, "num_experts_per_tok", OPTION(active), true, 1, NULL},
-    {HF_OLMOE | HF_MIXTRAL, "intermediate_size", OPTION(hidden), true, 1, NULL},
-    {HF_QWEN3 | HF_ALL_DEEPSEEK, "moe_intermediate_size", OPTION(hidden), true, 1, NULL},
-    {HF_QWEN3 | HF_ALL_DEEPSEEK, "intermediate_size", OPTION(dense_hidden), true, 0, NULL},
-    {HF_ALL_DEEPSEEK, "n_shared_experts", OPTION(shared_experts), false, 0, NULL},
-    {HF_ALL_DEEPSEEK, "first_k_dense_replace", OPTION(dense_layers), false, 0, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "kv_lora_rank", OPTION(latent_width), true, 1, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "q_lora_rank", OPTION(query_latent_width), false, 1, "null"},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "qk_rope_head_dim", OPTION(rope_width), true, 1, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "v_head_dim", OPTION(value_width), true, 1, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "n_group", OPTION(expert_groups), false, 0, "1"},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "topk_group", OPTION(active_groups), false, 0, "1"},
+    {HF_ALL, "vocab_size", OPTION(vocabulary), 1, NULL},
+    {HF_ALL, "hidden_size", OPTION(width), 1, NULL},
+    {HF_ALL, "num_hidden_layers", OPTION(layers), 1, NULL},
+    {HF_ALL, "num_attention_heads", OPTION(heads), 1, NULL},
+    {HF_ALL, "num_key_value_heads", OPTION(key_value_heads), 1, NULL},
+    {HF_ALL, "max_position_embeddings", OPTION(sequence), 1, NULL},
+    {HF_OLMOE | HF_MIXTRAL | HF_QWEN3, "head_dim", OPTION(head_width), 1, NULL},
+    {HF_OLMOE | HF_QWEN3, "num_experts", OPTION(experts), 1, NULL},
+    {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL, "num_local_experts", OPTION(experts), 1, NULL},
+    {HF_ALL_DEEPSEEK, "n_routed_experts", OPTION(experts), 1, NULL},
+    {HF_MIXTRAL | HF_DEEPSEEK2, "num_experts", OPTION(experts), 1, NULL},
+    {HF_DEEPSEEK3, "num_local_experts", OPTION(experts), 1, NULL},
+    {HF_ALL, "num_experts_per_tok", OPTION(active), 1, NULL},
+    {HF_OLMOE | HF_MIXTRAL, "intermediate_size", OPTION(hidden), 1, NULL},
+    {HF_QWEN3 | HF_ALL_DEEPSEEK, "moe_intermediate_size", OPTION(hidden), 1, NULL},
+    {HF_QWEN3 | HF_ALL_DEEPSEEK, "intermediate_size", OPTION(dense_hidden), 0, NULL},
+    {HF_ALL_DEEPSEEK, "n_shared_experts", OPTION(shared_experts), 0, NULL},
+    {HF_ALL_DEEPSEEK, "first_k_dense_replace", OPTION(dense_layers), 0, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "kv_lora_rank", OPTION(latent_width), 1, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "q_lora_rank", OPTION(query_latent_width), 1, "null"},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "qk_rope_head_dim", OPTION(rope_width), 1, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "v_head_dim", OPTION(value_width), 1, NULL},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "n_group", OPTION(expert_groups), 0, "1"},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "topk_group", OPTION(active_groups), 0, "1"},
 };
 enum { INTEGER_KEYS = sizeof integer_keys / sizeof *integer_keys };
-
-/* Keys that have one value here where they are given at all: as JSON. */
-static const struct {
-  unsigned architectures;
-  const char *name, *value;
-  bool written;
-} fixed_keys[] = {
-    {HF_ALL, "hidden_act", "\"silu\"", true},
-    {HF_ALL, "attention_bias", "false", true},
-    {HF_ALL, "quantization_config", "null", false},
-    {HF_OLMOE, "clip_qkv", "null", true},
-    {HF_MIXTRAL, "sliding_window", "null", true},
-    {HF_QWEN3, "use_sliding_window", "false", true},
-    {HF_QWEN3, "decoder_sparse_step", "1", true},
-    {HF_ALL_DEEPSEEK, "mlp_bias", "false", false},
-    {HF_ALL_DEEPSEEK, "moe_layer_freq", "1", true},
-    {HF_DEEPSEEK | HF_DEEPSEEK2, "scoring_func", "\"softmax\"", true},
-    {HF_DEEPSEEK3, "scoring_func", "\"sigmoid\"", true},
-    {HF_DEEPSEEK3, "topk_method", "\"noaux_tc\"", true},
-};
 
 bool hf_is_checkpoint(const char *folder) {
   return folder_has(folder, "config.json");
@@ -163,29 +143,13 @@ static phibal_status find_architecture(const json_t *json, const char *path,
                            hf_json_show(json_object_get(json, "architectures"), name_shown), known);
 }
 
-static phibal_status check_fixed(const json_t *json, const char *path, unsigned flag) {
-  for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys; i++) {
-    const json_t *value = json_object_get(json, fixed_keys[i].name);
-    if (!(fixed_keys[i].architectures & flag) || !value || json_is_null(value)) continue;
-    json_t *wanted = json_loads(fixed_keys[i].value, JSON_DECODE_ANY, NULL);
-    const bool equal = wanted && json_equal(value, wanted);
-    json_decref(wanted);
-    if (equal) continue;
-    char shown[HF_SHOWN];
-    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: '%s' is %s; phibal has it as %s only",
-                             path, fixed_keys[i].name, hf_json_show(value, shown),
-                             fixed_keys[i].value);
-  }
-  return PHIBAL_OK;
-}
-
 static phibal_status parse_integers(const json_t *json, const char *path, unsigned flag,
                                     model_config *c) {
   for (int i = 0; i < INTEGER_KEYS; i++) {
     const integer_key *key = &integer_keys[i];
     if (!(key->architectures & flag)) continue;
     int32_t *option = (int32_t *)((char *)c + key->offset), before = *option;
-    phibal_status status = hf_json_integer(json, path, key->name, key->required, option);
+    phibal_status status = hf_json_integer(json, path, key->name, false, option);
     if (status) return status;
     const json_t *given = json_object_get(json, key->name);
     if (json_is_integer(given) && *option < key->least)
@@ -195,8 +159,6 @@ static phibal_status parse_integers(const json_t *json, const char *path, unsign
       return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %d, and another key says %d", path,
                                key->name, *option, before);
   }
-  if (!c->experts)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'num_experts' is missing", path);
   return PHIBAL_OK;
 }
 
@@ -233,12 +195,20 @@ static phibal_status parse_groups(const json_t *json, const char *path, const hf
   const json_t *method = json_object_get(json, "topk_method");
   const bool none = !method || json_is_null(method);
   const char *name = none ? "greedy" : json_is_string(method) ? json_string_value(method) : "";
-  char shown[HF_SHOWN];
+  char shown[HF_SHOWN], other[HF_SHOWN];
   if (a->flag == HF_DEEPSEEK2 && strcmp(name, "greedy") && strcmp(name, "group_limited_greedy"))
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: 'topk_method' is %s", path,
                              hf_json_show(method, shown));
-  if ((a->flag == HF_DEEPSEEK2 && !strcmp(name, "greedy")) || c->expert_groups <= 1)
+  if (!a->latent || (a->flag == HF_DEEPSEEK2 && !strcmp(name, "greedy"))) {
     c->expert_groups = c->active_groups = 0;
+    return PHIBAL_OK;
+  }
+  if (!c->expert_groups || !c->active_groups || c->active_groups > c->expert_groups)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: 'topk_group' is %s of 'n_group', %s, groups of experts", path,
+                             hf_json_show(json_object_get(json, "topk_group"), shown),
+                             hf_json_show(json_object_get(json, "n_group"), other));
+  if (c->expert_groups == 1) c->expert_groups = c->active_groups = 0;
   return PHIBAL_OK;
 }
 
@@ -279,18 +249,14 @@ static phibal_status parse_heads(const json_t *json, const char *path, const hf_
   return status;
 }
 
-phibal_status hf_config_parse(const json_t *json, const char *path, hf_config *config) {
-  *config = (hf_config){0};
+static phibal_status parse_complete(const json_t *json, const char *path, hf_config *config) {
   model_config *c = &config->model;
   bool tied = false;
-  phibal_status status = find_architecture(json, path, &config->architecture);
-  if (status) return status;
   const hf_architecture *a = config->architecture;
   c->activation = PHIBAL_ACTIVATION_SILU;
   c->qk_norm = a->qk_norm;
   c->rope_interleaved = a->interleaved;
-  status = check_fixed(json, path, a->flag);
-  if (!status) status = parse_integers(json, path, a->flag, c);
+  phibal_status status = parse_integers(json, path, a->flag, c);
   if (!status) status = hf_json_real(json, path, "rms_norm_eps", true, &c->norm_epsilon);
   if (!status) status = hf_json_boolean(json, path, "tie_word_embeddings", &tied);
   if (!status && a->flag == HF_DEEPSEEK3)
@@ -316,22 +282,28 @@ phibal_status hf_config_parse(const json_t *json, const char *path, hf_config *c
   return status ? phibal_status_set(status, "%s: %s", path, phibal_status_message()) : PHIBAL_OK;
 }
 
-phibal_status hf_config_read(const char *folder, hf_config *config) {
+phibal_status hf_config_parse(const json_t *given, const char *path, const char *ignored,
+                              hf_config *config) {
+  *config = (hf_config){0};
+  phibal_status status = find_architecture(given, path, &config->architecture);
+  if (status) return status;
+  json_t *json = json_copy((json_t *)(uintptr_t)given);
+  if (!json) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  status = hf_keys_complete(json, path, config->architecture, ignored);
+  if (!status) status = parse_complete(json, path, config);
+  json_decref(json);
+  return status;
+}
+
+phibal_status hf_config_read(const char *folder, const char *ignored, hf_config *config) {
   json_t *json = NULL;
   char *path = string_format("%s/config.json", folder);
   if (!path) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   phibal_status status = hf_json_read(path, &json);
-  if (!status) status = hf_config_parse(json, path, config);
+  if (!status) status = hf_config_parse(json, path, ignored, config);
   json_decref(json);
   free(path);
   return status;
-}
-
-static void make_fixed(unsigned flag, json_t *json) {
-  for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys; i++)
-    if (fixed_keys[i].architectures & flag && fixed_keys[i].written)
-      json_object_set_new(json, fixed_keys[i].name,
-                          json_loads(fixed_keys[i].value, JSON_DECODE_ANY, NULL));
 }
 
 static void make_integers(unsigned flag, const model_config *c, json_t *json) {
@@ -358,7 +330,7 @@ json_t *hf_config_make(const hf_architecture *a, const model_config *options) {
                 "tie_word_embeddings", !c->untied_head, "norm_topk_prob",
                 c->gate == PHIBAL_GATE_TOPK_SOFTMAX || a->normalisation == HF_NORMALISED,
                 "attention_dropout", 0.0, "initializer_range", 0.02, "use_cache", 1);
-  make_fixed(a->flag, json);
+  hf_keys_make_fixed(a->flag, json);
   make_integers(a->flag, c, json);
   hf_rope_make(a, c, json);
   if (a->latent)

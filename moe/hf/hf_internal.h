@@ -17,8 +17,18 @@
 extern const hf_architecture hf_architectures[];
 extern const int hf_architecture_count;
 
-/* hf_config.c: a whole config.json, `path` standing for it in messages. */
-phibal_status hf_config_parse(const json_t *json, const char *path, hf_config *config);
+/* hf_keys.c: gives a config.json of an architecture the keys that it leaves out, with their
+   defaults. PHIBAL_ERROR_FORMAT: one that there has to be; PHIBAL_ERROR_UNSUPPORTED: a value that
+   phibal has no equal of, or a key that it does not know and that is not in `ignored`. */
+phibal_status hf_keys_complete(json_t *json, const char *path, const hf_architecture *architecture,
+                               const char *ignored);
+/* The other direction, of keys that always have the same value. */
+void hf_keys_make_fixed(unsigned flag, json_t *json);
+
+/* hf_config.c: a whole config.json, `path` standing for it in messages; `ignored` as
+   hf_config_read has it. */
+phibal_status hf_config_parse(const json_t *json, const char *path, const char *ignored,
+                              hf_config *config);
 /* The other direction; the reader decides whether it says all of `c`. */
 json_t *hf_config_make(const hf_architecture *architecture, const model_config *c);
 

@@ -100,9 +100,9 @@ static phibal_status open_files(const char *folder, hf_checkpoint *c) {
   return status;
 }
 
-phibal_status hf_open(const char *folder, hf_checkpoint *c) {
+phibal_status hf_open(const char *folder, const char *ignored, hf_checkpoint *c) {
   *c = (hf_checkpoint){0};
-  phibal_status status = hf_config_read(folder, &c->config);
+  phibal_status status = hf_config_read(folder, ignored, &c->config);
   if (!status && !(c->folder = string_format("%s", folder))) status = memory_error(folder);
   if (!status) status = open_files(folder, c);
   if (status) hf_close(c);
@@ -220,9 +220,10 @@ static phibal_status check_unknown(const hf_checkpoint *c, const hf_part *parts,
   return PHIBAL_OK;
 }
 
-phibal_status hf_load(const char *folder, const model_config *config, model *m) {
+phibal_status hf_load(const char *folder, const char *ignored, const model_config *config,
+                      model *m) {
   hf_checkpoint c;
-  phibal_status status = hf_open(folder, &c);
+  phibal_status status = hf_open(folder, ignored, &c);
   if (!status) status = hf_restore(&c, config, m);
   hf_close(&c);
   return status;

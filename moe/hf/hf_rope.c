@@ -36,14 +36,14 @@ static phibal_status check_keys(const json_t *rope, const char *path) {
 
 /* cos and sin are multiplied by a ratio of two mscale, the scores by the square of one: DeepSeek
    has both, the others only the first. */
-static phibal_status parse_yarn(const json_t *rope, const char *path, bool latent,
-                                model_config *c) {
+static phibal_status parse_yarn(const json_t *rope, const json_t *original, const char *path,
+                                bool latent, model_config *c) {
   float m = 0, all = 0, magnitude = 0;
   bool truncate = true;
   phibal_status status = hf_json_real(rope, path, "factor", true, &c->rope_factor);
   if (!status)
-    status =
-        hf_json_integer(rope, path, "original_max_position_embeddings", true, &c->rope_original);
+    status = hf_json_integer(original, path, "original_max_position_embeddings", true,
+                             &c->rope_original);
   if (!status) status = hf_json_real(rope, path, "beta_fast", false, &c->rope_fast);
   if (!status) status = hf_json_real(rope, path, "beta_slow", false, &c->rope_slow);
   if (!status) status = hf_json_real(rope, path, "mscale", false, &m);
@@ -51,6 +51,9 @@ static phibal_status parse_yarn(const json_t *rope, const char *path, bool laten
   if (!status) status = hf_json_real(rope, path, "attention_factor", false, &magnitude);
   if (!status) status = hf_json_boolean(rope, path, "truncate", &truncate);
   if (status) return status;
+  const bool has_factor = json_is_number(json_object_get(rope, "attention_factor"));
+  if (json_is_null(json_object_get(rope, "truncate")))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: YaRN's 'truncate' is null", path);
   const struct {
     const char *key;
     float value;
@@ -62,7 +65,8 @@ static phibal_status parse_yarn(const json_t *rope, const char *path, bool laten
       {"beta_slow", c->rope_slow, c->rope_slow > 0},
       {"mscale", m, m >= 0},
       {"mscale_all_dim", all, all >= 0},
-      {"attention_factor", magnitude, magnitude >= 0}};
+      /* 0 would make all rotated components 0, and does in transformers. */
+      {"attention_factor", magnitude, magnitude > 0 || !has_factor}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (!numbers[i].fits)
       return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: YaRN's '%s' is %g", path, numbers[i].key,
@@ -81,32 +85,54 @@ static phibal_status parse_yarn(const json_t *rope, const char *path, bool laten
   return PHIBAL_OK;
 }
 
+/* A number may be said inside the object and beside it; *found has the one that says it. */
+static phibal_status one_place(const json_t *json, const json_t *rope, const char *path,
+                               const char *key, const json_t **found) {
+  const json_t *inside = json_object_get(rope, key), *beside = json_object_get(json, key);
+  char shown[HF_SHOWN], other[HF_SHOWN];
+  *found = inside ? rope : json;
+  if (!inside || !beside || json_is_null(beside)) return PHIBAL_OK;
+  if (json_is_number(inside) && json_is_number(beside) &&
+      json_number_value(inside) == json_number_value(beside))
+    return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "%s: '%s' is %s, and %s in the object of rotary positions", path, key,
+                           hf_json_show(beside, shown), hf_json_show(inside, other));
+}
+
 phibal_status hf_rope_parse(const json_t *json, const char *path,
                             const hf_architecture *architecture, model_config *c) {
-  const json_t *whole = json_object_get(json, "rope_parameters");
-  const json_t *scaling = json_object_get(json, "rope_scaling");
-  const json_t *const objects[] = {whole, scaling};
+  static const char *const names[] = {"rope_parameters", "rope_scaling"};
+  const json_t *rope = NULL, *theta, *original;
   char shown[HF_SHOWN];
-  for (int i = 0; i < 2; i++)
-    if (objects[i] && !json_is_null(objects[i]) && !json_is_object(objects[i]))
+  for (int i = 0; i < 2; i++) {
+    const json_t *object = json_object_get(json, names[i]);
+    if (object && !json_is_null(object) && !json_is_object(object))
       return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %s, expected an object", path,
-                               i ? "rope_scaling" : "rope_parameters",
-                               hf_json_show(objects[i], shown));
-  const json_t *rope = json_is_object(whole) ? whole : scaling;
+                               names[i], hf_json_show(object, shown));
+    if (!json_object_size(object)) continue;
+    /* transformers 5 takes rope_scaling where both are there, other programs rope_parameters. */
+    if (rope && !json_equal(rope, object))
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: 'rope_scaling' is %s, and 'rope_parameters' something else; "
+                               "remove one of them",
+                               path, hf_json_show(object, shown));
+    rope = object;
+  }
   c->rope_fast = ROPE_FAST;
   c->rope_slow = ROPE_SLOW;
-  const json_t *theta = json_object_get(whole, "rope_theta") ? whole : json;
-  phibal_status status = hf_json_real(theta, path, "rope_theta", true, &c->rope_theta);
-  if (status || !json_is_object(rope)) return status;
-  status = check_keys(rope, path);
-  if (status) return status;
+  phibal_status status = one_place(json, rope, path, "rope_theta", &theta);
+  if (!status) status = hf_json_real(theta, path, "rope_theta", true, &c->rope_theta);
+  if (!status) status = one_place(json, rope, path, "original_max_position_embeddings", &original);
+  if (!status && rope) status = check_keys(rope, path);
+  if (status || !rope) return status;
   const json_t *type = json_object_get(rope, "rope_type"), *old = json_object_get(rope, "type");
   const char *key = type && !json_is_null(type) ? "rope_type" : "type";
   if (!strcmp(key, "type")) type = old;
   const bool none = !type || json_is_null(type);
   const char *name = none ? "default" : json_is_string(type) ? json_string_value(type) : "";
   if (!strcmp(name, "default")) return PHIBAL_OK;
-  if (!strcmp(name, "yarn")) return parse_yarn(rope, path, architecture->latent, c);
+  if (!strcmp(name, "yarn")) return parse_yarn(rope, original, path, architecture->latent, c);
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                            "%s: rotary positions: '%s' is %s; phibal has \"default\" and \"yarn\"",
                            path, key, hf_json_show(type, shown));

@@ -122,7 +122,7 @@ static phibal_status adapt(trainer *t) {
                              "lora.rank: adapters are for a Hugging Face model, and '%s' is a "
                              "phibal model; 'phibal export' converts it",
                              c->training.from);
-  phibal_status status = hf_open(c->training.from, &from);
+  phibal_status status = hf_open(c->training.from, c->training.ignore_keys, &from);
   if (!status) status = hf_restore(&from, &c->model, t->model);
   if (!status)
     status = lora_create(&config, from.config.architecture, &c->model, t->model,

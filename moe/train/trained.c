@@ -3,18 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static phibal_status open_hf(const char *path, int32_t sequence, trained *t) {
+static phibal_status open_hf(const char *path, int32_t sequence, const char *ignored, trained *t) {
   char tokens[16];
-  phibal_status status = hf_open(path, &t->hf);
+  phibal_status status = hf_open(path, ignored, &t->hf);
   if (status) return status;
   const int32_t positions = t->hf.config.model.sequence;
   if (!sequence) sequence = positions < TRAINED_SEQUENCE ? positions : TRAINED_SEQUENCE;
   snprintf(tokens, sizeof tokens, "%d", sequence);
   /* What the schema wants and evaluation has no use for. */
   const config_override overrides[] = {
-      {"training.from", path, path},    {"model.sequence", tokens, path},
-      {"balance.method", "none", path}, {"batch.sequences", "1", path},
-      {"optimizer.peak_lr", "1", path}, {"training.steps", "1", path}};
+      {"training.from", path, path},    {"training.ignore_keys", ignored ? ignored : "", path},
+      {"model.sequence", tokens, path}, {"balance.method", "none", path},
+      {"batch.sequences", "1", path},   {"optimizer.peak_lr", "1", path},
+      {"training.steps", "1", path}};
   return run_config_parse("{}", path, overrides, sizeof overrides / sizeof *overrides, &t->config);
 }
 
@@ -44,10 +45,10 @@ static phibal_status open_checkpoint(const char *path, int32_t sequence, trained
   return status;
 }
 
-phibal_status trained_open(const char *path, int32_t sequence, trained *t) {
+phibal_status trained_open(const char *path, int32_t sequence, const char *ignored, trained *t) {
   memset(t, 0, sizeof *t);
-  phibal_status status =
-      hf_is_checkpoint(path) ? open_hf(path, sequence, t) : open_checkpoint(path, sequence, t);
+  phibal_status status = hf_is_checkpoint(path) ? open_hf(path, sequence, ignored, t)
+                                                : open_checkpoint(path, sequence, t);
   if (!status && !t->skipped_checkpoints && !(t->skipped_checkpoints = strdup("")))
     status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   if (status) trained_close(t);
@@ -124,12 +125,51 @@ static phibal_status check_architecture(const run_config *config, const trained 
   return PHIBAL_OK;
 }
 
+phibal_status trained_positions(const trained *t, int32_t *positions) {
+  if (t->hf.folder) {
+    *positions = t->hf.config.model.sequence;
+    return PHIBAL_OK;
+  }
+  run_config *run = malloc(sizeof *run);
+  if (!run) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  *run = t->config;
+  *positions = run->model.sequence;
+  phibal_status status = PHIBAL_OK;
+  while (!status && *run->training.from) {
+    hf_config read;
+    char *path = string_format("%s/config.yaml", run->training.from);
+    if (!path) {
+      status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+    } else if (hf_is_checkpoint(run->training.from)) {
+      status = hf_config_read(run->training.from, run->training.ignore_keys, &read);
+      if (!status) *positions = read.model.sequence;
+      free(path);
+      break;
+    } else if (!folder_has(run->training.from, "config.yaml")) {
+      status = phibal_status_set(PHIBAL_ERROR_IO,
+                                 "training.from: '%s' is not there, and the number of positions is "
+                                 "that of the model of this folder",
+                                 run->training.from);
+    } else {
+      run_config *before = malloc(sizeof *before);
+      status = before ? run_config_load(path, NULL, 0, before)
+                      : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+      if (!status) *run = *before;
+      free(before);
+      if (!status && run->model.sequence > *positions) *positions = run->model.sequence;
+    }
+    free(path);
+  }
+  free(run);
+  return status;
+}
+
 phibal_status trained_begin(const run_config *config, model *m, const sharding *divided) {
   if (hf_is_checkpoint(config->training.from))
-    return hf_load(config->training.from, &config->model, m);
+    return hf_load(config->training.from, config->training.ignore_keys, &config->model, m);
   trained *t = calloc(1, sizeof *t);
   if (!t) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-  phibal_status status = trained_open(config->training.from, 0, t);
+  phibal_status status = trained_open(config->training.from, 0, NULL, t);
   if (!status) status = check_architecture(config, t);
   if (!status) status = checkpoint_restore_divided(&t->checkpoint, &t->config, m, divided);
   trained_close(t);
@@ -141,7 +181,7 @@ phibal_status trained_merge(const trained *t, const char *adapters, model *m) {
   hf_config config = t->hf.config;
   phibal_status status = PHIBAL_OK;
   if (!t->hf.folder && *t->config.training.from)
-    status = hf_config_read(t->config.training.from, &config);
+    status = hf_config_read(t->config.training.from, t->config.training.ignore_keys, &config);
   else if (!t->hf.folder)
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "adapters are for a Hugging Face model, or a run from one");

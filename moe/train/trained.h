@@ -17,15 +17,21 @@ typedef struct trained {
 } trained;
 
 /* With sequence > 0, the model reads so many tokens at once; else as many as it was trained with,
-   and of a Hugging Face model as many as its positions, at most TRAINED_SEQUENCE. Errors are those
+   and of a Hugging Face model as many as its positions, at most TRAINED_SEQUENCE. `ignored` is that
+   of hf_config_read. Errors are those
    of checkpoint_open and hf_open; PHIBAL_ERROR_IO for what is neither. On failure *t is closed. */
 enum { TRAINED_SEQUENCE = 2048 };
-phibal_status trained_open(const char *path, int32_t sequence, trained *t);
+phibal_status trained_open(const char *path, int32_t sequence, const char *ignored, trained *t);
 /* Creates the model for so many sequences at once, with its weights and no balancing loss. */
 phibal_status trained_model(const trained *t, int32_t batch, model **created);
 /* Adds adapters of PEFT (lora.h), which are for Hugging Face models and runs that began with one.
  */
 phibal_status trained_merge(const trained *t, const char *adapters, model *m);
+
+/* The positions that the model can be used with: max_position_embeddings of the Hugging Face model
+   that it is or that it began with, perhaps through other runs, or the longest sequence of those
+   runs that it was trained with. PHIBAL_ERROR_IO: one of them is not there. */
+phibal_status trained_positions(const trained *t, int32_t *positions);
 
 /* training.from. A run's folder becomes that of its newest whole checkpoint, so that a run which is
    begun again has the weights that it had; *is_phibal is whether it is phibal's, and

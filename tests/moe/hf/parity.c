@@ -23,7 +23,7 @@ void parity_open(const char *name, void (*change)(model_config *config), parity 
   char path[600];
   const balance_config none = {.method = BALANCE_NONE};
   parity_folder(name, p->folder);
-  must(hf_open(p->folder, &p->checkpoint));
+  must(hf_open(p->folder, NULL, &p->checkpoint));
   snprintf(path, sizeof path, "%s/expected.safetensors", p->folder);
   must(safetensors_open(path, &p->expected));
   p->config = p->checkpoint.config.model;

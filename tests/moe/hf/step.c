@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "%s/expected.safetensors", argv[1]);
   try(safetensors_open(path, &given));
   const int32_t *tokens = numbers(&given, "tokens"), *targets = numbers(&given, "targets");
-  try(hf_open(argv[1], &c));
+  try(hf_open(argv[1], NULL, &c));
   model_config config = c.config.model;
   config.sequence = PARITY_SEQUENCE;
   /* A softmax router has no place for a bias in a file: only what has one moves it. */
@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
     model_parameters(m)[i] -= 0.02f * model_gradients(m)[i];
   try(hf_save(argv[2], &c.config.model, m, &options));
   /* What was rounded is what the logits are of. */
-  try(hf_load(argv[2], &config, m));
+  try(hf_load(argv[2], NULL, &config, m));
   if (write_logits(argv[2], m, &config, tokens)) return 1;
   model_destroy(m);
   hf_close(&c);

@@ -2,7 +2,7 @@
 #include "tests/moe/train_case.h"
 
 #include "tests/data_files.h"
-#include "moe/hf/hf.h"
+#include "moe/hf/hf_internal.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +271,86 @@ Test(huggingface_command, refuses) {
   json_decref(run(&config, "qwen"));
   expect(0, "export --load qwen --out x", "");
   cr_expect_eq(loss_of("x"), loss_of("qwen"));
+}
+
+static json_int_t positions_of(const char *folder) {
+  char path[256];
+  json_t *json;
+  path_to(folder, path);
+  char *file = string_format("%s/config.json", path);
+  must(hf_json_read(file, &json));
+  const json_int_t found = json_integer_value(json_object_get(json, "max_position_embeddings"));
+  json_decref(json);
+  free(file);
+  return found;
+}
+
+/* max_position_embeddings is the model's, however long the sequences of a run from it are: written
+   from the model itself, a run, and a run from that run. The fixture has 64. */
+Test(huggingface_command, exports_the_positions_of_its_origin) {
+  char path[256];
+  put_run_file();
+  take("olmoe");
+  cr_assert_eq(positions_of("olmoe"), 64);
+  expect(0, "train --config tune.yaml --from olmoe --steps 1 --quiet --out first", "checkpoints");
+  expect(0, "train --config tune.yaml --from first --steps 1 --quiet --out second", "checkpoints");
+  expect(0, "export --load olmoe --out a", "");
+  expect(0, "export --load first --out b", "");
+  expect(0, "export --load second --out c", "");
+  expect(0, "export --load second --out d --positions 32", "");
+  cr_expect_eq(positions_of("a"), 64);
+  cr_expect_eq(positions_of("b"), 64);
+  cr_expect_eq(positions_of("c"), 64);
+  cr_expect_eq(positions_of("d"), 32);
+  path_to("olmoe", path);
+  folder_remove(path);
+  expect(2, "export --load first --out e", "give --like or --positions");
+  expect(0, "export --load first --out e --positions 64", "");
+  cr_expect_eq(positions_of("e"), 64);
+  expect(2, "export --load first --out f --positions 0", "--positions '0'");
+  /* A model of phibal's own has what it was trained with, and more than the 2048 tokens at which an
+     evaluation stops is not cut. */
+  run_config config;
+  configure(&config, PAIRS("training.steps", "1", "model.embedding_scale", "false",
+                           "model.activation", "silu", "model.qk_norm", "true"));
+  json_decref(run(&config, "own"));
+  expect(0, "export --load own --out g", "");
+  cr_expect_eq(positions_of("g"), config.model.sequence);
+  expect(0, "export --load g --out h --positions 4096", "");
+  expect(0, "export --load h --out i", "");
+  cr_expect_eq(positions_of("i"), 4096);
+}
+
+/* A key that phibal does not know ends every command that reads the model, unless it is named. */
+Test(huggingface_command, ignores_a_key_that_is_named) {
+  char path[256];
+  json_t *json;
+  put_run_file();
+  take("olmoe");
+  path_to("olmoe", path);
+  char *file = string_format("%s/config.json", path);
+  must(hf_json_read(file, &json));
+  json_object_set_new(json, "layer_scale", json_real(0.5));
+  must(hf_json_write(path, "config.json", json));
+  json_decref(json);
+  free(file);
+#define UNKNOWN "\"layer_scale\" is 0.5: a key that phibal does not know for olmoe"
+  expect(2, "eval-model --load olmoe --data validation.tokens --sequence 8", UNKNOWN);
+  expect(0,
+         "eval-model --load olmoe --data validation.tokens --sequence 8 --ignore-key layer_scale",
+         "olmoe");
+  expect(2, "train --config tune.yaml --from olmoe --out run", UNKNOWN);
+  expect(0, "train --config tune.yaml --from olmoe --out run --quiet --ignore-key layer_scale",
+         "checkpoints");
+  expect(2, "export --load olmoe --out a", UNKNOWN);
+  expect(0, "export --load olmoe --out a --ignore-key b,layer_scale", "");
+  expect(2, "export --load run --out b --like olmoe", UNKNOWN);
+  expect(0, "export --load run --out b --like olmoe --ignore-key layer_scale", "");
+  /* A run remembers it. */
+  path_to("run/checkpoints", path);
+  folder_remove(path);
+  expect(0, "train --resume run --quiet", "checkpoints");
+  expect(0, "export --load run --out c", "");
 }
 
 /* Sets an element of a tensor in a file to NaN (bits 0x7fc0), infinite (0x7f80) or very large. */

@@ -82,7 +82,7 @@ static phibal_status parse(const char *text, hf_config *config) {
   json_error_t error;
   json_t *json = json_loads(text, 0, &error);
   cr_assert(json, "%s: %s", error.text, text);
-  phibal_status status = hf_config_parse(json, "config.json", config);
+  phibal_status status = hf_config_parse(json, "config.json", NULL, config);
   json_decref(json);
   return status;
 }
@@ -119,10 +119,10 @@ Test(huggingface_files, config_both_ways) {
       must(parse(published[i].json, &config));
     } else {
       parity_folder(parity_names[i - PUBLISHED], folder);
-      must(hf_config_read(folder, &config));
+      must(hf_config_read(folder, NULL, &config));
     }
     json_t *json = hf_config_make(config.architecture, &config.model);
-    must(hf_config_parse(json, "made", &again));
+    must(hf_config_parse(json, "made", NULL, &again));
     json_decref(json);
     cr_expect_eq(again.architecture, config.architecture);
     /* YaRN's temperature goes through a logarithm and a square. */
@@ -141,9 +141,9 @@ static void expect_refused(int which, const char *key, const char *value, phibal
     json_object_set_new(json, key, json_loads(value, JSON_DECODE_ANY, NULL));
   else
     json_object_del(json, key);
-  cr_expect_eq(hf_config_parse(json, "config.json", &config), status, "%s = %s: %s", key, value,
-               phibal_status_message());
-  cr_expect(message_has(message), "'%s' not in: %s", message, phibal_status_message());
+  cr_expect_eq(hf_config_parse(json, "config.json", NULL, &config), status, "%s = %s: %s", key,
+               value, phibal_status_message());
+  if (status) cr_expect(message_has(message), "'%s' not in: %s", message, phibal_status_message());
   json_decref(json);
 }
 
@@ -158,14 +158,14 @@ Test(huggingface_files, refuses_what_it_has_not) {
   expect_refused(OLMOE, "hidden_act", "\"gelu\"", no, "'hidden_act'");
   expect_refused(OLMOE, "attention_bias", "true", no, "'attention_bias'");
   expect_refused(OLMOE, "quantization_config", "{\"quant_method\": \"fp8\"}", no, "fp8");
-  expect_refused(OLMOE, "num_experts", NULL, bad, "'num_experts' is missing");
   expect_refused(OLMOE, "num_local_experts", "32", bad, "'num_local_experts' is 32");
   expect_refused(OLMOE, "hidden_size", "\"2048\"", bad, "'hidden_size' is a text");
   expect_refused(OLMOE, "hidden_size", "-1", bad, "'hidden_size' is -1");
   expect_refused(OLMOE, "hidden_size", "1e3", bad, "'hidden_size' is not whole");
   expect_refused(OLMOE, "rms_norm_eps", "1e40", bad, "'rms_norm_eps' is 1e+40");
-  expect_refused(OLMOE, "hidden_size", NULL, bad, "'hidden_size' is missing");
-  expect_refused(OLMOE, "rope_theta", NULL, bad, "'rope_theta' is missing");
+  expect_refused(MOE16, "hidden_size", NULL, bad, "'hidden_size' is missing");
+  expect_refused(MOE16, "rope_theta", NULL, bad, "'rope_theta' is missing");
+  expect_refused(LITE, "num_experts_per_tok", NULL, bad, "'num_experts_per_tok' is missing");
   expect_refused(OLMOE, "norm_topk_prob", "1", bad, "'norm_topk_prob' is a number");
   expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"llama3\", \"factor\": 8}", no, "llama3");
   expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"yarn\", \"short_factor\": [1]}", no,
@@ -185,6 +185,177 @@ Test(huggingface_files, refuses_what_it_has_not) {
   expect_refused(MOONLIGHT, "norm_topk_prob", "false", no, "'norm_topk_prob' is false");
   expect_refused(MOONLIGHT, "scoring_func", "\"softmax\"", no, "'scoring_func'");
   expect_refused(MOONLIGHT, "n_group", "3", PHIBAL_ERROR_ARGUMENT, "expert_groups");
+}
+
+/* What a missing or null key means in transformers 5: the default of the configuration class, and
+   null only where that class has it for a value. */
+Test(huggingface_files, defaults_of_missing_keys) {
+  enum { OLMOE, MIXTRAL, QWEN, MOE16, LITE, MOONLIGHT };
+  static const struct {
+    int which;
+    const char *key, *value; /* null: taken away */
+    size_t option;
+    double wanted;
+    bool real;
+  } cases[] = {
+#define OPTION(field) offsetof(model_config, field)
+      {OLMOE, "num_key_value_heads", NULL, OPTION(key_value_heads), 16, false},
+      {OLMOE, "num_key_value_heads", "null", OPTION(key_value_heads), 16, false},
+      {OLMOE, "rope_theta", NULL, OPTION(rope_theta), 1e4, true},
+      {OLMOE, "num_experts", NULL, OPTION(experts), 64, false},
+      {MIXTRAL, "rope_theta", NULL, OPTION(rope_theta), 1e6, true},
+      {MIXTRAL, "num_key_value_heads", NULL, OPTION(key_value_heads), 8, false},
+      {MIXTRAL, "num_key_value_heads", "null", OPTION(key_value_heads), 32, false},
+      {QWEN, "num_key_value_heads", NULL, OPTION(key_value_heads), 4, false},
+      {QWEN, "norm_topk_prob", NULL, OPTION(gate), PHIBAL_GATE_PROBABILITY, false},
+      {QWEN, "head_dim", NULL, OPTION(head_width), 64, false},
+      {LITE, "first_k_dense_replace", NULL, OPTION(dense_layers), 0, false},
+      {LITE, "n_shared_experts", NULL, OPTION(shared_experts), 2, false},
+      {LITE, "q_lora_rank", NULL, OPTION(query_latent_width), 1536, false},
+      {LITE, "q_lora_rank", "null", OPTION(query_latent_width), 0, false},
+      {MOONLIGHT, "routed_scaling_factor", NULL, OPTION(route_scale), 2.5, true},
+      {MOONLIGHT, "first_k_dense_replace", NULL, OPTION(dense_layers), 3, false},
+      {MOONLIGHT, "n_shared_experts", NULL, OPTION(shared_experts), 1, false},
+      {MOONLIGHT, "rms_norm_eps", NULL, OPTION(norm_epsilon), (double)1e-6f, true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hf_config config;
+    json_t *json = json_loads(published[cases[i].which].json, 0, NULL);
+    if (cases[i].value)
+      json_object_set_new(json, cases[i].key, json_loads(cases[i].value, JSON_DECODE_ANY, NULL));
+    else
+      json_object_del(json, cases[i].key);
+    must(hf_config_parse(json, "config.json", NULL, &config));
+    const void *option = (const char *)&config.model + cases[i].option;
+    const double found = cases[i].real ? (double)*(const float *)option : *(const int32_t *)option;
+    cr_expect_eq(found, cases[i].wanted, "%s: %s: %g", cases[i].key, cases[i].value, found);
+    json_decref(json);
+  }
+  /* DeepSeek-V3 has 8 groups, of which a token chooses 4. */
+  hf_config config;
+  json_t *json = json_loads(published[MOONLIGHT].json, 0, NULL);
+  json_object_del(json, "n_group"), json_object_del(json, "topk_group");
+  must(hf_config_parse(json, "config.json", NULL, &config));
+  cr_expect_eq(config.model.expert_groups, 8);
+  cr_expect_eq(config.model.active_groups, 4);
+  json_decref(json);
+  const phibal_status bad = PHIBAL_ERROR_FORMAT, no = PHIBAL_ERROR_UNSUPPORTED;
+  expect_refused(MOONLIGHT, "n_group", "null", bad, "'n_group' is null");
+  expect_refused(MOONLIGHT, "n_group", "0", bad, "'n_group', 0");
+  expect_refused(MOONLIGHT, "topk_group", NULL, bad, "'topk_group' is 4 of 'n_group', 1");
+  expect_refused(MOONLIGHT, "norm_topk_prob", "null", bad, "'norm_topk_prob' is null");
+  expect_refused(MOONLIGHT, "routed_scaling_factor", "null", bad, "is null");
+  expect_refused(MOONLIGHT, "rope_interleave", "null", bad, "'rope_interleave' is null");
+  expect_refused(LITE, "topk_method", "\"group_limited_greedy\"", PHIBAL_OK, "");
+  expect_refused(LITE, "topk_method", "null", bad, "'topk_method' is null");
+  expect_refused(QWEN, "num_key_value_heads", "null", bad, "'num_key_value_heads' is null");
+  expect_refused(OLMOE, "tie_word_embeddings", "null", bad, "'tie_word_embeddings' is null");
+  expect_refused(OLMOE, "hidden_act", "null", no, "'hidden_act' is null");
+}
+
+/* A key that is neither read nor known to change nothing. */
+Test(huggingface_files, refuses_unknown_keys) {
+  enum { OLMOE, MIXTRAL, QWEN, MOE16, LITE, MOONLIGHT };
+  const phibal_status no = PHIBAL_ERROR_UNSUPPORTED;
+  for (int which = 0; which < PUBLISHED; which++) {
+    expect_refused(which, "is_causal", "false", no, "'is_causal' is false");
+    expect_refused(which, "is_causal", "true", PHIBAL_OK, "");
+    expect_refused(which, "per_layer_config", "{\"0\": {\"num_experts_per_tok\": 1}}", no,
+                   "'per_layer_config'");
+    expect_refused(which, "partial_rotary_factor", "0.5", no, "'partial_rotary_factor' is 0.5");
+    expect_refused(which, "layer_scale", "0.5", no, "\"layer_scale\" is 0.5: a key that phibal");
+    expect_refused(which, "layer_scale", "null", PHIBAL_OK, "");
+    expect_refused(which, "use_cache attn_implementation", "true", no, "a key that phibal");
+    expect_refused(which, "", "true", no, "a key that phibal");
+    expect_refused(which, "use_cache", "true", PHIBAL_OK, "");
+    expect_refused(which, "temperature", "0.6", PHIBAL_OK, "");
+  }
+  expect_refused(OLMOE, "sliding_window", "8", no, "'sliding_window' is 8");
+  expect_refused(QWEN, "sliding_window", "8", PHIBAL_OK, "");
+  expect_refused(MOE16, "head_dim", "64", no, "\"head_dim\" is 64");
+  expect_refused(LITE, "num_experts", "32", PHIBAL_ERROR_FORMAT, "'num_experts' is 32");
+  expect_refused(MOONLIGHT, "num_local_experts", "32", PHIBAL_ERROR_FORMAT,
+                 "'num_local_experts' is 32");
+  static const struct {
+    const char *ignored;
+    phibal_status status;
+  } cases[] = {{"layer_scale", PHIBAL_OK},     {"a,layer_scale", PHIBAL_OK},
+               {"layer_scale,a", PHIBAL_OK},   {"layer", PHIBAL_ERROR_UNSUPPORTED},
+               {"", PHIBAL_ERROR_UNSUPPORTED}, {"xlayer_scale", PHIBAL_ERROR_UNSUPPORTED}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hf_config config;
+    json_t *json = json_loads(published[OLMOE].json, 0, NULL);
+    json_object_set_new(json, "layer_scale", json_real(0.5));
+    cr_expect_eq(hf_config_parse(json, "config.json", cases[i].ignored, &config), cases[i].status,
+                 "'%s'", cases[i].ignored);
+    /* What is known to change the model is not to be ignored. */
+    json_object_del(json, "layer_scale");
+    json_object_set_new(json, "is_causal", json_false());
+    cr_expect_eq(hf_config_parse(json, "config.json", "is_causal", &config), no);
+    json_decref(json);
+  }
+}
+
+/* Rotary positions in both objects, inside and beside them. */
+Test(huggingface_files, rotary_positions_in_two_places) {
+  static const char start[] = "{\"rope_type\": \"yarn\", \"factor\": 4.0";
+  static const struct {
+    const char *parameters, *scaling, *theta, *original; /* null: not there */
+    phibal_status status;
+    const char *message;
+    double wanted_theta;
+    int32_t wanted_original;
+  } cases[] = {
+      {"{\"rope_theta\": 500.0}", NULL, NULL, NULL, PHIBAL_OK, "", 500, 0},
+      {NULL, "{\"rope_type\": \"default\", \"rope_theta\": 500}", NULL, NULL, PHIBAL_OK, "", 500,
+       0},
+      {"{\"rope_theta\": 500.0}", "{}", "500", NULL, PHIBAL_OK, "", 500, 0},
+      {"{\"rope_theta\": 500.0}", NULL, "10000", NULL, PHIBAL_ERROR_UNSUPPORTED,
+       "'rope_theta' is 10000, and 500.0", 0, 0},
+      {"{\"rope_theta\": null}", NULL, NULL, NULL, PHIBAL_ERROR_FORMAT, "'rope_theta' is missing",
+       0, 0},
+      {"{\"rope_type\": \"default\"}", "{\"rope_type\": \"yarn\"}", "500", NULL,
+       PHIBAL_ERROR_UNSUPPORTED,
+       "'rope_scaling' is {\"rope_type\":\"yarn\"}, and 'rope_parameters'", 0, 0},
+      {"Y}", NULL, "500", "64", PHIBAL_OK, "", 500, 64},
+      {"Y, \"rope_theta\": 500, \"original_max_position_embeddings\": 64}", NULL, NULL, "64",
+       PHIBAL_OK, "", 500, 64},
+      {NULL, "Y, \"original_max_position_embeddings\": 64}", NULL, "128", PHIBAL_ERROR_UNSUPPORTED,
+       "'original_max_position_embeddings' is 128, and 64", 0, 0},
+      {NULL, "Y}", NULL, NULL, PHIBAL_ERROR_FORMAT, "'original_max_position_embeddings' is missing",
+       0, 0},
+      {NULL, "Y, \"attention_factor\": 0}", NULL, "64", PHIBAL_ERROR_FORMAT,
+       "'attention_factor' is 0", 0, 0},
+      {NULL, "Y, \"attention_factor\": null}", NULL, "64", PHIBAL_OK, "", 1e4, 64},
+      {NULL, "Y, \"truncate\": null}", NULL, "64", PHIBAL_ERROR_FORMAT, "'truncate' is null", 0, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    json_t *json = json_loads(published[0].json, 0, NULL);
+    json_object_del(json, "rope_theta"), json_object_del(json, "rope_scaling");
+    for (int k = 0; k < 4; k++) {
+      static const char *const keys[] = {"rope_parameters", "rope_scaling", "rope_theta",
+                                         "original_max_position_embeddings"};
+      const char *const values[] = {cases[i].parameters, cases[i].scaling, cases[i].theta,
+                                    cases[i].original};
+      char value[256];
+      if (!values[k]) continue;
+      snprintf(value, sizeof value, "%s%s", *values[k] == 'Y' ? start : "",
+               values[k] + (*values[k] == 'Y'));
+      json_t *made = json_loads(value, JSON_DECODE_ANY, NULL);
+      cr_assert(made, "%s", value);
+      json_object_set_new(json, keys[k], made);
+    }
+    hf_config config;
+    cr_expect_eq(hf_config_parse(json, "config.json", NULL, &config), cases[i].status,
+                 "case %zu: %s", i, phibal_status_message());
+    if (cases[i].status) {
+      cr_expect(message_has(cases[i].message), "case %zu: %s", i, phibal_status_message());
+    } else {
+      cr_expect_eq((double)config.model.rope_theta, cases[i].wanted_theta, "case %zu", i);
+      cr_expect_eq(config.model.rope_original, cases[i].wanted_original, "case %zu", i);
+    }
+    json_decref(json);
+  }
 }
 
 /* Every key of the published files, and those that only others have, with a value of every other
@@ -228,21 +399,21 @@ Test(huggingface_files, refuses_every_wrong_kind) {
     int kind; /* NONE: null is as good as no key; ZERO: it may be 0 */
   } keys[] = {{"architectures", NONE},
               {"model_type", 0},
-              {"hidden_act", NONE},
-              {"attention_bias", BOOLEAN | NONE},
-              {"mlp_bias", BOOLEAN | NONE},
+              {"hidden_act", 0},
+              {"attention_bias", BOOLEAN},
+              {"mlp_bias", BOOLEAN},
               {"quantization_config", NONE},
               {"rope_scaling", OBJECT | NONE},
               {"rope_parameters", OBJECT | NONE},
-              {"tie_word_embeddings", BOOLEAN | NONE},
+              {"tie_word_embeddings", BOOLEAN},
               {"clip_qkv", NONE},
               {"hidden_size", 0},
               {"intermediate_size", ZERO},
               {"max_position_embeddings", 0},
-              {"norm_topk_prob", BOOLEAN | NONE},
+              {"norm_topk_prob", BOOLEAN},
               {"num_attention_heads", 0},
               {"num_experts", 0},
-              {"num_local_experts", NONE},
+              {"num_local_experts", 0},
               {"num_experts_per_tok", 0},
               {"num_hidden_layers", 0},
               {"num_key_value_heads", NONE},
@@ -251,15 +422,15 @@ Test(huggingface_files, refuses_every_wrong_kind) {
               {"rope_theta", REAL},
               {"vocab_size", 0},
               {"sliding_window", NONE},
-              {"decoder_sparse_step", NONE},
+              {"decoder_sparse_step", 0},
               {"mlp_only_layers", LIST | NONE},
               {"moe_intermediate_size", 0},
-              {"use_sliding_window", BOOLEAN | NONE},
-              {"first_k_dense_replace", NONE | ZERO},
-              {"moe_layer_freq", NONE},
+              {"use_sliding_window", BOOLEAN},
+              {"first_k_dense_replace", ZERO},
+              {"moe_layer_freq", 0},
               {"n_routed_experts", 0},
               {"n_shared_experts", NONE | ZERO},
-              {"scoring_func", NONE},
+              {"scoring_func", 0},
               {"kv_lora_rank", 0},
               {"n_group", NONE | ZERO},
               {"topk_group", NONE | ZERO},
@@ -267,9 +438,9 @@ Test(huggingface_files, refuses_every_wrong_kind) {
               {"qk_nope_head_dim", ZERO},
               {"qk_rope_head_dim", 0},
               {"v_head_dim", 0},
-              {"routed_scaling_factor", REAL | NONE},
-              {"topk_method", NONE},
-              {"rope_interleave", BOOLEAN | NONE}};
+              {"routed_scaling_factor", REAL},
+              {"topk_method", 0},
+              {"rope_interleave", BOOLEAN}};
   enum { KEYS = sizeof keys / sizeof *keys };
   /* Which of the published files read a key that is not among theirs. */
   static const struct {
@@ -293,7 +464,7 @@ Test(huggingface_files, refuses_every_wrong_kind) {
         char named[64];
         snprintf(named, sizeof named, "'%s'", keys[k].key);
         json_object_set_new(json, keys[k].key, json_loads(values[v].value, JSON_DECODE_ANY, NULL));
-        cr_expect_neq(hf_config_parse(json, "config.json", &config), PHIBAL_OK, "%s: %s: %s",
+        cr_expect_neq(hf_config_parse(json, "config.json", NULL, &config), PHIBAL_OK, "%s: %s: %s",
                       published[which].name, keys[k].key, values[v].value);
         cr_expect(message_has(named), "%s: %s: %s", keys[k].key, values[v].value,
                   phibal_status_message());
@@ -330,9 +501,10 @@ Test(huggingface_files, refuses_every_wrong_kind_of_yarn) {
         char named[64];
         snprintf(named, sizeof named, "'%s'", keys[k]);
         json_object_set_new(rope, keys[k], json_loads(values[v], JSON_DECODE_ANY, NULL));
+        json_object_del(json, "rope_scaling");
         json_object_set_new(json, parameters ? "rope_parameters" : "rope_scaling", rope);
-        cr_expect_neq(hf_config_parse(json, "config.json", &config), PHIBAL_OK, "%s: %s", keys[k],
-                      values[v]);
+        cr_expect_neq(hf_config_parse(json, "config.json", NULL, &config), PHIBAL_OK, "%s: %s",
+                      keys[k], values[v]);
         cr_expect(message_has(named), "%s: %s: %s", keys[k], values[v], phibal_status_message());
         json_decref(json);
       }
@@ -375,7 +547,7 @@ static phibal_status copy_load(copy *c, hf_checkpoint *opened, model **m) {
   char path[600];
   snprintf(path, sizeof path, "%s/model.safetensors", c->folder);
   must(safetensors_write(path, c->tensors, c->count, NULL, 0));
-  must(hf_open(c->folder, opened));
+  must(hf_open(c->folder, NULL, opened));
   opened->config.model.sequence = 4;
   must(model_create(&opened->config.model, &none, 1, 3, m));
   return hf_restore(opened, &opened->config.model, *m);
@@ -458,21 +630,21 @@ Test(huggingface_files, refuses_folders) {
   hf_checkpoint c;
   char *folder = scratch_folder();
   cr_expect_not(hf_is_checkpoint(folder));
-  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_IO);
+  cr_expect_eq(hf_open(folder, NULL, &c), PHIBAL_ERROR_IO);
   put_text(folder, "config.json", "{\"model_type\": ");
   cr_expect(hf_is_checkpoint(folder));
-  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_FORMAT);
+  cr_expect_eq(hf_open(folder, NULL, &c), PHIBAL_ERROR_FORMAT);
   put_text(folder, "config.json", "[]");
-  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_FORMAT);
+  cr_expect_eq(hf_open(folder, NULL, &c), PHIBAL_ERROR_FORMAT);
   put_text(folder, "config.json", published[0].json);
-  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_IO);
+  cr_expect_eq(hf_open(folder, NULL, &c), PHIBAL_ERROR_IO);
   cr_expect(message_has("neither model.safetensors nor"), "%s", phibal_status_message());
   put_text(folder, "model.safetensors.index.json", "{\"weight_map\": {\"a\": \"../b\"}}");
-  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_FORMAT);
+  cr_expect_eq(hf_open(folder, NULL, &c), PHIBAL_ERROR_FORMAT);
   put_text(folder, "model.safetensors.index.json", "{\"weight_map\": {}}");
-  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_FORMAT);
+  cr_expect_eq(hf_open(folder, NULL, &c), PHIBAL_ERROR_FORMAT);
   put_text(folder, "model.safetensors.index.json", "{\"weight_map\": {\"a\": \"none\"}}");
-  cr_expect_eq(hf_open(folder, &c), PHIBAL_ERROR_IO);
+  cr_expect_eq(hf_open(folder, NULL, &c), PHIBAL_ERROR_IO);
   folder_remove(folder);
   free(folder);
 }
@@ -519,7 +691,7 @@ Test(huggingface_files, refuses_another_index) {
     json_t *index = json_pack("{s:o}", "weight_map", map);
     must(hf_json_write(c.folder, "model.safetensors.index.json", index));
     json_decref(index);
-    const phibal_status status = hf_open(c.folder, &opened);
+    const phibal_status status = hf_open(c.folder, NULL, &opened);
     cr_expect_eq(status, cases[i].message ? PHIBAL_ERROR_FORMAT : PHIBAL_OK, "case %zu: %s", i,
                  phibal_status_message());
     if (cases[i].message)
@@ -543,7 +715,7 @@ Test(huggingface_files, written_and_read_again) {
     hf_checkpoint c;
     model *again;
     const balance_config none = {.method = BALANCE_NONE};
-    must(hf_open(folder, &c));
+    must(hf_open(folder, NULL, &c));
     cr_expect_eq(c.files > 2, i % 3 == 1);
     cr_expect_eq(c.config.architecture, p.checkpoint.config.architecture);
     must(model_create(&p.config, &none, 1, 3, &again));
@@ -594,7 +766,7 @@ Test(huggingface_files, bfloat16_rounds_to_nearest) {
   *last = kept;
   must(hf_save(folder, &p.config, p.m,
                &(hf_save_options){.dtype = HF_BFLOAT16, .shard_bytes = 1 << 30}));
-  must(hf_load(folder, &p.config, p.m));
+  must(hf_load(folder, NULL, &p.config, p.m));
   for (int i = 0; i < N; i++)
     cr_expect_eq(model_parameters(p.m)[i], wanted[i], "%a gives %a", (double)given[i],
                  (double)model_parameters(p.m)[i]);

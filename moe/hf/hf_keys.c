@@ -1,0 +1,230 @@
+/* The keys of a config.json, family by family: those that are read, with what transformers'
+   configuration class has where one is missing; those that must have one value; and those that
+   change nothing of what a model computes. Any other key is an error. */
+#include "hf_internal.h"
+#include <string.h>
+
+/* In the order of hf_architectures, whose flags are 1, 2, 4 ... */
+enum { FAMILIES = 6 };
+
+#define NEEDED ""
+#define ABSENT "null"
+
+/* `missing` is the value, in JSON, of a key that a file leaves out; NEEDED: an error; a null
+   pointer: the family has no such key. */
+static const struct {
+  const char *name;
+  const char *missing[FAMILIES]; /* OLMoE, Mixtral, Qwen3, DeepSeek, DeepSeek-V2, -V3 */
+  unsigned null;                 /* families in which null is a value, the same as none */
+  const char *other_name;        /* by which a file may say it too */
+} read_keys[] = {
+    {"model_type", {NEEDED, NEEDED, NEEDED, NEEDED, NEEDED, NEEDED}, 0, NULL},
+    {"architectures", {ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT}, HF_ALL, NULL},
+    {"vocab_size", {"50304", "32000", "151936", NEEDED, "102400", "129280"}, 0, NULL},
+    {"hidden_size", {"2048", "4096", "2048", NEEDED, "4096", "7168"}, 0, NULL},
+    {"num_hidden_layers", {"16", "32", "24", NEEDED, "32", "61"}, 0, NULL},
+    {"num_attention_heads", {"16", "32", "32", NEEDED, "32", "128"}, 0, NULL},
+    {"num_key_value_heads", {ABSENT, "8", "4", ABSENT, ABSENT, "128"}, HF_ALL & ~HF_QWEN3, NULL},
+    {"max_position_embeddings", {"4096", "131072", "32768", NEEDED, "2048", "4096"}, 0, NULL},
+    {"head_dim", {ABSENT, ABSENT, ABSENT}, HF_MIXTRAL, NULL},
+    {"num_experts", {"64", ABSENT, "128", NULL, ABSENT}, 0, "num_local_experts"},
+    {"num_local_experts", {ABSENT, "8", ABSENT, NULL, NULL, ABSENT}, 0, "num_experts"},
+    {"n_routed_experts", {NULL, NULL, NULL, NEEDED, "64", "256"}, 0, "num_experts"},
+    {"num_experts_per_tok", {"8", "2", "8", NEEDED, NEEDED, "8"}, 0, NULL},
+    {"intermediate_size", {"2048", "14336", "6144", NEEDED, "11008", "18432"}, 0, NULL},
+    {"moe_intermediate_size", {NULL, NULL, "768", NEEDED, "1407", "2048"}, 0, NULL},
+    {"n_shared_experts", {NULL, NULL, NULL, ABSENT, "2", "1"}, HF_DEEPSEEK, NULL},
+    {"first_k_dense_replace", {NULL, NULL, NULL, "0", "0", "3"}, 0, NULL},
+    {"kv_lora_rank", {NULL, NULL, NULL, NULL, "512", "512"}, 0, NULL},
+    {"q_lora_rank", {NULL, NULL, NULL, NULL, "1536", "1536"}, HF_ALL, NULL},
+    {"qk_nope_head_dim", {NULL, NULL, NULL, NULL, "128", "128"}, 0, NULL},
+    {"qk_rope_head_dim", {NULL, NULL, NULL, NULL, "64", "64"}, 0, NULL},
+    {"v_head_dim", {NULL, NULL, NULL, NULL, "128", "128"}, 0, NULL},
+    {"n_group", {NULL, NULL, NULL, NULL, ABSENT, "8"}, HF_DEEPSEEK2, NULL},
+    {"topk_group", {NULL, NULL, NULL, NULL, ABSENT, "4"}, HF_DEEPSEEK2, NULL},
+    {"topk_method", {NULL, NULL, NULL, NULL, "\"greedy\"", NULL}, 0, NULL},
+    {"norm_topk_prob", {"false", "true", "false", "false", "false", "true"}, 0, NULL},
+    {"routed_scaling_factor", {NULL, NULL, NULL, NULL, "1.0", "2.5"}, 0, NULL},
+    {"rms_norm_eps", {"1e-5", "1e-5", "1e-6", NEEDED, "1e-6", "1e-6"}, 0, NULL},
+    {"tie_word_embeddings", {"false", "false", "false", "false", "false", "false"}, 0, NULL},
+    {"mlp_only_layers", {NULL, NULL, ABSENT}, HF_ALL, NULL},
+    {"rope_interleave", {NULL, NULL, NULL, NULL, NULL, "true"}, 0, NULL},
+    {"rope_theta", {"1e4", "1e6", "1e4", NEEDED, "1e4", "1e4"}, 0, NULL},
+    {"rope_scaling", {ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT}, HF_ALL, NULL},
+    {"rope_parameters", {ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT}, HF_ALL, NULL},
+    {"original_max_position_embeddings", {ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT}, 0, NULL},
+};
+
+/* Keys that have one value here, which is also the one of a file without them: as JSON. */
+static const struct {
+  unsigned architectures;
+  const char *name, *value;
+  bool written;
+} fixed_keys[] = {
+    {HF_ALL, "hidden_act", "\"silu\"", true},
+    {HF_ALL, "attention_bias", "false", true},
+    {HF_ALL, "quantization_config", "null", false},
+    {HF_ALL, "is_causal", "true", false},
+    {HF_ALL, "per_layer_config", "null", false},
+    {HF_ALL, "partial_rotary_factor", "1", false},
+    {HF_ALL, "is_encoder_decoder", "false", false},
+    {HF_ALL, "add_cross_attention", "false", false},
+    {HF_ALL, "pruned_heads", "{}", false},
+    {HF_OLMOE, "clip_qkv", "null", true},
+    {HF_OLMOE, "sliding_window", "null", false},
+    {HF_MIXTRAL, "sliding_window", "null", true},
+    {HF_QWEN3, "use_sliding_window", "false", true},
+    {HF_QWEN3, "decoder_sparse_step", "1", true},
+    {HF_ALL_DEEPSEEK, "mlp_bias", "false", false},
+    {HF_ALL_DEEPSEEK, "moe_layer_freq", "1", true},
+    {HF_DEEPSEEK | HF_DEEPSEEK2, "scoring_func", "\"softmax\"", true},
+    {HF_DEEPSEEK3, "scoring_func", "\"sigmoid\"", true},
+    {HF_DEEPSEEK3, "topk_method", "\"noaux_tc\"", true},
+};
+
+/* Names apart by spaces. */
+static const struct {
+  unsigned architectures;
+  const char *names;
+} harmless_keys[] = {
+    /* Where the file comes from, and how the numbers are stored, which the tensors say themselves.
+     */
+    {HF_ALL,
+     " _name_or_path name_or_path _commit_hash transformers_version torch_dtype dtype auto_map "
+     "unsloth_fixed unsloth_version "},
+    /* Numbers of special tokens. */
+    {HF_ALL, " bos_token_id eos_token_id pad_token_id sep_token_id unk_token_id "
+             "decoder_start_token_id tokenizer_class prefix "},
+    /* How transformers computes and what it returns: the logits are the same. */
+    {HF_ALL, " use_cache attn_implementation _attn_implementation _attn_implementation_autoset "
+             "experts_implementation _experts_implementation torchscript use_bfloat16 "
+             "chunk_size_feed_forward pretraining_tp ep_size return_dict use_return_dict "
+             "output_attentions output_hidden_states output_router_logits tie_last_hidden_states "
+             "is_decoder cross_attention_hidden_size tie_encoder_decoder "},
+    /* Training, which the run file describes. */
+    {HF_ALL, " attention_dropout initializer_range router_aux_loss_coef aux_loss_alpha seq_aux "
+             "router_jitter_noise "},
+    /* Heads of other classes. */
+    {HF_ALL, " id2label label2id num_labels problem_type finetuning_task task_specific_params "},
+    /* How text is generated. */
+    {HF_ALL,
+     " do_sample num_beams num_beam_groups num_return_sequences temperature top_k top_p top_h "
+     "min_p typical_p epsilon_cutoff eta_cutoff repetition_penalty encoder_repetition_penalty "
+     "diversity_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size "
+     "max_length min_length max_new_tokens min_new_tokens early_stopping bad_words_ids "
+     "forced_bos_token_id forced_eos_token_id remove_invalid_values suppress_tokens "
+     "begin_suppress_tokens exponential_decay_length_penalty output_scores "
+     "return_dict_in_generate renormalize_logits "},
+    /* Follow from others, or are about what is not switched on. */
+    {HF_QWEN3, " sliding_window max_window_layers "},
+    {HF_DEEPSEEK2 | HF_DEEPSEEK3, " head_dim qk_head_dim "},
+    /* Tensors of multi-token prediction are refused by their names. */
+    {HF_DEEPSEEK3, " num_nextn_predict_layers num_mtp_layers "},
+};
+
+/* Whether `name` is in a list with separators of one kind around and between the names. */
+static bool is_listed(const char *list, const char *name, char separator) {
+  const size_t n = strchr(name, separator) ? 0 : strlen(name);
+  for (const char *at = list; n && (at = strstr(at, name)); at++)
+    if ((at == list || at[-1] == separator) && (at[n] == separator || !at[n])) return true;
+  return false;
+}
+
+static int family_of(const hf_architecture *a) {
+  int family = 0;
+  while (a->flag >> family != 1) family++;
+  return family;
+}
+
+static bool is_harmless(const char *name, unsigned flag) {
+  for (size_t i = 0; i < sizeof harmless_keys / sizeof *harmless_keys; i++)
+    if (harmless_keys[i].architectures & flag && is_listed(harmless_keys[i].names, name, ' '))
+      return true;
+  return false;
+}
+
+static bool same_value(const json_t *a, const json_t *b) {
+  if (json_is_number(a) && json_is_number(b)) return json_number_value(a) == json_number_value(b);
+  return json_equal(a, b);
+}
+
+static phibal_status check_fixed(const json_t *json, const char *path, unsigned flag) {
+  for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys; i++) {
+    const json_t *value = json_object_get(json, fixed_keys[i].name);
+    if (!(fixed_keys[i].architectures & flag) || !value) continue;
+    json_t *wanted = json_loads(fixed_keys[i].value, JSON_DECODE_ANY, NULL);
+    const bool equal = wanted && same_value(value, wanted);
+    json_decref(wanted);
+    if (equal) continue;
+    char shown[HF_SHOWN];
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: '%s' is %s; phibal has it as %s only",
+                             path, fixed_keys[i].name, hf_json_show(value, shown),
+                             fixed_keys[i].value);
+  }
+  return PHIBAL_OK;
+}
+
+/* A key with null says nothing, unless the family reads it. */
+static phibal_status check_unknown(const json_t *json, const char *path, const hf_architecture *a,
+                                   const char *ignored) {
+  const int family = family_of(a);
+  const char *name;
+  json_t *value;
+  json_object_foreach((json_t *)(uintptr_t)json, name, value) {
+    bool known = json_is_null(value) || is_harmless(name, a->flag);
+    for (size_t i = 0; i < sizeof read_keys / sizeof *read_keys && !known; i++)
+      known = read_keys[i].missing[family] && !strcmp(read_keys[i].name, name);
+    for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys && !known; i++)
+      known = fixed_keys[i].architectures & a->flag && !strcmp(fixed_keys[i].name, name);
+    if (known || (ignored && is_listed(ignored, name, ','))) continue;
+    char shown[HF_SHOWN], shown_value[HF_SHOWN];
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: %s is %s: a key that phibal does not know for %s, and that may "
+                             "change what is computed; --ignore-key goes on without it",
+                             path, hf_json_show_text(name, shown), hf_json_show(value, shown_value),
+                             a->model_type);
+  }
+  return PHIBAL_OK;
+}
+
+/* rope_theta may be in either object of rotary positions. */
+static bool is_inside(const json_t *json, const char *name) {
+  return !strcmp(name, "rope_theta") &&
+         (json_object_get(json_object_get(json, "rope_parameters"), name) ||
+          json_object_get(json_object_get(json, "rope_scaling"), name));
+}
+
+phibal_status hf_keys_complete(json_t *json, const char *path, const hf_architecture *a,
+                               const char *ignored) {
+  const int family = family_of(a);
+  phibal_status status = check_fixed(json, path, a->flag);
+  if (!status) status = check_unknown(json, path, a, ignored);
+  for (size_t i = 0; i < sizeof read_keys / sizeof *read_keys && !status; i++) {
+    const char *name = read_keys[i].name, *missing = read_keys[i].missing[family];
+    const char *other = read_keys[i].other_name;
+    const json_t *value = json_object_get(json, name);
+    if (!missing) continue;
+    if (value) {
+      if (json_is_null(value) && !(read_keys[i].null & a->flag))
+        status = phibal_status_set(PHIBAL_ERROR_FORMAT,
+                                   "%s: '%s' is null, which is no value of it for %s", path, name,
+                                   a->model_type);
+      continue;
+    }
+    /* The other name of the experts' number: V3's is num_local_experts. */
+    if (other && a->flag == HF_DEEPSEEK3) other = "num_local_experts";
+    if ((other && json_object_get(json, other)) || is_inside(json, name)) continue;
+    if (!*missing)
+      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is missing", path, name);
+    else if (json_object_set_new(json, name, json_loads(missing, JSON_DECODE_ANY, NULL)))
+      status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  }
+  return status;
+}
+
+void hf_keys_make_fixed(unsigned flag, json_t *json) {
+  for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys; i++)
+    if (fixed_keys[i].architectures & flag && fixed_keys[i].written)
+      json_object_set_new(json, fixed_keys[i].name,
+                          json_loads(fixed_keys[i].value, JSON_DECODE_ANY, NULL));
+}
