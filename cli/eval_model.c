@@ -12,6 +12,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CHOICE_FILES_MAX = 16 };
@@ -40,8 +41,10 @@ static const char help[] =
     "                      repeatable\n"
     "  --details FILE      write a line per question, with the log-likelihood of each option\n"
     "  --overwrite         replace an existing details file\n"
-    "  --tokenizer NAME|FILE  bytes, or a SentencePiece model (default: tokenizer.model next to\n"
-    "                      the run's data if it exists, else bytes)\n"
+    "  --tokenizer NAME|FILE  bytes, or a SentencePiece model, or a folder with tokenizer.model\n"
+    "                      (default: that of a Hugging Face model's folder; of a run that next to\n"
+    "                      its data, that of the model it began with, or bytes where its\n"
+    "                      vocabulary is theirs)\n"
     "  --batch N           sequences per batch (default: the run's)\n"
     "  --sequence N        context length (default: as in training; for a Hugging Face model\n"
     "                      its maximum, at most 2048)\n"
@@ -174,29 +177,69 @@ static phibal_status evaluate_text(const arguments *a, const run_config *config,
   return status;
 }
 
-static phibal_status open_tokenizer(const arguments *a, const run_config *config, tokenizer *t) {
-  const char *train = config->data.train;
-  const char *slash = memrchr(train, '/', strcspn(train, ","));
-  char *beside = string_format("%.*stokenizer.model", slash ? (int)(slash + 1 - train) : 0, train);
-  if (!beside) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-  const char *path = a->tokenizer ? a->tokenizer : access(beside, F_OK) ? "bytes" : beside;
-  phibal_status status = PHIBAL_OK;
-  if (strcmp(path, "bytes"))
-    status = tokenizer_load(path, t);
-  else
-    tokenizer_bytes(t);
-  char what[CONFIG_TEXT_MAX + 64];
-  snprintf(what, sizeof what, "the tokenizer '%.1000s'", path);
-  if (!status) status = run_data_vocabulary(what, t->vocabulary, false, config);
-  free(beside);
-  return status;
+/* The model's own tokenizer: a Hugging Face model's lies in its folder; a run's beside its data, or
+   in the folder of the Hugging Face model that it began with; or it is bytes, which a vocabulary
+   tells. Nothing is taken because it lies in the current directory. */
+static phibal_status own_tokenizer(const trained *from, char path[CONFIG_TEXT_MAX + 32]) {
+  const char *train = from->config.data.train, *origin = from->config.training.from;
+  const int size = CONFIG_TEXT_MAX + 32, first = (int)strcspn(train, ",");
+  if (from->hf.folder) {
+    snprintf(path, (size_t)size, "%s", from->hf.folder);
+    return PHIBAL_OK;
+  }
+  struct stat data;
+  snprintf(path, (size_t)size, "%.*s", first, train);
+  if (first && !stat(path, &data)) {
+    const char *slash = memrchr(train, '/', (size_t)first);
+    const int folder = S_ISDIR(data.st_mode) ? first : slash ? (int)(slash - train) : 0;
+    snprintf(path, (size_t)size, "%.*s%stokenizer.model", folder, train,
+             folder || slash ? "/" : "");
+    if (!access(path, F_OK)) return PHIBAL_OK;
+  }
+  if (*origin && hf_is_checkpoint(origin)) {
+    snprintf(path, (size_t)size, "%s", origin);
+    return PHIBAL_OK;
+  }
+  const char *end = strrchr(train, '.');
+  const bool foreign = first && end && !strcmp(end, ".bin");
+  tokenizer bytes;
+  tokenizer_bytes(&bytes);
+  if (!*origin && !foreign && from->config.model.vocabulary >= bytes.vocabulary &&
+      !run_data_vocabulary("bytes", bytes.vocabulary, false, &from->config)) {
+    snprintf(path, (size_t)size, "bytes");
+    return PHIBAL_OK;
+  }
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "no tokenizer of the model is found: there is no tokenizer.model beside "
+                           "its data ('%s'), and its vocabulary of %d tokens is not that of bytes; "
+                           "give --tokenizer",
+                           train, from->config.model.vocabulary);
 }
 
-static phibal_status evaluate_choices(const arguments *a, const run_config *config, model *m,
+static phibal_status open_tokenizer(const arguments *a, const trained *from, tokenizer *t) {
+  char path[CONFIG_TEXT_MAX + 32];
+  phibal_status status = PHIBAL_OK;
+  if (a->tokenizer)
+    snprintf(path, sizeof path, "%s", a->tokenizer);
+  else
+    status = own_tokenizer(from, path);
+  if (!status && strcmp(path, "bytes"))
+    status = tokenizer_load(path, t);
+  else if (!status)
+    tokenizer_bytes(t);
+  if (status && !a->tokenizer && from->hf.folder)
+    return phibal_status_set(status, "%s; give --tokenizer", phibal_status_message());
+  char what[CONFIG_TEXT_MAX + 64];
+  snprintf(what, sizeof what, "the tokenizer '%.1000s'", path);
+  return status ? status : run_data_vocabulary(what, t->vocabulary, false, &from->config);
+}
+
+static phibal_status evaluate_choices(const arguments *a, const trained *from, model *m,
                                       int32_t batch, json_t *list) {
+  const run_config *config = &from->config;
   tokenizer t = {0};
   FILE *details = NULL;
-  phibal_status status = open_tokenizer(a, config, &t);
+  phibal_status status = open_tokenizer(a, from, &t);
   char *temporary = NULL;
   int fd = -1;
   if (!status && a->details) status = file_create_temporary(a->details, &temporary, &fd);
@@ -241,8 +284,9 @@ static void print_choices(const json_t *list) {
   }
 }
 
-static phibal_status evaluate_all(const arguments *a, const run_config *config, model *m,
+static phibal_status evaluate_all(const arguments *a, const trained *from, model *m,
                                   json_t *found) {
+  const run_config *config = &from->config;
   const int32_t batch = a->batch ? a->batch : config->batch.micro_sequences;
   phibal_status status = PHIBAL_OK;
   if (a->data || *config->data.validation) {
@@ -256,7 +300,7 @@ static phibal_status evaluate_all(const arguments *a, const run_config *config, 
   }
   if (!status && a->choice_files) {
     json_t *list = json_array();
-    status = evaluate_choices(a, config, m, batch, list);
+    status = evaluate_choices(a, from, m, batch, list);
     json_object_set_new(found, "choices", list);
   }
   return status;
@@ -276,7 +320,7 @@ static phibal_status load_and_evaluate(const arguments *a, const trained *t, jso
                        t->checkpoint.step < 0 ? json_null() : json_integer(t->checkpoint.step),
                        "name", config->name, "label", label, "routing", "experts",
                        config->model.experts, "active", config->model.active);
-    status = evaluate_all(a, config, m, *found);
+    status = evaluate_all(a, t, m, *found);
   }
   model_destroy(m);
   return status;

@@ -69,6 +69,7 @@ static phibal_status documents_cut(const char *path, const layout *at, token_fil
   int64_t documents = 1;
   for (int64_t i = 0; i < file->tokens; i++)
     documents += token_file_at(file, i) == at->end_of_document;
+  file->undivided = documents == 1;
   token_document *table = table_make(path, documents, file);
   if (!table) return memory_error(path);
   int64_t n = 0, start = 0;
@@ -188,6 +189,26 @@ static phibal_status tokens_find(const char *path, const layout *at, token_file 
   return PHIBAL_OK;
 }
 
+/* Bytes without a header are taken for uint16. Wider little-endian tokens betray themselves: the
+   upper half of each is 0, or next to it for a vocabulary beyond 65536, and the lower half is not.
+   In uint16 tokens the one half of the places is as the other, so that this is no chance in 32
+   pairs. */
+static phibal_status check_narrow(const char *path, const token_file *file) {
+  enum { PAIRS = 32, UPPER = 4, LOWER = 1024 };
+  uint16_t lower = 0, upper = 0;
+  for (int64_t i = 0; i < file->tokens; i++) {
+    uint16_t *most = i % 2 ? &upper : &lower;
+    if (file->data16[i] > *most) *most = file->data16[i];
+  }
+  const bool wide = upper ? upper < UPPER && lower >= LOWER : lower > 0;
+  if (file->tokens < 2 * PAIRS || file->tokens % 2 || !wide) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                           "%s: every second of its 16-bit numbers is at most %d, as in int32 "
+                           "tokens; a .bin without a header and without an index is read as uint16 "
+                           "(nanoGPT's)",
+                           path, upper);
+}
+
 static phibal_status megatron_read(const char *path, const char *index, int32_t end_of_document,
                                    token_file *file) {
   void *mapping;
@@ -218,5 +239,6 @@ phibal_status foreign_file_read(const char *path, int32_t end_of_document, token
   if (magic == 20240520 || magic == 20240801) status = llmc_layout(path, file, &at);
   if (end_of_document >= 0) at.end_of_document = end_of_document;
   if (!status) status = tokens_find(path, &at, file);
+  if (!status && !at.begin) status = check_narrow(path, file);
   return status ? status : documents_cut(path, &at, file);
 }

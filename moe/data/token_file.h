@@ -26,6 +26,7 @@ typedef struct token_document {
 typedef struct token_file {
   int32_t vocabulary;      /* every token is below it */
   bool vocabulary_open;    /* it is only the largest token's: the file does not say */
+  bool undivided;          /* the tokens should say where documents end, and none does */
   int32_t end_of_document; /* the token that ends every document */
   int64_t tokens;
   int64_t documents;

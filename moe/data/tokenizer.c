@@ -4,6 +4,7 @@
 #include "formats/text_limits.h"
 #include <phibal/environment.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 phibal_status token_buffer_append(token_buffer *buffer, uint32_t id) {
   if (buffer->count == buffer->capacity) {
@@ -98,8 +99,31 @@ static phibal_status pieces_encode(const tokenizer *t, const char *text, size_t 
 
 #endif
 
+/* The files of other kinds of tokenizers that a model's folder may have. */
+static phibal_status no_model(const char *folder) {
+  static const char *const others[] = {"tokenizer.json", "vocab.json", "tiktoken.model",
+                                       "tokenizer_config.json"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (folder_has(folder, others[i]))
+      return phibal_status_set(
+          PHIBAL_ERROR_UNSUPPORTED,
+          "'%s' has no tokenizer.model (SentencePiece), and its %s is of a kind "
+          "that phibal does not read",
+          folder, others[i]);
+  return phibal_status_set(PHIBAL_ERROR_IO, "'%s' has no tokenizer.model", folder);
+}
+
 phibal_status tokenizer_load(const char *path, tokenizer *t) {
   *t = (tokenizer){0};
+  struct stat found;
+  if (!stat(path, &found) && S_ISDIR(found.st_mode)) {
+    if (!folder_has(path, "tokenizer.model")) return no_model(path);
+    char *inside = string_format("%s/tokenizer.model", path);
+    if (!inside) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+    phibal_status status = tokenizer_load(inside, t);
+    free(inside);
+    return status;
+  }
   text_buffer model = {0};
   phibal_status status = file_read_text(path, TEXT_TOKENIZER, &model);
   if (!status) status = tokenizer_parse(path, model.bytes, model.count, t);

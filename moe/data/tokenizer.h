@@ -31,9 +31,10 @@ void token_buffer_free(token_buffer *buffer);
 void tokenizer_bytes(tokenizer *t);
 
 bool tokenizer_has_sentencepiece(void);
-/* A SentencePiece model file. Its </s> ends a document; a model without one gets one more id.
-   PHIBAL_ERROR_UNSUPPORTED in a build without SentencePiece, PHIBAL_ERROR_IO, PHIBAL_ERROR_FORMAT.
- */
+/* A SentencePiece model file, or the tokenizer.model of a folder. Its </s> ends a document; a model
+   without one gets one more id. PHIBAL_ERROR_UNSUPPORTED in a build without SentencePiece, and for
+   a folder whose tokenizer is of another kind (tokenizer.json); PHIBAL_ERROR_IO, also for a folder
+   without any; PHIBAL_ERROR_FORMAT. */
 phibal_status tokenizer_load(const char *path, tokenizer *t);
 /* The same from the bytes of such a file; `name` is for messages. */
 phibal_status tokenizer_parse(const char *name, const char *model, size_t bytes, tokenizer *t);

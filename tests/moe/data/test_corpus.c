@@ -65,12 +65,14 @@ Test(corpus, nanogpt, .init = folder_make, .fini = folder_delete) {
   must(token_file_open_with(save(&b, "web.bin"), 9, &f));
   for (int i = 0; i < 8; i++) cr_expect_eq(token_file_at(&f, i), tokens[i]);
   expect_documents(&f, 4, (int[]){3, 1, 3, 1});
+  cr_expect_not(f.undivided);
   cr_expect_str_eq(f.domain_names[0], "web");
   cr_expect(f.vocabulary == 65536 && f.vocabulary_open && f.end_of_document == 9);
   token_file_close(&f);
   /* Without the mark: one document. */
   must(token_file_open(in_folder("web.bin"), &f));
   expect_documents(&f, 1, (int[]){8});
+  cr_expect(f.undivided);
   cr_expect_eq(f.end_of_document, 50256 < f.vocabulary ? 50256 : 0);
   uint64_t before = f.checksum;
   token_file_close(&f);
@@ -80,6 +82,33 @@ Test(corpus, nanogpt, .init = folder_make, .fini = folder_delete) {
   token_file_close(&f);
   b.count--;
   cr_expect_eq(token_file_open(save(&b, "web.bin"), &f), PHIBAL_ERROR_FORMAT);
+}
+
+/* Tokens without a header that are wider than nanoGPT's uint16. Ids of a large vocabulary, of bytes
+   and of a tiny one; and uint16 tokens that look as like them as any may. */
+Test(corpus, refuses_wider_tokens, .init = folder_make, .fini = folder_delete) {
+  static const struct {
+    int width, modulus, pairs;
+    bool refused;
+  } cases[] = {{4, 152000, 64, true}, {4, 50257, 64, true}, {4, 256, 64, true},
+               {4, 2, 64, true},      {8, 50257, 64, true}, {4, 50257, 31, false},
+               {2, 50257, 64, false}, {2, 256, 64, false},  {2, 2, 64, false},
+               {2, 65536, 64, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bytes b = {0};
+    token_file f;
+    uint64_t draw = 1;
+    for (int t = 0; t < cases[i].pairs * 4 / cases[i].width; t++) {
+      draw = draw * 6364136223846793005u + 1442695040888963407u;
+      put(&b, cases[i].width, (int64_t)((draw >> 33) % (uint64_t)cases[i].modulus));
+    }
+    const phibal_status status = token_file_open(save(&b, "flat.bin"), &f);
+    cr_expect_eq(status, cases[i].refused ? PHIBAL_ERROR_FORMAT : PHIBAL_OK, "case %zu: %s", i,
+                 phibal_status_message());
+    if (cases[i].refused)
+      cr_expect(message_has("as in int32 tokens"), "%s", phibal_status_message());
+    token_file_close(&f);
+  }
 }
 
 static bytes llmc(int magic, int version, int count, int width, const int *tokens, int n) {

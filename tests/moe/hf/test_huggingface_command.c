@@ -4,6 +4,8 @@
 #include "tests/data_files.h"
 #include "moe/hf/hf_internal.h"
 #include <criterion/criterion.h>
+#include "formats/file.h"
+#include "moe/data/tokenizer.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -353,6 +355,74 @@ Test(huggingface_command, ignores_a_key_that_is_named) {
   expect(0, "export --load run --out c", "");
 }
 
+static void shell(const char *command) {
+  char whole[2048];
+  snprintf(whole, sizeof whole, "%s; : ", command);
+  cr_assert_eq(phibal_command(whole, "", output, sizeof output), 0, "%s: %s", command, output);
+}
+
+/* The log-likelihoods of two questions, as text; to be freed. */
+static char *likelihoods(const char *arguments) {
+  char path[256], command[512];
+  text_buffer text = {0};
+  snprintf(command, sizeof command,
+           "eval-model --choices q.jsonl --sequence 64 --details d.jsonl --overwrite %s",
+           arguments);
+  expect(0, command, "2 questions");
+  path_to("d.jsonl", path);
+  must(file_read_all(path, &text));
+  must(text_buffer_append(&text, "", 1));
+  return text.bytes;
+}
+
+/* Questions are asked in the model's own tokens. A folder without its tokenizer is no reason to ask
+   in bytes, or in what lies in the current directory. */
+Test(huggingface_command, choices_have_the_model_s_tokenizer) {
+  run_config config;
+  if (!tokenizer_has_sentencepiece()) cr_skip_test("this build has no SentencePiece");
+  shell("mkdir text && for i in 1 2 3 4 5 6 7 8 9; do seq 1 300 | sed 's/$/ some words, and more/' "
+        ">text/$i; done && for k in 0 1; do echo '{\"ctx\": \"some words\", \"endings\": [\"zq#\", "
+        "\"and more\"], \"label\": 1}'; done >q.jsonl && \"$PHIBAL\" data build --out pieces "
+        "--validation 0 --train-model --vocabulary 300 text && \"$PHIBAL\" data build --out bytes "
+        "--validation 0 text");
+  configure(&config, PAIRS("training.steps", "20", "model.vocabulary", "400", "model.sequence",
+                           "64", "data.validation", "", "model.embedding_scale", "false",
+                           "model.activation", "silu", "model.qk_norm", "true"));
+  path_to("pieces/train.tokens", config.data.train);
+  json_decref(run(&config, "own"));
+  expect(0, "export --load own --out hf", "");
+  char *pieces = likelihoods("--load hf --tokenizer pieces/tokenizer.model");
+  char *bytes = likelihoods("--load hf --tokenizer bytes");
+  cr_expect_str_neq(pieces, bytes);
+  /* A run's is beside its data. */
+  char *own = likelihoods("--load own");
+  cr_expect_str_eq(own, pieces);
+  /* None, and one in the current directory. */
+  expect(2, "eval-model --load hf --choices q.jsonl",
+         "'hf' has no tokenizer.model; give --tokenizer");
+  shell("cp pieces/tokenizer.model .");
+  expect(2, "eval-model --load hf --choices q.jsonl", "'hf' has no tokenizer.model");
+  shell("rm tokenizer.model && echo '{}' >hf/tokenizer.json");
+  expect(2, "eval-model --load hf --choices q.jsonl", "its tokenizer.json is of a kind");
+  shell("cp pieces/tokenizer.model hf");
+  char *found = likelihoods("--load hf");
+  cr_expect_str_eq(found, pieces);
+  /* What was trained from it has its tokenizer, or that of the new data; bytes are not its tokens.
+   */
+  put_run_file();
+  expect(2, "train --config tune.yaml --from hf --data bytes/train.tokens --out wrong",
+         "holds bytes as tokens, and the model of 'hf' has 400");
+  expect(0, "data build --out again --validation 0 --tokenizer sentencepiece --model hf text",
+         "tokens");
+  expect(0,
+         "train --config tune.yaml --from hf --data again/train.tokens --validation '' --lr 1e-40 "
+         "--steps 1 --quiet --out tuned",
+         "checkpoints");
+  char *tuned = likelihoods("--load tuned");
+  cr_expect_str_eq(tuned, pieces);
+  free(pieces), free(bytes), free(own), free(found), free(tuned);
+}
+
 /* Sets an element of a tensor in a file to NaN (bits 0x7fc0), infinite (0x7f80) or very large. */
 static void poison(const char *folder, const char *tensor, int64_t element, uint16_t high) {
   char path[256], file[600];
@@ -384,6 +454,10 @@ Test(huggingface_command, names_weights_that_are_not_finite) {
        0xffc1},
       {"model.norm.weight", "'model.norm.weight'[4] is infinite", 4, 0x7f80}};
   put_run_file();
+  take("deepseek_v3");
+  poison("deepseek_v3", "model.layers.1.mlp.gate.e_score_correction_bias", 3, 0x7fc0);
+  expect(2, "eval-model --load deepseek_v3 --choices absent --tokenizer bytes",
+         "'model.layers.1.mlp.gate.e_score_correction_bias'[3] is NaN");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     take("olmoe");
     poison("olmoe", cases[i].tensor, cases[i].element, cases[i].bits);

@@ -1,5 +1,6 @@
 /* `phibal eval-model` on runs that have just been trained: the numbers are those the run ended
    with. */
+#include "tests/data_files.h"
 #include "tests/moe/train_case.h"
 #include <criterion/criterion.h>
 #include <math.h>
@@ -94,7 +95,8 @@ Test(eval_model, refuses) {
                {"eval-model --load run --sequences -1 --data train.tokens", "--sequences '-1'"},
                {"eval-model --load run --batch 0", "--batch '0'"},
                {"eval-model --load run --details x", "--choices"},
-               {"eval-model --load run --choices absent", "bytes' has a vocabulary of 257 tokens"}};
+               {"eval-model --load run --choices absent",
+                "its vocabulary of 17 tokens is not that of bytes"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     cr_expect_eq(phibal_command("", cases[i].arguments, text, sizeof text), 2, "%s",
                  cases[i].arguments);
@@ -112,6 +114,30 @@ Test(eval_model, refuses) {
                      text, sizeof text),
       2);
   cr_expect(strstr(text, "truncated"), "%s", text);
+}
+
+/* Documents can be isolated only where something divides them. */
+Test(eval_model, boundaries_need_an_end_of_documents) {
+  char path[256];
+  run_config config;
+  path_to("web.bin", path);
+  FILE *file = fopen(path, "wb");
+  for (int i = 0; i < 512; i++)
+    cr_assert_eq(fwrite((const unsigned char[]){(unsigned char)(i % 13), 0}, 1, 2, file), 2);
+  cr_assert_eq(fclose(file), 0);
+  configure(&config, PAIRS("training.steps", "1", "data.boundaries", "true", "data.train", path));
+  train_options options = {0};
+  cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(message_has("web.bin' has no end of a document, which data.boundaries needs"), "%s",
+            phibal_status_message());
+  configure(&config, PAIRS("training.steps", "1", "data.boundaries", "true", "data.train", path,
+                           "data.end_of_document", "12"));
+  json_decref(run(&config, "divided"));
+  configure(&config, PAIRS("training.steps", "1", "data.train", path));
+  json_decref(run(&config, "whole"));
+  configure(&config,
+            PAIRS("training.steps", "1", "data.boundaries", "true", "data.validation", path));
+  cr_expect_eq(run_status(&config, &options), PHIBAL_ERROR_ARGUMENT);
 }
 
 /* Bytes are the model's vocabulary: what is asked reaches it, and a table comes back. */
