@@ -1,11 +1,11 @@
 """CPU training of phibal beside the same model in PyTorch, in one run: tokens a second and peak memory.
 
   python3 bench/train_torch.py [--phibal build/cli/phibal] [--config tiny] [--threads 2,1] [--rounds 7] [--steps 20]
-                               [--variants loop,grouped+compiled,...] [--isa avx2] [--set SECTION.KEY=VALUE ...]
-                               [--mistakes]
+                               [--variants loop,grouped+compiled,...] [--isa avx2] [--checked 10]
+                               [--set SECTION.KEY=VALUE ...] [--mistakes]
 
 Both start from the same weights (a phibal checkpoint) and read the same tokens; in every run the loss, the
-balancing loss and the gradient norm of the first ten steps have to agree within BAND, or this ends with status 1.
+balancing loss and the gradient norm of the first steps (--checked) have to agree within BAND, or this ends with status 1.
 Where the run file has gradients summed over micro-batches, a step is one of them.
 The runs alternate; a ratio is of runs of one round. Processor time is that of all threads, in the kernel too;
 what else runs on the machine is not in it.
@@ -47,7 +47,6 @@ except ImportError as error:
 import corpus
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CHECKED = 10  # steps, at most
 UNCOUNTED = 3  # steps at the beginning of a run that are not timed
 TIE = 2e-6  # logits nearer than that may be put in another order by roundings
 # The learning rate rises slowly, as a whole run's does, by so much a step. AdamW's first steps move each weight by the
@@ -163,9 +162,9 @@ def phibal(o, folder, out, threads, steps, *sets):
     return lines, peak, used
 
 
-def worst(ours, theirs):
+def worst(checked, ours, theirs):
     """Of each quantity, the largest relative distance over the checked steps."""
-    return {key: max(abs(a[key] - b[key]) / abs(a[key]) for a, b in zip(ours[:CHECKED], theirs)) for key in BAND}
+    return {key: max(abs(a[key] - b[key]) / abs(a[key]) for a, b in zip(ours[:checked], theirs)) for key in BAND}
 
 
 def agrees(distances):
@@ -206,7 +205,7 @@ def worker(folder, variant, threads):
         else:  # which has been compiled
             model.load_state_dict(fresh().state_dict())
         steps = int(line)
-        lines = torch_model.train(model, batches[:steps], given["rates"][:steps], CHECKED)
+        lines = torch_model.train(model, batches[:steps], given["rates"][:steps], given["checked"])
         if "+" not in variant:
             model = None  # the others need its memory
         print(json.dumps({"lines": lines, "peak": peak_memory(), "imported": imported}), flush=True)
@@ -216,11 +215,12 @@ def check_mistakes(given, folder, lines):
     """Every mistake has to leave the band in one of the quantities, and the model without one to stay in it."""
     missed = 0
     weights = load_file(f"{folder}/weights.safetensors")
-    batches = batches_of(given, CHECKED)
-    print(f"{'':18} {'loss':>9} {'balance':>9} {'norm':>9}   relative distance from phibal, most of {CHECKED} steps")
+    checked = given["checked"]
+    batches = batches_of(given, checked)
+    print(f"{'':18} {'loss':>9} {'balance':>9} {'norm':>9}   relative distance from phibal, most of {checked} steps")
     for name in ("", *torch_model.MISTAKES):
         model = torch_model.Model(given["config"], weights, "loop", name)
-        found = worst(lines, torch_model.train(model, batches, given["rates"][:CHECKED], CHECKED))
+        found = worst(checked, lines, torch_model.train(model, batches, given["rates"][:checked], checked))
         good = agrees(found) != bool(name)
         missed += not good
         print(f"{name or 'none':18} {found['loss']:9.1e} {found['balance_loss']:9.1e} "
@@ -254,7 +254,7 @@ def measure(o, given, folder, threads):
                 print(f"{peer.variant}: not with this PyTorch", file=sys.stderr)
                 del found[peer.variant]
                 continue
-            distances = worst(lines, answer["lines"])
+            distances = worst(given["checked"], lines, answer["lines"])
             if not agrees(distances):
                 print(f"{peer.variant}: not the same computation: {distances}; allowed: {BAND}", file=sys.stderr)
                 failed = True
@@ -318,12 +318,14 @@ def prepare(o, folder):
         windows = config["sequences"] * steps
         tokens = write_tokens(f"{folder}/tokens.bin", config["vocabulary"], config["sequence"], windows)
         lines, _, _ = phibal(o, folder, "run", threads, steps)
-        given = {"config": config, "tokens": tokens, "seed": o.seed, "rates": [line["lr"] for line in lines]}
+        given = {"config": config, "tokens": tokens, "seed": o.seed, "rates": [line["lr"] for line in lines],
+                 "checked": min(o.checked, steps)}
         torch.save(given, f"{folder}/given.pt")
-        batches = batches_of(given, min(CHECKED, steps))
+        batches = batches_of(given, given["checked"])
         model = torch_model.Model(config, load_file(f"{folder}/weights.safetensors"), exact=TIE)
         try:
-            return given, lines, worst(lines, torch_model.train(model, batches, given["rates"], CHECKED))
+            found = torch_model.train(model, batches, given["rates"], given["checked"])
+            return given, lines, worst(given["checked"], lines, found)
         except torch_model.Tie as gap:
             print(f"seed {o.seed}: two logits within {gap.args[0]:.1e}; the next", file=sys.stderr, flush=True)
         model = None  # phibal needs its memory
@@ -341,13 +343,17 @@ def main():
     parser.add_argument("--steps", type=int, default=20, help="timed steps in a run")
     parser.add_argument("--variants", default="loop,grouped,padded,loop+compiled,grouped+compiled")
     parser.add_argument("--isa", choices=sorted(ISAS), help="hold both to these instructions")
+    parser.add_argument("--checked", type=int, default=10,
+                        help="steps that are compared; few where a larger model's routes hang on roundings soon")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--mistakes", action="store_true")
     o = parser.parse_args()
     if o.steps < 1 or o.rounds < 1:
         parser.error("--steps, --rounds: at least 1")
-    if o.mistakes and o.steps + UNCOUNTED < CHECKED:
-        parser.error(f"--mistakes: at least {CHECKED - UNCOUNTED} --steps, so that {CHECKED} are compared")
+    if o.checked < 1:
+        parser.error("--checked: at least 1")
+    if o.mistakes and o.steps + UNCOUNTED < o.checked:
+        parser.error(f"--mistakes: at least {o.checked - UNCOUNTED} --steps, so that {o.checked} are compared")
     one_micro_batch(o)
     print(f"{processor()}; {os.cpu_count()} processors; nothing set in the environment"
           f"{f', both held to {o.isa}' if o.isa else ''}\n{instructions(o)}; band {BAND}", flush=True)

@@ -47,19 +47,27 @@ void phibal_ffn_activate(phibal_activation activation, int64_t n, const float *r
 
 void phibal_ffn_activate_backward(phibal_activation activation, int64_t n, float *restrict a,
                                   float *restrict b, const float *restrict h_gradient) {
-  if (activation == PHIBAL_ACTIVATION_SILU) {
-    for (int64_t i = 0; i < n; i++) {
-      core_activation act = core_silu64((double)a[i]);
-      double gradient = (double)h_gradient[i];
-      a[i] = (float)(gradient * (double)b[i] * act.derivative);
-      b[i] = (float)(gradient * act.value);
+  enum { CHUNK = 512, LINE = 16 };
+  for (int64_t first = 0; first < n; first += CHUNK) {
+    const int64_t end = smaller(first + CHUNK, n);
+    for (int64_t i = end; i < smaller(end + CHUNK, n); i += LINE) {
+      __builtin_prefetch(a + i, 1);
+      __builtin_prefetch(b + i, 1);
     }
-  } else {
-    for (int64_t i = 0; i < n; i++) {
-      core_activation act = core_gelu64((double)a[i]);
-      double gradient = (double)h_gradient[i];
-      a[i] = (float)(gradient * (double)b[i] * act.derivative);
-      b[i] = (float)(gradient * act.value);
+    if (activation == PHIBAL_ACTIVATION_SILU) {
+      for (int64_t i = first; i < end; i++) {
+        core_activation act = core_silu64((double)a[i]);
+        double gradient = (double)h_gradient[i];
+        a[i] = (float)(gradient * (double)b[i] * act.derivative);
+        b[i] = (float)(gradient * act.value);
+      }
+    } else {
+      for (int64_t i = first; i < end; i++) {
+        core_activation act = core_gelu64((double)a[i]);
+        double gradient = (double)h_gradient[i];
+        a[i] = (float)(gradient * (double)b[i] * act.derivative);
+        b[i] = (float)(gradient * act.value);
+      }
     }
   }
 }

@@ -353,9 +353,11 @@ static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda
    strip of fewer than ROWS_WIDE rows is copied with ROWS_WIDE, of which its next step overwrites
    the excess, except at the end of A's last row, past which nothing is read. */
 static void copy_strips(int64_t m, int64_t terms, const float *a, int64_t lda, float *restrict to) {
+  enum { AHEAD = 8 };
   const cut strips = cut_of(m, ROWS_WIDE);
   for (int64_t l = 0; l < terms; l++, a += lda) {
     float *at = to;
+    if (l + AHEAD < terms) fetch(a + AHEAD * lda, lda, 1, m, false);
     for (int64_t i = 0, strip = 0, rows; i < m; i += rows, strip++, at += STRIP) {
       rows = strips.rows + (strip < strips.longer);
       if (i + ROWS_WIDE <= m)
