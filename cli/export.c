@@ -117,7 +117,7 @@ static phibal_status save_adapters(const arguments *a, const trained *t) {
   if (t->hf.folder || !c->lora.rank)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "'%s' is not a run with adapters (lora.rank)",
                              a->load);
-  return lora_save(a->out, &config, c->training.from, &t->checkpoint.training);
+  return lora_save(a->out, &config, &c->model, c->training.from, &t->checkpoint.training);
 }
 
 static phibal_status save_model(const arguments *a, const trained *t) {

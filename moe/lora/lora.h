@@ -79,11 +79,14 @@ void lora_apply(const lora *l);
    that modules have in a checkpoint (experts one by one).
 
    Writes those of a checkpoint's training.safetensors into a folder, which must not be there or be
-   empty; `base` is the model they belong to. */
-phibal_status lora_save(const char *folder, const lora_config *config, const char *base,
+   empty, in such a way that PEFT loads all of them where transformers 5 has the experts fused;
+   `base` is the model they belong to, `model_options` its options. */
+phibal_status lora_save(const char *folder, const lora_config *config,
+                        const model_config *model_options, const char *base,
                         const safetensors_file *training);
-/* Adds adapters to the weights of a model. PHIBAL_ERROR_UNSUPPORTED: variants (DoRA, rsLoRA, other
-   ranks for some modules, modules saved whole); PHIBAL_ERROR_FORMAT names a tensor without its
+/* Adds adapters to the weights of a model. PHIBAL_ERROR_UNSUPPORTED: variants, that is every key of
+   adapter_config.json that is not known to change nothing (DoRA, rsLoRA, other ranks for some
+   modules, modules saved whole, PiSSA, aLoRA); PHIBAL_ERROR_FORMAT names a tensor without its
    partner, or that fits no matrix. */
 phibal_status lora_merge(const char *folder, const hf_architecture *architecture,
                          const model_config *model_options, model *m);

@@ -19,62 +19,222 @@ static phibal_status memory_error(void) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for the adapters");
 }
 
-/* The last words of the names of all matrices that have an adapter. */
-static json_t *target_modules(const safetensors_file *training) {
-  json_t *targets = json_array();
+#define EMBEDDING "model.embed_tokens"
+#define HEAD "lm_head"
+#define EMBEDDING_A ".lora_embedding_A"
+#define EMBEDDING_B ".lora_embedding_B"
+
+/* Whether transformers 5 holds the experts of this model in one tensor, from which PEFT (0.19 and
+   later) takes all of gate_proj, up_proj and down_proj for names of parameters: of every
+   architecture but DeepseekForCausalLM, whose code comes with its checkpoint. */
+static bool holds_fused(const model_config *model_options, const char *word) {
+  return *word == 'w' || model_options->latent_width || model_options->qk_norm != QK_NORM_NONE;
+}
+
+/* "model.layers.0.mlp.up_proj" of a tensor of training, without "lora." and ".lora_A.weight"; false
+   for what is no first factor. */
+static bool first_factor(const char *name, char stem[160]) {
+  const size_t from = sizeof FROM_TRAINING - 1;
+  if (strncmp(name, FROM_TRAINING, from) || !string_ends_with(name, LORA_A)) return false;
+  snprintf(stem, 160, "%.*s", (int)(strlen(name) - from - (sizeof LORA_A - 1)), name + from);
+  return true;
+}
+
+static const char *last_word(const char *stem) {
+  const char *dot = strrchr(stem, '.');
+  return dot ? dot + 1 : stem;
+}
+
+/* The matrices of an expert that PEFT wants adapters of, or zeros, beside those of gate_proj or
+   up_proj: the other, which is fused with it, and down_proj, whose module is around theirs. An
+   empty text: none. */
+static void companions_of(const char *stem, char other[160], char down[160]) {
+  static const char *const names[][3] = {{"gate_proj", "up_proj", "down_proj"},
+                                         {"up_proj", "gate_proj", "down_proj"},
+                                         {"w1", "w3", "w2"},
+                                         {"w3", "w1", "w2"}};
+  const char *word = last_word(stem);
+  *other = *down = 0;
+  for (size_t i = 0; i < 4 && strstr(stem, ".experts."); i++) {
+    if (strcmp(word, names[i][0])) continue;
+    snprintf(other, 160, "%.*s%s", (int)(word - stem), stem, names[i][1]);
+    snprintf(down, 160, "%.*s%s", (int)(word - stem), stem, names[i][2]);
+  }
+}
+
+static bool has_adapter(const safetensors_file *training, const char *stem) {
+  char name[256];
+  snprintf(name, sizeof name, FROM_TRAINING "%s" LORA_A, stem);
+  return safetensors_find(training, name);
+}
+
+static void append_once(json_t *list, const char *text) {
+  json_t *one = json_text(text), *other;
+  size_t i;
+  bool known = false;
+  json_array_foreach(list, i, other) known |= json_equal(other, one);
+  if (!known) json_array_append(list, one);
+  json_decref(one);
+}
+
+/* What PEFT is to add adapters to: modules by the last words of their names; but the FFN of a dense
+   layer and a shared expert beside fused ones, which PEFT would leave out, by their parameters. */
+static void list_targets(const safetensors_file *training, const model_config *model_options,
+                         json_t *modules, json_t *parameters, bool *ffn) {
+  *ffn = false;
   for (int64_t i = 0; i < training->count; i++) {
-    const char *name = training->tensors[i].name, *end = strstr(name, LORA_A), *word = end;
-    if (!end || strncmp(name, FROM_TRAINING, sizeof FROM_TRAINING - 1)) continue;
-    while (word > name && word[-1] != '.') word--;
-    json_t *target = json_stringn(word, (size_t)(end - word)), *other;
-    size_t j;
-    bool known = false;
-    json_array_foreach(targets, j, other) known |= json_equal(other, target);
-    if (!known) json_array_append(targets, target);
-    json_decref(target);
+    char stem[160], other[160], down[160], parameter[192];
+    if (!first_factor(training->tensors[i].name, stem)) continue;
+    const char *word = last_word(stem), *mlp = strstr(stem, ".mlp.");
+    *ffn |= strstr(stem, "mlp.") || strstr(stem, "moe.");
+    companions_of(stem, other, down);
+    const bool fused = holds_fused(model_options, word);
+    const bool alone = mlp && !strstr(stem, ".experts.") && strcmp(word, "gate");
+    snprintf(parameter, sizeof parameter, "%s.weight", mlp ? mlp + 1 : "");
+    if (fused && alone)
+      append_once(parameters, parameter);
+    else
+      append_once(modules, word);
+    if (fused && *other) append_once(modules, last_word(other));
+    if (fused && *down) append_once(modules, last_word(down));
+    if (!strcmp(stem, EMBEDDING) && !model_options->untied_head) append_once(modules, HEAD);
   }
-  return targets;
 }
 
-static json_t *make_config(const lora_config *config, const char *base,
-                           const safetensors_file *training) {
-  return json_pack("{s:s, s:s, s:i, s:f, s:o, s:f, s:s, s:b, s:b, s:o}", "peft_type", "LORA",
-                   "task_type", "CAUSAL_LM", "r", config->rank, "lora_alpha", config->alpha,
-                   "target_modules", target_modules(training), "lora_dropout", config->dropout,
-                   "bias", "none", "fan_in_fan_out", 0, "inference_mode", 1,
-                   "base_model_name_or_path", json_text(base));
+static json_t *make_config(const lora_config *config, const model_config *model_options,
+                           const char *base, const safetensors_file *training) {
+  json_t *modules = json_array(), *parameters = json_array();
+  bool ffn;
+  list_targets(training, model_options, modules, parameters, &ffn);
+  /* PEFT has no dropout before adapters of parameters, and refuses it. */
+  json_t *json = json_pack("{s:s, s:s, s:i, s:f, s:o, s:f, s:s, s:b, s:b, s:o}", "peft_type",
+                           "LORA", "task_type", "CAUSAL_LM", "r", config->rank, "lora_alpha",
+                           config->alpha, "target_modules", modules, "lora_dropout",
+                           ffn ? 0.0 : config->dropout, "bias", "none", "fan_in_fan_out", 0,
+                           "inference_mode", 1, "base_model_name_or_path", json_text(base));
+  if (json_array_size(parameters)) json_object_set(json, "target_parameters", parameters);
+  json_decref(parameters);
+  return json;
 }
 
-static phibal_status write_tensors(const char *path, const safetensors_file *training) {
-  static const safetensors_entry format = {"format", "pt"};
-  safetensors_tensor *tensors = calloc((size_t)training->count + 1, sizeof *tensors);
-  int64_t count = 0;
-  phibal_status status = tensors ? PHIBAL_OK : memory_error();
-  for (int64_t i = 0; i < training->count && !status; i++) {
-    const char *name = training->tensors[i].name;
-    if (strncmp(name, FROM_TRAINING, sizeof FROM_TRAINING - 1)) continue;
-    status = safetensors_check_finite(training->name, &training->tensors[i]);
-    if (status) break;
-    tensors[count] = training->tensors[i];
-    tensors[count].name = string_format("%s%s", PREFIX, name + sizeof FROM_TRAINING - 1);
-    if (!tensors[count++].name) status = memory_error();
+/* Tensors to be written, with names that are theirs, and numbers where they are not the run's. */
+typedef struct factors {
+  safetensors_tensor *tensors;
+  int64_t count;
+  float **numbers;
+} factors;
+
+static phibal_status add_factor(factors *f, const safetensors_tensor *from, int64_t rows,
+                                int64_t columns, float *numbers, char *name) {
+  safetensors_tensor *to = &f->tensors[f->count];
+  *to = *from;
+  to->name = name;
+  to->shape[0] = rows, to->shape[1] = columns;
+  f->numbers[f->count++] = numbers;
+  if (numbers) to->data = numbers;
+  return name ? PHIBAL_OK : memory_error();
+}
+
+static float *transposed(const safetensors_tensor *t) {
+  const int64_t rows = t->shape[0], columns = t->shape[1];
+  const float *from = t->data;
+  float *to = malloc((size_t)(rows * columns) * sizeof *to);
+  for (int64_t i = 0; to && i < rows; i++)
+    for (int64_t j = 0; j < columns; j++) to[j * rows + i] = from[i * columns + j];
+  return to;
+}
+
+/* Adapters of a matrix [m][n] that do nothing; a and b are any others of the same rank. */
+static phibal_status add_zeros(factors *f, const safetensors_tensor *a, const safetensors_tensor *b,
+                               int64_t n, int64_t m, const char *stem) {
+  const int64_t r = a->shape[0];
+  float *first = calloc((size_t)(r * n), sizeof *first);
+  float *second = calloc((size_t)(m * r), sizeof *second);
+  if (!first || !second) {
+    free(first), free(second);
+    return memory_error();
   }
-  if (!status && !count)
-    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a run without adapters (lora.rank)",
-                               training->name);
-  if (!status) status = safetensors_write(path, tensors, count, &format, 1);
-  for (int64_t i = 0; i < count; i++) free((void *)(uintptr_t)tensors[i].name);
-  free(tensors);
+  phibal_status status = add_factor(f, a, r, n, first, string_format("%s%s" LORA_A, PREFIX, stem));
+  const phibal_status after =
+      add_factor(f, b, m, r, second, string_format("%s%s" LORA_B, PREFIX, stem));
+  return status ? status : after;
+}
+
+/* The factors A [r][n] and B [m][r] of one matrix. PEFT has those of an embedding transposed, and
+   its head apart even where it is tied. */
+static phibal_status add_adapter(factors *f, const model_config *model_options,
+                                 const safetensors_file *training, const char *stem,
+                                 const safetensors_tensor *a, const safetensors_tensor *b) {
+  const int64_t r = a->shape[0], n = a->shape[1], m = b->shape[0];
+  char other[160], down[160];
+  phibal_status status = PHIBAL_OK;
+  const bool embeds = !strcmp(stem, EMBEDDING);
+  companions_of(stem, other, down);
+  if (embeds) {
+    float *first = transposed(b), *second = transposed(a);
+    if (!first || !second) {
+      free(first), free(second);
+      return memory_error();
+    }
+    status = add_factor(f, b, r, m, first, string_format("%s%s" EMBEDDING_A, PREFIX, stem));
+    const phibal_status after =
+        add_factor(f, a, n, r, second, string_format("%s%s" EMBEDDING_B, PREFIX, stem));
+    if (!status) status = after;
+  }
+  const char *name = embeds ? HEAD : stem;
+  if (!status && (!embeds || !model_options->untied_head)) {
+    status = add_factor(f, a, r, n, NULL, string_format("%s%s" LORA_A, PREFIX, name));
+    if (!status) status = add_factor(f, b, m, r, NULL, string_format("%s%s" LORA_B, PREFIX, name));
+  }
+  if (status || !holds_fused(model_options, last_word(stem))) return status;
+  if (*other && !has_adapter(training, other)) status = add_zeros(f, a, b, n, m, other);
+  const char *word = last_word(stem);
+  const bool is_first =
+      !strcmp(word, "gate_proj") || !strcmp(word, "w1") || !has_adapter(training, other);
+  if (!status && *down && is_first && !has_adapter(training, down))
+    status = add_zeros(f, a, b, m, n, down);
   return status;
 }
 
-phibal_status lora_save(const char *folder, const lora_config *config, const char *base,
+static phibal_status write_tensors(const char *path, const model_config *model_options,
+                                   const safetensors_file *training) {
+  static const safetensors_entry format = {"format", "pt"};
+  const size_t most = 6 * ((size_t)training->count + 1);
+  factors f = {calloc(most, sizeof *f.tensors), 0, calloc(most, sizeof *f.numbers)};
+  phibal_status status = f.tensors && f.numbers ? PHIBAL_OK : memory_error();
+  for (int64_t i = 0; i < training->count && !status; i++) {
+    char stem[160], second[256];
+    const safetensors_tensor *a = &training->tensors[i];
+    if (!first_factor(a->name, stem)) continue;
+    snprintf(second, sizeof second, FROM_TRAINING "%s" LORA_B, stem);
+    const safetensors_tensor *b = safetensors_find(training, second);
+    if (!b)
+      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no tensor '%s'", training->name, second);
+    if (!status) status = safetensors_check_finite(training->name, a);
+    if (!status) status = safetensors_check_finite(training->name, b);
+    if (!status) status = add_adapter(&f, model_options, training, stem, a, b);
+  }
+  if (!status && !f.count)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: a run without adapters (lora.rank)",
+                               training->name);
+  if (!status) status = safetensors_write(path, f.tensors, f.count, &format, 1);
+  for (int64_t i = 0; i < f.count; i++) {
+    free((void *)(uintptr_t)f.tensors[i].name);
+    free(f.numbers[i]);
+  }
+  free(f.tensors);
+  free((void *)f.numbers);
+  return status;
+}
+
+phibal_status lora_save(const char *folder, const lora_config *config,
+                        const model_config *model_options, const char *base,
                         const safetensors_file *training) {
   phibal_status status = hf_folder_create(folder);
   char *path = string_format("%s/adapter_model.safetensors", folder);
-  json_t *json = make_config(config, base, training);
+  json_t *json = make_config(config, model_options, base, training);
   if (!status && (!path || !json)) status = memory_error();
-  if (!status) status = write_tensors(path, training);
+  if (!status) status = write_tensors(path, model_options, training);
   if (!status) status = hf_json_write(folder, "adapter_config.json", json);
   json_decref(json);
   free(path);
@@ -89,26 +249,64 @@ static bool says(const json_t *json, const char *key) {
          !(json_is_array(value) && !json_array_size(value));
 }
 
+/* What init_lora_weights may say: how A and B began. All else ("pissa", "olora", "corda", "loftq",
+   "lora_ga") takes something off the base's weights when the adapters are made, and PEFT again
+   when they are loaded: W + s B A is not their model. */
+static bool begins_beside(const json_t *how) {
+  static const char *const names[] = {"gaussian", "eva", "orthogonal"};
+  bool known = !how || json_is_null(how) || json_is_boolean(how);
+  for (size_t i = 0; i < sizeof names / sizeof *names && json_is_string(how); i++)
+    known |= !strcmp(json_string_value(how), names[i]);
+  return known;
+}
+
+/* Parameters that are matrices of their own, which the names in the file say. */
+static bool are_matrices(const json_t *parameters) {
+  bool all = json_is_array(parameters);
+  for (size_t i = 0; i < json_array_size(parameters); i++) {
+    const char *name = json_string_value(json_array_get(parameters, i));
+    all &= name && string_ends_with(name, ".weight");
+  }
+  return all;
+}
+
 static phibal_status read_config(const char *folder, int32_t *rank, float *alpha) {
-  static const char *const variants[] = {"use_dora",          "use_rslora",       "rank_pattern",
-                                         "alpha_pattern",     "modules_to_save",  "fan_in_fan_out",
-                                         "layer_replication", "target_parameters"};
-  json_t *json = NULL;
+  /* These change nothing of what the tensors say. Any other key that says something is a variant
+     that phibal does not have: use_dora, use_rslora, rank_pattern, alora_invocation_tokens ... */
+  static const char *const plain[] = {"peft_type",       "r",
+                                      "lora_alpha",      "auto_mapping",
+                                      "peft_version",    "base_model_name_or_path",
+                                      "revision",        "inference_mode",
+                                      "task_type",       "target_modules",
+                                      "exclude_modules", "layers_to_transform",
+                                      "layers_pattern",  "lora_dropout",
+                                      "loftq_config",    "eva_config",
+                                      "corda_config",    "lora_ga_config",
+                                      "megatron_core",   "qalora_group_size",
+                                      "runtime_config"};
+  json_t *json = NULL, *value;
+  const char *key;
   char *path = string_format("%s/adapter_config.json", folder);
   if (!path) return memory_error();
   phibal_status status = hf_json_read(path, &json);
-  char shown[HF_SHOWN];
+  char shown[HF_SHOWN], name[HF_SHOWN];
   const json_t *type = json_object_get(json, "peft_type"), *bias = json_object_get(json, "bias");
   if (!status && (!json_is_string(type) || strcmp(json_string_value(type), "LORA")))
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: adapters of type %s", path,
                                hf_json_show(type, shown));
-  if (!status && bias && !json_is_null(bias) &&
-      (!json_is_string(bias) || strcmp(json_string_value(bias), "none")))
-    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: 'bias' is %s", path,
-                               hf_json_show(bias, shown));
-  for (size_t i = 0; i < sizeof variants / sizeof *variants && !status; i++)
-    if (says(json, variants[i]))
-      status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: '%s'", path, variants[i]);
+  if (!status) json_object_foreach(json, key, value) {
+      bool fits = !says(json, key);
+      for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) fits |= !strcmp(plain[i], key);
+      if (!strcmp(key, "init_lora_weights")) fits = begins_beside(value);
+      if (!strcmp(key, "target_parameters")) fits |= are_matrices(value);
+      if (value == bias) fits |= json_is_string(bias) && !strcmp(json_string_value(bias), "none");
+      if (fits) continue;
+      status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                                 "%s: '%.*s' is %s: a kind of adapters that phibal does not have",
+                                 path, (int)strlen(hf_json_show_text(key, name)) - 2, name + 1,
+                                 hf_json_show(value, shown));
+      break;
+    }
   if (!status) status = hf_json_integer(json, path, "r", true, rank);
   if (!status) status = hf_json_real(json, path, "lora_alpha", true, alpha);
   if (!status && *rank < 1)
@@ -150,19 +348,111 @@ static phibal_status merge_matrix(const safetensors_file *file, const char *a_na
   return PHIBAL_OK;
 }
 
+/* The embedding's factors, which PEFT has transposed: W [V][d] += s (B A)^T. A tied head is the
+   same matrix here and another module in PEFT: there have to be the same adapters for it. */
+static phibal_status merge_embedding(const safetensors_file *file,
+                                     const model_config *model_options, const hf_part *parts,
+                                     int64_t count, int32_t rank, float scale) {
+  const hf_part *part = NULL;
+  for (int64_t i = 0; i < count; i++)
+    if (!strcmp(parts[i].name, EMBEDDING ".weight")) part = &parts[i];
+  const int64_t rows = part->shape[0], columns = part->shape[1];
+  const int64_t a_shape[] = {rank, rows}, b_shape[] = {columns, rank};
+  const safetensors_tensor *a, *b;
+  phibal_status status =
+      safetensors_get(file, PREFIX EMBEDDING EMBEDDING_A, SAFETENSORS_F32, 2, a_shape, &a);
+  if (!status)
+    status = safetensors_get(file, PREFIX EMBEDDING EMBEDDING_B, SAFETENSORS_F32, 2, b_shape, &b);
+  if (!status) status = safetensors_check_finite(file->name, a);
+  if (!status) status = safetensors_check_finite(file->name, b);
+  if (status) return status;
+  float *first = transposed(b), *second = transposed(a); /* [r][d], [V][r] */
+  if (!first || !second) status = memory_error();
+  if (!status && !model_options->untied_head) {
+    const int64_t head_a[] = {rank, columns}, head_b[] = {rows, rank};
+    const safetensors_tensor *ha, *hb;
+    if (safetensors_get(file, PREFIX HEAD LORA_A, SAFETENSORS_F32, 2, head_a, &ha) ||
+        safetensors_get(file, PREFIX HEAD LORA_B, SAFETENSORS_F32, 2, head_b, &hb) ||
+        memcmp(ha->data, first, (size_t)ha->bytes) || memcmp(hb->data, second, (size_t)hb->bytes))
+      status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                                 "%s: adapters of embed_tokens, and not the same of lm_head, whose "
+                                 "matrix is tied to it",
+                                 file->name);
+  }
+  float *product = status ? NULL : malloc((size_t)(rows * columns) * sizeof *product);
+  if (product) {
+    phibal_gemm_nn(rows, columns, rank, second, rank, first, columns, false, product, columns);
+    for (int64_t i = 0; i < rows * columns; i++) part->data[i] = part->data[i] + scale * product[i];
+  } else if (!status) {
+    status = memory_error();
+  }
+  free(product);
+  free(first);
+  free(second);
+  return status;
+}
+
+/* A tied head's adapters go with the embedding's. */
+static bool is_of_embedding(const safetensors_file *file, const model_config *model_options,
+                            const char *name) {
+  if (!strcmp(name, PREFIX EMBEDDING EMBEDDING_A) || !strcmp(name, PREFIX EMBEDDING EMBEDDING_B))
+    return true;
+  return !model_options->untied_head && safetensors_find(file, PREFIX EMBEDDING EMBEDDING_A) &&
+         (!strcmp(name, PREFIX HEAD LORA_A) || !strcmp(name, PREFIX HEAD LORA_B));
+}
+
+/* PEFT saves an embedding and a head along with their adapters: the name of such a tensor in the
+   model; null for any other. */
+static const char *saved_whole(const char *name) {
+  static const char *const names[][2] = {
+      {PREFIX EMBEDDING ".base_layer.weight", EMBEDDING ".weight"},
+      {PREFIX EMBEDDING ".weight", EMBEDDING ".weight"},
+      {PREFIX HEAD ".base_layer.weight", HEAD ".weight"},
+      {PREFIX HEAD ".weight", HEAD ".weight"}};
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(name, names[i][0])) return names[i][1];
+  return NULL;
+}
+
+/* It has to be the model's own, before any adapter is added. */
+static phibal_status check_saved(const safetensors_file *file, const safetensors_tensor *t,
+                                 const hf_part *parts, int64_t count) {
+  const char *own = saved_whole(t->name);
+  const hf_part *part = NULL;
+  if (!own) return PHIBAL_OK;
+  /* A tied head is the embedding. */
+  for (int64_t i = 0; i < count; i++)
+    if (!strcmp(parts[i].name, own) || (!part && !strcmp(parts[i].name, EMBEDDING ".weight")))
+      part = &parts[i];
+  if (part && t->dtype == SAFETENSORS_F32 && t->dimensions == 2 && t->shape[0] == part->shape[0] &&
+      t->shape[1] == part->shape[1] && !memcmp(t->data, part->data, (size_t)t->bytes))
+    return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "%s: tensor '%s' is not the model's own in F32: a matrix saved whole",
+                           file->name, t->name);
+}
+
 phibal_status lora_merge(const char *folder, const hf_architecture *architecture,
                          const model_config *model_options, model *m) {
   int32_t rank = 0;
   float alpha = 0;
   int64_t count = 0;
+  bool embedding = false;
   safetensors_file file = {0};
   phibal_status status = read_config(folder, &rank, &alpha);
   char *path = string_format("%s/adapter_model.safetensors", folder);
   hf_part *parts = hf_parts_make(architecture, model_options, m, &count);
   if (!status && (!path || !parts)) status = memory_error();
   if (!status) status = safetensors_open(path, &file);
+  for (int64_t i = 0; i < file.count && !status; i++)
+    status = check_saved(&file, &file.tensors[i], parts, count);
   for (int64_t i = 0; i < file.count && !status; i++) {
     const safetensors_tensor *tensor = &file.tensors[i];
+    if (saved_whole(tensor->name)) continue;
+    if (is_of_embedding(&file, model_options, tensor->name)) {
+      if (strstr(tensor->name, EMBEDDING)) embedding = true;
+      continue;
+    }
     const hf_part *part = part_of(tensor->name, parts, count);
     char shown[HF_SHOWN], partner[160];
     if (!part) {
@@ -180,6 +470,8 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
     else if (!safetensors_find(&file, partner))
       status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no tensor '%s'", path, partner);
   }
+  if (!status && embedding)
+    status = merge_embedding(&file, model_options, parts, count, rank, alpha / (float)rank);
   safetensors_close(&file);
   free(parts);
   free(path);

@@ -22,6 +22,10 @@ except ImportError as missing:
 if int(transformers.__version__.split(".")[0]) < 5:
     print("skipped: transformers before 5")
     sys.exit(77)
+try:
+    import peft
+except ImportError:
+    peft = None
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
@@ -76,25 +80,41 @@ def logits_of(folder, tokens):
 
 def compare(what, theirs, ours):
     off = ((theirs - ours).abs().amax(-1) / theirs.abs().amax(-1)).max().item()
-    print(f"{what:32} logits differ by {off:.1e}")
+    print(f"{what:64} logits differ by {off:.1e}")
     assert off <= 1e-4, what
 
 
-def check_adapters(scratch, fixture):
-    """Adapters that phibal has trained, in PEFT: the logits of the weights they are merged into.
-    Attention's only, because PEFT gives experts none where transformers holds them fused."""
-    try:
-        import peft
-    except ImportError:
-        print("adapters: not compared, no Python package 'peft'")
-        return
+# Of each fixture, targets that PEFT and transformers 5 hold in different ways: fused experts, of
+# which one matrix, two or all have adapters; the FFN of a dense layer and shared experts beside
+# them; the router; an embedding, whose head is tied to it in qwen3_moe.
+adapted = {
+    "olmoe": ["q_proj,v_proj,o_proj", "gate_proj,up_proj,down_proj", "gate_proj", "embed_tokens"],
+    "mixtral": ["q_proj,gate,down_proj", "up_proj", "embed_tokens,lm_head"],
+    "qwen3_moe": ["q_proj,down_proj,mlp.gate", "embed_tokens,gate_proj"],
+    "deepseek_v2": ["o_proj,gate_proj,up_proj,down_proj", "down_proj"],
+    "deepseek_v3": ["q_b_proj,up_proj", "shared_experts.down_proj,mlp.gate"],
+}
+
+
+def load(folder):
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager")
+
+
+def run(*arguments, wanted=0):
+    done = subprocess.run([phibal, *arguments], capture_output=True, text=True)
+    assert done.returncode == wanted, done.stderr
+    return done.stderr
+
+
+def check_adapters(scratch, fixture, targets):
+    """Adapters that phibal has trained, in PEFT: the logits of the weights they are merged into."""
+    scratch.mkdir()
     tokens = torch.randint(40, (4096,), generator=torch.Generator().manual_seed(1))
     tokens.to(torch.int16).numpy().tofile(scratch / "tokens.bin")
     (scratch / "tune.yaml").write_text(
         "model: {sequence: 12}\nbatch: {sequences: 8}\noptimizer: {peak_lr: 1e-2}\n"
-        "training: {steps: 20}\nlora: {rank: 2, alpha: 8, targets: 'q_proj,v_proj,o_proj'}\n")
-    def run(*arguments):
-        subprocess.run([phibal, *arguments], check=True, stdout=subprocess.DEVNULL)
+        f"training: {{steps: 20}}\nlora: {{rank: 2, alpha: 8, dropout: 0.1, targets: '{targets}'}}\n")
     out = scratch / "tuned"
     run("train", "--config", scratch / "tune.yaml", "--from", fixture, "--quiet", "--data",
         scratch / "tokens.bin", "--out", out)
@@ -103,17 +123,48 @@ def check_adapters(scratch, fixture):
     expected = load_file(fixture / "expected.safetensors")
     theirs = logits_of(scratch / "merged", expected["tokens"])
     assert (theirs - expected["logits"]).abs().max() > 1e-2, "the adapters have changed nothing"
-    base = transformers.AutoModelForCausalLM.from_pretrained(
-        fixture, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager")
-    model = peft.PeftModel.from_pretrained(base, scratch / "adapters").eval()
+    model = peft.PeftModel.from_pretrained(load(fixture), scratch / "adapters").eval()
     with torch.no_grad():
-        compare("adapters in PEFT", model(input_ids=expected["tokens"].long(),
-                                          use_cache=False).logits, theirs)
+        compare(f"{fixture.name}, {targets}, in PEFT",
+                model(input_ids=expected["tokens"].long(), use_cache=False).logits, theirs)
+
+
+def check_adapters_of_peft(scratch, fixture):
+    """Adapters that PEFT has made, merged by phibal: PEFT's logits; or refused where PEFT takes them
+    off the base's weights."""
+    expected = load_file(fixture / "expected.safetensors")
+    tokens = expected["tokens"].long()
+    for begin in True, "gaussian", "pissa", "olora":
+        torch.manual_seed(1)
+        targets = ["q_proj", "o_proj"] + (["embed_tokens"] if begin is True else [])
+        model = peft.get_peft_model(load(fixture), peft.LoraConfig(
+            r=2, lora_alpha=8, target_modules=targets, init_lora_weights=begin))
+        for name, parameter in model.named_parameters():
+            if "lora_" in name:
+                parameter.data += 0.3 * torch.randn(parameter.shape)
+        folder, merged = scratch / f"peft-{begin}", scratch / f"merged-{begin}"
+        model.save_pretrained(folder)
+        if begin in ("pissa", "olora"):
+            error = run("export", "--load", fixture, "--merge", folder, "--out", merged, wanted=2)
+            assert f"'init_lora_weights' is \"{begin}\"" in error, error
+            print(f"{begin} of PEFT: refused")
+            continue
+        with torch.no_grad():
+            theirs = model.eval()(input_ids=tokens, use_cache=False).logits
+        assert (theirs - expected["logits"]).abs().max() > 1e-2
+        run("export", "--load", fixture, "--merge", folder, "--out", merged, "--like", fixture)
+        compare(f"adapters of PEFT, {begin}", theirs, logits_of(merged, expected["tokens"]))
 
 
 with tempfile.TemporaryDirectory() as scratch:
     scratch = pathlib.Path(scratch)
-    check_adapters(scratch, pathlib.Path(fixtures) / "olmoe")
+    if peft:
+        for name, all_targets in adapted.items():
+            for i, targets in enumerate(all_targets):
+                check_adapters(scratch / f"{name}-{i}", pathlib.Path(fixtures) / name, targets)
+        check_adapters_of_peft(scratch, pathlib.Path(fixtures) / "olmoe")
+    else:
+        print("adapters: not compared, no Python package 'peft'")
     for fixture in sorted(pathlib.Path(fixtures).iterdir()):
         expected = load_file(fixture / "expected.safetensors")
         tokens, before = expected["tokens"], expected["logits"]

@@ -4,6 +4,7 @@
 #include "tests/data_files.h"
 #include "moe/hf/hf_internal.h"
 #include <criterion/criterion.h>
+#include <math.h>
 #include "formats/file.h"
 #include "moe/data/tokenizer.h"
 #include <stdlib.h>
@@ -226,6 +227,98 @@ Test(huggingface_command, adapters) {
   expect(2, "train --config tiny --set lora.rank=2", "training.from");
   expect(2, "train --config tune.yaml --from qwen3_moe --set lora.rank=2 --shard-optimizer true",
          "not divided");
+}
+
+/* Tensors and targets of PEFT, as transformers 5 has the modules: fused experts get all three
+   matrices, FFNs beside them are parameters, an embedding's factors are transposed, and a tied head
+   has its own. peer.py loads them in PEFT. */
+Test(huggingface_command, adapters_for_peft) {
+  static const struct {
+    const char *name, *targets, *modules, *parameters, *tensors[4], *none;
+  } cases[] = {
+      {"deepseek_v2",
+       "o_proj,down_proj",
+       "[\"o_proj\",\"down_proj\"]",
+       "[\"mlp.down_proj.weight\",\"mlp.shared_experts.down_proj.weight\"]",
+       {"model.layers.0.mlp.down_proj.lora_A.weight",
+        "model.layers.1.mlp.experts.7.down_proj.lora_B.weight"},
+       "model.layers.1.mlp.experts.0.gate_proj.lora_A.weight"},
+      {"olmoe",
+       "gate_proj",
+       "[\"gate_proj\",\"up_proj\",\"down_proj\"]",
+       NULL,
+       {"model.layers.0.mlp.experts.0.up_proj.lora_A.weight",
+        "model.layers.1.mlp.experts.3.down_proj.lora_B.weight"},
+       "lm_head.lora_A.weight"},
+      {"mixtral",
+       "w3,down_proj",
+       NULL,
+       NULL,
+       {"model.layers.1.block_sparse_moe.experts.3.w1.lora_B.weight"},
+       "model.embed_tokens.lora_embedding_A"},
+      {"olmoe",
+       "embed_tokens",
+       "[\"embed_tokens\"]",
+       NULL,
+       {"model.embed_tokens.lora_embedding_A", "model.embed_tokens.lora_embedding_B"},
+       "lm_head.lora_A.weight"},
+      {"qwen3_moe",
+       "embed_tokens,up_proj",
+       NULL,
+       "[\"mlp.up_proj.weight\"]",
+       {"model.embed_tokens.lora_embedding_A", "lm_head.lora_A.weight", "lm_head.lora_B.weight"},
+       "model.embed_tokens.lora_A.weight"},
+      {"deepseek", /* whose modules are not fused */
+       "up_proj",
+       "[\"up_proj\"]",
+       NULL,
+       {"model.layers.1.mlp.shared_experts.up_proj.lora_A.weight"},
+       "model.layers.1.mlp.experts.0.gate_proj.lora_A.weight"},
+  };
+  put_run_file();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[600], path[256], name[200];
+    take(cases[i].name);
+    snprintf(text, sizeof text,
+             "train --config tune.yaml --from %s --quiet --set lora.rank=2 --set lora.alpha=8 "
+             "--set lora.dropout=0.1 --steps 5 --set lora.targets=%s --out run",
+             cases[i].name, cases[i].targets);
+    expect(0, text, "checkpoints");
+    expect(0, "export --load run --adapters --out adapters", "");
+    path_to("adapters", path);
+    json_t *json;
+    safetensors_file file;
+    char *config = string_format("%s/adapter_config.json", path);
+    char *tensors = string_format("%s/adapter_model.safetensors", path);
+    must(hf_json_read(config, &json));
+    must(safetensors_open(tensors, &file));
+    char shown[512];
+    hf_json_show(json_object_get(json, "target_modules"), shown);
+    if (cases[i].modules) cr_expect_str_eq(shown, cases[i].modules, "%s", shown);
+    json_t *parameters = json_object_get(json, "target_parameters");
+    cr_expect_eq(!parameters, !cases[i].parameters, "case %zu", i);
+    if (cases[i].parameters) {
+      char *all = json_dumps(parameters, JSON_COMPACT);
+      cr_expect_str_eq(all, cases[i].parameters);
+      free(all);
+    }
+    for (int k = 0; k < 4 && cases[i].tensors[k]; k++) {
+      snprintf(name, sizeof name, "base_model.model.%s", cases[i].tensors[k]);
+      cr_expect(safetensors_find(&file, name), "case %zu: no %s", i, name);
+    }
+    snprintf(name, sizeof name, "base_model.model.%s", cases[i].none);
+    cr_expect(!safetensors_find(&file, name), "case %zu: %s", i, name);
+    safetensors_close(&file);
+    json_decref(json);
+    /* Added again, the model of the run. */
+    snprintf(text, sizeof text, "%s --adapters adapters", cases[i].name);
+    cr_expect_float_eq(loss_of(text), loss_of("run"), 1e-6, "case %zu", i);
+    cr_expect_gt(fabs(loss_of(cases[i].name) - loss_of("run")), 1e-3, "case %zu", i);
+    free(config), free(tensors);
+    cr_assert_eq(phibal_command("rm -r run adapters *eep* olmoe mixtral qwen3_moe; : ", "", output,
+                                sizeof output),
+                 0);
+  }
 }
 
 Test(huggingface_command, refuses) {

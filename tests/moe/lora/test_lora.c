@@ -119,6 +119,33 @@ Test(lora, refuses) {
   expect_refused(&p, folder, PLAIN ", \"rank_pattern\": {\"q_proj\": 4}}", PHIBAL_ERROR_UNSUPPORTED,
                  "rank_pattern");
   expect_refused(&p, folder, PLAIN ", \"bias\": \"all\"}", PHIBAL_ERROR_UNSUPPORTED, "'bias'");
+  /* PEFT takes these off the base's weights as it loads them: W + s B A is another model. */
+  static const char *const begins[] = {"pissa", "pissa_niter_4", "olora",  "corda",
+                                       "loftq", "lora_ga",       "unheard"};
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+    char text[256], named[64];
+    snprintf(text, sizeof text, PLAIN ", \"init_lora_weights\": \"%s\"}", begins[i]);
+    snprintf(named, sizeof named, "'init_lora_weights' is \"%s\"", begins[i]);
+    expect_refused(&p, folder, text, PHIBAL_ERROR_UNSUPPORTED, named);
+  }
+  /* And what changes where or how an adapter counts. */
+  static const char *const variants[] = {"\"alora_invocation_tokens\": [1, 2]",
+                                         "\"use_qalora\": true",
+                                         "\"use_rslora\": true",
+                                         "\"lora_bias\": true",
+                                         "\"trainable_token_indices\": [3]",
+                                         "\"layer_replication\": [[0, 1]]",
+                                         "\"alpha_pattern\": {\"q_proj\": 4}",
+                                         "\"modules_to_save\": [\"lm_head\"]",
+                                         "\"target_parameters\": [\"experts.up\"]",
+                                         "\"of_next_year\": {\"a\": 1}"};
+  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+    char text[256], named[64];
+    snprintf(text, sizeof text, PLAIN ", %s}", variants[i]);
+    snprintf(named, sizeof named, "'%.*s' is ", (int)strcspn(variants[i] + 1, "\""),
+             variants[i] + 1);
+    expect_refused(&p, folder, text, PHIBAL_ERROR_UNSUPPORTED, named);
+  }
   expect_refused(&p, folder, "{\"peft_type\": \"LORA\", \"lora_alpha\": 4}", PHIBAL_ERROR_FORMAT,
                  "'r' is missing");
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_IO, "adapter_model.safetensors");
@@ -136,7 +163,12 @@ Test(lora, refuses) {
                                     .shape = {24, 2},
                                     .data = numbers}};
   must(safetensors_write(path, tensors, 2, NULL, 0));
-  put_text(folder, "adapter_config.json", PLAIN ", \"rank_pattern\": {}, \"use_dora\": false}");
+  put_text(folder, "adapter_config.json",
+           PLAIN
+           ", \"rank_pattern\": {}, \"use_dora\": false, \"init_lora_weights\": \"gaussian\", "
+           "\"alora_invocation_tokens\": null, \"bias\": \"none\", \"megatron_core\": "
+           "\"megatron.core\", \"target_parameters\": [\"mlp.up_proj.weight\"], "
+           "\"lora_bias\": false, \"qalora_group_size\": 16}");
   must(lora_merge(folder, a, &p.config, p.m));
   must(safetensors_write(path, tensors, 1, NULL, 0));
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "lora_B.weight");
