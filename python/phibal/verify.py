@@ -1,0 +1,219 @@
+"""Test vectors as arrays, and phibal's judge on a Python function (spec/VECTORS.md)."""
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import tempfile
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from . import _library
+
+
+class Case(NamedTuple):
+    """One case of an operation. A name is as in VECTORS.md, with '_' for '-'."""
+    id: str                        #: operation/seed/number, permanent
+    kind: str                      #: the family of cases that it belongs to
+    flags: List[str]               #: which bugs it can reveal (spec/flags.def)
+    parameters: Dict[str, Any]     #: k, gate, alpha and so on
+    inputs: Dict[str, np.ndarray]
+    expected: Dict[str, np.ndarray]  #: float64: the exact result, rounded once; or integers
+    bound: Dict[str, np.ndarray]     #: float64, of the outputs that are real: |result - expected| must not exceed it
+
+
+def _phibal(*arguments: str) -> subprocess.CompletedProcess:
+    run = subprocess.run([_library.command(), *arguments], capture_output=True, text=True)
+    if run.returncode not in (0, 1):
+        raise _library.ArgumentError(run.stderr.strip() or f"phibal {arguments[0]} ended with {run.returncode}")
+    return run
+
+
+def _python(name: str) -> str:
+    return name.replace("-", "_")
+
+
+class _Vectors:
+    """The files of `phibal vectors`, in a folder that somebody else removes."""
+
+    def __init__(self, folder: str, op: str, seed: int, cases: int):
+        if not isinstance(cases, int) or cases < 1:
+            raise ValueError(f"cases: expected at least 1, got {cases!r}")
+        self.path = os.path.join(folder, "cases.npz")
+        _phibal("vectors", f"--op={op}", f"--cases={cases}", f"--seed={seed}", "--out", self.path)
+        with open(self.path[:-4] + ".json", encoding="utf-8") as file:
+            self.manifest = json.load(file)
+        with np.load(self.path) as file:
+            self.tensors = dict(file)
+
+    def __iter__(self) -> Iterator[Case]:
+        for c in self.manifest["cases"]:
+            tensor = lambda part, names: {_python(n): self.tensors[f"{c['prefix']}/{part}/{n}"] for n in names
+                                          if f"{c['prefix']}/{part}/{n}" in self.tensors}
+            yield Case(c["id"], c["kind"], c["flags"], {_python(n): v for n, v in c["parameters"].items()},
+                       tensor("in", c["inputs"]), tensor("expected", c["outputs"]), tensor("bound", c["outputs"]))
+
+
+def vectors(op: str, seed: int = 1, cases: int = 24) -> Iterator[Case]:
+    """The cases of an operation (`phibal verify --list` names them): inputs, expected outputs and a bound for each
+    element. The same arguments give the same bits on every machine."""
+    with tempfile.TemporaryDirectory(prefix="phibal-") as folder:
+        found = _Vectors(folder, op, seed, cases)
+    yield from found
+
+
+class Failure(NamedTuple):
+    case: str   #: its id
+    kind: str
+    words: str  #: the first wrong element, its result, what was expected and its bound; or what the function raised
+
+
+class Cause(NamedTuple):
+    flag: str
+    bug: str     #: what is probably wrong
+    effect: str  #: of it
+    seen: str    #: public bugs of this kind, or ''
+
+
+class Report(NamedTuple):
+    """What the judge says. verdict: 'verified', 'mismatch', 'not verified' (no case was answered)."""
+    verdict: str
+    op: str
+    judged: int                  #: cases
+    not_answered: int            #: cases for which the function returned None
+    failures: List[Failure]
+    causes: List[Cause]          #: those that explain the failures best, first the likeliest
+    outputs: List[dict]          #: of each output: elements, wrong ones, worst error and bound in the unit of the promise
+    not_judged: Sequence[str]    #: outputs that were left out
+
+    def __str__(self) -> str:
+        lines = [f"{self.op}: {self.verdict}; {self.judged} cases judged, {len(self.failures)} failed, "
+                 f"{self.not_answered} not answered"]
+        lines += [f"  {f.case} ({f.kind}): {f.words}" for f in self.failures[:10]]
+        lines += [f"  ... and {len(self.failures) - 10} more"] * (len(self.failures) > 10)
+        lines += [f"  likely: {c.bug}" + f" (seen: {c.seen})" * bool(c.seen) for c in self.causes]
+        lines += [f"  not judged: {', '.join(self.not_judged)}"] * bool(self.not_judged)
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """A section for a pull request."""
+        rows = [f"| {o['output']} | {o['elements']} | {o['wrong']} | {o['worst']} | {o['bound']:g} {o['unit']} |"
+                for o in self.outputs]
+        text = [f"### {self.op}: {self.verdict}", "", f"{self.judged} cases judged, {len(self.failures)} failed, "
+                f"{self.not_answered} not answered.", "", "| output | elements | wrong | worst | bound |",
+                "| --- | --- | --- | --- | --- |", *rows, ""]
+        text += [f"* `{f.case}`: {f.words}" for f in self.failures[:10]]
+        text += [f"* likely: {c.bug}" + f" (seen: {c.seen})" * bool(c.seen) for c in self.causes]
+        return "\n".join(text) + "\n"
+
+
+def _as_numpy(name: str, value) -> np.ndarray:
+    """Results from wherever they are, in a type that the judge takes."""
+    if hasattr(value, "detach"):  # PyTorch's
+        value = value.detach().cpu()
+        if value.is_floating_point() and value.element_size() < 4:
+            value = value.float()
+        value = value.numpy()
+    a = np.ascontiguousarray(value)
+    if a.dtype == np.float16 or a.dtype == np.longdouble:
+        a = a.astype(np.float32 if a.dtype == np.float16 else np.float64)
+    if a.dtype.kind not in "fiu":
+        raise TypeError(f"output {name}: expected numbers, got dtype {a.dtype}")
+    return a
+
+
+def _arguments(function: Callable, case: Case, to: Optional[Callable]) -> dict:
+    """Those of the case's inputs and parameters that the function takes by name; all if it has **kwargs."""
+    inputs = case.inputs if to is None else {n: to(a) for n, a in case.inputs.items()}
+    given = {**inputs, **case.parameters}
+    takes = inspect.signature(function).parameters.values()
+    if any(p.kind == p.VAR_KEYWORD for p in takes):
+        return given
+    missing = [p.name for p in takes if p.name not in given and p.default is p.empty]
+    if missing:
+        raise TypeError(f"the function takes {', '.join(missing)}, which {case.id} does not have: it has {', '.join(given)}")
+    names = {p.name for p in takes}
+    ignored = [n for n in case.inputs if n not in names]
+    if ignored:
+        raise TypeError(f"{case.id} has an input {', '.join(ignored)}, which the function does not take")
+    return {n: v for n, v in given.items() if n in names}
+
+
+def judge(op: str, function: Callable, *, cases: int = 24, seed: int = 1, times: float = 1.0,
+          format: Optional[str] = None, without: Sequence[str] = (), to: Optional[Callable] = None) -> Report:
+    """Calls the function on each case, with the case's inputs and parameters by name ('-' written '_'), and judges the
+    dictionary of outputs that it returns. None leaves a case out. An input the function has no name for raises.
+
+    times: bounds are multiplied by it (a softmax in binary32 keeps 8). format: 'bfloat16' or 'binary16' where results
+    are in that format. without: outputs that are not judged. to: turns each input, a numpy array, into what the function
+    takes: torch.from_numpy for example. Raises ValueError for an operation that is not there."""
+    with tempfile.TemporaryDirectory(prefix="phibal-") as folder:
+        return _judge(folder, _Vectors(folder, op, seed, cases), function, times, format, without, to)
+
+
+def _judge(folder: str, files: _Vectors, function: Callable, times: float, format: Optional[str], without: Sequence[str],
+           to: Optional[Callable]) -> Report:
+    op = files.manifest["cases"][0]["operation"]
+    results, raised, not_answered = {}, {}, 0
+    known = sorted({n for row in files.manifest["cases"] for n in row["outputs"]})  # some cases have fewer: no mean of 0 tokens
+    for case, row in zip(files, files.manifest["cases"]):
+        arguments = _arguments(function, case, to)
+        try:
+            outputs = function(**arguments)
+            if outputs is None:
+                not_answered += 1
+                continue
+            outputs = {_python(n): v for n, v in dict(outputs).items()}
+            unknown = sorted(outputs.keys() - {_python(n) for n in known})
+            if unknown:
+                raise ValueError(f"{op} has no output {', '.join(unknown)}; it has {', '.join(known)}")
+            answered = {f"{row['prefix']}/out/{n}": _as_numpy(n, outputs[_python(n)])
+                        for n in row["outputs"] if _python(n) in outputs}
+        except Exception as error:  # whatever it is, it is this case's answer
+            raised[case.id] = Failure(case.id, case.kind, f"raised {type(error).__name__}: {error}")
+            continue
+        for n in row["outputs"]:  # what is left out is not judged: the exact result stands for it
+            if _python(n) in map(_python, without):
+                answered[f"{row['prefix']}/out/{n}"] = files.tensors[f"{row['prefix']}/expected/{n}"]
+        results.update(answered)
+    failures, causes, rows = list(raised.values()), [], []
+    judged = len(raised)
+    if results:
+        path = os.path.join(folder, "results.npz")
+        np.savez(path, **results)
+        options = [f"--times={times!r}", "--answered-only", "--json"] + ([f"--format={format}"] if format else [])
+        report = json.loads(_phibal("judge", files.path, path, *options).stdout)
+        kinds = {c["id"]: c["kind"] for c in files.manifest["cases"]}
+        failures += [Failure(c["id"], kinds[c["id"]], c["first"]) for c in report["cases"] if "first" in c]
+        causes = [Cause(name, *(files.manifest["flags"][name][k] for k in ("bug", "effect", "seen")))
+                  for name in report["likely"]]
+        rows = [o for o in report["outputs"] if _python(o["output"]) not in map(_python, without)]
+        judged += report["judged"]
+    verdict = "mismatch" if failures else "verified" if judged else "not verified"
+    return Report(verdict, op, judged, not_answered, failures, causes, rows, tuple(without))
+
+
+class _Check(NamedTuple):
+    op: str
+    function: Callable
+    options: dict
+
+
+def check(op: str, *, cases: int = 24, seed: Optional[int] = None, times: float = 1.0, format: Optional[str] = None,
+          without: Sequence[str] = (), to: Optional[Callable] = None) -> Callable:
+    """Makes a pytest test of a function that `judge` can call: one test for each kind of case.
+
+        @phibal.check("router-forward", cases=100, times=8)
+        def test_router(logits, k, gate, scale, bias=None, mask=None):
+            return {"experts": ..., "gates": ..., "probabilities": ..., "counts": ..., "loads": ..., "frequencies": ...}
+
+    seed: that of --phibal-seed, 1 unless set, where None. The other arguments are those of `judge`."""
+    def mark(function: Callable) -> Callable:
+        def test(phibal_kind):
+            phibal_kind()
+        test.__name__, test.__doc__, test.__module__ = function.__name__, function.__doc__, function.__module__
+        test._phibal = _Check(op, function, dict(cases=cases, seed=seed, times=times, format=format, without=without, to=to))
+        return test
+    return mark
