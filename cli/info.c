@@ -1,6 +1,7 @@
 /* `phibal info`: what was built in, what was left out, versions. */
 #include "commands.h"
 #include "build_features.h"
+#include "info_model.h"
 #include "moe/device/device.h"
 #include "moe/parallel/parallel.h"
 #include "moe/machine/processor.h"
@@ -70,18 +71,35 @@ static int print_json(const feature *features, size_t n) {
   return 0;
 }
 
-static const char help[] = "usage: phibal info [--json]\n\n"
-                           "Prints the features of this build, and why others are missing.\n\n"
-                           "  --json  as an object";
+static const char help[] =
+    "usage: phibal info [--model FOLDER] [--json]\n\n"
+    "Prints the features of this build, and why others are missing; or what a Hugging Face\n"
+    "model is, and all that phibal refuses in it. Exit status 1: something is refused.\n\n"
+    "  --model FOLDER        a model: config.json and safetensors\n"
+    "  --ignore-key KEY,...  keys of its config.json to go on without, though phibal does not\n"
+    "                        know them\n"
+    "  --json                as an object";
 
-static const struct option options[] = {
-    {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+static const struct option options[] = {{"model", required_argument, NULL, 'm'},
+                                        {"ignore-key", required_argument, NULL, 'i'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
 
 const command_manual manual_info = {.name = "info", .text = help, .options = options};
 
 int command_info(int argc, char **argv) {
   int json = 0;
+  const char *folder = NULL, *ignored = NULL;
   for (int c; (c = command_option(&manual_info, argc, argv, NULL)) != -1;) switch (c) {
+    case 'm':
+      folder = optarg;
+      break;
+    case 'i':
+      ignored = optarg;
+      break;
+    case ':':
+      return command_usage_error("info", "'%s' needs a value", argv[optind - 1]);
     case 'j':
       json = 1;
       break;
@@ -91,6 +109,8 @@ int command_info(int argc, char **argv) {
       return command_unknown_option("info", argv, manual_info.options);
     }
   if (optind < argc) return command_usage_error("info", "unexpected '%s'", argv[optind]);
+  if (ignored && !folder) return command_usage_error("info", "--ignore-key is for --model");
+  if (folder) return info_model(folder, ignored, json);
 
   char gnuplot[80];
   const feature features[] = {

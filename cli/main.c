@@ -29,7 +29,7 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {"info", command_info, &manual_info, "build features and versions"},
+    {"info", command_info, &manual_info, "build features and versions, or what a model is"},
     {"eval", command_eval, &manual_eval,
      "evaluate a potential or a mirror step to guaranteed digits"},
     {"audit", command_audit, &manual_audit, "certify a potential, built-in or your own"},

@@ -8,6 +8,7 @@
 #define PHIBAL_MOE_HF_H
 
 #include "hf_architecture.h"
+#include "formats/file.h"
 #include "formats/safetensors.h"
 
 /* What a config.json says. model.sequence is its max_position_embeddings. */
@@ -32,6 +33,12 @@ bool hf_is_checkpoint(const char *folder);
    that is missing or ill-typed), PHIBAL_ERROR_UNSUPPORTED (an architecture or a value that phibal
    has no equal of): the message names the file and the key. */
 phibal_status hf_config_read(const char *folder, const char *ignored, hf_config *config);
+
+/* The same, to say all that stands in the way: *reasons gets the messages of keys that are refused,
+   one by one, and of the first other error; none: hf_config_read has the same config. An
+   architecture of null: none that phibal has. An error is that of reading the file. */
+phibal_status hf_config_explain(const char *folder, const char *ignored, hf_config *config,
+                                string_list *reasons);
 
 /* Opens config.json and the weights: model.safetensors, or the files that
    model.safetensors.index.json lists. On failure *c is closed. */

@@ -246,6 +246,15 @@ static phibal_status parse_heads(const json_t *json, const char *path, const hf_
   if (!status && plain > INT32_MAX - c->rope_width)
     status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'qk_nope_head_dim' is %d", path, plain);
   if (!status) c->head_width = plain + c->rope_width;
+  /* V3's class lets a file set it, and takes it for the width of the rotation. */
+  int32_t turned = c->rope_width;
+  if (!status && a->flag == HF_DEEPSEEK3)
+    status = hf_json_integer(json, path, "head_dim", false, &turned);
+  if (!status && turned != c->rope_width)
+    status =
+        phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                          "%s: 'head_dim' is %d; phibal has it as 'qk_rope_head_dim', %d, only",
+                          path, turned, c->rope_width);
   return status;
 }
 
@@ -289,7 +298,7 @@ phibal_status hf_config_parse(const json_t *given, const char *path, const char 
   if (status) return status;
   json_t *json = json_copy((json_t *)(uintptr_t)given);
   if (!json) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-  status = hf_keys_complete(json, path, config->architecture, ignored);
+  status = hf_keys_complete(json, path, config->architecture, ignored, NULL);
   if (!status) status = parse_complete(json, path, config);
   json_decref(json);
   return status;
@@ -301,6 +310,22 @@ phibal_status hf_config_read(const char *folder, const char *ignored, hf_config 
   if (!path) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   phibal_status status = hf_json_read(path, &json);
   if (!status) status = hf_config_parse(json, path, ignored, config);
+  json_decref(json);
+  free(path);
+  return status;
+}
+
+phibal_status hf_config_explain(const char *folder, const char *ignored, hf_config *config,
+                                string_list *reasons) {
+  *config = (hf_config){0};
+  json_t *json = NULL;
+  char *path = string_format("%s/config.json", folder);
+  if (!path) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  phibal_status status = hf_json_read(path, &json);
+  if (!status && (find_architecture(json, path, &config->architecture) ||
+                  (status = hf_keys_complete(json, path, config->architecture, ignored, reasons)) ||
+                  parse_complete(json, path, config)))
+    status = string_list_append(reasons, phibal_status_message());
   json_decref(json);
   free(path);
   return status;

@@ -3,6 +3,7 @@
 #define PHIBAL_MOE_HF_INTERNAL_H
 
 #include "hf.h"
+#include "formats/file.h"
 #include <jansson.h>
 
 #define HF_OLMOE 1u
@@ -19,9 +20,10 @@ extern const int hf_architecture_count;
 
 /* hf_keys.c: gives a config.json of an architecture the keys that it leaves out, with their
    defaults. PHIBAL_ERROR_FORMAT: one that there has to be; PHIBAL_ERROR_UNSUPPORTED: a value that
-   phibal has no equal of, or a key that it does not know and that is not in `ignored`. */
+   phibal has no equal of, or a key that it does not know and that is not in `ignored`; with `all`
+   (may be null) the messages of these are appended there and it goes on. */
 phibal_status hf_keys_complete(json_t *json, const char *path, const hf_architecture *architecture,
-                               const char *ignored);
+                               const char *ignored, string_list *all);
 /* The other direction, of keys that always have the same value. */
 void hf_keys_make_fixed(unsigned flag, json_t *json);
 

@@ -2,6 +2,7 @@
    configuration class has where one is missing; those that must have one value; and those that
    change nothing of what a model computes. Any other key is an error. */
 #include "hf_internal.h"
+#include "formats/file.h"
 #include <string.h>
 
 /* In the order of hf_architectures, whose flags are 1, 2, 4 ... */
@@ -26,7 +27,7 @@ static const struct {
     {"num_attention_heads", {"16", "32", "32", NEEDED, "32", "128"}, 0, NULL},
     {"num_key_value_heads", {ABSENT, "8", "4", ABSENT, ABSENT, "128"}, HF_ALL & ~HF_QWEN3, NULL},
     {"max_position_embeddings", {"4096", "131072", "32768", NEEDED, "2048", "4096"}, 0, NULL},
-    {"head_dim", {ABSENT, ABSENT, ABSENT}, HF_MIXTRAL, NULL},
+    {"head_dim", {ABSENT, ABSENT, ABSENT, NULL, NULL, ABSENT}, HF_MIXTRAL, NULL},
     {"num_experts", {"64", ABSENT, "128", NULL, ABSENT}, 0, "num_local_experts"},
     {"num_local_experts", {ABSENT, "8", ABSENT, NULL, NULL, ABSENT}, 0, "num_experts"},
     {"n_routed_experts", {NULL, NULL, NULL, NEEDED, "64", "256"}, 0, "num_experts"},
@@ -117,7 +118,8 @@ static const struct {
      "return_dict_in_generate renormalize_logits "},
     /* Follow from others, or are about what is not switched on. */
     {HF_QWEN3, " sliding_window max_window_layers "},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, " head_dim qk_head_dim "},
+    {HF_DEEPSEEK2, " head_dim qk_head_dim "},
+    {HF_DEEPSEEK3, " qk_head_dim "},
     /* Tensors of multi-token prediction are refused by their names. */
     {HF_DEEPSEEK3, " num_nextn_predict_layers num_mtp_layers "},
 };
@@ -148,7 +150,13 @@ static bool same_value(const json_t *a, const json_t *b) {
   return json_equal(a, b);
 }
 
-static phibal_status check_fixed(const json_t *json, const char *path, unsigned flag) {
+/* The end of the reading, or one more of all reasons that are collected. */
+static phibal_status refuse(phibal_status status, string_list *all) {
+  return all ? string_list_append(all, phibal_status_message()) : status;
+}
+
+static phibal_status check_fixed(const json_t *json, const char *path, unsigned flag,
+                                 string_list *all) {
   for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys; i++) {
     const json_t *value = json_object_get(json, fixed_keys[i].name);
     if (!(fixed_keys[i].architectures & flag) || !value) continue;
@@ -157,16 +165,18 @@ static phibal_status check_fixed(const json_t *json, const char *path, unsigned 
     json_decref(wanted);
     if (equal) continue;
     char shown[HF_SHOWN];
-    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: '%s' is %s; phibal has it as %s only",
-                             path, fixed_keys[i].name, hf_json_show(value, shown),
-                             fixed_keys[i].value);
+    phibal_status status = phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED, "%s: '%s' is %s; phibal has it as %s only", path,
+        fixed_keys[i].name, hf_json_show(value, shown), fixed_keys[i].value);
+    status = refuse(status, all);
+    if (status) return status;
   }
   return PHIBAL_OK;
 }
 
 /* A key with null says nothing, unless the family reads it. */
 static phibal_status check_unknown(const json_t *json, const char *path, const hf_architecture *a,
-                                   const char *ignored) {
+                                   const char *ignored, string_list *all) {
   const int family = family_of(a);
   const char *name;
   json_t *value;
@@ -178,11 +188,13 @@ static phibal_status check_unknown(const json_t *json, const char *path, const h
       known = fixed_keys[i].architectures & a->flag && !strcmp(fixed_keys[i].name, name);
     if (known || (ignored && is_listed(ignored, name, ','))) continue;
     char shown[HF_SHOWN], shown_value[HF_SHOWN];
-    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "%s: %s is %s: a key that phibal does not know for %s, and that may "
-                             "change what is computed; --ignore-key goes on without it",
-                             path, hf_json_show_text(name, shown), hf_json_show(value, shown_value),
-                             a->model_type);
+    phibal_status status = phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED,
+        "%s: %s is %s: a key that phibal does not know for %s, and that may "
+        "change what is computed; --ignore-key goes on without it",
+        path, hf_json_show_text(name, shown), hf_json_show(value, shown_value), a->model_type);
+    status = refuse(status, all);
+    if (status) return status;
   }
   return PHIBAL_OK;
 }
@@ -195,10 +207,10 @@ static bool is_inside(const json_t *json, const char *name) {
 }
 
 phibal_status hf_keys_complete(json_t *json, const char *path, const hf_architecture *a,
-                               const char *ignored) {
+                               const char *ignored, string_list *all) {
   const int family = family_of(a);
-  phibal_status status = check_fixed(json, path, a->flag);
-  if (!status) status = check_unknown(json, path, a, ignored);
+  phibal_status status = check_fixed(json, path, a->flag, all);
+  if (!status) status = check_unknown(json, path, a, ignored, all);
   for (size_t i = 0; i < sizeof read_keys / sizeof *read_keys && !status; i++) {
     const char *name = read_keys[i].name, *missing = read_keys[i].missing[family];
     const char *other = read_keys[i].other_name;

@@ -126,11 +126,10 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
   if (!status) status = one_place(json, rope, path, "original_max_position_embeddings", &original);
   if (!status && rope) status = check_keys(rope, path);
   if (status || !rope) return status;
-  const json_t *type = json_object_get(rope, "rope_type"), *old = json_object_get(rope, "type");
-  const char *key = type && !json_is_null(type) ? "rope_type" : "type";
-  if (!strcmp(key, "type")) type = old;
-  const bool none = !type || json_is_null(type);
-  const char *name = none ? "default" : json_is_string(type) ? json_string_value(type) : "";
+  /* The older name counts where the other is not there. */
+  const char *key = json_object_get(rope, "rope_type") ? "rope_type" : "type";
+  const json_t *type = json_object_get(rope, key);
+  const char *name = !type ? "default" : json_is_string(type) ? json_string_value(type) : "";
   if (!strcmp(name, "default")) return PHIBAL_OK;
   if (!strcmp(name, "yarn")) return parse_yarn(rope, original, path, architecture->latent, c);
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,

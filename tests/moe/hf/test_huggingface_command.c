@@ -29,7 +29,7 @@ static json_t *json_of(const char *arguments) {
 }
 
 static double loss_of(const char *load) {
-  char arguments[512];
+  char arguments[1024];
   snprintf(arguments, sizeof arguments,
            "eval-model --json --load %s --data validation.tokens --sequence 8 --batch 1", load);
   json_t *json = json_of(arguments);
@@ -514,6 +514,43 @@ Test(huggingface_command, choices_have_the_model_s_tokenizer) {
   char *tuned = likelihoods("--load tuned");
   cr_expect_str_eq(tuned, pieces);
   free(pieces), free(bytes), free(own), free(found), free(tuned);
+}
+
+/* `info --model` has every reason at once. */
+Test(huggingface_command, says_what_a_model_is) {
+  char path[256];
+  json_t *json;
+  take("deepseek_v3");
+  expect(0, "info --model deepseek_v3", "deepseek_v3: DeepseekV3ForCausalLM");
+  cr_expect(strstr(output, "8 of width 6, 3 active, 2 shared") &&
+                strstr(output, "nothing of config"),
+            "%s", output);
+  json = json_of("info --model deepseek_v3 --json");
+  cr_expect_eq(number(json, "parameters"), 8212);
+  /* The selection bias of one layer is no parameter. */
+  cr_expect_eq(number(json, "numbers"), 8212 + 8);
+  json_decref(json);
+  path_to("deepseek_v3", path);
+  char *file = string_format("%s/config.json", path);
+  must(hf_json_read(file, &json));
+  json_object_set_new(json, "layer_scale", json_real(0.5));
+  json_object_set_new(json, "other_scale", json_real(0.25));
+  json_object_set_new(json, "is_causal", json_false());
+  json_object_set_new(json, "hidden_size", json_string("16"));
+  must(hf_json_write(path, "config.json", json));
+  json_decref(json);
+  expect(1, "info --model deepseek_v3", "\"layer_scale\" is 0.5");
+  cr_expect(strstr(output, "\"other_scale\" is 0.25") && strstr(output, "'is_causal' is false") &&
+                strstr(output, "'hidden_size' is a text"),
+            "%s", output);
+  expect(1, "info --model deepseek_v3 --ignore-key layer_scale,other_scale", "'is_causal'");
+  cr_expect(!strstr(output, "layer_scale"), "%s", output);
+  put_text(path, "config.json", "{\"model_type\": \"llama\"}");
+  expect(1, "info --model deepseek_v3", "no architecture of phibal's");
+  cr_expect(strstr(output, "'model_type' is \"llama\""), "%s", output);
+  expect(2, "info --model absent", "absent/config.json");
+  expect(2, "info --ignore-key x", "is for --model");
+  free(file);
 }
 
 /* Sets an element of a tensor in a file to NaN (bits 0x7fc0), infinite (0x7f80) or very large. */

@@ -296,6 +296,20 @@ Test(huggingface_files, refuses_unknown_keys) {
   }
 }
 
+/* What mutants.py has found: configurations that were read, and of which transformers computes
+   something else or nothing. */
+Test(huggingface_files, former_findings_of_mutants) {
+  enum { OLMOE, MIXTRAL, QWEN, MOE16, LITE, MOONLIGHT };
+  const phibal_status no = PHIBAL_ERROR_UNSUPPORTED;
+  /* V3's class has no head_dim of its own: a file's is the width that is rotated. */
+  expect_refused(MOONLIGHT, "head_dim", "32", no, "'head_dim' is 32");
+  expect_refused(MOONLIGHT, "head_dim", "null", PHIBAL_ERROR_FORMAT, "'head_dim' is null");
+  expect_refused(MOONLIGHT, "head_dim", "64", PHIBAL_OK, "");
+  expect_refused(LITE, "head_dim", "32", PHIBAL_OK, ""); /* V2's overwrites it */
+  expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": null, \"type\": \"default\"}", no,
+                 "'rope_type' is null");
+}
+
 /* Rotary positions in both objects, inside and beside them. */
 Test(huggingface_files, rotary_positions_in_two_places) {
   static const char start[] = "{\"rope_type\": \"yarn\", \"factor\": 4.0";

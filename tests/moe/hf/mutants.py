@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""config.json of Hugging Face models, mutated, in phibal and in transformers.
+
+usage: mutants.py PHIBAL FIXTURES [COUNT [SEED]]
+
+Takes the fixtures that transformers has a class for. A mutant is a fixture's config.json in which a key is
+removed, set to null, to a value of another kind or size, said a second time under its old or new name, or
+added from another family; or two of these at once. phibal evaluates the model of each, and transformers the
+same weights with the same tokens. What phibal refuses is right; what both compute has to have the same loss
+within 1e-5; and phibal must not compute what transformers refuses, or loads with a tensor missing, unknown
+or of another shape (but for values of the wrong type, 1 for true or 1.0, of which the strict configuration
+classes refuse all, and phibal only those of keys that it reads). Every single mutation is taken first, then pairs drawn by SEED, COUNT mutants in all
+(default 1000). Findings are printed as JSON and end in 1; those of the past are in test_huggingface_files.c.
+77 where torch or transformers 5 is missing."""
+import copy
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+try:
+    import torch
+    import transformers
+    from safetensors.torch import load_file
+except ImportError as missing:
+    print(f"skipped: no Python package '{missing.name}'")
+    sys.exit(77)
+if int(transformers.__version__.split(".")[0]) < 5:
+    print("skipped: transformers before 5")
+    sys.exit(77)
+
+torch.set_num_threads(1)
+transformers.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+TOLERANCE = 1e-5
+FAMILIES = ["olmoe", "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v2_groups", "deepseek_v3", "moonlight"]
+
+# Keys that a family may not have, or says by another name, with values that would matter.
+FOREIGN = {
+    "is_causal": [False, True], "per_layer_config": [{"0": {"num_experts_per_tok": 1}}, {}, None],
+    "sliding_window": [4, 0, None], "use_sliding_window": [True], "max_window_layers": [1],
+    "layer_types": [["sliding_attention", "full_attention"], ["full_attention"] * 2],
+    "clip_qkv": [0.1, None], "attention_bias": [True], "mlp_bias": [True], "head_dim": [4, 2, 8, None],
+    "partial_rotary_factor": [0.5, 1.0, 1], "norm_topk_prob": [True, False, None],
+    "num_experts": [4, 8, 2, None], "num_local_experts": [4, 8, 2, None], "n_routed_experts": [4, 8],
+    "routed_scaling_factor": [1.0, 3, None], "n_group": [1, 2, None], "topk_group": [1, 2, 8, None],
+    "topk_method": ["greedy", "group_limited_greedy", "noaux_tc", None],
+    "scoring_func": ["softmax", "sigmoid"], "rope_interleave": [True, False, None],
+    "first_k_dense_replace": [0, 1, 2], "mlp_only_layers": [[0], [1], [0, 1], []],
+    "decoder_sparse_step": [1, 2], "moe_layer_freq": [1, 2], "rope_theta": [50.0, 100.0, 10000, None],
+    "original_max_position_embeddings": [16, 64, 8, None], "num_nextn_predict_layers": [1],
+    "num_mtp_layers": [1], "torch_dtype": ["float16"], "dtype": ["bfloat16"], "qk_head_dim": [3],
+    "logit_scale": [0.5], "embedding_multiplier": [2.0], "residual_multiplier": [0.5],
+    "attention_multiplier": [0.1], "logits_scaling": [2.0], "final_logit_softcapping": [5.0],
+    "attn_logit_softcapping": [5.0], "query_pre_attn_scalar": [8], "shared_expert_intermediate_size": [6],
+    "router_jitter_noise": [0.5], "attention_dropout": [0.5], "hidden_act": ["gelu", "silu", "relu"],
+    "use_cache": [False], "output_router_logits": [True], "tie_word_embeddings": [True, False],
+    "pretraining_tp": [2], "chunk_size_feed_forward": [4], "is_decoder": [True],
+    "output_hidden_states": [True], "return_dict": [True], "pad_token_id": [0, 5],
+    "rope_scaling": [{}, {"type": "linear", "factor": 2.0}, {"rope_type": "dynamic", "factor": 2.0},
+                     {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16},
+                     {"rope_type": "yarn", "factor": 4.0, "rope_theta": 30.0,
+                      "original_max_position_embeddings": 16, "beta_fast": 3, "beta_slow": 0.5},
+                     {"rope_type": "default", "rope_theta": 30.0}],
+}
+YARN = {"factor": [1.0, 2, 0.5, None], "original_max_position_embeddings": [8, 64, None],
+        "beta_fast": [1.0, 8, 0, None], "beta_slow": [0.1, 4, 0, None], "mscale": [1.0, 0, 0.5, None],
+        "mscale_all_dim": [1.0, 0, 0.5, None], "attention_factor": [0, 0.0, 0.5, 1, None],
+        "truncate": [False, True, None], "rope_theta": [30.0, None], "partial_rotary_factor": [0.5, 1.0],
+        "rope_type": ["default", "yarn", "linear", None], "type": ["yarn", "default", "linear"],
+        "low_freq_factor": [1.0], "short_factor": [[1.0]]}
+
+
+def others(value):
+    """Values that are not the one given: of its kind, then of another."""
+    if isinstance(value, bool):
+        return [not value, int(value), "true"]
+    if isinstance(value, int):
+        return [0, 1, 2, value + 1, value - 1, 2 * value, value // 2, -1, float(value), str(value), [value]]
+    if isinstance(value, float):
+        return [0.0, 2 * value, value / 2, 1, 1e-6, 1e-5, -value, str(value)]
+    if isinstance(value, str):
+        return ["", value.upper(), value + "_", 1]
+    if isinstance(value, list):
+        return [[], value + value, [0], [1], 0]
+    return [{}, [], 1, "x"]
+
+
+def mutations(config):
+    """(what, function on a config.json) of each single one."""
+    def put(key, value, inside=None):
+        def change(c):
+            (c[inside] if inside else c)[key] = copy.deepcopy(value)
+        return (f"{inside + '.' if inside else ''}{key} = {json.dumps(value)}", change)
+
+    def remove(key, inside=None):
+        def change(c):
+            (c[inside] if inside else c).pop(key)
+        return (f"no {inside + '.' if inside else ''}{key}", change)
+
+    def old_rope(c):
+        rope = c.pop("rope_parameters")
+        c["rope_theta"] = rope.pop("rope_theta")
+        c["rope_scaling"] = None if rope["rope_type"] == "default" else rope
+
+    def twice(c):
+        c["rope_scaling"] = copy.deepcopy(c["rope_parameters"])
+        c["rope_scaling"]["rope_theta"] = 30.0
+
+    def type_old(c):
+        c["rope_parameters"]["type"] = c["rope_parameters"].pop("rope_type")
+
+    skip = {"architectures", "model_type", "transformers_version"}
+    for key, value in config.items():
+        if key not in skip:
+            yield remove(key)
+            for other in [None] + others(value):
+                yield put(key, other)
+    for key, values in FOREIGN.items():
+        for value in values:
+            yield put(key, value)
+    for key in config["rope_parameters"]:
+        yield remove(key, "rope_parameters")
+    for key, values in YARN.items():
+        for value in values:
+            yield put(key, value, "rope_parameters")
+    yield ("rope in its old form", old_rope)
+    yield ("rope in both forms", twice)
+    yield ("rope_parameters.type", type_old)
+
+
+def loss_of_transformers(folder, tokens):
+    """A number, or why there is none."""
+    try:
+        model, info = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager",
+            output_loading_info=True)
+        for kind, names in info.items():
+            if names:
+                return f"{kind}: {sorted(map(str, names))[:2]}"
+        with torch.no_grad():
+            logits = model.eval()(input_ids=tokens[None].long(), use_cache=False).logits[0].double()
+        return torch.nn.functional.cross_entropy(logits[:-1], tokens[1:].long()).item()
+    except Exception as error:  # whatever a configuration makes it raise
+        return f"{type(error).__name__}: {str(error).splitlines()[0][:120] if str(error) else ''}"
+
+
+def loss_of_phibal(phibal, folder, data, length):
+    done = subprocess.run([phibal, "eval-model", "--json", "--load", folder, "--data", data, "--sequence",
+                           str(length), "--batch", "1", "--threads", "1"], capture_output=True, text=True)
+    if done.returncode == 0:
+        return json.loads(done.stdout)["validation"]["loss"]
+    if done.returncode != 2 or not done.stderr.startswith("phibal eval-model: "):
+        return float("nan")  # killed, or no message
+    return done.stderr.strip()
+
+
+def main():
+    phibal, fixtures = sys.argv[1], pathlib.Path(sys.argv[2])
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
+    draw = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
+    sets = []
+    for name in FAMILIES:
+        config = json.loads((fixtures / name / "config.json").read_text())
+        tokens = load_file(fixtures / name / "expected.safetensors")["tokens"].flatten()
+        sets.append((name, config, list(mutations(config)), tokens))
+    singles = [(s, [m]) for s in sets for m in s[2]]
+    draw.shuffle(singles)
+    pairs = ((s, draw.sample(s[2], 2)) for s in iter(lambda: draw.choice(sets), None))
+    cases = singles[:count] + [next(pairs) for _ in range(count - len(singles))]
+    tally = {"same": 0, "refused by both": 0, "refused by phibal alone": 0, "of a type that is strict there": 0}
+    findings = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, data = pathlib.Path(scratch) / "model", pathlib.Path(scratch) / "tokens.bin"
+        for (name, config, _, tokens), changes in cases:
+            mutant = copy.deepcopy(config)
+            try:
+                for _, change in changes:
+                    change(mutant)
+            except (KeyError, TypeError, AttributeError):
+                continue  # the second has nothing left to change
+            folder.mkdir()
+            for file in (fixtures / name).glob("model*"):
+                (folder / file.name).symlink_to(file.resolve())
+            (folder / "config.json").write_text(json.dumps(mutant))
+            tokens.to(torch.int16).numpy().tofile(data)
+            ours = loss_of_phibal(phibal, folder, data, len(tokens))
+            theirs = loss_of_transformers(folder, tokens)
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
+            if isinstance(ours, str):
+                tally["refused by both" if isinstance(theirs, str) else "refused by phibal alone"] += 1
+            elif isinstance(theirs, str) and theirs.startswith("StrictDataclassFieldValidationError"):
+                tally["of a type that is strict there"] += 1
+            elif isinstance(theirs, float) and abs(ours - theirs) <= TOLERANCE:
+                tally["same"] += 1
+            else:
+                findings.append({"family": name, "mutation": [what for what, _ in changes],
+                                 "phibal": ours, "transformers": theirs})
+                print(json.dumps(findings[-1]), flush=True)
+    print(f"{sum(tally.values()) + len(findings)} mutants: " +
+          ", ".join(f"{n} {what}" for what, n in tally.items()) + f", {len(findings)} differ")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
