@@ -2,6 +2,7 @@
 #include "balance_work.h"
 #include "loads_results.h"
 #include "product.h"
+#include "sequence_results.h"
 
 /* t[0] += sum_e count_e mean_e, which is k n_b sum_e f_e P_e of one sequence; t[1..2] are
    temporaries. */
@@ -12,38 +13,74 @@
     exits \false;
     assigns t[0 .. 2];
     ensures vector_output(t, 3) && only_vector_written{Pre, Here}(t, 3);
-    ensures \result == PHIBAL_OK ==> \forall sequence s, w, real a;
-      members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(t + 0, a) ==>
-        in(t + 0, a + dot(s, w, experts)); */
+    ensures sum: \result == PHIBAL_OK ==>
+      \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length,
+        real a;
+        means_held{Pre}(mean, gate, x, mask, experts, length) &&
+        counts_held{Pre}(count, x, bias, mask, experts, active, length) && in{Pre}(t + 0, a) ==>
+          in(t + 0, a + count_dot(gate, x, bias, mask, experts, active, length, experts)); */
 static phibal_status sequence_add(int32_t experts, const int64_t *count,
                                   const phibal_enclosure *mean, phibal_enclosure *t) {
   //@ assert use_enclosure;
   /*@ loop invariant index: 0 <= e <= experts;
       loop invariant outputs: vector_output(t, 3);
       loop invariant frame: only_vector_written{Pre, Here}(t, 3);
-      loop invariant sum: \forall sequence s, w, real a;
-        members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(t + 0, a) ==>
-          in(t + 0, a + dot(s, w, e));
+      loop invariant sum:
+        \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length, real a;
+          means_held{Pre}(mean, gate, x, mask, experts, length) &&
+          counts_held{Pre}(count, x, bias, mask, experts, active, length) && in{Pre}(t + 0, a) ==>
+            in(t + 0, a + count_dot(gate, x, bias, mask, experts, active, length, e));
       loop assigns e, t[0 .. 2];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
     phibal_enclosure_set_si(&t[1], (long)count[e]);
     //@ assert mean: same{Pre, Here}(mean + e) && input(mean + e) && vector_apart(mean + e, t, 3);
-    /*@ assert terms: \forall sequence s, w, real a;
-          members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(t + 0, a) ==>
-            in(mean + e, term(s, e)) && in(t + 1, term(w, e)) && in(t + 0, a + dot(s, w, e)); */
-    /*@ assert next: \forall sequence s, w, real a;
-          a + dot(s, w, e + 1) == a + dot(s, w, e) + term(s, e) * term(w, e); */
+    //@ assert count: in(t + 1, (real)count[e]);
+    /*@ assert terms:
+          \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length;
+            means_held{Pre}(mean, gate, x, mask, experts, length) &&
+            counts_held{Pre}(count, x, bias, mask, experts, active, length) ==>
+              in(mean + e, mean_probability(gate, x, mask, experts, e, length)) &&
+              in(t + 1, (real)selected_count(x, bias, mask, experts, active, e, length)); */
+    /*@ assert before:
+          \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length,
+            real a;
+            means_held{Pre}(mean, gate, x, mask, experts, length) &&
+            counts_held{Pre}(count, x, bias, mask, experts, active, length) &&
+            in{Pre}(t + 0, a) ==>
+              in(t + 0, a + count_dot(gate, x, bias, mask, experts, active, length, e)); */
+    /*@ assert next:
+          \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length;
+            count_dot(gate, x, bias, mask, experts, active, length, e + 1) ==
+              count_dot(gate, x, bias, mask, experts, active, length, e) +
+                count_term(selected_count(x, bias, mask, experts, active, e, length),
+                           mean_probability(gate, x, mask, experts, e, length)); */
+    //@ ghost member: ;
     TRY(operation_add_product(&t[0], &mean[e], &t[1], &t[2]));
-    /*@ assert summed: \forall sequence s, w, real a;
-          members{Pre}(mean, experts, s) && counts_are(count, experts, w) && in{Pre}(t + 0, a) ==>
-            in(t + 0, a + dot(s, w, e) + term(s, e) * term(w, e)); */
+    /*@ assert product: \forall real c, m, n; in{member}(t + 0, c) && in{member}(mean + e, m) &&
+          in{member}(t + 1, n) ==> in(t + 0, c + m * n); */
+    /*@ assert term: \forall integer n, real c, m; in{member}(t + 0, c) &&
+          in{member}(mean + e, m) && in{member}(t + 1, (real)n) ==>
+            in(t + 0, c + count_term(n, m)); */
+    /*@ assert summed:
+          \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length,
+            real a;
+            means_held{Pre}(mean, gate, x, mask, experts, length) &&
+            counts_held{Pre}(count, x, bias, mask, experts, active, length) &&
+            in{Pre}(t + 0, a) ==>
+              in(t + 0, a + count_dot(gate, x, bias, mask, experts, active, length, e) +
+                          count_term(selected_count(x, bias, mask, experts, active, e, length),
+                                     mean_probability(gate, x, mask, experts, e, length))); */
   }
   return PHIBAL_OK;
 }
 
 /*@ // a product that does not overflow; provers match the predicate where they would not a product
     predicate product_fits(integer a, integer b) = a * b <= INT64_MAX;
+    // y is k t x; and what becomes of a sum of counts and means in the end
+    predicate is_scaled(real k, real t, real x, real y) = k * (t * x) == y;
+    logic real summed_loss(real sum, real alpha, real experts, real total, real active) =
+      (sum * alpha * experts) / (total * active);
 */
 /* What is needed of products of sizes. */
 /*@ ghost
@@ -73,6 +110,143 @@ static int64_t mask_count(int64_t tokens, const uint8_t *mask) {
   return n;
 }
 
+/* The unmasked tokens of two parts add up. A sum of counts and means is k T of one of frequencies
+   and means, for sequences one by one and together; the loss (L4) comes of it. */
+/*@ ghost
+  /@ requires 0 <= first && 0 <= length;
+     requires mask != \null ==> \valid_read(mask + (first .. first + length - 1));
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures tokens_counted(mask, first + length) ==
+       tokens_counted(mask, first) + tokens_counted(mask_from(mask, first), length); @/
+  void tokens_joined(const uint8_t *mask, int64_t first, int64_t length) {
+    int64_t i = 0;
+    /@ loop invariant 0 <= i <= length;
+       loop invariant tokens_counted(mask, first + i) ==
+         tokens_counted(mask, first) + tokens_counted(mask_from(mask, first), i);
+       loop assigns i;
+       loop variant length - i; @/
+    while (i < length) {
+      /@ assert same: unmasked(mask_from(mask, first), i) == unmasked(mask, first + i); @/
+      i++;
+    }
+  }
+
+  /@ requires 0 <= length;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall uint8_t *mask; 0 <= tokens_counted(mask, length); @/
+  void tokens_none(int64_t length) {
+    int64_t i = 0;
+    /@ loop invariant 0 <= i <= length;
+       loop invariant \forall uint8_t *mask; 0 <= tokens_counted(mask, i);
+       loop assigns i;
+       loop variant length - i; @/
+    while (i < length) i++;
+  }
+
+  /@ requires 1 <= active && 0 <= experts;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall float *x, uint8_t *mask; 0 < tokens_counted(mask, length) ==>
+       is_scaled(active, tokens_counted(mask, length),
+                 frequency_dot(gate, x, bias, mask, experts, active, length, experts),
+                 count_dot(gate, x, bias, mask, experts, active, length, experts)); @/
+  void frequencies_scaled(phibal_gate gate, const float *bias, int32_t experts, int32_t active,
+                          int64_t length) {
+    int32_t e = 0;
+    /@ assert none: \forall integer k, t; is_scaled(k, t, 0.0, 0.0); @/
+    /@ assert sums: \forall integer k, t, real x, y, u, v; is_scaled(k, t, x, y) &&
+         is_scaled(k, t, u, v) ==> is_scaled(k, t, x + u, y + v); @/
+    /@ assert quotient: \forall real k, t, c, p; 0.0 < k && 0.0 < t ==>
+         k * (t * (c / (t * k) * p)) == c * p; @/
+    /@ assert term: \forall integer k, t, c, real p; 0 < k && 0 < t ==>
+         is_scaled(k, t, frequency_term(c, k, t, p), count_term(c, p)); @/
+    /@ loop invariant 0 <= e <= experts;
+       loop invariant \forall float *x, uint8_t *mask; 0 < tokens_counted(mask, length) ==>
+         is_scaled(active, tokens_counted(mask, length),
+                   frequency_dot(gate, x, bias, mask, experts, active, length, e),
+                   count_dot(gate, x, bias, mask, experts, active, length, e));
+       loop assigns e;
+       loop variant experts - e; @/
+    while (e < experts) {
+      /@ assert next: \forall float *x, uint8_t *mask; 0 < tokens_counted(mask, length) ==>
+           is_scaled(active, tokens_counted(mask, length),
+                     frequency_term(selected_count(x, bias, mask, experts, active, e, length),
+                                    active, tokens_counted(mask, length),
+                                    mean_probability(gate, x, mask, experts, e, length)),
+                     count_term(selected_count(x, bias, mask, experts, active, e, length),
+                                mean_probability(gate, x, mask, experts, e, length))); @/
+      e++;
+    }
+  }
+
+  /@ requires 1 <= active && 0 <= experts && 0 <= sequences && 0 <= length && 0 < total;
+     terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures is_scaled(active, total,
+                       sequence_shares(gate, x, bias, mask, experts, active, length, total,
+                                       sequences),
+                       count_shares(gate, x, bias, mask, experts, active, length, sequences)); @/
+  void shares_scaled(phibal_gate gate, const float *x, const float *bias, const uint8_t *mask,
+                     int32_t experts, int32_t active, int64_t length, int64_t total,
+                     int64_t sequences) {
+    int64_t b = 0;
+    frequencies_scaled(gate, bias, experts, active, length);
+    tokens_none(length);
+    /@ assert none: \forall integer k, t; is_scaled(k, t, 0.0, 0.0); @/
+    /@ assert sums: \forall integer k, t, real x, y, u, v; is_scaled(k, t, x, y) &&
+         is_scaled(k, t, u, v) ==> is_scaled(k, t, x + u, y + v); @/
+    /@ assert quotient: \forall real t, n, d; 0.0 < t ==> t * (n / t * d) == n * d; @/
+    /@ assert part: \forall integer k, t, n, real d, y; 0 < t && is_scaled(k, n, d, y) ==>
+         is_scaled(k, t, part_of(n, t, d), y); @/
+    /@ assert empty: \forall integer k, t, real d; 0 < t ==>
+         is_scaled(k, t, part_of(0, t, d), 0.0); @/
+    /@ assert share_some: \forall float *x, uint8_t *mask; 0 < tokens_counted(mask, length) ==>
+         is_scaled(active, total,
+                   sequence_share(gate, x, bias, mask, experts, active, length, total),
+                   count_share(gate, x, bias, mask, experts, active, length)); @/
+    /@ assert share_none: \forall float *x, uint8_t *mask; tokens_counted(mask, length) == 0 ==>
+         is_scaled(active, total,
+                   sequence_share(gate, x, bias, mask, experts, active, length, total),
+                   count_share(gate, x, bias, mask, experts, active, length)); @/
+    /@ assert share: \forall float *x, uint8_t *mask;
+         is_scaled(active, total,
+                   sequence_share(gate, x, bias, mask, experts, active, length, total),
+                   count_share(gate, x, bias, mask, experts, active, length)); @/
+    /@ loop invariant 0 <= b <= sequences;
+       loop invariant is_scaled(active, total,
+                                sequence_shares(gate, x, bias, mask, experts, active, length,
+                                                total, b),
+                                count_shares(gate, x, bias, mask, experts, active, length, b));
+       loop assigns b;
+       loop variant sequences - b; @/
+    while (b < sequences) {
+      /@ assert next: is_scaled(active, total,
+           sequence_share(gate, x + b * length * experts, bias, mask_from(mask, b * length),
+                          experts, active, length, total),
+           count_share(gate, x + b * length * experts, bias, mask_from(mask, b * length),
+                       experts, active, length)); @/
+      b++;
+    }
+  }
+
+  /@ terminates \true;
+     exits \false;
+     assigns \nothing;
+     ensures \forall integer k, t, experts, real x, y, alpha; 0 < k && 0 < t &&
+       is_scaled(k, t, x, y) ==>
+         summed_loss(y, alpha, experts, t, k) == scaled_sum(alpha, experts, x); @/
+  void sum_unscaled(void) {
+    /@ assert scaled: \forall real k, t, x, y, a, m; 0.0 < k && 0.0 < t && is_scaled(k, t, x, y) ==>
+         summed_loss(y, a, m, t, k) == a * m * x; @/
+  }
+*/
+
 /* t[0] += k n sum_e f_e P_e of one sequence, *counted = n, its unmasked tokens; mean [E], count [E]
    and t[1..2] are temporaries. */
 /*@ requires \valid_read(router) && 1 <= router->experts <= PHIBAL_MAX_EXPERTS;
@@ -98,7 +272,11 @@ static int64_t mask_count(int64_t tokens, const uint8_t *mask) {
     ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
       vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==> same{Pre, Here}(r);
     ensures *counted == tokens_counted(mask, length) && 0 <= *counted <= length;
-    ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts; */
+    ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts;
+    ensures sum: \result == PHIBAL_OK && \old(router->gate) != PHIBAL_GATE_SIGMOID ==>
+      \forall real a; in{Pre}(t + 0, a) ==>
+        in(t + 0, a + count_share(\old(router->gate), logits, bias, mask, \old(router->experts),
+                                  \old(router->active), length)); */
 static phibal_status sequence_one(const phibal_router *router, int64_t length, const float *logits,
                                   const float *bias, const uint8_t *mask, mpfr_prec_t precision,
                                   int64_t *count, phibal_enclosure *t, phibal_enclosure *mean,
@@ -110,7 +288,15 @@ static phibal_status sequence_one(const phibal_router *router, int64_t length, c
       phibal_reference_loads(router, length, logits, bias, mask, precision, mean, count, NULL);
   //@ assert scratch: vector_output(t, 3);
   //@ assert mean: vector_output(mean, router->experts);
+  //@ assert sum_left: same{Pre, Here}(t + 0);
   if (status != PHIBAL_OK) return status;
+  /*@ assert router_left: router->experts == \at(router->experts, Pre) &&
+        router->active == \at(router->active, Pre); */
+  /*@ assert held: means_held(mean, \at(router->gate, Pre), logits, mask,
+        \at(router->experts, Pre), length); */
+  /*@ assert counts_held: \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+        counts_held(count, logits, bias, mask, \at(router->experts, Pre),
+                    \at(router->active, Pre), length); */
   status = sequence_add(router->experts, count, mean, t);
   //@ assert mean_left: vector_output(mean, router->experts);
   return status;
@@ -143,7 +329,12 @@ static phibal_status sequence_one(const phibal_router *router, int64_t length, c
     ensures kept: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
       vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==> same{Pre, Here}(r);
     ensures 0 <= *counted && product_fits(*counted, router->experts);
-    ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts; */
+    ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts;
+    ensures tokens: \result == PHIBAL_OK ==> *counted == tokens_counted(mask, sequences * length);
+    ensures sum: \result == PHIBAL_OK && 0 < *counted &&
+      \old(router->gate) != PHIBAL_GATE_SIGMOID ==>
+        in(t + 0, count_shares(\old(router->gate), logits, bias, mask, \old(router->experts),
+                               \old(router->active), length, sequences)); */
 static phibal_status sequence_sum(const phibal_router *router, int64_t sequences, int64_t length,
                                   const float *logits, const float *bias, const uint8_t *mask,
                                   mpfr_prec_t precision, int64_t *count, phibal_enclosure *t,
@@ -154,8 +345,14 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
   //@ assert mean: vector_output(mean, router->experts);
   *counted = 0;
   //@ assert none: product_fits(*counted, router->experts);
+  //@ assert no_length: length == 0 ==> sequences * length == 0;
+  //@ assert no_sequences: sequences == 0 ==> sequences * length == 0;
+  /*@ assert no_tokens: length == 0 || sequences == 0 ==>
+        tokens_counted(mask, sequences * length) == 0; */
   if (length == 0 || sequences == 0) return PHIBAL_OK;
   const int32_t experts = router->experts;
+  //@ ghost const int32_t active = router->active;
+  //@ ghost const phibal_gate gate = router->gate;
   //@ ghost product_size(sequences, length, experts);
   //@ ghost int64_t tokens = sequences * length;
   //@ assert rows: token_rows(logits, mask, tokens, experts) && tokens <= TOKEN_LOGITS_MAX;
@@ -170,6 +367,10 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
       loop invariant experts: router->experts == experts;
       loop invariant fits: product_fits(*counted, experts);
       loop invariant active: 0 < *counted ==> 1 <= router->active <= router->experts;
+      loop invariant router: router->active == active && router->gate == gate;
+      loop invariant tokens: *counted == tokens_counted(mask, b * length);
+      loop invariant sum: gate != PHIBAL_GATE_SIGMOID ==>
+        in(t + 0, count_shares(gate, logits, bias, mask, experts, active, length, b));
       loop assigns b, t[0 .. 2], mean[0 .. router->experts - 1], count[0 .. router->experts - 1],
         *counted, LOADS_ALLOCATED;
       loop variant sequences - b; */
@@ -185,17 +386,27 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
           tokens * experts <= TOKEN_LOGITS_MAX; */
     /*@ assert row_there: token_rows(logits + first * experts,
           mask == \null ? mask : mask + first, length, experts); */
+    //@ ghost tokens_joined(mask, first, length);
+    /*@ assert next: count_shares(gate, logits, bias, mask, experts, active, length, b + 1) ==
+          count_shares(gate, logits, bias, mask, experts, active, length, b) +
+            count_share(gate, logits + first * experts, bias, mask_from(mask, first), experts,
+                        active, length); */
     phibal_status status = sequence_one(router, length, logits + first * experts, bias,
                                         mask ? mask + first : NULL, precision, count, t, mean, &n);
     /*@ assert left: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
           vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==>
             in_use(r) && same{Pre, Here}(r); */
     //@ assert experts: router->experts == experts;
+    //@ assert router: router->active == active && router->gate == gate;
     if (status != PHIBAL_OK) return status;
+    /*@ assert sum: gate != PHIBAL_GATE_SIGMOID ==>
+          in(t + 0, count_shares(gate, logits, bias, mask, experts, active, length, b + 1)); */
     *counted += n;
+    //@ assert tokens: *counted == tokens_counted(mask, (b + 1) * length);
     //@ ghost product_ordered(*counted, tokens, experts);
     //@ assert fits: product_fits(*counted, experts);
   }
+  //@ assert all: *counted == tokens_counted(mask, sequences * length);
   return PHIBAL_OK;
 }
 
@@ -209,7 +420,7 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
     ensures enclosure(t + 0) && enclosure(t + 1) && enclosure(loss);
     ensures only_three_written{Pre, Here}(loss, t + 0, t + 1);
     ensures \result == PHIBAL_OK ==> \forall real a; in{Pre}(t + 0, a) ==>
-      in(loss, (a * (real)alpha * router->experts) / (counted * router->active)); */
+      in(loss, summed_loss(a, (real)alpha, router->experts, counted, router->active)); */
 static phibal_status sequence_scale(const phibal_router *router, double alpha, int64_t counted,
                                     phibal_enclosure *t, phibal_enclosure *loss) {
   //@ assert use_enclosure;
@@ -224,6 +435,8 @@ static phibal_status sequence_scale(const phibal_router *router, double alpha, i
   //@ ghost product_ordered(router->active, router->experts, counted);
   //@ assert positive: 0 < counted * router->active <= counted * router->experts;
   phibal_enclosure_set_si(&t[1], (long)counted * router->active);
+  //@ assert divisor: in(t + 1, (real)counted * (real)router->active);
+  //@ assert divisor_positive: 0.0 < (real)counted * (real)router->active;
   return phibal_enclosure_div(loss, &t[0], &t[1]);
 }
 
@@ -256,10 +469,29 @@ phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_
           \separated(mean + i, loss); */
     //@ assert sums: vector_output(t, 3);
     //@ assert means: vector_output(mean, router->experts);
+    //@ assert router_left: router->experts == \at(router->experts, Pre);
     if (status == PHIBAL_OK && counted > 0)
       status = sequence_scale(router, alpha, counted, t, loss);
     else if (status == PHIBAL_OK)
       phibal_enclosure_set_si(loss, 0);
+    /*@ ghost if (status == PHIBAL_OK && counted > 0)
+      shares_scaled(router->gate, logits, bias, mask, router->experts, router->active, length,
+                    counted, sequences); */
+    //@ ghost sum_unscaled();
+    /*@ assert none: status == PHIBAL_OK && counted == 0 ==> in(loss, 0.0); */
+    /*@ assert scaled: status == PHIBAL_OK && 0 < counted &&
+          \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+            in(loss, summed_loss(count_shares(\at(router->gate, Pre), logits, bias, mask,
+                                              \at(router->experts, Pre),
+                                              \at(router->active, Pre), length, sequences),
+                                 (real)alpha, \at(router->experts, Pre), counted,
+                                 \at(router->active, Pre))); */
+    /*@ assert value: status == PHIBAL_OK && 0 < counted &&
+          \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+            in(loss, sequence_loss((real)alpha, \at(router->gate, Pre), logits, bias, mask,
+                                   \at(router->experts, Pre), \at(router->active, Pre), length,
+                                   sequences)); */
+    //@ ghost computed: ;
     //@ assert used: vector_output(t, 3);
     //@ assert means_used: vector_output(mean, router->experts);
     /*@ assert others: \forall phibal_enclosure *r; \valid_read{Pre}(r) && in_use{Pre}(r) &&
@@ -267,8 +499,11 @@ phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_
             vector_apart(r, mean, router->experts); */
     operation_scratch_clear(mean, (size_t)router->experts);
     //@ assert left: vector_output(t, 3);
+    //@ assert loss_left: same{computed, Here}(loss);
   }
+  //@ ghost divided: ;
   operation_scratch_clear(t, 3);
+  //@ assert loss_same: same{divided, Here}(loss);
   return status;
 }
 
