@@ -10,15 +10,19 @@
      is then rounded outward to it: the enclosure is wider and as true.
    - The others, whose results are many, refuse with PHIBAL_ERROR_UNSUPPORTED where the
      range is narrower than the default or the environment another.
+   - Those that are given a precision refuse one that MPFR would end the program for (precision.h).
 
    The functions themselves have the suffix _inside; inside.h gives it to them when the library is
    compiled, so that they call each other without these doors. What is no more than memory,
    comparisons or names has none (tests/reference/entries.py holds the list against the headers). */
 #include <fenv.h>
 #include <phibal/environment.h>
+#include <phibal/precision.h>
 #include <phibal/reference.h>
 #include <phibal/reference_moe.h>
 #include <phibal/rounding.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 typedef struct {
   mpfr_exp_t emin, emax;
@@ -72,6 +76,11 @@ static phibal_status check(const char *name, bool threads) {
   return phibal_environment_check_threads(name);
 }
 
+/* Too small a precision is refused by the functions themselves. */
+static phibal_status check_precision(const char *name, mpfr_prec_t precision) {
+  return precision <= PHIBAL_MAX_PRECISION ? PHIBAL_OK : phibal_precision_check(name, precision);
+}
+
 #define SET(name, parameters, arguments, up, down)                                                 \
   void name##_inside parameters;                                                                   \
   void name parameters {                                                                           \
@@ -87,14 +96,29 @@ static phibal_status check(const char *name, bool threads) {
     leave(&s, up, down);                                                                           \
     return answer;                                                                                 \
   }
-#define REFUSED(name, parameters, arguments, threads)                                              \
+#define REFUSED(name, parameters, arguments, threads, bits)                                        \
   phibal_status name##_inside parameters;                                                          \
   phibal_status name parameters {                                                                  \
-    const phibal_status status = check(#name, threads);                                            \
+    phibal_status status = check(#name, threads);                                                  \
+    if (!status) status = check_precision(#name, bits);                                            \
     return status ? status : name##_inside arguments;                                              \
   }
-#define REFUSE(name, parameters, arguments) REFUSED(name, parameters, arguments, false)
-#define THREADS(name, parameters, arguments) REFUSED(name, parameters, arguments, true)
+#define REFUSE(name, parameters, arguments) REFUSED(name, parameters, arguments, false, 0)
+/* These have a parameter `precision`. */
+#define PRECISE(name, parameters, arguments) REFUSED(name, parameters, arguments, false, precision)
+#define THREADS(name, parameters, arguments) REFUSED(name, parameters, arguments, true, precision)
+
+/* n numbers at once may be too much where one is not: MPFR would find that out one by one. */
+phibal_enclosure *phibal_enclosure_vector_inside(size_t n, mpfr_prec_t precision);
+phibal_enclosure *phibal_enclosure_vector(size_t n, mpfr_prec_t precision) {
+  if (phibal_precision_check("phibal_enclosure_vector", precision)) return NULL;
+  const size_t each = sizeof(phibal_enclosure) + 2 * ((size_t)precision / 8 + 8);
+  if (n >= SIZE_MAX / 2 / each) return NULL;
+  void *volatile room = malloc((n + 1) * each);
+  if (!room) return NULL;
+  free(room);
+  return phibal_enclosure_vector_inside(n, precision);
+}
 
 /* Enclosures. */
 SET(phibal_enclosure_set, (phibal_enclosure * z, const phibal_enclosure *x), (z, x), z->hi, z->lo)
@@ -145,10 +169,18 @@ ANSWER(bool, phibal_round_enclosure,
        (const phibal_enclosure *x, phibal_format format, phibal_direction direction,
         double *result),
        (x, format, direction, result), NULL, NULL)
-ANSWER(phibal_status, phibal_round_correctly,
-       (phibal_evaluator evaluate, void *context, mpfr_prec_t cap, phibal_format format,
-        phibal_direction direction, double *result),
-       (evaluate, context, cap, format, direction, result), NULL, NULL)
+phibal_status phibal_round_correctly_inside(phibal_evaluator, void *, mpfr_prec_t, phibal_format,
+                                            phibal_direction, double *);
+phibal_status phibal_round_correctly(phibal_evaluator evaluate, void *context, mpfr_prec_t cap,
+                                     phibal_format format, phibal_direction direction,
+                                     double *result) {
+  phibal_status status = check_precision("phibal_round_correctly", cap);
+  if (status) return status;
+  const thread_state s = enter();
+  status = phibal_round_correctly_inside(evaluate, context, cap, format, direction, result);
+  leave(&s, NULL, NULL);
+  return status;
+}
 ANSWER(double, phibal_format_ulp, (phibal_format format, double x), (format, x), NULL, NULL)
 
 /* Potentials, and every operation of a model. */
@@ -181,11 +213,14 @@ REFUSE(phibal_reference_mirror_ema,
         const phibal_enclosure *loads, const phibal_enclosure *eta, phibal_enclosure *next,
         phibal_enclosure *price),
        (phi, n, m, loads, eta, next, price))
-REFUSE(phibal_reference_mirror_argmax,
-       (const phibal_reference_potential *phi, size_t n, const phibal_enclosure *m,
-        const phibal_enclosure *loads, const phibal_enclosure *eta, mpfr_prec_t precision,
-        phibal_enclosure *next, phibal_enclosure *price),
-       (phi, n, m, loads, eta, precision, next, price))
+PRECISE(phibal_reference_mirror_argmax,
+        (const phibal_reference_potential *phi, size_t n, const phibal_enclosure *m,
+         const phibal_enclosure *loads, const phibal_enclosure *eta, mpfr_prec_t precision,
+         phibal_enclosure *next, phibal_enclosure *price),
+        (phi, n, m, loads, eta, precision, next, price))
+PRECISE(phibal_reference_token_init,
+        (phibal_reference_token * token, int32_t experts, int32_t active, mpfr_prec_t precision),
+        (token, experts, active, precision))
 REFUSE(phibal_reference_token_forward,
        (phibal_reference_token * token, const phibal_router *router, const float *logits,
         const float *bias),
@@ -208,38 +243,39 @@ REFUSE(phibal_reference_frequency,
        (int32_t experts, int32_t active, int64_t tokens, const int64_t *count,
         phibal_enclosure *frequency),
        (experts, active, tokens, count, frequency))
-REFUSE(phibal_reference_ema,
-       (int32_t experts, float eta, const float *m, const float *loads, mpfr_prec_t precision,
-        phibal_enclosure *next),
-       (experts, eta, m, loads, precision, next))
-REFUSE(phibal_reference_price,
-       (const phibal_potential *potential, int32_t experts, const float *m, mpfr_prec_t precision,
-        phibal_enclosure *price, int32_t *floored),
-       (potential, experts, m, precision, price, floored))
-REFUSE(phibal_reference_price_centred,
-       (const phibal_potential *potential, int32_t experts, const float *m, mpfr_prec_t precision,
-        phibal_enclosure *centred, phibal_enclosure *largest, int32_t *floored),
-       (potential, experts, m, precision, centred, largest, floored))
-REFUSE(phibal_reference_balance_loss,
-       (const phibal_potential *potential, int32_t experts, double alpha, const float *loads,
-        const float *m, mpfr_prec_t precision, phibal_enclosure *loss, phibal_enclosure *condition),
-       (potential, experts, alpha, loads, m, precision, loss, condition))
-REFUSE(phibal_reference_switch_loss,
-       (int32_t experts, double alpha, const float *frequency, const float *loads,
-        mpfr_prec_t precision, phibal_enclosure *loss, phibal_enclosure *condition),
-       (experts, alpha, frequency, loads, precision, loss, condition))
-REFUSE(phibal_reference_frequency_centred,
-       (int32_t experts, const float *frequency, mpfr_prec_t precision, phibal_enclosure *centred),
-       (experts, frequency, precision, centred))
-REFUSE(phibal_reference_sequence_loss,
-       (const phibal_router *router, int64_t sequences, int64_t length, const float *logits,
-        const float *bias, const uint8_t *mask, double alpha, mpfr_prec_t precision,
-        phibal_enclosure *loss),
-       (router, sequences, length, logits, bias, mask, alpha, precision, loss))
-REFUSE(phibal_reference_z_loss,
-       (int64_t tokens, double coefficient, const float *logsumexp, const uint8_t *mask,
-        mpfr_prec_t precision, phibal_enclosure *loss),
-       (tokens, coefficient, logsumexp, mask, precision, loss))
+PRECISE(phibal_reference_ema,
+        (int32_t experts, float eta, const float *m, const float *loads, mpfr_prec_t precision,
+         phibal_enclosure *next),
+        (experts, eta, m, loads, precision, next))
+PRECISE(phibal_reference_price,
+        (const phibal_potential *potential, int32_t experts, const float *m, mpfr_prec_t precision,
+         phibal_enclosure *price, int32_t *floored),
+        (potential, experts, m, precision, price, floored))
+PRECISE(phibal_reference_price_centred,
+        (const phibal_potential *potential, int32_t experts, const float *m, mpfr_prec_t precision,
+         phibal_enclosure *centred, phibal_enclosure *largest, int32_t *floored),
+        (potential, experts, m, precision, centred, largest, floored))
+PRECISE(phibal_reference_balance_loss,
+        (const phibal_potential *potential, int32_t experts, double alpha, const float *loads,
+         const float *m, mpfr_prec_t precision, phibal_enclosure *loss,
+         phibal_enclosure *condition),
+        (potential, experts, alpha, loads, m, precision, loss, condition))
+PRECISE(phibal_reference_switch_loss,
+        (int32_t experts, double alpha, const float *frequency, const float *loads,
+         mpfr_prec_t precision, phibal_enclosure *loss, phibal_enclosure *condition),
+        (experts, alpha, frequency, loads, precision, loss, condition))
+PRECISE(phibal_reference_frequency_centred,
+        (int32_t experts, const float *frequency, mpfr_prec_t precision, phibal_enclosure *centred),
+        (experts, frequency, precision, centred))
+PRECISE(phibal_reference_sequence_loss,
+        (const phibal_router *router, int64_t sequences, int64_t length, const float *logits,
+         const float *bias, const uint8_t *mask, double alpha, mpfr_prec_t precision,
+         phibal_enclosure *loss),
+        (router, sequences, length, logits, bias, mask, alpha, precision, loss))
+PRECISE(phibal_reference_z_loss,
+        (int64_t tokens, double coefficient, const float *logsumexp, const uint8_t *mask,
+         mpfr_prec_t precision, phibal_enclosure *loss),
+        (tokens, coefficient, logsumexp, mask, precision, loss))
 REFUSE(phibal_reference_loss_free_update,
        (int32_t experts, float rate, const int64_t *count, const float *bias, float *next),
        (experts, rate, count, bias, next))
@@ -252,10 +288,10 @@ THREADS(phibal_reference_product,
          const phibal_reference_matrix *b, mpfr_prec_t precision, phibal_enclosure *product,
          phibal_enclosure *condition),
         (rows, inner, columns, a, b, precision, product, condition))
-REFUSE(phibal_reference_activation,
-       (phibal_activation activation, float a, mpfr_prec_t precision, phibal_enclosure *value,
-        phibal_enclosure *derivative, phibal_enclosure *derivative_condition),
-       (activation, a, precision, value, derivative, derivative_condition))
+PRECISE(phibal_reference_activation,
+        (phibal_activation activation, float a, mpfr_prec_t precision, phibal_enclosure *value,
+         phibal_enclosure *derivative, phibal_enclosure *derivative_condition),
+        (activation, a, precision, value, derivative, derivative_condition))
 THREADS(phibal_reference_ffn_forward,
         (const phibal_ffn *ffn, int64_t rows, const float *x, const float *w_gate,
          const float *w_up, const float *w_down, mpfr_prec_t precision, phibal_reference_result a,
@@ -267,27 +303,27 @@ THREADS(phibal_reference_ffn_backward,
          const float *y_gradient, mpfr_prec_t precision,
          const phibal_reference_ffn_gradients *gradients),
         (ffn, rows, x, w_gate, w_up, w_down, a, b, h, y_gradient, precision, gradients))
-REFUSE(phibal_reference_combine,
-       (int64_t tokens, int32_t active, int64_t width, const int64_t *row, const float *gates,
-        const float *expert_output, const float *before, mpfr_prec_t precision, phibal_enclosure *y,
-        phibal_enclosure *condition),
-       (tokens, active, width, row, gates, expert_output, before, precision, y, condition))
-REFUSE(phibal_reference_combine_backward,
-       (int64_t tokens, int32_t active, int64_t width, const int64_t *row, const float *gates,
-        const float *expert_output, const float *y_gradient, mpfr_prec_t precision,
-        phibal_enclosure *expert_gradient, phibal_enclosure *gate_gradient,
-        phibal_enclosure *gate_condition),
-       (tokens, active, width, row, gates, expert_output, y_gradient, precision, expert_gradient,
-        gate_gradient, gate_condition))
-REFUSE(phibal_reference_maxvio_counts,
-       (int32_t experts, const int64_t *count, mpfr_prec_t precision, phibal_enclosure *maxvio),
-       (experts, count, precision, maxvio))
-REFUSE(phibal_reference_maxvio_mean,
-       (int32_t experts, const float *mean, mpfr_prec_t precision, phibal_enclosure *maxvio),
-       (experts, mean, precision, maxvio))
-REFUSE(phibal_reference_gini,
-       (int32_t experts, const double *x, mpfr_prec_t precision, phibal_enclosure *gini),
-       (experts, x, precision, gini))
-REFUSE(phibal_reference_entropy,
-       (int32_t experts, const double *x, mpfr_prec_t precision, phibal_enclosure *entropy),
-       (experts, x, precision, entropy))
+PRECISE(phibal_reference_combine,
+        (int64_t tokens, int32_t active, int64_t width, const int64_t *row, const float *gates,
+         const float *expert_output, const float *before, mpfr_prec_t precision,
+         phibal_enclosure *y, phibal_enclosure *condition),
+        (tokens, active, width, row, gates, expert_output, before, precision, y, condition))
+PRECISE(phibal_reference_combine_backward,
+        (int64_t tokens, int32_t active, int64_t width, const int64_t *row, const float *gates,
+         const float *expert_output, const float *y_gradient, mpfr_prec_t precision,
+         phibal_enclosure *expert_gradient, phibal_enclosure *gate_gradient,
+         phibal_enclosure *gate_condition),
+        (tokens, active, width, row, gates, expert_output, y_gradient, precision, expert_gradient,
+         gate_gradient, gate_condition))
+PRECISE(phibal_reference_maxvio_counts,
+        (int32_t experts, const int64_t *count, mpfr_prec_t precision, phibal_enclosure *maxvio),
+        (experts, count, precision, maxvio))
+PRECISE(phibal_reference_maxvio_mean,
+        (int32_t experts, const float *mean, mpfr_prec_t precision, phibal_enclosure *maxvio),
+        (experts, mean, precision, maxvio))
+PRECISE(phibal_reference_gini,
+        (int32_t experts, const double *x, mpfr_prec_t precision, phibal_enclosure *gini),
+        (experts, x, precision, gini))
+PRECISE(phibal_reference_entropy,
+        (int32_t experts, const double *x, mpfr_prec_t precision, phibal_enclosure *entropy),
+        (experts, x, precision, entropy))

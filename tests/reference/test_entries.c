@@ -1,7 +1,9 @@
 /* The doors of the reference (reference/entries.c): in every range of exponents and every
    floating-point environment that a caller may have set, a result is right or refused by name, and
-   the caller's settings are what they were. */
+   the caller's settings are what they were. A precision for which MPFR would end the program is
+   refused. */
 #include <phibal/environment.h>
+#include <phibal/precision.h>
 #include <phibal/reference.h>
 #include <phibal/reference_moe.h>
 #include <phibal/rounding.h>
@@ -11,6 +13,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 typedef struct {
   const char *name;
@@ -340,4 +343,72 @@ Test(entries, another_range_in_a_thread) {
   REFUSED(phibal_reference_ffn_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
 #pragma omp parallel
   set_default();
+}
+
+#define TOO_PRECISE(call)                                                                          \
+  cr_assert((phibal_status_set(PHIBAL_OK, " "), (call)) == PHIBAL_ERROR_ARGUMENT &&                \
+                strstr(phibal_status_message(), "bits of precision; at least 1, at most") &&       \
+                !strncmp(phibal_status_message(), #call, strcspn(#call, "(")),                     \
+            "%s: %s", #call, phibal_status_message())
+
+Test(entries, too_precise) {
+  const phibal_reference_result none = {0};
+  const mpfr_prec_t precisions[] = {PHIBAL_MAX_PRECISION + 1L, 1L << 50, MPFR_PREC_MAX};
+  for (int i = 0; i < 3; i++) {
+    const mpfr_prec_t p = precisions[i];
+    phibal_enclosure z = {0};
+    double rounded;
+    TOO_PRECISE(phibal_enclosure_create(&z, p));
+    cr_assert_null(z.lo->_mpfr_d);
+    cr_assert_null(phibal_enclosure_vector(1, p));
+    TOO_PRECISE(phibal_round_correctly(tenth, 0, p, PHIBAL_FORMAT_BINARY64, PHIBAL_ROUND_NEAREST,
+                                       &rounded));
+    TOO_PRECISE(phibal_reference_token_init(0, 0, 0, p));
+    TOO_PRECISE(phibal_reference_mirror_argmax(0, 0, 0, 0, 0, p, 0, 0));
+    TOO_PRECISE(phibal_reference_loads(0, 0, 0, 0, 0, p, 0, 0, 0));
+    TOO_PRECISE(phibal_reference_ema(0, 0, 0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_price(0, 0, 0, p, 0, 0));
+    TOO_PRECISE(phibal_reference_price_centred(0, 0, 0, p, 0, 0, 0));
+    TOO_PRECISE(phibal_reference_balance_loss(0, 0, 0, 0, 0, p, 0, 0));
+    TOO_PRECISE(phibal_reference_switch_loss(0, 0, 0, 0, p, 0, 0));
+    TOO_PRECISE(phibal_reference_frequency_centred(0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_sequence_loss(0, 0, 0, 0, 0, 0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_z_loss(0, 0, 0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_product(0, 0, 0, 0, 0, p, 0, 0));
+    TOO_PRECISE(phibal_reference_activation(0, 0, p, 0, 0, 0));
+    TOO_PRECISE(phibal_reference_ffn_forward(0, 0, 0, 0, 0, 0, p, none, none, none, none));
+    TOO_PRECISE(phibal_reference_ffn_backward(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_combine(0, 0, 0, 0, 0, 0, 0, p, 0, 0));
+    TOO_PRECISE(phibal_reference_combine_backward(0, 0, 0, 0, 0, 0, 0, p, 0, 0, 0));
+    TOO_PRECISE(phibal_reference_maxvio_counts(0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_maxvio_mean(0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_gini(0, 0, p, 0));
+    TOO_PRECISE(phibal_reference_entropy(0, 0, p, 0));
+  }
+}
+
+Test(entries, least_and_most_precise) {
+  phibal_enclosure z = {0};
+  TOO_PRECISE(phibal_enclosure_create(&z, 0));
+  TOO_PRECISE(phibal_enclosure_create(&z, -1));
+  cr_assert_null(phibal_enclosure_vector(1, 0));
+  const mpfr_prec_t precisions[] = {1, 1000, PHIBAL_MAX_PRECISION};
+  for (int i = 0; i < 3; i++) {
+    cr_assert_eq(phibal_enclosure_create(&z, precisions[i]), PHIBAL_OK);
+    cr_assert(phibal_enclosure_is_zero(&z) && mpfr_get_prec(z.lo) == precisions[i] &&
+              mpfr_get_prec(z.hi) == precisions[i]);
+    phibal_enclosure_clear(&z);
+  }
+  cr_assert_null(phibal_enclosure_vector(SIZE_MAX, 53));
+  cr_assert_null(phibal_enclosure_vector(SIZE_MAX / sizeof z, 53));
+  cr_assert_null(phibal_enclosure_vector(SIZE_MAX / sizeof z / 16, PHIBAL_MAX_PRECISION));
+#ifndef __SANITIZE_ADDRESS__
+  /* Each number would fit, the vector does not. */
+  const struct rlimit gibibyte = {1 << 30, 1 << 30};
+  cr_assert_eq(setrlimit(RLIMIT_AS, &gibibyte), 0);
+  cr_assert_null(phibal_enclosure_vector(128, 1 << 26));
+  phibal_enclosure *few = phibal_enclosure_vector(8, 1 << 26);
+  cr_assert_not_null(few);
+  phibal_enclosure_vector_clear(few, 8);
+#endif
 }
