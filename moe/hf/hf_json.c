@@ -84,7 +84,8 @@ phibal_status hf_json_boolean(const json_t *json, const char *path, const char *
 }
 
 const char *hf_json_show(const json_t *value, char text[HF_SHOWN]) {
-  char *whole = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
+  char *whole = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII |
+                                      JSON_REAL_PRECISION(15));
   snprintf(text, HF_SHOWN, "%s", whole ? whole : "none");
   free(whole);
   return text;

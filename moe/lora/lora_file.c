@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/gemm.h"
 
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,20 +271,20 @@ static bool are_matrices(const json_t *parameters) {
   return all;
 }
 
-static phibal_status read_config(const char *folder, int32_t *rank, float *alpha) {
+/* *config, which is to be released, is the whole of it. */
+static phibal_status read_config(const char *folder, json_t **config, int32_t *rank, float *alpha) {
   /* These change nothing of what the tensors say. Any other key that says something is a variant
      that phibal does not have: use_dora, use_rslora, rank_pattern, alora_invocation_tokens ... */
-  static const char *const plain[] = {"peft_type",       "r",
-                                      "lora_alpha",      "auto_mapping",
-                                      "peft_version",    "base_model_name_or_path",
-                                      "revision",        "inference_mode",
-                                      "task_type",       "target_modules",
-                                      "exclude_modules", "layers_to_transform",
-                                      "layers_pattern",  "lora_dropout",
-                                      "loftq_config",    "eva_config",
-                                      "corda_config",    "lora_ga_config",
-                                      "megatron_core",   "qalora_group_size",
-                                      "runtime_config"};
+  static const char *const plain[] = {"peft_type",         "r",
+                                      "lora_alpha",        "auto_mapping",
+                                      "peft_version",      "base_model_name_or_path",
+                                      "revision",          "inference_mode",
+                                      "task_type",         "target_modules",
+                                      "exclude_modules",   "layers_to_transform",
+                                      "lora_dropout",      "loftq_config",
+                                      "eva_config",        "corda_config",
+                                      "lora_ga_config",    "megatron_core",
+                                      "qalora_group_size", "runtime_config"};
   json_t *json = NULL, *value;
   const char *key;
   char *path = string_format("%s/adapter_config.json", folder);
@@ -299,7 +300,7 @@ static phibal_status read_config(const char *folder, int32_t *rank, float *alpha
       for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) fits |= !strcmp(plain[i], key);
       if (!strcmp(key, "init_lora_weights")) fits = begins_beside(value);
       if (!strcmp(key, "target_parameters")) fits |= are_matrices(value);
-      if (value == bias) fits |= json_is_string(bias) && !strcmp(json_string_value(bias), "none");
+      if (value == bias) fits = json_is_string(bias) && !strcmp(json_string_value(bias), "none");
       if (fits) continue;
       status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                  "%s: '%.*s' is %s: a kind of adapters that phibal does not have",
@@ -311,9 +312,97 @@ static phibal_status read_config(const char *folder, int32_t *rank, float *alpha
   if (!status) status = hf_json_real(json, path, "lora_alpha", true, alpha);
   if (!status && *rank < 1)
     status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'r' is %d", path, *rank);
-  json_decref(json);
+  *config = json;
   free(path);
   return status;
+}
+
+/* Whether a module is one of a list, or the end of its name is; null is no list. */
+static bool is_named(const json_t *list, const char *module) {
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *name = json_string_value(json_array_get(list, i));
+    const size_t n = strlen(module), end = name ? strlen(name) : n + 1;
+    if (end <= n && !strcmp(module + n - end, name) && (end == n || module[n - end - 1] == '.'))
+      return true;
+  }
+  return false;
+}
+
+/* A pattern of Python for whole names as one of POSIX: those that are the same in both but for
+   groups without a number and for laziness, which does not matter to whether all of a name fits.
+   False for any other. */
+static bool translate(const char *from, char to[512]) {
+  size_t n = 0;
+  n += (size_t)snprintf(to, 512, "^(");
+  for (; *from && n < 500; from++) {
+    const char before = to[n - 1];
+    if (!strncmp(from, "(?:", 3)) {
+      to[n++] = '(';
+      from += 2;
+    } else if (*from == '?' && (before == '*' || before == '+')) {
+      continue;
+    } else if ((*from == '?' && before == '(') || (*from == '\\' && from[1] != '.')) {
+      return false;
+    } else {
+      to[n++] = *from;
+    }
+  }
+  snprintf(to + n, 512 - n, ")$");
+  return !*from;
+}
+
+/* Whether target_modules, a text, names a module: it is "all-linear", or a pattern that fits;
+   PHIBAL_ERROR_UNSUPPORTED for a pattern that phibal does not read. */
+static phibal_status matches(const char *pattern, const char *path, const char *module,
+                             bool *named) {
+  char posix[512], shown[HF_SHOWN];
+  regex_t compiled;
+  *named = !strcmp(pattern, "all-linear");
+  if (*named) return PHIBAL_OK;
+  if (!translate(pattern, posix) || regcomp(&compiled, posix, REG_EXTENDED | REG_NOSUB))
+    return phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED,
+        "%s: 'target_modules' is %s, a pattern that phibal does not read; make "
+        "it a list",
+        path, hf_json_show_text(pattern, shown));
+  *named = !regexec(&compiled, module, 0, NULL, 0);
+  regfree(&compiled);
+  return PHIBAL_OK;
+}
+
+/* PEFT passes over adapters of modules that its configuration does not name: such a file is another
+   model than its tensors say. */
+static phibal_status check_named(const json_t *config, const char *path, const char *tensor) {
+  const json_t *modules = json_object_get(config, "target_modules");
+  const json_t *layers = json_object_get(config, "layers_to_transform");
+  const json_t *excluded = json_object_get(config, "exclude_modules");
+  char module[160], parameter[176], shown[HF_SHOWN];
+  const char *begin = tensor + sizeof PREFIX - 1, *end = strstr(begin, ".lora_");
+  snprintf(module, sizeof module, "%.*s", (int)(end - begin), begin);
+  snprintf(parameter, sizeof parameter, "%s.weight", module);
+  bool listed = is_named(modules, module) ||
+                is_named(json_object_get(config, "target_parameters"), parameter);
+  if (!listed && json_is_string(modules)) {
+    phibal_status status = matches(json_string_value(modules), path, module, &listed);
+    if (status) return status;
+  }
+  if (!listed)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s is not among its 'target_modules'",
+                             path, hf_json_show_text(module, shown));
+  if (json_is_string(excluded) || is_named(excluded, module))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: %s may be among its 'exclude_modules'",
+                             path, hf_json_show_text(module, shown));
+  bool within =
+      !layers || json_is_null(layers) || (json_is_array(layers) && !json_array_size(layers));
+  const char *number = strstr(module, "layers.");
+  const json_int_t layer = number ? (json_int_t)strtoll(number + strlen("layers."), NULL, 10) : -1;
+  within |= json_is_integer(layers) && json_integer_value(layers) == layer;
+  for (size_t i = 0; i < json_array_size(layers); i++)
+    within |= json_integer_value(json_array_get(layers, i)) == layer;
+  return within ? PHIBAL_OK
+                : phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                                    "%s: %s is of no layer of 'layers_to_transform'", path,
+                                    hf_json_show_text(module, shown));
 }
 
 /* The matrix that a factor belongs to; null for none. */
@@ -439,7 +528,8 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
   int64_t count = 0;
   bool embedding = false;
   safetensors_file file = {0};
-  phibal_status status = read_config(folder, &rank, &alpha);
+  json_t *config = NULL;
+  phibal_status status = read_config(folder, &config, &rank, &alpha);
   char *path = string_format("%s/adapter_model.safetensors", folder);
   hf_part *parts = hf_parts_make(architecture, model_options, m, &count);
   if (!status && (!path || !parts)) status = memory_error();
@@ -449,6 +539,10 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
   for (int64_t i = 0; i < file.count && !status; i++) {
     const safetensors_tensor *tensor = &file.tensors[i];
     if (saved_whole(tensor->name)) continue;
+    if (!strncmp(tensor->name, PREFIX, sizeof PREFIX - 1) &&
+        strstr(tensor->name + sizeof PREFIX - 1, ".lora_"))
+      status = check_named(config, path, tensor->name);
+    if (status) break;
     if (is_of_embedding(&file, model_options, tensor->name)) {
       if (strstr(tensor->name, EMBEDDING)) embedding = true;
       continue;
@@ -473,6 +567,7 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
   if (!status && embedding)
     status = merge_embedding(&file, model_options, parts, count, rank, alpha / (float)rank);
   safetensors_close(&file);
+  json_decref(config);
   free(parts);
   free(path);
   return status;

@@ -6,7 +6,8 @@ usage: mutants.py PHIBAL FIXTURES [COUNT [SEED]]
 Takes the fixtures that transformers has a class for. A mutant is a fixture's config.json in which a key is
 removed, set to null, to a value of another kind or size, said a second time under its old or new name, or
 added from another family; or two of these at once. phibal evaluates the model of each, and transformers the
-same weights with the same tokens. What phibal refuses is right; what both compute has to have the same loss
+same weights with the same tokens. The same of adapter_config.json, where
+peft is there. What phibal refuses is right; what both compute has to have the same loss
 within 1e-5; and phibal must not compute what transformers refuses, or loads with a tensor missing, unknown
 or of another shape (but for values of the wrong type, 1 for true or 1.0, of which the strict configuration
 classes refuse all, and phibal only those of keys that it reads). Every single mutation is taken first, then pairs drawn by SEED, COUNT mutants in all
@@ -27,6 +28,10 @@ try:
 except ImportError as missing:
     print(f"skipped: no Python package '{missing.name}'")
     sys.exit(77)
+try:
+    import peft
+except ImportError:
+    peft = None
 if int(transformers.__version__.split(".")[0]) < 5:
     print("skipped: transformers before 5")
     sys.exit(77)
@@ -36,6 +41,8 @@ transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 TOLERANCE = 1e-5
 FAMILIES = ["olmoe", "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v2_groups", "deepseek_v3", "moonlight"]
+
+TARGETS = {"qwen3_moe": "q_proj,o_proj,down_proj", "deepseek_v2": "o_proj,gate_proj,up_proj,down_proj,mlp.gate"}
 
 # Keys that a family may not have, or says by another name, with values that would matter.
 FOREIGN = {
@@ -131,7 +138,30 @@ def mutations(config):
     yield ("rope_parameters.type", type_old)
 
 
-def loss_of_transformers(folder, tokens):
+def adapter_mutations(config):
+    """None without target_parameters, where PEFT passes over what transformers 4 had in modules, and none that
+    PEFT refuses of experts alone, a dropout or an orthogonal beginning."""
+    values = {
+        "r": [1, 4, None, "2"], "lora_alpha": [1, 6, 3.5, None, 0], "bias": ["all", "lora_only", None],
+        "target_modules": [["q_proj"], ["down_proj", "q_proj"], [], None, ".*q_proj", ".*_proj|.*gate", ["proj"]],
+        "exclude_modules": [["q_proj"], ["k_proj"], [], ".*o_proj"], "layers_to_transform": [0, [1], [0, 1, 2], []],
+        "layers_pattern": ["layers", [], None], "rank_pattern": [{}, {"q_proj": 4}],
+        "alpha_pattern": [{}, {"q_proj": 16}], "use_rslora": [True, False], "use_dora": [True, False],
+        "lora_bias": [True], "init_lora_weights": [True, False, "gaussian", "pissa", "olora", "eva"],
+        "alora_invocation_tokens": [[1, 2], None], "modules_to_save": [["lm_head"], None],
+        "fan_in_fan_out": [True, False], "inference_mode": [False],
+        "trainable_token_indices": [[1], None],
+        "use_qalora": [True, False], "layer_replication": [[[0, 1], [0, 1]], None], "revision": ["x"],
+        "task_type": ["SEQ_CLS", None], "peft_type": ["LOHA", "lora"], "megatron_config": [{}, None]}
+    for key, all_values in values.items():
+        if key in config:
+            yield (f"no {key}", lambda c, key=key: c.pop(key))
+        for value in all_values:
+            yield (f"{key} = {json.dumps(value)}",
+                   lambda c, key=key, value=value: c.__setitem__(key, copy.deepcopy(value)))
+
+
+def loss_of_transformers(folder, tokens, adapters=None):
     """A number, or why there is none."""
     try:
         model, info = transformers.AutoModelForCausalLM.from_pretrained(
@@ -140,6 +170,8 @@ def loss_of_transformers(folder, tokens):
         for kind, names in info.items():
             if names:
                 return f"{kind}: {sorted(map(str, names))[:2]}"
+        if adapters:
+            model = peft.PeftModel.from_pretrained(model, adapters)
         with torch.no_grad():
             logits = model.eval()(input_ids=tokens[None].long(), use_cache=False).logits[0].double()
         return torch.nn.functional.cross_entropy(logits[:-1], tokens[1:].long()).item()
@@ -147,9 +179,10 @@ def loss_of_transformers(folder, tokens):
         return f"{type(error).__name__}: {str(error).splitlines()[0][:120] if str(error) else ''}"
 
 
-def loss_of_phibal(phibal, folder, data, length):
+def loss_of_phibal(phibal, folder, data, length, adapters=None):
     done = subprocess.run([phibal, "eval-model", "--json", "--load", folder, "--data", data, "--sequence",
-                           str(length), "--batch", "1", "--threads", "1"], capture_output=True, text=True)
+                           str(length), "--batch", "1", "--threads", "1",
+                           *(["--adapters", adapters] if adapters else [])], capture_output=True, text=True)
     if done.returncode == 0:
         return json.loads(done.stdout)["validation"]["loss"]
     if done.returncode != 2 or not done.stderr.startswith("phibal eval-model: "):
@@ -172,35 +205,62 @@ def main():
     cases = singles[:count] + [next(pairs) for _ in range(count - len(singles))]
     tally = {"same": 0, "refused by both": 0, "refused by phibal alone": 0, "of a type that is strict there": 0}
     findings = []
+
+    def judge(name, changes, ours, theirs):
+        if isinstance(ours, str):
+            tally["refused by both" if isinstance(theirs, str) else "refused by phibal alone"] += 1
+        elif isinstance(theirs, str) and theirs.startswith("StrictDataclassFieldValidationError"):
+            tally["of a type that is strict there"] += 1
+        elif isinstance(theirs, float) and abs(ours - theirs) <= TOLERANCE:
+            tally["same"] += 1
+        else:
+            findings.append({"family": name, "mutation": [what for what, _ in changes],
+                             "phibal": ours, "transformers": theirs})
+            print(json.dumps(findings[-1]), flush=True)
+
+    def mutated(config, changes):
+        mutant = copy.deepcopy(config)
+        try:
+            for _, change in changes:
+                change(mutant)
+            return mutant
+        except (KeyError, TypeError, AttributeError):
+            return None  # the second has nothing left to change
+
     with tempfile.TemporaryDirectory() as scratch:
         folder, data = pathlib.Path(scratch) / "model", pathlib.Path(scratch) / "tokens.bin"
+        folder.mkdir()
         for (name, config, _, tokens), changes in cases:
-            mutant = copy.deepcopy(config)
-            try:
-                for _, change in changes:
-                    change(mutant)
-            except (KeyError, TypeError, AttributeError):
-                continue  # the second has nothing left to change
-            folder.mkdir()
+            mutant = mutated(config, changes)
+            if mutant is None:
+                continue
+            for file in folder.iterdir():
+                file.unlink()
             for file in (fixtures / name).glob("model*"):
                 (folder / file.name).symlink_to(file.resolve())
             (folder / "config.json").write_text(json.dumps(mutant))
             tokens.to(torch.int16).numpy().tofile(data)
-            ours = loss_of_phibal(phibal, folder, data, len(tokens))
-            theirs = loss_of_transformers(folder, tokens)
-            for file in folder.iterdir():
-                file.unlink()
-            folder.rmdir()
-            if isinstance(ours, str):
-                tally["refused by both" if isinstance(theirs, str) else "refused by phibal alone"] += 1
-            elif isinstance(theirs, str) and theirs.startswith("StrictDataclassFieldValidationError"):
-                tally["of a type that is strict there"] += 1
-            elif isinstance(theirs, float) and abs(ours - theirs) <= TOLERANCE:
-                tally["same"] += 1
-            else:
-                findings.append({"family": name, "mutation": [what for what, _ in changes],
-                                 "phibal": ours, "transformers": theirs})
-                print(json.dumps(findings[-1]), flush=True)
+            judge(name, changes, loss_of_phibal(phibal, folder, data, len(tokens)),
+                  loss_of_transformers(folder, tokens))
+        for name in ["qwen3_moe", "deepseek_v2"] if peft else []:
+            model = fixtures / name
+            tokens = load_file(model / "expected.safetensors")["tokens"].flatten()
+            tokens.to(torch.int16).numpy().tofile(data)
+            # Adapters as phibal writes them: trained a little, so that they are of every kind.
+            made = pathlib.Path(scratch) / f"{name}-adapters"
+            (pathlib.Path(scratch) / "tune.yaml").write_text(
+                "model: {sequence: 12}\nbatch: {sequences: 2}\noptimizer: {peak_lr: 1e-2}\ntraining: {steps: 20}\n"
+                f"lora: {{rank: 2, alpha: 8, targets: '{TARGETS[name]}'}}\n")
+            for words in (["train", "--config", f"{scratch}/tune.yaml", "--from", model, "--quiet", "--data", data,
+                           "--out", f"{made}-run"],
+                          ["export", "--load", f"{made}-run", "--adapters", "--out", made]):
+                subprocess.run([phibal, *words], check=True, stdout=subprocess.DEVNULL)
+            config = json.loads((made / "adapter_config.json").read_text())
+            for change in adapter_mutations(config):
+                mutant = mutated(config, [change])
+                (made / "adapter_config.json").write_text(json.dumps(mutant))
+                judge(f"adapters of {name}", [change], loss_of_phibal(phibal, model, data, len(tokens), made),
+                      loss_of_transformers(model, tokens, made))
     print(f"{sum(tally.values()) + len(findings)} mutants: " +
           ", ".join(f"{n} {what}" for what, n in tally.items()) + f", {len(findings)} differ")
     return 1 if findings else 0

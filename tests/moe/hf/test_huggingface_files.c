@@ -253,6 +253,34 @@ Test(huggingface_files, defaults_of_missing_keys) {
   expect_refused(OLMOE, "hidden_act", "null", no, "'hidden_act' is null");
 }
 
+/* Whole files with what their makers put in besides: nothing of it is unknown. */
+Test(huggingface_files, published_files_have_no_unknown_key) {
+  static const char *const whole[] = {
+      /* Qwen3-Coder-30B-A3B-Instruct */
+      "{\"architectures\": [\"Qwen3MoeForCausalLM\"], \"attention_dropout\": 0.0, "
+      "\"decoder_sparse_step\": 1, \"eos_token_id\": 151645, \"head_dim\": 128, "
+      "\"hidden_act\": \"silu\", \"hidden_size\": 2048, \"initializer_range\": 0.02, "
+      "\"intermediate_size\": 5472, \"max_position_embeddings\": 262144, "
+      "\"max_window_layers\": 28, \"mlp_only_layers\": [], \"model_type\": \"qwen3_moe\", "
+      "\"moe_intermediate_size\": 768, \"norm_topk_prob\": true, \"num_attention_heads\": 32, "
+      "\"num_experts\": 128, \"num_experts_per_tok\": 8, \"num_hidden_layers\": 48, "
+      "\"num_key_value_heads\": 4, \"output_router_logits\": false, \"qkv_bias\": false, "
+      "\"rms_norm_eps\": 1e-06, \"rope_scaling\": null, \"rope_theta\": 10000000, "
+      "\"router_aux_loss_coef\": 0.0, \"shared_expert_intermediate_size\": 0, "
+      "\"sliding_window\": null, \"tie_word_embeddings\": false, \"torch_dtype\": \"bfloat16\", "
+      "\"transformers_version\": \"4.52.3\", \"use_cache\": true, \"use_qk_norm\": true, "
+      "\"use_sliding_window\": false, \"vocab_size\": 151936}",
+  };
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+    hf_config config;
+    int64_t total, active;
+    must(parse(whole[i], &config));
+    model_count(&config.model, BALANCE_NONE, &total, &active);
+    cr_expect_eq(total, published[2].parameters, "%lld", (long long)total);
+    cr_expect_eq(config.model.rope_theta, 1e7f);
+  }
+}
+
 /* A key that is neither read nor known to change nothing. */
 Test(huggingface_files, refuses_unknown_keys) {
   enum { OLMOE, MIXTRAL, QWEN, MOE16, LITE, MOONLIGHT };

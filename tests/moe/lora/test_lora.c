@@ -113,7 +113,9 @@ Test(lora, refuses) {
                PHIBAL_ERROR_ARGUMENT);
   cr_expect(message_has("'kv_b_proj'"));
   char *folder = scratch_folder(), *path = string_format("%s/adapter_model.safetensors", folder);
-#define PLAIN "{\"peft_type\": \"LORA\", \"r\": 2, \"lora_alpha\": 4"
+#define PLAIN_FOR(targets)                                                                         \
+  "{\"peft_type\": \"LORA\", \"r\": 2, \"lora_alpha\": 4, \"target_modules\": " targets
+#define PLAIN PLAIN_FOR("[\"q_proj\"]")
   expect_refused(&p, folder, "{\"peft_type\": \"LOHA\"}", PHIBAL_ERROR_UNSUPPORTED, "\"LOHA\"");
   expect_refused(&p, folder, PLAIN ", \"use_dora\": true}", PHIBAL_ERROR_UNSUPPORTED, "use_dora");
   expect_refused(&p, folder, PLAIN ", \"rank_pattern\": {\"q_proj\": 4}}", PHIBAL_ERROR_UNSUPPORTED,
@@ -170,6 +172,44 @@ Test(lora, refuses) {
            "\"megatron.core\", \"target_parameters\": [\"mlp.up_proj.weight\"], "
            "\"lora_bias\": false, \"qalora_group_size\": 16}");
   must(lora_merge(folder, a, &p.config, p.m));
+  /* PEFT would leave out what its configuration does not name. */
+  static const struct {
+    const char *config, *message; /* null: merged */
+  } named[] = {
+      {PLAIN_FOR("[\"k_proj\"]}"), "is not among its 'target_modules'"},
+      {PLAIN_FOR("[\"proj\"]}"), "is not among its 'target_modules'"},
+      {PLAIN_FOR("null}"), "is not among its 'target_modules'"},
+      {PLAIN_FOR("[\"model.layers.1.self_attn.q_proj\"]}"), NULL},
+      {PLAIN_FOR("[\"self_attn.q_proj\"]}"), NULL},
+      {PLAIN_FOR("\".*q_proj\"}"), NULL},
+      {PLAIN_FOR("\"all-linear\"}"), NULL},
+      {PLAIN_FOR("\".*\\\\.(?:q_proj|v_proj)\"}"), NULL},
+      {PLAIN_FOR("\"(?:.*?(?:self_attn|mlp).*?(?:q_proj|v_proj))\"}"), NULL},
+      {PLAIN_FOR("\".*k_proj\"}"), "is not among its 'target_modules'"},
+      {PLAIN_FOR("\"q_proj\"}"), "is not among its 'target_modules'"},
+      {PLAIN_FOR("\".*q_pro\"}"), "is not among its 'target_modules'"},
+      {PLAIN_FOR("\".*\\\\d+.*q_proj\"}"), "a pattern that phibal does not read"},
+      {PLAIN_FOR("\"(?!x).*q_proj\"}"), "a pattern that phibal does not read"},
+      {PLAIN_FOR("\"(.*q_proj\"}"), "a pattern that phibal does not read"},
+      {PLAIN ", \"bias\": null}", "'bias' is null"},
+      {PLAIN_FOR("[], \"target_parameters\": [\"q_proj.weight\"]}"), NULL},
+      {PLAIN ", \"exclude_modules\": [\"1.self_attn.q_proj\"]}", "'exclude_modules'"},
+      {PLAIN ", \"exclude_modules\": [\"k_proj\"]}", NULL},
+      {PLAIN ", \"exclude_modules\": \"k.*\"}", "'exclude_modules'"},
+      {PLAIN ", \"layers_to_transform\": [0, 2]}", "'layers_to_transform'"},
+      {PLAIN ", \"layers_to_transform\": 0}", "'layers_to_transform'"},
+      {PLAIN ", \"layers_to_transform\": [1]}", NULL},
+      {PLAIN ", \"layers_to_transform\": []}", NULL},
+      {PLAIN ", \"layers_pattern\": \"blocks\"}", "'layers_pattern' is \"blocks\""},
+  };
+  for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+    if (named[i].message) {
+      expect_refused(&p, folder, named[i].config, PHIBAL_ERROR_UNSUPPORTED, named[i].message);
+      continue;
+    }
+    put_text(folder, "adapter_config.json", named[i].config);
+    must(lora_merge(folder, a, &p.config, p.m));
+  }
   must(safetensors_write(path, tensors, 1, NULL, 0));
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "lora_B.weight");
   must(safetensors_write(path, tensors + 1, 1, NULL, 0));
