@@ -117,8 +117,8 @@ static void measure(shape s, double bandwidth) {
 }
 
 int main(void) {
-  static const shape shapes[] = {
-      {65536, 8, 2}, {65536, 16, 2}, {65536, 64, 8}, {65536, 256, 8}, {65536, 1024, 32}};
+  static const shape shapes[] = {{65536, 8, 2},   {65536, 16, 2},  {65536, 32, 4},   {65536, 64, 8},
+                                 {65536, 128, 8}, {65536, 256, 8}, {65536, 1024, 32}};
   double bandwidth = copy_bandwidth();
   printf("%d threads, a copy moves %.1f GB/s\n\n", omp_get_max_threads(), bandwidth * 1e-9);
   printf("  tokens      E    k  what                     ns/(t,e)    floor  reached\n");
