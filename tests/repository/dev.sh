@@ -125,6 +125,21 @@ page=$(tail -n 1 answer)
 has "^phibal report runs/demo-phi runs/demo-switch --out $page"
 has "^phibal verify"
 has "^phibal compare runs/demo-phi runs/demo-switch"
-# Again, over what the first left.
+grep -q "bits are not compared" error || fail "another corpus was compared"
+# Again, over what the first left; with the corpus on record the runs' digests have to be those on record.
+mkdir -p repository/data/debian repository/moe/results
+echo text >repository/data/debian/train.tokens
+(cd repository && sha256sum data/debian/train.tokens >moe/results/demo.sha256)
+for run in 0123 4567; do
+  mkdir -p repository/runs/demo-$run
+  echo " \"digest\": \"$run\"," >repository/runs/demo-$run/result.json
+  echo "$run  runs/demo-$run" >>repository/moe/results/demo.sha256
+done
+dev demo
+grep -q "have the bits of" error || fail "the digests on record are not compared"
+echo " \"digest\": \"0124\"," >repository/runs/demo-0123/result.json
+if (cd repository && sh ./dev demo) >answer 2>error; then fail "another digest is taken"; fi
+grep -q "runs/demo-0123/result.json has another digest" error || fail "the run with another digest is not named"
+echo " \"digest\": \"0123\"," >repository/runs/demo-0123/result.json
 dev demo
 [ "$(tail -n 1 answer)" = "$page" ] || fail "another last line"
