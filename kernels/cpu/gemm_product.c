@@ -11,8 +11,7 @@
    A panel of columns of B is copied so that a step of the chain reads it in a row, and a block of a
    few rows of A passes along it: their sums stay in registers. In A^T B the "rows" of A are its
    columns. A step in a training run finds little of its operands in the caches, so each block also
-   fetches what the next one and the next panel read and add to; without, a step of `tiny` spends a
-   seventh of its time waiting for memory. */
+   fetches what the next one and the next panel read and add to: lines noted in `ahead`. */
 #include "gemm.h"
 
 #include <stdbool.h>
@@ -117,7 +116,9 @@ enum { FEW = LANES };
 #define few_fma lanes_fma
 #endif
 
-enum { WIDE = 2 * LANES, INNER = 256 };
+/* A block fetches a line for what comes after it in every FETCH steps: more of them at once would
+   wait for each other, and the block for them. */
+enum { WIDE = 2 * LANES, INNER = 256, FETCH = 2, LINE = 16 };
 
 #if defined(__AVX2__)
 enum { SQUARE = 8 };
@@ -185,7 +186,7 @@ static void pack_columns(int64_t n, int64_t k, const float *b, int64_t ldb, int6
 #define DEFINE_BLOCK(NAME, VECTOR, WIDTH, VECTORS, ROWS)                                           \
   static inline __attribute__((always_inline)) void NAME##_block(                                  \
       int rows, bool columns, int64_t k, const float *a, int64_t lda, const float *panel,          \
-      int64_t ldp, bool from_c, float *c, int64_t ldc) {                                           \
+      int64_t ldp, bool from_c, float *c, int64_t ldc, const float *const *ahead) {                \
     enum { THIRDS = (ROWS + 2) / 3 };                                                              \
     VECTOR sum[ROWS][VECTORS];                                                                     \
     const float *at[THIRDS];                                                                       \
@@ -195,6 +196,7 @@ static void pack_columns(int64_t n, int64_t k, const float *b, int64_t ldb, int6
     _Pragma("GCC unroll 4") for (int t = 0; t < THIRDS; t++) at[t] = a + 3 * t * lda;              \
     for (int64_t l = 0; l < k; l++) {                                                              \
       VECTOR b[VECTORS];                                                                           \
+      if (l % FETCH == 0) __builtin_prefetch(ahead[l / FETCH]);                                    \
       _Pragma("GCC unroll 2") for (int v = 0; v < VECTORS; v++) b[v] =                             \
           VECTOR##_load(panel + v * WIDTH);                                                        \
       panel += ldp;                                                                                \
@@ -215,7 +217,8 @@ static void pack_columns(int64_t n, int64_t k, const float *b, int64_t ldb, int6
             VECTOR##_store(c + r * ldc + v * WIDTH, sum[r][v]);                                    \
   }                                                                                                \
   static void NAME(int rows, bool columns, int64_t k, const float *a, int64_t lda,                 \
-                   const float *panel, int64_t ldp, bool from_c, float *c, int64_t ldc) {          \
+                   const float *panel, int64_t ldp, bool from_c, float *c, int64_t ldc,            \
+                   const float *const *ahead) {                                                    \
     switch (rows) {                                                                                \
       BLOCKS_TO(ROWS, NAME)                                                                        \
     default:                                                                                       \
@@ -225,9 +228,9 @@ static void pack_columns(int64_t n, int64_t k, const float *b, int64_t ldb, int6
 #define BLOCK(NAME, N)                                                                             \
   case N:                                                                                          \
     if (columns)                                                                                   \
-      NAME##_block(N, true, k, a, lda, panel, ldp, from_c, c, ldc);                                \
+      NAME##_block(N, true, k, a, lda, panel, ldp, from_c, c, ldc, ahead);                         \
     else                                                                                           \
-      NAME##_block(N, false, k, a, lda, panel, ldp, from_c, c, ldc);                               \
+      NAME##_block(N, false, k, a, lda, panel, ldp, from_c, c, ldc, ahead);                        \
     break;
 #define BLOCKS_TO_4(NAME) BLOCK(NAME, 1) BLOCK(NAME, 2) BLOCK(NAME, 3) BLOCK(NAME, 4)
 #define BLOCKS_TO_6(NAME) BLOCKS_TO_4(NAME) BLOCK(NAME, 5) BLOCK(NAME, 6)
@@ -259,16 +262,17 @@ typedef enum form { BY_ROWS, BY_COLUMNS, IN_STRIPS } form;
    is for what copy_strips writes past a strip's end. */
 enum { STRIP = INNER * ROWS_WIDE + ROWS_WIDE };
 
-/* Asks for lines that a later block reads, or adds to: while the present one multiplies. */
-static inline __attribute__((always_inline)) void fetch(const float *from, int64_t ld, int64_t rows,
-                                                        int64_t n, bool to_write) {
-  enum { LINE = 16 };
+/* Notes the lines of `rows` rows of n numbers, and returns how many are noted then; what there is
+   no room for is fetched at once. */
+static inline int64_t note(const float *from, int64_t ld, int64_t rows, int64_t n,
+                           const float **ahead, int64_t noted, int64_t room) {
   for (int64_t r = 0; r < rows; r++)
     for (int64_t q = 0; q < n; q += LINE)
-      if (to_write)
-        __builtin_prefetch(from + r * ld + q, 1);
+      if (noted < room)
+        ahead[noted++] = from + r * ld + q;
       else
-        __builtin_prefetch(from + r * ld + q, 0);
+        __builtin_prefetch(from + r * ld + q);
+  return noted;
 }
 
 /* C [m][n] += A times n columns of panels, from 0 without `add`. b: [n][k] if `transposed`, else
@@ -276,9 +280,14 @@ static inline __attribute__((always_inline)) void fetch(const float *from, int64
 static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, form a_form,
                     const float *b, int64_t ldb, bool transposed, bool add, float *c, int64_t ldc) {
   float panel[INNER * WIDE] __attribute__((aligned(64)));
+  const float *ahead[INNER / FETCH];
   float edge[ROWS_NARROW > ROWS_WIDE ? ROWS_NARROW * WIDE : ROWS_WIDE * WIDE];
   if (k == 0 && !add)
     for (int64_t i = 0; i < m; i++) memset(c + i * ldc, 0, (size_t)n * sizeof *c);
+  /* What fits into the nearest caches is there already, and what one or two blocks of rows need
+     they ask for themselves. */
+  const bool fetches = m > 2 * ROWS_NARROW && m * n + (m + n) * k > 1 << 15;
+  for (int64_t i = 0; i < INNER / FETCH; i++) ahead[i] = a;
   for (int64_t l = 0; l < k; l += INNER) {
     const int64_t terms = smaller(INNER, k - l);
     const bool from_c = add || l;
@@ -289,8 +298,7 @@ static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda
       width = left > LANES || a_form == IN_STRIPS ? WIDE : left > FEW ? LANES : FEW;
       const int64_t present = smaller(width, left), most = width == WIDE ? ROWS_WIDE : ROWS_NARROW;
       /* Where one or two blocks of rows pass, whole panels are read where they are. */
-      const bool few_blocks = m <= 2 * most;
-      const bool in_place = few_blocks && !transposed && present == width;
+      const bool in_place = m <= 2 * most && !transposed && present == width;
       const float *steps = in_place ? b + l * ldb + j : panel;
       const int64_t ldp = in_place ? ldb : width;
       if (transposed)
@@ -308,25 +316,30 @@ static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda
           ld = lda, from = a_form == BY_ROWS ? a + i * lda + l : a + l * lda + i;
         float *to = c + i * ldc + j, *into = to;
         int64_t ldi = ldc;
-        if (!few_blocks) {
+        if (fetches) {
           /* Of the next block: C, and in the first panel A. Of the next panel: this block's share
              of B, and C at last. */
+          const int64_t room = (terms + FETCH - 1) / FETCH;
+          int64_t noted = 0;
           if (next > 0)
-            fetch(to + rows * ldc, ldc, next, present, true);
+            noted = note(to + rows * ldc, ldc, next, present, ahead, noted, room);
           else if (after > 0)
-            fetch(c + j + width, ldc, rows, after, true);
+            noted = note(c + j + width, ldc, rows, after, ahead, noted, room);
           if (next > 0 && j == 0 && a_form == BY_ROWS)
-            fetch(from + rows * lda, lda, next, terms, false);
+            noted = note(from + rows * lda, lda, next, terms, ahead, noted, room);
           if (next > 0 && j == 0 && a_form == BY_COLUMNS)
-            fetch(from + rows, lda, terms, next, false);
+            noted = note(from + rows, lda, terms, next, ahead, noted, room);
           if (after > 0) {
             const int64_t of = transposed ? after : terms, first = i * of / m;
             const int64_t count = (i + rows) * of / m - first;
             if (transposed)
-              fetch(b + (j + width + first) * ldb + l, ldb, count, terms, false);
+              noted =
+                  note(b + (j + width + first) * ldb + l, ldb, count, terms, ahead, noted, room);
             else
-              fetch(b + (l + first) * ldb + j + width, ldb, count, after, false);
+              noted =
+                  note(b + (l + first) * ldb + j + width, ldb, count, after, ahead, noted, room);
           }
+          while (noted < room) ahead[noted++] = a;
         }
         if (present < width) { /* through a copy that has all the panel's columns */
           into = edge, ldi = width;
@@ -336,11 +349,11 @@ static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda
         }
         const bool columns = a_form != BY_ROWS;
         if (width == WIDE)
-          wide((int)rows, columns, terms, from, ld, steps, ldp, from_c, into, ldi);
+          wide((int)rows, columns, terms, from, ld, steps, ldp, from_c, into, ldi, ahead);
         else if (width == LANES)
-          narrow((int)rows, columns, terms, from, ld, steps, ldp, from_c, into, ldi);
+          narrow((int)rows, columns, terms, from, ld, steps, ldp, from_c, into, ldi, ahead);
         else
-          narrowest((int)rows, columns, terms, from, ld, steps, ldp, from_c, into, ldi);
+          narrowest((int)rows, columns, terms, from, ld, steps, ldp, from_c, into, ldi, ahead);
         if (present < width)
           for (int64_t r = 0; r < rows; r++)
             for (int64_t q = 0; q < present; q++) to[r * ldc + q] = edge[r * width + q];
@@ -357,7 +370,8 @@ static void copy_strips(int64_t m, int64_t terms, const float *a, int64_t lda, f
   const cut strips = cut_of(m, ROWS_WIDE);
   for (int64_t l = 0; l < terms; l++, a += lda) {
     float *at = to;
-    if (l + AHEAD < terms) fetch(a + AHEAD * lda, lda, 1, m, false);
+    for (int64_t q = 0; l + AHEAD < terms && q < m; q += LINE)
+      __builtin_prefetch(a + AHEAD * lda + q);
     for (int64_t i = 0, strip = 0, rows; i < m; i += rows, strip++, at += STRIP) {
       rows = strips.rows + (strip < strips.longer);
       if (i + ROWS_WIDE <= m)
