@@ -134,7 +134,7 @@ static float from_half(uint16_t half) {
   return made.value;
 }
 
-static void copy_numbers(const safetensors_tensor *from, float *to) {
+void hf_numbers(const safetensors_tensor *from, float *to) {
   const int64_t n = from->elements;
   const uint16_t *half = from->data;
   if (from->dtype == SAFETENSORS_F32) {
@@ -244,7 +244,7 @@ phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, mod
 #pragma omp parallel for schedule(dynamic) reduction(min : bad)
     for (int64_t i = 0; i < count; i++) {
       if (!parts[i].data) continue;
-      copy_numbers(found[i], parts[i].data);
+      hf_numbers(found[i], parts[i].data);
       if (safetensors_nonfinite(found[i]) >= 0 && i < bad) bad = i;
     }
     if (bad < count) status = safetensors_check_finite(c->folder, found[bad]);

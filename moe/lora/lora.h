@@ -85,8 +85,8 @@ phibal_status lora_save(const char *folder, const lora_config *config,
                         const model_config *model_options, const char *base,
                         const safetensors_file *training);
 /* Adds adapters to the weights of a model. PHIBAL_ERROR_UNSUPPORTED: variants, that is every key of
-   adapter_config.json that is not known to change nothing (DoRA, rsLoRA, other ranks for some
-   modules, modules saved whole, PiSSA, aLoRA); PHIBAL_ERROR_FORMAT names a tensor without its
+   adapter_config.json that is neither read nor known to change nothing (DoRA, modules saved whole,
+   PiSSA, aLoRA), and a module that it leaves out; PHIBAL_ERROR_FORMAT names a tensor without its
    partner, or that fits no matrix. */
 phibal_status lora_merge(const char *folder, const hf_architecture *architecture,
                          const model_config *model_options, model *m);

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/gemm.h"
 
+#include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,9 +137,7 @@ static phibal_status add_factor(factors *f, const safetensors_tensor *from, int6
   return name ? PHIBAL_OK : memory_error();
 }
 
-static float *transposed(const safetensors_tensor *t) {
-  const int64_t rows = t->shape[0], columns = t->shape[1];
-  const float *from = t->data;
+static float *transposed(const float *from, int64_t rows, int64_t columns) {
   float *to = malloc((size_t)(rows * columns) * sizeof *to);
   for (int64_t i = 0; to && i < rows; i++)
     for (int64_t j = 0; j < columns; j++) to[j * rows + i] = from[i * columns + j];
@@ -172,7 +171,7 @@ static phibal_status add_adapter(factors *f, const model_config *model_options,
   const bool embeds = !strcmp(stem, EMBEDDING);
   companions_of(stem, other, down);
   if (embeds) {
-    float *first = transposed(b), *second = transposed(a);
+    float *first = transposed(b->data, m, r), *second = transposed(a->data, r, n);
     if (!first || !second) {
       free(first), free(second);
       return memory_error();
@@ -250,6 +249,79 @@ static bool says(const json_t *json, const char *key) {
          !(json_is_array(value) && !json_array_size(value));
 }
 
+/* A pattern of Python for whole names as one of POSIX, after `begin`: those that are the same in
+   both but for groups without a number and for laziness, which does not matter to whether all of a
+   name fits. False for any other. */
+static bool translate(const char *begin, const char *from, char to[512]) {
+  size_t n = (size_t)snprintf(to, 512, "^%s(", begin);
+  for (; *from && n < 500; from++) {
+    const char before = to[n - 1];
+    if (!strncmp(from, "(?:", 3)) {
+      to[n++] = '(';
+      from += 2;
+    } else if (*from == '?' && (before == '*' || before == '+')) {
+      continue;
+    } else if ((*from == '?' && before == '(') || (*from == '\\' && from[1] != '.')) {
+      return false;
+    } else {
+      to[n++] = *from;
+    }
+  }
+  snprintf(to + n, 512 - n, ")$");
+  return !*from;
+}
+
+/* Whether a pattern of a key fits a module; PHIBAL_ERROR_UNSUPPORTED for one that phibal does not
+   read. */
+static phibal_status matches(const char *path, const char *key, const char *begin,
+                             const char *pattern, const char *module, bool *fits) {
+  char posix[512], shown[HF_SHOWN];
+  regex_t compiled;
+  if (!translate(begin, pattern, posix) || regcomp(&compiled, posix, REG_EXTENDED | REG_NOSUB))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: '%s' has %s, a pattern that phibal does not read", path, key,
+                             hf_json_show_text(pattern, shown));
+  *fits = !regexec(&compiled, module, 0, NULL, 0);
+  regfree(&compiled);
+  return PHIBAL_OK;
+}
+
+/* r and alpha of a module: the first pattern that fits the end of its name, or those of all. The
+   product is scaled by alpha / r, or with rsLoRA by alpha / sqrt(r). */
+static phibal_status find_scale(const json_t *config, const char *path, const char *module,
+                                int32_t *rank, float *scale) {
+  float alpha = 0;
+  const char *pattern;
+  json_t *value;
+  bool fits = false, special = false;
+  phibal_status status = hf_json_integer(config, path, "r", true, rank);
+  if (!status) status = hf_json_real(config, path, "lora_alpha", true, &alpha);
+  for (int k = 0; k < 2 && !status; k++) {
+    const char *key = k ? "alpha_pattern" : "rank_pattern";
+    json_object_foreach(json_object_get(config, key), pattern, value) {
+      status = matches(path, key, "(.*\\.)?", pattern, module, &fits);
+      if (!status && fits)
+        status = k ? hf_json_real(json_object_get(config, key), path, pattern, true, &alpha)
+                   : hf_json_integer(json_object_get(config, key), path, pattern, true, rank);
+      special |= fits;
+      if (status || fits) break;
+    }
+  }
+  if (!status && *rank < 1)
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'r' is %d", path, *rank);
+  if (status) return status;
+  const bool stabilised = json_is_true(json_object_get(config, "use_rslora"));
+  /* PEFT joins an expert's gate and up to one adapter of rank 2 r: sqrt(2 r), and no pattern. */
+  if ((special || stabilised) && strstr(module, ".experts."))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: use_rslora, rank_pattern or alpha_pattern of experts, which PEFT "
+                             "scales by other factors where transformers 5 has them fused",
+                             path);
+  const float r = (float)*rank;
+  *scale = alpha / (stabilised ? sqrtf(r) : r);
+  return PHIBAL_OK;
+}
+
 /* What init_lora_weights may say: how A and B began. All else ("pissa", "olora", "corda", "loftq",
    "lora_ga") takes something off the base's weights when the adapters are made, and PEFT again
    when they are loaded: W + s B A is not their model. */
@@ -272,9 +344,9 @@ static bool are_matrices(const json_t *parameters) {
 }
 
 /* *config, which is to be released, is the whole of it. */
-static phibal_status read_config(const char *folder, json_t **config, int32_t *rank, float *alpha) {
+static phibal_status read_config(const char *folder, json_t **config) {
   /* These change nothing of what the tensors say. Any other key that says something is a variant
-     that phibal does not have: use_dora, use_rslora, rank_pattern, alora_invocation_tokens ... */
+     that phibal does not have: use_dora, alora_invocation_tokens, lora_bias ... */
   static const char *const plain[] = {"peft_type",         "r",
                                       "lora_alpha",        "auto_mapping",
                                       "peft_version",      "base_model_name_or_path",
@@ -284,7 +356,9 @@ static phibal_status read_config(const char *folder, json_t **config, int32_t *r
                                       "lora_dropout",      "loftq_config",
                                       "eva_config",        "corda_config",
                                       "lora_ga_config",    "megatron_core",
-                                      "qalora_group_size", "runtime_config"};
+                                      "qalora_group_size", "runtime_config",
+                                      "rank_pattern",      "alpha_pattern",
+                                      "use_rslora"};
   json_t *json = NULL, *value;
   const char *key;
   char *path = string_format("%s/adapter_config.json", folder);
@@ -308,10 +382,18 @@ static phibal_status read_config(const char *folder, json_t **config, int32_t *r
                                  hf_json_show(value, shown));
       break;
     }
-  if (!status) status = hf_json_integer(json, path, "r", true, rank);
-  if (!status) status = hf_json_real(json, path, "lora_alpha", true, alpha);
-  if (!status && *rank < 1)
-    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'r' is %d", path, *rank);
+  static const char *const objects[] = {"rank_pattern", "alpha_pattern"};
+  for (int i = 0; i < 2 && !status; i++) {
+    const json_t *object = json_object_get(json, objects[i]);
+    if (object && !json_is_null(object) && !json_is_object(object))
+      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %s, expected an object", path,
+                                 objects[i], hf_json_show(object, shown));
+  }
+  bool stabilised;
+  int32_t rank;
+  float scale;
+  if (!status) status = hf_json_boolean(json, path, "use_rslora", &stabilised);
+  if (!status) status = find_scale(json, path, "", &rank, &scale);
   *config = json;
   free(path);
   return status;
@@ -328,62 +410,23 @@ static bool is_named(const json_t *list, const char *module) {
   return false;
 }
 
-/* A pattern of Python for whole names as one of POSIX: those that are the same in both but for
-   groups without a number and for laziness, which does not matter to whether all of a name fits.
-   False for any other. */
-static bool translate(const char *from, char to[512]) {
-  size_t n = 0;
-  n += (size_t)snprintf(to, 512, "^(");
-  for (; *from && n < 500; from++) {
-    const char before = to[n - 1];
-    if (!strncmp(from, "(?:", 3)) {
-      to[n++] = '(';
-      from += 2;
-    } else if (*from == '?' && (before == '*' || before == '+')) {
-      continue;
-    } else if ((*from == '?' && before == '(') || (*from == '\\' && from[1] != '.')) {
-      return false;
-    } else {
-      to[n++] = *from;
-    }
-  }
-  snprintf(to + n, 512 - n, ")$");
-  return !*from;
-}
-
-/* Whether target_modules, a text, names a module: it is "all-linear", or a pattern that fits;
-   PHIBAL_ERROR_UNSUPPORTED for a pattern that phibal does not read. */
-static phibal_status matches(const char *pattern, const char *path, const char *module,
-                             bool *named) {
-  char posix[512], shown[HF_SHOWN];
-  regex_t compiled;
-  *named = !strcmp(pattern, "all-linear");
-  if (*named) return PHIBAL_OK;
-  if (!translate(pattern, posix) || regcomp(&compiled, posix, REG_EXTENDED | REG_NOSUB))
-    return phibal_status_set(
-        PHIBAL_ERROR_UNSUPPORTED,
-        "%s: 'target_modules' is %s, a pattern that phibal does not read; make "
-        "it a list",
-        path, hf_json_show_text(pattern, shown));
-  *named = !regexec(&compiled, module, 0, NULL, 0);
-  regfree(&compiled);
-  return PHIBAL_OK;
-}
-
 /* PEFT passes over adapters of modules that its configuration does not name: such a file is another
    model than its tensors say. */
-static phibal_status check_named(const json_t *config, const char *path, const char *tensor) {
+static phibal_status check_named(const json_t *config, const char *path, const char *module) {
   const json_t *modules = json_object_get(config, "target_modules");
   const json_t *layers = json_object_get(config, "layers_to_transform");
   const json_t *excluded = json_object_get(config, "exclude_modules");
-  char module[160], parameter[176], shown[HF_SHOWN];
-  const char *begin = tensor + sizeof PREFIX - 1, *end = strstr(begin, ".lora_");
-  snprintf(module, sizeof module, "%.*s", (int)(end - begin), begin);
+  char parameter[176], shown[HF_SHOWN];
   snprintf(parameter, sizeof parameter, "%s.weight", module);
   bool listed = is_named(modules, module) ||
                 is_named(json_object_get(config, "target_parameters"), parameter);
   if (!listed && json_is_string(modules)) {
-    phibal_status status = matches(json_string_value(modules), path, module, &listed);
+    const char *pattern = json_string_value(modules);
+    phibal_status status = PHIBAL_OK;
+    if (!strcmp(pattern, "all-linear"))
+      listed = true;
+    else
+      status = matches(path, "target_modules", "", pattern, module, &listed);
     if (status) return status;
   }
   if (!listed)
@@ -417,24 +460,44 @@ static const hf_part *part_of(const char *name, const hf_part *parts, int64_t co
   return NULL;
 }
 
-/* W += s B A */
+/* A factor of a shape, in F32, BF16 or F16: *numbers is to be freed. */
+static phibal_status take_factor(const safetensors_file *file, const char *name, int64_t rows,
+                                 int64_t columns, float **numbers) {
+  const int64_t shape[] = {rows, columns};
+  const safetensors_tensor *t = safetensors_find(file, name);
+  *numbers = NULL;
+  const bool half = t && (t->dtype == SAFETENSORS_BF16 || t->dtype == SAFETENSORS_F16);
+  phibal_status status =
+      safetensors_get(file, name, half ? t->dtype : SAFETENSORS_F32, 2, shape, &t);
+  if (!status) status = safetensors_check_finite(file->name, t);
+  if (!status && !(*numbers = malloc((size_t)(rows * columns) * sizeof **numbers)))
+    status = memory_error();
+  if (!status) hf_numbers(t, *numbers);
+  return status;
+}
+
+/* W [m][n] += s B A */
+static phibal_status add_product(float *w, int64_t m, int64_t n, int32_t rank, const float *b,
+                                 const float *a, float scale) {
+  float *product = malloc((size_t)(m * n) * sizeof *product);
+  if (!product) return memory_error();
+  phibal_gemm_nn(m, n, rank, b, rank, a, n, false, product, n);
+  for (int64_t i = 0; i < m * n; i++) w[i] = w[i] + scale * product[i];
+  free(product);
+  return PHIBAL_OK;
+}
+
 static phibal_status merge_matrix(const safetensors_file *file, const char *a_name,
                                   const char *b_name, const hf_part *part, int32_t rank,
                                   float scale) {
-  const int64_t rows = part->shape[0], columns = part->shape[1];
-  const int64_t a_shape[] = {rank, columns}, b_shape[] = {rows, rank};
-  const safetensors_tensor *a, *b;
-  phibal_status status = safetensors_get(file, a_name, SAFETENSORS_F32, 2, a_shape, &a);
-  if (!status) status = safetensors_get(file, b_name, SAFETENSORS_F32, 2, b_shape, &b);
-  if (!status) status = safetensors_check_finite(file->name, a);
-  if (!status) status = safetensors_check_finite(file->name, b);
-  if (status) return status;
-  float *product = malloc((size_t)(rows * columns) * sizeof *product);
-  if (!product) return memory_error();
-  phibal_gemm_nn(rows, columns, rank, b->data, rank, a->data, columns, false, product, columns);
-  for (int64_t i = 0; i < rows * columns; i++) part->data[i] = part->data[i] + scale * product[i];
-  free(product);
-  return PHIBAL_OK;
+  const int64_t m = part->shape[0], n = part->shape[1];
+  float *a = NULL, *b = NULL;
+  phibal_status status = take_factor(file, a_name, rank, n, &a);
+  if (!status) status = take_factor(file, b_name, m, rank, &b);
+  if (!status) status = add_product(part->data, m, n, rank, b, a, scale);
+  free(a);
+  free(b);
+  return status;
 }
 
 /* The embedding's factors, which PEFT has transposed: W [V][d] += s (B A)^T. A tied head is the
@@ -445,39 +508,23 @@ static phibal_status merge_embedding(const safetensors_file *file,
   const hf_part *part = NULL;
   for (int64_t i = 0; i < count; i++)
     if (!strcmp(parts[i].name, EMBEDDING ".weight")) part = &parts[i];
-  const int64_t rows = part->shape[0], columns = part->shape[1];
-  const int64_t a_shape[] = {rank, rows}, b_shape[] = {columns, rank};
-  const safetensors_tensor *a, *b;
-  phibal_status status =
-      safetensors_get(file, PREFIX EMBEDDING EMBEDDING_A, SAFETENSORS_F32, 2, a_shape, &a);
-  if (!status)
-    status = safetensors_get(file, PREFIX EMBEDDING EMBEDDING_B, SAFETENSORS_F32, 2, b_shape, &b);
-  if (!status) status = safetensors_check_finite(file->name, a);
-  if (!status) status = safetensors_check_finite(file->name, b);
-  if (status) return status;
-  float *first = transposed(b), *second = transposed(a); /* [r][d], [V][r] */
-  if (!first || !second) status = memory_error();
-  if (!status && !model_options->untied_head) {
-    const int64_t head_a[] = {rank, columns}, head_b[] = {rows, rank};
-    const safetensors_tensor *ha, *hb;
-    if (safetensors_get(file, PREFIX HEAD LORA_A, SAFETENSORS_F32, 2, head_a, &ha) ||
-        safetensors_get(file, PREFIX HEAD LORA_B, SAFETENSORS_F32, 2, head_b, &hb) ||
-        memcmp(ha->data, first, (size_t)ha->bytes) || memcmp(hb->data, second, (size_t)hb->bytes))
-      status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                                 "%s: adapters of embed_tokens, and not the same of lm_head, whose "
-                                 "matrix is tied to it",
-                                 file->name);
-  }
-  float *product = status ? NULL : malloc((size_t)(rows * columns) * sizeof *product);
-  if (product) {
-    phibal_gemm_nn(rows, columns, rank, second, rank, first, columns, false, product, columns);
-    for (int64_t i = 0; i < rows * columns; i++) part->data[i] = part->data[i] + scale * product[i];
-  } else if (!status) {
+  const int64_t m = part->shape[0], n = part->shape[1];
+  float *b_turned = NULL, *a_turned = NULL, *a = NULL, *b = NULL, *head_a = NULL, *head_b = NULL;
+  phibal_status status = take_factor(file, PREFIX EMBEDDING EMBEDDING_A, rank, m, &b_turned);
+  if (!status) status = take_factor(file, PREFIX EMBEDDING EMBEDDING_B, n, rank, &a_turned);
+  if (!status && (!(b = transposed(b_turned, rank, m)) || !(a = transposed(a_turned, n, rank))))
     status = memory_error();
-  }
-  free(product);
-  free(first);
-  free(second);
+  if (!status && !model_options->untied_head &&
+      (take_factor(file, PREFIX HEAD LORA_A, rank, n, &head_a) ||
+       take_factor(file, PREFIX HEAD LORA_B, m, rank, &head_b) ||
+       memcmp(head_a, a, (size_t)(rank * n) * sizeof *a) ||
+       memcmp(head_b, b, (size_t)(m * rank) * sizeof *b)))
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: adapters of embed_tokens, and not the same of lm_head, whose "
+                               "matrix is tied to it",
+                               file->name);
+  if (!status) status = add_product(part->data, m, n, rank, b, a, scale);
+  free(b_turned), free(a_turned), free(a), free(b), free(head_a), free(head_b);
   return status;
 }
 
@@ -513,23 +560,26 @@ static phibal_status check_saved(const safetensors_file *file, const safetensors
   for (int64_t i = 0; i < count; i++)
     if (!strcmp(parts[i].name, own) || (!part && !strcmp(parts[i].name, EMBEDDING ".weight")))
       part = &parts[i];
-  if (part && t->dtype == SAFETENSORS_F32 && t->dimensions == 2 && t->shape[0] == part->shape[0] &&
-      t->shape[1] == part->shape[1] && !memcmp(t->data, part->data, (size_t)t->bytes))
-    return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                           "%s: tensor '%s' is not the model's own in F32: a matrix saved whole",
-                           file->name, t->name);
+  float *numbers = NULL;
+  const size_t bytes = part ? (size_t)(part->shape[0] * part->shape[1]) * sizeof *numbers : 0;
+  phibal_status status =
+      part ? take_factor(file, t->name, part->shape[0], part->shape[1], &numbers) : PHIBAL_OK;
+  if (!status && (!part || memcmp(numbers, part->data, bytes)))
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: tensor '%s' is not the model's own: a matrix saved whole",
+                               file->name, t->name);
+  free(numbers);
+  return status;
 }
 
 phibal_status lora_merge(const char *folder, const hf_architecture *architecture,
                          const model_config *model_options, model *m) {
-  int32_t rank = 0;
-  float alpha = 0;
+  int32_t rank = 0, embedding_rank = 0;
+  float scale = 0, embedding_scale = 0, head_scale = 0;
   int64_t count = 0;
-  bool embedding = false;
   safetensors_file file = {0};
   json_t *config = NULL;
-  phibal_status status = read_config(folder, &config, &rank, &alpha);
+  phibal_status status = read_config(folder, &config);
   char *path = string_format("%s/adapter_model.safetensors", folder);
   hf_part *parts = hf_parts_make(architecture, model_options, m, &count);
   if (!status && (!path || !parts)) status = memory_error();
@@ -539,12 +589,19 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
   for (int64_t i = 0; i < file.count && !status; i++) {
     const safetensors_tensor *tensor = &file.tensors[i];
     if (saved_whole(tensor->name)) continue;
-    if (!strncmp(tensor->name, PREFIX, sizeof PREFIX - 1) &&
-        strstr(tensor->name + sizeof PREFIX - 1, ".lora_"))
-      status = check_named(config, path, tensor->name);
+    const bool prefixed = !strncmp(tensor->name, PREFIX, sizeof PREFIX - 1);
+    const char *begin = tensor->name + (prefixed ? sizeof PREFIX - 1 : 0);
+    const char *end = strstr(begin, ".lora_");
+    char module[160];
+    snprintf(module, sizeof module, "%.*s", end ? (int)(end - begin) : 0, begin);
+    if (*module) status = check_named(config, path, module);
+    if (!status) status = find_scale(config, path, module, &rank, &scale);
     if (status) break;
     if (is_of_embedding(&file, model_options, tensor->name)) {
-      if (strstr(tensor->name, EMBEDDING)) embedding = true;
+      if (!strcmp(module, EMBEDDING))
+        embedding_rank = rank, embedding_scale = scale;
+      else
+        head_scale = scale;
       continue;
     }
     const hf_part *part = part_of(tensor->name, parts, count);
@@ -560,12 +617,17 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
              tensor->name, is_a ? LORA_B : LORA_A);
     /* B's turn comes with its A. */
     if (is_a)
-      status = merge_matrix(&file, tensor->name, partner, part, rank, alpha / (float)rank);
+      status = merge_matrix(&file, tensor->name, partner, part, rank, scale);
     else if (!safetensors_find(&file, partner))
       status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no tensor '%s'", path, partner);
   }
-  if (!status && embedding)
-    status = merge_embedding(&file, model_options, parts, count, rank, alpha / (float)rank);
+  if (!status && head_scale != 0 && head_scale != embedding_scale)
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: adapters of embed_tokens and of lm_head, which is tied to it, "
+                               "are scaled by %g and %g",
+                               path, (double)embedding_scale, (double)head_scale);
+  if (!status && embedding_rank)
+    status = merge_embedding(&file, model_options, parts, count, embedding_rank, embedding_scale);
   safetensors_close(&file);
   json_decref(config);
   free(parts);

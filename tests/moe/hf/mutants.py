@@ -6,12 +6,14 @@ usage: mutants.py PHIBAL FIXTURES [COUNT [SEED]]
 Takes the fixtures that transformers has a class for. A mutant is a fixture's config.json in which a key is
 removed, set to null, to a value of another kind or size, said a second time under its old or new name, or
 added from another family; or two of these at once. phibal evaluates the model of each, and transformers the
-same weights with the same tokens. The same of adapter_config.json, where
-peft is there. What phibal refuses is right; what both compute has to have the same loss
-within 1e-5; and phibal must not compute what transformers refuses, or loads with a tensor missing, unknown
-or of another shape (but for values of the wrong type, 1 for true or 1.0, of which the strict configuration
-classes refuse all, and phibal only those of keys that it reads). Every single mutation is taken first, then pairs drawn by SEED, COUNT mutants in all
-(default 1000). Findings are printed as JSON and end in 1; those of the past are in test_huggingface_files.c.
+same weights with the same tokens. The same of adapter_config.json, where peft is there.
+
+What phibal refuses is right; what both compute has to have the same loss within 1e-5; and phibal must not
+compute what transformers refuses, or loads with a tensor missing, unknown or of another shape (but for
+values of the wrong type, 1 for true or 1.0, of which the strict configuration classes refuse all, and phibal
+only those of keys that it reads). Every single mutation is taken first, then pairs drawn by SEED, COUNT
+mutants of config.json in all (default 1000). Findings are printed as JSON and end in 1; those of the past
+are in test_huggingface_files.c and test_lora.c.
 77 where torch or transformers 5 is missing."""
 import copy
 import json
@@ -145,8 +147,10 @@ def adapter_mutations(config):
         "r": [1, 4, None, "2"], "lora_alpha": [1, 6, 3.5, None, 0], "bias": ["all", "lora_only", None],
         "target_modules": [["q_proj"], ["down_proj", "q_proj"], [], None, ".*q_proj", ".*_proj|.*gate", ["proj"]],
         "exclude_modules": [["q_proj"], ["k_proj"], [], ".*o_proj"], "layers_to_transform": [0, [1], [0, 1, 2], []],
-        "layers_pattern": ["layers", [], None], "rank_pattern": [{}, {"q_proj": 4}],
-        "alpha_pattern": [{}, {"q_proj": 16}], "use_rslora": [True, False], "use_dora": [True, False],
+        "layers_pattern": ["layers", [], None], "rank_pattern": [{}, {"q_proj": 4}, {"proj": 4}],
+        "alpha_pattern": [{}, {"q_proj": 16}, {"o_proj": 5}, {".*o_proj": 5}, {"proj": 5}, {"0.self_attn.o_proj": 5},
+                          {"^o_proj": 5}, {"model.layers.1.self_attn.o_proj": 7, "o_proj": 5}],
+        "use_rslora": [True, False], "use_dora": [True, False],
         "lora_bias": [True], "init_lora_weights": [True, False, "gaussian", "pissa", "olora", "eva"],
         "alora_invocation_tokens": [[1, 2], None], "modules_to_save": [["lm_head"], None],
         "fan_in_fan_out": [True, False], "inference_mode": [False],

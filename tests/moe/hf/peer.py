@@ -134,14 +134,19 @@ def check_adapters_of_peft(scratch, fixture):
     off the base's weights."""
     expected = load_file(fixture / "expected.safetensors")
     tokens = expected["tokens"].long()
-    for begin in True, "gaussian", "pissa", "olora":
+    options = {True: {}, "gaussian": dict(use_rslora=True), "eighths": dict(
+        rank_pattern={"o_proj": 4}, alpha_pattern={"1.self_attn.q_proj": 3}), "pissa": {}, "olora": {}}
+    for begin, more in options.items():
         torch.manual_seed(1)
         targets = ["q_proj", "o_proj"] + (["embed_tokens"] if begin is True else [])
         model = peft.get_peft_model(load(fixture), peft.LoraConfig(
-            r=2, lora_alpha=8, target_modules=targets, init_lora_weights=begin))
+            r=2, lora_alpha=8, target_modules=targets,
+            init_lora_weights=True if begin == "eighths" else begin, **more))
         for name, parameter in model.named_parameters():
             if "lora_" in name:
                 parameter.data += 0.3 * torch.randn(parameter.shape)
+                if begin == "eighths":  # which are bfloat16's too, and saved so
+                    parameter.data = ((8 * parameter).round() / 8).bfloat16()
         folder, merged = scratch / f"peft-{begin}", scratch / f"merged-{begin}"
         model.save_pretrained(folder)
         if begin in ("pissa", "olora"):
@@ -150,7 +155,7 @@ def check_adapters_of_peft(scratch, fixture):
             print(f"{begin} of PEFT: refused")
             continue
         with torch.no_grad():
-            theirs = model.eval()(input_ids=tokens, use_cache=False).logits
+            theirs = model.float().eval()(input_ids=tokens, use_cache=False).logits
         assert (theirs - expected["logits"]).abs().max() > 1e-2
         run("export", "--load", fixture, "--merge", folder, "--out", merged, "--like", fixture)
         compare(f"adapters of PEFT, {begin}", theirs, logits_of(merged, expected["tokens"]))

@@ -77,6 +77,86 @@ Test(lora, merges_what_peft_has) {
   }
 }
 
+/* alpha / r of all modules, of one by a pattern, alpha / sqrt(r); factors in each type. */
+Test(lora, scales) {
+  static const struct {
+    const char *config;
+    double scale;
+  } cases[] = {
+      {"\"r\": 2, \"lora_alpha\": 4", 2},
+      {"\"r\": 2, \"lora_alpha\": 4, \"use_rslora\": true", 2.8284271247461903},
+      {"\"r\": 2, \"lora_alpha\": 4, \"alpha_pattern\": {\"q_proj\": 16}", 8},
+      {"\"r\": 2, \"lora_alpha\": 4, \"alpha_pattern\": {\"1.self_attn.q_proj\": 16}", 8},
+      {"\"r\": 2, \"lora_alpha\": 4, \"alpha_pattern\": {\"0.self_attn.q_proj\": 16}", 2},
+      {"\"r\": 2, \"lora_alpha\": 4, \"alpha_pattern\": {\"k_proj\": 1, \".*\\\\.(k|q)_proj\": 16}",
+       8},
+      {"\"r\": 2, \"lora_alpha\": 4, \"alpha_pattern\": {\"proj\": 16, \"q_pro\": 3}", 2},
+      {"\"r\": 8, \"lora_alpha\": 4, \"rank_pattern\": {\"q_proj\": 2}", 2},
+      {"\"r\": 8, \"lora_alpha\": 4, \"rank_pattern\": {\"q_proj\": 2}, \"use_rslora\": true, "
+       "\"alpha_pattern\": {\"q_proj\": 6}",
+       4.242640687119285},
+  };
+  static const safetensors_dtype types[] = {SAFETENSORS_F32, SAFETENSORS_BF16, SAFETENSORS_F16};
+  enum { R = 2, N = 16, M = 24 };
+  static float a[R * N], b[M * R];
+  uint16_t half[2][M * R];
+  char *folder = scratch_folder(), *path = string_format("%s/adapter_model.safetensors", folder);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int type = 0; type < 3; type++) {
+      parity p = {0};
+      parity_open("qwen3_moe", NULL, &p);
+      /* Eighths from -1 to 1 are numbers of all three types; 2^-3 is 0x3e00 and 0x3000. */
+      for (int j = 0; j < M * R; j++) {
+        const int number = j * 7 % 17 - 8;
+        float *to = j < R * N ? &a[j] : NULL;
+        if (to) *to = (float)number / 8;
+        b[j] = (float)(number * 3 % 8) / 8;
+        for (int k = 0; k < 2; k++) {
+          const float value = k ? b[j] : (float)number / 8;
+          uint32_t bits;
+          memcpy(&bits, &value, sizeof bits);
+          const uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+          half[k][j] = (uint16_t)(type == 1    ? bits >> 16
+                                  : value != 0 ? sign | ((rest >> 13) - (112u << 10))
+                                               : sign);
+        }
+      }
+      const safetensors_tensor tensors[2] = {
+          {.name = ADAPTED_PREFIX "model.layers.1.self_attn.q_proj.lora_A.weight",
+           .dtype = types[type],
+           .dimensions = 2,
+           .shape = {R, N},
+           .data = type ? (const void *)half[0] : a},
+          {.name = ADAPTED_PREFIX "model.layers.1.self_attn.q_proj.lora_B.weight",
+           .dtype = types[type],
+           .dimensions = 2,
+           .shape = {M, R},
+           .data = type ? (const void *)half[1] : b}};
+      must(safetensors_write(path, tensors, 2, NULL, 0));
+      char text[512];
+      snprintf(text, sizeof text, "{\"peft_type\": \"LORA\", \"target_modules\": [\"q_proj\"], %s}",
+               cases[i].config);
+      put_text(folder, "adapter_config.json", text);
+      float *w = model_parameters(p.m) +
+                 parity_tensor(p.m, "model.layers.1.self_attn.q_proj.weight")->offset;
+      float before[M * N];
+      memcpy(before, w, sizeof before);
+      must(lora_merge(folder, p.checkpoint.config.architecture, &p.config, p.m));
+      for (int row = 0; row < M; row++)
+        for (int column = 0; column < N; column++) {
+          double sum = 0;
+          for (int r = 0; r < R; r++) sum += (double)b[row * R + r] * (double)a[r * N + column];
+          cr_assert_float_eq(w[row * N + column],
+                             (double)before[row * N + column] + cases[i].scale * sum, 1e-5,
+                             "%s, type %d", cases[i].config, type);
+        }
+      parity_close(&p);
+    }
+  free(path);
+  folder_remove(folder);
+  free(folder);
+}
+
 static void expect_refused(const parity *p, const char *folder, const char *config,
                            phibal_status status, const char *message) {
   put_text(folder, "adapter_config.json", config);
@@ -118,9 +198,12 @@ Test(lora, refuses) {
 #define PLAIN PLAIN_FOR("[\"q_proj\"]")
   expect_refused(&p, folder, "{\"peft_type\": \"LOHA\"}", PHIBAL_ERROR_UNSUPPORTED, "\"LOHA\"");
   expect_refused(&p, folder, PLAIN ", \"use_dora\": true}", PHIBAL_ERROR_UNSUPPORTED, "use_dora");
-  expect_refused(&p, folder, PLAIN ", \"rank_pattern\": {\"q_proj\": 4}}", PHIBAL_ERROR_UNSUPPORTED,
-                 "rank_pattern");
   expect_refused(&p, folder, PLAIN ", \"bias\": \"all\"}", PHIBAL_ERROR_UNSUPPORTED, "'bias'");
+  expect_refused(&p, folder, PLAIN ", \"rank_pattern\": [4]}", PHIBAL_ERROR_FORMAT,
+                 "'rank_pattern' is [4]");
+  expect_refused(&p, folder, PLAIN ", \"rank_pattern\": {\"(?!q)\": 4}}", PHIBAL_ERROR_UNSUPPORTED,
+                 "a pattern that phibal does not read");
+  expect_refused(&p, folder, PLAIN ", \"use_rslora\": 1}", PHIBAL_ERROR_FORMAT, "'use_rslora'");
   /* PEFT takes these off the base's weights as it loads them: W + s B A is another model. */
   static const char *const begins[] = {"pissa", "pissa_niter_4", "olora",  "corda",
                                        "loftq", "lora_ga",       "unheard"};
@@ -133,11 +216,11 @@ Test(lora, refuses) {
   /* And what changes where or how an adapter counts. */
   static const char *const variants[] = {"\"alora_invocation_tokens\": [1, 2]",
                                          "\"use_qalora\": true",
-                                         "\"use_rslora\": true",
+
                                          "\"lora_bias\": true",
                                          "\"trainable_token_indices\": [3]",
                                          "\"layer_replication\": [[0, 1]]",
-                                         "\"alpha_pattern\": {\"q_proj\": 4}",
+
                                          "\"modules_to_save\": [\"lm_head\"]",
                                          "\"target_parameters\": [\"experts.up\"]",
                                          "\"of_next_year\": {\"a\": 1}"};
@@ -217,6 +300,12 @@ Test(lora, refuses) {
   tensors[0].shape[1] = 8;
   must(safetensors_write(path, tensors, 2, NULL, 0));
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "lora_A.weight");
+  tensors[0].name = ADAPTED_PREFIX "model.layers.1.mlp.experts.0.up_proj.lora_A.weight";
+  must(safetensors_write(path, tensors, 1, NULL, 0));
+  expect_refused(&p, folder, PLAIN_FOR("[\"up_proj\"], \"use_rslora\": true}"),
+                 PHIBAL_ERROR_UNSUPPORTED, "of experts");
+  expect_refused(&p, folder, PLAIN_FOR("[\"up_proj\"], \"alpha_pattern\": {\"up_proj\": 3}}"),
+                 PHIBAL_ERROR_UNSUPPORTED, "of experts");
   tensors[0].name = ADAPTED_PREFIX "model.layers.9.self_attn.q_proj.lora_A.weight";
   must(safetensors_write(path, tensors, 1, NULL, 0));
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "matches no matrix");
