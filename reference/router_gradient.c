@@ -62,7 +62,11 @@ static phibal_status gradient_check(const phibal_reference_token *t, const phiba
     ensures value: \result == PHIBAL_OK ==> \forall sequence g, integer e;
       members{Pre}(t->part, t->active, g) && 0 <= e < t->experts ==>
         gained{Pre, Here}(t->gradient + e, gates_gradient(router->gate, logits, experts, t->active,
-          g, gate_gradient, (real)router->scale, e)); */
+          g, gate_gradient, (real)router->scale, e));
+    ensures terms: \result == PHIBAL_OK ==> \forall sequence g, integer e;
+      members{Pre}(t->part, t->active, g) && 0 <= e < t->experts ==>
+        gained{Pre, Here}(t->condition + e, gates_gradient_size(router->gate, logits, experts,
+          t->active, g, gate_gradient, (real)router->scale, e)); */
 static phibal_status gradient_add_normalised(phibal_reference_token *t, const phibal_router *router,
                                              const float *logits, const int32_t *experts,
                                              const float *gate_gradient) {
@@ -111,6 +115,13 @@ static phibal_status gradient_add_normalised(phibal_reference_token *t, const ph
         selected_are(q, router->gate, logits, t->experts, experts, t->active) &&
         gates_are(g, router->gate, logits, experts, t->active) && 0 <= e < t->experts ==>
           gained{Pre, Here}(t->gradient + e, gate_term(router->gate, logits, t->experts, experts,
+            t->active, p, q, g, gate_gradient, (real)router->scale, e));
+    ensures terms: \result == PHIBAL_OK && probabilities_held{Pre}(t, router->gate, logits) &&
+      weights_held{Pre}(t, router->gate, logits) ==> \forall sequence p, q, g, integer e;
+        probabilities_are(p, router->gate, logits, t->experts) &&
+        selected_are(q, router->gate, logits, t->experts, experts, t->active) &&
+        gates_are(g, router->gate, logits, experts, t->active) && 0 <= e < t->experts ==>
+          gained{Pre, Here}(t->condition + e, gate_size(router->gate, logits, t->experts, experts,
             t->active, p, q, g, gate_gradient, (real)router->scale, e)); */
 static phibal_status gradient_add_gates(phibal_reference_token *t, const phibal_router *router,
                                         const float *logits, const int32_t *experts,
@@ -132,11 +143,19 @@ static phibal_status gradient_add_gates(phibal_reference_token *t, const phibal_
             0 <= e < t->experts ==>
               gained{Pre, Here}(t->gradient + e, plain_gradient(experts, t->active, term(p, e), q,
                 gate_gradient, (real)router->scale, e)); */
+    /*@ assert plain_terms: status == PHIBAL_OK &&
+          probabilities_held{Pre}(t, router->gate, logits) ==> \forall sequence p, q, integer e;
+            probabilities_are(p, router->gate, logits, t->experts) &&
+            selected_are(q, router->gate, logits, t->experts, experts, t->active) &&
+            0 <= e < t->experts ==>
+              gained{Pre, Here}(t->condition + e, plain_gradient_size(experts, t->active,
+                term(p, e), q, gate_gradient, (real)router->scale, e)); */
     return status;
   }
   TRY(reference_token_gates(t, router, logits, experts));
   //@ assert gated: only_token_written{Pre, Here}(t) && token_same{Pre, Here}(t);
   //@ assert gradient_kept: vector_same{Pre, Here}(t->gradient, t->experts);
+  //@ assert condition_kept: vector_same{Pre, Here}(t->condition, t->experts);
   /*@ assert gates: probabilities_held{Pre}(t, router->gate, logits) &&
         weights_held{Pre}(t, router->gate, logits) ==> \forall sequence g;
           gates_are(g, router->gate, logits, experts, t->active) ==>
@@ -146,6 +165,12 @@ static phibal_status gradient_add_gates(phibal_reference_token *t, const phibal_
         weights_held{Pre}(t, router->gate, logits) ==> \forall sequence g, integer e;
           gates_are(g, router->gate, logits, experts, t->active) && 0 <= e < t->experts ==>
             gained{Pre, Here}(t->gradient + e, gates_gradient(router->gate, logits, experts,
+              t->active, g, gate_gradient, (real)router->scale, e)); */
+  /*@ assert normalised_terms: status == PHIBAL_OK &&
+        probabilities_held{Pre}(t, router->gate, logits) &&
+        weights_held{Pre}(t, router->gate, logits) ==> \forall sequence g, integer e;
+          gates_are(g, router->gate, logits, experts, t->active) && 0 <= e < t->experts ==>
+            gained{Pre, Here}(t->condition + e, gates_gradient_size(router->gate, logits, experts,
               t->active, g, gate_gradient, (real)router->scale, e)); */
   return status;
 }
@@ -235,7 +260,11 @@ static void token_clear_gradient(phibal_reference_token *t) {
     ensures value: \result == PHIBAL_OK ==> \forall sequence p, integer e;
       members{Pre}(t->probability, t->experts, p) && 0 <= e < t->experts ==>
         gained{Pre, Here}(t->gradient + e, price_term(router->gate, logits, t->experts, p, price,
-                                                      (real)scale, e)); */
+                                                      (real)scale, e));
+    ensures terms: \result == PHIBAL_OK ==> \forall sequence p, integer e;
+      members{Pre}(t->probability, t->experts, p) && 0 <= e < t->experts ==>
+        gained{Pre, Here}(t->condition + e, price_size(router->gate, logits, t->experts, p, price,
+                                                       (real)scale, e)); */
 static phibal_status token_add_price(phibal_reference_token *t, const phibal_router *router,
                                      const float *logits, const float *price, double scale) {
   //@ assert use_enclosure;
@@ -281,8 +310,14 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
         probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
           in(token->gradient + e, price_term(router->gate, logits, token->experts, p, price,
                                              (real)price_scale, e)); */
+  /*@ assert priced_terms: \forall sequence p, integer e;
+        probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
+          in(token->condition + e, price_size(router->gate, logits, token->experts, p, price,
+                                              (real)price_scale, e)); */
   /*@ assert logsumexp_input: (real)z_scale != 0.0 ==>
         in(&token->logsumexp, logsumexp(logits, token->experts)); */
+  /*@ assert logsumexp_terms_input: (real)z_scale != 0.0 ==>
+        in(&token->logsumexp_terms, logsumexp_size(logits, token->experts)); */
   /*@ assert probability_inputs: \forall sequence p, integer e;
         probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
           in(token->probability + e, term(p, e)); */
@@ -292,6 +327,10 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
         probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
           gained{before_z, Here}(token->gradient + e,
             z_gradient(term(p, e), logsumexp(logits, token->experts), (real)z_scale)); */
+  /*@ assert z_gained_terms: (real)z_scale != 0.0 ==> \forall sequence p, integer e;
+        probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
+          gained{before_z, Here}(token->condition + e, z_gradient_size(term(p, e),
+            logsumexp_size(logits, token->experts), (real)z_scale)); */
   /*@ assert held: weights_held(token, router->gate, logits) &&
         probabilities_held(token, router->gate, logits); */
   /*@ assert without_z: (real)z_scale == 0.0 ==> \forall sequence p, integer e;
@@ -307,6 +346,19 @@ phibal_status phibal_reference_token_backward(phibal_reference_token *token,
         probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
           in(token->gradient + e, price_term(router->gate, logits, token->experts, p, price,
             (real)price_scale, e) + z_term(logits, token->experts, p, (real)z_scale, e)); */
+  /*@ assert without_z_terms: (real)z_scale == 0.0 ==> \forall sequence p, integer e;
+        probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
+          in(token->condition + e, price_size(router->gate, logits, token->experts, p, price,
+            (real)price_scale, e) + 0.0); */
+  /*@ assert some_z_terms: (real)z_scale != 0.0 ==> \forall sequence p, integer e;
+        probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
+          in(token->condition + e, price_size(router->gate, logits, token->experts, p, price,
+            (real)price_scale, e) + z_gradient_size(term(p, e),
+              logsumexp_size(logits, token->experts), (real)z_scale)); */
+  /*@ assert with_z_terms: \forall sequence p, integer e;
+        probabilities_are(p, router->gate, logits, token->experts) && 0 <= e < token->experts ==>
+          in(token->condition + e, price_size(router->gate, logits, token->experts, p, price,
+            (real)price_scale, e) + z_size(logits, token->experts, p, (real)z_scale, e)); */
   if (!gate_gradient) return PHIBAL_OK;
   return gradient_add_gates(token, router, logits, experts, gate_gradient);
 }

@@ -268,10 +268,15 @@ static phibal_status gradient_add_selected(phibal_reference_token *t, float scal
     ensures frame: only_token_written{Pre, Here}(t);
     ensures probabilities: vector_same{Pre, Here}(t->probability, t->experts);
     ensures gradients: vector_same{Pre, Here}(t->gradient, t->experts);
+    ensures conditions: vector_same{Pre, Here}(t->condition, t->experts);
     ensures mean: \result == PHIBAL_OK ==> \forall sequence q;
       (\forall integer s; 0 <= s < t->active ==>
          in{Pre}(t->probability + experts[s], term(q, s))) ==>
-      in(&t->mean, weighted_mean(q, x, t->active)); */
+      in(&t->mean, weighted_mean(q, x, t->active));
+    ensures magnitude: \result == PHIBAL_OK ==> \forall sequence q;
+      (\forall integer s; 0 <= s < t->active ==>
+         in{Pre}(t->probability + experts[s], term(q, s))) ==>
+      in(&t->magnitude, weighted_magnitude(q, x, t->active)); */
 static phibal_status token_mean(phibal_reference_token *t, const int32_t *experts, const float *x) {
   //@ assert use_enclosure && use_token;
   //@ ghost token_opened_up(t);
@@ -312,7 +317,10 @@ static phibal_status token_mean(phibal_reference_token *t, const int32_t *expert
     ensures probabilities: vector_same{Pre, Here}(t->probability, t->experts);
     ensures value: \result == PHIBAL_OK ==> \forall real p, a, integer e;
       0 <= e < t->experts && in{Pre}(t->probability + e, p) && in{Pre}(&t->mean, a) ==>
-      gained{Pre, Here}(t->gradient + e, (-(real)scale * p) * a); */
+      gained{Pre, Here}(t->gradient + e, (-(real)scale * p) * a);
+    ensures terms: \result == PHIBAL_OK ==> \forall real p, a, integer e;
+      0 <= e < t->experts && in{Pre}(t->probability + e, p) && in{Pre}(&t->magnitude, a) ==>
+      gained{Pre, Here}(t->condition + e, \abs(-(real)scale * p) * a); */
 static phibal_status token_subtract_mean(phibal_reference_token *t, float scale) {
   //@ assert use_enclosure && use_token;
   //@ ghost token_opened_up(t);
@@ -355,7 +363,11 @@ static phibal_status token_subtract_mean(phibal_reference_token *t, float scale)
     ensures value: \result == PHIBAL_OK ==> \forall real p, integer e;
       0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
       gained{Pre, Here}(t->gradient + e,
-                        selected_gain(experts, (real)scale * p, x, t->active, e)); */
+                        selected_gain(experts, (real)scale * p, x, t->active, e));
+    ensures terms: \result == PHIBAL_OK ==> \forall real p, integer e;
+      0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+      gained{Pre, Here}(t->condition + e,
+                        selected_gain_magnitude(experts, (real)scale * p, x, t->active, e)); */
 static phibal_status token_add_selected(phibal_reference_token *t, float scale,
                                         const int32_t *experts, const float *x) {
   //@ assert use_enclosure && use_token;
@@ -406,6 +418,12 @@ phibal_status router_gradient_add_probability(phibal_reference_token *t,
         0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
           gained{Pre, Here}(t->gradient + e, (-(real)router->scale * p) *
                                                weighted_mean(q, gate_gradient, t->active)); */
+  /*@ assert subtracted_terms: \forall sequence q, real p, integer e;
+        (\forall integer s; 0 <= s < t->active ==>
+           in{Pre}(t->probability + experts[s], term(q, s))) &&
+        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+          gained{Pre, Here}(t->condition + e, \abs(-(real)router->scale * p) *
+                                               weighted_magnitude(q, gate_gradient, t->active)); */
   phibal_status status = token_add_selected(t, router->scale, experts, gate_gradient);
   /*@ assert added: status == PHIBAL_OK ==> \forall sequence q, real p, integer e;
         (\forall integer s; 0 <= s < t->active ==>
@@ -414,5 +432,13 @@ phibal_status router_gradient_add_probability(phibal_reference_token *t,
           gained{Pre, Here}(t->gradient + e, (-(real)router->scale * p) *
                                                weighted_mean(q, gate_gradient, t->active) +
             selected_gain(experts, (real)router->scale * p, gate_gradient, t->active, e)); */
+  /*@ assert added_terms: status == PHIBAL_OK ==> \forall sequence q, real p, integer e;
+        (\forall integer s; 0 <= s < t->active ==>
+           in{Pre}(t->probability + experts[s], term(q, s))) &&
+        0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+          gained{Pre, Here}(t->condition + e, \abs(-(real)router->scale * p) *
+                                               weighted_magnitude(q, gate_gradient, t->active) +
+            selected_gain_magnitude(experts, (real)router->scale * p, gate_gradient, t->active,
+                                    e)); */
   return status;
 }

@@ -5,7 +5,7 @@
 
 #include "operation.h"
 #ifdef __FRAMAC__
-#include <phibal/acsl/router_gradient.h>
+#include <phibal/acsl/router_gradient_condition.h>
 #endif
 
 /*@ // nothing but a mean's places was written between A and B
@@ -136,7 +136,13 @@ phibal_status router_gradient_add_slots(phibal_reference_token *t, const phibal_
          in{Pre}(t->probability + experts[s], term(q, s))) &&
       0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
         gained{Pre, Here}(t->gradient + e, plain_gradient(experts, t->active, p, q, gate_gradient,
-                                                          (real)router->scale, e)); */
+                                                          (real)router->scale, e));
+    ensures terms: \result == PHIBAL_OK ==> \forall sequence q, real p, integer e;
+      (\forall integer s; 0 <= s < t->active ==>
+         in{Pre}(t->probability + experts[s], term(q, s))) &&
+      0 <= e < t->experts && in{Pre}(t->probability + e, p) ==>
+        gained{Pre, Here}(t->condition + e, plain_gradient_size(experts, t->active, p, q,
+                                              gate_gradient, (real)router->scale, e)); */
 phibal_status router_gradient_add_probability(phibal_reference_token *t,
                                               const phibal_router *router, const int32_t *experts,
                                               const float *gate_gradient);
@@ -161,7 +167,29 @@ phibal_status router_gradient_add_probability(phibal_reference_token *t,
     ensures value: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
       ((real)scale != 0.0 ==> in{Pre}(t->probability + e, p) && in{Pre}(&t->logsumexp, a)) ==>
       gained{Pre, Here}(t->gradient + e,
-                        (real)scale == 0.0 ? 0.0 : z_gradient(p, a, (real)scale)); */
+                        (real)scale == 0.0 ? 0.0 : z_gradient(p, a, (real)scale));
+    ensures terms: \result == PHIBAL_OK ==> \forall real p, a, integer e; 0 <= e < t->experts &&
+      ((real)scale != 0.0 ==> in{Pre}(t->probability + e, p) && in{Pre}(&t->logsumexp_terms, a)) ==>
+      gained{Pre, Here}(t->condition + e,
+                        (real)scale == 0.0 ? 0.0 : z_gradient_size(p, a, (real)scale)); */
 phibal_status router_gradient_add_z(phibal_reference_token *t, double scale);
+
+/* The condition: a contract that adds to the one in reference_moe.h. It stands here since nearly
+   every unit reads that header, and would have to be proved anew. */
+/*@ terminates \true;
+    ensures condition: \result == PHIBAL_OK ==> \forall sequence p, q, g, integer e;
+      probabilities_are(p, router->gate, logits, token->experts) &&
+      selected_are(q, router->gate, logits, token->experts, experts, token->active) &&
+      gates_are(g, router->gate, logits, experts, token->active) && 0 <= e < token->experts ==>
+        in(token->condition + e,
+          (price_size(router->gate, logits, token->experts, p, price, (real)price_scale, e) +
+           z_size(logits, token->experts, p, (real)z_scale, e)) +
+          gate_size(router->gate, logits, token->experts, experts, token->active, p, q, g,
+                    gate_gradient, (real)router->scale, e)); */
+phibal_status phibal_reference_token_backward(phibal_reference_token *token,
+                                              const phibal_router *router, const float *logits,
+                                              const int32_t *experts, const float *gate_gradient,
+                                              const float *price, double price_scale,
+                                              double z_scale);
 
 #endif
