@@ -5,6 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef __FRAMAC__
+/* WP has no infinite constants. Contracts ask of an upper end only that it is a number or +inf. */
+#undef HUGE_VAL
+#define HUGE_VAL 0x1p1023
+#endif
+
 static const phibal_potential_info catalogue[PHIBAL_POTENTIAL_COUNT] = {
 #define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
   {name, parameter, low, high, fallback, separable, floored},
@@ -13,6 +19,13 @@ static const phibal_potential_info catalogue[PHIBAL_POTENTIAL_COUNT] = {
 };
 
 const phibal_potential_info *phibal_potential_describe(phibal_potential_id id) {
+  /*@ assert letters: \forall integer i; known_potential(i) ==>
+        \valid_read(catalogue[i].parameter); */
+  /*@ assert parameters: \forall integer i; known_potential(i) ==>
+        (catalogue[i].parameter[0] != 0 <==> has_parameter(i)); */
+  /*@ assert ends: \forall integer i; known_potential(i) ==> \is_finite(catalogue[i].low) &&
+        (real)catalogue[i].low == (i == PHIBAL_POTENTIAL_LP ? 1.0 : 0.0) &&
+        \is_finite(catalogue[i].high); */
   return (unsigned)id < PHIBAL_POTENTIAL_COUNT ? &catalogue[id] : NULL;
 }
 

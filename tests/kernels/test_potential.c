@@ -1,0 +1,75 @@
+/* The catalogue of potentials (spec/potential.c): its rows, names, and which parameters are valid.
+ */
+#include <phibal/potential.h>
+#include <criterion/criterion.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* The least and greatest valid parameter; NAN where there is none. */
+static const struct {
+  const char *name;
+  double least, most;
+} valid[PHIBAL_POTENTIAL_COUNT] = {
+    {"euclid", NAN, NAN},
+    {"lp", 1.0, INFINITY},
+    {"soft-l1", 0x1p-1074, DBL_MAX},
+    {"negentropy", NAN, NAN},
+    {"tsallis", 0x1p-1074, DBL_MAX},
+    {"renyi", 0x1p-1074, 0x1.fffffffffffffp-1},
+    {"pseudo-huber", 0x1p-1074, DBL_MAX},
+    {"log-cosh", 0x1p-1074, DBL_MAX},
+    {"softplus", NAN, NAN},
+};
+
+static phibal_status check(int id, double parameter) {
+  const phibal_potential potential = {(phibal_potential_id)id, parameter};
+  return phibal_potential_check(&potential);
+}
+
+Test(potential, parameters) {
+  for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++) {
+    const char *name = valid[id].name;
+    const double least = valid[id].least, most = valid[id].most;
+    cr_assert_str_eq(phibal_potential_describe((phibal_potential_id)id)->name, name);
+    if (isnan(least)) { /* there is no parameter, so each is ignored */
+      const double any[] = {-1, 0, 7, INFINITY, NAN};
+      for (int i = 0; i < 5; i++) cr_assert_eq(check(id, any[i]), PHIBAL_OK, "%s", name);
+      continue;
+    }
+    cr_assert_eq(check(id, least), PHIBAL_OK, "%s", name);
+    cr_assert_eq(check(id, most), PHIBAL_OK, "%s", name);
+    cr_assert_eq(check(id, 0.5 + (least == 1)), PHIBAL_OK, "%s", name);
+    const double outside[] = {nextafter(least, -INFINITY), -1, -INFINITY, NAN,
+                              isinf(most) ? NAN : nextafter(most, INFINITY)};
+    for (int i = 0; i < 5; i++)
+      cr_assert_eq(check(id, outside[i]), PHIBAL_ERROR_ARGUMENT, "%s: %g", name, outside[i]);
+  }
+  cr_assert_eq(check(PHIBAL_POTENTIAL_TSALLIS, 1.0), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(check(PHIBAL_POTENTIAL_TSALLIS, nextafter(1.0, 2.0)), PHIBAL_OK);
+}
+
+Test(potential, ends_of_the_catalogue) {
+  const int outside[] = {-1, PHIBAL_POTENTIAL_COUNT, 1 << 30};
+  for (int i = 0; i < 3; i++) {
+    cr_assert_null(phibal_potential_describe((phibal_potential_id)outside[i]));
+    cr_assert_eq(check(outside[i], 1.5), PHIBAL_ERROR_ARGUMENT);
+  }
+  cr_assert_eq(phibal_potential_check(NULL), PHIBAL_ERROR_ARGUMENT);
+}
+
+Test(potential, names) {
+  phibal_potential found;
+  for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++) {
+    cr_assert_eq(phibal_potential_find(valid[id].name, &found), PHIBAL_OK);
+    cr_assert(found.id == (phibal_potential_id)id && phibal_potential_check(&found) == PHIBAL_OK);
+  }
+  const char *const unknown[] = {"", "Euclid", "euclid ", "lp2", "soft"};
+  for (int i = 0; i < 5; i++) {
+    cr_assert_eq(phibal_potential_find(unknown[i], &found), PHIBAL_ERROR_ARGUMENT);
+    for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++)
+      cr_assert(strstr(phibal_status_message(), valid[id].name), "%s", phibal_status_message());
+  }
+  cr_assert_eq(phibal_potential_find(NULL, &found), PHIBAL_ERROR_ARGUMENT);
+  cr_assert_eq(phibal_potential_find("lp", NULL), PHIBAL_ERROR_ARGUMENT);
+}
