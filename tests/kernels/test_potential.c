@@ -41,7 +41,7 @@ Test(potential, parameters) {
     cr_assert_eq(check(id, most), PHIBAL_OK, "%s", name);
     cr_assert_eq(check(id, 0.5 + (least == 1)), PHIBAL_OK, "%s", name);
     const double outside[] = {nextafter(least, -INFINITY), -1, -INFINITY, NAN,
-                              isinf(most) ? NAN : nextafter(most, INFINITY)};
+                              isinf(most) ? (double)NAN : nextafter(most, INFINITY)};
     for (int i = 0; i < 5; i++)
       cr_assert_eq(check(id, outside[i]), PHIBAL_ERROR_ARGUMENT, "%s: %g", name, outside[i]);
   }
