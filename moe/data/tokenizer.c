@@ -24,7 +24,8 @@ void token_buffer_free(token_buffer *buffer) {
 }
 
 void tokenizer_bytes(tokenizer *t) {
-  *t = (tokenizer){.vocabulary = 257, .end_of_document = 256};
+  *t =
+      (tokenizer){.vocabulary = TOKENIZER_BYTES_VOCABULARY, .end_of_document = TOKENIZER_BYTES_END};
 }
 
 #if PHIBAL_DATA_SENTENCEPIECE

@@ -26,6 +26,7 @@ typedef struct token_buffer {
 phibal_status token_buffer_append(token_buffer *buffer, uint32_t id);
 void token_buffer_free(token_buffer *buffer);
 
+enum { TOKENIZER_BYTES_END = 256, TOKENIZER_BYTES_VOCABULARY = 257 };
 /* Bytes 0 to 255 are themselves, 256 is the end of a document; vocabulary 257. Every text, valid
    UTF-8 or not, can be encoded and decoded. */
 void tokenizer_bytes(tokenizer *t);

@@ -24,16 +24,15 @@ phibal_status run_data_vocabulary(const char *what, int32_t data, bool open,
    with another tokenizer. `what` stands for the file. */
 static phibal_status check_file(const char *what, const token_file *file,
                                 const run_config *config) {
-  tokenizer bytes;
-  tokenizer_bytes(&bytes);
   if (config->data.boundaries && file->undivided)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s has no end of a document, which data.boundaries needs: set "
                              "data.end_of_document to its token",
                              what);
-  if (*config->training.from && !file->vocabulary_open && file->vocabulary == bytes.vocabulary &&
-      file->end_of_document == bytes.end_of_document &&
-      config->model.vocabulary > bytes.vocabulary + PADDING_MAX)
+  if (*config->training.from && !file->vocabulary_open &&
+      file->vocabulary == TOKENIZER_BYTES_VOCABULARY &&
+      file->end_of_document == TOKENIZER_BYTES_END &&
+      config->model.vocabulary > TOKENIZER_BYTES_VOCABULARY + PADDING_MAX)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s holds bytes as tokens, and the model of '%s' has %d tokens: token "
                              "files must be made with the model's own tokenizer",
