@@ -8,9 +8,9 @@ phibal.check      marks a test that the judge decides (pytest); phibal.vectors: 
 from __future__ import annotations
 
 from ._library import (ArgumentError, DomainError, Error, FormatError, NonFiniteError, UndecidedError, UnsupportedError,
-                       instruction_set, set_threads)
-from .reference import Enclosed, Potential
+                       command, instruction_set, set_threads)
+from .reference import Enclosed, Potential, audit
 from .verify import Case, Report, check, judge, vectors
 
 __all__ = ["ArgumentError", "Case", "DomainError", "Enclosed", "Error", "FormatError", "NonFiniteError", "Potential", "Report",
-           "UndecidedError", "UnsupportedError", "check", "instruction_set", "judge", "set_threads", "vectors"]
+           "UndecidedError", "UnsupportedError", "audit", "check", "command", "instruction_set", "judge", "set_threads", "vectors"]

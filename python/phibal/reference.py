@@ -6,6 +6,8 @@ was found exactly. `precision` is in bits; more of it narrows the enclosures, do
 from __future__ import annotations
 
 import ctypes
+import json
+import subprocess
 from ctypes import byref
 from typing import NamedTuple, Optional, Sequence, Union
 
@@ -108,3 +110,15 @@ class Potential:
     def conjugate_gradient(self, y) -> Enclosed:
         """grad phi*(y) (.d), [E]: the loads at prices y."""
         return self._evaluate("conjugate_gradient", y)
+
+
+def audit(potential: str, *options: str) -> dict:
+    """The certificate of `phibal audit` (spec/AUDIT.md, spec/audit-certificate.schema.json) of a .phi file, by its path, or
+    of a built-in potential, by its name. options: those of the command, such as '--param=alpha=1/2' or '--quick'.
+
+    ValueError with the command's message where the file or an option is wrong."""
+    given = [potential] if potential.endswith(".phi") else ["--potential", potential]
+    run = subprocess.run([_library.command(), "audit", *given, *options, "--json"], capture_output=True, text=True)
+    if run.returncode not in (0, 1):
+        raise _library.ArgumentError(run.stderr.strip())
+    return json.loads(run.stdout)

@@ -33,7 +33,7 @@ import subprocess
 import sys
 import tempfile
 
-DOCUMENTS = ["README.md", "spec/VECTORS.md", "spec/CI.md", "spec/AUDIT.md", "spec/PHI-LANGUAGE.md", "moe/README.md"]
+DOCUMENTS = ["README.md", "spec/VECTORS.md", "spec/CI.md", "spec/AUDIT.md", "spec/PHI-LANGUAGE.md", "moe/README.md", "python/README.md"]
 SECONDS = {False: 300, True: 7200}
 NO_INDEX = re.compile("No matching distribution|Max retries exceeded|Temporary failure in name resolution|ensurepip is not")
 
