@@ -88,7 +88,8 @@ def main():
               f"{median(t[1] / t[0] for t in times):7.2f}")
     print("\none token, 64 experts, 8 active: microseconds a call")
     x, weights = torch.randn(1, 64, requires_grad=True), (torch.randn(1, 8), torch.randn(64))
-    for name, call in (("forward", lambda router: router(x, 8)), ("forward and backward", lambda router: step(router, x, 8, weights))):
+    for name, call in (("forward", lambda router: router(x, 8)),
+                       ("forward and backward", lambda router: step(router, x, 8, weights))):
         row = []
         for router in (ours, theirs):
             best = []

@@ -12,5 +12,6 @@ from ._library import (ArgumentError, DomainError, Error, FormatError, NonFinite
 from .reference import Enclosed, Potential, audit
 from .verify import Case, Report, check, judge, vectors
 
-__all__ = ["ArgumentError", "Case", "DomainError", "Enclosed", "Error", "FormatError", "NonFiniteError", "Potential", "Report",
-           "UndecidedError", "UnsupportedError", "audit", "check", "command", "instruction_set", "judge", "set_threads", "vectors"]
+__all__ = ["ArgumentError", "Case", "DomainError", "Enclosed", "Error", "FormatError", "NonFiniteError", "Potential",
+           "Report", "UndecidedError", "UnsupportedError", "audit", "check", "command", "instruction_set", "judge",
+           "set_threads", "vectors"]

@@ -192,6 +192,21 @@ def balance_loss(potential, alpha: float, loads: NDArray[np.float32], m: NDArray
     return np.float32(loss.value)
 
 
+class Step(NamedTuple):
+    """What `balance_step` returns."""
+    m: NDArray[np.float32]        #: [E], m of the step so far (M5); of the last micro-batch: the next m (M1)
+    loss: np.float32              #: (L1) of this micro-batch's loads
+    centred: NDArray[np.float32]  #: [E] (M3): the price, for `router_backward` with price_scale = alpha E / T
+
+
+def balance_step(potential, alpha: float, eta: float, m: NDArray[np.float32], so_far: Loads, now: Loads) -> Step:
+    """(M5), (L1), (M3) of a micro-batch of one layer: m of the step before, float32 [E]; the loads of the step so far, with
+    this micro-batch; the loads of this micro-batch alone. All loads are those of all ranks."""
+    phi = _potential(potential)
+    following = ema(m, so_far.mean(), eta)
+    return Step(following, balance_loss(phi, alpha, now.mean(), following), price_centred(phi, following).price)
+
+
 def switch_loss(alpha: float, frequency: NDArray[np.float32], loads: NDArray[np.float32]) -> np.float32:
     """(L3) alpha E sum_e frequency_e loads_e; frequency, loads: float32 [E]."""
     f, E = _vector("frequency", frequency)
@@ -286,11 +301,14 @@ def gather_backward(gradient: NDArray[np.float32], p: Permutation) -> NDArray[np
     return x_gradient
 
 
-def combine(rows: NDArray[np.float32], gates: NDArray[np.float32], row: NDArray[np.int64]) -> NDArray[np.float32]:
-    """(E4) y_i = sum_s g_is rows[row[i, s]], float32 [T, d], from the experts' outputs float32 [N, d] and gates [T, k]."""
+def combine(rows: NDArray[np.float32], gates: NDArray[np.float32], row: NDArray[np.int64],
+            y: Optional[NDArray[np.float32]] = None) -> NDArray[np.float32]:
+    """(E4) y_i + sum_s g_is rows[row[i, s]], float32 [T, d], from the experts' outputs float32 [N, d] and gates [T, k];
+    y: float32 [T, d], 0 where None."""
     g, T, k = _rows("gates", gates, F32)
     output = _array("rows", rows, F32, (None, None))
-    y = np.zeros((T, rows.shape[1]), F32)
+    _optional("y", y, F32, (T, rows.shape[1]))
+    y = np.zeros((T, rows.shape[1]), F32) if y is None else y.copy()
     require(_call.phibal_combine(T, k, rows.shape[1], _row(row, T, k, len(rows)), g, output, y.ctypes.data))
     return y
 
@@ -306,6 +324,66 @@ def combine_backward(rows: NDArray[np.float32], gates: NDArray[np.float32], row:
                                           _array("y_gradient", y_gradient, F32, (T, d)), row_gradient.ctypes.data,
                                           gate_gradient.ctypes.data))
     return row_gradient, gate_gradient
+
+
+ACTIVATIONS = {"silu": 0, "gelu-tanh": 1}  # phibal_activation
+
+
+class Ffn(NamedTuple):
+    """What `ffn_forward` returns: y, and a, b, h of (E2), which the backward pass needs."""
+    y: NDArray[np.float32]  #: [N, d]
+    a: NDArray[np.float32]  #: [N, f]
+    b: NDArray[np.float32]  #: [N, f]
+    h: NDArray[np.float32]  #: [N, f]
+
+
+def _ffn(offsets, x, w_gate, w_up, w_down, activation) -> tuple:
+    """(phibal_ffn, addresses of offsets to w_down, (E, f, d, N))"""
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation: expected one of {', '.join(ACTIVATIONS)}, got {activation!r}")
+    gate = _array("w_gate", w_gate, F32, (None, None, None))
+    E, f, d = w_gate.shape
+    rows, N, _ = _rows("x", x, F32)
+    addresses = (_array("offsets", offsets, I64, (E + 1,)), _array("x", x, F32, (None, d)), gate,
+                 _array("w_up", w_up, F32, (E, f, d)), _array("w_down", w_down, F32, (E, d, f)))
+    if offsets[0] != 0 or offsets[-1] != N or (np.diff(offsets) < 0).any():
+        raise ValueError(f"offsets: expected to rise from 0 to the {N} rows of x")
+    return _library.Ffn(E, d, f, ACTIVATIONS[activation]), addresses, (E, f, d, N)
+
+
+def ffn_forward(offsets: NDArray[np.int64], x: NDArray[np.float32], w_gate: NDArray[np.float32], w_up: NDArray[np.float32],
+                w_down: NDArray[np.float32], *, activation: str = "silu") -> Ffn:
+    """(E2) for row n of expert e: a = w_gate[e] x, b = w_up[e] x, h = act(a) b, y = w_down[e] h.
+
+    offsets: int64 [E + 1], as `permutation` gives them. x: [N, d]. w_gate, w_up: [E, f, d]. w_down: [E, d, f]."""
+    ffn, addresses, (_, f, d, N) = _ffn(offsets, x, w_gate, w_up, w_down, activation)
+    r = Ffn(np.empty((N, d), F32), *(np.empty((N, f), F32) for _ in range(3)))
+    require(_call.phibal_ffn_forward(byref(ffn), *addresses, r.a.ctypes.data, r.b.ctypes.data, r.h.ctypes.data,
+                                     r.y.ctypes.data))
+    return r
+
+
+class FfnGradients(NamedTuple):
+    """What `ffn_backward` returns."""
+    x: NDArray[np.float32]       #: [N, d]
+    w_gate: NDArray[np.float32]  #: [E, f, d]
+    w_up: NDArray[np.float32]    #: [E, f, d]
+    w_down: NDArray[np.float32]  #: [E, d, f]
+
+
+def ffn_backward(offsets: NDArray[np.int64], x: NDArray[np.float32], w_gate: NDArray[np.float32], w_up: NDArray[np.float32],
+                 w_down: NDArray[np.float32], forward: Ffn, y_gradient: NDArray[np.float32], *,
+                 activation: str = "silu") -> FfnGradients:
+    """(E3) the gradients of `ffn_forward`, which returned `forward`, from y' [N, d]."""
+    ffn, addresses, (_, f, d, N) = _ffn(offsets, x, w_gate, w_up, w_down, activation)
+    for name in ("a", "b", "h"):
+        _array(name, getattr(forward, name), F32, (N, f))
+    a, b, h_gradient = forward.a.copy(), forward.b.copy(), np.empty((N, f), F32)
+    g = FfnGradients(np.empty((N, d), F32), *(np.zeros_like(w) for w in (w_gate, w_up, w_down)))
+    require(_call.phibal_ffn_backward(byref(ffn), *addresses, a.ctypes.data, b.ctypes.data, forward.h.ctypes.data,
+                                      _array("y_gradient", y_gradient, F32, (N, d)), h_gradient.ctypes.data,
+                                      *(part.ctypes.data for part in g)))
+    return g
 
 
 def _metric(function, name, x, dtype) -> float:

@@ -71,10 +71,8 @@ class Potential:
     def __init__(self, name: str, parameter: Optional[Number] = None, precision: int = 128):
         if not isinstance(precision, int) or not 32 <= precision <= 1 << 20:
             raise ValueError(f"precision: expected 32 to {1 << 20} bits, got {precision!r}")
-        near = None
-        if isinstance(parameter, str):
-            near = float(_Vector(1, 64, [parameter]).read().lo[0])
-        self.kernel = _library.find_potential(name, parameter if near is None else near)
+        near = float(_Vector(1, 64, [parameter]).read().lo[0]) if isinstance(parameter, str) else parameter
+        self.kernel = _library.find_potential(name, near)
         self.name, self.precision = name, precision
         self._parameter = _Vector(1, precision, [self.kernel.parameter if parameter is None else parameter])
         self._phi = _ReferencePotential(self.kernel.id, self._parameter.data[0])

@@ -327,7 +327,7 @@ class _Loss(_Counter):
         time. In eval() nothing is counted, and m stays as it is."""
         layer, r = self._layer(layer), self._routing(logits, mask)
         ranks, again = self._ranks(), _recomputing()
-        key = (layer, r.sums.numpy().tobytes(), r.counts.numpy().tobytes(), int(r.tokens)) if self.training else None
+        key = (layer, r.sums.numpy().tobytes(), r.counts.numpy().tobytes(), int(r.tokens)) if self.training else ()
         if again and self.training:
             if key not in self._first_pass:
                 raise RuntimeError("the forward pass was run again in the backward pass with other logits than at first, "

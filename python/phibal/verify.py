@@ -14,7 +14,8 @@ from . import _library
 
 
 class Case(NamedTuple):
-    """One case of an operation. A name is as in VECTORS.md, with '_' for '-'."""
+    """One case of an operation. A name is as in VECTORS.md, with '_' for '-'; a parameter `experts` beside an input of this
+    name is called experts_count."""
     id: str                        #: operation/seed/number, permanent
     kind: str                      #: the family of cases that it belongs to
     flags: List[str]               #: which bugs it can reveal (spec/flags.def)
@@ -52,8 +53,9 @@ class _Vectors:
         for c in self.manifest["cases"]:
             tensor = lambda part, names: {_python(n): self.tensors[f"{c['prefix']}/{part}/{n}"] for n in names
                                           if f"{c['prefix']}/{part}/{n}" in self.tensors}
-            yield Case(c["id"], c["kind"], c["flags"], {_python(n): v for n, v in c["parameters"].items()},
-                       tensor("in", c["inputs"]), tensor("expected", c["outputs"]), tensor("bound", c["outputs"]))
+            parameters = {_python(n) + "_count" * (n in c["inputs"]): v for n, v in c["parameters"].items()}
+            yield Case(c["id"], c["kind"], c["flags"], parameters, tensor("in", c["inputs"]),
+                       tensor("expected", c["outputs"]), tensor("bound", c["outputs"]))
 
 
 def vectors(op: str, seed: int = 1, cases: int = 24) -> Iterator[Case]:
@@ -182,7 +184,7 @@ def _judge(folder: str, files: _Vectors, function: Callable, times: float, forma
     judged = len(raised)
     if results:
         path = os.path.join(folder, "results.npz")
-        np.savez(path, **results)
+        np.savez(path, **results)  # type: ignore[arg-type]
         options = [f"--times={times!r}", "--answered-only", "--json"] + ([f"--format={format}"] if format else [])
         report = json.loads(_phibal("judge", files.path, path, *options).stdout)
         kinds = {c["id"]: c["kind"] for c in files.manifest["cases"]}
@@ -214,6 +216,7 @@ def check(op: str, *, cases: int = 24, seed: Optional[int] = None, times: float 
         def test(phibal_kind):
             phibal_kind()
         test.__name__, test.__doc__, test.__module__ = function.__name__, function.__doc__, function.__module__
-        test._phibal = _Check(op, function, dict(cases=cases, seed=seed, times=times, format=format, without=without, to=to))
+        options = dict(cases=cases, seed=seed, times=times, format=format, without=without, to=to)
+        setattr(test, "_phibal", _Check(op, function, options))
         return test
     return mark

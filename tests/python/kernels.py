@@ -1,8 +1,6 @@
 """phibal.numpy and phibal.reference: judged like any other implementation, and asked for what they must refuse."""
-import os
 import random
 import subprocess
-import sys
 import unittest
 
 from needs import need, run
@@ -47,10 +45,45 @@ def balance_loss(m, loads, potential, alpha, parameter=None):
     return {"loss": pn.balance_loss(pn.potential(potential, None if parameter is None else float(parameter)), alpha, loads, m)}
 
 
-def permutation(experts_, k, experts, x, x_gradient, gathered_gradient):
-    p = pn.permutation(experts, experts_)
-    gradient = pn.gather_backward(gathered_gradient, p)
-    return {"offsets": p.offsets, "source": p.source, "row": p.row, "gathered": pn.gather(x, p), "x-gradient": gradient}
+def permutation(experts_count, k, experts, x, x_gradient, gathered_gradient):
+    p = pn.permutation(experts, experts_count)
+    return {"offsets": p.offsets, "source": p.source, "row": p.row, "gathered": pn.gather(x, p),
+            "x-gradient": x_gradient + pn.gather_backward(gathered_gradient, p)}
+
+
+def expert_ffn(activation, offsets, x, y_gradient, w_gate, w_up, w_down, w_gate_gradient, w_up_gradient, w_down_gradient):
+    forward = pn.ffn_forward(offsets, x, w_gate, w_up, w_down, activation=activation)
+    g = pn.ffn_backward(offsets, x, w_gate, w_up, w_down, forward, y_gradient, activation=activation)
+    return {"y": forward.y, "x-gradient": g.x, "w-gate-gradient": w_gate_gradient + g.w_gate,
+            "w-up-gradient": w_up_gradient + g.w_up, "w-down-gradient": w_down_gradient + g.w_down}
+
+
+def combine(experts_count, k, experts, row, gates, expert_output, y, y_gradient):
+    expert_gradient, gate_gradient = pn.combine_backward(expert_output, gates, row.reshape(gates.shape), y_gradient)
+    return {"y": pn.combine(expert_output, gates, row.reshape(gates.shape), y), "expert-gradient": expert_gradient,
+            "gate-gradient": gate_gradient}
+
+
+def balance_step(logits, m, k, micro_batches, ranks, forward_passes, alpha, eta, potential, parameter=None, mask=None):
+    L, T, E = logits.shape
+    mask = np.ones(T, np.uint8) if mask is None else mask
+    phi = pn.potential(potential, None if parameter is None else float(parameter))
+    n, total = T // micro_batches, int(mask.sum())
+    answer = {"m": m.copy(), "counts": np.zeros((L, E), np.int64), "loss": np.zeros(L),
+              "logit-gradient": np.zeros_like(logits)}
+    for l in range(L):
+        so_far = pn.Loads(E, k)
+        for part in (slice(a * n, a * n + n) for a in range(micro_batches)):
+            r = pn.router_forward(logits[l, part], k, mask=mask[part])
+            so_far.add(r.loads)
+            if not r.loads.tokens:
+                continue
+            step = pn.balance_step(phi, alpha, eta, m[l], so_far, r.loads)
+            answer["loss"][l] += float(step.loss) * r.loads.tokens / total
+            answer["logit-gradient"][l, part] = pn.router_backward(logits[l, part], r.experts, mask=mask[part],
+                                                                   price=step.centred, price_scale=alpha * E / total)
+        answer["m"][l], answer["counts"][l] = step.m, so_far.count
+    return answer
 
 
 def metrics(experts, counts, loads, x):
@@ -71,6 +104,10 @@ JUDGED = {
         "loss": pn.sequence_loss(logits, k, sequences, alpha, gate=gate, bias=bias, mask=mask)},
     "z-loss": lambda logsumexp, coefficient, mask=None: {"loss": pn.z_loss(logsumexp, coefficient, mask)},
     "loss-free": lambda counts, bias, rate: {"bias": pn.loss_free_update(bias, counts, rate)},
+    "permutation": permutation,
+    "expert-ffn": expert_ffn,
+    "combine": combine,
+    "balance-step": balance_step,
     "metrics": metrics,
 }
 
@@ -79,9 +116,9 @@ class Judged(unittest.TestCase):
     def test_operations(self):
         for op, function in JUDGED.items():
             with self.subTest(op):
-                report = phibal.judge(op, function, cases=100)
+                report = phibal.judge(op, function, cases=90)
                 self.assertEqual(report.verdict, "verified", str(report))
-                self.assertEqual(report.judged, 100)
+                self.assertEqual(report.judged, 90)
 
     def test_permutation_and_combine(self):
         """The rows of experts, there and back: exact where a sum has one term."""
@@ -143,8 +180,8 @@ class Judged(unittest.TestCase):
 class Reference(unittest.TestCase):
     def test_against_eval(self):
         """The command encloses the same numbers by other digits: what it rounds to nearest lies between lo and hi."""
-        for name, value, at in (("negentropy", None, "0.2,0.3,0.5"), ("tsallis", "1/3", "0.25,0.75"), ("log-cosh", "2", "0.1,0.7"),
-                                ("renyi", "0.5", "0.1,0.9")):
+        for name, value, at in (("negentropy", None, "0.2,0.3,0.5"), ("tsallis", "1/3", "0.25,0.75"),
+                                ("log-cosh", "2", "0.1,0.7"), ("renyi", "0.5", "0.1,0.9")):
             for function in ("gradient", "value"):
                 parameter = ["--param", f"{'alpha' if name != 'log-cosh' else 'beta'}={value}"] if value else []
                 text = subprocess.run([phibal._library.command(), "eval", "--potential", name, *parameter, "--fn", function,
@@ -206,21 +243,25 @@ class Refused(unittest.TestCase):
     def test_fuzzed(self):
         """Whatever the arguments, a call returns or raises one of the documented exceptions: no crash, no other."""
         r = random.Random(1)
-        things = [np.zeros((4, 8), np.float32), np.zeros((0, 8), np.float32), np.zeros((4, 0), np.float32), np.zeros(8, np.float32),
-                  np.full((4, 8), np.nan, np.float32), np.full((4, 2), 99, np.int32), np.full((4, 2), -1, np.int32),
-                  np.zeros((4, 2), np.float32), np.ones(4, np.uint8), np.ones(4, bool), np.zeros(8, np.int64), np.zeros(0, np.float32),
-                  np.zeros((4, 8), ">f4"), np.zeros((8, 4), np.float32).T, np.zeros((4, 2), np.int64), np.zeros(8), None, 1, -1,
-                  2**70, 0.5, float("nan"), "negentropy", [1.0], object(), np.float32(1), np.zeros((2, 2, 2), np.float32)]
-        functions = [pn.router_forward, pn.router_backward, pn.ema, pn.price, pn.price_centred, pn.balance_loss, pn.switch_loss,
-                     pn.frequency_centred, pn.sequence_loss, pn.z_loss, pn.loss_free_update, pn.permutation, pn.combine,
-                     pn.combine_backward, pn.maxvio_counts, pn.maxvio_mean, pn.gini, pn.entropy, pn.potential]
+        things = [np.zeros((4, 8), np.float32), np.zeros((0, 8), np.float32), np.zeros((4, 0), np.float32),
+                  np.zeros(8, np.float32), np.full((4, 8), np.nan, np.float32), np.full((4, 2), 99, np.int32),
+                  np.full((4, 2), -1, np.int32), np.zeros((4, 2), np.float32), np.ones(4, np.uint8), np.ones(4, bool),
+                  np.zeros(8, np.int64), np.zeros(0, np.float32), np.zeros((4, 8), ">f4"), np.zeros((8, 4), np.float32).T,
+                  np.zeros((4, 2), np.int64), np.zeros(8), None, 1, -1, 2**70, 0.5, float("nan"), "negentropy", [1.0], object(),
+                  np.float32(1), np.zeros((2, 2, 2), np.float32)]
+        functions = [pn.router_forward, pn.router_backward, pn.ema, pn.price, pn.price_centred, pn.balance_loss,
+                     pn.switch_loss, pn.frequency_centred, pn.sequence_loss, pn.z_loss, pn.loss_free_update, pn.permutation,
+                     pn.combine, pn.combine_backward, pn.ffn_forward, pn.maxvio_counts, pn.maxvio_mean, pn.gini, pn.entropy,
+                     pn.potential]
         keywords = {pn.router_forward: ("gate", "scale", "bias", "mask"),
                     pn.router_backward: ("gate", "scale", "mask", "gate_gradient", "price", "price_scale", "z_scale")}
         x, vector = np.zeros((4, 8), np.float32), np.full(8, 0.125, np.float32)
         valid = dict(logits=x, k=2, experts=np.tile(np.arange(2, dtype=np.int32), (4, 1)), m=vector, loads=vector, eta=0.5,
-                     potential="tsallis", alpha=0.1, frequency=vector, sequences=2, logsumexp=vector, coefficient=0.1, bias=vector,
-                     count=np.ones(8, np.int64), rate=0.1, mean=vector, x=np.ones(8), rows=x, gates=x[:, :2].copy(),
-                     row=np.zeros((4, 2), np.int64), y_gradient=x, name="negentropy", parameter=None)
+                     potential="tsallis", alpha=0.1, frequency=vector, sequences=2, logsumexp=vector, coefficient=0.1,
+                     bias=vector, count=np.ones(8, np.int64), rate=0.1, mean=vector, x=np.ones(8), rows=x,
+                     gates=x[:, :2].copy(), row=np.zeros((4, 2), np.int64), y_gradient=x, name="negentropy", parameter=None,
+                     y=None, offsets=np.array([0, 2, 4]), w_gate=np.zeros((2, 3, 8), np.float32),
+                     w_up=np.zeros((2, 3, 8), np.float32), w_down=np.zeros((2, 8, 3), np.float32))
         returned = 0
         for _ in range(20000):
             f = r.choice(functions)

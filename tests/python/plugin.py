@@ -1,4 +1,5 @@
 """The pytest plugin and `python -m phibal verify`: verdicts, messages and exit statuses."""
+import importlib.util
 import os
 import subprocess
 import sys
@@ -58,7 +59,8 @@ class Plugin(unittest.TestCase):
         return subprocess.run([sys.executable, *arguments], cwd=self.folder.name, capture_output=True, text=True)
 
     def test_module(self):
-        verify = lambda function, *rest: self.python("-m", "phibal", "verify", function, "--op=router-forward", "--cases=40", *rest)
+        verify = lambda function, *rest: self.python("-m", "phibal", "verify", function, "--op=router-forward", "--cases=40",
+                                                     *rest)
         good, bad = verify("mine:router"), verify("mine:without_bias", "--markdown=summary.md")
         self.assertEqual(good.returncode, 0, good.stderr)
         self.assertIn("verified; 40 cases judged, 0 failed", good.stdout)
@@ -69,16 +71,16 @@ class Plugin(unittest.TestCase):
             self.assertIn("### router-forward: mismatch", file.read())
         self.assertEqual(verify("mine:none").returncode, 3)
         for unusable in (verify("mine:nothing"), verify("yours:router"), verify("mine:too_few"),
-                         self.python("-m", "phibal", "verify", "mine:router", "--op=route"), self.python("-m", "phibal", "verify")):
+                         self.python("-m", "phibal", "verify", "mine:router", "--op=route"),
+                         self.python("-m", "phibal", "verify")):
             self.assertEqual(unusable.returncode, 2, unusable.stdout)
 
     def test_pytest(self):
-        try:
-            import pytest
-        except ImportError as error:
-            self.skipTest(str(error))
+        if importlib.util.find_spec("pytest") is None:
+            self.skipTest("no pytest")
         plugin = [] if os.environ.get("PHIBAL_BUILD") is None else ["-p", "phibal.pytest_plugin"]
-        ran = self.python("-m", "pytest", "-q", "-rfs", *plugin, "--phibal-seed=2", "--phibal-summary=summary.md", "--junit-xml=junit.xml")
+        ran = self.python("-m", "pytest", "-q", "-rfs", *plugin, "--phibal-seed=2", "--phibal-summary=summary.md",
+                          "--junit-xml=junit.xml")
         self.assertEqual(ran.returncode, 1, ran.stdout + ran.stderr)
         self.assertIn("FAILED test_mine.py::test_without_bias[bias]", ran.stdout)
         self.assertEqual(ran.stdout.count("FAILED"), 1, ran.stdout)

@@ -3,7 +3,6 @@ situations where balancing goes wrong in training: micro-batches, padding, ranks
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -276,7 +275,8 @@ class Training(unittest.TestCase):
                 (ValueError, "layer: expected 0 to 1, got 2", lambda: b.loss(2, x)),
                 (ValueError, r"2 of 8 experts .* got one to 3 of 8", lambda: b.loss(0, pt.router(x, 3))),
                 (ValueError, "2 of 8 experts", lambda: b.loss(0, self.logits(E=4))),
-                (ValueError, "mask: the routing has a mask", lambda: b.loss(0, pt.router(x, 2), torch.ones(24, dtype=torch.bool))),
+                (ValueError, "mask: the routing has a mask",
+                 lambda: b.loss(0, pt.router(x, 2), torch.ones(24, dtype=torch.bool))),
                 (ValueError, "tokens: expected those of the global batch", lambda: b.loss(0, x, tokens=5)),
                 (ValueError, "eta: expected a number in", lambda: pt.PhiBalancer(1, 8, 2, eta=0)),
                 (ValueError, "unknown potential 'x'", lambda: pt.PhiBalancer(1, 8, 2, potential="x")),
@@ -311,6 +311,7 @@ def rank(number, ranks, port, folder):
     model = Model()
     ddp = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    after = []
     for s in range(3):
         optimizer.zero_grad()
         for a in range(2):
@@ -322,8 +323,9 @@ def rank(number, ranks, port, folder):
         optimizer.step()
         model.balancer.step()
         model.free.step()
-        first = model.balancer.m.clone() if s == 0 else first
-    torch.save({"first": first, "m": model.balancer.m, "w": model.w.data, "bias": model.free.bias}, os.path.join(folder, f"{ranks}-{number}"))
+        after.append(model.balancer.m.clone())
+    torch.save({"first": after[0], "m": after[-1], "w": model.w.data, "bias": model.free.bias},
+               os.path.join(folder, f"{ranks}-{number}"))
     torch.distributed.destroy_process_group()
 
 

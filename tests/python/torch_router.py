@@ -1,6 +1,5 @@
 """phibal.torch.router: its operators by PyTorch's own checks, its values by the judge, its gradients by automatic
 differentiation of the equations in binary64, and what it must refuse."""
-import os
 import random
 import unittest
 
@@ -24,7 +23,8 @@ def written_out(x, k, gate, scale, bias=None, mask=None):
     score = torch.sigmoid(x).float().double() if gate == "sigmoid" else x
     order = torch.sort(score.detach() + (0 if bias is None else bias.double()), descending=True, stable=True).indices[:, :k]
     p = torch.softmax(w, -1)
-    gates = p.gather(1, order) if gate == "probability" or gate == "topk-softmax" and k == 1 else torch.softmax(w.gather(1, order), -1)
+    of_all = gate == "probability" or gate == "topk-softmax" and k == 1
+    gates = p.gather(1, order) if of_all else torch.softmax(w.gather(1, order), -1)
     p, gates = p * real[:, None], gates * real[:, None] * scale
     return gates, p, p.sum(0) / max(int(real.sum()), 1), torch.logsumexp(x, -1) * real, torch.where(real[:, None], order, -1)
 
@@ -189,10 +189,11 @@ class Refused(unittest.TestCase):
     def test_fuzzed(self):
         """Whatever the arguments: a result, or one of the documented exceptions."""
         r = random.Random(1)
-        things = [torch.zeros(4, 8), torch.zeros(0, 8), torch.zeros(4, 0), torch.zeros(8), torch.zeros(8, 4).T, torch.zeros(4, 8).double(),
-                  torch.full((4, 8), float("nan")), torch.ones(4, dtype=torch.bool), torch.ones(4, dtype=torch.uint8), torch.ones(8),
-                  torch.zeros(4, 8).to_sparse(), torch.zeros(1, 8).expand(4, 8), torch.zeros(4, 8, dtype=torch.complex64), None, 0, 1, 8,
-                  2**70, 0.5, "sigmoid", "a", [1], np.zeros((4, 8), np.float32), torch.nn.Parameter(torch.zeros(4, 8))]
+        things = [torch.zeros(4, 8), torch.zeros(0, 8), torch.zeros(4, 0), torch.zeros(8), torch.zeros(8, 4).T,
+                  torch.zeros(4, 8).double(), torch.full((4, 8), float("nan")), torch.ones(4, dtype=torch.bool),
+                  torch.ones(4, dtype=torch.uint8), torch.ones(8), torch.zeros(4, 8).to_sparse(),
+                  torch.zeros(1, 8).expand(4, 8), torch.zeros(4, 8, dtype=torch.complex64), None, 0, 1, 8, 2**70, 0.5,
+                  "sigmoid", "a", [1], np.zeros((4, 8), np.float32), torch.nn.Parameter(torch.zeros(4, 8))]
         returned = 0
         for _ in range(5000):
             x = things[0] if r.random() < 0.5 else r.choice(things)
