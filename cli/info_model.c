@@ -19,16 +19,14 @@ static phibal_status look_at_weights(const char *folder, const char *ignored, in
   if (hf_open(folder, ignored, &c))
     return explained ? PHIBAL_OK : string_list_append(reasons, phibal_status_message());
   phibal_status status = PHIBAL_OK;
-  bool told[64] = {false};
+  uint64_t told = 0; /* types, by their bits */
   for (int32_t f = 0; f < c.files; f++)
     for (int64_t i = 0; i < c.file[f].count && !status; i++) {
       const safetensors_tensor *t = &c.file[f].tensors[i];
       ++*tensors;
       *elements += t->elements;
-      const bool read = t->dtype == SAFETENSORS_F32 || t->dtype == SAFETENSORS_BF16 ||
-                        t->dtype == SAFETENSORS_F16;
-      if (read || ((int)t->dtype < 64 && told[t->dtype])) continue;
-      if ((int)t->dtype < 64) told[t->dtype] = true;
+      if (hf_reads(t->dtype) || told & 1ull << t->dtype) continue;
+      told |= 1ull << t->dtype;
       phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: tensors of type %s", c.file[f].name,
                         safetensors_dtype_name(t->dtype));
       status = string_list_append(reasons, phibal_status_message());

@@ -47,6 +47,7 @@ void phibal_ffn_activate(phibal_activation activation, int64_t n, const float *r
 
 void phibal_ffn_activate_backward(phibal_activation activation, int64_t n, float *restrict a,
                                   float *restrict b, const float *restrict h_gradient) {
+  /* a and b come from memory: those of the next chunk are fetched while this one is computed. */
   enum { CHUNK = 512, LINE = 16 };
   for (int64_t first = 0; first < n; first += CHUNK) {
     const int64_t end = smaller(first + CHUNK, n);

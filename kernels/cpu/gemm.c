@@ -6,8 +6,8 @@
 
 enum { LEAST = 64 };
 
-/* The edges of the tiles of an [m][n] result: no larger than 256 by 512, and small enough that each
-   of several threads gets a few. A copy of a panel of columns serves all rows of its tile, so tiles
+/* The edges of the tiles of an [m][n] result: small enough that each of several threads gets a few.
+   A copy of a panel of columns serves all rows of its tile, so tiles
    get narrower before they get lower. */
 typedef struct tiling {
   int64_t rows, columns;

@@ -52,6 +52,9 @@ void hf_close(hf_checkpoint *c);
    unknown; PHIBAL_ERROR_UNSUPPORTED one of another type. Then m's parameters are unspecified. */
 phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, model *m);
 
+/* Whether numbers of this type are read: F32, BF16 and F16. */
+bool hf_reads(safetensors_dtype type);
+
 /* Opens, restores, closes. */
 phibal_status hf_load(const char *folder, const char *ignored, const model_config *config,
                       model *m);

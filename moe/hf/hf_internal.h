@@ -39,7 +39,7 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
                             const hf_architecture *architecture, model_config *c);
 void hf_rope_make(const hf_architecture *architecture, const model_config *c, json_t *json);
 
-/* hf_read.c: the numbers of an F32, BF16 or F16 tensor. */
+/* hf_read.c: the numbers of a tensor of a type that hf_reads. */
 void hf_numbers(const safetensors_tensor *from, float *to);
 
 /* hf_json.c: values of an object's keys. A missing key or null leaves *value as it is where it is

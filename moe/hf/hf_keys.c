@@ -30,7 +30,8 @@ static const struct {
     {"head_dim", {ABSENT, ABSENT, ABSENT, NULL, NULL, ABSENT}, HF_MIXTRAL, NULL},
     {"num_experts", {"64", ABSENT, "128", NULL, ABSENT}, 0, "num_local_experts"},
     {"num_local_experts", {ABSENT, "8", ABSENT, NULL, NULL, ABSENT}, 0, "num_experts"},
-    {"n_routed_experts", {NULL, NULL, NULL, NEEDED, "64", "256"}, 0, "num_experts"},
+    {"n_routed_experts", {NULL, NULL, NULL, NEEDED, "64", NULL}, 0, "num_experts"},
+    {"n_routed_experts", {NULL, NULL, NULL, NULL, NULL, "256"}, 0, "num_local_experts"},
     {"num_experts_per_tok", {"8", "2", "8", NEEDED, NEEDED, "8"}, 0, NULL},
     {"intermediate_size", {"2048", "14336", "6144", NEEDED, "11008", "18432"}, 0, NULL},
     {"moe_intermediate_size", {NULL, NULL, "768", NEEDED, "1407", "2048"}, 0, NULL},
@@ -216,7 +217,6 @@ phibal_status hf_keys_complete(json_t *json, const char *path, const hf_architec
   if (!status) status = check_unknown(json, path, a, ignored, all);
   for (size_t i = 0; i < sizeof read_keys / sizeof *read_keys && !status; i++) {
     const char *name = read_keys[i].name, *missing = read_keys[i].missing[family];
-    const char *other = read_keys[i].other_name;
     const json_t *value = json_object_get(json, name);
     if (!missing) continue;
     if (value) {
@@ -226,8 +226,7 @@ phibal_status hf_keys_complete(json_t *json, const char *path, const hf_architec
                                    a->model_type);
       continue;
     }
-    /* The other name of the experts' number: V3's is num_local_experts. */
-    if (other && a->flag == HF_DEEPSEEK3) other = "num_local_experts";
+    const char *other = read_keys[i].other_name;
     if ((other && json_object_get(json, other)) || is_inside(json, name)) continue;
     if (!*missing)
       status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is missing", path, name);

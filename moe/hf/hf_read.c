@@ -134,6 +134,10 @@ static float from_half(uint16_t half) {
   return made.value;
 }
 
+bool hf_reads(safetensors_dtype type) {
+  return type == SAFETENSORS_F32 || type == SAFETENSORS_BF16 || type == SAFETENSORS_F16;
+}
+
 void hf_numbers(const safetensors_tensor *from, float *to) {
   const int64_t n = from->elements;
   const uint16_t *half = from->data;
@@ -179,7 +183,7 @@ static phibal_status check_part(const hf_checkpoint *c, const hf_part *part,
                              (long long)(t->dimensions > 0 ? t->shape[0] : 1),
                              (long long)(t->dimensions > 1 ? t->shape[1] : 1), part->dimensions,
                              (long long)part->shape[0], (long long)part->shape[1]);
-  if (t->dtype != SAFETENSORS_F32 && t->dtype != SAFETENSORS_BF16 && t->dtype != SAFETENSORS_F16)
+  if (!hf_reads(t->dtype))
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "%s: tensor '%s' is of type %s; F32, BF16 and F16 are read", c->folder,
                              part->name, safetensors_dtype_name(t->dtype));

@@ -16,15 +16,14 @@
 #define FROM_TRAINING "lora."
 #define LORA_A ".lora_A.weight"
 #define LORA_B ".lora_B.weight"
+#define EMBEDDING "model.embed_tokens"
+#define EMBEDDING_A ".lora_embedding_A"
+#define EMBEDDING_B ".lora_embedding_B"
+#define HEAD "lm_head"
 
 static phibal_status memory_error(void) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for the adapters");
 }
-
-#define EMBEDDING "model.embed_tokens"
-#define HEAD "lm_head"
-#define EMBEDDING_A ".lora_embedding_A"
-#define EMBEDDING_B ".lora_embedding_B"
 
 /* Whether transformers 5 holds the experts of this model in one tensor, from which PEFT (0.19 and
    later) takes all of gate_proj, up_proj and down_proj for names of parameters: of every
@@ -460,15 +459,14 @@ static const hf_part *part_of(const char *name, const hf_part *parts, int64_t co
   return NULL;
 }
 
-/* A factor of a shape, in F32, BF16 or F16: *numbers is to be freed. */
+/* A factor of a shape, in a type that hf_reads: *numbers is to be freed. */
 static phibal_status take_factor(const safetensors_file *file, const char *name, int64_t rows,
                                  int64_t columns, float **numbers) {
   const int64_t shape[] = {rows, columns};
   const safetensors_tensor *t = safetensors_find(file, name);
   *numbers = NULL;
-  const bool half = t && (t->dtype == SAFETENSORS_BF16 || t->dtype == SAFETENSORS_F16);
-  phibal_status status =
-      safetensors_get(file, name, half ? t->dtype : SAFETENSORS_F32, 2, shape, &t);
+  const safetensors_dtype type = t && hf_reads(t->dtype) ? t->dtype : SAFETENSORS_F32;
+  phibal_status status = safetensors_get(file, name, type, 2, shape, &t);
   if (!status) status = safetensors_check_finite(file->name, t);
   if (!status && !(*numbers = malloc((size_t)(rows * columns) * sizeof **numbers)))
     status = memory_error();

@@ -125,41 +125,40 @@ static phibal_status check_architecture(const run_config *config, const trained 
   return PHIBAL_OK;
 }
 
+/* The configuration of the run in a folder. */
+static phibal_status origin_config(const char *folder, run_config *config) {
+  if (!folder_has(folder, "config.yaml"))
+    return phibal_status_set(PHIBAL_ERROR_IO,
+                             "training.from: '%s' is not there, and the number of positions is "
+                             "that of the model of this folder",
+                             folder);
+  char *path = string_format("%s/config.yaml", folder);
+  run_config *read = malloc(sizeof *read);
+  phibal_status status = path && read ? run_config_load(path, NULL, 0, read)
+                                      : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  if (!status) *config = *read;
+  free(read);
+  free(path);
+  return status;
+}
+
 phibal_status trained_positions(const trained *t, int32_t *positions) {
-  if (t->hf.folder) {
-    *positions = t->hf.config.model.sequence;
-    return PHIBAL_OK;
-  }
+  hf_config origin = t->hf.config;
   run_config *run = malloc(sizeof *run);
   if (!run) return phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   *run = t->config;
-  *positions = run->model.sequence;
+  bool is_hf = t->hf.folder;
+  int32_t longest = run->model.sequence;
   phibal_status status = PHIBAL_OK;
-  while (!status && *run->training.from) {
-    hf_config read;
-    char *path = string_format("%s/config.yaml", run->training.from);
-    if (!path) {
-      status = phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-    } else if (hf_is_checkpoint(run->training.from)) {
-      status = hf_config_read(run->training.from, run->training.ignore_keys, &read);
-      if (!status) *positions = read.model.sequence;
-      free(path);
-      break;
-    } else if (!folder_has(run->training.from, "config.yaml")) {
-      status = phibal_status_set(PHIBAL_ERROR_IO,
-                                 "training.from: '%s' is not there, and the number of positions is "
-                                 "that of the model of this folder",
-                                 run->training.from);
+  while (!status && !is_hf && *run->training.from) {
+    if ((is_hf = hf_is_checkpoint(run->training.from))) {
+      status = hf_config_read(run->training.from, run->training.ignore_keys, &origin);
     } else {
-      run_config *before = malloc(sizeof *before);
-      status = before ? run_config_load(path, NULL, 0, before)
-                      : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
-      if (!status) *run = *before;
-      free(before);
-      if (!status && run->model.sequence > *positions) *positions = run->model.sequence;
+      status = origin_config(run->training.from, run);
+      if (!status && run->model.sequence > longest) longest = run->model.sequence;
     }
-    free(path);
   }
+  *positions = is_hf ? origin.model.sequence : longest;
   free(run);
   return status;
 }

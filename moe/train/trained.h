@@ -18,8 +18,8 @@ typedef struct trained {
 
 /* With sequence > 0, the model reads so many tokens at once; else as many as it was trained with,
    and of a Hugging Face model as many as its positions, at most TRAINED_SEQUENCE. `ignored` is that
-   of hf_config_read. Errors are those
-   of checkpoint_open and hf_open; PHIBAL_ERROR_IO for what is neither. On failure *t is closed. */
+   of hf_config_read. Errors are those of checkpoint_open and hf_open; PHIBAL_ERROR_IO for what is
+   neither. On failure *t is closed. */
 enum { TRAINED_SEQUENCE = 2048 };
 phibal_status trained_open(const char *path, int32_t sequence, const char *ignored, trained *t);
 /* Creates the model for so many sequences at once, with its weights and no balancing loss. */

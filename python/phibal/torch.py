@@ -357,7 +357,6 @@ class _Loss(_Counter):
         self._first_pass.clear()
 
 
-
 class PhiBalancer(_Loss):
     """phi-balancing (M1)-(M6), (L1), (L2): m is a moving average of each layer's loads, its price q = grad phi(m), and
     alpha E sum_e P_e q_e is added to the loss. m changes once a step, at step(), after any number of micro-batches;

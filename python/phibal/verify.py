@@ -37,7 +37,7 @@ def _python(name: str) -> str:
 
 
 class _Vectors:
-    """The files of `phibal vectors`, in a folder that somebody else removes."""
+    """The files of `phibal vectors`, in a folder that the caller removes."""
 
     def __init__(self, folder: str, op: str, seed: int, cases: int):
         if not isinstance(cases, int) or cases < 1:

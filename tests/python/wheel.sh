@@ -5,7 +5,7 @@
 # PHIBAL_OTHER_PYTHON names an interpreter of another version that the wheel is tried with too.
 set -eu
 python=$1 root=$2 work=$3
-unset PHIBAL_BUILD PYTHONPATH || true
+unset PHIBAL_BUILD PYTHONPATH
 rm -rf "$work"
 mkdir -p "$work"
 "$python" -m venv "$work/venv" >"$work/log" 2>&1 || { echo "skipped: no venv (apt-get install python3-venv)"; exit 77; }

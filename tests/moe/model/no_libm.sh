@@ -20,7 +20,8 @@ allowed='fma|fmaf|sqrt|sqrtf|floor|floorf|ceil|ceilf|trunc|truncf|rint|rintf|fe[
 # printed before it begins and enter nothing.
 calls() {
   nm -A -u "$@" | sed 's/^.*[:/]\([^:/]*\.o\):.* \([^ ]*\)$/\1 \2/' | sort -u | sort -k 2 |
-    join -1 2 -2 1 -o 1.1,2.1 - "$scratch/libm" | grep -Ev " ($allowed)\$" | grep -vx 'plan_plan.c.o pow' || true
+    join -1 2 -2 1 -o 1.1,2.1 - "$scratch/libm" |
+    awk -v allowed="^($allowed)\$" '$2 !~ allowed && $0 != "plan_plan.c.o pow"'
 }
 
 # The test itself: a call of sin is found.
