@@ -171,8 +171,11 @@ static double seconds_now(void) {
 }
 
 Test(audit_convexity, the_catalogue_is_proved_on_its_whole_ranges) {
-  static const char *const names[] = {"euclid", "lp",           "soft-l1",  "negentropy", "tsallis",
-                                      "renyi",  "pseudo-huber", "log-cosh", "softplus"};
+  static const char *const names[] = {
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored) name,
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
+  };
   double start = seconds_now();
   uint64_t state = 5;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -66,21 +66,21 @@ static void check_prices(phibal_potential p, int32_t E, const float *m, const ch
 }
 
 static const phibal_potential potentials[] = {
-    {PHIBAL_POTENTIAL_EUCLID, 0},
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  {PHIBAL_POTENTIAL_##ID, fallback},
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
     {PHIBAL_POTENTIAL_LP, 1},
     {PHIBAL_POTENTIAL_LP, 1 + 0x1p-52},
     {PHIBAL_POTENTIAL_LP, 1.001},
     {PHIBAL_POTENTIAL_LP, 2},
-    {PHIBAL_POTENTIAL_LP, 3},
     {PHIBAL_POTENTIAL_LP, 27},
     {PHIBAL_POTENTIAL_LP, 1e17},
     {PHIBAL_POTENTIAL_LP, DBL_MAX},
     {PHIBAL_POTENTIAL_LP, INFINITY},
-    {PHIBAL_POTENTIAL_SOFT_L1, 0.1},
     {PHIBAL_POTENTIAL_SOFT_L1, 1e-12},
     {PHIBAL_POTENTIAL_SOFT_L1, 0x1p-1074},
     {PHIBAL_POTENTIAL_SOFT_L1, DBL_MAX},
-    {PHIBAL_POTENTIAL_NEGENTROPY, 0},
     {PHIBAL_POTENTIAL_TSALLIS, 0x1p-1074},
     {PHIBAL_POTENTIAL_TSALLIS, 0.5},
     {PHIBAL_POTENTIAL_TSALLIS, 0.999},
@@ -95,15 +95,12 @@ static const phibal_potential potentials[] = {
     {PHIBAL_POTENTIAL_RENYI, 0.5},
     {PHIBAL_POTENTIAL_RENYI, 0.999},
     {PHIBAL_POTENTIAL_RENYI, 1 - 0x1p-53},
-    {PHIBAL_POTENTIAL_PSEUDO_HUBER, 0.1},
     {PHIBAL_POTENTIAL_PSEUDO_HUBER, 1e-30},
     {PHIBAL_POTENTIAL_PSEUDO_HUBER, 1e-200},
     {PHIBAL_POTENTIAL_PSEUDO_HUBER, 1e200},
-    {PHIBAL_POTENTIAL_LOG_COSH, 1},
     {PHIBAL_POTENTIAL_LOG_COSH, 300},
     {PHIBAL_POTENTIAL_LOG_COSH, 1e-300},
     {PHIBAL_POTENTIAL_LOG_COSH, DBL_MAX},
-    {PHIBAL_POTENTIAL_SOFTPLUS, 0},
 };
 enum { POTENTIALS = sizeof potentials / sizeof *potentials };
 

@@ -24,23 +24,9 @@ static double distance(core_dd x, const phibal_enclosure *truth) {
 
 /* The constant that the full form adds. */
 static double added_constant(phibal_potential p) {
-  switch (p.id) {
-  case PHIBAL_POTENTIAL_NEGENTROPY:
-    return 1;
-  case PHIBAL_POTENTIAL_TSALLIS:
-    return p.parameter <= 2 ? 1 : 1 / (p.parameter - 1);
-  case PHIBAL_POTENTIAL_SOFTPLUS:
-    return 0.5;
-  case PHIBAL_POTENTIAL_EUCLID:
-  case PHIBAL_POTENTIAL_LP:
-  case PHIBAL_POTENTIAL_SOFT_L1:
-  case PHIBAL_POTENTIAL_RENYI:
-  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
-  case PHIBAL_POTENTIAL_LOG_COSH:
-  case PHIBAL_POTENTIAL_COUNT:
-    break;
-  }
-  return 0;
+  if (p.id == PHIBAL_POTENTIAL_NEGENTROPY) return 1;
+  if (p.id == PHIBAL_POTENTIAL_TSALLIS) return p.parameter <= 2 ? 1 : 1 / (p.parameter - 1);
+  return p.id == PHIBAL_POTENTIAL_SOFTPLUS ? 0.5 : 0;
 }
 
 static void check_full(phibal_potential p, int E, const float *m, const phibal_enclosure *truth) {
@@ -95,41 +81,38 @@ static void check(phibal_potential p, int E, const float *m) {
 
 Test(price, double_doubles_keep_their_bound) {
   static const phibal_potential potentials[] = {
-      {PHIBAL_POTENTIAL_EUCLID, 0},
-      {PHIBAL_POTENTIAL_LP, 1},
-      {PHIBAL_POTENTIAL_LP, 1 + 0x1p-52},
-      {PHIBAL_POTENTIAL_LP, 1.0 / 3 + 1},
-      {PHIBAL_POTENTIAL_LP, 3},
-      {PHIBAL_POTENTIAL_LP, 9.3},
-      {PHIBAL_POTENTIAL_LP, 0x1p53 + 2},
-      {PHIBAL_POTENTIAL_LP, INFINITY},
-      {PHIBAL_POTENTIAL_SOFT_L1, 0.1},
-      {PHIBAL_POTENTIAL_SOFT_L1, 1e-12},
-      {PHIBAL_POTENTIAL_SOFT_L1, 1e200},
-      {PHIBAL_POTENTIAL_NEGENTROPY, 0},
-      {PHIBAL_POTENTIAL_TSALLIS, 1e-20},
-      {PHIBAL_POTENTIAL_TSALLIS, 0.3},
-      {PHIBAL_POTENTIAL_TSALLIS, 0.999},
-      {PHIBAL_POTENTIAL_TSALLIS, 1 - 0x1p-53},
-      {PHIBAL_POTENTIAL_TSALLIS, 1 + 0x1p-52},
-      {PHIBAL_POTENTIAL_TSALLIS, 1.001},
-      {PHIBAL_POTENTIAL_TSALLIS, 2},
-      {PHIBAL_POTENTIAL_TSALLIS, 2.1},
-      {PHIBAL_POTENTIAL_TSALLIS, 1e6},
-      {PHIBAL_POTENTIAL_TSALLIS, 1e17},
-      {PHIBAL_POTENTIAL_RENYI, 1e-20},
-      {PHIBAL_POTENTIAL_RENYI, 0.3},
-      {PHIBAL_POTENTIAL_RENYI, 0.999},
-      {PHIBAL_POTENTIAL_RENYI, 1 - 0x1p-53},
-      {PHIBAL_POTENTIAL_PSEUDO_HUBER, 0.1},
-      {PHIBAL_POTENTIAL_PSEUDO_HUBER, 1e-150},
-      {PHIBAL_POTENTIAL_PSEUDO_HUBER, 1e-6},
-      {PHIBAL_POTENTIAL_PSEUDO_HUBER, 1e100},
-      {PHIBAL_POTENTIAL_LOG_COSH, 1},
-      {PHIBAL_POTENTIAL_LOG_COSH, 77.7},
-      {PHIBAL_POTENTIAL_LOG_COSH, 1e-200},
-      {PHIBAL_POTENTIAL_LOG_COSH, 1e300},
-      {PHIBAL_POTENTIAL_SOFTPLUS, 0},
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  {PHIBAL_POTENTIAL_##ID, fallback},
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
+    {PHIBAL_POTENTIAL_LP, 1},
+    {PHIBAL_POTENTIAL_LP, 1 + 0x1p-52},
+    {PHIBAL_POTENTIAL_LP, 1.0 / 3 + 1},
+    {PHIBAL_POTENTIAL_LP, 9.3},
+    {PHIBAL_POTENTIAL_LP, 0x1p53 + 2},
+    {PHIBAL_POTENTIAL_LP, INFINITY},
+    {PHIBAL_POTENTIAL_SOFT_L1, 1e-12},
+    {PHIBAL_POTENTIAL_SOFT_L1, 1e200},
+    {PHIBAL_POTENTIAL_TSALLIS, 1e-20},
+    {PHIBAL_POTENTIAL_TSALLIS, 0.3},
+    {PHIBAL_POTENTIAL_TSALLIS, 0.999},
+    {PHIBAL_POTENTIAL_TSALLIS, 1 - 0x1p-53},
+    {PHIBAL_POTENTIAL_TSALLIS, 1 + 0x1p-52},
+    {PHIBAL_POTENTIAL_TSALLIS, 1.001},
+    {PHIBAL_POTENTIAL_TSALLIS, 2},
+    {PHIBAL_POTENTIAL_TSALLIS, 2.1},
+    {PHIBAL_POTENTIAL_TSALLIS, 1e6},
+    {PHIBAL_POTENTIAL_TSALLIS, 1e17},
+    {PHIBAL_POTENTIAL_RENYI, 1e-20},
+    {PHIBAL_POTENTIAL_RENYI, 0.3},
+    {PHIBAL_POTENTIAL_RENYI, 0.999},
+    {PHIBAL_POTENTIAL_RENYI, 1 - 0x1p-53},
+    {PHIBAL_POTENTIAL_PSEUDO_HUBER, 1e-150},
+    {PHIBAL_POTENTIAL_PSEUDO_HUBER, 1e-6},
+    {PHIBAL_POTENTIAL_PSEUDO_HUBER, 1e100},
+    {PHIBAL_POTENTIAL_LOG_COSH, 77.7},
+    {PHIBAL_POTENTIAL_LOG_COSH, 1e-200},
+    {PHIBAL_POTENTIAL_LOG_COSH, 1e300},
   };
   random_stream r = random_start(10, 1, 0);
   for (size_t i = 0; i < sizeof potentials / sizeof *potentials; i++)

@@ -1,4 +1,4 @@
-"""`phibal eval` against mpmath: the potentials (P1) to (P9) from their definitions at 300 digits.
+"""`phibal eval` against mpmath: the potentials from their definitions at 300 digits.
 
 usage: eval_peer.py PHIBAL
 
@@ -19,6 +19,7 @@ except ImportError:
     print("skipped: no mpmath")
     sys.exit(77)
 from binary_formats import FORMATS, corners, exact, rational, rounded
+from formula_rows import CATALOGUE, ROWS
 from potential_formulas import FAMILIES, INF, Separable
 
 DIFF_DPS = 120  # of derivatives by differences; mpmath raises its working precision itself
@@ -208,18 +209,16 @@ REALS = ["1/3", "0", "-1/3", "0.7", "1", "-2.5", "1e-9", "-1e-30", "40", "-1000"
 HALF_LINE = ["1/3", "0", "0.7", "1", "2.5", "1e-9", "1e-30", "40", "1000", "0x1.8p-3"]
 BALL = ["0", "1/3", "-0.99", "0.999999999", "1e-9", "-1e-30", "0.5", "1", "-1", "1.5", "-2"]
 UNIT = ["1/3", "0", "1", "0.5", "1e-30", "0.999999999", "-0.25", "1.5"]
+# Parameters beside the default, where there is one.
+MORE = {"lp": ("1.5", "2", "100", "1.01", "1"), "soft-l1": ("1e-6", "1e6"),
+        "tsallis": ("0.999", "1.001", "0.5", "2", "3", "1/3", "1.5"), "pseudo-huber": ("1e-6", "1e6"),
+        "log-cosh": ("1e-6", "1e6", "2")}
 # name: parameters ("" for the default, which is the next entry), points, dual points
 SEPARABLE = {
-    "euclid": ((None, "", "0"), REALS, REALS),
-    "lp": (("p", "", "3", "1.5", "2", "100", "1.01", "1"), REALS, REALS),
-    "soft-l1": (("delta", "", "0.1", "1e-6", "1e6"), REALS, BALL),
-    "negentropy": ((None, "", "0"), HALF_LINE + ["-0.5"], REALS),
-    "tsallis": (("alpha", "", "1.1", "0.999", "1.001", "0.5", "2", "3", "1/3", "1.5"),
-                HALF_LINE + ["-0.5"], REALS),
-    "pseudo-huber": (("delta", "", "0.1", "1e-6", "1e6"), REALS, BALL),
-    "log-cosh": (("beta", "", "1", "1e-6", "1e6", "2"), REALS, BALL),
-    "softplus": ((None, "", "0"), REALS, UNIT),
-}
+    name: ((row.parameter or None, "", row.fallback, *MORE.get(name, ())),
+           HALF_LINE + ["-0.5"] if name in ("negentropy", "tsallis") else REALS,
+           {"BALL": BALL, "UNIT": UNIT}.get(ROWS[name].dual if name in ROWS else None, REALS))
+    for name, row in CATALOGUE.items() if row.separable == "1"}
 
 
 def parameters(row):

@@ -13,31 +13,27 @@ typedef struct potential_case {
 } potential_case;
 
 static const potential_case potential_cases[] = {
-    {PHIBAL_POTENTIAL_EUCLID, "0"},
-    {PHIBAL_POTENTIAL_LP, "3"},
+/* Each potential with its default parameter, and what is apart in the range of others. */
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  {PHIBAL_POTENTIAL_##ID, #fallback},
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
     {PHIBAL_POTENTIAL_LP, "2"},
     {PHIBAL_POTENTIAL_LP, "4/3"},
     {PHIBAL_POTENTIAL_LP, "1.0001"},
     {PHIBAL_POTENTIAL_LP, "100"},
-    {PHIBAL_POTENTIAL_SOFT_L1, "0.1"},
     {PHIBAL_POTENTIAL_SOFT_L1, "7"},
-    {PHIBAL_POTENTIAL_NEGENTROPY, "0"},
-    {PHIBAL_POTENTIAL_TSALLIS, "1.1"},
     {PHIBAL_POTENTIAL_TSALLIS, "1/2"},
     {PHIBAL_POTENTIAL_TSALLIS, "2"},
     {PHIBAL_POTENTIAL_TSALLIS, "7/2"},
     {PHIBAL_POTENTIAL_TSALLIS, "0.999999"},
     {PHIBAL_POTENTIAL_TSALLIS, "1.000001"},
     {PHIBAL_POTENTIAL_TSALLIS, "1.000000000000001"},
-    {PHIBAL_POTENTIAL_RENYI, "0.95"},
     {PHIBAL_POTENTIAL_RENYI, "1/3"},
     {PHIBAL_POTENTIAL_RENYI, "0.999999"},
     {PHIBAL_POTENTIAL_RENYI, "0.999999999999"},
-    {PHIBAL_POTENTIAL_PSEUDO_HUBER, "0.1"},
     {PHIBAL_POTENTIAL_PSEUDO_HUBER, "5"},
-    {PHIBAL_POTENTIAL_LOG_COSH, "1"},
     {PHIBAL_POTENTIAL_LOG_COSH, "20/3"},
-    {PHIBAL_POTENTIAL_SOFTPLUS, "0"},
 };
 enum { POTENTIAL_CASES = sizeof potential_cases / sizeof *potential_cases };
 
@@ -97,18 +93,22 @@ static inline double random_primal(phibal_potential_id id, uint64_t *state) {
   return nonnegative || next_random(state) % 2 ? x : -x;
 }
 
+/* Where the conjugate is finite, of the potentials that potential_formulas.def has. */
+typedef enum dual_set { DUAL_REALS, DUAL_BALL, DUAL_UNIT } dual_set;
+
 /* A point inside the dual domain where the conjugate is smooth; `a` is the parameter. */
 static inline double random_dual(phibal_potential_id id, double a, uint64_t *state) {
   double u = random_unit(state), sign = next_random(state) % 2 ? 1.0 : -1.0;
   double near_end = next_random(state) % 4 == 0 ? 1.0 - u * 0x1p-30 : u;
   double tiny = next_random(state) % 4 == 0 ? u * 0x1p-40 : near_end;
+  dual_set dual = DUAL_REALS;
   switch (id) {
-  case PHIBAL_POTENTIAL_SOFT_L1:
-  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
-  case PHIBAL_POTENTIAL_LOG_COSH:
-    return sign * tiny;
-  case PHIBAL_POTENTIAL_SOFTPLUS:
-    return next_random(state) % 4 ? tiny : 0.5 + (u - 0.5) * 0x1p-20;
+#define POTENTIAL_FORMULAS(ID, set, ...)                                                           \
+  case PHIBAL_POTENTIAL_##ID:                                                                      \
+    dual = DUAL_##set;                                                                             \
+    break;
+#include "tests/reference/potential_formulas.def"
+#undef POTENTIAL_FORMULAS
   case PHIBAL_POTENTIAL_RENYI: /* prices spread by about 1 around -a/(1-a) */
     if (1.0 - a < 1e-3) return -a / (1.0 - a) + 4.0 - 10.0 * u;
     return -8.0 * tiny * a / (1.0 - a);
@@ -116,12 +116,13 @@ static inline double random_dual(phibal_potential_id id, double a, uint64_t *sta
                                     too */
     if (fabs(a - 1.0) < 1e-9) return 8.0 * u - 6.0;
     return (4.0 * u - 1.0) / (a - 1.0) * (next_random(state) % 2 ? 1.0 : 0x1p-10);
-  case PHIBAL_POTENTIAL_EUCLID:
   case PHIBAL_POTENTIAL_LP:
   case PHIBAL_POTENTIAL_NEGENTROPY:
   case PHIBAL_POTENTIAL_COUNT:
     break;
   }
+  if (dual == DUAL_BALL) return sign * tiny;
+  if (dual == DUAL_UNIT) return next_random(state) % 4 ? tiny : 0.5 + (u - 0.5) * 0x1p-20;
   return sign * random_positive(state);
 }
 

@@ -1,6 +1,8 @@
-"""The potentials (P1) to (P9) from their definitions, for mpmath numbers, as SPEC.md section P has
-them and without regard to cancellation: the working precision makes up for that."""
+"""The potentials from their definitions, for mpmath numbers, as SPEC.md section P has them and without regard to
+cancellation: the working precision makes up for that."""
 from mpmath import mp, mpf
+
+from formula_rows import ROWS, inside
 
 mp.dps = 300
 INF = mp.inf
@@ -44,11 +46,6 @@ class Separable:
         return list(map(self.psi[4], y))
 
 
-def euclid(_):
-    return Separable(lambda x: x * x / 2, lambda x: x, lambda x: mpf(1),
-                     lambda y: y * y / 2, lambda y: y)
-
-
 def lp(p):
     if p == INF:
         return LpMax()
@@ -62,13 +59,6 @@ def lp(p):
                      lambda x: mp.sign(x) * power(abs(x), p - 1),
                      lambda x: (p - 1) * power(abs(x), p - 2),
                      lambda y: power(abs(y), r) / r, lambda y: mp.sign(y) * power(abs(y), r - 1))
-
-
-def soft_l1(d):
-    return Separable(lambda x: abs(x) - d * mp.log(abs(x) / d + 1), lambda x: x / (abs(x) + d),
-                     lambda x: d / (abs(x) + d) ** 2,
-                     lambda y: -d * (abs(y) + mp.log(1 - abs(y))) if abs(y) < 1 else INF,
-                     lambda y: d * y / (1 - abs(y)) if abs(y) < 1 else None)
 
 
 def negentropy(_):
@@ -93,25 +83,28 @@ def tsallis(a):
                      dual(a / (a - 1), INF), dual(1 / (a - 1), None))
 
 
-def pseudo_huber(d):
-    return Separable(lambda x: mp.sqrt(x * x + d * d) - d, lambda x: x / mp.sqrt(x * x + d * d),
-                     lambda x: d * d / mp.sqrt(x * x + d * d) ** 3,
-                     lambda y: d - d * mp.sqrt(1 - y * y) if abs(y) <= 1 else INF,
-                     lambda y: d * y / mp.sqrt(1 - y * y) if abs(y) < 1 else None)
+NAMES = {name: getattr(mp, name) for name in "fabs sqrt exp log log1p sinh cosh tanh asinh atanh".split()}
+NAMES.update(pow=mp.power, xlogx=xlogx)
 
 
-def log_cosh(b):
-    return Separable(lambda x: mp.log(mp.cosh(b * x)) / b, lambda x: mp.tanh(b * x),
-                     lambda x: b / mp.cosh(b * x) ** 2,
-                     lambda y: (xlogx(1 + y) + xlogx(1 - y)) / (2 * b) if abs(y) <= 1 else INF,
-                     lambda y: mp.log((1 + y) / (1 - y)) / (2 * b) if abs(y) < 1 else None)
+def written(row):
+    """The potential of a row, for a parameter."""
+    def function(text, outside, whole, a):
+        def f(x):
+            return mpf(eval(text, NAMES, {"x": x, "a": a})) if whole(x) else outside
+        return f
 
+    def everywhere(_):
+        return True
 
-def softplus(_):
-    return Separable(lambda x: mp.log1p(mp.exp(x)), lambda x: 1 / (1 + mp.exp(-x)),
-                     lambda x: 1 / (2 + mp.exp(x) + mp.exp(-x)),
-                     lambda y: xlogx(y) + xlogx(1 - y) if 0 <= y <= 1 else INF,
-                     lambda y: mp.log(y / (1 - y)) if 0 < y < 1 else None)
+    def closed(y):
+        return inside(row.dual, y, True)
+
+    def opened(y):
+        return inside(row.dual, y, False)
+    return lambda a: Separable(
+        *(function(text, None, everywhere, a) for text in (row.value, row.gradient, row.second)),
+        function(row.conjugate, INF, closed, a), function(row.conjugate_gradient, None, opened, a))
 
 
 class LpMax:
@@ -171,6 +164,5 @@ class Renyi:
         return [c * (-t) ** (-c - 1) / s if t < 0 else None for t in y]
 
 
-FAMILIES = {"euclid": euclid, "lp": lp, "soft-l1": soft_l1, "negentropy": negentropy,
-            "tsallis": tsallis, "renyi": Renyi, "pseudo-huber": pseudo_huber,
-            "log-cosh": log_cosh, "softplus": softplus}
+FAMILIES = {name: written(row) for name, row in ROWS.items()}
+FAMILIES.update({"lp": lp, "negentropy": negentropy, "tsallis": tsallis, "renyi": Renyi})

@@ -4,6 +4,7 @@
 #ifndef PHIBAL_TESTS_POTENTIAL_ORACLE_H
 #define PHIBAL_TESTS_POTENTIAL_ORACLE_H
 
+#include "arb_formula.h"
 #include "arb_oracle.h"
 #include <phibal/potential.h>
 
@@ -29,16 +30,6 @@ static inline void oracle_at(arb_ptr z, phibal_potential_id id, oracle_function 
   arb_ptr u = t, v = t + 1, w = t + 2, r = t + 3;
   arb_abs(u, x);
   switch (id) {
-  case PHIBAL_POTENTIAL_EUCLID:
-    if (f == ORACLE_VALUE || f == ORACLE_CONJUGATE) {
-      arb_sqr(z, x, p);
-      arb_div_ui(z, z, 2, p);
-    } else if (f == ORACLE_SECOND) {
-      arb_one(z);
-    } else {
-      arb_set(z, x);
-    }
-    return;
   case PHIBAL_POTENTIAL_LP: /* r: the exponent of the primal or the dual side */
     arb_set(r, a);
     if (f >= ORACLE_CONJUGATE) { /* 1/p + 1/r = 1 */
@@ -59,34 +50,6 @@ static inline void oracle_at(arb_ptr z, phibal_potential_id id, oracle_function 
       arb_sub_ui(v, r, 1, p);
       arb_pow(z, u, v, p);
       if (arb_is_negative(x)) arb_neg(z, z);
-    }
-    return;
-  case PHIBAL_POTENTIAL_SOFT_L1:
-    if (f == ORACLE_VALUE) {
-      arb_div(v, u, a, p);
-      arb_add_ui(v, v, 1, p);
-      arb_log(v, v, p);
-      arb_mul(v, v, a, p);
-      arb_sub(z, u, v, p);
-    } else if (f == ORACLE_GRADIENT) {
-      arb_add(v, u, a, p);
-      arb_div(z, x, v, p);
-    } else if (f == ORACLE_SECOND) {
-      arb_add(v, u, a, p);
-      arb_sqr(v, v, p);
-      arb_div(z, a, v, p);
-    } else {
-      arb_sub_ui(v, u, 1, p);
-      arb_neg(v, v);
-      if (f == ORACLE_CONJUGATE) {
-        arb_log(w, v, p);
-        arb_add(w, w, u, p);
-        arb_mul(z, w, a, p);
-        arb_neg(z, z);
-      } else {
-        arb_div(z, x, v, p);
-        arb_mul(z, z, a, p);
-      }
     }
     return;
   case PHIBAL_POTENTIAL_NEGENTROPY:
@@ -129,89 +92,10 @@ static inline void oracle_at(arb_ptr z, phibal_potential_id id, oracle_function 
       arb_pow(z, v, w, p);
     }
     return;
-  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
-    arb_sqr(v, x, p);
-    if (f <= ORACLE_SECOND) {
-      arb_sqr(w, a, p);
-      arb_add(v, v, w, p);
-      arb_sqrt(r, v, p);
-      if (f == ORACLE_VALUE) {
-        arb_sub(z, r, a, p);
-      } else if (f == ORACLE_GRADIENT) {
-        arb_div(z, x, r, p);
-      } else {
-        arb_mul(v, v, r, p);
-        arb_div(z, w, v, p);
-      }
-      return;
-    }
-    arb_sub_ui(v, v, 1, p);
-    arb_neg(v, v);
-    arb_sqrt(v, v, p);
-    if (f == ORACLE_CONJUGATE) {
-      arb_mul(v, v, a, p);
-      arb_sub(z, a, v, p);
-    } else {
-      arb_div(z, x, v, p);
-      arb_mul(z, z, a, p);
-    }
-    return;
-  case PHIBAL_POTENTIAL_LOG_COSH:
-    if (f <= ORACLE_SECOND) {
-      arb_mul(v, x, a, p);
-      if (f == ORACLE_GRADIENT) {
-        arb_tanh(z, v, p);
-        return;
-      }
-      arb_cosh(v, v, p);
-      if (f == ORACLE_VALUE) {
-        arb_log(v, v, p);
-        arb_div(z, v, a, p);
-      } else {
-        arb_sqr(v, v, p);
-        arb_div(z, a, v, p);
-      }
-      return;
-    }
-    if (f == ORACLE_CONJUGATE_GRADIENT) {
-      arb_atanh(z, x, p);
-    } else {
-      arb_add_ui(v, x, 1, p);
-      arb_log(w, v, p);
-      arb_mul(z, v, w, p);
-      arb_sub_ui(v, x, 1, p);
-      arb_neg(v, v);
-      arb_log(w, v, p);
-      arb_addmul(z, v, w, p);
-      arb_div_ui(z, z, 2, p);
-    }
-    arb_div(z, z, a, p);
-    return;
-  case PHIBAL_POTENTIAL_SOFTPLUS:
-    if (f <= ORACLE_SECOND) {
-      arb_exp(v, x, p);
-      arb_add_ui(w, v, 1, p);
-      if (f == ORACLE_VALUE) {
-        arb_log(z, w, p);
-      } else if (f == ORACLE_GRADIENT) {
-        arb_div(z, v, w, p);
-      } else {
-        arb_div(z, v, w, p);
-        arb_div(z, z, w, p);
-      }
-      return;
-    }
-    arb_sub_ui(v, x, 1, p);
-    arb_neg(v, v);
-    if (f == ORACLE_CONJUGATE_GRADIENT) {
-      arb_div(v, x, v, p);
-      arb_log(z, v, p);
-    } else {
-      arb_log(w, v, p);
-      arb_mul(z, v, w, p);
-      arb_log(w, x, p);
-      arb_addmul(z, x, w, p);
-    }
+#define POTENTIAL_FORMULAS CASES_OF_POTENTIAL_FORMULAS
+#include "potential_formulas.def"
+#undef POTENTIAL_FORMULAS
+    formula_evaluate(z, potential_formulas[id][f], x, a, p);
     return;
   case PHIBAL_POTENTIAL_RENYI:
   case PHIBAL_POTENTIAL_COUNT:

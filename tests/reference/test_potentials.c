@@ -176,17 +176,15 @@ Test(potentials, conjugate_gradients) {
 
 static bool find_scalar_family(phibal_potential_id id, scalar_family *s) {
   static const scalar_family families[PHIBAL_POTENTIAL_COUNT] = {
-      [PHIBAL_POTENTIAL_EUCLID] = FAMILY_EUCLID,
-      [PHIBAL_POTENTIAL_LP] = FAMILY_LP,
-      [PHIBAL_POTENTIAL_SOFT_L1] = FAMILY_SOFT_L1,
-      [PHIBAL_POTENTIAL_NEGENTROPY] = FAMILY_NEGENTROPY,
-      [PHIBAL_POTENTIAL_TSALLIS] = FAMILY_TSALLIS,
-      [PHIBAL_POTENTIAL_PSEUDO_HUBER] = FAMILY_PSEUDO_HUBER,
-      [PHIBAL_POTENTIAL_LOG_COSH] = FAMILY_LOG_COSH,
-      [PHIBAL_POTENTIAL_SOFTPLUS] = FAMILY_SOFTPLUS,
+#define ROW_0(ID)
+#define ROW_1(ID) [PHIBAL_POTENTIAL_##ID] = FAMILY_##ID,
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  ROW_##separable(ID)
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
   };
   *s = families[id];
-  return id != PHIBAL_POTENTIAL_RENYI;
+  return phibal_potential_describe(id)->separable;
 }
 
 static scalar_function scalar_function_of(oracle_function f) {

@@ -1,19 +1,21 @@
 /* The reference's average, prices, phi loss and loss-free update (M1) to (M3), (L1), (L6) against
    Arb. */
+#include "arb_formula.h"
 #include "reference_oracle.h"
 #include <float.h>
 
 enum { BITS = 192 };
 
 static const phibal_potential potentials[] = {
-    {PHIBAL_POTENTIAL_EUCLID, 0.0},       {PHIBAL_POTENTIAL_LP, 1.5},
-    {PHIBAL_POTENTIAL_LP, 2.0},           {PHIBAL_POTENTIAL_LP, 7.0},
-    {PHIBAL_POTENTIAL_SOFT_L1, 0.1},      {PHIBAL_POTENTIAL_NEGENTROPY, 0.0},
-    {PHIBAL_POTENTIAL_TSALLIS, 0.5},      {PHIBAL_POTENTIAL_TSALLIS, 0.999},
-    {PHIBAL_POTENTIAL_TSALLIS, 1.1},      {PHIBAL_POTENTIAL_TSALLIS, 3.0},
-    {PHIBAL_POTENTIAL_RENYI, 0.3},        {PHIBAL_POTENTIAL_RENYI, 0.999},
-    {PHIBAL_POTENTIAL_PSEUDO_HUBER, 0.1}, {PHIBAL_POTENTIAL_LOG_COSH, 2.0},
-    {PHIBAL_POTENTIAL_SOFTPLUS, 0.0},
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  {PHIBAL_POTENTIAL_##ID, fallback},
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
+    {PHIBAL_POTENTIAL_LP, 1.5},        {PHIBAL_POTENTIAL_LP, 2.0},
+    {PHIBAL_POTENTIAL_LP, 7.0},        {PHIBAL_POTENTIAL_TSALLIS, 0.5},
+    {PHIBAL_POTENTIAL_TSALLIS, 0.999}, {PHIBAL_POTENTIAL_TSALLIS, 3.0},
+    {PHIBAL_POTENTIAL_RENYI, 0.3},     {PHIBAL_POTENTIAL_RENYI, 0.999},
+    {PHIBAL_POTENTIAL_LOG_COSH, 2.0},
 };
 enum { POTENTIALS = sizeof potentials / sizeof *potentials };
 
@@ -52,15 +54,8 @@ static void oracle_gradient(phibal_potential_id id, arb_t q, const arb_t x, cons
   arb_init(b);
   arb_sub_si(b, a, 1, P); /* a - 1 */
   switch (id) {
-  case PHIBAL_POTENTIAL_EUCLID:
-    arb_set(q, x);
-    break;
   case PHIBAL_POTENTIAL_LP:
     oracle_power(q, x, b);
-    break;
-  case PHIBAL_POTENTIAL_SOFT_L1:
-    arb_add(t, x, a, P);
-    arb_div(q, x, t, P);
     break;
   case PHIBAL_POTENTIAL_NEGENTROPY:
     arb_log(q, x, P);
@@ -78,18 +73,10 @@ static void oracle_gradient(phibal_potential_id id, arb_t q, const arb_t x, cons
     arb_div(q, q, b, P);
     arb_div(q, q, s, P);
     break;
-  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
-    arb_mul(t, x, x, P);
-    arb_addmul(t, a, a, P);
-    arb_sqrt(t, t, P);
-    arb_div(q, x, t, P);
-    break;
-  case PHIBAL_POTENTIAL_LOG_COSH:
-    arb_mul(t, a, x, P);
-    arb_tanh(q, t, P);
-    break;
-  case PHIBAL_POTENTIAL_SOFTPLUS:
-    oracle_sigmoid(q, x);
+#define POTENTIAL_FORMULAS CASES_OF_POTENTIAL_FORMULAS
+#include "potential_formulas.def"
+#undef POTENTIAL_FORMULAS
+    formula_evaluate(q, potential_formulas[id][1], x, a, P);
     break;
   case PHIBAL_POTENTIAL_COUNT:
     cr_assert_fail("no such potential");

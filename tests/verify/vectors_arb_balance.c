@@ -1,8 +1,15 @@
 /* Prices, averages, losses and whole steps beside Arb. */
+#include "tests/reference/arb_formula.h"
 #include "vectors_arb_checks.h"
 #include "vectors_arb_routing.h"
 
-/* Potentials: (P1.g) to (P9.g) of m >= 0. */
+/* Potentials: (P.g) of m >= 0. */
+
+static const char *const names[] = {
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored) name,
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
+};
 
 static void power(arb_t z, const arb_t x, double exponent_of, double less) {
   if (arb_is_zero(x)) {
@@ -18,6 +25,13 @@ static void power(arb_t z, const arb_t x, double exponent_of, double less) {
   arb_mul(z, z, y, ARB_BITS);
   arb_exp(z, z, ARB_BITS);
   arb_clear(y);
+}
+
+/* The price's row of potential_formulas.def, or null. */
+static const char *formula_of(const char *potential) {
+  for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++)
+    if (!strcmp(names[id], potential)) return potential_formulas[id][1];
+  return NULL;
 }
 
 /* m[E] are changed where there is a floor; *floored counts those. */
@@ -46,8 +60,9 @@ static void prices(const char *potential, double a, int64_t E, arb_ptr m, arb_pt
   for (int64_t e = 0; e < E; e++) {
     arb_ptr z = q + e, x = m + e;
     arb_set_d(t, a);
-    if (!strcmp(potential, "euclid")) {
-      arb_set(z, x);
+    const char *text = formula_of(potential);
+    if (text) {
+      formula_evaluate(z, text, x, t, ARB_BITS);
     } else if (!strcmp(potential, "lp") && isinf(a)) {
       arb_set_si(z, arb_equal(x, m + best));
       arb_div_si(z, z, maxima, ARB_BITS);
@@ -55,9 +70,6 @@ static void prices(const char *potential, double a, int64_t E, arb_ptr m, arb_pt
       arb_set_si(z, arb_is_positive(x));
     } else if (!strcmp(potential, "lp")) {
       power(z, x, a, 1);
-    } else if (!strcmp(potential, "soft-l1")) {
-      arb_add(t, t, x, ARB_BITS);
-      arb_div(z, x, t, ARB_BITS);
     } else if (!strcmp(potential, "negentropy")) {
       arb_log(z, x, ARB_BITS);
       arb_add_ui(z, z, 1, ARB_BITS);
@@ -73,19 +85,8 @@ static void prices(const char *potential, double a, int64_t E, arb_ptr m, arb_pt
       arb_sub_ui(t, t, 1, ARB_BITS);
       arb_mul(t, t, s, ARB_BITS);
       arb_div(z, z, t, ARB_BITS);
-    } else if (!strcmp(potential, "pseudo-huber")) {
-      arb_mul(t, t, t, ARB_BITS);
-      arb_addmul(t, x, x, ARB_BITS);
-      arb_sqrt(t, t, ARB_BITS);
-      arb_div(z, x, t, ARB_BITS);
-    } else if (!strcmp(potential, "log-cosh")) {
-      arb_mul(t, t, x, ARB_BITS);
-      arb_tanh(z, t, ARB_BITS);
-    } else { /* softplus */
-      arb_neg(z, x);
-      arb_exp(z, z, ARB_BITS);
-      arb_add_ui(z, z, 1, ARB_BITS);
-      arb_inv(z, z, ARB_BITS);
+    } else {
+      cr_assert_fail("no price of %s here", potential);
     }
   }
   arb_clear(s);

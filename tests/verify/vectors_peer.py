@@ -2,7 +2,8 @@
 """An independent implementation, naive and in binary64, judged by golden vectors: right, it passes;
 with one fault at a time, the judge notices, and names what is wrong.
   usage: vectors_peer.py PHIBAL
-It shares no code with phibal: only the files that `phibal vectors` writes and `phibal judge` reads."""
+It shares no code with phibal: only the files that `phibal vectors` writes and `phibal judge` reads, and with other
+tests the formulas of potentials."""
 import json
 import math
 import os
@@ -10,6 +11,10 @@ import struct
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reference"))
+from formula_rows import ROWS
 
 # With a case where only a bias that makes no score negative matters.
 SEED = "2"
@@ -253,28 +258,22 @@ def loss_free(case, fault):
     case.give("bias", out)
 
 
+FORMULAS = {name: getattr(math, name) for name in "fabs sqrt exp log log1p sinh cosh tanh asinh atanh pow".split()}
+
+
 def price(name, a, m):
     """grad phi and the diagonal of the Hessian (up to what is not separable)."""
-    if name == "euclid":
-        return list(m), [1.0] * len(m)
+    if name in ROWS:
+        return ([eval(text, FORMULAS, {"x": v, "a": a}) for v in m] for text in (ROWS[name].gradient, ROWS[name].second))
     if name == "lp":
         return [v ** (a - 1) for v in m], [(a - 1) * v ** (a - 2) for v in m]
-    if name == "soft-l1":
-        return [v / (v + a) for v in m], [a / (v + a) ** 2 for v in m]
     if name == "negentropy":
         return [math.log(v) + 1 for v in m], [1 / v for v in m]
     if name == "tsallis":
         return [(a * v ** (a - 1) - 1) / (a - 1) for v in m], [a * v ** (a - 2) for v in m]
-    if name == "renyi":
-        s = math.fsum(v**a for v in m)
-        return ([a * v ** (a - 1) / ((a - 1) * s) for v in m], [a * v ** (a - 2) / s for v in m])
-    if name == "pseudo-huber":
-        return ([v / math.sqrt(v * v + a * a) for v in m],
-                [a * a / (v * v + a * a) ** 1.5 for v in m])
-    if name == "log-cosh":
-        return [math.tanh(a * v) for v in m], [a / math.cosh(a * v) ** 2 for v in m]
-    assert name == "softplus", name
-    return [sigmoid(v) for v in m], [sigmoid(v) * sigmoid(-v) for v in m]
+    assert name == "renyi", name
+    s = math.fsum(v**a for v in m)
+    return ([a * v ** (a - 1) / ((a - 1) * s) for v in m], [a * v ** (a - 2) / s for v in m])
 
 
 def add_gradient(rows, mask, q, scale, out, fault):

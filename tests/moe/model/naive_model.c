@@ -157,7 +157,7 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
   for (int e = 0; e < c->experts; e++) probability[e] /= sum;
 }
 
-/* (P1.g) to (P9.g) */
+/* (P.g) of each potential. */
 static void potential_gradient(const phibal_potential *potential, int experts, const double *m,
                                double *q) {
   double a = potential->parameter, power = 0;
@@ -165,14 +165,8 @@ static void potential_gradient(const phibal_potential *potential, int experts, c
   for (int e = 0; e < experts; e++) {
     double x = m[e];
     switch (potential->id) {
-    case PHIBAL_POTENTIAL_EUCLID:
-      q[e] = x;
-      break;
     case PHIBAL_POTENTIAL_LP:
       q[e] = pow(x, a - 1);
-      break;
-    case PHIBAL_POTENTIAL_SOFT_L1:
-      q[e] = x / (x + a);
       break;
     case PHIBAL_POTENTIAL_NEGENTROPY:
       q[e] = log(x) + 1;
@@ -183,15 +177,12 @@ static void potential_gradient(const phibal_potential *potential, int experts, c
     case PHIBAL_POTENTIAL_RENYI:
       q[e] = a * pow(x, a - 1) / ((a - 1) * power);
       break;
-    case PHIBAL_POTENTIAL_PSEUDO_HUBER:
-      q[e] = x / sqrt(x * x + a * a);
-      break;
-    case PHIBAL_POTENTIAL_LOG_COSH:
-      q[e] = tanh(a * x);
-      break;
-    case PHIBAL_POTENTIAL_SOFTPLUS:
-      q[e] = sigmoid(x);
-      break;
+#define POTENTIAL_FORMULAS(ID, dual, value, gradient, second, conjugate, conjugate_gradient)       \
+  case PHIBAL_POTENTIAL_##ID:                                                                      \
+    q[e] = gradient;                                                                               \
+    break;
+#include "tests/reference/potential_formulas.def"
+#undef POTENTIAL_FORMULAS
     case PHIBAL_POTENTIAL_COUNT:
       cr_assert_fail("unknown potential");
     }
