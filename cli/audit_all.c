@@ -6,11 +6,10 @@
 #include "audit/builtin.h"
 #include <math.h>
 #include "audit/phi64.h"
+#include <phibal/potential.h>
 #include "audit/simulation.h"
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_POTENTIALS = 32 };
 
 /* A potential with its default parameters, for one number of experts. */
 typedef struct row {
@@ -127,11 +126,11 @@ static json_t *row_json(const row *r) {
 
 /* One number of experts: computes, and prints or appends. */
 static phibal_status compare(int32_t experts, bool first, json_t *list) {
-  row rows[MOST_POTENTIALS] = {0};
+  row rows[PHIBAL_POTENTIAL_COUNT] = {0};
   audit_task task = {0};
   phibal_status status = audit_task_fit(experts, &task);
   size_t n = 0;
-  for (; status == PHIBAL_OK && n < MOST_POTENTIALS && n < phi_builtins_count; n++) {
+  for (; status == PHIBAL_OK && n < phi_builtins_count; n++) {
     status = open_row(&phi_builtins[n], &rows[n]);
     if (status == PHIBAL_OK) status = fill_row(&rows[n], experts, &task);
   }

@@ -169,7 +169,7 @@ static void decide(const eval_request *r, eval_answer *answer) {
 }
 
 static bool has_matrix(const eval_request *r) {
-  return r->phi ? !phi_separable(r->phi) : r->id == PHIBAL_POTENTIAL_RENYI;
+  return r->phi ? !phi_separable(r->phi) : !phibal_potential_describe(r->id)->separable;
 }
 
 static size_t count_parts(const eval_request *r) {

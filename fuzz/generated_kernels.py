@@ -2,7 +2,7 @@
 
 usage: generated_kernels.py PHIBAL TABLE [--given] [CERTIFICATE ...]
 
-Runs `phibal audit --potential NAME` without the other parts and without a limit of time for all nine;
+Runs `phibal audit --potential NAME` without the other parts and without a limit of time for all of them;
 about 45 minutes of processor time. A certificate, what that printed, saves the run of its potential;
 with --given nothing else is run, and the table says so.
 Exits with 1 if a kernel breaks its bound somewhere, or was not run over everything.

@@ -1,5 +1,6 @@
 /* All symbols of the library begin with phibal_: the functions that several of its files share get
-   their names here. Read before each of its sources. */
+   their names here, those of the separable potentials from their rows. Read before each of its sources. */
+#include "reference/potential_names.h"
 #define activation_evaluate phibal_inside_activation_evaluate
 #define activation_work_clear phibal_inside_activation_work_clear
 #define activation_work_init phibal_inside_activation_work_init
@@ -9,11 +10,6 @@
 #define balance_vector_set phibal_inside_balance_vector_set
 #define enclosure_undefined phibal_inside_enclosure_undefined
 #define enclosure_undefined_pair phibal_inside_enclosure_undefined_pair
-#define euclid_conjugate phibal_inside_euclid_conjugate
-#define euclid_conjugate_gradient phibal_inside_euclid_conjugate_gradient
-#define euclid_gradient phibal_inside_euclid_gradient
-#define euclid_second phibal_inside_euclid_second
-#define euclid_value phibal_inside_euclid_value
 #define ffn_backward_group phibal_inside_ffn_backward_group
 #define ffn_chain_product phibal_inside_ffn_chain_product
 #define ffn_check phibal_inside_ffn_check
@@ -23,14 +19,6 @@
 #define ffn_results_copy phibal_inside_ffn_results_copy
 #define ffn_scratch_cut phibal_inside_ffn_scratch_cut
 #define graph_over phibal_inside_graph_over
-#define log_cosh_conjugate phibal_inside_log_cosh_conjugate
-#define log_cosh_conjugate_gradient phibal_inside_log_cosh_conjugate_gradient
-#define log_cosh_gradient phibal_inside_log_cosh_gradient
-#define log_cosh_second phibal_inside_log_cosh_second
-#define log_cosh_value phibal_inside_log_cosh_value
-#define lp_conjugate phibal_inside_lp_conjugate
-#define lp_conjugate_gradient phibal_inside_lp_conjugate_gradient
-#define lp_gradient phibal_inside_lp_gradient
 #define lp_max_conjugate phibal_inside_lp_max_conjugate
 #define lp_max_conjugate_gradient phibal_inside_lp_max_conjugate_gradient
 #define lp_max_gradient phibal_inside_lp_max_gradient
@@ -41,22 +29,10 @@
 #define lp_one_gradient phibal_inside_lp_one_gradient
 #define lp_one_second phibal_inside_lp_one_second
 #define lp_one_value phibal_inside_lp_one_value
-#define lp_second phibal_inside_lp_second
-#define lp_value phibal_inside_lp_value
 #define name_coordinate phibal_inside_name_coordinate
 #define name_place phibal_inside_name_place
-#define negentropy_conjugate phibal_inside_negentropy_conjugate
-#define negentropy_conjugate_gradient phibal_inside_negentropy_conjugate_gradient
-#define negentropy_gradient phibal_inside_negentropy_gradient
-#define negentropy_second phibal_inside_negentropy_second
-#define negentropy_value phibal_inside_negentropy_value
 #define outside_domain phibal_inside_outside_domain
 #define point_at phibal_inside_point_at
-#define pseudo_huber_conjugate phibal_inside_pseudo_huber_conjugate
-#define pseudo_huber_conjugate_gradient phibal_inside_pseudo_huber_conjugate_gradient
-#define pseudo_huber_gradient phibal_inside_pseudo_huber_gradient
-#define pseudo_huber_second phibal_inside_pseudo_huber_second
-#define pseudo_huber_value phibal_inside_pseudo_huber_value
 #define reference_combine_check phibal_inside_reference_combine_check
 #define reference_dot_compute phibal_inside_reference_dot_compute
 #define reference_matrix_check phibal_inside_reference_matrix_check
@@ -88,22 +64,7 @@
 #define router_weight phibal_inside_router_weight
 #define router_weights_normalise phibal_inside_router_weights_normalise
 #define search_root phibal_inside_search_root
-#define soft_l1_conjugate phibal_inside_soft_l1_conjugate
-#define soft_l1_conjugate_gradient phibal_inside_soft_l1_conjugate_gradient
-#define soft_l1_gradient phibal_inside_soft_l1_gradient
-#define soft_l1_second phibal_inside_soft_l1_second
-#define soft_l1_value phibal_inside_soft_l1_value
-#define softplus_conjugate phibal_inside_softplus_conjugate
-#define softplus_conjugate_gradient phibal_inside_softplus_conjugate_gradient
-#define softplus_gradient phibal_inside_softplus_gradient
-#define softplus_second phibal_inside_softplus_second
-#define softplus_value phibal_inside_softplus_value
 #define step_probe_at phibal_inside_step_probe_at
-#define tsallis_conjugate phibal_inside_tsallis_conjugate
-#define tsallis_conjugate_gradient phibal_inside_tsallis_conjugate_gradient
-#define tsallis_gradient phibal_inside_tsallis_gradient
-#define tsallis_second phibal_inside_tsallis_second
-#define tsallis_value phibal_inside_tsallis_value
 #define working_precision phibal_inside_working_precision
 #define workspace_clear phibal_inside_workspace_clear
 #define workspace_init phibal_inside_workspace_init

@@ -18,7 +18,7 @@ import xml.etree.ElementTree
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE, PICTURE = "ARCHITECTURE.md", "ARCHITECTURE.svg"
 SOURCE = re.compile(r"\.(c|h|cc|cpp|cu|def)$")
-GENERATED = {"build_features.h", "kernels/cuda/cuda_features.h"}
+GENERATED = {"build_features.h", "kernels/cuda/cuda_features.h", "reference/potential_names.h"}
 
 
 def read(path):

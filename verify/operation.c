@@ -68,9 +68,10 @@ int64_t tensor_integer(const tensor *t, int64_t i) {
   }
 }
 
-/* By family: operations of these that use no potential get a few more cases. */
+/* Whether its cases choose a potential. */
 static bool on_potentials(const operation *o) {
-  return !strcmp(o->family, "loads") || !strcmp(o->family, "step");
+  return !strcmp(o->name, "price") || !strcmp(o->name, "balance-loss") ||
+         !strcmp(o->name, "balance-step");
 }
 
 uint64_t operation_number(const operation *o, uint64_t i) {

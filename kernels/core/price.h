@@ -1,4 +1,4 @@
-/* Prices grad phi(m) of the nine potentials in double-double, (P1.g) to (P9.g), in two forms:
+/* Prices grad phi(m) of the potentials in double-double (SPEC.md, column .g), in two forms:
      full     the price itself;
      reduced  the price minus a constant that is the same for every expert, and so drops out of the
               centred price. Tsallis and Renyi carry offsets near 1 / (alpha - 1), which would drown

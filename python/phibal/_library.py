@@ -198,7 +198,7 @@ def instruction_set() -> str:
 
 
 def find_potential(name: str, parameter: float | None = None) -> Potential:
-    """A row of the catalogue (SPEC.md, P1 to P9) by its name, with its parameter or the default one."""
+    """A row of the catalogue (SPEC.md, section P) by its name, with its parameter or the default one."""
     if not isinstance(name, str):
         raise TypeError(f"potential: expected a name, such as 'negentropy', got {type(name).__name__}")
     found = Potential()

@@ -146,7 +146,7 @@ def router_backward(logits: NDArray[np.float32], experts: NDArray[np.int32], *, 
 
 
 def potential(name: str, parameter: Optional[float] = None) -> Potential:
-    """A potential of the catalogue (SPEC.md, P1-P9) for the functions below; parameter: its default where None."""
+    """A potential of the catalogue (SPEC.md, section P) for the functions below; parameter: its default where None."""
     return _library.find_potential(name, parameter)
 
 

@@ -1,4 +1,4 @@
-"""Potentials in certified enclosures: value, gradient, Hessian, conjugate and its gradient (SPEC.md, P1-P9).
+"""Potentials in certified enclosures: value, gradient, Hessian, conjugate and its gradient (SPEC.md, section P).
 
 Each result is a pair of float64 arrays (lo, hi), rounded outward from an enclosure on MPFR that is proved to hold the
 exact value (proofs/STATUS.md): lo <= exact value <= hi, and lo == hi where the exact value is a binary64 number that

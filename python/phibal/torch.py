@@ -362,7 +362,7 @@ class PhiBalancer(_Loss):
     alpha E sum_e P_e q_e is added to the loss. m changes once a step, at step(), after any number of micro-batches;
     micro-batch a is priced by the loads of the step so far (M5).
 
-    layers, experts: L MoE layers of E experts. k, gate: as in `router`. potential, parameter: of the catalogue (P1-P9).
+    layers, experts: L MoE layers of E experts. k, gate: as in `router`. potential, parameter: of the catalogue (SPEC.md, section P).
     alpha: coefficient of the loss. eta: weight of the new loads, in (0, 1], rounded to binary32. track: 'probability'
     (P, R6) or 'frequency' (f, R7). start: m before the first step, 'zero', 'uniform' or 'zero-corrected' (M6).
     process_group: whose ranks share one global batch; the default group where None, and one rank where there is none.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Each tag of SPEC.md has one row that names its proofs, and there are such proofs: theorems of proofs/coq, and
-functions that proofs/frama-c/units.proved has as proved.
+functions that proofs/frama-c/units.proved has as proved. Each potential of the catalogue has a tag with its formulas and
+its conjugate's.
 
 usage: specification_proofs.py SOURCE_ROOT
 """
@@ -26,6 +27,10 @@ def wrong(text):
     rows = [[cell.strip() for cell in row.split("|")] for row in re.findall(r"(?m)^\| (?!tag|---)(.*)\|$", section)]
     listed = [row[0] for row in rows]
     found = ["%s: no row" % tag for tag in sorted(set(tags) - set(listed))]
+    formulas = {name: tag for tag, name in re.findall(r"(?m)^\| (P\d+) \| ([a-z][\w-]*)", body)}
+    found += ["%s: no formulas" % name for name in potentials if name not in formulas]
+    found += ["%s: no conjugate" % name for name, tag in formulas.items()
+              if len(re.findall(r"(?m)^\| %s[ ,]" % tag, body)) < 2]
     found += ["%s: no such tag" % tag for tag in sorted(set(listed) - set(tags))]
     found += ["%s: two rows" % tag for tag in sorted({tag for tag in listed if listed.count(tag) > 1})]
     for tag, proofs, *_ in rows:
@@ -48,11 +53,13 @@ for line in read("proofs/frama-c/units.proved").splitlines():
     if unit["proved"] == unit["goals"] and not unit["failed"]:
         functions |= set(unit["functions"])
 
+potentials = re.findall(r'(?m)^PHIBAL_POTENTIAL\([^"]*"([^"]+)"', read("spec/potentials.def"))
 page = read("spec/SPEC.md")
 faults = [page.replace("`euclid_five`", "`euclid_six`"), page.replace("| M5 | not proved", "| M5 | argued"),
           page.replace("| M5 | not proved | |\n", ""), page.replace("**(N8)**", "**(N8)** and **(N9)**"),
           page.replace("| N1 | definition", "| N1 | `phibal_enclosure`"), page.partition("## What is proved")[0],
-          page.replace("**(P.k)**", "(P.k)"), page.replace("| P9 | softplus |", "| P10 | softplus |")]
+          page.replace("**(P.k)**", "(P.k)"), page.replace("| P9 | softplus |", "| P10 | softplus |"),
+          page.replace("| P9 | softplus |", "| P9 | softmax |"), page.replace("| P9 | y log y", "| P99 | y log y")]
 missed = [i for i, text in enumerate(faults) if text == page or not wrong(text)]
 for line in wrong(page) + ["a planted fault is not noticed: %d" % i for i in missed]:
     print("not ok: " + line)
