@@ -283,7 +283,8 @@ class _Counter(nn.Module):
             raise RuntimeError("step(): no token was counted since the last step; loss() or count() counts them, in train() mode")
         return layers
 
-    def _clear(self) -> None:
+    def discard(self) -> None:
+        """Forgets what was counted since the last step: after a dry run, or a batch that is skipped."""
         for buffer in (self.step_sums, self.step_counts, self.step_tokens):
             buffer.zero_()
 
@@ -352,9 +353,30 @@ class _Loss(_Counter):
         scale = self.alpha * self.experts / max(whole, 1) * (ranks if self.gradients == "averaged" else 1)
         return _priced(r.logits, r.mask, value, price, scale, GATES[self.gate])
 
-    def _end(self) -> None:
-        self._clear()
+    def discard(self) -> None:
+        super().discard()
         self._first_pass.clear()
+
+
+class _Attach(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, loss, *tensors):
+        ctx.save_for_backward(loss)
+        ctx.set_materialize_grads(False)
+        outputs = tuple(t.view_as(t) for t in tensors)
+        ctx.mark_non_differentiable(*(t for t in outputs if not t.is_floating_point()))
+        return outputs
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return torch.ones_like(ctx.saved_tensors[0]), *gradients
+
+
+def attach_loss(loss: Tensor, *tensors: Tensor) -> tuple:
+    """The tensors, unchanged. The backward pass that reaches one of them goes through `loss` too, with gradient 1, once:
+    for a loss that is made deep in a model whose training loop cannot add it. It gets no part in what the loop does to
+    its own loss (a mean over micro-batches, loss scaling), so that `loss` has to bring the factor along."""
+    return _Attach.apply(loss, *tensors) if loss.requires_grad else tensors
 
 
 class PhiBalancer(_Loss):
@@ -419,7 +441,7 @@ class PhiBalancer(_Loss):
         for layer in self._counted():
             self.m[layer] = self._tracked(layer, self._so_far(layer))
         self.steps += 1
-        self._end()
+        self.discard()
 
     def extra_repr(self) -> str:
         name = _kernels.phibal_potential_describe(self.potential.id).contents.name.decode()
@@ -451,7 +473,7 @@ class SwitchLoss(_Loss):
     def step(self) -> None:
         """Ends the global batch."""
         self._counted()
-        self._end()
+        self.discard()
 
 
 class LossFree(_Counter):
@@ -480,5 +502,5 @@ class LossFree(_Counter):
         for layer in self._counted():
             require(_kernels.phibal_loss_free_update(self.experts, self.rate, self.step_counts[layer].data_ptr(),
                                                      self.bias[layer].data_ptr()))
-        self._clear()
+        self.discard()
 
