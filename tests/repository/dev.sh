@@ -60,10 +60,16 @@ echo "phibal $1 prints"
   shift
 done
 END
+cat >bin/python3 <<'END'
+#!/bin/sh
+mkdir -p "$3/bin"
+printf '#!/bin/sh\necho "pip $*" >>"$STUBS/log"\n[ ! -e "$STUBS/offline" ]\n' >"$3/bin/pip"
+chmod +x "$3/bin/pip"
+END
 chmod +x bin/*
 : >installed
 export STUBS="$PWD" PATH="$PWD/bin:$PATH"
-unset CI
+unset CI PHIBAL_PYTHON
 dev() { : >log; (cd repository && sh ./dev "$@") >answer 2>error || fail "dev $*"; }
 has() { grep -q -e "$1" log || fail "no '$1' in"; }
 lacks() { if grep -q -e "$1" log; then fail "'$1' in"; fi; }
@@ -107,9 +113,25 @@ printf 'Ok:                 7   \nFail:               0   \nSkipped:            
 dev test
 has "^meson test -C build .*--no-suite long"
 [ "$(cat answer)" = "7 passed, 0 failed, 1 skipped" ] || fail "another count"
+# All of them also beside packages from PyPI, which are installed once for each list of them, and left out where they cannot be.
+mkdir -p repository/tests && echo torch==1 >repository/tests/peers.txt
+touch offline
 dev test --all
+has "^pip install.* -r tests/peers.txt"
 has "^meson test -C build"
 lacks "no-suite"
+grep -q "could not be installed" error || fail "nothing is said of packages that are not there"
+[ ! -e repository/build/peers ] || fail "half of the packages is left"
+rm offline
+dev test --all
+has "^pip install"
+dev test --all
+lacks "^pip install"
+echo torch==2 >repository/tests/peers.txt
+(export PHIBAL_PYTHON=/usr/bin/python3; dev test --all)
+lacks "^pip install"
+dev test --all
+has "^pip install"
 dev test price "planted faults"
 has "^meson test -C build .* price planted faults"
 lacks "no-suite"
