@@ -289,8 +289,8 @@ class Training(unittest.TestCase):
         self.assertFalse(b.step_tokens[1].any())
 
 
-def rank(number, ranks, port, folder):
-    """One process of the test below: DDP over gloo, three steps of two micro-batches of unequal padding."""
+def rank(number, ranks, port, folder, wrapper):
+    """One process of the test below, DDP or FSDP over gloo: three steps of two micro-batches of unequal padding."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", rank=number, world_size=ranks)
@@ -309,7 +309,11 @@ def rank(number, ranks, port, folder):
                 return self.balancer.loss(0, r)
             return checkpoint(block, x, use_reentrant=False)
     model = Model()
-    ddp = torch.nn.parallel.DistributedDataParallel(model)
+    if wrapper == "DDP":
+        whole = torch.nn.parallel.DistributedDataParallel(model)
+    else:
+        from torch.distributed.fsdp import fully_shard
+        whole = fully_shard(model, mesh=torch.distributed.init_device_mesh("cpu", (ranks,)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     after = []
     for s in range(3):
@@ -319,12 +323,13 @@ def rank(number, ranks, port, folder):
             mask = torch.arange(16) % 5 != 0
             n = 16 // ranks
             own = slice(number * n, number * n + n)
-            (ddp(x[own].contiguous(), mask[own].contiguous()) / 2).backward()
+            (whole(x[own].contiguous(), mask[own].contiguous()) / 2).backward()
         optimizer.step()
         model.balancer.step()
         model.free.step()
         after.append(model.balancer.m.clone())
-    torch.save({"first": after[0], "m": after[-1], "w": model.w.data, "bias": model.free.bias},
+    w = model.w.data if wrapper == "DDP" else model.w.data.full_tensor()
+    torch.save({"first": after[0], "m": after[-1], "w": w, "bias": model.free.bias},
                os.path.join(folder, f"{ranks}-{number}"))
     torch.distributed.destroy_process_group()
 
@@ -334,18 +339,19 @@ class Ranks(unittest.TestCase):
         """Two processes, and one with the whole batch: after the first step m has the same bits, then weights differ by
         rounding; the ranks have the same bits among themselves."""
         import socket
-        with tempfile.TemporaryDirectory() as folder:
-            for ranks in (1, 2):
-                with socket.socket() as s:
-                    s.bind(("127.0.0.1", 0))
-                    port = s.getsockname()[1]
-                torch.multiprocessing.spawn(rank, (ranks, port, folder), nprocs=ranks)
-            one, first, second = (torch.load(os.path.join(folder, n)) for n in ("1-0", "2-0", "2-1"))
-        for name in one:
-            self.assertTrue(torch.equal(first[name], second[name]), name)
-            # DDP adds the gradients of ranks, 8 terms at most of at most 1, in another order: 2^-20 a step of rate 1/2.
-            torch.testing.assert_close(first[name], one[name], rtol=0, atol=3 * 2**-20)
-        self.assertTrue(torch.equal(first["first"], one["first"]))
+        for wrapper in ("DDP", "FSDP"):
+            with self.subTest(wrapper), tempfile.TemporaryDirectory() as folder:
+                for ranks in (1, 2):
+                    with socket.socket() as s:
+                        s.bind(("127.0.0.1", 0))
+                        port = s.getsockname()[1]
+                    torch.multiprocessing.spawn(rank, (ranks, port, folder, wrapper), nprocs=ranks)
+                one, first, second = (torch.load(os.path.join(folder, n)) for n in ("1-0", "2-0", "2-1"))
+                for name in one:
+                    self.assertTrue(torch.equal(first[name], second[name]), name)
+                    # Ranks' gradients, 8 terms at most of at most 1, are added in another order: 2^-20 a step of rate 1/2.
+                    torch.testing.assert_close(first[name], one[name], rtol=0, atol=3 * 2**-20)
+                self.assertTrue(torch.equal(first["first"], one["first"]))
 
 
 if __name__ == "__main__":
