@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """The workflow of spec/CI.md, run as it stands there, all steps in order: it ends in 0 for kernels that are right,
-the steps "plugin" and "vectors" in 1 for wrong ones, and they write JUnit files that say so. The plugin is that of
-examples/, run_cases.py the script of spec/VECTORS.md. Without a repository that phibal is cloned from, the first
+the steps "plugin", "vectors" and "pytest" in 1 for wrong ones, and they write JUnit files that say so. The plugin is that
+of examples/, run_cases.py the script of spec/VECTORS.md, test_kernels.py that of python/README.md. Without a repository that phibal is cloned from, the first
 step says that it is missing.
 
 usage: ci_page.py PHIBAL SOURCE_ROOT [--all]
 
 Packages that the workflow installs are not installed, and what it clones is not phibal but a repository whose `dev build`
-makes links to PHIBAL and to the sources. With --all (or PHIBAL_ALL=1), as root and with debootstrap, a bare Debian 12 is
+makes links to PHIBAL and to the sources, and whose Python package is the sources' with PHIBAL's libraries. With --all (or PHIBAL_ALL=1), as root and with debootstrap, a bare Debian 12 is
 made first, and the workflow runs in there with the last commit of SOURCE_ROOT, with the network's settings of this
 machine: minutes. Times of the steps are printed."""
 import os
@@ -31,8 +31,8 @@ def check(good, what):
     print("%s: %s" % ("ok" if good else "not ok", what))
 
 
-def page(name):
-    with open(os.path.join(root, "spec", name), encoding="utf-8") as f:
+def page(name, folder="spec"):
+    with open(os.path.join(root, folder, name), encoding="utf-8") as f:
         return f.read()
 
 
@@ -56,12 +56,16 @@ def mine(folder, wrong):
     with open(os.path.join(root, "examples/plugin/router.c"), encoding="utf-8") as f:
         plugin = f.read()
     script = re.search(r"```python\n(.*?)```", page("VECTORS.md"), re.S).group(1)
+    blocks = re.findall(r"```python\n(.*?)```", page("README.md", "python"), re.S)
+    test, = (b for b in blocks if "def test_" in b)
     if wrong:
+        check(test.count("* scale") == 1, "the test of python/README.md has a scale to leave out")
+        test = test.replace("* scale", "")
         plugin = "#define PLUGIN_FAULT\n" + plugin
         scale = "gates * scale"
         check(script.count(scale) == 1, "the script of VECTORS.md has a scale to leave out")
         script = script.replace(scale, "gates")
-    for name, text in (("plugin.c", plugin), ("run_cases.py", script)):
+    for name, text in (("plugin.c", plugin), ("run_cases.py", script), ("test_kernels.py", test)):
         with open(os.path.join(folder, "mine", name), "w", encoding="utf-8") as f:
             f.write(text)
 
@@ -76,6 +80,11 @@ def stand_in(folder):
     repository, tools = os.path.join(folder, "repository"), os.path.join(folder, "tools")
     git("init", "-q", repository)
     os.mkdir(tools)
+    with open(os.path.join(repository, "setup.py"), "w", encoding="utf-8") as f:
+        f.write("from setuptools import setup\nsetup(name='phibal', version='0', packages=['phibal'], install_requires=['numpy'],\n"
+                "  entry_points={'pytest11': ['phibal = phibal.pytest_plugin']})\n")
+    shutil.copytree(os.path.join(root, "python/phibal"), os.path.join(repository, "phibal"),
+                    ignore=shutil.ignore_patterns("__pycache__"))
     for path, text in ((os.path.join(repository, "dev"), '[ "$*" = build ]\ncd "$(dirname "$0")"\nmkdir -p build/cli\n'
                         'ln -s "%s" build/cli/phibal\nln -s "%s/spec" spec\n' % (phibal, root)),
                        (os.path.join(tools, "apt-get"), '[ "$*" = update ] || [ "$1 $2" = "install -y" ]\n'
@@ -83,7 +92,7 @@ def stand_in(folder):
         with open(path, "w", encoding="utf-8") as f:
             f.write("#!/bin/sh\nset -eu\n" + text)
         os.chmod(path, 0o755)
-    git("-C", repository, "add", "dev")
+    git("-C", repository, "add", "dev", "setup.py", "phibal")
     git("-C", repository, "commit", "-qm", "stand-in")
     return tools, "file://" + repository
 
@@ -98,7 +107,7 @@ def junit(path):
 
 def run(steps, folder, start, environment, wrong):
     """Runs the steps, each in a shell as a workflow's, which ends with the first command that fails."""
-    files = {"plugin": "verify.xml", "vectors": "judge.xml"}
+    files = {"plugin": "verify.xml", "vectors": "judge.xml", "pytest": "pytest.xml"}
     kind = "wrong" if wrong else "right"
     for name, commands in steps:
         began = time.monotonic()
@@ -125,7 +134,8 @@ def run(steps, folder, start, environment, wrong):
 def in_place(steps, wrong):
     with tempfile.TemporaryDirectory() as folder:
         tools, repository = stand_in(folder)
-        environment = dict(os.environ, PATH=tools + ":" + os.environ["PATH"], PHIBAL_REPOSITORY=repository)
+        environment = dict(os.environ, PATH=tools + ":" + os.environ["PATH"], PHIBAL_REPOSITORY=repository,
+                           PHIBAL_BUILD=os.path.dirname(os.path.dirname(phibal)))
         work = os.path.join(folder, "work")
         os.mkdir(work)
         mine(work, wrong)
@@ -171,7 +181,7 @@ def in_bare_debian(steps):
 
 
 steps = workflow()
-check([name for name, _ in steps] == ["phibal", "plugin", "vectors"], "the workflow's steps: %s" % [n for n, _ in steps])
+check([name for name, _ in steps] == ["phibal", "plugin", "vectors", "pytest"], "the workflow's steps: %s" % [n for n, _ in steps])
 # What a wrong plugin gets in detail is the test "plugin"'s.
 in_place(steps, False)
 in_place(steps, True)
