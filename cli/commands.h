@@ -18,6 +18,7 @@ int command_data(int argc, char **argv) __attribute__((weak));
 int command_train(int argc, char **argv) __attribute__((weak));
 int command_sweep(int argc, char **argv) __attribute__((weak));
 int command_eval_model(int argc, char **argv) __attribute__((weak));
+int command_generate(int argc, char **argv) __attribute__((weak));
 int command_export(int argc, char **argv) __attribute__((weak));
 int command_report(int argc, char **argv) __attribute__((weak));
 int command_plan(int argc, char **argv) __attribute__((weak));
@@ -30,7 +31,8 @@ extern const command_manual manual_info __attribute__((weak)), manual_eval __att
     manual_vectors __attribute__((weak)), manual_judge __attribute__((weak)),
     manual_data __attribute__((weak)), manual_data_build, manual_data_debian, manual_data_show,
     manual_train __attribute__((weak)), manual_sweep __attribute__((weak)),
-    manual_eval_model __attribute__((weak)), manual_export __attribute__((weak)),
+    manual_eval_model __attribute__((weak)), manual_generate __attribute__((weak)),
+    manual_export __attribute__((weak)),
     manual_report __attribute__((weak)), manual_plan __attribute__((weak)),
     manual_compare __attribute__((weak)), manual_bench __attribute__((weak));
 

@@ -1,5 +1,6 @@
 /* `phibal eval-model`: a trained model on held-out text and on multiple-choice questions. */
 #include "commands.h"
+#include "model_tokenizer.h"
 #include "formats/json_text.h"
 #include "moe/train/choices.h"
 #include "moe/train/evaluate.h"
@@ -12,7 +13,6 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CHOICE_FILES_MAX = 16 };
@@ -177,69 +177,12 @@ static phibal_status evaluate_text(const arguments *a, const run_config *config,
   return status;
 }
 
-/* The model's own tokenizer: a Hugging Face model's lies in its folder; a run's beside its data, or
-   in the folder of the Hugging Face model that it began with; or it is bytes, which a vocabulary
-   tells. Nothing is taken because it lies in the current directory. */
-static phibal_status own_tokenizer(const trained *from, char path[CONFIG_TEXT_MAX + 32]) {
-  const char *train = from->config.data.train, *origin = from->config.training.from;
-  const int size = CONFIG_TEXT_MAX + 32, first = (int)strcspn(train, ",");
-  if (from->hf.folder) {
-    snprintf(path, (size_t)size, "%s", from->hf.folder);
-    return PHIBAL_OK;
-  }
-  struct stat data;
-  snprintf(path, (size_t)size, "%.*s", first, train);
-  if (first && !stat(path, &data)) {
-    const char *slash = memrchr(train, '/', (size_t)first);
-    const int folder = S_ISDIR(data.st_mode) ? first : slash ? (int)(slash - train) : 0;
-    snprintf(path, (size_t)size, "%.*s%stokenizer.model", folder, train,
-             folder || slash ? "/" : "");
-    if (!access(path, F_OK)) return PHIBAL_OK;
-  }
-  if (*origin && hf_is_checkpoint(origin)) {
-    snprintf(path, (size_t)size, "%s", origin);
-    return PHIBAL_OK;
-  }
-  const char *end = strrchr(train, '.');
-  const bool foreign = first && end && !strcmp(end, ".bin");
-  tokenizer bytes;
-  tokenizer_bytes(&bytes);
-  if (!*origin && !foreign && from->config.model.vocabulary >= bytes.vocabulary &&
-      !run_data_vocabulary("bytes", bytes.vocabulary, false, &from->config)) {
-    snprintf(path, (size_t)size, "bytes");
-    return PHIBAL_OK;
-  }
-  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           "no tokenizer of the model is found: there is no tokenizer.model beside "
-                           "its data ('%s'), and its vocabulary of %d tokens is not that of bytes; "
-                           "give --tokenizer",
-                           train, from->config.model.vocabulary);
-}
-
-static phibal_status open_tokenizer(const arguments *a, const trained *from, tokenizer *t) {
-  char path[CONFIG_TEXT_MAX + 32];
-  phibal_status status = PHIBAL_OK;
-  if (a->tokenizer)
-    snprintf(path, sizeof path, "%s", a->tokenizer);
-  else
-    status = own_tokenizer(from, path);
-  if (!status && strcmp(path, "bytes"))
-    status = tokenizer_load(path, t);
-  else if (!status)
-    tokenizer_bytes(t);
-  if (status && !a->tokenizer && from->hf.folder)
-    return phibal_status_set(status, "%s; give --tokenizer", phibal_status_message());
-  char what[CONFIG_TEXT_MAX + 64];
-  snprintf(what, sizeof what, "the tokenizer '%.1000s'", path);
-  return status ? status : run_data_vocabulary(what, t->vocabulary, false, &from->config);
-}
-
 static phibal_status evaluate_choices(const arguments *a, const trained *from, model *m,
                                       int32_t batch, json_t *list) {
   const run_config *config = &from->config;
   tokenizer t = {0};
   FILE *details = NULL;
-  phibal_status status = open_tokenizer(a, from, &t);
+  phibal_status status = model_tokenizer_open(a->tokenizer, from, &t);
   char *temporary = NULL;
   int fd = -1;
   if (!status && a->details) status = file_create_temporary(a->details, &temporary, &fd);

@@ -42,6 +42,7 @@ static const command commands[] = {
     {"sweep", command_sweep, &manual_sweep, "run a grid of training runs, with means over seeds"},
     {"eval-model", command_eval_model, &manual_eval_model,
      "evaluate a trained model: loss, balance, multiple choice"},
+    {"generate", command_generate, &manual_generate, "continue a text with a trained model"},
     {"export", command_export, &manual_export, "export a trained model to Hugging Face format"},
     {"report", command_report, &manual_report, "write an HTML report of runs or of a sweep"},
     {"plan", command_plan, &manual_plan, "plan tokens, steps and hours by the paper's scaling law"},

@@ -73,6 +73,19 @@ int sentencepiece_encode(const void *pieces, const char *text, size_t n, token_b
   return 1;
 }
 
+int sentencepiece_decode(const void *pieces, const uint32_t *ids, size_t n, char **text,
+                         size_t *bytes) try {
+  const std::vector<int> all(ids, ids + n);
+  std::string decoded;
+  auto processor = static_cast<const sentencepiece::SentencePieceProcessor *>(pieces);
+  if (!processor->Decode(all, &decoded).ok()) return 1;
+  *bytes = decoded.size();
+  *text = copy_of(decoded);
+  return *text ? 0 : 1;
+} catch (const std::exception &) {
+  return 1;
+}
+
 int sentencepiece_train(tokenizer_lines lines, void *context, int32_t vocabulary, char **model,
                         size_t *bytes, char **error) try {
   *model = *error = nullptr;

@@ -67,6 +67,14 @@ static phibal_status pieces_encode(const tokenizer *t, const char *text, size_t 
   return phibal_environment_check("tokens");
 }
 
+static phibal_status pieces_decode(const tokenizer *t, const uint32_t *ids, size_t n, char **text,
+                                   size_t *bytes) {
+  if (sentencepiece_decode(t->pieces, ids, n, text, bytes))
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "SentencePiece cannot decode %zu tokens", n);
+  phibal_environment_watch("SentencePiece");
+  return PHIBAL_OK;
+}
+
 #else
 
 static phibal_status no_sentencepiece(void) {
@@ -95,6 +103,12 @@ phibal_status tokenizer_train(tokenizer_lines lines, void *context, int32_t voca
 static phibal_status pieces_encode(const tokenizer *t, const char *text, size_t n,
                                    token_buffer *buffer) {
   (void)t, (void)text, (void)n, (void)buffer;
+  return no_sentencepiece();
+}
+
+static phibal_status pieces_decode(const tokenizer *t, const uint32_t *ids, size_t n, char **text,
+                                   size_t *bytes) {
+  (void)t, (void)ids, (void)n, (void)text, (void)bytes;
   return no_sentencepiece();
 }
 
@@ -139,6 +153,31 @@ phibal_status tokenizer_encode(const tokenizer *t, const char *text, size_t n,
   phibal_status status = PHIBAL_OK;
   for (size_t i = 0; i < n && !status; i++)
     status = token_buffer_append(buffer, (unsigned char)text[i]);
+  return status;
+}
+
+phibal_status tokenizer_decode(const tokenizer *t, const uint32_t *ids, size_t n, char **text,
+                               size_t *bytes) {
+  *text = NULL, *bytes = 0;
+  uint32_t *kept = malloc((n + 1) * sizeof *kept);
+  if (!kept) return phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for %zu tokens", n);
+  size_t count = 0;
+  phibal_status status = PHIBAL_OK;
+  for (size_t i = 0; i < n && !status; i++)
+    if (ids[i] >= (uint32_t)t->vocabulary)
+      status = phibal_status_set(PHIBAL_ERROR_ARGUMENT, "token %u: the tokenizer has %d", ids[i],
+                                 t->vocabulary);
+    else if (ids[i] != (uint32_t)t->end_of_document)
+      kept[count++] = ids[i];
+  if (!status && t->pieces) {
+    status = pieces_decode(t, kept, count, text, bytes);
+  } else if (!status && !(*text = malloc(count + 1))) {
+    status = phibal_status_set(PHIBAL_ERROR_MEMORY, "no memory for %zu bytes", count);
+  } else if (!status) {
+    for (size_t i = 0; i < count; i++) (*text)[i] = (char)kept[i];
+    (*text)[*bytes = count] = 0;
+  }
+  free(kept);
   return status;
 }
 

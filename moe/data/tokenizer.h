@@ -51,6 +51,10 @@ phibal_status tokenizer_train(tokenizer_lines lines, void *context, int32_t voca
 /* Replaces the ids in *buffer by those of text[n], without an end-of-document token. */
 phibal_status tokenizer_encode(const tokenizer *t, const char *text, size_t n,
                                token_buffer *buffer);
+/* The text of ids [n], *text[*bytes], to be freed; the end of a document has none.
+   PHIBAL_ERROR_ARGUMENT: an id that the tokenizer does not have. */
+phibal_status tokenizer_decode(const tokenizer *t, const uint32_t *ids, size_t n, char **text,
+                               size_t *bytes);
 void tokenizer_free(tokenizer *t);
 
 #ifdef __cplusplus

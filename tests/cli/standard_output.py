@@ -75,6 +75,7 @@ cases = {
               "sweep sweep.yaml --dry-run"],
     "eval-model": ["eval-model --load run --data corpus/train.tokens --sequences 2",
                    "eval-model --load run --data corpus/train.tokens --sequences 2 --json"],
+    "generate": ["generate --load run --length 4", "generate --load run --length 4 --json"],
     "export": ["export --help"],
     "report": ["report run --out reportN.html"],
     "plan": ["plan --flops 1e20", "plan --flops 1e20 --json", "plan --config tiny",

@@ -146,6 +146,7 @@ page=$(tail -n 1 answer)
 [ -s "repository/$page" ] || fail "the last line, '$page', names no file"
 has "^phibal report runs/demo-phi runs/demo-switch --out $page"
 has "^phibal verify"
+has "^phibal generate --load runs/demo-phi"
 has "^phibal compare runs/demo-phi runs/demo-switch"
 grep -q "bits are not compared" error || fail "another corpus was compared"
 # Again, over what the first left; with the corpus on record the runs' digests have to be those on record.

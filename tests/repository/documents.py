@@ -217,6 +217,9 @@ class Reader:
         elif name == "mydata/":
             self.stand_in("books/")
             self.need("phibal data build --out mydata books/")
+        elif name == "runs/b":
+            self.stand_in("mydata/")
+            self.need("phibal train --config tiny --steps 1 --data mydata/train.tokens --out runs/b")
         elif name == "my.phi":
             self.put(name, "potential my\nparameter a in (0, 1) = 1/2\nparameter b in [0, 3] = 1\n"
                      "value sum(x^2 + a*x^3 + b*x^4)\n")
@@ -411,7 +414,7 @@ class Reader:
                     if not self.all and re.search(r"audit (?!.*--(quick|check=quick))", example):
                         self.skip(0, "long: with --all: %s" % example.strip())
                         continue
-                    for name in re.findall(r"\bmy\.phi", example):
+                    for name in re.findall(r"\bmy\.phi|\bruns/b\b", example):
                         self.stand_in(name)
                     self.run(0, example.strip(), None, 0, "")
             return None if self.ran >= 5 else "few examples: %d" % self.ran

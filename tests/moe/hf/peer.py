@@ -96,6 +96,37 @@ adapted = {
 }
 
 
+def model_of(folder):
+    if json.loads((folder / "config.json").read_text())["model_type"] == "deepseek":
+        return load_deepseek_moe(folder).float().eval()
+    return load(folder).float().eval()
+
+
+def check_greedy(fixture):
+    """phibal generate, and the most probable tokens of transformers: of generate() with its cache, and one by one."""
+    model, prompt, length = model_of(fixture), [3, 1, 4, 1, 5], 7
+    ids, least = torch.tensor([prompt]), float("inf")
+    with torch.no_grad():
+        for _ in range(length):
+            logits = model(input_ids=ids, use_cache=False).logits[0, -1]
+            best = logits.topk(2)
+            least = min(least, float(best.values[0] - best.values[1]))
+            ids = torch.cat((ids, best.indices[:1].view(1, 1)), 1)
+        made = ids[0, len(prompt):].tolist()
+        assert least > 1e-4, f"{fixture.name}: two tokens are as good as equal"
+        if hasattr(model, "generation_config"):
+            model.generation_config.eos_token_id = None  # goes on after it, as --tokens does without a tokenizer
+            theirs = model.generate(input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt)).long(),
+                                    do_sample=False, max_new_tokens=length, pad_token_id=0)
+            assert theirs[0, len(prompt):].tolist() == made, fixture.name
+    done = subprocess.run([phibal, "generate", "--load", fixture, "--tokens", ",".join(map(str, prompt)), "--length",
+                           str(length), "--temperature", "0", "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    ours = json.loads(done.stdout)["tokens"]
+    print(f"{fixture.name + ', greedy':64} {ours}")
+    assert ours == made, made
+
+
 def load(folder):
     return transformers.AutoModelForCausalLM.from_pretrained(
         folder, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager")
@@ -183,3 +214,4 @@ with tempfile.TemporaryDirectory() as scratch:
         subprocess.run([phibal, "export", "--load", fixture, "--out", out, "--like", fixture],
                        check=True)
         compare(f"{fixture.name}, exported", logits_of(out, tokens), before)
+        check_greedy(out)

@@ -1,0 +1,293 @@
+/* `phibal generate`: continues a text with a trained model, a token at a time. */
+#include "commands.h"
+#include "formats/json_text.h"
+#include "model_tokenizer.h"
+#include "moe/train/generate.h"
+#include "moe/train/trained.h"
+#include <getopt.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct arguments {
+  const char *load, *prompt, *given, *tokenizer, *adapters, *ignored;
+  generate_options options;
+  long long length, threads;
+  bool json;
+} arguments;
+
+static const char help[] =
+    "usage: phibal generate --load FOLDER [--prompt TEXT] [options]\n\n"
+    "Prints a text and what a trained model continues it with, as it is made. The same seed gives\n"
+    "the same text on every machine.\n\n"
+    "  --load FOLDER       a run, a checkpoint or a Hugging Face model, as for eval-model\n"
+    "  --prompt TEXT       what to continue, after an end of document, as a training document\n"
+    "                      begins (default: nothing)\n"
+    "  --tokens ID,...     token ids instead of a text; nothing is put before them\n"
+    "  --length N          tokens to add at most (default 256, or as many as the model has "
+    "positions\n"
+    "                      for); an end of document ends sooner\n"
+    "  --temperature X     logits are divided by it (default 1); 0 takes the most probable token\n"
+    "  --top-k N           draw from the N most probable tokens (default 0: all)\n"
+    "  --top-p X           and of these from the fewest whose probability is X (default 1)\n"
+    "  --seed N            of the draws (default 1)\n"
+    "  --adapters FOLDER   PEFT (LoRA) adapters to add to a Hugging Face model\n"
+    "  --ignore-key KEY,...  as for eval-model\n"
+    "  --tokenizer NAME|FILE  as for eval-model\n"
+    "  --threads N         OpenMP threads; results do not depend on it\n"
+    "  --json              one object: prompt, text, tokens, stopped (end or length)\n\n"
+    "Each token takes a pass over the whole text.\n\n"
+    "  phibal generate --load runs/b --prompt 'The ' --temperature 0.8 --top-p 0.95";
+
+static const char *const *names(const char *option) {
+  static const char *const tokenizers[] = {"bytes", NULL};
+  return strcmp(option, "tokenizer") ? NULL : tokenizers;
+}
+
+static const struct option options[] = {{"load", required_argument, NULL, 'l'},
+                                        {"prompt", required_argument, NULL, 'p'},
+                                        {"tokens", required_argument, NULL, 'i'},
+                                        {"length", required_argument, NULL, 'n'},
+                                        {"temperature", required_argument, NULL, 'T'},
+                                        {"top-k", required_argument, NULL, 'k'},
+                                        {"top-p", required_argument, NULL, 'P'},
+                                        {"seed", required_argument, NULL, 's'},
+                                        {"adapters", required_argument, NULL, 'A'},
+                                        {"ignore-key", required_argument, NULL, 'I'},
+                                        {"tokenizer", required_argument, NULL, 'z'},
+                                        {"threads", required_argument, NULL, 't'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {0}};
+
+const command_manual manual_generate = {
+    .name = "generate", .text = help, .options = options, .names = names};
+
+static bool read_whole(const char *option, const char *text, long long low, long long high,
+                       long long *value) {
+  char *end;
+  *value = strtoll(text, &end, 10);
+  if (*text && !*end && *value >= low && *value <= high) return true;
+  command_usage_error("generate", "--%s '%s': expected an integer from %lld to %lld", option, text,
+                      low, high);
+  return false;
+}
+
+static bool read_real(const char *option, const char *text, double low, double high,
+                      double *value) {
+  char *end;
+  *value = strtod(text, &end);
+  if (*text && !*end && *value >= low && *value <= high) return true;
+  command_usage_error("generate", "--%s '%s': expected a number from %g to %g", option, text, low,
+                      high);
+  return false;
+}
+
+static int read_arguments(int argc, char **argv, arguments *a) {
+  *a = (arguments){.options = {1, 0, 1, 1}, .length = 0};
+  long long value;
+  for (int c; (c = command_option(&manual_generate, argc, argv, NULL)) != -1;) switch (c) {
+    case 'l':
+      a->load = optarg;
+      break;
+    case 'p':
+      a->prompt = optarg;
+      break;
+    case 'i':
+      a->given = optarg;
+      break;
+    case 'n':
+      if (!read_whole("length", optarg, 1, 1 << 20, &a->length)) return 2;
+      break;
+    case 'T':
+      if (!read_real("temperature", optarg, 0, 1e6, &a->options.temperature)) return 2;
+      break;
+    case 'k':
+      if (!read_whole("top-k", optarg, 0, INT32_MAX, &value)) return 2;
+      a->options.top_k = (int32_t)value;
+      break;
+    case 'P':
+      if (!read_real("top-p", optarg, 0x1p-52, 1, &a->options.top_p)) return 2;
+      break;
+    case 's':
+      if (!read_whole("seed", optarg, 0, INT64_MAX, &value)) return 2;
+      a->options.seed = (uint64_t)value;
+      break;
+    case 'A':
+      a->adapters = optarg;
+      break;
+    case 'I':
+      a->ignored = optarg;
+      break;
+    case 'z':
+      a->tokenizer = optarg;
+      break;
+    case 't':
+      if (!read_whole("threads", optarg, 1, 4096, &a->threads)) return 2;
+      break;
+    case 'j':
+      a->json = true;
+      break;
+    case 'h':
+      return command_help(&manual_generate);
+    case ':':
+      return command_usage_error("generate", "'%s' needs a value", argv[optind - 1]);
+    default:
+      return command_unknown_option("generate", argv, manual_generate.options);
+    }
+  if (optind < argc) return command_usage_error("generate", "unexpected '%s'", argv[optind]);
+  if (!a->load) return command_usage_error("generate", "--load is needed");
+  if (a->given && a->prompt)
+    return command_usage_error("generate", "--prompt and --tokens exclude each other");
+  return -1;
+}
+
+/* The ids of --tokens. */
+static phibal_status read_ids(const char *text, int32_t vocabulary, token_buffer *ids) {
+  for (const char *at = text;; at++) {
+    char *end;
+    const long long id = strtoll(at, &end, 10);
+    if (end == at || id < 0 || id >= vocabulary || (*end && *end != ','))
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "--tokens '%s': expected ids from 0 to %d, separated by commas",
+                               text, vocabulary - 1);
+    phibal_status status = token_buffer_append(ids, (uint32_t)id);
+    if (status || !*end) return status;
+    at = end;
+  }
+}
+
+/* Prints what the text of ids has beyond its first *shown bytes. A character that is not yet whole,
+   which decodes as U+FFFD, waits for the next tokens. */
+static phibal_status show(const tokenizer *t, const token_buffer *ids, bool last, size_t *shown) {
+  char *text;
+  size_t bytes;
+  phibal_status status = tokenizer_decode(t, ids->ids, ids->count, &text, &bytes);
+  if (status) return status;
+  const bool broken = t->pieces && bytes >= 3 && !memcmp(text + bytes - 3, "\xef\xbf\xbd", 3);
+  if (bytes > *shown && (last || !broken)) {
+    fwrite(text + *shown, 1, bytes - *shown, stdout);
+    fflush(stdout);
+    *shown = bytes;
+  }
+  free(text);
+  return PHIBAL_OK;
+}
+
+typedef struct text {
+  token_buffer ids;
+  size_t prompt; /* so many of them were given */
+  bool ended;
+} text;
+
+/* Adds tokens to x; `t` null: no text is shown. */
+static phibal_status continue_text(const arguments *a, const trained *from, const tokenizer *t,
+                                   int32_t end_of_document, text *x) {
+  const int32_t sequence = from->config.model.sequence, vocabulary = from->config.model.vocabulary;
+  model *m = NULL;
+  int32_t *tokens = malloc(2 * (size_t)sequence * sizeof *tokens);
+  float *logits = malloc((size_t)vocabulary * sizeof *logits);
+  phibal_status status = tokens && logits ? trained_model(from, 1, &m)
+                                          : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
+  if (!status && a->adapters) status = trained_merge(from, a->adapters, m);
+  size_t shown = 0;
+  if (!status && t) status = show(t, &x->ids, false, &shown);
+  for (long long i = 0; i < a->length && !status && !x->ended && !ferror(stdout); i++) {
+    for (int32_t j = 0; j < sequence; j++) {
+      tokens[j] = (size_t)j < x->ids.count ? (int32_t)x->ids.ids[j] : -1;
+      tokens[sequence + j] = -1;
+    }
+    model_losses losses;
+    int32_t next = 0;
+    status = model_evaluate(m, 1, tokens, tokens + sequence, &losses, NULL);
+    if (!status) model_logits(m, (int64_t)x->ids.count - 1, logits);
+    if (!status) status = generate_next(&a->options, vocabulary, logits, (uint64_t)i, &next);
+    if (!status) status = token_buffer_append(&x->ids, (uint32_t)next);
+    x->ended = !status && next == end_of_document;
+    if (!status && t && !x->ended) status = show(t, &x->ids, false, &shown);
+  }
+  if (!status && t) status = show(t, &x->ids, true, &shown);
+  model_destroy(m);
+  free(tokens);
+  free(logits);
+  return status;
+}
+
+static phibal_status print_json(const tokenizer *t, const text *x) {
+  char *whole = NULL, *before = NULL;
+  size_t bytes = 0, first = 0;
+  json_t *ids = json_array();
+  for (size_t i = x->prompt; i < x->ids.count; i++)
+    json_array_append_new(ids, json_integer(x->ids.ids[i]));
+  phibal_status status = PHIBAL_OK;
+  if (t) status = tokenizer_decode(t, x->ids.ids, x->ids.count, &whole, &bytes);
+  if (t && !status) status = tokenizer_decode(t, x->ids.ids, x->prompt, &before, &first);
+  if (!status) {
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:s}", "prompt", before ? json_text(before) : json_null(),
+                  "text", whole && first <= bytes ? json_text(whole + first) : json_null(),
+                  "tokens", ids, "stopped", x->ended ? "end" : "length");
+    json_dumpf(object, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(object);
+  } else {
+    json_decref(ids);
+  }
+  free(whole);
+  free(before);
+  return status;
+}
+
+static phibal_status generate(arguments *a, trained *from, tokenizer *t, text *x) {
+  phibal_status status = trained_open(a->load, 0, a->ignored, from);
+  if (status) return status;
+  const int32_t vocabulary = from->config.model.vocabulary;
+  /* With ids a tokenizer is only for showing the text, and need not be there. */
+  status = model_tokenizer_open(a->tokenizer, from, t);
+  const bool readable = !status;
+  if (a->given && !a->tokenizer) status = PHIBAL_OK;
+  if (!status && a->given) status = read_ids(a->given, vocabulary, &x->ids);
+  if (!status && !a->given) {
+    const char *prompt = a->prompt ? a->prompt : "";
+    token_buffer words = {0};
+    status = tokenizer_encode(t, prompt, strlen(prompt), &words);
+    if (!status) status = token_buffer_append(&x->ids, (uint32_t)t->end_of_document);
+    for (size_t i = 0; i < words.count && !status; i++)
+      status = token_buffer_append(&x->ids, words.ids[i]);
+    token_buffer_free(&words);
+  }
+  x->prompt = x->ids.count;
+  int32_t positions = 0;
+  if (!status) status = trained_positions(from, &positions);
+  if (!a->length)
+    a->length = 256 < positions - (long long)x->prompt ? 256 : positions - (long long)x->prompt;
+  const long long whole = (long long)x->prompt + a->length;
+  if (!status && (whole > positions || a->length < 1))
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "%zu tokens and %lld more (--length) are more than the %d positions "
+                               "of the model",
+                               x->prompt, a->length, positions);
+  trained_close(from);
+  if (!status) status = trained_open(a->load, (int32_t)whole, a->ignored, from);
+  const int32_t end = readable ? t->end_of_document : -1;
+  if (!status) status = continue_text(a, from, readable && !a->json ? t : NULL, end, x);
+  if (!status && (a->json || !readable)) return print_json(readable ? t : NULL, x);
+  if (!status) putchar('\n');
+  return status;
+}
+
+int command_generate(int argc, char **argv) {
+  arguments a;
+  int code = read_arguments(argc, argv, &a);
+  if (code >= 0) return code;
+  if (a.threads) omp_set_num_threads((int)a.threads);
+  static trained from;
+  tokenizer t = {0};
+  text x = {0};
+  phibal_status status = generate(&a, &from, &t, &x);
+  if (status) command_say("generate", "%s", phibal_status_message());
+  token_buffer_free(&x.ids);
+  tokenizer_free(&t);
+  trained_close(&from);
+  return status ? 2 : 0;
+}
