@@ -64,6 +64,7 @@ step declared frama-c/declarations.py --list
 step rogues frama-c/declarations_test.py
 step wp frama-c/prove.py $wp_options --report "$work/wp.json"
 step casts frama-c/conversions.py
+step memory frama-c/memory.py
 grep -E '^(not|as recorded) ' "$work/wp.out" || true
 ./trusted.py "$work" || failed="$failed trusted"
 case "${1:-}" in --changed | --replay) step status ./status.py "$work" ;; esac

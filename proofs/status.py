@@ -76,6 +76,7 @@ def main():
            "| Gappa | %s |" % last_line(work, "gappa").replace("gappa: ", ""),
            "| Model of MPFR and GMP | %s |" % last_line(work, "model").replace("model: ", ""),
            "| Keys of the kernels' selection | %s |" % last_line(work, "keys").replace("select_key: ", ""),
+           "| Use of memory, by Eva | %s |" % last_line(work, "memory").replace("memory: ", ""),
            "",
            "## Frama-C/WP",
            "",

@@ -2,6 +2,10 @@
 #include "balance_price.h"
 #include "balance_work.h"
 
+/* The cases of rows that are not floored. */
+#define UNFLOORED_0(ID) case PHIBAL_POTENTIAL_##ID:
+#define UNFLOORED_1(ID)
+
 /* (P.k): do kernels raise small m_e for this potential? Where the price has no bound at 0. */
 /*@ requires \valid_read(potential);
     terminates \true;
@@ -17,12 +21,10 @@ static bool price_is_floored(const phibal_potential *potential) {
     return true;
   case PHIBAL_POTENTIAL_TSALLIS:
     return potential->parameter < 1.0;
-  case PHIBAL_POTENTIAL_EUCLID:
-  case PHIBAL_POTENTIAL_LP:
-  case PHIBAL_POTENTIAL_SOFT_L1:
-  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
-  case PHIBAL_POTENTIAL_LOG_COSH:
-  case PHIBAL_POTENTIAL_SOFTPLUS:
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  UNFLOORED_##floored(ID)
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
   case PHIBAL_POTENTIAL_COUNT:
     break;
   }

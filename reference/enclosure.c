@@ -190,6 +190,7 @@ typedef char message_number[PHIBAL_DECIMAL_SIZE(MESSAGE_DIGITS)];
     exits \false;
     assigns *z;
     ensures \result == PHIBAL_ERROR_DOMAIN && enclosure(z) && whole(z);
+    ensures bits_kept{Pre, Here}(z);
     ensures only_written{Pre, Here}(z); */
 static phibal_status whole_line(phibal_enclosure *z) {
   //@ assert open_enclosure;

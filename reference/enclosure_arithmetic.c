@@ -97,6 +97,7 @@ void phibal_enclosure_abs(phibal_enclosure *z, const phibal_enclosure *x) {
     ensures raw(z);
     ensures product(MPFR_RNDD, z->lo[0].number, \old(a->number), \old(b->number));
     ensures product(MPFR_RNDU, z->hi[0].number, \old(c->number), \old(d->number));
+    ensures bits_kept{Pre, Here}(z);
     ensures only_written{Pre, Here}(z); */
 static void product_ends(phibal_enclosure *z, mpfr_srcptr a, mpfr_srcptr b, mpfr_srcptr c,
                          mpfr_srcptr d) {
@@ -115,6 +116,7 @@ static void product_ends(phibal_enclosure *z, mpfr_srcptr a, mpfr_srcptr b, mpfr
     assigns *z;
     ensures enclosure(z);
     ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, times(a, b));
+    ensures bits_kept{Pre, Here}(z);
     ensures only_written{Pre, Here}(z); */
 static void product_straddling(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *y) {
@@ -143,6 +145,8 @@ static void product_straddling(phibal_enclosure *z, const phibal_enclosure *x,
     ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, times(a, b));
     ensures infinite: (positive{Pre}(x) && in_plus{Pre}(y)) ||
       (in_plus{Pre}(x) && positive{Pre}(y)) ==> in_plus(z);
+    ensures bits_kept{Pre, Here}(z);
+    ensures sign: nonnegative{Pre}(y) ==> nonnegative(z);
     ensures only_written{Pre, Here}(z); */
 static void product_nonnegative(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *y) {
@@ -161,6 +165,8 @@ static void product_nonnegative(phibal_enclosure *z, const phibal_enclosure *x,
     assigns *z;
     ensures enclosure(z);
     ensures \forall real a, b; in{Pre}(x, a) && in{Pre}(y, b) ==> in(z, times(a, b));
+    ensures bits_kept{Pre, Here}(z);
+    ensures sign: nonpositive{Pre}(y) ==> nonnegative(z);
     ensures only_written{Pre, Here}(z); */
 static void product_nonpositive(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *y) {
@@ -204,6 +210,7 @@ phibal_status phibal_enclosure_mul(phibal_enclosure *z, const phibal_enclosure *
     ensures raw(z);
     ensures quotient(MPFR_RNDD, z->lo[0].number, \old(a->number), \old(b->number));
     ensures quotient(MPFR_RNDU, z->hi[0].number, \old(c->number), \old(d->number));
+    ensures bits_kept{Pre, Here}(z);
     ensures only_written{Pre, Here}(z); */
 static void quotient_ends(phibal_enclosure *z, mpfr_srcptr a, mpfr_srcptr b, mpfr_srcptr c,
                           mpfr_srcptr d) {
@@ -239,7 +246,7 @@ phibal_status phibal_enclosure_sum(phibal_enclosure *z, size_t n, const phibal_e
   phibal_enclosure_set_si(z, 0);
   /*@ loop invariant index: 0 <= i <= n;
       loop invariant frame: only_written{Pre, Here}(z);
-      loop invariant result: enclosure(z);
+      loop invariant result: enclosure(z) && bits_kept{Pre, Here}(z);
       loop invariant partial: \forall sequence s; members{Pre}(x, n, s) ==> in(z, sum(s, i));
       loop assigns i, *z;
       loop variant n - i; */

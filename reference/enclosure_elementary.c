@@ -44,6 +44,7 @@ phibal_status phibal_enclosure_log(phibal_enclosure *z, const phibal_enclosure *
 
 phibal_status phibal_enclosure_log1p(phibal_enclosure *z, const phibal_enclosure *x) {
   //@ assert open_enclosure && use_log1p;
+  //@ assert least: mkind(x->lo[0].number) == 0 ==> in(x, mval(x->lo[0].number));
   if (mpfr_cmp_si(x->lo, -1) < 0)
     return enclosure_undefined(z, "phibal_enclosure_log1p", x, "must not be below -1");
   mpfr_log1p(z->lo, x->lo, MPFR_RNDD);
@@ -106,6 +107,7 @@ static void power_end(mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t direc
     ensures raw(z);
     ensures powered(MPFR_RNDD, z->lo[0].number, \old(a->number), \old(b->number));
     ensures powered(MPFR_RNDU, z->hi[0].number, \old(c->number), \old(d->number));
+    ensures bits_kept{Pre, Here}(z);
     ensures only_written{Pre, Here}(z); */
 static void power_ends(phibal_enclosure *z, mpfr_srcptr a, mpfr_srcptr b, mpfr_srcptr c,
                        mpfr_srcptr d) {
@@ -132,6 +134,7 @@ static bool at_least_one(mpfr_srcptr x) {
     assigns *z;
     ensures enclosure(z);
     ensures powers{Pre, Here}(z, x, y);
+    ensures bits_kept{Pre, Here}(z);
     ensures only_written{Pre, Here}(z); */
 static void power_nonnegative(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *y) {
@@ -149,6 +152,7 @@ static void power_nonnegative(phibal_enclosure *z, const phibal_enclosure *x,
     ensures enclosure(z);
     ensures powers{Pre, Here}(z, x, y);
     ensures infinite: \forall real b; in{Pre}(x, 0.0) && in{Pre}(y, b) && b < 0.0 ==> in_plus(z);
+    ensures bits_kept{Pre, Here}(z);
     ensures only_written{Pre, Here}(z); */
 static void power_nonpositive(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *y) {
@@ -172,6 +176,7 @@ static void power_nonpositive(phibal_enclosure *z, const phibal_enclosure *x,
     ensures \forall real r; above(\old(z->hi[0].number), r) || above(\old(t->hi[0].number), r) ==>
       above(z->hi[0].number, r);
     ensures mkind(\old(z->hi[0].number)) == 1 ==> mkind(z->hi[0].number) == 1;
+    ensures bits_kept{Pre, Here}(z);
     ensures only_two_written{Pre, Here}(z, t); */
 static void join_ends(phibal_enclosure *z, phibal_enclosure *t) {
   //@ assert open_enclosure;
@@ -190,6 +195,7 @@ static void join_ends(phibal_enclosure *z, phibal_enclosure *t) {
     ensures enclosure(z);
     ensures powers{Pre, Here}(z, x, y);
     ensures infinite: \forall real b; in{Pre}(x, 0.0) && in{Pre}(y, b) && b < 0.0 ==> in_plus(z);
+    ensures bits_kept{Pre, Here}(z);
     ensures only_written{Pre, Here}(z); */
 static void power_straddling(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *y) {

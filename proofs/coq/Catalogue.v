@@ -27,10 +27,23 @@ Qed.
 Lemma vall_ext E P y y' : veq E y y' -> vall E P y -> vall E P y'.
 Proof. intros V H i Hi. rewrite <- (V i Hi). auto. Qed.
 
-(* Every start m0 inside, every sequence of loads on the simplex, 0 < eta < 1: the prices of the
-   averages are a run of mirror ascent, and the only one from the price of m0. *)
+Lemma ema_positive_any E eta m0 p : 0 < eta <= 1 -> vall E positive m0 ->
+  (forall t, simplex E (p t)) -> eta < 1 \/ (forall t, vall E positive (p t)) ->
+  forall t, vall E positive (ema_seq eta m0 p t).
+Proof.
+intros He H0 Hp [H | H].
+- apply ema_positive; auto; [lra | intros t; exact (proj1 (Hp t))].
+- destruct (Rlt_dec eta 1) as [L | L].
+  + apply ema_positive; auto; [lra | intros t; exact (proj1 (Hp t))].
+  + replace eta with 1 by lra. now apply ema_positive_one.
+Qed.
+
+(* Every start m0 inside, every sequence of loads on the simplex, 0 < eta < 1, or eta = 1 where the
+   loads are inside too (which on the whole line they always are): the prices of the averages are a
+   run of mirror ascent, and the only one from the price of m0. *)
 Definition run_is_ema E (Xi Y : vec -> Prop) (fs : vec -> R) (g h : vec -> vec) :=
-  forall eta m0 p, 0 < eta < 1 -> Xi m0 -> (forall t, simplex E (p t)) ->
+  forall eta m0 p, 0 < eta <= 1 -> Xi m0 -> (forall t, simplex E (p t)) ->
+  eta < 1 \/ (forall t, Xi (p t)) ->
   (forall t, is_step E Y fs h (p t) eta (g (ema_seq eta m0 p t)) (g (ema_seq eta m0 p (S t)))) /\
   (forall q : nat -> vec, veq E (q O) (g m0) -> (forall t, is_step E Y fs h (p t) eta (q t) (q (S
     t))) ->
@@ -39,7 +52,7 @@ Definition run_is_ema E (Xi Y : vec -> Prop) (fs : vec -> R) (g h : vec -> vec) 
 Theorem run_is_ema_on_line E Y Yi f fs g h : legendre all all Y Yi f fs g h ->
   run_is_ema E (vall E all) (vall E Y) (separable_sum E fs) (vmap g) (vmap h).
 Proof.
-intros L eta m0 p He H0 Hp.
+intros L eta m0 p He H0 Hp _.
 destruct (mirror_trajectory_is_ema E _ _ _ _ _ _ _ _ (separable_legendre E _ _ _ _ _ _ _ _ L)
   (vall_ext E Yi)
   eta m0 p ltac:(lra) ltac:(intros t i Hi; exact I)) as [A B].
@@ -48,10 +61,10 @@ Qed.
 Theorem run_is_ema_on_half_line E X Y Yi f fs g h : legendre X positive Y Yi f fs g h ->
   run_is_ema E (vall E positive) (vall E Y) (separable_sum E fs) (vmap g) (vmap h).
 Proof.
-intros L eta m0 p He H0 Hp.
+intros L eta m0 p He H0 Hp H1.
 destruct (mirror_trajectory_is_ema E _ _ _ _ _ _ _ _ (separable_legendre E _ _ _ _ _ _ _ _ L)
   (vall_ext E Yi)
-  eta m0 p ltac:(lra) (ema_positive E eta m0 p He H0 (fun t => proj1 (Hp t)))) as [A B].
+  eta m0 p ltac:(lra) (ema_positive_any E eta m0 p He H0 Hp H1)) as [A B].
 split; [exact A | exact B].
 Qed.
 
@@ -76,10 +89,10 @@ Proof. intros H H1; exact (run_is_ema_on_half_line E _ _ _ _ _ _ _ (tsallis_lege
 Theorem renyi_run E a : (0 < E)%nat -> 0 < a < 1 ->
   run_is_ema E (renyi_interior E) (renyi_dual E) (renyi_c E a) (renyi_g E a) (renyi_d E a).
 Proof.
-intros HE Ha eta m0 p He H0 Hp.
+intros HE Ha eta m0 p He H0 Hp H1.
 destruct (mirror_trajectory_is_ema E _ _ _ _ _ _ _ _ (renyi_legendre E a HE Ha) (vall_ext E _) eta
   m0 p ltac:(lra)
-  (ema_positive E eta m0 p He H0 (fun t => proj1 (Hp t)))) as [A B].
+  (ema_positive_any E eta m0 p He H0 Hp H1)) as [A B].
 split; [exact A | exact B].
 Qed.
 Theorem pseudo_huber_run E d : 0 < d ->

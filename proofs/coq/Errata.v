@@ -144,11 +144,68 @@ intros Ha. unfold tsallis_c, tsallis_dual. split.
   rewrite B. split; auto. unfold s. rewrite pow_real_mul by auto.
   replace ((a - 1) / a * (a / (a - 1))) with 1 by (field; lra). rewrite pow_real_1; lra.
 Qed.
+Lemma pow_real_subadditive a x s : 0 < a < 1 -> 0 <= x -> 0 < s ->
+  pow_real (x + s) a <= pow_real x a + pow_real s a.
+Proof.
+intros Ha [Hx | <-] Hs; [ | rewrite Rplus_0_l, (pow_real_0 0) by lra; lra].
+assert (F : forall u, 0 < u -> pow_real u a = u * pow_real u (a - 1)).
+{ intros u Hu. rewrite <- (pow_real_1 u) at 2 by lra. rewrite pow_real_add by lra.
+  f_equal. ring. }
+assert (P : forall u, 0 < u < x + s -> u * pow_real (x + s) (a - 1) <= pow_real u a).
+{ intros u Hu. rewrite F by lra. apply Rmult_le_compat_l; [lra | ].
+  left. apply pow_real_decr; lra. }
+rewrite (F (x + s)) by lra. assert (K := P x ltac:(lra)). assert (L := P s ltac:(lra)). lra.
+Qed.
+(* The prices of p + s for small s > 0 approach it: these are negative, so that <p, q> is above
+   <p + s, q>, where the value of p + s is attained. *)
+Theorem renyi_approached E a p : (0 < E)%nat -> 0 < a < 1 -> renyi_domain E a p ->
+  forall eps, 0 < eps -> exists q, renyi_dual E q /\
+    renyi_v E a p - eps <= dot E p q - renyi_c E a q.
+Proof.
+intros HE Ha [Hp HS] eps He. assert (N : 0 < INR E) by (apply lt_0_INR; auto).
+set (S := renyi_sum E a p) in *. set (k := S * ((1 - a) * eps) / INR E).
+assert (Hk : 0 < k).
+{ apply Rdiv_lt_0_compat; auto. apply Rmult_lt_0_compat; auto. apply Rmult_lt_0_compat; lra. }
+set (s := pow_real k (/ a)). assert (Hs : 0 < s) by now apply pow_real_gt0.
+assert (Es : pow_real s a = k).
+{ unfold s. rewrite pow_real_mul by auto. rewrite Rinv_l by lra. apply pow_real_1. lra. }
+set (x := fun i => p i + s).
+assert (X : renyi_interior E x).
+{ intros i Hi. generalize (Hp i Hi). unfold x, nonneg, positive. lra. }
+set (q := renyi_g E a x). exists q. assert (L := renyi_legendre E a HE Ha).
+assert (Y : renyi_dual E q) by (apply (v_gradient_maps L), X).
+split; [exact Y | ].
+assert (F : renyi_v E a x + renyi_c E a q = dot E x q).
+{ apply (v_fenchel_young_eq_dual L); [exact X | exact Y | intros i Hi; reflexivity]. }
+assert (D : dot E x q = dot E p q + s * Rsum E q).
+{ unfold dot, x. rewrite <- Rsum_scal, <- Rsum_plus. apply Rsum_ext. intros; ring. }
+assert (Q : Rsum E q <= 0).
+{ replace 0 with (Rsum E (fun _ => 0)) by (rewrite Rsum_const; ring).
+  apply Rsum_le. intros i Hi. generalize (Y i Hi). simpl. lra. }
+assert (Sx : 0 < renyi_sum E a x).
+{ apply Rsum_pos; auto. intros i Hi. apply pow_real_gt0, X, Hi. }
+assert (V : renyi_sum E a x <= S + INR E * k).
+{ unfold S, renyi_sum. rewrite <- Rsum_const, <- Rsum_plus. apply Rsum_le. intros i Hi.
+  rewrite <- Es. apply pow_real_subadditive; auto. exact (Hp i Hi). }
+assert (T := ln_le_tangent (renyi_sum E a x) S Sx HS).
+assert (U : (renyi_sum E a x - S) / S <= (1 - a) * eps).
+{ apply (Rmult_le_reg_r S); auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+  replace ((1 - a) * eps * S) with (INR E * k) by (unfold k; field; lra). lra. }
+assert (W : renyi_v E a p - eps <= renyi_v E a x).
+{ unfold renyi_v. fold S. apply (Rmult_le_reg_r (1 - a)); [lra | ].
+  replace ((ln S / (a - 1) - eps) * (1 - a)) with (- ln S - eps * (1 - a)) by (field; lra).
+  replace (ln (renyi_sum E a x) / (a - 1) * (1 - a)) with (- ln (renyi_sum E a x)) by (field; lra).
+  lra. }
+assert (Z : s * Rsum E q <= 0) by nra. lra.
+Qed.
 Theorem renyi_zero_load_not_attained E a p e : (0 < E)%nat -> 0 < a < 1 -> simplex E p ->
   (e < E)%nat -> p e = 0 ->
-  forall q, renyi_dual E q -> dot E p q - renyi_c E a q < renyi_v E a p.
+  (forall q, renyi_dual E q -> dot E p q - renyi_c E a q < renyi_v E a p) /\
+  (forall eps, 0 < eps -> exists q, renyi_dual E q /\
+    renyi_v E a p - eps <= dot E p q - renyi_c E a q).
 Proof.
-intros HE Ha Hp He Hpe q Hq. assert (X := simplex_renyi_domain E a p Hp).
+intros HE Ha Hp He Hpe. assert (X := simplex_renyi_domain E a p Hp).
+split; [ | exact (renyi_approached E a p HE Ha X)]. intros q Hq.
 destruct (v_fenchel_young (renyi_legendre E a HE Ha) p q X Hq) as [H | H]; [lra | ].
 assert (K := proj1 (v_fenchel_young_eq_primal (renyi_legendre E a HE Ha) p q X Hq) (eq_sym H)).
 generalize (renyi_d_interior E a HE Ha q Hq e He). rewrite <- (K e He), Hpe. unfold positive. lra.

@@ -148,6 +148,15 @@ class said_in_code = object (self)
     Cil.DoChildren
 end
 
+(* A contract in parts: what callers have to keep and what may be written, and each promise by itself. One with
+   behaviors is not taken apart. *)
+let parts spec = match spec.spec_behavior with
+  | [ b ] when b.b_name = Cil.default_behavior_name && b.b_assumes = [] ->
+    let with_promises l = string (text Printer.pp_funspec { spec with spec_behavior = [ { b with b_post_cond = l } ] }) in
+    let promises, rest = List.partition (fun (kind, _) -> kind = Normal) b.b_post_cond in
+    [ "frame", with_promises rest; "promises", list (List.map (fun p -> with_promises [ p ]) promises) ]
+  | _ -> []
+
 let () = Db.Main.extend (fun () ->
     Ast.compute ();
     Visitor.visitFramacFileSameGlobals (new said_in_code :> Visitor.frama_c_visitor) (Ast.get ());
@@ -161,4 +170,4 @@ let () = Db.Main.extend (fun () ->
         say ([ "sort", string "c function"; "name", string name;
                "defined", `Bool (Kernel_function.is_definition kf); "calls", list (List.map string (List.sort_uniq compare (Hashtbl.find_all calls name)));
                "contract", if Cil.is_empty_funspec spec then `Null else string (text Printer.pp_funspec spec) ]
-             @ place (Kernel_function.get_location kf))))
+             @ parts spec @ place (Kernel_function.get_location kf))))

@@ -21,7 +21,8 @@ Whatever a unit declares is one of these, or the gate refuses it by name.
   coq         an axiom that Coq proves: coq/acsl.py translated this very statement
   listed      an axiom of axioms.list, with its reason
   contract    a function of C that is called and has no body here has its contract proved in another
-              unit, the same contract, or stands in contracts.list with its reason
+              unit, the same contract or one that promises more, or stands in contracts.list with its
+              reason
 """
 import concurrent.futures
 import functools
@@ -267,6 +268,15 @@ def listed(name):
     return {tuple(words[:2]) for words in lines if len(words) >= 2}
 
 
+def allows(proof, called):
+    """Is what a function is called under proved: the same contract, or the same but for more promises?"""
+    if called["contract"] is None:
+        return False
+    return proof["contract"] == called["contract"] or (
+        "frame" in proof and "frame" in called and proof["frame"] == called["frame"] and
+        set(called["promises"]) <= set(proof["promises"]))
+
+
 def judge(units, coq, axioms, contracts):
     """(troubles, what is taken without proof: (kind, file, name)) of the units: name -> Unit. `coq`: (file,
     name) of the statements that Coq proves; `axioms` and `contracts`: those that are trusted, with reasons."""
@@ -328,7 +338,7 @@ def judge(units, coq, axioms, contracts):
     for unit in units.values():
         for d in unit.declared:
             if d["sort"] == "c function" and d["defined"] and d["name"] in unit.claimed:
-                under_proof.setdefault(d["name"], set()).add(d["contract"])
+                under_proof.setdefault(d["name"], []).append(d)
     for unit in units.values():
         calls = {name for d in unit.declared if d["name"] in unit.claimed for name in d.get("calls", ())}
         for d in unit.declared:
@@ -336,7 +346,7 @@ def judge(units, coq, axioms, contracts):
                 continue
             name = (d["file"], d["name"])
             whole = (d["file"], "*")
-            if d["contract"] is not None and d["contract"] in under_proof.get(d["name"], ()):
+            if any(allows(proof, d) for proof in under_proof.get(d["name"], ())):
                 continue
             if name in contracts or whole in contracts:
                 trusted.add(name if name in contracts else whole)

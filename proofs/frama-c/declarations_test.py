@@ -76,13 +76,20 @@ ROGUES = [
     ("an axiom in a comment's clothes", HEADER, "// COQ_LEMMA rogue: 0 == 0;\n axiom rogue: 0 == 1;",
      "axiom rogue is neither"),
 ]
-# The same in C: what it is, text before the first function of CODE, statement in its body, refusal
+# The same in C: what it is, text before the functions of CODE, statement in the body of one, refusal
 PROTOTYPE = "#ifdef __FRAMAC__\n/*@ terminates \\true; exits \\false; assigns \\nothing; ensures \\false; */\nvoid rogue(void);\n#endif\n"
 CALLS = [
     ("a prototype that promises everything", PROTOTYPE, "rogue();", "rogue is called"),
     ("the same in ghost code", PROTOTYPE.replace("/*@", "/*@ ghost /@").replace("*/\nvoid rogue(void);", "@/ void rogue(void); */"),
      "//@ ghost rogue();", "rogue is called"),
     ("an assertion that is not asked for", "", "//@ admit \\false;", "admit"),
+]
+# What a caller takes a function to promise that another unit proves: promise, refusal
+CALLEE = "reference/enclosure_arithmetic.c"
+MUL = "phibal_status phibal_enclosure_mul(phibal_enclosure *z, const phibal_enclosure *x, const phibal_enclosure *y);\n"
+PROMISES = [
+    ("a promise that is not proved", "//@ ensures rogue: \\result == 7;\n" + MUL, "under another contract"),
+    ("a promise in a behavior", "//@ behavior rogue: ensures \\result == 7;\n" + MUL, "under another contract"),
 ]
 
 
@@ -101,30 +108,33 @@ def main():
     with tempfile.TemporaryDirectory() as tree:
         for folder in ("reference", "spec", "proofs/frama-c", "kernels"):
             shutil.copytree(os.path.join(committed.ROOT, folder), os.path.join(tree, folder), symlinks=True)
-        before = set(declarations.judged(tree, UNITS)[0])
+        calling = [CALLEE, CODE]
+        before = {tuple(units): set(declarations.judged(tree, units)[0]) for units in (UNITS, calling)}
         first = "(void)a, (void)t;"
         cases = [(what, name, None, text if text.startswith("#") else "/*@ axiomatic Rogue {\n" + text + "\n} */\n", said)
                  for what, name, text, said in ROGUES]
         for what, before_it, statement, said in CALLS:
             cases.append((what, CODE, first, first + "\n  %s\n" % statement, said, before_it))
-        for what, name, old, new, said, *text_before in cases:
+        cases += [(what, CODE, first, first, said, promise, calling) for what, promise, said in PROMISES]
+        for what, name, old, new, said, *more in cases:
+            text_before, units = more[:1], more[1] if len(more) > 1 else UNITS
             if old and old not in open(os.path.join(tree, name)).read():
                 wrong.append("%s has no %r" % (name, old))
                 continue
             path, text = planted(tree, name, old, new)
             if text_before:
                 changed = open(path).read()
-                at = changed.index("\nphibal_status ")
+                at = changed.index("\n", changed.rindex("#include")) + 1
                 with open(path, "w") as file:
-                    file.write(changed[:at + 1] + text_before[0] + changed[at + 1:])
-            troubles = set(declarations.judged(tree, UNITS)[0]) - before
+                    file.write(changed[:at] + text_before[0] + changed[at:])
+            troubles = set(declarations.judged(tree, units)[0]) - before[tuple(units)]
             if not any(said in trouble for trouble in troubles):
                 wrong.append("%s: %s" % (what, "; ".join(sorted(troubles)) or "taken"))
             with open(path, "w") as file:
                 file.write(text)
     for line in wrong:
         print("    not refused as it should be: " + line)
-    total = len(ROGUES) + len(CALLS)
+    total = len(ROGUES) + len(CALLS) + len(PROMISES)
     print("rogues: %d of %d are refused" % (total - len(wrong), total))
     sys.exit(1 if wrong else 0)
 

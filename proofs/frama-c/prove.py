@@ -50,7 +50,7 @@ NOT_YET = {"waiting", "open"}
 # Lines of Frama-C's output that say a proof is weaker than it looks.
 BAD = re.compile(r"missing assigns|[Mm]issing decreases|incompatible pointers|unsupported|degenerat|"
                  r"Ignoring|not implemented|annot-error|User Error|Invalid|invalid|[Aa]borted|"
-                 r"Neither code nor specification|implicit conversion|unknown|No definition", re.I)
+                 r"Neither code nor specification|implicit conversion|unknown|No definition|found two different", re.I)
 HARMLESS = re.compile(r"\((unknown|interrupted|failed): \d+\)|: (Unknown|Step limit|Timeout)")
 
 

@@ -41,6 +41,12 @@ static bool is_lp_infinity(const phibal_reference_potential *phi) {
   return phi->id == PHIBAL_POTENTIAL_LP && mpfr_inf_p(phi->parameter.lo);
 }
 
+#define FAMILY_OF_1(ID)                                                                            \
+  case PHIBAL_POTENTIAL_##ID:                                                                      \
+    *s = FAMILY_##ID;                                                                              \
+    return true;
+#define FAMILY_OF_0(ID)
+
 /* Whether the potential, its parameter valid, is a sum of one family's functions; which family. */
 /*@ requires valid_potential(phi) && \valid(s) && \separated(s, phi);
     terminates \true;
@@ -56,31 +62,15 @@ static bool is_lp_infinity(const phibal_reference_potential *phi) {
       !separable(phi->id, a); */
 static bool find_family(const phibal_reference_potential *phi, scalar_family *s) {
   //@ assert open_enclosure && open_points && open_separable;
-  switch (phi->id) {
-  case PHIBAL_POTENTIAL_EUCLID:
-    *s = FAMILY_EUCLID;
-    return true;
-  case PHIBAL_POTENTIAL_LP:
+  if (phi->id == PHIBAL_POTENTIAL_LP) {
     *s = is_point(&phi->parameter, 1) ? FAMILY_LP_ONE : FAMILY_LP;
     return !is_lp_infinity(phi);
-  case PHIBAL_POTENTIAL_SOFT_L1:
-    *s = FAMILY_SOFT_L1;
-    return true;
-  case PHIBAL_POTENTIAL_NEGENTROPY:
-    *s = FAMILY_NEGENTROPY;
-    return true;
-  case PHIBAL_POTENTIAL_TSALLIS:
-    *s = FAMILY_TSALLIS;
-    return true;
-  case PHIBAL_POTENTIAL_PSEUDO_HUBER:
-    *s = FAMILY_PSEUDO_HUBER;
-    return true;
-  case PHIBAL_POTENTIAL_LOG_COSH:
-    *s = FAMILY_LOG_COSH;
-    return true;
-  case PHIBAL_POTENTIAL_SOFTPLUS:
-    *s = FAMILY_SOFTPLUS;
-    return true;
+  }
+  switch (phi->id) {
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  FAMILY_OF_##separable(ID)
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
   case PHIBAL_POTENTIAL_RENYI:
   case PHIBAL_POTENTIAL_COUNT:
     break;

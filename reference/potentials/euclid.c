@@ -1,15 +1,19 @@
 /* (P1) phi(x) = x^2/2, its own conjugate. */
 #include "potentials.h"
+#include "enclosure_success.h"
 
+//@ terminates always; ensures success: \result == PHIBAL_OK;
 phibal_status euclid_value(phibal_enclosure *z, const phibal_enclosure *x,
                            const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure;
   (void)a, (void)t;
+  //@ assert finite: bounded(x);
   TRY(phibal_enclosure_mul(z, x, x));
   multiply_by_power_of_two(z, z, -1);
   return PHIBAL_OK;
 }
 
+//@ terminates always; ensures success: \result == PHIBAL_OK;
 phibal_status euclid_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure;
@@ -18,6 +22,7 @@ phibal_status euclid_gradient(phibal_enclosure *z, const phibal_enclosure *x,
   return PHIBAL_OK;
 }
 
+//@ terminates always; ensures success: \result == PHIBAL_OK;
 phibal_status euclid_second(phibal_enclosure *z, const phibal_enclosure *x,
                             const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure;
@@ -26,12 +31,14 @@ phibal_status euclid_second(phibal_enclosure *z, const phibal_enclosure *x,
   return PHIBAL_OK;
 }
 
+//@ terminates always; ensures success: \result == PHIBAL_OK;
 phibal_status euclid_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
                                const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure;
   return euclid_value(z, y, a, t);
 }
 
+//@ terminates always; ensures success: \result == PHIBAL_OK;
 phibal_status euclid_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
                                         const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert use_enclosure;

@@ -2,32 +2,26 @@
    knows which function is called. */
 #include "potentials.h"
 
+/* The row of a potential that is a sum over coordinates, or of another. */
+#define POINT_1(ID, stem, function)                                                                \
+  case FAMILY_##ID:                                                                                \
+    return stem##_##function(z, x, a, t);
+#define POINT_0(ID, stem, function)
+
 /*@ requires family(s) && parameter_input(a, s);
     POINT_OF(chosen{Pre}(s, a, p), holds(z, s, FUNCTION_VALUE, p, r)) */
 static phibal_status value_at(scalar_family s, phibal_enclosure *z, const phibal_enclosure *x,
                               const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert open_points;
   switch (s) {
-  case FAMILY_EUCLID:
-    return euclid_value(z, x, a, t);
-  case FAMILY_LP:
-    return lp_value(z, x, a, t);
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  POINT_##separable(ID, stem, value)
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
   case FAMILY_LP_ONE:
-    return lp_one_value(z, x, a, t);
-  case FAMILY_SOFT_L1:
-    return soft_l1_value(z, x, a, t);
-  case FAMILY_NEGENTROPY:
-    return negentropy_value(z, x, a, t);
-  case FAMILY_TSALLIS:
-    return tsallis_value(z, x, a, t);
-  case FAMILY_PSEUDO_HUBER:
-    return pseudo_huber_value(z, x, a, t);
-  case FAMILY_LOG_COSH:
-    return log_cosh_value(z, x, a, t);
-  case FAMILY_SOFTPLUS:
     break;
   }
-  return softplus_value(z, x, a, t);
+  return lp_one_value(z, x, a, t);
 }
 
 /*@ requires family(s) && parameter_input(a, s);
@@ -36,26 +30,14 @@ static phibal_status gradient_at(scalar_family s, phibal_enclosure *z, const phi
                                  const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert open_points;
   switch (s) {
-  case FAMILY_EUCLID:
-    return euclid_gradient(z, x, a, t);
-  case FAMILY_LP:
-    return lp_gradient(z, x, a, t);
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  POINT_##separable(ID, stem, gradient)
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
   case FAMILY_LP_ONE:
-    return lp_one_gradient(z, x, a, t);
-  case FAMILY_SOFT_L1:
-    return soft_l1_gradient(z, x, a, t);
-  case FAMILY_NEGENTROPY:
-    return negentropy_gradient(z, x, a, t);
-  case FAMILY_TSALLIS:
-    return tsallis_gradient(z, x, a, t);
-  case FAMILY_PSEUDO_HUBER:
-    return pseudo_huber_gradient(z, x, a, t);
-  case FAMILY_LOG_COSH:
-    return log_cosh_gradient(z, x, a, t);
-  case FAMILY_SOFTPLUS:
     break;
   }
-  return softplus_gradient(z, x, a, t);
+  return lp_one_gradient(z, x, a, t);
 }
 
 /*@ requires family(s) && parameter_input(a, s);
@@ -64,26 +46,14 @@ static phibal_status second_at(scalar_family s, phibal_enclosure *z, const phiba
                                const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert open_points;
   switch (s) {
-  case FAMILY_EUCLID:
-    return euclid_second(z, x, a, t);
-  case FAMILY_LP:
-    return lp_second(z, x, a, t);
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  POINT_##separable(ID, stem, second)
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
   case FAMILY_LP_ONE:
-    return lp_one_second(z, x, a, t);
-  case FAMILY_SOFT_L1:
-    return soft_l1_second(z, x, a, t);
-  case FAMILY_NEGENTROPY:
-    return negentropy_second(z, x, a, t);
-  case FAMILY_TSALLIS:
-    return tsallis_second(z, x, a, t);
-  case FAMILY_PSEUDO_HUBER:
-    return pseudo_huber_second(z, x, a, t);
-  case FAMILY_LOG_COSH:
-    return log_cosh_second(z, x, a, t);
-  case FAMILY_SOFTPLUS:
     break;
   }
-  return softplus_second(z, x, a, t);
+  return lp_one_second(z, x, a, t);
 }
 
 /*@ requires family(s) && parameter_input(a, s);
@@ -92,26 +62,14 @@ static phibal_status conjugate_at(scalar_family s, phibal_enclosure *z, const ph
                                   const phibal_enclosure *a, phibal_enclosure *t) {
   //@ assert open_points;
   switch (s) {
-  case FAMILY_EUCLID:
-    return euclid_conjugate(z, x, a, t);
-  case FAMILY_LP:
-    return lp_conjugate(z, x, a, t);
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  POINT_##separable(ID, stem, conjugate)
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
   case FAMILY_LP_ONE:
-    return lp_one_conjugate(z, x, a, t);
-  case FAMILY_SOFT_L1:
-    return soft_l1_conjugate(z, x, a, t);
-  case FAMILY_NEGENTROPY:
-    return negentropy_conjugate(z, x, a, t);
-  case FAMILY_TSALLIS:
-    return tsallis_conjugate(z, x, a, t);
-  case FAMILY_PSEUDO_HUBER:
-    return pseudo_huber_conjugate(z, x, a, t);
-  case FAMILY_LOG_COSH:
-    return log_cosh_conjugate(z, x, a, t);
-  case FAMILY_SOFTPLUS:
     break;
   }
-  return softplus_conjugate(z, x, a, t);
+  return lp_one_conjugate(z, x, a, t);
 }
 
 /*@ requires family(s) && parameter_input(a, s);
@@ -121,26 +79,14 @@ static phibal_status conjugate_gradient_at(scalar_family s, phibal_enclosure *z,
                                            phibal_enclosure *t) {
   //@ assert open_points;
   switch (s) {
-  case FAMILY_EUCLID:
-    return euclid_conjugate_gradient(z, x, a, t);
-  case FAMILY_LP:
-    return lp_conjugate_gradient(z, x, a, t);
+#define PHIBAL_POTENTIAL(ID, stem, name, parameter, low, high, fallback, separable, floored)       \
+  POINT_##separable(ID, stem, conjugate_gradient)
+#include <phibal/potentials.def>
+#undef PHIBAL_POTENTIAL
   case FAMILY_LP_ONE:
-    return lp_one_conjugate_gradient(z, x, a, t);
-  case FAMILY_SOFT_L1:
-    return soft_l1_conjugate_gradient(z, x, a, t);
-  case FAMILY_NEGENTROPY:
-    return negentropy_conjugate_gradient(z, x, a, t);
-  case FAMILY_TSALLIS:
-    return tsallis_conjugate_gradient(z, x, a, t);
-  case FAMILY_PSEUDO_HUBER:
-    return pseudo_huber_conjugate_gradient(z, x, a, t);
-  case FAMILY_LOG_COSH:
-    return log_cosh_conjugate_gradient(z, x, a, t);
-  case FAMILY_SOFTPLUS:
     break;
   }
-  return softplus_conjugate_gradient(z, x, a, t);
+  return lp_one_conjugate_gradient(z, x, a, t);
 }
 
 phibal_status point_at(scalar_family s, scalar_function f, phibal_enclosure *z,

@@ -1,5 +1,6 @@
 /* (P7) phi(x) = sqrt(x^2 + delta^2) - delta. */
 #include "potentials.h"
+#include "enclosure_success.h"
 #ifdef __FRAMAC__
 #include <phibal/acsl/point_steps.h>
 #endif
@@ -13,10 +14,12 @@
     ensures enclosure(z) && scratch(t) && only_scratch_written{Pre, Here}(t);
     ensures meaning: \result == PHIBAL_OK ==> \forall real p, r;
       in{Pre}(delta, p) && in{Pre}(x, r) ==>
-        in(z, \sqrt(r * r + p * p)) && in(t, r * r + p * p) && in(t + 1, p * p); */
+        in(z, \sqrt(r * r + p * p)) && in(t, r * r + p * p) && in(t + 1, p * p);
+    ensures success: point{Pre}(x) && positive{Pre}(delta) ==>
+      \result == PHIBAL_OK && nonnegative(z) && nonnegative(t); */
 static phibal_status hypotenuse(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *delta, phibal_enclosure *t) {
-  //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber;
+  //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber && use_signs;
   TRY(phibal_enclosure_mul(&t[0], x, x));
   TRY(phibal_enclosure_mul(&t[1], delta, delta));
   TRY(phibal_enclosure_add(&t[0], &t[0], &t[1]));
@@ -24,9 +27,12 @@ static phibal_status hypotenuse(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* x^2 / (sqrt(x^2 + delta^2) + delta), where nothing cancels. */
+/*@ terminates always;
+    ensures success: positive{Pre}(delta) ==>
+      \result == PHIBAL_OK || in(t + 2, 0.0) || !bounded(t); */
 phibal_status pseudo_huber_value(phibal_enclosure *z, const phibal_enclosure *x,
                                  const phibal_enclosure *delta, phibal_enclosure *t) {
-  //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber;
+  //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber && use_signs;
   TRY(hypotenuse(&t[2], x, delta, t));
   TRY(phibal_enclosure_add(&t[2], &t[2], delta));
   TRY(phibal_enclosure_mul(&t[0], x, x));
@@ -35,14 +41,20 @@ phibal_status pseudo_huber_value(phibal_enclosure *z, const phibal_enclosure *x,
   return phibal_enclosure_div(z, &t[0], &t[2]);
 }
 
+/* It fails only where the hypotenuse, rounded outward, holds 0. */
+/*@ terminates always;
+    ensures success: positive{Pre}(delta) ==> \result == PHIBAL_OK || in(t + 2, 0.0); */
 phibal_status pseudo_huber_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                     const phibal_enclosure *delta, phibal_enclosure *t) {
-  //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber;
+  //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber && use_signs;
   TRY(hypotenuse(&t[2], x, delta, t));
   return phibal_enclosure_div(z, x, &t[2]);
 }
 
 /* delta^2 / (x^2 + delta^2)^(3/2); hypotenuse leaves x^2 + delta^2 and delta^2 in t[0], t[1]. */
+/*@ terminates always;
+    ensures success: positive{Pre}(delta) ==>
+      \result == PHIBAL_OK || in(t + 2, 0.0) || !bounded(t + 1); */
 phibal_status pseudo_huber_second(phibal_enclosure *z, const phibal_enclosure *x,
                                   const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_hypotenuse && use_pseudo_huber;
@@ -51,7 +63,11 @@ phibal_status pseudo_huber_second(phibal_enclosure *z, const phibal_enclosure *x
   /*@ assert divisor: \forall real p, r; in{Pre}(delta, p) && in{Pre}(x, r) ==>
         in(t + 1, p * p) && in(t + 2, (r * r + p * p) * \sqrt(r * r + p * p)) &&
         (r * r + p * p) * \sqrt(r * r + p * p) > 0.0; */
-  return phibal_enclosure_div(z, &t[1], &t[2]);
+  const phibal_status status = phibal_enclosure_div(z, &t[1], &t[2]);
+  /*@ assert quotient: \forall real p, r; in{Pre}(delta, p) && in{Pre}(x, r) ==>
+        in(z, p * p / ((r * r + p * p) * \sqrt(r * r + p * p))); */
+  //@ assert use_signs;
+  return status;
 }
 
 /* z = sqrt(1 - y^2) = sqrt((1 - |y|)(1 + |y|)) for |y| <= 1; uses t[0], t[1]. */
