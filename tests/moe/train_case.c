@@ -112,3 +112,14 @@ int phibal_command(const char *before, const char *arguments, char *output, size
   const int status = pclose(pipe);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
+
+void one_line_corpus(run_config *config) {
+  char path[256], command[700];
+  path_to("", path);
+  snprintf(command, sizeof command,
+           "cd '%s' && mkdir text && yes 'some words, and some more' | head -n 400 > text/a && "
+           "'%s' data build --out bytes --validation 0 --domain a=text >/dev/null 2>&1",
+           path, getenv("PHIBAL"));
+  cr_assert_eq(system(command), 0);
+  path_to("bytes/train.tokens", config->data.train);
+}

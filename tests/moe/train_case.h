@@ -16,6 +16,10 @@ void path_to(const char *name, char path[256]);
 /* A token file: documents of `length` tokens and an end, rising and falling ones by turns. */
 void write_tokens(const char *name, int documents, int length);
 
+/* A corpus of bytes in the test's folder whose every line is "some words, and some more": sets
+   config->data.train. */
+void one_line_corpus(run_config *config);
+
 /* The small configuration with the folder's data, and up to ten "key", "value" pairs over it. */
 void configure(run_config *config, const char *const *pairs);
 #define PAIRS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -197,23 +197,49 @@ class Blocks(unittest.TestCase):
         random = torch.Generator().manual_seed(4)
         return torch.randn(steps, micro_batches, 3, 8, width, generator=random) + torch.randn(width, generator=random)
 
-    def by_hand(self, model, routers, logits_of, steps, alpha, gate, weight):
-        """`weight` of a micro-batch."""
-        balancer, logits = pt.PhiBalancer(2, 8, 2, gate=gate, alpha=alpha), []
-        for r in routers:
-            r.register_forward_hook(lambda module, inputs, _: logits.append(logits_of(module, inputs[0])))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    def loop(self, model, steps, forward, begin=lambda: None, end=lambda: None, optimizer=None, loss_of=None):
+        """Steps of two micro-batches, and an evaluation pass after each. begin: before each pass; end: before each update."""
+        optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.05)
         for batch in self.data(steps, 2, 32):
             for x in batch:
-                logits.clear()
-                loss = model(x).square().mean() / 2
-                for layer, z in enumerate(logits):
-                    loss = loss + weight * balancer.loss(layer, z.reshape(-1, 8))
-                loss.backward()
+                begin()
+                loss = forward(x).square().mean() / 2
+                (loss if loss_of is None else loss_of(loss)).backward()
+            end()
             optimizer.step()
             optimizer.zero_grad()
+            with torch.no_grad():
+                model.eval()(batch[0])
+                model.train()
+
+    def by_hand(self, model, routers, logits_of, gate, end=lambda: None):
+        """Three steps with alpha 0.1; a micro-batch weighs 1/2."""
+        balancer, logits = pt.PhiBalancer(2, 8, 2, gate=gate, alpha=0.1), []
+
+        def collect(module, inputs, _):
+            if module.training:
+                logits.append(logits_of(module, inputs[0]))
+        for r in routers:
+            r.register_forward_hook(collect)
+
+        def loss_of(loss):
+            for layer, z in enumerate(logits):
+                loss = loss + balancer.loss(layer, z.reshape(-1, 8)) / 2
+            return loss
+
+        def step():
+            end()
             balancer.step()
+        self.loop(model, 3, model, logits.clear, step, loss_of=loss_of)
         return balancer
+
+    def same(self, model, balancer, plain, other):
+        self.assertTrue(torch.allclose(balancer.m, other.m, rtol=1e-6, atol=0))
+        same_weights(self, model, plain)
+
+    def improves(self, train):
+        """train(alpha) gives the balancer of 40 steps."""
+        self.assertLess(imbalance(train(1.0)), 0.5 * imbalance(train(0.0)))
 
 
 @unittest.skipUnless(have("megatron.core.transformer.moe.router"), "needs megatron-core")
@@ -272,22 +298,14 @@ class Megatron(Blocks):
             nn.init.normal_(p, std=0.1)
         return model.train(), config
 
-    def train(self, model, config, balancer, steps):
+    def train(self, model, balancer, steps):
         from megatron.core.transformer.moe.moe_utils import MoEAuxLossAutoScaler
 
         import phibal.megatron as adapter
         finalize = adapter.end_of_batch(balancer, lambda model, tokens=None: "finalized")
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-        for batch in self.data(steps, 2, 32):
-            for x in batch:
-                MoEAuxLossAutoScaler.set_loss_scale(torch.tensor(1 / 2))  # as the schedule does, for two micro-batches
-                (model(x).square().mean() / 2).backward()
-            self.assertEqual(finalize([model], tokens=1), "finalized")
-            optimizer.step()
-            optimizer.zero_grad()
-            with torch.no_grad():
-                model.eval()(batch[0])
-                model.train()
+        self.loop(model, steps, model,  # as the schedule does, for two micro-batches
+                  begin=lambda: MoEAuxLossAutoScaler.set_loss_scale(torch.tensor(1 / 2)),
+                  end=lambda: self.assertEqual(finalize([model], tokens=1), "finalized"))
 
     def test_training(self):
         from megatron.core.transformer.moe.router import TopKRouter
@@ -298,23 +316,20 @@ class Megatron(Blocks):
                                            "moe_router_group_topk": 2})):
             with self.subTest(gate, **options):
                 balancer = pt.PhiBalancer(2, 8, 2, gate=gate, alpha=0.1)
-                model, config = self.model(balancer, adapter.PhiRouter, **options)
-                self.train(model, config, balancer, 3)
+                model, _ = self.model(balancer, adapter.PhiRouter, **options)
+                self.train(model, balancer, 3)
                 plain, _ = self.model(None, TopKRouter, **options)
-                other = self.by_hand(plain, [layer.router for layer in plain.moe],
-                                     lambda r, x: F.linear(x, r.weight), 3, 0.1, gate, 1 / 2)
-                self.assertTrue(torch.allclose(balancer.m, other.m, rtol=1e-6, atol=0))
-                same_weights(self, model, plain)
+                other = self.by_hand(plain, [layer.router for layer in plain.moe], lambda r, x: F.linear(x, r.weight), gate)
+                self.same(model, balancer, plain, other)
 
     def test_balance_improves(self):
         import phibal.megatron as adapter
-        seen = []
-        for alpha in (0.0, 1.0):
+
+        def train(alpha):
             balancer = pt.PhiBalancer(2, 8, 2, alpha=alpha)
-            model, config = self.model(balancer, adapter.PhiRouter)
-            self.train(model, config, balancer, 40)
-            seen.append(imbalance(balancer))
-        self.assertLess(seen[1], 0.5 * seen[0])
+            self.train(self.model(balancer, adapter.PhiRouter)[0], balancer, 40)
+            return balancer
+        self.improves(train)
 
     def test_padding_and_token_loss(self):
         """A padded token counts in nothing; with calculate_per_token_loss the loss is multiplied by the number of tokens."""
@@ -391,18 +406,9 @@ class OlmoCore(Blocks):
             nn.init.normal_(p, std=0.1)
         return model.train()
 
-    def train(self, model, balancer, steps):
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-        for batch in self.data(steps, 2, 32):
-            for x in batch:
-                whole = torch.tensor(2 * x[..., 0].numel())
-                (model(x, loss_div_factor=whole).square().mean() / 2).backward()
-            model.post_batch()
-            optimizer.step()
-            optimizer.zero_grad()
-            with torch.no_grad():
-                model.eval()(batch[0])
-                model.train()
+    def train(self, model, steps):
+        whole = torch.tensor(2 * 3 * 8)
+        self.loop(model, steps, lambda x: model(x, loss_div_factor=whole), end=model.post_batch)
 
     def test_training(self):
         from olmo_core.nn.moe import MoERouterGatingFunction
@@ -416,27 +422,20 @@ class OlmoCore(Blocks):
                 for x in self.data(1, 2, 32)[0]:  # a dry run counts nothing
                     model(x)
                 model.post_batch(dry_run=True)
-                self.train(model, balancer, 3)
-                step = plain.post_batch
-                optimizer_step = torch.optim.SGD.step
-                torch.optim.SGD.step = lambda self, *a: (step(), optimizer_step(self, *a))[1]  # OLMo-core's bias, before the step
-                try:
-                    other = self.by_hand(plain, [layer.router for layer in plain.moe],
-                                         lambda r, x: F.linear(x, r.weight.view(8, 32)), 3, 0.1, gate, 1 / 2)
-                finally:
-                    torch.optim.SGD.step = optimizer_step
-                self.assertTrue(torch.allclose(balancer.m, other.m, rtol=1e-6, atol=0))
-                same_weights(self, model, plain)
+                self.train(model, 3)
+                other = self.by_hand(plain, [layer.router for layer in plain.moe],
+                                     lambda r, x: F.linear(x, r.weight.view(8, 32)), gate, plain.post_batch)
+                self.same(model, balancer, plain, other)
 
     def test_balance_improves(self):
         import phibal.olmo_core as adapter
-        seen = []
-        for alpha in (0.0, 1.0):
+
+        def train(alpha):
             model = self.model()
             balancer = adapter.balance(model, alpha=alpha)
-            self.train(model, balancer, 40)
-            seen.append(imbalance(balancer))
-        self.assertLess(seen[1], 0.5 * seen[0])
+            self.train(model, 40)
+            return balancer
+        self.improves(train)
 
     def test_refused(self):
         import phibal.olmo_core as adapter
@@ -489,40 +488,25 @@ class Torchtitan(Blocks):
             nn.init.normal_(p, std=0.1)
         return model.train()
 
-    def train(self, model, optimizer, steps):
-        for batch in self.data(steps, 2, 32):
-            for x in batch:
-                (model(x).square().mean() / 2).backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            with torch.no_grad():
-                model.eval()(batch[0])
-                model.train()
+    def train(self, model, alpha, steps):
+        import phibal.torchtitan as adapter
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        balancer = adapter.balance([model], optimizer, alpha=alpha, micro_batches=2)
+        self.loop(model, steps, model, optimizer=optimizer)
+        return balancer
 
     def test_training(self):
-        import phibal.torchtitan as adapter
         for gate, options in (("topk-softmax", {}), ("sigmoid", {"score_func": "sigmoid", "route_norm": True}),
                               ("sigmoid", {"score_func": "sigmoid", "num_expert_groups": 4, "num_limited_groups": 2})):
             with self.subTest(gate, **options):
                 model, plain = self.model(**options), self.model(**options)
-                optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-                balancer = adapter.balance([model], optimizer, alpha=0.1, micro_batches=2)
-                self.train(model, optimizer, 3)
+                balancer = self.train(model, 0.1, 3)
                 other = self.by_hand(plain, [block.moe.router for block in plain.layers.values()],
-                                     lambda r, x: F.linear(x, r.gate.weight), 3, 0.1, gate, 1 / 2)
-                self.assertTrue(torch.allclose(balancer.m, other.m, rtol=1e-6, atol=0))
-                same_weights(self, model, plain)
+                                     lambda r, x: F.linear(x, r.gate.weight), gate)
+                self.same(model, balancer, plain, other)
 
     def test_balance_improves(self):
-        import phibal.torchtitan as adapter
-        seen = []
-        for alpha in (0.0, 1.0):
-            model = self.model()
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-            balancer = adapter.balance([model], optimizer, alpha=alpha, micro_batches=2)
-            self.train(model, optimizer, 40)
-            seen.append(imbalance(balancer))
-        self.assertLess(seen[1], 0.5 * seen[0])
+        self.improves(lambda alpha: self.train(self.model(), alpha, 40))
 
     def test_refused(self):
         import phibal.torchtitan as adapter

@@ -150,14 +150,7 @@ Test(eval_model, choices) {
   /* The data's vocabulary of 17 does not fit 257; a file of bytes does. */
   path_to("bytes", path);
   cr_assert_eq(phibal_command("", "eval-model --help", text, sizeof text), 0);
-  char command[700];
-  path_to("", path);
-  snprintf(command, sizeof command,
-           "cd '%s' && mkdir text && yes 'some words, and some more' | head -n 400 > text/a && "
-           "'%s' data build --out bytes --validation 0 --domain a=text >/dev/null 2>&1",
-           path, getenv("PHIBAL"));
-  cr_assert_eq(system(command), 0);
-  path_to("bytes/train.tokens", config.data.train);
+  one_line_corpus(&config);
   config.training.steps = 60;
   json_decref(run(&config, "run"));
   path_to("q.jsonl", path);

@@ -90,17 +90,10 @@ static void printed(const char *variables, const char *arguments, char text[1 <<
 /* A model of bytes that has learned one line: it says it, however it is asked. */
 Test(generate, command) {
   static char text[1 << 16], other[1 << 16];
-  char path[256], command[700];
   run_config config;
   configure(&config, PAIRS("training.steps", "150", "model.vocabulary", "257", "model.sequence",
                            "64", "data.validation", ""));
-  path_to("", path);
-  snprintf(command, sizeof command,
-           "cd '%s' && mkdir text && yes 'some words, and some more' | head -n 400 > text/a && "
-           "'%s' data build --out bytes --validation 0 --domain a=text >/dev/null 2>&1",
-           path, getenv("PHIBAL"));
-  cr_assert_eq(system(command), 0);
-  path_to("bytes/train.tokens", config.data.train);
+  one_line_corpus(&config);
   json_decref(run(&config, "run"));
 
   printed("", "generate --load run --prompt 'some words, ' --length 12 --temperature 0", text);
