@@ -1,6 +1,8 @@
-/* What Eva runs for memory.py: enclosures and numbers, with any arguments; WHICH is a function of
- * these. */
+/* What Eva runs for memory.py: enclosures, numbers and the room of a token's results, with any
+   arguments. Any malloc may fail, but MPFR and GMP end the program then. WHICH is one of the last
+   functions here. */
 #include <phibal/precision.h>
+#include <phibal/reference_moe.h>
 #include <stdlib.h>
 
 enum { SIZE = 6, N = 2, PRECISION = 53 };
@@ -28,7 +30,9 @@ static unsigned long read_limb(const unsigned long *limb) {
 }
 
 static unsigned long *limb(void) {
-  return malloc(sizeof(unsigned long));
+  unsigned long *made = malloc(sizeof *made);
+  if (!made) abort();
+  return made;
 }
 
 FUNCTIONS_OF_MPFR_AND_GMP;
@@ -90,6 +94,12 @@ static void operations(void) {
   phibal_enclosure_width(width, &x[0]);
   mpfr_clear(width);
   clear_enclosures(3, x);
+}
+
+static void tokens(void) {
+  phibal_reference_token token;
+  if (phibal_reference_token_init(&token, N, 1, PRECISION) == PHIBAL_OK)
+    phibal_reference_token_clear(&token);
 }
 
 int main(void) {

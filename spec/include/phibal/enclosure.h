@@ -32,6 +32,8 @@ typedef struct phibal_enclosure {
 #include <phibal/acsl/heap.h>
 #endif
 
+/* z = [0, 0]. The precision is not checked: MPFR ends the program where it finds no memory.
+   phibal_enclosure_create of <phibal/precision.h> refuses what is beyond a limit. */
 /*@ requires \valid(z) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;
@@ -39,7 +41,7 @@ typedef struct phibal_enclosure {
     ensures enclosure(z) && point(z) && in(z, 0.0);
     ensures precise(z, precision) && roomy(z, precision);
     ensures only_written{Pre, Here}(z); */
-void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision); /* z = [0, 0] */
+void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision);
 /*@ requires output(z);
     terminates \true;
     exits \false;
@@ -98,7 +100,7 @@ void phibal_enclosure_set_si(phibal_enclosure *z, long n);
     ensures \is_finite(d) && (real)d == 0.0 ==> point(z);
     ensures \is_plus_infinity(d) ==> in_plus(z);
     ensures \is_minus_infinity(d) ==> in_minus(z); */
-void phibal_enclosure_set_d(phibal_enclosure *z, double d);       /* d may be infinite; not NaN */
+void phibal_enclosure_set_d(phibal_enclosure *z, double d); /* d may be infinite; not NaN */
 /*@ requires output(z) && readable_number(x);
     requires \separated(z, x);
     terminates \true;
