@@ -89,7 +89,7 @@ void check_rope() {
   const int64_t rows = 300;
   const int32_t sequence = 100, heads = 3, n = 64;
   const size_t size = (size_t)(rows * heads * n), table = (size_t)(sequence * n / 2);
-  const rope_frequencies frequencies = {10000, 0, 0, 0, 0, false, 0};
+  const rope_frequencies frequencies = {10000, 0, ROPE_YARN, 0, 0, 0, false, 0};
   floats cosine(table), sine(table), x = numbers(4, size);
   rope_table(sequence, n, &frequencies, cosine.data(), sine.data());
   device_call d(0);

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order of the enumerations in model.h, expert.h and router.h. */
+/* In the order of the enumerations in model.h, rope.h, expert.h and router.h. */
 static const char *const activation_names[] = {"silu", "gelu", NULL};
 static const char *const qk_norm_names[] = {"false", "true", "projection", NULL};
+static const char *const rope_scaling_names[] = {"yarn", "linear", "llama3", NULL};
 static const char *const gate_names[] = {"topk_softmax", "probability", "sigmoid", NULL};
 static const char *const method_names[] = {"phi",       "switch", "switch-global", "sequence",
                                            "loss-free", "none",   "dense",         NULL};
@@ -31,7 +32,8 @@ _Static_assert(sizeof config_keys / sizeof *config_keys <= CONFIG_KEYS_MAX, "rai
 _Static_assert(sizeof(balance_method) == sizeof(int) && sizeof(balance_track) == sizeof(int) &&
                    sizeof(balance_start) == sizeof(int) && sizeof(phibal_gate) == sizeof(int) &&
                    sizeof(phibal_activation) == sizeof(int) &&
-                   sizeof(qk_norm_kind) == sizeof(int) && sizeof(model_precision) == sizeof(int) &&
+                   sizeof(qk_norm_kind) == sizeof(int) && sizeof(rope_scaling) == sizeof(int) &&
+                   sizeof(model_precision) == sizeof(int) &&
                    sizeof(model_recompute) == sizeof(int) &&
                    sizeof(phibal_potential_id) == sizeof(int),
                "enumerations are ints");

@@ -20,7 +20,10 @@ static model_config plain_options(const model_config *config) {
   model_config c = *config;
   c.sequence = 1;
   if (!c.dense_layers) c.dense_hidden = 0;
-  if (!c.rope_factor) c.rope_original = 0, c.rope_fast = c.rope_slow = 0, c.rope_fraction = false;
+  if (!c.rope_factor) c.rope_scaling = ROPE_YARN;
+  if (!c.rope_factor || c.rope_scaling == ROPE_LINEAR)
+    c.rope_original = 0, c.rope_fast = c.rope_slow = 0;
+  if (!c.rope_factor || c.rope_scaling != ROPE_YARN) c.rope_fraction = false;
   if (!c.latent_width) c.latent_norm_epsilon = 0;
   if (c.expert_groups <= 1) c.expert_groups = c.active_groups = 0;
   if (c.rope_magnitude == 1) c.rope_magnitude = 0;

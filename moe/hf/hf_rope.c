@@ -13,16 +13,36 @@ static double mscale(double factor, double m) {
   return factor <= 1 ? 1.0 : 0.1 * m * core_dd_log(factor).hi + 1.0;
 }
 
-static phibal_status check_keys(const json_t *rope, const char *path) {
-  static const char *const known[] = {
-      "rope_type", "type",      "rope_theta", "factor",         "original_max_position_embeddings",
-      "beta_fast", "beta_slow", "mscale",     "mscale_all_dim", "attention_factor",
-      "truncate"};
+/* The types of `rope_type`, and the keys that each reads; another type's key is an error. */
+enum { DEFAULT = 1, YARN = 2, LINEAR = 4, LLAMA3 = 8 };
+static const struct {
+  const char *name;
+  int type;
+} types[] = {{"default", DEFAULT}, {"yarn", YARN}, {"linear", LINEAR}, {"llama3", LLAMA3}};
+
+static phibal_status check_keys(const json_t *rope, const char *path, int type) {
+  static const struct {
+    const char *key;
+    int types;
+  } known[] = {{"rope_type", ~0},
+               {"type", ~0},
+               {"rope_theta", ~0},
+               {"factor", YARN | LINEAR | LLAMA3 | DEFAULT},
+               {"original_max_position_embeddings", YARN | LLAMA3 | DEFAULT},
+               {"beta_fast", YARN | DEFAULT},
+               {"beta_slow", YARN | DEFAULT},
+               {"mscale", YARN | DEFAULT},
+               {"mscale_all_dim", YARN | DEFAULT},
+               {"attention_factor", YARN | DEFAULT},
+               {"truncate", YARN | DEFAULT},
+               {"low_freq_factor", LLAMA3},
+               {"high_freq_factor", LLAMA3}};
   const char *key;
   json_t *value;
   json_object_foreach((json_t *)rope, key, value) {
     bool found = json_is_null(value);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) found |= !strcmp(key, known[i]);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+      found |= (known[i].types & type) && !strcmp(key, known[i].key);
     /* The whole head is turned: saying so changes nothing. */
     found |= !strcmp(key, "partial_rotary_factor") && json_number_value(value) == 1.0;
     if (found) continue;
@@ -85,6 +105,35 @@ static phibal_status parse_yarn(const json_t *rope, const json_t *original, cons
   return PHIBAL_OK;
 }
 
+static phibal_status parse_linear(const json_t *rope, const char *path, model_config *c) {
+  c->rope_scaling = ROPE_LINEAR;
+  phibal_status status = hf_json_real(rope, path, "factor", true, &c->rope_factor);
+  if (!status && !(c->rope_factor > 0))
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: linear's 'factor' is %g", path,
+                               (double)c->rope_factor);
+  return status;
+}
+
+static phibal_status parse_llama3(const json_t *rope, const json_t *original, const char *path,
+                                  model_config *c) {
+  c->rope_scaling = ROPE_LLAMA3;
+  phibal_status status = hf_json_real(rope, path, "factor", true, &c->rope_factor);
+  if (!status)
+    status = hf_json_integer(original, path, "original_max_position_embeddings", true,
+                             &c->rope_original);
+  if (!status) status = hf_json_real(rope, path, "high_freq_factor", true, &c->rope_fast);
+  if (!status) status = hf_json_real(rope, path, "low_freq_factor", true, &c->rope_slow);
+  if (!status && (!(c->rope_factor > 0) || c->rope_original < 1 || !(c->rope_slow > 0) ||
+                  !(c->rope_fast > c->rope_slow)))
+    status = phibal_status_set(
+        PHIBAL_ERROR_FORMAT,
+        "%s: llama3: factor %g, original_max_position_embeddings %d, "
+        "low_freq_factor %g, high_freq_factor %g; expected positive numbers, "
+        "the last above the one before",
+        path, (double)c->rope_factor, c->rope_original, (double)c->rope_slow, (double)c->rope_fast);
+  return status;
+}
+
 /* A number may be said inside the object and beside it; *found has the one that says it. */
 static phibal_status one_place(const json_t *json, const json_t *rope, const char *path,
                                const char *key, const json_t **found) {
@@ -124,23 +173,42 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
   phibal_status status = one_place(json, rope, path, "rope_theta", &theta);
   if (!status) status = hf_json_real(theta, path, "rope_theta", true, &c->rope_theta);
   if (!status) status = one_place(json, rope, path, "original_max_position_embeddings", &original);
-  if (!status && rope) status = check_keys(rope, path);
   if (status || !rope) return status;
   /* The older name counts where the other is not there. */
   const char *key = json_object_get(rope, "rope_type") ? "rope_type" : "type";
   const json_t *type = json_object_get(rope, key);
   const char *name = !type ? "default" : json_is_string(type) ? json_string_value(type) : "";
-  if (!strcmp(name, "default")) return PHIBAL_OK;
-  if (!strcmp(name, "yarn")) return parse_yarn(rope, original, path, architecture->latent, c);
-  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                           "%s: rotary positions: '%s' is %s; phibal has \"default\" and \"yarn\"",
-                           path, key, hf_json_show(type, shown));
+  int which = 0;
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (!strcmp(name, types[i].name)) which = types[i].type;
+  if (!which)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: rotary positions: '%s' is %s; phibal has \"default\", \"yarn\", "
+                             "\"linear\" and \"llama3\"",
+                             path, key, hf_json_show(type, shown));
+  status = check_keys(rope, path, which);
+  if (status || which == DEFAULT) return status;
+  return which == YARN     ? parse_yarn(rope, original, path, architecture->latent, c)
+         : which == LINEAR ? parse_linear(rope, path, c)
+                           : parse_llama3(rope, original, path, c);
 }
 
 void hf_rope_make(const hf_architecture *architecture, const model_config *c, json_t *json) {
   json_object_set_new(json, "rope_theta", json_real((double)c->rope_theta));
   if (!(c->rope_factor > 0)) {
     json_object_set_new(json, "rope_scaling", json_null());
+    return;
+  }
+  if (c->rope_scaling != ROPE_YARN) {
+    const bool linear = c->rope_scaling == ROPE_LINEAR;
+    json_t *rope = json_pack("{s:s, s:f}", "rope_type", linear ? "linear" : "llama3", "factor",
+                             (double)c->rope_factor);
+    if (!linear) {
+      json_object_set_new(rope, "original_max_position_embeddings", json_integer(c->rope_original));
+      json_object_set_new(rope, "low_freq_factor", json_real((double)c->rope_slow));
+      json_object_set_new(rope, "high_freq_factor", json_real((double)c->rope_fast));
+    }
+    json_object_set_new(json, "rope_scaling", rope);
     return;
   }
   const double magnitude = c->rope_magnitude > 0 ? (double)c->rope_magnitude : 1.0;

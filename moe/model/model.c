@@ -135,6 +135,7 @@ static phibal_status create_activations(model *m) {
   const model_config *c = &m->config;
   const rope_frequencies frequencies = {.theta = (double)c->rope_theta,
                                         .factor = (double)c->rope_factor,
+                                        .scaling = c->rope_scaling,
                                         .original = (double)c->rope_original,
                                         .fast = (double)c->rope_fast,
                                         .slow = (double)c->rope_slow,

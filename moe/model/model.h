@@ -7,6 +7,7 @@
 #include <phibal/expert.h>
 #include <phibal/router.h>
 #include "formats/sha256.h"
+#include "rope.h"
 #include <stdbool.h>
 
 typedef enum qk_norm_kind {
@@ -41,7 +42,8 @@ typedef struct model_config {
   bool selection_bias; /* a bias for each expert in the selection, whatever the balancing */
   float rope_theta;
   bool rope_interleaved; /* pairs are neighbours (rope.h) */
-  /* YaRN: rope_factor 0 for none (rope.h). */
+  /* Extended contexts: rope_factor 0 for none (rope.h). */
+  rope_scaling rope_scaling;
   float rope_factor, rope_fast, rope_slow;
   int32_t rope_original;      /* positions that the frequencies were trained on */
   bool rope_fraction;         /* the ramp's ends are not rounded to whole pairs */

@@ -41,10 +41,14 @@ static phibal_status check_rope(const model_config *c) {
   /* No frequency is above 1 then, and no angle above 2^31 (dd_sine.h). */
   if (!(c->rope_theta >= 1)) refuse("rope_theta must be 1 or more");
   if (c->rope_factor == 0) return PHIBAL_OK;
+  if (!(c->rope_factor >= 1)) refuse("rope_factor must be 1 or more");
+  if (c->rope_scaling == ROPE_LINEAR) return PHIBAL_OK;
   if (c->rope_original < 1 || !(c->rope_fast > 0) || !(c->rope_slow > 0))
-    refuse("YaRN: rope_original, rope_fast and rope_slow must be positive");
-  if (!(c->rope_factor >= 1)) refuse("YaRN: rope_factor must be 1 or more");
-  if (!(c->rope_theta > 1)) refuse("YaRN: rope_theta must be above 1");
+    refuse("rope_original, rope_fast and rope_slow must be positive");
+  if (c->rope_scaling == ROPE_LLAMA3 && !(c->rope_fast > c->rope_slow))
+    refuse("llama3: rope_fast must be above rope_slow");
+  if (c->rope_scaling == ROPE_YARN && !(c->rope_theta > 1))
+    refuse("YaRN: rope_theta must be above 1");
   return PHIBAL_OK;
 }
 

@@ -13,8 +13,15 @@ static double pair_of_turns(const rope_frequencies *f, int32_t n, double turns) 
   return (double)n * turned / (2.0 * core_dd_log(f->theta).hi);
 }
 
-/* How much of f_i / factor is in the frequency of pair i, 0 .. 1. */
-static double interpolated(const rope_frequencies *f, int32_t n, int32_t i) {
+/* How much of f_i / factor is in the frequency f_i of pair i, 0 .. 1. */
+static double interpolated(const rope_frequencies *f, int32_t n, int32_t i, double frequency) {
+  if (f->scaling == ROPE_LINEAR) return 1.0;
+  if (f->scaling == ROPE_LLAMA3) {
+    const double turns = f->original * frequency / (2.0 * PI);
+    return turns <= f->slow   ? 1.0
+           : turns >= f->fast ? 0.0
+                              : (f->fast - turns) / (f->fast - f->slow);
+  }
   double low = pair_of_turns(f, n, f->fast), high = pair_of_turns(f, n, f->slow);
   if (f->whole) low = floor(low), high = ceil(high);
   if (low < 0.0) low = 0.0;
@@ -33,7 +40,7 @@ void rope_table(int32_t sequence, int32_t n, const rope_frequencies *frequencies
   for (int32_t i = 0; i < half; i++) {
     double frequency = core_dd_power(frequencies->theta, -2.0 * (double)i / (double)n).hi;
     if (frequencies->factor > 0) {
-      double part = interpolated(frequencies, n, i);
+      double part = interpolated(frequencies, n, i, frequency);
       frequency = frequency / frequencies->factor * part + frequency * (1.0 - part);
     }
     for (int32_t s = 0; s < sequence; s++) {

@@ -7,14 +7,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Frequencies. With factor > 0, YaRN's (Peng et al., arXiv:2309.00071, section 3.2): a pair with
-   more than `fast` rotations over `original` positions keeps f_i, one with less than `slow` gets
-   f_i / factor, with a linear ramp over i between. */
+/* How a context is extended, where a factor is above 0. A pair with more than `fast` rotations over
+   `original` positions keeps f_i, one with less than `slow` gets f_i / factor; between them the
+   share of f_i / factor falls from 1 to 0. */
+typedef enum rope_scaling {
+  ROPE_YARN,   /* linearly in i (Peng et al., arXiv:2309.00071, section 3.2) */
+  ROPE_LINEAR, /* every pair gets f_i / factor (Chen et al., arXiv:2306.15595) */
+  ROPE_LLAMA3, /* linearly in the number of rotations (Llama 3.1) */
+} rope_scaling;
+
 typedef struct rope_frequencies {
   double theta;
-  double factor; /* 0: as above, without YaRN */
+  double factor; /* 0: as above, not extended */
+  rope_scaling scaling;
   double original, fast, slow;
-  bool whole;       /* the ramp's ends are rounded outwards to whole pairs, as is usual */
+  bool whole;       /* YaRN: the ramp's ends are rounded outwards to whole pairs, as is usual */
   double magnitude; /* cosine and sine are multiplied by it; 0: 1 */
 } rope_frequencies;
 

@@ -84,7 +84,7 @@ Test(cuda_trainer, norm_has_the_cpus_bits) {
 static void rope_with(const norm_case &s, bool half, bool interleaved) {
   const int32_t sequence = 5;
   random_stream r = random_start(SEED, 1, (uint64_t)(s.n + 7 * s.rows));
-  const rope_frequencies frequencies = {10000, 0, 0, 0, 0, false, 0};
+  const rope_frequencies frequencies = {10000, 0, ROPE_YARN, 0, 0, 0, false, 0};
   floats cosine((size_t)(sequence * s.n / 2)), sine = cosine;
   rope_table(sequence, s.n, &frequencies, cosine.data(), sine.data());
   const int64_t head = s.n + s.gap, row = s.heads * head + s.gap;

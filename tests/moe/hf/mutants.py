@@ -72,13 +72,21 @@ FOREIGN = {
                      {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16},
                      {"rope_type": "yarn", "factor": 4.0, "rope_theta": 30.0,
                       "original_max_position_embeddings": 16, "beta_fast": 3, "beta_slow": 0.5},
+                     {"type": "linear", "factor": 3, "rope_theta": 30.0}, {"rope_type": "linear", "factor": 1.0},
+                     {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                      "original_max_position_embeddings": 16},
+                     {"type": "llama3", "factor": 2, "low_freq_factor": 0.5, "high_freq_factor": 1.5, "rope_theta": 30.0,
+                      "original_max_position_embeddings": 8},
+                     {"rope_type": "llama3", "factor": 2, "low_freq_factor": 0.5, "high_freq_factor": 1.5},
+                     {"rope_type": "llama3", "factor": 2, "low_freq_factor": 0.5, "original_max_position_embeddings": 8},
+                     {"rope_type": "linear", "factor": 2.0, "mscale_all_dim": 1.0},
                      {"rope_type": "default", "rope_theta": 30.0}],
 }
 YARN = {"factor": [1.0, 2, 0.5, None], "original_max_position_embeddings": [8, 64, None],
         "beta_fast": [1.0, 8, 0, None], "beta_slow": [0.1, 4, 0, None], "mscale": [1.0, 0, 0.5, None],
         "mscale_all_dim": [1.0, 0, 0.5, None], "attention_factor": [0, 0.0, 0.5, 1, None],
         "truncate": [False, True, None], "rope_theta": [30.0, None], "partial_rotary_factor": [0.5, 1.0],
-        "rope_type": ["default", "yarn", "linear", None], "type": ["yarn", "default", "linear"],
+        "rope_type": ["default", "yarn", "linear", "llama3", None], "type": ["yarn", "default", "linear", "llama3"],
         "low_freq_factor": [1.0], "short_factor": [[1.0]]}
 
 

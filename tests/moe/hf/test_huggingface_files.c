@@ -132,6 +132,35 @@ Test(huggingface_files, config_both_ways) {
   }
 }
 
+/* So are extended contexts of other kinds than YaRN's. */
+Test(huggingface_files, extended_contexts_both_ways) {
+  static const struct {
+    const char *text;
+    rope_scaling scaling;
+    float factor, fast, slow;
+    int32_t original;
+  } cases[] = {{"{\"type\": \"linear\", \"factor\": 2.5}", ROPE_LINEAR, 2.5f, 32, 1, 0},
+               {"{\"rope_type\": \"llama3\", \"factor\": 8.0, \"low_freq_factor\": 1.5,"
+                " \"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 64}",
+                ROPE_LLAMA3, 8, 4, 1.5f, 64}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    json_t *json = json_loads(published[0].json, 0, NULL);
+    json_object_set_new(json, "rope_scaling", json_loads(cases[i].text, 0, NULL));
+    for (int round = 0; round < 2; round++) {
+      hf_config config;
+      must(hf_config_parse(json, "config.json", NULL, &config));
+      cr_expect_eq(config.model.rope_scaling, cases[i].scaling);
+      cr_expect_eq(config.model.rope_factor, cases[i].factor);
+      cr_expect_eq(config.model.rope_fast, cases[i].fast);
+      cr_expect_eq(config.model.rope_slow, cases[i].slow);
+      cr_expect_eq(config.model.rope_original, cases[i].original);
+      json_decref(json);
+      json = hf_config_make(config.architecture, &config.model);
+    }
+    json_decref(json);
+  }
+}
+
 /* A key of a published config.json set to something else, or (null) taken away. */
 static void expect_refused(int which, const char *key, const char *value, phibal_status status,
                            const char *message) {
@@ -167,7 +196,20 @@ Test(huggingface_files, refuses_what_it_has_not) {
   expect_refused(MOE16, "rope_theta", NULL, bad, "'rope_theta' is missing");
   expect_refused(LITE, "num_experts_per_tok", NULL, bad, "'num_experts_per_tok' is missing");
   expect_refused(OLMOE, "norm_topk_prob", "1", bad, "'norm_topk_prob' is a number");
-  expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"llama3\", \"factor\": 8}", no, "llama3");
+  expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"dynamic\", \"factor\": 8}", no,
+                 "dynamic");
+  expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"llama3\", \"factor\": 8}", bad,
+                 "'original_max_position_embeddings' is missing");
+  expect_refused(OLMOE, "rope_scaling",
+                 "{\"rope_type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 4,"
+                 " \"high_freq_factor\": 4, \"original_max_position_embeddings\": 64}",
+                 bad, "high_freq_factor 4");
+  expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"linear\"}", bad, "'factor' is missing");
+  expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"linear\", \"factor\": 0}", bad,
+                 "linear's 'factor' is 0");
+  expect_refused(OLMOE, "rope_scaling",
+                 "{\"rope_type\": \"linear\", \"factor\": 2, \"beta_fast\": 3}", no,
+                 "\"beta_fast\"");
   expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"yarn\", \"short_factor\": [1]}", no,
                  "\"short_factor\"");
   expect_refused(OLMOE, "rope_scaling", "{\"rope_type\": \"yarn\", \"factor\": 8}", bad,

@@ -365,6 +365,38 @@ Test(rope, rotates_and_back) {
   free(x), free(before);
 }
 
+/* The frequencies of extended contexts: the angles of position 1, which are 1 at most; cosine and
+   sine are rounded once, so that an angle is off by U sqrt(2). */
+Test(rope, extended_contexts) {
+  enum { N = 64, HALF = N / 2 };
+  static const rope_frequencies cases[] = {
+      {.theta = 1e4, .factor = 3, .scaling = ROPE_LINEAR},
+      {.theta = 1e4, .factor = 8, .scaling = ROPE_LLAMA3, .original = 256, .fast = 4, .slow = 1},
+      {.theta = 50, .factor = 2, .scaling = ROPE_LLAMA3, .original = 16, .fast = 1.5, .slow = 0.5}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    const rope_frequencies *f = &cases[c];
+    float cosine[2 * HALF], sine[2 * HALF];
+    int kinds[3] = {0, 0, 0};
+    rope_table(2, N, f, cosine, sine);
+    for (int i = 0; i < HALF; i++) {
+      const double plain = pow(f->theta, -2.0 * i / N), slowed = plain / f->factor;
+      double expected = slowed;
+      if (f->scaling == ROPE_LLAMA3) { /* as Llama 3.1 has it: by wavelengths */
+        const double wavelength = 2 * acos(-1) / plain;
+        const double smooth = (f->original / wavelength - f->slow) / (f->fast - f->slow);
+        const int kind = wavelength < f->original / f->fast   ? 0
+                         : wavelength > f->original / f->slow ? 1
+                                                              : 2;
+        expected = kind == 0 ? plain : kind == 1 ? slowed : (1 - smooth) * slowed + smooth * plain;
+        kinds[kind]++;
+      }
+      within("angle", i, atan2((double)sine[HALF + i], (double)cosine[HALF + i]), expected, 2 * U);
+    }
+    for (int k = 0; k < 3 && f->scaling == ROPE_LLAMA3; k++)
+      cr_expect(kinds[k] > 1, "case %zu: %d of kind %d", c, kinds[k], k);
+  }
+}
+
 /* A logit is off by e = gamma_d <|x|, |w|>, and by its rounding where it is capped (a cap shrinks
    differences). So the loss is off by 2 e, a probability by 2 e of itself, the slope 1 - (z/cap)^2
    by 2 |z| e / cap^2; then a gradient is rounded once, and multiplied by x and w. */
