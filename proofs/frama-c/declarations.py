@@ -22,7 +22,8 @@ Whatever a unit declares is one of these, or the gate refuses it by name.
   listed      an axiom of axioms.list, with its reason
   contract    a function of C that is called and has no body here has its contract proved in another
               unit, the same contract or one that promises more, or stands in contracts.list with its
-              reason
+              reason. A contract that is proved says whether the function terminates and exits, and
+              what it writes
 """
 import concurrent.futures
 import functools
@@ -334,11 +335,15 @@ def judge(units, coq, axioms, contracts):
         troubles.append("in axioms.list and not there: %s %s" % name)
 
     # Functions of C that are called: proved under this very contract, or listed.
+    # (Of two contracts of which one is silent on termination Frama-C keeps neither's.)
     under_proof, trusted = {}, set()
     for unit in units.values():
         for d in unit.declared:
             if d["sort"] == "c function" and d["defined"] and d["name"] in unit.claimed:
                 under_proof.setdefault(d["name"], []).append(d)
+                left_out = [word for word in ("terminates", "exits", "assigns") if word not in d["contract"]]
+                if left_out:
+                    troubles.append("%s: the contract of %s has no %s" % (unit.name, d["name"], ", ".join(left_out)))
     for unit in units.values():
         calls = {name for d in unit.declared if d["name"] in unit.claimed for name in d.get("calls", ())}
         for d in unit.declared:
