@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """The structure of the repository, counted, and held to ARCHITECTURE.md.
 
-usage: structure.py [--draw]
+usage: structure.py [--draw] [LIBRARY ...]
 
 Prints how many lines of contracts the reference has to how many of code, and the functions with the most parameters;
 the edges of includes between folders, circles of files, and what ARCHITECTURE.md says that is not so:
 an edge that its table does not allow or that is there no more, a file that is not there, a tag without an
 equation, an operation that is none, a picture that is not this page's; and switches over potentials or operations
-with a default. --draw writes the picture anew.
+with a default; and how many global symbols a library has, and which of them do not begin with phibal_. The libraries are
+those of build/, unless others are named. --draw writes the picture anew.
 Ends in 1 if anything is wrong."""
 import html
 import os
 import re
+import subprocess
 import sys
 import xml.etree.ElementTree
 
@@ -19,6 +21,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE, PICTURE = "ARCHITECTURE.md", "ARCHITECTURE.svg"
 SOURCE = re.compile(r"\.(c|h|cc|cpp|cu|def)$")
 GENERATED = {"build_features.h", "kernels/cuda/cuda_features.h", "reference/potential_names.h"}
+
+LIBRARIES = [folder + "/" + name + ending for folder, name in (("kernels", "libphibal"), ("reference", "libphibal-reference"))
+             for ending in (".a", ".so")]
 
 
 def read(path):
@@ -116,6 +121,14 @@ def open_switches(text):
         body = text[start.end():at]
         found += bool(re.search(r"\bcase (PHIBAL_POTENTIAL|OPERATION)_", body) and re.search(r"\bdefault\s*:", body))
     return found
+
+
+def symbols_of(library):
+    """The global symbols that a library defines; those of GCC's OpenMP are not its own."""
+    said = subprocess.run(["nm", *["-D"] * library.endswith(".so"), "-g", "--defined-only", library], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+    names = [line.split()[2] for line in said.splitlines() if len(line.split()) == 3]
+    return [name for name in names if not name.startswith(".gomp_")]
 
 
 def tables(page):
@@ -230,6 +243,12 @@ def main():
     for path in paths:
         if open_switches(read(path)):
             wrong.append("%s: a switch over potentials or operations has a default" % path)
+    built = [os.path.join(ROOT, "build", path) for path in LIBRARIES]
+    for library in [a for a in sys.argv[1:] if a != "--draw"] or [path for path in built if os.path.exists(path)]:
+        names = symbols_of(library)
+        foreign = [name for name in names if not name.startswith("phibal_")]
+        print("%s: %d global symbols, %d without phibal_" % (os.path.basename(library), len(names), len(foreign)))
+        wrong += ["%s defines %s" % (library, name) for name in foreign]
     for circle in circles(graph):
         wrong.append("files include each other: " + " ".join(circle))
     specification, operations = read("spec/SPEC.md"), read("spec/ops.def")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The structure that ARCHITECTURE.md describes is the repository's, and tools/structure.py notices where it is not.
 
-usage: structure.py SOURCE_ROOT
+usage: structure.py SOURCE_ROOT LIBRARY   LIBRARY: one that is not installed, with symbols of any name
 """
 import os
 import shutil
@@ -9,17 +9,20 @@ import subprocess
 import sys
 import tempfile
 
-source = sys.argv[1]
+source, library = sys.argv[1:3]
 
 
-def run(root):
-    done = subprocess.run([sys.executable, os.path.join(root, "tools/structure.py")], stdout=subprocess.PIPE, text=True)
+def run(root, *arguments):
+    done = subprocess.run([sys.executable, os.path.join(root, "tools/structure.py"), *arguments], stdout=subprocess.PIPE,
+                          text=True)
     return done.returncode, done.stdout
 
 
 status, text = run(source)
 print(text)
 assert status == 0
+status, text = run(source, library)
+assert status == 1 and " without phibal_" in text and "wrong: %s defines " % library in text, text[-600:]
 
 # An edit, and what has to be said of it.
 FAULTS = [
