@@ -53,6 +53,10 @@ BAD = re.compile(r"missing assigns|[Mm]issing decreases|incompatible pointers|un
                  r"Neither code nor specification|implicit conversion|unknown|No definition|found two different", re.I)
 HARMLESS = re.compile(r"\((unknown|interrupted|failed): \d+\)|: (Unknown|Step limit|Timeout)")
 
+# Functions with a branch that is never taken, as is proved: there --smoke finds a contradiction, rightly.
+NEVER_FAILS = "what it calls is proved to succeed there, so that the branch for a failure is dead"
+DEAD = {"euclid_value": NEVER_FAILS, "negentropy_value": NEVER_FAILS, "negentropy_gradient": NEVER_FAILS}
+
 
 def read_units(wanted):
     units = []
@@ -208,6 +212,9 @@ def run_unit(unit, options, contracts, inlines, arguments):
     result.trouble += [line.strip() for line in done.stdout.splitlines()
                        if BAD.search(line) and not HARMLESS.search(line)]
     read_report(result, report, done.stdout)
+    if arguments.smoke:
+        result.failed = [line for line in result.failed if not (
+            (dead := re.fullmatch(r"(\w+): \1_wp_smoke_dead_code_s\d+", line)) and dead.group(1) in DEAD)]
     for name, (here, contract, _) in sorted(defined.items()):
         if not here:
             continue
