@@ -100,7 +100,7 @@ programs() {
 verify() { made && "$work/meson/cli/phibal" verify --backend cuda; }
 
 # Ten steps of training beside the CPU's.
-train() { made && sh "$root/tests/moe/device/train_device.sh" "$work/meson/cli/phibal" "$work/train" "$root" cuda; }
+train() { made && sh "$root/tests/moe/device/train_device.sh" "$work/meson/cli/phibal" "$work/train" cuda; }
 
 # One rank that goes through NCCL has the bits of a process alone; two ranks where there are two devices.
 ranks() {

@@ -2,15 +2,24 @@
 # `phibal train --device host-cuda`, the CUDA kernels compiled for the host (or another device), beside the
 # CPU's training in binary32: for ten steps losses and gradient norms agree to 1e-5 relatively; a run is the
 # same bits each time, stopped and resumed too, in bfloat16 as well; what the kernels lack is refused by name.
-# usage: train_device.sh PHIBAL FOLDER SOURCE [DEVICE]
+# usage: train_device.sh PHIBAL FOLDER [DEVICE]
 set -eu
-phibal=$(realpath "$1") folder=$2 source=$3 device=${4:-host-cuda}
+phibal=$(realpath "$1") folder=$2 device=${3:-host-cuda}
 rm -rf "$folder"
 mkdir -p "$folder/text"
 cd "$folder"
 fail() { echo "FAIL: $*" >&2; exit 1; }
 
-cp "$source/spec/SPEC.md" "$source/README.md" text/
+# Text that stays: with another one a token's choice between two experts may hang on the order of a sum, which differs.
+awk 'function draw(n) { state = state * 16807 % 2147483647; return state % n }
+  BEGIN {
+    state = 1
+    letters = "eeeeeeetttttaaaaooooiiinnnsssrrrhhhddlluucmmfpgwybvkxjqz"
+    for (word = 1; word <= 24000; word++) {
+      for (n = 1 + draw(4) + draw(5); n > 0; n--) printf "%s", substr(letters, 1 + draw(length(letters)), 1)
+      printf "%s", word % 72 == 0 ? ".\n\n" : word % 12 == 0 ? "\n" : draw(9) ? " " : ", "
+    }
+  }' >text/words.md
 "$phibal" data build --out data --domain text=text/ >log 2>&1 || { cat log >&2; fail "data build"; }
 
 train() { # NAME OPTION...
@@ -50,7 +59,7 @@ cmp -s cpu-phi/metrics.jsonl cuda-phi/metrics.jsonl && fail "the device was not 
 # 100 tokens are windows of 32, 32, 32 and 4: the last one's padding, in every other batch, counts in no
 # loads, and its last token, which has no target, does.
 mkdir short
-head -c 99 text/SPEC.md >short/text.md
+head -c 99 text/words.md >short/text.md
 "$phibal" data build --out few --validation 0 --domain text=short/ >log 2>&1 || { cat log >&2; fail "data build"; }
 for on in cpu $device; do
   option=
@@ -64,7 +73,7 @@ done
 # Documents apart, of 1 to 80 bytes, so that windows have several: beside the CPU's, and neither is as if
 # they saw each other.
 mkdir pieces
-fold -b -w 80 text/SPEC.md | head -n 40 | awk '{ print substr($0, 1, 1 + NR * 37 % 80) >("pieces/" NR ".md") }'
+fold -b -w 80 text/words.md | head -n 40 | awk '{ print substr($0, 1, 1 + NR * 37 % 80) >("pieces/" NR ".md") }'
 "$phibal" data build --out documents --validation 0 --domain text=pieces/ >log 2>&1 || { cat log >&2; fail "data build"; }
 for on in cpu $device; do
   option=
