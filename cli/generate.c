@@ -180,9 +180,9 @@ typedef struct text {
   bool ended;
 } text;
 
-/* Adds tokens to x; `t` null: no text is shown. */
+/* Adds tokens to x, of the first `known` ids; `t` null: no text is shown. */
 static phibal_status continue_text(const arguments *a, const trained *from, const tokenizer *t,
-                                   int32_t end_of_document, text *x) {
+                                   int32_t known, int32_t end_of_document, text *x) {
   const int32_t sequence = from->config.model.sequence, vocabulary = from->config.model.vocabulary;
   model *m = NULL;
   int32_t *tokens = malloc(2 * (size_t)sequence * sizeof *tokens);
@@ -201,7 +201,7 @@ static phibal_status continue_text(const arguments *a, const trained *from, cons
     int32_t next = 0;
     status = model_evaluate(m, 1, tokens, tokens + sequence, &losses, NULL);
     if (!status) model_logits(m, (int64_t)x->ids.count - 1, logits);
-    if (!status) status = generate_next(&a->options, vocabulary, logits, (uint64_t)i, &next);
+    if (!status) status = generate_next(&a->options, known, logits, (uint64_t)i, &next);
     if (!status) status = token_buffer_append(&x->ids, (uint32_t)next);
     x->ended = !status && next == end_of_document;
     if (!status && t && !x->ended) status = show(t, &x->ids, false, &shown);
@@ -270,7 +270,9 @@ static phibal_status generate(arguments *a, trained *from, tokenizer *t, text *x
   trained_close(from);
   if (!status) status = trained_open(a->load, (int32_t)whole, a->ignored, from);
   const int32_t end = readable ? t->end_of_document : -1;
-  if (!status) status = continue_text(a, from, readable && !a->json ? t : NULL, end, x);
+  /* A model may have more rows than its tokenizer has tokens: nothing was ever said of those. */
+  const int32_t known = readable && t->vocabulary < vocabulary ? t->vocabulary : vocabulary;
+  if (!status) status = continue_text(a, from, readable && !a->json ? t : NULL, known, end, x);
   if (!status && (a->json || !readable)) return print_json(readable ? t : NULL, x);
   if (!status) putchar('\n');
   return status;
