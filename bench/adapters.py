@@ -17,6 +17,8 @@ import tempfile
 import time
 from statistics import median
 
+from processor import processor
+
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 try:
@@ -157,8 +159,6 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        processor = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "unknown")
     lines, ran = [], 0
     for name, make in (("transformers", transformers_steps), ("megatron-core", megatron_steps),
                        ("olmo-core", olmo_core_steps), ("torchtitan", torchtitan_steps)):
@@ -184,7 +184,7 @@ def main():
     if not ran:
         print("skipped: no framework")
         return 77
-    print(f"{processor}; {options.threads} thread{'s' * (options.threads != 1)}; phibal: {phibal.instruction_set()}; PyTorch "
+    print(f"{processor()}; {options.threads} thread{'s' * (options.threads != 1)}; phibal: {phibal.instruction_set()}; PyTorch "
           f"{torch.__version__}: {torch.backends.cpu.get_cpu_capability()}\n\nforward and backward, ms of processor time\n"
           f"{'':<22} {'none':>8} {'+ own':>8} {'+ phi':>8}")
     print("\n".join(lines))

@@ -11,10 +11,11 @@ else status 1. Status 77: no PyTorch, or no package."""
 
 import argparse
 import os
-import platform
 import sys
 import time
 from statistics import median
+
+from processor import processor
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait take no time of the other's
 
@@ -28,14 +29,6 @@ except ImportError as error:
     sys.exit(77)
 
 SHAPES = ((8, 2), (64, 8), (256, 8))  # experts, active
-
-
-def processor():
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.machine()
 
 
 def ours(x, k):

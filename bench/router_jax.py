@@ -8,10 +8,11 @@ many as processors; phibal takes OMP_NUM_THREADS, one where it is not set); then
 
 import argparse
 import os
-import platform
 import sys
 import time
 from statistics import median
+
+from processor import processor
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -51,9 +52,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--tokens", type=int, default=8192)
     options = parser.parse_args()
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        name = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
-    print(f"{name}, {os.cpu_count()} processors; phibal: {phibal.instruction_set()}; JAX {jax.__version__}\n\n"
+    print(f"{processor()}, {os.cpu_count()} processors; phibal: {phibal.instruction_set()}; JAX {jax.__version__}\n\n"
           "forward and backward, ms\n     E    k   tokens   phibal      JAX   ratio")
     for tokens, experts, active in ((options.tokens, 8, 2), (options.tokens, 64, 8), (options.tokens, 256, 8), (1, 64, 8)):
         keys = jax.random.split(jax.random.key(1), 3)

@@ -12,10 +12,11 @@ blurs them, the experts have to agree, and the gates within 8 2^-24 of themselve
 import argparse
 import ctypes
 import os
-import platform
 import sys
 import time
 from statistics import median
+
+from processor import processor
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait take no time of the other's
 
@@ -38,14 +39,6 @@ class Router(ctypes.Structure):
 class Loads(ctypes.Structure):
     _fields_ = [("experts", ctypes.c_int32), ("active", ctypes.c_int32), ("tokens", ctypes.c_int64),
                 ("probability", ctypes.c_void_p), ("count", ctypes.c_void_p)]
-
-
-def processor():
-    try:
-        with open("/proc/cpuinfo") as file:
-            return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.machine()
 
 
 def processor_time(call):

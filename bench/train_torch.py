@@ -17,7 +17,6 @@ not noticed. Status 77: no PyTorch."""
 import argparse
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -45,6 +44,7 @@ except ImportError as error:
     sys.exit(77)
 
 import corpus
+from processor import processor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 UNCOUNTED = 3  # steps at the beginning of a run that are not timed
@@ -226,13 +226,6 @@ def check_mistakes(given, folder, lines):
         print(f"{name or 'none':18} {found['loss']:9.1e} {found['balance_loss']:9.1e} "
               f"{found['gradient_norm']:9.1e}   {'' if good else 'NOT NOTICED' if name else 'APART'}", flush=True)
     return 1 if missed else 0
-
-
-def processor():
-    for line in open("/proc/cpuinfo"):
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.machine()
 
 
 def measure(o, given, folder, threads):

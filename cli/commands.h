@@ -5,6 +5,7 @@
 #define PHIBAL_CLI_COMMANDS_H
 
 #include "manual.h"
+#include <stdbool.h>
 
 typedef int (*phibal_command)(int argc, char **argv);
 
@@ -32,9 +33,9 @@ extern const command_manual manual_info __attribute__((weak)), manual_eval __att
     manual_data __attribute__((weak)), manual_data_build, manual_data_debian, manual_data_show,
     manual_train __attribute__((weak)), manual_sweep __attribute__((weak)),
     manual_eval_model __attribute__((weak)), manual_generate __attribute__((weak)),
-    manual_export __attribute__((weak)),
-    manual_report __attribute__((weak)), manual_plan __attribute__((weak)),
-    manual_compare __attribute__((weak)), manual_bench __attribute__((weak));
+    manual_export __attribute__((weak)), manual_report __attribute__((weak)),
+    manual_plan __attribute__((weak)), manual_compare __attribute__((weak)),
+    manual_bench __attribute__((weak));
 
 /* The next option, as getopt_long: its value, ':' for a missing value, '?' for one that there is
    not, -1 after the last. *row, if not null: its place in the table. */
@@ -50,6 +51,13 @@ extern const char *const command_potential_names[],
 /* Prints "phibal <command>: <message>" and where help is, to stderr; returns 2. */
 int command_usage_error(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The value of an option, as "--batch"; false, with the usage error printed, for what is not a
+   number from `low` to `high`. */
+bool command_read_whole(const char *command, const char *option, const char *text, long long low,
+                        long long high, long long *value);
+bool command_read_real(const char *command, const char *option, const char *text, double low,
+                       double high, double *value);
 
 /* Prints "phibal <command>: <message>", one line whatever names are in it, to stderr. */
 void command_say(const char *command, const char *format, ...)

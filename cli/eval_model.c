@@ -57,17 +57,6 @@ static int fail(void) {
   return 2;
 }
 
-/* A whole number from `low`; false, with the usage error printed, for anything else. */
-static bool read_number(const char *option, const char *text, long long low, long long high,
-                        long long *value) {
-  char *end;
-  *value = strtoll(text, &end, 10);
-  if (*text && !*end && *value >= low && *value <= high) return true;
-  command_usage_error("eval-model", "%s '%s': expected an integer from %lld to %lld", option, text,
-                      low, high);
-  return false;
-}
-
 static const char *const *names(const char *option) {
   static const char *const tokenizers[] = {"bytes", NULL};
   return strcmp(option, "tokenizer") ? NULL : tokenizers;
@@ -103,7 +92,8 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       a->data = optarg;
       break;
     case 's':
-      if (!read_number("--sequences", optarg, 0, 1LL << 40, &a->sequences)) return 2;
+      if (!command_read_whole("eval-model", "--sequences", optarg, 0, 1LL << 40, &a->sequences))
+        return 2;
       break;
     case 'c':
       if (a->choice_files == CHOICE_FILES_MAX)
@@ -117,7 +107,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       a->tokenizer = optarg;
       break;
     case 'b':
-      if (!read_number("--batch", optarg, 1, 1 << 20, &value)) return 2;
+      if (!command_read_whole("eval-model", "--batch", optarg, 1, 1 << 20, &value)) return 2;
       a->batch = (int)value;
       break;
     case 'i':
@@ -127,11 +117,11 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       a->adapters = optarg;
       break;
     case 'S':
-      if (!read_number("--sequence", optarg, 1, 1 << 20, &value)) return 2;
+      if (!command_read_whole("eval-model", "--sequence", optarg, 1, 1 << 20, &value)) return 2;
       a->sequence = (int)value;
       break;
     case 't':
-      if (!read_number("--threads", optarg, 1, 4096, &value)) return 2;
+      if (!command_read_whole("eval-model", "--threads", optarg, 1, 4096, &value)) return 2;
       a->threads = (int)value;
       break;
     case 'w':

@@ -18,25 +18,24 @@ typedef struct arguments {
 
 static const char help[] =
     "usage: phibal generate --load FOLDER [--prompt TEXT] [options]\n\n"
-    "Prints a text and what a trained model continues it with, as it is made. The same seed gives\n"
-    "the same text on every machine.\n\n"
+    "Continues a text with a trained model and prints it token by token. A seed gives the same\n"
+    "text on every machine.\n\n"
     "  --load FOLDER       a run, a checkpoint or a Hugging Face model, as for eval-model\n"
-    "  --prompt TEXT       what to continue, after an end of document, as a training document\n"
-    "                      begins (default: nothing)\n"
-    "  --tokens ID,...     token ids instead of a text; nothing is put before them\n"
-    "  --length N          tokens to add at most (default 256, or as many as the model has "
-    "positions\n"
-    "                      for); an end of document ends sooner\n"
-    "  --temperature X     logits are divided by it (default 1); 0 takes the most probable token\n"
+    "  --prompt TEXT       the text to continue (default: none); the end-of-document token is put\n"
+    "                      before it, as in training data\n"
+    "  --tokens ID,...     token ids to continue instead; nothing is put before them\n"
+    "  --length N          number of tokens to add (default 256, or as many as the model has\n"
+    "                      positions for); generation stops at an end of document\n"
+    "  --temperature X     divides the logits (default 1); 0: always the most probable token\n"
     "  --top-k N           draw from the N most probable tokens (default 0: all)\n"
-    "  --top-p X           and of these from the fewest whose probability is X (default 1)\n"
-    "  --seed N            of the draws (default 1)\n"
+    "  --top-p X           draw from the smallest set of them with probability X (default 1)\n"
+    "  --seed N            of the random draws (default 1)\n"
     "  --adapters FOLDER   PEFT (LoRA) adapters to add to a Hugging Face model\n"
     "  --ignore-key KEY,...  as for eval-model\n"
     "  --tokenizer NAME|FILE  as for eval-model\n"
     "  --threads N         OpenMP threads; results do not depend on it\n"
-    "  --json              one object: prompt, text, tokens, stopped (end or length)\n\n"
-    "Each token takes a pass over the whole text.\n\n"
+    "  --json              print one object: prompt, text, tokens, stopped (end or length)\n\n"
+    "There is no cache of keys and values: each token takes a pass over the whole text.\n\n"
     "  phibal generate --load runs/b --prompt 'The ' --temperature 0.8 --top-p 0.95";
 
 static const char *const *names(const char *option) {
@@ -63,26 +62,6 @@ static const struct option options[] = {{"load", required_argument, NULL, 'l'},
 const command_manual manual_generate = {
     .name = "generate", .text = help, .options = options, .names = names};
 
-static bool read_whole(const char *option, const char *text, long long low, long long high,
-                       long long *value) {
-  char *end;
-  *value = strtoll(text, &end, 10);
-  if (*text && !*end && *value >= low && *value <= high) return true;
-  command_usage_error("generate", "--%s '%s': expected an integer from %lld to %lld", option, text,
-                      low, high);
-  return false;
-}
-
-static bool read_real(const char *option, const char *text, double low, double high,
-                      double *value) {
-  char *end;
-  *value = strtod(text, &end);
-  if (*text && !*end && *value >= low && *value <= high) return true;
-  command_usage_error("generate", "--%s '%s': expected a number from %g to %g", option, text, low,
-                      high);
-  return false;
-}
-
 static int read_arguments(int argc, char **argv, arguments *a) {
   *a = (arguments){.options = {1, 0, 1, 1}, .length = 0};
   long long value;
@@ -97,20 +76,22 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       a->given = optarg;
       break;
     case 'n':
-      if (!read_whole("length", optarg, 1, 1 << 20, &a->length)) return 2;
+      if (!command_read_whole("generate", "--length", optarg, 1, 1 << 20, &a->length)) return 2;
       break;
     case 'T':
-      if (!read_real("temperature", optarg, 0, 1e6, &a->options.temperature)) return 2;
+      if (!command_read_real("generate", "--temperature", optarg, 0, 1e6, &a->options.temperature))
+        return 2;
       break;
     case 'k':
-      if (!read_whole("top-k", optarg, 0, INT32_MAX, &value)) return 2;
+      if (!command_read_whole("generate", "--top-k", optarg, 0, INT32_MAX, &value)) return 2;
       a->options.top_k = (int32_t)value;
       break;
     case 'P':
-      if (!read_real("top-p", optarg, 0x1p-52, 1, &a->options.top_p)) return 2;
+      if (!command_read_real("generate", "--top-p", optarg, 0x1p-52, 1, &a->options.top_p))
+        return 2;
       break;
     case 's':
-      if (!read_whole("seed", optarg, 0, INT64_MAX, &value)) return 2;
+      if (!command_read_whole("generate", "--seed", optarg, 0, INT64_MAX, &value)) return 2;
       a->options.seed = (uint64_t)value;
       break;
     case 'A':
@@ -123,7 +104,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       a->tokenizer = optarg;
       break;
     case 't':
-      if (!read_whole("threads", optarg, 1, 4096, &a->threads)) return 2;
+      if (!command_read_whole("generate", "--threads", optarg, 1, 4096, &a->threads)) return 2;
       break;
     case 'j':
       a->json = true;
@@ -270,7 +251,7 @@ static phibal_status generate(arguments *a, trained *from, tokenizer *t, text *x
   trained_close(from);
   if (!status) status = trained_open(a->load, (int32_t)whole, a->ignored, from);
   const int32_t end = readable ? t->end_of_document : -1;
-  /* A model may have more rows than its tokenizer has tokens: nothing was ever said of those. */
+  /* The output head may have more rows than the tokenizer has tokens: padding, never drawn. */
   const int32_t known = readable && t->vocabulary < vocabulary ? t->vocabulary : vocabulary;
   if (!status) status = continue_text(a, from, readable && !a->json ? t : NULL, known, end, x);
   if (!status && (a->json || !readable)) return print_json(readable ? t : NULL, x);

@@ -109,6 +109,26 @@ int command_usage_error(const char *name, const char *format, ...) {
   return 2;
 }
 
+bool command_read_whole(const char *command, const char *option, const char *text, long long low,
+                        long long high, long long *value) {
+  char *end;
+  errno = 0;
+  *value = strtoll(text, &end, 10);
+  if (*text && !*end && !errno && *value >= low && *value <= high) return true;
+  command_usage_error(command, "%s '%s': expected an integer from %lld to %lld", option, text, low,
+                      high);
+  return false;
+}
+
+bool command_read_real(const char *command, const char *option, const char *text, double low,
+                       double high, double *value) {
+  char *end;
+  *value = strtod(text, &end);
+  if (*text && !*end && *value >= low && *value <= high) return true;
+  command_usage_error(command, "%s '%s': expected a number from %g to %g", option, text, low, high);
+  return false;
+}
+
 void command_print_potentials(int indent) {
   enum { COLUMNS = 88 };
   int column = COLUMNS;

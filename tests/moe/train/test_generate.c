@@ -138,6 +138,7 @@ Test(generate, command) {
   expect(2, "generate --load run --temperature -1", "--temperature '-1'");
   expect(2, "generate --load run --temperature nan", "--temperature 'nan'");
   expect(2, "generate --load run --top-p 0", "--top-p '0'");
+  expect(2, "generate --load run --seed 99999999999999999999", "--seed '9999");
   expect(2, "generate --load run --length 0", "--length '0'");
   expect(2, "generate --load absent", "absent");
   expect(2, "generate --load run --tokenizer absent", "absent");
