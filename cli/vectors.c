@@ -50,7 +50,7 @@ static bool choose(vectors_arguments *a, const char *name) {
 
 static const char *const *names(const char *option) {
   static const char *const all[] = {
-#define PHIBAL_OPERATION(ID, name, stem, kinds, cases) name,
+#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, cases) name,
 #include <phibal/ops.def>
       "all", NULL};
   return strcmp(option, "op") ? NULL : all;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Each operation of spec/ops.def needs all of its functions: one that is missing does not link. */
-#define PHIBAL_OPERATION(ID, name, stem, kinds, cases)                                             \
+#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, cases)                                 \
   phibal_status operation_##stem##_make(operation_case *c);                                        \
   phibal_status operation_##stem##_expected(const operation_case *c, judgement *j);                \
   phibal_status operation_##stem##_cpu(operation_case *c);                                         \
@@ -13,13 +13,14 @@
 #include <phibal/ops.def>
 
 const operation operations[] = {
-#define PHIBAL_OPERATION(ID, name, stem, kinds, cases)                                             \
+#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, cases)                                 \
   {name,                                                                                           \
    operation_##stem##_make,                                                                        \
    operation_##stem##_expected,                                                                    \
    operation_##stem##_cpu,                                                                         \
    operation_kind_##kinds,                                                                         \
    #kinds,                                                                                         \
+   potentials,                                                                                     \
    cases},
 #include <phibal/ops.def>
 };
@@ -68,20 +69,14 @@ int64_t tensor_integer(const tensor *t, int64_t i) {
   }
 }
 
-/* Whether its cases choose a potential. */
-static bool on_potentials(const operation *o) {
-  return !strcmp(o->name, "price") || !strcmp(o->name, "balance-loss") ||
-         !strcmp(o->name, "balance-step");
-}
-
 uint64_t operation_number(const operation *o, uint64_t i) {
-  return on_potentials(o) ? case_number(i, PHIBAL_POTENTIAL_COUNT) : i;
+  return o->potentials ? case_number(i, PHIBAL_POTENTIAL_COUNT) : i;
 }
 
 phibal_status operation_make(const operation *o, uint64_t seed, uint64_t number,
                              operation_case *c) {
   memset(c, 0, sizeof *c);
-  if (!case_exists(number, on_potentials(o)))
+  if (!case_exists(number, o->potentials))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s has no case %llu", o->name,
                              (unsigned long long)number);
   c->operation = o;

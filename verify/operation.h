@@ -79,6 +79,7 @@ typedef struct operation {
   phibal_status (*cpu)(operation_case *c);
   const char *(*kind)(uint64_t number);
   const char *family; /* the kinds' family: "core", "route" and so on */
+  bool potentials;    /* its cases go over the potentials */
   int64_t cases;      /* how many are run unless the caller says */
 } operation;
 
