@@ -38,13 +38,15 @@ static json_t *judged_json(const judge_request *request, const judge_report *rep
   if (digest_text(request->cases, cases, sizeof cases) != PHIBAL_OK ||
       digest_text(request->results, results, sizeof results) != PHIBAL_OK)
     return NULL;
-  return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:f, s:b, s:I, s:I, s:I, s:o}", "cases",
+  return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:f, s:b, s:I, s:I, s:I, s:o, s:o}", "cases",
                    last_part(request->cases), "cases_digest", cases, "results",
                    last_part(request->results), "results_digest", results, "operation",
                    request->operation, "format", request->narrow ? request->format_name : NULL,
                    "times", request->times, "answered_only", report->answered_only, "judged",
                    (json_int_t)judge_judged(report), "unanswered", (json_int_t)report->unanswered,
-                   "failed", (json_int_t)report->failed, "outputs", outputs_json(report));
+                   "failed", (json_int_t)report->failed, "score_error",
+                   request->any_selection ? json_real(request->score_error) : json_null(),
+                   "outputs", outputs_json(report));
 }
 
 phibal_status certificate_judged(const judge_request *request, const judge_report *report,
@@ -122,6 +124,10 @@ void certificate_check_judged(findings *f, json_t *judged) {
     return;
   }
   request.narrow = format != NULL;
+  const json_t *score_error = json_object_get(judged, "score_error"); /* null: (R2) alone */
+  request.any_selection = json_is_number(score_error);
+  request.score_error = json_number_value(score_error);
+  request.reselect = vectors_reselect;
   char *cases_path = beside(f->path, cases), *results_path = beside(f->path, results);
   request.cases = cases_path;
   request.results = results_path;

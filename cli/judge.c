@@ -26,6 +26,12 @@ static const char help[] =
     "                 must be a number within the bound, rounded once\n"
     "  --times X      multiply the bounds by X, for implementations with weaker promises; exact\n"
     "                 outputs stay exact\n"
+    "  --ties any     experts that another order of equal scores selects are right too, and "
+    "gates,\n"
+    "                 counts, frequencies, losses and gradients are judged by them (lower: only\n"
+    "                 the order of the specification is right, which is the default)\n"
+    "  --score-error X\n"
+    "                 so are experts that scores at most X away select\n"
     "  --answered-only\n"
     "                 count cases without any result tensor instead of failing them; a case with\n"
     "                 some of its outputs must have all. Exit status 1 if no case has any\n"
@@ -103,9 +109,29 @@ static void print_failures(const judge_report *r, bool all) {
   if (r->failed > shown) printf("... and %" PRId64 " more cases (--all)\n", r->failed - shown);
 }
 
+static void print_selections(const judge_request *request, const judge_report *r) {
+  const judged_selections *s = &r->selections;
+  const bool any = request->any_selection;
+  if (s->right + s->by_tie + s->by_error + s->wrong + s->not_given == 0) return;
+  printf("\nselections: %" PRId64 " right", s->right);
+  if (any) printf(", %" PRId64 " right by another tie", s->by_tie);
+  if (any && request->score_error > 0)
+    printf(", %" PRId64 " right within %g of the scores", s->by_error, request->score_error);
+  printf(", %" PRId64 " wrong", s->wrong);
+  if (s->not_given) printf(", %" PRId64 " not given", s->not_given);
+  if (!any && s->by_tie)
+    printf("; %" PRId64 " of the wrong ones are another order of equal scores (--ties any)",
+           s->by_tie);
+  if (s->wrong_order)
+    printf("; %" PRId64 " of the wrong ones are the right experts in another order",
+           s->wrong_order);
+  puts("");
+}
+
 static void print_report(const judge_arguments *a, const judge_report *r) {
   print_outputs(r);
   print_flags(r);
+  print_selections(&a->request, r);
   print_failures(r, a->all);
   print_likely(r);
   if (a->request.times != 1) printf("bounds were multiplied by %g\n", a->request.times);
@@ -167,6 +193,15 @@ static void print_json(const judge_request *request, const judge_report *r) {
       request->times, "answered_only", r->answered_only, "judged", (json_int_t)judge_judged(r),
       "failed", (json_int_t)r->failed, "unanswered", (json_int_t)r->unanswered, "stray",
       (json_int_t)r->stray, "likely", likely, "outputs", outputs, "flags", flags, "cases", cases);
+  const judged_selections *s = &r->selections;
+  json_object_set_new(all, "selections",
+                      json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "right", (json_int_t)s->right,
+                                "by_tie", (json_int_t)s->by_tie, "by_error",
+                                (json_int_t)s->by_error, "wrong", (json_int_t)s->wrong,
+                                "wrong_order", (json_int_t)s->wrong_order, "not_given",
+                                (json_int_t)s->not_given));
+  json_object_set_new(all, "ties", json_string(request->any_selection ? "any" : "lower"));
+  json_object_set_new(all, "score_error", json_real(request->score_error));
   json_dumpf(all, stdout, JSON_INDENT(2));
   puts("");
   json_decref(all);
@@ -197,13 +232,17 @@ static int check_certificate(const judge_arguments *a) {
 }
 
 static const char *const *names(const char *option) {
+  static const char *const ties[] = {"lower", "any", NULL};
   if (!strcmp(option, "op")) return command_operation_names;
+  if (!strcmp(option, "ties")) return ties;
   return strcmp(option, "format") ? NULL : command_format_names + 1;
 }
 
 static const struct option options[] = {{"op", required_argument, NULL, 'o'},
                                         {"format", required_argument, NULL, 'f'},
                                         {"times", required_argument, NULL, 't'},
+                                        {"ties", required_argument, NULL, 'i'},
+                                        {"score-error", required_argument, NULL, 'e'},
                                         {"all", no_argument, NULL, 'a'},
                                         {"json", no_argument, NULL, 'j'},
                                         {"junit", required_argument, NULL, 'u'},
@@ -219,6 +258,7 @@ const command_manual manual_judge = {
 /* -1 to go on, or the exit status. */
 static int read_arguments(int argc, char **argv, judge_arguments *a) {
   char *end;
+  bool ties_any = false, within = false;
   for (int c; (c = command_option(&manual_judge, argc, argv, NULL)) != -1;) switch (c) {
     case 'o':
       a->request.operation = optarg;
@@ -234,6 +274,16 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
       if (end == optarg || *end || !(a->request.times >= 1 && a->request.times <= 1e12))
         return command_usage_error("judge", "--times takes a number from 1 to 1e12, not '%s'",
                                    optarg);
+      break;
+    case 'i':
+      if (strcmp(optarg, "any") != 0 && strcmp(optarg, "lower") != 0)
+        return command_usage_error("judge", "--ties takes lower or any, not '%s'", optarg);
+      ties_any = strcmp(optarg, "any") == 0;
+      break;
+    case 'e':
+      if (!command_read_real("judge", "--score-error", optarg, 0, 1e30, &a->request.score_error))
+        return 2;
+      within = true;
       break;
     case 'n':
       a->request.answered_only = true;
@@ -260,6 +310,8 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
     default:
       return command_unknown_option("judge", argv, manual_judge.options);
     }
+  a->request.any_selection = ties_any || within;
+  a->request.reselect = vectors_reselect;
   if (a->plugin && !a->certificate)
     return command_usage_error("judge", "--plugin goes with --certificate");
   if (a->certificate && optind == argc && a->request.answered_only)

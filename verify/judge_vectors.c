@@ -1,4 +1,5 @@
 #include "judge_vectors.h"
+#include "selection.h"
 #include "vectors_file.h"
 #include "formats/text_limits.h"
 #include <inttypes.h>
@@ -335,8 +336,139 @@ static judged_output *output_row(judge_report *report, const judge_files *f, con
   return to;
 }
 
+/* The experts that a case's results selected, and by which its other outputs are judged. */
+typedef struct judged_choice {
+  bool given;          /* the results have experts that can be read, */
+  bool other;          /* and some of them are others than (R2)'s, but admitted: */
+  reselected expected; /* what the case expects then */
+  char wrong[320];     /* the first token whose experts are not admitted */
+} judged_choice;
+
+/* One row of slots. The expected ones are -1 in padding; t->selection is needed for others only. */
+static phibal_status judge_row(const judge_request *request, const routed_rows *s, int64_t row,
+                               const int32_t *got, int32_t *expected, phibal_reference_token *t,
+                               judged_selections *to, bool *admitted) {
+  const int32_t k = s->router.active;
+  const size_t bytes = sizeof *got * (size_t)k;
+  *admitted = memcmp(got, expected, bytes) == 0;
+  if (*admitted || routed_padding(s, row)) {
+    if (!routed_padding(s, row)) to->right++;
+    to->wrong += !*admitted;
+    return PHIBAL_OK;
+  }
+  phibal_status status = selection_of_row(s, row, t);
+  if (status != PHIBAL_OK) return status;
+  const double gap = selection_gap(t, got);
+  *admitted = request->any_selection && gap <= 2 * request->score_error;
+  if (*admitted) memcpy(expected, got, bytes);
+  if (gap == 0)
+    to->by_tie++;
+  else if (*admitted)
+    to->by_error++;
+  if (*admitted) return PHIBAL_OK;
+  to->wrong++;
+  int32_t common = 0;
+  for (int32_t a = 0; a < k; a++)
+    for (int32_t b = 0; b < k; b++) common += got[a] == t->selection[b];
+  to->wrong_order += common == k && gap < (double)INFINITY;
+  return PHIBAL_OK;
+}
+
+static phibal_gate gate_named(const json_t *parameters) {
+  const char *gate = json_string_value(json_object_get(parameters, "gate"));
+  return gate && !strcmp(gate, "sigmoid") ? PHIBAL_GATE_SIGMOID : PHIBAL_GATE_PROBABILITY;
+}
+
+/* Compares the experts of a case that selects some with (R2)'s. choice->expected.memory is the
+   caller's to free. */
+static phibal_status judge_selection(const judge_request *request, judge_files *f, judged_case *c,
+                                     json_t *described, judged_choice *choice) {
+  memset(choice, 0, sizeof *choice);
+  const json_t *parameters = json_object_get(described, "parameters");
+  const safetensors_tensor *logits = find(&f->cases, c->prefix, "in", "logits");
+  const safetensors_tensor *bias = find(&f->cases, c->prefix, "in", "bias");
+  const safetensors_tensor *mask = find(&f->cases, c->prefix, "in", "mask");
+  const int64_t k = json_integer_value(json_object_get(parameters, "k"));
+  if (!logits || find(&f->cases, c->prefix, "in", "experts")) return PHIBAL_OK;
+  const int64_t E = logits->dimensions > 1 ? logits->shape[logits->dimensions - 1] : 0;
+  const int64_t tokens = logits->dimensions > 1 ? logits->shape[logits->dimensions - 2] : 0;
+  if (E < 1 || E > PHIBAL_MAX_EXPERTS || k < 1 || k > E || logits->dtype != SAFETENSORS_F32 ||
+      (bias && (bias->dtype != SAFETENSORS_F32 || bias->elements != E)) ||
+      (mask && (mask->dtype != SAFETENSORS_U8 || mask->elements != tokens)))
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: its logits, bias, mask or k are no router's",
+                             c->id);
+  const routed_rows s = {.router = {.experts = (int32_t)E,
+                                    .active = (int32_t)k,
+                                    .gate = gate_named(parameters),
+                                    .scale = 1},
+                         .tokens = tokens,
+                         .rows = logits->elements / E,
+                         .logits = logits->data,
+                         .bias = bias ? bias->data : NULL,
+                         .mask = mask ? mask->data : NULL};
+  const safetensors_tensor *experts = find(&f->results, c->prefix, "out", "experts");
+  const safetensors_tensor *told = find(&f->cases, c->prefix, "expected", "experts");
+  if (!told) told = find(&f->cases, c->prefix, "selection", "experts");
+  if (experts) f->used[experts - f->results.tensors] = true;
+  if (!experts || experts->elements != s.rows * k || !is_integer(experts->dtype)) {
+    for (int64_t row = 0; row < s.rows; row++) c->selections.not_given += !routed_padding(&s, row);
+    return PHIBAL_OK;
+  }
+  choice->given = true;
+  int32_t *got = malloc(sizeof *got * (size_t)(2 * s.rows * k + 1)), *expected = got + s.rows * k;
+  phibal_reference_token t;
+  phibal_status status = got ? phibal_reference_token_init(&t, (int32_t)E, (int32_t)k, 96)
+                             : phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
+  if (status != PHIBAL_OK) {
+    free(got);
+    return status;
+  }
+  for (int64_t i = 0; i < s.rows * k; i++) {
+    const int64_t e = integer_element(experts, i);
+    got[i] = e < -1 || e > E ? (int32_t)E : (int32_t)e;
+  }
+  for (int64_t row = 0; status == PHIBAL_OK && row < s.rows; row++) {
+    int32_t *of = expected + row * k;
+    const bool padding = routed_padding(&s, row);
+    if (!padding && !told) status = selection_of_row(&s, row, &t);
+    if (status != PHIBAL_OK) break;
+    for (int64_t i = 0; i < k; i++)
+      of[i] = padding ? -1 : told ? (int32_t)integer_element(told, row * k + i) : t.selection[i];
+    const int64_t others = c->selections.by_tie + c->selections.by_error;
+    bool admitted;
+    status = judge_row(request, &s, row, got + row * k, of, &t, &c->selections, &admitted);
+    if (status == PHIBAL_OK && admitted && c->selections.by_tie + c->selections.by_error > others)
+      choice->other = true;
+    if (status == PHIBAL_OK && !admitted && !choice->wrong[0]) {
+      char where[80];
+      print_index(experts, row * k, where, sizeof where);
+      snprintf(choice->wrong, sizeof choice->wrong, "experts%s: not the token's selection%s", where,
+               padding ? ", which is padding" : "");
+    }
+  }
+  phibal_reference_token_clear(&t);
+  if (status == PHIBAL_OK && choice->other)
+    status = request->reselect(&f->cases, described, expected, &choice->expected);
+  free(got);
+  return status;
+}
+
+/* The tensor of the file, with what is expected after another selection. */
+static const safetensors_tensor *reselected_tensor(const safetensors_tensor *of,
+                                                   const tensor *others, int count,
+                                                   const char *output, safetensors_tensor *to) {
+  for (int o = 0; of && o < count; o++)
+    if (others[o].data && strcmp(others[o].name, output) == 0) {
+      *to = *of;
+      to->data = others[o].data;
+      return to;
+    }
+  return of;
+}
+
 static phibal_status judge_output(const judge_request *request, judge_files *f, judged_case *c,
-                                  const char *output, json_t *described, judge_report *report) {
+                                  const char *output, json_t *described,
+                                  const judged_choice *choice, judge_report *report) {
   const char *dtype, *promise;
   int optional;
   if (json_unpack(described, "{s:s, s:s, s:b}", "dtype", &dtype, "promise", &promise, "optional",
@@ -348,6 +480,11 @@ static phibal_status judge_output(const judge_request *request, judge_files *f, 
   comparison m = {.request = request, .c = c, .output = output};
   m.expected = find(&f->cases, c->prefix, "expected", output);
   m.bound = find(&f->cases, c->prefix, "bound", output);
+  safetensors_tensor other_expected, other_bound;
+  m.expected = reselected_tensor(m.expected, choice->expected.expected, choice->expected.count,
+                                 output, &other_expected);
+  m.bound = reselected_tensor(m.bound, choice->expected.bound, choice->expected.count, output,
+                              &other_bound);
   m.got = find(&f->results, c->prefix, "out", output);
   m.to = output_row(report, f, c->operation, output, promise);
   if (!m.to) return phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
@@ -408,11 +545,21 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, si
   /* An output under a wrong name is an answer: the case fails for what is missing. */
   c->answered = results > 0;
   if (request->answered_only && !c->answered) return PHIBAL_OK;
+  judged_choice choice;
+  phibal_status status = judge_selection(request, f, c, described, &choice);
   const char *output;
-  json_object_foreach(outputs, output, described_output) {
-    phibal_status status = judge_output(request, f, c, output, described_output, report);
-    if (status != PHIBAL_OK) return status;
+  if (status == PHIBAL_OK) json_object_foreach(outputs, output, described_output) {
+      status = judge_output(request, f, c, output, described_output, &choice, report);
+      if (status != PHIBAL_OK) break;
+    }
+  /* Experts that are no output of the operation. */
+  if (choice.wrong[0] && !json_object_get(outputs, "experts")) {
+    comparison m = {.c = c, .output = "experts"};
+    fail(&m, choice.wrong);
+    c->failures++;
   }
+  arena_free(&choice.expected.memory);
+  if (status != PHIBAL_OK) return status;
   for (int64_t i = first; i < first + results; i++)
     if (!f->used[i] && !report->misnamed++)
       snprintf(report->misnamed_name, sizeof report->misnamed_name, "%s",
@@ -481,6 +628,14 @@ static void sum_up(judge_report *report, const judge_files *f) {
     const judged_case *c = &report->cases[i];
     report->failed += c->failures > 0;
     report->unanswered += !c->answered;
+    judged_selections *all = &report->selections;
+    const judged_selections *some = &c->selections;
+    all->right += some->right;
+    all->by_tie += some->by_tie;
+    all->by_error += some->by_error;
+    all->wrong += some->wrong;
+    all->wrong_order += some->wrong_order;
+    all->not_given += some->not_given;
     if (report->answered_only && !c->answered) continue;
     for (int flag = 0; flag < FLAG_COUNT; flag++) {
       if (!(c->flags >> flag & 1)) continue;
@@ -500,6 +655,9 @@ phibal_status judge_vectors(const judge_request *request, judge_report *report) 
   memset(report, 0, sizeof *report);
   report->answered_only = request->answered_only;
   judge_files f;
+  if (request->any_selection && !request->reselect)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "judge: other selections are judged where the operations are");
   phibal_status status = files_open(request, &f);
   if (status != PHIBAL_OK) return status;
   json_t *cases = json_object_get(f.manifest, "cases"), *described;

@@ -5,6 +5,7 @@
 
 #include "compare.h"
 #include "flags.h"
+#include "reselect.h"
 #include <phibal/rounding.h>
 #include <stdbool.h>
 
@@ -18,7 +19,23 @@ typedef struct judge_request {
   const char *format_name; /* as it was asked for */
   double times;            /* bounds are multiplied by this; 1 for the promise itself */
   bool answered_only;      /* a case without any result is counted, and is no failure */
+  /* Experts that scores at most this far from the specified ones select, in any order of equal
+     scores, are right, and the other outputs are judged by them; 0: ties in any order. Otherwise
+     only the selection of (R2) is right. */
+  bool any_selection;
+  double score_error;
+  reselection reselect; /* what another selection makes of a case; with any_selection only */
 } judge_request;
+
+/* Tokens whose experts were judged, by what was selected. */
+typedef struct judged_selections {
+  int64_t right;       /* as (R2) */
+  int64_t by_tie;      /* another order of equal scores, */
+  int64_t by_error;    /* or of scores within score_error; without any_selection both are wrong */
+  int64_t wrong;       /* not admitted, */
+  int64_t wrong_order; /* and among them those of the right experts in another order */
+  int64_t not_given;   /* tokens of cases whose results have no experts */
+} judged_selections;
 
 /* One output of one case that failed. */
 typedef struct judged_failure {
@@ -30,9 +47,10 @@ typedef struct judged_case {
   char id[96], prefix[64], operation[40], kind[40], group[40];
   size_t index; /* in the manifest */
   uint64_t flags;
-  bool answered;        /* the results have a tensor PREFIX/out/..., whatever its name */
-  int64_t elements;     /* compared */
-  int64_t wrong;        /* elements over their bound */
+  bool answered;    /* the results have a tensor PREFIX/out/..., whatever its name */
+  int64_t elements; /* compared */
+  int64_t wrong;    /* elements over their bound */
+  judged_selections selections;
   int failures;         /* outputs that failed, */
   judged_failure first; /* and the first of them */
 } judged_case;
@@ -60,6 +78,7 @@ typedef struct judge_report {
   judged_output *outputs;
   int64_t output_count;
   judged_flag flags[FLAG_COUNT];
+  judged_selections selections; /* of all cases */
   /* The flags that explain the failures best, the best first: those whose cases are most nearly the
      failed ones (the harmonic mean of the share of failed cases that carry the flag and the share
      of its cases that failed). */

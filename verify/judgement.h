@@ -47,5 +47,10 @@ phibal_status operation_judge_given(const operation_case *c, const bool *given, 
 /* expected[i] and bound[i] for c->outputs[i], in memory of `a`; bound[i].data is null for integers.
    PHIBAL_ERROR_UNSUPPORTED if an element has no expected value. */
 phibal_status operation_expect(const operation_case *c, arena *a, tensor *expected, tensor *bound);
+/* The same for an implementation that selected other experts than (R2), which c has as an input
+   "experts" (selection.h). What the selection does not change stays as `expected` and `bound` say
+   on entry. */
+phibal_status operation_expect_selected(const operation_case *c, arena *a, tensor *expected,
+                                        tensor *bound);
 
 #endif

@@ -2,6 +2,7 @@
    powers of two (but for 2^-200), so that a batch of the ordinary cases adds up exactly even in
    bfloat16, and only long batches show in what type an implementation accumulates. */
 #include "judgement.h"
+#include "selection.h"
 #include "vectors.h"
 #include <math.h>
 #include <phibal/reference_moe.h>
@@ -104,6 +105,8 @@ phibal_status operation_loads_expected(const operation_case *c, judgement *j) {
   phibal_status status = phibal_reference_loads(
       &router, case_input(c, "logits")->shape[0], case_input_data(c, "logits"), NULL,
       case_input_data(c, "mask"), PRECISION, truth, count, &counted);
+  const tensor *experts = case_input(c, "experts"); /* another selection than (R2)'s */
+  if (experts) selection_count(experts->data, tensor_size(experts), E, count);
   if (status == PHIBAL_OK) {
     for (int32_t e = 0; e < E; e++) {
       judge_real(j, OUTPUT_LOADS_LOADS, case_output(c, "loads"), e, &truth[e], NULL);

@@ -2,6 +2,7 @@
 #include "cases.h"
 #include "judgement.h"
 #include "kernels/core/sigmoid.h"
+#include "selection.h"
 #include <omp.h>
 #include <phibal/reference_moe.h>
 #include <stdlib.h>
@@ -69,6 +70,7 @@ typedef struct routing {
   int64_t tokens;
   const float *logits, *bias;
   const uint8_t *mask;
+  const int32_t *experts; /* a selection to judge by in the place of (R2)'s, or null */
 } routing;
 
 static routing routing_of(const operation_case *c) {
@@ -80,7 +82,8 @@ static routing routing_of(const operation_case *c) {
                    .tokens = logits->shape[0],
                    .logits = logits->data,
                    .bias = case_input_data(c, "bias"),
-                   .mask = case_input_data(c, "mask")};
+                   .mask = case_input_data(c, "mask"),
+                   .experts = case_input_data(c, "experts")};
 }
 
 /* Whether the order of equal logits decides about a route. */
@@ -358,8 +361,59 @@ static phibal_status judge_loads(const routing *r, const operation_case *c, judg
   return status;
 }
 
+/* What another selection changes, of the tokens whose experts are others: experts and gates, (R3)
+   to (R5) from the weights exp(x - max) or scaled sigmoids, or from the probabilities; and counts
+   and frequencies. The rest is expected as before. */
+static phibal_status judge_selected(const routing *r, const operation_case *c, judgement *j) {
+  const int32_t E = r->router.experts, k = r->router.active;
+  const tensor *gates = case_output(c, "gates");
+  const bool share = r->router.gate == PHIBAL_GATE_SIGMOID ||
+                     (r->router.gate == PHIBAL_GATE_TOPK_SOFTMAX && k > 1);
+  phibal_reference_token t;
+  phibal_status status = phibal_reference_token_init(&t, E, k, RECORDED_PRECISION);
+  if (status != PHIBAL_OK) return status;
+  int64_t counted = 0;
+  for (int64_t i = 0; status == PHIBAL_OK && i < r->tokens; i++) {
+    if (r->mask && !r->mask[i]) continue;
+    counted++;
+    const int32_t *experts = r->experts + i * k;
+    const float *logits = r->logits + i * E;
+    status = phibal_reference_token_select(&t, &r->router, logits, r->bias);
+    if (status != PHIBAL_OK || !memcmp(experts, t.selection, sizeof *experts * (size_t)k)) continue;
+    for (int32_t s = 0; s < k; s++)
+      judge_integer(j, OUTPUT_ROUTER_EXPERTS, case_output(c, "experts"), i * k + s, experts[s]);
+    if (!gates) continue;
+    status = phibal_reference_token_forward(&t, &r->router, logits, r->bias);
+    if (status != PHIBAL_OK) break;
+    phibal_enclosure_set_si(&t.total, share ? 0 : 1);
+    for (int32_t s = 0; share && s < k; s++)
+      phibal_enclosure_add(&t.total, &t.total, &t.weight[experts[s]]);
+    phibal_enclosure_set_d(&t.factor, (double)r->router.scale);
+    for (int32_t s = 0; s < k; s++) {
+      phibal_enclosure_div(&t.term, share ? &t.weight[experts[s]] : &t.probability[experts[s]],
+                           &t.total);
+      phibal_enclosure_mul(&t.term, &t.term, &t.factor);
+      judge_real(j, OUTPUT_ROUTER_GATES, gates, i * k + s, &t.term, NULL);
+    }
+  }
+  phibal_reference_token_clear(&t);
+  if (status != PHIBAL_OK || counted == 0) return status;
+  int64_t count[PHIBAL_MAX_EXPERTS];
+  selection_count(r->experts, r->tokens * k, E, count);
+  phibal_enclosure *truth = phibal_enclosure_vector((size_t)E, RECORDED_PRECISION);
+  if (!truth) return arena_out_of_memory();
+  status = phibal_reference_frequency(E, k, counted, count, truth);
+  for (int32_t e = 0; status == PHIBAL_OK && e < E; e++) {
+    judge_integer(j, OUTPUT_ROUTER_COUNTS, case_output(c, "counts"), e, count[e]);
+    judge_real(j, OUTPUT_ROUTER_FREQUENCIES, case_output(c, "frequencies"), e, &truth[e], NULL);
+  }
+  phibal_enclosure_vector_clear(truth, (size_t)E);
+  return status;
+}
+
 phibal_status operation_router_forward_expected(const operation_case *c, judgement *j) {
   routing r = routing_of(c);
+  if (r.experts) return judge_selected(&r, c, j);
   phibal_status status = judge_tokens(&r, c, j);
   if (status != PHIBAL_OK) return status;
   if (r.tokens > 0) return judge_loads(&r, c, j);
@@ -391,7 +445,7 @@ static void add_backward(operation_case *c, route_case *r) {
 /* The experts of the slots, -1 for padding: an input, so any distinct ones will do. */
 static phibal_status add_experts(operation_case *c, const route_case *r) {
   int64_t T = r->tokens, k = r->router.active;
-  routing given = {r->router, T, r->logits, r->bias, r->mask};
+  routing given = {r->router, T, r->logits, r->bias, r->mask, NULL};
   arena a = {0};
   forward_outputs o = {0};
   int32_t *experts = case_add_input(c, "experts", TENSOR_I32, 2, T, k);
@@ -502,14 +556,53 @@ phibal_status operation_sequence_loss_cpu(operation_case *c) {
   return status;
 }
 
+/* (L4) with a selection that is given: (alpha E / (k T)) sum_b sum_e n_be P_be. */
+static phibal_status selected_sequence_loss(const routing *r, int64_t sequences, double alpha,
+                                            phibal_enclosure *loss) {
+  const int32_t E = r->router.experts, k = r->router.active;
+  const int64_t length = r->tokens / sequences;
+  phibal_enclosure *P = phibal_enclosure_vector((size_t)E + 1, PRECISION);
+  if (!P) return arena_out_of_memory();
+  phibal_enclosure *n = P + E;
+  phibal_status status = PHIBAL_OK;
+  int64_t total = 0;
+  phibal_enclosure_set_si(loss, 0);
+  for (int64_t b = 0; status == PHIBAL_OK && b < sequences; b++) {
+    const uint8_t *mask = r->mask ? r->mask + b * length : NULL;
+    int64_t count[PHIBAL_MAX_EXPERTS], counted = 0;
+    for (int64_t t = 0; t < length; t++) counted += !mask || mask[t];
+    total += counted;
+    if (!counted) continue;
+    status = phibal_reference_loads(&r->router, length, r->logits + b * length * E, r->bias, mask,
+                                    PRECISION, P, count, &counted);
+    selection_count(r->experts + b * length * k, length * k, E, count);
+    for (int32_t e = 0; status == PHIBAL_OK && e < E; e++) {
+      phibal_enclosure_set_si(n, count[e]);
+      phibal_enclosure_mul(n, n, &P[e]);
+      phibal_enclosure_add(loss, loss, n);
+    }
+  }
+  phibal_enclosure_set_d(n, alpha);
+  phibal_enclosure_mul(loss, loss, n);
+  phibal_enclosure_set_si(n, E);
+  phibal_enclosure_mul(loss, loss, n);
+  phibal_enclosure_set_si(n, total ? k * total : 1);
+  phibal_enclosure_div(loss, loss, n);
+  phibal_enclosure_vector_clear(P, (size_t)E + 1);
+  return status;
+}
+
 phibal_status operation_sequence_loss_expected(const operation_case *c, judgement *j) {
   routing r = routing_of(c);
   int64_t sequences = case_get_integer(c, "sequences");
+  const double alpha = case_get_real(c, "alpha");
   phibal_enclosure truth;
   phibal_enclosure_init(&truth, PRECISION);
   phibal_status status =
-      phibal_reference_sequence_loss(&r.router, sequences, r.tokens / sequences, r.logits, r.bias,
-                                     r.mask, case_get_real(c, "alpha"), PRECISION, &truth);
+      r.experts
+          ? selected_sequence_loss(&r, sequences, alpha, &truth)
+          : phibal_reference_sequence_loss(&r.router, sequences, r.tokens / sequences, r.logits,
+                                           r.bias, r.mask, alpha, PRECISION, &truth);
   if (status == PHIBAL_OK)
     judge_real(j, OUTPUT_SEQUENCE_LOSS, case_output(c, "loss"), 0, &truth, &truth);
   phibal_enclosure_clear(&truth);

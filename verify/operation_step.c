@@ -213,6 +213,7 @@ step_case step_case_of(const operation_case *c) {
                  .alpha = case_get_real(c, "alpha"),
                  .logits = logits->data,
                  .mask = case_input_data(c, "mask"),
+                 .experts = case_input_data(c, "experts"),
                  .m = case_input_data(c, "m")};
   const char *frequencies = case_get_text(c, "frequencies");
   s.global = frequencies && strcmp(frequencies, "global") == 0;

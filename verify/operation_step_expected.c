@@ -16,6 +16,7 @@
    3 u of them the roundings of one loss (0.501 ULP, at most 1.002 u of the terms), of the share and
    of the sum, 1 u to spare. All of it in binary64 on positive numbers, rounded up by the factor
    1 + 2^-40. */
+#include "selection.h"
 #include "step_case.h"
 
 enum { PRECISION = 128 };
@@ -56,6 +57,15 @@ static const float *layer_logits(const expected_layer *w, int64_t token) {
   return w->s->logits + (w->layer * w->s->tokens + token) * w->s->router.experts;
 }
 
+/* The tokens of each expert, where the selection is given. */
+static void count_given(const expected_layer *w, int64_t first, int64_t n, int64_t *count) {
+  const step_case *s = w->s;
+  const int32_t k = s->router.active;
+  if (s->experts)
+    selection_count(s->experts + (w->layer * s->tokens + first) * k, n * k, s->router.experts,
+                    count);
+}
+
 /* Mean probabilities (or for Switch frequencies) of tokens first .. first + n - 1. */
 static phibal_status tracked_loads(expected_layer *w, int64_t first, int64_t n, bool frequencies,
                                    phibal_enclosure *to) {
@@ -64,6 +74,7 @@ static phibal_status tracked_loads(expected_layer *w, int64_t first, int64_t n, 
   phibal_status status =
       phibal_reference_loads(&s->router, n, layer_logits(w, first), NULL,
                              s->mask ? s->mask + first : NULL, PRECISION, to, count, &counted);
+  count_given(w, first, n, count);
   if (status == PHIBAL_OK && frequencies)
     status = phibal_reference_frequency(s->router.experts, s->router.active, counted, count, to);
   return status;
@@ -229,6 +240,7 @@ static phibal_status judge_layer(expected_layer *w) {
     status = phibal_reference_loads(&s->router, s->tokens, layer_logits(w, 0), NULL, s->mask,
                                     PRECISION, NULL, count, &counted);
   if (status != PHIBAL_OK) return status;
+  count_given(w, 0, s->tokens, count);
   for (int64_t e = 0; e < E; e++) {
     judge_integer(w->j, w->counts, case_output(w->c, "counts"), w->layer * E + e, count[e]);
     if (!s->m) continue;

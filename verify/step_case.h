@@ -13,9 +13,10 @@ typedef struct step_case {
   phibal_router router;   /* softmax; gates take no part */
   int64_t micro_batches;  /* A; divides tokens */
   double alpha;
-  const float *logits; /* [L][T][E] */
-  const uint8_t *mask; /* [T] or null */
-  const float *m;      /* [L][E]; null for the Switch loss */
+  const float *logits;    /* [L][T][E] */
+  const uint8_t *mask;    /* [T] or null */
+  const int32_t *experts; /* [L][T][k], a selection to judge by in the place of (R2)'s; or null */
+  const float *m;         /* [L][E]; null for the Switch loss */
   float eta;
   phibal_potential potential;
   bool global; /* Switch: f of the global batch so far, not of the micro-batch */

@@ -1,6 +1,7 @@
 /* Cases are made and kept until all of them are written. */
 #include "vectors.h"
 #include "judgement.h"
+#include "selection.h"
 #include "formats/file.h"
 #include <inttypes.h>
 #include <jansson.h>
@@ -14,6 +15,7 @@ typedef struct kept_case {
   operation_case made;
   arena memory; /* expected values, bounds and names */
   char prefix[64];
+  int64_t tied; /* tokens whose selection is not the only one; -1 where nothing is selected */
 } kept_case;
 
 typedef struct collection {
@@ -80,6 +82,65 @@ static void settle_nans(const tensor *t) {
     for (double *x = t->data; n-- > 0; x++) *x = isnan(*x) ? (double)NAN : *x;
 }
 
+static tensor take(arena *a, const char *name, tensor_type type, int64_t rows, int64_t width) {
+  tensor t = {.name = name, .type = type, .rank = width ? 2 : 1, .shape = {rows, width}};
+  t.data = arena_take(a, tensor_type_bytes(type) * (size_t)tensor_size(&t), 0);
+  return t;
+}
+
+/* The case's selection, unless it is an input: (R2), how certain it is, and where it is one of
+   several, what they have in common (selection.h). */
+static phibal_status add_selection(collection *all, kept_case *kept) {
+  const operation_case *c = &kept->made;
+  const tensor *logits = case_input(c, "logits");
+  kept->tied = -1;
+  if (!logits || case_input(c, "experts")) return PHIBAL_OK;
+  const char *gate = case_get_text(c, "gate");
+  const int64_t E = logits->shape[logits->rank - 1], k = case_get_integer(c, "k");
+  routed_rows s = {.router = {.experts = (int32_t)E,
+                              .active = (int32_t)k,
+                              .gate = gate && !strcmp(gate, "sigmoid") ? PHIBAL_GATE_SIGMOID
+                                                                       : PHIBAL_GATE_PROBABILITY,
+                              .scale = 1},
+                   .tokens = logits->shape[logits->rank - 2],
+                   .rows = tensor_size(logits) / E,
+                   .logits = logits->data,
+                   .bias = case_input_data(c, "bias"),
+                   .mask = case_input_data(c, "mask")};
+  tensor experts = take(&kept->memory, "experts", TENSOR_I32, s.rows, k);
+  tensor margin = take(&kept->memory, "margin", TENSOR_F64, s.rows, 0);
+  tensor admissible = take(&kept->memory, "admissible", TENSOR_U8, s.rows, E);
+  tensor open = take(&kept->memory, "open", TENSOR_I32, s.rows, 0);
+  phibal_reference_token t;
+  phibal_status status = kept->memory.failed
+                             ? out_of_memory()
+                             : phibal_reference_token_init(&t, (int32_t)E, (int32_t)k, 96);
+  if (status != PHIBAL_OK) return status;
+  kept->tied = 0;
+  for (int64_t row = 0; status == PHIBAL_OK && row < s.rows; row++) {
+    int32_t *to = (int32_t *)experts.data + row * k;
+    for (int64_t i = 0; i < k; i++) to[i] = -1;
+    ((double *)margin.data)[row] = (double)INFINITY;
+    if (routed_padding(&s, row)) continue;
+    status = selection_of_row(&s, row, &t);
+    if (status != PHIBAL_OK) break;
+    memcpy(to, t.selection, sizeof *to * (size_t)k);
+    ((double *)margin.data)[row] = selection_margin(&t);
+    int32_t left = selection_admissible(&t, (uint8_t *)admissible.data + row * E);
+    ((int32_t *)open.data)[row] = left;
+    kept->tied += left > 0;
+  }
+  phibal_reference_token_clear(&t);
+  if (status == PHIBAL_OK && !case_output(c, "experts"))
+    status = collection_add(all, kept->prefix, "selection", &experts);
+  if (status == PHIBAL_OK) status = collection_add(all, kept->prefix, "selection", &margin);
+  if (status == PHIBAL_OK && kept->tied > 0)
+    status = collection_add(all, kept->prefix, "selection", &admissible);
+  if (status == PHIBAL_OK && kept->tied > 0)
+    status = collection_add(all, kept->prefix, "selection", &open);
+  return status;
+}
+
 static phibal_status add_vectors(collection *all, kept_case *k) {
   operation_case *c = &k->made;
   tensor expected[CASE_TENSORS], bound[CASE_TENSORS];
@@ -94,7 +155,7 @@ static phibal_status add_vectors(collection *all, kept_case *k) {
     if (status == PHIBAL_OK && bound[i].data)
       status = collection_add(all, k->prefix, "bound", &bound[i]);
   }
-  return status;
+  return status == PHIBAL_OK ? add_selection(all, k) : status;
 }
 
 static phibal_status add_results(collection *all, kept_case *k, const backend *b) {
@@ -179,6 +240,7 @@ static json_t *case_json(const kept_case *k) {
                          (json_int_t)c->number, "kind", c->kind, "flags", flags_json(c->flags),
                          "parameters", parameters_json(c), "inputs", inputs, "outputs", outputs);
   if (c->group[0]) json_object_set_new(to, "group", json_string(c->group));
+  if (k->tied >= 0) json_object_set_new(to, "tied", json_integer(k->tied));
   return to;
 }
 

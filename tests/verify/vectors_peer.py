@@ -221,6 +221,33 @@ def tracked(rows, mask, k, fault):
     return [s / T for s in total], [n / (divide * T) for n in counts], counts, T
 
 
+def sequence_loss(case, fault):
+    p, mask, bias = case.parameters, case.values("mask"), case.values("bias")
+    rows, k, n = case.rows("logits"), p["k"], p["sequences"]
+    E, length = case.inputs["logits"].shape[1], len(rows) // n
+    total, T = [], 0
+    for b in range(n):
+        kept = [x for i, x in enumerate(rows[b * length : (b + 1) * length]) if not mask or mask[b * length + i]]
+        T += len(kept)
+        counts, sums = [0] * E, [[] for _ in range(E)]
+        for x in kept:
+            if p["gate"] == "sigmoid":
+                logs = [log_sigmoid(v) for v in x]
+                s = [math.exp(v - max(logs)) for v in logs]
+                prob, score = [v / math.fsum(s) for v in s], [f32(sigmoid(v)) for v in x]
+            else:
+                prob, score = softmax(x), list(x)
+            if bias:
+                score = [v + b for v, b in zip(score, bias)]
+            for e in top_k(score, k):
+                counts[e] += 1
+            for e in range(E):
+                sums[e].append(prob[e])
+        if kept:
+            total += [c / (k * len(kept)) * math.fsum(s) for c, s in zip(counts, sums)]
+    case.give("loss", [p["alpha"] * E * math.fsum(total) / T if T else 0.0])
+
+
 def loads(case, fault):
     P, f, counts, _ = tracked(case.rows("logits"), case.values("mask"), case.parameters["k"], fault)
     case.give("loads", P)
@@ -448,7 +475,7 @@ def z_loss(case, fault):
 OPERATIONS = {"router-forward": (router_forward, 100), "loads": (loads, 24),
               "frequencies": (frequencies, 24), "ema": (ema, 24), "loss-free": (loss_free, 24),
               "switch-step": (switch_step, 60), "balance-step": (balance_step, 60),
-              "expert-ffn": (expert_ffn, 18), "z-loss": (z_loss, 24)}
+              "expert-ffn": (expert_ffn, 18), "z-loss": (z_loss, 24), "sequence-loss": (sequence_loss, 40)}
 
 # What is done wrong, where, and the flag that must be the judge's first guess.
 FAULTS = [

@@ -8,6 +8,7 @@ python3-jsonschema.
 """
 import copy
 import json
+import math
 import os
 import struct
 import subprocess
@@ -52,6 +53,15 @@ for case in manifest["cases"]:
         assert tensor["promise"] in manifest["promises"][case["operation"]], key
         if real:
             named.add("%s/bound/%s" % (case["prefix"], name))
+    if "tied" in case:
+        rows = held["%s/in/logits" % case["prefix"]]["shape"][:-1]
+        for name, dtype, always in (("margin", "F64", True), ("experts", "I32", "experts" not in case["outputs"]),
+                                    ("admissible", "U8", case["tied"] > 0), ("open", "I32", case["tied"] > 0)):
+            key = "%s/selection/%s" % (case["prefix"], name)
+            assert (key in held) == always, key
+            if always:
+                named.add(key)
+                assert held[key]["dtype"] == dtype and held[key]["shape"][0] == math.prod(rows), key
 assert named == set(held) - {"__metadata__"}, named ^ set(held)
 assert len({case["id"] for case in manifest["cases"]}) == len(manifest["cases"])
 
