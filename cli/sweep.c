@@ -46,7 +46,7 @@ static int fail(void) {
 
 static phibal_status prepare(void *context, run_config *config) {
   display *d = context;
-  if (config->balance.method != BALANCE_PHI || !*config->potential_file) return PHIBAL_OK;
+  if (!balance_has_potential(config->balance.method) || !*config->potential_file) return PHIBAL_OK;
   phibal_status status =
       train_potential_load(config, d->folder, NULL, d->a->force, stderr, &d->potential);
   d->loaded = !status;

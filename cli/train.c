@@ -24,7 +24,7 @@
       "keys of its config.json to go on without, though phibal does not know them")                \
   ROW("validation", "FILE", "data.validation", NULL, "token file to evaluate on")                  \
   ROW("method", "NAME", "balance.method", NULL,                                                    \
-      "phi, switch, switch-global, sequence, loss-free, none, dense")                              \
+      "phi, switch, switch-global, sequence, loss-free, phi-bias, quantile, none, dense")                              \
   ROW("potential", "NAME|FILE", "balance.potential", NULL,                                         \
       "phi's potential: a name, or a .phi file")                                                   \
   ROW("p", "X", "balance.parameter", "p", "parameter of lp (1 and inf too)")                       \
@@ -446,7 +446,7 @@ static int run(const run_config *config, const arguments *a, const checkpoint *f
 /* Loads the potential where it is a file, and trains, or says what training would take. */
 static int run_or_estimate(run_config *config, const arguments *a, const checkpoint *from) {
   const bool on_device = a->device || config->training.precision == PRECISION_BFLOAT16;
-  if (config->balance.method == BALANCE_PHI && *config->potential_file) {
+  if (balance_has_potential(config->balance.method) && *config->potential_file) {
     static train_potential potential;
     if (train_potential_load(config, a->resume, a->parameter, a->force, job.rank ? NULL : stderr,
                              &potential))

@@ -1,5 +1,4 @@
 /* Router forward (R1 to R8): one pass over the logits, tile by tile. */
-#include "../core/sigmoid.h"
 #include "load_sum.h"
 #include "router_tile.h"
 #include "select.h"
@@ -29,11 +28,6 @@ typedef struct forward_work {
   load_sum sum;
   int64_t counted;
 } forward_work;
-
-/* What the selection compares. */
-static inline double select_score(phibal_gate gate, float x, double bias) {
-  return (gate == PHIBAL_GATE_SIGMOID ? (double)core_sigmoid(x) : (double)x) + bias;
-}
 
 /* For tokens of which a key did not hold all of a score. */
 static __attribute__((noinline)) void tile_select_by_scores(const phibal_router *router, int lanes,

@@ -20,6 +20,7 @@
 #define PHIBAL_CPU_ROUTER_TILE_H
 
 #include "../core/router.h"
+#include "../core/sigmoid.h"
 #include "../core/tree.h"
 #include <phibal/environment.h>
 #include <phibal/router.h>
@@ -280,6 +281,11 @@ ROUTER_INLINE void tile_gates(phibal_gate gate, int32_t active, int lanes, const
 static inline bool gates_are_probabilities(const phibal_router *router) {
   return router->gate == PHIBAL_GATE_PROBABILITY ||
          (router->gate == PHIBAL_GATE_TOPK_SOFTMAX && router->active == 1);
+}
+
+/* What the selection compares (R2). */
+static inline double select_score(phibal_gate gate, float x, double bias) {
+  return (gate == PHIBAL_GATE_SIGMOID ? (double)core_sigmoid(x) : (double)x) + bias;
 }
 
 static inline phibal_status router_check(const char *where, const phibal_router *router,

@@ -69,7 +69,7 @@ static phibal_status find_model(source *from, run_config *found) {
     phibal_status status = path ? run_config_load(path, alone, 2, found)
                                 : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
     free(path);
-    found->model.selection_bias |= found->balance.method == BALANCE_LOSS_FREE;
+    found->model.selection_bias |= balance_sets_bias(found->balance.method);
     if (!status) from->model = found;
     return status;
   }

@@ -11,8 +11,9 @@ static const char *const activation_names[] = {"silu", "gelu", NULL};
 static const char *const qk_norm_names[] = {"false", "true", "projection", NULL};
 static const char *const rope_scaling_names[] = {"yarn", "linear", "llama3", NULL};
 static const char *const gate_names[] = {"topk_softmax", "probability", "sigmoid", NULL};
-static const char *const method_names[] = {"phi",       "switch", "switch-global", "sequence",
-                                           "loss-free", "none",   "dense",         NULL};
+static const char *const method_names[] = {"phi",       "switch",   "switch-global", "sequence",
+                                           "loss-free", "phi-bias", "quantile",      "none",
+                                           "dense",     NULL};
 static const char *const track_names[] = {"probability", "frequency", NULL};
 static const char *const start_names[] = {"zero", "uniform", "zero-corrected", NULL};
 static const char *const precision_names[] = {"binary32", "bfloat16", NULL};

@@ -23,6 +23,8 @@ static phibal_status check(const model *m, model_precision precision) {
       {b->external != NULL, "a potential from a file"},
       {b->method == BALANCE_SWITCH_GLOBAL, "balance.method: switch-global"},
       {b->method == BALANCE_SEQUENCE, "balance.method: sequence"},
+      {b->method == BALANCE_PHI_BIAS, "balance.method: phi-bias"},
+      {b->method == BALANCE_QUANTILE, "balance.method: quantile"},
       {b->method == BALANCE_PHI && b->track == TRACK_FREQUENCY, "balance.track: frequency"},
       {b->method == BALANCE_PHI && b->start == START_ZERO_CORRECTED,
        "balance.start: zero-corrected"},

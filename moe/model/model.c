@@ -8,6 +8,7 @@
 #include <math.h>
 #include <omp.h>
 #include <phibal/environment.h>
+#include <phibal/quantile.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,12 +66,29 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "model: norm_epsilon and logit_softcap must not be negative, and "
                              "rope_theta must be positive");
-  if (b->method == BALANCE_PHI) {
+  if (balance_has_potential(b->method)) {
     if (!(b->eta > 0 && b->eta <= 1))
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: eta %g is not in (0, 1]",
                                (double)b->eta);
     status = b->external ? PHIBAL_OK : phibal_potential_check(&b->potential);
     if (status) return status;
+  }
+  if (b->method == BALANCE_QUANTILE) {
+    if (c->active == c->experts)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "model: quantile balancing of %d of %d experts: with all active "
+                               "there is nothing to balance",
+                               c->active, c->experts);
+    if (c->expert_groups > 1)
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "model: quantile balancing does not know groups of experts: what a "
+                               "bias would need to select an expert depends on its group");
+    if (!(b->quantile_eta > 0 && b->quantile_eta <= 1) || b->quantile_bins < 0 ||
+        b->quantile_bins > PHIBAL_QUANTILE_MAX_BINS)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "model: quantile_eta %g is not in (0, 1], or quantile_bins %d not "
+                               "in 0 .. %d",
+                               (double)b->quantile_eta, b->quantile_bins, PHIBAL_QUANTILE_MAX_BINS);
   }
   if (b->z_coefficient > 0 && c->gate == PHIBAL_GATE_SIGMOID)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "model: the z-loss needs a softmax router");
@@ -261,7 +279,7 @@ void model_logits(const model *m, int64_t position, float *logits) {
 }
 
 bool model_has_bias(const model_config *config, balance_method method) {
-  return config->selection_bias || method == BALANCE_LOSS_FREE;
+  return config->selection_bias || balance_sets_bias(method);
 }
 
 const model_times *model_step_times(const model *m) {
@@ -275,7 +293,10 @@ phibal_status model_step_begin(model *m, model_batch global) {
   m->global = global;
   m->step = (model_batch){0, 0};
   m->times = (model_times){0};
-  for (int32_t i = 0; i < m->moe_layers; i++) phibal_loads_clear(&m->step_loads[i]);
+  for (int32_t i = 0; i < m->moe_layers; i++) {
+    phibal_loads_clear(&m->step_loads[i]);
+    if (m->required) m->required[i].tokens = 0;
+  }
   float *gradients = m->gradients;
   int64_t count = m->parameter_count;
 #pragma omp parallel for simd schedule(static)

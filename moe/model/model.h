@@ -76,6 +76,8 @@ typedef enum balance_method {
   BALANCE_SWITCH_GLOBAL, /* f of the global batch so far */
   BALANCE_SEQUENCE,
   BALANCE_LOSS_FREE,
+  BALANCE_PHI_BIAS, /* the prices of a potential as a bias in the selection (L9) */
+  BALANCE_QUANTILE, /* (L7), or with bins (L8) */
   BALANCE_NONE,
   BALANCE_DENSE, /* every layer dense: the baseline without experts */
 } balance_method;
@@ -99,12 +101,24 @@ typedef struct balance_config {
   phibal_potential potential;
   const model_potential *external; /* stands for `potential`; null: none. Outlives the model */
   float eta;
-  double alpha;         /* the coefficient of the balancing loss */
-  balance_track track;  /* what m averages */
-  balance_start start;  /* m before the first step; corrected: m / (1 - (1 - eta)^t) is priced */
-  double z_coefficient; /* of the router z-loss; 0 for none */
-  float bias_rate;      /* loss-free: u */
+  double alpha;          /* the coefficient of the balancing loss */
+  balance_track track;   /* what m averages */
+  balance_start start;   /* m before the first step; corrected: m / (1 - (1 - eta)^t) is priced */
+  double z_coefficient;  /* of the router z-loss; 0 for none */
+  float bias_rate;       /* loss-free: u */
+  double bias_scale;     /* phi-bias: c */
+  float quantile_eta;    /* quantile: the weight of a step's biases in their average */
+  int32_t quantile_bins; /* quantile: of the histogram (L8); 0: the exact one (L7) */
 } balance_config;
+
+/* Methods that take prices from a potential, and those that set a bias in the selection. */
+static inline bool balance_has_potential(balance_method method) {
+  return method == BALANCE_PHI || method == BALANCE_PHI_BIAS;
+}
+
+static inline bool balance_sets_bias(balance_method method) {
+  return method == BALANCE_LOSS_FREE || method == BALANCE_PHI_BIAS || method == BALANCE_QUANTILE;
+}
 
 typedef struct model_tensor {
   char name[64];  /* as Hugging Face names it: model.layers.0.mlp.experts.gate_proj ... */
@@ -179,7 +193,8 @@ int32_t model_tensor_count(const model *m);
 const model_tensor *model_tensors(const model *m);
 int32_t model_moe_layers(const model *m);
 float *model_balance_state(model *m, int32_t moe_layer); /* [E], the balancing state */
-/* [E], the bias in the selection, of loss-free balancing and of selection_bias; zeros otherwise */
+/* [E], the bias in the selection, of the methods that set one and of selection_bias; zeros
+ * otherwise */
 float *model_bias(model *m, int32_t moe_layer);
 bool model_has_bias(const model_config *config, balance_method method);
 
@@ -188,11 +203,12 @@ bool model_has_bias(const model_config *config, balance_method method);
 int64_t *model_steps(model *m);
 
 /* How the ranks of a job that trains one model add up (parallel.h): to += the sum of every rank's
-   `own`, exactly; and the sum of a number. */
+   `own`, exactly; the sum of a number, and of n numbers. */
 typedef struct model_ranks {
   const void *context;
   phibal_status (*add_loads)(const void *context, const phibal_loads *own, phibal_loads *to);
   void (*sum)(const void *context, int64_t *x);
+  void (*sums)(const void *context, int64_t n, int64_t *x);
 } model_ranks;
 
 /* Trains as one of several ranks, each with its part of every micro-batch; null (as at first):
@@ -246,7 +262,8 @@ int64_t model_activation_bytes(const model_config *config, balance_method method
    However a batch is split, m, the bias and the loads come out the same, to the bit.
    begin zeroes the gradients; `global` is what the whole global batch holds: the cross-entropy is
    divided by its targets, losses of the router by its tokens. finish refuses if the micro-batches
-   held another number of either; it sets m to m^(A) and updates the loss-free bias. */
+   held another number of either; it sets m to m^(A) and updates the bias of the methods that set
+   one. */
 phibal_status model_step_begin(model *m, model_batch global);
 /* Several documents in a sequence, which do not see each other: starts [batch][S] of the calls that
    follow, the first position that each one attends to, at most its own; null (as at first): 0. It

@@ -4,7 +4,9 @@
 
 #include <math.h>
 #include <phibal/environment.h>
+#include <phibal/quantile.h>
 #include <stdlib.h>
+#include <string.h>
 
 phibal_status balance_create(model *m) {
   phibal_router router = model_router(&m->config);
@@ -12,7 +14,9 @@ phibal_status balance_create(model *m) {
   if (n == 0) return PHIBAL_OK;
   m->step_loads = calloc(n, sizeof *m->step_loads);
   m->loads = calloc(n, sizeof *m->loads);
-  if (!m->step_loads || !m->loads)
+  const bool quantile = m->balance.method == BALANCE_QUANTILE;
+  if (quantile) m->required = calloc(n, sizeof *m->required);
+  if (!m->step_loads || !m->loads || (quantile && !m->required))
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "model: no memory for the loads");
   for (size_t i = 0; i < n; i++) {
     phibal_status status = phibal_loads_create(&router, &m->step_loads[i]);
@@ -31,16 +35,20 @@ void balance_destroy(model *m) {
   for (int32_t i = 0; i < m->moe_layers; i++) {
     if (m->step_loads) phibal_loads_destroy(&m->step_loads[i]);
     if (m->loads) phibal_loads_destroy(&m->loads[i]);
+    if (m->required) free(m->required[i].bias);
   }
+  free(m->required);
   free(m->step_loads);
   free(m->loads);
 }
 
-/* (M5) next = (1 - eta) m + eta (mean or frequency of the step's loads so far). */
+/* (M5) next = (1 - eta) m + eta (mean or frequency of the step's loads so far). A bias acts on
+   selections alone, so that phi-bias follows frequencies. */
 static phibal_status track(const model *m, int32_t moe_layer, float *next) {
   float loads[PHIBAL_MAX_EXPERTS];
   const phibal_loads *step = &m->step_loads[moe_layer];
-  phibal_status status = m->balance.track == TRACK_PROBABILITY
+  const bool by_bias = m->balance.method == BALANCE_PHI_BIAS;
+  phibal_status status = m->balance.track == TRACK_PROBABILITY && !by_bias
                              ? phibal_loads_mean(step, loads)
                              : phibal_loads_frequency(step, loads);
   if (status) return status;
@@ -65,24 +73,35 @@ static phibal_status external_refusal(const model_potential *p, int refused) {
                            refused - 1);
 }
 
+/* (M3) by an external potential. */
+static phibal_status external_centred(const balance_config *b, int32_t experts, const float *state,
+                                      float *centred) {
+  const model_potential *p = b->external;
+  int refused = p->price_centred(experts, state, centred, NULL);
+  if (refused) return external_refusal(p, refused);
+  phibal_environment_watch("a generated kernel");
+  for (int32_t e = 0; e < experts; e++)
+    if (!isfinite(centred[e]))
+      return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                               "model: the price of %s at load %g is not finite", p->name,
+                               (double)state[e]);
+  return PHIBAL_OK;
+}
+
 /* (M3), (L1) by an external potential: the loss is good to binary32 of the sum of its terms' sizes,
    and no gradient depends on it. */
 static phibal_status external_price(const balance_config *b, int32_t experts, const float *mean,
                                     const float *state, float *centred, float *loss) {
   const model_potential *p = b->external;
   float price[PHIBAL_MAX_EXPERTS];
-  int refused = p->price_centred(experts, state, centred, NULL);
-  if (!refused) refused = p->price(experts, state, price, NULL);
+  phibal_status status = external_centred(b, experts, state, centred);
+  if (status) return status;
+  const int refused = p->price(experts, state, price, NULL);
   if (refused) return external_refusal(p, refused);
   phibal_environment_watch("a generated kernel");
   double sum = 0;
-  for (int32_t e = 0; e < experts; e++) {
-    if (!isfinite(centred[e]))
-      return phibal_status_set(PHIBAL_ERROR_NONFINITE,
-                               "model: the price of %s at load %g is not finite", p->name,
-                               (double)state[e]);
+  for (int32_t e = 0; e < experts; e++)
     if (mean[e] > 0) sum += (double)mean[e] * (double)price[e];
-  }
   *loss = (float)(b->alpha * (double)experts * sum);
   return PHIBAL_OK;
 }
@@ -174,6 +193,32 @@ static phibal_status route_sequences(model *m, layer_activations *on, int32_t mo
   return status;
 }
 
+/* (L7) What the call's tokens would need, behind those of the step's earlier calls. */
+static phibal_status require(model *m, const layer_activations *on, int32_t moe_layer,
+                             int64_t tokens) {
+  const int32_t experts = m->config.experts;
+  model_required *r = &m->required[moe_layer];
+  if (r->tokens + tokens > r->room) {
+    const int64_t room = r->tokens + tokens;
+    float *grown = calloc((size_t)experts, (size_t)room * sizeof *grown);
+    if (!grown)
+      return phibal_status_set(PHIBAL_ERROR_MEMORY,
+                               "quantile balancing: no memory for %lld tokens and %d experts",
+                               (long long)room, experts);
+    for (int32_t e = 0; e < experts && r->tokens > 0; e++)
+      memcpy(grown + e * room, r->bias + e * r->room, (size_t)r->tokens * sizeof *grown);
+    free(r->bias);
+    r->bias = grown;
+    r->room = room;
+  }
+  const phibal_router router = model_router(&m->config);
+  phibal_status status =
+      phibal_quantile_required(&router, tokens, on->logits, selection_bias(m, moe_layer),
+                               m->scratch.mask, r->room, r->bias + r->tokens);
+  r->tokens += tokens;
+  return status;
+}
+
 phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
                             bool training, model_losses *losses) {
   layer_activations *on = &m->layers[layer];
@@ -189,6 +234,10 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
     if (status) return status;
   }
   if (!training) return PHIBAL_OK;
+  if (m->required) {
+    phibal_status status = require(m, on, moe_layer, tokens);
+    if (status) return status;
+  }
   phibal_loads *step = &m->step_loads[moe_layer];
   phibal_status status = m->ranks ? m->ranks->add_loads(m->ranks->context, loads, step)
                                   : phibal_loads_add(step, loads);
@@ -231,6 +280,76 @@ phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch) {
   return status;
 }
 
+/* (L9) b = -c (price - mean) of the loads that are followed. */
+static phibal_status phi_bias(model *m, int32_t moe_layer) {
+  const balance_config *b = &m->balance;
+  const int32_t experts = m->config.experts;
+  float *tracked = m->m + (int64_t)moe_layer * experts;
+  float *bias = m->bias + (int64_t)moe_layer * experts;
+  float state[PHIBAL_MAX_EXPERTS], centred[PHIBAL_MAX_EXPERTS];
+  phibal_status status = track(m, moe_layer, tracked);
+  if (status) return status;
+  memcpy(state, tracked, (size_t)experts * sizeof *state);
+  correct(m, state);
+  status = b->external ? external_centred(b, experts, state, centred)
+                       : phibal_price_centred(&b->potential, experts, state, centred, NULL);
+  for (int32_t e = 0; e < experts && !status; e++)
+    bias[e] = (float)(-b->bias_scale * (double)centred[e]);
+  return status;
+}
+
+/* (L7), or (L8) over the range that holds every number: that of sigmoid scores, which are 0 to 1,
+   or the least and the greatest one. */
+static phibal_status quantile_bias(model *m, int32_t moe_layer) {
+  const int32_t experts = m->config.experts, active = m->config.active;
+  const int32_t bins = m->balance.quantile_bins;
+  model_required *r = &m->required[moe_layer];
+  float *bias = m->bias + (int64_t)moe_layer * experts;
+  float quantile[PHIBAL_MAX_EXPERTS], ends[PHIBAL_MAX_EXPERTS];
+  const int64_t tokens = m->step_loads[moe_layer].tokens, own = r->tokens;
+  const phibal_quantile_ranks all = {m->ranks ? m->ranks->context : NULL,
+                                     m->ranks ? m->ranks->sums : NULL};
+  const phibal_quantile_ranks *ranks = m->ranks ? &all : NULL;
+  r->tokens = 0;
+  if (tokens == 0) return PHIBAL_OK;
+  if (bins == 0) {
+    phibal_status status =
+        phibal_quantile(experts, own, r->room, r->bias,
+                        phibal_quantile_place(experts, active, tokens), ranks, quantile);
+    return status ? status : phibal_quantile_bias(experts, m->balance.quantile_eta, quantile, bias);
+  }
+  phibal_status status = PHIBAL_OK;
+  float low = INFINITY, high = -INFINITY;
+  if (m->config.gate == PHIBAL_GATE_SIGMOID) {
+    for (int32_t e = 0; e < experts; e++) {
+      low = fminf(low, (float)((double)bias[e] - 1.0));
+      high = fmaxf(high, (float)((double)bias[e] + 1.0));
+    }
+  } else {
+    status = phibal_quantile(experts, own, r->room, r->bias, 1, ranks, ends);
+    for (int32_t e = 0; e < experts && !status; e++) low = fminf(low, ends[e]);
+    if (!status) status = phibal_quantile(experts, own, r->room, r->bias, tokens, ranks, ends);
+    for (int32_t e = 0; e < experts && !status; e++) high = fmaxf(high, ends[e]);
+  }
+  if (status) return status;
+  if (low == high) { /* all numbers are the same */
+    for (int32_t e = 0; e < experts; e++) quantile[e] = low;
+    return phibal_quantile_bias(experts, m->balance.quantile_eta, quantile, bias);
+  }
+  const int64_t n = (int64_t)experts * bins;
+  int64_t *count = calloc((size_t)n, sizeof *count);
+  if (!count)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY,
+                             "quantile balancing: no memory for %d bins for each of %d experts",
+                             bins, experts);
+  status = phibal_quantile_histogram(experts, own, r->room, r->bias, low, high, bins, count);
+  if (ranks) ranks->sum(ranks->context, n, count);
+  if (!status)
+    status = phibal_quantile_interpolated(experts, active, low, high, bins, count, quantile);
+  free(count);
+  return status ? status : phibal_quantile_bias(experts, m->balance.quantile_eta, quantile, bias);
+}
+
 phibal_status balance_finish(model *m) {
   int32_t experts = m->config.experts;
   for (int32_t i = 0; i < m->moe_layers; i++) {
@@ -240,6 +359,10 @@ phibal_status balance_finish(model *m) {
     else if (m->balance.method == BALANCE_LOSS_FREE)
       status = phibal_loss_free_update(experts, m->balance.bias_rate, m->step_loads[i].count,
                                        m->bias + (int64_t)i * experts);
+    else if (m->balance.method == BALANCE_PHI_BIAS)
+      status = phi_bias(m, i);
+    else if (m->balance.method == BALANCE_QUANTILE)
+      status = quantile_bias(m, i);
     if (status) return status;
   }
   return PHIBAL_OK;

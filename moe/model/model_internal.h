@@ -92,6 +92,13 @@ typedef struct model_scratch {
 
 typedef struct model_exchange model_exchange;
 
+/* Quantile balancing: what each token of the step so far would need to select each expert, of one
+   MoE layer. Grows to the step's tokens in the first step. */
+typedef struct model_required {
+  float *bias; /* [E][room] (L7) */
+  int64_t tokens, room;
+} model_required;
+
 struct model {
   model_config config;
   balance_config balance;
@@ -112,6 +119,7 @@ struct model {
   /* Balancing: one for each MoE layer. */
   float *m, *bias;                        /* [moe layers][E] */
   phibal_loads *step_loads, *loads;       /* of the step so far, and of the call */
+  model_required *required;               /* quantile: of the step so far; null */
   int64_t steps;                          /* finished */
   const int32_t *starts;                  /* of the documents in the call's sequences; null */
   model_batch global, step;               /* of the step: announced, and seen so far */

@@ -57,10 +57,12 @@ static void tcp_sum_doubles(const parallel *p, double *x, int32_t n) {
   free(all);
 }
 
-static void tcp_sum_integer(const parallel *p, int64_t *x) {
-  int64_t *all = tcp_gather(p, x, sizeof *x);
-  if (all) *x = 0;
-  for (int32_t r = 0; r < p->ranks && all; r++) *x += all[r];
+static void tcp_sum_integers(const parallel *p, int64_t n, int64_t *x) {
+  int64_t *all = tcp_gather(p, x, (size_t)n * sizeof *x);
+  for (int64_t i = 0; i < n && all; i++) {
+    x[i] = 0;
+    for (int32_t r = 0; r < p->ranks; r++) x[i] += all[r * n + i];
+  }
   free(all);
 }
 
@@ -296,12 +298,12 @@ void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
   if (p->ranks > 1) memcpy(x, sum, (size_t)n * sizeof *x);
 }
 
-void parallel_sum_integer(const void *context, int64_t *x) {
+void parallel_sum_integers(const void *context, int64_t n, int64_t *x) {
   const parallel *p = context;
   if (p->rendezvous)
-    tcp_sum_integer(p, x);
+    tcp_sum_integers(p, n, x);
   else if (p->ranks > 1)
-    MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_INT64_T, MPI_SUM, ranks_of(p));
+    MPI_Allreduce(MPI_IN_PLACE, x, (int)n, MPI_INT64_T, MPI_SUM, ranks_of(p));
 }
 
 int parallel_max(const parallel *p, int x) {
@@ -409,9 +411,9 @@ void parallel_sum_doubles(const parallel *p, double *x, int32_t n) {
   if (p->rendezvous) tcp_sum_doubles(p, x, n);
 }
 
-void parallel_sum_integer(const void *context, int64_t *x) {
+void parallel_sum_integers(const void *context, int64_t n, int64_t *x) {
   const parallel *p = context;
-  if (p->rendezvous) tcp_sum_integer(p, x);
+  if (p->rendezvous) tcp_sum_integers(p, n, x);
 }
 
 int parallel_max(const parallel *p, int x) {
@@ -424,6 +426,10 @@ phibal_status parallel_add_loads(const void *context, const phibal_loads *own, p
 }
 
 #endif
+
+void parallel_sum_integer(const void *context, int64_t *x) {
+  parallel_sum_integers(context, 1, x);
+}
 
 /* No rank has the maximum before all have contributed. */
 void parallel_barrier(const parallel *p) {

@@ -70,9 +70,10 @@ phibal_status parallel_exchange_rows(const void *context, int32_t width, const i
                                      const float *send, const int64_t *from, float *receive);
 void parallel_sum_doubles(const parallel *p, double *x, int32_t n); /* n <= 16 */
 void parallel_sum_integer(const void *context, int64_t *x);
+void parallel_sum_integers(const void *context, int64_t n, int64_t *x); /* n < 2^31 */
 /* The maximum over all ranks. */
 int parallel_max(const parallel *p, int x);
-/* to += the sum of every rank's `own`, exactly. This, the sum of integers and the exchanges take a
+/* to += the sum of every rank's `own`, exactly. This, the sums of integers and the exchanges take a
    `const parallel *` as the context that model_ranks and model_expert_ranks have. */
 phibal_status parallel_add_loads(const void *context, const phibal_loads *own, phibal_loads *to);
 /* Waits for all ranks. */

@@ -142,7 +142,9 @@ void result_label(const run_config *config, char *label, size_t size) {
   const phibal_potential_info *info = phibal_potential_describe(config->balance.potential.id);
   format_key(config, "balance.method", method, sizeof method);
   format_parameter(config, parameter, sizeof parameter);
-  if (config->balance.method != BALANCE_PHI)
+  if (config->balance.method == BALANCE_QUANTILE && config->balance.quantile_bins)
+    snprintf(label, size, "%s, %d bins", method, config->balance.quantile_bins);
+  else if (!balance_has_potential(config->balance.method))
     snprintf(label, size, "%s", method);
   else if (config->balance.external && strcmp(parameter, "default"))
     snprintf(label, size, "%s, %s %s", method, config->balance.external->name, parameter);
@@ -199,8 +201,9 @@ phibal_status result_build(const run_config *config, const run_totals *totals,
   const model_potential *external = config->balance.external;
   const balance_method method = config->balance.method;
   const bool has_loss =
-      method != BALANCE_LOSS_FREE && method != BALANCE_NONE && method != BALANCE_DENSE;
-  json_t *eta = method == BALANCE_PHI ? json_real((double)config->balance.eta) : json_null();
+      !balance_sets_bias(method) && method != BALANCE_NONE && method != BALANCE_DENSE;
+  json_t *eta =
+      balance_has_potential(method) ? json_real((double)config->balance.eta) : json_null();
   json_t *alpha = has_loss ? json_real(config->balance.alpha) : json_null();
   int64_t total, active;
   model_count(&config->model, method, &total, &active);

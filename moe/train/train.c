@@ -196,7 +196,8 @@ static phibal_status trainer_create(trainer *t) {
         model_create_part(&c->model, &c->balance, micro_sequences(t), (uint64_t)c->training.seed,
                           sharding_expert_ranks(&t->sharding), &t->model);
   if (!status) status = sharding_divide(&t->sharding, t->model);
-  t->ranks = (model_ranks){&t->parallel, parallel_add_loads, parallel_sum_integer};
+  t->ranks =
+      (model_ranks){&t->parallel, parallel_add_loads, parallel_sum_integer, parallel_sum_integers};
   if (!status && t->parallel.ranks > 1) model_set_ranks(t->model, &t->ranks);
   if (!status && c->lora.rank)
     status = adapt(t);
@@ -546,7 +547,8 @@ static phibal_status train_steps(trainer *t) {
 phibal_status train_run(const run_config *config, const train_options *options, json_t **result) {
   trainer t = {.config = config, .options = options};
   evaluation final = {0};
-  if (config->balance.method == BALANCE_PHI && *config->potential_file && !config->balance.external)
+  if (balance_has_potential(config->balance.method) && *config->potential_file &&
+      !config->balance.external)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "balance.potential: the kernel of the file '%s' is not loaded",
                              config->potential_file);

@@ -58,7 +58,8 @@ phibal_status trained_open(const char *path, int32_t sequence, const char *ignor
 phibal_status trained_model(const trained *t, int32_t batch, model **created) {
   /* Prices are for training only: a potential from a file need not be there. */
   balance_config balance = t->config.balance;
-  if (balance.method == BALANCE_PHI && *t->config.potential_file) balance.method = BALANCE_NONE;
+  if (balance_has_potential(balance.method) && *t->config.potential_file)
+    balance.method = balance_sets_bias(balance.method) ? BALANCE_LOSS_FREE : BALANCE_NONE;
   phibal_status status = model_create(&t->config.model, &balance, batch, 1, created);
   if (!status)
     status = t->hf.folder ? hf_restore(&t->hf, &t->config.model, *created)
@@ -91,7 +92,7 @@ phibal_status trained_settle(char path[CONFIG_TEXT_MAX], bool *is_phibal,
   return status;
 }
 
-/* The keys of `model` but its sequence, which has no weights; what a bias of loss-free balancing
+/* The keys of `model` but its sequence, which has no weights; what a bias
    has moved in the selection must stay there. */
 static phibal_status check_architecture(const run_config *config, const trained *t) {
   const char *path = config->training.from;

@@ -9,6 +9,7 @@
 #include <phibal/isa.h>
 #include <phibal/metrics.h>
 #include <phibal/potential.h>
+#include <phibal/quantile.h>
 #include <phibal/router.h>
 #include <phibal/status.h>
 
