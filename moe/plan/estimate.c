@@ -2,6 +2,11 @@
 #include "moe/lora/lora.h"
 #include <unistd.h>
 
+/* Both at most INT64_MAX, which stands for whatever cannot be addressed. */
+static int64_t bytes_sum(int64_t a, int64_t b) {
+  return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
 /* Of so many sequences at once. */
 static int64_t activation_bytes(const run_config *config, bool on_device, int32_t sequences) {
   const model_config *m = &config->model;
@@ -11,7 +16,17 @@ static int64_t activation_bytes(const run_config *config, bool on_device, int32_
       config->lora.rank && config->lora.dropout > 0
           ? lora_dropout_bytes(m, config->lora.rank, (int64_t)sequences * m->sequence)
           : 0;
-  return bytes > INT64_MAX - dropout ? INT64_MAX : bytes + dropout;
+  return bytes_sum(bytes, dropout);
+}
+
+/* What quantile balancing keeps of the step's so many sequences (L7): a number for each token,
+   expert and layer. */
+static int64_t required_bytes(const run_config *config, int32_t sequences) {
+  const model_config *m = &config->model;
+  if (config->balance.method != BALANCE_QUANTILE) return 0;
+  const double bytes = (double)sizeof(float) * (m->layers - m->dense_layers) * m->experts *
+                       (double)sequences * m->sequence;
+  return bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX;
 }
 
 /* Of one weight: in bfloat16 it is there twice. */
@@ -58,13 +73,14 @@ run_estimate run_estimate_compute(const run_config *config, bool on_device) {
   e.training_flops = 3.0 * e.forward_flops;
   e.recomputed_flops = recomputed_flops(config, on_device, e.forward_flops);
   e.step_tokens = (int64_t)config->batch.sequences * m->sequence;
-  e.activation_bytes = activation_bytes(config, on_device, config->batch.micro_sequences);
+  e.activation_bytes = bytes_sum(activation_bytes(config, on_device, config->batch.micro_sequences),
+                                 required_bytes(config, config->batch.sequences));
   return e;
 }
 
 int64_t run_estimate_bytes(const run_estimate *e) {
   const int64_t state = e->weight_bytes + e->gradient_bytes + e->moment_bytes;
-  return state > INT64_MAX - e->activation_bytes ? INT64_MAX : state + e->activation_bytes;
+  return bytes_sum(state, e->activation_bytes);
 }
 
 run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
@@ -80,7 +96,8 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
   e.moment_bytes = 2 * (config->parallel.shard_optimizer ? e.total / ranks : parameters) *
                    (int64_t)sizeof(float);
   const int32_t own = config->batch.sequences / ranks, micro = config->batch.micro_sequences;
-  e.activation_bytes = activation_bytes(config, false, own && own < micro ? own : micro);
+  e.activation_bytes = bytes_sum(activation_bytes(config, false, own && own < micro ? own : micro),
+                                 required_bytes(config, own));
   return e;
 }
 

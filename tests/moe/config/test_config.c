@@ -55,6 +55,8 @@ Test(config, choices_keep_their_order) {
                  {"switch-global", BALANCE_SWITCH_GLOBAL},
                  {"sequence", BALANCE_SEQUENCE},
                  {"loss-free", BALANCE_LOSS_FREE},
+                 {"phi-bias", BALANCE_PHI_BIAS},
+                 {"quantile", BALANCE_QUANTILE},
                  {"none", BALANCE_NONE},
                  {"dense", BALANCE_DENSE}};
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {

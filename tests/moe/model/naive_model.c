@@ -136,7 +136,7 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
     double weight = squash ? sigmoid(logits[e]) : exp(logits[e]);
     sum += probability[e] = weight;
     score[e] = squash ? weight : logits[e];
-    if (n->balance.method == BALANCE_LOSS_FREE) score[e] += n->bias[layer][e];
+    score[e] += n->bias[layer][e];
     selected[e] = 0;
   }
   for (int s = 0; s < c->active; s++) {
@@ -146,6 +146,12 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
     selected[best] = 1;
     chosen += probability[best];
   }
+  double cut = -INFINITY;
+  for (int e = 0; e < c->experts; e++)
+    if (!selected[e]) cut = fmax(cut, score[e]);
+  for (int e = 0; e < c->experts; e++)
+    n->required[layer][n->routed[layer]][e] = cut - (score[e] - n->bias[layer][e]);
+  n->routed[layer]++;
   for (int e = 0; e < c->experts; e++)
     for (int o = 0; o < c->experts; o++)
       if (selected[e] && !selected[o]) n->margin = fmin(n->margin, score[e] - score[o]);
@@ -331,6 +337,7 @@ double naive_loss(naive_model *n, const double *parameters) {
   n->margin = INFINITY;
   n->correct = n->target_count = n->token_count = 0;
   memset(n->count, 0, sizeof n->count);
+  memset(n->routed, 0, sizeof n->routed);
   for (int call = 0; call < n->calls; call++)
     for (int t = 0; t < n->batch * n->config.sequence; t++) {
       n->target_count += n->targets[call][t] >= 0;
@@ -339,4 +346,67 @@ double naive_loss(naive_model *n, const double *parameters) {
   double tokens = (double)n->token_count;
   for (int call = 0; call < n->calls; call++) run_call(n, parameters, call, step, tokens);
   return n->cross_entropy / (double)n->target_count + n->balance_loss + n->z_loss;
+}
+
+static int ascending(const void *x, const void *y) {
+  const double a = *(const double *)x, b = *(const double *)y;
+  return (a > b) - (a < b);
+}
+
+/* (L7), (L8) of one expert, from all that its tokens require. */
+static double quantile(const naive_model *n, int layer, int expert, double low, double high) {
+  const int tokens = n->routed[layer], bins = n->balance.quantile_bins;
+  const double share = (double)n->config.active * tokens / n->config.experts;
+  double sorted[NAIVE_CALLS * NAIVE_TOKENS];
+  for (int t = 0; t < tokens; t++) sorted[t] = n->required[layer][t][expert];
+  qsort(sorted, (size_t)tokens, sizeof *sorted, ascending);
+  if (bins == 0) return sorted[(int)ceil(share) - 1];
+  const double width = (high - low) / bins;
+  double before = 0;
+  for (int i = 0;; i++) {
+    double count = 0;
+    for (int t = 0; t < tokens; t++) count += fmin(bins - 1, floor((sorted[t] - low) / width)) == i;
+    if (before + count >= share) return low + width * (i + (share - before) / count);
+    before += count;
+  }
+}
+
+void naive_next_bias(naive_model *n, int layer, double *bias) {
+  const balance_config *b = &n->balance;
+  const int experts = n->config.experts;
+  double q[NAIVE_EXPERTS], mean = 0, total = 0, low = INFINITY, high = -INFINITY;
+  for (int e = 0; e < experts; e++) total += (double)n->count[layer][e];
+  for (int e = 0; e < experts; e++) {
+    if (n->config.gate == PHIBAL_GATE_SIGMOID) {
+      low = fmin(low, n->bias[layer][e] - 1);
+      high = fmax(high, n->bias[layer][e] + 1);
+    }
+    for (int t = 0; t < n->routed[layer] && n->config.gate != PHIBAL_GATE_SIGMOID; t++) {
+      low = fmin(low, n->required[layer][t][e]);
+      high = fmax(high, n->required[layer][t][e]);
+    }
+  }
+  if (b->method == BALANCE_PHI_BIAS) {
+    const double eta = (double)b->eta;
+    for (int e = 0; e < experts; e++)
+      q[e] = n->next_m[layer][e] =
+          (1 - eta) * n->m[layer][e] + eta * (double)n->count[layer][e] / total;
+    if (b->start == START_ZERO_CORRECTED)
+      for (int e = 0; e < experts; e++) q[e] /= 1 - pow(1 - eta, (double)(n->updates + 1));
+    double at[NAIVE_EXPERTS];
+    memcpy(at, q, sizeof at);
+    potential_gradient(&b->potential, experts, at, q);
+  } else if (b->method == BALANCE_QUANTILE) {
+    for (int e = 0; e < experts; e++) q[e] = quantile(n, layer, e, low, high);
+  }
+  for (int e = 0; e < experts; e++) mean += q[e] / experts;
+  for (int e = 0; e < experts; e++) {
+    const double old = n->bias[layer][e], over = total - experts * (double)n->count[layer][e];
+    const double eta = (double)b->quantile_eta;
+    bias[e] = b->method == BALANCE_LOSS_FREE
+                  ? old + ((over > 0) - (over < 0)) * (double)b->bias_rate
+              : b->method == BALANCE_PHI_BIAS ? -b->bias_scale * (q[e] - mean)
+              : b->method == BALANCE_QUANTILE ? (1 - eta) * old + eta * (q[e] - mean)
+                                              : old;
+  }
 }

@@ -1,6 +1,6 @@
 /* The whole training loss of a step in binary64, in plain loops over the equations of SPEC.md and
-   the description in moe/model/model.h; it shares nothing with the model but the names of the tensors.
-   Small shapes only. */
+   the description in moe/model/model.h; it shares nothing with the model but the names of the
+   tensors. Small shapes only. */
 #ifndef PHIBAL_TESTS_NAIVE_MODEL_H
 #define PHIBAL_TESTS_NAIVE_MODEL_H
 
@@ -31,6 +31,9 @@ typedef struct naive_model {
   double cross_entropy, balance_loss, z_loss;
   double next_m[NAIVE_LAYERS][NAIVE_EXPERTS];
   int64_t count[NAIVE_LAYERS][NAIVE_EXPERTS];
+  /* (L7) by layer and token of the step: the cut-off less the scores. */
+  double required[NAIVE_LAYERS][NAIVE_CALLS * NAIVE_TOKENS][NAIVE_EXPERTS];
+  int routed[NAIVE_LAYERS];
   double margin; /* the smallest gap between a selected and an unselected score */
   int64_t correct, target_count, token_count;
   double largest_logit;
@@ -38,5 +41,9 @@ typedef struct naive_model {
 
 /* Mean cross-entropy + balancing loss + z-loss of the step, with the prices as constants. */
 double naive_loss(naive_model *n, const double *parameters);
+
+/* After it: the bias [E] of a layer that the next step selects with, by (L6), (L7), (L8) or (L9).
+ */
+void naive_next_bias(naive_model *n, int layer, double *bias);
 
 #endif

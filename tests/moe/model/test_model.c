@@ -94,6 +94,8 @@ Test(model, threads_do_not_change_a_bit) {
     balance_config balance = phi;
     balance.method = (balance_method)method;
     balance.bias_rate = 1e-3f;
+    balance.bias_scale = 0.5;
+    balance.quantile_eta = 0.5f;
     model_losses losses, others;
     model *one = step(&balance, 1, 1, &losses);
     for (int threads = 2; threads <= 3; threads++) {

@@ -58,7 +58,9 @@ static const balance_config phi = {.method = BALANCE_PHI,
                                    .track = TRACK_PROBABILITY,
                                    .start = START_UNIFORM,
                                    .z_coefficient = 0.02,
-                                   .bias_rate = 0.125f};
+                                   .bias_rate = 0.125f,
+                                   .bias_scale = 0.75,
+                                   .quantile_eta = 1};
 
 static double *widen(const float *x, int64_t n) {
   double *wide = malloc((size_t)n * sizeof *wide);
@@ -102,7 +104,7 @@ static void populate(naive_model *n, model *m) {
                         ? 1 - pow(1 - (double)n->balance.eta, (double)n->updates)
                         : 1;
       *own = (float)(mass * share[e] / sum);
-      if (n->balance.method == BALANCE_LOSS_FREE) *bias = (float)(0.5 * uniform());
+      if (balance_sets_bias(n->balance.method)) *bias = (float)(0.5 * uniform());
       n->m[layer][e] = (double)*own;
       n->bias[layer][e] = (double)*bias;
     }
@@ -204,22 +206,25 @@ static void check_tensor(const variant *v, const double *want, const float *grad
             v->name, t->name, largest);
 }
 
-static void check_state(const variant *v, const naive_model *n, model *m) {
+static void check_state(const variant *v, naive_model *n, model *m) {
   int32_t first = n->config.layers - model_moe_layers(m);
   for (int32_t layer = first; layer < n->config.layers; layer++) {
     const phibal_loads *loads = model_step_loads(m, layer - first);
     cr_assert_eq(loads->tokens, n->token_count);
-    int64_t total = 0;
-    for (int32_t e = 0; e < n->config.experts; e++) total += n->count[layer][e];
+    double next_bias[NAIVE_EXPERTS];
+    naive_next_bias(n, layer, next_bias);
     for (int32_t e = 0; e < n->config.experts; e++) {
       double got = (double)model_balance_state(m, layer - first)[e];
       double bias = (double)model_bias(m, layer - first)[e];
-      int64_t over = total - n->config.experts * n->count[layer][e];
-      double turn = n->balance.method == BALANCE_LOSS_FREE ? (over > 0) - (over < 0) : 0;
       cr_assert_eq(loads->count[e], n->count[layer][e], "%s: count", v->name);
-      double want = v->balance.method == BALANCE_PHI ? n->next_m[layer][e] : n->m[layer][e];
+      double want = balance_has_potential(v->balance.method) ? n->next_m[layer][e] : n->m[layer][e];
       cr_assert(fabs(got - want) <= chain(n) * U, "%s: m[%d] is %g, not %g", v->name, e, got, want);
-      cr_assert_float_eq(bias, n->bias[layer][e] + turn * 0.125, U, "%s: bias[%d]", v->name, e);
+      /* Of a quantile as exact as the scores; of a price, through its slope at m. */
+      const double slack = v->balance.method == BALANCE_QUANTILE   ? 1 + n->largest_logit
+                           : v->balance.method == BALANCE_PHI_BIAS ? 1 + fabs(next_bias[e])
+                                                                   : 1 / chain(n);
+      cr_assert_float_eq(bias, next_bias[e], chain(n) * U * slack, "%s: bias[%d] is %.9g, not %.9g",
+                         v->name, e, bias, next_bias[e]);
     }
   }
 }
@@ -284,17 +289,41 @@ Test(model_gradient, two_and_three_micro_batches) {
 }
 
 Test(model_gradient, every_balancing_method) {
-  static const balance_method methods[] = {BALANCE_SWITCH,   BALANCE_SWITCH_GLOBAL,
-                                           BALANCE_SEQUENCE, BALANCE_LOSS_FREE,
-                                           BALANCE_NONE,     BALANCE_DENSE};
-  static const char *names[] = {"switch",    "switch-global", "sequence",
-                                "loss-free", "none",          "dense"};
+  static const balance_method methods[] = {
+      BALANCE_SWITCH, BALANCE_SWITCH_GLOBAL, BALANCE_SEQUENCE, BALANCE_LOSS_FREE,
+      BALANCE_NONE,   BALANCE_DENSE,         BALANCE_PHI_BIAS, BALANCE_QUANTILE};
+  static const char *names[] = {"switch", "switch-global", "sequence", "loss-free",
+                                "none",   "dense",         "phi-bias", "quantile"};
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     balance_config b = phi;
     b.method = methods[i];
     if (i % 2) b.z_coefficient = 0;
     check_variant(&(variant){names[i], small, b, 1 + (int32_t)(i % 2), 5});
   }
+}
+
+/* Biases with micro-batches and padding, averages over steps, bins, sigmoid scores. */
+Test(model_gradient, biases) {
+  balance_config b = phi;
+  b.method = BALANCE_PHI_BIAS;
+  b.start = START_ZERO_CORRECTED;
+  b.potential.id = PHIBAL_POTENTIAL_EUCLID;
+  check_variant(&(variant){"phi-bias, corrected, 3 micro-batches", small, b, 3, 5});
+  b = phi;
+  b.method = BALANCE_QUANTILE;
+  b.quantile_eta = 0.25f;
+  check_variant(&(variant){"quantile, averaged, 3 micro-batches", small, b, 3, 5});
+  b.quantile_bins = 7;
+  check_variant(&(variant){"quantile, 7 bins, 2 micro-batches", small, b, 2, 5});
+  model_config c = small;
+  c.gate = PHIBAL_GATE_SIGMOID;
+  b.z_coefficient = 0;
+  check_variant(&(variant){"quantile, 7 bins, sigmoid", c, b, 1, 5});
+  b.quantile_bins = 0;
+  check_variant(&(variant){"quantile, sigmoid, 2 micro-batches", c, b, 2, 5});
+  c.experts = 5;
+  c.active = 4;
+  check_variant(&(variant){"quantile, 4 of 5", c, b, 3, 5});
 }
 
 Test(model_gradient, every_potential) {

@@ -15,7 +15,16 @@ options="--config tiny --data data/train.tokens --threads 1 --batch 8 --quiet --
 # ranks' gradients, rounded once more when they are added up, move the losses apart; a share of tokens
 # that was computed twice or not at all would change them by far more than the band of 1e-6.
 "$phibal" train $options --out alone >log 2>error || fail "one process"
-"$phibal" train $options --out alone-bias --method loss-free >log 2>error || fail "loss-free"
+# The methods that set a bias: quantiles of all ranks' tokens, found by adding up counts.
+method() { # NAME
+  case $1 in
+    bins) echo --method quantile --set balance.quantile_bins=100 ;;
+    *) echo --method $1 ;;
+  esac
+}
+for name in loss-free quantile bins; do
+  "$phibal" train $options --out alone-$name $(method $name) >log 2>error || fail "$name"
+done
 for ranks in 1 2 4; do
   on $ranks $options --out phi$ranks || fail "$ranks ranks"
   first=checkpoints/step-000000000001
@@ -27,12 +36,15 @@ for ranks in 1 2 4; do
   near 2.9e-14 "$(step phi$ranks 1 | value loss)" "$(step alone 1 | value loss)" || fail "loss"
   near 1e-6 "$(step phi$ranks 4 | value loss)" "$(step alone 4 | value loss)" || fail "later loss"
   [ $ranks != 1 ] || continue
-  on $ranks $options --out bias$ranks --method loss-free --micro 1 || fail "$ranks ranks, loss-free"
-  for layer in 0 1 2; do
-    name=model.layers.$layer.mlp.gate.e_score_correction_bias
-    "$tensor" alone-bias/$first/model.safetensors $name >alone.bias
-    "$tensor" bias$ranks/$first/model.safetensors $name >ranks.bias
-    cmp alone.bias ranks.bias || fail "$ranks ranks: another bias"
+  for name in loss-free quantile bins; do
+    on $ranks $options --out $name$ranks $(method $name) --micro 1 || fail "$ranks ranks, $name"
+    for layer in 0 1 2; do
+      bias=model.layers.$layer.mlp.gate.e_score_correction_bias
+      "$tensor" alone-$name/$first/model.safetensors $bias >alone.bias
+      "$tensor" $name$ranks/$first/model.safetensors $bias >ranks.bias
+      cmp alone.bias ranks.bias || fail "$ranks ranks, $name: another bias"
+      [ "$(tr -d '\0' <alone.bias | wc -c)" -gt 0 ] || fail "$name: no bias"
+    done
   done
 done
 on 4 $options --micro 1 --out micro || fail "4 ranks, micro-batches"

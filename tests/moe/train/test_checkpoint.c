@@ -89,6 +89,8 @@ Test(checkpoint, resumed_to_the_bit) {
       {"balance.method", "switch-global"},
       {"balance.method", "sequence"},
       {"balance.method", "loss-free", "balance.bias_rate", "0.02"},
+      {"balance.method", "phi-bias", "balance.bias_scale", "0.1"},
+      {"balance.method", "quantile", "balance.quantile_eta", "0.5"},
       {"balance.method", "none"},
       {"balance.method", "dense"},
       {"balance.start", "zero-corrected", "balance.eta", "0.01"},

@@ -44,7 +44,9 @@ static const balance_config phi = {.method = BALANCE_PHI,
                                    .eta = 0.6f,
                                    .alpha = 0.05,
                                    .z_coefficient = 1e-3,
-                                   .bias_rate = 1e-2f};
+                                   .bias_rate = 1e-2f,
+                                   .bias_scale = 0.5,
+                                   .quantile_eta = 0.75f};
 static const optimizer_config adamw = {.peak_lr = 1e-2,
                                        .final_lr = 0.1,
                                        .warmup = 0.3,
@@ -203,8 +205,9 @@ static void train_potentials(void) {
 }
 
 static void train_methods(void) {
-  static const char *const names[] = {"phi",       "switch", "switch-global", "sequence",
-                                      "loss-free", "none",   "dense"};
+  static const char *const names[] = {"phi",      "switch",    "switch-global",
+                                      "sequence", "loss-free", "phi-bias",
+                                      "quantile", "none",      "dense"};
   for (int method = BALANCE_SWITCH; method <= BALANCE_DENSE; method++) {
     run r = {names[method], plain, phi, false, 0};
     r.balance.method = (balance_method)method;
@@ -213,6 +216,12 @@ static void train_methods(void) {
   run r = {"phi, frequency, corrected", plain, phi, false, 0};
   r.balance.track = TRACK_FREQUENCY;
   r.balance.start = START_ZERO_CORRECTED;
+  train_if(&r);
+  r = (run){"quantile, sigmoid, bins", plain, phi, false, 0};
+  r.balance.method = BALANCE_QUANTILE;
+  r.balance.quantile_bins = 50;
+  r.balance.z_coefficient = 0;
+  r.model.gate = PHIBAL_GATE_SIGMOID;
   train_if(&r);
 }
 
