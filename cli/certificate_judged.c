@@ -33,20 +33,38 @@ static json_t *outputs_json(const judge_report *report) {
   return outputs;
 }
 
+static json_t *texts_json(const char *const *texts) {
+  json_t *to = json_array();
+  for (; texts && *texts; texts++) json_array_append_new(to, json_string(*texts));
+  return to;
+}
+
+enum { TEXTS = 32 };
+
+/* The texts, ended by null, in to[]; null where there are none. */
+static const char *const *read_texts(const json_t *from, const char *to[TEXTS + 1]) {
+  size_t n = 0;
+  for (; n < TEXTS && n < json_array_size(from); n++)
+    if (!(to[n] = json_string_value(json_array_get(from, n)))) break;
+  to[n] = NULL;
+  return n ? to : NULL;
+}
+
 static json_t *judged_json(const judge_request *request, const judge_report *report) {
   char cases[24], results[24];
   if (digest_text(request->cases, cases, sizeof cases) != PHIBAL_OK ||
       digest_text(request->results, results, sizeof results) != PHIBAL_OK)
     return NULL;
-  return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:f, s:b, s:I, s:I, s:I, s:o, s:o}", "cases",
-                   last_part(request->cases), "cases_digest", cases, "results",
-                   last_part(request->results), "results_digest", results, "operation",
-                   request->operation, "format", request->narrow ? request->format_name : NULL,
-                   "times", request->times, "answered_only", report->answered_only, "judged",
-                   (json_int_t)judge_judged(report), "unanswered", (json_int_t)report->unanswered,
-                   "failed", (json_int_t)report->failed, "score_error",
-                   request->any_selection ? json_real(request->score_error) : json_null(),
-                   "outputs", outputs_json(report));
+  return json_pack(
+      "{s:s, s:s, s:s, s:s, s:s?, s:s?, s:f, s:b, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o}", "cases",
+      last_part(request->cases), "cases_digest", cases, "results", last_part(request->results),
+      "results_digest", results, "operation", request->operation, "format",
+      request->narrow ? request->format_name : NULL, "times", request->times, "answered_only",
+      report->answered_only, "judged", (json_int_t)judge_judged(report), "unanswered",
+      (json_int_t)report->unanswered, "failed", (json_int_t)report->failed, "score_error",
+      request->any_selection ? json_real(request->score_error) : json_null(), "only",
+      texts_json(request->outputs), "where", texts_json(request->where), "not_offered",
+      (json_int_t)report->not_offered, "outputs", outputs_json(report));
 }
 
 phibal_status certificate_judged(const judge_request *request, const judge_report *report,
@@ -91,10 +109,12 @@ static void judge_again(findings *f, const judge_request *request, json_t *judge
   const int64_t cases = judge_judged(&report);
   json_int_t unanswered = report.unanswered; /* earlier certificates do not say how many */
   json_unpack(judged, "{s?I}", "unanswered", &unanswered);
+  json_int_t not_offered = 0;
+  json_unpack(judged, "{s?I}", "not_offered", &not_offered);
   if (!judge_passed(&report))
     certificate_found(f, "%" PRId64 " of %" PRId64 " cases fail", report.failed, cases);
   else if (json_integer_value(json_object_get(judged, "judged")) != cases ||
-           unanswered != report.unanswered)
+           unanswered != report.unanswered || not_offered != report.not_offered)
     certificate_found(f,
                       "judged again, %" PRId64 " cases are judged and %" PRId64
                       " not answered; other numbers are certified",
@@ -105,6 +125,10 @@ static void judge_again(findings *f, const judge_request *request, json_t *judge
     printf("  only about the %" PRId64 " cases that were answered; %" PRId64 " of %" PRId64
            " were not\n",
            cases, report.unanswered, report.count);
+  if (report.not_offered || request->outputs)
+    printf("  only about what was offered: %" PRId64 " of %" PRId64 " cases, and %s\n",
+           report.count, report.count + report.not_offered,
+           request->outputs ? "some of their outputs" : "all of their outputs");
   f->again += (int)report.output_count;
   json_decref(outputs);
   judge_report_clear(&report);
@@ -128,6 +152,9 @@ void certificate_check_judged(findings *f, json_t *judged) {
   request.any_selection = json_is_number(score_error);
   request.score_error = json_number_value(score_error);
   request.reselect = vectors_reselect;
+  const char *only[TEXTS + 1], *where[TEXTS + 1];
+  request.outputs = read_texts(json_object_get(judged, "only"), only);
+  request.where = read_texts(json_object_get(judged, "where"), where);
   char *cases_path = beside(f->path, cases), *results_path = beside(f->path, results);
   request.cases = cases_path;
   request.results = results_path;

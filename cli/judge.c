@@ -21,6 +21,13 @@ static const char help[] =
     "output. Exit status 1 if there are failures.\n"
     "\n"
     "  --op NAME      only the cases of this operation\n"
+    "  --outputs NAME,...\n"
+    "                 only these outputs are offered: the others are not judged\n"
+    "  --where CONDITION\n"
+    "                 only the cases that keep it are offered: gate=topk-softmax,probability, "
+    "k!=1,\n"
+    "                 E<=64 (experts), T>=1 (tokens), mask=absent, bias=given; any parameter or\n"
+    "                 input of the cases (repeatable). The others are counted as not offered\n"
     "  --format F     the results are in this narrower format (binary32, bfloat16, binary16): "
     "each\n"
     "                 must be a number within the bound, rounded once\n"
@@ -44,8 +51,11 @@ static const char help[] =
     "                 promises, and the worst cases or results, which are judged again\n"
     "  --plugin FILE  with --certificate: its shared library\n";
 
+enum { CHOICES = 32 };
+
 typedef struct judge_arguments {
   judge_request request;
+  const char *outputs[CHOICES + 1], *where[CHOICES + 1];
   const char *junit, *certificate, *plugin;
   bool json, all;
 } judge_arguments;
@@ -154,6 +164,9 @@ static void print_report(const judge_arguments *a, const judge_report *r) {
     fputs(r->count ? "no case was answered" : "there is no case to judge", stdout);
   if (r->answered_only && r->count)
     printf("; %" PRId64 " of %" PRId64 " were not answered", r->unanswered, r->count);
+  if (r->not_offered)
+    printf("; %" PRId64 " of %" PRId64 " cases were not offered", r->not_offered,
+           r->count + r->not_offered);
   puts("");
 }
 
@@ -200,6 +213,7 @@ static void print_json(const judge_request *request, const judge_report *r) {
                                 (json_int_t)s->by_error, "wrong", (json_int_t)s->wrong,
                                 "wrong_order", (json_int_t)s->wrong_order, "not_given",
                                 (json_int_t)s->not_given));
+  json_object_set_new(all, "not_offered", json_integer(r->not_offered));
   json_object_set_new(all, "ties", json_string(request->any_selection ? "any" : "lower"));
   json_object_set_new(all, "score_error", json_real(request->score_error));
   json_dumpf(all, stdout, JSON_INDENT(2));
@@ -241,6 +255,8 @@ static const char *const *names(const char *option) {
 static const struct option options[] = {{"op", required_argument, NULL, 'o'},
                                         {"format", required_argument, NULL, 'f'},
                                         {"times", required_argument, NULL, 't'},
+                                        {"outputs", required_argument, NULL, 's'},
+                                        {"where", required_argument, NULL, 'w'},
                                         {"ties", required_argument, NULL, 'i'},
                                         {"score-error", required_argument, NULL, 'e'},
                                         {"all", no_argument, NULL, 'a'},
@@ -254,6 +270,13 @@ static const struct option options[] = {{"op", required_argument, NULL, 'o'},
 
 const command_manual manual_judge = {
     .name = "judge", .text = help, .options = options, .names = names, .operands = "FILE"};
+
+static bool choose(const char **list, const char *value) {
+  int n = 0;
+  while (list[n]) n++;
+  if (n < CHOICES) list[n] = value;
+  return n < CHOICES;
+}
 
 /* -1 to go on, or the exit status. */
 static int read_arguments(int argc, char **argv, judge_arguments *a) {
@@ -284,6 +307,19 @@ static int read_arguments(int argc, char **argv, judge_arguments *a) {
       if (!command_read_real("judge", "--score-error", optarg, 0, 1e30, &a->request.score_error))
         return 2;
       within = true;
+      break;
+    case 's':
+      for (char *next = NULL, *name = strtok_r(optarg, ",", &next); name;
+           name = strtok_r(NULL, ",", &next))
+        if (!choose(a->outputs, name))
+          return command_usage_error("judge", "--outputs takes at most %d names", CHOICES);
+      if (!a->outputs[0]) return command_usage_error("judge", "--outputs takes names");
+      a->request.outputs = a->outputs;
+      break;
+    case 'w':
+      if (!choose(a->where, optarg))
+        return command_usage_error("judge", "--where may be given %d times", CHOICES);
+      a->request.where = a->where;
       break;
     case 'n':
       a->request.answered_only = true;

@@ -10,10 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A condition of the request is about something that there is. */
+enum { CONDITIONS = 32 };
+
 typedef struct judge_files {
   safetensors_file cases, results;
   json_t *manifest;
-  bool *used; /* [results.count] */
+  bool *used;              /* [results.count] */
+  bool met[2][CONDITIONS]; /* outputs and conditions of the request that some case has */
 } judge_files;
 
 static void files_close(judge_files *f) {
@@ -182,6 +186,7 @@ typedef struct comparison {
   judged_case *c;
   judged_output *to;
   const char *output;
+  bool narrower; /* the output is one of binary32 */
   bool failed;
 } comparison;
 
@@ -213,6 +218,14 @@ static void note_error(comparison *m, int64_t i, double error) {
   snprintf(to->worst_where, sizeof to->worst_where, "%.60s %.60s", m->c->id, where);
 }
 
+/* How far results may be from `expected`. A promise in ULP of binary64 has bounds that are 0 where
+   only the nearest number keeps it: there X times the promise is X - 1 promises more. */
+static double allowance(const comparison *m, double expected, double bound) {
+  const double times = m->request->times;
+  if (m->to->measure != MEASURE_ULP64 || times == 1) return bound * times;
+  return bound + (times - 1) * m->to->bound * phibal_format_ulp(PHIBAL_FORMAT_BINARY64, expected);
+}
+
 /* An error in the promise's measure: the bound is promise->bound of its units. */
 static double in_measure(const comparison *m, double distance, double expected, double bound) {
   if (distance == 0) return 0;
@@ -230,13 +243,17 @@ static double narrow_distance(phibal_format format, double got, double expected,
 
 static void compare_real(comparison *m, int64_t i) {
   double got = real_element(m->got, i), expected = real_element(m->expected, i);
-  double bound = real_element(m->bound, i), allowed = bound * m->request->times;
+  double bound = real_element(m->bound, i);
+  double allowed = isfinite(expected) ? allowance(m, expected, bound) : bound;
   bool right;
   double error = 0;
   if (isnan(expected) || isnan(got) || isinf(expected) || isinf(got)) {
     bool narrow = m->request->narrow && !isnan(expected) && !isnan(got);
     right = (isnan(expected) && isnan(got)) || got == expected ||
             (narrow && narrow_distance(m->request->format, got, expected, allowed) == 0);
+    /* Beyond binary32 nothing but its infinity is expected; a wider result must round to it. */
+    if (m->got->dtype == SAFETENSORS_F64 && m->narrower && isinf(expected) && isfinite(got))
+      right = round_to(PHIBAL_FORMAT_BINARY32, got) == expected;
     if (!right) error = (double)INFINITY;
   } else if (m->request->narrow) {
     double distance = narrow_distance(m->request->format, got, expected, allowed);
@@ -486,6 +503,7 @@ static phibal_status judge_output(const judge_request *request, judge_files *f, 
   m.bound = reselected_tensor(m.bound, choice->expected.bound, choice->expected.count, output,
                               &other_bound);
   m.got = find(&f->results, c->prefix, "out", output);
+  m.narrower = strcmp(dtype, "F32") == 0;
   m.to = output_row(report, f, c->operation, output, promise);
   if (!m.to) return phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
   if (!m.expected || (m.bound && m.bound->elements != m.expected->elements) ||
@@ -515,6 +533,106 @@ static phibal_status judge_output(const judge_request *request, judge_files *f, 
   return PHIBAL_OK;
 }
 
+static bool is_offered(const judge_request *request, judge_files *f, const char *output) {
+  if (!request->outputs) return true;
+  for (int i = 0; i < CONDITIONS && request->outputs[i]; i++)
+    if (strcmp(request->outputs[i], output) == 0) return f->met[0][i] = true;
+  return false;
+}
+
+/* The text between commas, as a number or a word, against a value. */
+static bool is_value(const char *text, size_t length, const json_t *value) {
+  char word[64], *end;
+  if (length >= sizeof word) return false;
+  memcpy(word, text, length);
+  word[length] = 0;
+  if (json_is_string(value)) return strcmp(word, json_string_value(value)) == 0;
+  const double number = strtod(word, &end);
+  return end != word && !*end && number == json_number_value(value);
+}
+
+static json_t *dimension(const json_t *inputs, int64_t from_the_last) {
+  const json_t *shape = json_object_get(json_object_get(inputs, "logits"), "shape");
+  const int64_t rank = (int64_t)json_array_size(shape);
+  return rank < from_the_last ? NULL : json_array_get(shape, (size_t)(rank - from_the_last));
+}
+
+/* Whether a case keeps a condition; *has: whether it has what the condition is about. */
+static phibal_status keeps(const char *condition, json_t *parameters, json_t *inputs, bool *has,
+                           bool *kept) {
+  const size_t length = strcspn(condition, "=<>!");
+  const char *sign = condition + length;
+  const bool equal = *sign == '=', unlike = !strncmp(sign, "!=", 2);
+  const bool most = !strncmp(sign, "<=", 2), least = !strncmp(sign, ">=", 2);
+  char name[64], *end;
+  if (length == 0 || length >= sizeof name || !(equal || unlike || most || least))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "--where %s: no condition NAME=VALUE,..., NAME!=VALUE,..., "
+                             "NAME<=NUMBER or NAME>=NUMBER",
+                             condition);
+  memcpy(name, condition, length);
+  name[length] = 0;
+  const char *values = sign + (equal ? 1 : 2);
+  const double limit = strtod(values, &end);
+  if ((most || least) && (end == values || *end))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--where %s: needs a number", condition);
+  json_t *value = json_object_get(parameters, name), *presence = NULL;
+  if (!strcmp(name, "E") || !strcmp(name, "T")) value = dimension(inputs, *name == 'E' ? 1 : 2);
+  *has = value != NULL;
+  if (!value && (equal || unlike)) {
+    presence = json_string(json_object_get(inputs, name) ? "given" : "absent");
+    *has = !strcmp(values, "given") || !strcmp(values, "absent");
+    if (*has) value = presence;
+  }
+  *kept = true;
+  if (value && (most || least)) {
+    const double number = json_number_value(value);
+    *kept = json_is_number(value) && (most ? number <= limit : number >= limit);
+  } else if (value) {
+    bool found = false;
+    for (const char *at = values;; at++) {
+      const size_t word = strcspn(at, ",");
+      found |= is_value(at, word, value);
+      at += word;
+      if (!*at) break;
+    }
+    *kept = found == equal;
+  }
+  json_decref(presence);
+  return PHIBAL_OK;
+}
+
+/* Whether the case has an output that is offered, and keeps all conditions. */
+static phibal_status case_is_offered(const judge_request *request, judge_files *f,
+                                     json_t *described, json_t *outputs, bool *offered) {
+  json_t *parameters = json_object_get(described, "parameters");
+  json_t *inputs = json_object_get(described, "inputs"), *row;
+  const char *output;
+  *offered = !request->outputs;
+  json_object_foreach(outputs, output, row) *offered |= is_offered(request, f, output);
+  for (int i = 0; request->where && i < CONDITIONS && request->where[i]; i++) {
+    bool has = false, kept = true;
+    phibal_status status = keeps(request->where[i], parameters, inputs, &has, &kept);
+    if (status != PHIBAL_OK) return status;
+    f->met[1][i] |= has;
+    *offered &= kept;
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status refuse_unmet(const judge_request *request, const judge_files *f) {
+  for (int i = 0; request->outputs && i < CONDITIONS && request->outputs[i]; i++)
+    if (!f->met[0][i])
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "--outputs: no case has an output %s",
+                               request->outputs[i]);
+  for (int i = 0; request->where && i < CONDITIONS && request->where[i]; i++)
+    if (!f->met[1][i])
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "--where %s: no case has that parameter or input",
+                               request->where[i]);
+  return PHIBAL_OK;
+}
+
 static phibal_status judge_case(const judge_request *request, judge_files *f, size_t index,
                                 json_t *described, judge_report *report) {
   const char *id, *prefix, *name, *kind;
@@ -527,6 +645,14 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, si
   int64_t results, first = results_of(&f->results, prefix, &results);
   if (request->operation && strcmp(name, request->operation) != 0) {
     memset(f->used + first, true, (size_t)results); /* of another operation, so not astray */
+    return PHIBAL_OK;
+  }
+  bool offered;
+  phibal_status status = case_is_offered(request, f, described, outputs, &offered);
+  if (status != PHIBAL_OK) return status;
+  if (!offered) {
+    report->not_offered++;
+    memset(f->used + first, true, (size_t)results);
     return PHIBAL_OK;
   }
   judged_case *c = &report->cases[report->count++];
@@ -545,11 +671,13 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, si
   /* An output under a wrong name is an answer: the case fails for what is missing. */
   c->answered = results > 0;
   if (request->answered_only && !c->answered) return PHIBAL_OK;
-  judged_choice choice;
-  phibal_status status = judge_selection(request, f, c, described, &choice);
+  judged_choice choice = {0};
+  if (is_offered(request, f, "experts") || !json_object_get(outputs, "experts"))
+    status = judge_selection(request, f, c, described, &choice);
   const char *output;
   if (status == PHIBAL_OK) json_object_foreach(outputs, output, described_output) {
-      status = judge_output(request, f, c, output, described_output, &choice, report);
+      if (is_offered(request, f, output))
+        status = judge_output(request, f, c, output, described_output, &choice, report);
       if (status != PHIBAL_OK) break;
     }
   /* Experts that are no output of the operation. */
@@ -560,6 +688,10 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, si
   }
   arena_free(&choice.expected.memory);
   if (status != PHIBAL_OK) return status;
+  if (request->outputs) json_object_foreach(outputs, output, described_output) {
+      const safetensors_tensor *got = find(&f->results, c->prefix, "out", output);
+      if (got) f->used[got - f->results.tensors] = true;
+    }
   for (int64_t i = first; i < first + results; i++)
     if (!f->used[i] && !report->misnamed++)
       snprintf(report->misnamed_name, sizeof report->misnamed_name, "%s",
@@ -668,6 +800,7 @@ phibal_status judge_vectors(const judge_request *request, judge_report *report) 
       status = judge_case(request, &f, index, described, report);
       if (status != PHIBAL_OK) break;
     }
+  if (status == PHIBAL_OK) status = refuse_unmet(request, &f);
   if (status == PHIBAL_OK) {
     judge_repeats(&f, report);
     sum_up(report, &f);

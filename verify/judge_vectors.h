@@ -19,6 +19,11 @@ typedef struct judge_request {
   const char *format_name; /* as it was asked for */
   double times;            /* bounds are multiplied by this; 1 for the promise itself */
   bool answered_only;      /* a case without any result is counted, and is no failure */
+  /* What is offered: the outputs (null-terminated; null: all), and the cases that keep all
+     conditions NAME=VALUE,..., NAME!=VALUE,..., NAME<=NUMBER or NAME>=NUMBER on a parameter, E or T
+     (of the logits), or an input that is given or absent. A condition on what a case does not have
+     holds; one on what no case has is refused. */
+  const char *const *outputs, *const *where;
   /* Experts that scores at most this far from the specified ones select, in any order of equal
      scores, are right, and the other outputs are judged by them; 0: ties in any order. Otherwise
      only the selection of (R2) is right. */
@@ -73,7 +78,8 @@ enum { LIKELY_FLAGS = 3 };
 
 typedef struct judge_report {
   judged_case *cases;
-  int64_t count, failed, unanswered; /* count: of all cases, the unanswered ones too */
+  int64_t count, failed, unanswered; /* count: of all cases, the unanswered ones too, */
+  int64_t not_offered;               /* but not those that the conditions leave out */
   bool answered_only;                /* as requested */
   judged_output *outputs;
   int64_t output_count;

@@ -148,7 +148,7 @@ def judge(op: str, function: Callable, *, cases: int = 24, seed: int = 1, times:
     """Calls the function on each case, with the case's inputs and parameters by name ('-' written '_'), and judges the
     dictionary of outputs that it returns. None leaves a case out. An input the function has no name for raises.
 
-    times: bounds are multiplied by it (a softmax in binary32 keeps 8). format: 'bfloat16' or 'binary16' where results
+    times: bounds are multiplied by it (a softmax in binary32 keeps 128). format: 'bfloat16' or 'binary16' where results
     are in that format. without: outputs that are not judged. to: turns each input, a numpy array, into what the function
     takes: torch.from_numpy for example. Raises ValueError for an operation that is not there."""
     with tempfile.TemporaryDirectory(prefix="phibal-") as folder:

@@ -5,9 +5,11 @@ usage: judge.py PHIBAL CERTIFICATE_SCHEMA
 
 Wrong judges that would be noticed: one that lets a case pass which lacks one of its outputs, or has it
 under a wrong name; that passes when nothing was answered; that judges an answered case less; that forgets
-in the certificate, the JUnit report or the JSON that cases were left out.
+in the certificate, the JUnit report or the JSON that cases were left out; that lets a partial
+implementation leave out what it offers, or whose conditions leave nothing.
 """
 import json
+import math
 import os
 import struct
 import subprocess
@@ -144,6 +146,67 @@ with tempfile.TemporaryDirectory() as folder:
         at("both.safetensors"))
     told = json.loads(run(0, "judge", at("two.safetensors"), at("both.safetensors"), "--op", "ema", "--json"))
     assert told["stray"] == 0 and told["judged"] == 3, told
+
+    # A partial implementation: one output, some parameters; the rest is not offered, and no excuse.
+    with open(at("cases.json"), encoding="utf-8") as f:
+        rows = json.load(f)["cases"]
+    plain = [c["prefix"] for c in rows if c["parameters"]["gate"] != "sigmoid" and "mask" not in c["inputs"]
+             and c["inputs"]["logits"]["shape"][1] <= 40]
+    partial = {name: t for name, t in answers.items() if name[:4] in plain and name.endswith("/probabilities")}
+    offer = ["--outputs", "probabilities", "--where", "gate!=sigmoid", "--where", "mask=absent", "--where", "E<=40"]
+    assert 2 < len(plain) < 12
+    judge(1, partial)
+    said = judge(0, partial, *offer)
+    assert "all %d cases passed; %d of 12 cases were not offered" % (len(plain), 12 - len(plain)) in said, said
+    told = json.loads(judge(0, partial, *offer, "--json"))
+    assert (told["judged"], told["not_offered"]) == (len(plain), 12 - len(plain)), told
+    judge(1, partial, *offer[:2])
+    judge(1, partial, *offer[2:])
+    some_name, (dtype, shape, data) = sorted(partial.items())[0]
+    judge(1, {**partial, some_name: (dtype, shape, data[:-4] + struct.pack("<f", 7.5))}, *offer)
+    # Equality of numbers and words, either side of a limit; a misspelt name is refused.
+    assert json.loads(judge(1, {}, "--where", "k=1,2", "--json"))["judged"] == sum(
+        c["parameters"]["k"] in (1, 2) for c in rows)
+    assert json.loads(judge(1, {}, "--where", "scale=1", "--where", "T>=3", "--json"))["judged"] == sum(
+        c["parameters"]["scale"] == 1 and c["inputs"]["logits"]["shape"][0] >= 3 for c in rows)
+    for wrong in (["--where", "gat=sigmoid"], ["--outputs", "gate"], ["--where", "k"], ["--where", "k<=x"]):
+        assert judge(2, partial, *wrong).count("\n") <= 2
+    # The certificate holds for what was offered only.
+    judge(0, partial, *offer, "--certificate", at("p.json"))
+    assert "only about what was offered: %d of 12 cases" % len(plain) in run(0, "judge", "--certificate", at("p.json"))
+    with open(at("p.json"), encoding="utf-8") as f:
+        good = json.load(f)
+    if jsonschema:
+        with open(schema_file, encoding="utf-8") as f:
+            jsonschema.validate(good, json.load(f))
+    for change in ({"only": []}, {"where": []}, {"not_offered": 0}):
+        with open(at("w.json"), "w", encoding="utf-8") as f:
+            json.dump({**good, "judged": {**good["judged"], **change}}, f)
+        assert "does not hold" in run(1, "judge", "--certificate", at("w.json")), change
+
+    # --times also where a promise is of binary64: 0.5 ULP, and 3 ULP off.
+    run(0, "vectors", "--op", "metrics", "--cases", "20", "--out", at("m.safetensors"), "--results", at("mr.safetensors"))
+    metrics = load(at("mr.safetensors"))
+    off = lambda data: b"".join(struct.pack("<d", x * (1 + 3 * 2.0**-53)) for x in struct.unpack("<%dd" % (len(data) // 8), data))
+    save(results, {name: (d, s, off(b)) if name.endswith("/maxvio-loads") else (d, s, b) for name, (d, s, b) in metrics.items()})
+    run(1, "judge", at("m.safetensors"), results)
+    run(1, "judge", at("m.safetensors"), results, "--times", "2")
+    run(0, "judge", at("m.safetensors"), results, "--times", "10")
+
+    # What is beyond binary32 may be given in binary64, as what it is; not anything.
+    run(0, "vectors", "--op", "exp", "--cases", "8", "--out", at("e.safetensors"), "--results", at("er.safetensors"))
+    wide, inputs, huge = {}, load(at("e.safetensors")), 0
+    for name, (d, s, b) in load(at("er.safetensors")).items():
+        x = struct.unpack("<%df" % (len(b) // 4), inputs[name.replace("/out/value", "/in/x")][2])
+        y = list(struct.unpack("<%df" % (len(b) // 4), b))
+        huge += sum(89 < v < 700 for v in x)
+        wide[name] = ("F64", s, struct.pack("<%dd" % len(y), *(math.exp(v) if 89 < v < 700 else w for v, w in zip(x, y))))
+    assert huge > 5
+    save(results, wide)
+    run(0, "judge", at("e.safetensors"), results)
+    save(results, {n: (d, s, b"".join(struct.pack("<d", min(v, 3e38)) for v in struct.unpack("<%dd" % (len(b) // 8), b)))
+                   for n, (d, s, b) in wide.items()})
+    run(1, "judge", at("e.safetensors"), results)
 
     # The certificate says it, and holds only for what it says.
     judge(0, some, "--answered-only", "--certificate", at("c.json"))
