@@ -52,6 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (m->experts % config.parallel.experts) config.parallel.experts = 1;
   m->expert_groups = m->active_groups = 0;
   m->head_width += m->head_width % 2;
+  m->post_norm = last & 128;
+  m->shared_gate = m->shared_experts && last & 128;
+  m->qkv_bias = false;
   m->qk_norm = last & 16 ? QK_NORM_PROJECTION : last & 32 ? QK_NORM_HEADS : QK_NORM_NONE;
   if (last & 8 && m->latent_width) {
     lower(&m->rope_width, m->head_width);
@@ -60,6 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     m->qk_norm = QK_NORM_NONE;
   } else {
     m->latent_width = m->query_latent_width = m->rope_width = m->value_width = 0;
+    m->qkv_bias = last & 64;
+    m->rope_width = last & 64 ? m->head_width / 4 * 2 : 0;
   }
   FUZZ_REQUIRE(!model_config_check(m), "%s", phibal_status_message());
   if (model_check_size(m, config.batch.micro_sequences)) {

@@ -16,6 +16,10 @@ static phibal_status check(const model *m, model_precision precision) {
   } missing[] = {
       {c->latent_width > 0, "latent attention"},
       {c->expert_groups > 1, "groups of experts"},
+      {!c->latent_width && c->rope_width && c->rope_width < c->head_width, "rope_width"},
+      {c->qkv_bias, "qkv_bias"},
+      {c->post_norm, "post_norm"},
+      {c->shared_gate, "shared_gate"},
       {c->attention_multiplier != 0 && c->attention_multiplier != 1, "scaled scores of attention"},
       {c->heads > PHIBAL_MAX_EXPERTS, "more than 1024 heads"},
       {precision == PRECISION_BFLOAT16 && m->expert_ranks && c->width % 2,

@@ -52,12 +52,17 @@ typedef struct model_config {
   float norm_epsilon;
   float logit_softcap;  /* logits = cap tanh(logits / cap); 0 for none */
   qk_norm_kind qk_norm; /* RMSNorm of queries and keys */
+  bool qkv_bias;        /* queries, keys and values of plain heads have a bias */
+  bool post_norm;       /* RMSNorm of what a branch adds to the stream, not of what it reads */
+  bool shared_gate; /* the shared experts' output is scaled by a sigmoid of its own for a token */
   bool embedding_scale; /* embeddings are multiplied by sqrt(d) (Gemma) */
   bool untied_head;     /* the output head is a matrix of its own */
   /* Multi-head latent attention (MLA; DeepSeek-V2, section 2.1): the keys and values of all heads
      are made from the RMSNorm of latent_width numbers a token, but for the last rope_width of a
-     head's head_width, which are one key for all heads; only those are turned. 0: plain heads. */
-  int32_t latent_width, rope_width;
+     head's head_width, which are one key for all heads; only those are turned. 0: plain heads, of
+     which the first rope_width numbers are turned, or with 0 all. */
+  int32_t latent_width;
+  int32_t rope_width;
   int32_t value_width;        /* of a head, in MLA; else head_width */
   int32_t query_latent_width; /* of MLA's queries; 0: they are made from the stream itself */
   float latent_norm_epsilon;

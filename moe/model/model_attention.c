@@ -1,4 +1,5 @@
-/* The attention branch of a layer: norm, projections, rotation, attention, projection, residual. */
+/* The attention branch of a layer: norm, projections, rotation, attention, projection, residual.
+   With post_norm the norm is between the last two. */
 #include "model_internal.h"
 
 #include "norm.h"
@@ -41,10 +42,11 @@ attention_shape model_attention_shape(const model *m, int32_t batch) {
 }
 
 int32_t model_rope_width(const model_config *config) {
-  return config->latent_width ? config->rope_width : config->head_width;
+  return config->rope_width ? config->rope_width : config->head_width;
 }
 
-/* Turns the last model_rope_width numbers of each head's query and key, which lie side by side. */
+/* Turns model_rope_width numbers of each head's query and key, which lie side by side: the last of
+   latent attention, else the first. */
 static void rotate(const model *m, const widths *at, float direction, float *qkv) {
   const model_config *c = &m->config;
   const rope_shape shape = {.rows = at->tokens,
@@ -55,7 +57,7 @@ static void rotate(const model *m, const widths *at, float direction, float *qkv
                             .row_stride = at->all,
                             .interleaved = c->rope_interleaved};
   rope_apply(&shape, m->scratch.rotation_cosine, m->scratch.rotation_sine, direction,
-             qkv + (at->n - shape.n));
+             qkv + (c->latent_width ? at->n - shape.n : 0));
 }
 
 static void head_norms(const model *m, const widths *at, norm_shape *q, norm_shape *k) {
@@ -79,6 +81,37 @@ static void copy_rows(int64_t rows, int64_t n, const float *from, int64_t from_s
     memcpy(to + i * to_stride, from + i * from_stride, (size_t)n * sizeof(float));
 }
 
+/* to [rows][n] += x [rows][n], or with x_stride 0 one row for all; by all threads of a parallel
+   region, as norm_forward. */
+static void add_rows(int64_t rows, int64_t n, const float *x, int64_t x_stride, float *to) {
+  if (!omp_get_level()) {
+#pragma omp parallel
+    add_rows(rows, n, x, x_stride, to);
+    return;
+  }
+#pragma omp for schedule(static)
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < n; j++) to[i * n + j] += x[i * x_stride + j];
+}
+
+/* gradient [n] += the sum of rows [rows][n], in their order, in binary64. */
+static void add_columns(int64_t rows, int64_t n, const float *x, float *gradient) {
+  enum { COLUMNS = 16 };
+  if (!omp_get_level()) {
+#pragma omp parallel
+    add_columns(rows, n, x, gradient);
+    return;
+  }
+#pragma omp for schedule(static)
+  for (int64_t first = 0; first < n; first += COLUMNS) {
+    const int64_t columns = n - first < COLUMNS ? n - first : COLUMNS;
+    double sum[COLUMNS] = {0};
+    for (int64_t i = 0; i < rows; i++)
+      for (int64_t j = 0; j < columns; j++) sum[j] += (double)x[i * n + first + j];
+    for (int64_t j = 0; j < columns; j++) gradient[first + j] += (float)sum[j];
+  }
+}
+
 /* Norm of the queries and keys; the raw ones are kept. */
 static void normalise_heads(const model *m, const layer_weights *w, layer_activations *on,
                             const widths *at) {
@@ -99,6 +132,7 @@ static void plain_forward(model *m, int32_t layer, const widths *at) {
   for (int i = 0; i < 3; i++)
     adapted_forward(m, w->qkv + first[i] * at->d, at->tokens, on->normed, at->all,
                     on->qkv + first[i]);
+  if (w->qkv_bias) add_rows(at->tokens, at->all, w->qkv_bias, 0, on->qkv);
   if (m->config.qk_norm) normalise_heads(m, w, on, at);
 }
 
@@ -117,6 +151,7 @@ static void plain_backward(model *m, int32_t layer, const widths *at) {
                   s->qkv_gradient + at->queries, at->all, 0, s->qkv_gradient + at->queries, at->all,
                   g->k_norm, s->norm);
   }
+  if (g->qkv_bias) add_columns(at->tokens, at->all, s->qkv_gradient, g->qkv_bias);
   phibal_gemm_linear_weight_gradient(at->tokens, at->all, at->d, s->qkv_gradient, on->normed,
                                      g->qkv);
   phibal_gemm_linear_input_gradient(at->tokens, at->all, at->d, s->qkv_gradient, w->qkv, false,
@@ -140,7 +175,8 @@ static void branch_forward(model *m, int32_t layer, int32_t batch) {
   const attention_shape shape = model_attention_shape(m, batch);
   const widths at = widths_of(m, &shape);
   norm_shape norm = {at.tokens, 1, at.d, c->norm_epsilon};
-  norm_forward(&norm, on->x, at.d, w->attention_norm, on->normed, at.d, on->inverse);
+  if (!c->post_norm)
+    norm_forward(&norm, on->x, at.d, w->attention_norm, on->normed, at.d, on->inverse);
   if (c->latent_width)
     latent_forward(m, layer, batch);
   else
@@ -148,9 +184,13 @@ static void branch_forward(model *m, int32_t layer, int32_t batch) {
   rotate(m, &at, 1.0f, on->qkv);
   attention_forward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum, m->threads,
                     m->scratch.attention);
-  copy_rows(at.tokens, at.d, on->x, at.d, on->middle, at.d);
-  phibal_gemm_linear(at.tokens, at.d, at.values, on->attended, w->o, true, on->middle);
-  adapted_forward(m, w->o, at.tokens, on->attended, at.d, on->middle);
+  float *to = c->post_norm ? on->attention_output : on->middle;
+  if (!c->post_norm) copy_rows(at.tokens, at.d, on->x, at.d, to, at.d);
+  phibal_gemm_linear(at.tokens, at.d, at.values, on->attended, w->o, !c->post_norm, to);
+  adapted_forward(m, w->o, at.tokens, on->attended, at.d, to);
+  if (!c->post_norm) return;
+  norm_forward(&norm, to, at.d, w->attention_norm, on->middle, at.d, on->inverse);
+  add_rows(at.tokens, at.d, on->x, at.d, on->middle);
 }
 
 void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
@@ -169,12 +209,16 @@ static void branch_backward(model *m, int32_t layer, int32_t batch) {
   model_scratch *s = &m->scratch;
   const attention_shape shape = model_attention_shape(m, batch);
   const widths at = widths_of(m, &shape);
-  phibal_gemm_linear_weight_gradient(at.tokens, at.d, at.values, s->stream_gradient, on->attended,
-                                     g->o);
-  phibal_gemm_linear_input_gradient(at.tokens, at.d, at.values, s->stream_gradient, w->o, false,
+  const norm_shape norm = {at.tokens, 1, at.d, c->norm_epsilon};
+  if (c->post_norm)
+    norm_backward(&norm, on->attention_output, at.d, w->attention_norm, on->inverse,
+                  s->stream_gradient, at.d, 0, s->branch_gradient, at.d, g->attention_norm,
+                  s->norm);
+  const float *from = c->post_norm ? s->branch_gradient : s->stream_gradient;
+  phibal_gemm_linear_weight_gradient(at.tokens, at.d, at.values, from, on->attended, g->o);
+  phibal_gemm_linear_input_gradient(at.tokens, at.d, at.values, from, w->o, false,
                                     s->attended_gradient);
-  adapted_backward(m, w->o, at.tokens, on->attended, at.d, s->stream_gradient,
-                   s->attended_gradient);
+  adapted_backward(m, w->o, at.tokens, on->attended, at.d, from, s->attended_gradient);
   attention_backward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum,
                      s->attended_gradient, s->qkv_gradient, m->threads, s->attention);
   rotate(m, &at, -1.0f, s->qkv_gradient);
@@ -182,7 +226,10 @@ static void branch_backward(model *m, int32_t layer, int32_t batch) {
     latent_backward(m, layer, batch);
   else
     plain_backward(m, layer, &at);
-  norm_shape norm = {at.tokens, 1, at.d, c->norm_epsilon};
+  if (c->post_norm) {
+    add_rows(at.tokens, at.d, s->normed_gradient, at.d, s->stream_gradient);
+    return;
+  }
   norm_backward(&norm, on->x, at.d, w->attention_norm, on->inverse, s->normed_gradient, at.d, 1,
                 s->stream_gradient, at.d, g->attention_norm, s->norm);
 }

@@ -5,9 +5,11 @@
 
 static phibal_status check_latent(const model_config *c) {
   if (c->latent_width < 1) {
-    if (c->query_latent_width || c->rope_width || c->value_width)
-      refuse("query_latent_width, rope_width and value_width are for latent attention, and "
-             "latent_width is 0");
+    if (c->query_latent_width || c->value_width)
+      refuse("query_latent_width and value_width are for latent attention, and latent_width is 0");
+    if (c->rope_width < 0 || c->rope_width % 2 || c->rope_width > c->head_width)
+      refuse("rope_width %d: expected 0, or an even number up to head_width %d", c->rope_width,
+             c->head_width);
     return PHIBAL_OK;
   }
   if (c->rope_width < 2 || c->rope_width % 2 || c->rope_width > c->head_width)
@@ -18,6 +20,7 @@ static phibal_status check_latent(const model_config *c) {
     refuse("latent attention has a key for each of %d heads, not %d key_value_heads", c->heads,
            c->key_value_heads);
   if (c->qk_norm) refuse("latent attention has its own norms: no qk_norm");
+  if (c->qkv_bias) refuse("latent attention has no qkv_bias");
   if (!(c->latent_norm_epsilon >= 0)) refuse("latent_norm_epsilon must not be negative");
   return PHIBAL_OK;
 }
@@ -55,6 +58,7 @@ static phibal_status check_rope(const model_config *c) {
 phibal_status model_config_check(const model_config *c) {
   if (!(c->attention_multiplier >= 0) || !(c->rope_magnitude >= 0))
     refuse("attention_multiplier and rope_magnitude must not be negative");
+  if (c->shared_gate && c->shared_experts < 1) refuse("shared_gate needs shared_experts");
   phibal_status status = check_latent(c);
   if (!status) status = check_groups(c);
   return status ? status : check_rope(c);

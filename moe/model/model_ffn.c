@@ -3,6 +3,9 @@
 
 #include "norm.h"
 
+#include "moe/machine/lanes.h"
+
+#include "kernels/core/sigmoid.h"
 #include "kernels/cpu/gemm.h"
 
 #include <stdio.h>
@@ -54,14 +57,64 @@ static ffn_call experts_call(const model *m, int32_t layer) {
                     .down_gradient = g->down};
 }
 
-/* Added to `out`. */
+/* Added to `out`; with shared_gate, sigmoid(z_t) y_t with z_t = <w, x_t> and y the FFN's output. */
 static phibal_status dense_forward(model *m, int32_t layer, int64_t tokens, float *out) {
-  const int64_t offsets[2] = {0, tokens};
+  const int64_t offsets[2] = {0, tokens}, d = m->config.width;
   const ffn_call call = dense_call(m, layer, offsets);
-  phibal_status status = adapted_ffn_forward(m, &call, m->scratch.branch);
+  const float *w = m->weights.layers[layer].shared_scale;
+  layer_activations *on = &m->layers[layer];
+  if (!w) {
+    phibal_status status = adapted_ffn_forward(m, &call, m->scratch.branch);
+    if (!status) add_rows(tokens * d, m->scratch.branch, out);
+    return status;
+  }
+  phibal_status status = adapted_ffn_forward(m, &call, on->shared_output);
   if (status) return status;
-  add_rows(tokens * m->config.width, m->scratch.branch, out);
+  phibal_gemm_linear(tokens, 1, d, on->ffn_normed, w, false, on->shared_logit);
+  adapted_forward(m, w, tokens, on->ffn_normed, 1, on->shared_logit);
+#pragma omp parallel for schedule(static)
+  for (int64_t t = 0; t < tokens; t++) {
+    const float scale = core_sigmoid(on->shared_logit[t]);
+    const float *restrict y = on->shared_output + t * d;
+    for (int64_t j = 0; j < d; j++) out[t * d + j] += scale * y[j];
+  }
   return PHIBAL_OK;
+}
+
+/* The shared experts' part of the backward pass: adds to normed_gradient what reaches their input
+   and, with shared_gate, what reaches it through z:
+     dL/dy_t = sigmoid(z_t) dL/dout_t,  dL/dz_t = sigmoid(z_t) sigmoid(-z_t) <dL/dout_t, y_t>.
+   route_gradient and gate_gradient, which the experts are done with, hold these. */
+static phibal_status shared_backward(model *m, int32_t layer, int64_t tokens,
+                                     const float *out_gradient) {
+  const int64_t offsets[2] = {0, tokens}, d = m->config.width;
+  const ffn_call shared = dense_call(m, layer, offsets);
+  const layer_activations *on = &m->layers[layer];
+  const float *w = m->weights.layers[layer].shared_scale;
+  model_scratch *s = &m->scratch;
+  const float *y_gradient = out_gradient;
+  if (w) {
+    float *z_gradient = s->gate_gradient;
+    y_gradient = s->route_gradient;
+#pragma omp parallel for schedule(static)
+    for (int64_t t = 0; t < tokens; t++) {
+      const double scale = core_sigmoid64((double)on->shared_logit[t]);
+      const double rest = core_sigmoid64(-(double)on->shared_logit[t]);
+      const float *from = out_gradient + t * d;
+      z_gradient[t] = (float)(scale * rest * lanes_dot(d, from, on->shared_output + t * d));
+      for (int64_t j = 0; j < d; j++) s->route_gradient[t * d + j] = (float)scale * from[j];
+    }
+#pragma omp parallel
+    {
+      phibal_gemm_linear_weight_gradient(tokens, 1, d, z_gradient, on->ffn_normed,
+                                         m->weight_gradients.layers[layer].shared_scale);
+      phibal_gemm_linear_input_gradient(tokens, 1, d, z_gradient, w, true, s->normed_gradient);
+    }
+    adapted_backward(m, w, tokens, on->ffn_normed, 1, z_gradient, s->normed_gradient);
+  }
+  phibal_status status = adapted_ffn_backward(m, &shared, y_gradient, s->h_gradient, s->branch);
+  if (!status) add_rows(tokens * d, s->branch, s->normed_gradient);
+  return status;
 }
 
 static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
@@ -104,18 +157,29 @@ phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int
   layer_activations *on = &m->layers[layer];
   int64_t tokens = (int64_t)batch * c->sequence;
   double mark = model_now();
-  norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
+  const norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
+  /* The experts add to it. */
+  float *to = c->post_norm ? on->ffn_output : out;
 #pragma omp parallel
   {
-    norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed, c->width,
-                 on->ffn_inverse);
+    if (!c->post_norm)
+      norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed, c->width,
+                   on->ffn_inverse);
 #pragma omp for schedule(static)
     for (int64_t t = 0; t < tokens; t++)
-      memcpy(out + t * c->width, on->middle + t * c->width, (size_t)c->width * sizeof(float));
+      if (c->post_norm)
+        memset(to + t * c->width, 0, (size_t)c->width * sizeof(float));
+      else
+        memcpy(to + t * c->width, on->middle + t * c->width, (size_t)c->width * sizeof(float));
   }
   model_clock(&mark, &m->times.experts);
-  if (w->router) return experts_forward(m, layer, moe_layer, batch, training, losses, out, &mark);
-  phibal_status status = dense_forward(m, layer, tokens, out);
+  phibal_status status =
+      w->router ? experts_forward(m, layer, moe_layer, batch, training, losses, to, &mark)
+                : dense_forward(m, layer, tokens, to);
+  if (!status && c->post_norm) {
+    norm_forward(&norm, to, c->width, w->ffn_norm, out, c->width, on->ffn_inverse);
+    add_rows(tokens * c->width, on->middle, out);
+  }
   model_clock(&mark, &m->times.experts);
   return status;
 }
@@ -128,7 +192,9 @@ phibal_status ffn_branch_recompute(model *m, int32_t layer, int32_t batch) {
   phibal_status status = PHIBAL_OK;
   double mark = model_now();
   norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
-  norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed, c->width, on->ffn_inverse);
+  if (!c->post_norm)
+    norm_forward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_normed, c->width,
+                 on->ffn_inverse);
   if (w->router) {
     const ffn_call call = experts_call(m, layer);
     status = phibal_gather(on->offsets[c->experts], c->active, c->width, on->source, on->ffn_normed,
@@ -137,14 +203,21 @@ phibal_status ffn_branch_recompute(model *m, int32_t layer, int32_t batch) {
   }
   if (!status && (!w->router || w->shared_gate)) {
     const ffn_call dense = dense_call(m, layer, offsets);
-    status = adapted_ffn_forward(m, &dense, m->scratch.branch);
+    status =
+        adapted_ffn_forward(m, &dense, w->shared_scale ? on->shared_output : m->scratch.branch);
+  }
+  if (!status && w->shared_scale) {
+    phibal_gemm_linear(tokens, 1, c->width, on->ffn_normed, w->shared_scale, false,
+                       on->shared_logit);
+    adapted_forward(m, w->shared_scale, tokens, on->ffn_normed, 1, on->shared_logit);
   }
   model_clock(&mark, &m->times.experts);
   return status;
 }
 
-/* normed_gradient is overwritten with what reaches the FFN's input. */
-static phibal_status experts_backward(model *m, int32_t layer, int32_t batch, double *mark) {
+/* normed_gradient is overwritten with what reaches the FFN's input from its output. */
+static phibal_status experts_backward(model *m, int32_t layer, int32_t batch,
+                                      const float *out_gradient, double *mark) {
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
   layer_activations *on = &m->layers[layer];
@@ -152,7 +225,7 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch, do
   int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
   phibal_status status =
       phibal_combine_backward(tokens, c->active, d, on->row, on->gates, on->expert_output,
-                              s->stream_gradient, s->route_gradient, s->gate_gradient);
+                              out_gradient, s->route_gradient, s->gate_gradient);
   if (status) return status;
   model_clock(mark, &m->times.permutation);
   status = balance_route_backward(m, layer, batch);
@@ -172,12 +245,7 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch, do
     status = exchange_backward(m, layer, s->route_gradient, s->gathered_gradient);
   else
     status = adapted_ffn_backward(m, &call, s->route_gradient, s->h_gradient, s->gathered_gradient);
-  if (!status && w->shared_gate) {
-    const int64_t offsets[2] = {0, tokens};
-    const ffn_call shared = dense_call(m, layer, offsets);
-    status = adapted_ffn_backward(m, &shared, s->stream_gradient, s->h_gradient, s->branch);
-    if (!status) add_rows(tokens * d, s->branch, s->normed_gradient);
-  }
+  if (!status && w->shared_gate) status = shared_backward(m, layer, tokens, out_gradient);
   if (status) return status;
   model_clock(mark, &m->times.experts);
   status = phibal_gather_backward(tokens, c->active, d, on->row, s->gathered_gradient,
@@ -194,15 +262,24 @@ phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch) {
   int64_t tokens = (int64_t)batch * c->sequence;
   double mark = model_now();
   phibal_status status;
+  const norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
+  if (c->post_norm)
+    norm_backward(&norm, on->ffn_output, c->width, w->ffn_norm, on->ffn_inverse, s->stream_gradient,
+                  c->width, 0, s->branch_gradient, c->width, g->ffn_norm, s->norm);
+  const float *from = c->post_norm ? s->branch_gradient : s->stream_gradient;
   if (w->router) {
-    status = experts_backward(m, layer, batch, &mark);
+    status = experts_backward(m, layer, batch, from, &mark);
   } else {
     const int64_t offsets[2] = {0, tokens};
     const ffn_call call = dense_call(m, layer, offsets);
-    status = adapted_ffn_backward(m, &call, s->stream_gradient, s->h_gradient, s->normed_gradient);
+    status = adapted_ffn_backward(m, &call, from, s->h_gradient, s->normed_gradient);
   }
   if (status) return status;
-  norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
+  if (c->post_norm) {
+    add_rows(tokens * c->width, s->normed_gradient, s->stream_gradient);
+    model_clock(&mark, &m->times.experts);
+    return PHIBAL_OK;
+  }
   norm_backward(&norm, on->middle, c->width, w->ffn_norm, on->ffn_inverse, s->normed_gradient,
                 c->width, 1, s->stream_gradient, c->width, g->ffn_norm, s->norm);
   model_clock(&mark, &m->times.experts);

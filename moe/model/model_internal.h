@@ -15,6 +15,7 @@ enum { MODEL_ORIGIN = 192 };
 typedef struct layer_weights {
   float *attention_norm;  /* [d] */
   float *qkv;             /* [(heads + 2 kv heads) n][d]: q, k, v in a row; null with MLA */
+  float *qkv_bias;        /* [(heads + 2 kv heads) n]; null without */
   float *q_norm, *k_norm; /* [n], or [heads n] and [kv heads n] */
   /* MLA: c the latent's width, cq the queries', r that of the shared key, v of a head's values. */
   float *q;                    /* [heads n][d], or [heads n][cq] */
@@ -27,6 +28,7 @@ typedef struct layer_weights {
   float *router;               /* [E][d]; null: a dense layer */
   float *gate, *up, *down;     /* [E][f][d], [E][f][d], [E][d][f]; E = 1 if dense */
   float *shared_gate, *shared_up, *shared_down; /* [f][d], [f][d], [d][f] */
+  float *shared_scale;                          /* [d], whose product has the sigmoid; or null */
 } layer_weights;
 
 typedef struct model_weights {
@@ -63,6 +65,10 @@ typedef struct layer_activations {
   /* gathered, a, b, h are null where ranks divide the experts: model_exchange.c has theirs. On a
      device h, gathered and expert_output are null. */
   float *shared_a, *shared_b, *shared_h; /* [T][f]* */
+  float *shared_logit, *shared_output;   /* [T], [T][d]; null without shared_gate */
+  /* With post_norm, [T][d] what a branch adds, before its norm; normed and ffn_normed are x and
+     middle themselves then. */
+  float *attention_output, *ffn_output;
   float *price; /* [1][E], or [batch][E] for sequence-wise balancing; valid if has_price */
   bool has_price;
 } layer_activations;
@@ -76,6 +82,7 @@ typedef struct model_scratch {
   uint8_t *mask;                 /* [T] */
   float *stream_gradient;        /* [T][d] of the residual stream */
   float *normed_gradient;        /* [T][d] */
+  float *branch_gradient;        /* [T][d] of a branch's output before its norm; post_norm only */
   float *branch;                 /* [T][d]* a branch's output, or its input's gradient */
   float *router_input;           /* [T][d] in bfloat16 only: the FFN's input unrounded */
   float *narrow_gradient;        /* [T][d]* in bfloat16 only: stream_gradient rounded */

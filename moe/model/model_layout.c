@@ -77,6 +77,11 @@ static void append_heads(builder *to, const model_config *c, int32_t layer) {
   append_matrix(to, keys, d, "self_attn.k_proj.weight", layer);
   append_matrix(to, keys, d, "self_attn.v_proj.weight", layer);
   append_matrix(to, d, queries, "self_attn.o_proj.weight", layer);
+  if (c->qkv_bias) {
+    append_vector(to, queries, "self_attn.q_proj.bias", layer);
+    append_vector(to, keys, "self_attn.k_proj.bias", layer);
+    append_vector(to, keys, "self_attn.v_proj.bias", layer);
+  }
   if (c->qk_norm) {
     bool whole = c->qk_norm == QK_NORM_PROJECTION;
     append_vector(to, whole ? queries : n, "self_attn.q_norm.weight", layer);
@@ -86,12 +91,15 @@ static void append_heads(builder *to, const model_config *c, int32_t layer) {
 
 static void append_attention(builder *to, const model_config *c, int32_t layer) {
   int64_t d = c->width;
-  append_vector(to, d, "input_layernorm.weight", layer);
+  append_vector(to, d, c->post_norm ? "post_attention_layernorm.weight" : "input_layernorm.weight",
+                layer);
   if (c->latent_width)
     append_latent(to, c, layer);
   else
     append_heads(to, c, layer);
-  append_vector(to, d, "post_attention_layernorm.weight", layer);
+  append_vector(
+      to, d, c->post_norm ? "post_feedforward_layernorm.weight" : "post_attention_layernorm.weight",
+      layer);
 }
 
 static void append_ffn(builder *to, const model_config *c, int32_t layer, bool dense) {
@@ -114,6 +122,7 @@ static void append_ffn(builder *to, const model_config *c, int32_t layer, bool d
     append_matrix(to, shared, d, "mlp.shared_experts.gate_proj.weight", layer);
     append_matrix(to, shared, d, "mlp.shared_experts.up_proj.weight", layer);
     append_matrix(to, d, shared, "mlp.shared_experts.down_proj.weight", layer);
+    if (c->shared_gate) append_matrix(to, 1, d, "mlp.shared_expert_gate.weight", layer);
   }
 }
 
@@ -176,6 +185,10 @@ static void bind_attention(const model *m, float *base, int32_t *tensor, layer_w
   w->qkv = next(m, base, tensor);
   *tensor += 2; /* k_proj and v_proj follow q_proj without a gap: one matrix */
   w->o = next(m, base, tensor);
+  if (m->config.qkv_bias) {
+    w->qkv_bias = next(m, base, tensor);
+    *tensor += 2; /* likewise */
+  }
   if (m->config.qk_norm) {
     w->q_norm = next(m, base, tensor);
     w->k_norm = next(m, base, tensor);
@@ -200,6 +213,7 @@ void model_bind(const model *m, float *base, model_weights *weights) {
       w->shared_gate = next(m, base, &tensor);
       w->shared_up = next(m, base, &tensor);
       w->shared_down = next(m, base, &tensor);
+      if (m->config.shared_gate) w->shared_scale = next(m, base, &tensor);
     }
   }
   weights->norm = next(m, base, &tensor);
@@ -230,10 +244,12 @@ void model_initialise(model *m, uint64_t seed) {
     /* Its place in the whole tensor draws an element, whichever rank has it. */
     int64_t first = tensor->first * tensor->shape[1] * tensor->shape[2];
     double spread = deviation(&m->config, tensor);
-    bool is_norm = tensor->dimensions == 1;
+    const bool is_bias = string_ends_with(tensor->name, ".bias");
+    const bool is_norm = tensor->dimensions == 1 && !is_bias;
 #pragma omp parallel for schedule(static)
     for (int64_t j = 0; j < n; j++)
-      to[j] = is_norm ? 1.0f
-                      : (float)(spread * random_normal(seed, (uint64_t)i, (uint64_t)(first + j)));
+      to[j] = is_norm   ? 1.0f
+              : is_bias ? 0.0f
+                        : (float)(spread * random_normal(seed, (uint64_t)i, (uint64_t)(first + j)));
   }
 }

@@ -4,6 +4,8 @@
                  2 cq + 3)
      dense FFN   T (d + 3 f + 1)
      MoE         T (d + E + 2) + T k (2 d + 3 f + 6), and with shared experts 3 T f shared
+   with shared_gate another T (d + 1); with post_norm the norms' inputs are those that the layer has
+   anyway, and 2 T d for their outputs' inputs in their place;
    and one layer's gradients, T (4 d + (2 heads + 2 kv heads) n + E) + T k (2 d + f + 1), are shared
    by all layers. Where ranks divide the experts, T k (d + 3 f) of a MoE layer and T k f of the
    gradients are those of the rows that reach this rank's experts, in model_exchange.c. Scores of
@@ -16,7 +18,7 @@
    are kept beside a and b. Of attention it keeps one number a head, not two. In bfloat16 rows take
    2 bytes; inverses, logits, what a route has, and 2 d a token of the residual stream stay
    binary32. Where layers are recomputed, each keeps T (d + E + 1) + 6 T k, a dense one T d, and the
-   rest is that of the largest.
+   rest is that of the largest; with post_norm T (d + 1) more.
  */
 #include "model_internal.h"
 
@@ -38,6 +40,10 @@ static void allocate_saved(const model *m, layer_activations *to, bool dense, in
   const int64_t routes = tokens * c->active;
   const int64_t prices = m->balance.method == BALANCE_SEQUENCE ? m->batch : 1;
   to->x = TAKE(tokens * c->width, float);
+  if (c->post_norm) {
+    to->ffn_output = TAKE(tokens * c->width, float);
+    to->ffn_inverse = TAKE(tokens, float);
+  }
   if (dense) return;
   to->logits = TAKE(tokens * c->experts, float);
   to->gates = TAKE(routes, float);
@@ -52,7 +58,8 @@ static void allocate_saved(const model *m, layer_activations *to, bool dense, in
 static void allocate_attention(const model *m, layer_activations *to, int64_t tokens, arena *a) {
   const model_config *c = &m->config;
   int64_t d = c->width, n = c->head_width;
-  to->normed = ROWS(tokens * d);
+  to->normed = c->post_norm ? to->x : ROWS(tokens * d);
+  if (c->post_norm) to->attention_output = TAKE(tokens * d, float);
   to->inverse = TAKE(tokens, float);
   const attention_shape shape = model_attention_shape(m, m->batch);
   to->qkv = ROWS(tokens * attention_row(&shape));
@@ -83,8 +90,8 @@ static void allocate_ffn(const model *m, layer_activations *to, bool dense, int6
   const model_config *c = &m->config;
   int64_t d = c->width, routes = tokens * c->active;
   int64_t rows = dense ? tokens : routes, f = dense ? c->dense_hidden : c->hidden;
-  to->ffn_normed = ROWS(tokens * d);
-  to->ffn_inverse = TAKE(tokens, float);
+  to->ffn_normed = c->post_norm ? to->middle : ROWS(tokens * d);
+  if (!c->post_norm) to->ffn_inverse = TAKE(tokens, float);
   bool elsewhere = !dense && m->expert_ranks; /* model_exchange.c has their rows */
   if (!elsewhere) {
     to->a = ROWS(rows * f);
@@ -99,6 +106,10 @@ static void allocate_ffn(const model *m, layer_activations *to, bool dense, int6
     to->shared_a = ROWS(tokens * shared);
     to->shared_b = ROWS(tokens * shared);
     if (!m->on_device) to->shared_h = ROWS(tokens * shared);
+    if (c->shared_gate) {
+      to->shared_logit = TAKE(tokens, float);
+      to->shared_output = TAKE(tokens * d, float);
+    }
   }
 }
 
@@ -114,6 +125,7 @@ static void allocate_scratch(model *m, int64_t tokens, arena *a) {
   to->mask = TAKE(tokens, uint8_t);
   to->stream_gradient = TAKE(tokens * d, float);
   to->normed_gradient = TAKE(tokens * d, float);
+  if (c->post_norm) to->branch_gradient = TAKE(tokens * d, float);
   to->branch = ROWS(tokens * d);
   if (m->precision == PRECISION_BFLOAT16) {
     to->router_input = TAKE(tokens * d, float);

@@ -44,13 +44,21 @@ static void rms_norm(const naive_model *n, int width, const double *w, const dou
 }
 
 static void rotate(const naive_model *n, int position, double *x) {
-  int width = n->config.head_width, half = width / 2;
+  int width = n->config.rope_width ? n->config.rope_width : n->config.head_width, half = width / 2;
   for (int i = 0; i < half; i++) {
     double angle = position * pow((double)n->config.rope_theta, -2.0 * i / width);
     double u = x[i], v = x[i + half];
     x[i] = u * cos(angle) - v * sin(angle);
     x[i + half] = v * cos(angle) + u * sin(angle);
   }
+}
+
+/* y [width] += the bias of a projection. */
+static void add_bias(const naive_model *n, const double *p, int layer, const char *name, int width,
+                     double *y) {
+  if (!n->config.qkv_bias) return;
+  const double *bias = tensor(n, p, "model.layers.%d.self_attn.%s.bias", layer, name);
+  for (int j = 0; j < width; j++) y[j] += bias[j];
 }
 
 /* One sequence x [S][d] += attention. */
@@ -60,13 +68,18 @@ static void attend(const naive_model *n, const double *p, int layer, row *x) {
   row q[NAIVE_TOKENS], k[NAIVE_TOKENS], v[NAIVE_TOKENS];
   for (int t = 0; t < s; t++) {
     row normed;
-    rms_norm(n, d, tensor(n, p, "model.layers.%d.input_layernorm.weight", layer), x[t], normed);
+    memcpy(normed, x[t], sizeof normed);
+    if (!c->post_norm)
+      rms_norm(n, d, tensor(n, p, "model.layers.%d.input_layernorm.weight", layer), x[t], normed);
     multiply(c->heads * width, d, tensor(n, p, "model.layers.%d.self_attn.q_proj.weight", layer),
              normed, q[t]);
     multiply(c->key_value_heads * width, d,
              tensor(n, p, "model.layers.%d.self_attn.k_proj.weight", layer), normed, k[t]);
     multiply(c->key_value_heads * width, d,
              tensor(n, p, "model.layers.%d.self_attn.v_proj.weight", layer), normed, v[t]);
+    add_bias(n, p, layer, "q_proj", c->heads * width, q[t]);
+    add_bias(n, p, layer, "k_proj", c->key_value_heads * width, k[t]);
+    add_bias(n, p, layer, "v_proj", c->key_value_heads * width, v[t]);
     for (int h = 0; h < c->heads; h++) {
       double *head = q[t] + h * width;
       if (c->qk_norm)
@@ -99,6 +112,9 @@ static void attend(const naive_model *n, const double *p, int layer, row *x) {
     }
     multiply(d, c->heads * width, tensor(n, p, "model.layers.%d.self_attn.o_proj.weight", layer),
              out, projected);
+    if (c->post_norm)
+      rms_norm(n, d, tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer),
+               projected, projected);
     for (int j = 0; j < d; j++) x[t][j] += projected[j];
   }
 }
@@ -241,11 +257,16 @@ static void mix(naive_model *n, const double *p, int layer, bool padding, const 
         tensor(n, p, "model.layers.%d.mlp.down_proj.weight", layer), 1, x, y);
     return;
   }
-  if (c->shared_experts)
+  if (c->shared_experts) {
+    double z = INFINITY; /* a scale of 1 */
+    if (c->shared_gate)
+      multiply(1, d, tensor(n, p, "model.layers.%d.mlp.shared_expert_gate.weight", layer), x, &z);
     ffn(n, c->shared_experts * f,
         tensor(n, p, "model.layers.%d.mlp.shared_experts.gate_proj.weight", layer),
         tensor(n, p, "model.layers.%d.mlp.shared_experts.up_proj.weight", layer),
-        tensor(n, p, "model.layers.%d.mlp.shared_experts.down_proj.weight", layer), 1, x, y);
+        tensor(n, p, "model.layers.%d.mlp.shared_experts.down_proj.weight", layer), sigmoid(z), x,
+        y);
+  }
   if (padding) return;
   double logits[NAIVE_EXPERTS], probability[NAIVE_EXPERTS], gate[NAIVE_EXPERTS], sum = 0;
   int selected[NAIVE_EXPERTS];
@@ -281,10 +302,18 @@ static void ffn_layer(naive_model *n, const double *p, int call, int layer, row 
   for (int s = 0; s < n->batch; s++) {
     tally own = {0};
     for (int t = s * c->sequence; t < (s + 1) * c->sequence; t++) {
-      row normed;
-      rms_norm(n, c->width, tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer),
-               x[t], normed);
-      mix(n, p, layer, n->tokens[call][t] < 0, normed, x[t], &own, tokens);
+      row read, added = {0};
+      memcpy(read, x[t], sizeof read);
+      if (!c->post_norm)
+        rms_norm(n, c->width,
+                 tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer), x[t],
+                 read);
+      mix(n, p, layer, n->tokens[call][t] < 0, read, added, &own, tokens);
+      if (c->post_norm)
+        rms_norm(n, c->width,
+                 tensor(n, p, "model.layers.%d.post_feedforward_layernorm.weight", layer), added,
+                 added);
+      for (int j = 0; j < c->width; j++) x[t][j] += added[j];
     }
     absorb(&whole, &own);
     if (n->balance.method == BALANCE_SEQUENCE)
