@@ -26,6 +26,7 @@ static model_config plain_options(const model_config *config) {
   if (!c.rope_factor || c.rope_scaling != ROPE_YARN) c.rope_fraction = false;
   if (!c.latent_width) c.latent_norm_epsilon = 0;
   if (c.expert_groups <= 1) c.expert_groups = c.active_groups = 0;
+  if (!c.latent_width && c.rope_width == c.head_width) c.rope_width = 0;
   if (c.rope_magnitude == 1) c.rope_magnitude = 0;
   if (c.attention_multiplier == 1) c.attention_multiplier = 0;
   /* The router multiplies the gates of both by the same softmax. */

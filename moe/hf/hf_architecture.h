@@ -20,8 +20,11 @@ typedef struct hf_architecture {
   qk_norm_kind qk_norm;
   bool latent;      /* MLA */
   bool interleaved; /* rotary pairs, unless a key says otherwise */
-  /* Below "model.layers.N.": the router's matrix and an expert's three. */
-  const char *router, *expert, *gate, *up, *down;
+  bool post_norm;   /* OLMo 2's place of the norms */
+  bool shared_gate;
+  /* Below "model.layers.N.": the router's matrix, its selection bias, an expert's three, and the
+     shared experts. */
+  const char *router, *bias, *expert, *gate, *up, *down, *shared;
 } hf_architecture;
 
 /* hf_parts.c: a tensor of a checkpoint, and where its numbers are in a model. */

@@ -1,14 +1,16 @@
 /* config.json to the options of a model, and back. */
 #include "formats/file.h"
 #include "hf_internal.h"
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Tensors of a layer as most architectures call them. */
 #define USUAL_NAMES                                                                                \
-  .router = "mlp.gate.weight", .expert = "mlp.experts", .gate = "gate_proj", .up = "up_proj",      \
-  .down = "down_proj"
+  .router = "mlp.gate.weight", .bias = "mlp.gate.e_score_correction_bias",                         \
+  .expert = "mlp.experts", .gate = "gate_proj", .up = "up_proj", .down = "down_proj"
+#define SHARED_NAME .shared = "mlp.shared_experts"
 
 const hf_architecture hf_architectures[] = {
     {
@@ -44,6 +46,7 @@ const hf_architecture hf_architectures[] = {
         .flag = HF_DEEPSEEK,
         .normalisation = HF_BY_KEY,
         USUAL_NAMES,
+        SHARED_NAME,
     },
     {
         .model_type = "deepseek_v2",
@@ -53,6 +56,7 @@ const hf_architecture hf_architectures[] = {
         .latent = true,
         .interleaved = true,
         USUAL_NAMES,
+        SHARED_NAME,
     },
     {
         .model_type = "deepseek_v3",
@@ -63,6 +67,81 @@ const hf_architecture hf_architectures[] = {
         .latent = true,
         .interleaved = true,
         USUAL_NAMES,
+        SHARED_NAME,
+    },
+    {
+        .model_type = "dots1",
+        .class_name = "Dots1ForCausalLM",
+        .flag = HF_DOTS1,
+        .sigmoid = true,
+        .normalisation = HF_NORMALISED,
+        .qk_norm = QK_NORM_HEADS,
+        USUAL_NAMES,
+        SHARED_NAME,
+    },
+    {
+        .model_type = "glm4_moe",
+        .class_name = "Glm4MoeForCausalLM",
+        .flag = HF_GLM4,
+        .sigmoid = true,
+        .normalisation = HF_NORMALISED,
+        USUAL_NAMES,
+        SHARED_NAME,
+    },
+    {
+        .model_type = "glm4_moe_lite",
+        .class_name = "Glm4MoeLiteForCausalLM",
+        .flag = HF_GLM4_LITE,
+        .sigmoid = true,
+        .normalisation = HF_NORMALISED,
+        .latent = true,
+        .interleaved = true,
+        USUAL_NAMES,
+        SHARED_NAME,
+    },
+    {
+        .model_type = "qwen2_moe",
+        .class_name = "Qwen2MoeForCausalLM",
+        .flag = HF_QWEN2,
+        .normalisation = HF_BY_KEY,
+        .shared_gate = true,
+        USUAL_NAMES,
+        .shared = "mlp.shared_expert",
+    },
+    {
+        .model_type = "minimax_m2",
+        .class_name = "MiniMaxM2ForCausalLM",
+        .flag = HF_MINIMAX,
+        .sigmoid = true,
+        .normalisation = HF_NORMALISED,
+        .qk_norm = QK_NORM_PROJECTION,
+        .router = "block_sparse_moe.gate.weight",
+        .bias = "block_sparse_moe.e_score_correction_bias",
+        .expert = "block_sparse_moe.experts",
+        .gate = "w1",
+        .up = "w3",
+        .down = "w2",
+    },
+    {
+        .model_type = "flex_olmo",
+        .class_name = "FlexOlmoForCausalLM",
+        .flag = HF_FLEX,
+        .normalisation = HF_BY_KEY,
+        .qk_norm = QK_NORM_PROJECTION,
+        .post_norm = true,
+        USUAL_NAMES,
+    },
+    /* DeepSeek-V3 by another name. */
+    {
+        .model_type = "kimi_k2",
+        .class_name = "DeepseekV3ForCausalLM",
+        .flag = HF_DEEPSEEK3,
+        .sigmoid = true,
+        .normalisation = HF_NORMALISED,
+        .latent = true,
+        .interleaved = true,
+        USUAL_NAMES,
+        SHARED_NAME,
     },
 };
 const int hf_architecture_count = sizeof hf_architectures / sizeof *hf_architectures;
@@ -85,24 +164,27 @@ static const integer_key integer_keys[] = {
     {HF_ALL, "num_attention_heads", OPTION(heads), 1, NULL},
     {HF_ALL, "num_key_value_heads", OPTION(key_value_heads), 1, NULL},
     {HF_ALL, "max_position_embeddings", OPTION(sequence), 1, NULL},
-    {HF_OLMOE | HF_MIXTRAL | HF_QWEN3, "head_dim", OPTION(head_width), 1, NULL},
-    {HF_OLMOE | HF_QWEN3, "num_experts", OPTION(experts), 1, NULL},
-    {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL, "num_local_experts", OPTION(experts), 1, NULL},
-    {HF_ALL_DEEPSEEK, "n_routed_experts", OPTION(experts), 1, NULL},
-    {HF_MIXTRAL | HF_DEEPSEEK2, "num_experts", OPTION(experts), 1, NULL},
-    {HF_DEEPSEEK3, "num_local_experts", OPTION(experts), 1, NULL},
+    {HF_ALL & ~(HF_ALL_DEEPSEEK | HF_GLM4_LITE), "head_dim", OPTION(head_width), 1, NULL},
+    {HF_OLMOE | HF_QWEN2 | HF_QWEN3 | HF_FLEX, "num_experts", OPTION(experts), 1, NULL},
+    {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL | HF_MINIMAX | HF_FLEX, "num_local_experts", OPTION(experts),
+     1, NULL},
+    {HF_ALL_DEEPSEEK | HF_GROUPED, "n_routed_experts", OPTION(experts), 1, NULL},
+    {HF_MIXTRAL | HF_DEEPSEEK2 | HF_MINIMAX, "num_experts", OPTION(experts), 1, NULL},
+    {HF_GROUPED & ~HF_DEEPSEEK2, "num_local_experts", OPTION(experts), 1, NULL},
     {HF_ALL, "num_experts_per_tok", OPTION(active), 1, NULL},
-    {HF_OLMOE | HF_MIXTRAL, "intermediate_size", OPTION(hidden), 1, NULL},
-    {HF_QWEN3 | HF_ALL_DEEPSEEK, "moe_intermediate_size", OPTION(hidden), 1, NULL},
-    {HF_QWEN3 | HF_ALL_DEEPSEEK, "intermediate_size", OPTION(dense_hidden), 0, NULL},
-    {HF_ALL_DEEPSEEK, "n_shared_experts", OPTION(shared_experts), 0, NULL},
-    {HF_ALL_DEEPSEEK, "first_k_dense_replace", OPTION(dense_layers), 0, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "kv_lora_rank", OPTION(latent_width), 1, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "q_lora_rank", OPTION(query_latent_width), 1, "null"},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "qk_rope_head_dim", OPTION(rope_width), 1, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "v_head_dim", OPTION(value_width), 1, NULL},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "n_group", OPTION(expert_groups), 0, "1"},
-    {HF_DEEPSEEK2 | HF_DEEPSEEK3, "topk_group", OPTION(active_groups), 0, "1"},
+    {HF_OLMOE | HF_MIXTRAL | HF_MINIMAX | HF_FLEX, "intermediate_size", OPTION(hidden), 1, NULL},
+    {HF_QWEN2 | HF_QWEN3 | HF_ALL_DEEPSEEK | HF_GROUPED, "moe_intermediate_size", OPTION(hidden), 1,
+     NULL},
+    {HF_QWEN2 | HF_QWEN3 | HF_ALL_DEEPSEEK | HF_GROUPED, "intermediate_size", OPTION(dense_hidden),
+     0, NULL},
+    {HF_ALL_DEEPSEEK | HF_GROUPED, "n_shared_experts", OPTION(shared_experts), 0, NULL},
+    {HF_ALL_DEEPSEEK | HF_DOTS1 | HF_GLM4, "first_k_dense_replace", OPTION(dense_layers), 0, NULL},
+    {HF_LATENT, "kv_lora_rank", OPTION(latent_width), 1, NULL},
+    {HF_LATENT, "q_lora_rank", OPTION(query_latent_width), 1, "null"},
+    {HF_LATENT, "qk_rope_head_dim", OPTION(rope_width), 1, NULL},
+    {HF_LATENT, "v_head_dim", OPTION(value_width), 1, NULL},
+    {HF_GROUPED, "n_group", OPTION(expert_groups), 0, "1"},
+    {HF_GROUPED, "topk_group", OPTION(active_groups), 0, "1"},
 };
 enum { INTEGER_KEYS = sizeof integer_keys / sizeof *integer_keys };
 
@@ -169,7 +251,7 @@ static phibal_status parse_gate(const json_t *json, const char *path, const hf_a
   bool normalised = a->normalisation == HF_NORMALISED;
   phibal_status status = hf_json_boolean(json, path, "norm_topk_prob", &normalised);
   c->route_scale = 1.0f;
-  if (!status && a->flag & (HF_DEEPSEEK2 | HF_DEEPSEEK3))
+  if (!status && a->flag & HF_GROUPED)
     status = hf_json_real(json, path, "routed_scaling_factor", false, &c->route_scale);
   if (status) return status;
   if ((a->normalisation == HF_NORMALISED && !normalised) ||
@@ -199,7 +281,7 @@ static phibal_status parse_groups(const json_t *json, const char *path, const hf
   if (a->flag == HF_DEEPSEEK2 && strcmp(name, "greedy") && strcmp(name, "group_limited_greedy"))
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: 'topk_method' is %s", path,
                              hf_json_show(method, shown));
-  if (!a->latent || (a->flag == HF_DEEPSEEK2 && !strcmp(name, "greedy"))) {
+  if (!(a->flag & HF_GROUPED) || (a->flag == HF_DEEPSEEK2 && !strcmp(name, "greedy"))) {
     c->expert_groups = c->active_groups = 0;
     return PHIBAL_OK;
   }
@@ -212,22 +294,138 @@ static phibal_status parse_groups(const json_t *json, const char *path, const hf
   return PHIBAL_OK;
 }
 
+/* Whether a list has a value for each of so many layers: the first `before` times one, then the
+   other; both are JSON. */
+static bool is_list_of(const json_t *list, int32_t layers, int32_t before, const json_t *one,
+                       const json_t *other) {
+  if (!json_is_array(list) || json_array_size(list) != (size_t)layers) return false;
+  for (int32_t i = 0; i < layers; i++)
+    if (!json_equal(json_array_get(list, (size_t)i), i < before ? one : other)) return false;
+  return true;
+}
+
 /* Only the first layers may be dense. */
-static phibal_status parse_dense(const json_t *json, const char *path, model_config *c) {
-  const json_t *list = json_object_get(json, "mlp_only_layers");
-  if (!list || json_is_null(list)) return PHIBAL_OK;
-  bool first = json_is_array(list) && json_array_size(list) <= (size_t)c->layers;
-  for (size_t i = 0; first && i < json_array_size(list); i++) {
-    const json_t *layer = json_array_get(list, i);
-    first = json_is_integer(layer) && json_integer_value(layer) == (json_int_t)i;
+static phibal_status parse_dense(const json_t *json, const char *path, const hf_architecture *a,
+                                 model_config *c) {
+  const char *key = a->flag == HF_GLM4_LITE ? "mlp_layer_types" : "mlp_only_layers";
+  const json_t *list = json_object_get(json, key);
+  const bool none = !list || json_is_null(list);
+  char shown[HF_SHOWN], other[HF_SHOWN];
+  bool first = true;
+  if (!hf_keys_reads(a, key)) return PHIBAL_OK;
+  if (a->flag == HF_GLM4_LITE) {
+    json_t *dense = json_string("dense"), *sparse = json_string("sparse");
+    c->dense_layers = none ? 1 : 0;
+    while (!none && json_equal(json_array_get(list, (size_t)c->dense_layers), dense))
+      c->dense_layers++;
+    first = none || is_list_of(list, c->layers, c->dense_layers, dense, sparse);
+    json_decref(dense);
+    json_decref(sparse);
+  } else if (!none) {
+    first = json_is_array(list) && json_array_size(list) <= (size_t)c->layers;
+    for (size_t i = 0; first && i < json_array_size(list); i++) {
+      const json_t *layer = json_array_get(list, i);
+      first = json_is_integer(layer) && json_integer_value(layer) == (json_int_t)i;
+    }
+    c->dense_layers = (int32_t)json_array_size(list);
   }
-  char shown[HF_SHOWN];
   if (!first)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "%s: 'mlp_only_layers' is %s, not a list of the first layers", path,
-                             hf_json_show(list, shown));
-  c->dense_layers = (int32_t)json_array_size(list);
+                             "%s: '%s' is %s; phibal has dense layers only as the first of %d",
+                             path, key, hf_json_show(list, shown), c->layers);
+  /* A name that says the same, which transformers passes over. */
+  const json_t *count = json_object_get(json, "first_k_dense_replace");
+  if (a->flag == HF_GLM4_LITE && count && !json_is_null(count) &&
+      (!json_is_integer(count) || json_integer_value(count) != c->dense_layers))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: 'first_k_dense_replace' is %s, and 'mlp_layer_types' %s", path,
+                             hf_json_show(count, shown), hf_json_show(list, other));
   return PHIBAL_OK;
+}
+
+/* Every layer attends to the whole sequence. */
+static phibal_status parse_windows(const json_t *json, const char *path, const hf_architecture *a,
+                                   const model_config *c) {
+  static const struct {
+    const char *key, *each;
+  } lists[] = {{"layer_types", "\"full_attention\""}, {"attn_type_list", "1"}};
+  char shown[HF_SHOWN];
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    const json_t *list = json_object_get(json, lists[i].key);
+    if (!hf_keys_reads(a, lists[i].key) || !list || json_is_null(list)) continue;
+    json_t *each = json_loads(lists[i].each, JSON_DECODE_ANY, NULL);
+    const bool full = is_list_of(list, c->layers, 0, NULL, each);
+    json_decref(each);
+    if (!full)
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: '%s' is %s; phibal has %s for each of %d "
+                               "layers only",
+                               path, lists[i].key, hf_json_show(list, shown), lists[i].each,
+                               c->layers);
+  }
+  const json_t *types = json_object_get(json, "layer_types");
+  const json_t *window = json_object_get(json, "sliding_window");
+  int32_t from = 0;
+  if (!hf_keys_reads(a, "max_window_layers") || json_is_null(window)) return PHIBAL_OK;
+  phibal_status status = hf_json_integer(json, path, "max_window_layers", true, &from);
+  if (!status && json_is_null(types) && from < c->layers)
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: 'sliding_window' is %s for the layers from %d of %d on; phibal "
+                               "has no sliding windows",
+                               path, hf_json_show(window, shown), from, c->layers);
+  return status;
+}
+
+/* The part of a head that is turned. Its width is what transformers makes of the factor. */
+static phibal_status parse_rotary(const json_t *json, const char *path, const hf_architecture *a,
+                                  model_config *c) {
+  const double n = c->head_width;
+  double factor = 1;
+  int32_t width = 0;
+  phibal_status status = PHIBAL_OK;
+  if (!hf_keys_reads(a, "partial_rotary_factor")) return PHIBAL_OK;
+  status = hf_json_integer(json, path, "rotary_dim", false, &width);
+  const json_t *given;
+  if (!status) status = hf_rope_find(json, path, "partial_rotary_factor", &given);
+  if (status) return status;
+  const bool has_factor = given && !json_is_null(given);
+  if (has_factor && !json_is_number(given)) {
+    char shown[HF_SHOWN];
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'partial_rotary_factor' is %s", path,
+                             hf_json_show(given, shown));
+  }
+  if (has_factor) factor = json_number_value(given);
+  if (json_is_integer(json_object_get(json, "rotary_dim"))) {
+    if (has_factor && factor != (double)width / n)
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: 'rotary_dim' is %d of %d, and 'partial_rotary_factor' %g", path,
+                               width, c->head_width, factor);
+    factor = (double)width / n;
+  }
+  const double turned = floor(n * factor);
+  if (!(turned >= 2 && turned <= n && fmod(turned, 2) == 0))
+    return phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED,
+        "%s: rotary positions of %g numbers of a head's %d; phibal has an even "
+        "number from 2",
+        path, turned, c->head_width);
+  c->rope_width = turned < n ? (int32_t)turned : 0;
+  return PHIBAL_OK;
+}
+
+/* Qwen2-MoE has shared experts as one of any width; phibal as a number of experts. */
+static phibal_status parse_shared(const json_t *json, const char *path, model_config *c) {
+  int32_t width = 0;
+  phibal_status status =
+      hf_json_integer(json, path, "shared_expert_intermediate_size", true, &width);
+  if (!status && (width < 1 || width % c->hidden))
+    status =
+        phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                          "%s: 'shared_expert_intermediate_size' is %d; phibal has multiples of "
+                          "'moe_intermediate_size', %d",
+                          path, width, c->hidden);
+  if (!status) c->shared_experts = width / c->hidden;
+  return status;
 }
 
 static phibal_status parse_heads(const json_t *json, const char *path, const hf_architecture *a,
@@ -248,13 +446,29 @@ static phibal_status parse_heads(const json_t *json, const char *path, const hf_
   if (!status) c->head_width = plain + c->rope_width;
   /* V3's class lets a file set it, and takes it for the width of the rotation. */
   int32_t turned = c->rope_width;
-  if (!status && a->flag == HF_DEEPSEEK3)
+  if (!status && a->flag != HF_DEEPSEEK2)
     status = hf_json_integer(json, path, "head_dim", false, &turned);
   if (!status && turned != c->rope_width)
     status =
         phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                           "%s: 'head_dim' is %d; phibal has it as 'qk_rope_head_dim', %d, only",
                           path, turned, c->rope_width);
+  return status;
+}
+
+/* transformers refuses padding beyond the vocabulary, where a file without the key may put it. */
+static phibal_status check_padding(const json_t *json, const char *path, const hf_architecture *a,
+                                   const model_config *c) {
+  const json_t *padding = json_object_get(json, "pad_token_id");
+  if (!hf_keys_reads(a, "pad_token_id") || json_is_null(padding)) return PHIBAL_OK;
+  int32_t token = 0;
+  phibal_status status = hf_json_integer(json, path, "pad_token_id", true, &token);
+  if (!status && (token < 0 || token >= c->vocabulary))
+    status =
+        phibal_status_set(PHIBAL_ERROR_FORMAT,
+                          "%s: 'pad_token_id' is %d (without the key, that of the architecture), "
+                          "and the vocabulary has %d tokens",
+                          path, token, c->vocabulary);
   return status;
 }
 
@@ -265,16 +479,30 @@ static phibal_status parse_complete(const json_t *json, const char *path, hf_con
   c->activation = PHIBAL_ACTIVATION_SILU;
   c->qk_norm = a->qk_norm;
   c->rope_interleaved = a->interleaved;
+  c->post_norm = a->post_norm;
+  c->shared_gate = a->shared_gate;
+  bool normed = false;
   phibal_status status = parse_integers(json, path, a->flag, c);
   if (!status) status = hf_json_real(json, path, "rms_norm_eps", true, &c->norm_epsilon);
   if (!status) status = hf_json_boolean(json, path, "tie_word_embeddings", &tied);
-  if (!status && a->flag == HF_DEEPSEEK3)
+  if (!status && hf_keys_reads(a, "rope_interleave"))
     status = hf_json_boolean(json, path, "rope_interleave", &c->rope_interleaved);
+  if (!status && hf_keys_reads(a, "qkv_bias"))
+    status = hf_json_boolean(json, path, "qkv_bias", &c->qkv_bias);
+  if (!status && hf_keys_reads(a, "attention_bias"))
+    status = hf_json_boolean(json, path, "attention_bias", &c->qkv_bias);
+  if (!status && hf_keys_reads(a, "use_qk_norm"))
+    status = hf_json_boolean(json, path, "use_qk_norm", &normed);
+  if (normed) c->qk_norm = QK_NORM_HEADS;
   if (!status) status = parse_heads(json, path, a, c);
   if (!status) status = parse_gate(json, path, a, c);
   if (!status) status = parse_groups(json, path, a, c);
-  if (!status && a->flag == HF_QWEN3) status = parse_dense(json, path, c);
+  if (!status) status = parse_dense(json, path, a, c);
+  if (!status) status = parse_windows(json, path, a, c);
+  if (!status) status = parse_rotary(json, path, a, c);
+  if (!status && a->flag == HF_QWEN2) status = parse_shared(json, path, c);
   if (!status) status = hf_rope_parse(json, path, a, c);
+  if (!status) status = check_padding(json, path, a, c);
   if (status) return status;
   const struct {
     const char *key;
@@ -345,34 +573,61 @@ static void make_integers(unsigned flag, const model_config *c, json_t *json) {
   }
 }
 
+/* The dense layers' numbers, or the kind of each layer. */
+static json_t *make_layers(const model_config *c, bool kinds) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < (kinds ? c->layers : c->dense_layers); i++)
+    json_array_append_new(list, !kinds                ? json_integer(i)
+                                : i < c->dense_layers ? json_string("dense")
+                                                      : json_string("sparse"));
+  return list;
+}
+
+/* The factor of which parse_rotary makes rope_width again. */
+static double rotary_factor(const model_config *c) {
+  const double n = c->head_width, width = c->rope_width ? c->rope_width : n;
+  const double factor = width / n;
+  return floor(n * factor) < width ? nextafter(factor, 2) : factor;
+}
+
 json_t *hf_config_make(const hf_architecture *a, const model_config *options) {
   model_config made = *options;
   const model_config *c = &made;
   if (made.expert_groups <= 1) made.expert_groups = made.active_groups = 0; /* one is none */
-  json_t *json =
-      json_pack("{s:[s], s:s, s:f, s:b, s:b, s:f, s:f, s:b}", "architectures", a->class_name,
-                "model_type", a->model_type, "rms_norm_eps", (double)c->norm_epsilon,
-                "tie_word_embeddings", !c->untied_head, "norm_topk_prob",
-                c->gate == PHIBAL_GATE_TOPK_SOFTMAX || a->normalisation == HF_NORMALISED,
-                "attention_dropout", 0.0, "initializer_range", 0.02, "use_cache", 1);
+  json_t *json = json_pack("{s:[s], s:s, s:f, s:b, s:f, s:f, s:b}", "architectures", a->class_name,
+                           "model_type", a->model_type, "rms_norm_eps", (double)c->norm_epsilon,
+                           "tie_word_embeddings", !c->untied_head, "attention_dropout", 0.0,
+                           "initializer_range", 0.02, "use_cache", 1);
   hf_keys_make_fixed(a->flag, json);
   make_integers(a->flag, c, json);
   hf_rope_make(a, c, json);
   if (a->latent)
     json_object_set_new(json, "qk_nope_head_dim", json_integer(c->head_width - c->rope_width));
-  if (a->flag & (HF_DEEPSEEK2 | HF_DEEPSEEK3))
-    json_object_set_new(json, "routed_scaling_factor", json_real((double)c->route_scale));
-  if (a->flag == HF_DEEPSEEK2)
-    json_object_set_new(json, "topk_method",
-                        json_string(c->expert_groups ? "group_limited_greedy" : "greedy"));
-  if (a->flag == HF_DEEPSEEK3) {
-    json_object_set_new(json, "rope_interleave", json_boolean(c->rope_interleaved));
+  const struct {
+    const char *key;
+    json_t *value;
+  } values[] = {
+      {"norm_topk_prob",
+       json_boolean(c->gate == PHIBAL_GATE_TOPK_SOFTMAX || a->normalisation == HF_NORMALISED)},
+      {"routed_scaling_factor", json_real((double)c->route_scale)},
+      {"topk_method", json_string(c->expert_groups ? "group_limited_greedy" : "greedy")},
+      {"rope_interleave", json_boolean(c->rope_interleaved)},
+      {"mlp_only_layers", make_layers(c, false)},
+      {"mlp_layer_types", make_layers(c, true)},
+      {"attention_bias", json_boolean(c->qkv_bias)},
+      {"qkv_bias", json_boolean(c->qkv_bias)},
+      {"use_qk_norm", json_boolean(c->qk_norm == QK_NORM_HEADS)},
+      {"partial_rotary_factor", json_real(rotary_factor(c))},
+      {"shared_expert_intermediate_size", json_integer((json_int_t)c->shared_experts * c->hidden)},
+      {"sliding_window", json_null()},
+      {"pad_token_id", json_null()},
+  };
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    if (hf_keys_reads(a, values[i].key))
+      json_object_set_new(json, values[i].key, values[i].value);
+    else
+      json_decref(values[i].value);
+  if (a->flag == HF_DEEPSEEK3)
     json_object_set_new(json, "num_nextn_predict_layers", json_integer(0));
-  }
-  if (a->flag == HF_QWEN3) {
-    json_t *dense = json_array();
-    for (int32_t i = 0; i < c->dense_layers; i++) json_array_append_new(dense, json_integer(i));
-    json_object_set_new(json, "mlp_only_layers", dense);
-  }
   return json;
 }

@@ -12,8 +12,17 @@
 #define HF_DEEPSEEK 8u
 #define HF_DEEPSEEK2 16u
 #define HF_DEEPSEEK3 32u
+#define HF_DOTS1 64u
+#define HF_GLM4 128u
+#define HF_GLM4_LITE 256u
+#define HF_QWEN2 512u
+#define HF_MINIMAX 1024u
+#define HF_FLEX 2048u
+#define HF_ALL 4095u
 #define HF_ALL_DEEPSEEK (HF_DEEPSEEK | HF_DEEPSEEK2 | HF_DEEPSEEK3)
-#define HF_ALL 63u
+#define HF_LATENT (HF_DEEPSEEK2 | HF_DEEPSEEK3 | HF_GLM4_LITE)
+/* With groups of experts and a factor of the gates, in keys of DeepSeek's names. */
+#define HF_GROUPED (HF_LATENT | HF_DOTS1 | HF_GLM4)
 
 extern const hf_architecture hf_architectures[];
 extern const int hf_architecture_count;
@@ -24,6 +33,8 @@ extern const int hf_architecture_count;
    (may be null) the messages of these are appended there and it goes on. */
 phibal_status hf_keys_complete(json_t *json, const char *path, const hf_architecture *architecture,
                                const char *ignored, string_list *all);
+/* Whether the architecture has a key that is read. */
+bool hf_keys_reads(const hf_architecture *architecture, const char *name);
 /* The other direction, of keys that always have the same value. */
 void hf_keys_make_fixed(unsigned flag, json_t *json);
 
@@ -37,6 +48,10 @@ json_t *hf_config_make(const hf_architecture *architecture, const model_config *
 /* hf_rope.c: rope_parameters, or rope_theta and rope_scaling, and back. */
 phibal_status hf_rope_parse(const json_t *json, const char *path,
                             const hf_architecture *architecture, model_config *c);
+/* The value of a key that is said in the object of rotary positions, or beside it; null: nowhere.
+   PHIBAL_ERROR_UNSUPPORTED: both, and not the same. */
+phibal_status hf_rope_find(const json_t *json, const char *path, const char *key,
+                           const json_t **value);
 void hf_rope_make(const hf_architecture *architecture, const model_config *c, json_t *json);
 
 /* hf_read.c: the numbers of a tensor of a type that hf_reads. */

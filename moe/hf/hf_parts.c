@@ -1,5 +1,6 @@
 /* The tensors of a checkpoint, in the order of the model's. Names are those of the model, but for
-   experts, which a checkpoint has one by one, and for Mixtral's router. */
+   experts, which a checkpoint has one by one, and for what an architecture calls by another name.
+ */
 #include "formats/file.h"
 #include "hf_architecture.h"
 #include <stdio.h>
@@ -34,15 +35,21 @@ static bool add_experts(const hf_architecture *a, const model_tensor *tensor, fl
 
 static void add_tensor(const hf_architecture *a, const model_tensor *tensor, float *data,
                        hf_part *parts, int64_t *count) {
-  static const char router[] = "mlp.gate.weight";
+  static const char router[] = "mlp.gate.weight", shared[] = "mlp.shared_experts.";
   if (add_experts(a, tensor, data, parts, count)) return;
   hf_part *part = &parts[(*count)++];
   *part = (hf_part){.dimensions = tensor->dimensions,
                     .shape = {tensor->shape[0], tensor->shape[1]},
                     .data = data};
-  const bool routes = string_ends_with(tensor->name, router);
-  const int stem = (int)(strlen(tensor->name) - (routes ? sizeof router - 1 : 0));
-  snprintf(part->name, sizeof part->name, "%.*s%s", stem, tensor->name, routes ? a->router : "");
+  const char *of_shared = strstr(tensor->name, shared);
+  if (string_ends_with(tensor->name, router))
+    snprintf(part->name, sizeof part->name, "%.*s%s",
+             (int)(strlen(tensor->name) - (sizeof router - 1)), tensor->name, a->router);
+  else if (of_shared)
+    snprintf(part->name, sizeof part->name, "%.*s%s.%s", (int)(of_shared - tensor->name),
+             tensor->name, a->shared, of_shared + sizeof shared - 1);
+  else
+    snprintf(part->name, sizeof part->name, "%s", tensor->name);
 }
 
 hf_part *hf_parts_make(const hf_architecture *a, const model_config *config, model *m,
@@ -61,8 +68,8 @@ hf_part *hf_parts_make(const hf_architecture *a, const model_config *config, mod
     hf_part *part = &parts[(*count)++];
     *part = (hf_part){
         .dimensions = 1, .shape = {config->experts, 1}, .data = model_bias(m, i), .wide = true};
-    snprintf(part->name, sizeof part->name, "model.layers.%d.mlp.gate.e_score_correction_bias",
-             config->dense_layers + i);
+    snprintf(part->name, sizeof part->name, "model.layers.%d.%s", config->dense_layers + i,
+             a->bias);
   }
   return parts;
 }

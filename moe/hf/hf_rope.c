@@ -20,7 +20,8 @@ static const struct {
   int type;
 } types[] = {{"default", DEFAULT}, {"yarn", YARN}, {"linear", LINEAR}, {"llama3", LLAMA3}};
 
-static phibal_status check_keys(const json_t *rope, const char *path, int type) {
+static phibal_status check_keys(const json_t *rope, const char *path, int type,
+                                const hf_architecture *a) {
   static const struct {
     const char *key;
     int types;
@@ -40,11 +41,13 @@ static phibal_status check_keys(const json_t *rope, const char *path, int type) 
   const char *key;
   json_t *value;
   json_object_foreach((json_t *)rope, key, value) {
-    bool found = json_is_null(value);
+    const bool partial = !strcmp(key, "partial_rotary_factor");
+    bool found = json_is_null(value) && !partial;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
       found |= (known[i].types & type) && !strcmp(key, known[i].key);
-    /* The whole head is turned: saying so changes nothing. */
-    found |= !strcmp(key, "partial_rotary_factor") && json_number_value(value) == 1.0;
+    /* Where the whole head is turned, saying so changes nothing. */
+    found |= partial &&
+             (json_number_value(value) == 1.0 || (json_is_number(value) && hf_keys_reads(a, key)));
     if (found) continue;
     char shown[HF_SHOWN];
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
@@ -149,10 +152,10 @@ static phibal_status one_place(const json_t *json, const json_t *rope, const cha
                            hf_json_show(beside, shown), hf_json_show(inside, other));
 }
 
-phibal_status hf_rope_parse(const json_t *json, const char *path,
-                            const hf_architecture *architecture, model_config *c) {
+/* The object of rotary positions, or null. */
+static phibal_status find_object(const json_t *json, const char *path, const json_t **found) {
   static const char *const names[] = {"rope_parameters", "rope_scaling"};
-  const json_t *rope = NULL, *theta, *original;
+  const json_t *rope = NULL;
   char shown[HF_SHOWN];
   for (int i = 0; i < 2; i++) {
     const json_t *object = json_object_get(json, names[i]);
@@ -168,9 +171,28 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
                                path, hf_json_show(object, shown));
     rope = object;
   }
+  *found = rope;
+  return PHIBAL_OK;
+}
+
+phibal_status hf_rope_find(const json_t *json, const char *path, const char *key,
+                           const json_t **value) {
+  const json_t *rope = NULL, *found = NULL;
+  phibal_status status = find_object(json, path, &rope);
+  if (!status) status = one_place(json, rope, path, key, &found);
+  *value = json_object_get(found, key);
+  return status;
+}
+
+phibal_status hf_rope_parse(const json_t *json, const char *path,
+                            const hf_architecture *architecture, model_config *c) {
+  const json_t *rope = NULL, *theta, *original;
+  char shown[HF_SHOWN];
+  phibal_status status = find_object(json, path, &rope);
+  if (status) return status;
   c->rope_fast = ROPE_FAST;
   c->rope_slow = ROPE_SLOW;
-  phibal_status status = one_place(json, rope, path, "rope_theta", &theta);
+  status = one_place(json, rope, path, "rope_theta", &theta);
   if (!status) status = hf_json_real(theta, path, "rope_theta", true, &c->rope_theta);
   if (!status) status = one_place(json, rope, path, "original_max_position_embeddings", &original);
   if (status || !rope) return status;
@@ -186,7 +208,7 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
                              "%s: rotary positions: '%s' is %s; phibal has \"default\", \"yarn\", "
                              "\"linear\" and \"llama3\"",
                              path, key, hf_json_show(type, shown));
-  status = check_keys(rope, path, which);
+  status = check_keys(rope, path, which, architecture);
   if (status || which == DEFAULT) return status;
   return which == YARN     ? parse_yarn(rope, original, path, architecture->latent, c)
          : which == LINEAR ? parse_linear(rope, path, c)

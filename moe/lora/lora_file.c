@@ -27,9 +27,11 @@ static phibal_status memory_error(void) {
 
 /* Whether transformers 5 holds the experts of this model in one tensor, from which PEFT (0.19 and
    later) takes all of gate_proj, up_proj and down_proj for names of parameters: of every
-   architecture but DeepseekForCausalLM, whose code comes with its checkpoint. */
+   architecture but DeepseekForCausalLM, whose code comes with its checkpoint, and Qwen2-MoE
+   (shared_gate), whose experts PEFT gives no adapters at all. */
 static bool holds_fused(const model_config *model_options, const char *word) {
-  return *word == 'w' || model_options->latent_width || model_options->qk_norm != QK_NORM_NONE;
+  return *word == 'w' || model_options->latent_width || model_options->qk_norm != QK_NORM_NONE ||
+         model_options->gate == PHIBAL_GATE_SIGMOID;
 }
 
 /* "model.layers.0.mlp.up_proj" of a tensor of training, without "lora." and ".lora_A.weight"; false
@@ -226,10 +228,26 @@ static phibal_status write_tensors(const char *path, const model_config *model_o
   return status;
 }
 
+static phibal_status check_loadable(const model_config *model_options,
+                                    const safetensors_file *training) {
+  for (int64_t i = 0; i < training->count && model_options->shared_gate; i++) {
+    char stem[160];
+    if (!first_factor(training->tensors[i].name, stem)) continue;
+    if (strstr(stem, ".experts.") || string_ends_with(stem, ".mlp.gate"))
+      return phibal_status_set(
+          PHIBAL_ERROR_UNSUPPORTED,
+          "%s: adapters of %s: PEFT has none of Qwen2-MoE's experts and routers; "
+          "export the whole model, or leave them out of lora.targets",
+          training->name, stem);
+  }
+  return PHIBAL_OK;
+}
+
 phibal_status lora_save(const char *folder, const lora_config *config,
                         const model_config *model_options, const char *base,
                         const safetensors_file *training) {
-  phibal_status status = hf_folder_create(folder);
+  phibal_status status = check_loadable(model_options, training);
+  if (!status) status = hf_folder_create(folder);
   char *path = string_format("%s/adapter_model.safetensors", folder);
   json_t *json = make_config(config, model_options, base, training);
   if (!status && (!path || !json)) status = memory_error();

@@ -38,21 +38,26 @@ if int(transformers.__version__.split(".")[0]) < 5:
     print("skipped: transformers before 5")
     sys.exit(77)
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.dont_write_bytecode = True
+from make_fixtures import load  # noqa: E402
+
 torch.set_num_threads(1)
 transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 TOLERANCE = 1e-5
-FAMILIES = ["olmoe", "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v2_groups", "deepseek_v3", "moonlight"]
+FAMILIES = ["olmoe", "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v2_groups", "deepseek_v3", "moonlight",
+            "kimi_k2", "dots1", "glm4_moe", "glm4_moe_lite", "qwen2_moe", "minimax_m2", "flex_olmo"]
 
 TARGETS = {"qwen3_moe": "q_proj,o_proj,down_proj", "deepseek_v2": "o_proj,gate_proj,up_proj,down_proj,mlp.gate"}
 
 # Keys that a family may not have, or says by another name, with values that would matter.
 FOREIGN = {
     "is_causal": [False, True], "per_layer_config": [{"0": {"num_experts_per_tok": 1}}, {}, None],
-    "sliding_window": [4, 0, None], "use_sliding_window": [True], "max_window_layers": [1],
+    "sliding_window": [4, 0, None], "use_sliding_window": [True], "max_window_layers": [1, 0, 2, None],
     "layer_types": [["sliding_attention", "full_attention"], ["full_attention"] * 2],
     "clip_qkv": [0.1, None], "attention_bias": [True], "mlp_bias": [True], "head_dim": [4, 2, 8, None],
-    "partial_rotary_factor": [0.5, 1.0, 1], "norm_topk_prob": [True, False, None],
+    "partial_rotary_factor": [0.5, 1.0, 1, 0.75, 0.67, 0, 2, None], "norm_topk_prob": [True, False, None],
     "num_experts": [4, 8, 2, None], "num_local_experts": [4, 8, 2, None], "n_routed_experts": [4, 8],
     "routed_scaling_factor": [1.0, 3, None], "n_group": [1, 2, None], "topk_group": [1, 2, 8, None],
     "topk_method": ["greedy", "group_limited_greedy", "noaux_tc", None],
@@ -63,7 +68,11 @@ FOREIGN = {
     "num_mtp_layers": [1], "torch_dtype": ["float16"], "dtype": ["bfloat16"], "qk_head_dim": [3],
     "logit_scale": [0.5], "embedding_multiplier": [2.0], "residual_multiplier": [0.5],
     "attention_multiplier": [0.1], "logits_scaling": [2.0], "final_logit_softcapping": [5.0],
-    "attn_logit_softcapping": [5.0], "query_pre_attn_scalar": [8], "shared_expert_intermediate_size": [6],
+    "attn_logit_softcapping": [5.0], "query_pre_attn_scalar": [8], "shared_expert_intermediate_size": [6, 12, 9],
+    "rotary_dim": [2, 4, 3, 8, 6, None], "use_qk_norm": [True, False, None], "qkv_bias": [True, False, None],
+    "mlp_layer_types": [["dense", "sparse"], ["sparse", "sparse"], ["dense", "dense", "sparse"], None],
+    "attn_type_list": [[1, 1], [1, 0], [0, 1, 1]], "use_routing_bias": [False, True],
+    "qk_norm_type": ["per_layer", "per_head"],
     "router_jitter_noise": [0.5], "attention_dropout": [0.5], "hidden_act": ["gelu", "silu", "relu"],
     "use_cache": [False], "output_router_logits": [True], "tie_word_embeddings": [True, False],
     "pretraining_tp": [2], "chunk_size_feed_forward": [4], "is_decoder": [True],
@@ -85,7 +94,7 @@ FOREIGN = {
 YARN = {"factor": [1.0, 2, 0.5, None], "original_max_position_embeddings": [8, 64, None],
         "beta_fast": [1.0, 8, 0, None], "beta_slow": [0.1, 4, 0, None], "mscale": [1.0, 0, 0.5, None],
         "mscale_all_dim": [1.0, 0, 0.5, None], "attention_factor": [0, 0.0, 0.5, 1, None],
-        "truncate": [False, True, None], "rope_theta": [30.0, None], "partial_rotary_factor": [0.5, 1.0],
+        "truncate": [False, True, None], "rope_theta": [30.0, None], "partial_rotary_factor": [0.5, 1.0, 0.7, None],
         "rope_type": ["default", "yarn", "linear", "llama3", None], "type": ["yarn", "default", "linear", "llama3"],
         "low_freq_factor": [1.0], "short_factor": [[1.0]]}
 
@@ -176,9 +185,7 @@ def adapter_mutations(config):
 def loss_of_transformers(folder, tokens, adapters=None):
     """A number, or why there is none."""
     try:
-        model, info = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager",
-            output_loading_info=True)
+        model, info = load(folder, output_loading_info=True)
         for kind, names in info.items():
             if names:
                 return f"{kind}: {sorted(map(str, names))[:2]}"

@@ -3,16 +3,26 @@
 #include "moe/model/model_internal.h"
 
 #include "moe/hf/hf_internal.h"
-#include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define must(call) cr_assert_eq((call), PHIBAL_OK, "%s: %s", #call, phibal_status_message())
+/* Ends the program: parity_print.c is not a test. */
+#define demand(condition, ...)                                                                     \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      fprintf(stderr, __VA_ARGS__);                                                                \
+      fputs("\n", stderr);                                                                         \
+      abort();                                                                                     \
+    }                                                                                              \
+  } while (0)
+#define must(call) demand((call) == PHIBAL_OK, "%s: %s", #call, phibal_status_message())
 
-const char *const parity_names[] = {"olmoe",     "mixtral",     "qwen3_moe",
-                                    "deepseek",  "deepseek_v2", "deepseek_v2_groups",
-                                    "moonlight", "deepseek_v3"};
+const char *const parity_names[] = {
+    "olmoe",     "mixtral",     "qwen3_moe", "deepseek", "deepseek_v2", "deepseek_v2_groups",
+    "moonlight", "deepseek_v3", "kimi_k2",   "dots1",    "glm4_moe",    "glm4_moe_lite",
+    "qwen2_moe", "minimax_m2",  "flex_olmo"};
 const int parity_count = sizeof parity_names / sizeof *parity_names;
 
 void parity_folder(const char *name, char folder[512]) {
@@ -20,9 +30,13 @@ void parity_folder(const char *name, char folder[512]) {
 }
 
 void parity_open(const char *name, void (*change)(model_config *config), parity *p) {
+  parity_folder(name, p->folder);
+  parity_open_folder(change, p);
+}
+
+void parity_open_folder(void (*change)(model_config *config), parity *p) {
   char path[600];
   const balance_config none = {.method = BALANCE_NONE};
-  parity_folder(name, p->folder);
   must(hf_open(p->folder, NULL, &p->checkpoint));
   snprintf(path, sizeof path, "%s/expected.safetensors", p->folder);
   must(safetensors_open(path, &p->expected));
@@ -41,7 +55,7 @@ void parity_close(parity *p) {
 
 static const void *expected(const parity *p, const char *name, safetensors_dtype dtype) {
   const safetensors_tensor *tensor = safetensors_find(&p->expected, name);
-  cr_assert(tensor && tensor->dtype == dtype, "%s: %s", p->folder, name);
+  demand(tensor && tensor->dtype == dtype, "%s: %s", p->folder, name);
   return tensor->data;
 }
 
@@ -49,7 +63,7 @@ const model_tensor *parity_tensor(const model *m, const char *name) {
   const model_tensor *tensors = model_tensors(m);
   int32_t i = 0;
   while (i < model_tensor_count(m) && strcmp(tensors[i].name, name)) i++;
-  cr_assert_lt(i, model_tensor_count(m), "no tensor %s", name);
+  demand(i < model_tensor_count(m), "no tensor %s", name);
   return &tensors[i];
 }
 
@@ -110,7 +124,7 @@ void parity_gradients(const parity *p, parity_errors *errors) {
     if (parts[i].wide) continue; /* the selection bias has no gradient */
     snprintf(name, sizeof name, "gradient.%s", parts[i].name);
     const safetensors_tensor *theirs = safetensors_find(&p->expected, name);
-    cr_assert(theirs, "%s", name);
+    demand(theirs, "%s", name);
     const float *own = model_gradients(p->m) + (parts[i].data - model_parameters(p->m));
     const double off = parity_difference(theirs->elements, own, theirs->data);
     compared++;
@@ -120,7 +134,7 @@ void parity_gradients(const parity *p, parity_errors *errors) {
   }
   for (int64_t i = 0; i < p->expected.count; i++)
     compared -= !strncmp(p->expected.tensors[i].name, "gradient.", 9);
-  cr_assert_eq(compared, 0, "%s: a gradient that has not been compared", p->folder);
+  demand(compared == 0, "%s: a gradient that has not been compared", p->folder);
   free(parts);
 }
 

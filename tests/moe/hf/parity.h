@@ -30,6 +30,8 @@ void parity_folder(const char *name, char folder[512]);
 /* Opens a fixture and its model; `change`, which may be null, alters the configuration first: a
    mistake that a reader could make, without another shape. */
 void parity_open(const char *name, void (*change)(model_config *config), parity *p);
+/* The same of p->folder. */
+void parity_open_folder(void (*change)(model_config *config), parity *p);
 void parity_close(parity *p);
 /* The tensor of a name, which has to be there. */
 const model_tensor *parity_tensor(const model *m, const char *name);

@@ -67,6 +67,12 @@ static void one_group(model_config *c) {
 static void no_bias(model_config *c) {
   c->selection_bias = false;
 }
+static void whole_heads(model_config *c) {
+  c->rope_width = 0;
+}
+static void other_part(model_config *c) {
+  c->rope_width = 2;
+}
 static void one_epsilon(model_config *c) {
   c->latent_norm_epsilon = c->norm_epsilon;
 }
@@ -95,6 +101,22 @@ Test(huggingface, mistakes_show) {
                   {"moonlight", not_scaled},
                   {"moonlight", no_bias},
                   {"moonlight", one_epsilon},
+                  {"kimi_k2", no_yarn},
+                  {"kimi_k2", one_temperature},
+                  {"dots1", not_scaled},
+                  {"dots1", other_pairs},
+                  {"dots1", no_bias},
+                  {"glm4_moe", whole_heads},
+                  {"glm4_moe", other_part},
+                  {"glm4_moe", other_pairs},
+                  {"glm4_moe", no_groups},
+                  {"glm4_moe_lite", one_epsilon},
+                  {"glm4_moe_lite", other_pairs},
+                  {"qwen2_moe", normalised},
+                  {"minimax_m2", whole_heads},
+                  {"minimax_m2", other_part},
+                  {"minimax_m2", no_bias},
+                  {"flex_olmo", other_theta},
                   {"deepseek_v3", no_groups},
                   {"deepseek_v3", one_group},
                   {"deepseek_v3", no_bias},
