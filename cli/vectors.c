@@ -16,7 +16,8 @@ static const char help[] =
     "same options give the same bytes on every machine.\n"
     "\n"
     "  --op NAME       the operation (repeatable), or all; `phibal verify --list` names them\n"
-    "  --cases N       cases per operation (default 24)\n"
+    "  --cases N       cases per operation. By default 24, and those that combine each value of\n"
+    "                  each parameter, and each pair of features, at least once\n"
     "  --seed S        seed (default 1)\n"
     "  --out FILE      output file\n"
     "  --results FILE  also write the results of the built-in CPU kernels\n"
@@ -78,6 +79,7 @@ static int read_arguments(int argc, char **argv, vectors_arguments *a) {
       if (!read_number(optarg, 1, &a->request.cases) || a->request.cases > 1000000)
         return command_usage_error("vectors", "--cases takes a number from 1 to 1000000, not '%s'",
                                    optarg);
+      a->request.paired = false;
       break;
     case 's':
       if (!read_number(optarg, 0, &n))
@@ -136,7 +138,7 @@ static phibal_status check_files(const vectors_arguments *a) {
 }
 
 int command_vectors(int argc, char **argv) {
-  vectors_arguments a = {.request = {.seed = 1, .cases = 24}};
+  vectors_arguments a = {.request = {.seed = 1, .cases = 24, .paired = true}};
   a.request.operations = a.chosen;
   int done = read_arguments(argc, argv, &a);
   if (done >= 0) return done;

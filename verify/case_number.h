@@ -5,6 +5,8 @@
    kind allows, so that a million per operation take minutes. Kinds defined by size (most experts,
    tiles, long batches) are ordinary there.
 
+   Paired cases, from PAIRED_CASES on, combine features so that each pair of them meets (paired.h).
+
    Operations that take a potential go through the first nine rows of spec/potentials.def in turn.
    Cases of a later row are numbered from ROW << CASE_ROW_BITS on, so adding a row to the catalogue
    renumbers no case. */
@@ -16,6 +18,7 @@
 #include <stdint.h>
 
 #define SMALL_CASES (UINT64_C(1) << 32)
+#define PAIRED_CASES (UINT64_C(1) << 36)
 enum { CASE_ROW_BITS = 40, CASE_FIRST_POTENTIALS = 9 };
 
 /* The number within its row. */
@@ -23,8 +26,12 @@ static inline uint64_t case_base(uint64_t number) {
   return number & ((UINT64_C(1) << CASE_ROW_BITS) - 1);
 }
 
+static inline bool case_is_paired(uint64_t number) {
+  return case_base(number) >= PAIRED_CASES;
+}
+
 static inline bool case_is_small(uint64_t number) {
-  return case_base(number) >= SMALL_CASES;
+  return case_base(number) >= SMALL_CASES && !case_is_paired(number);
 }
 
 /* The potential of a case that is the turn-th of those on a potential. */

@@ -1,5 +1,6 @@
 /* Shapes first, then logits, by kind. */
 #include "cases.h"
+#include "paired.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,48 @@ const char *case_kind_name(case_kind kind) {
   return (unsigned)kind < CASE_KINDS ? names[kind] : "?";
 }
 
+/* What a paired case is made of, a column each. */
+enum {
+  PAIR_GATE,
+  PAIR_SCALE,
+  PAIR_K,
+  PAIR_BIAS,
+  PAIR_MASK,
+  PAIR_LOGITS,
+  PAIR_EXPERTS,
+  PAIR_TOKENS,
+};
+enum { BIAS_NONE, BIAS_SOME, BIAS_EQUAL, BIAS_SMALL, BIAS_BELOW, BIAS_ABOVE, BIASES };
+enum { MASK_NONE, MASK_NAN, MASK_FINITE, MASKS };
+
 case_kind case_kind_of(uint64_t number) {
+  static const case_kind logits[] = {CASE_ORDINARY,   CASE_TIES,      CASE_NEAR_TIES,
+                                     CASE_ONE_HOT,    CASE_WITHIN_80, CASE_NEAR_UNDERFLOW,
+                                     CASE_DEAD_EXPERT};
+  if (case_is_paired(number)) return logits[paired_level(number, PAIR_LOGITS, 7)];
   case_kind kind = (case_kind)(number % CASE_KINDS);
   bool large = kind == CASE_MOST_EXPERTS || kind == CASE_MANY_TOKENS || kind == CASE_E128_K8;
   return large && case_is_small(number) ? CASE_ORDINARY : kind;
 }
 
+static void choose_paired(route_case *c, uint64_t number) {
+  static const int32_t experts[] = {2, 3, 8, 31, 33, 64, 130};
+  static const float scales[] = {1, 2.5f, 0.75f};
+  phibal_router *router = &c->router;
+  router->experts = experts[paired_level(number, PAIR_EXPERTS, 7)];
+  const int32_t E = router->experts, active[] = {1, 2, E < 8 ? E : 8, E < 12 ? E : 12};
+  router->active = active[paired_level(number, PAIR_K, 4)];
+  router->gate = (phibal_gate)paired_level(number, PAIR_GATE, 3);
+  router->scale = scales[paired_level(number, PAIR_SCALE, 3)];
+  c->tokens = 3 + 6 * paired_level(number, PAIR_TOKENS, 7);
+  c->mask_kind = paired_level(number, PAIR_MASK, MASKS);
+}
+
 static void choose_shape(route_case *c, uint64_t number) {
+  if (case_is_paired(number)) {
+    choose_paired(c, number);
+    return;
+  }
   random_stream *r = &c->random;
   bool first = number < CASE_KINDS, small = case_is_small(number);
   phibal_router *router = &c->router;
@@ -68,6 +104,11 @@ enum { BIAS_ORDINARY, BIAS_TIES, BIAS_TINY, BIAS_TURNS, BIAS_NEGATIVE, BIAS_POSI
 
 /* By turns; after its first turn the ordinary one is by turns negative and positive throughout. */
 static int bias_variant(const route_case *c) {
+  if (case_is_paired(c->number)) {
+    static const int variants[BIASES] = {0,         BIAS_ORDINARY, BIAS_TIES,
+                                         BIAS_TINY, BIAS_NEGATIVE, BIAS_POSITIVE};
+    return variants[paired_level(c->number, PAIR_BIAS, BIASES)];
+  }
   uint64_t round = c->number / CASE_KINDS;
   int turn = (int)(round % BIAS_TURNS);
   if (turn != BIAS_ORDINARY || round == 0) return turn;
@@ -76,6 +117,9 @@ static int bias_variant(const route_case *c) {
 
 static float one_logit(route_case *c, int32_t expert, int32_t favourite, float base) {
   random_stream *r = &c->random;
+  /* Of the paired ones, all sigmoids small: an epsilon beside them is seen. */
+  if (case_is_paired(c->number) && c->kind == CASE_WITHIN_80)
+    return (float)random_uniform(r, -80, -50);
   switch (c->kind) {
   case CASE_TIES: {
     static const float values[] = {-1.5f, -0.0f, 0.0f, 0.0f, 2.0f};
@@ -140,9 +184,13 @@ phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t numb
   choose_shape(c, number);
   int32_t E = c->router.experts;
   c->logits = malloc(sizeof(float) * (size_t)(c->tokens * E + 1));
-  if (c->kind == CASE_BIAS) c->bias = malloc(sizeof(float) * (size_t)E);
-  if (c->kind == CASE_PADDING) c->mask = malloc((size_t)c->tokens);
-  if (!c->logits || (c->kind == CASE_BIAS && !c->bias) || (c->kind == CASE_PADDING && !c->mask)) {
+  const bool paired = case_is_paired(number);
+  const bool biased =
+      paired ? paired_level(number, PAIR_BIAS, BIASES) != BIAS_NONE : c->kind == CASE_BIAS;
+  if (c->kind == CASE_PADDING) c->mask_kind = MASK_NAN;
+  if (biased) c->bias = malloc(sizeof(float) * (size_t)E);
+  if (c->mask_kind) c->mask = malloc((size_t)c->tokens);
+  if (!c->logits || (biased && !c->bias) || (c->mask_kind && !c->mask)) {
     route_case_destroy(c);
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "a case of %lld tokens: out of memory",
                              (long long)c->tokens);
@@ -160,7 +208,10 @@ phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t numb
     c->mask[0] = 1;
     c->mask[c->tokens - 1] = 0;
     for (int64_t t = 0; t < c->tokens; t++)
-      if (!c->mask[t]) c->logits[t * E] = t % 2 ? NAN : INFINITY;
+      if (!c->mask[t] && c->mask_kind == MASK_NAN)
+        c->logits[t * E] = t % 2 ? NAN : INFINITY;
+      else if (!c->mask[t]) /* finite: another token, which wants the last expert */
+        c->logits[t * E + E - 1] += 9;
   }
   return PHIBAL_OK;
 }

@@ -44,6 +44,7 @@ typedef struct route_case {
   uint64_t number;
   int64_t tokens;
   phibal_router router;
+  int mask_kind;        /* of padding: none, with NaN and infinities, with finite logits */
   float *logits;        /* [T][E] */
   float *bias;          /* [E], or null */
   uint8_t *mask;        /* [T], or null */

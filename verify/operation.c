@@ -1,6 +1,7 @@
 /* The catalogue's operations, and cases as named tensors. */
 #include "operation.h"
 #include "case_number.h"
+#include "paired.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -11,6 +12,10 @@
   phibal_status operation_##stem##_cpu(operation_case *c);                                         \
   const char *operation_kind_##kinds(uint64_t number);
 #include <phibal/ops.def>
+
+/* Paired cases of loads: every value of every potential's parameter with every kind. */
+int64_t loads_paired_count(void);
+uint64_t loads_paired_number(int64_t i);
 
 const operation operations[] = {
 #define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, cases)                                 \
@@ -71,6 +76,29 @@ int64_t tensor_integer(const tensor *t, int64_t i) {
 
 uint64_t operation_number(const operation *o, uint64_t i) {
   return o->potentials ? case_number(i, PHIBAL_POTENTIAL_COUNT) : i;
+}
+
+/* The families that have paired cases. Of a step on potentials the rows come twice, with five
+   potentials of the first nine each time, and once more for each later potential. */
+static const char *const paired_families[] = {"route",       "step",   "counting", "loss_free",
+                                              "frequencies", "expert", NULL};
+
+int64_t operation_paired_count(const operation *o) {
+  if (!strcmp(o->name, "price") || !strcmp(o->name, "balance-loss")) return loads_paired_count();
+  if (!strcmp(o->name, "expert-ffn")) return 0;
+  bool paired = false;
+  for (int i = 0; paired_families[i]; i++) paired |= strcmp(o->family, paired_families[i]) == 0;
+  if (!paired) return 0;
+  return PAIRED_ROWS *
+         (o->potentials ? 2 + PHIBAL_POTENTIAL_COUNT - (int64_t)CASE_FIRST_POTENTIALS : 1);
+}
+
+uint64_t operation_paired_number(const operation *o, int64_t i) {
+  if (o->potentials && strcmp(o->family, "loads") == 0) return loads_paired_number(i);
+  const uint64_t first = 2 * PAIRED_ROWS, n = (uint64_t)i;
+  if (!o->potentials || n < first) return PAIRED_CASES + n;
+  return ((CASE_FIRST_POTENTIALS + (n - first) / PAIRED_ROWS) << CASE_ROW_BITS) + PAIRED_CASES +
+         (n - first) % PAIRED_ROWS;
 }
 
 phibal_status operation_make(const operation *o, uint64_t seed, uint64_t number,

@@ -109,6 +109,9 @@ extern const backend backend_cpu;
 
 /* The number of an operation's i-th case (case_number.h). */
 uint64_t operation_number(const operation *o, uint64_t i);
+/* How many paired cases (paired.h) it has, and the number of the i-th. */
+int64_t operation_paired_count(const operation *o);
+uint64_t operation_paired_number(const operation *o, int64_t i);
 /* Makes a case; after PHIBAL_OK, operation_case_clear. PHIBAL_ERROR_ARGUMENT: no case has this
    number. */
 phibal_status operation_make(const operation *o, uint64_t seed, uint64_t number, operation_case *c);

@@ -1,6 +1,7 @@
 /* EMA, prices, losses and biases: vectors over the experts. */
 #include "judgement.h"
 #include "case_potential.h"
+#include "paired.h"
 #include <math.h>
 #include <phibal/reference_moe.h>
 #include <stdlib.h>
@@ -33,7 +34,23 @@ typedef enum loads_kind {
       LOADS_KINDS
 } loads_kind;
 
+/* A paired case of loads: PAIRED_CASES + (potential, parameter's place in the list, kind), four
+   bits each; a later potential is the row. The kind after the others has several largest loads. */
+enum { PAIR_BITS = 4, KIND_TIED_MAXIMA = LOADS_KINDS, PAIRED_KINDS };
+
+static uint64_t paired_part(uint64_t number, int place) {
+  return (case_base(number) - PAIRED_CASES) >> (place * PAIR_BITS) & 15;
+}
+
+static bool has_tied_maxima(uint64_t number) {
+  return case_is_paired(number) && paired_part(number, 0) == KIND_TIED_MAXIMA;
+}
+
 static loads_kind loads_kind_of(uint64_t number) {
+  if (case_is_paired(number)) {
+    const uint64_t kind = paired_part(number, 0);
+    return kind < LOADS_KINDS && kind != LOADS_MOST_EXPERTS ? (loads_kind)kind : LOADS_ORDINARY;
+  }
   loads_kind kind = (loads_kind)(case_base(number) % LOADS_KINDS);
   return kind == LOADS_MOST_EXPERTS && case_is_small(number) ? LOADS_ORDINARY : kind;
 }
@@ -50,6 +67,7 @@ const char *operation_kind_loads(uint64_t number) {
 /* In every other round of the kinds, loads that are one unit off are so just below a power of two.
  */
 static bool below_power(uint64_t number) {
+  if (case_is_paired(number)) return false;
   uint64_t round = case_base(number) / LOADS_KINDS;
   if (!(number >> CASE_ROW_BITS)) round /= CASE_FIRST_POTENTIALS;
   return loads_kind_of(number) == LOADS_ONE_ULP_OFF && round % 2;
@@ -109,6 +127,9 @@ static void choose_loads(uint64_t number, random_stream *r, int32_t E, float *m)
       break;
     }
   }
+  if (has_tied_maxima(number))
+    for (int32_t e = 0; e < E; e++)
+      if (e % 3 == favourite % 3 || random_integer(r, 0, 3) == 0) m[e] = 0.5f;
 }
 
 /* Parameters from the places where formulas cancel or overflow; none where a potential has none. */
@@ -133,7 +154,9 @@ static const parameters tried[PHIBAL_POTENTIAL_COUNT] = {
 
 /* Every potential in turn. PHIBAL_ERROR_UNSUPPORTED for a row whose parameters are not above. */
 static phibal_status choose_potential(uint64_t number, random_stream *r, phibal_potential *p) {
-  *p = (phibal_potential){case_potential_id(number, case_base(number) / LOADS_KINDS), 0};
+  const uint64_t turn =
+      case_is_paired(number) ? paired_part(number, 2) : case_base(number) / LOADS_KINDS;
+  *p = (phibal_potential){case_potential_id(number, turn), 0};
   const parameters *of = &tried[p->id];
   const phibal_potential_info *info = phibal_potential_describe(p->id);
   if (!of->count && info->parameter[0])
@@ -141,12 +164,35 @@ static phibal_status choose_potential(uint64_t number, random_stream *r, phibal_
                              "verify/operation_balance.c lists no values of %s's parameter %s",
                              info->name, info->parameter);
   if (!of->count) return PHIBAL_OK;
+  if (case_is_paired(number)) {
+    p->parameter = of->value[paired_part(number, 1) % (uint64_t)of->count];
+    return PHIBAL_OK;
+  }
   p->parameter = of->value[random_integer(r, 0, of->count - 1)];
   /* As small as the last place of a load, so that load + delta is one or the other side of the
      power of two, and with bits that are lost in it. */
   if (of->is_scale && below_power(number))
     p->parameter = ldexp(1 + random_unit(r), -(int)random_integer(r, 26, 34));
   return PHIBAL_OK;
+}
+
+static int64_t values_of(int potential) {
+  return tried[potential].count ? tried[potential].count : 1;
+}
+
+int64_t loads_paired_count(void) {
+  int64_t n = 0;
+  for (int p = 0; p < PHIBAL_POTENTIAL_COUNT; p++) n += values_of(p) * PAIRED_KINDS;
+  return n;
+}
+
+uint64_t loads_paired_number(int64_t i) {
+  int p = 0;
+  for (; i >= values_of(p) * PAIRED_KINDS; p++) i -= values_of(p) * PAIRED_KINDS;
+  const uint64_t value = (uint64_t)i / PAIRED_KINDS, kind = (uint64_t)i % PAIRED_KINDS;
+  const uint64_t row = p < CASE_FIRST_POTENTIALS ? 0 : (uint64_t)p;
+  return (row << CASE_ROW_BITS) + PAIRED_CASES +
+         (((row ? 0 : (uint64_t)p) << 2 * PAIR_BITS) | value << PAIR_BITS | kind);
 }
 
 /* Two vectors of loads, and the stream for what else an operation needs. */
@@ -368,10 +414,37 @@ phibal_status operation_z_loss_expected(const operation_case *c, judgement *j) {
 
 /* Counts and biases are drawn anew: of the loads' kinds only the number of experts is left. */
 const char *operation_kind_loss_free(uint64_t number) {
+  if (case_is_paired(number)) return "ordinary";
   return loads_kind_of(number) >= LOADS_ONE_EXPERT ? operation_kind_loads(number) : "ordinary";
 }
 
+/* Counts around sizes where 31, 32 and 24 bits end, a few units from their mean. */
+static phibal_status make_paired_loss_free(operation_case *c) {
+  static const int32_t experts[] = {2, 5, 8, 33, 66};
+  static const int64_t sizes[] = {0, (1 << 24) - 1, INT32_MAX, INT64_C(2147483647) * 2,
+                                  INT64_C(1) << 40};
+  static const double rates[] = {0x1p-10, 1e-5, 1e-2}, spreads[] = {2, 5, 100};
+  random_stream r = random_start(c->seed, STREAM_LOSS_FREE, c->number);
+  const int32_t E = experts[paired_level(c->number, 0, 5)];
+  const int64_t size = sizes[paired_level(c->number, 1, 5)];
+  const int64_t spread = (int64_t)spreads[paired_level(c->number, 3, 3)];
+  case_integer(c, "experts", E);
+  case_real(c, "rate", (double)(float)rates[paired_level(c->number, 2, 3)]);
+  int64_t *count = case_add_input(c, "counts", TENSOR_I64, 1, (int64_t)E);
+  float *bias = case_add_input(c, "bias", TENSOR_F32, 1, (int64_t)E);
+  if (case_status(c) != PHIBAL_OK) return case_status(c);
+  for (int32_t e = 0; e < E; e++) {
+    count[e] = size + random_integer(&r, 0, spread);
+    bias[e] = (float)random_normal(&r) * (paired_level(c->number, 4, 2) ? 1.0f : 0x1p-8f);
+    if (count[e] != count[0]) case_flag(c, FLAG_LOSS_FREE_SIGN);
+  }
+  if (size > 1000) case_flag(c, FLAG_LARGE_COUNTS);
+  case_add_output(c, OUTPUT_LOSS_FREE, "bias", TENSOR_F32, 1, (int64_t)E);
+  return PHIBAL_OK;
+}
+
 phibal_status operation_loss_free_make(operation_case *c) {
+  if (case_is_paired(c->number)) return make_paired_loss_free(c);
   loads_case l;
   loads_case_start(c, STREAM_LOSS_FREE, NULL, NULL, &l);
   int64_t *count = case_add_input(c, "counts", TENSOR_I64, 1, (int64_t)l.experts);

@@ -2,6 +2,7 @@
    powers of two (but for 2^-200), so that a batch of the ordinary cases adds up exactly even in
    bfloat16, and only long batches show in what type an implementation accumulates. */
 #include "judgement.h"
+#include "paired.h"
 #include "selection.h"
 #include "vectors.h"
 #include <math.h>
@@ -18,7 +19,12 @@ static const char *const counting_kinds[] = {"ordinary",    "padding",  "many-to
 
 enum { COUNTING_KINDS = sizeof counting_kinds / sizeof *counting_kinds };
 
+/* What a paired case is made of. Its logits are bell-shaped, so that sums in binary32 round. */
+enum { PAIR_K, PAIR_MASK, PAIR_TOKENS, PAIR_EXPERTS, PAIR_DEAD };
+
 const char *operation_kind_counting(uint64_t number) {
+  if (case_is_paired(number))
+    return paired_level(number, PAIR_DEAD, 2) ? "dead-expert" : "ordinary";
   const char *kind = counting_kinds[number % COUNTING_KINDS];
   return case_is_small(number) && strcmp(kind, "many-tokens") == 0 ? "ordinary" : kind;
 }
@@ -40,20 +46,40 @@ static void draw_token(random_stream *r, int32_t E, int32_t first, float *logits
 
 phibal_status operation_loads_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_LOADS, c->number);
+  const bool paired = case_is_paired(c->number);
   bool many = is_kind(c, "many-tokens"), dead = is_kind(c, "dead-expert");
   bool small = case_is_small(c->number);
   int32_t E = many ? 2 : (int32_t)random_integer(&r, dead ? 2 : 1, small ? 5 : 12);
   bool first = c->number % VECTORS_FIRST < COUNTING_KINDS;
   int64_t T = many ? first ? LONG_BATCH : LATER_BATCH : random_integer(&r, 2, small ? 4 : 64);
   int64_t k = is_kind(c, "k-equals-e") ? E : random_integer(&r, 1, E < 4 ? E : 4);
+  int padding = is_kind(c, "padding") ? 1 : 0; /* 2: with finite logits */
+  if (paired) {
+    static const int32_t experts[] = {3, 8, 31, 33, 66};
+    static const int64_t tokens[] = {2, 3, 7, 50, 300, 1};
+    E = experts[paired_level(c->number, PAIR_EXPERTS, 5)];
+    T = tokens[paired_level(c->number, PAIR_TOKENS, 6)];
+    const int64_t active[] = {1, 2, E < 8 ? E : 8};
+    k = active[paired_level(c->number, PAIR_K, 3)];
+    padding = paired_level(c->number, PAIR_MASK, 3);
+    if (T == 1) case_flag(c, FLAG_ONE_TOKEN);
+    if (padding && T > 1) case_flag(c, FLAG_PADDING);
+    if (k == E) case_flag(c, FLAG_K_EQUALS_E);
+    if (k == 1) case_flag(c, FLAG_K_ONE);
+  }
   case_integer(c, "k", k);
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, (int64_t)E);
-  uint8_t *mask = is_kind(c, "padding") ? case_add_input(c, "mask", TENSOR_U8, 1, T) : NULL;
+  uint8_t *mask = padding ? case_add_input(c, "mask", TENSOR_U8, 1, T) : NULL;
   if (case_status(c) != PHIBAL_OK) return case_status(c);
-  for (int64_t t = 0; t < T; t++) draw_token(&r, E, dead ? 1 : 0, logits + t * E);
+  for (int64_t t = 0; !paired && t < T; t++) draw_token(&r, E, dead ? 1 : 0, logits + t * E);
+  for (int64_t i = 0; paired && i < T * E; i++)
+    logits[i] = (float)(2 * random_normal(&r)) - (dead && i % E == 0 ? 90 : 0);
   for (int64_t t = 0; mask && t < T; t++) {
     mask[t] = t == 0 || (t < T - 1 && random_integer(&r, 0, 2) > 0);
-    if (!mask[t]) logits[t * E] = (float)NAN;
+    if (!mask[t] && padding == 1)
+      logits[t * E] = (float)NAN;
+    else if (!mask[t])
+      logits[t * E + E - 1] += 9;
   }
   case_add_output(c, OUTPUT_LOADS_LOADS, "loads", TENSOR_F32, 1, (int64_t)E);
   case_add_output(c, OUTPUT_LOADS_FREQUENCIES, "frequencies", TENSOR_F32, 1, (int64_t)E);
@@ -125,12 +151,42 @@ static const char *const frequency_kinds[] = {"ordinary", "large-counts", "k-not
 enum { FREQUENCY_KINDS = sizeof frequency_kinds / sizeof *frequency_kinds };
 
 const char *operation_kind_frequencies(uint64_t number) {
+  if (case_is_paired(number)) return paired_level(number, 1, 5) > 1 ? "large-counts" : "ordinary";
   return frequency_kinds[number % FREQUENCY_KINDS];
+}
+
+/* Counts beyond what 24, 31, 32 and 53 bits hold, none of them a multiple of a power of two. */
+static phibal_status make_paired_frequencies(operation_case *c) {
+  static const int64_t sizes[] = {60, 100000, INT64_C(1) << 26, INT64_C(1) << 33, INT64_C(1) << 55};
+  static const int64_t experts[] = {4, 7, 8, 33, 66};
+  random_stream r = random_start(c->seed, STREAM_FREQUENCIES, c->number);
+  const int64_t E = experts[paired_level(c->number, 0, 5)];
+  const int64_t most = sizes[paired_level(c->number, 1, 5)], k = 1 + paired_level(c->number, 2, 4);
+  const bool dropped = paired_level(c->number, 3, 2), dead = paired_level(c->number, 4, 2);
+  int64_t *count = case_add_input(c, "counts", TENSOR_I64, 1, E), sum = 0;
+  if (!count) return arena_out_of_memory();
+  for (int64_t e = 0; e < E; e++) {
+    count[e] = dead && e % 3 == 0 ? 0 : random_integer(&r, most / 2, most) | 1;
+    sum += count[e];
+  }
+  /* Filled up to a multiple of k, or where a slot was dropped to one less. */
+  const int64_t filled = (k - sum % k) % k, lost = dropped && k > 1;
+  count[E - 1] += filled - lost;
+  sum += filled;
+  if (count[E - 1] < 0) count[E - 1] += k, sum += k;
+  case_integer(c, "k", k);
+  case_integer(c, "tokens", sum / k);
+  if (k > 1) case_flag(c, FLAG_K_NORMALISATION);
+  if (lost) case_flag(c, FLAG_K_NOT_DIVIDING);
+  if (dead) case_flag(c, FLAG_DEAD_EXPERT);
+  case_add_output(c, OUTPUT_FREQUENCIES, "frequencies", TENSOR_F32, 1, E);
+  return PHIBAL_OK;
 }
 
 /* Tokens wholly routed have k T slots; where some were dropped, fewer, and a number that k does not
    divide. */
 phibal_status operation_frequencies_make(operation_case *c) {
+  if (case_is_paired(c->number)) return make_paired_frequencies(c);
   random_stream r = random_start(c->seed, STREAM_FREQUENCIES, c->number);
   int64_t E = random_integer(&r, 4, case_is_small(c->number) ? 5 : 16),
           k = random_integer(&r, 2, 4);

@@ -1,5 +1,6 @@
 /* Permutation, gather and combine. */
 #include "judgement.h"
+#include "paired.h"
 #include "shapes.h"
 #include <phibal/reference_moe.h>
 
@@ -20,6 +21,17 @@ typedef struct routes {
 } routes;
 
 static void choose_shape(random_stream *r, uint64_t number, routes *c) {
+  if (case_is_paired(number)) { /* sizes on both sides of multiples of 4, 8 and 32 */
+    static const int32_t experts[] = {1, 3, 8, 31, 33, 64, 130};
+    static const int64_t widths[] = {1, 4, 7, 16, 33}, tokens[] = {0, 1, 5, 32, 47};
+    c->experts_count = experts[paired_level(number, 0, 7)];
+    c->width = widths[paired_level(number, 1, 5)];
+    c->tokens = tokens[paired_level(number, 2, 5)];
+    const int32_t E = c->experts_count, active[] = {1, 2, 8};
+    c->active = active[paired_level(number, 3, 3)];
+    if (c->active > E) c->active = E;
+    return;
+  }
   int shape = shape_of(number);
   bool small = case_is_small(number);
   c->experts_count = (int32_t)random_integer(r, 1, small ? 4 : 20);
@@ -106,6 +118,8 @@ phibal_status operation_permutation_make(operation_case *c) {
   for (int64_t n = 0; n < s.rows; n++)
     memcpy(gradient + n * s.width, x + p.source[n] / s.active * s.width,
            sizeof(float) * (size_t)s.width);
+  /* Not the gathered activations: a kernel that gives the one for the other is seen. */
+  if (case_is_paired(c->number)) fill_normal(&r, gradient, s.rows * s.width);
   int64_t E = s.experts_count;
   case_add_output(c, OUTPUT_PERMUTATION, "offsets", TENSOR_I64, 1, E + 1);
   case_add_output(c, OUTPUT_PERMUTATION, "source", TENSOR_I64, 1, s.rows);

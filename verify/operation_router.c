@@ -124,6 +124,8 @@ static void add_routing_flags(operation_case *c, const route_case *r) {
       r->router.active < r->router.experts)
     case_flag(c, FLAG_RENORMALISED);
   if (has_ties(r)) case_flag(c, FLAG_TIES);
+  if (r->mask) case_flag(c, FLAG_PADDING);
+  if (r->bias) case_flag(c, FLAG_BIAS);
   for (int64_t t = 0; r->bias && t < r->tokens; t++)
     if (takes_negative(r, t)) case_flag(c, FLAG_NEGATIVE_BIAS);
 }
@@ -603,8 +605,15 @@ phibal_status operation_sequence_loss_expected(const operation_case *c, judgemen
           ? selected_sequence_loss(&r, sequences, alpha, &truth)
           : phibal_reference_sequence_loss(&r.router, sequences, r.tokens / sequences, r.logits,
                                            r.bias, r.mask, alpha, PRECISION, &truth);
+  /* A P below 2^-126 is within 2^-149, not 2 u P, and so is the loss of a sequence: together at
+     most (alpha E + 1) 2^-149, and 5 u times the same multiple of 2^-126 is more than that. */
+  phibal_enclosure terms;
+  phibal_enclosure_init(&terms, PRECISION);
+  phibal_enclosure_set_d(&terms, (alpha * (double)r.router.experts + 1) * 0x1p-126);
+  phibal_enclosure_add(&terms, &terms, &truth);
   if (status == PHIBAL_OK)
-    judge_real(j, OUTPUT_SEQUENCE_LOSS, case_output(c, "loss"), 0, &truth, &truth);
+    judge_real(j, OUTPUT_SEQUENCE_LOSS, case_output(c, "loss"), 0, &truth, &terms);
+  phibal_enclosure_clear(&terms);
   phibal_enclosure_clear(&truth);
   return status;
 }

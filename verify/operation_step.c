@@ -1,5 +1,6 @@
 /* Whole balancing steps: (M5) with (L1), (L2), and the Switch loss (L3), over micro-batches, ranks
    and layers. What frameworks get wrong between kernels that are right. */
+#include "paired.h"
 #include "step_case.h"
 #include <stdio.h>
 
@@ -35,7 +36,13 @@ typedef enum step_kind {
       STEP_KINDS
 } step_kind;
 
+/* What a paired case is made of, a column each. */
+enum { PAIR_CUTS, PAIR_RANKS, PAIR_PASSES, PAIR_MASK, PAIR_K, PAIR_LOGITS, PAIR_EXPERTS, PAIR_LAW };
+
 static step_kind step_kind_of(uint64_t number) {
+  static const step_kind logits[] = {STEP_ORDINARY, STEP_COLLAPSED,   STEP_SHIFTED,
+                                     STEP_TIES,     STEP_DEAD_EXPERT, STEP_PERMUTED};
+  if (case_is_paired(number)) return logits[paired_level(number, PAIR_LOGITS, 6)];
   step_kind kind = (step_kind)(number % STEP_KINDS);
   return kind == STEP_E128_K8 && case_is_small(number) ? STEP_ORDINARY : kind;
 }
@@ -53,9 +60,28 @@ typedef struct step_shape {
   step_kind kind;
   uint64_t round; /* the kinds of one round share what they are made of */
   int64_t L, T, E, k, micro_batches, ranks, passes;
+  int mask;
 } step_shape;
 
+enum { MASK_NONE, MASK_NAN, MASK_FINITE };
+
+/* Each micro-batch has tokens of each rank; padding may leave one without any. */
+static step_shape choose_paired(uint64_t number, random_stream *r) {
+  static const int64_t cuts[] = {1, 2, 4}, experts[] = {5, 8, 12, 31, 33, 40, 66};
+  step_shape s = {.kind = step_kind_of(number), .round = case_base(number)};
+  s.micro_batches = cuts[paired_level(number, PAIR_CUTS, 3)];
+  s.ranks = cuts[paired_level(number, PAIR_RANKS, 3)];
+  s.passes = 1 + paired_level(number, PAIR_PASSES, 4) % 2;
+  s.L = paired_level(number, PAIR_PASSES, 4) / 2 ? 3 : 1;
+  s.T = s.micro_batches * 4 * random_integer(r, 1, 2);
+  s.E = experts[paired_level(number, PAIR_EXPERTS, 7)];
+  s.k = 1 + paired_level(number, PAIR_K, 3);
+  s.mask = paired_level(number, PAIR_MASK, 3);
+  return s;
+}
+
 static step_shape choose_shape(uint64_t number, random_stream *r) {
+  if (case_is_paired(number)) return choose_paired(number, r);
   step_shape s = {.kind = step_kind_of(number), .round = case_base(number) / STEP_KINDS};
   bool small = case_is_small(number);
   s.L = 1;
@@ -72,6 +98,7 @@ static step_shape choose_shape(uint64_t number, random_stream *r) {
   if (s.kind == STEP_K_ONE) s.k = 1;
   if (s.kind == STEP_E128_K8) s.E = 128, s.k = 8;
   if (s.kind == STEP_ONE_TOKEN) s.T = 1;
+  if (s.kind == STEP_PADDING) s.mask = MASK_NAN;
   return s;
 }
 
@@ -79,7 +106,7 @@ static step_shape choose_shape(uint64_t number, random_stream *r) {
 static float one_logit(const step_shape *s, random_stream *r, int64_t layer, int64_t expert) {
   double x = floor(512 * random_normal(r)) / 256;
   /* Layers that collapse onto different experts: pooled, they look balanced. */
-  if (s->kind == STEP_LAYERS && expert == layer) x += 6;
+  if ((s->kind == STEP_LAYERS || s->L > 1) && expert == layer) x += 6;
   if (s->kind == STEP_COLLAPSED && expert < s->k) x += 12;
   if (s->kind == STEP_DEAD_EXPERT && expert == 0) x -= 40;
   if (s->kind == STEP_TIES) x = floor(x);
@@ -113,7 +140,11 @@ static void draw_state(const step_shape *s, random_stream *r, float *m) {
 static void draw_mask(const step_shape *s, random_stream *r, uint8_t *mask, float *logits) {
   for (int64_t t = 0; t < s->T; t++) {
     mask[t] = t == 0 || (t < s->T - 1 && random_integer(r, 0, 2) > 0);
-    for (int64_t l = 0; !mask[t] && l < s->L; l++)
+    /* Finite logits of padding stay as they were drawn: bell-shaped, and far from those of the rest
+       for one expert. */
+    for (int64_t l = 0; !mask[t] && s->mask == MASK_FINITE && l < s->L; l++)
+      logits[(l * s->T + t) * s->E + s->E - 1] += 9;
+    for (int64_t l = 0; !mask[t] && s->mask == MASK_NAN && l < s->L; l++)
       logits[(l * s->T + t) * s->E] = t % 2 ? (float)NAN : (float)INFINITY;
   }
 }
@@ -134,7 +165,8 @@ static phibal_status settle_state(const step_case *s, float *m) {
 /* Everything that the two steps have in common; the stream goes on with what they have not. */
 static phibal_status make_step(operation_case *c, step_shape *s, random_stream *r) {
   /* One stream for all kinds of a round. */
-  *r = random_start(c->seed, STREAM_STEP, c->number / STEP_KINDS);
+  *r = random_start(c->seed, STREAM_STEP,
+                    case_is_paired(c->number) ? c->number : c->number / STEP_KINDS);
   *s = choose_shape(c->number, r);
   case_integer(c, "k", s->k);
   case_integer(c, "micro-batches", s->micro_batches);
@@ -142,14 +174,21 @@ static phibal_status make_step(operation_case *c, step_shape *s, random_stream *
   case_integer(c, "forward-passes", s->passes);
   case_real(c, "alpha", random_uniform(r, 0.001, 0.1));
   float *logits = case_add_input(c, "logits", TENSOR_F32, 3, s->L, s->T, s->E);
-  uint8_t *mask = s->kind == STEP_PADDING ? case_add_input(c, "mask", TENSOR_U8, 1, s->T) : NULL;
+  uint8_t *mask = s->mask ? case_add_input(c, "mask", TENSOR_U8, 1, s->T) : NULL;
   if (case_status(c) != PHIBAL_OK) return case_status(c);
   draw_logits(s, r, logits);
   if (mask) draw_mask(s, r, mask, logits);
   if (s->T > 1) case_flag(c, FLAG_T_NORMALISATION);
   case_flag(c, FLAG_AUX_GRADIENT);
   if (s->micro_batches > 1) case_flag(c, FLAG_MICRO_BATCHES);
-  if (s->kind == STEP_ORDINARY || s->kind == STEP_REPEATS)
+  if (case_is_paired(c->number)) {
+    if (s->ranks > 1) case_flag(c, FLAG_RANKS);
+    if (s->passes > 1) case_flag(c, FLAG_RECOMPUTATION);
+    if (s->L > 1) case_flag(c, FLAG_LAYERS);
+    if (s->mask) case_flag(c, FLAG_PADDING);
+    if (s->k == 1) case_flag(c, FLAG_K_ONE);
+  }
+  if (!case_is_paired(c->number) && (s->kind == STEP_ORDINARY || s->kind == STEP_REPEATS))
     snprintf(c->group, sizeof c->group, "repeats-%llu", (unsigned long long)s->round);
   return PHIBAL_OK;
 }
@@ -170,6 +209,11 @@ phibal_status operation_balance_step_make(operation_case *c) {
   phibal_potential_id id = s.round % 2 == 0 && !(c->number >> CASE_ROW_BITS)
                                ? PHIBAL_POTENTIAL_NEGENTROPY
                                : case_potential_id(c->number, s.round / 2);
+  /* Five of the first nine in the first half of the rows, the others and lp again in the second. */
+  if (case_is_paired(c->number))
+    id = case_potential_id(c->number,
+                           (uint64_t)paired_level(c->number, PAIR_LAW, 5) +
+                               5 * ((case_base(c->number) - PAIRED_CASES) / PAIRED_ROWS % 2));
   if (s.kind == STEP_STILL) id = PHIBAL_POTENTIAL_NEGENTROPY;
   /* Where m = P the slope of negative entropy's price is the same for all experts. */
   if (s.kind == STEP_STEADY) id = PHIBAL_POTENTIAL_EUCLID;
@@ -194,7 +238,10 @@ phibal_status operation_switch_step_make(operation_case *c) {
   random_stream r;
   phibal_status status = make_step(c, &s, &r);
   if (status != PHIBAL_OK) return status;
-  case_text(c, "frequencies", s.kind == STEP_RUNNING_PREFIX ? "global" : "micro-batch");
+  const bool global = case_is_paired(c->number) ? paired_level(c->number, PAIR_LAW, 2) == 1
+                                                : s.kind == STEP_RUNNING_PREFIX;
+  case_text(c, "frequencies", global ? "global" : "micro-batch");
+  if (case_is_paired(c->number) && global && s.micro_batches > 1) case_flag(c, FLAG_RUNNING_PREFIX);
   if (s.k > 1) case_flag(c, FLAG_K_NORMALISATION);
   add_step_outputs(c, &s, OUTPUT_SWITCH_STEP_COUNTS, OUTPUT_SWITCH_STEP_LOSS,
                    OUTPUT_SWITCH_STEP_GRADIENT);

@@ -10,6 +10,7 @@
 enum { SHAPE_SMALL, SHAPE_TILES, SHAPE_EMPTY, SHAPE_ONE, SHAPE_SQUARE, SHAPE_CANCELLING, SHAPES };
 
 static inline int shape_of(uint64_t number) {
+  if (case_is_paired(number)) return SHAPE_SMALL;
   int shape = (int)(number % SHAPES);
   return shape == SHAPE_TILES && case_is_small(number) ? SHAPE_SMALL : shape;
 }

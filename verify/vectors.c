@@ -169,15 +169,19 @@ static phibal_status add_results(collection *all, kept_case *k, const backend *b
 /* Makes all cases and adds their tensors: vectors, or where b is given its results. */
 static phibal_status collect(const vectors_request *request, const backend *b, collection *all) {
   int64_t total = request->count * request->cases;
+  for (int i = 0; request->paired && i < request->count; i++)
+    total += operation_paired_count(request->operations[i]);
   all->cases = calloc((size_t)total + 1, sizeof *all->cases);
   if (!all->cases) return out_of_memory();
   for (int i = 0; i < request->count; i++) {
     const operation *o = request->operations[i];
     if (b && b->supports && !b->supports(b->context, o)) continue;
-    for (int64_t n = 0; n < request->cases; n++) {
+    const int64_t last = request->cases + (request->paired ? operation_paired_count(o) : 0);
+    for (int64_t n = 0; n < last; n++) {
       kept_case *k = &all->cases[all->count];
-      phibal_status status = operation_make(
-          o, request->seed, VECTORS_FIRST + operation_number(o, (uint64_t)n), &k->made);
+      const uint64_t number = n < request->cases ? VECTORS_FIRST + operation_number(o, (uint64_t)n)
+                                                 : operation_paired_number(o, n - request->cases);
+      phibal_status status = operation_make(o, request->seed, number, &k->made);
       if (status != PHIBAL_OK) return status;
       all->count++;
       if (request->count == 1)

@@ -16,6 +16,7 @@ typedef struct vectors_request {
   int count;
   uint64_t seed;
   int64_t cases; /* of each operation */
+  bool paired;   /* and its paired cases (paired.h) */
 } vectors_request;
 
 /* Writes the file, safetensors or by its name NumPy's .npz, and its manifest. The same request

@@ -240,6 +240,27 @@ Test(vectors, each_operation_takes_the_right_answer_and_no_wrong_one) {
   }
 }
 
+/* The kernels keep their promises on the paired cases too, of each operation that has some. */
+Test(vectors, paired_cases_are_passed) {
+  int with = 0;
+  for (int i = 0; i < operation_count; i++) {
+    const operation *o = &operations[i];
+    const int64_t count = operation_paired_count(o);
+    with += count > 0;
+    vectors_request request = {.operations = &o, .count = 1, .seed = 3, .cases = 1, .paired = true};
+    cr_assert_eq(vectors_write(&request, cases_path), PHIBAL_OK);
+    cr_assert_eq(vectors_answer(&request, &backend_cpu, results_path), PHIBAL_OK);
+    cr_expect(passes(results_path, NULL), "%s: the built-in kernels fail", o->name);
+    for (int64_t k = 0; k < count; k++) {
+      const uint64_t number = operation_paired_number(o, k);
+      cr_assert(case_is_paired(number) && !case_is_small(number));
+      cr_assert(case_exists(number, o->potentials));
+      cr_assert_lt(flag_find(o->kind(number)), FLAG_COUNT);
+    }
+  }
+  cr_expect_geq(with, 12);
+}
+
 /* What the bounds of the expert FFN take |act'| and |act''| to be at most: slopes from enclosures,
    and their differences over 2^-8, which are at most 2^-8 times the largest |act''| between. */
 Test(vectors, slope_and_curvature_of_the_activations_are_within_the_carried_bounds) {
