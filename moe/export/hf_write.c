@@ -280,6 +280,13 @@ phibal_status hf_save(const char *folder, const model_config *config, model *m,
   if (status) return status;
   if (!o->like && o->positions > 0)
     json_object_set_new(json, "max_position_embeddings", json_integer(o->positions));
+  /* Neither FP8 nor multi-token prediction is written. */
+  json_object_del(json, "quantization_config");
+  for (int i = 0; i < 2; i++) {
+    static const char *const names[] = {"num_nextn_predict_layers", "num_mtp_layers"};
+    if (json_is_integer(json_object_get(json, names[i])))
+      json_object_set_new(json, names[i], json_integer(0));
+  }
   int64_t count = 0;
   hf_part *parts = hf_parts_make(chosen.architecture, config, m, &count);
   const char *dtype = o->dtype == HF_BFLOAT16 ? "bfloat16" : "float32";

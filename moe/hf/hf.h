@@ -15,6 +15,8 @@
 typedef struct hf_config {
   const hf_architecture *architecture;
   model_config model;
+  int32_t block[2];          /* rows and columns that share a scale in FP8 weights; 0: none are */
+  int32_t prediction_layers; /* of multi-token prediction, after the model's own layers */
 } hf_config;
 
 /* A checkpoint whose files are open. All zeros is a closed one. */
@@ -47,13 +49,19 @@ phibal_status hf_open(const char *folder, const char *ignored, hf_checkpoint *c)
 void hf_close(hf_checkpoint *c);
 
 /* Sets the parameters of m, and its selection bias, which was created with `config`: c's own, or
-   one that differs from it in nothing that has a shape. F32, BF16 and F16 are read.
-   PHIBAL_ERROR_FORMAT names the first tensor that is missing, of another shape, there twice, or
-   unknown; PHIBAL_ERROR_UNSUPPORTED one of another type. Then m's parameters are unspecified. */
+   one that differs from it in nothing that has a shape. F32, BF16 and F16 are read, and F8_E4M3
+   with a scale for each block, which it is multiplied by. Tensors of multi-token prediction are
+   left out, with a line on stderr. PHIBAL_ERROR_FORMAT names the first tensor that is missing, of
+   another shape, there twice, or unknown; PHIBAL_ERROR_UNSUPPORTED one of another type. Then m's
+   parameters are unspecified. */
 phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, model *m);
 
-/* Whether numbers of this type are read: F32, BF16 and F16. */
+/* Whether numbers of this type are read without more: F32, BF16 and F16. */
 bool hf_reads(safetensors_dtype type);
+/* Whether numbers of this type are read in weights of c. */
+bool hf_reads_weights(const hf_checkpoint *c, safetensors_dtype type);
+/* The tensors of multi-token prediction. */
+int64_t hf_prediction_tensors(const hf_checkpoint *c);
 
 /* Opens, restores, closes. */
 phibal_status hf_load(const char *folder, const char *ignored, const model_config *config,

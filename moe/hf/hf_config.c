@@ -472,6 +472,46 @@ static phibal_status check_padding(const json_t *json, const char *path, const h
   return status;
 }
 
+/* DeepSeek's FP8: E4M3 with a scale for each block, by which transformers' FP8 kernels multiply
+   too; these also round what the weights are multiplied with, which phibal does not. */
+static phibal_status parse_quantised(const json_t *json, const char *path, hf_config *config) {
+  static const struct {
+    const char *key, *values; /* " value value "; null: looked at elsewhere */
+  } known[] = {{"quant_method", " fp8 "},
+               {"fmt", " e4m3 float8_e4m3fn "},
+               {"activation_scheme", " dynamic "},
+               {"weight_block_size", NULL},
+               {"modules_to_not_convert", NULL}};
+  const json_t *quantised = json_object_get(json, "quantization_config");
+  const char *key, *what = "no FP8 with blocks";
+  json_t *value;
+  if (!quantised || json_is_null(quantised)) return PHIBAL_OK;
+  const json_t *block = json_object_get(quantised, "weight_block_size");
+  bool fits = json_object_get(quantised, "quant_method") && json_array_size(block) == 2;
+  for (size_t i = 0; fits && i < 2; i++) {
+    const json_t *size = json_array_get(block, i);
+    fits = json_is_integer(size) && json_integer_value(size) > 0 &&
+           json_integer_value(size) <= INT32_MAX;
+    if (fits) config->block[i] = (int32_t)json_integer_value(size);
+  }
+  json_object_foreach((json_t *)(uintptr_t)quantised, key, value) {
+    bool good = false;
+    char word[64] = "";
+    snprintf(word, sizeof word, " %s ", json_is_string(value) ? json_string_value(value) : "?");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+      good |= !strcmp(key, known[i].key) && (!known[i].values || strstr(known[i].values, word));
+    if (!good) what = key;
+    fits &= good;
+  }
+  char shown[HF_SHOWN], word[HF_SHOWN];
+  if (fits) return PHIBAL_OK;
+  return phibal_status_set(
+      PHIBAL_ERROR_UNSUPPORTED,
+      "%s: 'quantization_config' is %s: %s; phibal reads quant_method fp8 in e4m3, "
+      "with weight_block_size",
+      path, hf_json_show(quantised, shown), hf_json_show_text(what, word));
+}
+
 static phibal_status parse_complete(const json_t *json, const char *path, hf_config *config) {
   model_config *c = &config->model;
   bool tied = false;
@@ -503,6 +543,12 @@ static phibal_status parse_complete(const json_t *json, const char *path, hf_con
   if (!status && a->flag == HF_QWEN2) status = parse_shared(json, path, c);
   if (!status) status = hf_rope_parse(json, path, a, c);
   if (!status) status = check_padding(json, path, a, c);
+  if (!status) status = parse_quantised(json, path, config);
+  for (int i = 0; i < 2 && !status; i++) {
+    static const char *const names[] = {"num_nextn_predict_layers", "num_mtp_layers"};
+    if (hf_keys_reads(a, names[i]))
+      status = hf_json_integer(json, path, names[i], false, &config->prediction_layers);
+  }
   if (status) return status;
   const struct {
     const char *key;

@@ -182,6 +182,19 @@ static const struct {
     {"rotary_dim", {[MINIMAX] = ABSENT}, HF_MINIMAX, NULL},
     {"attn_type_list", {[MINIMAX] = ABSENT}, HF_MINIMAX, NULL},
     {"shared_expert_intermediate_size", {[QWEN2] = "5632"}, 0, NULL},
+    {"quantization_config",
+     {ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT,
+      ABSENT},
+     HF_ALL,
+     NULL},
+    {"num_nextn_predict_layers",
+     {[DEEPSEEK3] = ABSENT, [DOTS1] = ABSENT, [GLM4] = ABSENT, [GLM4_LITE] = ABSENT},
+     HF_ALL,
+     "num_mtp_layers"},
+    {"num_mtp_layers",
+     {[DEEPSEEK3] = ABSENT, [DOTS1] = ABSENT, [GLM4] = ABSENT, [GLM4_LITE] = ABSENT},
+     HF_ALL,
+     "num_nextn_predict_layers"},
     {"pad_token_id", {[FLEX] = "100277"}, HF_ALL, NULL},
 };
 
@@ -193,7 +206,6 @@ static const struct {
 } fixed_keys[] = {
     {HF_ALL, "hidden_act", "\"silu\"", true},
     {HF_ALL & ~HF_GLM4, "attention_bias", "false", true},
-    {HF_ALL, "quantization_config", "null", false},
     {HF_ALL, "is_causal", "true", false},
     {HF_ALL, "per_layer_config", "null", false},
     {HF_ALL & ~(HF_GLM4 | HF_MINIMAX), "partial_rotary_factor", "1", false},
@@ -264,8 +276,6 @@ static const struct {
     {HF_DEEPSEEK3 | HF_GLM4_LITE, " qk_head_dim "},
     {HF_MINIMAX, " shared_moe_mode mlp_intermediate_size use_mtp mtp_transformer_layers "
                  "num_mtp_modules "},
-    /* Tensors of multi-token prediction are refused by their names. */
-    {HF_DEEPSEEK3 | HF_DOTS1 | HF_GLM4 | HF_GLM4_LITE, " num_nextn_predict_layers num_mtp_layers "},
 };
 
 /* Whether `name` is in a list with separators of one kind around and between the names. */

@@ -1,6 +1,8 @@
 /* Weights from the files of a checkpoint. */
 #include "formats/file.h"
 #include "hf_internal.h"
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +136,10 @@ static float from_half(uint16_t half) {
   return made.value;
 }
 
+bool hf_reads_weights(const hf_checkpoint *c, safetensors_dtype type) {
+  return hf_reads(type) || (type == SAFETENSORS_F8_E4M3 && c->config.block[0] > 0);
+}
+
 bool hf_reads(safetensors_dtype type) {
   return type == SAFETENSORS_F32 || type == SAFETENSORS_BF16 || type == SAFETENSORS_F16;
 }
@@ -151,6 +157,27 @@ void hf_numbers(const safetensors_tensor *from, float *to) {
   }
 }
 
+/* FP8 E4M3, without infinities: s e e e e m m m. NaN for the one number that is none. */
+static float from_e4m3(uint8_t bits) {
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  if (exponent == 15 && fraction == 7) return NAN;
+  const float size =
+      exponent ? ldexpf((float)(8 + fraction), exponent - 10) : ldexpf((float)fraction, -9);
+  return bits & 128 ? -size : size;
+}
+
+/* Each number times the scale of its block; a product of 4 bits and 24 is rounded once. */
+static void from_blocks(const int32_t block[2], const safetensors_tensor *from,
+                        const safetensors_tensor *scale, float *to) {
+  const int64_t rows = from->shape[0], columns = from->shape[1];
+  const uint8_t *bits = from->data;
+  const float *scales = scale->data;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++)
+      to[i * columns + j] =
+          from_e4m3(bits[i * columns + j]) * scales[i / block[0] * scale->shape[1] + j / block[1]];
+}
+
 /* The tensor of a name in whichever file has it. */
 static phibal_status find_tensor(const hf_checkpoint *c, const char *name,
                                  const safetensors_tensor **found) {
@@ -165,9 +192,31 @@ static phibal_status find_tensor(const hf_checkpoint *c, const char *name,
   return PHIBAL_OK;
 }
 
+/* The scales of an FP8 weight: "NAME.weight_scale_inv". */
+static phibal_status find_scale(const hf_checkpoint *c, const safetensors_tensor *t,
+                                const safetensors_tensor **scale) {
+  const int64_t rows = t->shape[0], columns = t->dimensions > 1 ? t->shape[1] : 0;
+  const int64_t down = (rows - 1) / c->config.block[0] + 1;
+  const int64_t across = (columns - 1) / c->config.block[1] + 1;
+  char *name = string_format("%s_scale_inv", t->name);
+  if (!name) return memory_error(c->folder);
+  phibal_status status = find_tensor(c, name, scale);
+  const safetensors_tensor *s = *scale;
+  if (!status && (!s || t->dimensions != 2 || s->dtype != SAFETENSORS_F32 || s->dimensions != 2 ||
+                  s->shape[0] != down || s->shape[1] != across))
+    status = phibal_status_set(PHIBAL_ERROR_FORMAT,
+                               "%s: tensor '%s' is FP8, and '%s' is not F32 [%lld, %lld]",
+                               c->folder, t->name, name, (long long)down, (long long)across);
+  if (!status) status = safetensors_check_finite(c->folder, s);
+  free(name);
+  return status;
+}
+
 static phibal_status check_part(const hf_checkpoint *c, const hf_part *part,
-                                const safetensors_tensor **tensor) {
+                                const safetensors_tensor **tensor,
+                                const safetensors_tensor **scale) {
   phibal_status status = find_tensor(c, part->name, tensor);
+  *scale = NULL;
   if (status) return status;
   const safetensors_tensor *t = *tensor;
   if (!t)
@@ -183,6 +232,7 @@ static phibal_status check_part(const hf_checkpoint *c, const hf_part *part,
                              (long long)(t->dimensions > 0 ? t->shape[0] : 1),
                              (long long)(t->dimensions > 1 ? t->shape[1] : 1), part->dimensions,
                              (long long)part->shape[0], (long long)part->shape[1]);
+  if (t->dtype == SAFETENSORS_F8_E4M3 && c->config.block[0] > 0) return find_scale(c, t, scale);
   if (!hf_reads(t->dtype))
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "%s: tensor '%s' is of type %s; F32, BF16 and F16 are read", c->folder,
@@ -194,9 +244,38 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const hf_part *)a)->name, ((const hf_part *)b)->name);
 }
 
-/* What old files hold besides: frequencies, which are made anew, and a tied head once more. */
+/* Whether a tensor is of the layers after the model's own. */
+static bool predicts_more(const hf_checkpoint *c, const safetensors_tensor *tensor) {
+  static const char before[] = "model.layers.";
+  char *end = NULL;
+  if (strncmp(tensor->name, before, sizeof before - 1)) return false;
+  const char *digits = tensor->name + sizeof before - 1;
+  const long layer = *digits >= '0' && *digits <= '9' ? strtol(digits, &end, 10) : -1;
+  return layer >= c->config.model.layers &&
+         layer - c->config.model.layers < c->config.prediction_layers && *end == '.';
+}
+
+int64_t hf_prediction_tensors(const hf_checkpoint *c) {
+  int64_t count = 0;
+  for (int32_t i = 0; i < c->files; i++)
+    for (int64_t t = 0; t < c->file[i].count; t++)
+      count += predicts_more(c, &c->file[i].tensors[t]);
+  return count;
+}
+
+/* What files hold besides: scales of FP8 weights, which are read with these; multi-token
+   prediction; in old ones frequencies, which are made anew, and a tied head once more. */
 static bool is_spare(const hf_checkpoint *c, const safetensors_tensor *tensor) {
   if (string_ends_with(tensor->name, ".rotary_emb.inv_freq")) return true;
+  if (predicts_more(c, tensor)) return true;
+  if (c->config.block[0] && string_ends_with(tensor->name, ".weight_scale_inv")) {
+    const safetensors_tensor *weight = NULL;
+    char *name =
+        string_format("%.*s", (int)(strlen(tensor->name) - strlen("_scale_inv")), tensor->name);
+    const bool found = name && !find_tensor(c, name, &weight) && weight;
+    free(name);
+    return found && weight->dtype == SAFETENSORS_F8_E4M3;
+  }
   const safetensors_tensor *embedding = NULL;
   if (c->config.model.untied_head || strcmp(tensor->name, "lm_head.weight")) return false;
   if (find_tensor(c, "model.embed_tokens.weight", &embedding) || !embedding) return false;
@@ -237,22 +316,43 @@ phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, mod
   int64_t count = 0;
   hf_part *parts = hf_parts_make(c->config.architecture, config, m, &count);
   if (!parts) return memory_error(c->folder);
-  const safetensors_tensor **found = calloc((size_t)count, sizeof *found);
+  const safetensors_tensor **found = calloc(2 * (size_t)count, sizeof *found);
+  const safetensors_tensor **scale = found + count;
   phibal_status status = found ? PHIBAL_OK : memory_error(c->folder);
   qsort(parts, (size_t)count, sizeof *parts, by_name);
   /* All shapes before the first copy. */
-  for (int64_t i = 0; i < count && !status; i++) status = check_part(c, &parts[i], &found[i]);
+  for (int64_t i = 0; i < count && !status; i++)
+    status = check_part(c, &parts[i], &found[i], &scale[i]);
   if (!status) status = check_unknown(c, parts, count);
   if (!status) {
     int64_t bad = count;
 #pragma omp parallel for schedule(dynamic) reduction(min : bad)
     for (int64_t i = 0; i < count; i++) {
       if (!parts[i].data) continue;
-      hf_numbers(found[i], parts[i].data);
-      if (safetensors_nonfinite(found[i]) >= 0 && i < bad) bad = i;
+      if (scale[i])
+        from_blocks(c->config.block, found[i], scale[i], parts[i].data);
+      else
+        hf_numbers(found[i], parts[i].data);
+      /* The numbers as they are read: in FP8 a scale makes them. */
+      const safetensors_tensor read = {.name = parts[i].name,
+                                       .dtype = SAFETENSORS_F32,
+                                       .dimensions = found[i]->dimensions,
+                                       .shape = {found[i]->shape[0], found[i]->shape[1]},
+                                       .data = parts[i].data,
+                                       .elements = found[i]->elements};
+      if (safetensors_nonfinite(scale[i] ? &read : found[i]) >= 0 && i < bad) bad = i;
     }
-    if (bad < count) status = safetensors_check_finite(c->folder, found[bad]);
+    if (bad < count && scale[bad])
+      status =
+          phibal_status_set(PHIBAL_ERROR_NONFINITE, "%s: tensor '%s': a number of it is not finite",
+                            c->folder, parts[bad].name);
+    else if (bad < count)
+      status = safetensors_check_finite(c->folder, found[bad]);
   }
+  const int64_t left = status ? 0 : hf_prediction_tensors(c);
+  if (left)
+    fprintf(stderr, "phibal: %s: %lld tensors of multi-token prediction are left out\n", c->folder,
+            (long long)left);
   free(found);
   free(parts);
   return status;

@@ -15,7 +15,7 @@ import tempfile
 try:
     import torch
     import transformers
-    from safetensors.torch import load_file
+    from safetensors.torch import load_file, save_file
 except ImportError as missing:
     print(f"skipped: no Python package '{missing.name}'")
     sys.exit(77)
@@ -195,6 +195,33 @@ def check_adapters_of_peft(scratch, fixture):
         compare(f"adapters of PEFT, {begin}", theirs, logits_of(merged, expected["tokens"]))
 
 
+def check_fp8(scratch, fixture):
+    """Weights in torch's FP8 with scales of blocks, as DeepSeek-V3, Kimi K2 and MiniMax-M2 are published."""
+    folder, out, expected, files = scratch / f"{fixture.name}-fp8", scratch / f"{fixture.name}-wide", {}, {}
+    folder.mkdir()
+    rows, columns = block = 7, 9
+    for file in fixture.glob("model*.safetensors"):
+        for name, tensor in load_file(file).items():
+            if tensor.dim() != 2 or "_proj" not in name and ".w" not in name:
+                files[name], expected[name] = tensor, tensor.float()
+                continue
+            scale = torch.nn.functional.max_pool2d(tensor.float().abs()[None], block, ceil_mode=True)[0] / 448
+            whole = scale.repeat_interleave(rows, 0).repeat_interleave(columns, 1)[:tensor.shape[0], :tensor.shape[1]]
+            files[name], files[name + "_scale_inv"] = (tensor.float() / whole).to(torch.float8_e4m3fn), scale.contiguous()
+            expected[name] = files[name].float() * whole
+    save_file(files, folder / "model.safetensors")
+    config = json.loads((fixture / "config.json").read_text()) | dict(quantization_config=dict(
+        quant_method="fp8", activation_scheme="dynamic", weight_block_size=block, fmt="e4m3"))
+    (folder / "config.json").write_text(json.dumps(config))
+    run("export", "--load", folder, "--out", out, "--like", folder, "--dtype", "float32")
+    written = load_file(out / "model.safetensors")
+    assert "quantization_config" not in json.loads((out / "config.json").read_text())
+    assert written.keys() == expected.keys()
+    for name, tensor in expected.items():
+        assert torch.equal(written[name], tensor), name
+    print(f"{fixture.name + ', FP8':64} {sum(name.endswith('_scale_inv') for name in files)} tensors, the same bits")
+
+
 with tempfile.TemporaryDirectory() as scratch:
     scratch = pathlib.Path(scratch)
     if peft:
@@ -204,6 +231,8 @@ with tempfile.TemporaryDirectory() as scratch:
         check_adapters_of_peft(scratch, pathlib.Path(fixtures) / "olmoe")
     else:
         print("adapters: not compared, no Python package 'peft'")
+    for name in "kimi_k2", "minimax_m2":
+        check_fp8(scratch, pathlib.Path(fixtures) / name)
     for fixture in sorted(pathlib.Path(fixtures).iterdir()):
         expected = load_file(fixture / "expected.safetensors")
         tokens, before = expected["tokens"], expected["logits"]

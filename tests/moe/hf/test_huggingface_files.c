@@ -901,6 +901,103 @@ Test(huggingface_files, written_and_read_again) {
   }
 }
 
+/* A checkpoint like DeepSeek-V3's published one: a weight in FP8 with scales of blocks that do not
+   divide it, and a layer of multi-token prediction. `code` is the weight's first number. */
+static phibal_status read_quantised(const char *quantised, uint8_t code, bool scaled,
+                                    float first[16], int64_t *left) {
+  enum { ROWS = 16, COLUMNS = 20, DOWN = 3, ACROSS = 3 };
+  static const char weight[] = "model.layers.0.self_attn.o_proj.weight";
+  static uint8_t codes[ROWS * COLUMNS];
+  static float scales[DOWN * ACROSS];
+  parity p = {0};
+  json_t *json = NULL;
+  parity_open("deepseek_v3", NULL, &p);
+  const safetensors_file *from = &p.checkpoint.file[0];
+  safetensors_tensor *tensors = calloc((size_t)from->count + 2, sizeof *tensors);
+  int64_t n = 0;
+  for (int64_t i = 0; i < from->count; i++) {
+    tensors[n] = from->tensors[i];
+    if (!strcmp(tensors[n].name, weight)) {
+      cr_assert(tensors[n].shape[0] == ROWS && tensors[n].shape[1] == COLUMNS);
+      tensors[n].dtype = SAFETENSORS_F8_E4M3;
+      tensors[n].data = codes;
+    }
+    n++;
+  }
+  for (int i = 0; i < ROWS * COLUMNS; i++) codes[i] = (uint8_t)(i % 127 + i % 2 * 128);
+  for (int i = 0; i < DOWN * ACROSS; i++) scales[i] = 0.5f + (float)i;
+  codes[0] = code;
+  if (scaled)
+    tensors[n++] = (safetensors_tensor){.name = "model.layers.0.self_attn.o_proj.weight_scale_inv",
+                                        .dtype = SAFETENSORS_F32,
+                                        .dimensions = 2,
+                                        .shape = {DOWN, ACROSS},
+                                        .data = scales};
+  tensors[n++] = (safetensors_tensor){.name = "model.layers.2.enorm.weight",
+                                      .dtype = SAFETENSORS_F32,
+                                      .dimensions = 1,
+                                      .shape = {4},
+                                      .data = scales};
+  char *folder = scratch_folder();
+  char *path = string_format("%s/model.safetensors", folder);
+  char *source = string_format("%s/config.json", p.folder);
+  must(safetensors_write(path, tensors, n, NULL, 0));
+  must(hf_json_read(source, &json));
+  json_object_set_new(json, "num_nextn_predict_layers", json_integer(1));
+  json_object_set_new(json, "quantization_config", json_loads(quantised, 0, NULL));
+  must(hf_json_write(folder, "config.json", json));
+  hf_checkpoint c;
+  phibal_status status = hf_open(folder, NULL, &c);
+  *left = status ? 0 : hf_prediction_tensors(&c);
+  if (!status) status = hf_restore(&c, &p.config, p.m);
+  const float *read = model_parameters(p.m) + parity_tensor(p.m, weight)->offset;
+  memcpy(first, read, 16 * sizeof *first);
+  /* Each is what its bits say, times the scale of its block of 7 rows and 9 columns. */
+  for (int i = 0; i < ROWS * COLUMNS && !status; i++) {
+    const int exponent = codes[i] >> 3 & 15, fraction = codes[i] & 7;
+    const double size =
+        exponent ? (1 + fraction / 8.0) * pow(2, exponent - 7) : fraction * pow(2, -9);
+    const int block = i / COLUMNS / 7 * ACROSS + i % COLUMNS / 9;
+    cr_expect_eq(read[i], (float)((codes[i] & 128 ? -size : size) * (double)scales[block]), "%d",
+                 i);
+  }
+  hf_close(&c);
+  parity_close(&p);
+  json_decref(json);
+  folder_remove(folder);
+  free(tensors), free(folder), free(path), free(source);
+  return status;
+}
+
+Test(huggingface_files, fp8_weights_and_multi_token_prediction) {
+#define FP8 "{\"quant_method\": \"fp8\", \"fmt\": \"e4m3\", \"activation_scheme\": \"dynamic\""
+  static const char good[] = FP8 ", \"weight_block_size\": [7, 9]}";
+  static const struct {
+    const char *config, *message;
+    uint8_t code;
+    bool scaled;
+  } refused[] = {
+      {good, "'model.layers.0.self_attn.o_proj.weight': a number of it is not finite", 0x7f, true},
+      {good, "'model.layers.0.self_attn.o_proj.weight_scale_inv' is not F32 [3, 3]", 0, false},
+      {FP8 ", \"weight_block_size\": [4, 9]}", "is not F32 [4, 3]", 0, true},
+      {FP8 "}", "'quantization_config'", 0, true},
+      {FP8 ", \"weight_block_size\": [7, 0]}", "'quantization_config'", 0, true},
+      {FP8 ", \"weight_block_size\": [7, 9], \"scale_fmt\": \"ue8m0\"}", "scale_fmt", 0, true},
+      {"{\"quant_method\": \"gptq\", \"weight_block_size\": [7, 9]}", "quant_method", 0, true},
+      {"null", "is of type F8_E4M3", 0, true}};
+  float first[16];
+  int64_t left;
+  must(read_quantised(good, 0x7e, true, first, &left));
+  cr_expect_eq(first[0], 448 * 0.5f, "the largest is 448");
+  cr_expect_eq(first[1], -0x1p-9f * 0.5f, "the smallest is 2^-9");
+  cr_expect_eq(left, 1);
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    cr_expect(read_quantised(refused[i].config, refused[i].code, refused[i].scaled, first, &left),
+              "case %zu", i);
+    cr_expect(message_has(refused[i].message), "case %zu: %s", i, phibal_status_message());
+  }
+}
+
 /* To nearest, ties to even; what would not be finite is refused, and no folder made. */
 Test(huggingface_files, bfloat16_rounds_to_nearest) {
   static const float given[] = {1.0f,       0x1.01p0f,       0x1.010002p0f, 0x1.03p0f,
