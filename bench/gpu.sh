@@ -112,12 +112,17 @@ ranks() {
 }
 
 # The whole training step of two of the paper's models, and PyTorch's of the same: CONFIG, sequences of a step, of
-# a call, steps. Lines go to results/model_steps.txt one by one, so that those before a limit are there.
+# a call, steps; those that do not fit the free memory are left out. Lines go to results/model_steps.txt one by one, so that those before a limit are there.
 model_steps() {
   made || return
+  free=$(nvidia-smi --query-gpu=memory.free --format=csv,noheader,nounits | head -n 1)
   for of in "111M 32 8 10" "986M 8 4 5"; do
     # shellcheck disable=SC2086 # words
     set -- $of
+    needed=$("$work/meson/cli/phibal" train --dry-run --config "$1" --micro "$3" --device cuda \
+      --set training.precision=bfloat16 --json | sed -n 's/.*"memory_bytes": \([0-9]*\).*/\1/p')
+    needed=$((needed / 1048576 + 1024)) # MiB; and what CUDA and its libraries take
+    [ "$free" -ge "$needed" ] || { echo "$1: left out: needs $needed MiB, $free are free"; continue; }
     echo "$1: $2 sequences a step, $3 a call"
     "$work/meson/bench/bench_train_step" "$1" cuda "$2" "$3" "$4" >"$work/$1.txt" || { cat "$work/$1.txt"; return 1; }
     cat "$work/$1.txt"

@@ -91,7 +91,7 @@ static __device__ __forceinline__ running block_reduce(running a) {
 }
 
 static __device__ __forceinline__ float capped(float z, double cap) {
-  return cap > 0 ? core_softcap(z, cap) : z;
+  return SELDOM(cap > 0) ? core_softcap(z, cap) : z;
 }
 
 #define EACH_IN_ROW(j, N, n)                                                                       \
@@ -134,9 +134,9 @@ static __device__ __forceinline__ void row_gradient(S *z, int64_t n, double cap,
 #pragma unroll
     for (int l = 0; l < N; l++) {
       const float value = capped(x.x[l], cap);
-      const double t = cap > 0 ? (double)value / cap : 0.0;
+      const double t = SELDOM(cap > 0) ? (double)value / cap : 0.0;
       x.x[l] = (float)(factor * core_exp64((double)value - (double)a.largest) * (1.0 - t * t));
-      if (j + l == target) {
+      if (SELDOM(j + l == target)) {
         const double p = core_exp64((double)kept - (double)a.largest) / a.sum;
         const float at = (float)(scale * (p - 1.0));
         x.x[l] =

@@ -18,6 +18,18 @@
 #define NOT_INLINE __attribute__((noinline))
 #endif
 
+/* A condition that seldom holds. tools/cuda_budgets.py compiles with PHIBAL_BUDGETS, and then what
+   it guards leads nowhere, so that its loops hold only what usually runs. */
+#if defined(PHIBAL_BUDGETS) && defined(__CUDA_ARCH__)
+static __device__ __forceinline__ bool leads_nowhere() {
+  __trap();
+  __builtin_unreachable();
+}
+#define SELDOM(condition) ((condition) && leads_nowhere())
+#else
+#define SELDOM(condition) __builtin_expect(!!(condition), 0)
+#endif
+
 #define WARP 32
 #define ALL_LANES 0xffffffffu
 

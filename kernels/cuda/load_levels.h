@@ -94,7 +94,7 @@ static __device__ __forceinline__ void levels_add(load_levels<LANES, COLUMNS> *l
       own[own_place<LANES, COLUMNS>(1, c)] += (device_sum)units1;
     }
     double rest = below - (second - 0x1.8p-28);
-    if (rest == 0.0) continue;
+    if (!SELDOM(rest != 0.0)) continue; /* below 2^-28 */
     double third = rest + 0x1.8p-68;
     below = rest - (third - 0x1.8p-68);
     double fourth = below + 0x1.8p-108;

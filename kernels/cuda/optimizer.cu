@@ -48,7 +48,7 @@ static __global__ void __launch_bounds__(OPTIMIZER_THREADS)
         sum += g * g;
         finite &= core_abs(g) < CORE_INFINITY;
       }
-    if (!finite) /* seldom: then look for it */
+    if (SELDOM(!finite)) /* look for it */
       for (i = begin; i < end; i++)
         if (!(core_abs((double)a.gradients[i]) < CORE_INFINITY)) {
           failure_report(a.failure, i, 0, FAILURE_GRADIENT);
@@ -158,7 +158,7 @@ static __global__ void __launch_bounds__(OPTIMIZER_THREADS) adamw_kernel(update_
       floats<N> w = floats_load<N>(a.weights + i);
 #pragma unroll
       for (int l = 0; l < N; l++) {
-        while (i + l >= __ldg(o.end + stretch)) stretch++;
+        while (SELDOM(i + l >= __ldg(o.end + stretch))) stretch++;
         const double decay = __ldg(o.decays + stretch) ? o.weight_decay : 0.0;
         const double gradient = scale * (double)g.x[l], weight = (double)w.x[l];
         const double first = o.beta1 * (double)m.x[l] + (1.0 - o.beta1) * gradient;

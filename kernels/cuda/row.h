@@ -138,7 +138,7 @@ static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS> *r, int e
   const int32_t infinite = core_float_key((float)CORE_INFINITY);
   const int32_t minus_infinite = core_float_key((float)-CORE_INFINITY);
   bool bad = most >= infinite || least <= minus_infinite;
-  if (bad) {
+  if (SELDOM(bad)) {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
       int e = row_lane<LANES>() + LANES * c;
@@ -181,7 +181,7 @@ static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS>
                                                        double total) {
   double result = r->largest + core_log64(total);
   bool again = r->live && core_abs(result) < CORE_LOGSUMEXP_SMALL;
-  if (!__any_sync(ALL_LANES, again)) return result;
+  if (!SELDOM(__any_sync(ALL_LANES, again))) return result;
   int first = INT_MAX; /* of the largest logits */
 #pragma unroll
   for (int c = COLUMNS - 1; c >= 0; c--) {
@@ -228,6 +228,7 @@ static __host__ __device__ __forceinline__ bool probability_gates(const phibal_r
 }
 
 /* Calls a function template for the smallest row that holds E experts: F<LANES, COLUMNS>. */
+#ifndef ROW_DISPATCH
 #define ROW_DISPATCH(experts, F)                                                                   \
   ((experts) <= 8     ? F(8, 1)                                                                    \
    : (experts) <= 16  ? F(16, 1)                                                                   \
@@ -237,6 +238,7 @@ static __host__ __device__ __forceinline__ bool probability_gates(const phibal_r
    : (experts) <= 256 ? F(32, 8)                                                                   \
    : (experts) <= 512 ? F(32, 16)                                                                  \
                       : F(32, 32))
+#endif
 
 static inline phibal_status cuda_router_check(const char *name, const phibal_router *router,
                                               int64_t tokens) {

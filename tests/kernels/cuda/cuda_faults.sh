@@ -62,7 +62,7 @@ one sum too few|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|be
 sum not taken over|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|loss|/a.sum \*= core_exp64/d
 last of the largest|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|correct, not|s/r.first = first_a < first_b/r.first = first_a > first_b \&\& first_a != INT32_MAX/
 cap without its slope|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|row|s/ \* (1.0 - t \* t)//
-stretch that ends at a place|optimizer.cu|optimizer|cuda_trainer/optimizer*|other weights|s/while (i + l >= __ldg/while (i + l > __ldg/
+stretch that ends at a place|optimizer.cu|optimizer|cuda_trainer/optimizer*|other weights|s/SELDOM(i + l >= __ldg/SELDOM(i + l > __ldg/
 tail of the norm|optimizer.cu|optimizer|cuda_trainer/optimizer*|norm|s/for (; i < end; i++) {/for (; i < end - 1; i++) {/
 update in spite of a number that is none|optimizer.cu|optimizer|cuda_trainer/optimizer*|same(w2, before)|/if (!(core_abs(norm) < CORE_INFINITY)) return;/d
 counts read before they are written|products.cu|products|cuda_products/forward*|AddressSanitizer|/part\[warp\] = __popc/,/if (!filled)/s/__syncthreads();//

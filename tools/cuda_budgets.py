@@ -1,0 +1,506 @@
+#!/usr/bin/env python3
+"""What the CUDA kernels cost by their machine code: kernels/cuda/BUDGETS.md, and its check.
+
+usage: cuda_budgets.py --write            makes kernels/cuda/BUDGETS.md anew
+       cuda_budgets.py --check [SM ...]   fails where a kernel's figures are above those of the page
+       cuda_budgets.py --show NAME [SM]   the loops of a kernel that the figures are of
+
+Needs nvcc (PATH or /usr/local/cuda/bin) and nvdisasm: NVDISASM, PATH, beside nvcc, or in the triton package of this
+Python. Exit status 77 where one of them is missing or nvcc is not of the page's release.
+
+Registers, spills, stack and static shared memory are ptxas's report of the kernels as they are built. Issue slots are
+counted in a second compilation with -DPHIBAL_BUDGETS, where a branch that kernels/cuda/device.h calls SELDOM ends in
+a trap: such a block leads nowhere and so is in no loop. Of what is left a control-flow graph is made (blocks; branches;
+BSYNC leads to the place that its BSSY names; BRA.DIV, for a warp whose lanes have parted, and calls, which are slow paths
+of divisions and roots or sigmoid routers, are cold). Its natural loops are found by dominators. The cost of a loop is
+the dearest way from its head back to it, in issue slots: an instruction is one, whether its predicate holds or not; an
+inner loop counts as often as the kernel's line below says.
+
+A kernel's figures are those of one unit (a logit, a number, a slot):
+  stream   of the loops with no such loop inside, the one with the most bytes of global memory, over the units that a warp's pass of it stores or loads
+  phases   the loop with the most loads and no store, and that with the most stores, each over its units, added
+  row      the outermost loop that loads, over the units of a warp's pass: WARP / LANES rows"""
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import namedtuple
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PAGE = os.path.join(ROOT, "kernels/cuda/BUDGETS.md")
+WARP = 32
+
+# Multiprocessors, GHz, binary64 lanes of a multiprocessor, TB/s of the memory, and shared KiB of a multiprocessor, all
+# from the makers' data sheets (A100 and H100 SXM of 80 GB, B200). A copy reaches about nine tenths of the bandwidth.
+Device = namedtuple("Device", "name processors clock binary64 bandwidth shared")
+DEVICES = {"80": Device("A100", 108, 1.410, 32, 2.039, 164),
+           "90a": Device("H100", 132, 1.755, 64, 3.35, 228),
+           "100": Device("B200", 148, 1.965, 64, 8.0, 228)}
+COPY = 0.9
+SCHEDULERS = 4
+SHORT = 12  # slots: an inner loop below it finds the width of a tree, and counts once
+REGISTERS, MOST_WARPS, MOST_BLOCKS = 65536, 64, 32
+
+
+class Kernel:
+    """name, source file, pattern of the demangled name, threads of a block, way of counting, units of a pass or bytes
+    of a unit's stores or loads, bytes of a unit that must move, trips of inner loops, dynamic shared bytes, what is
+    compiled before the file."""
+
+    def __init__(self, name, source, pattern, threads, way, unit, moved, trips=1, shared=0, before=""):
+        self.name, self.source, self.pattern, self.threads = name, source, re.compile(pattern), threads
+        self.way, self.unit, self.moved, self.trips, self.shared, self.before = way, unit, moved, trips, shared, before
+
+
+# The router at the shapes of the tables in bench/RESULTS.md; the others at widths that are multiples of 4.
+ROWS = "#define ROW_DISPATCH(experts, F) ((experts) <= 8 ? F(8, 1) : (experts) <= 64 ? F(32, 2) : F(32, 8))\n"
+
+
+def router_shared(columns, experts):
+    return 8 * (2 * columns * 256 + 5 * experts + 3)
+
+
+KERNELS = []
+for E, k, lanes, columns in ((8, 2, 8, 1), (64, 8, 32, 2), (256, 8, 32, 8)):
+    shape = r"<%d, %d>" % (lanes, columns)
+    units = WARP // lanes * E
+    KERNELS += [Kernel("router forward E = %d, k = %d" % (E, k), "router_forward", "forward_kernel" + shape, 256, "row", units,
+                       4 + 8 * k / E, k, router_shared(columns, E), ROWS),
+                Kernel("router backward E = %d, k = %d" % (E, k), "router_backward", "backward_kernel" + shape, 128, "row", units,
+                       8 + 8 * k / E, k, 0, ROWS)]
+for S, size in (("float", 4), ("bfloat16", 2)):
+    KERNELS += [
+        Kernel("activate %s" % S, "activation", r"activate_kernel<%s, 4>" % S, 256, "stream", ("store", size), 3 * size),
+        Kernel("activate backward %s" % S, "activation", r"activate_backward_kernel<%s, 4>" % S, 256, "stream",
+               ("store", 2 * size), 5 * size),
+        Kernel("gather %s" % S, "combine", r"gather_kernel<%s, 4>" % S, 256, "stream", ("store", size), 2 * size),
+        Kernel("cross-entropy %s" % S, "cross_entropy", r"loss_kernel<%s, 4>" % S, 512,
+               "phases", (size, size), 2 * size),
+    ]
+KERNELS += [
+    Kernel("AdamW and bfloat16 weights", "optimizer", r"adamw_kernel<4>", 256, "stream", ("store", 14), 30),
+    Kernel("gradient norm", "optimizer", r"gradient_norm_kernel", 256, "stream", ("load", 4), 4),
+    Kernel("RMSNorm", "norm", r"norm_forward_kernel<float, bfloat16, 4, false>", 256, "phases", (4, 2), 6),
+    Kernel("RMSNorm backward", "norm", r"norm_backward_kernel<float, 4, false>", 256, "phases", (12, 4), 12),
+    Kernel("addition of bfloat16 rows", "embedding", r"rows_kernel<bfloat16, float, 4, true>", 256, "stream", ("store", 4), 10),
+]
+
+
+def find_nvcc():
+    return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+
+
+def find_nvdisasm(nvcc):
+    places = [os.environ.get("NVDISASM"), shutil.which("nvdisasm"), os.path.join(os.path.dirname(nvcc), "nvdisasm")]
+    try:
+        import importlib.util
+        triton = importlib.util.find_spec("triton")
+        places.append(os.path.join(os.path.dirname(triton.origin), "backends/nvidia/bin/nvdisasm"))
+    except (ImportError, AttributeError):
+        pass
+    return next((p for p in places if p and os.access(p, os.X_OK)), None)
+
+
+def release(nvcc):
+    return re.search(r"release ([\d.]+)", subprocess.run([nvcc, "--version"], capture_output=True, text=True).stdout).group(1)
+
+
+def compile_kernels(nvcc, source, sm, before, into, *options):
+    """The cubin, and ptxas's report: mangled name -> (registers, spilled bytes, stack, shared)."""
+    unit = into + ".cu"
+    with open(unit, "w", encoding="utf-8") as f:
+        f.write('%s#include "kernels/cuda/%s.cu"\n' % (before, source))
+    done = subprocess.run(
+        [nvcc, "-std=c++17", "-O3", "--fmad=false", "-I" + ROOT, "-I" + os.path.join(ROOT, "spec/include"), "-cubin",
+         "-arch=sm_" + sm, "-Xptxas", "-v", "-w", *options, "-o", into, unit],
+        capture_output=True, text=True)
+    if done.returncode:
+        sys.exit("nvcc: " + source + "\n" + done.stderr)
+    report = {}
+    for part in re.split(r"Compiling entry function '", done.stderr)[1:]:
+        number = lambda pattern: int((re.search(pattern, part) or [0, 0])[1])
+        report[part.split("'")[0]] = (number(r"Used (\d+) registers"), number(r"(\d+) bytes spill stores"),
+                                      number(r"(\d+) bytes stack frame"), number(r"(\d+) bytes smem"))
+    return report
+
+
+# --- the control-flow graph ---
+
+Instruction = namedtuple("Instruction", "predicate name operands")
+LINE = re.compile(r"^\s+/\*[0-9a-f]+\*/\s+(?:\{\s*)?(@!?U?P[0-9T]+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);")
+
+
+def functions(text):
+    """name -> list of labels and instructions."""
+    found, now = {}, None
+    for line in text.splitlines():
+        section = re.match(r"\s*\.section\s+\.text\.([^,\s]+)", line)
+        if section:
+            now = found.setdefault(section.group(1).strip('"'), [])
+            continue
+        if now is None:
+            continue
+        label = re.match(r"^(\.L_[\w.]+|\$[\w$.]+):", line)
+        if label:
+            now.append(label.group(1))
+            continue
+        code = LINE.match(line)
+        if code:
+            now.append(Instruction((code.group(1) or "").strip(), code.group(2), code.group(3).strip()))
+    return found
+
+
+class Graph:
+    """Blocks of a function: block[i], follow[i]."""
+
+    def __init__(self, code):
+        self.block, place, self.cold = [[]], {}, set()
+        for item in code:
+            if isinstance(item, str):
+                if self.block[-1]:
+                    self.block.append([])
+                place[item] = len(self.block) - 1
+                continue
+            self.block[-1].append(item)
+            if re.match(r"(BRA|BRX|EXIT|RET|BSYNC|CALL|JMP|BPT)", item.name):
+                self.block.append([])
+        n = len(self.block)
+        self.follow = [set() for _ in range(n)]
+        sync = {}  # of a barrier: where its BSSY leads
+        for i, block in enumerate(self.block):
+            through = True
+            for x in block:
+                target = re.search(r"`\((\.L_[\w.]+|\$[\w$.]+)\)", x.operands)
+                to = place.get(target.group(1)) if target else None
+                if x.name.startswith("BSSY"):
+                    sync[x.operands.split(",")[0]] = to
+                elif x.name.startswith("BSYNC"):
+                    to = sync.get(x.operands.strip())
+                    if to is not None:
+                        self.follow[i].add(to)
+                        through = bool(x.predicate)
+                elif x.name.startswith("BRA") and ".DIV" not in x.name:
+                    always = not x.predicate and x.operands.startswith("`")
+                    if to is not None:
+                        self.follow[i].add(to)
+                    through = not always
+                elif x.name.startswith(("EXIT", "RET", "BPT")):
+                    through = bool(x.predicate)
+                elif x.name.startswith("CALL"):
+                    self.cold.add(i)
+            if through and i + 1 < n:
+                self.follow[i].add(i + 1)
+        self.reached = self.reach(0, lambda i: self.follow[i])
+        self.before = [set() for _ in range(n)]
+        for i in self.reached:
+            for j in self.follow[i]:
+                self.before[j].add(i)
+        self.loops = self.natural_loops()
+
+    @staticmethod
+    def reach(start, step, stop=()):
+        seen, left = set(stop), [start]
+        while left:
+            i = left.pop()
+            if i not in seen:
+                seen.add(i)
+                left += step(i)
+        return seen
+
+    def natural_loops(self):
+        """header -> blocks."""
+        every = set(self.reached)
+        above = {i: every for i in every}
+        above[0] = {0}
+        order, changed = sorted(every), True
+        while changed:
+            changed = False
+            for i in order:
+                if i == 0:
+                    continue
+                mine = set.intersection(*[above[j] for j in self.before[i]]) | {i}
+                if mine != above[i]:
+                    above[i], changed = mine, True
+        loops = {}
+        for i in every:
+            for head in self.follow[i] & above[i]:
+                body = self.reach(i, lambda j: self.before[j], {head})
+                loops.setdefault(head, set()).update(body)
+        # A loop that lanes take apart from one another has as its second tail the place where they meet: still one head.
+        return loops
+
+    def hot(self, head):
+        """The loop's blocks without the cold ones, as long as it then still is a loop."""
+        body = self.loops[head] - self.cold
+        there = self.reach(head, lambda i: self.follow[i] & body) & body if head in body else set()
+        tails = {i for i in there if head in self.follow[i]}
+        if not tails:
+            return self.loops[head]
+        back = set()
+        for t in tails:
+            back |= self.reach(t, lambda i: (self.before[i] & there) if i != head else set())
+        return back | {head}
+
+
+class Cost(dict):
+    def plus(self, other, times=1):
+        for key, value in other.items():
+            self[key] = self.get(key, 0) + times * value
+        return self
+
+
+BINARY64 = re.compile(r"^(DADD|DMUL|DFMA|DSETP|DMNMX)")
+CONVERTED = re.compile(r"^(F2F|I2F|F2I|FRND).*64")
+
+
+def width(name):
+    if ".128" in name:
+        return 16
+    if ".64" in name:
+        return 8
+    if re.search(r"\.U?S?16", name):
+        return 2
+    if re.search(r"\.[US]8", name):
+        return 1
+    return 4
+
+
+def cost_of(block):
+    cost = Cost(slots=0, binary64=0, load=0, store=0)
+    for x in block:
+        if x.name == "NOP":
+            continue
+        cost["slots"] += 1
+        if BINARY64.match(x.name) or CONVERTED.match(x.name):
+            cost["binary64"] += 1
+        if x.name.startswith("LDG"):
+            cost["load"] += width(x.name)
+            cost["widest load"] = max(cost.get("widest load", 0), width(x.name))
+        if x.name.startswith("STG"):
+            cost["store"] += width(x.name)
+            cost["widest store"] = max(cost.get("widest store", 0), width(x.name))
+    return cost
+
+
+def added(a, b, times=1):
+    sum_ = Cost(a)
+    for key, value in b.items():
+        sum_[key] = max(sum_.get(key, 0), value) if key.startswith("widest") else sum_.get(key, 0) + times * value
+    return sum_
+
+
+def loop_cost(graph, head, trips):
+    """The dearest way round; trips(head of an inner loop) of inner ones."""
+    body = graph.hot(head)
+    inner = [h for h in graph.loops if h in body and h != head and graph.loops[h] < graph.loops[head]]
+    outermost = [h for h in inner if not any(h in graph.loops[g] and g != h and graph.loops[h] < graph.loops[g] for g in inner)]
+    inside = {}
+    for h in outermost:
+        for i in graph.loops[h]:
+            inside[i] = h
+    value = {}
+
+    def node_cost(i):
+        return added(Cost(), loop_cost(graph, i, trips), trips(i)) if i in outermost else cost_of(graph.block[i])
+
+    def follows(i):
+        out = set()
+        for j in (graph.loops[i] if i in outermost else {i}):
+            out |= graph.follow[j]
+        if i in outermost:
+            out -= graph.loops[i]
+        return {inside.get(j, j) for j in out if j in body and j != head}
+
+    order, seen = [], set()
+
+    def visit(i):
+        work = [(i, iter(sorted(follows(i))))]
+        seen.add(i)
+        while work:
+            at, rest = work[-1]
+            for j in rest:
+                if j not in seen:
+                    seen.add(j)
+                    work.append((j, iter(sorted(follows(j)))))
+                    break
+            else:
+                order.append(at)
+                work.pop()
+
+    visit(head)
+    for i in order:  # successors come first
+        best = max((value[j] for j in follows(i) if j in value), key=lambda c: c["slots"], default=Cost())
+        value[i] = added(node_cost(i), best)
+    return value[head]
+
+
+def of_kernel(kernel, code, show=False):
+    """slots, binary64, load, store of a unit; widest load and store."""
+    graph = Graph(code)
+    inner = {h: sum(1 for g in graph.loops if h in graph.loops[g] and g != h and graph.loops[h] < graph.loops[g])
+             for h in graph.loops}
+    costs = {h: loop_cost(graph, h, lambda _: 1) for h in graph.loops}
+    if show:
+        for h in sorted(graph.loops):
+            print("loop at block %d, within %d others, %d blocks: %s" % (h, inner[h], len(graph.loops[h]), dict(costs[h])))
+    memory = lambda h: costs[h].get("load", 0) + costs[h].get("store", 0)
+
+    def over(cost, units):
+        return {key: value if key.startswith("widest") else value / units for key, value in cost.items()}
+
+    leaves = [h for h in graph.loops if not any(graph.loops[g] < graph.loops[h] for g in graph.loops)]
+    if kernel.way == "stream":
+        what, size = kernel.unit
+        best = max((h for h in graph.loops if not any(graph.loops[g] < graph.loops[h] and costs[g].get(what, 0) for g in graph.loops)),
+                   key=memory)
+        return over(costs[best], WARP * costs[best][what] / size)
+    if kernel.way == "phases":
+        loads = max((h for h in leaves if costs[h]["store"] == 0), key=lambda h: costs[h]["load"])
+        stores = max(leaves, key=lambda h: (costs[h]["store"], costs[h]["load"]))
+        return added(Cost(over(costs[loads], WARP * costs[loads]["load"] / kernel.unit[0])),
+                     over(costs[stores], WARP * costs[stores]["store"] / kernel.unit[1]))
+    outer = max(graph.loops, key=lambda h: len(graph.loops[h]))
+    within = sorted(h for h in graph.loops if h != outer and h in graph.hot(outer))
+    times = {h: kernel.trips if costs[h]["slots"] >= SHORT else 1 for h in within}
+    return over(loop_cost(graph, outer, lambda h: times.get(h, 1)), kernel.unit)
+
+
+# --- the table ---
+
+Figures = namedtuple("Figures", "registers spills stack shared blocks slots binary64 load store widest")
+
+
+def occupancy(registers, threads, shared, device):
+    warps = (threads + WARP - 1) // WARP
+    of_warp = (registers * WARP + 255) // 256 * 256
+    by_registers = REGISTERS // of_warp // SCHEDULERS * SCHEDULERS // warps if of_warp else MOST_BLOCKS
+    by_shared = device.shared * 1024 // ((shared + 1024 + 127) // 128 * 128)
+    return min(by_registers, by_shared, MOST_WARPS // warps, MOST_BLOCKS)
+
+
+def demangled(names):
+    done = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True)
+    return dict(zip(names, done.stdout.splitlines()))
+
+
+def measure(sm, nvcc, nvdisasm, show=None):
+    figures, kept = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for kernel in KERNELS:
+            if show and show not in kernel.name:
+                continue
+            key = (kernel.source, kernel.before)
+            if key not in kept:
+                cubin = os.path.join(folder, "x.cubin")
+                report = compile_kernels(nvcc, kernel.source, sm, kernel.before, cubin)
+                compile_kernels(nvcc, kernel.source, sm, kernel.before, cubin, "-DPHIBAL_BUDGETS")
+                text = subprocess.run([nvdisasm, "-c", cubin], capture_output=True, text=True, check=True).stdout
+                kept[key] = report, functions(text), demangled(list(report))
+            report, code, names = kept[key]
+            match = [m for m in report if kernel.pattern.search(names[m])]
+            if len(match) != 1:
+                sys.exit("%s: %d kernels of %s.cu match '%s'" % (kernel.name, len(match), kernel.source, kernel.pattern.pattern))
+            registers, spills, stack, static = report[match[0]]
+            shared = static + kernel.shared
+            cost = of_kernel(kernel, code[match[0]], bool(show))
+            figures[kernel.name] = Figures(registers, spills, stack, shared,
+                                           occupancy(registers, kernel.threads, shared, DEVICES[sm]),
+                                           cost["slots"], cost["binary64"], cost.get("load", 0) * WARP, cost.get("store", 0) * WARP,
+                                           "%d, %d" % (cost.get("widest load", 0), cost.get("widest store", 0)))
+    return figures
+
+
+def floors(kernel, f, device):
+    """ps of a unit: by bytes at the copy's speed, by issue, by binary64."""
+    by_bytes = kernel.moved / (device.bandwidth * COPY)
+    clocks = device.processors * device.clock / 1e3  # of the device in a ps
+    return by_bytes, f.slots / (clocks * SCHEDULERS), f.binary64 * WARP / (clocks * device.binary64)
+
+
+HEAD = """# What the kernels cost by their machine code
+
+Made by `python3 tools/cuda_budgets.py --write` with nvcc %s; the head of that file says how it counts. The test `budgets of
+the CUDA kernels` fails when a kernel compiled anew needs more registers, spills, stack or shared memory, or issues more,
+than stands here. Nothing here was measured on a device.
+
+Slots, binary64 (instructions of a warp, conversions included) and bytes (of a thread, counted in the code) are those of
+one unit: a logit, a number of a row, a parameter. `wide`: the widest load and store of global memory, in bytes. Floors
+are ps of a unit: bytes that must move, at 0.9 of the memory's bandwidth; issue slots, at four a clock and multiprocessor;
+binary64 lanes, at the data sheet's. `ceiling`: the most of a copy's speed that the kernel can reach, the bytes' floor
+over the largest of the three.
+
+How far off a floor can be. Below what a device needs: every slot is taken to issue at once, so latency, bank conflicts,
+branches that wait, and warps too few to cover them (`blocks`, of which a multiprocessor holds so many) come on top; a
+kernel near its floor by issue runs at half of it where eight warps a multiprocessor are all that fit. Above: the dearest
+of several ways through a loop is counted, where data may take a cheaper one; work outside the loop is not counted; clocks
+are the highest that the data sheet names. Inner loops that data bounds count as often as `KERNELS` says: the selection's
+k times. A device that was lent would settle it; until then a ceiling says what cannot be, not what is.
+"""
+
+
+def table(sm, figures):
+    device = DEVICES[sm]
+    out = ["", "## sm_%s: %s, %d multiprocessors, %g GHz, %d binary64 lanes each, %g TB/s" % (
+        sm, device.name, device.processors, device.clock, device.binary64, device.bandwidth), "",
+        "| kernel | registers | spills | stack | shared | blocks | slots | binary64 | loads | stores | wide | bytes ps | issue ps "
+        "| binary64 ps | ceiling |", "| --- |" + " --- |" * 14]
+    for kernel in KERNELS:
+        f = figures[kernel.name]
+        by = floors(kernel, f, device)
+        out.append("| %s | %d | %d | %d | %d | %d | %.3f | %.3f | %.1f | %.1f | %s | %.2f | %.2f | %.2f | %d %% |" % (
+            kernel.name, f.registers, f.spills, f.stack, f.shared, f.blocks, f.slots, f.binary64, f.load, f.store, f.widest, *by,
+            math.floor(100 * by[0] / max(by))))
+    return "\n".join(out) + "\n"
+
+
+def main():
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] not in ("--write", "--check", "--show"):
+        sys.exit(__doc__)
+    nvcc = find_nvcc()
+    nvdisasm = nvcc and find_nvdisasm(nvcc)
+    if not nvdisasm:
+        print("skipped: no " + ("nvdisasm" if nvcc else "nvcc"))
+        sys.exit(77)
+    if arguments[0] == "--show":
+        for name, f in measure(arguments[2] if len(arguments) > 2 else "90a", nvcc, nvdisasm, arguments[1]).items():
+            print(name, f)
+        return
+    if arguments[0] == "--write":
+        text = HEAD % release(nvcc) + "".join(table(sm, measure(sm, nvcc, nvdisasm)) for sm in ("90a", "80", "100"))
+        with open(PAGE, "w", encoding="utf-8") as f:
+            f.write(text)
+        return
+    with open(PAGE, encoding="utf-8") as f:
+        page = f.read()
+    written = re.search(r"with nvcc ([\d.]+);", page).group(1)
+    if written != release(nvcc):
+        print("skipped: nvcc %s here, %s on the page" % (release(nvcc), written))
+        sys.exit(77)
+    wrong = 0
+    for sm in arguments[1:] or ["90a"]:
+        part = page.split("## sm_%s:" % sm)[1].split("\n## ")[0]
+        budgets = {c[0]: c[1:] for c in ([x.strip() for x in line.split("|")[1:-1]] for line in part.splitlines()
+                                         if line.startswith("|"))}
+        figures = measure(sm, nvcc, nvdisasm)
+        for name, f in figures.items():
+            if name not in budgets:
+                print("not ok: sm_%s: %s has no budget" % (sm, name))
+                wrong += 1
+                continue
+            columns = ("registers", "spills", "stack", "shared", None, "slots", "binary64", "load", "store")
+            for column, budget in zip(columns, budgets[name]):
+                if column and getattr(f, column) > float(budget) + (0.0006 if column in ("slots", "binary64") else 0.051):
+                    print("not ok: sm_%s: %s: %s %.3f, budget %s" % (sm, name, column, getattr(f, column), budget))
+                    wrong += 1
+        print("sm_%s: %d kernels" % (sm, len(figures)))
+    if wrong:
+        print("Where that is as it should be: python3 tools/cuda_budgets.py --write")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
