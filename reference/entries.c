@@ -20,6 +20,7 @@
 #include <phibal/precision.h>
 #include <phibal/reference.h>
 #include <phibal/reference_moe.h>
+#include <phibal/reference_quantile.h>
 #include <phibal/rounding.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -279,6 +280,14 @@ PRECISE(phibal_reference_z_loss,
 REFUSE(phibal_reference_loss_free_update,
        (int32_t experts, float rate, const int64_t *count, const float *bias, float *next),
        (experts, rate, count, bias, next))
+REFUSE(phibal_reference_quantile_required,
+       (const phibal_router *router, int64_t tokens, const float *logits, const float *bias,
+        const uint8_t *mask, float *required),
+       (router, tokens, logits, bias, mask, required))
+REFUSE(phibal_reference_quantile,
+       (int32_t experts, int32_t active, int64_t tokens, const uint8_t *mask,
+        const float *required, float *quantile),
+       (experts, active, tokens, mask, required, quantile))
 REFUSE(phibal_reference_permutation,
        (int64_t tokens, int32_t active, int32_t experts_count, const int32_t *experts,
         int64_t *offsets, int64_t *source, int64_t *row),

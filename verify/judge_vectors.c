@@ -666,7 +666,7 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, si
   size_t place;
   json_array_foreach(flags, place, flag) {
     flag_id known = json_is_string(flag) ? flag_find(json_string_value(flag)) : FLAG_COUNT;
-    if (known < FLAG_COUNT) c->flags |= UINT64_C(1) << known;
+    if (known < FLAG_COUNT) flag_set_add(&c->flags, known);
   }
   /* An output under a wrong name is an answer: the case fails for what is missing. */
   c->answered = results > 0;
@@ -770,7 +770,7 @@ static void sum_up(judge_report *report, const judge_files *f) {
     all->not_given += some->not_given;
     if (report->answered_only && !c->answered) continue;
     for (int flag = 0; flag < FLAG_COUNT; flag++) {
-      if (!(c->flags >> flag & 1)) continue;
+      if (!flag_set_has(&c->flags, flag)) continue;
       if (c->failures)
         report->flags[flag].failed++;
       else

@@ -51,7 +51,7 @@ typedef struct judged_failure {
 typedef struct judged_case {
   char id[96], prefix[64], operation[40], kind[40], group[40];
   size_t index; /* in the manifest */
-  uint64_t flags;
+  flag_set flags;
   bool answered;    /* the results have a tensor PREFIX/out/..., whatever its name */
   int64_t elements; /* compared */
   int64_t wrong;    /* elements over their bound */

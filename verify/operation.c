@@ -129,7 +129,7 @@ phibal_status case_status(const operation_case *c) {
 }
 
 void case_flag(operation_case *c, flag_id flag) {
-  c->flags |= UINT64_C(1) << flag;
+  flag_set_add(&c->flags, flag);
 }
 
 static void add_parameter(operation_case *c, parameter p) {

@@ -55,8 +55,8 @@ typedef struct operation_case {
   const struct operation *operation;
   uint64_t seed, number;
   const char *kind; /* what the case is, for people */
-  uint64_t flags;   /* a bit for each flag_id it carries */
-  char group[32];   /* cases that must have the same results share it; empty for none */
+  flag_set flags;
+  char group[32]; /* cases that must have the same results share it; empty for none */
   int parameter_count, input_count, output_count;
   parameter parameters[CASE_PARAMETERS];
   tensor inputs[CASE_TENSORS], outputs[CASE_TENSORS];

@@ -214,10 +214,10 @@ static json_t *parameters_json(const operation_case *c) {
   return to;
 }
 
-static json_t *flags_json(uint64_t flags) {
+static json_t *flags_json(const flag_set *flags) {
   json_t *to = json_array();
   for (int f = 0; f < FLAG_COUNT; f++)
-    if (flags >> f & 1) json_array_append_new(to, json_string(flag_describe((flag_id)f)->name));
+    if (flag_set_has(flags, f)) json_array_append_new(to, json_string(flag_describe((flag_id)f)->name));
   return to;
 }
 
@@ -241,7 +241,7 @@ static json_t *case_json(const kept_case *k) {
   }
   json_t *to = json_pack("{s:s, s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "id", id, "prefix",
                          k->prefix, "operation", c->operation->name, "number",
-                         (json_int_t)c->number, "kind", c->kind, "flags", flags_json(c->flags),
+                         (json_int_t)c->number, "kind", c->kind, "flags", flags_json(&c->flags),
                          "parameters", parameters_json(c), "inputs", inputs, "outputs", outputs);
   if (c->group[0]) json_object_set_new(to, "group", json_string(c->group));
   if (k->tied >= 0) json_object_set_new(to, "tied", json_integer(k->tied));
@@ -267,14 +267,14 @@ static json_t *promises_json(const vectors_request *request) {
 static json_t *manifest_json(const vectors_request *request, const collection *all,
                              const char *file, uint64_t digest) {
   json_t *cases = json_array(), *flags = json_object();
-  uint64_t used = 0;
+  flag_set used = {0};
   for (int64_t i = 0; i < all->count; i++) {
-    used |= all->cases[i].made.flags;
+    flag_set_join(&used, &all->cases[i].made.flags);
     json_array_append_new(cases, case_json(&all->cases[i]));
   }
   for (int f = 0; f < FLAG_COUNT; f++) {
     const flag_description *d = flag_describe((flag_id)f);
-    if (used >> f & 1)
+    if (flag_set_has(&used, f))
       json_object_set_new(
           flags, d->name,
           json_pack("{s:s, s:s, s:s}", "bug", d->bug, "effect", d->effect, "seen", d->seen));

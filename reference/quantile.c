@@ -1,0 +1,149 @@
+/* Order statistics of quantile balancing (L7), by their definition: each number of a row is tried,
+   and for it is counted how many are less and how many are at most as large. Nothing is sorted and
+   no range is halved. */
+#include "operation.h"
+#include <phibal/reference_quantile.h>
+
+/* Is token i no padding? */
+/*@ requires mask != \null ==> \valid_read(mask + i);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result <==> is_token(mask, i); */
+static bool counts(const uint8_t *mask, int64_t i) {
+  return !mask || mask[i] != 0;
+}
+
+/*@ requires 0 <= n && (mask != \null ==> \valid_read(mask + (0 .. n - 1)));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == tokens_of(mask, n);
+    ensures 0 <= \result <= n; */
+static int64_t count_tokens(int64_t n, const uint8_t *mask) {
+  int64_t count = 0;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant counted: count == tokens_of(mask, i) && 0 <= count <= i;
+      loop assigns i, count;
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++)
+    if (counts(mask, i)) count++;
+  return count;
+}
+
+/*@ requires 0 <= n && \valid_read(x + (0 .. n - 1)) && \is_finite(v);
+    requires mask != \null ==> \valid_read(mask + (0 .. n - 1));
+    requires tokens_finite(mask, x, n);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == tokens_below(mask, x, n, (real)v);
+    ensures 0 <= \result <= n; */
+static int64_t count_below(int64_t n, const uint8_t *mask, const float *x, float v) {
+  //@ assert use_floating;
+  int64_t count = 0;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant counted: count == tokens_below(mask, x, i, (real)v) && 0 <= count <= i;
+      loop assigns i, count;
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++)
+    if (counts(mask, i) && x[i] < v) count++;
+  return count;
+}
+
+/*@ requires 0 <= n && \valid_read(x + (0 .. n - 1)) && \is_finite(v);
+    requires mask != \null ==> \valid_read(mask + (0 .. n - 1));
+    requires tokens_finite(mask, x, n);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == tokens_up_to(mask, x, n, (real)v);
+    ensures 0 <= \result <= n; */
+static int64_t count_up_to(int64_t n, const uint8_t *mask, const float *x, float v) {
+  //@ assert use_floating;
+  int64_t count = 0;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant counted: count == tokens_up_to(mask, x, i, (real)v) && 0 <= count <= i;
+      loop assigns i, count;
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++)
+    if (counts(mask, i) && x[i] <= v) count++;
+  return count;
+}
+
+/* Are the tokens' numbers finite? */
+/*@ requires 0 <= n && \valid_read(x + (0 .. n - 1));
+    requires mask != \null ==> \valid_read(mask + (0 .. n - 1));
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result ==> tokens_finite(mask, x, n); */
+static bool row_is_finite(int64_t n, const uint8_t *mask, const float *x) {
+  /*@ loop invariant index: 0 <= i <= n;
+      loop invariant finite: tokens_finite(mask, x, i);
+      loop assigns i;
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++)
+    if (counts(mask, i) && !isfinite(x[i])) return false;
+  return true;
+}
+
+/* Where in x[0..n-1] the quantile k/E stands, or -1 where there is none. */
+/*@ requires 0 <= n <= PHIBAL_REFERENCE_QUANTILE_TOKENS && \valid_read(x + (0 .. n - 1));
+    requires mask != \null ==> \valid_read(mask + (0 .. n - 1));
+    requires 1 <= active <= experts <= PHIBAL_MAX_EXPERTS && tokens_finite(mask, x, n);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \result == -1 ||
+      (0 <= \result < n && quantile_is(mask, x, n, active, experts, x[\result])); */
+static int64_t quantile_place(int32_t experts, int32_t active, int64_t n, const uint8_t *mask,
+                              const float *x) {
+  const int64_t tokens = count_tokens(n, mask);
+  //@ assert bounded: 0 <= active * tokens <= PHIBAL_MAX_EXPERTS * n;
+  /*@ loop invariant index: 0 <= i <= n;
+      loop assigns i;
+      loop variant n - i; */
+  for (int64_t i = 0; i < n; i++) {
+    if (!counts(mask, i)) continue;
+    //@ assert finite: \is_finite(x[i]);
+    const int64_t below = count_below(n, mask, x, x[i]), up_to = count_up_to(n, mask, x, x[i]);
+    //@ assert below: 0 <= experts * below <= PHIBAL_MAX_EXPERTS * n;
+    //@ assert up_to: 0 <= experts * up_to <= PHIBAL_MAX_EXPERTS * n;
+    if (experts * below < active * tokens && active * tokens <= experts * up_to) return i;
+  }
+  return -1;
+}
+
+phibal_status phibal_reference_quantile(int32_t experts, int32_t active, int64_t tokens,
+                                        const uint8_t *mask, const float *required,
+                                        float *quantile) {
+  const char *name = "phibal_reference_quantile";
+  if (!required || !quantile)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", name);
+  if (active < 1 || active > experts || experts > PHIBAL_MAX_EXPERTS || tokens < 0 ||
+      tokens > PHIBAL_REFERENCE_QUANTILE_TOKENS)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d of %d experts, %lld tokens", name,
+                             (int)active, (int)experts, (long long)tokens);
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant found: \forall integer i; 0 <= i < e ==>
+        quantile_is(mask, required + i * tokens, tokens, active, experts, quantile[i]);
+      loop assigns e, quantile[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    //@ assert first: 0 <= e * tokens <= PHIBAL_MAX_EXPERTS * tokens;
+    //@ assert last: e * tokens + tokens <= experts * tokens;
+    const float *row = required + e * tokens;
+    //@ assert row_valid: \valid_read(row + (0 .. tokens - 1));
+    if (!row_is_finite(tokens, mask, row))
+      return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                               "%s: a required bias of expert %d is not a finite number", name,
+                               (int)e);
+    const int64_t place = quantile_place(experts, active, tokens, mask, row);
+    if (place < 0) return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: no token", name);
+    //@ assert there: quantile_is(mask, row, tokens, active, experts, row[place]);
+    quantile[e] = row[place];
+    //@ assert here: quantile_is(mask, required + e * tokens, tokens, active, experts, quantile[e]);
+  }
+  return PHIBAL_OK;
+}
