@@ -125,10 +125,13 @@ phibal_status phibal_reference_quantile(int32_t experts, int32_t active, int64_t
       tokens > PHIBAL_REFERENCE_QUANTILE_TOKENS)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d of %d experts, %lld tokens", name,
                              (int)active, (int)experts, (long long)tokens);
+  int64_t place[PHIBAL_MAX_EXPERTS];
   /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant places: \forall integer i; 0 <= i < e ==> 0 <= place[i] < tokens;
       loop invariant found: \forall integer i; 0 <= i < e ==>
-        quantile_is(mask, required + i * tokens, tokens, active, experts, quantile[i]);
-      loop assigns e, quantile[0 .. experts - 1];
+        quantile_is{Pre}(mask, required + i * tokens, tokens, active, experts,
+                         \at((required + i * tokens)[\at(place[i], LoopCurrent)], Pre));
+      loop assigns e, place[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
     //@ assert first: 0 <= e * tokens <= PHIBAL_MAX_EXPERTS * tokens;
@@ -139,11 +142,21 @@ phibal_status phibal_reference_quantile(int32_t experts, int32_t active, int64_t
       return phibal_status_set(PHIBAL_ERROR_NONFINITE,
                                "%s: a required bias of expert %d is not a finite number", name,
                                (int)e);
-    const int64_t place = quantile_place(experts, active, tokens, mask, row);
-    if (place < 0) return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: no token", name);
-    //@ assert there: quantile_is(mask, row, tokens, active, experts, row[place]);
-    quantile[e] = row[place];
-    //@ assert here: quantile_is(mask, required + e * tokens, tokens, active, experts, quantile[e]);
+    place[e] = quantile_place(experts, active, tokens, mask, row);
+    if (place[e] < 0) return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: no token", name);
+  }
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant taken: \forall integer i; 0 <= i < e ==>
+        quantile[i] == \at((required + i * tokens)[\at(place[i], LoopCurrent)], Pre);
+      loop invariant quantiles: \forall integer i; 0 <= i < e ==>
+        quantile_is{Pre}(mask, required + i * tokens, tokens, active, experts,
+                         \at(quantile[i], LoopCurrent));
+      loop assigns e, quantile[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    //@ assert first: 0 <= e * tokens <= PHIBAL_MAX_EXPERTS * tokens;
+    //@ assert last: e * tokens + tokens <= experts * tokens;
+    quantile[e] = required[e * tokens + place[e]];
   }
   return PHIBAL_OK;
 }

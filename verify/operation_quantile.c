@@ -40,11 +40,18 @@ static bool is_sigmoid(const operation_case *c) {
   return strcmp(case_get_text(c, "gate"), "sigmoid") == 0;
 }
 
+/* By turns, logits whose order the bias alone decides. */
+enum { BIAS_NEGATIVE, BIAS_POSITIVE, BIAS_TINY, BIAS_ORDINARY, BIAS_TURNS };
+
+static int bias_turn(const operation_case *c) {
+  return is_kind(c, "bias") ? (int)(c->number / QUANTILE_KINDS % BIAS_TURNS) : BIAS_ORDINARY;
+}
+
 static float draw_logit(const operation_case *c, random_stream *r, float base) {
   static const float few[] = {-1.5f, -0.0f, 0.0f, 0.0f, 2.0f};
   static const float whole[] = {-2.0f, -1.0f, 0.0f, 1.0f, 2.0f};
   if (is_kind(c, "ties")) return few[random_integer(r, 0, 4)];
-  if (is_kind(c, "bin-edges")) return whole[random_integer(r, 0, 4)];
+  if (is_kind(c, "bin-edges") || bias_turn(c) == BIAS_TINY) return whole[random_integer(r, 0, 4)];
   if (is_kind(c, "all-equal")) return base;
   if (is_kind(c, "near-ties")) {
     float x = base;
@@ -65,13 +72,13 @@ static float draw_bias(const operation_case *c, random_stream *r) {
   static const float few[] = {-0.5f, -0.0f, 0.0f, 0.5f};
   if (is_kind(c, "ties")) return few[random_integer(r, 0, 3)];
   if (is_kind(c, "bin-edges")) return (float)random_integer(r, -1, 1);
-  switch (c->number / QUANTILE_KINDS % 4) {
-  case 0:
-    return (float)random_uniform(r, -15, -11); /* all of one sign, */
-  case 1:
-    return (float)random_uniform(r, 9, 13); /* and of the other, */
-  case 2:
-    return (float)(random_uniform(r, -1, 1) * 0x1p-30); /* lost in a sum of binary32 */
+  switch (bias_turn(c)) {
+  case BIAS_NEGATIVE:
+    return (float)random_uniform(r, -15, -11);
+  case BIAS_POSITIVE:
+    return (float)random_uniform(r, 9, 13);
+  case BIAS_TINY: /* lost in a sum of binary32, or in a key's bits of one of binary64 */
+    return (float)(random_uniform(r, -1, 1) * (random_integer(r, 0, 1) ? 0x1p-30 : 0x1p-46));
   default:
     return (float)random_normal(r);
   }
@@ -163,6 +170,8 @@ phibal_status operation_quantile_make(operation_case *c) {
   if (!is_kind(c, "all-equal")) case_flag(c, FLAG_QUANTILE);
   if (bias && !is_kind(c, "ties")) case_flag(c, FLAG_BIASED_QUANTILE);
   if (k * n % E) case_flag(c, FLAG_QUANTILE_PLACE);
+  /* What is cut off requires 0, which then lies between the middle bins. */
+  if (!bias && bins % 2 == 0) case_flag(c, FLAG_BIN_EDGES);
   if (gate == 2) case_flag(c, FLAG_SIGMOID);
   if (mask) case_flag(c, FLAG_PADDING);
   case_add_output(c, OUTPUT_QUANTILE_REQUIRED, "required", TENSOR_F32, 2, E, T);
@@ -290,15 +299,15 @@ static void judge_histogram(judgement *j, const operation_case *c, const quantil
   judge_real(j, OUTPUT_QUANTILE_DISTANCE, output, e, &t[0], &t[1]);
 }
 
-/* (L7) next = (1 - eta) bias + eta c. */
+/* (L7) next = bias - eta bias + eta c. */
 static phibal_status next_bias(float eta, float bias, const phibal_enclosure *centred,
-                               phibal_enclosure *next, phibal_enclosure *t) {
-  phibal_enclosure_set_d(t, (double)eta - 1); /* exact: 24 digits, eta at least 2^-7 */
-  phibal_enclosure_set_d(next, -(double)bias);
-  phibal_status status = phibal_enclosure_mul(next, next, t);
-  phibal_enclosure_set_d(t, (double)eta);
-  if (!status) status = phibal_enclosure_mul(t, t, centred);
-  return status ? status : phibal_enclosure_add(next, next, t);
+                               phibal_enclosure *next, phibal_enclosure t[2]) {
+  phibal_enclosure_set_d(&t[0], (double)eta);
+  phibal_enclosure_set_d(next, (double)bias);
+  phibal_status status = phibal_enclosure_mul(&t[1], next, &t[0]);
+  if (!status) status = phibal_enclosure_sub(next, next, &t[1]);
+  if (!status) status = phibal_enclosure_mul(&t[1], centred, &t[0]);
+  return status ? status : phibal_enclosure_add(next, next, &t[1]);
 }
 
 static double ulp32(const phibal_enclosure *x, double more) {

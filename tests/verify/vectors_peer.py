@@ -11,6 +11,8 @@ import struct
 import subprocess
 import sys
 import tempfile
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reference"))
@@ -285,6 +287,77 @@ def loss_free(case, fault):
     case.give("bias", out)
 
 
+def nearest32(x):
+    """The binary32 number nearest to a fraction, in one rounding."""
+    x = Fraction(x)
+    if not x:
+        return 0.0
+    size = abs(x)
+    e = size.numerator.bit_length() - size.denominator.bit_length()
+    e -= size < Fraction(2) ** e
+    unit = Fraction(2) ** max(e - 23, -149)
+    return float(round(x / unit) * unit)
+
+
+def exact_sigmoid(x):
+    with localcontext() as context:
+        context.prec = 60
+        return nearest32(Fraction(1 / (1 + (-Decimal(x)).exp())))
+
+
+def quantile(case, fault):
+    """(L7) in fractions; binary64 where the equations say so. (L8), and that the two are in one bin."""
+    p = case.parameters
+    k, eta, bias, mask = p["k"], Fraction(p["eta"]), case.values("bias"), case.values("mask")
+    T, E = case.inputs["logits"].shape
+    required = [[math.inf] * T for _ in range(E)]
+    for t, x in enumerate(case.rows("logits")):
+        if mask and not mask[t]:
+            continue
+        s = [exact_sigmoid(v) for v in x] if p["gate"] == "sigmoid" else x
+        z = [v + b for v, b in zip(s, bias)] if bias else s
+        cut = sorted(z)[-k if fault == "cut-off of the k-th score" else -k - 1]
+        for e, v in enumerate(z if fault == "required of biased scores" else s):
+            required[e][t] = f32(cut - v)
+    case.give("required", required)
+
+    def order_statistic(row):
+        n = len(row) if fault == "place among padding too" else len([r for r in row if r < math.inf])
+        m = k * n // E if fault == "place rounded down" else -(-k * n // E)
+        return sorted(row)[max(m, 1) - 1] if n else 0.0
+
+    Q = [order_statistic(row) for row in required]
+    if fault == "quantiles of micro-batches averaged":
+        size = T // p["micro-batches"]
+        Q = [f32(math.fsum(order_statistic(row[i : i + size]) for i in range(0, T, size)) / (T // size)) for row in required]
+    mean = 0 if fault == "quantiles not centred" or math.inf in Q else sum(map(Fraction, Q)) / E
+    c = [Fraction(q) - mean if q < math.inf else Fraction(0) for q in Q]
+    case.give("quantile", Q)
+    case.give("centred", [nearest32(v) for v in c])
+    case.give("bias", [nearest32((1 - eta) * Fraction(b) + eta * v) for v, b in zip(c, bias or [0.0] * E)])
+    low, high, bins = p["low"], p["high"], p["bins"]
+    width = (high - low) / bins
+    counts, by_histogram = [], []
+    for q, row in zip(Q, required):
+        count = [0] * bins
+        for r in row:
+            if r < math.inf:
+                place = (r - low) / width
+                i = math.ceil(place) - 1 if fault == "edges in the bin below" else math.floor(place)
+                count[min(max(i, 0), bins - 1)] += 1
+        wanted, i, before = Fraction(k * sum(count), E), 0, 0
+        while before + count[i] < wanted:
+            before += count[i]
+            i += 1
+        value = Fraction(low) + (i + (wanted - before) / count[i]) * Fraction(width)
+        if not fault and abs(value - Fraction(q)) > Fraction(width) * (1 + Fraction(1, 2**20)):
+            sys.exit("not ok: quantile/%s: %g and %g are not in one bin of %g" % (case.prefix, value, q, width))
+        counts.append(count)
+        by_histogram.append(nearest32(value))
+    case.give("histogram", counts)
+    case.give("histogram-quantile", by_histogram)
+
+
 FORMULAS = {name: getattr(math, name) for name in "fabs sqrt exp log log1p sinh cosh tanh asinh atanh pow".split()}
 
 
@@ -475,7 +548,8 @@ def z_loss(case, fault):
 OPERATIONS = {"router-forward": (router_forward, 100), "loads": (loads, 24),
               "frequencies": (frequencies, 24), "ema": (ema, 24), "loss-free": (loss_free, 24),
               "switch-step": (switch_step, 60), "balance-step": (balance_step, 60),
-              "expert-ffn": (expert_ffn, 18), "z-loss": (z_loss, 24), "sequence-loss": (sequence_loss, 40)}
+              "expert-ffn": (expert_ffn, 18), "z-loss": (z_loss, 24), "sequence-loss": (sequence_loss, 40),
+              "quantile": (quantile, 72)}
 
 # What is done wrong, where, and the flag that must be the judge's first guess.
 FAULTS = [
@@ -515,6 +589,13 @@ FAULTS = [
     ("gelu by erf", "expert-ffn", None),
     ("padding in the divisor", "z-loss", "padding"),
     ("price not centred by the token", "balance-step", "aux-gradient"),
+    ("cut-off of the k-th score", "quantile", "quantile"),
+    ("quantiles not centred", "quantile", "quantile"),
+    ("required of biased scores", "quantile", "biased-quantile"),
+    ("place rounded down", "quantile", "quantile-place"),
+    ("place among padding too", "quantile", "padding"),
+    ("quantiles of micro-batches averaged", "quantile", "micro-batches"),
+    ("edges in the bin below", "quantile", "bin-edges"),
 ]
 
 
