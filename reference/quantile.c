@@ -96,7 +96,7 @@ static bool row_is_finite(int64_t n, const uint8_t *mask, const float *x) {
     exits \false;
     assigns \nothing;
     ensures \result == -1 ||
-      (0 <= \result < n && quantile_is(mask, x, n, active, experts, x[\result])); */
+      (0 <= \result < n && quantile_is(mask, x, n, active, experts, (real)x[\result])); */
 static int64_t quantile_place(int32_t experts, int32_t active, int64_t n, const uint8_t *mask,
                               const float *x) {
   const int64_t tokens = count_tokens(n, mask);
@@ -130,7 +130,7 @@ phibal_status phibal_reference_quantile(int32_t experts, int32_t active, int64_t
       loop invariant places: \forall integer i; 0 <= i < e ==> 0 <= place[i] < tokens;
       loop invariant found: \forall integer i; 0 <= i < e ==>
         quantile_is{Pre}(mask, required + i * tokens, tokens, active, experts,
-                         \at((required + i * tokens)[\at(place[i], LoopCurrent)], Pre));
+                         (real)\at((required + i * tokens)[\at(place[i], LoopCurrent)], Pre));
       loop assigns e, place[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
@@ -147,10 +147,7 @@ phibal_status phibal_reference_quantile(int32_t experts, int32_t active, int64_t
   }
   /*@ loop invariant index: 0 <= e <= experts;
       loop invariant taken: \forall integer i; 0 <= i < e ==>
-        quantile[i] == \at((required + i * tokens)[\at(place[i], LoopCurrent)], Pre);
-      loop invariant quantiles: \forall integer i; 0 <= i < e ==>
-        quantile_is{Pre}(mask, required + i * tokens, tokens, active, experts,
-                         \at(quantile[i], LoopCurrent));
+        (real)quantile[i] == (real)\at((required + i * tokens)[\at(place[i], LoopCurrent)], Pre);
       loop assigns e, quantile[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {

@@ -7,6 +7,7 @@ fit raises TypeError (dtype) or ValueError (shape, layout, range, NaN or infinit
 was expected. Results have the same bits with any number of threads."""
 from __future__ import annotations
 
+import operator
 from ctypes import byref, c_double, c_float, c_int32
 from typing import NamedTuple, Optional
 
@@ -49,6 +50,16 @@ def _real(name: str, x) -> float:
         return float(x)
     except (TypeError, ValueError):
         raise TypeError(f"{name}: expected a number, got {type(x).__name__}") from None
+
+
+def _integer(name: str, x, low: int, high: int) -> int:
+    try:
+        n = operator.index(x)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {type(x).__name__}") from None
+    if not low <= n <= high:
+        raise ValueError(f"{name}: expected {low} to {high}, got {n}")
+    return n
 
 
 def _rows(name: str, a, dtype: np.dtype) -> tuple:
@@ -253,6 +264,59 @@ def loss_free_update(bias: NDArray[np.float32], count: NDArray[np.int64], rate: 
     _, E = _vector("bias", bias)
     result = bias.copy()
     require(_call.phibal_loss_free_update(E, _real("rate", rate), _array("count", count, I64, (E,)), result.ctypes.data))
+    return result
+
+
+def quantile_required(logits: NDArray[np.float32], k: int, *, gate: str = "topk-softmax",
+                      bias: Optional[NDArray[np.float32]] = None, mask: Optional[NDArray] = None) -> NDArray[np.float32]:
+    """(L7) the (k+1)-th largest biased score of each row of logits [T, E], less each expert's score: float32 [E, T].
+
+    Above that bias, with the others' as they are, the token would select the expert. +infinity for padding."""
+    x, T, E = _rows("logits", logits, F32)
+    router = _library.make_router(E, k, gate, 1.0)
+    required = np.empty((E, T), F32)
+    require(_call.phibal_quantile_required(byref(router), T, x, _optional("bias", bias, F32, (E,)),
+                                           _optional("mask", mask, U8, (T,)), T, required.ctypes.data))
+    return required
+
+
+def quantile(required: NDArray[np.float32], k: int) -> NDArray[np.float32]:
+    """(L7) of each row of float32 [E, T] the ceil(k n / E)-th smallest, n the tokens that are no padding: float32 [E].
+
+    The micro-batches of a step go in side by side (np.concatenate(..., axis=1))."""
+    r, E, T = _rows("required", required, F32)
+    result = np.empty(E, F32)
+    n = int((required[:1] != np.inf).sum())
+    if not n:
+        raise ValueError("required: expected an expert and a token that is no padding")
+    place = -(-_integer("k", k, 1, E) * n // E)
+    require(_call.phibal_quantile(E, T, T, r, place, None, result.ctypes.data))
+    return result
+
+
+def quantile_histogram(required: NDArray[np.float32], low: float, high: float, bins: int) -> NDArray[np.int64]:
+    """(L8) int64 [E, bins]: how many of each row of float32 [E, T] lie in each of equal bins over [low, high]. Counts of
+    micro-batches and ranks are added up."""
+    r, E, T = _rows("required", required, F32)
+    count = np.zeros((E, _integer("bins", bins, 1, 2**20)), I64)
+    require(_call.phibal_quantile_histogram(E, T, T, r, _real("low", low), _real("high", high), count.shape[1], count.ctypes.data))
+    return count
+
+
+def quantile_interpolated(count: NDArray[np.int64], k: int, low: float, high: float) -> NDArray[np.float32]:
+    """(L8) float32 [E]: where the counts of int64 [E, bins] over [low, high] reach a share of k/E, linear inside a bin."""
+    c, E, bins = _rows("count", count, I64)
+    result = np.empty(E, F32)
+    require(_call.phibal_quantile_interpolated(E, _integer("k", k, 1, max(E, 1)), _real("low", low), _real("high", high), bins, c,
+                                                result.ctypes.data))
+    return result
+
+
+def quantile_bias(bias: NDArray[np.float32], quantile: NDArray[np.float32], eta: float = 1.0) -> NDArray[np.float32]:
+    """(L7) (1 - eta) bias + eta c, float32 [E], c the quantiles minus their mean."""
+    _, E = _vector("bias", bias)
+    result = bias.copy()
+    require(_call.phibal_quantile_bias(E, _real("eta", eta), _array("quantile", quantile, F32, (E,)), result.ctypes.data))
     return result
 
 

@@ -21,10 +21,10 @@
     // (L7): q is a token's number; fewer than a share k/E of them are less, and a share of k/E or
     // more is at most q. With m = ceil(k T / E): below < m <= up to.
     predicate quantile_is{L}(uint8_t *mask, float *x, integer n, integer k, integer experts,
-                             float q) =
+                             real q) =
       tokens_finite(mask, x, n) &&
       (\exists integer i; 0 <= i < n && is_token(mask, i) && q == x[i]) &&
-      experts * tokens_below(mask, x, n, (real)q) < k * tokens_of(mask, n) &&
-      k * tokens_of(mask, n) <= experts * tokens_up_to(mask, x, n, (real)q);
+      experts * tokens_below(mask, x, n, q) < k * tokens_of(mask, n) &&
+      k * tokens_of(mask, n) <= experts * tokens_up_to(mask, x, n, q);
 */
 #endif

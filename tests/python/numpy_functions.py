@@ -92,6 +92,17 @@ def metrics(experts, counts, loads, x):
             "entropy": pn.entropy(x)}
 
 
+def quantile(logits, k, gate, micro_batches, eta, low, high, bins, bias=None, mask=None):
+    parts = np.split(np.arange(len(logits)), micro_batches)
+    required = np.concatenate([pn.quantile_required(logits[i], k, gate=gate, bias=bias, mask=None if mask is None else mask[i])
+                               for i in parts], axis=1)
+    count = sum(pn.quantile_histogram(np.ascontiguousarray(required[:, i]), low, high, bins) for i in parts)
+    q, none = pn.quantile(required, k), np.zeros(logits.shape[1], np.float32)
+    return {"required": required, "quantile": q, "centred": pn.quantile_bias(none, q),
+            "bias": pn.quantile_bias(none if bias is None else bias, q, eta), "histogram": count,
+            "histogram-quantile": pn.quantile_interpolated(count, k, low, high)}
+
+
 JUDGED = {
     "router-forward": router_forward,
     "router-backward": router_backward,
@@ -105,6 +116,7 @@ JUDGED = {
         "loss": pn.sequence_loss(logits, k, sequences, alpha, gate=gate, bias=bias, mask=mask)},
     "z-loss": lambda logsumexp, coefficient, mask=None: {"loss": pn.z_loss(logsumexp, coefficient, mask)},
     "loss-free": lambda counts, bias, rate: {"bias": pn.loss_free_update(bias, counts, rate)},
+    "quantile": quantile,
     "permutation": permutation,
     "expert-ffn": expert_ffn,
     "combine": combine,
@@ -255,16 +267,19 @@ class Refused(unittest.TestCase):
                   np.float32(1), np.zeros((2, 2, 2), np.float32)]
         functions = [pn.router_forward, pn.router_backward, pn.ema, pn.price, pn.price_centred, pn.balance_loss,
                      pn.switch_loss, pn.frequency_centred, pn.sequence_loss, pn.z_loss, pn.loss_free_update, pn.permutation,
+                     pn.quantile_required, pn.quantile, pn.quantile_histogram, pn.quantile_interpolated, pn.quantile_bias,
                      pn.combine, pn.combine_backward, pn.ffn_forward, pn.maxvio_counts, pn.maxvio_mean, pn.gini, pn.entropy,
                      pn.potential]
         keywords = {pn.router_forward: ("gate", "scale", "bias", "mask"),
+                    pn.quantile_required: ("gate", "bias", "mask"),
                     pn.router_backward: ("gate", "scale", "mask", "gate_gradient", "price", "price_scale", "z_scale")}
         x, vector = np.zeros((4, 8), np.float32), np.full(8, 0.125, np.float32)
         valid = dict(logits=x, k=2, experts=np.tile(np.arange(2, dtype=np.int32), (4, 1)), m=vector, loads=vector, eta=0.5,
                      potential="tsallis", alpha=0.1, frequency=vector, sequences=2, logsumexp=vector, coefficient=0.1,
                      bias=vector, count=np.ones(8, np.int64), rate=0.1, mean=vector, x=np.ones(8), rows=x,
                      gates=x[:, :2].copy(), row=np.zeros((4, 2), np.int64), y_gradient=x, name="negentropy", parameter=None,
-                     y=None, offsets=np.array([0, 2, 4]), w_gate=np.zeros((2, 3, 8), np.float32),
+                     y=None, required=np.zeros((8, 4), np.float32), low=-1.0, high=1.0, bins=8,
+                     quantile=vector, offsets=np.array([0, 2, 4]), w_gate=np.zeros((2, 3, 8), np.float32),
                      w_up=np.zeros((2, 3, 8), np.float32), w_down=np.zeros((2, 8, 3), np.float32))
         returned = 0
         for _ in range(20000):

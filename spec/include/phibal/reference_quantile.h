@@ -44,7 +44,7 @@ phibal_status phibal_reference_quantile_required(const phibal_router *router, in
     assigns quantile[0 .. experts - 1];
     ensures quantiles: \result == PHIBAL_OK ==> \forall integer e; 0 <= e < experts ==>
       quantile_is{Pre}(mask, required + e * tokens, tokens, active, experts,
-                       \at(quantile[e], Post)); */
+                       (real)\at(quantile[e], Post)); */
 phibal_status phibal_reference_quantile(int32_t experts, int32_t active, int64_t tokens,
                                         const uint8_t *mask, const float *required,
                                         float *quantile);
