@@ -115,6 +115,38 @@ static int64_t quantile_place(int32_t experts, int32_t active, int64_t n, const 
   return -1;
 }
 
+/* One number of each row. */
+/*@ requires 0 <= experts <= PHIBAL_MAX_EXPERTS;
+    requires 0 <= tokens <= PHIBAL_REFERENCE_QUANTILE_TOKENS;
+    requires \valid_read(required + (0 .. experts * tokens - 1));
+    requires \valid_read(place + (0 .. experts - 1)) && \valid(quantile + (0 .. experts - 1));
+    requires \forall integer i; 0 <= i < experts ==> 0 <= place[i] < tokens;
+    requires \separated(required + (0 .. experts * tokens - 1), quantile + (0 .. experts - 1));
+    terminates \true;
+    exits \false;
+    assigns quantile[0 .. experts - 1];
+    ensures taken: \forall integer i; 0 <= i < experts ==>
+      (real)quantile[i] == (real)\old((required + i * tokens)[place[i]]); */
+static void quantiles_take(int32_t experts, int64_t tokens, const float *required,
+                           const int64_t *place, float *quantile) {
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant taken: \forall integer i; 0 <= i < e ==>
+        (real)quantile[i] == (real)\at((required + i * tokens)[place[i]], Pre);
+      loop assigns e, quantile[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    //@ assert first: 0 <= e * tokens <= PHIBAL_MAX_EXPERTS * tokens;
+    //@ assert last: e * tokens + tokens <= experts * tokens;
+    const float *row = required + e * tokens;
+    //@ assert inside: 0 <= e * tokens + place[e] < experts * tokens;
+    //@ assert readable: \valid_read(row + place[e]);
+    //@ assert apart: \separated(row + place[e], quantile + (0 .. experts - 1));
+    /*@ assert kept: \let i = e; \let p = place[e];
+          row[p] == \at((required + i * tokens)[p], Pre); */
+    quantile[e] = row[place[e]];
+  }
+}
+
 phibal_status phibal_reference_quantile(int32_t experts, int32_t active, int64_t tokens,
                                         const uint8_t *mask, const float *required,
                                         float *quantile) {
@@ -145,15 +177,6 @@ phibal_status phibal_reference_quantile(int32_t experts, int32_t active, int64_t
     place[e] = quantile_place(experts, active, tokens, mask, row);
     if (place[e] < 0) return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: no token", name);
   }
-  /*@ loop invariant index: 0 <= e <= experts;
-      loop invariant taken: \forall integer i; 0 <= i < e ==>
-        (real)quantile[i] == (real)\at((required + i * tokens)[\at(place[i], LoopCurrent)], Pre);
-      loop assigns e, quantile[0 .. experts - 1];
-      loop variant experts - e; */
-  for (int32_t e = 0; e < experts; e++) {
-    //@ assert first: 0 <= e * tokens <= PHIBAL_MAX_EXPERTS * tokens;
-    //@ assert last: e * tokens + tokens <= experts * tokens;
-    quantile[e] = required[e * tokens + place[e]];
-  }
+  quantiles_take(experts, tokens, required, place, quantile);
   return PHIBAL_OK;
 }
