@@ -47,10 +47,12 @@ static void print_text(const char *folder, const hf_config *config, int64_t tota
            (long long)active);
     printf("  layers       %d of width %d, %d of them dense\n", m->layers, m->width,
            m->dense_layers);
-    printf("  attention    %d heads, %d of keys and values%s\n", m->heads, m->key_value_heads,
-           m->latent_width ? ", latent" : "");
-    printf("  experts      %d of width %d, %d active, %d shared\n", m->experts, m->hidden,
-           m->active, m->shared_experts);
+    printf("  attention    %d heads, %d of keys and values%s%s\n", m->heads, m->key_value_heads,
+           m->latent_width ? ", latent" : "", m->qkv_bias ? ", with biases" : "");
+    printf("  positions    rotate %d numbers of a head's %d\n",
+           m->rope_width ? m->rope_width : m->head_width, m->head_width);
+    printf("  experts      %d of width %d, %d active, %d shared%s\n", m->experts, m->hidden,
+           m->active, m->shared_experts, m->shared_gate ? ", gated" : "");
     printf("  vocabulary   %d, %d positions\n", m->vocabulary, m->sequence);
   }
   if (tensors)

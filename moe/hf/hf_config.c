@@ -146,6 +146,32 @@ const hf_architecture hf_architectures[] = {
 };
 const int hf_architecture_count = sizeof hf_architectures / sizeof *hf_architectures;
 
+const hf_foreign hf_foreigners[] = {
+    {"gpt_oss", "gpt-oss",
+     "a learnt sink in the softmax of attention; sliding windows in every other layer; biases of "
+     "the output projection, the router and the experts; its clamped activation; gates that are a "
+     "softmax of biased logits; weights in MXFP4"},
+    {"qwen3_next", "Qwen3-Next",
+     "gated delta networks, a recurrence, in the place of attention in most layers; a gate of "
+     "attention's output; norms whose weight is 1 + w"},
+    {"llama4 llama4_text", "Llama 4",
+     "attention in chunks, layers without rotary positions whose queries are scaled by position; "
+     "queries and keys normed without weights after the rotation; a gate that scales the expert's "
+     "input; dense and MoE layers in turn; experts in one transposed tensor"},
+    {"gemma4 gemma4_text", "Gemma 4",
+     "sliding windows, with other heads and rotary positions in the layers without; a dense FFN "
+     "beside the experts, with norms of their own before and after each; a router with its own "
+     "norm and scales; an embedding for each layer; keys that are values; layers that share keys "
+     "and values"},
+    {"deepseek_v32", "DeepSeek-V3.2",
+     "an indexer that chooses for each token the 2048 others that it attends to"},
+    {"deepseek_v4", "DeepSeek-V4",
+     "several residual streams mixed by hyper-connections; attention to compressed keys and an "
+     "indexer, with sinks and sliding windows; an output projection in groups; routers that hash "
+     "tokens; scores sqrt(softplus); a clamped activation"},
+};
+const int hf_foreigner_count = sizeof hf_foreigners / sizeof *hf_foreigners;
+
 /* Whole numbers that go straight into an option. Where two rows of one option are both in a file,
    they have to agree; the first is written. */
 typedef struct integer_key {
@@ -217,7 +243,12 @@ static phibal_status find_architecture(const json_t *json, const char *path,
     *found = a;
     return PHIBAL_OK;
   }
-  char known[256], type_shown[HF_SHOWN], name_shown[HF_SHOWN];
+  for (int i = 0; type && i < hf_foreigner_count; i++)
+    if (hf_is_listed(hf_foreigners[i].model_types, type, ' '))
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: 'model_type' is \"%s\"; phibal does not have for it: %s", path,
+                               type, hf_foreigners[i].lacks);
+  char known[512], type_shown[HF_SHOWN], name_shown[HF_SHOWN];
   hf_architectures_list(known, sizeof known);
   return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                            "%s: 'model_type' is %s, 'architectures' %s; phibal has %s", path,

@@ -27,12 +27,21 @@
 extern const hf_architecture hf_architectures[];
 extern const int hf_architecture_count;
 
+/* Architectures that have been looked at, and what a model lacks to compute them. */
+typedef struct hf_foreign {
+  const char *model_types, *name, *lacks; /* types apart by spaces */
+} hf_foreign;
+extern const hf_foreign hf_foreigners[];
+extern const int hf_foreigner_count;
+
 /* hf_keys.c: gives a config.json of an architecture the keys that it leaves out, with their
    defaults. PHIBAL_ERROR_FORMAT: one that there has to be; PHIBAL_ERROR_UNSUPPORTED: a value that
    phibal has no equal of, or a key that it does not know and that is not in `ignored`; with `all`
    (may be null) the messages of these are appended there and it goes on. */
 phibal_status hf_keys_complete(json_t *json, const char *path, const hf_architecture *architecture,
                                const char *ignored, string_list *all);
+/* Whether `name` is in a list whose names are apart by separators. */
+bool hf_is_listed(const char *list, const char *name, char separator);
 /* Whether the architecture has a key that is read. */
 bool hf_keys_reads(const hf_architecture *architecture, const char *name);
 /* The other direction, of keys that always have the same value. */

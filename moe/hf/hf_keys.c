@@ -278,8 +278,7 @@ static const struct {
                  "num_mtp_modules "},
 };
 
-/* Whether `name` is in a list with separators of one kind around and between the names. */
-static bool is_listed(const char *list, const char *name, char separator) {
+bool hf_is_listed(const char *list, const char *name, char separator) {
   const size_t n = strchr(name, separator) ? 0 : strlen(name);
   for (const char *at = list; n && (at = strstr(at, name)); at++)
     if ((at == list || at[-1] == separator) && (at[n] == separator || !at[n])) return true;
@@ -300,7 +299,7 @@ bool hf_keys_reads(const hf_architecture *a, const char *name) {
 
 static bool is_harmless(const char *name, unsigned flag) {
   for (size_t i = 0; i < sizeof harmless_keys / sizeof *harmless_keys; i++)
-    if (harmless_keys[i].architectures & flag && is_listed(harmless_keys[i].names, name, ' '))
+    if (harmless_keys[i].architectures & flag && hf_is_listed(harmless_keys[i].names, name, ' '))
       return true;
   return false;
 }
@@ -343,7 +342,7 @@ static phibal_status check_types(const json_t *json, const char *path, string_li
     const json_t *value = json_object_get(json, keys[i]);
     const char *name = json_string_value(value);
     char shown[HF_SHOWN];
-    if (!value || json_is_null(value) || (name && is_listed(types, name, ' '))) continue;
+    if (!value || json_is_null(value) || (name && hf_is_listed(types, name, ' '))) continue;
     status = refuse(phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                       "%s: '%s' is %s, which is no type of "
                                       "PyTorch's that phibal knows",
@@ -363,7 +362,7 @@ static phibal_status check_unknown(const json_t *json, const char *path, const h
                  !strcmp(name, "dtype") || !strcmp(name, "torch_dtype");
     for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys && !known; i++)
       known = fixed_keys[i].architectures & a->flag && !strcmp(fixed_keys[i].name, name);
-    if (known || (ignored && is_listed(ignored, name, ','))) continue;
+    if (known || (ignored && hf_is_listed(ignored, name, ','))) continue;
     char shown[HF_SHOWN], shown_value[HF_SHOWN];
     phibal_status status = phibal_status_set(
         PHIBAL_ERROR_UNSUPPORTED,

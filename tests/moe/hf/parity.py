@@ -7,8 +7,9 @@ Of each family that phibal has, the fixture's configuration and three unusual on
 (make_fixtures.py). A row has what phibal is off from transformers, in parts of the largest number of its kind: logits of
 a position, gates of a token, gradients of a tensor; the routes with the same expert; the tokens of greedy
 generation that are the same, of transformers' generate() and of phibal's; and the tensors that `phibal export` writes with the
-same name and bits. --write puts the rows into README; without it, README has to have a row of each configuration
-and none else, and all numbers have to be within the bounds in `row` below.
+same name and bits. A second table has the architectures that phibal does not have. --write puts the rows into
+README; without it, README has to have a row of each configuration and none else, and all numbers have to be within the
+bounds in `row` below.
 
 Without torch or transformers 5 only the families in README are compared with those of HUGGINGFACE_PARITY."""
 import json
@@ -21,9 +22,9 @@ import tempfile
 program, phibal, readme = sys.argv[1:4]
 readme = pathlib.Path(readme)
 write = sys.argv[4:] == ["--write"]
-BEGIN, END = "<!-- parity.py: begin -->\n", "<!-- parity.py: end -->\n"
 HEAD = ("| family | configuration | logits | gates | gradients | experts | greedy | export |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+LACKS = "| architecture | `model_type` | what phibal does not have for it |\n| --- | --- | --- |\n"
 
 linear = dict(rope_type="linear", rope_theta=50.0, factor=3.0)
 llama3 = dict(rope_type="llama3", rope_theta=100.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
@@ -100,20 +101,33 @@ variants = {
 }
 
 
-def table():
-    text = readme.read_text()
-    return text[text.index(BEGIN) + len(BEGIN):text.index(END)]
+def table(name):
+    """What stands between the marks of a table, and around them."""
+    text, begin, end = readme.read_text(), f"<!-- parity.py: {name} -->\n", f"<!-- parity.py: end of {name} -->\n"
+    before, rest = text.split(begin)
+    inside, after = rest.split(end)
+    return before + begin, inside, end + after
+
+
+def put(name, rows):
+    before, _, after = table(name)
+    readme.write_text(before + rows + after)
 
 
 def keys(rows):
     return [tuple(cell.strip() for cell in row.split("|")[1:3]) for row in rows.splitlines()[2:]]
 
 
-known = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+known = [line for line in lines if line[0] != "|"]
+foreign = LACKS + "".join(line + "\n" for line in lines if line[0] == "|")
 assert sorted(known) == sorted(variants), f"phibal has {known}"
 wanted = [(family, words) for family in known for words in ["the fixture's", *variants[family]]]
-if not write:
-    assert keys(table()) == wanted, f"{readme} has other rows; --write"
+if write:
+    put("foreign", foreign)
+else:
+    assert keys(table("parity")[1]) == wanted, f"{readme} has other rows; --write"
+    assert table("foreign")[1] == foreign, f"{readme}: what other architectures lack; --write"
 try:
     import torch
     import transformers
@@ -195,5 +209,4 @@ with tempfile.TemporaryDirectory() as scratch:
     rows = "".join(row(family, words, pathlib.Path(scratch), i) for i, (family, words) in enumerate(wanted))
 print(rows, end="")
 if write:
-    text = readme.read_text()
-    readme.write_text(text[:text.index(BEGIN) + len(BEGIN)] + HEAD + rows + text[text.index(END):])
+    put("parity", HEAD + rows)

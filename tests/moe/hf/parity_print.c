@@ -1,6 +1,6 @@
 /* huggingface_parity FOLDER: how far phibal is from what transformers computed with the model of a
    folder that make_fixtures.py has made, as JSON. Without a folder: the architectures that phibal
-   has. */
+   has, then those that it does not have, with what it lacks for each, as rows of a table. */
 #include "parity.h"
 
 #include "moe/hf/hf_internal.h"
@@ -9,6 +9,9 @@
 int main(int argc, char **argv) {
   if (argc == 1) {
     for (int i = 0; i < hf_architecture_count; i++) puts(hf_architectures[i].model_type);
+    for (int i = 0; i < hf_foreigner_count; i++)
+      printf("| %s | `%s` | %s |\n", hf_foreigners[i].name, hf_foreigners[i].model_types,
+             hf_foreigners[i].lacks);
     return 0;
   }
   parity p = {0};

@@ -62,7 +62,8 @@ static const hf_architecture named = {.model_type = "bits",
                                       .expert = "mlp.experts",
                                       .gate = "gate_proj",
                                       .up = "up_proj",
-                                      .down = "down_proj"};
+                                      .down = "down_proj",
+                                      .shared = "mlp.shared_experts"};
 
 typedef struct run {
   const char *name;
@@ -256,6 +257,14 @@ static void train_models(void) {
   r.model.rope_factor = 8, r.model.rope_fast = 32, r.model.rope_slow = 1;
   r.model.rope_original = 16;
   r.model.rope_magnitude = 1.2f, r.model.attention_multiplier = 1.1f;
+  train_if(&r);
+
+  r = (run){"biases, gated, post norm", plain, phi, false, 0};
+  r.model.qkv_bias = r.model.shared_gate = r.model.post_norm = true;
+  r.model.rope_width = 4;
+  train_if(&r);
+  r.name = "the same, recomputed";
+  r.model.recompute = RECOMPUTE_LAYERS;
   train_if(&r);
 
   train_if(&(run){"adapters", plain, phi, true, 0});
