@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """config.json of Hugging Face models, mutated, in phibal and in transformers.
 
-usage: mutants.py PHIBAL FIXTURES [COUNT [SEED]]
+usage: mutants.py PHIBAL FIXTURES [COUNT [SEED [PROCESSES]]]
 
 Takes the fixtures that transformers has a class for. A mutant is a fixture's config.json in which a key is
 removed, set to null, to a value of another kind or size, said a second time under its old or new name, or
@@ -12,11 +12,12 @@ What phibal refuses is right; what both compute has to have the same loss within
 compute what transformers refuses, or loads with a tensor missing, unknown or of another shape (but for
 values of the wrong type, 1 for true or 1.0, of which the strict configuration classes refuse all, and phibal
 only those of keys that it reads). Every single mutation is taken first, then pairs drawn by SEED, COUNT
-mutants of config.json in all (default 1000). Findings are printed as JSON and end in 1; those of the past
+mutants of config.json in all (default 1000), by so many PROCESSES at once (1). Findings are printed as JSON and end in 1; those of the past
 are in test_huggingface_files.c and test_lora.c.
 77 where torch or transformers 5 is missing."""
 import copy
 import json
+import multiprocessing
 import pathlib
 import random
 import subprocess
@@ -209,6 +210,27 @@ def loss_of_phibal(phibal, folder, data, length, adapters=None):
     return done.stderr.strip()
 
 
+def begin(*places):
+    """In each process."""
+    global PLACES
+    PLACES = places
+
+
+def compare(mutant):
+    """Both losses of a (family, config.json, tokens, changes)."""
+    phibal, fixtures, scratch = PLACES
+    name, config, tokens, _ = mutant
+    tokens = torch.tensor(tokens, dtype=torch.int32)
+    with tempfile.TemporaryDirectory(dir=scratch) as own:
+        folder, data = pathlib.Path(own) / "model", pathlib.Path(own) / "tokens.bin"
+        folder.mkdir()
+        for file in (fixtures / name).glob("model*"):
+            (folder / file.name).symlink_to(file.resolve())
+        (folder / "config.json").write_text(json.dumps(config))
+        tokens.to(torch.int16).numpy().tofile(data)
+        return loss_of_phibal(phibal, folder, data, len(tokens)), loss_of_transformers(folder, tokens)
+
+
 def main():
     phibal, fixtures = sys.argv[1], pathlib.Path(sys.argv[2])
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
@@ -247,20 +269,13 @@ def main():
             return None  # the second has nothing left to change
 
     with tempfile.TemporaryDirectory() as scratch:
-        folder, data = pathlib.Path(scratch) / "model", pathlib.Path(scratch) / "tokens.bin"
-        folder.mkdir()
-        for (name, config, _, tokens), changes in cases:
-            mutant = mutated(config, changes)
-            if mutant is None:
-                continue
-            for file in folder.iterdir():
-                file.unlink()
-            for file in (fixtures / name).glob("model*"):
-                (folder / file.name).symlink_to(file.resolve())
-            (folder / "config.json").write_text(json.dumps(mutant))
-            tokens.to(torch.int16).numpy().tofile(data)
-            judge(name, changes, loss_of_phibal(phibal, folder, data, len(tokens)),
-                  loss_of_transformers(folder, tokens))
+        data = pathlib.Path(scratch) / "tokens.bin"
+        mutants = [(name, mutated(config, changes), tokens.tolist(), [(what, None) for what, _ in changes])
+                   for (name, config, _, tokens), changes in cases]
+        mutants = [mutant for mutant in mutants if mutant[1] is not None]
+        with multiprocessing.Pool(int(sys.argv[5]) if len(sys.argv) > 5 else 1, begin, (phibal, fixtures, scratch)) as pool:
+            for (name, _, _, changes), losses in zip(mutants, pool.imap(compare, mutants, 4)):
+                judge(name, changes, *losses)
         for name in ["qwen3_moe", "deepseek_v2"] if peft else []:
             model = fixtures / name
             tokens = load_file(model / "expected.safetensors")["tokens"].flatten()
