@@ -15,8 +15,14 @@ typedef struct arguments {
 } arguments;
 
 static void print_help(void) {
-  char known[256];
+  char known[512];
   hf_architectures_list(known, sizeof known);
+  for (char *line = known, *at; (at = strchr(line, ' ')); line = at + 1) {
+    /* The last space before column 80. */
+    for (char *next = at; next && next - line < 80; next = strchr(next + 1, ' ')) at = next;
+    if (strlen(line) < 80) break;
+    *at = '\n';
+  }
   printf(
       "usage: phibal export --load FOLDER --out FOLDER [options]\n\n"
       "Writes a model for Hugging Face transformers: config.json and safetensors. The\n"

@@ -220,9 +220,14 @@ bool hf_is_checkpoint(const char *folder) {
 
 void hf_architectures_list(char *text, size_t size) {
   size_t used = 0;
-  for (int i = 0; i < hf_architecture_count && used < size; i++)
-    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
-                             hf_architectures[i].class_name);
+  for (int i = 0; i < hf_architecture_count && used < size; i++) {
+    bool told = false; /* two types may have one class */
+    for (int j = 0; j < i; j++)
+      told |= !strcmp(hf_architectures[j].class_name, hf_architectures[i].class_name);
+    if (!told)
+      used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+                               hf_architectures[i].class_name);
+  }
 }
 
 static phibal_status find_architecture(const json_t *json, const char *path,
