@@ -86,6 +86,7 @@ static const char *const paired_families[] = {"route",       "step",   "counting
 int64_t operation_paired_count(const operation *o) {
   if (!strcmp(o->name, "price") || !strcmp(o->name, "balance-loss")) return loads_paired_count();
   if (!strcmp(o->name, "expert-ffn")) return 0;
+  if (!strcmp(o->name, "trace")) return o->cases; /* every pair of its features */
   bool paired = false;
   for (int i = 0; paired_families[i]; i++) paired |= strcmp(o->family, paired_families[i]) == 0;
   if (!paired) return 0;

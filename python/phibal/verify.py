@@ -197,6 +197,49 @@ def _judge(folder: str, files: _Vectors, function: Callable, times: float, forma
     return Report(verdict, op, judged, not_answered, failures, causes, rows, tuple(without))
 
 
+EVENTS = ("forward", "recompute", "evaluate", "step", "reload", "cast")
+
+
+def play(create: Callable, *, cases: int = 114, seed: int = 1, times: float = 1.0, to: Optional[Callable] = None) -> Report:
+    """Plays traces (VECTORS.md): the state of one layer's balancing through scripts of events, judged between steps.
+
+    create(method, k, ranks, start, **settings) makes an implementation, or returns None for what it does not offer.
+    method: 'phi' with settings eta and track ('probability' or 'frequency'), or 'loss-free' with rate. start: m or the
+    bias [E] to begin with. ranks: what the script divides micro-batches among. The implementation has the methods
+
+        forward(logits, mask, rank)   a micro-batch of training: logits [T, E], mask [T] (0 is padding)
+        step()                        the optimizer's step, of all ranks
+        state()                       m or the bias, [E]
+        evaluate(logits, mask, rank)  a forward pass outside training
+        recompute(logits, mask, rank) the last forward pass of this rank again, for the backward pass
+        save(), load(saved)           of a checkpoint: another instance loads it
+        cast()                        the module's parameters become bfloat16
+
+    Scripts with events for which it has no method are left out. The other arguments and the report are those of
+    `judge`; the first of its causes says which kind of event breaks the state."""
+    def run(method, k, ranks, events, rank, observe, event_logits, event_mask, m=None, bias=None, **settings):
+        given = dict(method=method, k=k, ranks=ranks, start=m if bias is None else bias, **settings)
+        player, states = create(**given), []
+        needs = {name for event in events for name in (("save", "load") if event == 4 else (EVENTS[int(event)],))}
+        if player is None or not all(hasattr(player, name) for name in needs):
+            return None
+        for i, event in enumerate(events):
+            if event == 3:
+                player.step()
+            elif event == 4:
+                saved = player.save()
+                player = create(**given)
+                player.load(saved)
+            elif event == 5:
+                player.cast()
+            else:
+                getattr(player, EVENTS[int(event)])(event_logits[i], event_mask[i], int(rank[i]))
+            if observe[i]:
+                states.append(_as_numpy("state", player.state()).copy())
+        return {"m" if bias is None else "bias": np.stack(states)}
+    return judge("trace", run, cases=cases, seed=seed, times=times, to=to)
+
+
 class _Check(NamedTuple):
     op: str
     function: Callable

@@ -354,5 +354,82 @@ class Ranks(unittest.TestCase):
                 self.assertTrue(torch.equal(first["first"], one["first"]))
 
 
+class Played(unittest.TestCase):
+    """Traces (phibal.play), and with one fault at a time the kind of event that the judge must name."""
+
+    class Player:
+        """A balancer of one layer; ranks add up in one process, as one rank with all of their tokens."""
+        faults = ()
+
+        def __init__(self, make, k, start):
+            self.balancer = make(len(start), k)
+            self.tokens = 0
+            self.name = "m" if isinstance(self.balancer, pt.PhiBalancer) else "bias"
+            getattr(self.balancer, self.name).copy_(torch.as_tensor(start))
+
+        def layer(self, logits, mask):
+            """A checkpointed layer's loss: its backward pass runs this again."""
+            b, mask = self.balancer, torch.as_tensor(mask)
+            def forward(x):
+                if self.name == "m":
+                    return b.loss(0, x, mask, tokens=max(1, int(mask.sum())))
+                b.count(0, pt.router(x, b.k, bias=b.bias[0], mask=mask))
+                return x.sum()
+            return checkpoint(forward, torch.as_tensor(logits).requires_grad_(), use_reentrant=False)
+
+        def forward(self, logits, mask, rank):
+            self.tokens += int(mask.sum())
+            self.loss = self.layer(logits, mask)
+
+        def recompute(self, logits, mask, rank):
+            if "recomputation" in self.faults:
+                self.layer(logits, mask)
+            self.loss.backward()
+
+        def evaluate(self, logits, mask, rank):
+            self.balancer.train("evaluation" in self.faults)
+            self.layer(logits, mask)
+            self.balancer.train()
+
+        def step(self):
+            if self.tokens:
+                self.balancer.step()
+            self.tokens = 0
+
+        def state(self):
+            return getattr(self.balancer, self.name)[0]
+
+        def save(self):
+            return {} if "saving" in self.faults else self.balancer.state_dict()
+
+        def load(self, saved):
+            if saved:
+                self.balancer.load_state_dict(saved)
+
+        def cast(self):
+            if "casting" in self.faults:
+                self.state().copy_(self.state().bfloat16().float())
+            self.balancer.bfloat16()
+
+    def report(self, *faults):
+        Player = type("Player", (self.Player,), {"faults": faults})
+        def create(method, k, ranks, start, eta=None, track=None, rate=None):
+            if method == "phi":
+                return Player(lambda E, k: pt.PhiBalancer(1, E, k, eta=eta, track=track), k, start)
+            return Player(lambda E, k: pt.LossFree(1, E, k, rate=rate, gate="topk-softmax"), k, start)
+        return phibal.play(create)
+
+    def test_traces(self):
+        report = self.report()
+        self.assertEqual(report.verdict, "verified", str(report))
+        self.assertEqual((report.judged, report.not_answered), (114, 0))
+
+    def test_faults(self):
+        for fault, cause in (("evaluation", "evaluation"), ("recomputation", "recomputation"), ("saving", "reloading"),
+                             ("casting", "casting")):
+            report = self.report(fault)
+            self.assertEqual((report.verdict, report.causes[0].flag), ("mismatch", cause), str(report))
+
+
 if __name__ == "__main__":
     run()

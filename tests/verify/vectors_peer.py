@@ -356,6 +356,57 @@ def quantile(case, fault):
         by_histogram.append(nearest32(value))
     case.give("histogram", counts)
     case.give("histogram-quantile", by_histogram)
+FORWARD, RECOMPUTE, EVALUATE, STEP, RELOAD, CAST = range(6)
+
+
+def trace(case, fault):
+    p, events, rank = case.parameters, case.values("events"), case.values("rank")
+    E, T = case.inputs["event-logits"].shape[2], case.inputs["event-logits"].shape[1]
+    bias = p["method"] == "loss-free"
+    start = case.values("bias" if bias else "m")
+    state, tokens, out = list(start), [], []
+
+    def update():
+        """From the tokens of the step so far, scores and logits."""
+        counts = [0] * E
+        for score, _ in tokens:
+            for e in top_k(score, p["k"]):
+                counts[e] += 1
+        if bias:
+            total = sum(counts)
+            return [f32(b + p["rate"] * ((total > E * n) - (total < E * n))) for b, n in zip(state, counts)]
+        if not tokens:
+            return [math.nan] * E if fault == "an empty batch divided by" else state
+        probabilities = [softmax(x) for _, x in tokens]
+        load = [math.fsum(q[e] for q in probabilities) / len(tokens) for e in range(E)]
+        if p["track"] == "frequency":
+            load = [n / (p["k"] * len(tokens)) for n in counts]
+        return [math.fsum([m, -p["eta"] * m, p["eta"] * v]) for m, v in zip(state, load)]
+
+    for i, event in enumerate(events):
+        counted = event == FORWARD or (event == RECOMPUTE and fault == "recomputation counted") or \
+            (event == EVALUATE and fault == "evaluation counted")
+        if fault == "the first rank alone" and rank[i] > 0:
+            counted = False
+        if counted:
+            if fault == "only the last micro-batch" and rank[i] == 0:
+                tokens = []
+            mask = case.values("event-mask")[i * T : (i + 1) * T]
+            for x, live in zip(case.rows("event-logits", i), mask):
+                if live or fault == "padding counted":
+                    tokens.append(([v + b for v, b in zip(x, state)] if bias else x, x))
+            if fault == "an update for each forward pass" or (fault == "an update for each micro-batch" and
+                                                              rank[i] == p["ranks"] - 1):
+                state, tokens = update(), []
+        elif event == STEP and not fault.startswith("an update for each"):
+            state, tokens = update(), []
+        elif event == RELOAD and fault == "the state not saved":
+            state = list(start)
+        elif event == CAST and fault == "the state cast":
+            state = [bf16(v) for v in state]
+        if case.values("observe")[i]:
+            out.append(list(state))
+    case.give("bias" if bias else "m", out)
 
 
 FORMULAS = {name: getattr(math, name) for name in "fabs sqrt exp log log1p sinh cosh tanh asinh atanh pow".split()}
@@ -549,7 +600,8 @@ OPERATIONS = {"router-forward": (router_forward, 100), "loads": (loads, 24),
               "frequencies": (frequencies, 24), "ema": (ema, 24), "loss-free": (loss_free, 24),
               "switch-step": (switch_step, 60), "balance-step": (balance_step, 60),
               "expert-ffn": (expert_ffn, 18), "z-loss": (z_loss, 24), "sequence-loss": (sequence_loss, 40),
-              "quantile": (quantile, 72)}
+              "quantile": (quantile, 72),
+              "trace": (trace, 114)}
 
 # What is done wrong, where, and the flag that must be the judge's first guess.
 FAULTS = [
@@ -596,6 +648,16 @@ FAULTS = [
     ("place among padding too", "quantile", "padding"),
     ("quantiles of micro-batches averaged", "quantile", "micro-batches"),
     ("edges in the bin below", "quantile", "bin-edges"),
+    ("recomputation counted", "trace", "recomputation"),
+    ("evaluation counted", "trace", "evaluation"),
+    ("the state not saved", "trace", "reloading"),
+    ("the state cast", "trace", "casting"),
+    ("the first rank alone", "trace", "ranks"),
+    ("only the last micro-batch", "trace", "micro-batches"),
+    ("an update for each micro-batch", "trace", "micro-batches"),
+    ("an update for each forward pass", "trace", "micro-batches"),
+    ("padding counted", "trace", "padding"),
+    ("an empty batch divided by", "trace", "no-token"),
 ]
 
 
