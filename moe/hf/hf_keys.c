@@ -225,7 +225,10 @@ static const struct {
     {HF_DEEPSEEK | HF_DEEPSEEK2, "scoring_func", "\"softmax\"", true},
     {HF_DEEPSEEK3, "scoring_func", "\"sigmoid\"", true},
     {HF_DEEPSEEK3, "topk_method", "\"noaux_tc\"", true},
-    {HF_DOTS1 | HF_GLM4 | HF_GLM4_LITE | HF_MINIMAX, "scoring_func", "\"sigmoid\"", false},
+    {HF_GLM4 | HF_GLM4_LITE | HF_MINIMAX, "scoring_func", "\"sigmoid\"", false},
+    /* As its config.json calls the sigmoid, which transformers has without asking. */
+    {HF_DOTS1, "scoring_func", "\"noaux_tc\"", false},
+    {HF_DOTS1, "use_sliding_window", "false", false},
     {HF_DOTS1 | HF_GLM4 | HF_GLM4_LITE, "topk_method", "\"noaux_tc\"", false},
     {HF_DOTS1 | HF_GLM4 | HF_GLM4_LITE, "moe_layer_freq", "1", false},
     {HF_MINIMAX, "sliding_window", "null", false},
