@@ -114,6 +114,7 @@ static const phibal_plugin_operation cuda_operations[] = {
     {"switch-loss", plugin_switch_loss, nullptr},
     {"z-loss", plugin_z_loss, nullptr},
     {"loss-free", plugin_loss_free, nullptr},
+    {"quantile", plugin_quantile, "centred bias histogram histogram-quantile"},
     {"permutation", plugin_permutation, nullptr},
     {"combine", plugin_combine, nullptr},
     {"expert-ffn", plugin_expert_ffn, nullptr},

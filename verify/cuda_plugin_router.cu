@@ -1,5 +1,7 @@
 /* Router operations: forward, backward, counting. */
 #include "cuda_plugin.h"
+#include <phibal/quantile.h>
+#include <vector>
 
 static phibal_gate gate_of(const char *name) {
   if (strcmp(name, "sigmoid") == 0) return PHIBAL_GATE_SIGMOID;
@@ -20,7 +22,8 @@ static routing routing_of(phibal_plugin_case *c) {
   g.router.experts = (int32_t)phibal_plugin_extent(c, "logits", 1);
   g.router.active = (int32_t)phibal_plugin_integer(c, "k");
   g.router.gate = gate_of(phibal_plugin_text(c, "gate"));
-  g.router.scale = (float)phibal_plugin_real(c, "scale");
+  g.router.scale =
+      strcmp(c->operation, "quantile") == 0 ? 1.0f : (float)phibal_plugin_real(c, "scale");
   g.logits = (const float *)case_in(c, "logits");
   g.bias = (const float *)case_in(c, "bias");
   g.mask = (const uint8_t *)case_in(c, "mask");
@@ -71,6 +74,28 @@ int plugin_router_forward(phibal_plugin_case *c) {
         (float *)case_out(c, "probabilities"), (int32_t *)case_out(c, "experts"),
         (float *)case_out(c, "gates"), (float *)case_out(c, "logsumexp"), loads, &r.call);
   counts_out(&r, g.router, loads);
+  return run_end(&r);
+}
+
+/* The required biases one micro-batch after another; padding is counted on the host. */
+int plugin_quantile(phibal_plugin_case *c) {
+  device_run r = run_start(c);
+  routing g = routing_of(c);
+  const int64_t parts = phibal_plugin_integer(c, "micro-batches"), n = g.tokens / parts;
+  float *required = (float *)case_out(c, "required");
+  for (int64_t first = 0; r.status == PHIBAL_OK && first < g.tokens; first += n)
+    r.status = phibal_cuda_quantile_required(&g.router, n, g.logits + first * g.router.experts,
+                                             g.bias, g.mask ? g.mask + first : nullptr, g.tokens,
+                                             required + first, &r.call);
+  std::vector<uint8_t> mask((size_t)g.tokens, 1);
+  if (g.mask) run_copy(&r, mask.data(), g.mask, (size_t)g.tokens);
+  int64_t unmasked = 0;
+  for (int64_t t = 0; t < g.tokens; t++) unmasked += mask[(size_t)t] != 0;
+  if (r.status == PHIBAL_OK)
+    r.status =
+        phibal_cuda_quantile(g.router.experts, g.tokens, g.tokens, required,
+                             phibal_quantile_place(g.router.experts, g.router.active, unmasked),
+                             (float *)case_out(c, "quantile"), &r.call);
   return run_end(&r);
 }
 

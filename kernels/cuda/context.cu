@@ -84,6 +84,12 @@ static phibal_status failure_status(uint64_t failure) {
     return phibal_status_set(PHIBAL_ERROR_NONFINITE,
                              "optimizer: the gradient of parameter %lld is not a finite number",
                              place);
+  case FAILURE_REQUIRED:
+    return phibal_status_set(
+        PHIBAL_ERROR_DOMAIN,
+        "quantile: a required bias of expert %d is not a number of binary32, or "
+        "there are too few",
+        expert);
   default:
     return phibal_status_set(PHIBAL_ERROR_DOMAIN,
                              "balance: layer %lld: the state, load or frequency of expert %d is "

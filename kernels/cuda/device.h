@@ -125,6 +125,7 @@ enum failure_kind {
   FAILURE_TARGET,
   FAILURE_LOSS,
   FAILURE_GRADIENT,
+  FAILURE_REQUIRED,
 };
 
 static __device__ __forceinline__ void failure_report(uint64_t *failure, int64_t place, int expert,

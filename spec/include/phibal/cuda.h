@@ -108,6 +108,16 @@ typedef struct phibal_cuda_balance {
    and gets no outputs. */
 phibal_status phibal_cuda_balance_step(const phibal_cuda_balance *balance, const phibal_cuda *call);
 
+/* (L7) No workspace. The order statistic of one device's tokens: tokens >= 1, and place at most
+   that. What the CPU's functions refuse in the data is reported; outputs are then unspecified. */
+phibal_status phibal_cuda_quantile_required(const phibal_router *router, int64_t tokens,
+                                            const float *logits, const float *bias,
+                                            const uint8_t *mask, int64_t stride, float *required,
+                                            const phibal_cuda *call);
+phibal_status phibal_cuda_quantile(int32_t experts, int64_t tokens, int64_t stride,
+                                   const float *required, int64_t place, float *quantile,
+                                   const phibal_cuda *call);
+
 /* (L5) Workspace: zero. */
 size_t phibal_cuda_z_loss_workspace(void);
 phibal_status phibal_cuda_z_loss(int64_t tokens, double coefficient, const float *logsumexp,

@@ -51,6 +51,11 @@ last slot of a stretch|permutation.cu|permutation|permutation|element .* of 'row
 tree without its barrier|block.h|balance|price|race|s/^    n = s;$/    n = s;\n#define __syncthreads()\n/;s/^  core_dd sum = a\[0\];$/#undef __syncthreads\n  core_dd sum = a[0];/
 slots in another order|combine.cu|combine|combine|other bits|s/for (int32_t s = 0; s < a.active; s++) {/for (int32_t s = a.active; s-- > 0;) {/
 product rounded before it is added|vector.h|combine|combine|other bits|s/return __builtin_fmaf(a, b, c);/return a * b + c;/
+cut-off read before it is written|quantile.cu|quantile|quantile|nothing wrote|/cutoff\[0\] = own;/,/const double cut/s/__syncthreads();//
+equal scores of one rank|quantile.cu|quantile|quantile|FAIL|s/ || (other == own \&\& j < e)//
+counts read before all have counted|quantile.cu|quantile|quantile|race|/shared_add(count, round, own);/,/if (low == high)/s/__syncthreads();//
+fewer halvings|quantile.cu|quantile|quantile|other bits|s/round < 32/round < 30/
+required of biased scores|quantile.cu|quantile|quantile|other bits|s/cut - required_score(router.gate, x\[e\], 0.0)/cut - score[e]/
 limbs of the last block only|z_loss.cu|z_loss|z-loss|z-loss|s/if (block\[j\] != 0) atomicAdd(&sums->limb\[j\], (device_sum)block\[j\]);/sums->limb[j] = block[j];/
 product of a norm in another order|norm.cu|norm|cuda_trainer/norm*|RMSNorm, n|s/x.x\[l\] \* r \* w.x\[l\]/x.x[l] * (r * w.x[l])/
 weight's gradient in binary32|norm.cu|norm|cuda_trainer/norm*|weight's gradient|s/sum += (double)(dy \* (x \* \(.*\)));/sum = (double)(float)(sum + (double)(dy * (x * \1)));/

@@ -1,0 +1,144 @@
+/* Quantile balancing (L7): a block for each token's required biases, and a block for each expert's
+   order statistic. Same bits as the CPU (kernels/cpu/quantile.c): scores and differences are the
+   same operations of binary64, and the rest is counting, which has no order.
+
+   Required biases: an expert's rank is how many come before it (R2), so the cut-off is the score of
+   the one of rank k. E comparisons of binary64 for each logit, E^2 of a token.
+
+   An order statistic: 32 halvings of the keys' range, each of which reads the row once, 4 bytes of
+   a token. Not measured yet. */
+#include "kernels/core/sigmoid.h"
+#include "device.h"
+#include <climits>
+#include <phibal/quantile.h>
+
+enum { QUANTILE_THREADS = 256, QUANTILE_BLOCKS = 4 };
+
+static __device__ __forceinline__ bool is_number(float x) {
+  return x - x == 0.0f;
+}
+
+static __device__ NOT_INLINE double required_score(phibal_gate gate, float x, double bias) {
+  return (gate == PHIBAL_GATE_SIGMOID ? (double)core_sigmoid(x) : (double)x) + bias;
+}
+
+static __global__ void __launch_bounds__(QUANTILE_THREADS)
+    required_kernel(phibal_router router, int64_t tokens, const float *logits, const float *bias,
+                    const uint8_t *mask, int64_t stride, float *required, uint64_t *failure) {
+  SHARED_ARRAY(double, score, PHIBAL_MAX_EXPERTS);
+  SHARED_ARRAY(double, cutoff, 1);
+  const int thread = (int)threadIdx.x, experts = router.experts;
+  if (bias && blockIdx.x == 0)
+    for (int e = thread; e < experts; e += QUANTILE_THREADS)
+      if (!is_number(bias[e])) failure_report(failure, 0, e, FAILURE_BIAS);
+  for (int64_t t = blockIdx.x; t < tokens; t += gridDim.x) {
+    const float *x = logits + t * experts;
+    if (mask && mask[t] == 0) {
+      for (int e = thread; e < experts; e += QUANTILE_THREADS)
+        required[e * stride + t] = (float)CORE_INFINITY;
+      continue;
+    }
+    for (int e = thread; e < experts; e += QUANTILE_THREADS) {
+      if (!is_number(x[e]))
+        failure_report(failure, t, e,
+                       x[e] != x[e] ? FAILURE_LOGIT_NAN
+                       : x[e] > 0   ? FAILURE_LOGIT_INFINITE
+                                    : FAILURE_LOGIT_MINUS_INFINITE);
+      score[e] = required_score(router.gate, x[e], bias ? (double)bias[e] : 0.0);
+    }
+    __syncthreads();
+    for (int e = thread; e < experts; e += QUANTILE_THREADS) {
+      const double own = score[e];
+      int rank = 0;
+      for (int j = 0; j < experts; j++) {
+        const double other = score[j];
+        rank += other > own || (other == own && j < e);
+      }
+      if (rank == router.active) cutoff[0] = own;
+    }
+    __syncthreads();
+    const double cut = cutoff[0];
+    for (int e = thread; e < experts; e += QUANTILE_THREADS) {
+      const float difference = (float)(cut - required_score(router.gate, x[e], 0.0));
+      if (!is_number(difference)) failure_report(failure, t, e, FAILURE_REQUIRED);
+      required[e * stride + t] = difference;
+    }
+  }
+}
+
+phibal_status phibal_cuda_quantile_required(const phibal_router *router, int64_t tokens,
+                                            const float *logits, const float *bias,
+                                            const uint8_t *mask, int64_t stride, float *required,
+                                            const phibal_cuda *call) {
+  phibal_status status = call_check("quantile", call, 0);
+  if (status != PHIBAL_OK) return status;
+  if (!router || router->experts > PHIBAL_MAX_EXPERTS || router->active < 1 ||
+      router->active >= router->experts || tokens < 0 || stride < tokens ||
+      (tokens > 0 && (!logits || !required)))
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "quantile: %lld tokens in rows of %lld, a router of which no expert is "
+        "cut off, or a null argument",
+        (long long)tokens, (long long)stride);
+  launch_shape shape = {blocks_for(call, tokens, QUANTILE_BLOCKS), QUANTILE_THREADS, 0};
+  return launch("quantile", required_kernel, shape, call, *router, tokens, logits, bias, mask,
+                stride, required, call->failure);
+}
+
+/* As key_number in kernels/cpu/quantile.c. */
+static __device__ __forceinline__ float key_number(int32_t key) {
+  return core_float((uint32_t)(key ^ (key >> 31 & INT32_MAX)));
+}
+
+static __global__ void __launch_bounds__(QUANTILE_THREADS)
+    quantile_kernel(int experts, int64_t tokens, int64_t stride, const float *required,
+                    int64_t place, float *quantile, uint64_t *failure) {
+  SHARED_ARRAY(device_sum, count, 32);
+  const int thread = (int)threadIdx.x;
+  const int32_t none = 0x7f800000; /* the key of +infinity */
+  for (int e = (int)blockIdx.x; e < experts; e += (int)gridDim.x) {
+    const float *row = required + e * stride;
+    if (thread < 32) count[thread] = 0;
+    __syncthreads();
+    int32_t low = -none, high = none;
+    for (int round = 0; round < 32; round++) {
+      const int32_t middle = (int32_t)(((int64_t)low + high) >> 1);
+      const float bound = key_number(middle);
+      device_sum own = 0;
+      for (int64_t t = thread; t < tokens; t += QUANTILE_THREADS) {
+        const float x = row[t];
+        own += x <= bound;
+        if (round == 0 && x != x) failure_report(failure, e, e, FAILURE_REQUIRED);
+      }
+      if (own != 0) shared_add(count, round, own);
+      __syncthreads();
+      if (low == high) continue;
+      if ((int64_t)(device_sum)count[round] >= place)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    if (thread == 0) {
+      if (low == none) failure_report(failure, e, e, FAILURE_REQUIRED);
+      quantile[e] = key_number(low) + 0.0f;
+    }
+    __syncthreads();
+  }
+}
+
+phibal_status phibal_cuda_quantile(int32_t experts, int64_t tokens, int64_t stride,
+                                   const float *required, int64_t place, float *quantile,
+                                   const phibal_cuda *call) {
+  phibal_status status = call_check("quantile", call, 0);
+  if (status != PHIBAL_OK) return status;
+  if (experts < 1 || experts > PHIBAL_MAX_EXPERTS || tokens < 1 || stride < tokens || !required ||
+      !quantile || place < 1 || place > tokens)
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "quantile: place %lld of %lld tokens in rows of %lld, %d experts, or a "
+        "null argument",
+        (long long)place, (long long)tokens, (long long)stride, experts);
+  launch_shape shape = {blocks_for(call, experts, QUANTILE_BLOCKS), QUANTILE_THREADS, 0};
+  return launch("quantile", quantile_kernel, shape, call, experts, tokens, stride, required, place,
+                quantile, call->failure);
+}
