@@ -56,18 +56,24 @@ class Kernel:
 
 
 # The router at the shapes of the tables in bench/RESULTS.md; the others at widths that are multiples of 4.
-ROWS = "#define ROW_DISPATCH(experts, F) ((experts) <= 8 ? F(8, 1) : (experts) <= 64 ? F(32, 2) : F(32, 8))\n"
+ROWS = "#define ROW_DISPATCH(experts, F) ((experts) <= 8 ? F(8, 1) : (experts) <= 64 ? F(8, 8) : F(32, 8))\n"
 
 
 def router_shared(columns, experts):
-    return 8 * (2 * columns * 256 + 5 * experts + 3)
+    """load_levels::shared_bytes."""
+    return 8 * (2 * columns * router_threads(columns) + 5 * experts + 3)
+
+
+def router_threads(columns):
+    return 256 if columns <= 4 else 128
 
 
 KERNELS = []
-for E, k, lanes, columns in ((8, 2, 8, 1), (64, 8, 32, 2), (256, 8, 32, 8)):
+for E, k, lanes, columns in ((8, 2, 8, 1), (64, 8, 8, 8), (256, 8, 32, 8)):
     shape = r"<%d, %d>" % (lanes, columns)
     units = WARP // lanes * E
-    KERNELS += [Kernel("router forward E = %d, k = %d" % (E, k), "router_forward", "forward_kernel" + shape, 256, "row", units,
+    KERNELS += [Kernel("router forward without bias E = %d, k = %d" % (E, k), "router_forward", "forward_kernel" + shape,
+                       router_threads(columns), "row", units,
                        4 + 8 * k / E, k, router_shared(columns, E), ROWS),
                 Kernel("router backward E = %d, k = %d" % (E, k), "router_backward", "backward_kernel" + shape, 128, "row", units,
                        8 + 8 * k / E, k, 0, ROWS)]

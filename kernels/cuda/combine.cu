@@ -21,24 +21,28 @@ typedef struct combine_arguments {
   void *out;
 } combine_arguments;
 
+/* A warp for each row: what is divided is divided once a row. */
+#define EACH_ROW(n, rows)                                                                          \
+  for (int64_t n = (int64_t)blockIdx.x * (PIECE_THREADS / WARP) + threadIdx.x / WARP; n < (rows);  \
+       n += (int64_t)gridDim.x * (PIECE_THREADS / WARP))
+#define EACH_IN_ROW(j, N, width)                                                                   \
+  for (int64_t j = (int64_t)(threadIdx.x % WARP) * (N); j < (width); j += (int64_t)WARP * (N))
+
 template <class S, int N>
 static __global__ void __launch_bounds__(PIECE_THREADS) gather_kernel(combine_arguments a) {
-  const int64_t of_row = a.width / N;
-  EACH_PIECE(i, a.rows * of_row) {
-    int64_t n = i / of_row, j = i % of_row * N;
-    int64_t token = __ldg(a.row + n) / a.active;
-    floats_store<N>((S *)a.out + n * a.width + j,
-                    floats_load<N>((const S *)a.in + token * a.width + j));
+  EACH_ROW(n, a.rows) {
+    const S *__restrict in = (const S *)a.in + __ldg(a.row + n) / a.active * a.width;
+    S *__restrict out = (S *)a.out + n * a.width;
+#pragma unroll 4
+    EACH_IN_ROW(j, N, a.width) floats_store<N>(out + j, floats_load<N>(in + j));
   }
 }
 
 /* out += sum of gate in[row], or without gates of in[row], slot after slot. */
 template <class S, int N>
 static __global__ void __launch_bounds__(PIECE_THREADS) combine_kernel(combine_arguments a) {
-  const int64_t of_row = a.width / N;
   float *y = (float *)a.out;
-  EACH_PIECE(i, a.rows * of_row) {
-    int64_t t = i / of_row, j = i % of_row * N;
+  EACH_ROW(t, a.rows) EACH_IN_ROW(j, N, a.width) {
     floats<N> sum = floats_load<N>(y + t * a.width + j);
     for (int32_t s = 0; s < a.active; s++) {
       int64_t n = __ldg(a.row + t * a.active + s);
@@ -108,8 +112,8 @@ static phibal_status combine_launch(const char *name, combine_function *const ke
   phibal_status status = combine_check(name, &a, type, null, call);
   if (status != PHIBAL_OK || a.rows == 0) return status;
   const bool four = a.width % 4 == 0 && aligned16(a.in) && aligned16(a.out);
-  const int64_t pieces = a.rows * (four ? a.width / 4 : a.width);
-  return launch(name, kernels[type][four], pieces_shape(call, pieces), call, a);
+  const launch_shape shape = pieces_shape(call, a.rows * WARP);
+  return launch(name, kernels[type][four], shape, call, a);
 }
 
 static combine_function *const sum_kernels[2][2] = {

@@ -66,7 +66,10 @@ typedef struct launch_shape {
   int64_t blocks;
   int threads;
   size_t shared_bytes; /* dynamic */
+  /* The kernel's blocks take their work by a stride: no more are started than fit at once. */
+  bool resident = false;
 } launch_shape;
+enum { MOST_RESIDENT = 32 }; /* blocks of a multiprocessor, whatever they need */
 
 /* Blocks for `work` pieces of one block each, `per_multiprocessor` of which fit beside each other:
    each block then takes several, by a stride. */
@@ -91,6 +94,12 @@ static phibal_status launch(const char *name, void (*kernel)(P...), launch_shape
   if (shape.shared_bytes > 48 * 1024) /* beyond it a kernel has to be asked for once more */
     error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int)shape.shared_bytes);
+  int fit = 0;
+  if (error == cudaSuccess && shape.resident)
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, shape.threads,
+                                                          shape.shared_bytes);
+  if (fit > 0 && shape.blocks > (int64_t)fit * call->multiprocessors)
+    config.gridDim = dim3((unsigned)(fit * call->multiprocessors));
   if (error == cudaSuccess) error = cudaLaunchKernelEx(&config, kernel, p...);
   if (error == cudaSuccess) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", name, cudaGetErrorString(error));

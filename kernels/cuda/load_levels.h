@@ -28,18 +28,12 @@ static inline load_sums load_sums_in(void *workspace, int experts) {
 }
 
 /* One thread's part. Its share of shared memory is its own: nobody else touches it before the
-   block's end. Up to 256 experts, eight warps share what they add at the end; beyond, where a warp
-   fills the memory of a block, each adds for itself. */
+   block's end. Up to 8 columns, the warps of a block share what they add at the end; beyond, where
+   a warp fills the memory of a block, each adds for itself. */
 template <int LANES, int COLUMNS> struct load_levels {
   static constexpr bool IN_REGISTERS = COLUMNS <= 8;
-  static constexpr int WARPS = COLUMNS <= 8 ? 8 : COLUMNS == 16 ? 2 : 1;
+  static constexpr int WARPS = COLUMNS <= 4 ? 8 : COLUMNS <= 8 ? 4 : COLUMNS == 16 ? 2 : 1;
   static constexpr int THREADS = WARP * WARPS;
-  static constexpr int PER_MULTIPROCESSOR = /* by their registers, by the compiler's report */
-      COLUMNS <= 2    ? 3
-      : COLUMNS <= 4  ? 2
-      : COLUMNS <= 8  ? 1
-      : COLUMNS <= 16 ? 5
-                      : 7;
   static constexpr int SHARED_LEVELS = IN_REGISTERS ? 2 : 4; /* the last ones */
   static constexpr int OWN = SHARED_LEVELS * COLUMNS * THREADS;
 

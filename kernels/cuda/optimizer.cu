@@ -3,8 +3,9 @@
    Bytes of a parameter: norm 4, AdamW 28 (w, m, v, g read, w, m, v written), and 2 with weights in
    bfloat16 besides. AdamW has about 50 binary64 operations, two quotients and a root among them:
    3.4 ps by the count of README.md, and 28 bytes at 3.35 TB/s take 8.4 ps. The sum of the norm's
-   blocks has one order and so one thread: an addition for 4096 numbers, one after another, 0.2 ms
-   for 111 M parameters by a latency of 16 cycles. Not measured yet. */
+   blocks has one order and so one thread, beside which the others bring what it adds next: an
+   addition for 4096 numbers, one after another, 0.2 ms for 111 M parameters by a latency of 16
+   cycles. Not measured yet. */
 #include "trainer.h"
 #include "vector.h"
 
@@ -61,13 +62,25 @@ static __global__ void __launch_bounds__(OPTIMIZER_THREADS)
 }
 
 template <bool INDEXED>
-static __global__ void gradient_norm_sum_kernel(int64_t blocks, const double *sums,
-                                                const int64_t *index, double *norm) {
+static __global__ void __launch_bounds__(OPTIMIZER_THREADS)
+    gradient_norm_sum_kernel(int64_t blocks, const double *sums, const int64_t *index,
+                             double *norm) {
+  SHARED_ARRAY(double, next, 2 * OPTIMIZER_THREADS); /* what is added, and what will be */
+  const int me = (int)threadIdx.x;
   double sum = 0.0;
-  if (threadIdx.x != 0) return;
+  int half = 0;
+  for (int64_t first = 0; first < blocks; first += OPTIMIZER_THREADS) {
+    const int64_t b = first + me, left = blocks - first;
+    if (b < blocks) next[half + me] = sums[INDEXED ? index[b] : b];
+    __syncthreads();
+    const int count = left < OPTIMIZER_THREADS ? (int)left : OPTIMIZER_THREADS;
+    if (me == 0) {
 #pragma unroll 16
-  for (int64_t b = 0; b < blocks; b++) sum += sums[INDEXED ? index[b] : b];
-  *norm = CORE_SQRT(sum);
+      for (int i = 0; i < count; i++) sum += next[half + i];
+    }
+    half = OPTIMIZER_THREADS - half;
+  }
+  if (me == 0) *norm = CORE_SQRT(sum);
 }
 
 size_t phibal_cuda_gradient_norm_workspace(int64_t blocks) {
@@ -99,7 +112,7 @@ phibal_status phibal_cuda_gradient_norm_of(int64_t blocks, const double *sums, c
                              (long long)blocks);
   phibal_status status = call_check(name, call, 0);
   if (status != PHIBAL_OK) return status;
-  launch_shape one = {1, WARP, 0};
+  launch_shape one = {1, OPTIMIZER_THREADS, 0};
   return launch(name, index ? gradient_norm_sum_kernel<true> : gradient_norm_sum_kernel<false>, one,
                 call, blocks, sums, index, norm);
 }

@@ -123,9 +123,10 @@ static __global__ void __launch_bounds__(PERMUTATION_THREADS)
   }
 }
 
-/* Blocks of 8 stretches, 32 groups of 32 slots each where there are that many. */
+/* Blocks of 8 stretches, of four groups of 32 slots each as long as every multiprocessor has at
+   most two blocks: a stretch is one chain of latencies. */
 static int64_t permutation_blocks(int64_t slots, const phibal_cuda *call) {
-  const int64_t of_block = 32 * PERMUTATION_THREADS;
+  const int64_t of_block = 4 * PERMUTATION_THREADS;
   return blocks_for(call, (slots + of_block - 1) / of_block, 2);
 }
 

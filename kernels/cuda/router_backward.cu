@@ -9,6 +9,7 @@
 
 typedef struct backward_arguments {
   phibal_router router;
+  tree_of of_experts, of_active;
   int64_t tokens;
   phibal_logits type;
   const void *logits;
@@ -26,27 +27,22 @@ static __device__ NOT_INLINE double one_minus_sigmoid(double x) {
   return core_one_minus_sigmoid(x);
 }
 
-/* The routes of a token, rank s in lane s % LANES, column s / LANES. */
-template <int COLUMNS> struct row_routing {
-  int32_t selected[COLUMNS];
-  float chosen[COLUMNS];    /* the selected logits */
-  double incoming[COLUMNS]; /* scale dL/dgate */
-  double gate[COLUMNS];     /* unscaled */
-  double inner;             /* sum of gate incoming */
+/* The routes of a token, rank s in lane s % LANES, column s / LANES, of GATES columns. */
+template <int GATES> struct row_routing {
+  int32_t selected[GATES];
+  float chosen[GATES];    /* the selected logits */
+  double incoming[GATES]; /* scale dL/dgate */
+  double gate[GATES];     /* unscaled */
+  double inner;           /* sum of gate incoming */
 };
 
-static __device__ __forceinline__ float logit_at(const backward_arguments &a, int64_t i) {
-  if (a.type == PHIBAL_LOGITS_F32) return __ldg((const float *)a.logits + i);
-  return core_float((uint32_t)__ldg((const uint16_t *)a.logits + i) << 16);
-}
-
 /* Reads the routes; an expert that does not exist is reported, and counts as 0. */
-template <int LANES, int COLUMNS>
+template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
-routing_load(row_routing<COLUMNS> *g, const row<LANES, COLUMNS> *r, const backward_arguments &a) {
+routing_load(row_routing<GATES> *g, const row<LANES, COLUMNS> *r, const backward_arguments &a) {
   const int active = a.router.active, experts = a.router.experts;
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
+  for (int c = 0; c < GATES; c++) {
     int s = row_lane<LANES>() + LANES * c;
     g->selected[c] = 0;
     g->chosen[c] = 0.0f;
@@ -54,51 +50,52 @@ routing_load(row_routing<COLUMNS> *g, const row<LANES, COLUMNS> *r, const backwa
     if (s >= active || !r->live) continue;
     int64_t slot = r->token * active + s;
     int32_t expert = __ldg(a.experts + slot);
-    if (expert < 0 || expert >= experts) {
+    if (SELDOM(expert < 0 || expert >= experts)) {
       failure_report(a.failure, r->token, 0, FAILURE_ROUTE);
       expert = 0;
     }
     g->selected[c] = expert;
-    g->chosen[c] = logit_at(a, r->token * experts + expert);
+    g->chosen[c] = logit_at(a.type, a.logits, r->token * experts + expert);
     g->incoming[c] = (double)a.router.scale * (double)__ldg(a.gate_gradient + slot);
   }
 }
 
-template <int LANES, int COLUMNS>
+template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
-routing_products(row_routing<COLUMNS> *g, const row<LANES, COLUMNS> *r, const backward_arguments &a,
+routing_products(row_routing<GATES> *g, const row<LANES, COLUMNS> *r, const backward_arguments &a,
                  double inverse) {
   const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
-  double product[COLUMNS];
+  double product[GATES];
   if (probability_gates(a.router)) {
+    row_weights<LANES, GATES>(sigmoid, a.router.active, g->chosen, r->largest, g->gate);
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++)
-      g->gate[c] = logit_weight(sigmoid, (double)g->chosen[c], r->largest) * inverse;
+    for (int c = 0; c < GATES; c++) g->gate[c] *= inverse;
   } else {
-    row_gates<LANES, COLUMNS>(sigmoid, a.router.active, g->chosen, g->gate);
+    row_gates<LANES, GATES>(sigmoid, a.of_active, g->chosen, g->gate);
   }
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
+  for (int c = 0; c < GATES; c++) {
     int s = row_lane<LANES>() + LANES * c;
     product[c] = s < a.router.active ? g->gate[c] * g->incoming[c] : 0.0;
   }
-  g->inner = row_sum<LANES, COLUMNS>(product, a.router.active);
+  g->inner = row_sum<LANES, GATES>(product, a.of_active.width);
 }
 
 /* The selected experts' own part, rank after rank as on the CPU. */
-template <int LANES, int COLUMNS>
+template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
-routing_gradient(const row_routing<COLUMNS> *g, const backward_arguments &a, double *gradient) {
+routing_gradient(const row_routing<GATES> *g, const backward_arguments &a, double *gradient) {
   const bool probabilities = probability_gates(a.router);
-  double part[COLUMNS];
+  double part[GATES];
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
+  for (int c = 0; c < GATES; c++) {
     part[c] =
         probabilities ? g->gate[c] * g->incoming[c] : g->gate[c] * (g->incoming[c] - g->inner);
     if (a.router.gate == PHIBAL_GATE_SIGMOID) part[c] *= one_minus_sigmoid((double)g->chosen[c]);
   }
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++)
+  for (int c = 0; c < GATES; c++)
+#pragma unroll 1
     for (int s = LANES * c; s < LANES * (c + 1) && s < a.router.active; s++) {
       int32_t expert = __shfl_sync(ALL_LANES, g->selected[c], s % LANES, LANES);
       double x = __shfl_sync(ALL_LANES, part[c], s % LANES, LANES);
@@ -123,30 +120,33 @@ static __device__ __forceinline__ void row_common_gradient(const row<LANES, COLU
     price[c] = a.price && e < experts ? __ldg(a.price + e) : 0.0f;
     product[c] = e < experts ? p[c] * (double)price[c] : 0.0;
   }
-  double mean = row_sum<LANES, COLUMNS>(product, experts);
+  double mean = row_sum<LANES, COLUMNS>(product, a.of_experts.width);
   double constant = 0.0;
-  if (a.z_scale != 0.0) constant = a.z_scale * row_logsumexp(r, experts, total);
+  if (a.z_scale != 0.0) constant = a.z_scale * row_logsumexp(r, a.of_experts, total);
   if (a.gate_gradient && probability_gates(a.router)) constant -= inner;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     p[c] *= a.price_scale * ((double)price[c] - mean) + constant;
-    if (a.router.gate == PHIBAL_GATE_SIGMOID) p[c] *= one_minus_sigmoid((double)r->x[c]);
   }
+  if (a.router.gate != PHIBAL_GATE_SIGMOID) return;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) p[c] *= one_minus_sigmoid((double)r->x[c]);
 }
 
-template <int LANES, int COLUMNS>
+/* One token of each group of lanes, with at most LANES GATES routes. */
+template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void backward_row(row<LANES, COLUMNS> *r,
                                                     const backward_arguments &a) {
   const int experts = a.router.experts;
   row_largest(r, experts, a.failure);
-  row_routing<COLUMNS> routing = {};
+  row_routing<GATES> routing = {};
   if (a.gate_gradient) routing_load(&routing, r, a);
   bool through_gates = a.gate_gradient && probability_gates(a.router);
   double gradient[COLUMNS];
   if (a.price || a.z_scale != 0.0 || through_gates) {
     double inverse;
-    double total =
-        row_probabilities(r, a.router.gate == PHIBAL_GATE_SIGMOID, experts, gradient, &inverse);
+    double total = row_probabilities(r, a.router.gate == PHIBAL_GATE_SIGMOID, a.of_experts,
+                                     gradient, &inverse);
     if (a.gate_gradient) routing_products(&routing, r, a, inverse);
     row_common_gradient(r, a, total, routing.inner, gradient);
   } else {
@@ -154,7 +154,7 @@ static __device__ __forceinline__ void backward_row(row<LANES, COLUMNS> *r,
     for (int c = 0; c < COLUMNS; c++) gradient[c] = 0.0;
     if (a.gate_gradient) routing_products(&routing, r, a, 0.0);
   }
-  if (a.gate_gradient) routing_gradient<LANES, COLUMNS>(&routing, a, gradient);
+  if (a.gate_gradient) routing_gradient<LANES, COLUMNS, GATES>(&routing, a, gradient);
   if (r->token >= a.tokens) return;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
@@ -173,22 +173,24 @@ static __global__ void __launch_bounds__(WARP *BACKWARD_WARPS)
   const int64_t stride = (int64_t)gridDim.x * BACKWARD_WARPS * ROWS;
   int64_t token = ((int64_t)blockIdx.x * BACKWARD_WARPS + threadIdx.x / WARP) * ROWS;
   const int mine = (int)(threadIdx.x % WARP) / LANES;
-  if (blockIdx.x == 0 && threadIdx.x == 0 && a.price)
-    for (int e = 0; e < a.router.experts; e++)
+  if (blockIdx.x == 0 && a.price)
+    for (int e = (int)threadIdx.x; e < a.router.experts; e += (int)blockDim.x)
       if (!(a.price[e] - a.price[e] == 0.0f)) failure_report(a.failure, 0, e, FAILURE_PRICE);
   for (; token < a.tokens; token += stride) {
     row<LANES, COLUMNS> r;
     row_load(&r, token + mine, a.tokens, a.router.experts, a.type, a.logits, a.mask);
-    backward_row(&r, a);
+    if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
+      backward_row<LANES, COLUMNS, COLUMNS>(&r, a);
+    else
+      backward_row<LANES, COLUMNS, 1>(&r, a);
   }
 }
 
 template <int LANES, int COLUMNS>
 static phibal_status backward_launch(const backward_arguments &a, const phibal_cuda *call) {
   const int rows = BACKWARD_WARPS * WARP / LANES;
-  const int per_multiprocessor = COLUMNS <= 2 ? 6 : COLUMNS <= 8 ? 4 : 2;
-  launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, per_multiprocessor),
-                        BACKWARD_WARPS * WARP, 0};
+  launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
+                        BACKWARD_WARPS * WARP, 0, true};
   return launch("router backward", backward_kernel<LANES, COLUMNS>, shape, call, a);
 }
 
@@ -211,10 +213,20 @@ phibal_status phibal_cuda_router_backward(const phibal_router *router, int64_t t
   if (z_scale != 0.0 && router->gate == PHIBAL_GATE_SIGMOID)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: the z-loss is for softmax routers, not for sigmoid", name);
-  backward_arguments a = {*router,       tokens,         type,
-                          logits,        mask,           experts,
-                          gate_gradient, price,          price ? price_scale : 0.0,
-                          z_scale,       logit_gradient, call->failure};
+  backward_arguments a = {*router,
+                          tree_over(router->experts),
+                          tree_over(router->active),
+                          tokens,
+                          type,
+                          logits,
+                          mask,
+                          experts,
+                          gate_gradient,
+                          price,
+                          price ? price_scale : 0.0,
+                          z_scale,
+                          logit_gradient,
+                          call->failure};
 #define BACKWARD(lanes, columns) backward_launch<lanes, columns>(a, call)
   return ROW_DISPATCH(router->experts, BACKWARD);
 #undef BACKWARD

@@ -19,6 +19,7 @@
 
 typedef struct forward_arguments {
   phibal_router router;
+  tree_of of_experts, of_active;
   int64_t tokens;
   phibal_logits type;
   const void *logits;
@@ -51,81 +52,82 @@ static __device__ __forceinline__ void no_key(int64_t *key) {
 }
 
 /* (R2) The k largest keys, one after another; ties to the lower index. Rank s of `selected` and of
-   `chosen`, the selected logits, is in lane s % LANES, column s / LANES. Counts the selections of
-   live rows. */
-template <int LANES, int COLUMNS, class K>
+   `chosen`, the selected logits, is in lane s % LANES, column s / LANES, of GATES columns. Counts
+   the selections of live rows; what it counts beyond E is not looked at. A key is above no_key as
+   long as its expert is not selected: rows that are not finite are zeros here. */
+template <int LANES, int COLUMNS, int GATES, class K>
 static __device__ __forceinline__ void row_select(const row<LANES, COLUMNS> *r,
                                                   const forward_arguments &a, int32_t *selected,
                                                   float *chosen, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts;
+  const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
   K key[COLUMNS];
   uint32_t taken = 0;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane + LANES * c;
-    if (e < experts) {
-      float score = a.router.gate == PHIBAL_GATE_SIGMOID ? sigmoid_score(r->x[c]) : r->x[c];
-      score_key(&key[c], score, a.bias ? (double)__ldg(a.bias + e) : 0.0);
-    } else {
-      no_key(&key[c]);
-      taken |= 1u << c;
-    }
-    selected[c] = 0;
-    chosen[c] = 0.0f;
+    float score = sigmoid ? sigmoid_score(r->x[c]) : r->x[c];
+    score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
+    if (e >= experts) no_key(&key[c]);
   }
-  K best;
-  float best_x = 0.0f;
-  int best_column = 0;
-  bool search = true;
-  for (int s = 0; s < a.router.active; s++) {
-    if (search) { /* this lane's best: it has lost it, or this is the first round */
-      no_key(&best);
-      best_column = -1;
 #pragma unroll
-      for (int c = 0; c < COLUMNS; c++)
-        if (!(taken >> c & 1) && (best_column < 0 || key[c] > best)) {
-          best = key[c];
-          best_x = r->x[c];
-          best_column = c;
-        }
-    }
+  for (int c = 0; c < GATES; c++) selected[c] = 0;
+#pragma unroll 1 /* twice as much code for nothing, and tools/cuda_budgets.py counts ranks */
+  for (int s = 0; s < a.router.active; s++) {
+    K best = key[0];
+    int best_column = 0;
+#pragma unroll
+    for (int c = 1; c < COLUMNS; c++)
+      if (key[c] > best) {
+        best = key[c];
+        best_column = c;
+      }
     K most = row_max<LANES>(best);
-    int mine = best_column >= 0 && best == most ? lane + LANES * best_column : INT_MAX;
+    int mine = best == most ? lane + LANES * best_column : INT_MAX;
     int winner = row_min<LANES>(mine);
-    float x = __shfl_sync(ALL_LANES, best_x, winner % LANES, LANES);
-    search = mine == winner;
-    if (search) {
+    if (mine == winner) {
       taken |= 1u << best_column;
 #pragma unroll
-      for (int c = 0; c < COLUMNS; c++) count[c] += r->live && c == best_column;
+      for (int c = 0; c < COLUMNS; c++)
+        if (c == best_column) no_key(&key[c]);
     }
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++)
-      if (s == lane + LANES * c) {
-        selected[c] = winner;
-        chosen[c] = x;
-      }
+    for (int c = 0; c < GATES; c++)
+      if (s == lane + LANES * c) selected[c] = winner;
   }
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) count[c] += r->live ? (int)(taken >> c & 1) : 0;
+#pragma unroll
+  for (int c = 0; c < GATES; c++)
+    chosen[c] = r->live && lane + LANES * c < a.router.active
+                    ? logit_at(a.type, a.logits, r->token * experts + selected[c])
+                    : 0.0f;
 }
 
-/* (R3) to (R5), and the routes. */
-template <int LANES, int COLUMNS>
+/* (R2) to (R5): the routes, at most LANES GATES of them. */
+template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void row_routes(const row<LANES, COLUMNS> *r,
                                                   const forward_arguments &a, double inverse,
-                                                  const int32_t *selected, const float *chosen) {
+                                                  int32_t *count) {
   const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
-  double gate[COLUMNS];
+  int32_t selected[GATES];
+  float chosen[GATES];
+  if (SELDOM(a.bias != nullptr)) /* not with phi-balancing */
+    row_select<LANES, COLUMNS, GATES, int64_t>(r, a, selected, chosen, count);
+  else
+    row_select<LANES, COLUMNS, GATES, int32_t>(r, a, selected, chosen, count);
+  double gate[GATES];
   if (probability_gates(a.router)) {
     /* The selected experts' probabilities, again as they were made. */
+    row_weights<LANES, GATES>(sigmoid, a.router.active, chosen, r->largest, gate);
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++)
-      gate[c] = logit_weight(sigmoid, (double)chosen[c], r->largest) * inverse;
+    for (int c = 0; c < GATES; c++) gate[c] *= inverse;
   } else {
-    row_gates<LANES, COLUMNS>(sigmoid, a.router.active, chosen, gate);
+    row_gates<LANES, GATES>(sigmoid, a.of_active, chosen, gate);
   }
   if (r->token >= a.tokens) return;
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
+  for (int c = 0; c < GATES; c++) {
     int s = row_lane<LANES>() + LANES * c;
     if (s >= a.router.active) continue;
     int64_t slot = r->token * a.router.active + s;
@@ -139,9 +141,9 @@ static __device__ __forceinline__ void row_logsumexp_out(const row<LANES, COLUMN
                                                          const forward_arguments &a, double total) {
   if (a.router.gate == PHIBAL_GATE_SIGMOID) {
     double weight[COLUMNS], inverse;
-    total = row_probabilities(r, false, a.router.experts, weight, &inverse);
+    total = row_probabilities(r, false, a.of_experts, weight, &inverse);
   }
-  double result = row_logsumexp(r, a.router.experts, total);
+  double result = row_logsumexp(r, a.of_experts, total);
   if (row_lane<LANES>() == 0 && r->token < a.tokens)
     a.logsumexp[r->token] = r->live ? (float)result : 0.0f;
 }
@@ -154,7 +156,8 @@ static __device__ __forceinline__ void forward_row(row<LANES, COLUMNS> *r,
   const int experts = a.router.experts;
   if (row_largest(r, experts, a.failure)) levels->failed = 1;
   double p[COLUMNS], inverse;
-  double total = row_probabilities(r, a.router.gate == PHIBAL_GATE_SIGMOID, experts, p, &inverse);
+  double total =
+      row_probabilities(r, a.router.gate == PHIBAL_GATE_SIGMOID, a.of_experts, p, &inverse);
   if (a.probabilities && r->token < a.tokens) {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
@@ -164,13 +167,10 @@ static __device__ __forceinline__ void forward_row(row<LANES, COLUMNS> *r,
   }
   levels_add(levels, p);
   levels->tokens += r->live;
-  int32_t selected[COLUMNS];
-  float chosen[COLUMNS];
-  if (a.bias)
-    row_select<LANES, COLUMNS, int64_t>(r, a, selected, chosen, levels->count);
+  if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
+    row_routes<LANES, COLUMNS, COLUMNS>(r, a, inverse, levels->count);
   else
-    row_select<LANES, COLUMNS, int32_t>(r, a, selected, chosen, levels->count);
-  row_routes(r, a, inverse, selected, chosen);
+    row_routes<LANES, COLUMNS, 1>(r, a, inverse, levels->count);
   if (a.logsumexp) row_logsumexp_out(r, a, total);
 }
 
@@ -184,11 +184,11 @@ static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS)
   const int mine = (int)(threadIdx.x % WARP) / LANES;
   load_levels<LANES, COLUMNS> levels;
   levels_start(&levels);
-  if (blockIdx.x == 0 && threadIdx.x == 0 && a.bias)
-    for (int e = 0; e < a.router.experts; e++)
+  if (blockIdx.x == 0 && a.bias)
+    for (int e = (int)threadIdx.x; e < a.router.experts; e += (int)blockDim.x)
       if (!(a.bias[e] - a.bias[e] == 0.0f)) {
         failure_report(a.failure, 0, e, FAILURE_BIAS);
-        levels.failed = 1;
+        sum_add(a.sums.failed, 1);
       }
   /* The next row is on its way while this one is worked on, where registers allow. */
   constexpr bool AHEAD = COLUMNS <= 16;
@@ -208,8 +208,8 @@ template <int LANES, int COLUMNS>
 static phibal_status forward_launch(const forward_arguments &a, const phibal_cuda *call) {
   typedef load_levels<LANES, COLUMNS> levels;
   const int rows = levels::THREADS / LANES;
-  launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, levels::PER_MULTIPROCESSOR),
-                        levels::THREADS, levels::shared_bytes(a.router.experts)};
+  launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
+                        levels::THREADS, levels::shared_bytes(a.router.experts), true};
   return launch("router forward", forward_kernel<LANES, COLUMNS>, shape, call, a);
 }
 
@@ -234,10 +234,20 @@ phibal_status phibal_cuda_router_forward(const phibal_router *router, int64_t to
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "router forward: %lld tokens in one call, 2^22 are possible",
                              (long long)tokens);
-  forward_arguments a = {*router,       tokens,  type,
-                         logits,        bias,    mask,
-                         probabilities, experts, gates,
-                         logsumexp,     loads,   load_sums_in(call->workspace, router->experts),
+  forward_arguments a = {*router,
+                         tree_over(router->experts),
+                         tree_over(router->active),
+                         tokens,
+                         type,
+                         logits,
+                         bias,
+                         mask,
+                         probabilities,
+                         experts,
+                         gates,
+                         logsumexp,
+                         loads,
+                         load_sums_in(call->workspace, router->experts),
                          call->failure};
 #define FORWARD(lanes, columns) forward_launch<lanes, columns>(a, call)
   return ROW_DISPATCH(router->experts, FORWARD);

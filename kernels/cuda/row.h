@@ -57,12 +57,19 @@ template <int LANES> static __device__ __forceinline__ int64_t row_max(int64_t k
   }
 }
 
-/* Sum of the first n elements of a row in the order of core_tree_sum, whose bits it has; columns
-   beyond n hold +0. All lanes get it. */
+/* n elements, and the width of the tree that adds them. */
+struct tree_of {
+  int n, width;
+};
+static inline tree_of tree_over(int n) {
+  return {n, core_tree_width(n)};
+}
+
+/* Sum of the first n elements of a row in the order of core_tree_sum, whose bits it has, for width
+   = core_tree_width(n); columns beyond n hold +0. All lanes get it. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ double row_sum(const double *a, int n) {
+static __device__ __forceinline__ double row_sum(const double *a, int width) {
   double part[COLUMNS];
-  int width = core_tree_width(n);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) part[c] = a[c];
 #pragma unroll
@@ -92,8 +99,32 @@ template <int LANES, int COLUMNS> struct row {
 static __device__ NOT_INLINE double sigmoid_weight(double x, double largest) {
   return core_sigmoid_weight(x, largest);
 }
-static __device__ __forceinline__ double logit_weight(bool sigmoid, double x, double largest) {
-  return sigmoid ? sigmoid_weight(x, largest) : core_exp64(x - largest);
+
+/* weight[COLUMNS] of the logits of the first n places, 0 beyond them. Which router it is, is asked
+   once for all columns, and a place beyond is computed too and then not taken: so that the columns'
+   exponentials overlap. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void row_weights(bool sigmoid, int n, const float *x,
+                                                   double largest, double *weight) {
+  if (sigmoid) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      double w = sigmoid_weight((double)x[c], largest);
+      weight[c] = row_lane<LANES>() + LANES * c < n ? w : 0.0;
+    }
+  } else {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      double w = core_exp64((double)x[c] - largest);
+      weight[c] = row_lane<LANES>() + LANES * c < n ? w : 0.0;
+    }
+  }
+}
+
+static __device__ __forceinline__ float logit_at(phibal_logits type, const void *logits,
+                                                 int64_t i) {
+  if (type == PHIBAL_LOGITS_F32) return __ldg((const float *)logits + i);
+  return core_float((uint32_t)__ldg((const uint16_t *)logits + i) << 16);
 }
 
 /* The logits of token `token`, or zeros where it is not live. */
@@ -160,14 +191,10 @@ static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS> *r, int e
 /* p[COLUMNS] normalised, 0 beyond E and in rows that are not live; the sum of the weights. */
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ double row_probabilities(const row<LANES, COLUMNS> *r,
-                                                           bool sigmoid, int experts, double *p,
+                                                           bool sigmoid, tree_of experts, double *p,
                                                            double *inverse) {
-#pragma unroll
-  for (int c = 0; c < COLUMNS; c++)
-    p[c] = row_lane<LANES>() + LANES * c < experts
-               ? logit_weight(sigmoid, (double)r->x[c], r->largest)
-               : 0.0;
-  double total = row_sum<LANES, COLUMNS>(p, experts);
+  row_weights<LANES, COLUMNS>(sigmoid, experts.n, r->x, r->largest, p);
+  double total = row_sum<LANES, COLUMNS>(p, experts.width);
   *inverse = r->live ? 1.0 / total : 0.0;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) p[c] *= *inverse;
@@ -177,8 +204,8 @@ static __device__ __forceinline__ double row_probabilities(const row<LANES, COLU
 /* (R8), from the total of a softmax; kernels/cpu/router_tile.h says why small results are made
    again. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS> *r, int experts,
-                                                       double total) {
+static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS> *r,
+                                                       tree_of experts, double total) {
   double result = r->largest + core_log64(total);
   bool again = r->live && core_abs(result) < CORE_LOGSUMEXP_SMALL;
   if (!SELDOM(__any_sync(ALL_LANES, again))) return result;
@@ -186,37 +213,32 @@ static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS>
 #pragma unroll
   for (int c = COLUMNS - 1; c >= 0; c--) {
     int e = row_lane<LANES>() + LANES * c;
-    if (e < experts && (double)r->x[c] - r->largest == 0.0) first = e;
+    if (e < experts.n && (double)r->x[c] - r->largest == 0.0) first = e;
   }
   first = row_min<LANES>(first);
   double rest[COLUMNS];
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = row_lane<LANES>() + LANES * c;
-    rest[c] = e < experts && e != first ? core_exp64((double)r->x[c] - r->largest) : 0.0;
+    rest[c] = e < experts.n && e != first ? core_exp64((double)r->x[c] - r->largest) : 0.0;
   }
-  double others = row_sum<LANES, COLUMNS>(rest, experts);
+  double others = row_sum<LANES, COLUMNS>(rest, experts.width);
   return again ? core_logsumexp_small(r->largest, others) : result;
 }
 
 /* Unscaled gates (R3), (R5) of the k chosen logits, rank s in lane s % LANES, column s / LANES. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void row_gates(bool sigmoid, int active, const float *chosen,
+static __device__ __forceinline__ void row_gates(bool sigmoid, tree_of active, const float *chosen,
                                                  double *gate) {
   int32_t most = INT32_MIN;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
-    if (row_lane<LANES>() + LANES * c >= active) continue;
     int32_t key = core_float_key(chosen[c]);
-    most = key > most ? key : most;
+    if (row_lane<LANES>() + LANES * c < active.n && key > most) most = key;
   }
   double largest = (double)core_float_from_key(row_max<LANES>(most));
-#pragma unroll
-  for (int c = 0; c < COLUMNS; c++)
-    gate[c] = row_lane<LANES>() + LANES * c < active
-                  ? logit_weight(sigmoid, (double)chosen[c], largest)
-                  : 0.0;
-  double inverse = 1.0 / row_sum<LANES, COLUMNS>(gate, active);
+  row_weights<LANES, COLUMNS>(sigmoid, active.n, chosen, largest, gate);
+  double inverse = 1.0 / row_sum<LANES, COLUMNS>(gate, active.width);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
 }
@@ -233,7 +255,7 @@ static __host__ __device__ __forceinline__ bool probability_gates(const phibal_r
   ((experts) <= 8     ? F(8, 1)                                                                    \
    : (experts) <= 16  ? F(16, 1)                                                                   \
    : (experts) <= 32  ? F(32, 1)                                                                   \
-   : (experts) <= 64  ? F(32, 2)                                                                   \
+   : (experts) <= 64  ? F(8, 8)                                                                    \
    : (experts) <= 128 ? F(32, 4)                                                                   \
    : (experts) <= 256 ? F(32, 8)                                                                   \
    : (experts) <= 512 ? F(32, 16)                                                                  \

@@ -230,7 +230,7 @@ static phibal_status head(device *d, int32_t batch) {
   model_scratch *s = &m->scratch;
   const int64_t tokens = (int64_t)batch * c->sequence, width = c->width, V = c->vocabulary;
   const head_shape shape = {tokens, c->width, c->vocabulary, c->logit_softcap};
-  const int64_t block = head_block(&shape);
+  const int64_t block = model_head_block(m, &shape);
   const void *head = device_weight(d, m->weights.head);
   phibal_status status = PHIBAL_OK;
   for (int64_t first = 0; first < tokens && !status; first += block) {

@@ -167,6 +167,15 @@ phibal_status model_check_call(const model_config *config, int32_t batch, const 
 phibal_status model_check_begin(model_batch global);
 phibal_status model_check_finish(model_batch global, model_batch step);
 
+/* Rows of logits made at once. A block reads and writes the head's gradient once, 8 V d bytes: on a
+   device 2048 rows are enough work for it beside that, and their logits small beside the weights.
+ */
+enum { HEAD_ROWS_ON_DEVICE = 2048 };
+static inline int64_t model_head_block(const model *m, const head_shape *head) {
+  if (!m->on_device) return head_block(head);
+  return head->rows < HEAD_ROWS_ON_DEVICE ? head->rows : HEAD_ROWS_ON_DEVICE;
+}
+
 /* model_attention.c, model.c: what follows from the configuration. */
 attention_shape model_attention_shape(const model *m, int32_t batch);
 /* Rotary dimensions of a head. */

@@ -152,7 +152,7 @@ static void allocate_scratch(model *m, int64_t tokens, arena *a) {
   }
   to->output = ROWS(tokens * d);
   to->output_inverse = TAKE(tokens, float);
-  to->head_logits = ROWS(head_scratch(&head));
+  to->head_logits = ROWS(model_head_block(m, &head) * c->vocabulary);
   to->row_loss = TAKE(tokens, double);
   if (m->on_device) return;
   const int64_t projection = c->qk_norm == QK_NORM_PROJECTION ? c->heads * n : n;

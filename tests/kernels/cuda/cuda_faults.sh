@@ -86,7 +86,10 @@ last head of a group alone|attention.cu|attention|cuda_attention/attention*|atte
 narrow numbers over what is still to be read|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/__syncwarp();//
 narrow rows end to end|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/(int64_t)sizeof(float) \/ at.size;/1;/
 logsumexp without its scale|attention.cu|attention|cuda_attention/attention*|logsumexp|s/(double)largest \* a.scale + core_log64/(double)largest + core_log64/
-embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|/embedding_backward_kernel/,/^}/s/j\] += /j] = /
+embedding of a token's every row|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/if (!first) continue;//
+embedding before all have looked|embedding.cu|embedding|cuda_attention/embedding*|race|/all have read it/d
+norm's next numbers over those still added|optimizer.cu|optimizer|cuda_trainer/optimizer*|race|s/half = OPTIMIZER_THREADS - half;/half = 0;/
+embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/sum.x\[l\] += a.scale/sum.x[l] = a.scale/
 bfloat16 cut off instead of rounded|vector.h|embedding|cuda_trainer/rows*|numbers|s/return (uint16_t)((u + 0x7fffu + (u >> 16 \& 1u)) >> 16);/return (uint16_t)(u >> 16);/
 rows of bfloat16 taken for binary32|combine.cu|combine|cuda_kernels/rows*|bfloat16 1|s/const S \*in = (const S \*)a.in + n \* a.width;/const S *in = (const S *)((const float *)a.in + n * a.width);/
 rounded before it is added to the stream|products.cu|products|cuda_products/dense_products_of*|add 1|s/return {p.type, p.to, p.add ? 1.0f : 0.0f};/return {p.type, p.form == PRODUCT_FORWARD ? p.type : p.to, p.add ? 1.0f : 0.0f};/
