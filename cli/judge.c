@@ -92,15 +92,16 @@ static void print_flags(const judge_report *r) {
   }
 }
 
-/* The flags whose cases are most nearly those that failed, and what they say. */
+/* What explains the failures best, and what it says. */
 static void print_likely(const judge_report *r) {
   for (int i = 0; i < r->likely_count; i++) {
-    const flag_description *d = flag_describe(r->likely[i]);
-    const judged_flag *flag = &r->flags[r->likely[i]];
-    printf("%s %s (%" PRId64 " of its %" PRId64 " cases failed, and %" PRId64
-           " others)\n  perhaps: %s\n  effect:  %s\n",
-           i ? "      or" : "\nlikely:", d->name, flag->failed, flag->failed + flag->passed,
-           r->failed - flag->failed, d->bug, d->effect);
+    const judged_cause *cause = &r->likely[i];
+    printf("%s %s (%" PRId64 " of its %" PRId64 " cases failed, and %" PRId64 " others)\n",
+           i ? "      or" : "\nlikely:", cause->name, cause->failed, cause->failed + cause->passed,
+           r->failed - cause->failed);
+    if (cause->flag == FLAG_COUNT) continue;
+    const flag_description *d = flag_describe(cause->flag);
+    printf("  perhaps: %s\n  effect:  %s\n", d->bug, d->effect);
     if (d->seen[0]) printf("  seen in: %s\n", d->seen);
   }
 }
@@ -178,7 +179,7 @@ static void print_json(const judge_request *request, const judge_report *r) {
   json_t *cases = json_array(), *flags = json_object(), *outputs = json_array();
   json_t *likely = json_array();
   for (int i = 0; i < r->likely_count; i++)
-    json_array_append_new(likely, json_string(flag_describe(r->likely[i])->name));
+    json_array_append_new(likely, json_string(r->likely[i].name));
   for (int64_t i = 0; i < r->count; i++) {
     const judged_case *c = &r->cases[i];
     json_t *row =

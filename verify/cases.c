@@ -32,7 +32,7 @@ enum { MASK_NONE, MASK_NAN, MASK_FINITE, MASKS };
 
 case_kind case_kind_of(uint64_t number) {
   static const case_kind logits[] = {CASE_ORDINARY,   CASE_TIES,      CASE_NEAR_TIES,
-                                     CASE_ONE_HOT,    CASE_WITHIN_80, CASE_NEAR_UNDERFLOW,
+                                     CASE_WITHIN_1E4, CASE_WITHIN_80, CASE_NEAR_UNDERFLOW,
                                      CASE_DEAD_EXPERT};
   if (case_is_paired(number)) return logits[paired_level(number, PAIR_LOGITS, 7)];
   case_kind kind = (case_kind)(number % CASE_KINDS);
@@ -41,7 +41,7 @@ case_kind case_kind_of(uint64_t number) {
 }
 
 static void choose_paired(route_case *c, uint64_t number) {
-  static const int32_t experts[] = {2, 3, 8, 31, 33, 64, 130};
+  static const int32_t experts[] = {2, 3, 8, 12, 33, 64, 130};
   static const float scales[] = {1, 2.5f, 0.75f};
   phibal_router *router = &c->router;
   router->experts = experts[paired_level(number, PAIR_EXPERTS, 7)];

@@ -406,7 +406,7 @@ static phibal_status judge_selection(const judge_request *request, judge_files *
   const safetensors_tensor *bias = find(&f->cases, c->prefix, "in", "bias");
   const safetensors_tensor *mask = find(&f->cases, c->prefix, "in", "mask");
   const int64_t k = json_integer_value(json_object_get(parameters, "k"));
-  if (!logits || find(&f->cases, c->prefix, "in", "experts")) return PHIBAL_OK;
+  if (!logits || !selection_is_made(c->operation)) return PHIBAL_OK;
   const int64_t E = logits->dimensions > 1 ? logits->shape[logits->dimensions - 1] : 0;
   const int64_t tokens = logits->dimensions > 1 ? logits->shape[logits->dimensions - 2] : 0;
   if (E < 1 || E > PHIBAL_MAX_EXPERTS || k < 1 || k > E || logits->dtype != SAFETENSORS_F32 ||
@@ -530,6 +530,11 @@ static phibal_status judge_output(const judge_request *request, judge_files *f, 
       }
   }
   c->failures += m.failed;
+  /* What is there and wrong; a repeat's other bits and a wrong shape too. */
+  if (m.failed && m.got) {
+    const size_t at = strlen(c->wrong_outputs), room = sizeof c->wrong_outputs - at;
+    if (strlen(output) + 2 < room) snprintf(c->wrong_outputs + at, room, "%s ", output);
+  }
   return PHIBAL_OK;
 }
 
@@ -715,6 +720,8 @@ static void judge_repeat(const judge_files *f, const judged_case *first, judged_
                "%.60s: other bits than in %.60s, which has the same inputs", output, first->prefix);
     }
     again->failures++;
+    if (!again->wrong_outputs[0])
+      snprintf(again->wrong_outputs, sizeof again->wrong_outputs, "%s ", output);
   }
 }
 
@@ -735,27 +742,30 @@ static void judge_repeats(const judge_files *f, judge_report *report) {
   }
 }
 
-/* How well the flag explains the failures: 1 if its cases are exactly the failed ones. */
-static double likelihood(const judge_report *report, int flag) {
-  const judged_flag *f = &report->flags[flag];
-  return 2 * (double)f->failed / (double)(f->failed + f->passed + report->failed);
-}
-
-static void find_likely(judge_report *report) {
-  bool taken[FLAG_COUNT] = {false};
-  while (report->likely_count < LIKELY_FLAGS) {
-    int best = FLAG_COUNT;
-    for (int f = 0; f < FLAG_COUNT; f++)
-      if (!taken[f] && f != FLAG_ORDINARY && report->flags[f].failed &&
-          (best == FLAG_COUNT || likelihood(report, f) > likelihood(report, best)))
-        best = f;
-    if (best == FLAG_COUNT) return;
-    taken[best] = true;
-    report->likely[report->likely_count++] = (flag_id)best;
+static phibal_status find_likely(judge_report *report, const judge_files *f) {
+  json_t *cases = json_object_get(f->manifest, "cases");
+  diagnosed_case *evidence = malloc(sizeof *evidence * (size_t)(report->count + 1));
+  if (!evidence) return phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
+  bool wrong = false;
+  for (int64_t i = 0; i < report->count; i++) wrong |= report->cases[i].wrong_outputs[0] != 0;
+  int64_t n = 0;
+  for (int64_t i = 0; i < report->count; i++) {
+    const judged_case *c = &report->cases[i];
+    if (report->answered_only && !c->answered) continue;
+    if (wrong && c->failures && !c->wrong_outputs[0]) continue;
+    if (!c->failures && c->elements == 0) continue; /* of no token: nothing could have failed */
+    evidence[n++] = (diagnosed_case){.described = json_array_get(cases, c->index),
+                                     .flags = c->flags,
+                                     .failed = c->failures > 0,
+                                     .wrong = c->wrong_outputs};
   }
+  const phibal_status status =
+      diagnose(evidence, n, report->likely, LIKELY_FLAGS, &report->likely_count);
+  free(evidence);
+  return status;
 }
 
-static void sum_up(judge_report *report, const judge_files *f) {
+static phibal_status sum_up(judge_report *report, const judge_files *f) {
   for (int64_t i = 0; i < report->count; i++) {
     const judged_case *c = &report->cases[i];
     report->failed += c->failures > 0;
@@ -777,10 +787,10 @@ static void sum_up(judge_report *report, const judge_files *f) {
         report->flags[flag].passed++;
     }
   }
-  find_likely(report);
   for (int64_t i = 0; i < f->results.count; i++)
     if (!f->used[i] && !report->stray++)
       snprintf(report->stray_name, sizeof report->stray_name, "%s", f->results.tensors[i].name);
+  return find_likely(report, f);
 }
 
 phibal_status judge_vectors(const judge_request *request, judge_report *report) {
@@ -803,7 +813,7 @@ phibal_status judge_vectors(const judge_request *request, judge_report *report) 
   if (status == PHIBAL_OK) status = refuse_unmet(request, &f);
   if (status == PHIBAL_OK) {
     judge_repeats(&f, report);
-    sum_up(report, &f);
+    status = sum_up(report, &f);
   }
   files_close(&f);
   return status;

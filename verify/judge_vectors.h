@@ -4,6 +4,7 @@
 #define PHIBAL_VERIFY_JUDGE_VECTORS_H
 
 #include "compare.h"
+#include "diagnosis.h"
 #include "flags.h"
 #include "reselect.h"
 #include <phibal/rounding.h>
@@ -56,8 +57,9 @@ typedef struct judged_case {
   int64_t elements; /* compared */
   int64_t wrong;    /* elements over their bound */
   judged_selections selections;
-  int failures;         /* outputs that failed, */
-  judged_failure first; /* and the first of them */
+  char wrong_outputs[200]; /* those with wrong elements, " name name " */
+  int failures;            /* outputs that failed, */
+  judged_failure first;    /* and the first of them */
 } judged_case;
 
 /* One output of an operation over all cases. */
@@ -85,10 +87,9 @@ typedef struct judge_report {
   int64_t output_count;
   judged_flag flags[FLAG_COUNT];
   judged_selections selections; /* of all cases */
-  /* The flags that explain the failures best, the best first: those whose cases are most nearly the
-     failed ones (the harmonic mean of the share of failed cases that carry the flag and the share
-     of its cases that failed). */
-  flag_id likely[LIKELY_FLAGS];
+  /* What explains the wrong elements best, the best first (diagnosis.h). Cases that only lack a
+     tensor say nothing, unless there are no others. */
+  judged_cause likely[LIKELY_FLAGS];
   int likely_count;
   int64_t stray; /* tensors of the results that belong to no output of any case, */
   char stray_name[160];

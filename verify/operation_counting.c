@@ -55,7 +55,7 @@ phibal_status operation_loads_make(operation_case *c) {
   int64_t k = is_kind(c, "k-equals-e") ? E : random_integer(&r, 1, E < 4 ? E : 4);
   int padding = is_kind(c, "padding") ? 1 : 0; /* 2: with finite logits */
   if (paired) {
-    static const int32_t experts[] = {3, 8, 31, 33, 66};
+    static const int32_t experts[] = {3, 8, 12, 33, 66};
     static const int64_t tokens[] = {2, 3, 7, 50, 300, 1};
     E = experts[paired_level(c->number, PAIR_EXPERTS, 5)];
     T = tokens[paired_level(c->number, PAIR_TOKENS, 6)];

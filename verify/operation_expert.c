@@ -22,7 +22,7 @@ typedef struct routes {
 
 static void choose_shape(random_stream *r, uint64_t number, routes *c) {
   if (case_is_paired(number)) { /* sizes on both sides of multiples of 4, 8 and 32 */
-    static const int32_t experts[] = {1, 3, 8, 31, 33, 64, 130};
+    static const int32_t experts[] = {1, 8, 12, 31, 33, 64, 130};
     static const int64_t widths[] = {1, 4, 7, 16, 33}, tokens[] = {0, 1, 5, 32, 47};
     c->experts_count = experts[paired_level(number, 0, 7)];
     c->width = widths[paired_level(number, 1, 5)];

@@ -12,6 +12,16 @@
 
 #include <phibal/reference_moe.h>
 #include <stdbool.h>
+#include <string.h>
+
+/* Whether an operation with logits selects experts of its own. */
+static inline bool selection_is_made(const char *name) {
+  static const char *const all[] = {"router-forward", "loads", "sequence-loss", "balance-step",
+                                    "switch-step"};
+  for (int i = 0; i < 5; i++)
+    if (strcmp(name, all[i]) == 0) return true;
+  return false;
+}
 
 typedef struct routed_rows {
   phibal_router router;

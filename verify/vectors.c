@@ -94,7 +94,7 @@ static phibal_status add_selection(collection *all, kept_case *kept) {
   const operation_case *c = &kept->made;
   const tensor *logits = case_input(c, "logits");
   kept->tied = -1;
-  if (!logits || case_input(c, "experts")) return PHIBAL_OK;
+  if (!logits || !selection_is_made(c->operation->name)) return PHIBAL_OK;
   const char *gate = case_get_text(c, "gate");
   const int64_t E = logits->shape[logits->rank - 1], k = case_get_integer(c, "k");
   routed_rows s = {.router = {.experts = (int32_t)E,

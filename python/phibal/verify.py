@@ -189,8 +189,9 @@ def _judge(folder: str, files: _Vectors, function: Callable, times: float, forma
         report = json.loads(_phibal("judge", files.path, path, *options).stdout)
         kinds = {c["id"]: c["kind"] for c in files.manifest["cases"]}
         failures += [Failure(c["id"], kinds[c["id"]], c["first"]) for c in report["cases"] if "first" in c]
-        causes = [Cause(name, *(files.manifest["flags"][name][k] for k in ("bug", "effect", "seen")))
-                  for name in report["likely"]]
+        known = files.manifest["flags"]  # what is no flag is a property of cases: gate=sigmoid, E>32
+        causes = [Cause(name, *(known[name][k] for k in ("bug", "effect", "seen"))) if name in known else
+                  Cause(name, f"what fails are cases with {name}", "", "") for name in report["likely"]]
         rows = [o for o in report["outputs"] if _python(o["output"]) not in map(_python, without)]
         judged += report["judged"]
     verdict = "mismatch" if failures else "verified" if judged else "not verified"

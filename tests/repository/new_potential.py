@@ -293,7 +293,7 @@ def main():
     test(*TESTS)
     if "mpmath" not in run(sys.executable, "tests/reference/eval_peer.py", PHIBAL, right=None):
         run(sys.executable, "tests/reference/eval_peer.py", PHIBAL)
-    run(sys.executable, "tests/verify/vectors_peer.py", PHIBAL)
+    run(sys.executable, "tests/verify/vectors_faults.py", PHIBAL, "--seeds", "1", "--every", "12")
     print("    pass: " + ", ".join(TESTS))
     page = ("tests/proofs/specification_proofs.py", TREE)
     names(run(sys.executable, *page, right=False), r"quartic: no formulas", at)

@@ -61,7 +61,7 @@ def answer(cases, operation, selecting):
         given = [selecting(case, row, s) if s else None for row, s in enumerate(scores_of(case))]
         # The peer selects in the order of the rows; the steps do so several times over.
         peer.top_k = Given(case, given)
-        peer.OPERATIONS[operation][0](case, "")
+        peer.OPERATIONS[operation](case, "")
         k = case.parameters["k"]
         flat = [e for g in given for e in (g or [-1] * k)]
         case.outputs["%s/out/experts" % case.prefix] = peer.Tensor("I32", [len(given), k], flat)

@@ -1,16 +1,11 @@
-#!/usr/bin/env python3
-"""An independent implementation, naive and in binary64, judged by golden vectors: right, it passes;
-with one fault at a time, the judge notices, and names what is wrong.
-  usage: vectors_peer.py PHIBAL
-It shares no code with phibal: only the files that `phibal vectors` writes and `phibal judge` reads, and with other
-tests the formulas of potentials."""
+"""An independent implementation, naive and in binary64, for vectors_faults.py and ties.py: right, it passes golden vectors;
+with one fault at a time the judge notices, and names what is wrong. It shares no code with phibal: only the files that
+`phibal vectors` writes and `phibal judge` reads, and with other tests the formulas of potentials."""
 import json
 import math
 import os
 import struct
-import subprocess
 import sys
-import tempfile
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -18,8 +13,6 @@ sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reference"))
 from formula_rows import ROWS
 
-# With a case where only a bias that makes no score negative matters.
-SEED = "2"
 CODES = {"F32": "f", "F64": "d", "I32": "i", "I64": "q", "U8": "B"}
 
 
@@ -219,6 +212,8 @@ def tracked(rows, mask, k, fault):
             else:
                 sums[e].append(p[e])
     total = sums if "bfloat16" in fault else [math.fsum(s) for s in sums]
+    if T == 0:  # a micro-batch of padding
+        return [0.0] * width, [0.0] * width, counts, 0
     divide = 1 if fault == "frequencies not divided by k" else k
     return [s / T for s in total], [n / (divide * T) for n in counts], counts, T
 
@@ -589,6 +584,129 @@ def expert_ffn(case, fault):
         case.give(n, values)
 
 
+def router_backward(case, fault):
+    p, mask = case.parameters, case.values("mask")
+    k, gate, scale, E = p["k"], p["gate"], p["scale"], case.inputs["logits"].shape[1]
+    price, gates_gradient, chosen = case.values("price"), case.values("gate-gradient"), case.values("experts")
+    out = []
+    for i, x in enumerate(case.rows("logits")):
+        if mask and not mask[i]:
+            out.append([0.0] * E)
+            continue
+        if gate == "sigmoid":
+            logs = [log_sigmoid(v) for v in x]
+            w = [math.exp(v - max(logs)) for v in logs]
+            slope = [sigmoid(-v) for v in x]  # 1 - sigma
+        else:
+            w, slope = [math.exp(v - max(x)) for v in x], [1.0] * E
+        prob = [v / math.fsum(w) for v in w]
+        terms = [[] for _ in range(E)]
+        if price:
+            inner = math.fsum(a * b for a, b in zip(prob, price))
+            if fault == "price's mean left in":
+                inner = 0.0
+            for e in range(E):
+                terms[e].append(p["price-scale"] * prob[e] * slope[e] * (price[e] - inner))
+        if p["z-scale"] and fault != "no z gradient":
+            lse = max(x) + math.log(math.fsum(math.exp(v - max(x)) for v in x))
+            for e in range(E):
+                terms[e].append(p["z-scale"] * (2 if fault == "z gradient twice" else 1) * lse * prob[e])
+        if gates_gradient:
+            experts, g = chosen[i * k : i * k + k], gates_gradient[i * k : i * k + k]
+            rho = 1.0 if fault == "no scale in the gate's gradient" else scale
+            if gate == "probability" or gate == "topk-softmax" and k == 1 and fault != "k = 1 renormalised":
+                at = dict(zip(experts, g))
+                inner = math.fsum(prob[e] * v for e, v in at.items())
+                if fault == "gate's gradient at the selected only":
+                    for e, v in at.items():
+                        terms[e].append(rho * prob[e] * (v - inner))
+                else:
+                    for e in range(E):
+                        terms[e].append(rho * prob[e] * (at.get(e, 0.0) - inner))
+            else:
+                if gate == "sigmoid":
+                    logits = [logs[e] for e in experts]
+                else:
+                    logits = [x[e] for e in experts]
+                part = [math.exp(v - max(logits)) for v in logits]
+                part = [v / math.fsum(part) for v in part]
+                inner = math.fsum(a * b for a, b in zip(part, g))
+                if fault == "gates' gradient through the sum left out":
+                    inner = 0.0
+                for e, a, v in zip(experts, part, g):
+                    through = slope[e] if fault != "no 1 - sigma" else 1.0
+                    terms[e].append(rho * a * through * (v - inner))
+        out.append([math.fsum(t) for t in terms])
+    case.give("logit-gradient", out)
+
+
+def switch_loss(case, fault):
+    f, P, alpha = case.values("frequencies"), case.values("loads"), case.parameters["alpha"]
+    E = len(f)
+    factor = 1 if fault == "no factor E" else E
+    case.give("loss", [factor * alpha * math.fsum(a * b for a, b in zip(f, P))])
+    mean = 0 if fault == "frequencies not centred" else sum(map(Fraction, f)) / E
+    case.give("centred", [float(Fraction(v) - mean) for v in f])
+
+
+def permutation(case, fault):
+    p, E = case.parameters, case.parameters["experts"]
+    T, k = case.inputs["experts"].shape
+    flat, x, before = case.values("experts"), case.rows("x"), case.rows("x-gradient")
+    d = case.inputs["x"].shape[1]
+    slots = sorted((i for i in range(T * k) if flat[i] >= 0), key=lambda i: (flat[i], i if fault != "slots first" else i % k))
+    offsets, row = [0] * (E + 1), [-1] * (T * k)
+    for n, i in enumerate(slots):
+        row[i] = n
+        offsets[flat[i] + 1] = n + 1
+    for e in range(E):
+        offsets[e + 1] = max(offsets[e + 1], offsets[e])
+    if fault == "empty experts begin at 0":
+        offsets = [0 if e < E and offsets[e + 1] == offsets[e] else v for e, v in enumerate(offsets[:-1])] + offsets[-1:]
+    gathered = [x[i // k] for i in slots]
+    gradient = case.rows("gathered-gradient") if slots else []
+    if fault == "activations for the gradient":
+        gradient = gathered
+    back = [list(r) for r in before]
+    if fault == "gradient replaces":
+        back = [[0.0] * d for _ in before]
+    for t in range(T):
+        for s in range(k):
+            if row[t * k + s] >= 0:
+                back[t] = [a + b for a, b in zip(back[t], gradient[row[t * k + s]])]
+                if fault == "first slot only":
+                    break
+    case.give("offsets", offsets)
+    case.give("source", slots)
+    case.give("row", row)
+    case.give("gathered", gathered)
+    case.give("x-gradient", back)
+
+
+def combine(case, fault):
+    T, k = case.inputs["experts"].shape
+    row, g, output = case.values("row"), case.values("gates"), case.rows("expert-output")
+    y, dy = case.rows("y"), case.rows("y-gradient")
+    d = case.inputs["y"].shape[1]
+    out, gate, expert = [], [], [[0.0] * d for _ in output]
+    for t in range(T):
+        terms = [[v] for v in (y[t] if fault != "y replaced" else [0.0] * d)]
+        for s in range(k):
+            n = row[t * k + s]
+            if n < 0:
+                gate.append(0.0)
+                continue
+            w = g[t * k + s] if fault != "gates left out" else 1.0
+            for j in range(d):
+                terms[j].append(w * output[n][j])
+            expert[n] = [(w if fault != "no gate in the gradient" else 1.0) * v for v in dy[t]]
+            gate.append(math.fsum(a * b for a, b in zip(dy[t], output[n])))
+        out.append([math.fsum(v) for v in terms])
+    case.give("y", out)
+    case.give("expert-gradient", expert)
+    case.give("gate-gradient", gate)
+
+
 def z_loss(case, fault):
     mask, lse = case.values("mask"), case.values("logsumexp")
     kept = [v for i, v in enumerate(lse) if not mask or mask[i]]
@@ -596,14 +714,15 @@ def z_loss(case, fault):
     case.give("loss", [case.parameters["coefficient"] / n * math.fsum(v * v for v in kept) if n else 0])
 
 
-OPERATIONS = {"router-forward": (router_forward, 100), "loads": (loads, 24),
-              "frequencies": (frequencies, 24), "ema": (ema, 24), "loss-free": (loss_free, 24),
-              "switch-step": (switch_step, 60), "balance-step": (balance_step, 60),
-              "expert-ffn": (expert_ffn, 18), "z-loss": (z_loss, 24), "sequence-loss": (sequence_loss, 40),
-              "quantile": (quantile, 72),
-              "trace": (trace, 114)}
+OPERATIONS = {"router-forward": router_forward, "loads": loads,
+              "frequencies": frequencies, "ema": ema, "loss-free": loss_free,
+              "switch-step": switch_step, "balance-step": balance_step,
+              "expert-ffn": expert_ffn, "z-loss": z_loss, "sequence-loss": sequence_loss,
+              "router-backward": router_backward, "switch-loss": switch_loss,
+              "permutation": permutation, "combine": combine,
+              "quantile": quantile, "trace": trace}
 
-# What is done wrong, where, and the flag that must be the judge's first guess.
+# What is done wrong, where, and the flag that should be the judge's first guess.
 FAULTS = [
     ("frequencies not divided by k", "switch-step", "k-normalisation"),
     ("loads over padded tokens", "loads", "padding"),
@@ -659,54 +778,3 @@ FAULTS = [
     ("padding counted", "trace", "padding"),
     ("an empty batch divided by", "trace", "no-token"),
 ]
-
-
-def answer(cases, to, operation, fault):
-    """Writes the results of the cases in one file, of one operation, to another."""
-    tensors = read_tensors(cases)
-    with open(os.path.splitext(cases)[0] + ".json", encoding="utf-8") as f:
-        manifest = json.load(f)
-    results = {}
-    for described in manifest["cases"]:
-        case = Case(described, tensors)
-        OPERATIONS[operation][0](case, fault)
-        results.update(case.outputs)
-    write_tensors(to, results)
-
-
-def judge(phibal, folder, operation):
-    run = subprocess.run([phibal, "judge", os.path.join(folder, operation + ".safetensors"),
-                          os.path.join(folder, "results.safetensors"), "--json"],
-                         capture_output=True, text=True, check=False)
-    if run.returncode not in (0, 1):
-        sys.exit("not ok: %s: %s" % (operation, run.stderr))
-    return run.returncode, json.loads(run.stdout)
-
-
-def main():
-    phibal, bad = sys.argv[1], 0
-    with tempfile.TemporaryDirectory() as folder:
-        cases_of = lambda operation: os.path.join(folder, operation + ".safetensors")
-        to = os.path.join(folder, "results.safetensors")
-        for operation, (_, cases) in OPERATIONS.items():
-            subprocess.run([phibal, "vectors", "--op", operation, "--cases", str(cases), "--seed", SEED, "--out",
-                            cases_of(operation)], check=True)
-            answer(cases_of(operation), to, operation, "")
-            status, report = judge(phibal, folder, operation)
-            first = [c for c in report["cases"] if not c["passed"]][:3]
-            print("%s: %s: %d cases %s" % ("not ok" if status else "ok", operation, report["judged"],
-                                           first if status else "passed"))
-            bad += status
-        for fault, operation, flag in FAULTS:
-            answer(cases_of(operation), to, operation, fault)
-            status, report = judge(phibal, folder, operation)
-            good = status == 1 and (flag is None or report["likely"][0] == flag)
-            bad += not good
-            print("%s: %s (%s): %d of %d cases failed; likely %s%s" %
-                  ("ok" if good else "not ok", fault, operation, report["failed"], report["judged"],
-                   ", ".join(report["likely"]), "" if good else "; must be %s" % flag))
-    sys.exit(1 if bad else 0)
-
-
-if __name__ == "__main__":
-    main()
