@@ -6,6 +6,7 @@
 #include <phibal/precision.h>
 #include <phibal/reference.h>
 #include <phibal/reference_moe.h>
+#include <phibal/reference_quantile.h>
 #include <phibal/rounding.h>
 #include <criterion/criterion.h>
 #include <fenv.h>
@@ -269,6 +270,8 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_sequence_loss(0, 0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_z_loss(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_loss_free_update(0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_quantile_required(0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_quantile(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_permutation(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_product(0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_activation(0, 0, 0, 0, 0, 0));
