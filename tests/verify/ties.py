@@ -143,6 +143,17 @@ with tempfile.TemporaryDirectory() as folder:
                     assert tensors[P + "/selection/open"].values[row] == k - state.count(2)
             assert zero == described["tied"], P
 
+        # A file of an earlier version, without selections.
+        before = {key: t for key, t in tensors.items() if "/selection/" not in key}
+        if operation == "switch-step":
+            peer.write_tensors("old.safetensors", before)
+            cases_before = [{key: v for key, v in c.items() if key != "tied"} for c in manifest["cases"]]
+            with open("old.json", "w", encoding="utf-8") as f:
+                json.dump({**manifest, "tensors": "old.safetensors", "digest": fnv("old.safetensors"),
+                           "cases": cases_before}, f)
+            assert judge(0, "old.safetensors", "--ties", "any")["selections"] == told["selections"]
+            judge(1, "old.safetensors")
+
         # What is downstream of a selection is judged by that one: counts by the specified one fail.
         answer(cases, operation, specified)
         right = peer.read_tensors("r.safetensors")

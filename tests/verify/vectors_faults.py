@@ -69,7 +69,7 @@ CONDITIONAL = {
     # With one expert the gradient is 0.
     "router-backward": ([c for c in ROUTER if c[0] != "E = 1"] + [given("price"), given("gate-gradient")], ["logit-gradient"]),
     "sequence-loss": (ROUTER + [given("bias", "bias")], ["loss"]),
-    "loads": ([given("mask", "padding"), parameter("k", 1, "k-one"), above("E", 32), odd("E", 8), above("T", 64, "many-tokens")],
+    "loads": ([given("mask", "padding"), parameter("k", 1, "k-one"), above("E", 32), odd("E", 8), above("T", 256, "many-tokens")],
               ["loads", "frequencies", "counts"]),
     "frequencies": ([parameter("k", 3), above("E", 32), odd("E", 4)], ["frequencies"]),
     "loss-free": ([above("E", 32), odd("E", 4)], ["bias"]),
