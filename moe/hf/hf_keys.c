@@ -403,7 +403,8 @@ phibal_status hf_keys_complete(json_t *json, const char *path, const hf_architec
       continue;
     }
     const char *other = read_keys[i].other_name;
-    if ((other && json_object_get(json, other)) || is_inside(json, name)) continue;
+    const json_t *said = other && hf_keys_reads(a, other) ? json_object_get(json, other) : NULL;
+    if ((said && !json_is_null(said)) || is_inside(json, name)) continue;
     if (!*missing)
       status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is missing", path, name);
     else if (json_object_set_new(json, name, json_loads(missing, JSON_DECODE_ANY, NULL)))

@@ -481,6 +481,7 @@ Test(huggingface_files, keys_of_one_family) {
        "{\"quant_method\": \"fp8\", \"fmt\": \"float8_e4m3fn\", \"weight_block_size\": [128, 128],"
        " \"modules_to_not_convert\": [\"gate\"], \"activation_scheme\": \"dynamic\"}",
        NULL},
+      {"minimax_m2", "num_local_experts", NULL, NULL},
       {"minimax_m2", "quantization_config", "{\"quant_method\": \"awq\", \"bits\": 4}", "bits"},
       {"dots1", "n_shared_experts", "null", "'n_shared_experts' is null"},
       {"dots1", "layer_types", "[\"full_attention\", \"full_attention\"]", NULL},
@@ -499,6 +500,14 @@ Test(huggingface_files, keys_of_one_family) {
       {"flex_olmo", "clip_qkv", "1.5", "clip_qkv"},
       {"mixtral", "model_type", "\"gpt_oss\"", "phibal does not have for it: a learnt sink"},
   };
+  /* A name that the family does not have, with null, stands for nothing. */
+  json_t *unnamed = json_loads(published[PUBLISHED - 1].json, 0, NULL);
+  hf_config with_default;
+  json_object_del(unnamed, "num_experts");
+  json_object_set_new(unnamed, "num_local_experts", json_null());
+  must(hf_config_parse(unnamed, "config.json", NULL, &with_default));
+  cr_expect_eq(with_default.model.experts, 60);
+  json_decref(unnamed);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char folder[512];
     json_t *json = NULL;
@@ -514,6 +523,7 @@ Test(huggingface_files, keys_of_one_family) {
     else
       json_object_del(in, cases[i].key + inside);
     const phibal_status status = hf_config_parse(json, "config.json", NULL, &config);
+    cr_expect(status || config.model.experts > 0, "case %zu: no experts", i);
     cr_expect_eq(!status, !cases[i].message, "case %zu: %s", i,
                  status ? phibal_status_message() : "read");
     if (status && cases[i].message)
