@@ -52,8 +52,8 @@ static const flag_id feature_flags[] = {
 /* None, each, each pair, all; and that for each method. */
 enum { PAIRS = FEATURES * (FEATURES - 1) / 2, SETS = 1 + FEATURES + PAIRS + 1 };
 
-static const char *const methods[] = {"phi", "phi-frequency", "loss-free"};
-enum { METHODS = sizeof methods / sizeof *methods };
+/* phi follows probabilities or frequencies; loss-free selects by logits or by sigmoid scores. */
+enum { TRACE_PROBABILITY, TRACE_FREQUENCY, TRACE_LOGITS, TRACE_SIGMOID, METHODS };
 
 static uint32_t feature_set(uint64_t number) {
   uint64_t i = case_base(number) / METHODS % SETS;
@@ -166,8 +166,9 @@ static phibal_status make_phi(operation_case *c, trace_script *s, bool frequency
   return PHIBAL_OK;
 }
 
-static phibal_status make_loss_free(operation_case *c, trace_script *s) {
+static phibal_status make_loss_free(operation_case *c, trace_script *s, bool sigmoid) {
   const int64_t E = s->E;
+  case_text(c, "gate", sigmoid ? "sigmoid" : "topk-softmax");
   case_real(c, "rate", 0.00390625 * (double)random_integer(&s->r, 1, 40));
   float *bias = case_add_input(c, "bias", TENSOR_F32, 1, E);
   if (!bias) return arena_out_of_memory();
@@ -186,7 +187,8 @@ phibal_status operation_trace_make(operation_case *c) {
   s.T = random_integer(&s.r, 3, small ? 3 : 9);
   s.E = random_integer(&s.r, 3, small ? 3 : 8);
   write_script(&s);
-  case_text(c, "method", method < 2 ? "phi" : methods[method]);
+  const bool phi = method == TRACE_PROBABILITY || method == TRACE_FREQUENCY;
+  case_text(c, "method", phi ? "phi" : "loss-free");
   case_integer(c, "k", random_integer(&s.r, 1, 2));
   case_integer(c, "ranks", has(&s, FEATURE_RANKS) ? 2 : 1);
   s.event = case_add_input(c, "events", TENSOR_I32, 1, s.events);
@@ -199,12 +201,13 @@ phibal_status operation_trace_make(operation_case *c) {
   for (int feature = 0; feature < FEATURES; feature++)
     if (has(&s, feature)) case_flag(c, feature_flags[feature]);
   if (has(&s, FEATURE_NO_TOKEN)) case_flag(c, FLAG_PADDING);
-  return method < 2 ? make_phi(c, &s, method == 1) : make_loss_free(c, &s);
+  return phi ? make_phi(c, &s, method == TRACE_FREQUENCY)
+             : make_loss_free(c, &s, method == TRACE_SIGMOID);
 }
 
 /* What a trace consists of, read back from its tensors. */
 typedef struct trace {
-  phibal_router router; /* softmax; gates take no part */
+  phibal_router router; /* gates take no part */
   int64_t events, T;
   const int32_t *event;
   const uint8_t *observe;
@@ -230,6 +233,7 @@ static trace trace_of(const operation_case *c) {
              .mask = case_input_data(c, "event-mask"),
              .loss_free = strcmp(case_get_text(c, "method"), "loss-free") == 0};
   if (t.loss_free) {
+    if (strcmp(case_get_text(c, "gate"), "sigmoid") == 0) t.router.gate = PHIBAL_GATE_SIGMOID;
     t.rate = (float)case_get_real(c, "rate");
     t.start = case_input_data(c, "bias");
     t.state = case_output(c, "bias");

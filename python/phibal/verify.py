@@ -201,11 +201,12 @@ def _judge(folder: str, files: _Vectors, function: Callable, times: float, forma
 EVENTS = ("forward", "recompute", "evaluate", "step", "reload", "cast")
 
 
-def play(create: Callable, *, cases: int = 114, seed: int = 1, times: float = 1.0, to: Optional[Callable] = None) -> Report:
+def play(create: Callable, *, cases: int = 152, seed: int = 1, times: float = 1.0, to: Optional[Callable] = None) -> Report:
     """Plays traces (VECTORS.md): the state of one layer's balancing through scripts of events, judged between steps.
 
     create(method, k, ranks, start, **settings) makes an implementation, or returns None for what it does not offer.
-    method: 'phi' with settings eta and track ('probability' or 'frequency'), or 'loss-free' with rate. start: m or the
+    method: 'phi' with settings eta and track ('probability' or 'frequency'), or 'loss-free' with rate
+    and gate ('topk-softmax': logits and bias select; 'sigmoid': sigmoid scores and bias). start: m or the
     bias [E] to begin with. ranks: what the script divides micro-batches among. The implementation has the methods
 
         forward(logits, mask, rank)   a micro-batch of training: logits [T, E], mask [T] (0 is padding)

@@ -389,7 +389,8 @@ def trace(case, fault):
             mask = case.values("event-mask")[i * T : (i + 1) * T]
             for x, live in zip(case.rows("event-logits", i), mask):
                 if live or fault == "padding counted":
-                    tokens.append(([v + b for v, b in zip(x, state)] if bias else x, x))
+                    score = [exact_sigmoid(v) for v in x] if p.get("gate") == "sigmoid" else x
+                    tokens.append(([v + b for v, b in zip(score, state)] if bias else x, x))
             if fault == "an update for each forward pass" or (fault == "an update for each micro-batch" and
                                                               rank[i] == p["ranks"] - 1):
                 state, tokens = update(), []
