@@ -213,32 +213,39 @@ def play(create: Callable, *, cases: int = 152, seed: int = 1, times: float = 1.
         step()                        the optimizer's step, of all ranks
         state()                       m or the bias, [E]
         evaluate(logits, mask, rank)  a forward pass outside training
-        recompute(logits, mask, rank) the last forward pass of this rank again, for the backward pass
+        checkpointed(logits, mask, rank)  a micro-batch whose activations are not kept: the forward pass, and the backward
+                                      pass, which runs it again
         save(), load(saved)           of a checkpoint: another instance loads it
         cast()                        the module's parameters become bfloat16
 
-    Scripts with events for which it has no method are left out. The other arguments and the report are those of
+    Scripts with events for which it has no method, or one that raises NotImplementedError, are left out. The other arguments and the report are those of
     `judge`; the first of its causes says which kind of event breaks the state."""
     def run(method, k, ranks, events, rank, observe, event_logits, event_mask, m=None, bias=None, **settings):
         given = dict(method=method, k=k, ranks=ranks, start=m if bias is None else bias, **settings)
+        try:
+            return played(create, given, events, rank, observe, event_logits, event_mask, "m" if bias is None else "bias")
+        except NotImplementedError:
+            return None
+
+    def played(create, given, events, rank, observe, event_logits, event_mask, name_of_state):
         player, states = create(**given), []
-        needs = {name for event in events for name in (("save", "load") if event == 4 else (EVENTS[int(event)],))}
+        again = [i + 1 < len(events) and events[i + 1] == 1 for i in range(len(events))]
+        names = ["checkpointed" if event == 1 else EVENTS[int(event)] for event in events]
+        needs = {n for name in names for n in (("save", "load") if name == "reload" else (name,))}
         if player is None or not all(hasattr(player, name) for name in needs):
             return None
-        for i, event in enumerate(events):
-            if event == 3:
-                player.step()
-            elif event == 4:
+        for i, name in enumerate(names):
+            if name == "reload":
                 saved = player.save()
                 player = create(**given)
                 player.load(saved)
-            elif event == 5:
-                player.cast()
-            else:
-                getattr(player, EVENTS[int(event)])(event_logits[i], event_mask[i], int(rank[i]))
+            elif name in ("step", "cast"):
+                getattr(player, name)()
+            elif not again[i]:  # a recomputed forward pass is one call, with its first run
+                getattr(player, name)(event_logits[i], event_mask[i], int(rank[i]))
             if observe[i]:
                 states.append(_as_numpy("state", player.state()).copy())
-        return {"m" if bias is None else "bias": np.stack(states)}
+        return {name_of_state: np.stack(states)}
     return judge("trace", run, cases=cases, seed=seed, times=times, to=to)
 
 

@@ -1,5 +1,6 @@
 """PhiBalancer, SwitchLoss and LossFree: judged as whole steps, bit for bit beside phibal's own kernels, and in the
 situations where balancing goes wrong in training: micro-batches, padding, ranks, checkpointing, evaluation, casts."""
+import functools
 import json
 import os
 import subprocess
@@ -367,24 +368,25 @@ class Played(unittest.TestCase):
             self.name = "m" if isinstance(self.balancer, pt.PhiBalancer) else "bias"
             getattr(self.balancer, self.name).copy_(torch.as_tensor(start))
 
-        def layer(self, logits, mask):
-            """A checkpointed layer's loss: its backward pass runs this again."""
+        def layer(self, logits, mask, run=lambda forward, x: forward(x)):
             b, mask = self.balancer, torch.as_tensor(mask)
             def forward(x):
                 if self.name == "m":
                     return b.loss(0, x, mask, tokens=max(1, int(mask.sum())))
                 b.count(0, pt.router(x, b.k, gate=b.gate, bias=b.bias[0], mask=mask))
                 return x.sum()
-            return checkpoint(forward, torch.as_tensor(logits).requires_grad_(), use_reentrant=False)
+            return run(forward, torch.as_tensor(logits).requires_grad_())
 
         def forward(self, logits, mask, rank):
             self.tokens += int(mask.sum())
-            self.loss = self.layer(logits, mask)
+            self.layer(logits, mask).backward()
 
-        def recompute(self, logits, mask, rank):
+        def checkpointed(self, logits, mask, rank):
+            self.tokens += int(mask.sum())
             if "recomputation" in self.faults:
                 self.layer(logits, mask)
-            self.loss.backward()
+            reentrant = self.tokens % 2 == 0
+            self.layer(logits, mask, functools.partial(checkpoint, use_reentrant=reentrant)).backward()
 
         def evaluate(self, logits, mask, rank):
             self.balancer.train("evaluation" in self.faults)
