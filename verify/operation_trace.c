@@ -169,12 +169,13 @@ static phibal_status make_phi(operation_case *c, trace_script *s, bool frequency
 static phibal_status make_loss_free(operation_case *c, trace_script *s, bool sigmoid) {
   const int64_t E = s->E;
   case_text(c, "gate", sigmoid ? "sigmoid" : "topk-softmax");
-  case_real(c, "rate", 0.00390625 * (double)random_integer(&s->r, 1, 40));
+  case_real(c, "rate", 0.015625 * (double)random_integer(&s->r, 1, 10));
   float *bias = case_add_input(c, "bias", TENSOR_F32, 1, E);
   if (!bias) return arena_out_of_memory();
   for (int64_t e = 0; e < E; e++) bias[e] = (float)random_integer(&s->r, -128, 128) / 256;
-  /* A multiple of 2^-8 that bfloat16 cannot hold. */
-  bias[E - 1] = 2 + 3.0f / 256;
+  /* An odd multiple of 2^-8 that multiples of 2^-6 do not make one that bfloat16 holds; negative, so
+     that the others are selected. */
+  bias[E - 1] = -4 - 3.0f / 256;
   case_add_output(c, OUTPUT_TRACE_BIAS, "bias", TENSOR_F32, 2, s->observed, E);
   return PHIBAL_OK;
 }
