@@ -14,13 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNELS, DENSE, GROUPED, COPIES, ZEROS, WAITS, ATTENTION, KINDS };
+enum { KERNELS, DENSE, GROUPED, SEPARATE, COPIES, ZEROS, WAITS, ATTENTION, KINDS };
 typedef struct counts {
   int64_t of[KINDS];
 } counts;
 
-static const char *const names[KINDS] = {"kernels", "dense products", "grouped products", "copies",
-                                         "zeros",   "waits",          "attention"};
+static const char *const names[KINDS] = {
+    "kernels", "dense products", "grouped products", "products an expert each", "copies",
+    "zeros",   "waits",          "attention"};
 
 static void require(phibal_status status) {
   if (status == PHIBAL_OK) return;
@@ -31,7 +32,7 @@ static void require(phibal_status status) {
 /* The library's own functions, and what was called in their place. */
 static device_library library;
 static counts called;
-static int64_t *started; /* of the stand-in: kernels, dense products, grouped products */
+static int64_t *started; /* of the stand-in: KERNELS to SEPARATE */
 
 static phibal_status copy(void *to, const void *from, size_t bytes, const phibal_cuda *call) {
   called.of[COPIES]++;
@@ -58,7 +59,7 @@ static phibal_status result(const phibal_cuda *call) {
 }
 static phibal_status attended(const phibal_cuda_attention *a, const void *qkv, void *output,
                               float *logsumexp, const phibal_cuda *call) {
-  const int64_t before[] = {started[KERNELS], started[DENSE], started[GROUPED]};
+  const int64_t before[] = {started[KERNELS], started[DENSE], started[GROUPED], started[SEPARATE]};
   const phibal_status status = library.attention_forward(a, qkv, output, logsumexp, call);
   memcpy(started, before, sizeof before);
   called.of[ATTENTION]++;
@@ -68,7 +69,7 @@ static phibal_status attended_backward(const phibal_cuda_attention *a, const voi
                                        const void *output, const float *logsumexp,
                                        const void *output_gradient, void *gradient,
                                        const phibal_cuda *call) {
-  const int64_t before[] = {started[KERNELS], started[DENSE], started[GROUPED]};
+  const int64_t before[] = {started[KERNELS], started[DENSE], started[GROUPED], started[SEPARATE]};
   const phibal_status status =
       library.attention_backward(a, qkv, output, logsumexp, output_gradient, gradient, call);
   memcpy(started, before, sizeof before);
@@ -112,14 +113,14 @@ static counts step(const run_config *c, int32_t layers, int32_t calls, int32_t b
   d->library.attention_forward = attended;
   d->library.attention_backward = attended_backward;
   called = (counts){0};
-  memset(started, 0, 3 * sizeof *started);
+  memset(started, 0, (SEPARATE + 1) * sizeof *started);
   model_losses losses;
   double norm;
   require(device_step_begin(d, all));
   for (int32_t i = 0; i < calls; i++) require(device_forward_backward(d, batch, ids, ids + 1));
   require(device_step_finish(d, 1e-5, &losses, &norm));
   counts n = called;
-  memcpy(n.of, started, 3 * sizeof *started);
+  memcpy(n.of, started, (SEPARATE + 1) * sizeof *started);
   free(ids);
   d->library = library;
   device_destroy(d);
@@ -133,12 +134,13 @@ static counts sum(counts a, int64_t times, counts b) {
   return a;
 }
 
-static int64_t print(const char *what, counts n) {
+/* Returns the operations: of products an expert each, as many as there are experts. */
+static int64_t print(const char *what, counts n, int32_t experts) {
   int64_t all = 0;
   printf("  %-24s", what);
   for (int i = 0; i < KINDS; i++) {
     printf(" %7lld %s%s", (long long)n.of[i], names[i], i + 1 < KINDS ? "," : "\n");
-    if (i != WAITS) all += n.of[i];
+    if (i != WAITS) all += n.of[i] * (i == SEPARATE ? experts : 1);
   }
   return all;
 }
@@ -169,14 +171,14 @@ int main(int argc, char **argv) {
   const int64_t size = HEAD_ROWS_ON_DEVICE, blocks = (micro * c.model.sequence + size - 1) / size;
   printf("%s: %lld calls of %lld x %d tokens, %d layers, %lld blocks of the head's rows\n", c.name,
          (long long)calls, (long long)micro, c.model.sequence, c.model.layers, (long long)blocks);
-  print("a layer, each call", layer);
-  print("a layer, each step", layer_step);
-  print("a block of the head", block);
-  print("the rest of a call", call);
-  print("the rest of a step", rest);
+  print("a layer, each call", layer, c.model.experts);
+  print("a layer, each step", layer_step, c.model.experts);
+  print("a block of the head", block, c.model.experts);
+  print("the rest of a call", call, c.model.experts);
+  print("the rest of a step", rest, c.model.experts);
   const counts of_call = sum(sum(call, c.model.layers, layer), blocks, block);
   const counts all = sum(sum(rest, c.model.layers, layer_step), calls, of_call);
-  const int64_t operations = print("a step", all);
+  const int64_t operations = print("a step", all, c.model.experts);
   const plan p = plan_compute(&c);
   const double tokens = (double)c.batch.sequences * c.model.sequence;
   const double least = tokens * p.token_flops / peak;

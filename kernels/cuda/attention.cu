@@ -219,14 +219,23 @@ static int64_t square_stride(const attention &at) {
 static phibal_status multiply(const attention &at, const library_product &p, head_pointers h,
                               phibal_rows to, float beta) {
   library_product each[PHIBAL_MAX_EXPERTS];
+  const library_types types = {at.shape->type, to, beta};
+  uintptr_t places = 0;
+  for (int i = 0; i < 3; i++) places |= (uintptr_t)h.base[i] | (uintptr_t)h.step[i];
   for (int32_t i = 0; i < h.count; i++) each[i] = p;
+  if (!library_groups(types, places)) {
+    void *of[3][PHIBAL_MAX_EXPERTS];
+    for (int i = 0; i < 3; i++)
+      for (int32_t j = 0; j < h.count; j++)
+        of[i][j] = (unsigned char *)h.base[i] + j / h.divide[i] * h.step[i];
+    return library_separate(at.name, h.count, each, types, of[0], of[1], of[2], at.call);
+  }
   h.pointers = at.pointers;
   launch_shape one = {1, (h.count + WARP - 1) / WARP * WARP, 0};
   phibal_status status = launch(at.name, head_pointers_kernel, one, at.call, h);
   if (status != PHIBAL_OK) return status;
-  return library_grouped(at.name, h.count, each, {at.shape->type, to, beta}, at.pointers,
-                         at.pointers + h.count, (void *const *)(at.pointers + 2 * h.count),
-                         at.call);
+  return library_grouped(at.name, h.count, each, types, at.pointers, at.pointers + h.count,
+                         (void *const *)(at.pointers + 2 * h.count), at.call);
 }
 
 /* to [head][i][j] = <rows i of the head, rows j of its key or value head>. */

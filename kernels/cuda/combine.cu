@@ -30,11 +30,20 @@ typedef struct combine_arguments {
 
 template <class S, int N>
 static __global__ void __launch_bounds__(PIECE_THREADS) gather_kernel(combine_arguments a) {
+  constexpr int64_t TOGETHER = 4, STEP = WARP * N; /* pieces on their way at once */
   EACH_ROW(n, a.rows) {
-    const S *__restrict in = (const S *)a.in + __ldg(a.row + n) / a.active * a.width;
-    S *__restrict out = (S *)a.out + n * a.width;
-#pragma unroll 4
-    EACH_IN_ROW(j, N, a.width) floats_store<N>(out + j, floats_load<N>(in + j));
+    const S *in = (const S *)a.in + __ldg(a.row + n) / a.active * a.width;
+    S *out = (S *)a.out + n * a.width;
+#pragma unroll 1
+    for (int64_t j = threadIdx.x % WARP * N; j < a.width; j += TOGETHER * STEP) {
+      floats<N> piece[TOGETHER] = {};
+#pragma unroll
+      for (int64_t i = 0; i < TOGETHER; i++)
+        if (j + i * STEP < a.width) piece[i] = floats_load<N>(in + j + i * STEP);
+#pragma unroll
+      for (int64_t i = 0; i < TOGETHER; i++)
+        if (j + i * STEP < a.width) floats_store<N>(out + j + i * STEP, piece[i]);
+    }
   }
 }
 

@@ -111,8 +111,10 @@ static phibal_status launch(const char *name, void (*kernel)(P...), launch_shape
   (void)call;
   auto body = [&] { kernel(p...); };
   auto thread = [](void *arguments) { (*static_cast<decltype(body) *>(arguments))(); };
-  if (cuda_on_host::run(dim3((unsigned)shape.blocks), dim3((unsigned)shape.threads),
-                        shape.shared_bytes, thread, &body))
+  if (shape.shared_bytes > 48 * 1024)
+    cuda_on_host::allow_shared((const void *)kernel, shape.shared_bytes);
+  if (cuda_on_host::run((const void *)kernel, shape.blocks, shape.threads, shape.shared_bytes,
+                        thread, &body))
     return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", name, cuda_on_host::fault());
 }

@@ -75,6 +75,35 @@ static pointer_arguments pointers_of(const product &p, const product_groups &gro
   return a;
 }
 
+bool library_groups(const library_types &types, uintptr_t places) {
+  return types.in == types.out && (types.in == PHIBAL_ROWS_F32 || places % 16 == 0);
+}
+
+/* The bits of all addresses and steps. */
+static uintptr_t places_of(const pointer_arguments &a) {
+  uintptr_t places = 0;
+  for (int i = 0; i < 3; i++)
+    places |= (uintptr_t)a.base[i] | (uintptr_t)a.by_row[i] | (uintptr_t)a.by_expert[i];
+  return places;
+}
+
+/* What pointer_kernel does, on the host. */
+static phibal_status separate(const char *name, const product &p, const product_groups &groups,
+                              const pointer_arguments &a, int32_t count,
+                              const library_product *each, const phibal_cuda *call) {
+  void *pointers[3][POINTER_THREADS];
+  int32_t place = 0;
+  for (int32_t e = 0; e < groups.experts; e++) {
+    const int64_t first = groups.host_offsets[e];
+    if (groups.host_offsets[e + 1] == first) continue;
+    for (int i = 0; i < 3; i++)
+      pointers[i][place] = a.base[i] + first * a.by_row[i] + e * a.by_expert[i];
+    place++;
+  }
+  return library_separate(name, count, each, library_types_of(p), pointers[0], pointers[1],
+                          pointers[2], call);
+}
+
 size_t products_workspace(int32_t experts) {
   return experts > 0 ? 3 * sizeof(void *) * (size_t)experts : 0;
 }
@@ -99,6 +128,8 @@ phibal_status products_grouped(const char *name, const product &p, const product
   }
   if (count == 0) return PHIBAL_OK;
   pointer_arguments a = pointers_of(p, groups, call);
+  if (!library_groups(library_types_of(p), places_of(a)))
+    return separate(name, p, groups, a, count, each, call);
   launch_shape one = {1, (groups.experts + WARP - 1) / WARP * WARP, 0};
   status = launch(name, pointer_kernel, one, call, a);
   if (status != PHIBAL_OK) return status;

@@ -57,10 +57,19 @@ struct library_types {
   float beta;
 };
 
-/* `count` products of the same transpositions; a, b, c are arrays of pointers on the device. */
+/* Whether cublasGemmGroupedBatchedEx makes such products: its table has results of the operands'
+   type alone, and what holds bfloat16 must begin at multiples of 16 bytes. `places`: the bits of
+   all addresses, and of all steps between them, in bytes. */
+bool library_groups(const library_types &types, uintptr_t places);
+/* `count` products of the same transpositions that library_groups; a, b, c are arrays of pointers
+   on the device. */
 phibal_status library_grouped(const char *name, int32_t count, const library_product *each,
                               library_types types, const void *const *a, const void *const *b,
                               void *const *c, const phibal_cuda *call);
+/* Each by itself, in no order; a, b, c are arrays of pointers on the host. */
+phibal_status library_separate(const char *name, int32_t count, const library_product *each,
+                               library_types types, const void *const *a, const void *const *b,
+                               void *const *c, const phibal_cuda *call);
 /* D = op(A) op(B) + beta C; D lies as C, and may be C. */
 phibal_status library_dense(const char *name, const library_product &p, library_types types,
                             const void *a, const void *b, const void *c, void *d,

@@ -3,8 +3,10 @@
    TensorFloat-32. Compiled and linked where nvcc is; nothing of this file has run yet.
 
    cublasGemmGroupedBatchedEx takes the sizes of groups from the host and the pointers from the
-   device. Where it has no kernel for a combination of types (bfloat16 in and binary32 out, it may
-   be), the groups are made one after another. */
+   device. It has no bfloat16 product with a binary32 result, which the gradients of weights are:
+   those are made each by itself, over several streams that wait for the call's and that the call's
+   waits for. One of 768 by 1024 has 32 tiles for 132 multiprocessors, so four run beside each
+   other. Each stream has a handle and a workspace of its own. */
 #include "products.h"
 
 #include <cublasLt.h>
@@ -16,6 +18,8 @@ namespace {
 constexpr size_t LIBRARY_BYTES = (size_t)64
                                  << 20; /* of which cuBLAS has half; Hopper wants 32 MiB */
 constexpr int PLANS = 64;
+constexpr int SIDES = 4; /* streams for products that are made each by itself */
+constexpr size_t SIDE_BYTES = (size_t)32 << 20;
 
 /* An algorithm that the heuristic has found for a dense product. */
 struct plan {
@@ -28,7 +32,10 @@ struct plan {
 struct library {
   cublasHandle_t blas;
   cublasLtHandle_t lt;
-  void *workspace;
+  void *workspace; /* LIBRARY_BYTES, then SIDE_BYTES for each side */
+  cublasHandle_t side[SIDES];
+  cudaStream_t stream[SIDES];
+  cudaEvent_t begun, done[SIDES];
   int plans;
   plan planned[PLANS];
   /* The grouped call's arrays. */
@@ -134,22 +141,27 @@ cublasStatus_t plan_find(library *l, const library_product &p, const library_typ
   return status;
 }
 
-/* One group after another, each a batch of one, because its pointers are on the device. For types
-   that grouped calls refuse. */
-cublasStatus_t one_by_one(library *l, int32_t count, const library_product *each,
-                          const library_types &types, const void *const *a, const void *const *b,
-                          void *const *c) {
-  const float alpha = 1.0f;
-  for (int32_t i = 0; i < count; i++) {
-    const library_product &p = each[i];
-    cublasStatus_t status = cublasGemmBatchedEx(
-        l->blas, operation_of(p.a_transposed), operation_of(p.b_transposed), (int)p.m, (int)p.n,
-        (int)p.k, &alpha, a + i, type_of(types.in), (int)p.lda, b + i, type_of(types.in),
-        (int)p.ldb, &types.beta, c + i, type_of(types.out), (int)p.ldc, 1, CUBLAS_COMPUTE_32F,
-        CUBLAS_GEMM_DEFAULT);
-    if (status != CUBLAS_STATUS_SUCCESS) return status;
+phibal_status cuda_failed(const char *name, cudaError_t error) {
+  if (error == cudaSuccess) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", name, cudaGetErrorString(error));
+}
+
+/* The side streams, their handles, workspaces and events. */
+phibal_status sides_create(const char *name, library *l) {
+  cudaError_t error = cudaEventCreateWithFlags(&l->begun, cudaEventDisableTiming);
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  for (int s = 0; s < SIDES && error == cudaSuccess && status == CUBLAS_STATUS_SUCCESS; s++) {
+    error = cudaStreamCreateWithFlags(&l->stream[s], cudaStreamNonBlocking);
+    if (error == cudaSuccess) error = cudaEventCreateWithFlags(&l->done[s], cudaEventDisableTiming);
+    if (error != cudaSuccess) break;
+    status = cublasCreate(&l->side[s]);
+    if (status == CUBLAS_STATUS_SUCCESS) status = cublasSetStream(l->side[s], l->stream[s]);
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = cublasSetWorkspace(
+          l->side[s], (unsigned char *)l->workspace + LIBRARY_BYTES + (size_t)s * SIDE_BYTES,
+          SIDE_BYTES);
   }
-  return CUBLAS_STATUS_SUCCESS;
+  return error != cudaSuccess ? cuda_failed(name, error) : failed(name, status);
 }
 
 } // namespace
@@ -160,10 +172,11 @@ phibal_status phibal_cuda_products_create(phibal_cuda *call) {
   library *l = new (std::nothrow) library();
   if (!l) return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory", name);
   call->products = l;
-  if (cudaMalloc(&l->workspace, LIBRARY_BYTES) != cudaSuccess) {
+  const size_t bytes = LIBRARY_BYTES + SIDES * SIDE_BYTES;
+  if (cudaMalloc(&l->workspace, bytes) != cudaSuccess) {
     phibal_cuda_products_destroy(call);
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no device memory for %zu bytes", name,
-                             LIBRARY_BYTES);
+                             bytes);
   }
   cublasStatus_t status = cublasCreate(&l->blas);
   if (status == CUBLAS_STATUS_SUCCESS) status = cublasLtCreate(&l->lt);
@@ -171,13 +184,21 @@ phibal_status phibal_cuda_products_create(phibal_cuda *call) {
     status = cublasSetStream(l->blas, (cudaStream_t)call->stream);
   if (status == CUBLAS_STATUS_SUCCESS)
     status = cublasSetWorkspace(l->blas, l->workspace, LIBRARY_BYTES / 2);
-  if (status != CUBLAS_STATUS_SUCCESS) phibal_cuda_products_destroy(call);
-  return failed(name, status);
+  phibal_status result = failed(name, status);
+  if (result == PHIBAL_OK) result = sides_create(name, l);
+  if (result != PHIBAL_OK) phibal_cuda_products_destroy(call);
+  return result;
 }
 
 void phibal_cuda_products_destroy(phibal_cuda *call) {
   library *l = call ? (library *)call->products : nullptr;
   if (!l) return;
+  for (int s = 0; s < SIDES; s++) {
+    if (l->side[s]) cublasDestroy(l->side[s]);
+    if (l->stream[s]) cudaStreamDestroy(l->stream[s]);
+    if (l->done[s]) cudaEventDestroy(l->done[s]);
+  }
+  if (l->begun) cudaEventDestroy(l->begun);
   if (l->lt) cublasLtDestroy(l->lt);
   if (l->blas) cublasDestroy(l->blas);
   if (l->workspace) cudaFree(l->workspace);
@@ -207,8 +228,37 @@ phibal_status library_grouped(const char *name, int32_t count, const library_pro
       l->blas, l->a_operation, l->b_operation, l->m, l->n, l->k, l->alpha, a, type_of(types.in),
       l->lda, b, type_of(types.in), l->ldb, l->beta, c, type_of(types.out), l->ldc, count, l->size,
       CUBLAS_COMPUTE_32F);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) status = one_by_one(l, count, each, types, a, b, c);
   return failed(name, status);
+}
+
+phibal_status library_separate(const char *name, int32_t count, const library_product *each,
+                               library_types types, const void *const *a, const void *const *b,
+                               void *const *c, const phibal_cuda *call) {
+  library *l = (library *)call->products;
+  const float alpha = 1.0f;
+  const int sides = count < SIDES ? count : SIDES;
+  const cudaStream_t stream = (cudaStream_t)call->stream;
+  cudaError_t error = cudaEventRecord(l->begun, stream);
+  for (int s = 0; s < sides && error == cudaSuccess; s++)
+    error = cudaStreamWaitEvent(l->stream[s], l->begun, 0);
+  if (error != cudaSuccess) return cuda_failed(name, error);
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  for (int32_t i = 0; i < count && status == CUBLAS_STATUS_SUCCESS; i++) {
+    const library_product &p = each[i];
+    status = too_large(p)
+                 ? CUBLAS_STATUS_NOT_SUPPORTED
+                 : cublasGemmEx(l->side[i % sides], operation_of(p.a_transposed),
+                                operation_of(p.b_transposed), (int)p.m, (int)p.n, (int)p.k, &alpha,
+                                a[i], type_of(types.in), (int)p.lda, b[i], type_of(types.in),
+                                (int)p.ldb, &types.beta, c[i], type_of(types.out), (int)p.ldc,
+                                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  }
+  /* The call's stream waits for what has been started, whatever became of the rest. */
+  for (int s = 0; s < sides && error == cudaSuccess; s++) {
+    error = cudaEventRecord(l->done[s], l->stream[s]);
+    if (error == cudaSuccess) error = cudaStreamWaitEvent(stream, l->done[s], 0);
+  }
+  return status != CUBLAS_STATUS_SUCCESS ? failed(name, status) : cuda_failed(name, error);
 }
 
 phibal_status library_dense(const char *name, const library_product &p, library_types types,

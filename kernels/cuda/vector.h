@@ -10,13 +10,26 @@ struct __attribute__((aligned(16))) float_four {
   float x[4];
 };
 
+/* p, where a vector T may be. */
+#ifdef __CUDACC__
+template <class T> static __device__ __forceinline__ T *vector_at(void *p) {
+  return (T *)p;
+}
+#else
+template <class T>
+static T *vector_at(void *p, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+  cuda_on_host::vector_at(p, sizeof(T), {file, line});
+  return (T *)p;
+}
+#endif
+
 /* `N` neighbours of p. */
 template <int N> struct floats { float x[N]; };
 
 template <int N> static __device__ __forceinline__ floats<N> floats_load(const float *p) {
   floats<N> r;
   if constexpr (N == 4) {
-    float_four four = *(const float_four *)p;
+    float_four four = *vector_at<const float_four>((void *)p);
 #pragma unroll
     for (int i = 0; i < 4; i++) r.x[i] = four.x[i];
   } else {
@@ -30,7 +43,7 @@ template <int N> static __device__ __forceinline__ void floats_store(float *p, f
     float_four four;
 #pragma unroll
     for (int i = 0; i < 4; i++) four.x[i] = v.x[i];
-    *(float_four *)p = four;
+    *vector_at<float_four>(p) = four;
   } else {
     *p = v.x[0];
   }
@@ -61,7 +74,7 @@ static __device__ __forceinline__ uint16_t bfloat16_bits(float x) {
 template <int N> static __device__ __forceinline__ floats<N> floats_load(const bfloat16 *p) {
   floats<N> r;
   if constexpr (N == 4) {
-    bfloat16_four four = *(const bfloat16_four *)p;
+    bfloat16_four four = *vector_at<const bfloat16_four>((void *)p);
 #pragma unroll
     for (int i = 0; i < 4; i++) r.x[i] = core_float((uint32_t)four.bits[i] << 16);
   } else {
@@ -75,7 +88,7 @@ template <int N> static __device__ __forceinline__ void floats_store(bfloat16 *p
     bfloat16_four four;
 #pragma unroll
     for (int i = 0; i < 4; i++) four.bits[i] = bfloat16_bits(v.x[i]);
-    *(bfloat16_four *)p = four;
+    *vector_at<bfloat16_four>(p) = four;
   } else {
     p->bits = bfloat16_bits(v.x[0]);
   }

@@ -4,6 +4,7 @@
 #include <boost/context/preallocated.hpp>
 #include <cstdarg>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -20,7 +21,7 @@
 
 namespace context = boost::context;
 
-int64_t cuda_on_host_started[3];
+int64_t cuda_on_host_started[4];
 
 namespace cuda_on_host {
 
@@ -253,9 +254,72 @@ const char *fault() {
   return fault_text;
 }
 
-bool run(dim3 grid, dim3 size, size_t shared_bytes, thread_function f, void *arguments) {
+/* Limits of every device that kernels are built for; the least of their shared memories. */
+constexpr int64_t MOST_BLOCKS = 2147483647;
+constexpr int MOST_THREADS = 1024;
+constexpr size_t SHARED_BYTES = 48 * 1024, MOST_SHARED_BYTES = 163 * 1024;
+
+static std::map<const void *, size_t> &allowed() {
+  static thread_local std::map<const void *, size_t> bytes;
+  return bytes;
+}
+
+void allow_shared(const void *kernel, size_t bytes) {
+  if (bytes <= MOST_SHARED_BYTES) allowed()[kernel] = bytes;
+}
+
+static bool launch_check(const void *kernel, int64_t blocks, int threads, size_t shared_bytes) {
+  auto found = allowed().find(kernel);
+  const size_t most = found == allowed().end() ? SHARED_BYTES : found->second;
+  if (blocks < 1 || blocks > MOST_BLOCKS)
+    fault_set("a grid of %lld blocks, 1 to %lld are possible", (long long)blocks,
+              (long long)MOST_BLOCKS);
+  else if (threads < 1 || threads > MOST_THREADS)
+    fault_set("a block of %d threads, 1 to %d are possible", threads, MOST_THREADS);
+  else if (shared_bytes > most && shared_bytes > SHARED_BYTES)
+    fault_set("%zu bytes of shared memory, the kernel is allowed %zu", shared_bytes, most);
+  return fault_text[0] == 0;
+}
+
+void vector_at(const void *p, size_t bytes, place at) {
+  if ((uintptr_t)p % bytes)
+    fault_set("misaligned vector of %zu bytes at %s:%d: address %p", bytes, base_name(at.file),
+              at.line, p);
+}
+
+/* The last read of __ldg in each place of a table. */
+struct seen_read {
+  const void *p;
+  uint64_t value;
+  uint32_t bytes, launch;
+  place at;
+};
+constexpr size_t READS = 4096;
+static thread_local seen_read reads[READS];
+static thread_local uint32_t launches;
+
+void read_only(const void *p, size_t bytes, place at) {
+  seen_read &r = reads[((uintptr_t)p / 4) * 2654435761u / 64 % READS];
+  r = {p, 0, (uint32_t)bytes, launches, at};
+  if (bytes <= sizeof r.value) memcpy(&r.value, p, bytes);
+}
+
+static void reads_check() {
+  for (const seen_read &r : reads)
+    if (r.launch == launches && r.p && r.bytes <= sizeof r.value &&
+        memcmp(&r.value, r.p, r.bytes) != 0) {
+      fault_set("__ldg at %s:%d read what the kernel writes", base_name(r.at.file), r.at.line);
+      return;
+    }
+}
+
+bool run(const void *kernel, int64_t blocks, int threads, size_t shared_bytes, thread_function f,
+         void *arguments) {
   fault_text[0] = 0;
   cuda_on_host_started[0]++;
+  launches++;
+  if (!launch_check(kernel, blocks, threads, shared_bytes)) return false;
+  const dim3 grid((unsigned)blocks), size((unsigned)threads);
   if (dynamic.bytes != shared_bytes) region_create(&dynamic, shared_bytes);
   for (unsigned b = 0; b < grid.x; b++) {
     block_run r;
@@ -283,6 +347,7 @@ bool run(dim3 grid, dim3 size, size_t shared_bytes, thread_function f, void *arg
     block = nullptr;
     if (!went_through) return false;
   }
+  reads_check();
   return fault_text[0] == 0;
 }
 

@@ -11,6 +11,13 @@
    device. The first violation is kept (cuda_on_host_fault) and makes the launch fail. Global memory
    is what AddressSanitizer watches.
 
+   - launches: a grid of 1 to 2^31 - 1 blocks of 1 to 1024 threads; no more shared memory than 48
+   KiB unless the kernel has been allowed it, and never more than the 163 KiB of compute
+   capability 8.0;
+   - vectors: kernels load and store through vector_at, which refuses a misaligned one;
+   - __ldg: what it has read is still so when the kernel ends, so that nothing that the kernel
+   writes is read through it (of the last reads that share a place in a table).
+
    Not modelled: the memory of clusters, asynchronous copies, textures, more than one stream at a
    time, and blocks that wait for one another. */
 #ifndef PHIBAL_CUDA_ON_HOST_H
@@ -33,8 +40,9 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-/* Kernels, dense and grouped products that have been started; whoever counts may set them. */
-extern "C" int64_t cuda_on_host_started[3];
+/* Kernels, dense products, grouped ones, and calls for products an expert each that have been
+   started; whoever counts may set them. */
+extern "C" int64_t cuda_on_host_started[4];
 
 namespace cuda_on_host {
 
@@ -54,8 +62,16 @@ extern thread_local const built_ins *running;
 const char *fault();
 
 using thread_function = void (*)(void *arguments);
-/* Runs grid.x * block.x threads of one dimension; false if there was a fault. */
-bool run(dim3 grid, dim3 block, size_t shared_bytes, thread_function f, void *arguments);
+/* As cudaFuncSetAttribute(.., cudaFuncAttributeMaxDynamicSharedMemorySize, ..). */
+void allow_shared(const void *kernel, size_t bytes);
+/* Runs blocks * threads threads of one dimension; false if there was a fault. */
+bool run(const void *kernel, int64_t blocks, int threads, size_t shared_bytes, thread_function f,
+         void *arguments);
+
+/* A fault unless p is where a vector of so many bytes may begin. */
+void vector_at(const void *p, size_t bytes, place at);
+/* __ldg has read so. */
+void read_only(const void *p, size_t bytes, place at);
 
 void block_barrier(place at);
 /* Waits for the lanes of `mask`, and gives what each handed in; `seen` is [32] and only its places
@@ -294,7 +310,8 @@ template <class T, class U> T atomicMin(T *address, U value) {
   return before;
 }
 
-template <class T> T __ldg(const T *address) {
+template <class T> T __ldg(const T *address, CUDA_PLACE) {
+  cuda_on_host::read_only(address, sizeof(T), {file, line});
   return *address;
 }
 

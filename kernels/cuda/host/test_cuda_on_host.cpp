@@ -1,6 +1,6 @@
 /* The stand-in for CUDA itself: what it computes, and that it notices what it says it notices. Each
    fault has a twin that differs in the one line and passes. */
-#include "kernels/cuda/device.h"
+#include "kernels/cuda/vector.h"
 #include <criterion/criterion.h>
 #include <cstring>
 
@@ -173,6 +173,58 @@ Test(cuda_on_host, additions_race_unless_they_are_atomic) {
   cr_expect_eq(RUN(add_all, 3, 64, x, 1), PHIBAL_OK, "%s", phibal_status_message());
   for (int i = 0; i < 3; i++) cr_expect_eq(x[i], 63 * 64 / 2);
   expect_fault(RUN(add_all, 1, 64, x, 0), "race");
+}
+
+/* A launch that no device would start. */
+static __global__ void nothing(int) {}
+
+Test(cuda_on_host, launches_beyond_a_devices_limits_are_refused) {
+  cr_expect_eq(RUN(nothing, 1, 1024, 0), PHIBAL_OK, "%s", phibal_status_message());
+  expect_fault(RUN(nothing, 1, 1025, 0), "a block of 1025 threads");
+  expect_fault(RUN(nothing, 1, 0, 0), "a block of 0 threads");
+  expect_fault(RUN(nothing, 0, 32, 0), "a grid of 0 blocks");
+  expect_fault(RUN(nothing, (int64_t)1 << 31, 32, 0), "a grid of 2147483648 blocks");
+}
+
+Test(cuda_on_host, shared_memory_beyond_48_KiB_has_to_be_allowed) {
+  auto body = [](void *) {};
+  const auto kernel = (const void *)nothing;
+  cr_expect(cuda_on_host::run(kernel, 1, 32, 48 * 1024, body, nullptr));
+  cr_expect(!cuda_on_host::run(kernel, 1, 32, 48 * 1024 + 4, body, nullptr));
+  cr_expect(strstr(cuda_on_host::fault(), "allowed 49152"), "%s", cuda_on_host::fault());
+  cuda_on_host::allow_shared(kernel, 64 * 1024);
+  cr_expect(cuda_on_host::run(kernel, 1, 32, 64 * 1024, body, nullptr));
+  cr_expect(!cuda_on_host::run(kernel, 1, 32, 64 * 1024 + 4, body, nullptr));
+  cuda_on_host::allow_shared(kernel, 164 * 1024); /* not on compute capability 8.0 */
+  cr_expect(!cuda_on_host::run(kernel, 1, 32, 164 * 1024, body, nullptr));
+}
+
+/* Four numbers as one, from a place that need not be a multiple of 16 bytes. */
+static __global__ void four_at(const float *x, float *y, int n) {
+  if (threadIdx.x == 0) floats_store<4>(y, floats_load<4>(x + n));
+}
+
+Test(cuda_on_host, a_misaligned_vector_is_noticed) {
+  alignas(16) float x[12] = {0}, y[4];
+  cr_expect_eq(RUN(four_at, 1, 32, x, y, 4), PHIBAL_OK, "%s", phibal_status_message());
+#ifndef __SANITIZE_ADDRESS__ /* built with UBSan, which ends the program there */
+  expect_fault(RUN(four_at, 1, 32, x, y, 2), "misaligned vector of 16 bytes");
+#endif
+  cuda_on_host::vector_at((const char *)x + 8, 16, {"here", 7});
+  cr_expect(strstr(cuda_on_host::fault(), "misaligned vector of 16 bytes at here:7"));
+}
+
+/* Doubles x through the read-only cache, or as memory. */
+static __global__ void twice(int *x, int read_only) {
+  const int i = (int)threadIdx.x, before = read_only ? __ldg(x + i) : x[i];
+  x[i] = 2 * before;
+}
+
+Test(cuda_on_host, the_read_only_cache_is_for_what_the_kernel_does_not_write) {
+  int x[32];
+  for (int i = 0; i < 32; i++) x[i] = i + 1;
+  cr_expect_eq(RUN(twice, 1, 32, x, 0), PHIBAL_OK, "%s", phibal_status_message());
+  expect_fault(RUN(twice, 1, 32, x, 1), "read what the kernel writes");
 }
 
 /* Every collective beside what it is. */

@@ -102,5 +102,9 @@ routes without rows left as they are|activation.cu|activation|cuda_recompute/*|w
 gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/sum = CORE_FMA(gradient, recompute/sum = (double)(float)CORE_FMA(gradient, recompute/
 rows' gradients over rows still to be read|ffn.cu|ffn|cuda_recompute/*|bfloat16 0|/static phibal_status ffn_gradients/,/^}/{/a, w_gate, x_gradient, false/d;s/^ *{PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h/{PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},\n&/}
 no gradients of gates without rows|ffn.cu|ffn|cuda_recompute/*|a gate without|s/if (status == PHIBAL_OK) \/\* without rows too/if (status == PHIBAL_OK \&\& rows > 0) \/* without rows too/
+grouped products of a type that cuBLAS does not group|products.cu|products|cuda_products/grouped*|library_groups|s/return types.in == types.out \&\& (/return (/
+grouped bfloat16 that is not at 16 bytes|products.cu|products|cuda_products/every*|16 bytes|s/types.in == PHIBAL_ROWS_F32 || places % 16 == 0/true/
+vectors of rows that are not aligned|combine.cu|combine|combine|misaligned vector|s/const bool four = a.width % 4 == 0 \&\&/const bool four = a.width >= 4 \&\&/
+counts through the read-only cache|permutation.cu|permutation|permutation|what the kernel writes|s/? start\[first + lane\] : 0/? __ldg(start + first + lane) : 0/
 LIST
 [ $failed -eq 0 ]

@@ -236,3 +236,26 @@ Test(cuda_products, misuse_is_refused) {
   ffn.experts = PHIBAL_MAX_EXPERTS + 1;
   cr_expect_eq(forward(offsets, x), PHIBAL_ERROR_ARGUMENT);
 }
+
+/* The host's library of products has cuBLAS's table, and what is grouped keeps to it. */
+Test(cuda_products, grouped_as_cublas_groups) {
+  cr_expect(library_groups({PHIBAL_ROWS_F32, PHIBAL_ROWS_F32, 0.0f}, 4));
+  cr_expect(library_groups({PHIBAL_ROWS_BF16, PHIBAL_ROWS_BF16, 0.0f}, 16));
+  cr_expect(!library_groups({PHIBAL_ROWS_BF16, PHIBAL_ROWS_BF16, 0.0f}, 8));
+  cr_expect(!library_groups({PHIBAL_ROWS_BF16, PHIBAL_ROWS_F32, 0.0f}, 16));
+  alignas(16) float a[8] = {0}, b[8] = {0}, c[8] = {0};
+  const void *pa = a, *pb = b;
+  void *pc = c;
+  device d(0);
+  library_product p = {false, false, 1, 1, 1, 1, 1, 1};
+  const auto grouped = [&](phibal_rows out) {
+    return library_grouped("x", 1, &p, {PHIBAL_ROWS_BF16, out, 0.0f}, &pa, &pb, &pc, &d.call);
+  };
+  OK(grouped(PHIBAL_ROWS_BF16));
+  cr_expect_neq(grouped(PHIBAL_ROWS_F32), PHIBAL_OK);
+  pb = b + 1;
+  cr_expect_neq(grouped(PHIBAL_ROWS_BF16), PHIBAL_OK);
+  pb = b;
+  p.m = 2; /* in columns that are 1 long */
+  cr_expect_neq(grouped(PHIBAL_ROWS_BF16), PHIBAL_OK);
+}

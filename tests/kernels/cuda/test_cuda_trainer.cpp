@@ -382,3 +382,22 @@ Test(cuda_trainer, optimizer_has_the_cpus_bits) {
   optimizer_case(70003, {2, 8000, 8001, 40000, 70003}, 0.5, false, 3);
   optimizer_case(36864, {36000, 36864}, 1e9, true, 0);
 }
+
+/* More sums than a block has threads, added one after another. */
+Test(cuda_trainer, optimizer_norm_of_many_sums) {
+  std::vector<double> sums(777);
+  std::vector<int64_t> index(sums.size());
+  double sum = 0.0, norm = 0.0;
+  for (size_t i = 0; i < sums.size(); i++) {
+    sums[i] = 1.0 / (double)(3 + i * i % 1000);
+    index[i] = (int64_t)(sums.size() - 1 - i);
+  }
+  device d(0);
+  for (const bool indexed : {false, true}) {
+    sum = 0.0;
+    for (size_t i = 0; i < sums.size(); i++) sum += sums[indexed ? (size_t)index[i] : i];
+    OK(phibal_cuda_gradient_norm_of((int64_t)sums.size(), sums.data(),
+                                    indexed ? index.data() : nullptr, &norm, &d.call));
+    cr_expect_eq(norm, std::sqrt(sum));
+  }
+}
