@@ -24,7 +24,9 @@ WINDOW = 50
 def read(folder, first, below):
     """The figures of one run."""
     with open(os.path.join(folder, "result.json")) as f:
-        validation = json.load(f)["validation"]
+        validation = json.load(f).get("validation")
+    if not validation:  # stopped before its end
+        return None
     loads = []
     with open(os.path.join(folder, "metrics.jsonl")) as f:
         for line in f:
@@ -62,7 +64,9 @@ def main():
     for result in glob.glob(os.path.join(a.folder, "*,seed=*", "result.json")):
         folder = os.path.dirname(result)
         case, seed = re.fullmatch(r"(.*),seed=(\d+)", os.path.basename(folder)).groups()
-        cases.setdefault(case, {})[int(seed)] = read(folder, a.first, a.below)
+        figures = read(folder, a.first, a.below)
+        if figures:
+            cases.setdefault(case, {})[int(seed)] = figures
     print("| method | seeds | loss | MaxVio, loads | MaxVio, mean probabilities | batches, mean | worst batch | balanced from step |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for case, runs in sorted(cases.items(), key=lambda item: statistics.fmean(r["batch"] for r in item[1].values())):
