@@ -152,10 +152,12 @@ static const char build_help[] =
     "                          including standard input; none\n"
     "  --invalid-utf8 WHAT     for a file that is not UTF-8, or has zero bytes: error (default),\n"
     "                          skip it, or keep its bytes\n"
-    "  --tokenizer KIND        bytes (default), or sentencepiece, with one of:\n"
-    "    --model FILE            a SentencePiece model, or a folder with tokenizer.model, such as\n"
-    "                            that of the model to be tuned\n"
-    "    --train-model           train one on the training part\n"
+    "  --tokenizer KIND        bytes (default), or sentencepiece or huggingface, with:\n"
+    "    --model FILE            a SentencePiece model or a tokenizer.json, or a folder with\n"
+    "                            tokenizer.model or tokenizer.json, such as that of the model to "
+    "be\n"
+    "                            tuned; its kind need not be said\n"
+    "    --train-model           instead: train a SentencePiece model on the training part\n"
     "    --vocabulary N          its size (8000)\n"
     "  --instructions          the files are JSONL, one example per line:\n"
     "                            {\"messages\": [{\"role\": ..., \"content\": ...}, ...]} or\n"
@@ -227,7 +229,7 @@ static int option_error(const char *command, int option, char *const *words,
 /* In the order of build_invalid and of build_lines. */
 static const char *const invalid_names[] = {"error", "skip", "keep", NULL};
 static const char *const lines_names[] = {"named", "all", "none", NULL};
-static const char *const tokenizer_names[] = {"bytes", "sentencepiece", NULL};
+static const char *const tokenizer_names[] = {"bytes", "sentencepiece", "huggingface", NULL};
 
 static const char *const *build_names(const char *option) {
   if (!strcmp(option, "invalid-utf8")) return invalid_names;
@@ -276,9 +278,10 @@ static int take_option(build_arguments *a, int option, const char *text) {
                                text);
   case 't':
     a->tokenizer = text;
-    if (!strcmp(text, "bytes") || !strcmp(text, "sentencepiece")) return 0;
-    return command_usage_error("data build", "--tokenizer %s: expected bytes or sentencepiece",
-                               text);
+    for (int i = 0; tokenizer_names[i]; i++)
+      if (!strcmp(text, tokenizer_names[i])) return 0;
+    return command_usage_error(
+        "data build", "--tokenizer %s: expected bytes, sentencepiece or huggingface", text);
   case 'm':
     a->options.model = text;
     return 0;
@@ -320,10 +323,18 @@ static int check_arguments(build_arguments *a) {
     return command_usage_error("data build",
                                "--tokenizer sentencepiece: --model FILE or --train-model is needed "
                                "with it");
+  const int json = a->tokenizer && !strcmp(a->tokenizer, "huggingface");
+  if (json && !a->options.model)
+    return command_usage_error("data build",
+                               "--tokenizer huggingface: --model FILE is needed with it");
+  if (a->tokenizer && a->options.model && strcmp(a->tokenizer, "bytes") &&
+      json != tokenizer_is_json(a->options.model))
+    return command_usage_error("data build", "--tokenizer %s: --model %s is of another kind",
+                               a->tokenizer, a->options.model);
   if (a->tokenizer && !strcmp(a->tokenizer, "bytes") && pieces)
     return command_usage_error("data build",
                                "--tokenizer bytes has no model; leave out --model and "
-                               "--train-model, or say --tokenizer sentencepiece");
+                               "--train-model, or --tokenizer bytes");
   if (a->template && !a->instructions)
     return command_usage_error("data build", "--template is for --instructions");
   if (a->instructions && (a->train || a->options.document_bytes))

@@ -41,7 +41,7 @@ static const char help[] =
     "                      repeatable\n"
     "  --details FILE      write a line per question, with the log-likelihood of each option\n"
     "  --overwrite         replace an existing details file\n"
-    "  --tokenizer NAME|FILE  bytes, or a SentencePiece model, or a folder with tokenizer.model\n"
+    "  --tokenizer NAME|FILE  bytes, a SentencePiece model, a tokenizer.json, or a folder with one\n"
     "                      (default: that of a Hugging Face model's folder; of a run that next to\n"
     "                      its data, that of the model it began with, or bytes where its\n"
     "                      vocabulary is theirs)\n"

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "formats/json_text.h"
 #include "model_tokenizer.h"
+#include "moe/data/text.h"
 #include "moe/train/generate.h"
 #include "moe/train/trained.h"
 #include <getopt.h>
@@ -139,13 +140,15 @@ static phibal_status read_ids(const char *text, int32_t vocabulary, token_buffer
 }
 
 /* Prints what the text of ids has beyond its first *shown bytes. A character that is not yet whole,
-   which decodes as U+FFFD, waits for the next tokens. */
+   which SentencePiece decodes as U+FFFD, waits for the next tokens. */
 static phibal_status show(const tokenizer *t, const token_buffer *ids, bool last, size_t *shown) {
   char *text;
   size_t bytes;
   phibal_status status = tokenizer_decode(t, ids->ids, ids->count, &text, &bytes);
   if (status) return status;
-  const bool broken = t->pieces && bytes >= 3 && !memcmp(text + bytes - 3, "\xef\xbf\xbd", 3);
+  const size_t begun = bytes - text_utf8_valid(text, bytes);
+  const bool broken = (t->pieces && bytes >= 3 && !memcmp(text + bytes - 3, "\xef\xbf\xbd", 3)) ||
+                      (t->json && begun && begun < 4);
   if (bytes > *shown && (last || !broken)) {
     fwrite(text + *shown, 1, bytes - *shown, stdout);
     fflush(stdout);

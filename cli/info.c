@@ -124,7 +124,9 @@ int command_info(int argc, char **argv) {
      "no exact algebra: `phibal audit` proves convexity by boxes alone"},
     {"gnuplot", program_version("gnuplot --version 2>/dev/null", gnuplot, sizeof gnuplot),
      "no pictures in the pages of `phibal report` and `phibal audit --html`"},
-    {"SentencePiece", PHIBAL_HAVE_SENTENCEPIECE ? "yes" : NULL, "byte-level tokens only"},
+    {"SentencePiece", PHIBAL_HAVE_SENTENCEPIECE ? "yes" : NULL,
+     "no tokenizer.model: bytes and tokenizer.json only"},
+    {"utf8proc", PHIBAL_HAVE_UTF8PROC ? "yes" : NULL, "no tokenizer.json with NFC or NFKC"},
 #if PHIBAL_HAVE_REFERENCE
     {"CUDA", backend_cuda_left_out(true) ? NULL : PHIBAL_NVCC, backend_cuda_left_out(true)},
     {"CUDA on host", backend_cuda_left_out(false) ? NULL : "yes", backend_cuda_left_out(false)},

@@ -83,7 +83,8 @@ int info_model(const char *folder, const char *ignored, bool json) {
   if (tokenizer_load(folder, &t)) {
     snprintf(words, sizeof words, "not read: %s", phibal_status_message());
   } else {
-    snprintf(words, sizeof words, "SentencePiece, %d pieces", t.vocabulary);
+    snprintf(words, sizeof words, t.json ? "tokenizer.json, %d tokens" : "SentencePiece, %d pieces",
+             t.vocabulary);
     tokenizer_free(&t);
   }
   if (json) {

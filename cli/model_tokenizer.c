@@ -20,9 +20,12 @@ static phibal_status own_tokenizer(const trained *from, char path[CONFIG_TEXT_MA
   if (first && !stat(path, &data)) {
     const char *slash = memrchr(train, '/', (size_t)first);
     const int folder = S_ISDIR(data.st_mode) ? first : slash ? (int)(slash - train) : 0;
-    snprintf(path, (size_t)size, "%.*s%stokenizer.model", folder, train,
-             folder || slash ? "/" : "");
-    if (!access(path, F_OK)) return PHIBAL_OK;
+    static const char *const names[] = {"model", "json"};
+    for (int i = 0; i < 2; i++) {
+      snprintf(path, (size_t)size, "%.*s%stokenizer.%s", folder, train, folder || slash ? "/" : "",
+               names[i]);
+      if (!access(path, F_OK)) return PHIBAL_OK;
+    }
   }
   if (*origin && hf_is_checkpoint(origin)) {
     snprintf(path, (size_t)size, "%s", origin);
@@ -38,7 +41,8 @@ static phibal_status own_tokenizer(const trained *from, char path[CONFIG_TEXT_MA
     return PHIBAL_OK;
   }
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           "no tokenizer of the model is found: there is no tokenizer.model beside "
+                           "no tokenizer of the model is found: there is no tokenizer.model or "
+                           "tokenizer.json beside "
                            "its data ('%s'), and its vocabulary of %d tokens is not that of bytes; "
                            "give --tokenizer",
                            train, from->config.model.vocabulary);

@@ -482,6 +482,9 @@ static phibal_status document_write(const cursor *c, const char *text, size_t by
   phibal_status status;
   if (!chat) {
     status = tokenizer_encode(&b->tokenizer, text, bytes, &encoded->tokens);
+    if (status == PHIBAL_ERROR_FORMAT)
+      return phibal_status_set(status, "%s: %s", b->files.items[c->file - 1],
+                               phibal_status_message());
     return status ? status : token_writer_document(to, tokens->ids, (int64_t)tokens->count, domain);
   }
   const char *path = b->files.items[c->file - 1];
@@ -634,7 +637,7 @@ static phibal_status options_check(const build_options *o) {
                              (long long)o->document_bytes);
   if (o->model && o->train_vocabulary)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "a SentencePiece model to load and one to train: choose one");
+                             "a tokenizer to load and one to train: choose one");
   if (o->chat && (o->train_vocabulary || o->document_bytes))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "examples are not divided, and no tokenizer is trained on them");
@@ -642,7 +645,8 @@ static phibal_status options_check(const build_options *o) {
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "a vocabulary of %d pieces: at least 300 (256 of them are bytes)",
                              o->train_vocabulary);
-  if ((o->model || o->train_vocabulary) && !tokenizer_has_sentencepiece()) {
+  if (((o->model && !tokenizer_is_json(o->model)) || o->train_vocabulary) &&
+      !tokenizer_has_sentencepiece()) {
     tokenizer none;
     return tokenizer_parse("", NULL, 0, &none); /* says what is missing */
   }

@@ -27,11 +27,13 @@ phibal_status manifest_text(const build_options *o, const build_report *report, 
       json_object_set_new(row, "document_bytes", json_integer(domain->document_bytes));
     json_array_append_new(domains, row);
   }
-  json_t *root =
-      json_pack("{s:s, s:i, s:i, s:I, s:f, s:I, s:o}", "tokenizer",
-                t->pieces ? "sentencepiece" : "bytes", "vocabulary", t->vocabulary,
-                "end_of_document", t->end_of_document, "seed", (json_int_t)o->seed, "validation",
-                o->validation, "document_bytes", (json_int_t)o->document_bytes, "domains", domains);
+  json_t *root = json_pack("{s:s, s:i, s:i, s:I, s:f, s:I, s:o}", "tokenizer",
+                           t->pieces ? "sentencepiece"
+                           : t->json ? "huggingface"
+                                     : "bytes",
+                           "vocabulary", t->vocabulary, "end_of_document", t->end_of_document,
+                           "seed", (json_int_t)o->seed, "validation", o->validation,
+                           "document_bytes", (json_int_t)o->document_bytes, "domains", domains);
   if (root && o->chat) json_object_set(root, "template", o->chat->roles);
   if (root && o->origin) json_object_set(root, "origin", o->origin);
   *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;

@@ -42,7 +42,7 @@ typedef struct build_options {
                          (build_document_bytes) */
   build_lines lines;
   build_invalid invalid;
-  const char *model;         /* a SentencePiece model to use; null: none */
+  const char *model;         /* a SentencePiece model or tokenizer.json to use; null: none */
   int32_t train_vocabulary;  /* > 0: train one on the training part, into folder/tokenizer.model */
   const chat_template *chat; /* the files are examples (instructions.h), each line a document;
                                 null: they are text */

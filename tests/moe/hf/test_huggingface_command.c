@@ -519,11 +519,12 @@ Test(huggingface_command, choices_have_the_model_s_tokenizer) {
   cr_expect_str_eq(own, pieces);
   /* None, and one in the current directory. */
   expect(2, "eval-model --load hf --choices q.jsonl",
-         "'hf' has no tokenizer.model; give --tokenizer");
+         "'hf' has no tokenizer.model or tokenizer.json; give --tokenizer");
   shell("cp pieces/tokenizer.model .");
   expect(2, "eval-model --load hf --choices q.jsonl", "'hf' has no tokenizer.model");
   shell("rm tokenizer.model && echo '{}' >hf/tokenizer.json");
-  expect(2, "eval-model --load hf --choices q.jsonl", "its tokenizer.json is of a kind");
+  expect(2, "eval-model --load hf --choices q.jsonl",
+         "hf/tokenizer.json: no object: 'model'; give --tokenizer");
   shell("cp pieces/tokenizer.model hf");
   char *found = likelihoods("--load hf");
   cr_expect_str_eq(found, pieces);
