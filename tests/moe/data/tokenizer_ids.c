@@ -18,7 +18,7 @@ static double now(void) {
 
 static void put(FILE *out, uint64_t n, const void *bytes, size_t size) {
   fwrite(&n, sizeof n, 1, out);
-  fwrite(bytes, size, (size_t)n, out);
+  if (n) fwrite(bytes, size, (size_t)n, out);
 }
 
 int main(int argc, char **argv) {

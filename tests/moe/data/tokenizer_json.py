@@ -71,6 +71,8 @@ def files(size):
 everything = "".join(chr(c) + ("a" if c % 3 else " ") for c in range(0x110000) if not 0xd800 <= c < 0xe000)
 marks = "".join("a\u0345%s\u0323e%s\u0301" % (chr(c), chr(c)) for c in range(0x300, 0x20000)
                 if unicodedata.category(chr(c))[0] == "M" or unicodedata.category(chr(c)) == "Cn")
+marks += "\uc7ac\u11a7 \uc7ac\u11c2 \uc7ac\u11c3 \u1112\u1175\u11a7\u1112\u1161\u11ab"
+marks += "".join(unicodedata.normalize("NFD", chr(c)) + " " for c in range(0x110000) if unicodedata.decomposition(chr(c)))
 texts = ["", " ", "  ", "\n", "a", "\u2581", " \u2581 a"] + list(files(megabytes * 700000))
 left = megabytes * 300000
 while left > 0:
