@@ -173,8 +173,8 @@ static phibal_status make_loss_free(operation_case *c, trace_script *s, bool sig
   float *bias = case_add_input(c, "bias", TENSOR_F32, 1, E);
   if (!bias) return arena_out_of_memory();
   for (int64_t e = 0; e < E; e++) bias[e] = (float)random_integer(&s->r, -128, 128) / 256;
-  /* An odd multiple of 2^-8 that multiples of 2^-6 do not make one that bfloat16 holds; negative, so
-     that the others are selected. */
+  /* An odd multiple of 2^-8 that multiples of 2^-6 do not make one that bfloat16 holds; negative,
+     so that the others are selected. */
   bias[E - 1] = -4 - 3.0f / 256;
   case_add_output(c, OUTPUT_TRACE_BIAS, "bias", TENSOR_F32, 2, s->observed, E);
   return PHIBAL_OK;
@@ -247,8 +247,18 @@ static trace trace_of(const operation_case *c) {
   return t;
 }
 
+/* Whether the state has a row for each event after which it is asked for. */
+static phibal_status trace_check(const trace *t) {
+  int64_t observed = 0;
+  for (int64_t i = 0; i < t->events; i++) observed += t->observe[i] != 0;
+  if (observed == t->state->shape[0]) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "trace: %lld observed events, %lld rows of state",
+                           (long long)observed, (long long)t->state->shape[0]);
+}
+
 phibal_status operation_trace_cpu(operation_case *c) {
   const trace t = trace_of(c);
+  if (trace_check(&t)) return PHIBAL_ERROR_ARGUMENT;
   const int32_t E = t.router.experts;
   float *out = t.state->data, state[PHIBAL_MAX_EXPERTS], loads[PHIBAL_MAX_EXPERTS];
   memcpy(state, t.start, (size_t)E * sizeof *state);
@@ -296,6 +306,7 @@ static int64_t collect_step(const trace *t, int64_t last, float *logits, uint8_t
    dm' = (1 - eta) dm + eta ulp(P) + ulp(m'). The bias is exact. */
 phibal_status operation_trace_expected(const operation_case *c, judgement *j) {
   const trace t = trace_of(c);
+  if (trace_check(&t)) return PHIBAL_ERROR_ARGUMENT;
   const int32_t E = t.router.experts;
   const double u = 0x1p-24, least = 0x1p-149, up = 1 + 0x1p-40, eta = (double)t.eta;
   double dm[PHIBAL_MAX_EXPERTS] = {0};

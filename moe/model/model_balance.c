@@ -322,14 +322,17 @@ static phibal_status quantile_bias(model *m, int32_t moe_layer) {
   float low = INFINITY, high = -INFINITY;
   if (m->config.gate == PHIBAL_GATE_SIGMOID) {
     for (int32_t e = 0; e < experts; e++) {
-      low = fminf(low, (float)((double)bias[e] - 1.0));
-      high = fmaxf(high, (float)((double)bias[e] + 1.0));
+      const float below = (float)((double)bias[e] - 1.0), above = (float)((double)bias[e] + 1.0);
+      if (below < low) low = below;
+      if (above > high) high = above;
     }
   } else {
     status = phibal_quantile(experts, own, r->room, r->bias, 1, ranks, ends);
-    for (int32_t e = 0; e < experts && !status; e++) low = fminf(low, ends[e]);
+    for (int32_t e = 0; e < experts && !status; e++)
+      if (ends[e] < low) low = ends[e];
     if (!status) status = phibal_quantile(experts, own, r->room, r->bias, tokens, ranks, ends);
-    for (int32_t e = 0; e < experts && !status; e++) high = fmaxf(high, ends[e]);
+    for (int32_t e = 0; e < experts && !status; e++)
+      if (ends[e] > high) high = ends[e];
   }
   if (status) return status;
   if (low == high) { /* all numbers are the same */

@@ -15,7 +15,7 @@ command -v nm >/dev/null && [ -f "$libm" ] || { echo "skipped: no nm, or no libm
 nm -D --defined-only "$libm" | sed 's/.* //; s/@.*//' | sort -u >"$scratch/libm"
 
 # Exact or correctly rounded, and what sets the environment of floating point.
-allowed='fma|fmaf|sqrt|sqrtf|floor|floorf|ceil|ceilf|trunc|truncf|rint|rintf|fe[a-z]*'
+allowed='fma|fmaf|sqrt|sqrtf|floor|floorf|ceil|ceilf|trunc|truncf|rint|rintf|fmod|ldexpf|nextafter|fe[a-z]*'
 # Object and symbol of each call that is not allowed. pow, in estimates of what a run will take, which are
 # printed before it begins and enter nothing.
 calls() {
