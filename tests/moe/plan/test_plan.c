@@ -83,7 +83,8 @@ Test(plan, command) {
   cr_assert_eq(command("--config 588M --json", text, sizeof text), 0);
   cr_expect_eq(number(text, "steps"), 20500);
   cr_expect(number(text, "law_steps") > 79000 && number(text, "law_steps") < 79500);
-  cr_expect(close_to(number(text, "memory_bytes") * 0x1p-30, 52.4, 0.01));
+  /* 49.77 GiB of weights, gradients and moments; on a device the head has logits of 2048 tokens. */
+  cr_expect(close_to(number(text, "memory_bytes") * 0x1p-30, 53.09, 0.001));
   /* Memory and hours are of one precision: the run file's, which is binary32, or another for both.
    */
   const double wide = number(text, "hours");
