@@ -112,7 +112,8 @@ ranks() {
 }
 
 # The whole training step of two of the paper's models, and PyTorch's of the same: CONFIG, sequences of a step, of
-# a call, steps; those that do not fit the free memory are left out. Lines go to results/model_steps.txt one by one, so that those before a limit are there.
+# a call, steps; those that do not fit the free memory are left out. Lines go to results/model_steps.txt one by one, so
+# that those before a limit are there.
 model_steps() {
   made || return
   free=$(nvidia-smi --query-gpu=memory.free --format=csv,noheader,nounits | head -n 1)

@@ -20,7 +20,7 @@ typedef struct counts {
 } counts;
 
 static const char *const names[KINDS] = {
-    "kernels", "dense products", "grouped products", "products an expert each", "copies",
+    "kernels", "dense products", "grouped products", "products of an expert each", "copies",
     "zeros",   "waits",          "attention"};
 
 static void require(phibal_status status) {

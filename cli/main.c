@@ -162,7 +162,7 @@ const char *const command_potential_names[] = {
     NULL};
 
 const char *const command_operation_names[] = {
-#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, cases) name,
+#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, pairs, cases) name,
 #include <phibal/ops.def>
     NULL};
 

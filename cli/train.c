@@ -24,7 +24,7 @@
       "keys of its config.json to go on without, though phibal does not know them")                \
   ROW("validation", "FILE", "data.validation", NULL, "token file to evaluate on")                  \
   ROW("method", "NAME", "balance.method", NULL,                                                    \
-      "phi, switch, switch-global, sequence, loss-free, phi-bias, quantile, none, dense")                              \
+      "phi, switch, switch-global, sequence, loss-free, phi-bias, quantile, none, dense")          \
   ROW("potential", "NAME|FILE", "balance.potential", NULL,                                         \
       "phi's potential: a name, or a .phi file")                                                   \
   ROW("p", "X", "balance.parameter", "p", "parameter of lp (1 and inf too)")                       \

@@ -51,7 +51,7 @@ static bool choose(vectors_arguments *a, const char *name) {
 
 static const char *const *names(const char *option) {
   static const char *const all[] = {
-#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, cases) name,
+#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, pairs, cases) name,
 #include <phibal/ops.def>
       "all", NULL};
   return strcmp(option, "op") ? NULL : all;

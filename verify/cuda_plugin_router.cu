@@ -16,14 +16,14 @@ struct routing {
   const uint8_t *mask;
 };
 
+/* With gates that are not scaled. */
 static routing routing_of(phibal_plugin_case *c) {
   routing g = {};
   g.tokens = phibal_plugin_extent(c, "logits", 0);
   g.router.experts = (int32_t)phibal_plugin_extent(c, "logits", 1);
   g.router.active = (int32_t)phibal_plugin_integer(c, "k");
   g.router.gate = gate_of(phibal_plugin_text(c, "gate"));
-  g.router.scale =
-      strcmp(c->operation, "quantile") == 0 ? 1.0f : (float)phibal_plugin_real(c, "scale");
+  g.router.scale = 1;
   g.logits = (const float *)case_in(c, "logits");
   g.bias = (const float *)case_in(c, "bias");
   g.mask = (const uint8_t *)case_in(c, "mask");
@@ -66,6 +66,7 @@ static void counts_out(device_run *r, const phibal_router &router, phibal_cuda_l
 int plugin_router_forward(phibal_plugin_case *c) {
   device_run r = run_start(c);
   routing g = routing_of(c);
+  g.router.scale = (float)phibal_plugin_real(c, "scale");
   phibal_cuda_loads loads = take_loads(&r, 1, g.router.experts);
   run_workspace(&r, phibal_cuda_router_forward_workspace(&g.router));
   if (r.status == PHIBAL_OK)
@@ -102,6 +103,7 @@ int plugin_quantile(phibal_plugin_case *c) {
 int plugin_router_backward(phibal_plugin_case *c) {
   device_run r = run_start(c);
   routing g = routing_of(c);
+  g.router.scale = (float)phibal_plugin_real(c, "scale");
   if (r.status == PHIBAL_OK)
     r.status = phibal_cuda_router_backward(
         &g.router, g.tokens, PHIBAL_LOGITS_F32, g.logits, g.mask,
@@ -157,6 +159,7 @@ int plugin_frequencies(phibal_plugin_case *c) {
 int plugin_sequence_loss(phibal_plugin_case *c) {
   device_run r = run_start(c);
   routing g = routing_of(c);
+  g.router.scale = (float)phibal_plugin_real(c, "scale");
   const int64_t E = g.router.experts, sequences = phibal_plugin_integer(c, "sequences");
   const int64_t length = sequences > 0 ? g.tokens / sequences : 0;
   size_t slots = (size_t)(g.tokens * g.router.active);

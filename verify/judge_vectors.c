@@ -305,13 +305,6 @@ static bool usable(comparison *m, const char *dtype) {
   return false;
 }
 
-static const safetensors_tensor *find(const safetensors_file *f, const char *prefix,
-                                      const char *folder, const char *name) {
-  char path[200];
-  snprintf(path, sizeof path, "%s/%s/%s", prefix, folder, name);
-  return safetensors_find(f, path);
-}
-
 /* The tensors under PREFIX/out/: *count of them from the one that is returned on. They are sorted
    by name. */
 static int64_t results_of(const safetensors_file *f, const char *prefix, int64_t *count) {
@@ -402,9 +395,9 @@ static phibal_status judge_selection(const judge_request *request, judge_files *
                                      json_t *described, judged_choice *choice) {
   memset(choice, 0, sizeof *choice);
   const json_t *parameters = json_object_get(described, "parameters");
-  const safetensors_tensor *logits = find(&f->cases, c->prefix, "in", "logits");
-  const safetensors_tensor *bias = find(&f->cases, c->prefix, "in", "bias");
-  const safetensors_tensor *mask = find(&f->cases, c->prefix, "in", "mask");
+  const safetensors_tensor *logits = vectors_find(&f->cases, c->prefix, "in", "logits");
+  const safetensors_tensor *bias = vectors_find(&f->cases, c->prefix, "in", "bias");
+  const safetensors_tensor *mask = vectors_find(&f->cases, c->prefix, "in", "mask");
   const int64_t k = json_integer_value(json_object_get(parameters, "k"));
   if (!logits || !selection_is_made(c->operation)) return PHIBAL_OK;
   const int64_t E = logits->dimensions > 1 ? logits->shape[logits->dimensions - 1] : 0;
@@ -423,9 +416,9 @@ static phibal_status judge_selection(const judge_request *request, judge_files *
                          .logits = logits->data,
                          .bias = bias ? bias->data : NULL,
                          .mask = mask ? mask->data : NULL};
-  const safetensors_tensor *experts = find(&f->results, c->prefix, "out", "experts");
-  const safetensors_tensor *told = find(&f->cases, c->prefix, "expected", "experts");
-  if (!told) told = find(&f->cases, c->prefix, "selection", "experts");
+  const safetensors_tensor *experts = vectors_find(&f->results, c->prefix, "out", "experts");
+  const safetensors_tensor *told = vectors_find(&f->cases, c->prefix, "expected", "experts");
+  if (!told) told = vectors_find(&f->cases, c->prefix, "selection", "experts");
   if (experts) f->used[experts - f->results.tensors] = true;
   if (!experts || experts->elements != s.rows * k || !is_integer(experts->dtype)) {
     for (int64_t row = 0; row < s.rows; row++) c->selections.not_given += !routed_padding(&s, row);
@@ -495,14 +488,14 @@ static phibal_status judge_output(const judge_request *request, judge_files *f, 
                              "promise or optional",
                              c->id, output);
   comparison m = {.request = request, .c = c, .output = output};
-  m.expected = find(&f->cases, c->prefix, "expected", output);
-  m.bound = find(&f->cases, c->prefix, "bound", output);
+  m.expected = vectors_find(&f->cases, c->prefix, "expected", output);
+  m.bound = vectors_find(&f->cases, c->prefix, "bound", output);
   safetensors_tensor other_expected, other_bound;
   m.expected = reselected_tensor(m.expected, choice->expected.expected, choice->expected.count,
                                  output, &other_expected);
   m.bound = reselected_tensor(m.bound, choice->expected.bound, choice->expected.count, output,
                               &other_bound);
-  m.got = find(&f->results, c->prefix, "out", output);
+  m.got = vectors_find(&f->results, c->prefix, "out", output);
   m.narrower = strcmp(dtype, "F32") == 0;
   m.to = output_row(report, f, c->operation, output, promise);
   if (!m.to) return phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
@@ -694,7 +687,7 @@ static phibal_status judge_case(const judge_request *request, judge_files *f, si
   arena_free(&choice.expected.memory);
   if (status != PHIBAL_OK) return status;
   if (request->outputs) json_object_foreach(outputs, output, described_output) {
-      const safetensors_tensor *got = find(&f->results, c->prefix, "out", output);
+      const safetensors_tensor *got = vectors_find(&f->results, c->prefix, "out", output);
       if (got) f->used[got - f->results.tensors] = true;
     }
   for (int64_t i = first; i < first + results; i++)
@@ -710,8 +703,8 @@ static void judge_repeat(const judge_files *f, const judged_case *first, judged_
   const char *output;
   json_t *described;
   json_object_foreach(outputs, output, described) {
-    const safetensors_tensor *a = find(&f->results, first->prefix, "out", output);
-    const safetensors_tensor *b = find(&f->results, again->prefix, "out", output);
+    const safetensors_tensor *a = vectors_find(&f->results, first->prefix, "out", output);
+    const safetensors_tensor *b = vectors_find(&f->results, again->prefix, "out", output);
     if (!a || !b || (a->bytes == b->bytes && memcmp(a->data, b->data, (size_t)a->bytes) == 0))
       continue;
     if (!again->failures) {

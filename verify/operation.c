@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Each operation of spec/ops.def needs all of its functions: one that is missing does not link. */
-#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, cases)                                 \
+#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, pairs, cases)                          \
   phibal_status operation_##stem##_make(operation_case *c);                                        \
   phibal_status operation_##stem##_expected(const operation_case *c, judgement *j);                \
   phibal_status operation_##stem##_cpu(operation_case *c);                                         \
@@ -18,7 +18,7 @@ int64_t loads_paired_count(void);
 uint64_t loads_paired_number(int64_t i);
 
 const operation operations[] = {
-#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, cases)                                 \
+#define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, pairs, cases)                          \
   {name,                                                                                           \
    operation_##stem##_make,                                                                        \
    operation_##stem##_expected,                                                                    \
@@ -26,6 +26,7 @@ const operation operations[] = {
    operation_kind_##kinds,                                                                         \
    #kinds,                                                                                         \
    potentials,                                                                                     \
+   PAIRS_##pairs,                                                                                  \
    cases},
 #include <phibal/ops.def>
 };
@@ -78,24 +79,25 @@ uint64_t operation_number(const operation *o, uint64_t i) {
   return o->potentials ? case_number(i, PHIBAL_POTENTIAL_COUNT) : i;
 }
 
-/* The families that have paired cases. Of a step on potentials the rows come twice, with five
-   potentials of the first nine each time, and once more for each later potential. */
-static const char *const paired_families[] = {"route",       "step",   "counting", "loss_free",
-                                              "frequencies", "expert", NULL};
-
+/* Of a step on potentials the rows come twice, with five potentials of the first nine each time,
+   and once more for each later potential. */
 int64_t operation_paired_count(const operation *o) {
-  if (!strcmp(o->name, "price") || !strcmp(o->name, "balance-loss")) return loads_paired_count();
-  if (!strcmp(o->name, "expert-ffn")) return 0;
-  if (!strcmp(o->name, "trace")) return o->cases; /* every pair of its features */
-  bool paired = false;
-  for (int i = 0; paired_families[i]; i++) paired |= strcmp(o->family, paired_families[i]) == 0;
-  if (!paired) return 0;
-  return PAIRED_ROWS *
-         (o->potentials ? 2 + PHIBAL_POTENTIAL_COUNT - (int64_t)CASE_FIRST_POTENTIALS : 1);
+  switch (o->pairs) {
+  case PAIRS_ROWS:
+    return PAIRED_ROWS *
+           (o->potentials ? 2 + PHIBAL_POTENTIAL_COUNT - (int64_t)CASE_FIRST_POTENTIALS : 1);
+  case PAIRS_PARAMETERS:
+    return loads_paired_count();
+  case PAIRS_ALL:
+    return o->cases;
+  case PAIRS_NONE:
+    break;
+  }
+  return 0;
 }
 
 uint64_t operation_paired_number(const operation *o, int64_t i) {
-  if (o->potentials && strcmp(o->family, "loads") == 0) return loads_paired_number(i);
+  if (o->pairs == PAIRS_PARAMETERS) return loads_paired_number(i);
   const uint64_t first = 2 * PAIRED_ROWS, n = (uint64_t)i;
   if (!o->potentials || n < first) return PAIRED_CASES + n;
   return ((CASE_FIRST_POTENTIALS + (n - first) / PAIRED_ROWS) << CASE_ROW_BITS) + PAIRED_CASES +

@@ -66,6 +66,14 @@ typedef struct operation_case {
 /* What consumes expected outputs; judgement.h. */
 typedef struct judgement judgement;
 
+/* As in spec/ops.def. */
+typedef enum operation_pairs {
+  PAIRS_NONE,
+  PAIRS_ROWS,
+  PAIRS_PARAMETERS,
+  PAIRS_ALL,
+} operation_pairs;
+
 typedef struct operation {
   const char *name; /* as in spec/ops.def */
   /* The case of c->seed and c->number: parameters, inputs, and outputs, allocated and filled with
@@ -80,7 +88,8 @@ typedef struct operation {
   const char *(*kind)(uint64_t number);
   const char *family; /* the kinds' family: "core", "route" and so on */
   bool potentials;    /* its cases go over the potentials */
-  int64_t cases;      /* how many are run unless the caller says */
+  operation_pairs pairs;
+  int64_t cases; /* how many are run unless the caller says */
 } operation;
 
 extern const operation operations[];

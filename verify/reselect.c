@@ -1,7 +1,7 @@
 #include "reselect.h"
 #include "judgement.h"
+#include "vectors_file.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static phibal_status refuse(const char *id, const char *what) {
@@ -21,13 +21,6 @@ static bool tensor_of(const safetensors_tensor *from, const char *name, tensor *
   if (from->dimensions > TENSOR_RANK || !type_of(from->dtype, &to->type)) return false;
   for (int i = 0; i < to->rank; i++) to->shape[i] = from->shape[i];
   return true;
-}
-
-static const safetensors_tensor *find(const safetensors_file *f, const char *prefix,
-                                      const char *folder, const char *name) {
-  char path[200];
-  snprintf(path, sizeof path, "%s/%s/%s", prefix, folder, name);
-  return safetensors_find(f, path);
 }
 
 static output_id promise_of(const operation *o, const char *name) {
@@ -58,14 +51,14 @@ static phibal_status read_case(const safetensors_file *cases, const json_t *desc
       case_text(c, key, json_string_value(value));
   }
   json_object_foreach(inputs, key, value) {
-    const safetensors_tensor *from = find(cases, prefix, "in", key);
+    const safetensors_tensor *from = vectors_find(cases, prefix, "in", key);
     if (!from || c->input_count == CASE_TENSORS ||
         !tensor_of(from, key, &c->inputs[c->input_count++]))
       return refuse(id, "its inputs are not those of the manifest");
   }
   json_object_foreach(outputs, key, value) {
-    const safetensors_tensor *expected = find(cases, prefix, "expected", key);
-    const safetensors_tensor *bound = find(cases, prefix, "bound", key);
+    const safetensors_tensor *expected = vectors_find(cases, prefix, "expected", key);
+    const safetensors_tensor *bound = vectors_find(cases, prefix, "bound", key);
     const int o = c->output_count;
     if (!expected || o == CASE_TENSORS || !tensor_of(expected, key, &to->expected[o]) ||
         (bound && !tensor_of(bound, key, &to->bound[o])) ||

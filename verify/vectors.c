@@ -217,7 +217,8 @@ static json_t *parameters_json(const operation_case *c) {
 static json_t *flags_json(const flag_set *flags) {
   json_t *to = json_array();
   for (int f = 0; f < FLAG_COUNT; f++)
-    if (flag_set_has(flags, f)) json_array_append_new(to, json_string(flag_describe((flag_id)f)->name));
+    if (flag_set_has(flags, f))
+      json_array_append_new(to, json_string(flag_describe((flag_id)f)->name));
   return to;
 }
 

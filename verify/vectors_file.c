@@ -30,3 +30,10 @@ phibal_status vectors_digest(const char *path, uint64_t *digest) {
   *digest = hash;
   return PHIBAL_OK;
 }
+
+const safetensors_tensor *vectors_find(const safetensors_file *f, const char *prefix,
+                                       const char *folder, const char *name) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/%s/%s", prefix, folder, name);
+  return safetensors_find(f, path);
+}

@@ -3,6 +3,7 @@
 #ifndef PHIBAL_VERIFY_VECTORS_FILE_H
 #define PHIBAL_VERIFY_VECTORS_FILE_H
 
+#include "formats/safetensors.h"
 #include <phibal/status.h>
 #include <stdint.h>
 
@@ -14,5 +15,9 @@ char *vectors_manifest_path(const char *path);
 
 /* FNV-1a, 64 bits, of a file's bytes: what ties a manifest to its file. */
 phibal_status vectors_digest(const char *path, uint64_t *digest);
+
+/* PREFIX/FOLDER/NAME, or null. */
+const safetensors_tensor *vectors_find(const safetensors_file *f, const char *prefix,
+                                       const char *folder, const char *name);
 
 #endif

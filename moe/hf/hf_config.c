@@ -10,6 +10,10 @@
 #define USUAL_NAMES                                                                                \
   .router = "mlp.gate.weight", .bias = "mlp.gate.e_score_correction_bias",                         \
   .expert = "mlp.experts", .gate = "gate_proj", .up = "up_proj", .down = "down_proj"
+/* As Mixtral calls them. */
+#define MIXTRAL_NAMES                                                                              \
+  .router = "block_sparse_moe.gate.weight", .expert = "block_sparse_moe.experts", .gate = "w1",    \
+  .up = "w3", .down = "w2"
 #define SHARED_NAME .shared = "mlp.shared_experts"
 
 const hf_architecture hf_architectures[] = {
@@ -26,11 +30,7 @@ const hf_architecture hf_architectures[] = {
         .class_name = "MixtralForCausalLM",
         .flag = HF_MIXTRAL,
         .normalisation = HF_NORMALISED,
-        .router = "block_sparse_moe.gate.weight",
-        .expert = "block_sparse_moe.experts",
-        .gate = "w1",
-        .up = "w3",
-        .down = "w2",
+        MIXTRAL_NAMES,
     },
     {
         .model_type = "qwen3_moe",
@@ -115,12 +115,8 @@ const hf_architecture hf_architectures[] = {
         .sigmoid = true,
         .normalisation = HF_NORMALISED,
         .qk_norm = QK_NORM_PROJECTION,
-        .router = "block_sparse_moe.gate.weight",
+        MIXTRAL_NAMES,
         .bias = "block_sparse_moe.e_score_correction_bias",
-        .expert = "block_sparse_moe.experts",
-        .gate = "w1",
-        .up = "w3",
-        .down = "w2",
     },
     {
         .model_type = "flex_olmo",

@@ -205,21 +205,21 @@ def play(create: Callable, *, cases: int = 152, seed: int = 1, times: float = 1.
     """Plays traces (VECTORS.md): the state of one layer's balancing through scripts of events, judged between steps.
 
     create(method, k, ranks, start, **settings) makes an implementation, or returns None for what it does not offer.
-    method: 'phi' with settings eta and track ('probability' or 'frequency'), or 'loss-free' with rate
-    and gate ('topk-softmax': logits and bias select; 'sigmoid': sigmoid scores and bias). start: m or the
-    bias [E] to begin with. ranks: what the script divides micro-batches among. The implementation has the methods
+    method: 'phi' with settings eta and track ('probability' or 'frequency'), or 'loss-free' with rate and gate
+    ('topk-softmax': logits and bias select; 'sigmoid': sigmoid scores and bias). start: m or the bias [E] to begin with.
+    ranks: how many there are; each micro-batch is of one. The implementation has the methods
 
-        forward(logits, mask, rank)   a micro-batch of training: logits [T, E], mask [T] (0 is padding)
-        step()                        the optimizer's step, of all ranks
-        state()                       m or the bias, [E]
-        evaluate(logits, mask, rank)  a forward pass outside training
-        checkpointed(logits, mask, rank)  a micro-batch whose activations are not kept: the forward pass, and the backward
-                                      pass, which runs it again
-        save(), load(saved)           of a checkpoint: another instance loads it
-        cast()                        the module's parameters become bfloat16
+        forward(logits, mask, rank)       a micro-batch of training: logits [T, E], mask [T] (0 is padding)
+        checkpointed(logits, mask, rank)  the same without keeping activations: the forward pass, and the backward pass,
+                                          which runs it again
+        evaluate(logits, mask, rank)      a forward pass outside training
+        step()                            the optimizer's step, of all ranks
+        state()                           m or the bias, [E]
+        save(), load(saved)               of a checkpoint: another instance loads it
+        cast()                            the module's parameters become bfloat16
 
-    Scripts with events for which it has no method, or one that raises NotImplementedError, are left out. The other arguments and the report are those of
-    `judge`; the first of its causes says which kind of event breaks the state."""
+    Scripts with events for which it has no method, or one that raises NotImplementedError, are left out. The other
+    arguments and the report are those of `judge`; the first of its causes says which kind of event breaks the state."""
     def run(method, k, ranks, events, rank, observe, event_logits, event_mask, m=None, bias=None, **settings):
         given = dict(method=method, k=k, ranks=ranks, start=m if bias is None else bias, **settings)
         try:

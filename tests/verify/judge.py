@@ -17,33 +17,16 @@ import sys
 import tempfile
 import xml.etree.ElementTree as xml
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tensor_file import load, save
+
 phibal, schema_file = sys.argv[1:]
 try:
     import jsonschema
 except ImportError:
     jsonschema = None
     print("no python3-jsonschema: certificates are not held against their schema")
-
-
-def load(path):
-    """{name: (dtype, shape, bytes)} of a safetensors file."""
-    with open(path, "rb") as f:
-        size = struct.unpack("<Q", f.read(8))[0]
-        header, data = json.loads(f.read(size)), f.read()
-    header.pop("__metadata__", None)
-    return {name: (t["dtype"], t["shape"], data[slice(*t["data_offsets"])]) for name, t in header.items()}
-
-
-def save(path, tensors):
-    header, blocks, at = {}, [], 0
-    for name, (dtype, shape, data) in sorted(tensors.items(), key=lambda t: t[1][0] not in ("F64", "I64")):
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
-        blocks.append(data)
-        at += len(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(blocks))
 
 
 def run(status, *arguments):

@@ -22,6 +22,7 @@ from fractions import Fraction
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import vectors_peer as peer
+from tensor_file import save
 
 phibal = os.path.abspath(sys.argv[1])
 
@@ -234,20 +235,10 @@ with tempfile.TemporaryDirectory() as folder:
         lower.extend(sorted(range(E), key=lambda e: (-row[e], e))[:k])
         other.extend(sorted(range(E), key=lambda e: (-row[e], -e))[:k])
     count = lambda chosen: [chosen.count(e) for e in range(E)]
-    def raw(path, tensors):
-        header, blocks, at = {}, [], 0
-        for name, dtype, shape, data in tensors:
-            header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
-            blocks.append(data)
-            at += len(data)
-        text = json.dumps(header).encode()
-        text += b" " * (-len(text) % 8)
-        with open(path, "wb") as f:
-            f.write(struct.pack("<Q", len(text)) + text + b"".join(blocks))
     counts = lambda chosen: struct.pack("<%dq" % E, *count(chosen))
-    raw("big.safetensors", [("0000/expected/counts", "I64", [E], counts(lower)),
-                            ("0000/in/logits", "F32", [T, E], logits.tobytes()),
-                            ("0000/expected/experts", "I32", [T, k], lower.tobytes())])
+    save("big.safetensors", {"0000/expected/counts": ("I64", [E], counts(lower)),
+                             "0000/in/logits": ("F32", [T, E], logits.tobytes()),
+                             "0000/expected/experts": ("I32", [T, k], lower.tobytes())})
     output = lambda dtype, shape, promise: {"dtype": dtype, "shape": shape, "promise": promise, "optional": False}
     with open(cases.replace(".safetensors", ".json"), encoding="utf-8") as f:
         manifest = json.load(f)
@@ -257,8 +248,8 @@ with tempfile.TemporaryDirectory() as folder:
     with open("big.json", "w", encoding="utf-8") as f:
         json.dump({**manifest, "tensors": "big.safetensors", "digest": fnv("big.safetensors"), "cases": [big]}, f)
     def results_of(chosen):
-        raw("r.safetensors", [("0000/out/counts", "I64", [E], counts(chosen)),
-                              ("0000/out/experts", "I32", [T, k], chosen.tobytes())])
+        save("r.safetensors", {"0000/out/counts": ("I64", [E], counts(chosen)),
+                               "0000/out/experts": ("I32", [T, k], chosen.tobytes())})
     results_of(other)
     s = judge(0, "big.safetensors", "--ties", "any")["selections"]
     assert s["right"] + s["by_tie"] == T and s["by_tie"] > T / 2 and s["wrong"] == 0, s

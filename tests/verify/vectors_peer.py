@@ -1,7 +1,6 @@
 """An independent implementation, naive and in binary64, for vectors_faults.py and ties.py: right, it passes golden vectors;
 with one fault at a time the judge notices, and names what is wrong. It shares no code with phibal: only the files that
 `phibal vectors` writes and `phibal judge` reads, and with other tests the formulas of potentials."""
-import json
 import math
 import os
 import struct
@@ -12,6 +11,7 @@ from fractions import Fraction
 sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reference"))
 from formula_rows import ROWS
+from tensor_file import load, save
 
 CODES = {"F32": "f", "F64": "d", "I32": "i", "I64": "q", "U8": "B"}
 
@@ -22,19 +22,8 @@ class Tensor:
 
 
 def read_tensors(path):
-    with open(path, "rb") as f:
-        data = f.read()
-    size = struct.unpack("<Q", data[:8])[0]
-    tensors = {}
-    for name, t in json.loads(data[8 : 8 + size]).items():
-        if name == "__metadata__":
-            continue
-        first, last = t["data_offsets"]
-        part = data[8 + size + first : 8 + size + last]
-        code = CODES[t["dtype"]]
-        values = list(struct.unpack("<%d%s" % (len(part) // struct.calcsize(code), code), part))
-        tensors[name] = Tensor(t["dtype"], t["shape"], values)
-    return tensors
+    values = lambda code, data: list(struct.unpack("<%d%s" % (len(data) // struct.calcsize(code), code), data))
+    return {name: Tensor(dtype, shape, values(CODES[dtype], data)) for name, (dtype, shape, data) in load(path).items()}
 
 
 def pack(dtype, values):
@@ -50,17 +39,7 @@ def pack(dtype, values):
 
 
 def write_tensors(path, tensors):
-    header, body = {}, b""
-    # Wide elements first, so that each tensor is aligned.
-    for name, t in sorted(tensors.items(), key=lambda item: -struct.calcsize(CODES[item[1].dtype])):
-        data = pack(t.dtype, t.values)
-        header[name] = {"dtype": t.dtype, "shape": t.shape,
-                        "data_offsets": [len(body), len(body) + len(data)]}
-        body += data
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + body)
+    save(path, {name: (t.dtype, t.shape, pack(t.dtype, t.values)) for name, t in tensors.items()})
 
 
 def f32(x):
