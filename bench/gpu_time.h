@@ -1,5 +1,5 @@
-/* Times of kernels: the median of repetitions by device events, of twenty calls each, and one line
- * for each. */
+/* Times of kernels: the median of repetitions by device events, of twenty calls each; one line for
+   each kernel. */
 #ifndef PHIBAL_BENCH_GPU_TIME_H
 #define PHIBAL_BENCH_GPU_TIME_H
 

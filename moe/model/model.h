@@ -198,8 +198,7 @@ int32_t model_tensor_count(const model *m);
 const model_tensor *model_tensors(const model *m);
 int32_t model_moe_layers(const model *m);
 float *model_balance_state(model *m, int32_t moe_layer); /* [E], the balancing state */
-/* [E], the bias in the selection, of the methods that set one and of selection_bias; zeros
- * otherwise */
+/* [E], the selection's bias, of the methods that set one and of selection_bias; else zeros */
 float *model_bias(model *m, int32_t moe_layer);
 bool model_has_bias(const model_config *config, balance_method method);
 

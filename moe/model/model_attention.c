@@ -81,12 +81,10 @@ static void copy_rows(int64_t rows, int64_t n, const float *from, int64_t from_s
     memcpy(to + i * to_stride, from + i * from_stride, (size_t)n * sizeof(float));
 }
 
-/* to [rows][n] += x [rows][n], or with x_stride 0 one row for all; by all threads of a parallel
-   region, as norm_forward. */
-static void add_rows(int64_t rows, int64_t n, const float *x, int64_t x_stride, float *to) {
+void model_add_rows(int64_t rows, int64_t n, const float *x, int64_t x_stride, float *to) {
   if (!omp_get_level()) {
 #pragma omp parallel
-    add_rows(rows, n, x, x_stride, to);
+    model_add_rows(rows, n, x, x_stride, to);
     return;
   }
 #pragma omp for schedule(static)
@@ -132,7 +130,7 @@ static void plain_forward(model *m, int32_t layer, const widths *at) {
   for (int i = 0; i < 3; i++)
     adapted_forward(m, w->qkv + first[i] * at->d, at->tokens, on->normed, at->all,
                     on->qkv + first[i]);
-  if (w->qkv_bias) add_rows(at->tokens, at->all, w->qkv_bias, 0, on->qkv);
+  if (w->qkv_bias) model_add_rows(at->tokens, at->all, w->qkv_bias, 0, on->qkv);
   if (m->config.qk_norm) normalise_heads(m, w, on, at);
 }
 
@@ -190,7 +188,7 @@ static void branch_forward(model *m, int32_t layer, int32_t batch) {
   adapted_forward(m, w->o, at.tokens, on->attended, at.d, to);
   if (!c->post_norm) return;
   norm_forward(&norm, to, at.d, w->attention_norm, on->middle, at.d, on->inverse);
-  add_rows(at.tokens, at.d, on->x, at.d, on->middle);
+  model_add_rows(at.tokens, at.d, on->x, at.d, on->middle);
 }
 
 void attention_branch_forward(model *m, int32_t layer, int32_t batch) {
@@ -227,7 +225,7 @@ static void branch_backward(model *m, int32_t layer, int32_t batch) {
   else
     plain_backward(m, layer, &at);
   if (c->post_norm) {
-    add_rows(at.tokens, at.d, s->normed_gradient, at.d, s->stream_gradient);
+    model_add_rows(at.tokens, at.d, s->normed_gradient, at.d, s->stream_gradient);
     return;
   }
   norm_backward(&norm, on->x, at.d, w->attention_norm, on->inverse, s->normed_gradient, at.d, 1,

@@ -11,11 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_rows(int64_t n, const float *restrict x, float *restrict to) {
-#pragma omp parallel for simd schedule(static)
-  for (int64_t i = 0; i < n; i++) to[i] += x[i];
-}
-
 /* The FFN that every token passes: a dense layer's, or the shared experts'. */
 static ffn_call dense_call(const model *m, int32_t layer, const int64_t offsets[2]) {
   const model_config *c = &m->config;
@@ -65,7 +60,7 @@ static phibal_status dense_forward(model *m, int32_t layer, int64_t tokens, floa
   layer_activations *on = &m->layers[layer];
   if (!w) {
     phibal_status status = adapted_ffn_forward(m, &call, m->scratch.branch);
-    if (!status) add_rows(tokens * d, m->scratch.branch, out);
+    if (!status) model_add_rows(tokens, d, m->scratch.branch, d, out);
     return status;
   }
   phibal_status status = adapted_ffn_forward(m, &call, on->shared_output);
@@ -113,7 +108,7 @@ static phibal_status shared_backward(model *m, int32_t layer, int64_t tokens,
     adapted_backward(m, w, tokens, on->ffn_normed, 1, z_gradient, s->normed_gradient);
   }
   phibal_status status = adapted_ffn_backward(m, &shared, y_gradient, s->h_gradient, s->branch);
-  if (!status) add_rows(tokens * d, s->branch, s->normed_gradient);
+  if (!status) model_add_rows(tokens, d, s->branch, d, s->normed_gradient);
   return status;
 }
 
@@ -178,7 +173,7 @@ phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int
                 : dense_forward(m, layer, tokens, to);
   if (!status && c->post_norm) {
     norm_forward(&norm, to, c->width, w->ffn_norm, out, c->width, on->ffn_inverse);
-    add_rows(tokens * c->width, on->middle, out);
+    model_add_rows(tokens, c->width, on->middle, c->width, out);
   }
   model_clock(&mark, &m->times.experts);
   return status;
@@ -276,7 +271,7 @@ phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch) {
   }
   if (status) return status;
   if (c->post_norm) {
-    add_rows(tokens * c->width, s->normed_gradient, s->stream_gradient);
+    model_add_rows(tokens, c->width, s->normed_gradient, c->width, s->stream_gradient);
     model_clock(&mark, &m->times.experts);
     return PHIBAL_OK;
   }

@@ -195,6 +195,9 @@ float model_embedding_scale(const model_config *config);
 void latent_forward(model *m, int32_t layer, int32_t batch);
 void latent_backward(model *m, int32_t layer, int32_t batch);
 
+/* model_attention.c: to [rows][n] += x [rows][n], or with x_stride 0 one row for all; called by one
+   thread, or by all of a parallel region. */
+void model_add_rows(int64_t rows, int64_t n, const float *x, int64_t x_stride, float *to);
 /* model_attention.c, model_ffn.c: one branch of a layer on T tokens. Backward turns
    scratch.stream_gradient from that of the branch's output into that of its input. */
 void attention_branch_forward(model *m, int32_t layer, int32_t batch);
