@@ -1,6 +1,7 @@
 /* Regular expressions of tokenizer.json files. They mean what they mean in Oniguruma, which the
    Python package `tokenizers` uses, with its tables of Unicode; what is not understood is refused
-   by name. */
+   by name. With a library's matcher the tokens of a text would depend on the version of its tables.
+ */
 #ifndef PHIBAL_MOE_PATTERN_H
 #define PHIBAL_MOE_PATTERN_H
 
