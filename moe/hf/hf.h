@@ -50,9 +50,10 @@ void hf_close(hf_checkpoint *c);
 
 /* Sets the parameters of m, and its selection bias, which was created with `config`: c's own, or
    one that differs from it in nothing that has a shape. F32, BF16 and F16 are read, and F8_E4M3
-   with a scale for each block, which it is multiplied by. Tensors of multi-token prediction are
-   left out, with a line on stderr. PHIBAL_ERROR_FORMAT names the first tensor that is missing, of
-   another shape, there twice, or unknown; PHIBAL_ERROR_UNSUPPORTED one of another type. Then m's
+   with a scale for each block, which it is multiplied by. The experts of a layer are read one by
+   one, or from the two tensors that transformers 5 has them in. Tensors of multi-token prediction
+   are left out, with a line on stderr. PHIBAL_ERROR_FORMAT names the first tensor that is missing,
+   of another shape, there twice, or unknown; PHIBAL_ERROR_UNSUPPORTED one of another type. Then m's
    parameters are unspecified. */
 phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, model *m);
 

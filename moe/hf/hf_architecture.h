@@ -22,10 +22,20 @@ typedef struct hf_architecture {
   bool interleaved; /* rotary pairs, unless a key says otherwise */
   bool post_norm;   /* OLMo 2's place of the norms */
   bool shared_gate;
+  bool own_code; /* its class comes with its checkpoints; transformers does not write them */
   /* Below "model.layers.N.": the router's matrix, its selection bias, an expert's three, and the
      shared experts. */
   const char *router, *bias, *expert, *gate, *up, *down, *shared;
 } hf_architecture;
+
+/* Where a matrix or vector lies in a tensor that may hold more: element (i, j) is number
+   first + i row + j column. */
+typedef struct hf_place {
+  char name[96]; /* of the tensor; empty: nowhere */
+  int32_t dimensions;
+  int64_t shape[3]; /* of the tensor */
+  int64_t first, row, column;
+} hf_place;
 
 /* hf_parts.c: a tensor of a checkpoint, and where its numbers are in a model. */
 typedef struct hf_part {
@@ -34,6 +44,9 @@ typedef struct hf_part {
   int64_t shape[2];
   float *data; /* null: an expert of another rank */
   bool wide;   /* always F32 */
+  /* Where it may be instead: as transformers 5 holds it in memory, and writes it with
+     save_original_format=False, the experts of a layer in one tensor. */
+  hf_place other;
 } hf_part;
 
 /* The list, to be freed; null when out of memory. */

@@ -45,6 +45,7 @@ const hf_architecture hf_architectures[] = {
         .class_name = "DeepseekForCausalLM",
         .flag = HF_DEEPSEEK,
         .normalisation = HF_BY_KEY,
+        .own_code = true,
         USUAL_NAMES,
         SHARED_NAME,
     },

@@ -1,6 +1,8 @@
 /* The tensors of a checkpoint, in the order of the model's. Names are those of the model, but for
    experts, which a checkpoint has one by one, and for what an architecture calls by another name.
- */
+   transformers 5 calls all of them by the model's names, and has the experts of a layer in two
+   tensors: gate_up_proj [E][2 f][d], the rows of an expert's gate before those of its up, and
+   down_proj [E][d][f]. */
 #include "formats/file.h"
 #include "hf_architecture.h"
 #include <stdio.h>
@@ -18,19 +20,41 @@ static bool add_experts(const hf_architecture *a, const model_tensor *tensor, fl
   for (int p = 0; p < 3; p++) {
     if (!string_ends_with(tensor->name, projections[p].end)) continue;
     const int stem = (int)(strlen(tensor->name) - strlen(projections[p].end));
-    const int64_t size = tensor->shape[1] * tensor->shape[2];
+    const int64_t rows = tensor->shape[1], columns = tensor->shape[2], size = rows * columns;
+    const int64_t fused = p < 2 ? 2 * rows : rows;
     for (int64_t e = 0; e < tensor->whole; e++) {
       const int64_t own = e - tensor->first;
       hf_part *part = &parts[(*count)++];
       *part = (hf_part){.dimensions = 2,
-                        .shape = {tensor->shape[1], tensor->shape[2]},
+                        .shape = {rows, columns},
                         .data = own >= 0 && own < tensor->shape[0] ? data + own * size : NULL};
       snprintf(part->name, sizeof part->name, "%.*s%s.%lld.%s.weight", stem, tensor->name,
                a->expert, (long long)e, projections[p].name);
+      if (a->own_code) continue;
+      part->other = (hf_place){.dimensions = 3,
+                               .shape = {tensor->whole, fused, columns},
+                               .first = (e * fused + (p == 1 ? rows : 0)) * columns,
+                               .row = columns,
+                               .column = 1};
+      snprintf(part->other.name, sizeof part->other.name, "%.*smlp.experts.%s", stem, tensor->name,
+               p < 2 ? "gate_up_proj" : "down_proj");
     }
     return true;
   }
   return false;
+}
+
+/* Mixtral's block is `mlp` as any other in transformers 5. */
+static void call_as_usual(hf_part *part) {
+  static const char own[] = "block_sparse_moe";
+  const char *at = strstr(part->name, own);
+  if (!at) return;
+  part->other = (hf_place){.dimensions = part->dimensions,
+                           .shape = {part->shape[0], part->shape[1]},
+                           .row = part->dimensions > 1 ? part->shape[1] : 1,
+                           .column = 1};
+  snprintf(part->other.name, sizeof part->other.name, "%.*smlp%s", (int)(at - part->name),
+           part->name, at + sizeof own - 1);
 }
 
 static void add_tensor(const hf_architecture *a, const model_tensor *tensor, float *data,
@@ -50,6 +74,7 @@ static void add_tensor(const hf_architecture *a, const model_tensor *tensor, flo
              tensor->name, a->shared, of_shared + sizeof shared - 1);
   else
     snprintf(part->name, sizeof part->name, "%s", tensor->name);
+  call_as_usual(part);
 }
 
 hf_part *hf_parts_make(const hf_architecture *a, const model_config *config, model *m,
@@ -70,6 +95,7 @@ hf_part *hf_parts_make(const hf_architecture *a, const model_config *config, mod
         .dimensions = 1, .shape = {config->experts, 1}, .data = model_bias(m, i), .wide = true};
     snprintf(part->name, sizeof part->name, "model.layers.%d.%s", config->dense_layers + i,
              a->bias);
+    call_as_usual(part);
   }
   return parts;
 }

@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where a part is read from. */
+typedef struct read_part {
+  const safetensors_tensor *tensor, *scale; /* of FP8; else null */
+  hf_place place;
+} read_part;
+
 static phibal_status memory_error(const char *folder) {
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory to read it", folder);
 }
@@ -212,36 +218,85 @@ static phibal_status find_scale(const hf_checkpoint *c, const safetensors_tensor
   return status;
 }
 
-static phibal_status check_part(const hf_checkpoint *c, const hf_part *part,
-                                const safetensors_tensor **tensor,
-                                const safetensors_tensor **scale) {
-  phibal_status status = find_tensor(c, part->name, tensor);
-  *scale = NULL;
+/* "[2, 3]" */
+static const char *show_shape(int32_t dimensions, const int64_t *shape, char text[80]) {
+  size_t used = (size_t)snprintf(text, 80, "[");
+  for (int32_t d = 0; d < dimensions && used < 78; d++)
+    used += (size_t)snprintf(text + used, 79 - used, "%s%lld", d ? ", " : "", (long long)shape[d]);
+  snprintf(text + (used < 78 ? used : 78), 2, "]");
+  return text;
+}
+
+/* The tensor that has a part, and where in it: *place is the part's own name for all of a tensor,
+   or its other place. */
+static phibal_status find_part(const hf_checkpoint *c, const hf_part *part, read_part *found) {
+  const safetensors_tensor *own, *other = NULL;
+  *found = (read_part){.place = {.dimensions = part->dimensions,
+                                 .shape = {part->shape[0], part->shape[1]},
+                                 .row = part->dimensions > 1 ? part->shape[1] : 1,
+                                 .column = 1}};
+  phibal_status status = find_tensor(c, part->name, &own);
+  if (!status && *part->other.name) status = find_tensor(c, part->other.name, &other);
   if (status) return status;
-  const safetensors_tensor *t = *tensor;
-  if (!t)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is missing", c->folder,
-                             part->name);
-  bool fits = t->dimensions == part->dimensions;
-  for (int32_t d = 0; fits && d < part->dimensions; d++) fits = t->shape[d] == part->shape[d];
-  if (!fits)
-    return phibal_status_set(PHIBAL_ERROR_FORMAT,
-                             "%s: tensor '%s' has %d dimensions, [%lld, %lld, ...]; the "
-                             "configuration wants %d, [%lld, %lld]",
-                             c->folder, part->name, t->dimensions,
-                             (long long)(t->dimensions > 0 ? t->shape[0] : 1),
-                             (long long)(t->dimensions > 1 ? t->shape[1] : 1), part->dimensions,
-                             (long long)part->shape[0], (long long)part->shape[1]);
-  if (t->dtype == SAFETENSORS_F8_E4M3 && c->config.block[0] > 0) return find_scale(c, t, scale);
-  if (!hf_reads(t->dtype))
-    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "%s: tensor '%s' is of type %s; F32, BF16 and F16 are read", c->folder,
-                             part->name, safetensors_dtype_name(t->dtype));
+  if (!own && !other)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is missing%s%s%s", c->folder,
+                             part->name, *part->other.name ? ", and so is '" : "", part->other.name,
+                             *part->other.name ? "'" : "");
+  if (own && other)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is there, and in '%s' too",
+                             c->folder, part->name, part->other.name);
+  if (other) found->place = part->other;
+  snprintf(found->place.name, sizeof found->place.name, "%s", own ? part->name : part->other.name);
+  found->tensor = own ? own : other;
   return PHIBAL_OK;
 }
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const hf_part *)a)->name, ((const hf_part *)b)->name);
+static phibal_status check_part(const hf_checkpoint *c, const hf_part *part, read_part *found) {
+  phibal_status status = find_part(c, part, found);
+  if (status) return status;
+  const safetensors_tensor *t = found->tensor;
+  const hf_place *place = &found->place;
+  bool fits = t->dimensions == place->dimensions;
+  for (int32_t d = 0; fits && d < place->dimensions; d++) fits = t->shape[d] == place->shape[d];
+  char has[80], wants[80];
+  if (!fits)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT,
+                             "%s: tensor '%s' is %s; the configuration wants %s", c->folder,
+                             place->name, show_shape(t->dimensions, t->shape, has),
+                             show_shape(place->dimensions, place->shape, wants));
+  if (t->dtype == SAFETENSORS_F8_E4M3 && c->config.block[0] > 0 && place->dimensions <= 2)
+    return find_scale(c, t, &found->scale);
+  if (!hf_reads(t->dtype))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: tensor '%s' is of type %s; F32, BF16 and F16 are read", c->folder,
+                             place->name, safetensors_dtype_name(t->dtype));
+  return PHIBAL_OK;
+}
+
+/* The numbers of a part, in the order of its own rows. */
+static void read_numbers(const hf_checkpoint *c, const hf_part *part, const read_part *from) {
+  const hf_place *place = &from->place;
+  const int64_t columns = part->dimensions > 1 ? part->shape[1] : 1;
+  const int64_t bytes = safetensors_dtype_bytes(from->tensor->dtype);
+  safetensors_tensor row = *from->tensor;
+  if (from->scale) {
+    from_blocks(c->config.block, from->tensor, from->scale, part->data);
+    return;
+  }
+  /* Rows that follow each other are one. */
+  const bool whole = place->column == 1 && place->row == columns;
+  const int64_t rows = whole ? 1 : part->shape[0];
+  row.elements = whole ? part->shape[0] * columns : columns;
+  for (int64_t i = 0; i < rows; i++) {
+    row.data = (const char *)from->tensor->data + (place->first + i * place->row) * bytes;
+    hf_numbers(&row, part->data + i * columns);
+  }
+}
+
+static int by_place(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t) * (const void *const *)a,
+                  y = (uintptr_t) * (const void *const *)b;
+  return (x > y) - (x < y);
 }
 
 /* Whether a tensor is of the layers after the model's own. */
@@ -263,19 +318,11 @@ int64_t hf_prediction_tensors(const hf_checkpoint *c) {
   return count;
 }
 
-/* What files hold besides: scales of FP8 weights, which are read with these; multi-token
-   prediction; in old ones frequencies, which are made anew, and a tied head once more. */
+/* What files hold besides: multi-token prediction; in old ones frequencies, which are made anew,
+   and a tied head once more. */
 static bool is_spare(const hf_checkpoint *c, const safetensors_tensor *tensor) {
   if (string_ends_with(tensor->name, ".rotary_emb.inv_freq")) return true;
   if (predicts_more(c, tensor)) return true;
-  if (c->config.block[0] && string_ends_with(tensor->name, ".weight_scale_inv")) {
-    const safetensors_tensor *weight = NULL;
-    char *name =
-        string_format("%.*s", (int)(strlen(tensor->name) - strlen("_scale_inv")), tensor->name);
-    const bool found = name && !find_tensor(c, name, &weight) && weight;
-    free(name);
-    return found && weight->dtype == SAFETENSORS_F8_E4M3;
-  }
   const safetensors_tensor *embedding = NULL;
   if (c->config.model.untied_head || strcmp(tensor->name, "lm_head.weight")) return false;
   if (find_tensor(c, "model.embed_tokens.weight", &embedding) || !embedding) return false;
@@ -283,17 +330,14 @@ static bool is_spare(const hf_checkpoint *c, const safetensors_tensor *tensor) {
          !memcmp(tensor->data, embedding->data, (size_t)tensor->bytes);
 }
 
-/* `parts` are sorted by name. */
-static phibal_status check_unknown(const hf_checkpoint *c, const hf_part *parts, int64_t count) {
+/* `known` are the tensors that are read, sorted by their places in memory. */
+static phibal_status check_unknown(const hf_checkpoint *c, const safetensors_tensor **known,
+                                   int64_t count) {
   for (int32_t i = 0; i < c->files; i++)
     for (int64_t t = 0; t < c->file[i].count; t++) {
       const safetensors_tensor *tensor = &c->file[i].tensors[t];
-      hf_part key;
-      snprintf(key.name, sizeof key.name, "%s", tensor->name);
-      const hf_part *part = strlen(tensor->name) < sizeof key.name
-                                ? bsearch(&key, parts, (size_t)count, sizeof *parts, by_name)
-                                : NULL;
-      if (part || is_spare(c, tensor)) continue;
+      if (bsearch(&tensor, known, (size_t)count, sizeof *known, by_place) || is_spare(c, tensor))
+        continue;
       char shown[HF_SHOWN];
       return phibal_status_set(PHIBAL_ERROR_FORMAT,
                                "%s: tensor %s: not part of %s as described by config.json",
@@ -316,43 +360,46 @@ phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, mod
   int64_t count = 0;
   hf_part *parts = hf_parts_make(c->config.architecture, config, m, &count);
   if (!parts) return memory_error(c->folder);
-  const safetensors_tensor **found = calloc(2 * (size_t)count, sizeof *found);
-  const safetensors_tensor **scale = found + count;
-  phibal_status status = found ? PHIBAL_OK : memory_error(c->folder);
-  qsort(parts, (size_t)count, sizeof *parts, by_name);
+  read_part *found = calloc((size_t)count, sizeof *found);
+  const safetensors_tensor **known = calloc(2 * (size_t)count, sizeof *known);
+  phibal_status status = found && known ? PHIBAL_OK : memory_error(c->folder);
   /* All shapes before the first copy. */
-  for (int64_t i = 0; i < count && !status; i++)
-    status = check_part(c, &parts[i], &found[i], &scale[i]);
-  if (!status) status = check_unknown(c, parts, count);
+  for (int64_t i = 0; i < count && !status; i++) {
+    status = check_part(c, &parts[i], &found[i]);
+    known[2 * i] = found[i].tensor, known[2 * i + 1] = found[i].scale;
+  }
+  if (!status) {
+    qsort(known, 2 * (size_t)count, sizeof *known, by_place);
+    status = check_unknown(c, known, 2 * count);
+  }
   if (!status) {
     int64_t bad = count;
 #pragma omp parallel for schedule(dynamic) reduction(min : bad)
     for (int64_t i = 0; i < count; i++) {
       if (!parts[i].data) continue;
-      if (scale[i])
-        from_blocks(c->config.block, found[i], scale[i], parts[i].data);
-      else
-        hf_numbers(found[i], parts[i].data);
+      read_numbers(c, &parts[i], &found[i]);
       /* The numbers as they are read: in FP8 a scale makes them. */
+      const int64_t columns = parts[i].dimensions > 1 ? parts[i].shape[1] : 1;
       const safetensors_tensor read = {.name = parts[i].name,
                                        .dtype = SAFETENSORS_F32,
-                                       .dimensions = found[i]->dimensions,
-                                       .shape = {found[i]->shape[0], found[i]->shape[1]},
+                                       .dimensions = parts[i].dimensions,
+                                       .shape = {parts[i].shape[0], parts[i].shape[1]},
                                        .data = parts[i].data,
-                                       .elements = found[i]->elements};
-      if (safetensors_nonfinite(scale[i] ? &read : found[i]) >= 0 && i < bad) bad = i;
+                                       .elements = parts[i].shape[0] * columns};
+      if (safetensors_nonfinite(&read) >= 0 && i < bad) bad = i;
     }
-    if (bad < count && scale[bad])
+    if (bad < count && found[bad].scale)
       status =
           phibal_status_set(PHIBAL_ERROR_NONFINITE, "%s: tensor '%s': a number of it is not finite",
                             c->folder, parts[bad].name);
     else if (bad < count)
-      status = safetensors_check_finite(c->folder, found[bad]);
+      status = safetensors_check_finite(c->folder, found[bad].tensor);
   }
   const int64_t left = status ? 0 : hf_prediction_tensors(c);
   if (left)
     fprintf(stderr, "phibal: %s: %lld tensors of multi-token prediction are left out\n", c->folder,
             (long long)left);
+  free(known);
   free(found);
   free(parts);
   return status;

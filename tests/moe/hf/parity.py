@@ -7,7 +7,7 @@ Of each family that phibal has, the fixture's configuration and three unusual on
 (make_fixtures.py). A row has what phibal is off from transformers, in parts of the largest number of its kind: logits of
 a position, gates of a token, gradients of a tensor; the routes with the same expert; the tokens of greedy
 generation that are the same, of transformers' generate() and of phibal's; and the tensors that `phibal export` writes with the
-same name and bits. A second table has the architectures that phibal does not have. --write puts the rows into
+same name and bits, also from a checkpoint in which transformers has fused the experts of a layer. A second table has the architectures that phibal does not have. --write puts the rows into
 README; without it, README has to have a row of each configuration and none else, and all numbers have to be within the
 bounds in `row` below.
 
@@ -178,12 +178,27 @@ def same_greedy(model, folder):
     return sum(a == b for a, b in zip(theirs, ours))
 
 
-def same_export(folder, scratch):
-    """(tensors with the same bits, all), exported with and without the config.json of the model."""
-    before, same = tensors(folder), None
-    for like in True, False:
-        out = scratch / f"{folder.name}-{like}"
-        run(phibal, "export", "--load", folder, "--out", out, "--dtype", "bfloat16", *(["--like", folder] if like else []))
+def save_fused(model, folder):
+    """The checkpoint with the experts of a layer in two tensors, as transformers 5 holds them in memory."""
+    model.to(torch.bfloat16)
+    for name, b in model.named_buffers():
+        if name.endswith("e_score_correction_bias"):
+            b.data = b.data.float()
+    model.save_pretrained(folder, save_original_format=False)
+    model.float()
+    assert any(name.endswith("experts.gate_up_proj") for name in tensors(folder))
+
+
+def same_export(model, folder, scratch):
+    """(tensors with the same bits, all), exported with and without the config.json of the model, and from fused
+    experts. transformers has no class of its own for DeepSeek-MoE, and writes Kimi K2 as DeepSeek-V3."""
+    before, same, fused = tensors(folder), None, scratch / f"{folder.name}-fused"
+    has_class = json.loads((folder / "config.json").read_text())["model_type"] != "deepseek"
+    if has_class:
+        save_fused(model, fused)
+    for source, like in [(folder, True), (folder, False)] + has_class * [(fused, False), (fused, True)]:
+        out = scratch / f"{source.name}-{like}"
+        run(phibal, "export", "--load", source, "--out", out, "--dtype", "bfloat16", *(["--like", source] if like else []))
         after = tensors(out)
         equal = sum(name in after and tensor.dtype == after[name].dtype and
                     bool((tensor.view(torch.uint8) == after[name].view(torch.uint8)).all()) for name, tensor in before.items())
@@ -197,7 +212,7 @@ def row(family, words, scratch, number):
     folder = scratch / str(number)
     model = make_fixtures.make(family, config, folder)
     off = json.loads(run(program, folder))
-    greedy, (same, count) = same_greedy(model, folder), same_export(folder, scratch)
+    greedy, (same, count) = same_greedy(model, folder), same_export(model, folder, scratch)
     assert max(off["logits"], off["gates"], off["router_logits"], off["loss"]) <= 1e-4, (family, words, off)
     assert off["gradients"] <= 1e-3 and off["other_experts"] == 0 and greedy == 8 and same == count, (
         family, words, off, greedy, same, count)

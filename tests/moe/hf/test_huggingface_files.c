@@ -761,7 +761,7 @@ Test(huggingface_files, refuses_tensors) {
                       "'model.layers.1.mlp.experts.3.up_proj.weight' is missing");
   c = copy_begin("olmoe");
   tensor_of(&c, "model.layers.1.self_attn.k_norm.weight")->shape[0] = 4;
-  expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "'model.layers.1.self_attn.k_norm.weight' has 1");
+  expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "'model.layers.1.self_attn.k_norm.weight' is [4]");
 }
 
 /* Transposed where they are not square, of a type that is not read, a tied head that is another. */
@@ -770,7 +770,7 @@ Test(huggingface_files, refuses_shapes_and_types) {
   copy c = copy_begin("deepseek_v2");
   safetensors_tensor *tensor = tensor_of(&c, "model.layers.1.mlp.experts.0.down_proj.weight");
   tensor->shape[0] = 6, tensor->shape[1] = 16;
-  expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "[6, 16, ...]; the configuration wants 2, [16, 6]");
+  expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "is [6, 16]; the configuration wants [16, 6]");
   c = copy_begin("deepseek_v2");
   tensor = tensor_of(&c, "model.norm.weight");
   tensor->dtype = SAFETENSORS_F64, tensor->data = wide;
@@ -1014,6 +1014,142 @@ Test(huggingface_files, fp8_weights_and_multi_token_prediction) {
     cr_expect(read_quantised(refused[i].config, refused[i].code, refused[i].scaled, first, &left),
               "case %zu", i);
     cr_expect(message_has(refused[i].message), "case %zu: %s", i, phibal_status_message());
+  }
+}
+
+/* What read_fused changes beside. */
+typedef enum fused_fault {
+  FUSED_WELL,
+  FUSED_DOWN_ALONE, /* down_proj only: not a fault */
+  FUSED_TWICE,      /* an expert's matrix beside the tensor that has it too */
+  FUSED_SHAPE,      /* [E][d][2 f] */
+  FUSED_NAN,        /* in the last expert's up */
+  FUSED_FP8,
+} fused_fault;
+
+/* Reads a fixture whose layers have their experts in gate_up_proj [E][2 f][d] and down_proj
+   [E][d][f], as transformers 5 writes them with save_original_format=False. */
+static phibal_status read_fused(parity *p, const hf_part *parts, int64_t count, fused_fault fault) {
+  safetensors_tensor *tensors = calloc((size_t)count, sizeof *tensors);
+  char(*names)[96] = calloc((size_t)count, sizeof *names);
+  float *numbers = calloc((size_t)model_parameter_count(p->m) + 1, sizeof *numbers);
+  const int64_t experts = p->config.experts, f = p->config.hidden, d = p->config.width;
+  int64_t used = 0, n = 0, layers = 0;
+  for (int64_t i = 0; i < count; i++) {
+    char *dot = strstr(parts[i].name, "experts.");
+    const bool is_expert = dot && !strstr(parts[i].name, "shared_expert");
+    const bool down = is_expert && (string_ends_with(parts[i].name, ".down_proj.weight") ||
+                                    string_ends_with(parts[i].name, ".w2.weight"));
+    const bool alone = fault == FUSED_DOWN_ALONE && !down;
+    safetensors_tensor *to = &tensors[n];
+    if (is_expert && !alone &&
+        (!strstr(parts[i].name, "experts.0.") || strstr(parts[i].name, "up_proj") ||
+         strstr(parts[i].name, ".w3.")))
+      continue; /* all of a layer with the first's gate or down */
+    snprintf(names[n], sizeof *names, "%s", parts[i].name);
+    char *block = strstr(names[n], "block_sparse_moe");
+    *to = (safetensors_tensor){.name = names[n],
+                               .dtype = SAFETENSORS_F32,
+                               .dimensions = parts[i].dimensions,
+                               .shape = {parts[i].shape[0], parts[i].shape[1]},
+                               .data = parts[i].data};
+    n++;
+    if (block && !(is_expert && alone)) {
+      char rest[96];
+      snprintf(rest, sizeof rest, "%s", block + strlen("block_sparse_moe"));
+      snprintf(block, (size_t)(names[n - 1] + sizeof *names - block), "mlp%s", rest);
+    }
+    if (!is_expert || alone) continue;
+    layers += down;
+    float *all = numbers + used;
+    snprintf(strstr(names[n - 1], "experts."), 32, "experts.%s",
+             down ? "down_proj" : "gate_up_proj");
+    const int64_t rows = down ? d : 2 * f, columns = down ? f : d;
+    used += experts * rows * columns;
+    to->dimensions = 3;
+    to->shape[0] = experts, to->shape[1] = rows, to->shape[2] = columns;
+    to->data = all;
+    /* The parts of one projection follow each other; up's come after gate's. */
+    for (int64_t e = 0; e < experts; e++) {
+      const size_t each = (size_t)(f * d) * sizeof(float);
+      memcpy(all + e * rows * columns, parts[i + e].data, each);
+      if (!down) memcpy(all + e * rows * columns + f * d, parts[i + experts + e].data, each);
+    }
+    if (fault == FUSED_SHAPE && !down) to->shape[1] = columns, to->shape[2] = rows;
+    if (fault == FUSED_NAN && !down) all[experts * rows * columns - 1] = NAN;
+    if (fault == FUSED_FP8) to->dtype = SAFETENSORS_F8_E4M3;
+    if (fault == FUSED_TWICE && down && layers == 1)
+      tensors[n++] = (safetensors_tensor){.name = parts[i].name,
+                                          .dtype = SAFETENSORS_F32,
+                                          .dimensions = 2,
+                                          .shape = {d, f},
+                                          .data = parts[i].data};
+  }
+  char *folder = scratch_folder(), *path = string_format("%s/model.safetensors", folder);
+  json_t *json = hf_config_make(p->checkpoint.config.architecture, &p->config);
+  if (fault == FUSED_FP8)
+    json_object_set_new(
+        json, "quantization_config",
+        json_loads("{\"quant_method\": \"fp8\", \"weight_block_size\": [7, 9]}", 0, NULL));
+  must(safetensors_write(path, tensors, n, NULL, 0));
+  must(hf_json_write(folder, "config.json", json));
+  float *bias = p->config.selection_bias ? model_bias(p->m, 0) : NULL;
+  float kept = bias ? *bias : 0;
+  for (int64_t i = 0; i < model_parameter_count(p->m); i++) model_parameters(p->m)[i] = -7;
+  if (bias) *bias = -7;
+  phibal_status status = hf_load(folder, NULL, &p->config, p->m);
+  if (bias) cr_expect(status || *bias == kept);
+  json_decref(json);
+  folder_remove(folder);
+  free(tensors), free(names), free(numbers), free(folder), free(path);
+  return status;
+}
+
+Test(huggingface_files, fused_experts) {
+  static const struct {
+    fused_fault fault;
+    const char *message; /* null: read, to the same bits */
+  } cases[] = {{FUSED_WELL, NULL},
+               {FUSED_DOWN_ALONE, NULL},
+               {FUSED_TWICE, "is there, and in 'model.layers."},
+               {FUSED_SHAPE, "experts.gate_up_proj' is ["},
+               {FUSED_NAN, NULL},
+               {FUSED_FP8, "is of type F8_E4M3"}};
+  for (int i = 0; i < parity_count; i++) {
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+      parity p = {0};
+      int64_t count;
+      parity_open(parity_names[i], NULL, &p);
+      const hf_architecture *a = p.checkpoint.config.architecture;
+      hf_part *parts = hf_parts_make(a, &p.config, p.m, &count);
+      const size_t bytes = (size_t)model_parameter_count(p.m) * sizeof(float);
+      float *before = malloc(bytes);
+      memcpy(before, model_parameters(p.m), bytes);
+      /* Where gate_up_proj is square there is no other shape. */
+      const bool square = 2 * p.config.hidden == p.config.width && cases[k].fault == FUSED_SHAPE;
+      const phibal_status status =
+          square ? PHIBAL_OK : read_fused(&p, parts, count, cases[k].fault);
+      char place[96];
+      snprintf(place, sizeof place, "experts.gate_up_proj'[%d][%d][%d] is NaN",
+               p.config.experts - 1, 2 * p.config.hidden - 1, p.config.width - 1);
+      const char *message =
+          a->own_code ? "experts.0.down_proj.weight' is missing" : cases[k].message;
+      if (a->own_code && cases[k].fault != FUSED_DOWN_ALONE) message = "is missing";
+      if (square)
+        ;
+      else if (message)
+        cr_expect(status && message_has(message), "%s, case %zu: %s", parity_names[i], k,
+                  status ? phibal_status_message() : "read");
+      else if (cases[k].fault == FUSED_NAN)
+        cr_expect(status == PHIBAL_ERROR_NONFINITE && message_has(place), "%s: %s", parity_names[i],
+                  status ? phibal_status_message() : "read");
+      else
+        cr_expect(!status && !memcmp(before, model_parameters(p.m), bytes), "%s, case %zu: %s",
+                  parity_names[i], k, status ? phibal_status_message() : "other bits");
+      free(before);
+      free(parts);
+      parity_close(&p);
+    }
   }
 }
 
