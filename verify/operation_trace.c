@@ -4,153 +4,27 @@
    checkpoint, and round it when a module is cast.
 
    The state is asked for between steps only, where all implementations have to agree: some average
-   in the forward pass, some in the optimizer's step. The script has three optimizer steps. A case
-   adds none, one, two or all of the features below to it; every pair of them is there for every
-   method. */
+   in the forward pass, some in the optimizer's step. Every pair of features (trace_script.h) is
+   there for every method. */
 #include "judgement.h"
+#include "trace_script.h"
 #include <math.h>
 #include <phibal/balance.h>
 #include <phibal/reference_moe.h>
 #include <string.h>
 
-enum { STREAM_TRACE = 120, PRECISION = 96, STEPS = 3 };
-
-/* EVENT(ID, what it is); their numbers are in the tensor `events`. */
-typedef enum trace_event {
-  TRACE_FORWARD,   /* of a micro-batch, in training */
-  TRACE_RECOMPUTE, /* the same forward pass again, for the backward pass */
-  TRACE_EVALUATE,  /* a forward pass outside training */
-  TRACE_STEP,      /* the optimizer step, on all ranks */
-  TRACE_RELOAD,    /* the state is saved, and a new instance loads it */
-  TRACE_CAST,      /* the module is cast to bfloat16 */
-} trace_event;
-
-/* FEATURE(ID, flag) */
-#define TRACE_FEATURES(FEATURE)                                                                    \
-  FEATURE(MICRO_BATCHES, FLAG_MICRO_BATCHES)                                                       \
-  FEATURE(RANKS, FLAG_RANKS)                                                                       \
-  FEATURE(PADDING, FLAG_PADDING)   /* as much of it as falls to each micro-batch */                \
-  FEATURE(NO_TOKEN, FLAG_NO_TOKEN) /* micro-batches of nothing but padding */                      \
-  FEATURE(RECOMPUTATION, FLAG_RECOMPUTATION)                                                       \
-  FEATURE(EVALUATION, FLAG_EVALUATION) /* in a step's midst, and between two */                    \
-  FEATURE(RELOADING, FLAG_RELOADING)                                                               \
-  FEATURE(CASTING, FLAG_CASTING)
-
-enum {
-#define FEATURE(ID, flag) FEATURE_##ID,
-  TRACE_FEATURES(FEATURE)
-#undef FEATURE
-      FEATURES
-};
-
-static const flag_id feature_flags[] = {
-#define FEATURE(ID, flag) flag,
-    TRACE_FEATURES(FEATURE)
-#undef FEATURE
-};
-
-/* None, each, each pair, all; and that for each method. */
-enum { PAIRS = FEATURES * (FEATURES - 1) / 2, SETS = 1 + FEATURES + PAIRS + 1 };
+enum { STREAM_TRACE = 120, PRECISION = 96 };
 
 /* phi follows probabilities or frequencies; loss-free selects by logits or by sigmoid scores. */
 enum { TRACE_PROBABILITY, TRACE_FREQUENCY, TRACE_LOGITS, TRACE_SIGMOID, METHODS };
 
 static uint32_t feature_set(uint64_t number) {
-  uint64_t i = case_base(number) / METHODS % SETS;
-  if (i == 0) return 0;
-  if (i <= FEATURES) return UINT32_C(1) << (i - 1);
-  if (i == SETS - 1) return (UINT32_C(1) << FEATURES) - 1;
-  i -= 1 + FEATURES;
-  for (uint32_t a = 0;; a++) {
-    const uint64_t with_a = FEATURES - 1 - a;
-    if (i < with_a) return UINT32_C(1) << a | UINT32_C(1) << (a + 1 + i);
-    i -= with_a;
-  }
+  return trace_feature_set(case_base(number) / METHODS % TRACE_STATE_SETS, TRACE_STATES);
 }
 
 /* The first of its features. */
 const char *operation_kind_trace(uint64_t number) {
-  const uint32_t set = feature_set(number);
-  for (int feature = 0; feature < FEATURES; feature++)
-    if (set >> feature & 1) return flag_describe(feature_flags[feature])->name;
-  return "ordinary";
-}
-
-/* The script while it is written: first counted, then put down. */
-typedef struct trace_script {
-  random_stream r;
-  uint32_t features;
-  int64_t T, E, events;
-  int64_t observed;      /* events after which the state is asked for */
-  bool between;          /* two steps */
-  int32_t *event, *rank; /* [N]; null while counting */
-  uint8_t *observe;      /* [N] */
-  float *logits;         /* [N][T][E] */
-  uint8_t *mask;         /* [N][T] */
-} trace_script;
-
-static bool has(const trace_script *s, int feature) {
-  return s->features >> feature & 1;
-}
-
-/* No two scores of a token are equal, whatever multiple of 2^-8 the biases are: nothing here is
-   about ties. */
-static void draw_tokens(trace_script *s, bool nothing, bool crowded) {
-  float *x = s->logits + s->events * s->T * s->E;
-  uint8_t *mask = s->mask + s->events * s->T;
-  const int64_t valid = nothing                   ? 0
-                        : has(s, FEATURE_PADDING) ? random_integer(&s->r, 1, s->T - 1)
-                                                  : s->T;
-  for (int64_t t = 0; t < s->T; t++) {
-    mask[t] = t < valid;
-    for (int64_t e = 0; e < s->E; e++) {
-      double logit = floor(256 * random_normal(&s->r)) / 256 + (double)e / 4096;
-      /* What must not be counted would change all counts. */
-      if ((crowded || !mask[t]) && e == 0) logit += 16;
-      x[t * s->E + e] = (float)logit;
-    }
-  }
-}
-
-static void add_event(trace_script *s, trace_event event, int32_t rank, bool nothing) {
-  const bool observe = event == TRACE_STEP || (s->between && event != TRACE_FORWARD);
-  s->between = observe;
-  s->observed += observe;
-  if (s->event) {
-    s->observe[s->events] = observe;
-    s->event[s->events] = (int32_t)event;
-    s->rank[s->events] = rank;
-    if (event == TRACE_FORWARD || event == TRACE_EVALUATE)
-      draw_tokens(s, nothing, event == TRACE_EVALUATE);
-    if (event == TRACE_RECOMPUTE) { /* what this rank has just computed */
-      const int64_t tokens = s->T, row = s->T * s->E, at = s->events;
-      memcpy(s->logits + at * row, s->logits + (at - 1) * row, (size_t)row * sizeof *s->logits);
-      memcpy(s->mask + at * tokens, s->mask + (at - 1) * tokens, (size_t)tokens);
-    }
-  }
-  s->events++;
-}
-
-static void write_script(trace_script *s) {
-  s->events = s->observed = 0;
-  s->between = false;
-  for (int step = 0; step < STEPS; step++) {
-    const int batches = has(s, FEATURE_MICRO_BATCHES) ? 2 + step % 2 : 1;
-    const int32_t ranks = has(s, FEATURE_RANKS) ? 2 : 1;
-    for (int batch = 0; batch < batches; batch++)
-      for (int32_t rank = 0; rank < ranks; rank++) {
-        const bool nothing = has(s, FEATURE_NO_TOKEN) && step == 1 && batch == 0 && rank == 0;
-        add_event(s, TRACE_FORWARD, rank, nothing);
-        /* In part, as is usual: tokens that are counted twice weigh more than others then. */
-        if (has(s, FEATURE_RECOMPUTATION) && batch == 0 && rank == 0)
-          add_event(s, TRACE_RECOMPUTE, rank, false);
-        if (has(s, FEATURE_EVALUATION) && batch == 0) add_event(s, TRACE_EVALUATE, rank, false);
-      }
-    add_event(s, TRACE_STEP, 0, false);
-    if (has(s, FEATURE_EVALUATION) && step == 0) add_event(s, TRACE_EVALUATE, 0, false);
-    if (has(s, FEATURE_RELOADING) && step < 2) add_event(s, TRACE_RELOAD, 0, false);
-    if (has(s, FEATURE_CASTING) && step == 0) add_event(s, TRACE_CAST, 0, false);
-  }
+  return flag_describe(trace_first_flag(feature_set(number)))->name;
 }
 
 static phibal_status make_phi(operation_case *c, trace_script *s, bool frequency) {
@@ -182,26 +56,17 @@ static phibal_status make_loss_free(operation_case *c, trace_script *s, bool sig
 
 phibal_status operation_trace_make(operation_case *c) {
   trace_script s = {.r = random_start(c->seed, STREAM_TRACE, c->number),
-                    .features = feature_set(c->number)};
+                    .features = feature_set(c->number),
+                    .sequences = 1};
   const bool small = case_is_small(c->number);
   const uint64_t method = case_base(c->number) % METHODS;
   s.T = random_integer(&s.r, 3, small ? 3 : 9);
   s.E = random_integer(&s.r, 3, small ? 3 : 8);
-  write_script(&s);
   const bool phi = method == TRACE_PROBABILITY || method == TRACE_FREQUENCY;
   case_text(c, "method", phi ? "phi" : "loss-free");
   case_integer(c, "k", random_integer(&s.r, 1, 2));
-  case_integer(c, "ranks", has(&s, FEATURE_RANKS) ? 2 : 1);
-  s.event = case_add_input(c, "events", TENSOR_I32, 1, s.events);
-  s.rank = case_add_input(c, "rank", TENSOR_I32, 1, s.events);
-  s.observe = case_add_input(c, "observe", TENSOR_U8, 1, s.events);
-  s.logits = case_add_input(c, "event-logits", TENSOR_F32, 3, s.events, s.T, s.E);
-  s.mask = case_add_input(c, "event-mask", TENSOR_U8, 2, s.events, s.T);
-  if (case_status(c) != PHIBAL_OK) return case_status(c);
-  write_script(&s);
-  for (int feature = 0; feature < FEATURES; feature++)
-    if (has(&s, feature)) case_flag(c, feature_flags[feature]);
-  if (has(&s, FEATURE_NO_TOKEN)) case_flag(c, FLAG_PADDING);
+  case_integer(c, "ranks", trace_has(&s, TRACE_HAS_RANKS) ? 2 : 1);
+  if (trace_write(c, &s, true) != PHIBAL_OK) return case_status(c);
   return phi ? make_phi(c, &s, method == TRACE_FREQUENCY)
              : make_loss_free(c, &s, method == TRACE_SIGMOID);
 }

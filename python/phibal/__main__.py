@@ -19,7 +19,7 @@ def main() -> int:
     v = commands.add_parser("verify", help="judge a function on the cases of an operation", epilog=parser.epilog)
     v.add_argument("function", metavar="MODULE:FUNCTION")
     v.add_argument("--op", required=True, help="operation; `phibal verify --list` names them")
-    v.add_argument("--cases", type=int, default=24)
+    v.add_argument("--cases", type=int, help="by number; without, the default set of `phibal vectors`")
     v.add_argument("--seed", type=int, default=1)
     v.add_argument("--times", type=float, default=1.0, help="multiplies the bounds")
     v.add_argument("--format", choices=("binary32", "bfloat16", "binary16"), help="of the results")

@@ -39,11 +39,12 @@ def _python(name: str) -> str:
 class _Vectors:
     """The files of `phibal vectors`, in a folder that the caller removes."""
 
-    def __init__(self, folder: str, op: str, seed: int, cases: int):
-        if not isinstance(cases, int) or cases < 1:
-            raise ValueError(f"cases: expected at least 1, got {cases!r}")
+    def __init__(self, folder: str, op: str, seed: int, cases: Optional[int]):
+        if cases is not None and (not isinstance(cases, int) or cases < 1):
+            raise ValueError(f"cases: expected at least 1, or None, got {cases!r}")
         self.path = os.path.join(folder, "cases.npz")
-        _phibal("vectors", f"--op={op}", f"--cases={cases}", f"--seed={seed}", "--out", self.path)
+        number = [] if cases is None else [f"--cases={cases}"]
+        _phibal("vectors", f"--op={op}", *number, f"--seed={seed}", "--out", self.path)
         with open(self.path[:-4] + ".json", encoding="utf-8") as file:
             self.manifest = json.load(file)
         with np.load(self.path) as file:
@@ -58,9 +59,10 @@ class _Vectors:
                        tensor("expected", c["outputs"]), tensor("bound", c["outputs"]))
 
 
-def vectors(op: str, seed: int = 1, cases: int = 24) -> Iterator[Case]:
+def vectors(op: str, seed: int = 1, cases: Optional[int] = None) -> Iterator[Case]:
     """The cases of an operation (`phibal verify --list` names them): inputs, expected outputs and a bound for each
-    element. The same arguments give the same bits on every machine."""
+    element; by default those of a file (VECTORS.md), among them the ones that combine features. The same arguments give
+    the same bits on every machine."""
     with tempfile.TemporaryDirectory(prefix="phibal-") as folder:
         found = _Vectors(folder, op, seed, cases)
     yield from found
@@ -143,12 +145,12 @@ def _arguments(function: Callable, case: Case, to: Optional[Callable]) -> dict:
     return {n: v for n, v in given.items() if n in names}
 
 
-def judge(op: str, function: Callable, *, cases: int = 24, seed: int = 1, times: float = 1.0,
+def judge(op: str, function: Callable, *, cases: Optional[int] = None, seed: int = 1, times: float = 1.0,
           format: Optional[str] = None, without: Sequence[str] = (), to: Optional[Callable] = None) -> Report:
     """Calls the function on each case, with the case's inputs and parameters by name ('-' written '_'), and judges the
     dictionary of outputs that it returns. None leaves a case out. An input the function has no name for raises.
 
-    times: bounds are multiplied by it (a softmax in binary32 keeps 128). format: 'bfloat16' or 'binary16' where results
+    cases: how many by number; None for the default set, with those that combine features. times: bounds are multiplied by it (a softmax in binary32 keeps 128). format: 'bfloat16' or 'binary16' where results
     are in that format. without: outputs that are not judged. to: turns each input, a numpy array, into what the function
     takes: torch.from_numpy for example. Raises ValueError for an operation that is not there."""
     with tempfile.TemporaryDirectory(prefix="phibal-") as folder:
@@ -201,26 +203,35 @@ def _judge(folder: str, files: _Vectors, function: Callable, times: float, forma
 EVENTS = ("forward", "recompute", "evaluate", "step", "reload", "cast")
 
 
-def play(create: Callable, *, cases: int = 152, seed: int = 1, times: float = 1.0, to: Optional[Callable] = None) -> Report:
-    """Plays traces (VECTORS.md): the state of one layer's balancing through scripts of events, judged between steps.
+def play(create: Callable, *, op: str = "trace", cases: Optional[int] = None, seed: int = 1, times: float = 1.0,
+         to: Optional[Callable] = None) -> Report:
+    """Plays traces (VECTORS.md): scripts of events around one layer's balancing, judged step by step. op: 'trace', the
+    state between steps, or 'loss-trace', the auxiliary losses and their gradients.
 
     create(method, k, ranks, start, **settings) makes an implementation, or returns None for what it does not offer.
-    method: 'phi' with settings eta and track ('probability' or 'frequency'), or 'loss-free' with rate and gate
-    ('topk-softmax': logits and bias select; 'sigmoid': sigmoid scores and bias). start: m or the bias [E] to begin with.
-    ranks: how many there are; each micro-batch is of one. The implementation has the methods
+    ranks: how many there are; each micro-batch is of one. With trace, method is 'phi' with settings eta and track
+    ('probability' or 'frequency'), or 'loss-free' with rate and gate ('topk-softmax': logits and bias select; 'sigmoid':
+    sigmoid scores and bias); start is m or the bias [E] to begin with. With loss-trace, method is 'switch',
+    'switch-global', 'sequence' or 'z-loss', settings are gate, weights ('tokens' or 'micro-batches'), sequences (that each
+    micro-batch consists of) and alpha; start is the selection's bias [E], which stays, or None. The implementation has the
+    methods
 
         forward(logits, mask, rank)       a micro-batch of training: logits [T, E], mask [T] (0 is padding)
         checkpointed(logits, mask, rank)  the same without keeping activations: the forward pass, and the backward pass,
                                           which runs it again
         evaluate(logits, mask, rank)      a forward pass outside training
         step()                            the optimizer's step, of all ranks
-        state()                           m or the bias, [E]
+        state()                           m or the bias, [E]: of traces of states
         save(), load(saved)               of a checkpoint: another instance loads it
         cast()                            the module's parameters become bfloat16
 
+    With loss-trace step() returns what the forward passes since the last one came to, a dictionary: "gradients", one [T, E]
+    for each of them in their order, with all factors by which they reach the parameters; and of "losses", one for each,
+    "loss", the step's, and "counts" [E] those that there are.
+
     Scripts with events for which it has no method, or one that raises NotImplementedError, are left out. The other
-    arguments and the report are those of `judge`; the first of its causes says which kind of event breaks the state."""
-    def run(method, k, ranks, events, rank, observe, event_logits, event_mask, m=None, bias=None, **settings):
+    arguments and the report are those of `judge`; the first of its causes says which kind of event breaks what."""
+    def run(method, k, ranks, events, rank, event_logits, event_mask, observe=None, m=None, bias=None, **settings):
         given = dict(method=method, k=k, ranks=ranks, start=m if bias is None else bias, **settings)
         try:
             return played(create, given, events, rank, observe, event_logits, event_mask, "m" if bias is None else "bias")
@@ -228,7 +239,7 @@ def play(create: Callable, *, cases: int = 152, seed: int = 1, times: float = 1.
             return None
 
     def played(create, given, events, rank, observe, event_logits, event_mask, name_of_state):
-        player, states = create(**given), []
+        player, states, steps = create(**given), [], []
         again = [i + 1 < len(events) and events[i + 1] == 1 for i in range(len(events))]
         names = ["checkpointed" if event == 1 else EVENTS[int(event)] for event in events]
         needs = {n for name in names for n in (("save", "load") if name == "reload" else (name,))}
@@ -240,13 +251,24 @@ def play(create: Callable, *, cases: int = 152, seed: int = 1, times: float = 1.
                 player = create(**given)
                 player.load(saved)
             elif name in ("step", "cast"):
-                getattr(player, name)()
+                returned = getattr(player, name)()
+                if name == "step" and observe is None:
+                    steps.append(returned)
             elif not again[i]:  # a recomputed forward pass is one call, with its first run
                 getattr(player, name)(event_logits[i], event_mask[i], int(rank[i]))
-            if observe[i]:
+            if observe is not None and observe[i]:
                 states.append(_as_numpy("state", player.state()).copy())
-        return {name_of_state: np.stack(states)}
-    return judge("trace", run, cases=cases, seed=seed, times=times, to=to)
+        if observe is not None:
+            return {name_of_state: np.stack(states)}
+        of = lambda name: [_as_numpy(name, v) for step in steps for v in step[name]]
+        outputs = {"logit_gradient": np.stack(of("gradients"))}
+        if all("losses" in step for step in steps):
+            outputs["losses"] = np.stack(of("losses")).astype(np.float64)
+        for name in ("loss", "counts"):
+            if all(name in step for step in steps):
+                outputs[name] = np.stack([_as_numpy(name, step[name]) for step in steps])
+        return outputs
+    return judge(op, run, cases=cases, seed=seed, times=times, to=to)
 
 
 class _Check(NamedTuple):
@@ -255,7 +277,7 @@ class _Check(NamedTuple):
     options: dict
 
 
-def check(op: str, *, cases: int = 24, seed: Optional[int] = None, times: float = 1.0, format: Optional[str] = None,
+def check(op: str, *, cases: Optional[int] = None, seed: Optional[int] = None, times: float = 1.0, format: Optional[str] = None,
           without: Sequence[str] = (), to: Optional[Callable] = None) -> Callable:
     """Makes a pytest test of a function that `judge` can call: one test for each kind of case.
 

@@ -424,12 +424,95 @@ class Played(unittest.TestCase):
     def test_traces(self):
         report = self.report()
         self.assertEqual(report.verdict, "verified", str(report))
-        self.assertEqual((report.judged, report.not_answered), (152, 0))
+        self.assertEqual((report.judged, report.not_answered), (176, 0))
 
     def test_faults(self):
         for fault, cause in (("evaluation", "evaluation"), ("recomputation", "recomputation"), ("saving", "reloading"),
                              ("casting", "casting")):
             report = self.report(fault)
+            self.assertEqual((report.verdict, report.causes[0].flag), ("mismatch", cause), str(report))
+
+    class Losses:
+        """SwitchLoss, of one rank: gradients of micro-batches' own means, weighted at the step."""
+        faults = ()
+
+        def __init__(self, method, k, start, gate, alpha, E, weights):
+            frequencies = "global" if method == "switch-global" else "micro-batch"
+            self.balancer = pt.SwitchLoss(1, E, k, alpha=alpha, frequencies=frequencies, gate=gate)
+            self.start, self.alike, self.passes = start, weights == "micro-batches", []
+
+        def layer(self, logits, mask, run=lambda forward, x: forward(x)):
+            b, mask = self.balancer, torch.as_tensor(mask)
+            bias = None if self.start is None or "map" in self.faults else torch.as_tensor(self.start)
+            x, counts = torch.as_tensor(logits).requires_grad_(), []
+            def forward(x):
+                r = pt.router(x, b.k, gate=b.gate, bias=bias, mask=mask)
+                counts.append(r.counts)
+                return b.loss(0, r)
+            loss = run(forward, x)
+            return int(mask.sum()), loss, x, counts[0]
+
+        def keep(self, tokens, loss, x, counts):
+            loss.backward()
+            self.passes.append((tokens, loss.detach().double(), x.grad.double(), counts))
+
+        def forward(self, logits, mask, rank):
+            self.keep(*self.layer(logits, mask))
+
+        def checkpointed(self, logits, mask, rank):
+            run = functools.partial(checkpoint, use_reentrant=len(self.passes) % 2 == 0)
+            self.keep(*self.layer(logits, mask, run))
+            if "recomputation" in self.faults:  # as a buffer that each forward pass adds to
+                self.passes[-1] = (*self.passes[-1][:3], 2 * self.passes[-1][3])
+
+        def evaluate(self, logits, mask, rank):
+            self.balancer.train("evaluation" in self.faults)
+            self.layer(logits, mask)
+            self.balancer.train()
+
+        def step(self):
+            total = sum(p[0] for p in self.passes)
+            w = [1 / len(self.passes) if self.alike else p[0] / total if total else 0 for p in self.passes]
+            if total:
+                self.balancer.step()
+            passes, self.passes = self.passes, []
+            return {"gradients": [a * p[2] for a, p in zip(w, passes)], "losses": [p[1] for p in passes],
+                    "loss": sum(a * p[1] for a, p in zip(w, passes)), "counts": sum(p[3] for p in passes)}
+
+        def save(self):
+            return self.balancer.state_dict()
+
+        def load(self, saved):
+            self.balancer.load_state_dict(saved)
+
+        def cast(self):
+            self.balancer.bfloat16()
+
+    def losses(self, *faults):
+        Losses = type("Losses", (self.Losses,), {"faults": faults})
+        class Late:  # E is known with the first logits
+            def __init__(self, **given):
+                self.given, self.player = given, None
+            def __getattr__(self, name):
+                def call(*arguments):
+                    if self.player is None and name in ("forward", "checkpointed", "evaluate"):
+                        self.player = Losses(E=arguments[0].shape[1], **self.given)
+                    return getattr(self.player, name)(*arguments) if self.player else None
+                return call
+        def create(method, k, ranks, start, gate, weights, sequences, alpha):
+            if ranks > 1 or not method.startswith("switch"):
+                return None
+            return Late(method=method, k=k, start=start, gate=gate, alpha=alpha, weights=weights)
+        return phibal.play(create, op="loss-trace")
+
+    def test_losses(self):
+        report = self.losses()
+        self.assertEqual(report.verdict, "verified", str(report))
+        self.assertGreater(report.judged, 150)
+
+    def test_faulty_losses(self):
+        for fault, cause in (("evaluation", "evaluation"), ("recomputation", "recomputation"), ("map", "routing-map")):
+            report = self.losses(fault)
             self.assertEqual((report.verdict, report.causes[0].flag), ("mismatch", cause), str(report))
 
 

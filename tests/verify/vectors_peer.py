@@ -384,6 +384,133 @@ def trace(case, fault):
     case.give("bias" if bias else "m", out)
 
 
+def loss_trace(case, fault):
+    """Steps one after the other: first what their forward passes count, then losses and gradients."""
+    p, events, rank, bias = case.parameters, case.values("events"), case.values("rank"), case.values("bias")
+    method, k, alpha, alike = p["method"], p["k"], p["alpha"], p["weights"] == "micro-batches"
+    N, T, E = case.inputs["event-logits"].shape
+    length, sigmoid_gate = T // p["sequences"], p["gate"] == "sigmoid"
+    mask = case.values("event-mask")
+    losses, per_step, counts, gradients, cast = [], [], [], [], False
+
+    def token(x):
+        if sigmoid_gate:
+            s = [sigmoid(v) for v in x]
+            total = math.fsum(s) + (1e-20 if fault == "epsilon in the sum of sigmoids" else 0)
+            score, slope, prob = [exact_sigmoid(v) for v in x], [sigmoid(-v) for v in x], [v / total for v in s]
+        else:
+            score, slope, prob = x, [1.0] * E, softmax(x, fault)
+        routed = score if fault == "the map without the bias" or not bias else [v + b for v, b in zip(score, bias)]
+        lse = max(x) + math.log(math.fsum(math.exp(v - max(x)) for v in x)) if method == "z-loss" else 0
+        return x, prob, slope, top_k(routed, k), lse
+
+    def count(tokens):
+        n = [0] * E
+        for t in tokens:
+            for e in t[3] if t else []:
+                n[e] += 1
+        return n
+
+    def passes_of(first, last):
+        """Of each forward pass: its rank, and its sequences' tokens, None for padding."""
+        out = []
+        for i in range(first, last):
+            again = events[i] == RECOMPUTE and fault == "recomputation counted"
+            looked = events[i] == EVALUATE and fault == "evaluation counted"
+            if events[i] == FORWARD or again or looked:
+                rows = [token(x) if mask[i * T + t] or fault == "padding counted" else None
+                        for t, x in enumerate(case.rows("event-logits", i))]
+                out.append((rank[i], [rows[a : a + length] for a in range(0, T, length)], events[i] == FORWARD))
+        return out
+
+    first = 0
+    before = [0] * E
+    for last in [i for i, event in enumerate(events) if event == STEP]:
+        cast |= CAST in events[first:last] and fault in ("counts in bfloat16", "micro-batches counted in bfloat16")
+        all_passes = passes_of(first, last)
+        A, R = len(all_passes), p["ranks"]
+        live = lambda sequences: [t for s in sequences for t in s if t]
+        tokens = sum(len(live(s)) for _, s, _ in all_passes)
+        so_far, seen, prefix, passed = list(before) if fault == "counts kept over the step" else [0] * E, 0, 0, 0
+        step_loss = 0.0
+        for a, (r, sequences, real) in enumerate(all_passes):
+            while seen <= a or (seen < A and all_passes[seen][0] > all_passes[seen - 1][0] and fault != "other ranks not counted"):
+                n = count(live(all_passes[seen][1]))
+                so_far = [bf16(x + y) if cast and "counts" in fault else x + y for x, y in zip(so_far, n)]
+                prefix += len(live(all_passes[seen][1]))
+                passed = bf16(passed + 1) if cast else passed + 1
+                seen += 1
+            own, B = 0.0, len(sequences)
+            mine = len(live(sequences))
+            if fault == "sequences pooled" and method == "sequence":
+                sequences, B = [[t for s in sequences for t in s]], 1
+            for s in sequences:
+                kept = [t for t in s if t]
+                n = len(kept)
+                if not n:
+                    if fault == "an empty batch divided by":
+                        own, part = math.nan, math.nan
+                        gradients += [[math.nan] * E] * len(s) if real else []
+                    else:
+                        gradients += [[0.0] * E] * len(s) if real else []
+                    continue
+                P = [math.fsum(t[1][e] for t in kept) / n for e in range(E)]
+                f = [v / (k * n) for v in count(kept)]
+                over = n
+                if method == "switch-global":
+                    f = [v / (k * prefix) for v in so_far]
+                    if fault == "the prefix over the current tokens":  # and the passes so far, as if all had as many
+                        f = [v / (k * n * passed) for v in so_far]
+                    if fault == "micro-batches counted in bfloat16":
+                        f = [v / (k * (prefix / seen) * passed) for v in so_far]
+                    if fault == "a prefix over the current tokens":
+                        f = [v / (k * n) for v in so_far]
+                if method == "sequence" and fault == "sequences taken to be as long":
+                    f, over = [v * n / (mine / B) for v in f], mine / B
+                    P = [v * n / over for v in P]
+                if fault == "frequencies not divided by k":
+                    f = [v * k for v in f]
+                loss = alpha / n * math.fsum(t[4] ** 2 for t in kept) if method == "z-loss" else \
+                    alpha * E * math.fsum(x * y for x, y in zip(f, P))
+                share = 1 / B if alike else n / mine
+                weight = 1 / (A * B) if alike else n / tokens
+                if fault == "micro-batches weigh alike":
+                    weight = n / mine / A
+                if fault == "averaged over micro-batches again":
+                    weight /= A // R
+                if fault == "not averaged over micro-batches":
+                    weight *= A // R
+                own += share * loss
+                step_loss += weight * loss
+                if fault == "gradient divided by the ranks":
+                    weight /= R
+                if fault == "gradient times the ranks":
+                    weight *= R
+                if fault == "no gradient":
+                    weight = 0.0
+                for t in s if real else []:
+                    if not t:
+                        gradients.append([0.0] * E)
+                    elif method == "z-loss":
+                        gradients.append([weight * 2 * alpha / n * t[4] * q for q in t[1]])
+                    else:
+                        mean = math.fsum(x * y for x, y in zip(t[1], f))
+                        gradients.append([weight * alpha * E / over * q * d * (v - mean)
+                                          for q, d, v in zip(t[1], t[2] if fault != "no 1 - sigma" else [1.0] * E, f)])
+            if real:
+                losses.append(own)
+            if fault == "losses logged twice" and a == 0 and RECOMPUTE in events[first:last]:
+                step_loss *= 2
+        counts.append(so_far)
+        before = so_far
+        per_step.append(step_loss)
+        first = last + 1
+    case.give("counts", [[int(v) for v in row] for row in counts])
+    case.give("losses", losses)
+    case.give("loss", per_step)
+    case.give("logit-gradient", gradients)
+
+
 FORMULAS = {name: getattr(math, name) for name in "fabs sqrt exp log log1p sinh cosh tanh asinh atanh pow".split()}
 
 
@@ -700,7 +827,7 @@ OPERATIONS = {"router-forward": router_forward, "loads": loads,
               "expert-ffn": expert_ffn, "z-loss": z_loss, "sequence-loss": sequence_loss,
               "router-backward": router_backward, "switch-loss": switch_loss,
               "permutation": permutation, "combine": combine,
-              "quantile": quantile, "trace": trace}
+              "quantile": quantile, "trace": trace, "loss-trace": loss_trace}
 
 # What is done wrong, where, and the flag that should be the judge's first guess.
 FAULTS = [
@@ -757,4 +884,27 @@ FAULTS = [
     ("an update for each forward pass", "trace", "micro-batches"),
     ("padding counted", "trace", "padding"),
     ("an empty batch divided by", "trace", "no-token"),
+    ("the prefix over the current tokens", "loss-trace", "uneven-tokens"),
+    ("a prefix over the current tokens", "loss-trace", "running-prefix"),
+    ("gradient divided by the ranks", "loss-trace", "ranks"),
+    ("gradient times the ranks", "loss-trace", "ranks"),
+    ("averaged over micro-batches again", "loss-trace", "micro-batches"),
+    ("not averaged over micro-batches", "loss-trace", "micro-batches"),
+    ("other ranks not counted", "loss-trace", "running-prefix"),
+    ("an empty batch divided by", "loss-trace", "no-token"),
+    ("padding counted", "loss-trace", "padding"),
+    ("sequences taken to be as long", "loss-trace", "uneven-sequences"),
+    ("sequences pooled", "loss-trace", "sequences"),
+    ("counts in bfloat16", "loss-trace", "casting"),
+    ("micro-batches counted in bfloat16", "loss-trace", "casting"),
+    ("recomputation counted", "loss-trace", "recomputation"),
+    ("losses logged twice", "loss-trace", "recomputation"),
+    ("evaluation counted", "loss-trace", "evaluation"),
+    ("counts kept over the step", "loss-trace", None),
+    ("the map without the bias", "loss-trace", "routing-map"),
+    ("epsilon in the sum of sigmoids", "loss-trace", "sigmoid-epsilon"),
+    ("micro-batches weigh alike", "loss-trace", "uneven-weights"),
+    ("no gradient", "loss-trace", "aux-gradient"),
+    ("no 1 - sigma", "loss-trace", "gate=sigmoid"),
+    ("frequencies not divided by k", "loss-trace", "k-normalisation"),
 ]
