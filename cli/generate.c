@@ -36,7 +36,6 @@ static const char help[] =
     "  --tokenizer NAME|FILE  as for eval-model\n"
     "  --threads N         OpenMP threads; results do not depend on it\n"
     "  --json              print one object: prompt, text, tokens, stopped (end or length)\n\n"
-    "There is no cache of keys and values: each token takes a pass over the whole text.\n\n"
     "  phibal generate --load runs/b --prompt 'The ' --temperature 0.8 --top-p 0.95";
 
 static const char *const *names(const char *option) {
@@ -164,27 +163,27 @@ typedef struct text {
   bool ended;
 } text;
 
-/* Adds tokens to x, of the first `known` ids; `t` null: no text is shown. */
+/* Adds tokens to x, of the first `known` ids; `t` null: no text is shown. The prompt is one pass;
+   from there on only the last token's row is made, with the keys and values of those before it. */
 static phibal_status continue_text(const arguments *a, const trained *from, const tokenizer *t,
                                    int32_t known, int32_t end_of_document, text *x) {
   const int32_t sequence = from->config.model.sequence, vocabulary = from->config.model.vocabulary;
   model *m = NULL;
-  int32_t *tokens = malloc(2 * (size_t)sequence * sizeof *tokens);
+  int32_t *tokens = malloc((size_t)sequence * sizeof *tokens);
   float *logits = malloc((size_t)vocabulary * sizeof *logits);
   phibal_status status = tokens && logits ? trained_model(from, 1, &m)
                                           : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   if (!status && a->adapters) status = trained_merge(from, a->adapters, m);
   size_t shown = 0;
   if (!status && t) status = show(t, &x->ids, false, &shown);
+  int32_t held = 0;
   for (long long i = 0; i < a->length && !status && !x->ended && !ferror(stdout); i++) {
-    for (int32_t j = 0; j < sequence; j++) {
-      tokens[j] = (size_t)j < x->ids.count ? (int32_t)x->ids.ids[j] : -1;
-      tokens[sequence + j] = -1;
-    }
-    model_losses losses;
+    const int32_t fresh = (int32_t)x->ids.count - held;
+    for (int32_t j = 0; j < fresh; j++) tokens[j] = (int32_t)x->ids.ids[held + j];
     int32_t next = 0;
-    status = model_evaluate(m, 1, tokens, tokens + sequence, &losses, NULL);
-    if (!status) model_logits(m, (int64_t)x->ids.count - 1, logits);
+    status = model_continue(m, held, fresh, tokens);
+    held += fresh;
+    if (!status) model_logits(m, fresh - 1, logits);
     if (!status) status = generate_next(&a->options, known, logits, (uint64_t)i, &next);
     if (!status) status = token_buffer_append(&x->ids, (uint32_t)next);
     x->ended = !status && next == end_of_document;
@@ -253,6 +252,7 @@ static phibal_status generate(arguments *a, trained *from, tokenizer *t, text *x
                                x->prompt, a->length, positions);
   trained_close(from);
   if (!status) status = trained_open(a->load, (int32_t)whole, a->ignored, from);
+  from->config.model.recompute = RECOMPUTE_NONE; /* every layer keeps its keys and values */
   const int32_t end = readable ? t->end_of_document : -1;
   /* The output head may have more rows than the tokenizer has tokens: padding, never drawn. */
   const int32_t known = readable && t->vocabulary < vocabulary ? t->vocabulary : vocabulary;

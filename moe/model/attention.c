@@ -87,32 +87,34 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
     return;
   }
   layout at = layout_of(shape);
-  int64_t length = shape->sequence, each = attention_scratch(shape);
+  const int64_t length = shape->sequence, each = attention_scratch(shape);
+  const int64_t made = shape->rows ? shape->rows : length;
 #pragma omp for collapse(3) schedule(dynamic)
   for (int64_t b = 0; b < shape->batch; b++)
     for (int64_t head = 0; head < at.heads; head++)
-      for (int64_t first = 0; first < length; first += BLOCK_ROWS) {
+      for (int64_t row0 = 0; row0 < made; row0 += BLOCK_ROWS) {
+        const int64_t first = shape->first + row0; /* its position */
         float *scores = scratch + omp_get_thread_num() * each;
         const float *base = qkv + b * length * at.stride;
         const float *q = base + head * at.n, *k = base + at.keys + head / at.group * at.n;
         const float *v = base + at.values + head / at.group * at.v;
-        int64_t rows = smaller(BLOCK_ROWS, length - first), columns = first + rows;
+        int64_t rows = smaller(BLOCK_ROWS, made - row0), columns = first + rows;
         int64_t stride = padded(columns);
         phibal_gemm_nt(rows, columns, at.n, q + first * at.stride, at.stride, k, at.stride, false,
                        scores, stride);
         for (int64_t i = 0; i < rows; i++) {
           float *row = scores + i * stride;
-          int64_t t = (b * length + first + i) * at.heads + head;
+          int64_t t = (b * made + row0 + i) * at.heads + head;
           int64_t n = first + i + 1, to = padded(n);
           int64_t from = seen_only(start_of(shape, b * length + first + i), n, row);
           largest[t] = lanes_max(to - from, row + from);
           inverse_sum[t] =
               (float)(1.0 / exponentials(from, to, columns, at.scale, largest[t], 1.0, row));
         }
-        float *o = out + (b * length + first) * at.out_stride + head * at.v;
+        float *o = out + (b * made + row0) * at.out_stride + head * at.v;
         phibal_gemm_nn(rows, at.v, columns, scores, stride, v, at.stride, false, o, at.out_stride);
         for (int64_t i = 0; i < rows; i++) {
-          float inverse = inverse_sum[(b * length + first + i) * at.heads + head];
+          float inverse = inverse_sum[(b * made + row0 + i) * at.heads + head];
           for (int64_t j = 0; j < at.v; j++) o[i * at.out_stride + j] *= inverse;
         }
       }

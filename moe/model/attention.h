@@ -14,6 +14,9 @@ typedef struct attention_shape {
   int32_t value_width;            /* v; 0: n */
   double multiplier;              /* of the scores, beside 1 / sqrt(n); 0: 1 */
   const int32_t *starts;          /* [batch S] the first position that each one sees; null: 0 */
+  /* Of one sequence, forward: the `rows` positions from `first` on alone, which see the keys and
+     values of those before; rows 0: all positions. */
+  int32_t first, rows;
 } attention_shape;
 
 /* Numbers of scratch for one thread; the arrays below hold that many for each of `threads`. */
@@ -25,8 +28,9 @@ int64_t attention_row(const attention_shape *shape);
 /* qkv [batch S][(heads + kv heads) n + kv heads v]: the queries, keys and values of a row side by
    side; out [batch S][heads v]; largest, inverse_sum [batch S][heads]: max_j <q, k_j> and
    1 / sum_j exp((<q, k_j> - max) multiplier / sqrt(n)) over the positions j from the row's start
-   up to its own. Outside of a parallel region a call takes `threads` threads; inside, each of its
-   threads, at most so many, has to make the call. */
+   up to its own; with shape->rows, these three [rows][..] and qkv [S][..] still. A row has the same
+   bits either way, zeros of out perhaps another sign. Outside of a parallel region a call takes
+   `threads` threads; inside, each of its threads, at most so many, has to make the call. */
 void attention_forward(const attention_shape *shape, const float *qkv, float *out, float *largest,
                        float *inverse_sum, int threads, float *scratch);
 

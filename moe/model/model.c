@@ -311,6 +311,7 @@ static phibal_status accept(model *m, int32_t batch, const int32_t *tokens,
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "model: a batch of %d sequences; this model was made for 1 .. %d",
                              batch, m->batch);
+  m->held = 0;
   return model_check_call(&m->config, batch, tokens, targets, m->scratch.mask);
 }
 
@@ -322,7 +323,7 @@ float model_embedding_scale(const model_config *c) {
 static phibal_status forward(model *m, int32_t batch, const int32_t *tokens, bool training,
                              model_losses *losses) {
   const model_config *c = &m->config;
-  int64_t count = (int64_t)batch * c->sequence;
+  int64_t count = model_call_rows(m, batch);
   double mark = model_now();
   embedding_forward(count, c->width, tokens, model_embedding_scale(c), m->weights.embedding,
                     m->layers[0].x);
@@ -447,8 +448,40 @@ phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, con
   if (!status && !isfinite(losses->cross_entropy))
     status = phibal_status_set(PHIBAL_ERROR_NONFINITE, "the loss is %f", losses->cross_entropy);
   if (status == PHIBAL_ERROR_NONFINITE) say_origin(m, batch);
+  while (!status && m->held < m->config.sequence && tokens[m->held] >= 0) m->held++;
   for (int32_t i = 0; loads && i < m->moe_layers && !status; i++)
     status = phibal_loads_add(&loads[i], &m->loads[i]);
   m->times = kept;
+  return status ? status : phibal_environment_check_threads("evaluation");
+}
+
+phibal_status model_continue(model *m, int32_t first, int32_t count, const int32_t *tokens) {
+  const model_config *c = &m->config;
+  if (c->recompute != RECOMPUTE_NONE || m->expert_ranks)
+    return phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED, "model: no keys and values are kept where %s",
+        m->expert_ranks ? "ranks divide the experts" : "layers are recomputed");
+  if (first < 0 || first > m->held || count < 1 || count > c->sequence - first)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model: %d tokens from position %d on; keys and values of %d are "
+                             "there, and room for %d",
+                             count, first, m->held, c->sequence);
+  for (int32_t i = 0; i < count; i++) {
+    if (tokens[i] < 0 || tokens[i] >= c->vocabulary)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "model: token %d is not below the vocabulary %d", tokens[i],
+                               c->vocabulary);
+    m->scratch.mask[i] = 1;
+  }
+  const model_times kept = m->times;
+  model_losses losses = {0};
+  m->held = first;
+  m->first = first;
+  m->rows = count;
+  phibal_status status = forward(m, 1, tokens, false, &losses);
+  if (status == PHIBAL_ERROR_NONFINITE) say_origin(m, 1);
+  m->first = m->rows = 0;
+  m->times = kept;
+  if (!status) m->held = first + count;
   return status ? status : phibal_environment_check_threads("evaluation");
 }

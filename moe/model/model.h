@@ -308,12 +308,20 @@ const phibal_loads *model_step_loads(const model *m, int32_t moe_layer);
 phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, const int32_t *targets,
                              model_losses *losses, phibal_loads *loads);
 
+/* Forward only, of one sequence without targets: the `count` tokens from position `first` on, at
+   most S in all. Keys and values of the positions before are those that earlier calls with the same
+   weights left, of this function or of model_evaluate's first sequence, so that a text grows by a
+   token at the cost of one row. Each row has the bits that a call for the whole text gives it.
+   PHIBAL_ERROR_ARGUMENT: no call has made the positions before, or there are not so many;
+   PHIBAL_ERROR_UNSUPPORTED: layers are recomputed, or ranks divide the experts. */
+phibal_status model_continue(model *m, int32_t first, int32_t count, const int32_t *tokens);
+
 /* [batch][S] what each position of the last call added to its cross_entropy, in nats; 0 where the
    target was -1. Valid until the next call. */
 const double *model_position_losses(const model *m);
 
 /* logits [V] of one position of the last call, position i being token i of its [batch][S], before
-   the loss is taken. */
+   the loss is taken; of model_continue, i of its own tokens. */
 void model_logits(const model *m, int64_t position, float *logits);
 
 const model_times *model_step_times(const model *m); /* of the step since begin */

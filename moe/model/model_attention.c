@@ -16,17 +16,19 @@ typedef struct widths {
   int32_t queries, keys; /* numbers in a row of q, of k */
   int64_t all;           /* of qkv */
   int32_t values;        /* of what all heads attend to */
+  int64_t first;         /* the position of the call's first row */
 } widths;
 
 static widths widths_of(const model *m, const attention_shape *shape) {
   const model_config *c = &m->config;
-  return (widths){.tokens = (int64_t)shape->batch * c->sequence,
+  return (widths){.tokens = model_call_rows(m, shape->batch),
                   .d = c->width,
                   .n = c->head_width,
                   .queries = c->heads * c->head_width,
                   .keys = c->key_value_heads * c->head_width,
                   .all = attention_row(shape),
-                  .values = c->heads * shape->value_width};
+                  .values = c->heads * shape->value_width,
+                  .first = m->first};
 }
 
 attention_shape model_attention_shape(const model *m, int32_t batch) {
@@ -38,7 +40,9 @@ attention_shape model_attention_shape(const model *m, int32_t batch) {
                            .head_width = c->head_width,
                            .value_width = c->latent_width ? c->value_width : c->head_width,
                            .multiplier = (double)c->attention_multiplier,
-                           .starts = m->starts};
+                           .starts = m->starts,
+                           .first = m->first,
+                           .rows = m->rows};
 }
 
 int32_t model_rope_width(const model_config *config) {
@@ -56,8 +60,9 @@ static void rotate(const model *m, const widths *at, float direction, float *qkv
                             .head_stride = at->n,
                             .row_stride = at->all,
                             .interleaved = c->rope_interleaved};
-  rope_apply(&shape, m->scratch.rotation_cosine, m->scratch.rotation_sine, direction,
-             qkv + (c->latent_width ? at->n - shape.n : 0));
+  const int64_t turned = at->first * (shape.n / 2);
+  rope_apply(&shape, m->scratch.rotation_cosine + turned, m->scratch.rotation_sine + turned,
+             direction, qkv + (c->latent_width ? at->n - shape.n : 0));
 }
 
 static void head_norms(const model *m, const widths *at, norm_shape *q, norm_shape *k) {
@@ -112,26 +117,26 @@ static void add_columns(int64_t rows, int64_t n, const float *x, float *gradient
 
 /* Norm of the queries and keys; the raw ones are kept. */
 static void normalise_heads(const model *m, const layer_weights *w, layer_activations *on,
-                            const widths *at) {
+                            const widths *at, float *qkv) {
   int64_t raw = at->queries + at->keys;
-  copy_rows(at->tokens, raw, on->qkv, at->all, on->qk_raw, raw);
+  copy_rows(at->tokens, raw, qkv, at->all, on->qk_raw, raw);
   norm_shape q, k;
   head_norms(m, at, &q, &k);
-  norm_forward(&q, on->qkv, at->all, w->q_norm, on->qkv, at->all, on->q_inverse);
-  norm_forward(&k, on->qkv + at->queries, at->all, w->k_norm, on->qkv + at->queries, at->all,
+  norm_forward(&q, qkv, at->all, w->q_norm, qkv, at->all, on->q_inverse);
+  norm_forward(&k, qkv + at->queries, at->all, w->k_norm, qkv + at->queries, at->all,
                on->k_inverse);
 }
 
 static void plain_forward(model *m, int32_t layer, const widths *at) {
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
-  phibal_gemm_linear(at->tokens, at->all, at->d, on->normed, w->qkv, false, on->qkv);
+  float *qkv = on->qkv + at->first * at->all;
+  phibal_gemm_linear(at->tokens, at->all, at->d, on->normed, w->qkv, false, qkv);
   const int64_t first[] = {0, at->queries, at->queries + at->keys}; /* of q, k, v in a row */
   for (int i = 0; i < 3; i++)
-    adapted_forward(m, w->qkv + first[i] * at->d, at->tokens, on->normed, at->all,
-                    on->qkv + first[i]);
-  if (w->qkv_bias) model_add_rows(at->tokens, at->all, w->qkv_bias, 0, on->qkv);
-  if (m->config.qk_norm) normalise_heads(m, w, on, at);
+    adapted_forward(m, w->qkv + first[i] * at->d, at->tokens, on->normed, at->all, qkv + first[i]);
+  if (w->qkv_bias) model_add_rows(at->tokens, at->all, w->qkv_bias, 0, qkv);
+  if (m->config.qk_norm) normalise_heads(m, w, on, at, qkv);
 }
 
 /* scratch.qkv_gradient, turned back, to scratch.normed_gradient. */
@@ -179,7 +184,7 @@ static void branch_forward(model *m, int32_t layer, int32_t batch) {
     latent_forward(m, layer, batch);
   else
     plain_forward(m, layer, &at);
-  rotate(m, &at, 1.0f, on->qkv);
+  rotate(m, &at, 1.0f, on->qkv + at.first * at.all);
   attention_forward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum, m->threads,
                     m->scratch.attention);
   float *to = c->post_norm ? on->attention_output : on->middle;

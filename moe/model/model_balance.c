@@ -222,7 +222,7 @@ static phibal_status require(model *m, const layer_activations *on, int32_t moe_
 phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
                             bool training, model_losses *losses) {
   layer_activations *on = &m->layers[layer];
-  int64_t tokens = (int64_t)batch * m->config.sequence;
+  int64_t tokens = model_call_rows(m, batch);
   phibal_loads *loads = &m->loads[moe_layer];
   phibal_loads_clear(loads);
   on->has_price = false;

@@ -118,7 +118,7 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
-  int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
+  int64_t tokens = model_call_rows(m, batch), d = c->width;
   phibal_gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, false, on->logits);
   adapted_forward(m, w->router, tokens, on->ffn_normed, c->experts, on->logits);
   phibal_status status = balance_route(m, layer, moe_layer, batch, training, losses);
@@ -150,7 +150,7 @@ phibal_status ffn_branch_forward(model *m, int32_t layer, int32_t moe_layer, int
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
-  int64_t tokens = (int64_t)batch * c->sequence;
+  int64_t tokens = model_call_rows(m, batch);
   double mark = model_now();
   const norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
   /* The experts add to it. */
@@ -183,7 +183,7 @@ phibal_status ffn_branch_recompute(model *m, int32_t layer, int32_t batch) {
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
-  const int64_t tokens = (int64_t)batch * c->sequence, offsets[2] = {0, tokens};
+  const int64_t tokens = model_call_rows(m, batch), offsets[2] = {0, tokens};
   phibal_status status = PHIBAL_OK;
   double mark = model_now();
   norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};
@@ -217,7 +217,7 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch,
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
-  int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
+  int64_t tokens = model_call_rows(m, batch), d = c->width;
   phibal_status status =
       phibal_combine_backward(tokens, c->active, d, on->row, on->gates, on->expert_output,
                               out_gradient, s->route_gradient, s->gate_gradient);
@@ -254,7 +254,7 @@ phibal_status ffn_branch_backward(model *m, int32_t layer, int32_t batch) {
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
-  int64_t tokens = (int64_t)batch * c->sequence;
+  int64_t tokens = model_call_rows(m, batch);
   double mark = model_now();
   phibal_status status;
   const norm_shape norm = {tokens, 1, c->width, c->norm_epsilon};

@@ -48,7 +48,7 @@ typedef struct made {
 
 void model_name_origin(const model *m, int32_t batch, char text[MODEL_ORIGIN]) {
   const model_config *c = &m->config;
-  const int64_t tokens = (int64_t)batch * c->sequence, d = c->width;
+  const int64_t tokens = model_call_rows(m, batch), d = c->width;
   *text = 0;
   if (model_check_weights(m)) {
     snprintf(text, MODEL_ORIGIN, "%s", phibal_status_message());
@@ -69,7 +69,7 @@ void model_name_origin(const model *m, int32_t batch, char text[MODEL_ORIGIN]) {
     const made order[] = {
         {l ? "the residual stream into it" : "the embedding", on ? on->x : NULL, d, false},
         {"the input of attention", whole ? on->normed : NULL, d, false},
-        {"queries, keys or values", whole ? on->qkv : NULL, row, false},
+        {"queries, keys or values", whole ? on->qkv + m->first * row : NULL, row, false},
         {"the output of attention", whole ? on->attended : NULL,
          (int64_t)c->heads * attention.value_width, false},
         {"the residual stream after attention", whole ? on->middle : NULL, d, false},

@@ -124,11 +124,14 @@ struct model {
   float *last;               /* [T][d] the residual stream out of the last layer */
   model_scratch scratch;
   /* Balancing: one for each MoE layer. */
-  float *m, *bias;                        /* [moe layers][E] */
-  phibal_loads *step_loads, *loads;       /* of the step so far, and of the call */
-  model_required *required;               /* quantile: of the step so far; null */
-  int64_t steps;                          /* finished */
-  const int32_t *starts;                  /* of the documents in the call's sequences; null */
+  float *m, *bias;                  /* [moe layers][E] */
+  phibal_loads *step_loads, *loads; /* of the step so far, and of the call */
+  model_required *required;         /* quantile: of the step so far; null */
+  int64_t steps;                    /* finished */
+  const int32_t *starts;            /* of the documents in the call's sequences; null */
+  /* Of a call of model_continue, the positions whose rows it makes; rows 0 elsewhere: all. */
+  int32_t first, rows;
+  int32_t held;                           /* positions whose keys and values are there for it */
   model_batch global, step;               /* of the step: announced, and seen so far */
   const model_ranks *ranks;               /* null: alone */
   const model_expert_ranks *expert_ranks; /* null: this rank has every expert */
@@ -174,6 +177,11 @@ enum { HEAD_ROWS_ON_DEVICE = 2048 };
 static inline int64_t model_head_block(const model *m, const head_shape *head) {
   if (!m->on_device) return head_block(head);
   return head->rows < HEAD_ROWS_ON_DEVICE ? head->rows : HEAD_ROWS_ON_DEVICE;
+}
+
+/* Rows that a call computes. */
+static inline int64_t model_call_rows(const model *m, int32_t batch) {
+  return (int64_t)batch * (m->rows ? m->rows : m->config.sequence);
 }
 
 /* model_attention.c, model.c: what follows from the configuration. */

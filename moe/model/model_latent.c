@@ -13,6 +13,7 @@
 
 typedef struct widths {
   int64_t tokens, d, heads, n, rope, plain, value, latent, query_latent;
+  int64_t first;    /* the position of the call's first row */
   int64_t row;      /* of qkv */
   int64_t expanded; /* of the latent's expansion, all heads: plain and value of each in turn */
 } widths;
@@ -20,7 +21,8 @@ typedef struct widths {
 static widths widths_of(const model *m, int32_t batch) {
   const model_config *c = &m->config;
   const attention_shape shape = model_attention_shape(m, batch);
-  widths at = {.tokens = (int64_t)batch * c->sequence,
+  widths at = {.tokens = model_call_rows(m, batch),
+               .first = m->first,
                .d = c->width,
                .heads = c->heads,
                .n = c->head_width,
@@ -57,7 +59,7 @@ static void project_queries(model *m, const layer_weights *w, layer_activations 
   adapted_forward(m, w->q, at->tokens, from, queries, m->scratch.projected);
 #pragma omp parallel for schedule(static)
   for (int64_t t = 0; t < at->tokens; t++)
-    memcpy(on->qkv + t * at->row, m->scratch.projected + t * queries,
+    memcpy(on->qkv + (at->first + t) * at->row, m->scratch.projected + t * queries,
            (size_t)queries * sizeof(float));
 }
 
@@ -67,7 +69,8 @@ static void place_keys_and_values(const model *m, layer_activations *on, const w
   for (int64_t t = 0; t < at->tokens; t++) {
     const float *from = m->scratch.projected + t * at->expanded;
     const float *shared = on->latent + t * (at->latent + at->rope) + at->latent;
-    float *key = on->qkv + t * at->row + at->heads * at->n, *value = key + at->heads * at->n;
+    float *key = on->qkv + (at->first + t) * at->row + at->heads * at->n;
+    float *value = key + at->heads * at->n;
     for (int64_t head = 0; head < at->heads; head++) {
       memcpy(key, from, (size_t)at->plain * sizeof(float));
       memcpy(key + at->plain, shared, (size_t)at->rope * sizeof(float));

@@ -233,12 +233,12 @@ static void check_attention(attention_shape shape) {
 }
 
 Test(attention, within_bounds_over_blocks) {
-  check_attention((attention_shape){2, 1, 2, 1, 4, 0, 0, NULL});
-  check_attention((attention_shape){1, 64, 1, 1, 8, 0, 0, NULL});
-  check_attention((attention_shape){2, 65, 4, 2, 6, 0, 0, NULL});
-  check_attention((attention_shape){1, 200, 6, 2, 16, 0, 0, NULL});
-  check_attention((attention_shape){2, 70, 4, 2, 6, 9, 0.7, NULL});
-  check_attention((attention_shape){1, 20, 2, 2, 12, 5, 1.6, NULL});
+  check_attention((attention_shape){2, 1, 2, 1, 4, 0, 0, NULL, 0, 0});
+  check_attention((attention_shape){1, 64, 1, 1, 8, 0, 0, NULL, 0, 0});
+  check_attention((attention_shape){2, 65, 4, 2, 6, 0, 0, NULL, 0, 0});
+  check_attention((attention_shape){1, 200, 6, 2, 16, 0, 0, NULL, 0, 0});
+  check_attention((attention_shape){2, 70, 4, 2, 6, 9, 0.7, NULL, 0, 0});
+  check_attention((attention_shape){1, 20, 2, 2, 12, 5, 1.6, NULL, 0, 0});
 }
 
 /* Documents of a sequence that do not see each other: within a block of rows, at its end, across
@@ -252,9 +252,9 @@ Test(attention, documents_apart) {
       if (i == begins[b][d + 1]) d++;
       starts[b * S + i] = begins[b][d];
     }
-  check_attention((attention_shape){2, S, 4, 2, 6, 0, 0, starts});
+  check_attention((attention_shape){2, S, 4, 2, 6, 0, 0, starts, 0, 0});
   /* What an earlier document holds does not change a bit of a later one. */
-  attention_shape shape = {1, S, 2, 1, 8, 0, 0, starts};
+  attention_shape shape = {1, S, 2, 1, 8, 0, 0, starts, 0, 0};
   attention_case c = attention_make(shape, 1);
   float *out = make(c.tokens * c.out_stride, 0), *scratch = make(attention_scratch(&shape), 0);
   for (int64_t i = 0; i < 65 * c.stride; i++) c.qkv[i] += 1.0f;
@@ -268,7 +268,7 @@ Test(attention, documents_apart) {
 }
 
 Test(attention, threads_do_not_change_a_bit) {
-  attention_shape shape = {3, 130, 4, 2, 12, 0, 0, NULL};
+  attention_shape shape = {3, 130, 4, 2, 12, 0, 0, NULL, 0, 0};
   attention_case one = attention_make(shape, 1), many = attention_make(shape, 5);
   cr_assert_eq(memcmp(one.out, many.out, (size_t)(one.tokens * one.out_stride) * 4), 0);
   cr_assert_eq(memcmp(one.qkv_gradient, many.qkv_gradient, (size_t)(one.tokens * one.stride) * 4),
@@ -279,7 +279,7 @@ Test(attention, threads_do_not_change_a_bit) {
 
 /* Scores of +-1e4: the largest decides, and nothing overflows. */
 Test(attention, large_scores) {
-  attention_shape shape = {1, 3, 1, 1, 2, 0, 0, NULL};
+  attention_shape shape = {1, 3, 1, 1, 2, 0, 0, NULL, 0, 0};
   const float qkv[18] = {100, 0, 100, 0, 1, 2, 100, 0, -100, 0, 3, 4, 100, 0, 90, 0, 5, 6};
   float out[6], largest[3], inverse[3], gradient[18], scratch[4096];
   cr_assert_leq(attention_scratch(&shape), 4096);
