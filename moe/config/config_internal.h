@@ -5,7 +5,7 @@
 #include "config.h"
 
 /* Upper limits of the schema's size, so that tables can be arrays. */
-#define CONFIG_KEYS_MAX 96
+#define CONFIG_KEYS_MAX 128
 #define CONFIG_SECTIONS_MAX 16
 
 /* The values of a YAML text as strings; null where the text has none. */

@@ -25,6 +25,8 @@ static model_config plain_options(const model_config *config) {
     c.rope_original = 0, c.rope_fast = c.rope_slow = 0;
   if (!c.rope_factor || c.rope_scaling != ROPE_YARN) c.rope_fraction = false;
   if (!c.latent_width) c.latent_norm_epsilon = 0;
+  if (!c.window) c.full_attention_every = 0;
+  if (!(c.expert_limit > 0)) c.expert_slope = 0;
   if (c.expert_groups <= 1) c.expert_groups = c.active_groups = 0;
   if (!c.latent_width && c.rope_width == c.head_width) c.rope_width = 0;
   if (c.rope_magnitude == 1) c.rope_magnitude = 0;
@@ -119,7 +121,17 @@ static uint16_t to_bfloat16(float value) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* What transformers calls a shard: parts first .. end - 1 in one file. */
+/* A tensor of the files: one part, or several that lie in it (elsewhere). */
+typedef struct file_tensor {
+  const char *name;
+  int32_t dimensions;
+  int64_t shape[3];
+  int64_t elements;
+  bool wide;
+  int64_t part; /* the first of its parts */
+} file_tensor;
+
+/* What transformers calls a shard: tensors first .. end - 1 in one file. */
 typedef struct shard {
   int64_t first, end;
 } shard;
@@ -128,33 +140,77 @@ static int64_t part_elements(const hf_part *part) {
   return part->shape[0] * (part->dimensions > 1 ? part->shape[1] : 1);
 }
 
-static int64_t part_bytes(const hf_part *part, hf_dtype dtype) {
-  return part_elements(part) * (dtype == HF_BFLOAT16 && !part->wide ? 2 : 4);
+/* Into tensors [count]; returns their number. */
+static int64_t gather_tensors(const hf_part *parts, int64_t count, file_tensor *tensors) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const hf_part *part = &parts[i];
+    file_tensor *to = &tensors[n];
+    if (!part->elsewhere) {
+      *to = (file_tensor){part->name,          part->dimensions, {part->shape[0], part->shape[1]},
+                          part_elements(part), part->wide,       i};
+      n++;
+      continue;
+    }
+    /* The others of its tensor are near. */
+    int64_t same = n - 1;
+    while (same >= 0 && strcmp(tensors[same].name, part->other.name)) same--;
+    if (same >= 0) continue;
+    *to = (file_tensor){.name = part->other.name, .dimensions = part->other.dimensions, .part = i};
+    to->elements = 1;
+    for (int d = 0; d < to->dimensions; d++) to->elements *= to->shape[d] = part->other.shape[d];
+    n++;
+  }
+  return n;
 }
 
-static phibal_status write_shard(const char *path, const hf_part *parts, int64_t count,
-                                 hf_dtype dtype) {
-  static const safetensors_entry format = {"format", "pt"};
-  int64_t narrow = 0, used = 0;
-  for (int64_t i = 0; i < count; i++) narrow += parts[i].wide ? 0 : part_elements(&parts[i]);
-  safetensors_tensor *tensors = calloc((size_t)count, sizeof *tensors);
-  uint16_t *rounded = dtype == HF_BFLOAT16 ? malloc((size_t)narrow * 2 + 1) : NULL;
-  phibal_status status =
-      !tensors || (dtype == HF_BFLOAT16 && !rounded) ? memory_error() : PHIBAL_OK;
-  for (int64_t i = 0; i < count && !status; i++) {
-    const hf_part *part = &parts[i];
-    const bool round = dtype == HF_BFLOAT16 && !part->wide;
-    tensors[i] = (safetensors_tensor){.name = part->name,
-                                      .dtype = round ? SAFETENSORS_BF16 : SAFETENSORS_F32,
-                                      .dimensions = part->dimensions,
-                                      .shape = {part->shape[0], part->shape[1]},
-                                      .data = part->data};
-    if (!round) continue;
-    tensors[i].data = rounded + used;
-    for (int64_t j = 0; j < part_elements(part); j++) rounded[used++] = to_bfloat16(part->data[j]);
+static int64_t tensor_bytes(const file_tensor *tensor, hf_dtype dtype) {
+  return tensor->elements * (dtype == HF_BFLOAT16 && !tensor->wide ? 2 : 4);
+}
+
+/* The numbers of a tensor, in `scratch` where it has several parts. */
+static const float *tensor_numbers(const file_tensor *tensor, const hf_part *parts, int64_t count,
+                                   float *scratch) {
+  if (!parts[tensor->part].elsewhere) return parts[tensor->part].data;
+  for (int64_t p = tensor->part; p < count; p++) {
+    const hf_place *place = &parts[p].other;
+    if (!parts[p].elsewhere || strcmp(place->name, tensor->name)) continue;
+    for (int64_t i = 0; i < parts[p].shape[0]; i++)
+      for (int64_t j = 0; j < parts[p].shape[1]; j++)
+        scratch[place->first + i * place->row + j * place->column] =
+            parts[p].data[i * parts[p].shape[1] + j];
   }
-  if (!status) status = safetensors_write(path, tensors, count, &format, 1);
-  free(rounded);
+  return scratch;
+}
+
+static phibal_status write_shard(const char *path, const file_tensor *from, int64_t n,
+                                 const hf_part *parts, int64_t count, hf_dtype dtype) {
+  static const safetensors_entry format = {"format", "pt"};
+  phibal_status status = PHIBAL_OK;
+  safetensors_tensor *tensors = calloc((size_t)n, sizeof *tensors);
+  void **owned = calloc((size_t)n, sizeof *owned);
+  if (!tensors || !owned) status = memory_error();
+  for (int64_t i = 0; i < n && !status; i++) {
+    const bool round = dtype == HF_BFLOAT16 && !from[i].wide;
+    const bool gathered = parts[from[i].part].elsewhere;
+    const size_t elements = (size_t)from[i].elements;
+    float *scratch = gathered ? malloc(elements * sizeof *scratch) : NULL;
+    uint16_t *rounded = round ? malloc(elements * sizeof *rounded) : NULL;
+    if ((gathered && !scratch) || (round && !rounded)) status = memory_error();
+    const float *numbers = status ? NULL : tensor_numbers(&from[i], parts, count, scratch);
+    for (size_t j = 0; round && numbers && j < elements; j++) rounded[j] = to_bfloat16(numbers[j]);
+    tensors[i] =
+        (safetensors_tensor){.name = from[i].name,
+                             .dtype = round ? SAFETENSORS_BF16 : SAFETENSORS_F32,
+                             .dimensions = from[i].dimensions,
+                             .shape = {from[i].shape[0], from[i].shape[1], from[i].shape[2]},
+                             .data = round ? (const void *)rounded : numbers};
+    if (round) free(scratch);
+    owned[i] = round ? (void *)rounded : scratch;
+  }
+  if (!status) status = safetensors_write(path, tensors, n, &format, 1);
+  for (int64_t i = 0; owned && i < n; i++) free(owned[i]);
+  free((void *)owned);
   free(tensors);
   return status;
 }
@@ -181,12 +237,12 @@ static phibal_status check_finite(const hf_part *parts, int64_t count, hf_dtype 
   return PHIBAL_OK;
 }
 
-/* Cuts the parts into shards of at most `most` bytes; returns their number. */
-static int64_t cut(const hf_part *parts, int64_t count, int64_t most, hf_dtype dtype,
+/* Cuts the tensors into shards of at most `most` bytes; returns their number. */
+static int64_t cut(const file_tensor *tensors, int64_t count, int64_t most, hf_dtype dtype,
                    shard *shards) {
   int64_t n = 0, bytes = 0;
   for (int64_t i = 0; i < count; i++) {
-    const int64_t own = part_bytes(&parts[i], dtype);
+    const int64_t own = tensor_bytes(&tensors[i], dtype);
     if (n && bytes + own <= most) {
       shards[n - 1].end = i + 1;
       bytes += own;
@@ -201,8 +257,14 @@ static int64_t cut(const hf_part *parts, int64_t count, int64_t most, hf_dtype d
 static phibal_status write_weights(const char *folder, const hf_part *parts, int64_t count,
                                    const hf_save_options *o) {
   shard *shards = calloc((size_t)count, sizeof *shards);
-  if (!shards) return memory_error();
-  const int64_t n = cut(parts, count, o->shard_bytes, o->dtype, shards);
+  file_tensor *tensors = calloc((size_t)count, sizeof *tensors);
+  if (!shards || !tensors) {
+    free(shards);
+    free(tensors);
+    return memory_error();
+  }
+  const int64_t n =
+      cut(tensors, gather_tensors(parts, count, tensors), o->shard_bytes, o->dtype, shards);
   json_t *map = json_object();
   int64_t total = 0;
   phibal_status status = PHIBAL_OK;
@@ -212,13 +274,13 @@ static phibal_status write_weights(const char *folder, const hf_part *parts, int
       snprintf(name, sizeof name, "model-%05lld-of-%05lld.safetensors", (long long)i + 1,
                (long long)n);
     for (int64_t p = shards[i].first; p < shards[i].end; p++) {
-      json_object_set_new(map, parts[p].name, json_string(name));
-      total += part_bytes(&parts[p], o->dtype);
+      json_object_set_new(map, tensors[p].name, json_string(name));
+      total += tensor_bytes(&tensors[p], o->dtype);
     }
     char *path = string_format("%s/%s", folder, name);
-    status =
-        path ? write_shard(path, parts + shards[i].first, shards[i].end - shards[i].first, o->dtype)
-             : memory_error();
+    status = path ? write_shard(path, tensors + shards[i].first, shards[i].end - shards[i].first,
+                                parts, count, o->dtype)
+                  : memory_error();
     free(path);
   }
   if (!status && n > 1) {
@@ -228,6 +290,7 @@ static phibal_status write_weights(const char *folder, const hf_part *parts, int
     json_decref(index);
   }
   json_decref(map);
+  free(tensors);
   free(shards);
   return status;
 }
@@ -280,7 +343,7 @@ phibal_status hf_save(const char *folder, const model_config *config, model *m,
   if (status) return status;
   if (!o->like && o->positions > 0)
     json_object_set_new(json, "max_position_embeddings", json_integer(o->positions));
-  /* Neither FP8 nor multi-token prediction is written. */
+  /* Neither FP8, MXFP4 nor multi-token prediction is written. */
   json_object_del(json, "quantization_config");
   for (int i = 0; i < 2; i++) {
     static const char *const names[] = {"num_nextn_predict_layers", "num_mtp_layers"};

@@ -16,6 +16,7 @@ typedef struct hf_config {
   const hf_architecture *architecture;
   model_config model;
   int32_t block[2];          /* rows and columns that share a scale in FP8 weights; 0: none are */
+  bool packed;               /* the experts' matrices are MXFP4 */
   int32_t prediction_layers; /* of multi-token prediction, after the model's own layers */
 } hf_config;
 
@@ -50,11 +51,11 @@ void hf_close(hf_checkpoint *c);
 
 /* Sets the parameters of m, and its selection bias, which was created with `config`: c's own, or
    one that differs from it in nothing that has a shape. F32, BF16 and F16 are read, and F8_E4M3
-   with a scale for each block, which it is multiplied by. The experts of a layer are read one by
-   one, or from the two tensors that transformers 5 has them in. Tensors of multi-token prediction
-   are left out, with a line on stderr. PHIBAL_ERROR_FORMAT names the first tensor that is missing,
-   of another shape, there twice, or unknown; PHIBAL_ERROR_UNSUPPORTED one of another type. Then m's
-   parameters are unspecified. */
+   with a scale for each block, which it is multiplied by, and MXFP4 of gpt-oss. The experts of a
+   layer are read one by one, or from the two tensors that transformers 5 has them in. Tensors of
+   multi-token prediction are left out, with a line on stderr. PHIBAL_ERROR_FORMAT names the first
+   tensor that is missing, of another shape, there twice, or unknown; PHIBAL_ERROR_UNSUPPORTED one
+   of another type. Then m's parameters are unspecified. */
 phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, model *m);
 
 /* Whether numbers of this type are read without more: F32, BF16 and F16. */

@@ -22,7 +22,8 @@ typedef struct hf_architecture {
   bool interleaved; /* rotary pairs, unless a key says otherwise */
   bool post_norm;   /* OLMo 2's place of the norms */
   bool shared_gate;
-  bool own_code; /* its class comes with its checkpoints; transformers does not write them */
+  bool transposed; /* experts are in the files as gpt-oss has them (hf_parts.c), and only so */
+  bool own_code;   /* its class comes with its checkpoints; transformers does not write them */
   /* Below "model.layers.N.": the router's matrix, its selection bias, an expert's three, and the
      shared experts. */
   const char *router, *bias, *expert, *gate, *up, *down, *shared;
@@ -47,6 +48,7 @@ typedef struct hf_part {
   /* Where it may be instead: as transformers 5 holds it in memory, and writes it with
      save_original_format=False, the experts of a layer in one tensor. */
   hf_place other;
+  bool elsewhere; /* it is only there */
 } hf_part;
 
 /* The list, to be freed; null when out of memory. */

@@ -128,6 +128,18 @@ const hf_architecture hf_architectures[] = {
         .post_norm = true,
         USUAL_NAMES,
     },
+    {
+        .model_type = "gpt_oss",
+        .class_name = "GptOssForCausalLM",
+        .flag = HF_GPT_OSS,
+        .normalisation = HF_NORMALISED,
+        .transposed = true,
+        .router = "mlp.router.weight",
+        .expert = "mlp.experts",
+        .gate = "gate_proj",
+        .up = "up_proj",
+        .down = "down_proj",
+    },
     /* DeepSeek-V3 by another name. */
     {
         .model_type = "kimi_k2",
@@ -144,10 +156,6 @@ const hf_architecture hf_architectures[] = {
 const int hf_architecture_count = sizeof hf_architectures / sizeof *hf_architectures;
 
 const hf_foreign hf_foreigners[] = {
-    {"gpt_oss", "gpt-oss",
-     "a learnt sink in the softmax of attention; sliding windows in every other layer; biases of "
-     "the output projection, the router and the experts; its clamped activation; gates that are a "
-     "softmax of biased logits; weights in MXFP4"},
     {"qwen3_next", "Qwen3-Next",
      "gated delta networks, a recurrence, in the place of attention in most layers; a gate of "
      "attention's output; norms whose weight is 1 + w"},
@@ -189,13 +197,15 @@ static const integer_key integer_keys[] = {
     {HF_ALL, "max_position_embeddings", OPTION(sequence), 1, NULL},
     {HF_ALL & ~(HF_ALL_DEEPSEEK | HF_GLM4_LITE), "head_dim", OPTION(head_width), 1, NULL},
     {HF_OLMOE | HF_QWEN2 | HF_QWEN3 | HF_FLEX, "num_experts", OPTION(experts), 1, NULL},
-    {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL | HF_MINIMAX | HF_FLEX, "num_local_experts", OPTION(experts),
-     1, NULL},
+    {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL | HF_MINIMAX | HF_FLEX | HF_GPT_OSS, "num_local_experts",
+     OPTION(experts), 1, NULL},
     {HF_ALL_DEEPSEEK | HF_GROUPED, "n_routed_experts", OPTION(experts), 1, NULL},
-    {HF_MIXTRAL | HF_DEEPSEEK2 | HF_MINIMAX, "num_experts", OPTION(experts), 1, NULL},
+    {HF_MIXTRAL | HF_DEEPSEEK2 | HF_MINIMAX | HF_GPT_OSS, "num_experts", OPTION(experts), 1, NULL},
     {HF_GROUPED & ~HF_DEEPSEEK2, "num_local_experts", OPTION(experts), 1, NULL},
     {HF_ALL, "num_experts_per_tok", OPTION(active), 1, NULL},
-    {HF_OLMOE | HF_MIXTRAL | HF_MINIMAX | HF_FLEX, "intermediate_size", OPTION(hidden), 1, NULL},
+    {HF_GPT_OSS, "experts_per_token", OPTION(active), 1, NULL},
+    {HF_OLMOE | HF_MIXTRAL | HF_MINIMAX | HF_FLEX | HF_GPT_OSS, "intermediate_size", OPTION(hidden),
+     1, NULL},
     {HF_QWEN2 | HF_QWEN3 | HF_ALL_DEEPSEEK | HF_GROUPED, "moe_intermediate_size", OPTION(hidden), 1,
      NULL},
     {HF_QWEN2 | HF_QWEN3 | HF_ALL_DEEPSEEK | HF_GROUPED, "intermediate_size", OPTION(dense_hidden),
@@ -376,9 +386,56 @@ static phibal_status parse_dense(const json_t *json, const char *path, const hf_
   return PHIBAL_OK;
 }
 
+/* gpt-oss: the kind of each layer, where none is given every other one from the first has a window;
+   and attention's other parts that others have not. */
+static phibal_status parse_gpt_oss(const json_t *json, const char *path, model_config *c) {
+  const json_t *list = json_object_get(json, "layer_types");
+  const bool none = !list || json_is_null(list);
+  int32_t window = 0, full = 0, every = 0;
+  char shown[HF_SHOWN];
+  phibal_status status = hf_json_integer(json, path, "sliding_window", true, &window);
+  if (!status) status = hf_json_boolean(json, path, "attention_bias", &c->output_bias);
+  if (!status) status = hf_json_real(json, path, "swiglu_limit", true, &c->expert_limit);
+  if (!status) status = hf_json_real(json, path, "swiglu_alpha", true, &c->expert_slope);
+  if (status) return status;
+  if (window < 1)
+    return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'sliding_window' is %d; the minimum is 1",
+                             path, window);
+  if (!(c->expert_limit > 0) || !(c->expert_slope > 0))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: 'swiglu_limit' is %g, and 'swiglu_alpha' %g; phibal has them "
+                             "above 0",
+                             path, (double)c->expert_limit, (double)c->expert_slope);
+  c->sinks = true;
+  c->qkv_bias = c->output_bias;
+  json_t *types[2] = {json_string("sliding_attention"), json_string("full_attention")};
+  bool fits = none || json_array_size(list) == (size_t)c->layers;
+  if (none) every = c->layers > 1 ? 2 : 0;
+  for (int32_t i = 0; i < c->layers && fits && !none; i++) {
+    const json_t *type = json_array_get(list, (size_t)i);
+    const bool is_full = json_equal(type, types[1]);
+    if (is_full && !every) every = i + 1;
+    fits = is_full == (every && (i + 1) % every == 0) && (is_full || json_equal(type, types[0]));
+    full += is_full;
+  }
+  json_decref(types[0]);
+  json_decref(types[1]);
+  if (!fits)
+    return phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED,
+        "%s: 'layer_types' is %s; phibal has \"sliding_attention\" for each of "
+        "%d layers but every n-th, which is \"full_attention\"",
+        path, hf_json_show(list, shown), c->layers);
+  if (full == c->layers) return PHIBAL_OK; /* without windows */
+  c->window = window;
+  c->full_attention_every = every;
+  return PHIBAL_OK;
+}
+
 /* Every layer attends to the whole sequence. */
 static phibal_status parse_windows(const json_t *json, const char *path, const hf_architecture *a,
-                                   const model_config *c) {
+                                   model_config *c) {
+  if (a->flag == HF_GPT_OSS) return parse_gpt_oss(json, path, c);
   static const struct {
     const char *key, *each;
   } lists[] = {{"layer_types", "\"full_attention\""}, {"attn_type_list", "1"}};
@@ -404,7 +461,7 @@ static phibal_status parse_windows(const json_t *json, const char *path, const h
   if (!status && json_is_null(types) && from < c->layers)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "%s: 'sliding_window' is %s for the layers from %d of %d on; phibal "
-                               "has no sliding windows",
+                               "has sliding windows for gpt_oss only",
                                path, hf_json_show(window, shown), from, c->layers);
   return status;
 }
@@ -506,8 +563,10 @@ static phibal_status check_padding(const json_t *json, const char *path, const h
 }
 
 /* DeepSeek's FP8: E4M3 with a scale for each block, by which transformers' FP8 kernels multiply
-   too; these also round what the weights are multiplied with, which phibal does not. */
+   too; these also round what the weights are multiplied with, which phibal does not. And gpt-oss's
+   MXFP4, of whose numbers each is one of 16 times the power of two of its block. */
 static phibal_status parse_quantised(const json_t *json, const char *path, hf_config *config) {
+  const hf_architecture *a = config->architecture;
   static const struct {
     const char *key, *values; /* " value value "; null: looked at elsewhere */
   } known[] = {{"quant_method", " fp8 "},
@@ -515,10 +574,22 @@ static phibal_status parse_quantised(const json_t *json, const char *path, hf_co
                {"activation_scheme", " dynamic "},
                {"weight_block_size", NULL},
                {"modules_to_not_convert", NULL}};
+  static const char *const packed[] = {"quant_method", "modules_to_not_convert"};
   const json_t *quantised = json_object_get(json, "quantization_config");
   const char *key, *what = "no FP8 with blocks";
   json_t *value;
   if (!quantised || json_is_null(quantised)) return PHIBAL_OK;
+  const char *method = json_string_value(json_object_get(quantised, "quant_method"));
+  config->packed = a->transposed && method && !strcmp(method, "mxfp4");
+  if (config->packed) json_object_foreach((json_t *)(uintptr_t)quantised, key, value) {
+      char word[HF_SHOWN];
+      if (!strcmp(key, packed[0]) || !strcmp(key, packed[1])) continue;
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: 'quantization_config' has %s, which phibal does not know of "
+                               "mxfp4",
+                               path, hf_json_show_text(key, word));
+    }
+  if (config->packed) return PHIBAL_OK;
   const json_t *block = json_object_get(quantised, "weight_block_size");
   bool fits = json_object_get(quantised, "quant_method") && json_array_size(block) == 2;
   for (size_t i = 0; fits && i < 2; i++) {
@@ -541,7 +612,7 @@ static phibal_status parse_quantised(const json_t *json, const char *path, hf_co
   return phibal_status_set(
       PHIBAL_ERROR_UNSUPPORTED,
       "%s: 'quantization_config' is %s: %s; phibal reads quant_method fp8 in e4m3, "
-      "with weight_block_size",
+      "with weight_block_size, and for gpt_oss mxfp4",
       path, hf_json_show(quantised, shown), hf_json_show_text(what, word));
 }
 
@@ -662,6 +733,17 @@ static json_t *make_layers(const model_config *c, bool kinds) {
   return list;
 }
 
+/* Which of the layers have a window, as parse_gpt_oss reads it. */
+static json_t *make_windows(const model_config *c) {
+  json_t *list = json_array();
+  const int32_t every = c->full_attention_every;
+  for (int32_t i = 0; i < c->layers; i++) {
+    const bool full = !c->window || (every && (i + 1) % every == 0);
+    json_array_append_new(list, json_string(full ? "full_attention" : "sliding_attention"));
+  }
+  return list;
+}
+
 /* The factor of which parse_rotary makes rope_width again. */
 static double rotary_factor(const model_config *c) {
   const double n = c->head_width, width = c->rope_width ? c->rope_width : n;
@@ -698,7 +780,10 @@ json_t *hf_config_make(const hf_architecture *a, const model_config *options) {
       {"use_qk_norm", json_boolean(c->qk_norm == QK_NORM_HEADS)},
       {"partial_rotary_factor", json_real(rotary_factor(c))},
       {"shared_expert_intermediate_size", json_integer((json_int_t)c->shared_experts * c->hidden)},
-      {"sliding_window", json_null()},
+      {"sliding_window",
+       a->flag != HF_GPT_OSS ? json_null() : json_integer(c->window ? c->window : 128)},
+      {"swiglu_alpha", json_real((double)c->expert_slope)},
+      {"swiglu_limit", json_real((double)c->expert_limit)},
       {"pad_token_id", json_null()},
   };
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
@@ -706,6 +791,10 @@ json_t *hf_config_make(const hf_architecture *a, const model_config *options) {
       json_object_set_new(json, values[i].key, values[i].value);
     else
       json_decref(values[i].value);
+  if (a->flag == HF_GPT_OSS) {
+    json_object_set_new(json, "layer_types", make_windows(c));
+    json_object_set_new(json, "experts_per_token", json_integer(c->active));
+  }
   if (a->flag == HF_DEEPSEEK3)
     json_object_set_new(json, "num_nextn_predict_layers", json_integer(0));
   return json;

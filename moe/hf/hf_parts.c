@@ -2,7 +2,9 @@
    experts, which a checkpoint has one by one, and for what an architecture calls by another name.
    transformers 5 calls all of them by the model's names, and has the experts of a layer in two
    tensors: gate_up_proj [E][2 f][d], the rows of an expert's gate before those of its up, and
-   down_proj [E][d][f]. */
+   down_proj [E][d][f]. gpt-oss has them so in its files: gate_up_proj [E][d][2 f], transposed, the
+   gate's and the up's columns in turn, down_proj [E][f][d], and their biases, [E][2 f] likewise and
+   [E][d]. */
 #include "formats/file.h"
 #include "hf_architecture.h"
 #include <stdio.h>
@@ -31,11 +33,19 @@ static bool add_experts(const hf_architecture *a, const model_tensor *tensor, fl
       snprintf(part->name, sizeof part->name, "%.*s%s.%lld.%s.weight", stem, tensor->name,
                a->expert, (long long)e, projections[p].name);
       if (a->own_code) continue;
-      part->other = (hf_place){.dimensions = 3,
-                               .shape = {tensor->whole, fused, columns},
-                               .first = (e * fused + (p == 1 ? rows : 0)) * columns,
-                               .row = columns,
-                               .column = 1};
+      part->elsewhere = a->transposed;
+      if (a->transposed)
+        part->other = (hf_place){.dimensions = 3,
+                                 .shape = {tensor->whole, columns, fused},
+                                 .first = e * fused * columns + (p == 1),
+                                 .row = p < 2 ? 2 : 1,
+                                 .column = fused};
+      else
+        part->other = (hf_place){.dimensions = 3,
+                                 .shape = {tensor->whole, fused, columns},
+                                 .first = (e * fused + (p == 1 ? rows : 0)) * columns,
+                                 .row = columns,
+                                 .column = 1};
       snprintf(part->other.name, sizeof part->other.name, "%.*smlp.experts.%s", stem, tensor->name,
                p < 2 ? "gate_up_proj" : "down_proj");
     }
@@ -57,10 +67,34 @@ static void call_as_usual(hf_part *part) {
            part->name, at + sizeof own - 1);
 }
 
+/* gpt-oss's biases of one projection of all experts; false if the tensor is none. */
+static bool add_biases(const model_tensor *tensor, float *data, hf_part *parts, int64_t *count) {
+  static const char *const ends[] = {"gate_proj.bias", "up_proj.bias", "down_proj.bias"};
+  static const char experts[] = ".mlp.experts.";
+  const char *at = strstr(tensor->name, experts);
+  if (!at || !string_ends_with(tensor->name, ".bias")) return false;
+  const int64_t step = strcmp(at + sizeof experts - 1, ends[2]) ? 2 : 1, n = tensor->shape[1];
+  hf_part *part = &parts[(*count)++];
+  *part = (hf_part){.dimensions = 2,
+                    .shape = {tensor->whole, n},
+                    .data = data,
+                    .other = {.dimensions = 2,
+                              .shape = {tensor->whole, step * n},
+                              .first = !strcmp(at + sizeof experts - 1, ends[1]),
+                              .row = step * n,
+                              .column = step},
+                    .elsewhere = true};
+  snprintf(part->name, sizeof part->name, "%s", tensor->name);
+  snprintf(part->other.name, sizeof part->other.name, "%.*s%s%s", (int)(at - tensor->name),
+           tensor->name, experts, step == 2 ? "gate_up_proj_bias" : "down_proj_bias");
+  return true;
+}
+
 static void add_tensor(const hf_architecture *a, const model_tensor *tensor, float *data,
                        hf_part *parts, int64_t *count) {
   static const char router[] = "mlp.gate.weight", shared[] = "mlp.shared_experts.";
-  if (add_experts(a, tensor, data, parts, count)) return;
+  static const char router_bias[] = "mlp.gate.bias";
+  if (add_experts(a, tensor, data, parts, count) || add_biases(tensor, data, parts, count)) return;
   hf_part *part = &parts[(*count)++];
   *part = (hf_part){.dimensions = tensor->dimensions,
                     .shape = {tensor->shape[0], tensor->shape[1]},
@@ -69,6 +103,10 @@ static void add_tensor(const hf_architecture *a, const model_tensor *tensor, flo
   if (string_ends_with(tensor->name, router))
     snprintf(part->name, sizeof part->name, "%.*s%s",
              (int)(strlen(tensor->name) - (sizeof router - 1)), tensor->name, a->router);
+  else if (string_ends_with(tensor->name, router_bias))
+    snprintf(part->name, sizeof part->name, "%.*s%.*s.bias",
+             (int)(strlen(tensor->name) - (sizeof router_bias - 1)), tensor->name,
+             (int)(strlen(a->router) - strlen(".weight")), a->router);
   else if (of_shared)
     snprintf(part->name, sizeof part->name, "%.*s%s.%s", (int)(of_shared - tensor->name),
              tensor->name, a->shared, of_shared + sizeof shared - 1);

@@ -8,7 +8,7 @@
 
 /* Where a part is read from. */
 typedef struct read_part {
-  const safetensors_tensor *tensor, *scale; /* of FP8; else null */
+  const safetensors_tensor *tensor, *scale; /* of FP8 and MXFP4; else null */
   hf_place place;
 } read_part;
 
@@ -184,6 +184,28 @@ static void from_blocks(const int32_t block[2], const safetensors_tensor *from,
           from_e4m3(bits[i * columns + j]) * scales[i / block[0] * scale->shape[1] + j / block[1]];
 }
 
+/* MXFP4 (OCP Microscaling Formats 1.0): 32 numbers of E2M1, two a byte, the first in the low half,
+   and a power of two for them. A part's row of n numbers is n / 32 blocks of the tensor's, which is
+   not transposed: row r is the `row`-th of its expert. Each is exact, or beyond binary32. */
+enum { MXFP4_BLOCK = 32, MXFP4_BYTES = MXFP4_BLOCK / 2 };
+static void from_packed(const hf_part *part, const hf_place *place, const safetensors_tensor *from,
+                        const safetensors_tensor *scale, float *to) {
+  static const float values[16] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,  4.0f,  6.0f,
+                                   -0.0f, -0.5f, -1.0f, -1.5f, -2.0f, -3.0f, -4.0f, -6.0f};
+  const int64_t rows = part->shape[0], columns = part->shape[1], blocks = columns / MXFP4_BLOCK;
+  const int64_t wide = place->shape[2]; /* rows of an expert */
+  const int64_t expert = place->first / (columns * wide), first = place->first % (columns * wide);
+  const uint8_t *bits = from->data, *exponents = scale->data;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      const int64_t row = expert * wide + first + i * place->row;
+      const int64_t block = row * blocks + j / MXFP4_BLOCK, within = j % MXFP4_BLOCK;
+      const int half = bits[block * MXFP4_BYTES + within / 2] >> within % 2 * 4 & 15;
+      to[i * columns + j] =
+          exponents[block] == 255 ? NAN : ldexpf(values[half], exponents[block] - 127);
+    }
+}
+
 /* The tensor of a name in whichever file has it. */
 static phibal_status find_tensor(const hf_checkpoint *c, const char *name,
                                  const safetensors_tensor **found) {
@@ -227,21 +249,62 @@ static const char *show_shape(int32_t dimensions, const int64_t *shape, char tex
   return text;
 }
 
+/* The two tensors of an expert's matrix in MXFP4: NAME_blocks [E][rows][columns / 32][16] and
+   NAME_scales [E][rows][columns / 32], where others have NAME [E][columns][rows]. */
+static phibal_status find_packed(const hf_checkpoint *c, const hf_part *part, read_part *found) {
+  const hf_place *place = &part->other;
+  const int64_t wanted[4] = {place->shape[0], place->shape[2], place->shape[1] / MXFP4_BLOCK,
+                             MXFP4_BYTES};
+  const safetensors_tensor **tensors[2] = {&found->tensor, &found->scale};
+  phibal_status status = PHIBAL_OK;
+  if (place->shape[1] % MXFP4_BLOCK)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: tensor '%s' in MXFP4 has rows of %lld numbers, which are no "
+                             "blocks of %d",
+                             c->folder, place->name, (long long)place->shape[1], MXFP4_BLOCK);
+  for (int i = 0; i < 2 && !status; i++) {
+    char has[80], wants[80];
+    char *name = string_format("%s%s", place->name, i ? "_scales" : "_blocks");
+    status = name ? find_tensor(c, name, tensors[i]) : memory_error(c->folder);
+    const safetensors_tensor *t = *tensors[i];
+    const int32_t dimensions = 4 - i;
+    bool fits = t && t->dtype == SAFETENSORS_U8 && t->dimensions == dimensions;
+    for (int32_t d = 0; fits && d < dimensions; d++) fits = t->shape[d] == wanted[d];
+    if (!status && !t)
+      status =
+          phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is missing", c->folder, name);
+    else if (!status && !fits)
+      status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is %s %s; expected U8 %s",
+                                 c->folder, name, safetensors_dtype_name(t->dtype),
+                                 show_shape(t->dimensions, t->shape, has),
+                                 show_shape(dimensions, wanted, wants));
+    free(name);
+  }
+  found->place = *place;
+  return status;
+}
+
 /* The tensor that has a part, and where in it: *place is the part's own name for all of a tensor,
    or its other place. */
 static phibal_status find_part(const hf_checkpoint *c, const hf_part *part, read_part *found) {
   const safetensors_tensor *own, *other = NULL;
+  const bool also = *part->other.name && !part->elsewhere;
   *found = (read_part){.place = {.dimensions = part->dimensions,
                                  .shape = {part->shape[0], part->shape[1]},
                                  .row = part->dimensions > 1 ? part->shape[1] : 1,
                                  .column = 1}};
-  phibal_status status = find_tensor(c, part->name, &own);
+  phibal_status status = PHIBAL_OK;
+  if (part->elsewhere)
+    own = NULL;
+  else
+    status = find_tensor(c, part->name, &own);
   if (!status && *part->other.name) status = find_tensor(c, part->other.name, &other);
   if (status) return status;
   if (!own && !other)
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is missing%s%s%s", c->folder,
-                             part->name, *part->other.name ? ", and so is '" : "", part->other.name,
-                             *part->other.name ? "'" : "");
+                             part->elsewhere ? part->other.name : part->name,
+                             also ? ", and so is '" : "", also ? part->other.name : "",
+                             also ? "'" : "");
   if (own && other)
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor '%s' is there, and in '%s' too",
                              c->folder, part->name, part->other.name);
@@ -252,6 +315,7 @@ static phibal_status find_part(const hf_checkpoint *c, const hf_part *part, read
 }
 
 static phibal_status check_part(const hf_checkpoint *c, const hf_part *part, read_part *found) {
+  if (c->config.packed && part->other.dimensions == 3) return find_packed(c, part, found);
   phibal_status status = find_part(c, part, found);
   if (status) return status;
   const safetensors_tensor *t = found->tensor;
@@ -279,10 +343,22 @@ static void read_numbers(const hf_checkpoint *c, const hf_part *part, const read
   const int64_t columns = part->dimensions > 1 ? part->shape[1] : 1;
   const int64_t bytes = safetensors_dtype_bytes(from->tensor->dtype);
   safetensors_tensor row = *from->tensor;
+  if (from->scale && c->config.packed) {
+    from_packed(part, place, from->tensor, from->scale, part->data);
+    return;
+  }
   if (from->scale) {
     from_blocks(c->config.block, from->tensor, from->scale, part->data);
     return;
   }
+  for (int64_t i = 0; place->column != 1 && i < part->shape[0]; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      const int64_t at = place->first + i * place->row + j * place->column;
+      row.data = (const char *)from->tensor->data + at * bytes;
+      row.elements = 1;
+      hf_numbers(&row, part->data + i * columns + j);
+    }
+  if (place->column != 1) return;
   /* Rows that follow each other are one. */
   const bool whole = place->column == 1 && place->row == columns;
   const int64_t rows = whole ? 1 : part->shape[0];
@@ -378,7 +454,7 @@ phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, mod
     for (int64_t i = 0; i < count; i++) {
       if (!parts[i].data) continue;
       read_numbers(c, &parts[i], &found[i]);
-      /* The numbers as they are read: in FP8 a scale makes them. */
+      /* The numbers as they are read: in FP8 and MXFP4 a scale makes them. */
       const int64_t columns = parts[i].dimensions > 1 ? parts[i].shape[1] : 1;
       const safetensors_tensor read = {.name = parts[i].name,
                                        .dtype = SAFETENSORS_F32,

@@ -195,6 +195,10 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
   status = one_place(json, rope, path, "rope_theta", &theta);
   if (!status) status = hf_json_real(theta, path, "rope_theta", true, &c->rope_theta);
   if (!status) status = one_place(json, rope, path, "original_max_position_embeddings", &original);
+  /* {} is none to transformers, which has another object then. */
+  if (!status && !rope && architecture->flag == HF_GPT_OSS)
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: 'rope_scaling' and 'rope_parameters' say nothing", path);
   if (status || !rope) return status;
   /* The older name counts where the other is not there. */
   const char *key = json_object_get(rope, "rope_type") ? "rope_type" : "type";
@@ -218,7 +222,10 @@ phibal_status hf_rope_parse(const json_t *json, const char *path,
 void hf_rope_make(const hf_architecture *architecture, const model_config *c, json_t *json) {
   json_object_set_new(json, "rope_theta", json_real((double)c->rope_theta));
   if (!(c->rope_factor > 0)) {
-    json_object_set_new(json, "rope_scaling", json_null());
+    json_object_set_new(json, "rope_scaling",
+                        architecture->flag == HF_GPT_OSS
+                            ? json_pack("{s:s}", "rope_type", "default")
+                            : json_null());
     return;
   }
   if (c->rope_scaling != ROPE_YARN) {

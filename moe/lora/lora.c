@@ -19,6 +19,7 @@ static phibal_status memory_error(void) {
 static bool fits(const hf_part *part, const char *target, size_t n) {
   static const char weight[] = ".weight";
   if (part->dimensions != 2 || !string_ends_with(part->name, weight)) return false;
+  if (part->elsewhere) return false; /* no matrix of the checkpoint's */
   const size_t stem = strlen(part->name) - (sizeof weight - 1);
   if (n > stem || strncmp(part->name + stem - n, target, n)) return false;
   return n == stem || part->name[stem - n - 1] == '.';
@@ -56,6 +57,11 @@ static phibal_status choose(const hf_architecture *a, const char *targets, const
       *matrices += !chosen[i];
       chosen[i] = true;
     }
+    if (n && !found && own && a->transposed)
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "lora.targets: '%.*s': %s has the experts of a layer in one tensor, "
+                               "to which phibal has no adapters",
+                               (int)n, at, a->class_name);
     if (n && !found && !may_be_absent(a, at, n))
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "lora.targets: '%.*s' is not the suffix of any matrix name", (int)n,

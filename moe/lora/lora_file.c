@@ -230,9 +230,15 @@ static phibal_status write_tensors(const char *path, const model_config *model_o
 
 static phibal_status check_loadable(const model_config *model_options,
                                     const safetensors_file *training) {
-  for (int64_t i = 0; i < training->count && model_options->shared_gate; i++) {
+  for (int64_t i = 0; i < training->count; i++) {
     char stem[160];
     if (!first_factor(training->tensors[i].name, stem)) continue;
+    if (string_ends_with(stem, ".mlp.router"))
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: adapters of %s: PEFT has none of gpt-oss's routers; export the "
+                               "whole model, or leave them out of lora.targets",
+                               training->name, stem);
+    if (!model_options->shared_gate) continue;
     if (strstr(stem, ".experts.") || string_ends_with(stem, ".mlp.gate"))
       return phibal_status_set(
           PHIBAL_ERROR_UNSUPPORTED,
@@ -471,8 +477,11 @@ static const hf_part *part_of(const char *name, const hf_part *parts, int64_t co
   if (whole <= prefix + end || strncmp(name, PREFIX, prefix)) return NULL;
   if (strcmp(name + whole - end, LORA_A) && strcmp(name + whole - end, LORA_B)) return NULL;
   const size_t stem = whole - prefix - end;
-  for (int64_t i = 0; i < count; i++)
-    if (!strncmp(parts[i].name, name + prefix, stem) && !strcmp(parts[i].name + stem, ".weight"))
+  for (int64_t i = 0; i < count; i++) /* an expert of a tensor that holds all has no name */
+    if (parts[i].elsewhere)
+      continue;
+    else if (!strncmp(parts[i].name, name + prefix, stem) &&
+             !strcmp(parts[i].name + stem, ".weight"))
       return parts[i].dimensions == 2 ? &parts[i] : NULL;
   return NULL;
 }

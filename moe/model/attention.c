@@ -46,9 +46,17 @@ int64_t attention_scratch(const attention_shape *shape) {
   return 2 * BLOCK_ROWS * padded(shape->sequence);
 }
 
-/* The first position that row t of all sequences sees. */
-static int64_t start_of(const attention_shape *shape, int64_t t) {
-  return shape->starts ? shape->starts[t] : 0;
+/* The first position that row t of all sequences sees, which is at `position` of its own. */
+static int64_t start_of(const attention_shape *shape, int64_t t, int64_t position) {
+  const int64_t start = shape->starts ? shape->starts[t] : 0;
+  const int64_t from = shape->window > 0 ? position - shape->window + 1 : 0;
+  return start > from ? start : from;
+}
+
+/* exp(sink - largest scale), within 2^-50 and three roundings of its exponent. */
+static double sink_weight(float sink, double scale, float largest) {
+  const double t = ((double)sink - (double)largest * scale) * CORE_LOG2_E;
+  return core_exp2(t < -1000.0 ? -1000.0 : t);
 }
 
 /* Of whole vectors of a row of scores, those that hold start <= j < n: what they hold besides
@@ -106,10 +114,15 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
           float *row = scores + i * stride;
           int64_t t = (b * made + row0 + i) * at.heads + head;
           int64_t n = first + i + 1, to = padded(n);
-          int64_t from = seen_only(start_of(shape, b * length + first + i), n, row);
+          int64_t from = seen_only(start_of(shape, b * length + first + i, first + i), n, row);
           largest[t] = lanes_max(to - from, row + from);
-          inverse_sum[t] =
-              (float)(1.0 / exponentials(from, to, columns, at.scale, largest[t], 1.0, row));
+          if (shape->sinks) {
+            const float sink = (float)((double)shape->sinks[head] / at.scale);
+            if (sink > largest[t]) largest[t] = sink;
+          }
+          double sum = exponentials(from, to, columns, at.scale, largest[t], 1.0, row);
+          if (shape->sinks) sum += sink_weight(shape->sinks[head], at.scale, largest[t]);
+          inverse_sum[t] = (float)(1.0 / sum);
         }
         float *o = out + (b * made + row0) * at.out_stride + head * at.v;
         phibal_gemm_nn(rows, at.v, columns, scores, stride, v, at.stride, false, o, at.out_stride);
@@ -122,12 +135,14 @@ void attention_forward(const attention_shape *shape, const float *qkv, float *ou
 
 /* The gradients of one block of rows of one head. With P the probabilities, dP = dO V^T and
    D_i = <dO_i, O_i> = sum_j P_ij dP_ij: dS = P (dP - D) scale, dQ = dS K,
-   dV = P^T dO and dK = dS^T Q, or with `add` added to them. */
-static void block_backward(const layout *at, int64_t rows, int64_t first, bool add,
-                           const int32_t *starts, const float *q, const float *k, const float *v,
-                           const float *o, const float *largest, const float *inverse_sum,
-                           const float *o_gradient, float *q_gradient, float *k_gradient,
-                           float *v_gradient, float *scratch) {
+   dV = P^T dO and dK = dS^T Q, or with `add` added to them. A sink, whose dP is 0, gets -P D of
+   each row. `t` is the first row's number among those of all sequences. */
+static void block_backward(const attention_shape *shape, const layout *at, int64_t rows,
+                           int64_t first, bool add, int64_t t, int64_t head, const float *q,
+                           const float *k, const float *v, const float *o, const float *largest,
+                           const float *inverse_sum, const float *o_gradient, float *q_gradient,
+                           float *k_gradient, float *v_gradient, float *sink_gradient,
+                           float *scratch) {
   int64_t columns = first + rows, stride = padded(columns);
   float *p = scratch, *s_gradient = scratch + rows * stride;
   phibal_gemm_nt(rows, columns, at->n, q, at->stride, k, at->stride, false, p, stride);
@@ -136,10 +151,15 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, bool a
   for (int64_t i = 0; i < rows; i++) {
     float *row = p + i * stride;
     float *restrict gradient = s_gradient + i * stride;
-    int64_t n = first + i + 1, from = seen_only(starts ? starts[i] : 0, n, row);
+    int64_t n = first + i + 1, from = seen_only(start_of(shape, t + i, first + i), n, row);
     exponentials(from, padded(n), columns, at->scale, largest[i * at->heads],
                  (double)inverse_sum[i * at->heads], row);
     float along = (float)lanes_dot(at->v, o + i * at->out_stride, o_gradient + i * at->out_stride);
+    if (shape->sinks) {
+      const double weight = sink_weight(shape->sinks[head], at->scale, largest[i * at->heads]);
+      sink_gradient[i * at->heads] =
+          (float)(-weight * (double)inverse_sum[i * at->heads] * (double)along);
+    }
     float scale = (float)at->scale;
     for (int64_t j = 0; j < columns; j++) gradient[j] = row[j] * (gradient[j] - along) * scale;
   }
@@ -153,11 +173,11 @@ static void block_backward(const layout *at, int64_t rows, int64_t first, bool a
 
 void attention_backward(const attention_shape *shape, const float *qkv, const float *out,
                         const float *largest, const float *inverse_sum, const float *out_gradient,
-                        float *qkv_gradient, int threads, float *scratch) {
+                        float *qkv_gradient, float *sink_gradient, int threads, float *scratch) {
   if (!omp_get_level()) {
 #pragma omp parallel num_threads(threads)
-    attention_backward(shape, qkv, out, largest, inverse_sum, out_gradient, qkv_gradient, threads,
-                       scratch);
+    attention_backward(shape, qkv, out, largest, inverse_sum, out_gradient, qkv_gradient,
+                       sink_gradient, threads, scratch);
     return;
   }
   layout at = layout_of(shape);
@@ -177,10 +197,11 @@ void attention_backward(const attention_shape *shape, const float *qkv, const fl
           const bool add = head != shared * at.group || first + BLOCK_ROWS < length;
           int64_t t = b * length + first, q = first * at.stride + head * at.n;
           int64_t o = t * at.out_stride + head * at.v;
-          block_backward(&at, smaller(BLOCK_ROWS, length - first), first, add,
-                         shape->starts ? shape->starts + t : NULL, base + q, base + k, base + v,
-                         out + o, largest + t * at.heads + head, inverse_sum + t * at.heads + head,
-                         out_gradient + o, gradient + q, gradient + k, gradient + v,
+          block_backward(shape, &at, smaller(BLOCK_ROWS, length - first), first, add, t, head,
+                         base + q, base + k, base + v, out + o, largest + t * at.heads + head,
+                         inverse_sum + t * at.heads + head, out_gradient + o, gradient + q,
+                         gradient + k, gradient + v,
+                         sink_gradient ? sink_gradient + t * at.heads + head : NULL,
                          scratch + omp_get_thread_num() * each);
         }
     }

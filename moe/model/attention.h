@@ -17,6 +17,9 @@ typedef struct attention_shape {
   /* Of one sequence, forward: the `rows` positions from `first` on alone, which see the keys and
      values of those before; rows 0: all positions. */
   int32_t first, rows;
+  int32_t window;     /* the most positions that one sees, its own the last; 0: all */
+  const float *sinks; /* [heads] a score of each head beside the keys', with no value
+                         and not divided by sqrt(n); null: none */
 } attention_shape;
 
 /* Numbers of scratch for one thread; the arrays below hold that many for each of `threads`. */
@@ -29,14 +32,17 @@ int64_t attention_row(const attention_shape *shape);
    side; out [batch S][heads v]; largest, inverse_sum [batch S][heads]: max_j <q, k_j> and
    1 / sum_j exp((<q, k_j> - max) multiplier / sqrt(n)) over the positions j from the row's start
    up to its own; with shape->rows, these three [rows][..] and qkv [S][..] still. A row has the same
-   bits either way, zeros of out perhaps another sign. Outside of a parallel region a call takes
-   `threads` threads; inside, each of its threads, at most so many, has to make the call. */
+   bits either way, zeros of out perhaps another sign. With sinks the largest is at least
+   sink sqrt(n) / multiplier, and the sum has exp(sink - max multiplier / sqrt(n)) too. Outside of a
+   parallel region a call takes `threads` threads; inside, each of its threads, at most so many, has
+   to make the call. */
 void attention_forward(const attention_shape *shape, const float *qkv, float *out, float *largest,
                        float *inverse_sum, int threads, float *scratch);
 
-/* qkv_gradient, laid out as qkv, is overwritten. */
+/* qkv_gradient, laid out as qkv, is overwritten, and so is sink_gradient [batch S][heads], what
+   each row adds to the gradients of the sinks; null without. */
 void attention_backward(const attention_shape *shape, const float *qkv, const float *out,
                         const float *largest, const float *inverse_sum, const float *out_gradient,
-                        float *qkv_gradient, int threads, float *scratch);
+                        float *qkv_gradient, float *sink_gradient, int threads, float *scratch);
 
 #endif

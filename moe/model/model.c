@@ -46,6 +46,8 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
                 {"query_latent_width", c->query_latent_width, 0, 1 << 20},
                 {"rope_width", c->rope_width, 0, 1 << 16},
                 {"value_width", c->value_width, 0, 1 << 16},
+                {"window", c->window, 0, 1 << 30},
+                {"full_attention_every", c->full_attention_every, 0, 1 << 16},
                 {"batch", batch, 1, 1 << 24}};
   for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
     if (bounds[i].value < bounds[i].low || bounds[i].value > bounds[i].high)
@@ -90,6 +92,9 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
                                "in 0 .. %d",
                                (double)b->quantile_eta, b->quantile_bins, PHIBAL_QUANTILE_MAX_BINS);
   }
+  if (c->expert_limit > 0 && b->method == BALANCE_DENSE)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "model: expert_limit is for experts: not with method dense");
   if (b->z_coefficient > 0 && c->gate == PHIBAL_GATE_SIGMOID)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "model: the z-loss needs a softmax router");
   return model_config_check(c);
@@ -178,6 +183,9 @@ phibal_status model_create_part(const model_config *config, const balance_config
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "model: %d experts cannot be divided evenly among %d ranks",
                                config->experts, ranks->ranks);
+  if (!status && ranks && config->expert_limit > 0)
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "parallel.experts does not support model.expert_limit yet");
   if (!status && ranks && config->recompute != RECOMPUTE_NONE)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "training.recompute does not support parallel.experts yet");

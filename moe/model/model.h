@@ -66,6 +66,15 @@ typedef struct model_config {
   int32_t value_width;        /* of a head, in MLA; else head_width */
   int32_t query_latent_width; /* of MLA's queries; 0: they are made from the stream itself */
   float latent_norm_epsilon;
+  /* Of every full_attention_every layers all but the last see only the last `window` positions,
+     their own among them; 0: all layers do. window 0: none does. */
+  int32_t window, full_attention_every;
+  bool sinks;       /* each head's softmax has one score more, which is learnt and has no value */
+  bool output_bias; /* attention's output projection has a bias */
+  /* Above 0: the router and the experts have biases, and with g and u an expert's gate and up
+     projections, g at most the limit and u within it both ways, h = (u + 1) g sigmoid(slope g), in
+     place of the activation (gpt-oss). */
+  float expert_limit, expert_slope;
   /* RECOMPUTE_LAYERS: a layer keeps its place in the residual stream, its routes with their logits,
      and its price. Its backward pass makes the rest again, to the same bits, in memory that all
      layers share, where the last layer's still is. Loads, losses and prices are made once. */

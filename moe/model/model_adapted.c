@@ -66,6 +66,10 @@ static void expert_forward(const model *m, const ffn_call *c, int64_t e, float *
 }
 
 phibal_status adapted_ffn_forward(const model *m, const ffn_call *c, float *y) {
+  if (c->weights) {
+    clamped_ffn_forward(m, c, y);
+    return PHIBAL_OK;
+  }
   if (!model_is_adapted(m))
     return phibal_ffn_forward(&c->shape, c->offsets, c->x, c->gate, c->up, c->down, c->a, c->b,
                               c->h, y);
@@ -102,6 +106,10 @@ static void expert_backward(const model *m, const ffn_call *c, int64_t e, const 
 
 phibal_status adapted_ffn_backward(const model *m, const ffn_call *c, const float *y_gradient,
                                    float *h_gradient, float *x_gradient) {
+  if (c->weights) {
+    clamped_ffn_backward(m, c, y_gradient, h_gradient, x_gradient);
+    return PHIBAL_OK;
+  }
   if (!model_is_adapted(m))
     return phibal_ffn_backward(&c->shape, c->offsets, c->x, c->gate, c->up, c->down, c->a, c->b,
                                c->h, y_gradient, h_gradient, x_gradient, c->gate_gradient,

@@ -45,6 +45,15 @@ attention_shape model_attention_shape(const model *m, int32_t batch) {
                            .rows = m->rows};
 }
 
+/* Of a layer: with its window and its sinks. */
+static attention_shape layer_shape(const model *m, int32_t layer, int32_t batch) {
+  const int32_t every = m->config.full_attention_every;
+  attention_shape shape = model_attention_shape(m, batch);
+  if (every < 1 || (layer + 1) % every) shape.window = m->config.window;
+  shape.sinks = m->weights.layers[layer].sinks;
+  return shape;
+}
+
 int32_t model_rope_width(const model_config *config) {
   return config->rope_width ? config->rope_width : config->head_width;
 }
@@ -97,12 +106,11 @@ void model_add_rows(int64_t rows, int64_t n, const float *x, int64_t x_stride, f
     for (int64_t j = 0; j < n; j++) to[i * n + j] += x[i * x_stride + j];
 }
 
-/* gradient [n] += the sum of rows [rows][n], in their order, in binary64. */
-static void add_columns(int64_t rows, int64_t n, const float *x, float *gradient) {
+void model_add_columns(int64_t rows, int64_t n, const float *x, float *gradient) {
   enum { COLUMNS = 16 };
   if (!omp_get_level()) {
 #pragma omp parallel
-    add_columns(rows, n, x, gradient);
+    model_add_columns(rows, n, x, gradient);
     return;
   }
 #pragma omp for schedule(static)
@@ -154,7 +162,7 @@ static void plain_backward(model *m, int32_t layer, const widths *at) {
                   s->qkv_gradient + at->queries, at->all, 0, s->qkv_gradient + at->queries, at->all,
                   g->k_norm, s->norm);
   }
-  if (g->qkv_bias) add_columns(at->tokens, at->all, s->qkv_gradient, g->qkv_bias);
+  if (g->qkv_bias) model_add_columns(at->tokens, at->all, s->qkv_gradient, g->qkv_bias);
   phibal_gemm_linear_weight_gradient(at->tokens, at->all, at->d, s->qkv_gradient, on->normed,
                                      g->qkv);
   phibal_gemm_linear_input_gradient(at->tokens, at->all, at->d, s->qkv_gradient, w->qkv, false,
@@ -175,7 +183,7 @@ static void branch_forward(model *m, int32_t layer, int32_t batch) {
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
-  const attention_shape shape = model_attention_shape(m, batch);
+  const attention_shape shape = layer_shape(m, layer, batch);
   const widths at = widths_of(m, &shape);
   norm_shape norm = {at.tokens, 1, at.d, c->norm_epsilon};
   if (!c->post_norm)
@@ -191,6 +199,7 @@ static void branch_forward(model *m, int32_t layer, int32_t batch) {
   if (!c->post_norm) copy_rows(at.tokens, at.d, on->x, at.d, to, at.d);
   phibal_gemm_linear(at.tokens, at.d, at.values, on->attended, w->o, !c->post_norm, to);
   adapted_forward(m, w->o, at.tokens, on->attended, at.d, to);
+  if (w->o_bias) model_add_rows(at.tokens, at.d, w->o_bias, 0, to);
   if (!c->post_norm) return;
   norm_forward(&norm, to, at.d, w->attention_norm, on->middle, at.d, on->inverse);
   model_add_rows(at.tokens, at.d, on->x, at.d, on->middle);
@@ -210,7 +219,7 @@ static void branch_backward(model *m, int32_t layer, int32_t batch) {
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
-  const attention_shape shape = model_attention_shape(m, batch);
+  const attention_shape shape = layer_shape(m, layer, batch);
   const widths at = widths_of(m, &shape);
   const norm_shape norm = {at.tokens, 1, at.d, c->norm_epsilon};
   if (c->post_norm)
@@ -218,12 +227,15 @@ static void branch_backward(model *m, int32_t layer, int32_t batch) {
                   s->stream_gradient, at.d, 0, s->branch_gradient, at.d, g->attention_norm,
                   s->norm);
   const float *from = c->post_norm ? s->branch_gradient : s->stream_gradient;
+  if (g->o_bias) model_add_columns(at.tokens, at.d, from, g->o_bias);
   phibal_gemm_linear_weight_gradient(at.tokens, at.d, at.values, from, on->attended, g->o);
   phibal_gemm_linear_input_gradient(at.tokens, at.d, at.values, from, w->o, false,
                                     s->attended_gradient);
   adapted_backward(m, w->o, at.tokens, on->attended, at.d, from, s->attended_gradient);
   attention_backward(&shape, on->qkv, on->attended, on->largest, on->inverse_sum,
-                     s->attended_gradient, s->qkv_gradient, m->threads, s->attention);
+                     s->attended_gradient, s->qkv_gradient, s->sink_gradient, m->threads,
+                     s->attention);
+  if (g->sinks) model_add_columns(at.tokens, c->heads, s->sink_gradient, g->sinks);
   rotate(m, &at, -1.0f, s->qkv_gradient);
   if (c->latent_width)
     latent_backward(m, layer, batch);

@@ -21,7 +21,19 @@ static phibal_status check_latent(const model_config *c) {
            c->key_value_heads);
   if (c->qk_norm) refuse("latent attention has its own norms: no qk_norm");
   if (c->qkv_bias) refuse("latent attention has no qkv_bias");
+  if (c->output_bias || c->sinks) refuse("latent attention has no output_bias and no sinks");
   if (!(c->latent_norm_epsilon >= 0)) refuse("latent_norm_epsilon must not be negative");
+  return PHIBAL_OK;
+}
+
+static phibal_status check_clamped(const model_config *c) {
+  if (c->window < 0 || c->full_attention_every < 0)
+    refuse("window and full_attention_every must not be negative");
+  if (!(c->expert_limit >= 0)) refuse("expert_limit must not be negative");
+  if (c->expert_limit == 0) return PHIBAL_OK;
+  if (!(c->expert_slope > 0)) refuse("expert_limit needs expert_slope above 0");
+  if (c->dense_layers || c->shared_experts)
+    refuse("expert_limit is for experts alone: no dense_layers, no shared_experts");
   return PHIBAL_OK;
 }
 
@@ -60,6 +72,7 @@ phibal_status model_config_check(const model_config *c) {
     refuse("attention_multiplier and rope_magnitude must not be negative");
   if (c->shared_gate && c->shared_experts < 1) refuse("shared_gate needs shared_experts");
   phibal_status status = check_latent(c);
+  if (!status) status = check_clamped(c);
   if (!status) status = check_groups(c);
   return status ? status : check_rope(c);
 }

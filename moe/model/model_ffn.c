@@ -49,7 +49,9 @@ static ffn_call experts_call(const model *m, int32_t layer) {
                     .h = on->h,
                     .gate_gradient = g->gate,
                     .up_gradient = g->up,
-                    .down_gradient = g->down};
+                    .down_gradient = g->down,
+                    .weights = w->gate_bias ? w : NULL,
+                    .gradients = w->gate_bias ? g : NULL};
 }
 
 /* Added to `out`; with shared_gate, sigmoid(z_t) y_t with z_t = <w, x_t> and y the FFN's output. */
@@ -121,6 +123,7 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   int64_t tokens = model_call_rows(m, batch), d = c->width;
   phibal_gemm_linear(tokens, c->experts, d, on->ffn_normed, w->router, false, on->logits);
   adapted_forward(m, w->router, tokens, on->ffn_normed, c->experts, on->logits);
+  if (w->router_bias) model_add_rows(tokens, c->experts, w->router_bias, 0, on->logits);
   phibal_status status = balance_route(m, layer, moe_layer, batch, training, losses);
   if (status) return phibal_status_set(status, "layer %d: %s", layer, phibal_status_message());
   model_clock(mark, &m->times.router);
@@ -231,6 +234,7 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch,
                                        g->router);
     phibal_gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router, false,
                                       s->normed_gradient);
+    if (w->router_bias) model_add_columns(tokens, c->experts, s->logit_gradient, g->router_bias);
   }
   adapted_backward(m, w->router, tokens, on->ffn_normed, c->experts, s->logit_gradient,
                    s->normed_gradient);

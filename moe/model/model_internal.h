@@ -24,11 +24,14 @@ typedef struct layer_weights {
   float *kv_down_norm;         /* [c] */
   float *kv_up;                /* [heads (n - r + v)][c] */
   float *o;                    /* [d][heads v] */
+  float *o_bias;               /* [d]; null without output_bias */
+  float *sinks;                /* [heads]; null without */
   float *ffn_norm;             /* [d] */
   float *router;               /* [E][d]; null: a dense layer */
   float *gate, *up, *down;     /* [E][f][d], [E][f][d], [E][d][f]; E = 1 if dense */
-  float *shared_gate, *shared_up, *shared_down; /* [f][d], [f][d], [d][f] */
-  float *shared_scale;                          /* [d], whose product has the sigmoid; or null */
+  float *router_bias, *gate_bias, *up_bias, *down_bias; /* [E], [E][f], [E][f], [E][d]; or null */
+  float *shared_gate, *shared_up, *shared_down;         /* [f][d], [f][d], [d][f] */
+  float *shared_scale; /* [d], whose product has the sigmoid; or null */
 } layer_weights;
 
 typedef struct model_weights {
@@ -87,6 +90,7 @@ typedef struct model_scratch {
   float *router_input;           /* [T][d] in bfloat16 only: the FFN's input unrounded */
   float *narrow_gradient;        /* [T][d]* in bfloat16 only: stream_gradient rounded */
   float *qkv_gradient, *attended_gradient;   /* * */
+  float *sink_gradient;                      /* [T][heads]; null without sinks */
   float *attention;                          /* attention_scratch for each thread */
   float *route_gradient, *gathered_gradient; /* [N][d]* */
   float *h_gradient;                         /* [N][f]* */
@@ -206,6 +210,8 @@ void latent_backward(model *m, int32_t layer, int32_t batch);
 /* model_attention.c: to [rows][n] += x [rows][n], or with x_stride 0 one row for all; called by one
    thread, or by all of a parallel region. */
 void model_add_rows(int64_t rows, int64_t n, const float *x, int64_t x_stride, float *to);
+/* gradient [n] += the sum of x [rows][n], in the order of the rows, in binary64; likewise. */
+void model_add_columns(int64_t rows, int64_t n, const float *x, float *gradient);
 /* model_attention.c, model_ffn.c: one branch of a layer on T tokens. Backward turns
    scratch.stream_gradient from that of the branch's output into that of its input. */
 void attention_branch_forward(model *m, int32_t layer, int32_t batch);
@@ -248,11 +254,18 @@ typedef struct ffn_call {
   const float *x, *gate, *up, *down;
   float *a, *b, *h;
   float *gate_gradient, *up_gradient, *down_gradient;
+  const layer_weights *weights, *gradients; /* with biases; else null */
 } ffn_call;
 
 phibal_status adapted_ffn_forward(const model *m, const ffn_call *call, float *y);
 phibal_status adapted_ffn_backward(const model *m, const ffn_call *call, const float *y_gradient,
                                    float *h_gradient, float *x_gradient);
+
+/* model_clamped.c: the same of experts with biases and clamped projections (expert_limit), which no
+   adapters reach. */
+void clamped_ffn_forward(const model *m, const ffn_call *call, float *y);
+void clamped_ffn_backward(const model *m, const ffn_call *call, const float *y_gradient,
+                          float *h_gradient, float *x_gradient);
 
 /* model_exchange.c: the experts' FFN where ranks divide them. offsets [E + 1], x, y [N][d] and
    their gradients are those of this rank's tokens. */

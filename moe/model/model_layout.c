@@ -82,6 +82,8 @@ static void append_heads(builder *to, const model_config *c, int32_t layer) {
     append_vector(to, keys, "self_attn.k_proj.bias", layer);
     append_vector(to, keys, "self_attn.v_proj.bias", layer);
   }
+  if (c->output_bias) append_vector(to, d, "self_attn.o_proj.bias", layer);
+  if (c->sinks) append_vector(to, c->heads, "self_attn.sinks", layer);
   if (c->qk_norm) {
     bool whole = c->qk_norm == QK_NORM_PROJECTION;
     append_vector(to, whole ? queries : n, "self_attn.q_norm.weight", layer);
@@ -111,6 +113,16 @@ static void append_ffn(builder *to, const model_config *c, int32_t layer, bool d
     return;
   }
   append_matrix(to, experts, d, "mlp.gate.weight", layer);
+  if (c->expert_limit > 0) {
+    append_vector(to, experts, "mlp.gate.bias", layer);
+    const struct {
+      const char *name;
+      int64_t n;
+    } biases[] = {{"gate_proj", f}, {"up_proj", f}, {"down_proj", d}};
+    for (int i = 0; i < 3; i++)
+      append(to, false, 2, experts, biases[i].n, 1, k, experts,
+             "model.layers.%d.mlp.experts.%s.bias", layer, biases[i].name);
+  }
   append(to, true, 3, experts, f, d, k, experts, "model.layers.%d.mlp.experts.gate_proj.weight",
          layer);
   append(to, true, 3, experts, f, d, k, experts, "model.layers.%d.mlp.experts.up_proj.weight",
@@ -189,6 +201,8 @@ static void bind_attention(const model *m, float *base, int32_t *tensor, layer_w
     w->qkv_bias = next(m, base, tensor);
     *tensor += 2; /* likewise */
   }
+  if (m->config.output_bias) w->o_bias = next(m, base, tensor);
+  if (m->config.sinks) w->sinks = next(m, base, tensor);
   if (m->config.qk_norm) {
     w->q_norm = next(m, base, tensor);
     w->k_norm = next(m, base, tensor);
@@ -206,6 +220,12 @@ void model_bind(const model *m, float *base, model_weights *weights) {
     w->ffn_norm = next(m, base, &tensor);
     bool dense = layer_is_dense(&m->config, m->balance.method, layer);
     if (!dense) w->router = next(m, base, &tensor);
+    if (!dense && m->config.expert_limit > 0) {
+      w->router_bias = next(m, base, &tensor);
+      w->gate_bias = next(m, base, &tensor);
+      w->up_bias = next(m, base, &tensor);
+      w->down_bias = next(m, base, &tensor);
+    }
     w->gate = next(m, base, &tensor);
     w->up = next(m, base, &tensor);
     w->down = next(m, base, &tensor);
@@ -244,7 +264,8 @@ void model_initialise(model *m, uint64_t seed) {
     /* Its place in the whole tensor draws an element, whichever rank has it. */
     int64_t first = tensor->first * tensor->shape[1] * tensor->shape[2];
     double spread = deviation(&m->config, tensor);
-    const bool is_bias = string_ends_with(tensor->name, ".bias");
+    const bool is_bias =
+        string_ends_with(tensor->name, ".bias") || string_ends_with(tensor->name, ".sinks");
     const bool is_norm = tensor->dimensions == 1 && !is_bias;
 #pragma omp parallel for schedule(static)
     for (int64_t j = 0; j < n; j++)

@@ -5,7 +5,7 @@
      dense FFN   T (d + 3 f + 1)
      MoE         T (d + E + 2) + T k (2 d + 3 f + 6), and with shared experts 3 T f shared
    with shared_gate another T (d + 1); with post_norm the norms' inputs are those that the layer has
-   anyway, and 2 T d for their outputs' inputs in their place;
+   anyway, and 2 T d for their outputs' inputs in their place; with sinks T heads for all layers;
    and one layer's gradients, T (4 d + (2 heads + 2 kv heads) n + E) + T k (2 d + f + 1), are shared
    by all layers. Where ranks divide the experts, T k (d + 3 f) of a MoE layer and T k f of the
    gradients are those of the rows that reach this rank's experts, in model_exchange.c. Scores of
@@ -133,6 +133,7 @@ static void allocate_scratch(model *m, int64_t tokens, arena *a) {
   }
   to->qkv_gradient = ROWS(tokens * attention_row(&attention));
   to->attended_gradient = ROWS(tokens * c->heads * attention.value_width);
+  if (c->sinks) to->sink_gradient = TAKE(tokens * c->heads, float);
   if (c->latent_width) {
     const int64_t plain = n - c->rope_width + c->value_width;
     to->projected = TAKE(tokens * c->heads * larger(n, plain), float);

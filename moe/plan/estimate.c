@@ -67,6 +67,10 @@ run_estimate run_estimate_compute(const run_config *config, bool on_device) {
   norms += (int64_t)m->layers * (m->latent_width + m->query_latent_width);
   if (m->qkv_bias)
     norms += (int64_t)m->layers * (m->heads + 2 * m->key_value_heads) * m->head_width;
+  norms += (int64_t)m->layers * ((m->output_bias ? m->width : 0) + (m->sinks ? m->heads : 0));
+  if (m->expert_limit > 0)
+    norms += (int64_t)m->layers *
+             (m->experts + (int64_t)m->active * (2 * (int64_t)m->hidden + m->width));
   const int32_t value_width = m->latent_width ? m->value_width : m->head_width;
   const double heads = (double)m->heads * ((double)m->head_width + (double)value_width);
   if (m->untied_head) norms += m->width; /* the embedding's row, which multiplies nothing */

@@ -60,6 +60,8 @@ deepseek = dict(n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=2,
 #   qwen2_moe    gated shared experts, twice as wide as an expert; biases
 #   minimax_m2   two thirds of a head are turned; norms over whole projections; a bias elsewhere
 #   flex_olmo    norms of what a branch adds
+#   gpt_oss      a window shorter than the text in layers 0 and 2; projections on both sides of the
+#                limit; sinks as large as scores; YaRN whose ramp is not of whole pairs
 #   deepseek_v3  groups by their two best; biases so negative that masking other groups with 0 would
 #                choose from them
 sizes = {
@@ -123,6 +125,12 @@ sizes = {
     "flex_olmo": (transformers.FlexOlmoConfig, dict(
         **common, num_key_value_heads=2, intermediate_size=8, num_experts=5, num_experts_per_tok=3,
         rope_parameters=dict(rope_type="default", rope_theta=50.0))),
+    "gpt_oss": (transformers.GptOssConfig, dict(
+        **{**common, "num_hidden_layers": 3}, head_dim=6, num_key_value_heads=2,
+        intermediate_size=8, num_local_experts=6, num_experts_per_tok=2, sliding_window=5,
+        swiglu_limit=1.5,
+        rope_parameters=dict(rope_type="yarn", rope_theta=100.0, factor=8.0, truncate=False,
+                             original_max_position_embeddings=16, beta_fast=2.0, beta_slow=0.25))),
 }
 
 
@@ -183,8 +191,14 @@ def randomise(model, name, generator):
             normal(p, 0.2, 1.0)
         elif "embed_tokens" in key:
             normal(p, 0.8)
-        elif key.endswith("mlp.gate.weight"):
+        elif key.endswith(("mlp.gate.weight", "mlp.router.weight")):
             normal(p, 0.6)
+        elif key.endswith("sinks") and not model.config.attention_bias:
+            p.data.fill_(-64.0)  # beside which every score is large
+        elif key.endswith(("sinks", "bias")):
+            normal(p, 0.5)
+        elif name == "gpt_oss" and "experts" in key:
+            normal(p, 1.2 / p.shape[1] ** 0.5)  # which is transposed
         else:
             normal(p, 1.2 / p.shape[-1] ** 0.5)
     for key, b in model.named_buffers():
@@ -204,7 +218,7 @@ def least_margin(name, config, stats, model):
     groups = getattr(config, "n_group", None) or 1
     for i, (logits, _, experts) in stats.items():
         mlp = model.model.layers[i].mlp
-        bias = next((getattr(at, "e_score_correction_bias") for at in (mlp, mlp.gate)
+        bias = next((getattr(at, "e_score_correction_bias") for at in (mlp, getattr(mlp, "gate", None))
                      if hasattr(at, "e_score_correction_bias")), None)
         scores = logits if bias is None else logits.sigmoid() + bias
         if groups > 1 and getattr(config, "topk_method", "noaux") != "greedy":
@@ -225,10 +239,11 @@ def least_margin(name, config, stats, model):
 def compute(model, tokens, targets):
     stats, hooks = {}, []
     for i, layer in enumerate(model.model.layers):
-        if hasattr(layer.mlp, "gate"):
+        router = getattr(layer.mlp, "gate", getattr(layer.mlp, "router", None))
+        if router is not None:
             def keep(module, inputs, output, i=i):
                 stats[i] = tuple(x.detach() for x in output)
-            hooks.append(layer.mlp.gate.register_forward_hook(keep))
+            hooks.append(router.register_forward_hook(keep))
     model.zero_grad()
     logits = model(input_ids=tokens.long(), use_cache=False).logits
     loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten().long(),
@@ -245,7 +260,9 @@ def disk_gradients(gradients, saved):
     mixtral = any("block_sparse_moe" in key for key in saved)
     for key, grad in gradients.items():
         stem = key.rsplit(".", 1)[0]
-        if key.endswith("experts.gate_up_proj"):
+        if key in saved:  # gpt-oss's, fused in its files too
+            found[key] = grad
+        elif key.endswith("experts.gate_up_proj"):
             for e, both in enumerate(grad):
                 gate, up = both.chunk(2, dim=0)
                 found[f"{stem}.{e}.{'w1' if mixtral else 'gate_proj'}.weight"] = gate

@@ -48,7 +48,7 @@ transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 TOLERANCE = 1e-5
 FAMILIES = ["olmoe", "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v2_groups", "deepseek_v3", "moonlight",
-            "kimi_k2", "dots1", "glm4_moe", "glm4_moe_lite", "qwen2_moe", "minimax_m2", "flex_olmo"]
+            "kimi_k2", "dots1", "glm4_moe", "glm4_moe_lite", "qwen2_moe", "minimax_m2", "flex_olmo", "gpt_oss"]
 
 TARGETS = {"qwen3_moe": "q_proj,o_proj,down_proj", "deepseek_v2": "o_proj,gate_proj,up_proj,down_proj,mlp.gate"}
 
@@ -56,7 +56,11 @@ TARGETS = {"qwen3_moe": "q_proj,o_proj,down_proj", "deepseek_v2": "o_proj,gate_p
 FOREIGN = {
     "is_causal": [False, True], "per_layer_config": [{"0": {"num_experts_per_tok": 1}}, {}, None],
     "sliding_window": [4, 0, None], "use_sliding_window": [True], "max_window_layers": [1, 0, 2, None],
-    "layer_types": [["sliding_attention", "full_attention"], ["full_attention"] * 2],
+    "layer_types": [["sliding_attention", "full_attention"], ["full_attention"] * 2, ["full_attention"] * 3,
+                    ["sliding_attention"] * 3, ["full_attention", "sliding_attention", "full_attention"],
+                    ["sliding_attention", "sliding_attention", "full_attention"], None],
+    "swiglu_limit": [0.5, 7.0, 0, None], "swiglu_alpha": [1.0, 0.5, None], "experts_per_token": [2, 3, None],
+    "initial_context_length": [16],
     "clip_qkv": [0.1, None], "attention_bias": [True], "mlp_bias": [True], "head_dim": [4, 2, 8, None],
     "partial_rotary_factor": [0.5, 1.0, 1, 0.75, 0.67, 0, 2, None], "norm_topk_prob": [True, False, None],
     "num_experts": [4, 8, 2, None], "num_local_experts": [4, 8, 2, None], "n_routed_experts": [4, 8],

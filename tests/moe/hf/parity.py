@@ -94,6 +94,16 @@ variants = {
         "one key head, YaRN": dict(num_key_value_heads=1, rope_parameters=yarn),
         "heads of width 6, tied head, linear rope": dict(head_dim=6, tie_word_embeddings=True,
                                                          rope_parameters=linear)},
+    "gpt_oss": {
+        "sinks that take nothing, no biases": dict(attention_bias=False),
+        "a window of 2, one key head, heads of width 4": dict(sliding_window=2, num_key_value_heads=1, head_dim=4),
+        "3 of 4 experts, every layer with a window": dict(num_local_experts=4, num_experts_per_tok=3,
+                                                          layer_types=["sliding_attention"] * 3),
+        "no window, plain rope, tied head, the usual limit": dict(
+            layer_types=["full_attention"] * 3, tie_word_embeddings=True, swiglu_limit=7.0,
+            rope_parameters=dict(rope_type="default", rope_theta=50.0)),
+        "every third layer without a window, linear rope": dict(
+            layer_types=["sliding_attention"] * 2 + ["full_attention"], rope_parameters=linear, sliding_window=3)},
     "kimi_k2": {
         "no query latent": dict(q_lora_rank=None),
         "4 groups, gates times 1": dict(n_group=4, topk_group=2, routed_scaling_factor=1.0),

@@ -97,6 +97,7 @@ adapted = {
     "qwen2_moe": ["v_proj,shared_expert_gate", "shared_expert.down_proj,k_proj", "down_proj"],
     "minimax_m2": ["o_proj,gate,up_proj"],
     "flex_olmo": ["q_proj,gate_proj"],
+    "gpt_oss": ["q_proj,v_proj,o_proj", "k_proj,embed_tokens"],
 }
 
 
@@ -222,6 +223,35 @@ def check_fp8(scratch, fixture):
     print(f"{fixture.name + ', FP8':64} {sum(name.endswith('_scale_inv') for name in files)} tensors, the same bits")
 
 
+def check_mxfp4(scratch):
+    """Experts of gpt-oss in MXFP4 of any codes: the numbers that transformers makes of them."""
+    from transformers.integrations.mxfp4 import convert_moe_packed_tensors
+
+    folder, out = scratch / "mxfp4", scratch / "mxfp4-wide"
+    config = make_fixtures.config_of("gpt_oss", hidden_size=64, intermediate_size=96)
+    torch.manual_seed(1)
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    model.save_pretrained(folder)
+    files = load_file(folder / "model.safetensors")
+    expected = dict(files)
+    for name in [name for name in files if name.endswith(("gate_up_proj", "down_proj"))]:
+        experts, columns, rows = files.pop(name).shape
+        files[name + "_blocks"] = torch.randint(256, (experts, rows, columns // 32, 16)).to(torch.uint8)
+        files[name + "_scales"] = torch.randint(100, 140, (experts, rows, columns // 32)).to(torch.uint8)
+        expected[name] = convert_moe_packed_tensors(files[name + "_blocks"], files[name + "_scales"], dtype=torch.float32)
+    save_file(files, folder / "model.safetensors")
+    said = json.loads((folder / "config.json").read_text()) | dict(quantization_config=dict(
+        quant_method="mxfp4", modules_to_not_convert=["model.layers.*.self_attn", "lm_head"]))
+    (folder / "config.json").write_text(json.dumps(said))
+    run("export", "--load", folder, "--out", out, "--like", folder, "--dtype", "float32")
+    written = load_file(out / "model.safetensors")
+    assert "quantization_config" not in json.loads((out / "config.json").read_text())
+    assert written.keys() == expected.keys(), written.keys() ^ expected.keys()
+    for name, tensor in expected.items():
+        assert tensor.shape == written[name].shape and torch.equal(written[name], tensor), name
+    print(f"{'gpt_oss, MXFP4':64} {sum(name.endswith('_scales') for name in files)} tensors, the same bits")
+
+
 with tempfile.TemporaryDirectory() as scratch:
     scratch = pathlib.Path(scratch)
     if peft:
@@ -233,6 +263,7 @@ with tempfile.TemporaryDirectory() as scratch:
         print("adapters: not compared, no Python package 'peft'")
     for name in "kimi_k2", "minimax_m2":
         check_fp8(scratch, pathlib.Path(fixtures) / name)
+    check_mxfp4(scratch)
     for fixture in sorted(pathlib.Path(fixtures).iterdir()):
         expected = load_file(fixture / "expected.safetensors")
         tokens, before = expected["tokens"], expected["logits"]

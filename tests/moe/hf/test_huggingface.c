@@ -73,6 +73,24 @@ static void whole_heads(model_config *c) {
 static void other_part(model_config *c) {
   c->rope_width = 2;
 }
+static void no_window(model_config *c) {
+  c->window = 0;
+}
+static void window_beside_its_own(model_config *c) {
+  c->window++;
+}
+static void windows_everywhere(model_config *c) {
+  c->full_attention_every = 0;
+}
+static void usual_limit(model_config *c) {
+  c->expert_limit = 7;
+}
+static void plain_sigmoid(model_config *c) {
+  c->expert_slope = 1;
+}
+static void ramp_rounded(model_config *c) {
+  c->rope_fraction = false;
+}
 static void one_epsilon(model_config *c) {
   c->latent_norm_epsilon = c->norm_epsilon;
 }
@@ -117,6 +135,14 @@ Test(huggingface, mistakes_show) {
                   {"minimax_m2", other_part},
                   {"minimax_m2", no_bias},
                   {"flex_olmo", other_theta},
+                  {"gpt_oss", no_window},
+                  {"gpt_oss", window_beside_its_own},
+                  {"gpt_oss", windows_everywhere},
+                  {"gpt_oss", usual_limit},
+                  {"gpt_oss", plain_sigmoid},
+                  {"gpt_oss", ramp_rounded},
+                  {"gpt_oss", no_magnitude},
+                  {"gpt_oss", not_normalised},
                   {"deepseek_v3", no_groups},
                   {"deepseek_v3", one_group},
                   {"deepseek_v3", no_bias},

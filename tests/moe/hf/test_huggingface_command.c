@@ -70,8 +70,9 @@ static safetensors_file weights_of(const char *folder) {
 
 /* Nothing is learned at a rate of nothing: what comes out is what went in. */
 Test(huggingface_command, in_and_out) {
-  static const char *const names[] = {"olmoe",    "deepseek_v2", "deepseek_v3", "dots1",
-                                      "glm4_moe", "qwen2_moe",   "minimax_m2",  "flex_olmo"};
+  static const char *const names[] = {"olmoe",      "deepseek_v2", "deepseek_v3",
+                                      "dots1",      "glm4_moe",    "qwen2_moe",
+                                      "minimax_m2", "flex_olmo",   "gpt_oss"};
   put_run_file();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char arguments[512], folder[64];
@@ -103,11 +104,10 @@ Test(huggingface_command, in_and_out) {
 
 /* What a device has no kernels for is refused by its name, before a build without any is. */
 Test(huggingface_command, parts_without_device_kernels) {
-  static const char *const cases[][2] = {{"deepseek_v2", "latent attention"},
-                                         {"glm4_moe", "groups of experts"},
-                                         {"qwen2_moe", "qkv_bias"},
-                                         {"minimax_m2", "rope_width"},
-                                         {"flex_olmo", "post_norm"}};
+  static const char *const cases[][2] = {
+      {"deepseek_v2", "latent attention"}, {"glm4_moe", "groups of experts"},
+      {"qwen2_moe", "qkv_bias"},           {"minimax_m2", "rope_width"},
+      {"flex_olmo", "post_norm"},          {"gpt_oss", "qkv_bias"}};
   put_run_file();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char arguments[512], message[128];
@@ -124,6 +124,20 @@ Test(huggingface_command, parts_without_device_kernels) {
          "--set data.validation=validation.tokens --set model.vocabulary=17 "
          "--set model.shared_experts=1 --set model.shared_gate=true",
          "training on a device has no shared_gate yet");
+  static const char *const own[][2] = {{"model.window=4", "window"},
+                                       {"model.sinks=true", "sinks"},
+                                       {"model.output_bias=true", "output_bias"},
+                                       {"model.expert_limit=7", "expert_limit"}};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+    char arguments[512], message[128];
+    snprintf(arguments, sizeof arguments,
+             "train --config tiny --device cuda --quiet --out own --set data.train=train.tokens "
+             "--set data.validation=validation.tokens --set model.vocabulary=17 "
+             "--set model.shared_experts=0 --set %s",
+             own[i][0]);
+    snprintf(message, sizeof message, "training on a device has no %s yet", own[i][1]);
+    expect(2, arguments, message);
+  }
 }
 
 /* Every balancing method learns on, and what comes of it is evaluated alike as a run and as a
@@ -133,7 +147,8 @@ Test(huggingface_command, tuned) {
     const char *name, *method;
   } cases[] = {{"mixtral", "phi"},         {"qwen3_moe", "switch"}, {"deepseek", "sequence"},
                {"moonlight", "loss-free"}, {"deepseek_v3", "phi"},  {"deepseek_v2", "none"},
-               {"qwen2_moe", "phi"},       {"glm4_moe", "phi"},     {"flex_olmo", "switch"}};
+               {"qwen2_moe", "phi"},       {"glm4_moe", "phi"},     {"flex_olmo", "switch"},
+               {"gpt_oss", "phi"}};
   put_run_file();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char arguments[512];

@@ -44,14 +44,15 @@ static void within(const char *what, int64_t i, double got, double exact, double
 
 /* One query head of one sequence: P, and the bounds of its elements. */
 typedef struct probabilities {
-  double *p, *bound; /* [S][S] */
+  double *p, *bound;         /* [S][S] */
+  double *sink, *sink_bound; /* [S] of the sink, or 0 */
 } probabilities;
 
 typedef struct attention_case {
   attention_shape shape;
   int64_t n, v, stride, out_stride, tokens;
   double scale;
-  float *qkv, *out, *largest, *inverse_sum, *out_gradient, *qkv_gradient;
+  float *qkv, *out, *largest, *inverse_sum, *out_gradient, *qkv_gradient, *sink_gradient;
 } attention_case;
 
 static attention_case attention_make(attention_shape shape, int threads) {
@@ -69,17 +70,19 @@ static attention_case attention_make(attention_shape shape, int threads) {
   c.inverse_sum = make(c.tokens * shape.heads, 0);
   c.out_gradient = make(c.tokens * c.out_stride, 1.0f);
   c.qkv_gradient = make(c.tokens * c.stride, 0);
+  c.sink_gradient = make(c.tokens * shape.heads, 0);
   float *scratch = make(threads * attention_scratch(&shape), 0);
   omp_set_num_threads(threads);
   attention_forward(&shape, c.qkv, c.out, c.largest, c.inverse_sum, threads, scratch);
   attention_backward(&shape, c.qkv, c.out, c.largest, c.inverse_sum, c.out_gradient, c.qkv_gradient,
-                     threads, scratch);
+                     shape.sinks ? c.sink_gradient : NULL, threads, scratch);
   free(scratch);
   return c;
 }
 
 static void attention_free(attention_case *c) {
-  float *all[] = {c->qkv, c->out, c->largest, c->inverse_sum, c->out_gradient, c->qkv_gradient};
+  float *all[] = {c->qkv,          c->out,          c->largest,      c->inverse_sum,
+                  c->out_gradient, c->qkv_gradient, c->sink_gradient};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -109,13 +112,16 @@ static double dot(int64_t n, const float *x, const float *y, double *size) {
 
 /* The exponent (s_j - max) / sqrt n is off by twice the error gamma_n <|q|, |k|> of a score, and by
    the rounding of the difference; e^x turns that into a relative error, and the weight is rounded
-   once. The sum has the same relative error; its inverse is rounded once, P once more. */
+   once. The sum has the same relative error; its inverse is rounded once, P once more. A sink's
+   exponent has no error of a score; where it is the largest, so is what it is rounded to. */
 static probabilities probabilities_of(const attention_case *c, int64_t b, int64_t head) {
   int64_t s = c->shape.sequence;
-  probabilities of = {zeros(s * s), zeros(s * s)};
+  probabilities of = {zeros(s * s), zeros(s * s), zeros(s), zeros(s)};
   for (int64_t i = 0; i < s; i++) {
     double most = -INFINITY, least = INFINITY, sum = 0, slack = 0, size;
-    const int64_t start = c->shape.starts ? c->shape.starts[b * s + i] : 0;
+    int64_t start = c->shape.starts ? c->shape.starts[b * s + i] : 0;
+    if (c->shape.window && i - c->shape.window + 1 > start) start = i - c->shape.window + 1;
+    if (c->shape.sinks) most = least = (double)c->shape.sinks[head];
     for (int64_t j = start; j <= i; j++) {
       double score = dot(c->n, query(c, b, head, i), key(c, b, head, j), &size);
       of.p[i * s + j] = score * c->scale;
@@ -124,9 +130,16 @@ static probabilities probabilities_of(const attention_case *c, int64_t b, int64_
       slack = fmax(slack, 2 * gamma_of(c->n) * size * c->scale);
     }
     for (int64_t j = start; j <= i; j++) sum += of.p[i * s + j] = exp(of.p[i * s + j] - most);
+    const double part = 2 * (slack + (most - least + 1) * U) + 2 * U;
+    if (c->shape.sinks) {
+      of.sink[i] = exp((double)c->shape.sinks[head] - most);
+      sum += of.sink[i];
+      of.sink[i] /= sum;
+      of.sink_bound[i] = of.sink[i] * part;
+    }
     for (int64_t j = start; j <= i; j++) {
       of.p[i * s + j] /= sum;
-      of.bound[i * s + j] = of.p[i * s + j] * (2 * (slack + (most - least + 1) * U) + 2 * U);
+      of.bound[i * s + j] = of.p[i * s + j] * part;
     }
   }
   return of;
@@ -149,7 +162,7 @@ static void check_forward(const attention_case *c, const probabilities *of, int6
 
 /* dS with its bound, from dP = dO V^T (gamma_n), D = <dO, O> (O as computed, so within the bound of
    the forward pass: here through sum P dP, whose terms have the errors of P and of dP), and three
-   roundings. */
+   roundings. Checks what the row adds to the sink's gradient, - P D, rounded once more. */
 static void score_gradients(const attention_case *c, const probabilities *of, int64_t b,
                             int64_t head, double *ds, double *bound) {
   int64_t s = c->shape.sequence;
@@ -164,6 +177,10 @@ static void score_gradients(const attention_case *c, const probabilities *of, in
       along += p * dp[j];
       along_bound += (error + p * gamma_of(i + 3)) * size + U * p * size;
     }
+    if (c->shape.sinks)
+      within("sink", i, (double)c->sink_gradient[(b * s + i) * c->shape.heads + head],
+             -of->sink[i] * along,
+             of->sink_bound[i] * fabs(along) + of->sink[i] * (along_bound + 2 * U * fabs(along)));
     for (int64_t j = 0; j <= i; j++) {
       double p = of->p[i * s + j], difference = fabs(dp[j] - along);
       double off = dp_bound[j] + along_bound + U * fabs(along);
@@ -207,7 +224,7 @@ static void add_head(const attention_case *c, int64_t b, int64_t head, double *d
         dv_bound[j * c->v + l] += (of.bound[i * s + j] + g * of.p[i * s + j]) * fabs(o);
       }
     }
-  free(of.p), free(of.bound), free(ds), free(ds_bound);
+  free(of.p), free(of.bound), free(of.sink), free(of.sink_bound), free(ds), free(ds_bound);
 }
 
 static void check_attention(attention_shape shape) {
@@ -233,12 +250,28 @@ static void check_attention(attention_shape shape) {
 }
 
 Test(attention, within_bounds_over_blocks) {
-  check_attention((attention_shape){2, 1, 2, 1, 4, 0, 0, NULL, 0, 0});
-  check_attention((attention_shape){1, 64, 1, 1, 8, 0, 0, NULL, 0, 0});
-  check_attention((attention_shape){2, 65, 4, 2, 6, 0, 0, NULL, 0, 0});
-  check_attention((attention_shape){1, 200, 6, 2, 16, 0, 0, NULL, 0, 0});
-  check_attention((attention_shape){2, 70, 4, 2, 6, 9, 0.7, NULL, 0, 0});
-  check_attention((attention_shape){1, 20, 2, 2, 12, 5, 1.6, NULL, 0, 0});
+  check_attention((attention_shape){2, 1, 2, 1, 4, 0, 0, NULL, 0, 0, 0, NULL});
+  check_attention((attention_shape){1, 64, 1, 1, 8, 0, 0, NULL, 0, 0, 0, NULL});
+  check_attention((attention_shape){2, 65, 4, 2, 6, 0, 0, NULL, 0, 0, 0, NULL});
+  check_attention((attention_shape){1, 200, 6, 2, 16, 0, 0, NULL, 0, 0, 0, NULL});
+  check_attention((attention_shape){2, 70, 4, 2, 6, 9, 0.7, NULL, 0, 0, 0, NULL});
+  check_attention((attention_shape){1, 20, 2, 2, 12, 5, 1.6, NULL, 0, 0, 0, NULL});
+}
+
+/* Windows within a block of rows, of its size, across it and of one position, and sinks below,
+   among and above the scores. */
+Test(attention, windows_and_sinks) {
+  static const float sinks[] = {-80.0f, 0.5f, 3.0f, 90.0f};
+  check_attention((attention_shape){2, 70, 4, 2, 6, 0, 0, NULL, 0, 0, 1, NULL});
+  check_attention((attention_shape){1, 200, 2, 1, 8, 0, 0, NULL, 0, 0, 64, NULL});
+  check_attention((attention_shape){1, 150, 4, 4, 6, 0, 0, NULL, 0, 0, 65, sinks});
+  check_attention((attention_shape){2, 70, 4, 2, 6, 9, 0.7, NULL, 0, 0, 17, sinks});
+  check_attention((attention_shape){2, 66, 4, 1, 8, 0, 1.6, NULL, 0, 0, 0, sinks});
+  check_attention((attention_shape){1, 20, 4, 2, 6, 0, 0, NULL, 0, 0, 20, sinks});
+  /* A window and documents: the later of two beginnings. */
+  int32_t starts[2 * 70];
+  for (int i = 0; i < 2 * 70; i++) starts[i] = i % 70 < 30 ? 0 : 30;
+  check_attention((attention_shape){2, 70, 4, 2, 6, 0, 0, starts, 0, 0, 12, sinks});
 }
 
 /* Documents of a sequence that do not see each other: within a block of rows, at its end, across
@@ -252,9 +285,9 @@ Test(attention, documents_apart) {
       if (i == begins[b][d + 1]) d++;
       starts[b * S + i] = begins[b][d];
     }
-  check_attention((attention_shape){2, S, 4, 2, 6, 0, 0, starts, 0, 0});
+  check_attention((attention_shape){2, S, 4, 2, 6, 0, 0, starts, 0, 0, 0, NULL});
   /* What an earlier document holds does not change a bit of a later one. */
-  attention_shape shape = {1, S, 2, 1, 8, 0, 0, starts, 0, 0};
+  attention_shape shape = {1, S, 2, 1, 8, 0, 0, starts, 0, 0, 0, NULL};
   attention_case c = attention_make(shape, 1);
   float *out = make(c.tokens * c.out_stride, 0), *scratch = make(attention_scratch(&shape), 0);
   for (int64_t i = 0; i < 65 * c.stride; i++) c.qkv[i] += 1.0f;
@@ -268,7 +301,8 @@ Test(attention, documents_apart) {
 }
 
 Test(attention, threads_do_not_change_a_bit) {
-  attention_shape shape = {3, 130, 4, 2, 12, 0, 0, NULL, 0, 0};
+  static const float sinks[] = {-1.0f, 0.5f, 1.0f, 2.0f};
+  attention_shape shape = {3, 130, 4, 2, 12, 0, 0, NULL, 0, 0, 70, sinks};
   attention_case one = attention_make(shape, 1), many = attention_make(shape, 5);
   cr_assert_eq(memcmp(one.out, many.out, (size_t)(one.tokens * one.out_stride) * 4), 0);
   cr_assert_eq(memcmp(one.qkv_gradient, many.qkv_gradient, (size_t)(one.tokens * one.stride) * 4),
@@ -279,13 +313,13 @@ Test(attention, threads_do_not_change_a_bit) {
 
 /* Scores of +-1e4: the largest decides, and nothing overflows. */
 Test(attention, large_scores) {
-  attention_shape shape = {1, 3, 1, 1, 2, 0, 0, NULL, 0, 0};
+  attention_shape shape = {1, 3, 1, 1, 2, 0, 0, NULL, 0, 0, 0, NULL};
   const float qkv[18] = {100, 0, 100, 0, 1, 2, 100, 0, -100, 0, 3, 4, 100, 0, 90, 0, 5, 6};
   float out[6], largest[3], inverse[3], gradient[18], scratch[4096];
   cr_assert_leq(attention_scratch(&shape), 4096);
   attention_forward(&shape, qkv, out, largest, inverse, 1, scratch);
   for (int i = 0; i < 3; i++) cr_assert(out[2 * i] == 1.0f && out[2 * i + 1] == 2.0f);
-  attention_backward(&shape, qkv, out, largest, inverse, out, gradient, 1, scratch);
+  attention_backward(&shape, qkv, out, largest, inverse, out, gradient, NULL, 1, scratch);
   for (int i = 0; i < 18; i++) cr_assert(isfinite(gradient[i]));
 }
 
