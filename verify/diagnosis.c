@@ -156,7 +156,7 @@ static const struct {
     {FLAG_ZERO_ROW_SUM, {"logit-gradient"}},
     {FLAG_T_NORMALISATION, {"loss", "losses", "logit-gradient"}},
     {FLAG_K_NORMALISATION, {"frequencies", "loss", "losses", "logit-gradient", "centred"}},
-    {FLAG_NEW_STATE, {"m", "loss", "logit-gradient"}},
+    {FLAG_NEW_STATE, {"m", "bias", "loss", "logit-gradient"}},
     {FLAG_RENORMALISED, {"gates"}},
     {FLAG_SCALE, {"gates", "logit-gradient"}},
     {FLAG_LOSS_FREE_SIGN, {"bias"}},

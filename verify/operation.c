@@ -16,6 +16,8 @@
 /* Paired cases of loads: every value of every potential's parameter with every kind. */
 int64_t loads_paired_count(void);
 uint64_t loads_paired_number(int64_t i);
+/* Those of traces of the state. */
+int64_t trace_paired_count(void);
 
 const operation operations[] = {
 #define PHIBAL_OPERATION(ID, name, stem, kinds, potentials, pairs, cases)                          \
@@ -88,6 +90,8 @@ int64_t operation_paired_count(const operation *o) {
            (o->potentials ? 2 + PHIBAL_POTENTIAL_COUNT - (int64_t)CASE_FIRST_POTENTIALS : 1);
   case PAIRS_PARAMETERS:
     return loads_paired_count();
+  case PAIRS_TRACES:
+    return trace_paired_count();
   case PAIRS_ALL:
     return o->cases;
   case PAIRS_NONE:

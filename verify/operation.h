@@ -72,6 +72,7 @@ typedef enum operation_pairs {
   PAIRS_ROWS,
   PAIRS_PARAMETERS,
   PAIRS_ALL,
+  PAIRS_TRACES,
 } operation_pairs;
 
 typedef struct operation {

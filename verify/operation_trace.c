@@ -1,30 +1,67 @@
-/* Traces: the state of one layer's balancing, m (M5) or the bias (L6), through a script of events.
-   Where `balance-step` asks for one step's numbers, a trace asks what belongs to a step: frameworks
-   count a recomputed forward pass twice, or an evaluation, lose the state when they load a
-   checkpoint, and round it when a module is cast.
+/* Traces: the state of one layer's balancing, m (M5) or the bias (L6), (L7), (L9), through a script
+   of events. Where `balance-step` asks for one step's numbers, a trace asks what belongs to a step:
+   frameworks count a recomputed forward pass twice, or an evaluation, lose the state when they load
+   a checkpoint, and round it when a module is cast.
 
    The state is asked for between steps only, where all implementations have to agree: some average
    in the forward pass, some in the optimizer's step. Every pair of features (trace_script.h) is
    there for every method. */
+#include "case_potential.h"
 #include "judgement.h"
 #include "trace_script.h"
 #include <math.h>
 #include <phibal/balance.h>
-#include <phibal/reference_moe.h>
+#include <phibal/quantile.h>
+#include <phibal/reference_quantile.h>
 #include <string.h>
 
 enum { STREAM_TRACE = 120, PRECISION = 96 };
 
 /* phi follows probabilities or frequencies; loss-free selects by logits or by sigmoid scores. */
 enum { TRACE_PROBABILITY, TRACE_FREQUENCY, TRACE_LOGITS, TRACE_SIGMOID, METHODS };
+/* Of paired cases after the first METHODS x TRACE_STATE_SETS: biases that are computed anew. At
+   last loss-free balancing of as many tokens as bfloat16 cannot count, after a cast. */
+enum { TRACE_QUANTILE = METHODS, TRACE_QUANTILE_SIGMOID, TRACE_PHI_BIAS, ALL_METHODS };
+enum {
+  FIRST_CASES = METHODS * TRACE_STATE_SETS,
+  LATER_CASES = (ALL_METHODS - METHODS) * TRACE_STATE_SETS,
+  CAST_CASES = TRACE_STATES + 1, /* casting alone, with another feature, with all */
+  PAIRED = FIRST_CASES + LATER_CASES + CAST_CASES
+};
+enum { MANY_TOKENS = 403 };
 
-static uint32_t feature_set(uint64_t number) {
-  return trace_feature_set(case_base(number) / METHODS % TRACE_STATE_SETS, TRACE_STATES);
+typedef struct trace_kind {
+  int method;
+  uint32_t features;
+  bool many;
+} trace_kind;
+
+static trace_kind kind_of(uint64_t number) {
+  uint64_t n = case_base(number);
+  if (case_is_paired(number)) n = (n - PAIRED_CASES) % PAIRED;
+  if (!case_is_paired(number) || n < FIRST_CASES)
+    return (trace_kind){.method = (int)(n % METHODS),
+                        .features =
+                            trace_feature_set(n / METHODS % TRACE_STATE_SETS, TRACE_STATES)};
+  n -= FIRST_CASES;
+  if (n < LATER_CASES)
+    return (trace_kind){.method = METHODS + (int)(n % (ALL_METHODS - METHODS)),
+                        .features = trace_feature_set(n / (ALL_METHODS - METHODS), TRACE_STATES)};
+  n -= LATER_CASES;
+  const uint32_t cast = UINT32_C(1) << TRACE_HAS_CASTING;
+  return (trace_kind){.method = n % 2 ? TRACE_SIGMOID : TRACE_LOGITS,
+                      .features = n == TRACE_STATES ? (UINT32_C(1) << TRACE_STATES) - 1
+                                                    : cast | UINT32_C(1) << n,
+                      .many = true};
+}
+
+int64_t trace_paired_count(void) {
+  return PAIRED;
 }
 
 /* The first of its features. */
 const char *operation_kind_trace(uint64_t number) {
-  return flag_describe(trace_first_flag(feature_set(number)))->name;
+  return flag_describe(trace_first_flag(kind_of(number).features))->name;
 }
 
 static phibal_status make_phi(operation_case *c, trace_script *s, bool frequency) {
@@ -50,65 +87,127 @@ static phibal_status make_loss_free(operation_case *c, trace_script *s, bool sig
   /* An odd multiple of 2^-8 that multiples of 2^-6 do not make one that bfloat16 holds; negative,
      so that the others are selected. */
   bias[E - 1] = -4 - 3.0f / 256;
+  for (int64_t e = 0; s->balanced && e < E; e++) bias[e] = (float)(e - 1) / 64;
   case_add_output(c, OUTPUT_TRACE_BIAS, "bias", TENSOR_F32, 2, s->observed, E);
   return PHIBAL_OK;
 }
 
+static phibal_status make_quantile(operation_case *c, trace_script *s, bool sigmoid) {
+  const int64_t E = s->E;
+  case_text(c, "gate", sigmoid ? "sigmoid" : "topk-softmax");
+  case_real(c, "eta",
+            random_integer(&s->r, 0, 1) ? 1 : (double)(float)random_uniform(&s->r, 0.1, 0.9));
+  float *bias = case_add_input(c, "bias", TENSOR_F32, 1, E);
+  if (!bias) return arena_out_of_memory();
+  for (int64_t e = 0; e < E; e++) bias[e] = (float)random_integer(&s->r, -64, 64) / 256;
+  case_add_output(c, OUTPUT_TRACE_COMPUTED_BIAS, "bias", TENSOR_F32, 2, s->observed, E);
+  return PHIBAL_OK;
+}
+
+/* Negative entropy and the squares by turns; the bias begins at 0. */
+static phibal_status make_phi_bias(operation_case *c, trace_script *s) {
+  const int64_t E = s->E;
+  case_real(c, "eta", (double)(float)random_uniform(&s->r, 0.1, 0.9));
+  case_real(c, "strength", (double)(float)random_uniform(&s->r, 0.1, 0.5));
+  const phibal_potential_id id =
+      random_integer(&s->r, 0, 1) ? PHIBAL_POTENTIAL_NEGENTROPY : PHIBAL_POTENTIAL_EUCLID;
+  case_add_potential(c, (phibal_potential){id, phibal_potential_describe(id)->fallback});
+  float *m = case_add_input(c, "m", TENSOR_F32, 1, E);
+  if (!m) return arena_out_of_memory();
+  double draw[PHIBAL_MAX_EXPERTS], sum = 0;
+  for (int64_t e = 0; e < E; e++) sum += draw[e] = random_unit(&s->r) + 1e-1;
+  for (int64_t e = 0; e < E; e++) m[e] = (float)(draw[e] / sum);
+  case_add_output(c, OUTPUT_TRACE_COMPUTED_BIAS, "bias", TENSOR_F32, 2, s->observed, E);
+  return PHIBAL_OK;
+}
+
+static bool decided(const operation_case *c);
+
 phibal_status operation_trace_make(operation_case *c) {
-  trace_script s = {.r = random_start(c->seed, STREAM_TRACE, c->number),
-                    .features = feature_set(c->number),
-                    .sequences = 1};
+  const trace_kind of = kind_of(c->number);
+  trace_script s = {
+      .r = random_start(c->seed, STREAM_TRACE, c->number), .features = of.features, .sequences = 1};
   const bool small = case_is_small(c->number);
-  const uint64_t method = case_base(c->number) % METHODS;
   s.T = random_integer(&s.r, 3, small ? 3 : 9);
   s.E = random_integer(&s.r, 3, small ? 3 : 8);
-  const bool phi = method == TRACE_PROBABILITY || method == TRACE_FREQUENCY;
-  case_text(c, "method", phi ? "phi" : "loss-free");
-  case_integer(c, "k", random_integer(&s.r, 1, 2));
+  s.k = random_integer(&s.r, 1, 2);
+  if (of.many) {
+    s.T = MANY_TOKENS;
+    s.E = 3;
+    s.k = 2;
+    s.balanced = true;
+    case_flag(c, FLAG_MANY_TOKENS);
+  }
+  const bool phi = of.method == TRACE_PROBABILITY || of.method == TRACE_FREQUENCY;
+  const bool quantile = of.method == TRACE_QUANTILE || of.method == TRACE_QUANTILE_SIGMOID;
+  case_text(c, "method",
+            phi                           ? "phi"
+            : quantile                    ? "quantile"
+            : of.method == TRACE_PHI_BIAS ? "phi-bias"
+                                          : "loss-free");
+  case_integer(c, "k", s.k);
   case_integer(c, "ranks", trace_has(&s, TRACE_HAS_RANKS) ? 2 : 1);
   if (trace_write(c, &s, true) != PHIBAL_OK) return case_status(c);
-  return phi ? make_phi(c, &s, method == TRACE_FREQUENCY)
-             : make_loss_free(c, &s, method == TRACE_SIGMOID);
+  if (quantile) case_flag(c, FLAG_QUANTILE);
+  if (of.method == TRACE_PHI_BIAS) case_flag(c, FLAG_NEW_STATE);
+  if (phi) return make_phi(c, &s, of.method == TRACE_FREQUENCY);
+  if (quantile) return make_quantile(c, &s, of.method == TRACE_QUANTILE_SIGMOID);
+  if (of.method != TRACE_PHI_BIAS) return make_loss_free(c, &s, of.method == TRACE_SIGMOID);
+  phibal_status status = make_phi_bias(c, &s);
+  while (status == PHIBAL_OK && !decided(c)) trace_draw(&s);
+  return status;
 }
 
 /* What a trace consists of, read back from its tensors. */
+typedef enum trace_method {
+  METHOD_PHI,
+  METHOD_LOSS_FREE,
+  METHOD_QUANTILE,
+  METHOD_PHI_BIAS
+} trace_method;
+
 typedef struct trace {
   phibal_router router; /* gates take no part */
+  trace_method method;
   int64_t events, T;
   const int32_t *event;
   const uint8_t *observe;
   const float *logits;
   const uint8_t *mask;
-  bool loss_free, frequency;
-  float eta, rate;
-  const float *start; /* m or the bias */
+  bool frequency;
+  float eta, rate, strength;
+  phibal_potential potential;
+  const float *m, *bias; /* to begin with; of phi-bias, null for 0 */
   const tensor *state;
 } trace;
 
 static trace trace_of(const operation_case *c) {
   const tensor *logits = case_input(c, "event-logits");
+  const char *method = case_get_text(c, "method"), *gate = case_get_text(c, "gate");
+  const char *track = case_get_text(c, "track");
   trace t = {.router = {.experts = (int32_t)logits->shape[2],
                         .active = (int32_t)case_get_integer(c, "k"),
-                        .gate = PHIBAL_GATE_PROBABILITY,
+                        .gate = gate && strcmp(gate, "sigmoid") == 0 ? PHIBAL_GATE_SIGMOID
+                                                                     : PHIBAL_GATE_PROBABILITY,
                         .scale = 1},
+             .method = strcmp(method, "phi") == 0         ? METHOD_PHI
+                       : strcmp(method, "loss-free") == 0 ? METHOD_LOSS_FREE
+                       : strcmp(method, "quantile") == 0  ? METHOD_QUANTILE
+                                                          : METHOD_PHI_BIAS,
              .events = logits->shape[0],
              .T = logits->shape[1],
              .event = case_input_data(c, "events"),
              .observe = case_input_data(c, "observe"),
              .logits = logits->data,
              .mask = case_input_data(c, "event-mask"),
-             .loss_free = strcmp(case_get_text(c, "method"), "loss-free") == 0};
-  if (t.loss_free) {
-    if (strcmp(case_get_text(c, "gate"), "sigmoid") == 0) t.router.gate = PHIBAL_GATE_SIGMOID;
-    t.rate = (float)case_get_real(c, "rate");
-    t.start = case_input_data(c, "bias");
-    t.state = case_output(c, "bias");
-  } else {
-    t.eta = (float)case_get_real(c, "eta");
-    t.frequency = strcmp(case_get_text(c, "track"), "frequency") == 0;
-    t.start = case_input_data(c, "m");
-    t.state = case_output(c, "m");
-  }
+             .frequency = !track || strcmp(track, "frequency") == 0,
+             .eta = (float)case_get_real(c, "eta"),
+             .rate = (float)case_get_real(c, "rate"),
+             .strength = (float)case_get_real(c, "strength"),
+             .m = case_input_data(c, "m"),
+             .bias = case_input_data(c, "bias")};
+  if (t.method == METHOD_PHI_BIAS) t.potential = case_get_potential(c);
+  t.state = case_output(c, t.method == METHOD_PHI ? "m" : "bias");
   return t;
 }
 
@@ -116,41 +215,9 @@ static trace trace_of(const operation_case *c) {
 static phibal_status trace_check(const trace *t) {
   int64_t observed = 0;
   for (int64_t i = 0; i < t->events; i++) observed += t->observe[i] != 0;
-  if (observed == t->state->shape[0]) return PHIBAL_OK;
+  if (t->state && observed == t->state->shape[0]) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "trace: %lld observed events, %lld rows of state",
-                           (long long)observed, (long long)t->state->shape[0]);
-}
-
-phibal_status operation_trace_cpu(operation_case *c) {
-  const trace t = trace_of(c);
-  if (trace_check(&t)) return PHIBAL_ERROR_ARGUMENT;
-  const int32_t E = t.router.experts;
-  float *out = t.state->data, state[PHIBAL_MAX_EXPERTS], loads[PHIBAL_MAX_EXPERTS];
-  memcpy(state, t.start, (size_t)E * sizeof *state);
-  const size_t slots = (size_t)(t.T * t.router.active);
-  int32_t *experts = arena_take(&c->memory, sizeof *experts * slots, 0);
-  float *gates = arena_take(&c->memory, sizeof *gates * slots, 0);
-  phibal_status status = case_status(c);
-  phibal_loads step = {0};
-  if (status == PHIBAL_OK) status = phibal_loads_create(&t.router, &step);
-  for (int64_t i = 0; status == PHIBAL_OK && i < t.events; i++) {
-    if (t.event[i] == TRACE_FORWARD) {
-      status =
-          phibal_router_forward(&t.router, t.T, t.logits + i * t.T * E, t.loss_free ? state : NULL,
-                                t.mask + i * t.T, NULL, experts, gates, NULL, &step);
-    } else if (t.event[i] == TRACE_STEP && t.loss_free) {
-      status = phibal_loss_free_update(E, t.rate, step.count, state);
-    } else if (t.event[i] == TRACE_STEP && step.tokens > 0) {
-      status = t.frequency ? phibal_loads_frequency(&step, loads) : phibal_loads_mean(&step, loads);
-      if (status == PHIBAL_OK) status = phibal_ema(E, t.eta, state, loads, state);
-    }
-    if (t.event[i] == TRACE_STEP) phibal_loads_clear(&step);
-    if (!t.observe[i]) continue;
-    memcpy(out, state, (size_t)E * sizeof *state);
-    out += E;
-  }
-  phibal_loads_destroy(&step);
-  return status;
+                           (long long)observed, t->state ? (long long)t->state->shape[0] : 0);
 }
 
 /* Of the step that ends at event `last`: the tokens of its forward passes, one after the other. */
@@ -167,67 +234,279 @@ static int64_t collect_step(const trace *t, int64_t last, float *logits, uint8_t
   return n;
 }
 
-/* m: with u = 2^-24 and ulp(x) = 2 u |x| + 2^-149, loads within 1 ULP and m itself rounded,
-   dm' = (1 - eta) dm + eta ulp(P) + ulp(m'). The bias is exact. */
+/* (L7) bias from a step's tokens. */
+static phibal_status quantile_step(const trace *t, int64_t n, const float *logits,
+                                   const uint8_t *mask, int64_t tokens, float *required,
+                                   float *bias) {
+  const int32_t E = t->router.experts;
+  float quantile[PHIBAL_MAX_EXPERTS];
+  if (tokens == 0) return PHIBAL_OK;
+  phibal_status status = phibal_quantile_required(&t->router, n, logits, bias, mask, n, required);
+  if (status == PHIBAL_OK)
+    status = phibal_quantile(E, n, n, required, phibal_quantile_place(E, t->router.active, tokens),
+                             NULL, quantile);
+  return status == PHIBAL_OK ? phibal_quantile_bias(E, t->eta, quantile, bias) : status;
+}
+
+/* (L9) */
+static phibal_status phi_bias_step(const trace *t, const float *m, float *bias) {
+  const int32_t E = t->router.experts;
+  float centred[PHIBAL_MAX_EXPERTS];
+  phibal_status status = phibal_price_centred(&t->potential, E, m, centred, NULL);
+  for (int32_t e = 0; status == PHIBAL_OK && e < E; e++)
+    bias[e] = (float)(-(double)t->strength * (double)centred[e]);
+  return status;
+}
+
+/* By the built-in kernels. out: [observed][E], or null; *margin: the least gap on the two sides of
+   a token's cut, if asked for. */
+static phibal_status run_trace(const trace *t, arena *a, float *out, double *margin) {
+  const int32_t E = t->router.experts, k = t->router.active;
+  float m[PHIBAL_MAX_EXPERTS], bias[PHIBAL_MAX_EXPERTS] = {0}, loads[PHIBAL_MAX_EXPERTS];
+  if (t->m) memcpy(m, t->m, (size_t)E * sizeof *m);
+  if (t->bias) memcpy(bias, t->bias, (size_t)E * sizeof *bias);
+  const size_t slots = (size_t)(t->T * k), all = (size_t)(t->events * t->T);
+  int32_t *experts = arena_take(a, sizeof *experts * slots, 0);
+  float *gates = arena_take(a, sizeof *gates * slots, 0);
+  float *logits = arena_take(a, sizeof *logits * all * (size_t)E, 0);
+  float *required = arena_take(a, sizeof *required * all * (size_t)E, 0);
+  uint8_t *mask = arena_take(a, all, 0);
+  phibal_status status = a->failed ? arena_out_of_memory() : PHIBAL_OK;
+  phibal_loads step = {0};
+  if (status == PHIBAL_OK) status = phibal_loads_create(&t->router, &step);
+  for (int64_t i = 0; status == PHIBAL_OK && i < t->events; i++) {
+    if (t->event[i] == TRACE_FORWARD) {
+      const float *x = t->logits + i * t->T * E;
+      status = phibal_router_forward(&t->router, t->T, x, t->method == METHOD_PHI ? NULL : bias,
+                                     t->mask + i * t->T, NULL, experts, gates, NULL, &step);
+      for (int64_t token = 0; margin && status == PHIBAL_OK && token < t->T; token++) {
+        if (!t->mask[i * t->T + token]) continue;
+        for (int32_t e = 0; e < E; e++) {
+          bool selected = false;
+          for (int32_t s = 0; s < k; s++) selected |= experts[token * k + s] == e;
+          const int32_t last = experts[token * k + k - 1];
+          const double gap = ((double)x[token * E + last] + (double)bias[last]) -
+                             ((double)x[token * E + e] + (double)bias[e]);
+          if (!selected && gap < *margin) *margin = gap;
+        }
+      }
+    } else if (t->event[i] == TRACE_STEP) {
+      if (t->method == METHOD_LOSS_FREE) {
+        status = phibal_loss_free_update(E, t->rate, step.count, bias);
+      } else if (t->method == METHOD_QUANTILE) {
+        const int64_t n = collect_step(t, i, logits, mask);
+        status = quantile_step(t, n, logits, mask, step.tokens, required, bias);
+      } else if (step.tokens > 0) {
+        status =
+            t->frequency ? phibal_loads_frequency(&step, loads) : phibal_loads_mean(&step, loads);
+        if (status == PHIBAL_OK) status = phibal_ema(E, t->eta, m, loads, m);
+        if (status == PHIBAL_OK && t->method == METHOD_PHI_BIAS) status = phi_bias_step(t, m, bias);
+      }
+      phibal_loads_clear(&step);
+    }
+    if (!t->observe[i] || !out) continue;
+    memcpy(out, t->method == METHOD_PHI ? m : bias, (size_t)E * sizeof *out);
+    out += E;
+  }
+  phibal_loads_destroy(&step);
+  return status;
+}
+
+phibal_status operation_trace_cpu(operation_case *c) {
+  const trace t = trace_of(c);
+  if (trace_check(&t)) return PHIBAL_ERROR_ARGUMENT;
+  return run_trace(&t, &c->memory, t.state->data, NULL);
+}
+
+/* Whether biases that are off by less than 2^-16 select the same experts: what (L9) computes is
+   within a promise and not exact. */
+static bool decided(const operation_case *c) {
+  const trace t = trace_of(c);
+  double margin = 1;
+  arena a = {0};
+  const phibal_status status = run_trace(&t, &a, NULL, &margin);
+  arena_free(&a);
+  return status != PHIBAL_OK || margin > 0x1p-14;
+}
+
+/* The state while it is told, and how far the built-in kernels may be from it, with u = 2^-24 and
+   ulp(x) = 2 u |x| + 2^-149:
+
+     m: loads within 1 ULP and m itself rounded,  dm' = (1 - eta) dm + eta ulp(P) + ulp(m')
+     bias of (L6): exact
+     bias of (L7): no number of (L7) moves by more than the bias does, a cut-off, a required bias
+   and a quantile among them. Told is the bias of correct rounding throughout; another within the
+       promises is off by db' = (1 - eta) db + 2 eta (d + ulp(Q)) + 2 eta ulp(c) + 2 ulp(b'), d the
+       largest db, with one ulp for a required bias that is rounded elsewhere (none while d = 0)
+     bias of (L9): db = c (dq_e + (1/E) sum dq + ulp(c_e) + 2^-90 max |q|) + ulp(b), dq how far
+       grad phi on the box m +- dm is from grad phi(m) */
+typedef struct told_state {
+  const trace *t;
+  double dm[PHIBAL_MAX_EXPERTS], db[PHIBAL_MAX_EXPERTS];
+  float bias[PHIBAL_MAX_EXPERTS];
+  phibal_enclosure *v, *m, *loads, *q, *box, *priced; /* [E] */
+  phibal_enclosure *old, *new, *bound;
+} told_state;
+
+static const double U = 0x1p-24, LEAST = 0x1p-149, UP = 1 + 0x1p-40;
+
+static double size_of(const phibal_enclosure *x) {
+  return fmax(fabs(mpfr_get_d(x->lo, MPFR_RNDA)), fabs(mpfr_get_d(x->hi, MPFR_RNDA)));
+}
+
+static double ulp(double size) {
+  return 2 * U * size + LEAST;
+}
+
+static phibal_status tell_quantile(told_state *w, int64_t n, const float *logits,
+                                   const uint8_t *mask, float *required) {
+  const trace *t = w->t;
+  const int32_t E = t->router.experts;
+  float quantile[PHIBAL_MAX_EXPERTS];
+  phibal_status status =
+      phibal_reference_quantile_required(&t->router, n, logits, w->bias, mask, required);
+  if (status == PHIBAL_OK)
+    status = phibal_reference_quantile(E, t->router.active, n, mask, required, quantile);
+  if (status == PHIBAL_OK)
+    status = phibal_reference_frequency_centred(E, quantile, PRECISION, w->q);
+  if (status != PHIBAL_OK) return status;
+  double d = 0, largest = 0;
+  for (int32_t e = 0; e < E; e++) d = fmax(d, w->db[e]);
+  for (int32_t e = 0; e < E; e++) largest = fmax(largest, fabs((double)quantile[e]) + d);
+  for (int32_t e = 0; e < E; e++) {
+    phibal_enclosure_set_d(w->old, (double)w->bias[e]);
+    phibal_enclosure_set_d(w->bound, 1 - (double)t->eta);
+    phibal_enclosure_mul(w->old, w->old, w->bound);
+    phibal_enclosure_set_d(w->bound, (double)t->eta);
+    phibal_enclosure_mul(w->new, &w->q[e], w->bound);
+    phibal_enclosure_add(w->new, w->new, w->old);
+    const double eta = (double)t->eta, moved = d > 0 ? d + ulp(largest) : 0;
+    w->bias[e] = mpfr_get_flt(w->new->lo, MPFR_RNDN);
+    w->db[e] = ((1 - eta) * w->db[e] + 2 * eta * (moved + ulp(size_of(&w->q[e]) + 2 * moved)) +
+                2 * ulp(size_of(w->new) + 2 * moved)) *
+               UP;
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status tell_phi_bias(told_state *w) {
+  const trace *t = w->t;
+  const int32_t E = t->router.experts;
+  phibal_reference_potential phi = {.id = t->potential.id};
+  phibal_enclosure_init(&phi.parameter, 64);
+  phibal_enclosure_set_d(&phi.parameter, t->potential.parameter);
+  for (int32_t e = 0; e < E; e++) {
+    mpfr_sub_d(w->box[e].lo, w->m[e].lo, w->dm[e], MPFR_RNDD);
+    mpfr_add_d(w->box[e].hi, w->m[e].hi, w->dm[e], MPFR_RNDU);
+  }
+  phibal_status status = phibal_reference_gradient(&phi, (size_t)E, w->m, w->q);
+  if (status == PHIBAL_OK) status = phibal_reference_gradient(&phi, (size_t)E, w->box, w->priced);
+  phibal_enclosure_clear(&phi.parameter);
+  if (status != PHIBAL_OK) return status;
+  double mean = 0, largest = 0, dq[PHIBAL_MAX_EXPERTS];
+  phibal_enclosure_sum(w->old, (size_t)E, w->q);
+  phibal_enclosure_set_si(w->bound, E);
+  phibal_enclosure_div(w->old, w->old, w->bound);
+  for (int32_t e = 0; e < E; e++) {
+    const double above = mpfr_get_d(w->priced[e].hi, MPFR_RNDU) - mpfr_get_d(w->q[e].lo, MPFR_RNDD);
+    const double below = mpfr_get_d(w->q[e].hi, MPFR_RNDU) - mpfr_get_d(w->priced[e].lo, MPFR_RNDD);
+    dq[e] = fmax(above, below) * UP;
+    mean += dq[e] / E;
+    largest = fmax(largest, size_of(&w->q[e]));
+  }
+  for (int32_t e = 0; e < E; e++) {
+    phibal_enclosure_sub(&w->priced[e], &w->q[e], w->old);
+    const double strength = (double)t->strength, c = size_of(&w->priced[e]);
+    w->db[e] = strength * (dq[e] + mean + ulp(c) + 0x1p-90 * (largest + dq[e])) * UP;
+    phibal_enclosure_set_d(w->bound, -strength);
+    phibal_enclosure_mul(&w->priced[e], &w->priced[e], w->bound);
+    w->db[e] = (w->db[e] + ulp(strength * c + w->db[e])) * UP;
+    w->bias[e] = mpfr_get_flt(w->priced[e].lo, MPFR_RNDN); /* selects as all within db do */
+  }
+  return PHIBAL_OK;
+}
+
+static phibal_status tell_step(told_state *w, int64_t n, const float *logits, const uint8_t *mask,
+                               float *required) {
+  const trace *t = w->t;
+  const int32_t E = t->router.experts;
+  const double eta = (double)t->eta;
+  int64_t count[PHIBAL_MAX_EXPERTS] = {0}, counted = 0;
+  bool any = false;
+  for (int64_t token = 0; token < n; token++) any |= mask[token];
+  if (!any) return PHIBAL_OK; /* a step without tokens leaves the state */
+  if (t->method == METHOD_QUANTILE) return tell_quantile(w, n, logits, mask, required);
+  phibal_status status =
+      phibal_reference_loads(&t->router, n, logits, t->method == METHOD_PHI ? NULL : w->bias, mask,
+                             PRECISION, w->loads, count, &counted);
+  if (status == PHIBAL_OK && t->method == METHOD_LOSS_FREE) {
+    float next[PHIBAL_MAX_EXPERTS];
+    status = phibal_reference_loss_free_update(E, t->rate, count, w->bias, next);
+    memcpy(w->bias, next, (size_t)E * sizeof *next);
+    return status;
+  }
+  if (status == PHIBAL_OK && t->frequency)
+    status = phibal_reference_frequency(E, t->router.active, counted, count, w->loads);
+  for (int32_t e = 0; status == PHIBAL_OK && e < E; e++) {
+    phibal_enclosure_set_d(w->old, 1 - eta);
+    phibal_enclosure_mul(w->old, w->old, &w->m[e]);
+    phibal_enclosure_set_d(w->new, eta);
+    phibal_enclosure_mul(w->new, w->new, &w->loads[e]);
+    phibal_enclosure_add(&w->m[e], w->old, w->new);
+    const double load = mpfr_get_d(w->loads[e].hi, MPFR_RNDU);
+    const double size = mpfr_get_d(w->m[e].hi, MPFR_RNDU);
+    w->dm[e] = ((1 - eta) * w->dm[e] + eta * (2 * U * load + LEAST) + 2 * U * size + LEAST) * UP;
+  }
+  return status == PHIBAL_OK && t->method == METHOD_PHI_BIAS ? tell_phi_bias(w) : status;
+}
+
+static void judge_state(const told_state *w, judgement *j, int64_t element, int32_t e, bool began) {
+  const trace *t = w->t;
+  phibal_enclosure_set_d(w->bound, t->method == METHOD_PHI ? w->dm[e] : w->db[e]);
+  phibal_enclosure_set_d(w->old, (double)w->bias[e]);
+  const bool priced = t->method == METHOD_PHI_BIAS && began;
+  if (t->method == METHOD_LOSS_FREE)
+    judge_exact(j, OUTPUT_TRACE_BIAS, t->state, element, (double)w->bias[e]);
+  else if (t->method == METHOD_PHI)
+    judge_real(j, OUTPUT_TRACE_M, t->state, element, &w->m[e], w->bound);
+  else
+    judge_real(j, OUTPUT_TRACE_COMPUTED_BIAS, t->state, element, priced ? &w->priced[e] : w->old,
+               w->bound);
+}
+
 phibal_status operation_trace_expected(const operation_case *c, judgement *j) {
   const trace t = trace_of(c);
   if (trace_check(&t)) return PHIBAL_ERROR_ARGUMENT;
   const int32_t E = t.router.experts;
-  const double u = 0x1p-24, least = 0x1p-149, up = 1 + 0x1p-40, eta = (double)t.eta;
-  double dm[PHIBAL_MAX_EXPERTS] = {0};
-  float bias[PHIBAL_MAX_EXPERTS], next[PHIBAL_MAX_EXPERTS];
-  memcpy(bias, t.start, (size_t)E * sizeof *bias);
-  int64_t count[PHIBAL_MAX_EXPERTS], counted;
+  told_state w = {.t = &t};
+  if (t.bias) memcpy(w.bias, t.bias, (size_t)E * sizeof *w.bias);
   arena memory = {0};
-  float *logits = arena_take(&memory, sizeof *logits * (size_t)(t.events * t.T * E), 0);
-  uint8_t *mask = arena_take(&memory, (size_t)(t.events * t.T), 0);
-  phibal_enclosure *v = phibal_enclosure_vector((size_t)(2 * E + 3), PRECISION);
-  if (!logits || !mask || !v) {
-    arena_free(&memory);
-    if (v) phibal_enclosure_vector_clear(v, (size_t)(2 * E + 3));
-    return arena_out_of_memory();
+  const size_t all = (size_t)(t.events * t.T), vector = (size_t)E;
+  float *logits = arena_take(&memory, sizeof *logits * all * vector, 0);
+  float *required = arena_take(&memory, sizeof *required * all * vector, 0);
+  uint8_t *mask = arena_take(&memory, all, 0);
+  w.v = phibal_enclosure_vector(5 * vector + 3, PRECISION);
+  phibal_status status = memory.failed || !w.v ? arena_out_of_memory() : PHIBAL_OK;
+  if (status == PHIBAL_OK) {
+    phibal_enclosure **vectors[] = {&w.m, &w.loads, &w.q, &w.box, &w.priced};
+    for (size_t i = 0; i < 5; i++) *vectors[i] = w.v + i * vector;
+    w.old = w.v + 5 * vector;
+    w.new = w.old + 1;
+    w.bound = w.old + 2;
+    for (int32_t e = 0; t.m && e < E; e++) phibal_enclosure_set_d(&w.m[e], (double)t.m[e]);
   }
-  phibal_enclosure *m = v, *loads = v + E, *old = v + 2 * E, *new = old + 1, *bound = new + 1;
-  for (int32_t e = 0; e < E; e++) phibal_enclosure_set_d(&m[e], (double)t.start[e]);
-  phibal_status status = PHIBAL_OK;
   int64_t element = 0;
+  bool began = false; /* a step had tokens */
   for (int64_t i = 0; status == PHIBAL_OK && i < t.events; i++) {
     if (t.event[i] == TRACE_STEP) {
       const int64_t n = collect_step(&t, i, logits, mask);
-      bool any = false;
-      for (int64_t token = 0; token < n; token++) any |= mask[token];
-      /* A step without tokens leaves the state. */
-      counted = 0;
-      memset(count, 0, sizeof count);
-      if (any)
-        status = phibal_reference_loads(&t.router, n, logits, t.loss_free ? bias : NULL, mask,
-                                        PRECISION, loads, count, &counted);
-      if (status == PHIBAL_OK && t.frequency && counted > 0)
-        status = phibal_reference_frequency(E, t.router.active, counted, count, loads);
-      if (status == PHIBAL_OK && t.loss_free) {
-        status = phibal_reference_loss_free_update(E, t.rate, count, bias, next);
-        memcpy(bias, next, (size_t)E * sizeof *bias);
-      }
-      for (int32_t e = 0; status == PHIBAL_OK && counted > 0 && !t.loss_free && e < E; e++) {
-        phibal_enclosure_set_d(old, 1 - eta);
-        phibal_enclosure_mul(old, old, &m[e]);
-        phibal_enclosure_set_d(new, eta);
-        phibal_enclosure_mul(new, new, &loads[e]);
-        phibal_enclosure_add(&m[e], old, new);
-        const double load = mpfr_get_d(loads[e].hi, MPFR_RNDU);
-        const double size = mpfr_get_d(m[e].hi, MPFR_RNDU);
-        dm[e] = ((1 - eta) * dm[e] + eta * (2 * u * load + least) + 2 * u * size + least) * up;
-      }
+      for (int64_t token = 0; token < n; token++) began |= mask[token];
+      status = tell_step(&w, n, logits, mask, required);
     }
-    for (int32_t e = 0; status == PHIBAL_OK && t.observe[i] && e < E; e++, element++) {
-      phibal_enclosure_set_d(bound, dm[e]);
-      if (t.loss_free)
-        judge_exact(j, OUTPUT_TRACE_BIAS, t.state, element, (double)bias[e]);
-      else
-        judge_real(j, OUTPUT_TRACE_M, t.state, element, &m[e], bound);
-    }
+    for (int32_t e = 0; status == PHIBAL_OK && t.observe[i] && e < E; e++, element++)
+      judge_state(&w, j, element, e, began);
   }
-  phibal_enclosure_vector_clear(v, (size_t)(2 * E + 3));
+  if (w.v) phibal_enclosure_vector_clear(w.v, 5 * vector + 3);
   arena_free(&memory);
   return status;
 }

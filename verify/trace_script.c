@@ -45,6 +45,7 @@ static void draw_tokens(trace_script *s, bool nothing, bool crowded) {
       /* What must not be counted would change all counts. */
       if ((crowded || !mask[t]) && e == 0) logit += 16;
       if (s->crowded && e == 0) logit += 6;
+      if (s->balanced) logit = logit / 4 + ((e + s->E - t * s->k % s->E) % s->E < s->k ? 8 : -8);
       if (trace_has(s, TRACE_HAS_SHIFTED)) logit -= 64;
       x[t * s->E + e] = (float)logit;
     }
@@ -71,7 +72,7 @@ static void add_event(trace_script *s, trace_event event, int32_t rank, bool not
   s->events++;
 }
 
-static void write_events(trace_script *s) {
+void trace_draw(trace_script *s) {
   s->events = s->forwards = s->observed = 0;
   s->between = false;
   for (int step = 0; step < TRACE_STEPS; step++) {
@@ -97,14 +98,14 @@ static void write_events(trace_script *s) {
 }
 
 phibal_status trace_write(operation_case *c, trace_script *s, bool observe) {
-  write_events(s);
+  trace_draw(s);
   s->event = case_add_input(c, "events", TENSOR_I32, 1, s->events);
   s->rank = case_add_input(c, "rank", TENSOR_I32, 1, s->events);
   if (observe) s->observe = case_add_input(c, "observe", TENSOR_U8, 1, s->events);
   s->logits = case_add_input(c, "event-logits", TENSOR_F32, 3, s->events, s->T, s->E);
   s->mask = case_add_input(c, "event-mask", TENSOR_U8, 2, s->events, s->T);
   if (case_status(c) != PHIBAL_OK) return case_status(c);
-  write_events(s);
+  trace_draw(s);
   for (int feature = 0; feature < TRACE_FEATURES; feature++)
     if (trace_has(s, feature)) case_flag(c, feature_flags[feature]);
   if (trace_has(s, TRACE_HAS_NO_TOKEN)) case_flag(c, FLAG_PADDING);

@@ -56,6 +56,8 @@ typedef struct trace_script {
   int64_t sequences; /* that a micro-batch consists of, each with padding of its own at its end */
   int64_t T, E;
   bool crowded;    /* nearly all tokens go to the first expert */
+  bool balanced;   /* as equally many tokens as can be to each expert */
+  int64_t k;       /* for that */
   int64_t batches; /* micro-batches of the step after the cast, if not as few as of others */
   int64_t events, forwards;
   int64_t observed;      /* events after which the state is asked for */
@@ -73,5 +75,7 @@ static inline bool trace_has(const trace_script *s, int feature) {
 /* events, rank, event-logits and event-mask of the script as inputs of the case, `observe` too if
    asked for, and the features' flags. */
 phibal_status trace_write(operation_case *c, trace_script *s, bool observe);
+/* Other tokens for the same script. */
+void trace_draw(trace_script *s);
 
 #endif

@@ -210,8 +210,9 @@ def play(create: Callable, *, op: str = "trace", cases: Optional[int] = None, se
 
     create(method, k, ranks, start, **settings) makes an implementation, or returns None for what it does not offer.
     ranks: how many there are; each micro-batch is of one. With trace, method is 'phi' with settings eta and track
-    ('probability' or 'frequency'), or 'loss-free' with rate and gate ('topk-softmax': logits and bias select; 'sigmoid':
-    sigmoid scores and bias); start is m or the bias [E] to begin with. With loss-trace, method is 'switch',
+    ('probability' or 'frequency'), 'loss-free' with rate and gate ('topk-softmax': logits and bias select; 'sigmoid':
+    sigmoid scores and bias), 'quantile' with eta and gate, or 'phi-bias' with eta, strength, potential and for some
+    parameter; start is m (phi, phi-bias, whose bias begins at 0) or the bias [E] to begin with. With loss-trace, method is 'switch',
     'switch-global', 'sequence' or 'z-loss', settings are gate, weights ('tokens' or 'micro-batches'), sequences (that each
     micro-batch consists of) and alpha; start is the selection's bias [E], which stays, or None. The implementation has the
     methods
@@ -221,7 +222,7 @@ def play(create: Callable, *, op: str = "trace", cases: Optional[int] = None, se
                                           which runs it again
         evaluate(logits, mask, rank)      a forward pass outside training
         step()                            the optimizer's step, of all ranks
-        state()                           m or the bias, [E]: of traces of states
+        state()                           m (phi) or the bias, [E]: of traces of states
         save(), load(saved)               of a checkpoint: another instance loads it
         cast()                            the module's parameters become bfloat16
 
@@ -234,7 +235,7 @@ def play(create: Callable, *, op: str = "trace", cases: Optional[int] = None, se
     def run(method, k, ranks, events, rank, event_logits, event_mask, observe=None, m=None, bias=None, **settings):
         given = dict(method=method, k=k, ranks=ranks, start=m if bias is None else bias, **settings)
         try:
-            return played(create, given, events, rank, observe, event_logits, event_mask, "m" if bias is None else "bias")
+            return played(create, given, events, rank, observe, event_logits, event_mask, "m" if method == "phi" else "bias")
         except NotImplementedError:
             return None
 

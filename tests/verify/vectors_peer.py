@@ -336,30 +336,51 @@ FORWARD, RECOMPUTE, EVALUATE, STEP, RELOAD, CAST = range(6)
 def trace(case, fault):
     p, events, rank = case.parameters, case.values("events"), case.values("rank")
     E, T = case.inputs["event-logits"].shape[2], case.inputs["event-logits"].shape[1]
-    bias = p["method"] == "loss-free"
-    start = case.values("bias" if bias else "m")
-    state, tokens, out = list(start), [], []
+    method, bias = p["method"], p["method"] != "phi"
+    begin = list(case.values("bias") or [0.0] * E) if bias else list(case.values("m"))
+    state, average, tokens, out, cast = list(begin), list(case.values("m") or []), [], [], False
 
     def update():
-        """From the tokens of the step so far, scores and logits."""
+        """From the tokens of the step so far, scores and logits: the state, and m behind a bias."""
         counts = [0] * E
-        for score, _ in tokens:
+        for score, _, _ in tokens:
             for e in top_k(score, p["k"]):
                 counts[e] += 1
-        if bias:
+        if any(map(math.isnan, state)):
+            return state, average
+        if method == "loss-free":
+            if cast and fault == "counts in bfloat16":
+                counts = [bf16(n) for n in counts]
             total = sum(counts)
-            return [f32(b + p["rate"] * ((total > E * n) - (total < E * n))) for b, n in zip(state, counts)]
+            return [f32(b + p["rate"] * ((total > E * n) - (total < E * n))) for b, n in zip(state, counts)], average
         if not tokens:
-            return [math.nan] * E if fault == "an empty batch divided by" else state
-        probabilities = [softmax(x) for _, x in tokens]
+            return [math.nan] * E if fault == "an empty batch divided by" else state, average
+        if method == "quantile":
+            required = [[] for _ in range(E)]
+            for z, _, s in tokens:
+                cut = sorted(z)[-p["k"] if fault == "cut-off of the k-th score" else -p["k"] - 1]
+                for e in range(E):
+                    required[e].append(f32(cut - s[e]))
+            m = -(-p["k"] * len(tokens) // E)
+            Q = [Fraction(sorted(row)[m - 1]) for row in required]
+            mean, eta = sum(Q) / E, Fraction(p["eta"])
+            return [nearest32((1 - eta) * Fraction(b) + eta * (q - mean)) for b, q in zip(state, Q)], average
+        probabilities = [softmax(x) for _, x, _ in tokens]
         load = [math.fsum(q[e] for q in probabilities) / len(tokens) for e in range(E)]
-        if p["track"] == "frequency":
+        if p.get("track", "frequency") == "frequency":
             load = [n / (p["k"] * len(tokens)) for n in counts]
-        return [math.fsum([m, -p["eta"] * m, p["eta"] * v]) for m, v in zip(state, load)]
+        m = [math.fsum([m, -p["eta"] * m, p["eta"] * v]) for m, v in zip(average, load)]
+        if method == "phi":
+            return m, m
+        q, _ = price(p["potential"], p.get("parameter"), m if fault != "price from the old m" else average)
+        q = list(q)
+        sign = 1 if fault == "biases of the wrong sign" else -1
+        return [f32(sign * p["strength"] * (v - math.fsum(q) / E)) for v in q], m
 
     for i, event in enumerate(events):
         counted = event == FORWARD or (event == RECOMPUTE and fault == "recomputation counted") or \
             (event == EVALUATE and fault == "evaluation counted")
+        cast |= event == CAST
         if fault == "the first rank alone" and rank[i] > 0:
             counted = False
         if counted:
@@ -369,16 +390,16 @@ def trace(case, fault):
             for x, live in zip(case.rows("event-logits", i), mask):
                 if live or fault == "padding counted":
                     score = [exact_sigmoid(v) for v in x] if p.get("gate") == "sigmoid" else x
-                    tokens.append(([v + b for v, b in zip(score, state)] if bias else x, x))
+                    tokens.append(([v + b for v, b in zip(score, state)] if bias else x, x, score))
             if fault == "an update for each forward pass" or (fault == "an update for each micro-batch" and
                                                               rank[i] == p["ranks"] - 1):
-                state, tokens = update(), []
+                (state, average), tokens = update(), []
         elif event == STEP and not fault.startswith("an update for each"):
-            state, tokens = update(), []
+            (state, average), tokens = update(), []
         elif event == RELOAD and fault == "the state not saved":
-            state = list(start)
+            state, average = list(begin), list(case.values("m") or [])
         elif event == CAST and fault == "the state cast":
-            state = [bf16(v) for v in state]
+            state, average = [bf16(v) for v in state], [bf16(v) for v in average]
         if case.values("observe")[i]:
             out.append(list(state))
     case.give("bias" if bias else "m", out)
@@ -881,9 +902,13 @@ FAULTS = [
     ("the first rank alone", "trace", "ranks"),
     ("only the last micro-batch", "trace", "micro-batches"),
     ("an update for each micro-batch", "trace", "micro-batches"),
-    ("an update for each forward pass", "trace", "micro-batches"),
+    ("an update for each forward pass", "trace", None),  # of ranks too
     ("padding counted", "trace", "padding"),
     ("an empty batch divided by", "trace", "no-token"),
+    ("counts in bfloat16", "trace", "many-tokens"),
+    ("cut-off of the k-th score", "trace", "quantile"),
+    ("biases of the wrong sign", "trace", "method=phi-bias"),
+    ("price from the old m", "trace", "new-state"),
     ("the prefix over the current tokens", "loss-trace", "uneven-tokens"),
     ("a prefix over the current tokens", "loss-trace", "running-prefix"),
     ("gradient divided by the ranks", "loss-trace", "ranks"),
