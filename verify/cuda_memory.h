@@ -10,6 +10,7 @@ static inline int device_copy(void *to, const void *from, size_t bytes) {
 #ifdef __CUDACC__
   return cudaMemcpy(to, from, bytes, cudaMemcpyDefault) != cudaSuccess;
 #else
+  cuda_on_host::stream_wait();
   memcpy(to, from, bytes);
   return 0;
 #endif
@@ -19,6 +20,7 @@ static inline int device_zero(void *p, size_t bytes) {
 #ifdef __CUDACC__
   return cudaMemset(p, 0, bytes) != cudaSuccess;
 #else
+  cuda_on_host::stream_wait();
   memset(p, 0, bytes);
   return 0;
 #endif

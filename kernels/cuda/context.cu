@@ -9,6 +9,12 @@ static phibal_status cuda_status(const char *what, cudaError_t error) {
   if (error == cudaSuccess) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", what, cudaGetErrorString(error));
 }
+#else
+static phibal_status host_wait() {
+  if (cuda_on_host::stream_wait()) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_IO, "CUDA copy: memory of the host was changed, or freed, "
+                                            "before the stream had been waited for");
+}
 #endif
 
 phibal_status phibal_cuda_describe(phibal_cuda *call) {
@@ -34,6 +40,7 @@ phibal_status phibal_cuda_expect(const phibal_cuda *call) {
   return cuda_status("CUDA failure", cudaMemsetAsync(call->failure, 0xff, sizeof *call->failure,
                                                      (cudaStream_t)call->stream));
 #else
+  cuda_on_host::stream_next();
   *call->failure = UINT64_MAX;
   return PHIBAL_OK;
 #endif
@@ -110,6 +117,8 @@ phibal_status phibal_cuda_result(const phibal_cuda *call) {
     status = cuda_status("CUDA result", cudaStreamSynchronize((cudaStream_t)call->stream));
   if (status != PHIBAL_OK) return status;
 #else
+  phibal_status status = host_wait();
+  if (status != PHIBAL_OK) return status;
   failure = *call->failure;
 #endif
   return failure == UINT64_MAX ? PHIBAL_OK : failure_status(failure);
@@ -120,7 +129,7 @@ void *phibal_cuda_allocate(size_t bytes) {
   void *p = nullptr;
   return cudaMalloc(&p, bytes) == cudaSuccess ? p : nullptr;
 #else
-  return aligned_alloc(256, (bytes + 255) / 256 * 256);
+  return cuda_on_host::device_allocate(bytes);
 #endif
 }
 
@@ -128,7 +137,7 @@ void phibal_cuda_free(void *p) {
 #ifdef __CUDACC__
   cudaFree(p);
 #else
-  free(p);
+  cuda_on_host::device_free(p);
 #endif
 }
 
@@ -138,7 +147,7 @@ phibal_status phibal_cuda_copy(void *to, const void *from, size_t bytes, const p
       "CUDA copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, (cudaStream_t)call->stream));
 #else
   (void)call;
-  memcpy(to, from, bytes);
+  cuda_on_host::stream_copy(to, from, bytes);
   return PHIBAL_OK;
 #endif
 }
@@ -152,8 +161,8 @@ phibal_status phibal_cuda_copy_rows(int64_t rows, size_t bytes, void *to, size_t
 #else
   (void)call;
   for (int64_t i = 0; i < rows; i++)
-    memcpy((unsigned char *)to + (size_t)i * to_stride,
-           (const unsigned char *)from + (size_t)i * from_stride, bytes);
+    cuda_on_host::stream_copy((unsigned char *)to + (size_t)i * to_stride,
+                              (const unsigned char *)from + (size_t)i * from_stride, bytes);
   return PHIBAL_OK;
 #endif
 }
@@ -163,6 +172,7 @@ phibal_status phibal_cuda_zero(void *p, size_t bytes, const phibal_cuda *call) {
   return cuda_status("CUDA zeros", cudaMemsetAsync(p, 0, bytes, (cudaStream_t)call->stream));
 #else
   (void)call;
+  cuda_on_host::stream_next();
   memset(p, 0, bytes);
   return PHIBAL_OK;
 #endif
@@ -173,6 +183,6 @@ phibal_status phibal_cuda_wait(const phibal_cuda *call) {
   return cuda_status("CUDA", cudaStreamSynchronize((cudaStream_t)call->stream));
 #else
   (void)call;
-  return PHIBAL_OK;
+  return host_wait();
 #endif
 }

@@ -48,7 +48,7 @@ template <class T> static __device__ void shared_add(T *p, int i, T value) {
 #else
 using cuda_on_host::shared_pointer;
 #define SHARED_ARRAY(T, name, n)                                                                   \
-  static cuda_on_host::shared_array<T, n> name##_array;                                            \
+  static thread_local cuda_on_host::shared_array<T, n> name##_array;                               \
   shared_pointer<T> name = name##_array.view()
 #define SHARED_DYNAMIC(T, name) shared_pointer<T> name(cuda_on_host::dynamic_region(), 0)
 template <class T>

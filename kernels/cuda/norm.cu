@@ -63,7 +63,8 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_forward_kernel(norm_
         sum = CORE_FMA(x, x, sum);
       }
     }
-    sum = lanes_reduce(sum); /* all have read x, so that y may take its place */
+    sum = lanes_reduce(sum);
+    __syncwarp(); /* all have read x, so that y may take its place */
     if (!there) continue;
     const float r = (float)(1.0 / CORE_SQRT(sum / (double)a.n + (double)a.epsilon));
     if (lane == 0) a.inverse[v] = r;
@@ -91,7 +92,8 @@ static __global__ void __launch_bounds__(NORM_THREADS) norm_backward_kernel(norm
       for (int64_t j = lane; j < a.n; j += NORM_LANES)
         sum += (double)__ldg(a.weight + j) * (double)widen(dy[j]) * (double)widen(in[j]);
     }
-    sum = lanes_reduce(sum); /* all have read dy, so that dx may take its place */
+    sum = lanes_reduce(sum);
+    __syncwarp(); /* all have read dy, so that dx may take its place */
     if (!there) continue;
     const float r = a.inverse[v];
     const float along = (float)(sum * (double)r * (double)r / (double)a.n);

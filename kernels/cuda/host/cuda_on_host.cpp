@@ -1,5 +1,6 @@
-/* The scheduler of a block's fibers, and what it watches. */
+/* The scheduler of a grid's fibers, and what it watches. */
 #include "cuda_on_host.h"
+#include "races.h"
 #include <boost/context/fiber.hpp>
 #include <boost/context/preallocated.hpp>
 #include <cstdarg>
@@ -37,10 +38,23 @@ struct word {
 
 thread_local const built_ins *running = nullptr;
 
+void fault_set(const char *format, ...) {
+  if (fault()[0]) return; /* what follows from a fault is not told */
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(const_cast<char *>(fault()), FAULT_BYTES, format, arguments);
+  va_end(arguments);
+}
+
 namespace {
 
 constexpr size_t STACK_BYTES = 256 * 1024;
 constexpr int LANES = 32;
+
+/* Limits of every device that kernels are built for; the least of their shared memories. */
+constexpr int64_t MOST_BLOCKS = 2147483647;
+constexpr int MOST_THREADS = 1024;
+constexpr size_t SHARED_BYTES = 48 * 1024, MOST_SHARED_BYTES = 163 * 1024;
 
 enum class state { ready, at_barrier, at_collective, done };
 
@@ -51,6 +65,7 @@ struct thread {
   place at{"", 0};
   unsigned mask = 0;
   uint64_t value = 0;
+  fences fenced;
   context::fiber self;
 #ifdef CUDA_ON_HOST_ASAN
   void *fake_stack = nullptr;
@@ -59,6 +74,9 @@ struct thread {
 
 /* A block while it runs. */
 struct block_run {
+  uint64_t number;  /* of all blocks that have run */
+  unsigned in_grid; /* blockIdx.x */
+  int at;           /* its place, 0 .. PLACES - 1 */
   std::vector<thread> threads;
   std::vector<uint64_t> exchanged;  /* [warps][32] */
   std::vector<uint64_t> warp_times; /* [warps] */
@@ -76,27 +94,21 @@ struct block_run {
 
 thread_local block_run *block = nullptr;
 thread_local uint64_t blocks_run = 0;
-thread_local region dynamic;
-thread_local char fault_text[512];
+thread_local region dynamic[PLACES];
+thread_local char fault_text[FAULT_BYTES];
 
-__attribute__((format(printf, 1, 2))) void fault_set(const char *format, ...) {
-  if (fault_text[0]) return; /* what follows from a fault is not told */
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(fault_text, sizeof fault_text, format, arguments);
-  va_end(arguments);
-}
-
-/* One stack for each thread of a block, kept for the next block. */
+/* One stack for each thread of the blocks under way, kept for the next blocks. */
 thread_local std::vector<std::unique_ptr<char[]>> stacks;
 
 struct kept_stack {
   int which;
   context::stack_context allocate() {
-    while ((int)stacks.size() <= which) stacks.emplace_back(new char[STACK_BYTES]);
+    if ((int)stacks.size() <= which) stacks.resize((size_t)which + 1);
+    std::unique_ptr<char[]> &stack = stacks[(size_t)which];
+    if (!stack) stack.reset(new char[STACK_BYTES]);
     context::stack_context c;
     c.size = STACK_BYTES;
-    c.sp = stacks[(size_t)which].get() + STACK_BYTES;
+    c.sp = stack.get() + STACK_BYTES;
     return c;
   }
   void deallocate(context::stack_context &) noexcept {}
@@ -119,7 +131,8 @@ void resume(int i) {
   block->current = i;
   running = &t.seen;
 #ifdef CUDA_ON_HOST_ASAN
-  __sanitizer_start_switch_fiber(&block->fake_stack, stacks[(size_t)i].get(), STACK_BYTES);
+  __sanitizer_start_switch_fiber(&block->fake_stack,
+                                 stacks[(size_t)(block->at * MOST_THREADS + i)].get(), STACK_BYTES);
 #endif
   t.self = std::move(t.self).resume();
 #ifdef CUDA_ON_HOST_ASAN
@@ -189,6 +202,7 @@ bool release_block() {
       return false;
   for (thread &t : block->threads) t.now = state::ready;
   block->time++;
+  races_barrier(block->in_grid);
   return true;
 }
 
@@ -224,28 +238,28 @@ void report_stuck() {
               o.at.line);
 }
 
-/* Every other block runs its threads backwards, so that what depends on their order shows. */
-bool run_block() {
-  int n = (int)block->threads.size();
-  size_t warps = block->exchanged.size() / LANES;
-  for (;;) {
-    bool moved = false, all_done = true;
-    for (int step = 0; step < n; step++) {
-      int i = blocks_run % 2 ? n - 1 - step : step;
-      if (block->threads[(size_t)i].now == state::ready) {
-        resume(i);
-        moved = true;
-      }
-      all_done &= block->threads[(size_t)i].now == state::done;
+enum class outcome { ended, waits, stuck };
+
+/* Lets every thread of the block go on that can, forwards or backwards, so that what depends on
+   their order shows. */
+outcome run_on(bool backwards) {
+  const int n = (int)block->threads.size();
+  const size_t warps = block->exchanged.size() / LANES;
+  bool moved = false, all_done = true;
+  for (int step = 0; step < n; step++) {
+    const int i = backwards ? n - 1 - step : step;
+    if (block->threads[(size_t)i].now == state::ready) {
+      resume(i);
+      moved = true;
     }
-    if (all_done) return true;
-    for (size_t w = 0; w < warps; w++) moved |= release_warp(w);
-    moved |= release_block();
-    if (!moved) {
-      report_stuck();
-      return false;
-    }
+    all_done &= block->threads[(size_t)i].now == state::done;
   }
+  if (all_done) return outcome::ended;
+  for (size_t w = 0; w < warps; w++) moved |= release_warp(w);
+  moved |= release_block();
+  if (moved) return outcome::waits;
+  report_stuck();
+  return outcome::stuck;
 }
 
 } // namespace
@@ -254,10 +268,9 @@ const char *fault() {
   return fault_text;
 }
 
-/* Limits of every device that kernels are built for; the least of their shared memories. */
-constexpr int64_t MOST_BLOCKS = 2147483647;
-constexpr int MOST_THREADS = 1024;
-constexpr size_t SHARED_BYTES = 48 * 1024, MOST_SHARED_BYTES = 163 * 1024;
+int block_place() {
+  return block->at;
+}
 
 static std::map<const void *, size_t> &allowed() {
   static thread_local std::map<const void *, size_t> bytes;
@@ -313,42 +326,109 @@ static void reads_check() {
     }
 }
 
+/* A fixed sequence of 32 bits at a time (Lehmer). */
+static uint32_t draw(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*state >> 32);
+}
+
+static std::unique_ptr<block_run> begin(unsigned number, int at, int threads, dim3 grid,
+                                        thread_function f, void *arguments) {
+  std::unique_ptr<block_run> r(new block_run());
+  block = r.get();
+  r->number = ++blocks_run;
+  r->in_grid = number;
+  r->at = at;
+  r->function = f;
+  r->arguments = arguments;
+  r->threads.resize((size_t)threads);
+  const size_t warps = (size_t)(threads + LANES - 1) / LANES;
+  r->exchanged.resize(warps * LANES);
+  r->warp_times.assign(warps, 1);
+  for (int i = 0; i < threads; i++) {
+    thread &t = r->threads[(size_t)i];
+    t.seen = {dim3((unsigned)i, 0, 0), dim3(number, 0, 0), dim3((unsigned)threads), grid};
+    t.self = context::fiber(std::allocator_arg, kept_stack{at * MOST_THREADS + i}, thread_main);
+  }
+  return r;
+}
+
 bool run(const void *kernel, int64_t blocks, int threads, size_t shared_bytes, thread_function f,
          void *arguments) {
+  stream_next();
   fault_text[0] = 0;
   cuda_on_host_started[0]++;
   launches++;
+  races_launch();
   if (!launch_check(kernel, blocks, threads, shared_bytes)) return false;
-  const dim3 grid((unsigned)blocks), size((unsigned)threads);
-  if (dynamic.bytes != shared_bytes) region_create(&dynamic, shared_bytes);
-  for (unsigned b = 0; b < grid.x; b++) {
-    block_run r;
-    block = &r;
-    r.function = f;
-    r.arguments = arguments;
-    r.threads.resize(size.x);
-    size_t warps = (size.x + LANES - 1) / LANES;
-    r.exchanged.resize(warps * LANES);
-    r.warp_times.assign(warps, 1);
-    blocks_run++;
-    for (unsigned i = 0; i < size.x; i++) {
-      r.threads[i].seen = {dim3(i, 0, 0), dim3(b, 0, 0), size, grid};
-      r.threads[i].self = context::fiber(std::allocator_arg, kept_stack{(int)i}, thread_main);
+  for (region &d : dynamic)
+    if (d.bytes != shared_bytes) region_create(&d, shared_bytes);
+  uint64_t state = launches;
+  const unsigned grid = (unsigned)blocks, first = draw(&state) % grid;
+  const bool falling = draw(&state) % 2;
+  unsigned begun = 0;
+  bool went_through = true;
+  std::unique_ptr<block_run> under_way[PLACES];
+  for (;;) {
+    bool any = false;
+    for (int at = 0; at < PLACES; at++) {
+      if (!under_way[at] && begun < grid) {
+        const unsigned next = (unsigned)(((uint64_t)first + begun) % grid);
+        under_way[at] =
+            begin(falling ? grid - 1 - next : next, at, threads, dim3(grid), f, arguments);
+        begun++;
+      }
+      any |= under_way[at] != nullptr;
     }
-    bool went_through = run_block();
+    if (!any) break;
+    int at = (int)(draw(&state) % PLACES);
+    while (!under_way[at]) at = (at + 1) % PLACES;
+    block = under_way[at].get();
+    const outcome how = run_on(draw(&state) % 2);
     running = nullptr;
-    /* Fibers that wait for ever are not unwound, only never resumed; the next block gets stacks
-       that carry no traces of theirs. */
-    if (!went_through) {
-      static auto *left = new std::vector<context::fiber>;
-      for (thread &t : r.threads) left->push_back(std::move(t.self));
-      stacks.clear();
+    if (how == outcome::ended) {
+      races_block_ended(block->in_grid);
+      under_way[at].reset();
     }
-    block = nullptr;
-    if (!went_through) return false;
+    went_through = how != outcome::stuck;
+    if (!went_through) break;
+  }
+  block = nullptr;
+  /* Fibers that wait for ever are not unwound, only never resumed; the next launch gets stacks that
+     carry no traces of theirs. */
+  if (!went_through) {
+    static auto *left = new std::vector<context::fiber>;
+    for (std::unique_ptr<block_run> &r : under_way)
+      if (r)
+        for (thread &t : r->threads) left->push_back(std::move(t.self));
+    stacks.clear();
+    return false;
   }
   reads_check();
   return fault_text[0] == 0;
+}
+
+bool moment_now(const void *p, moment *now) {
+  if (!block || !running) return false;
+  const thread &t = block->threads[(size_t)block->current];
+  const char *stack = stacks[(size_t)(block->at * MOST_THREADS + block->current)].get();
+  if ((const char *)p >= stack && (const char *)p < stack + STACK_BYTES) return false;
+  *now = {block->in_grid, (uint32_t)block->current, (uint32_t)block->time,
+          (uint32_t)block->warp_times[(size_t)(block->current / LANES)], t.fenced};
+  return true;
+}
+
+void fence() {
+  thread &t = block->threads[(size_t)block->current];
+  t.fenced = {t.fenced.count + 1, (uint32_t)block->time,
+              (uint32_t)block->warp_times[(size_t)(block->current / LANES)]};
+  moment now;
+  if (moment_now(nullptr, &now)) races_fence(now);
+}
+
+void atomic_at(const void *p, size_t bytes) {
+  moment now;
+  if (moment_now(p, &now)) races_atomic(now, p, bytes);
 }
 
 void block_barrier(place at) {
@@ -383,15 +463,16 @@ void region_create(region *r, size_t bytes) {
 }
 
 void region_claim(region *r) {
-  if (r->block == blocks_run) return;
-  r->block = blocks_run;
+  if (r->block == block->number) return;
+  r->block = block->number;
   memset(r->data, 0xa5, r->bytes);
   memset((void *)r->words, 0, (r->bytes / 4 + 1) * sizeof *r->words);
 }
 
 region *dynamic_region() {
-  region_claim(&dynamic);
-  return &dynamic;
+  region *r = &dynamic[block->at];
+  region_claim(r);
+  return r;
 }
 
 /* Whether what a thread did at (time, warp_time) is ordered before what the current one does. */

@@ -1,6 +1,7 @@
 /* CUDA on the host: the built-ins that kernels/cuda uses, for an ordinary C++ compiler, so that the
-   same .cu sources run where there is no GPU. Blocks run one after another; the threads of a block
-   are fibers of Boost.Context, switched at barriers, warp collectives and the end.
+   same .cu sources run where there is no GPU. Threads are fibers of Boost.Context, switched at
+   barriers, warp collectives and the end. A few blocks of a grid are under way at a time; which of
+   them goes on, and which block begins next, is drawn anew for each launch, from a fixed seed.
 
    What is watched besides the results:
    - barriers: all threads of a block wait at the same __syncthreads, and none has ended;
@@ -8,8 +9,9 @@
    - shared memory: accesses within bounds; no read of a word that nothing wrote in this block; no
      two accesses to a word by different threads, one of them a write, without a __syncthreads
      between them, or a __syncwarp if both are of one warp. Shuffles order nothing, as on the
-   device. The first violation is kept (cuda_on_host_fault) and makes the launch fail. Global memory
-   is what AddressSanitizer watches.
+   device. The first violation is kept (cuda_on_host::fault) and makes the launch fail;
+   - global memory, in a library that is built to watch it (races.h): races between threads, of one
+   block and of several. Otherwise it is what AddressSanitizer watches;
 
    - launches: a grid of 1 to 2^31 - 1 blocks of 1 to 1024 threads; no more shared memory than 48
    KiB unless the kernel has been allowed it, and never more than the 163 KiB of compute
@@ -17,6 +19,10 @@
    - vectors: kernels load and store through vector_at, which refuses a misaligned one;
    - __ldg: what it has read is still so when the kernel ends, so that nothing that the kernel
    writes is read through it (of the last reads that share a place in a table).
+
+   - copies between host and device, which are begun and not done when they return: one to the
+   device reads the host's memory when the stream's next call comes; of one to the host nothing is
+   there to be read before the stream has been waited for.
 
    Not modelled: the memory of clusters, asynchronous copies, textures, more than one stream at a
    time, and blocks that wait for one another. */
@@ -43,6 +49,9 @@ struct dim3 {
 /* Kernels, dense products, grouped ones, and calls for products an expert each that have been
    started; whoever counts may set them. */
 extern "C" int64_t cuda_on_host_started[4];
+
+/* What the stand-in itself does to memory is no access of the kernel's. */
+#define CUDA_ON_HOST_QUIET __attribute__((no_sanitize("thread")))
 
 namespace cuda_on_host {
 
@@ -73,7 +82,19 @@ void vector_at(const void *p, size_t bytes, place at);
 /* __ldg has read so. */
 void read_only(const void *p, size_t bytes, place at);
 
+/* Memory of the device, and what the stream of this thread does with it. */
+void *device_allocate(size_t bytes);
+void device_free(void *p);
+void stream_copy(void *to, const void *from, size_t bytes);
+/* What has been begun and comes before the call at hand. */
+void stream_next();
+/* False if memory of the host was changed, or freed, before it was certain to have been copied. */
+bool stream_wait();
+
 void block_barrier(place at);
+void fence();
+/* Before an atomic operation on global memory. */
+void atomic_at(const void *p, size_t bytes);
 /* Waits for the lanes of `mask`, and gives what each handed in; `seen` is [32] and only its places
    in the mask mean anything. */
 void warp_exchange(const char *what, unsigned mask, uint64_t value, place at, uint64_t *seen);
@@ -88,6 +109,10 @@ struct region {
   uint64_t block = 0; /* the block whose it is */
 };
 
+/* Blocks under way at a time; each has its own shared memory, in its place. */
+constexpr int PLACES = 3;
+int block_place();
+
 /* Start of a block's use of a region: nothing is written. */
 void region_claim(region *r);
 enum class access { read, write, atomic };
@@ -101,13 +126,13 @@ template <class T> class shared_pointer;
 template <class T> class shared_element {
 public:
   shared_element(region *r, size_t offset, place at) : r_(r), offset_(offset), at_(at) {}
-  operator T() const {
+  CUDA_ON_HOST_QUIET operator T() const {
     T value{};
     if (region_access(r_, offset_, sizeof(T), access::read, at_))
       std::memcpy(&value, r_->data + offset_, sizeof(T));
     return value;
   }
-  const shared_element &operator=(const T &value) const {
+  CUDA_ON_HOST_QUIET const shared_element &operator=(const T &value) const {
     if (region_access(r_, offset_, sizeof(T), access::write, at_))
       std::memcpy(r_->data + offset_, &value, sizeof(T));
     return *this;
@@ -149,7 +174,7 @@ public:
     return {r_, (size_t)(offset_ + i.i * (int64_t)sizeof(T)), i.at};
   }
   /* An atomic addition: those of several threads do not race with one another. */
-  void atomic_add(int64_t i, T value, place at) const {
+  CUDA_ON_HOST_QUIET void atomic_add(int64_t i, T value, place at) const {
     size_t offset = (size_t)(offset_ + i * (int64_t)sizeof(T));
     if (!region_access(r_, offset, sizeof(T), access::atomic, at)) return;
     T sum;
@@ -172,23 +197,21 @@ private:
   int64_t offset_;
 };
 
-/* A __shared__ array: one for all threads of a block, for blocks run one after another. */
+void region_create(region *r, size_t bytes);
+
+/* A __shared__ array: one for all threads of a block. */
 template <class T, size_t N> class shared_array {
 public:
-  shared_array();
-  shared_pointer<T> view() {
-    region_claim(&region_);
-    return {&region_, 0};
+  CUDA_ON_HOST_QUIET shared_pointer<T> view() {
+    region *r = &regions_[block_place()];
+    if (!r->data) region_create(r, N * sizeof(T));
+    region_claim(r);
+    return {r, 0};
   }
 
 private:
-  region region_;
+  region regions_[PLACES];
 };
-
-void region_create(region *r, size_t bytes);
-template <class T, size_t N> shared_array<T, N>::shared_array() {
-  region_create(&region_, N * sizeof(T));
-}
 
 template <class T> uint64_t to_bits(T value) {
   static_assert(sizeof(T) <= 8, "a collective takes up to eight bytes");
@@ -220,7 +243,9 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, CUDA_PLACE) {
   cuda_on_host::warp_barrier(mask, {file, line});
 }
 
-inline void __threadfence() {}
+inline void __threadfence() {
+  cuda_on_host::fence();
+}
 
 template <class T> T __shfl_sync(unsigned mask, T value, int source, int width = 32, CUDA_PLACE) {
   uint64_t seen[32];
@@ -298,13 +323,15 @@ inline int __reduce_min_sync(unsigned mask, int value, CUDA_PLACE) {
 }
 
 /* On global memory; a thread is never interrupted here. */
-template <class T, class U> T atomicAdd(T *address, U value) {
+template <class T, class U> CUDA_ON_HOST_QUIET T atomicAdd(T *address, U value) {
+  cuda_on_host::atomic_at(address, sizeof(T));
   T before = *address;
   *address = (T)(before + (T)value);
   return before;
 }
 
-template <class T, class U> T atomicMin(T *address, U value) {
+template <class T, class U> CUDA_ON_HOST_QUIET T atomicMin(T *address, U value) {
+  cuda_on_host::atomic_at(address, sizeof(T));
   T before = *address;
   if ((T)value < before) *address = (T)value;
   return before;

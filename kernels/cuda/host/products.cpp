@@ -29,6 +29,7 @@ void store(void *p, int64_t i, phibal_rows type, float x) {
 
 void multiply(library *l, const library_product &p, library_types types, const void *a,
               const void *b, const void *c, void *d) {
+  cuda_on_host::stream_next();
   const size_t m = (size_t)p.m;
   l->a.resize(m * (size_t)p.k);
   l->b.resize((size_t)p.k);

@@ -3,6 +3,8 @@
    wait upon. */
 #include "kernels/cuda/ranks.h"
 
+#include "cuda_on_host.h"
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -37,6 +39,7 @@ template <class T>
 static phibal_status gather(const phibal_cuda_ranks *ranks, const std::vector<T> &own,
                             std::vector<T> *all) {
   const phibal_cuda_peers &p = ranks->peers;
+  cuda_on_host::stream_next();
   all->resize(own.size() * (size_t)p.ranks);
   const char *wrong =
       own.empty() ? nullptr : p.gather(p.context, own.data(), own.size() * sizeof(T), all->data());

@@ -1,8 +1,10 @@
 /* The stand-in for CUDA itself: what it computes, and that it notices what it says it notices. Each
    fault has a twin that differs in the one line and passes. */
+#include "kernels/cuda/trainer.h"
 #include "kernels/cuda/vector.h"
 #include <criterion/criterion.h>
 #include <cstring>
+#include <sys/mman.h>
 
 static const phibal_cuda here = {nullptr, nullptr, 0, nullptr, 2, 0, nullptr, nullptr};
 
@@ -225,6 +227,124 @@ Test(cuda_on_host, the_read_only_cache_is_for_what_the_kernel_does_not_write) {
   for (int i = 0; i < 32; i++) x[i] = i + 1;
   cr_expect_eq(RUN(twice, 1, 32, x, 0), PHIBAL_OK, "%s", phibal_status_message());
   expect_fault(RUN(twice, 1, 32, x, 1), "read what the kernel writes");
+}
+
+/* Blocks are under way together, and do not begin in the order of their numbers. */
+static __global__ void arrivals(int *x, int *order) {
+  SHARED_ARRAY(int, mine, 1);
+  if (threadIdx.x == 0) mine[0] = (int)blockIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) order[atomicAdd(x, 1)] = mine[0];
+}
+
+Test(cuda_on_host, blocks_come_in_several_orders) {
+  int count = 0, order[2][16];
+  for (int *of_launch : order) {
+    count = 0;
+    cr_expect_eq(RUN(arrivals, 16, 32, &count, of_launch), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    cr_expect_eq(count, 16);
+    int seen = 0, falls = 0;
+    for (int i = 0; i < 16; i++) {
+      seen |= 1 << of_launch[i];
+      if (i > 0) falls += of_launch[i] < of_launch[i - 1];
+    }
+    cr_expect_eq(seen, 0xffff);
+    cr_expect_gt(falls, 0);
+  }
+  cr_expect(memcmp(order[0], order[1], sizeof order[0]) != 0);
+}
+
+/* Of each block a number, which the last block to end adds up. Compiled with the compiler's calls
+   for every access, as the kernels are in test_cuda_races: here they are made by hand. */
+extern "C" void __tsan_read4(void *), __tsan_write4(void *), __tsan_write1(void *);
+static __global__ void last_adds(int *x, int *finished, int *sum, int how) {
+  SHARED_ARRAY(int, last, 1);
+  const int i = (int)threadIdx.x, n = (int)gridDim.x;
+  if (i < 2) {
+    __tsan_write4(&x[2 * blockIdx.x + threadIdx.x]);
+    x[2 * blockIdx.x + threadIdx.x] = (int)blockIdx.x;
+  }
+  if (how == 1 || (how == 2 && i == 0)) __threadfence(); /* 2: not by the other writer */
+  __syncthreads();
+  if (how == 3 && i == 0) __threadfence(); /* covers what the block did before the barrier */
+  if (i == 0) last[0] = atomicAdd(finished, 1) == n - 1;
+  if (how == 3 && i == 0) __threadfence();
+  __syncthreads();
+  if (last[0] == 0) return;
+  if (how == 1 || how == 2) __threadfence();
+  if (i == 31)
+    for (int b = 0; b < 2 * n; b++) {
+      __tsan_read4(&x[b]);
+      *sum += x[b];
+    }
+}
+
+Test(cuda_on_host, fences_and_atomic_operations_order_blocks) {
+  for (int how = 0; how < 4; how++) {
+    int x[10] = {0}, finished = 0, sum = 0;
+    phibal_status status = RUN(last_adds, 5, 32, x, &finished, &sum, how);
+    if (how % 2)
+      cr_expect(status == PHIBAL_OK && sum == 20, "%d: %s", how, phibal_status_message());
+    else
+      expect_fault(status, "race in global memory");
+  }
+}
+
+/* Two threads of a warp, of a block, of two blocks; bytes of one word. */
+static __global__ void two_write(char *x, int first, int second, int bytes_apart) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i == first) __tsan_write1(x);
+  if (i == second) __tsan_write1(x + bytes_apart);
+}
+
+Test(cuda_on_host, any_two_threads_may_race) {
+  alignas(4) char x[4];
+  cr_expect_eq(RUN(two_write, 2, 64, x, 3, 3, 0), PHIBAL_OK, "%s", phibal_status_message());
+  cr_expect_eq(RUN(two_write, 2, 64, x, 3, 4, 1), PHIBAL_OK, "%s", phibal_status_message());
+  expect_fault(RUN(two_write, 2, 64, x, 3, 4, 0), "race in global memory");
+  expect_fault(RUN(two_write, 2, 64, x, 3, 40, 0), "race in global memory");
+  expect_fault(RUN(two_write, 2, 64, x, 3, 70, 0), "race in global memory");
+}
+
+/* What was copied is what the host's memory held when the stream went on, and is there when it has
+   been waited for. */
+Test(cuda_on_host, copies_are_done_when_the_stream_has_been_waited_for) {
+  int from[4] = {1, 2, 3, 4}, to[4] = {0};
+  auto device = (int *)phibal_cuda_allocate(sizeof from);
+  cr_assert(device);
+  cr_expect_eq(phibal_cuda_copy(device, from, sizeof from, &here), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_wait(&here), PHIBAL_OK);
+  from[0] = 7; /* the stream has been waited for */
+  cr_expect_eq(phibal_cuda_copy(to, device, sizeof to, &here), PHIBAL_OK);
+  cr_expect(memcmp(to, from, sizeof to) != 0 && to[1] != 2);
+  cr_expect_eq(RUN(nothing, 1, 32, 0), PHIBAL_OK); /* does not wait */
+  cr_expect_neq(to[1], 2);
+  cr_expect_eq(phibal_cuda_wait(&here), PHIBAL_OK);
+  for (int i = 0; i < 4; i++) cr_expect_eq(to[i], i + 1);
+  cr_expect_eq(phibal_cuda_copy(device, from, sizeof from, &here), PHIBAL_OK);
+  from[1] = 9; /* too early: the stream's next call copies it */
+  cr_expect_eq(phibal_cuda_copy(to, device, sizeof to, &here), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_wait(&here), PHIBAL_OK);
+  cr_expect(to[0] == 7 && to[1] == 9);
+  cr_expect_eq(phibal_cuda_copy(device, from, sizeof from, &here), PHIBAL_OK);
+  cr_expect_eq(RUN(nothing, 1, 32, 0), PHIBAL_OK);
+  from[2] = 11; /* too early: a device may not have come so far */
+  expect_fault(phibal_cuda_wait(&here), "before the stream had been waited for");
+  const auto mapped =
+      (int *)mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  cr_assert(mapped != MAP_FAILED);
+  cr_expect_eq(phibal_cuda_copy(device, mapped, sizeof from, &here), PHIBAL_OK);
+  cr_expect_eq(RUN(nothing, 1, 32, 0), PHIBAL_OK);
+  munmap(mapped, 4096);
+  expect_fault(phibal_cuda_wait(&here), "freed");
+  cr_expect_eq(phibal_cuda_copy(device, from, sizeof from, &here), PHIBAL_OK);
+  /* In the stream's order: a later copy over the device's memory changes no earlier one from it. */
+  cr_expect_eq(phibal_cuda_copy(to, device, sizeof to, &here), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_zero(device, sizeof from, &here), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_wait(&here), PHIBAL_OK);
+  cr_expect(to[0] == 7 && to[1] == 9);
+  phibal_cuda_free(device);
 }
 
 /* Every collective beside what it is. */

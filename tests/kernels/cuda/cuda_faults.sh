@@ -1,10 +1,13 @@
 #!/bin/sh
 # Faults planted in the CUDA kernels, one at a time: `phibal verify --backend host-cuda` must notice, or
-# where the operation reads SUITE/NAME, that unit test of the kernels.
-#   usage: cuda_faults.sh SOURCE_ROOT WORK_DIR PHIBAL OBJECTS_OF_THE_HOST_LIBRARY OBJECTS_OF_THE_TEST
-# with the C++ compiler in CXX, and in TEST_LINK what makes the test of its objects. An edit that changes nothing fails: the list has fallen behind the code.
+# where the operation reads SUITE/NAME, that unit test of the kernels. A file of moe/device is C, and its test that of
+# training on a device.
+#   usage: cuda_faults.sh SOURCE_ROOT WORK_DIR PHIBAL OBJECTS_OF_THE_HOST_LIBRARY OBJECTS_OF_THE_TEST TEST_OF_A_DEVICE
+# with the compilers in CC and CXX, and in TEST_LINK and DEVICE_LINK what makes the tests of their objects. The file with the fault is compiled
+# to be watched for races in global memory (kernels/cuda/host/races.h).
+# An edit that changes nothing fails: the list has fallen behind the code.
 set -u
-root=$1 work=$2 phibal=$3 objects=$4 test_objects=$5
+root=$1 work=$2 phibal=$3 objects=$4 test_objects=$5 device_objects=$6
 rm -rf "$work"
 mkdir -p "$work"
 failed=0
@@ -12,15 +15,25 @@ failed=0
 not_ok() { echo "not ok: $1"; failed=$((failed + 1)); }
 
 while IFS='|' read -r name file source operation message edit; do
-  rm -rf "$work/kernels"
-  cp -r "$root/kernels" "$work/"
-  sed "$edit" "$root/kernels/cuda/$file" >"$work/kernels/cuda/$file"
-  if cmp -s "$root/kernels/cuda/$file" "$work/kernels/cuda/$file"; then
+  rm -rf "$work/kernels" "$work/moe"
+  cp -r "$root/kernels" "$root/moe" "$work/"
+  case $file in moe/*) path=$file ;; *) path=kernels/cuda/$file ;; esac
+  sed "$edit" "$root/$path" >"$work/$path"
+  if cmp -s "$root/$path" "$work/$path"; then
     not_ok "$name: the edit changes nothing in $file"
     continue
   fi
+  case $path in
+  *.c)
+    # shellcheck disable=SC2046 # one word an object
+    ${CC:-cc} -std=c17 -O0 -D_GNU_SOURCE -I"$root/spec/include" -iquote "$work" -iquote "$root" \
+      -iquote "$(dirname "$root/$path")" -c "$work/$path" -o "$work/device.o" 2>"$work/log" &&
+      ${CC:-cc} -o "$work/faulty" "$work/device.o" $(find "$device_objects" -name '*.o') $DEVICE_LINK \
+        $(pkg-config --libs ompi-c 2>/dev/null) 2>"$work/log"
+    ;;
+  *)
   # shellcheck disable=SC2046 # one word an object
-  ${CXX:-c++} -std=c++17 -x c++ -O0 -fPIC -ffp-contract=off -D_GNU_SOURCE -I"$root/spec/include" \
+  ${CXX:-c++} -std=c++17 -x c++ -O0 -fPIC -ffp-contract=off -fsanitize=thread -fno-threadsafe-statics -D_GNU_SOURCE -I"$root/spec/include" \
     -I"$root/kernels/cuda/host" -iquote "$work" -iquote "$root" -c "$work/kernels/cuda/$source.cu" -o "$work/$source.o" 2>"$work/log" &&
     case $operation in
     */*) ${CXX:-c++} -o "$work/faulty" "$work/$source.o" \
@@ -28,6 +41,8 @@ while IFS='|' read -r name file source operation message edit; do
     *) ${CXX:-c++} -shared -o "$work/faulty.so" "$work/$source.o" \
       $(find "$objects" -name '*.o' ! -name "*generated_$source.cpp.o") -lboost_context ;;
     esac 2>"$work/log"
+  ;;
+  esac
   if [ $? -ne 0 ]; then
     not_ok "$name: does not compile"
     tail -n 3 "$work/log"
@@ -83,7 +98,7 @@ documents of the first sequence for all|attention.cu|attention|cuda_attention/do
 documents apart in the sums alone|attention.cu|attention|cuda_attention/documents*|attention, element|s/j >= start \&\& j < n$/j < n/
 scores' gradient without its mean|attention.cu|attention|cuda_attention/attention*|attention backward|s/((double)g\[j\] - along)/(double)g[j]/
 last head of a group alone|attention.cu|attention|cuda_attention/attention*|attention backward|s/g > 0 ? 1.0f : 0.0f/0.0f/
-narrow numbers over what is still to be read|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/__syncwarp();//
+narrow numbers over what is still to be read|attention.cu|attention|cuda_attention/attention*|race in global memory|s/__syncwarp();//
 narrow rows end to end|attention.cu|attention|cuda_attention/attention*|bfloat16 1|s/(int64_t)sizeof(float) \/ at.size;/1;/
 logsumexp without its scale|attention.cu|attention|cuda_attention/attention*|logsumexp|s/(double)largest \* a.scale + core_log64/(double)largest + core_log64/
 embedding of a token's every row|embedding.cu|embedding|cuda_attention/embedding*|memcmp(dw|s/if (!first) continue;//
@@ -106,5 +121,39 @@ grouped products of a type that cuBLAS does not group|products.cu|products|cuda_
 grouped bfloat16 that is not at 16 bytes|products.cu|products|cuda_products/every*|16 bytes|s/types.in == PHIBAL_ROWS_F32 || places % 16 == 0/true/
 vectors of rows that are not aligned|combine.cu|combine|combine|misaligned vector|s/const bool four = a.width % 4 == 0 \&\&/const bool four = a.width >= 4 \&\&/
 counts through the read-only cache|permutation.cu|permutation|permutation|what the kernel writes|s/? start\[first + lane\] : 0/? __ldg(start + first + lane) : 0/
+sums read that no fence has made known|load_levels.h|router_forward|router-forward|race in global memory|/sum_add(sums.failed, other\[1\]);/,/other\[2\] = atomicAdd/s/__threadfence();//
+sums read without a fence before|load_levels.h|router_forward|router-forward|race in global memory|/if (other\[2\] == 0) return;/,/bool failed/s/__threadfence();//
+sums added to without an atomic operation|load_levels.h|router_forward|router-forward|race in global memory|s/if (x != 0) atomicAdd(to, x);/if (x != 0) *to += x;/
+blocks counted without an atomic operation|load_levels.h|router_forward|router-forward|race in global memory|s/atomicAdd(sums.finished, (device_sum)1) ==/(*sums.finished)++ ==/
+block of the greatest number taken for the last|load_levels.h|router_forward|router-forward|race in global memory|s/other\[2\] = atomicAdd(sums.finished, (device_sum)1) == gridDim.x - 1/other[2] = blockIdx.x == gridDim.x - 1/
+sums cleared before all have read them|load_levels.h|router_forward|router-forward|race in global memory|/everyone has read/d
+a row's routes written by two blocks|router_forward.cu|router_forward|router-forward|race in global memory|s/stride = (int64_t)gridDim.x \* warps \* ROWS/stride = (int64_t)warps * ROWS/
+a row's gradient written by two blocks|router_backward.cu|router_backward|router-backward|race in global memory|s/stride = (int64_t)gridDim.x \* BACKWARD_WARPS \* ROWS/stride = (int64_t)BACKWARD_WARPS * ROWS/
+squares read that no fence has made known|z_loss.cu|z_loss|cuda_kernels/z_loss*|race in global memory|/if (block\[j\] != 0) atomicAdd/,/last\[0\] = atomicAdd/s/__threadfence();//
+squares read without a fence before|z_loss.cu|z_loss|cuda_kernels/z_loss*|race in global memory|/if (last\[0\] == 0/,/uint64_t n = /s/__threadfence();//
+squares added to without an atomic operation|z_loss.cu|z_loss|cuda_kernels/z_loss*|race in global memory|s/if (block\[j\] != 0) atomicAdd(&sums->limb\[j\], (device_sum)block\[j\]);/if (block[j] != 0) sums->limb[j] += block[j];/
+correct rows counted without an atomic operation|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race in global memory|s/atomicAdd(a.correct, correct);/*a.correct += correct;/
+rows counted without an atomic operation|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|race in global memory|s/atomicAdd(a.counted, counted);/*a.counted += counted;/
+rows combined by two blocks|combine.cu|combine|combine|race in global memory|s/n += (int64_t)gridDim.x \* (PIECE_THREADS/n += (PIECE_THREADS/
+gradients of rows by two blocks|combine.cu|combine|combine|race in global memory|s/stride = (int64_t)gridDim.x \* half_warps/stride = half_warps/
+rows of attention by two blocks|attention.cu|attention|cuda_attention/attention*|race in global memory|s/row += (int64_t)gridDim.x \* (ATTENTION_THREADS/row += (ATTENTION_THREADS/
+activations by two blocks|activation.cu|activation|cuda_recompute/*|race in global memory|s/stride = (int64_t)gridDim.x \* half_warps/stride = half_warps/
+pieces by two blocks|vector.h|embedding|cuda_attention/embedding*|race in global memory|s/i += (int64_t)gridDim.x \* PIECE_THREADS/i += PIECE_THREADS/
+shares of a norm's gradient by two blocks|norm.cu|norm|cuda_trainer/norm*|race in global memory|s/i < chunks \* across; i += gridDim.x/i < chunks * across; i++/
+norm over numbers that are still to be read|norm.cu|norm|cuda_trainer/norm*|race in global memory|/all have read x,/d
+norm's gradient over numbers that are still to be read|norm.cu|norm|cuda_trainer/norm*|race in global memory|/all have read dy,/d
+tokens of quantiles by two blocks|quantile.cu|quantile|quantile|race in global memory|s/t < tokens; t += gridDim.x/t < tokens; t++/
+experts of quantiles by two blocks|quantile.cu|quantile|quantile|race in global memory|s/e < experts; e += (int)gridDim.x/e < experts; e++/
+embedding's gradient by two blocks|embedding.cu|embedding|cuda_attention/embedding*|race in global memory|s/row < a.rows; row += gridDim.x/row < a.rows; row++/
+weights updated by two blocks|optimizer.cu|optimizer|cuda_trainer/optimizer*|race in global memory|s/begin += (int64_t)gridDim.x \* UPDATE_CHUNK/begin += UPDATE_CHUNK/
+first of a failure without an atomic operation|device.h|z_loss|cuda_kernels/z_loss*|race in global memory|s/^  if (failure)$/  if (failure \&\& *failure > 0)/
+norm of rows that are not aligned|norm.cu|norm|cuda_trainer/norm*|misaligned vector|s/ x_stride % 4 == 0 \&\& y_stride % 4 == 0 \&\&//
+heads that are not aligned|rope.cu|rope|cuda_trainer/rope*|misaligned vector|s/ a.head_stride % 4 == 0 \&\&/ true \&\&/
+logits of a vocabulary that is not a multiple of four|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|misaligned vector|s/shape->vocabulary % 4 == 0/shape->vocabulary >= 4/
+embeddings that are not aligned|embedding.cu|embedding|cuda_attention/embedding*|misaligned vector|s/const bool four = width % 4 == 0 \&\&/const bool four = width >= 4 \&\&/
+blocks freed before they are copied|moe/device/device_memory.c|device|device/every*|FAIL|/RUN(check_call(d, l->wait(&d->call)));/d
+losses read before they are there|moe/device/device.c|device|device/every*|FAIL|/RUN(l->copy(&sums, d->sums/,/RUN(device_result(d));/s/RUN(device_result(d));//
+offsets read before they are there|moe/device/device_ffn.c|device|device/every*|FAIL|/static phibal_status fetch_offsets/,/^}/s/RUN(device_result(d));//
+weights read before they are there|moe/device/device.c|device|device/every*|FAIL|/^phibal_status device_fetch/,/^}/s/RUN(\(device_result(d)\|l->wait(&d->call)\));//
 LIST
 [ $failed -eq 0 ]

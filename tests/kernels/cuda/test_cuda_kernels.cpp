@@ -276,6 +276,32 @@ Test(cuda_kernels, a_refused_layer_is_named_and_the_others_are_done) {
   cr_expect_eq(phibal_cuda_balance_step(&b, &d.call), PHIBAL_ERROR_ARGUMENT);
 }
 
+/* More tokens than a block takes; afterwards the workspace is zero. */
+Test(cuda_kernels, z_loss_of_several_blocks) {
+  const int64_t T = 9000;
+  random_stream r = random_start(SEED, 9, 0);
+  floats logsumexp = numbers(&r, (size_t)T, 20);
+  std::vector<uint8_t> mask((size_t)T);
+  for (uint8_t &m : mask) m = random_integer(&r, 0, 3) > 0;
+  for (int blocks = 0; blocks < 4; blocks++) {
+    zeroed_device d(phibal_cuda_z_loss_workspace(), blocks);
+    float loss = 0, loss2 = 0;
+    OK(phibal_z_loss(T, 0.125, logsumexp.data(), mask.data(), &loss));
+    OK(phibal_cuda_z_loss(T, 0.125, logsumexp.data(), mask.data(), &loss2, &d.call));
+    OK(phibal_cuda_result(&d.call));
+    cr_expect(loss == loss2 && d.left_zero(), "%d blocks: %a, not %a", blocks, (double)loss2,
+              (double)loss);
+  }
+  /* The first bad token is named, whichever block meets it. */
+  mask[17] = mask[8000] = mask[8500] = 1;
+  logsumexp[17] = logsumexp[8000] = logsumexp[8500] = CORE_INFINITY;
+  zeroed_device d(phibal_cuda_z_loss_workspace());
+  float loss = 0;
+  OK(phibal_cuda_z_loss(T, 0.125, logsumexp.data(), mask.data(), &loss, &d.call));
+  expect_failure(d, PHIBAL_ERROR_NONFINITE, "token 17 ");
+  cr_expect(d.left_zero());
+}
+
 /* Widths that go by four and that do not; slots without rows; the experts' rows in either type. */
 static void rows_case(int64_t d, bool half) {
   const int64_t T = 23;

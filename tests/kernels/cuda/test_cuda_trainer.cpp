@@ -63,7 +63,7 @@ static void norm_with(const norm_case &s, bool half, bool add, int blocks) {
 Test(cuda_trainer, norm_has_the_cpus_bits) {
   static const norm_case cases[] = {{1, 1, 1, 0},    {5, 1, 3, 2},    {130, 1, 64, 0},
                                     {257, 3, 20, 4}, {37, 1, 129, 1}, {2, 1, 1000, 0},
-                                    {0, 1, 8, 0},    {128, 2, 16, 3}};
+                                    {0, 1, 8, 0},    {128, 2, 16, 3}, {9, 1, 16, 2}};
   int blocks = 0;
   for (const norm_case &s : cases)
     for (int half = 0; half < 2; half++)
@@ -168,7 +168,8 @@ Test(cuda_trainer, rows_are_rounded_to_bfloat16_and_added_from_it) {
 }
 
 Test(cuda_trainer, rope_has_the_cpus_bits) {
-  static const norm_case cases[] = {{7, 2, 8, 0}, {10, 3, 6, 5}, {33, 1, 2, 0}, {5, 2, 64, 8}};
+  static const norm_case cases[] = {{7, 2, 8, 0},  {10, 3, 6, 5}, {33, 1, 2, 0},
+                                    {5, 2, 64, 8}, {3, 3, 8, 2},  {4, 2, 16, 1}};
   for (const norm_case &s : cases)
     for (int i = 0; i < 4; i++) rope_with(s, i % 2 != 0, i / 2 != 0);
 }
