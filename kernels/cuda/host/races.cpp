@@ -1,8 +1,6 @@
 /* The accesses to global memory, and whether they race (races.h). */
 #include "races.h"
 
-#include "cuda_on_host.h"
-
 #include <dlfcn.h>
 #include <map>
 #include <memory>
