@@ -546,15 +546,16 @@ static size_t match(search *x, int i, size_t at) {
 
 phibal_status pattern_find(const pattern *p, const char *s, size_t n, size_t from, bool *found,
                            size_t *start, size_t *end) {
-  search x = {.nodes = p->nodes, .s = s, .n = n, .steps = (int64_t)1 << 30};
+  search x = {
+      .nodes = p->nodes, .s = s, .n = n, .steps = ((int64_t)1 << 20) + 256 * (int64_t)(n - from)};
   *found = false;
   for (size_t at = from; at < n; at++) {
     if ((s[at] & 0xc0) == 0x80) continue;
     const size_t e = match(&x, p->start, at);
     if (x.steps <= 0)
-      return phibal_status_set(
-          PHIBAL_ERROR_UNSUPPORTED,
-          "pattern '%.200s': takes more than 2^30 steps at byte %zu of the text", p->text, at);
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "pattern '%.200s': too many steps at byte %zu of the text", p->text,
+                               at);
     if (e == none) continue;
     if (e == at)
       return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "pattern '%.200s': an empty match",

@@ -42,7 +42,8 @@ phibal_status pattern_compile(const char *name, const char *text, size_t n, patt
 /* The same for a text that stands for itself. */
 phibal_status pattern_literal(const char *name, const char *text, size_t n, pattern **p);
 /* The first match in s[n] from `from` on: *found, and s[*start .. *end). s is well-formed UTF-8. An
-   empty match, and one that takes more than 2^30 steps, are PHIBAL_ERROR_UNSUPPORTED. */
+   empty match, and a search of more than 2^20 + 256 (n - from) steps, are
+   PHIBAL_ERROR_UNSUPPORTED. */
 phibal_status pattern_find(const pattern *p, const char *s, size_t n, size_t from, bool *found,
                            size_t *start, size_t *end);
 void pattern_free(pattern *p); /* accepts null */

@@ -17,7 +17,14 @@
 #include <utf8proc.h>
 #endif
 
-enum { MOST_STEPS = 32, CACHE_SLOTS = 1 << 14, CACHE_BYTES = 24, CACHE_IDS = 8 };
+/* A normalised text has at most 4096 + MOST_GROWTH n bytes, of a text of n. */
+enum {
+  MOST_GROWTH = 1024,
+  MOST_STEPS = 32,
+  CACHE_SLOTS = 1 << 14,
+  CACHE_BYTES = 24,
+  CACHE_IDS = 8
+};
 
 typedef struct string {
   char *s; /* null: none */
@@ -864,6 +871,7 @@ static phibal_status normal_form(const tokenizer_json *j, const norm_step *step,
 static phibal_status normalise(const tokenizer_json *j, const char *s, size_t n, text_buffer *to) {
   text_buffer from = {0}, next = {0};
   phibal_status status = text_buffer_append(&from, s, n);
+  const size_t most = 4096 + MOST_GROWTH * n;
   for (size_t i = 0; i < j->norm_count && !status; i++) {
     const norm_step *step = &j->norm[i];
     next.count = 0;
@@ -878,7 +886,7 @@ static phibal_status normalise(const tokenizer_json *j, const char *s, size_t n,
       if (!status) status = text_buffer_append(&next, from.bytes, from.count);
     } else {
       size_t at = 0;
-      while (!status && at < from.count) {
+      while (!status && at < from.count && next.count <= most) {
         bool found;
         size_t a, b;
         status = pattern_find(step->pattern, from.bytes, from.count, at, &found, &a, &b);
@@ -888,6 +896,8 @@ static phibal_status normalise(const tokenizer_json *j, const char *s, size_t n,
         at = b;
       }
     }
+    if (!status && next.count > most)
+      status = refuse(j, "a normalizer that makes a text a thousand times longer", NULL);
     text_buffer swap = from;
     from = next;
     next = swap;
@@ -1340,7 +1350,8 @@ phibal_status tokenizer_json_decode(const tokenizer_json *j, const uint32_t *ids
       const bool drop = first && j->metaspace_first;
       status = append_replaced(&out, t->s, t->n, &j->decode_metaspace, " ", drop ? 0 : 1);
     } else if (j->decode_fallback && t->n == 6 && !memcmp(t->s, "<0x", 3) && t->s[5] == '>' &&
-               sscanf(t->s + 3, "%2x>", &byte) == 1) {
+               strchr("+0123456789abcdefABCDEF", t->s[3]) &&
+               strchr("0123456789abcdefABCDEF", t->s[4]) && sscanf(t->s + 3, "%2x>", &byte) == 1) {
       const char c = (char)byte;
       status = text_buffer_append(&out, &c, 1);
     } else {

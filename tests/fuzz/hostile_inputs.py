@@ -106,6 +106,10 @@ FORMATS = [
      seed("fuzz", "corpus", "instructions", "plain"), "i.jsonl",
      ["data", "build", "--instructions", "--validation", "0", "--out", os.path.join(folder, "spare", "{number}"),
       "{}"], True, {}),
+    ("tokenizer_json", seed("fuzz", "corpus", "tokenizer_json", "gpt2").split(b"\0")[0],
+     seed("fuzz", "corpus", "tokenizer_json", "metaspace").split(b"\0")[0], "tokenizer.json",
+     ["data", "build", "--tokenizer", "huggingface", "--model", "{}", "--validation", "0", "--out",
+      os.path.join(folder, "spare", "{number}"), os.path.join(folder, "text.txt")], True, {}),
     ("metrics", seed("fuzz", "corpus", "metrics", "run"), b'{"step": 1}\n', "metrics.jsonl",
      ["report", "{folder}", "--out", os.path.join(folder, "spare", "{number}.html")], True,
      {"result.json": b"{}", "config.yaml": RUN_FILE}),
@@ -213,14 +217,15 @@ def attempt(job):
             wrong = "control characters: %r" % said[:300]
         elif refused and done.returncode == 0:
             wrong = "accepted"
-        elif what == GOOD and name in MEANT + ("token_file", "foreign_file", "safetensors", "npz") and done.returncode:
+        elif what == GOOD and name in MEANT + ("token_file", "foreign_file", "safetensors", "npz",
+                                             "tokenizer_json") and done.returncode:
             wrong = "refused: " + said
         elif done.returncode and sorted(os.listdir(place)) != before:
             wrong = "leaves %s" % (set(os.listdir(place)) - set(before))
         elif done.returncode and [x for x in os.listdir(os.path.join(folder, "spare"))
                                   if x.split(".")[0] == str(number)]:
             wrong = "leaves its output"
-        if done.returncode == 0 and name in ("corpus_manifest", "instructions", "metrics") and not wrong:
+        if done.returncode == 0 and name in ("corpus_manifest", "instructions", "metrics", "tokenizer_json") and not wrong:
             for x in os.listdir(os.path.join(folder, "spare")):
                 if x.split(".")[0] == str(number):
                     shutil.rmtree(os.path.join(folder, "spare", x), ignore_errors=True)

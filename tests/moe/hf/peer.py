@@ -8,11 +8,13 @@ fixture with what `phibal export` makes of it."""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 
 try:
+    import tokenizers
     import torch
     import transformers
     from safetensors.torch import load_file, save_file
@@ -252,8 +254,50 @@ def check_mxfp4(scratch):
     print(f"{'gpt_oss, MXFP4':64} {sum(name.endswith('_scales') for name in files)} tensors, the same bits")
 
 
+def check_choices(scratch, fixture):
+    """--choices with the tokenizer.json of the model's folder: the log-likelihoods of transformers, which reads both."""
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer.train_from_iterator(["the cat sat here, the dog is there. a hot road", "cold bread, red beet, a tree"] * 9,
+                                  tokenizers.trainers.BpeTrainer(vocab_size=40, special_tokens=["<|endoftext|>"],
+                                                                 limit_alphabet=22, show_progress=False))
+    folder = scratch / f"{fixture.name}-choices"
+    shutil.copytree(fixture, folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(dict(
+        tokenizer_class="PreTrainedTokenizerFast", eos_token="<|endoftext|>")))
+    questions = [("the cat", ["sat", "sat there", "the", "is.", "is<|endoftext|>"], 1), ("a road, ", ["cold", "a tree", "e"], 0),
+                 ("a<|endoftext|>the", ["dog is here", "re", "cat"], 2), ("a", ["a", "b", "d", "e", "s"], 3)]
+    (folder / "questions.jsonl").write_text("".join(json.dumps(dict(ctx=c, endings=e, label=a)) + "\n"
+                                                    for c, e, a in questions))
+    done = subprocess.run([phibal, "eval-model", "--load", folder, "--choices", folder / "questions.jsonl", "--details",
+                           folder / "details", "--json"], capture_output=True, text=True, cwd=scratch)
+    assert done.returncode == 0, done.stderr
+    ours = [json.loads(line) for line in (folder / "details").read_text().splitlines()]
+    theirs_tokenizer, model = transformers.AutoTokenizer.from_pretrained(folder), load(folder).float().eval()
+    end, most, right = theirs_tokenizer.eos_token_id, 0.0, 0
+    assert len(ours) == len(questions)
+    for (context, options, answer), line in zip(questions, ours, strict=True):
+        sums = []
+        for option in options:
+            before, whole = (theirs_tokenizer(text, add_special_tokens=False).input_ids
+                             for text in (context, f"{context} {option}"))
+            with torch.no_grad():
+                log = model(input_ids=torch.tensor([[end] + whole]), use_cache=False).logits[0].log_softmax(-1)
+            sums.append(sum(float(log[i, whole[i]]) for i in range(len(before), len(whole))))
+        most = max(most, *(abs(a - b) for a, b in zip(sums, line["log_likelihood"], strict=True)))
+        assert line["chosen"] == sums.index(max(sums)) and line["answer"] == answer, (line, sums)
+        right += line["chosen"] == answer
+    assert json.loads(done.stdout)["choices"][0]["accuracy"] == right / len(questions), done.stdout
+    print(f"{fixture.name + ', choices':64} log-likelihoods differ by {most:.1e}")
+    assert most <= 1e-4
+
+
 with tempfile.TemporaryDirectory() as scratch:
     scratch = pathlib.Path(scratch)
+    for name in "olmoe", "deepseek_v3":
+        check_choices(scratch, pathlib.Path(fixtures) / name)
     if peft:
         for name, all_targets in adapted.items():
             for i, targets in enumerate(all_targets):
