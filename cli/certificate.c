@@ -89,11 +89,18 @@ static json_t *output_json(const tally *t) {
 }
 
 void certificate_operation(certificate *c, const operation *o, uint64_t first, int64_t count,
-                           int64_t more, const tally *tallies) {
+                           int64_t more, int64_t paired, const tally *tallies) {
   if (!c) return;
   json_t *outputs = json_array();
   json_t *cases = json_pack("[[I,I]]", (json_int_t)first, (json_int_t)count);
   if (more > 0) json_array_append_new(cases, json_pack("[I,I]", (json_int_t)0, (json_int_t)more));
+  for (int64_t n = 0, from = 0; n < paired; n++) { /* in ranges of consecutive numbers */
+    const uint64_t number = operation_paired_number(o, n);
+    if (n + 1 < paired && operation_paired_number(o, n + 1) == number + 1) continue;
+    json_array_append_new(cases, json_pack("[I,I]", (json_int_t)operation_paired_number(o, from),
+                                           (json_int_t)(n + 1 - from)));
+    from = n + 1;
+  }
   for (int i = 0; i < OUTPUT_COUNT; i++)
     if (operation_owns(o, (output_id)i)) json_array_append_new(outputs, output_json(&tallies[i]));
   json_array_append_new(c->operations, json_pack("{s:s, s:o, s:o}", "name", o->name, "cases", cases,

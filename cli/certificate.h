@@ -17,9 +17,9 @@ phibal_status certificate_may_write(const char *to, const char *junit);
 /* device: null for the processor. Null when memory is out; the others take that. */
 certificate *certificate_start(const char *backend, const char *device, uint64_t seed);
 /* Cases first .. first + count - 1 of an operation, the worst of which stand in the tallies; and
-   `more` cases from 0 on, where there were any. */
+   `more` cases from 0 on, and the first `paired` paired ones (operation.h), where there were any. */
 void certificate_operation(certificate *c, const operation *o, uint64_t first, int64_t count,
-                           int64_t more, const tally *tallies);
+                           int64_t more, int64_t paired, const tally *tallies);
 /* A core over all binary32 inputs, or every stride-th block. */
 void certificate_exhaustive(certificate *c, const char *core, int stride, uint64_t inputs,
                             uint64_t wrong, double worst_ulp, uint32_t worst_input);

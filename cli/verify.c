@@ -22,7 +22,7 @@ static const char help[] =
     "                  router and balance operations are also compared with the CPU's, bit for\n"
     "                  bit\n"
     "  --op NAME       only this operation (repeatable); --list names them\n"
-    "  --cases N       number of cases per operation\n"
+    "  --cases N       number of cases per operation; without it, also those in which features meet\n"
     "  --first-case N  with --cases: start at case N (with --small, of the small ones), to\n"
     "                  continue an earlier run\n"
     "  --case N        only this case (with --op)\n"

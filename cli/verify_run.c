@@ -99,9 +99,10 @@ static void add_junit_cases(verification *v, const operation *op, bool all_compa
   }
 }
 
-/* Cases first .. first + count - 1, and `more` from 0 on, are in the tallies. */
+/* Cases first .. first + count - 1, `more` from 0 on, and so many paired ones are in the tallies.
+ */
 static void report(verification *v, const operation *op, uint64_t first, int64_t count,
-                   int64_t more, bool all_compared) {
+                   int64_t more, int64_t paired, bool all_compared) {
   v->run++;
   v->failed += !verify_passed(op, v->b, v->tallies, all_compared);
   if (v->request->json)
@@ -109,7 +110,8 @@ static void report(verification *v, const operation *op, uint64_t first, int64_t
   else
     print_rows(v, op, all_compared);
   add_junit_cases(v, op, all_compared);
-  if (v->certificate) certificate_operation(v->certificate, op, first, count, more, v->tallies);
+  if (v->certificate)
+    certificate_operation(v->certificate, op, first, count, more, paired, v->tallies);
 }
 
 static void report_broken(verification *v, const operation *op, const char *message) {
@@ -139,11 +141,16 @@ static void run_each(verification *v) {
     phibal_status status =
         r->only >= 0 ? verify_case(op, v->b, r->seed, first, v->tallies)
                      : verify_run(op, v->b, r->seed, first, count, r->first_failure, v->tallies);
+    /* Unless asked for others, the cases too in which features meet. */
+    const bool usual = r->only < 0 && r->cases <= 0 && r->first == 0 && !r->small;
+    const int64_t paired = usual && !r->first_failure ? operation_paired_count(op) : 0;
+    for (int64_t n = 0; status == PHIBAL_OK && n < paired; n++)
+      status = verify_case(op, v->b, r->seed, operation_paired_number(op, n), v->tallies);
     if (terminal) command_clear_line();
     if (phibal_environment_check_threads(op->name)) break;
     bool all_compared = r->only < 0 && !r->first_failure && count >= op->cases;
     if (status == PHIBAL_OK)
-      report(v, op, first, count, 0, all_compared);
+      report(v, op, first, count, 0, paired, all_compared);
     else
       report_broken(v, op, phibal_status_message());
   }
@@ -159,7 +166,7 @@ static void run_budget(verification *v) {
     if (shares[i].broken)
       report_broken(v, shares[i].operation, shares[i].message);
     else
-      report(v, shares[i].operation, VECTORS_FIRST, BUDGET_PASS, shares[i].cases - BUDGET_PASS,
+      report(v, shares[i].operation, VECTORS_FIRST, BUDGET_PASS, shares[i].cases - BUDGET_PASS, 0,
              true);
 }
 

@@ -100,7 +100,7 @@ static phibal_status make_quantile(operation_case *c, trace_script *s, bool sigm
   float *bias = case_add_input(c, "bias", TENSOR_F32, 1, E);
   if (!bias) return arena_out_of_memory();
   for (int64_t e = 0; e < E; e++) bias[e] = (float)random_integer(&s->r, -64, 64) / 256;
-  case_add_output(c, OUTPUT_TRACE_COMPUTED_BIAS, "bias", TENSOR_F32, 2, s->observed, E);
+  case_add_output(c, OUTPUT_TRACE_M, "bias", TENSOR_F32, 2, s->observed, E);
   return PHIBAL_OK;
 }
 
@@ -117,7 +117,7 @@ static phibal_status make_phi_bias(operation_case *c, trace_script *s) {
   double draw[PHIBAL_MAX_EXPERTS], sum = 0;
   for (int64_t e = 0; e < E; e++) sum += draw[e] = random_unit(&s->r) + 1e-1;
   for (int64_t e = 0; e < E; e++) m[e] = (float)(draw[e] / sum);
-  case_add_output(c, OUTPUT_TRACE_COMPUTED_BIAS, "bias", TENSOR_F32, 2, s->observed, E);
+  case_add_output(c, OUTPUT_TRACE_M, "bias", TENSOR_F32, 2, s->observed, E);
   return PHIBAL_OK;
 }
 
@@ -470,8 +470,7 @@ static void judge_state(const told_state *w, judgement *j, int64_t element, int3
   else if (t->method == METHOD_PHI)
     judge_real(j, OUTPUT_TRACE_M, t->state, element, &w->m[e], w->bound);
   else
-    judge_real(j, OUTPUT_TRACE_COMPUTED_BIAS, t->state, element, priced ? &w->priced[e] : w->old,
-               w->bound);
+    judge_real(j, OUTPUT_TRACE_M, t->state, element, priced ? &w->priced[e] : w->old, w->bound);
 }
 
 phibal_status operation_trace_expected(const operation_case *c, judgement *j) {
