@@ -1,4 +1,4 @@
-/* The FFN branch of a layer on a device (model_ffn.c), and its balancing (model_balance.c). */
+/* The FFN branch of a layer on a device (model_ffn.c), and its routes (model_balance.c). */
 #include "device_internal.h"
 
 static phibal_cuda_loads loads_of(const device *d, const phibal_cuda_loads *all, int32_t layer) {
@@ -21,84 +21,19 @@ static phibal_status dense_forward(device *d, int64_t tokens, int32_t hidden, co
   return status;
 }
 
-/* Prices of one layer at m^(a), from the step's loads, and the losses of this call's. */
-static phibal_status balance_price(device *d, layer_activations *on, int32_t moe_layer) {
-  const device_library *l = &d->library;
-  const model_config *c = &d->model.config;
-  const balance_config *b = &d->model.balance;
-  const phibal_cuda_loads step = loads_of(d, &d->step_loads, moe_layer);
-  const phibal_cuda_loads call = loads_of(d, &d->call_loads, moe_layer);
-  float *loss = d->losses + (2 * (int64_t)d->calls) * d->model.moe_layers + moe_layer;
-  phibal_cuda_balance of_call = {.layers = 1,
-                                 .experts = c->experts,
-                                 .active = c->active,
-                                 .tokens = call.tokens,
-                                 .probability = call.probability,
-                                 .loads = d->mean,
-                                 .alpha = b->alpha};
-  if (b->method == BALANCE_SWITCH) {
-    of_call.count = call.count;
-    of_call.frequencies = d->state;
-    of_call.frequency_centred = on->price;
-    of_call.switch_loss = loss;
-    return l->balance_step(&of_call, &d->call);
-  }
-  const phibal_cuda_balance of_step = {.layers = 1,
-                                       .experts = c->experts,
-                                       .active = c->active,
-                                       .tokens = step.tokens,
-                                       .probability = step.probability,
-                                       .loads = d->mean,
-                                       .eta = b->eta,
-                                       .m = d->model.m + (int64_t)moe_layer * c->experts,
-                                       .next = d->state,
-                                       .potential = b->potential,
-                                       .centred = on->price};
-  phibal_status status = l->balance_step(&of_step, &d->call);
-  of_call.m = d->state;
-  of_call.potential = b->potential;
-  of_call.balance_loss = loss;
-  RUN(l->balance_step(&of_call, &d->call));
-  return status;
-}
-
-/* The step's loads of a layer += this call's, of all ranks. */
-static phibal_status add_loads(device *d, phibal_cuda_loads step, phibal_cuda_loads call) {
-  const device_library *l = &d->library;
-  const int32_t E = d->model.config.experts;
-  if (!d->ranks) return l->loads_add(1, E, step, call, &d->call);
-  uint64_t *all = d->layer_sum;
-  const phibal_cuda_loads sum = {(int64_t *)all, all + 1,
-                                 (int64_t *)(all + 1 + (int64_t)E * PHIBAL_LOAD_LIMBS)};
-  phibal_status status = l->zero(all, sizeof *all * (size_t)d->layer_sum_count, &d->call);
-  RUN(l->loads_add(1, E, sum, call, &d->call));
-  /* A rank's limbs are below 2^32: sums of 2^31 ranks fit, and the addition carries. */
-  RUN(l->ranks_sum_integers(d->ranks, d->layer_sum_count, all, &d->call));
-  RUN(l->loads_add(1, E, step, sum, &d->call));
-  return status;
-}
-
 static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t tokens) {
   const device_library *l = &d->library;
   model *m = &d->model;
   layer_activations *on = &m->layers[layer];
   const phibal_router router = model_router(&d->model.config);
   const phibal_cuda_loads call = loads_of(d, &d->call_loads, moe_layer);
-  const phibal_cuda_loads step = loads_of(d, &d->step_loads, moe_layer);
   const float *bias = model_has_bias(&m->config, m->balance.method)
                           ? m->bias + (int64_t)moe_layer * m->config.experts
                           : NULL;
   phibal_status status =
       l->router_forward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, bias, m->scratch.mask, NULL,
                         on->experts, on->gates, on->logsumexp, call, &d->zeroed);
-  RUN(add_loads(d, step, call));
-  on->has_price = false;
-  if (d->shares[d->calls] == 0) return status;
-  if (m->balance.method == BALANCE_PHI || m->balance.method == BALANCE_SWITCH) {
-    RUN(balance_price(d, on, moe_layer));
-    on->has_price = true;
-  }
-  if (m->balance.z_coefficient > 0)
+  if (m->balance.z_coefficient > 0 && d->shares[d->calls] > 0)
     RUN(l->z_loss(tokens, m->balance.z_coefficient, on->logsumexp, m->scratch.mask,
                   d->losses + (2 * (int64_t)d->calls + 1) * m->moe_layers + moe_layer, &d->zeroed));
   return status;
@@ -302,7 +237,7 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
   RUN(routes_backward(d, layer, tokens, dy));
   const float *x = router_input(d, layer, tokens, &status);
   RUN(l->router_backward(&router, tokens, PHIBAL_LOGITS_F32, on->logits, s->mask, on->experts,
-                         s->gate_gradient, on->has_price ? on->price : NULL,
+                         s->gate_gradient, d->has_price ? on->price : NULL,
                          m->balance.alpha * (double)c->experts / global,
                          2.0 * m->balance.z_coefficient / global, s->logit_gradient, &d->call));
   RUN(l->linear_weight_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient, x,

@@ -105,7 +105,9 @@ struct device {
   int64_t *dense_offsets; /* device [2]: 0 and the call's tokens, the rows of a dense layer */
   int64_t host_dense[2];
   phibal_cuda_loads step_loads, call_loads; /* [moe layers] */
-  float *mean, *state;                      /* [moe layers][E], [E] */
+  float *mean, *state;                      /* [moe layers][E] */
+  float *prices;                            /* [moe layers][E], this call's if has_price */
+  bool has_price;
   float *losses;                            /* [calls][2][moe layers], balance and z of each call */
   float *host_losses;
   double *shares; /* [calls] of the global batch, on the host */
@@ -114,8 +116,8 @@ struct device {
   phibal_cuda_ranks *ranks; /* null: alone */
   int32_t rank_count;
   device_exchange *exchange; /* null: this rank has every expert */
-  uint64_t *layer_sum;       /* device [layer_sum_count], loads of one layer: this rank's, all's */
-  int64_t layer_sum_count;
+  uint64_t *loads_sum;       /* device [loads_sum_count], as call_loads: this rank's, all's */
+  int64_t loads_sum_count;
   int64_t *blocks; /* device [block count + 1], of the gradient's norm */
   int64_t block_count;
   phibal_cuda_adamw step;

@@ -21,10 +21,11 @@ static void allocate_state(device *d, arena *a) {
     loads[i]->count = arena_take(a, L * E, sizeof(int64_t));
   }
   d->mean = arena_take(a, L * E, sizeof(float));
-  d->state = arena_take(a, E, sizeof(float));
+  d->state = arena_take(a, L * E, sizeof(float));
+  d->prices = arena_take(a, L * E, sizeof(float));
   d->losses = arena_take(a, 2 * (int64_t)d->most_calls * L, sizeof(float));
-  d->layer_sum_count = 1 + E * (PHIBAL_LOAD_LIMBS + 1);
-  d->layer_sum = d->ranks ? arena_take(a, d->layer_sum_count, sizeof(uint64_t)) : NULL;
+  d->loads_sum_count = L * (1 + E * (PHIBAL_LOAD_LIMBS + 1));
+  d->loads_sum = d->ranks ? arena_take(a, d->loads_sum_count, sizeof(uint64_t)) : NULL;
   d->sums = arena_take(a, 1, sizeof *d->sums);
   d->blocks = arena_take(a, d->block_count + 1, sizeof(int64_t));
   d->step.end = arena_take(a, m->tensor_count, sizeof(int64_t));
@@ -86,6 +87,10 @@ phibal_status device_plan_memory(device *d) {
   if (status) return status;
   arena activations = {.base = d->memory[1], .capacity = measured.used};
   model_allocate_activations(m, &activations);
+  int32_t moe_layer = 0;
+  for (int32_t i = 0; i < m->config.layers; i++)
+    if (m->weights.layers[i].router)
+      m->layers[i].price = d->prices + (int64_t)moe_layer++ * m->config.experts;
   const phibal_router router = model_router(&m->config);
   const size_t any = (workspace_bytes(d) + 255) / 256 * 256;
   const size_t zeroed = larger(l->router_forward_workspace(&router), l->z_loss_workspace());
