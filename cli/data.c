@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "formats/json_text.h"
 #include "moe/data/build.h"
+#include "moe/data/chat.h"
 #include "moe/data/debian.h"
 #include "moe/data/token_file.h"
 #include <errno.h>
@@ -165,6 +166,8 @@ static const char build_help[] =
     "                          targets are the assistant's messages, or the completion\n"
     "    --template FILE         JSON, {role: [before, after], ...}; default\n"
     "                            [\"<|ROLE|>\\n\", \"\\n\"], nothing after the assistant's\n"
+    "    --chat FORMAT           instead: the chat format of a family of models, chatml, tulu,\n"
+    "                            mistral, deepseek or deepseek-v3, with --model; own: the default\n"
     "  --overwrite             replace the corpus in DIR; runs trained on it can then not be\n"
     "                          resumed\n"
     "  --json                  print the table as JSON\n"
@@ -194,6 +197,7 @@ typedef struct build_arguments {
   const char *tokenizer; /* null: not said */
   int train, json, instructions;
   const char *template; /* null: the default one */
+  const char *chat;     /* null: not said */
   long long vocabulary; /* 0: not said */
   char *const *words;   /* argv */
 } build_arguments;
@@ -234,6 +238,7 @@ static const char *const tokenizer_names[] = {"bytes", "sentencepiece", "hugging
 static const char *const *build_names(const char *option) {
   if (!strcmp(option, "invalid-utf8")) return invalid_names;
   if (!strcmp(option, "tokenizer")) return tokenizer_names;
+  if (!strcmp(option, "chat")) return chat_format_names;
   return strcmp(option, "jsonl") ? NULL : lines_names;
 }
 
@@ -294,6 +299,13 @@ static int take_option(build_arguments *a, int option, const char *text) {
   case 'C':
     a->template = text;
     return 0;
+  case 'F':
+    a->chat = text;
+    for (int i = 0; chat_format_names[i]; i++)
+      if (!strcmp(text, chat_format_names[i])) return 0;
+    return command_usage_error(
+        "data build", "--chat %s: expected chatml, tulu, mistral, deepseek, deepseek-v3 or own",
+        text);
   case 'V':
     if (parse_integer(text, 300, 1 << 24, &a->vocabulary)) return 0;
     return command_usage_error("data build", "--vocabulary %s: expected 300 to 16777216", text);
@@ -337,6 +349,10 @@ static int check_arguments(build_arguments *a) {
                                "--train-model, or --tokenizer bytes");
   if (a->template && !a->instructions)
     return command_usage_error("data build", "--template is for --instructions");
+  if (a->chat && (!a->instructions || a->template))
+    return command_usage_error("data build", "--chat is for --instructions without --template");
+  if (a->chat && strcmp(a->chat, "own") && !a->options.model)
+    return command_usage_error("data build", "--chat %s: --model is needed with it", a->chat);
   if (a->instructions && (a->train || a->options.document_bytes))
     return command_usage_error("data build",
                                "--instructions: examples are not split, and need the tokenizer of "
@@ -346,13 +362,33 @@ static int check_arguments(build_arguments *a) {
   return 0;
 }
 
+/* The template of --template or --chat, or else the default one, where the model has none. */
+static phibal_status read_template(const build_arguments *a, chat_template *chat) {
+  if (a->template) return chat_template_read(a->template, chat);
+  tokenizer t = {0};
+  bool own = false;
+  phibal_status status = PHIBAL_OK;
+  if (a->chat && strcmp(a->chat, "own")) {
+    status = tokenizer_load(a->options.model, &t);
+    if (!status) status = chat_template_named(a->chat, a->options.model, &t, chat);
+    tokenizer_free(&t);
+    return status;
+  }
+  if (!a->chat && a->options.model) status = chat_template_beside(a->options.model, &own);
+  if (!status && own)
+    status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "'%s' has a chat template: say which format it is (--chat), or "
+                               "--template FILE, or --chat own for phibal's",
+                               a->options.model);
+  return status ? status : chat_template_default(chat);
+}
+
 static int run_build(build_arguments *a) {
   chat_template chat = {0};
   build_report report;
   phibal_status status = PHIBAL_OK;
   catch_interrupts();
-  if (a->instructions)
-    status = a->template ? chat_template_read(a->template, &chat) : chat_template_default(&chat);
+  if (a->instructions) status = read_template(a, &chat);
   if (a->instructions) a->options.chat = &chat;
   if (!status) status = build_run(&a->options, &report);
   chat_template_free(&chat);
@@ -375,6 +411,7 @@ static const struct option data_build_options[] = {{"out", required_argument, NU
                                                    {"vocabulary", required_argument, NULL, 'V'},
                                                    {"instructions", no_argument, NULL, 'I'},
                                                    {"template", required_argument, NULL, 'C'},
+                                                   {"chat", required_argument, NULL, 'F'},
                                                    {"overwrite", no_argument, NULL, 'w'},
                                                    {"json", no_argument, NULL, 'j'},
                                                    {"help", no_argument, NULL, 'h'},

@@ -41,7 +41,8 @@ static const char help[] =
     "                      repeatable\n"
     "  --details FILE      write a line per question, with the log-likelihood of each option\n"
     "  --overwrite         replace an existing details file\n"
-    "  --tokenizer NAME|FILE  bytes, a SentencePiece model, a tokenizer.json, or a folder with one\n"
+    "  --tokenizer NAME|FILE  bytes, a SentencePiece model, a tokenizer.json, or a folder with "
+    "one\n"
     "                      (default: that of a Hugging Face model's folder; of a run that next to\n"
     "                      its data, that of the model it began with, or bytes where its\n"
     "                      vocabulary is theirs)\n"
@@ -172,7 +173,7 @@ static phibal_status evaluate_choices(const arguments *a, const trained *from, m
   const run_config *config = &from->config;
   tokenizer t = {0};
   FILE *details = NULL;
-  phibal_status status = model_tokenizer_open(a->tokenizer, from, &t);
+  phibal_status status = model_tokenizer_open(a->tokenizer, from, &t, NULL);
   char *temporary = NULL;
   int fd = -1;
   if (!status && a->details) status = file_create_temporary(a->details, &temporary, &fd);

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "formats/json_text.h"
 #include "model_tokenizer.h"
+#include "moe/data/chat.h"
 #include "moe/data/text.h"
 #include "moe/train/generate.h"
 #include "moe/train/trained.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 typedef struct arguments {
-  const char *load, *prompt, *given, *tokenizer, *adapters, *ignored;
+  const char *load, *prompt, *given, *tokenizer, *adapters, *ignored, *chat;
   generate_options options;
   long long length, threads;
   bool json;
@@ -24,6 +25,10 @@ static const char help[] =
     "  --load FOLDER       a run, a checkpoint or a Hugging Face model, as for eval-model\n"
     "  --prompt TEXT       the text to continue (default: none); the end-of-document token is put\n"
     "                      before it, as in training data\n"
+    "  --chat FORMAT       --prompt is a message of a user, put as the model's chats are: chatml,\n"
+    "                      tulu, mistral, deepseek, deepseek-v3, or own: phibal's; only the "
+    "answer\n"
+    "                      is printed\n"
     "  --tokens ID,...     token ids to continue instead; nothing is put before them\n"
     "  --length N          number of tokens to add (default 256, or as many as the model has\n"
     "                      positions for); generation stops at an end of document\n"
@@ -40,11 +45,13 @@ static const char help[] =
 
 static const char *const *names(const char *option) {
   static const char *const tokenizers[] = {"bytes", NULL};
+  if (!strcmp(option, "chat")) return chat_format_names;
   return strcmp(option, "tokenizer") ? NULL : tokenizers;
 }
 
 static const struct option options[] = {{"load", required_argument, NULL, 'l'},
                                         {"prompt", required_argument, NULL, 'p'},
+                                        {"chat", required_argument, NULL, 'c'},
                                         {"tokens", required_argument, NULL, 'i'},
                                         {"length", required_argument, NULL, 'n'},
                                         {"temperature", required_argument, NULL, 'T'},
@@ -71,6 +78,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       break;
     case 'p':
       a->prompt = optarg;
+      break;
+    case 'c':
+      a->chat = optarg;
       break;
     case 'i':
       a->given = optarg;
@@ -120,6 +130,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
   if (!a->load) return command_usage_error("generate", "--load is needed");
   if (a->given && a->prompt)
     return command_usage_error("generate", "--prompt and --tokens exclude each other");
+  if (a->chat && !a->prompt) return command_usage_error("generate", "--chat needs --prompt");
   return -1;
 }
 
@@ -159,14 +170,15 @@ static phibal_status show(const tokenizer *t, const token_buffer *ids, bool last
 
 typedef struct text {
   token_buffer ids;
-  size_t prompt; /* so many of them were given */
+  size_t prompt;   /* so many of them were given */
+  int32_t ends[2]; /* what ends it: of a document, of a chat's message; -1: nothing */
   bool ended;
 } text;
 
 /* Adds tokens to x, of the first `known` ids; `t` null: no text is shown. The prompt is one pass;
    from there on only the last token's row is made, with the keys and values of those before it. */
 static phibal_status continue_text(const arguments *a, const trained *from, const tokenizer *t,
-                                   int32_t known, int32_t end_of_document, text *x) {
+                                   int32_t known, text *x) {
   const int32_t sequence = from->config.model.sequence, vocabulary = from->config.model.vocabulary;
   model *m = NULL;
   int32_t *tokens = malloc((size_t)sequence * sizeof *tokens);
@@ -175,7 +187,13 @@ static phibal_status continue_text(const arguments *a, const trained *from, cons
                                           : phibal_status_set(PHIBAL_ERROR_MEMORY, "out of memory");
   if (!status && a->adapters) status = trained_merge(from, a->adapters, m);
   size_t shown = 0;
-  if (!status && t) status = show(t, &x->ids, false, &shown);
+  if (!status && t && a->chat) { /* the answer only */
+    char *before = NULL;
+    status = tokenizer_decode(t, x->ids.ids, x->prompt, &before, &shown);
+    free(before);
+  } else if (!status && t) {
+    status = show(t, &x->ids, false, &shown);
+  }
   int32_t held = 0;
   for (long long i = 0; i < a->length && !status && !x->ended && !ferror(stdout); i++) {
     const int32_t fresh = (int32_t)x->ids.count - held;
@@ -186,10 +204,12 @@ static phibal_status continue_text(const arguments *a, const trained *from, cons
     if (!status) model_logits(m, fresh - 1, logits);
     if (!status) status = generate_next(&a->options, known, logits, (uint64_t)i, &next);
     if (!status) status = token_buffer_append(&x->ids, (uint32_t)next);
-    x->ended = !status && next == end_of_document;
+    x->ended = !status && (next == x->ends[0] || next == x->ends[1]);
     if (!status && t && !x->ended) status = show(t, &x->ids, false, &shown);
   }
+  if (!status && x->ended) x->ids.count--;
   if (!status && t) status = show(t, &x->ids, true, &shown);
+  if (!status && x->ended) x->ids.count++;
   model_destroy(m);
   free(tokens);
   free(logits);
@@ -203,7 +223,7 @@ static phibal_status print_json(const tokenizer *t, const text *x) {
   for (size_t i = x->prompt; i < x->ids.count; i++)
     json_array_append_new(ids, json_integer(x->ids.ids[i]));
   phibal_status status = PHIBAL_OK;
-  if (t) status = tokenizer_decode(t, x->ids.ids, x->ids.count, &whole, &bytes);
+  if (t) status = tokenizer_decode(t, x->ids.ids, x->ids.count - x->ended, &whole, &bytes);
   if (t && !status) status = tokenizer_decode(t, x->ids.ids, x->prompt, &before, &first);
   if (!status) {
     json_t *object =
@@ -226,19 +246,29 @@ static phibal_status generate(arguments *a, trained *from, tokenizer *t, text *x
   if (status) return status;
   const int32_t vocabulary = from->config.model.vocabulary;
   /* With ids a tokenizer is only for showing the text, and need not be there. */
-  status = model_tokenizer_open(a->tokenizer, from, t);
+  char path[MODEL_TOKENIZER_PATH];
+  status = model_tokenizer_open(a->tokenizer, from, t, path);
   const bool readable = !status;
   if (a->given && !a->tokenizer) status = PHIBAL_OK;
   if (!status && a->given) status = read_ids(a->given, vocabulary, &x->ids);
+  chat_template chat = {0};
+  text_buffer asked = {0};
+  if (!status && a->chat) status = chat_template_named(a->chat, path, t, &chat);
+  if (!status && a->chat) status = chat_prompt(&chat, a->prompt, &asked);
+  x->ends[0] = readable ? t->end_of_document : -1;
+  x->ends[1] = a->chat && !status ? chat.end : -1;
   if (!status && !a->given) {
     const char *prompt = a->prompt ? a->prompt : "";
     token_buffer words = {0};
-    status = tokenizer_encode(t, prompt, strlen(prompt), &words);
-    if (!status) status = token_buffer_append(&x->ids, (uint32_t)t->end_of_document);
+    status = a->chat ? tokenizer_encode(t, asked.bytes, asked.count, &words)
+                     : tokenizer_encode(t, prompt, strlen(prompt), &words);
+    if (!status && !a->chat) status = token_buffer_append(&x->ids, (uint32_t)t->end_of_document);
     for (size_t i = 0; i < words.count && !status; i++)
       status = token_buffer_append(&x->ids, words.ids[i]);
     token_buffer_free(&words);
   }
+  chat_template_free(&chat);
+  text_buffer_free(&asked);
   x->prompt = x->ids.count;
   int32_t positions = 0;
   if (!status) status = trained_positions(from, &positions);
@@ -253,10 +283,9 @@ static phibal_status generate(arguments *a, trained *from, tokenizer *t, text *x
   trained_close(from);
   if (!status) status = trained_open(a->load, (int32_t)whole, a->ignored, from);
   from->config.model.recompute = RECOMPUTE_NONE; /* every layer keeps its keys and values */
-  const int32_t end = readable ? t->end_of_document : -1;
   /* The output head may have more rows than the tokenizer has tokens: padding, never drawn. */
   const int32_t known = readable && t->vocabulary < vocabulary ? t->vocabulary : vocabulary;
-  if (!status) status = continue_text(a, from, readable && !a->json ? t : NULL, known, end, x);
+  if (!status) status = continue_text(a, from, readable && !a->json ? t : NULL, known, x);
   if (!status && (a->json || !readable)) return print_json(readable ? t : NULL, x);
   if (!status) putchar('\n');
   return status;

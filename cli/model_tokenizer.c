@@ -8,9 +8,9 @@
 /* The model's own tokenizer: a Hugging Face model's lies in its folder; a run's beside its data, or
    in the folder of the Hugging Face model that it began with; or it is bytes, which a vocabulary
    tells. Nothing is taken because it lies in the current directory. */
-static phibal_status own_tokenizer(const trained *from, char path[CONFIG_TEXT_MAX + 32]) {
+static phibal_status own_tokenizer(const trained *from, char path[MODEL_TOKENIZER_PATH]) {
   const char *train = from->config.data.train, *origin = from->config.training.from;
-  const int size = CONFIG_TEXT_MAX + 32, first = (int)strcspn(train, ",");
+  const int size = MODEL_TOKENIZER_PATH, first = (int)strcspn(train, ",");
   if (from->hf.folder) {
     snprintf(path, (size_t)size, "%s", from->hf.folder);
     return PHIBAL_OK;
@@ -48,8 +48,9 @@ static phibal_status own_tokenizer(const trained *from, char path[CONFIG_TEXT_MA
                            train, from->config.model.vocabulary);
 }
 
-phibal_status model_tokenizer_open(const char *given, const trained *from, tokenizer *t) {
-  char path[CONFIG_TEXT_MAX + 32];
+phibal_status model_tokenizer_open(const char *given, const trained *from, tokenizer *t,
+                                   char place[MODEL_TOKENIZER_PATH]) {
+  char path[MODEL_TOKENIZER_PATH];
   phibal_status status = PHIBAL_OK;
   if (given)
     snprintf(path, sizeof path, "%s", given);
@@ -61,6 +62,7 @@ phibal_status model_tokenizer_open(const char *given, const trained *from, token
     tokenizer_bytes(t);
   if (status && !given && from->hf.folder)
     return phibal_status_set(status, "%s; give --tokenizer", phibal_status_message());
+  if (place) memcpy(place, path, sizeof path);
   char what[CONFIG_TEXT_MAX + 64];
   snprintf(what, sizeof what, "the tokenizer '%.1000s'", path);
   return status ? status : run_data_vocabulary(what, t->vocabulary, false, &from->config);

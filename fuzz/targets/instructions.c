@@ -7,7 +7,8 @@ static void check_tokens(const string_list *example) {
   instruction_tokens to = {0};
   tokenizer t;
   tokenizer_bytes(&t);
-  FUZZ_REQUIRE(!instruction_encode(example, &t, "input", 1, &to), "bytes always have tokens");
+  FUZZ_REQUIRE(!instruction_encode(example, &t, false, "input", 1, &to),
+               "bytes always have tokens");
   size_t at = 0;
   for (size_t i = 0; i < example->count; i++) {
     const size_t n = strlen(example->items[i]) + (i % 2 && i + 1 < example->count);

@@ -490,7 +490,8 @@ static phibal_status document_write(const cursor *c, const char *text, size_t by
   const char *path = b->files.items[c->file - 1];
   string_list example;
   status = instruction_parse(chat, path, c->line, text, bytes, &example);
-  if (!status) status = instruction_encode(&example, &b->tokenizer, path, c->line, encoded);
+  if (!status)
+    status = instruction_encode(&example, &b->tokenizer, chat->ends, path, c->line, encoded);
   string_list_free(&example);
   return status ? status
                 : token_writer_example(to, tokens->ids, encoded->learned, (int64_t)tokens->count,

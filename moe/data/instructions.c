@@ -29,6 +29,7 @@ static phibal_status memory_error(const place *at) {
 }
 
 phibal_status chat_template_default(chat_template *t) {
+  *t = (chat_template){0};
   t->roles =
       json_pack("{s:[s, s], s:[s, s], s:[s, s], s:[s, s]}", "system", "<|system|>\n", "\n", "user",
                 "<|user|>\n", "\n", "tool", "<|tool|>\n", "\n", "assistant", "<|assistant|>\n", "");
@@ -66,6 +67,7 @@ phibal_status chat_template_read(const char *path, chat_template *t) {
 
 void chat_template_free(chat_template *t) {
   json_decref(t->roles);
+  free(t->begin);
   *t = (chat_template){0};
 }
 
@@ -98,23 +100,45 @@ static phibal_status read_message(const place *at, size_t i, const json_t *messa
   return PHIBAL_OK;
 }
 
+/* Whether a message may stand where it does. */
+static phibal_status check_order(const place *at, const chat_template *t, size_t i,
+                                 const char *role) {
+  const bool system = !strcmp(role, "system"), own = !strcmp(role, "assistant");
+  if (t->alternates && own != (i % 2 == 1))
+    return bad(at, "\"messages\"[%zu].\"role\": in this format user and assistant take turns", i);
+  if (t->system_first && system && i)
+    return bad(at, "\"messages\"[%zu].\"role\": in this format only the first is of system", i);
+  if (t->needs_system && !system && !i)
+    return bad(at,
+               "\"messages\"[0].\"role\": the model's chat template puts a system message of its "
+               "own here, which is not read: begin with one");
+  return PHIBAL_OK;
+}
+
 static phibal_status parse_chat(const place *at, const chat_template *t, const json_t *messages,
                                 text_buffer *read, text_buffer *learned, string_list *to) {
   size_t i;
   const json_t *message;
+  bool answered = false;
   if (!json_is_array(messages)) return bad(at, "\"messages\" is no list");
+  if (t->begin && append(at, t->begin, read)) return memory_error(at);
   json_array_foreach(messages, i, message) {
     const char *role = NULL, *content = NULL;
     phibal_status status = read_message(at, i, message, &role, &content);
     if (status) return status;
     const json_t *around = json_object_get(t->roles, role);
     if (!around) return bad(at, "\"messages\"[%zu].\"role\": the template has no '%.40s'", i, role);
+    status = check_order(at, t, i, role);
+    if (status) return status;
     const char *before = json_string_value(json_array_get(around, 0));
     const char *after = json_string_value(json_array_get(around, 1));
     const bool own = !strcmp(role, "assistant");
     text_buffer *said = own ? learned : read;
-    status = append(at, before, read);
+    if (answered && t->between) status = append(at, t->between, read);
+    if (!status) status = append(at, before, read);
+    if (!status && own && t->lead) status = append(at, t->lead, said);
     if (!status) status = append(at, content, said);
+    answered = own;
     if (!status) status = append(at, after, said);
     if (!status && own && !to->count && !read->count)
       return bad(at, "\"messages\"[%zu]: the assistant's first message has nothing before it", i);
@@ -177,8 +201,8 @@ static bool mark(instruction_tokens *to, size_t first, uint8_t learned) {
   return true;
 }
 
-phibal_status instruction_encode(const string_list *example, const tokenizer *t, const char *path,
-                                 int64_t line, instruction_tokens *to) {
+phibal_status instruction_encode(const string_list *example, const tokenizer *t, bool ends,
+                                 const char *path, int64_t line, instruction_tokens *to) {
   const place at = {path, line};
   phibal_status status = PHIBAL_OK;
   to->tokens.count = 0;
@@ -189,7 +213,7 @@ phibal_status instruction_encode(const string_list *example, const tokenizer *t,
       status = token_buffer_append(&to->tokens, to->of_text.ids[j]);
     if (!status && !i && !to->tokens.count)
       status = bad(&at, "there is no token before the first completion");
-    if (!status && i % 2 && i + 1 < example->count)
+    if (!status && !ends && i % 2 && i + 1 < example->count)
       status = token_buffer_append(&to->tokens, (uint32_t)t->end_of_document);
     if (!status && !mark(to, first, i % 2)) status = memory_error(&at);
   }

@@ -18,6 +18,16 @@
 
 typedef struct chat_template {
   json_t *roles; /* {role: [before, after]}, with "assistant" */
+  /* Of a format by name (chat.h); all zeros without. */
+  const char *name;    /* of the format */
+  char *begin;         /* before the first message */
+  const char *lead;    /* between the assistant's `before` and what it says, a target as that is */
+  const char *between; /* after the assistant's message, where another follows */
+  int32_t end;         /* the token that ends the assistant's message */
+  bool ends;           /* that is not the end of a document, which then only stands at the last */
+  bool alternates;     /* messages are of user and assistant in turn */
+  bool system_first;   /* only the first may be of system */
+  bool needs_system;   /* and has to be */
 } chat_template;
 
 /* "<|ROLE|>\n" before a message of system, user, tool and assistant, a newline after it, nothing
@@ -43,8 +53,9 @@ typedef struct instruction_tokens {
   token_buffer of_text; /* of one text */
 } instruction_tokens;
 
-phibal_status instruction_encode(const string_list *example, const tokenizer *t, const char *path,
-                                 int64_t line, instruction_tokens *to);
+/* `ends`: that of the template. */
+phibal_status instruction_encode(const string_list *example, const tokenizer *t, bool ends,
+                                 const char *path, int64_t line, instruction_tokens *to);
 void instruction_tokens_free(instruction_tokens *to);
 
 #endif

@@ -35,6 +35,8 @@ phibal_status manifest_text(const build_options *o, const build_report *report, 
                            "seed", (json_int_t)o->seed, "validation", o->validation,
                            "document_bytes", (json_int_t)o->document_bytes, "domains", domains);
   if (root && o->chat) json_object_set(root, "template", o->chat->roles);
+  if (root && o->chat && o->chat->name)
+    json_object_set_new(root, "chat", json_string(o->chat->name));
   if (root && o->origin) json_object_set(root, "origin", o->origin);
   *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
   json_decref(root);

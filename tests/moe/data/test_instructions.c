@@ -133,7 +133,7 @@ Test(instructions, tokens_and_marks) {
   const string_list example = {texts, 6, 6};
   tokenizer_bytes(&t);
   for (int again = 0; again < 2; again++) {
-    must(instruction_encode(&example, &t, "e", 1, &to));
+    must(instruction_encode(&example, &t, false, "e", 1, &to));
     static const uint32_t tokens[] = {'a', 'b', 'c', 256, 256, 'd', 'e', 'f'};
     static const uint8_t learned[] = {0, 0, 1, 1, 1, 0, 1, 1};
     cr_assert_eq(to.tokens.count, 8);
@@ -141,7 +141,7 @@ Test(instructions, tokens_and_marks) {
     cr_expect_arr_eq(to.learned, learned, sizeof learned);
   }
   *texts[0] = 0;
-  cr_expect_eq(instruction_encode(&example, &t, "e", 4, &to), PHIBAL_ERROR_FORMAT);
+  cr_expect_eq(instruction_encode(&example, &t, false, "e", 4, &to), PHIBAL_ERROR_FORMAT);
   cr_expect(strstr(phibal_status_message(), "e:4: "));
   instruction_tokens_free(&to);
 }
