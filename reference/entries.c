@@ -20,6 +20,7 @@
 #include <phibal/precision.h>
 #include <phibal/reference.h>
 #include <phibal/reference_moe.h>
+#include <phibal/reference_capacity.h>
 #include <phibal/reference_quantile.h>
 #include <phibal/rounding.h>
 #include <stdint.h>
@@ -288,6 +289,24 @@ REFUSE(phibal_reference_quantile,
        (int32_t experts, int32_t active, int64_t tokens, const uint8_t *mask,
         const float *required, float *quantile),
        (experts, active, tokens, mask, required, quantile))
+REFUSE(phibal_reference_capacity_limit,
+       (float factor, int64_t minimum, int64_t tokens, int32_t active, int32_t experts_count,
+        int64_t *limit),
+       (factor, minimum, tokens, active, experts_count, limit))
+REFUSE(phibal_reference_capacity,
+       (phibal_capacity_policy policy, int64_t tokens, int32_t active, int64_t limit,
+        const int32_t *experts, const float *gates, int32_t *kept),
+       (policy, tokens, active, limit, experts, gates, kept))
+REFUSE(phibal_reference_capacity_place,
+       (phibal_capacity_policy policy, int64_t tokens, int32_t active, const int32_t *kept,
+        int64_t *place),
+       (policy, tokens, active, kept, place))
+PRECISE(phibal_reference_capacity_gates,
+        (int32_t active, bool renormalise, const int32_t *kept, const float *gates,
+         const float *kept_gradient, mpfr_prec_t precision, phibal_enclosure *kept_gates,
+         phibal_enclosure *gate_gradient, phibal_enclosure *condition),
+        (active, renormalise, kept, gates, kept_gradient, precision, kept_gates, gate_gradient,
+         condition))
 REFUSE(phibal_reference_permutation,
        (int64_t tokens, int32_t active, int32_t experts_count, const int32_t *experts,
         int64_t *offsets, int64_t *source, int64_t *row),

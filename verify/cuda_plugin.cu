@@ -115,6 +115,7 @@ static const phibal_plugin_operation cuda_operations[] = {
     {"z-loss", plugin_z_loss, nullptr},
     {"loss-free", plugin_loss_free, nullptr},
     {"quantile", plugin_quantile, "centred bias histogram histogram-quantile"},
+    {"capacity", plugin_capacity, "capacity"},
     {"permutation", plugin_permutation, nullptr},
     {"combine", plugin_combine, nullptr},
     {"expert-ffn", plugin_expert_ffn, nullptr},

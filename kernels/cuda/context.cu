@@ -97,6 +97,17 @@ static phibal_status failure_status(uint64_t failure) {
         "quantile: a required bias of expert %d is not a number of binary32, or "
         "there are too few",
         expert);
+  case FAILURE_ROW:
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "capacity: a row of expert %d is no route",
+                             expert);
+  case FAILURE_GATE:
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "capacity: a gate of expert %d is not a finite number", expert);
+  case FAILURE_SLOT_GATE:
+    return phibal_status_set(PHIBAL_ERROR_DOMAIN,
+                             "capacity: the gate of slot %d of token %lld is not a finite number, "
+                             "or negative where it would be renormalised",
+                             expert, place);
   default:
     return phibal_status_set(PHIBAL_ERROR_DOMAIN,
                              "balance: layer %lld: the state, load or frequency of expert %d is "

@@ -137,6 +137,9 @@ enum failure_kind {
   FAILURE_LOSS,
   FAILURE_GRADIENT,
   FAILURE_REQUIRED,
+  FAILURE_ROW,
+  FAILURE_GATE,
+  FAILURE_SLOT_GATE,
 };
 
 static __device__ __forceinline__ void failure_report(uint64_t *failure, int64_t place, int expert,

@@ -6,7 +6,7 @@ import importlib.metadata
 import os
 from pathlib import Path
 
-from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_long, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_long, c_size_t, c_void_p
 
 LIMBS = 6  # PHIBAL_LOAD_LIMBS
 MAX_EXPERTS = 1024  # PHIBAL_MAX_EXPERTS
@@ -138,6 +138,10 @@ for _name, _types in {
     "quantile_histogram": [c_int32, c_int64, c_int64, P, c_float, c_float, c_int32, P],
     "quantile_interpolated": [c_int32, c_int32, c_float, c_float, c_int32, P, P],
     "quantile_bias": [c_int32, c_float, P, P],
+    "capacity_limit": [c_float, c_int64, c_int64, c_int32, c_int32, POINTER(c_int64)],
+    "capacity": [c_int, c_int64, c_int32, c_int32, c_int64] + 5 * [P],
+    "capacity_gates": [c_int64, c_int32, c_bool, P, P, P],
+    "capacity_gates_backward": [c_int64, c_int32, c_bool, P, P, P, P],
     "permutation": [c_int64, c_int32, c_int32, P, P, P, P],
     "gather": [c_int64, c_int32, c_int64, P, P, P],
     "gather_backward": [c_int64, c_int32, c_int64, P, P, P],

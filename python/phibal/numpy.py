@@ -8,7 +8,7 @@ was expected. Results have the same bits with any number of threads."""
 from __future__ import annotations
 
 import operator
-from ctypes import byref, c_double, c_float, c_int32
+from ctypes import byref, c_double, c_float, c_int32, c_int64
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -334,6 +334,55 @@ def permutation(experts: NDArray[np.int32], count: int) -> Permutation:
     p = Permutation(np.zeros(count + 1, I64), np.empty(T * k, I64), np.empty((T, k), I64))
     require(_call.phibal_permutation(T, k, count, chosen, p.offsets.ctypes.data, p.source.ctypes.data, p.row.ctypes.data))
     return p._replace(source=p.source[:p.offsets[-1]])
+
+
+CAPACITY_POLICIES = ("token-order", "slot-order", "lowest-gate")  # phibal_capacity_policy
+
+
+def capacity_limit(factor: float, tokens: int, k: int, count: int, minimum: int = 0) -> int:
+    """(E7) how many routes an expert of `count` keeps: max(minimum, ceil(factor k tokens / count)), exactly for the binary32
+    number nearest to the factor; `tokens` are those that are no padding."""
+    limit = c_int64()
+    require(_call.phibal_capacity_limit(_real("factor", factor), _integer("minimum", minimum, 0, 2**63 - 1),
+                                        _integer("tokens", tokens, 0, 2**63 - 1), _integer("k", k, 1, _library.MAX_EXPERTS),
+                                        _integer("count", count, 1, _library.MAX_EXPERTS), byref(limit)))
+    return limit.value
+
+
+class Capacity(NamedTuple):
+    """What `capacity` returns."""
+    kept: NDArray[np.int32]     #: [T, k]: the experts, -1 for dropped and padding: what `permutation` takes
+    place: NDArray[np.int64]    #: [T, k]: where the route stands in its expert's buffer, or -1
+    gates: NDArray[np.float32]  #: [T, k]: 0 for what is dropped
+    counts: NDArray[np.int64]   #: [E]: before dropping, those of (R7)
+    dropped: NDArray[np.int64]  #: [E]
+
+
+def capacity(experts: NDArray[np.int32], gates: NDArray[np.float32], count: int, limit: int, policy: str = "token-order",
+             renormalise: bool = False) -> Capacity:
+    """(E8), (E9) at most `limit` of the routes int32 [T, k] to each of `count` experts: first come first served token by
+    token, or slot by slot, or the largest gates, float32 [T, k]. Padding (-1) takes no place."""
+    if policy not in CAPACITY_POLICIES:
+        raise ValueError(f"policy: expected one of {', '.join(CAPACITY_POLICIES)}, got {policy!r}")
+    p = permutation(experts, count)
+    T, k = p.row.shape
+    g, most = _array("gates", gates, F32, (T, k)), _integer("limit", limit, 0, 2**63 - 1)
+    kept, place, after = np.empty((T, k), I32), np.empty((T, k), I64), np.empty((T, k), F32)
+    require(_call.phibal_capacity(CAPACITY_POLICIES.index(policy), T, k, count, most, p.offsets.ctypes.data, p.source.ctypes.data,
+                                  g, kept.ctypes.data, place.ctypes.data))
+    require(_call.phibal_capacity_gates(T, k, bool(renormalise), kept.ctypes.data, g, after.ctypes.data))
+    counts = np.diff(p.offsets)
+    return Capacity(kept, place, after, counts, np.maximum(counts - most, 0))
+
+
+def capacity_backward(kept: NDArray[np.int32], gates: NDArray[np.float32], gradient: NDArray[np.float32],
+                      renormalise: bool = False) -> NDArray[np.float32]:
+    """(E9) the gradient of `gates` before dropping, float32 [T, k], from that of the gates after it."""
+    chosen, T, k = _rows("kept", kept, I32)
+    before = np.empty((T, k), F32)
+    require(_call.phibal_capacity_gates_backward(T, k, bool(renormalise), chosen, _array("gates", gates, F32, (T, k)),
+                                                 _array("gradient", gradient, F32, (T, k)), before.ctypes.data))
+    return before
 
 
 def gather(x: NDArray[np.float32], p: Permutation) -> NDArray[np.float32]:

@@ -103,6 +103,13 @@ def quantile(logits, k, gate, micro_batches, eta, low, high, bins, bias=None, ma
             "histogram-quantile": pn.quantile_interpolated(count, k, low, high)}
 
 
+def capacity(experts_count, k, policy, renormalise, factor, minimum, limit, experts, gates, kept_gradient):
+    c = pn.capacity(experts, gates, experts_count, limit, policy, bool(renormalise))
+    real = int((experts[:, 0] >= 0).sum())
+    return c._asdict() | {"capacity": np.array([pn.capacity_limit(factor, real, k, experts_count, minimum)]),
+                          "gate-gradient": pn.capacity_backward(c.kept, gates, kept_gradient, bool(renormalise))}
+
+
 JUDGED = {
     "router-forward": router_forward,
     "router-backward": router_backward,
@@ -117,6 +124,7 @@ JUDGED = {
     "z-loss": lambda logsumexp, coefficient, mask=None: {"loss": pn.z_loss(logsumexp, coefficient, mask)},
     "loss-free": lambda counts, bias, rate: {"bias": pn.loss_free_update(bias, counts, rate)},
     "quantile": quantile,
+    "capacity": capacity,
     "permutation": permutation,
     "expert-ffn": expert_ffn,
     "combine": combine,
@@ -268,6 +276,7 @@ class Refused(unittest.TestCase):
         functions = [pn.router_forward, pn.router_backward, pn.ema, pn.price, pn.price_centred, pn.balance_loss,
                      pn.switch_loss, pn.frequency_centred, pn.sequence_loss, pn.z_loss, pn.loss_free_update, pn.permutation,
                      pn.quantile_required, pn.quantile, pn.quantile_histogram, pn.quantile_interpolated, pn.quantile_bias,
+                     pn.capacity_limit, pn.capacity, pn.capacity_backward,
                      pn.combine, pn.combine_backward, pn.ffn_forward, pn.maxvio_counts, pn.maxvio_mean, pn.gini, pn.entropy,
                      pn.potential]
         keywords = {pn.router_forward: ("gate", "scale", "bias", "mask"),
@@ -278,7 +287,8 @@ class Refused(unittest.TestCase):
                      potential="tsallis", alpha=0.1, frequency=vector, sequences=2, logsumexp=vector, coefficient=0.1,
                      bias=vector, count=np.ones(8, np.int64), rate=0.1, mean=vector, x=np.ones(8), rows=x,
                      gates=x[:, :2].copy(), row=np.zeros((4, 2), np.int64), y_gradient=x, name="negentropy", parameter=None,
-                     y=None, required=np.zeros((8, 4), np.float32), low=-1.0, high=1.0, bins=8,
+                     y=None, factor=1.25, tokens=4, limit=2, minimum=0, policy="slot-order", renormalise=True,
+                     kept=np.zeros((4, 2), np.int32), gradient=x[:, :2].copy(), required=np.zeros((8, 4), np.float32), low=-1.0, high=1.0, bins=8,
                      quantile=vector, offsets=np.array([0, 2, 4]), w_gate=np.zeros((2, 3, 8), np.float32),
                      w_up=np.zeros((2, 3, 8), np.float32), w_down=np.zeros((2, 8, 3), np.float32))
         returned = 0

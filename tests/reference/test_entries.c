@@ -6,6 +6,7 @@
 #include <phibal/precision.h>
 #include <phibal/reference.h>
 #include <phibal/reference_moe.h>
+#include <phibal/reference_capacity.h>
 #include <phibal/reference_quantile.h>
 #include <phibal/rounding.h>
 #include <criterion/criterion.h>
@@ -272,6 +273,10 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_loss_free_update(0, 0, 0, 0, 0));
   REFUSED(phibal_reference_quantile_required(0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_quantile(0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_capacity_limit(0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_capacity(0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_capacity_place(0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_capacity_gates(0, 0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_permutation(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_product(0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_activation(0, 0, 0, 0, 0, 0));

@@ -81,6 +81,17 @@ def loads(case, kind):
             "maxima": m.count(max(m)) > 1 and len(set(m)) > 1}
 
 
+def capacity(case, kind):
+    p, e = case.parameters, case.values("experts")
+    k, n = p["k"], max([e.count(v) for v in set(e) if v >= 0], default=0)
+    padding = "none" if -1 not in e else "some" if max(g for v, g in zip(e, case.values("gates")) if v < 0) else "without gates"
+    C, T = p["limit"], len(e) // k
+    limit = ("0" if C == 0 else "fit" if C == n else "above" if C == n + 1 else "beyond" if C > T else
+             "below" if C == n - 1 else "drops" if C < n else "more")
+    return {"E": p["experts"], "k": min(k, 4), "T": T, "policy": p["policy"], "renormalise": p["renormalise"], "padding": padding,
+            "limit": limit}
+
+
 # What each is made of, how many values each feature has at least, and pairs that cannot be.
 SETS = {
     "balance-step": (step, {"micro-batches": 3, "ranks": 3, "passes": 2, "layers": 2, "k": 3, "mask": 3, "kind": 6, "E": 7,
@@ -99,6 +110,8 @@ SETS = {
     "loss-free": (loss_free, {"E": 5, "size": 4, "rate": 3}, lambda pair: False),
     "permutation": (routes, {"E": 7, "d": 5, "T": 5, "k": 3}, lambda pair: pair.get("E", 99) < pair.get("k", 0)),
     "combine": (routes, {"E": 7, "d": 5, "T": 5, "k": 3}, lambda pair: pair.get("E", 99) < pair.get("k", 0)),
+    "capacity": (capacity, {"E": 7, "k": 4, "policy": 3, "renormalise": 2, "padding": 3, "limit": 6},
+                 lambda pair: False),
     "price": (loads, {"law": 42, "kind": 11}, lambda pair: False),
     "balance-loss": (loads, {"law": 42, "kind": 11}, lambda pair: False),
 }

@@ -79,12 +79,17 @@ CONDITIONAL = {
                     ["gathered", "x-gradient", "row"]),
     "combine": ([above("E", 32), odd("E", 8), parameter("k", 1, "k-one"), odd("d", 4), odd("d", 2)],
                 ["y", "expert-gradient", "gate-gradient"]),
+    "capacity": ([above("E", 32), odd("E", 8), parameter("k", 1, "k-one"), parameter("renormalise", 1),
+                  parameter("policy", "slot-order", "slot-order"), parameter("policy", "token-order", "token-order"),
+                  parameter("policy", "lowest-gate", "lowest-gate")], ["kept", "place", "gates", "counts"]),
     "expert-ffn": ([parameter("activation", "silu"), parameter("activation", "gelu-tanh")],
                    ["y", "x-gradient", "w-up-gradient"]),
     "z-loss": ([given("mask", "padding")], ["loss"]),
 }
 # Formulas: beside those of vectors_peer.py, which name a flag.
-SAME = {"padding": "mask=given", "bias": "bias=given", "biased-quantile": "bias=given", "k-one": "k=1"}
+SAME = {"padding": "mask=given", "bias": "bias=given", "biased-quantile": "bias=given", "k-one": "k=1",
+        "slot-order": "policy=slot-order", "token-order": "policy=token-order", "lowest-gate": "policy=lowest-gate",
+        "capacity-padding": "padding"}
 FORMULAS = [(f, o, {flag, SAME.get(flag, flag)} if flag else None) for f, o, flag in peer.FAULTS] + [
     ("price's mean left in", "router-backward", {"zero-row-sum", "price=given"}),
     ("no z gradient", "router-backward", None),

@@ -330,6 +330,89 @@ def quantile(case, fault):
         by_histogram.append(nearest32(value))
     case.give("histogram", counts)
     case.give("histogram-quantile", by_histogram)
+
+
+def capacity(case, fault):
+    """(E7) in fractions, (E8) by sorting each expert's routes, (E9) in fractions."""
+    p = case.parameters
+    k, E, C, policy = p["k"], p["experts"], p["limit"], p["policy"]
+    e, g, gradient = case.values("experts"), case.values("gates"), case.values("kept-gradient")
+    T = len(e) // k
+    real = T if fault == "padding in the limit" else sum(v >= 0 for v in e[::k])
+    of_factor = Fraction(p["factor"]) * k * real / E
+    ceiling = {"limit rounded down": math.floor, "limit to nearest": round}.get(fault, math.ceil)(of_factor)
+    case.give("capacity", [max(p["minimum"], ceiling) if fault != "minimum left out" else ceiling])
+    if fault == "no limit where it is 0" and C == 0:
+        C = T
+    if fault == "one place too few":
+        C = max(C - 1, 0)
+    if fault == "one place too many" and C:
+        C += 1
+    if fault == "a top-k of too many" and C > T:
+        return
+    by_token, by_slot, by_gate = (lambda i: i), (lambda i: (i % k, i)), (lambda i: (-g[i], i))
+    order = {"token-order": by_token, "slot-order": by_slot, "lowest-gate": by_gate}[policy]
+    if fault == "slots by tokens" and policy == "slot-order":
+        order = by_token
+    if fault == "tokens by slots" and policy == "token-order":
+        order = by_slot
+    if fault == "last tokens kept" and policy == "token-order":
+        order = lambda i: -i
+    if fault == "gates by position" and policy == "lowest-gate":
+        order = by_token
+    if fault == "highest gates dropped" and policy == "lowest-gate":
+        order = lambda i: (g[i], i)
+    if fault == "gates in bfloat16" and policy == "lowest-gate":
+        order = lambda i: (-bf16(g[i]), i)
+    if fault == "ties to the later token" and policy == "lowest-gate":
+        order = lambda i: (-g[i], -i)
+    kept, place, counts, stay = [-1] * len(e), [-1] * len(e), [0] * E, [0] * E
+    for expert in range(E):
+        routes = sorted((i for i in range(len(e)) if e[i] == expert), key=order)
+        counts[expert] = len(routes)
+        if fault == "padding takes places":  # it was routed to the first experts
+            routes = sorted(routes + [i for i in range(len(e)) if e[i] < 0 and i % k == expert], key=order)
+        left = routes[:C]
+        if fault == "equal gates kept" and policy == "lowest-gate" and left:
+            left = [i for i in routes if g[i] >= g[left[-1]]]
+        left = [i for i in left if e[i] == expert]
+        if fault == "places in the order of gates" or policy != "lowest-gate":
+            numbered = left
+        else:
+            numbered = sorted(left)
+        stay[expert] = len(left)
+        for n, i in enumerate(numbered):
+            kept[i], place[i] = expert, n + (fault == "places from 1")
+    case.give("kept", kept)
+    case.give("place", place)
+    case.give("counts", stay if fault == "counts after dropping" else [max(counts)] * E if fault == "counts padded" else counts)
+    case.give("dropped", [a - b for a, b in zip(counts, stay)])
+    after, back = [], []
+    for t in range(T):
+        slots = range(t * k, t * k + k)
+        live = [i for i in slots if kept[i] >= 0]
+        among = [i for i in slots if e[i] >= 0] if fault == "sum of the dropped too" else live
+        total = sum(Fraction(g[i]) for i in among)
+        if fault == "epsilon in the sum":
+            total += Fraction(1, 10**20)
+        inner = sum(Fraction(g[i]) * Fraction(gradient[i]) for i in live)
+        if fault == "gradient through the sum left out":
+            inner = Fraction(0)
+        for i in slots:
+            if kept[i] < 0:
+                after.append(g[i] if fault == "gates of the dropped" and e[i] >= 0 else
+                             math.nan if fault == "0 by 0" and p["renormalise"] and not live and e[i] >= 0 else 0.0)
+                back.append(gradient[i] if fault == "gradient of the dropped" and e[i] >= 0 else 0.0)
+            elif p["renormalise"] and fault != "not renormalised":
+                after.append(nearest32(Fraction(g[i]) / total) if total else 0.0)
+                back.append(nearest32((Fraction(gradient[i]) - inner / total) / total) if total else 0.0)
+            else:
+                after.append(g[i])
+                back.append(gradient[i])
+    case.give("gates", after)
+    case.give("gate-gradient", back)
+
+
 FORWARD, RECOMPUTE, EVALUATE, STEP, RELOAD, CAST = range(6)
 
 
@@ -848,7 +931,7 @@ OPERATIONS = {"router-forward": router_forward, "loads": loads,
               "expert-ffn": expert_ffn, "z-loss": z_loss, "sequence-loss": sequence_loss,
               "router-backward": router_backward, "switch-loss": switch_loss,
               "permutation": permutation, "combine": combine,
-              "quantile": quantile, "trace": trace, "loss-trace": loss_trace}
+              "quantile": quantile, "trace": trace, "loss-trace": loss_trace, "capacity": capacity}
 
 # What is done wrong, where, and the flag that should be the judge's first guess.
 FAULTS = [
@@ -895,6 +978,34 @@ FAULTS = [
     ("place among padding too", "quantile", "padding"),
     ("quantiles of micro-batches averaged", "quantile", "micro-batches"),
     ("edges in the bin below", "quantile", "bin-edges"),
+    ("padding in the limit", "capacity", "padding"),
+    ("limit rounded down", "capacity", "capacity-rounding"),
+    ("limit to nearest", "capacity", "capacity-rounding"),
+    ("minimum left out", "capacity", None),
+    ("no limit where it is 0", "capacity", "no-capacity"),
+    ("one place too few", "capacity", None),
+    ("one place too many", "capacity", "dropped-counts"),
+    ("a top-k of too many", "capacity", "beyond-capacity"),
+    ("slots by tokens", "capacity", "slot-order"),
+    ("tokens by slots", "capacity", "token-order"),
+    ("last tokens kept", "capacity", "token-order"),
+    ("gates by position", "capacity", "lowest-gate"),
+    ("highest gates dropped", "capacity", "lowest-gate"),
+    ("gates in bfloat16", "capacity", "near-ties"),
+    ("ties to the later token", "capacity", "gate-ties"),
+    ("equal gates kept", "capacity", "gate-ties"),
+    ("padding takes places", "capacity", "capacity-padding"),
+    ("places in the order of gates", "capacity", "lowest-gate"),
+    ("places from 1", "capacity", None),
+    ("counts after dropping", "capacity", "dropped-counts"),
+    ("counts padded", "capacity", None),
+    ("sum of the dropped too", "capacity", "kept-gates"),
+    ("epsilon in the sum", "capacity", None),
+    ("gradient through the sum left out", "capacity", None),
+    ("gates of the dropped", "capacity", "dropped-counts"),
+    ("0 by 0", "capacity", None),
+    ("gradient of the dropped", "capacity", "dropped-counts"),
+    ("not renormalised", "capacity", "renormalise=1"),
     ("recomputation counted", "trace", "recomputation"),
     ("evaluation counted", "trace", "evaluation"),
     ("the state not saved", "trace", "reloading"),

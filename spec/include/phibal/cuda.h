@@ -12,6 +12,7 @@
 #define PHIBAL_CUDA_H
 
 #include <phibal/balance.h>
+#include <phibal/capacity.h>
 #include <phibal/expert.h>
 #include <phibal/router.h>
 #include <stddef.h>
@@ -122,6 +123,20 @@ phibal_status phibal_cuda_quantile(int32_t experts, int64_t tokens, int64_t stri
 size_t phibal_cuda_z_loss_workspace(void);
 phibal_status phibal_cuda_z_loss(int64_t tokens, double coefficient, const float *logsumexp,
                                  const uint8_t *mask, float *loss, const phibal_cuda *call);
+
+/* (E8), (E9) as the CPU's functions; no workspace. Rows that are no routes, gates that are not
+   finite, and negative ones that would be renormalised are reported. */
+phibal_status phibal_cuda_capacity(phibal_capacity_policy policy, int64_t tokens, int32_t active,
+                                   int32_t experts_count, int64_t limit, const int64_t *offsets,
+                                   const int64_t *source, const float *gates, int32_t *kept,
+                                   int64_t *place, const phibal_cuda *call);
+phibal_status phibal_cuda_capacity_gates(int64_t tokens, int32_t active, bool renormalise,
+                                         const int32_t *kept, const float *gates, float *kept_gates,
+                                         const phibal_cuda *call);
+phibal_status phibal_cuda_capacity_gates_backward(int64_t tokens, int32_t active, bool renormalise,
+                                                  const int32_t *kept, const float *gates,
+                                                  const float *kept_gradient, float *gate_gradient,
+                                                  const phibal_cuda *call);
 
 /* (E1) E <= PHIBAL_MAX_EXPERTS. Workspace: anything. */
 size_t phibal_cuda_permutation_workspace(int64_t tokens, int32_t active, int32_t experts_count,

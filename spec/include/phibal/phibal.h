@@ -4,6 +4,7 @@
 #define PHIBAL_H
 
 #include <phibal/balance.h>
+#include <phibal/capacity.h>
 #include <phibal/environment.h>
 #include <phibal/expert.h>
 #include <phibal/isa.h>

@@ -71,6 +71,12 @@ equal scores of one rank|quantile.cu|quantile|quantile|FAIL|s/ || (other == own 
 counts read before all have counted|quantile.cu|quantile|quantile|race|/shared_add(count, round, own);/,/if (low == high)/s/__syncthreads();//
 fewer halvings|quantile.cu|quantile|quantile|other bits|s/round < 32/round < 30/
 required of biased scores|quantile.cu|quantile|quantile|other bits|s/cut - required_score(router.gate, x\[e\], 0.0)/cut - score[e]/
+gates counted before all have|capacity.cu|capacity|capacity|race|/shared_add(count, round, own);/,/const int64_t reach/s/__syncthreads();//
+refusal overwritten before it is read|capacity.cu|capacity|capacity|race|/const bool stop/,/if (stop)/s/__syncthreads();//
+warps' parts overwritten before they are read|capacity.cu|capacity|capacity|race|/int before = __popc/,/return before/s/__syncthreads();//
+places begin again in each chunk|capacity.cu|capacity|capacity|other bits|s/place += all;/place = all;/
+fewer halvings of the gates|capacity.cu|capacity|capacity|other bits|s/CAPACITY_COUNTS = 33/CAPACITY_COUNTS = 25/
+slots of a token confused|capacity.cu|capacity|capacity|other bits|s/route % a.active == s/route % a.active == a.active - 1 - s/
 limbs of the last block only|z_loss.cu|z_loss|z-loss|z-loss|s/if (block\[j\] != 0) atomicAdd(&sums->limb\[j\], (device_sum)block\[j\]);/sums->limb[j] = block[j];/
 product of a norm in another order|norm.cu|norm|cuda_trainer/norm*|RMSNorm, n|s/x.x\[l\] \* r \* w.x\[l\]/x.x[l] * (r * w.x[l])/
 weight's gradient in binary32|norm.cu|norm|cuda_trainer/norm*|weight's gradient|s/sum += (double)(dy \* (x \* \(.*\)));/sum = (double)(float)(sum + (double)(dy * (x * \1)));/
