@@ -10,7 +10,8 @@
     terminates \true;
     exits \false;
     assigns \nothing;
-    ensures \result <==> goes_before(policy, active, gates, j, i); */
+    ensures \result <==> goes_before(policy, active, gates, j, i) == 1;
+    ensures 0 <= goes_before(policy, active, gates, j, i) <= 1; */
 static bool is_before(phibal_capacity_policy policy, int32_t active, const float *gates, int64_t j,
                       int64_t i) {
   //@ assert use_floating;

@@ -4,19 +4,19 @@
 
 #include <stdint.h>
 
-/*@ // route j goes before route i of the same expert: 0 by token, 1 by slot, 2 by gate
-    predicate goes_before{L}(integer policy, integer active, float *gates, integer j, integer i) =
-      policy == 0 ? j < i
-      : policy == 1 ? j % active < i % active || (j % active == i % active && j < i)
-                    : gates[j] > gates[i] || (gates[j] == gates[i] && j < i);
+/*@ // 1 where route j goes before route i of the same expert: 0 by token, 1 by slot, 2 by gate
+    logic integer goes_before{L}(integer policy, integer active, float *gates, integer j,
+                                 integer i) =
+      policy == 0 ? (j < i ? 1 : 0)
+      : policy == 1 ? (j % active < i % active || (j % active == i % active && j < i) ? 1 : 0)
+                    : (gates[j] > gates[i] || (gates[j] == gates[i] && j < i) ? 1 : 0);
 
     // of the routes below n, those of i's expert that go before i
     logic integer routes_before{L}(integer policy, integer active, int32_t *experts, float *gates,
                                    integer i, integer n) =
       n <= 0 ? 0
              : routes_before(policy, active, experts, gates, i, n - 1) +
-                 (experts[n - 1] == experts[i] && goes_before(policy, active, gates, n - 1, i)
-                    ? 1 : 0);
+                 (experts[n - 1] == experts[i] ? goes_before(policy, active, gates, n - 1, i) : 0);
 
     // (E8): a route is kept where fewer than C go before it
     predicate route_kept{L}(integer policy, integer active, int32_t *experts, float *gates,
