@@ -57,9 +57,8 @@ phibal_status phibal_reference_capacity(phibal_capacity_policy policy, int64_t t
   const int64_t slots = tokens * active;
   if (policy == PHIBAL_CAPACITY_GATE) TRY(operation_check_finite(name, "gates", slots, gates));
   /*@ loop invariant index: 0 <= i <= slots;
-      loop invariant kept: \forall integer n; 0 <= n < i ==>
-        kept[n] == (route_kept{Pre}(policy, active, experts, gates, slots, limit, n)
-                      ? \at(experts[n], Pre) : -1);
+      loop invariant kept: routes_kept{Pre, Here}(policy, active, experts, gates, slots, limit,
+                                                  kept, i);
       loop assigns i, kept[0 .. slots - 1];
       loop variant slots - i; */
   for (int64_t i = 0; i < slots; i++) {

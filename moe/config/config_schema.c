@@ -15,6 +15,7 @@ static const char *const method_names[] = {"phi",       "switch",   "switch-glob
                                            "loss-free", "phi-bias", "quantile",      "none",
                                            "dense",     NULL};
 static const char *const track_names[] = {"probability", "frequency", NULL};
+static const char *const capacity_names[] = {"token-order", "slot-order", "lowest-gate", NULL};
 static const char *const start_names[] = {"zero", "uniform", "zero-corrected", NULL};
 static const char *const precision_names[] = {"binary32", "bfloat16", NULL};
 static const char *const recompute_names[] = {"none", "layers", NULL};
@@ -35,6 +36,7 @@ _Static_assert(sizeof(balance_method) == sizeof(int) && sizeof(balance_track) ==
                    sizeof(phibal_activation) == sizeof(int) &&
                    sizeof(qk_norm_kind) == sizeof(int) && sizeof(rope_scaling) == sizeof(int) &&
                    sizeof(model_precision) == sizeof(int) &&
+                   sizeof(phibal_capacity_policy) == sizeof(int) &&
                    sizeof(model_recompute) == sizeof(int) &&
                    sizeof(phibal_potential_id) == sizeof(int),
                "enumerations are ints");

@@ -29,6 +29,7 @@ static phibal_status check(const model *m, model_precision precision) {
       {precision == PRECISION_BFLOAT16 && m->expert_ranks && c->width % 2,
        "parallel.experts with rows in bfloat16 of an odd width"},
       {b->external != NULL, "a potential from a file"},
+      {b->capacity_factor > 0, "balance.capacity_factor"},
       {b->method == BALANCE_SWITCH_GLOBAL, "balance.method: switch-global"},
       {b->method == BALANCE_SEQUENCE, "balance.method: sequence"},
       {b->method == BALANCE_PHI_BIAS, "balance.method: phi-bias"},
@@ -464,7 +465,8 @@ phibal_status device_step_finish(device *d, double lr, model_losses *losses, dou
   o->beta1_power = power1;
   o->beta2_power = power2;
   m->steps = ++d->host->steps;
-  *losses = (model_losses){sums.cross_entropy, sums.correct, sums.targets, 0, 0};
+  *losses = (model_losses){
+      .cross_entropy = sums.cross_entropy, .correct = sums.correct, .targets = sums.targets};
   for (int32_t call = 0; call < d->calls; call++)
     for (int32_t i = 0; i < m->moe_layers; i++) {
       const float *of_call = d->host_losses + 2 * (int64_t)call * m->moe_layers;

@@ -92,6 +92,17 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
                                "in 0 .. %d",
                                (double)b->quantile_eta, b->quantile_bins, PHIBAL_QUANTILE_MAX_BINS);
   }
+  if (b->capacity_factor > 0 && b->method == BALANCE_DENSE)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "model: capacity_factor is for experts: not with method dense");
+  if (!(b->capacity_factor >= 0 && b->capacity_factor <= PHIBAL_CAPACITY_MOST_FACTOR) ||
+      b->capacity_minimum < 0 || b->capacity_policy < PHIBAL_CAPACITY_TOKEN ||
+      b->capacity_policy > PHIBAL_CAPACITY_GATE)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "model: capacity_factor %g is not in [0, %g], capacity_minimum %lld "
+                             "below 0, or capacity_policy %d not known",
+                             (double)b->capacity_factor, (double)PHIBAL_CAPACITY_MOST_FACTOR,
+                             (long long)b->capacity_minimum, (int)b->capacity_policy);
   if (c->expert_limit > 0 && b->method == BALANCE_DENSE)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "model: expert_limit is for experts: not with method dense");

@@ -4,6 +4,7 @@
 #define PHIBAL_MOE_MODEL_H
 
 #include <phibal/balance.h>
+#include <phibal/capacity.h>
 #include <phibal/expert.h>
 #include <phibal/router.h>
 #include "formats/sha256.h"
@@ -123,6 +124,11 @@ typedef struct balance_config {
   double bias_scale;     /* phi-bias: c */
   float quantile_eta;    /* quantile: the weight of a step's biases in their average */
   int32_t quantile_bins; /* quantile: of the histogram (L8); 0: the exact one (L7) */
+  /* (E7), (E8) of each call of model_forward_backward by itself; factor 0: nothing is dropped.
+     Evaluation and generation drop nothing. */
+  float capacity_factor;
+  int64_t capacity_minimum;
+  phibal_capacity_policy capacity_policy;
 } balance_config;
 
 /* Methods that take prices from a potential, and those that set a bias in the selection. */
@@ -163,6 +169,7 @@ typedef struct model_losses {
   double balance; /* the balancing loss, summed over layers, weighted by the call's share of
                      the global batch's tokens (so that a step's calls add up to the step's loss) */
   double z;       /* likewise */
+  int64_t routes, dropped; /* over all layers, where there is a capacity; otherwise 0 */
 } model_losses;
 
 /* Where a step's time went, in seconds. */

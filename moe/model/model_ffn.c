@@ -114,6 +114,29 @@ static phibal_status shared_backward(model *m, int32_t layer, int64_t tokens,
   return status;
 }
 
+/* (E7), (E8): permutes once more, without what is dropped, whose gates nothing then reads. f and P
+   have been counted before. */
+static phibal_status experts_limit(model *m, layer_activations *on, int64_t tokens,
+                                   model_losses *losses) {
+  const model_config *c = &m->config;
+  const balance_config *b = &m->balance;
+  int32_t *kept = (int32_t *)m->scratch.gate_gradient; /* which the backward pass fills later */
+  const int64_t routes = on->offsets[c->experts];
+  int64_t limit;
+  phibal_status status = phibal_capacity_limit(b->capacity_factor, b->capacity_minimum,
+                                               routes / c->active, c->active, c->experts, &limit);
+  if (!status)
+    status = phibal_capacity(b->capacity_policy, tokens, c->active, c->experts, limit, on->offsets,
+                             on->source, on->gates, kept, NULL);
+  if (!status)
+    status =
+        phibal_permutation(tokens, c->active, c->experts, kept, on->offsets, on->source, on->row);
+  if (status) return status;
+  losses->routes += routes;
+  losses->dropped += routes - on->offsets[c->experts];
+  return PHIBAL_OK;
+}
+
 static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
                                      bool training, model_losses *losses, float *out,
                                      double *mark) {
@@ -129,6 +152,8 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   model_clock(mark, &m->times.router);
   status = phibal_permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source,
                               on->row);
+  if (!status && training && m->balance.capacity_factor > 0)
+    status = experts_limit(m, on, tokens, losses);
   if (status) return status;
   int64_t routes = on->offsets[c->experts];
   float *gathered = m->expert_ranks ? m->scratch.gathered_gradient : on->gathered;

@@ -275,6 +275,8 @@ static void sum_losses(const trainer *t, model_losses *sum) {
   sum->cross_entropy = sums[0], sum->balance = sums[1], sum->z = sums[2];
   parallel_sum_integer(&t->parallel, &sum->correct);
   parallel_sum_integer(&t->parallel, &sum->targets);
+  parallel_sum_integer(&t->parallel, &sum->routes);
+  parallel_sum_integer(&t->parallel, &sum->dropped);
 }
 
 /* Forward and backward of the whole global batch, micro-batch by micro-batch. */
@@ -299,6 +301,8 @@ static phibal_status compute_gradient(trainer *t, model_batch batch, model_losse
     sum->targets += losses.targets;
     sum->balance += losses.balance;
     sum->z += losses.z;
+    sum->routes += losses.routes;
+    sum->dropped += losses.dropped;
   }
   if (!status) status = model_step_finish(t->model);
   if (status) return status;
@@ -379,13 +383,16 @@ static phibal_status train_step(trainer *t, int64_t step, train_progress *progre
   totals->step_seconds += end - start;
   add_times(&totals->model, model_step_times(t->model));
   totals->loss = losses.cross_entropy / (double)losses.targets;
-  *progress = (train_progress){.step = step + 1,
-                               .steps = c->training.steps,
-                               .loss = totals->loss,
-                               .balance = losses.balance,
-                               .z = losses.z,
-                               .lr = lr,
-                               .gradient_norm = norm};
+  *progress = (train_progress){
+      .step = step + 1,
+      .steps = c->training.steps,
+      .loss = totals->loss,
+      .balance = losses.balance,
+      .z = losses.z,
+      .limited = losses.routes > 0,
+      .dropped = losses.routes > 0 ? (double)losses.dropped / (double)losses.routes : 0,
+      .lr = lr,
+      .gradient_norm = norm};
   progress->tokens_per_second = (double)totals->tokens / totals->step_seconds;
   progress->seconds_left =
       totals->step_seconds / (double)totals->steps * (double)(c->training.steps - step - 1);
@@ -415,11 +422,12 @@ static phibal_status log_step(trainer *t, const train_progress *p, json_t *layer
     json_decref(layers);
     return PHIBAL_OK;
   }
-  return run_folder_log(
-      &t->folder, json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "type", "step", "step",
-                            (json_int_t)p->step, "loss", p->loss, "balance_loss", p->balance,
-                            "z_loss", p->z, "lr", p->lr, "gradient_norm", p->gradient_norm,
-                            "tokens_per_second", p->tokens_per_second, "layers", layers));
+  json_t *line = json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "type", "step", "step",
+                           (json_int_t)p->step, "loss", p->loss, "balance_loss", p->balance,
+                           "z_loss", p->z, "lr", p->lr, "gradient_norm", p->gradient_norm,
+                           "tokens_per_second", p->tokens_per_second, "layers", layers);
+  if (line && p->limited) json_object_set_new(line, "dropped", json_real(p->dropped));
+  return run_folder_log(&t->folder, line);
 }
 
 static phibal_status evaluate(trainer *t, const evaluation_plan *plan, int64_t step, bool logged,

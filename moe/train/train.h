@@ -13,6 +13,8 @@ typedef struct train_progress {
   int64_t step, steps; /* 1 .. steps: how many are done */
   double loss, balance, z;
   double lr, gradient_norm;
+  bool limited;             /* there is a capacity, which */
+  double dropped;           /* this share of the step's routes, over all layers, went beyond */
   double maxvio;            /* from loads, the mean over the MoE layers */
   double tokens_per_second; /* since the start, without evaluations */
   double seconds_left;      /* at that rate */

@@ -18,14 +18,14 @@
              : routes_before(policy, active, experts, gates, i, n - 1) +
                  (experts[n - 1] == experts[i] ? goes_before(policy, active, gates, n - 1, i) : 0);
 
-    // (E8): a route is kept where fewer than C go before it
-    predicate route_kept{L}(integer policy, integer active, int32_t *experts, float *gates,
-                            integer slots, integer limit, integer i) =
-      experts[i] >= 0 &&
-      routes_before(policy, active, experts, gates, i, slots) < limit;
-    predicate routes_kept{L}(integer policy, integer active, int32_t *experts, float *gates,
-                             integer slots, integer limit, int32_t *kept, integer n) =
+    // (E8): what a route is where it is kept, if fewer than C go before it, and -1 elsewhere
+    logic integer route_kept{L}(integer policy, integer active, int32_t *experts, float *gates,
+                                integer slots, integer limit, integer i) =
+      routes_before(policy, active, experts, gates, i, slots) < limit ? experts[i] : -1;
+    predicate routes_kept{L1, L2}(integer policy, integer active, int32_t *experts, float *gates,
+                                  integer slots, integer limit, int32_t *kept, integer n) =
       \forall integer i; 0 <= i < n ==>
-        kept[i] == (route_kept(policy, active, experts, gates, slots, limit, i) ? experts[i] : -1);
+        \at(kept[i], L2) ==
+          \at(route_kept(policy, active, experts, gates, slots, limit, i), L1);
 */
 #endif

@@ -36,8 +36,8 @@ phibal_status phibal_reference_capacity_limit(float factor, int64_t minimum, int
     exits \false;
     assigns kept[0 .. tokens * active - 1];
     ensures kept: \result == PHIBAL_OK ==>
-      routes_kept(policy, active, experts, gates, tokens * active, limit, kept,
-                  tokens * active); */
+      routes_kept{Pre, Post}(policy, active, experts, gates, tokens * active, limit, kept,
+                             tokens * active); */
 phibal_status phibal_reference_capacity(phibal_capacity_policy policy, int64_t tokens,
                                         int32_t active, int64_t limit, const int32_t *experts,
                                         const float *gates, int32_t *kept);

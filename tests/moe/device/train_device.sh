@@ -151,6 +151,7 @@ refuse() { # WORD OPTION...
   grep -q -- "$word" error || { cat error >&2; fail "no '$word' in the message"; }
 }
 refuse switch-global --device $device --method switch-global
+refuse balance.capacity_factor --device $device --set balance.capacity_factor=1
 refuse track --device $device --track frequency
 refuse training.precision --set training.precision=bfloat16
 refuse "no device 'tpu'" --device tpu

@@ -247,8 +247,8 @@ static double priced(naive_model *n, int call, int layer, int slot, const tally 
 }
 
 /* One token through the FFN of a layer, counted in `own`. */
-static void mix(naive_model *n, const double *p, int layer, bool padding, const double *x,
-                double *y, tally *own, double tokens) {
+static void mix(naive_model *n, const double *p, int layer, int token, bool padding,
+                const double *x, double *y, tally *own, double tokens) {
   const model_config *c = &n->config;
   int d = c->width, f = c->hidden;
   if (n->balance.method == BALANCE_DENSE || layer < c->dense_layers) {
@@ -277,7 +277,7 @@ static void mix(naive_model *n, const double *p, int layer, bool padding, const 
     own->selected[e] += selected[e];
     n->count[layer][e] += selected[e];
     sum += exp(logits[e]);
-    if (!selected[e]) continue;
+    if (!selected[e] || n->dropped[token][e]) continue;
     ffn(n, f, tensor(n, p, "model.layers.%d.mlp.experts.gate_proj.weight", layer) + e * f * d,
         tensor(n, p, "model.layers.%d.mlp.experts.up_proj.weight", layer) + e * f * d,
         tensor(n, p, "model.layers.%d.mlp.experts.down_proj.weight", layer) + e * f * d, gate[e], x,
@@ -295,10 +295,64 @@ static void absorb(tally *to, const tally *from) {
   to->tokens += from->tokens;
 }
 
+/* (E7), (E8): n->dropped, of all tokens of the call in one layer. The slot of an expert is the
+   number of the token's gates above its own, which holds without biases. */
+static void limit(naive_model *n, const double *p, int call, int layer, row *x) {
+  const model_config *c = &n->config;
+  const balance_config *b = &n->balance;
+  const int rows = n->batch * c->sequence, routed = n->routed[layer];
+  double gates[NAIVE_TOKENS][NAIVE_EXPERTS] = {0};
+  int slot[NAIVE_TOKENS][NAIVE_EXPERTS], real = 0;
+  memset(n->dropped, 0, sizeof n->dropped);
+  if (!(b->capacity_factor > 0) || layer < c->dense_layers) return;
+  for (int t = 0; t < rows; t++) {
+    row read;
+    double logits[NAIVE_EXPERTS], probability[NAIVE_EXPERTS];
+    int selected[NAIVE_EXPERTS];
+    if (n->tokens[call][t] < 0) continue;
+    real++;
+    memcpy(read, x[t], sizeof read);
+    if (!c->post_norm)
+      rms_norm(n, c->width, tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer),
+               x[t], read);
+    multiply(c->experts, c->width, tensor(n, p, "model.layers.%d.mlp.gate.weight", layer), read,
+             logits);
+    route(n, layer, logits, probability, selected, gates[t]);
+    for (int e = 0; e < c->experts; e++) {
+      slot[t][e] = 0;
+      for (int o = 0; o < c->experts; o++) slot[t][e] += gates[t][o] > gates[t][e];
+    }
+  }
+  n->routed[layer] = routed;
+  const double most = fmax(ceil((double)b->capacity_factor * c->active * real / c->experts),
+                           (double)b->capacity_minimum);
+  for (int e = 0; e < c->experts; e++)
+    for (int t = 0; t < rows; t++) {
+      int before = 0;
+      if (!(gates[t][e] > 0)) continue;
+      for (int o = 0; o < rows; o++) {
+        if (!(gates[o][e] > 0) || o == t) continue;
+        before += b->capacity_policy == PHIBAL_CAPACITY_GATE ? gates[o][e] > gates[t][e]
+                  : b->capacity_policy == PHIBAL_CAPACITY_SLOT
+                      ? slot[o][e] < slot[t][e] || (slot[o][e] == slot[t][e] && o < t)
+                      : o < t;
+      }
+      n->dropped[t][e] = before >= most;
+      n->routes++;
+      n->drops += n->dropped[t][e];
+    }
+  for (int e = 0; b->capacity_policy == PHIBAL_CAPACITY_GATE && e < c->experts; e++)
+    for (int t = 0; t < rows; t++)
+      for (int o = 0; o < rows; o++)
+        if (n->dropped[t][e] && gates[o][e] > 0 && !n->dropped[o][e])
+          n->margin = fmin(n->margin, gates[o][e] - gates[t][e]);
+}
+
 static void ffn_layer(naive_model *n, const double *p, int call, int layer, row *x, tally *step,
                       double tokens) {
   const model_config *c = &n->config;
   tally whole = {0};
+  if (n->balance.method != BALANCE_DENSE) limit(n, p, call, layer, x);
   for (int s = 0; s < n->batch; s++) {
     tally own = {0};
     for (int t = s * c->sequence; t < (s + 1) * c->sequence; t++) {
@@ -308,7 +362,7 @@ static void ffn_layer(naive_model *n, const double *p, int call, int layer, row 
         rms_norm(n, c->width,
                  tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer), x[t],
                  read);
-      mix(n, p, layer, n->tokens[call][t] < 0, read, added, &own, tokens);
+      mix(n, p, layer, t, n->tokens[call][t] < 0, read, added, &own, tokens);
       if (c->post_norm)
         rms_norm(n, c->width,
                  tensor(n, p, "model.layers.%d.post_feedforward_layernorm.weight", layer), added,
@@ -364,6 +418,7 @@ double naive_loss(naive_model *n, const double *parameters) {
   tally step[NAIVE_LAYERS] = {0};
   n->cross_entropy = n->balance_loss = n->z_loss = n->largest_logit = 0;
   n->margin = INFINITY;
+  n->routes = n->drops = 0;
   n->correct = n->target_count = n->token_count = 0;
   memset(n->count, 0, sizeof n->count);
   memset(n->routed, 0, sizeof n->routed);

@@ -34,7 +34,10 @@ typedef struct naive_model {
   /* (L7) by layer and token of the step: the cut-off less the scores. */
   double required[NAIVE_LAYERS][NAIVE_CALLS * NAIVE_TOKENS][NAIVE_EXPERTS];
   int routed[NAIVE_LAYERS];
-  double margin; /* the smallest gap between a selected and an unselected score */
+  bool dropped[NAIVE_TOKENS][NAIVE_EXPERTS]; /* (E8), of the call's layer at hand */
+  int64_t routes, drops;
+  double margin; /* the smallest gap between a selected and an unselected score, or a
+                    kept and a dropped gate */
   int64_t correct, target_count, token_count;
   double largest_logit;
 } naive_model;

@@ -97,6 +97,8 @@ Test(model, threads_do_not_change_a_bit) {
     balance.bias_scale = 0.5;
     balance.quantile_eta = 0.5f;
     model_losses losses, others;
+    balance.capacity_factor = method % 2 && method != BALANCE_DENSE ? 0.875f : 0;
+    balance.capacity_policy = (phibal_capacity_policy)(method % 3);
     model *one = step(&balance, 1, 1, &losses);
     for (int threads = 2; threads <= 3; threads++) {
       model *other = step(&balance, threads, 1, &others);

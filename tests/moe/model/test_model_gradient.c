@@ -153,7 +153,7 @@ static model *create_clear(const variant *v, naive_model *n, double **parameters
     model *m = create(v, n, seed);
     *parameters = widen(model_parameters(m), model_parameter_count(m));
     naive_loss(n, *parameters);
-    if (n->margin > 0.06) return m;
+    if (n->margin > 0.06 && (n->drops > 0 || v->balance.capacity_factor <= 0)) return m;
     free(*parameters);
     model_destroy(m);
   }
@@ -239,6 +239,9 @@ static void check_losses(const variant *v, const naive_model *n, const model_los
                      v->name);
   cr_assert_float_eq(sum->balance, n->balance_loss, slack * (1 + fabs(n->balance_loss)),
                      "%s: balance %.9g, not %.9g", v->name, sum->balance, n->balance_loss);
+  cr_assert_eq(sum->dropped, n->drops, "%s: %ld dropped, not %ld", v->name, (long)sum->dropped,
+               (long)n->drops);
+  cr_assert_eq(sum->routes, n->routes);
   cr_assert_float_eq(sum->z, n->z_loss, slack * (1 + n->z_loss), "%s: z", v->name);
 }
 
@@ -258,6 +261,8 @@ static void check_variant(const variant *v) {
     sum.targets += losses.targets;
     sum.balance += losses.balance;
     sum.z += losses.z;
+    sum.routes += losses.routes;
+    sum.dropped += losses.dropped;
   }
   cr_assert_eq(model_step_finish(m), PHIBAL_OK, "%s", phibal_status_message());
   check_losses(v, &n, &sum);
@@ -324,6 +329,24 @@ Test(model_gradient, biases) {
   c.experts = 5;
   c.active = 4;
   check_variant(&(variant){"quantile, 4 of 5", c, b, 3, 5});
+}
+
+/* Each micro-batch has its own limit; counts and prices know nothing of it. */
+Test(model_gradient, capacity) {
+  balance_config b = phi;
+  b.capacity_factor = 0.75f;
+  check_variant(&(variant){"token-order, 2 micro-batches", small, b, 2, 5});
+  b.capacity_policy = PHIBAL_CAPACITY_SLOT;
+  b.method = BALANCE_SEQUENCE;
+  check_variant(&(variant){"slot-order, sequence", small, b, 1, 5});
+  b.capacity_policy = PHIBAL_CAPACITY_GATE;
+  b.method = BALANCE_SWITCH_GLOBAL;
+  model_config c = small;
+  c.gate = PHIBAL_GATE_PROBABILITY;
+  check_variant(&(variant){"lowest-gate, 2 micro-batches", c, b, 2, 5});
+  b.capacity_factor = 0.125f;
+  b.capacity_minimum = 2;
+  check_variant(&(variant){"lowest-gate, minimum", small, b, 1, 5});
 }
 
 Test(model_gradient, every_potential) {

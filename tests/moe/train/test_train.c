@@ -232,6 +232,42 @@ Test(train, report_keeps_domains_apart) {
   json_decref(a), json_decref(b);
 }
 
+/* The share of routes beyond the capacity is in each step's line where there is one; the rest of
+   the line does not depend on how many threads dropped them. Nothing is dropped of E C routes or
+   fewer. */
+Test(train, capacity_is_reported) {
+  static const char *const policies[] = {"token-order", "slot-order", "lowest-gate"};
+  for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
+    for (int limited = 0; limited < 3; limited++) {
+      static const char *const factors[] = {"0", "0.5", "8"};
+      run_config config, again;
+      char name[64], alone_name[64];
+      snprintf(name, sizeof name, "%s-%d", policies[p], limited);
+      snprintf(alone_name, sizeof alone_name, "%s-%d-alone", policies[p], limited);
+      configure(&config, PAIRS("balance.capacity_factor", factors[limited], "model.experts", "8",
+                               "balance.capacity_policy", policies[p], "training.threads", "2"));
+      json_decref(run(&config, name));
+      json_t *lines = metrics(name), *line;
+      size_t i, steps = 0;
+      json_array_foreach(lines, i, line) {
+        if (strcmp(json_string_value(json_object_get(line, "type")), "step") != 0) continue;
+        const json_t *dropped = json_object_get(line, "dropped");
+        const double share = json_real_value(dropped);
+        steps++;
+        cr_expect_eq(dropped != NULL, limited > 0);
+        cr_expect(limited == 1 ? share >= 0.5 && share < 1 : share <= 0, "%s: %g", policies[p],
+                  share);
+      }
+      cr_expect_eq(steps, 3);
+      configure(&again, PAIRS("balance.capacity_factor", factors[limited], "model.experts", "8",
+                              "balance.capacity_policy", policies[p], "training.threads", "1"));
+      json_decref(run(&again, alone_name));
+      json_t *alone = metrics(alone_name);
+      cr_expect(json_equal(lines, alone), "%s, %s", policies[p], factors[limited]);
+      json_decref(lines), json_decref(alone);
+    }
+}
+
 /* The folder's config.yaml is a run file that repeats the run. */
 Test(train, config_reproduces_the_run) {
   run_config config, again;
@@ -248,9 +284,10 @@ Test(train, config_reproduces_the_run) {
 
 /* (M5): however a global batch is split into micro-batches, the step leaves the same m, bias and
    loads in every layer, to the bit: a token's experts do not depend on what is computed beside it
-   (gemm_product.c), and loads are summed exactly. Weights after the step agree within the rounding of
-   the gradients' sums only, and under phi a micro-batch is priced by what came before it; so this
-   is about one step from the same weights. The batch has 7 sequences, the splits every size. */
+   (gemm_product.c), and loads are summed exactly. Weights after the step agree within the rounding
+   of the gradients' sums only, and under phi a micro-batch is priced by what came before it; so
+   this is about one step from the same weights. The batch has 7 sequences, the splits every size.
+ */
 Test(train, split_of_the_batch_leaves_m) {
   static const char *const cases[][2] = {
       {"balance.method", "phi"},       {"balance.track", "frequency"},
