@@ -7,6 +7,9 @@
 
    Paired cases, from PAIRED_CASES on, combine features so that each pair of them meets (paired.h).
 
+   Field cases, from FIELD_CASES on, are those of bugs that were seen in the field and that no other
+   number reaches surely: some small numbers of each kind.
+
    Operations that take a potential go through the first nine rows of spec/potentials.def in turn.
    Cases of a later row are numbered from ROW << CASE_ROW_BITS on, so adding a row to the catalogue
    renumbers no case. */
@@ -19,6 +22,7 @@
 
 #define SMALL_CASES (UINT64_C(1) << 32)
 #define PAIRED_CASES (UINT64_C(1) << 36)
+#define FIELD_CASES (UINT64_C(1) << 37)
 enum { CASE_ROW_BITS = 40, CASE_FIRST_POTENTIALS = 9 };
 
 /* The number within its row. */
@@ -27,11 +31,15 @@ static inline uint64_t case_base(uint64_t number) {
 }
 
 static inline bool case_is_paired(uint64_t number) {
-  return case_base(number) >= PAIRED_CASES;
+  return case_base(number) >= PAIRED_CASES && case_base(number) < FIELD_CASES;
+}
+
+static inline bool case_is_field(uint64_t number) {
+  return case_base(number) >= FIELD_CASES;
 }
 
 static inline bool case_is_small(uint64_t number) {
-  return case_base(number) >= SMALL_CASES && !case_is_paired(number);
+  return case_base(number) >= SMALL_CASES && case_base(number) < PAIRED_CASES;
 }
 
 /* The potential of a case that is the turn-th of those on a potential. */

@@ -16,6 +16,19 @@ const char *case_kind_name(case_kind kind) {
   return (unsigned)kind < CASE_KINDS ? names[kind] : "?";
 }
 
+int field_kind_of(uint64_t number) {
+  return case_is_field(number) ? (int)((case_base(number) - FIELD_CASES) % FIELD_KINDS) : -1;
+}
+
+const char *field_kind_name(int field) {
+  static const char *const names[] = {
+#define FIELD(ID, name, what) name,
+      ROUTE_FIELD(FIELD)
+#undef FIELD
+  };
+  return names[field];
+}
+
 /* What a paired case is made of, a column each. */
 enum {
   PAIR_GATE,
@@ -35,6 +48,7 @@ case_kind case_kind_of(uint64_t number) {
                                      CASE_WITHIN_1E4, CASE_WITHIN_80, CASE_NEAR_UNDERFLOW,
                                      CASE_DEAD_EXPERT};
   if (case_is_paired(number)) return logits[paired_level(number, PAIR_LOGITS, 7)];
+  if (case_is_field(number)) return CASE_ORDINARY;
   case_kind kind = (case_kind)(number % CASE_KINDS);
   bool large = kind == CASE_MOST_EXPERTS || kind == CASE_MANY_TOKENS || kind == CASE_E128_K8;
   return large && case_is_small(number) ? CASE_ORDINARY : kind;
@@ -53,7 +67,27 @@ static void choose_paired(route_case *c, uint64_t number) {
   c->mask_kind = paired_level(number, PAIR_MASK, MASKS);
 }
 
+static void choose_field(route_case *c, uint64_t number) {
+  static const int32_t negative[] = {5, 12, 40};
+  const int round = (int)((case_base(number) - FIELD_CASES) / FIELD_KINDS) % FIELD_ROUNDS;
+  phibal_router *router = &c->router;
+  const bool halves = c->field == FIELD_BFLOAT16 || c->field == FIELD_FLOAT16;
+  router->experts = c->field == FIELD_NEGATIVE                   ? negative[round]
+                    : c->field == FIELD_BIAS_PRECISION || halves ? 64
+                                                                 : 16;
+  router->active = c->field == FIELD_NEGATIVE ? 1 + round : router->experts == 64 ? 8 : 4;
+  router->gate = PHIBAL_GATE_SIGMOID;
+  if (c->field == FIELD_NEGATIVE) router->gate = (phibal_gate)(round % 2);
+  if (halves || c->field == FIELD_BIAS_PRECISION) router->gate = (phibal_gate)((round + 2) % 3);
+  router->scale = round == 1 ? 2.5f : 1;
+  c->tokens = 12;
+}
+
 static void choose_shape(route_case *c, uint64_t number) {
+  if (c->field >= 0) {
+    choose_field(c, number);
+    return;
+  }
   if (case_is_paired(number)) {
     choose_paired(c, number);
     return;
@@ -115,8 +149,39 @@ static int bias_variant(const route_case *c) {
   return round / BIAS_TURNS % 2 ? BIAS_NEGATIVE : BIAS_POSITIVE;
 }
 
+/* To the nearest number of so many bits, ties away: x is far from the ends of the format's range.
+ */
+static float round_bits(double x, int bits) {
+  int exponent;
+  const double fraction = frexp(x, &exponent);
+  return (float)ldexp(round(ldexp(fraction, bits)), exponent - bits);
+}
+
+static float one_field_logit(route_case *c) {
+  const double x = random_normal(&c->random);
+  switch (c->field) {
+  case FIELD_EPSILON_46:
+    return (float)(-46 + x / 2);
+  case FIELD_EPSILON_50:
+    return (float)(-50 + x / 2);
+  case FIELD_EPSILON_105:
+    return (float)(-107 + x / 4);
+  case FIELD_NEGATIVE:
+    return (float)(-9 + x);
+  case FIELD_BIAS_PRECISION:
+    return (float)(x / 64);
+  case FIELD_BIASED_GATES:
+    return (float)(-14 + x / 2);
+  case FIELD_BFLOAT16:
+    return round_bits(2 * x, 8);
+  default:
+    return round_bits(2 * x, 11);
+  }
+}
+
 static float one_logit(route_case *c, int32_t expert, int32_t favourite, float base) {
   random_stream *r = &c->random;
+  if (c->field >= 0) return one_field_logit(c);
   /* Of the paired ones, all sigmoids small: an epsilon beside them is seen. */
   if (case_is_paired(c->number) && c->kind == CASE_WITHIN_80)
     return (float)random_uniform(r, -80, -50);
@@ -161,6 +226,8 @@ static float one_logit(route_case *c, int32_t expert, int32_t favourite, float b
  */
 static float one_bias(route_case *c) {
   random_stream *r = &c->random;
+  if (c->field == FIELD_BIAS_PRECISION) return 7.25f + (float)random_integer(r, 0, 1023) / 16384;
+  if (c->field == FIELD_BIASED_GATES) return (float)random_uniform(r, 7, 12);
   static const float values[] = {-0.5f, -0.0f, 0.0f, 0.5f};
   switch (bias_variant(c)) {
   case BIAS_TIES:
@@ -181,12 +248,15 @@ phibal_status route_case_create(uint64_t seed, uint64_t operation, uint64_t numb
   c->random = random_start(seed, operation, number);
   c->kind = case_kind_of(number);
   c->number = number;
+  c->field = field_kind_of(number);
   choose_shape(c, number);
   int32_t E = c->router.experts;
   c->logits = malloc(sizeof(float) * (size_t)(c->tokens * E + 1));
   const bool paired = case_is_paired(number);
-  const bool biased =
-      paired ? paired_level(number, PAIR_BIAS, BIASES) != BIAS_NONE : c->kind == CASE_BIAS;
+  const bool biased = c->field >= 0
+                          ? c->field == FIELD_BIAS_PRECISION || c->field == FIELD_BIASED_GATES
+                      : paired ? paired_level(number, PAIR_BIAS, BIASES) != BIAS_NONE
+                               : c->kind == CASE_BIAS;
   if (c->kind == CASE_PADDING) c->mask_kind = MASK_NAN;
   if (biased) c->bias = malloc(sizeof(float) * (size_t)E);
   if (c->mask_kind) c->mask = malloc((size_t)c->tokens);

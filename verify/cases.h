@@ -39,8 +39,33 @@ typedef enum case_kind {
       CASE_KINDS
 } case_kind;
 
+/* FIELD(ID, "name", what it is): cases of the field's bugs (case_number.h). */
+#define ROUTE_FIELD(FIELD)                                                                         \
+  FIELD(EPSILON_46, "sigmoid-epsilon", "all logits near -46")                                      \
+  FIELD(EPSILON_50, "sigmoid-epsilon", "all logits near -50")                                      \
+  FIELD(EPSILON_105, "sigmoid-epsilon", "all logits near -105: in binary32 all sigmoids are 0")    \
+  FIELD(NEGATIVE, "all-negative", "all logits negative, E no multiple of 32")                      \
+  FIELD(BIAS_PRECISION, "bias-precision", "biases that 8 bits do not tell apart")                  \
+  FIELD(BIASED_GATES, "biased-gates", "large biases beside small sigmoids")                        \
+  FIELD(BFLOAT16, "half-logits", "logits that bfloat16 holds")                                     \
+  FIELD(FLOAT16, "half-logits", "logits that binary16 holds")
+
+enum {
+#define FIELD(ID, name, what) FIELD_##ID,
+  ROUTE_FIELD(FIELD)
+#undef FIELD
+      FIELD_KINDS,
+  FIELD_ROUNDS = 3,
+  ROUTE_FIELD_CASES = FIELD_KINDS * FIELD_ROUNDS
+};
+
+/* -1 if it is none. */
+int field_kind_of(uint64_t number);
+const char *field_kind_name(int field);
+
 typedef struct route_case {
   case_kind kind;
+  int field;
   uint64_t number;
   int64_t tokens;
   phibal_router router;

@@ -1,6 +1,7 @@
 /* The catalogue's operations, and cases as named tensors. */
 #include "operation.h"
 #include "case_number.h"
+#include "cases.h"
 #include "paired.h"
 #include <stdarg.h>
 #include <string.h>
@@ -83,11 +84,16 @@ uint64_t operation_number(const operation *o, uint64_t i) {
 
 /* Of a step on potentials the rows come twice, with five potentials of the first nine each time,
    and once more for each later potential. */
+static int64_t field_count(const operation *o) {
+  return strcmp(o->family, "route") == 0 ? ROUTE_FIELD_CASES : 0;
+}
+
 int64_t operation_paired_count(const operation *o) {
   switch (o->pairs) {
   case PAIRS_ROWS:
     return PAIRED_ROWS *
-           (o->potentials ? 2 + PHIBAL_POTENTIAL_COUNT - (int64_t)CASE_FIRST_POTENTIALS : 1);
+               (o->potentials ? 2 + PHIBAL_POTENTIAL_COUNT - (int64_t)CASE_FIRST_POTENTIALS : 1) +
+           field_count(o);
   case PAIRS_PARAMETERS:
     return loads_paired_count();
   case PAIRS_TRACES:
@@ -103,6 +109,8 @@ int64_t operation_paired_count(const operation *o) {
 uint64_t operation_paired_number(const operation *o, int64_t i) {
   if (o->pairs == PAIRS_PARAMETERS) return loads_paired_number(i);
   const uint64_t first = 2 * PAIRED_ROWS, n = (uint64_t)i;
+  const int64_t field = i - (operation_paired_count(o) - field_count(o));
+  if (field >= 0) return FIELD_CASES + (uint64_t)field;
   if (!o->potentials || n < first) return PAIRED_CASES + n;
   return ((CASE_FIRST_POTENTIALS + (n - first) / PAIRED_ROWS) << CASE_ROW_BITS) + PAIRED_CASES +
          (n - first) % PAIRED_ROWS;

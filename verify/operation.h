@@ -119,7 +119,7 @@ extern const backend backend_cpu;
 
 /* The number of an operation's i-th case (case_number.h). */
 uint64_t operation_number(const operation *o, uint64_t i);
-/* How many paired cases (paired.h) it has, and the number of the i-th. */
+/* How many paired cases (paired.h) it has, field cases after them, and the number of the i-th. */
 int64_t operation_paired_count(const operation *o);
 uint64_t operation_paired_number(const operation *o, int64_t i);
 /* Makes a case; after PHIBAL_OK, operation_case_clear. PHIBAL_ERROR_ARGUMENT: no case has this

@@ -16,7 +16,8 @@ enum { PRECISION = 96, RECORDED_PRECISION = 256, MOST_PRECISION = 3072 };
 enum { STREAM_FORWARD = 1, STREAM_BACKWARD, STREAM_SEQUENCE };
 
 const char *operation_kind_route(uint64_t number) {
-  return case_kind_name(case_kind_of(number));
+  const int field = field_kind_of(number);
+  return field < 0 ? case_kind_name(case_kind_of(number)) : field_kind_name(field);
 }
 
 /* Golden vectors hold the value nearest to the exact one, also where max + log(sum) cancels down to
@@ -104,15 +105,64 @@ static bool has_ties(const route_case *r) {
   return false;
 }
 
+/* Scores as (R2) has them, but with the bias in 8 bits if asked for. */
+static void scores_of(const route_case *r, int64_t token, bool short_bias, double *score) {
+  for (int32_t e = 0; e < r->router.experts; e++) {
+    float x = r->logits[token * r->router.experts + e];
+    if (r->router.gate == PHIBAL_GATE_SIGMOID) x = core_sigmoid(x);
+    float bias = r->bias ? r->bias[e] : 0;
+    if (short_bias) {
+      uint32_t bits;
+      memcpy(&bits, &bias, sizeof bits);
+      bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+      memcpy(&bias, &bits, sizeof bias);
+    }
+    score[e] = (double)x + (double)bias;
+  }
+}
+
+/* The k largest, in the order of (R2). */
+static void select_scores(const route_case *r, const double *score, int32_t *experts) {
+  bool taken[PHIBAL_MAX_EXPERTS] = {0};
+  for (int32_t s = 0; s < r->router.active; s++) {
+    int32_t best = -1;
+    for (int32_t e = 0; e < r->router.experts; e++)
+      if (!taken[e] && (best < 0 || score[e] > score[best])) best = e;
+    taken[best] = true;
+    experts[s] = best;
+  }
+}
+
 /* Whether a token has fewer than k experts with a score of at least 0. */
 static bool takes_negative(const route_case *r, int64_t token) {
-  int32_t E = r->router.experts, positive = 0;
-  for (int32_t e = 0; e < E; e++) {
-    float x = r->logits[token * E + e];
-    if (r->router.gate == PHIBAL_GATE_SIGMOID) x = core_sigmoid(x);
-    positive += (double)x + (double)r->bias[e] >= 0;
-  }
+  double score[PHIBAL_MAX_EXPERTS];
+  int32_t positive = 0;
+  scores_of(r, token, false, score);
+  for (int32_t e = 0; e < r->router.experts; e++) positive += score[e] >= 0;
   return positive < r->router.active;
+}
+
+/* Whether 10^-20 beside the sum of the selected sigmoids, or of all of them, is seen in binary32.
+ */
+static bool shows_epsilon(const route_case *r, int64_t token) {
+  const int32_t E = r->router.experts;
+  double score[PHIBAL_MAX_EXPERTS], selected = 0;
+  int32_t experts[PHIBAL_MAX_EXPERTS];
+  scores_of(r, token, false, score);
+  select_scores(r, score, experts);
+  for (int32_t s = 0; s < r->router.active; s++)
+    selected += (double)core_sigmoid(r->logits[token * E + experts[s]]);
+  return selected < 1e-13;
+}
+
+static bool changed_by_short_bias(const route_case *r, int64_t token) {
+  double score[PHIBAL_MAX_EXPERTS];
+  int32_t experts[2][PHIBAL_MAX_EXPERTS];
+  for (int i = 0; i < 2; i++) {
+    scores_of(r, token, i, score);
+    select_scores(r, score, experts[i]);
+  }
+  return memcmp(experts[0], experts[1], sizeof(int32_t) * (size_t)r->router.active) != 0;
 }
 
 static void add_routing_flags(operation_case *c, const route_case *r) {
@@ -126,8 +176,16 @@ static void add_routing_flags(operation_case *c, const route_case *r) {
   if (has_ties(r)) case_flag(c, FLAG_TIES);
   if (r->mask) case_flag(c, FLAG_PADDING);
   if (r->bias) case_flag(c, FLAG_BIAS);
-  for (int64_t t = 0; r->bias && t < r->tokens; t++)
-    if (takes_negative(r, t)) case_flag(c, FLAG_NEGATIVE_BIAS);
+  const bool sigmoid = r->router.gate == PHIBAL_GATE_SIGMOID;
+  if (sigmoid && r->bias) case_flag(c, FLAG_BIASED_GATES);
+  for (int64_t t = 0; t < r->tokens && t < 100; t++) {
+    if (r->mask && !r->mask[t]) continue;
+    const bool negative = takes_negative(r, t);
+    if (r->bias && negative) case_flag(c, FLAG_NEGATIVE_BIAS);
+    if (negative && r->router.experts % 32) case_flag(c, FLAG_ALL_NEGATIVE);
+    if (sigmoid && shows_epsilon(r, t)) case_flag(c, FLAG_SIGMOID_EPSILON);
+    if (r->bias && changed_by_short_bias(r, t)) case_flag(c, FLAG_BIAS_PRECISION);
+  }
 }
 
 /* The generated routing case, as parameters and inputs. */
@@ -136,6 +194,8 @@ static void add_routing(operation_case *c, const route_case *r, int64_t tokens, 
   case_integer(c, "k", r->router.active);
   case_text(c, "gate", gate_names[r->router.gate]);
   case_real(c, "scale", (double)r->router.scale);
+  if (r->field == FIELD_BFLOAT16) case_text(c, "logits-format", "bfloat16");
+  if (r->field == FIELD_FLOAT16) case_text(c, "logits-format", "binary16");
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, tokens, E);
   if (logits) memcpy(logits, r->logits, sizeof(float) * (size_t)(tokens * E));
   float *bias = r->bias && selecting ? case_add_input(c, "bias", TENSOR_F32, 1, E) : NULL;
@@ -526,6 +586,7 @@ phibal_status operation_sequence_loss_make(operation_case *c) {
   case_real(c, "alpha", random_uniform(&r.random, 0.001, 1));
   add_routing(c, &r, tokens / sequences * sequences, true);
   case_flag(c, FLAG_SEQUENCES);
+  if (r.bias) case_flag(c, FLAG_ROUTING_MAP);
   case_flag(c, FLAG_K_NORMALISATION);
   case_add_output(c, OUTPUT_SEQUENCE_LOSS, "loss", TENSOR_F64, 1, (int64_t)1);
   route_case_destroy(&r);

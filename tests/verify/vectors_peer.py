@@ -132,14 +132,26 @@ def router_forward(case, fault):
             if fault == "bfloat16 scores":
                 score = [bf16(v) for v in prob]
         if bias:
-            score = [v + b for v, b in zip(score, bias)]
+            score = [v + (bf16(b) if fault == "bias in bfloat16" else b) for v, b in zip(score, bias)]
             if fault == "unset scores are 0":
                 score = [max(v, 0.0) for v in score]
-        chosen = top_k(score, k, fault)
+        if fault == "experts padded with 0":
+            chosen = [min(e, width - 1) for e in top_k(score + [0.0] * (-width % 32), k)]
+        else:
+            chosen = top_k(score, k, fault)
         if gate == "sigmoid":
             some = [logs[e] for e in chosen]
             part = [math.exp(v - max(some)) for v in some]
             g = [v / math.fsum(part) for v in part]
+            if fault == "epsilon in the sum of sigmoids":
+                part = [sigmoid(x[e]) for e in chosen]
+                g = [v / (math.fsum(part) + 1e-20) for v in part]
+            if fault == "bias in the gates" and bias:
+                part = [sigmoid(x[e]) + bias[e] for e in chosen]
+                g = [v / math.fsum(part) for v in part]
+            if fault == "gates from biased scores" and bias:
+                part = [f32(f32(f32(sigmoid(x[e])) + bias[e]) - bias[e]) for e in chosen]
+                g = [v / math.fsum(part) if math.fsum(part) else math.nan for v in part]
         elif gate == "topk-softmax" and k > 1 and fault != "gates not renormalised":
             logits = [x[e] for e in chosen]
             if bias and fault == "bias in the gates":
@@ -147,6 +159,8 @@ def router_forward(case, fault):
             g = softmax(logits, fault)
         else:
             g = [prob[e] for e in chosen]
+        if fault == "in the logits' format" and "logits-format" in p:
+            g = [bf16(v) for v in g]
         if fault == "E = 128 and k = 8" and width == 128 and k == 8:
             g[7] = g[6]
         if fault != "no routed scaling":
@@ -213,7 +227,7 @@ def sequence_loss(case, fault):
                 prob, score = [v / math.fsum(s) for v in s], [f32(sigmoid(v)) for v in x]
             else:
                 prob, score = softmax(x), list(x)
-            if bias:
+            if bias and fault != "the map without the bias":
                 score = [v + b for v, b in zip(score, bias)]
             for e in top_k(score, k):
                 counts[e] += 1
@@ -503,7 +517,9 @@ def loss_trace(case, fault):
             total = math.fsum(s) + (1e-20 if fault == "epsilon in the sum of sigmoids" else 0)
             score, slope, prob = [exact_sigmoid(v) for v in x], [sigmoid(-v) for v in x], [v / total for v in s]
         else:
-            score, slope, prob = x, [1.0] * E, softmax(x, fault)
+            score, slope, prob = x, [1.0] * E, softmax(x)
+            if fault == "softmax twice":
+                prob = softmax(prob)
         routed = score if fault == "the map without the bias" or not bias else [v + b for v, b in zip(score, bias)]
         lse = max(x) + math.log(math.fsum(math.exp(v - max(x)) for v in x)) if method == "z-loss" else 0
         return x, prob, slope, top_k(routed, k), lse
@@ -961,6 +977,13 @@ FAULTS = [
     ("softmax without a shift", "router-forward", "within-1e4"),
     ("bias in the gates", "router-forward", "bias"),
     ("unset scores are 0", "router-forward", "negative-bias"),
+    ("epsilon in the sum of sigmoids", "router-forward", "sigmoid-epsilon"),
+    ("experts padded with 0", "router-forward", "all-negative"),
+    ("bias in bfloat16", "router-forward", "bias-precision"),
+    ("gates from biased scores", "router-forward", "biased-gates"),
+    ("in the logits' format", "router-forward", "half-logits"),
+    ("the map without the bias", "sequence-loss", "routing-map"),
+    ("softmax twice", "loss-trace", "double-softmax"),
     # Rounding makes ties everywhere, so that no flag stands out.
     ("bfloat16 scores", "router-forward", None),
     ("E = 128 and k = 8", "router-forward", "e128-k8"),
