@@ -84,10 +84,12 @@ void lora_apply(const lora *l);
 phibal_status lora_save(const char *folder, const lora_config *config,
                         const model_config *model_options, const char *base,
                         const safetensors_file *training);
-/* Adds adapters to the weights of a model. PHIBAL_ERROR_UNSUPPORTED: variants, that is every key of
-   adapter_config.json that is neither read nor known to change nothing (DoRA, modules saved whole,
-   PiSSA, aLoRA), and a module that it leaves out; PHIBAL_ERROR_FORMAT names a tensor without its
-   partner, or that fits no matrix. */
+/* Adds adapters to the weights of a model; with use_dora, row i of W + s B A becomes
+   magnitude_i of its own length. PHIBAL_ERROR_UNSUPPORTED: variants, that is every key of
+   adapter_config.json that is neither read nor known to change nothing (modules saved whole, PiSSA,
+   aLoRA), DoRA of experts and of the embedding, and a module that it leaves out;
+   PHIBAL_ERROR_FORMAT names a tensor without its partner, or that fits no matrix;
+   PHIBAL_ERROR_NONFINITE a row of DoRA that is 0. */
 phibal_status lora_merge(const char *folder, const hf_architecture *architecture,
                          const model_config *model_options, model *m);
 

@@ -16,6 +16,7 @@
 #define FROM_TRAINING "lora."
 #define LORA_A ".lora_A.weight"
 #define LORA_B ".lora_B.weight"
+#define MAGNITUDE ".lora_magnitude_vector"
 #define EMBEDDING "model.embed_tokens"
 #define EMBEDDING_A ".lora_embedding_A"
 #define EMBEDDING_B ".lora_embedding_B"
@@ -369,7 +370,7 @@ static bool are_matrices(const json_t *parameters) {
 /* *config, which is to be released, is the whole of it. */
 static phibal_status read_config(const char *folder, json_t **config) {
   /* These change nothing of what the tensors say. Any other key that says something is a variant
-     that phibal does not have: use_dora, alora_invocation_tokens, lora_bias ... */
+     that phibal does not have: alora_invocation_tokens, lora_bias ... */
   static const char *const plain[] = {"peft_type",         "r",
                                       "lora_alpha",        "auto_mapping",
                                       "peft_version",      "base_model_name_or_path",
@@ -381,7 +382,7 @@ static phibal_status read_config(const char *folder, json_t **config) {
                                       "lora_ga_config",    "megatron_core",
                                       "qalora_group_size", "runtime_config",
                                       "rank_pattern",      "alpha_pattern",
-                                      "use_rslora"};
+                                      "use_rslora",        "use_dora"};
   json_t *json = NULL, *value;
   const char *key;
   char *path = string_format("%s/adapter_config.json", folder);
@@ -412,10 +413,11 @@ static phibal_status read_config(const char *folder, json_t **config) {
       status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: '%s' is %s, expected an object", path,
                                  objects[i], hf_json_show(object, shown));
   }
-  bool stabilised;
+  bool said;
   int32_t rank;
   float scale;
-  if (!status) status = hf_json_boolean(json, path, "use_rslora", &stabilised);
+  if (!status) status = hf_json_boolean(json, path, "use_rslora", &said);
+  if (!status) status = hf_json_boolean(json, path, "use_dora", &said);
   if (!status) status = find_scale(json, path, "", &rank, &scale);
   *config = json;
   free(path);
@@ -486,17 +488,18 @@ static const hf_part *part_of(const char *name, const hf_part *parts, int64_t co
   return NULL;
 }
 
-/* A factor of a shape, in a type that hf_reads: *numbers is to be freed. */
+/* A factor of a shape, or with no columns a vector, in a type that hf_reads: *numbers is to be
+   freed. */
 static phibal_status take_factor(const safetensors_file *file, const char *name, int64_t rows,
                                  int64_t columns, float **numbers) {
   const int64_t shape[] = {rows, columns};
+  const size_t count = (size_t)(rows * (columns ? columns : 1));
   const safetensors_tensor *t = safetensors_find(file, name);
   *numbers = NULL;
   const safetensors_dtype type = t && hf_reads(t->dtype) ? t->dtype : SAFETENSORS_F32;
-  phibal_status status = safetensors_get(file, name, type, 2, shape, &t);
+  phibal_status status = safetensors_get(file, name, type, columns ? 2 : 1, shape, &t);
   if (!status) status = safetensors_check_finite(file->name, t);
-  if (!status && !(*numbers = malloc((size_t)(rows * columns) * sizeof **numbers)))
-    status = memory_error();
+  if (!status && !(*numbers = malloc(count * sizeof **numbers))) status = memory_error();
   if (!status) hf_numbers(t, *numbers);
   return status;
 }
@@ -512,14 +515,42 @@ static phibal_status add_product(float *w, int64_t m, int64_t n, int32_t rank, c
   return PHIBAL_OK;
 }
 
+/* DoRA (Liu et al., arXiv:2402.09353, equation 5): row i of w, which has the product, becomes
+   magnitude_i w_i / |w_i|; the norm is within 2^-50 of itself, and three roundings follow. */
+static phibal_status set_magnitudes(const safetensors_file *file, const char *a_name, float *w,
+                                    int64_t m, int64_t n) {
+  char name[256], longer[256];
+  float *magnitude = NULL;
+  snprintf(name, sizeof name, "%.*s" MAGNITUDE, (int)(strlen(a_name) - (sizeof LORA_A - 1)),
+           a_name);
+  snprintf(longer, sizeof longer, "%.240s.weight", name);
+  phibal_status status =
+      take_factor(file, safetensors_find(file, longer) ? longer : name, m, 0, &magnitude);
+  for (int64_t i = 0; i < m && !status; i++) {
+    double square = 0;
+    for (int64_t j = 0; j < n; j++) square += (double)w[i * n + j] * (double)w[i * n + j];
+    if (square <= 0)
+      status =
+          phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                            "%s: '%s': row %lld of the matrix with its adapter is 0, which has "
+                            "no direction",
+                            file->name, name, (long long)i);
+    const float factor = square > 0 ? (float)((double)magnitude[i] / sqrt(square)) : 0;
+    for (int64_t j = 0; j < n; j++) w[i * n + j] *= factor;
+  }
+  free(magnitude);
+  return status;
+}
+
 static phibal_status merge_matrix(const safetensors_file *file, const char *a_name,
                                   const char *b_name, const hf_part *part, int32_t rank,
-                                  float scale) {
+                                  float scale, bool dora) {
   const int64_t m = part->shape[0], n = part->shape[1];
   float *a = NULL, *b = NULL;
   phibal_status status = take_factor(file, a_name, rank, n, &a);
   if (!status) status = take_factor(file, b_name, m, rank, &b);
   if (!status) status = add_product(part->data, m, n, rank, b, a, scale);
+  if (!status && dora) status = set_magnitudes(file, a_name, part->data, m, n);
   free(a);
   free(b);
   return status;
@@ -560,6 +591,20 @@ static bool is_of_embedding(const safetensors_file *file, const model_config *mo
     return true;
   return !model_options->untied_head && safetensors_find(file, PREFIX EMBEDDING EMBEDDING_A) &&
          (!strcmp(name, PREFIX HEAD LORA_A) || !strcmp(name, PREFIX HEAD LORA_B));
+}
+
+/* DoRA of a matrix's own module is read; of parameters (experts, and what is listed beside them)
+   PEFT has none, and the embedding's magnitudes are of columns. */
+static phibal_status check_dora(const json_t *config, const char *path, const char *module) {
+  char parameter[176], shown[HF_SHOWN];
+  snprintf(parameter, sizeof parameter, "%s.weight", module);
+  if (!strstr(module, ".experts.") && strcmp(module, EMBEDDING) &&
+      !is_named(json_object_get(config, "target_parameters"), parameter))
+    return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                           "%s: 'use_dora' of %s: of experts, of 'target_parameters' and of the "
+                           "embedding phibal has none",
+                           path, hf_json_show_text(module, shown));
 }
 
 /* PEFT saves an embedding and a head along with their adapters: the name of such a tensor in the
@@ -605,6 +650,7 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
   safetensors_file file = {0};
   json_t *config = NULL;
   phibal_status status = read_config(folder, &config);
+  const bool dora = json_is_true(json_object_get(config, "use_dora"));
   char *path = string_format("%s/adapter_model.safetensors", folder);
   hf_part *parts = hf_parts_make(architecture, model_options, m, &count);
   if (!status && (!path || !parts)) status = memory_error();
@@ -621,6 +667,7 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
     snprintf(module, sizeof module, "%.*s", end ? (int)(end - begin) : 0, begin);
     if (*module) status = check_named(config, path, module);
     if (!status) status = find_scale(config, path, module, &rank, &scale);
+    if (!status && dora) status = check_dora(config, path, module);
     if (status) break;
     if (is_of_embedding(&file, model_options, tensor->name)) {
       if (!strcmp(module, EMBEDDING))
@@ -629,8 +676,14 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
         head_scale = scale;
       continue;
     }
-    const hf_part *part = part_of(tensor->name, parts, count);
     char shown[HF_SHOWN], partner[160];
+    if (dora && *module && !strncmp(end, MAGNITUDE, sizeof MAGNITUDE - 1)) {
+      snprintf(partner, sizeof partner, "%.*s" LORA_A, (int)(end - tensor->name), tensor->name);
+      if (!safetensors_find(&file, partner))
+        status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no tensor '%s'", path, partner);
+      continue;
+    }
+    const hf_part *part = part_of(tensor->name, parts, count);
     if (!part) {
       status =
           phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: tensor %s matches no matrix of the model",
@@ -642,7 +695,7 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
              tensor->name, is_a ? LORA_B : LORA_A);
     /* B's turn comes with its A. */
     if (is_a)
-      status = merge_matrix(&file, tensor->name, partner, part, rank, scale);
+      status = merge_matrix(&file, tensor->name, partner, part, rank, scale, dora);
     else if (!safetensors_find(&file, partner))
       status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no tensor '%s'", path, partner);
   }

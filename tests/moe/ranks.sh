@@ -11,7 +11,7 @@ begin() { # an empty folder with a token file
   rm -rf "$folder"
   mkdir -p "$folder/text"
   cd "$folder"
-  cp "$source/README.md" "$source/spec/SPEC.md" text/
+  texts text/a.md text/b.md
   "$phibal" data build --out data --domain text=text/ --validation 0 >log 2>&1 || fail "data build"
 }
 on() { # RANKS ARGUMENT...

@@ -1,10 +1,14 @@
 # What the tests of `phibal train` share; read by them.
 fail() { echo "FAIL: $*" >&2; [ ! -s error ] || cat error >&2; exit 1; }
-begin_with_corpus() { # OPTION...: $folder, empty but for a corpus of the manual's text; of `data build`
+texts() { # FILE FILE: invented text of 11 and of 21 kB
+  awk -v seed=1 -v words=2050 -f "$source/tests/moe/words.awk" >"$1"
+  awk -v seed=2 -v words=3800 -f "$source/tests/moe/words.awk" >"$2"
+}
+begin_with_corpus() { # OPTION...: $folder, empty but for a corpus of invented text; of `data build`
   rm -rf "$folder"
   mkdir -p "$folder/text"
   cd "$folder"
-  cp "$source/README.md" "$source/spec/SPEC.md" text/
+  texts text/a.md text/b.md
   "$phibal" data build --out data --domain text=text/ "$@" >log 2>error || fail "data build"
 }
 lines() { sed 's/"tokens_per_second":[^,]*,//; s/"seconds":[^,]*,//' "$1/metrics.jsonl"; }

@@ -4,22 +4,13 @@
 # same bits each time, stopped and resumed too, in bfloat16 as well; what the kernels lack is refused by name.
 # usage: train_device.sh PHIBAL FOLDER [DEVICE]
 set -eu
-phibal=$(realpath "$1") folder=$2 device=${3:-host-cuda}
+phibal=$(realpath "$1") folder=$2 device=${3:-host-cuda} words=$(realpath "$(dirname "$0")/../words.awk")
 rm -rf "$folder"
 mkdir -p "$folder/text"
 cd "$folder"
 fail() { echo "FAIL: $*" >&2; exit 1; }
 
-# Text that stays: with another one a token's choice between two experts may hang on the order of a sum, which differs.
-awk 'function draw(n) { state = state * 16807 % 2147483647; return state % n }
-  BEGIN {
-    state = 1
-    letters = "eeeeeeetttttaaaaooooiiinnnsssrrrhhhddlluucmmfpgwybvkxjqz"
-    for (word = 1; word <= 24000; word++) {
-      for (n = 1 + draw(4) + draw(5); n > 0; n--) printf "%s", substr(letters, 1 + draw(length(letters)), 1)
-      printf "%s", word % 72 == 0 ? ".\n\n" : word % 12 == 0 ? "\n" : draw(9) ? " " : ", "
-    }
-  }' >text/words.md
+awk -v seed=1 -v words=24000 -f "$words" >text/words.md
 "$phibal" data build --out data --domain text=text/ >log 2>&1 || { cat log >&2; fail "data build"; }
 
 train() { # NAME OPTION...

@@ -172,13 +172,15 @@ def check_adapters_of_peft(scratch, fixture):
     expected = load_file(fixture / "expected.safetensors")
     tokens = expected["tokens"].long()
     options = {True: {}, "gaussian": dict(use_rslora=True), "eighths": dict(
-        rank_pattern={"o_proj": 4}, alpha_pattern={"1.self_attn.q_proj": 3}), "pissa": {}, "olora": {}}
+        rank_pattern={"o_proj": 4}, alpha_pattern={"1.self_attn.q_proj": 3}), "pissa": {}, "olora": {},
+        "DoRA": dict(use_dora=True), "DoRA, rsLoRA": dict(use_dora=True, use_rslora=True), "DoRA, patterns": dict(
+            use_dora=True, rank_pattern={"o_proj": 4}, alpha_pattern={"1.self_attn.q_proj": 3})}
     for begin, more in options.items():
         torch.manual_seed(1)
         targets = ["q_proj", "o_proj"] + (["embed_tokens"] if begin is True else [])
         model = peft.get_peft_model(load(fixture), peft.LoraConfig(
             r=2, lora_alpha=8, target_modules=targets,
-            init_lora_weights=True if begin == "eighths" else begin, **more))
+            init_lora_weights=begin if begin in (True, "gaussian", "pissa", "olora") else True, **more))
         for name, parameter in model.named_parameters():
             if "lora_" in name:
                 parameter.data += 0.3 * torch.randn(parameter.shape)

@@ -197,7 +197,7 @@ Test(lora, refuses) {
   "{\"peft_type\": \"LORA\", \"r\": 2, \"lora_alpha\": 4, \"target_modules\": " targets
 #define PLAIN PLAIN_FOR("[\"q_proj\"]")
   expect_refused(&p, folder, "{\"peft_type\": \"LOHA\"}", PHIBAL_ERROR_UNSUPPORTED, "\"LOHA\"");
-  expect_refused(&p, folder, PLAIN ", \"use_dora\": true}", PHIBAL_ERROR_UNSUPPORTED, "use_dora");
+  expect_refused(&p, folder, PLAIN ", \"use_dora\": 1}", PHIBAL_ERROR_FORMAT, "'use_dora'");
   expect_refused(&p, folder, PLAIN ", \"bias\": \"all\"}", PHIBAL_ERROR_UNSUPPORTED, "'bias'");
   expect_refused(&p, folder, PLAIN ", \"rank_pattern\": [4]}", PHIBAL_ERROR_FORMAT,
                  "'rank_pattern' is [4]");
@@ -293,6 +293,19 @@ Test(lora, refuses) {
     put_text(folder, "adapter_config.json", named[i].config);
     must(lora_merge(folder, a, &p.config, p.m));
   }
+  /* DoRA without its magnitudes, and magnitudes without DoRA or their factors; of experts. */
+  expect_refused(&p, folder, PLAIN ", \"use_dora\": true}", PHIBAL_ERROR_FORMAT,
+                 "q_proj.lora_magnitude_vector");
+  char *with_m = string_format("%s.lora_magnitude_vector", q);
+  const safetensors_tensor three[3] = {
+      tensors[0],
+      tensors[1],
+      {.name = with_m, .dtype = SAFETENSORS_F32, .dimensions = 1, .shape = {24}, .data = numbers}};
+  must(safetensors_write(path, three, 3, NULL, 0));
+  expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "matches no matrix");
+  must(safetensors_write(path, three + 2, 1, NULL, 0));
+  expect_refused(&p, folder, PLAIN ", \"use_dora\": true}", PHIBAL_ERROR_FORMAT, "lora_A.weight");
+  free(with_m);
   must(safetensors_write(path, tensors, 1, NULL, 0));
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "lora_B.weight");
   must(safetensors_write(path, tensors + 1, 1, NULL, 0));
@@ -306,6 +319,8 @@ Test(lora, refuses) {
                  PHIBAL_ERROR_UNSUPPORTED, "of experts");
   expect_refused(&p, folder, PLAIN_FOR("[\"up_proj\"], \"alpha_pattern\": {\"up_proj\": 3}}"),
                  PHIBAL_ERROR_UNSUPPORTED, "of experts");
+  expect_refused(&p, folder, PLAIN_FOR("[\"up_proj\"], \"use_dora\": true}"),
+                 PHIBAL_ERROR_UNSUPPORTED, "'use_dora' of");
   tensors[0].name = ADAPTED_PREFIX "model.layers.9.self_attn.q_proj.lora_A.weight";
   must(safetensors_write(path, tensors, 1, NULL, 0));
   expect_refused(&p, folder, PLAIN "}", PHIBAL_ERROR_FORMAT, "matches no matrix");

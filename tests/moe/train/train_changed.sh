@@ -8,7 +8,7 @@ phibal=$(realpath "$1") folder=$2 source=$(realpath "$3")
 rm -rf "$folder"
 mkdir -p "$folder/text"
 cd "$folder"
-cp "$source/spec/SPEC.md" "$source/spec/ERRATA.md" "$source/README.md" text/
+texts text/a.md text/b.md
 "$phibal" data build --out built --domain text=text/ >log 2>error || fail "data build"
 options="--config tiny --threads 1 --batch 2 --quiet --set model.layers=2 --set model.width=32
   --set model.sequence=32 --set checkpoint.every=4 --set checkpoint.keep=2 --set evaluation.every=0"

@@ -9,7 +9,7 @@ mkdir -p "$folder/text"
 cd "$folder"
 fail() { echo "FAIL: $*" >&2; exit 1; }
 
-cp "$source/spec/SPEC.md" "$source/spec/ERRATA.md" "$source/README.md" text/
+for seed in 1 2; do awk -v seed=$seed -v words=3000 -f "$source/tests/moe/words.awk" >text/$seed.md; done
 "$phibal" data build --out data --domain text=text/ >log 2>&1 || { cat log >&2; fail "data build"; }
 
 train() { # NAME OPTION...

@@ -9,7 +9,7 @@ rm -rf "$folder"
 mkdir -p "$folder/text"
 cd "$folder"
 
-cp "$source/README.md" "$source/spec/SPEC.md" text/
+texts text/a.md text/b.md
 "$phibal" data build --out data --domain text=text/ --validation 0 >log 2>&1 || { cat log >&2; fail "data build"; }
 
 options="--config tiny --data data/train.tokens --threads 1 --batch 2 --quiet --steps 40
