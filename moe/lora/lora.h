@@ -76,7 +76,7 @@ void lora_gradients(lora *l);
 void lora_apply(const lora *l);
 
 /* Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors, with the names
-   that modules have in a checkpoint (experts one by one).
+   that modules have in a checkpoint (experts one by one; read also as PEFT saves fused ones).
 
    Writes those of a checkpoint's training.safetensors into a folder, which must not be there or be
    empty, in such a way that PEFT loads all of them where transformers 5 has the experts fused;

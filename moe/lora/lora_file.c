@@ -335,8 +335,12 @@ static phibal_status find_scale(const json_t *config, const char *path, const ch
     status = phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: 'r' is %d", path, *rank);
   if (status) return status;
   const bool stabilised = json_is_true(json_object_get(config, "use_rslora"));
-  /* PEFT joins an expert's gate and up to one adapter of rank 2 r: sqrt(2 r), and no pattern. */
-  if ((special || stabilised) && strstr(module, ".experts."))
+  /* PEFT joins an expert's gate and up to one adapter of rank 2 r: sqrt(2 r), and no pattern. What
+     it has saved of fused experts says what they have. */
+  const bool one = strstr(module, ".experts.") &&
+                   !string_ends_with(module, ".experts.gate_up_proj") &&
+                   !string_ends_with(module, ".experts.down_proj");
+  if ((special || stabilised) && one)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "%s: use_rslora, rank_pattern or alpha_pattern of experts, which PEFT "
                              "scales by other factors where transformers 5 has them fused",
@@ -357,12 +361,17 @@ static bool begins_beside(const json_t *how) {
   return known;
 }
 
-/* Parameters that are matrices of their own, which the names in the file say. */
-static bool are_matrices(const json_t *parameters) {
+/* The parameters of a layer's experts, in the order in which PEFT wraps them. */
+static const char *const fused_names[] = {"gate_up_proj", "down_proj"};
+
+/* Parameters that are matrices of their own, which the names in the file say, or hold experts. */
+static bool are_known(const json_t *parameters) {
   bool all = json_is_array(parameters);
   for (size_t i = 0; i < json_array_size(parameters); i++) {
     const char *name = json_string_value(json_array_get(parameters, i));
-    all &= name && string_ends_with(name, ".weight");
+    const char *word = name ? last_word(name) : "";
+    all &=
+        !strcmp(word, "weight") || !strcmp(word, fused_names[0]) || !strcmp(word, fused_names[1]);
   }
   return all;
 }
@@ -397,7 +406,7 @@ static phibal_status read_config(const char *folder, json_t **config) {
       bool fits = !says(json, key);
       for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) fits |= !strcmp(plain[i], key);
       if (!strcmp(key, "init_lora_weights")) fits = begins_beside(value);
-      if (!strcmp(key, "target_parameters")) fits |= are_matrices(value);
+      if (!strcmp(key, "target_parameters")) fits |= are_known(value);
       if (value == bias) fits = json_is_string(bias) && !strcmp(json_string_value(bias), "none");
       if (fits) continue;
       status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
@@ -556,6 +565,77 @@ static phibal_status merge_matrix(const safetensors_file *file, const char *a_na
   return status;
 }
 
+/* Adapters of the experts that transformers 5 holds in one tensor P [E][out][in], which PEFT wraps
+   around the module `experts`: A [E r][in] has the rows of expert e at e r, B [out][r E] its
+   columns at k E + e, and P_e += s B_e A_e. Around both parameters down_proj's are outside, and
+   gate_up_proj's in base_layer; gate_up_proj has the gate's rows before the up's. `module` ends in
+   `experts` or `experts.base_layer`. */
+static phibal_status merge_fused(const safetensors_file *file, const json_t *config,
+                                 const char *path, const char *name, const char *module,
+                                 const hf_part *parts, int64_t count) {
+  static const char base[] = ".base_layer";
+  char stem[160], fused[192], partner[256], shown[HF_SHOWN];
+  const bool inner = string_ends_with(module, base), is_a = string_ends_with(name, LORA_A);
+  snprintf(stem, sizeof stem, "%.*s", (int)(strlen(module) - (inner ? sizeof base - 1 : 0)),
+           module);
+  snprintf(partner, sizeof partner, PREFIX "%s%s" LORA_A, stem, base);
+  const json_t *named = json_object_get(config, "target_parameters");
+  bool has[2];
+  for (int i = 0; i < 2; i++) {
+    snprintf(fused, sizeof fused, "%s.%s", stem, fused_names[i]);
+    has[i] = is_named(named, fused);
+  }
+  if (json_is_true(json_object_get(config, "use_dora")) ||
+      json_array_size(json_object_get(config, "layers_to_transform")) ||
+      says(config, "exclude_modules"))
+    return phibal_status_set(
+        PHIBAL_ERROR_UNSUPPORTED,
+        "%s: 'use_dora', 'layers_to_transform' or 'exclude_modules' beside %s, "
+        "adapters of experts in one tensor",
+        path, hf_json_show_text(module, shown));
+  const bool both = has[0] && has[1];
+  if (both != (inner || safetensors_find(file, partner)) || (!has[0] && !has[1]))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: tensor %s is not what its 'target_parameters' name", path,
+                             hf_json_show_text(name, shown));
+  const char *parameter = fused_names[both ? !inner : has[1]];
+  snprintf(fused, sizeof fused, "%s.%s", stem, parameter);
+  snprintf(partner, sizeof partner, "%.*s%s", (int)(strlen(name) - (sizeof LORA_A - 1)), name,
+           is_a ? LORA_B : LORA_A);
+  if (!is_a)
+    return safetensors_find(file, partner)
+               ? PHIBAL_OK
+               : phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: no tensor '%s'", path, partner);
+  int32_t rank = 0;
+  float scale = 0, *a = NULL, *b = NULL, *own = NULL;
+  phibal_status status = find_scale(config, path, fused, &rank, &scale);
+  const hf_place *place = NULL;
+  for (int64_t i = 0; i < count && !place; i++)
+    if (!strcmp(parts[i].other.name, fused) && !parts[i].elsewhere) place = &parts[i].other;
+  if (!status && !place)
+    status =
+        phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                          "%s: adapters of %s, which this model does not have as [experts][out]"
+                          "[in]",
+                          path, hf_json_show_text(fused, shown));
+  const int64_t experts = place ? place->shape[0] : 0, out = place ? place->shape[1] : 0;
+  const int64_t in = place ? place->shape[2] : 0;
+  if (!status) status = take_factor(file, name, experts * rank, in, &a);
+  if (!status) status = take_factor(file, partner, out, experts * rank, &b);
+  if (!status && !(own = malloc((size_t)(out * rank) * sizeof *own))) status = memory_error();
+  for (int64_t i = 0; i < count && !status; i++) {
+    if (strcmp(parts[i].other.name, fused)) continue;
+    const int64_t e = parts[i].other.first / (out * in), rows = parts[i].shape[0];
+    const int64_t from = parts[i].other.first % (out * in) / in;
+    for (int64_t row = 0; row < rows; row++)
+      for (int64_t k = 0; k < rank; k++)
+        own[row * rank + k] = b[(from + row) * experts * rank + k * experts + e];
+    status = add_product(parts[i].data, rows, in, rank, own, a + e * rank * in, scale);
+  }
+  free(a), free(b), free(own);
+  return status;
+}
+
 /* The embedding's factors, which PEFT has transposed: W [V][d] += s (B A)^T. A tied head is the
    same matrix here and another module in PEFT: there have to be the same adapters for it. */
 static phibal_status merge_embedding(const safetensors_file *file,
@@ -665,6 +745,10 @@ phibal_status lora_merge(const char *folder, const hf_architecture *architecture
     const char *end = strstr(begin, ".lora_");
     char module[160];
     snprintf(module, sizeof module, "%.*s", end ? (int)(end - begin) : 0, begin);
+    if (string_ends_with(module, ".experts") || string_ends_with(module, ".experts.base_layer")) {
+      status = merge_fused(&file, config, path, tensor->name, module, parts, count);
+      continue;
+    }
     if (*module) status = check_named(config, path, module);
     if (!status) status = find_scale(config, path, module, &rank, &scale);
     if (!status && dora) status = check_dora(config, path, module);

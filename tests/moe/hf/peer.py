@@ -200,6 +200,32 @@ def check_adapters_of_peft(scratch, fixture):
         compare(f"adapters of PEFT, {begin}", theirs, logits_of(merged, expected["tokens"]))
 
 
+def check_fused_adapters_of_peft(scratch, fixture, numbers):
+    """Adapters that PEFT has made of the experts of a layer, which transformers 5 holds in two tensors, merged by phibal."""
+    expected = load_file(fixture / "expected.safetensors")
+    tokens = expected["tokens"].long()
+    words = ["w1", "w2", "w3"] if fixture.name == "mixtral" else ["gate_proj", "up_proj", "down_proj"]
+    options = [dict(target_modules=words), dict(target_modules=words + ["q_proj", "o_proj"], use_rslora=True),
+               dict(target_modules=["q_proj"], target_parameters=["mlp.experts.down_proj", "mlp.experts.gate_up_proj"]),
+               dict(target_modules=["o_proj"], target_parameters=["experts.down_proj"]),
+               dict(target_modules=["o_proj"], target_parameters=["experts.gate_up_proj"], alpha_pattern={
+                   "1.mlp.experts.gate_up_proj": 3})]
+    for number in numbers:
+        torch.manual_seed(1)
+        model = peft.get_peft_model(load(fixture), peft.LoraConfig(r=3, lora_alpha=8, **options[number]))
+        for name, parameter in model.named_parameters():
+            if "lora_" in name:
+                parameter.data = ((8 * (parameter + 0.3 * torch.randn(parameter.shape))).round() / 8).to(
+                    [torch.float32, torch.bfloat16, torch.float16][number % 3])
+        folder, merged = scratch / f"{fixture.name}-fused-{number}", scratch / f"{fixture.name}-fused-merged-{number}"
+        model.save_pretrained(folder)
+        with torch.no_grad():
+            theirs = model.float().eval()(input_ids=tokens, use_cache=False).logits
+        assert (theirs - expected["logits"]).abs().max() > 1e-2
+        run("export", "--load", fixture, "--merge", folder, "--out", merged, "--like", fixture)
+        compare(f"{fixture.name}, fused adapters of PEFT, {number}", theirs, logits_of(merged, expected["tokens"]))
+
+
 def check_fp8(scratch, fixture):
     """Weights in torch's FP8 with scales of blocks, as DeepSeek-V3, Kimi K2 and MiniMax-M2 are published."""
     folder, out, expected, files = scratch / f"{fixture.name}-fp8", scratch / f"{fixture.name}-wide", {}, {}
@@ -305,6 +331,8 @@ with tempfile.TemporaryDirectory() as scratch:
             for i, targets in enumerate(all_targets):
                 check_adapters(scratch / f"{name}-{i}", pathlib.Path(fixtures) / name, targets)
         check_adapters_of_peft(scratch, pathlib.Path(fixtures) / "olmoe")
+        for name, numbers in (("olmoe", range(5)), ("mixtral", (0, 2)), ("deepseek_v2", (2,)), ("qwen2_moe", (2, 4))):
+            check_fused_adapters_of_peft(scratch, pathlib.Path(fixtures) / name, numbers)
     else:
         print("adapters: not compared, no Python package 'peft'")
     for name in "kimi_k2", "minimax_m2":

@@ -165,6 +165,154 @@ static void expect_refused(const parity *p, const char *folder, const char *conf
   cr_expect(message_has(message), "'%s' not in: %s", message, phibal_status_message());
 }
 
+static float eighths(int64_t j) {
+  return (float)(j * 7 % 17 - 8) / 8;
+}
+
+/* Rows of DoRA are as long as its magnitudes, and point where W + s B A does. */
+Test(lora, magnitudes) {
+  enum { R = 2, N = 16, M = 24 };
+  float a[R * N], b[M * R], length[M], before[M * N];
+  for (int j = 0; j < R * N; j++) a[j] = eighths(j);
+  for (int j = 0; j < M * R; j++) b[j] = eighths(3 * j + 1);
+  for (int j = 0; j < M; j++) length[j] = 0.25f + (float)j / 8;
+  char *folder = scratch_folder(), *path = string_format("%s/adapter_model.safetensors", folder);
+#define Q ADAPTED_PREFIX "model.layers.1.self_attn.q_proj"
+  const safetensors_tensor tensors[3] = {{.name = Q ".lora_A.weight",
+                                          .dtype = SAFETENSORS_F32,
+                                          .dimensions = 2,
+                                          .shape = {R, N},
+                                          .data = a},
+                                         {.name = Q ".lora_B.weight",
+                                          .dtype = SAFETENSORS_F32,
+                                          .dimensions = 2,
+                                          .shape = {M, R},
+                                          .data = b},
+                                         {.name = Q ".lora_magnitude_vector",
+                                          .dtype = SAFETENSORS_F32,
+                                          .dimensions = 1,
+                                          .shape = {M},
+                                          .data = length}};
+  must(safetensors_write(path, tensors, 3, NULL, 0));
+  put_text(folder, "adapter_config.json",
+           "{\"peft_type\": \"LORA\", \"target_modules\": [\"q_proj\"], \"r\": 2, "
+           "\"lora_alpha\": 3, \"use_dora\": true}");
+  parity p = {0};
+  parity_open("qwen3_moe", NULL, &p);
+  float *w =
+      model_parameters(p.m) + parity_tensor(p.m, "model.layers.1.self_attn.q_proj.weight")->offset;
+  memcpy(before, w, sizeof before);
+  must(lora_merge(folder, p.checkpoint.config.architecture, &p.config, p.m));
+  for (int i = 0; i < M; i++) {
+    double sum[N], square = 0;
+    for (int j = 0; j < N; j++) {
+      sum[j] = (double)before[i * N + j];
+      for (int r = 0; r < R; r++) sum[j] += 1.5 * (double)b[i * R + r] * (double)a[r * N + j];
+      square += sum[j] * sum[j];
+    }
+    for (int j = 0; j < N; j++)
+      cr_assert_float_eq(w[i * N + j], (double)length[i] * sum[j] / sqrt(square), 1e-5);
+  }
+  /* A row without a direction. */
+  memset(w, 0, N * sizeof *w);
+  memset(b, 0, sizeof b);
+  must(safetensors_write(path, tensors, 3, NULL, 0));
+  cr_expect_eq(lora_merge(folder, p.checkpoint.config.architecture, &p.config, p.m),
+               PHIBAL_ERROR_NONFINITE);
+  cr_expect(message_has("row 0 "));
+  parity_close(&p);
+  free(path);
+  folder_remove(folder);
+  free(folder);
+}
+
+/* Experts in one tensor: gate_up_proj inside of down_proj; and files whose configuration does not
+   say what is in them. */
+Test(lora, fused_experts) {
+  enum { R = 2, E = 6, D = 16, F = 6 };
+  float a[2][E * R * D], b[2][2 * D * R * E];
+  for (int k = 0; k < 2; k++)
+    for (int j = 0; j < E * R * D; j++)
+      a[k][j] = eighths(j + 5 * k), b[k][j] = eighths(3 * j + k), b[k][j + E * R * D] = eighths(j);
+  char *folder = scratch_folder(), *path = string_format("%s/adapter_model.safetensors", folder);
+#define X ADAPTED_PREFIX "model.layers.1.mlp.experts"
+  const safetensors_tensor tensors[4] = {{.name = X ".base_layer.lora_A.weight",
+                                          .dtype = SAFETENSORS_F32,
+                                          .dimensions = 2,
+                                          .shape = {E * R, D},
+                                          .data = a[0]},
+                                         {.name = X ".base_layer.lora_B.weight",
+                                          .dtype = SAFETENSORS_F32,
+                                          .dimensions = 2,
+                                          .shape = {2 * F, R * E},
+                                          .data = b[0]},
+                                         {.name = X ".lora_A.weight",
+                                          .dtype = SAFETENSORS_F32,
+                                          .dimensions = 2,
+                                          .shape = {E * R, F},
+                                          .data = a[1]},
+                                         {.name = X ".lora_B.weight",
+                                          .dtype = SAFETENSORS_F32,
+                                          .dimensions = 2,
+                                          .shape = {D, R * E},
+                                          .data = b[1]}};
+#define FUSED(more)                                                                                \
+  "{\"peft_type\": \"LORA\", \"target_modules\": [], \"r\": 2, \"lora_alpha\": 4, " more "}"
+#define BOTH "\"target_parameters\": [\"mlp.experts.down_proj\", \"gate_up_proj\"]"
+  must(safetensors_write(path, tensors, 4, NULL, 0));
+  put_text(folder, "adapter_config.json",
+           FUSED(BOTH ", \"alpha_pattern\": {\"experts.gate_up_proj\": 3}"));
+  parity p = {0};
+  parity_open("qwen3_moe", NULL, &p);
+  const hf_architecture *architecture = p.checkpoint.config.architecture;
+  const int64_t whole = model_parameter_count(p.m);
+  float *before = malloc((size_t)whole * sizeof *before), *w = model_parameters(p.m);
+  cr_assert(before);
+  memcpy(before, w, (size_t)whole * sizeof *before);
+  must(lora_merge(folder, architecture, &p.config, p.m));
+  for (int which = 0; which < 3; which++) {
+    static const char *const names[] = {"gate", "up", "down"};
+    const int rows = which < 2 ? F : D, columns = which < 2 ? D : F, k = which == 2;
+    char name[96];
+    snprintf(name, sizeof name, "model.layers.1.mlp.experts.%s_proj.weight", names[which]);
+    const int64_t at = parity_tensor(p.m, name)->offset;
+    for (int e = 0; e < E; e++)
+      for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+          double sum = 0;
+          const int row = which == 1 ? F + i : i;
+          for (int r = 0; r < R; r++)
+            sum += (double)b[k][row * R * E + r * E + e] * (double)a[k][(e * R + r) * columns + j];
+          const int64_t place = at + (e * rows + i) * columns + j;
+          cr_assert_float_eq(w[place], (double)before[place] + (k ? 2 : 1.5) * sum, 1e-5, "%s %d",
+                             names[which], e);
+          before[place] = w[place];
+        }
+  }
+  cr_expect_eq(memcmp(before, w, (size_t)whole * sizeof *before), 0, "other matrices changed");
+  expect_refused(&p, folder, FUSED("\"target_parameters\": [\"mlp.experts.down_proj\"]"),
+                 PHIBAL_ERROR_UNSUPPORTED, "'target_parameters'");
+  expect_refused(&p, folder, FUSED("\"target_parameters\": null"), PHIBAL_ERROR_UNSUPPORTED,
+                 "'target_parameters'");
+  expect_refused(&p, folder, FUSED(BOTH ", \"use_dora\": true"), PHIBAL_ERROR_UNSUPPORTED,
+                 "'use_dora'");
+  expect_refused(&p, folder, FUSED(BOTH ", \"rank_pattern\": {\"down_proj\": 1}"),
+                 PHIBAL_ERROR_FORMAT, "lora_A.weight");
+  must(safetensors_write(path, tensors + 2, 2, NULL, 0));
+  expect_refused(&p, folder, FUSED(BOTH), PHIBAL_ERROR_UNSUPPORTED, "'target_parameters'");
+  must(safetensors_write(path, tensors + 2, 1, NULL, 0));
+  expect_refused(&p, folder, FUSED("\"target_parameters\": [\"mlp.experts.down_proj\"]"),
+                 PHIBAL_ERROR_FORMAT, "lora_B.weight");
+  must(safetensors_write(path, tensors + 3, 1, NULL, 0));
+  expect_refused(&p, folder, FUSED("\"target_parameters\": [\"mlp.experts.down_proj\"]"),
+                 PHIBAL_ERROR_FORMAT, "lora_A.weight");
+  parity_close(&p);
+  free(before);
+  free(path);
+  folder_remove(folder);
+  free(folder);
+}
+
 Test(lora, refuses) {
   static const float numbers[64];
   parity p = {0};
