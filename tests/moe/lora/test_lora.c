@@ -2,6 +2,7 @@
 #include "tests/data_files.h"
 #include "adapted.h"
 
+#include <math.h>
 #include <omp.h>
 
 Test(lora, gradients_are_the_definitions) {
