@@ -1,8 +1,8 @@
 # What the tests of `phibal train` share; read by them.
 fail() { echo "FAIL: $*" >&2; [ ! -s error ] || cat error >&2; exit 1; }
 texts() { # FILE FILE: invented text of 11 and of 21 kB
-  awk -v seed=1 -v words=2050 -f "$source/tests/moe/words.awk" >"$1"
-  awk -v seed=2 -v words=3800 -f "$source/tests/moe/words.awk" >"$2"
+  awk -v seed=3 -v words=2050 -f "$source/tests/moe/words.awk" >"$1"
+  awk -v seed=4 -v words=3800 -f "$source/tests/moe/words.awk" >"$2"
 }
 begin_with_corpus() { # OPTION...: $folder, empty but for a corpus of invented text; of `data build`
   rm -rf "$folder"
