@@ -22,6 +22,7 @@
 #include <phibal/reference_moe.h>
 #include <phibal/reference_capacity.h>
 #include <phibal/reference_quantile.h>
+#include <phibal/reference_sinkhorn.h>
 #include <phibal/rounding.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -307,6 +308,10 @@ PRECISE(phibal_reference_capacity_gates,
          phibal_enclosure *gate_gradient, phibal_enclosure *condition),
         (active, renormalise, kept, gates, kept_gradient, precision, kept_gates, gate_gradient,
          condition))
+PRECISE(phibal_reference_sinkhorn,
+        (int64_t tokens, int32_t experts, int32_t rounds, const float *logits, const uint8_t *mask,
+         mpfr_prec_t precision, phibal_enclosure *plan),
+        (tokens, experts, rounds, logits, mask, precision, plan))
 REFUSE(phibal_reference_permutation,
        (int64_t tokens, int32_t active, int32_t experts_count, const int32_t *experts,
         int64_t *offsets, int64_t *source, int64_t *row),

@@ -320,6 +320,14 @@ def quantile_bias(bias: NDArray[np.float32], quantile: NDArray[np.float32], eta:
     return result
 
 
+def sinkhorn(logits: NDArray[np.float32], rounds: int, mask: Optional[NDArray] = None) -> NDArray[np.float32]:
+    """(L10) float32 [T, E]: exp of the logits, scaled so many rounds to rows that sum to 1/T and columns that sum to 1/E."""
+    x, T, E = _rows("logits", logits, F32)
+    plan = np.zeros((T, E), F32)
+    require(_call.phibal_sinkhorn(T, E, _integer("rounds", rounds, 1, 50), x, _optional("mask", mask, U8, (T,)), plan.ctypes.data))
+    return plan
+
+
 class Permutation(NamedTuple):
     offsets: NDArray[np.int64]  #: [E + 1]: rows offsets[e] .. offsets[e + 1] - 1 belong to expert e
     source: NDArray[np.int64]   #: [N]: row n is slot source[n] = i k + s, of token i

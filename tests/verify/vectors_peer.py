@@ -5,7 +5,7 @@ import math
 import os
 import struct
 import sys
-from decimal import Decimal, localcontext
+from decimal import Decimal, DivisionByZero, InvalidOperation, localcontext
 from fractions import Fraction
 
 sys.dont_write_bytecode = True
@@ -344,6 +344,33 @@ def quantile(case, fault):
         by_histogram.append(nearest32(value))
     case.give("histogram", counts)
     case.give("histogram-quantile", by_histogram)
+
+
+def sinkhorn(case, fault):
+    """(L10) in decimals of 40 digits, whose exponents hold every exponential."""
+    mask, rows = case.values("mask"), case.rows("logits")
+    E = case.inputs["logits"].shape[1]
+    with localcontext() as context:
+        context.prec = 40
+        context.Emin, context.Emax = -10**9, 10**9
+        context.traps[InvalidOperation] = context.traps[DivisionByZero] = False
+        live = [i for i in range(len(rows)) if not mask or mask[i] or fault == "padding scaled too"]
+        rows = [[v if math.isfinite(v) else 0.0 for v in x] for x in rows]
+        K = {i: [Decimal(v).exp() for v in rows[i]] for i in live}
+        if fault == "exp in binary32":
+            K = {i: [Decimal(f32(math.exp(v))) if v < 700 else Decimal("inf") for v in rows[i]] for i in live}
+        T, d, r = len(live), [Decimal(1)] * E, {}
+        epsilon = Decimal("1e-8") if fault == "epsilon in the sums" else 0
+        rounds = case.parameters["rounds"] + (fault == "one round more")
+        for n in range(rounds):
+            for i in live:
+                r[i] = 1 / (T * (sum(k * v for k, v in zip(K[i], d)) + epsilon))
+            if fault == "rows last" and n + 1 == rounds:
+                break
+            for e in range(E):
+                d[e] = 1 / (E * (sum(r[i] * K[i][e] for i in live) + epsilon)) if live else d[e]
+        plan = [[float(r[i] * k * v) for k, v in zip(K[i], d)] if i in r else [0.0] * E for i in range(len(rows))]
+    case.give("plan", plan)
 
 
 def capacity(case, fault):
@@ -947,7 +974,7 @@ OPERATIONS = {"router-forward": router_forward, "loads": loads,
               "expert-ffn": expert_ffn, "z-loss": z_loss, "sequence-loss": sequence_loss,
               "router-backward": router_backward, "switch-loss": switch_loss,
               "permutation": permutation, "combine": combine,
-              "quantile": quantile, "trace": trace, "loss-trace": loss_trace, "capacity": capacity}
+              "quantile": quantile, "trace": trace, "loss-trace": loss_trace, "capacity": capacity, "sinkhorn": sinkhorn}
 
 # What is done wrong, where, and the flag that should be the judge's first guess.
 FAULTS = [
@@ -1001,6 +1028,11 @@ FAULTS = [
     ("place among padding too", "quantile", "padding"),
     ("quantiles of micro-batches averaged", "quantile", "micro-batches"),
     ("edges in the bin below", "quantile", "bin-edges"),
+    ("padding scaled too", "sinkhorn", "padding"),
+    ("epsilon in the sums", "sinkhorn", None),
+    ("one round more", "sinkhorn", "sinkhorn"),
+    ("rows last", "sinkhorn", "sinkhorn"),
+    ("exp in binary32", "sinkhorn", None),
     ("padding in the limit", "capacity", "padding"),
     ("limit rounded down", "capacity", "capacity-rounding"),
     ("limit to nearest", "capacity", "capacity-rounding"),

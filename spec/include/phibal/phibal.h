@@ -12,6 +12,7 @@
 #include <phibal/potential.h>
 #include <phibal/quantile.h>
 #include <phibal/router.h>
+#include <phibal/sinkhorn.h>
 #include <phibal/status.h>
 
 #define PHIBAL_VERSION_MAJOR 0
