@@ -87,6 +87,11 @@ phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency
   phibal_status status = phibal_environment_check("load frequencies");
   if (status) return status;
   unsigned __int128 routes = (unsigned __int128)loads->tokens * (unsigned)loads->active;
+  for (int32_t e = 0; e < loads->experts; e++)
+    if (loads->count[e] < 0 || (uint64_t)loads->count[e] > routes)
+      return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                               "load frequencies: %lld tokens of expert %d, of %lld tokens",
+                               (long long)loads->count[e], e, (long long)loads->tokens);
   for (int32_t e = 0; e < loads->experts; e++) {
     uint64_t limb[PHIBAL_LOAD_LIMBS] = {(uint64_t)loads->count[e]};
     frequency[e] = core_limbs_quotient(limb, routes);

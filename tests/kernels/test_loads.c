@@ -237,6 +237,18 @@ Test(loads, add_up_to_the_whole) {
   for (int i = 0; i < E * PHIBAL_LOAD_LIMBS; i++)
     if (i % PHIBAL_LOAD_LIMBS) cr_assert_lt(whole.probability[i], (uint64_t)1 << 32);
   cr_assert_eq(phibal_loads_add(&wrong, &whole), PHIBAL_ERROR_ARGUMENT);
+  /* Frequencies are at most 1. */
+  float frequency[E];
+  const int64_t counted = whole.count[1];
+  const int64_t routes = whole.tokens * whole.active;
+  whole.count[1] = routes;
+  cr_assert_eq(phibal_loads_frequency(&whole, frequency), PHIBAL_OK);
+  cr_assert_float_eq(frequency[1], 1, 0);
+  whole.count[1] = routes + 1;
+  cr_assert_eq(phibal_loads_frequency(&whole, frequency), PHIBAL_ERROR_ARGUMENT);
+  whole.count[1] = -1;
+  cr_assert_eq(phibal_loads_frequency(&whole, frequency), PHIBAL_ERROR_ARGUMENT);
+  whole.count[1] = counted;
   phibal_loads_clear(&whole);
   cr_assert_eq(whole.tokens, 0);
   float mean[E];

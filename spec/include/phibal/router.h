@@ -46,7 +46,8 @@ void phibal_loads_clear(phibal_loads *loads);
 phibal_status phibal_loads_add(phibal_loads *to, const phibal_loads *from);
 /* (R6) mean[E] = sum / tokens, correctly rounded. PHIBAL_ERROR_ARGUMENT if no token was counted. */
 phibal_status phibal_loads_mean(const phibal_loads *loads, float *mean);
-/* (R7) frequency[E] = count / (k tokens), correctly rounded. */
+/* (R7) frequency[E] = count / (k tokens), correctly rounded. PHIBAL_ERROR_ARGUMENT if no token was
+   counted, or a count is negative or above k tokens: a frequency above 1. */
 phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency);
 
 /* Router forward, fused (R1 to R8).
