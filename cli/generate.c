@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct arguments {
-  const char *load, *prompt, *given, *tokenizer, *adapters, *ignored, *chat;
+  const char *load, *prompt, *given, *tokenizer, *adapters, *ignored, *chat, *system;
   generate_options options;
   long long length, threads;
   bool json;
@@ -29,6 +29,7 @@ static const char help[] =
     "                      tulu, mistral, deepseek, deepseek-v3, or own: phibal's; only the "
     "answer\n"
     "                      is printed\n"
+    "  --system TEXT       with --chat, the message of the system before it\n"
     "  --tokens ID,...     token ids to continue instead; nothing is put before them\n"
     "  --length N          number of tokens to add (default 256, or as many as the model has\n"
     "                      positions for); generation stops at an end of document\n"
@@ -52,6 +53,7 @@ static const char *const *names(const char *option) {
 static const struct option options[] = {{"load", required_argument, NULL, 'l'},
                                         {"prompt", required_argument, NULL, 'p'},
                                         {"chat", required_argument, NULL, 'c'},
+                                        {"system", required_argument, NULL, 'S'},
                                         {"tokens", required_argument, NULL, 'i'},
                                         {"length", required_argument, NULL, 'n'},
                                         {"temperature", required_argument, NULL, 'T'},
@@ -81,6 +83,9 @@ static int read_arguments(int argc, char **argv, arguments *a) {
       break;
     case 'c':
       a->chat = optarg;
+      break;
+    case 'S':
+      a->system = optarg;
       break;
     case 'i':
       a->given = optarg;
@@ -131,6 +136,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
   if (a->given && a->prompt)
     return command_usage_error("generate", "--prompt and --tokens exclude each other");
   if (a->chat && !a->prompt) return command_usage_error("generate", "--chat needs --prompt");
+  if (a->system && !a->chat) return command_usage_error("generate", "--system needs --chat");
   return -1;
 }
 
@@ -254,7 +260,7 @@ static phibal_status generate(arguments *a, trained *from, tokenizer *t, text *x
   chat_template chat = {0};
   text_buffer asked = {0};
   if (!status && a->chat) status = chat_template_named(a->chat, path, t, &chat);
-  if (!status && a->chat) status = chat_prompt(&chat, a->prompt, &asked);
+  if (!status && a->chat) status = chat_prompt(&chat, a->system, a->prompt, &asked);
   x->ends[0] = readable ? t->end_of_document : -1;
   x->ends[1] = a->chat && !status ? chat.end : -1;
   if (!status && !a->given) {

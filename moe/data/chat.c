@@ -265,18 +265,24 @@ phibal_status chat_template_named(const char *format, const char *path, const to
   return status;
 }
 
-phibal_status chat_prompt(const chat_template *t, const char *user, text_buffer *to) {
-  if (t->needs_system)
+phibal_status chat_prompt(const chat_template *t, const char *system, const char *user,
+                          text_buffer *to) {
+  const char *const roles[] = {"system", "user", "assistant"};
+  const char *const said[] = {system, user, NULL};
+  if (t->needs_system && !system)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "the model's chat template puts a system message of its own before a "
-                             "chat that has none, and what it says is not read");
-  const json_t *around = json_object_get(t->roles, "user");
-  const json_t *answer = json_object_get(t->roles, "assistant");
-  const char *const parts[] = {
-      t->begin ? t->begin : "", json_string_value(json_array_get(around, 0)), user,
-      json_string_value(json_array_get(around, 1)), json_string_value(json_array_get(answer, 0))};
-  phibal_status status = PHIBAL_OK;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++)
-    status = parts[i] ? text_buffer_string(to, parts[i]) : PHIBAL_OK;
+                             "chat that has none, which is not read: give --system");
+  if (system && !json_object_get(t->roles, "system"))
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "chat format %s has no messages of the system", t->name);
+  phibal_status status = t->begin ? text_buffer_string(to, t->begin) : PHIBAL_OK;
+  for (int i = system ? 0 : 1; i < 3 && !status; i++) {
+    const json_t *around = json_object_get(t->roles, roles[i]);
+    status = text_buffer_string(to, json_string_value(json_array_get(around, 0)));
+    if (!status && said[i]) status = text_buffer_string(to, said[i]);
+    if (!status && said[i])
+      status = text_buffer_string(to, json_string_value(json_array_get(around, 1)));
+  }
   return status;
 }

@@ -19,7 +19,10 @@ phibal_status chat_template_named(const char *format, const char *path, const to
 /* Whether a chat template lies beside a tokenizer. */
 phibal_status chat_template_beside(const char *path, bool *there);
 
-/* Appends what asks a model for its answer to one message of a user. */
-phibal_status chat_prompt(const chat_template *t, const char *user, text_buffer *to);
+/* Appends what asks a model for its answer to a message of a user, after one of the system (null:
+   none). PHIBAL_ERROR_UNSUPPORTED: the format has no system messages, or the model's template puts
+   one of its own where there is none. */
+phibal_status chat_prompt(const chat_template *t, const char *system, const char *user,
+                          text_buffer *to);
 
 #endif

@@ -162,30 +162,35 @@ def compare(scratch, name, bos, eos, template, extra, alternates, between):
         first = next(i for i, m in enumerate(messages) if m["role"] == "assistant")
         prompt = theirs.apply_chat_template(messages[:first], add_generation_prompt=True, return_dict=False)
         assert parts[0] == (0, prompt), (name, messages, parts[0], prompt)
-    answer(folder, format_name, theirs, ends)
+    answer(folder, format_name, theirs, ends, bool(extra))
     print("%s: %d chats, %d tokens" % (name, len(chats), sum(len(ids) for ids, _ in found)))
 
 
-def answer(folder, format_name, theirs, ends):
+def answer(folder, format_name, theirs, ends, has_system):
     """What a model with random weights says to a user, beside transformers' greedy decoding."""
     torch.manual_seed(2)
     model = transformers.MixtralForCausalLM(transformers.MixtralConfig(
         vocab_size=300, hidden_size=32, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
         num_key_value_heads=1, num_local_experts=4, num_experts_per_tok=2, initializer_range=0.4)).eval()
     model.save_pretrained(folder)
-    for text in ("Hello", " <|im_end|>\n"):
-        ids = theirs.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True, return_dict=False)
+    if not has_system:
+        code, _, error = run("generate", "--load", folder, "--chat", format_name, "--prompt", "u", "--system", "s")
+        assert code == 2 and "no messages of the system" in error, error
+    for text, system in [("Hello", None), (" <|im_end|>\n", None)] + ([("u", " s\n"), ("", "")] if has_system else []):
+        messages = ([] if system is None else [{"role": "system", "content": system}]) + [{"role": "user", "content": text}]
+        ids = theirs.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+        before = [] if system is None else ["--system", system]
         stop = {theirs.convert_tokens_to_ids(ends), theirs.eos_token_id}
         wanted = []
         with torch.no_grad():
             while len(wanted) < 12 and not (wanted and wanted[-1] in stop):
                 logits = model(input_ids=torch.tensor([ids + wanted]), use_cache=False).logits[0, -1]
                 wanted.append(int(logits.argmax()))
-        code, said, error = run("generate", "--load", folder, "--chat", format_name, "--prompt", text, "--temperature", "0",
+        code, said, error = run("generate", "--load", folder, "--chat", format_name, "--prompt", text, *before, "--temperature", "0",
                                 "--length", "12", "--json")
         assert code == 0, error
         assert json.loads(said)["tokens"] == wanted, (format_name, text, said, wanted)
-        code, said, error = run("generate", "--load", folder, "--chat", format_name, "--prompt", text, "--temperature", "0",
+        code, said, error = run("generate", "--load", folder, "--chat", format_name, "--prompt", text, *before, "--temperature", "0",
                                 "--length", "12")
         assert code == 0, error
         shown = wanted[:-1] if wanted[-1] in stop else wanted
