@@ -226,6 +226,8 @@ static phibal_status set_flags(operation_case *c, const capacity_draw *d, int64_
     for (int p = 0; p < 3; p++) other[p] |= by[p][i] != kept[i];
     if (experts[i] < 0) continue;
     count[experts[i]]++;
+    /* With a top-k over all tokens a gate of 0 is that of a token that is not routed there. */
+    tied |= !(gates[i] > 0) && limit > 0 && limit <= d->tokens;
     dropped |= kept[i] < 0;
     for (int64_t j = 0; kept[i] < 0 && j < slots && !tied; j++)
       tied = kept[j] == experts[i] && gates[j] >= gates[i] && gates[j] <= gates[i];

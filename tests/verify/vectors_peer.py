@@ -416,6 +416,8 @@ def capacity(case, fault):
         left = routes[:C]
         if fault == "equal gates kept" and policy == "lowest-gate" and left:
             left = [i for i in routes if g[i] >= g[left[-1]]]
+        if fault == "gates of 0 are no routes" and policy == "lowest-gate" and C <= T:
+            left = [i for i in left if g[i] > 0]
         left = [i for i in left if e[i] == expert]
         if fault == "places in the order of gates" or policy != "lowest-gate":
             numbered = left
@@ -1049,6 +1051,7 @@ FAULTS = [
     ("gates in bfloat16", "capacity", "near-ties"),
     ("ties to the later token", "capacity", "gate-ties"),
     ("equal gates kept", "capacity", "gate-ties"),
+    ("gates of 0 are no routes", "capacity", "gate-ties"),
     ("padding takes places", "capacity", "capacity-padding"),
     ("places in the order of gates", "capacity", "lowest-gate"),
     ("places from 1", "capacity", None),
