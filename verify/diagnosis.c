@@ -166,6 +166,7 @@ static const struct {
     {FLAG_UNEVEN_WEIGHTS, {"loss", "logit-gradient"}},
     {FLAG_ROUTING_MAP, {"loss", "losses", "counts", "logit-gradient"}},
     {FLAG_DOUBLE_SOFTMAX, {"loss", "losses", "logit-gradient"}},
+    {FLAG_REPLAYED_PADDING, {"offsets", "source", "row", "gathered", "x-gradient"}},
     {FLAG_BIASED_GATES, {"gates"}},
     {FLAG_SEQUENCES, {"loss", "losses", "logit-gradient"}},
     {FLAG_FROZEN, {"w-gate-gradient", "w-up-gradient", "w-down-gradient"}},

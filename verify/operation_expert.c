@@ -67,6 +67,7 @@ static phibal_status add_routes(operation_case *c, random_stream *r, routes *s, 
   s->slots = s->tokens * s->active;
   s->rows = 0;
   for (int64_t i = 0; i < s->slots; i++) s->rows += s->experts[i] >= 0;
+  if (s->rows < s->slots) case_flag(c, FLAG_REPLAYED_PADDING);
   if (s->rows < s->slots) case_flag(c, FLAG_PADDING);
   if (s->active == 1) case_flag(c, FLAG_K_ONE);
   case_integer(c, "experts", s->experts_count);

@@ -909,6 +909,8 @@ def permutation(case, fault):
     p, E = case.parameters, case.parameters["experts"]
     T, k = case.inputs["experts"].shape
     flat, x, before = case.values("experts"), case.rows("x"), case.rows("x-gradient")
+    if fault == "padding goes to expert 0":
+        flat = [max(e, 0) for e in flat]
     d = case.inputs["x"].shape[1]
     slots = sorted((i for i in range(T * k) if flat[i] >= 0), key=lambda i: (flat[i], i if fault != "slots first" else i % k))
     offsets, row = [0] * (E + 1), [-1] * (T * k)
@@ -921,6 +923,9 @@ def permutation(case, fault):
         offsets = [0 if e < E and offsets[e + 1] == offsets[e] else v for e, v in enumerate(offsets[:-1])] + offsets[-1:]
     gathered = [x[i // k] for i in slots]
     gradient = case.rows("gathered-gradient") if slots else []
+    if fault == "padding goes to expert 0":  # and what does not fit into the tensors is lost
+        slots = slots[: len(gradient)]
+        gathered, row = gathered[: len(gradient)], [n if n < len(gradient) else -1 for n in row]
     if fault == "activations for the gradient":
         gradient = gathered
     back = [list(r) for r in before]
@@ -1011,6 +1016,7 @@ FAULTS = [
     ("bias in bfloat16", "router-forward", "bias-precision"),
     ("gates from biased scores", "router-forward", "biased-gates"),
     ("in the logits' format", "router-forward", "half-logits"),
+    ("padding goes to expert 0", "permutation", "replayed-padding"),
     ("the map without the bias", "sequence-loss", "routing-map"),
     ("softmax twice", "loss-trace", "double-softmax"),
     # Rounding makes ties everywhere, so that no flag stands out.
