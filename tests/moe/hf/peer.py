@@ -36,7 +36,7 @@ from make_fixtures import load  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
-step, phibal, fixtures = sys.argv[1:]
+step, phibal, fixtures = map(os.path.abspath, sys.argv[1:])
 
 
 def load_deepseek_moe(folder):
