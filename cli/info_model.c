@@ -47,8 +47,14 @@ static void print_text(const char *folder, const hf_config *config, int64_t tota
            (long long)active);
     printf("  layers       %d of width %d, %d of them dense\n", m->layers, m->width,
            m->dense_layers);
-    printf("  attention    %d heads, %d of keys and values%s%s\n", m->heads, m->key_value_heads,
-           m->latent_width ? ", latent" : "", m->qkv_bias ? ", with biases" : "");
+    printf("  attention    %d heads, %d of keys and values%s%s%s\n", m->heads, m->key_value_heads,
+           m->latent_width ? ", latent" : "", m->qkv_bias ? ", with biases" : "",
+           m->sinks ? ", with sinks" : "");
+    if (m->window && m->full_attention_every)
+      printf("  windows      of %d positions, but in every layer of number n x %d\n", m->window,
+             m->full_attention_every);
+    else if (m->window)
+      printf("  windows      of %d positions\n", m->window);
     printf("  positions    rotate %d numbers of a head's %d\n",
            m->rope_width ? m->rope_width : m->head_width, m->head_width);
     printf("  experts      %d of width %d, %d active, %d shared%s\n", m->experts, m->hidden,

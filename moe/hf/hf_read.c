@@ -143,7 +143,8 @@ static float from_half(uint16_t half) {
 }
 
 bool hf_reads_weights(const hf_checkpoint *c, safetensors_dtype type) {
-  return hf_reads(type) || (type == SAFETENSORS_F8_E4M3 && c->config.block[0] > 0);
+  return hf_reads(type) || (type == SAFETENSORS_F8_E4M3 && c->config.block[0] > 0) ||
+         (type == SAFETENSORS_U8 && c->config.packed);
 }
 
 bool hf_reads(safetensors_dtype type) {

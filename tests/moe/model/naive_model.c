@@ -95,23 +95,28 @@ static void attend(const naive_model *n, const double *p, int layer, row *x) {
       rotate(n, t, head);
     }
   }
+  const bool full = c->full_attention_every && (layer + 1) % c->full_attention_every == 0;
   for (int t = 0; t < s; t++) {
     row out, projected;
+    const int from = c->window && !full && t >= c->window ? t - c->window + 1 : 0;
     for (int h = 0; h < c->heads; h++) {
       double weight[NAIVE_TOKENS], sum = 0;
-      for (int j = 0; j <= t; j++) {
+      if (c->sinks) sum = exp(tensor(n, p, "model.layers.%d.self_attn.sinks", layer)[h]);
+      for (int j = from; j <= t; j++) {
         double score = 0;
         for (int i = 0; i < width; i++) score += q[t][h * width + i] * k[j][h / group * width + i];
         sum += weight[j] = exp(score / sqrt(width));
       }
       for (int i = 0; i < width; i++) {
         out[h * width + i] = 0;
-        for (int j = 0; j <= t; j++)
+        for (int j = from; j <= t; j++)
           out[h * width + i] += weight[j] / sum * v[j][h / group * width + i];
       }
     }
     multiply(d, c->heads * width, tensor(n, p, "model.layers.%d.self_attn.o_proj.weight", layer),
              out, projected);
+    for (int j = 0; c->output_bias && j < d; j++)
+      projected[j] += tensor(n, p, "model.layers.%d.self_attn.o_proj.bias", layer)[j];
     if (c->post_norm)
       rms_norm(n, d, tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer),
                projected, projected);
@@ -121,6 +126,38 @@ static void attend(const naive_model *n, const double *p, int layer, row *x) {
 
 static double sigmoid(double x) {
   return 1 / (1 + exp(-x));
+}
+
+/* How much nearer to a limit a number may be than scores of experts to each other. */
+enum { CLEAR_OF_LIMITS = 10 };
+
+/* y [d] += weight FFN(x) of one of gpt-oss's experts, whose biases lie as its matrices do. */
+static void clamped_ffn(naive_model *n, const double *p, int layer, int expert, double weight,
+                        const double *x, double *y) {
+  static const char *const names[] = {"gate", "up", "down"};
+  const model_config *c = &n->config;
+  const int d = c->width, f = c->hidden;
+  const double limit = (double)c->expert_limit;
+  const double *w[3], *bias[3];
+  row a, b, out;
+  for (int i = 0; i < 3; i++) {
+    w[i] = tensor(n, p, "model.layers.%d.mlp.experts.%s_proj.weight", layer, names[i]) +
+           expert * f * d;
+    bias[i] = tensor(n, p, "model.layers.%d.mlp.experts.%s_proj.bias", layer, names[i]) +
+              expert * (i < 2 ? f : d);
+  }
+  multiply(f, d, w[0], x, a);
+  multiply(f, d, w[1], x, b);
+  for (int j = 0; j < f; j++) {
+    /* A difference over a limit is no gradient. */
+    n->margin = fmin(n->margin, CLEAR_OF_LIMITS * fabs(a[j] + bias[0][j] - limit));
+    n->margin = fmin(n->margin, CLEAR_OF_LIMITS * fabs(fabs(b[j] + bias[1][j]) - limit));
+    const double g = fmin(a[j] + bias[0][j], limit);
+    const double u = fmax(fmin(b[j] + bias[1][j], limit), -limit);
+    a[j] = (u + 1) * g * sigmoid((double)c->expert_slope * g);
+  }
+  multiply(d, f, w[2], a, out);
+  for (int j = 0; j < d; j++) y[j] += weight * (out[j] + bias[2][j]);
 }
 
 /* y [d] += weight FFN(x) */
@@ -271,6 +308,8 @@ static void mix(naive_model *n, const double *p, int layer, int token, bool padd
   double logits[NAIVE_EXPERTS], probability[NAIVE_EXPERTS], gate[NAIVE_EXPERTS], sum = 0;
   int selected[NAIVE_EXPERTS];
   multiply(c->experts, d, tensor(n, p, "model.layers.%d.mlp.gate.weight", layer), x, logits);
+  for (int e = 0; c->expert_limit > 0 && e < c->experts; e++)
+    logits[e] += tensor(n, p, "model.layers.%d.mlp.gate.bias", layer)[e];
   route(n, layer, logits, probability, selected, gate);
   for (int e = 0; e < c->experts; e++) {
     own->probability[e] += probability[e];
@@ -278,10 +317,13 @@ static void mix(naive_model *n, const double *p, int layer, int token, bool padd
     n->count[layer][e] += selected[e];
     sum += exp(logits[e]);
     if (!selected[e] || n->dropped[token][e]) continue;
-    ffn(n, f, tensor(n, p, "model.layers.%d.mlp.experts.gate_proj.weight", layer) + e * f * d,
-        tensor(n, p, "model.layers.%d.mlp.experts.up_proj.weight", layer) + e * f * d,
-        tensor(n, p, "model.layers.%d.mlp.experts.down_proj.weight", layer) + e * f * d, gate[e], x,
-        y);
+    if (c->expert_limit > 0)
+      clamped_ffn(n, p, layer, e, gate[e], x, y);
+    else
+      ffn(n, f, tensor(n, p, "model.layers.%d.mlp.experts.gate_proj.weight", layer) + e * f * d,
+          tensor(n, p, "model.layers.%d.mlp.experts.up_proj.weight", layer) + e * f * d,
+          tensor(n, p, "model.layers.%d.mlp.experts.down_proj.weight", layer) + e * f * d, gate[e],
+          x, y);
   }
   own->tokens++;
   n->z_loss += n->balance.z_coefficient * log(sum) * log(sum) / tokens;

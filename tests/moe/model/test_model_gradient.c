@@ -406,3 +406,29 @@ Test(model_gradient, architecture) {
   c.recompute = RECOMPUTE_LAYERS;
   check_variant(&(variant){"and layers recomputed", c, phi, 1, 5});
 }
+
+/* gpt-oss's parts, alone and with others. */
+Test(model_gradient, windows_sinks_and_clamped_experts) {
+  model_config c = small;
+  c.layers = 3;
+  c.dense_layers = 0;
+  c.window = 2, c.full_attention_every = 2;
+  c.sinks = true;
+  check_variant(&(variant){"windows and sinks", c, phi, 2, 5});
+  c.output_bias = c.qkv_bias = true;
+  c.window = 1, c.full_attention_every = 3;
+  c.post_norm = true;
+  check_variant(&(variant){"and biases, norms of what the branches add", c, phi, 1, 5});
+  c.post_norm = false;
+  c.shared_experts = 0;
+  c.layers = 2, c.full_attention_every = 2;
+  c.hidden = 3; /* fewer numbers that may be near a limit */
+  c.expert_limit = 0.9f, c.expert_slope = 1.3f;
+  check_variant(&(variant){"and clamped experts", c, phi, 2, 5});
+  c.gate = PHIBAL_GATE_SIGMOID;
+  balance_config plain = phi;
+  plain.z_coefficient = 0;
+  plain.method = BALANCE_LOSS_FREE;
+  c.recompute = RECOMPUTE_LAYERS;
+  check_variant(&(variant){"and sigmoid gates, layers recomputed", c, plain, 1, 5});
+}

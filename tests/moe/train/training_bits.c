@@ -267,6 +267,16 @@ static void train_models(void) {
   r.model.recompute = RECOMPUTE_LAYERS;
   train_if(&r);
 
+  r = (run){"windows, sinks, clamped", plain, phi, false, 0};
+  r.model.window = 5, r.model.full_attention_every = 2;
+  r.model.sinks = r.model.qkv_bias = r.model.output_bias = true;
+  r.model.shared_experts = r.model.dense_layers = 0;
+  r.model.expert_limit = 0.5f, r.model.expert_slope = 1.702f;
+  train_if(&r);
+  r.name = "windows, recomputed";
+  r.model.recompute = RECOMPUTE_LAYERS;
+  train_if(&r);
+
   train_if(&(run){"adapters", plain, phi, true, 0});
   train_if(&(run){"adapters with dropout", plain, phi, true, 0.25});
 }
