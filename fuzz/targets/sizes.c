@@ -55,6 +55,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   m->post_norm = last & 128;
   m->shared_gate = m->shared_experts && last & 128;
   m->qkv_bias = false;
+  m->expert_limit = !m->shared_experts && !m->dense_layers && last & 64 ? 7 : 0;
+  m->expert_slope = 1.702f;
+  m->sinks = m->output_bias = false;
   m->qk_norm = last & 16 ? QK_NORM_PROJECTION : last & 32 ? QK_NORM_HEADS : QK_NORM_NONE;
   if (last & 8 && m->latent_width) {
     lower(&m->rope_width, m->head_width);
@@ -63,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     m->qk_norm = QK_NORM_NONE;
   } else {
     m->latent_width = m->query_latent_width = m->rope_width = m->value_width = 0;
-    m->qkv_bias = last & 64;
+    m->qkv_bias = m->sinks = m->output_bias = last & 64;
     m->rope_width = last & 64 ? m->head_width / 4 * 2 : 0;
   }
   FUZZ_REQUIRE(!model_config_check(m), "%s", phibal_status_message());

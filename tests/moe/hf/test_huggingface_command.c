@@ -140,6 +140,23 @@ Test(huggingface_command, parts_without_device_kernels) {
   }
 }
 
+/* So are adapters of gpt-oss's experts, and their division among ranks. */
+Test(huggingface_command, parts_of_gpt_oss_refused) {
+  put_run_file();
+  take("gpt_oss");
+  expect(2,
+         "train --config tune.yaml --from gpt_oss --quiet --out none --set lora.rank=2 "
+         "--set lora.alpha=8 --set lora.targets=q_proj,down_proj",
+         "'down_proj': GptOssForCausalLM has the experts of a layer in one tensor");
+  expect(0,
+         "train --config tune.yaml --from gpt_oss --quiet --out tuned --steps 2 --set lora.rank=2 "
+         "--set lora.alpha=8 --set lora.dropout=0.1 --set lora.targets=v_proj,router",
+         "");
+  expect(2, "export --load tuned --adapters --out adapters", "PEFT has none of gpt-oss's routers");
+  expect(0, "export --load tuned --like gpt_oss --out merged", "");
+  expect(0, "info --model merged", "refused      nothing of config.json");
+}
+
 /* Every balancing method learns on, and what comes of it is evaluated alike as a run and as a
    Hugging Face model. */
 Test(huggingface_command, tuned) {
