@@ -49,6 +49,11 @@ static void counts_free(int64_t *count) {
 }
 #endif
 
+/*@ // a router that selects by logits alone, as rank says
+    predicate ranked{L}(phibal_router *r) =
+      r->gate != PHIBAL_GATE_SIGMOID && r->group_score == PHIBAL_GROUP_NONE;
+*/
+
 /* Counts the experts that the token selects. */
 /*@ requires \valid_read(t) && 0 <= t->active <= t->experts;
     requires \valid_read(t->selection + (0 .. t->active - 1));
@@ -137,7 +142,7 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
     ensures only_two_written{Pre, Here}(&t->term, &t->factor);
     ensures counts_raised{Pre, Here}(count, t->experts, t->experts);
     ensures \result == PHIBAL_OK ==> finite_floats(logits, t->experts);
-    ensures held: \result == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+    ensures held: \result == PHIBAL_OK && ranked(batch.router) ==>
       \forall integer e; 0 <= e < t->experts ==>
         count[e] ==
           \old(count[e]) + (rank(logits, batch.bias, e, t->experts) < t->active ? 1 : 0); */
@@ -145,19 +150,21 @@ static phibal_status loads_count_token(phibal_reference_token *t, loads_batch ba
                                        const float *logits, int64_t *count) {
   TRY(phibal_reference_token_select(t, batch.router, logits, batch.bias));
   //@ assert differ: slots_differ(t->selection, t->active);
-  /*@ assert unbiased: batch.router->gate != PHIBAL_GATE_SIGMOID && batch.bias == \null ==>
+  /*@ assert unbiased: ranked(batch.router) && batch.bias == \null ==>
         \forall integer e; 0 <= e < t->experts ==>
           (real)t->score[e] == softmax_score(logits, batch.bias, e); */
-  /*@ assert rounded: batch.bias != \null ==> \forall integer e; 0 <= e < t->experts ==>
+  /*@ assert rounded: batch.bias != \null &&
+        batch.router->group_score == PHIBAL_GROUP_NONE ==> \forall integer e; 0 <= e < t->experts ==>
         biased_score(batch.router->gate, (real)logits[e], batch.bias[e], t->score[e]); */
   //@ ghost score_of_softmax();
-  /*@ assert biased: batch.router->gate != PHIBAL_GATE_SIGMOID && batch.bias != \null ==>
+  /*@ assert biased: ranked(batch.router) && batch.bias != \null ==>
         \forall integer e; 0 <= e < t->experts ==>
           (real)t->score[e] == softmax_score(logits, batch.bias, e); */
-  /*@ assert scores: batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+  /*@ assert scores: ranked(batch.router) ==>
         scores_softmax(t->score, logits, batch.bias, t->experts); */
   /*@ ghost
-    if (batch.router->gate != PHIBAL_GATE_SIGMOID)
+    if (batch.router->gate != PHIBAL_GATE_SIGMOID &&
+        batch.router->group_score == PHIBAL_GROUP_NONE)
       selection_holds(t->score, logits, batch.bias, t->selection, t->active, t->experts); */
   counts_add(t, count);
   return PHIBAL_OK;
@@ -273,7 +280,7 @@ static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_rou
     ensures added: \result == PHIBAL_OK && run.sum != \null ==> \forall integer e, real a;
       0 <= e < t->experts && in{Pre}(run.sum + e, a) ==>
         in(run.sum + e, a + probability(batch.router->gate, logits, t->experts, e));
-    ensures held: \result == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+    ensures held: \result == PHIBAL_OK && ranked(batch.router) ==>
       \forall integer e; 0 <= e < t->experts ==>
         run.count[e] ==
           \old(run.count[e]) + (rank(logits, batch.bias, e, t->experts) < t->active ? 1 : 0); */
@@ -316,14 +323,15 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
       *counted == counted_between(batch.mask, first, end);
     ensures sums: \result == PHIBAL_OK ==>
       sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, t->experts, first, end);
-    ensures counts: \result == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+    ensures counts: \result == PHIBAL_OK && ranked(batch.router) ==>
       counts_between(run.count, batch.logits, batch.bias, batch.mask, t->experts, t->active, first,
                      end); */
 static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch, int64_t first,
                                    int64_t end, loads_runs run, int64_t *counted) {
   //@ assert use_enclosure;
   const int32_t experts = t->experts;
-  //@ ghost const phibal_gate gate = batch.router->gate;
+  /*@ ghost const int by_rank = batch.router->gate != PHIBAL_GATE_SIGMOID &&
+                                batch.router->group_score == PHIBAL_GROUP_NONE; */
   /*@ ghost const int32_t active = t->active;
             int32_t *selection = t->selection;
             double *score = t->score;
@@ -343,7 +351,7 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
       loop invariant counted: *counted == counted_between(batch.mask, first, i);
       loop invariant held: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask,
         experts, first, i);
-      loop invariant selected: gate != PHIBAL_GATE_SIGMOID ==>
+      loop invariant selected: by_rank != 0 ==>
         counts_between(run.count, batch.logits, batch.bias, batch.mask, experts, active, first, i);
       loop assigns i, run.count[0 .. experts - 1], run.sum[0 .. experts - 1], *counted,
         selection[0 .. active - 1], score[0 .. experts - 1], probability[0 .. experts - 1],
@@ -394,7 +402,7 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
     /*@ assert selects: \forall integer e;
           token_selects(batch.logits, batch.bias, batch.mask, experts, active, e, i) ==
           (rank(batch.logits + i * experts, batch.bias, e, experts) < active ? 1 : 0); */
-    /*@ assert raised_by: gate != PHIBAL_GATE_SIGMOID ==>
+    /*@ assert raised_by: by_rank != 0 ==>
           counts_between(run.count, batch.logits, batch.bias, batch.mask, experts, active, first,
                          i + 1); */
     /*@ assert summed: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, experts,
@@ -541,7 +549,7 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
                         tokens, q) ==>
         run_selected(runs.count, batch.logits, batch.bias, batch.mask, t->experts, t->active,
                      tokens, q);
-    ensures selected: \result == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+    ensures selected: \result == PHIBAL_OK && ranked(batch.router) ==>
       run_selected(runs.count, batch.logits, batch.bias, batch.mask, t->experts, t->active, tokens,
                    r);
     ensures counted: \result == PHIBAL_OK ==> run_counts_tokens(counted, batch.mask, tokens, r);
@@ -603,15 +611,15 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
              sum_between(batch.router->gate, batch.logits, batch.mask, experts, e, first, end)); */
   /*@ assert held_back: status == PHIBAL_OK ==>
         run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, r); */
-  /*@ assert selected: status == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+  /*@ assert selected: status == PHIBAL_OK && ranked(batch.router) ==>
         counts_between(run.count, batch.logits, batch.bias, batch.mask, experts, active, first,
                        end); */
-  /*@ assert selected_cells: status == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+  /*@ assert selected_cells: status == PHIBAL_OK && ranked(batch.router) ==>
         \forall integer e; 0 <= e < experts ==>
           runs.count + run_cell(experts, r, e) == run.count + e &&
           run.count[e] == selected_between(batch.logits, batch.bias, batch.mask, experts, active,
                                            e, first, end); */
-  /*@ assert selected_back: status == PHIBAL_OK && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+  /*@ assert selected_back: status == PHIBAL_OK && ranked(batch.router) ==>
         run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active, tokens,
                      r); */
   /*@ assert counts_same: \forall integer q, e; 0 <= q < r && 0 <= e < experts ==>
@@ -665,7 +673,7 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
       runs_sums(runs.sum, \old(batch.router->gate), batch.logits, batch.mask,
                 \old(batch.router->experts), tokens);
     ensures selected: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) &&
-      \old(batch.router->gate) != PHIBAL_GATE_SIGMOID ==>
+      ranked{Pre}(batch.router) ==>
         runs_selected(runs.count, batch.logits, batch.bias, batch.mask,
                       \old(batch.router->experts), \old(batch.router->active), tokens); */
 static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precision, loads_runs runs,
@@ -705,7 +713,7 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
         loop invariant held: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK ==>
           run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, q);
         loop invariant selected: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK &&
-          batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+          ranked(batch.router) ==>
             run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active, tokens,
                          q);
         loop assigns r, t, counted[0 .. LOADS_RUNS - 1], status[0 .. LOADS_RUNS - 1],
@@ -761,7 +769,7 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
     }
     //@ assert sums_left: sums_ready(runs.sum, LOADS_RUNS * experts);
     /*@ assert selected_left: (\forall integer r; 0 <= r < LOADS_RUNS ==>
-          status[r] == PHIBAL_OK) && batch.router->gate != PHIBAL_GATE_SIGMOID ==>
+          status[r] == PHIBAL_OK) && ranked(batch.router) ==>
             runs_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active,
                           tokens); */
     //@ assert gate: batch.router->gate == \at(batch.router->gate, Pre);
@@ -1089,7 +1097,7 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
       means_held(mean, \old(batch.router->gate), batch.logits, batch.mask,
                  \old(batch.router->experts), tokens);
     ensures counts: \result == PHIBAL_OK && count != \null &&
-      \old(batch.router->gate) != PHIBAL_GATE_SIGMOID ==>
+      ranked{Pre}(batch.router) ==>
         counts_held(count, batch.logits, batch.bias, batch.mask, \old(batch.router->experts),
                     \old(batch.router->active), tokens); */
 static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
@@ -1112,12 +1120,12 @@ static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_
   /*@ assert cells_same: \forall integer r, e; 0 <= r < LOADS_RUNS && 0 <= e < experts ==>
         runs.count[run_cell(experts, r, e)] ==
           \at(runs.count[run_cell(experts, r, e)], runs_added); */
-  /*@ assert selected: \at(batch.router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+  /*@ assert selected: ranked{Pre}(batch.router) ==>
         runs_selected(runs.count, batch.logits, batch.bias, batch.mask, experts,
                       \at(batch.router->active, Pre), tokens); */
   //@ assert runs_counts: runs_counts(runs.count, LOADS_RUNS * experts);
   if (count) loads_counts(runs.count, experts, count);
-  /*@ assert counts: count != \null && \at(batch.router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+  /*@ assert counts: count != \null && ranked{Pre}(batch.router) ==>
         counts_held(count, batch.logits, batch.bias, batch.mask, experts,
                     \at(batch.router->active, Pre), tokens); */
   if (!mean) return PHIBAL_OK;
@@ -1234,7 +1242,7 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
       means_held(mean, \old(batch.router->gate), batch.logits, batch.mask,
                  \old(batch.router->experts), tokens);
     ensures counts: \result == PHIBAL_OK && count != \null &&
-      \old(batch.router->gate) != PHIBAL_GATE_SIGMOID ==>
+      ranked{Pre}(batch.router) ==>
         counts_held(count, batch.logits, batch.bias, batch.mask, \old(batch.router->experts),
                     \old(batch.router->active), tokens); */
 static phibal_status loads_with_counts(loads_batch batch, int64_t tokens, mpfr_prec_t precision,

@@ -22,7 +22,7 @@
 
 /*@ terminates \true;
     ensures finite: \result == PHIBAL_OK ==> scores_finite(token->score, token->experts);
-    ensures scores: \result == PHIBAL_OK ==>
+    ensures scores: \result == PHIBAL_OK && router->group_score == PHIBAL_GROUP_NONE ==>
       scores_are(router->gate, token->experts, logits, bias, token->score); */
 phibal_status phibal_reference_token_select(phibal_reference_token *token,
                                             const phibal_router *router, const float *logits,
@@ -30,7 +30,7 @@ phibal_status phibal_reference_token_select(phibal_reference_token *token,
 
 /*@ terminates \true;
     ensures finite: \result == PHIBAL_OK ==> scores_finite(token->score, token->experts);
-    ensures scores: \result == PHIBAL_OK ==>
+    ensures scores: \result == PHIBAL_OK && router->group_score == PHIBAL_GROUP_NONE ==>
       scores_are(router->gate, token->experts, logits, bias, token->score); */
 phibal_status phibal_reference_token_forward(phibal_reference_token *token,
                                              const phibal_router *router, const float *logits,

@@ -21,11 +21,40 @@ typedef enum phibal_gate {
   PHIBAL_GATE_SIGMOID,      /* (R5) sigmoid scores, divided by their sum over the selection */
 } phibal_gate;
 
+/* By what a group of experts is ranked among the others (R2g). */
+typedef enum phibal_group_score {
+  PHIBAL_GROUP_NONE,        /* there are no groups */
+  PHIBAL_GROUP_LARGEST,     /* its largest score (DeepSeek-V2) */
+  PHIBAL_GROUP_TWO_LARGEST, /* the sum of its two largest scores (DeepSeek-V3) */
+  PHIBAL_GROUP_SHARE,       /* the sum of its floor(k/g) largest scores (Megatron-LM) */
+} phibal_group_score;
+
+/* What the weights of the selected experts are divided by. */
+typedef enum phibal_normalisation {
+  PHIBAL_NORMALISATION_OF_GATE, /* as the gate says, (R3) to (R5) */
+  PHIBAL_NORMALISATION_NONE,    /* (R5n) nothing: sigmoids or probabilities as they are */
+  PHIBAL_NORMALISATION_SUM,     /* (R5e) their sum plus epsilon: sigmoids or probabilities */
+} phibal_normalisation;
+
+/* Where the selection comes from. */
+typedef enum phibal_selection {
+  PHIBAL_SELECTION_OF_SCORES, /* (R2), (R2g) */
+  PHIBAL_SELECTION_GIVEN,     /* the caller's: recorded routes, or hash routing */
+} phibal_selection;
+
+/* The first four members make a router. The others are 0 where they are not set:
+   `(phibal_router){.experts = E, .active = k, .gate = gate, .scale = 1}`. */
 typedef struct phibal_router {
   int32_t experts;  /* E, 1 .. PHIBAL_MAX_EXPERTS */
   int32_t active;   /* k, 1 .. E */
   phibal_gate gate; /* also chooses the probabilities: softmax (R1), or normalised sigmoid (R1s) */
   float scale;      /* gates are multiplied by this (routed_scaling_factor); 1 to leave them */
+  phibal_group_score group_score;
+  int32_t groups;        /* G: groups of E/G experts that follow one another; 0 for none */
+  int32_t active_groups; /* g, 1 .. G: a token's experts come from its g best groups; 0 for none */
+  phibal_normalisation normalisation;
+  float epsilon; /* of PHIBAL_NORMALISATION_SUM, at least 0; 0 otherwise */
+  phibal_selection selection;
 } phibal_router;
 
 /* Exact sums over tokens (R6, R7), in fixed point: `probability[e][j]` counts units of 2^(-32 j),
