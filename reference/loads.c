@@ -154,8 +154,8 @@ static phibal_status loads_count_token(phibal_reference_token *t, loads_batch ba
         \forall integer e; 0 <= e < t->experts ==>
           (real)t->score[e] == softmax_score(logits, batch.bias, e); */
   /*@ assert rounded: batch.bias != \null &&
-        batch.router->group_score == PHIBAL_GROUP_NONE ==> \forall integer e; 0 <= e < t->experts ==>
-        biased_score(batch.router->gate, (real)logits[e], batch.bias[e], t->score[e]); */
+        batch.router->group_score == PHIBAL_GROUP_NONE ==> \forall integer e; 0 <= e < t->experts
+     ==> biased_score(batch.router->gate, (real)logits[e], batch.bias[e], t->score[e]); */
   //@ ghost score_of_softmax();
   /*@ assert biased: ranked(batch.router) && batch.bias != \null ==>
         \forall integer e; 0 <= e < t->experts ==>

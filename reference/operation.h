@@ -269,9 +269,7 @@ phibal_status reference_token_probabilities(phibal_reference_token *token,
     ensures same: token_same{Pre, Here}(token);
     ensures ready: token_ready(token);
     ensures frame: only_token_written{Pre, Here}(token);
-    ensures gates: \result == PHIBAL_OK &&
-      router->normalisation == PHIBAL_NORMALISATION_OF_GATE &&
-      weights_held{Pre}(token, router->gate, logits) &&
+    ensures gates: \result == PHIBAL_OK && weights_held{Pre}(token, router->gate, logits) &&
       probabilities_held{Pre}(token, router->gate, logits) ==>
         parts_held(token, router->gate, logits, experts);
     ensures kept: same{Pre, Here}(&token->logsumexp) && same{Pre, Here}(&token->logsumexp_terms);

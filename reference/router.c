@@ -20,6 +20,12 @@ phibal_status reference_token_check(const char *name, const phibal_reference_tok
   if (!isfinite(router->scale))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: router scale %g; it must be finite", name,
                              (double)router->scale);
+  if (router->normalisation != PHIBAL_NORMALISATION_OF_GATE || router->epsilon != 0.0f ||
+      router->selection != PHIBAL_SELECTION_OF_SCORES)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: another normalisation than the gate's and given selections are "
+                             "those of <phibal/reference_router.h>",
+                             name);
   return operation_check_finite(name, "the logits", token->experts, logits);
 }
 

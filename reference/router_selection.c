@@ -1,5 +1,6 @@
-/* The router's selection (R2): scores, correctly rounded where they are sigmoids, and the experts
-   that come first. */
+/* The router's selection (R2), (R2g): scores, correctly rounded where they are sigmoids, and the
+   experts that come first, of all or of a token's best groups. */
+#include "product.h"
 #include "router_scores.h"
 #include "router_work.h"
 #include <phibal/rounding.h>
@@ -202,6 +203,159 @@ static void score_select(int32_t experts, int32_t active, const double *score, i
         precedes(score, selected[t], e); */
 }
 
+/* Below every score, which is the sum of two binary32 numbers. */
+#define SCORE_OUTSIDE (-0x1p1000)
+
+/*@ // groups of `each` experts, of which `summed` are added, and the best `groups_active` are left
+    predicate groups_are(integer experts, integer groups, integer each, integer summed,
+                         integer groups_active) =
+      1 <= each && 1 <= groups && groups * each == experts && 1 <= summed <= each &&
+      1 <= groups_active <= groups;
+    // what is left of the scores: each one, or what is below all
+    predicate scores_left{A, B}(double *score, integer n) =
+      \forall integer e; 0 <= e < n ==>
+        \at(score[e], B) == \at(score[e], A) || \at(score[e], B) == SCORE_OUTSIDE;
+*/
+
+/* *each, *summed = the experts of a group, and how many scores it is ranked by the sum of. */
+/*@ requires \valid_read(router) && \valid(each) && \valid(summed) && \separated(each, summed);
+    requires \separated(router, each) && \separated(router, summed);
+    requires 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
+    terminates \true;
+    exits \false;
+    assigns *each, *summed;
+    ensures \result == PHIBAL_OK ==>
+      groups_are(experts, router->groups, *each, *summed, router->active_groups); */
+static phibal_status groups_check(const phibal_router *router, int32_t experts, int32_t active,
+                                  int32_t *each, int32_t *summed) {
+  const char *name = "phibal_reference_token_select";
+  const int32_t groups = router->groups, best = router->active_groups;
+  if (groups < 1 || groups > experts || experts % groups != 0 || best < 1 || best > groups)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d of %d groups of %d experts", name,
+                             (int)best, (int)groups, (int)experts);
+  *each = experts / groups;
+  //@ ghost product_ordered(best, groups, *each);
+  //@ assert parts: groups * *each == experts;
+  //@ assert left: best * *each <= experts;
+  if (active > best * *each)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d experts are active, of %d groups of %d",
+                             name, (int)active, (int)best, (int)*each);
+  *summed = 1;
+  if (router->group_score == PHIBAL_GROUP_TWO_LARGEST) *summed = 2;
+  if (router->group_score == PHIBAL_GROUP_SHARE) *summed = active / best;
+  if (router->group_score > PHIBAL_GROUP_SHARE || *summed < 1 || *summed > *each ||
+      (*summed > 1 && router->gate == PHIBAL_GATE_PROBABILITY))
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "%s: groups of %d experts cannot be ranked by %d of their scores, "
+                             "those of kind %d of a router of kind %d",
+                             name, (int)*each, (int)*summed, (int)router->group_score,
+                             (int)router->gate);
+  return PHIBAL_OK;
+}
+
+/* *sum = that of the `summed` largest scores, from the largest down, in binary64. */
+/*@ requires 1 <= summed <= each <= PHIBAL_MAX_EXPERTS && \valid(sum);
+    requires \valid_read(score + (0 .. each - 1)) && scores_finite(score, each);
+    terminates \true;
+    exits \false;
+    assigns *sum;
+    ensures \result == PHIBAL_OK ==> \is_finite(*sum); */
+static phibal_status group_sum(int32_t each, int32_t summed, const double *score, double *sum) {
+  int32_t largest[PHIBAL_MAX_EXPERTS];
+  largest[0] = 0;
+  score_select(each, summed, score, largest);
+  double total = score[largest[0]];
+  /*@ loop invariant 1 <= s <= summed;
+      loop assigns s, total;
+      loop variant summed - s; */
+  for (int32_t s = 1; s < summed; s++) total += score[largest[s]];
+  *sum = total;
+  if (isfinite(total)) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_NONFINITE, "the sum of a group's scores is %g", total);
+}
+
+/* sum[g] = that of group g. */
+/*@ requires groups_are(groups * each, groups, each, summed, 1);
+    requires groups * each <= PHIBAL_MAX_EXPERTS && each <= PHIBAL_MAX_EXPERTS;
+    requires \valid_read(score + (0 .. groups * each - 1)) && scores_finite(score, groups * each);
+    requires \valid(sum + (0 .. groups - 1));
+    requires \separated(score + (0 .. groups * each - 1), sum + (0 .. groups - 1));
+    terminates \true;
+    exits \false;
+    assigns sum[0 .. groups - 1];
+    ensures \result == PHIBAL_OK ==> scores_finite(sum, groups); */
+static phibal_status groups_sums(int32_t groups, int32_t each, int32_t summed, const double *score,
+                                 double *sum) {
+  phibal_status status = PHIBAL_OK;
+  /*@ loop invariant index: 0 <= g <= groups;
+      loop invariant kept: scores_finite(score, groups * each);
+      loop invariant finite: status == PHIBAL_OK ==> scores_finite(sum, g);
+      loop assigns g, status, sum[0 .. groups - 1];
+      loop variant groups - g; */
+  for (int32_t g = 0; g < groups && status == PHIBAL_OK; g++) {
+    //@ ghost product_next(g, each);
+    //@ ghost product_ordered(g + 1, groups, each);
+    //@ assert within: 0 <= g * each && g * each + each <= groups * each;
+    status = group_sum(each, summed, score + g * each, &sum[g]);
+  }
+  return status;
+}
+
+/* (R2g) Leaves the scores of a token's best groups, and puts the others below all. */
+/*@ requires groups_are(experts, groups, each, summed, best);
+    requires experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid(score + (0 .. experts - 1)) && scores_finite(score, experts);
+    terminates \true;
+    exits \false;
+    assigns score[0 .. experts - 1];
+    ensures finite: \result == PHIBAL_OK ==> scores_finite(score, experts);
+    ensures left: \result == PHIBAL_OK ==> scores_left{Pre, Here}(score, experts); */
+static phibal_status groups_leave(int32_t experts, int32_t groups, int32_t each, int32_t summed,
+                                  int32_t best, double *score) {
+  double sum[PHIBAL_MAX_EXPERTS];
+  int32_t first[PHIBAL_MAX_EXPERTS];
+  TRY(groups_sums(groups, each, summed, score, sum));
+  score_select(groups, best, sum, first);
+  /*@ loop invariant index: 0 <= e <= experts;
+      loop invariant finite: scores_finite(score, experts);
+      loop invariant left: scores_left{Pre, Here}(score, e);
+      loop invariant rest: \forall integer i; e <= i < experts ==>
+        score[i] == \at(score[i], Pre);
+      loop assigns e, score[0 .. experts - 1];
+      loop variant experts - e; */
+  for (int32_t e = 0; e < experts; e++) {
+    int32_t i = 0;
+    /*@ loop invariant 0 <= i <= best;
+        loop assigns i;
+        loop variant best - i; */
+    while (i < best && first[i] != e / each) i++;
+    if (i == best) score[e] = SCORE_OUTSIDE;
+  }
+  return PHIBAL_OK;
+}
+
+/* (R2g) for the router's groups, if it has any. */
+/*@ requires \valid_read(router) && 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
+    requires \valid(score + (0 .. experts - 1)) && scores_finite(score, experts);
+    terminates \true;
+    exits \false;
+    assigns score[0 .. experts - 1];
+    ensures finite: \result == PHIBAL_OK ==> scores_finite(score, experts);
+    ensures none: \result == PHIBAL_OK && router->group_score == PHIBAL_GROUP_NONE ==>
+      \forall integer e; 0 <= e < experts ==> score[e] == \old(score[e]);
+    ensures left: \result == PHIBAL_OK ==> scores_left{Pre, Here}(score, experts); */
+static phibal_status scores_group(const phibal_router *router, int32_t experts, int32_t active,
+                                  double *score) {
+  int32_t each = 1, summed = 1;
+  if (router->group_score == PHIBAL_GROUP_NONE) {
+    if (router->groups == 0 && router->active_groups == 0) return PHIBAL_OK;
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "phibal_reference_token_select: groups without a score");
+  }
+  TRY(groups_check(router, experts, active, &each, &summed));
+  return groups_leave(experts, router->groups, each, summed, router->active_groups, score);
+}
+
 /*@ requires token_ready(t) && \valid_read(router);
     requires \valid_read(logits + (0 .. t->experts - 1)) && finite_floats(logits, t->experts);
     requires bias != \null ==>
@@ -217,7 +371,7 @@ static void score_select(int32_t experts, int32_t active, const double *score, i
       selection(t->score, t->experts, t->active, t->selection) &&
       (\forall integer s; 0 <= s < t->active ==> 0 <= t->selection[s] < t->experts);
     ensures finite: \result == PHIBAL_OK ==> scores_finite(t->score, t->experts);
-    ensures scores: \result == PHIBAL_OK ==>
+    ensures scores: \result == PHIBAL_OK && router->group_score == PHIBAL_GROUP_NONE ==>
       scores_are(router->gate, t->experts, logits, bias, t->score); */
 static phibal_status token_select(phibal_reference_token *t, const phibal_router *router,
                                   const float *logits, const float *bias) {
@@ -234,6 +388,9 @@ static phibal_status token_select(phibal_reference_token *t, const phibal_router
   //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert parts: vector_output(t->part, t->active);
   //@ ghost token_put_together(t);
+  if (status == PHIBAL_OK) status = scores_group(router, t->experts, t->active, t->score);
+  /*@ assert grouped: status == PHIBAL_OK && router->group_score == PHIBAL_GROUP_NONE ==>
+        scores_are(router->gate, t->experts, logits, bias, t->score); */
   if (status == PHIBAL_OK) score_select(t->experts, t->active, t->score, t->selection);
   //@ assert same_selected: token_same{Pre, Here}(t);
   return status;

@@ -22,6 +22,10 @@ CORE_FUNCTION int64_t core_score_key(double score) {
   return bits ^ ((bits >> 63) & INT64_MAX);
 }
 
+CORE_FUNCTION double core_score_from_key(int64_t key) {
+  return core_double((uint64_t)(key ^ ((key >> 63) & INT64_MAX)));
+}
+
 /* sigma(x) e^-m, m = min(largest, 0): all sigmoids of a row divided by one number, so that they
    cannot all underflow: exp(min(x, 0) - m) / (1 + exp(-|x|)). */
 CORE_FUNCTION double core_sigmoid_weight(double x, double largest) {

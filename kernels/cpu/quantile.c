@@ -52,6 +52,11 @@ phibal_status phibal_quantile_required(const phibal_router *router, int64_t toke
   const char *function = "phibal_quantile_required";
   phibal_status status = router_check(function, router, tokens);
   if (status) return status;
+  if (router->group_score != PHIBAL_GROUP_NONE || router->selection == PHIBAL_SELECTION_GIVEN)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: what a bias would need to select an expert is not known in "
+                             "groups, nor where the selection is given",
+                             function);
   if (router->active == router->experts)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: all %d experts are active, so that there is no cut-off", function,

@@ -5,11 +5,13 @@
      p_j price_scale c_j,  -p_j price_scale sum_e p_e c_e,  p_j z_scale lse,
      and of the gates: scale g_s dg_s and -scale g_s sum_r g_r dg_r (topk_softmax), or
      [j selected] scale p_j dg_j and -scale p_j sum_e p_e dg_e (probability);
-   for a sigmoid router p_j becomes p_j (1 - sigma_j), and g_s likewise.
+   for a sigmoid router p_j becomes p_j (1 - sigma_j), and g_s likewise. Of gates (R5e) the terms
+   are those of topk_softmax with their g_s, and for softmax routers -scale p_j r sum_s g_s dg_s,
+   r = epsilon over the sum with epsilon; of sigmoids as they are, scale sigma_s (1 - sigma_s) dg_s.
    Rounding: p and g are within 2^-45 (router_tile.h); 1 - sigma_j = 1 / (1 + e^x) is not a
    difference and errs by 2^-50; lse by 2^-48 of max(1, |lse|) and 2^-52 of its terms; a halving
    tree of at most 1024 products adds 11 roundings of the sum of absolute values; every term is then
-   the product of at most five such factors, and at most six sums follow. So before its last
+   the product of at most six such factors, and at most six sums follow. So before its last
    rounding an element errs by less than 2^-42 of the sum of the absolute values of its terms, with
    the inner sums' terms counted one by one, and after it by (1 + 2^-18) u of the same, within the
    promised 1.001 u. A result below 2^-126 errs by half of 2^-149 instead. */
@@ -39,6 +41,7 @@ typedef struct backward_work {
   double gate[PHIBAL_MAX_EXPERTS];      /* [k][lanes], unscaled */
   double incoming[PHIBAL_MAX_EXPERTS];  /* [k][lanes], scale dL/dgate; 0 in dead lanes */
   double inner[ROUTER_LANES];           /* sum over the selection of gate incoming */
+  double rest[ROUTER_LANES];            /* epsilon over the sum of the selection and epsilon */
 } backward_work;
 
 typedef struct backward_failure {
@@ -101,16 +104,7 @@ ROUTER_INLINE void tile_gate_products(const phibal_router *router, int lanes, co
                                       backward_work *work) {
   int32_t active = router->active;
   double product[PHIBAL_MAX_EXPERTS];
-  if (gates_are_probabilities(router)) {
-    for (int32_t s = 0; s < active; s++)
-      for (int l = 0; l < lanes; l++)
-        work->gate[s * lanes + l] = work->tile.p[work->selected[s * lanes + l] * lanes + l];
-  } else {
-    for (int32_t s = 0; s < active; s++)
-      for (int l = 0; l < lanes; l++)
-        work->chosen[s * lanes + l] = x[work->selected[s * lanes + l] * lanes + l];
-    tile_gates(router->gate, active, lanes, work->chosen, work->tile.scratch, work->gate);
-  }
+  tile_gates(router, lanes, x, work->selected, &work->tile, work->chosen, work->gate, work->rest);
   for (int32_t i = 0; i < active * lanes; i++) product[i] = work->gate[i] * work->incoming[i];
   tile_sum(active, lanes, product, work->tile.scratch, work->inner);
 }
@@ -118,14 +112,14 @@ ROUTER_INLINE void tile_gate_products(const phibal_router *router, int lanes, co
 /* Adds the selected experts' own part: for gates that are probabilities the sum over e was taken
    care of with the other terms that every p_j multiplies. */
 ROUTER_INLINE void tile_gate_gradient(const phibal_router *router, int lanes, backward_work *work) {
-  bool probabilities = gates_are_probabilities(router);
+  bool scores = core_gates_of(router) == CORE_GATES_SCORES;
   double *part = work->tile.scratch;
   for (int32_t s = 0; s < router->active; s++) {
 #pragma omp simd
     for (int l = 0; l < lanes; l++) {
       double g = work->gate[s * lanes + l];
       double incoming = work->incoming[s * lanes + l];
-      part[s * lanes + l] = probabilities ? g * incoming : g * (incoming - work->inner[l]);
+      part[s * lanes + l] = scores ? g * incoming : g * (incoming - work->inner[l]);
     }
   }
   if (router->gate == PHIBAL_GATE_SIGMOID)
@@ -156,7 +150,10 @@ ROUTER_INLINE void tile_common_gradient(const backward_call *call, int lanes, co
   if (call->z_scale != 0.0) tile_logsumexp(tile, experts, lanes, x, logsumexp);
   for (int l = 0; l < lanes; l++) {
     constant[l] = call->z_scale != 0.0 ? call->z_scale * logsumexp[l] : 0.0;
-    if (call->gate_gradient && gates_are_probabilities(call->router)) constant[l] -= work->inner[l];
+    if (call->gate_gradient && gates_need_probabilities(call->router))
+      constant[l] -= core_gates_of(call->router) == CORE_GATES_EPSILON
+                         ? work->inner[l] * work->rest[l]
+                         : work->inner[l];
   }
   for (int32_t e = 0; e < experts; e++) {
     double price = work->price[e];
@@ -187,7 +184,7 @@ ROUTER_INLINE bool backward_tile(const backward_call *call, int lanes, int64_t t
   if (!tile_largest(tile, experts, lanes, x, token, &failure->place)) return false;
   failure->logit = false;
   if (call->gate_gradient && !tile_routes(call, lanes, token, work, &failure->place)) return false;
-  bool through_gates = call->gate_gradient && gates_are_probabilities(router);
+  bool through_gates = call->gate_gradient && gates_need_probabilities(router);
   if (call->price || call->z_scale != 0.0 || through_gates) {
     tile_probabilities(tile, router->gate, experts, lanes, x);
     if (call->gate_gradient) tile_gate_products(router, lanes, x, work);

@@ -2,7 +2,7 @@
 #include "load_sum.h"
 #include "router_tile.h"
 #include "select.h"
-#include "select_scores.h"
+#include "select_groups.h"
 
 typedef struct forward_call {
   const phibal_router *router;
@@ -29,7 +29,7 @@ typedef struct forward_work {
   int64_t counted;
 } forward_work;
 
-/* For tokens of which a key did not hold all of a score. */
+/* For tokens of which a key did not hold all of a score, and for groups. */
 static __attribute__((noinline)) void tile_select_by_scores(const phibal_router *router, int lanes,
                                                             const float *x, forward_work *work) {
   int32_t experts = router->experts, active = router->active;
@@ -38,6 +38,7 @@ static __attribute__((noinline)) void tile_select_by_scores(const phibal_router 
   for (int l = 0; l < lanes; l++) {
     for (int32_t e = 0; e < experts; e++)
       score[e] = select_score(router->gate, x[e * lanes + l], work->bias[e]);
+    if (router->group_score != PHIBAL_GROUP_NONE) select_groups(router, score);
     select_by_scores(experts, active, score, selected);
     for (int32_t s = 0; s < active; s++) work->selected[s * lanes + l] = selected[s];
   }
@@ -45,10 +46,39 @@ static __attribute__((noinline)) void tile_select_by_scores(const phibal_router 
 
 _Static_assert(ROUTER_LANES == SELECT_LANES, "a tile's tokens are selected side by side");
 
-/* (R2) */
+/* The selection that the caller gives; false, with the token, where it is not k different experts.
+ */
+ROUTER_INLINE bool tile_given(const forward_call *call, int lanes, int64_t token,
+                              forward_work *work, router_failure *failure) {
+  const router_tile *tile = &work->tile;
+  const int32_t experts = call->router->experts, active = call->router->active;
+  tile_transpose(tile->tokens, active, call->experts + token * active, active, work->selected,
+                 lanes);
+  for (int l = 0; l < lanes; l++) {
+    bool taken[PHIBAL_MAX_EXPERTS] = {false};
+    for (int32_t s = 0; s < active; s++) {
+      int32_t *expert = &work->selected[s * lanes + l];
+      if (!tile->live[l]) *expert = 0;
+      if (!tile->live[l]) continue;
+      if (*expert < 0 || *expert >= experts || taken[*expert]) {
+        failure->token = token + l;
+        failure->expert = -1; /* no logit's */
+        return false;
+      }
+      taken[*expert] = true;
+    }
+  }
+  return true;
+}
+
+/* (R2), (R2g) */
 ROUTER_INLINE void tile_select(const phibal_router *router, int lanes, const float *x,
                                forward_work *work) {
   int32_t experts = router->experts, active = router->active;
+  if (router->group_score != PHIBAL_GROUP_NONE) {
+    tile_select_by_scores(router, lanes, x, work);
+    return;
+  }
   int64_t lost[ROUTER_LANES] = {0}, any = 0;
   if (router->gate == PHIBAL_GATE_SIGMOID) {
     for (int32_t e = 0; e < experts; e++)
@@ -86,23 +116,14 @@ ROUTER_INLINE void tile_logsumexp_out(const forward_call *call, int lanes, const
   memcpy(call->logsumexp + token, rounded, (size_t)tile->tokens * sizeof(float));
 }
 
-/* (R3) to (R5), and the routes. */
+/* (R3) to (R5e), and the routes. */
 ROUTER_INLINE void tile_routes(const forward_call *call, int lanes, const float *x, int64_t token,
                                forward_work *work) {
   const phibal_router *router = call->router;
-  const router_tile *tile = &work->tile;
+  router_tile *tile = &work->tile;
   int32_t active = router->active;
   const int32_t *selected = work->selected;
-  if (gates_are_probabilities(router)) {
-    for (int32_t s = 0; s < active; s++)
-      for (int l = 0; l < lanes; l++)
-        work->gate[s * lanes + l] = tile->p[selected[s * lanes + l] * lanes + l];
-  } else {
-    for (int32_t s = 0; s < active; s++)
-      for (int l = 0; l < lanes; l++)
-        work->chosen[s * lanes + l] = x[selected[s * lanes + l] * lanes + l];
-    tile_gates(router->gate, active, lanes, work->chosen, work->tile.scratch, work->gate);
-  }
+  tile_gates(router, lanes, x, selected, tile, work->chosen, work->gate, NULL);
   double scale = (double)router->scale;
   float *gates = work->chosen; /* which have been used */
   for (int32_t s = 0; s < active; s++)
@@ -143,7 +164,7 @@ static void forward_padding(const forward_call *call, int64_t token) {
   if (call->logsumexp) call->logsumexp[token] = 0.0f;
 }
 
-/* False, with the place, at a logit that is not finite. */
+/* False, with the place, at a logit that is not finite, or at routes that are none. */
 ROUTER_INLINE bool forward_tile(const forward_call *call, int lanes, int64_t token,
                                 forward_work *work, router_failure *failure) {
   int32_t experts = call->router->experts;
@@ -154,7 +175,10 @@ ROUTER_INLINE bool forward_tile(const forward_call *call, int lanes, int64_t tok
   if (call->probabilities) tile_probabilities_out(call, lanes, token, work);
   if (call->logsumexp) tile_logsumexp_out(call, lanes, x, token, work);
   load_sum_add(&work->sum, experts * lanes, tile->p);
-  tile_select(call->router, lanes, x, work);
+  if (call->router->selection != PHIBAL_SELECTION_GIVEN)
+    tile_select(call->router, lanes, x, work);
+  else if (!tile_given(call, lanes, token, work, failure))
+    return false;
   tile_routes(call, lanes, x, token, work);
   for (int l = 0; l < tile->tokens && !tile->all_live; l++)
     if (!tile->live[l]) forward_padding(call, token + l);
@@ -196,6 +220,9 @@ static phibal_status forward_check(const forward_call *call, const phibal_loads 
   if (call->tokens > 0 && (!call->logits || !call->experts || !call->gates))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "router forward: the logits, experts or gates are null");
+  if (call->bias && router->selection == PHIBAL_SELECTION_GIVEN)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router forward: a selection that is given, and a bias");
   int32_t bad = first_not_finite(router->experts, call->bias);
   if (bad >= 0)
     return phibal_status_set(PHIBAL_ERROR_NONFINITE,
@@ -250,6 +277,11 @@ phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
       }
     }
   }
+  if (first.token != INT64_MAX && first.expert < 0)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router forward: the experts given for token %lld are not %d "
+                             "different ones from 0 to %d",
+                             (long long)first.token, router->active, router->experts - 1);
   if (first.token != INT64_MAX)
     return phibal_status_set(
         PHIBAL_ERROR_NONFINITE,

@@ -20,6 +20,7 @@
 #define PHIBAL_CPU_ROUTER_TILE_H
 
 #include "../core/router.h"
+#include "../core/router_form.h"
 #include "../core/sigmoid.h"
 #include "../core/tree.h"
 #include <phibal/environment.h>
@@ -257,9 +258,10 @@ ROUTER_INLINE void tile_logsumexp(const router_tile *tile, int32_t experts, int 
       result[l] = small_logsumexp(experts, lanes, x + l, tile->largest[l]);
 }
 
-/* The unscaled gates (R3), (R5) of `active` chosen logits a lane; overwrites scratch. */
-ROUTER_INLINE void tile_gates(phibal_gate gate, int32_t active, int lanes, const float *chosen,
-                              double *scratch, double *g) {
+/* The unscaled gates of `active` chosen logits a lane, in CORE_GATES_SHARES: (R3), (R5), and (R5e)
+   for epsilon = 0; overwrites scratch. */
+ROUTER_INLINE void tile_shares(phibal_gate gate, int32_t active, int lanes, const float *chosen,
+                               double *scratch, double *g) {
   double largest[ROUTER_LANES], total[ROUTER_LANES];
   for (int l = 0; l < lanes; l++) largest[l] = (double)chosen[l];
   for (int32_t s = 1; s < active; s++) {
@@ -277,10 +279,46 @@ ROUTER_INLINE void tile_gates(phibal_gate gate, int32_t active, int lanes, const
     for (int l = 0; l < lanes; l++) g[s * lanes + l] *= total[l];
 }
 
-/* Gates that are probabilities: (R4), and topk_softmax with k = 1. */
-static inline bool gates_are_probabilities(const phibal_router *router) {
-  return router->gate == PHIBAL_GATE_PROBABILITY ||
-         (router->gate == PHIBAL_GATE_TOPK_SOFTMAX && router->active == 1);
+/* The unscaled gates (R3) to (R5e) of a selection [k][lanes], and its logits, which are left out
+   where no one asks for them: of softmax gates that are probabilities. A score within 2^-45 is
+   divided by a sum of at most 1024 of them plus epsilon, all positive, whose relative error is no
+   more than 2^-44: before its rounding to binary32 a gate of any form is within 2^-43. Where an
+   epsilon of 2^-149 or more is added, scores that vanish in binary64 are below half of 2^-149 of
+   the result. `rest` (or null): epsilon over the sum with epsilon, 1 less the sum of the gates. */
+ROUTER_INLINE void tile_gates(const phibal_router *router, int lanes, const float *x,
+                              const int32_t *selected, router_tile *tile, float *chosen, double *g,
+                              double *rest) {
+  const core_gates form = core_gates_of(router);
+  const bool sigmoid = router->gate == PHIBAL_GATE_SIGMOID;
+  const int32_t active = router->active;
+  if (sigmoid || form == CORE_GATES_SHARES)
+    for (int32_t s = 0; s < active; s++)
+      for (int l = 0; l < lanes; l++)
+        chosen[s * lanes + l] = x[selected[s * lanes + l] * lanes + l];
+  if (form == CORE_GATES_SHARES) {
+    tile_shares(router->gate, active, lanes, chosen, tile->scratch, g);
+    return;
+  }
+  const double zero[ROUTER_LANES] = {0.0};
+  if (sigmoid)
+    tile_weights(PHIBAL_GATE_SIGMOID, active, lanes, chosen, zero, g);
+  else
+    for (int32_t s = 0; s < active; s++)
+      for (int l = 0; l < lanes; l++)
+        g[s * lanes + l] = tile->p[selected[s * lanes + l] * lanes + l];
+  if (form == CORE_GATES_SCORES) return;
+  double total[ROUTER_LANES];
+  tile_sum(active, lanes, g, tile->scratch, total);
+  for (int l = 0; l < lanes; l++) total[l] = 1.0 / (total[l] + (double)router->epsilon);
+  for (int l = 0; l < lanes && rest; l++) rest[l] = (double)router->epsilon * total[l];
+  for (int32_t s = 0; s < active; s++)
+#pragma omp simd
+    for (int l = 0; l < lanes; l++) g[s * lanes + l] *= total[l];
+}
+
+/* Whether gates need the probabilities of the row. */
+static inline bool gates_need_probabilities(const phibal_router *router) {
+  return router->gate != PHIBAL_GATE_SIGMOID && core_gates_of(router) != CORE_GATES_SHARES;
 }
 
 /* What the selection compares (R2). */
@@ -303,6 +341,8 @@ static inline phibal_status router_check(const char *where, const phibal_router 
                              (int)router->gate);
   if (!__builtin_isfinite(router->scale))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: the gates' scale is not finite", where);
+  const char *fault = core_router_fault(router);
+  if (fault) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %s", where, fault);
   if (tokens < 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %lld tokens", where, (long long)tokens);
   return phibal_environment_check(where);

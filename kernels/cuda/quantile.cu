@@ -80,6 +80,10 @@ phibal_status phibal_cuda_quantile_required(const phibal_router *router, int64_t
         "quantile: %lld tokens in rows of %lld, a router of which no expert is "
         "cut off, or a null argument",
         (long long)tokens, (long long)stride);
+  if (router->group_score != PHIBAL_GROUP_NONE || router->selection == PHIBAL_SELECTION_GIVEN)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "quantile: what a bias would need to select an expert is not known in "
+                             "groups, nor where the selection is given");
   launch_shape shape = {blocks_for(call, tokens, QUANTILE_BLOCKS), QUANTILE_THREADS, 0};
   return launch("quantile", required_kernel, shape, call, *router, tokens, logits, bias, mask,
                 stride, required, call->failure);

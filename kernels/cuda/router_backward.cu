@@ -34,6 +34,7 @@ template <int GATES> struct row_routing {
   double incoming[GATES]; /* scale dL/dgate */
   double gate[GATES];     /* unscaled */
   double inner;           /* sum of gate incoming */
+  double rest;            /* epsilon over the sum of the selection and epsilon */
 };
 
 /* Reads the routes; an expert that does not exist is reported, and counts as 0. */
@@ -64,15 +65,8 @@ template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
 routing_products(row_routing<GATES> *g, const row<LANES, COLUMNS> *r, const backward_arguments &a,
                  double inverse) {
-  const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
   double product[GATES];
-  if (probability_gates(a.router)) {
-    row_weights<LANES, GATES>(sigmoid, a.router.active, g->chosen, r->largest, g->gate);
-#pragma unroll
-    for (int c = 0; c < GATES; c++) g->gate[c] *= inverse;
-  } else {
-    row_gates<LANES, GATES>(sigmoid, a.of_active, g->chosen, g->gate);
-  }
+  g->rest = row_gates<LANES, GATES>(a.router, a.of_active, g->chosen, r->largest, inverse, g->gate);
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
     int s = row_lane<LANES>() + LANES * c;
@@ -85,12 +79,11 @@ routing_products(row_routing<GATES> *g, const row<LANES, COLUMNS> *r, const back
 template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
 routing_gradient(const row_routing<GATES> *g, const backward_arguments &a, double *gradient) {
-  const bool probabilities = probability_gates(a.router);
+  const bool scores = core_gates_of(&a.router) == CORE_GATES_SCORES;
   double part[GATES];
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
-    part[c] =
-        probabilities ? g->gate[c] * g->incoming[c] : g->gate[c] * (g->incoming[c] - g->inner);
+    part[c] = scores ? g->gate[c] * g->incoming[c] : g->gate[c] * (g->incoming[c] - g->inner);
     if (a.router.gate == PHIBAL_GATE_SIGMOID) part[c] *= one_minus_sigmoid((double)g->chosen[c]);
   }
 #pragma unroll
@@ -108,9 +101,9 @@ routing_gradient(const row_routing<GATES> *g, const backward_arguments &a, doubl
 /* What multiplies every p_j: price_scale (c_j - sum p c) + z_scale lse - sum_e p_e dg_e. p is
    overwritten with the gradient. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void row_common_gradient(const row<LANES, COLUMNS> *r,
-                                                           const backward_arguments &a,
-                                                           double total, double inner, double *p) {
+static __device__ __forceinline__ void
+row_common_gradient(const row<LANES, COLUMNS> *r, const backward_arguments &a, double total,
+                    double inner, double rest, double *p) {
   const int experts = a.router.experts;
   float price[COLUMNS];
   double product[COLUMNS];
@@ -123,7 +116,8 @@ static __device__ __forceinline__ void row_common_gradient(const row<LANES, COLU
   double mean = row_sum<LANES, COLUMNS>(product, a.of_experts.width);
   double constant = 0.0;
   if (a.z_scale != 0.0) constant = a.z_scale * row_logsumexp(r, a.of_experts, total);
-  if (a.gate_gradient && probability_gates(a.router)) constant -= inner;
+  if (a.gate_gradient && probability_gates(a.router))
+    constant -= core_gates_of(&a.router) == CORE_GATES_EPSILON ? inner * rest : inner;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     p[c] *= a.price_scale * ((double)price[c] - mean) + constant;
@@ -148,7 +142,7 @@ static __device__ __forceinline__ void backward_row(row<LANES, COLUMNS> *r,
     double total = row_probabilities(r, a.router.gate == PHIBAL_GATE_SIGMOID, a.of_experts,
                                      gradient, &inverse);
     if (a.gate_gradient) routing_products(&routing, r, a, inverse);
-    row_common_gradient(r, a, total, routing.inner, gradient);
+    row_common_gradient(r, a, total, routing.inner, routing.rest, gradient);
   } else {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) gradient[c] = 0.0;

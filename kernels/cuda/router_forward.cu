@@ -51,24 +51,130 @@ static __device__ __forceinline__ void no_key(int64_t *key) {
   *key = INT64_MIN;
 }
 
+/* (R2g) Which of the lane's experts are in its token's best groups: bit c for the expert of column
+   c. Group g's sum is in lane g % LANES, column g / LANES, as an expert's logit would be. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ uint32_t row_groups(const row<LANES, COLUMNS> *r,
+                                                      const forward_arguments &a) {
+  const int lane = row_lane<LANES>(), experts = a.router.experts, groups = a.router.groups;
+  const int each = experts / groups, summed = core_group_summed(&a.router);
+  const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
+  int64_t key[COLUMNS], rank[COLUMNS];
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    int e = lane + LANES * c;
+    float score = sigmoid ? sigmoid_score(r->x[c]) : r->x[c];
+    score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
+    no_key(&rank[c]);
+  }
+#pragma unroll 1
+  for (int g = 0; g < groups; g++) {
+    double sum = 0.0;
+    uint32_t taken = 0;
+#pragma unroll 1
+    for (int s = 0; s < summed; s++) {
+      int64_t best = INT64_MIN;
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++) {
+        int e = lane + LANES * c;
+        if (e >= g * each && e < (g + 1) * each && !(taken >> c & 1) && key[c] > best)
+          best = key[c];
+      }
+      int64_t most = row_max<LANES>(best);
+      int mine = INT_MAX;
+#pragma unroll
+      for (int c = COLUMNS - 1; c >= 0; c--) {
+        int e = lane + LANES * c;
+        if (e >= g * each && e < (g + 1) * each && !(taken >> c & 1) && key[c] == most) mine = e;
+      }
+      if (mine == row_min<LANES>(mine) && mine != INT_MAX) taken |= 1u << (mine / LANES);
+      double score = core_score_from_key(most);
+      sum = s == 0 ? score : sum + score; /* from the largest down */
+    }
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++)
+      if (g == lane + LANES * c) rank[c] = core_score_key(sum);
+  }
+  uint32_t inside = 0;
+#pragma unroll 1
+  for (int i = 0; i < a.router.active_groups; i++) {
+    int64_t best = INT64_MIN;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) best = rank[c] > best ? rank[c] : best;
+    int64_t most = row_max<LANES>(best);
+    int mine = INT_MAX;
+#pragma unroll
+    for (int c = COLUMNS - 1; c >= 0; c--)
+      if (rank[c] == most && lane + LANES * c < groups) mine = lane + LANES * c;
+    int winner = row_min<LANES>(mine);
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      int e = lane + LANES * c;
+      if (e == winner) no_key(&rank[c]);
+      if (e >= winner * each && e < (winner + 1) * each) inside |= 1u << c;
+    }
+  }
+  return inside;
+}
+
+/* The selection that the caller gives; it is reported where it is not k different experts. */
+template <int LANES, int COLUMNS, int GATES>
+static __device__ __forceinline__ void row_given(const row<LANES, COLUMNS> *r,
+                                                 const forward_arguments &a, int32_t *selected,
+                                                 float *chosen, int32_t *count) {
+  const int lane = row_lane<LANES>(), experts = a.router.experts, active = a.router.active;
+  uint32_t taken = 0;
+  bool bad = false;
+#pragma unroll
+  for (int c = 0; c < GATES; c++) {
+    int s = lane + LANES * c;
+    selected[c] = r->live && s < active ? a.experts[r->token * active + s] : 0;
+    bad = bad || selected[c] < 0 || selected[c] >= experts;
+  }
+#pragma unroll
+  for (int c = 0; c < GATES; c++)
+#pragma unroll 1
+    for (int s = LANES * c; s < LANES * (c + 1) && s < active; s++) {
+      int32_t expert = __shfl_sync(ALL_LANES, selected[c], s % LANES, LANES);
+#pragma unroll
+      for (int o = 0; o < COLUMNS; o++)
+        if (expert == lane + LANES * o) {
+          bad = bad || (r->live && (taken >> o & 1) != 0);
+          taken |= 1u << o;
+        }
+    }
+  if (SELDOM(bad)) {
+    failure_report(a.failure, r->token, 0, FAILURE_ROUTE);
+    sum_add(a.sums.failed, 1);
+  }
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) count[c] += r->live ? (int)(taken >> c & 1) : 0;
+#pragma unroll
+  for (int c = 0; c < GATES; c++) {
+    bool there = r->live && lane + LANES * c < active && selected[c] >= 0 && selected[c] < experts;
+    chosen[c] = there ? logit_at(a.type, a.logits, r->token * experts + selected[c]) : 0.0f;
+  }
+}
+
 /* (R2) The k largest keys, one after another; ties to the lower index. Rank s of `selected` and of
    `chosen`, the selected logits, is in lane s % LANES, column s / LANES, of GATES columns. Counts
    the selections of live rows; what it counts beyond E is not looked at. A key is above no_key as
    long as its expert is not selected: rows that are not finite are zeros here. */
-template <int LANES, int COLUMNS, int GATES, class K>
+template <int LANES, int COLUMNS, int GATES, bool SPECIAL, class K>
 static __device__ __forceinline__ void row_select(const row<LANES, COLUMNS> *r,
                                                   const forward_arguments &a, int32_t *selected,
                                                   float *chosen, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts;
   const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
   K key[COLUMNS];
-  uint32_t taken = 0;
+  uint32_t taken = 0, inside = UINT32_MAX;
+  if (SPECIAL && a.router.group_score != PHIBAL_GROUP_NONE) inside = row_groups(r, a);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane + LANES * c;
     float score = sigmoid ? sigmoid_score(r->x[c]) : r->x[c];
     score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
-    if (e >= experts) no_key(&key[c]);
+    if (e >= experts || !(inside >> c & 1)) no_key(&key[c]);
   }
 #pragma unroll
   for (int c = 0; c < GATES; c++) selected[c] = 0;
@@ -104,27 +210,21 @@ static __device__ __forceinline__ void row_select(const row<LANES, COLUMNS> *r,
                     : 0.0f;
 }
 
-/* (R2) to (R5): the routes, at most LANES GATES of them. */
-template <int LANES, int COLUMNS, int GATES>
+/* (R2) to (R5e): the routes, at most LANES GATES of them. */
+template <int LANES, int COLUMNS, int GATES, bool SPECIAL>
 static __device__ __forceinline__ void row_routes(const row<LANES, COLUMNS> *r,
                                                   const forward_arguments &a, double inverse,
                                                   int32_t *count) {
-  const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
   int32_t selected[GATES];
   float chosen[GATES];
-  if (SELDOM(a.bias != nullptr)) /* not with phi-balancing */
-    row_select<LANES, COLUMNS, GATES, int64_t>(r, a, selected, chosen, count);
+  if (SPECIAL && a.router.selection == PHIBAL_SELECTION_GIVEN)
+    row_given<LANES, COLUMNS, GATES>(r, a, selected, chosen, count);
+  else if (SELDOM(a.bias != nullptr)) /* not with phi-balancing */
+    row_select<LANES, COLUMNS, GATES, SPECIAL, int64_t>(r, a, selected, chosen, count);
   else
-    row_select<LANES, COLUMNS, GATES, int32_t>(r, a, selected, chosen, count);
+    row_select<LANES, COLUMNS, GATES, SPECIAL, int32_t>(r, a, selected, chosen, count);
   double gate[GATES];
-  if (probability_gates(a.router)) {
-    /* The selected experts' probabilities, again as they were made. */
-    row_weights<LANES, GATES>(sigmoid, a.router.active, chosen, r->largest, gate);
-#pragma unroll
-    for (int c = 0; c < GATES; c++) gate[c] *= inverse;
-  } else {
-    row_gates<LANES, GATES>(sigmoid, a.of_active, chosen, gate);
-  }
+  row_gates<LANES, GATES>(a.router, a.of_active, chosen, r->largest, inverse, gate);
   if (r->token >= a.tokens) return;
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
@@ -149,7 +249,7 @@ static __device__ __forceinline__ void row_logsumexp_out(const row<LANES, COLUMN
 }
 
 /* One token of each group of lanes. */
-template <int LANES, int COLUMNS>
+template <bool SPECIAL, int LANES, int COLUMNS>
 static __device__ __forceinline__ void forward_row(row<LANES, COLUMNS> *r,
                                                    const forward_arguments &a,
                                                    load_levels<LANES, COLUMNS> *levels) {
@@ -168,13 +268,15 @@ static __device__ __forceinline__ void forward_row(row<LANES, COLUMNS> *r,
   levels_add(levels, p);
   levels->tokens += r->live;
   if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
-    row_routes<LANES, COLUMNS, COLUMNS>(r, a, inverse, levels->count);
+    row_routes<LANES, COLUMNS, COLUMNS, SPECIAL>(r, a, inverse, levels->count);
   else
-    row_routes<LANES, COLUMNS, 1>(r, a, inverse, levels->count);
+    row_routes<LANES, COLUMNS, 1, SPECIAL>(r, a, inverse, levels->count);
   if (a.logsumexp) row_logsumexp_out(r, a, total);
 }
 
-template <int LANES, int COLUMNS>
+/* SPECIAL: with groups, or a selection that is given; apart, since they would cost others
+ * registers. */
+template <int LANES, int COLUMNS, bool SPECIAL>
 static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS)
     forward_kernel(forward_arguments a) {
   constexpr int ROWS = WARP / LANES; /* of a warp */
@@ -199,7 +301,7 @@ static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS)
     if (AHEAD) now = next;
     row_load(AHEAD ? &next : &now, load + mine, a.tokens, a.router.experts, a.type, a.logits,
              a.mask);
-    forward_row(&now, a, &levels);
+    forward_row<SPECIAL>(&now, a, &levels);
   }
   levels_finish(&levels, a.router.experts, a.sums, a.loads);
 }
@@ -210,7 +312,9 @@ static phibal_status forward_launch(const forward_arguments &a, const phibal_cud
   const int rows = levels::THREADS / LANES;
   launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
                         levels::THREADS, levels::shared_bytes(a.router.experts), true};
-  return launch("router forward", forward_kernel<LANES, COLUMNS>, shape, call, a);
+  return a.router.group_score != PHIBAL_GROUP_NONE || a.router.selection == PHIBAL_SELECTION_GIVEN
+             ? launch("router forward", forward_kernel<LANES, COLUMNS, true>, shape, call, a)
+             : launch("router forward", forward_kernel<LANES, COLUMNS, false>, shape, call, a);
 }
 
 size_t phibal_cuda_router_forward_workspace(const phibal_router *router) {
@@ -229,6 +333,9 @@ phibal_status phibal_cuda_router_forward(const phibal_router *router, int64_t to
   if (!loads.tokens || !loads.probability || !loads.count ||
       (tokens > 0 && (!logits || !experts || !gates)))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "router forward: null argument");
+  if (bias && router->selection == PHIBAL_SELECTION_GIVEN)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "router forward: a selection that is given, and a bias");
   /* 2^40 times the tokens must stay below 2^63 (load_levels.h). */
   if (tokens > (int64_t)1 << 22)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,

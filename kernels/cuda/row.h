@@ -8,6 +8,7 @@
 #define PHIBAL_CUDA_ROW_H
 
 #include "kernels/core/router.h"
+#include "kernels/core/router_form.h"
 #include "kernels/core/sigmoid.h"
 #include "kernels/core/tree.h"
 #include "device.h"
@@ -226,10 +227,11 @@ static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS>
   return again ? core_logsumexp_small(r->largest, others) : result;
 }
 
-/* Unscaled gates (R3), (R5) of the k chosen logits, rank s in lane s % LANES, column s / LANES. */
+/* Unscaled gates of the k chosen logits that are shares of their sum, rank s in lane s % LANES,
+   column s / LANES. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void row_gates(bool sigmoid, tree_of active, const float *chosen,
-                                                 double *gate) {
+static __device__ __forceinline__ void row_shares(bool sigmoid, tree_of active, const float *chosen,
+                                                  double *gate) {
   int32_t most = INT32_MIN;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
@@ -243,10 +245,34 @@ static __device__ __forceinline__ void row_gates(bool sigmoid, tree_of active, c
   for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
 }
 
-/* Gates that are probabilities: (R4), and topk_softmax with k = 1. */
+/* Unscaled gates (R3) to (R5e) of the k chosen logits, in the same places; `largest` and `inverse`
+   are the row's. Probabilities are made again as they were. Returns epsilon over the sum with
+   epsilon, and 0 for gates without one (kernels/cpu/router_tile.h). */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ double row_gates(const phibal_router &router, tree_of active,
+                                                   const float *chosen, double largest,
+                                                   double inverse, double *gate) {
+  const core_gates form = core_gates_of(&router);
+  const bool sigmoid = router.gate == PHIBAL_GATE_SIGMOID;
+  if (form == CORE_GATES_SHARES) {
+    row_shares<LANES, COLUMNS>(sigmoid, active, chosen, gate);
+    return 0.0;
+  }
+  row_weights<LANES, COLUMNS>(sigmoid, active.n, chosen, sigmoid ? 0.0 : largest, gate);
+  if (!sigmoid) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
+  }
+  if (form == CORE_GATES_SCORES) return 0.0;
+  double total = 1.0 / (row_sum<LANES, COLUMNS>(gate, active.width) + (double)router.epsilon);
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) gate[c] *= total;
+  return (double)router.epsilon * total;
+}
+
+/* Whether gates need the probabilities of the row. */
 static __host__ __device__ __forceinline__ bool probability_gates(const phibal_router &router) {
-  return router.gate == PHIBAL_GATE_PROBABILITY ||
-         (router.gate == PHIBAL_GATE_TOPK_SOFTMAX && router.active == 1);
+  return router.gate != PHIBAL_GATE_SIGMOID && core_gates_of(&router) != CORE_GATES_SHARES;
 }
 
 /* Calls a function template for the smallest row that holds E experts: F<LANES, COLUMNS>. */
@@ -270,6 +296,8 @@ static inline phibal_status cuda_router_check(const char *name, const phibal_rou
       router->gate > PHIBAL_GATE_SIGMOID)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: no such router, or a number of tokens below 0", name);
+  const char *fault = core_router_fault(router);
+  if (fault) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %s", name, fault);
   return PHIBAL_OK;
 }
 

@@ -112,8 +112,7 @@ void phibal_reference_token_clear(phibal_reference_token *token);
       probabilities_held(token, router->gate, logits);
     ensures logsumexp: \result == PHIBAL_OK && router->gate != PHIBAL_GATE_SIGMOID ==>
       logsumexp_held(token, logits);
-    ensures gates: \result == PHIBAL_OK &&
-      router->normalisation == PHIBAL_NORMALISATION_OF_GATE ==>
+    ensures gates: \result == PHIBAL_OK ==>
       gates_held(token, router->gate, (real)router->scale, logits, token->selection);
     ensures \result == PHIBAL_OK ==> \forall integer s; 0 <= s < token->active ==>
       0 <= token->selection[s] < token->experts; */
@@ -177,9 +176,8 @@ phibal_status phibal_reference_token_select(phibal_reference_token *token,
     ensures token != \null ==> only_token_written{Pre, Here}(token);
     ensures \result == PHIBAL_OK ==> token != \null && router != \null && logits != \null &&
       experts != \null;
-    ensures value: \result == PHIBAL_OK &&
-      router->normalisation == PHIBAL_NORMALISATION_OF_GATE ==>
-      \forall sequence p, q, g, integer e; probabilities_are(p, router->gate, logits, token->experts) &&
+    ensures value: \result == PHIBAL_OK ==> \forall sequence p, q, g, integer e;
+      probabilities_are(p, router->gate, logits, token->experts) &&
       selected_are(q, router->gate, logits, token->experts, experts, token->active) &&
       gates_are(g, router->gate, logits, experts, token->active) && 0 <= e < token->experts ==>
         in(token->gradient + e,

@@ -79,19 +79,24 @@ phibal_status phibal_loads_mean(const phibal_loads *loads, float *mean);
    counted, or a count is negative or above k tokens: a frequency above 1. */
 phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency);
 
-/* Router forward, fused (R1 to R8).
+/* Router forward, fused (R1 to R8, R2g, R5n, R5e).
      logits         [T][E]  binary32, all finite
      bias           [E]     added to the logits (to the rounded score for sigmoid) for the selection
                             only; null for none
      mask           [T]     0 marks padding: experts -1, gates 0, counted in nothing; null for none
      probabilities  [T][E]  out, <= 0.501 ULP, 0 for padding; may be null
-     experts        [T][k]  out, by falling score, ties to the lower index
+     experts        [T][k]  out, by falling score, ties to the lower index; with
+                            PHIBAL_SELECTION_GIVEN in: any k different experts of each unmasked
+                            token, whose slots keep this order, and -1 is written for padding
      gates          [T][k]  out, <= 0.501 ULP
      logsumexp      [T]     out (R8), <= 0.501 ULP plus 2^-45 (|max x| + log E), 0 for padding; may
                             be null
      loads          in/out: the call's tokens are added; created for the same E and k
-   No output may overlap an input. PHIBAL_ERROR_NONFINITE names the first bad token and expert; the
-   outputs are then unspecified and `loads` is unchanged. T = 0 is valid. */
+   Where the selection is given, a bias is PHIBAL_ERROR_ARGUMENT, and so is a token whose experts
+   are not k different ones; gates and gradients have the bits that they had where the same experts
+   were selected. No output may overlap an input. PHIBAL_ERROR_NONFINITE names the first bad token
+   and expert; the outputs are then unspecified and `loads` is unchanged. T = 0 is valid. A router
+   whose members contradict each other is PHIBAL_ERROR_ARGUMENT. */
 phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
                                     const float *logits, const float *bias, const uint8_t *mask,
                                     float *probabilities, int32_t *experts, float *gates,
