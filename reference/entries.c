@@ -23,6 +23,7 @@
 #include <phibal/reference_capacity.h>
 #include <phibal/reference_quantile.h>
 #include <phibal/reference_sinkhorn.h>
+#include <phibal/reference_router.h>
 #include <phibal/rounding.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -282,13 +283,22 @@ PRECISE(phibal_reference_z_loss,
 REFUSE(phibal_reference_loss_free_update,
        (int32_t experts, float rate, const int64_t *count, const float *bias, float *next),
        (experts, rate, count, bias, next))
+REFUSE(phibal_reference_router_forward,
+       (phibal_reference_token * token, const phibal_router *router, const float *logits,
+        const float *bias, const int32_t *experts),
+       (token, router, logits, bias, experts))
+REFUSE(phibal_reference_router_backward,
+       (phibal_reference_token * token, const phibal_router *router, const float *logits,
+        const int32_t *experts, const float *gate_gradient, const float *price, double price_scale,
+        double z_scale),
+       (token, router, logits, experts, gate_gradient, price, price_scale, z_scale))
 REFUSE(phibal_reference_quantile_required,
        (const phibal_router *router, int64_t tokens, const float *logits, const float *bias,
         const uint8_t *mask, float *required),
        (router, tokens, logits, bias, mask, required))
 REFUSE(phibal_reference_quantile,
-       (int32_t experts, int32_t active, int64_t tokens, const uint8_t *mask,
-        const float *required, float *quantile),
+       (int32_t experts, int32_t active, int64_t tokens, const uint8_t *mask, const float *required,
+        float *quantile),
        (experts, active, tokens, mask, required, quantile))
 REFUSE(phibal_reference_capacity_limit,
        (float factor, int64_t minimum, int64_t tokens, int32_t active, int32_t experts_count,

@@ -32,6 +32,8 @@ phibal_status phibal_reference_quantile_required(const phibal_router *router, in
   if (tokens < 0 || tokens > PHIBAL_REFERENCE_QUANTILE_TOKENS || router->active >= router->experts)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d of %d experts, %lld tokens", name,
                              (int)router->active, (int)router->experts, (long long)tokens);
+  if (router->group_score != PHIBAL_GROUP_NONE)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "%s: groups of experts", name);
   phibal_router beyond = *router;
   beyond.active = router->active + 1;
   phibal_reference_token t;

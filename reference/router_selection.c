@@ -286,17 +286,27 @@ static phibal_status group_sum(int32_t each, int32_t summed, const double *score
     ensures \result == PHIBAL_OK ==> scores_finite(sum, groups); */
 static phibal_status groups_sums(int32_t groups, int32_t each, int32_t summed, const double *score,
                                  double *sum) {
+  double part[PHIBAL_MAX_EXPERTS];
   phibal_status status = PHIBAL_OK;
   /*@ loop invariant index: 0 <= g <= groups;
       loop invariant kept: scores_finite(score, groups * each);
       loop invariant finite: status == PHIBAL_OK ==> scores_finite(sum, g);
-      loop assigns g, status, sum[0 .. groups - 1];
+      loop assigns g, status, sum[0 .. groups - 1], part[0 .. PHIBAL_MAX_EXPERTS - 1];
       loop variant groups - g; */
   for (int32_t g = 0; g < groups && status == PHIBAL_OK; g++) {
     //@ ghost product_next(g, each);
     //@ ghost product_ordered(g + 1, groups, each);
     //@ assert within: 0 <= g * each && g * each + each <= groups * each;
-    status = group_sum(each, summed, score + g * each, &sum[g]);
+    //@ ghost int32_t first = g * each;
+    /*@ loop invariant 0 <= e <= each && first == g * each;
+        loop invariant scores_finite(&part[0], e);
+        loop assigns e, part[0 .. PHIBAL_MAX_EXPERTS - 1];
+        loop variant each - e; */
+    for (int32_t e = 0; e < each; e++) {
+      //@ assert inside: 0 <= first + e < groups * each;
+      part[e] = score[g * each + e];
+    }
+    status = group_sum(each, summed, part, &sum[g]);
   }
   return status;
 }

@@ -103,6 +103,7 @@ static const phibal_plugin_operation cuda_operations[] = {
     {"sigmoid", plugin_core, nullptr},
     {"router-forward", plugin_router_forward, nullptr},
     {"router-backward", plugin_router_backward, nullptr},
+    {"described-router", plugin_described_router, nullptr},
     {"loads", plugin_loads, nullptr},
     {"frequencies", plugin_frequencies, nullptr},
     {"sequence-loss", plugin_sequence_loss, nullptr},

@@ -34,6 +34,7 @@ void *case_out(phibal_plugin_case *c, const char *name);
 int plugin_core(phibal_plugin_case *c);
 int plugin_router_forward(phibal_plugin_case *c);
 int plugin_router_backward(phibal_plugin_case *c);
+int plugin_described_router(phibal_plugin_case *c);
 int plugin_loads(phibal_plugin_case *c);
 int plugin_frequencies(phibal_plugin_case *c);
 int plugin_sequence_loss(phibal_plugin_case *c);

@@ -113,6 +113,47 @@ int plugin_router_backward(phibal_plugin_case *c) {
   return run_end(&r);
 }
 
+/* The place of a parameter's text among `names`. */
+static int named(phibal_plugin_case *c, const char *parameter, const char *const *names) {
+  int i = 0;
+  while (names[i + 1] && strcmp(phibal_plugin_text(c, parameter), names[i]) != 0) i++;
+  return i;
+}
+
+/* Forward and backward; a selection that is given is put where the experts come out. */
+int plugin_described_router(phibal_plugin_case *c) {
+  static const char *const scores[] = {"none", "largest", "two-largest", "share", nullptr};
+  static const char *const normalisations[] = {"of-gate", "none", "sum", nullptr};
+  device_run r = run_start(c);
+  routing g = routing_of(c);
+  g.router.scale = (float)phibal_plugin_real(c, "scale");
+  g.router.group_score = (phibal_group_score)named(c, "group-score", scores);
+  g.router.groups = (int32_t)phibal_plugin_integer(c, "groups");
+  g.router.active_groups = (int32_t)phibal_plugin_integer(c, "active-groups");
+  g.router.normalisation = (phibal_normalisation)named(c, "normalisation", normalisations);
+  g.router.epsilon = (float)phibal_plugin_real(c, "epsilon");
+  int32_t *experts = (int32_t *)case_out(c, "experts");
+  const void *given = case_in(c, "given");
+  if (given) {
+    g.router.selection = PHIBAL_SELECTION_GIVEN;
+    run_copy(&r, experts, given, sizeof *experts * (size_t)(g.tokens * g.router.active));
+  }
+  phibal_cuda_loads loads = take_loads(&r, 1, g.router.experts);
+  run_workspace(&r, phibal_cuda_router_forward_workspace(&g.router));
+  if (r.status == PHIBAL_OK)
+    r.status = phibal_cuda_router_forward(&g.router, g.tokens, PHIBAL_LOGITS_F32, g.logits, g.bias,
+                                          g.mask, nullptr, experts, (float *)case_out(c, "gates"),
+                                          nullptr, loads, &r.call);
+  run_copy(&r, case_out(c, "counts"), loads.count, sizeof(int64_t) * (size_t)g.router.experts);
+  if (r.status == PHIBAL_OK)
+    r.status = phibal_cuda_router_backward(
+        &g.router, g.tokens, PHIBAL_LOGITS_F32, g.logits, g.mask, experts,
+        (const float *)case_in(c, "gate-gradient"), (const float *)case_in(c, "price"),
+        phibal_plugin_real(c, "price-scale"), phibal_plugin_real(c, "z-scale"),
+        (float *)case_out(c, "logit-gradient"), &r.call);
+  return run_end(&r);
+}
+
 /* Forward of some tokens into loads; experts and gates go nowhere. */
 static void count(device_run *r, const routing &g, const float *logits, const uint8_t *mask,
                   int64_t tokens, int32_t *experts, float *gates, phibal_cuda_loads loads) {

@@ -11,6 +11,8 @@ static const char *const activation_names[] = {"silu", "gelu", NULL};
 static const char *const qk_norm_names[] = {"false", "true", "projection", NULL};
 static const char *const rope_scaling_names[] = {"yarn", "linear", "llama3", NULL};
 static const char *const gate_names[] = {"topk_softmax", "probability", "sigmoid", NULL};
+static const char *const group_score_names[] = {"of_gate", "largest", "two_largest", "share", NULL};
+static const char *const normalisation_names[] = {"of_gate", "none", "sum", NULL};
 static const char *const method_names[] = {"phi",       "switch",   "switch-global", "sequence",
                                            "loss-free", "phi-bias", "quantile",      "none",
                                            "dense",     NULL};
@@ -34,6 +36,8 @@ _Static_assert(sizeof config_keys / sizeof *config_keys <= CONFIG_KEYS_MAX, "rai
 _Static_assert(sizeof(balance_method) == sizeof(int) && sizeof(balance_track) == sizeof(int) &&
                    sizeof(balance_start) == sizeof(int) && sizeof(phibal_gate) == sizeof(int) &&
                    sizeof(phibal_activation) == sizeof(int) &&
+                   sizeof(phibal_group_score) == sizeof(int) &&
+                   sizeof(phibal_normalisation) == sizeof(int) &&
                    sizeof(qk_norm_kind) == sizeof(int) && sizeof(rope_scaling) == sizeof(int) &&
                    sizeof(model_precision) == sizeof(int) &&
                    sizeof(phibal_capacity_policy) == sizeof(int) &&

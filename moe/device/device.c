@@ -15,7 +15,6 @@ static phibal_status check(const model *m, model_precision precision) {
     const char *what;
   } missing[] = {
       {c->latent_width > 0, "latent attention"},
-      {c->expert_groups > 1, "groups of experts"},
       {!c->latent_width && c->rope_width && c->rope_width < c->head_width, "rope_width"},
       {c->qkv_bias, "qkv_bias"},
       {c->post_norm, "post_norm"},

@@ -36,10 +36,14 @@ typedef struct model_config {
   phibal_activation activation;
   phibal_gate gate;
   float route_scale; /* gates are multiplied by this */
+  phibal_normalisation gate_normalisation;
+  float gate_epsilon;
   /* Experts lie in so many groups of equal size, 0 or 1 for none, and a token's experts come from
-     its `active_groups` best: by the largest logit of a softmax router, by the sum of the two
-     largest scores, bias included, of a sigmoid router (DeepSeek-V2, V3). */
+     its `active_groups` best. A group_score of none stands for that of the gate: the largest logit
+     of a softmax router, the sum of the two largest scores, bias included, of a sigmoid router
+     (DeepSeek-V2, V3). */
   int32_t expert_groups, active_groups;
+  phibal_group_score group_score;
   bool selection_bias; /* a bias for each expert in the selection, whatever the balancing */
   float rope_theta;
   bool rope_interleaved; /* pairs are neighbours (rope.h) */

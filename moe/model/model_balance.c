@@ -137,27 +137,13 @@ static bool has_balance_loss(const model *m) {
          method == BALANCE_SEQUENCE;
 }
 
-static phibal_status route_at_once(model *m, layer_activations *on, const float *bias,
-                                   int64_t first, int64_t tokens, phibal_loads *loads) {
+static phibal_status route(model *m, layer_activations *on, const float *bias, int64_t first,
+                           int64_t tokens, phibal_loads *loads) {
   phibal_router router = model_router(&m->config);
   return phibal_router_forward(&router, tokens, on->logits + first * m->config.experts, bias,
                                m->scratch.mask + first, NULL,
                                on->experts + first * m->config.active,
                                on->gates + first * m->config.active, on->logsumexp + first, loads);
-}
-
-static phibal_status route(model *m, layer_activations *on, const float *bias, int64_t first,
-                           int64_t tokens, phibal_loads *loads) {
-  const model_config *c = &m->config;
-  if (c->expert_groups <= 1) return route_at_once(m, on, bias, first, tokens, loads);
-  /* One by one, since every token has a selection bias of its own; loads are summed exactly. */
-  phibal_status status = PHIBAL_OK;
-  for (int64_t t = first; t < first + tokens && !status; t++) {
-    float selection[PHIBAL_MAX_EXPERTS];
-    groups_bias(c, on->logits + t * c->experts, bias, selection);
-    status = route_at_once(m, on, selection, t, 1, loads);
-  }
-  return status;
 }
 
 static const float *selection_bias(const model *m, int32_t moe_layer) {

@@ -1,6 +1,8 @@
 /* What must hold between the options of a model, and of the tokens that it is given. */
 #include "model_internal.h"
 
+#include "kernels/core/router_form.h"
+
 #define refuse(...) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "model: " __VA_ARGS__)
 
 static phibal_status check_latent(const model_config *c) {
@@ -37,18 +39,30 @@ static phibal_status check_clamped(const model_config *c) {
   return PHIBAL_OK;
 }
 
-static phibal_status check_groups(const model_config *c) {
-  const int32_t groups = c->expert_groups;
-  if (groups <= 1) return PHIBAL_OK;
-  if (c->experts % groups) refuse("%d expert_groups do not divide %d experts", groups, c->experts);
-  if (c->active_groups < 1 || c->active_groups > groups)
-    refuse("active_groups %d: 1 to %d are possible", c->active_groups, groups);
-  const int32_t each = c->experts / groups;
-  if (c->active_groups * each < c->active)
-    refuse("%d active_groups of %d experts do not hold %d active ones", c->active_groups, each,
-           c->active);
-  if (c->gate == PHIBAL_GATE_SIGMOID && each < 2)
-    refuse("a sigmoid router scores a group by its two best experts, and groups have one");
+phibal_router model_router(const model_config *c) {
+  phibal_router router = {.experts = c->experts,
+                          .active = c->active,
+                          .gate = c->gate,
+                          .scale = c->route_scale,
+                          .normalisation = c->gate_normalisation,
+                          .epsilon = c->gate_epsilon};
+  if (c->expert_groups <= 1) return router;
+  router.groups = c->expert_groups;
+  router.active_groups = c->active_groups;
+  router.group_score = c->group_score                   ? c->group_score
+                       : c->gate == PHIBAL_GATE_SIGMOID ? PHIBAL_GROUP_TWO_LARGEST
+                                                        : PHIBAL_GROUP_LARGEST;
+  return router;
+}
+
+static phibal_status check_router(const model_config *c) {
+  const phibal_router router = model_router(c);
+  const char *fault = core_router_fault(&router);
+  if (fault && c->expert_groups > 1)
+    refuse("%d experts in %d expert_groups, %d active in %d active_groups: %s", c->experts,
+           c->expert_groups, c->active, c->active_groups, fault);
+  if (fault)
+    refuse("gate, gate_normalisation and gate_epsilon %g: %s", (double)c->gate_epsilon, fault);
   return PHIBAL_OK;
 }
 
@@ -73,7 +87,7 @@ phibal_status model_config_check(const model_config *c) {
   if (c->shared_gate && c->shared_experts < 1) refuse("shared_gate needs shared_experts");
   phibal_status status = check_latent(c);
   if (!status) status = check_clamped(c);
-  if (!status) status = check_groups(c);
+  if (!status) status = check_router(c);
   return status ? status : check_rope(c);
 }
 

@@ -192,9 +192,8 @@ static inline int64_t model_call_rows(const model *m, int32_t batch) {
 attention_shape model_attention_shape(const model *m, int32_t batch);
 /* Rotary dimensions of a head. */
 int32_t model_rope_width(const model_config *config);
-static inline phibal_router model_router(const model_config *c) {
-  return (phibal_router){c->experts, c->active, c->gate, c->route_scale};
-}
+/* model_check.c */
+phibal_router model_router(const model_config *config);
 /* Of the experts, of those that are shared, or of a dense layer, by their number and width. */
 static inline phibal_ffn model_ffn_shape(const model_config *c, int32_t experts, int32_t hidden) {
   return (phibal_ffn){experts, c->width, hidden, c->activation};
@@ -231,10 +230,6 @@ phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t 
                             bool training, model_losses *losses);
 phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch);
 phibal_status balance_finish(model *m);
-
-/* model_groups.c: the bias [E] with which the router selects, for one token with these logits [E],
-   from its best groups; `bias` [E] is the model's own, or null. */
-void groups_bias(const model_config *c, const float *logits, const float *bias, float *selection);
 
 /* model_adapted.c: whether adapters come between the products of this call. */
 bool model_is_adapted(const model *m);

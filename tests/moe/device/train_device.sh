@@ -45,6 +45,17 @@ for method in phi switch loss-free; do
     close "cpu-$method" "cuda-$method" $key 1e-5 $steps
   done
 done
+# Groups of experts, and gates over a sum with an epsilon.
+for on in cpu $device; do
+  option=
+  [ $on = cpu ] || option="--device $device"
+  train "groups-$on" --method loss-free --steps 3 --set model.gate=sigmoid --set model.gate_normalisation=sum \
+    --set model.gate_epsilon=0.1 --set model.expert_groups=4 --set model.active_groups=2 --set model.group_score=share \
+    --set balance.z_coefficient=0 $option
+done
+for key in loss gradient_norm; do
+  close groups-cpu "groups-$device" $key 1e-5 3
+done
 cmp -s cpu-phi/metrics.jsonl cuda-phi/metrics.jsonl && fail "the device was not used"
 
 # 100 tokens are windows of 32, 32, 32 and 4: the last one's padding, in every other batch, counts in no

@@ -1,0 +1,317 @@
+/* Routers of any description, forward and backward: selection in groups (R2g), gates as they are
+   (R5n) or over a sum with epsilon (R5e), and selections that are given. */
+#include "judgement.h"
+#include "paired.h"
+#include "random.h"
+#include "vectors.h"
+#include <math.h>
+#include <phibal/reference_router.h>
+#include <phibal/router.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As for the other routing operations (operation_router.c). */
+enum { PRECISION = 256, MOST_PRECISION = 4096 };
+enum { STREAM_DESCRIBED = 116 };
+
+/* What a case is made of, a column each, of paired cases and of others; the rest is drawn. */
+enum { OF_GROUPS, OF_GATES, OF_GROUP_SCORE, OF_BIAS, OF_LOGITS, OF_ACTIVE, OF_EXPERTS, OF_MASK };
+
+static const char *const logit_kinds[] = {"ordinary",   "ties",           "near-ties", "very-small",
+                                          "within-1e4", "near-underflow", "negative"};
+enum { LOGIT_KINDS = 7 };
+
+static int level(uint64_t number, int column, int values) {
+  const uint64_t base = case_base(number) % SMALL_CASES;
+  return paired_level(PAIRED_CASES + base % PAIRED_ROWS, column, values);
+}
+
+const char *operation_kind_described(uint64_t number) {
+  return logit_kinds[level(number, OF_LOGITS, LOGIT_KINDS)];
+}
+
+static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid"};
+static const char *const group_score_names[] = {"none", "largest", "two-largest", "share"};
+static const char *const normalisation_names[] = {"of-gate", "none", "sum"};
+static const char *const selection_names[] = {"of-scores", "given"};
+
+static int named(const operation_case *c, const char *name, const char *const *names, int n) {
+  const char *text = case_get_text(c, name);
+  int i = 0;
+  while (i < n - 1 && strcmp(text, names[i]) != 0) i++;
+  return i;
+}
+
+static float draw_logit(const operation_case *c, random_stream *r, float base) {
+  static const float few[] = {-1.5f, -0.0f, 0.0f, 0.0f, 2.0f};
+  switch (level(c->number, OF_LOGITS, LOGIT_KINDS)) {
+  case 1:
+    return few[random_integer(r, 0, 4)];
+  case 2: {
+    float x = base;
+    for (int64_t steps = random_integer(r, 0, 2); steps > 0; steps--) x = nextafterf(x, INFINITY);
+    return x;
+  }
+  case 3:
+    return (float)random_uniform(r, -52, -46);
+  case 4:
+    return (float)random_uniform(r, -1e4, 1e4);
+  case 5:
+    return (float)random_uniform(r, -105, -85);
+  case 6:
+    return (float)random_uniform(r, -9, -1);
+  default:
+    return (float)(2 * random_normal(r));
+  }
+}
+
+enum { BIAS_NONE, BIAS_SOME, BIAS_TIES, BIAS_BELOW, BIAS_ABOVE, BIASES };
+
+static float draw_bias(int kind, random_stream *r) {
+  static const float few[] = {-0.5f, -0.0f, 0.0f, 0.5f};
+  if (kind == BIAS_TIES) return few[random_integer(r, 0, 3)];
+  if (kind == BIAS_BELOW) return (float)random_uniform(r, -15, -11);
+  if (kind == BIAS_ABOVE) return (float)random_uniform(r, 9, 13);
+  return (float)random_normal(r);
+}
+
+/* The router of a case. Where a level is no router, the nearest one that is. */
+static phibal_router draw_router(const operation_case *c, random_stream *r) {
+  static const struct {
+    phibal_gate gate;
+    phibal_normalisation normalisation;
+    bool epsilon;
+  } gates[] = {{PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_NORMALISATION_OF_GATE, false},
+               {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_OF_GATE, false},
+               {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_OF_GATE, false},
+               {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_NONE, false},
+               {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_SUM, true},
+               {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, true},
+               {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, false}};
+  static const int32_t experts[] = {4, 8, 12, 32, 64, 72, 260};
+  static const float epsilons[] = {1e-20f, 1e-9f, 0.02f, 1};
+  const int of_gates = level(c->number, OF_GATES, 7), groups = level(c->number, OF_GROUPS, 7);
+  const int32_t E = experts[level(c->number, OF_EXPERTS, 7)];
+  const bool tiny = level(c->number, OF_LOGITS, LOGIT_KINDS) == 3;
+  phibal_router router = {.experts = E,
+                          .gate = gates[of_gates].gate,
+                          .normalisation = gates[of_gates].normalisation,
+                          .scale = random_integer(r, 0, 1) ? 1 : (float)random_uniform(r, 0.5, 3)};
+  if (gates[of_gates].epsilon) router.epsilon = epsilons[tiny ? 0 : random_integer(r, 0, 3)];
+  static const int32_t of[][2] = {{0, 0}, {2, 1}, {4, 2}, {4, 3}, {4, 1}, {1, 1}, {0, 0}};
+  router.groups = groups == 5 && random_integer(r, 0, 1) ? E : of[groups][0];
+  router.active_groups = router.groups == E && E > 4 ? E / 2 : of[groups][1];
+  if (groups == 6) router.selection = PHIBAL_SELECTION_GIVEN;
+  const int32_t room = router.groups ? router.active_groups * (E / router.groups) : E;
+  const int32_t active[] = {1, room < 2 ? room : 2, room < 8 ? room : 8, room < 24 ? room : 24};
+  router.active = active[level(c->number, OF_ACTIVE, 4)];
+  if (!router.groups) return router;
+  router.group_score =
+      (phibal_group_score)(PHIBAL_GROUP_LARGEST + level(c->number, OF_GROUP_SCORE, 3));
+  const int32_t summed =
+      router.group_score == PHIBAL_GROUP_SHARE ? router.active / router.active_groups : 2;
+  if (router.group_score != PHIBAL_GROUP_LARGEST &&
+      (summed < 1 || summed > E / router.groups ||
+       (summed > 1 && router.gate == PHIBAL_GATE_PROBABILITY)))
+    router.group_score = PHIBAL_GROUP_LARGEST;
+  return router;
+}
+
+static void add_flags(operation_case *c, const phibal_router *router, bool bias, bool mask) {
+  if (router->active == 1) case_flag(c, FLAG_K_ONE);
+  if (router->scale != 1) case_flag(c, FLAG_SCALE);
+  if (router->gate == PHIBAL_GATE_SIGMOID) case_flag(c, FLAG_SIGMOID);
+  if (bias) case_flag(c, FLAG_BIAS);
+  if (mask) case_flag(c, FLAG_PADDING);
+  if (router->active_groups < router->groups) case_flag(c, FLAG_GROUPS);
+  if (router->active_groups < router->groups && router->group_score != PHIBAL_GROUP_LARGEST &&
+      (router->group_score == PHIBAL_GROUP_TWO_LARGEST ||
+       router->active / router->active_groups != 2))
+    case_flag(c, FLAG_GROUP_SUM);
+  if (router->epsilon > 0 && router->active > 1) case_flag(c, FLAG_GATE_EPSILON);
+  if (router->normalisation == PHIBAL_NORMALISATION_NONE) case_flag(c, FLAG_GATES_AS_THEY_ARE);
+  if (router->selection == PHIBAL_SELECTION_GIVEN) case_flag(c, FLAG_GIVEN_SELECTION);
+}
+
+/* Any k different experts of each token, in any order; -1 of padding. */
+static void draw_experts(const phibal_router *router, int64_t T, const uint8_t *mask,
+                         random_stream *r, int32_t *experts) {
+  const int32_t E = router->experts, k = router->active;
+  int32_t order[PHIBAL_MAX_EXPERTS];
+  for (int64_t t = 0; t < T; t++) {
+    for (int32_t e = 0; e < E; e++) order[e] = e;
+    for (int32_t s = 0; s < k; s++) {
+      const int32_t at = (int32_t)random_integer(r, s, E - 1), swap = order[at];
+      order[at] = order[s];
+      order[s] = swap;
+      experts[t * k + s] = mask && !mask[t] ? -1 : swap;
+    }
+  }
+}
+
+phibal_status operation_described_router_make(operation_case *c) {
+  random_stream r = random_start(c->seed, STREAM_DESCRIBED, c->number);
+  const phibal_router router = draw_router(c, &r);
+  const int64_t T = random_integer(&r, 1, case_is_small(c->number) ? 3 : 24);
+  const int64_t E = router.experts, k = router.active;
+  const bool given = router.selection == PHIBAL_SELECTION_GIVEN;
+  const int bias_kind = given ? BIAS_NONE : level(c->number, OF_BIAS, BIASES);
+  const int mask_kind = level(c->number, OF_MASK, 3);
+  case_integer(c, "k", k);
+  case_text(c, "gate", gate_names[router.gate]);
+  case_real(c, "scale", (double)router.scale);
+  case_integer(c, "groups", router.groups);
+  case_integer(c, "active-groups", router.active_groups);
+  case_text(c, "group-score", group_score_names[router.group_score]);
+  case_text(c, "normalisation", normalisation_names[router.normalisation]);
+  case_real(c, "epsilon", (double)router.epsilon);
+  case_text(c, "selection", selection_names[router.selection]);
+  case_real(c, "price-scale", random_uniform(&r, 0.001, 2) / (double)(T + 1));
+  const bool z = router.gate != PHIBAL_GATE_SIGMOID && random_integer(&r, 0, 1);
+  case_real(c, "z-scale", z ? random_uniform(&r, 0, 0.1) : 0);
+  const bool priced = random_integer(&r, 0, 1);
+  float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, E);
+  float *bias = bias_kind ? case_add_input(c, "bias", TENSOR_F32, 1, E) : NULL;
+  uint8_t *mask = mask_kind ? case_add_input(c, "mask", TENSOR_U8, 1, T) : NULL;
+  int32_t *experts = given ? case_add_input(c, "given", TENSOR_I32, 2, T, k) : NULL;
+  float *gradient = case_add_input(c, "gate-gradient", TENSOR_F32, 2, T, k);
+  float *price = priced ? case_add_input(c, "price", TENSOR_F32, 1, E) : NULL;
+  if (case_status(c) != PHIBAL_OK) return case_status(c);
+  for (int64_t t = 0; t < T; t++) {
+    const float base = (float)(3 * random_normal(&r));
+    for (int64_t e = 0; e < E; e++) logits[t * E + e] = draw_logit(c, &r, base);
+  }
+  for (int64_t e = 0; bias && e < E; e++) bias[e] = draw_bias(bias_kind, &r);
+  for (int64_t t = 0; mask && t < T; t++) {
+    mask[t] = t == 0 || random_integer(&r, 0, 2) > 0;
+    if (!mask[t] && mask_kind == 1) logits[t * E] = t % 2 ? NAN : INFINITY;
+  }
+  if (experts) draw_experts(&router, T, mask, &r, experts);
+  for (int64_t i = 0; i < T * k; i++) gradient[i] = (float)random_normal(&r);
+  for (int64_t e = 0; price && e < E; e++) price[e] = (float)(random_normal(&r) * 3);
+  add_flags(c, &router, bias != NULL, mask != NULL);
+  case_add_output(c, OUTPUT_DESCRIBED_EXPERTS, "experts", TENSOR_I32, 2, T, k);
+  case_add_output(c, OUTPUT_DESCRIBED_GATES, "gates", TENSOR_F32, 2, T, k);
+  case_add_output(c, OUTPUT_DESCRIBED_COUNTS, "counts", TENSOR_I64, 1, E);
+  case_add_output(c, OUTPUT_DESCRIBED_GRADIENT, "logit-gradient", TENSOR_F32, 2, T, E);
+  return PHIBAL_OK;
+}
+
+static phibal_router router_of(const operation_case *c) {
+  return (phibal_router){
+      .experts = (int32_t)case_input(c, "logits")->shape[1],
+      .active = (int32_t)case_get_integer(c, "k"),
+      .gate = (phibal_gate)named(c, "gate", gate_names, 3),
+      .scale = (float)case_get_real(c, "scale"),
+      .group_score = (phibal_group_score)named(c, "group-score", group_score_names, 4),
+      .groups = (int32_t)case_get_integer(c, "groups"),
+      .active_groups = (int32_t)case_get_integer(c, "active-groups"),
+      .normalisation = (phibal_normalisation)named(c, "normalisation", normalisation_names, 3),
+      .epsilon = (float)case_get_real(c, "epsilon"),
+      .selection = (phibal_selection)named(c, "selection", selection_names, 2)};
+}
+
+/* In two calls, as micro-batches are; the loads are of both. */
+phibal_status operation_described_router_cpu(operation_case *c) {
+  const phibal_router router = router_of(c);
+  const int64_t T = case_input(c, "logits")->shape[0], E = router.experts, k = router.active;
+  const float *logits = case_input_data(c, "logits"), *bias = case_input_data(c, "bias");
+  const uint8_t *mask = case_input_data(c, "mask");
+  const int32_t *given = case_input_data(c, "given");
+  int32_t *experts = case_output_data(c, "experts");
+  float *gates = case_output_data(c, "gates");
+  if (given) memcpy(experts, given, sizeof *experts * (size_t)(T * k));
+  phibal_loads loads;
+  phibal_status status = phibal_loads_create(&router, &loads);
+  if (status != PHIBAL_OK) return status;
+  for (int64_t first = 0, n = T / 3; status == PHIBAL_OK && first < T; first += n, n = T - first)
+    status = phibal_router_forward(&router, n, logits + first * E, bias, mask ? mask + first : NULL,
+                                   NULL, experts + first * k, gates + first * k, NULL, &loads);
+  if (status == PHIBAL_OK)
+    memcpy(case_output_data(c, "counts"), loads.count, sizeof(int64_t) * (size_t)E);
+  phibal_loads_destroy(&loads);
+  if (status != PHIBAL_OK) return status;
+  return phibal_router_backward(&router, T, logits, mask, experts,
+                                case_input_data(c, "gate-gradient"), case_input_data(c, "price"),
+                                case_get_real(c, "price-scale"), case_get_real(c, "z-scale"),
+                                case_output_data(c, "logit-gradient"));
+}
+
+/* Is one of x[n] wider than 2^-60 of its terms (of itself where they are null), and than binary32
+   tells from 0? */
+static bool is_wide(const phibal_enclosure *x, const phibal_enclosure *terms, int64_t n) {
+  bool wide = false;
+  mpfr_t width, least;
+  mpfr_init2(width, 53);
+  mpfr_init2(least, 53);
+  for (int64_t i = 0; i < n && !wide; i++) {
+    mpfr_sub(width, x[i].hi, x[i].lo, MPFR_RNDU);
+    mpfr_abs(least, terms ? terms[i].lo : x[i].lo, MPFR_RNDD);
+    mpfr_mul_2si(least, least, -60, MPFR_RNDD);
+    mpfr_add_d(least, least, 0x1p-210, MPFR_RNDD);
+    wide = mpfr_greater_p(width, least);
+  }
+  mpfr_clear(width);
+  mpfr_clear(least);
+  return wide;
+}
+
+static phibal_status judge_token(judgement *j, const operation_case *c, const phibal_router *router,
+                                 int64_t t, mpfr_prec_t precision, int64_t *count, bool *wide) {
+  const int64_t E = router->experts, k = router->active;
+  const float *logits = (const float *)case_input_data(c, "logits") + t * E;
+  const int32_t *given = case_input_data(c, "given");
+  const float *gradient = case_input_data(c, "gate-gradient");
+  phibal_reference_token truth;
+  phibal_status status =
+      phibal_reference_token_init(&truth, router->experts, router->active, precision);
+  if (status != PHIBAL_OK) return status;
+  status = phibal_reference_router_forward(&truth, router, logits,
+                                           given ? NULL : case_input_data(c, "bias"),
+                                           given ? given + t * k : NULL);
+  if (status == PHIBAL_OK)
+    status = phibal_reference_router_backward(
+        &truth, router, logits, truth.selection, gradient + t * k, case_input_data(c, "price"),
+        case_get_real(c, "price-scale"), case_get_real(c, "z-scale"));
+  *wide = status == PHIBAL_OK && precision < MOST_PRECISION &&
+          (is_wide(truth.gate, NULL, k) || is_wide(truth.gradient, truth.condition, E));
+  if (status == PHIBAL_OK && !*wide) {
+    for (int64_t s = 0; s < k; s++) {
+      const int32_t expert = truth.selection[s];
+      count[expert]++;
+      judge_integer(j, OUTPUT_DESCRIBED_EXPERTS, case_output(c, "experts"), t * k + s, expert);
+      judge_real(j, OUTPUT_DESCRIBED_GATES, case_output(c, "gates"), t * k + s, &truth.gate[s],
+                 NULL);
+    }
+    for (int64_t e = 0; e < E; e++)
+      judge_real(j, OUTPUT_DESCRIBED_GRADIENT, case_output(c, "logit-gradient"), t * E + e,
+                 &truth.gradient[e], &truth.condition[e]);
+  }
+  phibal_reference_token_clear(&truth);
+  return status;
+}
+
+phibal_status operation_described_router_expected(const operation_case *c, judgement *j) {
+  const phibal_router router = router_of(c);
+  const int64_t T = case_input(c, "logits")->shape[0], E = router.experts, k = router.active;
+  const uint8_t *mask = case_input_data(c, "mask");
+  int64_t count[PHIBAL_MAX_EXPERTS] = {0};
+  phibal_status status = PHIBAL_OK;
+  for (int64_t t = 0; status == PHIBAL_OK && t < T; t++) {
+    if (mask && !mask[t]) {
+      for (int64_t s = 0; s < k; s++) {
+        judge_integer(j, OUTPUT_DESCRIBED_EXPERTS, case_output(c, "experts"), t * k + s, -1);
+        judge_exact(j, OUTPUT_DESCRIBED_GATES, case_output(c, "gates"), t * k + s, 0);
+      }
+      for (int64_t e = 0; e < E; e++)
+        judge_exact(j, OUTPUT_DESCRIBED_GRADIENT, case_output(c, "logit-gradient"), t * E + e, 0);
+      continue;
+    }
+    bool wide = true;
+    for (mpfr_prec_t p = PRECISION; status == PHIBAL_OK && wide && p <= MOST_PRECISION; p *= 4)
+      status = judge_token(j, c, &router, t, p, count, &wide);
+  }
+  for (int64_t e = 0; status == PHIBAL_OK && e < E; e++)
+    judge_integer(j, OUTPUT_DESCRIBED_COUNTS, case_output(c, "counts"), e, count[e]);
+  return status;
+}
