@@ -17,8 +17,8 @@ enum { STREAM_DESCRIBED = 116 };
 /* What a case is made of, a column each, of paired cases and of others; the rest is drawn. */
 enum { OF_GROUPS, OF_GATES, OF_GROUP_SCORE, OF_BIAS, OF_LOGITS, OF_ACTIVE, OF_EXPERTS, OF_MASK };
 
-static const char *const logit_kinds[] = {"ordinary",   "ties",           "near-ties", "very-small",
-                                          "within-1e4", "near-underflow", "negative"};
+static const char *const logit_kinds[] = {"ordinary",   "ties",           "near-ties", "within-80",
+                                          "within-1e4", "near-underflow", "all-equal"};
 enum { LOGIT_KINDS = 7 };
 
 static int level(uint64_t number, int column, int values) {
@@ -52,14 +52,14 @@ static float draw_logit(const operation_case *c, random_stream *r, float base) {
     for (int64_t steps = random_integer(r, 0, 2); steps > 0; steps--) x = nextafterf(x, INFINITY);
     return x;
   }
-  case 3:
+  case 3: /* all sigmoids small: an epsilon beside them is seen */
     return (float)random_uniform(r, -52, -46);
   case 4:
     return (float)random_uniform(r, -1e4, 1e4);
   case 5:
     return (float)random_uniform(r, -105, -85);
   case 6:
-    return (float)random_uniform(r, -9, -1);
+    return base;
   default:
     return (float)(2 * random_normal(r));
   }
@@ -122,6 +122,7 @@ static void add_flags(operation_case *c, const phibal_router *router, bool bias,
   if (router->scale != 1) case_flag(c, FLAG_SCALE);
   if (router->gate == PHIBAL_GATE_SIGMOID) case_flag(c, FLAG_SIGMOID);
   if (bias) case_flag(c, FLAG_BIAS);
+  if (bias && level(c->number, OF_BIAS, BIASES) == BIAS_BELOW) case_flag(c, FLAG_NEGATIVE_BIAS);
   if (mask) case_flag(c, FLAG_PADDING);
   if (router->active_groups < router->groups) case_flag(c, FLAG_GROUPS);
   if (router->active_groups < router->groups && router->group_score != PHIBAL_GROUP_LARGEST &&

@@ -67,7 +67,8 @@ static phibal_status failure_status(uint64_t failure) {
                              "router: the price of expert %d is not a finite number", expert);
   case FAILURE_ROUTE:
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "router: token %lld is routed to an expert that does not exist",
+                             "router: token %lld is routed to an expert that does not exist, or "
+                             "twice to one",
                              place);
   case FAILURE_SLOT:
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,

@@ -185,6 +185,110 @@ def router_forward(case, fault):
         case.give("frequencies", [n / (k * T) for n in counts])
 
 
+def groups_left(score, p, fault):
+    """The experts of the best groups: ranked by a sum of largest scores, from the largest down."""
+    G, g, k, how = p["groups"], p["active-groups"], p["k"], p["group-score"]
+    if not G or fault == "all groups":
+        return range(len(score))
+    each = len(score) // G
+    n = {"largest": 1, "two-largest": 2, "share": k // g}[how]
+    if fault == "groups by the largest":
+        n = 1
+    total = []
+    for i in range(G):
+        of = sorted(score[i * each : (i + 1) * each], reverse=True)[:n]
+        total.append(of[0])
+        for v in of[1:]:
+            total[i] += v
+    best = top_k(total, g, fault)
+    return [e for e in range(len(score)) if e // each in best]
+
+
+def described_router(case, fault):
+    p = case.parameters
+    k, gate, scale, how = p["k"], p["gate"], p["scale"], p["normalisation"]
+    epsilon = 0.0 if fault == "no epsilon" else p["epsilon"]
+    if fault == "sigmoids divided" and how == "none":
+        how = "of-gate"
+    if (gate == "probability" and how == "of-gate") or (gate == "topk-softmax" and k == 1):
+        how = "none"
+    mask, bias, price = case.values("mask"), case.values("bias"), case.values("price")
+    given = case.rows("given") if "given" in case.inputs else None
+    width = case.inputs["logits"].shape[1]
+    experts, gates, gradient, counts = [], [], [], [0] * width
+    for i, (x, dg) in enumerate(zip(case.rows("logits"), case.rows("gate-gradient"))):
+        if mask and not mask[i]:
+            experts.append([-1] * k)
+            gates.append([0.0] * k)
+            gradient.append([0.0] * width)
+            continue
+        if gate == "sigmoid":
+            y, slope = [sigmoid(v) for v in x], [sigmoid(-v) for v in x]  # 1 - sigma
+            logs = [log_sigmoid(v) for v in x]
+            score = [f32(v) for v in y]
+        else:
+            y, score, logs = softmax(x), list(x), list(x)
+            slope = [1.0] * width
+        if bias:
+            score = [v + b for v, b in zip(score, bias)]
+        left = groups_left(score, p, fault)
+        chosen = sorted(left, key=lambda e: (-score[e], e))[:k]
+        if given:
+            chosen = list(given[i])
+            if fault == "given routes in order":
+                chosen.sort(key=lambda e: (-score[e], e))
+        some = [y[e] for e in chosen]
+        if how == "none":
+            g, through = some, [Fraction(scale) * Fraction(v) for v in dg]  # and dL/dy
+        elif how == "sum" and epsilon > 0:
+            # In rational numbers: what epsilon leaves of the sum of g (dg - mean) is far below its terms.
+            some = [Fraction(v) for v in some]
+            total = sum(some) + Fraction(epsilon)
+            g = [v / total for v in some]
+            mean = sum(a * Fraction(b) for a, b in zip(g, dg))
+            through = [Fraction(scale) * (Fraction(v) - mean) / total for v in dg]
+            g = [float(v) for v in g]
+        else:  # shares, which do not change with a common factor, that keeps them from vanishing
+            top = max(logs[e] for e in chosen)
+            part = [math.exp(logs[e] - top) for e in chosen]
+            g = [v / math.fsum(part) for v in part]
+            through = None
+        d = [0.0] * width
+        if through is None:
+            mean = math.fsum(a * b for a, b in zip(g, dg))
+            for e, share, v in zip(chosen, g, dg):
+                d[e] = scale * share * (v - mean) * slope[e]
+        elif gate == "sigmoid":
+            for e, v in zip(chosen, through):
+                d[e] = float(v * Fraction(y[e])) * slope[e]
+        else:  # dp_e / dx_j = p_j ([j = e] - p_e)
+            common = sum(Fraction(y[e]) * Fraction(v) for e, v in zip(chosen, through))
+            d = [Fraction(v) * -common for v in y]
+            for e, v in zip(chosen, through):
+                d[e] += Fraction(y[e]) * Fraction(v)
+            d = [float(v) for v in d]
+        prob = y
+        if gate == "sigmoid":
+            part = [math.exp(v - max(logs)) for v in logs]
+            prob = [v / math.fsum(part) for v in part]
+        common = math.fsum(v * q for v, q in zip(prob, price)) if price else 0.0
+        top = max(x)
+        lse = top + math.log(math.fsum(math.exp(v - top) for v in x))
+        for e in range(width):
+            if price:
+                d[e] += p["price-scale"] * prob[e] * slope[e] * (price[e] - common)
+            d[e] += p["z-scale"] * lse * prob[e] if p["z-scale"] else 0.0
+        experts.append(chosen)
+        gates.append([scale * v for v in g])
+        gradient.append(d)
+        for e in chosen:
+            counts[e] += 1
+    case.give("experts", experts)
+    case.give("gates", gates)
+    case.give("counts", counts)
+    case.give("logit-gradient", gradient)
+
+
 def tracked(rows, mask, k, fault):
     """Mean probabilities, frequencies, counts and the number of tokens."""
     width = len(rows[0])
@@ -975,7 +1079,7 @@ def z_loss(case, fault):
     case.give("loss", [case.parameters["coefficient"] / n * math.fsum(v * v for v in kept) if n else 0])
 
 
-OPERATIONS = {"router-forward": router_forward, "loads": loads,
+OPERATIONS = {"router-forward": router_forward, "described-router": described_router, "loads": loads,
               "frequencies": frequencies, "ema": ema, "loss-free": loss_free,
               "switch-step": switch_step, "balance-step": balance_step,
               "expert-ffn": expert_ffn, "z-loss": z_loss, "sequence-loss": sequence_loss,
@@ -1023,6 +1127,11 @@ FAULTS = [
     ("bfloat16 scores", "router-forward", None),
     ("E = 128 and k = 8", "router-forward", "e128-k8"),
     ("no routed scaling", "router-forward", "routed-scaling"),
+    ("all groups", "described-router", "groups"),
+    ("groups by the largest", "described-router", "group-sum"),
+    ("no epsilon", "described-router", "gate-epsilon"),
+    ("sigmoids divided", "described-router", "gates-as-they-are"),
+    ("given routes in order", "described-router", "given-selection"),
     ("transposed weights", "expert-ffn", "square"),
     ("transposed fused weights", "expert-ffn", "half-square"),
     ("last expert frozen", "expert-ffn", "frozen-experts"),

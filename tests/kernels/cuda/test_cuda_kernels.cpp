@@ -218,6 +218,36 @@ Test(cuda_kernels, routes_that_lead_nowhere_are_named) {
                PHIBAL_ERROR_MEMORY);
 }
 
+/* Experts that are given twice, or that there are none of; the loads stay as they are. */
+Test(cuda_kernels, a_given_selection_is_of_different_experts) {
+  for (int E : {6, 300})
+    for (int wrong : {1, -1, 300}) {
+      phibal_router router = {};
+      router.experts = E;
+      router.active = 2;
+      router.gate = PHIBAL_GATE_SIGMOID;
+      router.scale = 1;
+      router.selection = PHIBAL_SELECTION_GIVEN;
+      std::vector<float> logits((size_t)(10 * E), 1.0f), gates(20);
+      std::vector<int32_t> experts(20);
+      for (size_t i = 0; i < experts.size(); i++) experts[i] = (int32_t)(i % 2);
+      experts[2 * 7] = wrong;
+      device_loads loads(E);
+      zeroed_device d(1 << 20);
+      cr_assert_eq(phibal_cuda_router_forward(&router, 10, PHIBAL_LOGITS_F32, logits.data(),
+                                              nullptr, nullptr, nullptr, experts.data(),
+                                              gates.data(), nullptr, loads.get(), &d.call),
+                   PHIBAL_OK);
+      expect_failure(d, PHIBAL_ERROR_ARGUMENT, "token 7 is routed to an expert");
+      cr_expect_eq(loads.tokens, 0);
+      float bias[300] = {};
+      cr_expect_eq(phibal_cuda_router_forward(&router, 10, PHIBAL_LOGITS_F32, logits.data(), bias,
+                                              nullptr, nullptr, experts.data(), gates.data(),
+                                              nullptr, loads.get(), &d.call),
+                   PHIBAL_ERROR_ARGUMENT);
+    }
+}
+
 /* Many slots a stretch, more experts than a warp has lanes, padding. */
 Test(cuda_kernels, permutation_has_the_cpus_rows_for_any_launch) {
   static const int experts_counts[] = {1, 7, 40, 1024};
