@@ -344,24 +344,28 @@ static phibal_status groups_leave(int32_t experts, int32_t groups, int32_t each,
   return PHIBAL_OK;
 }
 
-/* (R2g) for the router's groups, if it has any. */
+/* A router without a score of groups has none. */
+/*@ requires \valid_read(router);
+    terminates \true;
+    exits \false;
+    assigns \nothing; */
+static phibal_status groups_absent(const phibal_router *router) {
+  if (router->groups == 0 && router->active_groups == 0) return PHIBAL_OK;
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                           "phibal_reference_token_select: groups without a score");
+}
+
+/* (R2g) for the router's groups. */
 /*@ requires \valid_read(router) && 1 <= active <= experts <= PHIBAL_MAX_EXPERTS;
     requires \valid(score + (0 .. experts - 1)) && scores_finite(score, experts);
     terminates \true;
     exits \false;
     assigns score[0 .. experts - 1];
     ensures finite: \result == PHIBAL_OK ==> scores_finite(score, experts);
-    ensures none: \result == PHIBAL_OK && router->group_score == PHIBAL_GROUP_NONE ==>
-      \forall integer e; 0 <= e < experts ==> score[e] == \old(score[e]);
     ensures left: \result == PHIBAL_OK ==> scores_left{Pre, Here}(score, experts); */
 static phibal_status scores_group(const phibal_router *router, int32_t experts, int32_t active,
                                   double *score) {
   int32_t each = 1, summed = 1;
-  if (router->group_score == PHIBAL_GROUP_NONE) {
-    if (router->groups == 0 && router->active_groups == 0) return PHIBAL_OK;
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "phibal_reference_token_select: groups without a score");
-  }
   TRY(groups_check(router, experts, active, &each, &summed));
   return groups_leave(experts, router->groups, each, summed, router->active_groups, score);
 }
@@ -398,7 +402,10 @@ static phibal_status token_select(phibal_reference_token *t, const phibal_router
   //@ assert weights: vector_output(t->weight, t->experts);
   //@ assert parts: vector_output(t->part, t->active);
   //@ ghost token_put_together(t);
-  if (status == PHIBAL_OK) status = scores_group(router, t->experts, t->active, t->score);
+  if (status == PHIBAL_OK && router->group_score == PHIBAL_GROUP_NONE)
+    status = groups_absent(router);
+  else if (status == PHIBAL_OK)
+    status = scores_group(router, t->experts, t->active, t->score);
   /*@ assert grouped: status == PHIBAL_OK && router->group_score == PHIBAL_GROUP_NONE ==>
         scores_are(router->gate, t->experts, logits, bias, t->score); */
   if (status == PHIBAL_OK) score_select(t->experts, t->active, t->score, t->selection);

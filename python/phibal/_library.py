@@ -48,7 +48,9 @@ _errors = {1: ArgumentError, 2: DomainError, 3: NonFiniteError, 4: UndecidedErro
 
 class Router(ctypes.Structure):
     """phibal_router"""
-    _fields_ = [("experts", c_int32), ("active", c_int32), ("gate", c_int), ("scale", c_float)]
+    _fields_ = [("experts", c_int32), ("active", c_int32), ("gate", c_int), ("scale", c_float),
+                ("group_score", c_int), ("groups", c_int32), ("active_groups", c_int32), ("normalisation", c_int),
+                ("epsilon", c_float), ("selection", c_int)]
 
 
 class Loads(ctypes.Structure):
