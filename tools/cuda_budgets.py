@@ -72,7 +72,8 @@ KERNELS = []
 for E, k, lanes, columns in ((8, 2, 8, 1), (64, 8, 8, 8), (256, 8, 32, 8)):
     shape = r"<%d, %d>" % (lanes, columns)
     units = WARP // lanes * E
-    KERNELS += [Kernel("router forward without bias E = %d, k = %d" % (E, k), "router_forward", "forward_kernel" + shape[:-1] + ", false>",
+    KERNELS += [Kernel("router forward without bias E = %d, k = %d" % (E, k), "router_forward",
+                       r"forward_kernel<%d, %d, false>" % (lanes, columns),
                        router_threads(columns), "row", units,
                        4 + 8 * k / E, k, router_shared(columns, E), ROWS),
                 Kernel("router backward E = %d, k = %d" % (E, k), "router_backward", "backward_kernel" + shape, 128, "row", units,
