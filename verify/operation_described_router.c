@@ -20,14 +20,26 @@ enum { OF_GROUPS, OF_GATES, OF_GROUP_SCORE, OF_BIAS, OF_LOGITS, OF_ACTIVE, OF_EX
 static const char *const logit_kinds[] = {"ordinary",   "ties",           "near-ties", "within-80",
                                           "within-1e4", "near-underflow", "all-equal"};
 enum { LOGIT_KINDS = 7 };
+enum { BIAS_NONE, BIAS_SOME, BIAS_TIES, BIAS_BELOW, BIAS_ABOVE, BIASES };
 
-static int level(uint64_t number, int column, int values) {
-  const uint64_t base = case_base(number) % SMALL_CASES;
-  return paired_level(PAIRED_CASES + base % PAIRED_ROWS, column, values);
+static const int values[PAIRED_COLUMNS] = {7, 7, 3, BIASES, LOGIT_KINDS, 4, 7, 3};
+
+/* Logits go by turns. */
+static int logits_level(uint64_t number) {
+  return case_is_paired(number) ? paired_level(number, OF_LOGITS, LOGIT_KINDS)
+                                : (int)(number % LOGIT_KINDS);
 }
 
 const char *operation_kind_described(uint64_t number) {
-  return logit_kinds[level(number, OF_LOGITS, LOGIT_KINDS)];
+  return logit_kinds[logits_level(number)];
+}
+
+/* The value of each column: from the array, or drawn. */
+static void choose(uint64_t number, random_stream *r, int level[PAIRED_COLUMNS]) {
+  for (int i = 0; i < PAIRED_COLUMNS; i++)
+    level[i] = case_is_paired(number) ? paired_level(number, i, values[i])
+                                      : (int)random_integer(r, 0, values[i] - 1);
+  level[OF_LOGITS] = logits_level(number);
 }
 
 static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid"};
@@ -44,7 +56,7 @@ static int named(const operation_case *c, const char *name, const char *const *n
 
 static float draw_logit(const operation_case *c, random_stream *r, float base) {
   static const float few[] = {-1.5f, -0.0f, 0.0f, 0.0f, 2.0f};
-  switch (level(c->number, OF_LOGITS, LOGIT_KINDS)) {
+  switch (logits_level(c->number)) {
   case 1:
     return few[random_integer(r, 0, 4)];
   case 2: {
@@ -65,8 +77,6 @@ static float draw_logit(const operation_case *c, random_stream *r, float base) {
   }
 }
 
-enum { BIAS_NONE, BIAS_SOME, BIAS_TIES, BIAS_BELOW, BIAS_ABOVE, BIASES };
-
 static float draw_bias(int kind, random_stream *r) {
   static const float few[] = {-0.5f, -0.0f, 0.0f, 0.5f};
   if (kind == BIAS_TIES) return few[random_integer(r, 0, 3)];
@@ -76,7 +86,7 @@ static float draw_bias(int kind, random_stream *r) {
 }
 
 /* The router of a case. Where a level is no router, the nearest one that is. */
-static phibal_router draw_router(const operation_case *c, random_stream *r) {
+static phibal_router draw_router(const int *level, random_stream *r) {
   static const struct {
     phibal_gate gate;
     phibal_normalisation normalisation;
@@ -90,9 +100,9 @@ static phibal_router draw_router(const operation_case *c, random_stream *r) {
                {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, false}};
   static const int32_t experts[] = {4, 8, 12, 32, 64, 72, 260};
   static const float epsilons[] = {1e-20f, 1e-9f, 0.02f, 1};
-  const int of_gates = level(c->number, OF_GATES, 7), groups = level(c->number, OF_GROUPS, 7);
-  const int32_t E = experts[level(c->number, OF_EXPERTS, 7)];
-  const bool tiny = level(c->number, OF_LOGITS, LOGIT_KINDS) == 3;
+  const int of_gates = level[OF_GATES], groups = level[OF_GROUPS];
+  const int32_t E = experts[level[OF_EXPERTS]];
+  const bool tiny = level[OF_LOGITS] == 3;
   phibal_router router = {.experts = E,
                           .gate = gates[of_gates].gate,
                           .normalisation = gates[of_gates].normalisation,
@@ -104,10 +114,9 @@ static phibal_router draw_router(const operation_case *c, random_stream *r) {
   if (groups == 6) router.selection = PHIBAL_SELECTION_GIVEN;
   const int32_t room = router.groups ? router.active_groups * (E / router.groups) : E;
   const int32_t active[] = {1, room < 2 ? room : 2, room < 8 ? room : 8, room < 24 ? room : 24};
-  router.active = active[level(c->number, OF_ACTIVE, 4)];
+  router.active = active[level[OF_ACTIVE]];
   if (!router.groups) return router;
-  router.group_score =
-      (phibal_group_score)(PHIBAL_GROUP_LARGEST + level(c->number, OF_GROUP_SCORE, 3));
+  router.group_score = (phibal_group_score)(PHIBAL_GROUP_LARGEST + level[OF_GROUP_SCORE]);
   const int32_t summed =
       router.group_score == PHIBAL_GROUP_SHARE ? router.active / router.active_groups : 2;
   if (router.group_score != PHIBAL_GROUP_LARGEST &&
@@ -117,12 +126,12 @@ static phibal_router draw_router(const operation_case *c, random_stream *r) {
   return router;
 }
 
-static void add_flags(operation_case *c, const phibal_router *router, bool bias, bool mask) {
+static void add_flags(operation_case *c, const phibal_router *router, int bias, bool mask) {
   if (router->active == 1) case_flag(c, FLAG_K_ONE);
   if (router->scale != 1) case_flag(c, FLAG_SCALE);
   if (router->gate == PHIBAL_GATE_SIGMOID) case_flag(c, FLAG_SIGMOID);
   if (bias) case_flag(c, FLAG_BIAS);
-  if (bias && level(c->number, OF_BIAS, BIASES) == BIAS_BELOW) case_flag(c, FLAG_NEGATIVE_BIAS);
+  if (bias == BIAS_BELOW) case_flag(c, FLAG_NEGATIVE_BIAS);
   if (mask) case_flag(c, FLAG_PADDING);
   if (router->active_groups < router->groups) case_flag(c, FLAG_GROUPS);
   if (router->active_groups < router->groups && router->group_score != PHIBAL_GROUP_LARGEST &&
@@ -152,12 +161,14 @@ static void draw_experts(const phibal_router *router, int64_t T, const uint8_t *
 
 phibal_status operation_described_router_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_DESCRIBED, c->number);
-  const phibal_router router = draw_router(c, &r);
+  int level[PAIRED_COLUMNS];
+  choose(c->number, &r, level);
+  const phibal_router router = draw_router(level, &r);
   const int64_t T = random_integer(&r, 1, case_is_small(c->number) ? 3 : 24);
   const int64_t E = router.experts, k = router.active;
   const bool given = router.selection == PHIBAL_SELECTION_GIVEN;
-  const int bias_kind = given ? BIAS_NONE : level(c->number, OF_BIAS, BIASES);
-  const int mask_kind = level(c->number, OF_MASK, 3);
+  const int bias_kind = given ? BIAS_NONE : level[OF_BIAS];
+  const int mask_kind = level[OF_MASK];
   case_integer(c, "k", k);
   case_text(c, "gate", gate_names[router.gate]);
   case_real(c, "scale", (double)router.scale);
@@ -190,7 +201,7 @@ phibal_status operation_described_router_make(operation_case *c) {
   if (experts) draw_experts(&router, T, mask, &r, experts);
   for (int64_t i = 0; i < T * k; i++) gradient[i] = (float)random_normal(&r);
   for (int64_t e = 0; price && e < E; e++) price[e] = (float)(random_normal(&r) * 3);
-  add_flags(c, &router, bias != NULL, mask != NULL);
+  add_flags(c, &router, bias_kind, mask != NULL);
   case_add_output(c, OUTPUT_DESCRIBED_EXPERTS, "experts", TENSOR_I32, 2, T, k);
   case_add_output(c, OUTPUT_DESCRIBED_GATES, "gates", TENSOR_F32, 2, T, k);
   case_add_output(c, OUTPUT_DESCRIBED_COUNTS, "counts", TENSOR_I64, 1, E);

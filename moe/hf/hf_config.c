@@ -64,7 +64,8 @@ const hf_architecture hf_architectures[] = {
         .class_name = "DeepseekV3ForCausalLM",
         .flag = HF_DEEPSEEK3,
         .sigmoid = true,
-        .normalisation = HF_NORMALISED,
+        .normalisation = HF_BY_KEY,
+        .epsilon = 1e-20f,
         .latent = true,
         .interleaved = true,
         USUAL_NAMES,
@@ -75,7 +76,8 @@ const hf_architecture hf_architectures[] = {
         .class_name = "Dots1ForCausalLM",
         .flag = HF_DOTS1,
         .sigmoid = true,
-        .normalisation = HF_NORMALISED,
+        .normalisation = HF_BY_KEY,
+        .epsilon = 1e-20f,
         .qk_norm = QK_NORM_HEADS,
         USUAL_NAMES,
         SHARED_NAME,
@@ -85,7 +87,8 @@ const hf_architecture hf_architectures[] = {
         .class_name = "Glm4MoeForCausalLM",
         .flag = HF_GLM4,
         .sigmoid = true,
-        .normalisation = HF_NORMALISED,
+        .normalisation = HF_BY_KEY,
+        .epsilon = 1e-20f,
         USUAL_NAMES,
         SHARED_NAME,
     },
@@ -94,7 +97,8 @@ const hf_architecture hf_architectures[] = {
         .class_name = "Glm4MoeLiteForCausalLM",
         .flag = HF_GLM4_LITE,
         .sigmoid = true,
-        .normalisation = HF_NORMALISED,
+        .normalisation = HF_BY_KEY,
+        .epsilon = 1e-20f,
         .latent = true,
         .interleaved = true,
         USUAL_NAMES,
@@ -146,7 +150,8 @@ const hf_architecture hf_architectures[] = {
         .class_name = "DeepseekV3ForCausalLM",
         .flag = HF_DEEPSEEK3,
         .sigmoid = true,
-        .normalisation = HF_NORMALISED,
+        .normalisation = HF_BY_KEY,
+        .epsilon = 1e-20f,
         .latent = true,
         .interleaved = true,
         USUAL_NAMES,
@@ -287,7 +292,7 @@ static phibal_status parse_integers(const json_t *json, const char *path, unsign
   return PHIBAL_OK;
 }
 
-/* Gates (SPEC.md R3 to R5). DeepSeek-V2's own code divides by the sum or multiplies by the factor,
+/* Gates (SPEC.md R3 to R5e). DeepSeek-V2's own code divides by the sum or multiplies by the factor,
    transformers' always multiplies: only what both agree on is read. */
 static phibal_status parse_gate(const json_t *json, const char *path, const hf_architecture *a,
                                 model_config *c) {
@@ -311,6 +316,10 @@ static phibal_status parse_gate(const json_t *json, const char *path, const hf_a
   c->gate = a->sigmoid                    ? PHIBAL_GATE_SIGMOID
             : normalised && c->active > 1 ? PHIBAL_GATE_TOPK_SOFTMAX
                                           : PHIBAL_GATE_PROBABILITY;
+  if (a->sigmoid && a->epsilon > 0) {
+    c->gate_normalisation = normalised ? PHIBAL_NORMALISATION_SUM : PHIBAL_NORMALISATION_NONE;
+    c->gate_epsilon = normalised ? a->epsilon : 0;
+  }
   c->selection_bias = a->sigmoid;
   return PHIBAL_OK;
 }
@@ -769,7 +778,8 @@ json_t *hf_config_make(const hf_architecture *a, const model_config *options) {
     json_t *value;
   } values[] = {
       {"norm_topk_prob",
-       json_boolean(c->gate == PHIBAL_GATE_TOPK_SOFTMAX || a->normalisation == HF_NORMALISED)},
+       json_boolean(c->gate == PHIBAL_GATE_TOPK_SOFTMAX || a->normalisation == HF_NORMALISED ||
+                    c->gate_normalisation == PHIBAL_NORMALISATION_SUM)},
       {"routed_scaling_factor", json_real((double)c->route_scale)},
       {"topk_method", json_string(c->expert_groups ? "group_limited_greedy" : "greedy")},
       {"rope_interleave", json_boolean(c->rope_interleaved)},

@@ -246,7 +246,6 @@ Test(huggingface_files, refuses_what_it_has_not) {
   expect_refused(LITE, "norm_topk_prob", "true", no, "'norm_topk_prob' is true");
   expect_refused(LITE, "topk_method", "\"noaux_tc\"", no, "'topk_method' is \"noaux_tc\"");
   expect_refused(LITE, "qk_rope_head_dim", "63", PHIBAL_ERROR_ARGUMENT, "rope_width 63");
-  expect_refused(MOONLIGHT, "norm_topk_prob", "false", no, "'norm_topk_prob' is false");
   expect_refused(MOONLIGHT, "scoring_func", "\"softmax\"", no, "'scoring_func'");
   expect_refused(MOONLIGHT, "n_group", "3", PHIBAL_ERROR_ARGUMENT, "expert_groups");
 }
@@ -280,6 +279,12 @@ Test(huggingface_files, defaults_of_missing_keys) {
       {MOONLIGHT, "routed_scaling_factor", NULL, OPTION(route_scale), 2.5, true},
       {MOONLIGHT, "first_k_dense_replace", NULL, OPTION(dense_layers), 3, false},
       {MOONLIGHT, "n_shared_experts", NULL, OPTION(shared_experts), 1, false},
+      {MOONLIGHT, "norm_topk_prob", NULL, OPTION(gate_normalisation), PHIBAL_NORMALISATION_SUM,
+       false},
+      {MOONLIGHT, "norm_topk_prob", NULL, OPTION(gate_epsilon), (double)1e-20f, true},
+      {MOONLIGHT, "norm_topk_prob", "false", OPTION(gate_normalisation), PHIBAL_NORMALISATION_NONE,
+       false},
+      {MOONLIGHT, "norm_topk_prob", "false", OPTION(gate_epsilon), 0, true},
       {MOONLIGHT, "rms_norm_eps", NULL, OPTION(norm_epsilon), (double)1e-6f, true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -485,7 +490,7 @@ Test(huggingface_files, keys_of_one_family) {
       {"minimax_m2", "attn_type_list", "[1, 1]", NULL},
       {"minimax_m2", "attn_type_list", "[1, 0]", "'attn_type_list' is [1,0]"},
       {"minimax_m2", "use_routing_bias", "false", "'use_routing_bias' is false"},
-      {"dots1", "norm_topk_prob", "false", "'norm_topk_prob' is false"},
+      {"dots1", "norm_topk_prob", "false", NULL},
       {"dots1", "scoring_func", "\"noaux_tc\"", NULL},
       {"dots1", "scoring_func", "\"softmax\"", "'scoring_func' is \"softmax\""},
       {"dots1", "use_sliding_window", "true", "'use_sliding_window' is true"},
