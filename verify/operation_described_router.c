@@ -113,10 +113,14 @@ static phibal_router draw_router(const int *level, random_stream *r) {
   router.active_groups = router.groups == E && E > 4 ? E / 2 : of[groups][1];
   if (groups == 6) router.selection = PHIBAL_SELECTION_GIVEN;
   const int32_t room = router.groups ? router.active_groups * (E / router.groups) : E;
-  const int32_t active[] = {1, room < 2 ? room : 2, room < 8 ? room : 8, room < 24 ? room : 24};
+  const int32_t active[] = {1, room < 2 ? room : 2, room < 7 ? room : 7, room < 24 ? room : 24};
   router.active = active[level[OF_ACTIVE]];
   if (!router.groups) return router;
   router.group_score = (phibal_group_score)(PHIBAL_GROUP_LARGEST + level[OF_GROUP_SCORE]);
+  if (router.group_score == PHIBAL_GROUP_SHARE) { /* k that g does not divide, too */
+    router.active += (int32_t)random_integer(r, 0, router.active_groups - 1);
+    if (router.active > room) router.active = room;
+  }
   const int32_t summed =
       router.group_score == PHIBAL_GROUP_SHARE ? router.active / router.active_groups : 2;
   if (router.group_score != PHIBAL_GROUP_LARGEST &&

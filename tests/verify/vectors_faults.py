@@ -89,7 +89,8 @@ CONDITIONAL = {
 # Formulas: beside those of vectors_peer.py, which name a flag.
 SAME = {"padding": "mask=given", "bias": "bias=given", "biased-quantile": "bias=given", "k-one": "k=1",
         "slot-order": "policy=slot-order", "token-order": "policy=token-order", "lowest-gate": "policy=lowest-gate",
-        "capacity-padding": "padding"}
+        "capacity-padding": "padding",
+        "gate-epsilon": "normalisation=sum"}
 FORMULAS = [(f, o, {flag, SAME.get(flag, flag)} if flag else None) for f, o, flag in peer.FAULTS] + [
     ("price's mean left in", "router-backward", {"zero-row-sum", "price=given"}),
     ("no z gradient", "router-backward", None),
