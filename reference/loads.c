@@ -744,6 +744,13 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
         /*@ assert held_after: \forall integer q; 0 <= q < r + 1 && status[q] == PHIBAL_OK ==>
               run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens,
                        q); */
+        /*@ assert selected_before: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK &&
+              ranked(batch.router) ==>
+                run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active,
+                             tokens, q); */
+        /*@ assert selected_own: status[r] == PHIBAL_OK && ranked(batch.router) ==>
+              run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active,
+                           tokens, r); */
         //@ assert empty_after: no_sums(runs.sum, r * experts + experts, LOADS_RUNS * experts);
       }
       //@ assert counted_all: ready == PHIBAL_OK ==> runs_counted(counted, r + 1);
