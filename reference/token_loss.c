@@ -273,7 +273,8 @@ static int64_t mask_count(int64_t tokens, const uint8_t *mask) {
       vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==> same{Pre, Here}(r);
     ensures *counted == tokens_counted(mask, length) && 0 <= *counted <= length;
     ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts;
-    ensures sum: \result == PHIBAL_OK && \old(router->gate) != PHIBAL_GATE_SIGMOID ==>
+    ensures sum: \result == PHIBAL_OK && \old(router->gate) != PHIBAL_GATE_SIGMOID &&
+      \old(router->group_score) == PHIBAL_GROUP_NONE ==>
       \forall real a; in{Pre}(t + 0, a) ==>
         in(t + 0, a + count_share(\old(router->gate), logits, bias, mask, \old(router->experts),
                                   \old(router->active), length)); */
@@ -294,7 +295,8 @@ static phibal_status sequence_one(const phibal_router *router, int64_t length, c
         router->active == \at(router->active, Pre); */
   /*@ assert held: means_held(mean, \at(router->gate, Pre), logits, mask,
         \at(router->experts, Pre), length); */
-  /*@ assert counts_held: \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+  /*@ assert counts_held: \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID &&
+        \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
         counts_held(count, logits, bias, mask, \at(router->experts, Pre),
                     \at(router->active, Pre), length); */
   status = sequence_add(router->experts, count, mean, t);
@@ -332,7 +334,8 @@ static phibal_status sequence_one(const phibal_router *router, int64_t length, c
     ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts;
     ensures tokens: \result == PHIBAL_OK ==> *counted == tokens_counted(mask, sequences * length);
     ensures sum: \result == PHIBAL_OK && 0 < *counted &&
-      \old(router->gate) != PHIBAL_GATE_SIGMOID ==>
+      \old(router->gate) != PHIBAL_GATE_SIGMOID &&
+      \old(router->group_score) == PHIBAL_GROUP_NONE ==>
         in(t + 0, count_shares(\old(router->gate), logits, bias, mask, \old(router->experts),
                                \old(router->active), length, sequences)); */
 static phibal_status sequence_sum(const phibal_router *router, int64_t sequences, int64_t length,
@@ -353,6 +356,7 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
   const int32_t experts = router->experts;
   //@ ghost const int32_t active = router->active;
   //@ ghost const phibal_gate gate = router->gate;
+  //@ ghost const phibal_group_score groups = router->group_score;
   //@ ghost product_size(sequences, length, experts);
   //@ ghost int64_t tokens = sequences * length;
   //@ assert rows: token_rows(logits, mask, tokens, experts) && tokens <= TOKEN_LOGITS_MAX;
@@ -367,9 +371,10 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
       loop invariant experts: router->experts == experts;
       loop invariant fits: product_fits(*counted, experts);
       loop invariant active: 0 < *counted ==> 1 <= router->active <= router->experts;
-      loop invariant router: router->active == active && router->gate == gate;
+      loop invariant router: router->active == active && router->gate == gate &&
+        router->group_score == groups;
       loop invariant tokens: *counted == tokens_counted(mask, b * length);
-      loop invariant sum: gate != PHIBAL_GATE_SIGMOID ==>
+      loop invariant sum: gate != PHIBAL_GATE_SIGMOID && groups == PHIBAL_GROUP_NONE ==>
         in(t + 0, count_shares(gate, logits, bias, mask, experts, active, length, b));
       loop assigns b, t[0 .. 2], mean[0 .. router->experts - 1], count[0 .. router->experts - 1],
         *counted, LOADS_ALLOCATED;
@@ -397,9 +402,10 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
           vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==>
             in_use(r) && same{Pre, Here}(r); */
     //@ assert experts: router->experts == experts;
-    //@ assert router: router->active == active && router->gate == gate;
+    /*@ assert router: router->active == active && router->gate == gate &&
+          router->group_score == groups; */
     if (status != PHIBAL_OK) return status;
-    /*@ assert sum: gate != PHIBAL_GATE_SIGMOID ==>
+    /*@ assert sum: gate != PHIBAL_GATE_SIGMOID && groups == PHIBAL_GROUP_NONE ==>
           in(t + 0, count_shares(gate, logits, bias, mask, experts, active, length, b + 1)); */
     *counted += n;
     //@ assert tokens: *counted == tokens_counted(mask, (b + 1) * length);
@@ -480,14 +486,16 @@ phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_
     //@ ghost sum_unscaled();
     /*@ assert none: status == PHIBAL_OK && counted == 0 ==> in(loss, 0.0); */
     /*@ assert scaled: status == PHIBAL_OK && 0 < counted &&
-          \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+          \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID &&
+        \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
             in(loss, summed_loss(count_shares(\at(router->gate, Pre), logits, bias, mask,
                                               \at(router->experts, Pre),
                                               \at(router->active, Pre), length, sequences),
                                  (real)alpha, \at(router->experts, Pre), counted,
                                  \at(router->active, Pre))); */
     /*@ assert value: status == PHIBAL_OK && 0 < counted &&
-          \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID ==>
+          \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID &&
+        \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
             in(loss, sequence_loss((real)alpha, \at(router->gate, Pre), logits, bias, mask,
                                    \at(router->experts, Pre), \at(router->active, Pre), length,
                                    sequences)); */
