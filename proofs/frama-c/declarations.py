@@ -55,7 +55,7 @@ def read_unit(unit, options, tree=ROOT):
     """What Frama-C says a unit declares, in order."""
     kept, words = [], iter(options)
     for word in words:
-        if word in ("-wp-prover", "-wp-timeout"):
+        if word in ("-wp-prover", "-wp-timeout", "-wp-steps"):
             next(words)
         elif not word.startswith("-wp-") and word != "partial":
             kept.append(word)
