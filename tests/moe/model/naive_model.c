@@ -283,6 +283,14 @@ static double priced(naive_model *n, int call, int layer, int slot, const tally 
   return n->balance.alpha * n->config.experts * sum * own->tokens / tokens;
 }
 
+static void router_logits(naive_model *n, const double *p, int layer, const double *x,
+                          double *logits) {
+  const model_config *c = &n->config;
+  multiply(c->experts, c->width, tensor(n, p, "model.layers.%d.mlp.gate.weight", layer), x, logits);
+  for (int e = 0; c->expert_limit > 0 && e < c->experts; e++)
+    logits[e] += tensor(n, p, "model.layers.%d.mlp.gate.bias", layer)[e];
+}
+
 /* One token through the FFN of a layer, counted in `own`. */
 static void mix(naive_model *n, const double *p, int layer, int token, bool padding,
                 const double *x, double *y, tally *own, double tokens) {
@@ -307,9 +315,7 @@ static void mix(naive_model *n, const double *p, int layer, int token, bool padd
   if (padding) return;
   double logits[NAIVE_EXPERTS], probability[NAIVE_EXPERTS], gate[NAIVE_EXPERTS], sum = 0;
   int selected[NAIVE_EXPERTS];
-  multiply(c->experts, d, tensor(n, p, "model.layers.%d.mlp.gate.weight", layer), x, logits);
-  for (int e = 0; c->expert_limit > 0 && e < c->experts; e++)
-    logits[e] += tensor(n, p, "model.layers.%d.mlp.gate.bias", layer)[e];
+  router_logits(n, p, layer, x, logits);
   route(n, layer, logits, probability, selected, gate);
   for (int e = 0; e < c->experts; e++) {
     own->probability[e] += probability[e];
@@ -357,8 +363,7 @@ static void limit(naive_model *n, const double *p, int call, int layer, row *x) 
     if (!c->post_norm)
       rms_norm(n, c->width, tensor(n, p, "model.layers.%d.post_attention_layernorm.weight", layer),
                x[t], read);
-    multiply(c->experts, c->width, tensor(n, p, "model.layers.%d.mlp.gate.weight", layer), read,
-             logits);
+    router_logits(n, p, layer, read, logits);
     route(n, layer, logits, probability, selected, gates[t]);
     for (int e = 0; e < c->experts; e++) {
       slot[t][e] = 0;

@@ -347,6 +347,11 @@ Test(model_gradient, capacity) {
   b.capacity_factor = 0.125f;
   b.capacity_minimum = 2;
   check_variant(&(variant){"lowest-gate, minimum", small, b, 1, 5});
+  b = phi;
+  b.capacity_factor = 0.75f;
+  c = small;
+  c.recompute = RECOMPUTE_LAYERS;
+  check_variant(&(variant){"layers recomputed", c, b, 2, 5});
 }
 
 Test(model_gradient, every_potential) {
@@ -431,4 +436,9 @@ Test(model_gradient, windows_sinks_and_clamped_experts) {
   plain.method = BALANCE_LOSS_FREE;
   c.recompute = RECOMPUTE_LAYERS;
   check_variant(&(variant){"and sigmoid gates, layers recomputed", c, plain, 1, 5});
+  c.gate = small.gate;
+  balance_config limited = phi;
+  limited.capacity_factor = 0.75f;
+  c.recompute = RECOMPUTE_NONE;
+  check_variant(&(variant){"and a capacity", c, limited, 2, 5});
 }
