@@ -179,7 +179,38 @@ static void ffn(const naive_model *n, int hidden, const double *gate, const doub
   for (int j = 0; j < d; j++) y[j] += weight * out[j];
 }
 
-/* (R1) to (R5) for one token: probabilities, selection (1 or 0), gates by expert. */
+/* (R2g): the scores of experts outside a token's best groups to -infinity. */
+static void keep_groups(naive_model *n, double *score) {
+  const model_config *c = &n->config;
+  const int groups = c->expert_groups, of = groups > 1 ? c->experts / groups : 0;
+  double sum[NAIVE_EXPERTS], raw[NAIVE_EXPERTS];
+  if (!of) return;
+  const int added = c->group_score == PHIBAL_GROUP_SHARE         ? c->active / c->active_groups
+                    : c->group_score == PHIBAL_GROUP_TWO_LARGEST ? 2
+                    : c->group_score == PHIBAL_GROUP_LARGEST     ? 1
+                    : c->gate == PHIBAL_GATE_SIGMOID             ? 2
+                                                                 : 1;
+  memcpy(raw, score, sizeof raw);
+  for (int g = 0; g < groups; g++) {
+    sum[g] = 0;
+    for (int e = g * of; e < (g + 1) * of; e++) {
+      int above = 0;
+      for (int o = g * of; o < (g + 1) * of; o++) above += raw[o] > raw[e];
+      if (above < added) sum[g] += raw[e];
+    }
+  }
+  int above[NAIVE_EXPERTS] = {0};
+  for (int g = 0; g < groups; g++)
+    for (int o = 0; o < groups; o++) above[g] += sum[o] > sum[g];
+  for (int g = 0; g < groups; g++) {
+    if (above[g] < c->active_groups) continue;
+    for (int o = 0; o < groups; o++)
+      if (above[o] < c->active_groups) n->margin = fmin(n->margin, sum[o] - sum[g]);
+    for (int e = g * of; e < (g + 1) * of; e++) score[e] = -INFINITY;
+  }
+}
+
+/* (R1) to (R5), (R5n), (R5e) for one token: probabilities, selection (1 or 0), gates by expert. */
 static void route(naive_model *n, int layer, const double *logits, double *probability,
                   int *selected, double *gate) {
   const model_config *c = &n->config;
@@ -192,6 +223,7 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
     score[e] += n->bias[layer][e];
     selected[e] = 0;
   }
+  keep_groups(n, score);
   for (int s = 0; s < c->active; s++) {
     int best = -1;
     for (int e = 0; e < c->experts; e++)
@@ -211,7 +243,11 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
   for (int e = 0; e < c->experts; e++) {
     bool whole = c->gate == PHIBAL_GATE_PROBABILITY ||
                  (c->gate == PHIBAL_GATE_TOPK_SOFTMAX && c->active == 1);
-    gate[e] = selected[e] * probability[e] / (whole ? sum : chosen) * (double)c->route_scale;
+    double below = whole ? sum : chosen;
+    if (c->gate_normalisation == PHIBAL_NORMALISATION_NONE) below = squash ? 1 : sum;
+    if (c->gate_normalisation == PHIBAL_NORMALISATION_SUM)
+      below = chosen + (double)c->gate_epsilon * (squash ? 1 : sum);
+    gate[e] = selected[e] * probability[e] / below * (double)c->route_scale;
   }
   for (int e = 0; e < c->experts; e++) probability[e] /= sum;
 }

@@ -354,6 +354,35 @@ Test(model_gradient, capacity) {
   check_variant(&(variant){"layers recomputed", c, b, 2, 5});
 }
 
+/* (R2g), (R5n), (R5e), with biases, micro-batches, a capacity. */
+Test(model_gradient, described_routers) {
+  model_config c = small;
+  balance_config b = phi;
+  c.experts = 6;
+  c.active = 2;
+  c.expert_groups = 3;
+  c.active_groups = 1;
+  check_variant(&(variant){"the best of three groups", c, b, 2, 5});
+  b.capacity_factor = 0.75f;
+  check_variant(&(variant){"and a capacity", c, b, 1, 5});
+  c.gate = PHIBAL_GATE_PROBABILITY;
+  c.gate_normalisation = PHIBAL_NORMALISATION_SUM;
+  c.gate_epsilon = 0.25f;
+  check_variant(&(variant){"and probabilities over a sum with epsilon", c, b, 2, 5});
+  b = phi;
+  b.z_coefficient = 0;
+  b.method = BALANCE_LOSS_FREE;
+  c.gate = PHIBAL_GATE_SIGMOID;
+  c.active_groups = 2;
+  c.group_score = PHIBAL_GROUP_TWO_LARGEST;
+  check_variant(&(variant){"sigmoids over a sum with epsilon, two groups, biases", c, b, 2, 5});
+  c.gate_normalisation = PHIBAL_NORMALISATION_NONE;
+  c.gate_epsilon = 0;
+  c.active = 4;
+  c.group_score = PHIBAL_GROUP_SHARE;
+  check_variant(&(variant){"sigmoids as they are, groups by their share", c, b, 1, 5});
+}
+
 Test(model_gradient, every_potential) {
   for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++) {
     const phibal_potential_info *info = phibal_potential_describe((phibal_potential_id)id);
