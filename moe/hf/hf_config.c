@@ -779,7 +779,8 @@ json_t *hf_config_make(const hf_architecture *a, const model_config *options) {
   } values[] = {
       {"norm_topk_prob",
        json_boolean(c->gate == PHIBAL_GATE_TOPK_SOFTMAX || a->normalisation == HF_NORMALISED ||
-                    c->gate_normalisation == PHIBAL_NORMALISATION_SUM)},
+                    c->gate_normalisation == PHIBAL_NORMALISATION_SUM ||
+                    (a->sigmoid && c->gate_normalisation == PHIBAL_NORMALISATION_OF_GATE))},
       {"routed_scaling_factor", json_real((double)c->route_scale)},
       {"topk_method", json_string(c->expert_groups ? "group_limited_greedy" : "greedy")},
       {"rope_interleave", json_boolean(c->rope_interleaved)},
