@@ -1,7 +1,11 @@
 """deepspeed: TopKGate and its gating functions, AutoEP's router; on the CPU. The weights are the identity."""
+import os
+
 import torch
 
 from common import bug, finite, peer, tensors
+
+os.environ.setdefault("DS_ACCELERATOR", "cpu")  # unset, it says on standard output that it looked for one
 
 from deepspeed.moe.ep_router import TokenChoiceTopKRouter
 from deepspeed.moe.sharded_moe import TopKGate, top1gating, topkgating
