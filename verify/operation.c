@@ -224,6 +224,13 @@ const char *case_get_text(const operation_case *c, const char *name) {
   return p ? p->text : NULL;
 }
 
+int case_get_choice(const operation_case *c, const char *name, const char *const *names, int n) {
+  const char *text = case_get_text(c, name);
+  int i = 0;
+  while (i < n - 1 && (!text || strcmp(text, names[i]) != 0)) i++;
+  return i;
+}
+
 static const tensor *find_tensor(const tensor *list, int count, const char *name) {
   for (int i = 0; i < count; i++)
     if (strcmp(list[i].name, name) == 0) return &list[i];

@@ -144,6 +144,8 @@ phibal_status case_status(const operation_case *c);
 int64_t case_get_integer(const operation_case *c, const char *name);
 double case_get_real(const operation_case *c, const char *name);
 const char *case_get_text(const operation_case *c, const char *name);
+/* Which of names[n] a text is; the last for any other. */
+int case_get_choice(const operation_case *c, const char *name, const char *const *names, int n);
 const tensor *case_input(const operation_case *c, const char *name);
 const tensor *case_output(const operation_case *c, const char *name);
 void *case_input_data(const operation_case *c, const char *name);

@@ -32,12 +32,6 @@ static bool is_kind(const operation_case *c, const char *kind) {
 
 static const char *const policy_names[] = {"token-order", "slot-order", "lowest-gate"};
 
-static phibal_capacity_policy policy_of(const char *name) {
-  int policy = PHIBAL_CAPACITY_TOKEN;
-  while (strcmp(policy_names[policy], name) != 0) policy++;
-  return (phibal_capacity_policy)policy;
-}
-
 /* What a case is made of. The first three of the limits are given with the tokens of the fullest
    expert. */
 enum { LIMIT_FIT, LIMIT_BELOW, LIMIT_ABOVE, LIMIT_ZERO, LIMIT_ONE, LIMIT_BEYOND, LIMIT_SHARE };
@@ -303,7 +297,8 @@ typedef struct capacity_case {
 
 static capacity_case capacity_of(const operation_case *c) {
   const tensor *experts = case_input(c, "experts");
-  return (capacity_case){.policy = policy_of(case_get_text(c, "policy")),
+  return (capacity_case){.policy =
+                             (phibal_capacity_policy)case_get_choice(c, "policy", policy_names, 3),
                          .tokens = experts->shape[0],
                          .slots = tensor_size(experts),
                          .limit = case_get_integer(c, "limit"),

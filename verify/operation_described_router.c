@@ -1,5 +1,6 @@
 /* Routers of any description, forward and backward: selection in groups (R2g), gates as they are
    (R5n) or over a sum with epsilon (R5e), and selections that are given. */
+#include "bounds.h"
 #include "judgement.h"
 #include "paired.h"
 #include "random.h"
@@ -46,13 +47,6 @@ static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid
 static const char *const group_score_names[] = {"none", "largest", "two-largest", "share"};
 static const char *const normalisation_names[] = {"of-gate", "none", "sum"};
 static const char *const selection_names[] = {"of-scores", "given"};
-
-static int named(const operation_case *c, const char *name, const char *const *names, int n) {
-  const char *text = case_get_text(c, name);
-  int i = 0;
-  while (i < n - 1 && strcmp(text, names[i]) != 0) i++;
-  return i;
-}
 
 static float draw_logit(const operation_case *c, random_stream *r, float base) {
   static const float few[] = {-1.5f, -0.0f, 0.0f, 0.0f, 2.0f};
@@ -217,14 +211,15 @@ static phibal_router router_of(const operation_case *c) {
   return (phibal_router){
       .experts = (int32_t)case_input(c, "logits")->shape[1],
       .active = (int32_t)case_get_integer(c, "k"),
-      .gate = (phibal_gate)named(c, "gate", gate_names, 3),
+      .gate = (phibal_gate)case_get_choice(c, "gate", gate_names, 3),
       .scale = (float)case_get_real(c, "scale"),
-      .group_score = (phibal_group_score)named(c, "group-score", group_score_names, 4),
+      .group_score = (phibal_group_score)case_get_choice(c, "group-score", group_score_names, 4),
       .groups = (int32_t)case_get_integer(c, "groups"),
       .active_groups = (int32_t)case_get_integer(c, "active-groups"),
-      .normalisation = (phibal_normalisation)named(c, "normalisation", normalisation_names, 3),
+      .normalisation =
+          (phibal_normalisation)case_get_choice(c, "normalisation", normalisation_names, 3),
       .epsilon = (float)case_get_real(c, "epsilon"),
-      .selection = (phibal_selection)named(c, "selection", selection_names, 2)};
+      .selection = (phibal_selection)case_get_choice(c, "selection", selection_names, 2)};
 }
 
 /* In two calls, as micro-batches are; the loads are of both. */
@@ -253,25 +248,6 @@ phibal_status operation_described_router_cpu(operation_case *c) {
                                 case_output_data(c, "logit-gradient"));
 }
 
-/* Is one of x[n] wider than 2^-60 of its terms (of itself where they are null), and than binary32
-   tells from 0? */
-static bool is_wide(const phibal_enclosure *x, const phibal_enclosure *terms, int64_t n) {
-  bool wide = false;
-  mpfr_t width, least;
-  mpfr_init2(width, 53);
-  mpfr_init2(least, 53);
-  for (int64_t i = 0; i < n && !wide; i++) {
-    mpfr_sub(width, x[i].hi, x[i].lo, MPFR_RNDU);
-    mpfr_abs(least, terms ? terms[i].lo : x[i].lo, MPFR_RNDD);
-    mpfr_mul_2si(least, least, -60, MPFR_RNDD);
-    mpfr_add_d(least, least, 0x1p-210, MPFR_RNDD);
-    wide = mpfr_greater_p(width, least);
-  }
-  mpfr_clear(width);
-  mpfr_clear(least);
-  return wide;
-}
-
 static phibal_status judge_token(judgement *j, const operation_case *c, const phibal_router *router,
                                  int64_t t, mpfr_prec_t precision, int64_t *count, bool *wide) {
   const int64_t E = router->experts, k = router->active;
@@ -290,7 +266,7 @@ static phibal_status judge_token(judgement *j, const operation_case *c, const ph
         &truth, router, logits, truth.selection, gradient + t * k, case_input_data(c, "price"),
         case_get_real(c, "price-scale"), case_get_real(c, "z-scale"));
   *wide = status == PHIBAL_OK && precision < MOST_PRECISION &&
-          (is_wide(truth.gate, NULL, k) || is_wide(truth.gradient, truth.condition, E));
+          (any_is_wide(truth.gate, NULL, k) || any_is_wide(truth.gradient, truth.condition, E));
   if (status == PHIBAL_OK && !*wide) {
     for (int64_t s = 0; s < k; s++) {
       const int32_t expert = truth.selection[s];

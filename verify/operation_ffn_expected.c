@@ -16,10 +16,11 @@
    2^12 roundings each, which the last factor 1 + 2^-40 outweighs, and differences of the form (x +
    y) - x are written out so that nothing cancels. Underflow adds 2^-149 to h, a' and b' and (n + 1)
    2^-149 to a sum of n terms. */
+#include "bounds.h"
 #include "ffn_case.h"
 #include <math.h>
 
-static const double U = 0x1p-24, SLOPE = 1.13, CURVATURE = 1, ROUNDED = 1 + 0x1p-24 + 0x1p-40;
+static const double SLOPE = 1.13, CURVATURE = 1, ROUNDED = 1 + 0x1p-24 + 0x1p-40;
 
 /* Values of one expert's rows: magnitudes in binary64, rounded up, and bounds. */
 typedef struct block {
@@ -35,11 +36,6 @@ typedef struct block {
 static double gamma_of(int64_t n) {
   double nu = (double)n * U;
   return nu / (1 - nu);
-}
-
-static double magnitude(const phibal_enclosure *x) {
-  double lo = fabs(mpfr_get_d(x->lo, MPFR_RNDA)), hi = fabs(mpfr_get_d(x->hi, MPFR_RNDA));
-  return lo > hi ? lo : hi;
 }
 
 static float nearest(const phibal_enclosure *x) {
@@ -169,8 +165,7 @@ static void expect_x_gradient(const operation_case *c, const block *k, int64_t f
     double size = product(k->f, k->w_gate + column, k->d, k->a_gradient + row, 1) +
                   product(k->f, k->w_up + column, k->d, k->b_gradient + row, 1);
     expect_element(j, c, "x-gradient", first * k->d + i, &truth[i],
-                   moved + gamma_of(2 * k->f) * (size + moved) +
-                       (double)(2 * k->f + 1) * 0x1p-149);
+                   moved + gamma_of(2 * k->f) * (size + moved) + (double)(2 * k->f + 1) * 0x1p-149);
   }
 }
 

@@ -13,6 +13,7 @@
 
    L_a is of its own tokens; with switch-global, f is that of the step's tokens so far: of all
    forward passes up to this one, and those of other ranks' same micro-batch. */
+#include "bounds.h"
 #include "judgement.h"
 #include "trace_script.h"
 #include <math.h>
@@ -142,8 +143,7 @@ static phibal_status loss_trace_of(const operation_case *c, loss_trace *t) {
                     .bias = case_input_data(c, "bias"),
                     .mask = case_input_data(c, "event-mask")};
   if (strcmp(case_get_text(c, "gate"), "sigmoid") == 0) t->router.gate = PHIBAL_GATE_SIGMOID;
-  while (t->method < LOSS_Z && strcmp(case_get_text(c, "method"), method_names[t->method]) != 0)
-    t->method++;
+  t->method = (loss_method)case_get_choice(c, "method", method_names, LOSS_METHODS);
   int64_t steps = 0;
   for (int64_t i = 0; i < t->events; i++) {
     t->forwards += t->event[i] == TRACE_FORWARD;
@@ -275,18 +275,7 @@ phibal_status operation_loss_trace_cpu(operation_case *c) {
   return status;
 }
 
-static const double U = 0x1p-24, LEAST = 0x1p-149, UP = 1 + 0x1p-40;
-
-static double magnitude(const phibal_enclosure *x) {
-  const double lo = fabs(mpfr_get_d(x->lo, MPFR_RNDA)), hi = fabs(mpfr_get_d(x->hi, MPFR_RNDA));
-  return lo > hi ? lo : hi;
-}
-
-static double ulp(double size) {
-  return 2 * U * size + LEAST;
-}
-
-/* One trace while it is told: enclosures of E numbers each, and of one. */
+/* One trace, event by event: enclosures of E numbers each, and of one. */
 typedef struct expected_losses {
   const operation_case *c;
   const loss_trace *t;

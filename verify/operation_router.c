@@ -1,4 +1,5 @@
 /* Router forward and backward, and the sequence-wise loss. */
+#include "bounds.h"
 #include "cases.h"
 #include "judgement.h"
 #include "kernels/core/sigmoid.h"
@@ -26,25 +27,6 @@ static mpfr_prec_t precision_for(const judgement *j) {
   return judge_has_outputs(j) ? PRECISION : RECORDED_PRECISION;
 }
 
-/* Is one of x[n] wider than 2^-60 of its terms (of itself where they are null)? What binary32
-   cannot tell from 0 may be wider. */
-static bool is_wide(const phibal_enclosure *x, const phibal_enclosure *terms, int64_t n) {
-  bool wide = false;
-  mpfr_t width, least;
-  mpfr_init2(width, 53);
-  mpfr_init2(least, 53);
-  for (int64_t i = 0; i < n && !wide; i++) {
-    mpfr_sub(width, x[i].hi, x[i].lo, MPFR_RNDU);
-    mpfr_abs(least, terms ? terms[i].lo : x[i].lo, MPFR_RNDD);
-    mpfr_mul_2si(least, least, -60, MPFR_RNDD);
-    mpfr_add_d(least, least, 0x1p-210, MPFR_RNDD);
-    wide = mpfr_greater_p(width, least);
-  }
-  mpfr_clear(width);
-  mpfr_clear(least);
-  return wide;
-}
-
 /* The same token with twice the bits; its results so far are lost. */
 static phibal_status doubled(phibal_reference_token *truth) {
   const int32_t experts = truth->experts, active = truth->active;
@@ -59,12 +41,6 @@ static phibal_status doubled(phibal_reference_token *truth) {
 
 static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid"};
 
-static phibal_gate gate_of(const char *name) {
-  int gate = 0;
-  while (gate < PHIBAL_GATE_SIGMOID && strcmp(name, gate_names[gate]) != 0) gate++;
-  return (phibal_gate)gate;
-}
-
 /* What the routing operations are given. */
 typedef struct routing {
   phibal_router router;
@@ -78,7 +54,7 @@ static routing routing_of(const operation_case *c) {
   const tensor *logits = case_input(c, "logits");
   return (routing){.router = {.experts = (int32_t)logits->shape[1],
                               .active = (int32_t)case_get_integer(c, "k"),
-                              .gate = gate_of(case_get_text(c, "gate")),
+                              .gate = (phibal_gate)case_get_choice(c, "gate", gate_names, 3),
                               .scale = (float)case_get_real(c, "scale")},
                    .tokens = logits->shape[0],
                    .logits = logits->data,
@@ -385,7 +361,8 @@ static phibal_status judge_tokens(const routing *r, const operation_case *c, jud
     }
     status = phibal_reference_token_forward(&truth, &r->router, r->logits + i * E, r->bias);
     while (status == PHIBAL_OK && truth.precision < MOST_PRECISION &&
-           (is_wide(truth.probability, NULL, E) || is_wide(truth.gate, NULL, r->router.active))) {
+           (any_is_wide(truth.probability, NULL, E) ||
+            any_is_wide(truth.gate, NULL, r->router.active))) {
       status = doubled(&truth);
       if (status == PHIBAL_OK)
         status = phibal_reference_token_forward(&truth, &r->router, r->logits + i * E, r->bias);
@@ -566,7 +543,7 @@ phibal_status operation_router_backward_expected(const operation_case *c, judgem
             &truth, &r.router, r.logits + i * E, experts + i * k,
             gate_gradient ? gate_gradient + i * k : NULL, case_input_data(c, "price"),
             case_get_real(c, "price-scale"), case_get_real(c, "z-scale"));
-      wide = status == PHIBAL_OK && is_wide(truth.gradient, truth.condition, E);
+      wide = status == PHIBAL_OK && any_is_wide(truth.gradient, truth.condition, E);
     } while (wide && truth.precision < MOST_PRECISION);
     if (status != PHIBAL_OK) break;
     for (int64_t e = 0; e < E; e++)

@@ -16,23 +16,13 @@
    3 u of them the roundings of one loss (0.501 ULP, at most 1.002 u of the terms), of the share and
    of the sum, 1 u to spare. All of it in binary64 on positive numbers, rounded up by the factor
    1 + 2^-40. */
+#include "bounds.h"
 #include "selection.h"
 #include "step_case.h"
 
 enum { PRECISION = 128 };
 
-static const double U = 0x1p-24, LEAST = 0x1p-149, UP = 1 + 0x1p-40;
-
-static double magnitude(const phibal_enclosure *x) {
-  double lo = fabs(mpfr_get_d(x->lo, MPFR_RNDA)), hi = fabs(mpfr_get_d(x->hi, MPFR_RNDA));
-  return lo > hi ? lo : hi;
-}
-
-static double ulp(double size) {
-  return 2 * U * size + LEAST;
-}
-
-/* One layer while it is told. E values each, exact and how far they may be off. */
+/* One layer, micro-batch by micro-batch. E values each, exact and how far they may be off. */
 typedef struct expected_layer {
   const operation_case *c;
   const step_case *s;

@@ -6,6 +6,7 @@
    The state is asked for between steps only, where all implementations have to agree: some average
    in the forward pass, some in the optimizer's step. Every pair of features (trace_script.h) is
    there for every method. */
+#include "bounds.h"
 #include "case_potential.h"
 #include "judgement.h"
 #include "trace_script.h"
@@ -17,11 +18,26 @@
 
 enum { STREAM_TRACE = 120, PRECISION = 96 };
 
-/* phi follows probabilities or frequencies; loss-free selects by logits or by sigmoid scores. */
-enum { TRACE_PROBABILITY, TRACE_FREQUENCY, TRACE_LOGITS, TRACE_SIGMOID, METHODS };
-/* Of paired cases after the first METHODS x TRACE_STATE_SETS: biases that are computed anew. At
-   last loss-free balancing of as many tokens as bfloat16 cannot count, after a cast. */
-enum { TRACE_QUANTILE = METHODS, TRACE_QUANTILE_SIGMOID, TRACE_PHI_BIAS, ALL_METHODS };
+typedef enum trace_method {
+  METHOD_PHI,
+  METHOD_LOSS_FREE,
+  METHOD_QUANTILE,
+  METHOD_PHI_BIAS,
+  METHOD_COUNT
+} trace_method;
+static const char *const method_names[] = {"phi", "loss-free", "quantile", "phi-bias"};
+
+/* Each method both ways: phi follows probabilities or frequencies, biases are those of logits or of
+   sigmoid scores. Paired cases go over the first METHODS, then over the rest; at last loss-free
+   balancing of as many tokens as bfloat16 cannot count, after a cast. */
+static const struct {
+  trace_method method;
+  bool frequency, sigmoid;
+} variants[] = {{METHOD_PHI, false, false},       {METHOD_PHI, true, false},
+                {METHOD_LOSS_FREE, false, false}, {METHOD_LOSS_FREE, false, true},
+                {METHOD_QUANTILE, false, false},  {METHOD_QUANTILE, false, true},
+                {METHOD_PHI_BIAS, true, false}};
+enum { METHODS = 4, ALL_METHODS = sizeof variants / sizeof *variants, LOSS_FREE_LOGITS = 2 };
 enum {
   FIRST_CASES = METHODS * TRACE_STATE_SETS,
   LATER_CASES = (ALL_METHODS - METHODS) * TRACE_STATE_SETS,
@@ -31,7 +47,7 @@ enum {
 enum { MANY_TOKENS = 403 };
 
 typedef struct trace_kind {
-  int method;
+  int variant;
   uint32_t features;
   bool many;
 } trace_kind;
@@ -40,16 +56,16 @@ static trace_kind kind_of(uint64_t number) {
   uint64_t n = case_base(number);
   if (case_is_paired(number)) n = (n - PAIRED_CASES) % PAIRED;
   if (!case_is_paired(number) || n < FIRST_CASES)
-    return (trace_kind){.method = (int)(n % METHODS),
+    return (trace_kind){.variant = (int)(n % METHODS),
                         .features =
                             trace_feature_set(n / METHODS % TRACE_STATE_SETS, TRACE_STATES)};
   n -= FIRST_CASES;
   if (n < LATER_CASES)
-    return (trace_kind){.method = METHODS + (int)(n % (ALL_METHODS - METHODS)),
+    return (trace_kind){.variant = METHODS + (int)(n % (ALL_METHODS - METHODS)),
                         .features = trace_feature_set(n / (ALL_METHODS - METHODS), TRACE_STATES)};
   n -= LATER_CASES;
   const uint32_t cast = UINT32_C(1) << TRACE_HAS_CASTING;
-  return (trace_kind){.method = n % 2 ? TRACE_SIGMOID : TRACE_LOGITS,
+  return (trace_kind){.variant = LOSS_FREE_LOGITS + (int)(n % 2),
                       .features = n == TRACE_STATES ? (UINT32_C(1) << TRACE_STATES) - 1
                                                     : cast | UINT32_C(1) << n,
                       .many = true};
@@ -64,22 +80,30 @@ const char *operation_kind_trace(uint64_t number) {
   return flag_describe(trace_first_flag(kind_of(number).features))->name;
 }
 
-static phibal_status make_phi(operation_case *c, trace_script *s, bool frequency) {
-  const int64_t E = s->E;
-  case_real(c, "eta", (double)(float)random_uniform(&s->r, 0.1, 0.9));
-  case_text(c, "track", frequency ? "frequency" : "probability");
-  float *m = case_add_input(c, "m", TENSOR_F32, 1, E);
+/* Shares of 1, none of them near 0. */
+static phibal_status draw_m(operation_case *c, trace_script *s, double least) {
+  float *m = case_add_input(c, "m", TENSOR_F32, 1, s->E);
   if (!m) return arena_out_of_memory();
   double draw[PHIBAL_MAX_EXPERTS], sum = 0;
-  for (int64_t e = 0; e < E; e++) sum += draw[e] = random_unit(&s->r) + 1e-2;
-  for (int64_t e = 0; e < E; e++) m[e] = (float)(draw[e] / sum);
-  case_add_output(c, OUTPUT_TRACE_M, "m", TENSOR_F32, 2, s->observed, E);
+  for (int64_t e = 0; e < s->E; e++) sum += draw[e] = random_unit(&s->r) + least;
+  for (int64_t e = 0; e < s->E; e++) m[e] = (float)(draw[e] / sum);
   return PHIBAL_OK;
 }
 
-static phibal_status make_loss_free(operation_case *c, trace_script *s, bool sigmoid) {
+static double draw_eta(trace_script *s) {
+  return (double)(float)random_uniform(&s->r, 0.1, 0.9);
+}
+
+static phibal_status make_phi(operation_case *c, trace_script *s, bool frequency) {
+  case_real(c, "eta", draw_eta(s));
+  case_text(c, "track", frequency ? "frequency" : "probability");
+  const phibal_status status = draw_m(c, s, 1e-2);
+  case_add_output(c, OUTPUT_TRACE_M, "m", TENSOR_F32, 2, s->observed, s->E);
+  return status;
+}
+
+static phibal_status make_loss_free(operation_case *c, trace_script *s) {
   const int64_t E = s->E;
-  case_text(c, "gate", sigmoid ? "sigmoid" : "topk-softmax");
   case_real(c, "rate", 0.015625 * (double)random_integer(&s->r, 1, 10));
   float *bias = case_add_input(c, "bias", TENSOR_F32, 1, E);
   if (!bias) return arena_out_of_memory();
@@ -92,36 +116,31 @@ static phibal_status make_loss_free(operation_case *c, trace_script *s, bool sig
   return PHIBAL_OK;
 }
 
-static phibal_status make_quantile(operation_case *c, trace_script *s, bool sigmoid) {
-  const int64_t E = s->E;
-  case_text(c, "gate", sigmoid ? "sigmoid" : "topk-softmax");
-  case_real(c, "eta",
-            random_integer(&s->r, 0, 1) ? 1 : (double)(float)random_uniform(&s->r, 0.1, 0.9));
-  float *bias = case_add_input(c, "bias", TENSOR_F32, 1, E);
+static phibal_status make_quantile(operation_case *c, trace_script *s) {
+  case_real(c, "eta", random_integer(&s->r, 0, 1) ? 1 : draw_eta(s));
+  float *bias = case_add_input(c, "bias", TENSOR_F32, 1, s->E);
   if (!bias) return arena_out_of_memory();
-  for (int64_t e = 0; e < E; e++) bias[e] = (float)random_integer(&s->r, -64, 64) / 256;
-  case_add_output(c, OUTPUT_TRACE_M, "bias", TENSOR_F32, 2, s->observed, E);
-  return PHIBAL_OK;
-}
-
-/* Negative entropy and the squares by turns; the bias begins at 0. */
-static phibal_status make_phi_bias(operation_case *c, trace_script *s) {
-  const int64_t E = s->E;
-  case_real(c, "eta", (double)(float)random_uniform(&s->r, 0.1, 0.9));
-  case_real(c, "strength", (double)(float)random_uniform(&s->r, 0.1, 0.5));
-  const phibal_potential_id id =
-      random_integer(&s->r, 0, 1) ? PHIBAL_POTENTIAL_NEGENTROPY : PHIBAL_POTENTIAL_EUCLID;
-  case_add_potential(c, (phibal_potential){id, phibal_potential_describe(id)->fallback});
-  float *m = case_add_input(c, "m", TENSOR_F32, 1, E);
-  if (!m) return arena_out_of_memory();
-  double draw[PHIBAL_MAX_EXPERTS], sum = 0;
-  for (int64_t e = 0; e < E; e++) sum += draw[e] = random_unit(&s->r) + 1e-1;
-  for (int64_t e = 0; e < E; e++) m[e] = (float)(draw[e] / sum);
-  case_add_output(c, OUTPUT_TRACE_M, "bias", TENSOR_F32, 2, s->observed, E);
+  for (int64_t e = 0; e < s->E; e++) bias[e] = (float)random_integer(&s->r, -64, 64) / 256;
+  case_flag(c, FLAG_QUANTILE);
+  case_add_output(c, OUTPUT_TRACE_M, "bias", TENSOR_F32, 2, s->observed, s->E);
   return PHIBAL_OK;
 }
 
 static bool decided(const operation_case *c);
+
+/* Negative entropy and the squares by turns; the bias begins at 0. */
+static phibal_status make_phi_bias(operation_case *c, trace_script *s) {
+  case_real(c, "eta", draw_eta(s));
+  case_real(c, "strength", (double)(float)random_uniform(&s->r, 0.1, 0.5));
+  const phibal_potential_id id =
+      random_integer(&s->r, 0, 1) ? PHIBAL_POTENTIAL_NEGENTROPY : PHIBAL_POTENTIAL_EUCLID;
+  case_add_potential(c, (phibal_potential){id, phibal_potential_describe(id)->fallback});
+  case_flag(c, FLAG_NEW_STATE);
+  const phibal_status status = draw_m(c, s, 1e-1);
+  case_add_output(c, OUTPUT_TRACE_M, "bias", TENSOR_F32, 2, s->observed, s->E);
+  while (status == PHIBAL_OK && !decided(c)) trace_draw(s);
+  return status;
+}
 
 phibal_status operation_trace_make(operation_case *c) {
   const trace_kind of = kind_of(c->number);
@@ -138,34 +157,29 @@ phibal_status operation_trace_make(operation_case *c) {
     s.balanced = true;
     case_flag(c, FLAG_MANY_TOKENS);
   }
-  const bool phi = of.method == TRACE_PROBABILITY || of.method == TRACE_FREQUENCY;
-  const bool quantile = of.method == TRACE_QUANTILE || of.method == TRACE_QUANTILE_SIGMOID;
-  case_text(c, "method",
-            phi                           ? "phi"
-            : quantile                    ? "quantile"
-            : of.method == TRACE_PHI_BIAS ? "phi-bias"
-                                          : "loss-free");
+  const trace_method method = variants[of.variant].method;
+  case_text(c, "method", method_names[method]);
   case_integer(c, "k", s.k);
   case_integer(c, "ranks", trace_has(&s, TRACE_HAS_RANKS) ? 2 : 1);
   if (trace_write(c, &s, true) != PHIBAL_OK) return case_status(c);
-  if (quantile) case_flag(c, FLAG_QUANTILE);
-  if (of.method == TRACE_PHI_BIAS) case_flag(c, FLAG_NEW_STATE);
-  if (phi) return make_phi(c, &s, of.method == TRACE_FREQUENCY);
-  if (quantile) return make_quantile(c, &s, of.method == TRACE_QUANTILE_SIGMOID);
-  if (of.method != TRACE_PHI_BIAS) return make_loss_free(c, &s, of.method == TRACE_SIGMOID);
-  phibal_status status = make_phi_bias(c, &s);
-  while (status == PHIBAL_OK && !decided(c)) trace_draw(&s);
-  return status;
+  if (method == METHOD_LOSS_FREE || method == METHOD_QUANTILE)
+    case_text(c, "gate", variants[of.variant].sigmoid ? "sigmoid" : "topk-softmax");
+  switch (method) {
+  case METHOD_PHI:
+    return make_phi(c, &s, variants[of.variant].frequency);
+  case METHOD_LOSS_FREE:
+    return make_loss_free(c, &s);
+  case METHOD_QUANTILE:
+    return make_quantile(c, &s);
+  case METHOD_PHI_BIAS:
+    return make_phi_bias(c, &s);
+  case METHOD_COUNT:
+    break;
+  }
+  return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "trace: no method");
 }
 
 /* What a trace consists of, read back from its tensors. */
-typedef enum trace_method {
-  METHOD_PHI,
-  METHOD_LOSS_FREE,
-  METHOD_QUANTILE,
-  METHOD_PHI_BIAS
-} trace_method;
-
 typedef struct trace {
   phibal_router router; /* gates take no part */
   trace_method method;
@@ -183,17 +197,14 @@ typedef struct trace {
 
 static trace trace_of(const operation_case *c) {
   const tensor *logits = case_input(c, "event-logits");
-  const char *method = case_get_text(c, "method"), *gate = case_get_text(c, "gate");
+  const char *gate = case_get_text(c, "gate");
   const char *track = case_get_text(c, "track");
   trace t = {.router = {.experts = (int32_t)logits->shape[2],
                         .active = (int32_t)case_get_integer(c, "k"),
                         .gate = gate && strcmp(gate, "sigmoid") == 0 ? PHIBAL_GATE_SIGMOID
                                                                      : PHIBAL_GATE_PROBABILITY,
                         .scale = 1},
-             .method = strcmp(method, "phi") == 0         ? METHOD_PHI
-                       : strcmp(method, "loss-free") == 0 ? METHOD_LOSS_FREE
-                       : strcmp(method, "quantile") == 0  ? METHOD_QUANTILE
-                                                          : METHOD_PHI_BIAS,
+             .method = (trace_method)case_get_choice(c, "method", method_names, METHOD_COUNT),
              .events = logits->shape[0],
              .T = logits->shape[1],
              .event = case_input_data(c, "events"),
@@ -329,37 +340,27 @@ static bool decided(const operation_case *c) {
   return status != PHIBAL_OK || margin > 0x1p-14;
 }
 
-/* The state while it is told, and how far the built-in kernels may be from it, with u = 2^-24 and
+/* The state, event by event, and how far the built-in kernels may be from it, with u = 2^-24 and
    ulp(x) = 2 u |x| + 2^-149:
 
      m: loads within 1 ULP and m itself rounded,  dm' = (1 - eta) dm + eta ulp(P) + ulp(m')
      bias of (L6): exact
      bias of (L7): no number of (L7) moves by more than the bias does, a cut-off, a required bias
-   and a quantile among them. Told is the bias of correct rounding throughout; another within the
-       promises is off by db' = (1 - eta) db + 2 eta (d + ulp(Q)) + 2 eta ulp(c) + 2 ulp(b'), d the
+   and a quantile among them. Expected is the bias of correct rounding throughout; another within
+   the promises is off by db' = (1 - eta) db + 2 eta (d + ulp(Q)) + 2 eta ulp(c) + 2 ulp(b'), d the
        largest db, with one ulp for a required bias that is rounded elsewhere (none while d = 0)
      bias of (L9): db = c (dq_e + (1/E) sum dq + ulp(c_e) + 2^-90 max |q|) + ulp(b), dq how far
        grad phi on the box m +- dm is from grad phi(m) */
-typedef struct told_state {
+typedef struct expected_state {
   const trace *t;
   double dm[PHIBAL_MAX_EXPERTS], db[PHIBAL_MAX_EXPERTS];
   float bias[PHIBAL_MAX_EXPERTS];
   phibal_enclosure *v, *m, *loads, *q, *box, *priced; /* [E] */
   phibal_enclosure *old, *new, *bound;
-} told_state;
+} expected_state;
 
-static const double U = 0x1p-24, LEAST = 0x1p-149, UP = 1 + 0x1p-40;
-
-static double size_of(const phibal_enclosure *x) {
-  return fmax(fabs(mpfr_get_d(x->lo, MPFR_RNDA)), fabs(mpfr_get_d(x->hi, MPFR_RNDA)));
-}
-
-static double ulp(double size) {
-  return 2 * U * size + LEAST;
-}
-
-static phibal_status tell_quantile(told_state *w, int64_t n, const float *logits,
-                                   const uint8_t *mask, float *required) {
+static phibal_status expect_quantile(expected_state *w, int64_t n, const float *logits,
+                                     const uint8_t *mask, float *required) {
   const trace *t = w->t;
   const int32_t E = t->router.experts;
   float quantile[PHIBAL_MAX_EXPERTS];
@@ -382,14 +383,14 @@ static phibal_status tell_quantile(told_state *w, int64_t n, const float *logits
     phibal_enclosure_add(w->new, w->new, w->old);
     const double eta = (double)t->eta, moved = d > 0 ? d + ulp(largest) : 0;
     w->bias[e] = mpfr_get_flt(w->new->lo, MPFR_RNDN);
-    w->db[e] = ((1 - eta) * w->db[e] + 2 * eta * (moved + ulp(size_of(&w->q[e]) + 2 * moved)) +
-                2 * ulp(size_of(w->new) + 2 * moved)) *
+    w->db[e] = ((1 - eta) * w->db[e] + 2 * eta * (moved + ulp(magnitude(&w->q[e]) + 2 * moved)) +
+                2 * ulp(magnitude(w->new) + 2 * moved)) *
                UP;
   }
   return PHIBAL_OK;
 }
 
-static phibal_status tell_phi_bias(told_state *w) {
+static phibal_status expect_phi_bias(expected_state *w) {
   const trace *t = w->t;
   const int32_t E = t->router.experts;
   phibal_reference_potential phi = {.id = t->potential.id};
@@ -412,11 +413,11 @@ static phibal_status tell_phi_bias(told_state *w) {
     const double below = mpfr_get_d(w->q[e].hi, MPFR_RNDU) - mpfr_get_d(w->priced[e].lo, MPFR_RNDD);
     dq[e] = fmax(above, below) * UP;
     mean += dq[e] / E;
-    largest = fmax(largest, size_of(&w->q[e]));
+    largest = fmax(largest, magnitude(&w->q[e]));
   }
   for (int32_t e = 0; e < E; e++) {
     phibal_enclosure_sub(&w->priced[e], &w->q[e], w->old);
-    const double strength = (double)t->strength, c = size_of(&w->priced[e]);
+    const double strength = (double)t->strength, c = magnitude(&w->priced[e]);
     w->db[e] = strength * (dq[e] + mean + ulp(c) + 0x1p-90 * (largest + dq[e])) * UP;
     phibal_enclosure_set_d(w->bound, -strength);
     phibal_enclosure_mul(&w->priced[e], &w->priced[e], w->bound);
@@ -426,8 +427,8 @@ static phibal_status tell_phi_bias(told_state *w) {
   return PHIBAL_OK;
 }
 
-static phibal_status tell_step(told_state *w, int64_t n, const float *logits, const uint8_t *mask,
-                               float *required) {
+static phibal_status expect_step(expected_state *w, int64_t n, const float *logits,
+                                 const uint8_t *mask, float *required) {
   const trace *t = w->t;
   const int32_t E = t->router.experts;
   const double eta = (double)t->eta;
@@ -435,7 +436,7 @@ static phibal_status tell_step(told_state *w, int64_t n, const float *logits, co
   bool any = false;
   for (int64_t token = 0; token < n; token++) any |= mask[token];
   if (!any) return PHIBAL_OK; /* a step without tokens leaves the state */
-  if (t->method == METHOD_QUANTILE) return tell_quantile(w, n, logits, mask, required);
+  if (t->method == METHOD_QUANTILE) return expect_quantile(w, n, logits, mask, required);
   phibal_status status =
       phibal_reference_loads(&t->router, n, logits, t->method == METHOD_PHI ? NULL : w->bias, mask,
                              PRECISION, w->loads, count, &counted);
@@ -457,10 +458,11 @@ static phibal_status tell_step(told_state *w, int64_t n, const float *logits, co
     const double size = mpfr_get_d(w->m[e].hi, MPFR_RNDU);
     w->dm[e] = ((1 - eta) * w->dm[e] + eta * (2 * U * load + LEAST) + 2 * U * size + LEAST) * UP;
   }
-  return status == PHIBAL_OK && t->method == METHOD_PHI_BIAS ? tell_phi_bias(w) : status;
+  return status == PHIBAL_OK && t->method == METHOD_PHI_BIAS ? expect_phi_bias(w) : status;
 }
 
-static void judge_state(const told_state *w, judgement *j, int64_t element, int32_t e, bool began) {
+static void judge_state(const expected_state *w, judgement *j, int64_t element, int32_t e,
+                        bool began) {
   const trace *t = w->t;
   phibal_enclosure_set_d(w->bound, t->method == METHOD_PHI ? w->dm[e] : w->db[e]);
   phibal_enclosure_set_d(w->old, (double)w->bias[e]);
@@ -477,7 +479,7 @@ phibal_status operation_trace_expected(const operation_case *c, judgement *j) {
   const trace t = trace_of(c);
   if (trace_check(&t)) return PHIBAL_ERROR_ARGUMENT;
   const int32_t E = t.router.experts;
-  told_state w = {.t = &t};
+  expected_state w = {.t = &t};
   if (t.bias) memcpy(w.bias, t.bias, (size_t)E * sizeof *w.bias);
   arena memory = {0};
   const size_t all = (size_t)(t.events * t.T), vector = (size_t)E;
@@ -500,7 +502,7 @@ phibal_status operation_trace_expected(const operation_case *c, judgement *j) {
     if (t.event[i] == TRACE_STEP) {
       const int64_t n = collect_step(&t, i, logits, mask);
       for (int64_t token = 0; token < n; token++) began |= mask[token];
-      status = tell_step(&w, n, logits, mask, required);
+      status = expect_step(&w, n, logits, mask, required);
     }
     for (int32_t e = 0; status == PHIBAL_OK && t.observe[i] && e < E; e++, element++)
       judge_state(&w, j, element, e, began);

@@ -139,5 +139,32 @@ class Cases:
         merged["bad_kinds"] += Counter(kind for kind, _ in failing.values())
 
 
+class BiasPlayer:
+    """What players of loss-free balancing share: `module`, whose bias is its attribute `bias`, and `run(logits, mask)`."""
+    bias = ""
+
+    def evaluate(self, logits, mask, rank):
+        self.module.eval()
+        with torch.no_grad():
+            self.run(torch.from_numpy(logits), torch.from_numpy(mask) != 0)
+        self.module.train()
+
+    def state(self):
+        return getattr(self.module, self.bias)
+
+    def save(self):
+        return self.module.state_dict()
+
+    def load(self, saved):
+        self.module.load_state_dict(saved)
+
+    def cast(self):
+        self.module.bfloat16()
+
+    @classmethod
+    def offered(cls, **case):
+        return cls(**case) if case["method"] == "loss-free" else None
+
+
 def missing(package, error):
     print(f"left out: {package}: {error}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """nemo-automodel: its Gate, on the CPU. The weights are the identity."""
 import torch
 
-from common import bug, finite, peer, tensors
+from common import BiasPlayer, bug, finite, peer, tensors
 
 from nemo_automodel.components.moe.config import MoEConfig
 from nemo_automodel.components.moe.layers import Gate
@@ -74,8 +74,9 @@ def switch(p, i):
     return {"loss": torch.stack(losses), "logit-gradient": torch.stack(gradients)}
 
 
-class LossFree:
+class LossFree(BiasPlayer):
     """A trace's player: e_score_correction_bias and update_bias."""
+    bias = "e_score_correction_bias"
 
     def __init__(self, method, k, ranks, start, rate, gate):
         if gate != "sigmoid" or ranks > 1:
@@ -83,32 +84,15 @@ class LossFree:
         self.module = make(len(start), k, "sigmoid_with_bias", gate_bias_update_factor=rate)
         self.module.e_score_correction_bias.copy_(torch.from_numpy(start))
 
-    def forward(self, logits, mask, rank):
-        self.module(torch.from_numpy(logits), torch.from_numpy(mask) != 0, None)
+    def run(self, x, mask):
+        self.module(x, mask, None)
 
-    def evaluate(self, logits, mask, rank):
-        self.module.eval()
-        with torch.no_grad():
-            self.forward(logits, mask, rank)
-        self.module.train()
+    def forward(self, logits, mask, rank):
+        self.run(torch.from_numpy(logits), torch.from_numpy(mask) != 0)
 
     def step(self):
         if self.module._cumulative_expert_load is not None:
             self.module.update_bias()
 
-    def state(self):
-        return self.module.e_score_correction_bias
 
-    def save(self):
-        return self.module.state_dict()
-
-    def load(self, saved):
-        self.module.load_state_dict(saved)
-
-    def cast(self):
-        self.module.bfloat16()
-
-
-@peer(NAME, "trace", "Gate's e_score_correction_bias and update_bias")
-def traced(**case):
-    return LossFree(**case) if case["method"] == "loss-free" else None
+peer(NAME, "trace", "Gate's e_score_correction_bias and update_bias")(LossFree.offered)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from common import bug, finite, ordered, peer, tensors
+from common import BiasPlayer, bug, finite, ordered, peer, tensors
 
 from megatron.core import parallel_state
 from megatron.core.process_groups_config import ProcessGroupCollection
@@ -149,8 +149,9 @@ def drop_by_position(p, i, broken):
 
 # State: the loss-free bias.
 
-class LossFree:
+class LossFree(BiasPlayer):
     """A trace's player: moe_router_enable_expert_bias, finalize_model_grads' update."""
+    bias = "expert_bias"
 
     def __init__(self, method, k, ranks, start, rate, gate, reentrant=True, padding=True, **options):
         if gate != "sigmoid":
@@ -172,34 +173,14 @@ class LossFree:
         x, mask = torch.from_numpy(logits).requires_grad_(), torch.from_numpy(mask) != 0
         checkpoint(lambda y: self.run(y, mask), x, use_reentrant=self.reentrant).sum().backward()
 
-    def evaluate(self, logits, mask, rank):
-        self.module.eval()
-        with torch.no_grad():
-            self.run(torch.from_numpy(logits), torch.from_numpy(mask) != 0)
-        self.module.train()
-
     def step(self):
         m = self.module
         m.expert_bias.copy_(moe_utils.get_updated_expert_bias(m.local_tokens_per_expert, m.expert_bias, self.rate,
                                                               GROUPS.tp_dp_cp))
         m.local_tokens_per_expert.zero_()
 
-    def state(self):
-        return self.module.expert_bias
 
-    def save(self):
-        return self.module.state_dict()
-
-    def load(self, saved):
-        self.module.load_state_dict(saved)
-
-    def cast(self):
-        self.module.bfloat16()
-
-
-@peer(NAME, "trace", "TopKRouter's expert bias and get_updated_expert_bias")
-def traced(**case):
-    return LossFree(**case) if case["method"] == "loss-free" else None
+peer(NAME, "trace", "TopKRouter's expert bias and get_updated_expert_bias")(LossFree.offered)
 
 
 @bug(1, NAME, "expert bias with a padding mask: [N, E] & [N] raises; where N = E the counts are silently wrong",

@@ -2,7 +2,7 @@
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from common import bug, finite, peer, tensors
+from common import BiasPlayer, bug, finite, peer, tensors
 
 from olmo_core.nn.moe.loss import MoELoadBalancingLossGranularity, router_z_loss
 from olmo_core.nn.moe.router import MoELinearRouter, MoERouterGatingFunction
@@ -89,8 +89,9 @@ def z_loss(p, i):
     return {"loss": (p["coefficient"] * router_z_loss(expert_logits=x["logsumexp"].float().view(1, -1, 1))).reshape(1)}
 
 
-class LossFree:
+class LossFree(BiasPlayer):
     """A trace's player: bias_gamma and post_batch."""
+    bias = "score_bias"
 
     def __init__(self, method, k, ranks, start, rate, gate):
         if gate != "sigmoid":
@@ -109,28 +110,8 @@ class LossFree:
     def checkpointed(self, logits, mask, rank):
         checkpoint(lambda y: self.run(y, mask), torch.from_numpy(logits).requires_grad_(), use_reentrant=True).sum().backward()
 
-    def evaluate(self, logits, mask, rank):
-        self.module.eval()
-        with torch.no_grad():
-            self.run(torch.from_numpy(logits), mask)
-        self.module.train()
-
     def step(self):
         self.module.post_batch()
 
-    def state(self):
-        return self.module.score_bias
 
-    def save(self):
-        return self.module.state_dict()
-
-    def load(self, saved):
-        self.module.load_state_dict(saved)
-
-    def cast(self):
-        self.module.bfloat16()
-
-
-@peer(NAME, "trace", "MoELinearRouter's score_bias and post_batch")
-def traced(**case):
-    return LossFree(**case) if case["method"] == "loss-free" else None
+peer(NAME, "trace", "MoELinearRouter's score_bias and post_batch")(LossFree.offered)

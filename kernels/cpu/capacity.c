@@ -9,7 +9,7 @@
 #include <phibal/capacity.h>
 #include <phibal/environment.h>
 #include <phibal/router.h>
-#include "../core/core.h"
+#include "../core/router.h"
 
 static phibal_status capacity_null(const char *function) {
   return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null argument", function);
@@ -73,10 +73,9 @@ static void keep_by_slot(const expert_routes *r) {
       if (r->source[n] % r->active == s) keep(r, n, place++);
 }
 
-/* Binary32 numbers in their order, as in quantile.c: +0 is 0, and -0 is made it. */
+/* -0 is +0. */
 static int32_t gate_key(float x) {
-  const int32_t bits = (int32_t)core_bits32(x + 0.0f);
-  return bits < 0 ? bits ^ INT32_MAX : bits;
+  return core_float_key(x + 0.0f);
 }
 
 static int64_t at_least(const expert_routes *r, int32_t key) {

@@ -92,12 +92,6 @@ phibal_status phibal_quantile_required(const phibal_router *router, int64_t toke
                            function, (long long)first.token, (int)first.expert, (double)x);
 }
 
-/* The finite binary32 numbers in their order, from -MAX at -0x7f800000 to MAX at 0x7f7fffff; -0 at
-   -1 and +0 at 0 are equal, so that whatever counts one counts the other. */
-static float key_number(int32_t key) {
-  return core_float((uint32_t)(key ^ (key >> 31 & INT32_MAX)));
-}
-
 static int64_t at_most(int64_t n, const float *x, float bound) {
   int64_t count = 0;
 #pragma omp simd reduction(+ : count)
@@ -135,7 +129,8 @@ phibal_status phibal_quantile(int32_t experts, int64_t tokens, int64_t stride,
     return phibal_status_set(PHIBAL_ERROR_DOMAIN, "%s: another rank refuses its numbers", function);
   if (place < 1 || place > QUANTILE_TOKENS)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: place %lld", function, (long long)place);
-  /* The number is that of a key in low .. high. */
+  /* The number is that of a key in low .. high: of finite ones -0x7f800000 .. 0x7f7fffff. -0 and
+     +0, which have neighbouring keys, are equal, so that whatever counts one counts the other. */
   int32_t low[PHIBAL_MAX_EXPERTS], high[PHIBAL_MAX_EXPERTS];
   int64_t count[PHIBAL_MAX_EXPERTS];
   const int32_t none = 0x7f800000; /* that of +infinity */
@@ -147,7 +142,7 @@ phibal_status phibal_quantile(int32_t experts, int64_t tokens, int64_t stride,
 #pragma omp parallel for schedule(static) if (experts * tokens > 65536)
     for (int32_t e = 0; e < experts; e++) {
       const int32_t middle = (int32_t)(((int64_t)low[e] + high[e]) >> 1);
-      count[e] = at_most(tokens, required + e * stride, key_number(middle));
+      count[e] = at_most(tokens, required + e * stride, core_float_from_key(middle));
     }
     if (ranks) ranks->sum(ranks->context, experts, count);
     for (int32_t e = 0; e < experts; e++) {
@@ -164,7 +159,7 @@ phibal_status phibal_quantile(int32_t experts, int64_t tokens, int64_t stride,
       return phibal_status_set(PHIBAL_ERROR_DOMAIN,
                                "%s: expert %d has fewer than %lld tokens that are not padding",
                                function, (int)e, (long long)place);
-    quantile[e] = key_number(low[e]) + 0.0f;
+    quantile[e] = core_float_from_key(low[e]) + 0.0f;
   }
   return phibal_environment_check(function);
 }

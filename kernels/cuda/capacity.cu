@@ -5,6 +5,7 @@
    In an ordered pass over the list a thread's route stands behind those of the lower threads of its
    chunk that are taken too, and those of the chunks before. By gate there are 33 counts before, by
    slot k passes. Bytes of a route: 8 for each pass, and 4 for its gate. Not measured yet. */
+#include "kernels/core/router.h"
 #include "device.h"
 #include <climits>
 #include <phibal/capacity.h>
@@ -25,8 +26,7 @@ typedef struct capacity_arguments {
 
 /* As in kernels/cpu/capacity.c. */
 static __device__ __forceinline__ int32_t gate_key(float x) {
-  const int32_t bits = (int32_t)core_bits32(x + 0.0f);
-  return bits < 0 ? bits ^ INT32_MAX : bits;
+  return core_float_key(x + 0.0f);
 }
 
 /* How many of the block's lower threads have the flag; *all of them together. All threads call it,

@@ -7,6 +7,7 @@
 
    An order statistic: 32 halvings of the keys' range, each of which reads the row once, 4 bytes of
    a token. Not measured yet. */
+#include "kernels/core/router.h"
 #include "kernels/core/sigmoid.h"
 #include "device.h"
 #include <climits>
@@ -89,11 +90,6 @@ phibal_status phibal_cuda_quantile_required(const phibal_router *router, int64_t
                 stride, required, call->failure);
 }
 
-/* As key_number in kernels/cpu/quantile.c. */
-static __device__ __forceinline__ float key_number(int32_t key) {
-  return core_float((uint32_t)(key ^ (key >> 31 & INT32_MAX)));
-}
-
 static __global__ void __launch_bounds__(QUANTILE_THREADS)
     quantile_kernel(int experts, int64_t tokens, int64_t stride, const float *required,
                     int64_t place, float *quantile, uint64_t *failure) {
@@ -107,7 +103,7 @@ static __global__ void __launch_bounds__(QUANTILE_THREADS)
     int32_t low = -none, high = none;
     for (int round = 0; round < 32; round++) {
       const int32_t middle = (int32_t)(((int64_t)low + high) >> 1);
-      const float bound = key_number(middle);
+      const float bound = core_float_from_key(middle);
       device_sum own = 0;
       for (int64_t t = thread; t < tokens; t += QUANTILE_THREADS) {
         const float x = row[t];
@@ -124,7 +120,7 @@ static __global__ void __launch_bounds__(QUANTILE_THREADS)
     }
     if (thread == 0) {
       if (low == none) failure_report(failure, e, e, FAILURE_REQUIRED);
-      quantile[e] = key_number(low) + 0.0f;
+      quantile[e] = core_float_from_key(low) + 0.0f;
     }
     __syncthreads();
   }

@@ -116,7 +116,7 @@ row_common_gradient(const row<LANES, COLUMNS> *r, const backward_arguments &a, d
   double mean = row_sum<LANES, COLUMNS>(product, a.of_experts.width);
   double constant = 0.0;
   if (a.z_scale != 0.0) constant = a.z_scale * row_logsumexp(r, a.of_experts, total);
-  if (a.gate_gradient && probability_gates(a.router))
+  if (a.gate_gradient && gates_need_probabilities(a.router))
     constant -= core_gates_of(&a.router) == CORE_GATES_EPSILON ? inner * rest : inner;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
@@ -135,7 +135,7 @@ static __device__ __forceinline__ void backward_row(row<LANES, COLUMNS> *r,
   row_largest(r, experts, a.failure);
   row_routing<GATES> routing = {};
   if (a.gate_gradient) routing_load(&routing, r, a);
-  bool through_gates = a.gate_gradient && probability_gates(a.router);
+  bool through_gates = a.gate_gradient && gates_need_probabilities(a.router);
   double gradient[COLUMNS];
   if (a.price || a.z_scale != 0.0 || through_gates) {
     double inverse;

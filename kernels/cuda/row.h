@@ -271,7 +271,7 @@ static __device__ __forceinline__ double row_gates(const phibal_router &router, 
 }
 
 /* Whether gates need the probabilities of the row. */
-static __host__ __device__ __forceinline__ bool probability_gates(const phibal_router &router) {
+static __host__ __device__ __forceinline__ bool gates_need_probabilities(const phibal_router &router) {
   return router.gate != PHIBAL_GATE_SIGMOID && core_gates_of(&router) != CORE_GATES_SHARES;
 }
 

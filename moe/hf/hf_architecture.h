@@ -17,8 +17,8 @@ typedef struct hf_architecture {
   unsigned flag;
   bool sigmoid; /* scores; then gates are normalised and scaled, and there is a selection bias */
   hf_normalisation normalisation;
-  float
-      epsilon; /* of sigmoid routers, beside the sum of the gates; 0: none, and always normalised */
+  /* Of sigmoid routers, added to the sum of the gates; 0: none, and gates are always normalised. */
+  float epsilon;
   qk_norm_kind qk_norm;
   bool latent;      /* MLA */
   bool interleaved; /* rotary pairs, unless a key says otherwise */
