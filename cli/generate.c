@@ -213,9 +213,9 @@ static phibal_status continue_text(const arguments *a, const trained *from, cons
     x->ended = !status && (next == x->ends[0] || next == x->ends[1]);
     if (!status && t && !x->ended) status = show(t, &x->ids, false, &shown);
   }
-  if (!status && x->ended) x->ids.count--;
-  if (!status && t) status = show(t, &x->ids, true, &shown);
-  if (!status && x->ended) x->ids.count++;
+  token_buffer said = x->ids; /* without what ended it */
+  said.count -= x->ended;
+  if (!status && t) status = show(t, &said, true, &shown);
   model_destroy(m);
   free(tokens);
   free(logits);

@@ -338,39 +338,52 @@ static phibal_status check_part(const hf_checkpoint *c, const hf_part *part, rea
   return PHIBAL_OK;
 }
 
+/* The numbers of a part that is not made of whole rows of its tensor: by runs along the smaller of
+   its two strides, of which every `stride`-th number is taken. */
+static void gather_numbers(const hf_part *part, const hf_place *place,
+                           const safetensors_tensor *from, int64_t bytes) {
+  enum { RUN = 1024 };
+  float numbers[RUN];
+  const bool along = place->column <= place->row; /* the part's rows; else its columns */
+  const int64_t columns = part->dimensions > 1 ? part->shape[1] : 1;
+  const int64_t runs = along ? part->shape[0] : columns;
+  const int64_t length = along ? columns : part->shape[0];
+  const int64_t next = along ? place->row : place->column;
+  const int64_t stride = along ? place->column : place->row;
+  const int64_t at_once = stride < RUN ? RUN / stride : 1;
+  for (int64_t r = 0; r < runs; r++)
+    for (int64_t first = 0; first < length; first += at_once) {
+      const int64_t n = length - first < at_once ? length - first : at_once;
+      safetensors_tensor run = *from;
+      run.data = (const char *)from->data + (place->first + r * next + first * stride) * bytes;
+      run.elements = (n - 1) * stride + 1;
+      hf_numbers(&run, numbers);
+      for (int64_t i = 0; i < n; i++)
+        part->data[along ? r * columns + first + i : (first + i) * columns + r] =
+            numbers[i * stride];
+    }
+}
+
 /* The numbers of a part, in the order of its own rows. */
 static void read_numbers(const hf_checkpoint *c, const hf_part *part, const read_part *from) {
   const hf_place *place = &from->place;
   const int64_t columns = part->dimensions > 1 ? part->shape[1] : 1;
   const int64_t bytes = safetensors_dtype_bytes(from->tensor->dtype);
-  safetensors_tensor row = *from->tensor;
   if (from->scale && c->config.packed) {
     from_packed(part, place, from->tensor, from->scale, part->data);
-    return;
-  }
-  if (from->scale) {
+  } else if (from->scale) {
     from_blocks(c->config.block, from->tensor, from->scale, part->data);
-    return;
-  }
-  for (int64_t i = 0; place->column != 1 && i < part->shape[0]; i++)
-    for (int64_t j = 0; j < columns; j++) {
-      const int64_t at = place->first + i * place->row + j * place->column;
-      row.data = (const char *)from->tensor->data + at * bytes;
-      row.elements = 1;
-      hf_numbers(&row, part->data + i * columns + j);
-    }
-  if (place->column != 1) return;
-  /* Rows that follow each other are one. */
-  const bool whole = place->column == 1 && place->row == columns;
-  const int64_t rows = whole ? 1 : part->shape[0];
-  row.elements = whole ? part->shape[0] * columns : columns;
-  for (int64_t i = 0; i < rows; i++) {
-    row.data = (const char *)from->tensor->data + (place->first + i * place->row) * bytes;
-    hf_numbers(&row, part->data + i * columns);
+  } else if (place->column == 1 && place->row == columns) {
+    safetensors_tensor rows = *from->tensor;
+    rows.data = (const char *)rows.data + place->first * bytes;
+    rows.elements = part->shape[0] * columns;
+    hf_numbers(&rows, part->data);
+  } else {
+    gather_numbers(part, place, from->tensor, bytes);
   }
 }
 
-static int by_place(const void *a, const void *b) {
+static int by_address(const void *a, const void *b) {
   const uintptr_t x = (uintptr_t) * (const void *const *)a,
                   y = (uintptr_t) * (const void *const *)b;
   return (x > y) - (x < y);
@@ -407,13 +420,13 @@ static bool is_spare(const hf_checkpoint *c, const safetensors_tensor *tensor) {
          !memcmp(tensor->data, embedding->data, (size_t)tensor->bytes);
 }
 
-/* `known` are the tensors that are read, sorted by their places in memory. */
+/* `known` are the tensors that are read, sorted by address. */
 static phibal_status check_unknown(const hf_checkpoint *c, const safetensors_tensor **known,
                                    int64_t count) {
   for (int32_t i = 0; i < c->files; i++)
     for (int64_t t = 0; t < c->file[i].count; t++) {
       const safetensors_tensor *tensor = &c->file[i].tensors[t];
-      if (bsearch(&tensor, known, (size_t)count, sizeof *known, by_place) || is_spare(c, tensor))
+      if (bsearch(&tensor, known, (size_t)count, sizeof *known, by_address) || is_spare(c, tensor))
         continue;
       char shown[HF_SHOWN];
       return phibal_status_set(PHIBAL_ERROR_FORMAT,
@@ -446,7 +459,7 @@ phibal_status hf_restore(const hf_checkpoint *c, const model_config *config, mod
     known[2 * i] = found[i].tensor, known[2 * i + 1] = found[i].scale;
   }
   if (!status) {
-    qsort(known, 2 * (size_t)count, sizeof *known, by_place);
+    qsort(known, 2 * (size_t)count, sizeof *known, by_address);
     status = check_unknown(c, known, 2 * count);
   }
   if (!status) {
