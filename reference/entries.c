@@ -112,6 +112,14 @@ static phibal_status check_precision(const char *name, mpfr_prec_t precision) {
 #define PRECISE(name, parameters, arguments) REFUSED(name, parameters, arguments, false, precision)
 #define THREADS(name, parameters, arguments) REFUSED(name, parameters, arguments, true, precision)
 
+/* It cannot return a status. Where the precision is refused, the least one makes an enclosure that
+   can be used and cleared as any other, and whose results are as true, and wide. */
+void phibal_enclosure_init_inside(phibal_enclosure *z, mpfr_prec_t precision);
+void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision) {
+  const bool refused = phibal_precision_check("phibal_enclosure_init", precision) != PHIBAL_OK;
+  phibal_enclosure_init_inside(z, refused ? MPFR_PREC_MIN : precision);
+}
+
 /* n numbers at once may be too much where one is not: MPFR would find that out one by one. */
 phibal_enclosure *phibal_enclosure_vector_inside(size_t n, mpfr_prec_t precision);
 phibal_enclosure *phibal_enclosure_vector(size_t n, mpfr_prec_t precision) {

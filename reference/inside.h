@@ -1,5 +1,6 @@
 /* The names of the reference's functions behind its doors: see entries.c. Read before each source of
    the library but that one, and by nothing else; a name that is missing here is defined twice. */
+#define phibal_enclosure_init phibal_enclosure_init_inside
 #define phibal_enclosure_set phibal_enclosure_set_inside
 #define phibal_enclosure_set_si phibal_enclosure_set_si_inside
 #define phibal_enclosure_set_d phibal_enclosure_set_d_inside

@@ -16,7 +16,7 @@ nm, inside, library, source = sys.argv[1:5]
 
 # Memory, comparisons and names: no result of theirs depends on the range or the environment.
 plain = {"phibal_enclosure_" + name for name in (
-    "init create clear vector_clear swap is_exact is_zero is_positive is_negative contains_zero is_less "
+    "create clear vector_clear swap is_exact is_zero is_positive is_negative contains_zero is_less "
     "overlaps").split()} | {
     "phibal_format_find", "phibal_direction_find", "phibal_precision_check", "phibal_reference_token_clear"}
 
@@ -40,10 +40,10 @@ def wrong(headers, rows, renamed, compiled, offered):
     """headers, rows, renamed: text. compiled, offered: the symbols of the functions inside, and of the library."""
     declared = set(re.findall(r"\b(phibal_\w+)\s*\(", code(headers)))
     doors = set(re.findall(r"(?m)^(?:SET|REFUSE|PRECISE|THREADS)\((\w+)|^ANSWER\([^,]+, (\w+)|"
-                           r"^phibal_\w+ \*?(phibal_\w+(?<!_inside))\(", code(rows)))
+                           r"^(?:void|phibal_\w+) \*?(phibal_\w+(?<!_inside))\(", code(rows)))
     doors = {a or b or c for a, b, c in doors}
     bits = set(re.findall(r"\b(phibal_\w+)\s*\([^;]*?\bmpfr_prec_t\b[^;]*?;", code(headers))) - {
-        "phibal_enclosure_init", "phibal_enclosure_create", "phibal_precision_check"}
+        "phibal_enclosure_create", "phibal_precision_check"}
     looking = set(re.findall(r"(?m)^(?:PRECISE|THREADS)\((\w+)|check_precision\(\"(\w+)|_precision_check\(\"(\w+)",
                              code(rows)))
     behind = {name[:-len("_inside")] for name in compiled if name.endswith("_inside")}

@@ -370,6 +370,15 @@ Test(entries, too_precise) {
     double rounded;
     TOO_PRECISE(phibal_enclosure_create(&z, p));
     cr_assert_null(z.lo->_mpfr_d);
+    phibal_status_set(PHIBAL_OK, " ");
+    phibal_enclosure_init(&z, p);
+    cr_assert(strstr(phibal_status_message(), "phibal_enclosure_init: "));
+    cr_assert(phibal_enclosure_is_zero(&z) && mpfr_get_prec(z.lo) == MPFR_PREC_MIN &&
+              mpfr_get_prec(z.hi) == MPFR_PREC_MIN);
+    phibal_enclosure_set_d(&z, 0.1);
+    cr_assert(mpfr_cmp_d(z.lo, 0.1) <= 0 && mpfr_cmp_d(z.hi, 0.1) >= 0);
+    phibal_enclosure_clear(&z);
+    z = (phibal_enclosure){0};
     cr_assert_null(phibal_enclosure_vector(1, p));
     TOO_PRECISE(phibal_round_correctly(tenth, 0, p, PHIBAL_FORMAT_BINARY64, PHIBAL_ROUND_NEAREST,
                                        &rounded));

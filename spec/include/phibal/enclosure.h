@@ -32,8 +32,9 @@ typedef struct phibal_enclosure {
 #include <phibal/acsl/heap.h>
 #endif
 
-/* z = [0, 0]. The precision is not checked: MPFR ends the program where it finds no memory.
-   phibal_enclosure_create of <phibal/precision.h> refuses what is beyond a limit. */
+/* z = [0, 0]. A precision that phibal_precision_check of <phibal/precision.h> refuses makes z one
+   of the least precision, MPFR_PREC_MIN, with the message of phibal_status_message: whatever is
+   computed in z is true and wide. phibal_enclosure_create returns the refusal. */
 /*@ requires \valid(z) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;
