@@ -49,9 +49,8 @@ static void counts_free(int64_t *count) {
 }
 #endif
 
-/*@ // a router that selects by logits alone, as rank says
-    predicate ranked{L}(phibal_router *r) =
-      r->gate != PHIBAL_GATE_SIGMOID && r->group_score == PHIBAL_GROUP_NONE;
+/*@ // a router that selects by scores alone, as rank says
+    predicate ranked{L}(phibal_router *r) = r->group_score == PHIBAL_GROUP_NONE;
 */
 
 /* Counts the experts that the token selects. */
@@ -111,20 +110,29 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
   return PHIBAL_OK;
 }
 
-/* A softmax router's score of the logit x with the bias b. */
+/* The score of the logit x, without a bias and with the bias b. */
 /*@ ghost
   /@ terminates \true;
      exits \false;
      assigns \nothing;
-     ensures \forall integer gate, real x, float b, double score; gate != PHIBAL_GATE_SIGMOID &&
+     ensures plain: \forall integer gate, real x, double u; unbiased_score(gate, x, u) ==>
+       (real)u == plain_score(gate, x);
+     ensures biased: \forall integer gate, real x, float b, double score;
        biased_score(gate, x, b, score) ==>
-         (real)score == (real)\round_double(\NearestEven, x + (real)b); @/
-  static void score_of_softmax(void) {
-    /@ assert plain: \forall integer gate, real x, double u; gate != PHIBAL_GATE_SIGMOID &&
-         unbiased_score(gate, x, u) ==> (real)u == x; @/
-    /@ assert sum: \forall real x, float b, double u, score; (real)u == x &&
-         nearest_sum(u, b, score) ==>
-           (real)score == (real)\round_double(\NearestEven, x + (real)b); @/
+         (real)score == (real)\round_double(\NearestEven, plain_score(gate, x) + (real)b); @/
+  static void score_of_router(void) {
+    /@ assert use_whole_doubles && use_rounding && use_nearest; @/
+    /@ assert between: \forall real x, r;
+         rounding(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, logistic(x), r) ==>
+           0.0 <= r <= 1.0; @/
+    /@ assert finite: \forall real x, double u;
+         rounded_to(PHIBAL_FORMAT_BINARY32, PHIBAL_ROUND_NEAREST, logistic(x), u) ==>
+           \is_finite(u); @/
+    /@ assert plain: \forall integer gate, real x, double u; unbiased_score(gate, x, u) ==>
+         (real)u == plain_score(gate, x); @/
+    /@ assert sum: \forall integer gate, real x, float b, double u, score;
+         unbiased_score(gate, x, u) && nearest_sum(u, b, score) ==>
+           (real)score == (real)\round_double(\NearestEven, plain_score(gate, x) + (real)b); @/
   }
 */
 
@@ -145,27 +153,28 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
     ensures held: \result == PHIBAL_OK && ranked(batch.router) ==>
       \forall integer e; 0 <= e < t->experts ==>
         count[e] ==
-          \old(count[e]) + (rank(logits, batch.bias, e, t->experts) < t->active ? 1 : 0); */
+          \old(count[e]) + (rank(batch.router->gate, logits, batch.bias, e,
+              t->experts) < t->active ? 1 : 0); */
 static phibal_status loads_count_token(phibal_reference_token *t, loads_batch batch,
                                        const float *logits, int64_t *count) {
   TRY(phibal_reference_token_select(t, batch.router, logits, batch.bias));
   //@ assert differ: slots_differ(t->selection, t->active);
+  //@ ghost score_of_router();
   /*@ assert unbiased: ranked(batch.router) && batch.bias == \null ==>
         \forall integer e; 0 <= e < t->experts ==>
-          (real)t->score[e] == softmax_score(logits, batch.bias, e); */
+          (real)t->score[e] == router_score(batch.router->gate, logits, batch.bias, e); */
   /*@ assert rounded: batch.bias != \null &&
         batch.router->group_score == PHIBAL_GROUP_NONE ==> \forall integer e; 0 <= e < t->experts
      ==> biased_score(batch.router->gate, (real)logits[e], batch.bias[e], t->score[e]); */
-  //@ ghost score_of_softmax();
   /*@ assert biased: ranked(batch.router) && batch.bias != \null ==>
         \forall integer e; 0 <= e < t->experts ==>
-          (real)t->score[e] == softmax_score(logits, batch.bias, e); */
+          (real)t->score[e] == router_score(batch.router->gate, logits, batch.bias, e); */
   /*@ assert scores: ranked(batch.router) ==>
-        scores_softmax(t->score, logits, batch.bias, t->experts); */
+        scores_hold(t->score, batch.router->gate, logits, batch.bias, t->experts); */
   /*@ ghost
-    if (batch.router->gate != PHIBAL_GATE_SIGMOID &&
-        batch.router->group_score == PHIBAL_GROUP_NONE)
-      selection_holds(t->score, logits, batch.bias, t->selection, t->active, t->experts); */
+    if (batch.router->group_score == PHIBAL_GROUP_NONE)
+      selection_holds(t->score, batch.router->gate, logits, batch.bias, t->selection, t->active,
+          t->experts); */
   counts_add(t, count);
   return PHIBAL_OK;
 }
@@ -283,7 +292,8 @@ static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_rou
     ensures held: \result == PHIBAL_OK && ranked(batch.router) ==>
       \forall integer e; 0 <= e < t->experts ==>
         run.count[e] ==
-          \old(run.count[e]) + (rank(logits, batch.bias, e, t->experts) < t->active ? 1 : 0); */
+          \old(run.count[e]) + (rank(batch.router->gate, logits, batch.bias, e,
+              t->experts) < t->active ? 1 : 0); */
 static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batch,
                                      const float *logits, loads_runs run) {
   //@ assert use_enclosure;
@@ -324,14 +334,14 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
     ensures sums: \result == PHIBAL_OK ==>
       sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, t->experts, first, end);
     ensures counts: \result == PHIBAL_OK && ranked(batch.router) ==>
-      counts_between(run.count, batch.logits, batch.bias, batch.mask, t->experts, t->active, first,
+      counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+          t->experts, t->active, first,
                      end); */
 static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch, int64_t first,
                                    int64_t end, loads_runs run, int64_t *counted) {
   //@ assert use_enclosure;
   const int32_t experts = t->experts;
-  /*@ ghost const int by_rank = batch.router->gate != PHIBAL_GATE_SIGMOID &&
-                                batch.router->group_score == PHIBAL_GROUP_NONE; */
+  //@ ghost const int by_rank = batch.router->group_score == PHIBAL_GROUP_NONE;
   /*@ ghost const int32_t active = t->active;
             int32_t *selection = t->selection;
             double *score = t->score;
@@ -352,7 +362,8 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
       loop invariant held: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask,
         experts, first, i);
       loop invariant selected: by_rank != 0 ==>
-        counts_between(run.count, batch.logits, batch.bias, batch.mask, experts, active, first, i);
+        counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+            experts, active, first, i);
       loop assigns i, run.count[0 .. experts - 1], run.sum[0 .. experts - 1], *counted,
         selection[0 .. active - 1], score[0 .. experts - 1], probability[0 .. experts - 1],
         weight[0 .. experts - 1], t->total, t->term, t->factor, t->logsumexp, t->logsumexp_terms;
@@ -369,10 +380,13 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
           sum_between(batch.router->gate, batch.logits, batch.mask, experts, e, first, i) +
             token_share(batch.router->gate, batch.logits, batch.mask, experts, e, i); */
     /*@ assert next_count: \forall integer e;
-          selected_between(batch.logits, batch.bias, batch.mask, experts, active, e, first,
+          selected_between(batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
+              active, e, first,
                            i + 1) ==
-          selected_between(batch.logits, batch.bias, batch.mask, experts, active, e, first, i) +
-            token_selects(batch.logits, batch.bias, batch.mask, experts, active, e, i); */
+          selected_between(batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
+              active, e, first, i) +
+            token_selects(batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
+                active, e, i); */
     if (batch.mask && !batch.mask[i]) {
       /*@ assert skipped: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask,
             experts, first, i + 1); */
@@ -400,10 +414,13 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
           token_share(batch.router->gate, batch.logits, batch.mask, experts, e, i) ==
           probability(batch.router->gate, batch.logits + i * experts, experts, e); */
     /*@ assert selects: \forall integer e;
-          token_selects(batch.logits, batch.bias, batch.mask, experts, active, e, i) ==
-          (rank(batch.logits + i * experts, batch.bias, e, experts) < active ? 1 : 0); */
+          token_selects(batch.router->gate, batch.logits, batch.bias, batch.mask, experts, active,
+              e, i) ==
+          (rank(batch.router->gate, batch.logits + i * experts, batch.bias, e,
+              experts) < active ? 1 : 0); */
     /*@ assert raised_by: by_rank != 0 ==>
-          counts_between(run.count, batch.logits, batch.bias, batch.mask, experts, active, first,
+          counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+              experts, active, first,
                          i + 1); */
     /*@ assert summed: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, experts,
           first, i + 1); */
@@ -545,12 +562,15 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
                     q) ==>
         run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens, q);
     ensures selected_before: \forall integer q; 0 <= q < r &&
-      run_selected{Pre}(runs.count, batch.logits, batch.bias, batch.mask, t->experts, t->active,
+      run_selected{Pre}(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+          t->experts, t->active,
                         tokens, q) ==>
-        run_selected(runs.count, batch.logits, batch.bias, batch.mask, t->experts, t->active,
+        run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+            t->experts, t->active,
                      tokens, q);
     ensures selected: \result == PHIBAL_OK && ranked(batch.router) ==>
-      run_selected(runs.count, batch.logits, batch.bias, batch.mask, t->experts, t->active, tokens,
+      run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+          t->experts, t->active, tokens,
                    r);
     ensures counted: \result == PHIBAL_OK ==> run_counts_tokens(counted, batch.mask, tokens, r);
     ensures sums: \result == PHIBAL_OK ==>
@@ -612,15 +632,18 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
   /*@ assert held_back: status == PHIBAL_OK ==>
         run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, r); */
   /*@ assert selected: status == PHIBAL_OK && ranked(batch.router) ==>
-        counts_between(run.count, batch.logits, batch.bias, batch.mask, experts, active, first,
+        counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+            experts, active, first,
                        end); */
   /*@ assert selected_cells: status == PHIBAL_OK && ranked(batch.router) ==>
         \forall integer e; 0 <= e < experts ==>
           runs.count + run_cell(experts, r, e) == run.count + e &&
-          run.count[e] == selected_between(batch.logits, batch.bias, batch.mask, experts, active,
+          run.count[e] == selected_between(batch.router->gate, batch.logits, batch.bias,
+              batch.mask, experts, active,
                                            e, first, end); */
   /*@ assert selected_back: status == PHIBAL_OK && ranked(batch.router) ==>
-        run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active, tokens,
+        run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
+            active, tokens,
                      r); */
   /*@ assert counts_same: \forall integer q, e; 0 <= q < r && 0 <= e < experts ==>
         runs.count[run_cell(experts, q, e)] ==
@@ -674,7 +697,7 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
                 \old(batch.router->experts), tokens);
     ensures selected: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) &&
       ranked{Pre}(batch.router) ==>
-        runs_selected(runs.count, batch.logits, batch.bias, batch.mask,
+        runs_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
                       \old(batch.router->experts), \old(batch.router->active), tokens); */
 static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precision, loads_runs runs,
                           int64_t *counted, phibal_status *status) {
@@ -714,7 +737,8 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
           run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, q);
         loop invariant selected: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK &&
           ranked(batch.router) ==>
-            run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active, tokens,
+            run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+                experts, active, tokens,
                          q);
         loop assigns r, t, counted[0 .. LOADS_RUNS - 1], status[0 .. LOADS_RUNS - 1],
           runs.count[0 .. LOADS_RUNS * experts - 1], runs.sum[0 .. LOADS_RUNS * experts - 1],
@@ -746,10 +770,12 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
                        q); */
         /*@ assert selected_before: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK &&
               ranked(batch.router) ==>
-                run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active,
+                run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+                    experts, active,
                              tokens, q); */
         /*@ assert selected_own: status[r] == PHIBAL_OK && ranked(batch.router) ==>
-              run_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active,
+              run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+                  experts, active,
                            tokens, r); */
         //@ assert empty_after: no_sums(runs.sum, r * experts + experts, LOADS_RUNS * experts);
       }
@@ -777,7 +803,8 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
     //@ assert sums_left: sums_ready(runs.sum, LOADS_RUNS * experts);
     /*@ assert selected_left: (\forall integer r; 0 <= r < LOADS_RUNS ==>
           status[r] == PHIBAL_OK) && ranked(batch.router) ==>
-            runs_selected(runs.count, batch.logits, batch.bias, batch.mask, experts, active,
+            runs_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
+                experts, active,
                           tokens); */
     //@ assert gate: batch.router->gate == \at(batch.router->gate, Pre);
     /*@ assert held_left: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
@@ -847,18 +874,18 @@ static int64_t loads_counted(const int64_t *counted) {
     assigns \nothing;
     ensures 0 <= \result;
     ensures selected:
-      \forall float *x, float *bias, uint8_t *mask, integer active, tokens; 0 <= tokens &&
-        runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
-          \result == selected_count(x, bias, mask, experts, active, e, tokens); */
+      \forall integer gate, active, tokens, float *x, float *bias, uint8_t *mask; 0 <= tokens &&
+        runs_selected(runs, gate, x, bias, mask, experts, active, tokens) ==>
+          \result == selected_count(gate, x, bias, mask, experts, active, e, tokens); */
 static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
   int64_t n = 0;
   //@ ghost run_ends();
   /*@ loop invariant index: 0 <= r <= LOADS_RUNS;
       loop invariant bound: 0 <= n <= r * RUN_COUNT_MAX;
       loop invariant selected:
-        \forall float *x, float *bias, uint8_t *mask, integer active, tokens; 0 <= tokens &&
-          runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
-            n == selected_count(x, bias, mask, experts, active, e, run_begin(tokens, r));
+        \forall integer gate, active, tokens, float *x, float *bias, uint8_t *mask; 0 <= tokens &&
+          runs_selected(runs, gate, x, bias, mask, experts, active, tokens) ==>
+            n == selected_count(gate, x, bias, mask, experts, active, e, run_begin(tokens, r));
       loop assigns r, n;
       loop variant LOADS_RUNS - r; */
   for (int r = 0; r < LOADS_RUNS; r++) {
@@ -868,18 +895,21 @@ static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
     //@ ghost run_places(r, experts);
     //@ assert cell: place == run_cell(experts, r, e);
     //@ assert counted: runs[place] == runs[run_cell(experts, r, e)];
-    /*@ assert share: \forall float *x, float *bias, uint8_t *mask, integer active, tokens;
-          runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
-            run_selected(runs, x, bias, mask, experts, active, tokens, r); */
-    /*@ assert cell_share: \forall float *x, float *bias, uint8_t *mask, integer active, tokens;
-          runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
+    /*@ assert share:
+          \forall integer gate, active, tokens, float *x, float *bias, uint8_t *mask;
+          runs_selected(runs, gate, x, bias, mask, experts, active, tokens) ==>
+            run_selected(runs, gate, x, bias, mask, experts, active, tokens, r); */
+    /*@ assert cell_share:
+          \forall integer gate, active, tokens, float *x, float *bias, uint8_t *mask;
+          runs_selected(runs, gate, x, bias, mask, experts, active, tokens) ==>
             runs[run_cell(experts, r, e)] ==
-              selected_between(x, bias, mask, experts, active, e, run_begin(tokens, r),
+              selected_between(gate, x, bias, mask, experts, active, e, run_begin(tokens, r),
                                run_begin(tokens, r + 1)); */
-    /*@ assert run: \forall float *x, float *bias, uint8_t *mask, integer active, tokens;
-          runs_selected(runs, x, bias, mask, experts, active, tokens) ==>
-            selected_count(x, bias, mask, experts, active, e, run_begin(tokens, r + 1)) ==
-              selected_count(x, bias, mask, experts, active, e, run_begin(tokens, r)) +
+    /*@ assert run:
+          \forall integer gate, active, tokens, float *x, float *bias, uint8_t *mask;
+          runs_selected(runs, gate, x, bias, mask, experts, active, tokens) ==>
+            selected_count(gate, x, bias, mask, experts, active, e, run_begin(tokens, r + 1)) ==
+              selected_count(gate, x, bias, mask, experts, active, e, run_begin(tokens, r)) +
                 runs[place]; */
     n += runs[place];
   }
@@ -896,9 +926,9 @@ static int64_t loads_count(const int64_t *runs, int32_t experts, int32_t e) {
     assigns count[0 .. experts - 1];
     ensures \forall integer e; 0 <= e < experts ==> 0 <= count[e];
     ensures selected:
-      \forall float *x, float *bias, uint8_t *mask, integer active, tokens; 0 <= tokens &&
-        runs_selected{Pre}(runs, x, bias, mask, experts, active, tokens) ==>
-          counts_held(count, x, bias, mask, experts, active, tokens); */
+      \forall integer gate, active, tokens, float *x, float *bias, uint8_t *mask; 0 <= tokens &&
+        runs_selected{Pre}(runs, gate, x, bias, mask, experts, active, tokens) ==>
+          counts_held(count, gate, x, bias, mask, experts, active, tokens); */
 static void loads_counts(const int64_t *runs, int32_t experts, int64_t *count) {
   //@ ghost run_places(LOADS_RUNS, experts);
   /*@ loop invariant index: 0 <= e <= experts;
@@ -907,19 +937,19 @@ static void loads_counts(const int64_t *runs, int32_t experts, int64_t *count) {
       loop invariant same: \forall integer i; 0 <= i < LOADS_RUNS * experts ==>
         runs[i] == \at(runs[i], Pre);
       loop invariant selected:
-        \forall float *x, float *bias, uint8_t *mask, integer active, tokens; 0 <= tokens &&
-          runs_selected{Pre}(runs, x, bias, mask, experts, active, tokens) ==>
+        \forall integer gate, active, tokens, float *x, float *bias, uint8_t *mask; 0 <= tokens &&
+          runs_selected{Pre}(runs, gate, x, bias, mask, experts, active, tokens) ==>
             \forall integer i; 0 <= i < e ==>
-              count[i] == selected_count(x, bias, mask, experts, active, i, tokens);
+              count[i] == selected_count(gate, x, bias, mask, experts, active, i, tokens);
       loop assigns e, count[0 .. experts - 1];
       loop variant experts - e; */
   for (int32_t e = 0; e < experts; e++) {
     /*@ assert cells_same: \forall integer r, i; 0 <= r < LOADS_RUNS && 0 <= i < experts ==>
           runs[run_cell(experts, r, i)] == \at(runs[run_cell(experts, r, i)], Pre); */
     /*@ assert runs_same:
-          \forall float *x, float *bias, uint8_t *mask, integer active, tokens;
-            runs_selected{Pre}(runs, x, bias, mask, experts, active, tokens) ==>
-              runs_selected(runs, x, bias, mask, experts, active, tokens); */
+          \forall integer gate, active, tokens, float *x, float *bias, uint8_t *mask;
+            runs_selected{Pre}(runs, gate, x, bias, mask, experts, active, tokens) ==>
+              runs_selected(runs, gate, x, bias, mask, experts, active, tokens); */
     count[e] = loads_count(runs, experts, e);
   }
 }
@@ -1105,7 +1135,8 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
                  \old(batch.router->experts), tokens);
     ensures counts: \result == PHIBAL_OK && count != \null &&
       ranked{Pre}(batch.router) ==>
-        counts_held(count, batch.logits, batch.bias, batch.mask, \old(batch.router->experts),
+        counts_held(count, \old(batch.router->gate), batch.logits, batch.bias, batch.mask,
+            \old(batch.router->experts),
                     \old(batch.router->active), tokens); */
 static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
                                    loads_runs runs, phibal_enclosure *t, phibal_enclosure *mean,
@@ -1128,12 +1159,12 @@ static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_
         runs.count[run_cell(experts, r, e)] ==
           \at(runs.count[run_cell(experts, r, e)], runs_added); */
   /*@ assert selected: ranked{Pre}(batch.router) ==>
-        runs_selected(runs.count, batch.logits, batch.bias, batch.mask, experts,
+        runs_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
                       \at(batch.router->active, Pre), tokens); */
   //@ assert runs_counts: runs_counts(runs.count, LOADS_RUNS * experts);
   if (count) loads_counts(runs.count, experts, count);
   /*@ assert counts: count != \null && ranked{Pre}(batch.router) ==>
-        counts_held(count, batch.logits, batch.bias, batch.mask, experts,
+        counts_held(count, batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
                     \at(batch.router->active, Pre), tokens); */
   if (!mean) return PHIBAL_OK;
   if (n == 0)
@@ -1250,7 +1281,8 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
                  \old(batch.router->experts), tokens);
     ensures counts: \result == PHIBAL_OK && count != \null &&
       ranked{Pre}(batch.router) ==>
-        counts_held(count, batch.logits, batch.bias, batch.mask, \old(batch.router->experts),
+        counts_held(count, \old(batch.router->gate), batch.logits, batch.bias, batch.mask,
+            \old(batch.router->experts),
                     \old(batch.router->active), tokens); */
 static phibal_status loads_with_counts(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
                                        phibal_enclosure *sum, phibal_enclosure *t,

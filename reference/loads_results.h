@@ -15,11 +15,10 @@
         *counted == tokens_counted(mask, tokens);
     ensures means: \result == PHIBAL_OK && mean != \null ==>
       means_held(mean, \old(router->gate), logits, mask, \old(router->experts), tokens);
-    // of sigmoid routers' counts nothing is said
     ensures counts: \result == PHIBAL_OK && count != \null &&
-      \old(router->gate) != PHIBAL_GATE_SIGMOID &&
       \old(router->group_score) == PHIBAL_GROUP_NONE ==>
-        counts_held(count, logits, bias, mask, \old(router->experts), \old(router->active),
+        counts_held(count, \old(router->gate), logits, bias, mask, \old(router->experts),
+            \old(router->active),
                     tokens); */
 phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
                                      const float *logits, const float *bias, const uint8_t *mask,

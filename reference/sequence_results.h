@@ -11,9 +11,7 @@
 /*@ terminates \true;
     ensures none: \result == PHIBAL_OK && tokens_counted(mask, sequences * length) == 0 ==>
       in(loss, 0.0);
-    // of sigmoid routers' counts, and so of their losses, nothing is said
     ensures value: \result == PHIBAL_OK && 0 < tokens_counted(mask, sequences * length) &&
-      \old(router->gate) != PHIBAL_GATE_SIGMOID &&
       \old(router->group_score) == PHIBAL_GROUP_NONE ==>
         in(loss, sequence_loss((real)alpha, \old(router->gate), logits, bias, mask,
                                \old(router->experts), \old(router->active), length, sequences)); */

@@ -17,7 +17,8 @@
       \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length,
         real a;
         means_held{Pre}(mean, gate, x, mask, experts, length) &&
-        counts_held{Pre}(count, x, bias, mask, experts, active, length) && in{Pre}(t + 0, a) ==>
+        counts_held{Pre}(count, gate, x, bias, mask, experts, active, length) && in{Pre}(t + 0,
+            a) ==>
           in(t + 0, a + count_dot(gate, x, bias, mask, experts, active, length, experts)); */
 static phibal_status sequence_add(int32_t experts, const int64_t *count,
                                   const phibal_enclosure *mean, phibal_enclosure *t) {
@@ -28,7 +29,8 @@ static phibal_status sequence_add(int32_t experts, const int64_t *count,
       loop invariant sum:
         \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length, real a;
           means_held{Pre}(mean, gate, x, mask, experts, length) &&
-          counts_held{Pre}(count, x, bias, mask, experts, active, length) && in{Pre}(t + 0, a) ==>
+          counts_held{Pre}(count, gate, x, bias, mask, experts, active, length) && in{Pre}(t + 0,
+              a) ==>
             in(t + 0, a + count_dot(gate, x, bias, mask, experts, active, length, e));
       loop assigns e, t[0 .. 2];
       loop variant experts - e; */
@@ -39,21 +41,21 @@ static phibal_status sequence_add(int32_t experts, const int64_t *count,
     /*@ assert terms:
           \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length;
             means_held{Pre}(mean, gate, x, mask, experts, length) &&
-            counts_held{Pre}(count, x, bias, mask, experts, active, length) ==>
+            counts_held{Pre}(count, gate, x, bias, mask, experts, active, length) ==>
               in(mean + e, mean_probability(gate, x, mask, experts, e, length)) &&
-              in(t + 1, (real)selected_count(x, bias, mask, experts, active, e, length)); */
+              in(t + 1, (real)selected_count(gate, x, bias, mask, experts, active, e, length)); */
     /*@ assert before:
           \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length,
             real a;
             means_held{Pre}(mean, gate, x, mask, experts, length) &&
-            counts_held{Pre}(count, x, bias, mask, experts, active, length) &&
+            counts_held{Pre}(count, gate, x, bias, mask, experts, active, length) &&
             in{Pre}(t + 0, a) ==>
               in(t + 0, a + count_dot(gate, x, bias, mask, experts, active, length, e)); */
     /*@ assert next:
           \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length;
             count_dot(gate, x, bias, mask, experts, active, length, e + 1) ==
               count_dot(gate, x, bias, mask, experts, active, length, e) +
-                count_term(selected_count(x, bias, mask, experts, active, e, length),
+                count_term(selected_count(gate, x, bias, mask, experts, active, e, length),
                            mean_probability(gate, x, mask, experts, e, length)); */
     //@ ghost member: ;
     TRY(operation_add_product(&t[0], &mean[e], &t[1], &t[2]));
@@ -66,10 +68,11 @@ static phibal_status sequence_add(int32_t experts, const int64_t *count,
           \forall integer gate, float *x, float *bias, uint8_t *mask, integer active, length,
             real a;
             means_held{Pre}(mean, gate, x, mask, experts, length) &&
-            counts_held{Pre}(count, x, bias, mask, experts, active, length) &&
+            counts_held{Pre}(count, gate, x, bias, mask, experts, active, length) &&
             in{Pre}(t + 0, a) ==>
               in(t + 0, a + count_dot(gate, x, bias, mask, experts, active, length, e) +
-                          count_term(selected_count(x, bias, mask, experts, active, e, length),
+                          count_term(selected_count(gate, x, bias, mask, experts, active, e,
+                              length),
                                      mean_probability(gate, x, mask, experts, e, length))); */
   }
   return PHIBAL_OK;
@@ -175,10 +178,10 @@ static int64_t mask_count(int64_t tokens, const uint8_t *mask) {
     while (e < experts) {
       /@ assert next: \forall float *x, uint8_t *mask; 0 < tokens_counted(mask, length) ==>
            is_scaled(active, tokens_counted(mask, length),
-                     frequency_term(selected_count(x, bias, mask, experts, active, e, length),
+                     frequency_term(selected_count(gate, x, bias, mask, experts, active, e, length),
                                     active, tokens_counted(mask, length),
                                     mean_probability(gate, x, mask, experts, e, length)),
-                     count_term(selected_count(x, bias, mask, experts, active, e, length),
+                     count_term(selected_count(gate, x, bias, mask, experts, active, e, length),
                                 mean_probability(gate, x, mask, experts, e, length))); @/
       e++;
     }
@@ -273,8 +276,7 @@ static int64_t mask_count(int64_t tokens, const uint8_t *mask) {
       vector_apart(r, t, 3) && vector_apart(r, mean, router->experts) ==> same{Pre, Here}(r);
     ensures *counted == tokens_counted(mask, length) && 0 <= *counted <= length;
     ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts;
-    ensures sum: \result == PHIBAL_OK && \old(router->gate) != PHIBAL_GATE_SIGMOID &&
-      \old(router->group_score) == PHIBAL_GROUP_NONE ==>
+    ensures sum: \result == PHIBAL_OK && \old(router->group_score) == PHIBAL_GROUP_NONE ==>
       \forall real a; in{Pre}(t + 0, a) ==>
         in(t + 0, a + count_share(\old(router->gate), logits, bias, mask, \old(router->experts),
                                   \old(router->active), length)); */
@@ -295,9 +297,8 @@ static phibal_status sequence_one(const phibal_router *router, int64_t length, c
         router->active == \at(router->active, Pre); */
   /*@ assert held: means_held(mean, \at(router->gate, Pre), logits, mask,
         \at(router->experts, Pre), length); */
-  /*@ assert counts_held: \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID &&
-        \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
-        counts_held(count, logits, bias, mask, \at(router->experts, Pre),
+  /*@ assert counts_held: \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
+        counts_held(count, \at(router->gate, Pre), logits, bias, mask, \at(router->experts, Pre),
                     \at(router->active, Pre), length); */
   status = sequence_add(router->experts, count, mean, t);
   //@ assert mean_left: vector_output(mean, router->experts);
@@ -334,7 +335,6 @@ static phibal_status sequence_one(const phibal_router *router, int64_t length, c
     ensures \result == PHIBAL_OK && 0 < *counted ==> 1 <= router->active <= router->experts;
     ensures tokens: \result == PHIBAL_OK ==> *counted == tokens_counted(mask, sequences * length);
     ensures sum: \result == PHIBAL_OK && 0 < *counted &&
-      \old(router->gate) != PHIBAL_GATE_SIGMOID &&
       \old(router->group_score) == PHIBAL_GROUP_NONE ==>
         in(t + 0, count_shares(\old(router->gate), logits, bias, mask, \old(router->experts),
                                \old(router->active), length, sequences)); */
@@ -374,7 +374,7 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
       loop invariant router: router->active == active && router->gate == gate &&
         router->group_score == groups;
       loop invariant tokens: *counted == tokens_counted(mask, b * length);
-      loop invariant sum: gate != PHIBAL_GATE_SIGMOID && groups == PHIBAL_GROUP_NONE ==>
+      loop invariant sum: groups == PHIBAL_GROUP_NONE ==>
         in(t + 0, count_shares(gate, logits, bias, mask, experts, active, length, b));
       loop assigns b, t[0 .. 2], mean[0 .. router->experts - 1], count[0 .. router->experts - 1],
         *counted, LOADS_ALLOCATED;
@@ -405,7 +405,7 @@ static phibal_status sequence_sum(const phibal_router *router, int64_t sequences
     /*@ assert router: router->active == active && router->gate == gate &&
           router->group_score == groups; */
     if (status != PHIBAL_OK) return status;
-    /*@ assert sum: gate != PHIBAL_GATE_SIGMOID && groups == PHIBAL_GROUP_NONE ==>
+    /*@ assert sum: groups == PHIBAL_GROUP_NONE ==>
           in(t + 0, count_shares(gate, logits, bias, mask, experts, active, length, b + 1)); */
     *counted += n;
     //@ assert tokens: *counted == tokens_counted(mask, (b + 1) * length);
@@ -486,7 +486,6 @@ phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_
     //@ ghost sum_unscaled();
     /*@ assert none: status == PHIBAL_OK && counted == 0 ==> in(loss, 0.0); */
     /*@ assert scaled: status == PHIBAL_OK && 0 < counted &&
-          \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID &&
         \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
             in(loss, summed_loss(count_shares(\at(router->gate, Pre), logits, bias, mask,
                                               \at(router->experts, Pre),
@@ -494,7 +493,6 @@ phibal_status phibal_reference_sequence_loss(const phibal_router *router, int64_
                                  (real)alpha, \at(router->experts, Pre), counted,
                                  \at(router->active, Pre))); */
     /*@ assert value: status == PHIBAL_OK && 0 < counted &&
-          \at(router->gate, Pre) != PHIBAL_GATE_SIGMOID &&
         \at(router->group_score, Pre) == PHIBAL_GROUP_NONE ==>
             in(loss, sequence_loss((real)alpha, \at(router->gate, Pre), logits, bias, mask,
                                    \at(router->experts, Pre), \at(router->active, Pre), length,

@@ -450,6 +450,12 @@ Proof. intros w s c [Hs Hc]. split; [field; lra | now apply Rmult_lt_0_compat]. 
 Theorem logit_weight_positive : forall (gate : Z) (a : R), (0 < (acsl_logit_weight gate a)).
 Proof. intros gate a. unfold acsl_logit_weight. destruct (Z.eq_dec gate _);
   [apply sigmoid_positive | apply e_positive]. Qed.
+Theorem logistic_unit : forall a : R, 0 <= acsl_logistic a /\ acsl_logistic a <= 1.
+Proof.
+  intros a. unfold acsl_logistic, acsl_e_. pose proof (exp_pos (- a)). unfold Rdiv. rewrite Rmult_1_l. split.
+  - apply Rlt_le, Rinv_0_lt_compat. lra.
+  - rewrite <- Rinv_1. apply Rinv_le_contravar; lra.
+Qed.
 Theorem symmetric_entropy_near_zero : forall y : R, (((Rabs y) < 1) -> (((- (y * y)) > (- 1)) /\
   ((acsl_symmetric_entropy y) = (((acsl_twice_artanh y) * y) + (ln (1 + (- (y * y)))))))).
 Proof.
@@ -713,6 +719,8 @@ Definition rounding_units := Rounding.rounding_units.
 Definition rounding_beyond := Rounding.rounding_beyond.
 Definition rounding_beyond_below := Rounding.rounding_beyond_below.
 Definition rounding_unit := Rounding.rounding_unit.
+Definition rounding_unique := Rounding.rounding_unique.
+Definition limit_above_one := Rounding.limit_above_one.
 Definition unit_is_gap := Rounding.unit_is_gap.
 Definition place_one := Rounding.place_one.
 Definition rounding_up_there := Rounding.rounding_up_there.

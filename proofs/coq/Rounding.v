@@ -647,3 +647,86 @@ Proof.
     split; [lra | apply G; split; [assumption | lra]].
   - apply Down, Hz; [assumption | lra].
 Qed.
+(* Between two numbers with a digit to spare there is another one. *)
+Lemma place_between f n k m j : (k <= j)%Z ->
+  (- acsl_format_most f <= 2 * n <= acsl_format_most f)%Z -> (acsl_format_least f < k)%Z ->
+  (- acsl_format_most f <= 2 * m <= acsl_format_most f)%Z ->
+  acsl_at_place n k < acsl_at_place m j ->
+  exists i l, (- acsl_format_most f <= i <= acsl_format_most f)%Z /\ (acsl_format_least f <= l)%Z /\
+    acsl_at_place n k < acsl_at_place i l < acsl_at_place m j.
+Proof.
+  intros J N K M H. rewrite (place_coarser m j k J) in *. set (w := (m * 2 ^ (j - k))%Z) in *.
+  pose proof (place_lt_inv _ _ _ H) as L.
+  assert (S : forall p q l, (p < q)%Z -> acsl_at_place p l < acsl_at_place q l).
+  { intros p q l Hpq. unfold acsl_at_place. apply IZR_lt in Hpq. pose proof (two_positive l). nra. }
+  destruct (Z.eq_dec (2 * n) (acsl_format_most f)) as [E|E].
+  - destruct (format_facts f) as (_ & P & Q & _).
+    assert (T : exists h, n = (2 * h)%Z).
+    { destruct (most_half f) as (h & Hh & Hp). assert (n = h) by lia. subst h.
+      exists (2 ^ (acsl_format_precision f - 2))%Z. apply eq_IZR. rewrite Hp, mult_IZR, <- two_whole by lia.
+      rewrite <- two_next. f_equal. lia. }
+    destruct T as (h & T).
+    assert (W : exists v, w = (2 * v)%Z).
+    { destruct (Z.eq_dec j k) as [F|F]; [subst w; rewrite F, Z.sub_diag in L; lia|].
+      exists (m * 2 ^ (j - k - 1))%Z. unfold w. replace (j - k)%Z with (1 + (j - k - 1))%Z at 1 by lia.
+      rewrite Z.pow_add_r by lia. lia. }
+    destruct W as (v & W). exists (n + 1)%Z, k. repeat split; try lia; apply S; lia.
+  - exists (2 * n + 1)%Z, (k - 1)%Z. repeat split; try lia.
+    + replace k with (k - 1 + 1)%Z at 1 by lia. rewrite place_next. apply S. lia.
+    + replace k with (k - 1 + 1)%Z at 2 by lia. rewrite place_next. apply S. lia.
+Qed.
+
+Lemma even_between f r s : acsl_format_number f r -> acsl_format_number f s -> acsl_even_number f r ->
+  acsl_even_number f s -> r < s -> exists x, acsl_format_number f x /\ r < x < s.
+Proof.
+  intros (R & _) (S & _) (n & k & (N & K) & En) (m & j & (M & J) & Em) H. subst.
+  assert (T : exists i l, (- acsl_format_most f <= i <= acsl_format_most f)%Z /\ (acsl_format_least f <= l)%Z /\
+    acsl_at_place n k < acsl_at_place i l < acsl_at_place m j).
+  { destruct (Z_le_dec k j) as [L|L].
+    - apply place_between; assumption.
+    - destruct (place_between f (- m) j (- n) k) as (i & l & I & O & B); try lia.
+      { rewrite !at_place_sign. lra. }
+      exists (- i)%Z, l. rewrite !at_place_sign in B. rewrite at_place_sign. repeat split; lia || lra. }
+  destruct T as (i & l & I & O & B). exists (acsl_at_place i l). split; [|exact B].
+  split; [lra|]. exists i, l. tauto.
+Qed.
+
+(* One number, and no other, is what a number is rounded to. *)
+Theorem rounding_unique : forall (f d : Z) (a r s : R),
+  (((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d a r) /\ acsl_rounding f d a s -> r = s.
+Proof.
+  intros f d a r s ((D & (((Nr & Dr) & Ur) & Zr)) & (((Ns & Ds) & Us) & Zs)).
+  assert (Down : acsl_rounds_down f a r -> acsl_rounds_down f a s -> r = s).
+  { intros [((F & L) & G)|(E & G)] [((F' & L') & G')|(E' & G')].
+    - apply Rle_antisym; auto.
+    - specialize (G' r F). lra.
+    - specialize (G s F'). lra.
+    - congruence. }
+  assert (Up : acsl_rounds_up f a r -> acsl_rounds_up f a s -> r = s).
+  { intros [((F & L) & G)|(E & G)] [((F' & L') & G')|(E' & G')].
+    - apply Rle_antisym; auto.
+    - specialize (G' r F). lra.
+    - specialize (G s F'). lra.
+    - congruence. }
+  assert (Nearest : forall p q, acsl_rounds_nearest f a p -> acsl_rounds_nearest f a q -> p < q -> False).
+  { intros p q ((F & G) & E) ((F' & G') & E') H.
+    assert (A : Rabs (p - a) = Rabs (q - a)) by (apply Rle_antisym; auto).
+    destruct (even_between f p q F F') as (x & Fx & B).
+    - apply (E q). split; [split; [exact F'|apply Rgt_not_eq; exact H]|exact A].
+    - apply (E' p). split; [split; [exact F|apply Rlt_not_eq; exact H]|symmetry; exact A].
+    - exact H.
+    - specialize (G x Fx). revert A G. unfold Rabs.
+      destruct (Rcase_abs (p - a)), (Rcase_abs (q - a)), (Rcase_abs (x - a)); intros; lra. }
+  assert (C : (d = 0 \/ d = 1 \/ d = 2 \/ d = 3)%Z) by lia.
+  destruct C as [C|[C|[C|C]]].
+  - destruct (Rtotal_order r s) as [H|[H|H]]; [|exact H|]; exfalso; [apply (Nearest r s)|apply (Nearest s r)]; auto.
+  - auto.
+  - auto.
+  - destruct (Rle_dec 0 a); [apply Down; [apply Zr|apply Zs]; lra || assumption|apply Up; [apply Zr|apply Zs]; lra || assumption].
+Qed.
+Theorem limit_above_one : forall f : Z, 1 < acsl_two (acsl_format_limit f).
+Proof.
+  intros f. assert (L : (1 <= acsl_format_limit f)%Z).
+  { unfold acsl_format_limit. repeat destruct (Z.eq_dec f _); lia. }
+  apply Rlt_le_trans with (acsl_two 1); [rewrite two_1; lra|now apply limits_rise].
+Qed.

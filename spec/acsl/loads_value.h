@@ -4,6 +4,7 @@
 
 #include <phibal/acsl/balance.h>
 #include <phibal/acsl/loads.h>
+#include <phibal/acsl/router_score.h>
 
 /*@ // what token i adds to the sum of expert e's probabilities: nothing where it is masked
     logic real token_share{L}(integer gate, float *x, uint8_t *mask, integer experts, integer e,
@@ -27,29 +28,28 @@
     predicate count_apart(int64_t *counted, int64_t *count, integer experts) =
       count == \null || \separated(counted, count + (0 .. experts - 1));
 
-    // (R2) for softmax routers: the score of expert i; how many of the experts below n come before
-    // expert e, by higher score or the same and the lower index; the first `active` are selected
-    logic real softmax_score{L}(float *x, float *bias, integer i) =
-      bias == \null ? (real)x[i] : (real)\round_double(\NearestEven, (real)x[i] + (real)bias[i]);
-    predicate comes_before{L}(float *x, float *bias, integer i, integer e) =
-      softmax_score(x, bias, i) > softmax_score(x, bias, e) ||
-      (softmax_score(x, bias, i) == softmax_score(x, bias, e) && i < e);
-    logic integer rank{L}(float *x, float *bias, integer e, integer n) =
-      n <= 0 ? 0 : rank(x, bias, e, n - 1) +
-        (softmax_score(x, bias, n - 1) > softmax_score(x, bias, e) ||
-         (softmax_score(x, bias, n - 1) == softmax_score(x, bias, e) && n - 1 < e) ? 1 : 0);
+    // (R2): how many of the experts below n come before expert e, by higher score or the same and
+    // the lower index; the first `active` are selected
+    predicate comes_before{L}(integer gate, float *x, float *bias, integer i, integer e) =
+      router_score(gate, x, bias, i) > router_score(gate, x, bias, e) ||
+      (router_score(gate, x, bias, i) == router_score(gate, x, bias, e) && i < e);
+    logic integer rank{L}(integer gate, float *x, float *bias, integer e, integer n) =
+      n <= 0 ? 0 : rank(gate, x, bias, e, n - 1) +
+        (router_score(gate, x, bias, n - 1) > router_score(gate, x, bias, e) ||
+         (router_score(gate, x, bias, n - 1) == router_score(gate, x, bias, e) && n - 1 < e)
+           ? 1 : 0);
     // (R7) the number of the unmasked of n tokens whose selection holds expert e
-    logic integer token_selects{L}(float *x, float *bias, uint8_t *mask, integer experts,
-                                   integer active, integer e, integer i) =
-      unmasked(mask, i) == 1 && rank(x + i * experts, bias, e, experts) < active ? 1 : 0;
-    logic integer selected_count{L}(float *x, float *bias, uint8_t *mask, integer experts,
-                                    integer active, integer e, integer n) =
-      n <= 0 ? 0 : selected_count(x, bias, mask, experts, active, e, n - 1) +
-                     token_selects(x, bias, mask, experts, active, e, n - 1);
-    predicate counts_held{L}(int64_t *count, float *x, float *bias, uint8_t *mask,
+    logic integer token_selects{L}(integer gate, float *x, float *bias, uint8_t *mask,
+                                   integer experts, integer active, integer e, integer i) =
+      unmasked(mask, i) == 1 && rank(gate, x + i * experts, bias, e, experts) < active ? 1 : 0;
+    logic integer selected_count{L}(integer gate, float *x, float *bias, uint8_t *mask,
+                                    integer experts, integer active, integer e, integer n) =
+      n <= 0 ? 0 : selected_count(gate, x, bias, mask, experts, active, e, n - 1) +
+                     token_selects(gate, x, bias, mask, experts, active, e, n - 1);
+    predicate counts_held{L}(int64_t *count, integer gate, float *x, float *bias, uint8_t *mask,
                              integer experts, integer active, integer n) =
       \forall integer e; 0 <= e < experts ==>
-        count[e] == selected_count(x, bias, mask, experts, active, e, n);
+        count[e] == selected_count(gate, x, bias, mask, experts, active, e, n);
 
     // Where run r begins (run_start), and the place of what it adds for expert e; provers match these
     // where they would not a quotient or a product.
@@ -90,24 +90,25 @@
     predicate runs_sums{L}(phibal_enclosure *sum, integer gate, float *x, uint8_t *mask,
                            integer experts, integer tokens) =
       \forall integer r; 0 <= r < 64 ==> run_sums(sum, gate, x, mask, experts, tokens, r);
-    logic integer selected_between{L}(float *x, float *bias, uint8_t *mask, integer experts,
-                                      integer active, integer e, integer first, integer end) =
-      selected_count(x, bias, mask, experts, active, e, end) -
-        selected_count(x, bias, mask, experts, active, e, first);
-    predicate counts_between{L}(int64_t *count, float *x, float *bias, uint8_t *mask,
+    logic integer selected_between{L}(integer gate, float *x, float *bias, uint8_t *mask,
+                                      integer experts, integer active, integer e, integer first,
+                                      integer end) =
+      selected_count(gate, x, bias, mask, experts, active, e, end) -
+        selected_count(gate, x, bias, mask, experts, active, e, first);
+    predicate counts_between{L}(int64_t *count, integer gate, float *x, float *bias, uint8_t *mask,
                                 integer experts, integer active, integer first, integer end) =
       \forall integer e; 0 <= e < experts ==>
-        count[e] == selected_between(x, bias, mask, experts, active, e, first, end);
-    predicate run_selected{L}(int64_t *count, float *x, float *bias, uint8_t *mask,
+        count[e] == selected_between(gate, x, bias, mask, experts, active, e, first, end);
+    predicate run_selected{L}(int64_t *count, integer gate, float *x, float *bias, uint8_t *mask,
                               integer experts, integer active, integer tokens, integer r) =
       \forall integer e; 0 <= e < experts ==>
         count[run_cell(experts, r, e)] ==
-          selected_between(x, bias, mask, experts, active, e, run_begin(tokens, r),
+          selected_between(gate, x, bias, mask, experts, active, e, run_begin(tokens, r),
                            run_begin(tokens, r + 1));
-    predicate runs_selected{L}(int64_t *count, float *x, float *bias, uint8_t *mask,
+    predicate runs_selected{L}(int64_t *count, integer gate, float *x, float *bias, uint8_t *mask,
                                integer experts, integer active, integer tokens) =
       \forall integer r; 0 <= r < 64 ==>
-        run_selected(count, x, bias, mask, experts, active, tokens, r);
+        run_selected(count, gate, x, bias, mask, experts, active, tokens, r);
 */
 
 #endif

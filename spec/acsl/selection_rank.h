@@ -9,8 +9,8 @@
       \exists integer s; 0 <= s < k && selected[s] == e;
     predicate slots_differ{L}(int32_t *selected, integer k) =
       \forall integer s, u; 0 <= s < u < k ==> selected[s] != selected[u];
-    predicate scores_softmax{L}(double *score, float *x, float *bias, integer n) =
-      \forall integer e; 0 <= e < n ==> (real)score[e] == softmax_score(x, bias, e);
+    predicate scores_hold{L}(double *score, integer gate, float *x, float *bias, integer n) =
+      \forall integer e; 0 <= e < n ==> (real)score[e] == router_score(gate, x, bias, e);
 */
 /* Who comes later has more up to it; the experts up to e are e and those before it; those up to the
    expert in slot s are s + 1. So the slots hold the experts that fewer than k come before. */
@@ -34,21 +34,21 @@
     }
   }
 
-  /@ requires 0 <= e < n && scores_softmax(score, x, bias, n);
+  /@ requires 0 <= e < n && scores_hold(score, gate, x, bias, n);
      terminates \true;
      exits \false;
      assigns \nothing;
-     ensures up_to(score, e, n) == rank(x, bias, e, n) + 1; @/
-  void selection_rank(const double *score, const float *x, const float *bias, int32_t e,
-                      int32_t n) {
+     ensures up_to(score, e, n) == rank(gate, x, bias, e, n) + 1; @/
+  void selection_rank(const double *score, phibal_gate gate, const float *x, const float *bias,
+                      int32_t e, int32_t n) {
     int32_t i = 0;
     /@ loop invariant 0 <= i <= n;
-       loop invariant up_to(score, e, i) == rank(x, bias, e, i) + (e < i ? 1 : 0);
+       loop invariant up_to(score, e, i) == rank(gate, x, bias, e, i) + (e < i ? 1 : 0);
        loop assigns i;
        loop variant n - i; @/
     while (i < n) {
-      /@ assert i != e ==> (!precedes(score, e, i) <==> comes_before(x, bias, i, e)); @/
-      /@ assert i == e ==> !precedes(score, e, i) && !comes_before(x, bias, i, e); @/
+      /@ assert i != e ==> (!precedes(score, e, i) <==> comes_before(gate, x, bias, i, e)); @/
+      /@ assert i == e ==> !precedes(score, e, i) && !comes_before(gate, x, bias, i, e); @/
       i++;
     }
   }
@@ -78,24 +78,24 @@
   }
 
   /@ requires 1 <= k <= n && selection(score, n, k, selected);
-     requires scores_softmax(score, x, bias, n);
+     requires scores_hold(score, gate, x, bias, n);
      requires \valid_read(selected + (0 .. k - 1));
      terminates \true;
      exits \false;
      assigns \nothing;
      ensures holds: \forall integer e; 0 <= e < n ==>
-       (slot_of(selected, k, e) <==> rank(x, bias, e, n) < k); @/
-  void selection_holds(const double *score, const float *x, const float *bias,
+       (slot_of(selected, k, e) <==> rank(gate, x, bias, e, n) < k); @/
+  void selection_holds(const double *score, phibal_gate gate, const float *x, const float *bias,
                        const int32_t *selected, int32_t k, int32_t n) {
     selection_slots(score, selected, k, n);
     int32_t e = 0;
     /@ loop invariant 0 <= e <= n;
        loop invariant \forall integer i; 0 <= i < e ==>
-         (slot_of(selected, k, i) <==> rank(x, bias, i, n) < k);
+         (slot_of(selected, k, i) <==> rank(gate, x, bias, i, n) < k);
        loop assigns e;
        loop variant n - e; @/
     while (e < n) {
-      selection_rank(score, x, bias, e, n);
+      selection_rank(score, gate, x, bias, e, n);
       /@ assert last: precedes(score, selected[k - 1], e) || slot_of(selected, k, e); @/
       selection_later(score, selected[k - 1], e, n);
       /@ assert above: !slot_of(selected, k, e) ==> k < up_to(score, e, n); @/

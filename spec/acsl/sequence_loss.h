@@ -17,7 +17,7 @@
                                 integer experts, integer active, integer length, integer n) =
       n <= 0 ? 0.0 :
       frequency_dot(gate, x, bias, mask, experts, active, length, n - 1) +
-        frequency_term(selected_count(x, bias, mask, experts, active, n - 1, length), active,
+        frequency_term(selected_count(gate, x, bias, mask, experts, active, n - 1, length), active,
                        tokens_counted(mask, length),
                        mean_probability(gate, x, mask, experts, n - 1, length));
     // (T_b/T) sum_e f_be P_be
@@ -50,7 +50,7 @@
                             integer active, integer length, integer n) =
       n <= 0 ? 0.0 :
       count_dot(gate, x, bias, mask, experts, active, length, n - 1) +
-        count_term(selected_count(x, bias, mask, experts, active, n - 1, length),
+        count_term(selected_count(gate, x, bias, mask, experts, active, n - 1, length),
                    mean_probability(gate, x, mask, experts, n - 1, length));
     logic real count_share{L}(integer gate, float *x, float *bias, uint8_t *mask, integer experts,
                               integer active, integer length) =
