@@ -11,8 +11,9 @@
 #                        is committed of the proofs
 #   prove.sh --replay    the same with every goal of every unit, verdicts from verdicts.xz
 #   prove.sh --uncached  every goal of every unit to a prover
-#   prove.sh --smoke     also asks the provers for a contradiction in every contract
+#   prove.sh --smoke     asks a prover for a contradiction in every contract and at every place of the code
 #   prove.sh --mutants   breaks the proved code line by line: each must break a proof
+#                        (units and mutants of which nothing changed since they were tried are not tried again)
 set -eu
 cd "$(dirname "$0")"
 work=../build-proofs
@@ -24,13 +25,13 @@ case "${1:-}" in
 --changed) wp_options="--cache --changed --pack" ;;
 --replay) wp_options="--cache --pack" ;;
 --uncached) wp_options= ;;
---smoke) wp_options=--smoke ;;
+--smoke) exec frama-c/smoke.py ;;
 --mutants)
   frama-c/mutants.py
   exec gappa/faults.sh
   ;;
 *)
-  sed -n '2,16s/^# \{0,1\}//p' prove.sh >&2
+  sed -n '2,17s/^# \{0,1\}//p' prove.sh >&2
   exit 2
   ;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs WP over the units of units.list and says what is proved.
 
-  prove.py [--jobs N] [--cache] [--record | --changed] [--pack] [--smoke] [--budget SECONDS]
+  prove.py [--jobs N] [--cache] [--record | --changed] [--pack] [--budget SECONDS]
            [--report FILE.json] [UNIT ...]
 
 A unit is a line of units.list, named in full or in part. `partial` there: only functions that have
@@ -24,8 +24,6 @@ of its unit only when that one gives up: to write a goal down for a prover takes
             run which prover proved which goal and, of those that hold, what was proved
             to units.proved
   --budget  starts no unit after so many seconds, and names those it left out
-  --smoke   asks the provers for a contradiction in every contract and every reachable place, and
-            fails if they find one
 """
 import argparse
 import concurrent.futures
@@ -52,10 +50,6 @@ BAD = re.compile(r"missing assigns|[Mm]issing decreases|incompatible pointers|un
                  r"Ignoring|not implemented|annot-error|User Error|Invalid|invalid|[Aa]borted|"
                  r"Neither code nor specification|implicit conversion|unknown|No definition|found two different", re.I)
 HARMLESS = re.compile(r"\((unknown|interrupted|failed): \d+\)|: (Unknown|Step limit|Timeout)")
-
-# Functions with a branch that is never taken, as is proved: there --smoke finds a contradiction, rightly.
-NEVER_FAILS = "what it calls is proved to succeed there, so that the branch for a failure is dead"
-DEAD = {"euclid_value": NEVER_FAILS, "negentropy_value": NEVER_FAILS, "negentropy_gradient": NEVER_FAILS}
 
 
 def read_units(wanted):
@@ -192,15 +186,12 @@ def run_unit(unit, options, contracts, inlines, arguments):
     options, defined = wp_options(unit, options, contracts, inlines)
     result.text = committed.text_of(unit, options)
     command = [os.path.join(HERE, "wp.sh"), path, "-wp-report-json", report]
-    if not arguments.smoke:
-        # WP keeps "scripts", one file a goal, that name the prover that proved it; "tip" asks that one
-        # first and writes the file anew when another did.
-        command += ["-wp-prover", "tip", "-wp-time-margin", "1000000", "-wp-session", committed.session_of(unit)]
+    # WP keeps "scripts", one file a goal, that name the prover that proved it; "tip" asks that one
+    # first and writes the file anew when another did.
+    command += ["-wp-prover", "tip", "-wp-time-margin", "1000000", "-wp-session", committed.session_of(unit)]
     command += options
     if arguments.cache:
         command += ["-wp-cache", "update", "-wp-cache-dir", os.path.join(WORK, "cache")]
-    if arguments.smoke:
-        command += ["-wp-smoke-tests", "-wp-smoke-timeout", "2"]
     started = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           env=dict(os.environ, PAR="1"), check=False)
@@ -212,9 +203,6 @@ def run_unit(unit, options, contracts, inlines, arguments):
     result.trouble += [line.strip() for line in done.stdout.splitlines()
                        if BAD.search(line) and not HARMLESS.search(line)]
     read_report(result, report, done.stdout)
-    if arguments.smoke:
-        result.failed = [line for line in result.failed if not (
-            (dead := re.fullmatch(r"(\w+): \1_wp_smoke_dead_code_s\d+", line)) and dead.group(1) in DEAD)]
     for name, (here, contract, _) in sorted(defined.items()):
         if not here:
             continue
@@ -266,7 +254,6 @@ def main():
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--changed", action="store_true")
     parser.add_argument("--pack", action="store_true")
-    parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--budget", type=float, default=float("inf"))
     parser.add_argument("--report")
     parser.add_argument("units", nargs="*")

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Asks a prover for a contradiction: in what each contract requires, behind each call, and at each place of the
+code. A contract that nothing can meet would prove everything that is behind it.
+
+  smoke.py [--jobs N] [--anew] [--budget SECONDS] [UNIT ...]
+
+These are WP's smoke tests, of the units of units.list (named in full or in part); prove.py proves the units' goals.
+A test passes where the prover finds no contradiction within a second of its time. cvc5 is asked: of contradictions
+planted between two quantified postconditions it finds most, and Z3 none. Before all units one is planted, and has to
+be found.
+
+units.smoke remembers, a unit a line: name, hash of what Frama-C read of it, of WP's options, of the tools and of
+these tests, and the number of tests that passed. While the hash is the same the unit is not asked again, unless --anew.
+
+  --budget  begins no unit after so many seconds; those left out are named, and that is a failure too
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import committed
+import prove
+
+HERE = prove.HERE
+ROOT = prove.ROOT
+PASSED = os.path.join(HERE, "units.smoke")
+
+# No goal but the tests; one second for each.
+TESTS = ["-wp-smoke-tests", "-wp-smoke-timeout", "1", "-wp-prop=" + ",".join(
+    "-@" + kind for kind in ("ensures", "requires", "assigns", "exits", "lemma", "assert", "invariant", "variant",
+                             "terminates", "check"))]
+PROVER = "cvc5nra"
+
+# Where what is called is proved to succeed, the branch for its failure is never taken: function -> such places.
+NEVER_TAKEN = {"euclid_value": 1, "negentropy_value": 1, "negentropy_gradient": 1}
+
+# A postcondition with which nothing returns, and a unit in which that has to be found.
+PLANT = ("spec/include/phibal/enclosure.h", "ensures \\forall real a; in{Pre}(x, a) && a > 0.0 ==> in(z, \\log(a));",
+         "ensures \\forall real a; in{Pre}(x, a) ==> in(z, a + 1.0) && !in(z, a + 1.0);")
+PLANTED = "reference/potentials/negentropy.c"
+
+
+def without_provers(options):
+    """WP's options of a unit, less its own provers and their limits."""
+    kept, skip = [], False
+    for option in options:
+        skip, dropped = option in ("-wp-prover", "-wp-steps", "-wp-timeout"), skip
+        if not (skip or dropped):
+            kept.append(option)
+    return kept
+
+
+def ask(unit, options, tree=ROOT):
+    """(tests, those that found a contradiction, what went wrong or '')"""
+    command = [os.path.join(tree, "proofs/frama-c/wp.sh"), os.path.join(tree, unit)] + without_provers(options) + TESTS
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          env=dict(os.environ, PAR="1", PROVERS=PROVER))
+    passed = set(re.findall(r"\[Passed\] Smoke-test typed_(\w+)", done.stdout))
+    failed = set(re.findall(r"\[Failed\] Smoke-test typed_(\w+)", done.stdout))
+    summary = re.search(r"Proved goals:\s+(\d+) / (\d+)", done.stdout)
+    if done.returncode != 0:
+        return 0, [], "frama-c ended with status %d" % done.returncode
+    if not summary and not re.search(r"No goal", done.stdout):
+        return 0, [], "no summary"
+    if summary and int(summary.group(2)) != len(passed) + len(failed):
+        return 0, [], "%s goals, %d of them tests" % (summary.group(2), len(passed) + len(failed))
+    return len(passed) + len(failed), sorted(failed), ""
+
+
+def wrong(failed):
+    """The contradictions found, less those where a branch is never taken."""
+    places = {name: [test for test in failed if re.fullmatch(name + r"_wp_smoke_dead_code_s\d+", test)]
+              for name in NEVER_TAKEN}
+    right = {test for name, tests in places.items() if len(tests) == NEVER_TAKEN[name] for test in tests}
+    return [test for test in failed if test not in right]
+
+
+def plant():
+    """'' if the planted contradiction is found."""
+    tree = os.path.join(prove.WORK, "smoke")
+    shutil.rmtree(tree, ignore_errors=True)
+    for name in ("reference", "spec", "kernels", "proofs/frama-c"):
+        shutil.copytree(os.path.join(ROOT, name), os.path.join(tree, name), symlinks=True)
+    path, old, new = PLANT
+    text = open(os.path.join(tree, path)).read()
+    if text.count(old) != 1:
+        return "%s has not %s" % (path, old)
+    open(os.path.join(tree, path), "w").write(text.replace(old, new))
+    _, failed, trouble = ask(PLANTED, ["-wp-fct", "negentropy_gradient"], tree)
+    shutil.rmtree(tree)
+    return trouble or ("" if wrong(failed) else "the planted contradiction is not found")
+
+
+def read_passed():
+    if not os.path.exists(PASSED):
+        return {}
+    return {line.split()[0]: tuple(line.split()[1:]) for line in open(PASSED)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--anew", action="store_true")
+    parser.add_argument("--budget", type=float, default=float("inf"))
+    parser.add_argument("units", nargs="*")
+    arguments = parser.parse_args()
+    os.makedirs(prove.WORK, exist_ok=True)
+    started = time.time()
+    trouble = plant()
+    print("planted  %s" % (trouble or "found"), flush=True)
+    contracts, inlines = prove.contracts_in_headers()
+    units = prove.read_units(arguments.units)
+    passed, bad, left, tests, asked = read_passed(), bool(trouble), [], 0, 0
+
+    def one(unit, options):
+        options = prove.wp_options(unit, options, contracts, inlines)[0]
+        text = hashlib.sha256("\0".join([committed.text_of(unit, options), PROVER] + TESTS).encode()).hexdigest()
+        if not arguments.anew and passed.get(unit, ("",))[0] == text:
+            return text, int(passed[unit][1]), [], "", 0.0
+        if time.time() > started + arguments.budget:
+            return None
+        begun = time.monotonic()
+        return (text, *ask(unit, options), time.monotonic() - begun)
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        jobs = {pool.submit(one, u, o): u for u, o in units}
+        for job in concurrent.futures.as_completed(jobs):
+            unit, result = jobs[job], job.result()
+            if result is None:
+                left.append(unit)
+                continue
+            text, count, failed, trouble, seconds = result
+            failed, tests = wrong(failed), tests + count
+            bad = bad or bool(failed or trouble)
+            if seconds:
+                asked += count
+                print("%-44s %5d tests, %d contradictions  %6.1f s  %s" % (unit, count, len(failed), seconds, trouble),
+                      flush=True)
+            for test in failed:
+                print("    " + test, flush=True)
+            if seconds and not failed and not trouble:
+                passed[unit] = (text, str(count))
+                with open(PASSED, "w") as file:
+                    file.writelines(" ".join((name,) + passed[name]) + "\n" for name in sorted(passed))
+    if left:
+        print("not asked, for want of time: " + " ".join(sorted(left)))
+    print("smoke: %d tests in %d units without a contradiction, %d of them asked here, %.0f s" % (
+        tests, len(units) - len(left), asked, time.time() - started))
+    sys.exit(1 if bad or left or not units else 0)
+
+
+if __name__ == "__main__":
+    main()
