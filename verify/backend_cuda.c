@@ -11,7 +11,8 @@ static const char *const same_bits[] = {
     "ema",           "price",          "balance-loss", "switch-loss",
     "z-loss",        "loss-free",      "permutation",  "combine",
     "balance-step",  "router-forward", "switch-step",  "router-backward",
-    "sequence-loss", "quantile",       "capacity",     "described-router"};
+    "sequence-loss", "quantile",       "capacity",     "described-router",
+    "router-refusal"};
 
 static bool has_same_bits(const operation *o) {
   for (size_t i = 0; i < sizeof same_bits / sizeof *same_bits; i++)

@@ -102,6 +102,7 @@ static const phibal_plugin_operation cuda_operations[] = {
     {"tanh", plugin_core, nullptr},
     {"sigmoid", plugin_core, nullptr},
     {"router-forward", plugin_router_forward, nullptr},
+    {"router-refusal", plugin_router_refusal, nullptr},
     {"router-backward", plugin_router_backward, nullptr},
     {"described-router", plugin_described_router, nullptr},
     {"loads", plugin_loads, nullptr},

@@ -33,6 +33,7 @@ void *case_out(phibal_plugin_case *c, const char *name);
 
 int plugin_core(phibal_plugin_case *c);
 int plugin_router_forward(phibal_plugin_case *c);
+int plugin_router_refusal(phibal_plugin_case *c);
 int plugin_router_backward(phibal_plugin_case *c);
 int plugin_described_router(phibal_plugin_case *c);
 int plugin_loads(phibal_plugin_case *c);

@@ -78,6 +78,25 @@ int plugin_router_forward(phibal_plugin_case *c) {
   return run_end(&r);
 }
 
+/* What the device finds in the data is this operation's answer. */
+int plugin_router_refusal(phibal_plugin_case *c) {
+  device_run r = run_start(c);
+  routing g = routing_of(c);
+  const size_t slots = (size_t)(g.tokens * g.router.active);
+  int32_t *experts = (int32_t *)run_take(&r, sizeof(int32_t) * slots);
+  float *gates = (float *)run_take(&r, sizeof(float) * slots);
+  phibal_cuda_loads loads = take_loads(&r, 1, g.router.experts);
+  run_workspace(&r, phibal_cuda_router_forward_workspace(&g.router));
+  if (r.status == PHIBAL_OK)
+    r.status = phibal_cuda_router_forward(&g.router, g.tokens, PHIBAL_LOGITS_F32, g.logits, g.bias,
+                                          g.mask, nullptr, experts, gates, nullptr, loads, &r.call);
+  if (r.status == PHIBAL_OK) r.status = phibal_cuda_result(&r.call);
+  const int32_t refused = r.status == PHIBAL_ERROR_NONFINITE;
+  if (refused) r.status = phibal_cuda_expect(&r.call);
+  run_copy(&r, case_out(c, "refused"), &refused, sizeof refused);
+  return run_end(&r);
+}
+
 /* The required biases one micro-batch after another; padding is counted on the host. */
 int plugin_quantile(phibal_plugin_case *c) {
   device_run r = run_start(c);

@@ -110,8 +110,17 @@ def capacity(experts_count, k, policy, renormalise, factor, minimum, limit, expe
                           "gate-gradient": pn.capacity_backward(c.kept, gates, kept_gradient, bool(renormalise))}
 
 
+def router_refusal(logits, k, gate, scale, bias=None, mask=None):
+    try:
+        pn.router_forward(logits, k, gate=gate, bias=bias, mask=mask)
+    except phibal.NonFiniteError:
+        return {"refused": np.array([1])}
+    return {"refused": np.array([0])}
+
+
 JUDGED = {
     "router-forward": router_forward,
+    "router-refusal": router_refusal,
     "router-backward": router_backward,
     "loads": loads,
     "ema": lambda m, loads, eta: {"m": pn.ema(m, loads, eta)},

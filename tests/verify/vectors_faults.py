@@ -2,7 +2,7 @@
 """Faults, planted one at a time in the independent implementation of vectors_peer.py: is each caught with the default
 cases, and does the judge name its cause first?
 
-usage: vectors_faults.py PHIBAL [--seeds 1,2,3,4,5] [--every N] [--caught SHARE] [--named SHARE]
+usage: vectors_faults.py PHIBAL [--seeds 1,2,3,4,5] [--every N] [--op NAME] [--caught SHARE] [--named SHARE]
 
 Two sorts of fault: formulas done wrong (in vectors_peer.py), and kernels that are wrong only under a condition: one gate,
 one potential, a mask, more than 32 experts, the last ones when E is no multiple of 4. Which cause is the right one is
@@ -177,6 +177,7 @@ def main():
     options.add_argument("phibal")
     options.add_argument("--seeds", default="1,2,3,4,5")
     options.add_argument("--every", type=int, default=1, help="only each so many-th fault")
+    options.add_argument("--op", help="only this operation's faults")
     options.add_argument("--caught", type=float, default=1)
     options.add_argument("--named", type=float, default=0.9)
     a = options.parse_args()
@@ -188,6 +189,8 @@ def main():
         for seed in a.seeds.split(","):
             turn = 0
             for operation in sorted({o for _, o, _ in FORMULAS} | set(CONDITIONAL)):
+                if a.op and operation != a.op:
+                    continue
                 faults = [(f, causes, None) for f, o, causes in FORMULAS if o == operation]
                 conditions, outputs = CONDITIONAL.get(operation, ([], []))
                 faults += [("%s wrong where %s" % (o, c[0]), c[1], (c[2], o)) for c in conditions for o in outputs]

@@ -450,6 +450,22 @@ def quantile(case, fault):
     case.give("histogram-quantile", by_histogram)
 
 
+def router_refusal(case, fault):
+    """(R9)"""
+    mask, bias, rows = case.values("mask"), case.values("bias"), case.rows("logits")
+    if fault == "padding looked at":
+        mask = None
+    if fault == "the bias not looked at":
+        bias = None
+    if fault == "the last columns not looked at":
+        rows = [x[:len(x) // 8 * 8] if len(x) > 8 else x for x in rows]
+    good = lambda v: not math.isnan(v) if fault == "infinities routed" else not math.isinf(v) if fault == "NaN routed" else (
+        abs(v) <= 3e38 if fault == "large logits refused" else math.isfinite(v))
+    refused = bias is not None and not all(math.isfinite(v) for v in bias)
+    refused = refused or any(not all(map(good, x)) for t, x in enumerate(rows) if not mask or mask[t])
+    case.give("refused", [int(refused and fault != "all is routed")])
+
+
 def sinkhorn(case, fault):
     """(L10) in decimals of 40 digits, whose exponents hold every exponential."""
     mask, rows = case.values("mask"), case.rows("logits")
@@ -1085,7 +1101,8 @@ OPERATIONS = {"router-forward": router_forward, "described-router": described_ro
               "expert-ffn": expert_ffn, "z-loss": z_loss, "sequence-loss": sequence_loss,
               "router-backward": router_backward, "switch-loss": switch_loss,
               "permutation": permutation, "combine": combine,
-              "quantile": quantile, "trace": trace, "loss-trace": loss_trace, "capacity": capacity, "sinkhorn": sinkhorn}
+              "quantile": quantile, "trace": trace, "loss-trace": loss_trace, "capacity": capacity, "sinkhorn": sinkhorn,
+              "router-refusal": router_refusal}
 
 # What is done wrong, where, and the flag that should be the judge's first guess.
 FAULTS = [
@@ -1145,6 +1162,13 @@ FAULTS = [
     ("place among padding too", "quantile", "padding"),
     ("quantiles of micro-batches averaged", "quantile", "micro-batches"),
     ("edges in the bin below", "quantile", "bin-edges"),
+    ("NaN routed", "router-refusal", "not-a-number"),
+    ("infinities routed", "router-refusal", "infinite-logits"),
+    ("the bias not looked at", "router-refusal", "infinite-bias"),
+    ("padding looked at", "router-refusal", "padding"),
+    ("large logits refused", "router-refusal", "overflow"),
+    ("the last columns not looked at", "router-refusal", "odd-experts"),
+    ("all is routed", "router-refusal", None),
     ("padding scaled too", "sinkhorn", "padding"),
     ("epsilon in the sums", "sinkhorn", None),
     ("one round more", "sinkhorn", "sinkhorn"),
