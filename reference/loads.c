@@ -154,7 +154,7 @@ static phibal_status sums_add(int32_t n, const phibal_enclosure *x, phibal_enclo
       \forall integer e; 0 <= e < t->experts ==>
         count[e] ==
           \old(count[e]) + (rank(batch.router->gate, logits, batch.bias, e,
-              t->experts) < t->active ? 1 : 0); */
+                                 t->experts) < t->active ? 1 : 0); */
 static phibal_status loads_count_token(phibal_reference_token *t, loads_batch batch,
                                        const float *logits, int64_t *count) {
   TRY(phibal_reference_token_select(t, batch.router, logits, batch.bias));
@@ -174,7 +174,7 @@ static phibal_status loads_count_token(phibal_reference_token *t, loads_batch ba
   /*@ ghost
     if (batch.router->group_score == PHIBAL_GROUP_NONE)
       selection_holds(t->score, batch.router->gate, logits, batch.bias, t->selection, t->active,
-          t->experts); */
+                      t->experts); */
   counts_add(t, count);
   return PHIBAL_OK;
 }
@@ -293,7 +293,7 @@ static phibal_status loads_sum_token(phibal_reference_token *t, const phibal_rou
       \forall integer e; 0 <= e < t->experts ==>
         run.count[e] ==
           \old(run.count[e]) + (rank(batch.router->gate, logits, batch.bias, e,
-              t->experts) < t->active ? 1 : 0); */
+                                     t->experts) < t->active ? 1 : 0); */
 static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batch,
                                      const float *logits, loads_runs run) {
   //@ assert use_enclosure;
@@ -335,8 +335,7 @@ static phibal_status loads_add_token(phibal_reference_token *t, loads_batch batc
       sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, t->experts, first, end);
     ensures counts: \result == PHIBAL_OK && ranked(batch.router) ==>
       counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-          t->experts, t->active, first,
-                     end); */
+                     t->experts, t->active, first, end); */
 static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch, int64_t first,
                                    int64_t end, loads_runs run, int64_t *counted) {
   //@ assert use_enclosure;
@@ -362,8 +361,8 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
       loop invariant held: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask,
         experts, first, i);
       loop invariant selected: by_rank != 0 ==>
-        counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-            experts, active, first, i);
+        counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
+                       active, first, i);
       loop assigns i, run.count[0 .. experts - 1], run.sum[0 .. experts - 1], *counted,
         selection[0 .. active - 1], score[0 .. experts - 1], probability[0 .. experts - 1],
         weight[0 .. experts - 1], t->total, t->term, t->factor, t->logsumexp, t->logsumexp_terms;
@@ -381,12 +380,11 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
             token_share(batch.router->gate, batch.logits, batch.mask, experts, e, i); */
     /*@ assert next_count: \forall integer e;
           selected_between(batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
-              active, e, first,
-                           i + 1) ==
+                           active, e, first, i + 1) ==
           selected_between(batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
-              active, e, first, i) +
-            token_selects(batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
-                active, e, i); */
+                           active, e, first, i) +
+            token_selects(batch.router->gate, batch.logits, batch.bias, batch.mask, experts, active,
+                          e, i); */
     if (batch.mask && !batch.mask[i]) {
       /*@ assert skipped: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask,
             experts, first, i + 1); */
@@ -415,13 +413,12 @@ static phibal_status loads_add_run(phibal_reference_token *t, loads_batch batch,
           probability(batch.router->gate, batch.logits + i * experts, experts, e); */
     /*@ assert selects: \forall integer e;
           token_selects(batch.router->gate, batch.logits, batch.bias, batch.mask, experts, active,
-              e, i) ==
+                        e, i) ==
           (rank(batch.router->gate, batch.logits + i * experts, batch.bias, e,
-              experts) < active ? 1 : 0); */
+                experts) < active ? 1 : 0); */
     /*@ assert raised_by: by_rank != 0 ==>
           counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-              experts, active, first,
-                         i + 1); */
+                         experts, active, first, i + 1); */
     /*@ assert summed: sums_between(run.sum, batch.router->gate, batch.logits, batch.mask, experts,
           first, i + 1); */
     ++*counted;
@@ -563,15 +560,12 @@ static loads_runs loads_run(loads_runs runs, int32_t experts, int r) {
         run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens, q);
     ensures selected_before: \forall integer q; 0 <= q < r &&
       run_selected{Pre}(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-          t->experts, t->active,
-                        tokens, q) ==>
+                        t->experts, t->active, tokens, q) ==>
         run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-            t->experts, t->active,
-                     tokens, q);
+                     t->experts, t->active, tokens, q);
     ensures selected: \result == PHIBAL_OK && ranked(batch.router) ==>
-      run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-          t->experts, t->active, tokens,
-                   r);
+      run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask, t->experts,
+                   t->active, tokens, r);
     ensures counted: \result == PHIBAL_OK ==> run_counts_tokens(counted, batch.mask, tokens, r);
     ensures sums: \result == PHIBAL_OK ==>
       run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, t->experts, tokens, r); */
@@ -632,19 +626,16 @@ static phibal_status loads_add_numbered(phibal_reference_token *t, loads_batch b
   /*@ assert held_back: status == PHIBAL_OK ==>
         run_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens, r); */
   /*@ assert selected: status == PHIBAL_OK && ranked(batch.router) ==>
-        counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-            experts, active, first,
-                       end); */
+        counts_between(run.count, batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
+                       active, first, end); */
   /*@ assert selected_cells: status == PHIBAL_OK && ranked(batch.router) ==>
         \forall integer e; 0 <= e < experts ==>
           runs.count + run_cell(experts, r, e) == run.count + e &&
-          run.count[e] == selected_between(batch.router->gate, batch.logits, batch.bias,
-              batch.mask, experts, active,
-                                           e, first, end); */
+          run.count[e] == selected_between(batch.router->gate, batch.logits, batch.bias, batch.mask,
+                                           experts, active, e, first, end); */
   /*@ assert selected_back: status == PHIBAL_OK && ranked(batch.router) ==>
         run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask, experts,
-            active, tokens,
-                     r); */
+                     active, tokens, r); */
   /*@ assert counts_same: \forall integer q, e; 0 <= q < r && 0 <= e < experts ==>
         runs.count[run_cell(experts, q, e)] ==
           \at(runs.count[run_cell(experts, q, e)], counting); */
@@ -738,8 +729,7 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
         loop invariant selected: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK &&
           ranked(batch.router) ==>
             run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-                experts, active, tokens,
-                         q);
+                         experts, active, tokens, q);
         loop assigns r, t, counted[0 .. LOADS_RUNS - 1], status[0 .. LOADS_RUNS - 1],
           runs.count[0 .. LOADS_RUNS * experts - 1], runs.sum[0 .. LOADS_RUNS * experts - 1],
           enclosure_heap[0 .. ENCLOSURE_HEAP_SIZE - 1], index_heap[0 .. INDEX_HEAP_SIZE - 1],
@@ -771,12 +761,10 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
         /*@ assert selected_before: \forall integer q; 0 <= q < r && status[q] == PHIBAL_OK &&
               ranked(batch.router) ==>
                 run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-                    experts, active,
-                             tokens, q); */
+                             experts, active, tokens, q); */
         /*@ assert selected_own: status[r] == PHIBAL_OK && ranked(batch.router) ==>
               run_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-                  experts, active,
-                           tokens, r); */
+                           experts, active, tokens, r); */
         //@ assert empty_after: no_sums(runs.sum, r * experts + experts, LOADS_RUNS * experts);
       }
       //@ assert counted_all: ready == PHIBAL_OK ==> runs_counted(counted, r + 1);
@@ -804,8 +792,7 @@ static void loads_run_all(loads_batch batch, int64_t tokens, mpfr_prec_t precisi
     /*@ assert selected_left: (\forall integer r; 0 <= r < LOADS_RUNS ==>
           status[r] == PHIBAL_OK) && ranked(batch.router) ==>
             runs_selected(runs.count, batch.router->gate, batch.logits, batch.bias, batch.mask,
-                experts, active,
-                          tokens); */
+                          experts, active, tokens); */
     //@ assert gate: batch.router->gate == \at(batch.router->gate, Pre);
     /*@ assert held_left: (\forall integer r; 0 <= r < LOADS_RUNS ==> status[r] == PHIBAL_OK) ==>
           runs_sums(runs.sum, batch.router->gate, batch.logits, batch.mask, experts, tokens); */
@@ -1136,8 +1123,7 @@ static phibal_status loads_means(const phibal_enclosure *sum, int32_t experts, i
     ensures counts: \result == PHIBAL_OK && count != \null &&
       ranked{Pre}(batch.router) ==>
         counts_held(count, \old(batch.router->gate), batch.logits, batch.bias, batch.mask,
-            \old(batch.router->experts),
-                    \old(batch.router->active), tokens); */
+                    \old(batch.router->experts), \old(batch.router->active), tokens); */
 static phibal_status loads_compute(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
                                    loads_runs runs, phibal_enclosure *t, phibal_enclosure *mean,
                                    int64_t *count, int64_t *counted) {
@@ -1282,8 +1268,7 @@ static phibal_status loads_check(const phibal_router *router, int64_t tokens, co
     ensures counts: \result == PHIBAL_OK && count != \null &&
       ranked{Pre}(batch.router) ==>
         counts_held(count, \old(batch.router->gate), batch.logits, batch.bias, batch.mask,
-            \old(batch.router->experts),
-                    \old(batch.router->active), tokens); */
+                    \old(batch.router->experts), \old(batch.router->active), tokens); */
 static phibal_status loads_with_counts(loads_batch batch, int64_t tokens, mpfr_prec_t precision,
                                        phibal_enclosure *sum, phibal_enclosure *t,
                                        phibal_enclosure *mean, int64_t *count, int64_t *counted) {

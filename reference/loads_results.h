@@ -18,8 +18,7 @@
     ensures counts: \result == PHIBAL_OK && count != \null &&
       \old(router->group_score) == PHIBAL_GROUP_NONE ==>
         counts_held(count, \old(router->gate), logits, bias, mask, \old(router->experts),
-            \old(router->active),
-                    tokens); */
+                    \old(router->active), tokens); */
 phibal_status phibal_reference_loads(const phibal_router *router, int64_t tokens,
                                      const float *logits, const float *bias, const uint8_t *mask,
                                      mpfr_prec_t precision, phibal_enclosure *mean, int64_t *count,

@@ -71,9 +71,8 @@ static phibal_status sequence_add(int32_t experts, const int64_t *count,
             counts_held{Pre}(count, gate, x, bias, mask, experts, active, length) &&
             in{Pre}(t + 0, a) ==>
               in(t + 0, a + count_dot(gate, x, bias, mask, experts, active, length, e) +
-                          count_term(selected_count(gate, x, bias, mask, experts, active, e,
-                              length),
-                                     mean_probability(gate, x, mask, experts, e, length))); */
+                        count_term(selected_count(gate, x, bias, mask, experts, active, e, length),
+                                   mean_probability(gate, x, mask, experts, e, length))); */
   }
   return PHIBAL_OK;
 }
