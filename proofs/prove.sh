@@ -11,9 +11,9 @@
 #                        is committed of the proofs
 #   prove.sh --replay    the same with every goal of every unit, verdicts from verdicts.xz
 #   prove.sh --uncached  every goal of every unit to a prover
-#   prove.sh --smoke     asks a prover for a contradiction in every contract and at every place of the code
-#   prove.sh --mutants   breaks the proved code line by line: each must break a proof
-#                        (units and mutants of which nothing changed since they were tried are not tried again)
+#   prove.sh --smoke     asks a prover for a contradiction in every contract and at every program point,
+#                        of the units that changed since they passed
+#   prove.sh --mutants   breaks the proved code line by line, where it changed since: each must break a proof
 set -eu
 cd "$(dirname "$0")"
 work=../build-proofs

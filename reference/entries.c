@@ -112,8 +112,8 @@ static phibal_status check_precision(const char *name, mpfr_prec_t precision) {
 #define PRECISE(name, parameters, arguments) REFUSED(name, parameters, arguments, false, precision)
 #define THREADS(name, parameters, arguments) REFUSED(name, parameters, arguments, true, precision)
 
-/* It cannot return a status. Where the precision is refused, the least one makes an enclosure that
-   can be used and cleared as any other, and whose results are as true, and wide. */
+/* It returns nothing. Where the precision is refused, z gets the least one: it can be used and
+   cleared as any other, and encloses what is computed in it, widely. */
 void phibal_enclosure_init_inside(phibal_enclosure *z, mpfr_prec_t precision);
 void phibal_enclosure_init(phibal_enclosure *z, mpfr_prec_t precision) {
   const bool refused = phibal_precision_check("phibal_enclosure_init", precision) != PHIBAL_OK;

@@ -231,6 +231,16 @@ int case_get_choice(const operation_case *c, const char *name, const char *const
   return i;
 }
 
+bool case_is_kind(const operation_case *c, const char *kind) {
+  return strcmp(c->kind, kind) == 0;
+}
+
+const char *const case_gate_names[] = {"topk-softmax", "probability", "sigmoid"};
+
+phibal_gate case_get_gate(const operation_case *c) {
+  return (phibal_gate)case_get_choice(c, "gate", case_gate_names, 3);
+}
+
 static const tensor *find_tensor(const tensor *list, int count, const char *name) {
   for (int i = 0; i < count; i++)
     if (strcmp(list[i].name, name) == 0) return &list[i];

@@ -10,6 +10,7 @@
 #include "flags.h"
 #include "random.h"
 #include "case_number.h"
+#include <phibal/router.h>
 #include <stdbool.h>
 
 typedef enum tensor_type {
@@ -146,6 +147,10 @@ double case_get_real(const operation_case *c, const char *name);
 const char *case_get_text(const operation_case *c, const char *name);
 /* Which of names[n] a text is; the last for any other. */
 int case_get_choice(const operation_case *c, const char *name, const char *const *names, int n);
+bool case_is_kind(const operation_case *c, const char *kind);
+/* The parameter `gate`: its texts, by phibal_gate. */
+extern const char *const case_gate_names[];
+phibal_gate case_get_gate(const operation_case *c);
 const tensor *case_input(const operation_case *c, const char *name);
 const tensor *case_output(const operation_case *c, const char *name);
 void *case_input_data(const operation_case *c, const char *name);

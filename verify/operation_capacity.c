@@ -26,10 +26,6 @@ const char *operation_kind_capacity(uint64_t number) {
   return large && case_is_small(number) ? "ordinary" : kind;
 }
 
-static bool is_kind(const operation_case *c, const char *kind) {
-  return strcmp(c->kind, kind) == 0;
-}
-
 static const char *const policy_names[] = {"token-order", "slot-order", "lowest-gate"};
 
 /* What a case is made of. The first three of the limits are given with the tokens of the fullest
@@ -62,45 +58,45 @@ static capacity_draw draw_case(const operation_case *c, random_stream *r) {
   const bool small = case_is_small(c->number), first = c->number < CAPACITY_KINDS;
   d.experts = (int32_t)random_integer(r, 2, small ? 4 : 12);
   d.tokens = random_integer(r, 2, small ? 6 : 60);
-  if (is_kind(c, "odd-experts")) d.experts = odd[random_integer(r, 0, small ? 1 : 10)];
-  if (is_kind(c, "most-experts")) d.experts = PHIBAL_MAX_EXPERTS, d.tokens = first ? 200 : 20;
-  if (is_kind(c, "many-tokens")) d.experts = 4, d.tokens = first ? 1500 : 300;
-  if (is_kind(c, "one-token")) d.tokens = 1;
-  if (is_kind(c, "no-token")) d.tokens = 0;
-  if (is_kind(c, "one-expert")) d.experts = 1;
+  if (case_is_kind(c, "odd-experts")) d.experts = odd[random_integer(r, 0, small ? 1 : 10)];
+  if (case_is_kind(c, "most-experts")) d.experts = PHIBAL_MAX_EXPERTS, d.tokens = first ? 200 : 20;
+  if (case_is_kind(c, "many-tokens")) d.experts = 4, d.tokens = first ? 1500 : 300;
+  if (case_is_kind(c, "one-token")) d.tokens = 1;
+  if (case_is_kind(c, "no-token")) d.tokens = 0;
+  if (case_is_kind(c, "one-expert")) d.experts = 1;
   d.active = (int32_t)random_integer(r, 1, d.experts < 8 ? d.experts : 8);
   d.policy = (int)random_integer(r, 0, 2);
   d.renormalise = (int)random_integer(r, 0, 1);
   d.limit = random_integer(r, 0, 1) ? LIMIT_SHARE : (int)random_integer(r, LIMIT_FIT, LIMIT_SHARE);
   d.gates = (int)random_integer(r, GATES_SORTED, GATES_NEAR);
   d.padding = random_integer(r, 0, 2) ? PADDING_NONE : (int)random_integer(r, 1, 3);
-  if (is_kind(c, "ordinary")) d.padding = PADDING_NONE, d.gates = GATES_SORTED;
-  if (is_kind(c, "ordinary") || is_kind(c, "many-tokens")) d.limit = LIMIT_SHARE;
-  if (is_kind(c, "most-experts")) d.limit = LIMIT_ONE;
-  if (is_kind(c, "token-order") || is_kind(c, "slot-order")) {
-    d.policy = is_kind(c, "slot-order");
+  if (case_is_kind(c, "ordinary")) d.padding = PADDING_NONE, d.gates = GATES_SORTED;
+  if (case_is_kind(c, "ordinary") || case_is_kind(c, "many-tokens")) d.limit = LIMIT_SHARE;
+  if (case_is_kind(c, "most-experts")) d.limit = LIMIT_ONE;
+  if (case_is_kind(c, "token-order") || case_is_kind(c, "slot-order")) {
+    d.policy = case_is_kind(c, "slot-order");
     if (d.active == 1) d.active = 2;
     d.limit = d.limit % 2 ? LIMIT_BELOW : LIMIT_SHARE;
   }
-  if (is_kind(c, "near-ties")) {
+  if (case_is_kind(c, "near-ties")) {
     d.policy = PHIBAL_CAPACITY_GATE;
     d.gates = GATES_NEAR;
     d.limit = LIMIT_SHARE;
     if (!small) d.tokens += 8;
   }
-  if (is_kind(c, "lowest-gate") || is_kind(c, "gate-ties")) {
+  if (case_is_kind(c, "lowest-gate") || case_is_kind(c, "gate-ties")) {
     d.policy = PHIBAL_CAPACITY_GATE;
-    d.gates = is_kind(c, "gate-ties") ? GATES_TIED : d.limit % 2 ? GATES_SORTED : GATES_NEAR;
+    d.gates = case_is_kind(c, "gate-ties") ? GATES_TIED : d.limit % 2 ? GATES_SORTED : GATES_NEAR;
     d.limit = d.limit % 2 ? LIMIT_BELOW : LIMIT_SHARE;
   }
-  if (is_kind(c, "padding") || is_kind(c, "capacity-padding"))
+  if (case_is_kind(c, "padding") || case_is_kind(c, "capacity-padding"))
     d.padding = (int)random_integer(r, PADDING_SOME, PADDING_FIRST);
-  if (is_kind(c, "capacity-padding")) d.limit = LIMIT_SHARE;
-  if (is_kind(c, "capacity-fit")) d.limit = (int)random_integer(r, LIMIT_FIT, LIMIT_ABOVE);
-  if (is_kind(c, "no-capacity")) d.limit = LIMIT_ZERO;
-  if (is_kind(c, "beyond-capacity")) d.limit = LIMIT_BEYOND;
-  if (is_kind(c, "capacity-rounding")) d.limit = LIMIT_SHARE;
-  if (is_kind(c, "kept-gates")) d.renormalise = 1, d.limit = LIMIT_SHARE;
+  if (case_is_kind(c, "capacity-padding")) d.limit = LIMIT_SHARE;
+  if (case_is_kind(c, "capacity-fit")) d.limit = (int)random_integer(r, LIMIT_FIT, LIMIT_ABOVE);
+  if (case_is_kind(c, "no-capacity")) d.limit = LIMIT_ZERO;
+  if (case_is_kind(c, "beyond-capacity")) d.limit = LIMIT_BEYOND;
+  if (case_is_kind(c, "capacity-rounding")) d.limit = LIMIT_SHARE;
+  if (case_is_kind(c, "kept-gates")) d.renormalise = 1, d.limit = LIMIT_SHARE;
   return d;
 }
 

@@ -29,10 +29,6 @@ const char *operation_kind_counting(uint64_t number) {
   return case_is_small(number) && strcmp(kind, "many-tokens") == 0 ? "ordinary" : kind;
 }
 
-static bool is_kind(const operation_case *c, const char *kind) {
-  return strcmp(c->kind, kind) == 0;
-}
-
 /* A token wants 1, 2 or 4 of the experts, equally; `first` .. E-1 are those that may be wanted. */
 static void draw_token(random_stream *r, int32_t E, int32_t first, float *logits) {
   int32_t wanted = (int32_t)(INT64_C(1) << random_integer(r, 0, 2));
@@ -47,13 +43,13 @@ static void draw_token(random_stream *r, int32_t E, int32_t first, float *logits
 phibal_status operation_loads_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_LOADS, c->number);
   const bool paired = case_is_paired(c->number);
-  bool many = is_kind(c, "many-tokens"), dead = is_kind(c, "dead-expert");
+  bool many = case_is_kind(c, "many-tokens"), dead = case_is_kind(c, "dead-expert");
   bool small = case_is_small(c->number);
   int32_t E = many ? 2 : (int32_t)random_integer(&r, dead ? 2 : 1, small ? 5 : 12);
   bool first = c->number % VECTORS_FIRST < COUNTING_KINDS;
   int64_t T = many ? first ? LONG_BATCH : LATER_BATCH : random_integer(&r, 2, small ? 4 : 64);
-  int64_t k = is_kind(c, "k-equals-e") ? E : random_integer(&r, 1, E < 4 ? E : 4);
-  int padding = is_kind(c, "padding") ? 1 : 0; /* 2: with finite logits */
+  int64_t k = case_is_kind(c, "k-equals-e") ? E : random_integer(&r, 1, E < 4 ? E : 4);
+  int padding = case_is_kind(c, "padding") ? 1 : 0; /* 2: with finite logits */
   if (paired) {
     static const int32_t experts[] = {3, 8, 12, 33, 66};
     static const int64_t tokens[] = {2, 3, 7, 50, 300, 1};
@@ -190,10 +186,10 @@ phibal_status operation_frequencies_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_FREQUENCIES, c->number);
   int64_t E = random_integer(&r, 4, case_is_small(c->number) ? 5 : 16),
           k = random_integer(&r, 2, 4);
-  int64_t unit = is_kind(c, "large-counts") ? (INT64_C(1) << 33) + 1 : 1, sum = 0;
+  int64_t unit = case_is_kind(c, "large-counts") ? (INT64_C(1) << 33) + 1 : 1, sum = 0;
   int64_t *count = case_add_input(c, "counts", TENSOR_I64, 1, E);
   if (!count) return arena_out_of_memory();
-  bool collapsed = is_kind(c, "collapsed");
+  bool collapsed = case_is_kind(c, "collapsed");
   for (int64_t e = 0; e < E; e++) {
     count[e] = collapsed ? (e < k ? 50 : 0) : random_integer(&r, 0, 60) * unit;
     sum += count[e];
@@ -201,7 +197,7 @@ phibal_status operation_frequencies_make(operation_case *c) {
   /* Filled up to a multiple of k, or to one less than that. */
   count[E - 1] += collapsed ? 0 : k - sum % k;
   sum += collapsed ? 0 : k - sum % k;
-  if (is_kind(c, "k-not-dividing")) {
+  if (case_is_kind(c, "k-not-dividing")) {
     int64_t most = 0;
     for (int64_t e = 0; e < E; e++)
       if (count[e] > count[most]) most = e;

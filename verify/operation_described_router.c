@@ -43,7 +43,6 @@ static void choose(uint64_t number, random_stream *r, int level[PAIRED_COLUMNS])
   level[OF_LOGITS] = logits_level(number);
 }
 
-static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid"};
 static const char *const group_score_names[] = {"none", "largest", "two-largest", "share"};
 static const char *const normalisation_names[] = {"of-gate", "none", "sum"};
 static const char *const selection_names[] = {"of-scores", "given"};
@@ -168,7 +167,7 @@ phibal_status operation_described_router_make(operation_case *c) {
   const int bias_kind = given ? BIAS_NONE : level[OF_BIAS];
   const int mask_kind = level[OF_MASK];
   case_integer(c, "k", k);
-  case_text(c, "gate", gate_names[router.gate]);
+  case_text(c, "gate", case_gate_names[router.gate]);
   case_real(c, "scale", (double)router.scale);
   case_integer(c, "groups", router.groups);
   case_integer(c, "active-groups", router.active_groups);
@@ -211,7 +210,7 @@ static phibal_router router_of(const operation_case *c) {
   return (phibal_router){
       .experts = (int32_t)case_input(c, "logits")->shape[1],
       .active = (int32_t)case_get_integer(c, "k"),
-      .gate = (phibal_gate)case_get_choice(c, "gate", gate_names, 3),
+      .gate = case_get_gate(c),
       .scale = (float)case_get_real(c, "scale"),
       .group_score = (phibal_group_score)case_get_choice(c, "group-score", group_score_names, 4),
       .groups = (int32_t)case_get_integer(c, "groups"),

@@ -29,13 +29,6 @@ const char *operation_kind_quantile(uint64_t number) {
   return large && case_is_small(number) ? "ordinary" : kind;
 }
 
-static bool is_kind(const operation_case *c, const char *kind) {
-  return strcmp(c->kind, kind) == 0;
-}
-
-/* The gates of one kind of score select alike; all three names occur. */
-static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid"};
-
 static bool is_sigmoid(const operation_case *c) {
   return strcmp(case_get_text(c, "gate"), "sigmoid") == 0;
 }
@@ -44,24 +37,25 @@ static bool is_sigmoid(const operation_case *c) {
 enum { BIAS_NEGATIVE, BIAS_POSITIVE, BIAS_TINY, BIAS_ORDINARY, BIAS_TURNS };
 
 static int bias_turn(const operation_case *c) {
-  return is_kind(c, "bias") ? (int)(c->number / QUANTILE_KINDS % BIAS_TURNS) : BIAS_ORDINARY;
+  return case_is_kind(c, "bias") ? (int)(c->number / QUANTILE_KINDS % BIAS_TURNS) : BIAS_ORDINARY;
 }
 
 static float draw_logit(const operation_case *c, random_stream *r, float base) {
   static const float few[] = {-1.5f, -0.0f, 0.0f, 0.0f, 2.0f};
   static const float whole[] = {-2.0f, -1.0f, 0.0f, 1.0f, 2.0f};
-  if (is_kind(c, "ties")) return few[random_integer(r, 0, 4)];
-  if (is_kind(c, "bin-edges") || bias_turn(c) == BIAS_TINY) return whole[random_integer(r, 0, 4)];
-  if (is_kind(c, "all-equal")) return base;
-  if (is_kind(c, "near-ties")) {
+  if (case_is_kind(c, "ties")) return few[random_integer(r, 0, 4)];
+  if (case_is_kind(c, "bin-edges") || bias_turn(c) == BIAS_TINY)
+    return whole[random_integer(r, 0, 4)];
+  if (case_is_kind(c, "all-equal")) return base;
+  if (case_is_kind(c, "near-ties")) {
     float x = base;
     for (int64_t steps = random_integer(r, 0, 2); steps > 0; steps--) x = nextafterf(x, INFINITY);
     return x;
   }
-  if (is_kind(c, "within-1e4")) return (float)random_uniform(r, -1e4, 1e4);
-  if (is_kind(c, "subnormal")) return (float)(random_uniform(r, -1, 1) * 0x1p-126);
-  if (is_kind(c, "near-underflow")) return (float)random_uniform(r, -105, -85);
-  if (is_kind(c, "special-values")) { /* a difference of binary32 holds four of the largest */
+  if (case_is_kind(c, "within-1e4")) return (float)random_uniform(r, -1e4, 1e4);
+  if (case_is_kind(c, "subnormal")) return (float)(random_uniform(r, -1, 1) * 0x1p-126);
+  if (case_is_kind(c, "near-underflow")) return (float)random_uniform(r, -105, -85);
+  if (case_is_kind(c, "special-values")) { /* a difference of binary32 holds four of the largest */
     static const float special[] = {-8e37f, 8e37f, -0.0f, 0.0f, 0x1p-149f, -0x1p-149f, 1.0f};
     return special[random_integer(r, 0, 6)];
   }
@@ -70,8 +64,8 @@ static float draw_logit(const operation_case *c, random_stream *r, float base) {
 
 static float draw_bias(const operation_case *c, random_stream *r) {
   static const float few[] = {-0.5f, -0.0f, 0.0f, 0.5f};
-  if (is_kind(c, "ties")) return few[random_integer(r, 0, 3)];
-  if (is_kind(c, "bin-edges")) return (float)random_integer(r, -1, 1);
+  if (case_is_kind(c, "ties")) return few[random_integer(r, 0, 3)];
+  if (case_is_kind(c, "bin-edges")) return (float)random_integer(r, -1, 1);
   switch (bias_turn(c)) {
   case BIAS_NEGATIVE:
     return (float)random_uniform(r, -15, -11);
@@ -123,34 +117,35 @@ phibal_status operation_quantile_make(operation_case *c) {
   static const int32_t odd[] = {3, 5, 7, 11, 13, 29, 61, 97, 127, 251, 509, 1021};
   static const int64_t bin_counts[] = {1, 2, 7, 16, 100, 1000};
   const bool small = case_is_small(c->number), first = c->number < QUANTILE_KINDS;
-  const bool cut = is_kind(c, "micro-batches");
+  const bool cut = case_is_kind(c, "micro-batches");
   int64_t E = random_integer(&r, 2, small ? 5 : 32), T = random_integer(&r, 2, small ? 6 : 40);
-  if (is_kind(c, "odd-experts")) E = odd[random_integer(&r, 0, small ? 1 : 11)];
-  if (is_kind(c, "most-experts")) E = PHIBAL_MAX_EXPERTS, T = first ? 33 : 3;
-  if (is_kind(c, "many-tokens")) E = 4, T = first ? 4096 : 300;
-  if (is_kind(c, "one-token")) T = 1;
+  if (case_is_kind(c, "odd-experts")) E = odd[random_integer(&r, 0, small ? 1 : 11)];
+  if (case_is_kind(c, "most-experts")) E = PHIBAL_MAX_EXPERTS, T = first ? 33 : 3;
+  if (case_is_kind(c, "many-tokens")) E = 4, T = first ? 4096 : 300;
+  if (case_is_kind(c, "one-token")) T = 1;
   const int64_t parts = cut ? random_integer(&r, 2, 4) : 1;
   if (cut) T = parts * (1 + T / parts);
   int64_t k = random_integer(&r, 1, E - 1 < 8 ? E - 1 : 8);
   /* By turns k T / E is whole, and just above a whole number. */
-  if (is_kind(c, "quantile-place")) {
+  if (case_is_kind(c, "quantile-place")) {
     T = c->number / QUANTILE_KINDS % 2 ? 3 * E : 3 * E + 1;
     k = 1;
   }
-  const int gate = is_kind(c, "sigmoid-gates")    ? 2
-                   : is_kind(c, "special-values") ? 0
-                                                  : (int)random_integer(&r, 0, 2);
+  /* The gates of one kind of score select alike; all three names occur. */
+  const int gate = case_is_kind(c, "sigmoid-gates")    ? 2
+                   : case_is_kind(c, "special-values") ? 0
+                                                       : (int)random_integer(&r, 0, 2);
   int64_t bins = bin_counts[random_integer(&r, 0, 5)];
   if (E * bins > 65536) bins = 7;
   const bool biased =
-      is_kind(c, "bias") || is_kind(c, "bin-edges") || random_integer(&r, 0, 2) == 0;
+      case_is_kind(c, "bias") || case_is_kind(c, "bin-edges") || random_integer(&r, 0, 2) == 0;
   case_integer(c, "k", k);
-  case_text(c, "gate", gate_names[gate]);
+  case_text(c, "gate", case_gate_names[gate]);
   case_integer(c, "micro-batches", parts);
   case_real(c, "eta", random_integer(&r, 0, 1) ? 1 : (double)(float)random_uniform(&r, 0.01, 1));
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, E);
   float *bias = biased ? case_add_input(c, "bias", TENSOR_F32, 1, E) : NULL;
-  uint8_t *mask = is_kind(c, "padding") || (cut && random_integer(&r, 0, 1))
+  uint8_t *mask = case_is_kind(c, "padding") || (cut && random_integer(&r, 0, 1))
                       ? case_add_input(c, "mask", TENSOR_U8, 1, T)
                       : NULL;
   if (case_status(c) != PHIBAL_OK) return case_status(c);
@@ -167,8 +162,8 @@ phibal_status operation_quantile_make(operation_case *c) {
   }
   add_range(c, T * E, logits, bias, E, mask);
   case_integer(c, "bins", bins);
-  if (!is_kind(c, "all-equal")) case_flag(c, FLAG_QUANTILE);
-  if (bias && !is_kind(c, "ties")) case_flag(c, FLAG_BIASED_QUANTILE);
+  if (!case_is_kind(c, "all-equal")) case_flag(c, FLAG_QUANTILE);
+  if (bias && !case_is_kind(c, "ties")) case_flag(c, FLAG_BIASED_QUANTILE);
   if (k * n % E) case_flag(c, FLAG_QUANTILE_PLACE);
   /* What is cut off requires 0, which then lies between the middle bins. */
   if (!bias && bins % 2 == 0) case_flag(c, FLAG_BIN_EDGES);

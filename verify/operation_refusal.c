@@ -1,13 +1,12 @@
-/* What a router must refuse (R9): a NaN or an infinity among the logits of a token that counts, or
-   in the bias; and what it must not, for looking alike: NaN in padding, finite logits whose
-   exponentials overflow. */
+/* What a router must refuse (R9): NaN or infinity among the logits of an unmasked token, or in the
+   bias. And what it must not refuse: NaN in padding, and finite logits whose exponentials overflow.
+ */
 #include "case_number.h"
 #include "judgement.h"
 #include <float.h>
 #include <math.h>
 #include <phibal/router.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STREAM_REFUSAL = 140 };
 
@@ -21,27 +20,22 @@ const char *operation_kind_refusal(uint64_t number) {
   return refusal_kinds[number % REFUSAL_KINDS];
 }
 
-static bool is_kind(const operation_case *c, const char *kind) {
-  return strcmp(c->kind, kind) == 0;
-}
-
-static const char *const gates[] = {"topk-softmax", "probability", "sigmoid"};
-
 phibal_status operation_router_refusal_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_REFUSAL, c->number);
   const bool small = case_is_small(c->number);
   int64_t E = random_integer(&r, 2, small ? 4 : 40), T = random_integer(&r, 1, small ? 4 : 40);
-  if (is_kind(c, "one-token")) T = 1;
-  if (is_kind(c, "no-token")) T = 0;
-  if (is_kind(c, "one-expert")) E = 1;
-  if (is_kind(c, "odd-experts")) E = small ? 3 : 9 + 8 * random_integer(&r, 0, 9);
-  if (is_kind(c, "most-experts") && !small) E = PHIBAL_MAX_EXPERTS, T = random_integer(&r, 1, 3);
-  if (is_kind(c, "padding") && T < 3) T = 3;
-  const int64_t k = is_kind(c, "k-one") ? 1 : random_integer(&r, 1, E < 8 ? E : 8);
-  const bool biased = is_kind(c, "infinite-bias") || random_integer(&r, 0, 1) == 0;
-  const bool masked = T > 1 && (is_kind(c, "padding") || random_integer(&r, 0, 2) == 0);
+  if (case_is_kind(c, "one-token")) T = 1;
+  if (case_is_kind(c, "no-token")) T = 0;
+  if (case_is_kind(c, "one-expert")) E = 1;
+  if (case_is_kind(c, "odd-experts")) E = small ? 3 : 9 + 8 * random_integer(&r, 0, 9);
+  if (case_is_kind(c, "most-experts") && !small)
+    E = PHIBAL_MAX_EXPERTS, T = random_integer(&r, 1, 3);
+  if (case_is_kind(c, "padding") && T < 3) T = 3;
+  const int64_t k = case_is_kind(c, "k-one") ? 1 : random_integer(&r, 1, E < 8 ? E : 8);
+  const bool biased = case_is_kind(c, "infinite-bias") || random_integer(&r, 0, 1) == 0;
+  const bool masked = T > 1 && (case_is_kind(c, "padding") || random_integer(&r, 0, 2) == 0);
   case_integer(c, "k", k);
-  case_text(c, "gate", gates[random_integer(&r, 0, 2)]);
+  case_text(c, "gate", case_gate_names[random_integer(&r, 0, 2)]);
   case_real(c, "scale", 1);
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, E);
   float *bias = biased ? case_add_input(c, "bias", TENSOR_F32, 1, E) : NULL;
@@ -53,31 +47,32 @@ phibal_status operation_router_refusal_make(operation_case *c) {
     mask[t] = t == 0 || (t != 1 && random_integer(&r, 0, 2) > 0);
     if (!mask[t]) logits[t * E + t % E] = t % 3 == 0 ? -INFINITY : NAN;
   }
-  /* One bad number, in a token that counts: in the columns that fill no block of eight where there
-     is an odd number of experts, and elsewhere not there. */
+  /* The number that may be bad is in a token that counts. Of odd numbers of experts it is the last
+     one's, so that these cases alone tell whether the columns after the last block of eight are
+     looked at. */
   int64_t token = T > 0 ? random_integer(&r, 0, T - 1) : 0;
   while (masked && !mask[token]) token--;
   const int64_t most = E < 8 ? E : E & ~INT64_C(7);
-  const int64_t column = is_kind(c, "odd-experts") ? E - 1 : random_integer(&r, 0, most - 1);
+  const int64_t column = case_is_kind(c, "odd-experts") ? E - 1 : random_integer(&r, 0, most - 1);
   float *place = T > 0 ? &logits[token * E + column] : NULL;
   const float infinite = random_integer(&r, 0, 1) ? INFINITY : -INFINITY;
   bool bad = true;
-  if (is_kind(c, "infinite-bias")) {
+  if (case_is_kind(c, "infinite-bias")) {
     bias[column] = random_integer(&r, 0, 2) ? infinite : NAN;
-  } else if (is_kind(c, "infinite-logits")) {
+  } else if (case_is_kind(c, "infinite-logits")) {
     *place = infinite;
-  } else if (is_kind(c, "overflow")) {
+  } else if (case_is_kind(c, "overflow")) {
     for (int64_t i = 0; i < T * E; i++)
       if (isfinite(logits[i])) logits[i] = random_integer(&r, 0, 1) ? FLT_MAX : -FLT_MAX;
     bad = false;
   } else {
     /* Of the kinds that are sizes, every second has one. */
-    bad = is_kind(c, "not-a-number") ||
-          (place && !is_kind(c, "ordinary") && !is_kind(c, "padding") &&
-           (is_kind(c, "odd-experts") || random_integer(&r, 0, 1) == 0));
+    bad = case_is_kind(c, "not-a-number") ||
+          (place && !case_is_kind(c, "ordinary") && !case_is_kind(c, "padding") &&
+           (case_is_kind(c, "odd-experts") || random_integer(&r, 0, 1) == 0));
     if (bad) {
       *place = NAN;
-      if (!is_kind(c, "odd-experts")) case_flag(c, FLAG_NOT_A_NUMBER);
+      if (!case_is_kind(c, "odd-experts")) case_flag(c, FLAG_NOT_A_NUMBER);
     }
   }
   if (masked && !bad) case_flag(c, FLAG_PADDING);
@@ -90,7 +85,7 @@ phibal_status operation_router_refusal_cpu(operation_case *c) {
   const int64_t T = logits->shape[0];
   const phibal_router router = {.experts = (int32_t)logits->shape[1],
                                 .active = (int32_t)case_get_integer(c, "k"),
-                                .gate = (phibal_gate)case_get_choice(c, "gate", gates, 3),
+                                .gate = case_get_gate(c),
                                 .scale = (float)case_get_real(c, "scale")};
   const size_t slots = (size_t)(T * router.active) + 1;
   int32_t *experts = malloc(slots * sizeof *experts);

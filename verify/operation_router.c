@@ -39,8 +39,6 @@ static phibal_status doubled(phibal_reference_token *truth) {
   return PHIBAL_OK;
 }
 
-static const char *const gate_names[] = {"topk-softmax", "probability", "sigmoid"};
-
 /* What the routing operations are given. */
 typedef struct routing {
   phibal_router router;
@@ -54,7 +52,7 @@ static routing routing_of(const operation_case *c) {
   const tensor *logits = case_input(c, "logits");
   return (routing){.router = {.experts = (int32_t)logits->shape[1],
                               .active = (int32_t)case_get_integer(c, "k"),
-                              .gate = (phibal_gate)case_get_choice(c, "gate", gate_names, 3),
+                              .gate = case_get_gate(c),
                               .scale = (float)case_get_real(c, "scale")},
                    .tokens = logits->shape[0],
                    .logits = logits->data,
@@ -168,7 +166,7 @@ static void add_routing_flags(operation_case *c, const route_case *r) {
 static void add_routing(operation_case *c, const route_case *r, int64_t tokens, bool selecting) {
   int64_t E = r->router.experts;
   case_integer(c, "k", r->router.active);
-  case_text(c, "gate", gate_names[r->router.gate]);
+  case_text(c, "gate", case_gate_names[r->router.gate]);
   case_real(c, "scale", (double)r->router.scale);
   if (r->field == FIELD_BFLOAT16) case_text(c, "logits-format", "bfloat16");
   if (r->field == FIELD_FLOAT16) case_text(c, "logits-format", "binary16");

@@ -19,31 +19,28 @@ const char *operation_kind_sinkhorn(uint64_t number) {
   return sinkhorn_kinds[number % SINKHORN_KINDS];
 }
 
-static bool is_kind(const operation_case *c, const char *kind) {
-  return strcmp(c->kind, kind) == 0;
-}
-
 phibal_status operation_sinkhorn_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_SINKHORN, c->number);
   const bool small = case_is_small(c->number);
   int64_t E = random_integer(&r, 2, small ? 4 : 12), T = random_integer(&r, 1, small ? 5 : 30);
-  if (is_kind(c, "one-token")) T = 1;
-  if (is_kind(c, "no-token")) T = 0;
-  if (is_kind(c, "one-expert")) E = 1;
-  if (is_kind(c, "odd-experts")) E = small ? 3 : 13 + 2 * random_integer(&r, 0, 9);
-  if (is_kind(c, "padding") && T < 3) T = 3;
-  const bool masked = is_kind(c, "padding") || random_integer(&r, 0, 3) == 0;
+  if (case_is_kind(c, "one-token")) T = 1;
+  if (case_is_kind(c, "no-token")) T = 0;
+  if (case_is_kind(c, "one-expert")) E = 1;
+  if (case_is_kind(c, "odd-experts")) E = small ? 3 : 13 + 2 * random_integer(&r, 0, 9);
+  if (case_is_kind(c, "padding") && T < 3) T = 3;
+  const bool masked = case_is_kind(c, "padding") || random_integer(&r, 0, 3) == 0;
   case_integer(c, "rounds",
-               is_kind(c, "sinkhorn") ? random_integer(&r, 1, 2) : random_integer(&r, 1, 20));
+               case_is_kind(c, "sinkhorn") ? random_integer(&r, 1, 2) : random_integer(&r, 1, 20));
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, E);
   uint8_t *mask = masked ? case_add_input(c, "mask", TENSOR_U8, 1, T) : NULL;
   if (case_status(c) != PHIBAL_OK) return case_status(c);
-  const double size = is_kind(c, "overflow") ? 100 : is_kind(c, "all-equal") ? 0 : 1;
-  const double offset = is_kind(c, "near-underflow") ? -200 : 0;
+  const double size = case_is_kind(c, "overflow") ? 100 : case_is_kind(c, "all-equal") ? 0 : 1;
+  const double offset = case_is_kind(c, "near-underflow") ? -200 : 0;
   for (int64_t t = 0; t < T; t++) {
-    const double shift = is_kind(c, "shifted-logits") ? random_uniform(&r, -1000, 1000) : offset;
+    const double shift =
+        case_is_kind(c, "shifted-logits") ? random_uniform(&r, -1000, 1000) : offset;
     for (int64_t e = 0; e < E; e++) {
-      const double dead = is_kind(c, "dead-expert") && e == 0 ? -60 : 0;
+      const double dead = case_is_kind(c, "dead-expert") && e == 0 ? -60 : 0;
       logits[t * E + e] = (float)(size * random_normal(&r) + shift + dead);
     }
   }
@@ -52,7 +49,7 @@ phibal_status operation_sinkhorn_make(operation_case *c) {
     if (!mask[t]) logits[t * E] = t % 2 ? 3 : NAN;
   }
   if (mask && T > 1) case_flag(c, FLAG_PADDING);
-  if (T > 1 && E > 1 && !is_kind(c, "all-equal")) case_flag(c, FLAG_SINKHORN);
+  if (T > 1 && E > 1 && !case_is_kind(c, "all-equal")) case_flag(c, FLAG_SINKHORN);
   case_add_output(c, OUTPUT_SINKHORN, "plan", TENSOR_F32, 2, T, E);
   return PHIBAL_OK;
 }

@@ -696,18 +696,12 @@ Theorem rounding_unique : forall (f d : Z) (a r s : R),
   (((0 <= d)%Z /\ (d <= 3)%Z) /\ acsl_rounding f d a r) /\ acsl_rounding f d a s -> r = s.
 Proof.
   intros f d a r s ((D & (((Nr & Dr) & Ur) & Zr)) & (((Ns & Ds) & Us) & Zs)).
-  assert (Down : acsl_rounds_down f a r -> acsl_rounds_down f a s -> r = s).
-  { intros [((F & L) & G)|(E & G)] [((F' & L') & G')|(E' & G')].
-    - apply Rle_antisym; auto.
-    - specialize (G' r F). lra.
-    - specialize (G s F'). lra.
-    - congruence. }
-  assert (Up : acsl_rounds_up f a r -> acsl_rounds_up f a s -> r = s).
-  { intros [((F & L) & G)|(E & G)] [((F' & L') & G')|(E' & G')].
-    - apply Rle_antisym; auto.
-    - specialize (G' r F). lra.
-    - specialize (G s F'). lra.
-    - congruence. }
+  assert (Directed : (acsl_rounds_down f a r -> acsl_rounds_down f a s -> r = s) /\
+    (acsl_rounds_up f a r -> acsl_rounds_up f a s -> r = s)).
+  { split; intros [((F & L) & G)|(E & G)] [((F' & L') & G')|(E' & G')];
+      [apply Rle_antisym; auto|specialize (G' r F); lra|specialize (G s F'); lra|congruence|
+       apply Rle_antisym; auto|specialize (G' r F); lra|specialize (G s F'); lra|congruence]. }
+  destruct Directed as (Down & Up).
   assert (Nearest : forall p q, acsl_rounds_nearest f a p -> acsl_rounds_nearest f a q -> p < q -> False).
   { intros p q ((F & G) & E) ((F' & G') & E') H.
     assert (A : Rabs (p - a) = Rabs (q - a)) by (apply Rle_antisym; auto).

@@ -8,6 +8,7 @@
   mutants.tried    a mutant a line: name, hash of all that its proof would depend on, verdict, and the
                    goal that breaks
 """
+import argparse
 import functools
 import glob
 import hashlib
@@ -113,6 +114,25 @@ def pack_provers(units):
             if script:
                 rows.append([unit, os.path.basename(path)[:-5], script.group(1)])
     write_verdicts("prover", rows)
+
+
+def parser(what):
+    """Options of the programs that remember what they tried; `what` they try is named behind these."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--jobs", type=int, default=os.cpu_count())
+    options.add_argument("--anew", action="store_true")
+    options.add_argument("--budget", type=float, default=float("inf"))
+    options.add_argument(what, nargs="*")
+    return options
+
+
+def copy_tree(name):
+    """A copy, in build-proofs, of all that Frama-C reads; the caller removes it."""
+    copy = os.path.join(WORK, name)
+    shutil.rmtree(copy, ignore_errors=True)
+    for tree in ("reference", "spec", "kernels", "proofs/frama-c"):
+        shutil.copytree(os.path.join(ROOT, tree), os.path.join(copy, tree), symlinks=True)
+    return copy
 
 
 def output(*command, tree=ROOT):

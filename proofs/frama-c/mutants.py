@@ -18,7 +18,6 @@ options and of the tools: while those are the same it is not tried again, unless
 
   --budget  begins no mutant after so many seconds; those left out are named, and that is a failure too
 """
-import argparse
 import collections
 import concurrent.futures
 import functools
@@ -36,7 +35,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 WORK = os.path.join(ROOT, "build-proofs")
 LIMITS = {"STEPS": "300000", "TIMEOUT": "120"}  # steps decide, time is a guard
-TREES = ("reference", "spec", "kernels", "proofs/frama-c")
 
 
 def read_list():
@@ -110,10 +108,7 @@ def limits_of(unit, function):
 def try_mutant(mutant, tried, until):
     """(hash, 'caught' | 'alive' | 'void' | 'left', what broke first)"""
     name, changed, unit, function, edit = mutant
-    copy = os.path.join(WORK, "mutants", name)
-    shutil.rmtree(copy, ignore_errors=True)
-    for tree in TREES:
-        shutil.copytree(os.path.join(ROOT, tree), os.path.join(copy, tree), symlinks=True)
+    copy = committed.copy_tree(os.path.join("mutants", name))
     target = os.path.join(copy, changed)
     before = open(target).read()
     subprocess.run(["sed", "-E", "-i", edit, target], check=True)
@@ -137,12 +132,7 @@ def try_mutant(mutant, tried, until):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--anew", action="store_true")
-    parser.add_argument("--budget", type=float, default=float("inf"))
-    parser.add_argument("names", nargs="*")
-    arguments = parser.parse_args()
+    arguments = committed.parser("names").parse_args()
     os.makedirs(os.path.join(WORK, "cache"), exist_ok=True)
     mutants = [m for m in read_list() if not arguments.names or m[0] in arguments.names]
     known, wrong, counts = survivors(), 0, collections.Counter()

@@ -1,20 +1,18 @@
 #!/usr/bin/env python3
-"""Asks a prover for a contradiction: in what each contract requires, behind each call, and at each place of the
-code. A contract that nothing can meet would prove everything that is behind it.
+"""Asks a prover for a contradiction: in what each contract requires, after each call, and at each program point.
+Whatever follows a contract that nothing can meet would be proved.
 
   smoke.py [--jobs N] [--anew] [--budget SECONDS] [UNIT ...]
 
 These are WP's smoke tests, of the units of units.list (named in full or in part); prove.py proves the units' goals.
-A test passes where the prover finds no contradiction within a second of its time. cvc5 is asked: of contradictions
-planted between two quantified postconditions it finds most, and Z3 none. Before all units one is planted, and has to
-be found.
+A test passes if the prover finds no contradiction within a second. That is cvc5: it finds a contradiction between
+quantified postconditions that Z3 does not. One is planted first, and has to be found.
 
 units.smoke remembers, a unit a line: name, hash of what Frama-C read of it, of WP's options, of the tools and of
 these tests, and the number of tests that passed. While the hash is the same the unit is not asked again, unless --anew.
 
   --budget  begins no unit after so many seconds; those left out are named, and that is a failure too
 """
-import argparse
 import concurrent.futures
 import hashlib
 import os
@@ -83,14 +81,11 @@ def wrong(failed):
 
 def plant():
     """'' if the planted contradiction is found."""
-    tree = os.path.join(prove.WORK, "smoke")
-    shutil.rmtree(tree, ignore_errors=True)
-    for name in ("reference", "spec", "kernels", "proofs/frama-c"):
-        shutil.copytree(os.path.join(ROOT, name), os.path.join(tree, name), symlinks=True)
     path, old, new = PLANT
-    text = open(os.path.join(tree, path)).read()
+    text = open(os.path.join(ROOT, path)).read()
     if text.count(old) != 1:
-        return "%s has not %s" % (path, old)
+        return "%s does not have %s once" % (path, old)
+    tree = committed.copy_tree("smoke")
     open(os.path.join(tree, path), "w").write(text.replace(old, new))
     _, failed, trouble = ask(PLANTED, ["-wp-fct", "negentropy_gradient"], tree)
     shutil.rmtree(tree)
@@ -104,12 +99,7 @@ def read_passed():
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--anew", action="store_true")
-    parser.add_argument("--budget", type=float, default=float("inf"))
-    parser.add_argument("units", nargs="*")
-    arguments = parser.parse_args()
+    arguments = committed.parser("units").parse_args()
     os.makedirs(prove.WORK, exist_ok=True)
     started = time.time()
     trouble = plant()

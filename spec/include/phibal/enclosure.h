@@ -32,9 +32,9 @@ typedef struct phibal_enclosure {
 #include <phibal/acsl/heap.h>
 #endif
 
-/* z = [0, 0]. A precision that phibal_precision_check of <phibal/precision.h> refuses makes z one
-   of the least precision, MPFR_PREC_MIN, with the message of phibal_status_message: whatever is
-   computed in z is true and wide. phibal_enclosure_create returns the refusal. */
+/* z = [0, 0]. Where phibal_precision_check of <phibal/precision.h> refuses the precision, z gets
+   MPFR_PREC_MIN bits, and phibal_status_message says so: what is computed in z is still enclosed,
+   but widely. phibal_enclosure_create returns a status instead. */
 /*@ requires \valid(z) && MPFR_PREC_MIN <= precision <= MPFR_PREC_MAX;
     terminates \true;
     exits \false;

@@ -4,8 +4,8 @@
 
    The functions of the reference that take a precision and return a status refuse one beyond the
    limit, with PHIBAL_ERROR_ARGUMENT and a line that says so; phibal_enclosure_vector returns null.
-   phibal_enclosure_init cannot return one: it makes an enclosure of the least precision there, and
-   phibal_enclosure_create returns the status. Within the limit MPFR still ends the program if the
+   phibal_enclosure_init returns nothing: there it makes an enclosure of MPFR_PREC_MIN bits.
+   phibal_enclosure_create returns a status. Within the limit MPFR still ends the program if the
    machine has less memory than its numbers need. */
 #ifndef PHIBAL_PRECISION_H
 #define PHIBAL_PRECISION_H

@@ -94,7 +94,7 @@ phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency
      loads          in/out: the call's tokens are added; created for the same E and k
    Where the selection is given, a bias is PHIBAL_ERROR_ARGUMENT, and so is a token whose experts
    are not k different ones; gates and gradients have the bits that they had where the same experts
-   were selected. No output may overlap an input. PHIBAL_ERROR_NONFINITE names the first bad token
+   were selected. No output may overlap an input. PHIBAL_ERROR_NONFINITE (R9) names the first bad token
    and expert; the outputs are then unspecified and `loads` is unchanged. T = 0 is valid. A router
    whose members contradict each other is PHIBAL_ERROR_ARGUMENT. */
 phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
