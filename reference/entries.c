@@ -21,6 +21,7 @@
 #include <phibal/reference.h>
 #include <phibal/reference_moe.h>
 #include <phibal/reference_capacity.h>
+#include <phibal/reference_gate_factor.h>
 #include <phibal/reference_quantile.h>
 #include <phibal/reference_sinkhorn.h>
 #include <phibal/reference_router.h>
@@ -326,6 +327,13 @@ PRECISE(phibal_reference_capacity_gates,
          phibal_enclosure *gate_gradient, phibal_enclosure *condition),
         (active, renormalise, kept, gates, kept_gradient, precision, kept_gates, gate_gradient,
          condition))
+PRECISE(phibal_reference_gate_factor,
+        (int64_t tokens, int32_t active, int32_t experts_count, const int32_t *experts,
+         const float *gates, const float *factor, const float *scaled_gradient,
+         mpfr_prec_t precision, phibal_enclosure *scaled, phibal_enclosure *gate_gradient,
+         phibal_enclosure *factor_gradient, phibal_enclosure *condition),
+        (tokens, active, experts_count, experts, gates, factor, scaled_gradient, precision, scaled,
+         gate_gradient, factor_gradient, condition))
 PRECISE(phibal_reference_sinkhorn,
         (int64_t tokens, int32_t experts, int32_t rounds, const float *logits, const uint8_t *mask,
          mpfr_prec_t precision, phibal_enclosure *plan),

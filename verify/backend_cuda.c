@@ -5,14 +5,32 @@
 
 /* Router, balance and loss operations have the CPU's bits; the matrix products of the others are
    held to their bounds. */
-static const char *const same_bits[] = {
-    "exp",           "expm1",          "log",          "log1p",
-    "tanh",          "sigmoid",        "loads",        "frequencies",
-    "ema",           "price",          "balance-loss", "switch-loss",
-    "z-loss",        "loss-free",      "permutation",  "combine",
-    "balance-step",  "router-forward", "switch-step",  "router-backward",
-    "sequence-loss", "quantile",       "capacity",     "described-router",
-    "router-refusal"};
+static const char *const same_bits[] = {"exp",
+                                        "expm1",
+                                        "log",
+                                        "log1p",
+                                        "tanh",
+                                        "sigmoid",
+                                        "loads",
+                                        "frequencies",
+                                        "ema",
+                                        "price",
+                                        "balance-loss",
+                                        "switch-loss",
+                                        "z-loss",
+                                        "loss-free",
+                                        "permutation",
+                                        "combine",
+                                        "balance-step",
+                                        "router-forward",
+                                        "switch-step",
+                                        "router-backward",
+                                        "sequence-loss",
+                                        "quantile",
+                                        "capacity",
+                                        "described-router",
+                                        "router-refusal",
+                                        "gate-factor"};
 
 static bool has_same_bits(const operation *o) {
   for (size_t i = 0; i < sizeof same_bits / sizeof *same_bits; i++)

@@ -109,6 +109,18 @@ static phibal_status failure_status(uint64_t failure) {
                              "capacity: the gate of slot %d of token %lld is not a finite number, "
                              "or negative where it would be renormalised",
                              expert, place);
+  case FAILURE_FACTOR:
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "gate factor: the factor of expert %d is not a finite number", expert);
+  case FAILURE_FACTOR_EXPERT:
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
+                             "gate factor: slot %d of token %lld has an expert that does not exist",
+                             expert, place - 1);
+  case FAILURE_FACTOR_GATE:
+    return phibal_status_set(PHIBAL_ERROR_NONFINITE,
+                             "gate factor: slot %d of token %lld has a gate or a gradient that is "
+                             "not a finite number",
+                             expert, place - 1);
   default:
     return phibal_status_set(PHIBAL_ERROR_DOMAIN,
                              "balance: layer %lld: the state, load or frequency of expert %d is "

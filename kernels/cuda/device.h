@@ -140,6 +140,9 @@ enum failure_kind {
   FAILURE_ROW,
   FAILURE_GATE,
   FAILURE_SLOT_GATE,
+  FAILURE_FACTOR,
+  FAILURE_FACTOR_EXPERT, /* place: the token + 1, behind the factors */
+  FAILURE_FACTOR_GATE,
 };
 
 static __device__ __forceinline__ void failure_report(uint64_t *failure, int64_t place, int expert,

@@ -144,6 +144,8 @@ for _name, _types in {
     "capacity": [c_int, c_int64, c_int32, c_int32, c_int64] + 5 * [P],
     "capacity_gates": [c_int64, c_int32, c_bool, P, P, P],
     "capacity_gates_backward": [c_int64, c_int32, c_bool, P, P, P, P],
+    "gate_factor": [c_int64, c_int32, c_int32, P, P, P, P],
+    "gate_factor_backward": [c_int64, c_int32, c_int32] + 6 * [P],
     "sinkhorn": [c_int64, c_int32, c_int32, P, P, P],
     "permutation": [c_int64, c_int32, c_int32, P, P, P, P],
     "gather": [c_int64, c_int32, c_int64, P, P, P],

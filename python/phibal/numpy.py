@@ -328,6 +328,28 @@ def sinkhorn(logits: NDArray[np.float32], rounds: int, mask: Optional[NDArray] =
     return plan
 
 
+def gate_factor(experts: NDArray[np.int32], gates: NDArray[np.float32], factors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(R5f) gates float32 [T, k] times the factors of their experts, float32 [E]; 0 where the expert is -1."""
+    chosen, T, k = _rows("experts", experts, I32)
+    f = _array("factors", factors, F32, (None,))
+    scaled = np.empty((T, k), F32)
+    require(_call.phibal_gate_factor(T, k, len(factors), chosen, _array("gates", gates, F32, (T, k)), f, scaled.ctypes.data))
+    return scaled
+
+
+def gate_factor_backward(experts: NDArray[np.int32], gates: NDArray[np.float32], factors: NDArray[np.float32],
+                         scaled_gradient: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """(R5f) the gradients of the gates, float32 [T, k], and of the factors, float32 [E], from that of the scaled gates. The sums
+    over tokens are exact and rounded once."""
+    chosen, T, k = _rows("experts", experts, I32)
+    f = _array("factors", factors, F32, (None,))
+    gates_gradient, factor_gradient = np.empty((T, k), F32), np.empty(len(factors), F32)
+    require(_call.phibal_gate_factor_backward(T, k, len(factors), chosen, _array("gates", gates, F32, (T, k)), f,
+                                              _array("scaled_gradient", scaled_gradient, F32, (T, k)),
+                                              gates_gradient.ctypes.data, factor_gradient.ctypes.data))
+    return gates_gradient, factor_gradient
+
+
 class Permutation(NamedTuple):
     offsets: NDArray[np.int64]  #: [E + 1]: rows offsets[e] .. offsets[e + 1] - 1 belong to expert e
     source: NDArray[np.int64]   #: [N]: row n is slot source[n] = i k + s, of token i

@@ -7,6 +7,7 @@
 #include <phibal/reference.h>
 #include <phibal/reference_moe.h>
 #include <phibal/reference_capacity.h>
+#include <phibal/reference_gate_factor.h>
 #include <phibal/reference_quantile.h>
 #include <phibal/reference_sinkhorn.h>
 #include <phibal/rounding.h>
@@ -278,6 +279,7 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_capacity(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_capacity_place(0, 0, 0, 0, 0));
   REFUSED(phibal_reference_capacity_gates(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_gate_factor(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_sinkhorn(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_permutation(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_product(0, 0, 0, 0, 0, 0, 0, 0));

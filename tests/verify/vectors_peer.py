@@ -493,6 +493,42 @@ def sinkhorn(case, fault):
     case.give("plan", plan)
 
 
+def gate_factor(case, fault):
+    """(R5f) in fractions."""
+    k, E = case.parameters["k"], case.inputs["factor"].shape[0]
+    e, g, factor, gradient = (case.values(n) for n in ("experts", "gates", "factor", "scaled-gradient"))
+    if fault == "factors in bfloat16":
+        factor = [bf16(v) for v in factor]
+    flush = lambda v: 0.0 if fault == "subnormal gates flushed" and abs(v) < 2.0**-126 else v
+    scaled, back, sums = [], [], [Fraction(0)] * E
+    for i, expert in enumerate(e):
+        if expert < 0:
+            last = fault == "padding has the last expert" and math.isfinite(g[i]) and math.isfinite(gradient[i])
+            scaled.append(f32(g[i] * factor[-1]) if last else 0.0)
+            back.append(0.0)
+            sums[-1] += Fraction(g[i]) * Fraction(gradient[i]) if last else 0
+            continue
+        f = Fraction(factor[i % k % E] if fault == "factor of the slot" else factor[expert])
+        product = Fraction(g[i]) * Fraction(gradient[i])
+        out = Fraction(g[i]) * f
+        if fault == "normalised after the factor":
+            live = [j for j in range(i - i % k, i - i % k + k) if e[j] >= 0]
+            total = sum(Fraction(g[j]) * Fraction(factor[e[j]]) for j in live)
+            out = out * sum(Fraction(g[j]) for j in live) / total if total else out
+        scaled.append(flush(nearest32(out)))
+        back.append(gradient[i] if fault == "gradient without the factor" else flush(nearest32(Fraction(gradient[i]) * f)))
+        if fault == "gradient of the scaled gate":
+            product *= f
+        if fault == "gradient by a division" and not f:
+            product = Fraction(0)
+        sums[expert] = (product if fault == "the last slot's gradient" else
+                        Fraction(f32(float(sums[expert]) + f32(float(product)))) if fault == "sums in binary32" else
+                        sums[expert] + product)
+    case.give("scaled", scaled)
+    case.give("gate-gradient", back)
+    case.give("factor-gradient", [nearest32(v) for v in sums])
+
+
 def capacity(case, fault):
     """(E7) in fractions, (E8) by sorting each expert's routes, (E9) in fractions."""
     p = case.parameters
@@ -1102,6 +1138,7 @@ OPERATIONS = {"router-forward": router_forward, "described-router": described_ro
               "router-backward": router_backward, "switch-loss": switch_loss,
               "permutation": permutation, "combine": combine,
               "quantile": quantile, "trace": trace, "loss-trace": loss_trace, "capacity": capacity, "sinkhorn": sinkhorn,
+              "gate-factor": gate_factor,
               "router-refusal": router_refusal}
 
 # What is done wrong, where, and the flag that should be the judge's first guess.
@@ -1169,6 +1206,16 @@ FAULTS = [
     ("large logits refused", "router-refusal", "overflow"),
     ("the last columns not looked at", "router-refusal", "odd-experts"),
     ("all is routed", "router-refusal", None),
+    ("factor of the slot", "gate-factor", "factor-index"),
+    ("normalised after the factor", "gate-factor", "factor-sum"),
+    ("padding has the last expert", "gate-factor", "padding"),
+    ("the last slot's gradient", "gate-factor", "repeated-experts"),
+    ("gradient by a division", "gate-factor", "zero-factor"),
+    ("subnormal gates flushed", "gate-factor", "subnormal"),
+    ("gradient without the factor", "gate-factor", None),
+    ("gradient of the scaled gate", "gate-factor", None),
+    ("factors in bfloat16", "gate-factor", None),
+    ("sums in binary32", "gate-factor", "repeated-experts"),
     ("padding scaled too", "sinkhorn", "padding"),
     ("epsilon in the sums", "sinkhorn", None),
     ("one round more", "sinkhorn", "sinkhorn"),

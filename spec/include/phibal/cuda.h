@@ -14,6 +14,7 @@
 #include <phibal/balance.h>
 #include <phibal/capacity.h>
 #include <phibal/expert.h>
+#include <phibal/gate_factor.h>
 #include <phibal/router.h>
 #include <stddef.h>
 
@@ -137,6 +138,21 @@ phibal_status phibal_cuda_capacity_gates_backward(int64_t tokens, int32_t active
                                                   const int32_t *kept, const float *gates,
                                                   const float *kept_gradient, float *gate_gradient,
                                                   const phibal_cuda *call);
+
+#define PHIBAL_CUDA_GATE_FACTOR_ROUTES ((int64_t)1 << 31) /* most slots of a call */
+
+/* (R5f) as the CPU's functions, of at most PHIBAL_CUDA_GATE_FACTOR_ROUTES slots. Workspace of the
+   gradients: zero. Factors, gates and gradients that are not finite, and experts that do not exist,
+   are reported; the results are then unspecified. */
+phibal_status phibal_cuda_gate_factor(int64_t tokens, int32_t active, int32_t experts_count,
+                                      const int32_t *experts, const float *gates,
+                                      const float *factor, float *scaled, const phibal_cuda *call);
+size_t phibal_cuda_gate_factor_workspace(int32_t experts_count);
+phibal_status phibal_cuda_gate_factor_backward(int64_t tokens, int32_t active,
+                                               int32_t experts_count, const int32_t *experts,
+                                               const float *gates, const float *factor,
+                                               const float *scaled_gradient, float *gate_gradient,
+                                               float *factor_gradient, const phibal_cuda *call);
 
 /* (E1) E <= PHIBAL_MAX_EXPERTS. Workspace: anything. */
 size_t phibal_cuda_permutation_workspace(int64_t tokens, int32_t active, int32_t experts_count,

@@ -7,6 +7,7 @@
 #include <phibal/capacity.h>
 #include <phibal/environment.h>
 #include <phibal/expert.h>
+#include <phibal/gate_factor.h>
 #include <phibal/isa.h>
 #include <phibal/metrics.h>
 #include <phibal/potential.h>
