@@ -107,6 +107,7 @@ void measure_experts(int64_t T, int32_t d, int32_t f, int E, int k, bool skewed)
   halves gate(weights), up(weights), down(weights);
   device_array<float> dgate(weights), dup(weights), ddown(weights);
   device_array<int64_t> on_device(offsets.size(), offsets.data());
+  const phibal_cuda_groups at = {on_device, offsets.data(), 0};
   device_call s(phibal_cuda_ffn_workspace(&ffn), 0, true);
   /* As many FLOPs as one of the forward pass's three products. */
   const double one = 2.0 * (double)rows * (double)d * (double)f;
@@ -139,9 +140,9 @@ void measure_experts(int64_t T, int32_t d, int32_t f, int E, int k, bool skewed)
   flops_line(skewed ? "  h made again, skewed 4:1" : "  h made again, with gates", T, E, k, 6 * one,
              median_microseconds([&](int) {
                return phibal_cuda_ffn_backward_recompute(
-                   &ffn, PHIBAL_ROWS_BF16, on_device, offsets.data(), &routes, (uint16_t *)x,
-                   (uint16_t *)gate, (uint16_t *)up, (uint16_t *)down, (uint16_t *)a, (uint16_t *)b,
-                   (uint16_t *)dy, (uint16_t *)dh, (uint16_t *)dx, dgate, dup, ddown, &s.call);
+                   &ffn, PHIBAL_ROWS_BF16, &at, &routes, (uint16_t *)x, (uint16_t *)gate,
+                   (uint16_t *)up, (uint16_t *)down, (uint16_t *)a, (uint16_t *)b, (uint16_t *)dy,
+                   (uint16_t *)dh, (uint16_t *)dx, dgate, dup, ddown, &s.call);
              }),
              rate);
   finish(s, "experts");

@@ -256,6 +256,7 @@ void check_ffn(bool half, bool kept) {
   device_array<float> dw[3] = {device_array<float>(weights), device_array<float>(weights),
                                device_array<float>(weights)};
   const phibal_rows type = half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
+  const phibal_cuda_groups at = {offsets2, offsets.data(), 0};
   bool good = c.good(phibal_cuda_ffn_forward(&ffn, type, offsets2, offsets.data(), x2.p, gate.p,
                                              up.p, down.p, a.p, b.p, h.p, y.p, &c.call));
   const floats A = a.get(), H = h.get(), Y = y.get(), gates = numbers(20, (size_t)rows);
@@ -264,9 +265,9 @@ void check_ffn(bool half, bool kept) {
   good &= c.good(kept ? phibal_cuda_ffn_backward(&ffn, type, offsets2, offsets.data(), x2.p, gate.p,
                                                  up.p, down.p, a.p, b.p, h.p, dy2.p, dh.p, dx.p,
                                                  dw[0], dw[1], dw[2], &c.call)
-                      : phibal_cuda_ffn_backward_recompute(
-                            &ffn, type, offsets2, offsets.data(), &routes, x2.p, gate.p, up.p,
-                            down.p, a.p, b.p, dy2.p, dh.p, x2.p, dw[0], dw[1], dw[2], &c.call));
+                      : phibal_cuda_ffn_backward_recompute(&ffn, type, &at, &routes, x2.p, gate.p,
+                                                           up.p, down.p, a.p, b.p, dy2.p, dh.p,
+                                                           x2.p, dw[0], dw[1], dw[2], &c.call));
   const floats DA = a.get(), DB = b.get(), DH = dh.get(), DX = (kept ? dx : x2).get();
   const floats &of_down_rows = kept ? H : DH; /* gate h */
   floats DW(weights), DOWN(weights);

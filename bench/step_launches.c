@@ -2,8 +2,10 @@
    library's products, copies and zeros, and the waits. A call, a layer with experts and a block of
    the head's rows start as much whatever their size, so that small models of the same kind with 2
    and 3 layers, 1 and 2 calls, and 1 and 2 blocks tell them apart. Attention counts apart, as the
-   one operation that it is to cuDNN, and a product as one. Beside it the least time that the step's
-   FLOPs take at PEAK.
+   one operation that it is to cuDNN, and a product as one. Copies are counted where they leave or
+   reach memory of the host that is not pinned, too: such a copy waits. All of it twice: where the
+   products read their sizes on the device, and where they need them on the host. Beside it the
+   least time that the step's FLOPs take at PEAK.
      usage: bench_step_launches CONFIG SEQUENCES MICRO [PEAK]
    SEQUENCES of a step, MICRO of them at a time; PEAK in FLOP/s (989.4e12, an H100's and H200's in
    bfloat16). */
@@ -14,14 +16,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNELS, DENSE, GROUPED, SEPARATE, COPIES, ZEROS, WAITS, ATTENTION, KINDS };
+enum { KERNELS, DENSE, GROUPED, SEPARATE, PAGEABLE, COPIES, ZEROS, WAITS, ATTENTION, KINDS };
 typedef struct counts {
   int64_t of[KINDS];
 } counts;
 
-static const char *const names[KINDS] = {
-    "kernels", "dense products", "grouped products", "products of an expert each", "copies",
-    "zeros",   "waits",          "attention"};
+static const char *const names[KINDS] = {"kernels",
+                                         "dense products",
+                                         "grouped products",
+                                         "products of an expert each",
+                                         "of them not pinned",
+                                         "copies",
+                                         "zeros",
+                                         "waits",
+                                         "attention"};
 
 static void require(phibal_status status) {
   if (status == PHIBAL_OK) return;
@@ -32,7 +40,8 @@ static void require(phibal_status status) {
 /* The library's own functions, and what was called in their place. */
 static device_library library;
 static counts called;
-static int64_t *started; /* of the stand-in: KERNELS to SEPARATE */
+static int sizes_on_device;
+static int64_t *started; /* of the stand-in: KERNELS to PAGEABLE */
 
 static phibal_status copy(void *to, const void *from, size_t bytes, const phibal_cuda *call) {
   called.of[COPIES]++;
@@ -50,12 +59,6 @@ static phibal_status zero(void *p, size_t bytes, const phibal_cuda *call) {
 static phibal_status waited(const phibal_cuda *call) {
   called.of[WAITS]++;
   return library.wait(call);
-}
-/* Copies the failure, and waits. */
-static phibal_status result(const phibal_cuda *call) {
-  called.of[COPIES]++;
-  called.of[WAITS]++;
-  return library.result(call);
 }
 static phibal_status attended(const phibal_cuda_attention *a, const void *qkv, void *output,
                               float *logsumexp, const phibal_cuda *call) {
@@ -98,6 +101,9 @@ static counts step(const run_config *c, int32_t layers, int32_t calls, int32_t b
   require(optimizer_create(&c->optimizer, model_tensor_count(m), model_tensors(m),
                            model_parameter_count(m), &o));
   require(device_create("host-cuda", m, &o, PRECISION_BFLOAT16, calls, NULL, &d));
+  d->sizes_on_device &= sizes_on_device;
+  if (d->sizes_on_device != sizes_on_device)
+    require(phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "the stand-in reads no sizes"));
   started = dlsym(d->library.handle, "cuda_on_host_started");
   int32_t *ids = malloc((size_t)(tokens + 1) * sizeof *ids);
   if (!ids || !started) require(phibal_status_set(PHIBAL_ERROR_MEMORY, "no counts or no memory"));
@@ -109,18 +115,17 @@ static counts step(const run_config *c, int32_t layers, int32_t calls, int32_t b
   d->library.copy_rows = copy_rows;
   d->library.zero = zero;
   d->library.wait = waited;
-  d->library.result = result;
   d->library.attention_forward = attended;
   d->library.attention_backward = attended_backward;
   called = (counts){0};
-  memset(started, 0, (SEPARATE + 1) * sizeof *started);
+  memset(started, 0, (PAGEABLE + 1) * sizeof *started);
   model_losses losses;
   double norm;
   require(device_step_begin(d, all));
   for (int32_t i = 0; i < calls; i++) require(device_forward_backward(d, batch, ids, ids + 1));
   require(device_step_finish(d, 1e-5, &losses, &norm));
   counts n = called;
-  memcpy(n.of, started, (SEPARATE + 1) * sizeof *started);
+  memcpy(n.of, started, (PAGEABLE + 1) * sizeof *started);
   free(ids);
   d->library = library;
   device_destroy(d);
@@ -140,9 +145,53 @@ static int64_t print(const char *what, counts n, int32_t experts) {
   printf("  %-24s", what);
   for (int i = 0; i < KINDS; i++) {
     printf(" %7lld %s%s", (long long)n.of[i], names[i], i + 1 < KINDS ? "," : "\n");
-    if (i != WAITS) all += n.of[i] * (i == SEPARATE ? experts : 1);
+    if (i != WAITS && i != PAGEABLE) all += n.of[i] * (i == SEPARATE ? experts : 1);
   }
   return all;
+}
+
+/* Prints what a step starts; false where that does not add up, or a step waits too often. */
+static bool count(const run_config *c, double peak, int sizes) {
+  sizes_on_device = sizes;
+  const counts two = step(c, 2, 1, 1), twice = step(c, 2, 2, 1);
+  const counts both = sum(step(c, 3, 1, 1), -1, two); /* of a layer, in a call and in a step */
+  const counts layer = sum(sum(step(c, 3, 2, 1), -1, twice), -1, both);
+  const counts layer_step = sum(both, -1, layer), block = sum(step(c, 2, 1, 2), -1, two);
+  const counts call = sum(sum(sum(twice, -1, two), -2, layer), -1, block);
+  const counts rest = sum(sum(sum(two, -1, call), -2, both), -1, block);
+  const counts four = sum(sum(rest, 4, layer_step), 2, sum(sum(call, 4, layer), 1, block));
+  const counts seen = step(c, 4, 2, 1);
+  if (memcmp(&four, &seen, sizeof four)) {
+    fprintf(stderr, "bench_step_launches: layers, calls and blocks do not add up\n");
+    return false;
+  }
+  const int64_t micro = c->batch.micro_sequences, calls = c->batch.sequences / micro;
+  const int64_t size = HEAD_ROWS_ON_DEVICE, blocks = (micro * c->model.sequence + size - 1) / size;
+  printf(
+      "%s: %lld calls of %lld x %d tokens, %d layers, %lld blocks of the head's rows; sizes of the "
+      "experts' products on the %s\n",
+      c->name, (long long)calls, (long long)micro, c->model.sequence, c->model.layers,
+      (long long)blocks, sizes ? "device" : "host");
+  const int32_t experts = c->model.experts;
+  print("a layer, each call", layer, experts);
+  print("a layer, each step", layer_step, experts);
+  print("a block of the head", block, experts);
+  print("the rest of a call", call, experts);
+  print("the rest of a step", rest, experts);
+  const counts of_call = sum(sum(call, c->model.layers, layer), blocks, block);
+  const counts all = sum(sum(rest, c->model.layers, layer_step), calls, of_call);
+  const int64_t operations = print("a step", all, experts);
+  const plan p = plan_compute(c);
+  const double tokens = (double)c->batch.sequences * c->model.sequence;
+  const double least = tokens * p.token_flops / peak;
+  printf("  %lld operations; %.4g FLOP are %.4g ms at %.1f TFLOP/s, %.3g us an operation\n",
+         (long long)operations, tokens * p.token_flops, 1e3 * least, peak * 1e-12,
+         1e6 * least / (double)operations);
+  if (all.of[WAITS] <= (sizes ? 1 : 1 + calls * c->model.layers) && all.of[PAGEABLE] == 0)
+    return true;
+  fprintf(stderr, "bench_step_launches: %lld waits, %lld copies of memory that is not pinned\n",
+          (long long)all.of[WAITS], (long long)all.of[PAGEABLE]);
+  return false;
 }
 
 int main(int argc, char **argv) {
@@ -155,35 +204,6 @@ int main(int argc, char **argv) {
                                  {"batch.micro_sequences", argv[3], "MICRO"}};
   run_config c;
   require(run_config_load(argv[1], set, sizeof set / sizeof *set, &c));
-  const counts two = step(&c, 2, 1, 1), twice = step(&c, 2, 2, 1);
-  const counts both = sum(step(&c, 3, 1, 1), -1, two); /* of a layer, in a call and in a step */
-  const counts layer = sum(sum(step(&c, 3, 2, 1), -1, twice), -1, both);
-  const counts layer_step = sum(both, -1, layer), block = sum(step(&c, 2, 1, 2), -1, two);
-  const counts call = sum(sum(sum(twice, -1, two), -2, layer), -1, block);
-  const counts rest = sum(sum(sum(two, -1, call), -2, both), -1, block);
-  const counts four = sum(sum(rest, 4, layer_step), 2, sum(sum(call, 4, layer), 1, block));
-  const counts seen = step(&c, 4, 2, 1);
-  if (memcmp(&four, &seen, sizeof four)) {
-    fprintf(stderr, "bench_step_launches: layers, calls and blocks do not add up\n");
-    return 1;
-  }
-  const int64_t micro = c.batch.micro_sequences, calls = c.batch.sequences / micro;
-  const int64_t size = HEAD_ROWS_ON_DEVICE, blocks = (micro * c.model.sequence + size - 1) / size;
-  printf("%s: %lld calls of %lld x %d tokens, %d layers, %lld blocks of the head's rows\n", c.name,
-         (long long)calls, (long long)micro, c.model.sequence, c.model.layers, (long long)blocks);
-  print("a layer, each call", layer, c.model.experts);
-  print("a layer, each step", layer_step, c.model.experts);
-  print("a block of the head", block, c.model.experts);
-  print("the rest of a call", call, c.model.experts);
-  print("the rest of a step", rest, c.model.experts);
-  const counts of_call = sum(sum(call, c.model.layers, layer), blocks, block);
-  const counts all = sum(sum(rest, c.model.layers, layer_step), calls, of_call);
-  const int64_t operations = print("a step", all, c.model.experts);
-  const plan p = plan_compute(&c);
-  const double tokens = (double)c.batch.sequences * c.model.sequence;
-  const double least = tokens * p.token_flops / peak;
-  printf("  %lld operations; %.4g FLOP are %.4g ms at %.1f TFLOP/s, %.3g us an operation\n",
-         (long long)operations, tokens * p.token_flops, 1e3 * least, peak * 1e-12,
-         1e6 * least / (double)operations);
-  return 0;
+  const bool with = count(&c, peak, 1), without = count(&c, peak, 0);
+  return with && without ? 0 : 1;
 }

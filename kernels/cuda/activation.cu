@@ -15,6 +15,8 @@
 typedef struct activation_arguments {
   bool silu;
   int64_t n;
+  const int64_t *count; /* null, or on the device: so many rows of `hidden` numbers instead */
+  int64_t hidden;
   void *a, *b;
   const void *h_gradient;
   void *h;
@@ -26,7 +28,8 @@ static __device__ __forceinline__ core_activation activation_of(bool silu, float
 
 template <class S, int N>
 static __global__ void __launch_bounds__(PIECE_THREADS) activate_kernel(activation_arguments s) {
-  EACH_PIECE(piece, s.n / N) {
+  const int64_t n = s.count ? __ldg(s.count) * s.hidden : s.n;
+  EACH_PIECE(piece, n / N) {
     const int64_t i = piece * N;
     floats<N> a = floats_load<N>((S *)s.a + i), b = floats_load<N>((S *)s.b + i), h;
 #pragma unroll
@@ -171,18 +174,33 @@ static phibal_status activation_launch(const char *name, activation_function *co
   phibal_status status = activation_check(name, activation, type, s.n, null, call);
   if (status != PHIBAL_OK || s.n == 0) return status;
   s.silu = activation == PHIBAL_ACTIVATION_SILU;
-  const bool four =
-      s.n % 4 == 0 && aligned16(s.a) && aligned16(s.b) && aligned16(s.h_gradient) && aligned16(s.h);
+  const bool four = (s.count ? s.hidden : s.n) % 4 == 0 && aligned16(s.a) && aligned16(s.b) &&
+                    aligned16(s.h_gradient) && aligned16(s.h);
   return launch(name, kernels[type][four], pieces_shape(call, four ? s.n / 4 : s.n), call, s);
+}
+
+static phibal_status activate(phibal_activation activation, phibal_rows type,
+                              activation_arguments s, const phibal_cuda *call) {
+  static activation_function *const kernels[2][2] = {
+      {activate_kernel<float, 1>, activate_kernel<float, 4>},
+      {activate_kernel<bfloat16, 1>, activate_kernel<bfloat16, 4>}};
+  return activation_launch("activation", kernels, activation, type, s, !s.a || !s.b || !s.h, call);
 }
 
 phibal_status phibal_cuda_activate(phibal_activation activation, phibal_rows type, int64_t n,
                                    const void *a, const void *b, void *h, const phibal_cuda *call) {
-  static activation_function *const kernels[2][2] = {
-      {activate_kernel<float, 1>, activate_kernel<float, 4>},
-      {activate_kernel<bfloat16, 1>, activate_kernel<bfloat16, 4>}};
-  activation_arguments s = {false, n, (void *)a, (void *)b, nullptr, h};
-  return activation_launch("activation", kernels, activation, type, s, !a || !b || !h, call);
+  return activate(activation, type, {false, n, nullptr, 0, (void *)a, (void *)b, nullptr, h}, call);
+}
+
+phibal_status phibal_cuda_activate_counted(phibal_activation activation, phibal_rows type,
+                                           const int64_t *count, int64_t most, int64_t hidden,
+                                           const void *a, const void *b, void *h,
+                                           const phibal_cuda *call) {
+  if (!count || hidden < 1)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "activation: no count, or rows of %lld numbers",
+                             (long long)hidden);
+  return activate(activation, type,
+                  {false, most * hidden, count, hidden, (void *)a, (void *)b, nullptr, h}, call);
 }
 
 phibal_status phibal_cuda_activate_backward(phibal_activation activation, phibal_rows type,
@@ -191,7 +209,7 @@ phibal_status phibal_cuda_activate_backward(phibal_activation activation, phibal
   static activation_function *const kernels[2][2] = {
       {activate_backward_kernel<float, 1>, activate_backward_kernel<float, 4>},
       {activate_backward_kernel<bfloat16, 1>, activate_backward_kernel<bfloat16, 4>}};
-  activation_arguments s = {false, n, a, b, h_gradient, nullptr};
+  activation_arguments s = {false, n, nullptr, 0, a, b, h_gradient, nullptr};
   return activation_launch("activation backward", kernels, activation, type, s,
                            !a || !b || !h_gradient, call);
 }
@@ -219,7 +237,7 @@ phibal_status phibal_cuda_activate_backward_recompute(
   static activation_function *const kernels[2][2] = {
       {recompute_kernel<float, 1>, recompute_kernel<float, 4>},
       {recompute_kernel<bfloat16, 1>, recompute_kernel<bfloat16, 4>}};
-  const activation_arguments s = {false, rows * hidden, a, b, nullptr, h_gradient};
+  const activation_arguments s = {false, rows * hidden, nullptr, 0, a, b, nullptr, h_gradient};
   const bool null = !a || !b || !h_gradient;
   if (!routes) return activation_launch(name, kernels, activation, type, s, null, call);
   phibal_status status = activation_check(name, activation, type, s.n, null, call);

@@ -7,12 +7,14 @@
    gradients of combine 4 d + 8 k d of a token, y's gradient being read k times, but at once and so
    from the cache but once; with rows in bfloat16 4 d, 8 d + 2 k d and 4 d + 4 k d. Beside these, 8
    or 12 of a slot. Not measured yet. */
+#include "trainer.h"
 #include "vector.h"
 
 enum { COMBINE_THREADS = 256, COMBINE_PER_MULTIPROCESSOR = 8 };
 
 typedef struct combine_arguments {
-  int64_t rows; /* or tokens */
+  int64_t rows;         /* or tokens */
+  const int64_t *count; /* null, or on the device: so many of them */
   int32_t active;
   int64_t width;
   const int64_t *row; /* or source */
@@ -31,7 +33,8 @@ typedef struct combine_arguments {
 template <class S, int N>
 static __global__ void __launch_bounds__(PIECE_THREADS) gather_kernel(combine_arguments a) {
   constexpr int64_t TOGETHER = 4, STEP = WARP * N; /* pieces on their way at once */
-  EACH_ROW(n, a.rows) {
+  const int64_t rows = a.count ? __ldg(a.count) : a.rows;
+  EACH_ROW(n, rows) {
     const S *in = (const S *)a.in + __ldg(a.row + n) / a.active * a.width;
     S *out = (S *)a.out + n * a.width;
 #pragma unroll 1
@@ -129,21 +132,32 @@ static combine_function *const sum_kernels[2][2] = {
     {combine_kernel<float, 1>, combine_kernel<float, 4>},
     {combine_kernel<bfloat16, 1>, combine_kernel<bfloat16, 4>}};
 
-phibal_status phibal_cuda_gather(int64_t rows, int32_t active, int64_t width, phibal_rows type,
-                                 const int64_t *source, const void *x, void *gathered,
-                                 const phibal_cuda *call) {
+static phibal_status gather(combine_arguments a, phibal_rows type, const phibal_cuda *call) {
   static combine_function *const kernels[2][2] = {
       {gather_kernel<float, 1>, gather_kernel<float, 4>},
       {gather_kernel<bfloat16, 1>, gather_kernel<bfloat16, 4>}};
-  const combine_arguments a = {rows, active, width, source, nullptr, x, gathered};
-  return combine_launch("gather", kernels, a, type, !source || !x || !gathered, call);
+  return combine_launch("gather", kernels, a, type, !a.row || !a.in || !a.out, call);
+}
+
+phibal_status phibal_cuda_gather(int64_t rows, int32_t active, int64_t width, phibal_rows type,
+                                 const int64_t *source, const void *x, void *gathered,
+                                 const phibal_cuda *call) {
+  return gather({rows, nullptr, active, width, source, nullptr, x, gathered}, type, call);
+}
+
+phibal_status phibal_cuda_gather_counted(const int64_t *count, int64_t most, int32_t active,
+                                         int64_t width, phibal_rows type, const int64_t *source,
+                                         const void *x, void *gathered, const phibal_cuda *call) {
+  if (!count) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "gather: no count");
+  return gather({most, count, active, width, source, nullptr, x, gathered}, type, call);
 }
 
 phibal_status phibal_cuda_gather_backward(int64_t tokens, int32_t active, int64_t width,
                                           phibal_rows type, const int64_t *row,
                                           const void *gathered_gradient, float *x_gradient,
                                           const phibal_cuda *call) {
-  const combine_arguments a = {tokens, active, width, row, nullptr, gathered_gradient, x_gradient};
+  const combine_arguments a = {tokens,  nullptr,           active,    width, row,
+                               nullptr, gathered_gradient, x_gradient};
   return combine_launch("gather backward", sum_kernels, a, type,
                         !row || !gathered_gradient || !x_gradient, call);
 }
@@ -151,7 +165,7 @@ phibal_status phibal_cuda_gather_backward(int64_t tokens, int32_t active, int64_
 phibal_status phibal_cuda_combine(int64_t tokens, int32_t active, int64_t width, phibal_rows type,
                                   const int64_t *row, const float *gates, const void *expert_output,
                                   float *y, const phibal_cuda *call) {
-  const combine_arguments a = {tokens, active, width, row, gates, expert_output, y};
+  const combine_arguments a = {tokens, nullptr, active, width, row, gates, expert_output, y};
   return combine_launch("combine", sum_kernels, a, type, !row || !gates || !expert_output || !y,
                         call);
 }
@@ -162,7 +176,7 @@ phibal_status phibal_cuda_combine_backward(int64_t tokens, int32_t active, int64
                                            void *expert_gradient, float *gate_gradient,
                                            const phibal_cuda *call) {
   const char *name = "combine backward";
-  const combine_arguments a = {tokens, active, width, row, gates, expert_output, nullptr};
+  const combine_arguments a = {tokens, nullptr, active, width, row, gates, expert_output, nullptr};
   const bool null =
       !row || !gates || !expert_output || !y_gradient || !expert_gradient || !gate_gradient;
   phibal_status status = combine_check(name, &a, type, null, call);

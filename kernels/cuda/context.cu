@@ -3,6 +3,7 @@
 #include "trainer.h"
 
 #include <cstdlib>
+#include <new>
 
 #ifdef __CUDACC__
 static phibal_status cuda_status(const char *what, cudaError_t error) {
@@ -10,7 +11,12 @@ static phibal_status cuda_status(const char *what, cudaError_t error) {
   return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", what, cudaGetErrorString(error));
 }
 #else
+static phibal_status capturing_forbids(const char *what) {
+  return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", what, cuda_on_host::fault());
+}
+
 static phibal_status host_wait() {
+  if (!cuda_on_host::capture_allows("waiting for the device")) return capturing_forbids("CUDA");
   if (cuda_on_host::stream_wait()) return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_IO, "CUDA copy: memory of the host was changed, or freed, "
                                             "before the stream had been waited for");
@@ -36,13 +42,21 @@ phibal_status phibal_cuda_describe(phibal_cuda *call) {
 phibal_status phibal_cuda_expect(const phibal_cuda *call) {
   if (!call || !call->failure)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "CUDA: the call has no place for failures");
+  return phibal_cuda_expect_all(1, call->failure, call);
+}
+
+phibal_status phibal_cuda_expect_all(int32_t n, uint64_t *failures, const phibal_cuda *call) {
+  if (!call || !failures || n < 0)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "CUDA: no places for failures");
 #ifdef __CUDACC__
-  return cuda_status("CUDA failure", cudaMemsetAsync(call->failure, 0xff, sizeof *call->failure,
+  return cuda_status("CUDA failure", cudaMemsetAsync(failures, 0xff, sizeof *failures * (size_t)n,
                                                      (cudaStream_t)call->stream));
 #else
-  cuda_on_host::stream_next();
-  *call->failure = UINT64_MAX;
-  return PHIBAL_OK;
+  return (phibal_status)cuda_on_host::submit(call->stream, [=] {
+    cuda_on_host::stream_next();
+    memset(failures, 0xff, sizeof *failures * (size_t)n);
+    return 0;
+  });
 #endif
 }
 
@@ -145,7 +159,91 @@ phibal_status phibal_cuda_result(const phibal_cuda *call) {
   if (status != PHIBAL_OK) return status;
   failure = *call->failure;
 #endif
+  return phibal_cuda_failure(failure);
+}
+
+phibal_status phibal_cuda_failure(uint64_t failure) {
   return failure == UINT64_MAX ? PHIBAL_OK : failure_status(failure);
+}
+
+phibal_status phibal_cuda_stream_create(phibal_cuda *call) {
+#ifdef __CUDACC__
+  cudaStream_t stream = nullptr;
+  phibal_status status =
+      cuda_status("CUDA stream", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  call->stream = stream;
+  return status;
+#else
+  call->stream = cuda_on_host::stream_create();
+  return PHIBAL_OK;
+#endif
+}
+
+void phibal_cuda_stream_destroy(phibal_cuda *call) {
+  if (!call->stream) return;
+#ifdef __CUDACC__
+  cudaStreamDestroy((cudaStream_t)call->stream);
+#else
+  cuda_on_host::stream_destroy(call->stream);
+#endif
+  call->stream = nullptr;
+}
+
+#ifdef __CUDACC__
+struct phibal_cuda_graph {
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+};
+#else
+struct phibal_cuda_graph {
+  cuda_on_host::graph *graph;
+};
+#endif
+
+phibal_status phibal_cuda_capture_begin(const phibal_cuda *call) {
+#ifdef __CUDACC__
+  return cuda_status("CUDA capture", cudaStreamBeginCapture((cudaStream_t)call->stream,
+                                                            cudaStreamCaptureModeThreadLocal));
+#else
+  return cuda_on_host::capture_begin(call->stream) ? PHIBAL_OK : capturing_forbids("CUDA capture");
+#endif
+}
+
+phibal_status phibal_cuda_capture_end(const phibal_cuda *call, phibal_cuda_graph **graph) {
+  *graph = new (std::nothrow) phibal_cuda_graph();
+  if (!*graph) return phibal_status_set(PHIBAL_ERROR_MEMORY, "CUDA capture: no memory");
+#ifdef __CUDACC__
+  cudaError_t error = cudaStreamEndCapture((cudaStream_t)call->stream, &(*graph)->graph);
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&(*graph)->executable, (*graph)->graph, 0);
+  phibal_status status = cuda_status("CUDA capture", error);
+#else
+  (*graph)->graph = cuda_on_host::capture_end(call->stream);
+  phibal_status status = (*graph)->graph ? PHIBAL_OK : capturing_forbids("CUDA capture");
+#endif
+  if (status == PHIBAL_OK) return status;
+  phibal_cuda_graph_destroy(*graph);
+  *graph = nullptr;
+  return status;
+}
+
+phibal_status phibal_cuda_graph_launch(const phibal_cuda_graph *graph, const phibal_cuda *call) {
+#ifdef __CUDACC__
+  return cuda_status("CUDA graph", cudaGraphLaunch(graph->executable, (cudaStream_t)call->stream));
+#else
+  (void)call;
+  return (phibal_status)cuda_on_host::graph_launch(graph->graph);
+#endif
+}
+
+void phibal_cuda_graph_destroy(phibal_cuda_graph *graph) {
+  if (!graph) return;
+#ifdef __CUDACC__
+  if (graph->executable) cudaGraphExecDestroy(graph->executable);
+  if (graph->graph) cudaGraphDestroy(graph->graph);
+#else
+  cuda_on_host::graph_destroy(graph->graph);
+#endif
+  delete graph;
 }
 
 void *phibal_cuda_allocate(size_t bytes) {
@@ -153,7 +251,8 @@ void *phibal_cuda_allocate(size_t bytes) {
   void *p = nullptr;
   return cudaMalloc(&p, bytes) == cudaSuccess ? p : nullptr;
 #else
-  return cuda_on_host::device_allocate(bytes);
+  return cuda_on_host::capture_allows("allocating") ? cuda_on_host::device_allocate(bytes)
+                                                    : nullptr;
 #endif
 }
 
@@ -161,18 +260,50 @@ void phibal_cuda_free(void *p) {
 #ifdef __CUDACC__
   cudaFree(p);
 #else
+  cuda_on_host::capture_allows("freeing"); /* there is no status: the capture fails */
   cuda_on_host::device_free(p);
 #endif
 }
+
+void *phibal_cuda_allocate_host(size_t bytes) {
+#ifdef __CUDACC__
+  void *p = nullptr;
+  return cudaMallocHost(&p, bytes) == cudaSuccess ? p : nullptr;
+#else
+  return cuda_on_host::capture_allows("allocating") ? cuda_on_host::host_allocate(bytes) : nullptr;
+#endif
+}
+
+void phibal_cuda_free_host(void *p) {
+#ifdef __CUDACC__
+  cudaFreeHost(p);
+#else
+  cuda_on_host::capture_allows("freeing");
+  cuda_on_host::host_free(p);
+#endif
+}
+
+#ifndef __CUDACC__
+/* A copy that leaves or reaches memory of the host that is not pinned. */
+static phibal_status host_copy(void *to, const void *from, size_t bytes, const phibal_cuda *call) {
+  if (cuda_on_host::pageable(to, from)) {
+    cuda_on_host_started[4]++;
+    if (!cuda_on_host::capture_allows("a copy of host memory that is not pinned"))
+      return capturing_forbids("CUDA copy");
+  }
+  return (phibal_status)cuda_on_host::submit(call->stream, [=] {
+    cuda_on_host::stream_copy(to, from, bytes);
+    return 0;
+  });
+}
+#endif
 
 phibal_status phibal_cuda_copy(void *to, const void *from, size_t bytes, const phibal_cuda *call) {
 #ifdef __CUDACC__
   return cuda_status(
       "CUDA copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, (cudaStream_t)call->stream));
 #else
-  (void)call;
-  cuda_on_host::stream_copy(to, from, bytes);
-  return PHIBAL_OK;
+  return host_copy(to, from, bytes, call);
 #endif
 }
 
@@ -183,11 +314,11 @@ phibal_status phibal_cuda_copy_rows(int64_t rows, size_t bytes, void *to, size_t
                      cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, (size_t)rows,
                                        cudaMemcpyDefault, (cudaStream_t)call->stream));
 #else
-  (void)call;
-  for (int64_t i = 0; i < rows; i++)
-    cuda_on_host::stream_copy((unsigned char *)to + (size_t)i * to_stride,
-                              (const unsigned char *)from + (size_t)i * from_stride, bytes);
-  return PHIBAL_OK;
+  phibal_status status = PHIBAL_OK;
+  for (int64_t i = 0; i < rows && status == PHIBAL_OK; i++)
+    status = host_copy((unsigned char *)to + (size_t)i * to_stride,
+                       (const unsigned char *)from + (size_t)i * from_stride, bytes, call);
+  return status;
 #endif
 }
 
@@ -195,10 +326,11 @@ phibal_status phibal_cuda_zero(void *p, size_t bytes, const phibal_cuda *call) {
 #ifdef __CUDACC__
   return cuda_status("CUDA zeros", cudaMemsetAsync(p, 0, bytes, (cudaStream_t)call->stream));
 #else
-  (void)call;
-  cuda_on_host::stream_next();
-  memset(p, 0, bytes);
-  return PHIBAL_OK;
+  return (phibal_status)cuda_on_host::submit(call->stream, [=] {
+    cuda_on_host::stream_next();
+    memset(p, 0, bytes);
+    return 0;
+  });
 #endif
 }
 

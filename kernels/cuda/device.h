@@ -108,15 +108,17 @@ static phibal_status launch(const char *name, void (*kernel)(P...), launch_shape
 template <class... P>
 static phibal_status launch(const char *name, void (*kernel)(P...), launch_shape shape,
                             const phibal_cuda *call, typename std::common_type<P>::type... p) {
-  (void)call;
-  auto body = [&] { kernel(p...); };
-  auto thread = [](void *arguments) { (*static_cast<decltype(body) *>(arguments))(); };
-  if (shape.shared_bytes > 48 * 1024)
-    cuda_on_host::allow_shared((const void *)kernel, shape.shared_bytes);
-  if (cuda_on_host::run((const void *)kernel, shape.blocks, shape.threads, shape.shared_bytes,
-                        thread, &body))
-    return PHIBAL_OK;
-  return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", name, cuda_on_host::fault());
+  const auto operation = [=]() -> int {
+    auto body = [&] { kernel(p...); };
+    auto thread = [](void *arguments) { (*static_cast<decltype(body) *>(arguments))(); };
+    if (shape.shared_bytes > 48 * 1024)
+      cuda_on_host::allow_shared((const void *)kernel, shape.shared_bytes);
+    if (cuda_on_host::run((const void *)kernel, shape.blocks, shape.threads, shape.shared_bytes,
+                          thread, &body))
+      return PHIBAL_OK;
+    return phibal_status_set(PHIBAL_ERROR_IO, "%s: %s", name, cuda_on_host::fault());
+  };
+  return (phibal_status)cuda_on_host::submit(call->stream, operation);
 }
 #endif
 

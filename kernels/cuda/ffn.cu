@@ -27,9 +27,8 @@ size_t phibal_cuda_ffn_workspace(const phibal_ffn *ffn) {
 }
 
 static phibal_status ffn_check(const char *name, const phibal_ffn *ffn, phibal_rows type,
-                               const int64_t *offsets, const int64_t *host_offsets,
-                               const phibal_cuda *call) {
-  if (!ffn || !offsets || !host_offsets)
+                               const phibal_cuda_groups *groups, const phibal_cuda *call) {
+  if (!ffn || !groups || !groups->offsets)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null shape or offsets", name);
   if (ffn->experts < 1 || ffn->experts > PHIBAL_MAX_EXPERTS || ffn->width < 1 || ffn->hidden < 1)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
@@ -38,10 +37,14 @@ static phibal_status ffn_check(const char *name, const phibal_ffn *ffn, phibal_r
                              name, ffn->experts, PHIBAL_MAX_EXPERTS, ffn->width, ffn->hidden);
   if (type != PHIBAL_ROWS_F32 && type != PHIBAL_ROWS_BF16)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no type %d of rows", name, (int)type);
-  if (host_offsets[0] != 0)
+  const int64_t *host_offsets = groups->host_offsets;
+  if (!host_offsets && groups->most < 0)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: at most %lld rows", name,
+                             (long long)groups->most);
+  if (host_offsets && host_offsets[0] != 0)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: offsets[0] is %lld, not 0", name,
                              (long long)host_offsets[0]);
-  for (int32_t e = 0; e < ffn->experts; e++)
+  for (int32_t e = 0; host_offsets && e < ffn->experts; e++)
     if (host_offsets[e + 1] < host_offsets[e])
       return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "%s: offsets fall from %lld to %lld at expert %d", name,
@@ -49,22 +52,52 @@ static phibal_status ffn_check(const char *name, const phibal_ffn *ffn, phibal_r
   return call_check(name, call, phibal_cuda_ffn_workspace(ffn));
 }
 
+/* Rows, or the most that there may be. */
+static int64_t rows_at_most(const phibal_ffn *ffn, const phibal_cuda_groups *groups) {
+  return groups->host_offsets ? groups->host_offsets[ffn->experts] : groups->most;
+}
+
+static product_groups groups_of(const phibal_ffn *ffn, const phibal_cuda_groups *groups) {
+  return {ffn->experts, groups->offsets, groups->host_offsets, rows_at_most(ffn, groups)};
+}
+
 phibal_status phibal_cuda_ffn_gate_up(const phibal_ffn *ffn, phibal_rows type,
-                                      const int64_t *offsets, const int64_t *host_offsets,
-                                      const void *x, const void *w_gate, const void *w_up, void *a,
-                                      void *b, const phibal_cuda *call) {
+                                      const phibal_cuda_groups *groups, const void *x,
+                                      const void *w_gate, const void *w_up, void *a, void *b,
+                                      const phibal_cuda *call) {
   const char *name = "expert FFN";
-  phibal_status status = ffn_check(name, ffn, type, offsets, host_offsets, call);
-  if (status != PHIBAL_OK || host_offsets[ffn->experts] == 0) return status;
+  phibal_status status = ffn_check(name, ffn, type, groups, call);
+  if (status != PHIBAL_OK || rows_at_most(ffn, groups) == 0) return status;
   if (!x || !w_gate || !w_up || !a || !b)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
   const int64_t d = ffn->width, f = ffn->hidden;
-  const product_groups groups = {ffn->experts, offsets, host_offsets};
   const product gate_up[] = {{PRODUCT_FORWARD, type, type, f, d, x, w_gate, a, false},
                              {PRODUCT_FORWARD, type, type, f, d, x, w_up, b, false}};
   for (const product &p : gate_up)
-    if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);
+    if (status == PHIBAL_OK) status = products_grouped(name, p, groups_of(ffn, groups), call);
   return status;
+}
+
+phibal_status phibal_cuda_ffn_forward_groups(const phibal_ffn *ffn, phibal_rows type,
+                                             const phibal_cuda_groups *groups, const void *x,
+                                             const void *w_gate, const void *w_up,
+                                             const void *w_down, void *a, void *b, void *h, void *y,
+                                             const phibal_cuda *call) {
+  const char *name = "expert FFN";
+  phibal_status status = ffn_check(name, ffn, type, groups, call);
+  if (status != PHIBAL_OK || rows_at_most(ffn, groups) == 0) return status;
+  if (!w_down || !h || !y) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
+  const int64_t d = ffn->width, f = ffn->hidden, rows = rows_at_most(ffn, groups);
+  status = phibal_cuda_ffn_gate_up(ffn, type, groups, x, w_gate, w_up, a, b, call);
+  if (status == PHIBAL_OK)
+    status =
+        groups->host_offsets
+            ? phibal_cuda_activate(ffn->activation, type, rows * f, a, b, h, call)
+            : phibal_cuda_activate_counted(ffn->activation, type, groups->offsets + ffn->experts,
+                                           rows, f, a, b, h, call);
+  const product outward = {PRODUCT_FORWARD, type, type, d, f, h, w_down, y, false};
+  return status == PHIBAL_OK ? products_grouped(name, outward, groups_of(ffn, groups), call)
+                             : status;
 }
 
 phibal_status phibal_cuda_ffn_forward(const phibal_ffn *ffn, phibal_rows type,
@@ -72,17 +105,32 @@ phibal_status phibal_cuda_ffn_forward(const phibal_ffn *ffn, phibal_rows type,
                                       const void *x, const void *w_gate, const void *w_up,
                                       const void *w_down, void *a, void *b, void *h, void *y,
                                       const phibal_cuda *call) {
-  const char *name = "expert FFN";
-  phibal_status status = ffn_check(name, ffn, type, offsets, host_offsets, call);
-  if (status != PHIBAL_OK || host_offsets[ffn->experts] == 0) return status;
-  if (!w_down || !h || !y) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
-  const int64_t d = ffn->width, f = ffn->hidden, rows = host_offsets[ffn->experts];
-  const product_groups groups = {ffn->experts, offsets, host_offsets};
-  status = phibal_cuda_ffn_gate_up(ffn, type, offsets, host_offsets, x, w_gate, w_up, a, b, call);
-  if (status == PHIBAL_OK)
-    status = phibal_cuda_activate(ffn->activation, type, rows * f, a, b, h, call);
-  const product outward = {PRODUCT_FORWARD, type, type, d, f, h, w_down, y, false};
-  return status == PHIBAL_OK ? products_grouped(name, outward, groups, call) : status;
+  const phibal_cuda_groups groups = {offsets, host_offsets, 0};
+  if (!host_offsets)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "expert FFN: null shape or offsets");
+  return phibal_cuda_ffn_forward_groups(ffn, type, &groups, x, w_gate, w_up, w_down, a, b, h, y,
+                                        call);
+}
+
+/* Every address as one number's bits. */
+int phibal_cuda_ffn_sizes_on_device(const phibal_ffn *ffn, phibal_rows type, int64_t most,
+                                    uintptr_t places, const phibal_cuda *call) {
+  const int64_t d = ffn->width, f = ffn->hidden;
+  void *const at = (void *)places;
+  const int64_t *none = nullptr;
+  const product_groups groups = {ffn->experts, none, none, most};
+  const product products[] = {
+      {PRODUCT_FORWARD, type, type, f, d, at, at, at, false},
+      {PRODUCT_FORWARD, type, type, d, f, at, at, at, false},
+      {PRODUCT_INPUT_GRADIENT, type, type, d, f, at, at, at, false},
+      {PRODUCT_INPUT_GRADIENT, type, type, f, d, at, at, at, false},
+      {PRODUCT_INPUT_GRADIENT, type, type, f, d, at, at, at, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, at, at, at, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, at, at, at, true},
+  };
+  for (const product &p : products)
+    if (!products_sizes_on_device(p, groups, call)) return 0;
+  return 1;
 }
 
 /* The products behind the activation: a and b are their gradients now. x has been read where
@@ -115,13 +163,16 @@ phibal_status phibal_cuda_ffn_backward(const phibal_ffn *ffn, phibal_rows type,
                                        float *w_gate_gradient, float *w_up_gradient,
                                        float *w_down_gradient, const phibal_cuda *call) {
   const char *name = "expert FFN backward";
-  phibal_status status = ffn_check(name, ffn, type, offsets, host_offsets, call);
+  if (!host_offsets)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null shape or offsets", name);
+  const phibal_cuda_groups at = {offsets, host_offsets, 0};
+  phibal_status status = ffn_check(name, ffn, type, &at, call);
   if (status != PHIBAL_OK || host_offsets[ffn->experts] == 0) return status;
   if (!x || !w_gate || !w_up || !w_down || !a || !b || !h || !y_gradient || !h_gradient ||
       !x_gradient || !w_gate_gradient || !w_up_gradient || !w_down_gradient)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
   const int64_t d = ffn->width, f = ffn->hidden, rows = host_offsets[ffn->experts];
-  const product_groups groups = {ffn->experts, offsets, host_offsets};
+  const product_groups groups = groups_of(ffn, &at);
   const product first = {
       PRODUCT_INPUT_GRADIENT, type, type, d, f, y_gradient, w_down, h_gradient, false};
   status = products_grouped(name, first, groups, call);
@@ -134,19 +185,22 @@ phibal_status phibal_cuda_ffn_backward(const phibal_ffn *ffn, phibal_rows type,
 }
 
 phibal_status phibal_cuda_ffn_backward_recompute(
-    const phibal_ffn *ffn, phibal_rows type, const int64_t *offsets, const int64_t *host_offsets,
+    const phibal_ffn *ffn, phibal_rows type, const phibal_cuda_groups *at,
     const phibal_cuda_routes *routes, const void *x, const void *w_gate, const void *w_up,
     const void *w_down, void *a, void *b, const void *y_gradient, void *h_gradient,
     void *x_gradient, float *w_gate_gradient, float *w_up_gradient, float *w_down_gradient,
     const phibal_cuda *call) {
   const char *name = "expert FFN backward";
-  phibal_status status = ffn_check(name, ffn, type, offsets, host_offsets, call);
+  phibal_status status = ffn_check(name, ffn, type, at, call);
   if (status != PHIBAL_OK) return status;
-  const int64_t d = ffn->width, f = ffn->hidden, rows = host_offsets[ffn->experts];
+  if (!at->host_offsets && !routes)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: neither offsets on the host nor routes",
+                             name);
+  const int64_t d = ffn->width, f = ffn->hidden, rows = rows_at_most(ffn, at);
   if (rows > 0 && (!x || !w_gate || !w_up || !w_down || !a || !b || !y_gradient || !h_gradient ||
                    !x_gradient || !w_gate_gradient || !w_up_gradient || !w_down_gradient))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
-  const product_groups groups = {ffn->experts, offsets, host_offsets};
+  const product_groups groups = groups_of(ffn, at);
   const product first = {
       PRODUCT_INPUT_GRADIENT, type, type, d, f, y_gradient, w_down, h_gradient, false};
   status = products_grouped(name, first, groups, call);

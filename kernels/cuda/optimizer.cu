@@ -129,6 +129,23 @@ phibal_status phibal_cuda_gradient_norm(int64_t blocks, const int64_t *begin,
                              : status;
 }
 
+static __global__ void __launch_bounds__(WARP)
+    stop_kernel(int32_t n, const uint64_t *failures, float *gradient) {
+  int failed = 0;
+  for (int32_t i = (int32_t)threadIdx.x; i < n; i += WARP) failed |= failures[i] != UINT64_MAX;
+  if (__any_sync(ALL_LANES, failed) && threadIdx.x == 0) *gradient = core_float(0x7fc00000u);
+}
+
+phibal_status phibal_cuda_stop_on_failure(int32_t n, const uint64_t *failures, float *gradient,
+                                          const phibal_cuda *call) {
+  const char *name = "stop on failure";
+  if (n < 0 || !failures || !gradient)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d places, or a null array", name, n);
+  phibal_status status = call_check(name, call, 0);
+  launch_shape one = {1, WARP, 0};
+  return status == PHIBAL_OK ? launch(name, stop_kernel, one, call, n, failures, gradient) : status;
+}
+
 typedef struct update_arguments {
   phibal_cuda_adamw step;
   const double *norm;

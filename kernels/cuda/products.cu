@@ -2,7 +2,8 @@
      y^T  = w x^T      (w transposed)       out by n
      dx^T = w^T dy^T                        in by n
      dw^T = x^T dy     (dy transposed)      in by out
-   and the pointers of the experts that have rows, which a block finds on the device. */
+   and the pointers of the experts that have rows, which a block finds on the device; or those of
+   all experts with their sizes, where the library reads sizes there. */
 #include "products.h"
 #include "trainer.h"
 
@@ -14,14 +15,22 @@ typedef struct pointer_arguments {
   const int64_t *offsets;
   unsigned char *base[3];
   int64_t by_row[3], by_expert[3]; /* bytes */
-  unsigned char **pointers;        /* [3][E], those of experts with rows one after another */
+  unsigned char **pointers;        /* [3][E'], those of experts with rows one after another */
+  int32_t *sizes;                  /* null, or [3][E]: rows, out and in, and pointers of all */
+  int32_t out, in;
 } pointer_arguments;
+
+/* E', even: cuBLASLt wants arrays of pointers to begin at multiples of 16 bytes. */
+static __host__ __device__ int32_t pointer_stride(int32_t experts) {
+  return experts + experts % 2;
+}
 
 static __global__ void __launch_bounds__(POINTER_THREADS) pointer_kernel(pointer_arguments a) {
   SHARED_ARRAY(int32_t, part, WARP);
   const int e = (int)threadIdx.x, warp = e / WARP, lane = e % WARP;
   const int64_t first = e < a.experts ? a.offsets[e] : 0;
-  const bool filled = e < a.experts && a.offsets[e + 1] > first;
+  const int64_t rows = e < a.experts ? a.offsets[e + 1] - first : 0;
+  const bool filled = a.sizes ? e < a.experts : rows > 0;
   const unsigned ballot = __ballot_sync(ALL_LANES, filled);
   if (lane == 0) part[warp] = __popc(ballot);
   __syncthreads();
@@ -30,7 +39,12 @@ static __global__ void __launch_bounds__(POINTER_THREADS) pointer_kernel(pointer
   for (int w = 0; w < warp; w++) place += part[w];
 #pragma unroll
   for (int i = 0; i < 3; i++)
-    a.pointers[i * a.experts + place] = a.base[i] + first * a.by_row[i] + e * a.by_expert[i];
+    a.pointers[i * pointer_stride(a.experts) + place] =
+        a.base[i] + first * a.by_row[i] + e * a.by_expert[i];
+  if (!a.sizes) return;
+  a.sizes[e] = (int32_t)rows;
+  a.sizes[a.experts + e] = a.out;
+  a.sizes[2 * a.experts + e] = a.in;
 }
 
 static int64_t bytes_of(phibal_rows type) {
@@ -62,6 +76,8 @@ static pointer_arguments pointers_of(const product &p, const product_groups &gro
   a.base[1] = (unsigned char *)p.rows;
   a.base[2] = (unsigned char *)p.result;
   a.pointers = (unsigned char **)call->workspace;
+  if (!groups.host_offsets) a.sizes = (int32_t *)(a.pointers + 3 * pointer_stride(groups.experts));
+  a.out = (int32_t)p.out, a.in = (int32_t)p.in;
   switch (p.form) {
   case PRODUCT_FORWARD:
     a.by_expert[0] = weights * size, a.by_row[1] = p.in * size, a.by_row[2] = p.out * result;
@@ -105,7 +121,34 @@ static phibal_status separate(const char *name, const product &p, const product_
 }
 
 size_t products_workspace(int32_t experts) {
-  return experts > 0 ? 3 * sizeof(void *) * (size_t)experts : 0;
+  if (experts < 1) return 0;
+  return 3 * sizeof(void *) * (size_t)pointer_stride(experts) +
+         3 * sizeof(int32_t) * (size_t)experts;
+}
+
+/* The product of all experts: which of m, n and k are the rows, `out` and `in` is as for one. */
+static library_ragged ragged_of(const product &p, const product_groups &groups,
+                                const pointer_arguments &a) {
+  const int32_t *rows = a.sizes, *out = a.sizes + groups.experts, *in = out + groups.experts;
+  const int64_t some = groups.most / groups.experts;
+  const library_product average = library_product_of(p, some < 1 ? 1 : some);
+  switch (p.form) {
+  case PRODUCT_FORWARD:
+    return {average, groups.experts, out, rows, in, in, in, out};
+  case PRODUCT_INPUT_GRADIENT:
+    return {average, groups.experts, in, rows, out, in, out, in};
+  default:
+    return {average, groups.experts, in, out, rows, in, out, in};
+  }
+}
+
+bool products_sizes_on_device(const product &p, const product_groups &groups,
+                              const phibal_cuda *call) {
+  if (!call || !call->products || p.out > INT32_MAX || p.in > INT32_MAX ||
+      groups.most > INT32_MAX || groups.experts < 1)
+    return false;
+  const pointer_arguments a = pointers_of(p, groups, call);
+  return library_takes_ragged(ragged_of(p, groups, a), library_types_of(p), places_of(a), call);
 }
 
 phibal_status products_check(const char *name, const phibal_cuda *call, size_t bytes) {
@@ -120,6 +163,21 @@ phibal_status products_grouped(const char *name, const product &p, const product
                                const phibal_cuda *call) {
   phibal_status status = products_check(name, call, products_workspace(groups.experts));
   if (status != PHIBAL_OK) return status;
+  if (!groups.host_offsets) {
+    if (!products_sizes_on_device(p, groups, call))
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: the library of products needs the experts' offsets on the host",
+                               name);
+    const pointer_arguments all = pointers_of(p, groups, call);
+    launch_shape block = {1, (groups.experts + WARP - 1) / WARP * WARP, 0};
+    status = launch(name, pointer_kernel, block, call, all);
+    if (status != PHIBAL_OK) return status;
+    unsigned char **const at = all.pointers;
+    const int32_t stride = pointer_stride(groups.experts);
+    return library_make_ragged(name, ragged_of(p, groups, all), library_types_of(p),
+                               (const void *const *)at, (const void *const *)(at + stride),
+                               (void *const *)(at + 2 * stride), call);
+  }
   library_product each[POINTER_THREADS];
   int32_t count = 0;
   for (int32_t e = 0; e < groups.experts; e++) {
@@ -133,9 +191,10 @@ phibal_status products_grouped(const char *name, const product &p, const product
   launch_shape one = {1, (groups.experts + WARP - 1) / WARP * WARP, 0};
   status = launch(name, pointer_kernel, one, call, a);
   if (status != PHIBAL_OK) return status;
+  const int32_t stride = pointer_stride(groups.experts);
   return library_grouped(name, count, each, library_types_of(p), (const void *const *)a.pointers,
-                         (const void *const *)(a.pointers + groups.experts),
-                         (void *const *)(a.pointers + 2 * groups.experts), call);
+                         (const void *const *)(a.pointers + stride),
+                         (void *const *)(a.pointers + 2 * stride), call);
 }
 
 phibal_status products_dense(const char *name, const product &p, int64_t rows, const void *to,

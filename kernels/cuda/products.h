@@ -33,7 +33,8 @@ struct product {
    leaves its result as it is. */
 struct product_groups {
   int32_t experts;
-  const int64_t *offsets, *host_offsets; /* [E+1], the same numbers */
+  const int64_t *offsets, *host_offsets; /* [E+1], the same numbers; host_offsets may be null: */
+  int64_t most;                          /* then there are at most so many rows */
 };
 
 /* As call_check, and whether the call has the library of products. */
@@ -42,6 +43,9 @@ phibal_status products_check(const char *name, const phibal_cuda *call, size_t b
 size_t products_workspace(int32_t experts);
 phibal_status products_grouped(const char *name, const product &p, const product_groups &groups,
                                const phibal_cuda *call);
+/* Whether host_offsets may be null for p. */
+bool products_sizes_on_device(const product &p, const product_groups &groups,
+                              const phibal_cuda *call);
 /* `to`: what p.add adds to, as long and of the type of the result; it may be that. No workspace. */
 phibal_status products_dense(const char *name, const product &p, int64_t rows, const void *to,
                              const phibal_cuda *call);
@@ -66,6 +70,21 @@ bool library_groups(const library_types &types, uintptr_t places);
 phibal_status library_grouped(const char *name, int32_t count, const library_product *each,
                               library_types types, const void *const *a, const void *const *b,
                               void *const *c, const phibal_cuda *call);
+/* The same of all experts, where the side of length `rows` is the expert's number of rows and is on
+   the device as the others are: `m`, `n` and `k` there are numbers of [experts], an expert without
+   rows having 0 of them. `average`: what the sides are about. Leading dimensions are the other
+   sides, since no matrix has its rows side by side. */
+struct library_ragged {
+  library_product average; /* its ld* are those of all */
+  int32_t experts;
+  const int32_t *m, *n, *k, *lda, *ldb, *ldc; /* device */
+};
+/* Whether the library makes such products: bfloat16 alone, at multiples of 16 bytes. */
+bool library_takes_ragged(const library_ragged &p, const library_types &types, uintptr_t places,
+                          const phibal_cuda *call);
+phibal_status library_make_ragged(const char *name, const library_ragged &p, library_types types,
+                                  const void *const *a, const void *const *b, void *const *c,
+                                  const phibal_cuda *call);
 /* Each by itself, in no order; a, b, c are arrays of pointers on the host. */
 phibal_status library_separate(const char *name, int32_t count, const library_product *each,
                                library_types types, const void *const *a, const void *const *b,

@@ -2,11 +2,14 @@
    call's stream, with memory taken once, so that a step allocates nothing; binary32 sums, no
    TensorFloat-32. Compiled and linked where nvcc is; nothing of this file has run yet.
 
-   cublasGemmGroupedBatchedEx takes the sizes of groups from the host and the pointers from the
-   device. It has no bfloat16 product with a binary32 result, which the gradients of weights are:
-   those are made each by itself, over several streams that wait for the call's and that the call's
-   waits for. One of 768 by 1024 has 32 tiles for 132 multiprocessors, so four run beside each
-   other. Each stream has a handle and a workspace of its own. */
+   From 13.4 on cuBLASLt has grouped products whose sizes are on the device too, on compute
+   capability 9 with one alpha and beta for all; they are experimental there, 13.7.0 to 13.8.0 have
+   spoilt results of separate matrices by the account of another library's authors, and are not
+   asked. Elsewhere cublasGemmGroupedBatchedEx takes the sizes of groups from the host and the
+   pointers from the device. It has no bfloat16 product with a binary32 result, which the gradients
+   of weights are: those are made each by itself, over several streams that wait for the call's and
+   that the call's waits for. One of 768 by 1024 has 32 tiles for 132 multiprocessors, so four run
+   beside each other. Each stream has a handle and a workspace of its own. */
 #include "products.h"
 
 #include <cublasLt.h>
@@ -18,26 +21,31 @@ namespace {
 constexpr size_t LIBRARY_BYTES = (size_t)64
                                  << 20; /* of which cuBLAS has half; Hopper wants 32 MiB */
 constexpr int PLANS = 64;
-constexpr int SIDES = 4; /* streams for products that are made each by itself */
+constexpr size_t SCALARS_BYTES = 256; /* 0 and 1 on the device */
+constexpr int SIDES = 4;              /* streams for products that are made each by itself */
 constexpr size_t SIDE_BYTES = (size_t)32 << 20;
 
-/* An algorithm that the heuristic has found for a dense product. */
+/* An algorithm that the heuristic has found for a dense product, or for a ragged one of so many
+   experts, whose average `shape` is. */
 struct plan {
   library_product shape;
   library_types types;
   uint32_t alignment;
   cublasLtMatmulAlgo_t algorithm;
+  int32_t experts;
 };
 
 struct library {
   cublasHandle_t blas;
   cublasLtHandle_t lt;
-  void *workspace; /* LIBRARY_BYTES, then SIDE_BYTES for each side */
+  void *workspace; /* LIBRARY_BYTES, then SIDE_BYTES for each side, then SCALARS_BYTES */
+  bool reads_sizes;
+  const float *scalars; /* device: 0 and 1 */
   cublasHandle_t side[SIDES];
   cudaStream_t stream[SIDES];
   cudaEvent_t begun, done[SIDES];
-  int plans;
-  plan planned[PLANS];
+  int plans, ragged_plans;
+  plan planned[PLANS], ragged[PLANS];
   /* The grouped call's arrays. */
   cublasOperation_t a_operation[PHIBAL_MAX_EXPERTS], b_operation[PHIBAL_MAX_EXPERTS];
   int m[PHIBAL_MAX_EXPERTS], n[PHIBAL_MAX_EXPERTS], k[PHIBAL_MAX_EXPERTS];
@@ -137,7 +145,7 @@ cublasStatus_t plan_find(library *l, const library_product &p, const library_typ
   if (status == CUBLAS_STATUS_SUCCESS && found == 0) status = CUBLAS_STATUS_NOT_SUPPORTED;
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   *algorithm = result.algo;
-  if (l->plans < PLANS) l->planned[l->plans++] = {p, types, alignment, result.algo};
+  if (l->plans < PLANS) l->planned[l->plans++] = {p, types, alignment, result.algo, 0};
   return status;
 }
 
@@ -164,6 +172,23 @@ phibal_status sides_create(const char *name, library *l) {
   return error != cudaSuccess ? cuda_failed(name, error) : failed(name, status);
 }
 
+/* Whether cuBLASLt takes sizes from the device, and the scalars that it then takes from there. */
+phibal_status sizes_create(const char *name, library *l) {
+  int device = 0, major = 0;
+  float *scalars = (float *)((unsigned char *)l->workspace + LIBRARY_BYTES + SIDES * SIDE_BYTES);
+  static const float values[2] = {0.0f, 1.0f};
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (error == cudaSuccess)
+    error = cudaMemcpy(scalars, values, sizeof values, cudaMemcpyHostToDevice);
+  const size_t version = cublasLtGetVersion();
+  l->scalars = scalars;
+  l->reads_sizes = CUBLAS_VERSION >= 130400 && version >= 130400 &&
+                   !(version >= 130700 && version < 130801) && major == 9;
+  return cuda_failed(name, error);
+}
+
 } // namespace
 
 phibal_status phibal_cuda_products_create(phibal_cuda *call) {
@@ -172,7 +197,7 @@ phibal_status phibal_cuda_products_create(phibal_cuda *call) {
   library *l = new (std::nothrow) library();
   if (!l) return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no memory", name);
   call->products = l;
-  const size_t bytes = LIBRARY_BYTES + SIDES * SIDE_BYTES;
+  const size_t bytes = LIBRARY_BYTES + SIDES * SIDE_BYTES + SCALARS_BYTES;
   if (cudaMalloc(&l->workspace, bytes) != cudaSuccess) {
     phibal_cuda_products_destroy(call);
     return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no device memory for %zu bytes", name,
@@ -186,6 +211,7 @@ phibal_status phibal_cuda_products_create(phibal_cuda *call) {
     status = cublasSetWorkspace(l->blas, l->workspace, LIBRARY_BYTES / 2);
   phibal_status result = failed(name, status);
   if (result == PHIBAL_OK) result = sides_create(name, l);
+  if (result == PHIBAL_OK) result = sizes_create(name, l);
   if (result != PHIBAL_OK) phibal_cuda_products_destroy(call);
   return result;
 }
@@ -229,6 +255,113 @@ phibal_status library_grouped(const char *name, int32_t count, const library_pro
       l->lda, b, type_of(types.in), l->ldb, l->beta, c, type_of(types.out), l->ldc, count, l->size,
       CUBLAS_COMPUTE_32F);
   return failed(name, status);
+}
+
+#if CUBLAS_VERSION >= 130400
+namespace {
+
+/* The matrices of a ragged product as cuBLASLt has them, and the first algorithm for it. The
+   average sizes only guide its choice. */
+struct ragged_description {
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+  cublasLtMatmulPreference_t preference = nullptr;
+  cublasLtMatmulAlgo_t algorithm;
+  cublasStatus_t status;
+  ragged_description(library *l, const library_ragged &p, const library_types &types) {
+    const library_product &one = p.average;
+    const cublasOperation_t ta = operation_of(one.a_transposed),
+                            tb = operation_of(one.b_transposed);
+    const cublasLtPointerMode_t mode = CUBLASLT_POINTER_MODE_DEVICE;
+    const uint32_t rows = (uint32_t)one.m, columns = (uint32_t)one.n, sum = (uint32_t)one.k;
+    const uint32_t alignment = 16;
+    status = cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta));
+    good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb));
+    good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_POINTER_MODE, &mode,
+                                        sizeof mode));
+    good(cublasLtGroupedMatrixLayoutCreate(&a, type_of(types.in), p.experts,
+                                           one.a_transposed ? p.k : p.m,
+                                           one.a_transposed ? p.m : p.k, p.lda));
+    good(cublasLtGroupedMatrixLayoutCreate(&b, type_of(types.in), p.experts,
+                                           one.b_transposed ? p.n : p.k,
+                                           one.b_transposed ? p.k : p.n, p.ldb));
+    good(cublasLtGroupedMatrixLayoutCreate(&c, type_of(types.out), p.experts, p.m, p.n, p.ldc));
+    for (int i = 0; i < l->ragged_plans && status == CUBLAS_STATUS_SUCCESS; i++)
+      if (l->ragged[i].experts == p.experts && same_plan(l->ragged[i], one, types, alignment)) {
+        algorithm = l->ragged[i].algorithm;
+        return;
+      }
+    const size_t bytes = LIBRARY_BYTES / 2;
+    cublasLtMatmulHeuristicResult_t result = {};
+    int found = 0;
+    good(cublasLtMatmulPreferenceCreate(&preference));
+    good(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                              &bytes, sizeof bytes));
+    good(cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_ROWS, &rows, sizeof rows));
+    good(cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_COLS, &columns, sizeof columns));
+    good(cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_GROUPED_AVERAGE_REDUCTION_DIM, &sum, sizeof sum));
+    for (cublasLtMatmulPreferenceAttributes_t matrix :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      good(cublasLtMatmulPreferenceSetAttribute(preference, matrix, &alignment, sizeof alignment));
+    good(cublasLtMatmulAlgoGetHeuristic(l->lt, operation, a, b, c, c, preference, 1, &result,
+                                        &found));
+    if (status == CUBLAS_STATUS_SUCCESS && found == 0) status = CUBLAS_STATUS_NOT_SUPPORTED;
+    if (status != CUBLAS_STATUS_SUCCESS) return;
+    algorithm = result.algo;
+    if (l->ragged_plans < PLANS)
+      l->ragged[l->ragged_plans++] = {one, types, alignment, algorithm, p.experts};
+  }
+  ~ragged_description() {
+    if (preference) cublasLtMatmulPreferenceDestroy(preference);
+    if (c) cublasLtMatrixLayoutDestroy(c);
+    if (b) cublasLtMatrixLayoutDestroy(b);
+    if (a) cublasLtMatrixLayoutDestroy(a);
+    if (operation) cublasLtMatmulDescDestroy(operation);
+  }
+  void good(cublasStatus_t s) {
+    if (status == CUBLAS_STATUS_SUCCESS) status = s;
+  }
+};
+
+} // namespace
+#endif
+
+/* An algorithm is asked for here, so that a step does not find that there is none. */
+bool library_takes_ragged(const library_ragged &p, const library_types &types, uintptr_t places,
+                          const phibal_cuda *call) {
+  library *l = (library *)call->products;
+  if (!l->reads_sizes || types.in != PHIBAL_ROWS_BF16 || places % 16 || too_large(p.average))
+    return false;
+#if CUBLAS_VERSION >= 130400
+  return ragged_description(l, p, types).status == CUBLAS_STATUS_SUCCESS;
+#else
+  return false;
+#endif
+}
+
+phibal_status library_make_ragged(const char *name, const library_ragged &p, library_types types,
+                                  const void *const *a, const void *const *b, void *const *c,
+                                  const phibal_cuda *call) {
+#if CUBLAS_VERSION >= 130400
+  library *l = (library *)call->products;
+  const float *alpha = l->scalars + 1, *beta = l->scalars + (types.beta != 0.0f ? 1 : 0);
+  ragged_description d(l, p, types);
+  cublasStatus_t status = d.status;
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = cublasLtMatmul(l->lt, d.operation, alpha, (const void *)a, d.a, (const void *)b, d.b,
+                            beta, (const void *)c, d.c, (void *)c, d.c, &d.algorithm,
+                            (unsigned char *)l->workspace + LIBRARY_BYTES / 2, LIBRARY_BYTES / 2,
+                            (cudaStream_t)call->stream);
+  return failed(name, status);
+#else
+  (void)p, (void)types, (void)a, (void)b, (void)c, (void)call;
+  return failed(name, CUBLAS_STATUS_NOT_SUPPORTED);
+#endif
 }
 
 phibal_status library_separate(const char *name, int32_t count, const library_product *each,

@@ -56,18 +56,39 @@ typedef struct phibal_cuda_routes {
   float *gate_gradient; /* [T][k] out: <dL/dy of the token, W_down h of the row>; 0 without a row */
 } phibal_cuda_routes;
 
-/* a and b of phibal_cuda_ffn_forward, to the bit, and nothing else. */
+/* Where the experts' rows lie: offsets [E+1] on the device. host_offsets: the same numbers on the
+   host; or null, and then the products read their sizes on the device, where there are at most
+   `most` rows (phibal_cuda_ffn_sizes_on_device). */
+typedef struct phibal_cuda_groups {
+  const int64_t *offsets, *host_offsets;
+  int64_t most;
+} phibal_cuda_groups;
+
+/* Whether the library of products takes the sizes of all products of this FFN from the device.
+   `places`: the bits of all addresses that the products will get. Where it does not (cuBLAS before
+   13.4, devices other than compute capability 9, binary32, places that are no multiples of 16
+   bytes), cublasGemmGroupedBatchedEx and cublasGemmEx need host_offsets. */
+int phibal_cuda_ffn_sizes_on_device(const phibal_ffn *ffn, phibal_rows type, int64_t most,
+                                    uintptr_t places, const phibal_cuda *call);
+
+/* phibal_cuda_ffn_forward, where host_offsets may be null. */
+phibal_status phibal_cuda_ffn_forward_groups(const phibal_ffn *ffn, phibal_rows type,
+                                             const phibal_cuda_groups *groups, const void *x,
+                                             const void *w_gate, const void *w_up,
+                                             const void *w_down, void *a, void *b, void *h, void *y,
+                                             const phibal_cuda *call);
+/* a and b of that, to the bit, and nothing else. */
 phibal_status phibal_cuda_ffn_gate_up(const phibal_ffn *ffn, phibal_rows type,
-                                      const int64_t *offsets, const int64_t *host_offsets,
-                                      const void *x, const void *w_gate, const void *w_up, void *a,
-                                      void *b, const phibal_cuda *call);
+                                      const phibal_cuda_groups *groups, const void *x,
+                                      const void *w_gate, const void *w_up, void *a, void *b,
+                                      const phibal_cuda *call);
 /* (E6): (E3) and (E5) at once where the forward pass kept a and b alone, in the same calls and
    types as phibal_cuda_ffn_backward: h is made again, and the experts' outputs are not needed. Row
    n, of slot s, was weighted by gate s; y_gradient [N][d] are the tokens' gradients, gathered,
    without gates. h_gradient [N][f] is scratch; x_gradient may be x. `routes` may be null: gates
    of 1. Bounds: (E6b) at the head of ffn.cu. */
 phibal_status phibal_cuda_ffn_backward_recompute(
-    const phibal_ffn *ffn, phibal_rows type, const int64_t *offsets, const int64_t *host_offsets,
+    const phibal_ffn *ffn, phibal_rows type, const phibal_cuda_groups *groups,
     const phibal_cuda_routes *routes, const void *x, const void *w_gate, const void *w_up,
     const void *w_down, void *a, void *b, const void *y_gradient, void *h_gradient,
     void *x_gradient, float *w_gate_gradient, float *w_up_gradient, float *w_down_gradient,
@@ -78,6 +99,16 @@ phibal_status phibal_cuda_ffn_backward_recompute(
 phibal_status phibal_cuda_activate_backward_recompute(
     phibal_activation activation, phibal_rows type, int64_t rows, int64_t hidden,
     const phibal_cuda_routes *routes, void *a, void *b, void *h_gradient, const phibal_cuda *call);
+
+/* phibal_cuda_gather of *count rows, and phibal_cuda_activate of *count rows of `hidden` numbers:
+   count is on the device, and at most `most`. */
+phibal_status phibal_cuda_gather_counted(const int64_t *count, int64_t most, int32_t active,
+                                         int64_t width, phibal_rows type, const int64_t *source,
+                                         const void *x, void *gathered, const phibal_cuda *call);
+phibal_status phibal_cuda_activate_counted(phibal_activation activation, phibal_rows type,
+                                           const int64_t *count, int64_t most, int64_t hidden,
+                                           const void *a, const void *b, void *h,
+                                           const phibal_cuda *call);
 
 /* As rope_apply: turns n numbers of each of `heads` heads in place, the pairs (x_i, x_(i + n/2)),
    or (x_2i, x_(2i+1)) where they are interleaved; row i is at position i % sequence. Strides are in
@@ -137,6 +168,11 @@ phibal_status phibal_cuda_gradient_blocks(int64_t blocks, const int64_t *begin,
                                           const phibal_cuda *call);
 phibal_status phibal_cuda_gradient_norm_of(int64_t blocks, const double *sums, const int64_t *index,
                                            double *norm, const phibal_cuda *call);
+
+/* *gradient becomes NaN where one of failures [n] is set: the norm is none then, and no parameter
+   is updated, whichever rank has failed. */
+phibal_status phibal_cuda_stop_on_failure(int32_t n, const uint64_t *failures, float *gradient,
+                                          const phibal_cuda *call);
 
 /* One AdamW step on all parameters in one launch, with the bits of optimizer_update. */
 typedef struct phibal_cuda_adamw {
@@ -223,10 +259,32 @@ phibal_status phibal_cuda_linear_weight_gradient(int64_t rows, int64_t out, int6
                                                  const void *x, float *w_gradient,
                                                  const phibal_cuda *call);
 
-/* Device memory, aligned to 256 bytes; null if it is refused. Copies between any two places and
-   zeros are in the call's stream: host memory has to stay until phibal_cuda_wait. */
+/* A stream of the call's own, which waits for no other. The default stream, null, cannot be
+   captured. */
+phibal_status phibal_cuda_stream_create(phibal_cuda *call);
+void phibal_cuda_stream_destroy(phibal_cuda *call);
+
+/* Between _begin and _end nothing runs: what is started in the call's stream becomes a graph, which
+   _launch runs as often as it is asked to. What the host reads of the device, or the device of host
+   memory that is not pinned, has no place in a graph: waiting, allocating and such copies fail, and
+   so does _end after them. */
+typedef struct phibal_cuda_graph phibal_cuda_graph;
+phibal_status phibal_cuda_capture_begin(const phibal_cuda *call);
+phibal_status phibal_cuda_capture_end(const phibal_cuda *call, phibal_cuda_graph **graph);
+phibal_status phibal_cuda_graph_launch(const phibal_cuda_graph *graph, const phibal_cuda *call);
+void phibal_cuda_graph_destroy(phibal_cuda_graph *graph);
+
+/* n places for failures, empty; and what one of them says, PHIBAL_OK if it is empty. */
+phibal_status phibal_cuda_expect_all(int32_t n, uint64_t *failures, const phibal_cuda *call);
+phibal_status phibal_cuda_failure(uint64_t failure);
+
+/* Device memory, aligned to 256 bytes, and pinned memory of the host, which the device copies
+   without the host's help; null if it is refused. Copies between any two places and zeros are in
+   the call's stream: host memory has to stay until phibal_cuda_wait. */
 void *phibal_cuda_allocate(size_t bytes);
 void phibal_cuda_free(void *p);
+void *phibal_cuda_allocate_host(size_t bytes);
+void phibal_cuda_free_host(void *p);
 phibal_status phibal_cuda_copy(void *to, const void *from, size_t bytes, const phibal_cuda *call);
 /* `rows` rows of `bytes` bytes; strides in bytes. */
 phibal_status phibal_cuda_copy_rows(int64_t rows, size_t bytes, void *to, size_t to_stride,

@@ -44,11 +44,37 @@ static phibal_status check(const model *m, model_precision precision) {
   return PHIBAL_OK;
 }
 
+/* Waits for the stream. */
+static phibal_status wait_for(device *d) {
+  phibal_status status =
+      d->ranks ? d->library.ranks_wait(d->ranks, &d->call) : d->library.wait(&d->call);
+  d->waited = true;
+  return check_call(d, status);
+}
+
+/* What of a device's results came to the host. */
+static const void *come(const device *d, const void *result) {
+  return d->host_results + ((const unsigned char *)result - d->results);
+}
+
+/* What data has broken, by the failures that came to the host. */
+static phibal_status broken(const device *d) {
+  const uint64_t *failures = come(d, d->failures);
+  for (int32_t i = 0; i < d->model.config.layers + 2; i++) {
+    const phibal_status status = d->library.failure(failures[i]);
+    if (!status) continue;
+    if (i >= d->model.config.layers) return check_call(d, status);
+    return phibal_status_set(status, "%s: layer %d: %s", d->name, i, d->library.message());
+  }
+  return PHIBAL_OK;
+}
+
 phibal_status device_result(device *d) {
-  phibal_status status = PHIBAL_OK;
-  if (d->ranks) status = d->library.ranks_wait(d->ranks, &d->call);
-  RUN(d->library.result(&d->call));
-  return status;
+  phibal_status status = check_call(
+      d, d->library.copy((void *)come(d, d->failures), d->failures,
+                         sizeof *d->failures * (size_t)(d->model.config.layers + 2), &d->call));
+  RUN(wait_for(d));
+  return status ? status : broken(d);
 }
 
 static void model_on_device(device *d, const model *host, model_precision precision) {
@@ -90,16 +116,12 @@ static phibal_status push(device *d) {
 static phibal_status create_host_side(device *d) {
   model *m = &d->model;
   const size_t L = (size_t)m->config.layers, calls = (size_t)d->most_calls;
-  const size_t tokens = (size_t)m->batch * (size_t)m->config.sequence;
   m->weights.layers = calloc(L, sizeof *m->weights.layers);
   m->weight_gradients.layers = calloc(L, sizeof *m->weight_gradients.layers);
   m->layers = calloc(L, sizeof *m->layers);
-  d->host_mask = malloc(tokens);
-  d->host_offsets = calloc(L * (size_t)(m->config.experts + 1), sizeof *d->host_offsets);
-  d->host_losses = calloc(2 * calls * (size_t)(m->moe_layers + 1), sizeof *d->host_losses);
+  d->inputs = calloc(calls + 1, sizeof *d->inputs);
   d->shares = calloc(calls + 1, sizeof *d->shares);
-  if (m->weights.layers && m->weight_gradients.layers && m->layers && d->host_mask &&
-      d->host_offsets && d->host_losses && d->shares)
+  if (m->weights.layers && m->weight_gradients.layers && m->layers && d->inputs && d->shares)
     return PHIBAL_OK;
   return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: out of memory", d->name);
 }
@@ -134,10 +156,12 @@ phibal_status device_create(const char *kind, model *m, optimizer *o, model_prec
   d->block_count = optimizer_blocks(o->tensor_count, o->tensors);
   d->step = device_adamw(&o->config);
   d->starts = (int32_t *)m->starts;
+  d->waited = true;
   model_on_device(d, m, precision);
   status = device_library_open(kind, &d->library);
   RUN(join(d, ranks));
   RUN(check_call(d, d->library.describe(&d->call)));
+  RUN(check_call(d, d->library.stream_create(&d->call)));
   RUN(check_call(d, d->library.products_create(&d->call)));
   const phibal_cuda_attention attention = device_attention(d, d->model.batch);
   if (precision == PRECISION_BFLOAT16)
@@ -162,16 +186,17 @@ const char *device_attention_by(const device *d) {
 
 void device_destroy(device *d) {
   if (!d) return;
+  if (!d->waited) d->library.wait(&d->call); /* what is freed may be on its way */
   device_exchange_destroy(d);
   for (int i = 0; i < 3; i++)
     if (d->memory[i]) d->library.free(d->memory[i]);
   if (d->call.attention) d->library.attention_destroy(&d->call);
   if (d->call.products) d->library.products_destroy(&d->call);
   if (d->ranks) d->library.ranks_destroy(d->ranks);
+  if (d->pinned) d->library.free_host(d->pinned);
+  if (d->call.stream) d->library.stream_destroy(&d->call);
   free(d->shares);
-  free(d->host_losses);
-  free(d->host_offsets);
-  free(d->host_mask);
+  free(d->inputs);
   free(d->model.layers);
   free(d->model.weight_gradients.layers);
   free(d->model.weights.layers);
@@ -196,12 +221,11 @@ phibal_status device_step_begin(device *d, model_batch global) {
   m->global = global;
   m->step = (model_batch){0, 0};
   d->calls = 0;
-  status = l->expect(&d->call);
+  if (!d->waited) status = wait_for(d); /* a step that has failed may still be reading its inputs */
+  device_failures_in(d, m->config.layers);
+  RUN(l->zero(d->results, d->results_bytes, &d->call));
+  RUN(l->expect_all(m->config.layers + 2, d->failures, &d->call));
   RUN(l->zero(m->gradients, sizeof(float) * (size_t)m->parameter_count, &d->call));
-  RUN(zero_loads(d, &d->step_loads));
-  RUN(l->zero(d->losses, sizeof(float) * 2 * (size_t)d->most_calls * (size_t)m->moe_layers,
-              &d->call));
-  RUN(l->zero(d->sums, sizeof *d->sums, &d->call));
   return check_call(d, status);
 }
 
@@ -214,12 +238,14 @@ static phibal_status forward(device *d, int32_t batch) {
                                               m->weights.embedding, m->layers[0].x, &d->call);
   int32_t moe_layer = 0;
   for (int32_t layer = 0; layer < c->layers && !status; layer++) {
+    device_failures_in(d, layer);
     status = device_attention_forward(d, layer, batch);
     float *out = layer + 1 < c->layers ? m->layers[layer + 1].x : m->last;
     RUN(device_ffn_forward(d, layer, moe_layer, batch, out));
     if (status) return phibal_status_set(status, "layer %d: %s", layer, d->library.message());
     if (m->weights.layers[layer].router) moe_layer++;
   }
+  device_failures_in(d, c->layers);
   const phibal_cuda_norm norm = device_norm(d, tokens);
   RUN(l->norm_forward(&norm, m->last, c->width, m->weights.norm, d->rows, m->scratch.output,
                       c->width, m->scratch.output_inverse, &d->call));
@@ -357,20 +383,25 @@ static phibal_status accept(device *d, int32_t batch, const int32_t *tokens,
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "device: isolated documents (model_set_starts) must be set at the "
                              "beginning, for all calls or none");
-  phibal_status status = model_check_call(&m->config, batch, tokens, targets, d->host_mask);
+  const device_input *in = &d->inputs[d->calls];
+  phibal_status status = model_check_call(&m->config, batch, tokens, targets, in->mask);
   if (status) return status;
   const model_batch seen = model_batch_count((int64_t)n, tokens, targets);
   m->step.targets += seen.targets;
   m->step.tokens += seen.tokens;
   d->shares[d->calls] = (double)seen.tokens / (double)m->global.tokens;
-  status = l->copy(d->tokens, tokens, sizeof *tokens * n, &d->call);
-  RUN(l->copy(d->targets, targets, sizeof *targets * n, &d->call));
-  if (d->starts) RUN(l->copy(d->starts, d->host->starts, sizeof *d->starts * n, &d->call));
-  RUN(l->copy(m->scratch.mask, d->host_mask, n, &d->call));
   d->host_dense[1] = (int64_t)n;
-  RUN(l->copy(d->dense_offsets, d->host_dense, sizeof d->host_dense, &d->call));
+  memcpy(in->tokens, tokens, sizeof *tokens * n);
+  memcpy(in->targets, targets, sizeof *targets * n);
+  if (d->starts) memcpy(in->starts, d->host->starts, sizeof *in->starts * n);
+  memcpy(in->dense_offsets, d->host_dense, sizeof d->host_dense);
+  d->waited = false;
+  status = l->copy(d->tokens, in->tokens, sizeof *tokens * n, &d->call);
+  RUN(l->copy(d->targets, in->targets, sizeof *targets * n, &d->call));
+  if (d->starts) RUN(l->copy(d->starts, in->starts, sizeof *d->starts * n, &d->call));
+  RUN(l->copy(m->scratch.mask, in->mask, n, &d->call));
+  RUN(l->copy(d->dense_offsets, in->dense_offsets, sizeof d->host_dense, &d->call));
   RUN(zero_loads(d, &d->call_loads));
-  RUN(l->wait(&d->call)); /* the host's arrays may be used again */
   return check_call(d, status);
 }
 
@@ -408,19 +439,18 @@ static phibal_status finish_balance(device *d) {
   return d->library.balance_step(&b, &d->call);
 }
 
-/* The step's loads, for its metrics. */
-static phibal_status fetch_loads(device *d) {
-  const device_library *l = &d->library;
+/* The step's loads, for its metrics, of what came to the host. */
+static void keep_loads(device *d) {
   const int64_t E = d->model.config.experts;
-  phibal_status status = PHIBAL_OK;
+  const int64_t *tokens = come(d, d->step_loads.tokens), *count = come(d, d->step_loads.count);
+  const uint64_t *probability = come(d, d->step_loads.probability);
   for (int32_t i = 0; i < d->model.moe_layers; i++) {
     phibal_loads *to = &d->host->step_loads[i];
-    RUN(l->copy(&to->tokens, d->step_loads.tokens + i, sizeof to->tokens, &d->call));
-    RUN(l->copy(to->probability, d->step_loads.probability + i * E * PHIBAL_LOAD_LIMBS,
-                sizeof(uint64_t) * (size_t)(E * PHIBAL_LOAD_LIMBS), &d->call));
-    RUN(l->copy(to->count, d->step_loads.count + i * E, sizeof(int64_t) * (size_t)E, &d->call));
+    to->tokens = tokens[i];
+    memcpy(to->probability, probability + i * E * PHIBAL_LOAD_LIMBS,
+           sizeof *probability * (size_t)(E * PHIBAL_LOAD_LIMBS));
+    memcpy(to->count, count + i * E, sizeof *count * (size_t)E);
   }
-  return status;
 }
 
 /* Over the ranks, and the norm. */
@@ -435,45 +465,58 @@ static phibal_status sum_gradients(device *d) {
   return status;
 }
 
-phibal_status device_step_finish(device *d, double lr, model_losses *losses, double *norm) {
+phibal_status device_finish_start(device *d, double lr) {
   const device_library *l = &d->library;
   model *m = &d->model;
+  const optimizer *o = d->optimizer;
+  const int32_t places = m->config.layers + 1; /* without the optimizer's own */
+  d->step.lr = lr;
+  d->step.first_scale = 1.0 / (1.0 - o->beta1_power * o->config.beta1);
+  d->step.second_scale = 1.0 / (1.0 - o->beta2_power * o->config.beta2);
+  phibal_status status = l->stop_on_failure(places, d->failures, m->gradients, &d->call);
+  device_failures_in(d, places);
+  RUN(sum_gradients(d));
+  RUN(l->adamw_update(&d->step, &d->sums->norm, m->gradients, d->first, d->second, m->parameters,
+                      d->narrow, &d->call));
+  RUN(finish_balance(d));
+  RUN(l->copy(d->host_results, d->results, d->results_bytes, &d->call));
+  return check_call(d, status);
+}
+
+phibal_status device_finish_wait(device *d, model_losses *losses, double *norm) {
+  model *m = &d->model;
   optimizer *o = d->optimizer;
-  device_sums sums = {0};
+  phibal_status status = wait_for(d);
+  RUN(broken(d));
+  if (status) return status;
+  keep_loads(d);
+  const device_sums *sums = come(d, d->sums);
+  o->beta1_power *= o->config.beta1;
+  o->beta2_power *= o->config.beta2;
+  m->steps = ++d->host->steps;
+  *losses = (model_losses){
+      .cross_entropy = sums->cross_entropy, .correct = sums->correct, .targets = sums->targets};
+  const float *all = come(d, d->losses);
+  for (int32_t call = 0; call < d->calls; call++)
+    for (int32_t i = 0; i < m->moe_layers; i++) {
+      const float *of_call = all + 2 * (int64_t)call * m->moe_layers;
+      losses->balance += (double)of_call[i] * d->shares[call];
+      losses->z += (double)of_call[m->moe_layers + i] * d->shares[call];
+    }
+  *norm = sums->norm;
+  return PHIBAL_OK;
+}
+
+phibal_status device_step_finish(device *d, double lr, model_losses *losses, double *norm) {
+  model *m = &d->model;
   if (d->host->ranks) {
     d->host->ranks->sum(d->host->ranks->context, &m->step.targets);
     d->host->ranks->sum(d->host->ranks->context, &m->step.tokens);
   }
   phibal_status status = model_check_finish(m->global, m->step);
-  if (status) return status;
-  const double power1 = o->beta1_power * o->config.beta1;
-  const double power2 = o->beta2_power * o->config.beta2;
-  d->step.lr = lr;
-  d->step.first_scale = 1.0 / (1.0 - power1);
-  d->step.second_scale = 1.0 / (1.0 - power2);
-  RUN(sum_gradients(d));
-  RUN(l->adamw_update(&d->step, &d->sums->norm, m->gradients, d->first, d->second, m->parameters,
-                      d->narrow, &d->call));
-  RUN(finish_balance(d));
-  RUN(fetch_loads(d));
-  RUN(l->copy(d->host_losses, d->losses,
-              sizeof(float) * 2 * (size_t)d->calls * (size_t)m->moe_layers, &d->call));
-  RUN(l->copy(&sums, d->sums, sizeof sums, &d->call));
-  RUN(device_result(d));
-  if (status) return check_call(d, status);
-  o->beta1_power = power1;
-  o->beta2_power = power2;
-  m->steps = ++d->host->steps;
-  *losses = (model_losses){
-      .cross_entropy = sums.cross_entropy, .correct = sums.correct, .targets = sums.targets};
-  for (int32_t call = 0; call < d->calls; call++)
-    for (int32_t i = 0; i < m->moe_layers; i++) {
-      const float *of_call = d->host_losses + 2 * (int64_t)call * m->moe_layers;
-      losses->balance += (double)of_call[i] * d->shares[call];
-      losses->z += (double)of_call[m->moe_layers + i] * d->shares[call];
-    }
-  *norm = sums.norm;
-  return PHIBAL_OK;
+  RUN(device_finish_start(d, lr));
+  RUN(device_finish_wait(d, losses, norm));
+  return status;
 }
 
 phibal_status device_fetch(device *d) {

@@ -14,8 +14,10 @@
    Where layers are recomputed, the backward pass makes attention, the FFN's input and its
    pre-activations again, by the same kernels from the same inputs.
 
-   Memory is planned once: a step allocates nothing. It waits for the device once a MoE layer, for
-   the offsets of the experts' rows, which the products need on the host, and once at its end.
+   Memory is planned once: a step allocates nothing. It waits for the device once, at its end, where
+   the library of products reads the sizes of the experts' products on the device; where it needs
+   them on the host, or ranks exchange rows, once a MoE layer too. What goes to the device and comes
+   from it is pinned. What data break is found at a wait: at the end of the step, then.
 
    Of several ranks each has a device. Loads are summed over them exactly, layer by layer, before a
    price is taken, and gradients once a step, in the order of the ranks (kernels/cuda/ranks.h). */
@@ -43,7 +45,8 @@ phibal_status device_forward_backward(device *d, int32_t batch, const int32_t *t
                                       const int32_t *targets);
 /* As model_step_finish and optimizer_update with this learning rate; losses are those of all this
    rank's calls of the step, to be added up, and the host model has the step's loads. A loss or
-   gradient that is not finite is an error, and leaves the parameters as they were. */
+   gradient that is not finite is an error, and so is what a router refuses; these leave the
+   parameters as they were. */
 phibal_status device_step_finish(device *d, double lr, model_losses *losses, double *norm);
 
 /* What computes attention: cuDNN's version, or "matrix products" and why not cuDNN. */

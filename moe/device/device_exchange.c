@@ -10,7 +10,7 @@
 
 /* Saved by a layer for the backward pass. */
 typedef struct exchange_layer {
-  int64_t *offsets;    /* host [group ranks][E + 1]: of every rank's routes */
+  int64_t *offsets;    /* pinned [group ranks][E + 1]: of every rank's routes */
   int64_t *own;        /* host [own experts + 1]: of the rows that came, by expert */
   int64_t *device_own; /* the same, there */
   exchange_rows rows;  /* device */
@@ -76,8 +76,10 @@ phibal_status device_exchange_create(device *d, const parallel *ranks) {
     return exchange_no_memory(d->name, 0);
   for (int64_t i = 0; i < L; i++) {
     exchange_layer *to = &x->layers[i];
-    to->offsets = calloc((size_t)(e->ranks * (E + 1) + own + 1), sizeof *to->offsets);
+    const size_t bytes = sizeof *to->offsets * (size_t)(e->ranks * (E + 1) + own + 1);
+    to->offsets = l->allocate_host(bytes);
     if (!to->offsets) return exchange_no_memory(d->name, 0);
+    memset(to->offsets, 0, bytes);
     to->own = to->offsets + e->ranks * (E + 1);
     to->device_own = x->device_own + i * (own + 1);
   }
@@ -88,7 +90,7 @@ void device_exchange_destroy(device *d) {
   device_exchange *x = d->exchange;
   if (!x) return;
   for (int32_t i = 0; x->layers && i < d->model.config.layers; i++) {
-    free(x->layers[i].offsets);
+    if (x->layers[i].offsets) d->library.free_host(x->layers[i].offsets);
     d->library.free(x->layers[i].rows.x);
   }
   void *const there[] = {x->all_offsets, x->device_own, x->space.wire, x->sums, x->index};
@@ -225,11 +227,11 @@ phibal_status device_exchange_forward(device *d, int32_t layer, const float *row
   const exchange_space *space = &d->exchange->space;
   const phibal_ffn shape = shape_of(d);
   const int64_t row = numbers_of_row(d);
+  const phibal_cuda_groups groups = {l->device_own, l->own, l->own[d->exchange->own_experts]};
   phibal_status status = dispatch_rows(d, l, row, rows, kept->x);
-  RUN(d->library.ffn_forward(&shape, d->rows, l->device_own, l->own, kept->x,
-                             device_weight(d, w->gate), device_weight(d, w->up),
-                             device_weight(d, w->down), kept->a, kept->b, space->h_gradient,
-                             space->rows, &d->call));
+  RUN(d->library.ffn_forward_groups(&shape, d->rows, &groups, kept->x, device_weight(d, w->gate),
+                                    device_weight(d, w->up), device_weight(d, w->down), kept->a,
+                                    kept->b, space->h_gradient, space->rows, &d->call));
   RUN(return_rows(d, l, row, space->rows, space->wire, output));
   return status;
 }
@@ -246,10 +248,11 @@ phibal_status device_exchange_backward(device *d, int32_t layer, const float *ga
   const int64_t row = numbers_of_row(d);
   const phibal_cuda_routes routes = {l->own[d->exchange->own_experts], 1, NULL, space->gates,
                                      space->gate_gradient};
+  const phibal_cuda_groups groups = {l->device_own, l->own, routes.tokens};
   phibal_status status = dispatch_rows(d, l, 1, gates, space->gates);
   RUN(dispatch_rows(d, l, row, gradient, space->rows));
   RUN(d->library.ffn_backward_recompute(
-      &shape, d->rows, l->device_own, l->own, &routes, kept->x, device_weight(d, w->gate),
+      &shape, d->rows, &groups, &routes, kept->x, device_weight(d, w->gate),
       device_weight(d, w->up), device_weight(d, w->down), kept->a, kept->b, space->rows,
       space->h_gradient, kept->x, g->gate, g->up, g->down, &d->call));
   RUN(return_rows(d, l, 1, space->gate_gradient, space->wire, gate_gradient));

@@ -7,6 +7,30 @@ static phibal_cuda_loads loads_of(const device *d, const phibal_cuda_loads *all,
                              all->count + layer * E};
 }
 
+/* The rows of a layer's experts, and those of a dense FFN: the call's tokens. */
+static phibal_cuda_groups experts_groups(const device *d, int32_t layer, int64_t tokens) {
+  const int64_t n = d->model.config.experts + 1;
+  return (phibal_cuda_groups){d->model.layers[layer].offsets,
+                              d->sizes_on_device ? NULL : d->host_offsets + layer * n,
+                              tokens * d->model.config.active};
+}
+static phibal_cuda_groups dense_groups(const device *d) {
+  return (phibal_cuda_groups){d->dense_offsets, d->host_dense, d->host_dense[1]};
+}
+
+/* The rows of a layer's experts, of x's tokens. */
+static phibal_status gather_rows(device *d, int32_t layer, int64_t tokens, const float *x,
+                                 float *gathered) {
+  const model_config *c = &d->model.config;
+  const layer_activations *on = &d->model.layers[layer];
+  if (d->sizes_on_device)
+    return d->library.gather_counted(on->offsets + c->experts, tokens * c->active, c->active,
+                                     c->width, d->rows, on->source, x, gathered, &d->call);
+  const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
+  return d->library.gather(offsets[c->experts], c->active, c->width, d->rows, on->source, x,
+                           gathered, &d->call);
+}
+
 /* One dense gated FFN, added to `out`: that of an only expert, who has the call's tokens. */
 static phibal_status dense_forward(device *d, int64_t tokens, int32_t hidden, const float *x,
                                    const float *gate, const float *up, const float *down, float *a,
@@ -14,9 +38,10 @@ static phibal_status dense_forward(device *d, int64_t tokens, int32_t hidden, co
   const device_library *l = &d->library;
   const phibal_ffn shape = model_ffn_shape(&d->model.config, 1, hidden);
   float *branch = d->model.scratch.branch, *h = d->model.scratch.h_gradient;
-  phibal_status status =
-      l->ffn_forward(&shape, d->rows, d->dense_offsets, d->host_dense, x, device_weight(d, gate),
-                     device_weight(d, up), device_weight(d, down), a, b, h, branch, &d->call);
+  const phibal_cuda_groups groups = dense_groups(d);
+  phibal_status status = l->ffn_forward_groups(&shape, d->rows, &groups, x, device_weight(d, gate),
+                                               device_weight(d, up), device_weight(d, down), a, b,
+                                               h, branch, &d->call);
   RUN(l->add(tokens * d->model.config.width, d->rows, branch, out, &d->call));
   return status;
 }
@@ -39,10 +64,13 @@ static phibal_status route(device *d, int32_t layer, int32_t moe_layer, int64_t 
   return status;
 }
 
-/* The offsets on the host, needed by the products: the one synchronisation of a layer. */
+/* The offsets on the host, where the products need them there: cublasGemmGroupedBatchedEx and
+   cublasGemmEx, and phibal_cuda_ranks_exchange (ncclSend, ncclRecv) between ranks. Then each layer
+   waits. */
 static phibal_status fetch_offsets(device *d, int32_t layer) {
   const device_library *l = &d->library;
   const int64_t n = d->model.config.experts + 1;
+  if (d->sizes_on_device) return PHIBAL_OK;
   if (d->exchange) return device_exchange_offsets(d, layer, d->host_offsets + layer * n);
   phibal_status status = l->copy(d->host_offsets + layer * n, d->model.layers[layer].offsets,
                                  sizeof(int64_t) * (size_t)n, &d->call);
@@ -58,7 +86,7 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   const layer_weights *w = &m->weights.layers[layer];
   layer_activations *on = &m->layers[layer];
   const int64_t width = c->width;
-  const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
+  const phibal_cuda_groups groups = experts_groups(d, layer, tokens);
   const float *x = d->rows == PHIBAL_ROWS_F32 ? on->ffn_normed : m->scratch.router_input;
   phibal_status status = l->linear(tokens, c->experts, width, PHIBAL_ROWS_F32, x, w->router, NULL,
                                    PHIBAL_ROWS_F32, on->logits, &d->call);
@@ -69,14 +97,13 @@ static phibal_status experts_forward(device *d, int32_t layer, int32_t moe_layer
   if (status) return status;
   const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
   float *gathered = m->scratch.gathered_gradient, *expert_output = m->scratch.route_gradient;
-  status = l->gather(offsets[c->experts], c->active, width, d->rows, on->source, on->ffn_normed,
-                     gathered, &d->call);
+  status = gather_rows(d, layer, tokens, on->ffn_normed, gathered);
   if (d->exchange)
     RUN(device_exchange_forward(d, layer, gathered, expert_output));
   else
-    RUN(l->ffn_forward(&shape, d->rows, on->offsets, offsets, gathered, device_weight(d, w->gate),
-                       device_weight(d, w->up), device_weight(d, w->down), on->a, on->b,
-                       m->scratch.h_gradient, expert_output, &d->call));
+    RUN(l->ffn_forward_groups(&shape, d->rows, &groups, gathered, device_weight(d, w->gate),
+                              device_weight(d, w->up), device_weight(d, w->down), on->a, on->b,
+                              m->scratch.h_gradient, expert_output, &d->call));
   if (w->shared_gate)
     RUN(dense_forward(d, tokens, c->shared_experts * c->hidden, on->ffn_normed, w->shared_gate,
                       w->shared_up, w->shared_down, on->shared_a, on->shared_b, out));
@@ -130,21 +157,20 @@ phibal_status device_ffn_recompute(device *d, int32_t layer, int32_t batch) {
                                          on->ffn_normed, width, on->ffn_inverse, &d->call);
   if (!w->router) {
     const phibal_ffn dense = model_ffn_shape(c, 1, c->dense_hidden);
-    RUN(l->ffn_gate_up(&dense, d->rows, d->dense_offsets, d->host_dense, on->ffn_normed,
-                       device_weight(d, w->gate), device_weight(d, w->up), on->a, on->b, &d->call));
+    const phibal_cuda_groups all = dense_groups(d);
+    RUN(l->ffn_gate_up(&dense, d->rows, &all, on->ffn_normed, device_weight(d, w->gate),
+                       device_weight(d, w->up), on->a, on->b, &d->call));
     return status;
   }
   const phibal_ffn routed = model_ffn_shape(c, c->experts, c->hidden);
-  const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
-  RUN(l->gather(offsets[c->experts], c->active, width, d->rows, on->source, on->ffn_normed,
-                m->scratch.gathered_gradient, &d->call));
-  RUN(l->ffn_gate_up(&routed, d->rows, on->offsets, offsets, m->scratch.gathered_gradient,
+  const phibal_cuda_groups groups = experts_groups(d, layer, tokens), all = dense_groups(d);
+  RUN(gather_rows(d, layer, tokens, on->ffn_normed, m->scratch.gathered_gradient));
+  RUN(l->ffn_gate_up(&routed, d->rows, &groups, m->scratch.gathered_gradient,
                      device_weight(d, w->gate), device_weight(d, w->up), on->a, on->b, &d->call));
   if (!w->shared_gate) return status;
   const phibal_ffn shared = model_ffn_shape(c, 1, c->shared_experts * c->hidden);
-  RUN(l->ffn_gate_up(&shared, d->rows, d->dense_offsets, d->host_dense, on->ffn_normed,
-                     device_weight(d, w->shared_gate), device_weight(d, w->shared_up), on->shared_a,
-                     on->shared_b, &d->call));
+  RUN(l->ffn_gate_up(&shared, d->rows, &all, on->ffn_normed, device_weight(d, w->shared_gate),
+                     device_weight(d, w->shared_up), on->shared_a, on->shared_b, &d->call));
   return status;
 }
 
@@ -157,10 +183,10 @@ static phibal_status dense_backward(device *d, int64_t tokens, int32_t hidden, c
   const device_library *l = &d->library;
   model_scratch *s = &d->model.scratch;
   const phibal_ffn shape = model_ffn_shape(&d->model.config, 1, hidden);
+  const phibal_cuda_groups all = dense_groups(d);
   phibal_status status = l->ffn_backward_recompute(
-      &shape, d->rows, d->dense_offsets, d->host_dense, NULL, x, device_weight(d, gate),
-      device_weight(d, up), device_weight(d, down), a, b, dy, s->h_gradient, s->branch, g_gate,
-      g_up, g_down, &d->call);
+      &shape, d->rows, &all, NULL, x, device_weight(d, gate), device_weight(d, up),
+      device_weight(d, down), a, b, dy, s->h_gradient, s->branch, g_gate, g_up, g_down, &d->call);
   RUN(l->add(tokens * d->model.config.width, d->rows, s->branch, s->normed_gradient, &d->call));
   return status;
 }
@@ -192,18 +218,16 @@ static phibal_status routes_backward(device *d, int32_t layer, int64_t tokens, c
   layer_activations *on = &m->layers[layer];
   model_scratch *s = &m->scratch;
   const phibal_ffn shape = model_ffn_shape(c, c->experts, c->hidden);
-  const int64_t *offsets = d->host_offsets + (int64_t)layer * (c->experts + 1);
-  const int64_t width = c->width, rows = offsets[c->experts];
+  const phibal_cuda_groups groups = experts_groups(d, layer, tokens);
   const phibal_cuda_routes routes = {tokens, c->active, on->row, on->gates, s->gate_gradient};
-  phibal_status status =
-      l->gather(rows, c->active, width, d->rows, on->source, dy, s->route_gradient, &d->call);
-  if (d->exchange) return status ? status : exchanged_backward(d, layer, tokens, rows);
-  RUN(l->gather(rows, c->active, width, d->rows, on->source, on->ffn_normed, s->gathered_gradient,
-                &d->call));
+  phibal_status status = gather_rows(d, layer, tokens, dy, s->route_gradient);
+  if (d->exchange)
+    return status ? status : exchanged_backward(d, layer, tokens, groups.host_offsets[c->experts]);
+  RUN(gather_rows(d, layer, tokens, on->ffn_normed, s->gathered_gradient));
   RUN(l->ffn_backward_recompute(
-      &shape, d->rows, on->offsets, offsets, &routes, s->gathered_gradient,
-      device_weight(d, w->gate), device_weight(d, w->up), device_weight(d, w->down), on->a, on->b,
-      s->route_gradient, s->h_gradient, s->gathered_gradient, g->gate, g->up, g->down, &d->call));
+      &shape, d->rows, &groups, &routes, s->gathered_gradient, device_weight(d, w->gate),
+      device_weight(d, w->up), device_weight(d, w->down), on->a, on->b, s->route_gradient,
+      s->h_gradient, s->gathered_gradient, g->gate, g->up, g->down, &d->call));
   return status;
 }
 

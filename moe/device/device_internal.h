@@ -11,12 +11,21 @@
 /* The functions of the library, phibal_cuda_ before each name. */
 #define DEVICE_FUNCTIONS(X)                                                                        \
   X(describe)                                                                                      \
-  X(expect)                                                                                        \
-  X(result)                                                                                        \
   X(products_create)                                                                               \
   X(products_destroy)                                                                              \
   X(allocate)                                                                                      \
   X(free)                                                                                          \
+  X(allocate_host)                                                                                 \
+  X(free_host)                                                                                     \
+  X(stream_create)                                                                                 \
+  X(stream_destroy)                                                                                \
+  X(capture_begin)                                                                                 \
+  X(capture_end)                                                                                   \
+  X(graph_launch)                                                                                  \
+  X(graph_destroy)                                                                                 \
+  X(expect_all)                                                                                    \
+  X(failure)                                                                                       \
+  X(stop_on_failure)                                                                               \
   X(copy)                                                                                          \
   X(copy_rows)                                                                                     \
   X(zero)                                                                                          \
@@ -49,10 +58,12 @@
   X(permutation)                                                                                   \
   X(permutation_workspace)                                                                         \
   X(gather)                                                                                        \
+  X(gather_counted)                                                                                \
   X(gather_backward)                                                                               \
   X(combine)                                                                                       \
   X(ffn_gate_up)                                                                                   \
-  X(ffn_forward)                                                                                   \
+  X(ffn_forward_groups)                                                                            \
+  X(ffn_sizes_on_device)                                                                           \
   X(ffn_backward_recompute)                                                                        \
   X(ffn_workspace)                                                                                 \
   X(cross_entropy)                                                                                 \
@@ -85,6 +96,14 @@ typedef struct device_sums {
 
 typedef struct device_exchange device_exchange;
 
+/* Pinned: what a call takes to the device. Each call of a step has its own, so that none has to
+   wait until the last one's has been copied. */
+typedef struct device_input {
+  int32_t *tokens, *targets, *starts;
+  uint8_t *mask;
+  int64_t *dense_offsets; /* [2] */
+} device_input;
+
 struct device {
   device_library library;
   char name[128];
@@ -100,19 +119,27 @@ struct device {
   /* Likewise, of the documents (model_set_starts); null: a sequence is one. Until memory is planned
      the host's, which says that there are any. */
   int32_t *starts;
-  uint8_t *host_mask;
-  int64_t *host_offsets;  /* [L][E+1] */
+  unsigned char *pinned;  /* all that is pinned */
+  device_input *inputs;   /* [calls] */
+  bool waited;            /* since the last call's inputs were given to the stream */
+  bool sizes_on_device;   /* the experts' products read theirs there */
+  int64_t *host_offsets;  /* pinned [L][E+1]; where sizes are on the device, of no meaning */
   int64_t *dense_offsets; /* device [2]: 0 and the call's tokens, the rows of a dense layer */
   int64_t host_dense[2];
   phibal_cuda_loads step_loads, call_loads; /* [moe layers] */
   float *mean, *state;                      /* [moe layers][E] */
   float *prices;                            /* [moe layers][E], this call's if has_price */
   bool has_price;
-  float *losses;                            /* [calls][2][moe layers], balance and z of each call */
-  float *host_losses;
+  float *losses;  /* [calls][2][moe layers], balance and z of each call */
   double *shares; /* [calls] of the global batch, on the host */
   int32_t calls, most_calls;
   device_sums *sums;
+  /* What data can break, one place for each layer's forward pass, for the rest of the calls, and
+     for the optimizer. */
+  uint64_t *failures; /* device [L + 2] */
+  /* What comes to the host, at once: sums, failures, losses, step_loads; and where, pinned. */
+  unsigned char *results, *host_results;
+  size_t results_bytes;
   phibal_cuda_ranks *ranks; /* null: alone */
   int32_t rank_count;
   device_exchange *exchange; /* null: this rank has every expert */
@@ -123,8 +150,18 @@ struct device {
   phibal_cuda_adamw step;
 };
 
-/* Waits for the device; PHIBAL_OK, or what failed first. */
+/* Waits for the device; PHIBAL_OK, or what failed: in the forward pass of the first layer where
+   anything did, else in the rest. */
 phibal_status device_result(device *d);
+/* Failures are left in this place of d->failures from here on. */
+static inline void device_failures_in(device *d, int32_t place) {
+  d->call.failure = d->zeroed.failure = d->failures + place;
+}
+/* device_step_finish in two: what it starts, and the step's one wait with what comes to the host. A
+   step can be captured as a graph from device_step_begin to the end of _start, where the products
+   read sizes on the device and no ranks exchange rows. */
+phibal_status device_finish_start(device *d, double lr);
+phibal_status device_finish_wait(device *d, model_losses *losses, double *norm);
 
 /* device_library.c */
 phibal_status device_library_open(const char *kind, device_library *l);

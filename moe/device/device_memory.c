@@ -2,6 +2,7 @@
 #include "device_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Allocates or measures parameters, gradients, moments and balancing state. */
 static void allocate_state(device *d, arena *a) {
@@ -14,19 +15,23 @@ static void allocate_state(device *d, arena *a) {
   d->second = arena_take(a, n, sizeof(float));
   m->m = arena_take(a, L * E, sizeof(float));
   m->bias = arena_take(a, L * E, sizeof(float));
-  phibal_cuda_loads *loads[] = {&d->step_loads, &d->call_loads};
-  for (int i = 0; i < 2; i++) {
-    loads[i]->tokens = arena_take(a, L, sizeof(int64_t));
-    loads[i]->probability = arena_take(a, L * E * PHIBAL_LOAD_LIMBS, sizeof(uint64_t));
-    loads[i]->count = arena_take(a, L * E, sizeof(int64_t));
-  }
+  d->call_loads.tokens = arena_take(a, L, sizeof(int64_t));
+  d->call_loads.probability = arena_take(a, L * E * PHIBAL_LOAD_LIMBS, sizeof(uint64_t));
+  d->call_loads.count = arena_take(a, L * E, sizeof(int64_t));
+  const size_t begin = a->used; /* of what comes to the host, one behind the other */
+  d->sums = arena_take(a, 1, sizeof *d->sums);
+  d->failures = arena_take(a, m->config.layers + 2, sizeof *d->failures);
+  d->losses = arena_take(a, 2 * (int64_t)d->most_calls * L, sizeof(float));
+  d->step_loads.tokens = arena_take(a, L, sizeof(int64_t));
+  d->step_loads.probability = arena_take(a, L * E * PHIBAL_LOAD_LIMBS, sizeof(uint64_t));
+  d->step_loads.count = arena_take(a, L * E, sizeof(int64_t));
+  d->results = a->base ? a->base + begin : NULL;
+  d->results_bytes = a->used - begin;
   d->mean = arena_take(a, L * E, sizeof(float));
   d->state = arena_take(a, L * E, sizeof(float));
   d->prices = arena_take(a, L * E, sizeof(float));
-  d->losses = arena_take(a, 2 * (int64_t)d->most_calls * L, sizeof(float));
   d->loads_sum_count = L * (1 + E * (PHIBAL_LOAD_LIMBS + 1));
   d->loads_sum = d->ranks ? arena_take(a, d->loads_sum_count, sizeof(uint64_t)) : NULL;
-  d->sums = arena_take(a, 1, sizeof *d->sums);
   d->blocks = arena_take(a, d->block_count + 1, sizeof(int64_t));
   d->step.end = arena_take(a, m->tensor_count, sizeof(int64_t));
   d->step.decays = arena_take(a, m->tensor_count, 1);
@@ -35,7 +40,23 @@ static void allocate_state(device *d, arena *a) {
   d->tokens = arena_take(a, tokens, sizeof(int32_t));
   d->targets = arena_take(a, tokens, sizeof(int32_t));
   if (d->host->starts) d->starts = arena_take(a, tokens, sizeof(int32_t));
-  d->call.failure = arena_take(a, 1, sizeof(uint64_t));
+}
+
+/* Allocates or measures what is pinned. */
+static void allocate_pinned(device *d, arena *a) {
+  const model *m = &d->model;
+  const int64_t tokens = (int64_t)m->batch * m->config.sequence;
+  for (int32_t i = 0; i < d->most_calls; i++)
+    d->inputs[i] = (device_input){
+        .tokens = arena_take(a, tokens, sizeof(int32_t)),
+        .targets = arena_take(a, tokens, sizeof(int32_t)),
+        .starts = d->host->starts ? arena_take(a, tokens, sizeof(int32_t)) : NULL,
+        .mask = arena_take(a, tokens, 1),
+        .dense_offsets = arena_take(a, 2, sizeof(int64_t)),
+    };
+  d->host_offsets =
+      arena_take(a, m->config.layers * (m->config.experts + 1), sizeof *d->host_offsets);
+  d->host_results = arena_take(a, (int64_t)d->results_bytes, 1);
 }
 
 static size_t larger(size_t a, size_t b) {
@@ -70,6 +91,47 @@ static phibal_status take(device *d, int which, size_t bytes) {
                            (double)bytes * 0x1p-30);
 }
 
+static phibal_status take_pinned(device *d) {
+  arena measured = {0};
+  allocate_pinned(d, &measured);
+  d->pinned = d->library.allocate_host(measured.used);
+  if (!d->pinned)
+    return phibal_status_set(PHIBAL_ERROR_MEMORY, "%s: no pinned memory for %.2f GiB", d->name,
+                             (double)measured.used * 0x1p-30);
+  memset(d->pinned, 0, measured.used);
+  arena pinned = {.base = d->pinned, .capacity = measured.used};
+  allocate_pinned(d, &pinned);
+  return PHIBAL_OK;
+}
+
+/* Whether the products of every layer's experts read their sizes on the device. */
+static bool sizes_on_device(const device *d) {
+  const model *m = &d->model;
+  const model_config *c = &m->config;
+  const phibal_ffn ffn = model_ffn_shape(c, c->experts, c->hidden);
+  const int64_t most = (int64_t)m->batch * c->sequence * c->active;
+  if (d->host->expert_ranks) return false; /* rows travel, by counts of the host */
+  uintptr_t places = 0;
+  for (int32_t i = 0; i < c->layers; i++) {
+    const layer_weights *w = &m->weights.layers[i], *g = &m->weight_gradients.layers[i];
+    const layer_activations *on = &m->layers[i];
+    if (!w->router) continue;
+    const void *const used[] = {device_weight(d, w->gate),
+                                device_weight(d, w->up),
+                                device_weight(d, w->down),
+                                g->gate,
+                                g->up,
+                                g->down,
+                                on->a,
+                                on->b,
+                                m->scratch.gathered_gradient,
+                                m->scratch.route_gradient,
+                                m->scratch.h_gradient};
+    for (size_t j = 0; j < sizeof used / sizeof *used; j++) places |= (uintptr_t)used[j];
+  }
+  return d->library.ffn_sizes_on_device(&ffn, d->rows, most, places, &d->call);
+}
+
 phibal_status device_plan_memory(device *d) {
   const device_library *l = &d->library;
   model *m = &d->model;
@@ -101,6 +163,9 @@ phibal_status device_plan_memory(device *d) {
   d->call.workspace_bytes = any;
   d->zeroed.workspace = d->memory[2] + any;
   d->zeroed.workspace_bytes = zeroed;
+  device_failures_in(d, m->config.layers);
+  d->sizes_on_device = sizes_on_device(d);
+  RUN(take_pinned(d));
   RUN(check_call(d, l->zero(d->memory[0], state.used, &d->call)));
   RUN(check_call(d, l->zero(d->zeroed.workspace, zeroed, &d->call)));
   return status;

@@ -22,7 +22,7 @@
 
 namespace context = boost::context;
 
-int64_t cuda_on_host_started[4];
+int64_t cuda_on_host_started[5];
 
 namespace cuda_on_host {
 
@@ -266,6 +266,10 @@ outcome run_on(bool backwards) {
 
 const char *fault() {
   return fault_text;
+}
+
+void fault_clear() {
+  fault_text[0] = 0;
 }
 
 int block_place() {

@@ -24,6 +24,9 @@
    device reads the host's memory when the stream's next call comes; of one to the host nothing is
    there to be read before the stream has been waited for.
 
+   - captures: nothing runs, what a graph cannot hold is refused and named, and a graph runs what
+   was captured, with the arguments of then.
+
    Not modelled: the memory of clusters, asynchronous copies, textures, more than one stream at a
    time, and blocks that wait for one another. */
 #ifndef PHIBAL_CUDA_ON_HOST_H
@@ -32,6 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <type_traits>
 
 #define __global__
@@ -47,8 +51,9 @@ struct dim3 {
 };
 
 /* Kernels, dense products, grouped ones, and calls for products an expert each that have been
-   started; whoever counts may set them. */
-extern "C" int64_t cuda_on_host_started[4];
+   started, and copies to and from memory of the host that is not pinned; whoever counts may set
+   them. */
+extern "C" int64_t cuda_on_host_started[5];
 
 /* What the stand-in itself does to memory is no access of the kernel's. */
 #define CUDA_ON_HOST_QUIET __attribute__((no_sanitize("thread")))
@@ -67,8 +72,9 @@ struct built_ins {
 };
 extern thread_local const built_ins *running;
 
-/* Why the last launch failed; empty if it did not. */
+/* Why the last launch failed, or the capture; empty if it did not. */
 const char *fault();
+void fault_clear();
 
 using thread_function = void (*)(void *arguments);
 /* As cudaFuncSetAttribute(.., cudaFuncAttributeMaxDynamicSharedMemorySize, ..). */
@@ -81,6 +87,33 @@ bool run(const void *kernel, int64_t blocks, int threads, size_t shared_bytes, t
 void vector_at(const void *p, size_t bytes, place at);
 /* __ldg has read so. */
 void read_only(const void *p, size_t bytes, place at);
+
+/* A stream, and what is captured of it: a capture has an end even where something was refused, and
+   then gives no graph. capture_allows: false while this thread captures, and the fault says what
+   was asked for. */
+struct graph;
+void *stream_create();
+void stream_destroy(void *stream);
+bool capture_begin(void *stream);
+bool capturing(const void *stream);
+bool capture_allows(const char *what);
+graph *capture_end(void *stream);
+/* The first status that is not 0. */
+int graph_launch(const graph *g);
+void graph_destroy(graph *g);
+void record(const void *stream, std::function<int()> operation);
+/* An operation of the stream, now or where the graph is launched. */
+template <class F> int submit(const void *stream, F operation) {
+  if (!capturing(stream)) return operation();
+  record(stream, operation);
+  return 0;
+}
+
+/* Pinned memory of the host; and whether one of two places is the device's and the other neither
+   that nor pinned. */
+void *host_allocate(size_t bytes);
+void host_free(void *p);
+bool pageable(const void *to, const void *from);
 
 /* Memory of the device, and what the stream of this thread does with it. */
 void *device_allocate(size_t bytes);

@@ -6,6 +6,10 @@
 #include <cstdlib>
 #include <vector>
 
+/* Whether the library plays one that reads sizes on the device, cuBLAS from 13.4 on. */
+extern "C" int cuda_on_host_reads_sizes;
+int cuda_on_host_reads_sizes = 1;
+
 namespace {
 
 struct library {
@@ -66,6 +70,11 @@ const char *refused(const library_product &p, library_types types, uintptr_t pla
   return nullptr;
 }
 
+/* Now, or where the graph is launched that the stream is captured for. */
+template <class F> phibal_status submit(const phibal_cuda *call, F operation) {
+  return (phibal_status)cuda_on_host::submit(call->stream, operation);
+}
+
 phibal_status refuse(const char *name, const char *what) {
   return phibal_status_set(PHIBAL_ERROR_IO, "%s: the library of products refuses %s", name, what);
 }
@@ -84,47 +93,99 @@ void phibal_cuda_products_destroy(phibal_cuda *call) {
   call->products = nullptr;
 }
 
+/* One product of a group. */
+static phibal_status multiply_checked(const char *name, const library_product &p,
+                                      library_types types, const void *a, const void *b, void *c,
+                                      const library_product &first, library *l) {
+  const uintptr_t places = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c;
+  const char *what = refused(p, types, places);
+  if (!what && types.in == PHIBAL_ROWS_BF16 && places % 16)
+    what = "grouped bfloat16 that is not at a multiple of 16 bytes";
+  if (!what && (p.a_transposed != first.a_transposed || p.b_transposed != first.b_transposed))
+    what = "groups transposed one way and the other";
+  if (what) return refuse(name, what);
+  multiply(l, p, types, a, b, c, c);
+  return PHIBAL_OK;
+}
+
 /* With the table of cublasGemmGroupedBatchedEx. */
 phibal_status library_grouped(const char *name, int32_t count, const library_product *each,
                               library_types types, const void *const *a, const void *const *b,
                               void *const *c, const phibal_cuda *call) {
-  cuda_on_host_started[2]++;
-  if (types.in != types.out) return refuse(name, "a grouped result of another type");
-  for (int32_t i = 0; i < count; i++) {
-    const uintptr_t places = (uintptr_t)a[i] | (uintptr_t)b[i] | (uintptr_t)c[i];
-    const char *what = refused(each[i], types, places);
-    if (!what && types.in == PHIBAL_ROWS_BF16 && places % 16)
-      what = "grouped bfloat16 that is not at a multiple of 16 bytes";
-    if (!what && (each[i].a_transposed != each[0].a_transposed ||
-                  each[i].b_transposed != each[0].b_transposed))
-      what = "groups transposed one way and the other";
-    if (what) return refuse(name, what);
-    multiply((library *)call->products, each[i], types, a[i], b[i], c[i], c[i]);
-  }
-  return PHIBAL_OK;
+  const std::vector<library_product> products(each, each + count);
+  library *l = (library *)call->products;
+  return submit(call, [=]() -> int {
+    cuda_on_host_started[2]++;
+    if (types.in != types.out) return refuse(name, "a grouped result of another type");
+    for (size_t i = 0; i < products.size(); i++)
+      if (phibal_status status =
+              multiply_checked(name, products[i], types, a[i], b[i], c[i], products[0], l);
+          status != PHIBAL_OK)
+        return status;
+    return PHIBAL_OK;
+  });
+}
+
+/* What is known of cuBLASLt's grouped products: bfloat16 operands, results in it or in binary32. */
+bool library_takes_ragged(const library_ragged &, const library_types &types, uintptr_t places,
+                          const phibal_cuda *) {
+  return cuda_on_host_reads_sizes && types.in == PHIBAL_ROWS_BF16 && places % 16 == 0;
+}
+
+/* Sizes and pointers are read when it runs. */
+phibal_status library_make_ragged(const char *name, const library_ragged &p, library_types types,
+                                  const void *const *a, const void *const *b, void *const *c,
+                                  const phibal_cuda *call) {
+  if (!library_takes_ragged(p, types, 0, call)) return refuse(name, "sizes on the device");
+  if (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c) % 16)
+    return refuse(name, "arrays of pointers that are not at multiples of 16 bytes");
+  library *l = (library *)call->products;
+  return submit(call, [=]() -> int {
+    cuda_on_host_started[2]++;
+    cuda_on_host::stream_next();
+    for (int32_t e = 0; e < p.experts; e++) {
+      library_product one = p.average;
+      one.m = p.m[e], one.n = p.n[e], one.k = p.k[e];
+      one.lda = p.lda[e], one.ldb = p.ldb[e], one.ldc = p.ldc[e];
+      if (one.m == 0 || one.n == 0) continue;
+      if (one.k == 0) { /* beta C is left */
+        if (types.beta != 1.0f) return refuse(name, "an empty sum without what it is added to");
+        continue;
+      }
+      const phibal_status status =
+          multiply_checked(name, one, types, a[e], b[e], c[e], p.average, l);
+      if (status != PHIBAL_OK) return status;
+    }
+    return PHIBAL_OK;
+  });
 }
 
 phibal_status library_separate(const char *name, int32_t count, const library_product *each,
                                library_types types, const void *const *a, const void *const *b,
                                void *const *c, const phibal_cuda *call) {
-  cuda_on_host_started[3]++;
-  const int64_t dense = cuda_on_host_started[1];
-  phibal_status status = PHIBAL_OK;
+  phibal_status status = submit(call, [=] {
+    cuda_on_host_started[3]++;
+    cuda_on_host_started[1] -= count; /* these are no dense ones */
+    return 0;
+  });
   for (int32_t i = 0; i < count && status == PHIBAL_OK; i++)
     status = library_dense(name, each[i], types, a[i], b[i], c[i], c[i], call);
-  cuda_on_host_started[1] = dense;
   return status;
 }
 
 phibal_status library_dense(const char *name, const library_product &p, library_types types,
                             const void *a, const void *b, const void *c, void *d,
                             const phibal_cuda *call) {
-  cuda_on_host_started[1]++;
   const uintptr_t places = (uintptr_t)a | (uintptr_t)b;
   const char *what = refused(p, types, places);
   if (!what && ((uintptr_t)c | (uintptr_t)d) % (types.out == PHIBAL_ROWS_F32 ? 4 : 2))
     what = "a result that is not at a multiple of its numbers' size";
   if (what) return refuse(name, what);
-  multiply((library *)call->products, p, types, a, b, c, d);
-  return PHIBAL_OK;
+  library *l = (library *)call->products;
+  const library_product shape = p;
+  return submit(call, [=] {
+    cuda_on_host_started[1]++;
+    multiply(l, shape, types, a, b, c, d);
+    return 0;
+  });
 }

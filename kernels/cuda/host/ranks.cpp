@@ -2,6 +2,7 @@
    and what is not for this rank is left. Counts that do not agree are noticed, which NCCL would
    wait upon. */
 #include "kernels/cuda/ranks.h"
+#include "kernels/cuda/trainer.h"
 
 #include "cuda_on_host.h"
 
@@ -31,14 +32,16 @@ int32_t phibal_cuda_ranks_rank(const phibal_cuda_ranks *ranks) {
   return ranks->peers.rank;
 }
 
-phibal_status phibal_cuda_ranks_wait(phibal_cuda_ranks *, const phibal_cuda *) {
-  return PHIBAL_OK;
+phibal_status phibal_cuda_ranks_wait(phibal_cuda_ranks *, const phibal_cuda *call) {
+  return phibal_cuda_wait(call);
 }
 
 template <class T>
 static phibal_status gather(const phibal_cuda_ranks *ranks, const std::vector<T> &own,
                             std::vector<T> *all) {
   const phibal_cuda_peers &p = ranks->peers;
+  if (!cuda_on_host::capture_allows("gathering by the host"))
+    return phibal_status_set(PHIBAL_ERROR_IO, "ranks: %s", cuda_on_host::fault());
   cuda_on_host::stream_next();
   all->resize(own.size() * (size_t)p.ranks);
   const char *wrong =

@@ -5,8 +5,12 @@
    A device may be earlier; it need not be. So a copy to the device reads the host's memory when the
    stream's next call comes, and must find it unchanged when the stream is waited for; a copy to the
    host leaves there what nobody wants to see until then. Between two places of the host, and of the
-   device, a copy is done at once. */
+   device, a copy is done at once.
+
+   While a stream is captured its operations are kept in order, with their arguments, and none is
+   done. */
 #include "cuda_on_host.h"
+#include "races.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -37,12 +41,21 @@ std::map<const void *, size_t> &memory() {
   return *m;
 }
 
-bool of_device(const void *p) {
+std::map<const void *, size_t> &pinned_memory() {
+  static auto *m = new std::map<const void *, size_t>;
+  return *m;
+}
+
+bool within(const std::map<const void *, size_t> &places, const void *p) {
   std::lock_guard<std::mutex> lock(memory_lock);
-  auto after = memory().upper_bound(p);
-  if (after == memory().begin()) return false;
+  auto after = places.upper_bound(p);
+  if (after == places.begin()) return false;
   --after;
   return (const char *)p < (const char *)after->first + after->second;
+}
+
+bool of_device(const void *p) {
+  return within(memory(), p);
 }
 
 /* Whether the host's memory still is what was copied. What has been unmapped is not. */
@@ -55,6 +68,101 @@ bool unchanged(const begun &b) {
 }
 
 } // namespace
+
+struct graph {
+  std::vector<std::function<int()>> operations;
+};
+
+struct stream {
+  graph *captured = nullptr;
+  bool refused = false;
+};
+
+namespace {
+thread_local stream *captured_stream; /* at most one a thread */
+}
+
+void *stream_create() {
+  return new stream();
+}
+
+void stream_destroy(void *s) {
+  delete (stream *)s;
+}
+
+bool capture_begin(void *p) {
+  auto *s = (stream *)p;
+  if (!captured_stream || !captured_stream->refused) fault_clear();
+  if (captured_stream) captured_stream->refused = true;
+  if (!s)
+    fault_set("the default stream cannot be captured");
+  else if (captured_stream)
+    fault_set("a stream is being captured already");
+  if (!s || captured_stream) return false;
+  s->captured = new graph();
+  s->refused = false;
+  captured_stream = s;
+  return true;
+}
+
+bool capturing(const void *p) {
+  return p && ((const stream *)p)->captured;
+}
+
+bool capture_allows(const char *what) {
+  if (!captured_stream) return true;
+  if (!captured_stream->refused) fault_clear();
+  captured_stream->refused = true;
+  fault_set("%s is no part of a graph: the stream is being captured", what);
+  return false;
+}
+
+graph *capture_end(void *p) {
+  auto *s = (stream *)p;
+  if (!capturing(s)) {
+    fault_clear();
+    fault_set("the stream is not being captured");
+    return nullptr;
+  }
+  graph *g = s->captured;
+  s->captured = nullptr;
+  captured_stream = nullptr;
+  if (!s->refused) return g;
+  delete g;
+  return nullptr;
+}
+
+void record(const void *p, std::function<int()> operation) {
+  ((const stream *)p)->captured->operations.push_back(std::move(operation));
+}
+
+int graph_launch(const graph *g) {
+  for (const auto &operation : g->operations)
+    if (const int status = operation(); status != 0) return status;
+  return 0;
+}
+
+void graph_destroy(graph *g) {
+  delete g;
+}
+
+void *host_allocate(size_t bytes) {
+  void *p = malloc(bytes ? bytes : 1);
+  std::lock_guard<std::mutex> lock(memory_lock);
+  if (p) pinned_memory()[p] = bytes ? bytes : 1;
+  return p;
+}
+
+void host_free(void *p) {
+  std::lock_guard<std::mutex> lock(memory_lock);
+  pinned_memory().erase(p);
+  free(p);
+}
+
+bool pageable(const void *to, const void *from) {
+  const bool up = of_device(to), down = of_device(from);
+  return up != down && !within(pinned_memory(), up ? from : to);
+}
 
 void *device_allocate(size_t bytes) {
   void *p = aligned_alloc(256, (bytes + 255) / 256 * 256);

@@ -388,3 +388,99 @@ Test(cuda_on_host, collectives_are_those_of_the_device) {
                    x[c * 32 + i], wanted[c]);
   }
 }
+
+static __global__ void add_one(int *x) {
+  if (threadIdx.x == 0) x[0]++;
+}
+
+/* Nothing runs while it is captured; then as often as the graph is launched, with the arguments and
+   what pinned memory holds then. */
+Test(cuda_on_host, a_captured_stream_runs_as_a_graph) {
+  phibal_cuda call = {};
+  cr_assert_eq(phibal_cuda_stream_create(&call), PHIBAL_OK);
+  auto device = (int *)phibal_cuda_allocate(sizeof(int));
+  auto pinned = (int *)phibal_cuda_allocate_host(2 * sizeof(int));
+  cr_assert(device && pinned);
+  phibal_cuda_graph *graph;
+  pinned[0] = 5;
+  cr_expect_eq(phibal_cuda_capture_begin(&call), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_zero(device, sizeof(int), &call), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_copy(device, pinned, sizeof(int), &call), PHIBAL_OK);
+  cr_expect_eq(launch("add", add_one, {1, 32, 0}, &call, device), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_copy(pinned + 1, device, sizeof(int), &call), PHIBAL_OK);
+  device[0] = 77;
+  cr_expect_eq(phibal_cuda_capture_end(&call, &graph), PHIBAL_OK, "%s", phibal_status_message());
+  cr_expect_eq(device[0], 77);
+  for (int i = 0; i < 2; i++) {
+    pinned[0] = 5 + i;
+    cr_expect_eq(phibal_cuda_graph_launch(graph, &call), PHIBAL_OK, "%s", phibal_status_message());
+    cr_expect_eq(phibal_cuda_wait(&call), PHIBAL_OK);
+    cr_expect_eq(pinned[1], 6 + i);
+  }
+  phibal_cuda_graph_destroy(graph);
+  phibal_cuda_free_host(pinned);
+  phibal_cuda_free(device);
+  phibal_cuda_stream_destroy(&call);
+}
+
+static phibal_cuda captured_call;
+static int *captured_device, captured_pageable[4];
+
+/* What no graph holds, each in a capture of its own: it fails, and so does the capture's end. */
+static const struct {
+  const char *named;
+  bool (*fails)();
+} forbidden[] = {
+    {"waiting for the device", [] { return phibal_cuda_wait(&captured_call) == PHIBAL_ERROR_IO; }},
+    {"waiting for the device",
+     [] {
+       uint64_t failure = UINT64_MAX;
+       captured_call.failure = &failure;
+       return phibal_cuda_result(&captured_call) == PHIBAL_ERROR_IO;
+     }},
+    {"allocating", [] { return phibal_cuda_allocate(4) == nullptr; }},
+    {"allocating", [] { return phibal_cuda_allocate_host(4) == nullptr; }},
+    {"freeing",
+     [] {
+       phibal_cuda_free(captured_device);
+       captured_device = nullptr;
+       return true;
+     }},
+    {"not pinned",
+     [] {
+       return phibal_cuda_copy(captured_device, captured_pageable, 4, &captured_call) ==
+              PHIBAL_ERROR_IO;
+     }},
+    {"not pinned",
+     [] {
+       return phibal_cuda_copy(captured_pageable, captured_device, 4, &captured_call) ==
+              PHIBAL_ERROR_IO;
+     }},
+    {"not pinned",
+     [] {
+       return phibal_cuda_copy_rows(2, 4, captured_pageable, 8, captured_device, 4,
+                                    &captured_call) == PHIBAL_ERROR_IO;
+     }},
+    {"captured already",
+     [] { return phibal_cuda_capture_begin(&captured_call) == PHIBAL_ERROR_IO; }},
+};
+
+Test(cuda_on_host, what_no_graph_holds_is_refused_while_capturing) {
+  phibal_cuda_graph *graph;
+  cr_expect_eq(phibal_cuda_capture_begin(&here), PHIBAL_ERROR_IO);
+  cr_expect(strstr(phibal_status_message(), "default stream"), "%s", phibal_status_message());
+  cr_assert_eq(phibal_cuda_stream_create(&captured_call), PHIBAL_OK);
+  cr_expect_eq(phibal_cuda_capture_end(&captured_call, &graph), PHIBAL_ERROR_IO);
+  for (const auto &f : forbidden) {
+    captured_device = (int *)phibal_cuda_allocate(4 * sizeof(int));
+    cr_assert(captured_device);
+    cr_assert_eq(phibal_cuda_capture_begin(&captured_call), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    cr_expect(f.fails(), "%s", f.named);
+    cr_expect_eq(phibal_cuda_capture_end(&captured_call, &graph), PHIBAL_ERROR_IO, "%s", f.named);
+    cr_expect(strstr(phibal_status_message(), f.named), "%s: %s", f.named, phibal_status_message());
+    cr_expect_null(graph);
+    if (captured_device) phibal_cuda_free(captured_device);
+  }
+  phibal_cuda_stream_destroy(&captured_call);
+}

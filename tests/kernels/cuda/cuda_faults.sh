@@ -157,8 +157,17 @@ norm of rows that are not aligned|norm.cu|norm|cuda_trainer/norm*|misaligned vec
 heads that are not aligned|rope.cu|rope|cuda_trainer/rope*|misaligned vector|s/ a.head_stride % 4 == 0 \&\&/ true \&\&/
 logits of a vocabulary that is not a multiple of four|cross_entropy.cu|cross_entropy|cuda_trainer/cross_entropy_is*|misaligned vector|s/shape->vocabulary % 4 == 0/shape->vocabulary >= 4/
 embeddings that are not aligned|embedding.cu|embedding|cuda_attention/embedding*|misaligned vector|s/const bool four = width % 4 == 0 \&\&/const bool four = width >= 4 \&\&/
+rows beyond the count gathered|combine.cu|combine|cuda_kernels/counted*|beyond the count|s/a.count ? __ldg(a.count) : a.rows/a.rows/
+rows beyond the count activated|activation.cu|activation|cuda_kernels/counted*|beyond the count|s/s.count ? __ldg(s.count) \* s.hidden : s.n/s.n/
+sizes of the rows for those of the weights|products.cu|products|cuda_products/ragged*|ragged|s/return {average, groups.experts, in, rows, out, in, out, in};/return {average, groups.experts, in, rows, in, in, out, in};/
 blocks freed before they are copied|moe/device/device_memory.c|device|device/every*|FAIL|/RUN(check_call(d, l->wait(&d->call)));/d
-losses read before they are there|moe/device/device.c|device|device/every*|FAIL|/RUN(l->copy(&sums, d->sums/,/RUN(device_result(d));/s/RUN(device_result(d));//
+losses read before they are there|moe/device/device.c|device|device/every*|FAIL|s/phibal_status status = wait_for(d);/phibal_status status = PHIBAL_OK;/
+a call that waits|moe/device/device.c|device|device/a_step_is*|no part of a graph|s/RUN(zero_loads(d, &d->call_loads));/&\n  RUN(l->wait(\&d->call));/
+tokens copied from where the caller has them|moe/device/device.c|device|device/a_step_is*|not pinned|s/status = l->copy(d->tokens, in->tokens/status = l->copy(d->tokens, tokens/
+results copied to memory that is not pinned|moe/device/device_memory.c|device|device/a_step_is*|not pinned|s/d->pinned = d->library.allocate_host(measured.used)/d->pinned = malloc(measured.used)/
+one call's inputs for all|moe/device/device.c|device|device/a_step_is*|FAIL|s/in = &d->inputs\[d->calls\]/in = \&d->inputs[0]/
+update in spite of a failure|moe/device/device.c|device|device/a_failure*|FAIL|s/phibal_status status = l->stop_on_failure(places, d->failures, m->gradients, &d->call);/phibal_status status = PHIBAL_OK;/
+failures of all layers in one place|moe/device/device.c|device|device/a_failure*|FAIL|/device_failures_in(d, layer);/d
 offsets read before they are there|moe/device/device_ffn.c|device|device/every*|FAIL|/static phibal_status fetch_offsets/,/^}/s/RUN(device_result(d));//
 weights read before they are there|moe/device/device.c|device|device/every*|FAIL|/^phibal_status device_fetch/,/^}/s/RUN(\(device_result(d)\|l->wait(&d->call)\));//
 LIST

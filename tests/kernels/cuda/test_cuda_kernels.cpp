@@ -6,6 +6,7 @@ extern "C" {
 #include "verify/cases.h"
 }
 #include "cuda_device.h"
+#include "kernels/cuda/trainer.h"
 #include <cstdlib>
 
 static constexpr uint64_t SEED = 77;
@@ -417,4 +418,47 @@ Test(cuda_kernels, activations_have_the_cpus_bits) {
                    PHIBAL_OK);
       cr_expect(same(a, a2) && same(b, b2), "backward, n = %d", n);
     }
+}
+
+/* Rows that a count on the device numbers: those of a gather and of an activation, and none behind
+   them. */
+Test(cuda_kernels, counted_rows_are_those_of_a_count_on_the_device) {
+  for (int half = 0; half < 2; half++)
+    for (int64_t d : {(int64_t)12, (int64_t)7})
+      for (int64_t count : {(int64_t)0, (int64_t)13, (int64_t)20}) {
+        const int64_t most = 20, k = 2;
+        random_stream r = random_start(91, (uint64_t)half, (uint64_t)(d * 100 + count));
+        const phibal_rows type = half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
+        floats x = numbers(&r, (size_t)(most * d)), b = numbers(&r, (size_t)(most * d));
+        const floats rest = numbers(&r, (size_t)(most * d));
+        std::vector<int64_t> source((size_t)most);
+        for (int64_t &v : source) v = random_integer(&r, 0, most * k - 1);
+        const halves x2 = halves_of(x), b2 = halves_of(b);
+        const void *in = half ? (const void *)x2.data() : x.data();
+        const void *in_b = half ? (const void *)b2.data() : b.data();
+        const size_t size = half ? 2 : 4, all = size * (size_t)(most * d),
+                     there = size * (size_t)(count * d);
+        std::vector<uint64_t> got((all + 7) / 8), wanted(got.size());
+        device c(0);
+        for (int activation = 0; activation < 2; activation++) {
+          memcpy(got.data(), rest.data(), all);
+          memcpy(wanted.data(), rest.data(), all);
+          if (activation) {
+            OK(phibal_cuda_activate(PHIBAL_ACTIVATION_SILU, type, count * d, in, in_b,
+                                    wanted.data(), &c.call));
+            OK(phibal_cuda_activate_counted(PHIBAL_ACTIVATION_SILU, type, &count, most, d, in, in_b,
+                                            got.data(), &c.call));
+          } else {
+            OK(phibal_cuda_gather(count, (int32_t)k, d, type, source.data(), in, wanted.data(),
+                                  &c.call));
+            OK(phibal_cuda_gather_counted(&count, most, (int32_t)k, d, type, source.data(), in,
+                                          got.data(), &c.call));
+          }
+          cr_expect_eq(memcmp(got.data(), wanted.data(), there), 0, "%d of %d, width %d",
+                       activation, (int)count, (int)d);
+          cr_expect_eq(
+              memcmp((char *)got.data() + there, (char *)wanted.data() + there, all - there), 0,
+              "%d: beyond the count, %d of width %d", activation, (int)count, (int)d);
+        }
+      }
 }

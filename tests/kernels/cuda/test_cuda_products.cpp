@@ -141,7 +141,7 @@ Test(cuda_products, dense_products_are_a_group_of_one) {
   const floats x = widened(draw_halves(&r, rows * in)), w = widened(draw_halves(&r, out * in));
   const floats dy = widened(draw_halves(&r, rows * out));
   const std::vector<int64_t> offsets = {0, rows};
-  const product_groups one = {1, offsets.data(), offsets.data()};
+  const product_groups one = {1, offsets.data(), offsets.data(), 0};
   device c(products_workspace(1));
   for (int form = 0; form < 3; form++)
     for (int add = 0; add < 2; add++) {
@@ -258,4 +258,78 @@ Test(cuda_products, grouped_as_cublas_groups) {
   pb = b;
   p.m = 2; /* in columns that are 1 long */
   cr_expect_neq(grouped(PHIBAL_ROWS_BF16), PHIBAL_OK);
+}
+
+extern "C" int cuda_on_host_reads_sizes;
+
+/* Sizes on the device: all that the experts' FFN makes has the bits that it has with the offsets on
+   the host, in arrays with room for more rows, and nothing is written behind the last one. */
+Test(cuda_products, ragged_products_are_those_with_sizes_on_the_host) {
+  static const int shapes[][3] = {{5, 24, 16}, {1, 8, 40}, {70, 16, 8}, {6, 8, 8}};
+  for (const int *s : shapes) {
+    const int E = s[0], d = s[1], f = s[2];
+    random_stream r = random_start(SEED, 7, (uint64_t)E);
+    std::vector<int64_t> offsets = groups_of(&r, E, 9);
+    if (d == f) offsets.assign((size_t)E + 1, 0); /* no rows at all */
+    const int64_t rows = offsets.back(), most = rows + 11;
+    const phibal_ffn ffn = {E, d, f, PHIBAL_ACTIVATION_GELU};
+    const halves x = draw_halves(&r, most * d), dy = draw_halves(&r, most * d);
+    const halves gate = draw_halves(&r, E * d * f), up = draw_halves(&r, E * d * f);
+    const halves down = draw_halves(&r, E * d * f), rest = draw_halves(&r, most * (d > f ? d : f));
+    const floats gates = numbers(&r, (size_t)most), before = numbers(&r, (size_t)(E * d * f));
+    struct result {
+      halves a, b, h, y, dh, dx;
+      floats dw[3], gate_gradient;
+    } of[2];
+    for (int on_device = 0; on_device < 2; on_device++) {
+      result &o = of[on_device];
+      o.a = o.b = o.h = o.dh = halves(rest.begin(), rest.begin() + most * f);
+      o.y = o.dx = halves(rest.begin(), rest.begin() + most * d);
+      o.dw[0] = o.dw[1] = o.dw[2] = before;
+      o.gate_gradient = floats((size_t)rows);
+      const phibal_cuda_routes routes = {rows, 1, nullptr, gates.data(), o.gate_gradient.data()};
+      const phibal_cuda_groups at = {offsets.data(), on_device ? nullptr : offsets.data(), most};
+      device c(phibal_cuda_ffn_workspace(&ffn));
+      OK(phibal_cuda_ffn_forward_groups(&ffn, PHIBAL_ROWS_BF16, &at, x.data(), gate.data(),
+                                        up.data(), down.data(), o.a.data(), o.b.data(), o.h.data(),
+                                        o.y.data(), &c.call));
+      OK(phibal_cuda_ffn_backward_recompute(
+          &ffn, PHIBAL_ROWS_BF16, &at, &routes, x.data(), gate.data(), up.data(), down.data(),
+          o.a.data(), o.b.data(), dy.data(), o.dh.data(), o.dx.data(), o.dw[0].data(),
+          o.dw[1].data(), o.dw[2].data(), &c.call));
+    }
+    const result &a = of[0], &b = of[1];
+    cr_expect(same(a.a, b.a) && same(a.b, b.b) && same(a.h, b.h) && same(a.y, b.y),
+              "ragged, forward, E = %d", E);
+    cr_expect(same(a.dh, b.dh) && same(a.dx, b.dx) && same(a.gate_gradient, b.gate_gradient),
+              "ragged, gradients of rows, E = %d", E);
+    for (int i = 0; i < 3; i++)
+      cr_expect(same(a.dw[i], b.dw[i]), "ragged, gradient %d of weights, E = %d", i, E);
+    cr_expect_eq(memcmp(&b.y[(size_t)(rows * d)], rest.data() + rows * d, 22 * (size_t)d), 0,
+                 "ragged, written behind the last row, E = %d", E);
+  }
+}
+
+Test(cuda_products, sizes_on_the_device_are_refused_where_the_library_does_not_read_them) {
+  const phibal_ffn ffn = {4, 24, 16, PHIBAL_ACTIVATION_SILU};
+  device c(phibal_cuda_ffn_workspace(&ffn));
+  const auto takes = [&](phibal_rows type, uintptr_t places) {
+    return phibal_cuda_ffn_sizes_on_device(&ffn, type, 100, places, &c.call);
+  };
+  cr_expect_eq(takes(PHIBAL_ROWS_BF16, 16), 1);
+  cr_expect_eq(takes(PHIBAL_ROWS_BF16, 8), 0);
+  cr_expect_eq(takes(PHIBAL_ROWS_F32, 16), 0);
+  const phibal_ffn narrow = {4, 24, 12, PHIBAL_ACTIVATION_SILU}; /* rows of 24 bytes */
+  cr_expect_eq(phibal_cuda_ffn_sizes_on_device(&narrow, PHIBAL_ROWS_BF16, 100, 0, &c.call), 0);
+  std::vector<int64_t> offsets = {0, 1, 2, 3, 4};
+  floats x(4 * 24), w(4 * 24 * 16), a(4 * 16), b(4 * 16);
+  const phibal_cuda_groups at = {offsets.data(), nullptr, 4};
+  cr_expect_eq(phibal_cuda_ffn_gate_up(&ffn, PHIBAL_ROWS_F32, &at, x.data(), w.data(), w.data(),
+                                       a.data(), b.data(), &c.call),
+               PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(strstr(phibal_status_message(), "needs the experts' offsets on the host"), "%s",
+            phibal_status_message());
+  cuda_on_host_reads_sizes = 0;
+  cr_expect_eq(takes(PHIBAL_ROWS_BF16, 16), 0);
+  cuda_on_host_reads_sizes = 1;
 }

@@ -192,10 +192,11 @@ static void recompute(const ffn_arrays &of, bool half, const phibal_cuda_routes 
   const phibal_rows type = half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
   rows_of w0(of.w[0], half, 0), w1(of.w[1], half, 0), w2(of.w[2], half, 0), dy(of.dy, half, 0);
   device c(phibal_cuda_ffn_workspace(&of.ffn));
-  OK(phibal_cuda_ffn_backward_recompute(&of.ffn, type, of.offsets.data(), of.offsets.data(), routes,
-                                        g->x.data(), w0.data(), w1.data(), w2.data(), g->a.data(),
-                                        g->b.data(), dy.data(), g->h.data(), g->x.data(),
-                                        g->w[0].data(), g->w[1].data(), g->w[2].data(), &c.call));
+  const phibal_cuda_groups groups = {of.offsets.data(), of.offsets.data(), 0};
+  OK(phibal_cuda_ffn_backward_recompute(&of.ffn, type, &groups, routes, g->x.data(), w0.data(),
+                                        w1.data(), w2.data(), g->a.data(), g->b.data(), dy.data(),
+                                        g->h.data(), g->x.data(), g->w[0].data(), g->w[1].data(),
+                                        g->w[2].data(), &c.call));
 }
 
 static void forward(ffn_arrays *of, bool half) {

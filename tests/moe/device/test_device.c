@@ -482,3 +482,139 @@ Test(device, what_is_not_finite_in_bfloat16_is_named) {
   check_wide("weights", weights, d->model.parameters, d->model.parameter_count);
   finish(&t);
 }
+
+/* The shape with experts whose products read their sizes on the device: rows and weights at
+   multiples of 16 bytes. */
+static model_config aligned_shape(void) {
+  model_config c = shape;
+  c.hidden = 16;
+  c.layers = 3;
+  return c;
+}
+
+static void start_aligned(training *t, bool sizes_on_device, int recompute) {
+  model_config c = aligned_shape();
+  c.recompute = recompute;
+  start_with(&c, BATCH, CALLS, "host-cuda", PRECISION_BFLOAT16, t);
+  cr_assert(t->device->sizes_on_device);
+  t->device->sizes_on_device = sizes_on_device;
+}
+
+/* From device_step_begin to the last call. */
+static void begin_and_calls(device *d, model_batch batch) {
+  cr_assert_eq(device_step_begin(d, batch), PHIBAL_OK, "%s", phibal_status_message());
+  for (int call = 0; call < CALLS; call++) {
+    int32_t own[2 * TOKENS]; /* gone when the step goes on */
+    memcpy(own, tokens + call * TOKENS, TOKENS * sizeof *own);
+    memcpy(own + TOKENS, targets + call * TOKENS, TOKENS * sizeof *own);
+    cr_assert_eq(device_forward_backward(d, BATCH, own, own + TOKENS), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    memset(own, 0x7f, sizeof own);
+  }
+}
+
+static void check_same(const char *what, const training *a, const training *b) {
+  const model *m = &a->device->model, *n = &b->device->model;
+  check_wide(what, copied(m->parameters, m->parameter_count), n->parameters, m->parameter_count);
+  check_wide("m", copied(m->m, m->moe_layers * E), n->m, m->moe_layers * E);
+  for (int32_t i = 0; i < m->moe_layers; i++) {
+    const phibal_loads *x = model_step_loads(a->host, i), *y = model_step_loads(b->host, i);
+    cr_assert(x->tokens == y->tokens && x->tokens > 0);
+    cr_assert_eq(memcmp(x->count, y->count, sizeof *x->count * E), 0);
+    cr_assert_eq(
+        memcmp(x->probability, y->probability, sizeof *x->probability * E * PHIBAL_LOAD_LIMBS), 0);
+  }
+}
+
+/* Captured, where nothing runs, then run as a graph; beside a step that waits in every layer. The
+   second step has other rates, and tokens, so that it is captured anew. */
+Test(device, a_step_is_a_graph) {
+  for (int recompute = 0; recompute <= RECOMPUTE_LAYERS; recompute += RECOMPUTE_LAYERS) {
+    model_batch batch = make_batch();
+    training graph, plain;
+    start_aligned(&graph, true, recompute);
+    start_aligned(&plain, false, recompute);
+    device *d = graph.device;
+    for (int step = 0; step < 2; step++) {
+      const double lr = rate * (step + 1);
+      const int64_t n = d->model.parameter_count;
+      float *before = copied(d->model.parameters, n);
+      phibal_cuda_graph *captured;
+      cr_assert_eq(d->library.capture_begin(&d->call), PHIBAL_OK);
+      begin_and_calls(d, batch);
+      cr_assert_eq(device_finish_start(d, lr), PHIBAL_OK);
+      cr_assert_eq(d->library.capture_end(&d->call, &captured), PHIBAL_OK, "%s",
+                   d->library.message());
+      check_wide("weights, before the graph runs", before, d->model.parameters, n);
+      cr_assert_eq(d->library.graph_launch(captured, &d->call), PHIBAL_OK, "%s",
+                   d->library.message());
+      model_losses losses, losses2;
+      double norm, norm2;
+      cr_assert_eq(device_finish_wait(d, &losses, &norm), PHIBAL_OK, "%s", phibal_status_message());
+      d->library.graph_destroy(captured);
+      begin_and_calls(plain.device, batch);
+      cr_assert_eq(device_step_finish(plain.device, lr, &losses2, &norm2), PHIBAL_OK, "%s",
+                   phibal_status_message());
+      check_same("weights", &graph, &plain);
+      cr_assert_eq(norm, norm2);
+      cr_assert(losses.targets == batch.targets && losses.targets == losses2.targets);
+      cr_assert(losses.cross_entropy == losses2.cross_entropy &&
+                losses.balance == losses2.balance && losses.z == losses2.z && losses.z > 0);
+      for (int i = 0; i < CALLS * TOKENS; i++)
+        if (tokens[i] >= 0) tokens[i] = (tokens[i] + 7 * i + 1) % V;
+    }
+    finish(&plain);
+    finish(&graph);
+  }
+}
+
+/* Where the sizes are needed on the host, the first layer with experts waits, which no graph holds;
+   and it is said so. */
+Test(device, a_step_with_sizes_on_the_host_is_no_graph) {
+  const model_batch batch = make_batch();
+  training t;
+  start_aligned(&t, false, 0);
+  device *d = t.device;
+  phibal_cuda_graph *captured;
+  cr_assert_eq(d->library.capture_begin(&d->call), PHIBAL_OK);
+  cr_assert_eq(device_step_begin(d, batch), PHIBAL_OK);
+  cr_assert_eq(device_forward_backward(d, BATCH, tokens, targets), PHIBAL_ERROR_IO);
+  cr_assert(strstr(phibal_status_message(), "waiting for the device is no part of a graph"), "%s",
+            phibal_status_message());
+  cr_assert_eq(d->library.capture_end(&d->call, &captured), PHIBAL_ERROR_IO);
+  cr_assert_null(captured);
+  finish(&t);
+}
+
+/* Failures come at the end of the step, by layer, and no weight has moved: of an infinite weight,
+   of a router's, and where a failure is all that there is and every gradient is finite. */
+Test(device, a_failure_is_named_at_the_end_of_the_step) {
+  for (int kind = 0; kind < 3; kind++) {
+    const model_batch batch = make_batch();
+    training t;
+    start_aligned(&t, true, 0);
+    device *d = t.device;
+    const layer_weights *w = d->model.weights.layers;
+    uint16_t *o = &d->narrow[w[1].o - d->model.parameters + 3];
+    if (kind == 0) *o = 0x7f80;
+    if (kind == 1) w[2].router[3] = INFINITY;
+    float *weights = copied(d->model.parameters, d->model.parameter_count);
+    begin_and_calls(d, batch);
+    if (kind == 2) d->failures[1] = 7 << 16;
+    model_losses losses;
+    double norm;
+    cr_assert_eq(device_step_finish(d, rate, &losses, &norm), PHIBAL_ERROR_NONFINITE);
+    static const char *const named[] = {
+        "layer 1: router: the logit of token", "layer 2: router: the logit of token",
+        "layer 1: router: the logit of token 7 for expert 0 is nan"};
+    cr_assert(strstr(phibal_status_message(), named[kind]), "%s", phibal_status_message());
+    check_wide("weights", weights, d->model.parameters, d->model.parameter_count);
+    /* And the next step begins as if nothing had been. */
+    *o = 0;
+    w[2].router[3] = 0;
+    begin_and_calls(d, batch);
+    cr_assert_eq(device_step_finish(d, rate, &losses, &norm), PHIBAL_OK, "%s",
+                 phibal_status_message());
+    finish(&t);
+  }
+}
