@@ -1,14 +1,17 @@
-/* Each property that some cases have is a hypothesis: its cases fail with an unknown probability,
-   uniform in [0, 1], and others only by an oversight of the hypothesis, with probability 1/100. Of
-   a property with a failed and b passed cases, where c others failed and d passed, the evidence is
+/* Each property that some cases have is a hypothesis: its cases fail with an unknown probability x,
+   uniform in [0, 1], and others by some other bug or an oversight of the hypothesis, with a
+   probability y of mean 1/100 and the density 99 (1 - y)^98. Of a property with a failed and b
+   passed cases, where c others failed and d passed, the evidence is the log of
 
-     log of the integral of x^a (1 - x)^b dx = log (a! b! / (a + b + 1)!),   plus c log 0.01 + d log
-   0.99,
+     integral of x^a (1 - x)^b dx  =  a! b! / (a + b + 1)!   times
+     integral of 99 y^c (1 - y)^(d + 98) dy  =  99 c! (d + 98)! / (c + d + 99)!,
 
    so that of two properties that hold all failed cases the one with fewer passed ones is the
-   better: the narrowest explanation. That all cases have a property is the hypothesis `ordinary`.
-   To the evidence comes what is known before: a flag's bug is a known one, and some bugs show in
-   certain outputs alone. */
+   better: the narrowest explanation. That all cases have a property is the hypothesis `ordinary`,
+   whose bugs make nearly everything wrong: its probability has the density 2 x, and not 1.
+   To the evidence comes what is known before: a flag's bug is a known one, some bugs show in
+   certain outputs alone, and where a parameter was drawn, that two cases have the same value is
+   chance. */
 #include "diagnosis.h"
 #include <inttypes.h>
 #include <math.h>
@@ -20,6 +23,7 @@ typedef struct property {
   judged_cause cause;
   int64_t last; /* the case that was counted last, so that none counts twice */
   double score;
+  bool drawn; /* a value of a real parameter that is no whole number */
 } property;
 
 typedef struct diagnosis {
@@ -28,7 +32,7 @@ typedef struct diagnosis {
   bool failed; /* no memory */
 } diagnosis;
 
-static void note(diagnosis *d, const char *name, flag_id flag, int64_t place, bool failed) {
+static property *note(diagnosis *d, const char *name, flag_id flag, int64_t place, bool failed) {
   int64_t i = 0;
   while (i < d->count && strcmp(d->list[i].cause.name, name) != 0) i++;
   if (i == d->count) {
@@ -36,7 +40,7 @@ static void note(diagnosis *d, const char *name, flag_id flag, int64_t place, bo
       const int64_t room = d->room ? 2 * d->room : 128;
       property *more = realloc(d->list, sizeof *more * (size_t)room);
       d->failed |= !more;
-      if (!more) return;
+      if (!more) return NULL;
       d->list = more;
       d->room = room;
     }
@@ -44,12 +48,13 @@ static void note(diagnosis *d, const char *name, flag_id flag, int64_t place, bo
     snprintf(d->list[i].cause.name, sizeof d->list[i].cause.name, "%s", name);
   }
   property *p = &d->list[i];
-  if (p->last == place) return;
+  if (p->last == place) return p;
   p->last = place;
   if (failed)
     p->cause.failed++;
   else
     p->cause.passed++;
+  return p;
 }
 
 static int64_t size_of(const json_t *shape, int64_t from_the_last) {
@@ -96,7 +101,8 @@ static void note_parameter(diagnosis *d, const char *name, const json_t *value, 
   } else if (json_is_real(value)) {
     const double x = json_real_value(value);
     snprintf(text, sizeof text, "%.30s=%g", name, x);
-    note(d, text, FLAG_COUNT, place, failed);
+    property *p = note(d, text, FLAG_COUNT, place, failed);
+    if (p) p->drawn = x > floor(x);
     snprintf(text, sizeof text, "%.30s!=1", name);
     if (x < 1 || x > 1) note(d, text, FLAG_COUNT, place, failed);
   }
@@ -170,6 +176,9 @@ static const struct {
     {FLAG_BIASED_GATES, {"gates"}},
     {FLAG_SEQUENCES, {"loss", "losses", "logit-gradient"}},
     {FLAG_FROZEN, {"w-gate-gradient", "w-up-gradient", "w-down-gradient"}},
+    {FLAG_CAPACITY_ROUNDING, {"capacity"}},
+    {FLAG_CAPACITY_FIT, {"kept", "place", "dropped", "gates", "gate-gradient"}},
+    {FLAG_KEPT_GATES, {"gates", "gate-gradient"}},
 };
 
 static bool is_among(const char *name, size_t length, const char *const *names) {
@@ -197,7 +206,10 @@ static int fits_outputs(flag_id flag, const diagnosed_case *cases, int64_t count
 static double evidence(const judged_cause *of, int64_t failed, int64_t passed) {
   const double a = (double)of->failed, b = (double)of->passed;
   const double c = (double)(failed - of->failed), d = (double)(passed - of->passed);
-  return lgamma(a + 1) + lgamma(b + 1) - lgamma(a + b + 2) + c * log(0.01) + d * log(0.99);
+  const double others = log(99) + lgamma(c + 1) + lgamma(d + 99) - lgamma(c + d + 100);
+  if (of->flag == FLAG_ORDINARY)
+    return log(2) + lgamma(a + 2) + lgamma(b + 1) - lgamma(a + b + 3) + others;
+  return lgamma(a + 1) + lgamma(b + 1) - lgamma(a + b + 2) + others;
 }
 
 phibal_status diagnose(const diagnosed_case *cases, int64_t count, judged_cause *causes, int most,
@@ -215,7 +227,7 @@ phibal_status diagnose(const diagnosed_case *cases, int64_t count, judged_cause 
     property *p = &d.list[i];
     const int fits = p->cause.flag < FLAG_COUNT ? fits_outputs(p->cause.flag, cases, count) : 0;
     const double before = p->cause.flag == FLAG_COUNT ? -1 : fits > 0 ? 1 : fits < 0 ? -4 : 0;
-    p->score = evidence(&p->cause, failed, count - failed) + before;
+    p->score = evidence(&p->cause, failed, count - failed) + before - (p->drawn ? 3 : 0);
     /* A property of one case alone, as a parameter that no two cases share, explains nothing. */
     const bool alone = p->cause.flag == FLAG_COUNT && p->cause.failed + p->cause.passed == 1;
     if (!p->cause.failed || (alone && count > 1)) p->score = (double)-INFINITY;

@@ -228,7 +228,7 @@ static phibal_status set_flags(operation_case *c, const capacity_draw *d, int64_
     fit |= limit > 0 && (count[e] == limit || count[e] == limit + 1);
   const bool padding = d->padding != PADDING_NONE;
   if (padding) case_flag(c, FLAG_PADDING);
-  if (padding && dropped) case_flag(c, FLAG_CAPACITY_PADDING);
+  if (padding && limit > 0) case_flag(c, FLAG_CAPACITY_PADDING); /* there are places to take */
   if (d->policy == PHIBAL_CAPACITY_SLOT && other[PHIBAL_CAPACITY_TOKEN])
     case_flag(c, FLAG_SLOT_ORDER);
   if (d->policy == PHIBAL_CAPACITY_TOKEN && dropped) case_flag(c, FLAG_TOKEN_ORDER);

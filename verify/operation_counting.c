@@ -77,6 +77,8 @@ phibal_status operation_loads_make(operation_case *c) {
     else if (!mask[t])
       logits[t * E + E - 1] += 9;
   }
+  /* Powers of two add up in 8 bits, unless there are too many. */
+  if ((paired || many) && E > 1) case_flag(c, FLAG_HALF_SUMS);
   case_add_output(c, OUTPUT_LOADS_LOADS, "loads", TENSOR_F32, 1, (int64_t)E);
   case_add_output(c, OUTPUT_LOADS_FREQUENCIES, "frequencies", TENSOR_F32, 1, (int64_t)E);
   case_add_output(c, OUTPUT_LOADS_COUNTS, "counts", TENSOR_I64, 1, (int64_t)E);

@@ -99,7 +99,7 @@ phibal_status operation_loss_trace_make(operation_case *c) {
   if (method == LOSS_SEQUENCE && uneven) case_flag(c, FLAG_UNEVEN_SEQUENCES);
   if (parts && uneven && !weights) case_flag(c, FLAG_UNEVEN_WEIGHTS);
   if (method != LOSS_Z && k > 1) case_flag(c, FLAG_K_NORMALISATION);
-  if (method != LOSS_Z && !sigmoid) case_flag(c, FLAG_DOUBLE_SOFTMAX);
+  if (!sigmoid) case_flag(c, FLAG_DOUBLE_SOFTMAX); /* the z-loss's gradient has it too */
   if (method == LOSS_SEQUENCE) case_flag(c, FLAG_SEQUENCES);
   if (sigmoid && trace_has(&s, TRACE_HAS_SHIFTED)) case_flag(c, FLAG_SIGMOID_EPSILON);
   case_add_output(c, OUTPUT_LOSS_TRACE_COUNTS, "counts", TENSOR_I64, 2, (int64_t)TRACE_STEPS, E)

@@ -129,6 +129,16 @@ static bool shows_epsilon(const route_case *r, int64_t token) {
   return selected < 1e-13;
 }
 
+/* Whether the token's scores are equal and not all selected. */
+static bool has_equal_scores(const route_case *r, int64_t token) {
+  const int32_t E = r->router.experts;
+  double score[PHIBAL_MAX_EXPERTS];
+  scores_of(r, token, false, score);
+  int32_t equal = 1;
+  while (equal < E && score[equal] >= score[0] && score[equal] <= score[0]) equal++;
+  return equal == E && r->router.active < E;
+}
+
 static bool changed_by_short_bias(const route_case *r, int64_t token) {
   double score[PHIBAL_MAX_EXPERTS];
   int32_t experts[2][PHIBAL_MAX_EXPERTS];
@@ -155,6 +165,7 @@ static void add_routing_flags(operation_case *c, const route_case *r) {
   for (int64_t t = 0; t < r->tokens && t < 100; t++) {
     if (r->mask && !r->mask[t]) continue;
     const bool negative = takes_negative(r, t);
+    if (has_equal_scores(r, t)) case_flag(c, FLAG_ALL_EQUAL);
     if (r->bias && negative) case_flag(c, FLAG_NEGATIVE_BIAS);
     if (negative && r->router.experts % 32) case_flag(c, FLAG_ALL_NEGATIVE);
     if (sigmoid && shows_epsilon(r, t)) case_flag(c, FLAG_SIGMOID_EPSILON);

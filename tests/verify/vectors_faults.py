@@ -1,24 +1,30 @@
 #!/usr/bin/env python3
 """Faults, planted one at a time in the independent implementation of vectors_peer.py: is each caught with the default
-cases, and does the judge name its cause first?
+cases, and does the judge name its cause first, or second?
 
-usage: vectors_faults.py PHIBAL [--seeds 1,2,3,4,5] [--every N] [--op NAME] [--caught SHARE] [--named SHARE]
+usage: vectors_faults.py PHIBAL [--seeds 1,2,3,4,5] [--every N] [--op NAME] [--caught SHARE] [--named SHARE] [--second SHARE]
+       vectors_faults.py PHIBAL --flags [--seeds 1]
 
 Two sorts of fault: formulas done wrong (in vectors_peer.py), and kernels that are wrong only under a condition: one gate,
 one potential, a mask, more than 32 experts, the last ones when E is no multiple of 4. Which cause is the right one is
 written beside each; a flag and the property that it stands for count alike. Exit status 1 where less than the given shares
-are caught or named first.
+are caught, named first, or named first or second; or where a flag of spec/flags.def is no fault's cause.
+
+--flags: of each flag of spec/flags.def one fault must be refused for which the judge names this flag, and no property that
+stands for it, first or second.
 """
 import argparse
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 import vectors_peer as peer
 
 
@@ -91,7 +97,8 @@ SAME = {"padding": "mask=given", "bias": "bias=given", "biased-quantile": "bias=
         "slot-order": "policy=slot-order", "token-order": "policy=token-order", "lowest-gate": "policy=lowest-gate",
         "capacity-padding": "padding",
         "gate-epsilon": "normalisation=sum"}
-FORMULAS = [(f, o, {flag, SAME.get(flag, flag)} if flag else None) for f, o, flag in peer.FAULTS] + [
+FORMULAS = [(f, o, {n for flag in flags.split() for n in (flag, SAME.get(flag, flag))} if flags else None)
+            for f, o, flags in peer.FAULTS] + [
     ("price's mean left in", "router-backward", {"zero-row-sum", "price=given"}),
     ("no z gradient", "router-backward", None),
     ("z gradient twice", "router-backward", None),
@@ -172,30 +179,74 @@ class Planted:
         return ran.returncode, json.loads(ran.stdout)
 
 
+def faults_of(operation):
+    """(name, causes, None or a condition and the output that is wrong under it)."""
+    conditions, outputs = CONDITIONAL.get(operation, ([], []))
+    return [(f, causes, None) for f, o, causes in FORMULAS if o == operation] + \
+        [("%s wrong where %s" % (o, c[0]), c[1], (c[2], o)) for c in conditions for o in outputs]
+
+
+def flags_of_catalogue():
+    with open(os.path.join(HERE, "../../spec/flags.def"), encoding="utf-8") as f:
+        return re.findall(r'^PHIBAL_FLAG\([A-Z0-9_]+, "([^"]+)"', f.read(), re.M)
+
+
+def place(told, causes):
+    """0 where the first of the likely causes is one of these, 1 where the second is; 2 if neither."""
+    return next((i for i, name in enumerate(told["likely"][:2]) if name in causes), 2)
+
+
+def each_flag(phibal, seeds, operations):
+    """Whether each flag is named first or second for one of its faults; those that are not."""
+    left, named = set(flags_of_catalogue()), [0, 0]
+    for seed in seeds:
+        for operation in operations:
+            of = None
+            for name, causes, conditional in faults_of(operation):
+                wanted = left & (causes or set())
+                if not wanted:
+                    continue
+                of = of or Planted(phibal, operation, seed)
+                results = of.conditional(*conditional) if conditional else of.answer(name)
+                status, told = of.judge(results) if results else (0, {"likely": []})
+                for flag in sorted(wanted):
+                    if status and place(told, {flag}) < 2:
+                        named[place(told, {flag})] += 1
+                        left.remove(flag)
+    for flag in sorted(left):
+        print("not ok: %s is first or second for no fault" % flag)
+    print("%d flags first, %d second, %d neither" % (*named, len(left)))
+    return left
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("phibal")
     options.add_argument("--seeds", default="1,2,3,4,5")
     options.add_argument("--every", type=int, default=1, help="only each so many-th fault")
     options.add_argument("--op", help="only this operation's faults")
+    options.add_argument("--flags", action="store_true")
     options.add_argument("--caught", type=float, default=1)
     options.add_argument("--named", type=float, default=0.9)
+    options.add_argument("--second", type=float, default=0.97)
     a = options.parse_args()
-    phibal, planted, caught, named, expected, missed = os.path.abspath(a.phibal), set(), 0, 0, 0, []
-    runs = turn = 0
-    by_sort = {True: [0, 0], False: [0, 0]}  # of conditions, and of formulas: right causes, and named first
+    phibal, seeds = os.path.abspath(a.phibal), a.seeds.split(",")
+    operations = sorted({o for _, o, _ in FORMULAS} | set(CONDITIONAL))
+    operations = [o for o in operations if not a.op or o == a.op]
+    unnamed = set(flags_of_catalogue()) - {n for o in operations for _, causes, _ in faults_of(o) for n in causes or ()}
+    if unnamed and not a.op:
+        print("not ok: no fault has as its cause: %s" % ", ".join(sorted(unnamed)))
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for seed in a.seeds.split(","):
+        if a.flags:
+            sys.exit(bool(each_flag(phibal, seeds, operations)))
+        planted, caught, runs, turn, missed = set(), 0, 0, 0, []
+        by_sort = {True: [0, 0, 0], False: [0, 0, 0]}  # of conditions, and of formulas: first, second, neither
+        for seed in seeds:
             turn = 0
-            for operation in sorted({o for _, o, _ in FORMULAS} | set(CONDITIONAL)):
-                if a.op and operation != a.op:
-                    continue
-                faults = [(f, causes, None) for f, o, causes in FORMULAS if o == operation]
-                conditions, outputs = CONDITIONAL.get(operation, ([], []))
-                faults += [("%s wrong where %s" % (o, c[0]), c[1], (c[2], o)) for c in conditions for o in outputs]
+            for operation in operations:
                 of = None
-                for name, causes, conditional in faults:
+                for name, causes, conditional in faults_of(operation):
                     turn += 1
                     if turn % a.every:
                         continue
@@ -214,20 +265,21 @@ def main():
                     runs += 1
                     planted.add((operation, name))
                     caught += status
-                    first = told["likely"][0] if told["likely"] else "-"
-                    expected += causes is not None
-                    good = causes is not None and first in causes
-                    named += good
-                    by_sort[conditional is not None][0] += causes is not None
-                    by_sort[conditional is not None][1] += good
-                    if not status or (causes is not None and not good):
+                    at = place(told, causes or ())
+                    by_sort[conditional is not None][at] += causes is not None
+                    if not status or (causes is not None and at):
                         print("%s, seed %s: %s: %s: %d of %d cases failed; likely %s; is %s" %
-                              ("named other" if status else "MISSED", seed, operation, name, told["failed"], told["judged"],
-                               ", ".join(told["likely"]), " or ".join(sorted(causes or ["?"]))), flush=True)
-    print("%d faults, %d runs: %d caught (%.1f %%); of %d runs with one right cause it is named first in %d (%.1f %%)" %
-          (len(planted), runs, caught, 100 * caught / runs, expected, named, 100 * named / expected))
-    print("of formulas %d of %d, of conditions %d of %d" % (*by_sort[False][::-1], *by_sort[True][::-1]))
-    sys.exit(bool(missed) or caught < a.caught * runs or named < a.named * expected)
+                              ("MISSED" if not status else "named second" if at == 1 else "named other", seed, operation, name,
+                               told["failed"], told["judged"], ", ".join(told["likely"]), " or ".join(sorted(causes or ["?"]))),
+                              flush=True)
+    first, second, neither = map(sum, zip(*by_sort.values()))
+    expected = first + second + neither
+    print("%d faults, %d runs: %d caught (%.1f %%); of %d runs with one right cause it is named first in %d (%.1f %%), "
+          "first or second in %d (%.1f %%)" % (len(planted), runs, caught, 100 * caught / runs, expected, first,
+                                               100 * first / expected, first + second, 100 * (first + second) / expected))
+    print("of formulas first %d, second %d, neither %d; of conditions %d, %d, %d" % (*by_sort[False], *by_sort[True]))
+    sys.exit(bool(missed or (unnamed and not a.op)) or caught < a.caught * runs or first < a.named * expected or
+             first + second < a.second * expected)
 
 
 if __name__ == "__main__":

@@ -83,11 +83,16 @@ class Case:
 
 
 def softmax(x, fault=""):
-    top = 0.0 if fault == "softmax without a shift" else max(x)
+    top = 0.0 if fault.startswith("softmax without a shift") else max(x)
     try:
         w = [math.exp(v - top) for v in x]
     except OverflowError:
         return [math.nan] * len(x)
+    if fault == "softmax without a shift, in binary32" and math.fsum(w) > 3.4e38:
+        return [math.nan] * len(x)
+    if fault == "the maximum begun at 0, and an epsilon":
+        w = [math.exp(v - max(top, 0.0)) for v in x]
+        return [v / (math.fsum(w) + 1e-20) for v in w]
     total = math.fsum(w)
     return [v / total if total else math.nan for v in w]
 
@@ -139,6 +144,8 @@ def router_forward(case, fault):
             chosen = [min(e, width - 1) for e in top_k(score + [0.0] * (-width % 32), k)]
         else:
             chosen = top_k(score, k, fault)
+            if fault == "a threshold between least and greatest" and max(score) == min(score):
+                chosen = list(range(width - k, width))
         if gate == "sigmoid":
             some = [logs[e] for e in chosen]
             part = [math.exp(v - max(some)) for v in some]
@@ -163,6 +170,8 @@ def router_forward(case, fault):
             g = [bf16(v) for v in g]
         if fault == "E = 128 and k = 8" and width == 128 and k == 8:
             g[7] = g[6]
+        if fault == "gates below 1e-30 dropped":
+            g = [v if v >= 1e-30 else 0.0 for v in g]
         if fault != "no routed scaling":
             g = [scale * v for v in g]
         experts.append(chosen)
@@ -300,7 +309,7 @@ def tracked(rows, mask, k, fault):
                 continue
             x = [v if math.isfinite(v) else 0.0 for v in x]
         T += 1
-        p = softmax(x)
+        p = softmax(x, fault)
         for e in top_k(x, k):
             counts[e] += 1
         for e in range(width):
@@ -343,7 +352,9 @@ def sequence_loss(case, fault):
 
 
 def loads(case, fault):
-    P, f, counts, _ = tracked(case.rows("logits"), case.values("mask"), case.parameters["k"], fault)
+    P, f, counts, T = tracked(case.rows("logits"), case.values("mask"), case.parameters["k"], fault)
+    if fault == "one token's row taken for a column" and case.inputs["logits"].shape[0] == 1:
+        P = [math.fsum(P) / len(P)] * len(P)
     case.give("loads", P)
     case.give("frequencies", f)
     case.give("counts", counts)
@@ -355,6 +366,10 @@ def frequencies(case, fault):
         T = sum(n) // k
     if fault == "counts in 32 bits":
         n = [(c + 2**31) % 2**32 - 2**31 for c in n]
+    if fault == "experts without tokens left out":
+        n = [c for c in n if c] + [c for c in n if not c]
+    if fault == "an expert of all tokens in no bin":
+        n = [c if c != T else 0 for c in n]
     divide = 1 if fault == "frequencies not divided by k" else k
     case.give("frequencies", [c / (divide * T) for c in n])
 
@@ -363,8 +378,11 @@ def ema(case, fault):
     eta = case.parameters["eta"]
     if fault == "eta and 1 - eta exchanged":
         eta = 1 - eta
-    pairs = zip(case.values("m"), case.values("loads"))
-    case.give("m", [math.fsum([m, -eta * m, eta * p]) for m, p in pairs])
+    before, now = case.values("m"), case.values("loads")
+    if fault == "subnormal numbers flushed to zero":
+        before, now = ([v if v >= 2.0**-126 else 0.0 for v in part] for part in (before, now))
+    after = [math.fsum([m, -eta * m, eta * p]) for m, p in zip(before, now)]
+    case.give("m", after[:512] + before[512:] if fault == "512 experts at most" else after)
 
 
 def loss_free(case, fault):
@@ -570,6 +588,10 @@ def capacity(case, fault):
         if fault == "padding takes places":  # it was routed to the first experts
             routes = sorted(routes + [i for i in range(len(e)) if e[i] < 0 and i % k == expert], key=order)
         left = routes[:C]
+        if fault == "a full expert drops one" and len(routes) == C:
+            left = routes[: C - 1] if C else []
+        if fault == "one beyond the limit kept" and C and len(routes) == C + 1:
+            left = routes
         if fault == "equal gates kept" and policy == "lowest-gate" and left:
             left = [i for i in routes if g[i] >= g[left[-1]]]
         if fault == "gates of 0 are no routes" and policy == "lowest-gate" and C <= T:
@@ -791,6 +813,8 @@ def loss_trace(case, fault):
                     weight /= R
                 if fault == "gradient times the ranks":
                     weight *= R
+                if fault == "gradient divided by the sequences":
+                    weight /= B
                 if fault == "no gradient":
                     weight = 0.0
                 for t in s if real else []:
@@ -816,6 +840,112 @@ def loss_trace(case, fault):
     case.give("logit-gradient", gradients)
 
 
+def decimal_functions():
+    """As FORMULAS has them, in the digits of the context. Small arguments by their series."""
+    one, exp = Decimal(1), Decimal.exp
+    log1p = lambda x: (1 + x).ln() if abs(x) > Decimal("1e-15") else x - x * x / 2 + x * x * x / 3
+    expm1 = lambda x: x.exp() - 1 if abs(x) > Decimal("1e-15") else x + x * x / 2 + x * x * x / 6
+    tanh = lambda x: x - x * x * x / 3 if abs(x) < Decimal("1e-15") else one.copy_sign(x) * (1 - 2 / (1 + (2 * abs(x)).exp()))
+    power = lambda x, y: x ** y if isinstance(y, int) or y != 0 else one
+    return {"fabs": abs, "sqrt": Decimal.sqrt, "exp": exp, "log": Decimal.ln, "log1p": log1p, "expm1": expm1, "tanh": tanh,
+            "pow": power, "cosh": lambda x: (x.exp() + (-x).exp()) / 2}
+
+
+def core(name):
+    """(N3): the function's value, rounded once."""
+    def value(x, fault):
+        if math.isnan(x) or x < {"log": 0, "log1p": -1}.get(name, -math.inf):
+            return math.nan
+        if fault == "no infinity" and math.isinf(x):
+            return math.nan
+        if fault == "a quotient of 32 bits" and abs(x) >= 2.0**32 and math.isfinite(x):
+            return 0.0
+        if x == {"log": 0, "log1p": -1}.get(name):
+            return -math.inf
+        if abs(x) > 200 and name in ("exp", "expm1", "tanh", "sigmoid"):
+            high = x > 0
+            return {"exp": math.inf if high else 0.0, "expm1": math.inf if high else -1.0, "tanh": math.copysign(1, x),
+                    "sigmoid": float(high)}[name]
+        if math.isinf(x):
+            return x
+        X = Decimal(x)
+        if fault == "1 + x - 1" and 1 + x - 1 != 0:
+            X = Decimal(1 + x) - 1
+        if fault == "two terms of the series at 1" and abs(x - 1) < 2.0**-9:
+            y = (X - 1) - (X - 1) ** 2 / 2
+        else:
+            y = 1 / (1 + (-X).exp()) if name == "sigmoid" else FUNCTIONS[name](X)
+        if not y:
+            return 0.0
+        if fault == "rounded twice":
+            y = Decimal(math.ldexp(round(math.ldexp(math.frexp(float(y))[0], 45)), math.frexp(float(y))[1] - 45))
+        return nearest32(y) if abs(y) < Decimal("3.5e38") else math.copysign(math.inf, y)
+
+    def run(case, fault):
+        with localcontext() as context:
+            context.prec = 60
+            case.give("value", [value(x, fault) for x in case.values("x")])
+    return run
+
+
+def price_of(case, fault):
+    """(M2), (M3) in decimals of 60 digits, floored as (P.k) says."""
+    p, m = case.parameters, case.values("m")
+    name, a = p["potential"], float(p["parameter"]) if "parameter" in p else None
+    E, floor = len(m), 2.0**-126
+    bits = {"prices of 40 bits": 40, "prices of 46 bits": 46}.get(fault)
+    if fault == "loads as integers of one scale":
+        m = [v if v > max(m) * 2.0**-30 else 0.0 for v in m]
+
+    def rounded(v, bits):
+        mantissa, e = math.frexp(float(v))
+        return Decimal(math.ldexp(round(math.ldexp(mantissa, bits)), e - bits)) if v else v
+
+    with localcontext() as context:
+        context.prec = 60
+        context.Emin, context.Emax = -10**9, 10**9
+        raised = name in ("negentropy", "renyi") or (name == "tsallis" and a < 1)
+        if raised:
+            m = [max(v, floor) if v or fault != "loads of 0 not floored" else 0.0 for v in m]
+        if raised and not all(m):
+            return case.give("price", [math.nan] * E) or case.give("centred", [math.nan] * E)
+        X, A = [Decimal(v) for v in m], None if a is None or a == math.inf else Decimal(a)
+        power = FUNCTIONS["pow"]
+        if name in ROWS:
+            values = {}
+            for v in X:
+                if v not in values:
+                    large = name == "log-cosh" and A * v > 200
+                    values[v] = Decimal(1) - 2 * (-2 * A * v).exp() if large else eval(
+                        ROWS[name].gradient, FUNCTIONS, {"x": v, "a": A})
+            q = [values[v] for v in X]
+        elif name == "lp" and a == math.inf:
+            q = [Decimal(v == max(X)) / X.count(max(X)) for v in X]
+        elif name == "lp":
+            q = [power(v, A - 1) if v else Decimal(0) for v in X]
+        elif name == "negentropy":
+            q = [v.ln() + 1 for v in X]
+        else:
+            powers = [power(v, A - 1) if v else Decimal(0) for v in X]
+            if fault == "1/(alpha - 1) as it stands":
+                powers = [rounded(v, 40) for v in powers]
+            if name == "tsallis":
+                q = [(A * v - 1) / (A - 1) for v in powers]
+            else:
+                S = sum(v * w for v, w in zip(powers, X))
+                q = [A * v / ((A - 1) * S) for v in powers]
+        narrow = [rounded(v, bits) for v in q] if bits else q
+        mean = sum(narrow) / E
+        if fault == "the mean by a reciprocal":
+            mean = sum(narrow) * Decimal(1 / E)
+        centred = [v - mean for v in narrow]
+        small = Decimal("1e-60")
+        to_32 = lambda v: math.copysign(math.inf, v) if abs(v) > Decimal("3.4028235678e38") else nearest32(v) if abs(v) > small else 0.0
+        case.give("price", [to_32(v) for v in q])
+        case.give("centred", [to_32(v) for v in centred])
+
+
+FUNCTIONS = decimal_functions()
 FORMULAS = {name: getattr(math, name) for name in "fabs sqrt exp log log1p sinh cosh tanh asinh atanh pow".split()}
 
 
@@ -841,7 +971,7 @@ def add_gradient(rows, mask, q, scale, out, fault):
         if mask and not mask[i]:
             out.append([0.0] * len(x))
             continue
-        p = softmax(x)
+        p = softmax(x, fault)
         inner = math.fsum(a * b for a, b in zip(p, c))
         if fault == "price not centred by the token":
             inner = 0.0
@@ -889,9 +1019,15 @@ def step(case, fault, layer_price):
             counts = [c * p["forward-passes"] for c in counts]
         all_counts.append(counts)
         losses.append(loss)
+    if fault == "sums in the order of arrival":  # which is another one each time
+        REPEATED.append(1)
+        gradients = [[f32(v) * (1 + (len(REPEATED) % 5 < 2) * 1.01 * 2.0**-24) for v in row] for row in gradients]
     case.give("counts", all_counts)
     case.give("loss", losses)
     case.give("logit-gradient", gradients)
+
+
+REPEATED = []
 
 
 def switch_step(case, fault):
@@ -902,6 +1038,13 @@ def switch_step(case, fault):
         return f, [0.0] * len(f)
 
     step(case, fault, layer_price)
+    if fault == "remembered by a sum over the experts":
+        key = repr((case.parameters, case.inputs["logits"].shape, math.fsum(case.values("logits"))))
+        first = REMEMBERED.setdefault(key, case.outputs)
+        case.outputs = {n: first[f] for n, f in zip(case.outputs, first)}
+
+
+REMEMBERED = {}
 
 
 def balance_step(case, fault):
@@ -975,6 +1118,9 @@ def expert_ffn(case, fault):
         back = transpose(down), transpose(gate), transpose(up)
         for n in range(offsets[e], offsets[e + 1]):
             a, b = times(gate, x[n]), times(up, x[n])
+            if fault == "rows scaled by their sum":
+                total = math.fsum(x[n])
+                a = [v / total * total if total else math.nan for v in a]
             both = [activation(name, v, fault) for v in a]
             h = [v[0] * w for v, w in zip(both, b)]
             y.append(times(down, h))
@@ -990,6 +1136,12 @@ def expert_ffn(case, fault):
                     weights["w-gate-gradient"][at] += da[i] * x[n][j]
                     weights["w-up-gradient"][at] += db[i] * x[n][j]
                     weights["w-down-gradient"][(e * d + j) * f + i] += y_gradient[n][j] * h[i]
+    if fault == "a tile's last column not written":
+        y = [row[:-1] + [0.0] if d > 64 and d % 64 else row for row in y]
+    if fault == "sizes of 1 squeezed" and len(y) == E == f == d == 1:
+        y = [[0.0]]
+    if fault == "no row: gradients not set" and not y:
+        weights = {n: [0.0] * len(v) for n, v in weights.items()}
     case.give("y", y)
     case.give("x-gradient", x_gradient)
     for n, values in weights.items():
@@ -1056,7 +1208,10 @@ def switch_loss(case, fault):
     f, P, alpha = case.values("frequencies"), case.values("loads"), case.parameters["alpha"]
     E = len(f)
     factor = 1 if fault == "no factor E" else E
-    case.give("loss", [factor * alpha * math.fsum(a * b for a, b in zip(f, P))])
+    products = [a * b for a, b in zip(f, P)]
+    if fault == "products flushed to zero":
+        products = [v if v >= 2.0**-126 else 0.0 for v in products]
+    case.give("loss", [factor * alpha * math.fsum(products)])
     mean = 0 if fault == "frequencies not centred" else sum(map(Fraction, f)) / E
     case.give("centred", [float(Fraction(v) - mean) for v in f])
 
@@ -1139,7 +1294,8 @@ OPERATIONS = {"router-forward": router_forward, "described-router": described_ro
               "permutation": permutation, "combine": combine,
               "quantile": quantile, "trace": trace, "loss-trace": loss_trace, "capacity": capacity, "sinkhorn": sinkhorn,
               "gate-factor": gate_factor,
-              "router-refusal": router_refusal}
+              "router-refusal": router_refusal, "price": price_of,
+              **{name: core(name) for name in ("exp", "expm1", "log", "log1p", "tanh", "sigmoid")}}
 
 # What is done wrong, where, and the flag that should be the judge's first guess.
 FAULTS = [
@@ -1151,7 +1307,8 @@ FAULTS = [
     ("gradient through the price", "balance-step", "constant-price"),
     ("price from the old m", "balance-step", "new-state"),
     ("eta and 1 - eta exchanged", "ema", "new-state"),
-    ("loads accumulated in bfloat16", "loads", "many-tokens"),
+    ("loads accumulated in bfloat16", "loads", "half-sums"),
+    ("one token's row taken for a column", "loads", "one-token"),
     ("ties to the higher index", "router-forward", "ties"),
     ("EMA at each micro-batch", "balance-step", "micro-batches"),
     ("loss-free sign reversed", "loss-free", "loss-free-sign"),
@@ -1221,7 +1378,7 @@ FAULTS = [
     ("one round more", "sinkhorn", "sinkhorn"),
     ("rows last", "sinkhorn", "sinkhorn"),
     ("exp in binary32", "sinkhorn", None),
-    ("padding in the limit", "capacity", "padding"),
+    ("padding in the limit", "capacity", "capacity-padding"),
     ("limit rounded down", "capacity", "capacity-rounding"),
     ("limit to nearest", "capacity", "capacity-rounding"),
     ("minimum left out", "capacity", None),
@@ -1287,4 +1444,33 @@ FAULTS = [
     ("no gradient", "loss-trace", "aux-gradient"),
     ("no 1 - sigma", "loss-trace", "gate=sigmoid"),
     ("frequencies not divided by k", "loss-trace", "k-normalisation"),
+    ("gradient divided by the sequences", "loss-trace", "sequences"),
+    ("a quotient of 32 bits", "tanh", "any-bits"),
+    ("1 + x - 1", "log1p", "small-arguments"),
+    ("two terms of the series at 1", "log", "around-one"),
+    ("no infinity", "tanh", "special-values"),
+    ("rounded twice", "expm1", "hard-to-round"),
+    ("the maximum begun at 0, and an epsilon", "router-forward", "within-80"),
+    ("gates below 1e-30 dropped", "router-forward", "near-underflow"),
+    ("softmax without a shift, in binary32", "switch-step", "shifted-logits"),
+    ("sums in the order of arrival", "switch-step", "repeats"),
+    ("remembered by a sum over the experts", "switch-step", "permuted-experts"),
+    ("subnormal numbers flushed to zero", "ema", "subnormal"),
+    ("512 experts at most", "ema", "most-experts"),
+    ("products flushed to zero", "switch-loss", "tiny-loads"),
+    ("loads as integers of one scale", "price", "wide-loads"),
+    ("prices of 40 bits", "price", "near-uniform"),
+    ("prices of 46 bits", "price", "one-ulp-off"),
+    ("the mean by a reciprocal", "price", "uniform"),
+    ("loads of 0 not floored", "price", "zero-loads one-hot"),
+    ("1/(alpha - 1) as it stands", "price", "alpha-near-1"),
+    ("a threshold between least and greatest", "router-forward", "all-equal"),
+    ("experts without tokens left out", "frequencies", "dead-expert"),
+    ("an expert of all tokens in no bin", "frequencies", "collapsed"),
+    ("a full expert drops one", "capacity", "capacity-fit"),
+    ("one beyond the limit kept", "capacity", "capacity-fit"),
+    ("a tile's last column not written", "expert-ffn", "tile-edges"),
+    ("no row: gradients not set", "expert-ffn", "empty"),
+    ("sizes of 1 squeezed", "expert-ffn", "one-by-one"),
+    ("rows scaled by their sum", "expert-ffn", "cancelling"),
 ]
