@@ -57,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   m->qkv_bias = false;
   m->expert_limit = !m->shared_experts && !m->dense_layers && last & 64 ? 7 : 0;
   m->expert_slope = 1.702f;
+  m->expert_factor = last & 32 && config.balance.method != BALANCE_DENSE;
   m->sinks = m->output_bias = false;
   m->qk_norm = last & 16 ? QK_NORM_PROJECTION : last & 32 ? QK_NORM_HEADS : QK_NORM_NONE;
   if (last & 8 && m->latent_width) {

@@ -80,6 +80,7 @@ typedef struct model_config {
      projections, g at most the limit and u within it both ways, h = (u + 1) g sigmoid(slope g), in
      place of the activation (gpt-oss). */
   float expert_limit, expert_slope;
+  bool expert_factor; /* the gates of each expert have a factor that is learnt (SPEC.md R5f) */
   /* RECOMPUTE_LAYERS: a layer keeps its place in the residual stream, its routes with their logits,
      and its price. Its backward pass makes the rest again, to the same bits, in memory that all
      layers share, where the last layer's still is. Loads, losses and prices are made once. */

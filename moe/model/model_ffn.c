@@ -8,6 +8,8 @@
 #include "kernels/core/sigmoid.h"
 #include "kernels/cpu/gemm.h"
 
+#include <phibal/gate_factor.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -114,6 +116,25 @@ static phibal_status shared_backward(model *m, int32_t layer, int64_t tokens,
   return status;
 }
 
+/* (R5f) The gates that the experts' outputs are multiplied by. */
+static const float *experts_gates(const layer_weights *w, const layer_activations *on) {
+  return w->factor ? on->scaled_gates : on->gates;
+}
+
+/* (R5f) From the gradient of the scaled gates that of the router's, in its place, and that of the
+   factors. A route that was dropped has none. */
+static phibal_status factor_backward(model *m, int32_t layer, int64_t tokens) {
+  const model_config *c = &m->config;
+  const layer_activations *on = &m->layers[layer];
+  float gradient[PHIBAL_MAX_EXPERTS], *total = m->weight_gradients.layers[layer].factor;
+  phibal_status status = phibal_gate_factor_backward(
+      tokens, c->active, c->experts, on->experts, on->gates, m->weights.layers[layer].factor,
+      m->scratch.gate_gradient, m->scratch.gate_gradient, gradient);
+  if (status) return phibal_status_set(status, "layer %d: %s", layer, phibal_status_message());
+  for (int32_t e = 0; e < c->experts; e++) total[e] += gradient[e];
+  return PHIBAL_OK;
+}
+
 /* (E7), (E8): permutes once more, without what is dropped, whose gates nothing then reads. f and P
    have been counted before. */
 static phibal_status experts_limit(model *m, layer_activations *on, int64_t tokens,
@@ -155,6 +176,10 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   if (!status && training && m->balance.capacity_factor > 0)
     status = experts_limit(m, on, tokens, losses);
   if (status) return status;
+  if (w->factor)
+    status = phibal_gate_factor(tokens, c->active, c->experts, on->experts, on->gates, w->factor,
+                                on->scaled_gates);
+  if (status) return phibal_status_set(status, "layer %d: %s", layer, phibal_status_message());
   int64_t routes = on->offsets[c->experts];
   float *gathered = m->expert_ranks ? m->scratch.gathered_gradient : on->gathered;
   status = phibal_gather(routes, c->active, d, on->source, on->ffn_normed, gathered);
@@ -168,7 +193,8 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   if (!status && w->shared_gate) status = dense_forward(m, layer, tokens, out);
   if (status) return status;
   model_clock(mark, &m->times.experts);
-  status = phibal_combine(tokens, c->active, d, on->row, on->gates, on->expert_output, out);
+  status =
+      phibal_combine(tokens, c->active, d, on->row, experts_gates(w, on), on->expert_output, out);
   model_clock(mark, &m->times.permutation);
   return status;
 }
@@ -247,8 +273,9 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch,
   model_scratch *s = &m->scratch;
   int64_t tokens = model_call_rows(m, batch), d = c->width;
   phibal_status status =
-      phibal_combine_backward(tokens, c->active, d, on->row, on->gates, on->expert_output,
-                              out_gradient, s->route_gradient, s->gate_gradient);
+      phibal_combine_backward(tokens, c->active, d, on->row, experts_gates(w, on),
+                              on->expert_output, out_gradient, s->route_gradient, s->gate_gradient);
+  if (!status && w->factor) status = factor_backward(m, layer, tokens);
   if (status) return status;
   model_clock(mark, &m->times.permutation);
   status = balance_route_backward(m, layer, batch);

@@ -30,8 +30,9 @@ typedef struct layer_weights {
   float *router;               /* [E][d]; null: a dense layer */
   float *gate, *up, *down;     /* [E][f][d], [E][f][d], [E][d][f]; E = 1 if dense */
   float *router_bias, *gate_bias, *up_bias, *down_bias; /* [E], [E][f], [E][f], [E][d]; or null */
-  float *shared_gate, *shared_up, *shared_down;         /* [f][d], [f][d], [d][f] */
-  float *shared_scale; /* [d], whose product has the sigmoid; or null */
+  float *factor;                                /* [E] of the gates; null without expert_factor */
+  float *shared_gate, *shared_up, *shared_down; /* [f][d], [f][d], [d][f] */
+  float *shared_scale;                          /* [d], whose product has the sigmoid; or null */
 } layer_weights;
 
 typedef struct model_weights {
@@ -61,6 +62,7 @@ typedef struct layer_activations {
   float *middle;                     /* [T][d] the residual stream after attention */
   float *ffn_normed, *ffn_inverse;   /* [T][d]*, [T] */
   float *logits, *gates, *logsumexp; /* [T][E], [T][k], [T] */
+  float *scaled_gates;               /* [T][k]: gates times factors; null without expert_factor */
   int32_t *experts;                  /* [T][k] */
   int64_t *offsets, *source, *row;   /* [E+1], [N], [N] */
   float *gathered, *expert_output;   /* [N][d]* */

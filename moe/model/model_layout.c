@@ -113,6 +113,7 @@ static void append_ffn(builder *to, const model_config *c, int32_t layer, bool d
     return;
   }
   append_matrix(to, experts, d, "mlp.gate.weight", layer);
+  if (c->expert_factor) append_vector(to, experts, "mlp.gate.per_expert_scale", layer);
   if (c->expert_limit > 0) {
     append_vector(to, experts, "mlp.gate.bias", layer);
     const struct {
@@ -220,6 +221,7 @@ void model_bind(const model *m, float *base, model_weights *weights) {
     w->ffn_norm = next(m, base, &tensor);
     bool dense = layer_is_dense(&m->config, m->balance.method, layer);
     if (!dense) w->router = next(m, base, &tensor);
+    if (!dense && m->config.expert_factor) w->factor = next(m, base, &tensor);
     if (!dense && m->config.expert_limit > 0) {
       w->router_bias = next(m, base, &tensor);
       w->gate_bias = next(m, base, &tensor);
@@ -266,10 +268,10 @@ void model_initialise(model *m, uint64_t seed) {
     double spread = deviation(&m->config, tensor);
     const bool is_bias =
         string_ends_with(tensor->name, ".bias") || string_ends_with(tensor->name, ".sinks");
-    const bool is_norm = tensor->dimensions == 1 && !is_bias;
+    const bool is_factor = tensor->dimensions == 1 && !is_bias; /* of a norm, or of experts */
 #pragma omp parallel for schedule(static)
     for (int64_t j = 0; j < n; j++)
-      to[j] = is_norm   ? 1.0f
+      to[j] = is_factor ? 1.0f
               : is_bias ? 0.0f
                         : (float)(spread * random_normal(seed, (uint64_t)i, (uint64_t)(first + j)));
   }

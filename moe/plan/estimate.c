@@ -71,6 +71,7 @@ run_estimate run_estimate_compute(const run_config *config, bool on_device) {
   if (m->expert_limit > 0)
     norms += (int64_t)m->layers *
              (m->experts + (int64_t)m->active * (2 * (int64_t)m->hidden + m->width));
+  if (m->expert_factor) norms += (int64_t)(m->layers - m->dense_layers) * m->experts;
   const int32_t value_width = m->latent_width ? m->value_width : m->head_width;
   const double heads = (double)m->heads * ((double)m->head_width + (double)value_width);
   if (m->untied_head) norms += m->width; /* the embedding's row, which multiplies nothing */

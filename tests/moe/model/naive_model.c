@@ -358,6 +358,8 @@ static void mix(naive_model *n, const double *p, int layer, int token, bool padd
     own->selected[e] += selected[e];
     n->count[layer][e] += selected[e];
     sum += exp(logits[e]);
+    if (c->expert_factor)
+      gate[e] *= tensor(n, p, "model.layers.%d.mlp.gate.per_expert_scale", layer)[e];
     if (!selected[e] || n->dropped[token][e]) continue;
     if (c->expert_limit > 0)
       clamped_ffn(n, p, layer, e, gate[e], x, y);

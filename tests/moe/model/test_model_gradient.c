@@ -413,6 +413,34 @@ Test(model_gradient, gates_and_numbers_of_experts) {
   check_variant(&(variant){"k = E", c, phi, 1, 5});
 }
 
+/* (R5f) with what meets it: other gates, a capacity that drops routes, padding, micro-batches,
+   gpt-oss's experts, recomputation. */
+Test(model_gradient, factors_of_experts) {
+  model_config c = small;
+  c.expert_factor = true;
+  check_variant(&(variant){"factors of experts", c, phi, 1, 5});
+  c.recompute = RECOMPUTE_LAYERS;
+  balance_config limited = phi;
+  limited.capacity_factor = 0.75f;
+  limited.capacity_policy = PHIBAL_CAPACITY_GATE;
+  check_variant(&(variant){"and a capacity by gate, layers recomputed", c, limited, 1, 5});
+  limited.capacity_policy = PHIBAL_CAPACITY_TOKEN;
+  check_variant(&(variant){"and a capacity, micro-batches", c, limited, 2, 5});
+  balance_config plain = phi;
+  plain.z_coefficient = 0;
+  plain.method = BALANCE_LOSS_FREE;
+  c.gate = PHIBAL_GATE_SIGMOID;
+  c.route_scale = 1.7f;
+  c.recompute = RECOMPUTE_NONE;
+  check_variant(&(variant){"and sigmoid gates with a scale", c, plain, 2, 5});
+  c = small;
+  c.expert_factor = true;
+  c.dense_layers = c.shared_experts = 0;
+  c.hidden = 3;
+  c.expert_limit = 0.9f, c.expert_slope = 1.3f;
+  check_variant(&(variant){"and clamped experts", c, phi, 1, 5});
+}
+
 Test(model_gradient, architecture) {
   model_config c = small;
   c.qk_norm = c.embedding_scale = false;
