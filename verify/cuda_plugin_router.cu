@@ -1,6 +1,7 @@
 /* Router operations: forward, backward, counting. */
 #include "cuda_plugin.h"
 #include <phibal/quantile.h>
+#include <cstdio>
 #include <vector>
 
 static phibal_gate gate_of(const char *name) {
@@ -92,8 +93,14 @@ int plugin_router_refusal(phibal_plugin_case *c) {
                                           g.mask, nullptr, experts, gates, nullptr, loads, &r.call);
   if (r.status == PHIBAL_OK) r.status = phibal_cuda_result(&r.call);
   const int32_t refused = r.status == PHIBAL_ERROR_NONFINITE;
+  int32_t place[2] = {-1, -1};
+  const char *words = phibal_status_message();
+  if (refused && sscanf(words, "router: the logit of token %d for expert %d", &place[0],
+                        &place[1]) != 2)
+    sscanf(words, "router: the bias of expert %d", &place[1]);
   if (refused) r.status = phibal_cuda_expect(&r.call);
   run_copy(&r, case_out(c, "refused"), &refused, sizeof refused);
+  run_copy(&r, case_out(c, "place"), place, sizeof place);
   return run_end(&r);
 }
 

@@ -1,11 +1,13 @@
 /* What a router must refuse (R9): NaN or infinity among the logits of an unmasked token, or in the
    bias. And what it must not refuse: NaN in padding, and finite logits whose exponentials overflow.
- */
+   Paired cases have the same kinds with several such numbers, the first of which is to be named. */
 #include "case_number.h"
 #include "judgement.h"
 #include <float.h>
 #include <math.h>
 #include <phibal/router.h>
+#include <phibal/status.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { STREAM_REFUSAL = 140 };
@@ -75,8 +77,17 @@ phibal_status operation_router_refusal_make(operation_case *c) {
       if (!case_is_kind(c, "odd-experts")) case_flag(c, FLAG_NOT_A_NUMBER);
     }
   }
+  /* Of several, the first bias, or the first token's first expert. */
+  const bool of_bias = case_is_kind(c, "infinite-bias");
+  if (case_is_paired(c->number) && bad && !case_is_kind(c, "odd-experts")) {
+    for (int64_t e = column + 1; e < E; e++)
+      if (random_integer(&r, 0, 2) == 0) *(of_bias ? &bias[e] : &logits[token * E + e]) = infinite;
+    for (int64_t t = token + 1; t < T && !of_bias; t++)
+      if (random_integer(&r, 0, 1)) logits[t * E + random_integer(&r, 0, most - 1)] = infinite;
+  }
   if (masked && !bad) case_flag(c, FLAG_PADDING);
   case_add_output(c, OUTPUT_REFUSED, "refused", TENSOR_I32, 1, (int64_t)1);
+  case_add_output(c, OUTPUT_REFUSED_PLACE, "place", TENSOR_I32, 1, (int64_t)2)->optional = true;
   return PHIBAL_OK;
 }
 
@@ -99,7 +110,14 @@ phibal_status operation_router_refusal_cpu(operation_case *c) {
       status = phibal_router_forward(&router, T, logits->data, case_input_data(c, "bias"),
                                      case_input_data(c, "mask"), NULL, experts, gate, NULL, &loads);
     if (status == PHIBAL_OK || status == PHIBAL_ERROR_NONFINITE) {
+      int32_t *place = case_output_data(c, "place");
+      const char *words = phibal_status_message();
       *(int32_t *)case_output_data(c, "refused") = status == PHIBAL_ERROR_NONFINITE;
+      place[0] = place[1] = -1;
+      if (status == PHIBAL_ERROR_NONFINITE &&
+          sscanf(words, "router forward: the logit of token %d for expert %d", &place[0],
+                 &place[1]) != 2)
+        sscanf(words, "router forward: the bias of expert %d", &place[1]);
       status = PHIBAL_OK;
     }
     phibal_loads_destroy(&loads);
@@ -115,9 +133,13 @@ phibal_status operation_router_refusal_expected(const operation_case *c, judgeme
   const uint8_t *mask = case_input_data(c, "mask");
   const int64_t T = logits->shape[0], E = logits->shape[1];
   bool refused = false;
-  for (int64_t e = 0; bias && e < E; e++) refused = refused || !isfinite(bias[e]);
-  for (int64_t i = 0; i < T * E; i++)
-    refused = refused || ((!mask || mask[i / E]) && !isfinite(x[i]));
+  int64_t token = -1, expert = -1;
+  for (int64_t e = 0; bias && e < E && !refused; e++)
+    if (!isfinite(bias[e])) refused = true, expert = e;
+  for (int64_t i = 0; i < T * E && !refused; i++)
+    if ((!mask || mask[i / E]) && !isfinite(x[i])) refused = true, token = i / E, expert = i % E;
   judge_integer(j, OUTPUT_REFUSED, case_output(c, "refused"), 0, refused);
+  judge_integer(j, OUTPUT_REFUSED_PLACE, case_output(c, "place"), 0, token);
+  judge_integer(j, OUTPUT_REFUSED_PLACE, case_output(c, "place"), 1, expert);
   return PHIBAL_OK;
 }

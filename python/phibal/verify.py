@@ -149,6 +149,7 @@ def judge(op: str, function: Callable, *, cases: Optional[int] = None, seed: int
           format: Optional[str] = None, without: Sequence[str] = (), to: Optional[Callable] = None) -> Report:
     """Calls the function on each case, with the case's inputs and parameters by name ('-' written '_'), and judges the
     dictionary of outputs that it returns. None leaves a case out. An input the function has no name for raises.
+    An exception is the case's failure; where router-refusal expects a refusal, it is the refusal, and no place is judged.
 
     cases: how many by number; None for the default set, with those that combine features. times: bounds are multiplied by it (a softmax in binary32 keeps 128). format: 'bfloat16' or 'binary16' where results
     are in that format. without: outputs that are not judged. to: turns each input, a numpy array, into what the function
@@ -164,8 +165,14 @@ def _judge(folder: str, files: _Vectors, function: Callable, times: float, forma
     known = sorted({n for row in files.manifest["cases"] for n in row["outputs"]})  # some cases have fewer: no mean of 0 tokens
     for case, row in zip(files, files.manifest["cases"]):
         arguments = _arguments(function, case, to)
+        refusable = "refused" in row["outputs"] and bool(case.expected["refused"][0])
         try:
-            outputs = function(**arguments)
+            try:
+                outputs = function(**arguments)
+            except Exception:  # of whatever class: right where a refusal is expected, and nowhere else
+                if not refusable:
+                    raise
+                outputs = {"refused": np.array([1])}
             if outputs is None:
                 not_answered += 1
                 continue

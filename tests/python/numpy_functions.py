@@ -1,6 +1,7 @@
 """phibal.numpy and phibal.reference: judged like any other implementation, and asked for what they must refuse."""
 import itertools
 import random
+import re
 import subprocess
 import unittest
 
@@ -113,9 +114,10 @@ def capacity(experts_count, k, policy, renormalise, factor, minimum, limit, expe
 def router_refusal(logits, k, gate, scale, bias=None, mask=None):
     try:
         pn.router_forward(logits, k, gate=gate, bias=bias, mask=mask)
-    except phibal.NonFiniteError:
-        return {"refused": np.array([1])}
-    return {"refused": np.array([0])}
+    except phibal.NonFiniteError as error:
+        token, expert = (re.search(word + r" (\d+)", str(error)) for word in ("token", "expert"))
+        return {"refused": np.array([1]), "place": np.array([int(token[1]) if token else -1, int(expert[1])])}
+    return {"refused": np.array([0]), "place": np.array([-1, -1])}
 
 
 def gate_factor(experts, gates, factor, scaled_gradient, k):
@@ -188,6 +190,21 @@ class Judged(unittest.TestCase):
         raising = phibal.judge("ema", lambda m, loads, eta: 1 // 0, cases=4)
         self.assertEqual((raising.verdict, len(raising.failures)), ("mismatch", 4))
         self.assertEqual(phibal.judge("ema", lambda m, loads, eta: None, cases=4).verdict, "not verified")
+
+    def test_what_raises_refuses(self):
+        """An exception is the answer where a refusal is expected, and a failure elsewhere."""
+        def routes(logits, k, gate, scale, bias=None, mask=None):
+            pn.router_forward(logits, k, gate=gate, bias=bias, mask=mask)
+            return {"refused": np.array([0])}
+        self.assertEqual(phibal.judge("router-refusal", routes).verdict, "verified")
+        always = phibal.judge("router-refusal", lambda logits, k, gate, scale, bias=None, mask=None: 1 // 0)
+        expected = [int(c.expected["refused"][0]) for c in phibal.vectors("router-refusal")]
+        self.assertEqual((always.verdict, len(always.failures)), ("mismatch", expected.count(0)))
+        self.assertTrue(all("ZeroDivisionError" in f.words for f in always.failures))
+        never = phibal.judge("router-refusal", lambda logits, k, gate, scale, bias=None, mask=None: {"refused": np.array([0])})
+        self.assertEqual(len(never.failures), expected.count(1))
+        misnamed = phibal.judge("router-refusal", lambda logits, k, gate, scale, bias=None, mask=None: {"gates": logits})
+        self.assertEqual(len(misnamed.failures), len(expected))  # what this package raises itself is no refusal
 
     def test_times_and_left_out(self):
         """Three roundings to binary32 in place of one keep 8 times the bound and not the bound itself; outputs may be left

@@ -479,9 +479,14 @@ def router_refusal(case, fault):
         rows = [x[:len(x) // 8 * 8] if len(x) > 8 else x for x in rows]
     good = lambda v: not math.isnan(v) if fault == "infinities routed" else not math.isinf(v) if fault == "NaN routed" else (
         abs(v) <= 3e38 if fault == "large logits refused" else math.isfinite(v))
-    refused = bias is not None and not all(math.isfinite(v) for v in bias)
-    refused = refused or any(not all(map(good, x)) for t, x in enumerate(rows) if not mask or mask[t])
-    case.give("refused", [int(refused and fault != "all is routed")])
+    bad = [(-1, e) for e, v in enumerate(bias or []) if not math.isfinite(v)]
+    bad += [(t, e) for t, x in enumerate(rows) if not mask or mask[t] for e, v in enumerate(x) if not good(v)]
+    if fault == "all is routed":
+        bad = []
+    if fault == "padding not counted in the place" and mask:
+        bad = [(t if t < 0 else sum(mask[:t]), e) for t, e in bad]
+    case.give("refused", [int(bad != [])])
+    case.give("place", bad[-1 if fault == "the last one named" else 0] if bad else [-1, -1])
 
 
 def sinkhorn(case, fault):
@@ -1363,6 +1368,8 @@ FAULTS = [
     ("large logits refused", "router-refusal", "overflow"),
     ("the last columns not looked at", "router-refusal", "odd-experts"),
     ("all is routed", "router-refusal", None),
+    ("padding not counted in the place", "router-refusal", None),
+    ("the last one named", "router-refusal", None),
     ("factor of the slot", "gate-factor", "factor-index"),
     ("normalised after the factor", "gate-factor", "factor-sum"),
     ("padding has the last expert", "gate-factor", "padding"),
