@@ -30,7 +30,8 @@ static const char *const same_bits[] = {"exp",
                                         "capacity",
                                         "described-router",
                                         "router-refusal",
-                                        "gate-factor"};
+                                        "gate-factor",
+                                        "zero-experts"};
 
 static bool has_same_bits(const operation *o) {
   for (size_t i = 0; i < sizeof same_bits / sizeof *same_bits; i++)

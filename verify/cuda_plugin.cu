@@ -119,6 +119,7 @@ static const phibal_plugin_operation cuda_operations[] = {
     {"quantile", plugin_quantile, "centred bias histogram histogram-quantile"},
     {"capacity", plugin_capacity, "capacity"},
     {"gate-factor", plugin_gate_factor, nullptr},
+    {"zero-experts", plugin_zero_experts, nullptr},
     {"permutation", plugin_permutation, nullptr},
     {"combine", plugin_combine, nullptr},
     {"expert-ffn", plugin_expert_ffn, nullptr},

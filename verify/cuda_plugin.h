@@ -49,6 +49,7 @@ int plugin_loss_free(phibal_plugin_case *c);
 int plugin_quantile(phibal_plugin_case *c);
 int plugin_capacity(phibal_plugin_case *c);
 int plugin_gate_factor(phibal_plugin_case *c);
+int plugin_zero_experts(phibal_plugin_case *c);
 int plugin_permutation(phibal_plugin_case *c);
 int plugin_combine(phibal_plugin_case *c);
 int plugin_expert_ffn(phibal_plugin_case *c);

@@ -123,6 +123,10 @@ static phibal_status failure_status(uint64_t failure) {
                              "capacity: the gate of slot %d of token %lld is not a finite number, "
                              "or negative where it would be renormalised",
                              expert, place);
+  case FAILURE_ZERO_EXPERT:
+    return phibal_status_set(
+        PHIBAL_ERROR_ARGUMENT,
+        "zero experts: slot %d of token %lld has an expert that does not exist", expert, place);
   case FAILURE_FACTOR:
     return phibal_status_set(PHIBAL_ERROR_NONFINITE,
                              "gate factor: the factor of expert %d is not a finite number", expert);

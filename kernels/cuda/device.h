@@ -145,6 +145,7 @@ enum failure_kind {
   FAILURE_FACTOR,
   FAILURE_FACTOR_EXPERT, /* place: the token + 1, behind the factors */
   FAILURE_FACTOR_GATE,
+  FAILURE_ZERO_EXPERT,
 };
 
 static __device__ __forceinline__ void failure_report(uint64_t *failure, int64_t place, int expert,

@@ -415,6 +415,58 @@ def capacity_backward(kept: NDArray[np.int32], gates: NDArray[np.float32], gradi
     return before
 
 
+ZERO_OUTPUTS = ("null", "identity")  # phibal_zero_output
+
+
+def _zero_output(output: str) -> int:
+    if output not in ZERO_OUTPUTS:
+        raise ValueError(f"output: expected one of {', '.join(ZERO_OUTPUTS)}, got {output!r}")
+    return ZERO_OUTPUTS.index(output)
+
+
+def zero_experts_dispatch(experts: NDArray[np.int32], count: int, zero_experts: int) -> NDArray[np.int32]:
+    """(E10) int32 [T, k] with -1 for the last `zero_experts` of `count` experts, which compute nothing: what `permutation` takes."""
+    chosen, T, k = _rows("experts", experts, I32)
+    E = _integer("count", count, 1, _library.MAX_EXPERTS)
+    real = np.empty((T, k), I32)
+    require(_call.phibal_zero_experts_dispatch(T, k, E, _integer("zero_experts", zero_experts, 0, E), chosen, real.ctypes.data))
+    return real
+
+
+def zero_experts(experts: NDArray[np.int32], gates: NDArray[np.float32], x: NDArray[np.float32], y: NDArray[np.float32],
+                 count: int, zero_experts: int, output: str = "identity") -> NDArray[np.float32]:
+    """(E10) y, float32 [T, d], and the tokens x times their gates of identities."""
+    chosen, T, k = _rows("experts", experts, I32)
+    tokens, rows, d = _rows("x", x, F32)
+    E = _integer("count", count, 1, _library.MAX_EXPERTS)
+    _array("x", x, F32, (T, None))
+    _array("y", y, F32, (T, d))
+    result = y.copy()
+    require(_call.phibal_zero_experts(_zero_output(output), T, k, E, _integer("zero_experts", zero_experts, 0, E), d, chosen,
+                                      _array("gates", gates, F32, (T, k)), tokens, result.ctypes.data))
+    return result
+
+
+def zero_experts_backward(experts: NDArray[np.int32], gates: NDArray[np.float32], x: NDArray[np.float32],
+                          y_gradient: NDArray[np.float32], x_gradient: NDArray[np.float32], gate_gradient: NDArray[np.float32],
+                          count: int, zero_experts: int, output: str = "identity"
+                          ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """(E10) x_gradient, float32 [T, d], with what identities add to it, and gate_gradient, float32 [T, k], with their slots
+    filled in."""
+    chosen, T, k = _rows("experts", experts, I32)
+    tokens, rows, d = _rows("x", x, F32)
+    E = _integer("count", count, 1, _library.MAX_EXPERTS)
+    _array("x", x, F32, (T, None))
+    _array("x_gradient", x_gradient, F32, (T, d))
+    _array("gate_gradient", gate_gradient, F32, (T, k))
+    back, of_gates = x_gradient.copy(), gate_gradient.copy()
+    require(_call.phibal_zero_experts_backward(_zero_output(output), T, k, E, _integer("zero_experts", zero_experts, 0, E), d,
+                                               chosen, _array("gates", gates, F32, (T, k)), tokens,
+                                               _array("y_gradient", y_gradient, F32, (T, d)), back.ctypes.data,
+                                               of_gates.ctypes.data))
+    return back, of_gates
+
+
 def gather(x: NDArray[np.float32], p: Permutation) -> NDArray[np.float32]:
     """(E1) the rows of the experts, float32 [N, d], from tokens x, float32 [T, d]."""
     T, k = p.row.shape

@@ -125,7 +125,16 @@ def gate_factor(experts, gates, factor, scaled_gradient, k):
     return {"scaled": pn.gate_factor(experts, gates, factor), "gate-gradient": back, "factor-gradient": factor_gradient}
 
 
+def zero_experts(experts_count, zero_experts, k, output, scale, experts, gates, x, y, y_gradient, x_gradient):
+    back, of_gates = pn.zero_experts_backward(experts, gates, x, y_gradient, x_gradient, np.zeros_like(gates), experts_count,
+                                              zero_experts, output)
+    return {"real": pn.zero_experts_dispatch(experts, experts_count, zero_experts),
+            "y": pn.zero_experts(experts, gates, x, y, experts_count, zero_experts, output), "x-gradient": back,
+            "gate-gradient": of_gates}
+
+
 JUDGED = {
+    "zero-experts": zero_experts,
     "gate-factor": gate_factor,
     "router-forward": router_forward,
     "router-refusal": router_refusal,
@@ -309,7 +318,7 @@ class Refused(unittest.TestCase):
         functions = [pn.router_forward, pn.router_backward, pn.ema, pn.price, pn.price_centred, pn.balance_loss,
                      pn.switch_loss, pn.frequency_centred, pn.sequence_loss, pn.z_loss, pn.loss_free_update, pn.permutation,
                      pn.quantile_required, pn.quantile, pn.quantile_histogram, pn.quantile_interpolated, pn.quantile_bias,
-                     pn.sinkhorn, pn.gate_factor, pn.gate_factor_backward, pn.capacity_limit, pn.capacity, pn.capacity_backward,
+                     pn.sinkhorn, pn.zero_experts_dispatch, pn.zero_experts, pn.zero_experts_backward, pn.gate_factor, pn.gate_factor_backward, pn.capacity_limit, pn.capacity, pn.capacity_backward,
                      pn.combine, pn.combine_backward, pn.ffn_forward, pn.maxvio_counts, pn.maxvio_mean, pn.gini, pn.entropy,
                      pn.potential]
         keywords = {pn.router_forward: ("gate", "scale", "bias", "mask"),
@@ -320,7 +329,7 @@ class Refused(unittest.TestCase):
                      potential="tsallis", alpha=0.1, frequency=vector, sequences=2, logsumexp=vector, coefficient=0.1,
                      bias=vector, count=np.ones(8, np.int64), rate=0.1, mean=vector, x=np.ones(8), rows=x,
                      gates=x[:, :2].copy(), row=np.zeros((4, 2), np.int64), y_gradient=x, name="negentropy", parameter=None,
-                     y=None, rounds=3, factor=1.25, factors=vector, scaled_gradient=x[:, :2].copy(), tokens=4, limit=2, minimum=0, policy="slot-order", renormalise=True,
+                     y=None, rounds=3, factor=1.25, zero_experts=1, output="identity", x_gradient=x, gate_gradient=x[:, :2].copy(), factors=vector, scaled_gradient=x[:, :2].copy(), tokens=4, limit=2, minimum=0, policy="slot-order", renormalise=True,
                      kept=np.zeros((4, 2), np.int32), gradient=x[:, :2].copy(), required=np.zeros((8, 4), np.float32), low=-1.0, high=1.0, bins=8,
                      quantile=vector, offsets=np.array([0, 2, 4]), w_gate=np.zeros((2, 3, 8), np.float32),
                      w_up=np.zeros((2, 3, 8), np.float32), w_down=np.zeros((2, 8, 3), np.float32))

@@ -64,7 +64,7 @@ def wrong(headers, rows, renamed, compiled, offered):
 
 headers = "".join(read("spec/include/phibal/" + name + ".h")
                   for name in ("enclosure", "precision", "rounding", "reference", "reference_moe", "reference_quantile",
-                               "reference_capacity", "reference_sinkhorn", "reference_gate_factor", "reference_router"))
+                               "reference_capacity", "reference_sinkhorn", "reference_gate_factor", "reference_zero_experts", "reference_router"))
 now = [headers, read("reference/entries.c"), read("reference/inside.h"), symbols(inside), symbols(library)]
 faults = [
     now[:2] + [now[2].replace("#define phibal_enclosure_add phibal_enclosure_add_inside\n", "")] + now[3:],

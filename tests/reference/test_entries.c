@@ -10,6 +10,7 @@
 #include <phibal/reference_gate_factor.h>
 #include <phibal/reference_quantile.h>
 #include <phibal/reference_sinkhorn.h>
+#include <phibal/reference_zero_experts.h>
 #include <phibal/rounding.h>
 #include <criterion/criterion.h>
 #include <fenv.h>
@@ -279,6 +280,7 @@ static void check_refused(const char *where, const char *why) {
   REFUSED(phibal_reference_capacity(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_capacity_place(0, 0, 0, 0, 0));
   REFUSED(phibal_reference_capacity_gates(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  REFUSED(phibal_reference_zero_experts(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_gate_factor(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_sinkhorn(0, 0, 0, 0, 0, 0, 0));
   REFUSED(phibal_reference_permutation(0, 0, 0, 0, 0, 0, 0));

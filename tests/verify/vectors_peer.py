@@ -516,6 +516,39 @@ def sinkhorn(case, fault):
     case.give("plan", plan)
 
 
+def zero_experts(case, fault):
+    """(E10) in fractions."""
+    p = case.parameters
+    k, E, Z, scale = p["k"], p["experts"], p["zero-experts"], Fraction(p["scale"])
+    e, gates = case.values("experts"), case.values("gates")
+    identity = p["output"] == "identity" or fault == "null experts return the token"
+    none = lambda v: E - Z <= v < E
+    if fault == "the first experts compute nothing":
+        none = lambda v: 0 <= v < Z
+    if fault == "padding returns the token":
+        none = lambda v: v < 0 and Z > 0 or v >= E - Z
+    kept = lambda v: v if not none(v) else E - Z - 1 if fault == "clipped to the last real expert" else -1
+    case.give("real", e if fault == "dispatched all the same" else [kept(v) for v in e])
+    power = {"identities without the scale": 1 / scale, "identities scaled twice": scale}.get(fault, Fraction(1))
+    y, back, gate_gradient = [], [], []
+    for t, (x, before, dy, dx) in enumerate(zip(*map(case.rows, ("x", "y", "y-gradient", "x-gradient")))):
+        slots = [i for i in range(t * k, t * k + k) if none(e[i]) and identity]
+        if fault == "one identity of a token":
+            slots = slots[-1:]
+        c = sum(Fraction(gates[i]) for i in slots) * power
+        if fault == "gates in bfloat16":
+            c = sum(Fraction(bf16(gates[i])) for i in slots)
+        start = 0 if fault == "the output replaced" and slots else 1
+        y.append([nearest32(c * Fraction(v) + start * Fraction(b)) for v, b in zip(x, before)])
+        back.append([nearest32((c if fault != "no gradient of the token" else 0) * Fraction(v) + Fraction(b))
+                     for v, b in zip(dy, dx)])
+        dot = nearest32(sum(Fraction(a) * Fraction(b) for a, b in zip(x, dy)))
+        gate_gradient += [dot if i in slots and fault != "no gradient of the gates" else 0.0 for i in range(t * k, t * k + k)]
+    case.give("y", y)
+    case.give("x-gradient", back)
+    case.give("gate-gradient", gate_gradient)
+
+
 def gate_factor(case, fault):
     """(R5f) in fractions."""
     k, E = case.parameters["k"], case.inputs["factor"].shape[0]
@@ -1298,7 +1331,7 @@ OPERATIONS = {"router-forward": router_forward, "described-router": described_ro
               "router-backward": router_backward, "switch-loss": switch_loss,
               "permutation": permutation, "combine": combine,
               "quantile": quantile, "trace": trace, "loss-trace": loss_trace, "capacity": capacity, "sinkhorn": sinkhorn,
-              "gate-factor": gate_factor,
+              "gate-factor": gate_factor, "zero-experts": zero_experts,
               "router-refusal": router_refusal, "price": price_of,
               **{name: core(name) for name in ("exp", "expm1", "log", "log1p", "tanh", "sigmoid")}}
 
@@ -1370,6 +1403,18 @@ FAULTS = [
     ("all is routed", "router-refusal", None),
     ("padding not counted in the place", "router-refusal", None),
     ("the last one named", "router-refusal", None),
+    ("the first experts compute nothing", "zero-experts", "zero-experts"),
+    ("clipped to the last real expert", "zero-experts", "zero-experts"),
+    ("dispatched all the same", "zero-experts", "zero-experts"),
+    ("null experts return the token", "zero-experts", "null-experts"),
+    ("padding returns the token", "zero-experts", "padding"),
+    ("identities without the scale", "zero-experts", "zero-scale"),
+    ("identities scaled twice", "zero-experts", "zero-scale"),
+    ("one identity of a token", "zero-experts", "several-identities"),
+    ("gates in bfloat16", "zero-experts", None),
+    ("the output replaced", "zero-experts", None),
+    ("no gradient of the token", "zero-experts", None),
+    ("no gradient of the gates", "zero-experts", None),
     ("factor of the slot", "gate-factor", "factor-index"),
     ("normalised after the factor", "gate-factor", "factor-sum"),
     ("padding has the last expert", "gate-factor", "padding"),

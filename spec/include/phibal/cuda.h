@@ -16,6 +16,7 @@
 #include <phibal/expert.h>
 #include <phibal/gate_factor.h>
 #include <phibal/router.h>
+#include <phibal/zero_experts.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -153,6 +154,24 @@ phibal_status phibal_cuda_gate_factor_backward(int64_t tokens, int32_t active,
                                                const float *gates, const float *factor,
                                                const float *scaled_gradient, float *gate_gradient,
                                                float *factor_gradient, const phibal_cuda *call);
+
+/* (E10) as the CPU's functions; no workspace. Experts that do not exist are reported; results of
+   their tokens are then unspecified. */
+phibal_status phibal_cuda_zero_experts_dispatch(int64_t tokens, int32_t active,
+                                                int32_t experts_count, int32_t zero_experts,
+                                                const int32_t *experts, int32_t *real,
+                                                const phibal_cuda *call);
+phibal_status phibal_cuda_zero_experts(phibal_zero_output output, int64_t tokens, int32_t active,
+                                       int32_t experts_count, int32_t zero_experts, int64_t width,
+                                       const int32_t *experts, const float *gates, const float *x,
+                                       float *y, const phibal_cuda *call);
+phibal_status phibal_cuda_zero_experts_backward(phibal_zero_output output, int64_t tokens,
+                                                int32_t active, int32_t experts_count,
+                                                int32_t zero_experts, int64_t width,
+                                                const int32_t *experts, const float *gates,
+                                                const float *x, const float *y_gradient,
+                                                float *x_gradient, float *gate_gradient,
+                                                const phibal_cuda *call);
 
 /* (E1) E <= PHIBAL_MAX_EXPERTS. Workspace: anything. */
 size_t phibal_cuda_permutation_workspace(int64_t tokens, int32_t active, int32_t experts_count,

@@ -15,6 +15,7 @@
 #include <phibal/router.h>
 #include <phibal/sinkhorn.h>
 #include <phibal/status.h>
+#include <phibal/zero_experts.h>
 
 #define PHIBAL_VERSION_MAJOR 0
 #define PHIBAL_VERSION_MINOR 1
