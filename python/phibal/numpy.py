@@ -271,7 +271,8 @@ def quantile_required(logits: NDArray[np.float32], k: int, *, gate: str = "topk-
                       bias: Optional[NDArray[np.float32]] = None, mask: Optional[NDArray] = None) -> NDArray[np.float32]:
     """(L7) the (k+1)-th largest biased score of each row of logits [T, E], less each expert's score: float32 [E, T].
 
-    Above that bias, with the others' as they are, the token would select the expert. +infinity for padding."""
+    Any bias above that keeps an expert that is selected, with the others' as they are; another one is selected with a bias above
+    that and the gap between the k-th and the (k+1)-th largest. +infinity for padding."""
     x, T, E = _rows("logits", logits, F32)
     router = _library.make_router(E, k, gate, 1.0)
     required = np.empty((E, T), F32)

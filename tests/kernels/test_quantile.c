@@ -253,6 +253,77 @@ Test(quantile, bias) {
   cr_assert_eq(phibal_quantile_bias(3, 1, quantile, bias), PHIBAL_ERROR_DOMAIN);
 }
 
+/* Does a token select the expert? */
+static bool selects(const phibal_router *router, const float *logits, const float *bias,
+                    int32_t expert) {
+  int32_t experts[PHIBAL_MAX_EXPERTS];
+  float gates[PHIBAL_MAX_EXPERTS];
+  phibal_loads loads;
+  cr_assert_eq(phibal_loads_create(router, &loads), PHIBAL_OK);
+  cr_assert_eq(
+      phibal_router_forward(router, 1, logits, bias, NULL, NULL, experts, gates, NULL, &loads),
+      PHIBAL_OK, "%s", phibal_status_message());
+  phibal_loads_destroy(&loads);
+  for (int32_t s = 0; s < router->active; s++)
+    if (experts[s] == expert) return true;
+  return false;
+}
+
+/* What SPEC.md says of a bias above r, and that it is as much as can be said. */
+Test(quantile, what_a_bias_selects) {
+  const phibal_router router = {12, 3, PHIBAL_GATE_TOPK_SOFTMAX, 1.0f};
+  int kept = 0, lost = 0, got = 0, not_yet = 0;
+  for (int t = 0; t < 50; t++) {
+    float x[12], bias[12], required[12], z[12];
+    for (int e = 0; e < 12; e++) {
+      x[e] = (float)(3 * uniform());
+      bias[e] = (float)uniform();
+      z[e] = -(x[e] + bias[e]);
+    }
+    qsort(z, 12, sizeof *z, ascending);
+    const float gap = z[3] - z[2];
+    if (gap < 1e-3f) continue;
+    cr_assert_eq(phibal_quantile_required(&router, 1, x, bias, NULL, 1, required), PHIBAL_OK);
+    for (int e = 0; e < 12; e++) {
+      const bool selected = selects(&router, x, bias, e);
+      const float before = bias[e], least = required[e] + (selected ? 0 : gap);
+      bias[e] = least + 1e-4f;
+      const bool above = selects(&router, x, bias, e);
+      bias[e] = least - 1e-4f;
+      const bool below = selects(&router, x, bias, e);
+      bias[e] = before;
+      kept += selected && above;
+      lost += selected && !below;
+      got += !selected && above;
+      not_yet += !selected && !below;
+    }
+  }
+  cr_expect(kept > 100 && kept == lost, "%d kept, %d lost", kept, lost);
+  cr_expect(got == 3 * kept && not_yet == got, "%d selected, %d not", got, not_yet);
+}
+
+/* The example of SPEC.md, and the refusal that it is for. */
+Test(quantile, groups_have_no_cut_off) {
+  phibal_router router = {.experts = 4,
+                          .active = 2,
+                          .gate = PHIBAL_GATE_TOPK_SOFTMAX,
+                          .scale = 1,
+                          .group_score = PHIBAL_GROUP_LARGEST,
+                          .groups = 2,
+                          .active_groups = 1};
+  const float x[4] = {5, 4, 4.5f, 1};
+  float bias[4] = {0, 0, 0, 4 - 1 + 0.5f}, required[4] = {9, 9, 9, 9};
+  cr_expect(selects(&router, x, bias, 0) && selects(&router, x, bias, 1), "above the third of all");
+  bias[3] = 4;
+  cr_expect_not(selects(&router, x, bias, 3), "a tie of groups");
+  bias[3] = 4.125f;
+  cr_expect(selects(&router, x, bias, 3) && selects(&router, x, bias, 2), "with its group");
+  cr_expect_eq(phibal_quantile_required(&router, 1, x, NULL, NULL, 1, required),
+               PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(strstr(phibal_status_message(), "groups"), "%s", phibal_status_message());
+  cr_expect_eq(required[0], 9, "something was written");
+}
+
 Test(quantile, refusals) {
   phibal_router router = {2, 2, PHIBAL_GATE_TOPK_SOFTMAX, 1};
   float x[4] = {1, 2, 3, 4}, required[4];
