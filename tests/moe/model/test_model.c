@@ -320,6 +320,46 @@ Test(model, refusals_say_what_is_wrong) {
   model_destroy(m);
 }
 
+/* Parts that do not go together, by name. */
+Test(model, pairs_that_are_refused) {
+  model *m;
+  model_config c = wide;
+  balance_config b = phi;
+  c.expert_groups = 2, c.active_groups = 1;
+  b.method = BALANCE_QUANTILE;
+  b.quantile_eta = 1;
+  cr_expect_eq(model_create(&c, &b, 1, 3, &m), PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(strstr(phibal_status_message(), "quantile balancing does not know groups"), "%s",
+            phibal_status_message());
+  c = wide;
+  c.expert_factor = true;
+  b = phi;
+  b.method = BALANCE_DENSE;
+  cr_expect_eq(model_create(&c, &b, 1, 3, &m), PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(strstr(phibal_status_message(), "expert_factor is for experts"), "%s",
+            phibal_status_message());
+}
+
+/* A factor of an expert that has become NaN stops the step, and says which. */
+Test(model, factors_that_are_not_finite) {
+  model *m;
+  model_losses losses;
+  model_config c = wide;
+  c.expert_factor = true;
+  cr_assert_eq(model_create(&c, &phi, BATCH, 3, &m), PHIBAL_OK);
+  const model_batch batch = make_batch();
+  for (int32_t i = 0; i < model_tensor_count(m); i++)
+    if (strstr(model_tensors(m)[i].name, "per_expert_scale")) {
+      cr_expect_not(model_tensors(m)[i].decay);
+      cr_expect_eq(model_parameters(m)[model_tensors(m)[i].offset], 1.0f);
+      model_parameters(m)[model_tensors(m)[i].offset + 2] = NAN;
+    }
+  cr_assert_eq(model_step_begin(m, batch), PHIBAL_OK);
+  cr_expect_eq(model_forward_backward(m, BATCH, tokens, targets, &losses), PHIBAL_ERROR_NONFINITE);
+  cr_expect(strstr(phibal_status_message(), "factor of expert 2"), "%s", phibal_status_message());
+  model_destroy(m);
+}
+
 /* Angles of rotary positions stay within what their sines are right for. */
 Test(model, frequencies_above_1_are_refused) {
   model_config c = wide;
