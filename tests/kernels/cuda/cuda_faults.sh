@@ -148,6 +148,10 @@ pieces by two blocks|vector.h|embedding|cuda_attention/embedding*|race in global
 shares of a norm's gradient by two blocks|norm.cu|norm|cuda_trainer/norm*|race in global memory|s/i < chunks \* across; i += gridDim.x/i < chunks * across; i++/
 norm over numbers that are still to be read|norm.cu|norm|cuda_trainer/norm*|race in global memory|/all have read x,/d
 norm's gradient over numbers that are still to be read|norm.cu|norm|cuda_trainer/norm*|race in global memory|/all have read dy,/d
+sums of factors added to without an atomic operation|gate_factor.cu|gate_factor|gate-factor|race in global memory|s/atomicAdd(a.sum + (int64_t)e \* CORE_PRODUCT_SUM + j - d, (device_sum)digit\[d\]);/a.sum[(int64_t)e * CORE_PRODUCT_SUM + j - d] += (device_sum)digit[d];/
+sums of factors that are not cleared|gate_factor.cu|gate_factor|gate-factor|FAIL|s/a.sum\[e \* CORE_PRODUCT_SUM + j\] = 0;//
+tokens of identities by two blocks|zero_experts.cu|zero_experts|zero-experts|race in global memory|s/stride = (int64_t)gridDim.x \* of_block;/stride = of_block;/
+half a warp's products not added up|zero_experts.cu|zero_experts|zero-experts|FAIL|s/for (int s = ZERO_LANES \/ 2; s >= 1; s \/= 2)/for (int s = ZERO_LANES \/ 4; s >= 1; s \/= 2)/
 tokens of quantiles by two blocks|quantile.cu|quantile|quantile|race in global memory|s/t < tokens; t += gridDim.x/t < tokens; t++/
 experts of quantiles by two blocks|quantile.cu|quantile|quantile|race in global memory|s/e < experts; e += (int)gridDim.x/e < experts; e++/
 embedding's gradient by two blocks|embedding.cu|embedding|cuda_attention/embedding*|race in global memory|s/row < a.rows; row += gridDim.x/row < a.rows; row++/
