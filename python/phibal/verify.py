@@ -23,6 +23,7 @@ class Case(NamedTuple):
     inputs: Dict[str, np.ndarray]
     expected: Dict[str, np.ndarray]  #: float64: the exact result, rounded once; or integers
     bound: Dict[str, np.ndarray]     #: float64, of the outputs that are real: |result - expected| must not exceed it
+    experts: Optional[np.ndarray] = None  #: the selection that (R2) makes, where it is neither input nor output
 
 
 def _phibal(*arguments: str) -> subprocess.CompletedProcess:
@@ -56,7 +57,8 @@ class _Vectors:
                                           if f"{c['prefix']}/{part}/{n}" in self.tensors}
             parameters = {_python(n) + "_count" * (n in c["inputs"]): v for n, v in c["parameters"].items()}
             yield Case(c["id"], c["kind"], c["flags"], parameters, tensor("in", c["inputs"]),
-                       tensor("expected", c["outputs"]), tensor("bound", c["outputs"]))
+                       tensor("expected", c["outputs"]), tensor("bound", c["outputs"]),
+                       self.tensors.get(f"{c['prefix']}/selection/experts"))
 
 
 def vectors(op: str, seed: int = 1, cases: Optional[int] = None) -> Iterator[Case]:
@@ -133,6 +135,8 @@ def _arguments(function: Callable, case: Case, to: Optional[Callable]) -> dict:
     inputs = case.inputs if to is None else {n: to(a) for n, a in case.inputs.items()}
     given = {**inputs, **case.parameters}
     takes = inspect.signature(function).parameters.values()
+    if case.experts is not None and any(p.name == "experts" for p in takes):
+        given["experts"] = case.experts if to is None else to(case.experts)
     if any(p.kind == p.VAR_KEYWORD for p in takes):
         return given
     missing = [p.name for p in takes if p.name not in given and p.default is p.empty]
@@ -149,6 +153,8 @@ def judge(op: str, function: Callable, *, cases: Optional[int] = None, seed: int
           format: Optional[str] = None, without: Sequence[str] = (), to: Optional[Callable] = None) -> Report:
     """Calls the function on each case, with the case's inputs and parameters by name ('-' written '_'), and judges the
     dictionary of outputs that it returns. None leaves a case out. An input the function has no name for raises.
+    A function of loads, sequence-loss, balance-step or switch-step with an argument `experts` is given (R2)'s selection, [T, k]
+    or [L T, k], -1 for padding: then no tie decides anything.
     An exception is the case's failure; where router-refusal expects a refusal, it is the refusal, and no place is judged.
 
     cases: how many by number; None for the default set, with those that combine features. times: bounds are multiplied by it (a softmax in binary32 keeps 128). format: 'bfloat16' or 'binary16' where results

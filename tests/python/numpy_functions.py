@@ -200,6 +200,34 @@ class Judged(unittest.TestCase):
         self.assertEqual((raising.verdict, len(raising.failures)), ("mismatch", 4))
         self.assertEqual(phibal.judge("ema", lambda m, loads, eta: None, cases=4).verdict, "not verified")
 
+    def test_given_selections(self):
+        """A function with an argument `experts` gets (R2)'s selection, and ties decide nothing: losses with other ties fail
+        without it, and only those."""
+        def sequence_loss(logits, k, gate, scale, sequences, alpha, bias=None, mask=None, experts=None):
+            T, E = logits.shape
+            live = np.ones(T, bool) if mask is None else mask != 0
+            x = np.where(live[:, None], logits, 0).astype(float)
+            score = x if gate != "sigmoid" else (1 / (1 + np.exp(-np.clip(x, -700, None)))).astype(np.float32).astype(float)
+            x = x if gate != "sigmoid" else -np.logaddexp(0, -x)
+            if experts is None:  # of equal scores the higher index
+                experts = E - 1 - np.argsort(-(score + (0 if bias is None else bias))[:, ::-1], axis=1, kind="stable")[:, :k]
+            p = np.exp(x - x.max(1, keepdims=True))
+            p /= p.sum(1, keepdims=True)
+            loss = 0.0
+            for rows in np.split(np.arange(T), sequences):
+                rows = rows[live[rows]]
+                if len(rows):
+                    loss += np.bincount(experts[rows].ravel(), minlength=E) @ p[rows].sum(0) / (k * len(rows))
+            return {"loss": np.array([alpha * E * loss / max(live.sum(), 1)])}
+        without = phibal.judge("sequence-loss", lambda logits, k, gate, scale, sequences, alpha, bias=None, mask=None:
+                               sequence_loss(logits, k, gate, scale, sequences, alpha, bias, mask))
+        self.assertEqual(without.verdict, "mismatch")
+        self.assertEqual(phibal.judge("sequence-loss", sequence_loss).verdict, "verified")
+        for op in ("loads", "switch-step", "balance-step"):
+            for case in phibal.vectors(op, cases=20):
+                shape = case.inputs["logits"].shape
+                self.assertEqual(case.experts.shape, (int(np.prod(shape[:-1])), case.parameters["k"]))
+
     def test_what_raises_refuses(self):
         """An exception is the answer where a refusal is expected, and a failure elsewhere."""
         def routes(logits, k, gate, scale, bias=None, mask=None):
