@@ -57,6 +57,16 @@ def bug(number, package, what, thread, operation, trigger, without="", **rest):
     return add
 
 
+def refusal(router):
+    """A player of router-forward as one of router-refusal (R9): what raises has refused."""
+    def play(p, i):
+        try:
+            return None if router(p, i) is None else {"refused": np.array([0])}
+        except Exception:
+            return {"refused": np.array([1])}
+    return play
+
+
 def tensors(inputs):
     return {name: torch.from_numpy(np.array(x)) for name, x in inputs.items()}
 

@@ -1,7 +1,7 @@
 """PyTorch: a router in five lines, a z-loss."""
 import torch
 
-from common import peer, tensors
+from common import peer, refusal, tensors
 
 
 @peer("torch", "router-forward", "softmax, topk, bincount, mean: a router in five lines")
@@ -24,6 +24,7 @@ def router(p, i):
 
 peer("torch", "router-forward", "the same, held to 64 ULP and to some order of equal scores", "--ties", "any", "--times",
      "128")(router)
+peer("torch", "router-refusal", "the same: logits that are no numbers")(refusal(router))
 
 
 @peer("torch", "z-loss", "coefficient * (logsumexp ** 2)[mask].mean()", "--times", "8")
