@@ -3,6 +3,7 @@ with one fault at a time the judge notices, and names what is wrong. It shares n
 `phibal vectors` writes and `phibal judge` reads, and with other tests the formulas of potentials."""
 import math
 import os
+import random
 import struct
 import sys
 from decimal import Decimal, DivisionByZero, InvalidOperation, localcontext
@@ -1059,7 +1060,8 @@ def step(case, fault, layer_price):
         losses.append(loss)
     if fault == "sums in the order of arrival":  # which is another one each time
         REPEATED.append(1)
-        gradients = [[f32(v) * (1 + (len(REPEATED) % 5 < 2) * 1.01 * 2.0**-24) for v in row] for row in gradients]
+        order = random.Random(len(REPEATED))
+        gradients = [[f32(v) * (1 + order.randrange(2) * 1.01 * 2.0**-24) for v in row] for row in gradients]
     case.give("counts", all_counts)
     case.give("loss", losses)
     case.give("logit-gradient", gradients)
