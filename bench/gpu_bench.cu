@@ -13,6 +13,13 @@ namespace {
 void measure_copy() {
   const size_t bytes = bench.small ? 1 << 16 : (size_t)1 << 30;
   device_array<char> from(bytes), to(bytes);
+#ifdef __CUDACC__
+  int major = 0, minor = 0, device = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  bench.architecture = 10 * major + minor;
+#endif
   double us = median_microseconds([&](int) {
 #ifdef __CUDACC__
     cudaMemcpyAsync((char *)to, (char *)from, bytes, cudaMemcpyDeviceToDevice, 0);
@@ -22,7 +29,10 @@ void measure_copy() {
     return PHIBAL_OK;
   });
   bench.copy_rate = 2 * (double)bytes / us;
-  printf("copy of %zu MiB: %.1f GB/s read and written\n", bytes >> 20, bench.copy_rate * 1e-3);
+  if (bench.architecture)
+    printf("copy of %zu MiB: %.1f GB/s read and written\n", bytes >> 20, bench.copy_rate * 1e-3);
+  else
+    printf("no device: nothing is measured; floors are those of %s\n", floor_rows[0].device);
 }
 
 void measure_router(int64_t T, int E, int k) {
@@ -42,10 +52,18 @@ void measure_router(int64_t T, int E, int k) {
   device_call s(phibal_cuda_router_forward_workspace(&router));
   const double t = (double)T, e = (double)E, routes = 8.0 * k;
   auto at = [&](int i) { return cells * ((size_t)i % turns); };
-  line("router forward", T, E, k, t * (4 * e + routes), [&](int i) {
-    return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
-                                      nullptr, nullptr, experts, gates, nullptr, loads, &s.call);
-  });
+  const std::string shape = " E = " + std::to_string(E) + ", k = " + std::to_string(k);
+  const std::string forward = "router forward without bias" + shape;
+  const std::string backward = "router backward" + shape;
+  const bool on_page = E != 16; /* the page has the widths of 8, 64 and 256 */
+  line(
+      "router forward", T, E, k, t * (4 * e + routes),
+      [&](int i) {
+        return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
+                                          nullptr, nullptr, experts, gates, nullptr, loads,
+                                          &s.call);
+      },
+      budget{on_page ? forward.c_str() : nullptr, t * e});
   line("router forward, bfloat16", T, E, k, t * (2 * e + routes), [&](int i) {
     return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_BF16, narrow + at(i), nullptr,
                                       nullptr, nullptr, experts, gates, nullptr, loads, &s.call);
@@ -54,10 +72,13 @@ void measure_router(int64_t T, int E, int k) {
     return phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
                                       nullptr, p + at(i), experts, gates, nullptr, loads, &s.call);
   });
-  line("router backward", T, E, k, t * (8 * e + routes), [&](int i) {
-    return phibal_cuda_router_backward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
-                                       experts, dg, price, 1e-3, 1e-3, p + at(i), &s.call);
-  });
+  line(
+      "router backward", T, E, k, t * (8 * e + routes),
+      [&](int i) {
+        return phibal_cuda_router_backward(&router, T, PHIBAL_LOGITS_F32, logits + at(i), nullptr,
+                                           experts, dg, price, 1e-3, 1e-3, p + at(i), &s.call);
+      },
+      budget{on_page ? backward.c_str() : nullptr, t * e});
   finish(s, "router");
   device_call o(phibal_cuda_permutation_workspace(T, k, E, &s.call));
   device_array<int64_t> offsets((size_t)E + 1), source(slots), row(slots);
@@ -73,10 +94,12 @@ void measure_router(int64_t T, int E, int k) {
     const phibal_rows type = is_narrow ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32;
     const double w = (double)d, row_bytes = is_narrow ? 2 * w : 4 * w;
     const std::string of = is_narrow ? " in bfloat16" : ", d = " + std::to_string(d);
-    line(("gather" + of).c_str(), T, E, k, t * k * (2 * row_bytes + 8), [&](int) {
-      return phibal_cuda_gather((int64_t)slots, k, d, type, source, (float *)dy, (float *)dout,
-                                &o.call);
-    });
+    line(("gather" + of).c_str(), T, E, k, t * k * (2 * row_bytes + 8),
+         [&](int) {
+           return phibal_cuda_gather((int64_t)slots, k, d, type, source, (float *)dy, (float *)dout,
+                                     &o.call);
+         },
+         budget{is_narrow ? "gather bfloat16" : "gather float", t * k * w});
     line(("combine" + of).c_str(), T, E, k, t * (8 * w + k * (row_bytes + 12)), [&](int) {
       return phibal_cuda_combine(T, k, d, type, row, gates, (float *)out, y, &o.call);
     });
@@ -124,8 +147,8 @@ bool gpu_bench(bool small) {
   bench.small = small;
   printf("device: %s\n", device_name());
   measure_copy();
-  printf("%-28s %7s %5s %3s %10s %10s %9s %8s\n", "kernel", "T", "E", "k", "us", "MB", "GB/s",
-         "of copy");
+  printf("%-28s %7s %5s %3s %12s %10s %9s %8s %10s %6s\n", "kernel", "T", "E", "k", "us", "MB",
+         "GB/s", "of copy", "floor us", "times");
   static const int experts[] = {8, 16, 64, 256};
   for (int64_t T : {(int64_t)4096, (int64_t)65536})
     for (int E : experts) measure_router(bench.small ? T / 512 : T, E, E <= 16 ? 2 : 8);

@@ -20,14 +20,20 @@ void measure_rows(int64_t T, int32_t d) {
     return phibal_cuda_norm_forward(&norm, (float *)x, d, w, PHIBAL_ROWS_F32, (float *)y, d,
                                     inverse, &s.call);
   });
-  line("RMSNorm to bfloat16", T, d, 0, 6.0 * (double)n, [&](int) {
-    return phibal_cuda_norm_forward(&norm, (float *)x, d, w, PHIBAL_ROWS_BF16, (float *)y, d,
-                                    inverse, &s.call);
-  });
-  line("RMSNorm backward", T, d, 0, 12.0 * (double)n, [&](int) {
-    return phibal_cuda_norm_backward(&norm, (float *)x, d, w, inverse, (float *)y, d, 0,
-                                     (float *)dx, d, dw, &s.call);
-  });
+  line(
+      "RMSNorm to bfloat16", T, d, 0, 6.0 * (double)n,
+      [&](int) {
+        return phibal_cuda_norm_forward(&norm, (float *)x, d, w, PHIBAL_ROWS_BF16, (float *)y, d,
+                                        inverse, &s.call);
+      },
+      budget{"RMSNorm", (double)n});
+  line(
+      "RMSNorm backward", T, d, 0, 12.0 * (double)n,
+      [&](int) {
+        return phibal_cuda_norm_backward(&norm, (float *)x, d, w, inverse, (float *)y, d, 0,
+                                         (float *)dx, d, dw, &s.call);
+      },
+      budget{"RMSNorm backward", (double)n});
   const phibal_cuda_rope_shape rope = {T, (int32_t)T, d / 64, 64, 64, d, 0, PHIBAL_ROWS_F32};
   line("RoPE, heads of 64", T, d, 0, 8.0 * (double)n,
        [&](int) { return phibal_cuda_rope(&rope, table, table, 1.0f, (float *)x, &s.call); });
@@ -48,11 +54,13 @@ void measure_loss(int64_t T, int32_t V, bool half) {
   device_call s(0);
   const phibal_cuda_loss shape = {
       T, V, 0, half ? PHIBAL_ROWS_BF16 : PHIBAL_ROWS_F32, 1, 1.0 / (double)T};
-  line(half ? "cross-entropy, bfloat16" : "cross-entropy", T, V, 0, (half ? 4.0 : 8.0) * (double)n,
-       [&](int) {
-         return phibal_cuda_cross_entropy(&shape, targets, (float *)z, row_loss, loss, correct,
-                                          counted, &s.call);
-       });
+  line(
+      half ? "cross-entropy, bfloat16" : "cross-entropy", T, V, 0, (half ? 4.0 : 8.0) * (double)n,
+      [&](int) {
+        return phibal_cuda_cross_entropy(&shape, targets, (float *)z, row_loss, loss, correct,
+                                         counted, &s.call);
+      },
+      budget{half ? "cross-entropy bfloat16" : "cross-entropy float", (double)n});
   finish(s, "cross-entropy");
 }
 
@@ -70,16 +78,25 @@ void measure_optimizer(int64_t n) {
   device_array<double> norm(1);
   device_call s(phibal_cuda_gradient_norm_workspace(blocks));
   phibal_cuda_adamw step = {n, 1e-3, 0.9, 0.95, 1e-8, 0.1, 1, 1, 1, 1, end, decays};
-  line("gradient norm, M in T", n / 1000000, 0, 0, 4.0 * (double)n,
-       [&](int) { return phibal_cuda_gradient_norm(blocks, begin2, g, norm, &s.call); });
-  line("AdamW and bfloat16, M in T", n / 1000000, 0, 0, 30.0 * (double)n,
-       [&](int) { return phibal_cuda_adamw_update(&step, norm, g, m, v, w, narrow, &s.call); });
+  line(
+      "gradient norm, M in T", n / 1000000, 0, 0, 4.0 * (double)n,
+      [&](int) { return phibal_cuda_gradient_norm(blocks, begin2, g, norm, &s.call); },
+      budget{"gradient norm", (double)n});
+  line(
+      "AdamW and bfloat16, M in T", n / 1000000, 0, 0, 30.0 * (double)n,
+      [&](int) { return phibal_cuda_adamw_update(&step, norm, g, m, v, w, narrow, &s.call); },
+      budget{"AdamW and bfloat16 weights", (double)n});
   finish(s, "optimizer");
 }
 
 void flops_line(const char *what, int64_t T, int E, int k, double flops, double us, double dense) {
   const double rate = us > 0 ? flops / us * 1e-6 : 0;
-  printf("%-28s %7lld %5d %3d %10.2f us %8.1f TFLOP/s", what, (long long)T, E, k, us, rate);
+  if (!bench.architecture) {
+    printf("%-28s %7lld %5d %3d not measured %8.3f TFLOP\n", what, (long long)T, E, k,
+           flops * 1e-12);
+    return;
+  }
+  printf("%-28s %7lld %5d %3d %12.2f us %8.1f TFLOP/s", what, (long long)T, E, k, us, rate);
   if (dense > 0) printf(" %6.1f %% of the dense product", 100 * rate / dense);
   putchar('\n');
   fflush(stdout);
@@ -142,7 +159,7 @@ void measure_experts(int64_t T, int32_t d, int32_t f, int E, int k, bool skewed)
                return phibal_cuda_ffn_backward_recompute(
                    &ffn, PHIBAL_ROWS_BF16, &at, &routes, (uint16_t *)x, (uint16_t *)gate,
                    (uint16_t *)up, (uint16_t *)down, (uint16_t *)a, (uint16_t *)b, (uint16_t *)dy,
-                   (uint16_t *)dh, (uint16_t *)dx, dgate, dup, ddown, &s.call);
+                   (uint16_t *)dh, (uint16_t *)dx, dgate, dup, ddown, 1, &s.call);
              }),
              rate);
   finish(s, "experts");
@@ -164,11 +181,21 @@ void measure_activation(int64_t T, int32_t f, int32_t k) {
   for (phibal_rows type : {PHIBAL_ROWS_F32, PHIBAL_ROWS_BF16}) {
     const bool half = type == PHIBAL_ROWS_BF16;
     const double element = half ? 2.0 : 4.0;
-    line(half ? "activation back., bfloat16" : "activation backward", T, f, k,
-         5 * element * (double)n, [&](int) {
-           return phibal_cuda_activate_backward(PHIBAL_ACTIVATION_SILU, type, rows * f, (float *)a,
-                                                (float *)b, (float *)h, &s.call);
-         });
+    line(
+        half ? "activation, bfloat16" : "activation", T, f, k, 3 * element * (double)n,
+        [&](int) {
+          return phibal_cuda_activate(PHIBAL_ACTIVATION_SILU, type, rows * f, (float *)a,
+                                      (float *)b, (float *)h, &s.call);
+        },
+        budget{half ? "activate bfloat16" : "activate float", (double)n});
+    line(
+        half ? "activation back., bfloat16" : "activation backward", T, f, k,
+        5 * element * (double)n,
+        [&](int) {
+          return phibal_cuda_activate_backward(PHIBAL_ACTIVATION_SILU, type, rows * f, (float *)a,
+                                               (float *)b, (float *)h, &s.call);
+        },
+        budget{half ? "activate backward bfloat16" : "activate backward float", (double)n});
     line(half ? "  with gates, bfloat16" : "  with gates, h made again", T, f, k,
          6 * element * (double)n + 16 * (double)rows, [&](int) {
            return phibal_cuda_activate_backward_recompute(PHIBAL_ACTIVATION_SILU, type, rows, f,

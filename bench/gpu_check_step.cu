@@ -267,7 +267,7 @@ void check_ffn(bool half, bool kept) {
                                                  dw[0], dw[1], dw[2], &c.call)
                       : phibal_cuda_ffn_backward_recompute(&ffn, type, &at, &routes, x2.p, gate.p,
                                                            up.p, down.p, a.p, b.p, dy2.p, dh.p,
-                                                           x2.p, dw[0], dw[1], dw[2], &c.call));
+                                                           x2.p, dw[0], dw[1], dw[2], 1, &c.call));
   const floats DA = a.get(), DB = b.get(), DH = dh.get(), DX = (kept ? dx : x2).get();
   const floats &of_down_rows = kept ? H : DH; /* gate h */
   floats DW(weights), DOWN(weights);
@@ -328,7 +328,8 @@ void check_recompute(bool half, int64_t f) {
       b2.p, h2.p, &c.call));
   for (size_t s = 0; s < row.size(); s++)
     if (const size_t at = (size_t)(row[s] * f); row[s] >= 0)
-      want[s] = recompute_row(PHIBAL_ACTIVATION_SILU, f, gates[s], &a[at], &b[at], &h[at]);
+      want[s] = (half ? recompute_row16 : recompute_row)(PHIBAL_ACTIVATION_SILU, f, gates[s],
+                                                         &a[at], &b[at], &h[at]);
   for (floats *x : {&a, &b, &h})
     for (float &v : *x)
       if (half) v = wide(half_of(v));

@@ -8,14 +8,50 @@
 #include "gpu.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 #include <vector>
 
 struct bench_state {
   bool small, failed;
   double copy_rate; /* bytes read and written a microsecond */
+  int architecture; /* compute capability: 90 for 9.0; 0 without a device */
 };
 extern bench_state bench;
+
+/* A kernel of kernels/cuda/BUDGETS.md and how many of its units a call has; null: it has no row. */
+struct budget {
+  const char *kernel = nullptr;
+  double units = 0;
+};
+struct floor_row {
+  int architecture;
+  const char *device, *kernel;
+  double ps;
+};
+static const floor_row floor_rows[] = {
+#define FLOOR(architecture, device, kernel, ps) {architecture, device, kernel, ps},
+#include "gpu_floors.def"
+#undef FLOOR
+};
+
+/* The least time that such a call takes by its machine code, on this device or, without one, on the
+   page's first; 0: not known. Ends the program where the page has no such kernel. */
+static double floor_microseconds(const budget &of) {
+  if (!of.kernel) return 0;
+  bool known = false;
+  for (const floor_row &row : floor_rows) {
+    if (strcmp(row.kernel, of.kernel) != 0) continue;
+    known = true;
+    if (row.architecture == (bench.architecture ? bench.architecture : floor_rows[0].architecture))
+      return row.ps * of.units * 1e-6;
+  }
+  if (!known) {
+    printf("FAILED: BUDGETS.md has no kernel '%s'\n", of.kernel);
+    bench.failed = true;
+  }
+  return 0;
+}
 
 /* The kernels of a training step beside the router's. */
 void gpu_bench_step();
@@ -82,11 +118,18 @@ template <class F> static double median_microseconds(F f) {
 }
 
 template <class F>
-static void line(const char *what, int64_t tokens, int experts, int active, double bytes, F f) {
-  double us = median_microseconds(f);
-  printf("%-28s %7lld %5d %3d %10.2f %10.3f %9.1f %6.1f %%\n", what, (long long)tokens, experts,
-         active, us, bytes * 1e-6, us > 0 ? bytes / us * 1e-3 : 0.0,
-         us > 0 ? 100 * bytes / us / bench.copy_rate : 0.0);
+static void line(const char *what, int64_t tokens, int experts, int active, double bytes, F f,
+                 budget of = {}) {
+  const double us = median_microseconds(f), least = floor_microseconds(of);
+  printf("%-28s %7lld %5d %3d ", what, (long long)tokens, experts, active);
+  if (bench.architecture)
+    printf("%12.2f %10.3f %9.1f %6.1f %%", us, bytes * 1e-6, us > 0 ? bytes / us * 1e-3 : 0.0,
+           us > 0 ? 100 * bytes / us / bench.copy_rate : 0.0);
+  else
+    printf("not measured %10.3f %9s %8s", bytes * 1e-6, "", "");
+  if (least > 0) printf(" %10.2f", least);
+  if (least > 0 && bench.architecture) printf(" %6.2f", us / least);
+  putchar('\n');
   fflush(stdout);
 }
 

@@ -52,8 +52,13 @@ static phibal_status copy_rows(int64_t rows, size_t bytes, void *to, size_t to_s
   called.of[COPIES]++;
   return library.copy_rows(rows, bytes, to, to_stride, from, from_stride, call);
 }
+static const float *gradients;
+static int64_t parameters,
+    cleared; /* of the model that steps, and its gradients that are cleared */
 static phibal_status zero(void *p, size_t bytes, const phibal_cuda *call) {
   called.of[ZEROS]++;
+  if ((float *)p >= gradients && (float *)p < gradients + parameters)
+    cleared += (int64_t)(bytes / sizeof(float));
   return library.zero(p, bytes, call);
 }
 static phibal_status waited(const phibal_cuda *call) {
@@ -78,6 +83,14 @@ static phibal_status attended_backward(const phibal_cuda_attention *a, const voi
   memcpy(started, before, sizeof before);
   called.of[ATTENTION]++;
   return status;
+}
+
+/* Gradients that products do not make: of norms, and of embeddings where the head is another. */
+static int64_t cleared_of(const model_config *c) {
+  const int64_t n = c->head_width, heads = c->heads + c->key_value_heads;
+  const int64_t qk = c->qk_norm == QK_NORM_PROJECTION ? heads * n : c->qk_norm ? 2 * n : 0;
+  return c->layers * (2 * (int64_t)c->width + qk) + c->width +
+         (c->untied_head ? (int64_t)c->vocabulary * c->width : 0);
 }
 
 /* One step of a small model like c's; `blocks` of the head's rows in a call. */
@@ -118,6 +131,9 @@ static counts step(const run_config *c, int32_t layers, int32_t calls, int32_t b
   d->library.attention_forward = attended;
   d->library.attention_backward = attended_backward;
   called = (counts){0};
+  gradients = d->model.gradients;
+  parameters = d->model.parameter_count;
+  cleared = 0;
   memset(started, 0, (PAGEABLE + 1) * sizeof *started);
   model_losses losses;
   double norm;
@@ -125,6 +141,9 @@ static counts step(const run_config *c, int32_t layers, int32_t calls, int32_t b
   for (int32_t i = 0; i < calls; i++) require(device_forward_backward(d, batch, ids, ids + 1));
   require(device_step_finish(d, 1e-5, &losses, &norm));
   counts n = called;
+  if (cleared != cleared_of(&small))
+    require(phibal_status_set(PHIBAL_ERROR_DOMAIN, "%lld gradients are cleared, not %lld",
+                              (long long)cleared, (long long)cleared_of(&small)));
   memcpy(n.of, started, (PAGEABLE + 1) * sizeof *started);
   free(ids);
   d->library = library;
@@ -187,6 +206,13 @@ static bool count(const run_config *c, double peak, int sizes) {
   printf("  %lld operations; %.4g FLOP are %.4g ms at %.1f TFLOP/s, %.3g us an operation\n",
          (long long)operations, tokens * p.token_flops, 1e3 * least, peak * 1e-12,
          1e6 * least / (double)operations);
+  int64_t all_parameters, of_token;
+  model_count(&c->model, c->balance.method, &all_parameters, &of_token);
+  const double made = 4e-9 * (double)(all_parameters - cleared_of(&c->model));
+  printf("  %.4g GB of gradients are overwritten by the first call's products: so much is not "
+         "cleared, "
+         "and not read to be added to\n",
+         made);
   if (all.of[WAITS] <= (sizes ? 1 : 1 + calls * c->model.layers) && all.of[PAGEABLE] == 0)
     return true;
   fprintf(stderr, "bench_step_launches: %lld waits, %lld copies of memory that is not pinned\n",

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What the CUDA kernels cost by their machine code: kernels/cuda/BUDGETS.md, and its check.
 
-usage: cuda_budgets.py --write            makes kernels/cuda/BUDGETS.md anew
+usage: cuda_budgets.py --write            makes kernels/cuda/BUDGETS.md anew, and bench/gpu_floors.def
+       cuda_budgets.py --floors           makes bench/gpu_floors.def of the page as it is
+       cuda_budgets.py --floors-check     fails where bench/gpu_floors.def is not the page's
        cuda_budgets.py --check [SM ...]   fails where a kernel's figures are above those of the page
        cuda_budgets.py --show NAME [SM]   the loops of a kernel that the figures are of
 
@@ -31,6 +33,7 @@ from collections import namedtuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "kernels/cuda/BUDGETS.md")
+FLOORS = os.path.join(ROOT, "bench/gpu_floors.def")
 WARP = 32
 
 # Multiprocessors, GHz, binary64 lanes of a multiprocessor, TB/s of the memory, and shared KiB of a multiprocessor, all
@@ -463,10 +466,35 @@ def table(sm, figures):
     return "\n".join(out) + "\n"
 
 
+def floors_of(page):
+    """bench/gpu_floors.def: the largest of a kernel's three floors, for bench_gpu to print beside its times."""
+    out = ["/* Floors of kernels/cuda/BUDGETS.md, made by `tools/cuda_budgets.py --floors`: compute capability, device, kernel, and",
+           "   the largest of its floors in ps of a unit. */"]
+    for part in page.split("\n## sm_")[1:]:
+        sm, name = re.match(r"(\d+)a?: ([^,]+),", part).groups()
+        for line in part.splitlines():
+            cells = [cell.strip() for cell in line.split("|")[1:-1]]
+            if len(cells) == 15 and cells[0] not in ("kernel", "---"):
+                out.append('FLOOR(%s, "%s", "%s", %s)' % (sm, name, cells[0], max(cells[11:14], key=float)))
+    return "\n".join(out) + "\n"
+
+
 def main():
     arguments = sys.argv[1:]
-    if not arguments or arguments[0] not in ("--write", "--check", "--show"):
+    if not arguments or arguments[0] not in ("--write", "--check", "--show", "--floors", "--floors-check"):
         sys.exit(__doc__)
+    if arguments[0].startswith("--floors"):
+        with open(PAGE, encoding="utf-8") as f:
+            text = floors_of(f.read())
+        if arguments[0] == "--floors":
+            with open(FLOORS, "w", encoding="utf-8") as f:
+                f.write(text)
+            return
+        with open(FLOORS, encoding="utf-8") as f:
+            if f.read() != text:
+                sys.exit("bench/gpu_floors.def is not that of BUDGETS.md: python3 tools/cuda_budgets.py --floors")
+        print("%d floors" % text.count("\nFLOOR("))
+        return
     nvcc = find_nvcc()
     nvdisasm = nvcc and find_nvdisasm(nvcc)
     if not nvdisasm:
@@ -480,6 +508,8 @@ def main():
         text = HEAD % release(nvcc) + "".join(table(sm, measure(sm, nvcc, nvdisasm)) for sm in ("90a", "80", "100"))
         with open(PAGE, "w", encoding="utf-8") as f:
             f.write(text)
+        with open(FLOORS, "w", encoding="utf-8") as f:
+            f.write(floors_of(text))
         return
     with open(PAGE, encoding="utf-8") as f:
         page = f.read()

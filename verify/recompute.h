@@ -4,6 +4,7 @@
 #define PHIBAL_VERIFY_RECOMPUTE_H
 
 #include "kernels/core/activation.h"
+#include "kernels/core/activation32.h"
 
 #include <phibal/expert.h>
 
@@ -20,6 +21,24 @@ static inline float recompute_row(phibal_activation activation, int64_t f, float
     a[j] = (float)(gated * (double)b[j] * of.derivative);
     b[j] = (float)(gated * of.value);
     h[j] = (float)((double)gate * made);
+  }
+  for (int s = 8; s; s /= 2)
+    for (int l = 0; l < s; l++) lane[l] += lane[l + s];
+  return (float)lane[0];
+}
+
+/* The same of a row of bfloat16 (E2n); what is left in a, b and h is to be rounded to it. */
+static inline float recompute_row16(phibal_activation activation, int64_t f, float gate, float *a,
+                                    float *b, float *h) {
+  double lane[16] = {0};
+  for (int64_t j = 0; j < f; j++) {
+    const core_activation32 of =
+        activation == PHIBAL_ACTIVATION_SILU ? core_silu32(a[j]) : core_gelu32(a[j]);
+    const float made = of.value * b[j], dh = h[j], gated = gate * dh;
+    lane[j / 4 % 16] = CORE_FMA((double)dh, (double)made, lane[j / 4 % 16]);
+    a[j] = gated * b[j] * of.derivative;
+    b[j] = gated * of.value;
+    h[j] = gate * made;
   }
   for (int s = 8; s; s /= 2)
     for (int l = 0; l < s; l++) lane[l] += lane[l + s];

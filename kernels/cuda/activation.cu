@@ -1,14 +1,16 @@
-/* h = act(a) b of the gated FFN and its gradients (E2), (E3), element by element, with the CPU's
-   operations in binary64 and its bits; rows in bfloat16 are rounded once more.
+/* h = act(a) b of the gated FFN and its gradients (E2), (E3), element by element: rows in binary32
+   with the CPU's operations in binary64 and its bits, rows in bfloat16 in binary32 (E2n), rounded
+   once more.
 
-   Bytes of an element: 12 forward, 20 backward, half of it in bfloat16; about 25 and 30 binary64
-   operations. Not measured yet.
+   Bytes of an element: 12 forward, 20 backward, half of it in bfloat16; about 25 and 30 operations.
+   Not measured yet.
 
    Backward where h was not kept, and with the gates: 24 of an element, half of it in bfloat16, and
    16 of a slot. gate_gradient is summed in binary64, half a warp a slot: lane l of 16 adds the
    products of elements 4 (l + 16 i) .. 4 (l + 16 i) + 3 for i = 0, 1, ..., one fma each, and the
    lanes' sums are added in a tree of neighbours at distance 8, 4, 2, 1. */
 #include "kernels/core/activation.h"
+#include "kernels/core/activation32.h"
 #include "trainer.h"
 #include "vector.h"
 
@@ -22,46 +24,60 @@ typedef struct activation_arguments {
   void *h;
 } activation_arguments;
 
-static __device__ __forceinline__ core_activation activation_of(bool silu, float x) {
-  return silu ? core_silu64((double)x) : core_gelu64((double)x);
-}
+/* Rows of binary32 in binary64, and rows of bfloat16 in binary32 (E2n). */
+template <class S> struct arithmetic {
+  typedef double real;
+  static __device__ __forceinline__ core_activation of(bool silu, float x) {
+    return silu ? core_silu64((double)x) : core_gelu64((double)x);
+  }
+};
+template <> struct arithmetic<bfloat16> {
+  typedef float real;
+  static __device__ __forceinline__ core_activation32 of(bool silu, float x) {
+    return silu ? core_silu32(x) : core_gelu32(x);
+  }
+};
 
 template <class S, int N>
 static __global__ void __launch_bounds__(PIECE_THREADS) activate_kernel(activation_arguments s) {
+  typedef typename arithmetic<S>::real real;
   const int64_t n = s.count ? __ldg(s.count) * s.hidden : s.n;
   EACH_PIECE(piece, n / N) {
     const int64_t i = piece * N;
     floats<N> a = floats_load<N>((S *)s.a + i), b = floats_load<N>((S *)s.b + i), h;
 #pragma unroll
     for (int l = 0; l < N; l++)
-      h.x[l] = (float)(activation_of(s.silu, a.x[l]).value * (double)b.x[l]);
+      h.x[l] = (float)(arithmetic<S>::of(s.silu, a.x[l]).value * (real)b.x[l]);
     floats_store<N>((S *)s.h + i, h);
   }
 }
 
 /* From a, b and dh, h's gradient without the gate, to dL/da, dL/db and gate h. Returns h. */
-static __device__ __forceinline__ double recompute_activation(bool silu, double gate, float *a,
-                                                              float *b, float *h_gradient) {
-  const core_activation act = activation_of(silu, *a);
-  const double gradient = gate * (double)*h_gradient, h = act.value * (double)*b;
-  *a = (float)(gradient * (double)*b * act.derivative);
+template <class S>
+static __device__ __forceinline__ typename arithmetic<S>::real
+recompute_activation(bool silu, float gate, float *a, float *b, float *h_gradient) {
+  typedef typename arithmetic<S>::real real;
+  const auto act = arithmetic<S>::of(silu, *a);
+  const real gradient = (real)gate * (real)*h_gradient, h = act.value * (real)*b;
+  *a = (float)(gradient * (real)*b * act.derivative);
   *b = (float)(gradient * act.value);
-  *h_gradient = (float)(gate * h);
+  *h_gradient = (float)((real)gate * h);
   return h;
 }
 
 template <class S, int N>
 static __global__ void __launch_bounds__(PIECE_THREADS)
     activate_backward_kernel(activation_arguments s) {
+  typedef typename arithmetic<S>::real real;
   EACH_PIECE(piece, s.n / N) {
     const int64_t i = piece * N;
     floats<N> a = floats_load<N>((S *)s.a + i), b = floats_load<N>((S *)s.b + i);
     floats<N> dh = floats_load<N>((const S *)s.h_gradient + i);
 #pragma unroll
     for (int l = 0; l < N; l++) {
-      core_activation act = activation_of(s.silu, a.x[l]);
-      double gradient = (double)dh.x[l];
-      a.x[l] = (float)(gradient * (double)b.x[l] * act.derivative);
+      const auto act = arithmetic<S>::of(s.silu, a.x[l]);
+      const real gradient = (real)dh.x[l];
+      a.x[l] = (float)(gradient * (real)b.x[l] * act.derivative);
       b.x[l] = (float)(gradient * act.value);
     }
     floats_store<N>((S *)s.a + i, a);
@@ -77,7 +93,7 @@ static __global__ void __launch_bounds__(PIECE_THREADS) recompute_kernel(activat
     floats<N> a = floats_load<N>((S *)s.a + i), b = floats_load<N>((S *)s.b + i);
     floats<N> h = floats_load<N>((S *)s.h + i);
 #pragma unroll
-    for (int l = 0; l < N; l++) recompute_activation(s.silu, 1.0, &a.x[l], &b.x[l], &h.x[l]);
+    for (int l = 0; l < N; l++) recompute_activation<S>(s.silu, 1.0f, &a.x[l], &b.x[l], &h.x[l]);
     floats_store<N>((S *)s.a + i, a);
     floats_store<N>((S *)s.b + i, b);
     floats_store<N>((S *)s.h + i, h);
@@ -128,7 +144,7 @@ static __global__ void __launch_bounds__(ROUTE_THREADS) route_kernel(route_argum
     const int64_t n = slot >= slots ? -1 : r.routes.row ? __ldg(r.routes.row + slot) : slot;
     double sum = 0.0;
     if (n >= 0) {
-      const double gate = (double)__ldg(r.routes.gates + slot);
+      const float gate = __ldg(r.routes.gates + slot);
       for (int64_t j = 4 * lane; j < r.hidden; j += 4 * ROUTE_LANES) {
         const int64_t at = n * r.hidden + j, left = r.hidden - j;
         floats<4> a = route_load<FOUR>((S *)r.a + at, left);
@@ -137,8 +153,9 @@ static __global__ void __launch_bounds__(ROUTE_THREADS) route_kernel(route_argum
 #pragma unroll
         for (int l = 0; l < 4; l++) {
           const double gradient = (double)h.x[l];
-          sum = CORE_FMA(gradient, recompute_activation(r.silu, gate, &a.x[l], &b.x[l], &h.x[l]),
-                         sum);
+          const double made =
+              (double)recompute_activation<S>(r.silu, gate, &a.x[l], &b.x[l], &h.x[l]);
+          sum = CORE_FMA(gradient, made, sum);
         }
         route_store<FOUR>((S *)r.a + at, a, left);
         route_store<FOUR>((S *)r.b + at, b, left);

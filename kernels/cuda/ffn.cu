@@ -12,7 +12,8 @@
                                  + u (|<dh, h>| + sum |h| D)
    g h is rounded once, H := (u + 2^-40) |g h|:
      |error of dW_down| <= |dL/dy|^T H + gamma_(n+1) (|before| + |dL/dy|^T (|g h| + H))
-   and dW_gate, dW_up, dx as (E3b) has them. Underflow as there, of g h too.
+   and dW_gate, dW_up, dx as (E3b) has them. Underflow as there, of g h too. Rows of bfloat16 have
+   (E2n) in place of the 2^-40, and each number stored is rounded to it.
 
    FLOPs, N rows in all, d and f the widths: 6 N d f forward, 12 N d f backward. Bytes are those of
    the operands, once for each product, and of the activation (activation.cu): at N = 81920, d =
@@ -139,19 +140,22 @@ static phibal_status ffn_gradients(const char *name, const phibal_ffn *ffn, phib
                                    const product_groups &groups, const void *x, const void *w_gate,
                                    const void *w_up, const void *a, const void *b, const void *h,
                                    const void *y_gradient, void *x_gradient, float *w_gate_gradient,
-                                   float *w_up_gradient, float *w_down_gradient,
+                                   float *w_up_gradient, float *w_down_gradient, bool add,
                                    const phibal_cuda *call) {
   const int64_t d = ffn->width, f = ffn->hidden;
   const product products[] = {
-      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h, w_down_gradient, true},
-      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, a, x, w_gate_gradient, true},
-      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, b, x, w_up_gradient, true},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h, w_down_gradient, add},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, a, x, w_gate_gradient, add},
+      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, f, d, b, x, w_up_gradient, add},
       {PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},
       {PRODUCT_INPUT_GRADIENT, type, type, f, d, b, w_up, x_gradient, true},
   };
   phibal_status status = PHIBAL_OK;
-  for (const product &p : products)
+  for (const product &p : products) {
     if (status == PHIBAL_OK) status = products_grouped(name, p, groups, call);
+    if (status == PHIBAL_OK && !p.add && p.form == PRODUCT_WEIGHT_GRADIENT)
+      status = products_clear(name, p, groups, call);
+  }
   return status;
 }
 
@@ -178,17 +182,17 @@ phibal_status phibal_cuda_ffn_backward(const phibal_ffn *ffn, phibal_rows type,
   status = products_grouped(name, first, groups, call);
   if (status == PHIBAL_OK)
     status = phibal_cuda_activate_backward(ffn->activation, type, rows * f, a, b, h_gradient, call);
-  return status == PHIBAL_OK
-             ? ffn_gradients(name, ffn, type, groups, x, w_gate, w_up, a, b, h, y_gradient,
-                             x_gradient, w_gate_gradient, w_up_gradient, w_down_gradient, call)
-             : status;
+  return status == PHIBAL_OK ? ffn_gradients(name, ffn, type, groups, x, w_gate, w_up, a, b, h,
+                                             y_gradient, x_gradient, w_gate_gradient, w_up_gradient,
+                                             w_down_gradient, true, call)
+                             : status;
 }
 
 phibal_status phibal_cuda_ffn_backward_recompute(
     const phibal_ffn *ffn, phibal_rows type, const phibal_cuda_groups *at,
     const phibal_cuda_routes *routes, const void *x, const void *w_gate, const void *w_up,
     const void *w_down, void *a, void *b, const void *y_gradient, void *h_gradient,
-    void *x_gradient, float *w_gate_gradient, float *w_up_gradient, float *w_down_gradient,
+    void *x_gradient, float *w_gate_gradient, float *w_up_gradient, float *w_down_gradient, int add,
     const phibal_cuda *call) {
   const char *name = "expert FFN backward";
   phibal_status status = ffn_check(name, ffn, type, at, call);
@@ -207,8 +211,8 @@ phibal_status phibal_cuda_ffn_backward_recompute(
   if (status == PHIBAL_OK) /* without rows too: the gates have gradients of 0 */
     status = phibal_cuda_activate_backward_recompute(ffn->activation, type, rows, f, routes, a, b,
                                                      h_gradient, call);
-  return status == PHIBAL_OK
-             ? ffn_gradients(name, ffn, type, groups, x, w_gate, w_up, a, b, h_gradient, y_gradient,
-                             x_gradient, w_gate_gradient, w_up_gradient, w_down_gradient, call)
-             : status;
+  return status == PHIBAL_OK ? ffn_gradients(name, ffn, type, groups, x, w_gate, w_up, a, b,
+                                             h_gradient, y_gradient, x_gradient, w_gate_gradient,
+                                             w_up_gradient, w_down_gradient, add != 0, call)
+                             : status;
 }

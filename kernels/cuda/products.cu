@@ -7,7 +7,10 @@
 #include "products.h"
 #include "trainer.h"
 
-enum { POINTER_THREADS = 1024 }; /* at most: an expert each, PHIBAL_MAX_EXPERTS */
+enum {
+  POINTER_THREADS = 1024, /* at most: an expert each, PHIBAL_MAX_EXPERTS */
+  CLEAR_THREADS = 1024,
+};
 
 /* Operand i of expert e lies at base[i] + offsets[e] by_row[i] + e by_expert[i]. */
 typedef struct pointer_arguments {
@@ -142,6 +145,23 @@ static library_ragged ragged_of(const product &p, const product_groups &groups,
   }
 }
 
+/* 0 in the results of the experts without rows, [E][numbers]. */
+static __global__ void __launch_bounds__(CLEAR_THREADS)
+    clear_kernel(int32_t experts, const int64_t *offsets, int64_t numbers, float *result) {
+  for (int32_t e = (int32_t)blockIdx.x; e < experts; e += (int32_t)gridDim.x) {
+    if (__ldg(offsets + e + 1) > __ldg(offsets + e)) continue;
+    for (int64_t i = threadIdx.x; i < numbers; i += CLEAR_THREADS) result[e * numbers + i] = 0.0f;
+  }
+}
+
+phibal_status products_clear(const char *name, const product &p, const product_groups &groups,
+                             const phibal_cuda *call) {
+  if (groups.experts == 1 && groups.host_offsets && groups.host_offsets[1] > 0) return PHIBAL_OK;
+  launch_shape shape = {blocks_for(call, groups.experts, 2), CLEAR_THREADS, 0};
+  return launch(name, clear_kernel, shape, call, groups.experts, groups.offsets, p.out * p.in,
+                (float *)p.result);
+}
+
 bool products_sizes_on_device(const product &p, const product_groups &groups,
                               const phibal_cuda *call) {
   if (!call || !call->products || p.out > INT32_MAX || p.in > INT32_MAX ||
@@ -232,10 +252,12 @@ phibal_status phibal_cuda_linear_input_gradient(int64_t rows, int64_t out, int64
 
 phibal_status phibal_cuda_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
                                                  phibal_rows type, const void *y_gradient,
-                                                 const void *x, float *w_gradient,
+                                                 const void *x, float *w_gradient, int add,
                                                  const phibal_cuda *call) {
-  return linear(
-      "linear, gradient of its weights",
-      {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, out, in, y_gradient, x, w_gradient, true},
-      rows, w_gradient, call);
+  if (rows == 0 && !add) /* a sum of nothing */
+    return phibal_cuda_zero(w_gradient, sizeof(float) * (size_t)(out * in), call);
+  return linear("linear, gradient of its weights",
+                {PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, out, in, y_gradient, x, w_gradient,
+                 add != 0},
+                rows, w_gradient, call);
 }

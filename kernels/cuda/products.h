@@ -43,6 +43,10 @@ phibal_status products_check(const char *name, const phibal_cuda *call, size_t b
 size_t products_workspace(int32_t experts);
 phibal_status products_grouped(const char *name, const product &p, const product_groups &groups,
                                const phibal_cuda *call);
+/* After the gradients of weights that were not added to: 0 in those of experts without rows, which
+   products_grouped leaves as they are. */
+phibal_status products_clear(const char *name, const product &p, const product_groups &groups,
+                             const phibal_cuda *call);
 /* Whether host_offsets may be null for p. */
 bool products_sizes_on_device(const product &p, const product_groups &groups,
                               const phibal_cuda *call);

@@ -86,12 +86,13 @@ phibal_status phibal_cuda_ffn_gate_up(const phibal_ffn *ffn, phibal_rows type,
    types as phibal_cuda_ffn_backward: h is made again, and the experts' outputs are not needed. Row
    n, of slot s, was weighted by gate s; y_gradient [N][d] are the tokens' gradients, gathered,
    without gates. h_gradient [N][f] is scratch; x_gradient may be x. `routes` may be null: gates
-   of 1. Bounds: (E6b) at the head of ffn.cu. */
+   of 1. With `add` the weights' gradients are added to; without, they are overwritten, those of
+   experts without rows by 0. Bounds: (E6b) at the head of ffn.cu. */
 phibal_status phibal_cuda_ffn_backward_recompute(
     const phibal_ffn *ffn, phibal_rows type, const phibal_cuda_groups *groups,
     const phibal_cuda_routes *routes, const void *x, const void *w_gate, const void *w_up,
     const void *w_down, void *a, void *b, const void *y_gradient, void *h_gradient,
-    void *x_gradient, float *w_gate_gradient, float *w_up_gradient, float *w_down_gradient,
+    void *x_gradient, float *w_gate_gradient, float *w_up_gradient, float *w_down_gradient, int add,
     const phibal_cuda *call);
 /* What that does between its products: from dh = W_down^T dL/dy in h_gradient, of `rows` rows of
    `hidden` numbers, gate_gradient = <dh, h>; in place of a and b dL/da and dL/db, of dL/dh = gate
@@ -245,8 +246,9 @@ phibal_status phibal_cuda_add(int64_t n, phibal_rows type, const void *x, float 
 phibal_status phibal_cuda_narrow(int64_t n, const float *x, void *to, const phibal_cuda *call);
 
 /* Dense products, which add up in binary32: y [rows][out] = x [rows][in] w^T, or `to` + that where
-   it is not null, which may be y; x_gradient = y_gradient w; w_gradient += y_gradient^T x. `type`
-   is that of both factors, y_type and x_type that of the result, which is no narrower. */
+   it is not null, which may be y; x_gradient = y_gradient w; w_gradient = y_gradient^T x, or with
+   `add` w_gradient += that. `type` is that of both factors, y_type and x_type that of the result,
+   which is no narrower. */
 phibal_status phibal_cuda_linear(int64_t rows, int64_t out, int64_t in, phibal_rows type,
                                  const void *x, const void *w, const void *to, phibal_rows y_type,
                                  void *y, const phibal_cuda *call);
@@ -256,7 +258,7 @@ phibal_status phibal_cuda_linear_input_gradient(int64_t rows, int64_t out, int64
                                                 const phibal_cuda *call);
 phibal_status phibal_cuda_linear_weight_gradient(int64_t rows, int64_t out, int64_t in,
                                                  phibal_rows type, const void *y_gradient,
-                                                 const void *x, float *w_gradient,
+                                                 const void *x, float *w_gradient, int add,
                                                  const phibal_cuda *call);
 
 /* A stream of the call's own, which waits for no other. The default stream, null, cannot be

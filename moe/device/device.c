@@ -214,6 +214,38 @@ static phibal_status zero_loads(device *d, const phibal_cuda_loads *loads) {
   return status;
 }
 
+bool device_gradient_is_product(const model *m, const float *gradient) {
+  const model_config *c = &m->config;
+  const int64_t qkv = (int64_t)(c->heads + 2 * c->key_value_heads) * c->head_width * c->width;
+  if (gradient == m->weight_gradients.head) return true;
+  for (int32_t i = 0; i < c->layers; i++) {
+    const layer_weights *g = &m->weight_gradients.layers[i];
+    const float *const products[] = {g->o,    g->router,      g->gate,      g->up,
+                                     g->down, g->shared_gate, g->shared_up, g->shared_down};
+    if (gradient >= g->qkv && gradient < g->qkv + qkv) return true; /* three tensors, one product */
+    for (size_t j = 0; j < sizeof products / sizeof *products; j++)
+      if (products[j] && gradient == products[j]) return true;
+  }
+  return false;
+}
+
+/* 0 where the first call's backward pass adds: norms, and the embedding where the head is another.
+   What products make they overwrite in the first call. Neighbours at once. */
+static phibal_status zero_gradients(device *d) {
+  const model *m = &d->model;
+  phibal_status status = PHIBAL_OK;
+  int64_t begin = 0;
+  for (int32_t t = 0; t <= m->tensor_count; t++) {
+    const int64_t at = t < m->tensor_count ? m->tensors[t].offset : m->parameter_count;
+    if (t < m->tensor_count && !device_gradient_is_product(m, m->gradients + at)) continue;
+    if (at > begin)
+      RUN(d->library.zero(m->gradients + begin, sizeof(float) * (size_t)(at - begin), &d->call));
+    if (t < m->tensor_count)
+      begin = t + 1 < m->tensor_count ? m->tensors[t + 1].offset : m->parameter_count;
+  }
+  return status;
+}
+
 phibal_status device_step_begin(device *d, model_batch global) {
   const device_library *l = &d->library;
   model *m = &d->model;
@@ -226,7 +258,7 @@ phibal_status device_step_begin(device *d, model_batch global) {
   device_failures_in(d, m->config.layers);
   RUN(l->zero(d->results, d->results_bytes, &d->call));
   RUN(l->expect_all(m->config.layers + 2, d->failures, &d->call));
-  RUN(l->zero(m->gradients, sizeof(float) * (size_t)m->parameter_count, &d->call));
+  RUN(zero_gradients(d));
   return check_call(d, status);
 }
 
@@ -341,7 +373,7 @@ static phibal_status head(device *d, int32_t batch) {
     RUN(l->linear_input_gradient(rows, V, width, d->rows, s->head_logits, head, PHIBAL_ROWS_F32,
                                  s->normed_gradient + first * width, &d->call));
     RUN(l->linear_weight_gradient(rows, V, width, d->rows, s->head_logits, x,
-                                  m->weight_gradients.head, &d->call));
+                                  m->weight_gradients.head, d->calls > 0 || first > 0, &d->call));
   }
   const phibal_cuda_norm norm = device_norm(d, tokens);
   RUN(l->norm_backward(&norm, m->last, width, m->weights.norm, s->output_inverse,

@@ -88,7 +88,7 @@ phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch)
   phibal_status status = PHIBAL_OK;
   const float *dy = device_stream_gradient(d, at.tokens * at.d, &status);
   RUN(l->linear_weight_gradient(at.tokens, at.d, at.queries, d->rows, dy, on->attended, g->o,
-                                &d->call));
+                                d->calls > 0, &d->call));
   RUN(l->linear_input_gradient(at.tokens, at.d, at.queries, d->rows, dy, device_weight(d, w->o),
                                d->rows, s->attended_gradient, &d->call));
   RUN(l->attention_backward(&shape, on->qkv, on->attended, on->attention_logsumexp,
@@ -105,7 +105,7 @@ phibal_status device_attention_backward(device *d, int32_t layer, int32_t batch)
                          on->k_inverse, keys, at.all, 0, keys, at.all, g->k_norm, &d->call));
   }
   RUN(l->linear_weight_gradient(at.tokens, at.all, at.d, d->rows, s->qkv_gradient, on->normed,
-                                g->qkv, &d->call));
+                                g->qkv, d->calls > 0, &d->call));
   RUN(l->linear_input_gradient(at.tokens, at.all, at.d, d->rows, s->qkv_gradient,
                                device_weight(d, w->qkv), PHIBAL_ROWS_F32, s->normed_gradient,
                                &d->call));

@@ -254,7 +254,7 @@ phibal_status device_exchange_backward(device *d, int32_t layer, const float *ga
   RUN(d->library.ffn_backward_recompute(
       &shape, d->rows, &groups, &routes, kept->x, device_weight(d, w->gate),
       device_weight(d, w->up), device_weight(d, w->down), kept->a, kept->b, space->rows,
-      space->h_gradient, kept->x, g->gate, g->up, g->down, &d->call));
+      space->h_gradient, kept->x, g->gate, g->up, g->down, d->calls > 0, &d->call));
   RUN(return_rows(d, l, 1, space->gate_gradient, space->wire, gate_gradient));
   RUN(return_rows(d, l, row, kept->x, space->wire, input_gradient));
   return status;

@@ -186,7 +186,8 @@ static phibal_status dense_backward(device *d, int64_t tokens, int32_t hidden, c
   const phibal_cuda_groups all = dense_groups(d);
   phibal_status status = l->ffn_backward_recompute(
       &shape, d->rows, &all, NULL, x, device_weight(d, gate), device_weight(d, up),
-      device_weight(d, down), a, b, dy, s->h_gradient, s->branch, g_gate, g_up, g_down, &d->call);
+      device_weight(d, down), a, b, dy, s->h_gradient, s->branch, g_gate, g_up, g_down,
+      d->calls > 0, &d->call);
   RUN(l->add(tokens * d->model.config.width, d->rows, s->branch, s->normed_gradient, &d->call));
   return status;
 }
@@ -227,7 +228,7 @@ static phibal_status routes_backward(device *d, int32_t layer, int64_t tokens, c
   RUN(l->ffn_backward_recompute(
       &shape, d->rows, &groups, &routes, s->gathered_gradient, device_weight(d, w->gate),
       device_weight(d, w->up), device_weight(d, w->down), on->a, on->b, s->route_gradient,
-      s->h_gradient, s->gathered_gradient, g->gate, g->up, g->down, &d->call));
+      s->h_gradient, s->gathered_gradient, g->gate, g->up, g->down, d->calls > 0, &d->call));
   return status;
 }
 
@@ -265,7 +266,7 @@ static phibal_status experts_backward(device *d, int32_t layer, int64_t tokens) 
                          m->balance.alpha * (double)c->experts / global,
                          2.0 * m->balance.z_coefficient / global, s->logit_gradient, &d->call));
   RUN(l->linear_weight_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient, x,
-                                g->router, &d->call));
+                                g->router, d->calls > 0, &d->call));
   RUN(l->linear_input_gradient(tokens, c->experts, width, PHIBAL_ROWS_F32, s->logit_gradient,
                                w->router, PHIBAL_ROWS_F32, s->normed_gradient, &d->call));
   if (w->shared_gate)

@@ -153,6 +153,9 @@ struct device {
 /* Waits for the device; PHIBAL_OK, or what failed: in the forward pass of the first layer where
    anything did, else in the rest. */
 phibal_status device_result(device *d);
+/* Whether the gradient that begins there is made by products alone: in the first call of a step
+   they overwrite it, in the others they add. */
+bool device_gradient_is_product(const model *m, const float *gradient);
 /* Failures are left in this place of d->failures from here on. */
 static inline void device_failures_in(device *d, int32_t place) {
   d->call.failure = d->zeroed.failure = d->failures + place;

@@ -2,6 +2,7 @@
    ways, with several compilers: the hash must be the same. As CUDA it is evaluated on the device.
  */
 #include "kernels/core/activation.h"
+#include "kernels/core/activation32.h"
 #include "kernels/core/cos_turn64.h"
 #include "kernels/core/dd_sine.h"
 #include "kernels/core/exact_sum.h"
@@ -48,6 +49,13 @@ CORE_FUNCTION uint64_t mix_finite(uint64_t h, double x) {
   h = mix_double(h, core_silu64(x).derivative);
   h = mix_double(h, core_gelu64(x).value);
   h = mix_double(h, core_gelu64(x).derivative);
+  for (int i = 0; i < 2; i++) {
+    const float f = (float)(i ? x * 0x1p-5 : x);
+    h = mix(h, core_bits32(core_silu32(f).value));
+    h = mix(h, core_bits32(core_silu32(f).derivative));
+    h = mix(h, core_bits32(core_gelu32(f).value));
+    h = mix(h, core_bits32(core_gelu32(f).derivative));
+  }
   h = mix_dd(h, core_dd_exp(core_dd_from(x)));
   h = mix_dd(h, core_dd_expm1(core_dd_from(x)));
   h = mix_dd(h, core_dd_tanh(core_dd_from(core_abs(x))));

@@ -1,6 +1,7 @@
 /* The cores against MPFR: every error bound that a comment in kernels/core derives is measured
    here, on random and adversarial arguments, and must hold. */
 #include "kernels/core/activation.h"
+#include "kernels/core/activation32.h"
 #include "kernels/core/cos_turn64.h"
 #include "kernels/core/dd_sine.h"
 #include "kernels/core/exact_sum.h"
@@ -523,4 +524,33 @@ Test(core, activations_keep_their_bounds) {
   cr_expect_eq(core_gelu_derivative(-INFINITY), 0);
   cr_expect(isnan(core_silu(NAN)) && isnan(core_gelu(NAN)));
   mpfr_clears(x, v, s, t, (mpfr_ptr)0);
+}
+
+/* (E2n), for every number of bfloat16: beside the functions above, which are known to 2^-42. */
+Test(core, activations_of_bfloat16_keep_their_bounds) {
+  const double u = 0x1p-24;
+  for (uint32_t bits = 0; bits < 0x10000; bits++) {
+    const float x = core_float(bits << 16);
+    if (!(x - x == 0)) continue;
+    const double d = (double)x, w = 1.5957691216057308 * d * (1 + 0.044715 * d * d);
+    for (int gelu = 0; gelu <= 1; gelu++) {
+      const core_activation want = gelu ? core_gelu64(d) : core_silu64(d);
+      const core_activation32 got = gelu ? core_gelu32(x) : core_silu32(x);
+      const double relative = gelu ? (d < 0 ? 16 + 5 * fabs(w) : 8) : d < 0 ? 14.5 : 6.5;
+      const double least = gelu ? 0x1p-144 : 0x1p-142, of_slope = gelu ? 35 : 14;
+      cr_assert_leq(fabs((double)got.value - want.value),
+                    (relative * u + 0x1p-41) * fabs(want.value) + least, "%s(%a): %a, not %a",
+                    gelu ? "gelu" : "silu", d, (double)got.value, want.value);
+      cr_assert_leq(fabs((double)got.derivative - want.derivative), of_slope * u + 0x1p-46,
+                    "%s'(%a): %a, not %a", gelu ? "gelu" : "silu", d, (double)got.derivative,
+                    want.derivative);
+    }
+  }
+  const float infinity = core_float(0x7f800000u);
+  cr_expect(core_silu32(-infinity).value == 0 && core_gelu32(-infinity).value == 0);
+  cr_expect(core_silu32(infinity).value == infinity && core_gelu32(infinity).value == infinity);
+  cr_expect(core_silu32(infinity).derivative == 1 && core_gelu32(infinity).derivative == 1);
+  cr_expect(core_silu32(-infinity).derivative == 0 && core_gelu32(-infinity).derivative == 0);
+  cr_expect(isnan(core_silu32(NAN).value) && isnan(core_gelu32(NAN).value));
+  cr_expect(isnan(core_silu32(NAN).derivative) && isnan(core_gelu32(NAN).derivative));
 }

@@ -114,13 +114,14 @@ embedding of the last row alone|embedding.cu|embedding|cuda_attention/embedding*
 bfloat16 cut off instead of rounded|vector.h|embedding|cuda_trainer/rows*|numbers|s/return (uint16_t)((u + 0x7fffu + (u >> 16 \& 1u)) >> 16);/return (uint16_t)(u >> 16);/
 rows of bfloat16 taken for binary32|combine.cu|combine|cuda_kernels/rows*|bfloat16 1|s/const S \*in = (const S \*)a.in + n \* a.width;/const S *in = (const S *)((const float *)a.in + n * a.width);/
 rounded before it is added to the stream|products.cu|products|cuda_products/dense_products_of*|add 1|s/return {p.type, p.to, p.add ? 1.0f : 0.0f};/return {p.type, p.form == PRODUCT_FORWARD ? p.type : p.to, p.add ? 1.0f : 0.0f};/
-gradients without the gate|activation.cu|activation|cuda_recompute/*|a's gradient, row|s/const double gradient = gate \* (double)\*h_gradient/const double gradient = (double)*h_gradient/
+gradients without the gate|activation.cu|activation|cuda_recompute/*|a's gradient, row|s/const real gradient = (real)gate \* (real)\*h_gradient/const real gradient = (real)*h_gradient/
 gate of the token's first route|activation.cu|activation|cuda_recompute/*|row|s/__ldg(r.routes.gates + slot)/__ldg(r.routes.gates + slot \/ r.routes.active * r.routes.active)/
-h without the gate|activation.cu|activation|cuda_recompute/*|gate h, row|s/(float)(gate \* h)/(float)h/
+h without the gate|activation.cu|activation|cuda_recompute/*|gate h, row|s/(float)((real)gate \* h)/(float)h/
 last number of a row left out|activation.cu|activation|cuda_recompute/*|row|s/left = r.hidden - j;/left = r.hidden - j - 1;/
-gate's gradient times the gate|activation.cu|activation|cuda_recompute/*|gate's gradient, row|s/sum = CORE_FMA(gradient, recompute_activation/sum = CORE_FMA(gate * gradient, recompute_activation/
+gate's gradient times the gate|activation.cu|activation|cuda_recompute/*|gate's gradient, row|s/sum = CORE_FMA(gradient, made, sum)/sum = CORE_FMA((double)gate * gradient, made, sum)/
+bfloat16 rows in binary64|activation.cu|activation|cuda_recompute/*|width|/template <> struct arithmetic<bfloat16>/,/^};/{s/typedef float real/typedef double real/;s/core_activation32 of/core_activation of/;s/core_silu32(x) : core_gelu32(x)/core_silu64((double)x) : core_gelu64((double)x)/}
 routes without rows left as they are|activation.cu|activation|cuda_recompute/*|without a row|s/if (lane == 0 \&\& slot < slots) r/if (lane == 0 \&\& n >= 0) r/
-gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/sum = CORE_FMA(gradient, recompute/sum = (double)(float)CORE_FMA(gradient, recompute/
+gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/sum = CORE_FMA(gradient, made, sum)/sum = (double)(float)CORE_FMA(gradient, made, sum)/
 rows' gradients over rows still to be read|ffn.cu|ffn|cuda_recompute/*|bfloat16 0|/static phibal_status ffn_gradients/,/^}/{/a, w_gate, x_gradient, false/d;s/^ *{PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h/{PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},\n&/}
 no gradients of gates without rows|ffn.cu|ffn|cuda_recompute/*|a gate without|s/if (status == PHIBAL_OK) \/\* without rows too/if (status == PHIBAL_OK \&\& rows > 0) \/* without rows too/
 grouped products of a type that cuBLAS does not group|products.cu|products|cuda_products/grouped*|library_groups|s/return types.in == types.out \&\& (/return (/
@@ -172,6 +173,10 @@ results copied to memory that is not pinned|moe/device/device_memory.c|device|de
 one call's inputs for all|moe/device/device.c|device|device/a_step_is*|FAIL|s/in = &d->inputs\[d->calls\]/in = \&d->inputs[0]/
 update in spite of a failure|moe/device/device.c|device|device/a_failure*|FAIL|s/phibal_status status = l->stop_on_failure(places, d->failures, m->gradients, &d->call);/phibal_status status = PHIBAL_OK;/
 failures of all layers in one place|moe/device/device.c|device|device/a_failure*|FAIL|/device_failures_in(d, layer);/d
+first call's gradients added to the last step's|moe/device/device_ffn.c|device|device/every*|FAIL|s/d->calls > 0/1/
+norms' gradients not cleared|moe/device/device.c|device|device/every*|FAIL|s/RUN(zero_gradients(d));//
+second call's gradients over the first's|moe/device/device_attention.c|device|device/every*|FAIL|s/d->calls > 0/0/
+gradients of experts without rows left as they are|ffn.cu|ffn|cuda_products/ragged*|ragged|s/status = products_clear(name, p, groups, call);/;/
 offsets read before they are there|moe/device/device_ffn.c|device|device/every*|FAIL|/static phibal_status fetch_offsets/,/^}/s/RUN(device_result(d));//
 weights read before they are there|moe/device/device.c|device|device/every*|FAIL|/^phibal_status device_fetch/,/^}/s/RUN(\(device_result(d)\|l->wait(&d->call)\));//
 LIST

@@ -6,6 +6,7 @@ extern "C" {
 #include "verify/cases.h"
 }
 #include "cuda_device.h"
+#include "kernels/core/activation32.h"
 #include "kernels/cuda/trainer.h"
 #include <cstdlib>
 
@@ -461,4 +462,31 @@ Test(cuda_kernels, counted_rows_are_those_of_a_count_on_the_device) {
               "%d: beyond the count, %d of width %d", activation, (int)count, (int)d);
         }
       }
+}
+
+/* (E2n): every finite number of bfloat16, to the bit. */
+Test(cuda_kernels, activations_of_bfloat16_are_the_cores) {
+  random_stream r = random_start(92, 0, 0);
+  halves a;
+  for (uint32_t bits = 0; bits < 0x10000; bits++)
+    if ((bits & 0x7f80u) != 0x7f80u) a.push_back((uint16_t)bits);
+  const size_t n = a.size();
+  const halves b = halves_of(numbers(&r, n)), dh = halves_of(numbers(&r, n));
+  device c(0);
+  for (int gelu = 0; gelu < 2; gelu++) {
+    const phibal_activation activation = gelu ? PHIBAL_ACTIVATION_GELU : PHIBAL_ACTIVATION_SILU;
+    halves h(n), da = a, db = b;
+    OK(phibal_cuda_activate(activation, PHIBAL_ROWS_BF16, (int64_t)n, a.data(), b.data(), h.data(),
+                            &c.call));
+    OK(phibal_cuda_activate_backward(activation, PHIBAL_ROWS_BF16, (int64_t)n, da.data(), db.data(),
+                                     dh.data(), &c.call));
+    for (size_t i = 0; i < n; i++) {
+      const core_activation32 of = gelu ? core_gelu32(wide(a[i])) : core_silu32(wide(a[i]));
+      const float up = wide(b[i]), gradient = wide(dh[i]);
+      cr_assert_eq(h[i], half_of(of.value * up), "h of %a", (double)wide(a[i]));
+      cr_assert_eq(da[i], half_of(gradient * up * of.derivative), "dL/da of %a",
+                   (double)wide(a[i]));
+      cr_assert_eq(db[i], half_of(gradient * of.value), "dL/db of %a", (double)wide(a[i]));
+    }
+  }
 }

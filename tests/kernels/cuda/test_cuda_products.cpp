@@ -205,10 +205,20 @@ Test(cuda_products, dense_products_of_bfloat16_add_up_in_binary32) {
                                        PHIBAL_ROWS_BF16, dx3.data(), &c.call));
   cr_expect(same(dx, dx2) && same(halves_of(dx), dx3));
   OK(phibal_cuda_linear_weight_gradient(rows, out, in, PHIBAL_ROWS_F32, DY.data(), X.data(),
-                                        dw.data(), &c.call));
+                                        dw.data(), 1, &c.call));
   OK(phibal_cuda_linear_weight_gradient(rows, out, in, PHIBAL_ROWS_BF16, dy.data(), x.data(),
-                                        dw2.data(), &c.call));
+                                        dw2.data(), 1, &c.call));
   cr_expect(same(dw, dw2));
+  /* Without what was there: as if it had been 0. */
+  floats dw3(dw.size());
+  OK(phibal_cuda_linear_weight_gradient(rows, out, in, PHIBAL_ROWS_BF16, dy.data(), x.data(),
+                                        dw3.data(), 1, &c.call));
+  OK(phibal_cuda_linear_weight_gradient(rows, out, in, PHIBAL_ROWS_BF16, dy.data(), x.data(),
+                                        dw2.data(), 0, &c.call));
+  cr_expect(same(dw3, dw2) && !same(dw, dw2));
+  OK(phibal_cuda_linear_weight_gradient(0, out, in, PHIBAL_ROWS_BF16, dy.data(), x.data(),
+                                        dw2.data(), 0, &c.call));
+  cr_expect(same(dw2, floats(dw2.size())));
   cr_expect_eq(phibal_cuda_linear(rows, out, in, PHIBAL_ROWS_F32, X.data(), W.data(), nullptr,
                                   PHIBAL_ROWS_BF16, dx3.data(), &c.call),
                PHIBAL_ERROR_ARGUMENT);
@@ -280,33 +290,41 @@ Test(cuda_products, ragged_products_are_those_with_sizes_on_the_host) {
     struct result {
       halves a, b, h, y, dh, dx;
       floats dw[3], gate_gradient;
-    } of[2];
-    for (int on_device = 0; on_device < 2; on_device++) {
-      result &o = of[on_device];
-      o.a = o.b = o.h = o.dh = halves(rest.begin(), rest.begin() + most * f);
-      o.y = o.dx = halves(rest.begin(), rest.begin() + most * d);
-      o.dw[0] = o.dw[1] = o.dw[2] = before;
-      o.gate_gradient = floats((size_t)rows);
-      const phibal_cuda_routes routes = {rows, 1, nullptr, gates.data(), o.gate_gradient.data()};
-      const phibal_cuda_groups at = {offsets.data(), on_device ? nullptr : offsets.data(), most};
-      device c(phibal_cuda_ffn_workspace(&ffn));
-      OK(phibal_cuda_ffn_forward_groups(&ffn, PHIBAL_ROWS_BF16, &at, x.data(), gate.data(),
-                                        up.data(), down.data(), o.a.data(), o.b.data(), o.h.data(),
-                                        o.y.data(), &c.call));
-      OK(phibal_cuda_ffn_backward_recompute(
-          &ffn, PHIBAL_ROWS_BF16, &at, &routes, x.data(), gate.data(), up.data(), down.data(),
-          o.a.data(), o.b.data(), dy.data(), o.dh.data(), o.dx.data(), o.dw[0].data(),
-          o.dw[1].data(), o.dw[2].data(), &c.call));
+    } of[3];
+    for (int add = 0; add < 2; add++) {
+      /* Offsets on the host, added to 0 where the others overwrite what is there; then sizes on the
+         device; then the host's again. */
+      for (int which = 0; which < 3; which++) {
+        const bool on_device = which == 1;
+        result &o = of[which];
+        o.a = o.b = o.h = o.dh = halves(rest.begin(), rest.begin() + most * f);
+        o.y = o.dx = halves(rest.begin(), rest.begin() + most * d);
+        o.dw[0] = o.dw[1] = o.dw[2] = which || add ? before : floats(before.size());
+        o.gate_gradient = floats((size_t)rows);
+        const phibal_cuda_routes routes = {rows, 1, nullptr, gates.data(), o.gate_gradient.data()};
+        const phibal_cuda_groups at = {offsets.data(), on_device ? nullptr : offsets.data(), most};
+        device c(phibal_cuda_ffn_workspace(&ffn));
+        OK(phibal_cuda_ffn_forward_groups(&ffn, PHIBAL_ROWS_BF16, &at, x.data(), gate.data(),
+                                          up.data(), down.data(), o.a.data(), o.b.data(),
+                                          o.h.data(), o.y.data(), &c.call));
+        OK(phibal_cuda_ffn_backward_recompute(
+            &ffn, PHIBAL_ROWS_BF16, &at, &routes, x.data(), gate.data(), up.data(), down.data(),
+            o.a.data(), o.b.data(), dy.data(), o.dh.data(), o.dx.data(), o.dw[0].data(),
+            o.dw[1].data(), o.dw[2].data(), which ? add : 1, &c.call));
+      }
+      const result &a = of[0];
+      for (const result &b : {of[1], of[2]}) {
+        cr_expect(same(a.a, b.a) && same(a.b, b.b) && same(a.h, b.h) && same(a.y, b.y),
+                  "ragged, forward, E = %d", E);
+        cr_expect(same(a.dh, b.dh) && same(a.dx, b.dx) && same(a.gate_gradient, b.gate_gradient),
+                  "ragged, gradients of rows, E = %d", E);
+        for (int i = 0; i < 3; i++)
+          cr_expect(same(a.dw[i], b.dw[i]), "ragged, gradient %d of weights, E = %d, add %d", i, E,
+                    add);
+        cr_expect_eq(memcmp(&b.y[(size_t)(rows * d)], rest.data() + rows * d, 22 * (size_t)d), 0,
+                     "ragged, written behind the last row, E = %d", E);
+      }
     }
-    const result &a = of[0], &b = of[1];
-    cr_expect(same(a.a, b.a) && same(a.b, b.b) && same(a.h, b.h) && same(a.y, b.y),
-              "ragged, forward, E = %d", E);
-    cr_expect(same(a.dh, b.dh) && same(a.dx, b.dx) && same(a.gate_gradient, b.gate_gradient),
-              "ragged, gradients of rows, E = %d", E);
-    for (int i = 0; i < 3; i++)
-      cr_expect(same(a.dw[i], b.dw[i]), "ragged, gradient %d of weights, E = %d", i, E);
-    cr_expect_eq(memcmp(&b.y[(size_t)(rows * d)], rest.data() + rows * d, 22 * (size_t)d), 0,
-                 "ragged, written behind the last row, E = %d", E);
   }
 }
 
