@@ -7,6 +7,8 @@
 #include "moe/model/embedding.h"
 #include "moe/model/norm.h"
 
+#include <stdio.h>
+
 enum { BATCH = 2, CALLS = 2, LENGTH = 16, TOKENS = BATCH * LENGTH, V = 61, D = 24, E = 5, K = 2 };
 enum { QUERIES = 4 * 8, KEYS = 2 * 8, ALL = QUERIES + 2 * KEYS, F = 12, DENSE = 20 };
 
@@ -620,5 +622,69 @@ Test(device, a_failure_is_named_at_the_end_of_the_step) {
     cr_assert_eq(device_step_finish(d, rate, &losses, &norm), PHIBAL_OK, "%s",
                  phibal_status_message());
     finish(&t);
+  }
+}
+
+/* What has no kernels is refused by name before anything is taken, and nothing else is. */
+Test(device, what_a_device_lacks_is_refused_by_name) {
+  static const struct {
+    const char *named;
+    size_t balance; /* 1: of the balancing */
+    size_t offset;
+    int32_t value;
+    size_t bytes;
+  } lacking[] = {
+#define OF(member, given_value, name)                                                              \
+  {name, 0, offsetof(model_config, member), given_value, sizeof(((model_config *)0)->member)}
+#define BALANCE(member, given_value, name)                                                         \
+  { name, 1, offsetof(balance_config, member), given_value, sizeof(((balance_config *)0)->member) }
+      OF(latent_width, 8, "latent attention"),
+      OF(rope_width, 4, "rope_width"),
+      OF(qkv_bias, 1, "qkv_bias"),
+      OF(post_norm, 1, "post_norm"),
+      OF(shared_gate, 1, "shared_gate"),
+      OF(window, 4, "window"),
+      OF(sinks, 1, "sinks"),
+      OF(output_bias, 1, "output_bias"),
+      OF(expert_factor, 1, "expert_factor"),
+      OF(heads, 1025, "more than 1024 heads"),
+      BALANCE(method, BALANCE_SWITCH_GLOBAL, "balance.method: switch-global"),
+      BALANCE(method, BALANCE_SEQUENCE, "balance.method: sequence"),
+      BALANCE(method, BALANCE_PHI_BIAS, "balance.method: phi-bias"),
+      BALANCE(method, BALANCE_QUANTILE, "balance.method: quantile"),
+      BALANCE(track, TRACK_FREQUENCY, "balance.track: frequency"),
+      BALANCE(start, START_ZERO_CORRECTED, "balance.start: zero-corrected"),
+#undef BALANCE
+#undef OF
+  };
+  enum { NUMBERS = 6 }; /* those that are no integers, after the table */
+  const size_t n = sizeof lacking / sizeof *lacking;
+  for (size_t i = 0; i < n + NUMBERS; i++) {
+    training t;
+    start(NULL, PRECISION_BINARY32, &t);
+    const char *named = i < n ? lacking[i].named : "";
+    if (i < n) {
+      unsigned char *base =
+          lacking[i].balance ? (unsigned char *)&t.host->balance : (unsigned char *)&t.host->config;
+      memcpy(base + lacking[i].offset, &lacking[i].value, lacking[i].bytes);
+    }
+    if (i == n) t.host->config.expert_limit = 7, named = "expert_limit";
+    if (i == n + 1)
+      t.host->config.attention_multiplier = 0.5f, named = "scaled scores of attention";
+    if (i == n + 2) t.host->balance.capacity_factor = 1, named = "balance.capacity_factor";
+    if (i == n + 3) t.optimizer.parts = (void *)&t, named = "sharded optimizer";
+    if (i == n + 4) t.host->balance.external = (void *)&t, named = "a potential from a file";
+    if (i == n + 5) {
+      t.host->expert_ranks = (void *)&t, t.host->config.width = D + 1;
+      named = "parallel.experts with rows in bfloat16 of an odd width";
+    }
+    device *d = NULL;
+    const model_precision precision = i == n + 5 ? PRECISION_BFLOAT16 : PRECISION_BINARY32;
+    cr_assert_eq(device_create("host-cuda", t.host, &t.optimizer, precision, CALLS, NULL, &d),
+                 PHIBAL_ERROR_UNSUPPORTED, "%s is not refused", named);
+    char whole[100];
+    snprintf(whole, sizeof whole, "training on a device has no %s yet", named);
+    cr_assert_str_eq(phibal_status_message(), whole);
+    cr_assert_null(d);
   }
 }

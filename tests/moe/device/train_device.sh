@@ -90,6 +90,19 @@ for on in cpu $device; do
   if (close "apart-$on" "together-$on" gradient_norm 1e-3 10) >/dev/null 2>&1; then fail "$on: documents see each other"; fi
 done
 
+# Instructions: only what is answered is learned, beside the CPU's.
+awk 'BEGIN { for (i = 0; i < 40; i++)
+  printf "{\"prompt\": \"n%d: \", \"completion\": \"%d plus %d is %d\"}\n", i, i, i % 7, i + i % 7 }' >plain.jsonl
+"$phibal" data build --instructions --out asked --validation 0 plain.jsonl >log 2>&1 || { cat log >&2; fail "data build"; }
+for on in cpu $device; do
+  option=
+  [ $on = cpu ] || option="--device $device"
+  train "asked-$on" --data asked/train.tokens --steps 6 $option
+done
+for key in loss gradient_norm balance_loss z_loss; do
+  close asked-cpu "asked-$device" $key 1e-5 6
+done
+
 # The weights and moments came back to the host, and went out again.
 losses() { grep -o '"loss":[^,]*' "$1/metrics.jsonl"; }
 train again --method switch --steps 3 --device $device --set checkpoint.every=2
@@ -157,3 +170,7 @@ refuse balance.capacity_factor --device $device --set balance.capacity_factor=1
 refuse track --device $device --track frequency
 refuse training.precision --set training.precision=bfloat16
 refuse "no device 'tpu'" --device tpu
+"$phibal" train --config tiny --data data/train.tokens --steps 1 --quiet --out plain --set model.shared_experts=0 \
+  --set model.activation=silu --set model.logit_softcap=0 --set model.embedding_scale=false >log 2>error &&
+  "$phibal" export --load plain --out hf >log 2>error || { cat error >&2; fail export; }
+refuse "training on a device has no adapters (lora.rank) yet" --device $device --from hf --set lora.rank=2
