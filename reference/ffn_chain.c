@@ -16,8 +16,18 @@
         in(x + (from + place(l, stride)), term(s, from + place(l, stride)));
 */
 
+/*@ requires \is_finite(x);
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures \is_finite(\result) && (real)\result == absolute((real)x); */
+static double magnitude_of(double x) {
+  //@ assert open_absolute;
+  return fabs(x);
+}
+
 /* value += sum_l x[from + l x_stride] w[l w_stride], condition += sum_l x_condition |w|, over n
-   terms; t[0..1] are temporaries. Of the condition it is said only that it is an enclosure. */
+   terms; t[0..1] are temporaries. */
 /*@ requires row_there(x, from, x_stride, n, t) && address(from);
     requires \forall integer l; 0 <= l < n ==>
       \separated(value, x.value + (from + place(l, x_stride))) &&
@@ -37,7 +47,10 @@
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures value: \result == PHIBAL_OK ==> \forall sequence s, real c;
       row_members{Pre}(x.value, from, x_stride, n, s) && in{Pre}(value, c) ==>
-        in(value, c + chain_sum(s, from, x_stride, w, w_stride, n)); */
+        in(value, c + chain_sum(s, from, x_stride, w, w_stride, n));
+    ensures condition: \result == PHIBAL_OK ==> \forall sequence s, real c;
+      row_members{Pre}(x.condition, from, x_stride, n, s) && in{Pre}(condition, c) ==>
+        in(condition, c + chain_magnitude(s, from, x_stride, w, w_stride, n)); */
 static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t from, int64_t x_stride,
                                const float *w, int64_t w_stride, phibal_enclosure *t,
                                phibal_enclosure *value, phibal_enclosure *condition) {
@@ -50,6 +63,9 @@ static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t fro
       loop invariant value: \forall sequence s, real c;
         row_members{Pre}(x.value, from, x_stride, n, s) && in{Pre}(value, c) ==>
           in(value, c + chain_sum(s, from, x_stride, w, w_stride, l));
+      loop invariant condition: \forall sequence s, real c;
+        row_members{Pre}(x.condition, from, x_stride, n, s) && in{Pre}(condition, c) ==>
+          in(condition, c + chain_magnitude(s, from, x_stride, w, w_stride, l));
       loop assigns l, t[0 .. 1], *value, *condition;
       loop variant n - l; */
   for (int64_t l = 0; l < n; l++) {
@@ -72,11 +88,32 @@ static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t fro
     /*@ assert next: \forall sequence s; chain_sum(s, from, x_stride, w, w_stride, l + 1) ==
           chain_sum(s, from, x_stride, w, w_stride, l) +
             term(s, from + place(l, x_stride)) * (real)weight; */
+    /*@ assert magnitude_member: \forall sequence s;
+          row_members{Pre}(x.condition, from, x_stride, n, s) ==>
+            in(magnitude, term(s, from + place(l, x_stride))); */
+    /*@ assert next_magnitude: \forall sequence s;
+          chain_magnitude(s, from, x_stride, w, w_stride, l + 1) ==
+            chain_magnitude(s, from, x_stride, w, w_stride, l) +
+              term(s, from + place(l, x_stride)) * absolute((real)weight); */
     TRY(operation_add_scaled(value, term, weight, &t[0], &t[1]));
     /*@ assert added: \forall sequence s, real c;
           row_members{Pre}(x.value, from, x_stride, n, s) && in{Pre}(value, c) ==>
             in(value, c + chain_sum(s, from, x_stride, w, w_stride, l + 1)); */
-    TRY(operation_add_scaled(condition, magnitude, fabs(weight), &t[0], &t[1]));
+    /*@ assert still: \forall sequence s;
+          row_members{Pre}(x.condition, from, x_stride, n, s) ==>
+            in(magnitude, term(s, from + place(l, x_stride))); */
+    /*@ assert before: \forall sequence s, real c;
+          row_members{Pre}(x.condition, from, x_stride, n, s) && in{Pre}(condition, c) ==>
+            in(condition, c + chain_magnitude(s, from, x_stride, w, w_stride, l)); */
+    const double size = magnitude_of(weight);
+    /*@ assert next_by_size: \forall sequence s;
+          chain_magnitude(s, from, x_stride, w, w_stride, l + 1) ==
+            chain_magnitude(s, from, x_stride, w, w_stride, l) +
+              term(s, from + place(l, x_stride)) * (real)size; */
+    TRY(operation_add_scaled(condition, magnitude, size, &t[0], &t[1]));
+    /*@ assert magnitude_added: \forall sequence s, real c;
+          row_members{Pre}(x.condition, from, x_stride, n, s) && in{Pre}(condition, c) ==>
+            in(condition, c + chain_magnitude(s, from, x_stride, w, w_stride, l + 1)); */
   }
   return PHIBAL_OK;
 }
@@ -110,7 +147,17 @@ static phibal_status chain_dot(int64_t n, phibal_reference_result x, int64_t fro
       row_members{Pre}(x.value, place(m / columns, x_row), x_column, inner, s) &&
       in{Pre}(value, c) ==>
         in(value, c + chain_entry(s, x_row, x_column, w.data, w.row_stride, w.column_stride,
-                                  inner, columns, m)); */
+                                  inner, columns, m));
+    ensures condition: \result == PHIBAL_OK && !add && condition != \null ==> \forall sequence s;
+      row_members{Pre}(x.condition, place(m / columns, x_row), x_column, inner, s) ==>
+        in(condition, chain_magnitude_at(s, x_row, x_column, w.data, w.row_stride, w.column_stride,
+                                         inner, columns, m));
+    ensures condition_added: \result == PHIBAL_OK && add && condition != \null ==>
+      \forall sequence s, real c;
+        row_members{Pre}(x.condition, place(m / columns, x_row), x_column, inner, s) &&
+        in{Pre}(condition, c) ==>
+          in(condition, c + chain_magnitude_at(s, x_row, x_column, w.data, w.row_stride,
+                                               w.column_stride, inner, columns, m)); */
 static phibal_status chain_element(int64_t m, int64_t inner, int64_t columns,
                                    phibal_reference_result x, int64_t x_row, int64_t x_column,
                                    phibal_reference_matrix w, bool add, phibal_enclosure *t,
@@ -133,6 +180,9 @@ static phibal_status chain_element(int64_t m, int64_t inner, int64_t columns,
   /*@ assert members: \forall sequence s;
         row_members{Pre}(x.value, place(i, x_row), x_column, inner, s) ==>
           row_members(x.value, place(i, x_row), x_column, inner, s); */
+  /*@ assert conditions: \forall sequence s;
+        row_members{Pre}(x.condition, place(i, x_row), x_column, inner, s) ==>
+          row_members(x.condition, place(i, x_row), x_column, inner, s); */
   /*@ assert third: output(magnitude) && \separated(value, magnitude) &&
         (magnitude == t + 2 || (magnitude == condition && \separated(magnitude, t + 2))); */
   phibal_status status = chain_dot(inner, x, i * x_row, x_column, w.data + j * w.column_stride,
@@ -177,6 +227,16 @@ phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns,
         members{Pre}(x.value, size, s) && 0 <= k < m && in{Pre}(result.value + k, c) ==>
           in(result.value + k, c + chain_entry(s, x_row, x_column, w.data, w.row_stride,
                                                w.column_stride, inner, columns, k));
+      loop invariant condition: !add && result.condition != \null ==> \forall sequence s;
+        members{Pre}(x.condition, size, s) ==>
+          chain_magnitudes_held(result.condition, m, columns, inner, s, x_row, x_column, w.data,
+                                w.row_stride, w.column_stride);
+      loop invariant condition_added: add && result.condition != \null ==>
+        \forall sequence s, integer k, real c;
+          members{Pre}(x.condition, size, s) && 0 <= k < m && in{Pre}(result.condition + k, c) ==>
+            in(result.condition + k,
+               c + chain_magnitude_at(s, x_row, x_column, w.data, w.row_stride, w.column_stride,
+                                      inner, columns, k));
       loop assigns m, t[0 .. 2], result.value[0 .. n - 1], result.condition[0 .. n - 1];
       loop variant n - m; */
   for (int64_t m = 0; m < n; m++) {
@@ -217,8 +277,12 @@ phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns,
     //@ assert x_condition_there: vector_input(x.condition, size);
     /*@ assert members: \forall sequence s; members{Pre}(x.value, size, s) ==>
           row_members(x.value, place(m / columns, x_row), x_column, inner, s); */
+    /*@ assert condition_members: \forall sequence s; members{Pre}(x.condition, size, s) ==>
+          row_members(x.condition, place(m / columns, x_row), x_column, inner, s); */
     //@ assert there: row_there(x, place(m / columns, x_row), x_column, inner, t);
     //@ assert fresh: same{Pre, Here}(result.value + m);
+    //@ assert later_magnitude: magnitude == \null || result_apart(magnitude, result, m);
+    //@ assert fresh_condition: magnitude != \null ==> same{Pre, Here}(magnitude);
     //@ ghost before:;
     phibal_status status = chain_element(m, inner, columns, x, x_row, x_column, w, add, t,
                                          &result.value[m], magnitude);

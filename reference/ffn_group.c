@@ -2,10 +2,6 @@
    the weights, gates, and first-order conditions carried along the chain. */
 #include "ffn_group.h"
 
-/* At least sup |act'|, in 64ths: it is 1.0998 for SiLU (at 2.40), 1.1290 for GELU's tanh form (at
-   1.42). */
-#define ACTIVATION_LIPSCHITZ 73
-
 /* t = act(a), h = act(a) b of one element. */
 /*@ requires \valid(work) && work_ready(work) && input(a) && input(b) && output(t) && output(h);
     requires \separated(work, a) && \separated(work, b) && \separated(work, t) &&
@@ -33,17 +29,6 @@ static phibal_status ffn_gate_value(activation_work *work, phibal_enclosure *t,
   //@ assert work: work_ready(work);
   return status;
 }
-
-/*@ // L u, where u is a condition
-    axiomatic Lipschitz {
-      logic real lipschitz(real u);
-    }
-    axiomatic LipschitzDefinition {
-      predicate open_lipschitz;
-      axiom lipschitz_opened: open_lipschitz;
-      axiom lipschitz_is: \forall real u; lipschitz(u) == ACTIVATION_LIPSCHITZ * u / 64.0;
-    }
-*/
 
 /* The condition of h, L cond(a) |b| + |act(a)| cond(b); t[0] is act(a), t[1..2] are temporaries. */
 /*@ requires vector_output(t, 3) && input(a_condition) && input(b) && input(b_condition) &&

@@ -9,6 +9,7 @@
 #include <phibal/acsl/expert_steps.h>
 #include <phibal/acsl/floating.h>
 #endif
+#include <phibal/acsl/ffn_conditions.h>
 
 typedef struct ffn_shape {
   int64_t rows, width, hidden;
@@ -155,7 +156,18 @@ phibal_status ffn_product(int64_t rows, int64_t inner, int64_t columns, phibal_r
       \forall sequence s, integer k, real c; members{Pre}(x.value, size, s) &&
       0 <= k < place(rows, columns) && in{Pre}(result.value + k, c) ==>
         in(result.value + k, c + chain_entry(s, x_row, x_column, w.data, w.row_stride,
-                                             w.column_stride, inner, columns, k)); */
+                                             w.column_stride, inner, columns, k));
+    ensures condition: \result == PHIBAL_OK && !add && result.value != \null &&
+      result.condition != \null ==> \forall sequence s; members{Pre}(x.condition, size, s) ==>
+        chain_magnitudes_held(result.condition, place(rows, columns), columns, inner, s, x_row,
+                              x_column, w.data, w.row_stride, w.column_stride);
+    ensures condition_added: \result == PHIBAL_OK && add && result.value != \null &&
+      result.condition != \null ==> \forall sequence s, integer k, real c;
+        members{Pre}(x.condition, size, s) && 0 <= k < place(rows, columns) &&
+        in{Pre}(result.condition + k, c) ==>
+          in(result.condition + k,
+             c + chain_magnitude_at(s, x_row, x_column, w.data, w.row_stride, w.column_stride,
+                                    inner, columns, k)); */
 phibal_status ffn_chain_product(int64_t rows, int64_t inner, int64_t columns,
                                 phibal_reference_result x, int64_t x_row, int64_t x_column,
                                 phibal_reference_matrix w, bool add, phibal_enclosure *t,
