@@ -45,12 +45,12 @@ static phibal_status ffn_gate_value(activation_work *work, phibal_enclosure *t,
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures condition: \result == PHIBAL_OK ==> \forall real p, q, u, v;
       in{Pre}(t + 0, p) && in{Pre}(b, q) && in{Pre}(a_condition, u) && in{Pre}(b_condition, v) ==>
-        in(h_condition, \abs(q) * lipschitz(u) + \abs(p) * v); */
+        in(h_condition, product_condition(p, u, q, v)); */
 static phibal_status ffn_gate_condition(phibal_enclosure *t, const phibal_enclosure *a_condition,
                                         const phibal_enclosure *b,
                                         const phibal_enclosure *b_condition,
                                         phibal_enclosure *h_condition) {
-  //@ assert use_enclosure && open_lipschitz;
+  //@ assert use_enclosure && open_lipschitz && open_product_condition;
   phibal_enclosure_set_si(&t[1], ACTIVATION_LIPSCHITZ);
   TRY(phibal_enclosure_mul(&t[1], &t[1], a_condition));
   /*@ assert slope: \forall real u; in{Pre}(a_condition, u) ==>
@@ -68,7 +68,11 @@ static phibal_status ffn_gate_condition(phibal_enclosure *t, const phibal_enclos
         in(h_condition, \abs(q) * lipschitz(u)); */
   /*@ assert kept: (\forall real p; in{Pre}(t + 0, p) ==> in(t + 0, p)) &&
         \forall real v; in{Pre}(b_condition, v) ==> in(b_condition, v); */
-  return operation_add_magnitude(h_condition, &t[0], b_condition, &t[2]);
+  phibal_status status = operation_add_magnitude(h_condition, &t[0], b_condition, &t[2]);
+  /*@ assert sum: status == PHIBAL_OK ==> \forall real p, q, u, v;
+        in{Pre}(t + 0, p) && in{Pre}(b, q) && in{Pre}(a_condition, u) && in{Pre}(b_condition, v) ==>
+          in(h_condition, \abs(q) * lipschitz(u) + \abs(p) * v); */
+  return status;
 }
 
 /* h = act(a) b and its condition L cond(a) |b| + |act(a)| cond(b), of one element. */
@@ -95,7 +99,10 @@ static phibal_status ffn_gate_condition(phibal_enclosure *t, const phibal_enclos
         same{Pre, Here}(r);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures value: \result == PHIBAL_OK ==> \forall real p, q; in{Pre}(a, p) && in{Pre}(b, q) ==>
-      in(h, activation_value(\old(work->activation), p) * q); */
+      in(h, activation_value(\old(work->activation), p) * q);
+    ensures condition: \result == PHIBAL_OK ==> \forall real p, q, u, v;
+      in{Pre}(a, p) && in{Pre}(a_condition, u) && in{Pre}(b, q) && in{Pre}(b_condition, v) ==>
+        in(h_condition, gate_condition(\old(work->activation), p, u, q, v)); */
 static phibal_status ffn_gate(activation_work *work, phibal_enclosure *t, const phibal_enclosure *a,
                               const phibal_enclosure *a_condition, const phibal_enclosure *b,
                               const phibal_enclosure *b_condition, phibal_enclosure *h,
@@ -103,6 +110,11 @@ static phibal_status ffn_gate(activation_work *work, phibal_enclosure *t, const 
   //@ assert use_enclosure;
   phibal_status status = ffn_gate_value(work, &t[0], a, b, h);
   if (status != PHIBAL_OK) return status;
+  /*@ assert activation: \forall real p; in{Pre}(a, p) ==>
+        in(t + 0, activation_value(work->activation, p)); */
+  /*@ assert conditions: (\forall real u; in{Pre}(a_condition, u) ==> in(a_condition, u)) &&
+        (\forall real q; in{Pre}(b, q) ==> in(b, q)) &&
+        (\forall real v; in{Pre}(b_condition, v) ==> in(b_condition, v)); */
   //@ assert there: input(a_condition) && input(b) && input(b_condition) && output(h_condition);
   status = ffn_gate_condition(t, a_condition, b, b_condition, h_condition);
   //@ assert work: work_ready(work);
@@ -119,6 +131,12 @@ static phibal_status ffn_gate(activation_work *work, phibal_enclosure *t, const 
                                phibal_reference_result h, integer n, integer kind) =
       \forall integer k, real p, q; 0 <= k < n && in{A}(a.value + k, p) && in{A}(b.value + k, q) ==>
         in{B}(h.value + k, activation_value(kind, p) * q);
+    predicate gate_conditions_held{A, B}(phibal_reference_result a, phibal_reference_result b,
+                                         phibal_reference_result h, integer n, integer kind) =
+      \forall integer k, real p, q, u, v; 0 <= k < n &&
+        in{A}(a.value + k, p) && in{A}(a.condition + k, u) && in{A}(b.value + k, q) &&
+        in{A}(b.condition + k, v) ==>
+          in{B}(h.condition + k, gate_condition(kind, p, u, q, v));
 */
 
 /* ffn_gate of each element. */
@@ -134,7 +152,9 @@ static phibal_status ffn_gate(activation_work *work, phibal_enclosure *t, const 
     ensures frame: only_result_written{Pre, Here}(work, s.t, s.h, n);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures value: \result == PHIBAL_OK ==>
-      gates_held{Pre, Here}(s.a, s.b, s.h, n, \old(work->activation)); */
+      gates_held{Pre, Here}(s.a, s.b, s.h, n, \old(work->activation));
+    ensures condition: \result == PHIBAL_OK ==>
+      gate_conditions_held{Pre, Here}(s.a, s.b, s.h, n, \old(work->activation)); */
 static phibal_status ffn_gates(int64_t n, activation_work *work, ffn_scratch s)
 /*@ ghost (phibal_enclosure *all) */ {
   //@ assert use_enclosure;
@@ -143,6 +163,8 @@ static phibal_status ffn_gates(int64_t n, activation_work *work, ffn_scratch s)
       loop invariant outputs: vector_output(all, FFN_TEMPORARIES + FFN_VECTORS * n);
       loop invariant frame: only_result_written{Pre, Here}(work, s.t, s.h, n);
       loop invariant value: gates_held{Pre, Here}(s.a, s.b, s.h, k, work->activation);
+      loop invariant condition:
+        gate_conditions_held{Pre, Here}(s.a, s.b, s.h, k, work->activation);
       loop assigns k, *work, s.t[0 .. 2], s.h.value[0 .. n - 1], s.h.condition[0 .. n - 1];
       loop variant n - k; */
   for (int64_t k = 0; k < n; k++) {
@@ -175,9 +197,18 @@ static phibal_status ffn_gates(int64_t n, activation_work *work, ffn_scratch s)
     //@ assert up_free_value: vector_apart(s.b.value + k, s.h.value, n);
     //@ assert up_free_condition: vector_apart(s.b.value + k, s.h.condition, n);
     //@ assert up_kept: same{Pre, Here}(s.b.value + k);
+    //@ assert gate_condition_free: vector_apart(s.a.condition + k, s.h.value, n);
+    //@ assert gate_condition_free_too: vector_apart(s.a.condition + k, s.h.condition, n);
+    //@ assert gate_condition_kept: same{Pre, Here}(s.a.condition + k);
+    //@ assert up_condition_free: vector_apart(s.b.condition + k, s.h.value, n);
+    //@ assert up_condition_free_too: vector_apart(s.b.condition + k, s.h.condition, n);
+    //@ assert up_condition_kept: same{Pre, Here}(s.b.condition + k);
     /*@ assert members: \forall real p, q;
           in{Pre}(s.a.value + k, p) && in{Pre}(s.b.value + k, q) ==>
             in(s.a.value + k, p) && in(s.b.value + k, q); */
+    /*@ assert condition_members: \forall real u, v;
+          in{Pre}(s.a.condition + k, u) && in{Pre}(s.b.condition + k, v) ==>
+            in(s.a.condition + k, u) && in(s.b.condition + k, v); */
     //@ ghost before:;
     phibal_status status = ffn_gate(work, s.t, &s.a.value[k], &s.a.condition[k], &s.b.value[k],
                                     &s.b.condition[k], &s.h.value[k], &s.h.condition[k]);
@@ -195,6 +226,14 @@ static phibal_status ffn_gates(int64_t n, activation_work *work, ffn_scratch s)
     /*@ assert earlier: \forall integer i; 0 <= i < k ==> same{before, Here}(s.h.value + i); */
     /*@ assert last: \forall real p, q; in{Pre}(s.a.value + k, p) && in{Pre}(s.b.value + k, q) ==>
           in(s.h.value + k, activation_value(work->activation, p) * q); */
+    /*@ assert earlier_condition_place: \forall integer i; 0 <= i < k ==>
+          s.h.condition + i == all + (FFN_TEMPORARIES + 5 * n + i); */
+    /*@ assert earlier_condition: \forall integer i; 0 <= i < k ==>
+          same{before, Here}(s.h.condition + i); */
+    /*@ assert last_condition: \forall real p, q, u, v;
+          in{Pre}(s.a.value + k, p) && in{Pre}(s.a.condition + k, u) &&
+          in{Pre}(s.b.value + k, q) && in{Pre}(s.b.condition + k, v) ==>
+            in(s.h.condition + k, gate_condition(work->activation, p, u, q, v)); */
   }
   return PHIBAL_OK;
 }
@@ -312,6 +351,9 @@ static phibal_status ffn_forward_hidden(ffn_shape shape, int64_t n, activation_w
   /*@ assert projections: \forall integer k; 0 <= k < n ==>
         in(s.a.value + k, projected(x, w_gate, d, f, k)) &&
         in(s.b.value + k, projected(x, w_up, d, f, k)); */
+  /*@ assert magnitudes: \forall integer k; 0 <= k < n ==>
+        in(s.a.condition + k, projected_magnitude(x, w_gate, d, f, k)) &&
+        in(s.b.condition + k, projected_magnitude(x, w_up, d, f, k)); */
   //@ ghost projected:;
   status = ffn_gates(n, work, s) /*@ ghost (all) */;
   //@ assert gates_kept: vector_same{projected, Here}(s.a.value, n);
@@ -332,6 +374,18 @@ static phibal_status ffn_forward_hidden(ffn_shape shape, int64_t n, activation_w
                             projected(x, w_up, d, f, k)); */
   /*@ assert hidden: status == PHIBAL_OK ==>
         hidden_held(s.h.value, n, work->activation, x, w_gate, w_up, d, f); */
+  /*@ assert conditions_held: status == PHIBAL_OK ==>
+        gate_conditions_held{projected, Here}(s.a, s.b, s.h, n, work->activation); */
+  /*@ assert still_magnitudes: \forall integer k; 0 <= k < n ==>
+        in{projected}(s.a.condition + k, projected_magnitude(x, w_gate, d, f, k)) &&
+        in{projected}(s.b.condition + k, projected_magnitude(x, w_up, d, f, k)); */
+  /*@ assert conditions: status == PHIBAL_OK ==> \forall integer k; 0 <= k < n ==>
+        in(s.h.condition + k,
+           gate_condition(work->activation, projected(x, w_gate, d, f, k),
+                          projected_magnitude(x, w_gate, d, f, k), projected(x, w_up, d, f, k),
+                          projected_magnitude(x, w_up, d, f, k))); */
+  /*@ assert hidden_conditions: status == PHIBAL_OK ==>
+        hidden_conditions_held(s.h.condition, n, work->activation, x, w_gate, w_up, d, f); */
   return status;
 }
 
@@ -372,6 +426,9 @@ phibal_status ffn_forward_group(ffn_shape shape, activation_work *work, ffn_scra
   if (status != PHIBAL_OK) return status;
   /*@ assert members: \forall sequence h; hidden_are(h, n, work->activation, x, w_gate, w_up, d, f)
         ==> members(s.h.value, n, h); */
+  /*@ assert condition_members: \forall sequence h;
+        hidden_conditions_are(h, n, work->activation, x, w_gate, w_up, d, f) ==>
+          members(s.h.condition, n, h); */
   //@ ghost ffn_parts_there(s, all, n);
   //@ assert temporaries: vector_output(s.t, 3);
   //@ assert result: result_there(y, m);
@@ -406,6 +463,8 @@ phibal_status ffn_forward_group(ffn_shape shape, activation_work *work, ffn_scra
         magnitudes_held(s.b.condition, n, f, d, x, d, 1, w_up, 1, d); */
   /*@ assert values: status == PHIBAL_OK ==>
         hidden_held(s.h.value, n, work->activation, x, w_gate, w_up, d, f); */
+  /*@ assert hidden_conditions: status == PHIBAL_OK ==>
+        hidden_conditions_held(s.h.condition, n, work->activation, x, w_gate, w_up, d, f); */
   //@ assert work: work_ready(work);
   //@ ghost ffn_parts_gathered(s, all, n);
   return status;

@@ -30,7 +30,8 @@
       magnitudes_held(s.a.condition, n, f, d, x, d, 1, w_gate, 1, d) &&
       dots_held(s.b.value, n, f, d, x, d, 1, w_up, 1, d) &&
       magnitudes_held(s.b.condition, n, f, d, x, d, 1, w_up, 1, d) &&
-      hidden_held(s.h.value, n, kind, x, w_gate, w_up, d, f);
+      hidden_held(s.h.value, n, kind, x, w_gate, w_up, d, f) &&
+      hidden_conditions_held(s.h.condition, n, kind, x, w_gate, w_up, d, f);
 */
 
 /* a, b and h into the scratch, y, where it is wanted, into its place. */
@@ -60,7 +61,13 @@
       hidden_are(h, place(shape.rows, shape.hidden), \old(work->activation), x, w_gate, w_up,
                  shape.width, shape.hidden) ==>
         chains_held(y.value, place(shape.rows, shape.width), shape.width, shape.hidden, h,
-                    shape.hidden, 1, w_down, 1, shape.hidden); */
+                    shape.hidden, 1, w_down, 1, shape.hidden);
+    ensures output_condition: \result == PHIBAL_OK && y.value != \null && y.condition != \null ==>
+      \forall sequence h;
+        hidden_conditions_are(h, place(shape.rows, shape.hidden), \old(work->activation), x,
+                              w_gate, w_up, shape.width, shape.hidden) ==>
+          chain_magnitudes_held(y.condition, place(shape.rows, shape.width), shape.width,
+                                shape.hidden, h, shape.hidden, 1, w_down, 1, shape.hidden); */
 phibal_status ffn_forward_group(ffn_shape shape, activation_work *work, ffn_scratch s,
                                 const float *x, const float *w_gate, const float *w_up,
                                 const float *w_down, mpfr_prec_t precision,

@@ -42,9 +42,18 @@
       axiom lipschitz_opened: open_lipschitz;
       axiom lipschitz_is: \forall real u; lipschitz(u) == ACTIVATION_LIPSCHITZ * u / 64.0;
     }
-    // |act(a)| cond(b) + L cond(a) |b|
-    logic real gate_condition(integer kind, real a, real a_condition, real b, real b_condition) =
-      \abs(b) * lipschitz(a_condition) + \abs(activation_value(kind, a)) * b_condition;
+    // the condition of p b, p = act(a), from those of a, u, and of b, v
+    axiomatic ProductCondition {
+      logic real product_condition(real p, real u, real b, real v);
+    }
+    axiomatic ProductConditionDefinition {
+      predicate open_product_condition;
+      axiom product_condition_opened: open_product_condition;
+      axiom product_condition_is: \forall real p, u, b, v;
+        product_condition(p, u, b, v) == \abs(b) * lipschitz(u) + \abs(p) * v;
+    }
+    logic real gate_condition(integer kind, real a, real u, real b, real v) =
+      product_condition(activation_value(kind, a), u, b, v);
     // element k of |x| |W|^T, and the condition of element k of h
     logic real projected_magnitude{L}(float *x, float *w, integer d, integer f, integer k) =
       strided_magnitude(x + place(k / f, d), 1, w + place(k % f, d), 1, d);
