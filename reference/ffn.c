@@ -42,7 +42,12 @@
     ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence p;
       hidden_are(p, n, activation, x, w_gate, w_up, shape.width, shape.hidden) ==>
         chains_held(y.value, m, shape.width, shape.hidden, p, shape.hidden, 1, w_down, 1,
-                    shape.hidden); */
+                    shape.hidden);
+    ensures output_condition: \result == PHIBAL_OK && y.value != \null && y.condition != \null ==>
+      \forall sequence p;
+        hidden_conditions_are(p, n, activation, x, w_gate, w_up, shape.width, shape.hidden) ==>
+          chain_magnitudes_held(y.condition, m, shape.width, shape.hidden, p, shape.hidden, 1,
+                                w_down, 1, shape.hidden); */
 static phibal_status
 ffn_forward_activated(const char *name, ffn_shape shape, phibal_activation activation,
                       ffn_scratch s, const float *x, const float *w_gate, const float *w_up,
@@ -78,6 +83,8 @@ ffn_forward_activated(const char *name, ffn_shape shape, phibal_activation activ
   /*@ assert b_condition_before: \forall integer i; 0 <= i < n ==>
         \valid_read{Pre}(s.b.condition + i); */
   //@ assert h_before: \forall integer i; 0 <= i < n ==> \valid_read{Pre}(s.h.value + i);
+  /*@ assert h_condition_before: \forall integer i; 0 <= i < n ==>
+        \valid_read{Pre}(s.h.condition + i); */
   activation_work_clear(&work);
   /*@ assert cleared: \forall phibal_enclosure *r; \valid_read{Pre}(r) ==>
         same{computed, Here}(r); */
@@ -90,6 +97,7 @@ ffn_forward_activated(const char *name, ffn_shape shape, phibal_activation activ
   //@ assert b_kept: vector_same{computed, Here}(s.b.value, n);
   //@ assert b_condition_kept: vector_same{computed, Here}(s.b.condition, n);
   //@ assert h_kept: vector_same{computed, Here}(s.h.value, n);
+  //@ assert h_condition_kept: vector_same{computed, Here}(s.h.condition, n);
   //@ ghost int64_t d = shape.width, f = shape.hidden;
   /*@ assert gates: status == PHIBAL_OK ==> dots_held(s.a.value, n, f, d, x, d, 1, w_gate, 1, d); */
   /*@ assert gate_conditions: status == PHIBAL_OK ==>
@@ -99,6 +107,8 @@ ffn_forward_activated(const char *name, ffn_shape shape, phibal_activation activ
         magnitudes_held(s.b.condition, n, f, d, x, d, 1, w_up, 1, d); */
   /*@ assert values: status == PHIBAL_OK ==>
         hidden_held(s.h.value, n, activation, x, w_gate, w_up, d, f); */
+  /*@ assert conditions: status == PHIBAL_OK ==>
+        hidden_conditions_held(s.h.condition, n, activation, x, w_gate, w_up, d, f); */
   //@ assert y_left: optional_vector(y.value, m);
   //@ assert y_condition_left: optional_vector(y.condition, m);
   //@ assert y_pair: optional_vectors_apart(y.value, m, y.condition, m);
@@ -133,10 +143,18 @@ ffn_forward_activated(const char *name, ffn_shape shape, phibal_activation activ
                       shape.width);
     ensures hidden: \result == PHIBAL_OK && h.value != \null ==>
       hidden_held(h.value, n, activation, x, w_gate, w_up, shape.width, shape.hidden);
+    ensures hidden_conditions: \result == PHIBAL_OK && h.condition != \null ==>
+      hidden_conditions_held(h.condition, n, activation, x, w_gate, w_up, shape.width,
+                             shape.hidden);
     ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence p;
       hidden_are(p, n, activation, x, w_gate, w_up, shape.width, shape.hidden) ==>
         chains_held(y.value, m, shape.width, shape.hidden, p, shape.hidden, 1, w_down, 1,
-                    shape.hidden); */
+                    shape.hidden);
+    ensures output_condition: \result == PHIBAL_OK && y.value != \null && y.condition != \null ==>
+      \forall sequence p;
+        hidden_conditions_are(p, n, activation, x, w_gate, w_up, shape.width, shape.hidden) ==>
+          chain_magnitudes_held(y.condition, m, shape.width, shape.hidden, p, shape.hidden, 1,
+                                w_down, 1, shape.hidden); */
 static phibal_status
 ffn_forward_results(const char *name, ffn_shape shape, int64_t n, phibal_activation activation,
                     phibal_enclosure *all, const float *x, const float *w_gate, const float *w_up,
@@ -223,6 +241,8 @@ ffn_forward_results(const char *name, ffn_shape shape, int64_t n, phibal_activat
   ffn_results_copy(n, s.a, a, s.b, b, s.h, h);
   //@ assert all_kept: vector_same{computed, Here}(all, FFN_TEMPORARIES + FFN_VECTORS * n);
   //@ assert y_kept: y.value != \null ==> vector_same{computed, Here}(y.value, m);
+  /*@ assert y_condition_kept: y.condition != \null ==>
+        vector_same{computed, Here}(y.condition, m); */
   return status;
 }
 
@@ -255,10 +275,18 @@ ffn_forward_results(const char *name, ffn_shape shape, int64_t n, phibal_activat
                       shape.width);
     ensures hidden: \result == PHIBAL_OK && h.value != \null ==>
       hidden_held(h.value, n, activation, x, w_gate, w_up, shape.width, shape.hidden);
+    ensures hidden_conditions: \result == PHIBAL_OK && h.condition != \null ==>
+      hidden_conditions_held(h.condition, n, activation, x, w_gate, w_up, shape.width,
+                             shape.hidden);
     ensures output: \result == PHIBAL_OK && y.value != \null ==> \forall sequence p;
       hidden_are(p, n, activation, x, w_gate, w_up, shape.width, shape.hidden) ==>
         chains_held(y.value, m, shape.width, shape.hidden, p, shape.hidden, 1, w_down, 1,
-                    shape.hidden); */
+                    shape.hidden);
+    ensures output_condition: \result == PHIBAL_OK && y.value != \null && y.condition != \null ==>
+      \forall sequence p;
+        hidden_conditions_are(p, n, activation, x, w_gate, w_up, shape.width, shape.hidden) ==>
+          chain_magnitudes_held(y.condition, m, shape.width, shape.hidden, p, shape.hidden, 1,
+                                w_down, 1, shape.hidden); */
 static phibal_status
 ffn_forward_counted(const char *name, ffn_shape shape, int64_t n, phibal_activation activation,
                     const float *x, const float *w_gate, const float *w_up, const float *w_down,
@@ -322,6 +350,16 @@ ffn_forward_counted(const char *name, ffn_shape shape, int64_t n, phibal_activat
   return status;
 }
 
+/* The conditions of h and y, besides what the header says of the others. */
+/*@ ensures hidden_conditions: \result == PHIBAL_OK && h.condition != \null ==>
+      hidden_conditions_held(h.condition, place(rows, ffn->hidden), ffn->activation, x, w_gate,
+                             w_up, ffn->width, ffn->hidden);
+    ensures output_conditions: \result == PHIBAL_OK && y.value != \null &&
+      y.condition != \null ==> \forall sequence s;
+        hidden_conditions_are(s, place(rows, ffn->hidden), ffn->activation, x, w_gate, w_up,
+                              ffn->width, ffn->hidden) ==>
+          chain_magnitudes_held(y.condition, place(rows, ffn->width), ffn->width, ffn->hidden, s,
+                                ffn->hidden, 1, w_down, 1, ffn->hidden); */
 phibal_status phibal_reference_ffn_forward(const phibal_ffn *ffn, int64_t rows, const float *x,
                                            const float *w_gate, const float *w_up,
                                            const float *w_down, mpfr_prec_t precision,
