@@ -13,6 +13,11 @@ phibal_status reference_token_check(const char *name, const phibal_reference_tok
                              "has %d and %d",
                              name, (int)token->experts, (int)token->active, (int)router->experts,
                              (int)router->active);
+  if (router->gate == PHIBAL_GATE_SQRT_SOFTPLUS)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: gates of sqrt(softplus) are those of "
+                             "<phibal/reference_router.h>",
+                             name);
   if (router->gate != PHIBAL_GATE_TOPK_SOFTMAX && router->gate != PHIBAL_GATE_PROBABILITY &&
       router->gate != PHIBAL_GATE_SIGMOID)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no such gate: %d", name,
@@ -21,10 +26,12 @@ phibal_status reference_token_check(const char *name, const phibal_reference_tok
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: router scale %g; it must be finite", name,
                              (double)router->scale);
   if (router->normalisation != PHIBAL_NORMALISATION_OF_GATE || router->epsilon != 0.0f ||
-      router->selection != PHIBAL_SELECTION_OF_SCORES)
+      router->selection != PHIBAL_SELECTION_OF_SCORES || router->score != PHIBAL_SCORE_OF_GATE ||
+      router->zero_gates != PHIBAL_ZERO_GATES_COUNTED)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
-                             "%s: another normalisation than the gate's and given selections are "
-                             "those of <phibal/reference_router.h>",
+                             "%s: another normalisation or score than the gate's, given "
+                             "selections and gates that are left out are those of "
+                             "<phibal/reference_router.h>",
                              name);
   return operation_check_finite(name, "the logits", token->experts, logits);
 }

@@ -16,10 +16,24 @@ extern "C" {
 
 /* How the weights of the selected experts follow from the logits. */
 typedef enum phibal_gate {
-  PHIBAL_GATE_TOPK_SOFTMAX, /* (R3) softmax over the selected logits; for k = 1 the probability */
-  PHIBAL_GATE_PROBABILITY,  /* (R4) the probability itself */
-  PHIBAL_GATE_SIGMOID,      /* (R5) sigmoid scores, divided by their sum over the selection */
+  PHIBAL_GATE_TOPK_SOFTMAX,  /* (R3) softmax over the selected logits; for k = 1 the probability */
+  PHIBAL_GATE_PROBABILITY,   /* (R4) the probability itself */
+  PHIBAL_GATE_SIGMOID,       /* (R5) sigmoid scores, divided by their sum over the selection */
+  PHIBAL_GATE_SQRT_SOFTPLUS, /* (R5s) the same of square roots of softplus (DeepSeek-V4) */
 } phibal_gate;
+
+/* What experts are selected by, before the bias (R2). */
+typedef enum phibal_score {
+  PHIBAL_SCORE_OF_GATE,     /* the logit, or the score that the gates are made of (R5), (R5s) */
+  PHIBAL_SCORE_PROBABILITY, /* (R2p) the softmax probability (ERNIE 4.5, LongCat) */
+} phibal_score;
+
+/* Whether the gates of experts that compute nothing count among those that others are divided by.
+ */
+typedef enum phibal_zero_gates {
+  PHIBAL_ZERO_GATES_COUNTED,  /* as any other's: their output is the gate times the token, or 0 */
+  PHIBAL_ZERO_GATES_LEFT_OUT, /* (R5z) they are 0, and the sums run over the others (AdaMoE) */
+} phibal_zero_gates;
 
 /* By what a group of experts is ranked among the others (R2g). */
 typedef enum phibal_group_score {
@@ -47,7 +61,7 @@ typedef enum phibal_selection {
 typedef struct phibal_router {
   int32_t experts;  /* E, 1 .. PHIBAL_MAX_EXPERTS */
   int32_t active;   /* k, 1 .. E */
-  phibal_gate gate; /* also chooses the probabilities: softmax (R1), or normalised sigmoid (R1s) */
+  phibal_gate gate; /* also chooses the probabilities: softmax (R1), or normalised scores (R1s) */
   float scale;      /* gates are multiplied by this (routed_scaling_factor); 1 to leave them */
   phibal_group_score group_score;
   int32_t groups;        /* G: groups of E/G experts that follow one another; 0 for none */
@@ -55,6 +69,10 @@ typedef struct phibal_router {
   phibal_normalisation normalisation;
   float epsilon; /* of PHIBAL_NORMALISATION_SUM, at least 0; 0 otherwise */
   phibal_selection selection;
+  phibal_score score;
+  int32_t
+      zero_experts; /* Z, 0 .. E: the last Z experts compute nothing (null routes, identities) */
+  phibal_zero_gates zero_gates;
 } phibal_router;
 
 /* Exact sums over tokens (R6, R7), in fixed point: `probability[e][j]` counts units of 2^(-32 j),
@@ -94,9 +112,9 @@ phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency
      loads          in/out: the call's tokens are added; created for the same E and k
    Where the selection is given, a bias is PHIBAL_ERROR_ARGUMENT, and so is a token whose experts
    are not k different ones; gates and gradients have the bits that they had where the same experts
-   were selected. No output may overlap an input. PHIBAL_ERROR_NONFINITE (R9) names the first bad token
-   and expert; the outputs are then unspecified and `loads` is unchanged. T = 0 is valid. A router
-   whose members contradict each other is PHIBAL_ERROR_ARGUMENT. */
+   were selected. No output may overlap an input. PHIBAL_ERROR_NONFINITE (R9) names the first bad
+   token and expert; the outputs are then unspecified and `loads` is unchanged. T = 0 is valid. A
+   router whose members contradict each other is PHIBAL_ERROR_ARGUMENT. */
 phibal_status phibal_router_forward(const phibal_router *router, int64_t tokens,
                                     const float *logits, const float *bias, const uint8_t *mask,
                                     float *probabilities, int32_t *experts, float *gates,
