@@ -194,6 +194,12 @@ ffn_forward_results(const char *name, ffn_shape shape, int64_t n, phibal_activat
         result_apart(y.value + i, b, n); */
   /*@ assert y_free_h: y.value != \null ==> \forall integer i; 0 <= i < m ==>
         result_apart(y.value + i, h, n); */
+  /*@ assert y_condition_free_a: y.condition != \null ==> \forall integer i; 0 <= i < m ==>
+        result_apart(y.condition + i, a, n); */
+  /*@ assert y_condition_free_b: y.condition != \null ==> \forall integer i; 0 <= i < m ==>
+        result_apart(y.condition + i, b, n); */
+  /*@ assert y_condition_free_h: y.condition != \null ==> \forall integer i; 0 <= i < m ==>
+        result_apart(y.condition + i, h, n); */
   //@ assert use_enclosure;
   ffn_scratch s = ffn_scratch_cut(all, (size_t)n);
   //@ ghost int64_t d = shape.width, f = shape.hidden;
