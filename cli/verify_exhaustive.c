@@ -15,11 +15,11 @@
 
 static void show_progress(void *context, double fraction) {
   command_clear_line();
-  fprintf(stderr, "%-8s %3.0f %%", (const char *)context, 100 * fraction);
+  fprintf(stderr, "%-13s %3.0f %%", (const char *)context, 100 * fraction);
 }
 
 static void print_report(const char *core, const exhaustive_report *r) {
-  printf("%-8s %11" PRIu64 " %12" PRIu64 " %8" PRIu64 "  %-12.9f %08" PRIx32 "  %7.1f  %s\n", core,
+  printf("%-13s %11" PRIu64 " %12" PRIu64 " %8" PRIu64 "  %-12.9f %08" PRIx32 "  %7.1f  %s\n", core,
          r->inputs, r->mpfr_calls, r->wrong, r->worst_ulp, r->worst_input, r->seconds,
          r->wrong ? "FAIL" : "ok");
   if (r->wrong)
@@ -33,7 +33,7 @@ static bool core_known(const char *only) {
     if (!only || strcmp(only, exhaustive_core(i)) == 0) return true;
   command_usage_error("verify",
                       "%s is not a function of one number; --exhaustive takes exp, expm1, log, "
-                      "log1p, tanh and sigmoid",
+                      "log1p, tanh, sigmoid and sqrt-softplus",
                       only);
   return false;
 }
@@ -49,7 +49,8 @@ int verify_hardest(const char *only, int count) {
       float x;
       memcpy(&x, &hardest[i].input, sizeof x);
       printf("PHIBAL_HARD(");
-      for (const char *letter = core; *letter; letter++) putchar(toupper((unsigned char)*letter));
+      for (const char *letter = core; *letter; letter++)
+        putchar(*letter == '-' ? '_' : toupper((unsigned char)*letter));
       printf(", 0x%08" PRIx32 ") /* %a, %.1f */\n", hardest[i].input, (double)x,
              log2(hardest[i].distance));
     }
@@ -66,7 +67,7 @@ int verify_exhaustive(const char *only, int stride, bool json, const char *certi
   certificate *made = certificate_path ? certificate_start("cpu", NULL, 0) : NULL;
   int failed = 0;
   if (!json)
-    printf("%-8s %11s %12s %8s  %-12s %-8s  %7s\n", "core", "inputs", "MPFR calls", "wrong",
+    printf("%-13s %11s %12s %8s  %-12s %-8s  %7s\n", "core", "inputs", "MPFR calls", "wrong",
            "worst ULP", "at bits", "seconds");
   for (int i = 0; exhaustive_core(i); i++) {
     const char *core = exhaustive_core(i);

@@ -31,7 +31,8 @@ static const char *const same_bits[] = {"exp",
                                         "described-router",
                                         "router-refusal",
                                         "gate-factor",
-                                        "zero-experts"};
+                                        "zero-experts",
+                                        "sqrt-softplus"};
 
 static bool has_same_bits(const operation *o) {
   for (size_t i = 0; i < sizeof same_bits / sizeof *same_bits; i++)

@@ -56,7 +56,8 @@ enum {
 #undef FIELD
       FIELD_KINDS,
   FIELD_ROUNDS = 3,
-  ROUTE_FIELD_CASES = FIELD_KINDS * FIELD_ROUNDS
+  ROUTE_FIELD_CASES = FIELD_KINDS * FIELD_ROUNDS,
+  DESCRIBED_FIELD_CASES = 49 /* those of operation_described_router.c */
 };
 
 /* -1 if it is none. */

@@ -7,6 +7,7 @@
 #include "kernels/core/log1p.h"
 #include "kernels/core/tanh.h"
 #include "kernels/core/sigmoid.h"
+#include "kernels/core/sqrt_softplus.h"
 #include <cstdio>
 
 device_run run_start(phibal_plugin_case *c) {
@@ -68,24 +69,26 @@ void *case_out(phibal_plugin_case *c, const char *name) {
   return t ? t->data : nullptr;
 }
 
-enum core_name { EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID };
+enum core_name { EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, SQRT_SOFTPLUS };
 
 static __global__ void core_kernel(int name, int64_t n, const float *x, float *y) {
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
        i += (int64_t)gridDim.x * blockDim.x)
-    y[i] = name == EXP     ? core_exp(x[i])
-           : name == EXPM1 ? core_expm1(x[i])
-           : name == LOG   ? core_log(x[i])
-           : name == LOG1P ? core_log1p(x[i])
-           : name == TANH  ? core_tanh(x[i])
-                           : core_sigmoid(x[i]);
+    y[i] = name == EXP       ? core_exp(x[i])
+           : name == EXPM1   ? core_expm1(x[i])
+           : name == LOG     ? core_log(x[i])
+           : name == LOG1P   ? core_log1p(x[i])
+           : name == TANH    ? core_tanh(x[i])
+           : name == SIGMOID ? core_sigmoid(x[i])
+                             : core_sqrt_softplus(x[i]);
 }
 
 int plugin_core(phibal_plugin_case *c) {
-  static const char *const names[] = {"exp", "expm1", "log", "log1p", "tanh", "sigmoid"};
+  static const char *const names[] = {"exp",  "expm1",   "log",          "log1p",
+                                      "tanh", "sigmoid", "sqrt-softplus"};
   device_run r = run_start(c);
   int name = 0;
-  while (name < SIGMOID && strcmp(names[name], c->operation) != 0) name++;
+  while (name < SQRT_SOFTPLUS && strcmp(names[name], c->operation) != 0) name++;
   int64_t n = phibal_plugin_extent(c, "x", 0);
   launch_shape shape = {blocks_for(&r.call, (n + 127) / 128, 4), 128, 0};
   if (r.status == PHIBAL_OK)
@@ -101,6 +104,7 @@ static const phibal_plugin_operation cuda_operations[] = {
     {"log1p", plugin_core, nullptr},
     {"tanh", plugin_core, nullptr},
     {"sigmoid", plugin_core, nullptr},
+    {"sqrt-softplus", plugin_core, nullptr},
     {"router-forward", plugin_router_forward, nullptr},
     {"router-refusal", plugin_router_refusal, nullptr},
     {"router-backward", plugin_router_backward, nullptr},

@@ -6,6 +6,7 @@
 
 static phibal_gate gate_of(const char *name) {
   if (strcmp(name, "sigmoid") == 0) return PHIBAL_GATE_SIGMOID;
+  if (strcmp(name, "sqrt-softplus") == 0) return PHIBAL_GATE_SQRT_SOFTPLUS;
   return strcmp(name, "probability") == 0 ? PHIBAL_GATE_PROBABILITY : PHIBAL_GATE_TOPK_SOFTMAX;
 }
 

@@ -6,13 +6,14 @@
    polynomial's remainder and every rounding of its evaluation in binary64. An input whose interval
    [y - B, y + B] rounds to one binary32 is decided; the others, a few in 2^20, are given to MPFR
    one by one. Blocks on which the function rounds to a constant (saturation, overflow, underflow)
-   are recognised by their two ends: all six functions are monotonic. */
+   are recognised by their two ends: all seven functions are monotonic. */
 #include "exhaustive.h"
 #include "kernels/core/exp.h"
 #include "kernels/core/expm1.h"
 #include "kernels/core/log.h"
 #include "kernels/core/log1p.h"
 #include "kernels/core/sigmoid.h"
+#include "kernels/core/sqrt_softplus.h"
 #include "kernels/core/tanh.h"
 #include <float.h>
 #include <math.h>
@@ -63,6 +64,7 @@ EVALUATE(log)
 EVALUATE(log1p)
 EVALUATE(tanh)
 EVALUATE(sigmoid)
+EVALUATE(sqrt_softplus)
 #undef EVALUATE
 
 #define ENCLOSE(name)                                                                              \
@@ -88,6 +90,26 @@ static void sigmoid_directed(mpfr_ptr z, mpfr_srcptr x, mpfr_rnd_t inner, mpfr_r
 static void enclose_sigmoid(mpfr_ptr low, mpfr_ptr high, mpfr_srcptr x) {
   sigmoid_directed(low, x, MPFR_RNDU, MPFR_RNDD);
   sigmoid_directed(high, x, MPFR_RNDD, MPFR_RNDU);
+}
+
+/* z = sqrt(log(1 + e^x)), every step increasing; for x > 0 as sqrt(x + log(1 + e^-x)), where the
+   inner exponential falls. */
+static void sqrt_softplus_directed(mpfr_ptr z, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  if (mpfr_sgn(x) > 0) {
+    mpfr_neg(z, x, MPFR_RNDN); /* exact: x is a binary32 */
+    mpfr_exp(z, z, rounding);
+    mpfr_log1p(z, z, rounding);
+    mpfr_add(z, z, x, rounding);
+  } else {
+    mpfr_exp(z, x, rounding);
+    mpfr_log1p(z, z, rounding);
+  }
+  mpfr_sqrt(z, z, rounding);
+}
+
+static void enclose_sqrt_softplus(mpfr_ptr low, mpfr_ptr high, mpfr_srcptr x) {
+  sqrt_softplus_directed(low, x, MPFR_RNDD);
+  sqrt_softplus_directed(high, x, MPFR_RNDU);
 }
 
 /* e^c / n! for n >= 1; what is left out is e^c h^(N+1) / (N+1)! (1 + h + ..) <= twice the first
@@ -171,6 +193,43 @@ static double expand_sigmoid(mpfr_t *a, mpfr_srcptr x, double c, double h) {
   return 1.5 * largest * pow(h / 1.5, DEGREE + 1); /* 1 / (1 - h / 1.5) <= 1.5 */
 }
 
+/* From y^2 = L, L' = s, s' = s - s^2, s the sigmoid. L(z) = log(1 + e^z) has no zero and no
+   singularity on these discs around a real c, so that y is analytic there, and Cauchy's bound
+   holds:
+   - radius 3/2 < pi / 2: Re e^z > 0, so that |1 + e^z| >= 1 and L is in the right half plane; |L|
+   <= |e^z| <= e^(c + 3/2), and |L| <= L(c) + 3/2 since |s| <= 1 there (expand_sigmoid).
+   - radius c / 2 for c >= 4: Re z >= c / 2 >= 2, |L - z| <= -log(1 - e^-2) < 0.15: L is in the
+   right half plane, and |L| <= 3/2 c + 0.15. */
+static double expand_sqrt_softplus(mpfr_t *a, mpfr_srcptr x, double c, double h) {
+  mpfr_t s[DEGREE], sum;
+  for (int n = 0; n < DEGREE; n++) mpfr_init2(s[n], PRECISION);
+  mpfr_init2(sum, PRECISION);
+  sigmoid_directed(s[0], x, MPFR_RNDN, MPFR_RNDN);
+  for (int n = 0; n + 1 < DEGREE; n++) {
+    square_coefficient(sum, s, n);
+    mpfr_sub(s[n + 1], s[n], sum, MPFR_RNDN);
+    mpfr_div_ui(s[n + 1], s[n + 1], (unsigned long)(n + 1), MPFR_RNDN);
+  }
+  sqrt_softplus_directed(a[0], x, MPFR_RNDN);
+  for (int n = 1; n <= DEGREE; n++) {
+    mpfr_div_ui(a[n], s[n - 1], (unsigned long)n, MPFR_RNDN); /* of L */
+    for (int i = 1; i < n; i++) {
+      mpfr_mul(sum, a[i], a[n - i], MPFR_RNDN);
+      mpfr_sub(a[n], a[n], sum, MPFR_RNDN);
+    }
+    mpfr_div(a[n], a[n], a[0], MPFR_RNDN);
+    mpfr_div_2ui(a[n], a[n], 1, MPFR_RNDN);
+  }
+  for (int n = 0; n < DEGREE; n++) mpfr_clear(s[n]);
+  mpfr_clear(sum);
+  const double radius = c >= 4.0 ? c / 2 : 1.5;
+  if (h > radius / 3) return CORE_INFINITY;
+  const double largest = c >= 4.0   ? 1.5 * c + 0.15
+                         : c < -1.5 ? 1.01 * exp(c + 1.5)
+                                    : 1.01 * (log1p(exp(c)) + 1.5);
+  return 1.5 * sqrt(largest) * pow(h / radius, DEGREE + 1);
+}
+
 static const core_trial trials[] = {
     {"exp", evaluate_exp, enclose_exp, expand_exp, -CORE_INFINITY, true},
     {"expm1", evaluate_expm1, enclose_expm1, expand_expm1, -CORE_INFINITY, true},
@@ -178,6 +237,8 @@ static const core_trial trials[] = {
     {"log1p", evaluate_log1p, enclose_log1p, expand_log1p, -1.0, false},
     {"tanh", evaluate_tanh, enclose_tanh, expand_tanh, -CORE_INFINITY, true},
     {"sigmoid", evaluate_sigmoid, enclose_sigmoid, expand_sigmoid, -CORE_INFINITY, true},
+    {"sqrt-softplus", evaluate_sqrt_softplus, enclose_sqrt_softplus, expand_sqrt_softplus,
+     -CORE_INFINITY, true},
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 
@@ -439,9 +500,9 @@ phibal_status exhaustive_run(const char *core, int stride, exhaustive_progress p
       report->seconds = omp_get_wtime() - start;
       return status;
     }
-  return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                           "no core '%s'; there are exp, expm1, log, log1p, tanh and sigmoid",
-                           core);
+  return phibal_status_set(
+      PHIBAL_ERROR_ARGUMENT,
+      "no core '%s'; there are exp, expm1, log, log1p, tanh, sigmoid and sqrt-softplus", core);
 }
 
 /* The hardest inputs, the hardest first, while they are looked for. */

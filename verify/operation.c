@@ -85,6 +85,7 @@ uint64_t operation_number(const operation *o, uint64_t i) {
 /* Of a step on potentials the rows come twice, with five potentials of the first nine each time,
    and once more for each later potential. */
 static int64_t field_count(const operation *o) {
+  if (strcmp(o->family, "described") == 0) return DESCRIBED_FIELD_CASES;
   return strcmp(o->family, "route") == 0 ? ROUTE_FIELD_CASES : 0;
 }
 
@@ -235,10 +236,10 @@ bool case_is_kind(const operation_case *c, const char *kind) {
   return strcmp(c->kind, kind) == 0;
 }
 
-const char *const case_gate_names[] = {"topk-softmax", "probability", "sigmoid"};
+const char *const case_gate_names[] = {"topk-softmax", "probability", "sigmoid", "sqrt-softplus"};
 
 phibal_gate case_get_gate(const operation_case *c) {
-  return (phibal_gate)case_get_choice(c, "gate", case_gate_names, 3);
+  return (phibal_gate)case_get_choice(c, "gate", case_gate_names, 4);
 }
 
 static const tensor *find_tensor(const tensor *list, int count, const char *name) {

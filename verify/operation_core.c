@@ -6,6 +6,7 @@
 #include "kernels/core/log.h"
 #include "kernels/core/log1p.h"
 #include "kernels/core/sigmoid.h"
+#include "kernels/core/sqrt_softplus.h"
 #include "kernels/core/tanh.h"
 #include <math.h>
 
@@ -104,6 +105,18 @@ static phibal_status truth_sigmoid(phibal_enclosure *z, const phibal_enclosure *
   return status;
 }
 
+static phibal_status truth_sqrt_softplus(phibal_enclosure *z, const phibal_enclosure *x) {
+  const bool positive = phibal_enclosure_is_positive(x);
+  if (positive)
+    phibal_enclosure_neg(z, x);
+  else
+    phibal_enclosure_set(z, x);
+  phibal_enclosure_exp(z, z);
+  phibal_status status = phibal_enclosure_log1p(z, z);
+  if (status == PHIBAL_OK && positive) status = phibal_enclosure_add(z, z, x);
+  return status == PHIBAL_OK ? phibal_enclosure_sqrt(z, z) : status;
+}
+
 static phibal_status core_make(operation_case *c, output_id output) {
   random_stream r = random_start(c->seed, STREAM_CORE + (uint64_t)output, c->number);
   int64_t n = case_is_small(c->number) ? SMALL_INPUTS : INPUTS;
@@ -160,3 +173,4 @@ OPERATION_OF_CORE(log, LOG, phibal_enclosure_log)
 OPERATION_OF_CORE(log1p, LOG1P, phibal_enclosure_log1p)
 OPERATION_OF_CORE(tanh, TANH, truth_tanh)
 OPERATION_OF_CORE(sigmoid, SIGMOID, truth_sigmoid)
+OPERATION_OF_CORE(sqrt_softplus, SQRT_SOFTPLUS, truth_sqrt_softplus)

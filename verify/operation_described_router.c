@@ -1,6 +1,10 @@
 /* Routers of any description, forward and backward: selection in groups (R2g), gates as they are
-   (R5n) or over a sum with epsilon (R5e), and selections that are given. */
+   (R5n) or over a sum with epsilon (R5e), and selections that are given.
+
+   Its field cases are those of routers that came later, in blocks of 49 in which features meet as
+   in the paired cases: gates of square roots of softplus (R5s). */
 #include "bounds.h"
+#include "cases.h"
 #include "judgement.h"
 #include "paired.h"
 #include "random.h"
@@ -25,10 +29,24 @@ enum { BIAS_NONE, BIAS_SOME, BIAS_TIES, BIAS_BELOW, BIAS_ABOVE, BIASES };
 
 static const int values[PAIRED_COLUMNS] = {7, 7, 3, BIASES, LOGIT_KINDS, 4, 7, 3};
 
+/* The block of a field case; NO_BLOCK of others. */
+typedef enum field_block { NO_BLOCK = -1, BLOCK_SQRT_SOFTPLUS, BLOCKS } field_block;
+
+_Static_assert(DESCRIBED_FIELD_CASES == BLOCKS * PAIRED_ROWS, "each block is run once");
+
+static field_block block_of(uint64_t number) {
+  if (!case_is_field(number)) return NO_BLOCK;
+  return (field_block)((case_base(number) - FIELD_CASES) / PAIRED_ROWS % BLOCKS);
+}
+
+static bool is_paired(uint64_t number) {
+  return case_is_paired(number) || case_is_field(number);
+}
+
 /* Logits go by turns. */
 static int logits_level(uint64_t number) {
-  return case_is_paired(number) ? paired_level(number, OF_LOGITS, LOGIT_KINDS)
-                                : (int)(number % LOGIT_KINDS);
+  return is_paired(number) ? paired_level(number, OF_LOGITS, LOGIT_KINDS)
+                           : (int)(number % LOGIT_KINDS);
 }
 
 const char *operation_kind_described(uint64_t number) {
@@ -38,8 +56,8 @@ const char *operation_kind_described(uint64_t number) {
 /* The value of each column: from the array, or drawn. */
 static void choose(uint64_t number, random_stream *r, int level[PAIRED_COLUMNS]) {
   for (int i = 0; i < PAIRED_COLUMNS; i++)
-    level[i] = case_is_paired(number) ? paired_level(number, i, values[i])
-                                      : (int)random_integer(r, 0, values[i] - 1);
+    level[i] = is_paired(number) ? paired_level(number, i, values[i])
+                                 : (int)random_integer(r, 0, values[i] - 1);
   level[OF_LOGITS] = logits_level(number);
 }
 
@@ -61,8 +79,9 @@ static float draw_logit(const operation_case *c, random_stream *r, float base) {
     return (float)random_uniform(r, -52, -46);
   case 4:
     return (float)random_uniform(r, -1e4, 1e4);
-  case 5:
-    return (float)random_uniform(r, -105, -85);
+  case 5: /* a square root halves the exponent */
+    return (float)random_uniform(r, -105, -85) *
+           (block_of(c->number) == BLOCK_SQRT_SOFTPLUS ? 2 : 1);
   case 6:
     return base;
   default:
@@ -78,29 +97,44 @@ static float draw_bias(int kind, random_stream *r) {
   return (float)random_normal(r);
 }
 
+typedef struct gates_kind {
+  phibal_gate gate;
+  phibal_normalisation normalisation;
+  bool epsilon;
+} gates_kind;
+
+/* Gates by their level: of usual cases, and of a block's. */
+static const gates_kind usual_gates[] = {
+    {PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_NORMALISATION_OF_GATE, false},
+    {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_OF_GATE, false},
+    {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_OF_GATE, false},
+    {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_NONE, false},
+    {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_SUM, true},
+    {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, true},
+    {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, false}};
+static const gates_kind block_gates[BLOCKS][7] = {
+    {{PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_NONE, false},
+     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_SUM, true},
+     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_NONE, false},
+     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_SUM, true},
+     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_SUM, false}}};
+
 /* The router of a case. Where a level is no router, the nearest one that is. */
-static phibal_router draw_router(const int *level, random_stream *r) {
-  static const struct {
-    phibal_gate gate;
-    phibal_normalisation normalisation;
-    bool epsilon;
-  } gates[] = {{PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_NORMALISATION_OF_GATE, false},
-               {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_OF_GATE, false},
-               {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_OF_GATE, false},
-               {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_NONE, false},
-               {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_SUM, true},
-               {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, true},
-               {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, false}};
+static phibal_router draw_router(field_block block, const int *level, random_stream *r) {
   static const int32_t experts[] = {4, 8, 12, 32, 64, 72, 260};
   static const float epsilons[] = {1e-20f, 1e-9f, 0.02f, 1};
-  const int of_gates = level[OF_GATES], groups = level[OF_GROUPS];
+  const int groups = level[OF_GROUPS];
+  const gates_kind of_gates =
+      block == NO_BLOCK ? usual_gates[level[OF_GATES]] : block_gates[block][level[OF_GATES]];
   const int32_t E = experts[level[OF_EXPERTS]];
   const bool tiny = level[OF_LOGITS] == 3;
   phibal_router router = {.experts = E,
-                          .gate = gates[of_gates].gate,
-                          .normalisation = gates[of_gates].normalisation,
+                          .gate = of_gates.gate,
+                          .normalisation = of_gates.normalisation,
                           .scale = random_integer(r, 0, 1) ? 1 : (float)random_uniform(r, 0.5, 3)};
-  if (gates[of_gates].epsilon) router.epsilon = epsilons[tiny ? 0 : random_integer(r, 0, 3)];
+  if (of_gates.epsilon) router.epsilon = epsilons[tiny ? 0 : random_integer(r, 0, 3)];
   static const int32_t of[][2] = {{0, 0}, {2, 1}, {4, 2}, {4, 3}, {4, 1}, {1, 1}, {0, 0}};
   router.groups = groups == 5 && random_integer(r, 0, 1) ? E : of[groups][0];
   router.active_groups = router.groups == E && E > 4 ? E / 2 : of[groups][1];
@@ -127,6 +161,7 @@ static void add_flags(operation_case *c, const phibal_router *router, int bias, 
   if (router->active == 1) case_flag(c, FLAG_K_ONE);
   if (router->scale != 1) case_flag(c, FLAG_SCALE);
   if (router->gate == PHIBAL_GATE_SIGMOID) case_flag(c, FLAG_SIGMOID);
+  if (router->gate == PHIBAL_GATE_SQRT_SOFTPLUS) case_flag(c, FLAG_SQRT_SOFTPLUS);
   if (bias) case_flag(c, FLAG_BIAS);
   if (bias == BIAS_BELOW) case_flag(c, FLAG_NEGATIVE_BIAS);
   if (mask) case_flag(c, FLAG_PADDING);
@@ -160,7 +195,7 @@ phibal_status operation_described_router_make(operation_case *c) {
   random_stream r = random_start(c->seed, STREAM_DESCRIBED, c->number);
   int level[PAIRED_COLUMNS];
   choose(c->number, &r, level);
-  const phibal_router router = draw_router(level, &r);
+  const phibal_router router = draw_router(block_of(c->number), level, &r);
   const int64_t T = random_integer(&r, 1, case_is_small(c->number) ? 3 : 24);
   const int64_t E = router.experts, k = router.active;
   const bool given = router.selection == PHIBAL_SELECTION_GIVEN;
@@ -176,7 +211,8 @@ phibal_status operation_described_router_make(operation_case *c) {
   case_real(c, "epsilon", (double)router.epsilon);
   case_text(c, "selection", selection_names[router.selection]);
   case_real(c, "price-scale", random_uniform(&r, 0.001, 2) / (double)(T + 1));
-  const bool z = router.gate != PHIBAL_GATE_SIGMOID && random_integer(&r, 0, 1);
+  const bool z = router.gate != PHIBAL_GATE_SIGMOID && router.gate != PHIBAL_GATE_SQRT_SOFTPLUS &&
+                 random_integer(&r, 0, 1);
   case_real(c, "z-scale", z ? random_uniform(&r, 0, 0.1) : 0);
   const bool priced = random_integer(&r, 0, 1);
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, E);

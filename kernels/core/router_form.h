@@ -12,9 +12,9 @@ CORE_FUNCTION int32_t core_group_summed(const phibal_router *router) {
   return router->group_score == PHIBAL_GROUP_SHARE ? router->active / router->active_groups : 1;
 }
 
-/* The unscaled gates of the selection, y being its softmax probabilities or sigmoids. */
+/* The unscaled gates of the selection, y being its softmax probabilities or scores. */
 typedef enum core_gates {
-  CORE_GATES_SHARES,  /* y over their sum: (R3), (R5), and (R5e) with epsilon = 0 */
+  CORE_GATES_SHARES,  /* y over their sum: (R3), (R5), (R5s), and (R5e) with epsilon = 0 */
   CORE_GATES_SCORES,  /* y: (R4), (R5n), and (R3) for k = 1 */
   CORE_GATES_EPSILON, /* y over their sum plus epsilon > 0: (R5e) */
 } core_gates;
@@ -37,6 +37,17 @@ static inline const char *core_router_fault(const phibal_router *router) {
   if (router->selection != PHIBAL_SELECTION_OF_SCORES &&
       router->selection != PHIBAL_SELECTION_GIVEN)
     return "there is no such selection";
+  if (router->score != PHIBAL_SCORE_OF_GATE && router->score != PHIBAL_SCORE_PROBABILITY)
+    return "there is no such score";
+  if (router->score == PHIBAL_SCORE_PROBABILITY)
+    return "selection by probabilities is not supported";
+  if (router->zero_gates != PHIBAL_ZERO_GATES_COUNTED &&
+      router->zero_gates != PHIBAL_ZERO_GATES_LEFT_OUT)
+    return "there is no such treatment of the gates of experts that compute nothing";
+  if (router->zero_experts < 0 || router->zero_experts > E)
+    return "the experts that compute nothing must be 0 to all";
+  if (router->zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
+    return "gates that leave out experts that compute nothing are not supported";
   if (router->group_score < PHIBAL_GROUP_NONE || router->group_score > PHIBAL_GROUP_SHARE)
     return "there is no such score of a group";
   if (router->group_score == PHIBAL_GROUP_NONE) {

@@ -5,16 +5,17 @@
      p_j price_scale c_j,  -p_j price_scale sum_e p_e c_e,  p_j z_scale lse,
      and of the gates: scale g_s dg_s and -scale g_s sum_r g_r dg_r (topk_softmax), or
      [j selected] scale p_j dg_j and -scale p_j sum_e p_e dg_e (probability);
-   for a sigmoid router p_j becomes p_j (1 - sigma_j), and g_s likewise. Of gates (R5e) the terms
+   for a router of scores p_j becomes p_j times the slope of the score's logarithm, 1 - sigma_j or
+   sigma_j / (2 softplus_j), and g_s likewise. Of gates (R5e) the terms
    are those of topk_softmax with their g_s, and for softmax routers -scale p_j r sum_s g_s dg_s,
-   r = epsilon over the sum with epsilon; of sigmoids as they are, scale sigma_s (1 - sigma_s) dg_s.
+   r = epsilon over the sum with epsilon; of scores y as they are, scale y_s dg_s times the slope.
    Rounding: p and g are within 2^-45 (router_tile.h); 1 - sigma_j = 1 / (1 + e^x) is not a
-   difference and errs by 2^-50; lse by 2^-48 of max(1, |lse|) and 2^-52 of its terms; a halving
-   tree of at most 1024 products adds 11 roundings of the sum of absolute values; every term is then
-   the product of at most six such factors, and at most six sums follow. So before its last
-   rounding an element errs by less than 2^-42 of the sum of the absolute values of its terms, with
-   the inner sums' terms counted one by one, and after it by (1 + 2^-18) u of the same, within the
-   promised 1.001 u. A result below 2^-126 errs by half of 2^-149 instead. */
+   difference and errs by 2^-50, as does the other slope; lse by 2^-48 of max(1, |lse|) and 2^-52 of
+   its terms; a halving tree of at most 1024 products adds 11 roundings of the sum of absolute
+   values; every term is then the product of at most six such factors, and at most six sums follow.
+   So before its last rounding an element errs by less than 2^-42 of the sum of the absolute values
+   of its terms, with the inner sums' terms counted one by one, and after it by (1 + 2^-18) u of the
+   same, within the promised 1.001 u. A result below 2^-126 errs by half of 2^-149 instead. */
 #include "router_tile.h"
 
 typedef struct backward_call {
@@ -127,6 +128,11 @@ ROUTER_INLINE void tile_gate_gradient(const phibal_router *router, int lanes, ba
 #pragma omp simd
       for (int l = 0; l < lanes; l++)
         part[s * lanes + l] *= core_one_minus_sigmoid((double)work->chosen[s * lanes + l]);
+  if (router->gate == PHIBAL_GATE_SQRT_SOFTPLUS)
+    for (int32_t s = 0; s < router->active; s++)
+#pragma omp simd
+      for (int l = 0; l < lanes; l++)
+        part[s * lanes + l] *= core_sqrt_softplus_slope((double)work->chosen[s * lanes + l]);
   for (int32_t s = 0; s < router->active; s++)
     for (int l = 0; l < lanes; l++) {
       work->gradient[work->selected[s * lanes + l] * lanes + l] += part[s * lanes + l];
@@ -167,6 +173,11 @@ ROUTER_INLINE void tile_common_gradient(const backward_call *call, int lanes, co
 #pragma omp simd
       for (int l = 0; l < lanes; l++)
         work->gradient[e * lanes + l] *= core_one_minus_sigmoid((double)x[e * lanes + l]);
+  if (call->router->gate == PHIBAL_GATE_SQRT_SOFTPLUS)
+    for (int32_t e = 0; e < experts; e++)
+#pragma omp simd
+      for (int l = 0; l < lanes; l++)
+        work->gradient[e * lanes + l] *= core_sqrt_softplus_slope((double)x[e * lanes + l]);
 }
 
 static void backward_padding(const backward_call *call, int64_t token) {
@@ -234,9 +245,10 @@ static phibal_status backward_check(const backward_call *call) {
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "router backward: price scale %g and z scale %g must be finite",
                              call->price_scale, call->z_scale);
-  if (call->z_scale != 0.0 && router->gate == PHIBAL_GATE_SIGMOID)
+  if (call->z_scale != 0.0 && core_gate_has_scores(router->gate))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "router backward: the z-loss is for softmax routers, not for sigmoid");
+                             "router backward: the z-loss is for softmax routers, not for %s",
+                             router->gate == PHIBAL_GATE_SIGMOID ? "sigmoid" : "sqrt(softplus)");
   int32_t bad = first_not_finite(router->experts, call->price);
   if (bad >= 0)
     return phibal_status_set(PHIBAL_ERROR_NONFINITE,

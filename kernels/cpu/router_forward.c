@@ -80,11 +80,11 @@ ROUTER_INLINE void tile_select(const phibal_router *router, int lanes, const flo
     return;
   }
   int64_t lost[ROUTER_LANES] = {0}, any = 0;
-  if (router->gate == PHIBAL_GATE_SIGMOID) {
+  if (core_gate_has_scores(router->gate)) {
     for (int32_t e = 0; e < experts; e++)
       for (int l = 0; l < lanes; l++)
-        work->key[e * lanes + l] = select_key(
-            select_score(PHIBAL_GATE_SIGMOID, x[e * lanes + l], work->bias[e]), e, &lost[l]);
+        work->key[e * lanes + l] =
+            select_key(select_score(router->gate, x[e * lanes + l], work->bias[e]), e, &lost[l]);
   } else {
     for (int32_t e = 0; e < experts; e++)
 #pragma omp simd
@@ -105,7 +105,7 @@ ROUTER_INLINE void tile_logsumexp_out(const forward_call *call, int lanes, const
                                       int64_t token, forward_work *work) {
   router_tile *tile = &work->tile;
   int32_t experts = call->router->experts;
-  if (call->router->gate == PHIBAL_GATE_SIGMOID) {
+  if (core_gate_has_scores(call->router->gate)) {
     tile_weights(PHIBAL_GATE_PROBABILITY, experts, lanes, x, tile->largest, work->gate);
     tile_sum(experts, lanes, work->gate, tile->scratch, tile->total);
   }

@@ -13,7 +13,8 @@
    Rounding. d = x - max in binary64 has a relative error of 2^-53, so exp(d) inherits at most
    |d| 2^-53 < 2^-46 where it matters to binary32 (|d| < 111); core_exp64 adds 2^-51; the halving
    tree adds at most ten roundings of positive terms to the sum, 1/s and the product one each, the
-   sigmoid's quotient two more. A probability is thus within 2^-45 before its one rounding to
+   sigmoid's quotient two more, a square root of softplus less than 2^-50, and its root halves the
+   |d| 2^-53. A probability is thus within 2^-45 before its one rounding to
    binary32: 0.5001 ULP at most, subnormals included. (The sum's own terms err by 2^-46 only where
    they are below e^-|d|, |d| large, and so weigh nothing in it.) */
 #ifndef PHIBAL_CPU_ROUTER_TILE_H
@@ -125,7 +126,7 @@ ROUTER_INLINE void tile_sum(int32_t n, int lanes, const double *a, double *scrat
 }
 
 /* Unnormalised probabilities of n logits a lane, and the largest of them: for softmax
-   exp(x - max); for sigmoid gates core_sigmoid_weight. */
+   exp(x - max); for gates of scores core_gate_weight. */
 ROUTER_INLINE void tile_weights(phibal_gate gate, int32_t n, int lanes, const float *x,
                                 const double *largest, double *weight) {
   if (gate == PHIBAL_GATE_SIGMOID) {
@@ -133,6 +134,11 @@ ROUTER_INLINE void tile_weights(phibal_gate gate, int32_t n, int lanes, const fl
 #pragma omp simd
       for (int l = 0; l < lanes; l++)
         weight[e * lanes + l] = core_sigmoid_weight((double)x[e * lanes + l], largest[l]);
+  } else if (gate == PHIBAL_GATE_SQRT_SOFTPLUS) {
+    for (int32_t e = 0; e < n; e++)
+#pragma omp simd
+      for (int l = 0; l < lanes; l++)
+        weight[e * lanes + l] = core_sqrt_softplus_weight((double)x[e * lanes + l], largest[l]);
   } else {
     for (int32_t e = 0; e < n; e++)
 #pragma omp simd
@@ -289,9 +295,9 @@ ROUTER_INLINE void tile_gates(const phibal_router *router, int lanes, const floa
                               const int32_t *selected, router_tile *tile, float *chosen, double *g,
                               double *rest) {
   const core_gates form = core_gates_of(router);
-  const bool sigmoid = router->gate == PHIBAL_GATE_SIGMOID;
+  const bool scores = core_gate_has_scores(router->gate);
   const int32_t active = router->active;
-  if (sigmoid || form == CORE_GATES_SHARES)
+  if (scores || form == CORE_GATES_SHARES)
     for (int32_t s = 0; s < active; s++)
       for (int l = 0; l < lanes; l++)
         chosen[s * lanes + l] = x[selected[s * lanes + l] * lanes + l];
@@ -300,8 +306,8 @@ ROUTER_INLINE void tile_gates(const phibal_router *router, int lanes, const floa
     return;
   }
   const double zero[ROUTER_LANES] = {0.0};
-  if (sigmoid)
-    tile_weights(PHIBAL_GATE_SIGMOID, active, lanes, chosen, zero, g);
+  if (scores)
+    tile_weights(router->gate, active, lanes, chosen, zero, g);
   else
     for (int32_t s = 0; s < active; s++)
       for (int l = 0; l < lanes; l++)
@@ -318,12 +324,12 @@ ROUTER_INLINE void tile_gates(const phibal_router *router, int lanes, const floa
 
 /* Whether gates need the probabilities of the row. */
 static inline bool gates_need_probabilities(const phibal_router *router) {
-  return router->gate != PHIBAL_GATE_SIGMOID && core_gates_of(router) != CORE_GATES_SHARES;
+  return !core_gate_has_scores(router->gate) && core_gates_of(router) != CORE_GATES_SHARES;
 }
 
 /* What the selection compares (R2). */
 static inline double select_score(phibal_gate gate, float x, double bias) {
-  return (gate == PHIBAL_GATE_SIGMOID ? (double)core_sigmoid(x) : (double)x) + bias;
+  return (core_gate_has_scores(gate) ? (double)core_gate_score(gate, x) : (double)x) + bias;
 }
 
 static inline phibal_status router_check(const char *where, const phibal_router *router,
@@ -336,7 +342,7 @@ static inline phibal_status router_check(const char *where, const phibal_router 
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: %d active experts of %d", where,
                              router->active, router->experts);
   if (router->gate != PHIBAL_GATE_TOPK_SOFTMAX && router->gate != PHIBAL_GATE_PROBABILITY &&
-      router->gate != PHIBAL_GATE_SIGMOID)
+      !core_gate_has_scores(router->gate))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: there is no gate kind %d", where,
                              (int)router->gate);
   if (!__builtin_isfinite(router->scale))

@@ -8,7 +8,7 @@
    An order statistic: 32 halvings of the keys' range, each of which reads the row once, 4 bytes of
    a token. Not measured yet. */
 #include "kernels/core/router.h"
-#include "kernels/core/sigmoid.h"
+#include "kernels/core/router_form.h"
 #include "device.h"
 #include <climits>
 #include <phibal/quantile.h>
@@ -20,7 +20,7 @@ static __device__ __forceinline__ bool is_number(float x) {
 }
 
 static __device__ NOT_INLINE double required_score(phibal_gate gate, float x, double bias) {
-  return (gate == PHIBAL_GATE_SIGMOID ? (double)core_sigmoid(x) : (double)x) + bias;
+  return (core_gate_has_scores(gate) ? (double)core_gate_score(gate, x) : (double)x) + bias;
 }
 
 static __global__ void __launch_bounds__(QUANTILE_THREADS)
@@ -73,8 +73,11 @@ phibal_status phibal_cuda_quantile_required(const phibal_router *router, int64_t
                                             const phibal_cuda *call) {
   phibal_status status = call_check("quantile", call, 0);
   if (status != PHIBAL_OK) return status;
-  if (!router || router->experts > PHIBAL_MAX_EXPERTS || router->active < 1 ||
-      router->active >= router->experts || tokens < 0 || stride < tokens ||
+  const char *fault = router ? core_router_fault(router) : nullptr;
+  if (fault) return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "quantile: %s", fault);
+  if (!router || router->gate < PHIBAL_GATE_TOPK_SOFTMAX ||
+      router->gate > PHIBAL_GATE_SQRT_SOFTPLUS || router->experts > PHIBAL_MAX_EXPERTS ||
+      router->active < 1 || router->active >= router->experts || tokens < 0 || stride < tokens ||
       (tokens > 0 && (!logits || !required)))
     return phibal_status_set(
         PHIBAL_ERROR_ARGUMENT,

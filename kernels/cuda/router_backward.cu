@@ -23,8 +23,8 @@ typedef struct backward_arguments {
   uint64_t *failure;
 } backward_arguments;
 
-static __device__ NOT_INLINE double one_minus_sigmoid(double x) {
-  return core_one_minus_sigmoid(x);
+static __device__ NOT_INLINE double score_slope(phibal_gate gate, double x) {
+  return core_gate_slope(gate, x);
 }
 
 /* The routes of a token, rank s in lane s % LANES, column s / LANES, of GATES columns. */
@@ -84,7 +84,8 @@ routing_gradient(const row_routing<GATES> *g, const backward_arguments &a, doubl
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
     part[c] = scores ? g->gate[c] * g->incoming[c] : g->gate[c] * (g->incoming[c] - g->inner);
-    if (a.router.gate == PHIBAL_GATE_SIGMOID) part[c] *= one_minus_sigmoid((double)g->chosen[c]);
+    if (core_gate_has_scores(a.router.gate))
+      part[c] *= score_slope(a.router.gate, (double)g->chosen[c]);
   }
 #pragma unroll
   for (int c = 0; c < GATES; c++)
@@ -122,9 +123,9 @@ row_common_gradient(const row<LANES, COLUMNS> *r, const backward_arguments &a, d
   for (int c = 0; c < COLUMNS; c++) {
     p[c] *= a.price_scale * ((double)price[c] - mean) + constant;
   }
-  if (a.router.gate != PHIBAL_GATE_SIGMOID) return;
+  if (!core_gate_has_scores(a.router.gate)) return;
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) p[c] *= one_minus_sigmoid((double)r->x[c]);
+  for (int c = 0; c < COLUMNS; c++) p[c] *= score_slope(a.router.gate, (double)r->x[c]);
 }
 
 /* One token of each group of lanes, with at most LANES GATES routes. */
@@ -139,8 +140,7 @@ static __device__ __forceinline__ void backward_row(row<LANES, COLUMNS> *r,
   double gradient[COLUMNS];
   if (a.price || a.z_scale != 0.0 || through_gates) {
     double inverse;
-    double total = row_probabilities(r, a.router.gate == PHIBAL_GATE_SIGMOID, a.of_experts,
-                                     gradient, &inverse);
+    double total = row_probabilities(r, a.router.gate, a.of_experts, gradient, &inverse);
     if (a.gate_gradient) routing_products(&routing, r, a, inverse);
     row_common_gradient(r, a, total, routing.inner, routing.rest, gradient);
   } else {
@@ -204,9 +204,10 @@ phibal_status phibal_cuda_router_backward(const phibal_router *router, int64_t t
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: price scale %g and z scale %g must be finite", name, price_scale,
                              z_scale);
-  if (z_scale != 0.0 && router->gate == PHIBAL_GATE_SIGMOID)
+  if (z_scale != 0.0 && core_gate_has_scores(router->gate))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
-                             "%s: the z-loss is for softmax routers, not for sigmoid", name);
+                             "%s: the z-loss is for softmax routers, not for %s", name,
+                             router->gate == PHIBAL_GATE_SIGMOID ? "sigmoid" : "sqrt(softplus)");
   backward_arguments a = {*router,
                           tree_over(router->experts),
                           tree_over(router->active),

@@ -35,8 +35,8 @@ typedef struct forward_arguments {
 } forward_arguments;
 
 /* What the selection compares: binary32 without a bias, binary64 with one. */
-static __device__ NOT_INLINE float sigmoid_score(float x) {
-  return core_sigmoid(x);
+static __device__ NOT_INLINE float gate_score(phibal_gate gate, float x) {
+  return core_gate_score(gate, x);
 }
 static __device__ __forceinline__ void score_key(int32_t *key, float score, double) {
   *key = core_float_key(score + 0.0f);
@@ -58,12 +58,12 @@ static __device__ __forceinline__ uint32_t row_groups(const row<LANES, COLUMNS> 
                                                       const forward_arguments &a) {
   const int lane = row_lane<LANES>(), experts = a.router.experts, groups = a.router.groups;
   const int each = experts / groups, summed = core_group_summed(&a.router);
-  const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
+  const bool scores = core_gate_has_scores(a.router.gate);
   int64_t key[COLUMNS], rank[COLUMNS];
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane + LANES * c;
-    float score = sigmoid ? sigmoid_score(r->x[c]) : r->x[c];
+    float score = scores ? gate_score(a.router.gate, r->x[c]) : r->x[c];
     score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
     no_key(&rank[c]);
   }
@@ -165,14 +165,14 @@ static __device__ __forceinline__ void row_select(const row<LANES, COLUMNS> *r,
                                                   const forward_arguments &a, int32_t *selected,
                                                   float *chosen, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts;
-  const bool sigmoid = a.router.gate == PHIBAL_GATE_SIGMOID;
+  const bool scores = core_gate_has_scores(a.router.gate);
   K key[COLUMNS];
   uint32_t taken = 0, inside = UINT32_MAX;
   if (SPECIAL && a.router.group_score != PHIBAL_GROUP_NONE) inside = row_groups(r, a);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane + LANES * c;
-    float score = sigmoid ? sigmoid_score(r->x[c]) : r->x[c];
+    float score = scores ? gate_score(a.router.gate, r->x[c]) : r->x[c];
     score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
     if (e >= experts || !(inside >> c & 1)) no_key(&key[c]);
   }
@@ -239,9 +239,9 @@ static __device__ __forceinline__ void row_routes(const row<LANES, COLUMNS> *r,
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ void row_logsumexp_out(const row<LANES, COLUMNS> *r,
                                                          const forward_arguments &a, double total) {
-  if (a.router.gate == PHIBAL_GATE_SIGMOID) {
+  if (core_gate_has_scores(a.router.gate)) {
     double weight[COLUMNS], inverse;
-    total = row_probabilities(r, false, a.of_experts, weight, &inverse);
+    total = row_probabilities(r, PHIBAL_GATE_PROBABILITY, a.of_experts, weight, &inverse);
   }
   double result = row_logsumexp(r, a.of_experts, total);
   if (row_lane<LANES>() == 0 && r->token < a.tokens)
@@ -256,8 +256,7 @@ static __device__ __forceinline__ void forward_row(row<LANES, COLUMNS> *r,
   const int experts = a.router.experts;
   if (row_largest(r, experts, a.failure)) levels->failed = 1;
   double p[COLUMNS], inverse;
-  double total =
-      row_probabilities(r, a.router.gate == PHIBAL_GATE_SIGMOID, a.of_experts, p, &inverse);
+  double total = row_probabilities(r, a.router.gate, a.of_experts, p, &inverse);
   if (a.probabilities && r->token < a.tokens) {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {

@@ -95,22 +95,22 @@ template <int LANES, int COLUMNS> struct row {
   double largest;
 };
 
-/* The weight of a logit beside the largest of its row: unnormalised probability or gate. The
-   sigmoid's is seldom wanted, and would be copied into every column. */
-static __device__ NOT_INLINE double sigmoid_weight(double x, double largest) {
-  return core_sigmoid_weight(x, largest);
+/* The weight of a logit beside the largest of its row: unnormalised probability or gate. A score's
+   is seldom wanted, and would be copied into every column. */
+static __device__ NOT_INLINE double score_weight(phibal_gate gate, double x, double largest) {
+  return core_gate_weight(gate, x, largest);
 }
 
 /* weight[COLUMNS] of the logits of the first n places, 0 beyond them. Which router it is, is asked
    once for all columns, and a place beyond is computed too and then not taken: so that the columns'
    exponentials overlap. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void row_weights(bool sigmoid, int n, const float *x,
+static __device__ __forceinline__ void row_weights(phibal_gate gate, int n, const float *x,
                                                    double largest, double *weight) {
-  if (sigmoid) {
+  if (core_gate_has_scores(gate)) {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
-      double w = sigmoid_weight((double)x[c], largest);
+      double w = score_weight(gate, (double)x[c], largest);
       weight[c] = row_lane<LANES>() + LANES * c < n ? w : 0.0;
     }
   } else {
@@ -192,9 +192,9 @@ static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS> *r, int e
 /* p[COLUMNS] normalised, 0 beyond E and in rows that are not live; the sum of the weights. */
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ double row_probabilities(const row<LANES, COLUMNS> *r,
-                                                           bool sigmoid, tree_of experts, double *p,
-                                                           double *inverse) {
-  row_weights<LANES, COLUMNS>(sigmoid, experts.n, r->x, r->largest, p);
+                                                           phibal_gate gate, tree_of experts,
+                                                           double *p, double *inverse) {
+  row_weights<LANES, COLUMNS>(gate, experts.n, r->x, r->largest, p);
   double total = row_sum<LANES, COLUMNS>(p, experts.width);
   *inverse = r->live ? 1.0 / total : 0.0;
 #pragma unroll
@@ -230,8 +230,8 @@ static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS>
 /* Unscaled gates of the k chosen logits that are shares of their sum, rank s in lane s % LANES,
    column s / LANES. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void row_shares(bool sigmoid, tree_of active, const float *chosen,
-                                                  double *gate) {
+static __device__ __forceinline__ void row_shares(phibal_gate kind, tree_of active,
+                                                  const float *chosen, double *gate) {
   int32_t most = INT32_MIN;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
@@ -239,7 +239,7 @@ static __device__ __forceinline__ void row_shares(bool sigmoid, tree_of active, 
     if (row_lane<LANES>() + LANES * c < active.n && key > most) most = key;
   }
   double largest = (double)core_float_from_key(row_max<LANES>(most));
-  row_weights<LANES, COLUMNS>(sigmoid, active.n, chosen, largest, gate);
+  row_weights<LANES, COLUMNS>(kind, active.n, chosen, largest, gate);
   double inverse = 1.0 / row_sum<LANES, COLUMNS>(gate, active.width);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
@@ -253,13 +253,13 @@ static __device__ __forceinline__ double row_gates(const phibal_router &router, 
                                                    const float *chosen, double largest,
                                                    double inverse, double *gate) {
   const core_gates form = core_gates_of(&router);
-  const bool sigmoid = router.gate == PHIBAL_GATE_SIGMOID;
+  const bool scores = core_gate_has_scores(router.gate);
   if (form == CORE_GATES_SHARES) {
-    row_shares<LANES, COLUMNS>(sigmoid, active, chosen, gate);
+    row_shares<LANES, COLUMNS>(router.gate, active, chosen, gate);
     return 0.0;
   }
-  row_weights<LANES, COLUMNS>(sigmoid, active.n, chosen, sigmoid ? 0.0 : largest, gate);
-  if (!sigmoid) {
+  row_weights<LANES, COLUMNS>(router.gate, active.n, chosen, scores ? 0.0 : largest, gate);
+  if (!scores) {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
   }
@@ -271,8 +271,9 @@ static __device__ __forceinline__ double row_gates(const phibal_router &router, 
 }
 
 /* Whether gates need the probabilities of the row. */
-static __host__ __device__ __forceinline__ bool gates_need_probabilities(const phibal_router &router) {
-  return router.gate != PHIBAL_GATE_SIGMOID && core_gates_of(&router) != CORE_GATES_SHARES;
+static __host__ __device__ __forceinline__ bool
+gates_need_probabilities(const phibal_router &router) {
+  return !core_gate_has_scores(router.gate) && core_gates_of(&router) != CORE_GATES_SHARES;
 }
 
 /* Calls a function template for the smallest row that holds E experts: F<LANES, COLUMNS>. */
@@ -293,7 +294,7 @@ static inline phibal_status cuda_router_check(const char *name, const phibal_rou
   if (!router || router->experts < 1 || router->experts > PHIBAL_MAX_EXPERTS ||
       router->active < 1 || router->active > router->experts || tokens < 0 ||
       !(router->scale - router->scale == 0.0f) || router->gate < PHIBAL_GATE_TOPK_SOFTMAX ||
-      router->gate > PHIBAL_GATE_SIGMOID)
+      router->gate > PHIBAL_GATE_SQRT_SOFTPLUS)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: no such router, or a number of tokens below 0", name);
   const char *fault = core_router_fault(router);

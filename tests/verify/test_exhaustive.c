@@ -5,6 +5,7 @@
 #include "kernels/core/log.h"
 #include "kernels/core/log1p.h"
 #include "kernels/core/sigmoid.h"
+#include "kernels/core/sqrt_softplus.h"
 #include "kernels/core/tanh.h"
 
 /* x where the planted error is, and what it adds to the bits of the result. */
@@ -26,12 +27,14 @@ FAULTY(log)
 FAULTY(log1p)
 FAULTY(tanh)
 FAULTY(sigmoid)
+FAULTY(sqrt_softplus)
 #define core_exp faulty_exp
 #define core_expm1 faulty_expm1
 #define core_log faulty_log
 #define core_log1p faulty_log1p
 #define core_tanh faulty_tanh
 #define core_sigmoid faulty_sigmoid
+#define core_sqrt_softplus faulty_sqrt_softplus
 #include "verify/exhaustive.c"
 #include <criterion/criterion.h>
 
