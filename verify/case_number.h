@@ -8,7 +8,8 @@
    Paired cases, from PAIRED_CASES on, combine features so that each pair of them meets (paired.h).
 
    Field cases, from FIELD_CASES on, are those of bugs that were seen in the field and that no other
-   number reaches surely: some small numbers of each kind.
+   number reaches surely: some small numbers of each kind. An operation's features that came later
+   have cases there too.
 
    Operations that take a potential go through the first nine rows of spec/potentials.def in turn.
    Cases of a later row are numbered from ROW << CASE_ROW_BITS on, so adding a row to the catalogue

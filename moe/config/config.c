@@ -159,9 +159,11 @@ static phibal_status check(const source *from, const run_config *config) {
     return fail_at(from, config_key_find("parallel.experts"), bad,
                    "%d experts cannot be divided evenly over %d ranks", m->experts,
                    config->parallel.experts);
-  if (config->balance.z_coefficient > 0 && m->gate == PHIBAL_GATE_SIGMOID)
+  if (config->balance.z_coefficient > 0 &&
+      (m->gate == PHIBAL_GATE_SIGMOID || m->gate == PHIBAL_GATE_SQRT_SOFTPLUS))
     return fail_at(from, config_key_find("balance.z_coefficient"), PHIBAL_ERROR_UNSUPPORTED,
-                   "the z-loss needs a softmax router, and model.gate is sigmoid");
+                   "the z-loss needs a softmax router, and model.gate is %s",
+                   m->gate == PHIBAL_GATE_SIGMOID ? "sigmoid" : "sqrt_softplus");
   schedule plans;
   phibal_status status = schedule_read(config->training.continued, config->training.steps, &plans);
   if (status)

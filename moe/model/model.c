@@ -109,7 +109,8 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
   if (c->expert_factor && b->method == BALANCE_DENSE)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "model: expert_factor is for experts: not with method dense");
-  if (b->z_coefficient > 0 && c->gate == PHIBAL_GATE_SIGMOID)
+  if (b->z_coefficient > 0 &&
+      (c->gate == PHIBAL_GATE_SIGMOID || c->gate == PHIBAL_GATE_SQRT_SOFTPLUS))
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "model: the z-loss needs a softmax router");
   return model_config_check(c);
 }

@@ -50,7 +50,8 @@ class Router(ctypes.Structure):
     """phibal_router"""
     _fields_ = [("experts", c_int32), ("active", c_int32), ("gate", c_int), ("scale", c_float),
                 ("group_score", c_int), ("groups", c_int32), ("active_groups", c_int32), ("normalisation", c_int),
-                ("epsilon", c_float), ("selection", c_int)]
+                ("epsilon", c_float), ("selection", c_int), ("score", c_int), ("zero_experts", c_int32),
+                ("zero_gates", c_int)]
 
 
 class Loads(ctypes.Structure):

@@ -9,7 +9,9 @@
 #include "kernels/core/expm1.h"
 #include "kernels/core/log.h"
 #include "kernels/core/log1p.h"
+#include "kernels/core/router.h"
 #include "kernels/core/sigmoid.h"
+#include "kernels/core/sqrt_softplus.h"
 #include "kernels/core/tanh.h"
 #include "verify/random.h"
 #include <criterion/criterion.h>
@@ -58,6 +60,43 @@ static int mpfr_sigmoid(mpfr_ptr z, mpfr_srcptr x, mpfr_rnd_t rounding) {
   mpfr_exp(z, z, rounding);
   mpfr_add_ui(z, z, 1, rounding);
   return mpfr_ui_div(z, 1, z, rounding);
+}
+
+static int mpfr_sqrt_softplus(mpfr_ptr z, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  mpfr_exp(z, x, rounding);
+  mpfr_log1p(z, z, rounding);
+  return mpfr_sqrt(z, z, rounding);
+}
+
+/* sigma(x) / (2 softplus(x)) */
+static int mpfr_sqrt_softplus_slope(mpfr_ptr z, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  mpfr_t softplus;
+  mpfr_init2(softplus, mpfr_get_prec(z));
+  mpfr_exp(softplus, x, rounding);
+  mpfr_log1p(softplus, softplus, rounding);
+  mpfr_sigmoid(z, x, rounding);
+  mpfr_div(z, z, softplus, rounding);
+  mpfr_clear(softplus);
+  return mpfr_div_2ui(z, z, 1, rounding);
+}
+
+/* The weight of x beside itself where x < 0: sqrt(softplus(x)) e^(-x/2). */
+static double sqrt_softplus_own_weight(double x) {
+  return core_sqrt_softplus_weight(x, x);
+}
+
+static int mpfr_sqrt_softplus_own_weight(mpfr_ptr z, mpfr_srcptr x, mpfr_rnd_t rounding) {
+  mpfr_t root;
+  mpfr_init2(root, mpfr_get_prec(z));
+  mpfr_set_ui(root, 1, rounding);
+  if (mpfr_sgn(x) < 0) {
+    mpfr_div_2ui(root, x, 1, rounding);
+    mpfr_exp(root, root, rounding);
+  }
+  mpfr_sqrt_softplus(z, x, rounding);
+  const int inexact = mpfr_div(z, z, root, rounding);
+  mpfr_clear(root);
+  return inexact;
 }
 
 typedef enum argument_kind { ANY, POSITIVE, BINARY32_ABOVE_MINUS_ONE } argument_kind;
@@ -130,6 +169,14 @@ Test(core, functions_keep_their_bounds) {
       {"log1p64 small", core_log1p64, 0, 0, mpfr_log1p, -40, 1, BINARY32_ABOVE_MINUS_ONE, 0x1p-52},
       {"tanh64", core_tanh64, 0, 0, mpfr_tanh, -300, 8, POSITIVE, 0x1.9p-51},
       {"sigmoid64", core_sigmoid64, 0, 0, mpfr_sigmoid, -60, 9, ANY, 0x1.2p-51},
+      {"sqrt_softplus64", core_sqrt_softplus64, 0, 0, mpfr_sqrt_softplus, -60, 9, ANY,
+       4.9 * 0x1p-53},
+      {"sqrt_softplus64 far", core_sqrt_softplus64, 0, 0, mpfr_sqrt_softplus, 3, 9, ANY,
+       4.9 * 0x1p-53},
+      {"sqrt_softplus weight", sqrt_softplus_own_weight, 0, 0, mpfr_sqrt_softplus_own_weight, -60,
+       9, ANY, 0x1p-50},
+      {"sqrt_softplus slope", core_sqrt_softplus_slope, 0, 0, mpfr_sqrt_softplus_slope, -60, 9, ANY,
+       0x1p-50},
       {"dd_exp", 0, core_dd_exp, 0, mpfr_exp, -60, 9, ANY, 9 * U2},
       {"dd_expm1", 0, core_dd_expm1, 0, mpfr_expm1, -300, 9, ANY, 25 * U2},
       {"dd_tanh", 0, core_dd_tanh, 0, mpfr_tanh, -300, 8, POSITIVE, 40 * U2},
@@ -140,6 +187,7 @@ Test(core, functions_keep_their_bounds) {
       {"dd_log1p small", 0, 0, core_dd_log1p, mpfr_log1p, -40, 1, BINARY32_ABOVE_MINUS_ONE,
        35 * U2},
       {"dd_sigmoid", 0, 0, core_dd_sigmoid, mpfr_sigmoid, -60, 9, ANY, 24 * U2},
+      {"dd_sqrt_softplus", 0, 0, core_dd_sqrt_softplus, mpfr_sqrt_softplus, -60, 9, ANY, 30 * U2},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     double x = 0, worst = worst_error(&cases[i], &x);
@@ -325,9 +373,13 @@ Test(core, special_values) {
     float (*f)(float);
     float minus_inf, minus_zero, zero, inf;
   } cases[] = {
-      {core_exp, 0, 1, 1, inf},         {core_expm1, -1, -0.0f, 0, inf},
-      {core_log, nan, -inf, -inf, inf}, {core_log1p, nan, -0.0f, 0, inf},
-      {core_tanh, -1, -0.0f, 0, 1},     {core_sigmoid, 0, 0.5f, 0.5f, 1},
+      {core_exp, 0, 1, 1, inf},
+      {core_expm1, -1, -0.0f, 0, inf},
+      {core_log, nan, -inf, -inf, inf},
+      {core_log1p, nan, -0.0f, 0, inf},
+      {core_tanh, -1, -0.0f, 0, 1},
+      {core_sigmoid, 0, 0.5f, 0.5f, 1},
+      {core_sqrt_softplus, 0, 0x1.aa449ap-1f, 0x1.aa449ap-1f, inf},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     cr_expect_eq(core_bits32(cases[i].f(-inf)), core_bits32(cases[i].minus_inf), "%zu", i);

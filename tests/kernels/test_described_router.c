@@ -250,6 +250,15 @@ static const struct {
     {{8, 2, PHIBAL_GATE_SIGMOID, 1, .normalisation = PHIBAL_NORMALISATION_SUM, .epsilon = NAN},
      "finite"},
     {{8, 2, PHIBAL_GATE_SIGMOID, 1, .selection = (phibal_selection)2}, "no such selection"},
+    {{8, 2, (phibal_gate)4, 1}, "no gate kind 4"},
+    {{8, 2, (phibal_gate)-1, 1}, "no gate kind -1"},
+    {{8, 2, PHIBAL_GATE_SIGMOID, 1, .score = (phibal_score)2}, "no such score"},
+    {{8, 2, PHIBAL_GATE_TOPK_SOFTMAX, 1, .score = PHIBAL_SCORE_PROBABILITY}, "by probabilities"},
+    {{8, 2, PHIBAL_GATE_SIGMOID, 1, .zero_experts = 9}, "compute nothing must be 0 to all"},
+    {{8, 2, PHIBAL_GATE_SIGMOID, 1, .zero_experts = -1}, "compute nothing must be 0 to all"},
+    {{8, 2, PHIBAL_GATE_SIGMOID, 1, .zero_gates = (phibal_zero_gates)2}, "no such treatment"},
+    {{8, 2, PHIBAL_GATE_SIGMOID, 1, .zero_experts = 2, .zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT},
+     "leave out"},
     {{8, 2, PHIBAL_GATE_SIGMOID, 1, PHIBAL_GROUP_LARGEST, 2, 1,
       .selection = PHIBAL_SELECTION_GIVEN},
      "groups of experts take no part"},
@@ -267,6 +276,38 @@ Test(described_router, contradictions_are_refused_by_name) {
                                         0, 0, gradient),
                  PHIBAL_ERROR_ARGUMENT, "row %zu", i);
   }
+}
+
+/* DeepSeek-V4's gates by hand: sqrt(log 2) of the logit 0, and far below their ratios are those of
+   e^(x/2): 1 to e^-1. The bias selects by the scores 0.8326 and 1.1455, not by the logits 0 and 1.
+ */
+Test(described_router, gates_of_square_roots_of_softplus) {
+  phibal_router router = {3, 2, PHIBAL_GATE_SQRT_SOFTPLUS, 1};
+  routes out;
+  const float far[] = {-3e38f, -402, -400};
+  cr_assert_eq(route(&router, 1, far, NULL, NULL, &out), PHIBAL_OK);
+  cr_expect(out.experts[0] == 0 && out.experts[1] == 1); /* their binary32 scores are all 0 */
+  cr_expect(out.gates[0] == 0.0f && out.gates[1] == 1.0f);
+  router.selection = PHIBAL_SELECTION_GIVEN;
+  out.experts[0] = 2;
+  cr_assert_eq(route(&router, 1, far, NULL, NULL, &out), PHIBAL_OK);
+  const double larger = 1 / (1 + exp(-1));
+  cr_expect_eq(out.gates[0], (float)larger);
+  cr_expect_eq(out.gates[1], (float)(1 - larger));
+  router.selection = PHIBAL_SELECTION_OF_SCORES;
+  router.normalisation = PHIBAL_NORMALISATION_NONE;
+  const float near[] = {0, 1, -1}, bias[] = {0.3125f, 0, -1};
+  cr_assert_eq(route(&router, 1, near, bias, NULL, &out), PHIBAL_OK);
+  cr_expect(out.experts[0] == 1 && out.experts[1] == 0);
+  cr_expect_eq(out.gates[1], (float)sqrt(log(2)));
+  const float more[] = {0.3135f, 0, -1};
+  cr_assert_eq(route(&router, 1, near, more, NULL, &out), PHIBAL_OK);
+  cr_expect(out.experts[0] == 0 && out.experts[1] == 1);
+  float gradient[3], dg[2] = {1, 1};
+  cr_expect_eq(
+      phibal_router_backward(&router, 1, near, NULL, out.experts, dg, NULL, 0, 0.5, gradient),
+      PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "sqrt(softplus)"), "%s", phibal_status_message());
 }
 
 /* A bias or a logit that is not finite, with groups. */

@@ -24,6 +24,11 @@ static double sigmoid32(float x) { /* (R2): correctly rounded but for the rarest
   return (double)(float)(1 / (1 + exp(-(double)x)));
 }
 
+static double score(phibal_gate gate, float x) {
+  if (gate == PHIBAL_GATE_SQRT_SOFTPLUS) return (double)(float)sqrt(log1p(exp((double)x)));
+  return gate == PHIBAL_GATE_SIGMOID ? sigmoid32(x) : (double)x;
+}
+
 typedef struct batch {
   phibal_router router;
   int32_t tokens;
@@ -49,8 +54,7 @@ static double cutoff(const batch *b, int32_t t, bool biased) {
   double z[PHIBAL_MAX_EXPERTS];
   for (int32_t e = 0; e < experts; e++) {
     const float x = b->logits[t * experts + e];
-    z[e] = (b->router.gate == PHIBAL_GATE_SIGMOID ? sigmoid32(x) : (double)x) +
-           (biased ? (double)b->bias[e] : 0);
+    z[e] = score(b->router.gate, x) + (biased ? (double)b->bias[e] : 0);
   }
   for (int32_t e = 0; e < experts; e++) {
     int32_t above = 0, reach = 0;
@@ -71,7 +75,7 @@ Test(quantile, required_by_definition_in_pieces) {
     int32_t experts, active, tokens;
   } shapes[] = {{2, 1, 70}, {3, 2, 31}, {8, 2, 200}, {64, 8, 60}, {65, 64, 20}, {1024, 8, 3}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-    for (int variant = 0; variant < 12; variant++) {
+    for (int variant = 0; variant < 16; variant++) {
       const bool biased = variant & 1, masked = variant & 2;
       make(&b, shapes[i].experts, shapes[i].active, (phibal_gate)(variant / 4), shapes[i].tokens);
       const int32_t experts = b.router.experts;
@@ -84,7 +88,7 @@ Test(quantile, required_by_definition_in_pieces) {
         const double a = cutoff(&b, t, biased);
         for (int32_t e = 0; e < experts; e++) {
           const float x = b.logits[t * experts + e], got = all[e * stride + t];
-          const double s = b.router.gate == PHIBAL_GATE_SIGMOID ? sigmoid32(x) : (double)x;
+          const double s = score(b.router.gate, x);
           const float want = masked && !b.mask[t] ? INFINITY : (float)(a - s);
           cr_assert_eq(got, want, "E = %d, token %d, expert %d: %.9g, not %.9g", experts, t, e,
                        (double)got, (double)want);

@@ -63,15 +63,18 @@ Test(exhaustive, one_wrong_result_is_found) {
     const char *core;
     uint32_t at;
   } places[] = {
-      {"exp", 0x3f800000},     {"exp", 0x3f801fff},     {"exp", 0x42b17218},
-      {"exp", 0x7f000000},     {"exp", 0x7f800000},     {"exp", 0x7fffffff},
-      {"exp", 0xc2cff1b5},     {"exp", 0x00000000},     {"expm1", 0x80000000},
-      {"expm1", 0x00400000},   {"expm1", 0xff7fffff},   {"expm1", 0x00001234},
-      {"log", 0x3f800000},     {"log", 0x3f7fffff},     {"log", 0x00000001},
-      {"log", 0x80000001},     {"log", 0x7f7fffff},     {"log1p", 0xbf800000},
-      {"log1p", 0xbf7fffff},   {"log1p", 0xbf800001},   {"log1p", 0x7f7fffff},
-      {"tanh", 0x41102cb3},    {"tanh", 0x41102cb4},    {"tanh", 0xffffffff},
-      {"sigmoid", 0xc2cff1b5}, {"sigmoid", 0x418aa123}, {"sigmoid", 0x00000003},
+      {"exp", 0x3f800000},           {"exp", 0x3f801fff},           {"exp", 0x42b17218},
+      {"exp", 0x7f000000},           {"exp", 0x7f800000},           {"exp", 0x7fffffff},
+      {"exp", 0xc2cff1b5},           {"exp", 0x00000000},           {"expm1", 0x80000000},
+      {"expm1", 0x00400000},         {"expm1", 0xff7fffff},         {"expm1", 0x00001234},
+      {"log", 0x3f800000},           {"log", 0x3f7fffff},           {"log", 0x00000001},
+      {"log", 0x80000001},           {"log", 0x7f7fffff},           {"log1p", 0xbf800000},
+      {"log1p", 0xbf7fffff},         {"log1p", 0xbf800001},         {"log1p", 0x7f7fffff},
+      {"tanh", 0x41102cb3},          {"tanh", 0x41102cb4},          {"tanh", 0xffffffff},
+      {"sigmoid", 0xc2cff1b5},       {"sigmoid", 0x418aa123},       {"sigmoid", 0x00000003},
+      {"sqrt-softplus", 0x00000003}, {"sqrt-softplus", 0x3f801234}, {"sqrt-softplus", 0x7f7fffff},
+      {"sqrt-softplus", 0x7f800000}, {"sqrt-softplus", 0xff800000}, {"sqrt-softplus", 0xc34fd000},
+      {"sqrt-softplus", 0xc2f00001}, {"sqrt-softplus", 0x80000001}, {"sqrt-softplus", 0xff7fffff},
   };
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     uint32_t place = places[i].at / BLOCK;
@@ -130,6 +133,7 @@ Test(exhaustive, hardest, .timeout = 280) {
 #define CORE_LOG(bits)
 #define CORE_LOG1P(bits)
 #define CORE_TANH(bits)
+#define CORE_SQRT_SOFTPLUS(bits)
 #include "verify/hard_inputs.def"
   };
   enum { COUNT = sizeof table / sizeof *table };

@@ -30,7 +30,19 @@ static void check_core(vector_case *c) {
       arb_log1p(y, y, ARB_BITS);
     else if (!strcmp(f, "tanh"))
       arb_tanh(y, y, ARB_BITS);
-    else { /* 1 / (1 + e^-x) */
+    else if (!strcmp(f, "sqrt-softplus")) { /* sqrt(max(x, 0) + log(1 + e^-|x|)) */
+      arb_set_d(y, -fabs(at));
+      arb_exp(y, y, ARB_BITS);
+      arb_log1p(y, y, ARB_BITS);
+      if (at > 0) {
+        arb_t top;
+        arb_init(top);
+        arb_set_d(top, at);
+        arb_add(y, y, top, ARB_BITS);
+        arb_clear(top);
+      }
+      arb_sqrt(y, y, ARB_BITS);
+    } else { /* 1 / (1 + e^-x) */
       arb_neg(y, y);
       arb_exp(y, y, ARB_BITS);
       arb_add_ui(y, y, 1, ARB_BITS);
@@ -51,6 +63,7 @@ static const struct {
     {"log1p", check_core},
     {"tanh", check_core},
     {"sigmoid", check_core},
+    {"sqrt-softplus", check_core},
     {"router-forward", check_router_forward},
     {"router-backward", check_router_backward},
     {"loads", check_loads_alone},

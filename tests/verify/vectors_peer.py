@@ -102,6 +102,15 @@ def sigmoid(x):
     return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
 
 
+def softplus(x):
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+def log_softplus(x):
+    """log(log(1 + e^x)), x itself but for e^x where that is small."""
+    return x - math.exp(x) / 2 if x < -20 else math.log(softplus(x))
+
+
 def log_sigmoid(x):
     return -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
 
@@ -236,6 +245,17 @@ def described_router(case, fault):
             y, slope = [sigmoid(v) for v in x], [sigmoid(-v) for v in x]  # 1 - sigma
             logs = [log_sigmoid(v) for v in x]
             score = [f32(v) for v in y]
+        elif gate == "sqrt-softplus":
+            logs = [log_softplus(v) / 2 for v in x]
+            slope = [sigmoid(v) / softplus(v) / 2 if v > -20 else sigmoid(-v) / (2 - math.exp(v)) for v in x]
+            if fault == "softplus without the root":
+                logs, slope = [2 * v for v in logs], [2 * v for v in slope]
+            if fault == "sigmoid for sqrt(softplus)":
+                logs, slope = [log_sigmoid(v) for v in x], [sigmoid(-v) for v in x]
+            if fault == "no slope of sqrt(softplus)":
+                slope = [1.0] * width
+            y = [math.exp(v) for v in logs]
+            score = [f32(v) for v in y]
         else:
             y, score, logs = softmax(x), list(x), list(x)
             slope = [1.0] * width
@@ -268,7 +288,7 @@ def described_router(case, fault):
             mean = math.fsum(a * b for a, b in zip(g, dg))
             for e, share, v in zip(chosen, g, dg):
                 d[e] = scale * share * (v - mean) * slope[e]
-        elif gate == "sigmoid":
+        elif gate in ("sigmoid", "sqrt-softplus"):
             for e, v in zip(chosen, through):
                 d[e] = float(v * Fraction(y[e])) * slope[e]
         else:  # dp_e / dx_j = p_j ([j = e] - p_e)
@@ -278,7 +298,7 @@ def described_router(case, fault):
                 d[e] += Fraction(y[e]) * Fraction(v)
             d = [float(v) for v in d]
         prob = y
-        if gate == "sigmoid":
+        if gate in ("sigmoid", "sqrt-softplus"):
             part = [math.exp(v - max(logs)) for v in logs]
             prob = [v / math.fsum(part) for v in part]
         common = math.fsum(v * q for v, q in zip(prob, price)) if price else 0.0
@@ -1383,6 +1403,9 @@ FAULTS = [
     ("no epsilon", "described-router", "gate-epsilon"),
     ("sigmoids divided", "described-router", "gates-as-they-are"),
     ("given routes in order", "described-router", "given-selection"),
+    ("sigmoid for sqrt(softplus)", "described-router", "sqrt-softplus"),
+    ("softplus without the root", "described-router", "sqrt-softplus"),
+    ("no slope of sqrt(softplus)", "described-router", "sqrt-softplus"),
     ("transposed weights", "expert-ffn", "square"),
     ("transposed fused weights", "expert-ffn", "half-square"),
     ("last expert frozen", "expert-ffn", "frozen-experts"),

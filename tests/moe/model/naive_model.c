@@ -189,6 +189,7 @@ static void keep_groups(naive_model *n, double *score) {
                     : c->group_score == PHIBAL_GROUP_TWO_LARGEST ? 2
                     : c->group_score == PHIBAL_GROUP_LARGEST     ? 1
                     : c->gate == PHIBAL_GATE_SIGMOID             ? 2
+                    : c->gate == PHIBAL_GATE_SQRT_SOFTPLUS       ? 2
                                                                  : 1;
   memcpy(raw, score, sizeof raw);
   for (int g = 0; g < groups; g++) {
@@ -215,9 +216,12 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
                   int *selected, double *gate) {
   const model_config *c = &n->config;
   double score[NAIVE_EXPERTS], sum = 0, chosen = 0;
-  bool squash = c->gate == PHIBAL_GATE_SIGMOID;
+  const bool root = c->gate == PHIBAL_GATE_SQRT_SOFTPLUS;
+  bool squash = c->gate == PHIBAL_GATE_SIGMOID || root;
   for (int e = 0; e < c->experts; e++) {
-    double weight = squash ? sigmoid(logits[e]) : exp(logits[e]);
+    double weight = root     ? sqrt(log1p(exp(logits[e])))
+                    : squash ? sigmoid(logits[e])
+                             : exp(logits[e]);
     sum += probability[e] = weight;
     score[e] = squash ? weight : logits[e];
     score[e] += n->bias[layer][e];

@@ -381,6 +381,14 @@ Test(model_gradient, described_routers) {
   c.active = 4;
   c.group_score = PHIBAL_GROUP_SHARE;
   check_variant(&(variant){"sigmoids as they are, groups by their share", c, b, 1, 5});
+  c.gate = PHIBAL_GATE_SQRT_SOFTPLUS;
+  check_variant(
+      &(variant){"square roots of softplus as they are, groups by their share", c, b, 1, 5});
+  c.gate_normalisation = PHIBAL_NORMALISATION_SUM;
+  c.gate_epsilon = 0.25f;
+  c.group_score = 0;
+  c.active = 2;
+  check_variant(&(variant){"and over a sum with epsilon, groups of two scores", c, b, 1, 5});
 }
 
 Test(model_gradient, every_potential) {
@@ -403,6 +411,13 @@ Test(model_gradient, gates_and_numbers_of_experts) {
   check_variant(&(variant){"sigmoid gates", c, plain, 1, 5});
   plain.method = BALANCE_LOSS_FREE;
   check_variant(&(variant){"sigmoid gates, loss-free", c, plain, 1, 5});
+  c.gate = PHIBAL_GATE_SQRT_SOFTPLUS;
+  check_variant(&(variant){"gates of sqrt(softplus), loss-free", c, plain, 2, 5});
+  plain.method = phi.method;
+  check_variant(&(variant){"gates of sqrt(softplus)", c, plain, 1, 5});
+  c.recompute = RECOMPUTE_LAYERS;
+  check_variant(&(variant){"and layers recomputed", c, plain, 1, 5});
+  c.recompute = small.recompute;
   c = small;
   c.active = 1;
   check_variant(&(variant){"k = 1", c, phi, 1, 5});
