@@ -57,7 +57,7 @@ enum {
       FIELD_KINDS,
   FIELD_ROUNDS = 3,
   ROUTE_FIELD_CASES = FIELD_KINDS * FIELD_ROUNDS,
-  DESCRIBED_FIELD_CASES = 49 /* those of operation_described_router.c */
+  DESCRIBED_FIELD_CASES = 3 * 49 /* those of operation_described_router.c */
 };
 
 /* -1 if it is none. */

@@ -159,6 +159,15 @@ int plugin_described_router(phibal_plugin_case *c) {
   g.router.active_groups = (int32_t)phibal_plugin_integer(c, "active-groups");
   g.router.normalisation = (phibal_normalisation)named(c, "normalisation", normalisations);
   g.router.epsilon = (float)phibal_plugin_real(c, "epsilon");
+  if (*phibal_plugin_text(c, "score")) {
+    g.router.score = strcmp(phibal_plugin_text(c, "score"), "probability") == 0
+                         ? PHIBAL_SCORE_PROBABILITY
+                         : PHIBAL_SCORE_OF_GATE;
+    g.router.zero_experts = (int32_t)phibal_plugin_integer(c, "zero-experts");
+    g.router.zero_gates = strcmp(phibal_plugin_text(c, "zero-gates"), "left-out") == 0
+                              ? PHIBAL_ZERO_GATES_LEFT_OUT
+                              : PHIBAL_ZERO_GATES_COUNTED;
+  }
   int32_t *experts = (int32_t *)case_out(c, "experts");
   const void *given = case_in(c, "given");
   if (given) {

@@ -2,7 +2,12 @@
    (R5n) or over a sum with epsilon (R5e), and selections that are given.
 
    Its field cases are those of routers that came later, in blocks of 49 in which features meet as
-   in the paired cases: gates of square roots of softplus (R5s). */
+   in the paired cases: gates of square roots of softplus (R5s), selection by probabilities (R2p),
+   and experts that compute nothing (R5z), with both.
+
+   An implementation compares its own probabilities (R2p), which are within 0.501 ULP. So a token in
+   which one lies so near to the middle of two binary32 numbers that this leaves a choice is drawn
+   again: all that keep the promise compare the same numbers. */
 #include "bounds.h"
 #include "cases.h"
 #include "judgement.h"
@@ -11,6 +16,7 @@
 #include "vectors.h"
 #include <math.h>
 #include <phibal/reference_router.h>
+#include <phibal/rounding.h>
 #include <phibal/router.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +36,13 @@ enum { BIAS_NONE, BIAS_SOME, BIAS_TIES, BIAS_BELOW, BIAS_ABOVE, BIASES };
 static const int values[PAIRED_COLUMNS] = {7, 7, 3, BIASES, LOGIT_KINDS, 4, 7, 3};
 
 /* The block of a field case; NO_BLOCK of others. */
-typedef enum field_block { NO_BLOCK = -1, BLOCK_SQRT_SOFTPLUS, BLOCKS } field_block;
+typedef enum field_block {
+  NO_BLOCK = -1,
+  BLOCK_SQRT_SOFTPLUS,
+  BLOCK_PROBABILITY,
+  BLOCK_ZERO_EXPERTS,
+  BLOCKS
+} field_block;
 
 _Static_assert(DESCRIBED_FIELD_CASES == BLOCKS * PAIRED_ROWS, "each block is run once");
 
@@ -64,6 +76,8 @@ static void choose(uint64_t number, random_stream *r, int level[PAIRED_COLUMNS])
 static const char *const group_score_names[] = {"none", "largest", "two-largest", "share"};
 static const char *const normalisation_names[] = {"of-gate", "none", "sum"};
 static const char *const selection_names[] = {"of-scores", "given"};
+static const char *const score_names[] = {"of-gate", "probability"};
+static const char *const zero_gates_names[] = {"counted", "left-out"};
 
 static float draw_logit(const operation_case *c, random_stream *r, float base) {
   static const float few[] = {-1.5f, -0.0f, 0.0f, 0.0f, 2.0f};
@@ -119,7 +133,38 @@ static const gates_kind block_gates[BLOCKS][7] = {
      {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_OF_GATE, false},
      {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_NONE, false},
      {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_SUM, true},
-     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_SUM, false}}};
+     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_SUM, false}},
+    {{PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, true},
+     {PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, false},
+     {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, true}},
+    {{PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_SIGMOID, PHIBAL_NORMALISATION_NONE, false},
+     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_OF_GATE, false},
+     {PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_NORMALISATION_SUM, true},
+     {PHIBAL_GATE_PROBABILITY, PHIBAL_NORMALISATION_SUM, true}}};
+
+static bool is_softmax(phibal_gate gate) {
+  return gate == PHIBAL_GATE_TOPK_SOFTMAX || gate == PHIBAL_GATE_PROBABILITY;
+}
+
+/* What the later blocks add to a router. */
+static void draw_later_members(field_block block, random_stream *r, phibal_router *router) {
+  const int32_t E = router->experts, zero[] = {1, E / 4, E / 2, E - 1, E};
+  if (block == BLOCK_PROBABILITY) router->selection = PHIBAL_SELECTION_OF_SCORES;
+  if (block == BLOCK_PROBABILITY) router->score = PHIBAL_SCORE_PROBABILITY;
+  if (block != BLOCK_ZERO_EXPERTS) return;
+  const bool by_probability = random_integer(r, 0, 1);
+  if (by_probability && is_softmax(router->gate) && router->selection == PHIBAL_SELECTION_OF_SCORES)
+    router->score = PHIBAL_SCORE_PROBABILITY;
+  router->zero_experts = zero[random_integer(r, 0, 4)];
+  if (random_integer(r, 0, 3)) router->zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT;
+}
 
 /* The router of a case. Where a level is no router, the nearest one that is. */
 static phibal_router draw_router(field_block block, const int *level, random_stream *r) {
@@ -139,6 +184,7 @@ static phibal_router draw_router(field_block block, const int *level, random_str
   router.groups = groups == 5 && random_integer(r, 0, 1) ? E : of[groups][0];
   router.active_groups = router.groups == E && E > 4 ? E / 2 : of[groups][1];
   if (groups == 6) router.selection = PHIBAL_SELECTION_GIVEN;
+  draw_later_members(block, r, &router);
   const int32_t room = router.groups ? router.active_groups * (E / router.groups) : E;
   const int32_t active[] = {1, room < 2 ? room : 2, room < 7 ? room : 7, room < 24 ? room : 24};
   router.active = active[level[OF_ACTIVE]];
@@ -152,7 +198,8 @@ static phibal_router draw_router(field_block block, const int *level, random_str
       router.group_score == PHIBAL_GROUP_SHARE ? router.active / router.active_groups : 2;
   if (router.group_score != PHIBAL_GROUP_LARGEST &&
       (summed < 1 || summed > E / router.groups ||
-       (summed > 1 && router.gate == PHIBAL_GATE_PROBABILITY)))
+       (summed > 1 && router.gate == PHIBAL_GATE_PROBABILITY &&
+        router.score == PHIBAL_SCORE_OF_GATE)))
     router.group_score = PHIBAL_GROUP_LARGEST;
   return router;
 }
@@ -173,6 +220,13 @@ static void add_flags(operation_case *c, const phibal_router *router, int bias, 
   if (router->epsilon > 0 && router->active > 1) case_flag(c, FLAG_GATE_EPSILON);
   if (router->normalisation == PHIBAL_NORMALISATION_NONE) case_flag(c, FLAG_GATES_AS_THEY_ARE);
   if (router->selection == PHIBAL_SELECTION_GIVEN) case_flag(c, FLAG_GIVEN_SELECTION);
+  if (router->score == PHIBAL_SCORE_PROBABILITY) case_flag(c, FLAG_PROBABILITY_SCORES);
+  if (router->score == PHIBAL_SCORE_OF_GATE && is_softmax(router->gate) && bias)
+    case_flag(c, FLAG_LOGIT_SCORES);
+  if (router->zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
+    case_flag(c, FLAG_ZERO_GATES);
+  else if (router->zero_experts > 0)
+    case_flag(c, FLAG_ZERO_GATES_COUNTED);
 }
 
 /* Any k different experts of each token, in any order; -1 of padding. */
@@ -189,6 +243,52 @@ static void draw_experts(const phibal_router *router, int64_t T, const uint8_t *
       experts[t * k + s] = mask && !mask[t] ? -1 : swap;
     }
   }
+}
+
+/* Whether every binary32 number within 0.501 ULP of a probability is the nearest one, for all of a
+   token's: 0.00102 ULP to either side round to the same. */
+static phibal_status scores_are_certain(phibal_reference_token *token, const float *logits,
+                                        bool *certain) {
+  const phibal_router plain = {token->experts, token->active, PHIBAL_GATE_PROBABILITY, 1};
+  phibal_status status = phibal_reference_token_forward(token, &plain, logits, NULL);
+  *certain = true;
+  for (int32_t e = 0; status == PHIBAL_OK && e < token->experts; e++) {
+    double p = 0;
+    int exponent;
+    *certain = *certain && phibal_round_enclosure(&token->probability[e], PHIBAL_FORMAT_BINARY64,
+                                                  PHIBAL_ROUND_NEAREST, &p);
+    frexp(p * (1 + 0x1p-30), &exponent);
+    const double ulp = p > 0x1p-126 ? ldexp(1, exponent - 24) : 0x1p-149;
+    *certain = *certain && (float)(p - 0.00102 * ulp) == (float)(p + 0.00102 * ulp);
+  }
+  return status;
+}
+
+static void draw_token(const operation_case *c, random_stream *r, int64_t E, float *logits) {
+  const float base = (float)(3 * random_normal(r));
+  for (int64_t e = 0; e < E; e++) logits[e] = draw_logit(c, r, base);
+}
+
+/* As drawn the first time, or, where probabilities are compared that are not certain, again. */
+static phibal_status draw_logits(const operation_case *c, const phibal_router *router, int64_t T,
+                                 random_stream *r, float *logits) {
+  const int64_t E = router->experts;
+  phibal_reference_token token;
+  if (router->score == PHIBAL_SCORE_OF_GATE) {
+    for (int64_t t = 0; t < T; t++) draw_token(c, r, E, logits + t * E);
+    return PHIBAL_OK;
+  }
+  phibal_status status = phibal_reference_token_init(&token, router->experts, 1, PRECISION);
+  if (status != PHIBAL_OK) return status;
+  for (int64_t t = 0; status == PHIBAL_OK && t < T; t++) {
+    bool certain = false;
+    while (status == PHIBAL_OK && !certain) {
+      draw_token(c, r, E, logits + t * E);
+      status = scores_are_certain(&token, logits + t * E, &certain);
+    }
+  }
+  phibal_reference_token_clear(&token);
+  return status;
 }
 
 phibal_status operation_described_router_make(operation_case *c) {
@@ -210,9 +310,13 @@ phibal_status operation_described_router_make(operation_case *c) {
   case_text(c, "normalisation", normalisation_names[router.normalisation]);
   case_real(c, "epsilon", (double)router.epsilon);
   case_text(c, "selection", selection_names[router.selection]);
+  if (router.score != PHIBAL_SCORE_OF_GATE || router.zero_experts > 0) {
+    case_text(c, "score", score_names[router.score]);
+    case_integer(c, "zero-experts", router.zero_experts);
+    case_text(c, "zero-gates", zero_gates_names[router.zero_gates]);
+  }
   case_real(c, "price-scale", random_uniform(&r, 0.001, 2) / (double)(T + 1));
-  const bool z = router.gate != PHIBAL_GATE_SIGMOID && router.gate != PHIBAL_GATE_SQRT_SOFTPLUS &&
-                 random_integer(&r, 0, 1);
+  const bool z = is_softmax(router.gate) && random_integer(&r, 0, 1);
   case_real(c, "z-scale", z ? random_uniform(&r, 0, 0.1) : 0);
   const bool priced = random_integer(&r, 0, 1);
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, E);
@@ -222,11 +326,11 @@ phibal_status operation_described_router_make(operation_case *c) {
   float *gradient = case_add_input(c, "gate-gradient", TENSOR_F32, 2, T, k);
   float *price = priced ? case_add_input(c, "price", TENSOR_F32, 1, E) : NULL;
   if (case_status(c) != PHIBAL_OK) return case_status(c);
-  for (int64_t t = 0; t < T; t++) {
-    const float base = (float)(3 * random_normal(&r));
-    for (int64_t e = 0; e < E; e++) logits[t * E + e] = draw_logit(c, &r, base);
-  }
+  const phibal_status drawn = draw_logits(c, &router, T, &r, logits);
+  if (drawn != PHIBAL_OK) return drawn;
   for (int64_t e = 0; bias && e < E; e++) bias[e] = draw_bias(bias_kind, &r);
+  if (router.score == PHIBAL_SCORE_PROBABILITY) /* of the size of what it is added to */
+    for (int64_t e = 0; bias && e < E; e++) bias[e] /= 16;
   for (int64_t t = 0; mask && t < T; t++) {
     mask[t] = t == 0 || random_integer(&r, 0, 2) > 0;
     if (!mask[t] && mask_kind == 1) logits[t * E] = t % 2 ? NAN : INFINITY;
@@ -243,6 +347,7 @@ phibal_status operation_described_router_make(operation_case *c) {
 }
 
 static phibal_router router_of(const operation_case *c) {
+  const bool later = case_get_text(c, "score") != NULL;
   return (phibal_router){
       .experts = (int32_t)case_input(c, "logits")->shape[1],
       .active = (int32_t)case_get_integer(c, "k"),
@@ -254,7 +359,12 @@ static phibal_router router_of(const operation_case *c) {
       .normalisation =
           (phibal_normalisation)case_get_choice(c, "normalisation", normalisation_names, 3),
       .epsilon = (float)case_get_real(c, "epsilon"),
-      .selection = (phibal_selection)case_get_choice(c, "selection", selection_names, 2)};
+      .selection = (phibal_selection)case_get_choice(c, "selection", selection_names, 2),
+      .score =
+          later ? (phibal_score)case_get_choice(c, "score", score_names, 2) : PHIBAL_SCORE_OF_GATE,
+      .zero_experts = later ? (int32_t)case_get_integer(c, "zero-experts") : 0,
+      .zero_gates = later ? (phibal_zero_gates)case_get_choice(c, "zero-gates", zero_gates_names, 2)
+                          : PHIBAL_ZERO_GATES_COUNTED};
 }
 
 /* In two calls, as micro-batches are; the loads are of both. */

@@ -3,8 +3,7 @@
 #ifndef PHIBAL_CORE_ROUTER_FORM_H
 #define PHIBAL_CORE_ROUTER_FORM_H
 
-#include "core.h"
-#include <phibal/router.h>
+#include "router.h"
 
 /* How many of a group's scores are added (R2g). */
 CORE_FUNCTION int32_t core_group_summed(const phibal_router *router) {
@@ -29,6 +28,12 @@ CORE_FUNCTION core_gates core_gates_of(const phibal_router *router) {
              : CORE_GATES_SHARES;
 }
 
+/* (R5z) Whether an expert's gate is 0, and left out of what others are divided by. */
+CORE_FUNCTION int core_gate_left_out(const phibal_router *router, int32_t expert) {
+  return router->zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT &&
+         expert >= router->experts - router->zero_experts;
+}
+
 /* Why there is no such router as its members beyond the first four say, of a router whose first
    four are in order; null if there is. */
 static inline const char *core_router_fault(const phibal_router *router) {
@@ -39,15 +44,17 @@ static inline const char *core_router_fault(const phibal_router *router) {
     return "there is no such selection";
   if (router->score != PHIBAL_SCORE_OF_GATE && router->score != PHIBAL_SCORE_PROBABILITY)
     return "there is no such score";
-  if (router->score == PHIBAL_SCORE_PROBABILITY)
-    return "selection by probabilities is not supported";
+  if (router->score == PHIBAL_SCORE_PROBABILITY && core_gate_has_scores(router->gate))
+    return "selection by probabilities is that of softmax routers, and the gates are scores";
+  if (router->score == PHIBAL_SCORE_PROBABILITY && router->selection == PHIBAL_SELECTION_GIVEN)
+    return "probabilities to select by take no part where the selection is given";
   if (router->zero_gates != PHIBAL_ZERO_GATES_COUNTED &&
       router->zero_gates != PHIBAL_ZERO_GATES_LEFT_OUT)
     return "there is no such treatment of the gates of experts that compute nothing";
   if (router->zero_experts < 0 || router->zero_experts > E)
     return "the experts that compute nothing must be 0 to all";
-  if (router->zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
-    return "gates that leave out experts that compute nothing are not supported";
+  if (router->zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT && router->zero_experts == 0)
+    return "gates that leave out experts that compute nothing, and there are none";
   if (router->group_score < PHIBAL_GROUP_NONE || router->group_score > PHIBAL_GROUP_SHARE)
     return "there is no such score of a group";
   if (router->group_score == PHIBAL_GROUP_NONE) {
@@ -62,7 +69,8 @@ static inline const char *core_router_fault(const phibal_router *router) {
       return "groups ranked by k/g scores, and there are more active groups than active experts";
     if (core_group_summed(router) > E / G)
       return "groups ranked by their two largest scores, and they have one expert";
-    if (router->gate == PHIBAL_GATE_PROBABILITY && core_group_summed(router) > 1)
+    if (router->gate == PHIBAL_GATE_PROBABILITY && router->score == PHIBAL_SCORE_OF_GATE &&
+        core_group_summed(router) > 1)
       return "sums of a group's probabilities are not supported: its gates are probabilities, and "
              "experts are selected by logits";
   }

@@ -57,6 +57,9 @@ phibal_status phibal_quantile_required(const phibal_router *router, int64_t toke
                              "%s: what a bias would need to select an expert is not known in "
                              "groups, nor where the selection is given",
                              function);
+  if (router->score != PHIBAL_SCORE_OF_GATE)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "%s: quantiles of probabilities are not supported", function);
   if (router->active == router->experts)
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                              "%s: all %d experts are active, so that there is no cut-off", function,

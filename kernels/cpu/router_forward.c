@@ -29,6 +29,13 @@ typedef struct forward_work {
   int64_t counted;
 } forward_work;
 
+/* What the selection compares (R2), (R2p), of a logit x and its probability p: of the latter the
+   binary32 number that is returned. */
+static inline double tile_score(const phibal_router *router, float x, double p, double bias) {
+  if (router->score == PHIBAL_SCORE_PROBABILITY) return (double)(float)p + bias;
+  return select_score(router->gate, x, bias);
+}
+
 /* For tokens of which a key did not hold all of a score, and for groups. */
 static __attribute__((noinline)) void tile_select_by_scores(const phibal_router *router, int lanes,
                                                             const float *x, forward_work *work) {
@@ -37,7 +44,7 @@ static __attribute__((noinline)) void tile_select_by_scores(const phibal_router 
   int32_t selected[PHIBAL_MAX_EXPERTS];
   for (int l = 0; l < lanes; l++) {
     for (int32_t e = 0; e < experts; e++)
-      score[e] = select_score(router->gate, x[e * lanes + l], work->bias[e]);
+      score[e] = tile_score(router, x[e * lanes + l], work->tile.p[e * lanes + l], work->bias[e]);
     if (router->group_score != PHIBAL_GROUP_NONE) select_groups(router, score);
     select_by_scores(experts, active, score, selected);
     for (int32_t s = 0; s < active; s++) work->selected[s * lanes + l] = selected[s];
@@ -85,6 +92,12 @@ ROUTER_INLINE void tile_select(const phibal_router *router, int lanes, const flo
       for (int l = 0; l < lanes; l++)
         work->key[e * lanes + l] =
             select_key(select_score(router->gate, x[e * lanes + l], work->bias[e]), e, &lost[l]);
+  } else if (router->score == PHIBAL_SCORE_PROBABILITY) {
+    for (int32_t e = 0; e < experts; e++)
+#pragma omp simd
+      for (int l = 0; l < lanes; l++)
+        work->key[e * lanes + l] =
+            select_key((double)(float)work->tile.p[e * lanes + l] + work->bias[e], e, &lost[l]);
   } else {
     for (int32_t e = 0; e < experts; e++)
 #pragma omp simd

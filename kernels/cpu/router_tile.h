@@ -265,7 +265,8 @@ ROUTER_INLINE void tile_logsumexp(const router_tile *tile, int32_t experts, int 
 }
 
 /* The unscaled gates of `active` chosen logits a lane, in CORE_GATES_SHARES: (R3), (R5), and (R5e)
-   for epsilon = 0; overwrites scratch. */
+   for epsilon = 0; overwrites scratch. A logit of -infinity has the weight 0; where all are, so are
+   the gates. */
 ROUTER_INLINE void tile_shares(phibal_gate gate, int32_t active, int lanes, const float *chosen,
                                double *scratch, double *g) {
   double largest[ROUTER_LANES], total[ROUTER_LANES];
@@ -277,20 +278,22 @@ ROUTER_INLINE void tile_shares(phibal_gate gate, int32_t active, int lanes, cons
       largest[l] = v > largest[l] ? v : largest[l];
     }
   }
+  for (int l = 0; l < lanes; l++) largest[l] = largest[l] >= -0x1p128 ? largest[l] : 0.0;
   tile_weights(gate, active, lanes, chosen, largest, g);
   tile_sum(active, lanes, g, scratch, total);
-  for (int l = 0; l < lanes; l++) total[l] = 1.0 / total[l];
+  for (int l = 0; l < lanes; l++) total[l] = total[l] > 0.0 ? 1.0 / total[l] : 0.0;
   for (int32_t s = 0; s < active; s++)
 #pragma omp simd
     for (int l = 0; l < lanes; l++) g[s * lanes + l] *= total[l];
 }
 
-/* The unscaled gates (R3) to (R5e) of a selection [k][lanes], and its logits, which are left out
-   where no one asks for them: of softmax gates that are probabilities. A score within 2^-45 is
-   divided by a sum of at most 1024 of them plus epsilon, all positive, whose relative error is no
-   more than 2^-44: before its rounding to binary32 a gate of any form is within 2^-43. Where an
-   epsilon of 2^-149 or more is added, scores that vanish in binary64 are below half of 2^-149 of
-   the result. `rest` (or null): epsilon over the sum with epsilon, 1 less the sum of the gates. */
+/* The unscaled gates (R3) to (R5z) of a selection [k][lanes], and its logits, which are left out
+   where no one asks for them: of softmax gates that are probabilities. Experts that (R5z) leaves
+   out have the gate 0, and -infinity for their logit. A score within 2^-45 is divided by a sum of
+   at most 1024 of them plus epsilon, all positive, whose relative error is no more than 2^-44:
+   before its rounding to binary32 a gate of any form is within 2^-43. Where an epsilon of 2^-149 or
+   more is added, scores that vanish in binary64 are below half of 2^-149 of the result. `rest` (or
+   null): epsilon over the sum with epsilon, 1 less the sum of the gates. */
 ROUTER_INLINE void tile_gates(const phibal_router *router, int lanes, const float *x,
                               const int32_t *selected, router_tile *tile, float *chosen, double *g,
                               double *rest) {
@@ -300,7 +303,9 @@ ROUTER_INLINE void tile_gates(const phibal_router *router, int lanes, const floa
   if (scores || form == CORE_GATES_SHARES)
     for (int32_t s = 0; s < active; s++)
       for (int l = 0; l < lanes; l++)
-        chosen[s * lanes + l] = x[selected[s * lanes + l] * lanes + l];
+        chosen[s * lanes + l] = core_gate_left_out(router, selected[s * lanes + l])
+                                    ? -__builtin_inff()
+                                    : x[selected[s * lanes + l] * lanes + l];
   if (form == CORE_GATES_SHARES) {
     tile_shares(router->gate, active, lanes, chosen, tile->scratch, g);
     return;
@@ -311,7 +316,9 @@ ROUTER_INLINE void tile_gates(const phibal_router *router, int lanes, const floa
   else
     for (int32_t s = 0; s < active; s++)
       for (int l = 0; l < lanes; l++)
-        g[s * lanes + l] = tile->p[selected[s * lanes + l] * lanes + l];
+        g[s * lanes + l] = core_gate_left_out(router, selected[s * lanes + l])
+                               ? 0.0
+                               : tile->p[selected[s * lanes + l] * lanes + l];
   if (form == CORE_GATES_SCORES) return;
   double total[ROUTER_LANES];
   tile_sum(active, lanes, g, tile->scratch, total);

@@ -88,6 +88,9 @@ phibal_status phibal_cuda_quantile_required(const phibal_router *router, int64_t
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "quantile: what a bias would need to select an expert is not known in "
                              "groups, nor where the selection is given");
+  if (router->score != PHIBAL_SCORE_OF_GATE)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "quantile: quantiles of probabilities are not supported");
   launch_shape shape = {blocks_for(call, tokens, QUANTILE_BLOCKS), QUANTILE_THREADS, 0};
   return launch("quantile", required_kernel, shape, call, *router, tokens, logits, bias, mask,
                 stride, required, call->failure);

@@ -56,7 +56,8 @@ routing_load(row_routing<GATES> *g, const row<LANES, COLUMNS> *r, const backward
       expert = 0;
     }
     g->selected[c] = expert;
-    g->chosen[c] = logit_at(a.type, a.logits, r->token * experts + expert);
+    g->chosen[c] =
+        logit_of_route(a.router, logit_at(a.type, a.logits, r->token * experts + expert), expert);
     g->incoming[c] = (double)a.router.scale * (double)__ldg(a.gate_gradient + slot);
   }
 }

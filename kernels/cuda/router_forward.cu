@@ -55,7 +55,7 @@ static __device__ __forceinline__ void no_key(int64_t *key) {
    c. Group g's sum is in lane g % LANES, column g / LANES, as an expert's logit would be. */
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ uint32_t row_groups(const row<LANES, COLUMNS> *r,
-                                                      const forward_arguments &a) {
+                                                      const forward_arguments &a, const double *p) {
   const int lane = row_lane<LANES>(), experts = a.router.experts, groups = a.router.groups;
   const int each = experts / groups, summed = core_group_summed(&a.router);
   const bool scores = core_gate_has_scores(a.router.gate);
@@ -64,6 +64,7 @@ static __device__ __forceinline__ uint32_t row_groups(const row<LANES, COLUMNS> 
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane + LANES * c;
     float score = scores ? gate_score(a.router.gate, r->x[c]) : r->x[c];
+    if (a.router.score == PHIBAL_SCORE_PROBABILITY) score = (float)p[c];
     score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
     no_key(&rank[c]);
   }
@@ -152,27 +153,31 @@ static __device__ __forceinline__ void row_given(const row<LANES, COLUMNS> *r,
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
     bool there = r->live && lane + LANES * c < active && selected[c] >= 0 && selected[c] < experts;
-    chosen[c] = there ? logit_at(a.type, a.logits, r->token * experts + selected[c]) : 0.0f;
+    chosen[c] = there ? logit_of_route(a.router,
+                                       logit_at(a.type, a.logits, r->token * experts + selected[c]),
+                                       selected[c])
+                      : 0.0f;
   }
 }
 
-/* (R2) The k largest keys, one after another; ties to the lower index. Rank s of `selected` and of
-   `chosen`, the selected logits, is in lane s % LANES, column s / LANES, of GATES columns. Counts
-   the selections of live rows; what it counts beyond E is not looked at. A key is above no_key as
-   long as its expert is not selected: rows that are not finite are zeros here. */
+/* (R2), (R2p) The k largest keys, one after another; ties to the lower index. Rank s of `selected`
+   and of `chosen`, the selected logits, is in lane s % LANES, column s / LANES, of GATES columns.
+   Counts the selections of live rows; what it counts beyond E is not looked at. A key is above
+   no_key as long as its expert is not selected: rows that are not finite are zeros here. */
 template <int LANES, int COLUMNS, int GATES, bool SPECIAL, class K>
-static __device__ __forceinline__ void row_select(const row<LANES, COLUMNS> *r,
-                                                  const forward_arguments &a, int32_t *selected,
-                                                  float *chosen, int32_t *count) {
+static __device__ __forceinline__ void
+row_select(const row<LANES, COLUMNS> *r, const forward_arguments &a, const double *p,
+           int32_t *selected, float *chosen, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts;
   const bool scores = core_gate_has_scores(a.router.gate);
   K key[COLUMNS];
   uint32_t taken = 0, inside = UINT32_MAX;
-  if (SPECIAL && a.router.group_score != PHIBAL_GROUP_NONE) inside = row_groups(r, a);
+  if (SPECIAL && a.router.group_score != PHIBAL_GROUP_NONE) inside = row_groups(r, a, p);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane + LANES * c;
     float score = scores ? gate_score(a.router.gate, r->x[c]) : r->x[c];
+    if (SPECIAL && a.router.score == PHIBAL_SCORE_PROBABILITY) score = (float)p[c];
     score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
     if (e >= experts || !(inside >> c & 1)) no_key(&key[c]);
   }
@@ -205,24 +210,26 @@ static __device__ __forceinline__ void row_select(const row<LANES, COLUMNS> *r,
   for (int c = 0; c < COLUMNS; c++) count[c] += r->live ? (int)(taken >> c & 1) : 0;
 #pragma unroll
   for (int c = 0; c < GATES; c++)
-    chosen[c] = r->live && lane + LANES * c < a.router.active
-                    ? logit_at(a.type, a.logits, r->token * experts + selected[c])
-                    : 0.0f;
+    chosen[c] =
+        r->live && lane + LANES * c < a.router.active
+            ? logit_of_route(a.router, logit_at(a.type, a.logits, r->token * experts + selected[c]),
+                             selected[c])
+            : 0.0f;
 }
 
 /* (R2) to (R5e): the routes, at most LANES GATES of them. */
 template <int LANES, int COLUMNS, int GATES, bool SPECIAL>
 static __device__ __forceinline__ void row_routes(const row<LANES, COLUMNS> *r,
-                                                  const forward_arguments &a, double inverse,
-                                                  int32_t *count) {
+                                                  const forward_arguments &a, const double *p,
+                                                  double inverse, int32_t *count) {
   int32_t selected[GATES];
   float chosen[GATES];
   if (SPECIAL && a.router.selection == PHIBAL_SELECTION_GIVEN)
     row_given<LANES, COLUMNS, GATES>(r, a, selected, chosen, count);
   else if (SELDOM(a.bias != nullptr)) /* not with phi-balancing */
-    row_select<LANES, COLUMNS, GATES, SPECIAL, int64_t>(r, a, selected, chosen, count);
+    row_select<LANES, COLUMNS, GATES, SPECIAL, int64_t>(r, a, p, selected, chosen, count);
   else
-    row_select<LANES, COLUMNS, GATES, SPECIAL, int32_t>(r, a, selected, chosen, count);
+    row_select<LANES, COLUMNS, GATES, SPECIAL, int32_t>(r, a, p, selected, chosen, count);
   double gate[GATES];
   row_gates<LANES, GATES>(a.router, a.of_active, chosen, r->largest, inverse, gate);
   if (r->token >= a.tokens) return;
@@ -267,14 +274,14 @@ static __device__ __forceinline__ void forward_row(row<LANES, COLUMNS> *r,
   levels_add(levels, p);
   levels->tokens += r->live;
   if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
-    row_routes<LANES, COLUMNS, COLUMNS, SPECIAL>(r, a, inverse, levels->count);
+    row_routes<LANES, COLUMNS, COLUMNS, SPECIAL>(r, a, p, inverse, levels->count);
   else
-    row_routes<LANES, COLUMNS, 1, SPECIAL>(r, a, inverse, levels->count);
+    row_routes<LANES, COLUMNS, 1, SPECIAL>(r, a, p, inverse, levels->count);
   if (a.logsumexp) row_logsumexp_out(r, a, total);
 }
 
-/* SPECIAL: with groups, or a selection that is given; apart, since they would cost others
- * registers. */
+/* SPECIAL: with groups, by probabilities, or a selection that is given; apart, since they would
+ * cost others registers. */
 template <int LANES, int COLUMNS, bool SPECIAL>
 static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS)
     forward_kernel(forward_arguments a) {
@@ -311,7 +318,8 @@ static phibal_status forward_launch(const forward_arguments &a, const phibal_cud
   const int rows = levels::THREADS / LANES;
   launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
                         levels::THREADS, levels::shared_bytes(a.router.experts), true};
-  return a.router.group_score != PHIBAL_GROUP_NONE || a.router.selection == PHIBAL_SELECTION_GIVEN
+  return a.router.group_score != PHIBAL_GROUP_NONE || a.router.score != PHIBAL_SCORE_OF_GATE ||
+                 a.router.selection == PHIBAL_SELECTION_GIVEN
              ? launch("router forward", forward_kernel<LANES, COLUMNS, true>, shape, call, a)
              : launch("router forward", forward_kernel<LANES, COLUMNS, false>, shape, call, a);
 }

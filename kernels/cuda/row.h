@@ -239,13 +239,21 @@ static __device__ __forceinline__ void row_shares(phibal_gate kind, tree_of acti
     if (row_lane<LANES>() + LANES * c < active.n && key > most) most = key;
   }
   double largest = (double)core_float_from_key(row_max<LANES>(most));
+  if (!(largest >= -0x1p128)) largest = 0.0; /* all are left out */
   row_weights<LANES, COLUMNS>(kind, active.n, chosen, largest, gate);
-  double inverse = 1.0 / row_sum<LANES, COLUMNS>(gate, active.width);
+  double total = row_sum<LANES, COLUMNS>(gate, active.width);
+  double inverse = total > 0.0 ? 1.0 / total : 0.0;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) gate[c] *= inverse;
 }
 
-/* Unscaled gates (R3) to (R5e) of the k chosen logits, in the same places; `largest` and `inverse`
+/* The logit of a route, -infinity of an expert that is left out (R5z): its weight is 0. */
+static __device__ __forceinline__ float logit_of_route(const phibal_router &router, float x,
+                                                       int32_t expert) {
+  return core_gate_left_out(&router, expert) ? (float)-CORE_INFINITY : x;
+}
+
+/* Unscaled gates (R3) to (R5z) of the k chosen logits, in the same places; `largest` and `inverse`
    are the row's. Probabilities are made again as they were. Returns epsilon over the sum with
    epsilon, and 0 for gates without one (kernels/cpu/router_tile.h). */
 template <int LANES, int COLUMNS>
