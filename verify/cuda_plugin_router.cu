@@ -159,7 +159,10 @@ int plugin_described_router(phibal_plugin_case *c) {
   g.router.active_groups = (int32_t)phibal_plugin_integer(c, "active-groups");
   g.router.normalisation = (phibal_normalisation)named(c, "normalisation", normalisations);
   g.router.epsilon = (float)phibal_plugin_real(c, "epsilon");
-  if (*phibal_plugin_text(c, "score")) {
+  bool later = false; /* cases of features that came later have these */
+  for (int32_t i = 0; i < c->parameters; i++)
+    later = later || strcmp(c->parameter[i].name, "score") == 0;
+  if (later) {
     g.router.score = strcmp(phibal_plugin_text(c, "score"), "probability") == 0
                          ? PHIBAL_SCORE_PROBABILITY
                          : PHIBAL_SCORE_OF_GATE;

@@ -253,12 +253,16 @@ static const struct {
     {{8, 2, (phibal_gate)4, 1}, "no gate kind 4"},
     {{8, 2, (phibal_gate)-1, 1}, "no gate kind -1"},
     {{8, 2, PHIBAL_GATE_SIGMOID, 1, .score = (phibal_score)2}, "no such score"},
-    {{8, 2, PHIBAL_GATE_TOPK_SOFTMAX, 1, .score = PHIBAL_SCORE_PROBABILITY}, "by probabilities"},
+    {{8, 2, PHIBAL_GATE_SIGMOID, 1, .score = PHIBAL_SCORE_PROBABILITY}, "by probabilities is"},
+    {{8, 2, PHIBAL_GATE_SQRT_SOFTPLUS, 1, .score = PHIBAL_SCORE_PROBABILITY},
+     "by probabilities is"},
+    {{8, 2, PHIBAL_GATE_PROBABILITY, 1, .selection = PHIBAL_SELECTION_GIVEN,
+      .score = PHIBAL_SCORE_PROBABILITY},
+     "take no part where the selection"},
     {{8, 2, PHIBAL_GATE_SIGMOID, 1, .zero_experts = 9}, "compute nothing must be 0 to all"},
     {{8, 2, PHIBAL_GATE_SIGMOID, 1, .zero_experts = -1}, "compute nothing must be 0 to all"},
     {{8, 2, PHIBAL_GATE_SIGMOID, 1, .zero_gates = (phibal_zero_gates)2}, "no such treatment"},
-    {{8, 2, PHIBAL_GATE_SIGMOID, 1, .zero_experts = 2, .zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT},
-     "leave out"},
+    {{8, 2, PHIBAL_GATE_SIGMOID, 1, .zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT}, "there are none"},
     {{8, 2, PHIBAL_GATE_SIGMOID, 1, PHIBAL_GROUP_LARGEST, 2, 1,
       .selection = PHIBAL_SELECTION_GIVEN},
      "groups of experts take no part"},
@@ -310,6 +314,84 @@ Test(described_router, gates_of_square_roots_of_softplus) {
   cr_expect(strstr(phibal_status_message(), "sqrt(softplus)"), "%s", phibal_status_message());
 }
 
+/* The scores compared are the probabilities returned: a bias of their difference decides, where one
+   of the logits' would be needed, and a tie of it goes to the lower index. Probabilities that
+   vanish tie. */
+Test(described_router, probabilities_that_are_returned_are_compared) {
+  enum { E = 4, TOKENS = 20 };
+  uint64_t state = 5;
+  for (int many = 0; many < 2; many++) { /* tokens side by side, and one by one */
+    const int32_t experts = many ? 80 : E;
+    float *logits = malloc(sizeof(float) * TOKENS * 80), *p = malloc(sizeof(float) * TOKENS * 80);
+    float *bias = calloc(80, sizeof(float)), gates[TOKENS];
+    int32_t selected[TOKENS];
+    for (int32_t i = 0; i < TOKENS * experts; i++) logits[i] = 0.3f * (float)random_unit(&state);
+    phibal_router router = {experts, 1, PHIBAL_GATE_PROBABILITY, 1};
+    router.score = PHIBAL_SCORE_PROBABILITY;
+    for (int32_t t = 0; t < TOKENS; t++)
+      for (int32_t e = 2; e < experts; e++) logits[t * experts + e] = -2;
+    for (int32_t t = 0; t < TOKENS; t++) { /* each token has its own bias */
+      phibal_loads loads;
+      cr_assert_eq(phibal_loads_create(&router, &loads), PHIBAL_OK);
+      cr_assert_eq(phibal_router_forward(&router, TOKENS, logits, NULL, NULL, p, selected, gates,
+                                         NULL, &loads),
+                   PHIBAL_OK);
+      const float *own = p + t * experts;
+      const int high = own[1] > own[0], low = 1 - high;
+      cr_expect_eq(selected[t], high);
+      bias[low] = own[high] - own[low]; /* exact: neither is twice the other */
+      cr_assert(own[high] <= 2 * own[low]);
+      phibal_router_forward(&router, TOKENS, logits, bias, NULL, p, selected, gates, NULL, &loads);
+      cr_expect_eq(selected[t], 0, "a tie of token %d", (int)t);
+      bias[low] = nextafterf(bias[low], 1);
+      phibal_router_forward(&router, TOKENS, logits, bias, NULL, p, selected, gates, NULL, &loads);
+      cr_expect_eq(selected[t], low);
+      cr_expect_eq(gates[t], own[low]);
+      bias[low] = 0;
+      phibal_loads_destroy(&loads);
+    }
+    free(logits), free(p), free(bias);
+  }
+  phibal_router router = {3, 2, PHIBAL_GATE_PROBABILITY, 1};
+  router.score = PHIBAL_SCORE_PROBABILITY;
+  const float far[] = {-2000, 0, -1000};
+  routes out;
+  cr_assert_eq(route(&router, 1, far, NULL, NULL, &out), PHIBAL_OK);
+  cr_expect(out.experts[0] == 1 && out.experts[1] == 0);
+}
+
+/* Experts that compute nothing: out of the sum, and all gates 0 where a token has only such. */
+Test(described_router, gates_without_experts_that_compute_nothing) {
+  static const phibal_gate gates[] = {PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_GATE_SIGMOID,
+                                      PHIBAL_GATE_SQRT_SOFTPLUS, PHIBAL_GATE_PROBABILITY};
+  const float logits[] = {1, 2, 700, 800, -3000, -2000, 3, 4};
+  const float dg[] = {5, 7, 11, 13};
+  for (size_t g = 0; g < sizeof gates / sizeof *gates; g++) {
+    phibal_router router = {4, 2, gates[g], 1};
+    if (gates[g] == PHIBAL_GATE_PROBABILITY) router.normalisation = PHIBAL_NORMALISATION_SUM;
+    router.zero_experts = 2;
+    router.zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT;
+    routes out;
+    float gradient[8];
+    cr_assert_eq(route(&router, 2, logits, NULL, NULL, &out), PHIBAL_OK);
+    cr_assert_eq(
+        phibal_router_backward(&router, 2, logits, NULL, out.experts, dg, NULL, 0, 0, gradient),
+        PHIBAL_OK);
+    for (int i = 0; i < 4; i++) cr_expect_eq(out.gates[i], 0.0f, "gate %d, %d", (int)gates[g], i);
+    for (int i = 0; i < 8; i++) cr_expect_eq(gradient[i], 0.0f, "gate %d, %d", (int)gates[g], i);
+    router.selection = PHIBAL_SELECTION_GIVEN;
+    const int32_t mixed[] = {3, 1, 0, 2};
+    memcpy(out.experts, mixed, sizeof mixed);
+    cr_assert_eq(route(&router, 2, logits, NULL, NULL, &out), PHIBAL_OK);
+    cr_expect(out.gates[0] == 0.0f &&
+              out.gates[1] == 1.0f); /* the one that is left, however small */
+    cr_expect(out.gates[2] == 1.0f && out.gates[3] == 0.0f);
+    router.zero_gates = PHIBAL_ZERO_GATES_COUNTED;
+    cr_assert_eq(route(&router, 2, logits, NULL, NULL, &out), PHIBAL_OK);
+    cr_expect(out.gates[0] > 0.4f);
+  }
+}
+
 /* A bias or a logit that is not finite, with groups. */
 Test(described_router, numbers_that_are_not_finite_are_named) {
   float logits[16] = {0}, bias[8] = {0};
@@ -332,4 +414,9 @@ Test(described_router, quantiles_know_no_groups) {
       (phibal_router){.experts = 8, .active = 2, .scale = 1, .selection = PHIBAL_SELECTION_GIVEN};
   cr_expect_eq(phibal_quantile_required(&router, 1, logits, NULL, NULL, 1, required),
                PHIBAL_ERROR_UNSUPPORTED);
+  router.selection = PHIBAL_SELECTION_OF_SCORES;
+  router.score = PHIBAL_SCORE_PROBABILITY;
+  cr_expect_eq(phibal_quantile_required(&router, 1, logits, NULL, NULL, 1, required),
+               PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(strstr(phibal_status_message(), "probabilities"), "%s", phibal_status_message());
 }

@@ -96,7 +96,8 @@ CONDITIONAL = {
 SAME = {"padding": "mask=given", "bias": "bias=given", "biased-quantile": "bias=given", "k-one": "k=1",
         "slot-order": "policy=slot-order", "token-order": "policy=token-order", "lowest-gate": "policy=lowest-gate",
         "capacity-padding": "padding",
-        "gate-epsilon": "normalisation=sum", "sqrt-softplus": "gate=sqrt-softplus"}
+        "gate-epsilon": "normalisation=sum", "sqrt-softplus": "gate=sqrt-softplus",
+        "probability-scores": "score=probability", "zero-gates": "zero-gates=left-out", "zero-gates-counted": "zero-gates=counted"}
 FORMULAS = [(f, o, {n for flag in flags.split() for n in (flag, SAME.get(flag, flag))} if flags else None)
             for f, o, flags in peer.FAULTS] + [
     ("price's mean left in", "router-backward", {"zero-row-sum", "price=given"}),

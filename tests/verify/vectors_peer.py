@@ -227,6 +227,12 @@ def described_router(case, fault):
     p = case.parameters
     k, gate, scale, how = p["k"], p["gate"], p["scale"], p["normalisation"]
     epsilon = 0.0 if fault == "no epsilon" else p["epsilon"]
+    by_probability = p.get("score") == "probability"
+    zero, left_out = p.get("zero-experts", 0), p.get("zero-gates") == "left-out"
+    if fault == "zero experts counted":
+        left_out = False
+    if fault == "zero experts left out":
+        left_out = zero > 0
     if fault == "sigmoids divided" and how == "none":
         how = "of-gate"
     if (gate == "probability" and how == "of-gate") or (gate == "topk-softmax" and k == 1):
@@ -259,6 +265,8 @@ def described_router(case, fault):
         else:
             y, score, logs = softmax(x), list(x), list(x)
             slope = [1.0] * width
+            if (by_probability and fault != "bias on logits") or (bias and fault == "bias on probabilities"):
+                score = [f32(v) for v in y]
         if bias:
             score = [v + b for v, b in zip(score, bias)]
         left = groups_left(score, p, fault)
@@ -267,7 +275,10 @@ def described_router(case, fault):
             chosen = list(given[i])
             if fault == "given routes in order":
                 chosen.sort(key=lambda e: (-score[e], e))
-        some = [y[e] for e in chosen]
+        counts_in = [not (left_out and e >= width - zero) for e in chosen]
+        some = [y[e] if c else 0.0 for e, c in zip(chosen, counts_in)]
+        if fault == "zero gates in the sum":
+            some = [y[e] for e in chosen]
         if how == "none":
             g, through = some, [Fraction(scale) * Fraction(v) for v in dg]  # and dL/dy
         elif how == "sum" and epsilon > 0:
@@ -279,10 +290,16 @@ def described_router(case, fault):
             through = [Fraction(scale) * (Fraction(v) - mean) / total for v in dg]
             g = [float(v) for v in g]
         else:  # shares, which do not change with a common factor, that keeps them from vanishing
-            top = max(logs[e] for e in chosen)
-            part = [math.exp(logs[e] - top) for e in chosen]
-            g = [v / math.fsum(part) for v in part]
+            summed = counts_in if fault != "zero gates in the sum" else [True] * k
+            top = max((logs[e] for e, c in zip(chosen, summed) if c), default=0.0)
+            part = [math.exp(logs[e] - top) if c else 0.0 for e, c in zip(chosen, summed)]
+            g = [v / (math.fsum(part) or 1.0) for v in part]
             through = None
+        if fault == "zero gates in the sum":
+            g = [v if c else 0.0 for v, c in zip(g, counts_in)]
+        if left_out:
+            dg = [v if c else 0.0 for v, c in zip(dg, counts_in)]
+            through = through and [v if c else 0 for v, c in zip(through, counts_in)]
         d = [0.0] * width
         if through is None:
             mean = math.fsum(a * b for a, b in zip(g, dg))
@@ -1403,6 +1420,11 @@ FAULTS = [
     ("no epsilon", "described-router", "gate-epsilon"),
     ("sigmoids divided", "described-router", "gates-as-they-are"),
     ("given routes in order", "described-router", "given-selection"),
+    ("bias on logits", "described-router", "probability-scores"),
+    ("bias on probabilities", "described-router", "logit-scores"),
+    ("zero experts counted", "described-router", "zero-gates"),
+    ("zero gates in the sum", "described-router", "zero-gates"),
+    ("zero experts left out", "described-router", "zero-gates-counted"),
     ("sigmoid for sqrt(softplus)", "described-router", "sqrt-softplus"),
     ("softplus without the root", "described-router", "sqrt-softplus"),
     ("no slope of sqrt(softplus)", "described-router", "sqrt-softplus"),
