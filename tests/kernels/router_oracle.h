@@ -64,6 +64,36 @@ static inline void oracle_sigmoid(mpfr_t z, double x) {
   mpfr_ui_div(z, 1, z, MPFR_RNDN);
 }
 
+static inline bool oracle_has_scores(phibal_gate gate) {
+  return gate == PHIBAL_GATE_SIGMOID || gate == PHIBAL_GATE_SQRT_SOFTPLUS;
+}
+
+/* z = log(1 + e^x) */
+static inline void oracle_softplus(mpfr_t z, double x) {
+  mpfr_set_d(z, x, MPFR_RNDN);
+  mpfr_exp(z, z, MPFR_RNDN);
+  mpfr_log1p(z, z, MPFR_RNDN);
+}
+
+/* z = the score of a gate that has some. */
+static inline void oracle_score(mpfr_t z, phibal_gate gate, double x) {
+  if (gate == PHIBAL_GATE_SIGMOID) {
+    oracle_sigmoid(z, x);
+    return;
+  }
+  oracle_softplus(z, x);
+  mpfr_sqrt(z, z, MPFR_RNDN);
+}
+
+/* z = the derivative of its logarithm; c is overwritten. */
+static inline void oracle_slope(mpfr_t z, mpfr_t c, phibal_gate gate, double x) {
+  oracle_sigmoid(z, gate == PHIBAL_GATE_SIGMOID ? -x : x);
+  if (gate == PHIBAL_GATE_SIGMOID) return;
+  oracle_softplus(c, x);
+  mpfr_div(z, z, c, MPFR_RNDN);
+  mpfr_div_ui(z, z, 2, MPFR_RNDN);
+}
+
 /* Probabilities and logsumexp of one token. The exponents of MPFR reach far enough that exp(x)
    needs no shift by the maximum. */
 static inline void oracle_probabilities(oracle *o, phibal_gate gate, const float *x) {
@@ -73,10 +103,10 @@ static inline void oracle_probabilities(oracle *o, phibal_gate gate, const float
     mpfr_exp(o->p[e], o->a, MPFR_RNDN);
     mpfr_add(o->lse, o->lse, o->p[e], MPFR_RNDN);
   }
-  if (gate == PHIBAL_GATE_SIGMOID) {
+  if (oracle_has_scores(gate)) {
     mpfr_set_zero(o->b, 1);
     for (int32_t e = 0; e < o->experts; e++) {
-      oracle_sigmoid(o->p[e], (double)x[e]);
+      oracle_score(o->p[e], gate, (double)x[e]);
       mpfr_add(o->b, o->b, o->p[e], MPFR_RNDN);
     }
   } else {
@@ -90,8 +120,8 @@ static inline void oracle_probabilities(oracle *o, phibal_gate gate, const float
 static inline void oracle_select(oracle *o, phibal_gate gate, const float *x, const float *bias) {
   for (int32_t e = 0; e < o->experts; e++) {
     o->score[e] = (double)x[e];
-    if (gate == PHIBAL_GATE_SIGMOID) {
-      oracle_sigmoid(o->a, (double)x[e]);
+    if (oracle_has_scores(gate)) {
+      oracle_score(o->a, gate, (double)x[e]);
       o->score[e] = (double)mpfr_get_flt(o->a, MPFR_RNDN);
     }
     if (bias) o->score[e] += (double)bias[e];
@@ -114,8 +144,8 @@ static inline void oracle_gates(oracle *o, const phibal_router *router, const fl
                      (router->gate == PHIBAL_GATE_TOPK_SOFTMAX && o->active == 1);
   mpfr_set_zero(o->a, 1);
   for (int32_t s = 0; s < o->active; s++) {
-    if (router->gate == PHIBAL_GATE_SIGMOID) {
-      oracle_sigmoid(o->gate[s], (double)x[o->selected[s]]);
+    if (oracle_has_scores(router->gate)) {
+      oracle_score(o->gate[s], router->gate, (double)x[o->selected[s]]);
     } else if (probability) {
       mpfr_set(o->gate[s], o->p[o->selected[s]], MPFR_RNDN);
     } else {
@@ -152,11 +182,11 @@ static inline void oracle_add_centred(oracle *o, int32_t j, mpfr_t factor, doubl
 static inline void oracle_backward(oracle *o, const phibal_router *router, const float *x,
                                    const int32_t *selected, const float *gate_gradient,
                                    const float *price, double price_scale, double z_scale) {
-  bool sigmoid = router->gate == PHIBAL_GATE_SIGMOID;
+  bool scores = oracle_has_scores(router->gate);
   bool probability = router->gate == PHIBAL_GATE_PROBABILITY ||
                      (router->gate == PHIBAL_GATE_TOPK_SOFTMAX && o->active == 1);
-  mpfr_t factor, one_minus;
-  mpfr_inits2(ORACLE_BITS, factor, one_minus, (mpfr_ptr)0);
+  mpfr_t factor, slope;
+  mpfr_inits2(ORACLE_BITS, factor, slope, (mpfr_ptr)0);
   oracle_probabilities(o, router->gate, x);
   float largest = x[0];
   for (int32_t e = 0; e < o->experts; e++) {
@@ -175,9 +205,9 @@ static inline void oracle_backward(oracle *o, const phibal_router *router, const
     }
     for (int32_t j = 0; j < o->experts; j++) {
       mpfr_mul_d(factor, o->p[j], price_scale, MPFR_RNDN);
-      if (sigmoid) {
-        oracle_sigmoid(one_minus, -(double)x[j]);
-        mpfr_mul(factor, factor, one_minus, MPFR_RNDN);
+      if (scores) {
+        oracle_slope(slope, o->c, router->gate, (double)x[j]);
+        mpfr_mul(factor, factor, slope, MPFR_RNDN);
       }
       oracle_add_centred(o, j, factor, (double)price[j]);
     }
@@ -216,15 +246,15 @@ static inline void oracle_backward(oracle *o, const phibal_router *router, const
     } else {
       for (int32_t s = 0; s < o->active; s++) {
         mpfr_mul_d(factor, o->gate[s], (double)router->scale, MPFR_RNDN);
-        if (sigmoid) {
-          oracle_sigmoid(one_minus, -(double)x[selected[s]]);
-          mpfr_mul(factor, factor, one_minus, MPFR_RNDN);
+        if (scores) {
+          oracle_slope(slope, o->c, router->gate, (double)x[selected[s]]);
+          mpfr_mul(factor, factor, slope, MPFR_RNDN);
         }
         oracle_add_centred(o, selected[s], factor, (double)gate_gradient[s]);
       }
     }
   }
-  mpfr_clears(factor, one_minus, (mpfr_ptr)0);
+  mpfr_clears(factor, slope, (mpfr_ptr)0);
 }
 
 /* |got - exact| in units in the last place of binary32 at the exact value. */

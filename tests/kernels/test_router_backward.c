@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const phibal_gate gates[] = {PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_GATE_PROBABILITY,
-                                    PHIBAL_GATE_SIGMOID};
+                                    PHIBAL_GATE_SIGMOID, PHIBAL_GATE_SQRT_SOFTPLUS};
+enum { GATE_KINDS = sizeof gates / sizeof *gates };
 
 typedef struct batch {
   phibal_router router;
@@ -98,9 +99,9 @@ Test(router_backward, agrees_with_mpfr) {
                                       {16, 16}, {31, 1},  {32, 8},  {33, 33}, {64, 8},
                                       {65, 1},  {100, 7}, {256, 8}, {333, 64}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-    for (int g = 0; g < 3; g++)
+    for (int g = 0; g < GATE_KINDS; g++)
       for (int kind = 0; kind < LOGITS_KINDS; kind++)
-        for (int parts = 0; parts < (gates[g] == PHIBAL_GATE_SIGMOID ? 4 : 8); parts++) {
+        for (int parts = 0; parts < (oracle_has_scores(gates[g]) ? 4 : 8); parts++) {
           phibal_router router = {shapes[i][0], shapes[i][1], gates[g], 1.5f};
           batch b = batch_create(router, shapes[i][0] > 64 ? 1 : 17, kind, i * 100 + (size_t)kind);
           compare(&b, parts, "random");
@@ -109,7 +110,7 @@ Test(router_backward, agrees_with_mpfr) {
 }
 
 Test(router_backward, the_largest_router) {
-  for (int g = 0; g < 3; g++) {
+  for (int g = 0; g < GATE_KINDS; g++) {
     batch b = batch_create((phibal_router){1024, g == 1 ? 1024 : 32, gates[g], 1}, 1, g, 3);
     compare(&b, GATES | PRICE, "largest");
     batch_destroy(&b);
@@ -144,14 +145,15 @@ Test(router_backward, rows_add_up_to_nothing) {
 static long double loss(const batch *b, const long double *x, int parts) {
   int32_t E = b->router.experts, k = b->router.active;
   bool sigmoid = b->router.gate == PHIBAL_GATE_SIGMOID;
+  bool root = b->router.gate == PHIBAL_GATE_SQRT_SOFTPLUS;
   long double p[16], total = 0, sum_exp = 0, result = 0, chosen = 0;
   for (int32_t e = 0; e < E; e++) {
-    p[e] = sigmoid ? 1 / (1 + expl(-x[e])) : expl(x[e]);
+    p[e] = root ? sqrtl(log1pl(expl(x[e]))) : sigmoid ? 1 / (1 + expl(-x[e])) : expl(x[e]);
     total += p[e];
     sum_exp += expl(x[e]);
   }
   for (int32_t s = 0; s < k; s++) chosen += p[b->experts[s]];
-  if (b->router.gate == PHIBAL_GATE_PROBABILITY || (k == 1 && !sigmoid)) chosen = total;
+  if (b->router.gate == PHIBAL_GATE_PROBABILITY || (k == 1 && !sigmoid && !root)) chosen = total;
   for (int32_t s = 0; parts & GATES && s < k; s++)
     result +=
         (long double)b->gate_gradient[s] * (long double)b->router.scale * p[b->experts[s]] / chosen;
@@ -165,9 +167,9 @@ static long double loss(const batch *b, const long double *x, int parts) {
    derivatives, which are below 200 here: 2^-40 * 200 / 30 < 2^-36, and 2^-64 |loss| / h < 2^-50
    from rounding. */
 Test(router_backward, is_the_gradient_of_the_loss) {
-  for (int g = 0; g < 3; g++) {
+  for (int g = 0; g < GATE_KINDS; g++) {
     for (int32_t k = 1; k <= 4; k += 3) {
-      int parts = gates[g] == PHIBAL_GATE_SIGMOID ? GATES | PRICE : GATES | PRICE | Z;
+      int parts = oracle_has_scores(gates[g]) ? GATES | PRICE : GATES | PRICE | Z;
       batch b = batch_create((phibal_router){9, k, gates[g], 1.25f}, 1, LOGITS_ORDINARY, 21);
       cr_assert_eq(backward(&b, parts, NULL, 0, 1, b.gradient), PHIBAL_OK);
       for (int32_t j = 0; j < 9; j++) {
@@ -210,9 +212,9 @@ Test(router_backward, prices_matter_by_their_differences) {
 Test(router_backward, the_same_bits_always) {
   static const int32_t sizes[] = {8, 70};
   for (int i = 0; i < 2; i++) {
-    for (int g = 0; g < 3; g++) {
+    for (int g = 0; g < GATE_KINDS; g++) {
       int64_t T = 9001, E = sizes[i];
-      int parts = gates[g] == PHIBAL_GATE_SIGMOID ? GATES | PRICE : GATES | PRICE | Z;
+      int parts = oracle_has_scores(gates[g]) ? GATES | PRICE : GATES | PRICE | Z;
       batch b = batch_create((phibal_router){sizes[i], 4, gates[g], 1}, T, LOGITS_ORDINARY, 77);
       float *cut = malloc((size_t)(T * E) * sizeof(float));
       omp_set_num_threads(1);
@@ -239,8 +241,8 @@ Test(router_backward, a_token_among_others_as_alone) {
     int32_t E = sizes[i];
     for (int32_t k = 1; k <= E; k = k < 8 ? k + 1 : k < E - 1 ? E - 1 : k + 1) {
       for (int64_t T = 1; T <= 35; T = T < 18 ? T + 1 : T + 17) {
-        phibal_router router = {E, k, gates[(T + k) % 3], 1.5f};
-        int parts = router.gate == PHIBAL_GATE_SIGMOID ? GATES | PRICE : GATES | PRICE | Z;
+        phibal_router router = {E, k, gates[(T + k) % GATE_KINDS], 1.5f};
+        int parts = oracle_has_scores(router.gate) ? GATES | PRICE : GATES | PRICE | Z;
         batch b = batch_create(router, T, LOGITS_ORDINARY, (uint64_t)(T * 64 + k));
         float *alone = malloc((size_t)(T * E) * sizeof(float));
         cr_assert_eq(backward(&b, parts, NULL, 0, T, b.gradient), PHIBAL_OK);

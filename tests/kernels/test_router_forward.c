@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const phibal_gate gates[] = {PHIBAL_GATE_TOPK_SOFTMAX, PHIBAL_GATE_PROBABILITY,
-                                    PHIBAL_GATE_SIGMOID};
+                                    PHIBAL_GATE_SIGMOID, PHIBAL_GATE_SQRT_SOFTPLUS};
+enum { GATE_KINDS = sizeof gates / sizeof *gates };
 
 typedef struct batch {
   phibal_router router;
@@ -109,7 +110,7 @@ Test(router_forward, agrees_with_mpfr) {
                                       {65, 1}, {100, 3}, {129, 64}, {256, 8}, {333, 20}};
   uint64_t state = 1;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    for (int g = 0; g < 3; g++) {
+    for (int g = 0; g < GATE_KINDS; g++) {
       for (int kind = 0; kind < LOGITS_KINDS; kind++) {
         /* 19 is not a multiple of anything tokens are grouped by. */
         int64_t tokens = shapes[i][0] > 64 ? 2 : 19;
@@ -133,7 +134,7 @@ Test(router_forward, agrees_with_mpfr) {
 
 Test(router_forward, all_experts_of_the_largest_router) {
   uint64_t state = 2;
-  for (int g = 0; g < 3; g++) {
+  for (int g = 0; g < GATE_KINDS; g++) {
     batch b = batch_create((phibal_router){1024, g == 0 ? 1024 : 32, gates[g], 1}, 1);
     random_logits(&state, g, 1024, b.logits);
     compare(&b, NULL, "largest");
@@ -215,14 +216,14 @@ Test(router_forward, bias_is_added_in_binary64) {
 
 /* The bias chooses, but is no part of a gate, even when all the chosen are hopeless. */
 Test(router_forward, bias_only_selects) {
-  for (int g = 0; g < 3; g++) {
+  for (int g = 0; g < GATE_KINDS; g++) {
     batch b = batch_create((phibal_router){6, 2, gates[g], 1}, 1);
     static const float x[] = {1000, 0, -1, -2, 999, 0};
     memcpy(b.logits, x, sizeof x);
     static const float bias[] = {-1e4f, 0, 1, 3.5f, -1e4f, -7};
     compare(&b, bias, "only selects");
     cr_assert_eq(b.experts[0], 3);
-    cr_assert_eq(b.experts[1], g == 2 ? 2 : 1);
+    cr_assert_eq(b.experts[1], g >= 2 ? 2 : 1);
     if (g == 0) cr_assert_float_eq(b.gates[0], 0.11920292f, 1e-7f);
     if (g == 1) cr_assert_eq(b.gates[0], 0.0f);
     batch_destroy(&b);
@@ -244,7 +245,7 @@ Test(router_forward, one_active_expert_has_its_probability) {
 Test(router_forward, padding_counts_in_nothing) {
   static const int32_t sizes[] = {8, 70};
   for (int i = 0; i < 2; i++) {
-    for (int g = 0; g < 3; g++) {
+    for (int g = 0; g < GATE_KINDS; g++) {
       int32_t E = sizes[i], k = 3;
       int64_t T = 100, kept = 0;
       uint64_t state = 7;
@@ -306,7 +307,7 @@ static void same(const batch *a, const batch *b) {
 Test(router_forward, the_same_bits_always) {
   static const int32_t shapes[][2] = {{8, 2}, {33, 4}, {200, 8}};
   for (int i = 0; i < 3; i++) {
-    for (int g = 0; g < 3; g += 2) {
+    for (int g = 0; g < GATE_KINDS; g += g == 0 ? 2 : 1) {
       int64_t T = 20000;
       uint64_t state = 11;
       phibal_router router = {shapes[i][0], shapes[i][1], gates[g], 1};
@@ -342,7 +343,7 @@ Test(router_forward, a_token_among_others_as_alone) {
     int32_t E = sizes[i];
     for (int32_t k = 1; k <= E; k = k < 8 ? k + 1 : k < E - 1 ? E - 1 : k + 1) {
       for (int64_t T = 1; T <= 35; T = T < 18 ? T + 1 : T + 17) {
-        phibal_router router = {E, k, gates[(T + k) % 3], 1.5f};
+        phibal_router router = {E, k, gates[(T + k) % GATE_KINDS], 1.5f};
         batch together = batch_create(router, T), alone = batch_create(router, T);
         random_logits(&state, LOGITS_ORDINARY, T * E, together.logits);
         for (int64_t j = 0; j < T * E; j += 3) together.logits[j] = 0.25f;
