@@ -84,8 +84,8 @@ static float draw_logit(const operation_case *c, random_stream *r, float base) {
   switch (logits_level(c->number)) {
   case 1:
     return few[random_integer(r, 0, 4)];
-  case 2: {
-    float x = base;
+  case 2: { /* so near, if probabilities are compared, that these are one binary32 number */
+    float x = block_of(c->number) == BLOCK_PROBABILITY ? base / 64 : base;
     for (int64_t steps = random_integer(r, 0, 2); steps > 0; steps--) x = nextafterf(x, INFINITY);
     return x;
   }

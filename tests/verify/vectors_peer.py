@@ -266,7 +266,7 @@ def described_router(case, fault):
             y, score, logs = softmax(x), list(x), list(x)
             slope = [1.0] * width
             if (by_probability and fault != "bias on logits") or (bias and fault == "bias on probabilities"):
-                score = [f32(v) for v in y]
+                score = y if fault == "probabilities not rounded" else [f32(v) for v in y]
         if bias:
             score = [v + b for v, b in zip(score, bias)]
         left = groups_left(score, p, fault)
@@ -1421,6 +1421,7 @@ FAULTS = [
     ("sigmoids divided", "described-router", "gates-as-they-are"),
     ("given routes in order", "described-router", "given-selection"),
     ("bias on logits", "described-router", "probability-scores"),
+    ("probabilities not rounded", "described-router", None),  # shows in near ties of such routers alone
     ("bias on probabilities", "described-router", "logit-scores"),
     ("zero experts counted", "described-router", "zero-gates"),
     ("zero gates in the sum", "described-router", "zero-gates"),
