@@ -49,13 +49,17 @@ done
 for on in cpu $device; do
   option=
   [ $on = cpu ] || option="--device $device"
-  train "groups-$on" --method loss-free --steps 3 --set model.gate=sigmoid --set model.gate_normalisation=sum \
-    --set model.gate_epsilon=0.1 --set model.expert_groups=4 --set model.active_groups=2 --set model.group_score=share \
-    --set balance.z_coefficient=0 $option
+  for gate in sigmoid sqrt_softplus; do
+    train "$gate-$on" --method loss-free --steps 3 --set model.gate=$gate --set model.gate_normalisation=sum \
+      --set model.gate_epsilon=0.1 --set model.expert_groups=4 --set model.active_groups=2 --set model.group_score=share \
+      --set balance.z_coefficient=0 $option
+  done
 done
 for key in loss gradient_norm; do
-  close groups-cpu "groups-$device" $key 1e-5 3
+  close sigmoid-cpu "sigmoid-$device" $key 1e-5 3
+  close sqrt_softplus-cpu "sqrt_softplus-$device" $key 1e-5 3
 done
+if (close sigmoid-cpu sqrt_softplus-cpu loss 1e-7 3) >/dev/null 2>&1; then fail "the gate makes no difference"; fi
 cmp -s cpu-phi/metrics.jsonl cuda-phi/metrics.jsonl && fail "the device was not used"
 
 # 100 tokens are windows of 32, 32, 32 and 4: the last one's padding, in every other batch, counts in no
