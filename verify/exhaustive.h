@@ -19,7 +19,7 @@ typedef struct exhaustive_report {
 /* Called occasionally, from one thread at a time, with the fraction done. */
 typedef void (*exhaustive_progress)(void *context, double fraction);
 
-/* The names of the cores: exp, expm1, log, log1p, tanh, sigmoid. */
+/* The names of the cores: exp, expm1, log, log1p, tanh, sigmoid, sqrt-softplus. */
 const char *exhaustive_core(int i); /* null after the last */
 
 /* Runs one core over every `stride`-th block of 2^13 neighbouring bit patterns: stride 1 is the

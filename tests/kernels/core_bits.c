@@ -10,6 +10,7 @@
 #include "kernels/core/expm1.h"
 #include "kernels/core/log.h"
 #include "kernels/core/log1p.h"
+#include "kernels/core/router.h"
 #include "kernels/core/sigmoid.h"
 #include "kernels/core/price.h"
 #include "kernels/core/tanh.h"
@@ -37,6 +38,7 @@ CORE_FUNCTION uint64_t mix_functions(uint64_t h, float x) {
   h = mix(h, core_bits32(core_log(x)));
   h = mix(h, core_bits32(core_log1p(x)));
   h = mix(h, core_bits32(core_tanh(x)));
+  h = mix(h, core_bits32(core_sqrt_softplus(x)));
   return mix(h, core_bits32(core_sigmoid(x)));
 }
 
@@ -45,6 +47,9 @@ CORE_FUNCTION uint64_t mix_finite(uint64_t h, double x) {
   h = mix_double(h, core_exp64(x));
   h = mix_double(h, core_exp2(x));
   h = mix_double(h, core_log64(core_abs(x) + 0x1p-100));
+  h = mix_double(h, core_sqrt_softplus_weight(x, x - 1.0));
+  h = mix_double(h, core_sqrt_softplus_slope(x));
+  h = mix_dd(h, core_dd_sqrt_softplus(x));
   h = mix_double(h, core_silu64(x).value);
   h = mix_double(h, core_silu64(x).derivative);
   h = mix_double(h, core_gelu64(x).value);
