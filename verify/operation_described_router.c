@@ -93,9 +93,9 @@ static float draw_logit(const operation_case *c, random_stream *r, float base) {
     return (float)random_uniform(r, -52, -46);
   case 4:
     return (float)random_uniform(r, -1e4, 1e4);
-  case 5: /* a square root halves the exponent */
-    return (float)random_uniform(r, -105, -85) *
-           (block_of(c->number) == BLOCK_SQRT_SOFTPLUS ? 2 : 1);
+  case 5: /* a square root halves the exponent; and where e^x vanishes in binary64 too */
+    if (block_of(c->number) != BLOCK_SQRT_SOFTPLUS) return (float)random_uniform(r, -105, -85);
+    return (float)random_uniform(r, -210, -170) - (base < 0 ? 1300 : 0);
   case 6:
     return base;
   default:
