@@ -20,8 +20,9 @@ typedef struct phibal_quantile_ranks {
   void (*sum)(const void *context, int64_t n, int64_t *x);
 } phibal_quantile_ranks;
 
-/* (L7) required[e][t] = cut-off of token t - its score for expert e: above that bias, and with the
-   others' as they are, the token would select the expert.
+/* (L7) required[e][t] = cut-off of token t - its score for expert e. With the others' biases as they
+   are the token selects an expert that it has selected with any bias above that, and another one with
+   a bias above that and the gap between its k-th and (k+1)-th largest selection scores.
      router   k < E
      logits   [T][E]  binary32, all finite
      bias     [E]     that of the selection, finite; null for none
