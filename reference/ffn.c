@@ -357,7 +357,9 @@ ffn_forward_counted(const char *name, ffn_shape shape, int64_t n, phibal_activat
 }
 
 /* The conditions of h and y, besides what the header says of the others. */
-/*@ ensures hidden_conditions: \result == PHIBAL_OK && h.condition != \null ==>
+/*@ terminates \true;
+    exits \false;
+    ensures hidden_conditions: \result == PHIBAL_OK && h.condition != \null ==>
       hidden_conditions_held(h.condition, place(rows, ffn->hidden), ffn->activation, x, w_gate,
                              w_up, ffn->width, ffn->hidden);
     ensures output_conditions: \result == PHIBAL_OK && y.value != \null &&
