@@ -270,3 +270,80 @@ def mixtral_experts(p, i):
     gate_up = module.gate_up_proj.grad
     return {"y": y.detach(), "x-gradient": hidden.grad, "w-gate-gradient": gate_up[:, :f],
             "w-up-gradient": gate_up[:, f:], "w-down-gradient": module.down_proj.grad}
+
+
+def described(p, i, name, gate, *, scores, options=None, bias=False, groups="none", normalisations=("of-gate",), epsilon=0.0,
+              score="of-gate", given=False, zero=False):
+    """Gates and experts of a router that is described by parts, of the cases that the class can express; of tokens that count
+    alone, since none takes a mask. `scores` of the logits only put an unordered selection into the order of the slots. A sum
+    plus epsilon stands for a sum where it is the same in binary32."""
+    x = tensors(i)
+    counts = x["mask"] != 0 if "mask" in x else torch.ones(len(x["logits"]), dtype=torch.bool)
+    for rows in ("logits", "given"):
+        if rows in x:
+            x[rows] = x[rows][counts]
+    T, E = x["logits"].shape
+    if p["normalisation"] == "of-gate" and gate in ("sigmoid", "sqrt-softplus"):
+        if p["gate"] != gate or T == 0 or scores(x["logits"]).min() < 1e-10:
+            return None
+        p = {**p, "normalisation": "sum", "epsilon": epsilon}
+    one_epsilon = p["normalisation"] != "sum" or abs(p["epsilon"] - epsilon) <= 1e-6 * epsilon
+    if p["gate"] != gate or T == 0 or ("bias" in x and not bias) or p["group-score"] not in ("none", groups) or \
+            p["normalisation"] not in normalisations or not one_epsilon or p.get("score", "of-gate") != score or \
+            (p["selection"] == "given") != given or (p.get("zero-experts", 0) and not zero) or p.get("zero-gates") == "left-out":
+        return None
+    module, cls = name
+    made = getattr(importlib.import_module(f"transformers.models.{module}.modeling_{module}"), cls)
+    config = dict(CONFIG, hidden_size=E, num_local_experts=E, num_experts=E, n_routed_experts=E - p.get("zero-experts", 0),
+                  zero_expert_num=p.get("zero-experts", 0), num_experts_per_tok=p["k"], routed_scaling_factor=p["scale"],
+                  norm_topk_prob=p["normalisation"] != "none", n_group=max(p["groups"], 1), vocab_size=T,
+                  topk_group=max(p["active-groups"], 1), **(options(p) if options else {}))
+    router = made(types.SimpleNamespace(**config))
+    correction = getattr(getattr(router, "moe_statics", router), "e_score_correction_bias", None)
+    with torch.no_grad():
+        for parameter in router.parameters():
+            if parameter.shape == (E, E) and parameter is not correction:
+                parameter.copy_(torch.eye(E))
+        if correction is not None:
+            correction.copy_(x.get("bias", torch.zeros(E)).expand(correction.shape))
+        if given:
+            router.tid2eid.copy_(x["given"])
+            _, gates, experts = router(x["logits"], torch.arange(T))
+        else:
+            _, gates, experts = router(x["logits"])
+    if not given:
+        key = scores(x["logits"]) + x.get("bias", 0)
+        order = torch.argsort(key.gather(1, experts), dim=-1, descending=True, stable=True)
+        gates, experts = gates.gather(1, order), experts.gather(1, order)
+    out = {"experts": torch.full((len(counts), p["k"]), -1), "gates": torch.zeros(len(counts), p["k"])}
+    out["experts"][counts] = experts
+    out["gates"][counts] = gates * (p["scale"] if cls.startswith("Ernie") else 1)
+    return out
+
+
+def root(logits):
+    return torch.nn.functional.softplus(logits).sqrt()
+
+
+def softmax(logits):
+    return logits.softmax(-1)
+
+
+for _text, _name, _options in (
+        ("`DeepseekV4TopKRouter` (R5s)", ("deepseek_v4", "DeepseekV4TopKRouter"),
+         dict(gate="sqrt-softplus", scores=root, bias=True, normalisations=("sum",), epsilon=1e-20,
+              options=lambda p: {"scoring_func": "sqrtsoftplus"})),
+        ("`DeepseekV4HashRouter` (R5s), given selections", ("deepseek_v4", "DeepseekV4HashRouter"),
+         dict(gate="sqrt-softplus", scores=root, normalisations=("sum",), epsilon=1e-20, given=True,
+              options=lambda p: {"scoring_func": "sqrtsoftplus"})),
+        ("`DeepseekV3TopkRouter` (R2g), (R5e)", ("deepseek_v3", "DeepseekV3TopkRouter"),
+         dict(gate="sigmoid", scores=torch.sigmoid, bias=True, groups="two-largest", normalisations=("sum", "none"), epsilon=1e-20)),
+        ("`DeepseekV2TopkRouter` (R2g), (R4)", ("deepseek_v2", "DeepseekV2TopkRouter"),
+         dict(gate="probability", scores=softmax, groups="largest", normalisations=("of-gate", "none"),
+              options=lambda p: {"topk_method": "group_limited_greedy" if p["groups"] else "greedy"})),
+        ("`LongcatFlashTopkRouter` (R2p), experts that compute nothing", ("longcat_flash", "LongcatFlashTopkRouter"),
+         dict(gate="probability", scores=softmax, bias=True, normalisations=("of-gate", "none"), score="probability", zero=True)),
+        ("`Ernie4_5_MoeTopKRouter` (R2p), (R5e)", ("ernie4_5_moe", "Ernie4_5_MoeTopKRouter"),
+         dict(gate="probability", scores=softmax, bias=True, normalisations=("sum",), score="probability"))):
+    peer(NAME, "described-router", _text, "--ties", "any", "--times", "128")(
+        functools.partial(described, name=_name, **_options))
