@@ -35,7 +35,8 @@ class Router(ctypes.Structure):
     _fields_ = [("experts", ctypes.c_int32), ("active", ctypes.c_int32), ("gate", ctypes.c_int),
                 ("scale", ctypes.c_float), ("group_score", ctypes.c_int), ("groups", ctypes.c_int32),
                 ("active_groups", ctypes.c_int32), ("normalisation", ctypes.c_int), ("epsilon", ctypes.c_float),
-                ("selection", ctypes.c_int)]
+                ("selection", ctypes.c_int), ("score", ctypes.c_int), ("zero_experts", ctypes.c_int32),
+                ("zero_gates", ctypes.c_int)]
 
 
 class Loads(ctypes.Structure):
