@@ -33,10 +33,7 @@ NEAR = 2**-20  # of two logits that binary32 may not tell apart once they are pr
 
 class Router(ctypes.Structure):
     _fields_ = [("experts", ctypes.c_int32), ("active", ctypes.c_int32), ("gate", ctypes.c_int),
-                ("scale", ctypes.c_float), ("group_score", ctypes.c_int), ("groups", ctypes.c_int32),
-                ("active_groups", ctypes.c_int32), ("normalisation", ctypes.c_int), ("epsilon", ctypes.c_float),
-                ("selection", ctypes.c_int), ("score", ctypes.c_int), ("zero_experts", ctypes.c_int32),
-                ("zero_gates", ctypes.c_int)]
+                ("scale", ctypes.c_float), ("not_set", ctypes.c_int32 * 64)]  # members beyond these four, all 0
 
 
 class Loads(ctypes.Structure):

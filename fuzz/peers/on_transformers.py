@@ -273,7 +273,7 @@ def mixtral_experts(p, i):
 
 
 def described(p, i, name, gate, *, scores, options=None, bias=False, groups="none", normalisations=("of-gate",), epsilon=0.0,
-              score="of-gate", given=False, zero=False):
+              score="of-gate", given=False, zero=False, scaled=True):
     """Gates and experts of a router that is described by parts, of the cases that the class can express; of tokens that count
     alone, since none takes a mask. `scores` of the logits only put an unordered selection into the order of the slots. A sum
     plus epsilon stands for a sum where it is the same in binary32."""
@@ -317,7 +317,7 @@ def described(p, i, name, gate, *, scores, options=None, bias=False, groups="non
         gates, experts = gates.gather(1, order), experts.gather(1, order)
     out = {"experts": torch.full((len(counts), p["k"]), -1), "gates": torch.zeros(len(counts), p["k"])}
     out["experts"][counts] = experts
-    out["gates"][counts] = gates * (p["scale"] if cls.startswith("Ernie") else 1)
+    out["gates"][counts] = gates * (1 if scaled else p["scale"])
     return out
 
 
@@ -344,6 +344,7 @@ for _text, _name, _options in (
         ("`LongcatFlashTopkRouter` (R2p), experts that compute nothing", ("longcat_flash", "LongcatFlashTopkRouter"),
          dict(gate="probability", scores=softmax, bias=True, normalisations=("of-gate", "none"), score="probability", zero=True)),
         ("`Ernie4_5_MoeTopKRouter` (R2p), (R5e)", ("ernie4_5_moe", "Ernie4_5_MoeTopKRouter"),
-         dict(gate="probability", scores=softmax, bias=True, normalisations=("sum",), score="probability"))):
+         dict(gate="probability", scores=softmax, bias=True, normalisations=("sum",), score="probability",
+              scaled=False))):
     peer(NAME, "described-router", _text, "--ties", "any", "--times", "128")(
         functools.partial(described, name=_name, **_options))

@@ -1,11 +1,9 @@
 /* Weighted combination of the experts' outputs, and its gradients (E4, E5). One thread does a token
    whole: the same bits for any number of threads. */
-#include "../core/core.h"
+#include "dot.h"
 
 #include <phibal/environment.h>
 #include <phibal/expert.h>
-
-#define LANES 16
 
 static phibal_status combine_check(int64_t tokens, int32_t active, int64_t width) {
   if (tokens < 0 || active < 1 || width < 1)
@@ -38,22 +36,6 @@ phibal_status phibal_combine(int64_t tokens, int32_t active, int64_t width, cons
     }
   }
   return phibal_environment_check("combine");
-}
-
-/* <x, y> in binary64, where products of binary32 numbers are exact: LANES interleaved sums, then a
-   halving tree. At most n / LANES + 1 + log2(LANES) additions touch a term, so the error is below
-   (n / 16 + 5) 2^-53 sum |x_j y_j|, and once rounded to binary32 at most
-   (1 + (n / 16 + 5) 2^-29) u sum |x_j y_j|. */
-static double dot(int64_t n, const float *restrict x, const float *restrict y) {
-  double sum[LANES] = {0};
-  int64_t j = 0;
-  for (; j + LANES <= n; j += LANES)
-    for (int64_t l = 0; l < LANES; l++)
-      sum[l] = CORE_FMA((double)x[j + l], (double)y[j + l], sum[l]);
-  for (int64_t l = 0; j + l < n; l++) sum[l] = CORE_FMA((double)x[j + l], (double)y[j + l], sum[l]);
-  for (int s = LANES / 2; s >= 1; s /= 2)
-    for (int l = 0; l < s; l++) sum[l] += sum[l + s];
-  return sum[0];
 }
 
 phibal_status phibal_combine_backward(int64_t tokens, int32_t active, int64_t width,

@@ -8,13 +8,13 @@
 #include <phibal/router.h>
 #include <phibal/zero_experts.h>
 #include <stdbool.h>
-#include "../core/core.h"
+#include "dot.h"
 
-#define LANES 16
-
-static phibal_status zero_check(const char *function, int64_t tokens, int32_t active,
-                                int32_t experts_count, int32_t zero_experts, int64_t width,
-                                bool null, const int32_t *experts) {
+static phibal_status zero_check(const char *function, phibal_zero_output output, int64_t tokens,
+                                int32_t active, int32_t experts_count, int32_t zero_experts,
+                                int64_t width, bool null, const int32_t *experts) {
+  if (output != PHIBAL_ZERO_NULL && output != PHIBAL_ZERO_IDENTITY)
+    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no output %d", function, (int)output);
   if (tokens < 0 || active < 1 || active > PHIBAL_MAX_EXPERTS || experts_count < 1 ||
       experts_count > PHIBAL_MAX_EXPERTS || zero_experts < 0 || zero_experts > experts_count ||
       width < 1)
@@ -35,8 +35,8 @@ static phibal_status zero_check(const char *function, int64_t tokens, int32_t ac
 phibal_status phibal_zero_experts_dispatch(int64_t tokens, int32_t active, int32_t experts_count,
                                            int32_t zero_experts, const int32_t *experts,
                                            int32_t *real) {
-  phibal_status status = zero_check("phibal_zero_experts_dispatch", tokens, active, experts_count,
-                                    zero_experts, 1, !real, experts);
+  phibal_status status = zero_check("phibal_zero_experts_dispatch", PHIBAL_ZERO_NULL, tokens,
+                                    active, experts_count, zero_experts, 1, !real, experts);
   if (status) return status;
   for (int64_t i = 0; i < tokens * active; i++)
     real[i] = experts[i] < experts_count - zero_experts ? experts[i] : -1;
@@ -66,11 +66,9 @@ phibal_status phibal_zero_experts(phibal_zero_output output, int64_t tokens, int
                                   const int32_t *experts, const float *gates, const float *x,
                                   float *y) {
   const char *function = "phibal_zero_experts";
-  phibal_status status = zero_check(function, tokens, active, experts_count, zero_experts, width,
-                                    !gates || !x || !y, experts);
+  phibal_status status = zero_check(function, output, tokens, active, experts_count, zero_experts,
+                                    width, !gates || !x || !y, experts);
   if (status) return status;
-  if (output != PHIBAL_ZERO_NULL && output != PHIBAL_ZERO_IDENTITY)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no output %d", function, (int)output);
   if (output == PHIBAL_ZERO_NULL) return PHIBAL_OK;
 #pragma omp parallel for schedule(static)
   for (int64_t t = 0; t < tokens; t++) {
@@ -82,16 +80,6 @@ phibal_status phibal_zero_experts(phibal_zero_output output, int64_t tokens, int
   return phibal_environment_check(function);
 }
 
-/* As in combine.c: LANES interleaved sums, then a halving tree. */
-static double dot(int64_t n, const float *restrict x, const float *restrict y) {
-  double sum[LANES] = {0};
-  for (int64_t j = 0; j < n; j++)
-    sum[j % LANES] = CORE_FMA((double)x[j], (double)y[j], sum[j % LANES]);
-  for (int s = LANES / 2; s >= 1; s /= 2)
-    for (int l = 0; l < s; l++) sum[l] += sum[l + s];
-  return sum[0];
-}
-
 phibal_status phibal_zero_experts_backward(phibal_zero_output output, int64_t tokens,
                                            int32_t active, int32_t experts_count,
                                            int32_t zero_experts, int64_t width,
@@ -100,11 +88,9 @@ phibal_status phibal_zero_experts_backward(phibal_zero_output output, int64_t to
                                            float *x_gradient, float *gate_gradient) {
   const char *function = "phibal_zero_experts_backward";
   phibal_status status =
-      zero_check(function, tokens, active, experts_count, zero_experts, width,
+      zero_check(function, output, tokens, active, experts_count, zero_experts, width,
                  !gates || !x || !y_gradient || !x_gradient || !gate_gradient, experts);
   if (status) return status;
-  if (output != PHIBAL_ZERO_NULL && output != PHIBAL_ZERO_IDENTITY)
-    return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: no output %d", function, (int)output);
   const int32_t first = experts_count - zero_experts;
 #pragma omp parallel for schedule(static)
   for (int64_t t = 0; t < tokens; t++) {

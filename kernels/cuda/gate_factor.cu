@@ -66,6 +66,21 @@ static __global__ void __launch_bounds__(FACTOR_THREADS) factor_sum_kernel(facto
   }
 }
 
+static factor_arguments arguments_of(int64_t tokens, int32_t active, int32_t experts_count,
+                                     const int32_t *experts, const float *gates,
+                                     const float *factor, float *out, const phibal_cuda *call) {
+  factor_arguments a = {};
+  a.slots = tokens > 0 ? tokens * active : 0;
+  a.active = active;
+  a.experts_count = experts_count;
+  a.experts = experts;
+  a.gates = gates;
+  a.factor = factor;
+  a.out = out;
+  a.failure = call->failure;
+  return a;
+}
+
 static phibal_status launch_factor(const char *name, const factor_arguments &a, int64_t tokens,
                                    const phibal_cuda *call) {
   if (tokens < 0 || a.active < 1 || a.active > PHIBAL_MAX_EXPERTS || a.experts_count < 1 ||
@@ -87,17 +102,8 @@ phibal_status phibal_cuda_gate_factor(int64_t tokens, int32_t active, int32_t ex
   const char *name = "gate factor";
   phibal_status status = call_check(name, call, 0);
   if (status != PHIBAL_OK) return status;
-  const factor_arguments a = {tokens > 0 ? tokens * active : 0,
-                              active,
-                              experts_count,
-                              experts,
-                              gates,
-                              factor,
-                              nullptr,
-                              scaled,
-                              nullptr,
-                              nullptr,
-                              call->failure};
+  const factor_arguments a =
+      arguments_of(tokens, active, experts_count, experts, gates, factor, scaled, call);
   return launch_factor(name, a, tokens, call);
 }
 
@@ -115,17 +121,11 @@ phibal_status phibal_cuda_gate_factor_backward(int64_t tokens, int32_t active,
   if (status != PHIBAL_OK) return status;
   if (!factor_gradient || (tokens > 0 && !scaled_gradient))
     return phibal_status_set(PHIBAL_ERROR_ARGUMENT, "%s: null array", name);
-  const factor_arguments a = {tokens > 0 ? tokens * active : 0,
-                              active,
-                              experts_count,
-                              experts,
-                              gates,
-                              factor,
-                              scaled_gradient,
-                              gate_gradient,
-                              factor_gradient,
-                              (device_sum *)call->workspace,
-                              call->failure};
+  factor_arguments a =
+      arguments_of(tokens, active, experts_count, experts, gates, factor, gate_gradient, call);
+  a.gradient = scaled_gradient;
+  a.factor_gradient = factor_gradient;
+  a.sum = (device_sum *)call->workspace;
   status = launch_factor(name, a, tokens, call);
   if (status != PHIBAL_OK) return status;
   const launch_shape shape = {

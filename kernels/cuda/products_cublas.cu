@@ -80,31 +80,39 @@ bool same_plan(const plan &p, const library_product &shape, const library_types 
          p.types.in == types.in && p.types.out == types.out && p.types.beta == types.beta;
 }
 
-/* The matrices of one dense product as cuBLASLt has them. */
-struct description {
+/* A product as cuBLASLt has it; whoever derives from this describes the matrices. */
+struct lt_product {
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
   cublasStatus_t status;
-  description(const library_product &p, const library_types &types) {
+  explicit lt_product(const library_product &p) {
     const cublasOperation_t ta = operation_of(p.a_transposed), tb = operation_of(p.b_transposed);
-    const uint64_t m = (uint64_t)p.m, n = (uint64_t)p.n, k = (uint64_t)p.k;
     status = cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
     good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta));
     good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb));
-    good(cublasLtMatrixLayoutCreate(&a, type_of(types.in), p.a_transposed ? k : m,
-                                    p.a_transposed ? m : k, p.lda));
-    good(cublasLtMatrixLayoutCreate(&b, type_of(types.in), p.b_transposed ? n : k,
-                                    p.b_transposed ? k : n, p.ldb));
-    good(cublasLtMatrixLayoutCreate(&c, type_of(types.out), m, n, p.ldc));
   }
-  ~description() {
+  ~lt_product() {
     if (c) cublasLtMatrixLayoutDestroy(c);
     if (b) cublasLtMatrixLayoutDestroy(b);
     if (a) cublasLtMatrixLayoutDestroy(a);
     if (operation) cublasLtMatmulDescDestroy(operation);
   }
+  lt_product(const lt_product &) = delete;
+  lt_product &operator=(const lt_product &) = delete;
   void good(cublasStatus_t s) {
     if (status == CUBLAS_STATUS_SUCCESS) status = s;
+  }
+};
+
+/* Of one dense product. */
+struct description : lt_product {
+  description(const library_product &p, const library_types &types) : lt_product(p) {
+    const uint64_t m = (uint64_t)p.m, n = (uint64_t)p.n, k = (uint64_t)p.k;
+    good(cublasLtMatrixLayoutCreate(&a, type_of(types.in), p.a_transposed ? k : m,
+                                    p.a_transposed ? m : k, p.lda));
+    good(cublasLtMatrixLayoutCreate(&b, type_of(types.in), p.b_transposed ? n : k,
+                                    p.b_transposed ? k : n, p.ldb));
+    good(cublasLtMatrixLayoutCreate(&c, type_of(types.out), m, n, p.ldc));
   }
 };
 
@@ -260,24 +268,16 @@ phibal_status library_grouped(const char *name, int32_t count, const library_pro
 #if CUBLAS_VERSION >= 130400
 namespace {
 
-/* The matrices of a ragged product as cuBLASLt has them, and the first algorithm for it. The
-   average sizes only guide its choice. */
-struct ragged_description {
-  cublasLtMatmulDesc_t operation = nullptr;
-  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+/* Of a ragged product, and the first algorithm for it. The average sizes only guide its choice. */
+struct ragged_description : lt_product {
   cublasLtMatmulPreference_t preference = nullptr;
   cublasLtMatmulAlgo_t algorithm;
-  cublasStatus_t status;
-  ragged_description(library *l, const library_ragged &p, const library_types &types) {
+  ragged_description(library *l, const library_ragged &p, const library_types &types)
+      : lt_product(p.average) {
     const library_product &one = p.average;
-    const cublasOperation_t ta = operation_of(one.a_transposed),
-                            tb = operation_of(one.b_transposed);
     const cublasLtPointerMode_t mode = CUBLASLT_POINTER_MODE_DEVICE;
     const uint32_t rows = (uint32_t)one.m, columns = (uint32_t)one.n, sum = (uint32_t)one.k;
     const uint32_t alignment = 16;
-    status = cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-    good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta));
-    good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb));
     good(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_POINTER_MODE, &mode,
                                         sizeof mode));
     good(cublasLtGroupedMatrixLayoutCreate(&a, type_of(types.in), p.experts,
@@ -318,13 +318,6 @@ struct ragged_description {
   }
   ~ragged_description() {
     if (preference) cublasLtMatmulPreferenceDestroy(preference);
-    if (c) cublasLtMatrixLayoutDestroy(c);
-    if (b) cublasLtMatrixLayoutDestroy(b);
-    if (a) cublasLtMatrixLayoutDestroy(a);
-    if (operation) cublasLtMatmulDescDestroy(operation);
-  }
-  void good(cublasStatus_t s) {
-    if (status == CUBLAS_STATUS_SUCCESS) status = s;
   }
 };
 

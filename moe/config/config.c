@@ -3,6 +3,7 @@
 #include "formats/file.h"
 #include "moe/hf/hf.h"
 #include "formats/near_name.h"
+#include "kernels/core/router.h"
 #include "schedule.h"
 #include "formats/text_limits.h"
 #include <phibal/text.h>
@@ -159,8 +160,7 @@ static phibal_status check(const source *from, const run_config *config) {
     return fail_at(from, config_key_find("parallel.experts"), bad,
                    "%d experts cannot be divided evenly over %d ranks", m->experts,
                    config->parallel.experts);
-  if (config->balance.z_coefficient > 0 &&
-      (m->gate == PHIBAL_GATE_SIGMOID || m->gate == PHIBAL_GATE_SQRT_SOFTPLUS))
+  if (config->balance.z_coefficient > 0 && core_gate_has_scores(m->gate))
     return fail_at(from, config_key_find("balance.z_coefficient"), PHIBAL_ERROR_UNSUPPORTED,
                    "the z-loss needs a softmax router, and model.gate is %s",
                    m->gate == PHIBAL_GATE_SIGMOID ? "sigmoid" : "sqrt_softplus");

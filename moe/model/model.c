@@ -2,6 +2,7 @@
 #include "model_internal.h"
 
 #include "embedding.h"
+#include "kernels/core/router.h"
 #include "norm.h"
 #include "rope.h"
 
@@ -109,8 +110,7 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
   if (c->expert_factor && b->method == BALANCE_DENSE)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "model: expert_factor is for experts: not with method dense");
-  if (b->z_coefficient > 0 &&
-      (c->gate == PHIBAL_GATE_SIGMOID || c->gate == PHIBAL_GATE_SQRT_SOFTPLUS))
+  if (b->z_coefficient > 0 && core_gate_has_scores(c->gate))
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED, "model: the z-loss needs a softmax router");
   return model_config_check(c);
 }

@@ -49,10 +49,9 @@ phibal_router model_router(const model_config *c) {
   if (c->expert_groups <= 1) return router;
   router.groups = c->expert_groups;
   router.active_groups = c->active_groups;
-  const bool scores = c->gate == PHIBAL_GATE_SIGMOID || c->gate == PHIBAL_GATE_SQRT_SOFTPLUS;
-  router.group_score = c->group_score ? c->group_score
-                       : scores       ? PHIBAL_GROUP_TWO_LARGEST
-                                      : PHIBAL_GROUP_LARGEST;
+  router.group_score = c->group_score                  ? c->group_score
+                       : core_gate_has_scores(c->gate) ? PHIBAL_GROUP_TWO_LARGEST
+                                                       : PHIBAL_GROUP_LARGEST;
   return router;
 }
 
