@@ -170,8 +170,8 @@ phibal_status phibal_cuda_gradient_blocks(int64_t blocks, const int64_t *begin,
 phibal_status phibal_cuda_gradient_norm_of(int64_t blocks, const double *sums, const int64_t *index,
                                            double *norm, const phibal_cuda *call);
 
-/* *gradient becomes NaN where one of failures [n] is set: the norm is none then, and no parameter
-   is updated, whichever rank has failed. */
+/* *gradient becomes NaN where one of failures [n] is set, and with it the norm of the gradients of
+   all ranks: no parameter is updated then. */
 phibal_status phibal_cuda_stop_on_failure(int32_t n, const uint64_t *failures, float *gradient,
                                           const phibal_cuda *call);
 

@@ -17,7 +17,7 @@
    Memory is planned once: a step allocates nothing. It waits for the device once, at its end, where
    the library of products reads the sizes of the experts' products on the device; where it needs
    them on the host, or ranks exchange rows, once a MoE layer too. What goes to the device and comes
-   from it is pinned. What data break is found at a wait: at the end of the step, then.
+   from it is pinned. Bad data are reported at a wait, so at the end of the step.
 
    Of several ranks each has a device. Loads are summed over them exactly, layer by layer, before a
    price is taken, and gradients once a step, in the order of the ranks (kernels/cuda/ranks.h). */

@@ -123,7 +123,7 @@ struct device {
   device_input *inputs;   /* [calls] */
   bool waited;            /* since the last call's inputs were given to the stream */
   bool sizes_on_device;   /* the experts' products read theirs there */
-  int64_t *host_offsets;  /* pinned [L][E+1]; where sizes are on the device, of no meaning */
+  int64_t *host_offsets;  /* pinned [L][E+1]; not used where sizes are on the device */
   int64_t *dense_offsets; /* device [2]: 0 and the call's tokens, the rows of a dense layer */
   int64_t host_dense[2];
   phibal_cuda_loads step_loads, call_loads; /* [moe layers] */

@@ -28,8 +28,7 @@ typedef enum phibal_score {
   PHIBAL_SCORE_PROBABILITY, /* (R2p) the softmax probability (ERNIE 4.5, LongCat) */
 } phibal_score;
 
-/* Whether the gates of experts that compute nothing count among those that others are divided by.
- */
+/* Whether the gates of experts that compute nothing count in the sum that divides the others. */
 typedef enum phibal_zero_gates {
   PHIBAL_ZERO_GATES_COUNTED,  /* as any other's: their output is the gate times the token, or 0 */
   PHIBAL_ZERO_GATES_LEFT_OUT, /* (R5z) they are 0, and the sums run over the others (AdaMoE) */
@@ -46,8 +45,8 @@ typedef enum phibal_group_score {
 /* What the weights of the selected experts are divided by. */
 typedef enum phibal_normalisation {
   PHIBAL_NORMALISATION_OF_GATE, /* as the gate says, (R3) to (R5) */
-  PHIBAL_NORMALISATION_NONE,    /* (R5n) nothing: sigmoids or probabilities as they are */
-  PHIBAL_NORMALISATION_SUM,     /* (R5e) their sum plus epsilon: sigmoids or probabilities */
+  PHIBAL_NORMALISATION_NONE,    /* (R5n) nothing: scores or probabilities as they are */
+  PHIBAL_NORMALISATION_SUM,     /* (R5e) their sum plus epsilon: scores or probabilities */
 } phibal_normalisation;
 
 /* Where the selection comes from. */
@@ -70,8 +69,7 @@ typedef struct phibal_router {
   float epsilon; /* of PHIBAL_NORMALISATION_SUM, at least 0; 0 otherwise */
   phibal_selection selection;
   phibal_score score;
-  int32_t
-      zero_experts; /* Z, 0 .. E: the last Z experts compute nothing (null routes, identities) */
+  int32_t zero_experts; /* Z, 0 .. E: the last Z compute nothing (null routes, identities) */
   phibal_zero_gates zero_gates;
 } phibal_router;
 
@@ -97,10 +95,11 @@ phibal_status phibal_loads_mean(const phibal_loads *loads, float *mean);
    counted, or a count is negative or above k tokens: a frequency above 1. */
 phibal_status phibal_loads_frequency(const phibal_loads *loads, float *frequency);
 
-/* Router forward, fused (R1 to R8, R2g, R5n, R5e).
+/* Router forward, fused (R1 to R8, with all forms of (R2) and (R5)).
      logits         [T][E]  binary32, all finite
-     bias           [E]     added to the logits (to the rounded score for sigmoid) for the selection
-                            only; null for none
+     bias           [E]     added for the selection only: to the logits, to the rounded scores of
+                            the gates (R5), (R5s), or to the rounded probabilities (R2p); null for
+                            none
      mask           [T]     0 marks padding: experts -1, gates 0, counted in nothing; null for none
      probabilities  [T][E]  out, <= 0.501 ULP, 0 for padding; may be null
      experts        [T][k]  out, by falling score, ties to the lower index; with
