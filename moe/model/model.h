@@ -35,11 +35,12 @@ typedef struct model_config {
   int32_t dense_hidden;    /* f of a dense FFN */
   phibal_activation activation;
   phibal_gate gate;
-  float route_scale; /* gates are multiplied by this */
+  phibal_score selection_score; /* (R2p): what a bias is added to, and experts are selected by */
+  float route_scale;            /* gates are multiplied by this */
   phibal_normalisation gate_normalisation;
   float gate_epsilon;
   /* Experts lie in so many groups of equal size, 0 or 1 for none, and a token's experts come from
-     its `active_groups` best. A group_score of none stands for that of the gate: the largest logit
+     its `active_groups` best. A group_score of none stands for that of the gate: the largest score
      of a softmax router, the sum of the two largest scores, bias included, of a sigmoid router
      (DeepSeek-V2, V3). */
   int32_t expert_groups, active_groups;

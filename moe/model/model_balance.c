@@ -137,11 +137,21 @@ static bool has_balance_loss(const model *m) {
          method == BALANCE_SEQUENCE;
 }
 
+/* Where quantiles need the probabilities that experts are selected by (R2p), scratch.logit_gradient
+   [T][E] has them until the call is through with the layer. */
+static float *scored_probabilities(const model *m) {
+  return m->required && m->config.selection_score == PHIBAL_SCORE_PROBABILITY
+             ? m->scratch.logit_gradient
+             : NULL;
+}
+
 static phibal_status route(model *m, layer_activations *on, const float *bias, int64_t first,
                            int64_t tokens, phibal_loads *loads) {
   phibal_router router = model_router(&m->config);
+  float *probabilities = scored_probabilities(m);
   return phibal_router_forward(&router, tokens, on->logits + first * m->config.experts, bias,
-                               m->scratch.mask + first, NULL,
+                               m->scratch.mask + first,
+                               probabilities ? probabilities + first * m->config.experts : NULL,
                                on->experts + first * m->config.active,
                                on->gates + first * m->config.active, on->logsumexp + first, loads);
 }
@@ -179,7 +189,9 @@ static phibal_status route_sequences(model *m, layer_activations *on, int32_t mo
   return status;
 }
 
-/* (L7) What the call's tokens would need, behind those of the step's earlier calls. */
+/* (L7) What the call's tokens would need, behind those of the step's earlier calls. Where the
+   scores are probabilities, these stand for the logits of a router that selects by logits: it
+   compares the same binary32 numbers. */
 static phibal_status require(model *m, const layer_activations *on, int32_t moe_layer,
                              int64_t tokens) {
   const int32_t experts = m->config.experts;
@@ -197,10 +209,12 @@ static phibal_status require(model *m, const layer_activations *on, int32_t moe_
     r->bias = grown;
     r->room = room;
   }
-  const phibal_router router = model_router(&m->config);
-  phibal_status status =
-      phibal_quantile_required(&router, tokens, on->logits, selection_bias(m, moe_layer),
-                               m->scratch.mask, r->room, r->bias + r->tokens);
+  phibal_router router = model_router(&m->config);
+  const float *scores = scored_probabilities(m);
+  if (scores) router.score = PHIBAL_SCORE_OF_GATE;
+  phibal_status status = phibal_quantile_required(&router, tokens, scores ? scores : on->logits,
+                                                  selection_bias(m, moe_layer), m->scratch.mask,
+                                                  r->room, r->bias + r->tokens);
   r->tokens += tokens;
   return status;
 }

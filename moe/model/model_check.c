@@ -44,6 +44,7 @@ phibal_router model_router(const model_config *c) {
                           .active = c->active,
                           .gate = c->gate,
                           .scale = c->route_scale,
+                          .score = c->selection_score,
                           .normalisation = c->gate_normalisation,
                           .epsilon = c->gate_epsilon};
   if (c->expert_groups <= 1) return router;
@@ -56,6 +57,8 @@ phibal_router model_router(const model_config *c) {
 }
 
 static phibal_status check_router(const model_config *c) {
+  if (c->selection_score == PHIBAL_SCORE_PROBABILITY && core_gate_has_scores(c->gate))
+    refuse("selection_score probability is for gates of a softmax, and gate has scores of its own");
   const phibal_router router = model_router(c);
   const char *fault = core_router_fault(&router);
   if (fault && c->expert_groups > 1)

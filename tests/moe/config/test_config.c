@@ -66,17 +66,32 @@ Test(config, choices_keep_their_order) {
     cr_expect_eq(c.balance.method, methods[i].value, "%s", methods[i].method);
   }
   run_config c;
-  config_override o[] = {{"model.activation", "silu", "-"},
-                         {"model.gate", "sigmoid", "-"},
-                         {"balance.track", "frequency", "-"},
-                         {"balance.start", "zero-corrected", "-"},
-                         {"model.qk_norm", "true", "-"}};
-  cr_assert_eq(run_config_parse(MODEL REST, "f.yaml", o, 5, &c), PHIBAL_OK);
+  config_override o[] = {
+      {"model.activation", "silu", "-"},   {"model.gate", "sigmoid", "-"},
+      {"balance.track", "frequency", "-"}, {"balance.start", "zero-corrected", "-"},
+      {"model.qk_norm", "true", "-"},      {"model.selection_score", "of_gate", "-"}};
+  cr_assert_eq(run_config_parse(MODEL REST, "f.yaml", o, 6, &c), PHIBAL_OK);
+  cr_expect_eq(c.model.selection_score, PHIBAL_SCORE_OF_GATE);
   cr_expect_eq(c.model.activation, PHIBAL_ACTIVATION_SILU);
   cr_expect_eq(c.model.gate, PHIBAL_GATE_SIGMOID);
   cr_expect_eq(c.balance.track, TRACK_FREQUENCY);
   cr_expect_eq(c.balance.start, START_ZERO_CORRECTED);
   cr_expect(c.model.qk_norm);
+}
+
+/* Gates of a softmax have probabilities to select by, others none. */
+Test(config, selection_by_probabilities) {
+  run_config c;
+  config_override o[] = {{"model.selection_score", "probability", "-"},
+                         {"model.gate", "probability", "-"}};
+  for (size_t n = 1; n <= 2; n++) {
+    cr_assert_eq(run_config_parse(MODEL REST, "f.yaml", o, n, &c), PHIBAL_OK);
+    cr_expect_eq(c.model.selection_score, PHIBAL_SCORE_PROBABILITY);
+  }
+  expect_error(MODEL "  selection_score: probability\n  gate: sigmoid\n" REST,
+               PHIBAL_ERROR_ARGUMENT, "some/file.yaml", "selection_score probability");
+  expect_error(MODEL "  selection_score: probability\n  gate: sqrt_softplus\n" REST,
+               PHIBAL_ERROR_ARGUMENT, "some/file.yaml", "selection_score probability");
 }
 
 Test(config, unknown_keys_name_line_and_key) {

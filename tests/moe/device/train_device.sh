@@ -59,6 +59,21 @@ for key in loss gradient_norm; do
   close sigmoid-cpu "sigmoid-$device" $key 1e-5 3
   close sqrt_softplus-cpu "sqrt_softplus-$device" $key 1e-5 3
 done
+# Selection by probabilities, which is another one than by logits as soon as there is a bias.
+for on in cpu $device; do
+  option=
+  [ $on = cpu ] || option="--device $device"
+  for score in of_gate probability; do
+    train "$score-$on" --method loss-free --steps 4 --set balance.bias_rate=0.05 --set model.gate=probability \
+      --set model.selection_score=$score --set model.expert_groups=4 --set model.active_groups=2 $option
+  done
+done
+for key in loss gradient_norm z_loss; do
+  close probability-cpu "probability-$device" $key 1e-5 4
+done
+if (close of_gate-cpu probability-cpu loss 1e-7 4) >/dev/null 2>&1; then
+  fail "the selection's score makes no difference"
+fi
 if (close sigmoid-cpu sqrt_softplus-cpu loss 1e-7 3) >/dev/null 2>&1; then fail "the gate makes no difference"; fi
 cmp -s cpu-phi/metrics.jsonl cuda-phi/metrics.jsonl && fail "the device was not used"
 

@@ -1376,6 +1376,12 @@ Test(huggingface_files, like_another) {
                PHIBAL_ERROR_UNSUPPORTED);
   cr_expect(message_has("OlmoeForCausalLM, differs in: model.embedding_scale (true, there false)"),
             "%s", phibal_status_message());
+  p.config.embedding_scale = false;
+  p.config.selection_score = PHIBAL_SCORE_PROBABILITY;
+  cr_expect_eq(hf_save(folder, &p.config, p.m, &(hf_save_options){.shard_bytes = 1 << 30}),
+               PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(message_has("model.selection_score (probability, there of_gate)"), "%s",
+            phibal_status_message());
   cr_expect_eq(count_names(folder), -1, "nothing is written before that");
   folder_remove(like);
   free(like);

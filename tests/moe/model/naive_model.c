@@ -211,7 +211,8 @@ static void keep_groups(naive_model *n, double *score) {
   }
 }
 
-/* (R1) to (R5), (R5n), (R5e) for one token: probabilities, selection (1 or 0), gates by expert. */
+/* (R1) to (R5), (R2p), (R5n), (R5e) for one token: probabilities, selection (1 or 0), gates by
+ * expert. */
 static void route(naive_model *n, int layer, const double *logits, double *probability,
                   int *selected, double *gate) {
   const model_config *c = &n->config;
@@ -224,8 +225,11 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
                              : exp(logits[e]);
     sum += probability[e] = weight;
     score[e] = squash ? weight : logits[e];
-    score[e] += n->bias[layer][e];
     selected[e] = 0;
+  }
+  for (int e = 0; e < c->experts; e++) {
+    if (c->selection_score == PHIBAL_SCORE_PROBABILITY) score[e] = probability[e] / sum;
+    score[e] += n->bias[layer][e];
   }
   keep_groups(n, score);
   for (int s = 0; s < c->active; s++) {

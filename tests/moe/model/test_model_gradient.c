@@ -391,6 +391,45 @@ Test(model_gradient, described_routers) {
   check_variant(&(variant){"and over a sum with epsilon, groups of two scores", c, b, 1, 5});
 }
 
+/* (R2p) by each method that sets a bias, with micro-batches, padding, groups, a capacity, and gates
+   of every kind.
+ */
+Test(model_gradient, selection_by_probability) {
+  model_config c = small;
+  balance_config b = phi;
+  c.selection_score = PHIBAL_SCORE_PROBABILITY;
+  check_variant(&(variant){"probabilities without a bias", c, b, 1, 5});
+  b.method = BALANCE_LOSS_FREE;
+  check_variant(&(variant){"loss-free, 2 micro-batches", c, b, 2, 5});
+  b.method = BALANCE_PHI_BIAS;
+  c.gate = PHIBAL_GATE_PROBABILITY;
+  c.gate_normalisation = PHIBAL_NORMALISATION_SUM;
+  c.gate_epsilon = 0.25f;
+  check_variant(&(variant){"phi-bias, gates over a sum, 3 micro-batches", c, b, 3, 5});
+  b.method = BALANCE_QUANTILE;
+  check_variant(&(variant){"quantile, 2 micro-batches", c, b, 2, 5});
+  c.recompute = RECOMPUTE_LAYERS;
+  b.quantile_bins = 7;
+  b.quantile_eta = 0.25f;
+  check_variant(&(variant){"quantile, averaged, 7 bins, layers recomputed", c, b, 3, 5});
+  c = small;
+  c.selection_score = PHIBAL_SCORE_PROBABILITY;
+  c.experts = 6;
+  c.expert_groups = 3;
+  c.active_groups = 2;
+  b = phi;
+  b.method = BALANCE_LOSS_FREE;
+  check_variant(&(variant){"groups by their largest probability, loss-free", c, b, 2, 5});
+  c.gate = PHIBAL_GATE_PROBABILITY;
+  c.group_score = PHIBAL_GROUP_TWO_LARGEST;
+  b.method = BALANCE_PHI_BIAS;
+  check_variant(&(variant){"groups by two probabilities, phi-bias", c, b, 2, 5});
+  c.active = 4;
+  c.group_score = PHIBAL_GROUP_SHARE;
+  b.capacity_factor = 0.75f;
+  check_variant(&(variant){"groups by their share, a capacity, phi-bias", c, b, 2, 5});
+}
+
 Test(model_gradient, every_potential) {
   for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++) {
     const phibal_potential_info *info = phibal_potential_describe((phibal_potential_id)id);

@@ -19,12 +19,19 @@ options="--config tiny --data data/train.tokens --threads 1 --batch 8 --quiet --
 method() { # NAME
   case $1 in
     bins) echo --method quantile --set balance.quantile_bins=100 ;;
+    probabilities) echo --method quantile --set model.selection_score=probability ;;
     *) echo --method $1 ;;
   esac
 }
-for name in loss-free quantile bins; do
+for name in loss-free quantile bins probabilities; do
   "$phibal" train $options --out alone-$name $(method $name) >log 2>error || fail "$name"
 done
+cp -r alone-probabilities resumed
+rm -r resumed/result.json resumed/checkpoints/step-00000000000[34]
+"$phibal" train --resume resumed --quiet >log 2>error || fail "resume"
+lines alone-probabilities >a; lines resumed >b; cmp a b || fail "a resumed run that selects by probabilities differs"
+[ "$(step alone-quantile 4 | value loss)" != "$(step alone-probabilities 4 | value loss)" ] ||
+  fail "probabilities are logits"
 for ranks in 1 2 4; do
   on $ranks $options --out phi$ranks || fail "$ranks ranks"
   first=checkpoints/step-000000000001
@@ -36,7 +43,7 @@ for ranks in 1 2 4; do
   near 2.9e-14 "$(step phi$ranks 1 | value loss)" "$(step alone 1 | value loss)" || fail "loss"
   near 1e-6 "$(step phi$ranks 4 | value loss)" "$(step alone 4 | value loss)" || fail "later loss"
   [ $ranks != 1 ] || continue
-  for name in loss-free quantile bins; do
+  for name in loss-free quantile bins probabilities; do
     on $ranks $options --out $name$ranks $(method $name) --micro 1 || fail "$ranks ranks, $name"
     for layer in 0 1 2; do
       bias=model.layers.$layer.mlp.gate.e_score_correction_bias
