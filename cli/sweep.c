@@ -14,15 +14,19 @@ static const char help[] =
     "sweep that was stopped. Results are in OUT/sweep.json.\n\n"
     "  --dry-run   list the runs without training\n"
     "  --table     print the results so far without training\n"
+    "  --seeds N   only the first N seeds\n"
+    "  --part I/N  only every N-th run from the I-th on: N processes share a sweep\n"
     "  --force     train even if the audit refutes a potential from a file\n"
     "  --json      print sweep.json instead of the table\n"
     "  --quiet     no progress\n\n"
+    "All points are run with the first seed, then with the second, and so on.\n"
     "A run whose loss or gradient is not finite is left out, and the exit status is then 1. An\n"
     "interrupt (Ctrl-C), SIGTERM and SIGUSR1 end the sweep after the current step, with a\n"
     "checkpoint, and the exit status is 130, 143 or 138.";
 
 typedef struct arguments {
   const char *file;
+  long long seeds, part, parts; /* 0: all */
   bool dry_run, table, json, quiet, force;
 } arguments;
 
@@ -72,18 +76,20 @@ static void failed(void *context, const char *folder) {
   command_say("sweep", "%s: %s", folder, phibal_status_message());
 }
 
-static int list_runs(const sweep *s) {
+static int list_runs(const sweep *s, const sweep_options *options) {
   run_config *config = malloc(sizeof *config);
   int code = 0;
-  for (int64_t p = 0; p < s->points && !code; p++)
-    for (size_t i = 0; i < s->seed_count && !code; i++) {
-      char folder[CONFIG_TEXT_MAX];
-      sweep_folder(s, p, i, folder);
-      if (!config || sweep_config(s, p, i, config))
-        code = fail();
-      else
-        puts(folder);
-    }
+  for (int64_t r = 0; r < s->points * (int64_t)s->seed_count && !code; r++) {
+    char folder[CONFIG_TEXT_MAX];
+    int64_t point;
+    size_t seed;
+    if (!sweep_run_number(s, options, r, &point, &seed)) continue;
+    sweep_folder(s, point, seed, folder);
+    if (!config || sweep_config(s, point, seed, config))
+      code = fail();
+    else
+      puts(folder);
+  }
   free(config);
   return code;
 }
@@ -102,7 +108,16 @@ static phibal_status write_results(const sweep *s, bool save, json_t **results) 
 
 static int run(const sweep *s, const arguments *a) {
   display d = {.a = a};
-  const sweep_options options = {&interrupted, &d, prepare, release, begins, failed, NULL};
+  const sweep_options options = {.stop = &interrupted,
+                                 .context = &d,
+                                 .seeds = (size_t)a->seeds,
+                                 .part = a->part - 1,
+                                 .parts = a->parts,
+                                 .prepare = prepare,
+                                 .release = release,
+                                 .begins = begins,
+                                 .failed = failed};
+  if (a->dry_run) return list_runs(s, &options);
   struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
@@ -130,6 +145,8 @@ static int run(const sweep *s, const arguments *a) {
 
 static const struct option options[] = {{"dry-run", no_argument, NULL, 'n'},
                                         {"table", no_argument, NULL, 't'},
+                                        {"seeds", required_argument, NULL, 's'},
+                                        {"part", required_argument, NULL, 'p'},
                                         {"force", no_argument, NULL, 'f'},
                                         {"json", no_argument, NULL, 'j'},
                                         {"quiet", no_argument, NULL, 'q'},
@@ -139,6 +156,19 @@ static const struct option options[] = {{"dry-run", no_argument, NULL, 'n'},
 const command_manual manual_sweep = {
     .name = "sweep", .text = help, .options = options, .operands = "FILE"};
 
+/* "I/N", 1 <= I <= N */
+static bool read_part(const char *text, arguments *a) {
+  char first[32];
+  const size_t n = strcspn(text, "/");
+  snprintf(first, sizeof first, "%.*s", (int)(n < 31 ? n : 31), text);
+  if (!text[n]) {
+    command_usage_error("sweep", "--part '%s': expected I/N", text);
+    return false;
+  }
+  return command_read_whole("sweep", "--part", text + n + 1, 1, 1 << 20, &a->parts) &&
+         command_read_whole("sweep", "--part", first, 1, a->parts, &a->part);
+}
+
 int command_sweep(int argc, char **argv) {
   arguments a = {0};
   for (int c; (c = command_option(&manual_sweep, argc, argv, NULL)) != -1;) switch (c) {
@@ -147,6 +177,12 @@ int command_sweep(int argc, char **argv) {
       break;
     case 't':
       a.table = true;
+      break;
+    case 's':
+      if (!command_read_whole("sweep", "--seeds", optarg, 1, 1 << 20, &a.seeds)) return 2;
+      break;
+    case 'p':
+      if (!read_part(optarg, &a)) return 2;
       break;
     case 'f':
       a.force = true;
@@ -165,7 +201,7 @@ int command_sweep(int argc, char **argv) {
   if (argc - optind != 1) return command_usage_error("sweep", "expected one sweep file");
   sweep s;
   if (sweep_read(argv[optind], &s)) return fail();
-  int code = a.dry_run ? list_runs(&s) : run(&s, &a);
+  int code = run(&s, &a);
   sweep_free(&s);
   return code;
 }

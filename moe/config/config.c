@@ -176,6 +176,12 @@ static phibal_status check(const source *from, const run_config *config) {
     return fail_at(from, config_key_find("lora.rank"), PHIBAL_ERROR_UNSUPPORTED,
                    "adapters are not divided over ranks (parallel.experts, "
                    "parallel.shard_optimizer)");
+  if (config->data.change_step && !*config->data.changed_mixture)
+    return fail_at(from, config_key_find("data.change_step"), bad,
+                   "what the data change to is not given (data.changed_mixture)");
+  if (!config->data.change_step && *config->data.changed_mixture)
+    return fail_at(from, config_key_find("data.changed_mixture"), bad,
+                   "when the data change is not given (data.change_step)");
   status = model_config_check(m);
   if (!status) status = model_check_size(m, config->batch.micro_sequences);
   if (status) return phibal_status_set(status, "%s: %s", from->origin, phibal_status_message());

@@ -54,7 +54,8 @@ typedef struct run_config {
   } parallel;
   struct {
     char train[CONFIG_TEXT_MAX], validation[CONFIG_TEXT_MAX];
-    char mixture[CONFIG_TEXT_MAX];
+    char mixture[CONFIG_TEXT_MAX], changed_mixture[CONFIG_TEXT_MAX];
+    int64_t change_step; /* steps with the first; 0: all */
     bool boundaries, copy;
     int32_t end_of_document;
   } data;

@@ -169,7 +169,28 @@ phibal_status mixture_create(const corpus *c, int32_t sequence, uint64_t seed, c
   return status;
 }
 
+phibal_status mixture_change(mixture *m, int64_t from, const char *weights) {
+  for (int32_t s = 0; s < m->corpus->shards; s++)
+    if (m->corpus->shard[s].learned)
+      return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "a change of the mixture is not for files of examples: '%s'",
+                               m->corpus->path[s]);
+  mixture *changed = malloc(sizeof *changed);
+  if (!changed) return memory_error();
+  phibal_status status =
+      mixture_create(m->corpus, m->sequence, m->seed, weights, m->boundaries, changed);
+  if (status) {
+    free(changed);
+    return status;
+  }
+  m->change = from;
+  m->changed = changed;
+  return PHIBAL_OK;
+}
+
 void mixture_destroy(mixture *m) {
+  if (m->changed) mixture_destroy(m->changed);
+  free(m->changed);
   for (int32_t i = 0; i < m->parts; i++) free(m->part[i].stretch);
   free(m->part);
   *m = (mixture){0};
@@ -209,6 +230,10 @@ void mixture_window(const token_file *file, int64_t at, int64_t end, int32_t seq
 
 void mixture_sequence(mixture *m, int64_t index, int32_t *tokens, int32_t *targets,
                       int32_t *starts) {
+  if (m->changed && index >= m->change) {
+    mixture_sequence(m->changed, index - m->change, tokens, targets, starts);
+    return;
+  }
   if (index < m->next) {
     m->next = 0;
     for (int32_t i = 0; i < m->parts; i++) m->part[i].taken = 0;

@@ -47,6 +47,8 @@ typedef struct mixture {
   int32_t parts;
   mixture_part *part;
   int64_t next; /* how many sequences have been handed out: what `taken` counts */
+  int64_t change;          /* sequences from here on are those of `changed`, from its first */
+  struct mixture *changed; /* null: none */
 } mixture;
 
 /* weights: "name=weight,..." for domains of the corpus, the others are not used; "": none. Weights
@@ -55,6 +57,11 @@ typedef struct mixture {
    domain, no weight, or no window with a target. */
 phibal_status mixture_create(const corpus *c, int32_t sequence, uint64_t seed, const char *weights,
                              bool boundaries, mixture *m);
+/* Changes the domains for good: sequence `from` + i is what sequence i of a mixture of its own with
+   these weights is ("": without weights), so that a domain of both begins again with its first
+   window. Once, of a mixture that has handed out nothing yet. PHIBAL_ERROR_ARGUMENT as above;
+   PHIBAL_ERROR_UNSUPPORTED: the data have examples. */
+phibal_status mixture_change(mixture *m, int64_t from, const char *weights);
 void mixture_destroy(mixture *m);
 
 /* Sequence `index`; ascending order is free, any other order counts again from the first.

@@ -330,6 +330,11 @@ const phibal_loads *model_step_loads(const model *m, int32_t moe_layer);
 phibal_status model_evaluate(model *m, int32_t batch, const int32_t *tokens, const int32_t *targets,
                              model_losses *losses, phibal_loads *loads);
 
+/* Of the last call of model_evaluate: how many tokens of its sequence number `sequence` selected
+   each expert of a MoE layer, into counts [E]. Returns the tokens of the sequence; padding is none
+   of them. */
+int64_t model_sequence_counts(const model *m, int32_t moe_layer, int32_t sequence, int64_t *counts);
+
 /* Forward only, of one sequence without targets: the `count` tokens from position `first` on, at
    most S in all. Keys and values of the positions before are those that earlier calls with the same
    weights left, of this function or of model_evaluate's first sequence, so that a text grows by a

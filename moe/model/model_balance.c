@@ -219,6 +219,21 @@ static phibal_status require(model *m, const layer_activations *on, int32_t moe_
   return status;
 }
 
+int64_t model_sequence_counts(const model *m, int32_t moe_layer, int32_t sequence,
+                              int64_t *counts) {
+  const model_config *c = &m->config;
+  const int64_t first = (int64_t)sequence * c->sequence;
+  const int32_t *experts = m->layers[c->dense_layers + moe_layer].experts + first * c->active;
+  int64_t tokens = 0;
+  for (int32_t e = 0; e < c->experts; e++) counts[e] = 0;
+  for (int64_t i = 0; i < c->sequence; i++) {
+    if (!m->scratch.mask[first + i]) continue;
+    tokens++;
+    for (int32_t s = 0; s < c->active; s++) counts[experts[i * c->active + s]]++;
+  }
+  return tokens;
+}
+
 phibal_status balance_route(model *m, int32_t layer, int32_t moe_layer, int32_t batch,
                             bool training, model_losses *losses) {
   layer_activations *on = &m->layers[layer];

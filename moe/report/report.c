@@ -102,6 +102,11 @@ static void write_balance(FILE *to, int n, json_t *const *results) {
   write_heading(to, "balance: mean of layers (worst)", n, results);
   write_balance_row(to, "  MaxVio from loads", "maxvio_loads", n, results);
   write_balance_row(to, "  MaxVio from mean probabilities", "maxvio_mean", n, results);
+  for (int i = 0; i < n; i++) /* older results have none */
+    if (report_member(results[i], "validation.mean.maxvio_sequences")) {
+      write_balance_row(to, "  MaxVio of single sequences", "maxvio_sequences", n, results);
+      break;
+    }
   write_balance_row(to, "  Gini of loads", "gini_loads", n, results);
   write_balance_row(to, "  Gini of mean probabilities", "gini_mean", n, results);
   write_balance_row(to, "  entropy of loads (nats)", "entropy_loads", n, results);
@@ -271,12 +276,13 @@ static void write_evaluation(FILE *to, int n, json_t *const *results) {
    balanced on all of them together and on none of them. */
 static void write_domain_balance(FILE *to, const json_t *result) {
   static const char *const metrics[] = {"maxvio_loads", "maxvio_mean", "gini_loads", "gini_mean",
-                                        "entropy_loads"};
+                                        "entropy_loads", "maxvio_sequences"};
   enum { METRICS = sizeof metrics / sizeof *metrics };
   json_t *layers = report_member(result, "validation.domain_balance");
   if (!json_array_size(layers)) return;
-  fprintf(to, "\n%-*s %13s %13s %13s %13s %13s\n", LABEL, "each domain by itself: mean of layers",
-          "MaxVio loads", "MaxVio mean", "Gini loads", "Gini mean", "entropy");
+  fprintf(to, "\n%-*s %13s %13s %13s %13s %13s %13s\n", LABEL,
+          "each domain by itself: mean of layers", "MaxVio loads", "MaxVio mean", "Gini loads",
+          "Gini mean", "entropy", "sequences");
   size_t d, l;
   json_t *domain, *layer;
   json_array_foreach(report_member(result, "validation.domains"), d, domain) {

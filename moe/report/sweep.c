@@ -145,8 +145,9 @@ static phibal_status one_run(const sweep *s, int64_t point, size_t seed, const s
   json_t *result = !status && is_there ? result_of(folder) : NULL;
   const bool done = result;
   json_decref(result);
-  const int64_t seeds = (int64_t)s->seed_count, run = point * seeds + (int64_t)seed;
-  if (!status && o->begins) o->begins(o->context, run, s->points * seeds, folder, done);
+  const int64_t run = (int64_t)seed * s->points + point;
+  if (!status && o->begins)
+    o->begins(o->context, run, s->points * (int64_t)s->seed_count, folder, done);
   if (!status && !done) {
     if (o->prepare) status = o->prepare(o->context, config);
     if (!status) status = make_run(config, folder, is_there, o);
@@ -159,14 +160,24 @@ static phibal_status one_run(const sweep *s, int64_t point, size_t seed, const s
   return PHIBAL_OK;
 }
 
+bool sweep_run_number(const sweep *s, const sweep_options *options, int64_t r, int64_t *point,
+                      size_t *seed) {
+  *point = r % s->points;
+  *seed = (size_t)(r / s->points);
+  if (options->seeds && *seed >= options->seeds) return false;
+  return !options->parts || r % options->parts == options->part;
+}
+
 phibal_status sweep_run(const sweep *s, const sweep_options *options, int64_t *failures) {
   *failures = 0;
   phibal_status status = check_all(s);
-  for (int64_t p = 0; p < s->points && !status; p++)
-    for (size_t i = 0; i < s->seed_count && !status; i++) {
-      if (options->stop && *options->stop) return PHIBAL_OK;
-      status = one_run(s, p, i, options, failures);
-    }
+  for (int64_t r = 0; r < s->points * (int64_t)s->seed_count && !status; r++) {
+    int64_t point;
+    size_t seed;
+    if (options->stop && *options->stop) return PHIBAL_OK;
+    if (sweep_run_number(s, options, r, &point, &seed))
+      status = one_run(s, point, seed, options, failures);
+  }
   return status;
 }
 

@@ -66,6 +66,10 @@ phibal_status sweep_config(const sweep *s, int64_t point, size_t seed, run_confi
 typedef struct sweep_options {
   const volatile sig_atomic_t *stop; /* as of train_options */
   void *context;                     /* of the functions below, each of which may be null */
+  size_t seeds;                      /* only the first so many; 0: all */
+  /* Of the runs r = 0, 1, ... in their order only those with r mod parts = part, so that several
+     processes share a sweep; parts 0: all. */
+  int64_t part, parts;
   /* Before a run: makes ready what its configuration names (a potential from a file); after it:
      takes that away again. */
   phibal_status (*prepare)(void *context, run_config *config);
@@ -77,6 +81,11 @@ typedef struct sweep_options {
   void (*step)(void *context, const train_progress *progress);
 } sweep_options;
 
+/* Run r of the order in which runs are made: all points with the first seed, then with the second,
+   so that the points of a sweep that is not through have the same seeds. False where the options
+   leave it out. */
+bool sweep_run_number(const sweep *s, const sweep_options *options, int64_t r, int64_t *point,
+                      size_t *seed);
 /* Checks all configurations, then makes missing runs and resumes unfinished ones. A run folder with
    a different configuration is PHIBAL_ERROR_ARGUMENT. A run that diverges (PHIBAL_ERROR_NONFINITE)
    is skipped; *failures counts them. Any other error ends the sweep. */

@@ -78,6 +78,8 @@ void evaluation_destroy(evaluation *e) {
       phibal_loads_destroy(&e->loads[i]);
   free(e->loads);
   free(e->domain);
+  free(e->sequences);
+  free(e->sequence_maxvio);
   *e = (evaluation){0};
 }
 
@@ -87,8 +89,10 @@ static phibal_status evaluation_create(const model *m, const model_config *confi
   size_t rows = ((size_t)domains + 1) * (size_t)e->moe_layers;
   e->domain = calloc((size_t)domains, sizeof *e->domain);
   e->loads = calloc(rows + 1, sizeof *e->loads);
+  e->sequences = calloc((size_t)domains + 1, sizeof *e->sequences);
+  e->sequence_maxvio = calloc(rows + 1, sizeof *e->sequence_maxvio);
   phibal_status status = PHIBAL_OK;
-  if (!e->domain || !e->loads)
+  if (!e->domain || !e->loads || !e->sequences || !e->sequence_maxvio)
     status =
         phibal_status_set(PHIBAL_ERROR_MEMORY, "evaluation: no memory for %d domains", domains);
   const phibal_router router = {config->experts, config->active, config->gate, config->route_scale};
@@ -101,6 +105,24 @@ static void score_add(evaluation_score *to, const model_losses *losses) {
   to->cross_entropy += losses->cross_entropy;
   to->correct += losses->correct;
   to->targets += losses->targets;
+}
+
+/* (V6) of the n sequences of a domain that have just been evaluated. */
+static phibal_status add_sequences(const model *m, int32_t experts, int32_t domain, int32_t n,
+                                   evaluation *e) {
+  int64_t counts[PHIBAL_MAX_EXPERTS];
+  for (int32_t s = 0; s < n; s++)
+    for (int32_t l = 0; l < e->moe_layers; l++) {
+      double maxvio;
+      model_sequence_counts(m, l, s, counts);
+      phibal_status status = phibal_maxvio_counts(experts, counts, &maxvio);
+      if (status) return status;
+      e->sequence_maxvio[domain * e->moe_layers + l] += maxvio;
+      e->sequence_maxvio[e->domains * e->moe_layers + l] += maxvio;
+    }
+  e->sequences[domain] += n;
+  e->sequences[e->domains] += n;
+  return PHIBAL_OK;
 }
 
 phibal_status evaluation_run(model *m, const model_config *config, const evaluation_plan *plan,
@@ -127,6 +149,7 @@ phibal_status evaluation_run(model *m, const model_config *config, const evaluat
     model_losses losses;
     status = model_evaluate(m, n, tokens, targets, &losses,
                             &e.loads[(size_t)domain * (size_t)e.moe_layers]);
+    if (!status) status = add_sequences(m, config->experts, domain, n, &e);
     if (status) break;
     score_add(&e.domain[domain], &losses);
     score_add(&e.all, &losses);

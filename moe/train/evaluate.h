@@ -44,6 +44,8 @@ typedef struct evaluation {
   evaluation_score all;
   evaluation_score *domain; /* [domains] */
   phibal_loads *loads;      /* [domains + 1][moe_layers]; the last row is the sum */
+  int64_t *sequences;       /* [domains + 1] evaluated; the last is the sum */
+  double *sequence_maxvio;  /* [domains + 1][moe_layers] MaxVio of loads of each, added up (V6) */
   int64_t left_out;         /* examples longer than a sequence */
   double seconds;
 } evaluation;
@@ -56,6 +58,12 @@ void evaluation_destroy(evaluation *e);
 static inline const phibal_loads *evaluation_loads(const evaluation *e, int32_t domain,
                                                    int32_t moe_layer) {
   return &e->loads[domain * e->moe_layers + moe_layer];
+}
+
+/* (V6): the mean over the sequences of a domain (`domains`: of all), which has some. */
+static inline double evaluation_sequence_maxvio(const evaluation *e, int32_t domain,
+                                                int32_t moe_layer) {
+  return e->sequence_maxvio[domain * e->moe_layers + moe_layer] / (double)e->sequences[domain];
 }
 
 /* How balanced loads are (SPEC.md V1 to V4): LOADS of the selection counts, MEAN of the mean

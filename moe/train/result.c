@@ -6,6 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* The key of (V6) beside those of balance_metric_names. */
+#define SEQUENCES "maxvio_sequences"
+
 static json_t *score_json(const evaluation_score *score) {
   if (!score->targets) return json_pack("{s:n, s:n, s:i}", "loss", "accuracy", "targets", 0);
   return json_pack("{s:f, s:f, s:I}", "loss", score->cross_entropy / (double)score->targets,
@@ -63,6 +66,7 @@ phibal_status result_evaluation(const evaluation *e, const run_config *config,
                                 const token_file *file, json_t **json) {
   json_t *domains = json_array(), *layers = json_array(), *ratios = json_array();
   double mean[BALANCE_METRICS] = {0}, worst[BALANCE_METRICS] = {0};
+  double sequences = 0, worst_sequences = 0; /* (V6), mean and worst over layers */
   phibal_status status = PHIBAL_OK;
   for (int32_t d = 0; d < e->domains; d++) {
     json_t *score = score_json(&e->domain[d]);
@@ -76,6 +80,10 @@ phibal_status result_evaluation(const evaluation *e, const run_config *config,
                         &layer);
     if (!status) status = ratios_json(e, l, by_domain);
     if (!status) gather(metrics, e->moe_layers, l == 0, mean, worst);
+    const double single = evaluation_sequence_maxvio(e, e->domains, l);
+    sequences += single / e->moe_layers;
+    if (single > worst_sequences) worst_sequences = single;
+    if (layer) json_object_set_new(layer, SEQUENCES, json_real(single));
     if (layer) json_array_append_new(layers, layer);
     json_array_append_new(ratios, by_domain);
   }
@@ -85,8 +93,11 @@ phibal_status result_evaluation(const evaluation *e, const run_config *config,
   json_object_set_new(all, "domains", domains);
   json_object_set_new(all, "layers", layers);
   if (e->moe_layers) {
-    json_object_set_new(all, "mean", balance_metrics_json(mean));
-    json_object_set_new(all, "worst", balance_metrics_json(worst));
+    json_t *of_mean = balance_metrics_json(mean), *of_worst = balance_metrics_json(worst);
+    json_object_set_new(of_mean, SEQUENCES, json_real(sequences));
+    json_object_set_new(of_worst, SEQUENCES, json_real(worst_sequences));
+    json_object_set_new(all, "mean", of_mean);
+    json_object_set_new(all, "worst", of_worst);
   }
   json_object_set_new(all, "routed_token_ratio", ratios);
   if (status)
@@ -117,8 +128,11 @@ phibal_status result_details(const evaluation *e, json_t *json) {
       const phibal_loads *loads = evaluation_loads(e, d, l);
       double metrics[BALANCE_METRICS];
       if (loads->tokens) status = balance_metrics_compute(loads, metrics);
-      if (!status)
-        json_array_append_new(row, loads->tokens ? balance_metrics_json(metrics) : json_null());
+      if (status) break;
+      json_t *balanced = loads->tokens ? balance_metrics_json(metrics) : json_null();
+      if (loads->tokens)
+        json_object_set_new(balanced, SEQUENCES, json_real(evaluation_sequence_maxvio(e, d, l)));
+      json_array_append_new(row, balanced);
     }
   }
   json_object_set_new(json, "domain_balance", balance);

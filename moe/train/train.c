@@ -81,6 +81,13 @@ static phibal_status open_data(trainer *t) {
   status = mixture_create(&t->train, c->model.sequence, (uint64_t)c->training.seed, c->data.mixture,
                           c->data.boundaries, &t->mixture);
   if (status) return phibal_status_set(status, "data.train: %s", phibal_status_message());
+  if (c->data.change_step) {
+    /* At most 10^12 steps of 2^20 sequences. */
+    status = mixture_change(&t->mixture, c->data.change_step * c->batch.sequences,
+                            c->data.changed_mixture);
+    if (status)
+      return phibal_status_set(status, "data.changed_mixture: %s", phibal_status_message());
+  }
   if (!*c->data.validation) return PHIBAL_OK;
   status = run_data_open(c->data.validation, "data.validation", c, &t->validation);
   status = expected(t, status, "validation",

@@ -40,7 +40,10 @@ Test(eval_model, numbers_of_the_run) {
     json_t *balance = json_object_get(evaluated, "domain_balance");
     const size_t layers = json_array_size(json_object_get(evaluated, "routed_token_ratio"));
     cr_expect_eq(json_array_size(balance), layers);
-    for (size_t l = 0; l < layers; l++)
+    /* Windows of 8 of two and three documents of 22 tokens, each a stretch. */
+    const double windows[] = {9, 6};
+    for (size_t l = 0; l < layers; l++) {
+      double singles = 0;
       for (size_t d = 0; d < 2; d++) {
         json_t *ratios =
             json_array_get(json_array_get(json_object_get(evaluated, "routed_token_ratio"), l), d);
@@ -49,7 +52,11 @@ Test(eval_model, numbers_of_the_run) {
           most = fmax(most, json_number_value(json_array_get(ratios, e)));
         cr_expect_float_eq(at(json_array_get(balance, l), d, "maxvio_loads"), 4 * most - 1,
                            4 * 0x1p-25);
+        singles += at(json_array_get(balance, l), d, "maxvio_sequences") * windows[d];
       }
+      cr_expect_float_eq(at(json_object_get(evaluated, "layers"), l, "maxvio_sequences"),
+                         singles / (windows[0] + windows[1]), 1e-14);
+    }
     /* The rest is what the run itself found, to the bit. */
     json_t *domains = json_object_get(evaluated, "domains");
     for (size_t d = 0; d < 2; d++) {
