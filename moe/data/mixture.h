@@ -46,7 +46,7 @@ typedef struct mixture {
   mixture_examples examples; /* of all parts */
   int32_t parts;
   mixture_part *part;
-  int64_t next; /* how many sequences have been handed out: what `taken` counts */
+  int64_t next;            /* how many sequences have been handed out: what `taken` counts */
   int64_t change;          /* sequences from here on are those of `changed`, from its first */
   struct mixture *changed; /* null: none */
 } mixture;

@@ -275,8 +275,8 @@ static void write_evaluation(FILE *to, int n, json_t *const *results) {
 /* How balanced each domain is by itself: a router that gives each domain experts of its own is
    balanced on all of them together and on none of them. */
 static void write_domain_balance(FILE *to, const json_t *result) {
-  static const char *const metrics[] = {"maxvio_loads", "maxvio_mean", "gini_loads", "gini_mean",
-                                        "entropy_loads", "maxvio_sequences"};
+  static const char *const metrics[] = {"maxvio_loads", "maxvio_mean",   "gini_loads",
+                                        "gini_mean",    "entropy_loads", "maxvio_sequences"};
   enum { METRICS = sizeof metrics / sizeof *metrics };
   json_t *layers = report_member(result, "validation.domain_balance");
   if (!json_array_size(layers)) return;

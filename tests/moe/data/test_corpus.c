@@ -321,6 +321,22 @@ Test(corpus, weights, .init = folder_make, .fini = folder_delete) {
   cr_expect(tokens[2] == 299 && tokens[3] == -1 && targets[1] == 299 && targets[2] == -1);
   mixture_destroy(&m);
   mixture_destroy(&resumed);
+  /* A change after 37 sequences: before it as if there were none, from it on another mixture from
+     its first, also when it is begun in the middle and read backwards. */
+  mixture changed, verses;
+  must(mixture_create(&c, S, 3, "verse=6,code=2", false, &changed));
+  must(mixture_change(&changed, 37, "verse=1"));
+  must(mixture_create(&c, S, 3, "verse=1", false, &verses));
+  int later[60];
+  for (int i = 37; i < 60; i++)
+    cr_expect_eq(later[i] = origin(&changed, i), origin(&verses, i - 37));
+  for (int i = 0; i < 60; i++) cr_expect_eq(origin(&changed, i), i < 37 ? seen[i] : later[i]);
+  for (int i = 59; i >= 0; i--) cr_expect_eq(origin(&changed, i), i < 37 ? seen[i] : later[i]);
+  mixture_destroy(&changed);
+  mixture_destroy(&verses);
+  must(mixture_create(&c, S, 3, "", false, &changed));
+  cr_expect_eq(mixture_change(&changed, 5, "poem=1"), PHIBAL_ERROR_ARGUMENT);
+  mixture_destroy(&changed);
   const char *bad[] = {"poem=1",  "code",          "code=",    "code=0", "code=-1",
                        "code=1x", "code=1,code=1", "code=nan", ",",      "code=1,,verse=1"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

@@ -290,6 +290,7 @@ Test(instructions, windows_of_whole_examples) {
 
   /* With weights no window has two domains; what is too long for all of one is said. */
   must(mixture_create(&c, SEQUENCE, 3, "b=1", false, &m));
+  cr_expect_eq(mixture_change(&m, 1, ""), PHIBAL_ERROR_UNSUPPORTED);
   cr_expect_eq(m.examples.examples + m.examples.left_out, EXAMPLES / 9);
   mixture_destroy(&m);
   cr_expect_eq(mixture_create(&c, 2, 3, "", false, &m), PHIBAL_ERROR_ARGUMENT);

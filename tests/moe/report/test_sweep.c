@@ -238,6 +238,37 @@ Test(sweep, stopped_and_begun_again) {
   json_decref(results[0]), json_decref(results[1]), json_decref(half);
 }
 
+/* All points with one seed before the next; the parts of a sweep are disjoint and make all of it.
+ */
+Test(sweep, seed_by_seed_and_in_parts) {
+  char *text = small_sweep("out", "12");
+  sweep s = parse(text);
+  int seen[12] = {0};
+  for (int part = 0; part < 5; part++)
+    for (int64_t r = 0; r < 12; r++) {
+      int64_t point;
+      size_t seed;
+      const sweep_options options = {.seeds = 2, .part = part, .parts = 5};
+      const bool runs = sweep_run_number(&s, &options, r, &point, &seed);
+      cr_expect(point == r % 4 && seed == (size_t)r / 4);
+      if (runs) seen[r]++;
+      cr_expect(!runs || (int)(r % 5) == part);
+      cr_expect(sweep_run_number(&s, &(sweep_options){0}, r, &point, &seed));
+    }
+  for (int r = 0; r < 12; r++) cr_expect_eq(seen[r], r < 8, "%d", r);
+  /* What is made is what the number says. */
+  int64_t failures;
+  const sweep_options second = {.seeds = 2, .part = 1, .parts = 3};
+  cr_assert_eq(sweep_run(&s, &second, &failures), PHIBAL_OK, "%s", phibal_status_message());
+  for (int64_t r = 0; r < 12; r++) {
+    char folder[CONFIG_TEXT_MAX];
+    sweep_folder(&s, r % 4, (size_t)r / 4, folder);
+    cr_expect_eq(!access(folder, F_OK), r < 8 && r % 3 == 1, "%s", folder);
+  }
+  sweep_free(&s);
+  free(text);
+}
+
 /* Mean and deviation by their definition, from the runs' own files; a run that diverges is left out
    and counted. */
 Test(sweep, statistics) {
@@ -294,6 +325,16 @@ Test(sweep, command) {
   json_decref(saved);
   cr_expect_eq(phibal_command("", "sweep s.yaml", output, sizeof output), 0);
   cr_expect(strstr(output, "12/12") && strstr(output, "is there"), "%s", output);
+  cr_expect_eq(
+      phibal_command("", "sweep s.yaml --dry-run --seeds 2 --part 8/8", output, sizeof output), 0);
+  cr_expect_str_eq(strrchr(strstr(output, "out/"), '/'), "/switch,peak_lr=1e-2,seed=2\n", "%s",
+                   output);
+  static const char *const bad[] = {"0/2", "3/2", "1", "1/", "/2", "1/2/3", "x/2"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char arguments[64];
+    snprintf(arguments, sizeof arguments, "sweep s.yaml --dry-run --part %s", bad[i]);
+    cr_expect_eq(phibal_command("", arguments, output, sizeof output), 2, "%s", bad[i]);
+  }
   cr_expect_eq(phibal_command("", "sweep absent.yaml", output, sizeof output), 2);
   cr_expect_eq(phibal_command("", "sweep ", output, sizeof output), 2);
   free(text);

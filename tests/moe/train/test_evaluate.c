@@ -66,7 +66,8 @@ Test(evaluate, single_sequences) {
           const double found = evaluation_sequence_maxvio(&again, d, l);
           cr_expect_eq(again.sequences[d], windows[d]);
           cr_expect_eq(found, evaluation_sequence_maxvio(&first, d, l));
-          cr_expect_float_eq(found, sum[d][l] / (double)windows[d], 1e-13, "%d %d: %g", d, l, found);
+          cr_expect_float_eq(found, sum[d][l] / (double)windows[d], 1e-13, "%d %d: %g", d, l,
+                             found);
           /* Sequences of their own are less even than their sum; equal, the test would see none. */
           double metrics[BALANCE_METRICS];
           cr_assert_eq(balance_metrics_compute(evaluation_loads(&again, d, l), metrics), PHIBAL_OK);

@@ -44,6 +44,34 @@ lines straight >a; lines half >b
 cmp a b || fail "resumed: other metrics"
 cmp straight/checkpoints/step-000000000012/model.safetensors \
   half/checkpoints/step-000000000012/model.safetensors || fail "resumed: other weights"
+# The domains change after 5 of 12 steps: the steps before are those of a run without a change, those
+# after are not, and a run that goes on from before or after the change goes on with the same bits.
+change="--set data.change_step=5 --set data.changed_mixture=web=1"
+felt_from_step_6() { # RUN RUN
+  lines "$1" >a; lines "$2" >b
+  head -5 a >a5; head -5 b >b5
+  cmp a5 b5 || fail "the change is felt before it"
+  sed -n 6p a >a6; sed -n 6p b >b6
+  if cmp -s a6 b6; then fail "the change comes too late"; fi
+}
+run single $mixed --batch 1
+run single_changed $mixed --batch 1 $change
+felt_from_step_6 single single_changed
+run changed $mixed $keep $change
+felt_from_step_6 changed straight
+for from in 3 6; do
+  rm -rf half2; cp -r changed half2
+  for at in 12 09 06; do [ $at -le $from ] || rm -r half2/checkpoints/step-0000000000$at; done
+  "$phibal" train --resume half2 --quiet >log 2>error || fail "resumed beside the change"
+  lines half2 >b
+  cmp a b || fail "resumed from step $from: other metrics"
+done
+refuses "data.change_step" train --resume half2 --quiet --set data.change_step=6
+# Whichever of the two is given alone is refused, and what the trainer cannot change to.
+refuses "data.change_step: what the data change to" train $options --set data.change_step=6 --out no
+refuses "data.changed_mixture: when the data change" train $options --set data.changed_mixture=web=1 --out no
+refuses "data.changed_mixture: .*no such domain" train $options --set data.change_step=6 --set data.changed_mixture=prose=1 --out no
+
 # Shards elsewhere are the same data; what decides the order must stay.
 mv shards moved
 "$phibal" train --resume half --quiet --data moved/code.bin,moved/web.bin --validation moved/web.bin \
