@@ -49,13 +49,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!config.batch.micro_sequences) config.batch.micro_sequences = config.batch.sequences;
   if (!m->key_value_heads || m->heads % m->key_value_heads || last & 8)
     m->key_value_heads = m->heads;
-  if (m->experts % config.parallel.experts) config.parallel.experts = 1;
+  lower(&m->zero_experts, m->experts - 1);
+  if (model_real_experts(m) % config.parallel.experts) config.parallel.experts = 1;
   m->expert_groups = m->active_groups = 0;
   m->head_width += m->head_width % 2;
   m->post_norm = last & 128;
   m->shared_gate = m->shared_experts && last & 128;
   m->qkv_bias = false;
-  m->expert_limit = !m->shared_experts && !m->dense_layers && last & 64 ? 7 : 0;
+  m->expert_limit = !m->shared_experts && !m->dense_layers && !m->zero_experts && last & 64 ? 7 : 0;
   m->expert_slope = 1.702f;
   m->expert_factor = last & 32 && config.balance.method != BALANCE_DENSE;
   m->sinks = m->output_bias = false;

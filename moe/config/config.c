@@ -156,10 +156,13 @@ static phibal_status check(const source *from, const run_config *config) {
     return fail_at(from, config_key_find("batch.micro_sequences"), bad,
                    "%d, but the whole batch has %d sequences", config->batch.micro_sequences,
                    config->batch.sequences);
-  if (m->experts % config->parallel.experts)
+  if (m->zero_experts >= m->experts)
+    return fail_at(from, config_key_find("model.zero_experts"), bad,
+                   "%d of %d experts, and one needs weights", m->zero_experts, m->experts);
+  if (model_real_experts(m) % config->parallel.experts)
     return fail_at(from, config_key_find("parallel.experts"), bad,
-                   "%d experts cannot be divided evenly over %d ranks", m->experts,
-                   config->parallel.experts);
+                   "%d experts%s cannot be divided evenly over %d ranks", model_real_experts(m),
+                   m->zero_experts ? " with weights" : "", config->parallel.experts);
   if (config->balance.z_coefficient > 0 && core_gate_has_scores(m->gate))
     return fail_at(from, config_key_find("balance.z_coefficient"), PHIBAL_ERROR_UNSUPPORTED,
                    "the z-loss needs a softmax router, and model.gate is %s",

@@ -35,6 +35,7 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
                 {"head_width", c->head_width, 2, 1 << 16},
                 {"sequence", c->sequence, 1, 1 << 24},
                 {"experts", c->experts, 1, PHIBAL_MAX_EXPERTS},
+                {"zero_experts", c->zero_experts, 0, c->experts - 1},
                 {"active", c->active, 1, c->experts},
                 {"hidden", c->hidden, 1, 1 << 24},
                 {"shared_experts", c->shared_experts, 0, 1 << 10},
@@ -104,6 +105,13 @@ static phibal_status check(const model_config *c, const balance_config *b, int32
                              "below 0, or capacity_policy %d not known",
                              (double)b->capacity_factor, (double)PHIBAL_CAPACITY_MOST_FACTOR,
                              (long long)b->capacity_minimum, (int)b->capacity_policy);
+  if (b->capacity_factor > 0 && c->zero_experts)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "model: capacity_factor with zero_experts is not supported: what a "
+                             "limit means for experts that compute nothing is not specified");
+  if (c->zero_experts && b->method == BALANCE_DENSE)
+    return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                             "model: zero_experts are experts: not with method dense");
   if (c->expert_limit > 0 && b->method == BALANCE_DENSE)
     return phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                              "model: expert_limit is for experts: not with method dense");
@@ -194,10 +202,10 @@ phibal_status model_create_part(const model_config *config, const balance_config
                                 model **created) {
   *created = NULL;
   phibal_status status = check(config, balance, batch);
-  if (!status && ranks && config->experts % ranks->ranks)
+  if (!status && ranks && model_real_experts(config) % ranks->ranks)
     status = phibal_status_set(PHIBAL_ERROR_ARGUMENT,
                                "model: %d experts cannot be divided evenly among %d ranks",
-                               config->experts, ranks->ranks);
+                               model_real_experts(config), ranks->ranks);
   if (!status && ranks && config->expert_limit > 0)
     status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
                                "parallel.experts does not support model.expert_limit yet");

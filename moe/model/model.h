@@ -28,6 +28,7 @@ typedef struct model_config {
   int32_t head_width;      /* even */
   int32_t sequence;        /* S, the longest sequence */
   int32_t experts;         /* E */
+  int32_t zero_experts;    /* Z: the last so many have no weights and give their input back (E10) */
   int32_t active;          /* k */
   int32_t hidden;          /* f of one expert */
   int32_t shared_experts;  /* always-on experts of width hidden each, added unscaled; 0 for none */
@@ -39,6 +40,7 @@ typedef struct model_config {
   float route_scale;            /* gates are multiplied by this */
   phibal_normalisation gate_normalisation;
   float gate_epsilon;
+  phibal_zero_gates zero_gates; /* (R5z) */
   /* Experts lie in so many groups of equal size, 0 or 1 for none, and a token's experts come from
      its `active_groups` best. A group_score of none stands for that of the gate: the largest score
      of a softmax router, the sum of the two largest scores, bias included, of a sigmoid router
@@ -87,6 +89,11 @@ typedef struct model_config {
      layers share, where the last layer's still is. Loads, losses and prices are made once. */
   model_recompute recompute;
 } model_config;
+
+/* E - Z: those with weights, which are the first. */
+static inline int32_t model_real_experts(const model_config *config) {
+  return config->experts - config->zero_experts;
+}
 
 /* Of the weights and rows that matrix products multiply on a device (device.h). */
 typedef enum model_precision { PRECISION_BINARY32, PRECISION_BFLOAT16 } model_precision;

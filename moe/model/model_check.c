@@ -46,7 +46,9 @@ phibal_router model_router(const model_config *c) {
                           .scale = c->route_scale,
                           .score = c->selection_score,
                           .normalisation = c->gate_normalisation,
-                          .epsilon = c->gate_epsilon};
+                          .epsilon = c->gate_epsilon,
+                          .zero_experts = c->zero_experts,
+                          .zero_gates = c->zero_gates};
   if (c->expert_groups <= 1) return router;
   router.groups = c->expert_groups;
   router.active_groups = c->active_groups;
@@ -59,6 +61,12 @@ phibal_router model_router(const model_config *c) {
 static phibal_status check_router(const model_config *c) {
   if (c->selection_score == PHIBAL_SCORE_PROBABILITY && core_gate_has_scores(c->gate))
     refuse("selection_score probability is for gates of a softmax, and gate has scores of its own");
+  if (c->zero_experts < 0 || c->zero_experts >= c->experts)
+    refuse("%d zero_experts of %d experts, and one needs weights", c->zero_experts, c->experts);
+  if (c->zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT && !c->zero_experts)
+    refuse("zero_gates left_out, and there are no zero_experts");
+  if (c->zero_experts && c->expert_limit > 0)
+    refuse("expert_limit is for experts that all have weights: no zero_experts");
   const phibal_router router = model_router(c);
   const char *fault = core_router_fault(&router);
   if (fault && c->expert_groups > 1)

@@ -25,7 +25,7 @@ struct model_exchange {
 };
 
 static int32_t own_experts(const model *m) {
-  return m->config.experts / m->expert_ranks->ranks;
+  return model_real_experts(&m->config) / m->expert_ranks->ranks;
 }
 
 static const exchange_memory memory = {"experts", sizeof(float), false, malloc, free};
@@ -64,7 +64,8 @@ static void exchange_counts(model *m, exchange_layer *l, const int64_t *offsets)
   const model_expert_ranks *ranks = m->expert_ranks;
   const int32_t own = own_experts(m);
   int64_t send[PHIBAL_MAX_EXPERTS];
-  for (int32_t e = 0; e < m->config.experts; e++) send[e] = offsets[e + 1] - offsets[e];
+  for (int32_t e = 0; e < model_real_experts(&m->config); e++)
+    send[e] = offsets[e + 1] - offsets[e];
   ranks->counts(ranks->context, own, send, l->counts);
   memset(l->offsets, 0, ((size_t)own + 1) * sizeof *l->offsets);
   for (int32_t r = 0; r < ranks->ranks; r++) {

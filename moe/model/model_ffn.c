@@ -9,6 +9,7 @@
 #include "kernels/cpu/gemm.h"
 
 #include <phibal/gate_factor.h>
+#include <phibal/zero_experts.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static ffn_call experts_call(const model *m, int32_t layer) {
   const model_config *c = &m->config;
   const layer_weights *w = &m->weights.layers[layer], *g = &m->weight_gradients.layers[layer];
   const layer_activations *on = &m->layers[layer];
-  return (ffn_call){.shape = model_ffn_shape(c, c->experts, c->hidden),
+  return (ffn_call){.shape = model_ffn_shape(c, model_real_experts(c), c->hidden),
                     .offsets = on->offsets,
                     .source = on->source,
                     .x = on->gathered,
@@ -135,6 +136,33 @@ static phibal_status factor_backward(model *m, int32_t layer, int64_t tokens) {
   return PHIBAL_OK;
 }
 
+/* (E10) Rows of the routes to experts that have weights. `scratch` holds [T][k] numbers. */
+static phibal_status experts_permute(const model_config *c, int64_t tokens, float *scratch,
+                                     layer_activations *on) {
+  int32_t *real = c->zero_experts ? (int32_t *)scratch : on->experts;
+  phibal_status status = PHIBAL_OK;
+  if (c->zero_experts)
+    status = phibal_zero_experts_dispatch(tokens, c->active, c->experts, c->zero_experts,
+                                          on->experts, real);
+  return status ? status
+                : phibal_permutation(tokens, c->active, model_real_experts(c), real, on->offsets,
+                                     on->source, on->row);
+}
+
+/* (E10) What the experts without weights give: the gradients of their gates, in their slots of
+   gate_gradient, and in normed_gradient the only one of the FFN's input so far. */
+static phibal_status identities_backward(model *m, int32_t layer, int64_t tokens,
+                                         const float *out_gradient) {
+  const model_config *c = &m->config;
+  const layer_activations *on = &m->layers[layer];
+  model_scratch *s = &m->scratch;
+  memset(s->normed_gradient, 0, (size_t)(tokens * c->width) * sizeof(float));
+  return phibal_zero_experts_backward(PHIBAL_ZERO_IDENTITY, tokens, c->active, c->experts,
+                                      c->zero_experts, c->width, on->experts,
+                                      experts_gates(&m->weights.layers[layer], on), on->ffn_normed,
+                                      out_gradient, s->normed_gradient, s->gate_gradient);
+}
+
 /* (E7), (E8): permutes once more, without what is dropped, whose gates nothing then reads. f and P
    have been counted before. */
 static phibal_status experts_limit(model *m, layer_activations *on, int64_t tokens,
@@ -171,8 +199,7 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   phibal_status status = balance_route(m, layer, moe_layer, batch, training, losses);
   if (status) return phibal_status_set(status, "layer %d: %s", layer, phibal_status_message());
   model_clock(mark, &m->times.router);
-  status = phibal_permutation(tokens, c->active, c->experts, on->experts, on->offsets, on->source,
-                              on->row);
+  status = experts_permute(c, tokens, m->scratch.gate_gradient, on);
   if (!status && training && m->balance.capacity_factor > 0)
     status = experts_limit(m, on, tokens, losses);
   if (status) return status;
@@ -180,7 +207,7 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
     status = phibal_gate_factor(tokens, c->active, c->experts, on->experts, on->gates, w->factor,
                                 on->scaled_gates);
   if (status) return phibal_status_set(status, "layer %d: %s", layer, phibal_status_message());
-  int64_t routes = on->offsets[c->experts];
+  int64_t routes = on->offsets[model_real_experts(c)];
   float *gathered = m->expert_ranks ? m->scratch.gathered_gradient : on->gathered;
   status = phibal_gather(routes, c->active, d, on->source, on->ffn_normed, gathered);
   if (status) return status;
@@ -195,6 +222,10 @@ static phibal_status experts_forward(model *m, int32_t layer, int32_t moe_layer,
   model_clock(mark, &m->times.experts);
   status =
       phibal_combine(tokens, c->active, d, on->row, experts_gates(w, on), on->expert_output, out);
+  if (!status && c->zero_experts)
+    status =
+        phibal_zero_experts(PHIBAL_ZERO_IDENTITY, tokens, c->active, c->experts, c->zero_experts, d,
+                            on->experts, experts_gates(w, on), on->ffn_normed, out);
   model_clock(mark, &m->times.permutation);
   return status;
 }
@@ -246,8 +277,8 @@ phibal_status ffn_branch_recompute(model *m, int32_t layer, int32_t batch) {
                  on->ffn_inverse);
   if (w->router) {
     const ffn_call call = experts_call(m, layer);
-    status = phibal_gather(on->offsets[c->experts], c->active, c->width, on->source, on->ffn_normed,
-                           on->gathered);
+    status = phibal_gather(on->offsets[model_real_experts(c)], c->active, c->width, on->source,
+                           on->ffn_normed, on->gathered);
     if (!status) status = adapted_ffn_forward(m, &call, on->expert_output);
   }
   if (!status && (!w->router || w->shared_gate)) {
@@ -264,7 +295,8 @@ phibal_status ffn_branch_recompute(model *m, int32_t layer, int32_t batch) {
   return status;
 }
 
-/* normed_gradient is overwritten with what reaches the FFN's input from its output. */
+/* normed_gradient is overwritten with what reaches the FFN's input from its output. Identities
+   write it first, and the router adds to it then. */
 static phibal_status experts_backward(model *m, int32_t layer, int32_t batch,
                                       const float *out_gradient, double *mark) {
   const model_config *c = &m->config;
@@ -275,6 +307,7 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch,
   phibal_status status =
       phibal_combine_backward(tokens, c->active, d, on->row, experts_gates(w, on),
                               on->expert_output, out_gradient, s->route_gradient, s->gate_gradient);
+  if (!status && c->zero_experts) status = identities_backward(m, layer, tokens, out_gradient);
   if (!status && w->factor) status = factor_backward(m, layer, tokens);
   if (status) return status;
   model_clock(mark, &m->times.permutation);
@@ -284,8 +317,8 @@ static phibal_status experts_backward(model *m, int32_t layer, int32_t batch,
   {
     phibal_gemm_linear_weight_gradient(tokens, c->experts, d, s->logit_gradient, on->ffn_normed,
                                        g->router);
-    phibal_gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router, false,
-                                      s->normed_gradient);
+    phibal_gemm_linear_input_gradient(tokens, c->experts, d, s->logit_gradient, w->router,
+                                      c->zero_experts > 0, s->normed_gradient);
     if (w->router_bias) model_add_columns(tokens, c->experts, s->logit_gradient, g->router_bias);
   }
   adapted_backward(m, w->router, tokens, on->ffn_normed, c->experts, s->logit_gradient,

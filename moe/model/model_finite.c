@@ -62,7 +62,8 @@ void model_name_origin(const model *m, int32_t batch, char text[MODEL_ORIGIN]) {
     /* Where layers are recomputed, the last one's work is what is left of all of them. */
     const bool whole = on && (c->recompute != RECOMPUTE_LAYERS || l + 1 == c->layers);
     const bool dense = on && layer_is_dense(c, m->balance.method, l);
-    const int64_t routes = on && !dense && whole && l < m->reached ? on->offsets[c->experts] : 0;
+    const int64_t routes =
+        on && !dense && whole && l < m->reached ? on->offsets[model_real_experts(c)] : 0;
     const int64_t f = dense ? c->dense_hidden : c->hidden;
     const int64_t shared = (int64_t)c->shared_experts * c->hidden;
     enum { LOGITS = 6 };

@@ -18,7 +18,8 @@ bool layer_is_dense(const model_config *config, balance_method method, int32_t l
   return method == BALANCE_DENSE || layer < config->dense_layers;
 }
 
-/* Appends a tensor [s0][s1][s2], of which one token touches touched / of. */
+/* Appends a tensor [s0][s1][s2], of which one token touches touched / of: of experts k / E, also
+   where only the first of the E have weights, and a token's share of those varies. */
 static void append(builder *to, bool decay, int32_t dimensions, int64_t s0, int64_t s1, int64_t s2,
                    int64_t touched, int64_t of, const char *format, ...)
     __attribute__((format(printf, 9, 10)));
@@ -39,7 +40,7 @@ static void append(builder *to, bool decay, int32_t dimensions, int64_t s0, int6
   }
   to->count++;
   to->total += elements;
-  to->active += elements / of * touched;
+  to->active += elements / of * touched + elements % of * touched / of;
 }
 
 static void append_vector(builder *to, int64_t n, const char *format, int32_t layer) {
@@ -106,6 +107,7 @@ static void append_attention(builder *to, const model_config *c, int32_t layer) 
 
 static void append_ffn(builder *to, const model_config *c, int32_t layer, bool dense) {
   int64_t d = c->width, f = c->hidden, experts = c->experts, k = c->active;
+  const int64_t real = model_real_experts(c);
   if (dense) {
     append_matrix(to, c->dense_hidden, d, "mlp.gate_proj.weight", layer);
     append_matrix(to, c->dense_hidden, d, "mlp.up_proj.weight", layer);
@@ -124,11 +126,10 @@ static void append_ffn(builder *to, const model_config *c, int32_t layer, bool d
       append(to, false, 2, experts, biases[i].n, 1, k, experts,
              "model.layers.%d.mlp.experts.%s.bias", layer, biases[i].name);
   }
-  append(to, true, 3, experts, f, d, k, experts, "model.layers.%d.mlp.experts.gate_proj.weight",
+  append(to, true, 3, real, f, d, k, experts, "model.layers.%d.mlp.experts.gate_proj.weight",
          layer);
-  append(to, true, 3, experts, f, d, k, experts, "model.layers.%d.mlp.experts.up_proj.weight",
-         layer);
-  append(to, true, 3, experts, d, f, k, experts, "model.layers.%d.mlp.experts.down_proj.weight",
+  append(to, true, 3, real, f, d, k, experts, "model.layers.%d.mlp.experts.up_proj.weight", layer);
+  append(to, true, 3, real, d, f, k, experts, "model.layers.%d.mlp.experts.down_proj.weight",
          layer);
   if (c->shared_experts) {
     int64_t shared = c->shared_experts * f;

@@ -40,7 +40,9 @@ static int64_t weight_size(const run_config *config) {
 static double recomputed_flops(const run_config *config, bool on_device, double forward) {
   const model_config *m = &config->model;
   if (m->recompute != RECOMPUTE_LAYERS) return 0;
-  const double d = m->width, routed = (double)m->hidden * (m->active + m->shared_experts);
+  const double d = m->width;
+  const double real = (double)m->active * model_real_experts(m) / m->experts;
+  const double routed = (double)m->hidden * (real + m->shared_experts);
   double attention = forward - 2 * d * m->vocabulary, again = 0;
   for (int32_t layer = 0; layer < m->layers; layer++) {
     const bool dense = layer < m->dense_layers || config->balance.method == BALANCE_DENSE;
@@ -95,8 +97,9 @@ run_estimate run_estimate_of_rank(const run_config *config, int32_t ranks) {
   const model_config *m = &config->model;
   if (ranks < 2) return e;
   const bool moe = config->balance.method != BALANCE_DENSE;
-  const int64_t experts =
-      moe ? 3 * (int64_t)(m->layers - m->dense_layers) * m->experts * m->hidden * m->width : 0;
+  const int64_t experts = moe ? 3 * (int64_t)(m->layers - m->dense_layers) * model_real_experts(m) *
+                                    m->hidden * m->width
+                              : 0;
   const int64_t parameters = e.total - experts + experts / config->parallel.experts;
   e.weight_bytes = parameters * weight_size(config);
   e.gradient_bytes = parameters * (int64_t)sizeof(float);

@@ -87,7 +87,8 @@ static void count_flops(const run_config *c, double *flops) {
   const double dense_layers = (double)m->layers - moe_layers;
   const double value_width = m->latent_width ? m->value_width : m->head_width;
   const double heads = 0.5 * (double)m->heads * ((double)m->head_width + value_width);
-  const double hidden = moe_layers * (double)(m->active + m->shared_experts) * (double)m->hidden +
+  const double real = (double)m->active * model_real_experts(m) / m->experts; /* at even loads */
+  const double hidden = moe_layers * (real + (double)m->shared_experts) * (double)m->hidden +
                         dense_layers * (double)m->dense_hidden;
   const double step = 3.0 * 2.0 * tokens;
   flops[SECTION_ROUTER] = step * moe_layers * width * (double)m->experts;

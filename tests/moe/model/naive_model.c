@@ -211,8 +211,8 @@ static void keep_groups(naive_model *n, double *score) {
   }
 }
 
-/* (R1) to (R5), (R2p), (R5n), (R5e) for one token: probabilities, selection (1 or 0), gates by
- * expert. */
+/* (R1) to (R5), (R2p), (R5n), (R5e), (R5z) for one token: probabilities, selection (1 or 0), gates
+ * by expert. */
 static void route(naive_model *n, int layer, const double *logits, double *probability,
                   int *selected, double *gate) {
   const model_config *c = &n->config;
@@ -232,12 +232,14 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
     score[e] += n->bias[layer][e];
   }
   keep_groups(n, score);
+  const int counted =
+      c->zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT ? c->experts - c->zero_experts : c->experts;
   for (int s = 0; s < c->active; s++) {
     int best = -1;
     for (int e = 0; e < c->experts; e++)
       if (!selected[e] && (best < 0 || score[e] > score[best])) best = e;
     selected[best] = 1;
-    chosen += probability[best];
+    if (best < counted) chosen += probability[best];
   }
   double cut = -INFINITY;
   for (int e = 0; e < c->experts; e++)
@@ -255,7 +257,8 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
     if (c->gate_normalisation == PHIBAL_NORMALISATION_NONE) below = squash ? 1 : sum;
     if (c->gate_normalisation == PHIBAL_NORMALISATION_SUM)
       below = chosen + (double)c->gate_epsilon * (squash ? 1 : sum);
-    gate[e] = selected[e] * probability[e] / below * (double)c->route_scale;
+    gate[e] = selected[e] ? probability[e] / below * (double)c->route_scale : 0;
+    if (e >= counted) gate[e] = 0;
   }
   for (int e = 0; e < c->experts; e++) probability[e] /= sum;
 }
@@ -369,6 +372,10 @@ static void mix(naive_model *n, const double *p, int layer, int token, bool padd
     if (c->expert_factor)
       gate[e] *= tensor(n, p, "model.layers.%d.mlp.gate.per_expert_scale", layer)[e];
     if (!selected[e] || n->dropped[token][e]) continue;
+    if (e >= c->experts - c->zero_experts) {
+      for (int j = 0; j < d; j++) y[j] += gate[e] * x[j];
+      continue;
+    }
     if (c->expert_limit > 0)
       clamped_ffn(n, p, layer, e, gate[e], x, y);
     else

@@ -89,6 +89,38 @@ static void check_same(model *one, model *other, const char *what) {
   }
 }
 
+/* Identities have no weights, and a sum over them none of the threads' order. */
+Test(model, experts_that_compute_nothing) {
+  model_config c = wide;
+  model *m[3];
+  c.zero_experts = 2;
+  for (int i = 0; i < 3; i++) {
+    model_losses losses;
+    omp_set_num_threads(i + 1);
+    cr_assert_eq(model_create(&c, &phi, BATCH, 3, &m[i]), PHIBAL_OK);
+    const model_batch batch = make_batch();
+    cr_assert_eq(model_step_begin(m[i], batch), PHIBAL_OK);
+    cr_assert_eq(model_forward_backward(m[i], BATCH, tokens, targets, &losses), PHIBAL_OK);
+    cr_assert_eq(model_step_finish(m[i]), PHIBAL_OK);
+    check_same(m[0], m[i], "threads");
+  }
+  int64_t total, active, all, touched;
+  model_count(&c, BALANCE_PHI, &total, &active);
+  model_count(&wide, BALANCE_PHI, &all, &touched);
+  const int64_t layers = model_moe_layers(m[0]), expert = 3 * (int64_t)c.width * c.hidden;
+  cr_expect_eq(total, model_parameter_count(m[0]));
+  cr_expect_eq(all - total, 2 * layers * expert);
+  /* k / E of what is left, each matrix by itself rounded down. */
+  const int64_t fewer = layers * 3 * (2 * (expert / 3) * c.active / c.experts);
+  cr_expect(touched - active >= fewer && touched - active <= fewer + 3 * layers, "%lld fewer",
+            (long long)(touched - active));
+  int counted = 0;
+  for (int e = c.experts - 2; e < c.experts; e++)
+    counted += model_step_loads(m[0], 0)->count[e] > 0;
+  cr_expect_eq(counted, 2, "no token was routed to them");
+  for (int i = 0; i < 3; i++) model_destroy(m[i]);
+}
+
 Test(model, threads_do_not_change_a_bit) {
   for (int method = BALANCE_PHI; method <= BALANCE_DENSE; method++) {
     balance_config balance = phi;
@@ -338,6 +370,19 @@ Test(model, pairs_that_are_refused) {
   cr_expect_eq(model_create(&c, &b, 1, 3, &m), PHIBAL_ERROR_UNSUPPORTED);
   cr_expect(strstr(phibal_status_message(), "expert_factor is for experts"), "%s",
             phibal_status_message());
+  c = wide;
+  c.zero_experts = 1;
+  cr_expect_eq(model_create(&c, &b, 1, 3, &m), PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(strstr(phibal_status_message(), "zero_experts are experts"), "%s",
+            phibal_status_message());
+  b = phi;
+  b.capacity_factor = 1;
+  cr_expect_eq(model_create(&c, &b, 1, 3, &m), PHIBAL_ERROR_UNSUPPORTED);
+  cr_expect(strstr(phibal_status_message(), "capacity_factor with zero_experts"), "%s",
+            phibal_status_message());
+  c.expert_limit = 7, c.expert_slope = 1, c.shared_experts = c.dense_layers = 0;
+  cr_expect_eq(model_create(&c, &phi, 1, 3, &m), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "no zero_experts"), "%s", phibal_status_message());
 }
 
 /* A factor of an expert that has become NaN stops the step, and says which. */

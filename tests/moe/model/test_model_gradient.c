@@ -430,6 +430,55 @@ Test(model_gradient, selection_by_probability) {
   check_variant(&(variant){"groups by their share, a capacity, phi-bias", c, b, 2, 5});
 }
 
+/* (E10), (R5z) with what meets them: padding, micro-batches, biases, groups, gates of scores,
+   factors of experts, shared and gated experts, norms of what a branch adds, recomputation, more
+   active experts than there are with weights. */
+Test(model_gradient, experts_that_compute_nothing) {
+  model_config c = small;
+  balance_config b = phi;
+  c.experts = 5;
+  c.zero_experts = 2;
+  check_variant(&(variant){"two of five compute nothing", c, b, 1, 5});
+  c.recompute = RECOMPUTE_LAYERS;
+  c.active = 4;
+  check_variant(&(variant){"four of them active, layers recomputed", c, b, 2, 5});
+  c.zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT;
+  check_variant(&(variant){"and their gates left out", c, b, 2, 5});
+  c = small;
+  c.experts = 6;
+  c.zero_experts = 3;
+  c.expert_factor = true;
+  c.route_scale = 1.7f;
+  c.selection_score = PHIBAL_SCORE_PROBABILITY;
+  c.gate = PHIBAL_GATE_PROBABILITY;
+  b.method = BALANCE_LOSS_FREE;
+  check_variant(&(variant){"LongCat's gates, factors of experts, loss-free", c, b, 2, 5});
+  c.gate_normalisation = PHIBAL_NORMALISATION_SUM;
+  c.gate_epsilon = 0.25f;
+  c.zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT;
+  b.method = BALANCE_QUANTILE;
+  check_variant(&(variant){"and left out of a sum, quantile", c, b, 2, 5});
+  c = small;
+  c.experts = 6;
+  c.zero_experts = 2;
+  c.expert_groups = 3;
+  c.active_groups = 2;
+  c.gate = PHIBAL_GATE_SIGMOID;
+  c.post_norm = c.shared_gate = true;
+  b = phi;
+  b.z_coefficient = 0;
+  b.method = BALANCE_LOSS_FREE;
+  check_variant(
+      &(variant){"a group of them, sigmoids, gated shared experts, post-norm", c, b, 1, 5});
+  c.zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT;
+  c.active = 3;
+  check_variant(&(variant){"three active, and their gates left out", c, b, 2, 5});
+  c = small;
+  c.zero_experts = 1;
+  b.method = BALANCE_SEQUENCE;
+  check_variant(&(variant){"one of four, sequence", c, b, 1, 5});
+}
+
 Test(model_gradient, every_potential) {
   for (int id = 0; id < PHIBAL_POTENTIAL_COUNT; id++) {
     const phibal_potential_info *info = phibal_potential_describe((phibal_potential_id)id);

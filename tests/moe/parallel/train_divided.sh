@@ -46,6 +46,23 @@ for n in 2 4; do
   done
 done
 
+# Two experts more, which compute nothing and stay where their tokens are: the others are divided.
+zero="--set model.experts=10 --set model.zero_experts=2"
+on 4 $options $free $zero --out zero || fail "experts that compute nothing"
+on 4 $options $free $zero --out zero4 --expert-parallel 4 || fail "beside divided ones"
+for run in zero zero4; do
+  "$tensor" "$(at $run 1)/training.safetensors" balance.m >$run.m || fail "no m"
+done
+cmp zero.m zero4.m || fail "experts that compute nothing: another m"
+for what in layers "value loss"; do
+  [ "$(step zero 1 | $what)" = "$(step zero4 1 | $what)" ] || fail "experts that compute nothing: other $what"
+done
+"$tensor_near" 1e-5 adamw.first. "$(at zero4 1)/training.safetensors" "$(at zero 1)/training.safetensors" >near \
+  2>error || fail "experts that compute nothing: other gradients"
+near 1e-6 "$(step zero4 3 | value loss)" "$(step zero 3 | value loss)" || fail "experts that compute nothing: later loss"
+if "$phibal" export --load zero --out exported >log 2>error; then fail "experts that compute nothing are exported"; fi
+grep -q "model.zero_experts (2, there 0)" error || fail "no word of zero_experts"
+
 # The optimizer divided: everything to the bit, clipping included, with and without divided experts.
 on 4 $options --out whole || fail "4 ranks, clipping"
 on 4 $options --out parts --shard-optimizer true || fail "a divided optimizer"

@@ -133,6 +133,24 @@ Test(estimate, flops_by_hand) {
   cr_expect_eq(e.step_tokens, 12);
 }
 
+/* Of four experts three have weights, so that a token passes through 3/4 of its k on average: of
+   two experts of 3 * 2 * 3 numbers 1.5. Products beside them: q, k, v, o 16, router 8, head 10. */
+Test(estimate, experts_without_weights) {
+  run_config config;
+  static const char text[] =
+      "model: {vocabulary: 5, width: 2, layers: 1, heads: 1, head_width: 2, sequence: 4,\n"
+      "  experts: 4, zero_experts: 1, active: 2, hidden: 3}\n"
+      "batch: {sequences: 3}\noptimizer: {peak_lr: 1}\ntraining: {steps: 1}\n";
+  cr_assert_eq(run_config_parse(text, "one.yaml", NULL, 0, &config), PHIBAL_OK, "%s",
+               phibal_status_message());
+  run_estimate e = run_estimate_compute(&config, false);
+  cr_expect_eq(e.total, 10 + 16 + 8 + 3 * 18 + 3 * 2);
+  cr_expect_eq(e.active, 10 + 16 + 8 + 27 + 3 * 2);
+  cr_expect_eq(e.forward_flops, 2 * (10 + 16 + 8 + 27) + 20);
+  config.parallel.experts = 3;
+  cr_expect_eq(run_estimate_of_rank(&config, 3).weight_bytes, 4 * (e.total - 2 * 18));
+}
+
 /* The largest size of every key is refused, each line naming the sizes that make it too large. In
    fuzz/targets/sizes.c what is not refused is counted under a sanitizer. */
 Test(estimate, too_large) {
