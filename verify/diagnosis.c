@@ -11,7 +11,8 @@
    whose bugs make nearly everything wrong: its probability has the density 2 x, and not 1.
    To the evidence comes what is known before: a flag's bug is a known one, some bugs show in
    certain outputs alone, and where a parameter was drawn, that two cases have the same value is
-   chance. */
+   chance. A passed case of no token says nothing, and a property of all cases no more than
+   `ordinary`. */
 #include "diagnosis.h"
 #include <inttypes.h>
 #include <math.h>
@@ -212,14 +213,23 @@ static double evidence(const judged_cause *of, int64_t failed, int64_t passed) {
   return lgamma(a + 1) + lgamma(b + 1) - lgamma(a + b + 2) + others;
 }
 
+/* Where tokens are routed or gathered, but there are none, nothing could have failed. */
+static bool has_no_token(const diagnosed_case *c) {
+  const json_t *inputs = json_object_get(c->described, "inputs");
+  return size_of(shape_of_input(inputs, "logits"), 2) == 0 ||
+         size_of(shape_of_input(inputs, "experts"), 2) == 0;
+}
+
 phibal_status diagnose(const diagnosed_case *cases, int64_t count, judged_cause *causes, int most,
                        int *found) {
   diagnosis d = {0};
-  int64_t failed = 0;
+  int64_t failed = 0, said = 0;
   *found = 0;
   for (int64_t i = 0; i < count; i++) failed += cases[i].failed;
   if (!failed) return PHIBAL_OK;
   for (int64_t i = 0; i < count; i++) {
+    if (!cases[i].failed && has_no_token(&cases[i])) continue;
+    said++;
     note(&d, "ordinary", FLAG_ORDINARY, i, cases[i].failed);
     note_case(&d, &cases[i], i);
   }
@@ -227,10 +237,12 @@ phibal_status diagnose(const diagnosed_case *cases, int64_t count, judged_cause 
     property *p = &d.list[i];
     const int fits = p->cause.flag < FLAG_COUNT ? fits_outputs(p->cause.flag, cases, count) : 0;
     const double before = p->cause.flag == FLAG_COUNT ? -1 : fits > 0 ? 1 : fits < 0 ? -4 : 0;
-    p->score = evidence(&p->cause, failed, count - failed) + before - (p->drawn ? 3 : 0);
-    /* A property of one case alone, as a parameter that no two cases share, explains nothing. */
-    const bool alone = p->cause.flag == FLAG_COUNT && p->cause.failed + p->cause.passed == 1;
-    if (!p->cause.failed || (alone && count > 1)) p->score = (double)-INFINITY;
+    p->score = evidence(&p->cause, failed, said - failed) + before - (p->drawn ? 3 : 0);
+    /* A property of one case alone, as a parameter that no two cases share, explains nothing; nor
+       does one of all cases. */
+    const int64_t having = p->cause.failed + p->cause.passed;
+    const bool empty = p->cause.flag == FLAG_COUNT && (having == 1 || having == said);
+    if (!p->cause.failed || (empty && said > 1)) p->score = (double)-INFINITY;
   }
   for (; !d.failed && *found < most; ++*found) {
     property *best = NULL;

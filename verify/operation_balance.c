@@ -215,6 +215,7 @@ static void loads_case_start(operation_case *c, uint64_t stream, const char *fir
   l->second = second ? case_add_input(c, second, TENSOR_F32, 1, (int64_t)l->experts) : NULL;
   choose_loads(c->number, &l->random, l->experts, l->first ? l->first : unused);
   choose_loads(c->number, &l->random, l->experts, l->second ? l->second : unused);
+  if (kind == LOADS_SUBNORMAL) case_flag(c, FLAG_TINY); /* an epsilon beside them is seen as well */
 }
 
 static int32_t experts_of(const operation_case *c) {

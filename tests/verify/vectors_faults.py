@@ -2,13 +2,14 @@
 """Faults, planted one at a time in the independent implementation of vectors_peer.py: is each caught with the default
 cases, and does the judge name its cause first, or second?
 
-usage: vectors_faults.py PHIBAL [--seeds 1,2,3,4,5] [--every N] [--op NAME] [--caught SHARE] [--named SHARE] [--second SHARE]
+usage: vectors_faults.py PHIBAL [--seeds 1,2,3,4,5] [--every N] [--op NAME,...] [--caught SHARE] [--named SHARE] [--second SHARE]
        vectors_faults.py PHIBAL --flags [--seeds 1]
 
 Two sorts of fault: formulas done wrong (in vectors_peer.py), and kernels that are wrong only under a condition: one gate,
 one potential, a mask, more than 32 experts, the last ones when E is no multiple of 4. Which cause is the right one is
 written beside each; a flag and the property that it stands for count alike. Exit status 1 where less than the given shares
-are caught, named first, or named first or second; or where a flag of spec/flags.def is no fault's cause.
+are caught, named first, or named first or second; where a flag of spec/flags.def is no fault's cause; and where of all
+operations there are fewer than 250 faults. The last line but one has all that was counted, lines before it each operation's.
 
 --flags: of each flag of spec/flags.def one fault must be refused for which the judge names this flag, and no property that
 stands for it, first or second.
@@ -225,7 +226,7 @@ def main():
     options.add_argument("phibal")
     options.add_argument("--seeds", default="1,2,3,4,5")
     options.add_argument("--every", type=int, default=1, help="only each so many-th fault")
-    options.add_argument("--op", help="only this operation's faults")
+    options.add_argument("--op", help="only these operations' faults")
     options.add_argument("--flags", action="store_true")
     options.add_argument("--caught", type=float, default=1)
     options.add_argument("--named", type=float, default=0.9)
@@ -233,7 +234,7 @@ def main():
     a = options.parse_args()
     phibal, seeds = os.path.abspath(a.phibal), a.seeds.split(",")
     operations = sorted({o for _, o, _ in FORMULAS} | set(CONDITIONAL))
-    operations = [o for o in operations if not a.op or o == a.op]
+    operations = [o for o in operations if not a.op or o in a.op.split(",")]
     unnamed = set(flags_of_catalogue()) - {n for o in operations for _, causes, _ in faults_of(o) for n in causes or ()}
     if unnamed and not a.op:
         print("not ok: no fault has as its cause: %s" % ", ".join(sorted(unnamed)))
@@ -243,6 +244,7 @@ def main():
             sys.exit(bool(each_flag(phibal, seeds, operations)))
         planted, caught, runs, turn, missed = set(), 0, 0, 0, []
         by_sort = {True: [0, 0, 0], False: [0, 0, 0]}  # of conditions, and of formulas: first, second, neither
+        rows = {o: [0, 0, 0, 0, 0] for o in operations}  # runs, caught, first, second, neither
         for seed in seeds:
             turn = 0
             for operation in operations:
@@ -268,6 +270,9 @@ def main():
                     caught += status
                     at = place(told, causes or ())
                     by_sort[conditional is not None][at] += causes is not None
+                    rows[operation][0] += 1
+                    rows[operation][1] += status
+                    rows[operation][2 + at] += causes is not None
                     if not status or (causes is not None and at):
                         print("%s, seed %s: %s: %s: %d of %d cases failed; likely %s; is %s" %
                               ("MISSED" if not status else "named second" if at == 1 else "named other", seed, operation, name,
@@ -275,11 +280,17 @@ def main():
                               flush=True)
     first, second, neither = map(sum, zip(*by_sort.values()))
     expected = first + second + neither
+    for o in operations:
+        print("%s: %d faults, %d runs, %d caught; of %d with one cause %d first, %d second" % (
+            o, sum(p[0] == o for p in planted), *rows[o][:2], sum(rows[o][2:]), *rows[o][2:4]))
+    few = a.every == 1 and not a.op and len(planted) < 250
+    if few:
+        print("not ok: only %d faults" % len(planted))
     print("%d faults, %d runs: %d caught (%.1f %%); of %d runs with one right cause it is named first in %d (%.1f %%), "
           "first or second in %d (%.1f %%)" % (len(planted), runs, caught, 100 * caught / runs, expected, first,
                                                100 * first / expected, first + second, 100 * (first + second) / expected))
     print("of formulas first %d, second %d, neither %d; of conditions %d, %d, %d" % (*by_sort[False], *by_sort[True]))
-    sys.exit(bool(missed or (unnamed and not a.op)) or caught < a.caught * runs or first < a.named * expected or
+    sys.exit(bool(missed or few or (unnamed and not a.op)) or caught < a.caught * runs or first < a.named * expected or
              first + second < a.second * expected)
 
 

@@ -981,6 +981,8 @@ def price_of(case, fault):
         context.prec = 60
         context.Emin, context.Emax = -10**9, 10**9
         raised = name in ("negentropy", "renyi") or (name == "tsallis" and a < 1)
+        if fault == "an epsilon beside the loads":
+            m = [v + 2.0**-64 if v else v for v in m]
         if raised:
             m = [max(v, floor) if v or fault != "loads of 0 not floored" else 0.0 for v in m]
         if raised and not all(m):
@@ -1562,6 +1564,7 @@ FAULTS = [
     ("prices of 40 bits", "price", "near-uniform"),
     ("prices of 46 bits", "price", "one-ulp-off"),
     ("the mean by a reciprocal", "price", "uniform"),
+    ("an epsilon beside the loads", "price", "tiny-loads"),
     ("loads of 0 not floored", "price", "zero-loads one-hot"),
     ("1/(alpha - 1) as it stands", "price", "alpha-near-1"),
     ("a threshold between least and greatest", "router-forward", "all-equal"),
