@@ -23,13 +23,16 @@
     ensures frame: only_three_written{Pre, Here}(value, b_gradient, b_condition);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures ups: \result == PHIBAL_OK ==> \forall real g, v; in{Pre}(back, g) &&
-      in{Pre}(value, v) ==> in(b_gradient, g * v); */
+      in{Pre}(value, v) ==> in(b_gradient, g * v);
+    ensures conditions: \result == PHIBAL_OK ==> \forall real u, v; in{Pre}(back_condition, u) &&
+      in{Pre}(value, v) ==> in(b_condition, u * absolute(v)); */
 static phibal_status ffn_up_products(phibal_enclosure *value, const phibal_enclosure *back,
                                      const phibal_enclosure *back_condition,
                                      phibal_enclosure *b_gradient, phibal_enclosure *b_condition) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && open_absolute;
   TRY(phibal_enclosure_mul(b_gradient, back, value));
   phibal_enclosure_abs(value, value);
+  //@ assert size: \forall real v; in{Pre}(value, v) ==> in(value, absolute(v));
   return phibal_enclosure_mul(b_condition, back_condition, value);
 }
 
@@ -56,19 +59,23 @@ static phibal_status ffn_up_products(phibal_enclosure *value, const phibal_enclo
       \separated(r, a_condition) ==> same{Pre, Here}(r);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures gates: \result == PHIBAL_OK ==> \forall real g, v; in{Pre}(back, g) &&
-      in{Pre}(slope, v) ==> in(a_gradient, g * (v * (real)b)); */
+      in{Pre}(slope, v) ==> in(a_gradient, g * (v * (real)b));
+    ensures conditions: \result == PHIBAL_OK ==> \forall real u, v; in{Pre}(back_condition, u) &&
+      in{Pre}(size, v) ==> in(a_condition, u * (v * absolute((real)b))); */
 static phibal_status
 ffn_slope_products(phibal_enclosure *slope, phibal_enclosure *size, phibal_enclosure *factor,
                    float b, const phibal_enclosure *back, const phibal_enclosure *back_condition,
                    phibal_enclosure *a_gradient, phibal_enclosure *a_condition) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && open_absolute;
   operation_set_float(factor, b);
   TRY(phibal_enclosure_mul(slope, slope, factor));
   //@ assert slope: \forall real v; in{Pre}(slope, v) ==> in(slope, v * (real)b);
   TRY(phibal_enclosure_mul(a_gradient, back, slope));
   phibal_enclosure_abs(factor, factor);
   //@ assert factors: output(slope) && output(size) && output(factor);
+  //@ assert magnitude: in(factor, absolute((real)b));
   TRY(phibal_enclosure_mul(size, size, factor));
+  //@ assert size: \forall real v; in{Pre}(size, v) ==> in(size, v * absolute((real)b));
   return phibal_enclosure_mul(a_condition, back_condition, size);
 }
 
@@ -105,7 +112,13 @@ ffn_slope_products(phibal_enclosure *slope, phibal_enclosure *size, phibal_enclo
       in(b_gradient, g * activation_value(\old(work->activation), (real)a));
     ensures gates: \result == PHIBAL_OK ==> \forall real g; in{Pre}(back, g) ==>
       in(a_gradient,
-         g * (activation_derivative(\old(work->activation), (real)a) * (real)b)); */
+         g * (activation_derivative(\old(work->activation), (real)a) * (real)b));
+    ensures up_conditions: \result == PHIBAL_OK ==> \forall real u; in{Pre}(back_condition, u) ==>
+      in(b_condition, u * absolute(activation_value(\old(work->activation), (real)a)));
+    ensures gate_conditions: \result == PHIBAL_OK ==> \forall real u;
+      in{Pre}(back_condition, u) ==>
+        in(a_condition, u * (activation_condition(\old(work->activation), (real)a) *
+                             absolute((real)b))); */
 static phibal_status ffn_gate_backward(activation_work *work, phibal_enclosure *t, float a, float b,
                                        const phibal_enclosure *back,
                                        const phibal_enclosure *back_condition,
@@ -118,11 +131,21 @@ static phibal_status ffn_gate_backward(activation_work *work, phibal_enclosure *
   phibal_status status = activation_evaluate(work, &t[3], &t[0], &t[1], &t[2]);
   if (status != PHIBAL_OK) return status;
   //@ assert kept: same{Pre, Here}(back) && same{Pre, Here}(back_condition);
+  /*@ assert factors: in(t + 0, activation_value(work->activation, (real)a)) &&
+        in(t + 2, activation_condition(work->activation, (real)a)); */
+  /*@ assert conditions: \forall real u; in{Pre}(back_condition, u) ==> in(back_condition, u); */
   //@ assert temporaries: output(t + 0) && output(t + 1) && output(t + 2) && output(t + 3);
   status = ffn_up_products(&t[0], back, back_condition, b_gradient, b_condition);
   //@ assert later: output(t + 0) && output(t + 1) && output(t + 2) && output(t + 3);
   if (status != PHIBAL_OK) return status;
   //@ assert still: same{Pre, Here}(back) && same{Pre, Here}(back_condition);
+  /*@ assert up: \forall real u; in{Pre}(back_condition, u) ==>
+        in(b_condition, u * absolute(activation_value(work->activation, (real)a))); */
+  /*@ assert slope: in(t + 1, activation_derivative(work->activation, (real)a)) &&
+        in(t + 2, activation_condition(work->activation, (real)a)); */
+  //@ assert members: \forall real g; in{Pre}(back, g) ==> in(back, g);
+  /*@ assert conditions_still: \forall real u; in{Pre}(back_condition, u) ==>
+        in(back_condition, u); */
   status =
       ffn_slope_products(&t[1], &t[2], &t[3], b, back, back_condition, a_gradient, a_condition);
   //@ assert last: output(t + 0) && output(t + 1) && output(t + 2) && output(t + 3);
@@ -142,6 +165,10 @@ phibal_status ffn_gates_backward(int64_t n, activation_work *work, ffn_scratch s
       loop invariant gates:
         gate_gradients_given{Pre, Here}(s.back, s.a.value, k, work->activation, a, b);
       loop invariant ups: up_gradients_given{Pre, Here}(s.back, s.b.value, k, work->activation, a);
+      loop invariant gate_conditions:
+        gate_conditions_given{Pre, Here}(s.back, s.a.condition, k, work->activation, a, b);
+      loop invariant up_conditions:
+        up_conditions_given{Pre, Here}(s.back, s.b.condition, k, work->activation, a);
       loop assigns k, *work, s.t[0 .. 3], s.a.value[0 .. n - 1], s.a.condition[0 .. n - 1],
                    s.b.value[0 .. n - 1], s.b.condition[0 .. n - 1];
       loop variant n - k; */
@@ -178,6 +205,15 @@ phibal_status ffn_gates_backward(int64_t n, activation_work *work, ffn_scratch s
     //@ assert back_apart_up_condition: vector_apart(s.back.value + k, s.b.condition, n);
     //@ assert back_kept: same{Pre, Here}(s.back.value + k);
     /*@ assert members: \forall real g; in{Pre}(s.back.value + k, g) ==> in(s.back.value + k, g); */
+    //@ assert back_condition_apart_gate: vector_apart(s.back.condition + k, s.a.value, n);
+    /*@ assert back_condition_apart_gate_condition:
+          vector_apart(s.back.condition + k, s.a.condition, n); */
+    //@ assert back_condition_apart_up: vector_apart(s.back.condition + k, s.b.value, n);
+    /*@ assert back_condition_apart_up_condition:
+          vector_apart(s.back.condition + k, s.b.condition, n); */
+    //@ assert back_condition_kept: same{Pre, Here}(s.back.condition + k);
+    /*@ assert condition_members: \forall real u; in{Pre}(s.back.condition + k, u) ==>
+          in(s.back.condition + k, u); */
     //@ ghost before:;
     phibal_status status =
         ffn_gate_backward(work, s.t, a[k], b[k], &s.back.value[k], &s.back.condition[k],
@@ -214,6 +250,24 @@ phibal_status ffn_gates_backward(int64_t n, activation_work *work, ffn_scratch s
           g * (activation_derivative(work->activation, (real)a[k]) * (real)b[k])); */
     /*@ assert up_last: \forall real g; in{Pre}(s.back.value + k, g) ==>
           in(s.b.value + k, g * activation_value(work->activation, (real)a[k])); */
+    /*@ assert gate_condition_earlier_there: \forall integer i; 0 <= i < k ==>
+          same{before, Here}(all + (FFN_TEMPORARIES + n + i)); */
+    /*@ assert gate_condition_earlier_place: \forall integer i; 0 <= i < k ==>
+          s.a.condition + i == all + (FFN_TEMPORARIES + n + i); */
+    /*@ assert gate_condition_earlier: \forall integer i; 0 <= i < k ==>
+          same{before, Here}(s.a.condition + i); */
+    /*@ assert up_condition_earlier_there: \forall integer i; 0 <= i < k ==>
+          same{before, Here}(all + (FFN_TEMPORARIES + 3 * n + i)); */
+    /*@ assert up_condition_earlier_place: \forall integer i; 0 <= i < k ==>
+          s.b.condition + i == all + (FFN_TEMPORARIES + 3 * n + i); */
+    /*@ assert up_condition_earlier: \forall integer i; 0 <= i < k ==>
+          same{before, Here}(s.b.condition + i); */
+    /*@ assert gate_condition_last: \forall real u; in{Pre}(s.back.condition + k, u) ==>
+          in(s.a.condition + k, u * (activation_condition(work->activation, (real)a[k]) *
+                                     absolute((real)b[k]))); */
+    /*@ assert up_condition_last: \forall real u; in{Pre}(s.back.condition + k, u) ==>
+          in(s.b.condition + k,
+             u * absolute(activation_value(work->activation, (real)a[k]))); */
   }
   return PHIBAL_OK;
 }

@@ -5,6 +5,7 @@
 #include "ffn_work.h"
 #ifdef __FRAMAC__
 #include <phibal/acsl/ffn_steps.h>
+#include <phibal/acsl/ffn_backward_conditions.h>
 #endif
 
 /*@ // nothing but work, t[0..3] and n values and conditions of two results was written
@@ -22,6 +23,16 @@
                                        integer n, integer kind, float *a) =
       \forall integer k, real g; 0 <= k < n && in{A}(back.value + k, g) ==>
         in{B}(z + k, g * activation_value(kind, (real)\at(a[k], B)));
+    // conditions, from those of h'
+    predicate gate_conditions_given{A, B}(phibal_reference_result back, phibal_enclosure *z,
+                                          integer n, integer kind, float *a, float *b) =
+      \forall integer k, real u; 0 <= k < n && in{A}(back.condition + k, u) ==>
+        in{B}(z + k, u * (activation_condition(kind, (real)\at(a[k], B)) *
+                          absolute((real)\at(b[k], B))));
+    predicate up_conditions_given{A, B}(phibal_reference_result back, phibal_enclosure *z,
+                                        integer n, integer kind, float *a) =
+      \forall integer k, real u; 0 <= k < n && in{A}(back.condition + k, u) ==>
+        in{B}(z + k, u * absolute(activation_value(kind, (real)\at(a[k], B))));
 */
 
 /* a' = h' b act'(a), b' = h' act(a) of n elements, with first-order conditions; h' and its
@@ -40,7 +51,11 @@
     ensures gates: \result == PHIBAL_OK ==>
       gate_gradients_given{Pre, Here}(s.back, s.a.value, n, \old(work->activation), a, b);
     ensures ups: \result == PHIBAL_OK ==>
-      up_gradients_given{Pre, Here}(s.back, s.b.value, n, \old(work->activation), a); */
+      up_gradients_given{Pre, Here}(s.back, s.b.value, n, \old(work->activation), a);
+    ensures gate_conditions: \result == PHIBAL_OK ==>
+      gate_conditions_given{Pre, Here}(s.back, s.a.condition, n, \old(work->activation), a, b);
+    ensures up_conditions: \result == PHIBAL_OK ==>
+      up_conditions_given{Pre, Here}(s.back, s.b.condition, n, \old(work->activation), a); */
 phibal_status ffn_gates_backward(int64_t n, activation_work *work, ffn_scratch s, const float *a,
                                  const float *b)
     /*@ ghost (phibal_enclosure *all) */;
