@@ -11,6 +11,14 @@
         members{A}(s.a.value, n, p) && members{A}(s.b.value, n, q) && 0 <= i < m ==>
           in{B}(z + i, chain_entry{B}(p, f, 1, w_gate, d, 1, f, d, i) +
                          chain_entry{B}(q, f, 1, w_up, d, 1, f, d, i));
+    // its condition, from the members of those of a' and b'
+    predicate input_conditions_given{A, B}(phibal_enclosure *z, integer m, ffn_scratch s,
+                                           integer n, float *w_gate, float *w_up, integer d,
+                                           integer f) =
+      z != \null ==> \forall sequence p, q, integer i;
+        members{A}(s.a.condition, n, p) && members{A}(s.b.condition, n, q) && 0 <= i < m ==>
+          in{B}(z + i, chain_magnitude_at{B}(p, f, 1, w_gate, d, 1, f, d, i) +
+                         chain_magnitude_at{B}(q, f, 1, w_up, d, 1, f, d, i));
 */
 
 /* x' = a' W_gate + b' W_up. */
@@ -28,7 +36,10 @@
     ensures frame: only_chain_written{Pre, Here}(s.t, z, m);
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures value: \result == PHIBAL_OK ==>
-      inputs_given{Pre, Here}(z.value, m, s, n, w_gate, w_up, shape.width, shape.hidden); */
+      inputs_given{Pre, Here}(z.value, m, s, n, w_gate, w_up, shape.width, shape.hidden);
+    ensures condition: \result == PHIBAL_OK && z.value != \null ==>
+      input_conditions_given{Pre, Here}(z.condition, m, s, n, w_gate, w_up, shape.width,
+                                        shape.hidden); */
 static phibal_status ffn_backward_input(ffn_shape shape, ffn_scratch s, const float *w_gate,
                                         const float *w_up, phibal_reference_result z)
 /*@ ghost (phibal_enclosure *all, int64_t n, int64_t m) */ {
@@ -58,11 +69,20 @@ static phibal_status ffn_backward_input(ffn_shape shape, ffn_scratch s, const fl
   /*@ assert half: z.value != \null ==> \forall sequence p, integer k;
         members{Pre}(s.a.value, n, p) && 0 <= k < m ==>
           in(z.value + k, chain_entry(p, f, 1, w_gate, d, 1, f, d, k)); */
+  /*@ assert up_conditions: \forall sequence q;
+        members{Pre}(s.b.condition, n, q) ==> members(s.b.condition, n, q); */
+  /*@ assert half_condition: z.value != \null && z.condition != \null ==>
+        \forall sequence p, integer k; members{Pre}(s.a.condition, n, p) && 0 <= k < m ==>
+          in(z.condition + k, chain_magnitude_at(p, f, 1, w_gate, d, 1, f, d, k)); */
   status = ffn_chain_product(shape.rows, f, d, s.b, f, 1, up, true, s.t, z) /*@ ghost (n) */;
   /*@ assert whole: status == PHIBAL_OK && z.value != \null ==>
         \forall sequence q, integer k, real c;
           members{first}(s.b.value, n, q) && 0 <= k < m && in{first}(z.value + k, c) ==>
             in(z.value + k, c + chain_entry(q, f, 1, w_up, d, 1, f, d, k)); */
+  /*@ assert whole_condition: status == PHIBAL_OK && z.value != \null && z.condition != \null ==>
+        \forall sequence q, integer k, real c;
+          members{first}(s.b.condition, n, q) && 0 <= k < m && in{first}(z.condition + k, c) ==>
+            in(z.condition + k, c + chain_magnitude_at(q, f, 1, w_up, d, 1, f, d, k)); */
   return status;
 }
 
@@ -81,7 +101,11 @@ static phibal_status ffn_backward_input(ffn_shape shape, ffn_scratch s, const fl
     ensures status: \result == PHIBAL_OK || \result == PHIBAL_ERROR_DOMAIN;
     ensures value: \result == PHIBAL_OK && z.value != \null ==> \forall sequence p;
       members{Pre}(u.value, n, p) ==>
-        chains_held(z.value, k, shape.width, shape.rows, p, 1, shape.hidden, x, shape.width, 1); */
+        chains_held(z.value, k, shape.width, shape.rows, p, 1, shape.hidden, x, shape.width, 1);
+    ensures condition: \result == PHIBAL_OK && z.value != \null && z.condition != \null ==>
+      \forall sequence p; members{Pre}(u.condition, n, p) ==>
+        chain_magnitudes_held(z.condition, k, shape.width, shape.rows, p, 1, shape.hidden, x,
+                              shape.width, 1); */
 static phibal_status ffn_backward_weight(ffn_shape shape, phibal_reference_result u,
                                          phibal_enclosure *t, const float *x,
                                          phibal_reference_result z)
@@ -132,7 +156,18 @@ static phibal_status ffn_backward_weight(ffn_shape shape, phibal_reference_resul
     ensures ups: \result == PHIBAL_OK && g.w_up.value != \null ==> \forall sequence q;
       members{Pre}(s.b.value, n, q) ==>
         chains_held(g.w_up.value, k, shape.width, shape.rows, q, 1, shape.hidden, x, shape.width,
-                    1); */
+                    1);
+    ensures input_conditions: \result == PHIBAL_OK && g.x.value != \null ==>
+      input_conditions_given{Pre, Here}(g.x.condition, m, s, n, w_gate, w_up, shape.width,
+                                        shape.hidden);
+    ensures gate_conditions: \result == PHIBAL_OK && g.w_gate.value != \null &&
+      g.w_gate.condition != \null ==> \forall sequence p; members{Pre}(s.a.condition, n, p) ==>
+        chain_magnitudes_held(g.w_gate.condition, k, shape.width, shape.rows, p, 1, shape.hidden,
+                              x, shape.width, 1);
+    ensures up_conditions: \result == PHIBAL_OK && g.w_up.value != \null &&
+      g.w_up.condition != \null ==> \forall sequence q; members{Pre}(s.b.condition, n, q) ==>
+        chain_magnitudes_held(g.w_up.condition, k, shape.width, shape.rows, q, 1, shape.hidden, x,
+                              shape.width, 1); */
 static phibal_status ffn_backward_products(ffn_shape shape, ffn_scratch s, const float *x,
                                            const float *w_gate, const float *w_up,
                                            phibal_reference_ffn_gradients g)
@@ -175,6 +210,8 @@ static phibal_status ffn_backward_products(ffn_shape shape, ffn_scratch s, const
   //@ assert w_up_condition_there: optional_vector(g.w_up.condition, k);
   if (status != PHIBAL_OK) return status;
   //@ assert gates: \forall sequence p; members{Pre}(s.a.value, n, p) ==> members(s.a.value, n, p);
+  /*@ assert gate_conditions: \forall sequence p; members{Pre}(s.a.condition, n, p) ==>
+        members(s.a.condition, n, p); */
   status = ffn_backward_weight(shape, s.a, s.t, x, g.w_gate) /*@ ghost (n, k) */;
   //@ ghost second:;
   //@ assert b_still: vector_same{first, Here}(s.b.value, n);
@@ -193,6 +230,12 @@ static phibal_status ffn_backward_products(ffn_shape shape, ffn_scratch s, const
   //@ assert w_up_condition_left: optional_vector(g.w_up.condition, k);
   if (status != PHIBAL_OK) return status;
   //@ assert ups: \forall sequence q; members{Pre}(s.b.value, n, q) ==> members(s.b.value, n, q);
+  /*@ assert up_conditions: \forall sequence q; members{Pre}(s.b.condition, n, q) ==>
+        members(s.b.condition, n, q); */
+  /*@ assert input_conditions_kept: g.x.condition != \null ==> \forall integer i, real c;
+        0 <= i < m && in{first}(g.x.condition + i, c) ==> in(g.x.condition + i, c); */
+  /*@ assert input_conditions: g.x.value != \null ==>
+        input_conditions_given{Pre, Here}(g.x.condition, m, s, n, w_gate, w_up, d, f); */
   /*@ assert inputs_kept: g.x.value != \null ==> \forall integer i, real c;
         0 <= i < m && in{first}(g.x.value + i, c) ==> in(g.x.value + i, c); */
   //@ assert inputs: inputs_given{Pre, Here}(g.x.value, m, s, n, w_gate, w_up, d, f);
@@ -211,6 +254,10 @@ static phibal_status ffn_backward_products(ffn_shape shape, ffn_scratch s, const
   //@ assert w_gate_condition_end: optional_vector(g.w_gate.condition, k);
   /*@ assert inputs_last: g.x.value != \null ==> \forall integer i, real c;
         0 <= i < m && in{second}(g.x.value + i, c) ==> in(g.x.value + i, c); */
+  /*@ assert input_conditions_last: g.x.condition != \null ==> \forall integer i, real c;
+        0 <= i < m && in{second}(g.x.condition + i, c) ==> in(g.x.condition + i, c); */
+  /*@ assert gate_conditions_last: g.w_gate.condition != \null ==> \forall integer i, real c;
+        0 <= i < k && in{second}(g.w_gate.condition + i, c) ==> in(g.w_gate.condition + i, c); */
   return status;
 }
 
@@ -311,6 +358,8 @@ static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_
   if (status != PHIBAL_OK) return status;
   /*@ assert back_members: \forall integer k; 0 <= k < n ==>
         in(s.back.value + k, hidden_gradient(y_gradient, w_down, d, f, k)); */
+  /*@ assert back_condition_members: \forall integer k; 0 <= k < n ==>
+        in(s.back.condition + k, hidden_gradient_magnitude(y_gradient, w_down, d, f, k)); */
   //@ ghost hidden:;
   status = ffn_gates_backward(n, work, s, a, b) /*@ ghost (all) */;
   //@ assert back_kept: vector_same{hidden, Here}(s.back.value, n);
@@ -322,6 +371,8 @@ static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_
         magnitudes_held(s.back.condition, n, f, d, y_gradient, d, 1, w_down, f, 1); */
   /*@ assert back_still: \forall integer k; 0 <= k < n ==>
         in{hidden}(s.back.value + k, hidden_gradient(y_gradient, w_down, d, f, k)); */
+  /*@ assert back_condition_still: \forall integer k; 0 <= k < n ==>
+        in{hidden}(s.back.condition + k, hidden_gradient_magnitude(y_gradient, w_down, d, f, k)); */
   /*@ assert given: status == PHIBAL_OK ==>
         gate_gradients_given{hidden, Here}(s.back, s.a.value, n, work->activation, a, b); */
   /*@ assert ups_given: status == PHIBAL_OK ==>
@@ -336,6 +387,20 @@ static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_
         gate_inputs_held(s.a.value, n, work->activation, y_gradient, w_down, a, b, d, f); */
   /*@ assert ups: status == PHIBAL_OK ==>
         up_inputs_held(s.b.value, n, work->activation, y_gradient, w_down, a, d, f); */
+  /*@ assert gate_conditions_given: status == PHIBAL_OK ==>
+        gate_conditions_given{hidden, Here}(s.back, s.a.condition, n, work->activation, a, b); */
+  /*@ assert up_conditions_given: status == PHIBAL_OK ==>
+        up_conditions_given{hidden, Here}(s.back, s.b.condition, n, work->activation, a); */
+  /*@ assert gate_condition_values: status == PHIBAL_OK ==> \forall integer k; 0 <= k < n ==>
+        in(s.a.condition + k, hidden_gradient_magnitude(y_gradient, w_down, d, f, k) *
+          (activation_condition(work->activation, (real)a[k]) * absolute((real)b[k]))); */
+  /*@ assert up_condition_values: status == PHIBAL_OK ==> \forall integer k; 0 <= k < n ==>
+        in(s.b.condition + k, hidden_gradient_magnitude(y_gradient, w_down, d, f, k) *
+          absolute(activation_value(work->activation, (real)a[k]))); */
+  /*@ assert gate_conditions: status == PHIBAL_OK ==>
+        gate_conditions_held(s.a.condition, n, work->activation, y_gradient, w_down, a, b, d, f); */
+  /*@ assert up_conditions: status == PHIBAL_OK ==>
+        up_conditions_held(s.b.condition, n, work->activation, y_gradient, w_down, a, d, f); */
   return status;
 }
 
@@ -382,7 +447,18 @@ static phibal_status ffn_backward_hidden(ffn_shape shape, int64_t n, activation_
         chains_held(g.w_up.value, k, shape.width, shape.rows, q, 1, shape.hidden, x, shape.width,
                     1);
     ensures downs: \result == PHIBAL_OK ==>
-      down_gradients_held(g.w_down, shape.rows, shape.width, shape.hidden, h, y_gradient); */
+      down_gradients_held(g.w_down, shape.rows, shape.width, shape.hidden, h, y_gradient);
+    ensures input_conditions: \result == PHIBAL_OK && g.x.value != \null ==>
+      input_conditions_given{Pre, Here}(g.x.condition, m, s, n, w_gate, w_up, shape.width,
+                                        shape.hidden);
+    ensures gate_conditions: \result == PHIBAL_OK && g.w_gate.value != \null &&
+      g.w_gate.condition != \null ==> \forall sequence p; members{Pre}(s.a.condition, n, p) ==>
+        chain_magnitudes_held(g.w_gate.condition, k, shape.width, shape.rows, p, 1, shape.hidden,
+                              x, shape.width, 1);
+    ensures up_conditions: \result == PHIBAL_OK && g.w_up.value != \null &&
+      g.w_up.condition != \null ==> \forall sequence q; members{Pre}(s.b.condition, n, q) ==>
+        chain_magnitudes_held(g.w_up.condition, k, shape.width, shape.rows, q, 1, shape.hidden, x,
+                              shape.width, 1); */
 static phibal_status ffn_backward_gradients(ffn_shape shape, ffn_scratch s, const float *x,
                                             const float *w_gate, const float *w_up, const float *h,
                                             const float *y_gradient, mpfr_prec_t precision,
@@ -522,6 +598,12 @@ phibal_status ffn_backward_group(ffn_shape shape, int64_t n, activation_work *wo
   /*@ assert ups: \forall sequence q;
         up_gradients_are(q, n, work->activation, y_gradient, w_down, a, d, f) ==>
           members(s.b.value, n, q); */
+  /*@ assert gate_conditions: \forall sequence p;
+        gate_conditions_are(p, n, work->activation, y_gradient, w_down, a, b, d, f) ==>
+          members(s.a.condition, n, p); */
+  /*@ assert up_conditions: \forall sequence q;
+        up_conditions_are(q, n, work->activation, y_gradient, w_down, a, d, f) ==>
+          members(s.b.condition, n, q); */
   //@ ghost ffn_parts_there(s, all, n);
   //@ ghost hidden:;
   status = ffn_backward_gradients(shape, s, x, w_gate, w_up, h, y_gradient, precision, g)
@@ -559,6 +641,10 @@ phibal_status ffn_backward_group(ffn_shape shape, int64_t n, activation_work *wo
   /*@ assert gates_held:
         gate_inputs_held(s.a.value, n, work->activation, y_gradient, w_down, a, b, d, f); */
   //@ assert ups_held: up_inputs_held(s.b.value, n, work->activation, y_gradient, w_down, a, d, f);
+  /*@ assert gate_conditions_held:
+        gate_conditions_held(s.a.condition, n, work->activation, y_gradient, w_down, a, b, d, f); */
+  /*@ assert up_conditions_held:
+        up_conditions_held(s.b.condition, n, work->activation, y_gradient, w_down, a, d, f); */
   //@ ghost ffn_parts_gathered(s, all, n);
   return status;
 }

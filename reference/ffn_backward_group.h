@@ -7,6 +7,7 @@
 #ifdef __FRAMAC__
 #include <phibal/acsl/ffn_steps.h>
 #include <phibal/acsl/ffn_backward_steps.h>
+#include <phibal/acsl/ffn_backward_conditions.h>
 #endif
 
 /*@ // shapes and arguments of the backward pass, checked
@@ -51,12 +52,14 @@
                 shape.hidden, 1) &&
       magnitudes_held(s.back.condition, n, shape.hidden, shape.width, y, shape.width, 1, w_down,
                       shape.hidden, 1);
-    // what the scratch holds after the backward pass: h', a' and b'
+    // what the scratch holds after the backward pass: h', a' and b', and their conditions
     predicate backward_held{L}(ffn_scratch s, integer n, ffn_shape shape, integer kind, float *y,
                                float *w_down, float *a, float *b) =
       hidden_gradients_held(s, n, shape, y, w_down) &&
       gate_inputs_held(s.a.value, n, kind, y, w_down, a, b, shape.width, shape.hidden) &&
-      up_inputs_held(s.b.value, n, kind, y, w_down, a, shape.width, shape.hidden);
+      up_inputs_held(s.b.value, n, kind, y, w_down, a, shape.width, shape.hidden) &&
+      gate_conditions_held(s.a.condition, n, kind, y, w_down, a, b, shape.width, shape.hidden) &&
+      up_conditions_held(s.b.condition, n, kind, y, w_down, a, shape.width, shape.hidden);
     // x', W_gate' and W_up', where they are wanted, from the exact a' and b'
     predicate inputs_held{L}(phibal_enclosure *z, integer m, integer n, integer kind,
                              float *w_gate, float *w_up, float *w_down, float *a, float *b,
@@ -129,7 +132,16 @@
       down_weights_held(g.w_down.value, k, shape.rows, h, y_gradient, shape.width, shape.hidden);
     ensures down_conditions: \result == PHIBAL_OK && g.w_down.value != \null ==>
       down_conditions_held(g.w_down.condition, k, shape.rows, h, y_gradient, shape.width,
-                           shape.hidden); */
+                           shape.hidden);
+    ensures input_conditions: \result == PHIBAL_OK && g.x.value != \null ==>
+      input_conditions_held(g.x.condition, m, n, \old(work->activation), w_gate, w_up, w_down, a,
+                            b, y_gradient, shape.width, shape.hidden);
+    ensures gate_weight_conditions: \result == PHIBAL_OK && g.w_gate.value != \null ==>
+      gate_weight_conditions_held(g.w_gate.condition, k, n, shape.rows, \old(work->activation), x,
+                                  w_down, a, b, y_gradient, shape.width, shape.hidden);
+    ensures up_weight_conditions: \result == PHIBAL_OK && g.w_up.value != \null ==>
+      up_weight_conditions_held(g.w_up.condition, k, n, shape.rows, \old(work->activation), x,
+                                w_down, a, y_gradient, shape.width, shape.hidden); */
 phibal_status ffn_backward_group(ffn_shape shape, int64_t n, activation_work *work, ffn_scratch s,
                                  const float *x, const float *w_gate, const float *w_up,
                                  const float *w_down, const float *a, const float *b,
