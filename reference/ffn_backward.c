@@ -78,7 +78,16 @@ static phibal_status ffn_backward_check(const char *name, ffn_shape shape, const
       down_weights_held(g.w_down.value, k, shape.rows, h, y_gradient, shape.width, shape.hidden);
     ensures down_conditions: \result == PHIBAL_OK && g.w_down.value != \null ==>
       down_conditions_held(g.w_down.condition, k, shape.rows, h, y_gradient, shape.width,
-                           shape.hidden); */
+                           shape.hidden);
+    ensures input_conditions: \result == PHIBAL_OK && g.x.value != \null ==>
+      input_conditions_held(g.x.condition, m, n, activation, w_gate, w_up, w_down, a, b, y_gradient,
+                            shape.width, shape.hidden);
+    ensures gate_weight_conditions: \result == PHIBAL_OK && g.w_gate.value != \null ==>
+      gate_weight_conditions_held(g.w_gate.condition, k, n, shape.rows, activation, x, w_down, a, b,
+                                  y_gradient, shape.width, shape.hidden);
+    ensures up_weight_conditions: \result == PHIBAL_OK && g.w_up.value != \null ==>
+      up_weight_conditions_held(g.w_up.condition, k, n, shape.rows, activation, x, w_down, a,
+                                y_gradient, shape.width, shape.hidden); */
 static phibal_status ffn_backward_activated(const char *name, ffn_shape shape, int64_t n,
                                             phibal_activation activation, ffn_scratch s,
                                             const float *x, const float *w_gate, const float *w_up,
@@ -190,6 +199,12 @@ static phibal_status ffn_backward_activated(const char *name, ffn_shape shape, i
         0 <= i < k && in{computed}(g.w_up.value + i, c) ==> in(g.w_up.value + i, c); */
   /*@ assert w_down_members: g.w_down.value != \null ==> \forall integer i, real c;
         0 <= i < k && in{computed}(g.w_down.value + i, c) ==> in(g.w_down.value + i, c); */
+  /*@ assert x_condition_members: g.x.condition != \null ==> \forall integer i, real c;
+        0 <= i < m && in{computed}(g.x.condition + i, c) ==> in(g.x.condition + i, c); */
+  /*@ assert w_gate_condition_members: g.w_gate.condition != \null ==> \forall integer i, real c;
+        0 <= i < k && in{computed}(g.w_gate.condition + i, c) ==> in(g.w_gate.condition + i, c); */
+  /*@ assert w_up_condition_members: g.w_up.condition != \null ==> \forall integer i, real c;
+        0 <= i < k && in{computed}(g.w_up.condition + i, c) ==> in(g.w_up.condition + i, c); */
   /*@ assert w_down_condition_members: g.w_down.condition != \null ==> \forall integer i, real c;
         0 <= i < k && in{computed}(g.w_down.condition + i, c) ==> in(g.w_down.condition + i, c); */
   /*@ assert products: status == PHIBAL_OK ==>
@@ -204,6 +219,15 @@ static phibal_status ffn_backward_activated(const char *name, ffn_shape shape, i
         down_weights_held(g.w_down.value, k, shape.rows, h, y_gradient, d, f); */
   /*@ assert down_conditions: status == PHIBAL_OK && g.w_down.value != \null ==>
         down_conditions_held(g.w_down.condition, k, shape.rows, h, y_gradient, d, f); */
+  /*@ assert input_conditions: status == PHIBAL_OK && g.x.value != \null ==>
+        input_conditions_held(g.x.condition, m, n, activation, w_gate, w_up, w_down, a, b,
+                              y_gradient, d, f); */
+  /*@ assert gate_weight_conditions: status == PHIBAL_OK && g.w_gate.value != \null ==>
+        gate_weight_conditions_held(g.w_gate.condition, k, n, shape.rows, activation, x, w_down, a,
+                                    b, y_gradient, d, f); */
+  /*@ assert up_weight_conditions: status == PHIBAL_OK && g.w_up.value != \null ==>
+        up_weight_conditions_held(g.w_up.condition, k, n, shape.rows, activation, x, w_down, a,
+                                  y_gradient, d, f); */
   return status;
 }
 
@@ -253,6 +277,12 @@ static phibal_status ffn_backward_activated(const char *name, ffn_shape shape, i
                        shape.hidden);
     ensures ups: \result == PHIBAL_OK && g.b.value != \null ==>
       up_inputs_held(g.b.value, n, activation, y_gradient, w_down, a, shape.width, shape.hidden);
+    ensures gate_conditions: \result == PHIBAL_OK && g.a.condition != \null ==>
+      gate_conditions_held(g.a.condition, n, activation, y_gradient, w_down, a, b, shape.width,
+                           shape.hidden);
+    ensures up_conditions: \result == PHIBAL_OK && g.b.condition != \null ==>
+      up_conditions_held(g.b.condition, n, activation, y_gradient, w_down, a, shape.width,
+                         shape.hidden);
     ensures products: \result == PHIBAL_OK ==>
       inputs_held(g.x.value, m, n, activation, w_gate, w_up, w_down, a, b, y_gradient, shape.width,
                   shape.hidden);
@@ -266,7 +296,16 @@ static phibal_status ffn_backward_activated(const char *name, ffn_shape shape, i
       down_weights_held(g.w_down.value, k, shape.rows, h, y_gradient, shape.width, shape.hidden);
     ensures down_conditions: \result == PHIBAL_OK && g.w_down.value != \null ==>
       down_conditions_held(g.w_down.condition, k, shape.rows, h, y_gradient, shape.width,
-                           shape.hidden); */
+                           shape.hidden);
+    ensures input_conditions: \result == PHIBAL_OK && g.x.value != \null ==>
+      input_conditions_held(g.x.condition, m, n, activation, w_gate, w_up, w_down, a, b, y_gradient,
+                            shape.width, shape.hidden);
+    ensures gate_weight_conditions: \result == PHIBAL_OK && g.w_gate.value != \null ==>
+      gate_weight_conditions_held(g.w_gate.condition, k, n, shape.rows, activation, x, w_down, a, b,
+                                  y_gradient, shape.width, shape.hidden);
+    ensures up_weight_conditions: \result == PHIBAL_OK && g.w_up.value != \null ==>
+      up_weight_conditions_held(g.w_up.condition, k, n, shape.rows, activation, x, w_down, a,
+                                y_gradient, shape.width, shape.hidden); */
 static phibal_status ffn_backward_results(const char *name, ffn_shape shape, int64_t n,
                                           phibal_activation activation, phibal_enclosure *all,
                                           const float *x, const float *w_gate, const float *w_up,
@@ -385,6 +424,12 @@ static phibal_status ffn_backward_results(const char *name, ffn_shape shape, int
         0 <= i < k && in{computed}(g.w_up.value + i, c) ==> in(g.w_up.value + i, c); */
   /*@ assert w_down_members: g.w_down.value != \null ==> \forall integer i, real c;
         0 <= i < k && in{computed}(g.w_down.value + i, c) ==> in(g.w_down.value + i, c); */
+  /*@ assert x_condition_members: g.x.condition != \null ==> \forall integer i, real c;
+        0 <= i < m && in{computed}(g.x.condition + i, c) ==> in(g.x.condition + i, c); */
+  /*@ assert w_gate_condition_members: g.w_gate.condition != \null ==> \forall integer i, real c;
+        0 <= i < k && in{computed}(g.w_gate.condition + i, c) ==> in(g.w_gate.condition + i, c); */
+  /*@ assert w_up_condition_members: g.w_up.condition != \null ==> \forall integer i, real c;
+        0 <= i < k && in{computed}(g.w_up.condition + i, c) ==> in(g.w_up.condition + i, c); */
   /*@ assert w_down_condition_members: g.w_down.condition != \null ==> \forall integer i, real c;
         0 <= i < k && in{computed}(g.w_down.condition + i, c) ==> in(g.w_down.condition + i, c); */
   /*@ assert products: status == PHIBAL_OK ==>
@@ -399,6 +444,15 @@ static phibal_status ffn_backward_results(const char *name, ffn_shape shape, int
         down_weights_held(g.w_down.value, k, shape.rows, h, y_gradient, d, f); */
   /*@ assert down_conditions: status == PHIBAL_OK && g.w_down.value != \null ==>
         down_conditions_held(g.w_down.condition, k, shape.rows, h, y_gradient, d, f); */
+  /*@ assert input_conditions: status == PHIBAL_OK && g.x.value != \null ==>
+        input_conditions_held(g.x.condition, m, n, activation, w_gate, w_up, w_down, a, b,
+                              y_gradient, d, f); */
+  /*@ assert gate_weight_conditions: status == PHIBAL_OK && g.w_gate.value != \null ==>
+        gate_weight_conditions_held(g.w_gate.condition, k, n, shape.rows, activation, x, w_down, a,
+                                    b, y_gradient, d, f); */
+  /*@ assert up_weight_conditions: status == PHIBAL_OK && g.w_up.value != \null ==>
+        up_weight_conditions_held(g.w_up.condition, k, n, shape.rows, activation, x, w_down, a,
+                                  y_gradient, d, f); */
   return status;
 }
 
@@ -434,6 +488,12 @@ static phibal_status ffn_backward_results(const char *name, ffn_shape shape, int
                        shape.hidden);
     ensures ups: \result == PHIBAL_OK && g.b.value != \null ==>
       up_inputs_held(g.b.value, n, activation, y_gradient, w_down, a, shape.width, shape.hidden);
+    ensures gate_conditions: \result == PHIBAL_OK && g.a.condition != \null ==>
+      gate_conditions_held(g.a.condition, n, activation, y_gradient, w_down, a, b, shape.width,
+                           shape.hidden);
+    ensures up_conditions: \result == PHIBAL_OK && g.b.condition != \null ==>
+      up_conditions_held(g.b.condition, n, activation, y_gradient, w_down, a, shape.width,
+                         shape.hidden);
     ensures products: \result == PHIBAL_OK ==>
       inputs_held(g.x.value, m, n, activation, w_gate, w_up, w_down, a, b, y_gradient, shape.width,
                   shape.hidden);
@@ -447,7 +507,16 @@ static phibal_status ffn_backward_results(const char *name, ffn_shape shape, int
       down_weights_held(g.w_down.value, k, shape.rows, h, y_gradient, shape.width, shape.hidden);
     ensures down_conditions: \result == PHIBAL_OK && g.w_down.value != \null ==>
       down_conditions_held(g.w_down.condition, k, shape.rows, h, y_gradient, shape.width,
-                           shape.hidden); */
+                           shape.hidden);
+    ensures input_conditions: \result == PHIBAL_OK && g.x.value != \null ==>
+      input_conditions_held(g.x.condition, m, n, activation, w_gate, w_up, w_down, a, b, y_gradient,
+                            shape.width, shape.hidden);
+    ensures gate_weight_conditions: \result == PHIBAL_OK && g.w_gate.value != \null ==>
+      gate_weight_conditions_held(g.w_gate.condition, k, n, shape.rows, activation, x, w_down, a, b,
+                                  y_gradient, shape.width, shape.hidden);
+    ensures up_weight_conditions: \result == PHIBAL_OK && g.w_up.value != \null ==>
+      up_weight_conditions_held(g.w_up.condition, k, n, shape.rows, activation, x, w_down, a,
+                                y_gradient, shape.width, shape.hidden); */
 static phibal_status
 ffn_backward_counted(const char *name, ffn_shape shape, int64_t n, phibal_activation activation,
                      const float *x, const float *w_gate, const float *w_up, const float *w_down,
@@ -619,6 +688,12 @@ ffn_backward_counted(const char *name, ffn_shape shape, int64_t n, phibal_activa
         0 <= i < k && in{computed}(g.w_up.value + i, c) ==> in(g.w_up.value + i, c); */
   /*@ assert w_down_members: g.w_down.value != \null ==> \forall integer i, real c;
         0 <= i < k && in{computed}(g.w_down.value + i, c) ==> in(g.w_down.value + i, c); */
+  /*@ assert x_condition_members: g.x.condition != \null ==> \forall integer i, real c;
+        0 <= i < m && in{computed}(g.x.condition + i, c) ==> in(g.x.condition + i, c); */
+  /*@ assert w_gate_condition_members: g.w_gate.condition != \null ==> \forall integer i, real c;
+        0 <= i < k && in{computed}(g.w_gate.condition + i, c) ==> in(g.w_gate.condition + i, c); */
+  /*@ assert w_up_condition_members: g.w_up.condition != \null ==> \forall integer i, real c;
+        0 <= i < k && in{computed}(g.w_up.condition + i, c) ==> in(g.w_up.condition + i, c); */
   /*@ assert w_down_condition_members: g.w_down.condition != \null ==> \forall integer i, real c;
         0 <= i < k && in{computed}(g.w_down.condition + i, c) ==> in(g.w_down.condition + i, c); */
   /*@ assert products: status == PHIBAL_OK ==>
@@ -633,9 +708,24 @@ ffn_backward_counted(const char *name, ffn_shape shape, int64_t n, phibal_activa
         down_weights_held(g.w_down.value, k, shape.rows, h, y_gradient, d, f); */
   /*@ assert down_conditions: status == PHIBAL_OK && g.w_down.value != \null ==>
         down_conditions_held(g.w_down.condition, k, shape.rows, h, y_gradient, d, f); */
+  /*@ assert input_conditions: status == PHIBAL_OK && g.x.value != \null ==>
+        input_conditions_held(g.x.condition, m, n, activation, w_gate, w_up, w_down, a, b,
+                              y_gradient, d, f); */
+  /*@ assert gate_weight_conditions: status == PHIBAL_OK && g.w_gate.value != \null ==>
+        gate_weight_conditions_held(g.w_gate.condition, k, n, shape.rows, activation, x, w_down, a,
+                                    b, y_gradient, d, f); */
+  /*@ assert up_weight_conditions: status == PHIBAL_OK && g.w_up.value != \null ==>
+        up_weight_conditions_held(g.w_up.condition, k, n, shape.rows, activation, x, w_down, a,
+                                  y_gradient, d, f); */
   return status;
 }
 
+/* The conditions of the gradients, besides what the header says of h' and W_down'. */
+/*@ terminates \true;
+    exits \false;
+    ensures conditions: \result == PHIBAL_OK ==>
+      gradient_conditions_held(\old(*gradients), rows, ffn->width, ffn->hidden, ffn->activation, x,
+                               w_gate, w_up, w_down, a, b, y_gradient); */
 phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows, const float *x,
                                             const float *w_gate, const float *w_up,
                                             const float *w_down, const float *a, const float *b,

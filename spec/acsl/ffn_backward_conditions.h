@@ -52,6 +52,24 @@
                                            float *y, integer d, integer f) =
       z != \null ==> \forall sequence q; up_conditions_are(q, n, kind, y, w_down, a, d, f) ==>
         chain_magnitudes_held(z, k, d, rows, q, 1, f, x, d, 1);
+    // the conditions of all gradients but h' and W_down', whose are in ffn_gradients_held
+    predicate gradient_conditions_held{L}(phibal_reference_ffn_gradients g, integer rows, integer d,
+                                          integer f, integer kind, float *x, float *w_gate,
+                                          float *w_up, float *w_down, float *a, float *b,
+                                          float *y) =
+      (g.a.condition != \null ==>
+        gate_conditions_held(g.a.condition, place(rows, f), kind, y, w_down, a, b, d, f)) &&
+      (g.b.condition != \null ==>
+        up_conditions_held(g.b.condition, place(rows, f), kind, y, w_down, a, d, f)) &&
+      (g.x.value != \null ==>
+        input_conditions_held(g.x.condition, place(rows, d), place(rows, f), kind, w_gate, w_up,
+                              w_down, a, b, y, d, f)) &&
+      (g.w_gate.value != \null ==>
+        gate_weight_conditions_held(g.w_gate.condition, place(f, d), place(rows, f), rows, kind, x,
+                                    w_down, a, b, y, d, f)) &&
+      (g.w_up.value != \null ==>
+        up_weight_conditions_held(g.w_up.condition, place(f, d), place(rows, f), rows, kind, x,
+                                  w_down, a, y, d, f));
 */
 
 #endif
