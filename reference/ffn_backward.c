@@ -743,7 +743,15 @@ phibal_status phibal_reference_ffn_backward(const phibal_ffn *ffn, int64_t rows,
   //@ assert counted: shape_counted(shape);
   //@ ghost int64_t m = ffn_output_size(shape), k = ffn_weight_size(shape);
   //@ ghost ffn_size(shape);
-  return ffn_backward_counted(name, shape, rows * shape.hidden, ffn->activation, x, w_gate, w_up,
-                              w_down, a, b, h, y_gradient, precision, *gradients)
-      /*@ ghost (m, k) */;
+  phibal_reference_ffn_gradients g = *gradients;
+  //@ ghost int64_t d = shape.width, f = shape.hidden;
+  //@ ghost phibal_activation kind = ffn->activation;
+  phibal_status status =
+      ffn_backward_counted(name, shape, rows * shape.hidden, ffn->activation, x, w_gate, w_up,
+                           w_down, a, b, h, y_gradient, precision, g) /*@ ghost (m, k) */;
+  /*@ assert products: status == PHIBAL_OK ==> \forall sequence p, q;
+        gate_gradients_are(p, place(rows, f), kind, y_gradient, w_down, a, b, d, f) &&
+        up_gradients_are(q, place(rows, f), kind, y_gradient, w_down, a, d, f) ==>
+          chain_gradients_held(g, rows, d, f, x, w_gate, w_up, p, q); */
+  return status;
 }
