@@ -354,7 +354,7 @@ typedef struct judged_choice {
   char wrong[320];     /* the first token whose experts are not admitted */
 } judged_choice;
 
-/* One row of slots. The expected ones are -1 in padding; t->selection is needed for others only. */
+/* One row of slots. The expected ones are -1 in padding. */
 static phibal_status judge_row(const judge_request *request, const routed_rows *s, int64_t row,
                                const int32_t *got, int32_t *expected, phibal_reference_token *t,
                                judged_selections *to, bool *admitted) {
@@ -366,27 +366,27 @@ static phibal_status judge_row(const judge_request *request, const routed_rows *
     to->wrong += !*admitted;
     return PHIBAL_OK;
   }
-  phibal_status status = selection_of_row(s, row, t);
+  compared_scores compared;
+  phibal_status status = selection_of_row(s, row, t, &compared);
   if (status != PHIBAL_OK) return status;
-  const double gap = selection_gap(t, got);
-  *admitted = request->any_selection && gap <= 2 * request->score_error;
+  const bool by_tie = selection_admits(&compared, got, 0);
+  *admitted =
+      request->any_selection && (by_tie || selection_admits(&compared, got, request->score_error));
   if (*admitted) memcpy(expected, got, bytes);
-  if (gap == 0)
+  if (by_tie)
     to->by_tie++;
   else if (*admitted)
     to->by_error++;
   if (*admitted) return PHIBAL_OK;
   to->wrong++;
   int32_t common = 0;
-  for (int32_t a = 0; a < k; a++)
-    for (int32_t b = 0; b < k; b++) common += got[a] == t->selection[b];
-  to->wrong_order += common == k && gap < (double)INFINITY;
+  for (int32_t a = 0; a < k; a++) {
+    bool twice = false;
+    for (int32_t b = 0; b < a; b++) twice |= got[a] == got[b];
+    for (int32_t b = 0; b < k; b++) common += !twice && got[a] == compared.selection[b];
+  }
+  to->wrong_order += common == k;
   return PHIBAL_OK;
-}
-
-static phibal_gate gate_named(const json_t *parameters) {
-  const char *gate = json_string_value(json_object_get(parameters, "gate"));
-  return gate && !strcmp(gate, "sigmoid") ? PHIBAL_GATE_SIGMOID : PHIBAL_GATE_PROBABILITY;
 }
 
 /* Compares the experts of a case that selects some with (R2)'s. choice->expected.memory is the
@@ -399,7 +399,10 @@ static phibal_status judge_selection(const judge_request *request, judge_files *
   const safetensors_tensor *bias = vectors_find(&f->cases, c->prefix, "in", "bias");
   const safetensors_tensor *mask = vectors_find(&f->cases, c->prefix, "in", "mask");
   const int64_t k = json_integer_value(json_object_get(parameters, "k"));
-  if (!logits || !selection_is_made(c->operation)) return PHIBAL_OK;
+  const char *const names[] = {"gate", "score", "group-score", "selection"};
+  const char *texts[4];
+  for (int i = 0; i < 4; i++) texts[i] = json_string_value(json_object_get(parameters, names[i]));
+  if (!logits || !selection_is_made(c->operation, texts[3])) return PHIBAL_OK;
   const int64_t E = logits->dimensions > 1 ? logits->shape[logits->dimensions - 1] : 0;
   const int64_t tokens = logits->dimensions > 1 ? logits->shape[logits->dimensions - 2] : 0;
   if (E < 1 || E > PHIBAL_MAX_EXPERTS || k < 1 || k > E || logits->dtype != SAFETENSORS_F32 ||
@@ -407,15 +410,15 @@ static phibal_status judge_selection(const judge_request *request, judge_files *
       (mask && (mask->dtype != SAFETENSORS_U8 || mask->elements != tokens)))
     return phibal_status_set(PHIBAL_ERROR_FORMAT, "%s: its logits, bias, mask or k are no router's",
                              c->id);
-  const routed_rows s = {.router = {.experts = (int32_t)E,
-                                    .active = (int32_t)k,
-                                    .gate = gate_named(parameters),
-                                    .scale = 1},
-                         .tokens = tokens,
-                         .rows = logits->elements / E,
-                         .logits = logits->data,
-                         .bias = bias ? bias->data : NULL,
-                         .mask = mask ? mask->data : NULL};
+  const routed_rows s = {
+      .router = selection_router((int32_t)E, (int32_t)k, texts[0], texts[1], texts[2],
+                                 json_integer_value(json_object_get(parameters, "groups")),
+                                 json_integer_value(json_object_get(parameters, "active-groups"))),
+      .tokens = tokens,
+      .rows = logits->elements / E,
+      .logits = logits->data,
+      .bias = bias ? bias->data : NULL,
+      .mask = mask ? mask->data : NULL};
   const safetensors_tensor *experts = vectors_find(&f->results, c->prefix, "out", "experts");
   const safetensors_tensor *told = vectors_find(&f->cases, c->prefix, "expected", "experts");
   if (!told) told = vectors_find(&f->cases, c->prefix, "selection", "experts");
@@ -427,8 +430,9 @@ static phibal_status judge_selection(const judge_request *request, judge_files *
   choice->given = true;
   int32_t *got = malloc(sizeof *got * (size_t)(2 * s.rows * k + 1)), *expected = got + s.rows * k;
   phibal_reference_token t;
-  phibal_status status = got ? phibal_reference_token_init(&t, (int32_t)E, (int32_t)k, 96)
-                             : phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
+  phibal_status status =
+      got ? phibal_reference_token_init(&t, (int32_t)E, (int32_t)k, selection_precision(&s.router))
+          : phibal_status_set(PHIBAL_ERROR_MEMORY, "judge: out of memory");
   if (status != PHIBAL_OK) {
     free(got);
     return status;
@@ -440,10 +444,13 @@ static phibal_status judge_selection(const judge_request *request, judge_files *
   for (int64_t row = 0; status == PHIBAL_OK && row < s.rows; row++) {
     int32_t *of = expected + row * k;
     const bool padding = routed_padding(&s, row);
-    if (!padding && !told) status = selection_of_row(&s, row, &t);
+    compared_scores compared;
+    if (!padding && !told) status = selection_of_row(&s, row, &t, &compared);
     if (status != PHIBAL_OK) break;
     for (int64_t i = 0; i < k; i++)
-      of[i] = padding ? -1 : told ? (int32_t)integer_element(told, row * k + i) : t.selection[i];
+      of[i] = padding ? -1
+              : told  ? (int32_t)integer_element(told, row * k + i)
+                      : compared.selection[i];
     const int64_t others = c->selections.by_tie + c->selections.by_error;
     bool admitted;
     status = judge_row(request, &s, row, got + row * k, of, &t, &c->selections, &admitted);

@@ -3,6 +3,7 @@
 #include "case_number.h"
 #include "cases.h"
 #include "paired.h"
+#include "selection.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -236,10 +237,8 @@ bool case_is_kind(const operation_case *c, const char *kind) {
   return strcmp(c->kind, kind) == 0;
 }
 
-const char *const case_gate_names[] = {"topk-softmax", "probability", "sigmoid", "sqrt-softplus"};
-
 phibal_gate case_get_gate(const operation_case *c) {
-  return (phibal_gate)case_get_choice(c, "gate", case_gate_names, 4);
+  return (phibal_gate)case_get_choice(c, "gate", selection_gates, 4);
 }
 
 static const tensor *find_tensor(const tensor *list, int count, const char *name) {

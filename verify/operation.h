@@ -148,8 +148,7 @@ const char *case_get_text(const operation_case *c, const char *name);
 /* Which of names[n] a text is; the last for any other. */
 int case_get_choice(const operation_case *c, const char *name, const char *const *names, int n);
 bool case_is_kind(const operation_case *c, const char *kind);
-/* The parameter `gate`: its texts, by phibal_gate. */
-extern const char *const case_gate_names[];
+/* The parameter `gate`. */
 phibal_gate case_get_gate(const operation_case *c);
 const tensor *case_input(const operation_case *c, const char *name);
 const tensor *case_output(const operation_case *c, const char *name);

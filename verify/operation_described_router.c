@@ -13,6 +13,7 @@
 #include "judgement.h"
 #include "paired.h"
 #include "random.h"
+#include "selection.h"
 #include "vectors.h"
 #include <math.h>
 #include <phibal/reference_router.h>
@@ -73,10 +74,8 @@ static void choose(uint64_t number, random_stream *r, int level[PAIRED_COLUMNS])
   level[OF_LOGITS] = logits_level(number);
 }
 
-static const char *const group_score_names[] = {"none", "largest", "two-largest", "share"};
 static const char *const normalisation_names[] = {"of-gate", "none", "sum"};
 static const char *const selection_names[] = {"of-scores", "given"};
-static const char *const score_names[] = {"of-gate", "probability"};
 static const char *const zero_gates_names[] = {"counted", "left-out"};
 
 static float draw_logit(const operation_case *c, random_stream *r, float base) {
@@ -302,16 +301,16 @@ phibal_status operation_described_router_make(operation_case *c) {
   const int bias_kind = given ? BIAS_NONE : level[OF_BIAS];
   const int mask_kind = level[OF_MASK];
   case_integer(c, "k", k);
-  case_text(c, "gate", case_gate_names[router.gate]);
+  case_text(c, "gate", selection_gates[router.gate]);
   case_real(c, "scale", (double)router.scale);
   case_integer(c, "groups", router.groups);
   case_integer(c, "active-groups", router.active_groups);
-  case_text(c, "group-score", group_score_names[router.group_score]);
+  case_text(c, "group-score", selection_group_scores[router.group_score]);
   case_text(c, "normalisation", normalisation_names[router.normalisation]);
   case_real(c, "epsilon", (double)router.epsilon);
   case_text(c, "selection", selection_names[router.selection]);
   if (router.score != PHIBAL_SCORE_OF_GATE || router.zero_experts > 0) {
-    case_text(c, "score", score_names[router.score]);
+    case_text(c, "score", selection_scores[router.score]);
     case_integer(c, "zero-experts", router.zero_experts);
     case_text(c, "zero-gates", zero_gates_names[router.zero_gates]);
   }
@@ -353,15 +352,16 @@ static phibal_router router_of(const operation_case *c) {
       .active = (int32_t)case_get_integer(c, "k"),
       .gate = case_get_gate(c),
       .scale = (float)case_get_real(c, "scale"),
-      .group_score = (phibal_group_score)case_get_choice(c, "group-score", group_score_names, 4),
+      .group_score =
+          (phibal_group_score)case_get_choice(c, "group-score", selection_group_scores, 4),
       .groups = (int32_t)case_get_integer(c, "groups"),
       .active_groups = (int32_t)case_get_integer(c, "active-groups"),
       .normalisation =
           (phibal_normalisation)case_get_choice(c, "normalisation", normalisation_names, 3),
       .epsilon = (float)case_get_real(c, "epsilon"),
       .selection = (phibal_selection)case_get_choice(c, "selection", selection_names, 2),
-      .score =
-          later ? (phibal_score)case_get_choice(c, "score", score_names, 2) : PHIBAL_SCORE_OF_GATE,
+      .score = later ? (phibal_score)case_get_choice(c, "score", selection_scores, 2)
+                     : PHIBAL_SCORE_OF_GATE,
       .zero_experts = later ? (int32_t)case_get_integer(c, "zero-experts") : 0,
       .zero_gates = later ? (phibal_zero_gates)case_get_choice(c, "zero-gates", zero_gates_names, 2)
                           : PHIBAL_ZERO_GATES_COUNTED};
@@ -393,11 +393,25 @@ phibal_status operation_described_router_cpu(operation_case *c) {
                                 case_output_data(c, "logit-gradient"));
 }
 
+/* The router itself, or for a case with a selection to judge by in the place of (R2)'s the one that
+   is given it: gates and gradients are the same functions of the logits and the slots. */
+static phibal_router judged_router(const operation_case *c, const int32_t **given) {
+  phibal_router router = router_of(c);
+  *given = case_input_data(c, "experts");
+  if (!*given) *given = case_input_data(c, "given");
+  if (!*given) return router;
+  router.selection = PHIBAL_SELECTION_GIVEN;
+  router.score = PHIBAL_SCORE_OF_GATE;
+  router.group_score = PHIBAL_GROUP_NONE;
+  router.groups = router.active_groups = 0;
+  return router;
+}
+
 static phibal_status judge_token(judgement *j, const operation_case *c, const phibal_router *router,
-                                 int64_t t, mpfr_prec_t precision, int64_t *count, bool *wide) {
+                                 const int32_t *given, int64_t t, mpfr_prec_t precision,
+                                 int64_t *count, bool *wide) {
   const int64_t E = router->experts, k = router->active;
   const float *logits = (const float *)case_input_data(c, "logits") + t * E;
-  const int32_t *given = case_input_data(c, "given");
   const float *gradient = case_input_data(c, "gate-gradient");
   phibal_reference_token truth;
   phibal_status status =
@@ -429,7 +443,8 @@ static phibal_status judge_token(judgement *j, const operation_case *c, const ph
 }
 
 phibal_status operation_described_router_expected(const operation_case *c, judgement *j) {
-  const phibal_router router = router_of(c);
+  const int32_t *given;
+  const phibal_router router = judged_router(c, &given);
   const int64_t T = case_input(c, "logits")->shape[0], E = router.experts, k = router.active;
   const uint8_t *mask = case_input_data(c, "mask");
   int64_t count[PHIBAL_MAX_EXPERTS] = {0};
@@ -446,7 +461,7 @@ phibal_status operation_described_router_expected(const operation_case *c, judge
     }
     bool wide = true;
     for (mpfr_prec_t p = PRECISION; status == PHIBAL_OK && wide && p <= MOST_PRECISION; p *= 4)
-      status = judge_token(j, c, &router, t, p, count, &wide);
+      status = judge_token(j, c, &router, given, t, p, count, &wide);
   }
   for (int64_t e = 0; status == PHIBAL_OK && e < E; e++)
     judge_integer(j, OUTPUT_DESCRIBED_COUNTS, case_output(c, "counts"), e, count[e]);

@@ -3,6 +3,7 @@
 #include "case_number.h"
 #include "judgement.h"
 #include "kernels/core/sigmoid.h"
+#include "selection.h"
 #include "vectors.h"
 #include <math.h>
 #include <phibal/quantile.h>
@@ -140,7 +141,7 @@ phibal_status operation_quantile_make(operation_case *c) {
   const bool biased =
       case_is_kind(c, "bias") || case_is_kind(c, "bin-edges") || random_integer(&r, 0, 2) == 0;
   case_integer(c, "k", k);
-  case_text(c, "gate", case_gate_names[gate]);
+  case_text(c, "gate", selection_gates[gate]);
   case_integer(c, "micro-batches", parts);
   case_real(c, "eta", random_integer(&r, 0, 1) ? 1 : (double)(float)random_uniform(&r, 0.01, 1));
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, E);

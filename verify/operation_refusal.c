@@ -3,6 +3,7 @@
    Paired cases have the same kinds with several such numbers, the first of which is to be named. */
 #include "case_number.h"
 #include "judgement.h"
+#include "selection.h"
 #include <float.h>
 #include <math.h>
 #include <phibal/router.h>
@@ -37,7 +38,7 @@ phibal_status operation_router_refusal_make(operation_case *c) {
   const bool biased = case_is_kind(c, "infinite-bias") || random_integer(&r, 0, 1) == 0;
   const bool masked = T > 1 && (case_is_kind(c, "padding") || random_integer(&r, 0, 2) == 0);
   case_integer(c, "k", k);
-  case_text(c, "gate", case_gate_names[random_integer(&r, 0, 2)]);
+  case_text(c, "gate", selection_gates[random_integer(&r, 0, 2)]);
   case_real(c, "scale", 1);
   float *logits = case_add_input(c, "logits", TENSOR_F32, 2, T, E);
   float *bias = biased ? case_add_input(c, "bias", TENSOR_F32, 1, E) : NULL;

@@ -177,7 +177,7 @@ static void add_routing_flags(operation_case *c, const route_case *r) {
 static void add_routing(operation_case *c, const route_case *r, int64_t tokens, bool selecting) {
   int64_t E = r->router.experts;
   case_integer(c, "k", r->router.active);
-  case_text(c, "gate", case_gate_names[r->router.gate]);
+  case_text(c, "gate", selection_gates[r->router.gate]);
   case_real(c, "scale", (double)r->router.scale);
   if (r->field == FIELD_BFLOAT16) case_text(c, "logits-format", "bfloat16");
   if (r->field == FIELD_FLOAT16) case_text(c, "logits-format", "binary16");

@@ -75,6 +75,20 @@ static phibal_status read_case(const safetensors_file *cases, const json_t *desc
   return PHIBAL_OK;
 }
 
+static bool has_shape(const tensor *t, tensor_type type, int64_t rows, int64_t width) {
+  return t && t->type == type && t->rank == 2 && t->shape[0] == rows && t->shape[1] == width;
+}
+
+/* A described router's texts, its slots' gradient, and a price, if any, of each expert. */
+static bool is_described(const operation_case *c, int64_t T, int64_t E) {
+  static const char *const texts[] = {"gate", "normalisation", "selection"};
+  for (int i = 0; i < 3; i++)
+    if (!case_get_text(c, texts[i])) return false;
+  const tensor *price = case_input(c, "price");
+  return has_shape(case_input(c, "gate-gradient"), TENSOR_F32, T, case_get_integer(c, "k")) &&
+         (!price || (price->type == TENSOR_F32 && tensor_size(price) == E));
+}
+
 /* What the operation takes for granted of its own cases, beyond what the judge has checked of
    logits, bias, mask and k. */
 static bool is_sound(const operation_case *c, const tensor *logits) {
@@ -89,6 +103,7 @@ static bool is_sound(const operation_case *c, const tensor *logits) {
   if (!steps && logits->rank != 2) return false;
   if (!strcmp(c->operation->name, "sequence-loss") && case_get_integer(c, "sequences") < 1)
     return false;
+  if (!strcmp(c->operation->name, "described-router") && !is_described(c, T, E)) return false;
   const tensor *m = case_input(c, "m");
   const bool gated = case_get_text(c, "gate") != NULL;
   if (!gated && (!strcmp(c->operation->name, "router-forward") ||

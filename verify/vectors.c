@@ -94,14 +94,13 @@ static phibal_status add_selection(collection *all, kept_case *kept) {
   const operation_case *c = &kept->made;
   const tensor *logits = case_input(c, "logits");
   kept->tied = -1;
-  if (!logits || !selection_is_made(c->operation->name)) return PHIBAL_OK;
-  const char *gate = case_get_text(c, "gate");
+  if (!logits || !selection_is_made(c->operation->name, case_get_text(c, "selection")))
+    return PHIBAL_OK;
   const int64_t E = logits->shape[logits->rank - 1], k = case_get_integer(c, "k");
-  routed_rows s = {.router = {.experts = (int32_t)E,
-                              .active = (int32_t)k,
-                              .gate = gate && !strcmp(gate, "sigmoid") ? PHIBAL_GATE_SIGMOID
-                                                                       : PHIBAL_GATE_PROBABILITY,
-                              .scale = 1},
+  routed_rows s = {.router = selection_router(
+                       (int32_t)E, (int32_t)k, case_get_text(c, "gate"), case_get_text(c, "score"),
+                       case_get_text(c, "group-score"), case_get_integer(c, "groups"),
+                       case_get_integer(c, "active-groups")),
                    .tokens = logits->shape[logits->rank - 2],
                    .rows = tensor_size(logits) / E,
                    .logits = logits->data,
@@ -112,9 +111,11 @@ static phibal_status add_selection(collection *all, kept_case *kept) {
   tensor admissible = take(&kept->memory, "admissible", TENSOR_U8, s.rows, E);
   tensor open = take(&kept->memory, "open", TENSOR_I32, s.rows, 0);
   phibal_reference_token t;
-  phibal_status status = kept->memory.failed
-                             ? out_of_memory()
-                             : phibal_reference_token_init(&t, (int32_t)E, (int32_t)k, 96);
+  compared_scores compared;
+  phibal_status status =
+      kept->memory.failed
+          ? out_of_memory()
+          : phibal_reference_token_init(&t, (int32_t)E, (int32_t)k, selection_precision(&s.router));
   if (status != PHIBAL_OK) return status;
   kept->tied = 0;
   for (int64_t row = 0; status == PHIBAL_OK && row < s.rows; row++) {
@@ -122,13 +123,14 @@ static phibal_status add_selection(collection *all, kept_case *kept) {
     for (int64_t i = 0; i < k; i++) to[i] = -1;
     ((double *)margin.data)[row] = (double)INFINITY;
     if (routed_padding(&s, row)) continue;
-    status = selection_of_row(&s, row, &t);
+    status = selection_of_row(&s, row, &t, &compared);
     if (status != PHIBAL_OK) break;
-    memcpy(to, t.selection, sizeof *to * (size_t)k);
-    ((double *)margin.data)[row] = selection_margin(&t);
-    int32_t left = selection_admissible(&t, (uint8_t *)admissible.data + row * E);
-    ((int32_t *)open.data)[row] = left;
-    kept->tied += left > 0;
+    memcpy(to, compared.selection, sizeof *to * (size_t)k);
+    const double to_the_cut = selection_margin(&compared);
+    ((double *)margin.data)[row] = to_the_cut;
+    ((int32_t *)open.data)[row] =
+        selection_admissible(&compared, (uint8_t *)admissible.data + row * E);
+    kept->tied += to_the_cut == 0;
   }
   phibal_reference_token_clear(&t);
   if (status == PHIBAL_OK && !case_output(c, "experts"))

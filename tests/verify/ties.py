@@ -9,6 +9,7 @@ that forgets the order of slots, that judges gates or counts by the specified se
 and vectors whose margins are not half the gap at the cut.
 """
 import array
+import itertools
 import json
 import math
 import os
@@ -98,6 +99,171 @@ def specified(case, row, s):
     return sorted(range(len(s)), key=lambda e: (-s[e], e))[:case.parameters["k"]]
 
 
+# Described routers: the peer asks for each token's selection with its scores. Cases of more experts, which are the same and
+# take long, are left out.
+DESCRIBED_EXPERTS = 32
+
+
+def grouped(p, score):
+    """The groups' sums, and for each set of groups that some order of equal sums selects the experts in it."""
+    G, E = p["groups"] or 1, len(score)
+    if not p["groups"]:
+        return [0.0], [list(range(E))]
+    each, g = E // G, p["active-groups"]
+    n = {"largest": 1, "two-largest": 2, "share": p["k"] // g}[p["group-score"]]
+    sums = []
+    for q in range(G):
+        falling = sorted(score[q * each:(q + 1) * each], reverse=True)[:n]
+        total = falling[0]
+        for v in falling[1:]:
+            total += v
+        sums.append(total)
+    cut = sorted(sums, reverse=True)[g - 1]
+    ahead, level = [q for q in range(G) if sums[q] > cut], [q for q in range(G) if sums[q] == cut]
+    sets = itertools.combinations(level, g - len(ahead))
+    return sums, [[e for e in range(E) if e // each in {*ahead, *some}] for some in itertools.islice(sets, 3000)]
+
+
+def described_by_chance(score, p, fault=""):
+    """Groups of equal sums in any order, and experts of equal scores."""
+    draw = random.Random(str(score))
+    left = draw.choice(grouped(p, score)[1])
+    return sorted(left, key=lambda e: (-score[e], draw.random()))[:p["k"]]
+
+
+def answer_described(cases, choice, change=None, others=()):
+    """The peer's results by choice(score, p), and each token's scores; of the case `change` alone, if given, beside others."""
+    tensors, results, scores = peer.read_tensors(cases), dict(others), {}
+    with open(cases.replace(".safetensors", ".json"), encoding="utf-8") as f:
+        manifest = json.load(f)
+    kept = peer.described_choice
+    for described in manifest["cases"]:
+        if change not in (None, described["prefix"]) or described["inputs"]["logits"]["shape"][1] > DESCRIBED_EXPERTS:
+            continue
+        case, seen = peer.Case(described, tensors), []
+        peer.described_choice = lambda score, p, fault="": (seen.append(score), choice(score, p, fault))[1]
+        peer.described_router(case, "")
+        results.update(case.outputs)
+        scores[described["prefix"]] = seen
+    peer.described_choice = kept
+    peer.write_tensors("r.safetensors", results)
+    return manifest, tensors, results, scores
+
+
+def check_described():
+    cases, judge = "described.safetensors", lambda *arguments: globals()["judge"](*arguments, "--answered-only")
+    run(0, "vectors", "--op", "described-router", "--seed", "3", "--out", cases)
+    manifest, tensors, results, scores = answer_described(cases, described_by_chance)
+    told = judge(0, cases, "--ties", "any")
+    s = told["selections"]
+    assert s["by_tie"] > 100 and s["right"] > 100 and s["wrong"] == s["not_given"] == 0, s
+    strict = judge(1, cases)
+    assert strict["selections"]["wrong"] == strict["selections"]["by_tie"] == s["by_tie"], strict["selections"]
+
+    # What ties: with a bias, groups, each kind of score, experts that compute nothing. Margins and what is admissible, over
+    # all orders of equal groups.
+    features, group_ties = {}, 0
+    for described in manifest["cases"]:
+        P, p = described["prefix"], described["parameters"]
+        if P not in scores:
+            continue
+        if p["selection"] == "given":
+            assert "tied" not in described and P + "/selection/margin" not in tensors, P
+            continue
+        mask = tensors.get(P + "/in/mask")
+        margin, zero, turn = tensors[P + "/selection/margin"].values, 0, iter(scores[P])
+        for row, found in enumerate(margin):
+            if mask and not mask.values[row]:
+                assert found == math.inf, (P, row)
+                continue
+            score = next(turn)
+            k, E = p["k"], len(score)
+            sums, sets = grouped(p, score)
+            n = {"largest": 1, "two-largest": 2, "share": k // max(p["active-groups"], 1)}.get(p["group-score"], 1)
+            exact = math.inf
+            if p["groups"] and p["active-groups"] < p["groups"]:
+                falling = sorted(map(Fraction, sums), reverse=True)
+                exact = (falling[p["active-groups"] - 1] - falling[p["active-groups"]]) / (2 * n)
+            for left in sets:
+                falling = sorted((Fraction(score[e]) for e in left), reverse=True)
+                if k < len(left):
+                    exact = min(exact, (falling[k - 1] - falling[k]) / 2)
+            assert found <= exact < math.inf or found == exact == math.inf, (P, row, found, exact)
+            assert found == exact or Fraction(math.nextafter(found, math.inf)) > exact, (P, row, found, exact)
+            if found != 0 or len(sets) == 3000:
+                zero += found == 0
+                continue
+            zero += 1
+            always, sometimes = set(range(E)), set()
+            for left in sets:
+                cut = sorted((score[e] for e in left), reverse=True)[k - 1]
+                level = [e for e in left if score[e] == cut]
+                ahead = [e for e in left if score[e] > cut]
+                sometimes |= {*ahead, *level}
+                always &= {*ahead, *(level if len(ahead) + len(level) == k else [])}
+            state = tensors[P + "/selection/admissible"].values[row * E:(row + 1) * E]
+            assert state == [2 if e in always else int(e in sometimes) for e in range(E)], (P, row)
+            assert tensors[P + "/selection/open"].values[row] == k - len(always), (P, row)
+            group_ties += len(sets) > 1
+            for name in ("bias" if P + "/in/bias" in tensors else "", "groups" if p["groups"] else "", p["gate"],
+                         p["group-score"], p.get("score", ""), p.get("zero-gates", ""), p["normalisation"]):
+                features[name] = features.get(name, 0) + (len(always) < k)
+        assert zero == described["tied"], P
+    wanted = {"bias", "groups", "topk-softmax", "probability", "sigmoid", "sqrt-softplus", "largest", "two-largest", "share",
+              "left-out", "counted", "none", "sum", "of-gate"}
+    assert all(features.get(name) for name in wanted), (wanted - set(features), features)
+    assert group_ties > 20, group_ties
+
+    # Gates, counts and gradients of (R2)'s selection beside another one.
+    right = answer_described(cases, peer.described_choice)[2]
+    assert judge(0, cases)["selections"]["wrong"] == 0
+    for name in ("gates", "counts", "logit-gradient"):
+        far = lambda a, b: any(abs(x - y) > 1e-3 * abs(x) for x, y in zip(a.values, b.values))
+        differ = [key for key in results if key.endswith("/out/" + name) and far(results[key], right[key])]
+        assert differ, name
+        peer.write_tensors("r.safetensors", {**results, differ[0]: right[differ[0]]})
+        assert judge(1, cases, "--ties", "any")["failed"] == 1, name
+
+    # One expert that no tie admits, everything downstream right for it: the best of those below the cut, and the best of
+    # a group that is not selected; in a case of each kind.
+    for kind in ("topk-softmax", "probability", "sigmoid", "sqrt-softplus", "score=probability", "zero-gates=left-out", "groups"):
+        for outside in (False, True) if kind == "groups" else (False,):
+            hit = []
+            def one_wrong(score, p, fault=""):
+                chosen = described_by_chance(score, p)
+                sets = grouped(p, score)[1]
+                if hit or len(sets) > 1:
+                    return chosen
+                among = [e for e in range(len(score)) if e not in sets[0]] if outside else sets[0]
+                best = max((e for e in among if e not in chosen and (outside or score[e] < score[chosen[-1]])),
+                           key=lambda e: score[e], default=None)
+                if best is None:
+                    return chosen
+                hit.append(best)
+                return chosen[:-1] + [best]
+            for described in manifest["cases"]:
+                p = described["parameters"]
+                named = {p["gate"], "score=" + p.get("score", ""), "zero-gates=" + p.get("zero-gates", ""),
+                         "groups" if 0 < p["active-groups"] < p["groups"] else ""}
+                if kind in named and described["prefix"] in scores and p["selection"] != "given" and not hit:
+                    answer_described(cases, one_wrong, described["prefix"], right)
+            assert hit, kind
+            told = judge(1, cases, "--ties", "any")
+            assert told["selections"]["wrong"] == told["failed"] == 1, (kind, outside, told["selections"])
+
+    # Scores off by at most X, of the groups' sums too.
+    X = 0.125
+    def inexact(score, p, fault=""):
+        draw = random.Random(str(score))
+        return specified_choice([v + draw.uniform(-X, X) for v in score], p, "")
+    specified_choice = peer.described_choice
+    answer_described(cases, inexact)
+    s = judge(0, cases, "--score-error", repr(X * (1 + 1e-9)))["selections"]
+    assert s["by_error"] > 50 and s["wrong"] == 0, s
+    assert judge(1, cases, "--score-error", repr(X / 4))["selections"]["wrong"] > 0
+    assert judge(1, cases, "--ties", "any")["selections"]["wrong"] > 0
+
+
 def fnv(path):
     h = 0xCBF29CE484222325
     with open(path, "rb") as f:
@@ -108,6 +274,7 @@ def fnv(path):
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
+    check_described()  # before the peer's top_k is another
     for operation, count in (("router-forward", 60), ("loads", 12), ("switch-step", 40), ("balance-step", 40),
                              ("sequence-loss", 40)):
         cases = operation + ".safetensors"

@@ -223,6 +223,11 @@ def groups_left(score, p, fault):
     return [e for e in range(len(score)) if e // each in best]
 
 
+def described_choice(score, p, fault):
+    """(R2), (R2g) of a described router."""
+    return sorted(groups_left(score, p, fault), key=lambda e: (-score[e], e))[:p["k"]]
+
+
 def described_router(case, fault):
     p = case.parameters
     k, gate, scale, how = p["k"], p["gate"], p["scale"], p["normalisation"]
@@ -269,8 +274,7 @@ def described_router(case, fault):
                 score = y if fault == "probabilities not rounded" else [f32(v) for v in y]
         if bias:
             score = [v + b for v, b in zip(score, bias)]
-        left = groups_left(score, p, fault)
-        chosen = sorted(left, key=lambda e: (-score[e], e))[:k]
+        chosen = described_choice(score, p, fault)
         if given:
             chosen = list(given[i])
             if fault == "given routes in order":
