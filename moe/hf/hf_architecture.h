@@ -16,6 +16,9 @@ typedef struct hf_architecture {
   const char *model_type, *class_name;
   unsigned flag;
   bool sigmoid; /* scores; then gates are normalised and scaled, and there is a selection bias */
+  /* Softmax probabilities, to which a selection bias is added, and gates over max(sum,
+     moe_norm_min). */
+  bool by_probability;
   hf_normalisation normalisation;
   /* Of sigmoid routers, added to the sum of the gates; 0: none, and gates are always normalised. */
   float epsilon;

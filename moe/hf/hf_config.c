@@ -144,6 +144,21 @@ const hf_architecture hf_architectures[] = {
         .up = "up_proj",
         .down = "down_proj",
     },
+    {
+        .model_type = "ernie4_5_moe",
+        .class_name = "Ernie4_5_MoeForCausalLM",
+        .flag = HF_ERNIE,
+        .by_probability = true,
+        .normalisation = HF_NORMALISED,
+        .interleaved = true,
+        .router = "mlp.gate.weight",
+        .bias = "mlp.moe_statics.e_score_correction_bias",
+        .expert = "mlp.experts",
+        .gate = "gate_proj",
+        .up = "up_proj",
+        .down = "down_proj",
+        SHARED_NAME,
+    },
     /* DeepSeek-V3 by another name. */
     {
         .model_type = "kimi_k2",
@@ -178,7 +193,11 @@ const hf_foreign hf_foreigners[] = {
     {"deepseek_v4", "DeepSeek-V4",
      "several residual streams mixed by hyper-connections; attention to compressed keys and an "
      "indexer, with sinks and sliding windows; an output projection in groups; routers that hash "
-     "tokens; scores sqrt(softplus); a clamped activation"},
+     "tokens; a clamped activation"},
+    {"longcat_flash", "LongCat-Flash",
+     "two attentions and two dense FFNs in each layer, and experts beside them whose output is "
+     "added "
+     "at the layer's end; queries and latents scaled by sqrt(width / rank)"},
 };
 const int hf_foreigner_count = sizeof hf_foreigners / sizeof *hf_foreigners;
 
@@ -201,22 +220,26 @@ static const integer_key integer_keys[] = {
     {HF_ALL, "num_key_value_heads", OPTION(key_value_heads), 1, NULL},
     {HF_ALL, "max_position_embeddings", OPTION(sequence), 1, NULL},
     {HF_ALL & ~(HF_ALL_DEEPSEEK | HF_GLM4_LITE), "head_dim", OPTION(head_width), 1, NULL},
-    {HF_OLMOE | HF_QWEN2 | HF_QWEN3 | HF_FLEX, "num_experts", OPTION(experts), 1, NULL},
+    {HF_ERNIE, "moe_num_experts", OPTION(experts), 1, NULL},
+    {HF_OLMOE | HF_QWEN2 | HF_QWEN3 | HF_FLEX | HF_ERNIE, "num_experts", OPTION(experts), 1, NULL},
     {HF_OLMOE | HF_QWEN3 | HF_MIXTRAL | HF_MINIMAX | HF_FLEX | HF_GPT_OSS, "num_local_experts",
      OPTION(experts), 1, NULL},
     {HF_ALL_DEEPSEEK | HF_GROUPED, "n_routed_experts", OPTION(experts), 1, NULL},
     {HF_MIXTRAL | HF_DEEPSEEK2 | HF_MINIMAX | HF_GPT_OSS, "num_experts", OPTION(experts), 1, NULL},
     {HF_GROUPED & ~HF_DEEPSEEK2, "num_local_experts", OPTION(experts), 1, NULL},
+    {HF_ERNIE, "moe_k", OPTION(active), 1, NULL},
     {HF_ALL, "num_experts_per_tok", OPTION(active), 1, NULL},
     {HF_GPT_OSS, "experts_per_token", OPTION(active), 1, NULL},
     {HF_OLMOE | HF_MIXTRAL | HF_MINIMAX | HF_FLEX | HF_GPT_OSS, "intermediate_size", OPTION(hidden),
      1, NULL},
-    {HF_QWEN2 | HF_QWEN3 | HF_ALL_DEEPSEEK | HF_GROUPED, "moe_intermediate_size", OPTION(hidden), 1,
-     NULL},
-    {HF_QWEN2 | HF_QWEN3 | HF_ALL_DEEPSEEK | HF_GROUPED, "intermediate_size", OPTION(dense_hidden),
-     0, NULL},
+    {HF_QWEN2 | HF_QWEN3 | HF_ALL_DEEPSEEK | HF_GROUPED | HF_ERNIE, "moe_intermediate_size",
+     OPTION(hidden), 1, NULL},
+    {HF_QWEN2 | HF_QWEN3 | HF_ALL_DEEPSEEK | HF_GROUPED | HF_ERNIE, "intermediate_size",
+     OPTION(dense_hidden), 0, NULL},
     {HF_ALL_DEEPSEEK | HF_GROUPED, "n_shared_experts", OPTION(shared_experts), 0, NULL},
     {HF_ALL_DEEPSEEK | HF_DOTS1 | HF_GLM4, "first_k_dense_replace", OPTION(dense_layers), 0, NULL},
+    {HF_ERNIE, "moe_num_shared_experts", OPTION(shared_experts), 0, NULL},
+    {HF_ERNIE, "moe_layer_start_index", OPTION(dense_layers), 0, NULL},
     {HF_LATENT, "kv_lora_rank", OPTION(latent_width), 1, NULL},
     {HF_LATENT, "q_lora_rank", OPTION(query_latent_width), 1, "null"},
     {HF_LATENT, "qk_rope_head_dim", OPTION(rope_width), 1, NULL},
@@ -292,8 +315,8 @@ static phibal_status parse_integers(const json_t *json, const char *path, unsign
   return PHIBAL_OK;
 }
 
-/* Gates (SPEC.md R3 to R5e). DeepSeek-V2's own code divides by the sum or multiplies by the factor,
-   transformers' always multiplies: only what both agree on is read. */
+/* Gates (SPEC.md R3 to R5e; gate_floor is ERNIE's). DeepSeek-V2's own code divides by the sum or
+   multiplies by the factor, transformers' always multiplies: only what both agree on is read. */
 static phibal_status parse_gate(const json_t *json, const char *path, const hf_architecture *a,
                                 model_config *c) {
   bool normalised = a->normalisation == HF_NORMALISED;
@@ -320,8 +343,17 @@ static phibal_status parse_gate(const json_t *json, const char *path, const hf_a
     c->gate_normalisation = normalised ? PHIBAL_NORMALISATION_SUM : PHIBAL_NORMALISATION_NONE;
     c->gate_epsilon = normalised ? a->epsilon : 0;
   }
-  c->selection_bias = a->sigmoid;
-  return PHIBAL_OK;
+  c->selection_bias = a->sigmoid || a->by_probability;
+  if (!a->by_probability) return PHIBAL_OK;
+  c->gate = PHIBAL_GATE_PROBABILITY;
+  c->selection_score = PHIBAL_SCORE_PROBABILITY;
+  c->gate_normalisation = PHIBAL_NORMALISATION_SUM;
+  status = hf_json_real(json, path, "moe_norm_min", true, &c->gate_floor);
+  if (!status && !(c->gate_floor > 0 && c->gate_floor <= 1))
+    status = phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                               "%s: 'moe_norm_min' is %g; phibal has it above 0 and at most 1",
+                               path, (double)c->gate_floor);
+  return status;
 }
 
 static phibal_status parse_groups(const json_t *json, const char *path, const hf_architecture *a,
@@ -356,6 +388,23 @@ static bool is_list_of(const json_t *list, int32_t layers, int32_t before, const
   return true;
 }
 
+/* ERNIE's layers from the first with experts to the last, which has to be the model's. */
+static phibal_status parse_first_and_last(const json_t *json, const char *path, model_config *c) {
+  const json_t *end = json_object_get(json, "moe_layer_end_index");
+  int32_t last = -1;
+  phibal_status status = PHIBAL_OK;
+  if (!json_is_integer(end) || json_integer_value(end) != -1)
+    status = hf_json_integer(json, path, "moe_layer_end_index", true, &last);
+  if (c->dense_layers > c->layers) c->dense_layers = c->layers;
+  if (!status && last != -1 && last < c->layers - 1)
+    status =
+        phibal_status_set(PHIBAL_ERROR_UNSUPPORTED,
+                          "%s: 'moe_layer_end_index' is %d; phibal has dense layers only as the "
+                          "first of %d",
+                          path, last, c->layers);
+  return status;
+}
+
 /* Only the first layers may be dense. */
 static phibal_status parse_dense(const json_t *json, const char *path, const hf_architecture *a,
                                  model_config *c) {
@@ -364,6 +413,7 @@ static phibal_status parse_dense(const json_t *json, const char *path, const hf_
   const bool none = !list || json_is_null(list);
   char shown[HF_SHOWN], other[HF_SHOWN];
   bool first = true;
+  if (a->flag == HF_ERNIE) return parse_first_and_last(json, path, c);
   if (!hf_keys_reads(a, key)) return PHIBAL_OK;
   if (a->flag == HF_GLM4_LITE) {
     json_t *dense = json_string("dense"), *sparse = json_string("sparse");
@@ -796,6 +846,8 @@ json_t *hf_config_make(const hf_architecture *a, const model_config *options) {
       {"swiglu_alpha", json_real((double)c->expert_slope)},
       {"swiglu_limit", json_real((double)c->expert_limit)},
       {"pad_token_id", json_null()},
+      {"moe_layer_end_index", json_integer(-1)},
+      {"moe_norm_min", json_real((double)c->gate_floor)},
   };
   for (size_t i = 0; i < sizeof values / sizeof *values; i++)
     if (hf_keys_reads(a, values[i].key))

@@ -19,7 +19,8 @@
 #define HF_MINIMAX 1024u
 #define HF_FLEX 2048u
 #define HF_GPT_OSS 4096u
-#define HF_ALL 8191u
+#define HF_ERNIE 8192u
+#define HF_ALL 16383u
 #define HF_ALL_DEEPSEEK (HF_DEEPSEEK | HF_DEEPSEEK2 | HF_DEEPSEEK3)
 #define HF_LATENT (HF_DEEPSEEK2 | HF_DEEPSEEK3 | HF_GLM4_LITE)
 /* With groups of experts and a factor of the gates, in keys of DeepSeek's names. */

@@ -127,10 +127,20 @@ hf_part *hf_parts_make(const hf_architecture *a, const model_config *config, mod
   if (!parts) return NULL;
   for (int32_t i = 0; i < model_tensor_count(m); i++)
     add_tensor(a, &tensors[i], model_parameters(m) + tensors[i].offset, parts, count);
-  for (int32_t i = 0; a->sigmoid && i < layers; i++) {
+  for (int32_t i = 0; (a->sigmoid || a->by_probability) && i < layers; i++) {
     hf_part *part = &parts[(*count)++];
     *part = (hf_part){
         .dimensions = 1, .shape = {config->experts, 1}, .data = model_bias(m, i), .wide = true};
+    if (a->by_probability) {
+      /* A matrix of one row, within the router in memory. */
+      part->dimensions = 2;
+      part->shape[0] = 1, part->shape[1] = config->experts;
+      part->other = (hf_place){
+          .dimensions = 2, .shape = {1, config->experts}, .row = config->experts, .column = 1};
+      snprintf(part->other.name, sizeof part->other.name,
+               "model.layers.%d.mlp.gate.moe_statics.e_score_correction_bias",
+               config->dense_layers + i);
+    }
     snprintf(part->name, sizeof part->name, "model.layers.%d.%s", config->dense_layers + i,
              a->bias);
     call_as_usual(part);

@@ -393,6 +393,9 @@ static int by_address(const void *a, const void *b) {
 static bool predicts_more(const hf_checkpoint *c, const safetensors_tensor *tensor) {
   static const char before[] = "model.layers.";
   char *end = NULL;
+  /* ERNIE's are beside them, by names that transformers leaves out too. */
+  if (c->config.architecture->flag == HF_ERNIE)
+    return c->config.prediction_layers > 0 && !strncmp(tensor->name, "model.mtp_", 10);
   if (strncmp(tensor->name, before, sizeof before - 1)) return false;
   const char *digits = tensor->name + sizeof before - 1;
   const long layer = *digits >= '0' && *digits <= '9' ? strtol(digits, &end, 10) : -1;

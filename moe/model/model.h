@@ -40,6 +40,9 @@ typedef struct model_config {
   float route_scale;            /* gates are multiplied by this */
   phibal_normalisation gate_normalisation;
   float gate_epsilon;
+  /* Above 0: the least that the sum is taken for which divides gates (ERNIE 4.5), y / max(sum y,
+     floor) with gate_normalisation sum. */
+  float gate_floor;
   phibal_zero_gates zero_gates; /* (R5z) */
   /* Experts lie in so many groups of equal size, 0 or 1 for none, and a token's experts come from
      its `active_groups` best. A group_score of none stands for that of the gate: the largest score

@@ -145,15 +145,49 @@ static float *scored_probabilities(const model *m) {
              : NULL;
 }
 
+/* Gates of (R5n), y, to scale y / max(sum y, floor): in binary64, rounded once. */
+static void divide_gates(const model_config *c, int64_t tokens, float *gates, float *sums) {
+#pragma omp parallel for schedule(static)
+  for (int64_t t = 0; t < tokens; t++) {
+    float *own = gates + t * c->active;
+    double sum = 0;
+    for (int32_t s = 0; s < c->active; s++) sum += (double)own[s];
+    sums[t] = (float)sum;
+    const double below = sums[t] < c->gate_floor ? (double)c->gate_floor : sum;
+    for (int32_t s = 0; s < c->active; s++)
+      own[s] = (float)((double)c->route_scale * (double)own[s] / below);
+  }
+}
+
+/* From the gradient of these gates g that of y, in its place: (scale dL/dg_s - sum_r g_r dL/dg_r) /
+   sum y, or scale dL/dg_s / floor where the floor divides, which does not depend on y. */
+static void divide_gates_backward(const model_config *c, int64_t tokens, const float *gates,
+                                  const float *sums, float *gradient) {
+#pragma omp parallel for schedule(static)
+  for (int64_t t = 0; t < tokens; t++) {
+    const float *g = gates + t * c->active;
+    float *own = gradient + t * c->active;
+    const bool floored = sums[t] < c->gate_floor;
+    double along = 0;
+    for (int32_t s = 0; s < c->active && !floored; s++) along += (double)g[s] * (double)own[s];
+    for (int32_t s = 0; s < c->active; s++)
+      own[s] = (float)(((double)c->route_scale * (double)own[s] - along) /
+                       (double)(floored ? c->gate_floor : sums[t]));
+  }
+}
+
 static phibal_status route(model *m, layer_activations *on, const float *bias, int64_t first,
                            int64_t tokens, phibal_loads *loads) {
   phibal_router router = model_router(&m->config);
   float *probabilities = scored_probabilities(m);
-  return phibal_router_forward(&router, tokens, on->logits + first * m->config.experts, bias,
-                               m->scratch.mask + first,
-                               probabilities ? probabilities + first * m->config.experts : NULL,
-                               on->experts + first * m->config.active,
-                               on->gates + first * m->config.active, on->logsumexp + first, loads);
+  const int64_t slot = first * m->config.active;
+  phibal_status status = phibal_router_forward(
+      &router, tokens, on->logits + first * m->config.experts, bias, m->scratch.mask + first,
+      probabilities ? probabilities + first * m->config.experts : NULL, on->experts + slot,
+      on->gates + slot, on->logsumexp + first, loads);
+  if (!status && m->config.gate_floor > 0)
+    divide_gates(&m->config, tokens, on->gates + slot, on->gate_sum + first);
+  return status;
 }
 
 static const float *selection_bias(const model *m, int32_t moe_layer) {
@@ -284,6 +318,9 @@ phibal_status balance_route_backward(model *m, int32_t layer, int32_t batch) {
   bool by_sequence = m->balance.method == BALANCE_SEQUENCE;
   int64_t tokens = by_sequence ? c->sequence : (int64_t)batch * c->sequence;
   phibal_status status = PHIBAL_OK;
+  if (c->gate_floor > 0)
+    divide_gates_backward(c, (int64_t)batch * c->sequence, on->gates, on->gate_sum,
+                          s->gate_gradient);
   for (int64_t part = 0; part < (by_sequence ? batch : 1) && !status; part++) {
     int64_t first = part * tokens;
     status = phibal_router_backward(&router, tokens, on->logits + first * c->experts,

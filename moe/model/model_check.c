@@ -49,6 +49,11 @@ phibal_router model_router(const model_config *c) {
                           .epsilon = c->gate_epsilon,
                           .zero_experts = c->zero_experts,
                           .zero_gates = c->zero_gates};
+  /* model_balance.c divides them, and multiplies by the scale. */
+  if (c->gate_floor > 0) {
+    router.normalisation = PHIBAL_NORMALISATION_NONE;
+    router.scale = 1;
+  }
   if (c->expert_groups <= 1) return router;
   router.groups = c->expert_groups;
   router.active_groups = c->active_groups;
@@ -67,6 +72,11 @@ static phibal_status check_router(const model_config *c) {
     refuse("zero_gates left_out, and there are no zero_experts");
   if (c->zero_experts && c->expert_limit > 0)
     refuse("expert_limit is for experts that all have weights: no zero_experts");
+  if (!(c->gate_floor >= 0 && c->gate_floor <= 1))
+    refuse("gate_floor %g is not in [0, 1]", (double)c->gate_floor);
+  if (c->gate_floor > 0 &&
+      (c->gate_normalisation != PHIBAL_NORMALISATION_SUM || c->gate_epsilon != 0))
+    refuse("gate_floor is for gate_normalisation sum, without gate_epsilon");
   const phibal_router router = model_router(c);
   const char *fault = core_router_fault(&router);
   if (fault && c->expert_groups > 1)

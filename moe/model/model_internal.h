@@ -62,6 +62,7 @@ typedef struct layer_activations {
   float *middle;                     /* [T][d] the residual stream after attention */
   float *ffn_normed, *ffn_inverse;   /* [T][d]*, [T] */
   float *logits, *gates, *logsumexp; /* [T][E], [T][k], [T] */
+  float *gate_sum;                   /* [T] what gate_floor is the least of; null without */
   float *scaled_gates;               /* [T][k]: gates times factors; null without expert_factor */
   int32_t *experts;                  /* [T][k] */
   int64_t *offsets, *source, *row;   /* [E+1], [N], [N] */

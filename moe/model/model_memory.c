@@ -6,7 +6,7 @@
      MoE         T (d + E + 2) + T k (2 d + 3 f + 6), and with shared experts 3 T f shared
    with shared_gate another T (d + 1); with post_norm the norms' inputs are those that the layer has
    anyway, and 2 T d for their outputs' inputs in their place; with sinks T heads for all layers;
-   with expert_factor another T k of a MoE layer; and one layer's gradients, T (4 d + (2 heads + 2
+   with expert_factor another T k of a MoE layer, with gate_floor T; and one layer's gradients, T (4 d + (2 heads + 2
    kv heads) n + E) + T k (2 d + f + 1), are shared by all layers. Where ranks divide the experts, T
    k (d + 3 f) of a MoE layer and T k f of the gradients are those of the rows that reach this
    rank's experts, in model_exchange.c. Scores of attention and logits of the head are made in
@@ -48,6 +48,7 @@ static void allocate_saved(const model *m, layer_activations *to, bool dense, in
   if (dense) return;
   to->logits = TAKE(tokens * c->experts, float);
   to->gates = TAKE(routes, float);
+  if (c->gate_floor > 0) to->gate_sum = TAKE(tokens, float);
   if (c->expert_factor) to->scaled_gates = TAKE(routes, float);
   to->logsumexp = TAKE(tokens, float);
   to->experts = TAKE(routes, int32_t);

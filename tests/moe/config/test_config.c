@@ -94,6 +94,22 @@ Test(config, selection_by_probabilities) {
                PHIBAL_ERROR_ARGUMENT, "some/file.yaml", "selection_score probability");
 }
 
+Test(config, floors_of_sums) {
+  run_config c;
+  config_override o[] = {{"model.gate", "probability", "-"},
+                         {"model.gate_normalisation", "sum", "-"},
+                         {"model.gate_floor", "1e-12", "-"},
+                         {"model.gate_epsilon", "0.1", "-"}};
+  cr_assert_eq(run_config_parse(MODEL REST, "f.yaml", o, 3, &c), PHIBAL_OK);
+  cr_expect_eq(c.model.gate_floor, 1e-12f);
+  cr_expect_eq(run_config_parse(MODEL REST, "f.yaml", o, 4, &c), PHIBAL_ERROR_ARGUMENT);
+  cr_expect(strstr(phibal_status_message(), "without gate_epsilon"), "%s", phibal_status_message());
+  expect_error(MODEL "  gate_floor: 0.5\n" REST, PHIBAL_ERROR_ARGUMENT, "some/file.yaml",
+               "gate_floor is for gate_normalisation sum");
+  expect_error(MODEL "  gate_floor: 1.5\n" REST, PHIBAL_ERROR_ARGUMENT,
+               "some/file.yaml:11:", "[0, 1]");
+}
+
 Test(config, experts_that_compute_nothing) {
   run_config c;
   config_override o[] = {{"model.zero_experts", "3", "-"},

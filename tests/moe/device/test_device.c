@@ -658,7 +658,7 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
 #undef BALANCE
 #undef OF
   };
-  enum { NUMBERS = 6 }; /* those that are no integers, after the table */
+  enum { NUMBERS = 7 }; /* those that are no integers, after the table */
   const size_t n = sizeof lacking / sizeof *lacking;
   for (size_t i = 0; i < n + NUMBERS; i++) {
     training t;
@@ -679,6 +679,7 @@ Test(device, what_a_device_lacks_is_refused_by_name) {
       t.host->expert_ranks = (void *)&t, t.host->config.width = D + 1;
       named = "parallel.experts with rows in bfloat16 of an odd width";
     }
+    if (i == n + 6) t.host->config.gate_floor = 0.5f, named = "gate_floor";
     device *d = NULL;
     const model_precision precision = i == n + 5 ? PRECISION_BFLOAT16 : PRECISION_BINARY32;
     cr_assert_eq(device_create("host-cuda", t.host, &t.optimizer, precision, CALLS, NULL, &d),

@@ -62,6 +62,8 @@ deepseek = dict(n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=2,
 #   flex_olmo    norms of what a branch adds
 #   gpt_oss      a window shorter than the text in layers 0 and 2; projections on both sides of the
 #                limit; sinks as large as scores; YaRN whose ramp is not of whole pairs
+#   ernie4_5_moe  probabilities plus a bias select; a least divisor above some tokens' sums of gates; neighbours
+#                are turned together
 #   deepseek_v3  groups by their two best; biases so negative that masking other groups with 0 would
 #                choose from them
 sizes = {
@@ -124,6 +126,11 @@ sizes = {
                                                     partial_rotary_factor=2 / 3))),
     "flex_olmo": (transformers.FlexOlmoConfig, dict(
         **common, num_key_value_heads=2, intermediate_size=8, num_experts=5, num_experts_per_tok=3,
+        rope_parameters=dict(rope_type="default", rope_theta=50.0))),
+    "ernie4_5_moe": (transformers.Ernie4_5_MoeConfig, dict(
+        **{**common, "num_hidden_layers": 3}, num_key_value_heads=2, intermediate_size=20,
+        moe_intermediate_size=6, moe_num_experts=6, moe_k=2, moe_num_shared_experts=2,
+        moe_layer_start_index=1, moe_norm_min=0.5, tie_word_embeddings=False,
         rope_parameters=dict(rope_type="default", rope_theta=50.0))),
     "gpt_oss": (transformers.GptOssConfig, dict(
         **{**common, "num_hidden_layers": 3}, head_dim=6, num_key_value_heads=2,
@@ -193,6 +200,8 @@ def randomise(model, name, generator):
             normal(p, 0.8)
         elif key.endswith(("mlp.gate.weight", "mlp.router.weight")):
             normal(p, 0.6)
+        elif key.endswith("e_score_correction_bias"):
+            normal(p, 0.2)
         elif key.endswith("sinks") and not model.config.attention_bias:
             p.data.fill_(-64.0)  # beside which every score is large
         elif key.endswith(("sinks", "bias")):
@@ -214,13 +223,19 @@ def margins(scores, k):
 def least_margin(name, config, stats, model):
     """The smallest gap that decides about an expert or a group: choices must not hang on rounding.
     Of deepseek_v3 also asserts that masking with 0 in place of -infinity would choose others."""
-    k, least, zero_differs = config.num_experts_per_tok, 1.0, False
+    k, least, zero_differs, by_logits = config.num_experts_per_tok, 1.0, False, name != "ernie4_5_moe"
     groups = getattr(config, "n_group", None) or 1
     for i, (logits, _, experts) in stats.items():
         mlp = model.model.layers[i].mlp
         bias = next((getattr(at, "e_score_correction_bias") for at in (mlp, getattr(mlp, "gate", None))
                      if hasattr(at, "e_score_correction_bias")), None)
         scores = logits if bias is None else logits.sigmoid() + bias
+        if name == "ernie4_5_moe":
+            bias = mlp.gate.moe_statics.e_score_correction_bias
+            scores = logits.softmax(-1) + bias
+            by_logits |= bool(((logits + bias).topk(k, -1).indices.sort(-1).values != experts.sort(-1).values).any())
+            sums = logits.softmax(-1).gather(1, experts).sum(-1)
+            assert config.moe_norm_min < 0.1 or sums.min() < config.moe_norm_min < sums.max()
         if groups > 1 and getattr(config, "topk_method", "noaux") != "greedy":
             by_group = scores.view(scores.shape[0], groups, -1)
             best = by_group.max(-1).values if bias is None else by_group.topk(2, -1).values.sum(-1)
@@ -233,6 +248,7 @@ def least_margin(name, config, stats, model):
         least = min(least, margins(scores, k))
         assert (scores.topk(k, -1).indices.sort(-1).values == experts.sort(-1).values).all()
     assert zero_differs or name != "deepseek_v3" or groups == 1
+    assert by_logits
     return least
 
 
@@ -356,7 +372,7 @@ def save(model, name, folder, config):
         (folder / "config.json").write_text(json.dumps(deepseek_moe_config(config), indent=2) + "\n")
     else:
         model.to(torch.bfloat16)
-        for key, b in model.named_buffers():
+        for key, b in (*model.named_buffers(), *model.named_parameters()):
             if key.endswith("e_score_correction_bias"):
                 b.data = b.data.float()
         model.save_pretrained(folder, max_shard_size="12KB" if name == "mixtral" else "1GB")
@@ -399,7 +415,7 @@ def make(name, config=None, folder=None):
         expected[f"router.{i}.logits"] = router_logits
         expected[f"router.{i}.gates"] = gates.gather(1, order).contiguous()
         expected[f"router.{i}.experts"] = experts.gather(1, order).int().contiguous()
-    gradients = {key: p.grad for key, p in model.named_parameters()}
+    gradients = {key: p.grad for key, p in model.named_parameters() if p.requires_grad}
     model.zero_grad()
     shutil.rmtree(folder, ignore_errors=True)
     if whole and name in ADAPTED:

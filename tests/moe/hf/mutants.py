@@ -48,7 +48,8 @@ transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 TOLERANCE = 1e-5
 FAMILIES = ["olmoe", "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v2_groups", "deepseek_v3", "moonlight",
-            "kimi_k2", "dots1", "glm4_moe", "glm4_moe_lite", "qwen2_moe", "minimax_m2", "flex_olmo", "gpt_oss"]
+            "kimi_k2", "dots1", "glm4_moe", "glm4_moe_lite", "qwen2_moe", "minimax_m2", "flex_olmo", "gpt_oss",
+            "ernie4_5_moe"]
 
 TARGETS = {"qwen3_moe": "q_proj,o_proj,down_proj", "deepseek_v2": "o_proj,gate_proj,up_proj,down_proj,mlp.gate"}
 
@@ -77,7 +78,9 @@ FOREIGN = {
     "rotary_dim": [2, 4, 3, 8, 6, None], "use_qk_norm": [True, False, None], "qkv_bias": [True, False, None],
     "mlp_layer_types": [["dense", "sparse"], ["sparse", "sparse"], ["dense", "dense", "sparse"], None],
     "attn_type_list": [[1, 1], [1, 0], [0, 1, 1]], "use_routing_bias": [False, True],
-    "qk_norm_type": ["per_layer", "per_head"],
+    "qk_norm_type": ["per_layer", "per_head"], "moe_norm_min": [0.5, 0, 1e-12, 2.0, None], "moe_k": [1, 3, None],
+    "moe_num_experts": [6, 4, None], "moe_layer_end_index": [-1, 0, 1, 2, 5, None], "moe_layer_interval": [1, 2, None],
+    "moe_layer_start_index": [0, 1, 2, 3, 9, None], "use_bias": [True, None], "num_experts_per_tok": [2, 3],
     "router_jitter_noise": [0.5], "attention_dropout": [0.5], "hidden_act": ["gelu", "silu", "relu"],
     "use_cache": [False], "output_router_logits": [True], "tie_word_embeddings": [True, False],
     "pretraining_tp": [2], "chunk_size_feed_forward": [4], "is_decoder": [True],

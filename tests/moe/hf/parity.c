@@ -22,7 +22,7 @@
 const char *const parity_names[] = {
     "olmoe",     "mixtral",     "qwen3_moe", "deepseek", "deepseek_v2", "deepseek_v2_groups",
     "moonlight", "deepseek_v3", "kimi_k2",   "dots1",    "glm4_moe",    "glm4_moe_lite",
-    "qwen2_moe", "minimax_m2",  "flex_olmo", "gpt_oss"};
+    "qwen2_moe", "minimax_m2",  "flex_olmo", "gpt_oss",  "ernie4_5_moe"};
 const int parity_count = sizeof parity_names / sizeof *parity_names;
 
 void parity_folder(const char *name, char folder[512]) {

@@ -104,6 +104,11 @@ variants = {
             rope_parameters=dict(rope_type="default", rope_theta=50.0)),
         "every third layer without a window, linear rope": dict(
             layer_types=["sliding_attention"] * 2 + ["full_attention"], rope_parameters=linear, sliding_window=3)},
+    "ernie4_5_moe": {
+        "no floor that a sum meets, tied head": dict(moe_norm_min=1e-12, tie_word_embeddings=True),
+        "one key head, YaRN, no shared expert": dict(num_key_value_heads=1, rope_parameters=yarn,
+                                                     moe_num_shared_experts=0),
+        "no dense layer, 3 of 6 experts": dict(moe_layer_start_index=0, moe_k=3, moe_norm_min=0.7)},
     "kimi_k2": {
         "no query latent": dict(q_lora_rank=None),
         "4 groups, gates times 1": dict(n_group=4, topk_group=2, routed_scaling_factor=1.0),
@@ -191,7 +196,7 @@ def same_greedy(model, folder):
 def save_fused(model, folder):
     """The checkpoint with the experts of a layer in two tensors, as transformers 5 holds them in memory."""
     model.to(torch.bfloat16)
-    for name, b in model.named_buffers():
+    for name, b in (*model.named_buffers(), *model.named_parameters()):
         if name.endswith("e_score_correction_bias"):
             b.data = b.data.float()
     model.save_pretrained(folder, save_original_format=False)

@@ -100,6 +100,7 @@ adapted = {
     "minimax_m2": ["o_proj,gate,up_proj"],
     "flex_olmo": ["q_proj,gate_proj"],
     "gpt_oss": ["q_proj,v_proj,o_proj", "k_proj,embed_tokens"],
+    "ernie4_5_moe": ["q_proj,gate_proj,up_proj,down_proj"],
 }
 
 

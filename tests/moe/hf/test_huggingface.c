@@ -91,6 +91,16 @@ static void plain_sigmoid(model_config *c) {
 static void ramp_rounded(model_config *c) {
   c->rope_fraction = false;
 }
+static void no_floor(model_config *c) {
+  c->gate_floor = 0;
+}
+static void added_floor(model_config *c) {
+  c->gate_epsilon = c->gate_floor;
+  c->gate_floor = 0;
+}
+static void by_logits(model_config *c) {
+  c->selection_score = PHIBAL_SCORE_OF_GATE;
+}
 static void one_epsilon(model_config *c) {
   c->latent_norm_epsilon = c->norm_epsilon;
 }
@@ -143,6 +153,11 @@ Test(huggingface, mistakes_show) {
                   {"gpt_oss", ramp_rounded},
                   {"gpt_oss", no_magnitude},
                   {"gpt_oss", not_normalised},
+                  {"ernie4_5_moe", no_floor},
+                  {"ernie4_5_moe", added_floor},
+                  {"ernie4_5_moe", by_logits},
+                  {"ernie4_5_moe", no_bias},
+                  {"ernie4_5_moe", other_pairs},
                   {"deepseek_v3", no_groups},
                   {"deepseek_v3", one_group},
                   {"deepseek_v3", no_bias},

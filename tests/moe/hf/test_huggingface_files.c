@@ -202,6 +202,10 @@ Test(huggingface_files, refuses_what_it_has_not) {
   enum { OLMOE, MIXTRAL, QWEN, MOE16, LITE, MOONLIGHT };
   const phibal_status no = PHIBAL_ERROR_UNSUPPORTED, bad = PHIBAL_ERROR_FORMAT;
   expect_refused(OLMOE, "model_type", "\"llama\"", no, "llama");
+  expect_refused(OLMOE, "model_type", "\"longcat_flash\"", no,
+                 "two attentions and two dense FFNs in each layer");
+  expect_refused(OLMOE, "model_type", "\"deepseek_v4\"", no,
+                 "several residual streams mixed by hyper-connections");
   expect_refused(OLMOE, "model_type", NULL, no, "'model_type' is none");
   expect_refused(OLMOE, "architectures", "[\"OlmoeForSequenceClassification\"]", no,
                  "OlmoeForSequenceClassification");
@@ -516,6 +520,24 @@ Test(huggingface_files, keys_of_one_family) {
       {"flex_olmo", "pad_token_id", NULL, "'pad_token_id' is 100277"},
       {"flex_olmo", "clip_qkv", "1.5", "clip_qkv"},
       {"mixtral", "model_type", "\"qwen3_next\"", "phibal does not have for it: gated delta"},
+      {"ernie4_5_moe", "moe_norm_min", "0", "'moe_norm_min' is 0; phibal has it above 0"},
+      {"ernie4_5_moe", "moe_norm_min", "-1e-12", "'moe_norm_min' is -1e-12"},
+      {"ernie4_5_moe", "moe_norm_min", "1.5", "'moe_norm_min' is 1.5"},
+      {"ernie4_5_moe", "moe_norm_min", NULL, NULL},
+      {"ernie4_5_moe", "moe_layer_end_index", "-1", NULL},
+      {"ernie4_5_moe", "moe_layer_end_index", "7", NULL},
+      {"ernie4_5_moe", "moe_layer_end_index", "1", "'moe_layer_end_index' is 1"},
+      {"ernie4_5_moe", "moe_layer_end_index", "-2", "moe_layer_end_index"},
+      {"ernie4_5_moe", "moe_layer_end_index", "null", "moe_layer_end_index"},
+      {"ernie4_5_moe", "moe_layer_interval", "2", "'moe_layer_interval' is 2"},
+      {"ernie4_5_moe", "moe_layer_start_index", "-1", "moe_layer_start_index"},
+      {"ernie4_5_moe", "use_bias", "true", "'use_bias' is true"},
+      {"ernie4_5_moe", "moe_k", "1", "a gate of 1"},
+      {"ernie4_5_moe", "num_experts_per_tok", "3", "'num_experts_per_tok' is 3"},
+      {"ernie4_5_moe", "num_experts", "5", "'num_experts' is 5"},
+      {"ernie4_5_moe", "moe_gate", "\"top2_fused\"", "'moe_gate' is"},
+      {"ernie4_5_moe", "num_nextn_predict_layers", "1", NULL},
+      {"ernie4_5_moe", "moe_capacity", "[64, 64, 64]", "moe_capacity"},
       {"gpt_oss", "layer_types", NULL, NULL},
       {"gpt_oss", "layer_types", "[\"full_attention\", \"sliding_attention\", \"full_attention\"]",
        "but every n-th"},
@@ -804,6 +826,43 @@ Test(huggingface_files, refuses_tensors) {
   c = copy_begin("olmoe");
   tensor_of(&c, "model.layers.1.self_attn.k_norm.weight")->shape[0] = 4;
   expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "'model.layers.1.self_attn.k_norm.weight' is [4]");
+}
+
+/* ERNIE's multi-token prediction, which lies beside its layers, and its selection bias, a matrix of
+   one row. */
+Test(huggingface_files, ernie_beside_its_layers) {
+  static const float numbers[6] = {1, 2, 3, 4, 5, 6};
+  const char *bias = "model.layers.2.mlp.moe_statics.e_score_correction_bias";
+  for (int predicts = 0; predicts < 2; predicts++) {
+    copy c = copy_begin("ernie4_5_moe");
+    hf_checkpoint opened;
+    model *m;
+    json_t *json = NULL;
+    char *path = string_format("%s/config.json", c.folder);
+    must(hf_json_read(path, &json));
+    json_object_set_new(json, "num_nextn_predict_layers", json_integer(predicts));
+    cr_assert_eq(json_dump_file(json, path, 0), 0);
+    c.tensors[c.count++] = (safetensors_tensor){.name = "model.mtp_emb_norm.0.weight",
+                                                .dtype = SAFETENSORS_F32,
+                                                .dimensions = 1,
+                                                .shape = {6},
+                                                .data = numbers};
+    tensor_of(&c, bias)->data = numbers;
+    const phibal_status status = copy_load(&c, &opened, &m);
+    cr_expect_eq(status, predicts ? PHIBAL_OK : PHIBAL_ERROR_FORMAT, "%s", phibal_status_message());
+    if (predicts)
+      cr_expect_arr_eq(model_bias(m, 1), numbers, sizeof numbers);
+    else
+      cr_expect(message_has("\"model.mtp_emb_norm.0.weight\""), "%s", phibal_status_message());
+    cr_expect_eq(hf_prediction_tensors(&opened), predicts);
+    copy_end(&c, &opened, m);
+    json_decref(json);
+    free(path);
+  }
+  copy c = copy_begin("ernie4_5_moe");
+  tensor_of(&c, bias)->dimensions = 1;
+  tensor_of(&c, bias)->shape[0] = 6;
+  expect_load_refused(&c, PHIBAL_ERROR_FORMAT, "e_score_correction_bias");
 }
 
 /* Transposed where they are not square, of a type that is not read, a tied head that is another. */

@@ -241,6 +241,10 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
     selected[best] = 1;
     if (best < counted) chosen += probability[best];
   }
+  /* A difference over the floor is no gradient. */
+  if (c->gate_floor > 0)
+    n->margin = fmin(n->margin,
+                     CLEAR_OF_LIMITS * fabs(chosen / (squash ? 1 : sum) - (double)c->gate_floor));
   double cut = -INFINITY;
   for (int e = 0; e < c->experts; e++)
     if (!selected[e]) cut = fmax(cut, score[e]);
@@ -256,7 +260,8 @@ static void route(naive_model *n, int layer, const double *logits, double *proba
     double below = whole ? sum : chosen;
     if (c->gate_normalisation == PHIBAL_NORMALISATION_NONE) below = squash ? 1 : sum;
     if (c->gate_normalisation == PHIBAL_NORMALISATION_SUM)
-      below = chosen + (double)c->gate_epsilon * (squash ? 1 : sum);
+      below = fmax(chosen, (double)c->gate_floor * (squash ? 1 : sum)) +
+              (double)c->gate_epsilon * (squash ? 1 : sum);
     gate[e] = selected[e] ? probability[e] / below * (double)c->route_scale : 0;
     if (e >= counted) gate[e] = 0;
   }

@@ -430,6 +430,39 @@ Test(model_gradient, selection_by_probability) {
   check_variant(&(variant){"groups by their share, a capacity, phi-bias", c, b, 2, 5});
 }
 
+/* ERNIE 4.5's gates, over a sum or its floor, each dividing some tokens' as a bias selects small
+   probabilities; with padding, micro-batches, scores, a scale, factors, capacities. */
+Test(model_gradient, floors_of_sums) {
+  model_config c = small;
+  balance_config b = phi;
+  b.method = BALANCE_LOSS_FREE;
+  c.gate = PHIBAL_GATE_PROBABILITY;
+  c.gate_normalisation = PHIBAL_NORMALISATION_SUM;
+  c.selection_score = PHIBAL_SCORE_PROBABILITY;
+  c.gate_floor = 1e-12f;
+  check_variant(&(variant){"a floor that no sum meets", c, b, 1, 5});
+  c.gate_floor = 0.6f;
+  c.route_scale = 1.7f;
+  check_variant(&(variant){"a floor that some sums meet, a scale", c, b, 2, 5});
+  c.expert_factor = true;
+  b.capacity_factor = 0.75f;
+  check_variant(&(variant){"and factors, a capacity", c, b, 1, 5});
+  b = phi;
+  b.method = BALANCE_SEQUENCE;
+  c.selection_score = PHIBAL_SCORE_OF_GATE;
+  check_variant(&(variant){"and factors, sequence", c, b, 1, 5});
+  c.gate = PHIBAL_GATE_SIGMOID;
+  c.selection_score = PHIBAL_SCORE_OF_GATE;
+  c.gate_floor = 1;
+  c.recompute = RECOMPUTE_LAYERS;
+  c.zero_experts = 1;
+  c.zero_gates = PHIBAL_ZERO_GATES_LEFT_OUT;
+  b = phi;
+  b.z_coefficient = 0;
+  b.method = BALANCE_LOSS_FREE;
+  check_variant(&(variant){"sigmoids, one that computes nothing, layers recomputed", c, b, 2, 5});
+}
+
 /* (E10), (R5z) with what meets them: padding, micro-batches, biases, groups, gates of scores,
    factors of experts, shared and gated experts, norms of what a branch adds, recomputation, more
    active experts than there are with weights. */
