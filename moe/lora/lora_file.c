@@ -32,7 +32,8 @@ static phibal_status memory_error(void) {
    (shared_gate), whose experts PEFT gives no adapters at all. */
 static bool holds_fused(const model_config *model_options, const char *word) {
   return *word == 'w' || model_options->latent_width || model_options->qk_norm != QK_NORM_NONE ||
-         model_options->gate == PHIBAL_GATE_SIGMOID;
+         model_options->gate == PHIBAL_GATE_SIGMOID ||
+         model_options->selection_score == PHIBAL_SCORE_PROBABILITY;
 }
 
 /* "model.layers.0.mlp.up_proj" of a tensor of training, without "lora." and ".lora_A.weight"; false

@@ -100,7 +100,7 @@ adapted = {
     "minimax_m2": ["o_proj,gate,up_proj"],
     "flex_olmo": ["q_proj,gate_proj"],
     "gpt_oss": ["q_proj,v_proj,o_proj", "k_proj,embed_tokens"],
-    "ernie4_5_moe": ["q_proj,gate_proj,up_proj,down_proj"],
+    "ernie4_5_moe": ["q_proj,gate_proj,up_proj,down_proj", "mlp.gate,down_proj"],
 }
 
 
@@ -332,7 +332,8 @@ with tempfile.TemporaryDirectory() as scratch:
             for i, targets in enumerate(all_targets):
                 check_adapters(scratch / f"{name}-{i}", pathlib.Path(fixtures) / name, targets)
         check_adapters_of_peft(scratch, pathlib.Path(fixtures) / "olmoe")
-        for name, numbers in (("olmoe", range(5)), ("mixtral", (0, 2)), ("deepseek_v2", (2,)), ("qwen2_moe", (2, 4))):
+        for name, numbers in (("olmoe", range(5)), ("mixtral", (0, 2)), ("deepseek_v2", (2,)), ("qwen2_moe", (2, 4)),
+                              ("ernie4_5_moe", (0, 2))):
             check_fused_adapters_of_peft(scratch, pathlib.Path(fixtures) / name, numbers)
     else:
         print("adapters: not compared, no Python package 'peft'")
