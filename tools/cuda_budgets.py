@@ -6,6 +6,7 @@ usage: cuda_budgets.py --write            makes kernels/cuda/BUDGETS.md anew, an
        cuda_budgets.py --floors-check     fails where bench/gpu_floors.def is not the page's
        cuda_budgets.py --check [SM ...]   fails where a kernel's figures are above those of the page
        cuda_budgets.py --show NAME [SM]   the loops of a kernel that the figures are of
+       cuda_budgets.py --parts NAME [SM]  a kernel's instructions of a thread for one unit, by the function they come from
 
 Needs nvcc (PATH or /usr/local/cuda/bin) and nvdisasm: NVDISASM, PATH, beside nvcc, or in the triton package of this
 Python. Exit status 77 where one of them is missing or nvcc is not of the page's release.
@@ -76,7 +77,7 @@ for E, k, lanes, columns in ((8, 2, 8, 1), (64, 8, 8, 8), (256, 8, 32, 8)):
     shape = r"<%d, %d>" % (lanes, columns)
     units = WARP // lanes * E
     KERNELS += [Kernel("router forward without bias E = %d, k = %d" % (E, k), "router_forward",
-                       r"forward_kernel<%d, %d, false>" % (lanes, columns),
+                       r"forward_kernel<%d, %d, \(forward_kind\)0>" % (lanes, columns),
                        router_threads(columns), "row", units,
                        4 + 8 * k / E, k, router_shared(columns, E), ROWS),
                 Kernel("router backward E = %d, k = %d" % (E, k), "router_backward", "backward_kernel" + shape, 128, "row", units,
@@ -139,14 +140,61 @@ def compile_kernels(nvcc, source, sm, before, into, *options):
 
 # --- the control-flow graph ---
 
-Instruction = namedtuple("Instruction", "predicate name operands")
+Instruction = namedtuple("Instruction", "predicate name operands part", defaults=[None])
 LINE = re.compile(r"^\s+/\*[0-9a-f]+\*/\s+(?:\{\s*)?(@!?U?P[0-9T]+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);")
+
+
+PLACE = re.compile(r'//## File "([^"]+)", line (\d+)')
+DEFINED = re.compile(r"\b(?!(?:if|for|while|switch|return|__launch_bounds__)\b)(\w+)\(")
+PARTS = ("row_load", "row_largest", "row_largest_of", "row_select", "row_routes", "row_gates", "row_logsumexp_out", "levels_add",
+         "routing_load", "routing_products", "routing_gradient", "row_common_gradient", "row_sum", "row_weights",
+         "row_probabilities", "backward_row", "forward_row")
+
+
+class Source:
+    """Which function a line of a file is in: of a definition that begins a line, or is indented by a parameter list."""
+
+    files = {}
+
+    @classmethod
+    def function(cls, path, line):
+        if path not in cls.files:
+            names, now = [], "?"
+            with open(path, encoding="utf-8") as f:
+                for text in f:
+                    if text[:1] not in " \n#/}*" or re.match(r"    \w+_kernel\(", text) or re.match(r"row_\w+\(|\w+\(", text):
+                        found = DEFINED.search(text)
+                        now = found.group(1) if found else now
+                    names.append(now)
+            cls.files[path] = names
+        names = cls.files[path]
+        return names[line - 1] if line <= len(names) else "?"
+
+    @classmethod
+    def part(cls, chain):
+        """Of the functions that an instruction was inlined into, innermost first: the outermost of PARTS, or where that
+        only calls others, what it calls."""
+        names = [cls.function(*place) for place in chain]
+        if "kernels" not in str([p for p, _ in chain]):
+            return "?"
+        inner = [n for n in reversed(names) if n in PARTS[:-2]]
+        if not inner:
+            return names[-1]
+        if inner[0] == "row_common_gradient" and len(inner) > 1:
+            return inner[0] + ": " + inner[1]
+        return inner[1] if inner[0] in ("row_probabilities", "row_routes") and len(inner) > 1 else inner[0]
 
 
 def functions(text):
     """name -> list of labels and instructions."""
-    found, now = {}, None
+    found, now, chain, fresh = {}, None, (), True
     for line in text.splitlines():
+        place = PLACE.search(line)
+        if place:
+            chain = (() if fresh else chain) + ((place.group(1), int(place.group(2))),)
+            fresh = False
+            continue
+        fresh = True
         section = re.match(r"\s*\.section\s+\.text\.([^,\s]+)", line)
         if section:
             now = found.setdefault(section.group(1).strip('"'), [])
@@ -159,7 +207,8 @@ def functions(text):
             continue
         code = LINE.match(line)
         if code:
-            now.append(Instruction((code.group(1) or "").strip(), code.group(2), code.group(3).strip()))
+            now.append(Instruction((code.group(1) or "").strip(), code.group(2), code.group(3).strip(),
+                                   Source.part(chain) if chain else None))
     return found
 
 
@@ -263,6 +312,7 @@ class Cost(dict):
 
 
 BINARY64 = re.compile(r"^(DADD|DMUL|DFMA|DSETP|DMNMX)")
+INTEGER = re.compile(r"^(IADD3|LEA|LOP3|SHF|ISETP|SEL|FSEL|VIMNMX|IMNMX|FMNMX|FSETP|PLOP3|PRMT|BMSK|P2R|R2P|IABS|VABSDIFF)")
 CONVERTED = re.compile(r"^(F2F|I2F|F2I|FRND).*64")
 
 
@@ -284,6 +334,10 @@ def cost_of(block):
         if x.name == "NOP":
             continue
         cost["slots"] += 1
+        if x.part:
+            kind = "binary64" if BINARY64.match(x.name) else "integer" if INTEGER.match(x.name) else "other"
+            key = "part %s, %s" % (x.part, kind)
+            cost[key] = cost.get(key, 0) + 1
         if BINARY64.match(x.name) or CONVERTED.match(x.name):
             cost["binary64"] += 1
         if x.name.startswith("LDG"):
@@ -396,7 +450,21 @@ def demangled(names):
     return dict(zip(names, done.stdout.splitlines()))
 
 
-def measure(sm, nvcc, nvdisasm, show=None):
+def print_parts(cost):
+    """Instructions of a thread for one unit: all, those of binary64, those of the integer pipe."""
+    parts = {}
+    for key, value in cost.items():
+        if key.startswith("part "):
+            part, kind = key[5:].rsplit(", ", 1)
+            parts.setdefault(part, {"binary64": 0, "integer": 0, "other": 0})[kind] += value * WARP
+    for part, kinds in sorted(parts.items(), key=lambda x: -sum(x[1].values())):
+        print("%-40s %7.2f  binary64 %6.2f  integer %6.2f  other %6.2f" % (
+            part, sum(kinds.values()), kinds["binary64"], kinds["integer"], kinds["other"]))
+    every = {kind: sum(kinds[kind] for kinds in parts.values()) for kind in ("binary64", "integer", "other")}
+    print("%-40s %7.2f  binary64 %6.2f  integer %6.2f  other %6.2f" % ("all", sum(every.values()), *every.values()))
+
+
+def measure(sm, nvcc, nvdisasm, show=None, parts=False):
     figures, kept = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for kernel in KERNELS:
@@ -406,8 +474,9 @@ def measure(sm, nvcc, nvdisasm, show=None):
             if key not in kept:
                 cubin = os.path.join(folder, "x.cubin")
                 report = compile_kernels(nvcc, kernel.source, sm, kernel.before, cubin)
-                compile_kernels(nvcc, kernel.source, sm, kernel.before, cubin, "-DPHIBAL_BUDGETS")
-                text = subprocess.run([nvdisasm, "-c", cubin], capture_output=True, text=True, check=True).stdout
+                compile_kernels(nvcc, kernel.source, sm, kernel.before, cubin, "-DPHIBAL_BUDGETS",
+                                *(["-lineinfo"] if parts else []))
+                text = subprocess.run([nvdisasm, "-c", *(["-gi"] if parts else []), cubin], capture_output=True, text=True, check=True).stdout
                 kept[key] = report, functions(text), demangled(list(report))
             report, code, names = kept[key]
             match = [m for m in report if kernel.pattern.search(names[m])]
@@ -415,7 +484,10 @@ def measure(sm, nvcc, nvdisasm, show=None):
                 sys.exit("%s: %d kernels of %s.cu match '%s'" % (kernel.name, len(match), kernel.source, kernel.pattern.pattern))
             registers, spills, stack, static = report[match[0]]
             shared = static + kernel.shared
-            cost = of_kernel(kernel, code[match[0]], bool(show))
+            cost = of_kernel(kernel, code[match[0]], bool(show) and not parts)
+            if parts:
+                print("%s, sm_%s:" % (kernel.name, sm))
+                print_parts(cost)
             figures[kernel.name] = Figures(registers, spills, stack, shared,
                                            occupancy(registers, kernel.threads, shared, DEVICES[sm]),
                                            cost["slots"], cost["binary64"], cost.get("load", 0) * WARP, cost.get("store", 0) * WARP,
@@ -481,7 +553,7 @@ def floors_of(page):
 
 def main():
     arguments = sys.argv[1:]
-    if not arguments or arguments[0] not in ("--write", "--check", "--show", "--floors", "--floors-check"):
+    if not arguments or arguments[0] not in ("--write", "--check", "--show", "--parts", "--floors", "--floors-check"):
         sys.exit(__doc__)
     if arguments[0].startswith("--floors"):
         with open(PAGE, encoding="utf-8") as f:
@@ -503,6 +575,9 @@ def main():
     if arguments[0] == "--show":
         for name, f in measure(arguments[2] if len(arguments) > 2 else "90a", nvcc, nvdisasm, arguments[1]).items():
             print(name, f)
+        return
+    if arguments[0] == "--parts":
+        measure(arguments[2] if len(arguments) > 2 else "90a", nvcc, nvdisasm, arguments[1], True)
         return
     if arguments[0] == "--write":
         text = HEAD % release(nvcc) + "".join(table(sm, measure(sm, nvcc, nvdisasm)) for sm in ("90a", "80", "100"))

@@ -4,7 +4,7 @@
 #define PHIBAL_CUDA_LOAD_LEVELS_H
 
 #include "kernels/core/exact_sum.h"
-#include "device.h"
+#include "row.h"
 
 enum { LEVELS = 4 };
 
@@ -27,9 +27,11 @@ static inline load_sums load_sums_in(void *workspace, int experts) {
   return s;
 }
 
-/* One thread's part. Its share of shared memory is its own: nobody else touches it before the
-   block's end. Up to 8 columns, the warps of a block share what they add at the end; beyond, where
-   a warp fills the memory of a block, each adds for itself. */
+/* One thread's part. Up to 8 columns, sums of probabilities are 128-bit integers in registers, in
+   units of 2^-83; what small probabilities leave of them, and all levels beyond 8 columns, are in
+   shared memory. A thread's share of that is its own: nobody else touches it before the block's
+   end. Up to 8 columns, the warps of a block share what they add at the end; beyond, where a warp
+   fills the memory of a block, each adds for itself. */
 template <int LANES, int COLUMNS> struct load_levels {
   static constexpr bool IN_REGISTERS = COLUMNS <= 8;
   static constexpr int WARPS = COLUMNS <= 4 ? 8 : COLUMNS <= 8 ? 4 : COLUMNS == 16 ? 2 : 1;
@@ -37,7 +39,7 @@ template <int LANES, int COLUMNS> struct load_levels {
   static constexpr int SHARED_LEVELS = IN_REGISTERS ? 2 : 4; /* the last ones */
   static constexpr int OWN = SHARED_LEVELS * COLUMNS * THREADS;
 
-  int64_t level[IN_REGISTERS ? 2 : 1][COLUMNS];
+  unsigned __int128 units[IN_REGISTERS ? COLUMNS : 1];
   int32_t count[COLUMNS];
   int32_t tokens, failed;
 
@@ -58,7 +60,7 @@ static __device__ __forceinline__ void levels_start(load_levels<LANES, COLUMNS> 
   SHARED_DYNAMIC(device_sum, own);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
-    for (auto &level : l->level) level[c] = 0;
+    if (levels::IN_REGISTERS) l->units[c % (levels::IN_REGISTERS ? COLUMNS : 1)] = 0;
     l->count[c] = 0;
     for (int j = 0; j < levels::SHARED_LEVELS; j++) own[own_place<LANES, COLUMNS>(j, c)] = 0;
   }
@@ -70,34 +72,91 @@ static __device__ __forceinline__ int64_t level_units(double sum, double shifter
   return (int64_t)(core_bits64(sum) - core_bits64(shifter));
 }
 
+/* The last two levels of what the others leave of a probability. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void levels_add(load_levels<LANES, COLUMNS> *l, const double *p) {
+static __device__ __forceinline__ void levels_add_rest(double rest, int column) {
   typedef load_levels<LANES, COLUMNS> levels;
   SHARED_DYNAMIC(device_sum, own);
+  double third = rest + 0x1.8p-68;
+  double below = rest - (third - 0x1.8p-68);
+  double fourth = below + 0x1.8p-108;
+  int64_t units3 = level_units(fourth, 0x1.8p-108);
+  if (fourth - 0x1.8p-108 > below) units3--; /* cut towards zero: load_sum.h says why */
+  own[own_place<LANES, COLUMNS>(levels::SHARED_LEVELS - 2, column)] +=
+      (device_sum)level_units(third, 0x1.8p-68);
+  own[own_place<LANES, COLUMNS>(levels::SHARED_LEVELS - 1, column)] += (device_sum)units3;
+}
+
+/* The high word of 2^-31: the exponent 992 is 31 words of 32 bits. */
+enum { LOAD_SMALL = 992 << 20 };
+
+/* p 2^83 of a p from 2^-31 to 1: m 2^(e - 992), where m is the mantissa's integer and e the biased
+   exponent, so that the shift is e modulo 32. Of another p some integer. */
+static __device__ __forceinline__ unsigned __int128 load_units(double p) {
+  uint32_t high = (uint32_t)(core_bits64(p) >> 32), low = (uint32_t)core_bits64(p);
+  uint32_t m = (high & 0xfffff) | 0x100000, e = high >> 20;
+  uint32_t word0 = __funnelshift_l(0, low, e), word1 = __funnelshift_l(low, m, e);
+  uint32_t word2 = __funnelshift_l(m, 0, e);
+  return (unsigned __int128)word2 << 64 | (uint64_t)word1 << 32 | word0;
+}
+
+/* Adds a row's probabilities. Those below 2^-31, which are few, are cut at 2^-83 in binary64, as
+   kernels/cpu/load_sum.h cuts all, and what was added for them before is taken back. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void levels_add(load_levels<LANES, COLUMNS> *l, int experts,
+                                                  const double *p) {
+  typedef load_levels<LANES, COLUMNS> levels;
+  if constexpr (levels::IN_REGISTERS) {
+    int32_t least = LOAD_SMALL;
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
-    double first = p[c] + 0x1.8p12;
-    double below = p[c] - (first - 0x1.8p12);
-    double second = below + 0x1.8p-28;
-    int64_t units0 = level_units(first, 0x1.8p12), units1 = level_units(second, 0x1.8p-28);
-    if (levels::IN_REGISTERS) {
-      l->level[0][c] += units0;
-      l->level[1 % (levels::IN_REGISTERS ? 2 : 1)][c] += units1;
-    } else {
-      own[own_place<LANES, COLUMNS>(0, c)] += (device_sum)units0;
-      own[own_place<LANES, COLUMNS>(1, c)] += (device_sum)units1;
+    for (int c = 0; c < COLUMNS; c++) {
+      if (row_lane<LANES>() + LANES * c >= experts) continue;
+      int32_t high = (int32_t)(core_bits64(p[c]) >> 32);
+      least = high < least ? high : least;
+      l->units[c] += load_units(p[c]);
     }
-    double rest = below - (second - 0x1.8p-28);
-    if (!SELDOM(rest != 0.0)) continue; /* below 2^-28 */
-    double third = rest + 0x1.8p-68;
-    below = rest - (third - 0x1.8p-68);
-    double fourth = below + 0x1.8p-108;
-    int64_t units3 = level_units(fourth, 0x1.8p-108);
-    if (fourth - 0x1.8p-108 > below) units3--; /* cut towards zero: load_sum.h says why */
-    own[own_place<LANES, COLUMNS>(levels::SHARED_LEVELS - 2, c)] +=
-        (device_sum)level_units(third, 0x1.8p-68);
-    own[own_place<LANES, COLUMNS>(levels::SHARED_LEVELS - 1, c)] += (device_sum)units3;
+    if (!SELDOM(least < LOAD_SMALL)) return;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      if (row_lane<LANES>() + LANES * c >= experts || !(p[c] < 0x1p-31)) continue;
+      double first = p[c] + 0x1p-31;
+      l->units[c] += (uint64_t)level_units(first, 0x1p-31) - load_units(p[c]);
+      double rest = p[c] - (first - 0x1p-31);
+      if (rest != 0.0) levels_add_rest<LANES, COLUMNS>(rest, c);
+    }
+  } else {
+    SHARED_DYNAMIC(device_sum, own);
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      double first = p[c] + 0x1.8p12;
+      double below = p[c] - (first - 0x1.8p12);
+      double second = below + 0x1.8p-28;
+      own[own_place<LANES, COLUMNS>(0, c)] += (device_sum)level_units(first, 0x1.8p12);
+      own[own_place<LANES, COLUMNS>(1, c)] += (device_sum)level_units(second, 0x1.8p-28);
+      double rest = below - (second - 0x1.8p-28);
+      if (SELDOM(rest != 0.0)) levels_add_rest<LANES, COLUMNS>(rest, c); /* below 2^-28 */
+    }
   }
+}
+
+/* What a thread has added to a level, of the sum in registers its digits of 2^-40, of 2^-80, and
+   the three bits below, which go to the level of 2^-120. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ int64_t level_sum(const load_levels<LANES, COLUMNS> *l, int level,
+                                                    int column) {
+  typedef load_levels<LANES, COLUMNS> levels;
+  SHARED_DYNAMIC(device_sum, own);
+  constexpr int first = LEVELS - levels::SHARED_LEVELS; /* in memory */
+  int64_t sum = 0;
+  if (level >= first)
+    sum = (int64_t)(device_sum)own[own_place<LANES, COLUMNS>(level - first, column)];
+  if constexpr (levels::IN_REGISTERS) {
+    unsigned __int128 units = l->units[column];
+    if (level == 0) sum = (int64_t)(units >> 43);
+    if (level == 1) sum = (int64_t)((uint64_t)units >> 3 & 0xffffffffffu);
+    if (level == 2) sum += (int64_t)((uint64_t)units & 7) << 37;
+  }
+  return sum;
 }
 
 /* limb += units 2^(-40 (level + 1)), for |units| below 2^62. Limb j may become negative, which the
@@ -164,14 +223,7 @@ static __device__ __forceinline__ void levels_finish(load_levels<LANES, COLUMNS>
     int e = lane % LANES + LANES * c;
     bool gives = lane < LANES && e < experts;
     for (int j = 0; j <= LEVELS; j++) {
-      int64_t x;
-      if (j == LEVELS)
-        x = l->count[c];
-      else if (j >= LEVELS - levels::SHARED_LEVELS)
-        x = (int64_t)(device_sum)
-            own[own_place<LANES, COLUMNS>(j - (LEVELS - levels::SHARED_LEVELS), c)];
-      else
-        x = l->level[j % (levels::IN_REGISTERS ? 2 : 1)][c];
+      int64_t x = j == LEVELS ? l->count[c] : level_sum(l, j, c);
       device_sum sum = same_experts<LANES>(x);
       if (!gives) continue;
       if (TOGETHER)

@@ -7,8 +7,11 @@
    price nor z-loss: see router_forward.cu for what that means. Not measured yet. */
 #include "row.h"
 
+template <int LANES, int COLUMNS> using token_row = row<LANES, COLUMNS, int64_t>;
+
 typedef struct backward_arguments {
   phibal_router router;
+  core_gates form;
   tree_of of_experts, of_active;
   int64_t tokens;
   phibal_logits type;
@@ -40,7 +43,7 @@ template <int GATES> struct row_routing {
 /* Reads the routes; an expert that does not exist is reported, and counts as 0. */
 template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
-routing_load(row_routing<GATES> *g, const row<LANES, COLUMNS> *r, const backward_arguments &a) {
+routing_load(row_routing<GATES> *g, const token_row<LANES, COLUMNS> *r, const backward_arguments &a) {
   const int active = a.router.active, experts = a.router.experts;
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
@@ -64,10 +67,10 @@ routing_load(row_routing<GATES> *g, const row<LANES, COLUMNS> *r, const backward
 
 template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
-routing_products(row_routing<GATES> *g, const row<LANES, COLUMNS> *r, const backward_arguments &a,
+routing_products(row_routing<GATES> *g, const token_row<LANES, COLUMNS> *r, const backward_arguments &a,
                  double inverse) {
   double product[GATES];
-  g->rest = row_gates<LANES, GATES>(a.router, a.of_active, g->chosen, r->largest, inverse, g->gate);
+  g->rest = row_gates<LANES, GATES>(a.router, a.form, a.of_active, g->chosen, r->largest, inverse, g->gate);
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
     int s = row_lane<LANES>() + LANES * c;
@@ -80,7 +83,7 @@ routing_products(row_routing<GATES> *g, const row<LANES, COLUMNS> *r, const back
 template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
 routing_gradient(const row_routing<GATES> *g, const backward_arguments &a, double *gradient) {
-  const bool scores = core_gates_of(&a.router) == CORE_GATES_SCORES;
+  const bool scores = a.form == CORE_GATES_SCORES;
   double part[GATES];
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
@@ -104,7 +107,7 @@ routing_gradient(const row_routing<GATES> *g, const backward_arguments &a, doubl
    overwritten with the gradient. */
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ void
-row_common_gradient(const row<LANES, COLUMNS> *r, const backward_arguments &a, double total,
+row_common_gradient(const token_row<LANES, COLUMNS> *r, const backward_arguments &a, double total,
                     double inner, double rest, double *p) {
   const int experts = a.router.experts;
   float price[COLUMNS];
@@ -118,8 +121,8 @@ row_common_gradient(const row<LANES, COLUMNS> *r, const backward_arguments &a, d
   double mean = row_sum<LANES, COLUMNS>(product, a.of_experts.width);
   double constant = 0.0;
   if (a.z_scale != 0.0) constant = a.z_scale * row_logsumexp(r, a.of_experts, total);
-  if (a.gate_gradient && gates_need_probabilities(a.router))
-    constant -= core_gates_of(&a.router) == CORE_GATES_EPSILON ? inner * rest : inner;
+  if (a.gate_gradient && gates_need_probabilities(a.router.gate, a.form))
+    constant -= a.form == CORE_GATES_EPSILON ? inner * rest : inner;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     p[c] *= a.price_scale * ((double)price[c] - mean) + constant;
@@ -131,13 +134,13 @@ row_common_gradient(const row<LANES, COLUMNS> *r, const backward_arguments &a, d
 
 /* One token of each group of lanes, with at most LANES GATES routes. */
 template <int LANES, int COLUMNS, int GATES>
-static __device__ __forceinline__ void backward_row(row<LANES, COLUMNS> *r,
+static __device__ __forceinline__ void backward_row(token_row<LANES, COLUMNS> *r,
                                                     const backward_arguments &a) {
   const int experts = a.router.experts;
   row_largest(r, experts, a.failure);
   row_routing<GATES> routing = {};
   if (a.gate_gradient) routing_load(&routing, r, a);
-  bool through_gates = a.gate_gradient && gates_need_probabilities(a.router);
+  bool through_gates = a.gate_gradient && gates_need_probabilities(a.router.gate, a.form);
   double gradient[COLUMNS];
   if (a.price || a.z_scale != 0.0 || through_gates) {
     double inverse;
@@ -151,10 +154,10 @@ static __device__ __forceinline__ void backward_row(row<LANES, COLUMNS> *r,
   }
   if (a.gate_gradient) routing_gradient<LANES, COLUMNS, GATES>(&routing, a, gradient);
   if (r->token >= a.tokens) return;
+  float *to = a.logit_gradient + r->token * experts + row_lane<LANES>();
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
-    int e = row_lane<LANES>() + LANES * c;
-    if (e < experts) a.logit_gradient[r->token * experts + e] = r->live ? (float)gradient[c] : 0.0f;
+    if (row_lane<LANES>() + LANES * c < experts) to[LANES * c] = r->live ? (float)gradient[c] : 0.0f;
   }
 }
 
@@ -172,7 +175,7 @@ static __global__ void __launch_bounds__(WARP *BACKWARD_WARPS)
     for (int e = (int)threadIdx.x; e < a.router.experts; e += (int)blockDim.x)
       if (!(a.price[e] - a.price[e] == 0.0f)) failure_report(a.failure, 0, e, FAILURE_PRICE);
   for (; token < a.tokens; token += stride) {
-    row<LANES, COLUMNS> r;
+    token_row<LANES, COLUMNS> r;
     row_load(&r, token + mine, a.tokens, a.router.experts, a.type, a.logits, a.mask);
     if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
       backward_row<LANES, COLUMNS, COLUMNS>(&r, a);
@@ -210,6 +213,7 @@ phibal_status phibal_cuda_router_backward(const phibal_router *router, int64_t t
                              "%s: the z-loss is for softmax routers, not for %s", name,
                              router->gate == PHIBAL_GATE_SIGMOID ? "sigmoid" : "sqrt(softplus)");
   backward_arguments a = {*router,
+                          core_gates_of(router),
                           tree_over(router->experts),
                           tree_over(router->active),
                           tokens,

@@ -8,19 +8,22 @@
    moves a byte, arithmetic is the floor if 26 > 4 r (E large, binary32 logits alone). Neither has
    been measured yet.
 
-   Loads (R6) are exact. A probability is split as in kernels/cpu/load_sum.h into multiples of
-   2^-40, 2^-80, 2^-120 and 2^-160, here kept as integers: after adding 1.5 2^(52 - b), the bits of
-   the sum count the multiples of 2^-b. So each thread has its own int64 for each of its experts and
-   levels: the first two in registers (in shared memory where E > 256), the last two, which only
-   probabilities below 2^-28 reach, in shared memory. Integers have no order, so the atomic
-   additions at a block's end change no bit. The last block to end adds the sums to the loads. */
+   Loads (R6) are exact: integers have no order, so neither which thread adds a probability nor the
+   atomic additions at a block's end change a bit. Each thread has a sum of its own for each of its
+   experts, in units of 2^-83: a probability of at least 2^-31 is a multiple of that, and its
+   mantissa shifted by its exponent counts them. What is left of smaller ones is split as in
+   kernels/cpu/load_sum.h into multiples of 2^-120 and 2^-160: after adding 1.5 2^(52 - b), the bits
+   of the sum count the multiples of 2^-b. Where E > 256 all is, in levels of 2^-40, 2^-80, 2^-120
+   and 2^-160 in shared memory. The last block to end adds the sums to the loads. */
 #include "load_levels.h"
-#include "row.h"
+
+template <int LANES, int COLUMNS> using token_row = row<LANES, COLUMNS, int32_t>;
 
 typedef struct forward_arguments {
   phibal_router router;
+  core_gates form;
   tree_of of_experts, of_active;
-  int64_t tokens;
+  int32_t tokens;
   phibal_logits type;
   const void *logits;
   const float *bias;
@@ -33,6 +36,32 @@ typedef struct forward_arguments {
   load_sums sums;
   uint64_t *failure;
 } forward_arguments;
+
+/* Routers that have kernels of their own, so that what the others need costs them neither
+   instructions nor registers. */
+enum forward_kind {
+  FORWARD_FULL,    /* softmax, as FORWARD_SOFTMAX, of as many experts as a row has places */
+  FORWARD_SOFTMAX, /* softmax, selected by logits, all gates counted */
+  FORWARD_SCORES,  /* the same of scores */
+  FORWARD_ANY,     /* with groups, by probabilities, a selection that is given, gates left out */
+};
+
+/* The arguments with what a kind of kernel knows of them as constants. */
+template <int LANES, int COLUMNS, forward_kind KIND>
+static __device__ __forceinline__ forward_arguments forward_known(forward_arguments a) {
+  if (KIND == FORWARD_FULL) {
+    a.router.experts = LANES * COLUMNS;
+    a.of_experts.n = a.of_experts.width = LANES * COLUMNS;
+  }
+  if (KIND == FORWARD_FULL || KIND == FORWARD_SOFTMAX) a.router.gate = PHIBAL_GATE_TOPK_SOFTMAX;
+  if (KIND != FORWARD_ANY) {
+    a.router.group_score = PHIBAL_GROUP_NONE;
+    a.router.score = PHIBAL_SCORE_OF_GATE;
+    a.router.selection = PHIBAL_SELECTION_OF_SCORES;
+    a.router.zero_gates = PHIBAL_ZERO_GATES_COUNTED;
+  }
+  return a;
+}
 
 /* What the selection compares: binary32 without a bias, binary64 with one. */
 static __device__ NOT_INLINE float gate_score(phibal_gate gate, float x) {
@@ -54,7 +83,7 @@ static __device__ __forceinline__ void no_key(int64_t *key) {
 /* (R2g) Which of the lane's experts are in its token's best groups: bit c for the expert of column
    c. Group g's sum is in lane g % LANES, column g / LANES, as an expert's logit would be. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ uint32_t row_groups(const row<LANES, COLUMNS> *r,
+static __device__ __forceinline__ uint32_t row_groups(const token_row<LANES, COLUMNS> *r,
                                                       const forward_arguments &a, const double *p) {
   const int lane = row_lane<LANES>(), experts = a.router.experts, groups = a.router.groups;
   const int each = experts / groups, summed = core_group_summed(&a.router);
@@ -120,7 +149,7 @@ static __device__ __forceinline__ uint32_t row_groups(const row<LANES, COLUMNS> 
 
 /* The selection that the caller gives; it is reported where it is not k different experts. */
 template <int LANES, int COLUMNS, int GATES>
-static __device__ __forceinline__ void row_given(const row<LANES, COLUMNS> *r,
+static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS> *r,
                                                  const forward_arguments &a, int32_t *selected,
                                                  float *chosen, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts, active = a.router.active;
@@ -129,7 +158,7 @@ static __device__ __forceinline__ void row_given(const row<LANES, COLUMNS> *r,
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
     int s = lane + LANES * c;
-    selected[c] = r->live && s < active ? a.experts[r->token * active + s] : 0;
+    selected[c] = r->live && s < active ? a.experts[(int64_t)r->token * active + s] : 0;
     bad = bad || selected[c] < 0 || selected[c] >= experts;
   }
 #pragma unroll
@@ -154,7 +183,7 @@ static __device__ __forceinline__ void row_given(const row<LANES, COLUMNS> *r,
   for (int c = 0; c < GATES; c++) {
     bool there = r->live && lane + LANES * c < active && selected[c] >= 0 && selected[c] < experts;
     chosen[c] = there ? logit_of_route(a.router,
-                                       logit_at(a.type, a.logits, r->token * experts + selected[c]),
+                                       logit_at(a.type, a.logits, (int64_t)r->token * experts + selected[c]),
                                        selected[c])
                       : 0.0f;
   }
@@ -164,20 +193,20 @@ static __device__ __forceinline__ void row_given(const row<LANES, COLUMNS> *r,
    and of `chosen`, the selected logits, is in lane s % LANES, column s / LANES, of GATES columns.
    Counts the selections of live rows; what it counts beyond E is not looked at. A key is above
    no_key as long as its expert is not selected: rows that are not finite are zeros here. */
-template <int LANES, int COLUMNS, int GATES, bool SPECIAL, class K>
+template <int LANES, int COLUMNS, int GATES, class K>
 static __device__ __forceinline__ void
-row_select(const row<LANES, COLUMNS> *r, const forward_arguments &a, const double *p,
+row_select(const token_row<LANES, COLUMNS> *r, const forward_arguments &a, const double *p,
            int32_t *selected, float *chosen, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts;
   const bool scores = core_gate_has_scores(a.router.gate);
   K key[COLUMNS];
   uint32_t taken = 0, inside = UINT32_MAX;
-  if (SPECIAL && a.router.group_score != PHIBAL_GROUP_NONE) inside = row_groups(r, a, p);
+  if (a.router.group_score != PHIBAL_GROUP_NONE) inside = row_groups(r, a, p);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane + LANES * c;
     float score = scores ? gate_score(a.router.gate, r->x[c]) : r->x[c];
-    if (SPECIAL && a.router.score == PHIBAL_SCORE_PROBABILITY) score = (float)p[c];
+    if (a.router.score == PHIBAL_SCORE_PROBABILITY) score = (float)p[c];
     score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
     if (e >= experts || !(inside >> c & 1)) no_key(&key[c]);
   }
@@ -212,39 +241,39 @@ row_select(const row<LANES, COLUMNS> *r, const forward_arguments &a, const doubl
   for (int c = 0; c < GATES; c++)
     chosen[c] =
         r->live && lane + LANES * c < a.router.active
-            ? logit_of_route(a.router, logit_at(a.type, a.logits, r->token * experts + selected[c]),
+            ? logit_of_route(a.router, logit_at(a.type, a.logits, (int64_t)r->token * experts + selected[c]),
                              selected[c])
             : 0.0f;
 }
 
 /* (R2) to (R5e): the routes, at most LANES GATES of them. */
-template <int LANES, int COLUMNS, int GATES, bool SPECIAL>
-static __device__ __forceinline__ void row_routes(const row<LANES, COLUMNS> *r,
+template <int LANES, int COLUMNS, int GATES>
+static __device__ __forceinline__ void row_routes(const token_row<LANES, COLUMNS> *r,
                                                   const forward_arguments &a, const double *p,
                                                   double inverse, int32_t *count) {
   int32_t selected[GATES];
   float chosen[GATES];
-  if (SPECIAL && a.router.selection == PHIBAL_SELECTION_GIVEN)
+  if (a.router.selection == PHIBAL_SELECTION_GIVEN)
     row_given<LANES, COLUMNS, GATES>(r, a, selected, chosen, count);
   else if (SELDOM(a.bias != nullptr)) /* not with phi-balancing */
-    row_select<LANES, COLUMNS, GATES, SPECIAL, int64_t>(r, a, p, selected, chosen, count);
+    row_select<LANES, COLUMNS, GATES, int64_t>(r, a, p, selected, chosen, count);
   else
-    row_select<LANES, COLUMNS, GATES, SPECIAL, int32_t>(r, a, p, selected, chosen, count);
+    row_select<LANES, COLUMNS, GATES, int32_t>(r, a, p, selected, chosen, count);
   double gate[GATES];
-  row_gates<LANES, GATES>(a.router, a.of_active, chosen, r->largest, inverse, gate);
+  row_gates<LANES, GATES>(a.router, a.form, a.of_active, chosen, r->largest, inverse, gate);
   if (r->token >= a.tokens) return;
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
     int s = row_lane<LANES>() + LANES * c;
     if (s >= a.router.active) continue;
-    int64_t slot = r->token * a.router.active + s;
+    int64_t slot = (int64_t)r->token * a.router.active + s;
     a.experts[slot] = r->live ? selected[c] : -1;
     a.gates[slot] = r->live ? (float)(gate[c] * (double)a.router.scale) : 0.0f;
   }
 }
 
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void row_logsumexp_out(const row<LANES, COLUMNS> *r,
+static __device__ __forceinline__ void row_logsumexp_out(const token_row<LANES, COLUMNS> *r,
                                                          const forward_arguments &a, double total) {
   if (core_gate_has_scores(a.router.gate)) {
     double weight[COLUMNS], inverse;
@@ -256,8 +285,8 @@ static __device__ __forceinline__ void row_logsumexp_out(const row<LANES, COLUMN
 }
 
 /* One token of each group of lanes. */
-template <bool SPECIAL, int LANES, int COLUMNS>
-static __device__ __forceinline__ void forward_row(row<LANES, COLUMNS> *r,
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ void forward_row(token_row<LANES, COLUMNS> *r,
                                                    const forward_arguments &a,
                                                    load_levels<LANES, COLUMNS> *levels) {
   const int experts = a.router.experts;
@@ -265,30 +294,28 @@ static __device__ __forceinline__ void forward_row(row<LANES, COLUMNS> *r,
   double p[COLUMNS], inverse;
   double total = row_probabilities(r, a.router.gate, a.of_experts, p, &inverse);
   if (a.probabilities && r->token < a.tokens) {
+    float *to = a.probabilities + (int64_t)r->token * experts + row_lane<LANES>();
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++) {
-      int e = row_lane<LANES>() + LANES * c;
-      if (e < experts) a.probabilities[r->token * experts + e] = (float)p[c];
-    }
+    for (int c = 0; c < COLUMNS; c++)
+      if (row_lane<LANES>() + LANES * c < experts) to[LANES * c] = (float)p[c];
   }
-  levels_add(levels, p);
+  levels_add(levels, experts, p);
   levels->tokens += r->live;
   if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
-    row_routes<LANES, COLUMNS, COLUMNS, SPECIAL>(r, a, p, inverse, levels->count);
+    row_routes<LANES, COLUMNS, COLUMNS>(r, a, p, inverse, levels->count);
   else
-    row_routes<LANES, COLUMNS, 1, SPECIAL>(r, a, p, inverse, levels->count);
+    row_routes<LANES, COLUMNS, 1>(r, a, p, inverse, levels->count);
   if (a.logsumexp) row_logsumexp_out(r, a, total);
 }
 
-/* SPECIAL: with groups, by probabilities, or a selection that is given; apart, since they would
- * cost others registers. */
-template <int LANES, int COLUMNS, bool SPECIAL>
+template <int LANES, int COLUMNS, forward_kind KIND>
 static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS)
-    forward_kernel(forward_arguments a) {
+    forward_kernel(forward_arguments given) {
+  const forward_arguments a = forward_known<LANES, COLUMNS, KIND>(given);
   constexpr int ROWS = WARP / LANES; /* of a warp */
   const int warps = (int)blockDim.x / WARP;
-  const int64_t stride = (int64_t)gridDim.x * warps * ROWS;
-  int64_t token = ((int64_t)blockIdx.x * warps + threadIdx.x / WARP) * ROWS;
+  const int32_t stride = (int32_t)gridDim.x * warps * ROWS;
+  int32_t token = ((int32_t)blockIdx.x * warps + (int32_t)threadIdx.x / WARP) * ROWS;
   const int mine = (int)(threadIdx.x % WARP) / LANES;
   load_levels<LANES, COLUMNS> levels;
   levels_start(&levels);
@@ -300,14 +327,15 @@ static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS)
       }
   /* The next row is on its way while this one is worked on, where registers allow. */
   constexpr bool AHEAD = COLUMNS <= 16;
-  row<LANES, COLUMNS> now, next;
-  if (AHEAD) row_load(&next, token + mine, a.tokens, a.router.experts, a.type, a.logits, a.mask);
+  token_row<LANES, COLUMNS> now, next;
+  if (AHEAD && token < a.tokens)
+    row_load(&next, token + mine, a.tokens, a.router.experts, a.type, a.logits, a.mask);
   for (; token < a.tokens; token += stride) {
-    int64_t load = AHEAD ? token + stride : token;
+    int32_t load = AHEAD ? token + stride : token;
     if (AHEAD) now = next;
     row_load(AHEAD ? &next : &now, load + mine, a.tokens, a.router.experts, a.type, a.logits,
              a.mask);
-    forward_row<SPECIAL>(&now, a, &levels);
+    forward_row(&now, a, &levels);
   }
   levels_finish(&levels, a.router.experts, a.sums, a.loads);
 }
@@ -318,10 +346,16 @@ static phibal_status forward_launch(const forward_arguments &a, const phibal_cud
   const int rows = levels::THREADS / LANES;
   launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
                         levels::THREADS, levels::shared_bytes(a.router.experts), true};
-  return a.router.group_score != PHIBAL_GROUP_NONE || a.router.score != PHIBAL_SCORE_OF_GATE ||
-                 a.router.selection == PHIBAL_SELECTION_GIVEN
-             ? launch("router forward", forward_kernel<LANES, COLUMNS, true>, shape, call, a)
-             : launch("router forward", forward_kernel<LANES, COLUMNS, false>, shape, call, a);
+  const char *name = "router forward";
+  if (a.router.group_score != PHIBAL_GROUP_NONE || a.router.score != PHIBAL_SCORE_OF_GATE ||
+      a.router.selection == PHIBAL_SELECTION_GIVEN ||
+      a.router.zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
+    return launch(name, forward_kernel<LANES, COLUMNS, FORWARD_ANY>, shape, call, a);
+  if (core_gate_has_scores(a.router.gate))
+    return launch(name, forward_kernel<LANES, COLUMNS, FORWARD_SCORES>, shape, call, a);
+  return a.router.experts == LANES * COLUMNS
+             ? launch(name, forward_kernel<LANES, COLUMNS, FORWARD_FULL>, shape, call, a)
+             : launch(name, forward_kernel<LANES, COLUMNS, FORWARD_SOFTMAX>, shape, call, a);
 }
 
 size_t phibal_cuda_router_forward_workspace(const phibal_router *router) {
@@ -349,9 +383,10 @@ phibal_status phibal_cuda_router_forward(const phibal_router *router, int64_t to
                              "router forward: %lld tokens in one call, 2^22 are possible",
                              (long long)tokens);
   forward_arguments a = {*router,
+                         core_gates_of(router),
                          tree_over(router->experts),
                          tree_over(router->active),
-                         tokens,
+                         (int32_t)tokens,
                          type,
                          logits,
                          bias,

@@ -87,13 +87,29 @@ static __device__ __forceinline__ double row_sum(const double *a, int width) {
   return width < LANES ? __shfl_sync(ALL_LANES, sum, 0, LANES) : sum;
 }
 
-/* A row's logits. */
-template <int LANES, int COLUMNS> struct row {
-  int64_t token; /* beyond the last token: not live */
-  bool live;     /* a token that is neither padding nor bad */
+/* A row's logits; TOKEN is the integer that counts tokens. */
+template <int LANES, int COLUMNS, class TOKEN> struct row {
+  TOKEN token; /* beyond the last token: not live */
+  bool live;   /* a token that is neither padding nor bad */
   float x[COLUMNS];
   double largest;
 };
+
+/* core_exp64(d) for d <= 0, bit by bit, with fewer instructions: 2^k is added to the exponent of
+   e^r, which is what a product with it does where d >= -708, for then e^d >= 2^-1022 is normal. The
+   low bits of t count k, without core_exp64's 1023: that shifts no rounding to nearest but of ties
+   to even, and d / log 2 has none for |d| < 2^50. */
+static __device__ __forceinline__ double row_exp64(double d) {
+  const double shifter = 0x1.8p52;
+  double t = CORE_FMA(d, 0x1.71547652b82fep+0, shifter);
+  double k = t - shifter;
+  double r = CORE_FMA(-k, 0x1.62e42fefa39efp-1, d);
+  r = CORE_FMA(-k, 0x1.abc9e3b39803fp-56, r);
+  uint64_t e = core_bits64(1.0 + CORE_FMA(r * r, core_exp_tail(r), r));
+  uint32_t high = (uint32_t)(e >> 32) + ((uint32_t)core_bits64(t) << 20);
+  double scaled = core_double((uint64_t)high << 32 | (uint32_t)e);
+  return d < -708.0 ? 0.0 : scaled;
+}
 
 /* The weight of a logit beside the largest of its row: unnormalised probability or gate. A score's
    is seldom wanted, and would be copied into every column. */
@@ -116,7 +132,7 @@ static __device__ __forceinline__ void row_weights(phibal_gate gate, int n, cons
   } else {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
-      double w = core_exp64((double)x[c] - largest);
+      double w = row_exp64((double)x[c] - largest);
       weight[c] = row_lane<LANES>() + LANES * c < n ? w : 0.0;
     }
   }
@@ -128,34 +144,35 @@ static __device__ __forceinline__ float logit_at(phibal_logits type, const void 
   return core_float((uint32_t)__ldg((const uint16_t *)logits + i) << 16);
 }
 
-/* The logits of token `token`, or zeros where it is not live. */
-template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void row_load(row<LANES, COLUMNS> *r, int64_t token,
-                                                int64_t tokens, int experts, phibal_logits type,
+/* The logits of token `token` < tokens; zeros beyond the experts. A token that is not live has some
+   token's logits, and nothing of them is given out. */
+template <int LANES, int COLUMNS, class TOKEN>
+static __device__ __forceinline__ void row_load(row<LANES, COLUMNS, TOKEN> *r, TOKEN token,
+                                                TOKEN tokens, int experts, phibal_logits type,
                                                 const void *logits, const uint8_t *mask) {
+  const TOKEN there = token < tokens ? token : tokens - 1;
+  const int64_t first = (int64_t)there * experts + row_lane<LANES>();
   r->token = token;
-  r->live = token < tokens && (!mask || __ldg(mask + token) != 0);
+  r->live = token < tokens && (!mask || __ldg(mask + there) != 0);
   if (type == PHIBAL_LOGITS_F32) {
-    const float *x = (const float *)logits + token * experts;
+    const float *x = (const float *)logits + first;
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++) {
-      int e = row_lane<LANES>() + LANES * c;
-      r->x[c] = r->live && e < experts ? __ldg(x + e) : 0.0f;
-    }
+    for (int c = 0; c < COLUMNS; c++)
+      r->x[c] = row_lane<LANES>() + LANES * c < experts ? __ldg(x + LANES * c) : 0.0f;
   } else {
-    const uint16_t *x = (const uint16_t *)logits + token * experts;
+    const uint16_t *x = (const uint16_t *)logits + first;
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++) {
-      int e = row_lane<LANES>() + LANES * c;
-      r->x[c] = r->live && e < experts ? core_float((uint32_t)__ldg(x + e) << 16) : 0.0f;
-    }
+    for (int c = 0; c < COLUMNS; c++)
+      r->x[c] = row_lane<LANES>() + LANES * c < experts
+                    ? core_float((uint32_t)__ldg(x + LANES * c) << 16)
+                    : 0.0f;
   }
 }
 
-/* The largest logit. A row that holds one that is not finite is reported, and from here on not
+/* The largest logit. A live row that holds one that is not finite is reported, and from here on not
    live; true for it. */
-template <int LANES, int COLUMNS>
-static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS> *r, int experts,
+template <int LANES, int COLUMNS, class TOKEN>
+static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS, TOKEN> *r, int experts,
                                                    uint64_t *failure) {
   int32_t most = INT32_MIN, least = INT32_MAX;
 #pragma unroll
@@ -175,13 +192,14 @@ static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS> *r, int e
     for (int c = 0; c < COLUMNS; c++) {
       int e = row_lane<LANES>() + LANES * c;
       float x = r->x[c];
-      if (e < experts && !(x - x == 0.0f))
+      if (r->live && e < experts && !(x - x == 0.0f))
         failure_report(failure, r->token, e,
                        x != x     ? FAILURE_LOGIT_NAN
                        : x > 0.0f ? FAILURE_LOGIT_INFINITE
                                   : FAILURE_LOGIT_MINUS_INFINITE);
       r->x[c] = 0.0f;
     }
+    bad = r->live;
     r->live = false;
     most = 0;
   }
@@ -190,8 +208,8 @@ static __device__ __forceinline__ bool row_largest(row<LANES, COLUMNS> *r, int e
 }
 
 /* p[COLUMNS] normalised, 0 beyond E and in rows that are not live; the sum of the weights. */
-template <int LANES, int COLUMNS>
-static __device__ __forceinline__ double row_probabilities(const row<LANES, COLUMNS> *r,
+template <int LANES, int COLUMNS, class TOKEN>
+static __device__ __forceinline__ double row_probabilities(const row<LANES, COLUMNS, TOKEN> *r,
                                                            phibal_gate gate, tree_of experts,
                                                            double *p, double *inverse) {
   row_weights<LANES, COLUMNS>(gate, experts.n, r->x, r->largest, p);
@@ -204,8 +222,8 @@ static __device__ __forceinline__ double row_probabilities(const row<LANES, COLU
 
 /* (R8), from the total of a softmax; kernels/cpu/router_tile.h says why small results are made
    again. */
-template <int LANES, int COLUMNS>
-static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS> *r,
+template <int LANES, int COLUMNS, class TOKEN>
+static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS, TOKEN> *r,
                                                        tree_of experts, double total) {
   double result = r->largest + core_log64(total);
   bool again = r->live && core_abs(result) < CORE_LOGSUMEXP_SMALL;
@@ -221,7 +239,7 @@ static __device__ __forceinline__ double row_logsumexp(const row<LANES, COLUMNS>
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = row_lane<LANES>() + LANES * c;
-    rest[c] = e < experts.n && e != first ? core_exp64((double)r->x[c] - r->largest) : 0.0;
+    rest[c] = e < experts.n && e != first ? row_exp64((double)r->x[c] - r->largest) : 0.0;
   }
   double others = row_sum<LANES, COLUMNS>(rest, experts.width);
   return again ? core_logsumexp_small(r->largest, others) : result;
@@ -257,10 +275,9 @@ static __device__ __forceinline__ float logit_of_route(const phibal_router &rout
    are the row's. Probabilities are made again as they were. Returns epsilon over the sum with
    epsilon, and 0 for gates without one (kernels/cpu/router_tile.h). */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ double row_gates(const phibal_router &router, tree_of active,
-                                                   const float *chosen, double largest,
+static __device__ __forceinline__ double row_gates(const phibal_router &router, core_gates form,
+                                                   tree_of active, const float *chosen, double largest,
                                                    double inverse, double *gate) {
-  const core_gates form = core_gates_of(&router);
   const bool scores = core_gate_has_scores(router.gate);
   if (form == CORE_GATES_SHARES) {
     row_shares<LANES, COLUMNS>(router.gate, active, chosen, gate);
@@ -279,9 +296,8 @@ static __device__ __forceinline__ double row_gates(const phibal_router &router, 
 }
 
 /* Whether gates need the probabilities of the row. */
-static __host__ __device__ __forceinline__ bool
-gates_need_probabilities(const phibal_router &router) {
-  return !core_gate_has_scores(router.gate) && core_gates_of(&router) != CORE_GATES_SHARES;
+static __device__ __forceinline__ bool gates_need_probabilities(phibal_gate gate, core_gates form) {
+  return !core_gate_has_scores(gate) && form != CORE_GATES_SHARES;
 }
 
 /* Calls a function template for the smallest row that holds E experts: F<LANES, COLUMNS>. */

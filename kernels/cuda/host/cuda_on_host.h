@@ -307,6 +307,11 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, CUDA_PL
                                               : cuda_on_host::from_bits<T>(seen[me - delta]);
 }
 
+/* The high word of (high, low) shifted left by shift modulo 32. */
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return (unsigned)(((uint64_t)high << 32 | low) << (shift & 31) >> 32);
+}
+
 inline unsigned __ballot_sync(unsigned mask, int predicate, CUDA_PLACE) {
   uint64_t seen[32];
   cuda_on_host::warp_exchange("__ballot_sync", mask, predicate != 0, {file, line}, seen);
