@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the CUDA kernels cost by their machine code: kernels/cuda/BUDGETS.md, and its check.
 
-usage: cuda_budgets.py --write            makes kernels/cuda/BUDGETS.md anew, and bench/gpu_floors.def
+usage: cuda_budgets.py --write [NAME]     makes kernels/cuda/BUDGETS.md anew, and bench/gpu_floors.def; the other rows than
+                                          those of kernels with NAME in their names stay as they are
        cuda_budgets.py --floors           makes bench/gpu_floors.def of the page as it is
        cuda_budgets.py --floors-check     fails where bench/gpu_floors.def is not the page's
        cuda_budgets.py --check [SM ...]   fails where a kernel's figures are above those of the page
@@ -74,13 +75,13 @@ def router_threads(columns):
 
 KERNELS = []
 for E, k, lanes, columns in ((8, 2, 8, 1), (64, 8, 8, 8), (256, 8, 32, 8)):
-    shape = r"<%d, %d>" % (lanes, columns)
     units = WARP // lanes * E
     KERNELS += [Kernel("router forward without bias E = %d, k = %d" % (E, k), "router_forward",
-                       r"forward_kernel<%d, %d, \(forward_kind\)0>" % (lanes, columns),
+                       r"forward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns),
                        router_threads(columns), "row", units,
                        4 + 8 * k / E, k, router_shared(columns, E), ROWS),
-                Kernel("router backward E = %d, k = %d" % (E, k), "router_backward", "backward_kernel" + shape, 128, "row", units,
+                Kernel("router backward E = %d, k = %d" % (E, k), "router_backward",
+                       r"backward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns), 128, "row", units,
                        8 + 8 * k / E, k, 0, ROWS)]
 for S, size in (("float", 4), ("bfloat16", 2)):
     KERNELS += [
@@ -464,7 +465,7 @@ def print_parts(cost):
     print("%-40s %7.2f  binary64 %6.2f  integer %6.2f  other %6.2f" % ("all", sum(every.values()), *every.values()))
 
 
-def measure(sm, nvcc, nvdisasm, show=None, parts=False):
+def measure(sm, nvcc, nvdisasm, show=None, parts=False, loops=False):
     figures, kept = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for kernel in KERNELS:
@@ -484,7 +485,7 @@ def measure(sm, nvcc, nvdisasm, show=None, parts=False):
                 sys.exit("%s: %d kernels of %s.cu match '%s'" % (kernel.name, len(match), kernel.source, kernel.pattern.pattern))
             registers, spills, stack, static = report[match[0]]
             shared = static + kernel.shared
-            cost = of_kernel(kernel, code[match[0]], bool(show) and not parts)
+            cost = of_kernel(kernel, code[match[0]], loops)
             if parts:
                 print("%s, sm_%s:" % (kernel.name, sm))
                 print_parts(cost)
@@ -523,13 +524,23 @@ k times. A device that was lent would settle it; until then a ceiling says what 
 """
 
 
-def table(sm, figures):
+def rows_of(page, sm):
+    """kernel -> its line of the page."""
+    part = page.split("## sm_%s:" % sm)[1].split("\n## ")[0]
+    return {line.split("|")[1].strip(): line for line in part.splitlines() if line.startswith("|")}
+
+
+def table(sm, figures, rows):
+    """Of the kernels without figures, the rows that they have."""
     device = DEVICES[sm]
     out = ["", "## sm_%s: %s, %d multiprocessors, %g GHz, %d binary64 lanes each, %g TB/s" % (
         sm, device.name, device.processors, device.clock, device.binary64, device.bandwidth), "",
         "| kernel | registers | spills | stack | shared | blocks | slots | binary64 | loads | stores | wide | bytes ps | issue ps "
         "| binary64 ps | ceiling |", "| --- |" + " --- |" * 14]
     for kernel in KERNELS:
+        if kernel.name not in figures and kernel.name in rows:
+            out.append(rows[kernel.name])
+            continue
         f = figures[kernel.name]
         by = floors(kernel, f, device)
         out.append("| %s | %d | %d | %d | %d | %d | %.3f | %.3f | %.1f | %.1f | %s | %.2f | %.2f | %.2f | %d %% |" % (
@@ -573,14 +584,19 @@ def main():
         print("skipped: no " + ("nvdisasm" if nvcc else "nvcc"))
         sys.exit(77)
     if arguments[0] == "--show":
-        for name, f in measure(arguments[2] if len(arguments) > 2 else "90a", nvcc, nvdisasm, arguments[1]).items():
+        for name, f in measure(arguments[2] if len(arguments) > 2 else "90a", nvcc, nvdisasm, arguments[1],
+                               loops=True).items():
             print(name, f)
         return
     if arguments[0] == "--parts":
         measure(arguments[2] if len(arguments) > 2 else "90a", nvcc, nvdisasm, arguments[1], True)
         return
     if arguments[0] == "--write":
-        text = HEAD % release(nvcc) + "".join(table(sm, measure(sm, nvcc, nvdisasm)) for sm in ("90a", "80", "100"))
+        only = arguments[1] if len(arguments) > 1 else None
+        with open(PAGE, encoding="utf-8") as f:
+            page = f.read()
+        text = HEAD % release(nvcc) + "".join(
+            table(sm, measure(sm, nvcc, nvdisasm, only), rows_of(page, sm) if only else {}) for sm in ("90a", "80", "100"))
         with open(PAGE, "w", encoding="utf-8") as f:
             f.write(text)
         with open(FLOORS, "w", encoding="utf-8") as f:

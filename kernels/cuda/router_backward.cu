@@ -25,6 +25,7 @@ typedef struct backward_arguments {
   float *logit_gradient;
   uint64_t *failure;
 } backward_arguments;
+typedef router_arguments<backward_arguments> backward_known;
 
 static __device__ NOT_INLINE double score_slope(phibal_gate gate, double x) {
   return core_gate_slope(gate, x);
@@ -43,7 +44,7 @@ template <int GATES> struct row_routing {
 /* Reads the routes; an expert that does not exist is reported, and counts as 0. */
 template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void
-routing_load(row_routing<GATES> *g, const token_row<LANES, COLUMNS> *r, const backward_arguments &a) {
+routing_load(row_routing<GATES> *g, const token_row<LANES, COLUMNS> *r, const backward_known &a) {
   const int active = a.router.active, experts = a.router.experts;
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
@@ -53,24 +54,25 @@ routing_load(row_routing<GATES> *g, const token_row<LANES, COLUMNS> *r, const ba
     g->incoming[c] = 0.0;
     if (s >= active || !r->live) continue;
     int64_t slot = r->token * active + s;
-    int32_t expert = __ldg(a.experts + slot);
+    int32_t expert = __ldg(a.of.experts + slot);
     if (SELDOM(expert < 0 || expert >= experts)) {
-      failure_report(a.failure, r->token, 0, FAILURE_ROUTE);
+      failure_report(a.of.failure, r->token, 0, FAILURE_ROUTE);
       expert = 0;
     }
     g->selected[c] = expert;
-    g->chosen[c] =
-        logit_of_route(a.router, logit_at(a.type, a.logits, r->token * experts + expert), expert);
-    g->incoming[c] = (double)a.router.scale * (double)__ldg(a.gate_gradient + slot);
+    g->chosen[c] = logit_of_route(
+        a.router, logit_at(a.of.type, a.of.logits, r->token * experts + expert), expert);
+    g->incoming[c] = (double)a.router.scale * (double)__ldg(a.of.gate_gradient + slot);
   }
 }
 
 template <int LANES, int COLUMNS, int GATES>
-static __device__ __forceinline__ void
-routing_products(row_routing<GATES> *g, const token_row<LANES, COLUMNS> *r, const backward_arguments &a,
-                 double inverse) {
+static __device__ __forceinline__ void routing_products(row_routing<GATES> *g,
+                                                        const token_row<LANES, COLUMNS> *r,
+                                                        const backward_known &a, double inverse) {
   double product[GATES];
-  g->rest = row_gates<LANES, GATES>(a.router, a.form, a.of_active, g->chosen, r->largest, inverse, g->gate);
+  g->rest = row_gates<LANES, GATES>(a.router, a.form, a.of_active, g->chosen, r->largest, inverse,
+                                    g->gate);
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
     int s = row_lane<LANES>() + LANES * c;
@@ -81,8 +83,8 @@ routing_products(row_routing<GATES> *g, const token_row<LANES, COLUMNS> *r, cons
 
 /* The selected experts' own part, rank after rank as on the CPU. */
 template <int LANES, int COLUMNS, int GATES>
-static __device__ __forceinline__ void
-routing_gradient(const row_routing<GATES> *g, const backward_arguments &a, double *gradient) {
+static __device__ __forceinline__ void routing_gradient(const row_routing<GATES> *g,
+                                                        const backward_known &a, double *gradient) {
   const bool scores = a.form == CORE_GATES_SCORES;
   double part[GATES];
 #pragma unroll
@@ -106,26 +108,26 @@ routing_gradient(const row_routing<GATES> *g, const backward_arguments &a, doubl
 /* What multiplies every p_j: price_scale (c_j - sum p c) + z_scale lse - sum_e p_e dg_e. p is
    overwritten with the gradient. */
 template <int LANES, int COLUMNS>
-static __device__ __forceinline__ void
-row_common_gradient(const token_row<LANES, COLUMNS> *r, const backward_arguments &a, double total,
-                    double inner, double rest, double *p) {
+static __device__ __forceinline__ void row_common_gradient(const token_row<LANES, COLUMNS> *r,
+                                                           const backward_known &a, double total,
+                                                           double inner, double rest, double *p) {
   const int experts = a.router.experts;
   float price[COLUMNS];
   double product[COLUMNS];
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = row_lane<LANES>() + LANES * c;
-    price[c] = a.price && e < experts ? __ldg(a.price + e) : 0.0f;
+    price[c] = a.of.price && e < experts ? __ldg(a.of.price + e) : 0.0f;
     product[c] = e < experts ? p[c] * (double)price[c] : 0.0;
   }
   double mean = row_sum<LANES, COLUMNS>(product, a.of_experts.width);
   double constant = 0.0;
-  if (a.z_scale != 0.0) constant = a.z_scale * row_logsumexp(r, a.of_experts, total);
-  if (a.gate_gradient && gates_need_probabilities(a.router.gate, a.form))
+  if (a.of.z_scale != 0.0) constant = a.of.z_scale * row_logsumexp(r, a.of_experts, total);
+  if (a.of.gate_gradient && gates_need_probabilities(a.router.gate, a.form))
     constant -= a.form == CORE_GATES_EPSILON ? inner * rest : inner;
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
-    p[c] *= a.price_scale * ((double)price[c] - mean) + constant;
+    p[c] *= a.of.price_scale * ((double)price[c] - mean) + constant;
   }
   if (!core_gate_has_scores(a.router.gate)) return;
 #pragma unroll
@@ -135,48 +137,51 @@ row_common_gradient(const token_row<LANES, COLUMNS> *r, const backward_arguments
 /* One token of each group of lanes, with at most LANES GATES routes. */
 template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void backward_row(token_row<LANES, COLUMNS> *r,
-                                                    const backward_arguments &a) {
+                                                    const backward_known &a) {
   const int experts = a.router.experts;
-  row_largest(r, experts, a.failure);
+  row_largest(r, experts, a.of.failure);
   row_routing<GATES> routing = {};
-  if (a.gate_gradient) routing_load(&routing, r, a);
-  bool through_gates = a.gate_gradient && gates_need_probabilities(a.router.gate, a.form);
+  if (a.of.gate_gradient) routing_load(&routing, r, a);
+  bool through_gates = a.of.gate_gradient && gates_need_probabilities(a.router.gate, a.form);
   double gradient[COLUMNS];
-  if (a.price || a.z_scale != 0.0 || through_gates) {
+  if (a.of.price || a.of.z_scale != 0.0 || through_gates) {
     double inverse;
     double total = row_probabilities(r, a.router.gate, a.of_experts, gradient, &inverse);
-    if (a.gate_gradient) routing_products(&routing, r, a, inverse);
+    if (a.of.gate_gradient) routing_products(&routing, r, a, inverse);
     row_common_gradient(r, a, total, routing.inner, routing.rest, gradient);
   } else {
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) gradient[c] = 0.0;
-    if (a.gate_gradient) routing_products(&routing, r, a, 0.0);
+    if (a.of.gate_gradient) routing_products(&routing, r, a, 0.0);
   }
-  if (a.gate_gradient) routing_gradient<LANES, COLUMNS, GATES>(&routing, a, gradient);
-  if (r->token >= a.tokens) return;
-  float *to = a.logit_gradient + r->token * experts + row_lane<LANES>();
+  if (a.of.gate_gradient) routing_gradient<LANES, COLUMNS, GATES>(&routing, a, gradient);
+  if (r->token >= a.of.tokens) return;
+  float *to = a.of.logit_gradient + r->token * experts + row_lane<LANES>();
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
-    if (row_lane<LANES>() + LANES * c < experts) to[LANES * c] = r->live ? (float)gradient[c] : 0.0f;
+    if (row_lane<LANES>() + LANES * c < experts)
+      to[LANES * c] = r->live ? (float)gradient[c] : 0.0f;
   }
 }
 
 /* Warps of a block. */
 enum { BACKWARD_WARPS = 4 };
 
-template <int LANES, int COLUMNS>
+template <int LANES, int COLUMNS, router_kind KIND>
 static __global__ void __launch_bounds__(WARP *BACKWARD_WARPS)
-    backward_kernel(backward_arguments a) {
+    backward_kernel(backward_arguments arguments) {
+  const backward_known a = router_known<LANES, COLUMNS, KIND>(arguments);
   constexpr int ROWS = WARP / LANES; /* of a warp */
   const int64_t stride = (int64_t)gridDim.x * BACKWARD_WARPS * ROWS;
   int64_t token = ((int64_t)blockIdx.x * BACKWARD_WARPS + threadIdx.x / WARP) * ROWS;
   const int mine = (int)(threadIdx.x % WARP) / LANES;
-  if (blockIdx.x == 0 && a.price)
+  if (blockIdx.x == 0 && a.of.price)
     for (int e = (int)threadIdx.x; e < a.router.experts; e += (int)blockDim.x)
-      if (!(a.price[e] - a.price[e] == 0.0f)) failure_report(a.failure, 0, e, FAILURE_PRICE);
-  for (; token < a.tokens; token += stride) {
+      if (!(a.of.price[e] - a.of.price[e] == 0.0f))
+        failure_report(a.of.failure, 0, e, FAILURE_PRICE);
+  for (; token < a.of.tokens; token += stride) {
     token_row<LANES, COLUMNS> r;
-    row_load(&r, token + mine, a.tokens, a.router.experts, a.type, a.logits, a.mask);
+    row_load(&r, token + mine, a.of.tokens, a.router.experts, a.of.type, a.of.logits, a.of.mask);
     if (SELDOM(a.router.active > LANES)) /* more routes than lanes */
       backward_row<LANES, COLUMNS, COLUMNS>(&r, a);
     else
@@ -189,7 +194,14 @@ static phibal_status backward_launch(const backward_arguments &a, const phibal_c
   const int rows = BACKWARD_WARPS * WARP / LANES;
   launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
                         BACKWARD_WARPS * WARP, 0, true};
-  return launch("router backward", backward_kernel<LANES, COLUMNS>, shape, call, a);
+  const char *name = "router backward";
+  if (a.router.zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
+    return launch(name, backward_kernel<LANES, COLUMNS, ROUTER_ANY>, shape, call, a);
+  if (core_gate_has_scores(a.router.gate))
+    return launch(name, backward_kernel<LANES, COLUMNS, ROUTER_SCORES>, shape, call, a);
+  return a.router.experts == LANES * COLUMNS
+             ? launch(name, backward_kernel<LANES, COLUMNS, ROUTER_FULL>, shape, call, a)
+             : launch(name, backward_kernel<LANES, COLUMNS, ROUTER_SOFTMAX>, shape, call, a);
 }
 
 phibal_status phibal_cuda_router_backward(const phibal_router *router, int64_t tokens,

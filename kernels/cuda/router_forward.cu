@@ -36,32 +36,7 @@ typedef struct forward_arguments {
   load_sums sums;
   uint64_t *failure;
 } forward_arguments;
-
-/* Routers that have kernels of their own, so that what the others need costs them neither
-   instructions nor registers. */
-enum forward_kind {
-  FORWARD_FULL,    /* softmax, as FORWARD_SOFTMAX, of as many experts as a row has places */
-  FORWARD_SOFTMAX, /* softmax, selected by logits, all gates counted */
-  FORWARD_SCORES,  /* the same of scores */
-  FORWARD_ANY,     /* with groups, by probabilities, a selection that is given, gates left out */
-};
-
-/* The arguments with what a kind of kernel knows of them as constants. */
-template <int LANES, int COLUMNS, forward_kind KIND>
-static __device__ __forceinline__ forward_arguments forward_known(forward_arguments a) {
-  if (KIND == FORWARD_FULL) {
-    a.router.experts = LANES * COLUMNS;
-    a.of_experts.n = a.of_experts.width = LANES * COLUMNS;
-  }
-  if (KIND == FORWARD_FULL || KIND == FORWARD_SOFTMAX) a.router.gate = PHIBAL_GATE_TOPK_SOFTMAX;
-  if (KIND != FORWARD_ANY) {
-    a.router.group_score = PHIBAL_GROUP_NONE;
-    a.router.score = PHIBAL_SCORE_OF_GATE;
-    a.router.selection = PHIBAL_SELECTION_OF_SCORES;
-    a.router.zero_gates = PHIBAL_ZERO_GATES_COUNTED;
-  }
-  return a;
-}
+typedef router_arguments<forward_arguments> forward_known;
 
 /* What the selection compares: binary32 without a bias, binary64 with one. */
 static __device__ NOT_INLINE float gate_score(phibal_gate gate, float x) {
@@ -84,7 +59,7 @@ static __device__ __forceinline__ void no_key(int64_t *key) {
    c. Group g's sum is in lane g % LANES, column g / LANES, as an expert's logit would be. */
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ uint32_t row_groups(const token_row<LANES, COLUMNS> *r,
-                                                      const forward_arguments &a, const double *p) {
+                                                      const forward_known &a, const double *p) {
   const int lane = row_lane<LANES>(), experts = a.router.experts, groups = a.router.groups;
   const int each = experts / groups, summed = core_group_summed(&a.router);
   const bool scores = core_gate_has_scores(a.router.gate);
@@ -94,7 +69,7 @@ static __device__ __forceinline__ uint32_t row_groups(const token_row<LANES, COL
     int e = lane + LANES * c;
     float score = scores ? gate_score(a.router.gate, r->x[c]) : r->x[c];
     if (a.router.score == PHIBAL_SCORE_PROBABILITY) score = (float)p[c];
-    score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
+    score_key(&key[c], score, a.of.bias && e < experts ? (double)__ldg(a.of.bias + e) : 0.0);
     no_key(&rank[c]);
   }
 #pragma unroll 1
@@ -150,7 +125,7 @@ static __device__ __forceinline__ uint32_t row_groups(const token_row<LANES, COL
 /* The selection that the caller gives; it is reported where it is not k different experts. */
 template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS> *r,
-                                                 const forward_arguments &a, int32_t *selected,
+                                                 const forward_known &a, int32_t *selected,
                                                  float *chosen, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts, active = a.router.active;
   uint32_t taken = 0;
@@ -158,7 +133,7 @@ static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS>
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
     int s = lane + LANES * c;
-    selected[c] = r->live && s < active ? a.experts[(int64_t)r->token * active + s] : 0;
+    selected[c] = r->live && s < active ? a.of.experts[(int64_t)r->token * active + s] : 0;
     bad = bad || selected[c] < 0 || selected[c] >= experts;
   }
 #pragma unroll
@@ -174,8 +149,8 @@ static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS>
         }
     }
   if (SELDOM(bad)) {
-    failure_report(a.failure, r->token, 0, FAILURE_ROUTE);
-    sum_add(a.sums.failed, 1);
+    failure_report(a.of.failure, r->token, 0, FAILURE_ROUTE);
+    sum_add(a.of.sums.failed, 1);
   }
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) count[c] += r->live ? (int)(taken >> c & 1) : 0;
@@ -183,7 +158,8 @@ static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS>
   for (int c = 0; c < GATES; c++) {
     bool there = r->live && lane + LANES * c < active && selected[c] >= 0 && selected[c] < experts;
     chosen[c] = there ? logit_of_route(a.router,
-                                       logit_at(a.type, a.logits, (int64_t)r->token * experts + selected[c]),
+                                       logit_at(a.of.type, a.of.logits,
+                                                (int64_t)r->token * experts + selected[c]),
                                        selected[c])
                       : 0.0f;
   }
@@ -195,7 +171,7 @@ static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS>
    no_key as long as its expert is not selected: rows that are not finite are zeros here. */
 template <int LANES, int COLUMNS, int GATES, class K>
 static __device__ __forceinline__ void
-row_select(const token_row<LANES, COLUMNS> *r, const forward_arguments &a, const double *p,
+row_select(const token_row<LANES, COLUMNS> *r, const forward_known &a, const double *p,
            int32_t *selected, float *chosen, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts;
   const bool scores = core_gate_has_scores(a.router.gate);
@@ -207,7 +183,7 @@ row_select(const token_row<LANES, COLUMNS> *r, const forward_arguments &a, const
     int e = lane + LANES * c;
     float score = scores ? gate_score(a.router.gate, r->x[c]) : r->x[c];
     if (a.router.score == PHIBAL_SCORE_PROBABILITY) score = (float)p[c];
-    score_key(&key[c], score, a.bias && e < experts ? (double)__ldg(a.bias + e) : 0.0);
+    score_key(&key[c], score, a.of.bias && e < experts ? (double)__ldg(a.of.bias + e) : 0.0);
     if (e >= experts || !(inside >> c & 1)) no_key(&key[c]);
   }
 #pragma unroll
@@ -239,62 +215,63 @@ row_select(const token_row<LANES, COLUMNS> *r, const forward_arguments &a, const
   for (int c = 0; c < COLUMNS; c++) count[c] += r->live ? (int)(taken >> c & 1) : 0;
 #pragma unroll
   for (int c = 0; c < GATES; c++)
-    chosen[c] =
-        r->live && lane + LANES * c < a.router.active
-            ? logit_of_route(a.router, logit_at(a.type, a.logits, (int64_t)r->token * experts + selected[c]),
-                             selected[c])
-            : 0.0f;
+    chosen[c] = r->live && lane + LANES * c < a.router.active
+                    ? logit_of_route(a.router,
+                                     logit_at(a.of.type, a.of.logits,
+                                              (int64_t)r->token * experts + selected[c]),
+                                     selected[c])
+                    : 0.0f;
 }
 
 /* (R2) to (R5e): the routes, at most LANES GATES of them. */
 template <int LANES, int COLUMNS, int GATES>
 static __device__ __forceinline__ void row_routes(const token_row<LANES, COLUMNS> *r,
-                                                  const forward_arguments &a, const double *p,
+                                                  const forward_known &a, const double *p,
                                                   double inverse, int32_t *count) {
   int32_t selected[GATES];
   float chosen[GATES];
   if (a.router.selection == PHIBAL_SELECTION_GIVEN)
     row_given<LANES, COLUMNS, GATES>(r, a, selected, chosen, count);
-  else if (SELDOM(a.bias != nullptr)) /* not with phi-balancing */
+  else if (SELDOM(a.of.bias != nullptr)) /* not with phi-balancing */
     row_select<LANES, COLUMNS, GATES, int64_t>(r, a, p, selected, chosen, count);
   else
     row_select<LANES, COLUMNS, GATES, int32_t>(r, a, p, selected, chosen, count);
   double gate[GATES];
   row_gates<LANES, GATES>(a.router, a.form, a.of_active, chosen, r->largest, inverse, gate);
-  if (r->token >= a.tokens) return;
+  if (r->token >= a.of.tokens) return;
 #pragma unroll
   for (int c = 0; c < GATES; c++) {
     int s = row_lane<LANES>() + LANES * c;
     if (s >= a.router.active) continue;
     int64_t slot = (int64_t)r->token * a.router.active + s;
-    a.experts[slot] = r->live ? selected[c] : -1;
-    a.gates[slot] = r->live ? (float)(gate[c] * (double)a.router.scale) : 0.0f;
+    a.of.experts[slot] = r->live ? selected[c] : -1;
+    a.of.gates[slot] = r->live ? (float)(gate[c] * (double)a.router.scale) : 0.0f;
   }
 }
 
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ void row_logsumexp_out(const token_row<LANES, COLUMNS> *r,
-                                                         const forward_arguments &a, double total) {
+                                                         const forward_known &a, double total) {
   if (core_gate_has_scores(a.router.gate)) {
     double weight[COLUMNS], inverse;
     total = row_probabilities(r, PHIBAL_GATE_PROBABILITY, a.of_experts, weight, &inverse);
   }
   double result = row_logsumexp(r, a.of_experts, total);
-  if (row_lane<LANES>() == 0 && r->token < a.tokens)
-    a.logsumexp[r->token] = r->live ? (float)result : 0.0f;
+  if (row_lane<LANES>() == 0 && r->token < a.of.tokens)
+    a.of.logsumexp[r->token] = r->live ? (float)result : 0.0f;
 }
 
 /* One token of each group of lanes. */
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ void forward_row(token_row<LANES, COLUMNS> *r,
-                                                   const forward_arguments &a,
+                                                   const forward_known &a,
                                                    load_levels<LANES, COLUMNS> *levels) {
   const int experts = a.router.experts;
-  if (row_largest(r, experts, a.failure)) levels->failed = 1;
+  if (row_largest(r, experts, a.of.failure)) levels->failed = 1;
   double p[COLUMNS], inverse;
   double total = row_probabilities(r, a.router.gate, a.of_experts, p, &inverse);
-  if (a.probabilities && r->token < a.tokens) {
-    float *to = a.probabilities + (int64_t)r->token * experts + row_lane<LANES>();
+  if (a.of.probabilities && r->token < a.of.tokens) {
+    float *to = a.of.probabilities + (int64_t)r->token * experts + row_lane<LANES>();
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++)
       if (row_lane<LANES>() + LANES * c < experts) to[LANES * c] = (float)p[c];
@@ -305,13 +282,13 @@ static __device__ __forceinline__ void forward_row(token_row<LANES, COLUMNS> *r,
     row_routes<LANES, COLUMNS, COLUMNS>(r, a, p, inverse, levels->count);
   else
     row_routes<LANES, COLUMNS, 1>(r, a, p, inverse, levels->count);
-  if (a.logsumexp) row_logsumexp_out(r, a, total);
+  if (a.of.logsumexp) row_logsumexp_out(r, a, total);
 }
 
-template <int LANES, int COLUMNS, forward_kind KIND>
-static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS)
-    forward_kernel(forward_arguments given) {
-  const forward_arguments a = forward_known<LANES, COLUMNS, KIND>(given);
+template <int LANES, int COLUMNS, router_kind KIND>
+static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS, COLUMNS == 8 ? 3 : 1)
+    forward_kernel(forward_arguments arguments) {
+  const forward_known a = router_known<LANES, COLUMNS, KIND>(arguments);
   constexpr int ROWS = WARP / LANES; /* of a warp */
   const int warps = (int)blockDim.x / WARP;
   const int32_t stride = (int32_t)gridDim.x * warps * ROWS;
@@ -319,25 +296,25 @@ static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS)
   const int mine = (int)(threadIdx.x % WARP) / LANES;
   load_levels<LANES, COLUMNS> levels;
   levels_start(&levels);
-  if (blockIdx.x == 0 && a.bias)
+  if (blockIdx.x == 0 && a.of.bias)
     for (int e = (int)threadIdx.x; e < a.router.experts; e += (int)blockDim.x)
-      if (!(a.bias[e] - a.bias[e] == 0.0f)) {
-        failure_report(a.failure, 0, e, FAILURE_BIAS);
-        sum_add(a.sums.failed, 1);
+      if (!(a.of.bias[e] - a.of.bias[e] == 0.0f)) {
+        failure_report(a.of.failure, 0, e, FAILURE_BIAS);
+        sum_add(a.of.sums.failed, 1);
       }
   /* The next row is on its way while this one is worked on, where registers allow. */
   constexpr bool AHEAD = COLUMNS <= 16;
   token_row<LANES, COLUMNS> now, next;
-  if (AHEAD && token < a.tokens)
-    row_load(&next, token + mine, a.tokens, a.router.experts, a.type, a.logits, a.mask);
-  for (; token < a.tokens; token += stride) {
+  if (AHEAD && token < a.of.tokens)
+    row_load(&next, token + mine, a.of.tokens, a.router.experts, a.of.type, a.of.logits, a.of.mask);
+  for (; token < a.of.tokens; token += stride) {
     int32_t load = AHEAD ? token + stride : token;
     if (AHEAD) now = next;
-    row_load(AHEAD ? &next : &now, load + mine, a.tokens, a.router.experts, a.type, a.logits,
-             a.mask);
+    row_load(AHEAD ? &next : &now, load + mine, a.of.tokens, a.router.experts, a.of.type,
+             a.of.logits, a.of.mask);
     forward_row(&now, a, &levels);
   }
-  levels_finish(&levels, a.router.experts, a.sums, a.loads);
+  levels_finish(&levels, a.router.experts, a.of.sums, a.of.loads);
 }
 
 template <int LANES, int COLUMNS>
@@ -350,12 +327,12 @@ static phibal_status forward_launch(const forward_arguments &a, const phibal_cud
   if (a.router.group_score != PHIBAL_GROUP_NONE || a.router.score != PHIBAL_SCORE_OF_GATE ||
       a.router.selection == PHIBAL_SELECTION_GIVEN ||
       a.router.zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
-    return launch(name, forward_kernel<LANES, COLUMNS, FORWARD_ANY>, shape, call, a);
+    return launch(name, forward_kernel<LANES, COLUMNS, ROUTER_ANY>, shape, call, a);
   if (core_gate_has_scores(a.router.gate))
-    return launch(name, forward_kernel<LANES, COLUMNS, FORWARD_SCORES>, shape, call, a);
+    return launch(name, forward_kernel<LANES, COLUMNS, ROUTER_SCORES>, shape, call, a);
   return a.router.experts == LANES * COLUMNS
-             ? launch(name, forward_kernel<LANES, COLUMNS, FORWARD_FULL>, shape, call, a)
-             : launch(name, forward_kernel<LANES, COLUMNS, FORWARD_SOFTMAX>, shape, call, a);
+             ? launch(name, forward_kernel<LANES, COLUMNS, ROUTER_FULL>, shape, call, a)
+             : launch(name, forward_kernel<LANES, COLUMNS, ROUTER_SOFTMAX>, shape, call, a);
 }
 
 size_t phibal_cuda_router_forward_workspace(const phibal_router *router) {

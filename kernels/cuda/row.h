@@ -18,6 +18,49 @@ template <int LANES> static __device__ __forceinline__ int row_lane() {
   return (int)(threadIdx.x % LANES);
 }
 
+/* Routers that have kernels of their own, so that what the others need costs them neither
+   instructions nor registers. */
+enum router_kind {
+  ROUTER_FULL,    /* softmax, as ROUTER_SOFTMAX, of as many experts as a row has places */
+  ROUTER_SOFTMAX, /* softmax, selected by logits, all gates counted */
+  ROUTER_SCORES,  /* the same of scores */
+  ROUTER_ANY,     /* with groups, by probabilities, a selection that is given, gates left out */
+};
+
+/* n elements, and the width of the tree that adds them. */
+struct tree_of {
+  int n, width;
+};
+static inline tree_of tree_over(int n) {
+  return {n, core_tree_width(n)};
+}
+
+/* A kernel's arguments, and of the router what its kind knows as constants. The arguments are not
+   copied: pointers of a copy would no longer be known to be of global memory. */
+template <class A> struct router_arguments {
+  phibal_router router;
+  core_gates form;
+  tree_of of_experts, of_active;
+  const A &of;
+};
+
+template <int LANES, int COLUMNS, router_kind KIND, class A>
+static __device__ __forceinline__ router_arguments<A> router_known(const A &a) {
+  router_arguments<A> known = {a.router, a.form, a.of_experts, a.of_active, a};
+  if (KIND == ROUTER_FULL) {
+    known.router.experts = LANES * COLUMNS;
+    known.of_experts.n = known.of_experts.width = LANES * COLUMNS;
+  }
+  if (KIND == ROUTER_FULL || KIND == ROUTER_SOFTMAX) known.router.gate = PHIBAL_GATE_TOPK_SOFTMAX;
+  if (KIND != ROUTER_ANY) {
+    known.router.group_score = PHIBAL_GROUP_NONE;
+    known.router.score = PHIBAL_SCORE_OF_GATE;
+    known.router.selection = PHIBAL_SELECTION_OF_SCORES;
+    known.router.zero_gates = PHIBAL_ZERO_GATES_COUNTED;
+  }
+  return known;
+}
+
 /* Largest and smallest over the lanes of a row, and of two keys the larger: all lanes get them. */
 template <int LANES> static __device__ __forceinline__ int32_t row_max(int32_t key) {
   if constexpr (LANES == WARP) {
@@ -56,14 +99,6 @@ template <int LANES> static __device__ __forceinline__ int64_t row_max(int64_t k
     }
     return key;
   }
-}
-
-/* n elements, and the width of the tree that adds them. */
-struct tree_of {
-  int n, width;
-};
-static inline tree_of tree_over(int n) {
-  return {n, core_tree_width(n)};
 }
 
 /* Sum of the first n elements of a row in the order of core_tree_sum, whose bits it has, for width
@@ -276,8 +311,8 @@ static __device__ __forceinline__ float logit_of_route(const phibal_router &rout
    epsilon, and 0 for gates without one (kernels/cpu/router_tile.h). */
 template <int LANES, int COLUMNS>
 static __device__ __forceinline__ double row_gates(const phibal_router &router, core_gates form,
-                                                   tree_of active, const float *chosen, double largest,
-                                                   double inverse, double *gate) {
+                                                   tree_of active, const float *chosen,
+                                                   double largest, double inverse, double *gate) {
   const bool scores = core_gate_has_scores(router.gate);
   if (form == CORE_GATES_SHARES) {
     row_shares<LANES, COLUMNS>(router.gate, active, chosen, gate);

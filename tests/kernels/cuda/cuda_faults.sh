@@ -134,7 +134,9 @@ sums added to without an atomic operation|load_levels.h|router_forward|router-fo
 blocks counted without an atomic operation|load_levels.h|router_forward|router-forward|race in global memory|s/atomicAdd(sums.finished, (device_sum)1) ==/(*sums.finished)++ ==/
 block of the greatest number taken for the last|load_levels.h|router_forward|router-forward|race in global memory|s/other\[2\] = atomicAdd(sums.finished, (device_sum)1) == gridDim.x - 1/other[2] = blockIdx.x == gridDim.x - 1/
 sums cleared before all have read them|load_levels.h|router_forward|router-forward|race in global memory|/everyone has read/d
-a row's routes written by two blocks|router_forward.cu|router_forward|router-forward|race in global memory|s/stride = (int64_t)gridDim.x \* warps \* ROWS/stride = (int64_t)warps * ROWS/
+a row's routes written by two blocks|router_forward.cu|router_forward|router-forward|race in global memory|s/stride = (int32_t)gridDim.x \* warps \* ROWS/stride = (int32_t)warps * ROWS/
+small probabilities cut at 2^-83|router_forward.cu|router_forward|router-forward|loads|s/levels_add(levels, experts, p);/for (int c = 0; c < COLUMNS; c++) p[c] = p[c] < 0x1p-31 ? 0.0 : p[c];\n  levels_add(levels, experts, p);/
+small probabilities added twice|load_levels.h|router_forward|router-forward|loads|s/ - load_units(p\[c\]);/;/
 a row's gradient written by two blocks|router_backward.cu|router_backward|router-backward|race in global memory|s/stride = (int64_t)gridDim.x \* BACKWARD_WARPS \* ROWS/stride = (int64_t)BACKWARD_WARPS * ROWS/
 squares read that no fence has made known|z_loss.cu|z_loss|cuda_kernels/z_loss*|race in global memory|/if (block\[j\] != 0) atomicAdd/,/last\[0\] = atomicAdd/s/__threadfence();//
 squares read without a fence before|z_loss.cu|z_loss|cuda_kernels/z_loss*|race in global memory|/if (last\[0\] == 0/,/uint64_t n = /s/__threadfence();//
