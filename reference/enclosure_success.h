@@ -85,7 +85,7 @@ phibal_status phibal_enclosure_sum(phibal_enclosure *z, size_t n, const phibal_e
     ensures bits: bits_kept{Pre, Here}(z);
     ensures sign: \result == PHIBAL_OK ==> nonnegative(z); */
 phibal_status phibal_enclosure_sqrt(phibal_enclosure *z, const phibal_enclosure *x);
-//@ terminates \true; ensures bits: bits_kept{Pre, Here}(z);
+//@ terminates \true; ensures bits: bits_kept{Pre, Here}(z); ensures sign: nonnegative(z);
 void phibal_enclosure_exp(phibal_enclosure *z, const phibal_enclosure *x);
 //@ terminates \true; ensures bits: bits_kept{Pre, Here}(z);
 void phibal_enclosure_expm1(phibal_enclosure *z, const phibal_enclosure *x);

@@ -1,5 +1,6 @@
 /* (P8) phi(x) = log cosh(beta x) / beta. */
 #include "potentials.h"
+#include "enclosure_success.h"
 #ifdef __FRAMAC__
 #include <phibal/acsl/point_steps.h>
 #endif
@@ -128,6 +129,7 @@ phibal_status log_cosh_value(phibal_enclosure *z, const phibal_enclosure *x,
   return phibal_enclosure_div(z, z, beta);
 }
 
+//@ terminates always; ensures success: bounded{Pre}(beta) ==> \result == PHIBAL_OK;
 phibal_status log_cosh_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                 const phibal_enclosure *beta, phibal_enclosure *t) {
   //@ assert use_enclosure;

@@ -1,5 +1,6 @@
 /* (P3) phi(x) = |x| - delta log(|x|/delta + 1). */
 #include "potentials.h"
+#include "enclosure_success.h"
 #ifdef __FRAMAC__
 #include <phibal/acsl/point_steps.h>
 #endif
@@ -120,6 +121,8 @@ static void remainder_of_log1p(phibal_enclosure *z, const phibal_enclosure *s,
 }
 
 /* delta (s - log(1+s)), s = |x/delta|. */
+/*@ terminates always;
+    ensures success: positive{Pre}(delta) && bounded{Pre}(delta) ==> \result == PHIBAL_OK; */
 phibal_status soft_l1_value(phibal_enclosure *z, const phibal_enclosure *x,
                             const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_soft_l1;
@@ -134,9 +137,12 @@ phibal_status soft_l1_value(phibal_enclosure *z, const phibal_enclosure *x,
   return phibal_enclosure_mul(z, z, delta);
 }
 
+/* It and the second derivative fail only where |x| + delta, rounded outward, holds 0. */
+/*@ terminates always;
+    ensures success: positive{Pre}(delta) ==> \result == PHIBAL_OK || in(t + 0, 0.0); */
 phibal_status soft_l1_gradient(phibal_enclosure *z, const phibal_enclosure *x,
                                const phibal_enclosure *delta, phibal_enclosure *t) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && use_signs;
   phibal_enclosure_abs(&t[0], x);
   TRY(phibal_enclosure_add(&t[0], &t[0], delta));
   /*@ assert divisor: same{Pre, Here}(x) && \forall real p, r;
@@ -144,9 +150,12 @@ phibal_status soft_l1_gradient(phibal_enclosure *z, const phibal_enclosure *x,
   return phibal_enclosure_div(z, x, &t[0]);
 }
 
+/*@ terminates always;
+    ensures success: positive{Pre}(delta) && bounded{Pre}(delta) ==>
+      \result == PHIBAL_OK || in(t + 0, 0.0) || !bounded(t + 0); */
 phibal_status soft_l1_second(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *delta, phibal_enclosure *t) {
-  //@ assert use_enclosure;
+  //@ assert use_enclosure && use_signs;
   phibal_enclosure_abs(&t[0], x);
   TRY(phibal_enclosure_add(&t[0], &t[0], delta));
   /*@ assert root: same{Pre, Here}(delta) && \forall real p, r;
@@ -160,6 +169,8 @@ phibal_status soft_l1_second(phibal_enclosure *z, const phibal_enclosure *x,
 }
 
 /* delta (s - log(1+s)), s = -|y|: +inf from |y| = 1 on. */
+/*@ terminates always;
+    ensures success: positive{Pre}(delta) && bounded{Pre}(delta) ==> \result == PHIBAL_OK; */
 phibal_status soft_l1_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
                                 const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure && use_soft_l1;
@@ -178,14 +189,20 @@ phibal_status soft_l1_conjugate(phibal_enclosure *z, const phibal_enclosure *y,
   return phibal_enclosure_mul(z, z, delta);
 }
 
+/*@ terminates always;
+    ensures success: positive{Pre}(delta) && bounded{Pre}(delta) &&
+      (\forall real r; in{Pre}(y, r) ==> \abs(r) < 1.0) ==>
+        \result == PHIBAL_OK || in(t + 1, 0.0) || !bounded(t + 1); */
 phibal_status soft_l1_conjugate_gradient(phibal_enclosure *z, const phibal_enclosure *y,
                                          const phibal_enclosure *delta, phibal_enclosure *t) {
   //@ assert use_enclosure;
+  //@ assert open_enclosure && in(y, mval(y->lo[0].number));
   if (point_compare_magnitude_with_one(y) >= 0) return outside_domain("|y| < 1");
   phibal_enclosure_abs(&t[0], y);
   subtract_from_integer(&t[1], 1, &t[0]);
   /*@ assert divisor: scratch_kept{Pre, Here}(t) && same{Pre, Here}(delta) &&
         \forall real r; in{Pre}(y, r) ==> in(t + 1, 1.0 - \abs(r)) && \abs(r) < 1.0; */
+  //@ assert sides: without_zero(t + 1) || in(t + 1, 0.0) || !bounded(t + 1);
   TRY(phibal_enclosure_mul(z, y, delta));
   return phibal_enclosure_div(z, z, &t[1]);
 }

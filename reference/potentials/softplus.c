@@ -1,5 +1,6 @@
 /* (P9) phi(x) = log(1 + e^x); its conjugate is the binary negative entropy. */
 #include "potentials.h"
+#include "enclosure_success.h"
 #ifdef __FRAMAC__
 #include <phibal/acsl/point_steps.h>
 #endif
@@ -10,7 +11,8 @@
     exits \false;
     assigns *z, t[0];
     ensures enclosure(z) && scratch(t) && only_scratch_written{Pre, Here}(t);
-    ensures meaning: \forall real r; in{Pre}(x, r) ==> in(z, decay(r)); */
+    ensures meaning: \forall real r; in{Pre}(x, r) ==> in(z, decay(r));
+    ensures sign: nonnegative(z); */
 static void decay(phibal_enclosure *z, const phibal_enclosure *x, phibal_enclosure *t) {
   //@ assert use_enclosure && open_decay && use_exp;
   phibal_enclosure_abs(&t[0], x);
@@ -19,14 +21,17 @@ static void decay(phibal_enclosure *z, const phibal_enclosure *x, phibal_enclosu
 }
 
 /* max(x, 0) + log1p(exp(-|x|)). */
+//@ terminates always; ensures success: \result == PHIBAL_OK;
 phibal_status softplus_value(phibal_enclosure *z, const phibal_enclosure *x,
                              const phibal_enclosure *a, phibal_enclosure *t) {
-  //@ assert use_enclosure && use_softplus;
+  //@ assert use_enclosure && use_softplus && use_signs;
   (void)a;
   decay(&t[1], x, t);
+  /*@ assert inside: !in_minus(t + 1) && \forall real a; in(t + 1, a) ==> a >= -1.0; */
   TRY(phibal_enclosure_log1p(z, &t[1]));
   /*@ assert logarithm: only_point_written{Pre, Here}(z, t) && scratch(t) && same{Pre, Here}(x) &&
         \forall real r; in{Pre}(x, r) ==> in(z, \log(1.0 + decay(r))); */
+  //@ assert finite: open_enclosure && !in_plus(x) && !in_minus(x);
   return point_sign(x) > 0 ? phibal_enclosure_add(z, z, x) : PHIBAL_OK;
 }
 
