@@ -87,6 +87,28 @@ def ordered(gates, selected, score):
     return {"experts": experts, "gates": gates.gather(1, experts)}
 
 
+def counted(p, i):
+    """A described router's inputs with the logits and given routes of the tokens that count alone, for what takes no mask; and
+    a function that puts results of these back among the others."""
+    x = tensors(i)
+    counts = x["mask"] != 0 if "mask" in x else torch.ones(len(x["logits"]), dtype=torch.bool)
+    x.update({name: x[name][counts] for name in ("logits", "given") if name in x})
+
+    def back(experts, gates):
+        out = {"experts": torch.full((len(counts), p["k"]), -1), "gates": torch.zeros(len(counts), p["k"])}
+        out["experts"][counts], out["gates"][counts] = experts, gates.float()
+        return out
+    return x, back
+
+
+def summed(p, epsilon, scores):
+    """Whether a described router's gates are y over its sum plus epsilon, in binary32; without an epsilon they are where no
+    score is small."""
+    if p["normalisation"] == "sum" and p["epsilon"] > 0:
+        return abs(p["epsilon"] - epsilon) <= 1e-6 * epsilon
+    return p["normalisation"] in ("sum", "of-gate") and bool(scores.min() > 1e-10)
+
+
 class Cases:
     """The files of `phibal vectors` for one operation: the default cases, and MORE by number."""
 

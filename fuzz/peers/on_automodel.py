@@ -1,7 +1,7 @@
 """nemo-automodel: its Gate, on the CPU. The weights are the identity."""
 import torch
 
-from common import BiasPlayer, bug, finite, peer, tensors
+from common import BiasPlayer, bug, counted, finite, peer, summed, tensors
 
 from nemo_automodel.components.moe.config import MoEConfig
 from nemo_automodel.components.moe.layers import Gate
@@ -38,6 +38,28 @@ def router(p, i):
     with torch.no_grad():
         weights, experts, _ = module(x["logits"], torch.ones(len(x["logits"]), dtype=torch.bool), None)
     return ranked(x, weights, experts, torch.sigmoid(x["logits"]) + x.get("bias", 0) if sigmoid else x["logits"])
+
+
+def described(p, i):
+    """Of described routers, softmax_with_bias: probabilities and a bias select (R2p), in groups by their two largest."""
+    x, back = counted(p, i)
+    T, E = x["logits"].shape
+    scores = x["logits"].softmax(-1)
+    of_sum = p["normalisation"] == "sum"
+    if p["gate"] != "probability" or p.get("score") != "probability" or p.get("zero-gates") == "left-out" or T == 0 or \
+            p["group-score"] not in ("none", "two-largest") or (of_sum and (p["k"] == 1 or not summed(p, 1e-20, scores))):
+        return None
+    bias = x.get("bias", torch.zeros(E))
+    module = make(E, p["k"], "softmax_with_bias", force_e_score_correction_bias=True, norm_topk_prob=of_sum,
+                  route_scale=p["scale"], n_expert_groups=max(p["groups"], 1), n_limited_groups=max(p["active-groups"], 1))
+    module.e_score_correction_bias.copy_(bias)
+    with torch.no_grad():
+        weights, experts, _ = module(x["logits"], torch.ones(T, dtype=torch.bool), None)
+    return back(*ranked(x, weights, experts, scores + bias).values())
+
+
+peer(NAME, "described-router", "Gate, softmax_with_bias (R2p), groups by the two largest", "--ties", "any", "--times",
+     "128")(described)
 
 
 @bug(19, NAME, "Gate with softmax_with_bias multiplies the scores of other groups by 0, which wins over negative biased scores", "",

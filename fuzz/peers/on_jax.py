@@ -3,7 +3,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from common import peer
+from common import peer, refusal
 
 
 @peer("jax", "router-forward", "jax.nn.softmax, lax.top_k, bincount, mean")
@@ -21,3 +21,6 @@ def router(p, i):
             "probabilities": probabilities, "logsumexp": jax.nn.logsumexp(logits, -1),
             "counts": counts, "tokens": np.array([len(logits)]), "loads": probabilities.mean(0),
             "frequencies": counts / np.float32(k * len(logits))}
+
+
+peer("jax", "router-refusal", "the same: logits that are no numbers")(refusal(router))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from common import BiasPlayer, bug, finite, ordered, peer, tensors
+from common import BiasPlayer, bug, counted, finite, ordered, peer, summed, tensors
 
 from megatron.core import parallel_state
 from megatron.core.process_groups_config import ProcessGroupCollection
@@ -76,20 +76,50 @@ def router(p, i):
     return dict(ordered(gates, selected, score), counts=selected.sum(0))
 
 
-@bug(11, NAME, "group_limited_topk with k < groups scores every group 0, an empty sum of the k // groups largest",
-     "[Megatron-LM #4667](https://github.com/NVIDIA/Megatron-LM/pull/4667), of the same score",
-     "router-forward", "the experts are the first two of four groups, the others' logits are -inf, and two groups are allowed",
-     "without groups", options=("--ties", "any", "--times", "128"))
-def groups_k(p, i, broken):
-    x = tensors(i)
-    logits, E = x["logits"], x["logits"].shape[1]
-    if p["gate"] != "probability" or p["k"] != 1 or "mask" in x or "bias" in x or len(logits) == 0 or E % 2:
+FUNCTIONS = {"sigmoid": "sigmoid", "sqrt-softplus": "sqrtsoftplus", "topk-softmax": "softmax", "probability": "softmax"}
+
+
+def described(p, i, group_scores=("none", "share")):
+    """Of described routers, topk_routing_with_score_function: groups by the k // g largest; with use_pre_softmax probabilities
+    are selected (R2p), and are the gates."""
+    x, back = counted(p, i)
+    logits, k, gate = x["logits"], p["k"], p["gate"]
+    T, E = logits.shape
+    function, scored = FUNCTIONS[gate], gate in ("sigmoid", "sqrt-softplus")
+    if scored:
+        scores = torch.sigmoid(logits) if gate == "sigmoid" else torch.nn.functional.softplus(logits).sqrt()
+    else:
+        scores = logits.softmax(-1) if gate == "probability" else logits
+    if T == 0 or p["group-score"] not in group_scores or p.get("zero-gates") == "left-out" or ("bias" in x and not scored):
         return None
-    wide = torch.cat([logits, torch.full_like(logits, float("-inf"))], 1)
+    if scored and not (p["normalisation"] == "none" if k == 1 else summed(p, 1e-20, scores)):
+        return None
+    if gate == "topk-softmax" and k == 1 or p.get("score") == "probability" and gate != "probability" or \
+            gate == "probability" and (p["normalisation"] == "sum" or p.get("score") != "probability"):
+        return None
+    groups = dict(num_groups=p["groups"], group_topk=p["active-groups"]) if p["groups"] else {}
+    given = x["given"].long() if "given" in x else None
     gates, selected = moe_utils.topk_routing_with_score_function(
-        wide if broken else logits, 1, use_pre_softmax=True, scaling_factor=p["scale"],
-        **(dict(num_groups=4, group_topk=2) if broken else {}))
-    return ordered(gates, selected, wide if broken else logits)
+        logits, k, use_pre_softmax=gate == "probability", scaling_factor=p["scale"], score_function=function,
+        expert_bias=x.get("bias"), precomputed_indices=given, **groups)
+    out = {"experts": given, "gates": gates.gather(1, given)} if given is not None else \
+        ordered(gates, selected, scores + x.get("bias", 0))
+    return back(out["experts"], out["gates"])
+
+
+peer(NAME, "described-router", "topk_routing_with_score_function (R2g), (R2p), (R5s), (R5e), given selections", "--ties", "any",
+     "--times", "128")(described)
+
+
+@bug(11, NAME, "group_limited_topk with k < groups scores every group 0, an empty sum of the k // groups largest",
+     "[Megatron-LM #4667](https://github.com/NVIDIA/Megatron-LM/pull/4667), of the same score", "described-router",
+     "cases whose groups are scored by their largest expert, fewer experts than groups are selected",
+     "cases of the same score, as many experts as groups are selected, or up to twice as many")
+def groups_k(p, i, broken):
+    if not p["groups"] or (p["k"] >= p["active-groups"] if broken else p["k"] // p["active-groups"] != 1) or \
+            (p["gate"] != "topk-softmax" and i["logits"].min() < -80):  # gates that this CPU flushes to 0
+        return None
+    return described(p, i, ("largest",))
 
 
 @bug(10, NAME, "sinkhorn takes exp of logits without a shift: NaN for large ones, 0 / eps for small ones", "", "router-forward",

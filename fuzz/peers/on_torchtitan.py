@@ -1,7 +1,7 @@
 """torchtitan: TokenChoiceTopKRouter of its common models, on the CPU. The weights are the identity."""
 import torch
 
-from common import peer, tensors
+from common import peer, refusal, tensors
 
 from torchtitan.models.common.linear import Linear
 from torchtitan.models.common.moe import TokenChoiceTopKRouter
@@ -27,3 +27,6 @@ def router(p, i):
     score = (torch.sigmoid(x["logits"]) + x.get("bias", 0) if sigmoid else x["logits"]).gather(1, experts)
     order = torch.argsort(score, dim=-1, descending=True, stable=True)  # topk(sorted=False)
     return {"experts": experts.gather(1, order), "gates": gates.gather(1, order)}
+
+
+peer(NAME, "router-refusal", "TokenChoiceTopKRouter: logits that are no numbers")(refusal(router))

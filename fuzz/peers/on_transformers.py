@@ -12,7 +12,7 @@ import types
 import torch
 import transformers
 
-from common import bug, finite, ordered, peer, tensors
+from common import bug, counted, finite, ordered, peer, tensors
 
 NAME = "transformers"
 
@@ -277,11 +277,7 @@ def described(p, i, name, gate, *, scores, options=None, bias=False, groups="non
     """Gates and experts of a router that is described by parts, of the cases that the class can express; of tokens that count
     alone, since none takes a mask. `scores` of the logits only put an unordered selection into the order of the slots. A sum
     plus epsilon stands for a sum where it is the same in binary32."""
-    x = tensors(i)
-    counts = x["mask"] != 0 if "mask" in x else torch.ones(len(x["logits"]), dtype=torch.bool)
-    for rows in ("logits", "given"):
-        if rows in x:
-            x[rows] = x[rows][counts]
+    x, back = counted(p, i)
     T, E = x["logits"].shape
     if p["normalisation"] == "of-gate" and gate in ("sigmoid", "sqrt-softplus"):
         if p["gate"] != gate or T == 0 or scores(x["logits"]).min() < 1e-10:
@@ -315,10 +311,7 @@ def described(p, i, name, gate, *, scores, options=None, bias=False, groups="non
         key = scores(x["logits"]) + x.get("bias", 0)
         order = torch.argsort(key.gather(1, experts), dim=-1, descending=True, stable=True)
         gates, experts = gates.gather(1, order), experts.gather(1, order)
-    out = {"experts": torch.full((len(counts), p["k"]), -1), "gates": torch.zeros(len(counts), p["k"])}
-    out["experts"][counts] = experts
-    out["gates"][counts] = gates * (1 if scaled else p["scale"])
-    return out
+    return back(experts, gates * (1 if scaled else p["scale"]))
 
 
 def root(logits):

@@ -16,7 +16,7 @@ import warnings
 
 MODULES = ("on_torch", "on_jax", "on_transformers", "on_megatron", "on_torchtitan", "on_olmo", "on_deepspeed", "on_automodel",
            "on_sonic")
-MORE = {"router-forward": 400, "capacity": 400}  # for bugs, cases beside the default ones: few have all that a certain bug needs
+MORE = {"router-forward": 400, "capacity": 400, "described-router": 400}  # for bugs, cases beside the default ones: few have all that a certain bug needs
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
