@@ -46,8 +46,10 @@ for n in 2 4; do
   done
 done
 
-# Two experts more, which compute nothing and stay where their tokens are: the others are divided.
-zero="--set model.experts=10 --set model.zero_experts=2"
+# Two experts more, which compute nothing and stay where their tokens are: the others are divided. Their gates have
+# factors, and are divided by a sum or its floor.
+zero="--set model.experts=10 --set model.zero_experts=2 --set model.expert_factor=true --set model.gate=probability
+  --set model.gate_normalisation=sum --set model.gate_floor=0.25 --set model.selection_score=probability"
 on 4 $options $free $zero --out zero || fail "experts that compute nothing"
 on 4 $options $free $zero --out zero4 --expert-parallel 4 || fail "beside divided ones"
 for run in zero zero4; do
