@@ -12,7 +12,7 @@
    To the evidence comes what is known before: a flag's bug is a known one, some bugs show in
    certain outputs alone, and where a parameter was drawn, that two cases have the same value is
    chance. A passed case of no token says nothing, and a property of all cases no more than
-   `ordinary`. */
+   `ordinary`; and where all experts are right, their order is no cause. */
 #include "diagnosis.h"
 #include <inttypes.h>
 #include <math.h>
@@ -204,6 +204,14 @@ static int fits_outputs(flag_id flag, const diagnosed_case *cases, int64_t count
   return 0;
 }
 
+/* Bugs of the selection, where all experts are right. */
+static bool is_excluded(flag_id flag, const diagnosed_case *cases, int64_t count) {
+  if (flag != FLAG_ALL_EQUAL && flag != FLAG_TIES && flag != FLAG_NEAR_TIES) return false;
+  for (int64_t i = 0; i < count; i++)
+    if (cases[i].failed && !cases[i].right_experts) return false;
+  return true;
+}
+
 static double evidence(const judged_cause *of, int64_t failed, int64_t passed) {
   const double a = (double)of->failed, b = (double)of->passed;
   const double c = (double)(failed - of->failed), d = (double)(passed - of->passed);
@@ -242,7 +250,8 @@ phibal_status diagnose(const diagnosed_case *cases, int64_t count, judged_cause 
        does one of all cases. */
     const int64_t having = p->cause.failed + p->cause.passed;
     const bool empty = p->cause.flag == FLAG_COUNT && (having == 1 || having == said);
-    if (!p->cause.failed || (empty && said > 1)) p->score = (double)-INFINITY;
+    if (!p->cause.failed || (empty && said > 1) || is_excluded(p->cause.flag, cases, count))
+      p->score = (double)-INFINITY;
   }
   for (; !d.failed && *found < most; ++*found) {
     property *best = NULL;

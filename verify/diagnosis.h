@@ -20,7 +20,8 @@ typedef struct diagnosed_case {
   const json_t *described; /* in the manifest */
   flag_set flags;
   bool failed;
-  const char *wrong; /* the outputs that are wrong, " name name " */
+  bool right_experts; /* its selections were judged, and are right */
+  const char *wrong;  /* the outputs that are wrong, " name name " */
 } diagnosed_case;
 
 /* The best `most` causes, the best first; none if nothing failed. */

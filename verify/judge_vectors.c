@@ -754,9 +754,12 @@ static phibal_status find_likely(judge_report *report, const judge_files *f) {
     if (report->answered_only && !c->answered) continue;
     if (wrong && c->failures && !c->wrong_outputs[0]) continue;
     if (!c->failures && c->elements == 0) continue; /* of no token: nothing could have failed */
+    const judged_selections *of = &c->selections;
+    const int64_t judged = of->right + of->by_tie + of->by_error;
     evidence[n++] = (diagnosed_case){.described = json_array_get(cases, c->index),
                                      .flags = c->flags,
                                      .failed = c->failures > 0,
+                                     .right_experts = of->wrong + of->not_given == 0 && judged > 0,
                                      .wrong = c->wrong_outputs};
   }
   const phibal_status status =
