@@ -165,14 +165,139 @@ static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS>
   }
 }
 
+/* Keys sorted over each 8 lanes of a row, the largest in the first of them where DOWN; lanes 8
+   apart sort for themselves. From keys that rise and then fall or the other way round, half as
+   much. */
+template <bool DOWN>
+static __device__ __forceinline__ int32_t lanes_exchange(int32_t key, int mask) {
+  const int32_t other = __shfl_xor_sync(ALL_LANES, key, mask);
+  const int top = mask >= 4 ? 4 : mask >= 2 ? 2 : 1;
+  const bool larger = (((int)threadIdx.x & top) == 0) == DOWN;
+  const int32_t most = other > key ? other : key, least = other > key ? key : other;
+  return larger ? most : least;
+}
+template <bool DOWN> static __device__ __forceinline__ int32_t lanes_merge(int32_t key) {
+  return lanes_exchange<DOWN>(lanes_exchange<DOWN>(lanes_exchange<DOWN>(key, 4), 2), 1);
+}
+template <bool DOWN> static __device__ __forceinline__ int32_t lanes_sort(int32_t key) {
+  key = lanes_exchange<DOWN>(key, 1);
+  key = lanes_exchange<DOWN>(lanes_exchange<DOWN>(key, 3), 1);
+  return lanes_exchange<DOWN>(lanes_exchange<DOWN>(lanes_exchange<DOWN>(key, 7), 2), 1);
+}
+
+/* The 8 largest keys of columns FIRST .. FIRST + N - 1 over 8 lanes, sorted: of two sorted lists,
+   one of them upside down, the larger of each two are the 8 largest of both. */
+template <int N, bool DOWN>
+static __device__ __forceinline__ int32_t lanes_largest(const int32_t *key) {
+  if constexpr (N == 1) {
+    return lanes_sort<DOWN>(key[0]);
+  } else {
+    const int32_t a = lanes_largest<N / 2, true>(key), b = lanes_largest<N / 2, false>(key + N / 2);
+    return lanes_merge<DOWN>(a > b ? a : b);
+  }
+}
+
+enum { FEW = 8 }; /* routes that are selected by sorting */
+
+/* The larger of two keys to i, the other to j. */
+static __device__ __forceinline__ void keys_order(int32_t *key, int i, int j) {
+  const int32_t larger = key[i] > key[j] ? key[i] : key[j];
+  key[j] = key[i] > key[j] ? key[j] : key[i];
+  key[i] = larger;
+}
+
+/* The 8 largest keys of 8 lanes with 8 each, sorted, one a lane. A lane sorts its own (Batcher's
+   network of 19); twice it takes the 8 largest of its own and another lane's, the third time it
+   keeps one of them. In a lane an exchange takes half of what it takes between lanes. */
+static __device__ __forceinline__ int32_t lanes_largest_of_8(int32_t *key) {
+  constexpr int pairs[19][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3}, {4, 6},
+                                {5, 7}, {1, 2}, {5, 6}, {0, 4}, {1, 5}, {2, 6}, {3, 7},
+                                {2, 4}, {3, 5}, {1, 2}, {3, 4}, {5, 6}};
+#pragma unroll
+  for (int i = 0; i < 19; i++) keys_order(key, pairs[i][0], pairs[i][1]);
+#pragma unroll
+  for (int mask = 1; mask <= 4; mask *= 2) {
+    /* Of the third the first half: what the other half has upside down, the other lanes have. */
+    const int kept = mask == 4 ? 4 : 8;
+    int32_t other[8];
+#pragma unroll
+    for (int c = 0; c < kept; c++) other[c] = __shfl_xor_sync(ALL_LANES, key[7 - c], mask);
+#pragma unroll
+    for (int c = 0; c < kept; c++) key[c] = other[c] > key[c] ? other[c] : key[c];
+#pragma unroll
+    for (int half = 4; half >= 1 && mask < 4; half /= 2)
+#pragma unroll
+      for (int c = 0; c < 8; c++)
+        if (!(c & half)) keys_order(key, c, c + half);
+  }
+  const int lane = (int)threadIdx.x, place = lane & 4 ? ~lane : lane;
+#pragma unroll
+  for (int half = 2; half >= 1; half /= 2)
+#pragma unroll
+    for (int c = 0; c < half; c++) key[c] = place & half ? key[c + half] : key[c];
+  return lanes_merge<true>(key[0]);
+}
+
+/* (R2) for at most FEW routes by logits, in rows of at least FEW lanes: keys whose last bits are
+   replaced by the expert's, so that the lower index is the larger key. False for the whole warp
+   where the replaced bits could have decided: then nothing is selected and counted. That takes two
+   logits among the k largest and the next that agree in all other bits, and a bit of a logit that
+   was replaced and is not 0: in no row of bfloat16 numbers. */
+template <int LANES, int COLUMNS>
+static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COLUMNS> *r,
+                                                      const forward_known &a, int32_t *selected,
+                                                      int32_t *count) {
+  constexpr int LAST = LANES * COLUMNS - 1;
+  const int lane = row_lane<LANES>(), active = a.router.active;
+  int32_t key[COLUMNS];
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    score_key(&key[c], r->x[c], 0.0);
+    key[c] = (key[c] & ~LAST) | (LAST - LANES * c - lane);
+    if (lane + LANES * c >= a.router.experts) no_key(&key[c]);
+  }
+  int32_t rank;
+  if constexpr (COLUMNS == 8) {
+    int32_t sorted[COLUMNS];
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) sorted[c] = key[c];
+    rank = lanes_largest_of_8(sorted);
+  } else {
+    rank = lanes_largest<COLUMNS, true>(key);
+  }
+#pragma unroll
+  for (int s = FEW; s < LANES; s *= 2) { /* of the next 8 lanes, upside down */
+    const int32_t other = __shfl_xor_sync(ALL_LANES, rank, 2 * s - 1);
+    rank = lanes_merge<true>(other > rank ? other : rank);
+  }
+  const int32_t next = __shfl_sync(ALL_LANES, rank, (lane + 1) % LANES, LANES);
+  const int32_t least = __shfl_sync(ALL_LANES, rank, active - 1, LANES) & ~LAST;
+  int more = lane < active - 1 && (rank ^ next) <= LAST ? LANES * COLUMNS : 0;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) more += key[c] >= least;
+#pragma unroll
+  for (int s = LANES / 2; s >= 1; s /= 2) more += __shfl_xor_sync(ALL_LANES, more, s, LANES);
+  if (SELDOM(__any_sync(ALL_LANES, r->live && more != active))) {
+    uint32_t bits = 0;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) bits |= core_bits32(r->x[c]);
+    if (__any_sync(ALL_LANES, r->live && (bits & LAST) != 0)) return false;
+  }
+  const int32_t chosen = __shfl_sync(ALL_LANES, rank, active - 1, LANES);
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) count[c] += r->live && key[c] >= chosen;
+  selected[0] = LAST - (rank & LAST);
+  return true;
+}
+
 /* (R2), (R2p) The k largest keys, one after another; ties to the lower index. Rank s of `selected`
-   and of `chosen`, the selected logits, is in lane s % LANES, column s / LANES, of GATES columns.
+   is in lane s % LANES, column s / LANES, of GATES columns.
    Counts the selections of live rows; what it counts beyond E is not looked at. A key is above
    no_key as long as its expert is not selected: rows that are not finite are zeros here. */
 template <int LANES, int COLUMNS, int GATES, class K>
-static __device__ __forceinline__ void
-row_select(const token_row<LANES, COLUMNS> *r, const forward_known &a, const double *p,
-           int32_t *selected, float *chosen, int32_t *count) {
+static __device__ __forceinline__ void row_select_ranks(const token_row<LANES, COLUMNS> *r,
+                                                        const forward_known &a, const double *p,
+                                                        int32_t *selected, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts;
   const bool scores = core_gate_has_scores(a.router.gate);
   K key[COLUMNS];
@@ -213,6 +338,22 @@ row_select(const token_row<LANES, COLUMNS> *r, const forward_known &a, const dou
   }
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) count[c] += r->live ? (int)(taken >> c & 1) : 0;
+}
+
+/* The same, and the selected logits in the same places. */
+template <int LANES, int COLUMNS, int GATES, class K>
+static __device__ __forceinline__ void
+row_select(const token_row<LANES, COLUMNS> *r, const forward_known &a, const double *p,
+           int32_t *selected, float *chosen, int32_t *count) {
+  const int lane = row_lane<LANES>(), experts = a.router.experts;
+  const bool scores = core_gate_has_scores(a.router.gate);
+  bool done = false;
+  if constexpr (sizeof(K) == sizeof(int32_t) && GATES == 1 && LANES >= FEW && COLUMNS > 1 &&
+                COLUMNS <= 8)
+    if (a.router.active <= FEW && !scores && a.router.score == PHIBAL_SCORE_OF_GATE &&
+        a.router.group_score == PHIBAL_GROUP_NONE)
+      done = row_select_few(r, a, selected, count);
+  if (SELDOM(!done)) row_select_ranks<LANES, COLUMNS, GATES, K>(r, a, p, selected, count);
 #pragma unroll
   for (int c = 0; c < GATES; c++)
     chosen[c] = r->live && lane + LANES * c < a.router.active
