@@ -347,13 +347,17 @@ row_select(const token_row<LANES, COLUMNS> *r, const forward_known &a, const dou
            int32_t *selected, float *chosen, int32_t *count) {
   const int lane = row_lane<LANES>(), experts = a.router.experts;
   const bool scores = core_gate_has_scores(a.router.gate);
-  bool done = false;
-  if constexpr (sizeof(K) == sizeof(int32_t) && GATES == 1 && LANES >= FEW && COLUMNS > 1 &&
-                COLUMNS <= 8)
+  constexpr bool SORTS =
+      sizeof(K) == sizeof(int32_t) && GATES == 1 && LANES >= FEW && COLUMNS > 1 && COLUMNS <= 8;
+  if constexpr (SORTS) {
+    bool done = false;
     if (a.router.active <= FEW && !scores && a.router.score == PHIBAL_SCORE_OF_GATE &&
         a.router.group_score == PHIBAL_GROUP_NONE)
       done = row_select_few(r, a, selected, count);
-  if (SELDOM(!done)) row_select_ranks<LANES, COLUMNS, GATES, K>(r, a, p, selected, count);
+    if (SELDOM(!done)) row_select_ranks<LANES, COLUMNS, GATES, K>(r, a, p, selected, count);
+  } else {
+    row_select_ranks<LANES, COLUMNS, GATES, K>(r, a, p, selected, count);
+  }
 #pragma unroll
   for (int c = 0; c < GATES; c++)
     chosen[c] = r->live && lane + LANES * c < a.router.active

@@ -135,6 +135,7 @@ blocks counted without an atomic operation|load_levels.h|router_forward|router-f
 block of the greatest number taken for the last|load_levels.h|router_forward|router-forward|race in global memory|s/other\[2\] = atomicAdd(sums.finished, (device_sum)1) == gridDim.x - 1/other[2] = blockIdx.x == gridDim.x - 1/
 sums cleared before all have read them|load_levels.h|router_forward|router-forward|race in global memory|/everyone has read/d
 a row's routes written by two blocks|router_forward.cu|router_forward|router-forward|race in global memory|s/stride = (int32_t)gridDim.x \* warps \* ROWS/stride = (int32_t)warps * ROWS/
+near ties by the key without its last bits|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/(bits \& LAST) != 0/false/
 small probabilities cut at 2^-83|router_forward.cu|router_forward|router-forward|loads|s/levels_add(levels, experts, p);/for (int c = 0; c < COLUMNS; c++) p[c] = p[c] < 0x1p-31 ? 0.0 : p[c];\n  levels_add(levels, experts, p);/
 small probabilities added twice|load_levels.h|router_forward|router-forward|loads|s/ - load_units(p\[c\]);/;/
 a row's gradient written by two blocks|router_backward.cu|router_backward|router-backward|race in global memory|s/stride = (int64_t)gridDim.x \* BACKWARD_WARPS \* ROWS/stride = (int64_t)BACKWARD_WARPS * ROWS/

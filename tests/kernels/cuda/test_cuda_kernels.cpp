@@ -89,6 +89,42 @@ Test(cuda_kernels, router_forward_has_the_cpus_bits_and_limbs) {
     forward_case(number, (int)(number % 5));
 }
 
+/* Logits that differ only in bits which the sorting network's key replaces by the expert's number:
+   the lower expert has the smaller logit, so that a key without them selects another order. Of both
+   signs, for every number of routes, so that the last one is among them too. */
+Test(cuda_kernels, routes_of_logits_that_differ_in_their_last_bits) {
+  const int64_t T = 37;
+  for (int E : {40, 64, 100, 128, 200, 256})
+    for (int k = 1; k <= 9; k++) {
+      phibal_router router = {E, k, PHIBAL_GATE_TOPK_SOFTMAX, 1};
+      std::vector<float> logits((size_t)(T * E));
+      random_stream r = random_start(SEED, (uint64_t)E, (uint64_t)k);
+      for (int64_t t = 0; t < T; t++)
+        for (int e = 0; e < E; e++) {
+          const float near = 1.0f + 0x1p-23f * (float)(e % 12);
+          const float far = (float)random_normal(&r) - 3.0f;
+          logits[(size_t)(t * E + e)] = e % 3 == 0 ? (t % 2 ? near : near - 2.0f) : far - 8.0f;
+        }
+      std::vector<int32_t> experts((size_t)(k * T)), others(experts.size());
+      std::vector<float> gates(experts.size()), other_gates(experts.size());
+      phibal_loads loads;
+      cr_assert_eq(phibal_loads_create(&router, &loads), PHIBAL_OK);
+      cr_assert_eq(phibal_router_forward(&router, T, logits.data(), nullptr, nullptr, nullptr,
+                                         experts.data(), gates.data(), nullptr, &loads),
+                   PHIBAL_OK);
+      device_loads on_device(E);
+      zeroed_device d(phibal_cuda_router_forward_workspace(&router));
+      cr_assert_eq(phibal_cuda_router_forward(&router, T, PHIBAL_LOGITS_F32, logits.data(), nullptr,
+                                              nullptr, nullptr, others.data(), other_gates.data(),
+                                              nullptr, on_device.get(), &d.call),
+                   PHIBAL_OK);
+      cr_expect(experts == others, "other routes than the CPU's: E = %d, k = %d", E, k);
+      cr_expect_eq(memcmp(gates.data(), other_gates.data(), gates.size() * sizeof(float)), 0);
+      cr_expect_eq(memcmp(on_device.count.data(), loads.count, (size_t)E * sizeof(int64_t)), 0);
+      phibal_loads_destroy(&loads);
+    }
+}
+
 /* Probabilities down to the cut at 2^-160 reach the levels that verify's binary32 loads hide. */
 Test(cuda_kernels, limbs_of_tiny_probabilities) {
   const int E = 9;
