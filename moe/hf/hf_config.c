@@ -196,8 +196,7 @@ const hf_foreign hf_foreigners[] = {
      "tokens; a clamped activation"},
     {"longcat_flash", "LongCat-Flash",
      "two attentions and two dense FFNs in each layer, and experts beside them whose output is "
-     "added "
-     "at the layer's end; queries and latents scaled by sqrt(width / rank)"},
+     "added at the layer's end; queries and latents scaled by sqrt(width / rank)"},
 };
 const int hf_foreigner_count = sizeof hf_foreigners / sizeof *hf_foreigners;
 
