@@ -1,6 +1,7 @@
 /* Matrix products by cuBLAS: ragged ones in one grouped call, dense ones by cuBLASLt. Both in the
    call's stream, with memory taken once, so that a step allocates nothing; binary32 sums, no
-   TensorFloat-32. Compiled and linked where nvcc is; nothing of this file has run yet.
+   TensorFloat-32. Compiled and linked where nvcc is; no device has run it. test_products_cublas.cpp
+   plays the libraries and their streams.
 
    From 13.4 on cuBLASLt has grouped products whose sizes are on the device too, on compute
    capability 9 with one alpha and beta for all; they are experimental there, 13.7.0 to 13.8.0 have

@@ -28,7 +28,8 @@
    was captured, with the arguments of then.
 
    Not modelled: the memory of clusters, asynchronous copies, textures, more than one stream at a
-   time, and blocks that wait for one another. */
+   time (test_products_cublas.cpp plays those of products_cublas.cu), and blocks that wait for one
+   another. */
 #ifndef PHIBAL_CUDA_ON_HOST_H
 #define PHIBAL_CUDA_ON_HOST_H
 

@@ -3,11 +3,12 @@
 # where the operation reads SUITE/NAME, that unit test of the kernels. A file of moe/device is C, and its test that of
 # training on a device.
 #   usage: cuda_faults.sh SOURCE_ROOT WORK_DIR PHIBAL OBJECTS_OF_THE_HOST_LIBRARY OBJECTS_OF_THE_TEST TEST_OF_A_DEVICE
+#     OBJECTS_OF_CUBLAS_TEST
 # with the compilers in CC and CXX, and in TEST_LINK and DEVICE_LINK what makes the tests of their objects. The file with the fault is compiled
 # to be watched for races in global memory (kernels/cuda/host/races.h).
 # An edit that changes nothing fails: the list has fallen behind the code.
 set -u
-root=$1 work=$2 phibal=$3 objects=$4 test_objects=$5 device_objects=$6
+root=$1 work=$2 phibal=$3 objects=$4 test_objects=$5 device_objects=$6 cublas_objects=$7
 rm -rf "$work"
 mkdir -p "$work"
 failed=0
@@ -18,6 +19,7 @@ while IFS='|' read -r name file source operation message edit; do
   rm -rf "$work/kernels" "$work/moe"
   cp -r "$root/kernels" "$root/moe" "$work/"
   case $file in moe/*) path=$file ;; *) path=kernels/cuda/$file ;; esac
+  case $operation in products_cublas/*) of_test=$cublas_objects ;; *) of_test=$test_objects ;; esac
   sed "$edit" "$root/$path" >"$work/$path"
   if cmp -s "$root/$path" "$work/$path"; then
     not_ok "$name: the edit changes nothing in $file"
@@ -34,10 +36,10 @@ while IFS='|' read -r name file source operation message edit; do
   *)
   # shellcheck disable=SC2046 # one word an object
   ${CXX:-c++} -std=c++17 -x c++ -O0 -fPIC -ffp-contract=off -fsanitize=thread -fno-threadsafe-statics -D_GNU_SOURCE -I"$root/spec/include" \
-    -I"$root/kernels/cuda/host" -iquote "$work" -iquote "$root" -c "$work/kernels/cuda/$source.cu" -o "$work/$source.o" 2>"$work/log" &&
+    -I"$root/kernels/cuda/host" -I"$root/kernels/cuda/host/cublas" -iquote "$work" -iquote "$root" -c "$work/kernels/cuda/$source.cu" -o "$work/$source.o" 2>"$work/log" &&
     case $operation in
     */*) ${CXX:-c++} -o "$work/faulty" "$work/$source.o" \
-      $(find "$test_objects" -name '*.o' ! -name "*generated_$source.cpp.o") $TEST_LINK ;;
+      $(find "$of_test" -name '*.o' ! -name "*generated_$source.cpp.o") $TEST_LINK ;;
     *) ${CXX:-c++} -shared -o "$work/faulty.so" "$work/$source.o" \
       $(find "$objects" -name '*.o' ! -name "*generated_$source.cpp.o") -lboost_context ;;
     esac 2>"$work/log"
@@ -182,5 +184,16 @@ second call's gradients over the first's|moe/device/device_attention.c|device|de
 gradients of experts without rows left as they are|ffn.cu|ffn|cuda_products/ragged*|ragged|s/status = products_clear(name, p, groups, call);/;/
 offsets read before they are there|moe/device/device_ffn.c|device|device/every*|FAIL|/static phibal_status fetch_offsets/,/^}/s/RUN(device_result(d));//
 weights read before they are there|moe/device/device.c|device|device/every*|FAIL|/^phibal_status device_fetch/,/^}/s/RUN(\(device_result(d)\|l->wait(&d->call)\));//
+separate products before their operands|products_cublas.cu|products_cublas|products_cublas/separate*|is not|/error = cudaStreamWaitEvent(l->stream\[s\], l->begun, 0);/d
+results of separate products not waited for|products_cublas.cu|products_cublas|products_cublas/separate*|does not wait for|s/error = cudaStreamWaitEvent(stream, l->done\[s\], 0);/;/
+streams with one workspace|products_cublas.cu|products_cublas|products_cublas/separate*|one workspace at a time|s/(size_t)s \* SIDE_BYTES,/(size_t)0 * SIDE_BYTES,/
+handles without their streams|products_cublas.cu|products_cublas|products_cublas/separate*|the default stream|s/status = cublasSetStream(l->side\[s\], l->stream\[s\])/;/
+workspaces before streams|products_cublas.cu|products_cublas|products_cublas/separate*|cuBLAS's own|s/^ *SIDE_BYTES);$/&\n    if (status == CUBLAS_STATUS_SUCCESS) status = cublasSetStream(l->side[s], l->stream[s]);/
+an algorithm for better aligned matrices|products_cublas.cu|products_cublas|products_cublas/dense|not aligned as|s/p.alignment == alignment && //
+an algorithm for another result|products_cublas.cu|products_cublas|products_cublas/dense|for another product|s/p.types.out == types.out &&//
+sizes of transposed matrices|products_cublas.cu|products_cublas|products_cublas/ragged|ragged|s/one.a_transposed ? p.k : p.m,/one.a_transposed ? p.m : p.k,/
+gradients always added to|products_cublas.cu|products_cublas|products_cublas/ragged|is not|s/l->scalars + (types.beta != 0.0f ? 1 : 0)/l->scalars + 1/
+versions that spoil results|products_cublas.cu|products_cublas|products_cublas/ragged|version 130700|s/version >= 130700 && version < 130801/version >= 130701 \&\& version < 130801/
+events that are not destroyed|products_cublas.cu|products_cublas|products_cublas/failures*|are left|/if (l->done\[s\]) cudaEventDestroy/d
 LIST
 [ $failed -eq 0 ]

@@ -1,0 +1,2 @@
+/* cuBLASLt is beside cuBLAS. */
+#include <cublas_v2.h>
