@@ -243,7 +243,7 @@ static phibal_status route_launch(phibal_activation activation, phibal_rows type
       activation == PHIBAL_ACTIVATION_SILU, hidden, a, b, h_gradient, *routes};
   const launch_shape shape = {
       blocks_for(call, (slots + of_block - 1) / of_block, ROUTE_PER_MULTIPROCESSOR), ROUTE_THREADS,
-      0};
+      0, true};
   return launch("activation backward", kernels[type][four], shape, call, r);
 }
 

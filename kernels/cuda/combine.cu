@@ -184,7 +184,7 @@ phibal_status phibal_cuda_combine_backward(int64_t tokens, int32_t active, int64
   const int64_t of_block = COMBINE_THREADS / DOT_LANES;
   const launch_shape shape = {
       blocks_for(call, (tokens * active + of_block - 1) / of_block, COMBINE_PER_MULTIPROCESSOR),
-      COMBINE_THREADS, 0};
+      COMBINE_THREADS, 0, true};
   if (type == PHIBAL_ROWS_BF16)
     return launch(name, combine_backward_kernel<bfloat16>, shape, call, a, y_gradient,
                   (bfloat16 *)expert_gradient, gate_gradient);

@@ -117,7 +117,7 @@ enum { PIECE_THREADS = 256, PIECE_PER_MULTIPROCESSOR = 8 };
 
 static inline launch_shape pieces_shape(const phibal_cuda *call, int64_t pieces) {
   return {blocks_for(call, (pieces + PIECE_THREADS - 1) / PIECE_THREADS, PIECE_PER_MULTIPROCESSOR),
-          PIECE_THREADS, 0};
+          PIECE_THREADS, 0, true};
 }
 
 #endif
