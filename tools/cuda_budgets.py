@@ -97,6 +97,7 @@ KERNELS += [
     Kernel("gradient norm", "optimizer", r"gradient_norm_kernel", 256, "stream", ("load", 4), 4),
     Kernel("RMSNorm", "norm", r"norm_forward_kernel<float, bfloat16, 4, false>", 256, "phases", (4, 2), 6),
     Kernel("RMSNorm backward", "norm", r"norm_backward_kernel<float, 4, false>", 256, "phases", (12, 4), 12),
+    Kernel("identities and their gradients", "zero_experts", r"zero_kernel", 256, "stream", ("store", 4), 16),
     Kernel("addition of bfloat16 rows", "embedding", r"rows_kernel<bfloat16, float, 4, true>", 256, "stream", ("store", 4), 10),
 ]
 
