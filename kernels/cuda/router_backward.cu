@@ -194,14 +194,11 @@ static phibal_status backward_launch(const backward_arguments &a, const phibal_c
   const int rows = BACKWARD_WARPS * WARP / LANES;
   launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
                         BACKWARD_WARPS * WARP, 0, true};
-  const char *name = "router backward";
-  if (a.router.zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
-    return launch(name, backward_kernel<LANES, COLUMNS, ROUTER_ANY>, shape, call, a);
-  if (core_gate_has_scores(a.router.gate))
-    return launch(name, backward_kernel<LANES, COLUMNS, ROUTER_SCORES>, shape, call, a);
-  return a.router.experts == LANES * COLUMNS
-             ? launch(name, backward_kernel<LANES, COLUMNS, ROUTER_FULL>, shape, call, a)
-             : launch(name, backward_kernel<LANES, COLUMNS, ROUTER_SOFTMAX>, shape, call, a);
+  static void (*const kernels[])(backward_arguments) = {
+      backward_kernel<LANES, COLUMNS, ROUTER_FULL>, backward_kernel<LANES, COLUMNS, ROUTER_SOFTMAX>,
+      backward_kernel<LANES, COLUMNS, ROUTER_SCORES>, backward_kernel<LANES, COLUMNS, ROUTER_ANY>};
+  return launch("router backward", kernels[router_kind_of(a.router, LANES * COLUMNS, false)], shape,
+                call, a);
 }
 
 phibal_status phibal_cuda_router_backward(const phibal_router *router, int64_t tokens,

@@ -165,9 +165,9 @@ static __device__ __forceinline__ void row_given(const token_row<LANES, COLUMNS>
   }
 }
 
-/* Keys sorted over each 8 lanes of a row, the largest in the first of them where DOWN; lanes 8
-   apart sort for themselves. From keys that rise and then fall or the other way round, half as
-   much. */
+/* A bitonic sorting network over each 8 lanes, a key in a lane: the largest comes to the first lane
+   where DOWN, else to the last. lanes_exchange is one step of it. lanes_merge sorts keys that rise
+   and then fall, or fall and then rise; lanes_sort sorts any. */
 template <bool DOWN>
 static __device__ __forceinline__ int32_t lanes_exchange(int32_t key, int mask) {
   const int32_t other = __shfl_xor_sync(ALL_LANES, key, mask);
@@ -186,7 +186,7 @@ template <bool DOWN> static __device__ __forceinline__ int32_t lanes_sort(int32_
 }
 
 /* The 8 largest keys of columns FIRST .. FIRST + N - 1 over 8 lanes, sorted: of two sorted lists,
-   one of them upside down, the larger of each two are the 8 largest of both. */
+   one of them reversed, the larger of each two are the 8 largest of both. */
 template <int N, bool DOWN>
 static __device__ __forceinline__ int32_t lanes_largest(const int32_t *key) {
   if constexpr (N == 1) {
@@ -217,7 +217,7 @@ static __device__ __forceinline__ int32_t lanes_largest_of_8(int32_t *key) {
   for (int i = 0; i < 19; i++) keys_order(key, pairs[i][0], pairs[i][1]);
 #pragma unroll
   for (int mask = 1; mask <= 4; mask *= 2) {
-    /* Of the third the first half: what the other half has upside down, the other lanes have. */
+    /* The third time a lane keeps the half that the other lane, in reverse, does not. */
     const int kept = mask == 4 ? 4 : 8;
     int32_t other[8];
 #pragma unroll
@@ -266,7 +266,7 @@ static __device__ __forceinline__ bool row_select_few(const token_row<LANES, COL
     rank = lanes_largest<COLUMNS, true>(key);
   }
 #pragma unroll
-  for (int s = FEW; s < LANES; s *= 2) { /* of the next 8 lanes, upside down */
+  for (int s = FEW; s < LANES; s *= 2) { /* of the next 8 lanes, reversed */
     const int32_t other = __shfl_xor_sync(ALL_LANES, rank, 2 * s - 1);
     rank = lanes_merge<true>(other > rank ? other : rank);
   }
@@ -468,16 +468,11 @@ static phibal_status forward_launch(const forward_arguments &a, const phibal_cud
   const int rows = levels::THREADS / LANES;
   launch_shape shape = {blocks_for(call, (a.tokens + rows - 1) / rows, MOST_RESIDENT),
                         levels::THREADS, levels::shared_bytes(a.router.experts), true};
-  const char *name = "router forward";
-  if (a.router.group_score != PHIBAL_GROUP_NONE || a.router.score != PHIBAL_SCORE_OF_GATE ||
-      a.router.selection == PHIBAL_SELECTION_GIVEN ||
-      a.router.zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
-    return launch(name, forward_kernel<LANES, COLUMNS, ROUTER_ANY>, shape, call, a);
-  if (core_gate_has_scores(a.router.gate))
-    return launch(name, forward_kernel<LANES, COLUMNS, ROUTER_SCORES>, shape, call, a);
-  return a.router.experts == LANES * COLUMNS
-             ? launch(name, forward_kernel<LANES, COLUMNS, ROUTER_FULL>, shape, call, a)
-             : launch(name, forward_kernel<LANES, COLUMNS, ROUTER_SOFTMAX>, shape, call, a);
+  static void (*const kernels[])(forward_arguments) = {
+      forward_kernel<LANES, COLUMNS, ROUTER_FULL>, forward_kernel<LANES, COLUMNS, ROUTER_SOFTMAX>,
+      forward_kernel<LANES, COLUMNS, ROUTER_SCORES>, forward_kernel<LANES, COLUMNS, ROUTER_ANY>};
+  return launch("router forward", kernels[router_kind_of(a.router, LANES * COLUMNS, true)], shape,
+                call, a);
 }
 
 size_t phibal_cuda_router_forward_workspace(const phibal_router *router) {

@@ -27,6 +27,17 @@ enum router_kind {
   ROUTER_ANY,     /* with groups, by probabilities, a selection that is given, gates left out */
 };
 
+/* In rows of so many places. How experts are selected is nothing to the backward pass. */
+static inline router_kind router_kind_of(const phibal_router &router, int places, bool selects) {
+  const bool selects_otherwise = router.group_score != PHIBAL_GROUP_NONE ||
+                                 router.score != PHIBAL_SCORE_OF_GATE ||
+                                 router.selection == PHIBAL_SELECTION_GIVEN;
+  if ((selects && selects_otherwise) || router.zero_gates == PHIBAL_ZERO_GATES_LEFT_OUT)
+    return ROUTER_ANY;
+  if (core_gate_has_scores(router.gate)) return ROUTER_SCORES;
+  return router.experts == places ? ROUTER_FULL : ROUTER_SOFTMAX;
+}
+
 /* n elements, and the width of the tree that adds them. */
 struct tree_of {
   int n, width;

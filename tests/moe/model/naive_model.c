@@ -212,7 +212,7 @@ static void keep_groups(naive_model *n, double *score) {
 }
 
 /* (R1) to (R5), (R2p), (R5n), (R5e), (R5z) for one token: probabilities, selection (1 or 0), gates
- * by expert. */
+   by expert. */
 static void route(naive_model *n, int layer, const double *logits, double *probability,
                   int *selected, double *gate) {
   const model_config *c = &n->config;

@@ -392,8 +392,7 @@ Test(model_gradient, described_routers) {
 }
 
 /* (R2p) by each method that sets a bias, with micro-batches, padding, groups, a capacity, and gates
-   of every kind.
- */
+   of every kind. */
 Test(model_gradient, selection_by_probability) {
   model_config c = small;
   balance_config b = phi;
