@@ -10,7 +10,7 @@
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/bench/steps.sh"
-all="build check programs train model_steps bench memcheck verify torch racecheck ranks"
+all="build check programs train model_steps bench memcheck verify torch racecheck ranks counters"
 seconds=600 work=$root/build-gpu build_only='' wanted=''
 usage() {
   echo "usage: gpu.sh [--seconds SECONDS] [--folder FOLDER] [--build-only] [STEP...]; steps: $all" >&2
@@ -41,6 +41,12 @@ if [ -z "$architecture" ]; then
   architecture=90
 fi
 
+# What the comparison needs of the CPU: the test suite links its own bench_gpu of these.
+host_sources="spec/status.c spec/potential.c verify/cases.c kernels/cpu/environment.c kernels/cpu/isa.c
+  kernels/cpu/loads.c kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c
+  kernels/cpu/gather.c kernels/cpu/balance.c kernels/cpu/balance_price.c kernels/cpu/balance_loss.c
+  kernels/cpu/combine.c moe/model/norm.c moe/model/rope.c moe/model/optimizer.c"
+
 build() {
   host="-D_GNU_SOURCE -O3 -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math"
   device="-std=c++17 -O3 --fmad=false -Xcompiler=-ffp-contract=off"
@@ -50,10 +56,7 @@ build() {
     device="$device -DPHIBAL_HAVE_CUDNN=1" cudnn=-lcudnn
   fi
   {
-    for source in spec/status.c spec/potential.c verify/cases.c kernels/cpu/loads.c \
-      kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c \
-      kernels/cpu/gather.c kernels/cpu/balance.c kernels/cpu/balance_price.c kernels/cpu/balance_loss.c \
-      kernels/cpu/combine.c moe/model/norm.c moe/model/rope.c moe/model/optimizer.c; do
+    for source in $host_sources; do
       echo "gcc -std=c17 $host -I$root/spec/include -iquote $root -c $root/$source -o $work/$(basename $source).o"
     done
     # What takes longest comes first.
@@ -68,7 +71,7 @@ build() {
 # What the steps need of earlier ones, and of the machine.
 built() { [ -x "$work/bench_gpu" ] || { echo "needs the step build"; return 75; }; }
 made() {
-  able && { [ -x "$work/meson/cli/phibal" ] || { echo "needs the step programs"; return 75; }; }
+  [ -x "$work/meson/cli/phibal" ] || { able && { echo "needs the step programs"; return 75; }; }
 }
 able() {
   command -v meson >/dev/null && pkg-config --exists mpfr 2>/dev/null || { echo "no meson or no MPFR"; return 77; }
@@ -83,6 +86,24 @@ sanitize() {
 }
 memcheck() { sanitize memcheck; }
 racecheck() { sanitize racecheck; }
+
+# What the device's counters say of each kernel, once; the whole of it in results/counters.csv.
+counters() {
+  command -v ncu >/dev/null || { echo "no ncu"; return 77; }
+  built || return
+  metrics=gpu__time_duration.sum,sm__inst_executed.sum,sm__inst_issued.avg.pct_of_peak_sustained_active
+  metrics=$metrics,sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active
+  metrics=$metrics,sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active
+  metrics=$metrics,dram__bytes_read.sum,dram__bytes_write.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed
+  metrics=$metrics,sm__warps_active.avg.pct_of_peak_sustained_active,launch__registers_per_thread
+  for reason in long_scoreboard short_scoreboard math_pipe_throttle wait barrier no_instruction not_selected lg_throttle \
+    mio_throttle branch_resolving dispatch_stall; do
+    metrics=$metrics,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
+  done
+  # The card's clocks are left as they are.
+  ncu --clock-control none --csv --page raw --print-units base --metrics "$metrics" "$work/bench_gpu" once \
+    >"$results/counters.csv" 2>"$results/counters.error" || { tail -n 5 "$results/counters.error"; return 1; }
+}
 
 torch() {
   python3 -c 'import torch' 2>/dev/null || { echo "no PyTorch"; return 77; }

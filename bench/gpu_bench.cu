@@ -143,8 +143,9 @@ void measure_balance(int layers, int E) {
 
 } // namespace
 
-bool gpu_bench(bool small) {
+bool gpu_bench(bool small, bool once) {
   bench.small = small;
+  bench.once = once;
   printf("device: %s\n", device_name());
   measure_copy();
   printf("%-28s %7s %5s %3s %12s %10s %9s %8s %10s %6s\n", "kernel", "T", "E", "k", "us", "MB",

@@ -13,7 +13,7 @@
 #include <vector>
 
 struct bench_state {
-  bool small, failed;
+  bool small, once, failed;
   double copy_rate; /* bytes read and written a microsecond */
   int architecture; /* compute capability: 90 for 9.0; 0 without a device */
 };
@@ -98,7 +98,8 @@ struct stopwatch {
 /* f(i) for the i-th call. A time is that of twenty calls back to back, divided by twenty: between
    two events alone, a short kernel's would be that of its launch. */
 template <class F> static double median_microseconds(F f) {
-  const int warm_up = 1, repetitions = bench.small ? 1 : 7, together = bench.small ? 1 : 20;
+  const int warm_up = bench.once ? 0 : 1, repetitions = bench.once ? 1 : 7;
+  const int together = bench.once ? 1 : 20;
   std::vector<double> times;
   stopwatch watch;
   for (int i = 0; i < warm_up + repetitions; i++) {
