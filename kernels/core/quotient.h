@@ -13,12 +13,25 @@
 CORE_FUNCTION float core_limbs_quotient(const uint64_t limb[PHIBAL_LOAD_LIMBS],
                                         unsigned __int128 divisor) {
   uint64_t digit[PHIBAL_LOAD_LIMBS + 2];
-  unsigned __int128 remainder = limb[0] % divisor;
-  digit[0] = (uint64_t)(limb[0] / divisor);
-  for (int j = 1; j < PHIBAL_LOAD_LIMBS + 2; j++) {
-    unsigned __int128 part = (remainder << 32) | (j < PHIBAL_LOAD_LIMBS ? limb[j] : 0);
-    digit[j] = (uint64_t)(part / divisor);
-    remainder = part % divisor;
+  unsigned __int128 remainder;
+  if (divisor >> 32 == 0) { /* in 64 bits: a device divides 128 bits in a long loop */
+    const uint64_t by = (uint64_t)divisor;
+    uint64_t rest = limb[0] % by;
+    digit[0] = limb[0] / by;
+    for (int j = 1; j < PHIBAL_LOAD_LIMBS + 2; j++) {
+      const uint64_t part = rest << 32 | (j < PHIBAL_LOAD_LIMBS ? limb[j] : 0);
+      digit[j] = part / by;
+      rest = part % by;
+    }
+    remainder = rest;
+  } else {
+    remainder = limb[0] % divisor;
+    digit[0] = (uint64_t)(limb[0] / divisor);
+    for (int j = 1; j < PHIBAL_LOAD_LIMBS + 2; j++) {
+      unsigned __int128 part = (remainder << 32) | (j < PHIBAL_LOAD_LIMBS ? limb[j] : 0);
+      digit[j] = (uint64_t)(part / divisor);
+      remainder = part % divisor;
+    }
   }
   int first = 0;
   while (first < PHIBAL_LOAD_LIMBS && digit[first] == 0) first++;

@@ -23,15 +23,18 @@ static __device__ __forceinline__ bool block_any(bool x) {
   return block_max(x) != 0;
 }
 
-/* Sum modulo 2^64. */
+/* Sum modulo 2^64: of each warp by shuffles, then of the warps. */
 static __device__ __forceinline__ uint64_t block_sum(uint64_t x) {
-  SHARED_ARRAY(device_sum, sum, 1);
+  SHARED_ARRAY(device_sum, part, WARP);
+  const int warps = (int)blockDim.x / WARP;
+#pragma unroll
+  for (int s = WARP / 2; s >= 1; s /= 2) x += __shfl_xor_sync(ALL_LANES, x, s);
+  __syncthreads(); /* the last call's readers are done */
+  if (threadIdx.x % WARP == 0) part[threadIdx.x / WARP] = x;
   __syncthreads();
-  if (threadIdx.x == 0) sum[0] = 0;
-  __syncthreads();
-  shared_add(sum, 0, (device_sum)x);
-  __syncthreads();
-  return sum[0];
+  x = part[0];
+  for (int w = 1; w < warps; w++) x += part[w];
+  return x;
 }
 
 /* As core_dd_tree_sum, whose bits it has; a is overwritten. What wrote `a` need not be behind a

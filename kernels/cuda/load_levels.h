@@ -30,21 +30,24 @@ static inline load_sums load_sums_in(void *workspace, int experts) {
 /* One thread's part. Up to 8 columns, sums of probabilities are 128-bit integers in registers, in
    units of 2^-83; what small probabilities leave of them, and all levels beyond 8 columns, are in
    shared memory. A thread's share of that is its own: nobody else touches it before the block's
-   end. Up to 8 columns, the warps of a block share what they add at the end; beyond, where a warp
-   fills the memory of a block, each adds for itself. */
+   end. Up to 8 columns, the warps of a block add up what they have at the end, each by a place of
+   its own, since a 64-bit addition to shared memory is a loop of compare and swap; beyond, where a
+   warp fills the memory of a block, each adds for itself. */
 template <int LANES, int COLUMNS> struct load_levels {
   static constexpr bool IN_REGISTERS = COLUMNS <= 8;
   static constexpr int WARPS = COLUMNS <= 4 ? 8 : COLUMNS <= 8 ? 4 : COLUMNS == 16 ? 2 : 1;
   static constexpr int THREADS = WARP * WARPS;
   static constexpr int SHARED_LEVELS = IN_REGISTERS ? 2 : 4; /* the last ones */
   static constexpr int OWN = SHARED_LEVELS * COLUMNS * THREADS;
+  static constexpr bool TOGETHER = COLUMNS <= 8;
 
   unsigned __int128 units[IN_REGISTERS ? COLUMNS : 1];
   int32_t count[COLUMNS];
   int32_t tokens, failed;
 
   static size_t shared_bytes(int experts) {
-    return sizeof(device_sum) * (size_t)(OWN + (WARPS > 1 ? (LEVELS + 1) * experts : 0) + 3);
+    return sizeof(device_sum) *
+           (size_t)(OWN + (TOGETHER ? WARPS * (LEVELS + 1) * experts : 0) + 2 * WARPS + 1);
   }
 };
 
@@ -170,25 +173,37 @@ static __device__ __forceinline__ void digits_add(int64_t *digit, int64_t units,
   digit[low - 2] += (int64_t)(v >> 64);
 }
 
-/* What the last block does: loads += sums, and the workspace is zero again. */
+/* What the last block does: loads += sums, and the workspace is zero again. All is read before
+   anything is written: each read is a journey to memory, and these are one. */
 static __device__ __forceinline__ void loads_merge(int e, int experts, load_sums sums,
-                                                   phibal_cuda_loads loads, bool failed) {
+                                                   phibal_cuda_loads loads) {
+  device_sum level[LEVELS], count = sums.count[e];
+  uint64_t limb[PHIBAL_LOAD_LIMBS], *to = loads.probability + (int64_t)e * PHIBAL_LOAD_LIMBS;
+  const int64_t counted = loads.count[e];
+  const bool failed = *sums.failed != 0;
+#pragma unroll
+  for (int j = 0; j < LEVELS; j++) level[j] = sums.level[j * experts + e];
+#pragma unroll
+  for (int j = 0; j < PHIBAL_LOAD_LIMBS; j++) limb[j] = to[j];
   int64_t digit[PHIBAL_LOAD_LIMBS] = {0};
+#pragma unroll
   for (int j = 0; j < LEVELS; j++) {
-    digits_add(digit, (int64_t)sums.level[j * experts + e], j);
+    digits_add(digit, (int64_t)level[j], j);
     sums.level[j * experts + e] = 0;
+#pragma unroll
     for (int i = PHIBAL_LOAD_LIMBS - 1; i > 0; i--) {
       digit[i - 1] += digit[i] >> 32;
       digit[i] &= 0xffffffff;
     }
   }
-  if (!failed) {
-    uint64_t *limb = loads.probability + (int64_t)e * PHIBAL_LOAD_LIMBS;
-    for (int j = 0; j < PHIBAL_LOAD_LIMBS; j++) limb[j] += (uint64_t)digit[j];
-    core_exact_carry(limb, PHIBAL_LOAD_LIMBS);
-    loads.count[e] += (int64_t)sums.count[e];
-  }
   sums.count[e] = 0;
+  if (failed) return;
+#pragma unroll
+  for (int j = 0; j < PHIBAL_LOAD_LIMBS; j++) limb[j] += (uint64_t)digit[j];
+  core_exact_carry(limb, PHIBAL_LOAD_LIMBS);
+#pragma unroll
+  for (int j = 0; j < PHIBAL_LOAD_LIMBS; j++) to[j] = limb[j];
+  loads.count[e] = counted + (int64_t)count;
 }
 
 /* x over the lanes of a warp that hold the same experts. */
@@ -209,53 +224,62 @@ static __device__ __forceinline__ void levels_finish(load_levels<LANES, COLUMNS>
                                                      load_sums sums, phibal_cuda_loads loads) {
   typedef load_levels<LANES, COLUMNS> levels;
   SHARED_DYNAMIC(device_sum, own);
-  constexpr bool TOGETHER = levels::WARPS > 1 && COLUMNS <= 8;
-  const int thread = (int)threadIdx.x, lane = thread % WARP;
-  const int all = (LEVELS + 1) * experts; /* levels, then counts */
-  shared_pointer<device_sum> block = own + levels::OWN;
-  shared_pointer<device_sum> other = block + (levels::WARPS > 1 ? all : 0);
-  if (TOGETHER)
-    for (int i = thread; i < all; i += levels::THREADS) block[i] = 0;
-  if (thread < 3) other[thread] = 0;
-  __syncthreads();
+  const int thread = (int)threadIdx.x, lane = thread % WARP, warp = thread / WARP;
+  const int all = (LEVELS + 1) * experts;               /* levels, then counts */
+  shared_pointer<device_sum> place = own + levels::OWN; /* [WARPS][all] */
+  shared_pointer<device_sum> other = place + (levels::TOGETHER ? levels::WARPS * all : 0);
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++) {
     int e = lane % LANES + LANES * c;
     bool gives = lane < LANES && e < experts;
+#pragma unroll
     for (int j = 0; j <= LEVELS; j++) {
       int64_t x = j == LEVELS ? l->count[c] : level_sum(l, j, c);
       device_sum sum = same_experts<LANES>(x);
       if (!gives) continue;
-      if (TOGETHER)
-        shared_add(block, j * experts + e, sum);
+      if (levels::TOGETHER)
+        place[warp * all + j * experts + e] = sum;
       else
         sum_add((j == LEVELS ? sums.count : sums.level + j * experts) + e, sum);
     }
   }
-  if (lane % LANES == 0) {
-    shared_add(other, 0, (device_sum)l->tokens);
-    shared_add(other, 1, (device_sum)l->failed);
+  const device_sum tokens = same_experts<LANES>(l->tokens);
+  const bool failed = __any_sync(ALL_LANES, l->failed != 0);
+  if (lane == 0) {
+    other[2 * warp] = tokens;
+    other[2 * warp + 1] = failed;
   }
   __syncthreads();
-  if (TOGETHER)
-    for (int i = thread; i < all; i += levels::THREADS)
-      sum_add((i < LEVELS * experts ? sums.level : sums.count - LEVELS * experts) + i, block[i]);
+  if (levels::TOGETHER)
+    for (int i = thread; i < all; i += levels::THREADS) {
+      device_sum sum = 0;
+#pragma unroll
+      for (int w = 0; w < levels::WARPS; w++) sum += place[w * all + i];
+      sum_add((i < LEVELS * experts ? sums.level : sums.count - LEVELS * experts) + i, sum);
+    }
   if (thread == 0) {
+    for (int w = 1; w < levels::WARPS; w++) {
+      other[0] += other[2 * w];
+      other[1] += other[2 * w + 1];
+    }
     sum_add(sums.tokens, other[0]);
     sum_add(sums.failed, other[1]);
   }
   __threadfence();
   __syncthreads();
-  if (thread == 0) other[2] = atomicAdd(sums.finished, (device_sum)1) == gridDim.x - 1;
+  constexpr int LAST = 2 * levels::WARPS;
+  if (thread == 0) other[LAST] = atomicAdd(sums.finished, (device_sum)1) == gridDim.x - 1;
   __syncthreads();
-  if (other[2] == 0) return;
+  if (other[LAST] == 0) return;
   __threadfence();
-  bool failed = *sums.failed != 0;
-  for (int e = thread; e < experts; e += levels::THREADS)
-    loads_merge(e, experts, sums, loads, failed);
-  __syncthreads(); /* everyone has read `failed` */
+  device_sum sum = 0;
+  bool bad = false;
+  int64_t before = 0;
+  if (thread == 0) sum = *sums.tokens, bad = *sums.failed != 0, before = *loads.tokens;
+  for (int e = thread; e < experts; e += levels::THREADS) loads_merge(e, experts, sums, loads);
+  __syncthreads(); /* everyone has read whether a block failed */
   if (thread != 0) return;
-  if (!failed) *loads.tokens += (int64_t)*sums.tokens;
+  if (!bad) *loads.tokens = before + (int64_t)sum;
   *sums.tokens = *sums.failed = *sums.finished = 0;
 }
 

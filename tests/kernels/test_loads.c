@@ -1,6 +1,7 @@
 /* The exact loads: what the kernels add up, to the bit, and the one rounding at the end. */
 #include "kernels/core/exact_sum.h"
 #include "kernels/core/exp64.h"
+#include "kernels/core/quotient.h"
 #include "kernels/core/tree.h"
 #include "router_oracle.h"
 #include <criterion/criterion.h>
@@ -188,6 +189,32 @@ Test(loads, mean_rounds_halves_to_even) {
     cr_assert_eq(mean, cases[i].mean, "case %d: %a", (int)i, (double)mean);
   }
   phibal_loads_destroy(&loads);
+}
+
+/* Divisors below 2^32 are divided by in 64 bits; the same quotient, a power of two over both, is
+   not. */
+Test(loads, quotients_do_not_depend_on_the_width) {
+  uint64_t state = 7;
+  for (int i = 0; i < 200000; i++) {
+    uint64_t limb[PHIBAL_LOAD_LIMBS], wide[PHIBAL_LOAD_LIMBS], bits[PHIBAL_LOAD_LIMBS + 1];
+    for (int j = 0; j <= PHIBAL_LOAD_LIMBS; j++) {
+      state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+      bits[j] = i % 3 ? state : state >> (state % 64);
+    }
+    const uint64_t divisor = i % 5 ? (bits[0] >> 32 >> i % 32) + 1 : UINT32_MAX - (uint64_t)i % 3;
+    const int shift = 32 - i % 8; /* a wide divisor in every case but the smallest */
+    limb[0] = wide[0] = bits[1] >> 33;
+    for (int j = 1; j < PHIBAL_LOAD_LIMBS; j++) limb[j] = (uint32_t)bits[j + 1];
+    wide[0] = limb[0] << shift;
+    for (int j = 1; j < PHIBAL_LOAD_LIMBS; j++) {
+      wide[j - 1] += limb[j] << shift >> 32;
+      wide[j] = limb[j] << shift & UINT32_MAX;
+    }
+    const float narrow = core_limbs_quotient(limb, divisor);
+    const float same = core_limbs_quotient(wide, (unsigned __int128)divisor << shift);
+    cr_assert_arr_eq(&narrow, &same, sizeof same, "case %d, divisor %lu", i,
+                     (unsigned long)divisor);
+  }
 }
 
 Test(loads, frequency_is_correctly_rounded) {
