@@ -3,6 +3,7 @@
 # CPU's bit for bit, measures, runs compute-sanitizer over the comparison, compares with PyTorch where Python has
 # it, and runs `phibal verify --backend cuda` and ten steps of training where meson and MPFR are there.
 #   usage: bench/gpu.sh [--seconds SECONDS] [--folder FOLDER] [--build-only] [STEP...]
+#          bench/gpu.sh --host-sources
 # Ends within SECONDS (600). Steps run in the order of what is worth most; one without time is named "left out", and
 # a later call with its name goes on from the programs in FOLDER (build-gpu), where results are too.
 # Needs nvcc, gcc, cuBLAS and the CUDA runtime only. Exit status 1 if anything failed, 3 if something was left out,
@@ -11,6 +12,11 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/bench/steps.sh"
 all="build check programs train model_steps bench memcheck verify torch racecheck ranks counters"
+# What the comparison needs of the CPU's sources; a test links a program of these.
+host_sources="spec/status.c spec/potential.c verify/cases.c kernels/cpu/environment.c kernels/cpu/isa.c
+  kernels/cpu/loads.c kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c
+  kernels/cpu/gather.c kernels/cpu/balance.c kernels/cpu/balance_price.c kernels/cpu/balance_loss.c
+  kernels/cpu/combine.c moe/model/norm.c moe/model/rope.c moe/model/optimizer.c"
 seconds=600 work=$root/build-gpu build_only='' wanted=''
 usage() {
   echo "usage: gpu.sh [--seconds SECONDS] [--folder FOLDER] [--build-only] [STEP...]; steps: $all" >&2
@@ -24,6 +30,10 @@ while [ $# -gt 0 ]; do
     shift
     ;;
   --build-only) build_only=yes ;;
+  --host-sources)
+    echo "$host_sources"
+    exit
+    ;;
   *)
     case " $all " in *" $1 "*) wanted="$wanted $1" ;; *) usage ;; esac
     ;;
@@ -40,12 +50,6 @@ if [ -z "$architecture" ]; then
   [ -n "$build_only" ] || { echo "gpu.sh: no CUDA device" >&2; exit 77; }
   architecture=90
 fi
-
-# What the comparison needs of the CPU: the test suite links its own bench_gpu of these.
-host_sources="spec/status.c spec/potential.c verify/cases.c kernels/cpu/environment.c kernels/cpu/isa.c
-  kernels/cpu/loads.c kernels/cpu/router_forward.c kernels/cpu/router_backward.c kernels/cpu/permutation.c
-  kernels/cpu/gather.c kernels/cpu/balance.c kernels/cpu/balance_price.c kernels/cpu/balance_loss.c
-  kernels/cpu/combine.c moe/model/norm.c moe/model/rope.c moe/model/optimizer.c"
 
 build() {
   host="-D_GNU_SOURCE -O3 -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math"
@@ -82,10 +86,10 @@ bench() { built && "$work/bench_gpu" bench; }
 
 sanitize() {
   command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer"; return 77; }
-  built && compute-sanitizer --tool "$1" --error-exitcode 1 "$work/bench_gpu" check 1
+  built && compute-sanitizer --tool "$1" --error-exitcode 1 "$work/bench_gpu" check 1 $2
 }
-memcheck() { sanitize memcheck; }
-racecheck() { sanitize racecheck; }
+memcheck() { sanitize memcheck ""; }
+racecheck() { sanitize racecheck router; } # of all it takes minutes, and the host looks for races too
 
 # What the device's counters say of each kernel, once; the whole of it in results/counters.csv.
 counters() {

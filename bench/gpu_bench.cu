@@ -152,7 +152,8 @@ bool gpu_bench(bool small, bool once) {
          "GB/s", "of copy", "floor us", "times");
   static const int experts[] = {8, 16, 64, 256};
   for (int64_t T : {(int64_t)4096, (int64_t)65536})
-    for (int E : experts) measure_router(bench.small ? T / 512 : T, E, E <= 16 ? 2 : 8);
+    for (int E : experts)
+      if (!once || small || T > 4096) measure_router(bench.small ? T / 512 : T, E, E <= 16 ? 2 : 8);
   measure_balance(64, 256);
   gpu_bench_step();
   return !bench.failed;

@@ -1,6 +1,6 @@
-/* usage: bench_gpu [check [ROUNDS]] | bench | once | try
-   check: the CUDA kernels beside the CPU's, bit for bit; bench: their times; once: each of
-   them one time, for a profiler; try: both, tiny. */
+/* usage: bench_gpu [check [ROUNDS [router]]] | bench | once | try
+   check: the CUDA kernels beside the CPU's, bit for bit (router: of routing and balancing alone);
+   bench: their times; once: each of them one time, for a profiler; try: both, tiny. */
 #include <cstdio>
 
 #include "gpu.h"
@@ -12,10 +12,11 @@ int main(int argc, char **argv) {
     return 2;
   }
   if (strcmp(what, "check") == 0)
-    return gpu_check(argc > 2 ? atoi(argv[2]) : 8) + gpu_check_step() != 0;
+    return gpu_check(argc > 2 ? atoi(argv[2]) : 8) + (argc > 3 ? 0 : gpu_check_step()) != 0;
   if (strcmp(what, "bench") == 0) return !gpu_bench(false, false);
-  if (strcmp(what, "try") == 0) return gpu_check(1) + gpu_check_step() != 0 || !gpu_bench(true, true);
+  if (strcmp(what, "try") == 0)
+    return gpu_check(1) + gpu_check_step() != 0 || !gpu_bench(true, true);
   if (strcmp(what, "once") == 0) return !gpu_bench(false, true);
-  fprintf(stderr, "usage: bench_gpu [check [ROUNDS]] | bench | once | try\n");
+  fprintf(stderr, "usage: bench_gpu [check [ROUNDS [router]]] | bench | once | try\n");
   return 2;
 }
