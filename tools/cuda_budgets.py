@@ -64,9 +64,12 @@ class Kernel:
 ROWS = "#define ROW_DISPATCH(experts, F) ((experts) <= 8 ? F(8, 1) : (experts) <= 64 ? F(8, 8) : F(32, 8))\n"
 
 
-def router_shared(columns, experts):
+def router_shared(lanes, columns, experts):
     """load_levels::shared_bytes."""
-    return 8 * (2 * columns * router_threads(columns) + 5 * experts + 3)
+    threads = router_threads(columns)
+    warps = threads // WARP
+    places = warps // 2 if lanes == WARP else warps
+    return 8 * (2 * columns * threads + places * 5 * experts + 2 * warps + 1)
 
 
 def router_threads(columns):
@@ -79,7 +82,7 @@ for E, k, lanes, columns in ((8, 2, 8, 1), (64, 8, 8, 8), (256, 8, 32, 8)):
     KERNELS += [Kernel("router forward without bias E = %d, k = %d" % (E, k), "router_forward",
                        r"forward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns),
                        router_threads(columns), "row", units,
-                       4 + 8 * k / E, k, router_shared(columns, E), ROWS),
+                       4 + 8 * k / E, k, router_shared(lanes, columns, E), ROWS),
                 Kernel("router backward E = %d, k = %d" % (E, k), "router_backward",
                        r"backward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns), 128, "row", units,
                        8 + 8 * k / E, k, 0, ROWS)]

@@ -30,9 +30,10 @@ static inline load_sums load_sums_in(void *workspace, int experts) {
 /* One thread's part. Up to 8 columns, sums of probabilities are 128-bit integers in registers, in
    units of 2^-83; what small probabilities leave of them, and all levels beyond 8 columns, are in
    shared memory. A thread's share of that is its own: nobody else touches it before the block's
-   end. Up to 8 columns, the warps of a block add up what they have at the end, each by a place of
-   its own, since a 64-bit addition to shared memory is a loop of compare and swap; beyond, where a
-   warp fills the memory of a block, each adds for itself. */
+   end. Up to 8 columns, the warps of a block add up what they have at the end, without atomic
+   additions of 64 bits, which in shared memory are loops of compare and swap: each has a place, or
+   in rows of a warp two have one, in turns. Beyond, where a warp fills the memory of a block, each
+   adds for itself. */
 template <int LANES, int COLUMNS> struct load_levels {
   static constexpr bool IN_REGISTERS = COLUMNS <= 8;
   static constexpr int WARPS = COLUMNS <= 4 ? 8 : COLUMNS <= 8 ? 4 : COLUMNS == 16 ? 2 : 1;
@@ -40,6 +41,8 @@ template <int LANES, int COLUMNS> struct load_levels {
   static constexpr int SHARED_LEVELS = IN_REGISTERS ? 2 : 4; /* the last ones */
   static constexpr int OWN = SHARED_LEVELS * COLUMNS * THREADS;
   static constexpr bool TOGETHER = COLUMNS <= 8;
+  static constexpr int PLACES = TOGETHER && LANES == WARP ? WARPS / 2 : WARPS;
+  static constexpr int RESIDENT = COLUMNS == 1 ? 4 : COLUMNS == 8 ? 3 : 1; /* blocks, at least */
 
   unsigned __int128 units[IN_REGISTERS ? COLUMNS : 1];
   int32_t count[COLUMNS];
@@ -47,7 +50,7 @@ template <int LANES, int COLUMNS> struct load_levels {
 
   static size_t shared_bytes(int experts) {
     return sizeof(device_sum) *
-           (size_t)(OWN + (TOGETHER ? WARPS * (LEVELS + 1) * experts : 0) + 2 * WARPS + 1);
+           (size_t)(OWN + (TOGETHER ? PLACES * (LEVELS + 1) * experts : 0) + 2 * WARPS + 1);
   }
 };
 
@@ -226,21 +229,27 @@ static __device__ __forceinline__ void levels_finish(load_levels<LANES, COLUMNS>
   SHARED_DYNAMIC(device_sum, own);
   const int thread = (int)threadIdx.x, lane = thread % WARP, warp = thread / WARP;
   const int all = (LEVELS + 1) * experts;               /* levels, then counts */
-  shared_pointer<device_sum> place = own + levels::OWN; /* [WARPS][all] */
-  shared_pointer<device_sum> other = place + (levels::TOGETHER ? levels::WARPS * all : 0);
+  shared_pointer<device_sum> place = own + levels::OWN; /* [PLACES][all] */
+  shared_pointer<device_sum> other = place + (levels::TOGETHER ? levels::PLACES * all : 0);
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
-    int e = lane % LANES + LANES * c;
-    bool gives = lane < LANES && e < experts;
+  for (int turn = 0; turn < levels::WARPS / levels::PLACES; turn++) {
+    if (turn > 0) __syncthreads();
+    if (warp / levels::PLACES != turn) continue;
 #pragma unroll
-    for (int j = 0; j <= LEVELS; j++) {
-      int64_t x = j == LEVELS ? l->count[c] : level_sum(l, j, c);
-      device_sum sum = same_experts<LANES>(x);
-      if (!gives) continue;
-      if (levels::TOGETHER)
-        place[warp * all + j * experts + e] = sum;
-      else
-        sum_add((j == LEVELS ? sums.count : sums.level + j * experts) + e, sum);
+    for (int c = 0; c < COLUMNS; c++) {
+      int e = lane % LANES + LANES * c;
+      bool gives = lane < LANES && e < experts;
+#pragma unroll
+      for (int j = 0; j <= LEVELS; j++) {
+        int64_t x = j == LEVELS ? l->count[c] : level_sum(l, j, c);
+        device_sum sum = same_experts<LANES>(x);
+        if (!gives) continue;
+        const int at = warp % levels::PLACES * all + j * experts + e;
+        if (levels::TOGETHER)
+          place[at] = turn > 0 ? place[at] + sum : sum;
+        else
+          sum_add((j == LEVELS ? sums.count : sums.level + j * experts) + e, sum);
+      }
     }
   }
   const device_sum tokens = same_experts<LANES>(l->tokens);
@@ -254,7 +263,7 @@ static __device__ __forceinline__ void levels_finish(load_levels<LANES, COLUMNS>
     for (int i = thread; i < all; i += levels::THREADS) {
       device_sum sum = 0;
 #pragma unroll
-      for (int w = 0; w < levels::WARPS; w++) sum += place[w * all + i];
+      for (int w = 0; w < levels::PLACES; w++) sum += place[w * all + i];
       sum_add((i < LEVELS * experts ? sums.level : sums.count - LEVELS * experts) + i, sum);
     }
   if (thread == 0) {

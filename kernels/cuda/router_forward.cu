@@ -431,7 +431,8 @@ static __device__ __forceinline__ void forward_row(token_row<LANES, COLUMNS> *r,
 }
 
 template <int LANES, int COLUMNS, router_kind KIND>
-static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS, COLUMNS == 8 ? 3 : 1)
+static __global__ void __launch_bounds__(load_levels<LANES, COLUMNS>::THREADS,
+                                         load_levels<LANES, COLUMNS>::RESIDENT)
     forward_kernel(forward_arguments arguments) {
   const forward_known a = router_known<LANES, COLUMNS, KIND>(arguments);
   constexpr int ROWS = WARP / LANES; /* of a warp */

@@ -130,15 +130,17 @@ grouped products of a type that cuBLAS does not group|products.cu|products|cuda_
 grouped bfloat16 that is not at 16 bytes|products.cu|products|cuda_products/every*|16 bytes|s/types.in == PHIBAL_ROWS_F32 || places % 16 == 0/true/
 vectors of rows that are not aligned|combine.cu|combine|combine|misaligned vector|s/const bool four = a.width % 4 == 0 \&\&/const bool four = a.width >= 4 \&\&/
 counts through the read-only cache|permutation.cu|permutation|permutation|what the kernel writes|s/? start\[first + lane\] : 0/? __ldg(start + first + lane) : 0/
-sums read that no fence has made known|load_levels.h|router_forward|router-forward|race in global memory|/sum_add(sums.failed, other\[1\]);/,/other\[2\] = atomicAdd/s/__threadfence();//
-sums read without a fence before|load_levels.h|router_forward|router-forward|race in global memory|/if (other\[2\] == 0) return;/,/bool failed/s/__threadfence();//
+sums read that no fence has made known|load_levels.h|router_forward|router-forward|race in global memory|/sum_add(sums.failed, other\[1\]);/,/other\[LAST\] = atomicAdd/s/__threadfence();//
+sums read without a fence before|load_levels.h|router_forward|router-forward|race in global memory|/if (other\[LAST\] == 0) return;/,/bool bad/s/__threadfence();//
 sums added to without an atomic operation|load_levels.h|router_forward|router-forward|race in global memory|s/if (x != 0) atomicAdd(to, x);/if (x != 0) *to += x;/
 blocks counted without an atomic operation|load_levels.h|router_forward|router-forward|race in global memory|s/atomicAdd(sums.finished, (device_sum)1) ==/(*sums.finished)++ ==/
-block of the greatest number taken for the last|load_levels.h|router_forward|router-forward|race in global memory|s/other\[2\] = atomicAdd(sums.finished, (device_sum)1) == gridDim.x - 1/other[2] = blockIdx.x == gridDim.x - 1/
+block of the greatest number taken for the last|load_levels.h|router_forward|router-forward|race in global memory|s/other\[LAST\] = atomicAdd(sums.finished, (device_sum)1) == gridDim.x - 1/other[LAST] = blockIdx.x == gridDim.x - 1/
 sums cleared before all have read them|load_levels.h|router_forward|router-forward|race in global memory|/everyone has read/d
 a row's routes written by two blocks|router_forward.cu|router_forward|router-forward|race in global memory|s/stride = (int32_t)gridDim.x \* warps \* ROWS/stride = (int32_t)warps * ROWS/
 near ties by the key without its last bits|router_forward.cu|router_forward|cuda_kernels/routes_of_logits*|other routes|s/(bits \& LAST) != 0/false/
 small probabilities cut at 2^-83|router_forward.cu|router_forward|router-forward|loads|s/levels_add(levels, experts, p);/for (int c = 0; c < COLUMNS; c++) p[c] = p[c] < 0x1p-31 ? 0.0 : p[c];\n  levels_add(levels, experts, p);/
+warps that take their turns without a barrier|load_levels.h|router_forward|router-forward|which nothing wrote|s/if (turn > 0) __syncthreads();//
+sums of warps read before all have written them|load_levels.h|router_forward|router-forward|race|/other\[2 \* warp + 1\] = failed;/,/device_sum sum = 0;/s/__syncthreads();//
 small probabilities added twice|load_levels.h|router_forward|router-forward|loads|s/ - load_units(p\[c\]);/;/
 a row's gradient written by two blocks|router_backward.cu|router_backward|router-backward|race in global memory|s/stride = (int64_t)gridDim.x \* BACKWARD_WARPS \* ROWS/stride = (int64_t)BACKWARD_WARPS * ROWS/
 squares read that no fence has made known|z_loss.cu|z_loss|cuda_kernels/z_loss*|race in global memory|/if (block\[j\] != 0) atomicAdd/,/last\[0\] = atomicAdd/s/__threadfence();//
