@@ -1,6 +1,7 @@
 """What gpu_bench.cu and gpu_bench_step.cu measure, in PyTorch, eager and compiled, at their shapes: the
 router's forward and backward passes, the combination, the kernels of a training step, the experts' products
-by its grouped matrix product; and the rate of a bfloat16 matrix product. Prints one line each."""
+by its grouped matrix product; and the rate of a bfloat16 matrix product. Prints one line each.
+  usage: gpu_torch.py [TOKENS...]     status 77 without a device"""
 
 import sys
 
@@ -59,7 +60,8 @@ def main():
     us = median_us(lambda: a @ b)
     print(f"PyTorch {torch.__version__}; bfloat16 product of 8192: {2 * 8192**3 / us * 1e-6:.0f} TFLOP/s")
     print(f"{'operation':28} {'T':>7} {'E':>5} {'k':>3} {'eager us':>10} {'compiled us':>12}")
-    for tokens in (4096, 65536):
+    lengths = [int(x) for x in sys.argv[1:]] or [4096, 65536]
+    for tokens in lengths:
         for experts in (8, 16, 64, 256):
             k = 2 if experts <= 16 else 8
             x = torch.randn(tokens, experts, device=device)
@@ -80,13 +82,13 @@ def main():
             )
             for name, call, f in rows:
                 compare(name, tokens, experts, k, call, f)
-    step(device)
+    step(device, lengths)
     return 0
 
 
-def step(device):
+def step(device, lengths):
     """The kernels of a training step beside the router's."""
-    for tokens in (4096, 65536):
+    for tokens in lengths:
         x = torch.randn(tokens, 1024, device=device, requires_grad=True)
         w = torch.ones(1024, device=device, requires_grad=True)
         dy = torch.randn(tokens, 1024, device=device)
