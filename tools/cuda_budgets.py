@@ -87,10 +87,11 @@ for E, k, lanes, columns in ((8, 2, 8, 1), (64, 8, 8, 8), (256, 8, 32, 8)):
                        r"backward_kernel<%d, %d, \(router_kind\)0>" % (lanes, columns), 128, "row", units,
                        8 + 8 * k / E, k, 0, ROWS)]
 for S, size in (("float", 4), ("bfloat16", 2)):
+    by = 16 // size
     KERNELS += [
-        Kernel("activate %s" % S, "activation", r"activate_kernel<%s, 4>" % S, 256, "stream", ("store", size), 3 * size),
-        Kernel("activate backward %s" % S, "activation", r"activate_backward_kernel<%s, 4>" % S, 256, "stream",
-               ("store", 2 * size), 5 * size),
+        Kernel("activate %s" % S, "activation", r"activate_kernel<%s, %d, true>" % (S, by), 256, "stream", ("store", size), 3 * size),
+        Kernel("activate backward %s" % S, "activation", r"activate_backward_kernel<%s, %d, true>" % (S, by), 256,
+               "stream", ("store", 2 * size), 5 * size),
         Kernel("gather %s" % S, "combine", r"gather_kernel<%s, 4>" % S, 256, "stream", ("store", size), 2 * size),
         Kernel("cross-entropy %s" % S, "cross_entropy", r"loss_kernel<%s, 4>" % S, 512,
                "phases", (size, size), 2 * size),

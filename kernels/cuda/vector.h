@@ -1,5 +1,6 @@
 /* Elementwise work on rows of binary32 or bfloat16 numbers, by four where rows begin at multiples
-   of four numbers. What is computed is binary32 or more; bfloat16 is how it is stored. */
+   of four numbers, or eight of bfloat16. What is computed is binary32 or more; bfloat16 is how it
+   is stored. */
 #ifndef PHIBAL_CUDA_VECTOR_H
 #define PHIBAL_CUDA_VECTOR_H
 
@@ -53,9 +54,8 @@ template <int N> static __device__ __forceinline__ void floats_store(float *p, f
 struct bfloat16 {
   uint16_t bits;
 };
-struct __attribute__((aligned(8))) bfloat16_four {
-  uint16_t bits[4];
-};
+/* N neighbours by two, the first in the lower half. */
+template <int N> struct __attribute__((aligned(2 * N))) bfloat16_pairs { uint32_t pair[N / 2]; };
 
 static __device__ __forceinline__ float widen(float x) {
   return x;
@@ -71,12 +71,25 @@ static __device__ __forceinline__ uint16_t bfloat16_bits(float x) {
   return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
+static __device__ __forceinline__ uint32_t bfloat16_pair(float first, float second) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint32_t pair; /* the same but for NaN, which becomes 0x7fff */
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+#else
+  return (uint32_t)bfloat16_bits(second) << 16 | bfloat16_bits(first);
+#endif
+}
+
 template <int N> static __device__ __forceinline__ floats<N> floats_load(const bfloat16 *p) {
   floats<N> r;
-  if constexpr (N == 4) {
-    bfloat16_four four = *vector_at<const bfloat16_four>((void *)p);
+  if constexpr (N > 1) {
+    const bfloat16_pairs<N> pairs = *vector_at<const bfloat16_pairs<N>>((void *)p);
 #pragma unroll
-    for (int i = 0; i < 4; i++) r.x[i] = core_float((uint32_t)four.bits[i] << 16);
+    for (int i = 0; i < N; i += 2) {
+      r.x[i] = core_float(pairs.pair[i / 2] << 16);
+      r.x[i + 1] = core_float(pairs.pair[i / 2] & 0xffff0000u);
+    }
   } else {
     r.x[0] = widen(*p);
   }
@@ -84,11 +97,11 @@ template <int N> static __device__ __forceinline__ floats<N> floats_load(const b
 }
 
 template <int N> static __device__ __forceinline__ void floats_store(bfloat16 *p, floats<N> v) {
-  if constexpr (N == 4) {
-    bfloat16_four four;
+  if constexpr (N > 1) {
+    bfloat16_pairs<N> pairs;
 #pragma unroll
-    for (int i = 0; i < 4; i++) four.bits[i] = bfloat16_bits(v.x[i]);
-    *vector_at<bfloat16_four>(p) = four;
+    for (int i = 0; i < N; i += 2) pairs.pair[i / 2] = bfloat16_pair(v.x[i], v.x[i + 1]);
+    *vector_at<bfloat16_pairs<N>>(p) = pairs;
   } else {
     p->bits = bfloat16_bits(v.x[0]);
   }

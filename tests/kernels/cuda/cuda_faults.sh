@@ -120,10 +120,10 @@ gradients without the gate|activation.cu|activation|cuda_recompute/*|a's gradien
 gate of the token's first route|activation.cu|activation|cuda_recompute/*|row|s/__ldg(r.routes.gates + slot)/__ldg(r.routes.gates + slot \/ r.routes.active * r.routes.active)/
 h without the gate|activation.cu|activation|cuda_recompute/*|gate h, row|s/(float)((real)gate \* h)/(float)h/
 last number of a row left out|activation.cu|activation|cuda_recompute/*|row|s/left = r.hidden - j;/left = r.hidden - j - 1;/
-gate's gradient times the gate|activation.cu|activation|cuda_recompute/*|gate's gradient, row|s/sum = CORE_FMA(gradient, made, sum)/sum = CORE_FMA((double)gate * gradient, made, sum)/
-bfloat16 rows in binary64|activation.cu|activation|cuda_recompute/*|width|/template <> struct arithmetic<bfloat16>/,/^};/{s/typedef float real/typedef double real/;s/core_activation32 of/core_activation of/;s/core_silu32(x) : core_gelu32(x)/core_silu64((double)x) : core_gelu64((double)x)/}
+gate's gradient times the gate|activation.cu|activation|cuda_recompute/*|gate's gradient, row|s/= CORE_FMA(gradient, made, sum/= CORE_FMA((double)gate * gradient, made, sum/
+bfloat16 rows in binary64|activation.cu|activation|cuda_recompute/*|width|/template <> struct arithmetic<bfloat16>/,/^};/{s/typedef float real/typedef double real/;s/core_activation32 of/core_activation of/;s/return activation32<SILU>(x)/return SILU ? core_silu64((double)x) : core_gelu64((double)x)/}
 routes without rows left as they are|activation.cu|activation|cuda_recompute/*|without a row|s/if (lane == 0 \&\& slot < slots) r/if (lane == 0 \&\& n >= 0) r/
-gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/sum = CORE_FMA(gradient, made, sum)/sum = (double)(float)CORE_FMA(gradient, made, sum)/
+gates' sums in binary32|activation.cu|activation|cuda_recompute/*|of width|s/= CORE_FMA(gradient, made, sum/= (double)(float)CORE_FMA(gradient, made, sum/
 rows' gradients over rows still to be read|ffn.cu|ffn|cuda_recompute/*|bfloat16 0|/static phibal_status ffn_gradients/,/^}/{/a, w_gate, x_gradient, false/d;s/^ *{PRODUCT_WEIGHT_GRADIENT, type, PHIBAL_ROWS_F32, d, f, y_gradient, h/{PRODUCT_INPUT_GRADIENT, type, type, f, d, a, w_gate, x_gradient, false},\n&/}
 no gradients of gates without rows|ffn.cu|ffn|cuda_recompute/*|a gate without|s/if (status == PHIBAL_OK) \/\* without rows too/if (status == PHIBAL_OK \&\& rows > 0) \/* without rows too/
 grouped products of a type that cuBLAS does not group|products.cu|products|cuda_products/grouped*|library_groups|s/return types.in == types.out \&\& (/return (/
@@ -151,7 +151,7 @@ rows counted without an atomic operation|cross_entropy.cu|cross_entropy|cuda_tra
 rows combined by two blocks|combine.cu|combine|combine|race in global memory|s/n += (int64_t)gridDim.x \* (PIECE_THREADS/n += (PIECE_THREADS/
 gradients of rows by two blocks|combine.cu|combine|combine|race in global memory|s/stride = (int64_t)gridDim.x \* half_warps/stride = half_warps/
 rows of attention by two blocks|attention.cu|attention|cuda_attention/attention*|race in global memory|s/row += (int64_t)gridDim.x \* (ATTENTION_THREADS/row += (ATTENTION_THREADS/
-activations by two blocks|activation.cu|activation|cuda_recompute/*|race in global memory|s/stride = (int64_t)gridDim.x \* half_warps/stride = half_warps/
+activations by two blocks|activation.cu|activation|cuda_recompute/*|race in global memory|s/stride = (int64_t)gridDim.x \* OF_BLOCK/stride = OF_BLOCK/
 pieces by two blocks|vector.h|embedding|cuda_attention/embedding*|race in global memory|s/i += (int64_t)gridDim.x \* PIECE_THREADS/i += PIECE_THREADS/
 shares of a norm's gradient by two blocks|norm.cu|norm|cuda_trainer/norm*|race in global memory|s/i < chunks \* across; i += gridDim.x/i < chunks * across; i++/
 norm over numbers that are still to be read|norm.cu|norm|cuda_trainer/norm*|race in global memory|/all have read x,/d
