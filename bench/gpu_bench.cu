@@ -18,7 +18,11 @@ void measure_copy() {
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
   cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  int processors = 0, kilohertz = 0;
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device);
   bench.architecture = 10 * major + minor;
+  bench.clocks = processors * 1e-3 * kilohertz;
 #endif
   double us = median_microseconds([&](int) {
 #ifdef __CUDACC__
@@ -30,9 +34,10 @@ void measure_copy() {
   });
   bench.copy_rate = 2 * (double)bytes / us;
   if (bench.architecture)
-    printf("copy of %zu MiB: %.1f GB/s read and written\n", bytes >> 20, bench.copy_rate * 1e-3);
+    printf("copy of %zu MiB: %.1f GB/s read and written; %.0f clocks of a multiprocessor a us\n",
+           bytes >> 20, bench.copy_rate * 1e-3, bench.clocks);
   else
-    printf("no device: nothing is measured; floors are those of %s\n", floor_rows[0].device);
+    printf("no device: nothing is measured; floors are those of %s\n", paper_devices[0].name);
 }
 
 void measure_router(int64_t T, int E, int k) {

@@ -16,6 +16,7 @@ struct bench_state {
   bool small, once, failed;
   double copy_rate; /* bytes read and written a microsecond */
   int architecture; /* compute capability: 90 for 9.0; 0 without a device */
+  double clocks;    /* of all multiprocessors in a microsecond */
 };
 extern bench_state bench;
 
@@ -24,27 +25,48 @@ struct budget {
   const char *kernel = nullptr;
   double units = 0;
 };
+struct paper_device {
+  int architecture;
+  const char *name;
+  int multiprocessors;
+  double ghz, copy; /* TB/s */
+};
+static const paper_device paper_devices[] = {
+#define DEVICE(architecture, name, multiprocessors, ghz, copy)                                     \
+  {architecture, name, multiprocessors, ghz, copy},
+#define FLOOR(architecture, kernel, clocks)
+#include "gpu_floors.def"
+#undef DEVICE
+#undef FLOOR
+};
 struct floor_row {
   int architecture;
-  const char *device, *kernel;
-  double ps;
+  const char *kernel;
+  double clocks; /* of a multiprocessor, a unit */
 };
 static const floor_row floor_rows[] = {
-#define FLOOR(architecture, device, kernel, ps) {architecture, device, kernel, ps},
+#define DEVICE(architecture, name, multiprocessors, ghz, copy)
+#define FLOOR(architecture, kernel, clocks) {architecture, kernel, clocks},
 #include "gpu_floors.def"
+#undef DEVICE
 #undef FLOOR
 };
 
-/* The least time that such a call takes by its machine code, on this device or, without one, on the
-   page's first; 0: not known. Ends the program where the page has no such kernel. */
-static double floor_microseconds(const budget &of) {
+/* The least time that such a call takes: to move its bytes at a copy's rate, or to issue its
+   instructions, on this device or, without one, by the data sheet of the page's first; 0: not
+   known. Ends the program where the page has no such kernel. */
+static double floor_microseconds(double bytes, const budget &of) {
   if (!of.kernel) return 0;
+  const paper_device &paper = paper_devices[0];
+  const bool there = bench.architecture != 0;
+  const double copy = there ? bench.copy_rate : paper.copy * 1e6;
+  const double clocks = there ? bench.clocks : paper.multiprocessors * paper.ghz * 1e3;
   bool known = false;
   for (const floor_row &row : floor_rows) {
     if (strcmp(row.kernel, of.kernel) != 0) continue;
     known = true;
-    if (row.architecture == (bench.architecture ? bench.architecture : floor_rows[0].architecture))
-      return row.ps * of.units * 1e-6;
+    if (row.architecture == (there ? bench.architecture : paper.architecture))
+      return std::max(bytes / copy, row.clocks * of.units / clocks);
   }
   if (!known) {
     printf("FAILED: BUDGETS.md has no kernel '%s'\n", of.kernel);
@@ -121,7 +143,7 @@ template <class F> static double median_microseconds(F f) {
 template <class F>
 static void line(const char *what, int64_t tokens, int experts, int active, double bytes, F f,
                  budget of = {}) {
-  const double us = median_microseconds(f), least = floor_microseconds(of);
+  const double us = median_microseconds(f), least = floor_microseconds(bytes, of);
   printf("%-28s %7lld %5d %3d ", what, (long long)tokens, experts, active);
   if (bench.architecture)
     printf("%12.2f %10.3f %9.1f %6.1f %%", us, bytes * 1e-6, us > 0 ? bytes / us * 1e-3 : 0.0,

@@ -1,6 +1,6 @@
 """The training step of bench_train_step in PyTorch, on random tokens: the model of torch_model.py with its grouped
 matrix product, autocast to bfloat16, fused AdamW on binary32 weights, eager and compiled. The same line.
-  usage: gpu_torch_step.py CONFIG SEQUENCES MICRO STEPS [PEAK]     status 77 without a device or grouped_mm"""
+  usage: gpu_torch_step.py CONFIG STEPS GFLOP [PEAK]     status 77 without a device or grouped_mm"""
 
 import os
 import sys

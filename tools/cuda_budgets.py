@@ -555,15 +555,19 @@ def table(sm, figures, rows):
 
 
 def floors_of(page):
-    """bench/gpu_floors.def: the largest of a kernel's three floors, for bench_gpu to print beside its times."""
-    out = ["/* Floors of kernels/cuda/BUDGETS.md, made by `tools/cuda_budgets.py --floors`: compute capability, device, kernel, and",
-           "   the largest of its floors in ps of a unit. */"]
+    """bench/gpu_floors.def: the floor of a kernel's instructions, for bench_gpu to print beside its times."""
+    out = ["/* Of kernels/cuda/BUDGETS.md, made by `tools/cuda_budgets.py --floors`. DEVICE: compute capability, name,",
+           "   multiprocessors, GHz, and TB/s of a copy. FLOOR: compute capability, kernel, and the clocks of a multiprocessor that",
+           "   the instructions for a unit take at the least. */"]
     for part in page.split("\n## sm_")[1:]:
-        sm, name = re.match(r"(\d+)a?: ([^,]+),", part).groups()
+        sm = re.match(r"(\d+a?):", part).group(1)
+        device, number = DEVICES[sm], sm.rstrip("a")
+        out.append('DEVICE(%s, "%s", %d, %g, %.3f)' % (number, device.name, device.processors, device.clock, COPY * device.bandwidth))
         for line in part.splitlines():
             cells = [cell.strip() for cell in line.split("|")[1:-1]]
             if len(cells) == 15 and cells[0] not in ("kernel", "---"):
-                out.append('FLOOR(%s, "%s", "%s", %s)' % (sm, name, cells[0], max(cells[11:14], key=float)))
+                clocks = max(float(cells[6]) / SCHEDULERS, float(cells[7]) * WARP / device.binary64)
+                out.append('FLOOR(%s, "%s", %.4f)' % (number, cells[0], clocks))
     return "\n".join(out) + "\n"
 
 
